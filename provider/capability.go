@@ -1,0 +1,119 @@
+package provider
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Wrapper is a decorator of providers or sessions: it names what it decorates.
+type Wrapper interface{ Unwrap() any }
+
+// As finds the optional interface T on v or on what v decorates.
+func As[T any](v any) (T, bool) {
+	for v != nil {
+		if t, ok := v.(T); ok {
+			return t, true
+		}
+		w, ok := v.(Wrapper)
+		if !ok {
+			break
+		}
+		v = w.Unwrap()
+	}
+	var none T
+	return none, false
+}
+
+// Initializer is a Session whose instances need a step after creation
+// (Instance.Uninitialized). It may be repeated.
+type Initializer interface {
+	Initialize(ctx context.Context, ref Ref, i Instance) error
+}
+
+// Updater is a Session that keeps the mutable parts of an instance (tags, load
+// balancers) in step. It never destroys anything.
+type Updater interface {
+	Update(ctx context.Context, ref Ref, want Want, i Instance) (Instance, error)
+}
+
+// Admitter is a Provider that can judge a spec before anything is bought.
+type Admitter interface {
+	// Default returns class.Spec with defaults filled in.
+	Default(class Class) ([]byte, error)
+	// Validate returns an [Invalid] error for each fault, joined, and
+	// warnings for what is accepted but probably not meant.
+	Validate(class Class) (warnings []string, err error)
+	// Immutable returns an [Invalid] error for each field that differs
+	// between old and new and that no running instance can take over.
+	Immutable(old, new Class) error
+}
+
+// SecretRef names a secret; an empty namespace is the machine's own.
+type SecretRef struct{ Namespace, Name string }
+
+// Referrer is a Provider whose specs name secrets in places of its own. For
+// others the common fields userDataSecret.name and credentialsSecret.name are
+// read.
+type Referrer interface {
+	Refers(api string, spec []byte) (userData, credentials SecretRef, err error)
+}
+
+// VolumeNamer is a Session that knows under which names the volumes of the
+// given specs appear in a node's status.volumesAttached. Foreign volumes are
+// left out.
+type VolumeNamer interface {
+	VolumeIDs(specs []*corev1.PersistentVolumeSpec) []string
+}
+
+// Size is what one instance of a class offers, for scaling from zero.
+type Size struct {
+	// VCPU counts virtual CPUs, GPU counts accelerators.
+	VCPU, GPU int64
+	// MemoryMiB is the memory in MiB.
+	MemoryMiB int64
+	// Architecture is the Kubernetes name: "amd64", "arm64"; empty if unknown.
+	Architecture string
+	// MaxPods is 0 when the infrastructure does not limit them.
+	MaxPods int64
+}
+
+// Sizer is a Session that knows the capacity of its class's instances.
+type Sizer interface {
+	Size(ctx context.Context) (Size, error)
+}
+
+// PowerOp is a power operation.
+type PowerOp string
+
+// The power operations.
+const (
+	PowerOn  PowerOp = "On"
+	PowerOff PowerOp = "Off"
+	Reboot   PowerOp = "Reboot"
+)
+
+// Powerer is a Session that can switch instances.
+type Powerer interface {
+	Power(ctx context.Context, ref Ref, i Instance, op PowerOp) error
+}
+
+// Interrupter is a Session that can tell, or bring about, that the
+// infrastructure takes an instance back.
+type Interrupter interface {
+	// Interrupted returns when the instance will go; zero when it will stay.
+	Interrupted(ctx context.Context, ref Ref, i Instance) (time.Time, error)
+}
+
+// StatusReporter is a Session with provider status of its own.
+type StatusReporter interface {
+	// Status returns what the API keeps for the provider: for [OpenShift] the
+	// JSON of status.providerStatus, for [Gardener] the text of
+	// status.lastKnownState. Nil leaves it as it is.
+	Status(i Instance) ([]byte, error)
+}
+
+// Lagger is a Session whose Find may run behind its own Create and Delete for
+// a while: an empty answer younger than ReadLag is not believed.
+type Lagger interface{ ReadLag() time.Duration }

@@ -1,0 +1,195 @@
+// Package provider is what an infrastructure must offer to run machines, and
+// what it may offer besides.
+//
+// A [Provider] opens a [Session] for a [Class]; a session has four verbs. All
+// of them are level-based and idempotent by identity: any call may be repeated
+// after a crash, a lost reply or a change of leader, and must then have the
+// effect of a single call. Calls return promptly: work that takes long is a
+// pending [State] of the instance, asked for again later, never a blocked
+// caller. Errors are classified by what the engine does about them ([Kind]).
+//
+// Optional powers are optional interfaces (capability.go), found with [As] so
+// that they survive decoration.
+package provider
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The API groups whose specs a provider understands. They choose how
+// [Class.Spec] is decoded and in which format provider IDs are written; a
+// provider reads provider IDs of both.
+const (
+	OpenShift = "machine.openshift.io"
+	Gardener  = "machine.sapcloud.io"
+)
+
+// Class is all that a provider needs to know besides which machine is meant.
+// Every machine made from one template has the same class.
+type Class struct {
+	// API is the group in which the machine is declared: [OpenShift] or
+	// [Gardener].
+	API string
+	// Cluster is the ownership scope: instances are tagged with it, and List
+	// reports only instances that carry it. Required.
+	Cluster string
+	// Spec is the raw provider spec (JSON): providerSpec.value of a machine of
+	// [OpenShift], providerSpec of a MachineClass of [Gardener]. The provider
+	// decodes it; nobody else does.
+	Spec []byte
+	// Credentials is the data of the credential secrets, merged.
+	Credentials map[string][]byte
+	// Region and Zone are those the class declares outside its spec; empty
+	// when it does not.
+	Region, Zone string
+}
+
+// Ref names one machine for its whole life.
+type Ref struct {
+	// UID is the identity: the API object's UID. It alone decides whether an
+	// instance is this machine's.
+	UID string
+	// Namespace and Name are the API object's. Name also serves to find what
+	// another implementation made.
+	Namespace, Name string
+	// ProviderID is what was recorded for the machine; empty until known.
+	ProviderID string
+	// Attempt counts deliberate re-creations under one UID, from 0. It exists
+	// so that a token once used for an instance that died can be left behind.
+	Attempt int
+}
+
+// Token is the idempotency token for creating ref's instance in cluster: 32
+// hexadecimal digits, the same after any restart. Providers hand it to the
+// infrastructure as client token, deterministic name or UUID.
+func (r Ref) Token(cluster string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", cluster, r.UID, r.Attempt))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Want is what one machine should be given, beyond its class.
+type Want struct {
+	// UserData is the boot data, placeholders already replaced. The encoding
+	// that the infrastructure asks for is the provider's business.
+	UserData []byte
+	// Tags are put on the instance besides the ownership tags.
+	Tags map[string]string
+	// Role is the machine's role ("worker", "master"), empty when unknown.
+	Role string
+}
+
+// Instance is what the infrastructure says about a machine.
+type Instance struct {
+	// ID is the infrastructure's own identifier.
+	ID string
+	// UID is the machine UID that the instance is tagged with; empty when
+	// another implementation made it.
+	UID string
+	// Name is the machine name that the instance carries.
+	Name string
+	// ProviderID is what the Node's spec.providerID will read, in the format
+	// of the class's API.
+	ProviderID string
+	// NodeName is the name under which the instance will register; empty when
+	// the infrastructure cannot foretell it.
+	NodeName string
+	// Addresses are the known addresses, in a stable order.
+	Addresses []corev1.NodeAddress
+	// State is what the engine tells apart.
+	State State
+	// RawState is the infrastructure's own word for it ("running",
+	// "powering-on"), for humans.
+	RawState string
+	// Uninitialized says that Initialize has still to be called.
+	Uninitialized bool
+	// Type, Region and Zone describe where and what it is; empty when unknown.
+	Type, Region, Zone string
+	// Interruptible says that the infrastructure may take it back (spot).
+	Interruptible bool
+	// Created is when the infrastructure accepted it; zero when unknown.
+	Created time.Time
+	// Tags are all tags, ownership tags included; nil when not reported.
+	Tags map[string]string
+}
+
+// State is deliberately coarse: the engine tells no finer states apart.
+type State string
+
+// The states of an instance.
+const (
+	// Pending: accepted, not usable yet.
+	Pending State = "Pending"
+	// Running: powered on, as far as the infrastructure knows.
+	Running State = "Running"
+	// Stopped: exists, but is powered off.
+	Stopped State = "Stopped"
+	// Stopping: on its way out; it will be gone without another call.
+	Stopping State = "Stopping"
+	// Terminated: gone, but still listed. It does not count as an instance,
+	// except that a machine that had it does not get another.
+	Terminated State = "Terminated"
+)
+
+// Exists reports whether something is there that costs money.
+func (i Instance) Exists() bool { return i.State != Terminated }
+
+// Existing returns those of all that exist, oldest first; the ID breaks ties,
+// so that every observer chooses the same one of several.
+func Existing(all []Instance) []Instance {
+	out := slices.DeleteFunc(slices.Clone(all), func(i Instance) bool { return !i.Exists() })
+	slices.SortStableFunc(out, func(a, b Instance) int {
+		if c := a.Created.Compare(b.Created); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.ID, b.ID)
+	})
+	return out
+}
+
+// Provider runs instances on one kind of infrastructure. Its methods are safe
+// for concurrent use.
+type Provider interface {
+	// Name is the short lower-case name used in flags and metrics: "kubemark".
+	Name() string
+	// Open decodes class.Spec strictly and returns a session for it. Clients
+	// behind sessions are cached per credentials, endpoint and region, and
+	// dropped when the infrastructure denies them. Open makes no remote call
+	// that creates or changes anything.
+	//
+	// A spec that cannot be decoded, has an unknown field or a value out of
+	// range is an [Invalid] error that names the field path. Specs that the
+	// original implementation accepts are accepted.
+	Open(ctx context.Context, class Class) (Session, error)
+}
+
+// Session is a class opened. It is cheap, holds no lock and may be dropped at
+// any time; its methods are safe for concurrent use.
+type Session interface {
+	// Find reports the instances made for ref: none, one or many. It looks by
+	// UID first and, for what another implementation made, by provider ID and
+	// by name within the ownership scope. The result is empty only when the
+	// infrastructure positively says that there is nothing; a denied, partial
+	// or failed answer is an error. See [Lagger] for infrastructures whose
+	// listings run behind their writes.
+	Find(ctx context.Context, ref Ref) ([]Instance, error)
+	// Create makes an instance for ref, or reports the one already made for
+	// ref.UID, never a second. The instance may still be Pending.
+	Create(ctx context.Context, ref Ref, want Want) (Instance, error)
+	// Delete begins, or continues, to remove the given instances of ref and
+	// everything made for ref (disks, NICs, ports, addresses), also when no
+	// instance is given. It reports done once nothing is left. Deleting what
+	// does not exist is done at once.
+	Delete(ctx context.Context, ref Ref, instances []Instance) (done bool, err error)
+	// List yields every instance in the class's ownership scope, wanted or
+	// not, page by page. An error ends the listing, which is then incomplete.
+	List(ctx context.Context) iter.Seq2[Instance, error]
+}
