@@ -1,0 +1,229 @@
+package providertest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// bench is a check at work: one API, one cluster, one provider process.
+type bench struct {
+	Harness
+	api      string
+	class    provider.Class
+	provider provider.Provider
+	session  provider.Session
+}
+
+// check makes a Check of a function that works on a bench.
+func check(name, reason string, run func(context.Context, *bench) error) Check {
+	return Check{Name: name, Reason: reason, Run: func(ctx context.Context, h Harness, api string) error {
+		sum := sha256.Sum256([]byte(name + api))
+		b := &bench{Harness: h, api: api}
+		b.class = h.Class(api, "conf-"+hex.EncodeToString(sum[:4]))
+		if err := b.restart(ctx); err != nil {
+			return err
+		}
+		return run(ctx, b)
+	}}
+}
+
+// restart replaces the provider by that of a fresh process.
+func (b *bench) restart(ctx context.Context) error {
+	b.provider = b.Start()
+	s, err := b.provider.Open(ctx, b.class)
+	if err != nil {
+		return fmt.Errorf("open a valid class: %w", err)
+	}
+	b.session = s
+	return nil
+}
+
+// other opens the class of another cluster on the same infrastructure.
+func (b *bench) other(ctx context.Context) (provider.Class, provider.Session, error) {
+	class := b.Class(b.api, b.class.Cluster+"-other")
+	s, err := b.provider.Open(ctx, class)
+	if err != nil {
+		err = fmt.Errorf("open the class of another cluster: %w", err)
+	}
+	return class, s, err
+}
+
+// ref names a machine of the bench's cluster. Its UID looks like one of an API
+// server and is the same in every run.
+func (b *bench) ref(name string) provider.Ref {
+	sum := sha256.Sum256([]byte(b.class.Cluster + "/" + name))
+	h := hex.EncodeToString(sum[:16])
+	uid := fmt.Sprintf("%s-%s-4%s-8%s-%s", h[:8], h[8:12], h[13:16], h[17:20], h[20:32])
+	return provider.Ref{UID: uid, Namespace: "machines", Name: name}
+}
+
+func want() provider.Want {
+	return provider.Want{
+		UserData: []byte("#cloud-config\n"),
+		Tags:     map[string]string{"team": "conformance"},
+		Role:     "worker",
+	}
+}
+
+// running creates an instance for the ref and waits until it runs.
+func (b *bench) running(ctx context.Context, ref provider.Ref) (provider.Instance, error) {
+	made, err := b.session.Create(ctx, ref, want())
+	if err != nil {
+		return made, fmt.Errorf("create: %w", err)
+	}
+	return b.awaitRunning(ctx, ref)
+}
+
+func (b *bench) awaitRunning(ctx context.Context, ref provider.Ref) (i provider.Instance, err error) {
+	err = b.eventually(ctx, "the instance is Running", func() (bool, error) {
+		found, err := b.find(ctx, ref)
+		if err != nil || len(found) == 0 {
+			return false, err
+		}
+		if len(found) > 1 {
+			return false, fmt.Errorf("find reports %d instances after one create", len(found))
+		}
+		i = found[0]
+		return i.State == provider.Running, nil
+	})
+	return i, err
+}
+
+// find returns the instances of ref that exist.
+func (b *bench) find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	all, err := b.session.Find(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("find: %w", err)
+	}
+	return provider.Existing(all), nil
+}
+
+// remove deletes the instances of ref until the provider says that it is done.
+func (b *bench) remove(ctx context.Context, ref provider.Ref, instances []provider.Instance) error {
+	return b.eventually(ctx, "delete is done", func() (bool, error) {
+		done, err := b.session.Delete(ctx, ref, instances)
+		if err != nil {
+			return false, fmt.Errorf("delete: %w", err)
+		}
+		return done, nil
+	})
+}
+
+// gone demands that nothing of ref is left, neither seen by the provider nor,
+// where the double can tell, in the infrastructure.
+func (b *bench) gone(ctx context.Context, ref provider.Ref) error {
+	found, err := b.find(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("find still reports %s", found[0].ID)
+	}
+	return b.holds(0)
+}
+
+// holds demands that the cluster has n instances, and nothing at all when n is
+// 0. It demands nothing when the double cannot count.
+func (b *bench) holds(n int) error {
+	if b.Count == nil {
+		return nil
+	}
+	instances, dependants, err := b.Count(b.class)
+	switch {
+	case err != nil:
+		return fmt.Errorf("count what the infrastructure holds: %w", err)
+	case instances != n:
+		return fmt.Errorf("the infrastructure holds %d instances, want %d", instances, n)
+	case n == 0 && dependants > 0:
+		return fmt.Errorf("the infrastructure still holds %d dependants", dependants)
+	}
+	return nil
+}
+
+// list collects a complete listing.
+func (b *bench) list(ctx context.Context) ([]provider.Instance, error) {
+	var all []provider.Instance
+	for i, err := range b.session.List(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("list: %w", err)
+		}
+		all = append(all, i)
+	}
+	return all, nil
+}
+
+// step is how far the double's time is moved between two looks, and pause how
+// long the suite waits instead when it cannot be moved.
+const (
+	step  = time.Second
+	pause = 20 * time.Millisecond
+)
+
+// pass lets d pass in the double.
+func (b *bench) pass(ctx context.Context, d time.Duration) error {
+	if b.Advance != nil {
+		b.Advance(d)
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// eventually waits until look says so, at most the harness's Patience.
+func (b *bench) eventually(ctx context.Context, what string, look func() (bool, error)) error {
+	patience, each := b.Patience, step
+	if patience == 0 {
+		patience = time.Minute
+	}
+	if b.Advance == nil {
+		each = pause
+	}
+	for waited := time.Duration(0); ; waited += each {
+		ok, err := look()
+		if ok || err != nil {
+			return err
+		}
+		if waited > patience {
+			return fmt.Errorf("not within %v: %s", patience, what)
+		}
+		if err := b.pass(ctx, each); err != nil {
+			return fmt.Errorf("waiting until %s: %w", what, err)
+		}
+	}
+}
+
+var errNotPrompt = errors.New("the call does not return promptly")
+
+// promptly runs call and gives up on it after the harness's Prompt.
+func (b *bench) promptly(call func() error) error {
+	limit := b.Prompt
+	if limit == 0 {
+		limit = 10 * time.Second
+	}
+	reply := make(chan error, 1)
+	go func() { reply <- call() }()
+	select {
+	case err := <-reply:
+		return err
+	case <-time.After(limit):
+		return fmt.Errorf("%w: nothing after %v", errNotPrompt, limit)
+	}
+}
+
+// inject arms a fault, or skips the check.
+func (b *bench) inject(v Verb, f Fault) error {
+	if b.Inject == nil {
+		return Skip("the double cannot inject faults (Knobs.Inject)")
+	}
+	return b.Inject(v, f)
+}

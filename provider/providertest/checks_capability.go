@@ -1,0 +1,223 @@
+package providertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+func capabilityChecks() []Check {
+	return []Check{
+		check("updater", "mutable parts are kept in step without harm to the instance", checkUpdater),
+		check("initializer", "the step after creation ends, and may be repeated", checkInitializer),
+		check("sizer", "scaling from zero needs to know what a node would offer", checkSizer),
+		check("status reporter", "provider status is part of each API", checkStatusReporter),
+		check("volume namer", "detaching waits for the volumes that the provider knows", checkVolumeNamer),
+		check("powerer", "a reboot is the first remedy, and no replacement", checkPowerer),
+		check("admitter", "defaulting settles, and what it yields is valid", checkAdmitter),
+		check("referrer", "secrets are found without decoding the spec elsewhere", checkReferrer),
+	}
+}
+
+// capability finds T on v or skips the check.
+func capability[T any](v any, name string) (T, error) {
+	t, ok := provider.As[T](v)
+	if !ok {
+		return t, Skip("the provider has no " + name)
+	}
+	return t, nil
+}
+
+func checkUpdater(ctx context.Context, b *bench) error {
+	u, err := capability[provider.Updater](b.session, "Updater")
+	if err != nil {
+		return err
+	}
+	ref := b.ref("m")
+	i, err := b.running(ctx, ref)
+	if err != nil {
+		return err
+	}
+	w := want()
+	w.Tags = maps.Clone(w.Tags)
+	w.Tags["cost-centre"] = "42"
+	for range 2 {
+		if _, err := u.Update(ctx, ref, w, i); err != nil {
+			return fmt.Errorf("update: %w", err)
+		}
+	}
+	found, err := b.only(ctx, ref)
+	if err != nil {
+		return fmt.Errorf("after update: %w", err)
+	}
+	if found.ID != i.ID || found.State != provider.Running {
+		return fmt.Errorf("update turned %s into %s in state %s", i.ID, found.ID, found.State)
+	}
+	if found.Tags != nil && found.Tags["cost-centre"] != "42" {
+		return errors.New("the new tag does not arrive")
+	}
+	return b.holds(1)
+}
+
+func checkInitializer(ctx context.Context, b *bench) error {
+	in, err := capability[provider.Initializer](b.session, "Initializer")
+	if err != nil {
+		return err
+	}
+	ref := b.ref("m")
+	i, err := b.running(ctx, ref)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if err := in.Initialize(ctx, ref, i); err != nil {
+			return fmt.Errorf("initialize: %w", err)
+		}
+	}
+	return b.eventually(ctx, "the instance is initialized", func() (bool, error) {
+		found, err := b.only(ctx, ref)
+		return !found.Uninitialized, err
+	})
+}
+
+func checkSizer(ctx context.Context, b *bench) error {
+	s, err := capability[provider.Sizer](b.session, "Sizer")
+	if err != nil {
+		return err
+	}
+	size, err := s.Size(ctx)
+	if err != nil {
+		return fmt.Errorf("size: %w", err)
+	}
+	if size.VCPU <= 0 || size.MemoryMiB <= 0 || size.GPU < 0 || size.MaxPods < 0 {
+		return fmt.Errorf("size of a valid class: %+v", size)
+	}
+	return nil
+}
+
+func checkStatusReporter(ctx context.Context, b *bench) error {
+	r, err := capability[provider.StatusReporter](b.session, "StatusReporter")
+	if err != nil {
+		return err
+	}
+	i, err := b.running(ctx, b.ref("m"))
+	if err != nil {
+		return err
+	}
+	first, err := r.Status(i)
+	if err != nil {
+		return fmt.Errorf("status: %w", err)
+	}
+	if b.api == provider.OpenShift && first != nil && !json.Valid(first) {
+		return fmt.Errorf("providerStatus is not JSON: %s", first)
+	}
+	second, err := r.Status(i)
+	if err != nil || !bytes.Equal(first, second) {
+		return fmt.Errorf("the same instance gives %s, then %s (error %w): the object would be written again and again", first, second, orNone(err))
+	}
+	return nil
+}
+
+func checkVolumeNamer(_ context.Context, b *bench) error {
+	v, err := capability[provider.VolumeNamer](b.session, "VolumeNamer")
+	if err != nil {
+		return err
+	}
+	foreign := &corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{
+		CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.foreign.example", VolumeHandle: "vol-1"},
+	}}
+	for _, specs := range [][]*corev1.PersistentVolumeSpec{nil, {}, {{}}, {foreign}} {
+		if ids := v.VolumeIDs(specs); len(ids) > 0 {
+			return fmt.Errorf("names %q for volumes that are not its own", ids)
+		}
+	}
+	return nil
+}
+
+func checkPowerer(ctx context.Context, b *bench) error {
+	p, err := capability[provider.Powerer](b.session, "Powerer")
+	if err != nil {
+		return err
+	}
+	ref := b.ref("m")
+	i, err := b.running(ctx, ref)
+	if err != nil {
+		return err
+	}
+	for _, op := range []struct {
+		op   provider.PowerOp
+		then provider.State
+	}{
+		{provider.PowerOff, provider.Stopped},
+		{provider.PowerOff, provider.Stopped},
+		{provider.PowerOn, provider.Running},
+		{provider.Reboot, provider.Running},
+	} {
+		if err := p.Power(ctx, ref, i, op.op); err != nil {
+			return fmt.Errorf("power %s: %w", op.op, err)
+		}
+		err := b.eventually(ctx, fmt.Sprintf("after %s it is %s", op.op, op.then), func() (bool, error) {
+			found, err := b.only(ctx, ref)
+			if err == nil && found.ID != i.ID {
+				err = fmt.Errorf("power %s turned %s into %s", op.op, i.ID, found.ID)
+			}
+			return found.State == op.then, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return b.holds(1)
+}
+
+func checkAdmitter(_ context.Context, b *bench) error {
+	a, err := capability[provider.Admitter](b.provider, "Admitter")
+	if err != nil {
+		return err
+	}
+	class := b.class
+	if class.Spec, err = a.Default(b.class); err != nil {
+		return fmt.Errorf("default a valid class: %w", err)
+	}
+	again, err := a.Default(class)
+	if err != nil || !bytes.Equal(again, class.Spec) {
+		return fmt.Errorf("defaulting twice changes %s to %s, error %w", class.Spec, again, orNone(err))
+	}
+	if _, err := a.Validate(class); err != nil {
+		return fmt.Errorf("a defaulted class is not valid: %w", err)
+	}
+	if err := a.Immutable(class, class); err != nil {
+		return fmt.Errorf("a class differs from itself: %w", err)
+	}
+	for _, bad := range b.BadSpecs {
+		if bad.API != "" && bad.API != b.api {
+			continue
+		}
+		class.Spec = []byte(bad.Spec)
+		if _, err := a.Validate(class); !namesField(err, bad.Field) {
+			return fmt.Errorf("%s: want an Invalid error that names %q, got %w", bad.Reason, bad.Field, orNone(err))
+		}
+	}
+	return nil
+}
+
+func checkReferrer(_ context.Context, b *bench) error {
+	r, err := capability[provider.Referrer](b.provider, "Referrer")
+	if err != nil {
+		return err
+	}
+	if _, _, err := r.Refers(b.api, b.class.Spec); err != nil {
+		return fmt.Errorf("refers of a valid spec: %w", err)
+	}
+	if _, _, err := r.Refers(b.api, []byte(`{"`)); err == nil {
+		return errors.New("refers of what is no JSON gives no error")
+	}
+	return nil
+}

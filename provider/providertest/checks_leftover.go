@@ -1,0 +1,76 @@
+package providertest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+func leftoverChecks() []Check {
+	return []Check{
+		check("leftovers removed", "what a failed create leaves behind goes with the machine", checkLeftovers),
+		check("leftovers reused", "a create that failed half way can be repeated, and leaves nothing later", checkLeftoversReused),
+		check("neighbour untouched", "deleting one machine leaves the others whole", checkNeighbour),
+	}
+}
+
+func (b *bench) leave(ref provider.Ref) error {
+	if b.Leave == nil || b.Count == nil {
+		return Skip("the double cannot leave, or not count, dependants (Knobs.Leave, Knobs.Count)")
+	}
+	return b.Leave(b.class, ref)
+}
+
+func checkLeftovers(ctx context.Context, b *bench) error {
+	ref := b.ref("m")
+	if err := b.leave(ref); err != nil {
+		return err
+	}
+	if _, dependants, err := b.Count(b.class); err != nil || dependants == 0 {
+		return Skip("the infrastructure has no dependants to leave behind")
+	}
+	if err := b.remove(ctx, ref, nil); err != nil {
+		return err
+	}
+	return b.gone(ctx, ref)
+}
+
+func checkLeftoversReused(ctx context.Context, b *bench) error {
+	ref := b.ref("m")
+	if err := b.leave(ref); err != nil {
+		return err
+	}
+	i, err := b.running(ctx, ref)
+	if err != nil {
+		return fmt.Errorf("over leftovers: %w", err)
+	}
+	if err := b.remove(ctx, ref, []provider.Instance{i}); err != nil {
+		return err
+	}
+	return b.gone(ctx, ref)
+}
+
+func checkNeighbour(ctx context.Context, b *bench) error {
+	// One name is the other's beginning: lookups by prefix would match both.
+	ref, neighbour := b.ref("m-1"), b.ref("m-10")
+	i, err := b.running(ctx, ref)
+	if err != nil {
+		return err
+	}
+	kept, err := b.running(ctx, neighbour)
+	if err != nil {
+		return err
+	}
+	if err := b.remove(ctx, ref, []provider.Instance{i}); err != nil {
+		return err
+	}
+	found, err := b.only(ctx, neighbour)
+	if err != nil {
+		return fmt.Errorf("the neighbour: %w", err)
+	}
+	if found.ID != kept.ID || found.State != provider.Running {
+		return fmt.Errorf("the neighbour was %s, is %s in state %s", kept.ID, found.ID, found.State)
+	}
+	return b.holds(1)
+}

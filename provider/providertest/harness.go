@@ -1,0 +1,111 @@
+package providertest
+
+import (
+	"regexp"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Verb names a call of the provider contract.
+type Verb string
+
+// The verbs. The last are those of optional interfaces.
+const (
+	Open   Verb = "open"
+	Find   Verb = "find"
+	Create Verb = "create"
+	Delete Verb = "delete"
+	List   Verb = "list"
+
+	Initialize Verb = "initialize"
+	Update     Verb = "update"
+	Power      Verb = "power"
+)
+
+// Fault is something that goes wrong once. The zero Fault is no fault.
+type Fault struct {
+	// Kind classifies the error; empty with Stall or Slow alone.
+	Kind provider.Kind
+	// After is the delay that a Throttled answer asks for.
+	After time.Duration
+	// Done says that the infrastructure does what was asked and only the reply
+	// is lost. Without it the call does not reach the infrastructure.
+	Done bool
+	// Stall says that no reply comes at all: the call hangs until its context
+	// is done.
+	Stall bool
+	// Slow delays the reply, in the double's time.
+	Slow time.Duration
+}
+
+// BadSpec is a provider spec with one fault in it.
+type BadSpec struct {
+	// Reason says what is wrong, as a sentence.
+	Reason string
+	// API is the group of the spec; empty for both.
+	API string
+	// Spec is the raw spec; Field the path that the error has to name.
+	Spec, Field string
+}
+
+// Harness connects the suite with one provider and its test double.
+//
+// Start and Class are required. The knobs may be nil where the double has no
+// such power: checks that need them are skipped, with the reason on record. A
+// knob that can do only some of what it is asked returns [Skip].
+type Harness struct {
+	// Start returns a provider as a fresh process would have it: it knows
+	// nothing but what the infrastructure keeps. Calling it again is a restart.
+	Start func() provider.Provider
+	// Class returns a valid class of the API for the cluster. Classes of one
+	// API differ only in their cluster.
+	Class func(api, cluster string) provider.Class
+	// APIs are the groups that the provider serves; empty for both.
+	APIs []string
+	// ProviderID holds, by API, what a provider ID looks like as a whole; nil
+	// leaves the format unchecked.
+	ProviderID map[string]*regexp.Regexp
+	// BadSpecs are specs that Open has to refuse; see [provider.Provider].
+	BadSpecs []BadSpec
+	// PageSize is the number of instances on a page of the double's listings;
+	// 0 when they have no pages. Keep it below 20: the suite fills two pages.
+	PageSize int
+	// Patience is how long an instance may take, in the double's time, from
+	// Create to Running and from Delete to gone; 0 for a minute.
+	Patience time.Duration
+	// Prompt is how long, in real time, a call may take, also when its context
+	// is cancelled; 0 for 10 s.
+	Prompt time.Duration
+
+	Knobs
+}
+
+// Knobs are the powers of a double beyond running instances. Where a double
+// has no faults of its own, Inject and Lag may be those of a [Faults] around
+// the provider: this tests less (the provider's own reading of errors stays
+// untested), but more than nothing.
+type Knobs struct {
+	// Advance lets time pass in the double. Nil for a double that runs in real
+	// time: the suite then waits for it.
+	Advance func(d time.Duration)
+	// Inject makes the infrastructure fail the next call that serves the verb.
+	Inject func(verb Verb, f Fault) error
+	// Lag makes reads run d behind writes from now on.
+	Lag func(d time.Duration) error
+	// Plant makes a running instance around the provider, in the class's
+	// cluster, with the UID and the name of i. With an empty UID it looks like
+	// what another implementation makes of that name.
+	Plant func(class provider.Class, i provider.Instance) error
+	// Remove makes the instance disappear around the provider.
+	Remove func(class provider.Class, id string) error
+	// Leave makes what a create leaves behind that failed half way: dependants
+	// of ref (disk, NIC, port) without an instance.
+	Leave func(class provider.Class, ref provider.Ref) error
+	// Count counts what the class's cluster costs, read around the provider:
+	// instances that exist and dependants (those of instances included).
+	Count func(class provider.Class) (instances, dependants int, err error)
+	// Rotate makes class's credentials worthless and returns the class with
+	// those that hold from now on.
+	Rotate func(class provider.Class) (provider.Class, error)
+}
