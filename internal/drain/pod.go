@@ -1,0 +1,200 @@
+package drain
+
+import (
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+// Bounds of how soon to look again at a pod that is on its way out. A pod that
+// has been ending for 4 s is looked at after 1 s, one for a minute after 5 s.
+const (
+	pollLeast = 250 * time.Millisecond
+	pollMost  = 5 * time.Second
+)
+
+// defaultGrace is what the API server gives a pod that names no grace period.
+const defaultGrace = 30 * time.Second
+
+// question is one pod and all that bears on it.
+type question struct {
+	now     time.Time
+	pod     *corev1.Pod
+	attempt Attempt
+	budgets []policyv1.PodDisruptionBudget
+	policy  Policy
+}
+
+// decide files the pod under the first heading that applies.
+func (q question) decide(d *Decision) {
+	if r := q.stays(); r != "" {
+		d.Ignored = append(d.Ignored, Ignored{Pod: q.name(), Reason: r})
+		return
+	}
+	switch {
+	case q.pod.DeletionTimestamp != nil && q.shortens():
+		d.Delete = append(d.Delete, q.target())
+	case q.pod.DeletionTimestamp != nil:
+		d.Waiting = append(d.Waiting, q.terminating())
+	case q.tooEarly() && q.attempt.Accepted:
+		d.Waiting = append(d.Waiting, q.accepted())
+	case q.tooEarly():
+		d.Blocked = append(d.Blocked, q.blocked())
+	case q.deletes():
+		d.Delete = append(d.Delete, q.target())
+	default:
+		d.Evict = append(d.Evict, q.target())
+	}
+}
+
+// stays says why the pod need not go; empty when it must.
+func (q question) stays() Reason {
+	owner := metav1.GetControllerOf(q.pod)
+	switch {
+	case q.attempt.Gone:
+		return ReasonGone
+	case q.pod.Annotations[corev1.MirrorPodAnnotationKey] != "":
+		return ReasonMirror
+	case owner != nil && owner.Kind == "DaemonSet":
+		return ReasonDaemonSet
+	case q.pod.DeletionTimestamp == nil:
+		return ""
+	case q.finished():
+		return ReasonFinished // it runs nothing; only finalizers keep the object
+	case q.overstays():
+		return ReasonStuck
+	}
+	return ""
+}
+
+// overstays reports whether a terminating pod is past the time for which it is
+// waited for.
+func (q question) overstays() bool {
+	over := q.now.Sub(q.pod.DeletionTimestamp.Time)
+	skip := q.policy.SkipTerminatingAfter
+	switch {
+	case q.policy.Force:
+		return over >= 0 && !q.shortens()
+	case q.policy.NodeUnreachable && (skip == 0 || skip > DefaultUnreachableSkip):
+		skip = DefaultUnreachableSkip
+	}
+	return skip > 0 && over > skip
+}
+
+// shortens reports whether a pod that ends by itself has to be told to hurry:
+// Force leaves it less time than it was given.
+func (q question) shortens() bool {
+	if !q.policy.Force || q.pod.DeletionGracePeriodSeconds == nil || q.tooEarly() {
+		return false
+	}
+	return time.Duration(*q.pod.DeletionGracePeriodSeconds)*time.Second > *q.grace()
+}
+
+func (q question) deletes() bool {
+	p := q.policy
+	return p.Force || p.DeleteFinished && q.finished() ||
+		p.MaxEvictAttempts > 0 && q.attempt.Refusals >= p.MaxEvictAttempts
+}
+
+func (q question) finished() bool {
+	return q.pod.Status.Phase == corev1.PodSucceeded || q.pod.Status.Phase == corev1.PodFailed
+}
+
+// grace is the grace period to ask for; nil: the pod's own.
+func (q question) grace() *time.Duration {
+	switch p := q.policy; {
+	case p.Force:
+		return ptr.To(min(q.ownGrace(), p.ForceGracePeriod))
+	case p.NodeUnreachable:
+		return ptr.To(DefaultUnreachableGrace)
+	default:
+		return p.GracePeriod
+	}
+}
+
+func (q question) ownGrace() time.Duration {
+	if q.policy.GracePeriod != nil {
+		return *q.policy.GracePeriod
+	}
+	if s := q.pod.Spec.TerminationGracePeriodSeconds; s != nil {
+		return time.Duration(*s) * time.Second
+	}
+	return defaultGrace
+}
+
+// tooEarly reports whether the pod was asked to leave too short a while ago to
+// be asked again.
+func (q question) tooEarly() bool { return q.now.Before(q.again()) }
+
+// again is when the pod may be asked once more. With the default of 5 s it is
+// 5 to 6 s after the last request.
+func (q question) again() time.Time {
+	if q.attempt.At.IsZero() {
+		return time.Time{}
+	}
+	every := q.policy.RetryEvery
+	if every <= 0 {
+		every = DefaultRetryEvery
+	}
+	return q.attempt.At.Add(every + jitter(q.pod.UID, q.attempt.Refusals, every/5))
+}
+
+// jitter picks a share of span, always the same for the same pod and attempt.
+func jitter(uid types.UID, attempt int, span time.Duration) time.Duration {
+	h := fnv.New32a()
+	h.Write([]byte(string(uid) + "/" + strconv.Itoa(attempt)))
+	return span / 1000 * time.Duration(h.Sum32()%1000)
+}
+
+func (q question) name() types.NamespacedName {
+	return types.NamespacedName{Namespace: q.pod.Namespace, Name: q.pod.Name}
+}
+
+func (q question) target() Target {
+	return Target{Pod: q.name(), UID: q.pod.UID, Grace: q.grace()}
+}
+
+func (q question) terminating() Blocker {
+	since := q.pod.DeletionTimestamp.Time
+	if g := q.pod.DeletionGracePeriodSeconds; g != nil {
+		since = since.Add(-time.Duration(*g) * time.Second)
+	}
+	return Blocker{Pod: q.name(), Reason: ReasonTerminating, Since: since, Until: q.poll(since)}
+}
+
+func (q question) accepted() Blocker {
+	until := q.poll(q.attempt.At)
+	if a := q.again(); a.Before(until) {
+		until = a
+	}
+	return Blocker{Pod: q.name(), Reason: ReasonEvicted, Since: q.attempt.At, Until: until}
+}
+
+// poll is when to look again at something that began to end at since.
+func (q question) poll(since time.Time) time.Time {
+	return q.now.Add(min(max(q.now.Sub(since)/4, pollLeast), pollMost))
+}
+
+// sorted are the indexes of pods by namespace and name, so that the same pods
+// give the same decision in whatever order they were listed.
+func sorted(pods []corev1.Pod) []int {
+	out := make([]int, len(pods))
+	for i := range out {
+		out[i] = i
+	}
+	slices.SortFunc(out, func(a, b int) int {
+		if c := strings.Compare(pods[a].Namespace, pods[b].Namespace); c != 0 {
+			return c
+		}
+		return strings.Compare(pods[a].Name, pods[b].Name)
+	})
+	return out
+}

@@ -1,0 +1,60 @@
+// Package node has the effects on the cluster that machines join: finding a
+// machine's node, keeping its metadata in step, cordoning, draining and
+// deleting it, and the bootstrap tokens with which nodes introduce themselves.
+//
+// What to do is decided elsewhere (internal/drain, [Plan], internal/bootstrap);
+// here it is done, one observation and one effect at a time. Nothing waits.
+//
+// A nil *[Cluster] stands for "there is no such cluster": machines are then
+// only instances. All methods accept it: nothing is found, nothing has to be
+// done, every drain is done, no token is needed.
+package node
+
+import (
+	"crypto/rand"
+	"io"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/drain"
+)
+
+// Cluster is the cluster that machines join. Its methods are safe for
+// concurrent use.
+type Cluster struct {
+	// Client reads from a cache, which must have the indexes of
+	// [SetupIndexes], and writes.
+	Client client.Client
+	// Live reads past the cache. It is asked only where a stale answer would
+	// do harm.
+	Live  client.Reader
+	Clock clock.PassiveClock
+	// Random is where token secrets come from; nil: crypto/rand.
+	Random io.Reader
+
+	// cordoning lets one control-plane node at a time be cordoned, from the
+	// look at the others to the write.
+	cordoning sync.Mutex
+	mu        sync.Mutex
+	memory    map[types.UID]memory // of drains, by node UID
+}
+
+// New returns the cluster behind the clients.
+func New(c client.Client, live client.Reader, clk clock.PassiveClock) *Cluster {
+	return &Cluster{Client: c, Live: live, Clock: clk}
+}
+
+// Exists reports whether there is a cluster to join.
+func (c *Cluster) Exists() bool { return c != nil }
+
+func (c *Cluster) random() io.Reader {
+	if c.Random != nil {
+		return c.Random
+	}
+	return rand.Reader
+}
+
+var _ = drain.Decide
