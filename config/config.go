@@ -1,0 +1,39 @@
+// Package config carries the manifests of this directory inside binaries, so that installing needs no checkout.
+package config
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// FS holds the manifests as they are in this directory: crd/*.yaml.
+//
+//go:embed crd/*.yaml
+var FS embed.FS
+
+// CRDs returns the CustomResourceDefinitions of both APIs, sorted by file name and thus by group and plural. Each call
+// returns fresh objects. An error means that a manifest of this very binary cannot be read.
+func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := fs.Glob(FS, "crd/*_*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("listing the CRD manifests: %w", err)
+	}
+	crds := make([]*apiextensionsv1.CustomResourceDefinition, 0, len(files))
+	for _, file := range files {
+		raw, err := FS.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading CRD manifest %s: %w", path.Base(file), err)
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.UnmarshalStrict(raw, crd); err != nil {
+			return nil, fmt.Errorf("decoding CRD manifest %s: %w", path.Base(file), err)
+		}
+		crds = append(crds, crd)
+	}
+	return crds, nil
+}

@@ -1,0 +1,76 @@
+// Command crds copies the CustomResourceDefinitions of machine.openshift.io out of the pinned github.com/openshift/api
+// module, so that the schema we install is the published one and not a second rendering of the same Go types. See
+// docs/decisions/0003-crd-sources.md.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+const (
+	module    = "github.com/openshift/api"
+	manifests = "machine/v1beta1/zz_generated.crd-manifests"
+)
+
+// sources maps the file we keep to the file of the module. The feature set Default is the one of a cluster without preview
+// features; the kind without a feature set in its name is the same in all of them.
+var sources = map[string]string{
+	"machine.openshift.io_machines.yaml":            "0000_10_machine-api_01_machines-Default.crd.yaml",
+	"machine.openshift.io_machinesets.yaml":         "0000_10_machine-api_01_machinesets-Default.crd.yaml",
+	"machine.openshift.io_machinehealthchecks.yaml": "0000_10_machine-api_01_machinehealthchecks.crd.yaml",
+}
+
+func main() {
+	out := flag.String("out", "config/crd", "directory to write to")
+	flag.Parse()
+	if err := run(*out); err != nil {
+		fmt.Fprintln(os.Stderr, "crds:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out string) error {
+	dir, version, err := locate()
+	if err != nil {
+		return err
+	}
+	for target, source := range sources {
+		raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(manifests), source))
+		if err != nil {
+			return fmt.Errorf("reading the manifest for %s: %w", target, err)
+		}
+		if err := os.WriteFile(filepath.Join(out, target), render(raw, source, version), 0o644); err != nil {
+			return fmt.Errorf("writing %s: %w", target, err)
+		}
+	}
+	return nil
+}
+
+// render puts a line about the origin before the manifest, which otherwise stays byte for byte what it was.
+func render(raw []byte, source, version string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Copied by hack/crds; do not edit. Source: %s@%s %s/%s\n---\n", module, version, manifests, source)
+	b.Write(raw)
+	return b.Bytes()
+}
+
+// locate asks the go command where the module's files are and which version go.mod pins.
+func locate() (dir, version string, err error) {
+	cmd := exec.Command("go", "mod", "download", "-json", module)
+	cmd.Stderr = os.Stderr
+	raw, err := cmd.Output()
+	if err != nil {
+		return "", "", fmt.Errorf("locating module %s: %w", module, err)
+	}
+	var info struct{ Dir, Version string }
+	if err := json.Unmarshal(raw, &info); err != nil {
+		return "", "", fmt.Errorf("reading what go says about module %s: %w", module, err)
+	}
+	return info.Dir, info.Version, nil
+}
