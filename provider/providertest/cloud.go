@@ -1,0 +1,277 @@
+package providertest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Cloud is a small infrastructure in memory: instances with one disk each,
+// found by tag, listed in pages, made under a client token, and gone some time
+// after they were asked to go. It has the habits that providers have to cope
+// with, and nothing else. It is safe for concurrent use.
+type Cloud struct {
+	// Boot and Shutdown are how long an instance is Pending and Stopping.
+	Boot, Shutdown time.Duration
+	// Page is the number of instances on a page of a listing.
+	Page int
+
+	clock provider.Clock
+
+	mu     sync.Mutex
+	lag    time.Duration
+	vms    []*vm // in order of creation
+	disks  []disk
+	faults map[Verb][]Fault
+	secret string // the password that holds
+}
+
+// vm is an instance as the cloud knows it.
+type vm struct {
+	id, token, name  string
+	tags             map[string]string
+	created, deleted time.Time
+	off              bool
+}
+
+// disk is a dependant. It is deleted on its own, and only while no instance
+// uses it.
+type disk struct{ id, cluster, uid string }
+
+// The tags by which the reference provider owns instances.
+const (
+	clusterTag = "example/cluster"
+	uidTag     = "example/machine-uid"
+)
+
+// NewCloud returns an empty cloud. Instances boot in 3 s and go in 2 s of the
+// clock's time, listings have 5 to the page, and the password is "sesame".
+func NewCloud(clock provider.Clock) *Cloud {
+	return &Cloud{
+		Boot: 3 * time.Second, Shutdown: 2 * time.Second, Page: 5,
+		clock: clock, faults: map[Verb][]Fault{}, secret: "sesame",
+	}
+}
+
+// Inject is [Knobs.Inject].
+func (c *Cloud) Inject(v Verb, f Fault) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults[v] = append(c.faults[v], f)
+	return nil
+}
+
+// Lag is [Knobs.Lag].
+func (c *Cloud) Lag(d time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lag = d
+	return nil
+}
+
+// Plant is [Knobs.Plant].
+func (c *Cloud) Plant(class provider.Class, i provider.Instance) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	tags := map[string]string{clusterTag: class.Cluster}
+	if i.UID != "" {
+		tags[uidTag] = i.UID
+	}
+	c.add("", i.Name, tags, c.clock.Now().Add(-c.Boot-c.lag))
+	return nil
+}
+
+// Remove is [Knobs.Remove].
+func (c *Cloud) Remove(_ provider.Class, id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := c.vm(id)
+	if v == nil {
+		return fmt.Errorf("no instance %s", id)
+	}
+	v.deleted = c.clock.Now().Add(-c.Shutdown)
+	return nil
+}
+
+// Leave is [Knobs.Leave]: a disk without an instance.
+func (c *Cloud) Leave(class provider.Class, ref provider.Ref) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.addDisk(class.Cluster, ref.UID)
+	return nil
+}
+
+// Count is [Knobs.Count].
+func (c *Cloud) Count(class provider.Class) (instances, dependants int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, v := range c.vms {
+		if v.tags[clusterTag] == class.Cluster && c.stateOf(v) != provider.Terminated {
+			instances++
+		}
+	}
+	for _, d := range c.disks {
+		if d.cluster == class.Cluster {
+			dependants++
+		}
+	}
+	return instances, dependants, nil
+}
+
+// Rotate is [Knobs.Rotate].
+func (c *Cloud) Rotate(class provider.Class) (provider.Class, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.secret += "-rotated"
+	class.Credentials = map[string][]byte{"password": []byte(c.secret)}
+	return class, nil
+}
+
+// call is what every request goes through: authentication, then the fault that
+// is armed for the verb. The work is done by do, under the lock. A fault that
+// stalls waits for ctx outside of it.
+func (c *Cloud) call(ctx context.Context, v Verb, password string, do func() error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s request: %w", v, err)
+	}
+	f, err := c.answer(v, password, do)
+	if f.Stall {
+		<-ctx.Done()
+		return fmt.Errorf("%s request: %w", v, ctx.Err())
+	}
+	return err
+}
+
+func (c *Cloud) answer(v Verb, password string, do func() error) (Fault, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if password != c.secret {
+		return Fault{}, provider.Errorf(provider.Denied, "wrong password")
+	}
+	var f Fault
+	if q := c.faults[v]; len(q) > 0 {
+		f, c.faults[v] = q[0], q[1:]
+	}
+	if f.Done || f.Kind == "" && !f.Stall {
+		if err := do(); err != nil {
+			return f, err
+		}
+	}
+	return f, f.err(v)
+}
+
+// run makes an instance, or returns the one made under the token before.
+func (c *Cloud) run(token, name string, tags map[string]string) *vm {
+	for _, v := range c.vms {
+		if v.token == token {
+			return v
+		}
+	}
+	return c.add(token, name, tags, c.clock.Now())
+}
+
+func (c *Cloud) add(token, name string, tags map[string]string, created time.Time) *vm {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", name, len(c.vms)))
+	v := &vm{id: "i-" + hex.EncodeToString(sum[:6]), token: token, name: name, tags: maps.Clone(tags), created: created}
+	c.vms = append(c.vms, v)
+	c.addDisk(tags[clusterTag], cmpOr(tags[uidTag], v.id))
+	return v
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func (c *Cloud) addDisk(cluster, uid string) {
+	d := disk{id: "disk-" + uid, cluster: cluster, uid: uid}
+	if !slices.Contains(c.disks, d) {
+		c.disks = append(c.disks, d)
+	}
+}
+
+func (c *Cloud) vm(id string) *vm {
+	for _, v := range c.vms {
+		if v.id == id {
+			return v
+		}
+	}
+	return nil
+}
+
+// stateOf is the truth about v; seen is what a read shows of it.
+func (c *Cloud) stateOf(v *vm) provider.State { return c.stateAt(v, c.clock.Now()) }
+
+func (c *Cloud) stateAt(v *vm, now time.Time) provider.State {
+	switch {
+	case !v.deleted.IsZero() && !now.Before(v.deleted.Add(c.Shutdown)):
+		return provider.Terminated
+	case !v.deleted.IsZero() && !now.Before(v.deleted):
+		return provider.Stopping
+	case now.Before(v.created.Add(c.Boot)):
+		return provider.Pending
+	case v.off:
+		return provider.Stopped
+	}
+	return provider.Running
+}
+
+// page returns the instances whose tags and names match, one page from the
+// given offset, as they were lag ago; next is 0 after the last page.
+func (c *Cloud) page(match func(*vm) bool, offset int) (items []instanceView, next int) {
+	then := c.clock.Now().Add(-c.lag)
+	for k := offset; k < len(c.vms); k++ {
+		v := c.vms[k]
+		if v.created.After(then) || !match(v) {
+			continue
+		}
+		if len(items) == c.Page {
+			return items, k
+		}
+		items = append(items, c.view(v, then))
+	}
+	return items, 0
+}
+
+// instanceView is a copy of an instance that a caller may keep.
+type instanceView struct {
+	id, name string
+	tags     map[string]string
+	state    provider.State
+	created  time.Time
+}
+
+func (c *Cloud) view(v *vm, at time.Time) instanceView {
+	return instanceView{id: v.id, name: v.name, tags: maps.Clone(v.tags), state: c.stateAt(v, at), created: v.created}
+}
+
+// terminate begins to remove the instance; it does nothing to one that goes.
+func (c *Cloud) terminate(id string) {
+	if v := c.vm(id); v != nil && v.deleted.IsZero() {
+		v.deleted = c.clock.Now()
+	}
+}
+
+// deleteDisks removes the disks made for uid in the cluster and reports whether
+// any is left because an instance still uses it.
+func (c *Cloud) deleteDisks(cluster, uid string) (left bool) {
+	used := slices.ContainsFunc(c.vms, func(v *vm) bool {
+		owner := cmpOr(v.tags[uidTag], v.id)
+		return v.tags[clusterTag] == cluster && owner == uid && c.stateOf(v) != provider.Terminated
+	})
+	mine := func(d disk) bool { return d.cluster == cluster && d.uid == uid }
+	if used {
+		return slices.ContainsFunc(c.disks, mine)
+	}
+	c.disks = slices.DeleteFunc(c.disks, mine)
+	return false
+}

@@ -1,0 +1,270 @@
+package providertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Provider returns a provider for the cloud, as a fresh process would have it.
+// It conforms; its spec is {"size": "small"|"large", "zone": "a"|"b"}.
+func (c *Cloud) Provider() provider.Provider { return cloudProvider{c} }
+
+// Class returns a valid class of the API for the cluster.
+func (c *Cloud) Class(api, cluster string) provider.Class {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return provider.Class{
+		API: api, Cluster: cluster, Spec: []byte(`{"size":"small","zone":"a"}`),
+		Credentials: map[string][]byte{"password": []byte(c.secret)},
+	}
+}
+
+type cloudProvider struct{ cloud *Cloud }
+
+func (cloudProvider) Name() string { return "example" }
+
+// cloudSpec is the provider spec, the same in both APIs.
+type cloudSpec struct {
+	Size string `json:"size"`
+	Zone string `json:"zone,omitempty"`
+}
+
+var cloudSizes = map[string]provider.Size{
+	"small": {VCPU: 2, MemoryMiB: 4096, Architecture: "amd64"},
+	"large": {VCPU: 16, MemoryMiB: 65536, Architecture: "amd64"},
+}
+
+func (cloudProvider) decode(class provider.Class) (cloudSpec, error) {
+	var s cloudSpec
+	if err := provider.DecodeStrict(class.Spec, &s); err != nil {
+		return s, err
+	}
+	if _, ok := cloudSizes[s.Size]; !ok {
+		return s, provider.InvalidField("size", "%q is neither small nor large", s.Size)
+	}
+	if s.Zone != "" && s.Zone != "a" && s.Zone != "b" {
+		return s, provider.InvalidField("zone", "%q is neither a nor b", s.Zone)
+	}
+	return s, nil
+}
+
+func (p cloudProvider) Open(_ context.Context, class provider.Class) (provider.Session, error) {
+	spec, err := p.decode(class)
+	if err != nil {
+		return nil, err
+	}
+	return &cloudSession{cloud: p.cloud, class: class, spec: spec, password: string(class.Credentials["password"])}, nil
+}
+
+func (p cloudProvider) Default(class provider.Class) ([]byte, error) {
+	s, err := p.decode(class)
+	if err != nil {
+		return nil, err
+	}
+	s.Zone = cmpOr(s.Zone, "a")
+	return json.Marshal(s)
+}
+
+func (p cloudProvider) Validate(class provider.Class) ([]string, error) {
+	_, err := p.decode(class)
+	return nil, err
+}
+
+func (p cloudProvider) Immutable(was, now provider.Class) error {
+	o, err := p.decode(was)
+	if err != nil {
+		return err
+	}
+	n, err := p.decode(now)
+	if err != nil {
+		return err
+	}
+	if o.Zone != n.Zone {
+		return provider.InvalidField("zone", "cannot change from %q to %q", o.Zone, n.Zone)
+	}
+	return nil
+}
+
+type cloudSession struct {
+	cloud    *Cloud
+	class    provider.Class
+	spec     cloudSpec
+	password string
+}
+
+// all reads every page of the instances that match, in the class's cluster.
+func (s *cloudSession) all(ctx context.Context, v Verb, match func(*vm) bool) iter.Seq2[provider.Instance, error] {
+	ours := func(i *vm) bool { return i.tags[clusterTag] == s.class.Cluster && match(i) }
+	return func(yield func(provider.Instance, error) bool) {
+		for offset, more := 0, true; more; {
+			var items []instanceView
+			err := s.cloud.call(ctx, v, s.password, func() error {
+				items, offset = s.cloud.page(ours, offset)
+				return nil
+			})
+			if err != nil {
+				yield(provider.Instance{}, err)
+				return
+			}
+			for _, i := range items {
+				if !yield(s.instance(i), nil) {
+					return
+				}
+			}
+			more = offset > 0
+		}
+	}
+}
+
+func (s *cloudSession) instance(v instanceView) provider.Instance {
+	return provider.Instance{
+		ID: v.id, UID: v.tags[uidTag], Name: v.name, NodeName: v.name,
+		ProviderID: providerID(s.class.API, v.id),
+		Addresses:  []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: v.name}},
+		State:      v.state, RawState: strings.ToLower(string(v.state)),
+		Type: s.spec.Size, Zone: s.spec.Zone, Created: v.created, Tags: v.tags,
+	}
+}
+
+// providerID differs between the APIs, as those of real infrastructures do.
+func providerID(api, id string) string {
+	if api == provider.Gardener {
+		return "example:///" + id
+	}
+	return "example://" + id
+}
+
+func instanceID(providerID string) string {
+	return strings.TrimLeft(strings.TrimPrefix(providerID, "example:"), "/")
+}
+
+func (s *cloudSession) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	return s.find(ctx, Find, ref)
+}
+
+func (s *cloudSession) find(ctx context.Context, v Verb, ref provider.Ref) ([]provider.Instance, error) {
+	known := instanceID(ref.ProviderID)
+	match := func(i *vm) bool {
+		uid := i.tags[uidTag]
+		return uid == ref.UID || uid == "" && (i.name == ref.Name || i.id == known)
+	}
+	var found []provider.Instance
+	for i, err := range s.all(ctx, v, match) {
+		if err != nil {
+			return nil, fmt.Errorf("look for instances of %s: %w", ref.Name, err)
+		}
+		found = append(found, i)
+	}
+	return found, nil
+}
+
+func (s *cloudSession) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	found, err := s.find(ctx, Find, ref)
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	if there := provider.Existing(found); len(there) > 0 {
+		return there[0], nil
+	}
+	tags := map[string]string{}
+	for k, v := range want.Tags {
+		tags[k] = v
+	}
+	tags[clusterTag], tags[uidTag] = s.class.Cluster, ref.UID
+	var made instanceView
+	err = s.cloud.call(ctx, Create, s.password, func() error {
+		made = s.cloud.view(s.cloud.run(ref.Token(s.class.Cluster), ref.Name, tags), s.cloud.clock.Now())
+		return nil
+	})
+	if err != nil {
+		return provider.Instance{}, fmt.Errorf("make an instance for %s: %w", ref.Name, err)
+	}
+	return s.instance(made), nil
+}
+
+func (s *cloudSession) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
+	found, err := s.find(ctx, Find, ref)
+	if err != nil {
+		return false, err
+	}
+	left := provider.Existing(found)
+	err = s.cloud.call(ctx, Delete, s.password, func() error {
+		for _, i := range append(left, instances...) {
+			s.cloud.terminate(i.ID)
+			s.cloud.deleteDisks(s.class.Cluster, i.ID)
+		}
+		if s.cloud.deleteDisks(s.class.Cluster, ref.UID) {
+			left = append(left, provider.Instance{})
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("remove what was made for %s: %w", ref.Name, err)
+	}
+	return len(left) == 0, nil
+}
+
+func (s *cloudSession) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return s.all(ctx, List, func(*vm) bool { return true })
+}
+
+func (s *cloudSession) Update(ctx context.Context, _ provider.Ref, want provider.Want, i provider.Instance) (provider.Instance, error) {
+	err := s.cloud.call(ctx, Update, s.password, func() error {
+		v := s.cloud.vm(i.ID)
+		if v == nil {
+			return provider.Errorf(provider.Conflict, "instance %s is gone", i.ID)
+		}
+		for k, t := range want.Tags {
+			v.tags[k] = t
+		}
+		i = s.instance(s.cloud.view(v, s.cloud.clock.Now()))
+		return nil
+	})
+	return i, err
+}
+
+func (s *cloudSession) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {
+	return s.cloud.call(ctx, Power, s.password, func() error {
+		if v := s.cloud.vm(i.ID); v != nil {
+			v.off = op == provider.PowerOff
+		}
+		return nil
+	})
+}
+
+func (s *cloudSession) Initialize(ctx context.Context, _ provider.Ref, _ provider.Instance) error {
+	return s.cloud.call(ctx, Initialize, s.password, func() error { return nil })
+}
+
+func (s *cloudSession) Size(context.Context) (provider.Size, error) {
+	return cloudSizes[s.spec.Size], nil
+}
+
+func (s *cloudSession) Status(i provider.Instance) ([]byte, error) {
+	return json.Marshal(map[string]string{"instanceId": i.ID, "instanceState": i.RawState})
+}
+
+func (s *cloudSession) VolumeIDs(specs []*corev1.PersistentVolumeSpec) []string {
+	var ids []string
+	for _, spec := range specs {
+		if spec != nil && spec.CSI != nil && spec.CSI.Driver == "csi.example" {
+			ids = append(ids, spec.CSI.VolumeHandle)
+		}
+	}
+	return ids
+}
+
+// ReadLag is what the cloud promises to be behind at most.
+func (s *cloudSession) ReadLag() time.Duration {
+	s.cloud.mu.Lock()
+	defer s.cloud.mu.Unlock()
+	return s.cloud.lag
+}
