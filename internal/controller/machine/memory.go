@@ -1,0 +1,115 @@
+package machine
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// staleDelay is how long to wait for the cache to catch up with our own write.
+const staleDelay = 50 * time.Millisecond
+
+// memory is what the process knows about machines and the objects do not say.
+// Losing it costs a repeated question, never a wrong answer.
+type memory struct {
+	mu  *sync.Mutex
+	all map[types.NamespacedName]*remembered
+}
+
+func newMemory() memory {
+	return memory{mu: &sync.Mutex{}, all: map[types.NamespacedName]*remembered{}}
+}
+
+// remembered is about one machine. Only the worker that has the machine in
+// hand uses it.
+type remembered struct {
+	uid types.UID
+	// generation is the one that retry is about: a new spec gets a new try.
+	generation int64
+	// version is the resource version of our last write.
+	version      string
+	retry        lifecycle.Retry
+	missingSince time.Time
+	removalSince time.Time
+}
+
+func (m memory) of(o client.Object) *remembered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := client.ObjectKeyFromObject(o)
+	r := m.all[key]
+	if r == nil || r.uid != o.GetUID() {
+		r = &remembered{uid: o.GetUID()}
+		m.all[key] = r
+	}
+	if r.generation != o.GetGeneration() {
+		r.generation, r.retry = o.GetGeneration(), lifecycle.Retry{}
+	}
+	return r
+}
+
+func (m memory) forget(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.all, key)
+}
+
+// newerThan reports whether o was read before our own last write to it.
+func (r *remembered) newerThan(o client.Object) bool {
+	if r.version == "" {
+		return false
+	}
+	c, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), r.version)
+	return err == nil && c < 0
+}
+
+func (r *remembered) wrote(o client.Object) { r.version = o.GetResourceVersion() }
+
+// failed notes that step failed, and returns all that is known of the failures
+// in a row.
+func (r *remembered) failed(step lifecycle.Step, err error, now time.Time) lifecycle.Retry {
+	n := 1
+	if r.retry.Step == step {
+		n = r.retry.Failures + 1
+	}
+	r.retry = lifecycle.Retry{Err: err, Step: step, At: now, Failures: n}
+	return r.retry
+}
+
+func (r *remembered) succeeded() lifecycle.Retry {
+	r.retry = lifecycle.Retry{}
+	return r.retry
+}
+
+// answered ends a row of failures to ask.
+func (r *remembered) answered() {
+	if r.retry.Step == lifecycle.Await {
+		r.retry = lifecycle.Retry{}
+	}
+}
+
+// missing notes whether there is no instance, and returns for how long that
+// has been so.
+func (r *remembered) missing(is bool, now time.Time) time.Duration {
+	if !is {
+		r.missingSince = time.Time{}
+		return 0
+	}
+	if r.missingSince.IsZero() {
+		r.missingSince = now
+	}
+	return now.Sub(r.missingSince)
+}
+
+// removing returns for how long removal has been asked for.
+func (r *remembered) removing(now time.Time) time.Duration {
+	if r.removalSince.IsZero() {
+		r.removalSince = now
+	}
+	return now.Sub(r.removalSince)
+}

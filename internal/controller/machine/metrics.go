@@ -1,0 +1,57 @@
+package machine
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// Metrics are what the machine controllers count, besides what the runtime
+// counts for every controller.
+type Metrics struct {
+	// phase is mapi_machine_phase_transition_seconds: from the creation of
+	// the object to its stage.
+	phase *prometheus.HistogramVec
+	steps *prometheus.CounterVec
+	stuck *prometheus.CounterVec
+}
+
+// NewMetrics makes the metrics and registers them.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		phase: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "mapi_machine_phase_transition_seconds",
+			Help:    "Number of seconds between Machine creation and Machine transition to a phase.",
+			Buckets: []float64{5, 10, 20, 30, 60, 90, 120, 180, 240, 300, 360, 480, 600},
+		}, []string{"phase"}),
+		steps: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "millwright_machine_steps_total", Help: "Steps performed on machines, by step.",
+		}, []string{"step"}),
+		stuck: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "millwright_machine_failures_total", Help: "Passes over machines that ended with a failure, by reason.",
+		}, []string{"reason"}),
+	}
+	r.MustRegister(m.phase, m.steps, m.stuck)
+	return m
+}
+
+// phaseWords are the stages that the histogram tells apart, in its own words.
+var phaseWords = map[lifecycle.Stage]string{
+	lifecycle.StageCreating: "Provisioning", lifecycle.StageJoining: "Provisioned",
+	lifecycle.StageRunning: "Running", lifecycle.StageFailed: "Failed",
+}
+
+func (m *Metrics) observe(was lifecycle.Machine, out lifecycle.Outcome) {
+	if m == nil {
+		return
+	}
+	if word, ok := phaseWords[out.Stage]; ok && out.Stage != was.Stage {
+		m.phase.WithLabelValues(word).Observe(out.At.Sub(was.Created).Seconds())
+	}
+	for _, d := range out.Steps {
+		m.steps.WithLabelValues(string(d.Step)).Inc()
+	}
+	if out.Err != nil {
+		m.stuck.WithLabelValues(string(out.Reason)).Inc()
+	}
+}

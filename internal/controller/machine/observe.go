@@ -1,0 +1,147 @@
+package machine
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// observe gathers the facts. What cannot be found out is a fact too: no
+// failure here ends the pass.
+func (p *pass[M]) observe(ctx context.Context) {
+	deleting := !p.view.Deleted.IsZero()
+	if !p.view.Held && deleting || !deleting && len(p.view.Faults) > 0 {
+		return
+	}
+	p.openSession(ctx)
+	p.lookForInstances(ctx)
+	p.lookForNode(ctx)
+	p.world.Retry = p.mem.retry
+	p.world.MayFail = p.mayFail(ctx)
+}
+
+// openSession resolves the class. A machine on its way out makes do with what
+// is left of it: without user data, without credentials, and in the end
+// without a spec.
+func (p *pass[M]) openSession(ctx context.Context) {
+	class, err := p.Dialect.Class(ctx, p.Client, p.m)
+	p.class = class
+	p.world.UserDataErr = class.UserDataErr
+	if err == nil || !p.view.Deleted.IsZero() {
+		p.session, err = p.Provider.Open(ctx, class.Class)
+		err = class.Objection(err)
+	}
+	if err != nil && !p.view.Deleted.IsZero() && provider.KindOf(err) == provider.Invalid {
+		bare := class.Class
+		bare.Spec = nil
+		if s, bareErr := p.Provider.Open(ctx, bare); bareErr == nil {
+			p.session, err = s, nil
+		}
+	}
+	p.world.ClassErr = err
+	if err != nil {
+		p.session = nil
+		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
+	}
+}
+
+func (p *pass[M]) lookForInstances(ctx context.Context) {
+	if p.session == nil {
+		return
+	}
+	if l, ok := provider.As[provider.Lagger](p.session); ok {
+		p.world.ReadLag = l.ReadLag()
+	}
+	all, err := p.session.Find(ctx, p.ref())
+	if err != nil {
+		p.world.LookErr = err
+		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
+		return
+	}
+	p.world.Looked = true
+	p.mem.answered()
+	p.world.Instances = provider.Existing(all)
+	p.view.Provisioned = p.view.Provisioned || len(all) > 0
+	p.world.MissingFor = p.mem.missing(len(p.world.Instances) == 0, p.Clock.Now())
+	if i := p.instance(); i != nil {
+		p.world.ProviderStatus = p.statusOf(*i)
+	}
+}
+
+func (p *pass[M]) statusOf(i provider.Instance) []byte {
+	s, ok := provider.As[provider.StatusReporter](p.session)
+	if !ok {
+		return nil
+	}
+	raw, err := s.Status(i)
+	if err != nil {
+		p.log.Error(err, "cannot form the provider status")
+		return nil
+	}
+	return raw
+}
+
+func (p *pass[M]) instance() *provider.Instance { return p.world.Instance(p.view.ProviderID) }
+
+func (p *pass[M]) ref() provider.Ref {
+	return provider.Ref{UID: p.view.UID, Namespace: p.view.Namespace, Name: p.view.Name, ProviderID: p.view.ProviderID}
+}
+
+// lookForNode finds the machine's node by all that is known of it: by what was
+// recorded, else by what the instance says.
+func (p *pass[M]) lookForNode(ctx context.Context) {
+	if p.policy.Targetless {
+		return
+	}
+	q := node.Query{
+		Name: p.view.NodeName, ProviderID: p.view.ProviderID, MachineKey: p.view.Namespace + "/" + p.view.Name,
+		InternalIPs: internalIPs(p.view.Addresses),
+	}
+	if i := p.instance(); i != nil {
+		q = completed(q, *i)
+	}
+	n, err := p.Nodes.Find(ctx, q)
+	p.world.NodeErr, p.world.NodeLooked = err, err == nil
+	p.see(n)
+}
+
+func completed(q node.Query, i provider.Instance) node.Query {
+	if q.Name == "" {
+		q.Name = i.NodeName
+	}
+	if q.ProviderID == "" {
+		q.ProviderID = i.ProviderID
+	}
+	if len(q.InternalIPs) == 0 {
+		q.InternalIPs = internalIPs(i.Addresses)
+	}
+	return q
+}
+
+func internalIPs(addresses []corev1.NodeAddress) (out []string) {
+	for _, a := range addresses {
+		if a.Type == corev1.NodeInternalIP {
+			out = append(out, a.Address)
+		}
+	}
+	return out
+}
+
+// see takes down what the node looks like now.
+func (p *pass[M]) see(n *corev1.Node) {
+	p.world.Node = n
+	p.world.NodeStale = false
+	if n == nil || !p.view.Deleted.IsZero() {
+		return
+	}
+	_, changed, err := node.Plan(n, p.Dialect.Want(p.m, p.class))
+	if err != nil {
+		p.log.Error(err, "cannot bring the node's metadata in step", "node", n.Name)
+		return
+	}
+	p.world.NodeStale = changed
+}

@@ -1,0 +1,158 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/drain"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// perform carries out one step and puts what came of it into the facts.
+// Choosing is lifecycle's work: the handlers have no policy of their own. An
+// error ends the pass; what the engine has an answer to is a fact instead.
+func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
+	switch d.Step {
+	case lifecycle.Hold:
+		return p.hold(ctx, d)
+	case lifecycle.Create:
+		p.create(ctx)
+	case lifecycle.Initialize:
+		p.initialize(ctx)
+	case lifecycle.Adopt:
+		p.adopt(ctx)
+	case lifecycle.Fail:
+		p.view.Stage = lifecycle.StageFailed
+	case lifecycle.Replace:
+		return p.replace(ctx)
+	case lifecycle.Drain:
+		p.drain(ctx, d)
+	case lifecycle.Terminate:
+		p.terminate(ctx)
+	case lifecycle.Forget:
+		p.forget(ctx)
+	case lifecycle.Release:
+		p.over = true
+	default:
+		return fmt.Errorf("no handler for step %q", d.Step)
+	}
+	return nil
+}
+
+// hold saves the finalizer before anything is bought.
+func (p *pass[M]) hold(ctx context.Context, d lifecycle.Decision) error {
+	before := p.m.DeepCopyObject().(M)
+	p.Dialect.Record(p.m, lifecycle.Outcome{
+		Decision: lifecycle.Decision{Step: lifecycle.Await, Reason: d.Reason, Stage: p.view.Stage},
+		Steps:    []lifecycle.Decision{d}, World: p.world, At: p.Clock.Now(),
+	})
+	p.view.Held = true
+	return p.save(ctx, before)
+}
+
+func (p *pass[M]) create(ctx context.Context) {
+	userData, err := p.bootData(ctx)
+	if err != nil {
+		p.world.UserDataErr = err
+		return
+	}
+	want := provider.Want{UserData: userData, Role: p.class.Role}
+	i, err := p.session.Create(ctx, p.ref(), want)
+	if err != nil {
+		p.world.Retry = p.mem.failed(lifecycle.Create, p.class.Objection(err), p.Clock.Now())
+		return
+	}
+	p.world.Retry = p.mem.succeeded()
+	p.world.Instances = []provider.Instance{i}
+	p.mem.missing(false, p.Clock.Now())
+	p.world.ProviderStatus = p.statusOf(i)
+	p.lookForNode(ctx)
+}
+
+func (p *pass[M]) initialize(ctx context.Context) {
+	i := p.instance()
+	if s, ok := provider.As[provider.Initializer](p.session); ok {
+		if err := s.Initialize(ctx, p.ref(), *i); err != nil {
+			p.world.Retry = p.mem.failed(lifecycle.Initialize, err, p.Clock.Now())
+			return
+		}
+	}
+	p.world.Retry = p.mem.succeeded()
+	i.Uninitialized = false
+}
+
+func (p *pass[M]) adopt(ctx context.Context) {
+	n, _, err := p.Nodes.Apply(ctx, p.world.Node, p.Dialect.Want(p.m, p.class))
+	if err != nil {
+		p.world.NodeErr, p.world.NodeLooked = fmt.Errorf("bring node %s in step: %w", p.world.Node.Name, err), false
+		return
+	}
+	p.world.Node, p.world.NodeStale = n, false
+}
+
+// replace deletes the machine object, as whoever deleted its node asked for.
+// It asks the API server itself first: a cache that lost the node is no reason.
+func (p *pass[M]) replace(ctx context.Context) error {
+	p.over = true
+	var n corev1.Node
+	err := p.Nodes.Live.Get(ctx, client.ObjectKey{Name: p.view.NodeName}, &n)
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	uid := p.m.GetUID()
+	err = p.Client.Delete(ctx, p.m, client.Preconditions{UID: &uid})
+	return client.IgnoreNotFound(err)
+}
+
+func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {
+	came, err := p.drainOnce(ctx, d)
+	if err != nil {
+		came = drain.Decision{Message: err.Error(), Next: p.policy.Delays.Transient}
+	}
+	p.world.Drain = &came
+}
+
+func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.Decision, error) {
+	n, held, err := p.Nodes.Cordon(ctx, p.world.Node, p.Dialect.Leave(p.m))
+	if err != nil {
+		return drain.Decision{}, fmt.Errorf("cordon node %s: %w", p.world.Node.Name, err)
+	}
+	p.world.Node = n
+	if held != "" {
+		return drain.Decision{Message: "control-plane node " + held + " is being drained", Next: p.policy.Delays.Transient}, nil
+	}
+	policy := p.policy.Drain
+	policy.Force = policy.Force || d.Force
+	policy.NodeUnreachable = lifecycle.Ready(n).Status == corev1.ConditionUnknown
+	return p.Nodes.Drain(ctx, n, policy)
+}
+
+func (p *pass[M]) terminate(ctx context.Context) {
+	done, err := p.session.Delete(ctx, p.ref(), p.world.Instances)
+	now := p.Clock.Now()
+	switch {
+	case err != nil:
+		p.world.RemoveErr = err
+		p.world.Retry = p.mem.failed(lifecycle.Terminate, err, now)
+	case done:
+		p.world.Removal = lifecycle.RemovalDone
+		p.world.Instances = nil
+		p.mem.succeeded()
+	default:
+		p.world.Removal = lifecycle.RemovalUnderway
+		p.world.RemovalFor = p.mem.removing(now)
+	}
+}
+
+func (p *pass[M]) forget(ctx context.Context) {
+	if err := p.Nodes.Delete(ctx, p.world.Node, p.Dialect.Leave(p.m).DropFinalizer); err != nil {
+		p.world.NodeErr, p.world.NodeLooked = fmt.Errorf("delete node %s: %w", p.world.Node.Name, err), false
+		return
+	}
+	p.world.Node = nil
+}

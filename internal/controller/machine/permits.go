@@ -1,0 +1,68 @@
+package machine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// permits let one machine of a group be given up at a time, so that an outage
+// that makes all of them unhealthy does not get all of them replaced. The
+// decision reads a cache; a permit therefore stays granted until the cache has
+// surely caught up with what was done under it.
+type permits struct {
+	mu      *sync.Mutex
+	granted map[string]grant
+}
+
+type grant struct {
+	uid string
+	at  time.Time
+}
+
+// permitTime is how long a permit stays with the machine that got it.
+const permitTime = 10 * time.Second
+
+func newPermits() permits { return permits{mu: &sync.Mutex{}, granted: map[string]grant{}} }
+
+// take gives the group's permit to the machine unless another has it.
+func (p permits) take(group, uid string, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g, ok := p.granted[group]
+	if ok && g.uid != uid && now.Sub(g.at) < permitTime {
+		return false
+	}
+	p.granted[group] = grant{uid: uid, at: now}
+	return true
+}
+
+// mayFail reports whether giving up on the machine is permitted: no other
+// machine of its group is on its way out or in. It is asked only about machines
+// that are lost and could be given up now.
+func (p *pass[M]) mayFail(ctx context.Context) bool {
+	now := p.Clock.Now()
+	if p.view.Stage != lifecycle.StageLost || now.Sub(p.view.StageSince) <= p.policy.HealthTimeout {
+		return false
+	}
+	key, group := p.Dialect.Group(p.m)
+	if group == "" {
+		return true
+	}
+	list := p.Dialect.NewList()
+	err := p.Client.List(ctx, list, client.InNamespace(p.view.Namespace), client.MatchingLabels{key: group})
+	if err != nil {
+		p.log.Error(err, "cannot count the machines of the group", "group", group)
+		return false
+	}
+	for m := range p.Dialect.Items(list) {
+		if v := p.Dialect.View(m); v.UID != p.view.UID && v.Stage != lifecycle.StageRunning && v.Stage != lifecycle.StageLost {
+			return false
+		}
+	}
+	return p.permits.take(p.view.Namespace+"/"+group, p.view.UID, now)
+}

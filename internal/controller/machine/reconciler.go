@@ -1,0 +1,138 @@
+// Package machine drives machine objects of any dialect: it observes, asks
+// package lifecycle what to do, does it, and records what came of it.
+package machine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Options are what a Reconciler is made of.
+type Options[M client.Object] struct {
+	// Client reads machines, classes and secrets from a cache and writes to
+	// the control cluster.
+	Client client.Client
+	Clock  clock.PassiveClock
+	// Dialect spells the API group.
+	Dialect  dialect.Machines[M]
+	Provider provider.Provider
+	// Nodes is the cluster that the machines join; nil when they join none.
+	Nodes    *node.Cluster
+	Recorder events.EventRecorder
+	// Metrics may be nil.
+	Metrics *Metrics
+}
+
+// Reconciler brings machines of kind M to the state that their objects ask
+// for. Reconcile may be called for different machines at once.
+type Reconciler[M client.Object] struct {
+	Options[M]
+	memory  memory
+	permits permits
+}
+
+// New returns a reconciler.
+func New[M client.Object](o Options[M]) *Reconciler[M] {
+	return &Reconciler[M]{Options: o, memory: newMemory(), permits: newPermits()}
+}
+
+// maxSteps bounds a pass: no life has that many steps, so more are a defect.
+const maxSteps = 20
+
+// Reconcile makes one pass over a machine: it performs steps until the next
+// one needs something that is not known yet.
+func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	m := r.Dialect.New()
+	err := r.Client.Get(ctx, req.NamespacedName, m)
+	if apierrors.IsNotFound(err) {
+		r.memory.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("read machine: %w", err)
+	}
+	mem := r.memory.of(m)
+	if mem.newerThan(m) {
+		return reconcile.Result{RequeueAfter: staleDelay}, nil
+	}
+	p := &pass[M]{Reconciler: r, m: m.DeepCopyObject().(M), mem: mem, log: log.FromContext(ctx)}
+	return p.run(ctx)
+}
+
+// pass is one reconciliation of one machine.
+type pass[M client.Object] struct {
+	*Reconciler[M]
+	// m is the object as the pass found it, and as the pass last saved it.
+	m   M
+	mem *remembered
+	log logr.Logger
+
+	view    lifecycle.Machine
+	policy  lifecycle.Policy
+	class   dialect.Class
+	session provider.Session
+	world   lifecycle.World
+	steps   []lifecycle.Decision
+	// over ends the pass although the decision would not.
+	over bool
+}
+
+func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
+	p.view, p.policy = p.Dialect.View(p.m), p.Dialect.Policy(p.m)
+	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
+	p.observe(ctx)
+	for range maxSteps {
+		d := lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy)
+		if d.Waits() {
+			return p.finish(ctx, d)
+		}
+		if err := p.perform(ctx, d); err != nil {
+			return reconcile.Result{}, err
+		}
+		p.steps = append(p.steps, d)
+		if p.over {
+			return p.finish(ctx, d)
+		}
+	}
+	return reconcile.Result{}, fmt.Errorf("machine %s/%s: %d steps without an end, the last %s (%s)",
+		p.view.Namespace, p.view.Name, maxSteps, p.steps[maxSteps-1].Step, p.steps[maxSteps-1].Reason)
+}
+
+// finish records what the pass came to.
+func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.Result, error) {
+	out := lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.Clock.Now()}
+	before := p.m.DeepCopyObject().(M)
+	p.Dialect.Record(p.m, out)
+	if err := p.save(ctx, before); err != nil {
+		return reconcile.Result{}, err
+	}
+	p.dropToken(ctx, out)
+	p.tell(before, out)
+	return reconcile.Result{RequeueAfter: d.After}, nil
+}
+
+func (p *pass[M]) tell(before M, out lifecycle.Outcome) {
+	for _, e := range p.Dialect.Events(before, p.m, out) {
+		p.Recorder.Eventf(p.m, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
+	}
+	for _, d := range out.Steps {
+		p.log.Info("performed", "step", d.Step, "reason", d.Reason, "providerID", p.view.ProviderID)
+	}
+	if was := p.view.Stage; out.Stage != was || out.Err != nil {
+		p.log.Info("machine", "stage", out.Stage, "was", was, "reason", out.Reason, "message", out.Message, "after", out.After)
+	}
+	p.Metrics.observe(p.view, out)
+}

@@ -1,0 +1,78 @@
+package machine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// save writes what differs from before: first what is not status, then the
+// status, each only if something changed. Both carry the resource version, so
+// that a list written whole (finalizers, conditions) never undoes somebody
+// else's write. Afterwards p.m is the object as it should be now.
+func (p *pass[M]) save(ctx context.Context, before M) error {
+	wanted := p.m
+	body, status, err := diff(before, wanted)
+	if err != nil {
+		return err
+	}
+	stored := before.DeepCopyObject().(M)
+	if body != nil {
+		if err := p.Client.Patch(ctx, stored, locked(body, before.GetResourceVersion())); err != nil {
+			return fmt.Errorf("save machine: %w", err)
+		}
+		p.mem.wrote(stored)
+	}
+	if status != nil && !gone(stored) {
+		if err := p.Client.Status().Patch(ctx, stored, locked(status, stored.GetResourceVersion())); err != nil {
+			return fmt.Errorf("save machine status: %w", err)
+		}
+		p.mem.wrote(stored)
+	}
+	p.m = wanted
+	p.m.SetResourceVersion(stored.GetResourceVersion())
+	return nil
+}
+
+// gone reports whether o ceased to exist with its last finalizer.
+func gone(o client.Object) bool {
+	return o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0
+}
+
+// diff is the merge patch from before to after, in two parts; nil where there
+// is nothing to write.
+func diff(before, after client.Object) (body, status map[string]any, err error) {
+	raw, err := client.MergeFrom(before).Data(after)
+	if err != nil {
+		return nil, nil, fmt.Errorf("compare machine: %w", err)
+	}
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return nil, nil, fmt.Errorf("compare machine: %w", err)
+	}
+	if s, ok := body["status"]; ok {
+		status = map[string]any{"status": s}
+		delete(body, "status")
+	}
+	if len(body) == 0 {
+		body = nil
+	}
+	return body, status, nil
+}
+
+// locked turns a merge patch into one that fails when the object has changed.
+func locked(patch map[string]any, version string) client.Patch {
+	metadata, _ := patch["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata["resourceVersion"] = version
+	patch["metadata"] = metadata
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		panic(err) // the parts came out of json.Unmarshal
+	}
+	return client.RawPatch(types.MergePatchType, raw)
+}

@@ -1,0 +1,157 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/millwright-dev/millwright/internal/node"
+)
+
+// NodeIndex finds machines by what is known of their nodes: keys are
+// "name/<node>", "id/<provider ID>" and "ip/<internal IP>".
+const NodeIndex = "millwright.node"
+
+// Setup says how a reconciler is wired into a manager.
+type Setup struct {
+	// Name is the controller's name in logs and metrics.
+	Name string
+	// Workers is how many machines are looked at at once.
+	Workers int
+	// Target is the cache of the cluster that the machines join; nil when
+	// they join none.
+	Target cache.Cache
+}
+
+// SetupWithManager registers the machine controller: for machines whose
+// wishes changed, for nodes that changed in a way that matters, and for pods
+// that left a node, since a drain may be waiting for that.
+func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, r.Dialect.New(), NodeIndex, r.NodeKeys); err != nil {
+		return fmt.Errorf("index machines by node: %w", err)
+	}
+	b := ctrl.NewControllerManagedBy(mgr).Named(s.Name).
+		For(r.Dialect.New(), builder.WithPredicates(Wishes())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: s.Workers, RateLimiter: Limiter()})
+	if s.Target != nil {
+		b = b.WatchesRawSource(source.Kind[client.Object](s.Target, &corev1.Node{}, r.onNode(), node.Changed())).
+			WatchesRawSource(source.Kind[client.Object](s.Target, &corev1.Pod{}, r.onPod(), podLeft()))
+	}
+	return b.Complete(r)
+}
+
+// Limiter backs off per machine only. The usual shared bucket of 10 a second
+// would leave 100 of 1000 new machines waiting for minutes.
+func Limiter() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute)
+}
+
+// Wishes passes what people and other controllers change on a machine, not
+// what we write into its status.
+func Wishes() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		a, b := e.ObjectOld, e.ObjectNew
+		return a.GetResourceVersion() == b.GetResourceVersion() || // a resync
+			a.GetGeneration() != b.GetGeneration() || a.GetUID() != b.GetUID() ||
+			a.GetDeletionTimestamp().IsZero() != b.GetDeletionTimestamp().IsZero() ||
+			!maps.Equal(a.GetLabels(), b.GetLabels()) || !maps.Equal(a.GetAnnotations(), b.GetAnnotations()) ||
+			!slices.Equal(a.GetFinalizers(), b.GetFinalizers())
+	}}
+}
+
+// NodeKeys are the keys of NodeIndex for a machine.
+func (r *Reconciler[M]) NodeKeys(o client.Object) (out []string) {
+	v := r.Dialect.View(o.(M))
+	for _, a := range v.Addresses {
+		switch a.Type {
+		case corev1.NodeInternalIP:
+			out = append(out, "ip/"+a.Address)
+		case corev1.NodeInternalDNS, corev1.NodeHostName:
+			out = append(out, "name/"+a.Address)
+		}
+	}
+	if v.NodeName != "" {
+		out = append(out, "name/"+v.NodeName)
+	}
+	if v.ProviderID != "" {
+		out = append(out, "id/"+v.ProviderID)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (r *Reconciler[M]) onNode() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		return r.MachinesOf(ctx, o.(*corev1.Node))
+	})
+}
+
+func podLeft() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+func (r *Reconciler[M]) onPod() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		name := o.(*corev1.Pod).Spec.NodeName
+		if name == "" {
+			return nil
+		}
+		return r.requests(ctx, []string{"name/" + name}, true)
+	})
+}
+
+// MachinesOf are the machines that the node may belong to.
+func (r *Reconciler[M]) MachinesOf(ctx context.Context, n *corev1.Node) []reconcile.Request {
+	keys := []string{"name/" + n.Name}
+	if n.Spec.ProviderID != "" {
+		keys = append(keys, "id/"+n.Spec.ProviderID)
+	}
+	for _, a := range n.Status.Addresses {
+		if a.Type == corev1.NodeInternalIP && n.Spec.ProviderID == "" {
+			keys = append(keys, "ip/"+a.Address)
+		}
+	}
+	return r.requests(ctx, keys, false)
+}
+
+func (r *Reconciler[M]) requests(ctx context.Context, keys []string, onlyDeleting bool) []reconcile.Request {
+	found := map[types.NamespacedName]bool{}
+	for _, key := range keys {
+		list := r.Dialect.NewList()
+		if err := r.Client.List(ctx, list, client.MatchingFields{NodeIndex: key}); err != nil {
+			continue // the index is ours and the cache in memory: there is nothing to be done
+		}
+		for m := range r.Dialect.Items(list) {
+			if !onlyDeleting || m.GetDeletionTimestamp() != nil {
+				found[client.ObjectKeyFromObject(m)] = true
+			}
+		}
+	}
+	out := make([]reconcile.Request, 0, len(found))
+	for k := range found {
+		out = append(out, reconcile.Request{NamespacedName: k})
+	}
+	slices.SortFunc(out, func(a, b reconcile.Request) int { return strings.Compare(a.String(), b.String()) })
+	return out
+}

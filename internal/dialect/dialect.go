@@ -1,0 +1,145 @@
+// Package dialect is how an API group spells the engine's ideas.
+//
+// A dialect is a lens, not a codec: View may drop whatever the engine does not
+// need, because Record edits the object in place and so cannot lose what View
+// dropped. Two laws hold, and package dialecttest checks them on random
+// objects:
+//
+//	View(Record(m, o)) shows what o says
+//	Record(m, o) changes no field outside those the dialect owns
+package dialect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Annotations of ours, understood on the objects of every API group.
+const (
+	// AbandonAnnotation on a machine under deletion allows to let it go
+	// although its instance cannot be reached any more, for instance because
+	// the class and the credentials were deleted first. Any value but "false"
+	// counts. The instance, if there is one, is left to the orphan collector.
+	AbandonAnnotation = "millwright.dev/abandon-instance"
+)
+
+// Machines reads and writes one kind of machine object.
+type Machines[M client.Object] interface {
+	// API is the group: [provider.OpenShift] or [provider.Gardener].
+	API() string
+	// New returns an empty object, NewList an empty list of them.
+	New() M
+	NewList() client.ObjectList
+	// Items yields the machines of a list.
+	Items(list client.ObjectList) iter.Seq[M]
+	// Group is the label by which m belongs to a group of which one machine
+	// at a time may be given up; an empty value is no group.
+	Group(m M) (key, value string)
+	// View projects m onto the engine's facts.
+	View(m M) lifecycle.Machine
+	// Policy answers, for m, the questions on which API groups disagree.
+	Policy(m M) lifecycle.Policy
+	// Class resolves what m is made from. The class is as complete as it
+	// could be made also where err is not nil: a machine on its way out makes
+	// do with what is left.
+	Class(ctx context.Context, r client.Reader, m M) (Class, error)
+	// Want is what m asks of its node while it lives, Leave what is to happen
+	// to the node when it is cordoned for good.
+	Want(m M, c Class) node.Want
+	Leave(m M) node.Want
+	// Record writes what came of a pass into m: finalizer, labels, spec fields
+	// and status that the dialect owns, and nothing else.
+	Record(m M, o lifecycle.Outcome)
+	// Events are what a human should read about the pass, given the object
+	// before and after it was recorded. Only changes are told, never retries.
+	Events(before, after M, o lifecycle.Outcome) []Event
+}
+
+// Class is what a machine is made from.
+type Class struct {
+	provider.Class
+	// UserData is the boot data with its placeholders still in it;
+	// UserDataErr says why there is none.
+	UserData    []byte
+	UserDataErr error
+	// SpecPath is where the API keeps the provider spec; it prefixes the field
+	// paths of the provider's objections.
+	SpecPath string
+	// Role is the machine's role, empty when unknown.
+	Role string
+	// Capacity are extended resources that the node is to advertise.
+	Capacity corev1.ResourceList
+	// TokenLifetime and TokenGroups are those of a bootstrap token made for
+	// user data that asks for one. Groups are separated by commas.
+	TokenLifetime time.Duration
+	TokenGroups   string
+}
+
+// Event is one line for humans, as the API group words it.
+type Event struct {
+	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
+	Type string
+	// Reason is the CamelCase word that clients filter on, Action what was
+	// being done.
+	Reason, Action string
+	Note           string
+}
+
+// Objection puts the field path of a provider's objection to the spec under
+// the place where the API keeps the spec. Other errors pass unchanged.
+func (c Class) Objection(err error) error {
+	e, ok := errors.AsType[*provider.Error](err)
+	if !ok || e.Kind != provider.Invalid {
+		return err
+	}
+	path := c.SpecPath
+	if e.Field != "" {
+		path += "." + e.Field
+	}
+	return provider.InvalidField(path, "%w", e.Err)
+}
+
+// Refers reads which secrets a provider spec names: through p where it has a
+// say ([provider.Referrer]), else from the fields that the specs of all
+// infrastructures share.
+func Refers(p provider.Provider, api string, spec []byte) (userData, credentials provider.SecretRef, err error) {
+	if r, ok := provider.As[provider.Referrer](p); ok {
+		return r.Refers(api, spec)
+	}
+	var common struct {
+		UserDataSecret    *provider.SecretRef `json:"userDataSecret"`
+		CredentialsSecret *provider.SecretRef `json:"credentialsSecret"`
+	}
+	if err := json.Unmarshal(spec, &common); err != nil {
+		return userData, credentials, provider.Errorf(provider.Invalid, "cannot decode the provider spec: %v", err)
+	}
+	if common.UserDataSecret != nil {
+		userData = *common.UserDataSecret
+	}
+	if common.CredentialsSecret != nil {
+		credentials = *common.CredentialsSecret
+	}
+	return userData, credentials, nil
+}
+
+// Secret reads the secret that field refers to. A secret that does not exist
+// is an error that names the field and the secret.
+func Secret(ctx context.Context, r client.Reader, ref provider.SecretRef, field string) (map[string][]byte, error) {
+	var s corev1.Secret
+	err := r.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &s)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read secret %s/%s: %w", field, ref.Namespace, ref.Name, err)
+	}
+	return s.Data, nil
+}

@@ -1,0 +1,48 @@
+package gardener
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// Events tells what changed. The original tells nothing about machines; these
+// are additions, with the words of its operations.
+func (Machines) Events(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.Event {
+	was, is := before.Status.LastOperation, after.Status.LastOperation
+	if o.Did(lifecycle.Release) {
+		return []dialect.Event{{Type: corev1.EventTypeNormal, Reason: "Deleted", Action: "Delete", Note: "Machine and instance are gone"}}
+	}
+	if was.Description == is.Description && was.State == is.State {
+		return nil
+	}
+	e := dialect.Event{Type: corev1.EventTypeNormal, Reason: reason(is), Action: string(is.Type), Note: is.Description}
+	if is.State == v1alpha1.MachineStateFailed {
+		e.Type = corev1.EventTypeWarning
+	}
+	if e.Reason == "" {
+		return nil
+	}
+	return []dialect.Event{e}
+}
+
+// reason is the word for an operation; empty for those that pass by unnoticed.
+func reason(op v1alpha1.LastOperation) string {
+	switch {
+	case op.Type == v1alpha1.MachineOperationCreate && op.State == v1alpha1.MachineStateFailed:
+		return "FailedCreate"
+	case op.Type == v1alpha1.MachineOperationCreate && op.State == v1alpha1.MachineStateSuccessful:
+		return "Joined"
+	case op.Type == v1alpha1.MachineOperationDelete && op.State == v1alpha1.MachineStateFailed:
+		return "FailedDelete"
+	case op.Type == v1alpha1.MachineOperationDelete:
+		return "Deleting"
+	case op.Type == v1alpha1.MachineOperationHealthCheck && op.State == v1alpha1.MachineStateSuccessful:
+		return "Recovered"
+	case op.Type == v1alpha1.MachineOperationHealthCheck:
+		return "Unhealthy"
+	}
+	return ""
+}

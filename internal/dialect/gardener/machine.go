@@ -1,0 +1,303 @@
+// Package gardener is the machine.sapcloud.io/v1alpha1 dialect.
+package gardener
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/drain"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Machines reads and writes machines of this API.
+type Machines struct {
+	Defaults Defaults
+	// Cluster is the ownership scope: in Gardener the control namespace, which
+	// is the technical name of the cluster.
+	Cluster string
+	// TokenGroups are the extra groups of bootstrap tokens
+	// (--bootstrap-token-auth-extra-groups).
+	TokenGroups string
+}
+
+// Defaults hold where a machine has no configuration of its own.
+type Defaults struct {
+	CreationTimeout time.Duration // --machine-creation-timeout
+	HealthTimeout   time.Duration // --machine-health-timeout
+	DrainTimeout    time.Duration // --machine-drain-timeout
+	MaxEvictRetries int32         // --machine-max-evict-retries
+	NodeConditions  string        // --node-conditions
+	ExhaustedRetry  time.Duration // --resource-exhausted-retry
+}
+
+// StandardDefaults are those of the original's flags.
+func StandardDefaults() Defaults {
+	return Defaults{
+		CreationTimeout: 20 * time.Minute,
+		HealthTimeout:   10 * time.Minute,
+		DrainTimeout:    2 * time.Hour,
+		MaxEvictRetries: 360,
+		NodeConditions:  "KernelDeadlock,ReadonlyFilesystem,DiskPressure,NetworkUnavailable",
+		ExhaustedRetry:  10 * time.Minute,
+	}
+}
+
+var _ dialect.Machines[*v1alpha1.Machine] = Machines{}
+
+// API implements [dialect.Machines].
+func (Machines) API() string { return provider.Gardener }
+
+// New implements [dialect.Machines].
+func (Machines) New() *v1alpha1.Machine { return &v1alpha1.Machine{} }
+
+// NewList implements [dialect.Machines].
+func (Machines) NewList() client.ObjectList { return &v1alpha1.MachineList{} }
+
+// Items implements [dialect.Machines].
+func (Machines) Items(list client.ObjectList) iter.Seq[*v1alpha1.Machine] {
+	return func(yield func(*v1alpha1.Machine) bool) {
+		items := list.(*v1alpha1.MachineList).Items
+		for i := range items {
+			if !yield(&items[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Group is the machine's deployment, by the label that its template carries.
+func (Machines) Group(m *v1alpha1.Machine) (key, value string) {
+	return v1alpha1.LabelKeyName, m.Labels[v1alpha1.LabelKeyName]
+}
+
+// View projects m onto the engine's facts.
+func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
+	force, _ := strconv.ParseBool(m.Labels[v1alpha1.LabelKeyForceDeletion])
+	abandon, asked := m.Annotations[dialect.AbandonAnnotation]
+	v := lifecycle.Machine{
+		UID: string(m.UID), Namespace: m.Namespace, Name: m.Name,
+		ProviderID:  m.Spec.ProviderID,
+		NodeName:    m.Labels[v1alpha1.LabelKeyNode],
+		Addresses:   m.Status.Addresses,
+		Created:     m.CreationTimestamp.Time,
+		Held:        controllerutil.ContainsFinalizer(m, v1alpha1.FinalizerMachine),
+		Provisioned: m.Spec.ProviderID != "",
+		Stage:       stages[m.Status.CurrentStatus.Phase],
+		StageSince:  m.Status.CurrentStatus.LastUpdateTime.Time,
+		Force:       force,
+		Abandon:     asked && abandon != "false",
+		Faults:      faults(m),
+	}
+	if m.DeletionTimestamp != nil {
+		v.Deleted = m.DeletionTimestamp.Time
+	}
+	return v
+}
+
+func faults(m *v1alpha1.Machine) (out []lifecycle.Fault) {
+	if m.Spec.Class.Kind == "" {
+		out = append(out, lifecycle.Fault{Field: "spec.class.kind", Message: "must be MachineClass"})
+	}
+	if m.Spec.Class.Name == "" {
+		out = append(out, lifecycle.Fault{Field: "spec.class.name", Message: "must name the MachineClass"})
+	}
+	return out
+}
+
+// stages maps phases. Updates in place are phases of a running machine.
+var stages = map[v1alpha1.MachinePhase]lifecycle.Stage{
+	v1alpha1.MachinePhaseNone:               lifecycle.StageNew,
+	v1alpha1.MachinePending:                 lifecycle.StageJoining,
+	v1alpha1.MachineAvailable:               lifecycle.StageDetached,
+	v1alpha1.MachineRunning:                 lifecycle.StageRunning,
+	v1alpha1.MachineTerminating:             lifecycle.StageDeleting,
+	v1alpha1.MachineUnknown:                 lifecycle.StageLost,
+	v1alpha1.MachineFailed:                  lifecycle.StageFailed,
+	v1alpha1.MachineCrashLoopBackOff:        lifecycle.StageCrashing,
+	v1alpha1.MachineInPlaceUpdating:         lifecycle.StageRunning,
+	v1alpha1.MachineInPlaceUpdateSuccessful: lifecycle.StageRunning,
+	v1alpha1.MachineInPlaceUpdateFailed:     lifecycle.StageRunning,
+}
+
+// Policy reads the timeouts that this API keeps on each machine.
+func (d Machines) Policy(m *v1alpha1.Machine) lifecycle.Policy {
+	p := lifecycle.Policy{
+		JoinTimeout:         d.creationTimeout(m),
+		UnhealthyConditions: split(d.Defaults.NodeConditions),
+		HoldingTaints:       []string{v1alpha1.TaintKeyCriticalComponentsNotReady},
+		TracksHealth:        true,
+		HealthTimeout:       d.Defaults.HealthTimeout,
+		FailedRecovers:      true,
+		NodeLossDeletes:     true,
+		Delays:              lifecycle.Delays{Transient: 5 * time.Second, Exhausted: d.Defaults.ExhaustedRetry, Other: 3 * time.Minute},
+		DrainTimeout:        d.Defaults.DrainTimeout,
+		UnreachableAfter:    5 * time.Minute,
+	}
+	retries := d.Defaults.MaxEvictRetries
+	if c := m.Spec.MachineConfiguration; c != nil {
+		override(&p.DrainTimeout, c.MachineDrainTimeout)
+		override(&p.HealthTimeout, c.MachineHealthTimeout)
+		if c.DisableHealthTimeout != nil && *c.DisableHealthTimeout {
+			p.HealthTimeout = 0
+		}
+		if c.NodeConditions != nil {
+			p.UnhealthyConditions = split(*c.NodeConditions)
+		}
+		if c.MaxEvictRetries != nil {
+			retries = *c.MaxEvictRetries
+		}
+	}
+	p.Drain = drain.Policy{RetryEvery: evictEvery, MaxEvictAttempts: evictAttempts(retries, p.DrainTimeout)}
+	return p
+}
+
+// evictEvery is the pause between evictions of one pod that this API's
+// maxEvictRetries counts in.
+const evictEvery = 20 * time.Second
+
+// evictAttempts bounds the retries by what fits into the drain timeout: with
+// 2 h and a pause of 20 s that is 360.
+func evictAttempts(retries int32, timeout time.Duration) int {
+	return max(min(int(retries), int(timeout/evictEvery)), 1)
+}
+
+// creationTimeout is the annotation's, else the spec's, else the default. An
+// annotation that is no duration is passed over.
+func (d Machines) creationTimeout(m *v1alpha1.Machine) time.Duration {
+	if t, err := time.ParseDuration(m.Annotations[v1alpha1.AnnotationKeyEffectiveCreationTimeout]); err == nil {
+		return t
+	}
+	t := d.Defaults.CreationTimeout
+	if c := m.Spec.MachineConfiguration; c != nil {
+		override(&t, c.MachineCreationTimeout)
+	}
+	return t
+}
+
+func override(d *time.Duration, o *metav1.Duration) {
+	if o != nil {
+		*d = o.Duration
+	}
+}
+
+func split(list string) []string {
+	return slices.DeleteFunc(strings.Split(list, ","), func(s string) bool { return s == "" })
+}
+
+// Class follows the machine's reference to its class, and the class's to its
+// secrets.
+func (d Machines) Class(ctx context.Context, r client.Reader, m *v1alpha1.Machine) (dialect.Class, error) {
+	c := dialect.Class{
+		Class:         provider.Class{API: provider.Gardener, Cluster: d.Cluster},
+		SpecPath:      fmt.Sprintf("machineclass %s: providerSpec", m.Spec.Class.Name),
+		TokenLifetime: d.creationTimeout(m),
+		TokenGroups:   d.TokenGroups,
+	}
+	var mc v1alpha1.MachineClass
+	if err := r.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: m.Spec.Class.Name}, &mc); err != nil {
+		return c, fmt.Errorf("spec.class.name: read machineclass %s: %w", m.Spec.Class.Name, err)
+	}
+	c.Spec = mc.ProviderSpec.Raw
+	if t := mc.NodeTemplate; t != nil {
+		c.Region, c.Zone, c.Capacity = t.Region, t.Zone, t.VirtualCapacity
+	}
+	data, err := secrets(ctx, r, &mc)
+	if err != nil {
+		return c, err
+	}
+	c.UserData, c.UserDataErr = data[v1alpha1.SecretKeyUserData], nil
+	if _, ok := data[v1alpha1.SecretKeyUserData]; !ok {
+		c.UserDataErr = fmt.Errorf("machineclass %s: secretRef: no secret with the key %s", mc.Name, v1alpha1.SecretKeyUserData)
+	}
+	c.Credentials = maps.Clone(data)
+	delete(c.Credentials, v1alpha1.SecretKeyUserData)
+	return c, validate(&mc)
+}
+
+// secrets merges the data of the class's secrets; the credentials' wins. One
+// that does not exist counts as empty.
+func secrets(ctx context.Context, r client.Reader, mc *v1alpha1.MachineClass) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for field, ref := range refs(mc) {
+		if ref.Namespace == "" {
+			ref.Namespace = mc.Namespace
+		}
+		data, err := dialect.Secret(ctx, r, ref, "machineclass "+mc.Name+": "+field)
+		if errors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(out, data)
+	}
+	return out, nil
+}
+
+// refs yields the class's secrets in the order in which they are merged.
+func refs(mc *v1alpha1.MachineClass) func(yield func(string, provider.SecretRef) bool) {
+	return func(yield func(string, provider.SecretRef) bool) {
+		if s := mc.SecretRef; s != nil && !yield("secretRef", provider.SecretRef{Namespace: s.Namespace, Name: s.Name}) {
+			return
+		}
+		if s := mc.CredentialsSecretRef; s != nil {
+			yield("credentialsSecretRef", provider.SecretRef{Namespace: s.Namespace, Name: s.Name})
+		}
+	}
+}
+
+// validate checks what the original checks at reconciliation: a node template
+// may be absent, but not half there.
+func validate(mc *v1alpha1.MachineClass) error {
+	t := mc.NodeTemplate
+	if t == nil {
+		return nil
+	}
+	for _, k := range []corev1.ResourceName{corev1.ResourceCPU, "gpu", corev1.ResourceMemory} {
+		if _, ok := t.Capacity[k]; !ok {
+			return provider.InvalidField("machineclass "+mc.Name+": nodeTemplate.capacity", "must have the key %s", k)
+		}
+	}
+	for field, value := range map[string]string{"instanceType": t.InstanceType, "region": t.Region, "zone": t.Zone} {
+		if value == "" {
+			return provider.InvalidField("machineclass "+mc.Name+": nodeTemplate."+field, "must be set")
+		}
+	}
+	return nil
+}
+
+// Want mirrors spec.nodeTemplate to the node and takes away again what was
+// removed from it.
+func (Machines) Want(m *v1alpha1.Machine, c dialect.Class) node.Want {
+	t := m.Spec.NodeTemplateSpec
+	return node.Want{
+		Labels: t.Labels, Annotations: t.Annotations, Taints: t.Spec.Taints,
+		MarkLabels:  map[string]string{v1alpha1.LabelKeyNodeMachineName: m.Name},
+		Capacity:    c.Capacity,
+		Finalizer:   v1alpha1.FinalizerNode,
+		AppliedKey:  v1alpha1.AnnotationKeyLastAppliedNodeTemplate,
+		CapacityKey: v1alpha1.AnnotationKeyLastAppliedVirtualCapacity,
+	}
+}
+
+// Leave drops the node's finalizer with the cordon: from then on, deleting the
+// node means nothing more.
+func (Machines) Leave(*v1alpha1.Machine) node.Want {
+	return node.Want{DropFinalizer: v1alpha1.FinalizerNode}
+}

@@ -1,0 +1,241 @@
+package gardener
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Record writes o into m.
+func (Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
+	switch {
+	case o.Did(lifecycle.Release):
+		controllerutil.RemoveFinalizer(m, v1alpha1.FinalizerMachine)
+		return
+	case o.Did(lifecycle.Hold):
+		controllerutil.AddFinalizer(m, v1alpha1.FinalizerMachine)
+		return
+	}
+	if i := o.World.Instance(m.Spec.ProviderID); i != nil {
+		recordInstance(m, i, o)
+	}
+	recordConditions(m, o)
+	was := stages[m.Status.CurrentStatus.Phase]
+	if op := operation(m, was, o); op != nil {
+		recordOperation(m, *op, o.At)
+	}
+	recordPhase(m, was, o)
+}
+
+// recordInstance takes down what the infrastructure says. The node's name is
+// known before the node is there. Addresses are kept only where there is no
+// node to have them.
+func recordInstance(m *v1alpha1.Machine, i *provider.Instance, o lifecycle.Outcome) {
+	if m.Spec.ProviderID == "" {
+		m.Spec.ProviderID = i.ProviderID
+	}
+	if i.NodeName != "" && m.Labels[v1alpha1.LabelKeyNode] == "" {
+		metav1.SetMetaDataLabel(&m.ObjectMeta, v1alpha1.LabelKeyNode, i.NodeName)
+	}
+	if m.Annotations[v1alpha1.AnnotationKeyMachinePriority] == "" && m.DeletionTimestamp == nil {
+		metav1.SetMetaDataAnnotation(&m.ObjectMeta, v1alpha1.AnnotationKeyMachinePriority, v1alpha1.MachinePriorityDefault)
+	}
+	if len(o.World.ProviderStatus) > 0 {
+		m.Status.LastKnownState = string(o.World.ProviderStatus)
+	}
+	if o.Stage == lifecycle.StageDetached {
+		m.Status.Addresses = addresses(*i)
+	}
+}
+
+func addresses(i provider.Instance) []corev1.NodeAddress {
+	out := slices.Clone(i.Addresses)
+	if i.NodeName != "" {
+		out = append(out, corev1.NodeAddress{Type: corev1.NodeHostName, Address: i.NodeName})
+	}
+	slices.SortFunc(out, func(a, b corev1.NodeAddress) int {
+		return strings.Compare(string(a.Type)+"\x00"+a.Address, string(b.Type)+"\x00"+b.Address)
+	})
+	return slices.Compact(out)
+}
+
+// recordConditions copies the node's conditions when one came, went or changed
+// its status: heartbeats are not written.
+func recordConditions(m *v1alpha1.Machine, o lifecycle.Outcome) {
+	n := o.World.Node
+	if n == nil || m.DeletionTimestamp != nil {
+		return
+	}
+	same := slices.EqualFunc(m.Status.Conditions, n.Status.Conditions, func(a, b corev1.NodeCondition) bool {
+		return a.Type == b.Type && a.Status == b.Status
+	})
+	if !same {
+		m.Status.Conditions = slices.Clone(n.Status.Conditions)
+	}
+}
+
+var phases = map[lifecycle.Stage]v1alpha1.MachinePhase{
+	lifecycle.StageCreating: v1alpha1.MachinePending,
+	lifecycle.StageCrashing: v1alpha1.MachineCrashLoopBackOff,
+	lifecycle.StageJoining:  v1alpha1.MachinePending,
+	lifecycle.StageDetached: v1alpha1.MachineAvailable,
+	lifecycle.StageRunning:  v1alpha1.MachineRunning,
+	lifecycle.StageLost:     v1alpha1.MachineUnknown,
+	lifecycle.StageFailed:   v1alpha1.MachineFailed,
+	lifecycle.StageDeleting: v1alpha1.MachineTerminating,
+}
+
+// recordPhase writes the phase only when the stage changed: finer phases of the
+// same stage (updates in place) are somebody else's.
+func recordPhase(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) {
+	phase, ok := phases[o.Stage]
+	current := &m.Status.CurrentStatus
+	if !ok || o.Stage == was || current.Phase == phase {
+		return
+	}
+	preserve := current.PreserveExpiryTime
+	if phase == v1alpha1.MachineTerminating {
+		preserve = nil
+	}
+	*current = v1alpha1.CurrentStatus{
+		Phase: phase, LastUpdateTime: metav1.NewTime(o.At.Truncate(time.Second)),
+		TimeoutActive:      phase == v1alpha1.MachinePending || phase == v1alpha1.MachineUnknown,
+		PreserveExpiryTime: preserve,
+	}
+}
+
+// recordOperation notes what was done unless the object says so already.
+func recordOperation(m *v1alpha1.Machine, op v1alpha1.LastOperation, at time.Time) {
+	was := m.Status.LastOperation
+	was.LastUpdateTime = metav1.Time{}
+	if was == op {
+		return
+	}
+	op.LastUpdateTime = metav1.NewTime(at.Truncate(time.Second))
+	m.Status.LastOperation = op
+}
+
+// operation words what the machine is about; nil leaves the last word.
+func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v1alpha1.LastOperation {
+	if m.DeletionTimestamp != nil {
+		return removal(o)
+	}
+	last := m.Status.LastOperation
+	say := func(t v1alpha1.MachineOperationType, s v1alpha1.MachineState, text string) *v1alpha1.LastOperation {
+		return &v1alpha1.LastOperation{Type: t, State: s, Description: text}
+	}
+	switch {
+	case o.Did(lifecycle.Fail):
+		return failure(last, o.Steps[len(o.Steps)-1])
+	case o.Reason == lifecycle.ReasonInvalidObject:
+		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateFailed, "Invalid machine: "+o.Message)
+	case o.Stage == lifecycle.StageCrashing && o.Err != nil:
+		return trouble(o.Err)
+	case o.Stage == lifecycle.StageDetached && was != o.Stage:
+		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateSuccessful, "Created machine on cloud provider")
+	case creating(o.Stage) && (creating(was) || was == lifecycle.StageNew || was == lifecycle.StageCrashing):
+		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateProcessing, "Creating machine on cloud provider")
+	case o.Stage == lifecycle.StageLost && was != o.Stage:
+		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateProcessing, o.Message)
+	case o.Stage == lifecycle.StageRunning && was != o.Stage && joins(last):
+		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateSuccessful,
+			fmt.Sprintf("Machine %s successfully joined the cluster in %s", m.Name, o.At.Sub(m.CreationTimestamp.Time).Round(time.Second)))
+	case o.Stage == lifecycle.StageRunning && was != o.Stage:
+		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful,
+			fmt.Sprintf("Machine %s successfully re-joined the cluster", m.Name))
+	}
+	return nil
+}
+
+func creating(s lifecycle.Stage) bool {
+	return s == lifecycle.StageCreating || s == lifecycle.StageJoining
+}
+
+// joins reports whether a machine that runs now has joined for the first time.
+func joins(last v1alpha1.LastOperation) bool {
+	return last.Type == "" || last.Type == v1alpha1.MachineOperationCreate && last.State != v1alpha1.MachineStateSuccessful
+}
+
+// failure keeps the type of what was going on when the machine was given up.
+func failure(last v1alpha1.LastOperation, why lifecycle.Decision) *v1alpha1.LastOperation {
+	if why.Err != nil {
+		return trouble(why.Err)
+	}
+	t := last.Type
+	if t == "" {
+		t = v1alpha1.MachineOperationCreate
+	}
+	return &v1alpha1.LastOperation{Type: t, State: v1alpha1.MachineStateFailed, Description: why.Message}
+}
+
+func trouble(err error) *v1alpha1.LastOperation {
+	return &v1alpha1.LastOperation{
+		Type: v1alpha1.MachineOperationCreate, State: v1alpha1.MachineStateFailed,
+		ErrorCode: code(err), Description: "Cloud provider message - " + coded(err),
+	}
+}
+
+// code is the machine code that clients of this API know for err.
+func code(err error) string {
+	switch provider.KindOf(err) {
+	case provider.Exhausted:
+		return "ResourceExhausted"
+	case provider.Invalid:
+		return "InvalidArgument"
+	case provider.Denied:
+		return "PermissionDenied"
+	case provider.Conflict:
+		return "Aborted"
+	}
+	return "Unavailable"
+}
+
+// coded is the text form from which clients read code and message back.
+// Brackets in the message would end it early, so they are rounded.
+func coded(err error) string {
+	return fmt.Sprintf("machine codes error: code = [%s] message = [%s]", code(err), strings.NewReplacer("[", "(", "]", ")").Replace(err.Error()))
+}
+
+// removal words each step of the way out with the marks from which another
+// implementation would take it up.
+func removal(o lifecycle.Outcome) *v1alpha1.LastOperation {
+	say := func(s v1alpha1.MachineState, text string) *v1alpha1.LastOperation {
+		op := &v1alpha1.LastOperation{Type: v1alpha1.MachineOperationDelete, State: s, Description: text}
+		if o.Err != nil {
+			op.State, op.ErrorCode = v1alpha1.MachineStateFailed, code(o.Err)
+		}
+		return op
+	}
+	switch o.Reason {
+	case lifecycle.ReasonDraining:
+		return say(v1alpha1.MachineStateProcessing, "Drain is waiting for "+o.Message+". Will retry in next sync. Initiate node drain")
+	case lifecycle.ReasonDeletionNeedsHelp:
+		return say(v1alpha1.MachineStateFailed, coded(o.Err)+". Now, getting VM Status")
+	case lifecycle.ReasonTerminateFailed:
+		return say(v1alpha1.MachineStateFailed, coded(o.Err)+". Initiate VM deletion")
+	case lifecycle.ReasonTerminating, lifecycle.ReasonUnconfirmed:
+		return say(v1alpha1.MachineStateProcessing, drainWord(o)+" Initiate VM deletion")
+	case lifecycle.ReasonNodeUnknown:
+		return say(v1alpha1.MachineStateFailed, "Node cannot be looked up or deleted: "+o.Message+". Initiate node object deletion")
+	}
+	return nil
+}
+
+func drainWord(o lifecycle.Outcome) string {
+	switch {
+	case o.World.Drain == nil:
+		return "Node drain was not necessary or is done."
+	case o.Did(lifecycle.Drain) && o.World.Drain.Done:
+		return "Drain successful."
+	}
+	return "Drain skipped."
+}

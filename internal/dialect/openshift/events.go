@@ -1,0 +1,84 @@
+package openshift
+
+import (
+	"fmt"
+	"slices"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// Events tells what changed, in the words that clients of this API filter on:
+// at most two events in a life without trouble at its beginning, and two at
+// its end.
+func (Machines) Events(before, after *machinev1.Machine, o lifecycle.Outcome) []dialect.Event {
+	var out []dialect.Event
+	if before.DeletionTimestamp != nil {
+		out = removalEvents(before, after, o)
+	} else {
+		out = lifeEvents(before, after, o)
+	}
+	return out
+}
+
+func lifeEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out []dialect.Event) {
+	warn := func(reason, action, note string) {
+		out = append(out, dialect.Event{Type: corev1.EventTypeWarning, Reason: reason, Action: action, Note: note})
+	}
+	switch {
+	case o.Reason == lifecycle.ReasonInvalidObject && ptr.Deref(before.Status.Phase, "") == ptr.Deref(after.Status.Phase, ""):
+		warn("FailedValidate", "Validate", o.Message)
+	case o.Did(lifecycle.Fail):
+		warn("FailedCreate", "Create", ptr.Deref(after.Status.ErrorMessage, ""))
+	case o.Err != nil && changed(before, after, machinev1.InstanceExistsCondition):
+		warn("FailedCreate", "Create", o.Err.Error())
+	case before.Spec.ProviderID == nil && after.Spec.ProviderID != nil:
+		out = append(out, dialect.Event{
+			Type: corev1.EventTypeNormal, Reason: "Create", Action: "Create",
+			Note: fmt.Sprintf("Created Machine %v", after.Name),
+		})
+	}
+	return out
+}
+
+func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out []dialect.Event) {
+	add := func(kind, reason, action, note string) {
+		out = append(out, dialect.Event{Type: kind, Reason: reason, Action: action, Note: note})
+	}
+	drained := isTrue(after.Status.Conditions, machinev1.MachineDrained) && !isTrue(before.Status.Conditions, machinev1.MachineDrained)
+	switch {
+	case drained && o.World.Drain == nil:
+		add(corev1.EventTypeNormal, "DrainSkipped", "Drain", "Node drain skipped")
+	case drained:
+		add(corev1.EventTypeNormal, "DrainSucceeded", "Drain", "Node drain succeeded")
+	case o.Reason == lifecycle.ReasonDrainBlockedHook && ptr.Deref(before.Status.Phase, "") != machinev1.PhaseDeleting:
+		add(corev1.EventTypeNormal, "DrainBlocked", "Drain", "Drain blocked by pre-drain hook")
+	case o.Reason == lifecycle.ReasonDraining && changed(before, after, machinev1.MachineDrained):
+		add(corev1.EventTypeNormal, "DrainRequeued", "Drain", "Node drain requeued: "+o.Message)
+	}
+	switch {
+	case o.Err != nil && after.Status.LastUpdated != nil && !after.Status.LastUpdated.Equal(before.Status.LastUpdated):
+		add(corev1.EventTypeWarning, "FailedDelete", "Delete", o.Err.Error())
+	case o.World.Removal == lifecycle.RemovalDone && o.Did(lifecycle.Release):
+		add(corev1.EventTypeNormal, "Delete", "Delete", fmt.Sprintf("Deleted machine %v", after.Name))
+	}
+	return out
+}
+
+// changed reports whether the condition of type t says something else now.
+func changed(before, after *machinev1.Machine, t machinev1.ConditionType) bool {
+	a, b := find(before, t), find(after, t)
+	return a.Status != b.Status || a.Reason != b.Reason || a.Message != b.Message
+}
+
+func find(m *machinev1.Machine, t machinev1.ConditionType) machinev1.Condition {
+	i := slices.IndexFunc(m.Status.Conditions, func(c machinev1.Condition) bool { return c.Type == t })
+	if i < 0 {
+		return machinev1.Condition{}
+	}
+	return m.Status.Conditions[i]
+}

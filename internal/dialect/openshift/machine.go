@@ -1,0 +1,221 @@
+// Package openshift is the machine.openshift.io/v1beta1 dialect.
+package openshift
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/drain"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Labels and annotations that clients of this API depend on.
+const (
+	ClusterLabel            = "machine.openshift.io/cluster-api-cluster"
+	RoleLabel               = "machine.openshift.io/cluster-api-machine-role"
+	InstanceTypeLabel       = "machine.openshift.io/instance-type"
+	RegionLabel             = "machine.openshift.io/region"
+	ZoneLabel               = "machine.openshift.io/zone"
+	InterruptibleLabel      = "machine.openshift.io/interruptible-instance"
+	InstanceStateAnnotation = "machine.openshift.io/instance-state"
+	ExcludeDrainAnnotation  = "machine.openshift.io/exclude-node-draining"
+	// NodeAnnotation on a node holds <namespace>/<machine>.
+	NodeAnnotation = "machine.openshift.io/machine"
+)
+
+// Machines reads and writes machines of this API.
+type Machines struct {
+	// Provider tells which secrets its specs name; nil reads the fields that
+	// all specs share.
+	Provider provider.Provider
+	// DefaultCluster is the ownership scope of machines under deletion whose
+	// cluster label was removed.
+	DefaultCluster string
+	// TokenGroups and TokenLifetime are those of bootstrap tokens, for user
+	// data that asks for one; it is an extension of this API, whose own user
+	// data has no placeholders.
+	TokenGroups   string
+	TokenLifetime time.Duration
+}
+
+var _ dialect.Machines[*machinev1.Machine] = Machines{}
+
+// API implements [dialect.Machines].
+func (Machines) API() string { return provider.OpenShift }
+
+// New implements [dialect.Machines].
+func (Machines) New() *machinev1.Machine { return &machinev1.Machine{} }
+
+// NewList implements [dialect.Machines].
+func (Machines) NewList() client.ObjectList { return &machinev1.MachineList{} }
+
+// Items implements [dialect.Machines].
+func (Machines) Items(list client.ObjectList) iter.Seq[*machinev1.Machine] {
+	return func(yield func(*machinev1.Machine) bool) {
+		items := list.(*machinev1.MachineList).Items
+		for i := range items {
+			if !yield(&items[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Group is none: this API never gives up on a machine that has run.
+func (Machines) Group(*machinev1.Machine) (key, value string) { return "", "" }
+
+// View projects m onto the engine's facts.
+func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
+	_, skipDrain := m.Annotations[ExcludeDrainAnnotation]
+	abandon, asked := m.Annotations[dialect.AbandonAnnotation]
+	v := lifecycle.Machine{
+		UID: string(m.UID), Namespace: m.Namespace, Name: m.Name,
+		ProviderID:   ptr.Deref(m.Spec.ProviderID, ""),
+		Addresses:    m.Status.Addresses,
+		Created:      m.CreationTimestamp.Time,
+		Held:         controllerutil.ContainsFinalizer(m, machinev1.MachineFinalizer),
+		Stage:        stages[ptr.Deref(m.Status.Phase, "")],
+		Drained:      isTrue(m.Status.Conditions, machinev1.MachineDrained),
+		SkipDrain:    skipDrain,
+		Abandon:      asked && abandon != "false",
+		PreDrain:     hooks(m.Spec.LifecycleHooks.PreDrain),
+		PreTerminate: hooks(m.Spec.LifecycleHooks.PreTerminate),
+		Faults:       faults(m),
+	}
+	v.Provisioned = v.ProviderID != "" || len(v.Addresses) > 0
+	if m.DeletionTimestamp != nil {
+		v.Deleted = m.DeletionTimestamp.Time
+	}
+	if m.Status.LastUpdated != nil {
+		v.StageSince = m.Status.LastUpdated.Time
+	}
+	if ref := m.Status.NodeRef; ref != nil {
+		v.NodeName, v.NodeUID = ref.Name, ref.UID
+	}
+	return v
+}
+
+// faults are those that keep a machine from being made. They do not keep it
+// from being deleted.
+func faults(m *machinev1.Machine) (out []lifecycle.Fault) {
+	if m.Labels[ClusterLabel] == "" {
+		out = append(out, lifecycle.Fault{
+			Field:   "metadata.labels[" + ClusterLabel + "]",
+			Message: fmt.Sprintf("missing %s label.", ClusterLabel),
+		})
+	}
+	if v := m.Spec.ProviderSpec.Value; v == nil || len(v.Raw) == 0 {
+		out = append(out, lifecycle.Fault{Field: "spec.providerSpec.value", Message: "value field must be set"})
+	}
+	return out
+}
+
+var stages = map[string]lifecycle.Stage{
+	"":                          lifecycle.StageNew,
+	machinev1.PhaseProvisioning: lifecycle.StageCreating,
+	machinev1.PhaseProvisioned:  lifecycle.StageJoining,
+	machinev1.PhaseRunning:      lifecycle.StageRunning,
+	machinev1.PhaseFailed:       lifecycle.StageFailed,
+	machinev1.PhaseDeleting:     lifecycle.StageDeleting,
+}
+
+func hooks(in []machinev1.LifecycleHook) (out []lifecycle.Hook) {
+	for _, h := range in {
+		out = append(out, lifecycle.Hook{Name: h.Name, Owner: h.Owner})
+	}
+	return out
+}
+
+// Policy is the same for all machines: this API leaves timeouts to
+// MachineHealthChecks, and a failed machine waits for whoever made it.
+func (Machines) Policy(*machinev1.Machine) lifecycle.Policy {
+	return lifecycle.Policy{
+		MissingFails:    true,
+		InvalidFails:    true,
+		LinkedIsRunning: true,
+		Delays:          lifecycle.Delays{Transient: 30 * time.Second, Exhausted: time.Minute, Other: time.Minute},
+		Drain:           drain.Policy{},
+	}
+}
+
+// Class takes the provider spec out of the machine and reads the secrets that
+// it names, in the machine's namespace unless it says otherwise.
+func (d Machines) Class(ctx context.Context, r client.Reader, m *machinev1.Machine) (dialect.Class, error) {
+	c := dialect.Class{
+		Class:         provider.Class{API: provider.OpenShift, Cluster: m.Labels[ClusterLabel], Zone: m.Labels[ZoneLabel], Region: m.Labels[RegionLabel]},
+		SpecPath:      "spec.providerSpec.value",
+		Role:          m.Labels[RoleLabel],
+		TokenLifetime: d.TokenLifetime,
+		TokenGroups:   d.TokenGroups,
+	}
+	if c.Cluster == "" {
+		c.Cluster = d.DefaultCluster
+	}
+	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
+		return c, provider.InvalidField("spec.providerSpec.value", "value field must be set")
+	}
+	c.Spec = m.Spec.ProviderSpec.Value.Raw
+	userData, credentials, err := dialect.Refers(d.Provider, provider.OpenShift, c.Spec)
+	if err != nil {
+		return c, c.Objection(err)
+	}
+	c.UserData, c.UserDataErr = userDataOf(ctx, r, m.Namespace, userData)
+	if credentials.Name == "" {
+		return c, nil
+	}
+	if credentials.Namespace == "" {
+		credentials.Namespace = m.Namespace
+	}
+	c.Credentials, err = dialect.Secret(ctx, r, credentials, "spec.providerSpec.value.credentialsSecret.name")
+	return c, err
+}
+
+func userDataOf(ctx context.Context, r client.Reader, namespace string, ref provider.SecretRef) ([]byte, error) {
+	if ref.Name == "" {
+		return nil, nil
+	}
+	if ref.Namespace == "" {
+		ref.Namespace = namespace
+	}
+	const field = "spec.providerSpec.value.userDataSecret.name"
+	data, err := dialect.Secret(ctx, r, ref, field)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := data["userData"]; !ok {
+		return nil, fmt.Errorf("%s: secret %s/%s has no key userData", field, ref.Namespace, ref.Name)
+	}
+	return data["userData"], nil
+}
+
+// Want copies spec.metadata and spec.taints to the node. Nothing is ever
+// removed from it: clients rely on that.
+func (Machines) Want(m *machinev1.Machine, _ dialect.Class) node.Want {
+	return node.Want{
+		Additive:        true,
+		Labels:          m.Spec.ObjectMeta.Labels,
+		Annotations:     m.Spec.ObjectMeta.Annotations,
+		Taints:          m.Spec.Taints,
+		MarkAnnotations: map[string]string{NodeAnnotation: m.Namespace + "/" + m.Name},
+	}
+}
+
+// Leave asks for nothing besides the cordon.
+func (Machines) Leave(*machinev1.Machine) node.Want { return node.Want{} }
+
+func isTrue(conditions []machinev1.Condition, t machinev1.ConditionType) bool {
+	i := slices.IndexFunc(conditions, func(c machinev1.Condition) bool { return c.Type == t })
+	return i >= 0 && conditions[i].Status == corev1.ConditionTrue
+}

@@ -1,0 +1,234 @@
+package openshift
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Record writes o into m.
+func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
+	switch {
+	case o.Did(lifecycle.Release):
+		controllerutil.RemoveFinalizer(m, machinev1.MachineFinalizer)
+	case o.Did(lifecycle.Hold):
+		controllerutil.AddFinalizer(m, machinev1.MachineFinalizer)
+	}
+	before := m.Status.DeepCopy()
+	if i := o.World.Instance(ptr.Deref(m.Spec.ProviderID, "")); i != nil {
+		recordInstance(m, i, o)
+	}
+	recordNode(m, o)
+	recordConditions(m, o)
+	recordPhase(m, o)
+	if !equality.Semantic.DeepEqual(before, &m.Status) {
+		m.Status.LastUpdated = ptr.To(metav1.NewTime(o.At.Truncate(time.Second)))
+	}
+}
+
+// recordInstance takes down what the infrastructure says. Nothing known is
+// ever cleared by a silence: clients rely on provider ID and addresses staying.
+func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outcome) {
+	if i.ProviderID != "" && ptr.Deref(m.Spec.ProviderID, "") == "" {
+		m.Spec.ProviderID = ptr.To(i.ProviderID)
+	}
+	setNonEmpty(&m.Labels, InstanceTypeLabel, i.Type)
+	setNonEmpty(&m.Labels, RegionLabel, i.Region)
+	setNonEmpty(&m.Labels, ZoneLabel, i.Zone)
+	setNonEmpty(&m.Annotations, InstanceStateAnnotation, i.RawState)
+	if i.Interruptible {
+		set(&m.Labels, InterruptibleLabel, "")
+		set(&m.Spec.ObjectMeta.Labels, InterruptibleLabel, "")
+	}
+	if len(i.Addresses) > 0 {
+		m.Status.Addresses = i.Addresses
+	}
+	if len(o.World.ProviderStatus) > 0 {
+		m.Status.ProviderStatus = &runtime.RawExtension{Raw: o.World.ProviderStatus}
+	}
+}
+
+func setNonEmpty(to *map[string]string, key, value string) {
+	if value != "" {
+		set(to, key, value)
+	}
+}
+
+func set(to *map[string]string, key, value string) {
+	if *to == nil {
+		*to = map[string]string{}
+	}
+	(*to)[key] = value
+}
+
+func recordNode(m *machinev1.Machine, o lifecycle.Outcome) {
+	n := o.World.Node
+	if n == nil || m.DeletionTimestamp != nil {
+		return
+	}
+	m.Status.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: n.UID}
+}
+
+var phases = map[lifecycle.Stage]string{
+	lifecycle.StageCreating: machinev1.PhaseProvisioning,
+	lifecycle.StageCrashing: machinev1.PhaseProvisioning,
+	lifecycle.StageJoining:  machinev1.PhaseProvisioned,
+	lifecycle.StageDetached: machinev1.PhaseProvisioned,
+	lifecycle.StageRunning:  machinev1.PhaseRunning,
+	lifecycle.StageLost:     machinev1.PhaseRunning,
+	lifecycle.StageFailed:   machinev1.PhaseFailed,
+	lifecycle.StageDeleting: machinev1.PhaseDeleting,
+}
+
+func recordPhase(m *machinev1.Machine, o lifecycle.Outcome) {
+	phase, ok := phases[o.Stage]
+	if !ok || o.Did(lifecycle.Release) {
+		return
+	}
+	if ptr.Deref(m.Status.Phase, "") != phase {
+		m.Status.Phase = ptr.To(phase)
+	}
+	if o.Did(lifecycle.Fail) {
+		recordFailure(m, o)
+	}
+}
+
+// recordFailure says why the machine was given up, and that nobody looks after
+// its instance any more.
+func recordFailure(m *machinev1.Machine, o lifecycle.Outcome) {
+	why := o.Steps[len(o.Steps)-1]
+	m.Status.ErrorMessage = ptr.To(why.Message)
+	m.Status.ErrorReason = nil
+	if provider.KindOf(why.Err) == provider.Invalid {
+		m.Status.ErrorReason = ptr.To(machinev1.InvalidConfigurationMachineError)
+	}
+	set(&m.Annotations, InstanceStateAnnotation, "Unknown")
+	if m.Status.ProviderStatus != nil {
+		m.Status.ProviderStatus = unknownState(m.Status.ProviderStatus)
+	}
+}
+
+// unknownState sets the field in which the provider keeps the instance state,
+// if there is one, to Unknown.
+func unknownState(status *runtime.RawExtension) *runtime.RawExtension {
+	var fields map[string]any
+	if err := json.Unmarshal(status.Raw, &fields); err != nil {
+		return status
+	}
+	for _, key := range []string{"instanceState", "vmState"} {
+		if _, ok := fields[key].(string); ok {
+			fields[key] = "Unknown"
+		}
+	}
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return status
+	}
+	return &runtime.RawExtension{Raw: raw}
+}
+
+func recordConditions(m *machinev1.Machine, o lifecycle.Outcome) {
+	setCondition(m, hookCondition(machinev1.MachineDrainable, "Drain", m.Spec.LifecycleHooks.PreDrain), o.At)
+	setCondition(m, hookCondition(machinev1.MachineTerminable, "Terminate", m.Spec.LifecycleHooks.PreTerminate), o.At)
+	if c := existence(m, o); c != nil {
+		setCondition(m, *c, o.At)
+	}
+	if c := drained(m, o); c != nil {
+		setCondition(m, *c, o.At)
+	}
+}
+
+func hookCondition(t machinev1.ConditionType, operation string, hooks []machinev1.LifecycleHook) machinev1.Condition {
+	if len(hooks) == 0 {
+		return machinev1.Condition{Type: t, Status: corev1.ConditionTrue}
+	}
+	by := make([]string, len(hooks))
+	for i, h := range hooks {
+		by[i] = "{Name:" + h.Name + " Owner:" + h.Owner + "}"
+	}
+	return machinev1.Condition{
+		Type: t, Status: corev1.ConditionFalse, Severity: machinev1.ConditionSeverityWarning,
+		Reason:  machinev1.MachineHookPresent,
+		Message: operation + " operation currently blocked by: [" + strings.Join(by, " ") + "]",
+	}
+}
+
+// existence says whether there is an instance; nil leaves the condition as it
+// is, because nobody asked or there is nothing left to ask about.
+func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
+	c := &machinev1.Condition{Type: machinev1.InstanceExistsCondition, Status: corev1.ConditionTrue}
+	err := o.World.LookErr
+	if o.World.ClassErr != nil {
+		err = o.World.ClassErr
+	}
+	switch {
+	case o.World.Removal == lifecycle.RemovalDone, len(m.Finalizers) == 0:
+		return nil
+	case !o.World.Looked && err == nil:
+		return nil
+	case !o.World.Looked:
+		c.Status, c.Reason = corev1.ConditionUnknown, machinev1.ErrorCheckingProviderReason
+		c.Message = "Failed to check if machine exists: " + err.Error()
+	case len(o.World.Instances) > 0 || o.Reason == lifecycle.ReasonUnconfirmed:
+	case ptr.Deref(m.Spec.ProviderID, "") != "" || len(m.Status.Addresses) > 0:
+		c.Status, c.Severity, c.Reason = corev1.ConditionFalse, machinev1.ConditionSeverityWarning, machinev1.InstanceMissingReason
+		c.Message = "Instance not found on provider"
+	default:
+		c.Status, c.Severity, c.Reason = corev1.ConditionFalse, machinev1.ConditionSeverityWarning, machinev1.InstanceNotCreatedReason
+		c.Message = "Instance has not been created"
+		if o.Err != nil {
+			c.Message += ": " + o.Err.Error()
+		}
+	}
+	return c
+}
+
+// drained follows the drain of a machine under deletion.
+func drained(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
+	if m.DeletionTimestamp == nil || isTrue(m.Status.Conditions, machinev1.MachineDrained) || o.Did(lifecycle.Release) {
+		return nil
+	}
+	c := &machinev1.Condition{Type: machinev1.MachineDrained, Status: corev1.ConditionTrue, Message: "Drain finished successfully"}
+	switch {
+	case o.Reason == lifecycle.ReasonDrainBlockedHook:
+		return nil
+	case o.Reason == lifecycle.ReasonDraining, o.World.Drain != nil && !o.World.Drain.Done:
+		c.Status, c.Severity, c.Reason = corev1.ConditionFalse, machinev1.ConditionSeverityWarning, machinev1.MachineDrainError
+		c.Message = "could not drain machine: " + o.World.Drain.Message
+	case o.World.Drain == nil && !o.Did(lifecycle.Terminate):
+		return nil
+	case o.World.Drain == nil:
+		c.Message = "Node drain skipped"
+	}
+	return c
+}
+
+// setCondition keeps the list sorted by type and bumps the transition time
+// when anything but the time differs.
+func setCondition(m *machinev1.Machine, c machinev1.Condition, at time.Time) {
+	list := m.Status.Conditions
+	c.LastTransitionTime = metav1.NewTime(at.Truncate(time.Second))
+	i := slices.IndexFunc(list, func(o machinev1.Condition) bool { return o.Type == c.Type })
+	if i < 0 {
+		m.Status.Conditions = append(list, c)
+		slices.SortFunc(m.Status.Conditions, func(a, b machinev1.Condition) int { return strings.Compare(string(a.Type), string(b.Type)) })
+		return
+	}
+	old := list[i]
+	old.LastTransitionTime = c.LastTransitionTime
+	if old != c {
+		list[i] = c
+	}
+}

@@ -1,0 +1,172 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Step is one thing to do.
+type Step string
+
+// The steps. The set is closed: the shell has a handler for each.
+const (
+	// Settled: nothing to do until something changes.
+	Settled Step = "Settled"
+	// Await: nothing to do until Decision.After, or until something changes.
+	Await Step = "Await"
+	// Hold: put the finalizer in place.
+	Hold Step = "Hold"
+	// Create: ask for an instance.
+	Create Step = "Create"
+	// Initialize: do what an instance needs once it was created.
+	Initialize Step = "Initialize"
+	// Adopt: bring the node's metadata in step.
+	Adopt Step = "Adopt"
+	// Fail: give up on the machine.
+	Fail Step = "Fail"
+	// Replace: delete the machine object; its owner makes another.
+	Replace Step = "Replace"
+	// Drain: cordon the node and move workloads away, as far as is allowed
+	// now.
+	Drain Step = "Drain"
+	// Terminate: remove the instance and all that was made for it.
+	Terminate Step = "Terminate"
+	// Forget: delete the node.
+	Forget Step = "Forget"
+	// Release: let the API object go.
+	Release Step = "Release"
+)
+
+// Reason is a stable CamelCase word for why a step was chosen. It stands in
+// conditions, events, logs and the CLI.
+type Reason string
+
+// The reasons.
+const (
+	ReasonNew               Reason = "New"
+	ReasonInvalidObject     Reason = "InvalidObject"
+	ReasonFailed            Reason = "Failed"
+	ReasonClassUnavailable  Reason = "ClassUnavailable"
+	ReasonLookupFailed      Reason = "LookupFailed"
+	ReasonMissing           Reason = "InstanceMissing"
+	ReasonUnconfirmed       Reason = "InstanceUnconfirmed"
+	ReasonNoInstance        Reason = "InstanceNotCreated"
+	ReasonUserData          Reason = "UserDataUnavailable"
+	ReasonRetry             Reason = "RetryPending"
+	ReasonCreateFailed      Reason = "CreateFailed"
+	ReasonCreateTimeout     Reason = "CreateTimeout"
+	ReasonPending           Reason = "InstancePending"
+	ReasonUninitialized     Reason = "Uninitialized"
+	ReasonDetached          Reason = "NoNodeExpected"
+	ReasonNodeUnknown       Reason = "NodeLookupFailed"
+	ReasonAwaitingNode      Reason = "AwaitingNode"
+	ReasonJoinTimeout       Reason = "JoinTimeout"
+	ReasonNodeMissing       Reason = "NodeMissing"
+	ReasonNodeStale         Reason = "NodeMetadataDiffers"
+	ReasonNodeUnhealthy     Reason = "NodeUnhealthy"
+	ReasonHealthTimeout     Reason = "HealthTimeout"
+	ReasonFailureWithheld   Reason = "FailureWithheld"
+	ReasonRunning           Reason = "Running"
+	ReasonRecovered         Reason = "Recovered"
+	ReasonJoined            Reason = "Joined"
+	ReasonReleased          Reason = "Released"
+	ReasonDeleting          Reason = "Deleting"
+	ReasonDrainBlockedHook  Reason = "PreDrainHookPresent"
+	ReasonDraining          Reason = "Draining"
+	ReasonTerminateHook     Reason = "PreTerminateHookPresent"
+	ReasonTerminating       Reason = "Terminating"
+	ReasonTerminateFailed   Reason = "TerminateFailed"
+	ReasonInstanceGone      Reason = "InstanceGone"
+	ReasonNothingLeft       Reason = "NothingLeft"
+	ReasonAbandoned         Reason = "Abandoned"
+	ReasonDeletionNeedsHelp Reason = "InstanceUnreachable"
+)
+
+// Decision is a step, why it was chosen, and when to ask again.
+type Decision struct {
+	Step    Step
+	Reason  Reason
+	Message string
+	// After is when to ask again even if nothing changes; zero: never.
+	After time.Duration
+	// Stage is where the machine stands by this decision.
+	Stage Stage
+	// Force tells the Drain step to have no patience.
+	Force bool
+	// Err is the failure behind the reason, if one is.
+	Err error
+}
+
+// Waits reports whether the decision needs something that is not known yet,
+// so that going on now would only repeat it.
+func (d Decision) Waits() bool { return d.Step == Settled || d.Step == Await }
+
+// question is all that a check may look at.
+type question struct {
+	now time.Time
+	m   Machine
+	w   World
+	p   Policy
+}
+
+// check looks at one thing. It objects by returning a decision.
+type check func(question) *Decision
+
+// Decide chooses the next step. It is total: every combination of facts has
+// an answer.
+func Decide(now time.Time, m Machine, w World, p Policy) Decision {
+	q := question{now: now, m: m, w: w, p: p}
+	if !m.Deleted.IsZero() {
+		return q.first(removal, Decision{Step: Release, Reason: ReasonNothingLeft, Stage: StageDeleting})
+	}
+	return q.first(life, Decision{Step: Settled, Reason: ReasonRunning, Stage: StageRunning})
+}
+
+func (q question) first(checks []check, otherwise Decision) Decision {
+	for _, c := range checks {
+		if d := c(q); d != nil {
+			if d.Stage == StageNew {
+				d.Stage = q.m.Stage
+			}
+			return *d
+		}
+	}
+	return otherwise
+}
+
+// Outcome is what came of a pass over a machine, for the API object to
+// remember.
+type Outcome struct {
+	// Decision is the last one: the one that ended the pass.
+	Decision
+	// Steps are those performed before it, in order.
+	Steps []Decision
+	// World is what was seen, the effects of Steps included.
+	World World
+	At    time.Time
+}
+
+// Did reports whether the pass performed step.
+func (o Outcome) Did(step Step) bool {
+	for _, d := range o.Steps {
+		if d.Step == step {
+			return true
+		}
+	}
+	return false
+}
+
+// Instance returns the machine's instance: the one recorded under providerID
+// where there are several, else the oldest. Nil when none is known.
+func (w World) Instance(providerID string) *provider.Instance {
+	if !w.Looked || len(w.Instances) == 0 {
+		return nil
+	}
+	for i := range w.Instances {
+		if providerID != "" && w.Instances[i].ProviderID == providerID {
+			return &w.Instances[i]
+		}
+	}
+	return &w.Instances[0]
+}

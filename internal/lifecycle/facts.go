@@ -1,0 +1,211 @@
+// Package lifecycle decides what happens to a machine next.
+//
+// It performs no I/O, reads no clock and imports no API group: every fact it
+// needs is an argument, and its only output is a value. That is what lets the
+// same code serve several API groups, run under simulation and explain itself
+// to a user.
+//
+// [Decide] is the whole life of a machine: a living machine passes the checks
+// of live.go from top to bottom, one on its way out those of remove.go. The
+// first check that objects names the next step and its reason.
+package lifecycle
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/drain"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Machine is what the API object says, in the engine's words.
+type Machine struct {
+	UID, Namespace, Name string
+	// ProviderID is the one recorded; empty until an instance was seen.
+	ProviderID string
+	// NodeName is the node recorded as the machine's; empty until known.
+	NodeName string
+	// NodeUID is that node's UID where the API records it.
+	NodeUID types.UID
+	// Addresses are those recorded; they also serve to find the node.
+	Addresses []corev1.NodeAddress
+	// Created and Deleted are the object's timestamps; Deleted is zero while
+	// the machine is wanted.
+	Created, Deleted time.Time
+	// Held says that our finalizer is in place.
+	Held bool
+	// Provisioned says that an instance was recorded at least once, so that
+	// finding none is a loss and not a beginning.
+	Provisioned bool
+	// Stage is where the object says the machine stands, since StageSince
+	// (zero when the API does not keep it).
+	Stage      Stage
+	StageSince time.Time
+	// Drained says that an earlier drain was recorded as finished.
+	Drained bool
+	// SkipDrain asks to leave the node's pods alone.
+	SkipDrain bool
+	// Force asks to get rid of the machine without patience.
+	Force bool
+	// Abandon allows to let the object go although its instance can no longer
+	// be reached through any class.
+	Abandon bool
+	// PreDrain and PreTerminate are the hooks that stop the step they name.
+	PreDrain, PreTerminate []Hook
+	// Faults are what is wrong with the object itself.
+	Faults []Fault
+}
+
+// Stage is a coarse place in a machine's life.
+type Stage string
+
+// The stages. Each API group has its own words for them.
+const (
+	StageNew      Stage = ""         // nothing was done yet
+	StageCreating Stage = "Creating" // no usable instance yet
+	StageCrashing Stage = "Crashing" // as Creating, and the last attempt failed
+	StageJoining  Stage = "Joining"  // the instance runs, its node is awaited
+	StageDetached Stage = "Detached" // the instance runs, no node is expected
+	StageRunning  Stage = "Running"
+	StageLost     Stage = "Lost" // was Running; its node is missing or unhealthy
+	StageFailed   Stage = "Failed"
+	StageDeleting Stage = "Deleting"
+)
+
+// Hook is a named request to wait, and who made it.
+type Hook struct{ Name, Owner string }
+
+// Fault is something wrong with an object that only its author can mend.
+type Fault struct {
+	// Field is the path of the offending field ("spec.class.kind").
+	Field string
+	// Message says what is wrong and what is expected.
+	Message string
+}
+
+// World is what is true outside the API object at the time of asking.
+type World struct {
+	// ClassErr says why there is no session with the infrastructure; nil when
+	// there is one.
+	ClassErr error
+	// Instances are what the infrastructure reported for the machine, those
+	// that still exist, oldest first. Meaningless unless Looked.
+	Instances []provider.Instance
+	// Looked says that the infrastructure answered. An answer that failed, was
+	// partial or denied leaves it false and is in LookErr.
+	Looked  bool
+	LookErr error
+	// MissingFor is for how long this process has seen no instance without
+	// interruption; zero when it just looked for the first time.
+	MissingFor time.Duration
+	// ReadLag is how far the infrastructure's listings may run behind its
+	// writes; an empty answer younger than that is not believed.
+	ReadLag time.Duration
+	// Retry is what came of the last failed attempt to create or initialize.
+	Retry Retry
+	// Removal is how far this pass got with removing the instance, RemoveErr
+	// what the infrastructure objected.
+	Removal   Removal
+	RemoveErr error
+	// RemovalFor is since when this process has been asking for removal.
+	RemovalFor time.Duration
+	// ProviderStatus is what the provider wants kept in the object; nil leaves
+	// it as it is. Its form depends on the API ([provider.StatusReporter]).
+	ProviderStatus []byte
+	// Node is the machine's node; nil when there is none. Meaningless unless
+	// NodeLooked.
+	Node       *corev1.Node
+	NodeLooked bool
+	NodeErr    error
+	// NodeStale says that the node's metadata differs from what the machine
+	// asks for.
+	NodeStale bool
+	// Drain is what draining the node came to; nil when this pass did not try.
+	Drain *drain.Decision
+	// MayFail says that giving up on an unhealthy machine is permitted now.
+	MayFail bool
+	// UserDataErr says why there is no boot data; it matters to creation only.
+	UserDataErr error
+}
+
+// Removal is how far removing an instance got.
+type Removal string
+
+// How far removing an instance got.
+const (
+	RemovalUntried Removal = ""
+	// RemovalUnderway: accepted, not finished.
+	RemovalUnderway Removal = "Underway"
+	// RemovalDone: the infrastructure confirmed that nothing is left.
+	RemovalDone Removal = "Done"
+)
+
+// Retry describes failed attempts at one thing.
+type Retry struct {
+	// Err is the last failure; nil when nothing failed.
+	Err error
+	// Step is what failed: Create or Initialize.
+	Step Step
+	// At is when it failed, Failures how often in a row.
+	At       time.Time
+	Failures int
+}
+
+// Policy answers the questions on which API groups disagree. Each field is
+// named for the behaviour it selects; none is named for an API group.
+type Policy struct {
+	// Targetless: no node is expected to join.
+	Targetless bool
+	// MissingFails: an instance that vanished makes the machine Failed; else
+	// the machine is kept, without another instance, until its node is found
+	// unhealthy.
+	MissingFails bool
+	// InvalidFails: a refusal of the spec at creation makes the machine Failed
+	// at once; else it is retried until JoinTimeout.
+	InvalidFails bool
+	// JoinTimeout bounds creating and joining, from the object's creation;
+	// zero: wait for ever.
+	JoinTimeout time.Duration
+	// LinkedIsRunning: a machine runs as soon as its node is known; else only
+	// when that node is healthy and carries none of HoldingTaints.
+	LinkedIsRunning bool
+	// UnhealthyConditions are node condition types that must be False on a
+	// healthy node, besides Ready, which must be True.
+	UnhealthyConditions []string
+	// HoldingTaints are keys of NoSchedule taints that keep a new node from
+	// counting as running.
+	HoldingTaints []string
+	// TracksHealth: a running machine whose node is missing or unhealthy is
+	// Lost, and running again once it recovers.
+	TracksHealth bool
+	// HealthTimeout makes a Lost machine Failed; zero: never.
+	HealthTimeout time.Duration
+	// FailedRecovers: a Failed machine whose node is healthy runs again.
+	FailedRecovers bool
+	// NodeLossDeletes: when a joined machine's node object is deleted, the
+	// machine is to be replaced.
+	NodeLossDeletes bool
+	// Delays are the upper bounds between attempts.
+	Delays Delays
+	// DrainTimeout forces the drain, counted from deletion; zero: never.
+	DrainTimeout time.Duration
+	// Drain is handed to the drain as it is, but for Force and Unreachable.
+	Drain drain.Policy
+	// UnreachableAfter: the drain is forced when the node has not been Ready
+	// for so long; zero: never.
+	UnreachableAfter time.Duration
+}
+
+// Delays are upper bounds between attempts, per reaction. Attempts after
+// [provider.Transient] and [provider.Conflict] errors begin at [FirstDelay] and
+// double up to Transient.
+type Delays struct {
+	Transient time.Duration
+	Exhausted time.Duration
+	Other     time.Duration
+}
+
+// FirstDelay is the pause after a first transient failure.
+const FirstDelay = 500 * time.Millisecond

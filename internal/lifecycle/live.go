@@ -1,0 +1,321 @@
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// life is a living machine's way, from an object that was just written to a
+// node that does its work. Each check assumes that those before it had nothing
+// to object.
+var life = []check{
+	notHeld,
+	faulty,
+	failed,
+	lookupFailed,
+	instanceMissing,
+	retryPending,
+	notCreated,
+	pending,
+	uninitialized,
+	detached,
+	nodeUnknown,
+	nodeMissing,
+	notJoined,
+	nodeStale,
+	notYetHealthy,
+	unhealthy,
+}
+
+func notHeld(q question) *Decision {
+	if q.m.Held {
+		return nil
+	}
+	return &Decision{Step: Hold, Reason: ReasonNew}
+}
+
+func faulty(q question) *Decision {
+	if len(q.m.Faults) == 0 {
+		return nil
+	}
+	return &Decision{Step: Settled, Reason: ReasonInvalidObject, Message: Describe(q.m.Faults)}
+}
+
+// Describe puts faults into one line: "spec.class.kind: must be set".
+func Describe(faults []Fault) string {
+	out := make([]string, len(faults))
+	for i, f := range faults {
+		out[i] = f.Field + ": " + f.Message
+	}
+	return strings.Join(out, "; ")
+}
+
+// failed machines stay as they are until their owner, or a person, deletes
+// them, unless the API lets them recover with their node.
+func failed(q question) *Decision {
+	if q.m.Stage != StageFailed || q.p.FailedRecovers && q.w.Node != nil && Healthy(q.w.Node, q.p) {
+		return nil
+	}
+	return &Decision{Step: Settled, Reason: ReasonFailed, Stage: StageFailed}
+}
+
+// lookupFailed stops a machine that has no instance yet. One that has lives
+// on by what its node says: a blind cloud is no reason to neglect it.
+func lookupFailed(q question) *Decision {
+	if q.w.Looked || q.m.Provisioned {
+		return nil
+	}
+	d := &Decision{Step: Await, Stage: StageCreating, Err: q.w.LookErr, Reason: ReasonLookupFailed}
+	if q.w.ClassErr != nil {
+		d.Err, d.Reason = q.w.ClassErr, ReasonClassUnavailable
+		if q.p.InvalidFails && provider.KindOf(d.Err) == provider.Invalid {
+			d.Step, d.Stage = Fail, StageFailed
+			d.Message = d.Err.Error()
+			return d
+		}
+	}
+	d.Message = text(d.Err)
+	if q.w.ClassErr == nil && q.overdue() {
+		d.Step, d.Reason, d.Stage = Fail, ReasonCreateTimeout, StageFailed
+		return d
+	}
+	d.Stage = q.struggling(d.Err)
+	d.After = q.p.Delays.after(d.Err, q.w.Retry.Failures)
+	return d
+}
+
+func instanceMissing(q question) *Decision {
+	if !q.m.Provisioned || !q.w.Looked || len(q.w.Instances) > 0 {
+		return nil
+	}
+	if q.w.MissingFor < q.w.ReadLag {
+		return &Decision{
+			Step: Await, Reason: ReasonUnconfirmed, After: q.w.ReadLag - q.w.MissingFor,
+			Message: "the infrastructure does not list the instance; asking again before this is believed",
+		}
+	}
+	if !q.p.MissingFails {
+		return nil
+	}
+	return &Decision{Step: Fail, Reason: ReasonMissing, Stage: StageFailed, Message: "can't find created instance"}
+}
+
+// retryPending keeps attempts apart, and gives up where the API says so.
+func retryPending(q question) *Decision {
+	r := q.w.Retry
+	if r.Err == nil || q.m.Provisioned && r.Step == Create {
+		return nil
+	}
+	if r.Step == Create && q.p.InvalidFails && provider.KindOf(r.Err) == provider.Invalid {
+		return &Decision{Step: Fail, Reason: ReasonCreateFailed, Stage: StageFailed, Err: r.Err, Message: r.Err.Error()}
+	}
+	if q.overdue() {
+		return &Decision{Step: Fail, Reason: ReasonCreateTimeout, Stage: StageFailed, Err: r.Err, Message: r.Err.Error()}
+	}
+	wait := q.p.Delays.after(r.Err, r.Failures) - q.now.Sub(r.At)
+	if wait <= 0 {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonRetry, Stage: q.struggling(r.Err), Err: r.Err,
+		Message: r.Err.Error(), After: q.sooner(wait),
+	}
+}
+
+func notCreated(q question) *Decision {
+	if q.m.Provisioned || len(q.w.Instances) > 0 {
+		return nil
+	}
+	if q.w.UserDataErr != nil {
+		return &Decision{
+			Step: Await, Reason: ReasonUserData, Stage: q.struggling(q.w.UserDataErr), Err: q.w.UserDataErr,
+			Message: q.w.UserDataErr.Error(), After: q.p.Delays.Transient,
+		}
+	}
+	return &Decision{Step: Create, Reason: ReasonNoInstance, Stage: StageCreating}
+}
+
+func pending(q question) *Decision {
+	i := q.w.Instance(q.m.ProviderID)
+	if i == nil || i.State != provider.Pending {
+		return nil
+	}
+	if q.overdue() {
+		return q.joinTimeout()
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonPending, Stage: StageCreating,
+		Message: "the infrastructure is working on the instance",
+		After:   q.sooner(Poll(q.now.Sub(i.Created))),
+	}
+}
+
+// Poll is how long to wait before asking again about something that has been
+// pending for so long: a quarter of it, between 250 ms and 15 s. What takes
+// 4 s is seen at most 1 s late, what takes 10 minutes at most 15 s.
+func Poll(pendingFor time.Duration) time.Duration {
+	return min(max(pendingFor/4, 250*time.Millisecond), 15*time.Second)
+}
+
+func uninitialized(q question) *Decision {
+	if i := q.w.Instance(q.m.ProviderID); i == nil || !i.Uninitialized {
+		return nil
+	}
+	return &Decision{Step: Initialize, Reason: ReasonUninitialized, Stage: StageCreating}
+}
+
+func detached(q question) *Decision {
+	if !q.p.Targetless {
+		return nil
+	}
+	return &Decision{Step: Settled, Reason: ReasonDetached, Stage: StageDetached}
+}
+
+func nodeUnknown(q question) *Decision {
+	if q.w.NodeLooked {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonNodeUnknown, Stage: q.joined(), Err: q.w.NodeErr,
+		Message: text(q.w.NodeErr), After: q.p.Delays.Transient,
+	}
+}
+
+// nodeMissing is about machines that had a node.
+func nodeMissing(q question) *Decision {
+	if q.w.Node != nil || !q.m.hadNode() {
+		return nil
+	}
+	switch {
+	case q.p.NodeLossDeletes:
+		return &Decision{Step: Replace, Reason: ReasonNodeMissing, Message: "the node object was deleted"}
+	case q.p.TracksHealth && q.m.Stage == StageRunning:
+		return &Decision{
+			Step: Await, Reason: ReasonNodeMissing, Stage: StageLost, After: q.p.HealthTimeout,
+			Message: fmt.Sprintf("Node object went missing. Machine %s is unhealthy - changing MachinePhase to Unknown", q.m.Name),
+		}
+	case q.p.TracksHealth:
+		return nil
+	}
+	return &Decision{Step: Settled, Reason: ReasonNodeMissing, Message: "the node object does not exist"}
+}
+
+func (m Machine) hadNode() bool {
+	return m.Stage == StageRunning || m.Stage == StageLost
+}
+
+func notJoined(q question) *Decision {
+	if q.w.Node != nil || q.m.Stage == StageLost {
+		return nil
+	}
+	if q.overdue() {
+		return q.joinTimeout()
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.untilOverdue(),
+		Message: "the instance runs; its node has not joined yet",
+	}
+}
+
+func nodeStale(q question) *Decision {
+	if !q.w.NodeStale {
+		return nil
+	}
+	return &Decision{Step: Adopt, Reason: ReasonNodeStale}
+}
+
+// notYetHealthy is about machines that have not run yet.
+func notYetHealthy(q question) *Decision {
+	if q.p.LinkedIsRunning || q.m.hadNode() || holdup(q.w.Node, q.p) == "" {
+		return nil
+	}
+	if q.overdue() {
+		return q.joinTimeout()
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.untilOverdue(),
+		Message: "the node joined, but does not count as healthy yet: " + holdup(q.w.Node, q.p),
+	}
+}
+
+// unhealthy is about machines that have run.
+func unhealthy(q question) *Decision {
+	if !q.p.TracksHealth || q.w.Node != nil && Healthy(q.w.Node, q.p) {
+		return nil
+	}
+	if q.m.Stage != StageLost {
+		return &Decision{
+			Step: Await, Reason: ReasonNodeUnhealthy, Stage: StageLost, After: q.p.HealthTimeout,
+			Message: fmt.Sprintf("Machine %s is unhealthy - changing MachinePhase to Unknown. Node conditions: %s", q.m.Name, Conditions(q.w.Node)),
+		}
+	}
+	left := q.p.HealthTimeout - q.now.Sub(q.m.StageSince)
+	switch {
+	case q.p.HealthTimeout == 0 || left > 0:
+		return &Decision{Step: Await, Reason: ReasonNodeUnhealthy, Stage: StageLost, After: max(left, 0), Message: Ailment(q.w.Node, q.p)}
+	case !q.w.MayFail:
+		return &Decision{
+			Step: Await, Reason: ReasonFailureWithheld, Stage: StageLost, After: q.p.Delays.Transient,
+			Message: "another machine of the group is being replaced",
+		}
+	}
+	return &Decision{
+		Step: Fail, Reason: ReasonHealthTimeout, Stage: StageFailed,
+		Message: fmt.Sprintf("Machine %s health checks failing since last %v minutes. Updating machine phase to Failed. Node Conditions: %s",
+			q.m.Name, q.p.HealthTimeout.Minutes(), Conditions(q.w.Node)),
+	}
+}
+
+func (q question) overdue() bool {
+	return q.p.JoinTimeout > 0 && q.now.Sub(q.m.Created) > q.p.JoinTimeout
+}
+
+func (q question) untilOverdue() time.Duration {
+	if q.p.JoinTimeout == 0 {
+		return 0
+	}
+	return max(q.p.JoinTimeout-q.now.Sub(q.m.Created), 0) + time.Second
+}
+
+// sooner bounds a wait by the moment at which the machine is overdue.
+func (q question) sooner(wait time.Duration) time.Duration {
+	if u := q.untilOverdue(); u > 0 && u < wait {
+		return u
+	}
+	return wait
+}
+
+func (q question) joinTimeout() *Decision {
+	return &Decision{
+		Step: Fail, Reason: ReasonJoinTimeout, Stage: StageFailed,
+		Message: fmt.Sprintf("Machine %s failed to join the cluster in %v minutes.", q.m.Name, q.p.JoinTimeout.Minutes()),
+	}
+}
+
+// joined is the stage of a machine whose instance is there and whose node is
+// not known.
+func (q question) joined() Stage {
+	if q.m.hadNode() {
+		return q.m.Stage
+	}
+	return StageJoining
+}
+
+// struggling is the stage of a machine that has no usable instance because of
+// err.
+func (q question) struggling(err error) Stage {
+	if err != nil {
+		return StageCrashing
+	}
+	return StageCreating
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

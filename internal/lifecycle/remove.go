@@ -1,0 +1,194 @@
+package lifecycle
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// removal is the way out: workloads, instance, node, object. Nothing in it
+// needs a valid object, and what cannot be asked is never taken for gone.
+var removal = []check{
+	released,
+	preDrainHook,
+	drainDue,
+	preTerminateHook,
+	unreachable,
+	terminateFailed,
+	terminating,
+	terminateDue,
+	unconfirmed,
+	nodeLeft,
+}
+
+func released(q question) *Decision {
+	if q.m.Held {
+		return nil
+	}
+	return &Decision{Step: Settled, Reason: ReasonReleased, Stage: StageDeleting}
+}
+
+// preDrainHook is honoured whether or not there is anything to drain: its
+// owner relies on the machine being there.
+func preDrainHook(q question) *Decision {
+	if len(q.m.PreDrain) == 0 || q.m.Drained {
+		return nil
+	}
+	return &Decision{
+		Step: Settled, Reason: ReasonDrainBlockedHook, Stage: StageDeleting,
+		Message: "waiting for the owners of the pre-drain hooks: " + names(q.m.PreDrain),
+	}
+}
+
+func drainDue(q question) *Decision {
+	if q.m.Drained || q.w.Drain != nil && q.w.Drain.Done || !q.drainable() {
+		return nil
+	}
+	if !q.w.NodeLooked {
+		return &Decision{
+			Step: Await, Reason: ReasonNodeUnknown, Stage: StageDeleting, Err: q.w.NodeErr,
+			Message: text(q.w.NodeErr), After: q.p.Delays.Transient,
+		}
+	}
+	if q.w.Drain == nil {
+		return &Decision{Step: Drain, Reason: ReasonDeleting, Stage: StageDeleting, Force: q.force()}
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonDraining, Stage: StageDeleting,
+		Message: q.w.Drain.Message, After: q.drainAfter(),
+	}
+}
+
+// drainable reports whether there may be workloads that a drain would save.
+// Once the instance is positively gone, or on its way, there are none.
+func (q question) drainable() bool {
+	if q.p.Targetless || q.m.SkipDrain || q.w.NodeLooked && q.w.Node == nil {
+		return false
+	}
+	if q.w.Removal == RemovalDone || q.gone() {
+		return false
+	}
+	i := q.w.Instance(q.m.ProviderID)
+	return i == nil || i.State != provider.Stopping
+}
+
+// gone reports whether the infrastructure can be believed that the machine has
+// no instance. A machine that never had one recorded may have one that was
+// asked for just before it was deleted; until listings have caught up with
+// that, absence proves nothing.
+func (q question) gone() bool {
+	if !q.w.Looked || len(q.w.Instances) > 0 {
+		return false
+	}
+	return q.w.ReadLag == 0 || q.w.MissingFor >= q.w.ReadLag && q.now.Sub(q.m.Deleted) >= q.w.ReadLag
+}
+
+func (q question) force() bool {
+	overdue := q.p.DrainTimeout > 0 && q.now.Sub(q.m.Deleted) > q.p.DrainTimeout
+	return q.m.Force || overdue || q.p.UnreachableAfter > 0 && unreadyFor(q.now, q.w.Node) > q.p.UnreachableAfter
+}
+
+func (q question) drainAfter() time.Duration {
+	after := q.w.Drain.Next
+	if q.p.DrainTimeout > 0 {
+		if left := q.p.DrainTimeout - q.now.Sub(q.m.Deleted); left > 0 && (after == 0 || left < after) {
+			after = left + time.Second
+		}
+	}
+	return after
+}
+
+func preTerminateHook(q question) *Decision {
+	if len(q.m.PreTerminate) == 0 {
+		return nil
+	}
+	return &Decision{
+		Step: Settled, Reason: ReasonTerminateHook, Stage: StageDeleting,
+		Message: "waiting for the owners of the pre-terminate hooks: " + names(q.m.PreTerminate),
+	}
+}
+
+// unreachable: there is no session, or it cannot say what exists.
+func unreachable(q question) *Decision {
+	if q.w.Removal == RemovalDone || q.w.ClassErr == nil && q.w.Looked {
+		return nil
+	}
+	err := errors.Join(q.w.ClassErr, q.w.LookErr)
+	if q.m.Abandon {
+		return nil
+	}
+	if q.w.ClassErr != nil && !q.m.Provisioned && provider.KindOf(q.w.ClassErr) == provider.Invalid {
+		return nil // no session could ever be opened for it, so nothing was made
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonDeletionNeedsHelp, Stage: StageDeleting, Err: err, Message: text(err),
+		After: q.p.Delays.after(err, q.w.Retry.Failures),
+	}
+}
+
+func terminateFailed(q question) *Decision {
+	if q.w.RemoveErr == nil {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonTerminateFailed, Stage: StageDeleting, Err: q.w.RemoveErr,
+		Message: q.w.RemoveErr.Error(), After: q.p.Delays.after(q.w.RemoveErr, q.w.Retry.Failures),
+	}
+}
+
+func terminating(q question) *Decision {
+	if q.w.Removal != RemovalUnderway {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonTerminating, Stage: StageDeleting, After: Poll(q.w.RemovalFor),
+		Message: "the infrastructure is removing the instance",
+	}
+}
+
+// terminateDue asks for removal also where no instance was found: there may be
+// leftovers of one that was never completed.
+func terminateDue(q question) *Decision {
+	if q.w.Removal == RemovalDone || !q.w.Looked || q.w.ClassErr != nil {
+		return nil
+	}
+	return &Decision{Step: Terminate, Reason: ReasonDeleting, Stage: StageDeleting}
+}
+
+// unconfirmed: removal found nothing to remove, but the listing may run
+// behind.
+func unconfirmed(q question) *Decision {
+	if !q.w.Looked || len(q.w.Instances) > 0 || q.m.Provisioned || q.gone() {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonUnconfirmed, Stage: StageDeleting,
+		Message: "nothing is listed for the machine; asking again before this is believed",
+		After:   max(q.w.ReadLag-min(q.w.MissingFor, q.now.Sub(q.m.Deleted)), FirstDelay),
+	}
+}
+
+func nodeLeft(q question) *Decision {
+	switch {
+	case q.p.Targetless:
+		return nil
+	case !q.w.NodeLooked:
+		return &Decision{
+			Step: Await, Reason: ReasonNodeUnknown, Stage: StageDeleting, Err: q.w.NodeErr,
+			Message: text(q.w.NodeErr), After: q.p.Delays.Transient,
+		}
+	case q.w.Node == nil:
+		return nil
+	}
+	return &Decision{Step: Forget, Reason: ReasonInstanceGone, Stage: StageDeleting}
+}
+
+func names(hooks []Hook) string {
+	out := make([]string, len(hooks))
+	for i, h := range hooks {
+		out[i] = h.Name + " (" + h.Owner + ")"
+	}
+	return strings.Join(out, ", ")
+}
