@@ -1,5 +1,6 @@
 //go:build deps
 
+// Package deps keeps requirements in go.mod that no other package uses yet. It is never built.
 package deps
 
 import (

@@ -1,0 +1,67 @@
+package tidy
+
+import (
+	"go/ast"
+	"slices"
+	"strconv"
+)
+
+// clockRooms take the time as an argument or from a clock that the constructor was given, because the simulator runs
+// them, or because deciding must give the same answer twice.
+var clockRooms = slices.Concat([]string{
+	"provider",
+	"internal/controller",
+	"internal/dialect",
+	"internal/node",
+	"internal/sim",
+	"internal/admission",
+	"internal/operator",
+}, PureRooms)
+
+// wallClockRooms are inside the clock rooms and may look at the wall clock all the same.
+var wallClockRooms = []string{
+	"provider/providertest", // waits for real infrastructures, unless the harness brings a clock that it can advance
+}
+
+// wallClockFunctions of package time look at the wall clock or wait for it.
+var wallClockFunctions = []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"}
+
+// Clock checks that the clock rooms do not look at the wall clock. Tests are let through.
+func Clock(files []*File) []Violation {
+	return each(files, func(file *File) []Violation {
+		if file.Test || !withinAny(file.Dir(), clockRooms) || withinAny(file.Dir(), wallClockRooms) {
+			return nil
+		}
+		return wallClock(file)
+	})
+}
+
+func wallClock(file *File) []Violation {
+	name := importName(file, "time")
+	if name == "" {
+		return nil
+	}
+	var violations []Violation
+	ast.Inspect(file.Syntax, func(node ast.Node) bool {
+		selector, ok := node.(*ast.SelectorExpr)
+		if ok && isPackage(selector.X, name) && slices.Contains(wallClockFunctions, selector.Sel.Name) {
+			violations = append(violations, file.violation(node.Pos(), "uses time.%s: take the time, or a clock, as an argument", selector.Sel.Name))
+		}
+		return true
+	})
+	return violations
+}
+
+// importName returns the name by which a file knows a package of the standard library, or nothing if it does not.
+func importName(file *File, imported string) string {
+	for _, spec := range file.Syntax.Imports {
+		if value, err := strconv.Unquote(spec.Path.Value); err != nil || value != imported {
+			continue
+		}
+		if spec.Name != nil {
+			return spec.Name.Name
+		}
+		return imported
+	}
+	return ""
+}

@@ -1,0 +1,211 @@
+package tidy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// PureRooms decide and do nothing else: facts, policy and the present time in, a decision out.
+var PureRooms = []string{
+	"internal/lifecycle",
+	"internal/replicas",
+	"internal/rollout",
+	"internal/health",
+	"internal/drain",
+	"internal/orphan",
+	"internal/approval",
+}
+
+// coreRooms know infrastructures only through the provider package.
+var coreRooms = slices.Concat([]string{
+	"api",
+	"config",
+	"provider",
+	"internal/dialect",
+	"internal/controller",
+	"internal/node",
+	"internal/admission",
+	"internal/operator",
+}, PureRooms)
+
+// A room says what the packages of a directory may import besides the standard library and their own room.
+type room struct {
+	dir string
+	may []string // import path prefixes; those of the main module begin with "./"
+}
+
+// rooms whose imports are listed in full. A file belongs to the room with the longest matching directory; rooms that are
+// not listed are held by the walls below only. The exact package "./provider" does not contain its subdirectories.
+var rooms = slices.Concat([]room{
+	{"api/openshift", []string{"k8s.io/apimachinery", "k8s.io/api", "github.com/openshift/api"}},
+	{"api/gardener", []string{"k8s.io/apimachinery", "k8s.io/api"}},
+	{"provider", []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "sigs.k8s.io/json"}},
+	{"provider/providertest", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "sigs.k8s.io/json", "github.com/google/go-cmp"}},
+	{"provider/decorate", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "github.com/go-logr/logr", "github.com/prometheus/client_golang", "golang.org/x"}},
+	{"provider/serve", []string{""}},
+}, pureRooms())
+
+func pureRooms() []room {
+	may := []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils"}
+	for _, dir := range PureRooms {
+		may = append(may, "./"+dir)
+	}
+	var list []room
+	for _, dir := range PureRooms {
+		list = append(list, room{dir, may})
+	}
+	return list
+}
+
+// A wall keeps something out of some rooms, in tests too unless tests are let through.
+type wall struct {
+	rooms  []string // directories; the empty string is everywhere
+	except []string // directories within rooms that the wall does not hold
+	out    []string // import path prefixes; those of the main module begin with "./"
+	tests  bool     // tests may pass
+	why    string
+}
+
+var walls = []wall{
+	{
+		rooms: PureRooms,
+		out:   impurePackages,
+		tests: true,
+		why:   "a pure package has no I/O, no clock, no randomness, no goroutine and no log: pass the facts in",
+	},
+	{
+		rooms: coreRooms, except: []string{"provider/serve"},
+		out:   []string{"./providers"},
+		tests: true,
+		why:   "the core knows infrastructures only through the provider package",
+	},
+	{
+		rooms: []string{"providers"},
+		out:   []string{"./internal"},
+		tests: true,
+		why:   "a provider is written against the public provider package only",
+	},
+	{
+		rooms: []string{""}, except: []string{"dev"},
+		out: []string{"./dev", "./tools"},
+		why: "the development control plane and the tools are modules of their own and are run, not linked",
+	},
+	{
+		rooms: slices.Concat(coreRooms, []string{"providers"}), except: []string{"provider/serve"},
+		out:   []string{"./internal/sim", "./cmd", "./test"},
+		tests: true,
+		why:   "what is simulated or shipped does not know the simulator or the commands",
+	},
+	{
+		rooms: []string{"internal/controller/machine", "internal/controller/machineset", "internal/controller/machinedeployment"},
+		out:   []string{"./api", "github.com/openshift/api", "./internal/dialect/openshift", "./internal/dialect/gardener"},
+		tests: true,
+		why:   "a shell that serves both APIs reaches them through the dialect interfaces only",
+	},
+	{
+		rooms: []string{"internal/dialect/openshift"},
+		out:   []string{"./api/gardener", "./internal/dialect/gardener"},
+		why:   "a dialect does not know the other one",
+	},
+	{
+		rooms: []string{"internal/dialect/gardener"},
+		out:   []string{"./api/openshift", "github.com/openshift/api", "./internal/dialect/openshift"},
+		why:   "a dialect does not know the other one",
+	},
+	{
+		rooms: []string{"internal/dialect"},
+		out:   []string{"./internal/controller", "k8s.io/client-go/kubernetes"},
+		why:   "a lens reads and writes objects; effects belong to the shells",
+	},
+}
+
+// impurePackages reach outside of a pure function although they are part of what pure packages may import otherwise.
+var impurePackages = []string{
+	"context", "crypto/rand", "database", "log", "math/rand", "net/http", "net/rpc", "net/smtp", "os", "plugin", "runtime", "sync",
+	"syscall", "testing", "unsafe",
+	"k8s.io/apimachinery/pkg/util/wait",
+	"k8s.io/apimachinery/pkg/watch",
+	"k8s.io/utils/clock",
+	"k8s.io/utils/exec",
+}
+
+// Imports checks the rooms and the walls.
+func Imports(files []*File) []Violation {
+	return each(files, importsOf)
+}
+
+func importsOf(file *File) []Violation {
+	var violations []Violation
+	for _, spec := range file.Syntax.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue // the parser has accepted it as a string, so this cannot be reached by code that compiles
+		}
+		if why := refusal(file, imported); why != "" {
+			violations = append(violations, file.violation(spec.Pos(), "imports %s: %s", imported, why))
+		}
+	}
+	return violations
+}
+
+// refusal says why a file must not import a package, or nothing if it may.
+func refusal(file *File, imported string) string {
+	for _, wall := range walls {
+		if wall.holds(file) && slices.ContainsFunc(wall.out, func(out string) bool { return within(imported, absolute(out)) }) {
+			return wall.why
+		}
+	}
+	if file.Test || isStandard(imported) {
+		return ""
+	}
+	room := roomOf(file.Dir())
+	if room == nil || room.admits(imported) {
+		return ""
+	}
+	return "the room " + room.dir + " may import only the standard library, itself and " + strings.Join(room.may, ", ")
+}
+
+func (w wall) holds(file *File) bool {
+	if file.Test && w.tests {
+		return false
+	}
+	return withinAny(file.Dir(), w.rooms) && !withinAny(file.Dir(), w.except)
+}
+
+// roomOf returns the room with the longest directory that contains dir, or nil if no listed room does.
+func roomOf(dir string) *room {
+	var found *room
+	for i := range rooms {
+		if within(dir, rooms[i].dir) && (found == nil || len(rooms[i].dir) > len(found.dir)) {
+			found = &rooms[i]
+		}
+	}
+	return found
+}
+
+func (r *room) admits(imported string) bool {
+	if within(imported, Module+"/"+r.dir) {
+		return true
+	}
+	return slices.ContainsFunc(r.may, func(may string) bool {
+		if may == "./provider" {
+			return imported == absolute(may)
+		}
+		return within(imported, absolute(may))
+	})
+}
+
+// absolute turns a prefix as it stands in the tables into an import path prefix.
+func absolute(prefix string) string {
+	if rest, ours := strings.CutPrefix(prefix, "./"); ours {
+		return Module + "/" + rest
+	}
+	return prefix
+}
+
+// isStandard reports whether an import path is of the standard library: its first element has no dot.
+func isStandard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".")
+}
