@@ -5,11 +5,23 @@
 // name under which that machine may join and the addresses it was given. It is
 // never denied: a request that cannot be granted yet may be later, and other
 // approvers may know other rules.
+//
+// A node may report any address about itself, so what nodes say is never a
+// reason to approve: addresses are those that the infrastructure reports for
+// the machine's instance. Nor is the serving certificate that a kubelet
+// presents at the moment asked for: a renewal passes the same checks as the
+// first request.
 package approval
 
 import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -21,6 +33,8 @@ type Machine struct {
 	NodeName string
 	// Linked says that the machine's node has joined.
 	Linked bool
+	// Deleting says that the machine is on its way out.
+	Deleting bool
 	// Created is the object's creation time.
 	Created time.Time
 	// Addresses are those that the infrastructure reports for the instance.
@@ -35,3 +49,102 @@ type Machine struct {
 
 // Key is "namespace/name".
 func (m Machine) Key() string { return m.Namespace + "/" + m.Name }
+
+// Facts are what is known when a request is judged.
+type Facts struct {
+	Request *certificatesv1.CertificateSigningRequest
+	// Certificate is what the request holds, see [Parse]; nil when it could
+	// not be decoded, and then ParseErr says why.
+	Certificate *x509.CertificateRequest
+	ParseErr    error
+	// Machines are all machines whose nodes join the cluster.
+	Machines []Machine
+	// NodeExists says that there is a node of the name that is asked for.
+	NodeExists bool
+	// Nodes counts the nodes of the cluster, Pending the kubelets' requests
+	// that wait for a decision and are younger than [PendingWindow].
+	Nodes, Pending int
+	// TokenOwner is the "namespace/name" of the machine for which the
+	// requestor's bootstrap token was made; empty when the requestor has no
+	// token or the token is nobody's in particular.
+	TokenOwner string
+}
+
+// Policy is what an administrator may choose.
+type Policy struct {
+	// ClientDisabled leaves requests for client certificates alone.
+	ClientDisabled bool
+	// Bootstrappers are the groups, besides the requestor's own, that a user
+	// with a bootstrap token must have one of.
+	Bootstrappers []string
+}
+
+// Groups of users with a bootstrap token that are trusted by default.
+const (
+	GroupBootstrappers = "system:bootstrappers"
+	GroupOurs          = "system:bootstrappers:millwright"
+)
+
+// DefaultPolicy trusts both groups.
+func DefaultPolicy() Policy {
+	return Policy{Bootstrappers: []string{GroupOurs, GroupBootstrappers}}
+}
+
+// Limits.
+const (
+	// PendingWindow is the age up to which pending requests count against the
+	// limit. One from the future counts while the clocks may differ so far.
+	PendingWindow = time.Hour
+	// ClockSkew is by how far the clocks of API server and approver may differ.
+	ClockSkew = 10 * time.Second
+	// JoinWindow is how long after its creation a machine may join.
+	JoinWindow = 2 * time.Hour
+	// pendingSlack is how many requests may wait beyond one for each machine.
+	pendingSlack = 100
+)
+
+// MaxPending is how many requests may wait before none is approved any more:
+// one for each machine or node, whichever are more, and 100.
+func MaxPending(machines, nodes int) int { return max(machines, nodes) + pendingSlack }
+
+// Handled reports whether the request is of a kind that this package judges and
+// whether it still waits for a decision.
+func Handled(r *certificatesv1.CertificateSigningRequest) (kind, pending bool) {
+	kind = slices.Contains([]string{
+		certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName,
+	}, r.Spec.SignerName)
+	for _, c := range r.Status.Conditions {
+		if c.Type != certificatesv1.CertificateFailed {
+			return kind, false
+		}
+	}
+	return kind, len(r.Status.Certificate) == 0
+}
+
+// Recent reports whether a pending request counts against the limit.
+func Recent(now time.Time, r *certificatesv1.CertificateSigningRequest) bool {
+	age := now.Sub(r.CreationTimestamp.Time)
+	return age < PendingWindow && age > -ClockSkew
+}
+
+// Parse decodes the PEM block of a request and checks that its sender has the
+// key it asks a certificate for.
+func Parse(request []byte) (*x509.CertificateRequest, error) {
+	block, rest := pem.Decode(request)
+	switch {
+	case block == nil:
+		return nil, errors.New("spec.request: not PEM")
+	case block.Type != "CERTIFICATE REQUEST":
+		return nil, fmt.Errorf("spec.request: PEM type %q, not CERTIFICATE REQUEST", block.Type)
+	case len(rest) > 0:
+		return nil, errors.New("spec.request: more than one PEM block")
+	}
+	c, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("spec.request: %w", err)
+	}
+	if err := c.CheckSignature(); err != nil {
+		return nil, fmt.Errorf("spec.request: signature: %w", err)
+	}
+	return c, nil
+}

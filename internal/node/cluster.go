@@ -18,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/millwright-dev/millwright/internal/drain"
 )
 
 // Cluster is the cluster that machines join. Its methods are safe for
@@ -56,5 +54,3 @@ func (c *Cluster) random() io.Reader {
 	}
 	return rand.Reader
 }
-
-var _ = drain.Decide

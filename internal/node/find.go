@@ -2,8 +2,20 @@ package node
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The marks by which nodes name their machine: an annotation that holds the
+// machine's "namespace/name", a label that holds its name.
+const (
+	MachineAnnotation = "machine.openshift.io/machine"
+	MachineNameLabel  = "node.gardener.cloud/machine-name"
 )
 
 // Query is what is known about the node of a machine.
@@ -17,6 +29,100 @@ type Query struct {
 }
 
 // Find returns the machine's node; nil without an error when there is none.
+//
+// It looks by the name recorded, then by provider ID, then by internal IP. A
+// node that is marked as another machine's is never returned. One found by
+// name or address is not returned either when it shows another instance's
+// provider ID: it is what is left of an instance that had the name or the
+// address before. Several nodes with the same provider ID, or with addresses
+// of the same machine, are an error.
+//
+// Only the API server's (or cache's) positive "not found" counts as none.
 func (c *Cluster) Find(ctx context.Context, q Query) (*corev1.Node, error) {
+	if c == nil {
+		return nil, nil
+	}
+	for _, look := range []func(context.Context, Query) (*corev1.Node, error){c.byName, c.byProviderID, c.byInternalIP} {
+		if n, err := look(ctx, q); n != nil || err != nil {
+			return n, err
+		}
+	}
 	return nil, nil
+}
+
+func (c *Cluster) byName(ctx context.Context, q Query) (*corev1.Node, error) {
+	if q.Name == "" {
+		return nil, nil
+	}
+	var n corev1.Node
+	err := c.Client.Get(ctx, client.ObjectKey{Name: q.Name}, &n)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("getting node %s: %w", q.Name, err)
+	case q.others(&n) || q.otherInstance(&n):
+		return nil, nil
+	}
+	return &n, nil
+}
+
+func (c *Cluster) byProviderID(ctx context.Context, q Query) (*corev1.Node, error) {
+	if q.ProviderID == "" {
+		return nil, nil
+	}
+	return c.only(ctx, q, "provider ID", ProviderIDIndex, []string{q.ProviderID})
+}
+
+func (c *Cluster) byInternalIP(ctx context.Context, q Query) (*corev1.Node, error) {
+	return c.only(ctx, q, "internal IP", InternalIPIndex, q.InternalIPs)
+}
+
+// only returns the one node that the index holds under any of the values.
+func (c *Cluster) only(ctx context.Context, q Query, what, index string, values []string) (*corev1.Node, error) {
+	var found []corev1.Node
+	for _, v := range values {
+		var list corev1.NodeList
+		if err := c.Client.List(ctx, &list, client.MatchingFields{index: v}); err != nil {
+			return nil, fmt.Errorf("listing nodes with %s %s: %w", what, v, err)
+		}
+		for _, n := range list.Items {
+			seen := slices.ContainsFunc(found, func(o corev1.Node) bool { return o.Name == n.Name })
+			if !seen && !q.others(&n) && !q.otherInstance(&n) {
+				found = append(found, n)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return &found[0], nil
+	}
+	names := make([]string, len(found))
+	for i := range found {
+		names[i] = found[i].Name
+	}
+	return nil, fmt.Errorf("expected 1 node with %s %s, found %d: %s",
+		what, strings.Join(values, " or "), len(found), strings.Join(names, ", "))
+}
+
+// others reports whether the node is marked as another machine's.
+func (q Query) others(n *corev1.Node) bool {
+	if q.MachineKey == "" {
+		return false
+	}
+	if key := n.Annotations[MachineAnnotation]; key != "" && key != q.MachineKey {
+		return true
+	}
+	_, name, _ := strings.Cut(q.MachineKey, "/")
+	label := n.Labels[MachineNameLabel]
+	return label != "" && label != name
+}
+
+// otherInstance reports whether the node shows another instance's provider ID.
+// Infrastructures and clouds do not agree on case (Azure), so that is no
+// difference.
+func (q Query) otherInstance(n *corev1.Node) bool {
+	return q.ProviderID != "" && n.Spec.ProviderID != "" && !strings.EqualFold(q.ProviderID, n.Spec.ProviderID)
 }

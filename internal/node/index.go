@@ -2,10 +2,10 @@ package node
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
 // The indexes that [Cluster] reads by. The last one is a field selector that
@@ -16,29 +16,53 @@ const (
 	PodNodeIndex    = "spec.nodeName"
 )
 
-// SetupIndexes adds the indexes to a cache.
-func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, i := range Indexes() {
-		if err := indexer.IndexField(ctx, i.Object, i.Name, i.Extract); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Index is one of the indexes; the simulator and tests add them by hand.
+// Index is one index of a cache.
 type Index struct {
 	Object  client.Object
 	Name    string
 	Extract client.IndexerFunc
 }
 
-// Indexes are all indexes.
+// Indexes are those that a cache behind [Cluster.Client] must have.
 func Indexes() []Index {
 	return []Index{
-		{&corev1.Node{}, ProviderIDIndex, func(o client.Object) []string { return nil }},
+		{&corev1.Node{}, ProviderIDIndex, providerID},
+		{&corev1.Node{}, InternalIPIndex, internalIPs},
+		{&corev1.Pod{}, PodNodeIndex, podNode},
 	}
 }
 
-// Changed passes the events of nodes that matter to machines.
-func Changed() predicate.Predicate { return predicate.Funcs{} }
+// SetupIndexes adds the indexes to a cache. It fails where one is there
+// already.
+func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	for _, i := range Indexes() {
+		if err := indexer.IndexField(ctx, i.Object, i.Name, i.Extract); err != nil {
+			return fmt.Errorf("adding index %s: %w", i.Name, err)
+		}
+	}
+	return nil
+}
+
+func providerID(o client.Object) []string {
+	if id := o.(*corev1.Node).Spec.ProviderID; id != "" {
+		return []string{id}
+	}
+	return nil
+}
+
+func internalIPs(o client.Object) []string {
+	var out []string
+	for _, a := range o.(*corev1.Node).Status.Addresses {
+		if a.Type == corev1.NodeInternalIP {
+			out = append(out, a.Address)
+		}
+	}
+	return out
+}
+
+func podNode(o client.Object) []string {
+	if name := o.(*corev1.Pod).Spec.NodeName; name != "" {
+		return []string{name}
+	}
+	return nil
+}

@@ -1,7 +1,14 @@
 package node
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Want is what a node is to carry for its machine. Zero fields want nothing.
@@ -23,17 +30,36 @@ type Want struct {
 	Unschedulable *bool
 
 	// Additive: labels and annotations are set, taints are added where the node
-	// has none of the same key and effect, and nothing is ever removed. Else
-	// the three-way rule holds: what was applied before and is declared no more
-	// is removed, what is declared is set (of taints also the value), and what
-	// others put there is left alone.
+	// has none of the same key and effect, and nothing is ever removed.
+	// AppliedKey and CapacityKey are not used.
 	Additive bool
-	// AppliedKey is the node annotation that remembers, as JSON of a node
-	// template, what was applied; required for the three-way rule.
+	// AppliedKey selects the three-way rule: what was applied before and is
+	// declared no more is removed, what is declared is set (of taints also the
+	// value), and what others put there is left alone. It is the node
+	// annotation that remembers, as JSON of a node template, what was applied.
+	//
+	// With neither Additive nor AppliedKey the declared metadata is left alone,
+	// as is right for a node that is only to be cordoned.
 	AppliedKey string
 	// CapacityKey is the node annotation that remembers, as JSON of a resource
 	// list, which capacity was applied; empty leaves capacity alone.
 	CapacityKey string
+}
+
+// applied is the record under [Want.AppliedKey]: the part of a node template
+// that reaches nodes.
+type applied struct {
+	Metadata appliedMeta `json:"metadata"`
+	Spec     appliedSpec `json:"spec"`
+}
+
+type appliedMeta struct {
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+type appliedSpec struct {
+	Taints []corev1.Taint `json:"taints,omitempty"`
 }
 
 // Plan returns a copy of the node as it should be, and whether that differs
@@ -41,5 +67,151 @@ type Want struct {
 // error that names the annotation.
 func Plan(n *corev1.Node, w Want) (edited *corev1.Node, changed bool, err error) {
 	edited = n.DeepCopy()
-	return edited, false, nil
+	switch {
+	case w.Additive:
+		add(edited, w)
+	case w.AppliedKey != "":
+		if err := merge(edited, w); err != nil {
+			return nil, false, fmt.Errorf("node %s: %w", n.Name, err)
+		}
+	}
+	if !w.Additive && w.CapacityKey != "" {
+		if err := capacity(edited, w); err != nil {
+			return nil, false, fmt.Errorf("node %s: %w", n.Name, err)
+		}
+	}
+	edited.Labels = set(edited.Labels, w.MarkLabels)
+	edited.Annotations = set(edited.Annotations, w.MarkAnnotations)
+	finalizers(edited, w)
+	if w.Unschedulable != nil {
+		edited.Spec.Unschedulable = *w.Unschedulable
+	}
+	return edited, !equality.Semantic.DeepEqual(n, edited), nil
+}
+
+// add is the additive rule. A taint of the same key and effect stays as it is,
+// whatever its value.
+func add(n *corev1.Node, w Want) {
+	n.Labels = set(n.Labels, w.Labels)
+	n.Annotations = set(n.Annotations, w.Annotations)
+	for _, t := range w.Taints {
+		if taint(n.Spec.Taints, t) < 0 {
+			n.Spec.Taints = append(n.Spec.Taints, t)
+		}
+	}
+}
+
+// merge is the three-way rule.
+func merge(n *corev1.Node, w Want) error {
+	var last applied
+	if err := recorded(n, w.AppliedKey, &last); err != nil {
+		return err
+	}
+	n.Labels = set(unset(n.Labels, last.Metadata.Labels, w.Labels), w.Labels)
+	n.Annotations = set(unset(n.Annotations, last.Metadata.Annotations, w.Annotations), w.Annotations)
+	mergeTaints(n, last.Spec.Taints, w.Taints)
+
+	now := applied{appliedMeta{w.Labels, w.Annotations}, appliedSpec{w.Taints}}
+	if equality.Semantic.DeepEqual(last, now) {
+		return nil // also when another program wrote the record with more in it
+	}
+	return record(n, w.AppliedKey, now)
+}
+
+func mergeTaints(n *corev1.Node, last, want []corev1.Taint) {
+	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool {
+		return taint(last, t) >= 0 && taint(want, t) < 0
+	})
+	for _, t := range want {
+		i := taint(n.Spec.Taints, t)
+		switch {
+		case i < 0:
+			n.Spec.Taints = append(n.Spec.Taints, t)
+		case n.Spec.Taints[i].Value != t.Value, t.TimeAdded != nil && !t.TimeAdded.Equal(n.Spec.Taints[i].TimeAdded):
+			n.Spec.Taints[i] = t
+		}
+	}
+}
+
+func taint(list []corev1.Taint, t corev1.Taint) int {
+	return slices.IndexFunc(list, func(o corev1.Taint) bool { return o.MatchTaint(&t) })
+}
+
+// capacity is the three-way rule for virtual capacity. An empty wish removes
+// its record.
+func capacity(n *corev1.Node, w Want) error {
+	var last corev1.ResourceList
+	if err := recorded(n, w.CapacityKey, &last); err != nil {
+		return err
+	}
+	for name := range last {
+		if _, ok := w.Capacity[name]; !ok {
+			delete(n.Status.Capacity, name)
+		}
+	}
+	for name, q := range w.Capacity {
+		if have, ok := n.Status.Capacity[name]; ok && have.Equal(q) {
+			continue
+		}
+		if n.Status.Capacity == nil {
+			n.Status.Capacity = corev1.ResourceList{}
+		}
+		n.Status.Capacity[name] = q
+	}
+	if len(w.Capacity) == 0 {
+		delete(n.Annotations, w.CapacityKey)
+		return nil
+	}
+	if equality.Semantic.DeepEqual(last, w.Capacity) {
+		return nil
+	}
+	return record(n, w.CapacityKey, w.Capacity)
+}
+
+func recorded(n *corev1.Node, key string, into any) error {
+	raw := n.Annotations[key]
+	if raw == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(raw), into); err != nil {
+		return fmt.Errorf("annotation %s: not a record of what was applied: %w", key, err)
+	}
+	return nil
+}
+
+func record(n *corev1.Node, key string, value any) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("annotation %s: %w", key, err)
+	}
+	metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, string(raw))
+	return nil
+}
+
+func set(have, want map[string]string) map[string]string {
+	if have == nil && len(want) > 0 {
+		have = map[string]string{}
+	}
+	maps.Copy(have, want)
+	return have
+}
+
+// unset removes what was applied and is not wanted any more.
+func unset(have, last, want map[string]string) map[string]string {
+	for k := range last {
+		if _, ok := want[k]; !ok {
+			delete(have, k)
+		}
+	}
+	return have
+}
+
+// finalizers edits only our own entry. A node that is being deleted gets none.
+func finalizers(n *corev1.Node, w Want) {
+	if w.DropFinalizer != "" {
+		n.Finalizers = slices.DeleteFunc(n.Finalizers, func(f string) bool { return f == w.DropFinalizer })
+	}
+	if w.Finalizer != "" && n.DeletionTimestamp == nil && !slices.Contains(n.Finalizers, w.Finalizer) {
+		n.Finalizers = append(n.Finalizers, w.Finalizer)
+	}
 }

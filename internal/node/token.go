@@ -2,10 +2,19 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/bootstrap"
 )
+
+// tokenAttempts is how many token ids are tried for one machine. Each is taken
+// with a chance of (tokens in the cluster) / 2.2 billion.
+const tokenAttempts = 8
 
 // TokenRequest asks for the bootstrap token of one machine.
 type TokenRequest struct {
@@ -19,12 +28,114 @@ type TokenRequest struct {
 }
 
 // Token returns the machine's bootstrap token ("<id>.<secret>"), the same one
-// when asked again.
+// when asked again, as long as it exists. One that has less than half of its
+// lifetime left is prolonged. Empty when there is no cluster to join.
 func (c *Cluster) Token(ctx context.Context, t TokenRequest) (string, error) {
-	return "", nil
+	if c == nil {
+		return "", nil
+	}
+	secret, err := bootstrap.NewSecret(c.random())
+	if err != nil {
+		return "", err
+	}
+	for attempt := range tokenAttempts {
+		token := bootstrap.Token{
+			ID: bootstrap.TokenID(t.Machine.UID, attempt), Secret: secret, Owner: t.Machine,
+			Expires: c.Clock.Now().Add(t.Lifetime), Groups: t.Groups,
+		}
+		got, ours, err := c.offer(ctx, token, t.Lifetime/2)
+		if err != nil {
+			return "", fmt.Errorf("bootstrap token of machine %s: %w", t.Machine.Key, err)
+		}
+		if ours {
+			return got, nil
+		}
+	}
+	return "", fmt.Errorf("bootstrap token of machine %s: the %d token ids it may have are taken", t.Machine.Key, tokenAttempts)
 }
 
-// DropToken deletes the machine's token; one that is gone is no error.
+// offer creates the token, or returns the one there if it is the machine's.
+// ours is false when the id belongs to somebody else.
+func (c *Cluster) offer(ctx context.Context, token bootstrap.Token, least time.Duration) (got string, ours bool, err error) {
+	err = c.Client.Create(ctx, token.Object())
+	if err == nil {
+		return token.String(), true, nil
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return "", false, fmt.Errorf("creating secret %s: %w", bootstrap.SecretKey(token.ID), err)
+	}
+	secret, have, ours, err := c.held(ctx, token.ID, token.Owner.UID)
+	if err != nil || !ours {
+		return "", false, err
+	}
+	if have.Expires.Sub(c.Clock.Now()) >= least && have.Groups == token.Groups {
+		return have.String(), true, nil
+	}
+	token.Secret = have.Secret
+	prolonged := secret.DeepCopy()
+	prolonged.Data = token.Object().Data
+	if err := c.Client.Patch(ctx, prolonged, client.MergeFrom(secret)); err != nil {
+		return "", false, fmt.Errorf("prolonging secret %s: %w", bootstrap.SecretKey(token.ID), err)
+	}
+	return have.String(), true, nil
+}
+
+// held reads the token with this id and reports whether it is the machine's.
+// What is not a well-formed token is nobody's. It reads past the cache: secrets
+// of a whole cluster are not worth caching for this.
+func (c *Cluster) held(ctx context.Context, id, machineUID string) (*corev1.Secret, bootstrap.Token, bool, error) {
+	var secret corev1.Secret
+	if err := c.Live.Get(ctx, bootstrap.SecretKey(id), &secret); err != nil {
+		return nil, bootstrap.Token{}, false, fmt.Errorf("reading secret %s: %w", bootstrap.SecretKey(id), err)
+	}
+	token, err := bootstrap.Read(&secret)
+	return &secret, token, err == nil && token.Owner.UID == machineUID, nil
+}
+
+// DropToken deletes the machine's token; one that is gone is no error. A token
+// that was made under a later id because the first was taken, and is not any
+// more, is left to its expiration.
 func (c *Cluster) DropToken(ctx context.Context, machine bootstrap.Owner) error {
+	if c == nil {
+		return nil
+	}
+	for attempt := range tokenAttempts {
+		secret, _, ours, err := c.held(ctx, bootstrap.TokenID(machine.UID, attempt), machine.UID)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err == nil && !ours {
+			continue
+		}
+		if err == nil {
+			err = client.IgnoreNotFound(c.Client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID}))
+		}
+		if err != nil {
+			return fmt.Errorf("dropping the bootstrap token of machine %s: %w", machine.Key, err)
+		}
+		return nil
+	}
 	return nil
+}
+
+// TokenOwner returns for which machine the token with this id was made; empty
+// when nobody says so or there is no such token.
+func (c *Cluster) TokenOwner(ctx context.Context, id string) (string, error) {
+	if c == nil {
+		return "", nil
+	}
+	return TokenOwner(ctx, c.Live, id)
+}
+
+// TokenOwner is [Cluster.TokenOwner] for who has only a reader.
+func TokenOwner(ctx context.Context, live client.Reader, id string) (string, error) {
+	var secret corev1.Secret
+	key := bootstrap.SecretKey(id)
+	switch err := live.Get(ctx, key, &secret); {
+	case apierrors.IsNotFound(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("reading secret %s: %w", key, err)
+	}
+	return secret.Annotations[bootstrap.MachineAnnotation], nil
 }

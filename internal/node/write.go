@@ -2,25 +2,170 @@ package node
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Apply brings the node in step with what is wanted. It returns the node as it
-// is now and whether anything was written.
+// conflicts is how often a write is planned anew from a live read after
+// somebody else was faster.
+const conflicts = 3
+
+// Apply brings the node in step with what is wanted: one merge patch, and one
+// of nodes/status before it where virtual capacity differs. It returns the node
+// as it is now and whether anything was written. The node given is not changed.
+//
+// A patch carries the resource version only where it rewrites a whole list
+// (taints, finalizers); after a conflict the plan is made again on what is
+// there now. A node that is gone, or was replaced by another of the same name,
+// is a NotFound error.
 func (c *Cluster) Apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.Node, bool, error) {
-	return n, false, nil
+	if c == nil || n == nil {
+		return n, false, nil
+	}
+	for try := 0; ; try++ {
+		after, wrote, err := c.apply(ctx, n, w)
+		if !apierrors.IsConflict(err) || try == conflicts {
+			return after, wrote, err
+		}
+		if n, err = c.again(ctx, n); err != nil {
+			return nil, false, err
+		}
+	}
+}
+
+func (c *Cluster) apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.Node, bool, error) {
+	edited, changed, err := Plan(n, w)
+	if err != nil || !changed {
+		return n, false, err
+	}
+	if !equality.Semantic.DeepEqual(n.Status.Capacity, edited.Status.Capacity) {
+		return c.applyCapacity(ctx, n, edited, w)
+	}
+	options := client.MergeFromWithOptions(n)
+	if rewritesLists(n, edited) {
+		options = client.MergeFromWithOptions(n, client.MergeFromWithOptimisticLock{})
+	}
+	if err := c.Client.Patch(ctx, edited, options); err != nil {
+		return n, false, fmt.Errorf("patching node %s: %w", n.Name, err)
+	}
+	return edited, true, nil
+}
+
+// applyCapacity writes nodes/status first, so that the record of it, which the
+// rest of the plan holds, is never ahead of the truth. The rest is planned on
+// what the API server answers.
+func (c *Cluster) applyCapacity(ctx context.Context, n, edited *corev1.Node, w Want) (*corev1.Node, bool, error) {
+	status := n.DeepCopy()
+	status.Status.Capacity = edited.Status.Capacity.DeepCopy()
+	if err := c.Client.Status().Patch(ctx, status, client.MergeFrom(n)); err != nil {
+		return n, false, fmt.Errorf("patching the capacity of node %s: %w", n.Name, err)
+	}
+	_, changed, err := Plan(status, w)
+	if err != nil || !changed {
+		return status, true, err
+	}
+	after, _, err := c.Apply(ctx, status, w)
+	return after, true, err
+}
+
+func rewritesLists(a, b *corev1.Node) bool {
+	return !equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) ||
+		!equality.Semantic.DeepEqual(a.Finalizers, b.Finalizers)
+}
+
+// again reads the node past the cache, and insists on the same object.
+func (c *Cluster) again(ctx context.Context, n *corev1.Node) (*corev1.Node, error) {
+	var now corev1.Node
+	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(n), &now); err != nil {
+		return nil, fmt.Errorf("reading node %s again: %w", n.Name, err)
+	}
+	if now.UID != n.UID {
+		return nil, apierrors.NewNotFound(corev1.Resource("nodes"), n.Name)
+	}
+	return &now, nil
 }
 
 // Cordon keeps new pods off the node, with whatever else w wants in the same
 // patch. Of the control-plane nodes only one at a time may be cordoned: held
 // then says which one is, and nothing was written.
 func (c *Cluster) Cordon(ctx context.Context, n *corev1.Node, w Want) (after *corev1.Node, held string, err error) {
-	return n, "", nil
+	if c == nil || n == nil {
+		return n, "", nil
+	}
+	w.Unschedulable = ptr.To(true)
+	if !n.Spec.Unschedulable && controlPlane(n) {
+		c.cordoning.Lock()
+		defer c.cordoning.Unlock()
+		other, err := c.cordonedControlPlane(ctx, n)
+		if err != nil {
+			return n, "", err
+		}
+		if other != "" {
+			return n, "control-plane node " + other + " is unschedulable; control-plane nodes are drained one at a time", nil
+		}
+	}
+	after, _, err = c.Apply(ctx, n, w)
+	return after, "", err
 }
 
-// Delete removes this very node (by UID); one that is gone is no error. It
-// takes the named finalizer off first, if it is still there.
+// controlPlaneRoles are the labels of control-plane nodes.
+var controlPlaneRoles = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+
+func controlPlane(n *corev1.Node) bool {
+	for _, r := range controlPlaneRoles {
+		if _, ok := n.Labels[r]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// cordonedControlPlane names the other control-plane nodes that are
+// unschedulable. It reads past the cache, which need not show yet what this
+// process has just written.
+func (c *Cluster) cordonedControlPlane(ctx context.Context, n *corev1.Node) (string, error) {
+	var names []string
+	for _, r := range controlPlaneRoles {
+		var list corev1.NodeList
+		if err := c.Live.List(ctx, &list, client.HasLabels{r}); err != nil {
+			return "", fmt.Errorf("listing control-plane nodes: %w", err)
+		}
+		for _, o := range list.Items {
+			if o.Name != n.Name && o.Spec.Unschedulable && !strings.Contains(strings.Join(names, " ")+" ", o.Name+" ") {
+				names = append(names, o.Name)
+			}
+		}
+	}
+	return strings.Join(names, ", "), nil
+}
+
+// Delete removes this very node, by UID; one that is gone, or whose name
+// another has taken, is no error. It takes the named finalizer off first, if it
+// is still there.
 func (c *Cluster) Delete(ctx context.Context, n *corev1.Node, finalizer string) error {
+	if c == nil || n == nil {
+		return nil
+	}
+	c.forget(n.UID)
+	n, _, err := c.Apply(ctx, n, Want{DropFinalizer: finalizer})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = c.Client.Delete(ctx, n, client.Preconditions{UID: &n.UID})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("deleting node %s: %w", n.Name, err)
+	}
 	return nil
 }

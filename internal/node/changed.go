@@ -1,0 +1,55 @@
+package node
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+)
+
+// Changed passes the events of nodes that matter to machines: appearance,
+// disappearance, and updates of what [Matters] names. Heartbeats, which are
+// most of a node's updates, do not pass.
+func Changed() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*corev1.Node)
+			after, ok2 := e.ObjectNew.(*corev1.Node)
+			return !ok || !ok2 || Matters(before, after)
+		},
+	}
+}
+
+// Matters reports whether the two states of a node differ in anything that
+// machines look at: identity, provider ID, addresses, the status or reason of a
+// condition, labels, annotations, taints, finalizers, capacity, deletion, being
+// unschedulable.
+func Matters(before, after *corev1.Node) bool {
+	switch {
+	case before.ResourceVersion != "" && before.ResourceVersion == after.ResourceVersion:
+		return false // a resync
+	case before.UID != after.UID,
+		before.Spec.ProviderID != after.Spec.ProviderID,
+		before.Spec.Unschedulable != after.Spec.Unschedulable,
+		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero(),
+		!slices.Equal(before.Finalizers, after.Finalizers),
+		!maps.Equal(before.Labels, after.Labels),
+		!maps.Equal(before.Annotations, after.Annotations),
+		!slices.Equal(before.Status.Addresses, after.Status.Addresses),
+		!slices.EqualFunc(before.Spec.Taints, after.Spec.Taints, sameTaint),
+		!slices.EqualFunc(before.Status.Conditions, after.Status.Conditions, sameCondition):
+		return true
+	}
+	return !equality.Semantic.DeepEqual(before.Status.Capacity, after.Status.Capacity)
+}
+
+func sameTaint(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value }
+
+// sameCondition leaves out the heartbeat, and the message, in which some
+// reporters count.
+func sameCondition(a, b corev1.NodeCondition) bool {
+	return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason
+}
