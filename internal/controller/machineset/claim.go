@@ -1,0 +1,76 @@
+package machineset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// claim returns those of listed that are the set's, after adopting and
+// releasing what has to be. An error leaves their number uncertain.
+func (p *pass[S]) claim(ctx context.Context, listed []client.Object) ([]client.Object, error) {
+	var members, adopt, release []client.Object
+	for _, m := range listed {
+		switch replicas.Claim(p.tie(m)) {
+		case replicas.IsMember:
+			members = append(members, m)
+		case replicas.Adopt:
+			adopt = append(adopt, m)
+		case replicas.Release:
+			release = append(release, m)
+		case replicas.Ignore:
+		}
+	}
+	adopted, err := p.adopt(ctx, adopt)
+	return append(members, adopted...), errors.Join(err, p.release(ctx, release))
+}
+
+func (p *pass[S]) tie(m client.Object) replicas.Tie {
+	t := replicas.Tie{
+		Matches:         p.lens.Selector(p.object).Matches(labels.Set(m.GetLabels())),
+		MachineDeleting: m.GetDeletionTimestamp() != nil,
+		SetDeleting:     p.set.Deleting,
+	}
+	t.Ours, t.Free = p.ours(m)
+	return t
+}
+
+// adopt makes machines the set's. That the set itself still lives is read live
+// first: a cache may show one that was deleted so that its machines survive.
+func (p *pass[S]) adopt(ctx context.Context, machines []client.Object) ([]client.Object, error) {
+	if len(machines) == 0 {
+		return nil, nil
+	}
+	now := p.lens.New()
+	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.object), now); err != nil {
+		return nil, fmt.Errorf("read set before adopting: %w", err)
+	}
+	if now.GetUID() != p.set.UID || now.GetDeletionTimestamp() != nil {
+		return nil, apierrors.NewConflict(p.resource(), p.set.Name, errors.New("the set has gone meanwhile"))
+	}
+	ref := *metav1.NewControllerRef(p.object, p.lens.Traits().Kind)
+	return p.patchEach(ctx, machines, change{
+		doing: "adopt machine", reason: "Adopted", action: "Adopt", note: "Adopted machine %s, which the selector matches",
+		apply: func(m client.Object) {
+			m.SetOwnerReferences(slices.Insert(p.without(m.GetOwnerReferences()), 0, ref))
+		},
+	})
+}
+
+// release takes the set's reference off machines that its selector no longer
+// matches.
+func (p *pass[S]) release(ctx context.Context, machines []client.Object) error {
+	_, err := p.patchEach(ctx, machines, change{
+		doing: "release machine", reason: "Released", action: "Release", note: "Released machine %s, which the selector does not match any more",
+		apply: func(m client.Object) { m.SetOwnerReferences(p.without(m.GetOwnerReferences())) },
+	})
+	return err
+}

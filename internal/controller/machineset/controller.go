@@ -1,0 +1,156 @@
+// Package machineset keeps sets of machines at their size, in every API group
+// that has such sets.
+//
+// One pass over a set observes its machines, settles to whom they belong,
+// decides ([replicas.Decide]), creates or deletes, and records. It creates by
+// the cache, once that shows all its own writes, and deletes by a live
+// listing, because who is to go may have been marked a moment ago.
+package machineset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/expect"
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// Options are what a [Reconciler] works with.
+type Options struct {
+	// Client reads sets and machines from a cache with the index
+	// [OwnerIndex], and writes them. Required.
+	Client client.Client
+	// Live reads them from the API server itself. Required.
+	Live client.Reader
+	// Nodes reads the nodes that the machines have become; nil: none are
+	// known. Only API groups that read readiness from nodes ask for it.
+	Nodes client.Reader
+	// Recorder takes the events. Required.
+	Recorder events.EventRecorder
+	// Clock is the real one by default.
+	Clock clock.PassiveClock
+	// Names returns the random end of a machine's name, five characters; by
+	// default from the alphabet of the API server's generated names.
+	Names func() string
+	// Creates and Deletes run the calls of one batch; by default 32 and 16 at
+	// a time. Deletes sent all at once would be refused with 429.
+	Creates, Deletes replicas.Runner
+}
+
+// Reconciler keeps sets of kind S at their size. Passes over different sets
+// may run in parallel, those over one set must not.
+type Reconciler[S client.Object] struct {
+	Options
+	lens dialect.Sets[S]
+
+	mu       sync.Mutex
+	memories map[types.NamespacedName]*memory
+}
+
+// memory is what a reconciler knows about one set between passes. Losing it
+// costs one live listing.
+type memory struct {
+	uid types.UID
+	// ledger awaits machines created and deleted, written the objects updated.
+	ledger  expect.Ledger
+	written expect.Overlay
+	// recorded is when the status was last written, told the fault that was
+	// last told.
+	recorded time.Time
+	told     string
+}
+
+// New returns a reconciler of the sets that lens reads.
+func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Names == nil {
+		o.Names = func() string { return rand.String(dialect.SuffixLength) }
+	}
+	if o.Creates == nil {
+		o.Creates = Parallel(32)
+	}
+	if o.Deletes == nil {
+		o.Deletes = Parallel(16)
+	}
+	return &Reconciler[S]{Options: o, lens: lens, memories: map[types.NamespacedName]*memory{}}
+}
+
+// Reconcile makes one pass over the set that req names.
+func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	s := r.lens.New()
+	err := r.Client.Get(ctx, req.NamespacedName, s)
+	if apierrors.IsNotFound(err) {
+		r.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("read set: %w", err)
+	}
+	m := r.remember(req.NamespacedName, s.GetUID())
+	s = m.written.Over(s).(S)
+	p := &pass[S]{Reconciler: r, memory: m, object: s, set: r.lens.View(s), policy: r.lens.Policy(s), now: r.Clock.Now()}
+	err = p.run(ctx)
+	if onlyConflicts(err) {
+		p.again(conflictDelay)
+		err = nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: p.after}, nil
+}
+
+// conflictDelay is how long the cache is given to catch up after somebody
+// else wrote first. The event of that write usually comes sooner.
+const conflictDelay = 100 * time.Millisecond
+
+func (r *Reconciler[S]) remember(key types.NamespacedName, uid types.UID) *memory {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.memories[key]
+	if m == nil || m.uid != uid {
+		m = &memory{uid: uid}
+		r.memories[key] = m
+	}
+	return m
+}
+
+func (r *Reconciler[S]) forget(key types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.memories, key)
+}
+
+// onlyConflicts reports whether err is made of nothing but refusals to write
+// over somebody else's change.
+func onlyConflicts(err error) bool {
+	if err == nil {
+		return false
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			if !onlyConflicts(e) {
+				return false
+			}
+		}
+		return true
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		return onlyConflicts(inner)
+	}
+	return apierrors.IsConflict(err)
+}

@@ -1,0 +1,57 @@
+package machineset
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// eventsPerPass bounds the events that name one machine each; one more event
+// tells how many were left out. A set of a thousand machines would else write
+// a thousand events each way.
+const eventsPerPass = 10
+
+// tellCreated says which machines were made.
+func (p *pass[S]) tellCreated(made []client.Object) {
+	reason := p.lens.Traits().Events.Created
+	if reason == "" {
+		return
+	}
+	for _, m := range made[:min(len(made), eventsPerPass)] {
+		p.Recorder.Eventf(p.object, m, corev1.EventTypeNormal, reason, "Create", "Created Machine: %s", m.GetName())
+	}
+	if more := len(made) - eventsPerPass; more > 0 {
+		p.Recorder.Eventf(p.object, nil, corev1.EventTypeNormal, reason, "Create", "Created %d more machines", more)
+	}
+}
+
+// tellDeleted says which machines were deleted, and why.
+func (p *pass[S]) tellDeleted(deleted []replicas.Victim) {
+	reason := p.lens.Traits().Events.Deleted
+	if reason == "" {
+		return
+	}
+	for _, v := range deleted[:min(len(deleted), eventsPerPass)] {
+		m := p.lens.Machine()
+		m.SetNamespace(p.set.Namespace)
+		m.SetName(v.Name)
+		m.SetUID(v.UID)
+		p.Recorder.Eventf(p.object, m, corev1.EventTypeNormal, reason, "Delete", "Deleted machine: %s (%s)", v.Name, v.Reason)
+	}
+	if more := len(deleted) - eventsPerPass; more > 0 {
+		p.Recorder.Eventf(p.object, nil, corev1.EventTypeNormal, reason, "Delete", "Deleted %d more machines", more)
+	}
+}
+
+func (p *pass[S]) tellFailure() {
+	t := p.lens.Traits().Events
+	reason, action := t.FailedDelete, "Delete"
+	if p.failure.Creating {
+		reason, action = t.FailedCreate, "Create"
+	}
+	if reason == "ReconcileError" {
+		action = "Reconcile"
+	}
+	p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, action, "%s: %v", t.Failure, p.failure.Err)
+}

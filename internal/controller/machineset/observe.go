@@ -1,0 +1,145 @@
+package machineset
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/expect"
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// OwnerIndex is the field index over machines that the shell lists by: the UID
+// of the machine's controller, or [NoOwner].
+const (
+	OwnerIndex = "millwright.dev/controller-uid"
+	NoOwner    = "none"
+)
+
+// IndexOwner computes [OwnerIndex].
+func IndexOwner(m client.Object) []string {
+	if ref := metav1.GetControllerOfNoCopy(m); ref != nil {
+		return []string{string(ref.UID)}
+	}
+	return []string{NoOwner}
+}
+
+// observe lists the set's machines and those that nobody controls, and settles
+// which of them are the set's. What is listed is shared with the cache and
+// must not be changed.
+func (p *pass[S]) observe(ctx context.Context) error {
+	owned, err := p.listCached(ctx, string(p.set.UID))
+	if err != nil {
+		return err
+	}
+	free, err := p.listCached(ctx, NoOwner)
+	if err != nil {
+		return err
+	}
+	p.owned = owned
+	p.ledger.Seen(objects(owned))
+	listed := append(owned[:len(owned):len(owned)], free...)
+	p.written.Prune(append(listed[:len(listed):len(listed)], p.object))
+	for i, m := range listed {
+		listed[i] = p.written.Over(m)
+	}
+	if p.machines, err = p.claim(ctx, listed); err != nil {
+		return err
+	}
+	return p.view(ctx)
+}
+
+func (p *pass[S]) listCached(ctx context.Context, owner string) ([]client.Object, error) {
+	list := p.lens.Machines()
+	err := p.Client.List(ctx, list, client.InNamespace(p.set.Namespace),
+		client.MatchingFields{OwnerIndex: owner}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list machines by owner: %w", err)
+	}
+	return items(list)
+}
+
+// observeLive replaces what was observed by what the API server says now.
+func (p *pass[S]) observeLive(ctx context.Context) error {
+	list := p.lens.Machines()
+	err := p.Live.List(ctx, list, client.InNamespace(p.set.Namespace),
+		client.MatchingLabelsSelector{Selector: p.lens.Selector(p.object)})
+	if err != nil {
+		return fmt.Errorf("list machines live: %w", err)
+	}
+	all, err := items(list)
+	if err != nil {
+		return err
+	}
+	p.machines = nil
+	for _, m := range all {
+		if ours, _ := p.ours(m); ours {
+			p.machines = append(p.machines, m)
+		}
+	}
+	p.ledger.Live(p.now, objects(p.machines), objects(p.matching(p.owned)))
+	return p.view(ctx)
+}
+
+// matching leaves out what a live listing by selector does not show either.
+func (p *pass[S]) matching(all []client.Object) (out []client.Object) {
+	for _, m := range all {
+		if t := p.tie(m); t.Ours && t.Matches {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// view projects the machines.
+func (p *pass[S]) view(ctx context.Context) error {
+	nodes, err := p.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	p.members = make([]replicas.Member, 0, len(p.machines))
+	for _, m := range p.machines {
+		p.members = append(p.members, p.lens.Member(p.object, m, nodes))
+	}
+	return nil
+}
+
+// nodes reads all nodes at once: from a cache that costs a pointer per node.
+func (p *pass[S]) nodes(ctx context.Context) (dialect.Nodes, error) {
+	none := func(string) *corev1.Node { return nil }
+	if p.Nodes == nil || !p.lens.Traits().ReadsNodes || len(p.machines) == 0 {
+		return none, nil
+	}
+	var list corev1.NodeList
+	if err := p.Nodes.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	byName := make(map[string]*corev1.Node, len(list.Items))
+	for i := range list.Items {
+		byName[list.Items[i].Name] = &list.Items[i]
+	}
+	return func(name string) *corev1.Node { return byName[name] }, nil
+}
+
+func items(list client.ObjectList) ([]client.Object, error) {
+	var out []client.Object
+	err := meta.EachListItem(list, func(o runtime.Object) error {
+		out = append(out, o.(client.Object))
+		return nil
+	})
+	return out, err
+}
+
+func objects(all []client.Object) []expect.Object {
+	out := make([]expect.Object, 0, len(all))
+	for _, m := range all {
+		out = append(out, expect.Object{UID: m.GetUID(), Name: m.GetName(), Going: m.GetDeletionTimestamp() != nil})
+	}
+	return out
+}

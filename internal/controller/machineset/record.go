@@ -1,0 +1,64 @@
+package machineset
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// statusPause is the least time between two writes of a set's counters. With
+// [eventPause] it bounds how late the final counters are: 500 ms. A thousand
+// machines that take 20 s to come up cost at most 50 writes.
+const statusPause = 400 * time.Millisecond
+
+// refuse records the faults of the object and waits for its author.
+func (p *pass[S]) refuse(ctx context.Context) error {
+	told := p.set.Faults[0].String()
+	if p.told != told {
+		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, p.lens.Traits().Events.Invalid, "Validate", "%s", told)
+		p.told = told
+	}
+	return p.write(ctx, dialect.SetOutcome{Now: p.now, Faults: p.set.Faults})
+}
+
+// record writes the status, if it changed. A pass that created or deleted
+// leaves it to the next one, which the events of its machines bring about.
+func (p *pass[S]) record(ctx context.Context) error {
+	if p.acted && p.failure == nil {
+		if !p.set.Deleting {
+			p.again(statusPause)
+		}
+		return nil
+	}
+	tally := replicas.Count(p.now, p.members, p.policy)
+	p.again(tally.Next)
+	if wait := p.recorded.Add(statusPause).Sub(p.now); wait > 0 && p.failure == nil {
+		p.again(wait)
+		return nil
+	}
+	return p.write(ctx, dialect.SetOutcome{
+		Now: p.now, Tally: tally, Machines: p.machines, Judged: p.judged, Failure: p.failure,
+	})
+}
+
+func (p *pass[S]) write(ctx context.Context, o dialect.SetOutcome) error {
+	after := p.object.DeepCopyObject().(S)
+	p.lens.Record(after, o)
+	if equality.Semantic.DeepEqual(p.object, after) {
+		return nil
+	}
+	err := p.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(p.object, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		return fmt.Errorf("write status: %w", client.IgnoreNotFound(err))
+	}
+	p.recorded = p.now
+	p.wroteSet(after)
+	return nil
+}

@@ -1,0 +1,148 @@
+package machineset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// attempt is one creation. The name is chosen beforehand and, when the reply
+// is lost, used again, so that the machine exists once or not at all.
+type attempt struct {
+	name   string
+	made   client.Object
+	unsure bool
+}
+
+// create makes n machines in batches of 1, 2, 4 and so on.
+func (p *pass[S]) create(ctx context.Context, n int) error {
+	attempts := make([]attempt, n)
+	names := p.ledger.TakeUnsure()
+	for i := range attempts {
+		if i < len(names) {
+			attempts[i].name = names[i]
+		} else {
+			attempts[i].name = dialect.MachineName(p.set.Name, p.Names())
+		}
+	}
+	tried, err := replicas.SlowStart(n, p.Creates, func(i int) error { return p.createOne(ctx, &attempts[i]) })
+	p.acted = true
+	// The clock moved while the calls were made; patience begins now.
+	now := p.Clock.Now()
+	var made []client.Object
+	for _, a := range attempts[:tried] {
+		if a.made != nil {
+			p.ledger.Created(now, a.made.GetUID())
+			made = append(made, a.made)
+		}
+		if a.unsure {
+			p.ledger.Unsure(a.name)
+		}
+	}
+	p.tellCreated(made)
+	return p.fail(true, err)
+}
+
+func (p *pass[S]) createOne(ctx context.Context, a *attempt) error {
+	m := p.lens.NewMachine(p.object, a.name)
+	err := p.Client.Create(ctx, m)
+	switch {
+	case err == nil:
+		a.made = m
+		return nil
+	case apierrors.IsAlreadyExists(err):
+		return p.recognise(ctx, a)
+	case !refused(err):
+		a.unsure = true
+	}
+	return fmt.Errorf("create machine %s: %w", a.name, err)
+}
+
+// recognise looks whose the machine is that has the name already: it is ours
+// if an earlier creation went through although its reply was lost.
+func (p *pass[S]) recognise(ctx context.Context, a *attempt) error {
+	there := p.lens.Machine()
+	err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.set.Namespace, Name: a.name}, there)
+	if err != nil {
+		a.unsure = !apierrors.IsNotFound(err)
+		return fmt.Errorf("read machine %s, which exists already: %w", a.name, err)
+	}
+	if ours, _ := p.ours(there); !ours {
+		return fmt.Errorf("create machine %s: the name is taken", a.name)
+	}
+	if there.GetDeletionTimestamp() == nil {
+		a.made = there
+	}
+	return nil
+}
+
+// refused reports whether the API server said no, so that nothing was and
+// nothing will be created. Any other failure leaves that open.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= 400 && code < 500 && code != http.StatusRequestTimeout
+}
+
+// delete deletes the victims, each by its UID.
+func (p *pass[S]) delete(ctx context.Context, victims []replicas.Victim) error {
+	errs := make([]error, len(victims))
+	p.Deletes(len(victims), func(i int) { errs[i] = p.deleteOne(ctx, victims[i]) })
+	p.acted = true
+	now := p.Clock.Now()
+	var deleted []replicas.Victim
+	for i, v := range victims {
+		if errs[i] == nil {
+			p.ledger.Gone(now, v.UID)
+			deleted = append(deleted, v)
+		}
+	}
+	p.tellDeleted(deleted)
+	return p.fail(false, errors.Join(errs...))
+}
+
+func (p *pass[S]) deleteOne(ctx context.Context, v replicas.Victim) error {
+	m := p.lens.Machine()
+	m.SetNamespace(p.set.Namespace)
+	m.SetName(v.Name)
+	err := p.Client.Delete(ctx, m, client.Preconditions{UID: ptr.To(v.UID)})
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return fmt.Errorf("delete machine %s: %w", v.Name, err)
+}
+
+// fail keeps a failure for the record, shortened: what fails for one usually
+// fails for all alike.
+func (p *pass[S]) fail(creating bool, err error) error {
+	if err == nil {
+		return nil
+	}
+	p.failure = &dialect.SetFailure{Creating: creating, Err: brief(err)}
+	p.tellFailure()
+	return p.failure.Err
+}
+
+// brief is the first of the errors joined in err, and how many more there are.
+func brief(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || len(joined.Unwrap()) == 0 {
+		return err
+	}
+	all := joined.Unwrap()
+	if len(all) == 1 {
+		return all[0]
+	}
+	return fmt.Errorf("%w (and %d more)", all[0], len(all)-1)
+}

@@ -1,0 +1,90 @@
+package machineset
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// Bounds of the pause after a failed pass; it doubles from one to the other.
+// Every set has its own.
+const (
+	minRetry = 100 * time.Millisecond
+	maxRetry = 2 * time.Minute
+)
+
+// Setup is how a [Reconciler] is run.
+type Setup struct {
+	// MaxConcurrent is how many sets are worked on at a time; 10 by default.
+	MaxConcurrent int
+	// NodeCache is watched for nodes that become ready or cease to be; nil:
+	// none are.
+	NodeCache cache.Cache
+}
+
+// Parallel is a runner that makes up to limit calls at a time.
+func Parallel(limit int) replicas.Runner {
+	return func(n int, do func(int)) {
+		var g errgroup.Group
+		g.SetLimit(limit)
+		for i := range n {
+			g.Go(func() error { do(i); return nil })
+		}
+		_ = g.Wait() // no call returns an error
+	}
+}
+
+// SetupWithManager registers the index and the watches.
+func (r *Reconciler[S]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
+	kind := r.lens.Traits().Kind
+	if err := mgr.GetFieldIndexer().IndexField(ctx, r.lens.Machine(), OwnerIndex, IndexOwner); err != nil {
+		return fmt.Errorf("index machines of %s by owner: %w", kind.GroupKind(), err)
+	}
+	if s.MaxConcurrent == 0 {
+		s.MaxConcurrent = 10
+	}
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named(strings.ToLower(kind.GroupKind().String())).
+		For(r.lens.New(), builder.WithPredicates(predicate.Funcs{UpdateFunc: setChanged})).
+		Watches(r.lens.Machine(), machineHandler[S]{r: r}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: s.MaxConcurrent,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
+		})
+	if s.NodeCache != nil && r.lens.Traits().ReadsNodes {
+		b = b.WatchesRawSource(source.Kind(s.NodeCache, &corev1.Node{}, r.nodeHandler(), r.readinessMoved()))
+	}
+	if err := b.Complete(r); err != nil {
+		return fmt.Errorf("set up %s: %w", kind.GroupKind(), err)
+	}
+	return nil
+}
+
+// setChanged leaves out changes of the status, which only we write, and of
+// the bookkeeping that the API server adds.
+func setChanged(e event.UpdateEvent) bool {
+	a, b := e.ObjectOld, e.ObjectNew
+	return a.GetGeneration() != b.GetGeneration() ||
+		a.GetResourceVersion() == b.GetResourceVersion() ||
+		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil) ||
+		!slices.Equal(a.GetFinalizers(), b.GetFinalizers()) ||
+		!maps.Equal(a.GetLabels(), b.GetLabels()) ||
+		!maps.Equal(a.GetAnnotations(), b.GetAnnotations())
+}

@@ -1,0 +1,187 @@
+package openshift
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// Annotations on machines that ask, with any value that is not empty, to
+// delete them first when their set shrinks. The autoscaler writes them.
+const (
+	DeleteMachineAnnotation    = "machine.openshift.io/delete-machine"
+	OldDeleteMachineAnnotation = "machine.openshift.io/cluster-api-delete-machine"
+)
+
+// setBurst bounds creations and deletions of one pass. The API asks for no
+// bound; this one keeps a mistaken number of replicas from being acted on in
+// one go, and costs a thousand machines one more pass.
+const setBurst = 500
+
+// Sets reads and writes machine sets of this API.
+type Sets struct{}
+
+var _ dialect.Sets[*machinev1.MachineSet] = Sets{}
+
+// Traits implements [dialect.Sets].
+func (Sets) Traits() dialect.SetTraits {
+	return dialect.SetTraits{
+		Kind:       machinev1.GroupVersion.WithKind("MachineSet"),
+		ReadsNodes: true,
+		Events: dialect.SetEvents{
+			FailedCreate: "ReconcileError", FailedDelete: "ReconcileError", Invalid: "ReconcileError",
+			Failure: "failed to sync machines",
+		},
+	}
+}
+
+// New implements [dialect.Sets].
+func (Sets) New() *machinev1.MachineSet { return &machinev1.MachineSet{} }
+
+// Machine implements [dialect.Sets].
+func (Sets) Machine() client.Object { return &machinev1.Machine{} }
+
+// Machines implements [dialect.Sets].
+func (Sets) Machines() client.ObjectList { return &machinev1.MachineList{} }
+
+// View projects s onto the engine's facts.
+func (Sets) View(s *machinev1.MachineSet) replicas.Set {
+	return replicas.Set{
+		UID: s.UID, Namespace: s.Namespace, Name: s.Name,
+		Replicas: int(ptr.Deref(s.Spec.Replicas, 0)),
+		Deleting: s.DeletionTimestamp != nil,
+		Paused:   paused(s),
+		Faults:   setFaults(s),
+	}
+}
+
+// paused leaves a set alone that the other API of a migrating cluster is in
+// charge of.
+func paused(s *machinev1.MachineSet) string {
+	switch a := s.Status.AuthoritativeAPI; a {
+	case machinev1.MachineAuthorityClusterAPI, machinev1.MachineAuthorityMigrating:
+		return fmt.Sprintf("The AuthoritativeAPI status is set to '%s'", a)
+	}
+	return ""
+}
+
+// setFaults are those that keep a set from being scaled. They do not keep it
+// from being deleted.
+func setFaults(s *machinev1.MachineSet) (out []replicas.Fault) {
+	add := func(field, message string) { out = append(out, replicas.Fault{Field: field, Message: message}) }
+	switch n := s.Spec.Replicas; {
+	case n == nil:
+		add("spec.replicas", fmt.Sprintf("the Replicas field in Spec for machineset %s is nil, this should not be allowed", s.Name))
+	case *n < 0:
+		add("spec.replicas", fmt.Sprintf("must not be negative, is %d", *n))
+	}
+	selector, err := metav1.LabelSelectorAsSelector(&s.Spec.Selector)
+	switch {
+	case err != nil:
+		add("spec.selector", err.Error())
+	case selector.Empty():
+		add("spec.selector", "empty selector is not valid for MachineSet.")
+	case !selector.Matches(labels.Set(s.Spec.Template.Labels)):
+		add("spec.template.metadata.labels", "`selector` does not match template `labels`")
+	}
+	if _, ok := deleteOrders[machinev1.MachineSetDeletePolicy(s.Spec.DeletePolicy)]; !ok {
+		add("spec.deletePolicy", fmt.Sprintf("unsupported delete policy %q, want Random, Newest or Oldest", s.Spec.DeletePolicy))
+	}
+	return out
+}
+
+// deleteOrders are the delete policies. Random leaves equals in the order of
+// their names, as clients have come to expect of it.
+var deleteOrders = map[machinev1.MachineSetDeletePolicy]replicas.Criterion{
+	"":                                     replicas.UnlinkedFirst,
+	machinev1.RandomMachineSetDeletePolicy: replicas.UnlinkedFirst,
+	machinev1.OldestMachineSetDeletePolicy: replicas.OldestFirst,
+	machinev1.NewestMachineSetDeletePolicy: replicas.NewestFirst,
+}
+
+// Policy: a failed machine is a replica and stays one; machines outlive the
+// set until the garbage collector takes them.
+func (Sets) Policy(s *machinev1.MachineSet) replicas.Policy {
+	return replicas.Policy{
+		Burst:    setBurst,
+		Order:    []replicas.Criterion{deleteOrders[machinev1.MachineSetDeletePolicy(s.Spec.DeletePolicy)]},
+		MinReady: time.Duration(s.Spec.MinReadySeconds) * time.Second,
+	}
+}
+
+// Selector implements [dialect.Sets].
+func (Sets) Selector(s *machinev1.MachineSet) labels.Selector {
+	selector, err := metav1.LabelSelectorAsSelector(&s.Spec.Selector)
+	if err != nil || selector.Empty() {
+		return labels.Nothing()
+	}
+	return selector
+}
+
+// Member projects a machine of s. It is ready when its node is.
+func (Sets) Member(s *machinev1.MachineSet, o client.Object, nodes dialect.Nodes) replicas.Member {
+	m := o.(*machinev1.Machine)
+	out := replicas.Member{
+		UID: m.UID, Name: m.Name, Created: m.CreationTimestamp.Time,
+		Deleting:     m.DeletionTimestamp != nil,
+		Failed:       m.Status.ErrorReason != nil || m.Status.ErrorMessage != nil,
+		Linked:       m.Status.NodeRef != nil,
+		Asked:        m.Annotations[DeleteMachineAnnotation] != "" || m.Annotations[OldDeleteMachineAnnotation] != "",
+		FullyLabeled: labels.SelectorFromSet(s.Spec.Template.Labels).Matches(labels.Set(m.Labels)),
+	}
+	if m.Status.NodeRef == nil {
+		return out
+	}
+	out.Ready, out.ReadySince = nodeReady(nodes(m.Status.NodeRef.Name))
+	out.Usable = out.Ready
+	return out
+}
+
+func nodeReady(n *corev1.Node) (bool, time.Time) {
+	if n == nil {
+		return false, time.Time{}
+	}
+	i := slices.IndexFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+	if i < 0 || n.Status.Conditions[i].Status != corev1.ConditionTrue {
+		return false, time.Time{}
+	}
+	return true, n.Status.Conditions[i].LastTransitionTime.Time
+}
+
+// MachineOf reads the annotation that links a node to its machine.
+func (Sets) MachineOf(n *corev1.Node) client.ObjectKey {
+	namespace, name, _ := strings.Cut(n.Annotations[NodeAnnotation], "/")
+	return client.ObjectKey{Namespace: namespace, Name: name}
+}
+
+// NewMachine stamps a machine from the template.
+func (d Sets) NewMachine(s *machinev1.MachineSet, name string) client.Object {
+	t := s.Spec.Template.DeepCopy()
+	return &machinev1.Machine{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, GenerateName: dialect.GenerateName(s.Name), Namespace: s.Namespace,
+			Labels: maps.Clone(t.Labels), Annotations: maps.Clone(t.Annotations),
+			Finalizers:      []string{machinev1.MachineFinalizer},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s, d.Traits().Kind)},
+		},
+		Spec: t.Spec,
+	}
+}
+
+// Propagate does nothing: the template is for machines to come.
+func (Sets) Propagate(*machinev1.MachineSet, client.Object, bool) bool { return false }
+
+// Keep does nothing: no set of this API keeps machines for inspection.
+func (Sets) Keep(client.Object, bool) {}

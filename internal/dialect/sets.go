@@ -1,0 +1,114 @@
+package dialect
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// Sets reads and writes one kind of set, and the machines that it owns. The
+// same two laws hold as for machines.
+type Sets[S client.Object] interface {
+	// Traits are what does not depend on the object.
+	Traits() SetTraits
+	// New returns an empty set; Machine and Machines an empty machine and an
+	// empty list of machines of the kind that it owns.
+	New() S
+	Machine() client.Object
+	Machines() client.ObjectList
+	// View projects s onto the engine's facts, faults included.
+	View(s S) replicas.Set
+	// Policy answers, for s, the questions on which API groups disagree.
+	Policy(s S) replicas.Policy
+	// Selector tells the machines of s; it matches nothing where s is at
+	// fault about it.
+	Selector(s S) labels.Selector
+	// Member projects a machine of s. It does not change m.
+	Member(s S, m client.Object, nodes Nodes) replicas.Member
+	// MachineOf is the machine that a node says it is; empty when it does not.
+	MachineOf(n *corev1.Node) client.ObjectKey
+	// NewMachine is the machine of this name as it is to be created, with its
+	// finalizer and its owner in place.
+	NewMachine(s S, name string) client.Object
+	// Propagate brings m in step with what its set's template says about
+	// living machines, and reports whether anything changed. With dry, it only
+	// reports.
+	Propagate(s S, m client.Object, dry bool) bool
+	// Keep writes into m that the set keeps it for inspection, or no longer.
+	Keep(m client.Object, keep bool)
+	// Record writes what came of a pass into the status of s, and nothing
+	// else. What o does not tell is left as it is.
+	Record(s S, o SetOutcome)
+}
+
+// Nodes finds a node by name; nil when there is none.
+type Nodes func(name string) *corev1.Node
+
+// SetTraits is what holds for all sets of a kind.
+type SetTraits struct {
+	// Kind is the set's, as owner references spell it.
+	Kind schema.GroupVersionKind
+	// Finalizer holds a set until its machines are gone; empty when that is
+	// the garbage collector's work.
+	Finalizer string
+	// ReadsNodes says that readiness is read from nodes, not from machines.
+	ReadsNodes bool
+	// Events are the reasons of what the set tells people; an empty one is
+	// not told.
+	Events SetEvents
+}
+
+// SetEvents names the events about a set.
+type SetEvents struct {
+	Created, Deleted           string
+	FailedCreate, FailedDelete string
+	Invalid                    string
+	// Failure begins the note of a failed creation or deletion.
+	Failure string
+}
+
+// SetOutcome is what a pass over a set came to.
+type SetOutcome struct {
+	// Now is when.
+	Now time.Time
+	// Faults are what is wrong with the object; with any, nothing but the
+	// faults was looked at.
+	Faults []replicas.Fault
+	// Tally counts the members, and Machines are their objects.
+	Tally    replicas.Tally
+	Machines []client.Object
+	// Judged says that the pass decided and acted, so that an absent Failure
+	// is good news.
+	Judged  bool
+	Failure *SetFailure
+}
+
+// SetFailure is a creation or deletion that failed.
+type SetFailure struct {
+	// Creating tells creation from deletion.
+	Creating bool
+	Err      error
+}
+
+// The API server's own limits for generated names: 63 characters of which 5
+// are random.
+const (
+	maxNameLength = 63
+	SuffixLength  = 5
+)
+
+// MachineName is the name of a new machine of a set, made as the API server
+// makes names of generateName, but beforehand, so that a creation whose reply
+// was lost can be recognised.
+func MachineName(set, suffix string) string {
+	base := GenerateName(set)
+	return base[:min(len(base), maxNameLength-SuffixLength)] + suffix
+}
+
+// GenerateName is the prefix of the names of a set's machines.
+func GenerateName(set string) string { return set + "-" }

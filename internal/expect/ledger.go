@@ -1,0 +1,132 @@
+// Package expect remembers a controller's own writes until its cache shows
+// them, so that it never acts twice on the same stale view.
+//
+// It reads no clock and makes no call. A [Ledger] belongs to one owner and is
+// not safe for concurrent use: reconciles of one owner never overlap.
+package expect
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Patience is for how long a cache may hide a write before the ledger asks for
+// a live read.
+const Patience = 5 * time.Second
+
+// Object is what a ledger needs to know of an owned object.
+type Object struct {
+	UID  types.UID
+	Name string
+	// Going says that the object carries a deletion timestamp.
+	Going bool
+}
+
+// Ledger is what one owner awaits. The zero value has seen nothing yet: it
+// distrusts the cache until a live read was entered with [Ledger.Live].
+type Ledger struct {
+	there   map[types.UID]struct{}
+	gone    map[types.UID]struct{}
+	unsure  map[string]struct{}
+	since   time.Time
+	trusted bool
+}
+
+// Created enters that the object is there.
+func (l *Ledger) Created(now time.Time, uid types.UID) {
+	l.there = put(l.there, uid)
+	l.since = now
+}
+
+// Gone enters that the object is going.
+func (l *Ledger) Gone(now time.Time, uid types.UID) {
+	delete(l.there, uid)
+	l.gone = put(l.gone, uid)
+	l.since = now
+}
+
+// Unsure enters that a creation under this name may have happened or may yet
+// happen. The name is to be used again for the next creation, so that it can
+// happen only once.
+func (l *Ledger) Unsure(name string) {
+	l.unsure = put(l.unsure, name)
+	l.trusted = false
+}
+
+// TakeUnsure returns the names to be used again, in order, and forgets them.
+func (l *Ledger) TakeUnsure() []string {
+	out := slices.Sorted(maps.Keys(l.unsure))
+	l.unsure = nil
+	return out
+}
+
+// Seen strikes off what a cached listing of the owner's objects shows.
+func (l *Ledger) Seen(cached []Object) {
+	going := make(map[types.UID]bool, len(cached))
+	for _, o := range cached {
+		going[o.UID] = o.Going
+		delete(l.there, o.UID)
+	}
+	for uid := range l.gone {
+		if g, listed := going[uid]; !listed || g {
+			delete(l.gone, uid)
+		}
+	}
+}
+
+// Settled reports whether the cache shows all that was entered.
+func (l *Ledger) Settled() bool { return len(l.there) == 0 && len(l.gone) == 0 }
+
+// Overdue reports whether the cache has hidden something for too long, and if
+// not, how long it still may.
+func (l *Ledger) Overdue(now time.Time) (bool, time.Duration) {
+	left := l.since.Add(Patience).Sub(now)
+	return !l.Settled() && left <= 0, max(0, left)
+}
+
+// Trusted reports whether creating by the cache is safe once settled. It is
+// not before the first live read, nor after a reply was lost.
+func (l *Ledger) Trusted() bool { return l.trusted }
+
+// Live enters a live listing beside the cached one of the same moment. What
+// the cache does not show yet is awaited from now on; all else that was
+// awaited has come and gone.
+func (l *Ledger) Live(now time.Time, live, cached []Object) {
+	l.there, l.gone, l.since, l.trusted = nil, nil, now, true
+	shown := index(cached)
+	for _, o := range live {
+		delete(l.unsure, o.Name)
+		c, ok := shown[o.UID]
+		switch {
+		case !ok && !o.Going:
+			l.there = put(l.there, o.UID)
+		case ok && o.Going && !c.Going:
+			l.gone = put(l.gone, o.UID)
+		}
+	}
+	there := index(live)
+	for _, o := range cached {
+		if _, ok := there[o.UID]; !ok && !o.Going {
+			l.gone = put(l.gone, o.UID)
+		}
+	}
+}
+
+func index(all []Object) map[types.UID]Object {
+	out := make(map[types.UID]Object, len(all))
+	for _, o := range all {
+		out[o.UID] = o
+	}
+	return out
+}
+
+func put[K comparable](m map[K]struct{}, k K) map[K]struct{} {
+	if m == nil {
+		m = map[K]struct{}{}
+	}
+	m[k] = struct{}{}
+	return m
+}

@@ -1,0 +1,170 @@
+package replicas
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Decision is what to do with a set now. At most one of Create and Delete is
+// asked for.
+type Decision struct {
+	// Create is how many members to create.
+	Create int
+	// Delete are the members to delete, the first to go first.
+	Delete []Victim
+	// Finished says that a set being deleted has no members left.
+	Finished bool
+	// Reason is a stable word for what was decided, Message the same for
+	// people.
+	Reason  Reason
+	Message string
+}
+
+// Acts reports whether d changes anything.
+func (d Decision) Acts() bool { return d.Create > 0 || len(d.Delete) > 0 }
+
+// Victim is a member to delete, and why.
+type Victim struct {
+	UID    types.UID
+	Name   string
+	Reason string
+	// Failed says that the member had been given up.
+	Failed bool
+}
+
+// Reason is why a decision was taken.
+type Reason string
+
+// The reasons.
+const (
+	Invalid   Reason = "Invalid"   // the object is at fault
+	Paused    Reason = "Paused"    // somebody else is in charge
+	Orphaned  Reason = "Orphaned"  // the set goes, its members stay
+	Cascading Reason = "Cascading" // the set goes, and its members with it
+	Held      Reason = "Held"      // members are missing but may not be created
+	ScalingUp Reason = "ScalingUp"
+	ScalingDn Reason = "ScalingDown"
+	Replacing Reason = "Replacing" // members go although there is no surplus
+	Settled   Reason = "Settled"
+)
+
+// Why a member was chosen.
+const (
+	WhySurplus = "surplus"
+	WhyMarked  = "chosen by the autoscaler"
+	WhyFailed  = "failed"
+	WhyCascade = "its set is being deleted"
+)
+
+// Decide returns what to do with set, whose members are those given, at now.
+// Members that are on their way out may be among them and do not count. The
+// order of members does not matter.
+func Decide(now time.Time, set Set, members []Member, p Policy) Decision {
+	if set.Deleting {
+		return leave(now, set, members, p)
+	}
+	if set.Paused != "" {
+		return Decision{Reason: Paused, Message: set.Paused}
+	}
+	if len(set.Faults) > 0 {
+		return Decision{Reason: Invalid, Message: set.Faults[0].String()}
+	}
+	counted := only(members, Member.Counts)
+	if missing := set.Replicas - len(counted); missing > 0 {
+		return grow(set, missing, p)
+	}
+	return shrink(now, set, counted, p)
+}
+
+// leave is the end of a set.
+func leave(now time.Time, set Set, members []Member, p Policy) Decision {
+	switch {
+	case !p.Cascade:
+		return Decision{Reason: Orphaned, Message: "the garbage collector looks after the members", Finished: true}
+	case set.Orphaning:
+		return Decision{Reason: Orphaned, Message: "waiting for the garbage collector to free the members"}
+	case len(members) == 0:
+		return Decision{Reason: Cascading, Message: "no members are left", Finished: true}
+	}
+	living := only(members, func(m Member) bool { return !m.Deleting })
+	d := Decision{Reason: Cascading, Message: fmt.Sprintf("%d members are left, %d of them not deleted yet", len(members), len(living))}
+	for _, m := range Rank(now, living, p.Order)[:min(len(living), p.Burst)] {
+		d.Delete = append(d.Delete, m.victim(WhyCascade))
+	}
+	return d
+}
+
+func grow(set Set, missing int, p Policy) Decision {
+	if set.NoGrowth != "" {
+		return Decision{Reason: Held, Message: fmt.Sprintf("%d members are missing, but %s", missing, set.NoGrowth)}
+	}
+	n := min(missing, p.Burst)
+	return Decision{Create: n, Reason: ScalingUp, Message: fmt.Sprintf("%d members are missing, creating %d", missing, n)}
+}
+
+// shrink gives up the surplus, and whatever has to go besides. Shielded
+// members hide from all of it, so that of 3 wanted and 5 there, 3 of them
+// shielded, none goes.
+func shrink(now time.Time, set Set, counted []Member, p Policy) Decision {
+	open := Rank(now, only(counted, func(m Member) bool { return !m.Shielded }), p.Order)
+	surplus := max(0, len(open)-set.Replicas)
+	var out []Victim
+	for i, m := range open {
+		if why := fate(now, set, m, i < surplus, p); why != "" && len(out) < p.Burst {
+			out = append(out, m.victim(why))
+		}
+	}
+	switch {
+	case len(out) == 0:
+		return Decision{Reason: Settled, Message: fmt.Sprintf("%d members, as wanted", len(counted))}
+	case surplus == 0:
+		return Decision{Delete: out, Reason: Replacing, Message: fmt.Sprintf("%d members have to be replaced", len(out))}
+	}
+	return Decision{Delete: out, Reason: ScalingDn, Message: fmt.Sprintf("%d members too many, deleting %d", surplus, len(out))}
+}
+
+// fate returns why m has to go; empty when it may stay.
+func fate(now time.Time, set Set, m Member, surplus bool, p Policy) string {
+	switch {
+	case p.HonourMarks && marked(set, m):
+		return WhyMarked
+	case p.ReplaceFailed && m.Failed && !kept(now, m):
+		return WhyFailed
+	case surplus:
+		return WhySurplus
+	}
+	return ""
+}
+
+// marked reports whether the autoscaler chose m in a change of replicas that
+// the set has seen. A mark younger than the last change belongs to a change
+// still under way.
+func marked(set Set, m Member) bool {
+	const victim = 1
+	return !set.Scaled.IsZero() && !m.Marked.IsZero() && m.Priority == victim && !m.Marked.After(set.Scaled)
+}
+
+// kept reports whether the failed member m is spared: until the end of its
+// preservation, or because one is asked for that has not begun.
+func kept(now time.Time, m Member) bool {
+	if m.Keep.Until.IsZero() {
+		return m.Keep.Wanted
+	}
+	return m.Keep.Active(now)
+}
+
+func (m Member) victim(why string) Victim {
+	return Victim{UID: m.UID, Name: m.Name, Reason: why, Failed: m.Failed}
+}
+
+func only(all []Member, keep func(Member) bool) []Member {
+	out := make([]Member, 0, len(all))
+	for _, m := range all {
+		if keep(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
