@@ -1,63 +1,61 @@
-// multi: every control-plane and node component in one binary, chosen by argv[0] or argv[1]
+// Command box is the development control plane in one file: etcd, kube-apiserver, kube-controller-manager,
+// kube-scheduler, kubectl, kwok and a hollow kubelet. It is the component whose name it is called by, through a link of
+// that name or as its first argument.
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	_ "time/tzdata"
+	"slices"
+	"strings"
+	_ "time/tzdata" // time zones of CronJobs on machines without a zone database
 
-	"github.com/millwright-dev/millwright/dev/hollow"
-
-	"github.com/spf13/pflag"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"k8s.io/component-base/cli"
-	_ "k8s.io/component-base/logs/json/register"
-	_ "k8s.io/component-base/metrics/prometheus/clientgo"
-	_ "k8s.io/component-base/metrics/prometheus/version"
-	"k8s.io/kubectl/pkg/cmd"
+	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // client metrics of every component
+	_ "k8s.io/component-base/metrics/prometheus/version"  // the version metric of every component
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
-	kcm "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
-	kwokcmd "sigs.k8s.io/kwok/pkg/kwok/cmd"
-	"sigs.k8s.io/kwok/pkg/config"
-	"sigs.k8s.io/kwok/pkg/log"
+
+	"github.com/millwright-dev/millwright/dev/hollow"
 )
 
-func main() {
-	name := filepath.Base(os.Args[0])
-	known := map[string]func(){
-		"etcd":                    func() { etcdmain.Main(os.Args) },
-		"kube-apiserver":          func() { os.Exit(cli.Run(apiserver.NewAPIServerCommand())) },
-		"kube-controller-manager": func() { os.Exit(cli.Run(kcm.NewControllerManagerCommand())) },
-		"kube-scheduler":          func() { os.Exit(cli.Run(scheduler.NewSchedulerCommand())) },
-		"kubectl":                 func() { os.Exit(cli.Run(cmd.NewDefaultKubectlCommand())) },
+// applet runs one component with os.Args and returns the exit code.
+type applet func() int
+
+// applets is looked up once: several components may not be constructed in the same process.
+func applets() map[string]applet {
+	return map[string]applet{
+		"etcd":                    func() int { etcdmain.Main(os.Args); return 0 },
+		"kube-apiserver":          func() int { return cli.Run(apiserver.NewAPIServerCommand()) },
+		"kube-controller-manager": func() int { return cli.Run(controllermanager.NewControllerManagerCommand()) },
+		"kube-scheduler":          func() int { return cli.Run(scheduler.NewSchedulerCommand()) },
+		"kubectl":                 runKubectl,
+		"kwok":                    runKwok,
+		"kwok-stages":             printStages,
 		"hollow":                  hollow.Main,
-		"kwok": func() {
-			fs := pflag.NewFlagSet("global", pflag.ContinueOnError)
-			fs.ParseErrorsAllowlist.UnknownFlags = true
-			ctx, _ := log.InitFlags(context.Background(), fs)
-			ctx, err := config.InitFlags(ctx, fs)
-			if err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				os.Exit(1)
-			}
-			c := kwokcmd.NewCommand(ctx)
-			c.PersistentFlags().AddFlagSet(fs)
-			if err := c.ExecuteContext(ctx); err != nil {
-				os.Exit(1)
-			}
-		},
 	}
-	f, ok := known[name]
-	if !ok && len(os.Args) > 1 {
-		f, ok = known[os.Args[1]]
-		os.Args = os.Args[1:]
+}
+
+func main() {
+	known := applets()
+	if run, ok := known[filepath.Base(os.Args[0])]; ok {
+		os.Exit(run())
 	}
-	if !ok {
-		fmt.Fprintln(os.Stderr, "usage: multi COMPONENT args...")
-		os.Exit(2)
+	if len(os.Args) > 1 {
+		if run, ok := known[os.Args[1]]; ok {
+			os.Args = os.Args[1:]
+			os.Exit(run())
+		}
 	}
-	f()
+	var names []string
+	for name := range known {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	fmt.Fprintf(os.Stderr, "usage: box COMPONENT [arguments]\ncomponents: %s\n", strings.Join(names, ", "))
+	os.Exit(2)
 }

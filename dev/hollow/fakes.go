@@ -1,0 +1,79 @@
+package hollow
+
+import (
+	cadvisorapi "github.com/google/cadvisor/info/v1"
+	"go.opentelemetry.io/otel/trace/noop"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/kubernetes/pkg/kubelet"
+	cadvisortest "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
+	"k8s.io/kubernetes/pkg/kubelet/cm"
+	containertest "k8s.io/kubernetes/pkg/kubelet/container/testing"
+	"k8s.io/kubernetes/pkg/kubelet/server"
+	kubeletutil "k8s.io/kubernetes/pkg/kubelet/util"
+	"k8s.io/kubernetes/pkg/util/oom"
+	"k8s.io/kubernetes/pkg/volume"
+	"k8s.io/kubernetes/pkg/volume/configmap"
+	"k8s.io/kubernetes/pkg/volume/emptydir"
+	"k8s.io/kubernetes/pkg/volume/hostpath"
+	"k8s.io/kubernetes/pkg/volume/projected"
+	"k8s.io/kubernetes/pkg/volume/secret"
+	"k8s.io/kubernetes/pkg/volume/util/hostutil"
+	"k8s.io/kubernetes/pkg/volume/util/subpath"
+	"k8s.io/mount-utils"
+)
+
+// dependencies are what the kubelet reaches the machine through, all of it fake. The API clients are left out: the
+// kubelet makes real ones itself, after its real TLS bootstrap.
+func (o *options) dependencies(tls *server.TLSOptions) *kubelet.Dependencies {
+	return &kubelet.Dependencies{
+		TLSOptions:                tls,
+		TracerProvider:            noop.NewTracerProvider(),
+		CAdvisorInterface:         &machine{Fake: cadvisortest.Fake{NodeName: o.name}, cores: o.cores, memory: o.memoryBytes},
+		ContainerManager:          cm.NewStubContainerManager(),
+		OSInterface:               &containertest.FakeOS{},
+		OOMAdjuster:               oom.NewFakeOOMAdjuster(),
+		Mounter:                   &mount.FakeMounter{},
+		Subpather:                 &subpath.FakeSubpath{},
+		HostUtil:                  hostutil.NewFakeHostUtil(nil),
+		VolumePlugins:             volumePlugins(),
+		PodStartupLatencyTracker:  kubeletutil.NewPodStartupLatencyTracker(),
+		NodeStartupLatencyTracker: kubeletutil.NewNodeStartupLatencyTracker(),
+		Recorder:                  &record.FakeRecorder{},
+	}
+}
+
+// volumePlugins are the volumes that nearly every pod has; a pod with another kind stays pending.
+func volumePlugins() []volume.VolumePlugin {
+	var plugins []volume.VolumePlugin
+	plugins = append(plugins, emptydir.ProbeVolumePlugins()...)
+	plugins = append(plugins, hostpath.FakeProbeVolumePlugins(volume.VolumeConfig{})...)
+	plugins = append(plugins, secret.ProbeVolumePlugins()...)
+	plugins = append(plugins, configmap.ProbeVolumePlugins()...)
+	plugins = append(plugins, projected.ProbeVolumePlugins()...)
+	return plugins
+}
+
+// machine is the hardware the node reports.
+type machine struct {
+	cadvisortest.Fake
+	cores  int
+	memory uint64 // bytes
+}
+
+// MachineInfo implements cadvisor.Interface.
+func (m *machine) MachineInfo() (*cadvisorapi.MachineInfo, error) {
+	return &cadvisorapi.MachineInfo{
+		NumCores:         m.cores,
+		NumPhysicalCores: m.cores,
+		NumSockets:       1,
+		MemoryCapacity:   m.memory,
+		MachineID:        m.NodeName,
+		SystemUUID:       m.NodeName,
+		BootID:           m.NodeName,
+	}, nil
+}
+
+// VersionInfo implements cadvisor.Interface.
+func (m *machine) VersionInfo() (*cadvisorapi.VersionInfo, error) {
+	return &cadvisorapi.VersionInfo{KernelVersion: "6.1.0-hollow", ContainerOsVersion: "Hollow Linux"}, nil
+}

@@ -1,0 +1,162 @@
+// Package proc starts processes that outlive their starter, or that do not, and finds them again: a process is known by
+// its ID together with the moment it started, so that a number given to another program since is never signalled.
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// pollInterval is how often Stop looks whether a process is gone.
+const pollInterval = 20 * time.Millisecond
+
+// killPatience is how long a process may take to go after SIGKILL: it is the kernel's time, not the program's.
+const killPatience = 5 * time.Second
+
+// ID identifies one process of this machine for good, across restarts of whoever holds it and of the machine.
+type ID struct {
+	PID int `json:"pid"`
+	// Started is opaque: it differs for every process that ever has this PID.
+	Started string `json:"started"`
+}
+
+// Spec is a process to start.
+type Spec struct {
+	// Path of the executable; Args without the zeroth argument, which is Path.
+	Path string
+	Args []string
+	// Env is added to this process's own environment.
+	Env []string
+	// Log is a file that gets standard output and error, appended.
+	Log string
+	// Detach lets the process outlive this one and its terminal. Otherwise it is killed when this process dies, however it
+	// dies (on Linux; elsewhere only an orderly Stop ends it).
+	Detach bool
+}
+
+// Process is a child of this process.
+type Process struct {
+	ID
+	done chan struct{}
+	err  error
+}
+
+// Done is closed when the process has ended and Err tells how.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err is the reason the process ended, nil for exit code 0. It may be called once Done is closed.
+func (p *Process) Err() error { return p.err }
+
+// Start starts the process. Its working folder is the root folder when it detaches, so that it keeps no folder busy.
+func Start(spec Spec) (*Process, error) {
+	log, err := os.OpenFile(spec.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the log of %s: %w", spec.Path, err)
+	}
+	defer log.Close()
+	command := exec.Command(spec.Path, spec.Args...)
+	command.Env = append(os.Environ(), spec.Env...)
+	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = attributes(spec.Detach)
+	if spec.Detach {
+		command.Dir = "/"
+	}
+
+	process := &Process{done: make(chan struct{})}
+	started := make(chan error)
+	go process.run(command, started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("starting %s: %w", spec.Path, err)
+	}
+	return process, nil
+}
+
+// run starts and awaits the command on a thread of its own: Linux kills a child that asked for it when the starting
+// thread ends, not the process, and Go ends threads that are idle.
+func (p *Process) run(command *exec.Cmd, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := command.Start(); err != nil {
+		started <- err
+		return
+	}
+	p.PID = command.Process.Pid
+	p.Started, _ = birth(p.PID) // empty when it has ended already: then nothing is ever signalled
+	started <- nil
+	p.err = command.Wait()
+	close(p.done)
+}
+
+// Identify returns the identity of a running process.
+func Identify(pid int) (ID, error) {
+	started, err := birth(pid)
+	if err != nil {
+		return ID{}, fmt.Errorf("identifying process %d: %w", pid, err)
+	}
+	return ID{PID: pid, Started: started}, nil
+}
+
+// Alive says whether this very process still runs. A zombie does not.
+func (id ID) Alive() bool {
+	if id.PID <= 0 || id.Started == "" {
+		return false
+	}
+	started, err := birth(id.PID)
+	return err == nil && started == id.Started
+}
+
+// Signal sends a signal to the process; a process that is gone is no error.
+func (id ID) Signal(signal syscall.Signal) error {
+	if !id.Alive() {
+		return nil
+	}
+	err := syscall.Kill(id.PID, signal)
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sending %v to process %d: %w", signal, id.PID, err)
+	}
+	return nil
+}
+
+// Stop ends the process: SIGTERM, and SIGKILL when it is still there after grace or when ctx ends. It returns once the
+// process is gone; a process that is gone already is no error.
+func (id ID) Stop(ctx context.Context, grace time.Duration) error {
+	if err := id.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	if id.awaitEnd(ctx) {
+		return nil
+	}
+	if err := id.Signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), killPatience)
+	defer cancel()
+	if id.awaitEnd(last) {
+		return nil
+	}
+	return fmt.Errorf("process %d is still there %s after SIGKILL", id.PID, killPatience)
+}
+
+func (id ID) awaitEnd(ctx context.Context) bool {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for id.Alive() {
+		select {
+		case <-ctx.Done():
+			return !id.Alive()
+		case <-tick.C:
+		}
+	}
+	return true
+}
