@@ -10,10 +10,21 @@ import (
 // Wrapper is a decorator of providers or sessions: it names what it decorates.
 type Wrapper interface{ Unwrap() any }
 
-// As finds the optional interface T on v or on what v decorates.
+// As finds the optional interface T on v or on what v decorates. A decorator
+// that has a part in calls of an optional interface without having it itself
+// says so by a method
+//
+//	As(target any) bool
+//
+// which sets *target, a pointer to an interface, and reports whether it did:
+// so it stands in front of just those powers that the decorated value has.
 func As[T any](v any) (T, bool) {
+	var t T
 	for v != nil {
-		if t, ok := v.(T); ok {
+		if own, ok := v.(T); ok {
+			return own, true
+		}
+		if d, ok := v.(interface{ As(target any) bool }); ok && d.As(&t) {
 			return t, true
 		}
 		w, ok := v.(Wrapper)

@@ -179,6 +179,14 @@ func (b *bench) pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// tick lets a moment pass: what was read or refused before is no longer news.
+func (b *bench) tick(ctx context.Context) error {
+	if b.Advance == nil {
+		return b.pass(ctx, pause)
+	}
+	return b.pass(ctx, step)
+}
+
 // eventually waits until look says so, at most the harness's Patience.
 func (b *bench) eventually(ctx context.Context, what string, look func() (bool, error)) error {
 	patience, each := b.Patience, step
@@ -196,7 +204,7 @@ func (b *bench) eventually(ctx context.Context, what string, look func() (bool, 
 		if waited > patience {
 			return fmt.Errorf("not within %v: %s", patience, what)
 		}
-		if err := b.pass(ctx, each); err != nil {
+		if err := b.tick(ctx); err != nil {
 			return fmt.Errorf("waiting until %s: %w", what, err)
 		}
 	}

@@ -36,7 +36,7 @@ func kindOn(v Verb, f Fault) func(context.Context, *bench) error {
 				return err
 			}
 		}
-		if err := b.inject(v, f); err != nil {
+		if err := errors.Join(b.tick(ctx), b.inject(v, f)); err != nil {
 			return err
 		}
 		empty, err := b.call(ctx, v, ref)
@@ -45,6 +45,9 @@ func kindOn(v Verb, f Fault) func(context.Context, *bench) error {
 		}
 		if err == nil && empty {
 			return fmt.Errorf("%s during %s comes out as nothing there", f.Kind, v)
+		}
+		if err := b.tick(ctx); err != nil {
+			return err
 		}
 		if v == Delete {
 			return b.remove(ctx, ref, nil)
@@ -110,6 +113,9 @@ func checkRotated(ctx context.Context, b *bench) error {
 	rotated, err := b.Rotate(b.class)
 	if err != nil {
 		return fmt.Errorf("rotate: %w", err)
+	}
+	if err := b.tick(ctx); err != nil {
+		return err
 	}
 	if empty, err := b.call(ctx, Find, ref); provider.KindOf(err) != provider.Denied {
 		return fmt.Errorf("find with old credentials: empty %t, want a Denied error, got %w", empty, orNone(err))

@@ -1,0 +1,134 @@
+package decorate
+
+import (
+	"sync"
+	"time"
+)
+
+// priority orders calls when they are short; lower goes first.
+type priority int
+
+const (
+	deletes priority = iota
+	creates
+	reads
+	priorities
+)
+
+func priorityOf(verb string) priority {
+	switch verb {
+	case Delete:
+		return deletes
+	case Create, Initialize, Update, Power:
+		return creates
+	}
+	return reads
+}
+
+// reserve is the part of the burst that a priority leaves to those before it:
+// with a burst of 100, reads stop at 20 tokens and creates at 10.
+var reserve = [priorities]float64{deletes: 0, creates: 0.1, reads: 0.2}
+
+const (
+	// recovery is the time in which the rate grows from nothing to its limit.
+	recovery = time.Minute
+	// cooldown is the time in which further throttling counts as one: the
+	// calls that were under way together all report the same congestion.
+	cooldown = time.Second
+)
+
+// bucket is a token bucket whose rate is learned: additive growth with time,
+// halved by throttling. It is safe for concurrent use.
+type bucket struct {
+	limits Limits
+
+	mu     sync.Mutex
+	rate   float64 // tokens a second
+	tokens float64
+	at     time.Time // when rate, tokens and owed were right
+	pause  time.Time // no tokens before
+	halved time.Time
+	// owed counts the calls that were refused and may be expected to be back
+	// when their time has come, by priority.
+	owed [priorities]float64
+}
+
+func newBucket(l Limits, now time.Time) *bucket {
+	return &bucket{limits: l, rate: l.PerSecond, tokens: l.Burst, at: now}
+}
+
+// take takes a token. The caller has to wait before using it, at most
+// limits.Wait; when that is not enough the token is not granted, and wait is
+// when to ask again.
+func (b *bucket) take(now time.Time, p priority) (wait time.Duration, granted bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refill(now)
+	// The last token of a small burst is nobody's reserve, or reads would
+	// never come.
+	need := min(1+reserve[p]*b.limits.Burst, b.limits.Burst)
+	if wait = b.until(now, need-b.tokens); wait <= b.limits.Wait {
+		b.tokens--
+		return wait, true
+	}
+	// Those of a later priority do not count: this call goes before them.
+	before := 0.0
+	for q := deletes; q <= p; q++ {
+		before += b.owed[q]
+	}
+	b.owed[p]++
+	return b.until(now, need-b.tokens+before), false
+}
+
+// until is the time in which the given number of tokens comes.
+func (b *bucket) until(now time.Time, tokens float64) time.Duration {
+	wait := max(0, b.pause.Sub(now))
+	if tokens > 0 {
+		wait += time.Duration(tokens / b.rate * float64(time.Second))
+	}
+	return wait
+}
+
+// refill brings the bucket up to now.
+func (b *bucket) refill(now time.Time) {
+	seconds := now.Sub(b.at).Seconds()
+	if seconds <= 0 {
+		return
+	}
+	b.at = now
+	b.rate = min(b.limits.PerSecond, b.rate+b.limits.PerSecond*seconds/recovery.Seconds())
+	// No token comes during a pause.
+	if running := now.Sub(b.pause).Seconds(); running < seconds {
+		seconds = max(0, running)
+	}
+	came := b.rate * seconds
+	b.tokens = min(b.limits.Burst, b.tokens+came)
+	for p := range b.owed {
+		paid := min(b.owed[p], came)
+		b.owed[p] -= paid
+		came -= paid
+	}
+}
+
+// giveBack returns a token that was not used.
+func (b *bucket) giveBack() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tokens = min(b.limits.Burst, b.tokens+1)
+}
+
+// throttled learns from an answer of the infrastructure that asks to wait.
+func (b *bucket) throttled(now time.Time, after time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refill(now)
+	if until := now.Add(after); after > 0 && until.After(b.pause) {
+		b.pause = until
+	}
+	b.tokens = min(b.tokens, 0)
+	if now.Sub(b.halved) < cooldown && !b.halved.IsZero() {
+		return
+	}
+	b.halved = now
+	b.rate = max(b.limits.Floor, b.rate/2)
+}

@@ -1,0 +1,114 @@
+package decorate
+
+import (
+	"context"
+	"iter"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// The verbs of a [Call]. They are label values of metrics.
+const (
+	Find        = "find"
+	Create      = "create"
+	Delete      = "delete"
+	List        = "list"
+	Initialize  = "initialize"
+	Update      = "update"
+	Size        = "size"
+	Power       = "power"
+	Interrupted = "interrupted"
+)
+
+// Call is a call that is about to be made.
+type Call struct {
+	// Provider is the provider's name, Verb one of the verbs above.
+	Provider, Verb string
+	// Class is the session's. It is shared: not to be changed.
+	Class *provider.Class
+	// Account stands for the class's credentials and region.
+	Account provider.ClientKey
+	// Ref is zero for calls that are about no machine (List, Size).
+	Ref provider.Ref
+}
+
+// Around is run in place of every call. It makes the call by do, or returns an
+// error of its own in its place; do is called at most once. For List, do covers
+// the whole listing, the caller's work between two instances included.
+type Around func(ctx context.Context, c Call, do func(context.Context) error) error
+
+// Calls decorates p so that around is run in place of every call of a session,
+// those of optional capabilities that reach the infrastructure included.
+func Calls(p provider.Provider, around Around) provider.Provider {
+	return &calls{Provider: p, around: around}
+}
+
+type calls struct {
+	provider.Provider
+	around Around
+}
+
+func (p *calls) Unwrap() any { return p.Provider }
+
+func (p *calls) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
+	s, err := p.Provider.Open(ctx, class)
+	if err != nil {
+		return nil, err
+	}
+	return &session{Session: s, interception: interception{inner: s, around: p.around, call: Call{
+		Provider: p.Name(), Class: &class,
+		Account: provider.KeyOf(class.Credentials, "", class.Region),
+	}}}, nil
+}
+
+// session decorates the verbs; its interception the optional capabilities.
+type session struct {
+	provider.Session
+	interception
+}
+
+func (s *session) Unwrap() any { return s.Session }
+
+func (s *session) Find(ctx context.Context, ref provider.Ref) (found []provider.Instance, err error) {
+	err = s.run(ctx, Find, ref, func(ctx context.Context) (err error) {
+		found, err = s.Session.Find(ctx, ref)
+		return err
+	})
+	return found, err
+}
+
+func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {
+	err = s.run(ctx, Create, ref, func(ctx context.Context) (err error) {
+		i, err = s.Session.Create(ctx, ref, want)
+		return err
+	})
+	return i, err
+}
+
+func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (done bool, err error) {
+	err = s.run(ctx, Delete, ref, func(ctx context.Context) (err error) {
+		done, err = s.Session.Delete(ctx, ref, instances)
+		return err
+	})
+	return done && err == nil, err
+}
+
+func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		told, wanted := false, true
+		err := s.run(ctx, List, provider.Ref{}, func(ctx context.Context) error {
+			for i, err := range s.Session.List(ctx) {
+				told = told || err != nil
+				wanted = yield(i, err)
+				if err != nil || !wanted {
+					return err
+				}
+			}
+			return nil
+		})
+		// An error of around's own ends the listing as any other.
+		if err != nil && !told && wanted {
+			yield(provider.Instance{}, err)
+		}
+	}
+}

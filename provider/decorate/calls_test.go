@@ -1,0 +1,65 @@
+package decorate_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+)
+
+// plain is a session without any capability.
+type plain struct{ provider.Session }
+
+type plainProvider struct{ provider.Provider }
+
+func (p plainProvider) Open(ctx context.Context, c provider.Class) (provider.Session, error) {
+	s, err := p.Provider.Open(ctx, c)
+	return plain{s}, err
+}
+
+func TestNoCapabilityAppearsByDecoration(t *testing.T) {
+	w := newWorld()
+	s := open(t, w, decorate.Coalesce(decorate.Limit(plainProvider{w.cloud.Provider()}, w.clock, decorate.Limits{}), w.clock, decorate.Reads{}))
+	if _, ok := provider.As[provider.Powerer](s); ok {
+		t.Error("a Powerer appears where there is none")
+	}
+	if _, ok := provider.As[provider.StatusReporter](s); ok {
+		t.Error("a StatusReporter appears where there is none")
+	}
+}
+
+func TestCapabilitiesPassEveryDecorator(t *testing.T) {
+	w := newWorld()
+	s := open(t, w, decorate.Coalesce(decorate.Limit(w.provider(), w.clock, decorate.Limits{}), w.clock, decorate.Reads{}))
+	sizer, ok := provider.As[provider.Sizer](s)
+	if !ok {
+		t.Fatal("the Sizer is lost")
+	}
+	if _, err := sizer.Size(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.count(decorate.Size); n != 1 {
+		t.Errorf("%d calls pass the innermost decorator, want 1", n)
+	}
+	if _, ok := provider.As[provider.StatusReporter](s); !ok {
+		t.Error("the StatusReporter is lost")
+	}
+}
+
+func TestListingEndsWithTheDecoratorsError(t *testing.T) {
+	w := newWorld()
+	s := open(t, w, w.provider())
+	mustCreate(t, w, s, "a", "b")
+	w.refuse[decorate.List] = provider.Errorf(provider.Throttled, "not now")
+	errs := 0
+	for _, err := range s.List(t.Context()) {
+		if provider.KindOf(err) != provider.Throttled {
+			t.Errorf("got %v", err)
+		}
+		errs++
+	}
+	if errs != 1 {
+		t.Errorf("the error comes %d times, want once", errs)
+	}
+}

@@ -1,0 +1,105 @@
+package decorate
+
+import (
+	"context"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// interception stands in front of the optional capabilities of inner that
+// reach the infrastructure; see [provider.As].
+type interception struct {
+	inner  any
+	around Around
+	call   Call
+}
+
+func (n *interception) run(ctx context.Context, verb string, ref provider.Ref, do func(context.Context) error) error {
+	c := n.call
+	c.Verb, c.Ref = verb, ref
+	return n.around(ctx, c, do)
+}
+
+// As answers [provider.As] for the capabilities that are intercepted.
+func (n *interception) As(target any) bool {
+	switch t := target.(type) {
+	case *provider.Initializer:
+		return stand(n, t, func(i provider.Initializer) provider.Initializer { return initializer{n, i} })
+	case *provider.Updater:
+		return stand(n, t, func(u provider.Updater) provider.Updater { return updater{n, u} })
+	case *provider.Sizer:
+		return stand(n, t, func(s provider.Sizer) provider.Sizer { return sizer{n, s} })
+	case *provider.Powerer:
+		return stand(n, t, func(p provider.Powerer) provider.Powerer { return powerer{n, p} })
+	case *provider.Interrupter:
+		return stand(n, t, func(i provider.Interrupter) provider.Interrupter { return interrupter{n, i} })
+	}
+	return false
+}
+
+// stand puts front before inner's capability T, if inner has it.
+func stand[T any](n *interception, target *T, front func(T) T) bool {
+	t, ok := provider.As[T](n.inner)
+	if ok {
+		*target = front(t)
+	}
+	return ok
+}
+
+type initializer struct {
+	n     *interception
+	inner provider.Initializer
+}
+
+func (c initializer) Initialize(ctx context.Context, ref provider.Ref, i provider.Instance) error {
+	return c.n.run(ctx, Initialize, ref, func(ctx context.Context) error { return c.inner.Initialize(ctx, ref, i) })
+}
+
+type updater struct {
+	n     *interception
+	inner provider.Updater
+}
+
+func (c updater) Update(ctx context.Context, ref provider.Ref, want provider.Want, i provider.Instance) (after provider.Instance, err error) {
+	err = c.n.run(ctx, Update, ref, func(ctx context.Context) (err error) {
+		after, err = c.inner.Update(ctx, ref, want, i)
+		return err
+	})
+	return after, err
+}
+
+type sizer struct {
+	n     *interception
+	inner provider.Sizer
+}
+
+func (c sizer) Size(ctx context.Context) (size provider.Size, err error) {
+	err = c.n.run(ctx, Size, provider.Ref{}, func(ctx context.Context) (err error) {
+		size, err = c.inner.Size(ctx)
+		return err
+	})
+	return size, err
+}
+
+type powerer struct {
+	n     *interception
+	inner provider.Powerer
+}
+
+func (c powerer) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp) error {
+	return c.n.run(ctx, Power, ref, func(ctx context.Context) error { return c.inner.Power(ctx, ref, i, op) })
+}
+
+type interrupter struct {
+	n     *interception
+	inner provider.Interrupter
+}
+
+func (c interrupter) Interrupted(ctx context.Context, ref provider.Ref, i provider.Instance) (at time.Time, err error) {
+	err = c.n.run(ctx, Interrupted, ref, func(ctx context.Context) (err error) {
+		at, err = c.inner.Interrupted(ctx, ref, i)
+		return err
+	})
+	return at, err
+}

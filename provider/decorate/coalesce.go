@@ -1,0 +1,288 @@
+package decorate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Reads say when reads are shared.
+type Reads struct {
+	// Age is how long a listing may answer Find, counted from its start; 0 for
+	// 10 s.
+	Age time.Duration
+	// Fresh is the same for instances on their way (Pending, Stopping), which
+	// callers ask for in order to see them move; 0 for 500 ms.
+	Fresh time.Duration
+	// Enough is how many Finds within Age make a listing worth its pages; 0
+	// for 8. A large scope needs more: one for each hundred instances.
+	Enough int
+}
+
+func (r Reads) withDefaults() Reads {
+	if r.Age <= 0 {
+		r.Age = 10 * time.Second
+	}
+	if r.Fresh <= 0 {
+		r.Fresh = 500 * time.Millisecond
+	}
+	if r.Enough <= 0 {
+		r.Enough = 8
+	}
+	return r
+}
+
+// Coalesce decorates p so that Finds which come close together are answered
+// from one List of their scope. It is careful, in that order:
+//
+//   - a Find is never answered from a listing that began before the last write
+//     for its UID through this decorator had ended (plus the session's
+//     [provider.Lagger] time, where it has one);
+//   - only instances with the UID in question are taken from a listing. When
+//     there is none, or none that exists, or something that another
+//     implementation may have made for the machine, the infrastructure is asked
+//     directly: that nothing is there is never concluded from a listing;
+//   - a listing that ended with an error is not used. Throttling is passed on to
+//     all that waited for it; after any other error Find is asked directly.
+//
+// List itself is passed through.
+func Coalesce(p provider.Provider, clock provider.Clock, r Reads) provider.Provider {
+	r = r.withDefaults()
+	return &coalescer{
+		Provider: p, clock: clock, reads: r, writes: newWrites(clock, r.Age),
+		scopes: provider.NewClients[*scope](clock, time.Hour, 1000),
+	}
+}
+
+type coalescer struct {
+	provider.Provider
+	clock  provider.Clock
+	reads  Reads
+	writes *writes
+	scopes *provider.Clients[*scope]
+}
+
+func (p *coalescer) Unwrap() any { return p.Provider }
+
+func (p *coalescer) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
+	s, err := p.Provider.Open(ctx, class)
+	if err != nil {
+		return nil, err
+	}
+	sc, err := p.scopes.Get(ctx, scopeOf(class), func(context.Context) (*scope, error) {
+		return &scope{reads: p.reads, clock: p.clock, writes: p.writes}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &coalescing{
+		Session: s, scope: sc, writes: p.writes,
+		interception: interception{inner: s, around: p.writes.around},
+	}, nil
+}
+
+// scopeOf tells classes apart whose listings may differ: a spec may say where
+// to look, so it is part of the scope.
+func scopeOf(class provider.Class) provider.ClientKey {
+	spec := sha256.Sum256(class.Spec)
+	account := provider.KeyOf(class.Credentials, class.API+"/"+class.Cluster, class.Region+"/"+class.Zone)
+	return account + provider.ClientKey("/"+hex.EncodeToString(spec[:16]))
+}
+
+// coalescing is a session whose Finds may be answered from a listing. Calls of
+// capabilities count as writes.
+type coalescing struct {
+	provider.Session
+	scope  *scope
+	writes *writes
+	interception
+}
+
+func (s *coalescing) Unwrap() any { return s.Session }
+
+func (s *coalescing) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	defer s.writes.begin(ref.UID)()
+	return s.Session.Create(ctx, ref, want)
+}
+
+func (s *coalescing) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
+	defer s.writes.begin(ref.UID)()
+	return s.Session.Delete(ctx, ref, instances)
+}
+
+func (s *coalescing) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	var lag time.Duration
+	if l, ok := provider.As[provider.Lagger](s.Session); ok {
+		lag = l.ReadLag()
+	}
+	found, ok, err := s.scope.find(ctx, s.Session, ref, lag)
+	if ok || err != nil {
+		return found, err
+	}
+	return s.Session.Find(ctx, ref)
+}
+
+// scope holds the newest listing of one ownership scope. It is safe for
+// concurrent use.
+type scope struct {
+	reads  Reads
+	clock  provider.Clock
+	writes *writes
+
+	mu     sync.Mutex
+	latest *listing
+	misses []time.Time // the latest Finds that no listing answered, oldest first
+	rested time.Time   // no listing before: one has failed
+}
+
+// listing is a List under way or done. Its result is read after ready is closed.
+type listing struct {
+	began order
+	at    time.Time
+	ready chan struct{}
+	err   error
+	byUID map[string][]provider.Instance
+	// loose are those that another implementation made.
+	loose []provider.Instance
+	size  int
+}
+
+// find answers from a listing; ok is false when only the infrastructure can.
+func (s *scope) find(ctx context.Context, session provider.Session, ref provider.Ref, lag time.Duration) (found []provider.Instance, ok bool, err error) {
+	if ref.UID == "" {
+		return nil, false, nil
+	}
+	l, mine := s.choose(ref.UID, lag)
+	if l == nil {
+		return nil, false, nil
+	}
+	if mine {
+		s.fill(ctx, session, l)
+	}
+	select {
+	case <-l.ready:
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	if l.err != nil {
+		if provider.KindOf(l.err) == provider.Throttled {
+			return nil, false, l.err
+		}
+		return nil, false, nil
+	}
+	found, ok = l.answer(ref)
+	return found, ok, nil
+}
+
+// choose returns the listing that may answer for uid, or nil; mine says that
+// the caller has to fill it.
+func (s *scope) choose(uid string, lag time.Duration) (l *listing, mine bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.Now()
+	age := s.reads.Age
+	if s.latest != nil && s.latest.moving(uid) {
+		age = s.reads.Fresh
+	}
+	if s.latest != nil && now.Sub(s.latest.at) <= age && s.writes.before(uid, s.latest, lag) {
+		return s.latest, false
+	}
+	s.misses = append(s.misses, now)
+	enough := s.enough()
+	s.misses = s.misses[max(0, len(s.misses)-enough):]
+	busy := len(s.misses) == enough && now.Sub(s.misses[0]) <= age
+	if !busy || now.Before(s.rested) {
+		return nil, false
+	}
+	l = &listing{began: s.writes.now(), at: now, ready: make(chan struct{})}
+	if !s.writes.before(uid, l, lag) {
+		// A listing would not help this caller; let another begin it.
+		return nil, false
+	}
+	s.latest, s.misses = l, nil
+	return l, true
+}
+
+func (s *scope) enough() int {
+	if s.latest == nil || !s.latest.done() {
+		return s.reads.Enough
+	}
+	return max(s.reads.Enough, s.latest.size/100)
+}
+
+// fill makes the listing. It is not used unless it is complete.
+func (s *scope) fill(ctx context.Context, session provider.Session, l *listing) {
+	byUID := map[string][]provider.Instance{}
+	defer close(l.ready)
+	for i, err := range session.List(ctx) {
+		if err != nil {
+			l.err = err
+			s.drop(l)
+			return
+		}
+		l.size++
+		if i.UID == "" {
+			l.loose = append(l.loose, i)
+			continue
+		}
+		byUID[i.UID] = append(byUID[i.UID], i)
+	}
+	l.byUID = byUID
+}
+
+// drop forgets a listing that failed, and rests before the next.
+func (s *scope) drop(l *listing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.latest == l {
+		s.latest = nil
+	}
+	s.rested = s.clock.Now().Add(s.reads.Fresh)
+}
+
+func (l *listing) done() bool {
+	select {
+	case <-l.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// moving reports whether the listing shows an instance of uid that is on its
+// way to another state.
+func (l *listing) moving(uid string) bool {
+	return l.done() && slices.ContainsFunc(l.byUID[uid], func(i provider.Instance) bool {
+		return i.State == provider.Pending || i.State == provider.Stopping
+	})
+}
+
+// answer returns what Find would, or ok false when the listing cannot tell.
+func (l *listing) answer(ref provider.Ref) (found []provider.Instance, ok bool) {
+	found = l.byUID[ref.UID]
+	if len(provider.Existing(found)) == 0 {
+		return nil, false
+	}
+	known := func(i provider.Instance) bool { return i.ProviderID == ref.ProviderID }
+	if ref.ProviderID != "" && !slices.ContainsFunc(found, known) {
+		return nil, false
+	}
+	for _, i := range l.loose {
+		if i.Name == ref.Name || ref.ProviderID != "" && known(i) {
+			return nil, false
+		}
+	}
+	// Callers may change what they are given.
+	found = slices.Clone(found)
+	for n := range found {
+		found[n].Addresses = slices.Clone(found[n].Addresses)
+		found[n].Tags = maps.Clone(found[n].Tags)
+	}
+	return found, true
+}

@@ -1,0 +1,11 @@
+// Package decorate holds what every provider needs and none should write:
+// metrics ([Metrics]), a rate limit per account ([Limit]) and shared reads
+// ([Coalesce]). Each takes a provider and returns one; they compose:
+//
+//	p, err = decorate.Metrics(p, registry, clock) // closest to the infrastructure: counts what is really called
+//	p = decorate.Limit(p, clock, limits)          // spends only on what is not answered from a snapshot
+//	p = decorate.Coalesce(p, clock, reads)
+//
+// Optional capabilities stay reachable by [provider.As], and calls of those
+// that reach the infrastructure pass the decorators too.
+package decorate

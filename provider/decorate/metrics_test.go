@@ -1,0 +1,117 @@
+package decorate_test
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+)
+
+// gather returns the labels of each series of a metric.
+func gather(t *testing.T, registry *prometheus.Registry, name string) (series []map[string]string) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			labels := map[string]string{}
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			series = append(series, labels)
+		}
+	}
+	return series
+}
+
+func TestFailuresCarryTheDriverCode(t *testing.T) {
+	cases := []struct {
+		reason string
+		kind   provider.Kind
+		code   string
+	}{
+		{"a refused spec is InvalidArgument", provider.Invalid, "3"},
+		{"refused credentials are PermissionDenied", provider.Denied, "7"},
+		{"quota is ResourceExhausted", provider.Exhausted, "8"},
+		{"another operation under way is Aborted", provider.Conflict, "10"},
+		{"throttling is Unavailable", provider.Throttled, "14"},
+		{"an outage is Unavailable", provider.Transient, "14"},
+		{"a kind of somebody's own is Unknown", provider.Kind("Odd"), "2"},
+	}
+	for _, c := range cases {
+		t.Run(c.reason, func(t *testing.T) {
+			w := newWorld()
+			w.refuse[decorate.Create] = provider.Errorf(c.kind, "refused")
+			registry := prometheus.NewRegistry()
+			p, err := decorate.Metrics(w.provider(), registry, w.clock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := open(t, w, p).Create(t.Context(), ref("m"), provider.Want{}); err == nil {
+				t.Fatal("the error is lost")
+			}
+			series := gather(t, registry, "mcm_cloud_api_driver_requests_failed_total")
+			want := map[string]string{"error_code": c.code, "operation": "create_machine", "provider": "example"}
+			if len(series) != 1 || !maps.Equal(series[0], want) {
+				t.Errorf("failures are counted as %v, want %v", series, want)
+			}
+		})
+	}
+}
+
+func TestCallsOfEveryVerbAreCounted(t *testing.T) {
+	w := newWorld()
+	registry := prometheus.NewRegistry()
+	p, err := decorate.Metrics(w.cloud.Provider(), registry, w.clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, w, p)
+	mustCreate(t, w, s, "m")
+	found, err := s.Find(t.Context(), ref("m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := collect(s.List(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	power, ok := provider.As[provider.Powerer](s)
+	if !ok {
+		t.Fatal("the Powerer is lost")
+	}
+	if err := power.Power(t.Context(), ref("m"), found[0], provider.PowerOff); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Delete(t.Context(), ref("m"), found); err != nil {
+		t.Fatal(err)
+	}
+	// One series for each of the five verbs; power has no driver operation.
+	if all := gather(t, registry, "millwright_provider_call_seconds"); len(all) != 5 {
+		t.Errorf("series of our own: %v, want 5", all)
+	}
+	if all := gather(t, registry, "mcm_cloud_api_driver_request_duration_seconds"); len(all) != 4 {
+		t.Errorf("series of driver operations: %v, want 4", all)
+	}
+}
+
+func TestProvidersShareARegistry(t *testing.T) {
+	w, registry := newWorld(), prometheus.NewRegistry()
+	for range 2 {
+		if _, err := decorate.Metrics(w.cloud.Provider(), registry, w.clock); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := prometheus.NewRegistry()
+	other.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "millwright_provider_call_seconds"}))
+	if _, err := decorate.Metrics(w.cloud.Provider(), other, w.clock); err == nil {
+		t.Error("a registry with another metric of the name is accepted")
+	}
+}
