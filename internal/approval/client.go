@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // client is the way of a request for a client certificate, with which a new
@@ -14,6 +13,7 @@ var client = []check{
 	renewal,
 	clientDisabled,
 	requestorTrusted,
+	tokenThere,
 	clientUsages,
 	clientSubject,
 	clientNames,
@@ -57,11 +57,19 @@ func requestorTrusted(q *question) *Decision {
 	if s.Username == bootstrapperUser && sameSet(s.Groups, bootstrapperGroups) {
 		return nil
 	}
-	id, token := strings.CutPrefix(s.Username, tokenUser)
-	if token && id != "" && slices.ContainsFunc(q.policy.Bootstrappers, func(g string) bool { return slices.Contains(s.Groups, g) }) {
+	if TokenID(q.f.Request) != "" && slices.ContainsFunc(q.policy.Bootstrappers, func(g string) bool { return slices.Contains(s.Groups, g) }) {
 		return nil
 	}
 	return refuse(ReasonUntrusted, "user %q with groups %q may not ask for a node's client certificate", s.Username, s.Groups)
+}
+
+// tokenThere: once a token is gone nobody can say any more for which machine it
+// was made, and a request left over from it could take another's name.
+func tokenThere(q *question) *Decision {
+	if TokenID(q.f.Request) == "" || q.f.TokenKnown {
+		return nil
+	}
+	return refuse(ReasonTokenGone, "the bootstrap token %s does not exist any more", TokenID(q.f.Request))
 }
 
 func clientUsages(q *question) *Decision {
@@ -100,7 +108,7 @@ func nodeAbsent(q *question) *Decision {
 
 // machineByName finds the machine that may join under the requested name.
 func machineByName(q *question) *Decision {
-	found := q.machines(func(m *Machine) bool { return m.joinsAs(q.nodeName) })
+	found := q.machines(func(m *Machine) bool { return m.Names(q.nodeName) })
 	switch len(found) {
 	case 1:
 		q.machine = found[0]
@@ -112,21 +120,10 @@ func machineByName(q *question) *Decision {
 	return wait(ReasonAmbiguous, "%d machines would join as %s: %s", len(found), q.nodeName, keys(found))
 }
 
-// joinsAs reports whether the infrastructure gave the machine this name. Names
-// are compared as in DNS: without case and without the final dot.
-func (m *Machine) joinsAs(name string) bool {
-	if m.NodeName != "" && m.NodeName == name {
-		return true
-	}
-	return slices.ContainsFunc(m.Addresses, func(a corev1.NodeAddress) bool {
-		return a.Type == corev1.NodeInternalDNS && sameName(a.Address, name)
-	})
-}
-
 // tokenOfMachine keeps a machine from joining as another one: a token made for
 // one machine is good for that one only.
 func tokenOfMachine(q *question) *Decision {
-	if q.f.TokenOwner == "" || !strings.HasPrefix(q.f.Request.Spec.Username, tokenUser) || q.f.TokenOwner == q.machine.Key() {
+	if TokenID(q.f.Request) == "" || q.f.TokenOwner == "" || q.f.TokenOwner == q.machine.Key() {
 		return nil
 	}
 	return refuse(ReasonOtherToken, "the bootstrap token was made for machine %s", q.f.TokenOwner)

@@ -36,6 +36,7 @@ const (
 	ReasonMalformed         Reason = "MalformedRequest"
 	ReasonClientDisabled    Reason = "ClientCertificatesDisabled"
 	ReasonUntrusted         Reason = "UntrustedRequestor"
+	ReasonTokenGone         Reason = "TokenGone"
 	ReasonUsages            Reason = "UnexpectedUsages"
 	ReasonSubject           Reason = "UnexpectedSubject"
 	ReasonNames             Reason = "UnexpectedNames"
@@ -143,7 +144,7 @@ func crowded(q *question) *Decision {
 	if q.f.Pending <= limit {
 		return nil
 	}
-	return wait(ReasonTooMany, "%d requests are pending, more than the limit of %d", q.f.Pending, limit)
+	return wait(ReasonTooMany, "more than %d requests are pending", limit)
 }
 
 func malformed(q *question) *Decision {

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -47,6 +48,16 @@ type Machine struct {
 	Ref corev1.ObjectReference
 }
 
+// Names reports whether the machine joins, or has joined, as this node. Names
+// of the infrastructure are compared as in DNS: without case and without the
+// final dot.
+func (m Machine) Names(node string) bool {
+	if node == "" {
+		return false
+	}
+	return m.NodeName == node || m.has(node, sameName, corev1.NodeInternalDNS)
+}
+
 // Key is "namespace/name".
 func (m Machine) Key() string { return m.Namespace + "/" + m.Name }
 
@@ -64,9 +75,11 @@ type Facts struct {
 	// Nodes counts the nodes of the cluster, Pending the kubelets' requests
 	// that wait for a decision and are younger than [PendingWindow].
 	Nodes, Pending int
-	// TokenOwner is the "namespace/name" of the machine for which the
-	// requestor's bootstrap token was made; empty when the requestor has no
-	// token or the token is nobody's in particular.
+	// TokenKnown says that the requestor's bootstrap token still exists.
+	// TokenOwner is the "namespace/name" of the machine for which it was made;
+	// empty when it is nobody's in particular. Both are for requestors with a
+	// token only.
+	TokenKnown bool
 	TokenOwner string
 }
 
@@ -106,6 +119,16 @@ const (
 // MaxPending is how many requests may wait before none is approved any more:
 // one for each machine or node, whichever are more, and 100.
 func MaxPending(machines, nodes int) int { return max(machines, nodes) + pendingSlack }
+
+// TokenID is the id of the bootstrap token with which the request was made;
+// empty when it was made otherwise.
+func TokenID(r *certificatesv1.CertificateSigningRequest) string {
+	id, _ := strings.CutPrefix(r.Spec.Username, tokenUser)
+	if id == r.Spec.Username {
+		return ""
+	}
+	return id
+}
 
 // Handled reports whether the request is of a kind that this package judges and
 // whether it still waits for a decision.

@@ -109,7 +109,7 @@ func addressesOfMachine(q *question) *Decision {
 	return nil
 }
 
-func (m *Machine) has(wanted string, same func(a, b string) bool, types ...corev1.NodeAddressType) bool {
+func (m Machine) has(wanted string, same func(a, b string) bool, types ...corev1.NodeAddressType) bool {
 	return slices.ContainsFunc(m.Addresses, func(a corev1.NodeAddress) bool {
 		return slices.Contains(types, a.Type) && same(a.Address, wanted)
 	})

@@ -118,24 +118,17 @@ func (c *Cluster) DropToken(ctx context.Context, machine bootstrap.Owner) error 
 	return nil
 }
 
-// TokenOwner returns for which machine the token with this id was made; empty
-// when nobody says so or there is no such token.
-func (c *Cluster) TokenOwner(ctx context.Context, id string) (string, error) {
-	if c == nil {
-		return "", nil
-	}
-	return TokenOwner(ctx, c.Live, id)
-}
-
-// TokenOwner is [Cluster.TokenOwner] for who has only a reader.
-func TokenOwner(ctx context.Context, live client.Reader, id string) (string, error) {
+// TokenOwner returns the "namespace/name" of the machine for which the token
+// with this id was made, empty when nobody says so, and whether there is such a
+// token at all.
+func TokenOwner(ctx context.Context, live client.Reader, id string) (key string, exists bool, err error) {
 	var secret corev1.Secret
-	key := bootstrap.SecretKey(id)
-	switch err := live.Get(ctx, key, &secret); {
+	name := bootstrap.SecretKey(id)
+	switch err := live.Get(ctx, name, &secret); {
 	case apierrors.IsNotFound(err):
-		return "", nil
+		return "", false, nil
 	case err != nil:
-		return "", fmt.Errorf("reading secret %s: %w", key, err)
+		return "", false, fmt.Errorf("reading secret %s: %w", name, err)
 	}
-	return secret.Annotations[bootstrap.MachineAnnotation], nil
+	return secret.Annotations[bootstrap.MachineAnnotation], true, nil
 }

@@ -1,0 +1,189 @@
+package csr
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/approval"
+	"github.com/millwright-dev/millwright/internal/node"
+)
+
+// +kubebuilder:rbac:groups=certificates.k8s.io,resources=certificatesigningrequests,verbs=get;list;watch
+// +kubebuilder:rbac:groups=certificates.k8s.io,resources=certificatesigningrequests/approval,verbs=update
+// +kubebuilder:rbac:groups=certificates.k8s.io,resources=signers,resourceNames=kubernetes.io/kubelet-serving;kubernetes.io/kube-apiserver-client-kubelet,verbs=approve
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",namespace=kube-system,resources=secrets,verbs=get
+
+// Approver approves the requests of one cluster. The fields without "may be
+// nil" are required.
+type Approver struct {
+	// Client reads from the cluster's cache, which must have the indexes of
+	// [SetupIndexes], and writes. Live reads past the cache.
+	Client client.Client
+	Live   client.Reader
+	Clock  clock.PassiveClock
+	Policy approval.Policy
+	// Machines lists the machines of all APIs whose nodes join the cluster.
+	Machines func(context.Context) ([]approval.Machine, error)
+	// Refused is told, once per change, why a machine's request is not
+	// granted; may be nil.
+	Refused func(m approval.Machine, reason, message string)
+	// Events records the same on the machine; may be nil.
+	Events events.EventRecorder
+	// Metrics may be nil.
+	Metrics *Metrics
+
+	mu   sync.Mutex
+	told map[string]told // by request name
+}
+
+// Reconcile looks at one request. A request that has to wait is looked at again
+// after a quarter of its age, and at once when a machine it may be for changes.
+func (a *Approver) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	var r certificatesv1.CertificateSigningRequest
+	err := a.Client.Get(ctx, req.NamespacedName, &r)
+	if apierrors.IsNotFound(err) {
+		a.forget(req.Name)
+		_, err = a.pending(ctx)
+		return reconcile.Result{}, err
+	}
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("reading certificate request %s: %w", req.Name, err)
+	}
+	facts, err := a.observe(ctx, &r)
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("judging certificate request %s: %w", r.Name, err)
+	}
+	now := a.Clock.Now()
+	d := approval.Decide(now, facts, a.Policy)
+	switch d.Verdict {
+	case approval.Approve:
+		if err := a.approve(ctx, &r, d); err != nil {
+			return reconcile.Result{}, err
+		}
+		a.forget(r.Name)
+	case approval.Ignore:
+		a.forget(r.Name)
+	case approval.Wait, approval.Refuse:
+		a.tell(ctx, now, &r, d)
+	}
+	return reconcile.Result{RequeueAfter: again(now, &r, d)}, nil
+}
+
+// Bounds of how soon a waiting request is looked at again.
+const (
+	againLeast = 500 * time.Millisecond
+	againMost  = time.Minute
+)
+
+// again is a quarter of the request's age: one made 10 s ago is looked at after
+// 2.5 s, one made an hour ago after a minute.
+func again(now time.Time, r *certificatesv1.CertificateSigningRequest, d approval.Decision) time.Duration {
+	if d.Verdict != approval.Wait {
+		return 0
+	}
+	return min(max(now.Sub(r.CreationTimestamp.Time)/4, againLeast), againMost)
+}
+
+// observe collects what the decision needs.
+func (a *Approver) observe(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (approval.Facts, error) {
+	f := approval.Facts{Request: r}
+	if kind, pending := approval.Handled(r); !kind || !pending {
+		_, err := a.pending(ctx)
+		return f, err
+	}
+	var err error
+	if f.Machines, err = a.Machines(ctx); err != nil {
+		return f, fmt.Errorf("listing machines: %w", err)
+	}
+	if f.Pending, err = a.pending(ctx); err != nil {
+		return f, err
+	}
+	if f.Nodes, err = a.nodes(ctx, f); err != nil {
+		return f, err
+	}
+	a.Metrics.limit(approval.MaxPending(len(f.Machines), f.Nodes))
+	f.Certificate, f.ParseErr = approval.Parse(r.Spec.Request)
+	if r.Spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName {
+		err = a.observeJoining(ctx, &f)
+	}
+	return f, err
+}
+
+// observeJoining looks at what matters to a node that is not there yet. Both
+// answers come past the cache: granting by a stale one would hand out another
+// node's identity.
+func (a *Approver) observeJoining(ctx context.Context, f *approval.Facts) error {
+	if id := approval.TokenID(f.Request); id != "" {
+		var err error
+		if f.TokenOwner, f.TokenKnown, err = node.TokenOwner(ctx, a.Live, id); err != nil {
+			return err
+		}
+	}
+	name := approval.NodeName(*f)
+	if name == "" {
+		return nil
+	}
+	var n corev1.Node
+	err := a.Live.Get(ctx, client.ObjectKey{Name: name}, &n)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("getting node %s: %w", name, err)
+	}
+	f.NodeExists = err == nil
+	return nil
+}
+
+// pending counts the requests that wait for a decision.
+func (a *Approver) pending(ctx context.Context) (int, error) {
+	var list certificatesv1.CertificateSigningRequestList
+	if err := a.Client.List(ctx, &list, client.MatchingFields{PendingIndex: pendingValue}); err != nil {
+		return 0, fmt.Errorf("listing pending certificate requests: %w", err)
+	}
+	now, n := a.Clock.Now(), 0
+	for i := range list.Items {
+		if approval.Recent(now, &list.Items[i]) {
+			n++
+		}
+	}
+	a.Metrics.pending(n)
+	return n, nil
+}
+
+// nodes counts the nodes, but only where their number matters: where more
+// requests are pending than the machines alone allow.
+func (a *Approver) nodes(ctx context.Context, f approval.Facts) (int, error) {
+	if f.Pending <= approval.MaxPending(len(f.Machines), 0) {
+		return 0, nil
+	}
+	var list corev1.NodeList
+	if err := a.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return 0, fmt.Errorf("counting nodes: %w", err)
+	}
+	return len(list.Items), nil
+}
+
+// approve grants the request. A conflict is returned: the request is judged
+// anew.
+func (a *Approver) approve(ctx context.Context, r *certificatesv1.CertificateSigningRequest, d approval.Decision) error {
+	now := metav1.NewTime(a.Clock.Now())
+	r.Status.Conditions = append(r.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue,
+		Reason: string(d.Reason), Message: d.Message, LastUpdateTime: now, LastTransitionTime: now,
+	})
+	if err := a.Client.SubResource("approval").Update(ctx, r); err != nil {
+		return fmt.Errorf("approving certificate request %s: %w", r.Name, err)
+	}
+	log(ctx).Info("approved certificate request", "request", r.Name, "signer", r.Spec.SignerName, "node", d.NodeName, "machine", d.Machine.Key())
+	return nil
+}
