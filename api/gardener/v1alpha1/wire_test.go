@@ -135,7 +135,7 @@ func TestRoundTrip(t *testing.T) {
 	fill := randfill.NewWithSeed(1).NilChance(0.3).NumElements(1, 2).MaxDepth(12).Funcs(
 		func(v *metav1.Time, c randfill.Continue) { *v = metav1.Unix(c.Int63n(1<<31), 0) },
 		func(v *metav1.Duration, c randfill.Continue) { v.Duration = time.Duration(c.Int63n(1 << 40)) },
-		func(v *metav1.FieldsV1, _ randfill.Continue) { v.Raw = []byte(`{}`) },
+		func(v *metav1.FieldsV1, _ randfill.Continue) { v.SetRawBytes([]byte(`{}`)) },
 		func(v *intstr.IntOrString, c randfill.Continue) { *v = intstr.FromInt32(c.Int31()) },
 		func(v *runtime.RawExtension, _ randfill.Continue) { v.Raw = []byte(`{"kind":"Any","size":3}`) },
 		fillQuantity, fillFailedMachines,

@@ -1,0 +1,107 @@
+# Everything here needs Go, a C compiler (for the race detector) and git. Other programs are built from pinned sources into
+# the user's cache folder on first use.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+# How many seeds `make sim` runs, and what else a target is given: make bench ARGS='--machines 100 --api gardener'.
+SEEDS ?= 100000
+ARGS ?=
+# Packages that the tests and linters look at: make test-unit PKG=./internal/drain/...
+PKG ?= ./...
+
+# Packages whose tests start a control plane. They run without the race detector, one package at a time: processes are what they
+# wait for.
+BOXED := /internal/box|/internal/bench|/internal/up|/test/
+UNIT_PACKAGES = $$(go list $(PKG) | grep -vE '$(BOXED)')
+BOX_PACKAGES = $$(go list $(PKG) | grep -E '$(BOXED)')
+
+TEST_TIMEOUT ?= 15m
+
+.PHONY: help
+help: ## Print this help
+	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
+		/^##@/ {printf "%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Use
+
+.PHONY: run
+run: box build ## Start a control plane and a living fleet in both APIs, and keep it running
+	bin/millwright up $(ARGS)
+
+.PHONY: down
+down: build ## Stop what `make run` left running
+	bin/millwright down $(ARGS)
+
+##@ Build
+
+.PHONY: build
+build: ## Build the commands into bin/
+	@mkdir -p bin
+	go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: box
+box: ## Build the development control plane, once, and print its folder
+	@go run ./internal/box/cmd/box-assets
+
+.PHONY: generate
+generate: ## Make deep copies, CRDs and RBAC roles again
+	hack/generate
+
+.PHONY: clean
+clean: ## Remove what was built here (the cache folder stays)
+	rm -rf bin
+
+##@ Test
+
+.PHONY: test
+test: test-unit test-box ## Run every test
+
+.PHONY: test-unit
+test-unit: ## Run unit tests and the simulator's fixed seeds, with the race detector
+	go test -race -timeout $(TEST_TIMEOUT) $(UNIT_PACKAGES)
+
+.PHONY: test-box
+test-box: ## Run the tests that need a control plane
+	@assets=$$(go run ./internal/box/cmd/box-assets) && packages="$(BOX_PACKAGES)" && \
+	if [ -z "$$packages" ]; then echo "no package here needs a control plane"; exit 0; fi && \
+	echo "KUBEBUILDER_ASSETS=$$assets go test -p 1 -timeout $(TEST_TIMEOUT)" $$packages && \
+	KUBEBUILDER_ASSETS=$$assets go test -p 1 -timeout $(TEST_TIMEOUT) $$packages
+
+.PHONY: sim
+sim: ## Run the simulator on many seeds: SEEDS=100000
+	go run ./internal/sim/cmd/sim --seeds $(SEEDS) $(ARGS)
+
+.PHONY: bench
+bench: box build ## Measure against the raw ceiling of the same control plane: ARGS='--machines 100 --api gardener'
+	bin/millwright bench $(ARGS)
+
+##@ Check
+
+.PHONY: verify
+verify: generate fmt-check lint tidy ## Generate, format, lint, tidy, and demand that nothing changed
+	@if git rev-parse --git-dir >/dev/null 2>&1; then git diff --exit-code && \
+		changes=$$(git status --porcelain) && if [ -n "$$changes" ]; then echo "not committed:"; echo "$$changes"; exit 1; fi; fi
+
+.PHONY: lint
+lint: ## Run the linters
+	"$$(hack/tool golangci-lint)" run $(PKG)
+
+.PHONY: lint-dev
+lint-dev: ## Run the linters on the module of the development control plane (compiles much)
+	cd dev && "$$(../hack/tool golangci-lint)" run --config ../.golangci.yml ./...
+
+.PHONY: fmt
+fmt: ## Format the sources
+	"$$(hack/tool gofumpt)" -w .
+
+.PHONY: fmt-check
+fmt-check:
+	@files=$$("$$(hack/tool gofumpt)" -l .) && if [ -n "$$files" ]; then echo "not formatted (make fmt):"; echo "$$files"; exit 1; fi
+
+.PHONY: tidy
+tidy: ## Check that go.mod and go.sum of each module say what is needed
+	go mod tidy -diff
+	cd dev && go mod tidy -diff
+	cd tools && go mod tidy -diff
