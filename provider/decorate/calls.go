@@ -74,7 +74,10 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) (found []provider.
 		found, err = s.Session.Find(ctx, ref)
 		return err
 	})
-	return found, err
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
 }
 
 func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {
@@ -82,7 +85,10 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 		i, err = s.Session.Create(ctx, ref, want)
 		return err
 	})
-	return i, err
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	return i, nil
 }
 
 func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (done bool, err error) {

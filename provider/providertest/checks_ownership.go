@@ -10,6 +10,7 @@ import (
 func ownershipChecks() []Check {
 	return []Check{
 		check("listing complete", "an instance that is missing from a listing is never collected", checkListing),
+		check("listing cut short", "a listing that failed half way must not pass for a complete one", checkListingCut),
 		check("foreign namesake", "an instance of another cluster is neither found nor touched", checkForeignNamesake),
 		check("foreign provider ID", "a provider ID that leads to another cluster's instance is not ours", checkForeignProviderID),
 	}
@@ -61,6 +62,24 @@ func (b *bench) listsExactly(ctx context.Context, ours map[string]bool) (bool, e
 		seen[i.ID] = true
 	}
 	return len(seen) == len(ours), nil
+}
+
+func checkListingCut(ctx context.Context, b *bench) error {
+	for k := range b.PageSize + 2 {
+		if _, err := b.session.Create(ctx, b.ref(fmt.Sprintf("m-%02d", k)), want()); err != nil {
+			return fmt.Errorf("create: %w", err)
+		}
+	}
+	if err := b.tick(ctx); err != nil {
+		return err
+	}
+	if err := b.inject(List, Fault{Kind: provider.Denied, Partial: max(b.PageSize, 1)}); err != nil {
+		return err
+	}
+	if _, err := b.list(ctx); provider.KindOf(err) != provider.Denied {
+		return fmt.Errorf("the second page was denied, and list ends with %w", orNone(err))
+	}
+	return nil
 }
 
 func checkForeignNamesake(ctx context.Context, b *bench) error {

@@ -60,11 +60,14 @@ func NewCloud(clock provider.Clock) *Cloud {
 	}
 }
 
-// Inject is [Knobs.Inject].
+// Inject is [Knobs.Inject], without Slow and Duplicate.
 func (c *Cloud) Inject(v Verb, f Fault) error {
+	if f.Slow > 0 || f.Duplicate {
+		return Skip("the cloud is never slow and never buys twice; providertest.Faults can")
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.faults[v] = append(c.faults[v], f)
+	c.faults[v] = append(slices.Clone(c.faults[v]), f)
 	return nil
 }
 
@@ -156,7 +159,9 @@ func (c *Cloud) answer(v Verb, password string, do func() error) (Fault, error) 
 		return Fault{}, provider.Errorf(provider.Denied, "wrong password")
 	}
 	var f Fault
-	if q := c.faults[v]; len(q) > 0 {
+	if q := c.faults[v]; len(q) > 0 && q[0].Partial > 0 {
+		q[0].Partial -= c.Page
+	} else if len(q) > 0 {
 		f, c.faults[v] = q[0], q[1:]
 	}
 	if f.Done || f.Kind == "" && !f.Stall {

@@ -1,10 +1,147 @@
 package providertest
 
 import (
+	"context"
 	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
 )
+
+// Chance is a fault that happens by chance.
+type Chance struct {
+	Verb Verb
+	// P is the probability, from 0 to 1, of each call of the verb.
+	P     float64
+	Fault Fault
+}
+
+// Faults brings faults upon providers: those that are asked for ([Faults.Inject],
+// [Faults.Lag]) and those of a seeded source. What it knows outlives the
+// providers that it wraps, as an infrastructure outlives a process. It is safe
+// for concurrent use; with one caller at a time, the seed decides all.
+type Faults struct {
+	clock clock.Clock
+
+	mu      sync.Mutex
+	rand    *rand.Rand
+	chances []Chance
+	script  map[Verb][]Fault
+	fired   int
+	lag     time.Duration
+	marks   map[string]mark // by cluster and instance ID
+	twins   map[string]bool // by cluster and UID
+}
+
+// NewFaults returns a source of the given chances; r may be nil when there are
+// none.
+func NewFaults(clk clock.Clock, r *rand.Rand, chances ...Chance) *Faults {
+	return &Faults{
+		clock: clk, rand: r, chances: chances,
+		script: map[Verb][]Fault{}, marks: map[string]mark{}, twins: map[string]bool{},
+	}
+}
+
+// Wrap decorates p. Capabilities stay reachable; the remote ones fail too.
+func (f *Faults) Wrap(p provider.Provider) provider.Provider {
+	return &faulty{Provider: decorate.Calls(p, f.around), faults: f}
+}
+
+// Inject makes the next call of the verb fail; faults of a verb queue up. It is
+// a [Knobs.Inject].
+func (f *Faults) Inject(v Verb, fault Fault) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.script[v] = append(f.script[v], fault)
+	return nil
+}
+
+// Lag hides what is made, and still shows what is removed, for d after the call.
+// It is a [Knobs.Lag]. Sessions then are a [provider.Lagger].
+func (f *Faults) Lag(d time.Duration) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lag = d
+	return nil
+}
+
+// Stop ends the faults by chance; the simulator then expects convergence.
+func (f *Faults) Stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.chances = nil
+}
+
+// Fired counts the faults that have happened.
+func (f *Faults) Fired() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fired
+}
+
+// next takes the fault for a call of the verb; the zero Fault is none.
+func (f *Faults) next(v Verb) Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if q := f.script[v]; len(q) > 0 {
+		f.script[v] = q[1:]
+		f.fired++
+		return q[0]
+	}
+	for _, c := range f.chances {
+		if c.Verb == v && f.rand.Float64() < c.P {
+			f.fired++
+			return c.Fault
+		}
+	}
+	return Fault{}
+}
+
+// around brings faults upon every call but Create, which may be doubled, and
+// List, which may end half way: their session has these.
+func (f *Faults) around(ctx context.Context, c decorate.Call, do func(context.Context) error) error {
+	v := Verb(c.Verb)
+	if v == Create || v == List {
+		return do(ctx)
+	}
+	return f.happen(ctx, v, f.next(v), do)
+}
+
+// happen makes a call that the fault comes upon.
+func (f *Faults) happen(ctx context.Context, v Verb, fault Fault, do func(context.Context) error) error {
+	if err := f.wait(ctx, fault.Slow); err != nil {
+		return fmt.Errorf("slow %s: %w", v, err)
+	}
+	if fault.Done || fault.Kind == "" && !fault.Stall {
+		if err := do(ctx); err != nil {
+			return err
+		}
+	}
+	if fault.Stall {
+		<-ctx.Done()
+		return fmt.Errorf("%s without an answer: %w", v, ctx.Err())
+	}
+	return fault.err(v)
+}
+
+func (f *Faults) wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := f.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // err is the error by which the fault shows, nil when it shows otherwise.
 func (f Fault) err(v Verb) error {

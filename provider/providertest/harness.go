@@ -35,8 +35,12 @@ type Fault struct {
 	// Stall says that no reply comes at all: the call hangs until its context
 	// is done.
 	Stall bool
-	// Slow delays the reply, in the double's time.
+	// Slow delays the call, in the double's time.
 	Slow time.Duration
+	// Partial lets a List fail only after this many instances, or a page more.
+	Partial int
+	// Duplicate makes a Create buy two instances and report one.
+	Duplicate bool
 }
 
 // BadSpec is a provider spec with one fault in it.

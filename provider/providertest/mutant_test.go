@@ -211,6 +211,20 @@ func readMutations() []mutation {
 					}
 				}}
 			})},
+		{"takes what came before an error", "listing cut short", "an incomplete listing passes for a complete one",
+			onSession(func(_ provider.Class, s provider.Session) verbs {
+				return verbs{list: func(ctx context.Context) iter.Seq2[provider.Instance, error] {
+					return func(yield func(provider.Instance, error) bool) {
+						seen := false
+						for i, err := range s.List(ctx) {
+							if err != nil && seen || !yield(i, err) {
+								return
+							}
+							seen = true
+						}
+					}
+				}}
+			})},
 		{"swallows a listing's error", "list Denied", "an incomplete listing passes for a complete one",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{list: func(ctx context.Context) iter.Seq2[provider.Instance, error] {
