@@ -14,14 +14,14 @@ PKG ?= ./...
 # wait for.
 BOXED := /internal/box|/internal/bench|/internal/up|/test/
 UNIT_PACKAGES = $$(go list $(PKG) | grep -vE '$(BOXED)')
-BOX_PACKAGES = $$(go list $(PKG) | grep -E '$(BOXED)')
+BOX_PACKAGES = $$(go list $(PKG) | grep -E '$(BOXED)' || true)
 
 TEST_TIMEOUT ?= 15m
 
 .PHONY: help
 help: ## Print this help
-	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
-		/^##@/ {printf "%s\n", substr($$0, 5)} \
+	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>"} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
 		/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ Use

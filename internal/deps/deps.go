@@ -22,8 +22,8 @@ import (
 	_ "k8s.io/utils/clock"
 	_ "pgregory.net/rapid"
 	_ "sigs.k8s.io/controller-runtime"
-	_ "sigs.k8s.io/controller-runtime/pkg/envtest"
 	_ "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	_ "sigs.k8s.io/controller-runtime/pkg/envtest"
 	_ "sigs.k8s.io/randfill"
 	_ "sigs.k8s.io/yaml"
 )
