@@ -36,6 +36,8 @@ type remembered struct {
 	retry        lifecycle.Retry
 	missingSince time.Time
 	removalSince time.Time
+	// instance is guarded by the memory's lock: others read it.
+	instance instance
 }
 
 func (m memory) of(o client.Object) *remembered {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
@@ -68,8 +69,14 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 	p.view.Provisioned = p.view.Provisioned || len(all) > 0
 	p.world.MissingFor = p.mem.missing(len(p.world.Instances) == 0, p.Clock.Now())
 	if i := p.instance(); i != nil {
-		p.world.ProviderStatus = p.statusOf(*i)
+		p.sawInstance(*i)
 	}
+}
+
+// sawInstance takes down what the infrastructure says of the instance.
+func (p *pass[M]) sawInstance(i provider.Instance) {
+	p.world.ProviderStatus = p.statusOf(i)
+	p.memory.saw(client.ObjectKeyFromObject(p.m), i)
 }
 
 func (p *pass[M]) statusOf(i provider.Instance) []byte {

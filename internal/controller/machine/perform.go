@@ -70,7 +70,7 @@ func (p *pass[M]) create(ctx context.Context) {
 	p.world.Retry = p.mem.succeeded()
 	p.world.Instances = []provider.Instance{i}
 	p.mem.missing(false, p.Clock.Now())
-	p.world.ProviderStatus = p.statusOf(i)
+	p.sawInstance(i)
 	p.lookForNode(ctx)
 }
 

@@ -1,0 +1,82 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/approval"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// instance is what was last seen of a machine's instance. Certificates are
+// checked against it, because not every API records addresses, and what a
+// kubelet says of its own node proves nothing.
+type instance struct {
+	nodeName  string
+	addresses []corev1.NodeAddress
+}
+
+// saw notes what the infrastructure says.
+func (m memory) saw(key types.NamespacedName, i provider.Instance) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.all[key]; r != nil {
+		r.instance = instance{nodeName: i.NodeName, addresses: slices.Clone(i.Addresses)}
+	}
+}
+
+func (m memory) instanceOf(key types.NamespacedName) instance {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.all[key]; r != nil {
+		return r.instance
+	}
+	return instance{}
+}
+
+// Approvals are the machines for whose nodes certificates may be asked.
+func (r *Reconciler[M]) Approvals(ctx context.Context) ([]approval.Machine, error) {
+	list := r.Dialect.NewList()
+	if err := r.Client.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list machines: %w", err)
+	}
+	var out []approval.Machine
+	for m := range r.Dialect.Items(list) {
+		out = append(out, r.approval(m))
+	}
+	return out, nil
+}
+
+func (r *Reconciler[M]) approval(m M) approval.Machine {
+	v := r.Dialect.View(m)
+	seen := r.memory.instanceOf(client.ObjectKeyFromObject(m))
+	a := approval.Machine{
+		Namespace: v.Namespace, Name: v.Name, NodeName: v.NodeName, Linked: v.NodeUID != "",
+		Deleting: !v.Deleted.IsZero(), Created: v.Created, ProviderID: v.ProviderID,
+		Addresses: append(slices.Clone(v.Addresses), seen.addresses...),
+		Ref:       r.reference(m),
+	}
+	if a.NodeName == "" {
+		a.NodeName = seen.nodeName
+	}
+	if seen.nodeName != "" {
+		a.Addresses = append(a.Addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: seen.nodeName})
+	}
+	return a
+}
+
+func (r *Reconciler[M]) reference(m M) corev1.ObjectReference {
+	gvk, err := r.Client.GroupVersionKindFor(m)
+	if err != nil {
+		return corev1.ObjectReference{}
+	}
+	return corev1.ObjectReference{
+		APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind,
+		Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID(),
+	}
+}

@@ -1,0 +1,174 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+	"os"
+
+	"github.com/go-logr/logr"
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/node"
+)
+
+// Scheme knows the types of both APIs and of Kubernetes.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, machinev1.Install, v1alpha1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err) // two of our own types collide
+		}
+	}
+	return s
+}
+
+// Process is a controller process in the making.
+type Process struct {
+	Flags   *Flags
+	Log     logr.Logger
+	Control *rest.Config
+	// Target is the cluster that machines join; nil when they join none.
+	Target cluster.Cluster
+
+	scheme   *runtime.Scheme
+	managers []ctrl.Manager
+}
+
+// New connects to the clusters.
+func New(ctx context.Context, f *Flags, log logr.Logger) (*Process, error) {
+	ctrl.SetLogger(log)
+	p := &Process{Flags: f, Log: log, scheme: Scheme()}
+	control, target, err := f.Configs()
+	if err != nil {
+		return nil, err
+	}
+	p.Control = control
+	if target == nil {
+		return p, nil
+	}
+	p.Target, err = cluster.New(target, func(o *cluster.Options) {
+		o.Scheme = p.scheme
+		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
+		o.Client.Cache = &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the target cluster: %w", err)
+	}
+	if err := node.SetupIndexes(ctx, p.Target.GetFieldIndexer()); err != nil {
+		return nil, fmt.Errorf("index nodes: %w", err)
+	}
+	return p, nil
+}
+
+// Nodes is the cluster that machines join; nil when they join none.
+func (p *Process) Nodes(clk clockNow) *node.Cluster {
+	if p.Target == nil {
+		return nil
+	}
+	return node.New(p.Target.GetClient(), p.Target.GetAPIReader(), clk)
+}
+
+// Manager makes the manager of one API, to lead under the given lease. The
+// first one of a process also serves metrics and health.
+func (p *Process) Manager(api, lease string) (ctrl.Manager, error) {
+	f := p.Flags
+	namespace := f.NamespaceOf(api)
+	o := ctrl.Options{
+		Scheme: p.scheme, Logger: p.Log.WithValues("api", api),
+		LeaderElection: f.Election.Enabled, LeaderElectionID: lease, LeaderElectionNamespace: f.Election.Namespace,
+		LeaseDuration: &f.Election.LeaseDuration, RenewDeadline: &f.Election.RenewDeadline, RetryPeriod: &f.Election.RetryPeriod,
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       metricsserver.Options{BindAddress: "0"},
+		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields(), SyncPeriod: &f.ResyncPeriod},
+		NewClient:                     newClient,
+	}
+	if o.LeaderElectionNamespace == "" {
+		o.LeaderElectionNamespace = namespace
+	}
+	if o.LeaderElectionNamespace == "" {
+		o.LeaderElectionNamespace = podNamespace()
+	}
+	if namespace != "" {
+		o.Cache.DefaultNamespaces = map[string]cache.Config{namespace: {}}
+	}
+	if len(p.managers) == 0 {
+		o.HealthProbeBindAddress = f.HealthAddress
+		o.Metrics = metricsserver.Options{BindAddress: f.MetricsAddress, ExtraHandlers: p.handlers()}
+	}
+	m, err := ctrl.NewManager(p.Control, o)
+	if err != nil {
+		return nil, fmt.Errorf("make the manager of %s: %w", api, err)
+	}
+	if err := m.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	if err := m.AddReadyzCheck("caches", synced(m)); err != nil {
+		return nil, err
+	}
+	p.managers = append(p.managers, m)
+	return m, nil
+}
+
+// podNamespace is where leases go that belong to no control namespace.
+func podNamespace() string {
+	if ns := os.Getenv("POD_NAMESPACE"); ns != "" {
+		return ns
+	}
+	return "kube-system"
+}
+
+func synced(m ctrl.Manager) healthz.Checker {
+	return func(r *http.Request) error {
+		if !m.GetCache().WaitForCacheSync(r.Context()) {
+			return fmt.Errorf("caches are not filled yet")
+		}
+		return nil
+	}
+}
+
+// handlers are those beside /metrics: users of machine.sapcloud.io expect the
+// health of the process on the same port.
+func (p *Process) handlers() map[string]http.Handler {
+	out := map[string]http.Handler{"/healthz": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("OK"))
+	})}
+	if p.Flags.Profiling {
+		out["/debug/pprof/"] = http.HandlerFunc(pprof.Index)
+		out["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
+		out["/debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
+	}
+	return out
+}
+
+// Run runs all managers until ctx ends or one of them stops. A standby's
+// caches are as warm as the leader's.
+func (p *Process) Run(ctx context.Context, also ...func(context.Context) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	if p.Target != nil {
+		g.Go(func() error { return p.Target.Start(ctx) })
+		if !p.Target.GetCache().WaitForCacheSync(ctx) {
+			return fmt.Errorf("the target cluster's cache did not fill")
+		}
+	}
+	for _, m := range p.managers {
+		g.Go(func() error { return m.Start(ctx) })
+	}
+	for _, f := range also {
+		g.Go(func() error { return f(ctx) })
+	}
+	return g.Wait()
+}

@@ -1,0 +1,136 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/approval"
+	"github.com/millwright-dev/millwright/internal/controller/capacity"
+	"github.com/millwright-dev/millwright/internal/controller/csr"
+	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/controller/machineclass"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/run"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// leaseOf is the lease under which the original would lead, so that the two
+// never act at the same time.
+func leaseOf(api, name string) string {
+	if api == provider.Gardener {
+		return "machine-controller"
+	}
+	return "cluster-api-provider-" + name + "-leader"
+}
+
+// assembly puts the controllers of one process together.
+type assembly struct {
+	*server
+	process  *run.Process
+	provider provider.Provider
+	metrics  *machine.Metrics
+	// approvals list the machines of all APIs.
+	approvals []func(context.Context) ([]approval.Machine, error)
+	managers  []ctrl.Manager
+}
+
+func (s *server) controllers(ctx context.Context, process *run.Process, p provider.Provider) error {
+	a := &assembly{server: s, process: process, provider: p, metrics: machine.NewMetrics(metrics.Registry)}
+	steps := map[string]func(context.Context, ctrl.Manager) error{provider.OpenShift: a.openshift, provider.Gardener: a.gardener}
+	for _, api := range s.flags.APIs {
+		mgr, err := process.Manager(api, leaseOf(api, s.plugin.Name))
+		if err != nil {
+			return err
+		}
+		if err := steps[api](ctx, mgr); err != nil {
+			return fmt.Errorf("set up %s: %w", api, err)
+		}
+		a.managers = append(a.managers, mgr)
+	}
+	return a.approver(ctx)
+}
+
+func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
+	lens := openshift.Machines{
+		Provider: a.provider, DefaultCluster: a.machine.cluster,
+		TokenGroups: a.machine.tokenGroups, TokenLifetime: a.machine.tokenTTL,
+	}
+	r, err := machines[*machinev1.Machine](ctx, a, mgr, lens)
+	if err != nil {
+		return err
+	}
+	a.approvals = append(a.approvals, r.Approvals)
+	c := capacity.New(capacity.Options{
+		Client: mgr.GetClient(), Provider: a.provider, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"),
+		Clock: clock.RealClock{},
+	})
+	return c.SetupWithManager(mgr)
+}
+
+func (a *assembly) gardener(ctx context.Context, mgr ctrl.Manager) error {
+	lens := gardener.Machines{Defaults: a.machine.defaults, Cluster: a.machine.cluster, TokenGroups: a.machine.tokenGroups}
+	if lens.Cluster == "" {
+		lens.Cluster = a.flags.NamespaceOf(provider.Gardener)
+	}
+	r, err := machines[*v1alpha1.Machine](ctx, a, mgr, lens)
+	if err != nil {
+		return err
+	}
+	a.approvals = append(a.approvals, r.Approvals)
+	return machineclass.SetupWithManager(ctx, mgr, machineclass.Setup{})
+}
+
+// machines sets up the machine controller of one API.
+func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M]) (*machine.Reconciler[M], error) {
+	r := machine.New(machine.Options[M]{
+		Client: mgr.GetClient(), Clock: clock.RealClock{}, Dialect: lens, Provider: a.provider,
+		Nodes: a.process.Nodes(clock.RealClock{}), Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
+	})
+	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache()}
+	return r, r.SetupWithManager(ctx, mgr, s)
+}
+
+func (a *assembly) targetCache() cache.Cache {
+	if a.process.Target == nil {
+		return nil
+	}
+	return a.process.Target.GetCache()
+}
+
+// approver watches the certificate requests of the target cluster on behalf of
+// the machines of every API. The first API's lease decides who approves.
+func (a *assembly) approver(ctx context.Context) error {
+	if a.process.Target == nil || !a.machine.approve {
+		return nil
+	}
+	if _, err := a.process.Target.GetCache().GetInformer(ctx, &certificatesv1.CertificateSigningRequest{}); err != nil {
+		return fmt.Errorf("watch certificate requests: %w", err)
+	}
+	c := &csr.Approver{
+		Client: a.process.Target.GetClient(), Live: a.process.Target.GetAPIReader(), Clock: clock.RealClock{},
+		Machines: a.allMachines, Events: a.managers[0].GetEventRecorder("machine-approver"),
+	}
+	return c.SetupWithManager(ctx, a.managers[0], a.targetCache())
+}
+
+func (a *assembly) allMachines(ctx context.Context) (out []approval.Machine, err error) {
+	for _, list := range a.approvals {
+		some, err := list(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, some...)
+	}
+	return out, nil
+}

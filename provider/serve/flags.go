@@ -1,0 +1,50 @@
+package serve
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+)
+
+// machineFlags are those that say how machines are treated.
+type machineFlags struct {
+	defaults    gardener.Defaults
+	tokenGroups string
+	tokenTTL    time.Duration
+	cluster     string
+	approve     bool
+}
+
+func (m *machineFlags) add(fs *pflag.FlagSet) {
+	d := gardener.StandardDefaults()
+	fs.DurationVar(&m.defaults.CreationTimeout, "machine-creation-timeout", d.CreationTimeout, "how long a machine of machine.sapcloud.io may take to join before it is Failed")
+	fs.DurationVar(&m.defaults.HealthTimeout, "machine-health-timeout", d.HealthTimeout, "how long its node may be unhealthy before it is Failed")
+	fs.DurationVar(&m.defaults.DrainTimeout, "machine-drain-timeout", d.DrainTimeout, "how long its drain may take before it is forced")
+	fs.Int32Var(&m.defaults.MaxEvictRetries, "machine-max-evict-retries", d.MaxEvictRetries, "how often the eviction of a pod is tried before the pod is deleted")
+	fs.StringVar(&m.defaults.NodeConditions, "node-conditions", d.NodeConditions, "node conditions that must be False on a healthy node")
+	fs.DurationVar(&m.defaults.ExhaustedRetry, "resource-exhausted-retry", d.ExhaustedRetry, "pause after the infrastructure had no capacity")
+	fs.StringVar(&m.tokenGroups, "bootstrap-token-auth-extra-groups", "", "extra groups of bootstrap tokens, separated by commas")
+	fs.DurationVar(&m.tokenTTL, "bootstrap-token-ttl", time.Hour, "lifetime of a bootstrap token made for a machine of machine.openshift.io whose user data asks for one")
+	fs.StringVar(&m.cluster, "cluster-id", "", "ownership scope of instances; empty is the control namespace for machine.sapcloud.io, and the label of the machine for machine.openshift.io")
+	fs.BoolVar(&m.approve, "approve-csrs", true, "approve certificate requests of the machines' kubelets")
+	m.addLater(fs)
+}
+
+// addLater accepts flags whose function is not built yet, so that manifests
+// work unchanged.
+func (m *machineFlags) addLater(fs *pflag.FlagSet) {
+	durations := map[string]time.Duration{
+		"machine-inplace-update-timeout":               20 * time.Minute,
+		"machine-pv-detach-timeout":                    2 * time.Minute,
+		"machine-pv-reattach-timeout":                  90 * time.Second,
+		"machine-preserve-timeout":                     96 * time.Hour,
+		"machine-safety-apiserver-statuscheck-timeout": 30 * time.Second,
+		"machine-safety-apiserver-statuscheck-period":  time.Minute,
+		"machine-safety-orphan-vms-period":             15 * time.Minute,
+	}
+	for name, value := range durations {
+		fs.Duration(name, value, "accepted, without effect yet")
+	}
+}
