@@ -1,0 +1,157 @@
+package kubemark
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
+)
+
+var (
+	_ provider.Initializer    = &session{}
+	_ provider.Updater        = &session{}
+	_ provider.VolumeNamer    = &session{}
+	_ provider.Sizer          = &session{}
+	_ provider.Powerer        = &session{}
+	_ provider.Interrupter    = &session{}
+	_ provider.StatusReporter = &session{}
+	_ provider.Lagger         = &session{}
+)
+
+// change alters an instance.
+func (s *session) change(ctx context.Context, i provider.Instance, c cloud.Change) (provider.Instance, error) {
+	if err := s.call(ctx); err != nil {
+		return provider.Instance{}, err
+	}
+	now, ok, err := s.provider.cloud.Change(ctx, s.class.Cluster, given(i), c)
+	if err != nil {
+		return provider.Instance{}, fmt.Errorf("change instance %s: %w", i.ID, err)
+	}
+	if !ok {
+		return provider.Instance{}, gone(i)
+	}
+	return instance(now), nil
+}
+
+// Initialize does what the spec's "initialize" asks for.
+func (s *session) Initialize(ctx context.Context, _ provider.Ref, i provider.Instance) error {
+	_, err := s.change(ctx, i, func(r *cloud.Record, _ time.Time) { r.Initialized = true })
+	return err
+}
+
+// Update keeps tags in step; tags of others are left alone.
+func (s *session) Update(ctx context.Context, ref provider.Ref, want provider.Want, i provider.Instance) (provider.Instance, error) {
+	tags := s.tags(ref, want)
+	if has(i.Tags, tags) {
+		return i, nil
+	}
+	return s.change(ctx, i, func(r *cloud.Record, _ time.Time) {
+		if r.Tags == nil {
+			r.Tags = map[string]string{}
+		}
+		maps.Copy(r.Tags, tags)
+	})
+}
+
+func has(all, some map[string]string) bool {
+	for k, v := range some {
+		if got, ok := all[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
+
+// VolumeIDs names the volumes of the CSI driver csi.kubemark.millwright.dev.
+func (s *session) VolumeIDs(specs []*corev1.PersistentVolumeSpec) []string {
+	var ids []string
+	for _, spec := range specs {
+		if spec != nil && spec.CSI != nil && spec.CSI.Driver == volumeDriver {
+			ids = append(ids, "kubernetes.io/csi/"+volumeDriver+"^"+spec.CSI.VolumeHandle)
+		}
+	}
+	return sorted(ids)
+}
+
+// Size is what the spec says.
+func (s *session) Size(context.Context) (provider.Size, error) {
+	return provider.Size{
+		VCPU:         s.spec.NumCores.Value(),
+		GPU:          ptr.Deref(s.spec.GPUs, 0),
+		MemoryMiB:    s.spec.MemoryCapacity.Value() >> 20,
+		Architecture: s.spec.Arch,
+		MaxPods:      *s.spec.MaxPods,
+	}, nil
+}
+
+func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {
+	power, ok := powers[op]
+	if !ok {
+		return provider.Errorf(provider.Invalid, "unknown power operation %q", op)
+	}
+	_, err := s.change(ctx, i, s.provider.cloud.SetPower(power))
+	return err
+}
+
+// Interrupted says when the instance goes, from interruptNotice before that.
+func (s *session) Interrupted(ctx context.Context, _ provider.Ref, i provider.Instance) (time.Time, error) {
+	if err := s.call(ctx); err != nil {
+		return time.Time{}, err
+	}
+	now, ok, err := s.provider.cloud.Lookup(ctx, s.class.Cluster, given(i))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look at instance %s: %w", i.ID, err)
+	}
+	if !ok {
+		return time.Time{}, gone(i)
+	}
+	at := now.InterruptedAt()
+	if at.IsZero() || s.provider.config.Clock.Now().Before(at.Add(-now.Traits.InterruptNotice)) {
+		return time.Time{}, nil
+	}
+	return at, nil
+}
+
+// ReadLag is what the spec says.
+func (s *session) ReadLag() time.Duration { return duration(s.spec.ReadLag, 0) }
+
+// Status is status.providerStatus of the OpenShift API.
+type Status struct {
+	metav1.TypeMeta `json:",inline"`
+	InstanceID      string             `json:"instanceId,omitempty"`
+	InstanceState   string             `json:"instanceState,omitempty"`
+	Conditions      []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// LastKnownState is status.lastKnownState of the Gardener API.
+type LastKnownState struct {
+	InstanceID    string `json:"instanceID"`
+	InstanceState string `json:"instanceState"`
+}
+
+// Status depends on nothing but the instance, so that it changes only with it.
+func (s *session) Status(i provider.Instance) ([]byte, error) {
+	if s.class.API == provider.Gardener {
+		return json.Marshal(LastKnownState{InstanceID: i.ID, InstanceState: i.RawState})
+	}
+	return json.Marshal(Status{
+		TypeMeta:      metav1.TypeMeta{APIVersion: OpenShiftAPIVersion, Kind: "KubemarkMachineProviderStatus"},
+		InstanceID:    i.ID,
+		InstanceState: i.RawState,
+		Conditions: []metav1.Condition{{
+			Type:               "MachineCreation",
+			Status:             metav1.ConditionTrue,
+			Reason:             "MachineCreationSucceeded",
+			Message:            "The instance was created",
+			LastTransitionTime: metav1.NewTime(i.Created),
+		}},
+	})
+}

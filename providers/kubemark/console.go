@@ -1,0 +1,75 @@
+package kubemark
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
+)
+
+// Console is the infrastructure as its owner sees it, around the provider: for
+// tests, for the simulator and for whoever wants to know what is there. It
+// serves no machine and obeys no limit of a spec.
+type Console struct{ provider *Provider }
+
+// Console opens the console.
+func (p *Provider) Console() Console { return Console{p} }
+
+// Instances lists all instances of the cluster.
+func (c Console) Instances(ctx context.Context, cluster string) ([]provider.Instance, error) {
+	var out []provider.Instance
+	for i, err := range c.provider.cloud.List(ctx, cluster, c.provider.config.PageSize) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, instance(i))
+	}
+	return out, nil
+}
+
+// Dependants counts the disks and network interfaces of the cluster: two for
+// each instance, and those that were left behind.
+func (c Console) Dependants(cluster string) (int, error) {
+	all, err := c.provider.store.Dependants(cluster)
+	return len(all), err
+}
+
+// Remove makes an instance go, as if somebody had deleted it.
+func (c Console) Remove(ctx context.Context, cluster string, i provider.Instance) error {
+	_, _, err := c.provider.cloud.Change(ctx, cluster, given(i), func(r *cloud.Record, now time.Time) { r.Deleted = now })
+	return err
+}
+
+// PowerOff stops an instance, as if it had crashed.
+func (c Console) PowerOff(ctx context.Context, cluster string, i provider.Instance) error {
+	_, _, err := c.provider.cloud.Change(ctx, cluster, given(i), c.provider.cloud.SetPower(cloud.PowerOff))
+	return err
+}
+
+// Plant makes an instance with the UID and the name of i: a second one if there
+// is one already, or, with an empty UID, one as another implementation makes
+// it. With a UID, or if the name is taken, its node name gets a number.
+func (c Console) Plant(ctx context.Context, class provider.Class, i provider.Instance) (provider.Instance, error) {
+	spec, _, err := c.provider.decode(class)
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	s := session{provider: c.provider, class: class, spec: spec}
+	r := cloud.Record{
+		Cluster: class.Cluster, UID: i.UID, Name: i.Name, Node: i.Name,
+		Traits: s.traits(i.UID),
+		Tags:   s.tags(provider.Ref{UID: i.UID}, provider.Want{Tags: i.Tags}),
+	}
+	sight, err := c.provider.cloud.Plant(ctx, r)
+	if err != nil {
+		return provider.Instance{}, fmt.Errorf("plant an instance of %s: %w", i.Name, err)
+	}
+	return instance(sight), nil
+}
+
+// Leave makes what a create leaves behind that failed half way.
+func (c Console) Leave(class provider.Class, ref provider.Ref) error {
+	return c.provider.cloud.Leave(class.Cluster, ref.UID, ref.Name, cloud.InstanceID(ref.Token(class.Cluster)))
+}

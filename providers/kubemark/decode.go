@@ -1,0 +1,139 @@
+package kubemark
+
+import (
+	"cmp"
+	"errors"
+	"hash/fnv"
+	"runtime"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
+)
+
+// The defaults of a spec.
+const (
+	defaultCores   = 4
+	defaultMemory  = "16Gi"
+	defaultMaxPods = 110
+	defaultNotice  = 2 * time.Minute
+	defaultMood    = time.Minute
+)
+
+// apiVersions are those in which a spec may be written.
+var apiVersions = map[string][]string{
+	provider.OpenShift: {
+		OpenShiftAPIVersion,
+		"kubemarkproviderconfig.k8s.io/v1alpha1",
+		"machine.openshift.io/v1beta1",
+	},
+	provider.Gardener: {GardenerAPIVersion},
+}
+
+// decode decodes and judges the spec of a class, and fills in its defaults.
+func (p *Provider) decode(class provider.Class) (spec Spec, warnings []string, err error) {
+	if err := provider.DecodeStrict(class.Spec, &spec); err != nil {
+		return Spec{}, nil, err
+	}
+	if err := errors.Join(checkType(class.API, spec.TypeMeta), p.validate(spec)); err != nil {
+		return Spec{}, nil, err
+	}
+	warnings = p.warn(spec)
+	p.fill(&spec, class)
+	return spec, warnings, nil
+}
+
+func checkType(api string, t metav1.TypeMeta) error {
+	versions, ok := apiVersions[api]
+	if !ok {
+		return provider.Errorf(provider.Invalid, "kubemark has no specs of the API %q", api)
+	}
+	if api == provider.Gardener && t == (metav1.TypeMeta{}) {
+		return nil
+	}
+	var errs []error
+	if !slices.Contains(versions, t.APIVersion) {
+		errs = append(errs, provider.InvalidField("apiVersion", "%q is not one of %q", t.APIVersion, versions))
+	}
+	if t.Kind != Kind && (api == provider.OpenShift || t.Kind != "") {
+		errs = append(errs, provider.InvalidField("kind", "%q is not %q", t.Kind, Kind))
+	}
+	return errors.Join(errs...)
+}
+
+// fill fills in the defaults.
+func (p *Provider) fill(s *Spec, class provider.Class) {
+	if s.NumCores == nil {
+		s.NumCores = resource.NewQuantity(defaultCores, resource.DecimalSI)
+	}
+	if s.MemoryCapacity == nil {
+		s.MemoryCapacity = ptr.To(resource.MustParse(defaultMemory))
+	}
+	if s.MaxPods == nil {
+		s.MaxPods = ptr.To[int64](defaultMaxPods)
+	}
+	s.Backend = cmp.Or(s.Backend, p.config.Backend)
+	s.Arch = cmp.Or(s.Arch, runtime.GOARCH)
+	s.Region = cmp.Or(s.Region, class.Region)
+	if len(s.Zones) == 0 {
+		s.Zone = cmp.Or(s.Zone, class.Zone)
+	}
+}
+
+// zoneOf is the zone of the machine with the UID: one of several by hash, so
+// that the answer is the same at every call.
+func (s Spec) zoneOf(uid string) string {
+	if len(s.Zones) == 0 {
+		return s.Zone
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(uid)) // a hash never fails
+	return s.Zones[int(h.Sum32()%uint32(len(s.Zones)))]
+}
+
+// traits are what the spec says about the instance of one machine.
+func (s Spec) traits(uid string) cloud.Traits {
+	t := cloud.Traits{
+		Backend:       s.Backend,
+		InstanceType:  s.InstanceType,
+		Region:        s.Region,
+		Zone:          s.zoneOf(uid),
+		Arch:          s.Arch,
+		Cores:         s.NumCores.Value(),
+		Memory:        s.MemoryCapacity.Value(),
+		MaxPods:       *s.MaxPods,
+		GPUs:          ptr.Deref(s.GPUs, 0),
+		Labels:        s.Labels,
+		Taints:        s.Taints,
+		CreateLatency: duration(s.CreateLatency, 0),
+		BootLatency:   duration(s.BootLatency, 0),
+		DeleteLatency: duration(s.DeleteLatency, duration(s.DeletionTimeout, 0)),
+		NeverJoins:    s.NeverJoins,
+		NeedsInit:     s.Initialize,
+		DiesAfter:     duration(s.DiesAfter, 0),
+	}
+	if s.InterruptAfter != nil {
+		t.InterruptAfter = s.InterruptAfter.Duration
+		t.InterruptNotice = duration(s.InterruptNotice, defaultNotice)
+	}
+	if s.TurnUnhealthyAfter || s.TurnUnhealthyPeriodically {
+		t.Healthy = duration(s.HealthyDuration, defaultMood)
+	}
+	if s.TurnUnhealthyPeriodically {
+		t.Silent = duration(s.UnhealthyDuration, defaultMood)
+	}
+	return t
+}
+
+// duration is d, or other when there is none.
+func duration(d *metav1.Duration, other time.Duration) time.Duration {
+	if d == nil {
+		return other
+	}
+	return d.Duration
+}

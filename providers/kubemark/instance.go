@@ -1,0 +1,55 @@
+package kubemark
+
+import (
+	"maps"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
+)
+
+// instance says what is seen in the words of the engine.
+func instance(s cloud.Sight) provider.Instance {
+	return provider.Instance{
+		ID:            s.ID,
+		UID:           s.UID,
+		Name:          s.Name,
+		ProviderID:    s.ProviderID(),
+		NodeName:      s.Node,
+		Addresses:     s.NodeAddresses(),
+		State:         s.State,
+		RawState:      s.Raw,
+		Uninitialized: s.Traits.NeedsInit && !s.Initialized,
+		Type:          s.Traits.InstanceType,
+		Region:        s.Traits.Region,
+		Zone:          s.Traits.Zone,
+		Interruptible: s.Traits.InterruptAfter > 0,
+		Created:       s.Created,
+		Tags:          maps.Clone(s.Tags),
+	}
+}
+
+func given(i provider.Instance) cloud.Given {
+	return cloud.Given{ID: i.ID, UID: i.UID, Node: i.NodeName}
+}
+
+// The tags that say whose an instance is.
+const (
+	clusterTagPrefix = "kubernetes.io/cluster/"
+	uidTag           = "millwright.dev/machine-uid"
+	roleTag          = "millwright.dev/machine-role"
+)
+
+// tags are those of the spec, of the want, and of ownership: the latter win.
+func (s *session) tags(ref provider.Ref, want provider.Want) map[string]string {
+	tags := map[string]string{}
+	maps.Copy(tags, s.spec.Tags)
+	maps.Copy(tags, want.Tags)
+	tags[clusterTagPrefix+s.class.Cluster] = "owned"
+	if ref.UID != "" {
+		tags[uidTag] = ref.UID
+	}
+	if want.Role != "" {
+		tags[roleTag] = want.Role
+	}
+	return tags
+}

@@ -1,0 +1,66 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+)
+
+// Body is what runs for instances of one back end. Every method may be called
+// again after a crash; those that take a *Record are called with the machine's
+// lock held and may change the record's Body, which is then kept.
+type Body interface {
+	// Prepare is called before the instance exists. It judges the user data
+	// and keeps what Start needs of it.
+	Prepare(r Record, userData []byte) error
+	// Start brings the body to life, or finds it alive.
+	Start(ctx context.Context, r *Record) error
+	// Alive reports whether a body that was started still runs. It is cheap.
+	Alive(r Record) bool
+	// Silence makes a running body stop answering, or answer again.
+	Silence(ctx context.Context, r *Record, silent bool) error
+	// Stop begins, or continues, to end the body, and keeps what a later
+	// Start needs.
+	Stop(ctx context.Context, r *Record) (gone bool, err error)
+	// Remove begins, or continues, to end the body and to remove all that
+	// Prepare and Start made.
+	Remove(ctx context.Context, r *Record) (gone bool, err error)
+}
+
+// effect makes the body of r as wanted and notes it in r. It reports whether
+// that is reached.
+func effect(ctx context.Context, body Body, r *Record, want Want) (reached bool, err error) {
+	switch want {
+	case Absent:
+		return true, nil
+	case Up, Silent:
+		reached, err = true, rouse(ctx, body, r, want)
+	case Down:
+		reached, err = body.Stop(ctx, r)
+	case Removed:
+		reached, err = body.Remove(ctx, r)
+	default:
+		err = fmt.Errorf("instance %s: unknown want %q", r.ID, want)
+	}
+	if err != nil || !reached {
+		return false, err
+	}
+	r.Body.Want = want
+	return true, nil
+}
+
+// rouse makes a body run, answering or silent.
+func rouse(ctx context.Context, body Body, r *Record, want Want) error {
+	if r.Body.Want != Up && r.Body.Want != Silent {
+		if err := body.Start(ctx, r); err != nil {
+			return fmt.Errorf("start instance %s: %w", r.ID, err)
+		}
+		r.Body.Want = Up
+	}
+	if r.Body.Want == want {
+		return nil
+	}
+	if err := body.Silence(ctx, r, want == Silent); err != nil {
+		return fmt.Errorf("change whether instance %s answers: %w", r.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,315 @@
+package cloud
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"syscall"
+)
+
+// Directory is a store of small JSON files, shared by all processes that open
+// the same directory:
+//
+//	clusters/<cluster>/name                          the cluster's name
+//	clusters/<cluster>/machines/<key>/<id>.json      one instance
+//	clusters/<cluster>/nic/<node>.json               dependants
+//	clusters/<cluster>/disk/<id>.json
+//	locks/<stripe>                                   one lock for many keys
+//
+// Files appear and change whole, by rename or link. Nothing is synced to disk:
+// what a crash of the machine loses is a simulated cloud.
+type Directory struct{ root string }
+
+// NewDirectory opens the store in root, which is made if it is missing.
+func NewDirectory(root string) (*Directory, error) {
+	for _, dir := range []string{"clusters", "locks", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			return nil, fmt.Errorf("make the instance directory: %w", err)
+		}
+	}
+	return &Directory{root: root}, nil
+}
+
+// stripe names one of 1024 locks. Lock files are never removed, which would
+// let two holders lock different files of one name.
+func stripe(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return fmt.Sprintf("%03x", (int(sum[0])<<8|int(sum[1]))&0x3ff)
+}
+
+// Lock implements [Store].
+func (d *Directory) Lock(cluster, key string) (func(), error) {
+	return d.lock(stripe(cluster + "/" + key))
+}
+
+// LockCluster implements [Store].
+func (d *Directory) LockCluster(cluster string) (func(), error) {
+	return d.lock("cluster-" + stripe(cluster))
+}
+
+func (d *Directory) lock(name string) (func(), error) {
+	path := filepath.Join(d.root, "locks", name)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// plain is what may stand in a file name as it is.
+var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// cluster is the folder of a cluster, with further elements joined.
+func (d *Directory) cluster(name string, elem ...string) string {
+	return filepath.Join(append([]string{d.root, "clusters", fileName(name)}, elem...)...)
+}
+
+// fileName is the name itself, or a stand-in that no name is like.
+func fileName(name string) string {
+	if plain.MatchString(name) {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return "_" + hex.EncodeToString(sum[:12])
+}
+
+// Get implements [Store].
+func (d *Directory) Get(cluster, key string) ([]Record, error) {
+	dir := d.cluster(cluster, "machines", key)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read instances: %w", err)
+	}
+	var out []Record
+	for _, e := range entries {
+		var r Record
+		ok, err := readJSON(filepath.Join(dir, e.Name()), &r)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// Put implements [Store].
+func (d *Directory) Put(r Record) error {
+	name := d.cluster(r.Cluster, "name")
+	dir := d.cluster(r.Cluster, "machines", r.Key())
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the machine's directory: %w", err)
+	}
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		if err := d.replace(name, []byte(r.Cluster)); err != nil {
+			return err
+		}
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode instance %s: %w", r.ID, err)
+	}
+	return d.replace(filepath.Join(dir, r.ID+".json"), data)
+}
+
+// Drop implements [Store].
+func (d *Directory) Drop(r Record) error {
+	dir := d.cluster(r.Cluster, "machines", r.Key())
+	if err := removeFile(filepath.Join(dir, r.ID+".json")); err != nil {
+		return err
+	}
+	// The directory stays while other instances of the machine are in it.
+	err := os.Remove(dir)
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTEMPTY) {
+		return nil
+	}
+	return fmt.Errorf("remove the machine's directory: %w", err)
+}
+
+// Page implements [Store].
+func (d *Directory) Page(cluster, after string, limit int) ([]Record, string, error) {
+	entries, err := names(d.cluster(cluster, "machines"))
+	if err != nil {
+		return nil, "", err
+	}
+	keys, next := pageOf(entries, after, limit)
+	var out []Record
+	for _, key := range keys {
+		records, err := d.Get(cluster, key)
+		if err != nil {
+			return nil, "", err
+		}
+		out = append(out, records...)
+	}
+	return out, next, nil
+}
+
+// Clusters implements [Store].
+func (d *Directory) Clusters() ([]string, error) {
+	dirs, err := names(filepath.Join(d.root, "clusters"))
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, dir := range dirs {
+		name, err := os.ReadFile(filepath.Join(d.root, "clusters", dir, "name"))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // nothing but dependants yet
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read cluster name: %w", err)
+		}
+		out = append(out, string(name))
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+func (d *Directory) dependant(cluster string, kind DependantKind, name string) string {
+	return d.cluster(cluster, string(kind), fileName(name)+".json")
+}
+
+// Claim implements [Store].
+func (d *Directory) Claim(cluster string, want Dependant) (Dependant, error) {
+	path := d.dependant(cluster, want.Kind, want.Name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return Dependant{}, fmt.Errorf("make the %s directory: %w", want.Kind, err)
+	}
+	data, err := json.Marshal(want)
+	if err != nil {
+		return Dependant{}, fmt.Errorf("encode %s %s: %w", want.Kind, want.Name, err)
+	}
+	tmp, err := d.temporary(data)
+	if err != nil {
+		return Dependant{}, err
+	}
+	defer func() { _ = os.Remove(tmp) }()
+	// Unlike a rename, a link never replaces.
+	err = os.Link(tmp, path)
+	if errors.Is(err, fs.ErrExist) {
+		var held Dependant
+		_, err := readJSON(path, &held)
+		return held, err
+	}
+	if err != nil {
+		return Dependant{}, fmt.Errorf("make %s %s: %w", want.Kind, want.Name, err)
+	}
+	return want, nil
+}
+
+// Holder implements [Store].
+func (d *Directory) Holder(cluster string, kind DependantKind, name string) (Dependant, bool, error) {
+	var held Dependant
+	ok, err := readJSON(d.dependant(cluster, kind, name), &held)
+	return held, ok, err
+}
+
+// Release implements [Store].
+func (d *Directory) Release(cluster string, held Dependant) error {
+	return removeFile(d.dependant(cluster, held.Kind, held.Name))
+}
+
+// Dependants implements [Store].
+func (d *Directory) Dependants(cluster string) ([]Dependant, error) {
+	var out []Dependant
+	for _, kind := range []DependantKind{NIC, Disk} {
+		files, err := names(d.cluster(cluster, string(kind)))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			var held Dependant
+			ok, err := readJSON(d.cluster(cluster, string(kind), file), &held)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				out = append(out, held)
+			}
+		}
+	}
+	slices.SortFunc(out, compareDependants)
+	return out, nil
+}
+
+// replace writes a file whole.
+func (d *Directory) replace(path string, data []byte) error {
+	tmp, err := d.temporary(data)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(tmp)))
+	}
+	return nil
+}
+
+// temporary writes data to a new file on the store's file system.
+func (d *Directory) temporary(data []byte) (string, error) {
+	f, err := os.CreateTemp(filepath.Join(d.root, "tmp"), "")
+	if err != nil {
+		return "", fmt.Errorf("make a temporary file: %w", err)
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("write a temporary file: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return f.Name(), nil
+}
+
+func readJSON(path string, into any) (found bool, err error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the store: %w", err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return false, fmt.Errorf("decode %s: %w", path, err)
+	}
+	return true, nil
+}
+
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove from the store: %w", err)
+	}
+	return nil
+}
+
+// names returns what is in a directory, in order; nothing if it is missing.
+func names(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the store: %w", err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out, nil
+}

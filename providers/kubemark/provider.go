@@ -1,0 +1,121 @@
+package kubemark
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
+)
+
+// Provider implements [provider.Provider] and [provider.Admitter].
+type Provider struct {
+	config  Config
+	store   cloud.Store
+	cloud   *cloud.Cloud
+	missing map[string]error
+
+	mu       sync.Mutex
+	limiters map[limited]*rate.Limiter
+}
+
+var (
+	_ provider.Provider = &Provider{}
+	_ provider.Admitter = &Provider{}
+)
+
+// New makes a provider. It fails when the directory cannot be made or the
+// default back end cannot be used.
+func New(config Config) (*Provider, error) {
+	if config.Dir != "" {
+		dir, err := filepath.Abs(config.Dir)
+		if err != nil {
+			return nil, fmt.Errorf("find the instance directory: %w", err)
+		}
+		config.Dir = dir
+	}
+	if config.NodeIP == "" {
+		config.NodeIP = hostIP()
+	}
+	config = config.complete()
+	store, err := config.store()
+	if err != nil {
+		return nil, err
+	}
+	bodies, missing := config.bodies()
+	if _, ok := bodies[config.Backend]; !ok {
+		if err, ok := missing[config.Backend]; ok {
+			return nil, fmt.Errorf("the default back end %q cannot be used: %w", config.Backend, err)
+		}
+		return nil, fmt.Errorf("unknown default back end %q", config.Backend)
+	}
+	return &Provider{
+		config:   config,
+		store:    store,
+		cloud:    cloud.New(store, config.Clock, bodies),
+		missing:  missing,
+		limiters: map[limited]*rate.Limiter{},
+	}, nil
+}
+
+// Name implements [provider.Provider].
+func (p *Provider) Name() string { return "kubemark" }
+
+// Open implements [provider.Provider].
+func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if class.Cluster == "" {
+		return nil, provider.Errorf(provider.Invalid, "the class names no cluster")
+	}
+	spec, _, err := p.decode(class)
+	if err != nil {
+		return nil, err
+	}
+	return &session{provider: p, class: class, spec: spec}, nil
+}
+
+// Run starts bodies, and ends instances, when their time has come, until ctx is
+// done. Without it that happens when they are next looked at.
+func (p *Provider) Run(ctx context.Context) error { return p.cloud.Run(ctx, p.config.PageSize) }
+
+// Sync does what Run would have done by now, and says when there will be more
+// to do; zero when nothing is known. It knows only of instances that this
+// provider has seen.
+func (p *Provider) Sync(ctx context.Context) (next time.Time, err error) { return p.cloud.Sync(ctx) }
+
+// limited is what shares one limit of calls.
+type limited struct {
+	cluster   string
+	perSecond float64
+}
+
+// throttle counts a call for the cluster.
+func (p *Provider) throttle(cluster string, perSecond float64) error {
+	if perSecond == 0 {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := limited{cluster, perSecond}
+	l, ok := p.limiters[key]
+	if !ok {
+		l = rate.NewLimiter(rate.Limit(perSecond), int(math.Ceil(perSecond)))
+		p.limiters[key] = l
+	}
+	now := p.config.Clock.Now()
+	r := l.ReserveN(now, 1)
+	wait := r.DelayFrom(now)
+	if wait == 0 {
+		return nil
+	}
+	r.CancelAt(now)
+	return provider.ThrottledFor(wait, fmt.Errorf("more than %v calls per second (callsPerSecond)", perSecond))
+}

@@ -1,0 +1,177 @@
+package kubemark
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
+)
+
+// session implements [provider.Session] and, in capability.go, the optional
+// interfaces of sessions.
+type session struct {
+	provider *Provider
+	class    provider.Class
+	spec     Spec
+}
+
+var _ provider.Session = &session{}
+
+// call is what every verb begins with.
+func (s *session) call(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.provider.throttle(s.class.Cluster, s.spec.CallsPerSecond)
+}
+
+// nodes are the names that an instance of ref may have claimed.
+func nodes(ref provider.Ref) []string {
+	names := []string{ref.Name}
+	if tail, ok := strings.CutPrefix(ref.ProviderID, cloud.Scheme); ok && tail != "" && tail != ref.Name {
+		names = append(names, tail)
+	}
+	return names
+}
+
+func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	if err := s.call(ctx); err != nil {
+		return nil, err
+	}
+	seen, err := s.provider.cloud.Find(ctx, s.class.Cluster, ref.UID, nodes(ref)...)
+	if err != nil {
+		return nil, fmt.Errorf("look for instances of %s: %w", ref.Name, err)
+	}
+	var out []provider.Instance
+	for _, i := range seen {
+		if s.visible(i) {
+			out = append(out, instance(i))
+		}
+	}
+	return out, nil
+}
+
+// visible hides what is younger than the read lag.
+func (s *session) visible(i cloud.Sight) bool {
+	lag := duration(s.spec.ReadLag, 0)
+	return lag == 0 || !s.provider.config.Clock.Now().Before(i.Created.Add(lag))
+}
+
+// maxNodeName is what fits into the label that carries a node's name.
+const maxNodeName = 63
+
+func checkName(name string) error {
+	if len(name) > maxNodeName {
+		return provider.InvalidField("metadata.name", "%q has %d characters; a node name may have %d", name, len(name), maxNodeName)
+	}
+	if why := validation.IsDNS1123Subdomain(name); len(why) > 0 {
+		return provider.InvalidField("metadata.name", "%q cannot be a node name: %s", name, strings.Join(why, "; "))
+	}
+	return nil
+}
+
+func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	if err := s.call(ctx); err != nil {
+		return provider.Instance{}, err
+	}
+	if err := checkName(ref.Name); err != nil {
+		return provider.Instance{}, err
+	}
+	made, err := s.provider.cloud.Create(ctx, cloud.Order{
+		Record: cloud.Record{
+			ID:      cloud.InstanceID(ref.Token(s.class.Cluster)),
+			Cluster: s.class.Cluster,
+			UID:     ref.UID,
+			Name:    ref.Name,
+			Node:    ref.Name,
+			Traits:  s.traits(ref.UID),
+			Tags:    s.tags(ref, want),
+		},
+		UserData:    want.UserData,
+		FailureRate: s.spec.CreateFailureRate,
+		Quota:       ptr.Deref(s.spec.Quota, -1),
+	})
+	if err != nil {
+		return provider.Instance{}, fmt.Errorf("make an instance for %s: %w", ref.Name, err)
+	}
+	return instance(made), nil
+}
+
+// traits are those of the spec; hollow nodes have the address of their host.
+func (s *session) traits(uid string) cloud.Traits {
+	t := s.spec.traits(uid)
+	if t.Backend == Hollow {
+		t.Address = s.provider.config.NodeIP
+	}
+	return t
+}
+
+func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
+	if err := s.call(ctx); err != nil {
+		return false, err
+	}
+	r := cloud.Removal{
+		Cluster:     s.class.Cluster,
+		UID:         ref.UID,
+		Nodes:       nodes(ref),
+		FailureRate: s.spec.DeleteFailureRate,
+	}
+	for _, i := range instances {
+		r.Given = append(r.Given, given(i))
+	}
+	attempt := ref
+	for attempt.Attempt = 0; attempt.Attempt <= ref.Attempt; attempt.Attempt++ {
+		r.Tokens = append(r.Tokens, attempt.Token(s.class.Cluster))
+	}
+	done, err := s.provider.cloud.Delete(ctx, r)
+	if err != nil {
+		return false, fmt.Errorf("remove what was made for %s: %w", ref.Name, err)
+	}
+	return done, nil
+}
+
+func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		if err := s.call(ctx); err != nil {
+			yield(provider.Instance{}, err)
+			return
+		}
+		for i, err := range s.provider.cloud.List(ctx, s.class.Cluster, s.provider.config.PageSize) {
+			if err != nil {
+				yield(provider.Instance{}, fmt.Errorf("list instances: %w", err))
+				return
+			}
+			if s.visible(i) && !yield(instance(i), nil) {
+				return
+			}
+		}
+	}
+}
+
+// volumeDriver is the CSI driver whose volumes would be disks of this cloud.
+const volumeDriver = "csi.kubemark.millwright.dev"
+
+// powers are the power operations in the cloud's words.
+var powers = map[provider.PowerOp]cloud.Power{
+	provider.PowerOn:  cloud.PowerOn,
+	provider.PowerOff: cloud.PowerOff,
+	provider.Reboot:   cloud.PowerReboot,
+}
+
+// gone is the error about an instance that is not there any more.
+func gone(i provider.Instance) error {
+	return provider.Errorf(provider.Conflict, "instance %s is gone", i.ID)
+}
+
+// sorted makes a list of volume names fit to compare.
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,71 @@
+package kubemark_test
+
+import (
+	"strings"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/providertest"
+)
+
+const openShiftType = `"apiVersion":"kubemarkproviderconfig.k8s.io/v1alpha1","kind":"KubemarkMachineProviderConfig"`
+
+// badSpecs are specs with one fault each, in both APIs' styles.
+func badSpecs() []providertest.BadSpec {
+	var all []providertest.BadSpec
+	for _, c := range faults {
+		all = append(all,
+			providertest.BadSpec{Reason: c.reason, API: provider.Gardener, Spec: "{" + c.fields + "}", Field: c.path},
+			providertest.BadSpec{Reason: c.reason, API: provider.OpenShift, Spec: "{" + openShiftType + "," + c.fields + "}", Field: c.path})
+	}
+	return append(all,
+		providertest.BadSpec{Reason: "an OpenShift spec has to name its kind", API: provider.OpenShift,
+			Spec: `{"apiVersion":"kubemarkproviderconfig.k8s.io/v1beta1"}`, Field: "kind"},
+		providertest.BadSpec{Reason: "a kind of another cloud", API: provider.OpenShift,
+			Spec: `{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig"}`, Field: "kind"},
+		providertest.BadSpec{Reason: "a version that never was", API: provider.OpenShift,
+			Spec: `{"apiVersion":"kubemarkproviderconfig.k8s.io/v2","kind":"KubemarkMachineProviderConfig"}`, Field: "apiVersion"},
+		providertest.BadSpec{Reason: "the other API's version", API: provider.Gardener,
+			Spec: `{"apiVersion":"machine.openshift.io/v1beta1"}`, Field: "apiVersion"},
+	)
+}
+
+var faults = []struct{ reason, fields, path string }{
+	{"an unknown field", `"numCoresss":4`, "numCoresss"},
+	{"an unknown field in a list", `"taints":[{"key":"a","effect":"NoSchedule","efect":""}]`, "taints[0].efect"},
+	{"a field given twice", `"quota":1,"quota":2`, "quota"},
+	{"a number in place of a duration", `"createLatency":5`, "createLatency"},
+	{"a duration without unit", `"diesAfter":"5"`, "diesAfter"},
+	{"a negative duration", `"bootLatency":"-1s"`, "bootLatency"},
+	{"dying at once", `"diesAfter":"0s"`, "diesAfter"},
+	{"interrupted at once", `"interruptAfter":"0s"`, "interruptAfter"},
+	{"both names of one field", `"deletionTimeout":"1s","deleteLatency":"1s"`, "deletionTimeout"},
+	{"an unknown back end", `"backend":"vm"`, "backend"},
+	{"a back end that is not configured", `"backend":"kwok"`, "backend"},
+	{"half a core", `"numCores":"500m"`, "numCores"},
+	{"no core", `"numCores":0`, "numCores"},
+	{"a quantity that is none", `"memoryCapacity":"much"`, "memoryCapacity"},
+	{"no memory", `"memoryCapacity":0`, "memoryCapacity"},
+	{"no pods", `"maxPods":0`, "maxPods"},
+	{"negative accelerators", `"gpus":-1`, "gpus"},
+	{"an unknown architecture", `"arch":"x86_64"`, "arch"},
+	{"a zone that is no label value", `"zone":"zone 1"`, "zone"},
+	{"an instance type that is no label value", `"instanceType":"a/b"`, "instanceType"},
+	{"a region that is too long", `"region":"` + strings.Repeat("r", 64) + `"`, "region"},
+	{"zone and zones", `"zone":"a","zones":["b"]`, "zones"},
+	{"an empty zone", `"zones":["a",""]`, "zones[1]"},
+	{"a zone given twice", `"zones":["a","a"]`, "zones[1]"},
+	{"a label key that is none", `"labels":{"a b":"c"}`, "labels[a b]"},
+	{"a label value that is none", `"labels":{"a":"b c"}`, "labels[a]"},
+	{"a label that a kubelet may not set", `"labels":{"node-role.kubernetes.io/worker":""}`, "labels[node-role.kubernetes.io/worker]"},
+	{"a taint without effect", `"taints":[{"key":"a"}]`, "taints[0].effect"},
+	{"a taint without key", `"taints":[{"key":"a","effect":"NoSchedule"},{"effect":"NoExecute"}]`, "taints[1].key"},
+	{"a taint value that is none", `"taints":[{"key":"a","value":"b c","effect":"NoSchedule"}]`, "taints[0].value"},
+	{"a taint given twice", `"taints":[{"key":"a","effect":"NoSchedule"},{"key":"a","value":"b","effect":"NoSchedule"}]`, "taints[1]"},
+	{"a rate above one", `"createFailureRate":1.5`, "createFailureRate"},
+	{"a negative rate", `"deleteFailureRate":-0.1`, "deleteFailureRate"},
+	{"a negative quota", `"quota":-1`, "quota"},
+	{"a negative limit of calls", `"callsPerSecond":-1`, "callsPerSecond"},
+	{"a secret without name", `"userDataSecret":{}`, "userDataSecret.name"},
+	{"credentials without name", `"credentialsSecret":{"name":""}`, "credentialsSecret.name"},
+	{"a secret that is text", `"userDataSecret":"worker"`, "userDataSecret"},
+}

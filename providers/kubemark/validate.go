@@ -1,0 +1,235 @@
+package kubemark
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// validate judges a spec before its defaults are filled in.
+func (p *Provider) validate(s Spec) error {
+	errs := []error{p.checkBackend(s)}
+	for _, check := range []func(Spec) []error{
+		checkCapacity, checkPlace, checkLabels, checkTaints, checkDurations, checkLimits, checkSecrets,
+	} {
+		errs = append(errs, check(s)...)
+	}
+	return errors.Join(errs...)
+}
+
+func (p *Provider) checkBackend(s Spec) error {
+	if s.Backend == "" {
+		return nil
+	}
+	if !slices.Contains([]string{Hollow, Kwok, Memory}, s.Backend) {
+		return provider.InvalidField("backend", "%q is none of %q, %q, %q", s.Backend, Hollow, Kwok, Memory)
+	}
+	if missing, ok := p.missing[s.Backend]; ok {
+		return provider.InvalidField("backend", "%q cannot be used: %s", s.Backend, missing)
+	}
+	return nil
+}
+
+var architectures = []string{"amd64", "arm64", "ppc64le", "s390x", "riscv64"}
+
+func checkCapacity(s Spec) (errs []error) {
+	if q := s.NumCores; q != nil && (q.Value() < 1 || q.MilliValue()%1000 != 0) {
+		errs = append(errs, provider.InvalidField("numCores", "%s is not a whole number of cores, at least 1", q))
+	}
+	if q := s.MemoryCapacity; q != nil && q.Cmp(resource.MustParse("1Mi")) < 0 {
+		errs = append(errs, provider.InvalidField("memoryCapacity", "%s is less than 1Mi", q))
+	}
+	if s.MaxPods != nil && (*s.MaxPods < 1 || *s.MaxPods > math.MaxInt32) {
+		errs = append(errs, provider.InvalidField("maxPods", "%d is not between 1 and %d", *s.MaxPods, math.MaxInt32))
+	}
+	if s.GPUs != nil && *s.GPUs < 0 {
+		errs = append(errs, provider.InvalidField("gpus", "%d is negative", *s.GPUs))
+	}
+	if s.Arch != "" && !slices.Contains(architectures, s.Arch) {
+		errs = append(errs, provider.InvalidField("arch", "%q is none of %q", s.Arch, architectures))
+	}
+	return errs
+}
+
+// checkPlace judges what ends up as the value of a node label.
+func checkPlace(s Spec) (errs []error) {
+	for _, f := range []struct{ path, value string }{
+		{"instanceType", s.InstanceType}, {"region", s.Region}, {"zone", s.Zone},
+	} {
+		errs = append(errs, checkLabelValue(f.path, f.value)...)
+	}
+	if s.Zone != "" && len(s.Zones) > 0 {
+		errs = append(errs, provider.InvalidField("zones", "cannot be given together with zone"))
+	}
+	for i, zone := range s.Zones {
+		path := fmt.Sprintf("zones[%d]", i)
+		switch {
+		case zone == "":
+			errs = append(errs, provider.InvalidField(path, "is empty"))
+		case slices.Index(s.Zones, zone) < i:
+			errs = append(errs, provider.InvalidField(path, "%q is given twice", zone))
+		default:
+			errs = append(errs, checkLabelValue(path, zone)...)
+		}
+	}
+	return errs
+}
+
+func checkLabelValue(path, value string) (errs []error) {
+	for _, why := range validation.IsValidLabelValue(value) {
+		errs = append(errs, provider.InvalidField(path, "%q is no label value: %s", value, why))
+	}
+	return errs
+}
+
+func checkLabels(s Spec) (errs []error) {
+	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
+		path := "labels[" + key + "]"
+		for _, why := range validation.IsQualifiedName(key) {
+			errs = append(errs, provider.InvalidField(path, "is no label key: %s", why))
+		}
+		if !kubeletMaySet(key) {
+			errs = append(errs, provider.InvalidField(path,
+				"a kubelet may not set this label itself; have it put on by the machine's node metadata"))
+		}
+		errs = append(errs, checkLabelValue(path, s.Labels[key])...)
+	}
+	return errs
+}
+
+// kubeletMaySet says whether the API server lets a node set the label on
+// itself: of the labels of kubernetes.io and k8s.io, only a few.
+func kubeletMaySet(key string) bool {
+	domain, _, _ := strings.Cut(key, "/")
+	if !inDomain(domain, "kubernetes.io") && !inDomain(domain, "k8s.io") || !strings.Contains(key, "/") {
+		return true
+	}
+	if inDomain(domain, "kubelet.kubernetes.io") || inDomain(domain, "node.kubernetes.io") {
+		return true
+	}
+	return slices.Contains([]string{
+		corev1.LabelHostname, corev1.LabelOSStable, corev1.LabelArchStable,
+		corev1.LabelTopologyZone, corev1.LabelTopologyRegion,
+		corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion,
+		corev1.LabelInstanceType, "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
+	}, key)
+}
+
+func inDomain(domain, of string) bool { return domain == of || strings.HasSuffix(domain, "."+of) }
+
+var taintEffects = []corev1.TaintEffect{
+	corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute,
+}
+
+func checkTaints(s Spec) (errs []error) {
+	for i, t := range s.Taints {
+		path := fmt.Sprintf("taints[%d]", i)
+		for _, why := range validation.IsQualifiedName(t.Key) {
+			errs = append(errs, provider.InvalidField(path+".key", "%q is no taint key: %s", t.Key, why))
+		}
+		errs = append(errs, checkLabelValue(path+".value", t.Value)...)
+		if !slices.Contains(taintEffects, t.Effect) {
+			errs = append(errs, provider.InvalidField(path+".effect", "%q is none of %q", t.Effect, taintEffects))
+		}
+		for _, other := range s.Taints[:i] {
+			if other.MatchTaint(&t) {
+				errs = append(errs, provider.InvalidField(path, "key %q with effect %q is given twice", t.Key, t.Effect))
+			}
+		}
+	}
+	return errs
+}
+
+func checkDurations(s Spec) (errs []error) {
+	for _, f := range []struct {
+		path     string
+		value    *metav1.Duration
+		positive bool
+	}{
+		{"createLatency", s.CreateLatency, false},
+		{"bootLatency", s.BootLatency, false},
+		{"deleteLatency", s.DeleteLatency, false},
+		{"deletionTimeout", s.DeletionTimeout, false},
+		{"readLag", s.ReadLag, false},
+		{"diesAfter", s.DiesAfter, true},
+		{"interruptAfter", s.InterruptAfter, true},
+		{"interruptNotice", s.InterruptNotice, false},
+		{"healthyDuration", s.HealthyDuration, true},
+		{"unhealthyDuration", s.UnhealthyDuration, true},
+	} {
+		switch {
+		case f.value == nil:
+		case f.value.Duration < 0:
+			errs = append(errs, provider.InvalidField(f.path, "%v is negative", f.value.Duration))
+		case f.value.Duration == 0 && f.positive:
+			errs = append(errs, provider.InvalidField(f.path, "has to be longer than 0s; leave it out for never"))
+		}
+	}
+	if s.DeleteLatency != nil && s.DeletionTimeout != nil {
+		errs = append(errs, provider.InvalidField("deletionTimeout", "is the older name of deleteLatency: give one of them"))
+	}
+	return errs
+}
+
+func checkLimits(s Spec) (errs []error) {
+	for _, f := range []struct {
+		path  string
+		value float64
+	}{{"createFailureRate", s.CreateFailureRate}, {"deleteFailureRate", s.DeleteFailureRate}} {
+		if f.value < 0 || f.value > 1 {
+			errs = append(errs, provider.InvalidField(f.path, "%v is not between 0 and 1", f.value))
+		}
+	}
+	if s.Quota != nil && *s.Quota < 0 {
+		errs = append(errs, provider.InvalidField("quota", "%d is negative; leave it out for no limit", *s.Quota))
+	}
+	if s.CallsPerSecond < 0 {
+		errs = append(errs, provider.InvalidField("callsPerSecond", "%v is negative", s.CallsPerSecond))
+	}
+	return errs
+}
+
+func checkSecrets(s Spec) (errs []error) {
+	if s.UserDataSecret != nil && s.UserDataSecret.Name == "" {
+		errs = append(errs, provider.InvalidField("userDataSecret.name", "is empty"))
+	}
+	if s.CredentialsSecret != nil && s.CredentialsSecret.Name == "" {
+		errs = append(errs, provider.InvalidField("credentialsSecret.name", "is empty"))
+	}
+	return errs
+}
+
+// warn says what is accepted but probably not meant.
+func (p *Provider) warn(s Spec) (warnings []string) {
+	moody := s.TurnUnhealthyAfter || s.TurnUnhealthyPeriodically
+	hollow := s.Backend == Hollow || s.Backend == "" && p.config.Backend == Hollow
+	for _, w := range []struct {
+		applies bool
+		text    string
+	}{
+		{s.Image != "", "image: has no effect"},
+		{s.TurnUnhealthyAfter && s.TurnUnhealthyPeriodically, "turnUnhealthyAfter: has no effect beside turnUnhealthyPeriodically"},
+		{s.HealthyDuration != nil && !moody, "healthyDuration: has no effect without turnUnhealthyAfter or turnUnhealthyPeriodically"},
+		{s.UnhealthyDuration != nil && !s.TurnUnhealthyPeriodically, "unhealthyDuration: has no effect without turnUnhealthyPeriodically"},
+		{s.InterruptNotice != nil && s.InterruptAfter == nil, "interruptNotice: has no effect without interruptAfter"},
+		{hollow && s.GPUs != nil && *s.GPUs > 0, "gpus: the hollow back end's nodes do not report them"},
+		{hollow && s.Arch != "" && s.Arch != runtime.GOARCH, "arch: the hollow back end's nodes report " + runtime.GOARCH},
+		{s.BootLatency != nil && s.NeverJoins, "bootLatency: has no effect with neverJoins"},
+	} {
+		if w.applies {
+			warnings = append(warnings, w.text)
+		}
+	}
+	return warnings
+}
