@@ -2,6 +2,7 @@
 package openshift
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -160,9 +161,7 @@ func (d Machines) Class(ctx context.Context, r client.Reader, m *machinev1.Machi
 		TokenLifetime: d.TokenLifetime,
 		TokenGroups:   d.TokenGroups,
 	}
-	if c.Cluster == "" {
-		c.Cluster = d.DefaultCluster
-	}
+	c.Cluster = cmp.Or(c.Cluster, m.Annotations[dialect.ClusterAnnotation], d.DefaultCluster)
 	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
 		return c, provider.InvalidField("spec.providerSpec.value", "value field must be set")
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -48,6 +49,7 @@ func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outc
 	setNonEmpty(&m.Labels, RegionLabel, i.Region)
 	setNonEmpty(&m.Labels, ZoneLabel, i.Zone)
 	setNonEmpty(&m.Annotations, InstanceStateAnnotation, i.RawState)
+	setNonEmpty(&m.Annotations, dialect.ClusterAnnotation, m.Labels[ClusterLabel])
 	if i.Interruptible {
 		set(&m.Labels, InterruptibleLabel, "")
 		set(&m.Spec.ObjectMeta.Labels, InterruptibleLabel, "")
