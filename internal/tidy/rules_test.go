@@ -196,7 +196,7 @@ func TestHygieneCatches(t *testing.T) {
 		{"HOME=/ho" + "me/ada", 1, "somebody's home"},
 		{"under /ro" + "ot/go", 1, "somebody's home"},
 		{"https://arti" + "factory.example/x", 1, "a private registry"},
-		{"http://10.1" + ".2.3/x", 1, "a private network"},
+		{"http:" + "//10.1.2.3/x", 1, "a private network"},
 		{"internal/work/main.go and example.com/home/x", 0, "parts of other paths"},
 		{"a\x00b", 1, "a binary"},
 		{strings.Repeat("a", MaxTrackedBytes+1), 1, "too large"},
