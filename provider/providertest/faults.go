@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
 // Chance is a fault that happens by chance.
@@ -47,9 +46,9 @@ func NewFaults(clk clock.Clock, r *rand.Rand, chances ...Chance) *Faults {
 	}
 }
 
-// Wrap decorates p. Capabilities stay reachable; the remote ones fail too.
+// Wrap decorates p. Capabilities stay reachable; those with a [Verb] fail too.
 func (f *Faults) Wrap(p provider.Provider) provider.Provider {
-	return &faulty{Provider: decorate.Calls(p, f.around), faults: f}
+	return &faulty{Provider: p, faults: f}
 }
 
 // Inject makes the next call of the verb fail; faults of a verb queue up. It is
@@ -102,13 +101,8 @@ func (f *Faults) next(v Verb) Fault {
 	return Fault{}
 }
 
-// around brings faults upon every call but Create, which may be doubled, and
-// List, which may end half way: their session has these.
-func (f *Faults) around(ctx context.Context, c decorate.Call, do func(context.Context) error) error {
-	v := Verb(c.Verb)
-	if v == Create || v == List {
-		return do(ctx)
-	}
+// visit makes a call of the verb that the next fault, if any, comes upon.
+func (f *Faults) visit(ctx context.Context, v Verb, do func(context.Context) error) error {
 	return f.happen(ctx, v, f.next(v), do)
 }
 

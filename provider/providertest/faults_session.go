@@ -20,7 +20,7 @@ func (p *faulty) Unwrap() any { return p.Provider }
 
 func (p *faulty) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
 	var s provider.Session
-	err := p.faults.happen(ctx, Open, p.faults.next(Open), func(ctx context.Context) (err error) {
+	err := p.faults.visit(ctx, Open, func(ctx context.Context) (err error) {
 		s, err = p.Provider.Open(ctx, class)
 		return err
 	})
@@ -39,32 +39,6 @@ type faultySession struct {
 }
 
 func (s *faultySession) Unwrap() any { return s.Session }
-
-// As makes the session a Lagger while its reads lag.
-func (s *faultySession) As(target any) bool {
-	t, ok := target.(*provider.Lagger)
-	if !ok {
-		return false
-	}
-	own := readLag(s.faults.readLag())
-	if inner, ok := provider.As[provider.Lagger](s.Session); ok {
-		own = max(own, readLag(inner.ReadLag()))
-	}
-	if own > 0 {
-		*t = own
-	}
-	return own > 0
-}
-
-type readLag time.Duration
-
-func (l readLag) ReadLag() time.Duration { return time.Duration(l) }
-
-func (f *Faults) readLag() time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.lag
-}
 
 // mark is when an instance was made and removed through the faults.
 type mark struct {
@@ -123,7 +97,19 @@ func (s *faultySession) make(ctx context.Context, ref provider.Ref, want provide
 	return i, nil
 }
 
-func (s *faultySession) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+func (s *faultySession) Find(ctx context.Context, ref provider.Ref) (found []provider.Instance, err error) {
+	err = s.faults.visit(ctx, Find, func(ctx context.Context) error {
+		found, err = s.findAll(ctx, ref)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.lagging(found, func(i provider.Instance) bool { return i.UID == ref.UID }), nil
+}
+
+// findAll finds the instances of ref and its duplicate.
+func (s *faultySession) findAll(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 	found, err := s.Session.Find(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -135,10 +121,19 @@ func (s *faultySession) Find(ctx context.Context, ref provider.Ref) ([]provider.
 		}
 		found = append(found, more...)
 	}
-	return s.lagging(found, func(i provider.Instance) bool { return i.UID == ref.UID }), nil
+	return found, nil
 }
 
-func (s *faultySession) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
+func (s *faultySession) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (done bool, err error) {
+	err = s.faults.visit(ctx, Delete, func(ctx context.Context) error {
+		done, err = s.deleteAll(ctx, ref, instances)
+		return err
+	})
+	return done && err == nil, err
+}
+
+// deleteAll removes the instances of ref and its duplicate.
+func (s *faultySession) deleteAll(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
 	s.noteRemoval(instances)
 	done, err := s.Session.Delete(ctx, ref, instances)
 	if err != nil {

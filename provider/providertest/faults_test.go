@@ -215,6 +215,25 @@ func TestPartialListingEndsWithAnError(t *testing.T) {
 	}
 }
 
+func TestCapabilitiesFailToo(t *testing.T) {
+	r := newRig(t)
+	i, err := r.Create(t.Context(), machine, provider.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	power, ok := provider.As[provider.Powerer](r.Session)
+	if !ok {
+		t.Fatal("the Powerer is lost")
+	}
+	r.inject(t, providertest.Power, providertest.Fault{Kind: provider.Conflict})
+	if err := power.Power(t.Context(), machine, i, provider.PowerOff); provider.KindOf(err) != provider.Conflict {
+		t.Errorf("got %v", err)
+	}
+	if _, ok := provider.As[provider.Interrupter](r.Session); ok {
+		t.Error("an Interrupter appears where there is none")
+	}
+}
+
 // TestSeedDecides: the same seed brings the same faults, and chances end.
 func TestSeedDecides(t *testing.T) {
 	story := func() (s string) {

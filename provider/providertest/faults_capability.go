@@ -1,0 +1,80 @@
+package providertest
+
+import (
+	"context"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// As makes the session a Lagger while its reads lag, and brings faults upon
+// those capabilities of the decorated session that have a [Verb].
+func (s *faultySession) As(target any) bool {
+	switch t := target.(type) {
+	case *provider.Lagger:
+		return s.asLagger(t)
+	case *provider.Initializer:
+		inner, ok := provider.As[provider.Initializer](s.Session)
+		*t = faultyInitializer{s.faults, inner}
+		return ok
+	case *provider.Updater:
+		inner, ok := provider.As[provider.Updater](s.Session)
+		*t = faultyUpdater{s.faults, inner}
+		return ok
+	case *provider.Powerer:
+		inner, ok := provider.As[provider.Powerer](s.Session)
+		*t = faultyPowerer{s.faults, inner}
+		return ok
+	}
+	return false
+}
+
+func (s *faultySession) asLagger(target *provider.Lagger) bool {
+	lag := readLag(s.faults.readLag())
+	if inner, ok := provider.As[provider.Lagger](s.Session); ok {
+		lag = max(lag, readLag(inner.ReadLag()))
+	}
+	*target = lag
+	return lag > 0
+}
+
+type readLag time.Duration
+
+func (l readLag) ReadLag() time.Duration { return time.Duration(l) }
+
+func (f *Faults) readLag() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lag
+}
+
+type faultyInitializer struct {
+	faults *Faults
+	inner  provider.Initializer
+}
+
+func (c faultyInitializer) Initialize(ctx context.Context, ref provider.Ref, i provider.Instance) error {
+	return c.faults.visit(ctx, Initialize, func(ctx context.Context) error { return c.inner.Initialize(ctx, ref, i) })
+}
+
+type faultyUpdater struct {
+	faults *Faults
+	inner  provider.Updater
+}
+
+func (c faultyUpdater) Update(ctx context.Context, ref provider.Ref, want provider.Want, i provider.Instance) (after provider.Instance, err error) {
+	err = c.faults.visit(ctx, Update, func(ctx context.Context) error {
+		after, err = c.inner.Update(ctx, ref, want, i)
+		return err
+	})
+	return after, err
+}
+
+type faultyPowerer struct {
+	faults *Faults
+	inner  provider.Powerer
+}
+
+func (c faultyPowerer) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp) error {
+	return c.faults.visit(ctx, Power, func(ctx context.Context) error { return c.inner.Power(ctx, ref, i, op) })
+}
