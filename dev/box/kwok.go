@@ -38,6 +38,8 @@ func runKwok() int {
 	if err := defaultStages(); err != nil {
 		return fail("kwok: handing over the default stages", err)
 	}
+	// cobra would add the flags that the other components' packages register here, and refuse their --version, no boolean.
+	pflag.CommandLine = pflag.NewFlagSet("kwok", pflag.ExitOnError)
 	ctx := signals.SetupSignalContext()
 	flags := pflag.NewFlagSet("global", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true

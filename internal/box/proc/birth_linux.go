@@ -13,6 +13,7 @@ import (
 // Fields of /proc/PID/stat after the command name, which is in parentheses and may hold anything.
 const (
 	stateField     = 0
+	threadsField   = 17
 	startTimeField = 19 // clock ticks since boot: field 22 of the whole line, counted from 1
 )
 
@@ -36,10 +37,16 @@ func birth(pid int) (string, error) {
 	if len(fields) <= startTimeField {
 		return "", fmt.Errorf("unexpected content of /proc/%d/stat", pid)
 	}
-	if state := fields[stateField]; state == "Z" || state == "X" {
+	if hasEnded(fields[stateField], fields[threadsField]) {
 		return "", errors.New("the process has ended")
 	}
 	return boot + ":" + fields[startTimeField], nil
+}
+
+// hasEnded: a killed process is a zombie as soon as its first thread has ended, while others still hold its files and
+// ports; it has ended when no more than the first is left to be reaped.
+func hasEnded(state, threads string) bool {
+	return state == "X" || state == "Z" && (threads == "0" || threads == "1")
 }
 
 func attributes(detach bool) *syscall.SysProcAttr {
