@@ -56,12 +56,13 @@ func (l *Ledger) Unsure(name string) {
 	l.trusted = false
 }
 
-// TakeUnsure returns the names to be used again, in order, and forgets them.
-func (l *Ledger) TakeUnsure() []string {
-	out := slices.Sorted(maps.Keys(l.unsure))
-	l.unsure = nil
-	return out
-}
+// Sure enters that the creation under this name happened, or cannot.
+func (l *Ledger) Sure(name string) { delete(l.unsure, name) }
+
+// UnsureNames returns the names to be used again, in order. A refusal of the
+// second attempt says nothing about the first: a name stays unsure until
+// [Ledger.Sure] or until a live listing shows it.
+func (l *Ledger) UnsureNames() []string { return slices.Sorted(maps.Keys(l.unsure)) }
 
 // Seen strikes off what a cached listing of the owner's objects shows.
 func (l *Ledger) Seen(cached []Object) {

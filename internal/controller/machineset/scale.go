@@ -17,15 +17,19 @@ import (
 // attempt is one creation. The name is chosen beforehand and, when the reply
 // is lost, used again, so that the machine exists once or not at all.
 type attempt struct {
-	name   string
-	made   client.Object
-	unsure bool
+	name string
+	// made is the machine, if the attempt came to one.
+	made client.Object
+	// unsure says that it may have been made or may yet be, sure that it will
+	// not be made any more. An attempt refused is neither: it leaves open what
+	// becomes of an earlier one under the same name.
+	unsure, sure bool
 }
 
 // create makes n machines in batches of 1, 2, 4 and so on.
 func (p *pass[S]) create(ctx context.Context, n int) error {
 	attempts := make([]attempt, n)
-	names := p.ledger.TakeUnsure()
+	names := p.ledger.UnsureNames()
 	for i := range attempts {
 		if i < len(names) {
 			attempts[i].name = names[i]
@@ -35,20 +39,27 @@ func (p *pass[S]) create(ctx context.Context, n int) error {
 	}
 	tried, err := replicas.SlowStart(n, p.Creates, func(i int) error { return p.createOne(ctx, &attempts[i]) })
 	p.acted = true
-	// The clock moved while the calls were made; patience begins now.
-	now := p.Clock.Now()
-	var made []client.Object
-	for _, a := range attempts[:tried] {
-		if a.made != nil {
+	made := p.enterCreated(attempts[:tried])
+	p.tellCreated(made)
+	return p.fail(true, err)
+}
+
+// enterCreated keeps account of the attempts and returns the machines made.
+func (p *pass[S]) enterCreated(attempts []attempt) (made []client.Object) {
+	now := p.Clock.Now() // the calls took their time, and patience begins now
+	for _, a := range attempts {
+		switch {
+		case a.made != nil:
+			p.ledger.Sure(a.name)
 			p.ledger.Created(now, a.made.GetUID())
 			made = append(made, a.made)
-		}
-		if a.unsure {
+		case a.sure:
+			p.ledger.Sure(a.name)
+		case a.unsure:
 			p.ledger.Unsure(a.name)
 		}
 	}
-	p.tellCreated(made)
-	return p.fail(true, err)
+	return made
 }
 
 func (p *pass[S]) createOne(ctx context.Context, a *attempt) error {
@@ -75,6 +86,7 @@ func (p *pass[S]) recognise(ctx context.Context, a *attempt) error {
 		a.unsure = !apierrors.IsNotFound(err)
 		return fmt.Errorf("read machine %s, which exists already: %w", a.name, err)
 	}
+	a.sure = true
 	if ours, _ := p.ours(there); !ours {
 		return fmt.Errorf("create machine %s: the name is taken", a.name)
 	}
