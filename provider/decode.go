@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -42,7 +43,9 @@ func DecodeStrict(raw []byte, into any) error {
 // decoding the document piece by piece.
 func mistyped(raw []byte, into reflect.Type, err error) error {
 	var document any
-	if json.Unmarshal(raw, &document) != nil || into == nil || into.Kind() != reflect.Pointer {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // as written: a float would not pass where an integer belongs
+	if d.Decode(&document) != nil || into == nil || into.Kind() != reflect.Pointer {
 		return Errorf(Invalid, "decode the provider spec: %w", err)
 	}
 	n := narrowing{into: into.Elem()}

@@ -1,0 +1,140 @@
+package provider_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// shelf is about the smallest provider: machines are slots on a shelf.
+type shelf struct {
+	mu    sync.Mutex
+	slots []provider.Instance
+}
+
+type shelfSpec struct {
+	Width int `json:"width"`
+}
+
+func (*shelf) Name() string { return "shelf" }
+
+func (s *shelf) Open(_ context.Context, class provider.Class) (provider.Session, error) {
+	var spec shelfSpec
+	if err := provider.DecodeStrict(class.Spec, &spec); err != nil {
+		return nil, err
+	}
+	if spec.Width < 1 {
+		return nil, provider.InvalidField("width", "%d is less than 1", spec.Width)
+	}
+	return &shelfSession{shelf: s, class: class}, nil
+}
+
+type shelfSession struct {
+	shelf *shelf
+	class provider.Class
+}
+
+// clusterTag is the ownership tag.
+const clusterTag = "cluster"
+
+// owns reports whether the instance in a slot is ref's: in our cluster, and
+// with ref's UID or, made by somebody else, with its name or provider ID.
+func (s *shelfSession) owns(ref provider.Ref, i provider.Instance) bool {
+	if i.Tags[clusterTag] != s.class.Cluster {
+		return false
+	}
+	return i.UID == ref.UID || i.UID == "" && (i.Name == ref.Name || i.ProviderID == ref.ProviderID)
+}
+
+func (s *shelfSession) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	s.shelf.mu.Lock()
+	defer s.shelf.mu.Unlock()
+	return s.find(ref), ctx.Err()
+}
+
+func (s *shelfSession) find(ref provider.Ref) (found []provider.Instance) {
+	for _, i := range s.shelf.slots {
+		if s.owns(ref, i) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func (s *shelfSession) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	s.shelf.mu.Lock()
+	defer s.shelf.mu.Unlock()
+	if found := provider.Existing(s.find(ref)); len(found) > 0 {
+		return found[0], nil
+	}
+	if err := ctx.Err(); err != nil {
+		return provider.Instance{}, err
+	}
+	tags := maps.Clone(want.Tags)
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	tags[clusterTag] = s.class.Cluster
+	id := ref.Token(s.class.Cluster)
+	i := provider.Instance{
+		ID: id, UID: ref.UID, Name: ref.Name, ProviderID: "shelf:///" + id,
+		State: provider.Running, Tags: tags,
+	}
+	s.shelf.slots = append(s.shelf.slots, i)
+	return i, nil
+}
+
+func (s *shelfSession) Delete(ctx context.Context, ref provider.Ref, _ []provider.Instance) (done bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	s.shelf.mu.Lock()
+	defer s.shelf.mu.Unlock()
+	s.shelf.slots = slices.DeleteFunc(s.shelf.slots, func(i provider.Instance) bool { return s.owns(ref, i) })
+	return true, nil
+}
+
+func (s *shelfSession) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		s.shelf.mu.Lock()
+		all := slices.Clone(s.shelf.slots)
+		s.shelf.mu.Unlock()
+		for _, i := range all {
+			if i.Tags[clusterTag] == s.class.Cluster && !yield(i, nil) {
+				return
+			}
+		}
+	}
+}
+
+func Example() {
+	ctx := context.Background()
+	p := &shelf{}
+
+	_, err := p.Open(ctx, provider.Class{Spec: []byte(`{"with": 3}`)})
+	fmt.Println(provider.KindOf(err), "-", err)
+
+	s, err := p.Open(ctx, provider.Class{API: provider.OpenShift, Cluster: "prod", Spec: []byte(`{"width": 3}`)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ref := provider.Ref{UID: "a-uid", Namespace: "machines", Name: "worker-0"}
+	first, _ := s.Create(ctx, ref, provider.Want{})
+	again, _ := s.Create(ctx, ref, provider.Want{})
+	fmt.Println("one instance:", first.ID == again.ID)
+
+	found, _ := s.Find(ctx, ref)
+	done, _ := s.Delete(ctx, ref, found)
+	found, _ = s.Find(ctx, ref)
+	fmt.Println("gone:", done && len(found) == 0)
+	// Output:
+	// Invalid - with: unknown field "with"
+	// one instance: true
+	// gone: true
+}
