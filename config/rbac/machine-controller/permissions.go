@@ -1,0 +1,29 @@
+// Package machinecontroller lists what machine-controller-<provider> may do, as markers from which role.yaml beside this file
+// is made. It has no code. Everything about machines is in a Role of one namespace, the control namespace; only nodes and
+// what runs on them need the whole target cluster.
+package machinecontroller
+
+// Machines, their classes and their sets' capacity, in the control namespace.
+//
+// +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines/status,verbs=patch
+// +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines/finalizers,verbs=update
+// +kubebuilder:rbac:groups=machine.openshift.io,namespace=millwright-system,resources=machinesets,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=machine.sapcloud.io,namespace=millwright-system,resources=machineclasses,verbs=get;list;watch;patch
+
+// Secrets with credentials and user data are read by name, and carry a finalizer while a class refers to them.
+//
+// +kubebuilder:rbac:groups="",namespace=millwright-system,resources=secrets,verbs=get;patch
+// +kubebuilder:rbac:groups="";events.k8s.io,namespace=millwright-system,resources=events,verbs=create;patch
+
+// Bootstrap tokens.
+//
+// +kubebuilder:rbac:groups="",namespace=kube-system,resources=secrets,verbs=get;create;patch;delete
+
+// The nodes that machines become, and what is on them.
+//
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups="",resources=nodes/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch
