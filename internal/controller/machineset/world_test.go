@@ -202,6 +202,10 @@ func (w *world[S]) machinesOf(t testing.TB, r client.Reader) (out []client.Objec
 	if err := r.List(t.Context(), list, client.InNamespace(namespace)); err != nil {
 		t.Fatal(err)
 	}
+	return w.items(list)
+}
+
+func (w *world[S]) items(list client.ObjectList) (out []client.Object) {
 	switch l := list.(type) {
 	case *machinev1.MachineList:
 		for i := range l.Items {
