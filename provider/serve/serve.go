@@ -38,6 +38,8 @@ type Plugin struct {
 	// Limits are the rate limits of an account unless flags say otherwise; a
 	// zero PerSecond means no limit.
 	Limits decorate.Limits
+	// Commands are further commands of the program; may be empty.
+	Commands []*cobra.Command
 }
 
 // Env is what a provider may need to know of the process it runs in.
@@ -71,6 +73,7 @@ func Command(p Plugin) *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return s.serve(c.Context()) },
 	}
 	s.addFlags(c.Flags())
+	c.AddCommand(p.Commands...)
 	return c
 }
 

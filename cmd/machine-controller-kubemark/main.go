@@ -1,0 +1,30 @@
+// Command machine-controller-kubemark keeps machines whose instances are hollow
+// nodes: real kubelets over a fake runtime, nodes played by kwok, or memory.
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/serve"
+	"github.com/millwright-dev/millwright/providers/kubemark"
+)
+
+func main() {
+	var c kubemark.Config
+	serve.Main(serve.Plugin{
+		Name:     "kubemark",
+		AddFlags: func(fs *pflag.FlagSet) { c.AddFlags(fs) },
+		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
+			c.Target, c.Clock = e.Target, e.Clock
+			p, err := kubemark.New(c)
+			if err != nil {
+				return nil, err
+			}
+			e.Background(p.Run)
+			return p, nil
+		},
+	})
+}

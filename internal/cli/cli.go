@@ -1,0 +1,69 @@
+// Package cli is the millwright command.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// errReported ends the process with an exit code, the message having been
+// printed already.
+var errReported = errors.New("reported")
+
+// Run runs the command line and returns the exit code.
+func Run(ctx context.Context, args []string) int {
+	c := command()
+	c.SetArgs(args)
+	err := c.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case !errors.Is(err, errReported):
+		fmt.Fprintln(os.Stderr, "millwright:", err)
+	}
+	return 1
+}
+
+func command() *cobra.Command {
+	c := &cobra.Command{
+		Use:           "millwright",
+		Short:         "Keep the machines of a Kubernetes cluster as they are declared",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	c.AddCommand(upCommand(), downCommand(), kubectlCommand())
+	return c
+}
+
+// where is the place of the fleet on this machine.
+type where struct{ dir, bin string }
+
+func (w *where) addFlags(c *cobra.Command) {
+	c.Flags().StringVar(&w.dir, "dir", defaultDir(), "folder that holds the fleet")
+	c.Flags().StringVar(&w.bin, "bin", defaultBin(), "folder of the controllers' programs")
+	_ = c.Flags().MarkHidden("bin")
+}
+
+func defaultDir() string {
+	if dir := os.Getenv("MILLWRIGHT_HOME"); dir != "" {
+		return dir
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), fmt.Sprintf("millwright-%d", os.Getuid()))
+	}
+	return filepath.Join(home, ".millwright")
+}
+
+func defaultBin() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "."
+	}
+	return filepath.Dir(self)
+}

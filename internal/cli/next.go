@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/box"
+	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// printNext says what is there now and what to try with it.
+func printNext(w io.Writer, f *fleet.Fleet, machines []fleet.Machine, took time.Duration) {
+	kubectl := "kubectl"
+	fmt.Fprintf(w, "\n%d machines in two APIs run, each with a Ready node, after %s.\n\n", len(machines), took.Round(100*time.Millisecond))
+	fmt.Fprintf(w, "  export KUBECONFIG=%s\n", f.Plane.KubeconfigPath)
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		if own, err := f.Plane.Assets.Path(box.Kubectl); err == nil {
+			fmt.Fprintf(w, "  alias kubectl=%s    # none is installed here; this one came with the control plane\n", own)
+		}
+	}
+	first := map[string]string{}
+	for _, m := range machines {
+		if first[m.API] == "" {
+			first[m.API] = m.Name
+		}
+	}
+	fmt.Fprintf(w, `
+Three things to try:
+
+  1. Scale a set, and see machines and nodes come and go:
+       %[1]s -n %[2]s scale machinesets.machine.openshift.io/mill-worker-a --replicas=5
+       %[1]s get nodes --watch
+
+  2. Delete a machine: its node is drained, its instance removed, and another takes its place:
+       %[1]s -n %[3]s delete machines.machine.sapcloud.io/%[4]s
+
+  3. Crash an instance: its node becomes NotReady after about 40 s, and its machine says so:
+       pkill -f -- --name=%[5]s
+       %[1]s get nodes --watch
+
+Logs and state are in %[6]s. Interrupt (Ctrl-C) takes everything down.
+`, kubectl, fleet.OpenShiftNamespace, fleet.GardenerNamespace, first[provider.Gardener], first[provider.OpenShift], f.Dir)
+}

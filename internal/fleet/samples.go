@@ -1,0 +1,55 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/millwright-dev/millwright/examples"
+)
+
+// SampleMachines is how many machines the samples ask for, in both APIs
+// together.
+const SampleMachines = 6
+
+// ApplySamples creates the sample machine sets of both APIs. What is there
+// already stays as it is.
+func (f *Fleet) ApplySamples(ctx context.Context) error {
+	for _, file := range []string{"openshift-machineset.yaml", "gardener-machineset.yaml"} {
+		raw, err := examples.FS.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("read example: %w", err)
+		}
+		if err := f.Create(ctx, raw); err != nil {
+			return fmt.Errorf("apply example %s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// Create creates the objects of a YAML file that do not exist.
+func (f *Fleet) Create(ctx context.Context, manifests []byte) error {
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
+	for {
+		var o unstructured.Unstructured
+		err := decoder.Decode(&o)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(o.Object) == 0 {
+			continue
+		}
+		if err := f.Client.Create(ctx, &o); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("%s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+}
