@@ -1,0 +1,109 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+func TestFind(t *testing.T) {
+	query := Query{ProviderID: "sim:///a/1", InternalIPs: []string{"10.0.0.1", "10.0.0.2"}, MachineKey: "ns/m1"}
+	named := query
+	named.Name = "w1"
+	tests := []struct {
+		reason string
+		query  Query
+		nodes  []client.Object
+		want   string
+		err    string
+	}{
+		{"there is no node", query, []client.Object{node("w9")}, "", ""},
+		{"the recorded name finds it", named, []client.Object{node("w1")}, "w1", ""},
+		{"the provider ID does", query, []client.Object{node("w1", withProviderID("sim:///a/1")), node("w2")}, "w1", ""},
+		{"the internal IP does", query, []client.Object{node("w1", withIPs("10.0.0.2")), node("w2", withIPs("10.0.0.3"))}, "w1", ""},
+		{"a node with both addresses is one node", query, []client.Object{node("w1", withIPs("10.0.0.1", "10.0.0.2"))}, "w1", ""},
+		{"the name comes first", named, []client.Object{node("w1"), node("w2", withProviderID("sim:///a/1"))}, "w1", ""},
+		{"the provider ID comes before the address", query, []client.Object{
+			node("w1", withIPs("10.0.0.1")), node("w2", withProviderID("sim:///a/1")),
+		}, "w2", ""},
+		{"a name that another machine's node has is passed over", named, []client.Object{
+			node("w1", withAnnotation(MachineAnnotation, "ns/m2")), node("w2", withProviderID("sim:///a/1")),
+		}, "w2", ""},
+		{"whichever way it is marked", named, []client.Object{node("w1", withLabel(MachineNameLabel, "m2"))}, "", ""},
+		{"our own mark is fine", named, []client.Object{
+			node("w1", withLabel(MachineNameLabel, "m1"), withAnnotation(MachineAnnotation, "ns/m1")),
+		}, "w1", ""},
+		{"a name left behind by another instance is passed over", named, []client.Object{node("w1", withProviderID("sim:///a/0"))}, "", ""},
+		{"an address left behind, too", query, []client.Object{node("w1", withIPs("10.0.0.1"), withProviderID("sim:///a/0"))}, "", ""},
+		{"case is no difference", named, []client.Object{node("w1", withProviderID("SIM:///A/1"))}, "w1", ""},
+		{"two nodes of one provider ID are an error", query, []client.Object{
+			node("w1", withProviderID("sim:///a/1")), node("w2", withProviderID("sim:///a/1")),
+		}, "", "expected 1 node with provider ID sim:///a/1, found 2: w1, w2"},
+		{"two nodes of the machine's addresses, too", query, []client.Object{
+			node("w1", withIPs("10.0.0.1")), node("w2", withIPs("10.0.0.2")),
+		}, "", "expected 1 node with internal IP"},
+		{"nothing is known, nothing is found", Query{}, []client.Object{node("w1")}, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			w := newWorld(t, interceptor.Funcs{}, tt.nodes...)
+			n, err := w.Find(t.Context(), tt.query)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Fatalf("got error %v, want %q", err, tt.err)
+				}
+				return
+			}
+			got := ""
+			if n != nil {
+				got = n.Name
+			}
+			if err != nil || got != tt.want {
+				t.Errorf("got %q, %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestFindDoesNotTakeAFailureForNone(t *testing.T) {
+	denied := errors.New("denied")
+	w := newWorld(t, interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return denied
+		},
+	})
+	if n, err := w.Find(t.Context(), Query{Name: "w1"}); n != nil || !errors.Is(err, denied) {
+		t.Errorf("got %v, %v", n, err)
+	}
+}
+
+func TestNoCluster(t *testing.T) {
+	var c *Cluster
+	ctx := t.Context()
+	n, err := c.Find(ctx, Query{Name: "w1"})
+	if n != nil || err != nil || c.Exists() {
+		t.Errorf("found %v, %v", n, err)
+	}
+	if _, wrote, err := c.Apply(ctx, nil, Want{}); wrote || err != nil {
+		t.Errorf("applied %v, %v", wrote, err)
+	}
+	if _, held, err := c.Cordon(ctx, nil, Want{}); held != "" || err != nil {
+		t.Errorf("cordon %q, %v", held, err)
+	}
+	if d, err := c.Drain(ctx, nil, noPolicy); !d.Done || err != nil {
+		t.Errorf("drain %v, %v", d, err)
+	}
+	if err := c.Delete(ctx, nil, "x"); err != nil {
+		t.Error(err)
+	}
+	if token, err := c.Token(ctx, TokenRequest{}); token != "" || err != nil {
+		t.Errorf("token %q, %v", token, err)
+	}
+	if err := c.DropToken(ctx, owner); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,103 @@
+package node
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/millwright-dev/millwright/internal/bootstrap"
+)
+
+var owner = bootstrap.Owner{Key: "ns/m1", UID: "u1"}
+
+func request() TokenRequest {
+	return TokenRequest{Machine: owner, Lifetime: 20 * time.Minute, Groups: "system:bootstrappers:millwright"}
+}
+
+func (w *world) tokenSecret(t *testing.T, attempt int) (*corev1.Secret, error) {
+	t.Helper()
+	var s corev1.Secret
+	return &s, w.Live.Get(t.Context(), bootstrap.SecretKey(bootstrap.TokenID(owner.UID, attempt)), &s)
+}
+
+func TestTokenIsTheSameUntilDropped(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{})
+	first, err := w.Token(t.Context(), request())
+	if err != nil || !strings.HasPrefix(first, bootstrap.TokenID("u1", 0)+".") {
+		t.Fatalf("got %q, %v", first, err)
+	}
+	if again, err := w.Token(t.Context(), request()); again != first || err != nil {
+		t.Errorf("asked again: %q, %v, want %q", again, err, first)
+	}
+	if key, ok, err := TokenOwner(t.Context(), w.Live, bootstrap.TokenID("u1", 0)); key != "ns/m1" || !ok || err != nil {
+		t.Errorf("owner %q, %v, %v", key, ok, err)
+	}
+	for range 2 {
+		if err := w.DropToken(t.Context(), owner); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.tokenSecret(t, 0); !apierrors.IsNotFound(err) {
+		t.Errorf("the token is still there: %v", err)
+	}
+	if _, ok, err := TokenOwner(t.Context(), w.Live, bootstrap.TokenID("u1", 0)); ok || err != nil {
+		t.Errorf("a token that is gone: %v, %v", ok, err)
+	}
+	if !slices.Equal(w.writes, []string{"create", "create", "delete"}) {
+		t.Errorf("writes %v", w.writes) // the second create finds it there
+	}
+}
+
+func TestTokenThatIsAboutToExpireIsProlonged(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{})
+	first, err := w.Token(t.Context(), request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.clock.SetTime(start.Add(time.Hour))
+	if again, err := w.Token(t.Context(), request()); again != first || err != nil {
+		t.Fatalf("got %q, %v, want %q", again, err, first)
+	}
+	s, err := w.tokenSecret(t, 0)
+	if err != nil || string(s.Data["expiration"]) != "2026-03-01T13:20:00Z" {
+		t.Errorf("expires %s, %v", s.Data["expiration"], err)
+	}
+}
+
+func TestTokenOfAnotherMachineIsLeftAlone(t *testing.T) {
+	theirs := bootstrap.Token{
+		ID: bootstrap.TokenID("u1", 0), Secret: "0123456789abcdef", Owner: bootstrap.Owner{Key: "ns/m2", UID: "u2"}, Expires: start.Add(time.Hour),
+	}
+	w := newWorld(t, interceptor.Funcs{}, theirs.Object())
+	token, err := w.Token(t.Context(), request())
+	if err != nil || !strings.HasPrefix(token, bootstrap.TokenID("u1", 1)+".") {
+		t.Fatalf("got %q, %v", token, err)
+	}
+	if err := w.DropToken(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.tokenSecret(t, 0); err != nil {
+		t.Errorf("the other machine's token: %v", err)
+	}
+	if _, err := w.tokenSecret(t, 1); !apierrors.IsNotFound(err) {
+		t.Errorf("our token: %v", err)
+	}
+}
+
+func TestTokenIDsRunOut(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{})
+	for i := range tokenAttempts {
+		theirs := bootstrap.Token{ID: bootstrap.TokenID("u1", i), Secret: "0123456789abcdef"}
+		if err := w.Client.Create(t.Context(), theirs.Object()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Token(t.Context(), request()); err == nil || !strings.Contains(err.Error(), "ns/m1") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,132 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+func (w *world) read(t *testing.T, name string) *corev1.Node {
+	t.Helper()
+	var n corev1.Node
+	if err := w.Live.Get(t.Context(), client.ObjectKey{Name: name}, &n); err != nil {
+		t.Fatal(err)
+	}
+	return &n
+}
+
+func TestApplyWritesOnce(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{}, node("w1"))
+	want := additive(Want{
+		Labels: map[string]string{"a": "1"}, MarkAnnotations: map[string]string{MachineAnnotation: "ns/m1"},
+		Taints: []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}, Finalizer: finalizer,
+	})
+	n, wrote, err := w.Apply(t.Context(), w.read(t, "w1"), want)
+	if err != nil || !wrote || n.Labels["a"] != "1" || len(n.Finalizers) != 1 || len(n.Spec.Taints) != 1 || n.Annotations[MachineAnnotation] != "ns/m1" {
+		t.Fatalf("got %+v, %v, %v", n, wrote, err)
+	}
+	if _, wrote, err = w.Apply(t.Context(), w.read(t, "w1"), want); wrote || err != nil {
+		t.Errorf("applied a second time: %v, %v", wrote, err)
+	}
+	if !slices.Equal(w.writes, []string{"patch"}) {
+		t.Errorf("writes: %v", w.writes)
+	}
+}
+
+func TestApplyWritesCapacityFirst(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{}, node("w1", withCapacity("cpu", "4")))
+	want := threeWay(Want{Capacity: corev1.ResourceList{"x.io/v": resource.MustParse("2")}})
+	n, wrote, err := w.Apply(t.Context(), w.read(t, "w1"), want)
+	if err != nil || !wrote {
+		t.Fatal(wrote, err)
+	}
+	if q := n.Status.Capacity["x.io/v"]; q.String() != "2" || n.Annotations[capacityKey] != `{"x.io/v":"2"}` {
+		t.Errorf("capacity %v, record %q", n.Status.Capacity, n.Annotations[capacityKey])
+	}
+	if !slices.Equal(w.writes, []string{"patch status", "patch"}) {
+		t.Errorf("writes: %v", w.writes)
+	}
+}
+
+// A list is rewritten whole: what another writer put into it since it was read
+// must survive.
+func TestApplyKeepsWhatOthersAddMeanwhile(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{}, node("w1"))
+	stale := w.read(t, "w1")
+	theirs := w.read(t, "w1")
+	theirs.Finalizers = []string{"example.com/theirs"}
+	theirs.Spec.Taints = []corev1.Taint{{Key: "theirs", Effect: corev1.TaintEffectNoExecute}}
+	if err := w.Client.Update(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	want := additive(Want{Finalizer: finalizer, Taints: []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}})
+	if _, _, err := w.Apply(t.Context(), stale, want); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.read(t, "w1"); len(n.Finalizers) != 2 || len(n.Spec.Taints) != 2 {
+		t.Errorf("finalizers %v, taints %v", n.Finalizers, n.Spec.Taints)
+	}
+}
+
+func TestApplyGivesUpOnEndlessConflicts(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{
+		Patch: func(_ context.Context, _ client.WithWatch, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+			return apierrors.NewConflict(corev1.Resource("nodes"), o.GetName(), fmt.Errorf("busy"))
+		},
+	}, node("w1"))
+	if _, _, err := w.Apply(t.Context(), w.read(t, "w1"), Want{Finalizer: finalizer}); !apierrors.IsConflict(err) {
+		t.Errorf("got %v", err)
+	}
+	if len(w.writes) != conflicts+1 {
+		t.Errorf("%d writes", len(w.writes))
+	}
+}
+
+func TestCordonOneControlPlaneNodeAtATime(t *testing.T) {
+	master := withLabel("node-role.kubernetes.io/control-plane", "")
+	old := withLabel("node-role.kubernetes.io/master", "")
+	w := newWorld(t, interceptor.Funcs{}, node("cp1", master), node("cp2", master, old), node("cp3", old), node("w1"))
+	for _, step := range []struct {
+		name, held string
+	}{
+		{"cp2", ""},
+		{"cp1", "control-plane node cp2 is unschedulable; control-plane nodes are drained one at a time"},
+		{"cp3", "control-plane node cp2 is unschedulable; control-plane nodes are drained one at a time"},
+		{"cp2", ""}, // again: it is the one
+		{"w1", ""},  // a worker does not count
+	} {
+		n, held, err := w.Cordon(t.Context(), w.read(t, step.name), Want{})
+		if err != nil || held != step.held || n.Spec.Unschedulable != (held == "") {
+			t.Errorf("%s: held %q, unschedulable %v, %v", step.name, held, n.Spec.Unschedulable, err)
+		}
+	}
+}
+
+func TestCordonDropsTheFinalizerInTheSamePatch(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{}, node("w1", withFinalizers(finalizer)))
+	n, _, err := w.Cordon(t.Context(), w.read(t, "w1"), Want{DropFinalizer: finalizer})
+	if err != nil || !n.Spec.Unschedulable || len(n.Finalizers) != 0 || len(w.writes) != 1 {
+		t.Errorf("got %+v after %v, %v", n, w.writes, err)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{}, node("w1", withFinalizers(finalizer)))
+	n := w.read(t, "w1")
+	if err := w.Delete(t.Context(), n, finalizer); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Live.Get(t.Context(), client.ObjectKeyFromObject(n), &corev1.Node{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the node is still there: %v", err)
+	}
+	if err := w.Delete(t.Context(), n, finalizer); err != nil {
+		t.Errorf("deleting what is gone: %v", err)
+	}
+}
