@@ -10,6 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
 // fleet returns a coalescing session over n running instances m-000 and so on.
@@ -196,6 +197,29 @@ func TestIncompleteListingIsNotUsed(t *testing.T) {
 	}
 	if f, l := w.count(decorate.Find), w.count(decorate.List); f != 20 || l != 1 {
 		t.Errorf("%d Finds and %d Lists, want 20 and 1: asked directly, and no listing tried again at once", f, l)
+	}
+}
+
+func TestListingCutShortHidesNoDuplicate(t *testing.T) {
+	w := newWorld()
+	s, names := fleet(t, w, 20)
+	// The first machine's second instance is on the last page.
+	class := w.cloud.Class(provider.OpenShift, "c")
+	if err := w.cloud.Plant(class, provider.Instance{UID: ref(names[0]).UID, Name: names[0]}); err != nil {
+		t.Fatal(err)
+	}
+	cut := providertest.Fault{Kind: provider.Transient, Partial: w.cloud.Page}
+	if err := w.cloud.Inject(providertest.List, cut); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		mustFind(t, s, n)
+	}
+	if w.count(decorate.List) == 0 {
+		t.Fatal("no listing was made")
+	}
+	if found := mustFind(t, s, names[0]); len(found) != 2 {
+		t.Errorf("%d instances, want both: half a listing answers", len(found))
 	}
 }
 

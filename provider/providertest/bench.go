@@ -1,11 +1,13 @@
 package providertest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -18,6 +20,8 @@ type bench struct {
 	class    provider.Class
 	provider provider.Provider
 	session  provider.Session
+	// pristine is a copy of class that no provider was ever given.
+	pristine provider.Class
 }
 
 // check makes a Check of a function that works on a bench.
@@ -26,6 +30,9 @@ func check(name, reason string, run func(context.Context, *bench) error) Check {
 		sum := sha256.Sum256([]byte(name + api))
 		b := &bench{Harness: h, api: api}
 		b.class = h.Class(api, "conf-"+hex.EncodeToString(sum[:4]))
+		b.pristine = b.class
+		b.pristine.Spec = bytes.Clone(b.class.Spec)
+		b.pristine.Credentials = maps.Clone(b.class.Credentials)
 		if err := b.restart(ctx); err != nil {
 			return err
 		}

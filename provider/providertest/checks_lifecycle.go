@@ -217,17 +217,11 @@ func checkDeletedOutside(ctx context.Context, b *bench) error {
 }
 
 func checkArguments(ctx context.Context, b *bench) error {
-	class, w, ref := b.class, want(), b.ref("m")
-	class.Spec = bytes.Clone(class.Spec)
-	class.Credentials = maps.Clone(class.Credentials)
-	s, err := b.provider.Open(ctx, class)
-	if err != nil {
-		return fmt.Errorf("open: %w", err)
-	}
-	if _, err := s.Create(ctx, ref, w); err != nil {
+	w := want()
+	if _, err := b.session.Create(ctx, b.ref("m"), w); err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
-	if !bytes.Equal(class.Spec, b.class.Spec) || !maps.EqualFunc(class.Credentials, b.class.Credentials, bytes.Equal) {
+	if !bytes.Equal(b.class.Spec, b.pristine.Spec) || !maps.EqualFunc(b.class.Credentials, b.pristine.Credentials, bytes.Equal) {
 		return errors.New("the class has changed")
 	}
 	if !bytes.Equal(w.UserData, want().UserData) || !maps.Equal(w.Tags, want().Tags) {

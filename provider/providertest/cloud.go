@@ -213,7 +213,7 @@ func (c *Cloud) vm(id string) *vm {
 	return nil
 }
 
-// stateOf is the truth about v; seen is what a read shows of it.
+// stateOf is the truth about v; what a read shows of it may be older.
 func (c *Cloud) stateOf(v *vm) provider.State { return c.stateAt(v, c.clock.Now()) }
 
 func (c *Cloud) stateAt(v *vm, now time.Time) provider.State {

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/providertest"
@@ -87,6 +86,13 @@ type mutation struct {
 	caught string
 	reason string
 	wrap   func(provider.Provider) provider.Provider
+}
+
+func allMutations() (all []mutation) {
+	for _, group := range [][]mutation{createMutations(), readMutations(), otherMutations(), capabilityMutations()} {
+		all = append(all, group...)
+	}
+	return all
 }
 
 func onSession(f func(provider.Class, provider.Session) verbs) func(provider.Provider) provider.Provider {
@@ -351,19 +357,13 @@ func TestMutantsAreCaught(t *testing.T) {
 	for _, c := range providertest.Checks() {
 		checks[c.Name] = c
 	}
-	var all []mutation
-	all = append(all, createMutations()...)
-	all = append(all, readMutations()...)
-	all = append(all, otherMutations()...)
-	for _, m := range all {
+	for _, m := range allMutations() {
 		t.Run(m.name, func(t *testing.T) {
 			c, ok := checks[m.caught]
 			if !ok {
 				t.Fatalf("no check is called %q", m.caught)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			defer cancel()
-			err := c.Run(ctx, harness(m.wrap), provider.OpenShift)
+			err := runMutant(t, c, m)
 			if err == nil || providertest.Skipped(err) {
 				t.Fatalf("%q does not fail although %s (result: %v)", m.caught, m.reason, err)
 			}

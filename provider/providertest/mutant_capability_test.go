@@ -1,0 +1,173 @@
+package providertest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/providertest"
+)
+
+// offering is a session with a capability T of its own, before that of the
+// session.
+type offering[T any] struct {
+	provider.Session
+	own T
+}
+
+func (o offering[T]) Unwrap() any { return o.Session }
+
+func (o offering[T]) As(target any) bool {
+	t, ok := target.(*T)
+	if ok {
+		*t = o.own
+	}
+	return ok
+}
+
+// offers makes a mutant whose sessions have a capability made by f of theirs.
+func offers[T any](f func(T) T) func(provider.Provider) provider.Provider {
+	return func(p provider.Provider) provider.Provider {
+		return mutant{Provider: p, session: func(_ provider.Class, s provider.Session) provider.Session {
+			inner, ok := provider.As[T](s)
+			if !ok {
+				panic("the reference provider has no such capability")
+			}
+			return offering[T]{s, f(inner)}
+		}}
+	}
+}
+
+type forgetfulUpdater struct{ provider.Updater }
+
+func (forgetfulUpdater) Update(_ context.Context, _ provider.Ref, _ provider.Want, i provider.Instance) (provider.Instance, error) {
+	return i, nil
+}
+
+type onceInitializer struct {
+	provider.Initializer
+	done bool
+}
+
+func (i *onceInitializer) Initialize(context.Context, provider.Ref, provider.Instance) error {
+	if i.done {
+		return provider.Errorf(provider.Invalid, "already initialized")
+	}
+	i.done = true
+	return nil
+}
+
+type emptySizer struct{ provider.Sizer }
+
+func (emptySizer) Size(context.Context) (provider.Size, error) { return provider.Size{}, nil }
+
+type restlessReporter struct{ provider.StatusReporter }
+
+func (restlessReporter) Status(provider.Instance) ([]byte, error) {
+	return fmt.Appendf(nil, `{"observed":%d}`, serial.Add(1)), nil
+}
+
+type greedyNamer struct{ provider.VolumeNamer }
+
+func (greedyNamer) VolumeIDs(specs []*corev1.PersistentVolumeSpec) (ids []string) {
+	for _, s := range specs {
+		if s != nil && s.CSI != nil {
+			ids = append(ids, s.CSI.VolumeHandle)
+		}
+	}
+	return ids
+}
+
+type deafPowerer struct{ provider.Powerer }
+
+func (deafPowerer) Power(context.Context, provider.Ref, provider.Instance, provider.PowerOp) error {
+	return nil
+}
+
+// restlessAdmitter adds a space whenever it fills in defaults.
+type restlessAdmitter struct{ provider.Provider }
+
+func (a restlessAdmitter) Unwrap() any { return a.Provider }
+
+func (restlessAdmitter) Default(c provider.Class) ([]byte, error) {
+	return append([]byte(" "), c.Spec...), nil
+}
+
+func (restlessAdmitter) Validate(provider.Class) ([]string, error)      { return nil, nil }
+func (restlessAdmitter) Immutable(provider.Class, provider.Class) error { return nil }
+
+type brokenReferrer struct{ provider.Provider }
+
+func (brokenReferrer) Refers(string, []byte) (provider.SecretRef, provider.SecretRef, error) {
+	return provider.SecretRef{}, provider.SecretRef{}, errors.New("the spec is not understood")
+}
+
+type misnamed struct{ provider.Provider }
+
+func (misnamed) Name() string { return "My Provider" }
+
+// scribbling writes into the class it is given.
+func scribbling(p provider.Provider) provider.Provider {
+	return openOnly{p, func(ctx context.Context, c provider.Class) (provider.Session, error) {
+		s, err := p.Open(ctx, c)
+		if err == nil {
+			c.Credentials["session"] = []byte("open")
+		}
+		return s, err
+	}}
+}
+
+func capabilityMutations() []mutation {
+	return []mutation{
+		{"a name with a blank", "name", "metrics and binaries are named after it",
+			func(p provider.Provider) provider.Provider { return misnamed{p} }},
+		{"writes into the class", "arguments untouched", "callers share it", scribbling},
+		{"update does nothing", "updater", "tags stay as they were",
+			offers(func(u provider.Updater) provider.Updater { return forgetfulUpdater{u} })},
+		{"initializes once only", "initializer", "it is repeated after a crash",
+			offers(func(i provider.Initializer) provider.Initializer { return &onceInitializer{Initializer: i} })},
+		{"a class of no size", "sizer", "the autoscaler would never choose it",
+			offers(func(s provider.Sizer) provider.Sizer { return emptySizer{s} })},
+		{"status with a counter", "status reporter", "the object is written at every look",
+			offers(func(r provider.StatusReporter) provider.StatusReporter { return restlessReporter{r} })},
+		{"names foreign volumes", "volume namer", "detaching waits for volumes that never were attached",
+			offers(func(v provider.VolumeNamer) provider.VolumeNamer { return greedyNamer{v} })},
+		{"power does nothing", "powerer", "a reboot is believed that never was",
+			offers(func(p provider.Powerer) provider.Powerer { return deafPowerer{p} })},
+		{"defaulting never settles", "admitter", "every write of the object is a change",
+			func(p provider.Provider) provider.Provider { return restlessAdmitter{p} }},
+		{"refuses its own spec", "referrer", "no secret is ever found",
+			func(p provider.Provider) provider.Provider { return brokenReferrer{p} }},
+	}
+}
+
+// TestEveryCheckCanFail: a check that no mutant fails proves nothing.
+func TestEveryCheckCanFail(t *testing.T) {
+	for _, c := range providertest.Checks() {
+		t.Run(c.Name, func(t *testing.T) {
+			for _, m := range allMutations() {
+				// This mutant fails by using up the harness's Prompt: others
+				// will do for other checks.
+				if m.caught == "cancelled midway" && c.Name != m.caught {
+					continue
+				}
+				if err := runMutant(t, c, m); err != nil && !providertest.Skipped(err) {
+					return
+				}
+			}
+			t.Error("every mutant passes")
+		})
+	}
+}
+
+func runMutant(t *testing.T, c providertest.Check, m mutation) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	return c.Run(ctx, harness(m.wrap), provider.OpenShift)
+}
