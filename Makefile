@@ -10,11 +10,12 @@ ARGS ?=
 # Packages that the tests and linters look at: make test-unit PKG=./internal/drain/...
 PKG ?= ./...
 
-# Packages whose tests start a control plane. They run without the race detector, one package at a time: processes are what they
-# wait for.
-BOXED := /internal/box|/internal/bench|/internal/up|/test/
-UNIT_PACKAGES = $$(go list $(PKG) | grep -vE '$(BOXED)')
-BOX_PACKAGES = $$(go list $(PKG) | grep -E '$(BOXED)' || true)
+# Packages whose tests start a control plane: those that test with internal/box. They run without the race detector, one at a
+# time, because processes are what they wait for.
+WITH_TEST_IMPORTS = go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' $(PKG)
+BOXED = '/internal/box(/[a-z]+)? '
+UNIT_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -vE $(BOXED) | cut -d' ' -f1)
+BOX_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -E $(BOXED) | cut -d' ' -f1)
 
 TEST_TIMEOUT ?= 15m
 

@@ -1,0 +1,90 @@
+package servertest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/internal/box/boxtest"
+)
+
+// install creates every object of config/rbac.
+func install(t *testing.T) {
+	t.Helper()
+	c, _ := connect(t)
+	files := []string{"../rbac/namespace.yaml"}
+	for _, pattern := range []string{"../rbac/*/service_account.yaml", "../rbac/*/role*.yaml", "../rbac/*/leader_election.yaml"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s matches nothing: %v", pattern, err)
+		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range bytes.Split(bytes.TrimPrefix(raw, []byte("---\n")), []byte("\n---\n")) {
+			object := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal(document, &object.Object); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if err := c.Create(t.Context(), object, client.FieldValidation("Strict")); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+		}
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	const home = "millwright-system"
+	cases := []struct {
+		account, verb, group, resource, namespace string
+		allowed                                   bool
+		reason                                    string
+	}{
+		{"machine-controller", "patch", "machine.openshift.io", "machines/status", home, true, "it records outcomes"},
+		{"machine-controller", "patch", "machine.sapcloud.io", "machines", home, true, "it keeps finalizers"},
+		{"machine-controller", "create", "machine.sapcloud.io", "machines", home, false, "machines are made by sets"},
+		{"machine-controller", "get", "", "secrets", home, true, "it reads credentials and user data by name"},
+		{"machine-controller", "list", "", "secrets", home, false, "it need not know which secrets there are"},
+		{"machine-controller", "get", "", "secrets", "default", false, "secrets of others are none of its business"},
+		{"machine-controller", "create", "", "secrets", "kube-system", true, "it makes bootstrap tokens"},
+		{"machine-controller", "create", "", "pods/eviction", "default", true, "it drains nodes"},
+		{"machine-controller", "delete", "", "nodes", "", true, "it removes the nodes of machines that are gone"},
+		{"machine-controller", "update", "certificates.k8s.io", "certificatesigningrequests/approval", "", true, "it lets kubelets in"},
+		{"machine-controller", "update", "coordination.k8s.io", "leases", home, true, "it leads"},
+		{"machine-controller-manager", "create", "machine.sapcloud.io", "machines", home, true, "it makes machines"},
+		{"machine-controller-manager", "patch", "machine.openshift.io", "machinesets/status", home, true, "it records outcomes"},
+		{"machine-controller-manager", "get", "", "secrets", home, false, "it needs no secret"},
+		{"machine-controller-manager", "delete", "", "nodes", "", false, "it touches no node"},
+		{"machine-controller-manager", "list", "", "nodes", "", true, "it counts ready nodes"},
+	}
+	install(t)
+	reviews := kubernetes.NewForConfigOrDie(boxtest.Start(t).Config).AuthorizationV1().SubjectAccessReviews()
+	for _, tc := range cases {
+		resource, subresource, _ := strings.Cut(tc.resource, "/")
+		review, err := reviews.Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: "system:serviceaccount:" + home + ":" + tc.account,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: tc.verb, Group: tc.group, Resource: resource, Subresource: subresource, Namespace: tc.namespace,
+			},
+		}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if review.Status.Allowed != tc.allowed {
+			t.Errorf("%s %s %s/%s in %q: allowed is %v, although %s", tc.account, tc.verb, tc.group, tc.resource, tc.namespace, review.Status.Allowed, tc.reason)
+		}
+	}
+}
