@@ -24,15 +24,21 @@ type spec struct {
 	Labels map[string]string `json:"labels"`
 }
 
+// joined is what errors.Join makes.
+type joined interface {
+	error
+	Unwrap() []error
+}
+
 // fields returns the fields of all classified errors in err, in order.
 func fields(t *testing.T, err error) []string {
 	t.Helper()
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []string
-		for _, e := range joined.Unwrap() {
-			all = append(all, fields(t, e)...)
+	if all, ok := errors.AsType[joined](err); ok {
+		var names []string
+		for _, e := range all.Unwrap() {
+			names = append(names, fields(t, e)...)
 		}
-		return all
+		return names
 	}
 	e, ok := errors.AsType[*provider.Error](err)
 	if !ok || e.Kind != provider.Invalid {

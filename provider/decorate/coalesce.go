@@ -154,7 +154,9 @@ type listing struct {
 }
 
 // find answers from a listing; ok is false when only the infrastructure can.
-func (s *scope) find(ctx context.Context, session provider.Session, ref provider.Ref, lag time.Duration) (found []provider.Instance, ok bool, err error) {
+func (s *scope) find(ctx context.Context, session provider.Session, ref provider.Ref, lag time.Duration) (
+	found []provider.Instance, ok bool, err error,
+) {
 	if ref.UID == "" {
 		return nil, false, nil
 	}

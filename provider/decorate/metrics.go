@@ -2,6 +2,7 @@ package decorate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -61,7 +62,7 @@ func register[C prometheus.Collector](registry prometheus.Registerer, c C) (C, e
 	if err == nil {
 		return c, nil
 	}
-	if there, ok := err.(prometheus.AlreadyRegisteredError); ok {
+	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		if existing, ok := there.ExistingCollector.(C); ok {
 			return existing, nil
 		}

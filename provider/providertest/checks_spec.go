@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -34,23 +35,20 @@ func checkBadSpecs(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// namesField reports whether one of the errors in err's tree is Invalid and
-// about the field.
+// joined is what [errors.Join] makes.
+type joined interface {
+	error
+	Unwrap() []error
+}
+
+// namesField reports whether err, or one of the errors joined in it, is Invalid
+// and about the field.
 func namesField(err error, field string) bool {
-	if e, ok := err.(*provider.Error); ok && e.Kind == provider.Invalid && e.Field == field {
+	if e, ok := errors.AsType[*provider.Error](err); ok && e.Kind == provider.Invalid && e.Field == field {
 		return true
 	}
-	switch w := err.(type) {
-	case interface{ Unwrap() error }:
-		return namesField(w.Unwrap(), field)
-	case interface{ Unwrap() []error }:
-		for _, e := range w.Unwrap() {
-			if namesField(e, field) {
-				return true
-			}
-		}
-	}
-	return false
+	all, ok := errors.AsType[joined](err)
+	return ok && slices.ContainsFunc(all.Unwrap(), func(e error) bool { return namesField(e, field) })
 }
 
 func checkNotJSON(ctx context.Context, b *bench) error {

@@ -41,7 +41,7 @@ func (c Check) test(t *testing.T, h Harness, api string) {
 	ctx, cancel := context.WithTimeout(t.Context(), checkTimeout)
 	defer cancel()
 	err := c.Run(ctx, h, api)
-	if s, ok := errors.AsType[skipped](err); ok {
+	if s, ok := errors.AsType[skippedError](err); ok {
 		t.Skip(s.reason)
 	}
 	if err != nil {
@@ -49,18 +49,18 @@ func (c Check) test(t *testing.T, h Harness, api string) {
 	}
 }
 
-// skipped is a check that says nothing about the provider.
-type skipped struct{ reason string }
+// skippedError is a check that says nothing about the provider.
+type skippedError struct{ reason string }
 
-func (s skipped) Error() string { return s.reason }
+func (s skippedError) Error() string { return s.reason }
 
 // Skip is the error of a knob, or of a check, that cannot do what it is asked
 // with this double.
-func Skip(reason string) error { return skipped{reason} }
+func Skip(reason string) error { return skippedError{reason} }
 
 // Skipped reports whether err says that a check was skipped.
 func Skipped(err error) bool {
-	_, ok := errors.AsType[skipped](err)
+	_, ok := errors.AsType[skippedError](err)
 	return ok
 }
 
