@@ -18,8 +18,8 @@ func (c *Cloud) Lookup(ctx context.Context, cluster string, g Given) (s Sight, o
 // Change is what a caller may alter in an instance.
 type Change func(r *Record, now time.Time)
 
-// Change alters the instance and then does what is due for it. It returns
-// false when the instance is gone.
+// Change alters the instance and then does what is due for it; what fails of
+// that is done later. It returns false when the instance is gone.
 func (c *Cloud) Change(ctx context.Context, cluster string, g Given, change Change) (s Sight, ok bool, err error) {
 	r := Record{ID: g.ID, Cluster: cluster, UID: g.UID, Node: g.Node}
 	unlock, err := c.store.Lock(r.Cluster, r.Key())
@@ -35,8 +35,12 @@ func (c *Cloud) Change(ctx context.Context, cluster string, g Given, change Chan
 	if err := c.store.Put(*kept); err != nil {
 		return Sight{}, false, err
 	}
-	if err := c.advanceLocked(ctx, &kept); err != nil || kept == nil {
-		return Sight{}, false, err
+	id := kept.ID
+	if err := c.advanceLocked(ctx, &kept); err != nil {
+		behind(ctx, err, id)
+	}
+	if kept == nil {
+		return Sight{}, false, nil
 	}
 	return c.sight(*kept), true, nil
 }

@@ -101,7 +101,7 @@ func (c *Cloud) observe(ctx context.Context, r Record) (s Sight, exists bool) {
 	if c.due(r) {
 		now, err := c.advance(ctx, r)
 		if err != nil {
-			behind(ctx, err, r)
+			behind(ctx, err, r.ID)
 		} else if now == nil {
 			return Sight{}, false
 		}

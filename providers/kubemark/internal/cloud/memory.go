@@ -106,7 +106,14 @@ func (m *Memory) Page(cluster, after string, limit int) (out []Record, next stri
 func (m *Memory) Clusters() ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Sorted(maps.Keys(m.clusters)), nil
+	var out []string
+	for name, c := range m.clusters {
+		if len(c.records) > 0 {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
 }
 
 // Claim implements [Store].

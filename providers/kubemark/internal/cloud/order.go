@@ -38,15 +38,15 @@ func (c *Cloud) Create(ctx context.Context, o Order) (Sight, error) {
 	}
 	kept := &r
 	if err := c.advanceLocked(ctx, &kept); err != nil {
-		behind(ctx, err, r)
+		behind(ctx, err, r.ID)
 	}
 	return c.sight(r), nil
 }
 
 // behind logs an effect that failed. The instance is there all the same; its
 // body gets another chance whenever it is looked at.
-func behind(ctx context.Context, err error, r Record) {
-	logr.FromContextOrDiscard(ctx).Error(err, "instance is behind what it should be", "instance", r.ID)
+func behind(ctx context.Context, err error, id string) {
+	logr.FromContextOrDiscard(ctx).Error(err, "instance is behind what it should be", "instance", id)
 }
 
 // made returns the instance that the machine has already, the oldest if there
@@ -63,7 +63,7 @@ func (c *Cloud) made(ctx context.Context, draft Record) (s Sight, ok bool, err e
 	for _, r := range records {
 		kept := &r
 		if err := c.advanceLocked(ctx, &kept); err != nil {
-			behind(ctx, err, r)
+			behind(ctx, err, r.ID)
 		}
 		if kept != nil && (!ok || kept.Created.Before(s.Created)) {
 			s, ok = c.sight(*kept), true

@@ -43,7 +43,8 @@ type Store interface {
 	// after. It returns all records of at most limit machines, and the key to
 	// go on with: empty when that was all.
 	Page(cluster, after string, limit int) (records []Record, next string, err error)
-	// Clusters returns the names of all clusters, in order.
+	// Clusters returns the names of all clusters that have, or had, instances,
+	// in order.
 	Clusters() ([]string, error)
 	// Claim makes a dependant, unless there is one with this kind and name
 	// already, and returns the one that is there afterwards.

@@ -256,7 +256,12 @@ func (b *Body) gone(r *cloud.Record) (bool, error) {
 	if err := lock.Close(); err != nil || free {
 		return free, err
 	}
-	return false, b.adopt(r)
+	err = b.adopt(r)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Its first thread has ended and others have not quite.
+		return false, nil
+	}
+	return false, err
 }
 
 // Remove stops the process and removes the instance's folder.

@@ -1,0 +1,270 @@
+package kubemark_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/kubemark"
+)
+
+// shop is a session with a spec on a cloud in memory.
+func shop(t *testing.T, spec string) (cloud, provider.Session) {
+	t.Helper()
+	c := inMemory(t)
+	return c, open(t, c.start(), spec)
+}
+
+func machine(n int) provider.Ref {
+	return provider.Ref{UID: fmt.Sprintf("uid-%d", n), Name: fmt.Sprintf("m-%d", n)}
+}
+
+func TestCreateFailureRate(t *testing.T) {
+	const tries = 400
+	outcome := func() (failures int, trace string) {
+		_, s := shop(t, `{"createFailureRate":0.3}`)
+		for n := range tries {
+			_, err := s.Create(t.Context(), machine(n), provider.Want{})
+			if err == nil {
+				trace += "."
+				continue
+			}
+			if provider.KindOf(err) != provider.Transient {
+				t.Fatal(err)
+			}
+			failures++
+			trace += "x"
+		}
+		return failures, trace
+	}
+	failures, trace := outcome()
+	// 400 throws at 0.3: 120 expected, a standard deviation of 9.
+	if failures < 80 || failures > 160 {
+		t.Errorf("%d of %d creates failed", failures, tries)
+	}
+	if _, again := outcome(); again != trace {
+		t.Error("a second run differs from the first")
+	}
+}
+
+// TestFailureRatesPass: what fails by chance works when it is repeated, and
+// leaves nothing.
+func TestFailureRatesPass(t *testing.T) {
+	c, s := shop(t, `{"createFailureRate":0.5,"deleteFailureRate":0.5}`)
+	for n := range 20 {
+		eventually(t, "create passes", func() (bool, error) {
+			_, err := s.Create(t.Context(), machine(n), provider.Want{})
+			return err == nil, err
+		})
+		deleteNow(t, s, machine(n))
+	}
+	if n, err := c.start().Console().Dependants("box"); err != nil || n != 0 {
+		t.Errorf("%d dependants are left, error %v", n, err)
+	}
+}
+
+func TestFailureLeavesHalf(t *testing.T) {
+	c, s := shop(t, `{"createFailureRate":1}`)
+	if _, err := s.Create(t.Context(), machine(1), provider.Want{}); err == nil {
+		t.Fatal("a create passes at a failure rate of 1")
+	}
+	if n, err := c.start().Console().Dependants("box"); err != nil || n != 1 {
+		t.Errorf("%d dependants after a create that failed half way, want 1, error %v", n, err)
+	}
+	deleteNow(t, s, machine(1))
+	if n, err := c.start().Console().Dependants("box"); err != nil || n != 0 {
+		t.Errorf("%d dependants after delete, error %v", n, err)
+	}
+}
+
+func TestQuota(t *testing.T) {
+	c, s := shop(t, `{"quota":2,"zone":"a"}`)
+	for n := range 2 {
+		if _, err := s.Create(t.Context(), machine(n), provider.Want{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Create(t.Context(), machine(1), provider.Want{}); err != nil {
+		t.Errorf("what is there already counts against the quota: %v", err)
+	}
+	_, err := s.Create(t.Context(), machine(2), provider.Want{})
+	if provider.KindOf(err) != provider.Exhausted {
+		t.Errorf("beyond the quota: error %v", err)
+	}
+	if n, err := c.start().Console().Dependants("box"); err != nil || n != 4 {
+		t.Errorf("%d dependants of 2 instances, error %v: a refused create leaves some", n, err)
+	}
+	for _, other := range []struct{ reason, spec string }{
+		{"another zone has a quota of its own", `{"quota":2,"zone":"b"}`},
+		{"another type has a quota of its own", `{"quota":2,"zone":"a","instanceType":"big"}`},
+	} {
+		if _, err := open(t, c.start(), other.spec).Create(t.Context(), machine(len(other.reason)), provider.Want{}); err != nil {
+			t.Errorf("%s: %v", other.reason, err)
+		}
+	}
+	deleteNow(t, s, machine(0))
+	if _, err := s.Create(t.Context(), machine(2), provider.Want{}); err != nil {
+		t.Errorf("after a delete: %v", err)
+	}
+}
+
+func TestCallsPerSecond(t *testing.T) {
+	c, s := shop(t, `{"callsPerSecond":2}`)
+	find := func() error {
+		_, err := s.Find(t.Context(), machine(1))
+		return err
+	}
+	if err := errors.Join(find(), find()); err != nil {
+		t.Fatalf("within the limit: %v", err)
+	}
+	err := find()
+	if provider.KindOf(err) != provider.Throttled || provider.AfterOf(err) != 500*time.Millisecond {
+		t.Errorf("beyond the limit of 2 per second: wait %v, error %v", provider.AfterOf(err), err)
+	}
+	c.clock.Step(500 * time.Millisecond)
+	if err := find(); err != nil {
+		t.Errorf("after waiting as asked: %v", err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	_, s := shop(t, "{}")
+	for _, c := range []struct{ reason, name string }{
+		{"64 characters do not fit into a label", fmt.Sprintf("%064d", 1)},
+		{"a node name is a DNS name", "Machine_1"},
+	} {
+		_, err := s.Create(t.Context(), provider.Ref{UID: "u", Name: c.name}, provider.Want{})
+		e, ok := errors.AsType[*provider.Error](err)
+		if !ok || e.Kind != provider.Invalid || e.Field != "metadata.name" {
+			t.Errorf("%s: error %v", c.reason, err)
+		}
+		if done, err := s.Delete(t.Context(), provider.Ref{UID: "u", Name: c.name}, nil); err != nil || !done {
+			t.Errorf("%s: it cannot be deleted: done %t, error %v", c.reason, done, err)
+		}
+	}
+}
+
+// TestNodeNameTaken: a node name belongs to one machine at a time.
+func TestNodeNameTaken(t *testing.T) {
+	_, s := shop(t, `{"deleteLatency":"10s"}`)
+	if _, err := s.Create(t.Context(), provider.Ref{UID: "old", Name: "m"}, provider.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Create(t.Context(), provider.Ref{UID: "new", Name: "m"}, provider.Want{})
+	if provider.KindOf(err) != provider.Conflict {
+		t.Errorf("a second machine of one name: error %v", err)
+	}
+}
+
+func TestZones(t *testing.T) {
+	_, s := shop(t, `{"zones":["a","b","c"]}`)
+	seen := map[string]int{}
+	for n := range 90 {
+		i, err := s.Create(t.Context(), machine(n), provider.Want{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[i.Zone]++
+	}
+	for _, zone := range []string{"a", "b", "c"} {
+		if seen[zone] < 15 {
+			t.Errorf("90 instances spread as %v", seen)
+		}
+	}
+}
+
+func TestReadLag(t *testing.T) {
+	c, s := shop(t, `{"readLag":"5s"}`)
+	if _, err := s.Create(t.Context(), machine(1), provider.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	look := func() int {
+		found, err := s.Find(t.Context(), machine(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	if n := look(); n != 0 {
+		t.Errorf("%d instances seen at once", n)
+	}
+	c.clock.Step(5 * time.Second)
+	if n := look(); n != 1 {
+		t.Errorf("%d instances seen after the lag", n)
+	}
+	if l, ok := provider.As[provider.Lagger](s); !ok || l.ReadLag() != 5*time.Second {
+		t.Error("the session does not tell its lag")
+	}
+}
+
+func TestInterruption(t *testing.T) {
+	c, s := shop(t, `{"createLatency":"10s","interruptAfter":"10m","interruptNotice":"2m"}`)
+	i, err := s.Create(t.Context(), machine(1), provider.Want{})
+	if err != nil || !i.Interruptible {
+		t.Fatalf("interruptible %t, error %v", i.Interruptible, err)
+	}
+	in, ok := provider.As[provider.Interrupter](s)
+	if !ok {
+		t.Fatal("no Interrupter")
+	}
+	goes := i.Created.Add(10*time.Second + 10*time.Minute)
+	for _, step := range []struct {
+		after time.Duration
+		want  time.Time
+	}{{8 * time.Minute, time.Time{}}, {10 * time.Second, goes}} {
+		c.clock.Step(step.after)
+		at, err := in.Interrupted(t.Context(), machine(1), i)
+		if err != nil || !at.Equal(step.want) {
+			t.Errorf("at %v it goes at %v, want %v, error %v", c.clock.Now(), at, step.want, err)
+		}
+	}
+	c.clock.Step(2 * time.Minute)
+	if found, err := s.Find(t.Context(), machine(1)); err != nil || len(found) > 0 {
+		t.Errorf("after the interruption there are %d instances, error %v", len(found), err)
+	}
+}
+
+func TestHooks(t *testing.T) {
+	c := inMemory(t)
+	var trace []string
+	hook := func(what string) func(provider.Instance) {
+		return func(i provider.Instance) { trace = append(trace, what+" "+i.NodeName) }
+	}
+	p, err := kubemark.New(kubemark.Config{Clock: c.clock, Hooks: kubemark.Hooks{
+		OnRunning: hook("running"), OnStopped: hook("stopped"), OnGone: hook("gone"),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, p, `{"createLatency":"5s","bootLatency":"5s","deleteLatency":"5s",
+		"turnUnhealthyPeriodically":true,"healthyDuration":"1m","unhealthyDuration":"10s"}`)
+	i, err := s.Create(t.Context(), machine(1), provider.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	advance := func(d time.Duration) {
+		c.clock.Step(d)
+		if _, err := p.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	advance(5 * time.Second)
+	next, err := p.Sync(t.Context())
+	if err != nil || !next.Equal(i.Created.Add(10*time.Second)) {
+		t.Errorf("next due at %v, want the end of the boot latency, error %v", next, err)
+	}
+	advance(5 * time.Second)
+	advance(time.Minute)
+	advance(10 * time.Second)
+	if _, err := s.Delete(t.Context(), machine(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	advance(5 * time.Second)
+	advance(time.Hour)
+	got, want := fmt.Sprint(trace), "[running m-1 stopped m-1 running m-1 gone m-1]"
+	if got != want {
+		t.Errorf("hooks were called as %s, want %s", got, want)
+	}
+}
