@@ -174,11 +174,12 @@ func (c *cluster[S]) machines(t *testing.T) []client.Object {
 	return slices.DeleteFunc(w.items(list), func(m client.Object) bool { return m.GetDeletionTimestamp() != nil })
 }
 
-// eventually waits until check says nothing any more.
+// eventually waits until check says nothing any more. The garbage collector
+// looks for new kinds only every 30 seconds.
 func eventually(t *testing.T, check func() string) {
 	t.Helper()
 	said := ""
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if said = check(); said == "" {
 			return
 		}

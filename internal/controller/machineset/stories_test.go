@@ -254,18 +254,21 @@ func TestBadInput(t *testing.T) {
 	})
 	t.Run("machine.sapcloud.io", func(t *testing.T) {
 		c := startCluster(t, gardenerAPI)
-		s := c.declare(t, -1)
+		s := c.declare(t, 1, func(s *v1alpha1.MachineSet) { s.Spec.Template.Spec.Class.Kind = "" })
 		eventually(t, func() string {
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(s), s); err != nil || len(s.Status.Conditions) == 0 {
 				return fmt.Sprintf("no condition (%v)", err)
 			}
 			return ""
 		})
-		if got := s.Status.Conditions[0]; got.Type != v1alpha1.MachineSetReplicaFailure || got.Message != "spec.replicas: must not be negative, is -1" {
+		if got := s.Status.Conditions[0]; got.Type != v1alpha1.MachineSetReplicaFailure || got.Message != "spec.template.spec.class.kind: is required" {
 			t.Errorf("got %+v", got)
 		}
-		refuses(t, c, s, "FailedCreate", "spec.replicas: must not be negative, is -1")
-		c.scale(t, s, 1)
+		refuses(t, c, s, "FailedCreate", "spec.template.spec.class.kind: is required")
+		mend := `{"spec":{"template":{"spec":{"class":{"kind":"MachineClass"}}}}}`
+		if err := c.Patch(t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(mend))); err != nil {
+			t.Fatal(err)
+		}
 		c.awaitStatus(t, s, 1)
 		if len(s.Status.Conditions) != 0 {
 			t.Errorf("mended, and still %v", s.Status.Conditions)
