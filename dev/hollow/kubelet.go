@@ -91,6 +91,7 @@ func (o *options) configuration(root root) (*kubeletconfig.KubeletConfiguration,
 	config.RegisterWithTaints = o.parsedTaints
 	config.NodeStatusUpdateFrequency = metav1.Duration{Duration: 5 * time.Second}
 	config.StaticPodPath, config.PodLogsDir = root.path("static"), root.path("logs")
+	config.VolumePluginDir = root.path("volume-plugins")
 	o.secure(config)
 	leaveHostAlone(config)
 	return config, nil

@@ -102,6 +102,7 @@ func (cp *ControlPlane) controllerManagerArguments() []string {
 		"--root-ca-file=" + cp.CAFile(),
 		"--service-account-private-key-file=" + cp.pkiPath("sa.key"),
 		"--use-service-account-credentials",
+		"--flex-volume-plugin-dir=" + filepath.Join(cp.Dir, "flexvolumes"), // its default is created below /usr when run by root
 		"--kube-api-qps=" + clientQPS,
 		"--kube-api-burst=" + clientBurst,
 	}

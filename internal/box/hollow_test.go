@@ -85,6 +85,19 @@ func startHollow(t *testing.T, cp *ControlPlane) *proc.Process {
 	}
 	bootstrap := filepath.Join(root, "bootstrap.kubeconfig")
 	write(t, bootstrap, string(kubeconfig), 0o600)
+	return runHollow(t, filepath.Join(root, "hollow.log"),
+		"--name="+hollowName,
+		"--root-dir="+root,
+		"--bootstrap-kubeconfig="+bootstrap,
+		"--client-ca-file="+cp.CAFile(),
+		"--provider-id="+hollowProvider,
+		"--cores=8", "--memory=32Gi", "--max-pods=42",
+		"--node-labels=example.com/pool=blue,topology.kubernetes.io/zone=zone-a",
+		"--register-with-taints=example.com/dedicated=blue:NoSchedule")
+}
+
+func runHollow(t *testing.T, log string, args ...string) *proc.Process {
+	t.Helper()
 	assets, err := Ensure(t.Context(), BuildOptions{Programs: []string{Hollow}, Progress: os.Stderr})
 	if err != nil {
 		t.Fatal(err)
@@ -93,17 +106,7 @@ func startHollow(t *testing.T, cp *ControlPlane) *proc.Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := filepath.Join(root, "hollow.log")
-	process, err := proc.Start(proc.Spec{Path: program, Log: log, Args: []string{
-		"--name=" + hollowName,
-		"--root-dir=" + root,
-		"--bootstrap-kubeconfig=" + bootstrap,
-		"--client-ca-file=" + cp.CAFile(),
-		"--provider-id=" + hollowProvider,
-		"--cores=8", "--memory=32Gi", "--max-pods=42",
-		"--node-labels=example.com/pool=blue,topology.kubernetes.io/zone=zone-a",
-		"--register-with-taints=example.com/dedicated=blue:NoSchedule",
-	}})
+	process, err := proc.Start(proc.Spec{Path: program, Args: args, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +119,22 @@ func startHollow(t *testing.T, cp *ControlPlane) *proc.Process {
 		}
 	})
 	return process
+}
+
+// A kubelet that gives up is started over, as a service manager would, in the same process: its owner knows it by that.
+func TestHollowStartsOver(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	log := filepath.Join(root, "hollow.log")
+	process := runHollow(t, log, "--name=alone", "--root-dir="+root, "--bootstrap-kubeconfig="+filepath.Join(root, "nonexistent"))
+	poll(t, "the second life", func(context.Context) (bool, error) {
+		content, err := os.ReadFile(log)
+		return strings.Count(string(content), "starting over") == 2, err
+	})
+	if !process.Alive() {
+		t.Errorf("the process ended: %v", process.Err())
+	}
+	checkHollowEndsCleanly(t, process)
 }
 
 // approveNode approves whatever certificates are requested until both kinds were, and returns the signers.

@@ -1,0 +1,97 @@
+package hollow
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/klog/v2"
+)
+
+func TestParseOptions(t *testing.T) {
+	base := []string{"--name=n", "--root-dir=/r"}
+	cases := []struct {
+		reason string
+		args   []string
+		err    string
+		check  func(*options) bool
+	}{
+		{"memory may be a quantity", append(base, "--memory=2Gi"), "", func(o *options) bool { return o.memoryBytes == 2<<30 }},
+		{"memory may be bytes", append(base, "--memory=1000"), "", func(o *options) bool { return o.memoryBytes == 1000 }},
+		{"the kubelet's own kubeconfig is below the root", base, "", func(o *options) bool { return o.kubeconfig == "/r/kubeconfig" }},
+		{"several taints", append(base, "--register-with-taints=a=b:NoSchedule,c:NoExecute"), "", func(o *options) bool { return len(o.parsedTaints) == 2 }},
+		{"several labels", append(base, "--node-labels=a=b,c=d"), "", func(o *options) bool { return o.labels["a"] == "b" && o.labels["c"] == "d" }},
+		{"a name is required", []string{"--root-dir=/r"}, "--name", nil},
+		{"a root folder is required", []string{"--name=n"}, "--root-dir", nil},
+		{"a wrong quantity is named", append(base, "--memory=lots"), "--memory", nil},
+		{"a negative quantity is refused", append(base, "--memory=-1Gi"), "--memory", nil},
+		{"no cores is no machine", append(base, "--cores=0"), "--cores", nil},
+		{"a wrong taint is named", append(base, "--register-with-taints=a=b:Never"), "--register-with-taints", nil},
+		{"a forgotten dash is noticed", append(base, "memory=1Gi"), "memory=1Gi", nil},
+	}
+	for _, c := range cases {
+		t.Run(c.reason, func(t *testing.T) {
+			o, err := parseOptions(c.args)
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("error is %v, want one about %s", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !c.check(o) {
+				t.Errorf("parsed to %+v", o)
+			}
+		})
+	}
+	klog.Flush()
+}
+
+func TestChoosePort(t *testing.T) {
+	first, err := choosePort("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first < firstPort || first > lastPort {
+		t.Errorf("port %d is out of range", first)
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(first))))
+	if err != nil {
+		t.Fatal("the chosen port is not free:", err)
+	}
+	defer listener.Close()
+	if portIsFree("127.0.0.1", int(first)) {
+		t.Error("a port somebody listens on counts as free")
+	}
+}
+
+func TestPrepareRoot(t *testing.T) {
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Chdir(wd); err != nil {
+			t.Error(err)
+		}
+	})
+	long := filepath.Join(t.TempDir(), strings.Repeat("x", maxRootPath))
+	root, err := prepareRoot(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(root.dir) > maxRootPath {
+		t.Errorf("%s is too long for sockets", root.dir)
+	}
+	if err := os.WriteFile(root.path("file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(long, "file")); err != nil {
+		t.Errorf("the alias is another folder: %v", err)
+	}
+}
