@@ -54,9 +54,11 @@ func Describe(faults []Fault) string {
 }
 
 // failed machines stay as they are until their owner, or a person, deletes
-// them, unless the API lets them recover with their node.
+// them, unless the API lets them recover with their node. What would keep a new
+// node from counting as running keeps a machine from recovering too: else one
+// that ran out of time for it would be back at once.
 func failed(q question) *Decision {
-	if q.m.Stage != StageFailed || q.p.FailedRecovers && q.w.Node != nil && Healthy(q.w.Node, q.p) {
+	if q.m.Stage != StageFailed || q.p.FailedRecovers && holdup(q.w.Node, q.p) == "" {
 		return nil
 	}
 	return &Decision{Step: Settled, Reason: ReasonFailed, Stage: StageFailed}
@@ -103,10 +105,12 @@ func instanceMissing(q question) *Decision {
 	return &Decision{Step: Fail, Reason: ReasonMissing, Stage: StageFailed, Message: "can't find created instance"}
 }
 
-// retryPending keeps attempts apart, and gives up where the API says so.
+// retryPending keeps attempts apart, and gives up where the API says so. Only
+// attempts at creating and initializing count: a question that could not be
+// answered says nothing about a machine that is there.
 func retryPending(q question) *Decision {
 	r := q.w.Retry
-	if r.Err == nil || q.m.Provisioned && r.Step == Create {
+	if r.Err == nil || r.Step != Initialize && (r.Step != Create || q.m.Provisioned) {
 		return nil
 	}
 	if r.Step == Create && q.p.InvalidFails && provider.KindOf(r.Err) == provider.Invalid {
@@ -138,9 +142,12 @@ func notCreated(q question) *Decision {
 	return &Decision{Step: Create, Reason: ReasonNoInstance, Stage: StageCreating}
 }
 
+// pending is about instances that were never usable: one that has proved itself
+// by its node and is pending again, as after a stop and a start, is judged by
+// its node.
 func pending(q question) *Decision {
 	i := q.w.Instance(q.m.ProviderID)
-	if i == nil || i.State != provider.Pending {
+	if i == nil || i.State != provider.Pending || q.m.hadNode() || Healthy(q.w.Node, q.p) {
 		return nil
 	}
 	if q.overdue() {
@@ -184,9 +191,12 @@ func nodeUnknown(q question) *Decision {
 	}
 }
 
-// nodeMissing is about machines that had a node.
+// nodeMissing is about machines that had a node. Where losing it means
+// replacement, a node that is being deleted is lost: our finalizer on it only
+// sees to it that nobody misses the wish.
 func nodeMissing(q question) *Decision {
-	if q.w.Node != nil || !q.m.hadNode() {
+	leaving := q.p.NodeLossDeletes && q.w.Node != nil && q.w.Node.DeletionTimestamp != nil
+	if q.w.Node != nil && !leaving || !q.m.hadNode() {
 		return nil
 	}
 	switch {

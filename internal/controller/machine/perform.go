@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/drain"
@@ -27,7 +26,7 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 	case lifecycle.Adopt:
 		p.adopt(ctx)
 	case lifecycle.Fail:
-		p.view.Stage = lifecycle.StageFailed
+		p.view.Stage, p.over = lifecycle.StageFailed, true
 	case lifecycle.Replace:
 		return p.replace(ctx)
 	case lifecycle.Drain:
@@ -48,8 +47,7 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 func (p *pass[M]) hold(ctx context.Context, d lifecycle.Decision) error {
 	before := p.m.DeepCopyObject().(M)
 	p.Dialect.Record(p.m, lifecycle.Outcome{
-		Decision: lifecycle.Decision{Step: lifecycle.Await, Reason: d.Reason, Stage: p.view.Stage},
-		Steps:    []lifecycle.Decision{d}, World: p.world, At: p.Clock.Now(),
+		Decision: d, Steps: []lifecycle.Decision{d}, World: p.world, At: p.Clock.Now(),
 	})
 	p.view.Held = true
 	return p.save(ctx, before)
@@ -96,17 +94,26 @@ func (p *pass[M]) adopt(ctx context.Context) {
 }
 
 // replace deletes the machine object, as whoever deleted its node asked for.
-// It asks the API server itself first: a cache that lost the node is no reason.
+// It asks the API server itself first: a cache that lost the node is no reason,
+// nor is a machine that never knew its node's name.
 func (p *pass[M]) replace(ctx context.Context) error {
 	p.over = true
+	if p.view.NodeName == "" {
+		return nil
+	}
 	var n corev1.Node
 	err := p.Nodes.Live.Get(ctx, client.ObjectKey{Name: p.view.NodeName}, &n)
-	if !apierrors.IsNotFound(err) {
-		return err
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read node %s: %w", p.view.NodeName, err)
+	}
+	if err == nil && n.DeletionTimestamp == nil {
+		return nil
 	}
 	uid := p.m.GetUID()
-	err = p.Client.Delete(ctx, p.m, client.Preconditions{UID: &uid})
-	return client.IgnoreNotFound(err)
+	if err := p.Client.Delete(ctx, p.m, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete machine: %w", err)
+	}
+	return nil
 }
 
 func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {

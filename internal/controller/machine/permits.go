@@ -45,8 +45,9 @@ func (p permits) take(group, uid string, now time.Time) bool {
 // machine of its group is on its way out or in. It is asked only about machines
 // that are lost and could be given up now.
 func (p *pass[M]) mayFail(ctx context.Context) bool {
-	now := p.Clock.Now()
-	if p.view.Stage != lifecycle.StageLost || now.Sub(p.view.StageSince) <= p.policy.HealthTimeout {
+	now, timeout := p.Clock.Now(), p.policy.HealthTimeout
+	if p.view.Stage != lifecycle.StageLost || timeout == 0 || now.Sub(p.view.StageSince) < timeout ||
+		lifecycle.Healthy(p.world.Node, p.policy) {
 		return false
 	}
 	key, group := p.Dialect.Group(p.m)

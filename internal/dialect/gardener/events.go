@@ -22,10 +22,16 @@ func (Machines) Events(before, after *v1alpha1.Machine, o lifecycle.Outcome) []d
 	if is.State == v1alpha1.MachineStateFailed {
 		e.Type = corev1.EventTypeWarning
 	}
-	if e.Reason == "" {
+	if e.Reason == "" || goesOn(was, is) {
 		return nil
 	}
 	return []dialect.Event{e}
+}
+
+// goesOn reports whether a deletion merely got further: its beginning is told,
+// and its end.
+func goesOn(was, is v1alpha1.LastOperation) bool {
+	return was.Type == v1alpha1.MachineOperationDelete && is.Type == was.Type && is.State != v1alpha1.MachineStateFailed
 }
 
 // reason is the word for an operation; empty for those that pass by unnoticed.

@@ -2,6 +2,7 @@
 package gardener
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -145,7 +146,7 @@ func (d Machines) Policy(m *v1alpha1.Machine) lifecycle.Policy {
 		HealthTimeout:       d.Defaults.HealthTimeout,
 		FailedRecovers:      true,
 		NodeLossDeletes:     true,
-		Delays:              lifecycle.Delays{Transient: 5 * time.Second, Exhausted: d.Defaults.ExhaustedRetry, Other: 3 * time.Minute},
+		Delays:              lifecycle.Delays{Transient: 5 * time.Second, Exhausted: cmp.Or(d.Defaults.ExhaustedRetry, 10*time.Minute), Other: 3 * time.Minute},
 		DrainTimeout:        d.Defaults.DrainTimeout,
 		UnreachableAfter:    5 * time.Minute,
 	}

@@ -17,18 +17,20 @@ import (
 
 // Record writes o into m.
 func (Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
-	switch {
-	case o.Did(lifecycle.Release):
+	if o.Did(lifecycle.Release) {
 		controllerutil.RemoveFinalizer(m, v1alpha1.FinalizerMachine)
 		return
-	case o.Did(lifecycle.Hold):
+	}
+	if o.Did(lifecycle.Hold) {
 		controllerutil.AddFinalizer(m, v1alpha1.FinalizerMachine)
-		return
+	}
+	if o.Step == lifecycle.Hold {
+		return // the pass goes on
 	}
 	if i := o.World.Instance(m.Spec.ProviderID); i != nil {
 		recordInstance(m, i, o)
 	}
-	recordConditions(m, o)
+	recordNode(m, o)
 	was := stages[m.Status.CurrentStatus.Phase]
 	if op := operation(m, was, o); op != nil {
 		recordOperation(m, *op, o.At)
@@ -68,12 +70,16 @@ func addresses(i provider.Instance) []corev1.NodeAddress {
 	return slices.Compact(out)
 }
 
-// recordConditions copies the node's conditions when one came, went or changed
-// its status: heartbeats are not written.
-func recordConditions(m *v1alpha1.Machine, o lifecycle.Outcome) {
+// recordNode notes the name of a node that nobody foretold, and copies the
+// node's conditions when one came, went or changed its status: heartbeats are
+// not written.
+func recordNode(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	n := o.World.Node
 	if n == nil || m.DeletionTimestamp != nil {
 		return
+	}
+	if m.Labels[v1alpha1.LabelKeyNode] == "" {
+		metav1.SetMetaDataLabel(&m.ObjectMeta, v1alpha1.LabelKeyNode, n.Name)
 	}
 	same := slices.EqualFunc(m.Status.Conditions, n.Status.Conditions, func(a, b corev1.NodeCondition) bool {
 		return a.Type == b.Type && a.Status == b.Status

@@ -30,8 +30,10 @@ func lifeEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out []di
 		out = append(out, dialect.Event{Type: corev1.EventTypeWarning, Reason: reason, Action: action, Note: note})
 	}
 	switch {
-	case o.Reason == lifecycle.ReasonInvalidObject && ptr.Deref(before.Status.Phase, "") == ptr.Deref(after.Status.Phase, ""):
-		warn("FailedValidate", "Validate", o.Message)
+	case o.Reason == lifecycle.ReasonInvalidObject:
+		if changed(before, after, machinev1.InstanceExistsCondition) {
+			warn("FailedValidate", "Validate", o.Message)
+		}
 	case o.Did(lifecycle.Fail):
 		warn("FailedCreate", "Create", ptr.Deref(after.Status.ErrorMessage, ""))
 	case o.Err != nil && changed(before, after, machinev1.InstanceExistsCondition):
@@ -57,16 +59,27 @@ func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out [
 		add(corev1.EventTypeNormal, "DrainSucceeded", "Drain", "Node drain succeeded")
 	case o.Reason == lifecycle.ReasonDrainBlockedHook && ptr.Deref(before.Status.Phase, "") != machinev1.PhaseDeleting:
 		add(corev1.EventTypeNormal, "DrainBlocked", "Drain", "Drain blocked by pre-drain hook")
-	case o.Reason == lifecycle.ReasonDraining && changed(before, after, machinev1.MachineDrained):
+	case o.Reason == lifecycle.ReasonDraining && stuck(o) && changed(before, after, machinev1.MachineDrained):
 		add(corev1.EventTypeNormal, "DrainRequeued", "Drain", "Node drain requeued: "+o.Message)
 	}
 	switch {
+	case o.Reason == lifecycle.ReasonTerminateFailed:
+		if o.World.Retry.Failures <= 1 { // the first of a row
+			add(corev1.EventTypeWarning, "FailedDelete", "Delete", o.Message)
+		}
 	case o.Err != nil && after.Status.LastUpdated != nil && !after.Status.LastUpdated.Equal(before.Status.LastUpdated):
 		add(corev1.EventTypeWarning, "FailedDelete", "Delete", o.Err.Error())
 	case o.World.Removal == lifecycle.RemovalDone && o.Did(lifecycle.Release):
 		add(corev1.EventTypeNormal, "Delete", "Delete", fmt.Sprintf("Deleted machine %v", after.Name))
 	}
 	return out
+}
+
+// stuck reports whether a drain is held up by more than pods that take their
+// time to end.
+func stuck(o lifecycle.Outcome) bool {
+	d := o.World.Drain
+	return len(d.Blocked) > 0 || len(d.Evict)+len(d.Delete)+len(d.Waiting) == 0
 }
 
 // changed reports whether the condition of type t says something else now.

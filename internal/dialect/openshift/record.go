@@ -1,6 +1,7 @@
 package openshift
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -26,6 +27,9 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 		controllerutil.RemoveFinalizer(m, machinev1.MachineFinalizer)
 	case o.Did(lifecycle.Hold):
 		controllerutil.AddFinalizer(m, machinev1.MachineFinalizer)
+	}
+	if o.Step == lifecycle.Hold {
+		return // the pass goes on
 	}
 	before := m.Status.DeepCopy()
 	if i := o.World.Instance(ptr.Deref(m.Spec.ProviderID, "")); i != nil {
@@ -55,10 +59,10 @@ func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outc
 		set(&m.Spec.ObjectMeta.Labels, InterruptibleLabel, "")
 	}
 	if len(i.Addresses) > 0 {
-		m.Status.Addresses = i.Addresses
+		m.Status.Addresses = slices.Clone(i.Addresses)
 	}
 	if len(o.World.ProviderStatus) > 0 {
-		m.Status.ProviderStatus = &runtime.RawExtension{Raw: o.World.ProviderStatus}
+		m.Status.ProviderStatus = &runtime.RawExtension{Raw: bytes.Clone(o.World.ProviderStatus)}
 	}
 }
 
@@ -125,13 +129,13 @@ func recordFailure(m *machinev1.Machine, o lifecycle.Outcome) {
 // unknownState sets the field in which the provider keeps the instance state,
 // if there is one, to Unknown.
 func unknownState(status *runtime.RawExtension) *runtime.RawExtension {
-	var fields map[string]any
+	var fields map[string]json.RawMessage // numbers stay as they are written
 	if err := json.Unmarshal(status.Raw, &fields); err != nil {
 		return status
 	}
 	for _, key := range []string{"instanceState", "vmState"} {
-		if _, ok := fields[key].(string); ok {
-			fields[key] = "Unknown"
+		if bytes.HasPrefix(fields[key], []byte(`"`)) {
+			fields[key] = json.RawMessage(`"Unknown"`)
 		}
 	}
 	raw, err := json.Marshal(fields)
@@ -178,6 +182,9 @@ func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 	switch {
 	case o.World.Removal == lifecycle.RemovalDone, len(m.Finalizers) == 0:
 		return nil
+	case o.Reason == lifecycle.ReasonInvalidObject:
+		c.Status, c.Reason = corev1.ConditionUnknown, machinev1.ErrorCheckingProviderReason
+		c.Message = "Failed to check if machine exists: " + o.Message
 	case !o.World.Looked && err == nil:
 		return nil
 	case !o.World.Looked:
