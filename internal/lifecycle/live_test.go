@@ -18,7 +18,9 @@ func TestLivePatient(t *testing.T) {
 			name:   "openshift 2.2 step 2: invalid object",
 			reason: "only its author can mend it, so there is nothing to do until it changes; the field is named",
 			policy: patient, w: world(),
-			m:    fresh(func(m *lifecycle.Machine) { m.Faults = []lifecycle.Fault{{Field: "spec.providerSpec.value", Message: "value field must be set"}} }),
+			m: fresh(func(m *lifecycle.Machine) {
+				m.Faults = []lifecycle.Fault{{Field: "spec.providerSpec.value", Message: "value field must be set"}}
+			}),
 			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonInvalidObject, Message: fault},
 		},
 		{

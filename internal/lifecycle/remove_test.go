@@ -201,7 +201,7 @@ func TestRemoveInstance(t *testing.T) {
 			name:   "openshift 2.2 step 4f: still there",
 			reason: "removal has been asked for since 8 s: a quarter of that",
 			policy: patient, m: leaving(),
-			w: world(having(instance(provider.Stopping)), removal(lifecycle.RemovalUnderway), func(w *lifecycle.World) { w.RemovalFor = 8 * time.Second }),
+			w:    world(having(instance(provider.Stopping)), removal(lifecycle.RemovalUnderway), func(w *lifecycle.World) { w.RemovalFor = 8 * time.Second }),
 			want: waiting(lifecycle.ReasonTerminating, "the infrastructure is removing the instance", 2*time.Second),
 		},
 		{
