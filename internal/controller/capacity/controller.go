@@ -1,0 +1,201 @@
+// Package capacity tells the autoscaler what the machines of a
+// machine.openshift.io MachineSet would offer, so that it can scale the set
+// from zero: as annotations on the set, from the provider's [provider.Sizer].
+package capacity
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// SlowRetry is how long what only the user or the infrastructure's operator
+// can mend is left alone: an unknown instance type may become known.
+const SlowRetry = 10 * time.Minute
+
+// Bounds of the pause after a failure that may pass.
+const (
+	minRetry = time.Second
+	maxRetry = 2 * time.Minute
+)
+
+// Options are what a [Reconciler] works with; all are required.
+type Options struct {
+	// Client reads sets from a cache and writes their annotations; Secrets
+	// reads the secrets that provider specs name.
+	Client  client.Client
+	Secrets client.Reader
+	// Lens resolves what machines are made from.
+	Lens openshift.Machines
+	// Provider sizes them. One without [provider.Sizer] leaves all sets alone.
+	Provider provider.Provider
+	Recorder events.EventRecorder
+}
+
+// Reconciler keeps the capacity annotations of machine sets.
+type Reconciler struct {
+	Options
+
+	mu sync.Mutex
+	// told is the fault that people were last told about, by set.
+	told map[types.NamespacedName]string
+}
+
+// New returns a reconciler.
+func New(o Options) *Reconciler {
+	return &Reconciler{Options: o, told: map[types.NamespacedName]string{}}
+}
+
+// Reconcile brings the annotations of one set in step with its template.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	var s machinev1.MachineSet
+	err := r.Client.Get(ctx, req.NamespacedName, &s)
+	if apierrors.IsNotFound(err) {
+		r.tell(nil, req.NamespacedName, nil)
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("read machine set: %w", err)
+	}
+	if s.DeletionTimestamp != nil || (openshift.Sets{}).View(&s).Paused != "" {
+		return reconcile.Result{}, nil
+	}
+	size, known, err := r.size(ctx, &s)
+	r.tell(&s, req.NamespacedName, err)
+	switch {
+	case err != nil && passing(err):
+		return reconcile.Result{}, err
+	case err != nil:
+		return reconcile.Result{RequeueAfter: SlowRetry}, nil
+	case !known:
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{}, r.write(ctx, &s, size)
+}
+
+// size asks the provider; false where it cannot know.
+func (r *Reconciler) size(ctx context.Context, s *machinev1.MachineSet) (provider.Size, bool, error) {
+	m := openshift.Sets{}.NewMachine(s, s.Name).(*machinev1.Machine)
+	class, err := r.Lens.Class(ctx, r.Secrets, m)
+	if err != nil {
+		// Every error of the lens begins with the field of the machine.
+		return provider.Size{}, false, fmt.Errorf("spec.template.%w", err)
+	}
+	session, err := r.Provider.Open(ctx, class.Class)
+	if err != nil {
+		return provider.Size{}, false, inTemplate(class.Objection(err))
+	}
+	sizer, ok := provider.As[provider.Sizer](session)
+	if !ok {
+		return provider.Size{}, false, nil
+	}
+	size, err := sizer.Size(ctx)
+	if err != nil {
+		return provider.Size{}, false, fmt.Errorf("size of the machines: %w", inTemplate(class.Objection(err)))
+	}
+	return size, true, nil
+}
+
+// inTemplate completes the field path of an objection to a machine's spec.
+func inTemplate(err error) error {
+	if provider.KindOf(err) == provider.Invalid {
+		return fmt.Errorf("spec.template.%w", err)
+	}
+	return err
+}
+
+// passing reports whether err may be over soon: a call failed, or the
+// infrastructure or the API server asked for patience.
+func passing(err error) bool {
+	if apierrors.IsNotFound(err) {
+		return false
+	}
+	switch provider.KindOf(err) {
+	case provider.Transient, provider.Throttled, provider.Conflict:
+		return true
+	}
+	return false
+}
+
+// write patches the annotations that differ, if any do.
+func (r *Reconciler) write(ctx context.Context, s *machinev1.MachineSet, size provider.Size) error {
+	want := annotate(s.Annotations, size)
+	if maps.Equal(want, s.Annotations) {
+		return nil
+	}
+	after := s.DeepCopy()
+	after.Annotations = want
+	// The list of labels is the user's too: do not write over a change of it.
+	err := r.Client.Patch(ctx, after, client.MergeFromWithOptions(s, client.MergeFromWithOptimisticLock{}))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write capacity annotations: %w", err)
+	}
+	return nil
+}
+
+// tell says once what is wrong with a set, and forgets it when it is mended.
+func (r *Reconciler) tell(s *machinev1.MachineSet, name types.NamespacedName, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		delete(r.told, name)
+		return
+	}
+	if passing(err) || r.told[name] == err.Error() {
+		return
+	}
+	r.told[name] = err.Error()
+	r.Recorder.Eventf(s, nil, corev1.EventTypeWarning, "FailedUpdate", "Update", "Failed to set autoscaling from zero annotations, %v", err)
+}
+
+// SetupWithManager registers the watch.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("capacity").
+		For(&machinev1.MachineSet{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: changed})).
+		WithOptions(controller.Options{
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
+		}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up the capacity controller: %w", err)
+	}
+	return nil
+}
+
+// changed leaves out changes of the status and of the replicas: they say
+// nothing about the size of a machine.
+func changed(e event.UpdateEvent) bool {
+	a, okA := e.ObjectOld.(*machinev1.MachineSet)
+	b, okB := e.ObjectNew.(*machinev1.MachineSet)
+	if !okA || !okB {
+		return true
+	}
+	return !maps.Equal(a.Annotations, b.Annotations) ||
+		a.Status.AuthoritativeAPI != b.Status.AuthoritativeAPI ||
+		!sameTemplate(a, b)
+}
+
+func sameTemplate(a, b *machinev1.MachineSet) bool {
+	return equality.Semantic.DeepEqual(a.Spec.Template, b.Spec.Template)
+}
