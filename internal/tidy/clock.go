@@ -2,8 +2,10 @@ package tidy
 
 import (
 	"go/ast"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // clockRooms take the time as an argument or from a clock that the constructor was given, because the simulator runs
@@ -52,6 +54,40 @@ func wallClock(file *File) []Violation {
 	return violations
 }
 
+// Seeds checks that chance in the simulator follows from its seed: the functions of math/rand that share one source, seeded by
+// the runtime, are out. Tests are let through.
+func Seeds(files []*File) []Violation {
+	return each(files, func(file *File) []Violation {
+		if file.Test || !within(file.Dir(), "internal/sim") {
+			return nil
+		}
+		return unseeded(file)
+	})
+}
+
+func unseeded(file *File) []Violation {
+	name := importName(file, "math/rand/v2")
+	if name == "" {
+		name = importName(file, "math/rand")
+	}
+	if name == "" {
+		return nil
+	}
+	var violations []Violation
+	ast.Inspect(file.Syntax, func(node ast.Node) bool {
+		call, ok := node.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		selector, ok := call.Fun.(*ast.SelectorExpr)
+		if ok && isPackage(selector.X, name) && !strings.HasPrefix(selector.Sel.Name, "New") {
+			violations = append(violations, file.violation(call.Pos(), "uses rand.%s: draw from a generator made with the seed", selector.Sel.Name))
+		}
+		return true
+	})
+	return violations
+}
+
 // importName returns the name by which a file knows a package of the standard library, or nothing if it does not.
 func importName(file *File, imported string) string {
 	for _, spec := range file.Syntax.Imports {
@@ -61,7 +97,7 @@ func importName(file *File, imported string) string {
 		if spec.Name != nil {
 			return spec.Name.Name
 		}
-		return imported
+		return path.Base(strings.TrimSuffix(imported, "/v2"))
 	}
 	return ""
 }

@@ -38,6 +38,7 @@ func TestRepository(t *testing.T) {
 		"imports":      Imports,
 		"purity":       Purity,
 		"clock":        Clock,
+		"seeds":        Seeds,
 		"package docs": PackageDocs,
 		"comments":     Comments,
 		"wiring":       Wiring,

@@ -69,6 +69,11 @@ func TestImportsCatches(t *testing.T) {
 		{"internal/box/a_test.go", Module + "/dev/box", true, "tests run it as well"},
 		{"dev/box/a.go", Module + "/dev/hollow", false, "the development module has packages of its own"},
 		{"internal/controller/machine/a.go", Module + "/internal/sim", true, "what is simulated does not know the simulator"},
+		{"provider/serve/a.go", Module + "/internal/box", true, "a provider's binary does not carry a control plane"},
+		{"cmd/millwright/a.go", Module + "/internal/box", false, "the CLI starts the control plane"},
+		{"internal/node/a_test.go", Module + "/internal/box/boxtest", false, "tests may start the control plane"},
+		{"internal/sim/a.go", Module + "/internal/box", true, "the simulator has a control plane of its own"},
+		{"internal/sim/a.go", "os/exec", true, "the simulator is one process"},
 		{"internal/controller/machine/a.go", "github.com/openshift/api/machine/v1beta1", true, "a shell for both APIs knows neither"},
 		{"internal/controller/machineset/a.go", Module + "/internal/dialect/gardener", true, "a shell for both APIs knows neither"},
 		{"internal/controller/machine/a.go", Module + "/internal/dialect", false, "a shell uses the interfaces"},
@@ -149,6 +154,15 @@ func TestClockCatches(t *testing.T) {
 		{"internal/sim/a.go", "package a\n\nimport \"time\"\n\nconst d = time.Second\n", 0, "durations are no clock"},
 		{"internal/sim/a_test.go", source, 0, "tests are let through"},
 		{"internal/box/a.go", source, 0, "processes live in real time"},
+	})
+}
+
+func TestSeedsCatches(t *testing.T) {
+	check(t, Seeds, []sourceCase{
+		{"internal/sim/a.go", "package a\n\nimport \"math/rand/v2\"\n\nvar n = rand.IntN(3)\n", 1, "nobody knows the seed"},
+		{"internal/sim/a.go", "package a\n\nimport dice \"math/rand\"\n\nvar n = dice.Intn(3)\n", 1, "another name does not hide it"},
+		{"internal/sim/a.go", "package a\n\nimport \"math/rand/v2\"\n\nvar r = rand.New(rand.NewPCG(1, 2))\n", 0, "the seed is known"},
+		{"internal/box/a.go", "package a\n\nimport \"math/rand/v2\"\n\nvar n = rand.IntN(3)\n", 0, "chance is chance elsewhere"},
 	})
 }
 

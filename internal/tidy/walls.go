@@ -98,6 +98,18 @@ var walls = []wall{
 		why:   "what is simulated or shipped does not know the simulator or the commands",
 	},
 	{
+		rooms: slices.Concat(coreRooms, []string{"providers", "internal/run"}),
+		out:   []string{"./internal/box", "./internal/fleet", "./internal/cli"},
+		tests: true,
+		why:   "what is shipped for clusters does not know the development control plane",
+	},
+	{
+		rooms: []string{"internal/sim"}, except: []string{"internal/sim/cmd"},
+		out:   []string{"./internal/box", "./internal/fleet", "./internal/run", "net/http", "os/exec"},
+		tests: true,
+		why:   "the simulator is a world in one process",
+	},
+	{
 		rooms: []string{"internal/controller/machine", "internal/controller/machineset", "internal/controller/machinedeployment"},
 		out:   []string{"./api", "github.com/openshift/api", "./internal/dialect/openshift", "./internal/dialect/gardener"},
 		tests: true,

@@ -8,7 +8,6 @@ package machinecontrollermanager
 // +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machinesets/status,verbs=patch
 // +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machinesets/finalizers,verbs=update
 // +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=machine.sapcloud.io,namespace=millwright-system,resources=machines/status,verbs=patch
 // +kubebuilder:rbac:groups="";events.k8s.io,namespace=millwright-system,resources=events,verbs=create;patch
 
 // Readiness of nodes counts for the status of a set.
