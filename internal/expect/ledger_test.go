@@ -1,0 +1,113 @@
+package expect
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func there(uid string) Object { return Object{UID: types.UID(uid), Name: "name-" + uid} }
+
+func going(uid string) Object {
+	o := there(uid)
+	o.Going = true
+	return o
+}
+
+func TestLedger(t *testing.T) {
+	tests := map[string]struct {
+		reason  string
+		enter   func(l *Ledger)
+		settled bool
+		trusted bool
+	}{
+		"new":                         {"distrusts the cache until a live read", func(*Ledger) {}, true, false},
+		"live, equal":                 {"nothing to await", func(l *Ledger) { l.Live(now, []Object{there("a")}, []Object{there("a")}) }, true, true},
+		"live shows more":             {"awaited in the cache", func(l *Ledger) { l.Live(now, []Object{there("a")}, nil) }, false, true},
+		"live shows more, then seen":  {"settled", func(l *Ledger) { l.Live(now, []Object{there("a")}, nil); l.Seen([]Object{there("a")}) }, true, true},
+		"live shows one going":        {"its deletion is awaited", func(l *Ledger) { l.Live(now, []Object{going("a")}, []Object{there("a")}) }, false, true},
+		"live shows one less":         {"its end is awaited", func(l *Ledger) { l.Live(now, nil, []Object{there("a")}) }, false, true},
+		"live shows less, but going":  {"the cache knows it is going", func(l *Ledger) { l.Live(now, nil, []Object{going("a")}) }, true, true},
+		"live shows a new one going":  {"it came and goes: nothing to await", func(l *Ledger) { l.Live(now, []Object{going("a")}, nil) }, true, true},
+		"created":                     {"awaited", func(l *Ledger) { l.Live(now, nil, nil); l.Created(now, "a") }, false, true},
+		"created, another seen":       {"still awaited", func(l *Ledger) { l.Live(now, nil, nil); l.Created(now, "a"); l.Seen([]Object{there("b")}) }, false, true},
+		"created, seen":               {"settled", func(l *Ledger) { l.Live(now, nil, nil); l.Created(now, "a"); l.Seen([]Object{there("a")}) }, true, true},
+		"deleted, still shown":        {"awaited", func(l *Ledger) { l.Live(now, nil, nil); l.Gone(now, "a"); l.Seen([]Object{there("a")}) }, false, true},
+		"deleted, shown going":        {"settled", func(l *Ledger) { l.Live(now, nil, nil); l.Gone(now, "a"); l.Seen([]Object{going("a")}) }, true, true},
+		"deleted, not shown":          {"settled", func(l *Ledger) { l.Live(now, nil, nil); l.Gone(now, "a"); l.Seen(nil) }, true, true},
+		"created, deleted, not shown": {"its appearance is not awaited any more", func(l *Ledger) { l.Live(now, nil, nil); l.Created(now, "a"); l.Gone(now, "a"); l.Seen(nil) }, true, true},
+		"created, gone unseen":        {"a live read ends the waiting", func(l *Ledger) { l.Live(now, nil, nil); l.Created(now, "a"); l.Live(now, nil, nil) }, true, true},
+		"unsure":                      {"needs a live read", func(l *Ledger) { l.Live(now, nil, nil); l.Unsure("name-a") }, true, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var l Ledger
+			tc.enter(&l)
+			if l.Settled() != tc.settled || l.Trusted() != tc.trusted {
+				t.Errorf("%s: settled %v, trusted %v; want %v, %v", tc.reason, l.Settled(), l.Trusted(), tc.settled, tc.trusted)
+			}
+		})
+	}
+}
+
+func TestUnsureNames(t *testing.T) {
+	var l Ledger
+	for _, name := range []string{"name-c", "name-a", "name-b", "name-d"} {
+		l.Unsure(name)
+	}
+	l.Sure("name-d")
+	l.Live(now, []Object{there("b")}, nil)
+	if got := l.UnsureNames(); !slices.Equal(got, []string{"name-a", "name-c"}) {
+		t.Errorf("got %v: what a live listing shows, or what was settled, is not unsure", got)
+	}
+}
+
+func TestOverdue(t *testing.T) {
+	var l Ledger
+	if overdue, _ := l.Overdue(now); overdue {
+		t.Error("overdue with nothing to await")
+	}
+	l.Created(now, "a")
+	if overdue, left := l.Overdue(now.Add(Patience - time.Second)); overdue || left != time.Second {
+		t.Errorf("a second early: overdue %v, left %v", overdue, left)
+	}
+	if overdue, _ := l.Overdue(now.Add(Patience)); !overdue {
+		t.Error("not overdue although patience has run out")
+	}
+}
+
+func TestOverlay(t *testing.T) {
+	version := func(v, note string) client.Object {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "a", ResourceVersion: v, Annotations: map[string]string{"note": note}}}
+	}
+	note := func(o client.Object) string { return o.GetAnnotations()["note"] }
+	var o Overlay
+	o.Wrote("1", version("2", "first"))
+	o.Wrote("2", version("3", "second"))
+	for _, stale := range []string{"1", "2"} {
+		if got := note(o.Over(version(stale, "stale"))); got != "second" {
+			t.Errorf("version %s of the cache is shown as %q, want what was written last", stale, got)
+		}
+	}
+	if got := note(o.Over(version("3", "cached"))); got != "cached" {
+		t.Errorf("the cache has caught up and %q is shown", got)
+	}
+	if got := note(o.Over(version("1", "stale"))); got != "stale" {
+		t.Errorf("forgotten once caught up, and %q is shown", got)
+	}
+	o.Wrote("5", version("5", "no change"))
+	if got := note(o.Over(version("5", "cached"))); got != "cached" {
+		t.Errorf("an update that changed nothing is shown as %q", got)
+	}
+	o.Wrote("7", version("8", "later"))
+	o.Prune(nil)
+	if got := note(o.Over(version("7", "cached"))); got != "cached" {
+		t.Errorf("pruned, and %q is shown", got)
+	}
+}
