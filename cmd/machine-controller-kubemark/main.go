@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -17,6 +18,7 @@ func main() {
 	serve.Main(serve.Plugin{
 		Name:     "kubemark",
 		AddFlags: func(fs *pflag.FlagSet) { c.AddFlags(fs) },
+		Commands: []*cobra.Command{haltCommand()},
 		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
 			c.Target, c.Clock = e.Target, e.Clock
 			p, err := kubemark.New(c)
@@ -27,4 +29,18 @@ func main() {
 			return p, nil
 		},
 	})
+}
+
+// haltCommand ends the processes of hollow instances.
+func haltCommand() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "halt",
+		Short: "End the processes of all hollow instances; the instances stay",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return kubemark.Halt(c.Context(), dir) },
+	}
+	c.Flags().StringVar(&dir, "kubemark-dir", "", "directory that keeps the instances")
+	_ = c.MarkFlagRequired("kubemark-dir")
+	return c
 }

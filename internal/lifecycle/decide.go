@@ -120,7 +120,17 @@ func Decide(now time.Time, m Machine, w World, p Policy) Decision {
 	if !m.Deleted.IsZero() {
 		return q.first(removal, Decision{Step: Release, Reason: ReasonNothingLeft, Stage: StageDeleting})
 	}
-	return q.first(life, Decision{Step: Settled, Reason: ReasonRunning, Stage: StageRunning})
+	return q.first(life, q.running())
+}
+
+// running is the life of a machine to which nothing objects. Where the
+// infrastructure still called its instance pending, it is asked again.
+func (q question) running() Decision {
+	d := Decision{Step: Settled, Reason: ReasonRunning, Stage: StageRunning}
+	if i := q.w.Instance(q.m.ProviderID); i != nil && i.State == provider.Pending {
+		d.After = Poll(q.now.Sub(i.Created))
+	}
+	return d
 }
 
 func (q question) first(checks []check, otherwise Decision) Decision {

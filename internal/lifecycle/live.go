@@ -147,7 +147,7 @@ func notCreated(q question) *Decision {
 // its node.
 func pending(q question) *Decision {
 	i := q.w.Instance(q.m.ProviderID)
-	if i == nil || i.State != provider.Pending || q.m.hadNode() || Healthy(q.w.Node, q.p) {
+	if i == nil || i.State != provider.Pending || q.m.HadNode() || Healthy(q.w.Node, q.p) {
 		return nil
 	}
 	if q.overdue() {
@@ -196,7 +196,7 @@ func nodeUnknown(q question) *Decision {
 // sees to it that nobody misses the wish.
 func nodeMissing(q question) *Decision {
 	leaving := q.p.NodeLossDeletes && q.w.Node != nil && q.w.Node.DeletionTimestamp != nil
-	if q.w.Node != nil && !leaving || !q.m.hadNode() {
+	if q.w.Node != nil && !leaving || !q.m.HadNode() {
 		return nil
 	}
 	switch {
@@ -213,7 +213,9 @@ func nodeMissing(q question) *Decision {
 	return &Decision{Step: Settled, Reason: ReasonNodeMissing, Message: "the node object does not exist"}
 }
 
-func (m Machine) hadNode() bool {
+// HadNode reports whether the machine's node has joined and counted at least
+// once.
+func (m Machine) HadNode() bool {
 	return m.Stage == StageRunning || m.Stage == StageLost
 }
 
@@ -239,7 +241,7 @@ func nodeStale(q question) *Decision {
 
 // notYetHealthy is about machines that have not run yet.
 func notYetHealthy(q question) *Decision {
-	if q.p.LinkedIsRunning || q.m.hadNode() || holdup(q.w.Node, q.p) == "" {
+	if q.p.LinkedIsRunning || q.m.HadNode() || holdup(q.w.Node, q.p) == "" {
 		return nil
 	}
 	if q.overdue() {
@@ -308,7 +310,7 @@ func (q question) joinTimeout() *Decision {
 // joined is the stage of a machine whose instance is there and whose node is
 // not known.
 func (q question) joined() Stage {
-	if q.m.hadNode() {
+	if q.m.HadNode() {
 		return q.m.Stage
 	}
 	return StageJoining

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
-	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -17,7 +16,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
 	"github.com/millwright-dev/millwright/internal/controller/csr"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
-	"github.com/millwright-dev/millwright/internal/controller/machineclass"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
@@ -40,8 +38,9 @@ type assembly struct {
 	process  *run.Process
 	provider provider.Provider
 	metrics  *machine.Metrics
-	// approvals list the machines of all APIs.
+	// approvals list the machines of all APIs, sources watch them.
 	approvals []func(context.Context) ([]approval.Machine, error)
+	sources   []csr.MachineSource
 	managers  []ctrl.Manager
 }
 
@@ -66,11 +65,9 @@ func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
 		Provider: a.provider, DefaultCluster: a.machine.cluster,
 		TokenGroups: a.machine.tokenGroups, TokenLifetime: a.machine.tokenTTL,
 	}
-	r, err := machines[*machinev1.Machine](ctx, a, mgr, lens)
-	if err != nil {
+	if err := machines[*machinev1.Machine](ctx, a, mgr, lens); err != nil {
 		return err
 	}
-	a.approvals = append(a.approvals, r.Approvals)
 	c := capacity.New(capacity.Options{
 		Client: mgr.GetClient(), Provider: a.provider, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"),
 		Clock: clock.RealClock{},
@@ -83,22 +80,22 @@ func (a *assembly) gardener(ctx context.Context, mgr ctrl.Manager) error {
 	if lens.Cluster == "" {
 		lens.Cluster = a.flags.NamespaceOf(provider.Gardener)
 	}
-	r, err := machines[*v1alpha1.Machine](ctx, a, mgr, lens)
-	if err != nil {
+	if err := machines[*v1alpha1.Machine](ctx, a, mgr, lens); err != nil {
 		return err
 	}
-	a.approvals = append(a.approvals, r.Approvals)
-	return machineclass.SetupWithManager(ctx, mgr, machineclass.Setup{})
+	return nil
 }
 
 // machines sets up the machine controller of one API.
-func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M]) (*machine.Reconciler[M], error) {
+func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M]) error {
 	r := machine.New(machine.Options[M]{
 		Client: mgr.GetClient(), Clock: clock.RealClock{}, Dialect: lens, Provider: a.provider,
 		Nodes: a.process.Nodes(clock.RealClock{}), Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
 	})
 	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache()}
-	return r, r.SetupWithManager(ctx, mgr, s)
+	a.approvals = append(a.approvals, r.Approvals)
+	a.sources = append(a.sources, csr.MachineSource{Cache: mgr.GetCache(), Object: lens.New(), Machine: r.Approval})
+	return r.SetupWithManager(ctx, mgr, s)
 }
 
 func (a *assembly) targetCache() cache.Cache {
@@ -114,14 +111,19 @@ func (a *assembly) approver(ctx context.Context) error {
 	if a.process.Target == nil || !a.machine.approve {
 		return nil
 	}
-	if _, err := a.process.Target.GetCache().GetInformer(ctx, &certificatesv1.CertificateSigningRequest{}); err != nil {
-		return fmt.Errorf("watch certificate requests: %w", err)
+	if err := csr.SetupIndexes(ctx, a.process.Target.GetFieldIndexer()); err != nil {
+		return err
+	}
+	gauges, err := csr.NewMetrics(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register the approver's metrics: %w", err)
 	}
 	c := &csr.Approver{
 		Client: a.process.Target.GetClient(), Live: a.process.Target.GetAPIReader(), Clock: clock.RealClock{},
-		Machines: a.allMachines, Events: a.managers[0].GetEventRecorder("machine-approver"),
+		Policy: approval.DefaultPolicy(), Machines: a.allMachines, Metrics: gauges,
+		Events: a.managers[0].GetEventRecorder("machine-approver"),
 	}
-	return c.SetupWithManager(ctx, a.managers[0], a.targetCache())
+	return c.Setup(a.managers[0], csr.Options{Cache: a.process.Target.GetCache(), Machines: a.sources})
 }
 
 func (a *assembly) allMachines(ctx context.Context) (out []approval.Machine, err error) {

@@ -52,11 +52,20 @@ func (r *Reconciler[M]) Approvals(ctx context.Context) ([]approval.Machine, erro
 	return out, nil
 }
 
+// Approval is the same for one machine; false for an object of another kind.
+func (r *Reconciler[M]) Approval(o client.Object) (approval.Machine, bool) {
+	m, ok := o.(M)
+	if !ok {
+		return approval.Machine{}, false
+	}
+	return r.approval(m), true
+}
+
 func (r *Reconciler[M]) approval(m M) approval.Machine {
 	v := r.Dialect.View(m)
 	seen := r.memory.instanceOf(client.ObjectKeyFromObject(m))
 	a := approval.Machine{
-		Namespace: v.Namespace, Name: v.Name, NodeName: v.NodeName, Linked: v.NodeUID != "",
+		Namespace: v.Namespace, Name: v.Name, NodeName: v.NodeName, Linked: v.NodeUID != "" || v.HadNode(),
 		Deleting: !v.Deleted.IsZero(), Created: v.Created, ProviderID: v.ProviderID,
 		Addresses: append(slices.Clone(v.Addresses), seen.addresses...),
 		Ref:       r.reference(m),

@@ -1,0 +1,78 @@
+package kubemark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
+	"github.com/millwright-dev/millwright/providers/kubemark/internal/hollow"
+)
+
+// haltPoll is how often Halt looks whether processes have ended.
+const haltPoll = 50 * time.Millisecond
+
+// Halt ends all processes that stand for instances kept in dir, as a power cut
+// would: the instances stay, and their processes start again when a provider
+// next looks at them. No provider may use dir meanwhile.
+func Halt(ctx context.Context, dir string) error {
+	store, err := cloud.NewDirectory(dir)
+	if err != nil {
+		return err
+	}
+	body := &hollow.Body{Dir: filepath.Join(dir, "bodies"), Clock: clock.RealClock{}}
+	for {
+		left, err := haltOnce(ctx, store, body)
+		if err != nil || left == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d processes have not ended: %w", left, ctx.Err())
+		case <-time.After(haltPoll):
+		}
+	}
+}
+
+// haltOnce asks every process to end and counts those that have not.
+func haltOnce(ctx context.Context, store cloud.Store, body *hollow.Body) (left int, err error) {
+	clusters, err := store.Clusters()
+	if err != nil {
+		return 0, err
+	}
+	var errs []error
+	for _, cluster := range clusters {
+		for after := ""; ; {
+			records, next, err := store.Page(cluster, after, defaultPageSize)
+			if err != nil {
+				return 0, err
+			}
+			for _, r := range records {
+				gone, err := haltBody(ctx, store, body, r)
+				errs = append(errs, err)
+				if !gone {
+					left++
+				}
+			}
+			if after = next; after == "" {
+				break
+			}
+		}
+	}
+	return left, errors.Join(errs...)
+}
+
+func haltBody(ctx context.Context, store cloud.Store, body *hollow.Body, r cloud.Record) (gone bool, err error) {
+	if r.Traits.Backend != Hollow {
+		return true, nil
+	}
+	gone, err = body.Stop(ctx, &r)
+	if err != nil {
+		return gone, err
+	}
+	return gone, store.Put(r)
+}
