@@ -44,9 +44,11 @@ func newScene() *scene {
 	s.facts.Machines = []Machine{{
 		Namespace: "ns", Name: "m1", Created: now.Add(-time.Minute),
 		Addresses: []corev1.NodeAddress{
-			{Type: corev1.NodeInternalDNS, Address: "w1"}, {Type: corev1.NodeHostName, Address: "w1.local"},
+			{Type: corev1.NodeInternalDNS, Address: "w1"},
+			{Type: corev1.NodeHostName, Address: "w1.local"},
 			{Type: corev1.NodeExternalDNS, Address: "w1.example.com"},
-			{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}, {Type: corev1.NodeExternalIP, Address: "192.0.2.1"},
+			{Type: corev1.NodeInternalIP, Address: "10.0.0.1"},
+			{Type: corev1.NodeExternalIP, Address: "192.0.2.1"},
 			{Type: corev1.NodeInternalIP, Address: "fd00::1"},
 		},
 	}}
@@ -238,7 +240,9 @@ func TestServing(t *testing.T) {
 		}, Refuse, ReasonUsages},
 		{"one usage too few", func(s *scene) { s.csr.Spec.Usages = s.csr.Spec.Usages[:1] }, Refuse, ReasonUsages},
 		{"a node of no machine", func(s *scene) { s.machine().NodeName = "w9" }, Wait, ReasonNoMachine},
-		{"a machine that has not seen its node", func(s *scene) { s.machine().Linked = false }, Wait, ReasonNotLinked},
+		{"a node that is there, where its machine does not record it", func(s *scene) { s.machine().Linked = false }, Approve, ReasonApproved},
+		{"a node that is recorded, and not in the cache yet", func(s *scene) { s.facts.NodeExists = false }, Approve, ReasonApproved},
+		{"a node that nobody has seen", func(s *scene) { s.machine().Linked, s.facts.NodeExists = false, false }, Wait, ReasonNotLinked},
 		{"a machine of unknown addresses", func(s *scene) { s.machine().Addresses = nil }, Wait, ReasonNoAddresses},
 		{"two machines with one node", func(s *scene) { s.facts.Machines = append(s.facts.Machines, *s.machine()) }, Wait, ReasonAmbiguous},
 		{"what is issued stays so", func(s *scene) { s.csr.Status.Certificate = []byte("x") }, Ignore, ReasonSettled},

@@ -32,7 +32,8 @@ type Machine struct {
 	// NodeName is the node recorded for the machine, or the name under which
 	// the infrastructure foretells that it will register.
 	NodeName string
-	// Linked says that the machine's node has joined.
+	// Linked says that the API records the node that joined. Where an API has no
+	// place for that it stays false.
 	Linked bool
 	// Deleting says that the machine is on its way out.
 	Deleting bool

@@ -79,11 +79,13 @@ func machineByNode(q *question) *Decision {
 	return wait(ReasonAmbiguous, "%d machines have node %s: %s", len(found), q.nodeName, keys(found))
 }
 
+// machineLinked wants the node to have joined. An API that does not record which
+// node that was has foretold its name, and then there is a node of that name.
 func machineLinked(q *question) *Decision {
-	if q.machine.Linked {
+	if q.machine.Linked || q.f.NodeExists {
 		return nil
 	}
-	return wait(ReasonNotLinked, "machine %s has not seen its node yet", q.machine.Key())
+	return wait(ReasonNotLinked, "the node of machine %s has not joined yet", q.machine.Key())
 }
 
 func addressesKnown(q *question) *Decision {

@@ -202,26 +202,31 @@ func TestBlockersNameTheirBudget(t *testing.T) {
 		{"one that has no room at its best is called out", []policyv1.PodDisruptionBudget{budget("pdb", healthy)}, refused(0, 1), ReasonBudgetNever, "pdb"},
 		{
 			"but not while its status is old",
-			[]policyv1.PodDisruptionBudget{budget("pdb", healthy, func(b *policyv1.PodDisruptionBudget) { b.Generation++ })}, refused(0, 1), ReasonBudget, "pdb",
+			[]policyv1.PodDisruptionBudget{budget("pdb", healthy, func(b *policyv1.PodDisruptionBudget) { b.Generation++ })},
+			refused(0, 1), ReasonBudget, "pdb",
 		},
 		{
 			"nor while one of its pods is leaving",
 			[]policyv1.PodDisruptionBudget{budget("pdb", healthy, func(b *policyv1.PodDisruptionBudget) {
 				b.Status.DisruptedPods = map[string]metav1.Time{"b": {}}
-			})}, refused(0, 1), ReasonBudget, "pdb",
+			})},
+			refused(0, 1), ReasonBudget, "pdb",
 		},
 		{"two budgets for a pod are refused whatever they say", []policyv1.PodDisruptionBudget{budget("one"), budget("two")}, &Attempt{At: now, Reply: "two"}, ReasonBudgets, "one"},
 		{
 			"a budget of another namespace is not the pod's",
-			[]policyv1.PodDisruptionBudget{budget("pdb", func(b *policyv1.PodDisruptionBudget) { b.Namespace = "other" })}, refused(0, 1), ReasonBudget, "",
+			[]policyv1.PodDisruptionBudget{budget("pdb", func(b *policyv1.PodDisruptionBudget) { b.Namespace = "other" })},
+			refused(0, 1), ReasonBudget, "",
 		},
 		{
 			"nor is one for other labels",
-			[]policyv1.PodDisruptionBudget{budget("pdb", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["app"] = "db" })}, refused(0, 1), ReasonBudget, "",
+			[]policyv1.PodDisruptionBudget{budget("pdb", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["app"] = "db" })},
+			refused(0, 1), ReasonBudget, "",
 		},
 		{
 			"no selector selects nothing",
-			[]policyv1.PodDisruptionBudget{budget("pdb", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil })}, refused(0, 1), ReasonBudget, "",
+			[]policyv1.PodDisruptionBudget{budget("pdb", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil })},
+			refused(0, 1), ReasonBudget, "",
 		},
 		{"what was not refused by a budget does not accuse one", []policyv1.PodDisruptionBudget{budget("pdb")}, &Attempt{At: now, Reply: "busy"}, ReasonRefused, ""},
 	}

@@ -49,6 +49,9 @@ func budgetRefusal() error {
 	}}
 }
 
+// twoBudgets is what the eviction API says of a pod that two budgets cover.
+const twoBudgets = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
 func pdb() *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "pdb"},
@@ -57,7 +60,7 @@ func pdb() *policyv1.PodDisruptionBudget {
 }
 
 func TestDrainWaitsForABudgetAndGoesOn(t *testing.T) {
-	var answer error = budgetRefusal()
+	answer := budgetRefusal()
 	w := newWorld(t, refusing(func() error { return answer }), node("w1"), podOn("w1", "a"), podOn("w2", "b"), pdb())
 	n := node("w1")
 
@@ -98,7 +101,7 @@ func TestDrainTellsRefusals(t *testing.T) {
 	}{
 		{"a budget counts", budgetRefusal(), drain.ReasonBudget, 1, false},
 		{"a busy API server does not", apierrors.NewTooManyRequests("later", 1), drain.ReasonRefused, 0, false},
-		{"two budgets are refused with an internal error", apierrors.NewInternalError(errors.New("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")), drain.ReasonRefused, 0, false},
+		{"two budgets are refused with an internal error", apierrors.NewInternalError(errors.New(twoBudgets)), drain.ReasonRefused, 0, false},
 		{"a denial is an error", apierrors.NewForbidden(corev1.Resource("pods"), "a", errors.New("no")), drain.ReasonRefused, 0, true},
 	}
 	for _, tt := range tests {

@@ -210,8 +210,6 @@ func TestNodeJoinsRealServer(t *testing.T) {
 	if _, err := kubelet.client.CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{}); err != nil {
 		t.Fatal("registering with the certificate:", err)
 	}
-	f.edit(func(f *fleet) { f.machines[0].Linked = true })
-
 	extra := kubelet.askServing(t, "w1", []string{"w1", "kubernetes.default.svc"}, "198.51.100.1")
 	good := kubelet.askServing(t, "w1", []string{"w1"}, "198.51.100.1")
 	block, _ := pem.Decode(signed(t, env, good))

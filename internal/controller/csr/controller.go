@@ -117,7 +117,9 @@ func (a *Approver) observe(ctx context.Context, r *certificatesv1.CertificateSig
 	f.Certificate, f.ParseErr = approval.Parse(r.Spec.Request)
 	if r.Spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName {
 		err = a.observeJoining(ctx, &f)
+		return f, err
 	}
+	f.NodeExists, err = nodeExists(ctx, a.Client, approval.NodeName(f))
 	return f, err
 }
 
@@ -125,23 +127,26 @@ func (a *Approver) observe(ctx context.Context, r *certificatesv1.CertificateSig
 // answers come past the cache: granting by a stale one would hand out another
 // node's identity.
 func (a *Approver) observeJoining(ctx context.Context, f *approval.Facts) error {
+	var err error
 	if id := approval.TokenID(f.Request); id != "" {
-		var err error
 		if f.TokenOwner, f.TokenKnown, err = node.TokenOwner(ctx, a.Live, id); err != nil {
 			return err
 		}
 	}
-	name := approval.NodeName(*f)
+	f.NodeExists, err = nodeExists(ctx, a.Live, approval.NodeName(*f))
+	return err
+}
+
+func nodeExists(ctx context.Context, r client.Reader, name string) (bool, error) {
 	if name == "" {
-		return nil
+		return false, nil
 	}
 	var n corev1.Node
-	err := a.Live.Get(ctx, client.ObjectKey{Name: name}, &n)
+	err := r.Get(ctx, client.ObjectKey{Name: name}, &n)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("getting node %s: %w", name, err)
+		return false, fmt.Errorf("getting node %s: %w", name, err)
 	}
-	f.NodeExists = err == nil
-	return nil
+	return err == nil, nil
 }
 
 // pending counts the requests that wait for a decision.
