@@ -22,6 +22,7 @@ var clockRooms = slices.Concat([]string{
 
 // wallClockRooms are inside the clock rooms and may look at the wall clock all the same.
 var wallClockRooms = []string{
+	"internal/sim/cmd",      // reports seeds per hour
 	"provider/providertest", // waits for real infrastructures, unless the harness brings a clock that it can advance
 }
 
