@@ -1,0 +1,240 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+const (
+	// patience is how long the world may take to come to rest: longer than the
+	// longest timeouts (2 h of draining, 10 min of health, 20 min of joining).
+	patience = 8 * time.Hour
+	// mostRounds bounds the work to come to rest.
+	mostRounds = 5000
+	// restTime is for how long nothing may be written at rest, mostPasses how
+	// many passes may be made meanwhile.
+	restTime   = time.Hour
+	mostPasses = 2000
+	// healthEvery is how often somebody deletes machines that are beyond help,
+	// in the dialect that leaves it to others.
+	healthEvery = 20 * time.Minute
+)
+
+// afterwards is the time after the faults.
+func (w *World) afterwards() {
+	w.tracef("world", "the faults stop")
+	w.land()
+	w.mend()
+	if !w.converge(Converges, w.unsettled, w.nurse) {
+		return
+	}
+	w.rest()
+	w.deleteAll()
+	w.converge(LeavesNothing, w.leftover, func() {})
+}
+
+// land brings to an end all that is under way.
+func (w *World) land() {
+	w.arriveLate(0)
+	for _, p := range slices.Clone(w.procs) {
+		if p.deposed != nil {
+			w.expire(p)
+			continue
+		}
+		for _, t := range slices.Clone(p.tasks) {
+			w.finish(p, t)
+		}
+	}
+}
+
+// converge lets the world go on by itself until nothing remains to be done.
+func (w *World) converge(statement string, remains func() string, nurse func()) bool {
+	end, nursing := w.now.Add(patience), w.now.Add(healthEvery)
+	for range mostRounds {
+		if w.violation != nil {
+			return false
+		}
+		if w.workOnce() {
+			continue
+		}
+		why := remains()
+		if why == "" {
+			return true
+		}
+		next := w.nextTime()
+		if next.IsZero() || next.After(nursing) {
+			next = nursing
+		}
+		if w.now.After(end) {
+			w.broken(statement, "after %v: %s", patience, why)
+			return false
+		}
+		w.advanceTo(next)
+		if !w.now.Before(nursing) {
+			nursing = w.now.Add(healthEvery)
+			nurse()
+		}
+	}
+	w.broken(statement, "still busy after %d rounds: %s", mostRounds, remains())
+	return false
+}
+
+// workOnce lets everybody do once what they can do now, and reports whether
+// anybody could.
+func (w *World) workOnce() bool {
+	did := false
+	for _, p := range slices.Clone(w.procs) {
+		did = w.catchUp(p) || did
+		for _, key := range p.queue.startable() {
+			p.begin(key)
+			did = true
+		}
+	}
+	for _, actions := range []func() []func(){w.nodeActions, w.podActions, w.collectorActions} {
+		if all := actions(); len(all) > 0 {
+			all[0]()
+			did = true
+		}
+	}
+	return did
+}
+
+// unsettled says what is not as was asked for; empty when all is.
+func (w *World) unsettled() string {
+	for _, m := range w.store.All(w.tells.machine) {
+		if m.GetDeletionTimestamp() != nil {
+			return fmt.Sprintf("machine %s is still being deleted", m.GetName())
+		}
+		if v := w.tells.view(m); !w.well(m) && !(v.Stage == lifecycle.StageFailed && w.tells.heals && metav1.GetControllerOf(m) == nil) {
+			return fmt.Sprintf("machine %s is not well: stage %q, node %q", m.GetName(), v.Stage, v.NodeName)
+		}
+	}
+	for _, s := range w.store.All(w.tells.set) {
+		if s.GetDeletionTimestamp() != nil {
+			return fmt.Sprintf("set %s is still being deleted", s.GetName())
+		}
+		n, t := w.tells.size(s), w.tells.tally(s)
+		if have := len(w.members(s)); have != n || t.Replicas != int32(n) || t.Ready != int32(n) || t.Available != int32(n) {
+			return fmt.Sprintf("set %s of %d has %d machines and says %+v", s.GetName(), n, have, t)
+		}
+	}
+	return w.stray()
+}
+
+// well reports whether the machine runs and its node is ready.
+func (w *World) well(m client.Object) bool {
+	v := w.tells.view(m)
+	return v.Stage == lifecycle.StageRunning && nodeReady(w.node(v.NodeName)) && len(w.cloud.Existing(v.UID)) == 1
+}
+
+// stray names what belongs to no machine; empty when there is no such thing.
+func (w *World) stray() string {
+	for _, i := range w.cloud.Existing("") {
+		if w.machineOf(i.UID) == nil && !w.users.strays[i.UID] {
+			return fmt.Sprintf("instance %s of %s has no machine", i.ID, i.Name)
+		}
+	}
+	for _, p := range w.cloud.Parts("") {
+		if w.machineOf(p.UID) == nil && !w.users.strays[p.UID] {
+			return fmt.Sprintf("the %s of %s has no machine", p.Name, p.UID)
+		}
+	}
+	for _, n := range objects(w, &corev1.Node{}) {
+		m := w.store.Lookup(w.tells.machine, client.ObjectKey{Namespace: namespace, Name: n.Name})
+		if m == nil && !w.strayNode(n) {
+			return fmt.Sprintf("node %s has no machine", n.Name)
+		}
+	}
+	return ""
+}
+
+// strayNode reports whether a stray instance made the node.
+func (w *World) strayNode(n *corev1.Node) bool {
+	for _, i := range w.cloud.Machines() {
+		if i.Name == n.Name && w.users.strays[i.UID] {
+			return true
+		}
+	}
+	return false
+}
+
+// nurse deletes machines that are beyond help, where nobody else does.
+func (w *World) nurse() {
+	if w.tells.heals {
+		return
+	}
+	for _, m := range w.store.All(w.tells.machine) {
+		if m.GetDeletionTimestamp() == nil && !w.well(m) {
+			w.must("nurse", m, w.store.Delete(m, client.DeleteOptions{}))
+			w.does("deletes machine %s, which is beyond help", m.GetName())
+		}
+	}
+}
+
+// rest watches that nothing is written while nothing changes but heartbeats.
+func (w *World) rest() {
+	writes, passes, end := w.writes, w.reconciles, w.now.Add(restTime)
+	w.tracef("world", "is at rest")
+	for beat := w.now; w.now.Before(end) && w.violation == nil; {
+		if w.workOnce() {
+			continue
+		}
+		if !w.now.Before(beat) {
+			w.heartbeat()
+			beat = w.now.Add(5 * time.Minute)
+			continue
+		}
+		next := w.nextTime()
+		if next.IsZero() || next.After(beat) {
+			next = beat
+		}
+		w.advanceTo(next)
+		if w.reconciles-passes > mostPasses {
+			break
+		}
+	}
+	if n := w.writes - writes; n > 0 {
+		w.broken(Rests, "%d writes in %v", n, restTime)
+	}
+	if n := w.reconciles - passes; n > mostPasses {
+		w.broken(Rests, "%d passes in %v", n, restTime)
+	}
+}
+
+// heartbeat is what kubelets write all the time.
+func (w *World) heartbeat() {
+	for _, n := range objects(w, &corev1.Node{}) {
+		w.edit(n, "status", func(o client.Object) {
+			for i := range o.(*corev1.Node).Status.Conditions {
+				o.(*corev1.Node).Status.Conditions[i].LastHeartbeatTime = metav1.NewTime(w.now.Truncate(time.Second))
+			}
+		})
+	}
+}
+
+func (w *World) deleteAll() {
+	w.does("deletes everything")
+	for _, s := range w.store.All(w.tells.set) {
+		w.must("delete a set", s, w.store.Delete(s, client.DeleteOptions{}))
+	}
+	for _, m := range w.store.All(w.tells.machine) {
+		w.must("delete a machine", m, w.store.Delete(m, client.DeleteOptions{}))
+	}
+}
+
+// leftover names something that is left; empty when nothing is.
+func (w *World) leftover() string {
+	for _, example := range []client.Object{w.tells.set, w.tells.machine} {
+		for _, o := range w.store.All(example) {
+			return fmt.Sprintf("%s %s is left, finalizers %v", w.store.KindOf(o).Kind, o.GetName(), o.GetFinalizers())
+		}
+	}
+	return w.stray()
+}

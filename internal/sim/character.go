@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
+)
+
+// fault is one way in which the world misbehaves.
+type fault int
+
+// The faults. Those of the API server and of the infrastructure come before
+// the effect, after it (the reply is lost), or long before it (the reply is
+// lost and the effect comes late).
+const (
+	apiFails fault = iota
+	apiBusy
+	apiLost
+	apiLate
+	cloudFails
+	cloudThrottled
+	cloudDenied
+	cloudExhausted
+	cloudHalf
+	cloudLost
+	cloudLate
+	instanceDies
+	nodeStalls
+	neverJoins
+	processCrashes
+	leaderChanges
+	listsStale
+	faults
+)
+
+// character is what the world of a seed is like. Every seed has some of the
+// faults only, so that one does not hide another.
+type character struct {
+	// percent is how likely each fault is where it may occur.
+	percent [faults]int
+	cloud   cloud.Traits
+	// viewLag bounds for how long an informer may run behind.
+	viewLag time.Duration
+	// pausePercent is how likely a controller is to be overtaken by the rest
+	// of the world at a call.
+	pausePercent int
+	// sets and singles are how many of each there are to begin with.
+	sets, singles int
+	// tokens: nodes join with bootstrap tokens. ccm: a node gets its provider
+	// ID only after it joined. groups: the machines of a set are of a group.
+	tokens, ccm, groups bool
+	// apps is how many workloads there are, budgets whether they have
+	// disruption budgets.
+	apps    int
+	budgets bool
+}
+
+// usual is how likely the faults are, in percent, where a seed has them.
+var usual = [faults]int{
+	apiFails: 8, apiBusy: 5, apiLost: 10, apiLate: 6,
+	cloudFails: 10, cloudThrottled: 8, cloudDenied: 8, cloudExhausted: 20, cloudHalf: 20, cloudLost: 25, cloudLate: 15,
+	instanceDies: 100, nodeStalls: 15, neverJoins: 10, processCrashes: 100, leaderChanges: 100, listsStale: 30,
+}
+
+func newCharacter(r *rand.Rand) character {
+	var c character
+	for f := range usual {
+		if r.IntN(2) == 0 {
+			c.percent[f] = usual[f]
+		}
+	}
+	lags := []time.Duration{0, 0, 2 * time.Second, 10 * time.Second}
+	c.cloud = cloud.Traits{
+		Lag: lags[r.IntN(len(lags))], LagByID: r.IntN(2) == 0,
+		Boot: []time.Duration{0, 2 * time.Second, time.Minute}[r.IntN(3)],
+		Stop: []time.Duration{0, 2 * time.Second, time.Minute}[r.IntN(3)], Lingers: r.IntN(3) == 0,
+	}
+	c.viewLag = []time.Duration{0, 500 * time.Millisecond, 5 * time.Second, 30 * time.Second}[r.IntN(4)]
+	c.pausePercent = []int{0, 5, 15, 40}[r.IntN(4)]
+	c.sets, c.singles = r.IntN(3), r.IntN(3)
+	if c.sets+c.singles == 0 {
+		c.sets = 1
+	}
+	c.tokens, c.ccm, c.groups = r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(3) == 0
+	c.apps, c.budgets = r.IntN(3), r.IntN(2) == 0
+	return c
+}

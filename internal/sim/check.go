@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+)
+
+// The statements that are checked, as they are named in reports.
+const (
+	OneInstance    = "at most one instance per machine, ever"
+	HeldFirst      = "the finalizer is in place before an instance is created"
+	NoOrphan       = "no instance is created for a machine that is gone"
+	WantedStays    = "no wanted machine is terminated"
+	DrainedFirst   = "nothing is terminated before its drain is done"
+	HooksHonoured  = "hooks are always honoured"
+	NoEarlyRelease = "a machine is not released while anything of it exists"
+	NodeLast       = "a node is deleted only after its instance"
+	NodeLossReal   = "a machine is given up for its node's loss only when the node is gone"
+	NotTooMany     = "a set never makes more machines than it wants"
+	NotTooFew      = "a set never deletes machines that it wants"
+	TokenThere     = "an instance that may still join keeps its bootstrap token"
+	PassEnds       = "every pass comes to an end"
+	Converges      = "without faults the world comes to what was asked for"
+	Rests          = "at rest nothing is written"
+	LeavesNothing  = "deleting everything leaves nothing behind"
+)
+
+// snapshot is what was known when a pass began.
+type snapshot struct {
+	// size is the size of the set under reconciliation, as the process saw it.
+	size int
+	// touched counts what users had done.
+	touched int
+}
+
+func (p *process) snapshot(key reconcile.Request) snapshot {
+	s := snapshot{touched: p.w.users.done}
+	if set := p.byKind[p.w.store.KindOf(p.w.tells.set)].Lookup(key.NamespacedName); set != nil {
+		s.size = p.w.tells.size(set)
+	}
+	return s
+}
+
+// checked makes a write and judges what it did.
+func (p *process) checked(c store.Call, before snapshot, do func() error) error {
+	if !c.Writes() {
+		return do()
+	}
+	w := p.w
+	old := w.store.Lookup(c.Object, c.Key)
+	err := do()
+	now := w.store.Lookup(c.Object, c.Key)
+	if old == now {
+		return err
+	}
+	switch c.Kind.Kind {
+	case "Machine":
+		p.judgeMachine(old, now, before)
+	case "Node":
+		if now == nil || old.GetDeletionTimestamp() == nil && now.GetDeletionTimestamp() != nil {
+			w.checkForgotten(old.(*corev1.Node))
+		}
+	}
+	return err
+}
+
+func (p *process) judgeMachine(old, now client.Object, before snapshot) {
+	w := p.w
+	switch {
+	case old == nil:
+		p.checkGrowth(now, before)
+		return
+	case controllerutil.ContainsFinalizer(old, w.tells.finalizer) && (now == nil || !controllerutil.ContainsFinalizer(now, w.tells.finalizer)):
+		w.checkReleased(old)
+	}
+	if old.GetDeletionTimestamp() != nil || now != nil && now.GetDeletionTimestamp() == nil {
+		return
+	}
+	if p.role == setRole {
+		p.checkShrink(old, before)
+		return
+	}
+	if name := w.tells.view(old).NodeName; w.node(name) != nil {
+		w.broken(NodeLossReal, "%s was deleted although node %s exists", old.GetName(), name)
+	}
+}
+
+// setOf is the set that controls m; nil when it is gone.
+func (w *World) setOf(m client.Object) client.Object {
+	ref := metav1.GetControllerOf(m)
+	if ref == nil {
+		return nil
+	}
+	s := w.store.Lookup(w.tells.set, client.ObjectKey{Namespace: m.GetNamespace(), Name: ref.Name})
+	if s == nil || s.GetUID() != ref.UID {
+		return nil
+	}
+	return s
+}
+
+// members are the machines that count as the set's replicas.
+func (w *World) members(set client.Object) (out []client.Object) {
+	for _, m := range w.store.All(w.tells.machine) {
+		if metav1.IsControlledBy(m, set) && w.tells.selector(set).Matches(labels.Set(m.GetLabels())) && w.tells.member(set, m).Counts() {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (p *process) checkGrowth(m client.Object, before snapshot) {
+	w := p.w
+	s := w.setOf(m)
+	if s == nil || p.deposed != nil {
+		return
+	}
+	if n, most := len(w.members(s)), max(before.size, w.tells.size(s)); n > most {
+		w.broken(NotTooMany, "set %s has %d machines with %s, and wanted %d at most", s.GetName(), n, m.GetName(), most)
+	}
+}
+
+// checkShrink leaves out what users did meanwhile: their deletions may cross
+// the set's own.
+func (p *process) checkShrink(victim client.Object, before snapshot) {
+	w := p.w
+	s := w.setOf(victim)
+	if s == nil || s.GetDeletionTimestamp() != nil || before.touched != w.users.done || p.deposed != nil {
+		return
+	}
+	member := w.tells.member(s, victim)
+	if !member.Counts() || member.Failed {
+		return
+	}
+	if n, least := len(w.members(s)), min(before.size, w.tells.size(s)); n < least {
+		w.broken(NotTooFew, "set %s has %d machines without %s, and wants %d", s.GetName(), n, victim.GetName(), least)
+	}
+}
+
+func (w *World) checkReleased(m client.Object) {
+	uid := string(m.GetUID())
+	for _, i := range w.cloud.Existing(uid) {
+		w.broken(NoEarlyRelease, "%s was released, but its instance %s exists", m.GetName(), i.ID)
+	}
+	for _, part := range w.cloud.Parts(uid) {
+		w.broken(NoEarlyRelease, "%s was released, but its %s exists", m.GetName(), part.Name)
+	}
+}
+
+func (w *World) checkForgotten(n *corev1.Node) {
+	for _, i := range w.cloud.Existing("") {
+		if i.Name == n.Name && strings.EqualFold(i.ProviderID(), n.Spec.ProviderID) {
+			w.broken(NodeLast, "node %s was deleted, but its instance %s exists", n.Name, i.ID)
+		}
+	}
+}
+
+// machineOf is the machine object with the UID; nil when there is none.
+func (w *World) machineOf(uid string) client.Object {
+	for _, m := range w.store.All(w.tells.machine) {
+		if string(m.GetUID()) == uid {
+			return m
+		}
+	}
+	return nil
+}
+
+func (w *World) checkCreated(made *cloud.Machine) {
+	n := 0
+	for _, i := range w.cloud.Machines() {
+		if i.UID == made.UID {
+			n++
+		}
+	}
+	if n > 1 {
+		w.broken(OneInstance, "%s has got %d instances", made.Name, n)
+	}
+	m := w.machineOf(made.UID)
+	switch {
+	case m == nil && w.actor.deposed != nil:
+		w.users.strays[made.UID] = true
+	case m == nil:
+		w.broken(NoOrphan, "instance %s was made for %s, which is gone", made.ID, made.Name)
+	case !controllerutil.ContainsFinalizer(m, w.tells.finalizer):
+		w.broken(HeldFirst, "instance %s was made for %s, which has no finalizer", made.ID, made.Name)
+	}
+}
+
+func (w *World) checkStopped(i *cloud.Machine) {
+	m := w.machineOf(i.UID)
+	if m == nil {
+		return
+	}
+	v := w.tells.view(m)
+	switch {
+	case v.Deleted.IsZero():
+		w.broken(WantedStays, "instance %s of %s was sent away, but nobody deleted the machine", i.ID, m.GetName())
+	case len(v.PreTerminate) > 0, len(v.PreDrain) > 0 && !v.Drained:
+		w.broken(HooksHonoured, "instance %s of %s was sent away in spite of its hooks", i.ID, m.GetName())
+	}
+	if !w.users.hurried[i.UID] {
+		w.checkDrained(i, v.Deleted)
+	}
+}
+
+func (w *World) checkDrained(i *cloud.Machine, deleted time.Time) {
+	n := w.node(i.Name)
+	if n == nil || !strings.EqualFold(n.Spec.ProviderID, i.ProviderID()) && n.Spec.ProviderID != "" {
+		return
+	}
+	for _, pod := range objects(w, &corev1.Pod{}) {
+		if pod.Spec.NodeName != n.Name || mayStay(pod) {
+			continue
+		}
+		ending := pod.DeletionTimestamp != nil && (!nodeReady(n) || !w.now.Before(pod.DeletionTimestamp.Time))
+		if !ending {
+			w.broken(DrainedFirst, "instance %s of %s was sent away with pod %s still on its node", i.ID, i.Name, pod.Name)
+		}
+	}
+}
+
+func mayStay(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind == "DaemonSet"
+}
+
+// checkPass looks at how a pass ended.
+func (p *process) checkPass(t *task) {
+	if t.err != nil && strings.Contains(t.err.Error(), "steps without an end") {
+		p.w.broken(PassEnds, "%v", t.err)
+	}
+}

@@ -1,0 +1,219 @@
+// Package cloud is an infrastructure for simulation: instances with parts of
+// their own (a disk, a network interface), client tokens that make creation
+// idempotent, listings that run behind, slow starts and stops, and sudden
+// death. It fails only as its caller's gate tells it to. It is not safe for
+// concurrent use.
+package cloud
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Traits are what kind of infrastructure it is.
+type Traits struct {
+	// Lag bounds how far listings run behind; it is declared as
+	// [provider.Lagger]. LagByID: so do look-ups by an instance's own ID.
+	Lag     time.Duration
+	LagByID bool
+	// Boot and Stop bound how long an instance takes to start and to go.
+	Boot, Stop time.Duration
+	// Lingers: instances that are gone stay listed as terminated.
+	Lingers bool
+}
+
+// Cloud is the infrastructure.
+type Cloud struct {
+	Traits
+	Now func() time.Time
+	// Roll returns a random number below n.
+	Roll func(n int) int
+	// Half is asked whether a creation is to fail half way.
+	Half func() bool
+	// OnCreate and OnStop are told of every instance that is made, and of
+	// every one that a caller sends away while it runs.
+	OnCreate, OnStop func(*Machine)
+
+	machines []*Machine
+	parts    []*Part
+}
+
+// Machine is an instance, now or in the past.
+type Machine struct {
+	ID, UID, Token, Cluster string
+	Name, IP                string
+	UserData                []byte
+	Created, listed, booted time.Time
+	// gone is when it ceases, or ceased, to exist; zero while it stays.
+	gone time.Time
+	// Died says that nobody asked for it.
+	Died bool
+}
+
+// Part is something made for an instance that outlives it.
+type Part struct {
+	UID, Name string
+	listed    time.Time
+	// gone is when it was removed.
+	gone time.Time
+}
+
+// ProviderID is what the instance's node will carry.
+func (m *Machine) ProviderID() string { return "sim:///" + m.ID }
+
+// Exists reports whether the instance exists at now.
+func (m *Machine) Exists(now time.Time) bool { return m.gone.IsZero() || now.Before(m.gone) }
+
+// Runs reports whether it has started and was not sent away.
+func (m *Machine) Runs(now time.Time) bool { return !now.Before(m.booted) && m.gone.IsZero() }
+
+// Machines are all instances that were ever made, oldest first.
+func (c *Cloud) Machines() []*Machine { return c.machines }
+
+// Existing are the instances of the machine with the UID, or of all, that
+// exist.
+func (c *Cloud) Existing(uid string) (out []*Machine) {
+	for _, m := range c.machines {
+		if (uid == "" || m.UID == uid) && m.Exists(c.Now()) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Parts are the parts, of the machine with the UID or of all, that exist.
+func (c *Cloud) Parts(uid string) (out []*Part) {
+	for _, p := range c.parts {
+		if (uid == "" || p.UID == uid) && p.gone.IsZero() {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Kill makes an instance die by itself.
+func (c *Cloud) Kill(m *Machine) {
+	m.gone, m.Died = c.Now(), true
+}
+
+// Next is when something changes by the passing of time alone; zero: never.
+func (c *Cloud) Next() time.Time {
+	var next time.Time
+	soonest := func(t time.Time) {
+		if t.After(c.Now()) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for _, m := range c.machines {
+		soonest(m.booted)
+		soonest(m.gone)
+		soonest(m.listed)
+		soonest(m.gone.Add(c.Lag))
+	}
+	for _, p := range c.parts {
+		soonest(p.listed)
+	}
+	return next
+}
+
+func (c *Cloud) upTo(d time.Duration) time.Duration {
+	if d <= 0 {
+		return 0
+	}
+	return d * time.Duration(c.Roll(11)) / 10
+}
+
+// create makes the parts and the instance, or finds the one of the token.
+func (c *Cloud) create(cluster string, ref provider.Ref, userData []byte) (*Machine, error) {
+	token, now := ref.Token(cluster), c.Now()
+	for _, m := range c.machines {
+		if m.Token == token {
+			return m, nil
+		}
+	}
+	c.part(ref.UID, "disk")
+	c.part(ref.UID, "nic")
+	if c.Half() {
+		return nil, provider.Errorf(provider.Transient, "the instance could not be started; its disk and interface were made")
+	}
+	n := len(c.machines) + 1
+	m := &Machine{
+		ID: fmt.Sprintf("i-%d", n), UID: ref.UID, Token: token, Cluster: cluster, Name: ref.Name,
+		IP: fmt.Sprintf("10.0.%d.%d", n/250, n%250+1), UserData: userData,
+		Created: now, listed: now.Add(c.upTo(c.Lag)), booted: now.Add(c.upTo(c.Boot)),
+	}
+	c.machines = append(c.machines, m)
+	c.OnCreate(m)
+	return m, nil
+}
+
+// part makes a part unless it is there.
+func (c *Cloud) part(uid, name string) {
+	for _, p := range c.Parts(uid) {
+		if p.Name == name {
+			return
+		}
+	}
+	c.parts = append(c.parts, &Part{UID: uid, Name: name, listed: c.Now().Add(c.upTo(c.Lag))})
+}
+
+// shows reports whether a listing shows the instance.
+func (c *Cloud) shows(m *Machine) bool {
+	now := c.Now()
+	if now.Before(m.listed) {
+		return false
+	}
+	return c.Lingers || m.Exists(now) || now.Before(m.gone.Add(c.Lag))
+}
+
+// find are the instances that a look-up for ref shows.
+func (c *Cloud) find(ref provider.Ref) (out []*Machine) {
+	for _, m := range c.machines {
+		known := !c.LagByID && ref.ProviderID == m.ProviderID() && (m.Exists(c.Now()) || c.Lingers)
+		if known || m.UID == ref.UID && c.shows(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// remove sends the instances away, and then their parts. It reports whether
+// nothing is left as far as it can see.
+func (c *Cloud) remove(ref provider.Ref, given []provider.Instance) bool {
+	now, targets := c.Now(), c.find(ref)
+	for _, i := range given {
+		for _, m := range c.machines {
+			if m.ID == i.ID {
+				targets = append(targets, m)
+			}
+		}
+	}
+	left := false
+	for _, m := range targets {
+		if m.gone.IsZero() {
+			c.OnStop(m)
+			m.gone = now.Add(c.upTo(c.Stop))
+		}
+		left = left || m.Exists(now)
+	}
+	if left {
+		return false
+	}
+	return c.removeParts(ref.UID)
+}
+
+// removeParts removes what can be seen and is not in use.
+func (c *Cloud) removeParts(uid string) bool {
+	for _, p := range c.Parts(uid) {
+		if c.Now().Before(p.listed) {
+			continue
+		}
+		if len(c.Existing(uid)) > 0 {
+			return false // in use
+		}
+		p.gone = c.Now()
+	}
+	return true
+}

@@ -1,0 +1,135 @@
+package cloud
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Call is one request to the infrastructure: find, create, delete or list.
+type Call struct {
+	Verb string
+	Ref  provider.Ref
+}
+
+// Gate stands between a session and the infrastructure: it makes the call, or
+// not, and says what the caller gets to know of it.
+type Gate func(c Call, do func() error) error
+
+// Provider gives access to the infrastructure through a gate.
+type Provider struct {
+	Cloud *Cloud
+	Gate  Gate
+}
+
+var _ provider.Provider = Provider{}
+
+// CredentialKey is the key of the credentials that are needed.
+const CredentialKey = "token"
+
+// Name implements [provider.Provider].
+func (Provider) Name() string { return "sim" }
+
+// Open implements [provider.Provider]. Any spec will do, and none.
+func (p Provider) Open(_ context.Context, class provider.Class) (provider.Session, error) {
+	if class.Cluster == "" {
+		return nil, provider.InvalidField("cluster", "must be set")
+	}
+	return session{Provider: p, class: class}, nil
+}
+
+type session struct {
+	Provider
+	class provider.Class
+}
+
+var _ provider.Lagger = session{}
+
+// ReadLag implements [provider.Lagger].
+func (s session) ReadLag() time.Duration { return s.Cloud.Lag }
+
+// call denies whoever has no credentials.
+func (s session) call(c Call, do func() error) error {
+	return s.Gate(c, func() error {
+		if len(s.class.Credentials[CredentialKey]) == 0 {
+			return provider.Errorf(provider.Denied, "not authorized")
+		}
+		return do()
+	})
+}
+
+// Find implements [provider.Session].
+func (s session) Find(_ context.Context, ref provider.Ref) (out []provider.Instance, err error) {
+	err = s.call(Call{Verb: "find", Ref: ref}, func() error {
+		for _, m := range s.Cloud.find(ref) {
+			out = append(out, s.instance(m))
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Create implements [provider.Session].
+func (s session) Create(_ context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {
+	err = s.call(Call{Verb: "create", Ref: ref}, func() error {
+		m, err := s.Cloud.create(s.class.Cluster, ref, want.UserData)
+		if err == nil {
+			i = s.instance(m)
+		}
+		return err
+	})
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	return i, nil
+}
+
+// Delete implements [provider.Session].
+func (s session) Delete(_ context.Context, ref provider.Ref, given []provider.Instance) (done bool, err error) {
+	err = s.call(Call{Verb: "delete", Ref: ref}, func() error {
+		done = s.Cloud.remove(ref, given)
+		return nil
+	})
+	return done && err == nil, err
+}
+
+// List implements [provider.Session].
+func (s session) List(context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		err := s.call(Call{Verb: "list"}, func() error { return nil })
+		if err != nil {
+			yield(provider.Instance{}, err)
+			return
+		}
+		for _, m := range s.Cloud.machines {
+			if s.Cloud.shows(m) && m.Cluster == s.class.Cluster && !yield(s.instance(m), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s session) instance(m *Machine) provider.Instance {
+	i := provider.Instance{
+		ID: m.ID, UID: m.UID, Name: m.Name, ProviderID: m.ProviderID(), NodeName: m.Name,
+		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: m.IP}},
+		Created:   m.Created,
+	}
+	now := s.Cloud.Now()
+	switch {
+	case !m.Exists(now):
+		i.State = provider.Terminated
+	case !m.gone.IsZero():
+		i.State = provider.Stopping
+	case now.Before(m.booted):
+		i.State = provider.Pending
+	default:
+		i.State = provider.Running
+	}
+	i.RawState = string(i.State)
+	return i
+}

@@ -1,0 +1,258 @@
+package sim
+
+import (
+	"context"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Names in the world.
+const (
+	namespace   = "machines"
+	clusterName = "sim"
+	secretName  = "cloud"
+	bootName    = "boot"
+	appSpace    = "apps"
+	memberLabel = "set"
+)
+
+// flavor is what differs between the dialects, for the world's own actors.
+type flavor struct {
+	scheme  *runtime.Scheme
+	kinds   []*store.Kind
+	indexes []node.Index
+	// machine and set are empty objects.
+	machine, set client.Object
+	finalizer    string
+	// heals: unhealthy machines are replaced without anybody's help.
+	heals bool
+	// furniture is what has to be there besides.
+	furniture  func() []client.Object
+	newMachine func(name string) client.Object
+	newSet     func(name string, n int) client.Object
+	view       func(m client.Object) lifecycle.Machine
+	member     func(set, m client.Object) replicas.Member
+	size       func(set client.Object) int
+	resize     func(set client.Object, n int)
+	selector   func(set client.Object) labels.Selector
+	// tally are the counters in a set's status.
+	tally func(set client.Object) replicas.Tally
+	// hook adds a hook before draining or before termination, unhook removes
+	// all; nil where there are none. hurry asks to make short work of it.
+	hook   func(m client.Object, drain bool)
+	unhook func(m client.Object)
+	hurry  func(m client.Object)
+
+	runMachines, runSets func(p *process)
+}
+
+var flavors = map[string]func(*World) flavor{OpenShift: openshiftFlavor, Gardener: gardenerFlavor}
+
+// coreKinds are those that every cluster has.
+func coreKinds() []*store.Kind {
+	pod := store.NewKind(corev1.SchemeGroupVersion.WithKind("Pod"), &corev1.Pod{})
+	n := store.NewKind(corev1.SchemeGroupVersion.WithKind("Node"), &corev1.Node{})
+	for _, k := range []*store.Kind{pod, n} {
+		k.Subresource, k.StatusAtBirth = true, true
+	}
+	return []*store.Kind{
+		pod, n,
+		store.NewKind(corev1.SchemeGroupVersion.WithKind("Secret"), &corev1.Secret{}),
+		store.NewKind(policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), &policyv1.PodDisruptionBudget{}),
+	}
+}
+
+// zeros is a source of bytes that keeps runs alike.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+var _ io.Reader = zeros{}
+
+// machineLens is a dialect with a defect.
+type machineLens[M client.Object] struct {
+	dialect.Machines[M]
+	m *Mutation
+}
+
+// View implements [dialect.Machines].
+func (l machineLens[M]) View(o M) lifecycle.Machine {
+	v := l.Machines.View(o)
+	if l.m.View != nil {
+		l.m.View(&v)
+	}
+	return v
+}
+
+// Record implements [dialect.Machines].
+func (l machineLens[M]) Record(o M, out lifecycle.Outcome) {
+	l.Machines.Record(o, out)
+	if l.m.Record != nil {
+		l.m.Record(o, out)
+	}
+}
+
+// setLens is a dialect with a defect.
+type setLens[S client.Object] struct {
+	dialect.Sets[S]
+	m *Mutation
+}
+
+// Member implements [dialect.Sets].
+func (l setLens[S]) Member(s S, o client.Object, nodes dialect.Nodes) replicas.Member {
+	out := l.Sets.Member(s, o, nodes)
+	if l.m.Member != nil {
+		l.m.Member(&out)
+	}
+	return out
+}
+
+// runMachines makes p run the machine controller.
+func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
+	w := p.w
+	var infra provider.Provider = cloud.Provider{Cloud: w.cloud, Gate: p.cloudGate}
+	m := w.o.Mutation
+	if m != nil {
+		lens = machineLens[M]{lens, m}
+		if m.Provider != nil {
+			infra = m.Provider(infra, p.client)
+		}
+	}
+	build := func() *machine.Reconciler[M] {
+		nodes := node.New(p.client, p.live, w)
+		nodes.Random = zeros{}
+		return machine.New(machine.Options[M]{
+			Client: p.client, Clock: w, Dialect: lens, Provider: infra, Nodes: nodes, Recorder: recorder{p},
+		})
+	}
+	r := build()
+	w.store.Index(lens.New(), machine.NodeIndex, r.NodeKeys)
+	p.reconcile = r.Reconcile
+	if m != nil && m.Forgetful {
+		p.reconcile = func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+			return build().Reconcile(ctx, req)
+		}
+	}
+	p.wakes = func(e store.Event) []wake { return wakeMachines(p, r, e) }
+}
+
+// wakeMachines are the watches of the machine controller.
+func wakeMachines[M client.Object](p *process, r *machine.Reconciler[M], e store.Event) (out []wake) {
+	switch o := e.Object().(type) {
+	case M:
+		if e.Old == nil || e.New == nil || machine.Wishes().Update(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}) {
+			out = append(out, wake{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}})
+		}
+	case *corev1.Node:
+		if e.Old == nil || e.New == nil || node.Changed().Update(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}) {
+			for _, req := range r.MachinesOf(context.Background(), o) {
+				out = append(out, wake{key: req})
+			}
+		}
+	case *corev1.Pod:
+		if e.New != nil || o.Spec.NodeName == "" {
+			return nil
+		}
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: o.Spec.NodeName}}
+		for _, req := range r.MachinesOf(context.Background(), n) {
+			if m := p.byKind[p.w.store.KindOf(p.w.tells.machine)].Lookup(req.NamespacedName); m != nil && m.GetDeletionTimestamp() != nil {
+				out = append(out, wake{key: req})
+			}
+		}
+	}
+	return out
+}
+
+// runSets makes p run the machine set controller.
+func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
+	w, m := p.w, p.w.o.Mutation
+	if m != nil {
+		lens = setLens[S]{lens, m}
+	}
+	names := 0
+	o := machineset.Options{
+		Client: p.client, Live: p.live, Nodes: p.client, Recorder: recorder{p}, Clock: w,
+		Creates: replicas.Sequential, Deletes: replicas.Sequential,
+		Names: func() string {
+			names++
+			return string([]byte{'p', byte('a' + p.number%26), byte('a' + names/676%26), byte('a' + names/26%26), byte('a' + names%26)})
+		},
+	}
+	w.store.Index(lens.Machine(), machineset.OwnerIndex, machineset.IndexOwner)
+	r := machineset.New(lens, o)
+	p.reconcile = r.Reconcile
+	if m != nil && m.Forgetful {
+		p.reconcile = func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+			return machineset.New(lens, o).Reconcile(ctx, req)
+		}
+	}
+	p.wakes = func(e store.Event) []wake { return wakeSets(p, lens, e) }
+}
+
+// gather is how long changes that move only counters are gathered.
+const gather = 100 * time.Millisecond
+
+// wakeSets are the watches of the machine set controller.
+func wakeSets[S client.Object](p *process, lens dialect.Sets[S], e store.Event) []wake {
+	switch o := e.Object().(type) {
+	case S:
+		if e.Old == nil || e.New == nil || machine.Wishes().Update(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}) {
+			return []wake{{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}}}
+		}
+	case *corev1.Node:
+		key := lens.MachineOf(o)
+		m := p.byKind[p.w.store.KindOf(p.w.tells.machine)].Lookup(key)
+		if m != nil {
+			return setsOf(p, lens, m, gather)
+		}
+	default:
+		if p.w.store.KindOf(o) == p.w.store.KindOf(p.w.tells.machine) {
+			var out []wake
+			if e.Old != nil {
+				out = setsOf(p, lens, e.Old, gather)
+			}
+			after := time.Duration(0)
+			if e.Old != nil && e.New != nil && (e.Old.GetDeletionTimestamp() == nil) == (e.New.GetDeletionTimestamp() == nil) {
+				after = gather
+			}
+			return append(out, setsOf(p, lens, o, after)...)
+		}
+	}
+	return nil
+}
+
+// setsOf is the set that controls m, or those that might adopt it.
+func setsOf[S client.Object](p *process, lens dialect.Sets[S], m client.Object, after time.Duration) (out []wake) {
+	if ref := metav1.GetControllerOf(m); ref != nil {
+		return []wake{{key: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: m.GetNamespace(), Name: ref.Name}}, after: after}}
+	}
+	for _, s := range p.byKind[p.w.store.KindOf(p.w.tells.set)].All() {
+		if lens.Selector(s.(S)).Matches(labels.Set(m.GetLabels())) {
+			out = append(out, wake{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}, after: after})
+		}
+	}
+	return out
+}

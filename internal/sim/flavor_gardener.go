@@ -1,0 +1,88 @@
+package sim
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+)
+
+const className = "class"
+
+func gardenerFlavor(w *World) flavor {
+	kind := func(name string, o client.Object) *store.Kind {
+		return store.NewKind(v1alpha1.GroupVersion.WithKind(name), o)
+	}
+	machines, sets := kind("Machine", &v1alpha1.Machine{}), kind("MachineSet", &v1alpha1.MachineSet{})
+	for _, k := range []*store.Kind{machines, sets} {
+		k.Subresource, k.Counted = true, true
+	}
+	scheme := runtime.NewScheme()
+	_ = v1alpha1.AddToScheme(scheme)
+	_ = corev1.AddToScheme(scheme)
+	lens, setLens := gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: clusterName}, gardener.Sets{}
+	f := flavor{
+		scheme: scheme, kinds: append(coreKinds(), machines, sets, kind("MachineClass", &v1alpha1.MachineClass{})), indexes: node.Indexes(),
+		machine: &v1alpha1.Machine{}, set: &v1alpha1.MachineSet{},
+		finalizer: v1alpha1.FinalizerMachine, heals: true,
+		furniture: func() []client.Object { return append(secrets(w), gardenerClass()) },
+		newMachine: func(name string) client.Object {
+			return &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: gardenerSpec()}
+		},
+		newSet:   func(name string, n int) client.Object { return gardenerSet(w, name, n) },
+		view:     func(m client.Object) lifecycle.Machine { return lens.View(m.(*v1alpha1.Machine)) },
+		size:     func(s client.Object) int { return int(s.(*v1alpha1.MachineSet).Spec.Replicas) },
+		resize:   func(s client.Object, n int) { s.(*v1alpha1.MachineSet).Spec.Replicas = int32(n) },
+		selector: func(s client.Object) labels.Selector { return setLens.Selector(s.(*v1alpha1.MachineSet)) },
+		tally: func(s client.Object) replicas.Tally {
+			st := s.(*v1alpha1.MachineSet).Status
+			return replicas.Tally{Replicas: st.Replicas, Ready: st.ReadyReplicas, Available: st.AvailableReplicas}
+		},
+		hurry: func(m client.Object) {
+			metav1.SetMetaDataLabel(&m.(*v1alpha1.Machine).ObjectMeta, v1alpha1.LabelKeyForceDeletion, "true")
+		},
+		runMachines: func(p *process) { runMachines(p, lens) },
+		runSets:     func(p *process) { runSets(p, setLens) },
+	}
+	f.member = func(s, m client.Object) replicas.Member {
+		return setLens.Member(s.(*v1alpha1.MachineSet), m, w.node)
+	}
+	return f
+}
+
+func gardenerSpec() v1alpha1.MachineSpec {
+	spec := v1alpha1.MachineSpec{Class: v1alpha1.ClassSpec{Kind: "MachineClass", Name: className}}
+	spec.NodeTemplateSpec.Labels = map[string]string{"pool": "a"}
+	spec.NodeTemplateSpec.Spec.Taints = []corev1.Taint{{Key: "pool", Value: "a", Effect: corev1.TaintEffectPreferNoSchedule}}
+	return spec
+}
+
+func gardenerClass() client.Object {
+	return &v1alpha1.MachineClass{
+		ObjectMeta:           metav1.ObjectMeta{Namespace: namespace, Name: className},
+		ProviderSpec:         runtime.RawExtension{Raw: []byte(`{}`)},
+		SecretRef:            &corev1.SecretReference{Namespace: namespace, Name: bootName},
+		CredentialsSecretRef: &corev1.SecretReference{Namespace: namespace, Name: secretName},
+	}
+}
+
+func gardenerSet(w *World, name string, n int) client.Object {
+	template := map[string]string{memberLabel: name}
+	if w.is.groups {
+		template[v1alpha1.LabelKeyName] = name
+	}
+	s := &v1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	s.Spec.Replicas = int32(n)
+	s.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{memberLabel: name}}
+	s.Spec.Template.Labels = template
+	s.Spec.Template.Spec = gardenerSpec()
+	return s
+}

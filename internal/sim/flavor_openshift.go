@@ -1,0 +1,119 @@
+package sim
+
+import (
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+)
+
+// tokenLifetime is how long bootstrap tokens are valid.
+const tokenLifetime = time.Hour
+
+func openshiftFlavor(w *World) flavor {
+	machines := store.NewKind(machinev1.GroupVersion.WithKind("Machine"), &machinev1.Machine{})
+	sets := store.NewKind(machinev1.GroupVersion.WithKind("MachineSet"), &machinev1.MachineSet{})
+	for _, k := range []*store.Kind{machines, sets} {
+		k.Subresource, k.Counted = true, true
+	}
+	scheme := runtime.NewScheme()
+	_ = machinev1.Install(scheme)
+	_ = corev1.AddToScheme(scheme)
+	lens, setLens := openshift.Machines{TokenLifetime: tokenLifetime, DefaultCluster: clusterName}, openshift.Sets{}
+	f := flavor{
+		scheme: scheme, kinds: append(coreKinds(), machines, sets), indexes: node.Indexes(),
+		machine: &machinev1.Machine{}, set: &machinev1.MachineSet{},
+		finalizer: machinev1.MachineFinalizer,
+		furniture: func() []client.Object { return secrets(w) },
+		newMachine: func(name string) client.Object {
+			return &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: machineLabels()}, Spec: openshiftSpec()}
+		},
+		newSet:   openshiftSet,
+		view:     func(m client.Object) lifecycle.Machine { return lens.View(m.(*machinev1.Machine)) },
+		size:     func(s client.Object) int { return int(*s.(*machinev1.MachineSet).Spec.Replicas) },
+		resize:   func(s client.Object, n int) { s.(*machinev1.MachineSet).Spec.Replicas = ptr.To(int32(n)) },
+		selector: func(s client.Object) labels.Selector { return setLens.Selector(s.(*machinev1.MachineSet)) },
+		tally: func(s client.Object) replicas.Tally {
+			st := s.(*machinev1.MachineSet).Status
+			return replicas.Tally{Replicas: st.Replicas, Ready: st.ReadyReplicas, Available: st.AvailableReplicas}
+		},
+		hook: openshiftHook,
+		unhook: func(m client.Object) {
+			m.(*machinev1.Machine).Spec.LifecycleHooks = machinev1.LifecycleHooks{}
+		},
+		hurry: func(m client.Object) {
+			metav1.SetMetaDataAnnotation(&m.(*machinev1.Machine).ObjectMeta, openshift.ExcludeDrainAnnotation, "")
+		},
+		runMachines: func(p *process) { runMachines(p, lens) },
+		runSets:     func(p *process) { runSets(p, setLens) },
+	}
+	f.member = func(s, m client.Object) replicas.Member {
+		return setLens.Member(s.(*machinev1.MachineSet), m, w.node)
+	}
+	return f
+}
+
+func machineLabels() map[string]string {
+	return map[string]string{openshift.ClusterLabel: clusterName, openshift.RoleLabel: "worker"}
+}
+
+func openshiftSpec() machinev1.MachineSpec {
+	return machinev1.MachineSpec{
+		ProviderSpec: machinev1.ProviderSpec{Value: &runtime.RawExtension{
+			Raw: []byte(`{"userDataSecret":{"name":"` + bootName + `"},"credentialsSecret":{"name":"` + secretName + `"}}`),
+		}},
+		ObjectMeta: machinev1.ObjectMeta{Labels: map[string]string{"pool": "a"}},
+		Taints:     []corev1.Taint{{Key: "pool", Value: "a", Effect: corev1.TaintEffectPreferNoSchedule}},
+	}
+}
+
+func openshiftSet(name string, n int) client.Object {
+	template := machineLabels()
+	template[memberLabel] = name
+	return &machinev1.MachineSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: machinev1.MachineSetSpec{
+			Replicas: ptr.To(int32(n)), MinReadySeconds: 5,
+			Selector: metav1.LabelSelector{MatchLabels: map[string]string{memberLabel: name}},
+			Template: machinev1.MachineTemplateSpec{ObjectMeta: machinev1.ObjectMeta{Labels: template}, Spec: openshiftSpec()},
+		},
+	}
+}
+
+func openshiftHook(o client.Object, drain bool) {
+	m := o.(*machinev1.Machine)
+	hooks := []machinev1.LifecycleHook{{Name: "Backup", Owner: "user"}}
+	if drain {
+		m.Spec.LifecycleHooks.PreDrain = hooks
+	} else {
+		m.Spec.LifecycleHooks.PreTerminate = hooks
+	}
+}
+
+// secrets are the credentials and the boot data.
+func secrets(w *World) []client.Object {
+	userData := "boot"
+	if w.is.tokens {
+		userData = "token=<<BOOTSTRAP_TOKEN>>"
+	}
+	return []client.Object{
+		credentials(),
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: bootName}, Data: map[string][]byte{"userData": []byte(userData)}},
+	}
+}
+
+func credentials() *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: secretName}, Data: map[string][]byte{cloud.CredentialKey: []byte("secret")}}
+}

@@ -1,0 +1,116 @@
+package sim
+
+import (
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// lateEffect is a call that was sent and has not arrived.
+type lateEffect struct {
+	by   *process
+	sent time.Time
+	do   func()
+}
+
+var errReplyLost = errors.New("connection reset by peer")
+
+// gate is where calls to the API server go through.
+func (p *process) gate(c store.Call, do func() error) error {
+	p.pause()
+	w, before := p.w, p.running.before
+	effect := func() error { return p.checked(c, before, do) }
+	if !c.Writes() {
+		if w.faulty(apiFails) {
+			w.tracef(p.name(), "%s %s %s live: fails", c.Verb, c.Kind.Kind, c.Key.Name)
+			return apierrors.NewInternalError(errors.New("etcdserver: leader changed"))
+		}
+		return effect()
+	}
+	w.writes++
+	switch {
+	case w.faulty(apiFails):
+		return p.answered(c, apierrors.NewInternalError(errors.New("etcdserver: leader changed")), "refused: ")
+	case w.faulty(apiBusy):
+		return p.answered(c, apierrors.NewTooManyRequestsError("the server is busy"), "refused: ")
+	case w.faulty(apiLost):
+		err := effect()
+		p.answered(c, err, "REPLY LOST, took effect: ")
+		return errReplyLost
+	case w.faulty(apiLate):
+		w.sendLate(p, func() { p.answered(c, effect(), "LATE, arrives only now: ") })
+		p.answered(c, nil, "REPLY LOST, will take effect later: ")
+		return errReplyLost
+	}
+	return p.answered(c, effect(), "")
+}
+
+func (w *World) sendLate(p *process, do func()) {
+	w.late = append(w.late, lateEffect{by: p, sent: w.now, do: do})
+}
+
+// answered traces what came of a call to the API server.
+func (p *process) answered(c store.Call, err error, remark string) error {
+	if !p.w.o.Trace {
+		return err
+	}
+	what := c.Verb + " " + c.Kind.Kind + " " + c.Key.Name
+	if c.Part != "" {
+		what = c.Verb + " " + c.Kind.Kind + "/" + c.Part + " " + c.Key.Name
+	}
+	if c.Patch != nil {
+		data, _ := c.Patch.Data(c.Object)
+		what += " " + string(data)
+	}
+	p.w.tracef(p.name(), "%s: %s%s", what, remark, outcome(err))
+	return err
+}
+
+func outcome(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	return err.Error()
+}
+
+// cloudGate is where calls to the infrastructure go through.
+func (p *process) cloudGate(c cloud.Call, do func() error) error {
+	p.pause()
+	w := p.w
+	w.cloudCalls++
+	effect := func() error {
+		was := w.actor
+		w.actor = p
+		err := do()
+		w.actor = was
+		return err
+	}
+	tell := func(err error, remark string) error {
+		w.tracef(p.name(), "cloud: %s %s: %s%s", c.Verb, c.Ref.Name, remark, outcome(err))
+		return err
+	}
+	changes := c.Verb == "create" || c.Verb == "delete"
+	switch {
+	case w.faulty(cloudFails):
+		return tell(provider.Errorf(provider.Transient, "internal error"), "")
+	case w.faulty(cloudThrottled):
+		return tell(provider.ThrottledFor(time.Duration(w.between(1, 5))*time.Second, errors.New("slow down")), "")
+	case w.faulty(cloudDenied):
+		return tell(provider.Errorf(provider.Denied, "not authorized to %s", c.Verb), "")
+	case c.Verb == "create" && w.faulty(cloudExhausted):
+		return tell(provider.Errorf(provider.Exhausted, "quota exceeded"), "")
+	case changes && w.faulty(cloudLost):
+		tell(effect(), "REPLY LOST, took effect: ")
+		return errReplyLost
+	case changes && w.faulty(cloudLate):
+		w.sendLate(p, func() { tell(effect(), "LATE, arrives only now: ") })
+		tell(nil, "REPLY LOST, will take effect later: ")
+		return errReplyLost
+	}
+	return tell(effect(), "")
+}

@@ -1,0 +1,182 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/bootstrap"
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
+)
+
+// unknownAfter is how long the cluster waits for a silent kubelet.
+const unknownAfter = 40 * time.Second
+
+// kubelet is the agent on an instance.
+type kubelet struct {
+	on     *cloud.Machine
+	joined bool
+	// never: it will not join. stalled is until when it is silent, seen when
+	// it was last heard of.
+	never   bool
+	decided bool
+	stalled time.Time
+	seen    time.Time
+}
+
+func (w *World) kubelet(i *cloud.Machine) *kubelet {
+	k := w.kubelets[i.ID]
+	if k == nil {
+		k = &kubelet{on: i}
+		w.kubelets[i.ID] = k
+	}
+	if w.alive(k) {
+		k.seen = w.now
+	}
+	return k
+}
+
+func (w *World) alive(k *kubelet) bool { return k.on.Runs(w.now) && !w.now.Before(k.stalled) }
+
+// stepNode is something that a kubelet or the cluster does about a node.
+func (w *World) stepNode() {
+	if i, ok := pick(w, w.cloud.Existing("")); ok && w.kubelet(i).joined && w.chance(10) && w.faulty(nodeStalls) {
+		w.kubelet(i).stalled = w.now.Add(time.Duration(w.between(10, 1500)) * time.Second)
+		w.tracef("kubelet", "%s falls silent", i.Name)
+		return
+	}
+	if do, ok := pick(w, w.nodeActions()); ok {
+		do()
+	}
+}
+
+// nodeActions are all that could be done about nodes now.
+func (w *World) nodeActions() (out []func()) {
+	for _, i := range w.cloud.Machines() {
+		k := w.kubelet(i)
+		n := w.nodeOf(k)
+		switch {
+		case !k.joined && w.alive(k) && !k.never && w.node(i.Name) == nil:
+			out = append(out, func() { w.join(k) })
+		case n != nil && w.alive(k) && !nodeReady(n):
+			out = append(out, func() { w.report(n, corev1.ConditionTrue) })
+		case n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
+			out = append(out, func() { w.report(n, corev1.ConditionUnknown) })
+		case n != nil && n.Spec.ProviderID == "" && w.alive(k):
+			out = append(out, func() {
+				w.edit(n, "", func(o client.Object) { o.(*corev1.Node).Spec.ProviderID = i.ProviderID() })
+			})
+		}
+	}
+	return out
+}
+
+// nodeOf is the node that the kubelet made; nil when it is gone.
+func (w *World) nodeOf(k *kubelet) *corev1.Node {
+	n := w.node(k.on.Name)
+	if !k.joined || n == nil || !slices.Contains(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: k.on.IP}) {
+		return nil
+	}
+	return n
+}
+
+// nodeTimes are when nodes change by the passing of time.
+func (w *World) nodeTimes() (out []time.Time) {
+	for _, i := range w.cloud.Machines() {
+		k := w.kubelet(i)
+		n := w.nodeOf(k)
+		if n == nil {
+			continue
+		}
+		out = append(out, k.stalled)
+		if !w.alive(k) && ready(n) != corev1.ConditionUnknown {
+			out = append(out, k.seen.Add(unknownAfter))
+		}
+	}
+	return out
+}
+
+// join makes the node, if the kubelet gets so far.
+func (w *World) join(k *kubelet) {
+	if !k.decided {
+		k.decided, k.never = true, w.faulty(neverJoins)
+		if k.never {
+			w.tracef("kubelet", "%s will never join", k.on.Name)
+			return
+		}
+	}
+	if !w.tokenValid(k) {
+		k.never = true
+		return
+	}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.on.Name}}
+	if !w.is.ccm {
+		n.Spec.ProviderID = k.on.ProviderID()
+	}
+	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: k.on.IP}}
+	n.Status.Conditions = []corev1.NodeCondition{w.readyCondition(corev1.ConditionFalse)}
+	_, err := w.store.Create(n)
+	w.must("join", n, err)
+	k.joined = true
+	w.tracef("kubelet", "%s joins", k.on.Name)
+	w.daemon(k.on.Name)
+}
+
+// tokenValid reports whether the bootstrap token in the instance's boot data
+// opens the door.
+func (w *World) tokenValid(k *kubelet) bool {
+	token, ok := strings.CutPrefix(string(k.on.UserData), "token=")
+	if !ok {
+		return true
+	}
+	id, secret, _ := strings.Cut(token, ".")
+	s, _ := w.store.Lookup(&corev1.Secret{}, bootstrap.SecretKey(id)).(*corev1.Secret)
+	if s != nil {
+		held, err := bootstrap.Read(s)
+		return err == nil && held.Secret == secret && w.now.Before(held.Expires)
+	}
+	m := w.machineOf(k.on.UID)
+	if m != nil && m.GetDeletionTimestamp() == nil && w.now.Before(k.on.Created.Add(10*time.Minute)) {
+		w.broken(TokenThere, "instance %s of %s cannot join: its token %s is gone", k.on.ID, k.on.Name, id)
+	}
+	return false
+}
+
+func (w *World) report(n *corev1.Node, status corev1.ConditionStatus) {
+	w.tracef("cluster", "node %s: Ready=%s", n.Name, status)
+	w.edit(n, "status", func(o client.Object) {
+		o.(*corev1.Node).Status.Conditions = []corev1.NodeCondition{w.readyCondition(status)}
+	})
+}
+
+func (w *World) readyCondition(status corev1.ConditionStatus) corev1.NodeCondition {
+	now := metav1.NewTime(w.now.Truncate(time.Second))
+	return corev1.NodeCondition{Type: corev1.NodeReady, Status: status, Reason: "Simulated", LastHeartbeatTime: now, LastTransitionTime: now}
+}
+
+func ready(n *corev1.Node) corev1.ConditionStatus {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status
+		}
+	}
+	return corev1.ConditionUnknown
+}
+
+func nodeReady(n *corev1.Node) bool { return n != nil && ready(n) == corev1.ConditionTrue }
+
+// daemon puts a pod on the node that belongs there and may stay.
+func (w *World) daemon(nodeName string) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: appSpace, GenerateName: "daemon-",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "daemon", UID: "daemon", Controller: ptr.To(true)}},
+	}}
+	pod.Spec.NodeName = nodeName
+	_, err := w.store.Create(pod)
+	w.must("start daemon", pod, err)
+}

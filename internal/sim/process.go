@@ -1,0 +1,220 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/sim/store"
+)
+
+// role is what a process runs.
+type role string
+
+// The roles. They are processes of their own, each with its own caches.
+const (
+	machineRole role = "machines"
+	setRole     role = "sets"
+)
+
+// process is one controller process.
+type process struct {
+	w      *World
+	role   role
+	number int
+	views  []*store.View
+	byKind map[*store.Kind]*store.View
+	client client.Client
+	live   client.Reader
+	queue  queue
+	tasks  []*task
+	// running is the task whose code is being executed.
+	running *task
+
+	reconcile func(context.Context, reconcile.Request) (reconcile.Result, error)
+	// wakes says whom a change concerns, and after how long.
+	wakes func(e store.Event) []wake
+
+	// deposed is when another process took over; what is on the wire then
+	// still arrives.
+	deposed *time.Time
+}
+
+type wake struct {
+	key   reconcile.Request
+	after time.Duration
+}
+
+// task is one call of Reconcile, as a coroutine that stops wherever the rest
+// of the world may overtake it.
+type task struct {
+	key     reconcile.Request
+	next    func() (struct{}, bool)
+	stop    func()
+	yield   func(struct{}) bool
+	started time.Time
+	result  reconcile.Result
+	err     error
+	// before is what was known when the pass began.
+	before snapshot
+}
+
+// killed unwinds the code of a process that crashed.
+type killed struct{}
+
+// start starts a process, whose first listings may be behind.
+func (w *World) start(r role, behind int) *process {
+	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}}
+	for _, k := range w.store.Kinds() {
+		v := w.store.View(k, behind)
+		p.views = append(p.views, v)
+		p.byKind[k] = v
+	}
+	p.queue = newQueue()
+	p.live = store.Live{Store: w.store, Gate: p.gate}
+	p.client = &store.Client{Store: w.store, Views: p.byKind, Gate: p.gate}
+	if m := w.o.Mutation; m != nil && m.Client != nil {
+		p.client, p.live = m.Client(p.client, p.live)
+	}
+	if r == machineRole {
+		w.tells.runMachines(p)
+	} else {
+		w.tells.runSets(p)
+	}
+	for _, v := range p.views {
+		for _, o := range v.All() {
+			p.hear(store.Event{Kind: v.Kind(), New: o})
+		}
+	}
+	w.procs = append(w.procs, p)
+	w.tracef(p.name(), "starts, up to %d changes behind", behind)
+	return p
+}
+
+func (p *process) name() string { return fmt.Sprintf("%s-%d", p.role, p.number) }
+
+// hear puts into the queue whom a change concerns.
+func (p *process) hear(e store.Event) {
+	for _, wk := range p.wakes(e) {
+		if wk.after == 0 {
+			p.queue.add(wk.key)
+		} else {
+			p.queue.addAt(wk.key, p.w.now.Add(wk.after))
+		}
+	}
+}
+
+// advance lets a view see up to n changes.
+func (p *process) advance(v *store.View, n int) {
+	for range min(n, v.Behind()) {
+		e := v.Advance()
+		p.w.tracef(p.name(), "sees %s", describe(e))
+		p.hear(e)
+	}
+}
+
+func describe(e store.Event) string {
+	o := e.Object()
+	verb := "changed"
+	switch {
+	case e.Old == nil:
+		verb = "created"
+	case e.New == nil:
+		verb = "gone"
+	case e.New.GetDeletionTimestamp() != nil && e.Old.GetDeletionTimestamp() == nil:
+		verb = "deleting"
+	}
+	return fmt.Sprintf("%s %s %s (version %s)", e.Kind.Kind, o.GetName(), verb, o.GetResourceVersion())
+}
+
+// begin begins a pass for the key and runs it to its first stop.
+func (p *process) begin(key reconcile.Request) {
+	p.queue.take(key)
+	t := &task{key: key, started: p.w.now, before: p.snapshot(key)}
+	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
+		t.yield = yield
+		defer func() {
+			if r := recover(); r != nil {
+				if _, ok := r.(killed); !ok {
+					panic(r)
+				}
+			}
+		}()
+		t.result, t.err = p.reconcile(log.IntoContext(context.Background(), logr.Discard()), key)
+	})
+	p.tasks = append(p.tasks, t)
+	p.w.reconciles++
+	p.w.tracef(p.name(), "reconciles %s", key)
+	p.run(t)
+}
+
+// run goes on with a task up to its next stop, or its end.
+func (p *process) run(t *task) {
+	p.running = t
+	_, stopped := t.next()
+	p.running = nil
+	if stopped {
+		return
+	}
+	p.tasks = slices.DeleteFunc(p.tasks, func(o *task) bool { return o == t })
+	p.queue.done(t.key, t.result, t.err, p.w.now)
+	if t.err != nil {
+		p.w.tracef(p.name(), "reconciled %s: error: %v", t.key, t.err)
+	} else {
+		p.w.tracef(p.name(), "reconciled %s: again after %v", t.key, t.result.RequeueAfter)
+	}
+	p.checkPass(t)
+}
+
+// pause lets the rest of the world overtake the running task.
+func (p *process) pause() {
+	t := p.running
+	if p.deposed != nil {
+		panic(killed{})
+	}
+	if !p.w.chance(p.w.is.pausePercent) || p.w.step < 0 {
+		return
+	}
+	if !t.yield(struct{}{}) {
+		panic(killed{})
+	}
+}
+
+// kill ends a process at once. What it had put on the wire is lost.
+func (p *process) kill() {
+	for _, t := range p.tasks {
+		p.running = t
+		t.stop()
+	}
+	p.running, p.tasks = nil, nil
+	w := p.w
+	w.late = slices.DeleteFunc(w.late, func(l lateEffect) bool { return l.by == p })
+	w.procs = slices.DeleteFunc(w.procs, func(o *process) bool { return o == p })
+}
+
+func (w *World) shutdown() {
+	for len(w.procs) > 0 {
+		w.procs[0].kill()
+	}
+}
+
+// recorder takes events. They are writes like others.
+type recorder struct{ p *process }
+
+// Eventf implements events.EventRecorder.
+func (r recorder) Eventf(about, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	name := ""
+	if o, ok := about.(client.Object); ok {
+		name = o.GetName()
+	}
+	r.p.w.writes++
+	r.p.w.tracef(r.p.name(), "event %s %s about %s: %s", kind, reason, name, fmt.Sprintf(note, args...))
+}

@@ -1,0 +1,49 @@
+package sim
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// seeds is how many worlds a test goes through: SIM_SEEDS, or n.
+func seeds(t *testing.T, n int) uint64 {
+	t.Helper()
+	if s := os.Getenv("SIM_SEEDS"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil {
+			t.Fatalf("SIM_SEEDS: %v", err)
+		}
+	}
+	return uint64(n)
+}
+
+func TestWorldsKeepTheirPromises(t *testing.T) {
+	for _, dialect := range []string{OpenShift, Gardener} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			o := Options{Dialect: dialect}
+			for seed := range seeds(t, 300) {
+				if r := Run(seed, o); r.Violation != nil {
+					t.Fatal(Shrink(r, o, 400).Report())
+				}
+			}
+		})
+	}
+}
+
+func TestSeedDecidesEverything(t *testing.T) {
+	for _, dialect := range []string{OpenShift, Gardener} {
+		for seed := range uint64(5) {
+			o := Options{Dialect: dialect, Trace: true}
+			if a, b := Run(seed, o), Run(seed, o); !slices.Equal(a.Trace, b.Trace) {
+				for i := range a.Trace {
+					if i >= len(b.Trace) || a.Trace[i] != b.Trace[i] {
+						t.Fatalf("%s, seed %d: two runs differ at line %d:\n%s\n%s", dialect, seed, i, a.Trace[i], b.Trace[min(i, len(b.Trace)-1)])
+					}
+				}
+			}
+		}
+	}
+}

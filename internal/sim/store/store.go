@@ -1,0 +1,241 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Event is one change: creation (Old is nil), deletion (New is nil) or update.
+// The objects must not be changed.
+type Event struct {
+	Kind     *Kind
+	Old, New client.Object
+	At       time.Time
+}
+
+// Object is the object as it is, or was, last.
+func (e Event) Object() client.Object {
+	if e.New != nil {
+		return e.New
+	}
+	return e.Old
+}
+
+// Store is the truth.
+type Store struct {
+	now     func() time.Time
+	scheme  *runtime.Scheme
+	kinds   kinds
+	indexes map[string]client.IndexerFunc
+	objects map[*Kind]map[client.ObjectKey]client.Object
+	logs    map[*Kind][]Event
+	version int64
+	born    int64
+}
+
+// New returns an empty store of the kinds.
+func New(now func() time.Time, scheme *runtime.Scheme, all []*Kind) *Store {
+	s := &Store{
+		now: now, scheme: scheme, kinds: kinds{}, indexes: map[string]client.IndexerFunc{},
+		objects: map[*Kind]map[client.ObjectKey]client.Object{}, logs: map[*Kind][]Event{},
+	}
+	for _, k := range all {
+		s.kinds[k.typ] = k
+		s.objects[k] = map[client.ObjectKey]client.Object{}
+	}
+	return s
+}
+
+// Index adds a field by which objects of the kind of example are listed.
+func (s *Store) Index(example client.Object, field string, extract client.IndexerFunc) {
+	s.indexes[s.kinds.of(example).Kind+"/"+field] = extract
+}
+
+// KindOf returns the kind of an object or a list.
+func (s *Store) KindOf(o runtime.Object) *Kind { return s.kinds.of(o) }
+
+// Kinds are all kinds, by name.
+func (s *Store) Kinds() []*Kind {
+	var out []*Kind
+	for _, k := range s.kinds {
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b *Kind) int { return strings.Compare(a.Kind, b.Kind) })
+	return out
+}
+
+// Version is that of the last write.
+func (s *Store) Version() int64 { return s.version }
+
+// All returns the objects of the kind of example, by name. They must not be
+// changed.
+func (s *Store) All(example runtime.Object) []client.Object {
+	return ordered(s.objects[s.kinds.of(example)])
+}
+
+// Lookup returns the object with the key, nil when there is none. It must not
+// be changed.
+func (s *Store) Lookup(example client.Object, key client.ObjectKey) client.Object {
+	return s.objects[s.kinds.of(example)][key]
+}
+
+func ordered(objects map[client.ObjectKey]client.Object) []client.Object {
+	out := make([]client.Object, 0, len(objects))
+	for _, o := range objects {
+		out = append(out, o)
+	}
+	slices.SortFunc(out, func(a, b client.Object) int {
+		if c := strings.Compare(a.GetNamespace(), b.GetNamespace()); c != 0 {
+			return c
+		}
+		return strings.Compare(a.GetName(), b.GetName())
+	})
+	return out
+}
+
+// Create stores a new object and returns it as stored.
+func (s *Store) Create(o client.Object) (client.Object, error) {
+	k := s.kinds.of(o)
+	stored, err := normalized(k, o)
+	if err != nil {
+		return nil, err
+	}
+	s.born++
+	if stored.GetName() == "" && stored.GetGenerateName() != "" {
+		stored.SetName(fmt.Sprintf("%s%05d", stored.GetGenerateName(), s.born))
+	}
+	key := client.ObjectKeyFromObject(stored)
+	if s.objects[k][key] != nil {
+		return nil, apierrors.NewAlreadyExists(k.resource(), key.Name)
+	}
+	stored.SetUID(types.UID(fmt.Sprintf("%s-%d", strings.ToLower(k.Kind), s.born)))
+	stored.SetCreationTimestamp(s.second())
+	stored.SetDeletionTimestamp(nil)
+	stored.SetGeneration(0)
+	if k.Counted {
+		stored.SetGeneration(1)
+	}
+	if k.Subresource && !k.StatusAtBirth {
+		k.copyStatus(stored, k.New())
+	}
+	s.commit(k, nil, stored)
+	return stored, nil
+}
+
+func (s *Store) second() metav1.Time { return metav1.NewTime(s.now().Truncate(time.Second)) }
+
+// normalized is the object as it comes off the wire.
+func normalized(k *Kind, o client.Object) (client.Object, error) {
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", k.Kind, err)
+	}
+	return decoded(k, raw)
+}
+
+func decoded(k *Kind, raw []byte) (client.Object, error) {
+	out := k.New()
+	if err := json.Unmarshal(raw, out); err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("decode %s: %v", k.Kind, err))
+	}
+	return out, nil
+}
+
+// Update replaces an object; part is the subresource, empty for the object
+// itself. A resource version in o makes it fail when the object has changed.
+func (s *Store) Update(o client.Object, part string) (client.Object, error) {
+	k := s.kinds.of(o)
+	key := client.ObjectKeyFromObject(o)
+	old := s.objects[k][key]
+	if old == nil {
+		return nil, apierrors.NewNotFound(k.resource(), key.Name)
+	}
+	if v := o.GetResourceVersion(); v != "" && v != old.GetResourceVersion() {
+		return nil, apierrors.NewConflict(k.resource(), key.Name, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+	}
+	if u := o.GetUID(); u != "" && u != old.GetUID() {
+		return nil, apierrors.NewConflict(k.resource(), key.Name, fmt.Errorf("precondition failed: UID in precondition: %s, UID in object meta: %s", u, old.GetUID()))
+	}
+	edited, err := normalized(k, o)
+	if err != nil {
+		return nil, err
+	}
+	return s.replace(k, old, edited, part)
+}
+
+func (s *Store) replace(k *Kind, old, edited client.Object, part string) (client.Object, error) {
+	if part == "status" {
+		whole := old.DeepCopyObject().(client.Object)
+		k.copyStatus(whole, edited)
+		edited = whole
+	} else if k.Subresource {
+		k.copyStatus(edited, old)
+	}
+	s.keepSystemFields(edited, old)
+	if old.GetDeletionTimestamp() != nil && part == "" {
+		for _, f := range edited.GetFinalizers() {
+			if !slices.Contains(old.GetFinalizers(), f) {
+				return nil, apierrors.NewInvalid(k.GroupKind(), old.GetName(), nil)
+			}
+		}
+	}
+	if equality.Semantic.DeepEqual(old, edited) {
+		return old, nil
+	}
+	if k.Counted && part == "" && !k.sameSpec(old, edited) {
+		edited.SetGeneration(old.GetGeneration() + 1)
+	}
+	if edited.GetDeletionTimestamp() != nil && len(edited.GetFinalizers()) == 0 && ptrZero(edited.GetDeletionGracePeriodSeconds()) {
+		s.version++
+		edited.SetResourceVersion(strconv.FormatInt(s.version, 10))
+		s.remove(k, old, edited)
+		return edited, nil
+	}
+	s.commit(k, old, edited)
+	return edited, nil
+}
+
+// ptrZero reports whether nothing but finalizers holds an object on its way
+// out: pods have a grace period besides.
+func ptrZero(grace *int64) bool { return grace == nil || *grace == 0 }
+
+func (s *Store) keepSystemFields(edited, old client.Object) {
+	edited.SetUID(old.GetUID())
+	edited.SetResourceVersion(old.GetResourceVersion())
+	edited.SetGeneration(old.GetGeneration())
+	edited.SetCreationTimestamp(old.GetCreationTimestamp())
+	edited.SetDeletionTimestamp(old.GetDeletionTimestamp())
+	edited.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	edited.SetGenerateName(old.GetGenerateName())
+}
+
+func (k *Kind) sameSpec(a, b client.Object) bool {
+	c := b.DeepCopyObject().(client.Object)
+	k.copyMeta(c, a)
+	k.copyStatus(c, a)
+	return equality.Semantic.DeepEqual(a, c)
+}
+
+func (s *Store) commit(k *Kind, old, stored client.Object) {
+	s.version++
+	stored.SetResourceVersion(strconv.FormatInt(s.version, 10))
+	s.objects[k][client.ObjectKeyFromObject(stored)] = stored
+	s.logs[k] = append(s.logs[k], Event{Kind: k, Old: old, New: stored, At: s.now()})
+}
+
+func (s *Store) remove(k *Kind, old, last client.Object) {
+	delete(s.objects[k], client.ObjectKeyFromObject(old))
+	s.logs[k] = append(s.logs[k], Event{Kind: k, Old: last, At: s.now()})
+}

@@ -1,0 +1,67 @@
+package store
+
+import (
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// View is what one informer has seen: the objects of a kind as they were after
+// the first so many changes.
+type View struct {
+	store   *Store
+	kind    *Kind
+	seen    int
+	objects map[client.ObjectKey]client.Object
+}
+
+// View returns a fresh listing, behind by the number of changes given.
+func (s *Store) View(k *Kind, behind int) *View {
+	v := &View{store: s, kind: k, objects: map[client.ObjectKey]client.Object{}}
+	for v.Behind() > behind {
+		v.Advance()
+	}
+	return v
+}
+
+// Kind is what the view shows.
+func (v *View) Kind() *Kind { return v.kind }
+
+// Behind is how many changes the view has not seen.
+func (v *View) Behind() int { return len(v.store.logs[v.kind]) - v.seen }
+
+// Oldest is when the first change that the view has not seen was made.
+func (v *View) Oldest() time.Time { return v.store.logs[v.kind][v.seen].At }
+
+// Advance takes in the next change and returns it.
+func (v *View) Advance() Event {
+	e := v.store.logs[v.kind][v.seen]
+	v.seen++
+	if e.New == nil {
+		delete(v.objects, client.ObjectKeyFromObject(e.Old))
+	} else {
+		v.objects[client.ObjectKeyFromObject(e.New)] = e.New
+	}
+	return e
+}
+
+// All are the objects shown, by name. They must not be changed.
+func (v *View) All() []client.Object { return ordered(v.objects) }
+
+// Lookup returns the object with the key; nil when the view shows none.
+func (v *View) Lookup(key client.ObjectKey) client.Object { return v.objects[key] }
+
+func (v *View) get(key client.ObjectKey, into client.Object) error {
+	o := v.objects[key]
+	if o == nil {
+		return apierrors.NewNotFound(v.kind.resource(), key.Name)
+	}
+	assign(into, o)
+	return nil
+}
+
+func (v *View) list(into client.ObjectList, o *client.ListOptions) {
+	shared := o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy
+	fill(into, v.store.matching(v.kind, v.All(), o), shared)
+}

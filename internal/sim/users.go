@@ -1,0 +1,249 @@
+package sim
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// users is what people did that the checks have to know.
+type users struct {
+	// done counts what they did to machines.
+	done int
+	made int
+	// hurried are the UIDs of machines whose drain may be left out; strays
+	// those whose instance a deposed process made when they were gone.
+	hurried, strays map[string]bool
+}
+
+// begin furnishes the world.
+func (w *World) begin() {
+	w.users = users{hurried: map[string]bool{}, strays: map[string]bool{}}
+	for _, o := range w.tells.furniture() {
+		_, err := w.store.Create(o)
+		w.must("furnish", o, err)
+	}
+	for range w.is.sets {
+		w.createSet()
+	}
+	for range w.is.singles {
+		w.createMachine(nil)
+	}
+	for i := range w.is.apps {
+		if w.is.budgets {
+			w.budget(fmt.Sprint("app", i), w.chance(20))
+		}
+	}
+}
+
+// stepUser is something that somebody does.
+func (w *World) stepUser() {
+	deeds := []func(){
+		w.createSet, func() { w.createMachine(nil) }, w.scale, w.scale, w.scale,
+		w.deleteMachine, w.deleteMachine, w.deleteMachine, w.deleteSet, w.relabel, w.offerMachine,
+		w.addHook, w.removeHooks, w.hurry, w.cordon, w.deleteNode, w.loseSecret, w.loseSecret,
+	}
+	deed, _ := pick(w, deeds)
+	deed()
+}
+
+func (w *World) does(format string, args ...any) {
+	w.users.done++
+	w.tracef("user", format, args...)
+}
+
+func (w *World) createSet() {
+	if len(w.store.All(w.tells.set)) >= 3 {
+		return
+	}
+	w.users.made++
+	s := w.tells.newSet(fmt.Sprintf("set%d", w.users.made), w.between(0, 4))
+	_, err := w.store.Create(s)
+	w.must("create a set", s, err)
+	w.does("creates set %s of %d", s.GetName(), w.tells.size(s))
+}
+
+// createMachine makes a machine of nobody's, sometimes under a name that was
+// used before.
+func (w *World) createMachine(labels map[string]string) {
+	if len(w.store.All(w.tells.machine)) >= 12 {
+		return
+	}
+	name := fmt.Sprintf("single%d", w.between(1, 4))
+	m := w.tells.newMachine(name)
+	if w.store.Lookup(m, client.ObjectKeyFromObject(m)) != nil {
+		return
+	}
+	all := m.GetLabels()
+	if all == nil {
+		all = map[string]string{}
+	}
+	for k, v := range labels {
+		all[k] = v
+	}
+	m.SetLabels(all)
+	_, err := w.store.Create(m)
+	w.must("create a machine", m, err)
+	w.does("creates machine %s %v", name, labels)
+}
+
+func (w *World) anySet() client.Object {
+	s, _ := pick(w, w.store.All(w.tells.set))
+	return s
+}
+
+// anyMachine picks a machine that is on its way out, or one that is not.
+func (w *World) anyMachine(leaving bool) client.Object {
+	var fit []client.Object
+	for _, m := range w.store.All(w.tells.machine) {
+		if (m.GetDeletionTimestamp() != nil) == leaving {
+			fit = append(fit, m)
+		}
+	}
+	m, _ := pick(w, fit)
+	return m
+}
+
+func (w *World) scale() {
+	if s := w.anySet(); s != nil && s.GetDeletionTimestamp() == nil {
+		n := w.between(0, 5)
+		w.edit(s, "", func(o client.Object) { w.tells.resize(o, n) })
+		w.does("scales set %s from %d to %d", s.GetName(), w.tells.size(s), n)
+	}
+}
+
+func (w *World) deleteMachine() {
+	if m := w.anyMachine(false); m != nil {
+		w.must("delete a machine", m, w.store.Delete(m, client.DeleteOptions{}))
+		w.does("deletes machine %s", m.GetName())
+	}
+}
+
+func (w *World) deleteSet() {
+	s := w.anySet()
+	if s == nil || s.GetDeletionTimestamp() != nil {
+		return
+	}
+	var opts client.DeleteOptions
+	if w.chance(30) {
+		opts.PropagationPolicy = ptr.To(metav1.DeletePropagationOrphan)
+	}
+	w.must("delete a set", s, w.store.Delete(s, opts))
+	w.does("deletes set %s (%s)", s.GetName(), ptr.Deref(opts.PropagationPolicy, "background"))
+}
+
+// relabel takes a machine away from its set.
+func (w *World) relabel() {
+	m := w.anyMachine(false)
+	if m == nil || m.GetLabels()[memberLabel] == "" || !w.chance(50) {
+		return
+	}
+	w.edit(m, "", func(o client.Object) {
+		labels := o.GetLabels()
+		delete(labels, memberLabel)
+		o.SetLabels(labels)
+	})
+	w.does("takes machine %s out of its set", m.GetName())
+}
+
+// offerMachine makes a machine that a set will adopt.
+func (w *World) offerMachine() {
+	if s := w.anySet(); s != nil && w.chance(50) {
+		w.createMachine(map[string]string{memberLabel: s.GetName()})
+	}
+}
+
+func (w *World) addHook() {
+	m := w.anyMachine(false)
+	if m == nil || w.tells.hook == nil {
+		return
+	}
+	drain := w.chance(50)
+	w.edit(m, "", func(o client.Object) { w.tells.hook(o, drain) })
+	w.does("puts a hook on machine %s", m.GetName())
+}
+
+func (w *World) removeHooks() {
+	m := w.anyMachine(true)
+	if m == nil || w.tells.unhook == nil {
+		return
+	}
+	w.edit(m, "", w.tells.unhook)
+	w.does("takes the hooks off machine %s", m.GetName())
+}
+
+func (w *World) hurry() {
+	m := w.anyMachine(w.chance(50))
+	if m == nil || !w.chance(30) {
+		return
+	}
+	w.users.hurried[string(m.GetUID())] = true
+	w.edit(m, "", w.tells.hurry)
+	w.does("asks to make short work of machine %s", m.GetName())
+}
+
+// cordon toggles a node whose machine stays.
+func (w *World) cordon() {
+	n, ok := pick(w, objects(w, &corev1.Node{}))
+	if !ok {
+		return
+	}
+	m := w.store.Lookup(w.tells.machine, client.ObjectKey{Namespace: namespace, Name: n.Name})
+	if m == nil || m.GetDeletionTimestamp() != nil {
+		return
+	}
+	w.edit(n, "", func(o client.Object) { o.(*corev1.Node).Spec.Unschedulable = !n.Spec.Unschedulable })
+	w.does("cordons node %s: %v", n.Name, !n.Spec.Unschedulable)
+}
+
+func (w *World) deleteNode() {
+	n, ok := pick(w, objects(w, &corev1.Node{}))
+	if !ok || !w.chance(30) {
+		return
+	}
+	w.must("delete a node", n, w.store.Delete(n, client.DeleteOptions{}))
+	w.does("deletes node %s", n.Name)
+}
+
+// loseSecret deletes the credentials, or puts them back.
+func (w *World) loseSecret() {
+	there := w.store.Lookup(&corev1.Secret{}, client.ObjectKey{Namespace: namespace, Name: secretName})
+	switch {
+	case there == nil:
+		w.restoreSecret()
+	case w.chance(30):
+		w.must("delete the credentials", there, w.store.Delete(there, client.DeleteOptions{}))
+		w.does("deletes the credentials")
+	}
+}
+
+func (w *World) restoreSecret() {
+	if w.store.Lookup(&corev1.Secret{}, client.ObjectKey{Namespace: namespace, Name: secretName}) == nil {
+		_, err := w.store.Create(credentials())
+		w.must("restore the credentials", nil, err)
+		w.does("puts the credentials back")
+	}
+}
+
+// mend takes out of the way what people only can.
+func (w *World) mend() {
+	w.restoreSecret()
+	for _, m := range w.store.All(w.tells.machine) {
+		if w.tells.unhook != nil {
+			w.edit(m, "", w.tells.unhook)
+		}
+	}
+	for _, b := range objects(w, &policyv1.PodDisruptionBudget{}) {
+		w.must("delete a budget", b, w.store.Delete(b, client.DeleteOptions{}))
+	}
+	for _, n := range objects(w, &corev1.Node{}) {
+		m := w.store.Lookup(w.tells.machine, client.ObjectKey{Namespace: namespace, Name: n.Name})
+		if m != nil && m.GetDeletionTimestamp() == nil {
+			w.edit(n, "", func(o client.Object) { o.(*corev1.Node).Spec.Unschedulable = false })
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+)
+
+// epoch is when every world begins.
+var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// World is all there is.
+type World struct {
+	o    Options
+	seed uint64
+	now  time.Time
+	// rng is the source of the present step; step is its number, -1 once the
+	// faults have stopped.
+	rng  *rand.Rand
+	step int
+	calm bool
+
+	is    character
+	tells flavor
+	store *store.Store
+	cloud *cloud.Cloud
+	procs []*process
+	late  []lateEffect
+
+	kubelets map[string]*kubelet
+	users    users
+
+	// actor is the controller whose call is being carried out; nil: the world
+	// itself acts.
+	actor                          *process
+	reconciles, writes, cloudCalls int
+	violation                      *Violation
+	trace                          []string
+}
+
+func newWorld(seed uint64, o Options) *World {
+	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}}
+	w.rng = rand.New(rand.NewPCG(seed, 0))
+	w.is = newCharacter(w.rng)
+	w.tells = flavors[o.Dialect](w)
+	w.store = store.New(w.Now, w.tells.scheme, w.tells.kinds)
+	w.cloud = &cloud.Cloud{
+		Traits: w.is.cloud, Now: w.Now, Roll: w.roll, Half: func() bool { return w.faulty(cloudHalf) },
+		OnCreate: w.checkCreated, OnStop: w.checkStopped,
+	}
+	for _, i := range w.tells.indexes {
+		w.store.Index(i.Object, i.Name, i.Extract)
+	}
+	w.begin()
+	for _, role := range []role{machineRole, setRole} {
+		w.start(role, 0)
+		if o.Mutation != nil && o.Mutation.TwoLeaders {
+			w.start(role, 0)
+		}
+	}
+	return w
+}
+
+// Now implements clock.PassiveClock.
+func (w *World) Now() time.Time { return w.now }
+
+// Since implements clock.PassiveClock.
+func (w *World) Since(t time.Time) time.Duration { return w.now.Sub(t) }
+
+func (w *World) roll(n int) int          { return w.rng.IntN(n) }
+func (w *World) chance(percent int) bool { return percent > 0 && w.rng.IntN(100) < percent }
+func (w *World) between(a, b int) int    { return a + w.rng.IntN(b-a+1) }
+
+// faulty reports whether the fault occurs here and now. It draws in calm steps
+// too, so that calm changes nothing else.
+func (w *World) faulty(f fault) bool { return w.chance(w.is.percent[f]) && !w.calm }
+
+// pick chooses one of n things; the last of them when there is none is -1.
+func pick[T any](w *World, all []T) (one T, ok bool) {
+	if len(all) == 0 {
+		return one, false
+	}
+	return all[w.roll(len(all))], true
+}
+
+func (w *World) tracef(who, format string, args ...any) {
+	if w.o.Trace {
+		w.trace = append(w.trace, fmt.Sprintf("%10.3fs %4d  %-22s %s", w.now.Sub(epoch).Seconds(), w.step, who, fmt.Sprintf(format, args...)))
+	}
+}
+
+// broken notes the first broken promise. The run ends with the step.
+func (w *World) broken(statement, format string, args ...any) {
+	if w.violation == nil {
+		w.violation = &Violation{Statement: statement, Detail: fmt.Sprintf(format, args...), Step: w.step}
+		w.tracef("VIOLATION", "%s", w.violation)
+	}
+}
+
+// live is a whole run.
+func (w *World) live() {
+	only := w.o.only
+	if only == nil {
+		for i := range w.o.Steps {
+			only = append(only, i)
+		}
+	}
+	for _, step := range only {
+		w.step, w.calm = step, w.o.calm[step]
+		w.rng = rand.New(rand.NewPCG(w.seed, uint64(step)+1))
+		w.act()
+		if w.violation != nil {
+			w.shutdown()
+			return
+		}
+	}
+	w.step, w.calm = -1, true
+	w.rng = rand.New(rand.NewPCG(w.seed, uint64(w.o.Steps)+1))
+	w.afterwards()
+	w.shutdown()
+}
+
+// act is one step: the seed chooses who acts.
+func (w *World) act() {
+	total := 0
+	for _, a := range actors {
+		total += a.weight
+	}
+	n := w.roll(total)
+	for _, a := range actors {
+		if n -= a.weight; n < 0 {
+			a.act(w)
+			return
+		}
+	}
+}
+
+var actors = []struct {
+	weight int
+	act    func(*World)
+}{
+	{30, (*World).stepInformer},
+	{28, (*World).stepWork},
+	{12, (*World).stepResume},
+	{14, (*World).stepTime},
+	{12, (*World).stepNode},
+	{6, (*World).stepPod},
+	{5, (*World).stepUser},
+	{3, (*World).stepCollector},
+	{3, (*World).stepLate},
+	{1, (*World).stepCrash},
+	{1, (*World).stepLeader},
+	{1, (*World).stepDeath},
+}
+
+// objects returns the objects of the kind of example as they truly are.
+func objects[T client.Object](w *World, example T) []T {
+	all := w.store.All(example)
+	out := make([]T, len(all))
+	for i, o := range all {
+		out[i] = o.(T)
+	}
+	return out
+}
+
+func (w *World) node(name string) *corev1.Node {
+	n, _ := w.store.Lookup(&corev1.Node{}, client.ObjectKey{Name: name}).(*corev1.Node)
+	return n
+}
+
+// must makes a write of the world's own.
+func (w *World) must(what string, o client.Object, err error) client.Object {
+	if err != nil {
+		panic(fmt.Sprintf("seed %d: the world cannot %s: %v", w.seed, what, err))
+	}
+	return o
+}
+
+// edit changes an object in place, as somebody who read it live would.
+func (w *World) edit(o client.Object, part string, change func(client.Object)) {
+	c := o.DeepCopyObject().(client.Object)
+	change(c)
+	_, err := w.store.Update(c, part)
+	w.must("edit "+c.GetName(), nil, err)
+}
