@@ -90,6 +90,10 @@ func (c cloud) harness() providertest.Harness {
 				}
 				return fmt.Errorf("no instance %s: %w", id, err)
 			},
+			Rotate: func(class provider.Class) (provider.Class, error) {
+				class.Credentials = map[string][]byte{"password": []byte("rotated")}
+				return class, console().SetPassword("rotated")
+			},
 			Leave: func(class provider.Class, ref provider.Ref) error { return console().Leave(class, ref) },
 			Count: func(class provider.Class) (instances, dependants int, err error) {
 				all, err := console().Instances(ctx, class.Cluster)

@@ -73,3 +73,7 @@ func (c Console) Plant(ctx context.Context, class provider.Class, i provider.Ins
 func (c Console) Leave(class provider.Class, ref provider.Ref) error {
 	return c.provider.cloud.Leave(class.Cluster, ref.UID, ref.Name, cloud.InstanceID(ref.Token(class.Cluster)))
 }
+
+// SetPassword denies everything to classes whose credentials do not have the
+// password under "password"; an empty one accepts all.
+func (c Console) SetPassword(password string) error { return c.provider.store.SetPassword(password) }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -289,6 +290,31 @@ func (r *rack) forgetBody() {
 	}
 }
 
+// TestHollowManyProviders: of many processes that look at once, one starts it.
+func TestHollowManyProviders(t *testing.T) {
+	const observers = 8
+	r := newRack(t, "kubelet")
+	r.spec = `{"bootLatency":"1s"}`
+	r.create()
+	r.clock.Step(time.Second)
+	var wg sync.WaitGroup
+	for range observers {
+		s := r.session()
+		wg.Go(func() {
+			if _, err := s.Find(t.Context(), hollowRef); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	r.untilStarted(1)
+	time.Sleep(100 * time.Millisecond) // a second one would leave its trace meanwhile
+	if n := len(r.starts()); n != 1 {
+		t.Errorf("%d starts", n)
+	}
+	r.deleteUntilDone()
+}
+
 // TestHollowDeaf: what does not end on SIGTERM is killed after the grace.
 func TestHollowDeaf(t *testing.T) {
 	r := newRack(t, "deaf-kubelet")
@@ -360,29 +386,39 @@ func TestHollowUserData(t *testing.T) {
 	}
 }
 
-// TestHollowRun: bodies start in their time without anybody looking.
+// TestHollowRun: bodies start in their time without anybody looking, also those
+// of instances that a process before this one made.
 func TestHollowRun(t *testing.T) {
 	r := newRack(t, "kubelet")
+	r.spec = `{"createLatency":"100ms","bootLatency":"100ms"}`
+	r.clock.SetTime(time.Now())
+	r.create()
 	p, err := kubemark.New(kubemark.Config{Dir: r.dir, HollowBinary: os.Args[0], NodeIP: "192.0.2.7"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.spec = `{"createLatency":"100ms","bootLatency":"100ms"}`
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- p.Run(ctx) }()
+	r.until("started", func() bool { return len(r.starts()) == 1 })
+
 	s, err := p.Open(ctx, provider.Class{API: provider.Gardener, Cluster: "c", Spec: []byte(r.spec)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Create(ctx, hollowRef, provider.Want{UserData: []byte(bootstrapKubeconfig)}); err != nil {
+	second := provider.Ref{UID: "u-2", Name: "m-2"}
+	if _, err := s.Create(ctx, second, provider.Want{UserData: []byte(bootstrapKubeconfig)}); err != nil {
 		t.Fatal(err)
 	}
-	r.until("started", func() bool { return len(r.starts()) == 1 })
+	r.until("the second started", func() bool { return len(r.starts()) == 2 })
+	if _, err := s.Delete(ctx, second, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.until("the second gone", func() bool { return len(r.starts()) == 1 })
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	r.clock.SetTime(time.Now()) // the rack's providers have a clock of their own
+	r.clock.SetTime(time.Now())
 	r.deleteUntilDone()
 }

@@ -40,12 +40,12 @@ func (h hooked) Start(_ context.Context, r *cloud.Record) error {
 
 func (h hooked) Alive(cloud.Record) bool { return true }
 
-func (h hooked) Silence(_ context.Context, r *cloud.Record, silent bool) error {
+func (h hooked) Silence(ctx context.Context, r *cloud.Record, silent bool) error {
 	if silent {
 		call(h.hooks.OnStopped, *r, provider.Running)
 		return nil
 	}
-	return h.Start(context.Background(), r)
+	return h.Start(ctx, r)
 }
 
 func (h hooked) Stop(_ context.Context, r *cloud.Record) (gone bool, err error) {

@@ -29,6 +29,13 @@ func (s *session) call(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	password, err := s.provider.store.Password()
+	if err != nil {
+		return err
+	}
+	if password != "" && string(s.class.Credentials["password"]) != password {
+		return provider.Errorf(provider.Denied, "the credentials do not have the infrastructure's password")
+	}
 	return s.provider.throttle(s.class.Cluster, s.spec.CallsPerSecond)
 }
 

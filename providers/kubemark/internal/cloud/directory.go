@@ -11,7 +11,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // Directory is a store of small JSON files, shared by all processes that open
@@ -19,11 +23,12 @@ import (
 //
 //	clusters/<cluster>/name                          the cluster's name
 //	clusters/<cluster>/machines/<key>/<id>.json      one instance
-//	clusters/<cluster>/nic/<node>.json               dependants
-//	clusters/<cluster>/disk/<id>.json
+//	clusters/<cluster>/nic/<node>                    dependants: links to nowhere
+//	clusters/<cluster>/disk/<id>                     whose target is JSON
+//	password                                         see [Store.Password]
 //	locks/<stripe>                                   one lock for many keys
 //
-// Files appear and change whole, by rename or link. Nothing is synced to disk:
+// Files appear and change whole, by rename. Nothing is synced to disk:
 // what a crash of the machine loses is a simulated cloud.
 type Directory struct{ root string }
 
@@ -34,7 +39,27 @@ func NewDirectory(root string) (*Directory, error) {
 			return nil, fmt.Errorf("make the instance directory: %w", err)
 		}
 	}
-	return &Directory{root: root}, nil
+	d := &Directory{root: root}
+	return d, d.clean()
+}
+
+// clean removes what processes left that were killed while they wrote. No write
+// takes anything like an hour.
+func (d *Directory) clean() error {
+	left, err := os.ReadDir(filepath.Join(d.root, "tmp"))
+	if err != nil {
+		return fmt.Errorf("read the store: %w", err)
+	}
+	for _, e := range left {
+		info, err := e.Info()
+		if err != nil || time.Since(info.ModTime()) < time.Hour {
+			continue // renamed meanwhile, or in use
+		}
+		if err := removeFile(filepath.Join(d.root, "tmp", e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stripe names one of 1024 locks. Lock files are never removed, which would
@@ -186,29 +211,29 @@ func (d *Directory) Clusters() ([]string, error) {
 }
 
 func (d *Directory) dependant(cluster string, kind DependantKind, name string) string {
-	return d.cluster(cluster, string(kind), fileName(name)+".json")
+	return d.cluster(cluster, string(kind), fileName(name))
 }
 
-// Claim implements [Store].
+// Claim implements [Store]. A symbolic link appears whole or not at all, and
+// never replaces: one call does for what takes four with a file.
 func (d *Directory) Claim(cluster string, want Dependant) (Dependant, error) {
 	path := d.dependant(cluster, want.Kind, want.Name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return Dependant{}, fmt.Errorf("make the %s directory: %w", want.Kind, err)
-	}
 	data, err := json.Marshal(want)
 	if err != nil {
 		return Dependant{}, fmt.Errorf("encode %s %s: %w", want.Kind, want.Name, err)
 	}
-	tmp, err := d.temporary(data)
-	if err != nil {
-		return Dependant{}, err
+	err = os.Symlink(string(data), path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return Dependant{}, fmt.Errorf("make the %s directory: %w", want.Kind, err)
+		}
+		err = os.Symlink(string(data), path)
 	}
-	defer func() { _ = os.Remove(tmp) }()
-	// Unlike a rename, a link never replaces.
-	err = os.Link(tmp, path)
 	if errors.Is(err, fs.ErrExist) {
-		var held Dependant
-		_, err := readJSON(path, &held)
+		held, ok, err := readDependant(path)
+		if err == nil && !ok {
+			err = provider.Errorf(provider.Conflict, "%s %s was released this moment", want.Kind, want.Name)
+		}
 		return held, err
 	}
 	if err != nil {
@@ -219,9 +244,21 @@ func (d *Directory) Claim(cluster string, want Dependant) (Dependant, error) {
 
 // Holder implements [Store].
 func (d *Directory) Holder(cluster string, kind DependantKind, name string) (Dependant, bool, error) {
-	var held Dependant
-	ok, err := readJSON(d.dependant(cluster, kind, name), &held)
-	return held, ok, err
+	return readDependant(d.dependant(cluster, kind, name))
+}
+
+func readDependant(path string) (d Dependant, found bool, err error) {
+	data, err := os.Readlink(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Dependant{}, false, nil
+	}
+	if err != nil {
+		return Dependant{}, false, fmt.Errorf("read the store: %w", err)
+	}
+	if err := json.Unmarshal([]byte(data), &d); err != nil {
+		return Dependant{}, false, fmt.Errorf("decode %s: %w", path, err)
+	}
+	return d, true, nil
 }
 
 // Release implements [Store].
@@ -238,8 +275,7 @@ func (d *Directory) Dependants(cluster string) ([]Dependant, error) {
 			return nil, err
 		}
 		for _, file := range files {
-			var held Dependant
-			ok, err := readJSON(d.cluster(cluster, string(kind), file), &held)
+			held, ok, err := readDependant(d.cluster(cluster, string(kind), file))
 			if err != nil {
 				return nil, err
 			}
@@ -251,6 +287,23 @@ func (d *Directory) Dependants(cluster string) ([]Dependant, error) {
 	slices.SortFunc(out, compareDependants)
 	return out, nil
 }
+
+// Password implements [Store]. Space around it does not count, so that an
+// editor may write the file.
+func (d *Directory) Password() (string, error) {
+	data, err := os.ReadFile(filepath.Join(d.root, passwordFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}
+
+// SetPassword implements [Store].
+func (d *Directory) SetPassword(password string) error {
+	return d.replace(filepath.Join(d.root, passwordFile), []byte(password))
+}
+
+const passwordFile = "password"
 
 // replace writes a file whole.
 func (d *Directory) replace(path string, data []byte) error {

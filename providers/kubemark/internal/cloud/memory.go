@@ -13,6 +13,7 @@ type Memory struct {
 	mu       sync.Mutex
 	locks    map[string]*sync.Mutex
 	clusters map[string]*memoryCluster
+	password string
 }
 
 type memoryCluster struct {
@@ -145,6 +146,21 @@ func (m *Memory) Dependants(cluster string) (out []Dependant, err error) {
 	m.in(cluster, func(c *memoryCluster) { out = slices.Collect(maps.Values(c.dependants)) })
 	slices.SortFunc(out, compareDependants)
 	return out, nil
+}
+
+// Password implements [Store].
+func (m *Memory) Password() (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.password, nil
+}
+
+// SetPassword implements [Store].
+func (m *Memory) SetPassword(password string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.password = password
+	return nil
 }
 
 func compareDependants(a, b Dependant) int {

@@ -81,8 +81,12 @@ func (c *Cloud) deleteOne(ctx context.Context, r Record, failureRate float64) (g
 	}
 	if r.Deleted.IsZero() {
 		r.Deleted = c.clock.Now()
-		if err := c.store.Put(r); err != nil {
-			return false, err
+		// What goes at once needs no note of it: a delete that does not come
+		// to its end is repeated.
+		if r.Traits.DeleteLatency > 0 {
+			if err := c.store.Put(r); err != nil {
+				return false, err
+			}
 		}
 	}
 	kept := &r

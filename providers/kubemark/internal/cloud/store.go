@@ -55,4 +55,8 @@ type Store interface {
 	Release(cluster string, d Dependant) error
 	// Dependants returns all dependants of the cluster, by kind and name.
 	Dependants(cluster string) ([]Dependant, error)
+	// Password is what callers have to know; empty when they need nothing.
+	Password() (string, error)
+	// SetPassword changes it.
+	SetPassword(password string) error
 }
