@@ -69,8 +69,8 @@ func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
 		return err
 	}
 	c := capacity.New(capacity.Options{
-		Client: mgr.GetClient(), Provider: a.provider, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"),
-		Clock: clock.RealClock{},
+		Client: mgr.GetClient(), Secrets: mgr.GetClient(), Lens: lens, Provider: a.provider,
+		Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"),
 	})
 	return c.SetupWithManager(mgr)
 }
