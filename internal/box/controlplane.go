@@ -154,7 +154,7 @@ func Clean(ctx context.Context, dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if _, err := os.Stat(statePath(dir)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, lockName)); err != nil {
 		return fmt.Errorf("%s is not the folder of a control plane: not removing it", dir)
 	}
 	if err := Stop(ctx, dir); err != nil {

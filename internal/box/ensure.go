@@ -43,7 +43,10 @@ func Ensure(ctx context.Context, opts BuildOptions) (Assets, error) {
 		opts.Programs = Programs()
 	}
 	report := newProgress(opts.Progress)
-	user := os.Getenv(AssetsEnv)
+	user, err := userDir()
+	if err != nil {
+		return Assets{}, err
+	}
 	if user != "" {
 		missing := missingFrom(user, opts.Programs)
 		if len(missing) == 0 {
@@ -57,6 +60,19 @@ func Ensure(ctx context.Context, opts BuildOptions) (Assets, error) {
 			AssetsEnv, user, strings.Join(missingFrom(user, opts.Programs), ", "), err)
 	}
 	return Assets{Dir: dir, UserDir: user}, err
+}
+
+// userDir is the folder of programs that the user brings along, "" without one.
+func userDir() (string, error) {
+	dir := os.Getenv(AssetsEnv)
+	if dir == "" {
+		return "", nil
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("making %s absolute: %w", AssetsEnv, err)
+	}
+	return dir, nil
 }
 
 // ensureBuilt returns the folder of the box's own build, building it first if need be.

@@ -25,7 +25,7 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
 	}
-	unlock, err := lockFile(ctx, filepath.Join(opts.Dir, "lock"), func() {
+	unlock, err := lockFile(ctx, filepath.Join(opts.Dir, lockName), func() {
 		opts.logf("box: another process is starting a control plane in %s: waiting for it", opts.Dir)
 	})
 	if err != nil {

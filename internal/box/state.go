@@ -34,6 +34,10 @@ type Component struct {
 // ErrNotRunning says that no control plane runs in a folder; the error it is wrapped in says why.
 var ErrNotRunning = errors.New("no control plane is running")
 
+// lockName is the file in a control plane's folder by which two starts in it exclude each other. It is there from the
+// first start on, even one that failed at once.
+const lockName = "box.lock"
+
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
 // loadState returns the zero state where nothing was ever started.
