@@ -55,8 +55,8 @@ func (f *Fleet) args(program string) ([]string, error) {
 	args := []string{
 		"--target-kubeconfig=" + f.Plane.KubeconfigPath,
 		"--metrics-bind-address=0",
-		"--leader-elect-resource-namespace=kube-system",
-		"--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms",
+		// One process of each kind needs no lease; tests with standbys turn it on.
+		"--leader-elect=false", "--leader-elect-resource-namespace=kube-system",
 	}
 	if program != Machines {
 		return append(args, f.options.Args[program]...), nil
