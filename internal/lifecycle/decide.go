@@ -128,7 +128,7 @@ func Decide(now time.Time, m Machine, w World, p Policy) Decision {
 func (q question) running() Decision {
 	d := Decision{Step: Settled, Reason: ReasonRunning, Stage: StageRunning}
 	if i := q.w.Instance(q.m.ProviderID); i != nil && i.State == provider.Pending {
-		d.After = Poll(q.now.Sub(i.Created))
+		d.Step, d.After = Await, Poll(q.now.Sub(i.Created))
 	}
 	return d
 }

@@ -74,7 +74,7 @@ func TestHealthBrisk(t *testing.T) {
 			name:   "gardener 2.4: started anew long after the creation timeout",
 			reason: "an instance that is pending again is judged by its node, never by the time to join",
 			policy: brisk, m: ran, w: world(having(instance(provider.Pending)), joined(node(corev1.ConditionTrue))),
-			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning, After: time.Second},
+			want: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning, After: time.Second},
 		},
 		{
 			name:   "gardener 2.4 step 2: Unknown and healthy again",

@@ -310,7 +310,7 @@ func (q question) joinTimeout() *Decision {
 // joined is the stage of a machine whose instance is there and whose node is
 // not known.
 func (q question) joined() Stage {
-	if q.m.HadNode() {
+	if q.m.HadNode() || q.m.Stage == StageFailed {
 		return q.m.Stage
 	}
 	return StageJoining

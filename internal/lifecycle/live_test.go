@@ -88,7 +88,7 @@ func TestLivePatient(t *testing.T) {
 			name:   "openshift 2.2 step 7e: a stopped instance with its node",
 			reason: "a machine that ran goes on by its node when its instance is started anew",
 			policy: patient, w: world(having(instance(provider.Pending)), joined(node(corev1.ConditionUnknown))), m: machine(stage(lifecycle.StageRunning, time.Hour)),
-			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning, After: time.Second},
+			want: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning, After: time.Second},
 		},
 		{
 			name:   "openshift 2.2 step 8: provisioned, instance vanished",

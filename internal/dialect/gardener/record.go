@@ -148,7 +148,7 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 		return trouble(o.Err)
 	case o.Stage == lifecycle.StageDetached && was != o.Stage:
 		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateSuccessful, "Created machine on cloud provider")
-	case creating(o.Stage) && (creating(was) || was == lifecycle.StageNew || was == lifecycle.StageCrashing):
+	case o.Stage == lifecycle.StageCreating, o.Stage == lifecycle.StageJoining:
 		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateProcessing, "Creating machine on cloud provider")
 	case o.Stage == lifecycle.StageLost && was != o.Stage:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateProcessing, o.Message)
@@ -160,10 +160,6 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 			fmt.Sprintf("Machine %s successfully re-joined the cluster", m.Name))
 	}
 	return nil
-}
-
-func creating(s lifecycle.Stage) bool {
-	return s == lifecycle.StageCreating || s == lifecycle.StageJoining
 }
 
 // joins reports whether a machine that runs now has joined for the first time.

@@ -1,0 +1,52 @@
+package gardener_test
+
+import (
+	"math/rand"
+	"testing"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/dialecttest"
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// TestMachineLaws holds the lens to the laws. The paths are the complete list
+// of what this dialect writes into a machine.
+func TestMachineLaws(t *testing.T) {
+	dialecttest.Laws[*v1alpha1.Machine]{
+		Dialect:   gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: "shoot--a--b"},
+		Prepare:   prepare,
+		Finalizer: "machine.sapcloud.io/machine-controller-manager",
+		Owned: []string{
+			"metadata.labels[node]",
+			"metadata.annotations[machinepriority.machine.sapcloud.io]",
+			"spec.providerID",
+			"status.addresses", "status.conditions", "status.lastKnownState", "status.lastOperation", "status.currentStatus",
+		},
+		Kept: []string{"metadata.labels[node]", "spec.providerID", "status.lastKnownState"},
+		Stages: map[lifecycle.Stage]lifecycle.Stage{
+			lifecycle.StageCreating: lifecycle.StageJoining,
+		},
+	}.Check(t)
+}
+
+func prepare(m *v1alpha1.Machine, r *rand.Rand) {
+	phases := []v1alpha1.MachinePhase{
+		"", "Pending", "Available", "Running", "Terminating", "Unknown", "Failed", "CrashLoopBackOff", "InPlaceUpdating",
+	}
+	m.Status.CurrentStatus.Phase = phases[r.Intn(len(phases))]
+	if r.Intn(4) > 0 {
+		m.Spec.Class = v1alpha1.ClassSpec{APIGroup: "machine.sapcloud.io", Kind: "MachineClass", Name: "pool"}
+	}
+	if r.Intn(2) == 0 {
+		m.Spec.ProviderID = ""
+	}
+	m.Labels = []map[string]string{nil, {"a": "b"}, {"node": "node-0"}, {"force-deletion": "True"}}[r.Intn(4)]
+	if r.Intn(3) == 0 {
+		m.Annotations = map[string]string{dialect.AbandonAnnotation: "", "machinepriority.machine.sapcloud.io": "1"}
+	}
+	if r.Intn(2) == 0 {
+		m.Spec.MachineConfiguration = nil
+	}
+}

@@ -1,0 +1,61 @@
+package openshift_test
+
+import (
+	"math/rand"
+	"testing"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/dialecttest"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// TestMachineLaws holds the lens to the laws. The paths are the complete list
+// of what this dialect writes into a machine.
+func TestMachineLaws(t *testing.T) {
+	dialecttest.Laws[*machinev1.Machine]{
+		Dialect:   openshift.Machines{},
+		Prepare:   prepare,
+		Finalizer: "machine.machine.openshift.io",
+		Owned: []string{
+			"metadata.labels[machine.openshift.io/instance-type]",
+			"metadata.labels[machine.openshift.io/region]",
+			"metadata.labels[machine.openshift.io/zone]",
+			"metadata.labels[machine.openshift.io/interruptible-instance]",
+			"metadata.annotations[machine.openshift.io/instance-state]",
+			"metadata.annotations[millwright.dev/cluster]",
+			"spec.providerID",
+			"spec.metadata.labels[machine.openshift.io/interruptible-instance]",
+			"status.addresses", "status.nodeRef", "status.phase", "status.lastUpdated", "status.providerStatus",
+			"status.errorReason", "status.errorMessage",
+			"status.conditions[InstanceExists]", "status.conditions[Drainable]", "status.conditions[Terminable]", "status.conditions[Drained]",
+		},
+		Kept: []string{"spec.providerID", "status.addresses", "status.nodeRef", "status.providerStatus", "status.errorMessage"},
+		Stages: map[lifecycle.Stage]lifecycle.Stage{
+			lifecycle.StageCrashing: lifecycle.StageCreating,
+			lifecycle.StageDetached: lifecycle.StageJoining,
+			lifecycle.StageLost:     lifecycle.StageRunning,
+		},
+		KeepsDrained: true,
+	}.Check(t)
+}
+
+func prepare(m *machinev1.Machine, r *rand.Rand) {
+	phases := []*string{nil, ptr.To("Provisioning"), ptr.To("Provisioned"), ptr.To("Running"), ptr.To("Failed"), ptr.To("Deleting")}
+	m.Status.Phase = phases[r.Intn(len(phases))]
+	if r.Intn(5) > 0 {
+		m.Labels = map[string]string{"machine.openshift.io/cluster-api-cluster": "blue", "a": "b"}
+	}
+	if r.Intn(3) == 0 {
+		m.Annotations = map[string]string{dialect.AbandonAnnotation: ""}
+	}
+	if r.Intn(2) == 0 {
+		m.Spec.LifecycleHooks = machinev1.LifecycleHooks{}
+	}
+	if r.Intn(2) == 0 {
+		m.Spec.ProviderID = nil
+	}
+}
