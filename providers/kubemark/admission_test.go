@@ -61,10 +61,12 @@ func TestDefault(t *testing.T) {
 		{"everything has a default but the back end", ``, map[string]any{
 			"numCores": 4.0, "memoryCapacity": "16Gi", "maxPods": 110.0, "arch": runtime.GOARCH, "region": "r", "zone": "z",
 		}},
-		{"what is written stays as it is written", `{"numCores":"2","memoryCapacity":1073741824,"maxPods":5,"arch":"arm64","region":"q","zones":["y"]}`,
+		{
+			"what is written stays as it is written", `{"numCores":"2","memoryCapacity":1073741824,"maxPods":5,"arch":"arm64","region":"q","zones":["y"]}`,
 			map[string]any{
 				"numCores": "2", "memoryCapacity": 1073741824.0, "maxPods": 5.0, "arch": "arm64", "region": "q", "zones": []any{"y"},
-			}},
+			},
+		},
 	} {
 		raw, err := p.Default(gardener(c.spec))
 		if err != nil {

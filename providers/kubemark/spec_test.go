@@ -18,14 +18,22 @@ func badSpecs() []providertest.BadSpec {
 			providertest.BadSpec{Reason: c.reason, API: provider.OpenShift, Spec: "{" + openShiftType + "," + c.fields + "}", Field: c.path})
 	}
 	return append(all,
-		providertest.BadSpec{Reason: "an OpenShift spec has to name its kind", API: provider.OpenShift,
-			Spec: `{"apiVersion":"kubemarkproviderconfig.k8s.io/v1beta1"}`, Field: "kind"},
-		providertest.BadSpec{Reason: "a kind of another cloud", API: provider.OpenShift,
-			Spec: `{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig"}`, Field: "kind"},
-		providertest.BadSpec{Reason: "a version that never was", API: provider.OpenShift,
-			Spec: `{"apiVersion":"kubemarkproviderconfig.k8s.io/v2","kind":"KubemarkMachineProviderConfig"}`, Field: "apiVersion"},
-		providertest.BadSpec{Reason: "the other API's version", API: provider.Gardener,
-			Spec: `{"apiVersion":"machine.openshift.io/v1beta1"}`, Field: "apiVersion"},
+		providertest.BadSpec{
+			Reason: "an OpenShift spec has to name its kind", API: provider.OpenShift,
+			Spec: `{"apiVersion":"kubemarkproviderconfig.k8s.io/v1beta1"}`, Field: "kind",
+		},
+		providertest.BadSpec{
+			Reason: "a kind of another cloud", API: provider.OpenShift,
+			Spec: `{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig"}`, Field: "kind",
+		},
+		providertest.BadSpec{
+			Reason: "a version that never was", API: provider.OpenShift,
+			Spec: `{"apiVersion":"kubemarkproviderconfig.k8s.io/v2","kind":"KubemarkMachineProviderConfig"}`, Field: "apiVersion",
+		},
+		providertest.BadSpec{
+			Reason: "the other API's version", API: provider.Gardener,
+			Spec: `{"apiVersion":"machine.openshift.io/v1beta1"}`, Field: "apiVersion",
+		},
 	)
 }
 

@@ -145,7 +145,7 @@ func (r Record) moodAt(now, booted time.Time) (Want, time.Time) {
 		return Up, booted.Add(healthy)
 	}
 	period := healthy + silent
-	start := booted.Add(age / period * period)
+	start := booted.Add(age - age%period)
 	if age%period >= healthy {
 		return Silent, start.Add(period)
 	}
