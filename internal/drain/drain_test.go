@@ -104,6 +104,10 @@ func TestDecideOnePod(t *testing.T) {
 			policy: Policy{Force: true}, want: "delete", grace: ptr.To(time.Duration(0)),
 		},
 		{
+			reason: "and takes away one whose end nobody confirms", pod: pod(ending(30*time.Second, -time.Second)),
+			policy: Policy{Force: true}, want: "delete", grace: ptr.To(time.Duration(0)),
+		},
+		{
 			reason: "and waits for no finalizer", pod: pod(ending(0, -time.Second)),
 			policy: Policy{Force: true}, want: "TerminatingTooLong",
 		},

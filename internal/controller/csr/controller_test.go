@@ -117,7 +117,7 @@ func (s *scene) reconcile(t *testing.T, name string) (approved bool, again time.
 		t.Fatal(err)
 	}
 	var r certificatesv1.CertificateSigningRequest
-	if err := s.Live.Get(t.Context(), client.ObjectKey{Name: name}, &r); err != nil {
+	if err := s.Client.Get(t.Context(), client.ObjectKey{Name: name}, &r); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range r.Status.Conditions {
