@@ -20,6 +20,11 @@ const haltPoll = 50 * time.Millisecond
 // would: the instances stay, and their processes start again when a provider
 // next looks at them. No provider may use dir meanwhile.
 func Halt(ctx context.Context, dir string) error {
+	// Processes are known by the absolute path of their folder.
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("find the instance directory: %w", err)
+	}
 	store, err := cloud.NewDirectory(dir)
 	if err != nil {
 		return err
@@ -70,9 +75,18 @@ func haltBody(ctx context.Context, store cloud.Store, body *hollow.Body, r cloud
 	if r.Traits.Backend != Hollow {
 		return true, nil
 	}
+	before := r.Body
 	gone, err = body.Stop(ctx, &r)
 	if err != nil {
 		return gone, err
+	}
+	if gone && (r.Body.Want == cloud.Up || r.Body.Want == cloud.Silent) {
+		// Nothing runs yet, as after boot; otherwise it would count as a
+		// process that ended by itself.
+		r.Body.Want = cloud.Absent
+	}
+	if r.Body == before {
+		return gone, nil
 	}
 	return gone, store.Put(r)
 }

@@ -315,6 +315,36 @@ func TestHollowManyProviders(t *testing.T) {
 	r.deleteUntilDone()
 }
 
+// TestHollowHalt: a power cut ends the processes; instances that were on come
+// back, others stay off.
+func TestHollowHalt(t *testing.T) {
+	r := newRack(t, "kubelet")
+	on := r.create()
+	r.untilStarted(1)
+	for round := range 2 {
+		if err := kubemark.Halt(t.Context(), r.dir); err != nil {
+			t.Fatal(err)
+		}
+		for _, pid := range r.starts() {
+			if running(pid) {
+				t.Errorf("process %d runs after halt", pid)
+			}
+		}
+		r.untilStarted(2 + round)
+		if s := r.state(); s != provider.Running {
+			t.Errorf("after the power cut it is %s", s)
+		}
+	}
+	r.power(on, provider.PowerOff)
+	if err := kubemark.Halt(t.Context(), r.dir); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.state(); s != provider.Stopped || len(r.starts()) != 3 {
+		t.Errorf("what was switched off is %s after a power cut, %d starts", s, len(r.starts()))
+	}
+	r.deleteUntilDone()
+}
+
 // TestHollowDeaf: what does not end on SIGTERM is killed after the grace.
 func TestHollowDeaf(t *testing.T) {
 	r := newRack(t, "deaf-kubelet")

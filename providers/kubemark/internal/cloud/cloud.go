@@ -289,7 +289,8 @@ const coalesce = 20 * time.Millisecond
 // Run does what is due when it is due, until ctx is done.
 func (c *Cloud) Run(ctx context.Context, pageSize int) error {
 	if err := c.Recall(ctx, pageSize); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("recall the instances: %w", err)
+		// Those that were not recalled are seen to when they are looked at.
+		logr.FromContextOrDiscard(ctx).Error(err, "not all instances were recalled")
 	}
 	for {
 		next, err := c.Sync(ctx)
