@@ -21,7 +21,7 @@ type Verdict string
 
 // The verdicts.
 const (
-	// Member: the machine belongs to the set.
+	// IsMember: the machine belongs to the set.
 	IsMember Verdict = "Member"
 	// Adopt: it is to be made the set's.
 	Adopt Verdict = "Adopt"
@@ -32,12 +32,13 @@ const (
 )
 
 // Claim decides to whom a machine belongs. What is on its way out is neither
-// adopted nor released; nor does a set on its way out take or give.
+// adopted nor released. A set on its way out takes and gives nothing, and what
+// it controls stays its own whatever its selector says by now.
 func Claim(t Tie) Verdict {
 	switch {
-	case t.Ours && t.Matches:
+	case t.Ours && (t.Matches || t.SetDeleting):
 		return IsMember
-	case t.Ours && !t.MachineDeleting && !t.SetDeleting:
+	case t.Ours && !t.MachineDeleting:
 		return Release
 	case t.Free && t.Matches && !t.MachineDeleting && !t.SetDeleting:
 		return Adopt

@@ -223,7 +223,7 @@ func TestClaim(t *testing.T) {
 		"own, matching, both deleting":  {"a member until it is gone", Tie{Ours: true, Matches: true, MachineDeleting: true, SetDeleting: true}, IsMember},
 		"own, not matching":             {"its labels were changed: let it go", Tie{Ours: true}, Release},
 		"own, not matching, deleting":   {"it goes anyway", Tie{Ours: true, MachineDeleting: true}, Ignore},
-		"own, not matching, set going":  {"left to the garbage collector", Tie{Ours: true, SetDeleting: true}, Ignore},
+		"own, not matching, set going":  {"a broken selector saves no machine", Tie{Ours: true, SetDeleting: true}, IsMember},
 		"somebody else's, matching":     {"never taken away", Tie{Matches: true}, Ignore},
 		"nobody's, matching":            {"adopted", Tie{Free: true, Matches: true}, Adopt},
 		"nobody's, matching, deleting":  {"no use adopting it", Tie{Free: true, Matches: true, MachineDeleting: true}, Ignore},

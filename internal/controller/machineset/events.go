@@ -1,6 +1,8 @@
 package machineset
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -11,6 +13,9 @@ import (
 // tells how many were left out. A set of a thousand machines would else write
 // a thousand events each way.
 const eventsPerPass = 10
+
+// maxNote is how much of a note the API server takes, in bytes.
+const maxNote = 1024
 
 // tellCreated says which machines were made.
 func (p *pass[S]) tellCreated(made []client.Object) {
@@ -50,8 +55,9 @@ func (p *pass[S]) tellFailure() {
 	if p.failure.Creating {
 		reason, action = t.FailedCreate, "Create"
 	}
-	if reason == "ReconcileError" {
-		action = "Reconcile"
+	if t.FailedCreate == t.FailedDelete {
+		action = "Reconcile" // the API has one word for both
 	}
-	p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, action, "%s: %v", t.Failure, p.failure.Err)
+	note := fmt.Sprintf("%s: %v", t.Failure, p.failure.Err)
+	p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, action, "%s", note[:min(len(note), maxNote)])
 }

@@ -68,29 +68,26 @@ func (p *pass[S]) listCached(ctx context.Context, owner string) ([]client.Object
 // observeLive replaces what was observed by what the API server says now.
 func (p *pass[S]) observeLive(ctx context.Context) error {
 	list := p.lens.Machines()
-	err := p.Live.List(ctx, list, client.InNamespace(p.set.Namespace),
-		client.MatchingLabelsSelector{Selector: p.lens.Selector(p.object)})
-	if err != nil {
+	opts := []client.ListOption{client.InNamespace(p.set.Namespace)}
+	if !p.set.Deleting {
+		opts = append(opts, client.MatchingLabelsSelector{Selector: p.lens.Selector(p.object)})
+	}
+	if err := p.Live.List(ctx, list, opts...); err != nil {
 		return fmt.Errorf("list machines live: %w", err)
 	}
 	all, err := items(list)
 	if err != nil {
 		return err
 	}
-	p.machines = nil
-	for _, m := range all {
-		if ours, _ := p.ours(m); ours {
-			p.machines = append(p.machines, m)
-		}
-	}
-	p.ledger.Live(p.now, objects(p.machines), objects(p.matching(p.owned)))
+	p.machines = p.only(all)
+	p.ledger.Live(p.now, objects(p.machines), objects(p.only(p.owned)))
 	return p.view(ctx)
 }
 
-// matching leaves out what a live listing by selector does not show either.
-func (p *pass[S]) matching(all []client.Object) (out []client.Object) {
+// only leaves out what is not the set's.
+func (p *pass[S]) only(all []client.Object) (out []client.Object) {
 	for _, m := range all {
-		if t := p.tie(m); t.Ours && t.Matches {
+		if replicas.Claim(p.tie(m)) == replicas.IsMember {
 			out = append(out, m)
 		}
 	}

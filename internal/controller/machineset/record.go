@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -55,8 +56,11 @@ func (p *pass[S]) write(ctx context.Context, o dialect.SetOutcome) error {
 		return nil
 	}
 	err := p.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(p.object, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
 	if err != nil {
-		return fmt.Errorf("write status: %w", client.IgnoreNotFound(err))
+		return fmt.Errorf("write status: %w", err)
 	}
 	p.recorded = p.now
 	p.wroteSet(after)
