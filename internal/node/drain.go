@@ -45,6 +45,7 @@ func (c *Cluster) Drain(ctx context.Context, n *corev1.Node, p drain.Policy) (dr
 	}
 	d, err := c.drain(ctx, c.Client, n, p)
 	if err == nil && d.Done {
+		c.forget(n.UID) // a live list needs no telling which pods are gone
 		d, err = c.drain(ctx, c.Live, n, p)
 	}
 	if err == nil && d.Done {
@@ -124,14 +125,15 @@ func seconds(d *time.Duration) *int64 {
 }
 
 // noted adds the answer to a request to what is known of the pod. A conflict
-// means that another pod has its name: this one is gone.
+// means that another pod has its name, or that the budget was written at the
+// same moment; the next look at the pods tells which.
 func noted(a drain.Attempt, now time.Time, err error) drain.Attempt {
 	a.At = now
 	switch {
 	case err == nil:
 		a.Accepted, a.Reply, a.Since, a.Refusals = true, "", time.Time{}, 0
 		return a
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+	case apierrors.IsNotFound(err):
 		a.Gone = true
 		return a
 	}

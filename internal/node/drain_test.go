@@ -102,6 +102,7 @@ func TestDrainTellsRefusals(t *testing.T) {
 		{"a budget counts", budgetRefusal(), drain.ReasonBudget, 1, false},
 		{"a busy API server does not", apierrors.NewTooManyRequests("later", 1), drain.ReasonRefused, 0, false},
 		{"two budgets are refused with an internal error", apierrors.NewInternalError(errors.New(twoBudgets)), drain.ReasonRefused, 0, false},
+		{"a conflict does not prove that the pod is gone", apierrors.NewConflict(corev1.Resource("poddisruptionbudgets"), "pdb", errors.New("written")), drain.ReasonRefused, 0, false},
 		{"a denial is an error", apierrors.NewForbidden(corev1.Resource("pods"), "a", errors.New("no")), drain.ReasonRefused, 0, true},
 	}
 	for _, tt := range tests {

@@ -161,10 +161,12 @@ func (c *Cluster) Delete(ctx context.Context, n *corev1.Node, finalizer string) 
 		return err
 	}
 	err = c.Client.Delete(ctx, n, client.Preconditions{UID: &n.UID})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
+	if apierrors.IsConflict(err) {
+		if _, again := c.again(ctx, n); apierrors.IsNotFound(again) {
+			return nil
+		}
 	}
-	if err != nil {
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting node %s: %w", n.Name, err)
 	}
 	return nil
