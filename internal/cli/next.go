@@ -12,7 +12,11 @@ import (
 )
 
 // printNext says what is there now and what to try with it.
-func printNext(w io.Writer, f *fleet.Fleet, machines []fleet.Machine, took time.Duration) {
+func (u *up) printNext(w io.Writer, f *fleet.Fleet, machines []fleet.Machine, took time.Duration) {
+	end := "Interrupt (Ctrl-C) takes everything down."
+	if u.once {
+		end = "`millwright down` takes everything down."
+	}
 	kubectl := "kubectl"
 	fmt.Fprintf(w, "\n%d machines in two APIs run, each with a Ready node, after %s.\n\n", len(machines), took.Round(100*time.Millisecond))
 	fmt.Fprintf(w, "  export KUBECONFIG=%s\n", f.Plane.KubeconfigPath)
@@ -41,6 +45,6 @@ Three things to try:
        pkill -f -- --name=%[5]s
        %[1]s get nodes --watch
 
-Logs and state are in %[6]s. Interrupt (Ctrl-C) takes everything down.
-`, kubectl, fleet.OpenShiftNamespace, fleet.GardenerNamespace, first[provider.Gardener], first[provider.OpenShift], f.Dir)
+Logs and state are in %[6]s. %[7]s
+`, kubectl, fleet.OpenShiftNamespace, fleet.GardenerNamespace, first[provider.Gardener], first[provider.OpenShift], f.Dir, end)
 }

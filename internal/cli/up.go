@@ -110,7 +110,7 @@ func (u *up) serve(ctx context.Context, f *fleet.Fleet, started time.Time) error
 			return err
 		}
 	} else {
-		printNext(os.Stdout, f, machines, time.Since(started))
+		u.printNext(os.Stdout, f, machines, time.Since(started))
 	}
 	if u.once {
 		return nil

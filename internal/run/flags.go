@@ -166,6 +166,9 @@ func (f *Flags) config(path string) (*rest.Config, error) {
 		return nil, err
 	}
 	c.QPS, c.Burst = f.QPS, f.Burst
+	// The API server warns of the finalizers' names on every write; they are
+	// what clients depend on.
+	c.WarningHandler = rest.NoWarnings{}
 	if f.QPS == 0 {
 		c.QPS = -1
 	}
