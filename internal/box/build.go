@@ -78,7 +78,11 @@ func (s source) build(ctx context.Context, out string, report *progress) error {
 	report.step(fmt.Sprintf("compiling up to %d packages (about 10 minutes of CPU the first time)", total))
 	args := append([]string{"build", "-v"}, buildFlags(s.kubernetes)...)
 	command := s.goTool(ctx, append(args, "-o", out, buildPackage)...)
-	return runReporting(command, "building the box", func(line string) { report.compiled(line, total) })
+	err = runReporting(command, "building the box", func(line string) { report.compiled(line, total) })
+	if ctx.Err() != nil {
+		return fmt.Errorf("building the box (what is compiled already stays compiled): %w", context.Cause(ctx))
+	}
+	return err
 }
 
 func (s source) countPackages(ctx context.Context, report *progress) (int, error) {
@@ -101,7 +105,7 @@ func runReporting(command *exec.Cmd, doing string, each func(line string)) error
 	}
 	tail := readLines(stderr, each)
 	if err := command.Wait(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", doing, err, strings.Join(tail, "\n"))
+		return fmt.Errorf("%s: %w%s", doing, err, strings.Join(append([]string{""}, tail...), "\n"))
 	}
 	return nil
 }
