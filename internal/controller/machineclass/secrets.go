@@ -1,0 +1,74 @@
+package machineclass
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+)
+
+// absentDelay is how long to wait before a secret that a class names, and that
+// does not exist, is looked for again. Secrets are not watched.
+const absentDelay = 10 * time.Minute
+
+// Secrets holds each secret that a class of its namespace names by a finalizer.
+// It reads the metadata of secrets only, never their data.
+type Secrets struct {
+	// Client reads classes from a cache with [SecretIndex], and writes.
+	Client client.Client
+	// Live reads the metadata of secrets past the cache.
+	Live client.Reader
+}
+
+// Reconcile puts the finalizer on one secret, or takes it away.
+func (s *Secrets) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	var classes v1alpha1.MachineClassList
+	err := s.Client.List(ctx, &classes, client.InNamespace(req.Namespace), client.MatchingFields{SecretIndex: req.Name})
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("list the classes with secret %s: %w", req, err)
+	}
+	wanted := len(classes.Items) > 0
+	secret := metadata()
+	err = s.Live.Get(ctx, req.NamespacedName, secret)
+	if apierrors.IsNotFound(err) && wanted {
+		return reconcile.Result{RequeueAfter: absentDelay}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	held := hold{finalizer: v1alpha1.FinalizerSecret, wanted: wanted}
+	return reconcile.Result{}, held.apply(ctx, s.Client, secret)
+}
+
+// Held lists the secrets of a namespace that have the finalizer, live: those
+// that a class dropped while nobody watched are among them. An empty namespace
+// is all of them.
+func (s *Secrets) Held(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	if err := s.Live.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("list the secrets that are held: %w", err)
+	}
+	var out []types.NamespacedName
+	for i := range list.Items {
+		if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.FinalizerSecret) {
+			out = append(out, client.ObjectKeyFromObject(&list.Items[i]))
+		}
+	}
+	return out, nil
+}
+
+func metadata() *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return m
+}

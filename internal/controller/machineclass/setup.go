@@ -1,0 +1,107 @@
+package machineclass
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+)
+
+// Setup says how the controllers are wired into a manager.
+type Setup struct {
+	// Namespace is the control namespace, in which secrets are looked for once
+	// at the start; empty: all namespaces.
+	Namespace string
+}
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// SetupWithManager adds the indexes to the manager's cache and registers both
+// controllers. They watch classes and machines. Secrets are not watched: they
+// are read when a class that names them comes, changes or goes.
+func SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
+	if err := SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	err := ctrl.NewControllerManagedBy(mgr).Named("machineclass").
+		For(&v1alpha1.MachineClass{}).
+		Watches(&v1alpha1.Machine{}, changes(ClassOf)).
+		Complete(&Classes{Client: mgr.GetClient()})
+	if err != nil {
+		return fmt.Errorf("set up the class controller: %w", err)
+	}
+	secrets := &Secrets{Client: mgr.GetClient(), Live: mgr.GetAPIReader()}
+	err = ctrl.NewControllerManagedBy(mgr).Named("machineclass-secret").
+		Watches(&v1alpha1.MachineClass{}, changes(SecretsOf)).
+		WatchesRawSource(secrets.leftovers(s.Namespace)).
+		Complete(secrets)
+	if err != nil {
+		return fmt.Errorf("set up the secret controller: %w", err)
+	}
+	return nil
+}
+
+// Handler wakes the machines of a class that comes, changes in what machines
+// are made from, or goes. The reader must have [ClassIndex].
+func Handler(r client.Reader) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		return MachinesOfClass(ctx, r, client.ObjectKeyFromObject(o))
+	})
+}
+
+// Changed passes the events of classes that matter to their machines. A class
+// has no status: its generation counts everything but metadata.
+func Changed() predicate.Predicate { return predicate.GenerationChangedPredicate{} }
+
+// leftovers asks once for the secrets that are held already. Where listing
+// secrets is not permitted, those that a class dropped while nobody watched
+// stay held.
+func (s *Secrets) leftovers(namespace string) source.Source {
+	return source.Func(func(ctx context.Context, q queue) error {
+		held, err := s.Held(ctx, namespace)
+		if apierrors.IsForbidden(err) {
+			log.FromContext(ctx).Info("not permitted to list secrets: finalizers left on them by an earlier process stay")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, key := range held {
+			q.Add(reconcile.Request{NamespacedName: key})
+		}
+		return nil
+	})
+}
+
+// changes asks for what an object refers to when it comes or goes, and for what
+// it referred to or refers to now when that changes.
+func changes(refers func(client.Object) []string) handler.EventHandler {
+	add := func(q queue, o client.Object) {
+		for _, name := range refers(o) {
+			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}})
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(q, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			if !slices.Equal(refers(e.ObjectOld), refers(e.ObjectNew)) {
+				add(q, e.ObjectOld)
+				add(q, e.ObjectNew)
+			}
+		},
+	}
+}
