@@ -16,6 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
 	"github.com/millwright-dev/millwright/internal/controller/csr"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/controller/machineclass"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
@@ -77,22 +78,22 @@ func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
 
 func (a *assembly) gardener(ctx context.Context, mgr ctrl.Manager) error {
 	lens := gardener.Machines{Defaults: a.machine.defaults, Cluster: a.machine.cluster, TokenGroups: a.machine.tokenGroups}
-	if lens.Cluster == "" {
-		lens.Cluster = a.flags.NamespaceOf(provider.Gardener)
+	classes := machine.Watch{
+		Object: &v1alpha1.MachineClass{}, Handler: machineclass.Handler(mgr.GetClient()), Which: machineclass.Changed(),
 	}
-	if err := machines[*v1alpha1.Machine](ctx, a, mgr, lens); err != nil {
+	if err := machines[*v1alpha1.Machine](ctx, a, mgr, lens, classes); err != nil {
 		return err
 	}
-	return nil
+	return machineclass.SetupWithManager(ctx, mgr, machineclass.Setup{Namespace: a.flags.NamespaceOf(provider.Gardener)})
 }
 
 // machines sets up the machine controller of one API.
-func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M]) error {
+func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], also ...machine.Watch) error {
 	r := machine.New(machine.Options[M]{
 		Client: mgr.GetClient(), Clock: clock.RealClock{}, Dialect: lens, Provider: a.provider,
 		Nodes: a.process.Nodes(clock.RealClock{}), Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
 	})
-	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache()}
+	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also}
 	a.approvals = append(a.approvals, r.Approvals)
 	a.sources = append(a.sources, csr.MachineSource{Cache: mgr.GetCache(), Object: lens.New(), Machine: r.Approval})
 	return r.SetupWithManager(ctx, mgr, s)

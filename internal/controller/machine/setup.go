@@ -38,6 +38,15 @@ type Setup struct {
 	// Target is the cache of the cluster that the machines join; nil when
 	// they join none.
 	Target cache.Cache
+	// Also are other objects whose changes concern machines.
+	Also []Watch
+}
+
+// Watch names objects and the machines that their changes concern.
+type Watch struct {
+	Object  client.Object
+	Handler handler.EventHandler
+	Which   predicate.Predicate
 }
 
 // SetupWithManager registers the machine controller: for machines whose
@@ -50,6 +59,9 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 	b := ctrl.NewControllerManagedBy(mgr).Named(s.Name).
 		For(r.Dialect.New(), builder.WithPredicates(Wishes())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: s.Workers, RateLimiter: Limiter()})
+	for _, w := range s.Also {
+		b = b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Which))
+	}
 	if s.Target != nil {
 		b = b.WatchesRawSource(source.Kind[client.Object](s.Target, &corev1.Node{}, r.onNode(), node.Changed())).
 			WatchesRawSource(source.Kind[client.Object](s.Target, &corev1.Pod{}, r.onPod(), podLeft()))

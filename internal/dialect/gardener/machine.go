@@ -29,8 +29,8 @@ import (
 // Machines reads and writes machines of this API.
 type Machines struct {
 	Defaults Defaults
-	// Cluster is the ownership scope: in Gardener the control namespace, which
-	// is the technical name of the cluster.
+	// Cluster is the ownership scope; empty is the machine's namespace, which
+	// in Gardener is the technical name of the cluster.
 	Cluster string
 	// TokenGroups are the extra groups of bootstrap tokens
 	// (--bootstrap-token-auth-extra-groups).
@@ -205,7 +205,7 @@ func split(list string) []string {
 // secrets.
 func (d Machines) Class(ctx context.Context, r client.Reader, m *v1alpha1.Machine) (dialect.Class, error) {
 	c := dialect.Class{
-		Class:         provider.Class{API: provider.Gardener, Cluster: d.Cluster},
+		Class:         provider.Class{API: provider.Gardener, Cluster: cmp.Or(d.Cluster, m.Namespace)},
 		SpecPath:      fmt.Sprintf("machineclass %s: providerSpec", m.Spec.Class.Name),
 		TokenLifetime: d.creationTimeout(m),
 		TokenGroups:   d.TokenGroups,
