@@ -33,15 +33,18 @@ type rack struct {
 	dir   string
 	clock *clocktesting.FakeClock
 	spec  string
+	pids  map[int]bool // all that were ever seen
 }
 
 func newRack(t *testing.T, role string) *rack {
 	t.Helper()
 	t.Setenv(roleVariable, role)
-	r := &rack{t: t, dir: t.TempDir(), clock: clocktesting.NewFakeClock(time.Now()), spec: "{}"}
+	r := &rack{t: t, dir: t.TempDir(), clock: clocktesting.NewFakeClock(time.Now()), spec: "{}", pids: map[int]bool{}}
 	t.Cleanup(func() {
-		for _, pid := range r.starts() {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+		for pid := range r.pids {
+			if running(pid) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
 		}
 	})
 	return r
@@ -87,6 +90,7 @@ func (r *rack) starts() (pids []int) {
 			r.t.Error(err)
 		}
 		pids = append(pids, pid)
+		r.pids[pid] = true
 	}
 	return pids
 }
