@@ -57,7 +57,7 @@ clean: ## Remove what was built here (the cache folder stays)
 ##@ Test
 
 .PHONY: test
-test: test-unit test-box ## Run every test
+test: test-unit test-box test-dev ## Run every test
 
 .PHONY: test-unit
 test-unit: ## Run unit tests and the simulator's fixed seeds, with the race detector
@@ -69,6 +69,10 @@ test-box: ## Run the tests that need a control plane
 	if [ -z "$$packages" ]; then echo "no package here needs a control plane"; exit 0; fi && \
 	echo "KUBEBUILDER_ASSETS=$$assets go test -p 1 -timeout $(TEST_TIMEOUT)" $$packages && \
 	KUBEBUILDER_ASSETS=$$assets go test -p 1 -timeout $(TEST_TIMEOUT) $$packages
+
+.PHONY: test-dev
+test-dev: box ## Run the tests of the development control plane's own module
+	cd dev && go test -timeout $(TEST_TIMEOUT) ./...
 
 .PHONY: sim
 sim: ## Run the simulator on many seeds: SEEDS=100000
