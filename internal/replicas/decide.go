@@ -108,10 +108,14 @@ func grow(set Set, missing int, p Policy) Decision {
 // members hide from all of it, so that of 3 wanted and 5 there, 3 of them
 // shielded, none goes.
 func shrink(now time.Time, set Set, counted []Member, p Policy) Decision {
-	open := Rank(now, only(counted, func(m Member) bool { return !m.Shielded }), p.Order)
+	open := only(counted, func(m Member) bool { return !m.Shielded })
 	surplus := max(0, len(open)-set.Replicas)
+	if surplus == 0 {
+		// Nobody is chosen by rank: spare a large set at rest the sorting.
+		open = only(open, func(m Member) bool { return fate(now, set, m, false, p) != "" })
+	}
 	var out []Victim
-	for i, m := range open {
+	for i, m := range Rank(now, open, p.Order) {
 		if why := fate(now, set, m, i < surplus, p); why != "" && len(out) < p.Burst {
 			out = append(out, m.victim(why))
 		}

@@ -35,7 +35,7 @@ func (p *pass[S]) claim(ctx context.Context, listed []client.Object) ([]client.O
 
 func (p *pass[S]) tie(m client.Object) replicas.Tie {
 	t := replicas.Tie{
-		Matches:         p.lens.Selector(p.object).Matches(labels.Set(m.GetLabels())),
+		Matches:         p.selector.Matches(labels.Set(m.GetLabels())),
 		MachineDeleting: m.GetDeletionTimestamp() != nil,
 		SetDeleting:     p.set.Deleting,
 	}

@@ -102,7 +102,10 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	m := r.remember(req.NamespacedName, s.GetUID())
 	s = m.written.Over(s).(S)
-	p := &pass[S]{Reconciler: r, memory: m, object: s, set: r.lens.View(s), policy: r.lens.Policy(s), now: r.Clock.Now()}
+	p := &pass[S]{
+		Reconciler: r, memory: m, object: s,
+		set: r.lens.View(s), policy: r.lens.Policy(s), selector: r.lens.Selector(s), now: r.Clock.Now(),
+	}
 	err = p.run(ctx)
 	if onlyConflicts(err) {
 		p.again(conflictDelay)

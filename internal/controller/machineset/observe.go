@@ -70,7 +70,7 @@ func (p *pass[S]) observeLive(ctx context.Context) error {
 	list := p.lens.Machines()
 	opts := []client.ListOption{client.InNamespace(p.set.Namespace)}
 	if !p.set.Deleting {
-		opts = append(opts, client.MatchingLabelsSelector{Selector: p.lens.Selector(p.object)})
+		opts = append(opts, client.MatchingLabelsSelector{Selector: p.selector})
 	}
 	if err := p.Live.List(ctx, list, opts...); err != nil {
 		return fmt.Errorf("list machines live: %w", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -21,10 +22,11 @@ type pass[S client.Object] struct {
 	*memory
 
 	// object is the set as last read or written, set what it says.
-	object S
-	set    replicas.Set
-	policy replicas.Policy
-	now    time.Time
+	object   S
+	set      replicas.Set
+	policy   replicas.Policy
+	selector labels.Selector
+	now      time.Time
 
 	// owned are the machines that the cache lists as the set's, machines
 	// those of them that count as its own, members the same as facts.
