@@ -108,6 +108,11 @@ func (w *World) workOnce() bool {
 
 // unsettled says what is not as was asked for; empty when all is.
 func (w *World) unsettled() string {
+	for _, i := range w.cloud.Existing("") {
+		if k := w.kubelet(i); !w.alive(k) || !k.joined && !k.never {
+			return fmt.Sprintf("the kubelet of %s is silent", i.Name)
+		}
+	}
 	for _, m := range w.store.All(w.tells.machine) {
 		if m.GetDeletionTimestamp() != nil {
 			return fmt.Sprintf("machine %s is still being deleted", m.GetName())

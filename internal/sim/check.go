@@ -90,8 +90,8 @@ func (p *process) judgeMachine(old, now client.Object, before snapshot) {
 		p.checkShrink(old, before)
 		return
 	}
-	if name := w.tells.view(old).NodeName; w.node(name) != nil {
-		w.broken(NodeLossReal, "%s was deleted although node %s exists", old.GetName(), name)
+	if n := w.node(w.tells.view(old).NodeName); n != nil && n.DeletionTimestamp == nil {
+		w.broken(NodeLossReal, "%s was deleted although node %s exists", old.GetName(), n.Name)
 	}
 }
 

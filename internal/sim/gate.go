@@ -30,7 +30,9 @@ func (p *process) gate(c store.Call, do func() error) error {
 			w.tracef(p.name(), "%s %s %s live: fails", c.Verb, c.Kind.Kind, c.Key.Name)
 			return apierrors.NewInternalError(errors.New("etcdserver: leader changed"))
 		}
-		return effect()
+		err := effect()
+		w.tracef(p.name(), "%s %s %s live: %s", c.Verb, c.Kind.Kind, c.Key.Name, outcome(err))
+		return err
 	}
 	w.writes++
 	switch {

@@ -67,6 +67,11 @@ func (w *World) nodeActions() (out []func()) {
 			out = append(out, func() { w.report(n, corev1.ConditionTrue) })
 		case n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
 			out = append(out, func() { w.report(n, corev1.ConditionUnknown) })
+		case n != nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i):
+			out = append(out, func() {
+				w.tracef("cloud controller", "deletes node %s, whose instance nobody knows", n.Name)
+				w.must("delete a node", n, w.store.Delete(n, client.DeleteOptions{}))
+			})
 		case n != nil && n.Spec.ProviderID == "" && w.alive(k):
 			out = append(out, func() {
 				w.edit(n, "", func(o client.Object) { o.(*corev1.Node).Spec.ProviderID = i.ProviderID() })
@@ -74,6 +79,12 @@ func (w *World) nodeActions() (out []func()) {
 		}
 	}
 	return out
+}
+
+// known reports whether a machine has recorded the instance.
+func (w *World) known(i *cloud.Machine) bool {
+	m := w.machineOf(i.UID)
+	return m != nil && w.tells.view(m).ProviderID == i.ProviderID()
 }
 
 // nodeOf is the node that the kubelet made; nil when it is gone.
