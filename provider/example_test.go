@@ -25,6 +25,9 @@ func (*shelf) Name() string { return "shelf" }
 
 func (s *shelf) Open(_ context.Context, class provider.Class) (provider.Session, error) {
 	var spec shelfSpec
+	if len(class.Spec) == 0 { // of a machine on its way out
+		return &shelfSession{shelf: s, class: class}, nil
+	}
 	if err := provider.DecodeStrict(class.Spec, &spec); err != nil {
 		return nil, err
 	}
@@ -67,6 +70,9 @@ func (s *shelfSession) find(ref provider.Ref) (found []provider.Instance) {
 }
 
 func (s *shelfSession) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	if len(s.class.Spec) == 0 {
+		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec")
+	}
 	s.shelf.mu.Lock()
 	defer s.shelf.mu.Unlock()
 	if found := provider.Existing(s.find(ref)); len(found) > 0 {

@@ -20,6 +20,7 @@ func lifecycleChecks() []Check {
 		check("delete the missing", "a machine whose instance never came to be must go at once", checkDeleteMissing),
 		check("delete repeated", "a delete is repeated after every crash and change of leader", checkDeleteRepeated),
 		check("deleted outside", "an instance that somebody removed must be seen as gone", checkDeletedOutside),
+		check("class gone", "a machine whose class was deleted first can still be deleted", checkClassGone),
 		check("arguments untouched", "classes and wants are shared by callers", checkArguments),
 		check("listing abandoned", "a caller that has seen enough stops ranging", checkListAbandoned),
 	}
@@ -248,4 +249,35 @@ func checkListAbandoned(ctx context.Context, b *bench) error {
 		return errors.New("list reports nothing")
 	}
 	return nil
+}
+
+// checkClassGone removes an instance through a class that has lost its spec.
+func checkClassGone(ctx context.Context, b *bench) error {
+	ref := b.ref("m")
+	if _, err := b.session.Create(ctx, ref, want()); err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	i, err := b.awaitRunning(ctx, ref)
+	if err != nil {
+		return err
+	}
+	b.class.Spec = nil
+	if err := b.restart(ctx); err != nil {
+		return fmt.Errorf("without a spec: %w", err)
+	}
+	if _, err := b.session.Create(ctx, b.ref("other"), want()); provider.KindOf(err) != provider.Invalid {
+		return fmt.Errorf("create without a spec: want an Invalid error, got %w", errOrNone(err))
+	}
+	if err := b.remove(ctx, ref, []provider.Instance{i}); err != nil {
+		return err
+	}
+	return b.gone(ctx, ref)
+}
+
+// errOrNone stands in for an error that is missing.
+func errOrNone(err error) error {
+	if err == nil {
+		return errors.New("none")
+	}
+	return err
 }

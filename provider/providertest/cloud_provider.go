@@ -57,9 +57,12 @@ func (cloudProvider) decode(class provider.Class) (cloudSpec, error) {
 }
 
 func (p cloudProvider) Open(_ context.Context, class provider.Class) (provider.Session, error) {
-	spec, err := p.decode(class)
-	if err != nil {
-		return nil, err
+	var spec cloudSpec
+	if len(class.Spec) > 0 {
+		var err error
+		if spec, err = p.decode(class); err != nil {
+			return nil, err
+		}
 	}
 	return &cloudSession{cloud: p.cloud, class: class, spec: spec, password: string(class.Credentials["password"])}, nil
 }
@@ -167,6 +170,9 @@ func (s *cloudSession) find(ctx context.Context, v Verb, ref provider.Ref) ([]pr
 }
 
 func (s *cloudSession) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	if len(s.class.Spec) == 0 {
+		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec")
+	}
 	found, err := s.find(ctx, Find, ref)
 	if err != nil {
 		return provider.Instance{}, err

@@ -107,6 +107,8 @@ func onSession(f func(provider.Class, provider.Session) verbs) func(provider.Pro
 
 func createMutations() []mutation {
 	return []mutation{
+		{"needs a spec to delete", "class gone", "a machine outlives its class for ever",
+			func(p provider.Provider) provider.Provider { return specBound{p} }},
 		{"ignores the UID on create", "create twice", "every call buys an instance",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{create: func(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
@@ -370,4 +372,14 @@ func TestMutantsAreCaught(t *testing.T) {
 			t.Logf("caught: %v", err)
 		})
 	}
+}
+
+// specBound opens no class without a spec.
+type specBound struct{ provider.Provider }
+
+func (p specBound) Open(ctx context.Context, c provider.Class) (provider.Session, error) {
+	if len(c.Spec) == 0 {
+		return nil, provider.Errorf(provider.Invalid, "no spec")
+	}
+	return p.Provider.Open(ctx, c)
 }

@@ -83,6 +83,9 @@ func (s *session) VolumeIDs(specs []*corev1.PersistentVolumeSpec) []string {
 
 // Size is what the spec says.
 func (s *session) Size(context.Context) (provider.Size, error) {
+	if s.bare {
+		return provider.Size{}, provider.Errorf(provider.Invalid, "the class has no spec that says a size")
+	}
 	return provider.Size{
 		VCPU:         s.spec.NumCores.Value(),
 		GPU:          ptr.Deref(s.spec.GPUs, 0),

@@ -75,6 +75,9 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	if class.Cluster == "" {
 		return nil, provider.Errorf(provider.Invalid, "the class names no cluster")
 	}
+	if len(class.Spec) == 0 {
+		return &session{provider: p, class: class, bare: true}, nil
+	}
 	spec, _, err := p.decode(class)
 	if err != nil {
 		return nil, err

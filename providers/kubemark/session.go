@@ -20,6 +20,8 @@ type session struct {
 	provider *Provider
 	class    provider.Class
 	spec     Spec
+	// bare says that the class has no spec any more: it finds and deletes.
+	bare bool
 }
 
 var _ provider.Session = &session{}
@@ -87,6 +89,9 @@ func checkName(name string) error {
 func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
 	if err := s.call(ctx); err != nil {
 		return provider.Instance{}, err
+	}
+	if s.bare {
+		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec to make an instance of %s from", ref.Name)
 	}
 	if err := checkName(ref.Name); err != nil {
 		return provider.Instance{}, err
