@@ -28,12 +28,16 @@ func TestCount(t *testing.T) {
 			"one nanosecond short of available", []Member{member("a", since(time.Minute))}, patient, Tally{Replicas: 1, Ready: 1, Next: 1},
 		},
 		"ready for a shorter time": {
-			"the earliest of those to come is next", []Member{member("a", since(20*time.Second)), member("b", since(50*time.Second))}, patient,
+			"the earliest of those to come is next",
+			[]Member{member("a", since(20*time.Second)), member("b", since(50*time.Second))},
+			patient,
 			Tally{Replicas: 2, Ready: 2, Next: 10*time.Second + 1},
 		},
 		"minimum not asked for": {"no time counts", []Member{member("a", since(0))}, replacing, Tally{Replicas: 1, Ready: 1, Available: 1}},
 		"failed and kept": {
-			"counted once its end is set", []Member{member("a", failed, keptUntil(now.Add(time.Hour)), func(m *Member) { m.Keep.Auto = true })}, replacing,
+			"counted once its end is set",
+			[]Member{member("a", failed, keptUntil(now.Add(time.Hour)), func(m *Member) { m.Keep.Auto = true })},
+			replacing,
 			Tally{Replicas: 1, Kept: 1, AutoKept: 1},
 		},
 	}

@@ -28,66 +28,81 @@ func TestRank(t *testing.T) {
 		members []Member
 	}{
 		"random: must, better, prefer, could": {
-			"on its way out 100, asked or failed 50, no node 40, else 20", []Criterion{UnlinkedFirst},
+			"on its way out 100, asked or failed 50, no node 40, else 20",
+			[]Criterion{UnlinkedFirst},
 			[]Member{member("z", deleting), member("x", asked), member("y", failed), member("b", unlinked), member("a")},
 		},
 		"random: names decide between equals": {
-			"stable, unlike a sort that is not", []Criterion{UnlinkedFirst},
+			"stable, unlike a sort that is not",
+			[]Criterion{UnlinkedFirst},
 			[]Member{member("a", born(day)), member("b", born(9*day)), member("c", born(2*day))},
 		},
 		"random: asked beats unlinked": {
-			"50 is more than 40", []Criterion{UnlinkedFirst},
+			"50 is more than 40",
+			[]Criterion{UnlinkedFirst},
 			[]Member{member("b", asked), member("a", unlinked)},
 		},
 		"oldest: asked and failed before the oldest": {
-			"100 is more than any age reaches", []Criterion{OldestFirst},
+			"100 is more than any age reaches",
+			[]Criterion{OldestFirst},
 			[]Member{member("y", asked), member("z", failed, born(time.Second)), member("a", born(1000*day))},
 		},
 		"oldest: by age": {
-			"the score grows with age", []Criterion{OldestFirst},
+			"the score grows with age",
+			[]Criterion{OldestFirst},
 			[]Member{member("b", born(3*day)), member("c", born(2*day)), member("a", born(day))},
 		},
 		"oldest: without a node is no reason": {
-			"this order does not look at nodes", []Criterion{OldestFirst},
+			"this order does not look at nodes",
+			[]Criterion{OldestFirst},
 			[]Member{member("b", born(2*day)), member("a", born(day), unlinked)},
 		},
 		"oldest: no creation time, or one in the future": {
-			"scores nothing", []Criterion{OldestFirst},
+			"scores nothing",
+			[]Criterion{OldestFirst},
 			[]Member{member("c", born(day)), member("a", unborn), member("b", born(-day))},
 		},
 		"newest: by age": {
-			"the score falls with age", []Criterion{NewestFirst},
+			"the score falls with age",
+			[]Criterion{NewestFirst},
 			[]Member{member("c", born(day)), member("b", born(2*day)), member("a", born(3*day))},
 		},
 		"newest: no creation time scores like asked": {
-			"100 both, so names decide", []Criterion{NewestFirst},
+			"100 both, so names decide",
+			[]Criterion{NewestFirst},
 			[]Member{member("a", unborn), member("b", asked), member("0", born(day))},
 		},
 		"kept last": {
-			"preserved after everything, whatever its priority", []Criterion{KeptLast, ByPriority},
+			"preserved after everything, whatever its priority",
+			[]Criterion{KeptLast, ByPriority},
 			[]Member{member("b"), member("c", keptUntil(now.Add(-1))), member("a", keptUntil(now.Add(day)), priority(1))},
 		},
 		"kept: the set's own choice first, then the earlier end": {
-			"a person's wish lasts longer", []Criterion{KeptLast},
+			"a person's wish lasts longer",
+			[]Criterion{KeptLast},
 			[]Member{member("c", auto, keptUntil(now.Add(3*day))), member("b", keptUntil(now.Add(day))), member("a", keptUntil(now.Add(2*day)))},
 		},
 		"priority": {
-			"lower goes first, negative numbers too", []Criterion{ByPriority},
+			"lower goes first, negative numbers too",
+			[]Criterion{ByPriority},
 			[]Member{member("c", priority(-1)), member("b", priority(1)), member("a")},
 		},
 		"marked before unmarked, earlier mark first": {
-			"the autoscaler's choices in the order they were made", []Criterion{MarkedFirst},
+			"the autoscaler's choices in the order they were made",
+			[]Criterion{MarkedFirst},
 			[]Member{member("c", mark(day)), member("b", mark(time.Hour)), member("a")},
 		},
 		"phase": {
-			"what loses least goes first", []Criterion{ByPhase},
+			"what loses least goes first",
+			[]Criterion{ByPhase},
 			[]Member{
 				member("g", phase(PhaseUnknown)), member("f", phase(PhaseFailed)), member("e", phase(PhaseCrashing)), member("d", phase(PhaseLost)),
 				member("c", phase(PhasePending)), member("b", phase(PhaseDetached)), member("a"),
 			},
 		},
 		"age": {
-			"older first", []Criterion{ByAge},
+			"older first",
+			[]Criterion{ByAge},
 			[]Member{member("b", born(2*day)), member("a", born(day))},
 		},
 		"the first difference decides": {

@@ -35,19 +35,27 @@ func TestAnnotate(t *testing.T) {
 			"the template changed", map[string]string{VCPUAnnotation: "2", GPUAnnotation: "1"}, size, with(LabelsAnnotation, arch, OwnLabelsAnnotation, arch),
 		},
 		"user's labels": {
-			"kept, and sorted with ours", map[string]string{LabelsAnnotation: "zone=b, app=x"}, size,
+			"kept, and sorted with ours",
+			map[string]string{LabelsAnnotation: "zone=b, app=x"},
+			size,
 			with(LabelsAnnotation, "app=x,"+arch+",zone=b", OwnLabelsAnnotation, arch),
 		},
 		"user's architecture": {
-			"wins, and the list stays as it was written", map[string]string{LabelsAnnotation: "zone=b,kubernetes.io/arch=amd64,app=x"}, size,
+			"wins, and the list stays as it was written",
+			map[string]string{LabelsAnnotation: "zone=b,kubernetes.io/arch=amd64,app=x"},
+			size,
 			with(LabelsAnnotation, "zone=b,kubernetes.io/arch=amd64,app=x"),
 		},
 		"our architecture of an earlier type": {
-			"replaced", map[string]string{LabelsAnnotation: "app=x,kubernetes.io/arch=amd64", OwnLabelsAnnotation: "kubernetes.io/arch=amd64"}, size,
+			"replaced",
+			map[string]string{LabelsAnnotation: "app=x,kubernetes.io/arch=amd64", OwnLabelsAnnotation: "kubernetes.io/arch=amd64"},
+			size,
 			with(LabelsAnnotation, "app=x,"+arch, OwnLabelsAnnotation, arch),
 		},
 		"user took over": {
-			"what was ours was changed by the user", map[string]string{LabelsAnnotation: "kubernetes.io/arch=s390x", OwnLabelsAnnotation: "kubernetes.io/arch=amd64"}, size,
+			"what was ours was changed by the user",
+			map[string]string{LabelsAnnotation: "kubernetes.io/arch=s390x", OwnLabelsAnnotation: "kubernetes.io/arch=amd64"},
+			size,
 			with(LabelsAnnotation, "kubernetes.io/arch=s390x"),
 		},
 		"other annotations": {

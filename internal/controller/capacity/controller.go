@@ -82,15 +82,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	size, known, err := r.size(ctx, &s)
 	r.tell(&s, req.NamespacedName, err)
-	switch {
-	case err != nil && passing(err):
-		return reconcile.Result{}, err
-	case err != nil:
-		return reconcile.Result{RequeueAfter: SlowRetry}, nil
-	case !known:
+	if err != nil {
+		return later(err)
+	}
+	if !known {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{}, r.write(ctx, &s, size)
+}
+
+// later tries again soon what may be over soon, and slowly what was told.
+func later(err error) (reconcile.Result, error) {
+	if passing(err) {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: SlowRetry}, nil
 }
 
 // size asks the provider; false where it cannot know.

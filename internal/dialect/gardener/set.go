@@ -105,7 +105,7 @@ var setOrder = []replicas.Criterion{
 	replicas.KeptLast, replicas.ByPriority, replicas.MarkedFirst, replicas.ByPhase, replicas.ByAge,
 }
 
-// Policy: failed machines are replaced, the autoscaler's choice is honoured,
+// Policy says that failed machines are replaced, the autoscaler's choice is honoured,
 // and a set takes its machines with it. Nothing is asked of minReadySeconds.
 func (Sets) Policy(*v1alpha1.MachineSet) replicas.Policy {
 	return replicas.Policy{

@@ -111,7 +111,7 @@ var deleteOrders = map[machinev1.MachineSetDeletePolicy]replicas.Criterion{
 	machinev1.NewestMachineSetDeletePolicy: replicas.NewestFirst,
 }
 
-// Policy: a failed machine is a replica and stays one; machines outlive the
+// Policy says that a failed machine stays a replica and that machines outlive the
 // set until the garbage collector takes them.
 func (Sets) Policy(s *machinev1.MachineSet) replicas.Policy {
 	return replicas.Policy{
