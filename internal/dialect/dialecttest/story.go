@@ -1,0 +1,181 @@
+package dialecttest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// Chapter is one pass over a machine: the engine decides on the given world,
+// the effects are done as given, and the lens records what came of it.
+type Chapter[M client.Object] struct {
+	// Name is the golden file's, without ".yaml". Reason says what to look
+	// for in it.
+	Name, Reason string
+	// From names the chapter whose object this one begins with; empty is the
+	// fresh object.
+	From string
+	// After is how long after From the pass happens.
+	After time.Duration
+	// Edit is what others did to the object meanwhile; may be nil.
+	Edit func(m M)
+	// World is what the pass sees, Effects what performing a step does to it.
+	World   lifecycle.World
+	Effects map[lifecycle.Step]func(*lifecycle.World)
+	// Events are those expected, as "Type Reason: Note".
+	Events []string
+}
+
+// Story is a tree of chapters about one machine.
+type Story[M client.Object] struct {
+	Dialect dialect.Machines[M]
+	Fresh   M
+	// Dir is where the golden files are; Update writes them anew.
+	Dir      string
+	Update   bool
+	Chapters []Chapter[M]
+}
+
+// page is a chapter as it came out.
+type page[M client.Object] struct {
+	m  M
+	at time.Time
+}
+
+// Check tells all chapters. Each object after Record is compared with its
+// golden file, the events with those expected, and the same pass once more must
+// tell nothing.
+func (s Story[M]) Check(t *testing.T) {
+	t.Helper()
+	pages := map[string]page[M]{"": {m: s.Fresh, at: Now}}
+	for _, c := range s.Chapters {
+		from, ok := pages[c.From]
+		if !ok {
+			t.Fatalf("chapter %q begins with %q, which was not told before it", c.Name, c.From)
+		}
+		t.Run(c.Name, func(t *testing.T) { pages[c.Name] = s.chapter(t, c, from) })
+	}
+}
+
+func (s Story[M]) chapter(t *testing.T, c Chapter[M], from page[M]) page[M] {
+	at := from.at.Add(c.After)
+	before := clone(from.m)
+	if c.Edit != nil {
+		c.Edit(before)
+	}
+	o := s.pass(t, c, before, at)
+	after := clone(before)
+	s.Dialect.Record(after, o)
+
+	events := texts(s.Dialect.Events(before, after, o))
+	if !slices.Equal(events, c.Events) {
+		t.Errorf("%s\nevents (-want +got)\n%s", c.Reason, cmp.Diff(c.Events, events))
+	}
+	if !o.Did(lifecycle.Release) {
+		s.repeat(t, after, o)
+	}
+	s.compare(t, c, after, o)
+	return page[M]{m: after, at: at}
+}
+
+// pass lets the engine decide until it waits.
+func (s Story[M]) pass(t *testing.T, c Chapter[M], m M, at time.Time) lifecycle.Outcome {
+	t.Helper()
+	view, policy := s.Dialect.View(m), s.Dialect.Policy(m)
+	o := lifecycle.Outcome{World: c.World, At: at}
+	for range 20 {
+		o.Decision = lifecycle.Decide(at, view, o.World, policy)
+		if o.Waits() {
+			return o
+		}
+		o.Steps = append(o.Steps, o.Decision)
+		switch o.Step {
+		case lifecycle.Fail, lifecycle.Replace, lifecycle.Release:
+			return o
+		case lifecycle.Hold:
+			view.Held = true
+			continue
+		}
+		effect, ok := c.Effects[o.Step]
+		if !ok {
+			t.Fatalf("the engine comes to %s (%s), of which chapter %q says nothing", o.Step, o.Reason, c.Name)
+		}
+		effect(&o.World)
+	}
+	t.Fatal("a pass without an end")
+	return o
+}
+
+// repeat checks that a retry which comes to the same is not told again, and
+// writes nothing.
+func (s Story[M]) repeat(t *testing.T, m M, o lifecycle.Outcome) {
+	t.Helper()
+	o.At = o.At.Add(time.Minute)
+	o.World.Retry.Failures++
+	again := clone(m)
+	s.Dialect.Record(again, o)
+	if d := cmp.Diff(m, again); d != "" {
+		t.Errorf("the same outcome a minute later writes\n%s", d)
+	}
+	if e := texts(s.Dialect.Events(m, again, o)); len(e) > 0 && !o.Did(lifecycle.Fail) {
+		t.Errorf("the same outcome a minute later is told again: %q", e)
+	}
+}
+
+func texts(events []dialect.Event) (out []string) {
+	for _, e := range events {
+		out = append(out, e.Type+" "+e.Reason+": "+e.Note)
+	}
+	return out
+}
+
+func (s Story[M]) compare(t *testing.T, c Chapter[M], m M, o lifecycle.Outcome) {
+	t.Helper()
+	raw, err := yaml.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprintf("# %s\n# Before: %s. Pass: %s.\n%s", c.Reason, origin(c.From), path(o), raw)
+	file := filepath.Join(s.Dir, c.Name+".yaml")
+	if s.Update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v; -update writes it", err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s\n%s (-want +got)\n%s", c.Reason, file, d)
+	}
+}
+
+func origin(from string) string {
+	if from == "" {
+		return "the object as a user creates it"
+	}
+	return from + ".yaml"
+}
+
+func path(o lifecycle.Outcome) string {
+	var steps []string
+	for _, d := range o.Steps {
+		steps = append(steps, string(d.Step))
+	}
+	if o.Waits() {
+		steps = append(steps, string(o.Step))
+	}
+	return strings.Join(steps, ", ") + " (" + string(o.Reason) + ")"
+}

@@ -1,0 +1,75 @@
+package dialecttest
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/internal/drain"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// World is one in which the cloud and the cluster answered, with the given
+// instance and node; each may be nil.
+func World(i *provider.Instance, n *corev1.Node) lifecycle.World {
+	w := lifecycle.World{Looked: true, NodeLooked: true, Node: n, MayFail: true}
+	if i != nil {
+		w.Instances = []provider.Instance{*i}
+	}
+	return w
+}
+
+// Instance is a full one in the given state.
+func Instance(s provider.State) *provider.Instance {
+	return &provider.Instance{
+		ID: "i-1", ProviderID: "kubemark:///north-a/i-1", NodeName: "node-1", State: s, RawState: string(s),
+		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}},
+		Type:      "large", Region: "north", Zone: "north-a", Created: Now,
+	}
+}
+
+// Node is one whose Ready condition has the given status.
+func Node(ready corev1.ConditionStatus) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "node-uid"}}
+	n.Status.Conditions = []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: ready, Reason: "KubeletSays", LastTransitionTime: metav1.NewTime(Now),
+	}}
+	return n
+}
+
+// Created is the effect of a Create that goes well.
+func Created(i *provider.Instance) func(*lifecycle.World) {
+	return func(w *lifecycle.World) { w.Instances = []provider.Instance{*i} }
+}
+
+// Failed is the effect of a Create or Initialize that came to err, for the
+// first time in a row.
+func Failed(s lifecycle.Step, err error) func(*lifecycle.World) {
+	return func(w *lifecycle.World) { w.Retry = lifecycle.Retry{Err: err, Step: s, At: Now, Failures: 1} }
+}
+
+// Drained is the effect of a Drain.
+func Drained(d drain.Decision) func(*lifecycle.World) {
+	return func(w *lifecycle.World) { w.Drain = &d }
+}
+
+// Removed is the effect of a Terminate after which nothing is left.
+func Removed(w *lifecycle.World) { w.Removal, w.Instances = lifecycle.RemovalDone, nil }
+
+// Removing is the effect of one that was accepted and is not finished.
+func Removing(w *lifecycle.World) { w.Removal = lifecycle.RemovalUnderway }
+
+// RemovalFails is the effect of one that came to err, for the first time in a
+// row.
+func RemovalFails(err error) func(*lifecycle.World) {
+	return func(w *lifecycle.World) {
+		w.RemoveErr = err
+		w.Retry = lifecycle.Retry{Err: err, Step: lifecycle.Terminate, At: Now, Failures: 1}
+	}
+}
+
+// Forgotten is the effect of a Forget.
+func Forgotten(w *lifecycle.World) { w.Node = nil }
+
+// Adopted is the effect of an Adopt.
+func Adopted(w *lifecycle.World) { w.NodeStale = false }
