@@ -42,7 +42,9 @@ func (w *World) afterwards() {
 
 // land brings to an end all that is under way.
 func (w *World) land() {
-	w.arriveLate(0)
+	for len(w.late) > 0 {
+		w.stepLate()
+	}
 	for _, p := range slices.Clone(w.procs) {
 		if p.deposed != nil {
 			w.expire(p)

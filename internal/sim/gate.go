@@ -13,9 +13,9 @@ import (
 
 // lateEffect is a call that was sent and has not arrived.
 type lateEffect struct {
-	by   *process
-	sent time.Time
-	do   func()
+	by  *process
+	due time.Time
+	do  func()
 }
 
 var errReplyLost = errors.New("connection reset by peer")
@@ -45,15 +45,17 @@ func (p *process) gate(c store.Call, do func() error) error {
 		p.answered(c, err, "REPLY LOST, took effect: ")
 		return errReplyLost
 	case w.faulty(apiLate):
-		w.sendLate(p, func() { p.answered(c, effect(), "LATE, arrives only now: ") })
+		w.sendLate(p, func() { p.answered(c, effect(), "LATE, arrives only now: ") }, longestLate)
 		p.answered(c, nil, "REPLY LOST, will take effect later: ")
 		return errReplyLost
 	}
 	return p.answered(c, effect(), "")
 }
 
-func (w *World) sendLate(p *process, do func()) {
-	w.late = append(w.late, lateEffect{by: p, sent: w.now, do: do})
+// sendLate keeps an effect for later, at most for longestLate and less than
+// the time by which listings may be behind.
+func (w *World) sendLate(p *process, do func(), most time.Duration) {
+	w.late = append(w.late, lateEffect{by: p, due: w.now.Add(min(most, longestLate)), do: do})
 }
 
 // answered traces what came of a call to the API server.
@@ -109,8 +111,13 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 	case changes && w.faulty(cloudLost):
 		tell(effect(), "REPLY LOST, took effect: ")
 		return errReplyLost
-	case changes && w.faulty(cloudLate):
-		w.sendLate(p, func() { tell(effect(), "LATE, arrives only now: ") })
+	case changes && w.is.cloud.Lag > 0 && w.faulty(cloudLate):
+		sent := w.now
+		w.sendLate(p, func() {
+			w.cloud.Late = w.now.Sub(sent)
+			tell(effect(), "LATE, arrives only now: ")
+			w.cloud.Late = 0
+		}, w.is.cloud.Lag*9/10)
 		tell(nil, "REPLY LOST, will take effect later: ")
 		return errReplyLost
 	}

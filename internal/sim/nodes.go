@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/bootstrap"
+	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
 )
 
@@ -67,7 +68,7 @@ func (w *World) nodeActions() (out []func()) {
 			out = append(out, func() { w.report(n, corev1.ConditionTrue) })
 		case n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
 			out = append(out, func() { w.report(n, corev1.ConditionUnknown) })
-		case n != nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i):
+		case n != nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && !marked(n):
 			out = append(out, func() {
 				w.tracef("cloud controller", "deletes node %s, whose instance nobody knows", n.Name)
 				w.must("delete a node", n, w.store.Delete(n, client.DeleteOptions{}))
@@ -85,6 +86,11 @@ func (w *World) nodeActions() (out []func()) {
 func (w *World) known(i *cloud.Machine) bool {
 	m := w.machineOf(i.UID)
 	return m != nil && w.tells.view(m).ProviderID == i.ProviderID()
+}
+
+// marked reports whether a machine has taken the node for its own.
+func marked(n *corev1.Node) bool {
+	return len(n.Finalizers) > 0 || n.Annotations[node.MachineAnnotation] != "" || n.Labels[node.MachineNameLabel] != ""
 }
 
 // nodeOf is the node that the kubelet made; nil when it is gone.

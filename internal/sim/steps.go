@@ -103,8 +103,15 @@ func (w *World) advanceTo(t time.Time) {
 	if !t.After(w.now) {
 		return
 	}
+	for len(w.late) > 0 {
+		first := slices.MinFunc(w.late, func(a, b lateEffect) int { return a.due.Compare(b.due) })
+		if first.due.After(t) {
+			break
+		}
+		w.now = first.due
+		w.arriveLate()
+	}
 	w.now = t
-	w.arriveLate(longestLate)
 	for _, p := range slices.Clone(w.procs) {
 		for _, v := range p.views {
 			for v.Behind() > 0 && w.now.Sub(v.Oldest()) > w.is.viewLag {
@@ -152,14 +159,14 @@ func (w *World) stepLate() {
 	l.do()
 }
 
-func (w *World) arriveLate(after time.Duration) {
-	for i := 0; i < len(w.late); {
-		if l := w.late[i]; w.now.Sub(l.sent) >= after {
-			w.late = slices.Delete(w.late, i, i+1)
+// arriveLate lets arrive what is due.
+func (w *World) arriveLate() {
+	due := slices.Clone(w.late)
+	w.late = slices.DeleteFunc(w.late, func(l lateEffect) bool { return !l.due.After(w.now) })
+	for _, l := range due {
+		if !l.due.After(w.now) {
 			l.do()
-			continue
 		}
-		i++
 	}
 }
 

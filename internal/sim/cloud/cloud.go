@@ -32,6 +32,9 @@ type Cloud struct {
 	Roll func(n int) int
 	// Half is asked whether a creation is to fail half way.
 	Half func() bool
+	// Late is for how long the call being carried out was on its way. Listings
+	// run behind the caller by Lag in all.
+	Late time.Duration
 	// OnCreate and OnStop are told of every instance that is made, and of
 	// every one that a caller sends away while it runs.
 	OnCreate, OnStop func(*Machine)
@@ -142,7 +145,7 @@ func (c *Cloud) create(cluster string, ref provider.Ref, userData []byte) (*Mach
 	m := &Machine{
 		ID: fmt.Sprintf("i-%d", n), UID: ref.UID, Token: token, Cluster: cluster, Name: ref.Name,
 		IP: fmt.Sprintf("10.0.%d.%d", n/250, n%250+1), UserData: userData,
-		Created: now, listed: now.Add(c.upTo(c.Lag)), booted: now.Add(c.upTo(c.Boot)),
+		Created: now, listed: now.Add(c.upTo(c.Lag - c.Late)), booted: now.Add(c.upTo(c.Boot)),
 	}
 	c.machines = append(c.machines, m)
 	c.OnCreate(m)
@@ -156,7 +159,7 @@ func (c *Cloud) part(uid, name string) {
 			return
 		}
 	}
-	c.parts = append(c.parts, &Part{UID: uid, Name: name, listed: c.Now().Add(c.upTo(c.Lag))})
+	c.parts = append(c.parts, &Part{UID: uid, Name: name, listed: c.Now().Add(c.upTo(c.Lag - c.Late))})
 }
 
 // shows reports whether a listing shows the instance.
