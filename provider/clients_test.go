@@ -71,7 +71,8 @@ func TestKeysTellAccountsApart(t *testing.T) {
 func TestClientsAreSharedUntilForgotten(t *testing.T) {
 	c, _ := newClients(10)
 	b := &builder{}
-	if get(t, c, "a", b) != 1 || get(t, c, "a", b) != 1 || get(t, c, "b", b) != 2 {
+	first, again, other := get(t, c, "a", b), get(t, c, "a", b), get(t, c, "b", b)
+	if first != 1 || again != 1 || other != 2 {
 		t.Fatal("one client for each key")
 	}
 	if err := c.Observe("a", provider.Errorf(provider.Throttled, "later")); provider.KindOf(err) != provider.Throttled {

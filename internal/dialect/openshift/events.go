@@ -51,7 +51,7 @@ func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out [
 	add := func(kind, reason, action, note string) {
 		out = append(out, dialect.Event{Type: kind, Reason: reason, Action: action, Note: note})
 	}
-	drained := isTrue(after.Status.Conditions, machinev1.MachineDrained) && !isTrue(before.Status.Conditions, machinev1.MachineDrained)
+	drained := isDrained(after) && !isDrained(before)
 	switch {
 	case drained && o.World.Drain == nil:
 		add(corev1.EventTypeNormal, "DrainSkipped", "Drain", "Node drain skipped")

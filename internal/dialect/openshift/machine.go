@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -88,7 +87,7 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 		Created:      m.CreationTimestamp.Time,
 		Held:         controllerutil.ContainsFinalizer(m, machinev1.MachineFinalizer),
 		Stage:        stages[ptr.Deref(m.Status.Phase, "")],
-		Drained:      isTrue(m.Status.Conditions, machinev1.MachineDrained),
+		Drained:      isDrained(m),
 		SkipDrain:    skipDrain,
 		Abandon:      asked && abandon != "false",
 		PreDrain:     hooks(m.Spec.LifecycleHooks.PreDrain),
@@ -214,7 +213,7 @@ func (Machines) Want(m *machinev1.Machine, _ dialect.Class) node.Want {
 // Leave asks for nothing besides the cordon.
 func (Machines) Leave(*machinev1.Machine) node.Want { return node.Want{} }
 
-func isTrue(conditions []machinev1.Condition, t machinev1.ConditionType) bool {
-	i := slices.IndexFunc(conditions, func(c machinev1.Condition) bool { return c.Type == t })
-	return i >= 0 && conditions[i].Status == corev1.ConditionTrue
+// isDrained reports whether an earlier drain was recorded as finished.
+func isDrained(m *machinev1.Machine) bool {
+	return find(m, machinev1.MachineDrained).Status == corev1.ConditionTrue
 }

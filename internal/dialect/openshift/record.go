@@ -206,7 +206,7 @@ func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 
 // drained follows the drain of a machine under deletion.
 func drained(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
-	if m.DeletionTimestamp == nil || isTrue(m.Status.Conditions, machinev1.MachineDrained) || o.Did(lifecycle.Release) {
+	if m.DeletionTimestamp == nil || isDrained(m) || o.Did(lifecycle.Release) {
 		return nil
 	}
 	c := &machinev1.Condition{Type: machinev1.MachineDrained, Status: corev1.ConditionTrue, Message: "Drain finished successfully"}
