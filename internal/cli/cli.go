@@ -36,7 +36,7 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(upCommand(), downCommand(), kubectlCommand())
+	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), benchCommand())
 	return c
 }
 

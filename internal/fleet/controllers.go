@@ -67,7 +67,7 @@ func (f *Fleet) args(program string) ([]string, error) {
 	}
 	args = append(args,
 		"--bootstrap-token-auth-extra-groups="+box.BootstrapGroup,
-		"--kubemark-dir="+cloudDir(f.Dir), "--kubemark-backend="+f.options.Backend, "--hollow-binary="+hollow,
+		"--kubemark-dir="+CloudDir(f.Dir), "--kubemark-backend="+f.options.Backend, "--hollow-binary="+hollow,
 	)
 	return append(args, f.options.Args[program]...), nil
 }
@@ -101,10 +101,10 @@ func (f *Fleet) stopControllers(ctx context.Context) error {
 // provider's own program: how it runs them is its business.
 func (f *Fleet) stopInstances(ctx context.Context) error {
 	path := filepath.Join(f.options.Bin, Machines)
-	if _, err := os.Stat(cloudDir(f.Dir)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(CloudDir(f.Dir)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	out, err := exec.CommandContext(ctx, path, "halt", "--kubemark-dir="+cloudDir(f.Dir)).CombinedOutput()
+	out, err := exec.CommandContext(ctx, path, "halt", "--kubemark-dir="+CloudDir(f.Dir)).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("stop the instances: %w: %s", err, out)
 	}

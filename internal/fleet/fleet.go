@@ -52,6 +52,11 @@ type Options struct {
 	Components []string
 	// Args are added to the command lines of the controllers, by program.
 	Args map[string][]string
+	// PlaneArgs are added to the command lines of the control plane's
+	// components, by component.
+	PlaneArgs map[string][]string
+	// Idle leaves the controllers to be started by StartController.
+	Idle bool
 	// Log gets lines for a person who waits; nil: none.
 	Log io.Writer
 }
@@ -78,7 +83,10 @@ type state struct {
 // PlaneDir is the control plane's folder in that of the fleet.
 func PlaneDir(dir string) string { return filepath.Join(dir, "plane") }
 
-func cloudDir(dir string) string  { return filepath.Join(dir, "instances") }
+// CloudDir is the folder of the instances in that of the fleet: kubemark's
+// Config.Dir.
+func CloudDir(dir string) string { return filepath.Join(dir, "instances") }
+
 func statePath(dir string) string { return filepath.Join(dir, "fleet.json") }
 
 // Start starts a fleet in o.Dir, which must hold none that runs.
@@ -100,7 +108,7 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 	}
 	f.Plane, err = box.Start(ctx, box.Options{
 		Dir: PlaneDir(o.Dir), Assets: assets, Components: components(o), Ports: box.Ports{APIServer: o.Port},
-		Detach: o.Detach, AuditLog: o.AuditLog, Log: o.Log,
+		Detach: o.Detach, AuditLog: o.AuditLog, ExtraArgs: o.PlaneArgs, Log: o.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -136,6 +144,9 @@ func (f *Fleet) furnish(ctx context.Context) error {
 	}
 	if err := f.prepareNamespaces(ctx); err != nil {
 		return err
+	}
+	if f.options.Idle {
+		return nil
 	}
 	for _, program := range []string{Sets, Machines} {
 		if _, err := f.StartController(program); err != nil {

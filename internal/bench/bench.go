@@ -1,0 +1,160 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/fleet"
+)
+
+// Options say what to measure.
+type Options struct {
+	// Dir holds the control planes while they run; it must not exist or be
+	// empty. Required.
+	Dir string
+	// Bin is the folder of the controllers' programs. Required.
+	Bin string
+	// Machines are the numbers of machines to measure with. Required.
+	Machines []int
+	// APIs are the API groups to measure. Required.
+	APIs []string
+	// Rest is how long writes at rest are counted: a minute, unless given.
+	Rest time.Duration
+	// Timeout bounds each phase: ten minutes, unless given.
+	Timeout time.Duration
+	// Profiling makes the controllers serve /debug/pprof/ at these addresses,
+	// by program.
+	Profiling map[string]string
+	// Log gets lines for a person who waits.
+	Log io.Writer
+}
+
+// Run measures each API with each number of machines, on a control plane of
+// its own: what earlier runs left in etcd and in caches favours nobody.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if o.Rest == 0 {
+		o.Rest = time.Minute
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 10 * time.Minute
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	report := &Report{Runs: []Measured{}}
+	for _, api := range o.APIs {
+		shape, err := shapeOf(api)
+		if err != nil {
+			return nil, err
+		}
+		for i, n := range o.Machines {
+			s := &session{Options: o, shape: shape, machines: n, restful: i == len(o.Machines)-1}
+			if err := s.run(ctx, report); err != nil {
+				return nil, fmt.Errorf("measure %s with %d machines: %w", api, n, err)
+			}
+		}
+	}
+	return report, nil
+}
+
+// session is one control plane, on which one API is measured with one number
+// of machines.
+type session struct {
+	Options
+	shape    *shape
+	machines int
+	// restful sessions also count writes at rest, with all machines running.
+	restful bool
+
+	plane *plane
+}
+
+func (s *session) run(ctx context.Context, report *Report) (err error) {
+	dir := filepath.Join(s.Dir, fmt.Sprintf("%s-%d", s.shape.API, s.machines))
+	s.logf("starting a control plane")
+	s.plane, err = startPlane(ctx, fleet.Options{
+		Dir: dir, Bin: s.Bin, Backend: "kwok", AuditLog: true, Idle: true, Args: controllerArgs(s.Profiling),
+		PlaneArgs: planeArgs(),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		if e := fleet.Down(fresh, dir, s.Bin); e != nil && err == nil {
+			err = fmt.Errorf("take the control plane down: %w", e)
+		}
+	}()
+	return s.measure(ctx, report)
+}
+
+func (s *session) measure(ctx context.Context, report *Report) error {
+	if err := s.plane.prepare(ctx, s.shape); err != nil {
+		return err
+	}
+	bounds, err := s.ceilings(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.startControllers(ctx); err != nil {
+		return err
+	}
+	created, err := s.phase(ctx, create, bounds)
+	if err != nil {
+		return err
+	}
+	report.Runs = append(report.Runs, created)
+	if s.restful {
+		writes, err := s.rest(ctx)
+		if err != nil {
+			return err
+		}
+		report.WritesAtRest = max(report.WritesAtRest, writes)
+	}
+	deleted, err := s.phase(ctx, remove, bounds)
+	if err != nil {
+		return err
+	}
+	report.Runs = append(report.Runs, deleted)
+	return nil
+}
+
+func (s *session) logf(format string, args ...any) {
+	fmt.Fprintf(s.Log, "%s, %d machines: %s\n", s.shape.API, s.machines, fmt.Sprintf(format, args...))
+}
+
+// TempDir makes a folder for control planes.
+func TempDir() (string, error) {
+	dir, err := os.MkdirTemp("", "millwright-bench-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for control planes: %w", err)
+	}
+	return dir, nil
+}
+
+// planeArgs keep the control plane out of the way: a log in one piece, and no
+// nodes declared lost that no kubelet stands behind.
+func planeArgs() map[string][]string {
+	return map[string][]string{
+		"kube-apiserver":          {"--audit-log-maxsize=100000"}, // megabytes
+		"kube-controller-manager": {"--node-monitor-grace-period=2h"},
+	}
+}
+
+// controllerArgs make the controllers lead by leases, as they do in a cluster:
+// that shows when they are ready.
+func controllerArgs(profiling map[string]string) map[string][]string {
+	out := map[string][]string{}
+	for _, program := range programs {
+		out[program] = []string{"--leader-elect=true"}
+		if address := profiling[program]; address != "" {
+			out[program] = append(out[program], "--profiling", "--metrics-bind-address="+address)
+		}
+	}
+	return out
+}

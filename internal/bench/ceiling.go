@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// workers write for as many machines at a time.
+	workers = 32
+	// warmUp machines come and go before anything is measured, so that the
+	// ceiling does not pay for what a fresh API server does once.
+	warmUp = 100
+)
+
+// ceilings are the times of the raw client.
+type ceilings struct {
+	create, remove time.Duration
+	// joining is that of creating where the client also makes the Node, kwok
+	// gets it Ready, and the controller manager does what it does for it: the
+	// node's own joining, which the other leaves out, competes for the cores.
+	joining time.Duration
+}
+
+func (s *session) ceilings(ctx context.Context) (c ceilings, err error) {
+	s.logf("measuring the raw ceiling")
+	if _, err = s.ceiling(ctx, "warm", warmUp, false); err != nil {
+		return c, err
+	}
+	if c, err = s.ceiling(ctx, "raw", s.machines, false); err != nil {
+		return c, err
+	}
+	joining, err := s.ceiling(ctx, "join", s.machines, true)
+	c.joining = joining.create
+	s.logf("ceiling: create %.2f s (%.2f s with nodes joining), delete %.2f s", c.create.Seconds(), c.joining.Seconds(), c.remove.Seconds())
+	return c, err
+}
+
+func (s *session) ceiling(ctx context.Context, prefix string, n int, joining bool) (c ceilings, err error) {
+	client := client{ctx: ctx, raw: s.plane.raw, shape: s.shape}
+	if !joining {
+		if _, err := each(prefix, n, func(name string) error { return client.makeNode(name, false) }); err != nil {
+			return c, fmt.Errorf("make nodes beforehand: %w", err)
+		}
+	}
+	if err := s.quiet(ctx); err != nil {
+		return c, err
+	}
+	begin := time.Now()
+	if c.create, err = each(prefix, n, func(name string) error { return client.create(name, joining) }); err != nil {
+		return c, fmt.Errorf("create without a controller: %w", err)
+	}
+	if err := s.quiet(ctx); err != nil {
+		return c, err
+	}
+	if ready := lastOf(s.plane.audit.since(begin), "kwok", "patch nodes/status"); joining && !ready.IsZero() {
+		c.create = max(c.create, ready.Sub(begin))
+	}
+	if c.remove, err = each(prefix, n, client.remove); err != nil {
+		return c, fmt.Errorf("delete without a controller: %w", err)
+	}
+	return c, s.quiet(ctx)
+}
+
+// each does something for n machines and returns how long it took.
+func each(prefix string, n int, do func(name string) error) (time.Duration, error) {
+	begin := time.Now()
+	var g errgroup.Group
+	g.SetLimit(workers)
+	for i := range n {
+		g.Go(func() error { return do(fmt.Sprintf("%s-%05d", prefix, i)) })
+	}
+	err := g.Wait()
+	return time.Since(begin), err
+}
+
+// client does the unavoidable writes of one machine at a time.
+type client struct {
+	ctx   context.Context
+	raw   rest.Interface
+	shape *shape
+}
+
+func (c client) create(name string, joining bool) error {
+	steps := []func() error{
+		func() error { return c.post(c.shape.path("machines"), c.shape.Machine.of(name)) },
+		func() error { return c.patch(c.shape.machine(name), c.shape.Known.of(name)) },
+		func() error { return c.patch(c.shape.machine(name)+"/status", c.shape.Provisioned.of(name)) },
+		func() error { return c.patch(nodePath(name), c.shape.Node.of(name)) },
+		func() error { return c.patch(c.shape.machine(name)+"/status", c.shape.Running.of(name)) },
+	}
+	if joining {
+		steps = append([]func() error{func() error { return c.makeNode(name, true) }}, steps...)
+	}
+	return inOrder(steps)
+}
+
+func (c client) remove(name string) error {
+	return inOrder([]func() error{
+		func() error { return c.delete(c.shape.machine(name)) },
+		func() error { return c.patch(c.shape.machine(name)+"/status", c.shape.Deleting.of(name)) },
+		func() error { return c.patch(nodePath(name), c.shape.Cordon.of(name)) },
+		func() error { return c.delete(nodePath(name)) },
+		func() error { return c.patch(c.shape.machine(name), c.shape.Released.of(name)) },
+	})
+}
+
+func inOrder(steps []func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nodePath(name string) string { return "/api/v1/nodes/" + name }
+
+// makeNode makes a Node that is Ready already, or one that kwok is to make so.
+func (c client) makeNode(name string, joining bool) error {
+	const (
+		ready   = `,"conditions":[{"type":"Ready","status":"True","reason":"KubeletReady"}]`
+		byKwok  = `,"annotations":{"kwok.x-k8s.io/node":"fake"}`
+		pattern = `{"apiVersion":"v1","kind":"Node","metadata":{"name":%[1]q,"labels":{"kubernetes.io/hostname":%[1]q,` +
+			`"kubernetes.io/os":"linux","kubernetes.io/arch":"amd64"}%[2]s},"spec":{"providerID":"kubemark://%[1]s"},` +
+			`"status":{"capacity":{"cpu":"4","memory":"16Gi","pods":"110"},"allocatable":{"cpu":"4","memory":"16Gi","pods":"110"}%[3]s}}`
+	)
+	if joining {
+		return c.post("/api/v1/nodes", fmt.Appendf(nil, pattern, name, byKwok, ""))
+	}
+	return c.post("/api/v1/nodes", fmt.Appendf(nil, pattern, name, "", ready))
+}
+
+func (c client) post(path string, body []byte) error {
+	return c.do(c.raw.Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(body))
+}
+
+func (c client) patch(path string, body []byte) error {
+	return c.do(c.raw.Patch(types.MergePatchType).AbsPath(path).Body(body))
+}
+
+func (c client) delete(path string) error { return c.do(c.raw.Delete().AbsPath(path)) }
+
+func (c client) do(r *rest.Request) error {
+	_, err := r.DoRaw(c.ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.URL().Path, err)
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/fleet"
+)
+
+// The phases.
+const (
+	create = "create"
+	remove = "delete"
+)
+
+// programs are those of the controllers.
+var programs = []string{fleet.Sets, fleet.Machines}
+
+// startControllers starts both programs and waits until all of their parts
+// lead and have nothing to do.
+func (s *session) startControllers(ctx context.Context) error {
+	for _, program := range programs {
+		if _, err := s.plane.StartController(program); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		leading, err := s.leases(ctx)
+		if err != nil {
+			return fmt.Errorf("wait for the controllers to lead: %w", err)
+		}
+		if leading == 2*len(programs) { // each leads for each API by itself
+			return s.quiet(ctx)
+		}
+		if err := s.alive(); err != nil {
+			return err
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return fmt.Errorf("only %d of the controllers' parts lead: %w", leading, err)
+		}
+	}
+}
+
+// alive is an error when a controller has ended.
+func (s *session) alive() error {
+	for _, c := range s.plane.Controllers {
+		if !c.Alive() {
+			return fmt.Errorf("%s ended; its log ends with:\n%s", c.Program, c.Tail())
+		}
+	}
+	return nil
+}
+
+// leases counts the controllers' leases that are held. The API server has one
+// of its own, which is labelled as such.
+func (s *session) leases(ctx context.Context) (held int, err error) {
+	var list struct {
+		Items []struct{ Spec struct{ HolderIdentity string } }
+	}
+	err = s.plane.get(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", &list,
+		"labelSelector", "!apiserver.kubernetes.io/identity")
+	for _, l := range list.Items {
+		if l.Spec.HolderIdentity != "" {
+			held++
+		}
+	}
+	return held, err
+}
+
+// phase scales the set, waits for the end and for quiet, and reads from the
+// audit log what happened.
+func (s *session) phase(ctx context.Context, phase string, bounds ceilings) (Measured, error) {
+	if err := resetPeak(s.plane.Controllers); err != nil {
+		return Measured{}, err
+	}
+	before, err := usageOf(s.plane.Controllers)
+	if err != nil {
+		return Measured{}, err
+	}
+	replicas, reached := s.machines, s.allRunning
+	if phase == remove {
+		replicas, reached = 0, s.allGone
+	}
+	s.logf("%s", phase)
+	begin := time.Now()
+	if err := s.scale(ctx, replicas); err != nil {
+		return Measured{}, err
+	}
+	if err := s.await(ctx, reached); err != nil {
+		return Measured{}, fmt.Errorf("%s: %w", phase, err)
+	}
+	seen := time.Now()
+	after, err := usageOf(s.plane.Controllers)
+	if err != nil {
+		return Measured{}, err
+	}
+	if err := s.quiet(ctx); err != nil {
+		return Measured{}, err
+	}
+	m := Measured{
+		API: s.shape.API, Phase: phase, Machines: s.machines,
+		CPUSeconds: after.cpuSeconds - before.cpuSeconds, PeakRSSBytes: after.peakRSS,
+		BytesPerMachine: (after.peakRSS - before.rss) / int64(s.machines),
+	}
+	return m, s.judge(ctx, &m, bounds, window{begin: begin, seen: seen, writes: s.plane.audit.since(begin)})
+}
+
+func (s *session) scale(ctx context.Context, replicas int) error {
+	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+	if _, err := s.plane.raw.Patch(types.MergePatchType).AbsPath(s.shape.set() + "/scale").Body(patch).DoRaw(ctx); err != nil {
+		return fmt.Errorf("scale the set to %d: %w", replicas, err)
+	}
+	return nil
+}
+
+// await asks until the state is reached: rarely, for asking costs the control
+// plane, and when exactly it was reached is read from the audit log.
+func (s *session) await(ctx context.Context, reached func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	for {
+		ok, err := reached(ctx)
+		if err == nil && ok {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("not done after %s: %s", s.Timeout, s.standing())
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.alive(); err != nil {
+			return err
+		}
+		if err := pause(ctx, 200*time.Millisecond); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
+// allRunning asks the set first, because that is cheap, and then every machine
+// and node.
+func (s *session) allRunning(ctx context.Context) (bool, error) {
+	var set struct{ Status struct{ ReadyReplicas int } }
+	if err := s.plane.get(ctx, s.shape.set(), &set); err != nil || set.Status.ReadyReplicas != s.machines {
+		return false, err
+	}
+	all, err := s.plane.Census(ctx)
+	if err != nil || len(all) != s.machines {
+		return false, err
+	}
+	for _, m := range all {
+		if !m.Ready() {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (s *session) allGone(ctx context.Context) (bool, error) {
+	for _, path := range []string{s.shape.path("machines"), "/api/v1/nodes"} {
+		if some, err := s.plane.any(ctx, path); some || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// standing says how far the machines are, for an error message.
+func (s *session) standing() string {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	all, err := s.plane.Census(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	count, why := map[string]int{}, ""
+	for _, m := range all {
+		count[m.Phase+"/"+string(m.NodeReady)]++
+		if !m.Ready() && m.Why != "" {
+			why = "; for instance " + m.Name + ": " + m.Why
+		}
+	}
+	return fmt.Sprintf("%d machines, by phase and readiness of the node: %v%s", len(all), count, why)
+}
+
+// rest counts the controllers' writes while nothing is to be done.
+func (s *session) rest(ctx context.Context) (int, error) {
+	s.logf("counting writes at rest for %s", s.Rest)
+	begin := time.Now()
+	if err := pause(ctx, s.Rest); err != nil {
+		return 0, err
+	}
+	if err := s.plane.audit.read(); err != nil {
+		return 0, err
+	}
+	count := 0
+	for _, w := range s.plane.audit.since(begin) {
+		if ours(w) {
+			count++
+			s.logf("a write at rest: %s %s", w.what(), w.Name)
+		}
+	}
+	return count, nil
+}

@@ -1,0 +1,75 @@
+package bench
+
+import "math"
+
+// Report is what was measured.
+type Report struct {
+	Runs []Measured `json:"runs"`
+	// WritesAtRest are the controllers' writes within the minute in which they
+	// wrote most of those in which all machines ran and nothing was to be
+	// done; leases aside.
+	WritesAtRest int `json:"writesAtRest"`
+}
+
+// Measured is one phase of one API with one number of machines.
+type Measured struct {
+	API string `json:"api"`
+	// Phase is "create", from no machine until all are Running with Ready
+	// nodes, or "delete", from there until no machine and no node is left.
+	Phase    string  `json:"phase"`
+	Machines int     `json:"machines"`
+	Seconds  float64 `json:"seconds"`
+	// CeilingSeconds is how long the raw client took, Ratio how many times as
+	// long the controllers did.
+	CeilingSeconds float64 `json:"ceilingSeconds"`
+	Ratio          float64 `json:"ratio"`
+	// WritesPerMachine are the controllers' successful API writes by verb and
+	// resource, without leases, events, token secrets and the Node that stands
+	// for an instance.
+	WritesPerMachine map[string]float64 `json:"writesPerMachine"`
+	// AddedLatency is that from a machine's being written until the
+	// infrastructure was asked for its instance, or from the request to delete
+	// it until it was gone.
+	AddedLatency *Latency `json:"addedLatency"`
+	// CPUSeconds and PeakRSSBytes are those of both controller programs.
+	CPUSeconds   float64 `json:"cpuSeconds"`
+	PeakRSSBytes int64   `json:"peakRSSBytes"`
+
+	// RunningLatency is that from a node's being Ready until its machine was
+	// written to be Running.
+	RunningLatency *Latency `json:"runningLatency,omitempty"`
+	// JoiningCeilingSeconds is the time of a raw client that makes the Nodes,
+	// too, which then join while it writes.
+	JoiningCeilingSeconds float64 `json:"joiningCeilingSeconds,omitempty"`
+	// OtherWritesPerMachine are the writes that WritesPerMachine leaves out,
+	// and, with the code of the answer, those that were refused.
+	OtherWritesPerMachine map[string]float64 `json:"otherWritesPerMachine,omitempty"`
+	// BytesPerMachine is by how much the peak exceeds what was in use when the
+	// phase began, garbage included.
+	BytesPerMachine int64 `json:"bytesPerMachine"`
+}
+
+// Latency is in seconds.
+type Latency struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+}
+
+// round drops digits that mean nothing.
+func (m *Measured) round() {
+	for _, f := range []*float64{&m.Seconds, &m.CeilingSeconds, &m.JoiningCeilingSeconds, &m.Ratio, &m.CPUSeconds} {
+		*f = rounded(*f)
+	}
+	for _, l := range []*Latency{m.AddedLatency, m.RunningLatency} {
+		if l != nil {
+			l.P50, l.P99 = rounded(l.P50), rounded(l.P99)
+		}
+	}
+	for _, writes := range []map[string]float64{m.WritesPerMachine, m.OtherWritesPerMachine} {
+		for k, v := range writes {
+			writes[k] = rounded(v)
+		}
+	}
+}
+
+func rounded(f float64) float64 { return math.Round(f*1000) / 1000 }

@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+//go:embed shapes/*.yaml
+var shapes embed.FS
+
+// shape is how an API spells what the bench needs.
+type shape struct {
+	API       string `json:"-"`
+	Version   string `json:"-"`
+	Namespace string `json:"namespace"`
+	// Cluster is the ownership scope of the set's instances.
+	Cluster string `json:"cluster"`
+	// Set names the set that is scaled, Prepare are the objects it needs, and
+	// the set itself with no replicas.
+	Set     struct{ Resource, Name string } `json:"set"`
+	Prepare []json.RawMessage               `json:"prepare"`
+	// The bodies of the raw client's writes.
+	Machine     body `json:"machine"`
+	Known       body `json:"known"`
+	Provisioned body `json:"provisioned"`
+	Running     body `json:"running"`
+	Node        body `json:"node"`
+	Deleting    body `json:"deleting"`
+	Cordon      body `json:"cordon"`
+	Released    body `json:"released"`
+}
+
+// body is JSON in which NAME stands for a machine.
+type body json.RawMessage
+
+// UnmarshalJSON keeps the text.
+func (b *body) UnmarshalJSON(raw []byte) error {
+	*b = bytes.Clone(raw)
+	return nil
+}
+
+func (b body) of(name string) []byte { return bytes.ReplaceAll(b, []byte("NAME"), []byte(name)) }
+
+func shapeOf(api string) (*shape, error) {
+	files := map[string]struct{ file, version string }{
+		provider.OpenShift: {"shapes/openshift.yaml", "v1beta1"},
+		provider.Gardener:  {"shapes/gardener.yaml", "v1alpha1"},
+	}
+	f, ok := files[api]
+	if !ok {
+		return nil, fmt.Errorf("unknown API %q: want %s or %s", api, provider.OpenShift, provider.Gardener)
+	}
+	raw, err := shapes.ReadFile(f.file)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.file, err)
+	}
+	s := &shape{API: api, Version: f.version}
+	if err := yaml.UnmarshalStrict(raw, s); err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.file, err)
+	}
+	return s, nil
+}
+
+// path is that of a collection of the API.
+func (s *shape) path(resource string) string {
+	return "/apis/" + s.API + "/" + s.Version + "/namespaces/" + s.Namespace + "/" + resource
+}
+
+func (s *shape) machine(name string) string { return s.path("machines") + "/" + name }
+func (s *shape) set() string                { return s.path(s.Set.Resource) + "/" + s.Set.Name }
