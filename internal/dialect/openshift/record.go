@@ -52,7 +52,9 @@ func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outc
 	setNonEmpty(&m.Labels, InstanceTypeLabel, i.Type)
 	setNonEmpty(&m.Labels, RegionLabel, i.Region)
 	setNonEmpty(&m.Labels, ZoneLabel, i.Zone)
-	setNonEmpty(&m.Annotations, InstanceStateAnnotation, i.RawState)
+	if m.DeletionTimestamp == nil { // on the way out the phase tells more, and each word would cost a write
+		setNonEmpty(&m.Annotations, InstanceStateAnnotation, i.RawState)
+	}
 	setNonEmpty(&m.Annotations, dialect.ClusterAnnotation, m.Labels[ClusterLabel])
 	if i.Interruptible {
 		set(&m.Labels, InterruptibleLabel, "")

@@ -1,0 +1,113 @@
+package machine_test
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// cloud is an infrastructure in memory, with errors to order. One goroutine
+// uses it.
+type cloud struct {
+	instances []provider.Instance
+	// next is the instance that Create makes.
+	next provider.Instance
+	// The errors that the calls come to; openErr by the spec, so that a bare
+	// session can be had. replyLost lets Create make the instance all the same.
+	openErr                       func(provider.Class) error
+	findErr, createErr, deleteErr error
+	replyLost                     bool
+	// deletions is how often Delete is to be called until the instance is gone.
+	deletions int
+	lag       time.Duration
+	// before is called with the name of each call.
+	before func(call string)
+
+	calls    []string
+	userData string
+	classes  []provider.Class
+}
+
+func (c *cloud) called(name string) {
+	c.calls = append(c.calls, name)
+	if c.before != nil {
+		c.before(name)
+	}
+}
+
+// count is how often a call was made.
+func (c *cloud) count(name string) (n int) {
+	for _, call := range c.calls {
+		if call == name {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *cloud) Name() string { return "memory" }
+
+func (c *cloud) Open(_ context.Context, class provider.Class) (provider.Session, error) {
+	c.classes = append(c.classes, class)
+	if c.openErr != nil {
+		if err := c.openErr(class); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *cloud) Find(_ context.Context, ref provider.Ref) (out []provider.Instance, err error) {
+	c.called("Find")
+	if c.findErr != nil {
+		return nil, c.findErr
+	}
+	for _, i := range c.instances {
+		if i.UID == ref.UID {
+			out = append(out, i)
+		}
+	}
+	return out, nil
+}
+
+func (c *cloud) Create(_ context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	c.called("Create")
+	c.userData = string(want.UserData)
+	if c.createErr != nil && !c.replyLost {
+		return provider.Instance{}, c.createErr
+	}
+	for _, i := range c.instances {
+		if i.UID == ref.UID {
+			return i, c.createErr
+		}
+	}
+	i := c.next
+	i.UID, i.Name = ref.UID, ref.Name
+	c.instances = append(c.instances, i)
+	return i, c.createErr
+}
+
+func (c *cloud) Delete(_ context.Context, ref provider.Ref, _ []provider.Instance) (bool, error) {
+	c.called("Delete")
+	if c.deleteErr != nil {
+		return false, c.deleteErr
+	}
+	if c.deletions > 0 {
+		c.deletions--
+		for i := range c.instances {
+			c.instances[i].State, c.instances[i].RawState = provider.Stopping, "stopping"
+		}
+		return false, nil
+	}
+	c.instances = slices.DeleteFunc(c.instances, func(i provider.Instance) bool { return i.UID == ref.UID })
+	return true, nil
+}
+
+func (c *cloud) List(context.Context) iter.Seq2[provider.Instance, error] {
+	return func(func(provider.Instance, error) bool) {}
+}
+
+func (c *cloud) ReadLag() time.Duration { return c.lag }
