@@ -15,9 +15,10 @@ import (
 
 func main() {
 	var c kubemark.Config
+	var f faults
 	serve.Main(serve.Plugin{
 		Name:     "kubemark",
-		AddFlags: func(fs *pflag.FlagSet) { c.AddFlags(fs) },
+		AddFlags: func(fs *pflag.FlagSet) { c.AddFlags(fs); f.addFlags(fs) },
 		Commands: []*cobra.Command{haltCommand()},
 		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
 			c.Target, c.Clock = e.Target, e.Clock
@@ -26,7 +27,7 @@ func main() {
 				return nil, err
 			}
 			e.Background(p.Run)
-			return p, nil
+			return f.wrap(p, e.Clock), nil
 		},
 	})
 }
