@@ -8,7 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // staleDelay is how long to wait for the cache to catch up with our own write.
@@ -29,8 +31,10 @@ func newMemory() memory {
 // hand uses it.
 type remembered struct {
 	uid types.UID
-	// generation is the one that retry is about: a new spec gets a new try.
+	// generation and class are those that retry is about: a new spec, a new
+	// class or new credentials get a new try.
 	generation int64
+	class      provider.ClientKey
 	// version is the resource version of our last write.
 	version      string
 	retry        lifecycle.Retry
@@ -53,6 +57,14 @@ func (m memory) of(o client.Object) *remembered {
 		r.generation, r.retry = o.GetGeneration(), lifecycle.Retry{}
 	}
 	return r
+}
+
+// madeFrom notes what the machine is made from.
+func (r *remembered) madeFrom(c dialect.Class) {
+	key := provider.KeyOf(c.Credentials, string(c.Spec), string(c.UserData))
+	if r.class != key {
+		r.class, r.retry = key, lifecycle.Retry{}
+	}
 }
 
 func (m memory) forget(key types.NamespacedName) {

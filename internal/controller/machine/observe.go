@@ -31,6 +31,7 @@ func (p *pass[M]) observe(ctx context.Context) {
 func (p *pass[M]) openSession(ctx context.Context) {
 	class, err := p.Dialect.Class(ctx, p.Client, p.m)
 	p.class = class
+	p.mem.madeFrom(class)
 	p.world.UserDataErr = class.UserDataErr
 	if err == nil || !p.view.Deleted.IsZero() {
 		p.session, err = p.Provider.Open(ctx, class.Class)

@@ -1,0 +1,200 @@
+package machine_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+func conflict() error {
+	return apierrors.NewConflict(schema.GroupResource{Resource: "machines"}, "m-1", errors.New("changed"))
+}
+
+// TestFinalizerBeforeCreate: nothing is bought for an object that may vanish.
+func TestFinalizerBeforeCreate(t *testing.T) {
+	g := openshiftRig(t)
+	g.cloud.before = func(call string) {
+		if call == "Create" && !slices.Contains(g.read().Finalizers, openshiftFinalizer) {
+			t.Error("Create was called before the finalizer was stored")
+		}
+	}
+	g.pass()
+	if g.cloud.count("Create") != 1 {
+		t.Fatal("Create was not called")
+	}
+	h := openshiftRig(t)
+	h.control.refuse = func(string) error { return conflict() }
+	if _, err := h.try("m-1"); !apierrors.IsConflict(err) {
+		t.Errorf("a finalizer that cannot be stored: %v", err)
+	}
+	if h.cloud.count("Create") != 0 {
+		t.Error("an instance was made although the finalizer is not stored")
+	}
+}
+
+// TestConflictAfterCreate: the instance was made and could not be recorded. The
+// next pass finds it.
+func TestConflictAfterCreate(t *testing.T) {
+	g := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
+	g.control.refuse = func(string) error { return conflict() }
+	if _, err := g.try("m-1"); !apierrors.IsConflict(err) {
+		t.Fatalf("the write was refused, and the pass came to %v", err)
+	}
+	if told := g.told(); len(told) > 0 {
+		t.Errorf("what was not stored is told: %q", told)
+	}
+	g.control.refuse = nil
+	g.restart()
+	g.pass()
+	if n := g.cloud.count("Create"); n != 1 || len(g.cloud.instances) != 1 {
+		t.Errorf("%d calls of Create, %d instances, want one of each", n, len(g.cloud.instances))
+	}
+	if m := g.read(); m.Spec.ProviderID != "memory:///i-1" || m.Labels["node"] != "node-1" {
+		t.Errorf("the instance that was found is not recorded: %q", m.Spec.ProviderID)
+	}
+}
+
+// TestLostReply: the cloud made the instance, and its answer did not arrive.
+func TestLostReply(t *testing.T) {
+	g := openshiftRig(t)
+	g.cloud.createErr, g.cloud.replyLost = errors.New("connection reset"), true
+	if res := g.pass(); res.RequeueAfter != 500*time.Millisecond {
+		t.Errorf("tried again after %v, want 500ms", res.RequeueAfter)
+	}
+	g.cloud.createErr = nil
+	g.clock.Step(500 * time.Millisecond)
+	g.pass()
+	if len(g.cloud.instances) != 1 || ptr.Deref(g.read().Spec.ProviderID, "") == "" {
+		t.Errorf("%d instances, provider ID %v", len(g.cloud.instances), g.read().Spec.ProviderID)
+	}
+}
+
+// TestStaleCache: an object read before our own last write says nothing that
+// may be acted on.
+func TestStaleCache(t *testing.T) {
+	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
+	before := g.read()
+	g.pass()
+	calls := len(g.cloud.calls)
+	g.written()
+	g.control.stale = before
+	if res := g.pass(); res.RequeueAfter <= 0 || res.RequeueAfter > time.Second {
+		t.Errorf("with a stale object the pass waits %v, want a moment", res.RequeueAfter)
+	}
+	if len(g.cloud.calls) != calls || len(g.written()) > 0 {
+		t.Error("with a stale object something was done")
+	}
+	g.control.stale = nil
+	g.joins()
+	g.pass()
+	if ptr.Deref(g.read().Status.Phase, "") != "Running" {
+		t.Error("once the cache has caught up it does not go on")
+	}
+}
+
+// TestRetryDelay: an attempt that failed is not repeated before its time,
+// whatever else wakes the machine, and a new spec gets a new try.
+func TestRetryDelay(t *testing.T) {
+	g := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
+	g.cloud.createErr = provider.Errorf(provider.Exhausted, "no capacity")
+	if res := g.pass(); res.RequeueAfter != 10*time.Minute {
+		t.Errorf("exhausted: again in %v, want 10m", res.RequeueAfter)
+	}
+	g.written()
+	g.clock.Step(4 * time.Minute)
+	if res := g.pass(); res.RequeueAfter != 6*time.Minute || g.cloud.count("Create") != 1 {
+		t.Errorf("woken early: again in %v, want 6m; %d calls of Create, want 1", res.RequeueAfter, g.cloud.count("Create"))
+	}
+	g.wrote("nothing has changed")
+	m := g.read()
+	m.Generation++
+	if err := g.control.WithWatch.Patch(t.Context(), m, client.MergeFrom(g.read())); err != nil {
+		t.Fatal(err)
+	}
+	g.cloud.createErr = nil
+	g.pass()
+	if g.cloud.count("Create") != 2 {
+		t.Error("a new spec did not get a new try")
+	}
+}
+
+// TestTransientBackOff doubles the pauses.
+func TestTransientBackOff(t *testing.T) {
+	g := openshiftRig(t)
+	g.cloud.createErr = errors.New("connection reset")
+	for i, want := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second} {
+		res := g.pass()
+		if res.RequeueAfter != want || g.cloud.count("Create") != i+1 {
+			t.Fatalf("failure %d: again in %v after %d calls, want %v", i+1, res.RequeueAfter, g.cloud.count("Create"), want)
+		}
+		g.clock.Step(res.RequeueAfter)
+	}
+}
+
+// TestFailedLookup: not to know is not to have none.
+func TestFailedLookup(t *testing.T) {
+	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
+	g.cloud.findErr = provider.Errorf(provider.Denied, "not allowed")
+	g.pass()
+	if g.cloud.count("Create") != 0 {
+		t.Error("an instance was made although the cloud did not answer")
+	}
+}
+
+// TestUserData: rendered per machine, with a token where it is asked for, which
+// goes once it has served.
+func TestUserData(t *testing.T) {
+	g := openshiftRig(t)
+	boot := userData("join <<BOOTSTRAP_TOKEN>> as <<MACHINE_NAME>>")
+	if err := g.control.WithWatch.Patch(t.Context(), boot, client.MergeFrom(userData(""))); err != nil {
+		t.Fatal(err)
+	}
+	g.pass()
+	var tokens corev1.SecretList
+	list := func() int {
+		if err := g.target.List(t.Context(), &tokens, client.InNamespace("kube-system")); err != nil {
+			t.Fatal(err)
+		}
+		return len(tokens.Items)
+	}
+	if list() != 1 {
+		t.Fatalf("%d tokens, want one", len(tokens.Items))
+	}
+	d := tokens.Items[0].Data
+	want := "join " + string(d["token-id"]) + "." + string(d["token-secret"]) + " as m-1"
+	if g.cloud.userData != want {
+		t.Errorf("user data %q, want %q", g.cloud.userData, want)
+	}
+	g.joins()
+	g.pass()
+	if list() != 0 {
+		t.Error("the token is left although the node has joined")
+	}
+}
+
+// TestUserDataMissing: an instance without boot data would never join.
+func TestUserDataMissing(t *testing.T) {
+	g := openshiftRig(t)
+	if err := g.control.WithWatch.Delete(t.Context(), userData("")); err != nil {
+		t.Fatal(err)
+	}
+	res := g.pass()
+	if g.cloud.count("Create") != 0 || res.RequeueAfter == 0 {
+		t.Errorf("%d calls of Create, again in %v", g.cloud.count("Create"), res.RequeueAfter)
+	}
+	if told := strings.Join(g.told(), "\n"); !strings.Contains(told, "userDataSecret.name") {
+		t.Errorf("the field is not named: %q", told)
+	}
+}

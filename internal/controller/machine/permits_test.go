@@ -1,0 +1,119 @@
+package machine_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// outage has three machines of one deployment and one of another, all of them
+// lost for exactly as long as that is borne, with silent nodes.
+func outage(t *testing.T) *rig[*v1alpha1.Machine] {
+	objects := []client.Object{machineClass(), userData("x")}
+	for i, deployment := range []string{"pool", "pool", "pool", "other"} {
+		m := gardenerMachine(held[*v1alpha1.Machine](gardenerFinalizer))
+		m.Name, m.UID, m.Labels = fmt.Sprintf("m-%d", i), types.UID(fmt.Sprintf("uid-%d", i)), map[string]string{"name": deployment, "node": fmt.Sprintf("node-%d", i)}
+		m.Spec.ProviderID = fmt.Sprintf("memory:///i-%d", i)
+		m.Status.CurrentStatus = v1alpha1.CurrentStatus{Phase: "Unknown", LastUpdateTime: metav1.NewTime(start.Add(-10 * time.Minute))}
+		objects = append(objects, m)
+	}
+	g := newRig[*v1alpha1.Machine](t, gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: ns}, objects...)
+	for i := range 4 {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i)}}
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
+		if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		g.cloud.instances = append(g.cloud.instances, provider.Instance{
+			ID: fmt.Sprint(i), UID: fmt.Sprintf("uid-%d", i), ProviderID: fmt.Sprintf("memory:///i-%d", i), State: provider.Running,
+		})
+	}
+	return g
+}
+
+func (g *rig[M]) phases(t *testing.T) (out []v1alpha1.MachinePhase) {
+	t.Helper()
+	var list v1alpha1.MachineList
+	if err := g.control.List(t.Context(), &list, client.InNamespace(ns)); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list.Items {
+		out = append(out, m.Status.CurrentStatus.Phase)
+	}
+	return out
+}
+
+func (g *rig[M]) passAll(t *testing.T) {
+	t.Helper()
+	for i := range 4 {
+		if _, err := g.try(fmt.Sprintf("m-%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestOneOfAGroup: an outage that makes all machines of a deployment unhealthy
+// gets one of them replaced at a time.
+func TestOneOfAGroup(t *testing.T) {
+	g := outage(t)
+	for range 3 {
+		g.passAll(t)
+		g.clock.Step(20 * time.Second)
+	}
+	if got := fmt.Sprint(g.phases(t)); got != "[Failed Unknown Unknown Failed]" {
+		t.Errorf("phases %s, want one of each deployment Failed", got)
+	}
+}
+
+// TestPermitOutlastsTheCache: the decision reads a cache that need not show yet
+// what was just done.
+func TestPermitOutlastsTheCache(t *testing.T) {
+	g := outage(t)
+	if _, err := g.try("m-0"); err != nil {
+		t.Fatal(err)
+	}
+	// The cache does not know yet that m-0 has Failed.
+	var m v1alpha1.Machine
+	if err := g.control.WithWatch.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "m-0"}, &m); err != nil {
+		t.Fatal(err)
+	}
+	before := m.DeepCopy()
+	m.Status.CurrentStatus.Phase = "Unknown"
+	if err := g.control.WithWatch.Status().Patch(t.Context(), &m, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.try("m-1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.phases(t)[1]; got != "Unknown" {
+		t.Errorf("m-1 is %s: the permit did not outlast the cache", got)
+	}
+}
+
+// TestRecoveredNeedsNoPermit: a machine whose node is healthy again does not
+// keep the others from being replaced.
+func TestRecoveredNeedsNoPermit(t *testing.T) {
+	g := outage(t)
+	var n corev1.Node
+	if err := g.target.Get(t.Context(), client.ObjectKey{Name: "node-0"}, &n); err != nil {
+		t.Fatal(err)
+	}
+	before := n.DeepCopy()
+	n.Status.Conditions[0].Status = corev1.ConditionTrue
+	if err := g.target.WithWatch.Status().Patch(t.Context(), &n, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	g.passAll(t)
+	if got := fmt.Sprint(g.phases(t)); got != "[Running Failed Unknown Failed]" {
+		t.Errorf("phases %s, want the first Running and the second given up", got)
+	}
+}
