@@ -39,12 +39,13 @@ const (
 type snapshot struct {
 	// size is the size of the set under reconciliation, as the process saw it.
 	size int
-	// touched counts what users had done.
+	// touched counts what users had done, version what had been written.
 	touched int
+	version int64
 }
 
 func (p *process) snapshot(key reconcile.Request) snapshot {
-	s := snapshot{touched: p.w.users.done}
+	s := snapshot{touched: p.w.users.done, version: p.w.store.Version()}
 	if set := p.byKind[p.w.store.KindOf(p.w.tells.set)].Lookup(key.NamespacedName); set != nil {
 		s.size = p.w.tells.size(set)
 	}
@@ -212,13 +213,15 @@ func (w *World) checkStopped(i *cloud.Machine) {
 	}
 }
 
+// checkDrained leaves out pods that came after the pass began: no look, however
+// fresh, keeps one from coming right after it.
 func (w *World) checkDrained(i *cloud.Machine, deleted time.Time) {
 	n := w.node(i.Name)
 	if n == nil || !strings.EqualFold(n.Spec.ProviderID, i.ProviderID()) && n.Spec.ProviderID != "" {
 		return
 	}
 	for _, pod := range objects(w, &corev1.Pod{}) {
-		if pod.Spec.NodeName != n.Name || mayStay(pod) {
+		if pod.Spec.NodeName != n.Name || mayStay(pod) || w.users.born[pod.Name] > w.acting.version {
 			continue
 		}
 		ending := pod.DeletionTimestamp != nil && (!nodeReady(n) || !w.now.Before(pod.DeletionTimestamp.Time))

@@ -85,14 +85,11 @@ func outcome(err error) string {
 // cloudGate is where calls to the infrastructure go through.
 func (p *process) cloudGate(c cloud.Call, do func() error) error {
 	p.pause()
-	w := p.w
+	w, before := p.w, p.running.before
 	w.cloudCalls++
 	effect := func() error {
-		was := w.actor
-		w.actor = p
-		err := do()
-		w.actor = was
-		return err
+		w.actor, w.acting = p, before
+		return do()
 	}
 	tell := func(err error, remark string) error {
 		w.tracef(p.name(), "cloud: %s %s: %s%s", c.Verb, c.Ref.Name, remark, outcome(err))

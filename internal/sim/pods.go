@@ -70,6 +70,7 @@ func (w *World) startPod(app, nodeName string) {
 	pod.Status.Phase = corev1.PodRunning
 	o, err := w.store.Create(pod)
 	w.must("start a pod", pod, err)
+	w.users.born[o.GetName()] = w.store.Version()
 	w.tracef("scheduler", "pod %s on node %s", o.GetName(), nodeName)
 }
 

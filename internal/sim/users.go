@@ -18,11 +18,13 @@ type users struct {
 	// hurried are the UIDs of machines whose drain may be left out; strays
 	// those whose instance a deposed process made when they were gone.
 	hurried, strays map[string]bool
+	// born is the version at which each pod was made.
+	born map[string]int64
 }
 
 // begin furnishes the world.
 func (w *World) begin() {
-	w.users = users{hurried: map[string]bool{}, strays: map[string]bool{}}
+	w.users = users{hurried: map[string]bool{}, strays: map[string]bool{}, born: map[string]int64{}}
 	for _, o := range w.tells.furniture() {
 		_, err := w.store.Create(o)
 		w.must("furnish", o, err)

@@ -38,7 +38,9 @@ type World struct {
 
 	// actor is the controller whose call is being carried out; nil: the world
 	// itself acts.
-	actor                          *process
+	actor *process
+	// acting is what was known when the pass began that made the call.
+	acting                         snapshot
 	reconciles, writes, cloudCalls int
 	violation                      *Violation
 	trace                          []string
