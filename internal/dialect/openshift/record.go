@@ -63,9 +63,19 @@ func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outc
 	if len(i.Addresses) > 0 {
 		m.Status.Addresses = slices.Clone(i.Addresses)
 	}
-	if len(o.World.ProviderStatus) > 0 {
+	if len(o.World.ProviderStatus) > 0 && !sameJSON(m.Status.ProviderStatus, o.World.ProviderStatus) {
 		m.Status.ProviderStatus = &runtime.RawExtension{Raw: bytes.Clone(o.World.ProviderStatus)}
 	}
+}
+
+// sameJSON compares by value: the API server hands documents back with their
+// keys in an order of its own.
+func sameJSON(stored *runtime.RawExtension, raw []byte) bool {
+	if stored == nil {
+		return false
+	}
+	var a, b any
+	return json.Unmarshal(stored.Raw, &a) == nil && json.Unmarshal(raw, &b) == nil && equality.Semantic.DeepEqual(a, b)
 }
 
 func setNonEmpty(to *map[string]string, key, value string) {

@@ -1,0 +1,43 @@
+package openshift
+
+import (
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// TestKeyOrderIsNoChange hands back what the API server does: the same
+// provider status with its keys in another order. Taking that for a change
+// would write every machine on every pass.
+func TestKeyOrderIsNoChange(t *testing.T) {
+	stored := metav1.NewTime(time.Unix(1000, 0))
+	m := &machinev1.Machine{Spec: machinev1.MachineSpec{ProviderID: ptr.To("p://1")}}
+	o := lifecycle.Outcome{
+		Decision: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
+		World: lifecycle.World{
+			Looked: true, Instances: []provider.Instance{{ProviderID: "p://1"}},
+			ProviderStatus: []byte(`{"kind":"X","apiVersion":"y/v1"}`),
+		},
+		At: time.Unix(2000, 0),
+	}
+	Machines{}.Record(m, o)
+	m.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"y/v1","kind":"X"}`)}
+	m.Status.LastUpdated = &stored
+
+	Machines{}.Record(m, o)
+	if !m.Status.LastUpdated.Equal(&stored) {
+		t.Error("the same status with its keys in another order was taken for a change")
+	}
+	o.World.ProviderStatus = []byte(`{"kind":"Z"}`)
+	Machines{}.Record(m, o)
+	if m.Status.LastUpdated.Equal(&stored) {
+		t.Error("a change of the provider status was missed")
+	}
+}
