@@ -74,6 +74,10 @@ test-box: ## Run the tests that need a control plane
 test-dev: box ## Run the tests of the development control plane's own module
 	cd dev && go test -timeout $(TEST_TIMEOUT) ./...
 
+.PHONY: test-crash
+test-crash: ## Kill controllers while 100 machines come and go: ARGS='-crash.seed=1 -crash.kills=20'
+	go test -count=1 -timeout 30m -v -run TestCrashTruth ./test/e2e -crash.machines=100 -crash.kills=10 $(ARGS)
+
 .PHONY: sim
 sim: ## Run the simulator on many seeds: SEEDS=100000
 	go run ./internal/sim/cmd/sim --seeds $(SEEDS) $(ARGS)

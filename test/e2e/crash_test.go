@@ -1,0 +1,206 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// The size of the crash test: `make test-crash` plays the large one.
+var (
+	crashMachines = flag.Int("crash.machines", 20, "machines that the crash test creates, in both APIs together")
+	crashKills    = flag.Int("crash.kills", 3, "how often controllers are killed in each act of the crash test")
+	crashSeed     = flag.Uint64("crash.seed", 0, "seed of the crash test; 0 for one of its own")
+)
+
+// faultRate is the share of the provider's calls that fail or whose reply is
+// lost.
+const faultRate = "0.1"
+
+// TestCrashTruth kills the controllers at random moments while machines are
+// created, scaled down and deleted by an infrastructure that loses replies.
+// After each act there must be exactly one instance for each machine, and
+// nothing else.
+func TestCrashTruth(t *testing.T) {
+	if *crashSeed == 0 {
+		*crashSeed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("replay the choices of this run with -crash.seed=%d", *crashSeed)
+	c := startCrash(t)
+	c.watchForTwins(t)
+	for _, manifest := range []string{"testdata/crash-openshift.yaml", "testdata/crash-gardener.yaml"} {
+		raw, err := os.ReadFile(manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Create(t.Context(), raw); err != nil {
+			t.Fatal(err)
+		}
+	}
+	half := *crashMachines / 2
+	c.act(t, "create", half, func(ctx context.Context, s *unstructured.Unstructured) error { return c.scale(ctx, s, half) })
+	few := max(half/5, 1)
+	c.act(t, "scale down", few, func(ctx context.Context, s *unstructured.Unstructured) error { return c.scale(ctx, s, few) })
+	c.act(t, "scale up again", half/2, func(ctx context.Context, s *unstructured.Unstructured) error { return c.scale(ctx, s, half/2) })
+	c.act(t, "delete", 0, func(ctx context.Context, s *unstructured.Unstructured) error {
+		return c.Client.Delete(ctx, s, client.PropagationPolicy("Background"))
+	})
+}
+
+// crash is a fleet whose controllers are killed.
+type crash struct {
+	truth
+	random *rand.Rand
+	args   map[string][]string
+	kills  int
+}
+
+func startCrash(t *testing.T) *crash {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "millwright-crash-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := down(dir); err != nil {
+			t.Error("take the fleet down:", err)
+		}
+	})
+	c := &crash{random: rand.New(rand.NewPCG(*crashSeed, 0)), args: map[string][]string{}}
+	c.draw()
+	f, err := fleet.Start(t.Context(), fleet.Options{Dir: dir, Bin: bin, Backend: "kwok", Args: c.args, Log: os.Stderr})
+	if err != nil {
+		t.Fatal("start the fleet:", err)
+	}
+	if c.truth, err = truthOf(f); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// draw gives the next provider process faults of its own.
+func (c *crash) draw() {
+	c.args[fleet.Machines] = []string{"--fault-rate=" + faultRate, fmt.Sprintf("--fault-seed=%d", c.random.Uint64())}
+}
+
+// sets are the machine sets under test, as they are to be read.
+func (c *crash) sets() []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for _, s := range []struct{ group, version, namespace string }{
+		{provider.OpenShift, "v1beta1", fleet.OpenShiftNamespace},
+		{provider.Gardener, "v1alpha1", fleet.GardenerNamespace},
+	} {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(schema.GroupVersionKind{Group: s.group, Version: s.version, Kind: "MachineSet"})
+		u.SetNamespace(s.namespace)
+		u.SetName("crash")
+		out = append(out, u)
+	}
+	return out
+}
+
+// act asks both sets for something, kills controllers while it is done, and
+// waits for the truth.
+func (c *crash) act(t *testing.T, name string, replicas int, ask func(context.Context, *unstructured.Unstructured) error) {
+	t.Helper()
+	for _, s := range c.sets() {
+		if err := ask(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	for range *crashKills {
+		time.Sleep(time.Duration(c.random.Int64N(int64(1500 * time.Millisecond))))
+		c.kill(t)
+	}
+	begin := time.Now()
+	eventually(t, 3*time.Minute, fmt.Sprintf("%s, %d kills, seed %d", name, c.kills, *crashSeed), func(ctx context.Context) (string, error) {
+		if missing, err := c.settled(ctx, replicas); missing != "" || err != nil {
+			return missing, err
+		}
+		return c.counted(ctx, replicas)
+	})
+	t.Logf("%s: as it should be %s after the last kill", name, time.Since(begin).Round(100*time.Millisecond))
+}
+
+// kill ends one of the two programs, or both, and starts them again.
+func (c *crash) kill(t *testing.T) {
+	t.Helper()
+	all := append([]*fleet.Controller(nil), c.Controllers...)
+	if chosen := c.random.IntN(len(all) + 1); chosen < len(all) {
+		all = all[chosen : chosen+1]
+	}
+	for _, victim := range all {
+		if err := c.KillController(t.Context(), victim); err != nil {
+			t.Fatal(err)
+		}
+		c.kills++
+	}
+	c.draw()
+	for _, victim := range all {
+		if _, err := c.StartController(victim.Program); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (c *crash) scale(ctx context.Context, s *unstructured.Unstructured, replicas int) error {
+	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+	return c.Client.Patch(ctx, s, client.RawPatch("application/merge-patch+json", patch))
+}
+
+// counted says which set does not count its machines right.
+func (c *crash) counted(ctx context.Context, replicas int) (missing string, err error) {
+	for _, s := range c.sets() {
+		err := c.Client.Get(ctx, client.ObjectKeyFromObject(s), s)
+		if apierrors.IsNotFound(err) && replicas == 0 {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if s.GetDeletionTimestamp() != nil {
+			return s.GetAPIVersion() + " MachineSet is still being deleted", nil
+		}
+		for _, field := range []string{"replicas", "readyReplicas", "availableReplicas"} {
+			if n, _, err := unstructured.NestedInt64(s.Object, "status", field); err != nil || n != int64(replicas) {
+				return fmt.Sprintf("%s MachineSet: status.%s is %d, not %d", s.GetAPIVersion(), field, n, replicas), err
+			}
+		}
+	}
+	return "", nil
+}
+
+// watchForTwins looks all the time whether a machine has two instances.
+func (c *crash) watchForTwins(t *testing.T) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			twins, err := c.twins(ctx)
+			if ctx.Err() == nil && err != nil {
+				t.Error("look for machines with several instances:", err)
+				return
+			}
+			if len(twins) > 0 {
+				t.Errorf("machines have several instances (seed %d): %v", *crashSeed, twins)
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+	t.Cleanup(func() { stop(); <-done })
+}

@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/box"
+	"github.com/millwright-dev/millwright/internal/fleet"
+)
+
+// shared is the fleet of hollow kubelets that all stories play on.
+var shared struct {
+	once sync.Once
+	dir  string
+	*fleet.Fleet
+	err error
+}
+
+// hollow returns the shared fleet, which the first story starts. Nodes without
+// a heartbeat are declared lost after 20 s: kubelets renew their leases every
+// 10 s.
+func hollow(t *testing.T) *fleet.Fleet {
+	t.Helper()
+	shared.once.Do(func() {
+		ctx := context.Background() // of all stories, not of the one that came first
+		if shared.dir, shared.err = os.MkdirTemp("", "millwright-e2e-"); shared.err != nil {
+			return
+		}
+		shared.Fleet, shared.err = fleet.Start(ctx, fleet.Options{
+			Dir: shared.dir, Bin: bin, Backend: "hollow", Log: os.Stderr,
+			PlaneArgs: map[string][]string{box.ControllerManager: {"--node-monitor-grace-period=20s"}},
+		})
+		if shared.err == nil {
+			shared.err = shared.ApplySamples(ctx)
+		}
+	})
+	if shared.err != nil {
+		t.Fatal("start the fleet:", shared.err)
+	}
+	return shared.Fleet
+}
+
+// eventually asks until look finds nothing missing any more, and fails with
+// what is still missing then.
+func eventually(t *testing.T, within time.Duration, what string, look func(ctx context.Context) (missing string, err error)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	last := "never looked"
+	for {
+		missing, err := look(ctx)
+		switch {
+		case err == nil && missing == "":
+			return
+		case err != nil && ctx.Err() == nil:
+			last = err.Error()
+		case err == nil:
+			last = missing
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: not within %s: %s", what, within, last)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// kubectl runs the box's kubectl and returns what it printed.
+func kubectl(t *testing.T, f *fleet.Fleet, input string, args ...string) string {
+	t.Helper()
+	path, err := f.Plane.Assets.Path(box.Kubectl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), path, append([]string{"--kubeconfig", f.Plane.KubeconfigPath}, args...)...)
+	c.Stdin = strings.NewReader(input)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// machines are those of one API whose names begin with prefix.
+func machines(ctx context.Context, f *fleet.Fleet, api, prefix string) ([]fleet.Machine, error) {
+	all, err := f.Census(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []fleet.Machine
+	for _, m := range all {
+		if m.API == api && strings.HasPrefix(m.Name, prefix) {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+// running waits until exactly n machines are there and all of them are Running
+// with Ready nodes.
+func running(t *testing.T, f *fleet.Fleet, api, prefix string, n int) (out []fleet.Machine) {
+	t.Helper()
+	eventually(t, time.Minute, fmt.Sprintf("%d machines %s* of %s Running with Ready nodes", n, prefix, api), func(ctx context.Context) (string, error) {
+		var err error
+		if out, err = machines(ctx, f, api, prefix); err != nil {
+			return "", err
+		}
+		if len(out) != n {
+			return fmt.Sprintf("there are %d", len(out)), nil
+		}
+		for _, m := range out {
+			if !m.Ready() {
+				return fmt.Sprintf("%s is %s, its node %q Ready=%s, %s", m.Name, m.Phase, m.Node, m.NodeReady, m.Why), nil
+			}
+		}
+		return "", nil
+	})
+	return out
+}

@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/box/boxtest"
+	"github.com/millwright-dev/millwright/internal/fleet"
+)
+
+// bin is the folder of the programs under test, built from this tree.
+var bin string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "millwright-e2e-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	if bin, err = build(filepath.Join(dir, "bin")); err != nil {
+		return 0, err
+	}
+	defer func() {
+		if shared.dir == "" {
+			return
+		}
+		if e := down(shared.dir); e != nil && err == nil {
+			err = e
+		}
+	}()
+	return m.Run(), nil
+}
+
+func build(into string) (string, error) {
+	root, err := boxtest.RepositoryRoot()
+	if err != nil {
+		return "", err
+	}
+	c := exec.Command("go", "build", "-o", into+string(filepath.Separator), "./cmd/...")
+	c.Dir = root
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
+	}
+	return into, nil
+}
+
+// down ends the fleet in dir, whatever is left of it.
+func down(dir string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return fleet.Down(ctx, dir, bin)
+}
