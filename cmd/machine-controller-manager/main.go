@@ -66,7 +66,7 @@ func serve(ctx context.Context, flags *run.Flags) error {
 	if err := flags.Complete(); err != nil {
 		return err
 	}
-	process, err := run.New(ctx, flags, klog.Background().WithName("machine-controller-manager"))
+	process, err := run.New(flags, klog.Background().WithName("machine-controller-manager"))
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (f *Fleet) StartController(program string) (*Controller, error) {
 
 func (f *Fleet) args(program string) ([]string, error) {
 	args := []string{
-		"--target-kubeconfig=" + f.Plane.KubeconfigPath,
+		"--target-kubeconfig=" + f.kubeconfig(program),
 		"--metrics-bind-address=0",
 		// One process of each kind needs no lease; tests with standbys turn it on.
 		"--leader-elect=false", "--leader-elect-resource-namespace=kube-system",

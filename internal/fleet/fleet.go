@@ -149,6 +149,9 @@ func (f *Fleet) furnish(ctx context.Context) error {
 		return nil
 	}
 	for _, program := range []string{Sets, Machines} {
+		if err := f.grant(ctx, program); err != nil {
+			return err
+		}
 		if _, err := f.StartController(program); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -49,7 +50,7 @@ type Process struct {
 }
 
 // New connects to the clusters.
-func New(ctx context.Context, f *Flags, log logr.Logger) (*Process, error) {
+func New(f *Flags, log logr.Logger) (*Process, error) {
 	ctrl.SetLogger(log)
 	p := &Process{Flags: f, Log: log, scheme: Scheme()}
 	control, target, err := f.Configs()
@@ -68,18 +69,19 @@ func New(ctx context.Context, f *Flags, log logr.Logger) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the target cluster: %w", err)
 	}
-	if err := node.SetupIndexes(ctx, p.Target.GetFieldIndexer()); err != nil {
-		return nil, fmt.Errorf("index nodes: %w", err)
-	}
 	return p, nil
 }
 
-// Nodes is the cluster that machines join; nil when they join none.
-func (p *Process) Nodes(clk clockNow) *node.Cluster {
+// Nodes is the cluster that machines join; nil when they join none. A process
+// that asks for it watches nodes, pods and budgets; it may ask once.
+func (p *Process) Nodes(ctx context.Context, clk clock.PassiveClock) (*node.Cluster, error) {
 	if p.Target == nil {
-		return nil
+		return nil, nil
 	}
-	return node.New(p.Target.GetClient(), p.Target.GetAPIReader(), clk)
+	if err := node.SetupIndexes(ctx, p.Target.GetFieldIndexer()); err != nil {
+		return nil, fmt.Errorf("index nodes: %w", err)
+	}
+	return node.New(p.Target.GetClient(), p.Target.GetAPIReader(), clk), nil
 }
 
 // Manager makes the manager of one API, to lead under the given lease. The

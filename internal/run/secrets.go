@@ -11,8 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-type clockNow = clock.PassiveClock
-
 // secretTTL is for how long a secret that was read is used again. A fleet of
 // 1000 machines with one class thus reads its secrets a few times a minute,
 // and a rotated credential is seen within seconds.

@@ -20,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/run"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -38,6 +39,7 @@ type assembly struct {
 	*server
 	process  *run.Process
 	provider provider.Provider
+	nodes    *node.Cluster
 	metrics  *machine.Metrics
 	// approvals list the machines of all APIs, sources watch them.
 	approvals []func(context.Context) ([]approval.Machine, error)
@@ -46,7 +48,11 @@ type assembly struct {
 }
 
 func (s *server) controllers(ctx context.Context, process *run.Process, p provider.Provider) error {
-	a := &assembly{server: s, process: process, provider: p, metrics: machine.NewMetrics(metrics.Registry)}
+	nodes, err := process.Nodes(ctx, clock.RealClock{})
+	if err != nil {
+		return err
+	}
+	a := &assembly{server: s, process: process, provider: p, nodes: nodes, metrics: machine.NewMetrics(metrics.Registry)}
 	steps := map[string]func(context.Context, ctrl.Manager) error{provider.OpenShift: a.openshift, provider.Gardener: a.gardener}
 	for _, api := range s.flags.APIs {
 		mgr, err := process.Manager(api, leaseOf(api, s.plugin.Name))
@@ -91,7 +97,7 @@ func (a *assembly) gardener(ctx context.Context, mgr ctrl.Manager) error {
 func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], also ...machine.Watch) error {
 	r := machine.New(machine.Options[M]{
 		Client: mgr.GetClient(), Clock: clock.RealClock{}, Dialect: lens, Provider: a.provider,
-		Nodes: a.process.Nodes(clock.RealClock{}), Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
+		Nodes: a.nodes, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
 	})
 	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also}
 	a.approvals = append(a.approvals, r.Approvals)

@@ -101,7 +101,7 @@ func (s *server) serve(ctx context.Context) error {
 		return err
 	}
 	log := klog.Background().WithName("machine-controller-" + s.plugin.Name)
-	process, err := run.New(ctx, &s.flags, log)
+	process, err := run.New(&s.flags, log)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,105 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/config"
+)
+
+// roles are the folders of config/rbac that the programs run with. A fleet's
+// controllers have no other rights than those that are shipped, so that a
+// right that is missing there is missed here.
+var roles = map[string]string{Sets: "machine-controller-manager", Machines: "machine-controller"}
+
+// kubeconfig is the file with which a controller acts.
+func (f *Fleet) kubeconfig(program string) string {
+	return filepath.Join(f.Dir, program+".kubeconfig")
+}
+
+// grant makes the user of a controller and writes its kubeconfig.
+func (f *Fleet) grant(ctx context.Context, program string) error {
+	user := "millwright:" + program
+	rules, err := shippedRoles(roles[program])
+	if err != nil {
+		return err
+	}
+	if program == Machines && f.options.Backend == "kwok" {
+		rules = append(rules, kwokRole())
+	}
+	for _, role := range rules {
+		if err := f.bind(ctx, role, user); err != nil {
+			return fmt.Errorf("grant %s the role %s: %w", user, role.GetName(), err)
+		}
+	}
+	kubeconfig, err := f.Plane.Kubeconfig(user)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(f.kubeconfig(program), kubeconfig, 0o600)
+}
+
+// shippedRoles reads the roles of one binary. Those of the control namespace
+// become roles of the whole cluster: a fleet keeps machines in two namespaces.
+func shippedRoles(folder string) ([]client.Object, error) {
+	raw, err := config.FS.ReadFile("rbac/" + folder + "/role.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("read the roles of %s: %w", folder, err)
+	}
+	var out []client.Object
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096); ; {
+		var role rbacv1.Role // a ClusterRole has the same fields
+		err := decoder.Decode(&role)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the roles of %s: %w", folder, err)
+		}
+		meta := metav1.ObjectMeta{Namespace: role.Namespace, Name: "millwright:" + role.Name}
+		switch role.Namespace {
+		case "":
+			out = append(out, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: role.Rules})
+		case metav1.NamespaceSystem:
+			out = append(out, &rbacv1.Role{ObjectMeta: meta, Rules: role.Rules})
+		default:
+			meta = metav1.ObjectMeta{Name: meta.Name + ":control-namespace"}
+			out = append(out, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: role.Rules})
+		}
+	}
+}
+
+// kwokRole is what the kwok back end does itself: its instances are nodes.
+func kwokRole() client.Object {
+	return &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: "millwright:kwok-instances"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"create", "patch", "delete"}}},
+	}
+}
+
+// bind creates a role and binds it to the user.
+func (f *Fleet) bind(ctx context.Context, role client.Object, user string) error {
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
+	meta := metav1.ObjectMeta{Namespace: role.GetNamespace(), Name: role.GetName()}
+	var binding client.Object = &rbacv1.ClusterRoleBinding{
+		ObjectMeta: meta, Subjects: subjects,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
+	}
+	if meta.Namespace != "" {
+		binding = &rbacv1.RoleBinding{
+			ObjectMeta: meta, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+		}
+	}
+	return errors.Join(apply(ctx, f.Client, role), apply(ctx, f.Client, binding))
+}
