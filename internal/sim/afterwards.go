@@ -119,7 +119,7 @@ func (w *World) unsettled() string {
 		if m.GetDeletionTimestamp() != nil {
 			return fmt.Sprintf("machine %s is still being deleted", m.GetName())
 		}
-		if v := w.tells.view(m); !w.well(m) && !(v.Stage == lifecycle.StageFailed && w.tells.heals && metav1.GetControllerOf(m) == nil) {
+		if v := w.tells.view(m); !w.well(m) && !w.givenUp(m, v) {
 			return fmt.Sprintf("machine %s is not well: stage %q, node %q", m.GetName(), v.Stage, v.NodeName)
 		}
 	}
@@ -133,6 +133,12 @@ func (w *World) unsettled() string {
 		}
 	}
 	return w.stray()
+}
+
+// givenUp reports whether the machine may stay as it is: it failed, it is
+// nobody's, and nothing makes it recover.
+func (w *World) givenUp(m client.Object, v lifecycle.Machine) bool {
+	return v.Stage == lifecycle.StageFailed && w.tells.heals && metav1.GetControllerOf(m) == nil && !nodeReady(w.node(v.NodeName))
 }
 
 // well reports whether the machine runs and its node is ready.

@@ -34,6 +34,7 @@ const (
 	bootName    = "boot"
 	appSpace    = "apps"
 	memberLabel = "set"
+	groupLabel  = "name"
 )
 
 // flavor is what differs between the dialects, for the world's own actors.

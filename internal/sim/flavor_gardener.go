@@ -77,7 +77,7 @@ func gardenerClass() client.Object {
 func gardenerSet(w *World, name string, n int) client.Object {
 	template := map[string]string{memberLabel: name}
 	if w.is.groups {
-		template[v1alpha1.LabelKeyName] = name
+		template[groupLabel] = name
 	}
 	s := &v1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	s.Spec.Replicas = int32(n)

@@ -147,6 +147,7 @@ func (w *World) relabel() {
 	w.edit(m, "", func(o client.Object) {
 		labels := o.GetLabels()
 		delete(labels, memberLabel)
+		delete(labels, groupLabel)
 		o.SetLabels(labels)
 	})
 	w.does("takes machine %s out of its set", m.GetName())

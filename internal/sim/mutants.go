@@ -1,0 +1,262 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Mutants are the historic defects of controllers like these. The simulator
+// must find every one of them.
+func Mutants() []Mutation {
+	return slices.Concat(lensMutants(), cloudMutants(), clientMutants(), processMutants())
+}
+
+func lensMutants() []Mutation {
+	return []Mutation{
+		{
+			Name: "no finalizer before create", Finds: []string{HeldFirst, NoOrphan},
+			View:   func(m *lifecycle.Machine) { m.Held = true },
+			Client: withoutFinalizers,
+		},
+		{
+			Name: "terminate before drain", Finds: []string{DrainedFirst},
+			View: func(m *lifecycle.Machine) { m.SkipDrain = true },
+		},
+		{
+			Name: "a drain that was only begun counts as finished", Finds: []string{DrainedFirst},
+			View: func(m *lifecycle.Machine) { m.Drained = m.Stage == lifecycle.StageDeleting },
+		},
+		{
+			Name: "hooks are ignored", Finds: []string{HooksHonoured}, Dialects: []string{OpenShift},
+			View: func(m *lifecycle.Machine) { m.PreDrain, m.PreTerminate = nil, nil },
+		},
+		{
+			Name: "a machine on its way out counts as a replica", Finds: []string{NotTooFew, Converges},
+			Member: func(m *replicas.Member) { m.Deleting, m.Leaving = false, false },
+		},
+		{
+			Name: "something is written in every pass", Finds: []string{Rests, Converges},
+			Record: func(o client.Object, _ lifecycle.Outcome) {
+				annotations := o.GetAnnotations()
+				if annotations == nil {
+					annotations = map[string]string{}
+				}
+				annotations["pass"] = map[string]string{"even": "odd"}[annotations["pass"]]
+				if annotations["pass"] == "" {
+					annotations["pass"] = "even"
+				}
+				o.SetAnnotations(annotations)
+			},
+		},
+	}
+}
+
+// brokenSession is a session with a defect.
+type brokenSession struct {
+	provider.Session
+	find   func(ctx context.Context, ref provider.Ref) ([]provider.Instance, error)
+	create func(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error)
+	remove func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error)
+	// hasty hides that listings run behind.
+	hasty bool
+}
+
+// As stands in front of the optional powers.
+func (s brokenSession) As(target any) bool {
+	if l, ok := target.(*provider.Lagger); ok && !s.hasty {
+		*l, ok = s.Session.(provider.Lagger)
+		return ok
+	}
+	return false
+}
+
+// Find implements [provider.Session].
+func (s brokenSession) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	if s.find != nil {
+		return s.find(ctx, ref)
+	}
+	return s.Session.Find(ctx, ref)
+}
+
+// Create implements [provider.Session].
+func (s brokenSession) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	if s.create != nil {
+		return s.create(ctx, ref, want)
+	}
+	return s.Session.Create(ctx, ref, want)
+}
+
+// Delete implements [provider.Session].
+func (s brokenSession) Delete(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
+	if s.remove != nil {
+		return s.remove(ctx, ref, given)
+	}
+	return s.Session.Delete(ctx, ref, given)
+}
+
+// brokenProvider breaks every session.
+type brokenProvider struct {
+	provider.Provider
+	wreck func(*brokenSession)
+}
+
+// Open implements [provider.Provider].
+func (p brokenProvider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
+	s, err := p.Provider.Open(ctx, class)
+	if err != nil {
+		return nil, err
+	}
+	b := brokenSession{Session: s}
+	p.wreck(&b)
+	return b, nil
+}
+
+func cloudMutant(name string, finds []string, wreck func(s *brokenSession, c client.Client)) Mutation {
+	return Mutation{
+		Name: name, Finds: finds,
+		Provider: func(p provider.Provider, c client.Client) provider.Provider {
+			return brokenProvider{p, func(s *brokenSession) { wreck(s, c) }}
+		},
+	}
+}
+
+// countingMutant breaks the token, with a memory of its own in each process.
+func countingMutant(name string, wreck func(s *brokenSession, counts map[string]int)) Mutation {
+	return Mutation{
+		Name: name, Finds: []string{OneInstance},
+		Provider: func(p provider.Provider, _ client.Client) provider.Provider {
+			counts := map[string]int{}
+			return brokenProvider{p, func(s *brokenSession) { wreck(s, counts) }}
+		},
+	}
+}
+
+func cloudMutants() []Mutation {
+	return []Mutation{
+		countingMutant("a new token with every attempt to create", func(s *brokenSession, attempts map[string]int) {
+			s.create = func(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+				attempts[ref.UID]++
+				ref.Attempt = attempts[ref.UID]
+				return s.Session.Create(ctx, ref, want)
+			}
+		}),
+		countingMutant("a lost reply counts as a failure", func(s *brokenSession, failed map[string]int) {
+			s.create = func(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+				ref.Attempt = failed[ref.UID]
+				i, err := s.Session.Create(ctx, ref, want)
+				if err != nil {
+					failed[ref.UID]++
+				}
+				return i, err
+			}
+		}),
+		cloudMutant("released as soon as removal is accepted", []string{NoEarlyRelease, NodeLast}, func(s *brokenSession, _ client.Client) {
+			s.remove = func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
+				_, err := s.Session.Delete(ctx, ref, given)
+				return err == nil, err
+			}
+		}),
+		cloudMutant("denied counts as gone", []string{NoEarlyRelease, NodeLast, DrainedFirst}, func(s *brokenSession, _ client.Client) {
+			s.find = func(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+				out, err := s.Session.Find(ctx, ref)
+				return out, allow(err)
+			}
+			s.remove = func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
+				done, err := s.Session.Delete(ctx, ref, given)
+				return done || err != nil && allow(err) == nil, allow(err)
+			}
+		}),
+		cloudMutant("a partial listing counts as a whole one", []string{NoEarlyRelease, NodeLast, DrainedFirst, Converges, OneInstance}, func(s *brokenSession, _ client.Client) {
+			s.find = func(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+				out, _ := s.Session.Find(ctx, ref)
+				return out, nil
+			}
+			s.remove = func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
+				if len(given) == 0 {
+					return true, nil
+				}
+				return s.Session.Delete(ctx, ref, given)
+			}
+		}),
+		cloudMutant("an empty listing is believed at once", []string{NoEarlyRelease, NoOrphan, NodeLast}, func(s *brokenSession, _ client.Client) {
+			s.hasty = true
+		}),
+		cloudMutant("the node is deleted before the instance", []string{NodeLast}, func(s *brokenSession, c client.Client) {
+			s.remove = func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
+				_ = c.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: ref.Name}})
+				return s.Session.Delete(ctx, ref, given)
+			}
+		}),
+	}
+}
+
+// allow takes a denial for good news.
+func allow(err error) error {
+	if provider.KindOf(err) == provider.Denied {
+		return nil
+	}
+	return err
+}
+
+// brokenClient is a client with a defect.
+type brokenClient struct {
+	client.Client
+	create func(ctx context.Context, o client.Object, opts ...client.CreateOption) error
+}
+
+// Create implements [client.Writer].
+func (c brokenClient) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	return c.create(ctx, o, opts...)
+}
+
+// withoutFinalizers strips new machines of theirs.
+func withoutFinalizers(c client.Client, live client.Reader) (client.Client, client.Reader) {
+	return brokenClient{c, func(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+		o.SetFinalizers(nil)
+		return c.Create(ctx, o, opts...)
+	}}, live
+}
+
+// freshNames gives a machine another name with every attempt, as the API
+// server does where the client leaves naming to it.
+func freshNames(c client.Client, live client.Reader) (client.Client, client.Reader) {
+	n := 0
+	return brokenClient{c, func(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+		if strings.HasPrefix(o.GetName(), o.GetGenerateName()) && o.GetGenerateName() != "" {
+			n++
+			o.SetName(fmt.Sprintf("%s-%d", o.GetName(), n))
+		}
+		err := c.Create(ctx, o, opts...)
+		if err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
+			return apierrors.NewBadRequest("a lost reply, taken for a refusal")
+		}
+		return err
+	}}, live
+}
+
+func cachedForLive(c client.Client, _ client.Reader) (client.Client, client.Reader) { return c, c }
+
+func clientMutants() []Mutation {
+	return []Mutation{
+		{Name: "a drain ends by what the cache shows", Finds: []string{DrainedFirst}, Client: cachedForLive},
+		{Name: "a set takes a lost reply for a failure", Finds: []string{NotTooMany}, Client: freshNames},
+	}
+}
+
+func processMutants() []Mutation {
+	return []Mutation{
+		{Name: "a set acts on a cache older than its own writes", Finds: []string{NotTooMany, NotTooFew}, Forgetful: true, Client: cachedForLive},
+		{Name: "two leaders", Finds: []string{NotTooMany, NotTooFew}, TwoLeaders: true},
+	}
+}
