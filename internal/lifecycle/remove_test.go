@@ -243,13 +243,13 @@ func TestRemoveInstance(t *testing.T) {
 			name:   "gardener 2.7: status denied",
 			reason: "a denied answer is never read as gone",
 			policy: brisk, m: leaving(), w: world(blind(errDenied)),
-			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "credentials are not valid", 3*time.Minute), errJoined{errDenied}),
+			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "credentials are not valid", 3*time.Minute), joinedError{errDenied}),
 		},
 		{
 			name:   "gardener 2.7: class missing",
 			reason: "the instance cannot be reached, so the object stays as the last thing that knows of it",
 			policy: brisk, m: leaving(), w: world(classless(errTransient), failedAt(lifecycle.Await, errTransient, 0, 2)),
-			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "connection reset", time.Second), errJoined{errTransient}),
+			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "connection reset", time.Second), joinedError{errTransient}),
 		},
 		{
 			name:   "gardener 11.2 C15: class missing, abandoned",
@@ -278,7 +278,7 @@ func TestRemoveInstance(t *testing.T) {
 			name:   "issue, bad input: spec broken after the instance was made",
 			reason: "there is an instance, and it would be left behind",
 			policy: brisk, m: leaving(), w: world(classless(errInvalid)),
-			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "spec.zone: there is no zone q", 3*time.Minute), errJoined{errInvalid}),
+			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "spec.zone: there is no zone q", 3*time.Minute), joinedError{errInvalid}),
 		},
 		{
 			name:   "gardener 2.7: no target, nothing left",
@@ -288,9 +288,9 @@ func TestRemoveInstance(t *testing.T) {
 	})
 }
 
-// errJoined equals, for the comparison of decisions, an error that wraps one.
-type errJoined struct{ one error }
+// joinedError equals, for the comparison of decisions, an error that wraps one.
+type joinedError struct{ one error }
 
-func (e errJoined) Error() string        { return e.one.Error() }
-func (e errJoined) Unwrap() error        { return e.one }
-func (e errJoined) Is(target error) bool { return target.Error() == e.one.Error() }
+func (e joinedError) Error() string        { return e.one.Error() }
+func (e joinedError) Unwrap() error        { return e.one }
+func (e joinedError) Is(target error) bool { return target.Error() == e.one.Error() }

@@ -140,7 +140,9 @@ func TestClasses(t *testing.T) {
 	}{
 		{
 			"first machine", "a class that is used is held, other finalizers stay", class("pool", others),
-			[]client.Object{machine(ns, "m", "MachineClass", "pool")}, []string{others, held}, 1,
+			[]client.Object{machine(ns, "m", "MachineClass", "pool")},
+			[]string{others, held},
+			1,
 		},
 		{"still used", "nothing to write", class("pool", held), []client.Object{machine(ns, "m", "MachineClass", "pool")}, []string{held}, 0},
 		{"last machine gone", "let go, also when it is wanted still", class("pool", held, others), nil, []string{others}, 1},

@@ -254,7 +254,7 @@ func (l Laws[M]) unshared(c trial[M]) error {
 	m, o := clone(c.before), copied(c.o)
 	l.Dialect.Record(m, o)
 	if d := cmp.Diff(c.o.World, o.World, cmpopts.EquateErrors()); d != "" {
-		return fmt.Errorf("Record changed the world\n%s", d)
+		return fmt.Errorf("the world was changed by Record\n%s", d)
 	}
 	overwrite(&o.World)
 	if !equality.Semantic.DeepEqual(m, c.after) {

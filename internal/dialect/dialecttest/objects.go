@@ -24,7 +24,7 @@ func fillers() []any {
 		func(q *resource.Quantity, c randfill.Continue) {
 			*q = *resource.NewQuantity(c.Int63n(1000), resource.DecimalSI)
 		},
-		func(f *metav1.FieldsV1, _ randfill.Continue) { f.Raw = []byte(`{}`) },
+		func(f *metav1.FieldsV1, _ randfill.Continue) { f.SetRawString(`{}`) },
 		func(e *runtime.RawExtension, c randfill.Continue) {
 			e.Raw, e.Object = fmt.Appendf(nil, `{"big":%d,"instanceState":"running"}`, c.Int63()), nil
 		},
