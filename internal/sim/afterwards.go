@@ -32,6 +32,7 @@ func (w *World) afterwards() {
 	w.tracef("world", "the faults stop")
 	w.land()
 	w.mend()
+	clear(w.users.intruders)
 	if !w.converge(Converges, w.unsettled, w.nurse) {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -18,13 +19,15 @@ type users struct {
 	// hurried are the UIDs of machines whose drain may be left out; strays
 	// those whose instance a deposed process made when they were gone.
 	hurried, strays map[string]bool
+	// intruders are the machines that a deposed process made.
+	intruders map[types.UID]bool
 	// born is the version at which each pod was made.
 	born map[string]int64
 }
 
 // begin furnishes the world.
 func (w *World) begin() {
-	w.users = users{hurried: map[string]bool{}, strays: map[string]bool{}, born: map[string]int64{}}
+	w.users = users{intruders: map[types.UID]bool{}, hurried: map[string]bool{}, strays: map[string]bool{}, born: map[string]int64{}}
 	for _, o := range w.tells.furniture() {
 		_, err := w.store.Create(o)
 		w.must("furnish", o, err)
