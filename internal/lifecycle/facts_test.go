@@ -98,7 +98,7 @@ func having(i provider.Instance) worldEdit {
 }
 
 func instance(s provider.State) provider.Instance {
-	return provider.Instance{ID: "i-1", UID: "uid-1", ProviderID: "cloud:///i-1", State: s, Created: now.Add(-4 * time.Second)}
+	return provider.Instance{ID: "i-1", UID: "uid-1", ProviderID: "cloud:///i-1", State: s, Created: now.Add(-4 * time.Second), Addresses: address}
 }
 
 func joined(n *corev1.Node) worldEdit { return func(w *lifecycle.World) { w.Node = n } }
@@ -155,3 +155,6 @@ func withdrawn(n *corev1.Node) *corev1.Node {
 	n.DeletionTimestamp = &metav1.Time{Time: now}
 	return n
 }
+
+// address is where the instances of the tables answer.
+var address = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}

@@ -133,7 +133,7 @@ func (l *life) create(w *lifecycle.World) {
 	}
 	if l.createErr == nil || l.replyLost {
 		l.created++
-		l.instance = &provider.Instance{ID: "i-1", ProviderID: "cloud:///i-1", State: provider.Pending, Created: l.now}
+		l.instance = &provider.Instance{ID: "i-1", ProviderID: "cloud:///i-1", State: provider.Pending, Created: l.now, Addresses: address}
 	}
 	if l.createErr == nil {
 		l.retry = lifecycle.Retry{}

@@ -226,10 +226,15 @@ func notJoined(q question) *Decision {
 	if q.overdue() {
 		return q.joinTimeout()
 	}
-	return &Decision{
+	d := &Decision{
 		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.untilOverdue(),
 		Message: "the instance runs; its node has not joined yet",
 	}
+	if i := q.w.Instance(q.m.ProviderID); i != nil && len(i.Addresses) == 0 {
+		// Its node may be found by an address that is not known yet.
+		d.After = q.sooner(Poll(q.now.Sub(i.Created)))
+	}
+	return d
 }
 
 func nodeStale(q question) *Decision {

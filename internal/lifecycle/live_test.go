@@ -70,6 +70,15 @@ func TestLivePatient(t *testing.T) {
 			},
 		},
 		{
+			name:   "openshift 2.2 step 7c: instance there, its addresses not known yet",
+			reason: "the node may be found by an address, so the instance is asked about again: a quarter of its 4 s",
+			policy: patient, w: world(having(provider.Instance{ID: "i-1", UID: "uid-1", ProviderID: "cloud:///i-1", State: provider.Running, Created: now.Add(-4 * time.Second)})), m: fresh(),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonAwaitingNode, Stage: lifecycle.StageJoining,
+				Message: "the instance runs; its node has not joined yet", After: time.Second,
+			},
+		},
+		{
 			name:   "openshift 2.2 step 7d: instance there, no node",
 			reason: "provisioned; this API waits for a node for ever and is woken by it",
 			policy: patient, w: world(having(instance(provider.Running))), m: machine(),

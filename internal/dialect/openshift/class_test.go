@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
@@ -101,6 +102,9 @@ func TestCluster(t *testing.T) {
 		{"label", "the label names it", "blue", func(*machinev1.Machine) {}},
 		{"label gone", "the scope in which the instance was made was kept", "green", func(m *machinev1.Machine) {
 			m.Labels, m.Annotations = nil, map[string]string{"millwright.dev/cluster": "green"}
+		}},
+		{"label changed", "the instance is where it was made", "green", func(m *machinev1.Machine) {
+			m.Spec.ProviderID, m.Annotations = ptr.To("cloud:///i-1"), map[string]string{"millwright.dev/cluster": "green"}
 		}},
 		{"nothing kept", "a machine that never had an instance", "default", func(m *machinev1.Machine) { m.Labels = nil }},
 	} {

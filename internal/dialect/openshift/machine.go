@@ -160,7 +160,11 @@ func (d Machines) Class(ctx context.Context, r client.Reader, m *machinev1.Machi
 		TokenLifetime: d.TokenLifetime,
 		TokenGroups:   d.TokenGroups,
 	}
-	c.Cluster = cmp.Or(c.Cluster, m.Annotations[dialect.ClusterAnnotation], d.DefaultCluster)
+	kept := m.Annotations[dialect.ClusterAnnotation]
+	if m.Spec.ProviderID != nil && kept != "" {
+		c.Cluster = kept // the label may have been changed since the instance was made
+	}
+	c.Cluster = cmp.Or(c.Cluster, kept, d.DefaultCluster)
 	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
 		return c, provider.InvalidField("spec.providerSpec.value", "value field must be set")
 	}
