@@ -34,7 +34,8 @@ type Options struct {
 }
 
 // Run measures each API with each number of machines, on a control plane of
-// its own: what earlier runs left in etcd and in caches favours nobody.
+// its own: what earlier runs left in etcd and in caches favours nobody. With an
+// error comes what was measured before.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Rest == 0 {
 		o.Rest = time.Minute
@@ -49,12 +50,12 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	for _, api := range o.APIs {
 		shape, err := shapeOf(api)
 		if err != nil {
-			return nil, err
+			return report, err
 		}
 		for i, n := range o.Machines {
 			s := &session{Options: o, shape: shape, machines: n, restful: i == len(o.Machines)-1}
 			if err := s.run(ctx, report); err != nil {
-				return nil, fmt.Errorf("measure %s with %d machines: %w", api, n, err)
+				return report, fmt.Errorf("measure %s with %d machines: %w", api, n, err)
 			}
 		}
 	}
@@ -108,7 +109,7 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	if err != nil {
 		return err
 	}
-	report.Runs = append(report.Runs, created)
+	report.add(created, s.Log)
 	if s.restful {
 		writes, err := s.rest(ctx)
 		if err != nil {
@@ -120,7 +121,7 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	if err != nil {
 		return err
 	}
-	report.Runs = append(report.Runs, deleted)
+	report.add(deleted, s.Log)
 	return nil
 }
 

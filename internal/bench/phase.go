@@ -60,7 +60,9 @@ func (s *session) alive() error {
 // of its own, which is labelled as such.
 func (s *session) leases(ctx context.Context) (held int, err error) {
 	var list struct {
-		Items []struct{ Spec struct{ HolderIdentity string } }
+		Items []struct {
+			Spec struct{ HolderIdentity string }
+		}
 	}
 	err = s.plane.get(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", &list,
 		"labelSelector", "!apiserver.kubernetes.io/identity")

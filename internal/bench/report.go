@@ -1,6 +1,10 @@
 package bench
 
-import "math"
+import (
+	"fmt"
+	"io"
+	"math"
+)
 
 // Report is what was measured.
 type Report struct {
@@ -53,6 +57,12 @@ type Measured struct {
 type Latency struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
+}
+
+// add takes a phase in, and tells it at once to a person who waits.
+func (r *Report) add(m Measured, log io.Writer) {
+	r.Runs = append(r.Runs, m)
+	fmt.Fprintf(log, "%s, %d machines: %s took %.2f s, %.2f times the ceiling\n", m.API, m.Machines, m.Phase, m.Seconds, m.Ratio)
 }
 
 // round drops digits that mean nothing.

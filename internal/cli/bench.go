@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -66,9 +67,11 @@ func (b *benchmark) run(ctx context.Context) error {
 		b.options.Dir = dir
 	}
 	report, err := bench.Run(ctx, b.options)
-	if err != nil {
-		return err
-	}
+	return errors.Join(err, b.show(report))
+}
+
+// show prints what was measured, even if not all could be.
+func (b *benchmark) show(report *bench.Report) error {
 	if b.output != "json" {
 		return report.Print(os.Stdout)
 	}

@@ -34,6 +34,7 @@ const faultRate = "0.1"
 // After each act there must be exactly one instance for each machine, and
 // nothing else.
 func TestCrashTruth(t *testing.T) {
+	t.Parallel()
 	if *crashSeed == 0 {
 		*crashSeed = uint64(time.Now().UnixNano())
 	}

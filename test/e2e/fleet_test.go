@@ -78,7 +78,9 @@ func kubectl(t *testing.T, f *fleet.Fleet, input string, args ...string) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), path, append([]string{"--kubeconfig", f.Plane.KubeconfigPath}, args...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // kubectl itself waits for ever
+	defer cancel()
+	c := exec.CommandContext(ctx, path, append([]string{"--kubeconfig", f.Plane.KubeconfigPath}, args...)...)
 	c.Stdin = strings.NewReader(input)
 	out, err := c.CombinedOutput()
 	if err != nil {

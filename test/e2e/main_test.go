@@ -19,6 +19,11 @@ var bin string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	// Stories wait much and compute little: the default, one for each core,
+	// would play them one after the other.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)

@@ -1,0 +1,208 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// dialect is what the stories need to know of an API.
+type dialect struct {
+	name, group, namespace string
+	// sample is the set of the example.
+	sample string
+	// cluster is the ownership scope of the stories' instances.
+	cluster string
+}
+
+var dialects = []dialect{
+	{"openshift", provider.OpenShift, fleet.OpenShiftNamespace, "mill-worker-a", "mill"},
+	{"gardener", provider.Gardener, fleet.GardenerNamespace, "mill-pool", fleet.GardenerNamespace},
+}
+
+func (d dialect) machines() string { return "machines." + d.group }
+func (d dialect) sets() string     { return "machinesets." + d.group }
+
+// inBoth tells a story once for each API.
+func inBoth(t *testing.T, story func(t *testing.T, f *fleet.Fleet, d dialect)) {
+	t.Parallel()
+	f := hollow(t)
+	for _, d := range dialects {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			story(t, f, d)
+		})
+	}
+}
+
+// manifest fills a file of testdata in with a name.
+func manifest(t *testing.T, file, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(raw), "NAME", name)
+}
+
+// machine makes one of the story's own, and waits until it is Running.
+func (d dialect) machine(t *testing.T, f *fleet.Fleet, name string) {
+	t.Helper()
+	userData(t, f, d, name)
+	kubectl(t, f, manifest(t, "machine-"+d.name+".yaml", name), "apply", "-f", "-")
+	running(t, f, d.group, name, 1)
+}
+
+// gone waits until a machine, its node and its instance are no more.
+func (d dialect) gone(t *testing.T, f *fleet.Fleet, name string) {
+	t.Helper()
+	w, err := truthOf(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 30*time.Second, "machine "+name+" gone with all that was made for it", func(ctx context.Context) (string, error) {
+		there, err := machines(ctx, f, d.group, name)
+		if err != nil {
+			return "", err
+		}
+		if len(there) > 0 {
+			return there[0].Phase + ": " + there[0].Why, nil
+		}
+		err = f.Client.Get(ctx, client.ObjectKey{Name: name}, &corev1.Node{})
+		if !apierrors.IsNotFound(err) {
+			return "its node is there", client.IgnoreNotFound(err)
+		}
+		instances, err := w.console.Instances(ctx, d.cluster)
+		for _, i := range instances {
+			if i.Name == name {
+				return "its instance is " + i.RawState, err
+			}
+		}
+		return "", err
+	})
+}
+
+// says waits until the object of a machine holds all the words.
+func (d dialect) says(t *testing.T, f *fleet.Fleet, name string, words ...string) {
+	t.Helper()
+	eventually(t, 30*time.Second, fmt.Sprintf("machine %s says %q", name, words), func(context.Context) (string, error) {
+		status := kubectl(t, f, "", "-n", d.namespace, "get", d.machines(), name, "-o", "jsonpath={.status}")
+		for _, w := range words {
+			if !strings.Contains(status, w) {
+				return "it says " + status, nil
+			}
+		}
+		return "", nil
+	})
+}
+
+// The first acceptance of all: sets of the examples come to Ready nodes, scale
+// with kubectl, and replace what is deleted.
+func TestSampleSets(t *testing.T) {
+	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
+		before := running(t, f, d.group, d.sample, 3)
+		kubectl(t, f, "", "-n", d.namespace, "scale", d.sets(), d.sample, "--replicas=4")
+		running(t, f, d.group, d.sample, 4)
+		kubectl(t, f, "", "-n", d.namespace, "scale", d.sets(), d.sample, "--replicas=2")
+		two := running(t, f, d.group, d.sample, 2)
+
+		victim := two[0]
+		kubectl(t, f, "", "-n", d.namespace, "delete", d.machines(), victim.Name)
+		d.gone(t, f, victim.Name)
+		for _, m := range running(t, f, d.group, d.sample, 2) {
+			if m.UID == victim.UID {
+				t.Errorf("machine %s was not replaced", victim.Name)
+			}
+		}
+		if before[0].Node == "" {
+			t.Error("a running machine does not name its node")
+		}
+	})
+}
+
+// A drain that a budget forbids is told on the object, and goes on by itself
+// once the budget allows.
+func TestBlockedDrain(t *testing.T) {
+	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
+		name := "drain-" + d.name
+		d.machine(t, f, name)
+		kubectl(t, f, manifest(t, "pod.yaml", name), "apply", "-f", "-")
+		kubectl(t, f, "", "wait", "--for=condition=Ready", "--timeout=30s", "pod/"+name)
+
+		kubectl(t, f, "", "-n", d.namespace, "delete", d.machines(), name, "--wait=false")
+		d.says(t, f, name, "default/"+name)
+		time.Sleep(2 * time.Second) // a drain that did not mind the budget would be over
+		kubectl(t, f, "", "get", "pod", name)
+		if node := kubectl(t, f, "", "get", "node", name, "-o", "jsonpath={.spec.unschedulable}"); node != "true" {
+			t.Errorf("spec.unschedulable of the node is %q while it is drained", node)
+		}
+		kubectl(t, f, "", "delete", "pdb", name)
+		d.gone(t, f, name)
+	})
+}
+
+// A machine can be deleted although nothing is left of what describes it.
+func TestDeleteWithoutDescription(t *testing.T) {
+	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
+		name := "bare-" + d.name
+		d.machine(t, f, name)
+		d.forget(t, f, name)
+		kubectl(t, f, "", "-n", d.namespace, "delete", d.machines(), name, "--wait=false")
+		d.gone(t, f, name)
+	})
+}
+
+// forget takes away secret, class, cluster label and provider spec, whoever
+// holds on to them.
+func (d dialect) forget(t *testing.T, f *fleet.Fleet, name string) {
+	t.Helper()
+	remove(t, f, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: d.namespace, Name: name}})
+	if d.group == provider.Gardener {
+		remove(t, f, &v1alpha1.MachineClass{ObjectMeta: metav1.ObjectMeta{Namespace: d.namespace, Name: name}})
+		return
+	}
+	kubectl(t, f, "", "-n", d.namespace, "patch", d.machines(), name, "--type=merge",
+		"-p", `{"metadata":{"labels":{"machine.openshift.io/cluster-api-cluster":null}},"spec":{"providerSpec":{"value":null}}}`)
+}
+
+// remove deletes an object although finalizers protect it.
+func remove(t *testing.T, f *fleet.Fleet, o client.Object) {
+	t.Helper()
+	if err := f.Client.Delete(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 30*time.Second, o.GetName()+" gone", func(ctx context.Context) (string, error) {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		err := f.Client.Patch(ctx, o, patch)
+		if apierrors.IsNotFound(err) {
+			return "", nil
+		}
+		return "it is there", err
+	})
+}
+
+// A field that does not exist is named, and does not keep the machine.
+func TestUnknownField(t *testing.T) {
+	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
+		name := "wrong-" + d.name
+		userData(t, f, d, name)
+		wrong := strings.ReplaceAll(manifest(t, "machine-"+d.name+".yaml", name), "numCores: 2", "numCroes: 2")
+		kubectl(t, f, wrong, "apply", "-f", "-")
+		d.says(t, f, name, "numCroes")
+		kubectl(t, f, "", "-n", d.namespace, "delete", d.machines(), name, "--wait=false")
+		d.gone(t, f, name)
+	})
+}
