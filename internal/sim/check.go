@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -146,12 +147,19 @@ func (p *process) checkShrink(victim client.Object, before snapshot) {
 		return
 	}
 	member := w.tells.member(s, victim)
-	if !member.Counts() || member.Failed {
+	if !member.Counts() || member.Failed || changedSince(victim, before.version) {
 		return
 	}
 	if n, least := len(w.members(s)), min(before.size, w.tells.size(s)); n < least {
 		w.broken(NotTooFew, "set %s has %d machines without %s, and wants %d", s.GetName(), n, victim.GetName(), least)
 	}
+}
+
+// changedSince reports whether o was written after the version: a machine may
+// recover between the look at it and its deletion.
+func changedSince(o client.Object, version int64) bool {
+	v, err := strconv.ParseInt(o.GetResourceVersion(), 10, 64)
+	return err == nil && v > version
 }
 
 func (w *World) checkReleased(m client.Object) {

@@ -126,15 +126,16 @@ type shrinker struct {
 	budget int
 }
 
-// fails reports whether the run still breaks the same promise.
+// fails reports whether the run still breaks the same promise, and does so on
+// the same side of the end of the faults: what comes after it makes traces long.
 func (s *shrinker) fails(o Options) bool {
 	if s.budget == 0 {
 		return false
 	}
 	s.budget--
 	o.Trace = false
-	v := Run(s.failed.Seed, o).Violation
-	return v != nil && v.Statement == s.failed.Violation.Statement
+	v, was := Run(s.failed.Seed, o).Violation, s.failed.Violation
+	return v != nil && v.Statement == was.Statement && (v.Step < 0) == (was.Step < 0)
 }
 
 // dropSteps leaves out ever smaller blocks of steps.

@@ -24,7 +24,7 @@ func TestWorldsKeepTheirPromises(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			o := Options{Dialect: dialect}
-			for seed := range seeds(t, 300) {
+			for seed := range seeds(t, 100) {
 				if r := Run(seed, o); r.Violation != nil {
 					t.Fatal(Shrink(r, o, 400).Report())
 				}
@@ -45,5 +45,23 @@ func TestSeedDecidesEverything(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestShrinkingKeepsTheViolation(t *testing.T) {
+	m := Mutants()[1]
+	o := Options{Dialect: OpenShift, Mutation: &m}
+	seed, statement := hunt(OpenShift, &m, 400)
+	if statement == "" {
+		t.Fatalf("%s: not found", m.Name)
+	}
+	whole := o
+	whole.Trace = true
+	long, short := Run(seed, whole), Shrink(Run(seed, o), o, 300)
+	if short.Violation == nil || short.Violation.Statement != statement {
+		t.Fatalf("the shrunk run breaks %v, want %q", short.Violation, statement)
+	}
+	if len(short.Trace) >= len(long.Trace) {
+		t.Errorf("shrunk from %d lines to %d", len(long.Trace), len(short.Trace))
 	}
 }

@@ -1,0 +1,110 @@
+package cloud
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// world is a cloud with a clock that the test moves; random delays are as long
+// as they may be.
+type world struct {
+	now time.Time
+	*Cloud
+}
+
+func newWorld(t Traits) *world {
+	w := &world{now: time.Unix(0, 0)}
+	w.Cloud = &Cloud{
+		Traits: t, Now: func() time.Time { return w.now }, Roll: func(n int) int { return n - 1 },
+		Half: func() bool { return false }, OnCreate: func(*Machine) {}, OnStop: func(*Machine) {},
+	}
+	return w
+}
+
+func (w *world) open(t *testing.T) provider.Session {
+	t.Helper()
+	p := Provider{Cloud: w.Cloud, Gate: func(_ Call, do func() error) error { return do() }}
+	s, err := p.Open(context.Background(), provider.Class{Cluster: "c", Credentials: map[string][]byte{CredentialKey: []byte("x")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var ref = provider.Ref{UID: "u", Name: "m"}
+
+func find(t *testing.T, s provider.Session) []provider.Instance {
+	t.Helper()
+	out, err := s.Find(context.Background(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func make1(t *testing.T, s provider.Session) provider.Instance {
+	t.Helper()
+	i, err := s.Create(context.Background(), ref, provider.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func TestCreateTwiceMakesOne(t *testing.T) {
+	w := newWorld(Traits{})
+	s := w.open(t)
+	if a, b := make1(t, s), make1(t, s); a.ID != b.ID || len(w.Machines()) != 1 {
+		t.Errorf("got %s and %s", a.ID, b.ID)
+	}
+}
+
+func TestListingsRunBehindByTheLagDeclared(t *testing.T) {
+	w := newWorld(Traits{Lag: 2 * time.Second, LagByID: true})
+	s := w.open(t)
+	make1(t, s)
+	if got := find(t, s); len(got) != 0 {
+		t.Errorf("listed at once: %v", got)
+	}
+	l, ok := provider.As[provider.Lagger](s)
+	if !ok {
+		t.Fatal("the lag is not declared")
+	}
+	w.now = w.now.Add(l.ReadLag())
+	if got := find(t, s); len(got) != 1 {
+		t.Errorf("not listed once the lag is over: %v", got)
+	}
+}
+
+func TestDeleteIsDoneWhenNothingIsLeft(t *testing.T) {
+	w := newWorld(Traits{Stop: time.Second})
+	s := w.open(t)
+	i := make1(t, s)
+	done, err := s.Delete(context.Background(), ref, []provider.Instance{i})
+	if err != nil || done {
+		t.Fatalf("done %v while the instance stops: %v", done, err)
+	}
+	w.now = w.now.Add(time.Second)
+	if done, err = s.Delete(context.Background(), ref, nil); err != nil || !done {
+		t.Errorf("done %v: %v", done, err)
+	}
+	if left := w.Parts(""); len(left) != 0 {
+		t.Errorf("%d parts are left", len(left))
+	}
+}
+
+func TestDeathLeavesThePartsBehind(t *testing.T) {
+	w := newWorld(Traits{})
+	s := w.open(t)
+	make1(t, s)
+	w.Kill(w.Existing("u")[0])
+	if len(w.Existing("u")) != 0 || len(w.Parts("u")) != 2 {
+		t.Errorf("%d instances, %d parts", len(w.Existing("u")), len(w.Parts("u")))
+	}
+	if done, err := s.Delete(context.Background(), ref, nil); err != nil || !done || len(w.Parts("u")) != 0 {
+		t.Errorf("done %v with %d parts left: %v", done, len(w.Parts("u")), err)
+	}
+}
