@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,7 +44,8 @@ func lensMutants() []Mutation {
 		},
 		{
 			Name: "a machine on its way out counts as a replica", Finds: []string{NotTooFew, Converges},
-			Member: func(m *replicas.Member) { m.Deleting, m.Leaving = false, false },
+			Setting: func(c *character) { c.sets, c.singles, c.viewLag = 3, 0, 0 },
+			Member:  func(m *replicas.Member) { m.Deleting, m.Leaving = false, false },
 		},
 		{
 			Name: "something is written in every pass", Finds: []string{Rests, Converges},
@@ -142,6 +144,14 @@ func countingMutant(name string, wreck func(s *brokenSession, counts map[string]
 	}
 }
 
+// hastyMutant hides that listings run behind, where they do.
+func hastyMutant() Mutation {
+	m := cloudMutant("an empty listing is believed at once", []string{NoEarlyRelease, NoOrphan, NodeLast},
+		func(s *brokenSession, _ client.Client) { s.hasty = true })
+	m.Setting = func(c *character) { c.cloud.Lag, c.cloud.LagByID = 10*time.Second, true }
+	return m
+}
+
 func cloudMutants() []Mutation {
 	return []Mutation{
 		countingMutant("a new token with every attempt to create", func(s *brokenSession, attempts map[string]int) {
@@ -189,9 +199,7 @@ func cloudMutants() []Mutation {
 				return s.Session.Delete(ctx, ref, given)
 			}
 		}),
-		cloudMutant("an empty listing is believed at once", []string{NoEarlyRelease, NoOrphan, NodeLast}, func(s *brokenSession, _ client.Client) {
-			s.hasty = true
-		}),
+		hastyMutant(),
 		cloudMutant("the node is deleted before the instance", []string{NodeLast}, func(s *brokenSession, c client.Client) {
 			s.remove = func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
 				_ = c.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: ref.Name}})

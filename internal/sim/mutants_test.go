@@ -28,11 +28,16 @@ func TestMutantsAreFound(t *testing.T) {
 	}
 }
 
-// hunt returns the first seed that finds the defect, and by which statement.
+// hunt returns the first seed that finds the defect, and by which statement. A
+// world that breaks the statement without the defect finds nothing.
 func hunt(dialect string, m *Mutation, most uint64) (uint64, string) {
 	for seed := range most {
 		r := Run(seed, Options{Dialect: dialect, Mutation: m})
-		if r.Violation != nil && slices.Contains(m.Finds, r.Violation.Statement) {
+		if r.Violation == nil || !slices.Contains(m.Finds, r.Violation.Statement) {
+			continue
+		}
+		sound := Run(seed, Options{Dialect: dialect, Mutation: &Mutation{Setting: m.Setting}})
+		if sound.Violation == nil || sound.Violation.Statement != r.Violation.Statement {
 			return seed, r.Violation.Statement
 		}
 	}

@@ -17,6 +17,9 @@ type Mutation struct {
 	// Dialects are those in which it can be found; empty: both.
 	Dialects []string
 
+	// Setting makes the world one in which the defect shows soon; nil leaves
+	// it as the seed has it.
+	Setting func(*character)
 	// Provider and Client wrap what the controllers act through, View, Record
 	// and Member what the lenses say.
 	Provider func(p provider.Provider, c client.Client) provider.Provider

@@ -50,6 +50,9 @@ func newWorld(seed uint64, o Options) *World {
 	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}}
 	w.rng = rand.New(rand.NewPCG(seed, 0))
 	w.is = newCharacter(w.rng)
+	if m := o.Mutation; m != nil && m.Setting != nil {
+		m.Setting(&w.is)
+	}
 	w.tells = flavors[o.Dialect](w)
 	w.store = store.New(w.Now, w.tells.scheme, w.tells.kinds)
 	w.cloud = &cloud.Cloud{
