@@ -32,6 +32,14 @@ func TestHealthBrisk(t *testing.T) {
 			},
 		},
 		{
+			name:   "gardener 2.1 node update: node being deleted before it counted",
+			reason: "whoever deletes a node that has just joined means its machine too; only our finalizer keeps the node",
+			policy: brisk, m: machine(stage(lifecycle.StageJoining, time.Minute)), w: world(runningOn(withdrawn(node(corev1.ConditionTrue)))),
+			want: lifecycle.Decision{
+				Step: lifecycle.Replace, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageJoining, Message: "the node object was deleted",
+			},
+		},
+		{
 			name:   "gardener 2.4: cluster does not answer",
 			reason: "not to know the node is not to have lost it: nothing is replaced",
 			policy: brisk, m: ran, w: world(having(instance(provider.Running)), nodeBlind),

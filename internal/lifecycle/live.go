@@ -192,11 +192,12 @@ func nodeUnknown(q question) *Decision {
 }
 
 // nodeMissing is about machines that had a node. Where losing it means
-// replacement, a node that is being deleted is lost: our finalizer on it only
-// sees to it that nobody misses the wish.
+// replacement, a node that is being deleted is lost, also one that was still on
+// its way to count: our finalizer on it only sees to it that nobody misses the
+// wish.
 func nodeMissing(q question) *Decision {
 	leaving := q.p.NodeLossDeletes && q.w.Node != nil && q.w.Node.DeletionTimestamp != nil
-	if q.w.Node != nil && !leaving || !q.m.HadNode() {
+	if !leaving && (q.w.Node != nil || !q.m.HadNode()) {
 		return nil
 	}
 	switch {
