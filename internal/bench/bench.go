@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -72,13 +73,21 @@ type session struct {
 	restful bool
 
 	plane *plane
+	// health are the addresses of the controllers' health endpoints.
+	health map[string]string
 }
 
 func (s *session) run(ctx context.Context, report *Report) (err error) {
 	dir := filepath.Join(s.Dir, fmt.Sprintf("%s-%d", s.shape.API, s.machines))
 	s.logf("starting a control plane")
+	s.health = map[string]string{}
+	for _, program := range programs {
+		if s.health[program], err = FreeAddress(); err != nil {
+			return err
+		}
+	}
 	s.plane, err = startPlane(ctx, fleet.Options{
-		Dir: dir, Bin: s.Bin, Backend: "kwok", AuditLog: true, Idle: true, Args: controllerArgs(s.Profiling),
+		Dir: dir, Bin: s.Bin, Backend: "kwok", AuditLog: true, Idle: true, Args: controllerArgs(s.health, s.Profiling),
 		PlaneArgs: planeArgs(),
 	})
 	if err != nil {
@@ -147,15 +156,24 @@ func planeArgs() map[string][]string {
 	}
 }
 
-// controllerArgs make the controllers lead by leases, as they do in a cluster:
-// that shows when they are ready.
-func controllerArgs(profiling map[string]string) map[string][]string {
+// controllerArgs give each controller an address for its health, and one for
+// profiles where they are asked for.
+func controllerArgs(health, profiling map[string]string) map[string][]string {
 	out := map[string][]string{}
 	for _, program := range programs {
-		out[program] = []string{"--leader-elect=true"}
+		out[program] = []string{"--health-addr=" + health[program]}
 		if address := profiling[program]; address != "" {
 			out[program] = append(out[program], "--profiling", "--metrics-bind-address="+address)
 		}
 	}
 	return out
+}
+
+// FreeAddress is one on loopback that nobody listens on.
+func FreeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return l.Addr().String(), l.Close()
 }

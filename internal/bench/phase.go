@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -19,8 +20,8 @@ const (
 // programs are those of the controllers.
 var programs = []string{fleet.Sets, fleet.Machines}
 
-// startControllers starts both programs and waits until all of their parts
-// lead and have nothing to do.
+// startControllers starts both programs and waits until their caches are full
+// and nobody has anything to do.
 func (s *session) startControllers(ctx context.Context) error {
 	for _, program := range programs {
 		if _, err := s.plane.StartController(program); err != nil {
@@ -29,21 +30,30 @@ func (s *session) startControllers(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	for {
-		leading, err := s.leases(ctx)
-		if err != nil {
-			return fmt.Errorf("wait for the controllers to lead: %w", err)
-		}
-		if leading == 2*len(programs) { // each leads for each API by itself
-			return s.quiet(ctx)
-		}
-		if err := s.alive(); err != nil {
-			return err
-		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
-			return fmt.Errorf("only %d of the controllers' parts lead: %w", leading, err)
+	for _, program := range programs {
+		for !ready(ctx, s.health[program]) {
+			if err := s.alive(); err != nil {
+				return err
+			}
+			if err := pause(ctx, 100*time.Millisecond); err != nil {
+				return fmt.Errorf("%s does not get ready: %w", program, err)
+			}
 		}
 	}
+	return s.quiet(ctx)
+}
+
+func ready(ctx context.Context, address string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
+	if err != nil {
+		return false
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
 }
 
 // alive is an error when a controller has ended.
@@ -54,24 +64,6 @@ func (s *session) alive() error {
 		}
 	}
 	return nil
-}
-
-// leases counts the controllers' leases that are held. The API server has one
-// of its own, which is labelled as such.
-func (s *session) leases(ctx context.Context) (held int, err error) {
-	var list struct {
-		Items []struct {
-			Spec struct{ HolderIdentity string }
-		}
-	}
-	err = s.plane.get(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", &list,
-		"labelSelector", "!apiserver.kubernetes.io/identity")
-	for _, l := range list.Items {
-		if l.Spec.HolderIdentity != "" {
-			held++
-		}
-	}
-	return held, err
 }
 
 // phase scales the set, waits for the end and for quiet, and reads from the

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -110,15 +109,12 @@ func (b *benchmark) complete() error {
 func (b *benchmark) profile() error {
 	b.options.Profiling = map[string]string{}
 	for _, program := range []string{fleet.Sets, fleet.Machines} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		address, err := bench.FreeAddress()
 		if err != nil {
-			return fmt.Errorf("find a free port: %w", err)
+			return err
 		}
-		b.options.Profiling[program] = l.Addr().String()
-		if err := l.Close(); err != nil {
-			return fmt.Errorf("find a free port: %w", err)
-		}
-		fmt.Fprintf(os.Stderr, "profiles of %s: http://%s/debug/pprof/\n", program, b.options.Profiling[program])
+		b.options.Profiling[program] = address
+		fmt.Fprintf(os.Stderr, "profiles of %s: http://%s/debug/pprof/\n", program, address)
 	}
 	return nil
 }

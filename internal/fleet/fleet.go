@@ -145,12 +145,12 @@ func (f *Fleet) furnish(ctx context.Context) error {
 	if err := f.prepareNamespaces(ctx); err != nil {
 		return err
 	}
-	if f.options.Idle {
-		return nil
-	}
 	for _, program := range []string{Sets, Machines} {
 		if err := f.grant(ctx, program); err != nil {
 			return err
+		}
+		if f.options.Idle {
+			continue
 		}
 		if _, err := f.StartController(program); err != nil {
 			return err
