@@ -54,6 +54,24 @@ func (c *Cluster) Drain(ctx context.Context, n *corev1.Node, p drain.Policy) (dr
 	return d, err
 }
 
+// Vacant reports whether the node has no pod that a drain would have to move.
+// It changes nothing. That there is none is believed only of a live list.
+func (c *Cluster) Vacant(ctx context.Context, n *corev1.Node, p drain.Policy) (bool, error) {
+	if c == nil || n == nil {
+		return true, nil
+	}
+	for _, r := range []client.Reader{c.Client, c.Live} {
+		var pods corev1.PodList
+		if err := r.List(ctx, &pods, client.MatchingFields{PodNodeIndex: n.Name}); err != nil {
+			return false, fmt.Errorf("listing the pods of node %s: %w", n.Name, err)
+		}
+		if !drain.Decide(c.Clock.Now(), pods.Items, nil, nil, p).Done {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // drain makes one pass over the pods that the reader shows.
 func (c *Cluster) drain(ctx context.Context, r client.Reader, n *corev1.Node, p drain.Policy) (drain.Decision, error) {
 	var pods corev1.PodList

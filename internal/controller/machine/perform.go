@@ -9,6 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/drain"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -125,7 +126,14 @@ func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {
 }
 
 func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.Decision, error) {
-	n, held, err := p.Nodes.Cordon(ctx, p.world.Node, p.Dialect.Leave(p.m))
+	policy := p.policy.Drain
+	policy.Force = policy.Force || d.Force
+	policy.NodeUnreachable = lifecycle.Ready(p.world.Node).Status == corev1.ConditionUnknown
+	leave, err := p.leave(ctx, policy)
+	if err != nil {
+		return drain.Decision{}, err
+	}
+	n, held, err := p.Nodes.Cordon(ctx, p.world.Node, leave)
 	if err != nil {
 		return drain.Decision{}, fmt.Errorf("cordon node %s: %w", p.world.Node.Name, err)
 	}
@@ -133,10 +141,22 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 	if held != "" {
 		return drain.Decision{Message: "control-plane node " + held + " is being drained", Next: p.policy.Delays.Transient}, nil
 	}
-	policy := p.policy.Drain
-	policy.Force = policy.Force || d.Force
-	policy.NodeUnreachable = lifecycle.Ready(n).Status == corev1.ConditionUnknown
 	return p.Nodes.Drain(ctx, n, policy)
+}
+
+// leave is what happens to the node with the cordon. Its finalizer goes along,
+// which saves a write later, only where nobody can miss it: with the node
+// object gone there would be nothing left to drain.
+func (p *pass[M]) leave(ctx context.Context, policy drain.Policy) (node.Want, error) {
+	w := p.Dialect.Leave(p.m)
+	if w.DropFinalizer == "" {
+		return w, nil
+	}
+	vacant, err := p.Nodes.Vacant(ctx, p.world.Node, policy)
+	if !vacant || p.world.Node.DeletionTimestamp != nil {
+		w.DropFinalizer = ""
+	}
+	return w, err
 }
 
 func (p *pass[M]) terminate(ctx context.Context) {
