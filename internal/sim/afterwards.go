@@ -111,6 +111,11 @@ func (w *World) workOnce() bool {
 
 // unsettled says what is not as was asked for; empty when all is.
 func (w *World) unsettled() string {
+	for _, p := range w.procs {
+		if n := len(p.queue.failures); n > 0 {
+			return fmt.Sprintf("%s has to repeat %d passes that failed", p.name(), n)
+		}
+	}
 	for _, i := range w.cloud.Existing("") {
 		if k := w.kubelet(i); !w.alive(k) || !k.joined && !k.never {
 			return fmt.Sprintf("the kubelet of %s is silent", i.Name)

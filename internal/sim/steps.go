@@ -103,6 +103,13 @@ func (w *World) advanceTo(t time.Time) {
 	if !t.After(w.now) {
 		return
 	}
+	for _, p := range slices.Clone(w.procs) {
+		for _, task := range slices.Clone(p.tasks) {
+			if t.Sub(task.started) > longestPause {
+				w.finish(p, task)
+			}
+		}
+	}
 	for len(w.late) > 0 {
 		first := slices.MinFunc(w.late, func(a, b lateEffect) int { return a.due.Compare(b.due) })
 		if first.due.After(t) {
@@ -116,11 +123,6 @@ func (w *World) advanceTo(t time.Time) {
 		for _, v := range p.views {
 			for v.Behind() > 0 && w.now.Sub(v.Oldest()) > w.is.viewLag {
 				p.advance(v, 1)
-			}
-		}
-		for _, task := range slices.Clone(p.tasks) {
-			if w.now.Sub(task.started) > longestPause {
-				w.finish(p, task)
 			}
 		}
 		if p.deposed != nil && w.now.Sub(*p.deposed) > longestDeposed {
