@@ -108,7 +108,9 @@ func (w truth) nodes(ctx context.Context, want map[string]bool) (missing string,
 	return "", nil
 }
 
-// tokens says which bootstrap token serves nobody: all machines have joined.
+// tokens says which bootstrap token is left of a machine that is gone. One of a
+// machine that is there may be left by a crash between its joining and the
+// deletion of the token, and then expires by itself.
 func (w truth) tokens(ctx context.Context, machines []fleet.Machine) (missing string, err error) {
 	var list corev1.SecretList
 	if err := w.Client.List(ctx, &list, client.InNamespace(metav1.NamespaceSystem)); err != nil {
@@ -126,7 +128,9 @@ func (w truth) tokens(ctx context.Context, machines []fleet.Machine) (missing st
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("bootstrap token %s of machine %s is left; its machine exists: %t", token.ID, token.Owner.Key, there[token.Owner.UID]), nil
+		if !there[token.Owner.UID] {
+			return fmt.Sprintf("bootstrap token %s is left of machine %s, which is gone", token.ID, token.Owner.Key), nil
+		}
 	}
 	return "", nil
 }
