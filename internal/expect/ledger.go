@@ -31,6 +31,7 @@ type Ledger struct {
 	there   map[types.UID]struct{}
 	gone    map[types.UID]struct{}
 	unsure  map[string]struct{}
+	doomed  map[types.UID]struct{}
 	since   time.Time
 	trusted bool
 }
@@ -44,8 +45,19 @@ func (l *Ledger) Created(now time.Time, uid types.UID) {
 // Gone enters that the object is going.
 func (l *Ledger) Gone(now time.Time, uid types.UID) {
 	delete(l.there, uid)
+	delete(l.doomed, uid)
 	l.gone = put(l.gone, uid)
 	l.since = now
+}
+
+// Doom enters that a deletion of the object may have happened or may yet
+// happen: it is to be asked for again before any other.
+func (l *Ledger) Doom(uid types.UID) { l.doomed = put(l.doomed, uid) }
+
+// Doomed reports whether that was entered and not settled since.
+func (l *Ledger) Doomed(uid types.UID) bool {
+	_, ok := l.doomed[uid]
+	return ok
 }
 
 // Unsure enters that a creation under this name may have happened or may yet

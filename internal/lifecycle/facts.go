@@ -97,11 +97,13 @@ type World struct {
 	// partial or denied leaves it false and is in LookErr.
 	Looked  bool
 	LookErr error
-	// MissingFor is for how long this process has seen no instance without
-	// interruption; zero when it just looked for the first time.
-	MissingFor time.Duration
+	// QuietFor is for how long nothing can have been asked for that listings
+	// might not show yet: since this process first looked at the machine, or
+	// since it last asked for an instance.
+	QuietFor time.Duration
 	// ReadLag is how far the infrastructure's listings may run behind its
-	// writes; an empty answer younger than that is not believed.
+	// writes; an empty answer is not believed until it has been quiet for so
+	// long.
 	ReadLag time.Duration
 	// Retry is what came of the last failed attempt to create or initialize.
 	Retry Retry

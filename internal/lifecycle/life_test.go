@@ -98,7 +98,7 @@ func (l *life) observe() lifecycle.World {
 	w.Looked = true
 	if l.instance == nil {
 		l.missingSince = cmp.Or(l.missingSince, l.now)
-		w.MissingFor = l.now.Sub(l.missingSince)
+		w.QuietFor = l.now.Sub(l.missingSince)
 		return w
 	}
 	l.missingSince = time.Time{}

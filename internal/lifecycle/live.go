@@ -93,9 +93,9 @@ func instanceMissing(q question) *Decision {
 	if !q.m.Provisioned || !q.w.Looked || len(q.w.Instances) > 0 {
 		return nil
 	}
-	if q.w.MissingFor < q.w.ReadLag {
+	if q.w.QuietFor < q.w.ReadLag {
 		return &Decision{
-			Step: Await, Reason: ReasonUnconfirmed, After: q.w.ReadLag - q.w.MissingFor,
+			Step: Await, Reason: ReasonUnconfirmed, After: q.w.ReadLag - q.w.QuietFor,
 			Message: "the infrastructure does not list the instance; asking again before this is believed",
 		}
 	}

@@ -111,7 +111,7 @@ func TestLivePatient(t *testing.T) {
 			name:   "openshift 2.2 step 8: provisioned, the listing may run behind",
 			reason: "absence is believed only once it has lasted longer than the listing lags: 5 s, of which 2 s are over",
 			policy: patient, m: machine(),
-			w: world(func(w *lifecycle.World) { w.ReadLag, w.MissingFor = 5*time.Second, 2*time.Second }),
+			w: world(func(w *lifecycle.World) { w.ReadLag, w.QuietFor = 5*time.Second, 2*time.Second }),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonUnconfirmed, Stage: lifecycle.StageJoining, After: 3 * time.Second,
 				Message: "the infrastructure does not list the instance; asking again before this is believed",

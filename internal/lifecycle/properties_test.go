@@ -92,7 +92,7 @@ func drawNode(t *rapid.T) *corev1.Node {
 // looked, and what was not seen has a reason.
 func drawWorld(t *rapid.T) lifecycle.World {
 	w := lifecycle.World{
-		ClassErr: drawError(t, "classErr"), ReadLag: drawSpan(t, "readLag"), MissingFor: drawSpan(t, "missingFor"),
+		ClassErr: drawError(t, "classErr"), ReadLag: drawSpan(t, "readLag"), QuietFor: drawSpan(t, "missingFor"),
 		MayFail: drawBool(t, "mayFail"), UserDataErr: drawError(t, "userDataErr"), NodeStale: drawBool(t, "nodeStale"),
 	}
 	if w.ClassErr == nil {

@@ -18,8 +18,8 @@ var removal = []check{
 	unreachable,
 	terminateFailed,
 	terminating,
-	terminateDue,
 	unconfirmed,
+	terminateDue,
 	nodeLeft,
 }
 
@@ -75,14 +75,10 @@ func (q question) drainable() bool {
 }
 
 // gone reports whether the infrastructure can be believed that the machine has
-// no instance. A machine that never had one recorded may have one that was
-// asked for just before it was deleted; until listings have caught up with
-// that, absence proves nothing.
+// no instance. One may have been asked for just before; until listings have
+// caught up with that, absence proves nothing.
 func (q question) gone() bool {
-	if !q.w.Looked || len(q.w.Instances) > 0 {
-		return false
-	}
-	return q.w.ReadLag == 0 || q.w.MissingFor >= q.w.ReadLag && q.now.Sub(q.m.Deleted) >= q.w.ReadLag
+	return q.w.Looked && len(q.w.Instances) == 0 && q.w.QuietFor >= q.w.ReadLag
 }
 
 func (q question) force() bool {
@@ -160,13 +156,13 @@ func terminateDue(q question) *Decision {
 // unconfirmed: removal found nothing to remove, but the listing may run
 // behind.
 func unconfirmed(q question) *Decision {
-	if !q.w.Looked || len(q.w.Instances) > 0 || q.m.Provisioned || q.gone() {
+	if !q.w.Looked || len(q.w.Instances) > 0 || q.gone() {
 		return nil
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonUnconfirmed, Stage: StageDeleting,
 		Message: "nothing is listed for the machine; asking again before this is believed",
-		After:   max(q.w.ReadLag-min(q.w.MissingFor, q.now.Sub(q.m.Deleted)), FirstDelay),
+		After:   max(q.w.ReadLag-q.w.QuietFor, FirstDelay),
 	}
 }
 

@@ -166,7 +166,7 @@ func TestRemoveInstance(t *testing.T) {
 	busy := runningOn(node(corev1.ConditionTrue))
 	never := leaving(func(m *lifecycle.Machine) { m.Provisioned, m.ProviderID = false, "" })
 	lagging := func(lag, missing time.Duration) worldEdit {
-		return func(w *lifecycle.World) { w.ReadLag, w.MissingFor = lag, missing }
+		return func(w *lifecycle.World) { w.ReadLag, w.QuietFor = lag, missing }
 	}
 	check(t, []row{
 		{
@@ -228,14 +228,14 @@ func TestRemoveInstance(t *testing.T) {
 		},
 		{
 			name:   "openshift 2.1: created just before it was deleted",
-			reason: "the listing lags 5 s and the machine was deleted 1 s ago: absence proves nothing for 4 s more",
+			reason: "the listing lags 5 s and an instance may have been asked for 1 s ago: absence proves nothing for 4 s more",
 			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.Provisioned, m.ProviderID, m.Deleted = false, "", now.Add(-time.Second) }),
-			w:    world(lagging(5*time.Second, time.Minute), removal(lifecycle.RemovalDone)),
+			w:    world(lagging(5*time.Second, time.Second), removal(lifecycle.RemovalDone)),
 			want: waiting(lifecycle.ReasonUnconfirmed, "nothing is listed for the machine; asking again before this is believed", 4*time.Second),
 		},
 		{
 			name:   "openshift 2.1: never listed, long enough",
-			reason: "absent for longer than the listing lags, and since the deletion",
+			reason: "nothing was asked for since longer ago than the listing lags",
 			policy: patient, m: never, w: world(lagging(5*time.Second, time.Minute), removal(lifecycle.RemovalDone)),
 			want: out(lifecycle.Release, lifecycle.ReasonNothingLeft),
 		},

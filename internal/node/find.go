@@ -26,11 +26,16 @@ type Query struct {
 	InternalIPs      []string
 	// MachineKey is the machine's "namespace/name".
 	MachineKey string
+	// Sure asks the API server for the node of the given name before it
+	// believes a cache that there is none.
+	Sure bool
 }
 
 // Find returns the machine's node; nil without an error when there is none.
 //
-// It looks by the name recorded, then by provider ID, then by internal IP. A
+// It looks by the name recorded, then by provider ID, then by internal IP, then
+// for a node that was marked as the machine's before anything of it could be
+// recorded there. A
 // node that is marked as another machine's is never returned. One found by
 // name or address is not returned either when it shows another instance's
 // provider ID: it is what is left of an instance that had the name or the
@@ -42,7 +47,7 @@ func (c *Cluster) Find(ctx context.Context, q Query) (*corev1.Node, error) {
 	if c == nil {
 		return nil, nil
 	}
-	for _, look := range []func(context.Context, Query) (*corev1.Node, error){c.byName, c.byProviderID, c.byInternalIP} {
+	for _, look := range []func(context.Context, Query) (*corev1.Node, error){c.byName, c.byProviderID, c.byInternalIP, c.byMark, c.surely} {
 		if n, err := look(ctx, q); n != nil || err != nil {
 			return n, err
 		}
@@ -51,11 +56,22 @@ func (c *Cluster) Find(ctx context.Context, q Query) (*corev1.Node, error) {
 }
 
 func (c *Cluster) byName(ctx context.Context, q Query) (*corev1.Node, error) {
+	return named(ctx, c.Client, q)
+}
+
+func (c *Cluster) surely(ctx context.Context, q Query) (*corev1.Node, error) {
+	if !q.Sure {
+		return nil, nil
+	}
+	return named(ctx, c.Live, q)
+}
+
+func named(ctx context.Context, r client.Reader, q Query) (*corev1.Node, error) {
 	if q.Name == "" {
 		return nil, nil
 	}
 	var n corev1.Node
-	err := c.Client.Get(ctx, client.ObjectKey{Name: q.Name}, &n)
+	err := r.Get(ctx, client.ObjectKey{Name: q.Name}, &n)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -76,6 +92,14 @@ func (c *Cluster) byProviderID(ctx context.Context, q Query) (*corev1.Node, erro
 
 func (c *Cluster) byInternalIP(ctx context.Context, q Query) (*corev1.Node, error) {
 	return c.only(ctx, q, "internal IP", InternalIPIndex, q.InternalIPs)
+}
+
+func (c *Cluster) byMark(ctx context.Context, q Query) (*corev1.Node, error) {
+	if q.MachineKey == "" {
+		return nil, nil
+	}
+	_, name, _ := strings.Cut(q.MachineKey, "/")
+	return c.only(ctx, q, "mark", MarkIndex, []string{q.MachineKey, name})
 }
 
 // only returns the one node that the index holds under any of the values.

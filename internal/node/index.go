@@ -14,6 +14,9 @@ const (
 	ProviderIDIndex = "spec.providerID"
 	InternalIPIndex = "status.addresses.internalIP"
 	PodNodeIndex    = "spec.nodeName"
+	// MarkIndex holds what ties a node to its machine: "namespace/name" or the
+	// name alone, as the API has it.
+	MarkIndex = "millwright.mark"
 )
 
 // Index is one index of a cache.
@@ -29,6 +32,7 @@ func Indexes() []Index {
 		{&corev1.Node{}, ProviderIDIndex, providerID},
 		{&corev1.Node{}, InternalIPIndex, internalIPs},
 		{&corev1.Pod{}, PodNodeIndex, podNode},
+		{&corev1.Node{}, MarkIndex, marks},
 	}
 }
 
@@ -65,4 +69,15 @@ func podNode(o client.Object) []string {
 		return []string{name}
 	}
 	return nil
+}
+
+func marks(o client.Object) (out []string) {
+	n := o.(*corev1.Node)
+	if key := n.Annotations[MachineAnnotation]; key != "" {
+		out = append(out, key)
+	}
+	if name := n.Labels[MachineNameLabel]; name != "" {
+		out = append(out, name)
+	}
+	return out
 }

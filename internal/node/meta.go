@@ -208,7 +208,10 @@ func unset(have, last, want map[string]string) map[string]string {
 
 // finalizers edits only our own entry. A node that is being deleted gets none.
 func finalizers(n *corev1.Node, w Want) {
-	if w.DropFinalizer != "" {
+	// One that is being deleted already would be gone with its finalizer before
+	// its pods were moved.
+	cordons := w.Unschedulable != nil && *w.Unschedulable
+	if w.DropFinalizer != "" && (!cordons || n.DeletionTimestamp == nil) {
 		n.Finalizers = slices.DeleteFunc(n.Finalizers, func(f string) bool { return f == w.DropFinalizer })
 	}
 	if w.Finalizer != "" && n.DeletionTimestamp == nil && !slices.Contains(n.Finalizers, w.Finalizer) {

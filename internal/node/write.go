@@ -145,6 +145,20 @@ func (c *Cluster) cordonedControlPlane(ctx context.Context, n *corev1.Node) (str
 	return strings.Join(names, ", "), nil
 }
 
+// unheld takes the finalizer off the node. It looks past the cache, which may
+// not show yet a finalizer that was put there just now.
+func (c *Cluster) unheld(ctx context.Context, n *corev1.Node, finalizer string) (*corev1.Node, error) {
+	if finalizer == "" {
+		return n, nil
+	}
+	n, err := c.again(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	n, _, err = c.Apply(ctx, n, Want{DropFinalizer: finalizer})
+	return n, err
+}
+
 // Delete removes this very node, by UID; one that is gone, or whose name
 // another has taken, is no error. It takes the named finalizer off first, if it
 // is still there.
@@ -153,12 +167,9 @@ func (c *Cluster) Delete(ctx context.Context, n *corev1.Node, finalizer string) 
 		return nil
 	}
 	c.forget(n.UID)
-	n, _, err := c.Apply(ctx, n, Want{DropFinalizer: finalizer})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
+	n, err := c.unheld(ctx, n, finalizer)
 	if err != nil {
-		return err
+		return client.IgnoreNotFound(err)
 	}
 	err = c.Client.Delete(ctx, n, client.Preconditions{UID: &n.UID})
 	if apierrors.IsConflict(err) {

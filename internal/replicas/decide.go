@@ -2,6 +2,7 @@ package replicas
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -109,14 +110,21 @@ func grow(set Set, missing int, p Policy) Decision {
 // shielded, none goes.
 func shrink(now time.Time, set Set, counted []Member, p Policy) Decision {
 	open := only(counted, func(m Member) bool { return !m.Shielded })
-	surplus := max(0, len(open)-set.Replicas)
+	going := only(open, func(m Member) bool { return fate(now, set, m, p) != "" })
+	// Those that go in any case are not to be joined by others on their account.
+	surplus := max(0, len(open)-len(going)-set.Replicas)
 	if surplus == 0 {
 		// Nobody is chosen by rank: spare a large set at rest the sorting.
-		open = only(open, func(m Member) bool { return fate(now, set, m, false, p) != "" })
+		open = going
 	}
 	var out []Victim
-	for i, m := range Rank(now, open, p.Order) {
-		if why := fate(now, set, m, i < surplus, p); why != "" && len(out) < p.Burst {
+	left := surplus
+	for _, m := range doomedFirst(Rank(now, open, p.Order)) {
+		why := fate(now, set, m, p)
+		if why == "" && left > 0 {
+			why, left = WhySurplus, left-1
+		}
+		if why != "" && len(out) < p.Burst {
 			out = append(out, m.victim(why))
 		}
 	}
@@ -129,15 +137,27 @@ func shrink(now time.Time, set Set, counted []Member, p Policy) Decision {
 	return Decision{Delete: out, Reason: ScalingDn, Message: fmt.Sprintf("%d members too many, deleting %d", surplus, len(out))}
 }
 
-// fate returns why m has to go; empty when it may stay.
-func fate(now time.Time, set Set, m Member, surplus bool, p Policy) string {
+// doomedFirst moves those to the front whose deletion was asked for before.
+func doomedFirst(ranked []Member) []Member {
+	slices.SortStableFunc(ranked, func(a, b Member) int {
+		switch {
+		case a.Doomed == b.Doomed:
+			return 0
+		case a.Doomed:
+			return -1
+		}
+		return 1
+	})
+	return ranked
+}
+
+// fate returns why m has to go whatever its rank; empty when it may stay.
+func fate(now time.Time, set Set, m Member, p Policy) string {
 	switch {
 	case p.HonourMarks && marked(set, m):
 		return WhyMarked
 	case p.ReplaceFailed && m.Failed && !kept(now, m):
 		return WhyFailed
-	case surplus:
-		return WhySurplus
 	}
 	return ""
 }

@@ -81,6 +81,9 @@ type Member struct {
 	Priority int
 	// Marked is when an autoscaler chose the member; zero when it did not.
 	Marked time.Time
+	// Doomed says that its deletion was asked for and the answer was lost: it
+	// may happen at any time, so this member goes before any other.
+	Doomed bool
 	// Shielded members count as replicas but are not given up.
 	Shielded bool
 	// Keep is whether and for how long the member is kept for inspection.

@@ -36,9 +36,14 @@ type remembered struct {
 	generation int64
 	class      provider.ClientKey
 	// version is the resource version of our last write.
-	version      string
-	retry        lifecycle.Retry
-	missingSince time.Time
+	version string
+	retry   lifecycle.Retry
+	// released says that our finalizer is off an object under deletion: what
+	// the cache still shows of it is a shadow.
+	released bool
+	// quietSince is when the machine was first looked at, or an instance last
+	// asked for.
+	quietSince   time.Time
 	removalSince time.Time
 	// instance is guarded by the memory's lock: others read it.
 	instance instance
@@ -107,17 +112,16 @@ func (r *remembered) answered() {
 	}
 }
 
-// missing notes whether there is no instance, and returns for how long that
-// has been so.
-func (r *remembered) missing(is bool, now time.Time) time.Duration {
-	if !is {
-		r.missingSince = time.Time{}
-		return 0
+// asking notes that an instance is about to be asked for. Whatever becomes of
+// the call, absence has to be proved anew after it.
+func (r *remembered) asking(now time.Time) { r.quietSince = now }
+
+// quiet returns for how long nothing was asked for.
+func (r *remembered) quiet(now time.Time) time.Duration {
+	if r.quietSince.IsZero() {
+		r.quietSince = now
 	}
-	if r.missingSince.IsZero() {
-		r.missingSince = now
-	}
-	return now.Sub(r.missingSince)
+	return now.Sub(r.quietSince)
 }
 
 // removing returns for how long removal has been asked for.

@@ -68,7 +68,7 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 	p.mem.answered()
 	p.world.Instances = provider.Existing(all)
 	p.view.Provisioned = p.view.Provisioned || len(all) > 0
-	p.world.MissingFor = p.mem.missing(len(p.world.Instances) == 0, p.Clock.Now())
+	p.world.QuietFor = p.mem.quiet(p.Clock.Now())
 	if i := p.instance(); i != nil {
 		p.sawInstance(*i)
 	}
@@ -107,6 +107,8 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 	}
 	q := node.Query{
 		Name: p.view.NodeName, ProviderID: p.view.ProviderID, MachineKey: p.view.Namespace + "/" + p.view.Name,
+		// A cache that has not seen the node yet must not spare it the drain.
+		Sure:        !p.view.Deleted.IsZero(),
 		InternalIPs: internalIPs(p.view.Addresses),
 	}
 	if i := p.instance(); i != nil {

@@ -25,7 +25,7 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 	case lifecycle.Initialize:
 		p.initialize(ctx)
 	case lifecycle.Adopt:
-		p.adopt(ctx)
+		return p.adopt(ctx)
 	case lifecycle.Fail:
 		p.view.Stage, p.over = lifecycle.StageFailed, true
 	case lifecycle.Replace:
@@ -62,13 +62,14 @@ func (p *pass[M]) create(ctx context.Context) {
 	}
 	want := provider.Want{UserData: userData, Role: p.class.Role}
 	i, err := p.session.Create(ctx, p.ref(), want)
+	p.mem.asking(p.Clock.Now())
+	p.world.QuietFor = 0
 	if err != nil {
 		p.world.Retry = p.mem.failed(lifecycle.Create, p.class.Objection(err), p.Clock.Now())
 		return
 	}
 	p.world.Retry = p.mem.succeeded()
 	p.world.Instances = []provider.Instance{i}
-	p.mem.missing(false, p.Clock.Now())
 	p.sawInstance(i)
 	p.lookForNode(ctx)
 }
@@ -85,13 +86,29 @@ func (p *pass[M]) initialize(ctx context.Context) {
 	i.Uninitialized = false
 }
 
-func (p *pass[M]) adopt(ctx context.Context) {
+// adopt marks the node for the machine. What links the two is stored in the
+// machine first: a mark alone could not be found again once the instance is
+// gone.
+func (p *pass[M]) adopt(ctx context.Context) error {
+	if i := p.instance(); p.view.ProviderID == "" && i != nil && i.ProviderID != "" {
+		if err := p.recordNow(ctx, lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonAwaitingNode, Stage: p.view.Stage}); err != nil {
+			return err
+		}
+	}
 	n, _, err := p.Nodes.Apply(ctx, p.world.Node, p.Dialect.Want(p.m, p.class))
 	if err != nil {
 		p.world.NodeErr, p.world.NodeLooked = fmt.Errorf("bring node %s in step: %w", p.world.Node.Name, err), false
-		return
+		return nil
 	}
 	p.world.Node, p.world.NodeStale = n, false
+	return nil
+}
+
+// recordNow stores what is known in mid-pass.
+func (p *pass[M]) recordNow(ctx context.Context, d lifecycle.Decision) error {
+	before := p.m.DeepCopyObject().(M)
+	p.Dialect.Record(p.m, lifecycle.Outcome{Decision: d, World: p.world, At: p.Clock.Now()})
+	return p.save(ctx, before)
 }
 
 // replace deletes the machine object, as whoever deleted its node asked for.
@@ -153,7 +170,7 @@ func (p *pass[M]) leave(ctx context.Context, policy drain.Policy) (node.Want, er
 		return w, nil
 	}
 	vacant, err := p.Nodes.Vacant(ctx, p.world.Node, policy)
-	if !vacant || p.world.Node.DeletionTimestamp != nil {
+	if !vacant {
 		w.DropFinalizer = ""
 	}
 	return w, err

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
@@ -41,6 +42,18 @@ func (p permits) take(group, uid string, now time.Time) bool {
 	return true
 }
 
+// underway reports whether the machine is on its way in or out. One that failed
+// and has no owner is not: nobody replaces it, and it may stay for ever.
+func underway(m client.Object, v lifecycle.Machine) bool {
+	switch v.Stage {
+	case lifecycle.StageRunning, lifecycle.StageLost:
+		return false
+	case lifecycle.StageFailed:
+		return metav1.GetControllerOfNoCopy(m) != nil
+	}
+	return true
+}
+
 // mayFail reports whether giving up on the machine is permitted: no other
 // machine of its group is on its way out or in. It is asked only about machines
 // that are lost and could be given up now.
@@ -61,7 +74,7 @@ func (p *pass[M]) mayFail(ctx context.Context) bool {
 		return false
 	}
 	for m := range p.Dialect.Items(list) {
-		if v := p.Dialect.View(m); v.UID != p.view.UID && v.Stage != lifecycle.StageRunning && v.Stage != lifecycle.StageLost {
+		if v := p.Dialect.View(m); v.UID != p.view.UID && underway(m, v) {
 			return false
 		}
 	}

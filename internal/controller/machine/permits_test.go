@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -23,6 +24,7 @@ func outage(t *testing.T) *rig[*v1alpha1.Machine] {
 		m := gardenerMachine(held[*v1alpha1.Machine](gardenerFinalizer))
 		m.Name, m.UID, m.Labels = fmt.Sprintf("m-%d", i), types.UID(fmt.Sprintf("uid-%d", i)), map[string]string{"name": deployment, "node": fmt.Sprintf("node-%d", i)}
 		m.Spec.ProviderID = fmt.Sprintf("memory:///i-%d", i)
+		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "machine.sapcloud.io/v1alpha1", Kind: "MachineSet", Name: "set", UID: "set-1", Controller: ptr.To(true)}}
 		m.Status.CurrentStatus = v1alpha1.CurrentStatus{Phase: "Unknown", LastUpdateTime: metav1.NewTime(start.Add(-10 * time.Minute))}
 		objects = append(objects, m)
 	}
@@ -71,6 +73,24 @@ func TestOneOfAGroup(t *testing.T) {
 	}
 	if got := fmt.Sprint(g.phases(t)); got != "[Failed Unknown Unknown Failed]" {
 		t.Errorf("phases %s, want one of each deployment Failed", got)
+	}
+}
+
+// TestNobodyWaitsForAnOrphan: a failed machine that no set replaces stays
+// failed, and must not keep the others of its group from being replaced.
+func TestNobodyWaitsForAnOrphan(t *testing.T) {
+	g := outage(t)
+	orphan := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "m-0"}}
+	free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`))
+	if err := g.control.WithWatch.Patch(t.Context(), orphan, free); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		g.passAll(t)
+		g.clock.Step(20 * time.Second)
+	}
+	if got := fmt.Sprint(g.phases(t)); got != "[Failed Failed Unknown Failed]" {
+		t.Errorf("phases %s, want the orphan and one of each deployment Failed", got)
 	}
 }
 

@@ -65,7 +65,7 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		return reconcile.Result{}, fmt.Errorf("read machine: %w", err)
 	}
 	mem := r.memory.of(m)
-	if mem.newerThan(m) {
+	if mem.released || mem.newerThan(m) {
 		return reconcile.Result{RequeueAfter: staleDelay}, nil
 	}
 	p := &pass[M]{Reconciler: r, m: m.DeepCopyObject().(M), mem: mem, log: log.FromContext(ctx)}
@@ -111,15 +111,20 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 		p.view.Namespace, p.view.Name, maxSteps, p.steps[maxSteps-1].Step, p.steps[maxSteps-1].Reason)
 }
 
-// finish records what the pass came to.
+// finish records what the pass came to. The bootstrap token goes first: after
+// the object says that it has served, nobody would think of it again.
 func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.Result, error) {
 	out := lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.Clock.Now()}
+	p.dropToken(ctx, out)
 	before := p.m.DeepCopyObject().(M)
 	p.Dialect.Record(p.m, out)
-	if err := p.save(ctx, before); err != nil {
+	err := p.save(ctx, before)
+	if out.Did(lifecycle.Release) && client.IgnoreNotFound(err) == nil {
+		p.mem.released, err = true, nil
+	}
+	if err != nil {
 		return reconcile.Result{}, err
 	}
-	p.dropToken(ctx, out)
 	p.tell(before, out)
 	return reconcile.Result{RequeueAfter: d.After}, nil
 }

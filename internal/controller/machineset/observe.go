@@ -102,7 +102,9 @@ func (p *pass[S]) view(ctx context.Context) error {
 	}
 	p.members = make([]replicas.Member, 0, len(p.machines))
 	for _, m := range p.machines {
-		p.members = append(p.members, p.lens.Member(p.object, m, nodes))
+		member := p.lens.Member(p.object, m, nodes)
+		member.Doomed = p.ledger.Doomed(member.UID)
+		p.members = append(p.members, member)
 	}
 	return nil
 }

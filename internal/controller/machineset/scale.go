@@ -115,9 +115,12 @@ func (p *pass[S]) delete(ctx context.Context, victims []replicas.Victim) error {
 	now := p.Clock.Now()
 	var deleted []replicas.Victim
 	for i, v := range victims {
-		if errs[i] == nil {
+		switch {
+		case errs[i] == nil:
 			p.ledger.Gone(now, v.UID)
 			deleted = append(deleted, v)
+		case !refused(errs[i]):
+			p.ledger.Doom(v.UID)
 		}
 	}
 	p.tellDeleted(deleted)

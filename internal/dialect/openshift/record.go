@@ -228,12 +228,21 @@ func drained(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 	case o.Reason == lifecycle.ReasonDraining, o.World.Drain != nil && !o.World.Drain.Done:
 		c.Status, c.Severity, c.Reason = corev1.ConditionFalse, machinev1.ConditionSeverityWarning, machinev1.MachineDrainError
 		c.Message = "could not drain machine: " + o.World.Drain.Message
-	case o.World.Drain == nil && !o.Did(lifecycle.Terminate):
+	case o.World.Drain == nil && !leaves(o):
 		return nil
 	case o.World.Drain == nil:
 		c.Message = "Node drain skipped"
 	}
 	return c
+}
+
+// leaves reports whether the instance is on its way out, or surely gone. Before
+// that, a drain that was not necessary may still become so: the node may join.
+func leaves(o lifecycle.Outcome) bool {
+	if o.Reason == lifecycle.ReasonUnconfirmed || o.World.Removal == lifecycle.RemovalUntried {
+		return false
+	}
+	return o.World.Removal == lifecycle.RemovalDone || len(o.World.Instances) > 0
 }
 
 // setCondition keeps the list sorted by type and bumps the transition time
