@@ -63,7 +63,7 @@ func (w truth) settled(ctx context.Context, replicas int) (missing string, err e
 	if missing, err := w.nodes(ctx, nodes); missing != "" || err != nil {
 		return missing, err
 	}
-	return w.tokens(ctx, all)
+	return w.tokens(ctx)
 }
 
 // instances says which machine has none or several, which instance has no
@@ -108,17 +108,12 @@ func (w truth) nodes(ctx context.Context, want map[string]bool) (missing string,
 	return "", nil
 }
 
-// tokens says which bootstrap token is left of a machine that is gone. One of a
-// machine that is there may be left by a crash between its joining and the
-// deletion of the token, and then expires by itself.
-func (w truth) tokens(ctx context.Context, machines []fleet.Machine) (missing string, err error) {
+// tokens says which bootstrap token is left: all machines have joined or are
+// gone, so none is needed any more.
+func (w truth) tokens(ctx context.Context) (left string, err error) {
 	var list corev1.SecretList
 	if err := w.Client.List(ctx, &list, client.InNamespace(metav1.NamespaceSystem)); err != nil {
 		return "", err
-	}
-	there := map[string]bool{}
-	for _, m := range machines {
-		there[m.UID] = true
 	}
 	for _, s := range list.Items {
 		if s.Type != corev1.SecretTypeBootstrapToken {
@@ -128,9 +123,7 @@ func (w truth) tokens(ctx context.Context, machines []fleet.Machine) (missing st
 		if err != nil {
 			return "", err
 		}
-		if !there[token.Owner.UID] {
-			return fmt.Sprintf("bootstrap token %s is left of machine %s, which is gone", token.ID, token.Owner.Key), nil
-		}
+		return fmt.Sprintf("bootstrap token %s of machine %s is left", token.ID, token.Owner.Key), nil
 	}
 	return "", nil
 }
