@@ -191,7 +191,7 @@ func (w *World) nurse() {
 	}
 	for _, m := range w.store.All(w.tells.machine) {
 		if m.GetDeletionTimestamp() == nil && !w.well(m) {
-			w.must("nurse", m, w.store.Delete(m, client.DeleteOptions{}))
+			w.must("nurse", w.store.Delete(m, client.DeleteOptions{}))
 			w.does("deletes machine %s, which is beyond help", m.GetName())
 		}
 	}
@@ -241,10 +241,10 @@ func (w *World) heartbeat() {
 func (w *World) deleteAll() {
 	w.does("deletes everything")
 	for _, s := range w.store.All(w.tells.set) {
-		w.must("delete a set", s, w.store.Delete(s, client.DeleteOptions{}))
+		w.must("delete a set", w.store.Delete(s, client.DeleteOptions{}))
 	}
 	for _, m := range w.store.All(w.tells.machine) {
-		w.must("delete a machine", m, w.store.Delete(m, client.DeleteOptions{}))
+		w.must("delete a machine", w.store.Delete(m, client.DeleteOptions{}))
 	}
 }
 

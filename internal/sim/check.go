@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -224,13 +223,13 @@ func (w *World) checkStopped(i *cloud.Machine) {
 		w.broken(HooksHonoured, "instance %s of %s was sent away in spite of its hooks", i.ID, m.GetName())
 	}
 	if !w.users.hurried[i.UID] {
-		w.checkDrained(i, v.Deleted)
+		w.checkDrained(i)
 	}
 }
 
 // checkDrained leaves out pods that came after the pass began: no look, however
 // fresh, keeps one from coming right after it.
-func (w *World) checkDrained(i *cloud.Machine, deleted time.Time) {
+func (w *World) checkDrained(i *cloud.Machine) {
 	n := w.node(i.Name)
 	if n == nil || !strings.EqualFold(n.Spec.ProviderID, i.ProviderID()) && n.Spec.ProviderID != "" {
 		return

@@ -31,7 +31,7 @@ func (w *World) collectorActions() (out []func()) {
 			out = append(out, func() {
 				w.tracef("garbage collector", "deletes %s, whose set is gone", m.GetName())
 				w.users.done++
-				w.must("collect", m, w.store.Delete(m, client.DeleteOptions{}))
+				w.must("collect", w.store.Delete(m, client.DeleteOptions{}))
 			})
 		case slices.Contains(s.GetFinalizers(), metav1.FinalizerOrphanDependents):
 			out = append(out, func() {
@@ -51,7 +51,7 @@ func (w *World) collectorActions() (out []func()) {
 	}
 	for _, s := range objects(w, &corev1.Secret{}) {
 		if t, err := bootstrap.Read(s); err == nil && w.now.After(t.Expires) {
-			out = append(out, func() { w.must("expire a token", s, w.store.Delete(s, client.DeleteOptions{})) })
+			out = append(out, func() { w.must("expire a token", w.store.Delete(s, client.DeleteOptions{})) })
 		}
 	}
 	return out

@@ -42,11 +42,11 @@ func (p *process) gate(c store.Call, do func() error) error {
 		return p.answered(c, apierrors.NewTooManyRequestsError("the server is busy"), "refused: ")
 	case w.faulty(apiLost):
 		err := effect()
-		p.answered(c, err, "REPLY LOST, took effect: ")
+		_ = p.answered(c, err, "REPLY LOST, took effect: ")
 		return errReplyLost
 	case w.faulty(apiLate):
-		w.sendLate(p, func() { p.answered(c, effect(), "LATE, arrives only now: ") }, longestLate)
-		p.answered(c, nil, "REPLY LOST, will take effect later: ")
+		w.sendLate(p, func() { _ = p.answered(c, effect(), "LATE, arrives only now: ") }, longestLate)
+		_ = p.answered(c, nil, "REPLY LOST, will take effect later: ")
 		return errReplyLost
 	}
 	return p.answered(c, effect(), "")
@@ -106,16 +106,16 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 	case c.Verb == "create" && w.faulty(cloudExhausted):
 		return tell(provider.Errorf(provider.Exhausted, "quota exceeded"), "")
 	case changes && w.faulty(cloudLost):
-		tell(effect(), "REPLY LOST, took effect: ")
+		_ = tell(effect(), "REPLY LOST, took effect: ")
 		return errReplyLost
 	case changes && w.is.cloud.Lag > 0 && w.faulty(cloudLate):
 		sent := w.now
 		w.sendLate(p, func() {
 			w.cloud.Late = w.now.Sub(sent)
-			tell(effect(), "LATE, arrives only now: ")
+			_ = tell(effect(), "LATE, arrives only now: ")
 			w.cloud.Late = 0
 		}, w.is.cloud.Lag*9/10)
-		tell(nil, "REPLY LOST, will take effect later: ")
+		_ = tell(nil, "REPLY LOST, will take effect later: ")
 		return errReplyLost
 	}
 	return tell(effect(), "")

@@ -71,7 +71,7 @@ func (w *World) nodeActions() (out []func()) {
 		case n != nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && !marked(n):
 			out = append(out, func() {
 				w.tracef("cloud controller", "deletes node %s, whose instance nobody knows", n.Name)
-				w.must("delete a node", n, w.store.Delete(n, client.DeleteOptions{}))
+				w.must("delete a node", w.store.Delete(n, client.DeleteOptions{}))
 			})
 		case n != nil && n.Spec.ProviderID == "" && w.alive(k):
 			out = append(out, func() {
@@ -138,7 +138,7 @@ func (w *World) join(k *kubelet) {
 	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: k.on.IP}}
 	n.Status.Conditions = []corev1.NodeCondition{w.readyCondition(corev1.ConditionFalse)}
 	_, err := w.store.Create(n)
-	w.must("join", n, err)
+	w.must("join", err)
 	k.joined = true
 	w.tracef("kubelet", "%s joins", k.on.Name)
 	w.daemon(k.on.Name)
@@ -195,5 +195,5 @@ func (w *World) daemon(nodeName string) {
 	}}
 	pod.Spec.NodeName = nodeName
 	_, err := w.store.Create(pod)
-	w.must("start daemon", pod, err)
+	w.must("start daemon", err)
 }

@@ -71,7 +71,7 @@ type task struct {
 type killed struct{}
 
 // start starts a process, whose first listings may be behind.
-func (w *World) start(r role, behind int) *process {
+func (w *World) start(r role, behind int) {
 	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}}
 	for _, k := range w.store.Kinds() {
 		v := w.store.View(k, behind)
@@ -96,7 +96,6 @@ func (w *World) start(r role, behind int) *process {
 	}
 	w.procs = append(w.procs, p)
 	w.tracef(p.name(), "starts, up to %d changes behind", behind)
-	return p
 }
 
 func (p *process) name() string { return fmt.Sprintf("%s-%d", p.role, p.number) }

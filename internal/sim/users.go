@@ -30,7 +30,7 @@ func (w *World) begin() {
 	w.users = users{intruders: map[types.UID]bool{}, hurried: map[string]bool{}, strays: map[string]bool{}, born: map[string]int64{}}
 	for _, o := range w.tells.furniture() {
 		_, err := w.store.Create(o)
-		w.must("furnish", o, err)
+		w.must("furnish", err)
 	}
 	for range w.is.sets {
 		w.createSet()
@@ -68,7 +68,7 @@ func (w *World) createSet() {
 	w.users.made++
 	s := w.tells.newSet(fmt.Sprintf("set%d", w.users.made), w.between(0, 4))
 	_, err := w.store.Create(s)
-	w.must("create a set", s, err)
+	w.must("create a set", err)
 	w.does("creates set %s of %d", s.GetName(), w.tells.size(s))
 }
 
@@ -92,7 +92,7 @@ func (w *World) createMachine(labels map[string]string) {
 	}
 	m.SetLabels(all)
 	_, err := w.store.Create(m)
-	w.must("create a machine", m, err)
+	w.must("create a machine", err)
 	w.does("creates machine %s %v", name, labels)
 }
 
@@ -123,7 +123,7 @@ func (w *World) scale() {
 
 func (w *World) deleteMachine() {
 	if m := w.anyMachine(false); m != nil {
-		w.must("delete a machine", m, w.store.Delete(m, client.DeleteOptions{}))
+		w.must("delete a machine", w.store.Delete(m, client.DeleteOptions{}))
 		w.does("deletes machine %s", m.GetName())
 	}
 }
@@ -137,7 +137,7 @@ func (w *World) deleteSet() {
 	if w.chance(30) {
 		opts.PropagationPolicy = ptr.To(metav1.DeletePropagationOrphan)
 	}
-	w.must("delete a set", s, w.store.Delete(s, opts))
+	w.must("delete a set", w.store.Delete(s, opts))
 	w.does("deletes set %s (%s)", s.GetName(), ptr.Deref(opts.PropagationPolicy, "background"))
 }
 
@@ -211,7 +211,7 @@ func (w *World) deleteNode() {
 	if !ok || !w.chance(30) {
 		return
 	}
-	w.must("delete a node", n, w.store.Delete(n, client.DeleteOptions{}))
+	w.must("delete a node", w.store.Delete(n, client.DeleteOptions{}))
 	w.does("deletes node %s", n.Name)
 }
 
@@ -222,7 +222,7 @@ func (w *World) loseSecret() {
 	case there == nil:
 		w.restoreSecret()
 	case w.chance(30):
-		w.must("delete the credentials", there, w.store.Delete(there, client.DeleteOptions{}))
+		w.must("delete the credentials", w.store.Delete(there, client.DeleteOptions{}))
 		w.does("deletes the credentials")
 	}
 }
@@ -230,7 +230,7 @@ func (w *World) loseSecret() {
 func (w *World) restoreSecret() {
 	if w.store.Lookup(&corev1.Secret{}, client.ObjectKey{Namespace: namespace, Name: secretName}) == nil {
 		_, err := w.store.Create(credentials())
-		w.must("restore the credentials", nil, err)
+		w.must("restore the credentials", err)
 		w.does("puts the credentials back")
 	}
 }
@@ -244,7 +244,7 @@ func (w *World) mend() {
 		}
 	}
 	for _, b := range objects(w, &policyv1.PodDisruptionBudget{}) {
-		w.must("delete a budget", b, w.store.Delete(b, client.DeleteOptions{}))
+		w.must("delete a budget", w.store.Delete(b, client.DeleteOptions{}))
 	}
 	for _, n := range objects(w, &corev1.Node{}) {
 		m := w.store.Lookup(w.tells.machine, client.ObjectKey{Namespace: namespace, Name: n.Name})

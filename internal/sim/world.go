@@ -180,11 +180,10 @@ func (w *World) node(name string) *corev1.Node {
 }
 
 // must makes a write of the world's own.
-func (w *World) must(what string, o client.Object, err error) client.Object {
+func (w *World) must(what string, err error) {
 	if err != nil {
 		panic(fmt.Sprintf("seed %d: the world cannot %s: %v", w.seed, what, err))
 	}
-	return o
 }
 
 // edit changes an object in place, as somebody who read it live would.
@@ -192,5 +191,5 @@ func (w *World) edit(o client.Object, part string, change func(client.Object)) {
 	c := o.DeepCopyObject().(client.Object)
 	change(c)
 	_, err := w.store.Update(c, part)
-	w.must("edit "+c.GetName(), nil, err)
+	w.must("edit "+c.GetName(), err)
 }

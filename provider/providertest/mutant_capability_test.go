@@ -124,25 +124,43 @@ func scribbling(p provider.Provider) provider.Provider {
 
 func capabilityMutations() []mutation {
 	return []mutation{
-		{"a name with a blank", "name", "metrics and binaries are named after it",
-			func(p provider.Provider) provider.Provider { return misnamed{p} }},
+		{
+			"a name with a blank", "name", "metrics and binaries are named after it",
+			func(p provider.Provider) provider.Provider { return misnamed{p} },
+		},
 		{"writes into the class", "arguments untouched", "callers share it", scribbling},
-		{"update does nothing", "updater", "tags stay as they were",
-			offers(func(u provider.Updater) provider.Updater { return forgetfulUpdater{u} })},
-		{"initializes once only", "initializer", "it is repeated after a crash",
-			offers(func(i provider.Initializer) provider.Initializer { return &onceInitializer{Initializer: i} })},
-		{"a class of no size", "sizer", "the autoscaler would never choose it",
-			offers(func(s provider.Sizer) provider.Sizer { return emptySizer{s} })},
-		{"status with a counter", "status reporter", "the object is written at every look",
-			offers(func(r provider.StatusReporter) provider.StatusReporter { return restlessReporter{r} })},
-		{"names foreign volumes", "volume namer", "detaching waits for volumes that never were attached",
-			offers(func(v provider.VolumeNamer) provider.VolumeNamer { return greedyNamer{v} })},
-		{"power does nothing", "powerer", "a reboot is believed that never was",
-			offers(func(p provider.Powerer) provider.Powerer { return deafPowerer{p} })},
-		{"defaulting never settles", "admitter", "every write of the object is a change",
-			func(p provider.Provider) provider.Provider { return restlessAdmitter{p} }},
-		{"refuses its own spec", "referrer", "no secret is ever found",
-			func(p provider.Provider) provider.Provider { return brokenReferrer{p} }},
+		{
+			"update does nothing", "updater", "tags stay as they were",
+			offers(func(u provider.Updater) provider.Updater { return forgetfulUpdater{u} }),
+		},
+		{
+			"initializes once only", "initializer", "it is repeated after a crash",
+			offers(func(i provider.Initializer) provider.Initializer { return &onceInitializer{Initializer: i} }),
+		},
+		{
+			"a class of no size", "sizer", "the autoscaler would never choose it",
+			offers(func(s provider.Sizer) provider.Sizer { return emptySizer{s} }),
+		},
+		{
+			"status with a counter", "status reporter", "the object is written at every look",
+			offers(func(r provider.StatusReporter) provider.StatusReporter { return restlessReporter{r} }),
+		},
+		{
+			"names foreign volumes", "volume namer", "detaching waits for volumes that never were attached",
+			offers(func(v provider.VolumeNamer) provider.VolumeNamer { return greedyNamer{v} }),
+		},
+		{
+			"power does nothing", "powerer", "a reboot is believed that never was",
+			offers(func(p provider.Powerer) provider.Powerer { return deafPowerer{p} }),
+		},
+		{
+			"defaulting never settles", "admitter", "every write of the object is a change",
+			func(p provider.Provider) provider.Provider { return restlessAdmitter{p} },
+		},
+		{
+			"refuses its own spec", "referrer", "no secret is ever found",
+			func(p provider.Provider) provider.Provider { return brokenReferrer{p} },
+		},
 	}
 }
 

@@ -107,9 +107,12 @@ func onSession(f func(provider.Class, provider.Session) verbs) func(provider.Pro
 
 func createMutations() []mutation {
 	return []mutation{
-		{"needs a spec to delete", "class gone", "a machine outlives its class for ever",
-			func(p provider.Provider) provider.Provider { return specBound{p} }},
-		{"ignores the UID on create", "create twice", "every call buys an instance",
+		{
+			"needs a spec to delete", "class gone", "a machine outlives its class for ever",
+			func(p provider.Provider) provider.Provider { return specBound{p} },
+		},
+		{
+			"ignores the UID on create", "create twice", "every call buys an instance",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{create: func(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
 					real := ref.UID
@@ -118,15 +121,19 @@ func createMutations() []mutation {
 					i.UID = real
 					return i, err
 				}}
-			})},
-		{"random token, looks first", "listing lag", "a lookup before create does not replace a token when reads lag",
+			}),
+		},
+		{
+			"random token, looks first", "listing lag", "a lookup before create does not replace a token when reads lag",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{create: func(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
 					ref.Attempt += 1000 * int(serial.Add(1))
 					return s.Create(ctx, ref, w)
 				}}
-			})},
-		{"reports the instance it was not given", "found by name", "a second instance beside what another implementation made",
+			}),
+		},
+		{
+			"reports the instance it was not given", "found by name", "a second instance beside what another implementation made",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{create: func(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
 					name := ref.Name
@@ -135,14 +142,18 @@ func createMutations() []mutation {
 					i.Name = name
 					return i, err
 				}}
-			})},
-		{"blocks although cancelled", "cancelled midway", "a worker is held by a cloud that does not answer",
+			}),
+		},
+		{
+			"blocks although cancelled", "cancelled midway", "a worker is held by a cloud that does not answer",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{create: func(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
 					return s.Create(context.WithoutCancel(ctx), ref, w)
 				}}
-			})},
-		{"quota is a failure for good", "quota", "machines fail when the cloud is merely full",
+			}),
+		},
+		{
+			"quota is a failure for good", "quota", "machines fail when the cloud is merely full",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{create: func(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
 					i, err := s.Create(ctx, ref, w)
@@ -151,8 +162,10 @@ func createMutations() []mutation {
 					}
 					return i, err
 				}}
-			})},
-		{"asks to wait ten times as long", "throttled", "the infrastructure's word is not passed on",
+			}),
+		},
+		{
+			"asks to wait ten times as long", "throttled", "the infrastructure's word is not passed on",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{create: func(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
 					i, err := s.Create(ctx, ref, w)
@@ -161,13 +174,15 @@ func createMutations() []mutation {
 					}
 					return i, err
 				}}
-			})},
+			}),
+		},
 	}
 }
 
 func readMutations() []mutation {
 	return []mutation{
-		{"denied read is emptiness", "find Denied", "machines are declared gone when credentials expire",
+		{
+			"denied read is emptiness", "find Denied", "machines are declared gone when credentials expire",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{find: func(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 					found, err := s.Find(ctx, ref)
@@ -176,22 +191,28 @@ func readMutations() []mutation {
 					}
 					return found, err
 				}}
-			})},
-		{"failed read is emptiness", "find Transient", "machines are declared gone in an outage",
+			}),
+		},
+		{
+			"failed read is emptiness", "find Transient", "machines are declared gone in an outage",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{find: func(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 					found, _ := s.Find(ctx, ref)
 					return found, nil
 				}}
-			})},
-		{"reports one of several", "two for one machine", "a duplicate is never seen and never removed",
+			}),
+		},
+		{
+			"reports one of several", "two for one machine", "a duplicate is never seen and never removed",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{find: func(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 					found, err := s.Find(ctx, ref)
 					return found[:min(len(found), 1)], err
 				}}
-			})},
-		{"finds by name whatever the UID", "namesake", "a new machine takes over, and deletes, a former one's instance",
+			}),
+		},
+		{
+			"finds by name whatever the UID", "namesake", "a new machine takes over, and deletes, a former one's instance",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{find: func(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 					var found []provider.Instance
@@ -205,8 +226,10 @@ func readMutations() []mutation {
 					}
 					return found, nil
 				}}
-			})},
-		{"truncates paging", "listing complete", "the collector believes that instances beyond page one are gone",
+			}),
+		},
+		{
+			"truncates paging", "listing complete", "the collector believes that instances beyond page one are gone",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{list: func(ctx context.Context) iter.Seq2[provider.Instance, error] {
 					return func(yield func(provider.Instance, error) bool) {
@@ -218,8 +241,10 @@ func readMutations() []mutation {
 						}
 					}
 				}}
-			})},
-		{"takes what came before an error", "listing cut short", "an incomplete listing passes for a complete one",
+			}),
+		},
+		{
+			"takes what came before an error", "listing cut short", "an incomplete listing passes for a complete one",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{list: func(ctx context.Context) iter.Seq2[provider.Instance, error] {
 					return func(yield func(provider.Instance, error) bool) {
@@ -232,8 +257,10 @@ func readMutations() []mutation {
 						}
 					}
 				}}
-			})},
-		{"swallows a listing's error", "list Denied", "an incomplete listing passes for a complete one",
+			}),
+		},
+		{
+			"swallows a listing's error", "list Denied", "an incomplete listing passes for a complete one",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{list: func(ctx context.Context) iter.Seq2[provider.Instance, error] {
 					return func(yield func(provider.Instance, error) bool) {
@@ -244,14 +271,16 @@ func readMutations() []mutation {
 						}
 					}
 				}}
-			})},
+			}),
+		},
 	}
 }
 
 func otherMutations() []mutation {
 	return []mutation{
 		{"lists foreign instances", "listing complete", "another cluster's machines are collected as orphans", listsForeign},
-		{"leaks leftovers", "leftovers removed", "disks are paid for for ever",
+		{
+			"leaks leftovers", "leftovers removed", "disks are paid for for ever",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{delete: func(ctx context.Context, ref provider.Ref, all []provider.Instance) (bool, error) {
 					found, err := s.Find(ctx, ref)
@@ -260,15 +289,19 @@ func otherMutations() []mutation {
 					}
 					return s.Delete(ctx, ref, all)
 				}}
-			})},
-		{"done too early", "life", "the machine's object goes while its instance lives",
+			}),
+		},
+		{
+			"done too early", "life", "the machine's object goes while its instance lives",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{delete: func(ctx context.Context, ref provider.Ref, all []provider.Instance) (bool, error) {
 					_, err := s.Delete(ctx, ref, all)
 					return err == nil, err
 				}}
-			})},
-		{"fails on the missing", "delete the missing", "a machine that never got an instance cannot be deleted",
+			}),
+		},
+		{
+			"fails on the missing", "delete the missing", "a machine that never got an instance cannot be deleted",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{delete: func(ctx context.Context, ref provider.Ref, all []provider.Instance) (bool, error) {
 					if found, err := s.Find(ctx, ref); err == nil && len(provider.Existing(found)) == 0 {
@@ -276,17 +309,21 @@ func otherMutations() []mutation {
 					}
 					return s.Delete(ctx, ref, all)
 				}}
-			})},
-		{"never done", "delete the missing", "the finalizer stays for ever",
+			}),
+		},
+		{
+			"never done", "delete the missing", "the finalizer stays for ever",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{delete: func(ctx context.Context, ref provider.Ref, all []provider.Instance) (bool, error) {
 					_, err := s.Delete(ctx, ref, all)
 					return false, err
 				}}
-			})},
+			}),
+		},
 		{"accepts unknown fields", "bad specs", "a misspelt field is silently without effect", acceptsAnything},
 		{"keeps the first credentials", "rotated credentials", "a rotation is not noticed until a restart", keepsFirst},
-		{"one format of provider ID", "provider ID format", "nodes are not linked in the other API",
+		{
+			"one format of provider ID", "provider ID format", "nodes are not linked in the other API",
 			onSession(func(c provider.Class, s provider.Session) verbs {
 				strip := func(i provider.Instance) provider.Instance {
 					i.ProviderID = "example-id-of-" + i.ID
@@ -299,7 +336,8 @@ func otherMutations() []mutation {
 					}
 					return found, err
 				}}
-			})},
+			}),
+		},
 	}
 }
 

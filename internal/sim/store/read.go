@@ -1,10 +1,11 @@
 package store
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"slices"
 )
 
 // matching returns those of objects that the options select.
