@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// millwright runs the command with a home of its own and returns what it
+// printed.
+func millwright(t *testing.T, home string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	c := exec.Command(filepath.Join(bin, "millwright"), args...)
+	c.Env = append(os.Environ(), "MILLWRIGHT_HOME="+home)
+	var out, messages bytes.Buffer
+	c.Stdout, c.Stderr = &out, &messages
+	err = c.Run()
+	return out.String(), messages.String(), err
+}
+
+// TestUpAndDown does what the README's part for scripts says.
+func TestUpAndDown(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "home")
+	t.Cleanup(func() { _ = down(home) })
+	stdout, stderr, err := millwright(t, home, "up", "--exit-when-ready", "-o", "json")
+	if err != nil {
+		t.Fatalf("up: %v\n%s", err, stderr)
+	}
+	var report struct {
+		Seconds  float64
+		Machines []struct {
+			API, Namespace, Name, Node, Phase string
+			Seconds                           float64
+		}
+	}
+	decoder := json.NewDecoder(strings.NewReader(stdout))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&report); err != nil || decoder.More() {
+		t.Fatalf("standard output is not one document of the kind that was promised: %v\n%s", err, stdout)
+	}
+	perAPI := map[string]int{}
+	for _, m := range report.Machines {
+		if m.Phase != "Running" || m.Node == "" || m.Name == "" || m.Namespace == "" || m.Seconds <= 0 {
+			t.Errorf("reported as ready: %+v", m)
+		}
+		perAPI[m.API]++
+	}
+	if perAPI["machine.openshift.io"] != 3 || perAPI["machine.sapcloud.io"] != 3 || report.Seconds <= 0 {
+		t.Errorf("machines by API %v after %v s, want 3 of each", perAPI, report.Seconds)
+	}
+
+	if _, stderr, err := millwright(t, home, "up"); err == nil || !strings.Contains(stderr, "already running") {
+		t.Errorf("a second up: %v, says %q; want it to say that a fleet is running", err, stderr)
+	}
+	if nodes, stderr, err := millwright(t, home, "kubectl", "get", "nodes", "--no-headers"); err != nil || strings.Count(nodes, " Ready ") != 6 {
+		t.Errorf("millwright kubectl get nodes: %v %s\n%s\nwant 6 Ready", err, stderr, nodes)
+	}
+	if _, stderr, err := millwright(t, home, "down"); err != nil {
+		t.Errorf("down: %v\n%s", err, stderr)
+	}
+	if _, err := os.Stat(home); !os.IsNotExist(err) {
+		t.Errorf("down leaves %s behind (%v)", home, err)
+	}
+	if left, _ := exec.Command("pgrep", "-f", home).Output(); len(left) > 0 {
+		t.Errorf("down leaves processes behind: %s", left)
+	}
+	if _, stderr, err := millwright(t, home, "down"); err != nil || !strings.Contains(stderr, "no fleet") {
+		t.Errorf("down where nothing is: %v %q", err, stderr)
+	}
+}
