@@ -64,6 +64,7 @@ func New(f *Flags, log logr.Logger) (*Process, error) {
 	p.Target, err = cluster.New(target, func(o *cluster.Options) {
 		o.Scheme = p.scheme
 		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
+		o.Cache.ByObject = slim()
 		o.Client.Cache = &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}
 	})
 	if err != nil {
