@@ -1,14 +1,22 @@
 package machineset_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	machinev1 "github.com/openshift/api/machine/v1beta1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/box/boxtest"
+	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/replicas"
 	"github.com/millwright-dev/millwright/internal/run"
 )
 
@@ -38,5 +46,54 @@ func TestScaleOfASetWithoutReplicas(t *testing.T) {
 	}
 	if scale.Spec.Replicas != 2 || scale.Status.Replicas != 2 || scale.Status.Selector != "pool=a" {
 		t.Errorf("scale %+v %+v", scale.Spec, scale.Status)
+	}
+}
+
+// The set deletes its machines and leaves their phase to the machine
+// controller; the original writes Terminating in advance.
+func TestSetLeavesThePhaseAlone(t *testing.T) {
+	w := newWorld(gardenerAPI)
+	w.declare(t, 1)
+	r := w.controller()
+	w.rest(t, r)
+	w.scale(t, 0)
+	w.rest(t, r)
+	machines := w.machinesOf(t, w.Client)
+	if len(machines) != 1 || machines[0].GetDeletionTimestamp() == nil {
+		t.Fatalf("%d machines, want one under deletion", len(machines))
+	}
+	if m := machines[0].(*v1alpha1.Machine); m.Status.CurrentStatus.Phase != "" || m.Status.LastOperation.Description != "" {
+		t.Errorf("the set wrote %+v, %+v", m.Status.CurrentStatus, m.Status.LastOperation)
+	}
+}
+
+// refusingPatches lets nothing be adopted.
+type refusingPatches struct{ *world[*machinev1.MachineSet] }
+
+// Patch is refused.
+func (refusingPatches) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
+	return errors.New("admission refuses it")
+}
+
+// A machine that could not be adopted is not made good for by another.
+func TestFailedAdoptionIsNoMissingReplica(t *testing.T) {
+	w := newWorld(openshiftAPI)
+	w.declare(t, 1)
+	orphan := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "orphan", UID: "orphan", Labels: pool}}
+	if err := w.Client.Create(t.Context(), orphan); err != nil {
+		t.Fatal(err)
+	}
+	w.sync(t, true, true)
+	r := machineset.New(w.lens, machineset.Options{
+		Client: refusingPatches{w}, Live: w.Client, Clock: w.clock, Recorder: &events.FakeRecorder{},
+		Creates: replicas.Sequential, Deletes: replicas.Sequential,
+	})
+	for range 3 {
+		if _, err := w.reconcile(t, r); err == nil {
+			t.Fatal("nobody hears of the failure")
+		}
+	}
+	if w.created != 0 {
+		t.Errorf("%d machines were made beside the orphan", w.created)
 	}
 }

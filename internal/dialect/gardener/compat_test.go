@@ -1,16 +1,20 @@
 package gardener
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/drain"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/replicas"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -33,29 +37,17 @@ func TestForceDeletionLabel(t *testing.T) {
 // without grace once a drain is forced, and only then.
 func TestForcedDrainLeavesNoGrace(t *testing.T) {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p"}}
-	p := Machines{Defaults: StandardDefaults()}.Policy(&v1alpha1.Machine{}).Drain
+	policy := Machines{Defaults: StandardDefaults()}.Policy(&v1alpha1.Machine{})
+	if policy.UnreachableAfter != 5*time.Minute {
+		t.Errorf("forced after %v without Ready, want 5 minutes", policy.UnreachableAfter)
+	}
+	p := policy.Drain
 	if d := drain.Decide(compatNow, []corev1.Pod{pod}, nil, nil, p); len(d.Evict) != 1 || d.Evict[0].Grace != nil {
 		t.Errorf("unforced: %+v", d)
 	}
 	p.Force = true
 	if d := drain.Decide(compatNow, []corev1.Pod{pod}, nil, nil, p); len(d.Delete) != 1 || *d.Delete[0].Grace != 0 {
 		t.Errorf("forced: %+v", d)
-	}
-}
-
-// The driver's own state survives whatever says nothing about it.
-func TestLastKnownStateIsKept(t *testing.T) {
-	m := &v1alpha1.Machine{Status: v1alpha1.MachineStatus{LastKnownState: "disk-7"}}
-	refused := provider.Errorf(provider.Denied, "no access")
-	Machines{}.Record(m, lifecycle.Outcome{At: compatNow, Decision: lifecycle.Decision{
-		Step: lifecycle.Await, Reason: lifecycle.ReasonRetry, Stage: lifecycle.StageCrashing, Err: refused, Message: refused.Error(),
-	}})
-	m.DeletionTimestamp = &metav1.Time{Time: compatNow}
-	Machines{}.Record(m, lifecycle.Outcome{At: compatNow, Decision: lifecycle.Decision{
-		Step: lifecycle.Await, Reason: lifecycle.ReasonTerminateFailed, Stage: lifecycle.StageDeleting, Err: refused, Message: refused.Error(),
-	}})
-	if m.Status.LastKnownState != "disk-7" {
-		t.Errorf("lastKnownState became %q", m.Status.LastKnownState)
 	}
 }
 
@@ -69,5 +61,69 @@ func TestMinReadySecondsDoesNotCount(t *testing.T) {
 	got := replicas.Count(compatNow, []replicas.Member{Sets{}.Member(s, m, none)}, Sets{}.Policy(s))
 	if got.Available != 1 || got.Next != 0 {
 		t.Errorf("a machine that runs since now: %+v", got)
+	}
+}
+
+// Where machines join no cluster, they are Available with their addresses.
+func TestAvailableWithoutATarget(t *testing.T) {
+	m := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(compatNow), Finalizers: []string{v1alpha1.FinalizerMachine}}}
+	m.Spec.Class = v1alpha1.ClassSpec{Kind: v1alpha1.KindMachineClass, Name: "c"}
+	w := lifecycle.World{Looked: true, Instances: []provider.Instance{{
+		ProviderID: "memory:///i-1", NodeName: "n-1", State: provider.Running,
+		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}},
+	}}}
+	lens := Machines{Defaults: StandardDefaults()}
+	p := lens.Policy(m)
+	p.Targetless = true
+	lens.Record(m, lifecycle.Outcome{Decision: lifecycle.Decide(compatNow, lens.View(m), w, p), World: w, At: compatNow})
+	if m.Status.CurrentStatus.Phase != v1alpha1.MachineAvailable || m.Status.CurrentStatus.TimeoutActive || len(m.Status.Addresses) != 2 {
+		t.Errorf("status %+v, addresses %v", m.Status.CurrentStatus, m.Status.Addresses)
+	}
+	if op := m.Status.LastOperation; op.State != v1alpha1.MachineStateSuccessful || op.Description != "Created machine on cloud provider" {
+		t.Errorf("last operation %+v", op)
+	}
+}
+
+// The pauses are upper bounds that clients count on, and the taint of critical
+// components keeps a machine from running.
+func TestPolicyOfTheAPI(t *testing.T) {
+	p := Machines{Defaults: StandardDefaults()}.Policy(&v1alpha1.Machine{})
+	if want := (lifecycle.Delays{Transient: 5 * time.Second, Exhausted: 10 * time.Minute, Other: 3 * time.Minute}); p.Delays != want {
+		t.Errorf("pauses %+v, want %+v", p.Delays, want)
+	}
+	if want := []string{"node.gardener.cloud/critical-components-not-ready"}; !slices.Equal(p.HoldingTaints, want) {
+		t.Errorf("taints %v, want %v", p.HoldingTaints, want)
+	}
+}
+
+// The node template and virtual capacity reach the node and leave it again.
+func TestWantedOfTheNode(t *testing.T) {
+	m := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
+	template := &m.Spec.NodeTemplateSpec
+	template.Labels, template.Annotations = map[string]string{"tier": "a"}, map[string]string{"note": "b"}
+	template.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
+	class := dialect.Class{Capacity: corev1.ResourceList{"example.com/slots": resource.MustParse("3")}}
+	bare := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"foreign": "c"}}}
+	n, _, err := node.Plan(bare, Machines{}.Want(m, class))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots := n.Status.Capacity["example.com/slots"]
+	if n.Labels["tier"] != "a" || n.Annotations["note"] != "b" || len(n.Spec.Taints) != 1 || slots.Value() != 3 {
+		t.Errorf("%v, %v, %v, %v", n.Labels, n.Annotations, n.Spec.Taints, n.Status.Capacity)
+	}
+	for _, key := range []string{"node.machine.sapcloud.io/last-applied-anno-labels-taints", "node.machine.sapcloud.io/last-applied-virtual-capacity"} {
+		if n.Annotations[key] == "" {
+			t.Errorf("%s is not recorded in %v", key, n.Annotations)
+		}
+	}
+	*template = v1alpha1.NodeTemplateSpec{}
+	n, _, err = node.Plan(n, Machines{}.Want(m, dialect.Class{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{"foreign": "c", "node.gardener.cloud/machine-name": "m"}
+	if !maps.Equal(n.Labels, labels) || n.Annotations["note"] != "" || len(n.Spec.Taints) != 0 || len(n.Status.Capacity) != 0 {
+		t.Errorf("not taken away again: %v, %v, %v, %v", n.Labels, n.Annotations, n.Spec.Taints, n.Status.Capacity)
 	}
 }

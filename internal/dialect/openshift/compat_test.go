@@ -1,6 +1,7 @@
 package openshift
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/drain"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/replicas"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -84,5 +86,33 @@ func TestSetLeavesLivingMachinesAlone(t *testing.T) {
 	}
 	if (Sets{}).Propagate(s, failed, false) || failed.Labels["new"] != "" {
 		t.Error("the template reached a living machine")
+	}
+}
+
+// A linked node is enough to run: its readiness is no part of this API's phase.
+func TestLinkedIsRunning(t *testing.T) {
+	if !(Machines{}).Policy(&machinev1.Machine{}).LinkedIsRunning {
+		t.Error("a machine waits for its node to be Ready")
+	}
+}
+
+// Everything that spec.metadata and spec.taints say reaches the node, by the
+// additive rule, with the annotation that links the two.
+func TestWantedOfTheNode(t *testing.T) {
+	m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}}
+	m.Spec.ObjectMeta.Labels = map[string]string{"tier": "a"}
+	m.Spec.ObjectMeta.Annotations = map[string]string{"note": "b"}
+	m.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
+	n, _, err := node.Plan(&corev1.Node{}, Machines{}.Want(m, dialect.Class{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"note": "b", "machine.openshift.io/machine": "ns/m"}
+	if n.Labels["tier"] != "a" || !maps.Equal(n.Annotations, want) || len(n.Spec.Taints) != 1 {
+		t.Errorf("labels %v, annotations %v, taints %v", n.Labels, n.Annotations, n.Spec.Taints)
+	}
+	m.Spec.ObjectMeta, m.Spec.Taints = machinev1.ObjectMeta{}, nil
+	if _, changed, err := node.Plan(n, Machines{}.Want(m, dialect.Class{})); err != nil || changed {
+		t.Errorf("what was wanted before is taken away: %v", err)
 	}
 }
