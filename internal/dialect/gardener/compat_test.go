@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -125,5 +126,16 @@ func TestWantedOfTheNode(t *testing.T) {
 	labels := map[string]string{"foreign": "c", "node.gardener.cloud/machine-name": "m"}
 	if !maps.Equal(n.Labels, labels) || n.Annotations["note"] != "" || len(n.Spec.Taints) != 0 || len(n.Status.Capacity) != 0 {
 		t.Errorf("not taken away again: %v, %v, %v, %v", n.Labels, n.Annotations, n.Spec.Taints, n.Status.Capacity)
+	}
+}
+
+// What the engine is told about the sets of this API.
+func TestSetPolicyOfTheAPI(t *testing.T) {
+	want := replicas.Policy{
+		Burst: 100, ReplaceFailed: true, HonourMarks: true, Cascade: true, StatusCountsLeaving: true,
+		Order: []replicas.Criterion{replicas.KeptLast, replicas.ByPriority, replicas.MarkedFirst, replicas.ByPhase, replicas.ByAge},
+	}
+	if diff := cmp.Diff(want, Sets{}.Policy(&v1alpha1.MachineSet{})); diff != "" {
+		t.Errorf("policy (-want +got)\n%s", diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -114,5 +115,18 @@ func TestWantedOfTheNode(t *testing.T) {
 	m.Spec.ObjectMeta, m.Spec.Taints = machinev1.ObjectMeta{}, nil
 	if _, changed, err := node.Plan(n, Machines{}.Want(m, dialect.Class{})); err != nil || changed {
 		t.Errorf("what was wanted before is taken away: %v", err)
+	}
+}
+
+// What the engine is told about the sets of this API, by delete policy.
+func TestSetPolicyOfTheAPI(t *testing.T) {
+	for name, first := range map[string]replicas.Criterion{
+		"": replicas.UnlinkedFirst, "Random": replicas.UnlinkedFirst, "Oldest": replicas.OldestFirst, "Newest": replicas.NewestFirst,
+	} {
+		s := &machinev1.MachineSet{Spec: machinev1.MachineSetSpec{DeletePolicy: name, MinReadySeconds: 7}}
+		want := replicas.Policy{Burst: 500, Order: []replicas.Criterion{first}, MinReady: 7 * time.Second}
+		if diff := cmp.Diff(want, Sets{}.Policy(s)); diff != "" {
+			t.Errorf("delete policy %q (-want +got)\n%s", name, diff)
+		}
 	}
 }
