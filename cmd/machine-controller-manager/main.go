@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -58,6 +60,7 @@ func command() *cobra.Command {
 	}
 	flags.AddFlags(c.Flags(), 10258)
 	run.AddLogFlags(c.Flags())
+	addLater(c.Flags())
 	c.Flags().StringSliceVar(&controllers, "controllers", []string{"*"}, "controllers to run: "+machineSets+", or * for all")
 	return c
 }
@@ -98,4 +101,17 @@ func sets[S client.Object](ctx context.Context, p *run.Process, mgr ctrl.Manager
 		o.Nodes, s.NodeCache = p.Target.GetClient(), p.Target.GetCache()
 	}
 	return machineset.New(lens, o).SetupWithManager(ctx, mgr, s)
+}
+
+// addLater accepts the flags of controllers and webhooks that are not built
+// yet, so that the manifests of the originals work unchanged.
+func addLater(fs *pflag.FlagSet) {
+	const note = "accepted, without effect yet"
+	fs.Int("safety-up", 2, note)
+	fs.Int("safety-down", 1, note)
+	fs.Duration("machine-safety-overshooting-period", time.Minute, note)
+	fs.Bool("autoscaler-scaledown-annotation-during-rollout", true, note)
+	fs.Bool("webhook-enabled", true, note)
+	fs.Int("webhook-port", 8443, note)
+	fs.String("webhook-cert-dir", "/etc/machine-api-operator/tls", note)
 }

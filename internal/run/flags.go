@@ -89,9 +89,10 @@ func (f *Flags) addIgnored(fs *pflag.FlagSet) {
 	fs.String("feature-gates", "", "accepted, without effect")
 	fs.String("tls-min-version", "", "accepted, without effect")
 	fs.String("tls-cipher-suites", "", "accepted, without effect")
+	fs.Bool("enable-pprof", false, "accepted, without effect: --profiling it is")
 	for _, name := range []string{
 		"cloud-provider", "kube-api-content-type", "controller-start-interval", "contention-profiling",
-		"leader-elect-resource-lock", "feature-gates", "tls-min-version", "tls-cipher-suites",
+		"leader-elect-resource-lock", "feature-gates", "tls-min-version", "tls-cipher-suites", "enable-pprof",
 	} {
 		_ = fs.MarkHidden(name)
 	}

@@ -37,7 +37,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 
 // phaseWords are the stages that the histogram tells apart, in its own words.
 var phaseWords = map[lifecycle.Stage]string{
-	lifecycle.StageCreating: "Provisioning", lifecycle.StageJoining: "Provisioned",
+	lifecycle.StageCreating: "Provisioning", lifecycle.StageCrashing: "Provisioning", lifecycle.StageJoining: "Provisioned",
 	lifecycle.StageRunning: "Running", lifecycle.StageFailed: "Failed",
 }
 
@@ -45,7 +45,7 @@ func (m *Metrics) observe(was lifecycle.Machine, out lifecycle.Outcome) {
 	if m == nil {
 		return
 	}
-	if word, ok := phaseWords[out.Stage]; ok && out.Stage != was.Stage {
+	if word, ok := phaseWords[out.Stage]; ok && word != phaseWords[was.Stage] {
 		m.phase.WithLabelValues(word).Observe(out.At.Sub(was.Created).Seconds())
 	}
 	for _, d := range out.Steps {

@@ -156,7 +156,7 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 	}
 	p.world.Node = n
 	if held != "" {
-		return drain.Decision{Message: "control-plane node " + held + " is being drained", Next: p.policy.Delays.Transient}, nil
+		return drain.Decision{Message: held, Next: p.policy.Delays.Transient}, nil
 	}
 	return p.Nodes.Drain(ctx, n, policy)
 }

@@ -80,7 +80,9 @@ type pass[M client.Object] struct {
 	mem *remembered
 	log logr.Logger
 
+	// view is what is known by now, was what the object said at first.
 	view    lifecycle.Machine
+	was     lifecycle.Machine
 	policy  lifecycle.Policy
 	class   dialect.Class
 	session provider.Session
@@ -92,6 +94,7 @@ type pass[M client.Object] struct {
 
 func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 	p.view, p.policy = p.Dialect.View(p.m), p.Dialect.Policy(p.m)
+	p.was = p.view
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
 	p.observe(ctx)
 	for range maxSteps {
@@ -136,8 +139,8 @@ func (p *pass[M]) tell(before M, out lifecycle.Outcome) {
 	for _, d := range out.Steps {
 		p.log.Info("performed", "step", d.Step, "reason", d.Reason, "providerID", p.view.ProviderID)
 	}
-	if was := p.view.Stage; out.Stage != was || out.Err != nil {
+	if was := p.was.Stage; out.Stage != was || out.Err != nil {
 		p.log.Info("machine", "stage", out.Stage, "was", was, "reason", out.Reason, "message", out.Message, "after", out.After)
 	}
-	p.Metrics.observe(p.view, out)
+	p.Metrics.observe(p.was, out)
 }
