@@ -166,8 +166,6 @@ func controllerArgs(health, profiling map[string]string) map[string][]string {
 			out[program] = append(out[program], "--profiling", "--metrics-bind-address="+address)
 		}
 	}
-	// Instances in memory: the infrastructure's own disk is not what is measured.
-	out[fleet.Machines] = append(out[fleet.Machines], "--kubemark-dir=")
 	return out
 }
 
