@@ -197,8 +197,28 @@ func (w *World) nurse() {
 	}
 }
 
+// breath is how long the world may take to do what its controllers put off: a
+// set that is woken often is looked at half a second later, and a kubelet that
+// has gone is noticed after its grace.
+const breath = 2 * time.Minute
+
+// breathe lets that be done.
+func (w *World) breathe() {
+	for end := w.now.Add(breath); w.now.Before(end) && w.violation == nil; {
+		if w.workOnce() {
+			continue
+		}
+		next := w.nextTime()
+		if next.IsZero() || next.After(end) {
+			next = end
+		}
+		w.advanceTo(next)
+	}
+}
+
 // rest watches that nothing is written while nothing changes but heartbeats.
 func (w *World) rest() {
+	w.breathe()
 	writes, passes, end := w.writes, w.reconciles, w.now.Add(restTime)
 	w.tracef("world", "is at rest")
 	for beat := w.now; w.now.Before(end) && w.violation == nil; {
