@@ -22,16 +22,16 @@ import (
 const UserDataSecret = "worker-user-data"
 
 // installCRDs installs the CRDs of both APIs and waits until they are served.
-func installCRDs(ctx context.Context, config *rest.Config) error {
+func installCRDs(ctx context.Context, server *rest.Config) error {
 	scheme := runtime.NewScheme()
 	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
 		return err
 	}
-	c, err := client.New(config, client.Options{Scheme: scheme})
+	c, err := client.New(server, client.Options{Scheme: scheme})
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	crds, err := crds()
+	crds, err := config.CRDs()
 	if err != nil {
 		return err
 	}
@@ -47,8 +47,6 @@ func installCRDs(ctx context.Context, config *rest.Config) error {
 	}
 	return nil
 }
-
-func crds() ([]*apiextensionsv1.CustomResourceDefinition, error) { return config.CRDs() }
 
 // apply creates the object, or updates the one that an earlier run left.
 func apply(ctx context.Context, c client.Client, o client.Object) error {

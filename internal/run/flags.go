@@ -81,21 +81,18 @@ func (f *Flags) AddFlags(fs *pflag.FlagSet, defaultPort int) {
 // addIgnored accepts flags of the systems before us that mean nothing here, so
 // that their manifests work unchanged.
 func (f *Flags) addIgnored(fs *pflag.FlagSet) {
-	fs.String("cloud-provider", "", "accepted, without effect")
-	fs.String("kube-api-content-type", "application/vnd.kubernetes.protobuf", "accepted, without effect")
-	fs.Duration("controller-start-interval", 0, "accepted, without effect")
-	fs.Bool("contention-profiling", false, "accepted, without effect")
-	fs.String("leader-elect-resource-lock", "leases", "accepted, without effect: leases it is")
-	fs.String("feature-gates", "", "accepted, without effect")
-	fs.String("tls-min-version", "", "accepted, without effect")
-	fs.String("tls-cipher-suites", "", "accepted, without effect")
-	fs.Bool("enable-pprof", false, "accepted, without effect: --profiling it is")
-	for _, name := range []string{
-		"cloud-provider", "kube-api-content-type", "controller-start-interval", "contention-profiling",
-		"leader-elect-resource-lock", "feature-gates", "tls-min-version", "tls-cipher-suites", "enable-pprof",
-	} {
-		_ = fs.MarkHidden(name)
-	}
+	var ignored pflag.FlagSet
+	ignored.String("cloud-provider", "", "accepted, without effect")
+	ignored.String("kube-api-content-type", "application/vnd.kubernetes.protobuf", "accepted, without effect")
+	ignored.Duration("controller-start-interval", 0, "accepted, without effect")
+	ignored.Bool("contention-profiling", false, "accepted, without effect")
+	ignored.String("leader-elect-resource-lock", "leases", "accepted, without effect: leases it is")
+	ignored.String("feature-gates", "", "accepted, without effect")
+	ignored.String("tls-min-version", "", "accepted, without effect")
+	ignored.String("tls-cipher-suites", "", "accepted, without effect")
+	ignored.Bool("enable-pprof", false, "accepted, without effect: --profiling it is")
+	ignored.VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
+	fs.AddFlagSet(&ignored)
 }
 
 // Complete checks the flags and fills in what follows from others.

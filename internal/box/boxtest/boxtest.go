@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,6 +31,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/millwright-dev/millwright/config"
 	"github.com/millwright-dev/millwright/internal/box"
 )
 
@@ -130,27 +130,13 @@ func start(options Options) (*Env, error) {
 	return env, InstallCRDs(env.Config)
 }
 
-// InstallCRDs applies every CustomResourceDefinition below config/crd of this repository and waits until they are served.
-func InstallCRDs(config *rest.Config) error {
-	root, err := RepositoryRoot()
+// InstallCRDs applies every CustomResourceDefinition of config/crd and waits until they are served.
+func InstallCRDs(server *rest.Config) error {
+	crds, err := config.CRDs()
 	if err != nil {
 		return err
 	}
-	folders := map[string]bool{}
-	err = filepath.WalkDir(filepath.Join(root, "config", "crd"), func(path string, entry os.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".yaml") {
-			folders[filepath.Dir(path)] = true
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("looking for CustomResourceDefinitions: %w", err)
-	}
-	install := envtest.CRDInstallOptions{ErrorIfPathMissing: true}
-	for folder := range folders {
-		install.Paths = append(install.Paths, folder)
-	}
-	if _, err := envtest.InstallCRDs(config, install); err != nil {
+	if _, err := envtest.InstallCRDs(server, envtest.CRDInstallOptions{CRDs: crds}); err != nil {
 		return fmt.Errorf("installing CustomResourceDefinitions: %w", err)
 	}
 	return nil

@@ -46,12 +46,8 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 
 // hold saves the finalizer before anything is bought.
 func (p *pass[M]) hold(ctx context.Context, d lifecycle.Decision) error {
-	before := p.m.DeepCopyObject().(M)
-	p.Dialect.Record(p.m, lifecycle.Outcome{
-		Decision: d, Steps: []lifecycle.Decision{d}, World: p.world, At: p.Clock.Now(),
-	})
 	p.view.Held = true
-	return p.save(ctx, before)
+	return p.recordNow(ctx, d, d)
 }
 
 func (p *pass[M]) create(ctx context.Context) {
@@ -104,10 +100,10 @@ func (p *pass[M]) adopt(ctx context.Context) error {
 	return nil
 }
 
-// recordNow stores what is known in mid-pass.
-func (p *pass[M]) recordNow(ctx context.Context, d lifecycle.Decision) error {
+// recordNow stores what is known in mid-pass, and that steps were performed.
+func (p *pass[M]) recordNow(ctx context.Context, d lifecycle.Decision, steps ...lifecycle.Decision) error {
 	before := p.m.DeepCopyObject().(M)
-	p.Dialect.Record(p.m, lifecycle.Outcome{Decision: d, World: p.world, At: p.Clock.Now()})
+	p.Dialect.Record(p.m, lifecycle.Outcome{Decision: d, Steps: steps, World: p.world, At: p.Clock.Now()})
 	return p.save(ctx, before)
 }
 
