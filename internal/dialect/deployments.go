@@ -1,0 +1,152 @@
+package dialect
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/rollout"
+)
+
+// Annotations of ours on deployments of every API group. They ask for
+// precautions that neither of the original APIs has; without them nothing of
+// the kind happens.
+const (
+	// MaxFailuresAnnotation stops a rollout after so many new machines in a
+	// row did not become ready ("3").
+	MaxFailuresAnnotation = "millwright.dev/rollout-max-failures"
+	// ReadyWithinAnnotation is how long a new machine may take until it counts
+	// as failed ("20m"); without it only one that was given up counts.
+	ReadyWithinAnnotation = "millwright.dev/rollout-ready-within"
+	// OnFailureAnnotation is what a stopped rollout does: "stop", which is the
+	// default, or "rollback".
+	OnFailureAnnotation = "millwright.dev/rollout-on-failure"
+	// CanaryAnnotation is how many machines are updated first ("1", "10%").
+	CanaryAnnotation = "millwright.dev/rollout-canary"
+	// SoakAnnotation is for how long the canary must have been available until
+	// the rest follows by itself ("30m"); without it a person approves.
+	SoakAnnotation = "millwright.dev/rollout-canary-soak"
+	// ApprovedAnnotation is the revision whose canary was found good ("7").
+	ApprovedAnnotation = "millwright.dev/rollout-approved"
+	// EstimateAnnotation, unless "false", adds to the Progressing condition
+	// how far the rollout is and how long it may take.
+	EstimateAnnotation = "millwright.dev/rollout-estimate"
+	// OverlapAnnotation, unless "false", lets new machines be made while old
+	// ones are still on their way out, so that slow drains do not hold up a
+	// rollout. There are then more instances than replicas and surge.
+	OverlapAnnotation = "millwright.dev/rollout-overlap"
+)
+
+// Annotations of ours on sets, written by their deployment.
+const (
+	// FailedAnnotation are the new machines that did not become ready since
+	// the last one that did, separated by commas.
+	FailedAnnotation = "millwright.dev/rollout-failed"
+	// CanarySinceAnnotation is since when the canary has been available, in
+	// RFC 3339.
+	CanarySinceAnnotation = "millwright.dev/rollout-canary-since"
+)
+
+// Deployments reads and writes one kind of deployment, the sets that it owns,
+// and what a rollout writes on their machines and nodes. What edits an object
+// edits a copy that the caller made.
+type Deployments[D, S client.Object] interface {
+	// Traits are what does not depend on the object.
+	Traits() DeploymentTraits
+	// New returns an empty deployment; Set, Sets, Machine and Machines empty
+	// objects and lists of the kinds that it owns.
+	New() D
+	Set() S
+	Sets() client.ObjectList
+	Machine() client.Object
+	Machines() client.ObjectList
+
+	// View projects d onto the engine's facts, faults included. It has no
+	// opinion on who owns what.
+	View(d D, now time.Time) rollout.Deployment
+	// Policy answers, for d, the questions on which API groups disagree.
+	Policy(d D) rollout.Policy
+	// Selector tells the sets of d; it matches nothing where d is at fault
+	// about it.
+	Selector(d D) labels.Selector
+	// Adopts reports whether d is to take over s, which nobody controls and
+	// which the selector matches.
+	Adopts(d D, s S) bool
+	// ViewSet projects a set of d, without its machines.
+	ViewSet(d D, s S) rollout.Set
+	// ViewMachine projects a machine; n is its node, nil when there is none.
+	ViewMachine(m client.Object, n *corev1.Node) rollout.Machine
+	// NodeName is the node recorded as the machine's; empty when none is.
+	NodeName(m client.Object) string
+
+	// NewSet is the set of the present template, dressed as w says, with its
+	// finalizer and its owner in place. Its name follows from the template and
+	// from the collisions that d has recorded.
+	NewSet(d D, w rollout.SetWant) S
+	// Dress edits s to look as w says and, where it is the current one, to
+	// follow d in all that can be changed on living machines.
+	Dress(d D, s S, w rollout.SetWant)
+	// Victimize edits m to be given up first, as the autoscaler chose at the
+	// given time.
+	Victimize(m client.Object, at time.Time)
+	// Move edits m, an updated machine of the set from, to be one of the set
+	// to, and shields it until that has made room. Unshield ends that.
+	Move(m client.Object, from, to S)
+	Unshield(m client.Object)
+	// MarkNode edits n to carry what w says.
+	MarkNode(n *corev1.Node, w rollout.NodeWant)
+	// RollBack edits d to ask for the template of s, which is nil where only
+	// the request is to be cleared.
+	RollBack(d D, s *S, p rollout.RollBack)
+	// Amend edits the metadata of d as p says: its revision, its wishes, and
+	// whether it is frozen.
+	Amend(d D, sets []S, p rollout.Plan)
+	// Record writes what came of a pass into the status of d, and nothing
+	// else.
+	Record(d D, o DeploymentOutcome[S])
+}
+
+// DeploymentTraits is what holds for all deployments of a kind.
+type DeploymentTraits struct {
+	// Kind is the deployment's, SetKind the sets', as owner references spell
+	// them.
+	Kind, SetKind schema.GroupVersionKind
+	// Finalizer holds a deployment until its sets are gone; empty when that is
+	// the garbage collector's work.
+	Finalizer string
+	// Events are the reasons of what the deployment tells people.
+	Events DeploymentEvents
+}
+
+// DeploymentEvents names the events about a deployment.
+type DeploymentEvents struct {
+	Scaled            string // Normal: a set was scaled
+	CreateError       string // Warning: the set of the present template cannot be made
+	SelectsAll        string // Warning: the empty selector
+	Invalid           string // Warning: any other fault
+	RolledBack        string // Normal
+	RevisionNotFound  string // Warning
+	TemplateUnchanged string // Warning: the revision to go back to is the present one
+	Stopped           string // Warning: the guard stopped a failing rollout
+	Resumed           string // Normal: a stopped rollout, or one waiting at its canary, goes on
+	Canary            string // Normal: the canary step was reached
+}
+
+// DeploymentOutcome is what a pass over a deployment came to.
+type DeploymentOutcome[S client.Object] struct {
+	// Now is when.
+	Now time.Time
+	// Deployment are the facts that the pass began with, Plan what came of
+	// them.
+	Deployment rollout.Deployment
+	Plan       rollout.Plan
+	// Sets are the sets as last read or written.
+	Sets []S
+	// Collided says that the name of the new set is taken by a foreign one;
+	// CreateErr why it could not be made.
+	Collided  bool
+	CreateErr error
+}
