@@ -30,7 +30,7 @@ const (
 	// the rest follows by itself ("30m"); without it a person approves.
 	SoakAnnotation = "millwright.dev/rollout-canary-soak"
 	// ApprovedAnnotation is the revision whose canary was found good ("7").
-	ApprovedAnnotation = "millwright.dev/rollout-approved"
+	ApprovedAnnotation = rollout.ApproveKey
 	// EstimateAnnotation, unless "false", adds to the Progressing condition
 	// how far the rollout is and how long it may take.
 	EstimateAnnotation = "millwright.dev/rollout-estimate"

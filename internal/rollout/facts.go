@@ -175,6 +175,8 @@ type Machine struct {
 	// being ready is asked for.
 	Ready, Usable bool
 	ReadySince    time.Time
+	// Joined says that a node was seen for it at least once.
+	Joined bool
 	// Asked says that somebody asked to give this machine up first.
 	Asked bool
 	// Marked is when an autoscaler's wish was last written to the machine;

@@ -43,6 +43,9 @@ type Plan struct {
 	After time.Duration
 }
 
+// ApproveKey is the annotation that approves a canary, for messages.
+const ApproveKey = "millwright.dev/rollout-approved"
+
 // SetRef names a set, and why it is meant.
 type SetRef struct {
 	UID  types.UID
@@ -169,6 +172,9 @@ type Status struct {
 	// Replicas, Updated, Ready, Available, Kept (failed and preserved) and
 	// Unavailable count machines.
 	Replicas, Updated, Ready, Available, Kept, Unavailable int
+	// Waiting says what the rollout waits for, for people; empty when it goes
+	// on by itself or there is none.
+	Waiting string
 	// Complete says that all machines are of the present template and there
 	// are as many as wanted, all available.
 	Complete bool

@@ -1,0 +1,186 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Decide returns what to do about d, whose sets are those given, at now. The
+// order of sets and machines does not matter.
+//
+// A rollout passes these rules from top to bottom. The first that says so ends
+// the pass; what it leaves out, the next pass does.
+func Decide(now time.Time, d Deployment, sets []Set, p Policy) Plan {
+	q := newQuestion(now, d, sets, p)
+	for _, rule := range []func(*question) (done bool){
+		(*question).leave,
+		(*question).refuse,
+		(*question).grantWishes,
+		(*question).goBack,
+		(*question).number,
+		(*question).admit,
+		(*question).guard,
+		(*question).rescale,
+		(*question).pause,
+		(*question).create,
+		(*question).roll,
+		(*question).mark,
+		(*question).prune,
+	} {
+		if rule(q) {
+			break
+		}
+	}
+	return q.finish()
+}
+
+// leave is the end of a deployment.
+func (q *question) leave() bool {
+	switch {
+	case !q.d.Deleting:
+		return false
+	case !q.p.Cascade:
+		q.plan.Finished = true
+	case q.d.Orphaning:
+	case len(q.all)+len(q.dying) == 0:
+		q.plan.Finished = true
+	default:
+		for _, b := range q.all {
+			q.plan.Delete = append(q.plan.Delete, SetRef{UID: b.UID, Name: b.Name, Note: "its deployment is being deleted"})
+		}
+	}
+	return true
+}
+
+// refuse does nothing about an object that is at fault.
+func (q *question) refuse() bool {
+	if len(q.d.Faults) == 0 {
+		return false
+	}
+	q.plan.Status.Faulty = true
+	q.plan.Status.Progress = Progress{Status: False, Reason: InvalidObject, Message: q.d.Faults[0].String(), Since: q.now}
+	return true
+}
+
+// number gives the current set the highest revision, and the deployment the
+// same.
+func (q *question) number() bool {
+	if q.current == nil {
+		return false
+	}
+	q.current.want.Revision = max(q.current.Revision, q.newest(q.old)+1)
+	q.plan.Revision = q.current.want.Revision
+	return false
+}
+
+func (*question) newest(sets []*book) (n int64) {
+	for _, b := range sets {
+		n = max(n, b.Revision)
+	}
+	return n
+}
+
+// pause ends the pass before anything is rolled out. What was emptied goes.
+func (q *question) pause() bool {
+	if q.d.Paused {
+		q.history()
+	}
+	return q.d.Paused
+}
+
+// create asks for the set of the present template.
+func (q *question) create() bool {
+	if q.current != nil {
+		return false
+	}
+	n, ok := q.birth()
+	if !ok {
+		return false
+	}
+	w := SetWant{
+		Current: true, Replicas: n, Was: n, Revision: q.newest(q.old) + 1,
+		Note: fmt.Sprintf("no set has the present template; a new one begins with %s", machines(n)),
+	}
+	b := &book{want: w}
+	q.record(b)
+	q.plan.Create, q.plan.Revision = &b.want, w.Revision
+	q.mark()
+	return true
+}
+
+// birth is with how many machines a new set begins; false: not yet.
+func (q *question) birth() (int, bool) {
+	room := max(0, q.d.Replicas+q.surge-q.total())
+	switch {
+	case q.d.Strategy == Recreate && !q.cleared():
+		return 0, true // it exists, so that the template has its revision
+	case q.d.Strategy == OnDelete:
+		return max(0, q.d.Replicas-sum(q.old, func(b *book) int { return min(b.want.Replicas, b.living) })), true
+	case q.d.Strategy == InPlace && q.d.ByHand && q.rolling():
+		return max(0, q.d.Replicas-q.total()), true
+	}
+	n := min(q.d.Replicas, room)
+	if q.rolling() {
+		n = min(n, q.canary(q.d.Replicas))
+	}
+	return n, true
+}
+
+// cleared reports whether nothing is left of old machines.
+func (q *question) cleared() bool {
+	return len(q.dying) == 0 && !slices.ContainsFunc(q.old, func(b *book) bool { return !b.empty() })
+}
+
+// roll brings the sets closer to the present template.
+func (q *question) roll() bool {
+	if q.current == nil {
+		return false
+	}
+	switch q.d.Strategy {
+	case Recreate:
+		q.recreate()
+	case OnDelete:
+		q.onDelete()
+	case InPlace:
+		q.inPlace()
+	case Rolling:
+		q.growCurrent()
+		q.shrinkOld()
+	}
+	return false
+}
+
+// finish puts the plan together.
+func (q *question) finish() Plan {
+	for _, b := range q.all {
+		if !slices.ContainsFunc(q.plan.Delete, func(r SetRef) bool { return r.UID == b.UID }) {
+			q.plan.Sets = append(q.plan.Sets, b.want)
+		}
+	}
+	if q.current != nil {
+		// Whatever makes room is written before what takes it.
+		slices.SortStableFunc(q.plan.Sets, func(a, b SetWant) int { return rank(a) - rank(b) })
+	}
+	q.status()
+	return q.plan
+}
+
+// rank puts sets that shrink before those that stay, and those before sets
+// that grow.
+func rank(w SetWant) int {
+	switch {
+	case w.Replicas < w.Was:
+		return 0
+	case w.Replicas == w.Was:
+		return 1
+	}
+	return 2
+}
+
+func machines(n int) string {
+	if n == 1 {
+		return "1 machine"
+	}
+	return fmt.Sprintf("%d machines", n)
+}

@@ -1,0 +1,55 @@
+package rollout
+
+import "slices"
+
+// mark brings the nodes in step: those of old machines are avoided by new pods
+// and left alone by the autoscaler as long as a rollout goes on, and nothing
+// of that is left behind when it is done. It is decided for each node by what
+// the node carries, so that one that joined late, or could not be written, is
+// made good.
+func (q *question) mark() bool {
+	ongoing := q.rolling() && (q.current != nil || q.plan.Create != nil)
+	avoid := ongoing && q.p.AvoidOld && (q.d.Strategy == Rolling || q.d.Strategy == InPlace)
+	stay := ongoing && q.p.StayDuringRollout && q.d.Strategy != OnDelete
+	for _, b := range q.old {
+		for _, m := range b.Machines {
+			q.markNode(m, NodeWant{Avoid: avoid, Stay: stay, Candidate: q.d.Strategy == InPlace && ongoing && !q.p.Nodeless, Selected: m.Marks.Selected || q.chosen[m.UID]})
+		}
+		if avoid {
+			b.want.Avoided = true
+		}
+	}
+	if q.current == nil {
+		return false
+	}
+	for _, m := range q.current.Machines {
+		w := NodeWant{Stay: stay, Release: m.Marks.Updated}
+		if m.busy() || m.Marks.UpdateFailed {
+			// What was begun before its template became the present one again
+			// has to end first.
+			w.Candidate, w.Selected = m.Marks.Candidate, m.Marks.Selected
+		}
+		q.markNode(m, w)
+	}
+	if !slices.ContainsFunc(q.current.Machines, func(m Machine) bool { return m.Marks.Avoid }) {
+		q.current.want.Avoided = false
+	}
+	return false
+}
+
+// markNode plans the node of m where it is not as wanted. Nodes of machines
+// that leave, or that are about to change sets, are not touched.
+func (q *question) markNode(m Machine, w NodeWant) {
+	moving := slices.ContainsFunc(q.plan.Moves, func(v Move) bool { return v.UID == m.UID })
+	if m.Leaving || !m.Seen || moving {
+		return
+	}
+	w.Candidate = w.Candidate || w.Selected
+	same := w.Avoid == m.Marks.Avoid && w.Candidate == m.Marks.Candidate && w.Selected == m.Marks.Selected &&
+		(w.Stay == m.Marks.Stay || m.Marks.StayForeign) && !w.Release
+	if same {
+		return
+	}
+	w.Node, w.Machine = m.Node, m.Name
+	q.plan.Nodes = append(q.plan.Nodes, w)
+}

@@ -1,0 +1,187 @@
+package rollout
+
+import (
+	"fmt"
+	"time"
+)
+
+// status counts what there is, and judges how the rollout goes.
+func (q *question) status() {
+	st := &q.plan.Status
+	if st.Faulty {
+		return
+	}
+	for _, b := range append(q.all[:len(q.all):len(q.all)], q.dying...) {
+		n := b.living
+		if q.p.StatusCountsLeaving {
+			n += b.leaving
+		}
+		st.Replicas += n
+		if b == q.current {
+			st.Updated = n
+		}
+		st.Ready += b.ready
+		st.Available += b.available
+		st.Unavailable += b.want.Replicas
+		for _, m := range b.Machines {
+			if m.Kept && !m.Leaving {
+				st.Kept++
+			}
+		}
+	}
+	st.Unavailable = max(0, st.Unavailable-st.Available)
+	st.Floor = max(0, q.floor()-st.Kept)
+	st.Enough = st.Available >= st.Floor
+	st.Complete = q.current != nil && st.Updated == q.d.Replicas && st.Replicas == q.d.Replicas && st.Available == q.d.Replicas
+	st.Failure = q.failure()
+	st.Waiting = q.waiting
+	if q.stopped != "" {
+		st.Waiting = q.stopped
+	}
+	st.Progress = q.progress(*st)
+	q.ripen()
+}
+
+// failure mirrors the current set's failure, else the first of an old one's.
+func (q *question) failure() *Failure {
+	if q.current != nil && q.current.Failure != nil {
+		return q.current.Failure
+	}
+	for _, b := range q.old {
+		if b.Failure != nil {
+			return b.Failure
+		}
+	}
+	return nil
+}
+
+// ripen looks again when the next machine has been ready for long enough.
+func (q *question) ripen() {
+	if q.p.MinReady == 0 {
+		return
+	}
+	for _, b := range q.all {
+		for _, m := range b.Machines {
+			if m.Usable && !m.Leaving && !m.ReadySince.IsZero() {
+				q.again(m.ReadySince.Add(q.p.MinReady).Sub(q.now))
+			}
+		}
+	}
+}
+
+// progress is the condition that tells how the rollout goes. It stays as it was
+// as long as nothing worth telling happened.
+func (q *question) progress(st Status) Progress {
+	last := q.d.Last.Progress
+	told := func(t Truth, r Reason, message string) Progress {
+		if last.Status == t && last.Reason == r && last.Message == message {
+			return last
+		}
+		return Progress{Status: t, Reason: r, Message: message, Since: q.now}
+	}
+	switch {
+	case q.d.Deleting:
+		return last
+	case q.stopped != "":
+		return told(False, Stopped, q.stopped)
+	case q.d.Paused && last.Reason == DeadlineExceeded:
+		return last
+	case q.d.Paused:
+		return told(Unknown, IsPaused, "the rollout is paused")
+	case last.Reason == IsPaused:
+		return told(Unknown, IsResumed, "the rollout is resumed")
+	case q.plan.Create != nil:
+		return told(True, SetCreated, "a set of the present template is being made")
+	case st.Complete:
+		return told(True, SetAvailable, fmt.Sprintf("set %s has all %s available", q.current.Name, machines(q.d.Replicas)))
+	case last.Status == "" && q.current != nil:
+		return told(True, SetFound, fmt.Sprintf("set %s has the present template", q.current.Name))
+	case last.Reason == SetAvailable && last.Status == True && st.Updated == st.Replicas:
+		return last // what happens to machines later on is no rollout
+	case q.moved(st):
+		return Progress{Status: True, Reason: SetUpdated, Message: q.line(st), Since: q.now}
+	}
+	return q.standstill(st, told)
+}
+
+// moved reports whether the rollout got on since the status was last written.
+func (q *question) moved(st Status) bool {
+	last := q.d.Last
+	return st.Updated > last.Updated || st.Replicas-st.Updated < last.Old || st.Ready > last.Ready || st.Available > last.Available
+}
+
+// standstill judges a rollout that did not get on since the last look. One that
+// waits for a person, or for its canary to have soaked, is not late.
+func (q *question) standstill(st Status, told func(Truth, Reason, string) Progress) Progress {
+	last := q.d.Last.Progress
+	switch last.Reason {
+	case InvalidObject, SelectsAll, Stopped, SetCreateError, SetAvailable:
+		// What stood in the way is gone, or a new rollout begins with a set
+		// that was there already.
+		return told(True, SetUpdated, q.line(st))
+	}
+	if q.d.Deadline > 0 && last.Reason != SetAvailable && last.Reason != DeadlineExceeded && !q.atCanary() {
+		left := last.Since.Add(q.d.Deadline).Sub(q.now)
+		if left < 0 {
+			message := fmt.Sprintf("no progress for %s: %s", q.d.Deadline, q.line(st))
+			return told(False, DeadlineExceeded, message)
+		}
+		q.again(left + time.Second)
+	}
+	if last.Reason == SetUpdated && last.Status == True && last.Message != q.line(st) {
+		last.Message = q.line(st)
+	}
+	return last
+}
+
+// atCanary reports whether the rollout waits at its canary step.
+func (q *question) atCanary() bool {
+	return q.current != nil && q.limit < q.d.Replicas && q.current.available >= q.limit
+}
+
+// line says for people how far the rollout is.
+func (q *question) line(st Status) string {
+	out := fmt.Sprintf("%d of %d machines updated, %d available", st.Updated, q.d.Replicas, st.Available)
+	if old := st.Replicas - st.Updated; old > 0 {
+		out = fmt.Sprintf("%d of %d machines updated, %d old ones left, %d available", st.Updated, q.d.Replicas, old, st.Available)
+	}
+	if q.d.Guard.Estimate {
+		out += q.estimate()
+	}
+	if q.waiting != "" {
+		out += "; " + q.waiting
+	}
+	return out
+}
+
+// estimate is how long the rest takes if it goes on as it did since the first
+// new machine: 4 of 10 done after 8 minutes leave 12.
+func (q *question) estimate() string {
+	if q.current == nil || q.current.available == 0 {
+		return ", no estimate before the first one is available"
+	}
+	left := q.d.Replicas - q.current.available
+	if left <= 0 {
+		return ""
+	}
+	begun := q.now
+	for _, m := range q.current.Machines {
+		if !m.Leaving && m.Created.Before(begun) {
+			begun = m.Created
+		}
+	}
+	each := q.now.Sub(begun) / time.Duration(q.current.available)
+	return fmt.Sprintf(", about %s to go at %s a machine", coarse(each*time.Duration(left)), coarse(each))
+}
+
+// coarse rounds so that the line does not change with every look: to 5 s below
+// a minute, to a minute below an hour, else to 10 minutes.
+func coarse(d time.Duration) time.Duration {
+	switch {
+	case d < time.Minute:
+		return max(5*time.Second, d.Round(5*time.Second))
+	case d < time.Hour:
+		return d.Round(time.Minute)
+	}
+	return d.Round(10 * time.Minute)
+}
