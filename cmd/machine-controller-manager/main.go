@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/spf13/cobra"
@@ -45,6 +44,7 @@ func main() {
 func command() *cobra.Command {
 	var flags run.Flags
 	var controllers []string
+	var freeze safety
 	c := &cobra.Command{
 		Use:           "machine-controller-manager",
 		Short:         "Keep machine sets as they are declared",
@@ -55,17 +55,21 @@ func command() *cobra.Command {
 			if i := slices.IndexFunc(controllers, func(n string) bool { return n != machineSets && n != "*" }); i >= 0 {
 				return fmt.Errorf("--controllers: unknown controller %q: want %s", controllers[i], machineSets)
 			}
-			return serve(c.Context(), &flags)
+			if err := freeze.check(); err != nil {
+				return err
+			}
+			return serve(c.Context(), &flags, &freeze)
 		},
 	}
 	flags.AddFlags(c.Flags(), 10258)
 	run.AddLogFlags(c.Flags())
+	freeze.addFlags(c.Flags())
 	addLater(c.Flags())
 	c.Flags().StringSliceVar(&controllers, "controllers", []string{"*"}, "controllers to run: "+machineSets+", or * for all")
 	return c
 }
 
-func serve(ctx context.Context, flags *run.Flags) error {
+func serve(ctx context.Context, flags *run.Flags, freeze *safety) error {
 	if err := flags.Complete(); err != nil {
 		return err
 	}
@@ -73,6 +77,7 @@ func serve(ctx context.Context, flags *run.Flags) error {
 	if err != nil {
 		return err
 	}
+	guarded := program{process, freeze}
 	for _, api := range flags.APIs {
 		mgr, err := process.Manager(api, leases[api])
 		if err != nil {
@@ -80,9 +85,9 @@ func serve(ctx context.Context, flags *run.Flags) error {
 		}
 		switch api {
 		case provider.OpenShift:
-			err = sets[*machinev1.MachineSet](ctx, process, mgr, openshift.Sets{}, "machineset_controller")
+			err = sets[*machinev1.MachineSet](ctx, guarded, mgr, openshift.Sets{}, "machineset_controller")
 		case provider.Gardener:
-			err = sets[*v1alpha1.MachineSet](ctx, process, mgr, gardener.Sets{}, "machineset-controller")
+			err = sets[*v1alpha1.MachineSet](ctx, guarded, mgr, gardener.Sets{}, "machineset-controller")
 		}
 		if err != nil {
 			return fmt.Errorf("set up %s: %w", api, err)
@@ -91,11 +96,18 @@ func serve(ctx context.Context, flags *run.Flags) error {
 	return process.Run(ctx)
 }
 
+// program is the process and what its flags ask of single controllers.
+type program struct {
+	*run.Process
+	freeze *safety
+}
+
 // sets sets up the machine set controller of one API.
-func sets[S client.Object](ctx context.Context, p *run.Process, mgr ctrl.Manager, lens dialect.Sets[S], source string) error {
+func sets[S client.Object](ctx context.Context, p program, mgr ctrl.Manager, lens dialect.Sets[S], source string) error {
 	o := machineset.Options{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Recorder: mgr.GetEventRecorder(source),
 	}
+	p.freeze.apply(&o)
 	s := machineset.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}
 	if p.Target != nil {
 		o.Nodes, s.NodeCache = p.Target.GetClient(), p.Target.GetCache()
@@ -107,9 +119,6 @@ func sets[S client.Object](ctx context.Context, p *run.Process, mgr ctrl.Manager
 // yet, so that the manifests of the originals work unchanged.
 func addLater(fs *pflag.FlagSet) {
 	const note = "accepted, without effect yet"
-	fs.Int("safety-up", 2, note)
-	fs.Int("safety-down", 1, note)
-	fs.Duration("machine-safety-overshooting-period", time.Minute, note)
 	fs.Bool("autoscaler-scaledown-annotation-during-rollout", true, note)
 	fs.Bool("webhook-enabled", true, note)
 	fs.Int("webhook-port", 8443, note)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/orphan"
 	"github.com/millwright-dev/millwright/internal/replicas"
 )
 
@@ -46,6 +47,20 @@ type Sets[S client.Object] interface {
 	Record(s S, o SetOutcome)
 }
 
+// Freezer is what the lens of an API group also is whose sets stop making
+// machines when there are far too many ([orphan.Judge]).
+type Freezer[S client.Object] interface {
+	// Parent returns an empty object of the kind that may control a set.
+	Parent() client.Object
+	// Crowd projects what the freeze is decided from, but for the number of
+	// machines; parent controls s, nil when there is none.
+	Crowd(s S, parent client.Object) orphan.Crowd
+	// Freeze edits the metadata of s to be frozen, or to be so no longer, in
+	// which case a request for that is granted. View then says [replicas.Set]
+	// NoGrowth, and Record brings the status in step.
+	Freeze(s S, frozen bool)
+}
+
 // Nodes finds a node by name; nil when there is none.
 type Nodes func(name string) *corev1.Node
 
@@ -68,6 +83,7 @@ type SetEvents struct {
 	Created, Deleted           string
 	FailedCreate, FailedDelete string
 	Invalid                    string
+	Froze, Thawed              string
 	// Failure begins the note of a failed creation or deletion.
 	Failure string
 }
@@ -86,6 +102,9 @@ type SetOutcome struct {
 	// is good news.
 	Judged  bool
 	Failure *SetFailure
+	// Frozen says why the set is frozen; empty when it is not, or when nobody
+	// looked.
+	Frozen string
 }
 
 // SetFailure is a creation or deletion that failed.

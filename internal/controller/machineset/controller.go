@@ -2,7 +2,8 @@
 // that has such sets.
 //
 // One pass over a set observes its machines, settles to whom they belong,
-// decides ([replicas.Decide]), creates or deletes, and records. It creates by
+// judges whether they are far too many ([orphan.Judge]), decides
+// ([replicas.Decide]), creates or deletes, and records. It creates by
 // the cache, once that shows all its own writes, and deletes by a live
 // listing, because who is to go may have been marked a moment ago.
 package machineset
@@ -24,6 +25,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/expect"
+	"github.com/millwright-dev/millwright/internal/orphan"
 	"github.com/millwright-dev/millwright/internal/replicas"
 )
 
@@ -47,6 +49,13 @@ type Options struct {
 	// Creates and Deletes run the calls of one batch; by default 32 and 16 at
 	// a time. Deletes sent all at once would be refused with 429.
 	Creates, Deletes replicas.Runner
+	// Margins are those of the freeze of sets that have far too many machines,
+	// in API groups that know it ([dialect.Freezer]); by default
+	// [orphan.DefaultMargins].
+	Margins *orphan.Margins
+	// FreezePeriod is how often a frozen set is looked at although nothing
+	// happened; zero is never.
+	FreezePeriod time.Duration
 }
 
 // Reconciler keeps sets of kind S at their size. Passes over different sets
@@ -85,6 +94,9 @@ func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 	}
 	if o.Deletes == nil {
 		o.Deletes = Parallel(16)
+	}
+	if o.Margins == nil {
+		o.Margins = &orphan.DefaultMargins
 	}
 	return &Reconciler[S]{Options: o, lens: lens, memories: map[types.NamespacedName]*memory{}}
 }

@@ -79,7 +79,7 @@ func (p *pass[S]) observeLive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.machines = p.only(all)
+	p.machines, p.live = p.only(all), true
 	p.ledger.Live(p.now, objects(p.machines), objects(p.only(p.owned)))
 	return p.view(ctx)
 }

@@ -34,6 +34,12 @@ type pass[S client.Object] struct {
 	machines []client.Object
 	members  []replicas.Member
 
+	// live says that machines were listed by the API server itself.
+	live bool
+	// frozen says why the set makes no machines, thawed that it was allowed to
+	// in this pass.
+	frozen string
+	thawed bool
 	// judged, acted and failure are what came of scaling.
 	judged  bool
 	acted   bool
@@ -94,7 +100,10 @@ func (p *pass[S]) scale(ctx context.Context) error {
 
 // decide returns what to do; false when the cache has to catch up first.
 func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
-	d := replicas.Decide(p.now, p.set, p.members, p.policy)
+	d, err := p.judgeAndDecide(ctx)
+	if err != nil {
+		return d, false, err
+	}
 	if !d.Acts() && !d.Finished {
 		return d, p.ledger.Settled(), nil
 	}
@@ -109,7 +118,17 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 	if err := p.observeLive(ctx); err != nil {
 		return d, false, err
 	}
-	return replicas.Decide(p.now, p.set, p.members, p.policy), true, nil
+	d, err = p.judgeAndDecide(ctx)
+	return d, err == nil, err
+}
+
+// judgeAndDecide does both from the same facts, so that a set which grows fast
+// is frozen in time.
+func (p *pass[S]) judgeAndDecide(ctx context.Context) (replicas.Decision, error) {
+	if err := p.judge(ctx); err != nil {
+		return replicas.Decision{}, err
+	}
+	return replicas.Decide(p.now, p.set, p.members, p.policy), nil
 }
 
 // hold puts the set's finalizer in place before anything is created.

@@ -16,10 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/replicas"
 )
 
@@ -70,6 +72,9 @@ func (r *Reconciler[S]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 		})
 	if s.NodeCache != nil && r.lens.Traits().ReadsNodes {
 		b = b.WatchesRawSource(source.Kind(s.NodeCache, &corev1.Node{}, r.nodeHandler(), r.readinessMoved()))
+	}
+	if f, ok := r.lens.(dialect.Freezer[S]); ok {
+		b = b.Watches(f.Parent(), handler.EnqueueRequestsFromMapFunc(r.setsOf), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
 	}
 	if err := b.Complete(r); err != nil {
 		return fmt.Errorf("set up %s: %w", kind.GroupKind(), err)

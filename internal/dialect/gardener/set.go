@@ -36,6 +36,7 @@ func (Sets) Traits() dialect.SetTraits {
 			Created: "SuccessfulCreate", Deleted: "SuccessfulDelete",
 			FailedCreate: v1alpha1.ReasonFailedCreate, FailedDelete: v1alpha1.ReasonFailedDelete,
 			Invalid: v1alpha1.ReasonFailedCreate, Failure: "Error",
+			Froze: "FrozeMachineSet", Thawed: "UnfrozeMachineSet",
 		},
 	}
 }
@@ -66,7 +67,7 @@ func (Sets) View(s *v1alpha1.MachineSet) replicas.Set {
 // noGrowth says why s creates no machine. The freeze needs its exact value, an
 // update in place only the label's presence.
 func noGrowth(s *v1alpha1.MachineSet) string {
-	if s.Labels[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue {
+	if frozen(s) {
 		return "the set is frozen (label " + v1alpha1.LabelKeyFreeze + ")"
 	}
 	if _, ok := s.Labels[v1alpha1.LabelKeyScaleUpDisabled]; ok {

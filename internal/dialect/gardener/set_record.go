@@ -11,14 +11,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
-// Record writes counters, failed machines and the ReplicaFailure condition
-// into the status of s. The time of the last operation moves only with
+// Record writes counters, failed machines and the conditions ReplicaFailure
+// and Frozen into the status of s. The time of the last operation moves only with
 // something else, so that a status at rest is not written.
 func (Sets) Record(s *v1alpha1.MachineSet, o dialect.SetOutcome) {
 	before := s.Status.DeepCopy()
 	st := &s.Status
 	st.ObservedGeneration = s.Generation
 	recordReplicaFailure(st, o)
+	recordFrozen(s, o)
 	if len(o.Faults) == 0 {
 		recordMembers(s, o)
 	}

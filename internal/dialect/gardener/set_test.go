@@ -73,7 +73,9 @@ func TestSetRecordGolden(t *testing.T) {
 	kept := broken.DeepCopy()
 	kept.Name, kept.Status.CurrentStatus.Phase = "workers-aaaaa", v1alpha1.MachineFailed
 	kept.Status.CurrentStatus.PreserveExpiryTime = &metav1.Time{Time: setNow.Add(time.Hour)}
+	labelled := func(s *v1alpha1.MachineSet) { s.Labels = map[string]string{"freeze": "True"} }
 	frozen := func(s *v1alpha1.MachineSet) {
+		labelled(s)
 		s.Status.Conditions = []v1alpha1.MachineSetCondition{{Type: v1alpha1.MachineSetFrozen, Status: v1alpha1.ConditionTrue, Reason: v1alpha1.ReasonOverShootingReplicaCount}}
 	}
 	failing := func(s *v1alpha1.MachineSet) {
@@ -92,6 +94,8 @@ func TestSetRecordGolden(t *testing.T) {
 		"set-failingstill":   {sampleSet(failing), dialect.SetOutcome{Judged: true, Failure: &dialect.SetFailure{Creating: true, Err: os.ErrClosed}}},
 		"set-undecided":      {sampleSet(failing), dialect.SetOutcome{}},
 		"set-mended":         {sampleSet(failing), dialect.SetOutcome{Judged: true}},
+		"set-frozen":         {sampleSet(labelled), dialect.SetOutcome{Tally: tally, Judged: true, Frozen: "12 machines, and 8 are too many"}},
+		"set-thawed":         {sampleSet(frozen, func(s *v1alpha1.MachineSet) { s.Labels = nil }), dialect.SetOutcome{Tally: tally, Judged: true}},
 		"set-invalid":        {sampleSet(), dialect.SetOutcome{Faults: []replicas.Fault{{Field: "spec.selector", Message: "must not be empty"}}}},
 	}
 	for name, tc := range tests {

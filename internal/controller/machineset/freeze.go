@@ -1,0 +1,130 @@
+package machineset
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/orphan"
+)
+
+// judge freezes or thaws the set by the very machines that its scale is then
+// decided from. By now those that nobody controlled are adopted, and counted.
+func (p *pass[S]) judge(ctx context.Context) error {
+	freezer, ok := p.lens.(dialect.Freezer[S])
+	if !ok || p.set.Deleting || p.thawed {
+		return nil
+	}
+	j, frozen, err := p.judgement(ctx, freezer)
+	if err == nil && j.Act == orphan.Thaw {
+		var sure bool
+		if sure, err = p.sure(ctx); err != nil || !sure {
+			return err
+		}
+		j, frozen, err = p.judgement(ctx, freezer)
+	}
+	if err != nil {
+		return err
+	}
+	return p.carryOut(ctx, freezer, j, frozen)
+}
+
+// judgement is the verdict about the machines at hand; frozen says that the
+// set is at present.
+func (p *pass[S]) judgement(ctx context.Context, f dialect.Freezer[S]) (j orphan.Judgement, frozen bool, err error) {
+	parent, err := p.parent(ctx, f)
+	if err != nil {
+		return j, false, err
+	}
+	crowd := f.Crowd(p.object, parent)
+	crowd.Machines = len(p.machines)
+	return orphan.Judge(crowd, *p.Margins), crowd.Frozen, nil
+}
+
+func (p *pass[S]) carryOut(ctx context.Context, f dialect.Freezer[S], j orphan.Judgement, frozen bool) error {
+	reason, action := p.lens.Traits().Events.Froze, "Freeze"
+	switch j.Act {
+	case orphan.Leave:
+		if frozen {
+			p.frozen = j.Message
+			p.again(p.FreezePeriod)
+		}
+		return nil
+	case orphan.Freeze:
+		if err := p.patchSet(ctx, "freeze set", func(s S) { f.Freeze(s, true) }); err != nil {
+			return err
+		}
+		p.frozen = j.Message
+		p.again(p.FreezePeriod)
+	case orphan.Thaw:
+		if err := p.patchSet(ctx, "thaw set", func(s S) { f.Freeze(s, false) }); err != nil {
+			return err
+		}
+		// What was asked for is granted for the rest of this pass.
+		p.thawed = true
+		reason, action = p.lens.Traits().Events.Thawed, "Unfreeze"
+	}
+	p.set = p.lens.View(p.object)
+	if j.Act == orphan.Freeze || frozen {
+		logf.FromContext(ctx).Info(j.Message, "act", j.Act)
+		p.Recorder.Eventf(p.object, nil, corev1.EventTypeNormal, reason, action, "%s", j.Message)
+	}
+	return nil
+}
+
+// sure reports whether the number of machines is known well enough to create
+// more of them: nothing is awaited, or what the API server says was read.
+// Freezing does not wait for that, because it harms nobody.
+func (p *pass[S]) sure(ctx context.Context) (bool, error) {
+	switch overdue, left := p.ledger.Overdue(p.now); {
+	case p.live, p.ledger.Trusted() && p.ledger.Settled():
+		return true, nil
+	case p.ledger.Trusted() && !overdue:
+		p.again(left)
+		return false, nil
+	}
+	return true, p.observeLive(ctx)
+}
+
+// parent reads the deployment that controls the set; nil when none does. One
+// that has gone, or of another kind, or of the same name only, is none.
+func (p *pass[S]) parent(ctx context.Context, f dialect.Freezer[S]) (client.Object, error) {
+	ref := metav1.GetControllerOfNoCopy(p.object)
+	if ref == nil {
+		return nil, nil
+	}
+	parent := f.Parent()
+	err := p.Client.Get(ctx, client.ObjectKey{Namespace: p.set.Namespace, Name: ref.Name}, parent)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the deployment of the set: %w", err)
+	case parent.GetUID() != ref.UID:
+		return nil, nil
+	}
+	return parent, nil
+}
+
+// setsOf are the sets that parent controls: its size says how many machines
+// they may have.
+func (r *Reconciler[S]) setsOf(ctx context.Context, parent client.Object) (out []reconcile.Request) {
+	list, err := r.listSets(ctx, parent.GetNamespace())
+	if err != nil {
+		logf.FromContext(ctx).Error(err, "cannot list the sets of a deployment", "deployment", client.ObjectKeyFromObject(parent))
+		return nil
+	}
+	for _, s := range list {
+		if ref := metav1.GetControllerOfNoCopy(s); ref != nil && ref.UID == parent.GetUID() {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)})
+		}
+	}
+	return out
+}

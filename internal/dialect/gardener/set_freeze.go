@@ -1,0 +1,78 @@
+package gardener
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/orphan"
+)
+
+var _ dialect.Freezer[*v1alpha1.MachineSet] = Sets{}
+
+// frozen reports whether s carries the label with its exact value. The label
+// is the truth: the condition follows it, so that a crash between the two
+// writes heals, and people who take the label off are obeyed.
+func frozen(s *v1alpha1.MachineSet) bool {
+	return s.Labels[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
+}
+
+// Parent implements [dialect.Freezer].
+func (Sets) Parent() client.Object { return &v1alpha1.MachineDeployment{} }
+
+// Crowd implements [dialect.Freezer].
+func (Sets) Crowd(s *v1alpha1.MachineSet, parent client.Object) orphan.Crowd {
+	_, asked := s.Annotations[v1alpha1.AnnotationKeyUnfreeze]
+	c := orphan.Crowd{Replicas: int(s.Spec.Replicas), Frozen: frozen(s), Asked: asked}
+	if d, ok := parent.(*v1alpha1.MachineDeployment); ok {
+		c.Parent = &orphan.Parent{Replicas: int(d.Spec.Replicas), Surge: toleratedSurge(&d.Spec.Strategy)}
+	}
+	return c
+}
+
+// toleratedSurge is the surge of the strategy in force; nil where that has
+// none.
+func toleratedSurge(s *v1alpha1.MachineDeploymentStrategy) *intstr.IntOrString {
+	switch {
+	case s.Type == v1alpha1.RollingUpdateMachineDeploymentStrategyType && s.RollingUpdate != nil:
+		return s.RollingUpdate.MaxSurge
+	case s.Type == v1alpha1.InPlaceUpdateMachineDeploymentStrategyType && s.InPlaceUpdate != nil:
+		return s.InPlaceUpdate.MaxSurge
+	}
+	return nil
+}
+
+// Freeze implements [dialect.Freezer].
+func (Sets) Freeze(s *v1alpha1.MachineSet, frozen bool) {
+	if !frozen {
+		delete(s.Labels, v1alpha1.LabelKeyFreeze)
+		delete(s.Annotations, v1alpha1.AnnotationKeyUnfreeze)
+		return
+	}
+	if s.Labels == nil {
+		s.Labels = map[string]string{}
+	}
+	s.Labels[v1alpha1.LabelKeyFreeze] = v1alpha1.LabelValueTrue
+}
+
+// recordFrozen brings the condition in step with the label. Its message stays
+// as it was when the set froze.
+func recordFrozen(s *v1alpha1.MachineSet, o dialect.SetOutcome) {
+	st := &s.Status
+	is := func(c v1alpha1.MachineSetCondition) bool { return c.Type == v1alpha1.MachineSetFrozen }
+	i := slices.IndexFunc(st.Conditions, is)
+	switch {
+	case !frozen(s) && i >= 0:
+		st.Conditions = slices.DeleteFunc(st.Conditions, is)
+	case frozen(s) && o.Frozen != "" && (i < 0 || st.Conditions[i].Status != v1alpha1.ConditionTrue):
+		st.Conditions = append(slices.DeleteFunc(st.Conditions, is), v1alpha1.MachineSetCondition{
+			Type: v1alpha1.MachineSetFrozen, Status: v1alpha1.ConditionTrue,
+			LastTransitionTime: metav1.NewTime(o.Now).Rfc3339Copy(),
+			Reason:             v1alpha1.ReasonOverShootingReplicaCount, Message: o.Frozen,
+		})
+	}
+}

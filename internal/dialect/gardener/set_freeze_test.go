@@ -1,0 +1,130 @@
+package gardener
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/orphan"
+)
+
+func TestSetCrowd(t *testing.T) {
+	surge := v1alpha1.UpdateConfiguration{MaxSurge: ptr.To(intstr.FromString("25%"))}
+	deployment := func(kind v1alpha1.MachineDeploymentStrategyType) *v1alpha1.MachineDeployment {
+		return &v1alpha1.MachineDeployment{Spec: v1alpha1.MachineDeploymentSpec{Replicas: 8, Strategy: v1alpha1.MachineDeploymentStrategy{
+			Type:          kind,
+			RollingUpdate: &v1alpha1.RollingUpdateMachineDeployment{UpdateConfiguration: surge},
+			InPlaceUpdate: &v1alpha1.InPlaceUpdateMachineDeployment{UpdateConfiguration: surge},
+		}}}
+	}
+	bare := deployment(v1alpha1.RollingUpdateMachineDeploymentStrategyType)
+	bare.Spec.Strategy.RollingUpdate = nil
+	as := func(labels, annotations map[string]string) *v1alpha1.MachineSet {
+		return sampleSet(func(s *v1alpha1.MachineSet) { s.Labels, s.Annotations = labels, annotations })
+	}
+	with, without := &orphan.Parent{Replicas: 8, Surge: surge.MaxSurge}, &orphan.Parent{Replicas: 8}
+	tests := map[string]struct {
+		reason string
+		set    *v1alpha1.MachineSet
+		parent client.Object
+		want   orphan.Crowd
+	}{
+		"alone":                {"its own size counts", sampleSet(), nil, orphan.Crowd{Replicas: 3}},
+		"rolling":              {"surge of the block in force", sampleSet(), deployment("RollingUpdate"), orphan.Crowd{Replicas: 3, Parent: with}},
+		"in place":             {"surge of the block in force", sampleSet(), deployment("InPlaceUpdate"), orphan.Crowd{Replicas: 3, Parent: with}},
+		"recreate":             {"no surge, and no error", sampleSet(), deployment("Recreate"), orphan.Crowd{Replicas: 3, Parent: without}},
+		"unknown strategy":     {"no surge, and no error", sampleSet(), deployment("Sideways"), orphan.Crowd{Replicas: 3, Parent: without}},
+		"rolling, no block":    {"no surge, and no crash", sampleSet(), bare, orphan.Crowd{Replicas: 3, Parent: without}},
+		"frozen":               {"exactly True", as(map[string]string{"freeze": "True"}, nil), nil, orphan.Crowd{Replicas: 3, Frozen: true}},
+		"not frozen":           {"any other value", as(map[string]string{"freeze": "true"}, nil), nil, orphan.Crowd{Replicas: 3}},
+		"asked to thaw":        {"by its presence", as(nil, map[string]string{"safety.machine.sapcloud.io/unfreeze": ""}), nil, orphan.Crowd{Replicas: 3, Asked: true}},
+		"a parent of a kind..": {"..that is none of ours", sampleSet(), &v1alpha1.Machine{}, orphan.Crowd{Replicas: 3}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Sets{}.Crowd(tc.set, tc.parent)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// What was written is seen, and nothing but the label and the request changes.
+func TestSetFreezeLaws(t *testing.T) {
+	own := map[string]string{"pool": "a"}
+	for _, labels := range []map[string]string{nil, own, {"pool": "a", "freeze": "True"}, {"freeze": "no"}} {
+		for _, annotations := range []map[string]string{nil, own, {"pool": "a", "safety.machine.sapcloud.io/unfreeze": "True"}} {
+			for _, frozen := range []bool{true, false} {
+				s := sampleSet(func(s *v1alpha1.MachineSet) {
+					s.Labels, s.Annotations = maps.Clone(labels), maps.Clone(annotations)
+				})
+				before := s.DeepCopy()
+				Sets{}.Freeze(s, frozen)
+				c := Sets{}.Crowd(s, nil)
+				if c.Frozen != frozen || (Sets{}.View(s).NoGrowth != "") != frozen || !frozen && c.Asked {
+					t.Errorf("from %v, %v to frozen %v: got %+v", labels, annotations, frozen, c)
+				}
+				for _, m := range []map[string]string{before.Labels, before.Annotations, s.Labels, s.Annotations} {
+					delete(m, "freeze")
+					delete(m, "safety.machine.sapcloud.io/unfreeze")
+				}
+				if len(s.Labels) == 0 && len(before.Labels) == 0 {
+					s.Labels, before.Labels = nil, nil
+				}
+				if diff := cmp.Diff(before, s); diff != "" {
+					t.Errorf("from %v, %v to frozen %v changes more:\n%s", labels, annotations, frozen, diff)
+				}
+			}
+		}
+	}
+}
+
+// The condition follows the label, and keeps the words and the time of the
+// moment in which the set froze. A pass that did not look leaves it alone.
+func TestSetFrozenConditionFollowsTheLabel(t *testing.T) {
+	there := []v1alpha1.MachineSetCondition{{Type: "Frozen", Status: "True", Reason: "OverShootingReplicaCount", Message: "first"}}
+	untrue := []v1alpha1.MachineSetCondition{{Type: "Frozen", Status: "False", Message: "odd"}}
+	tests := map[string]struct {
+		reason     string
+		label      string
+		conditions []v1alpha1.MachineSetCondition
+		frozen     string
+		want       string
+	}{
+		"froze":                {"both are there", "True", nil, "now", "now"},
+		"still frozen":         {"told once", "True", there, "now", "first"},
+		"not looked":           {"nothing is known to say", "True", nil, "", ""},
+		"not looked, there":    {"stays", "True", there, "", "first"},
+		"label gone":           {"goes with it", "", there, "", ""},
+		"label of other value": {"that is no freeze", "true", there, "", ""},
+		"condition untrue":     {"mended", "True", untrue, "now", "now"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := sampleSet(func(s *v1alpha1.MachineSet) {
+				s.Status.Conditions = append(s.Status.Conditions, tc.conditions...)
+				if tc.label != "" {
+					s.Labels = map[string]string{"freeze": tc.label}
+				}
+			})
+			Sets{}.Record(s, dialect.SetOutcome{Now: setNow, Judged: true, Frozen: tc.frozen})
+			got := s.Status.Conditions
+			switch {
+			case tc.want == "" && len(got) != 0:
+				t.Errorf("%s: got %+v", tc.reason, got)
+			case tc.want == "":
+			case len(got) != 1 || got[0].Type != "Frozen" || got[0].Status != "True" || got[0].Reason != "OverShootingReplicaCount" || got[0].Message != tc.want:
+				t.Errorf("%s: got %+v, want %q", tc.reason, got, tc.want)
+			case tc.want == "now" && !got[0].LastTransitionTime.Equal(&metav1.Time{Time: setNow}):
+				t.Errorf("%s: since %s", tc.reason, got[0].LastTransitionTime)
+			}
+		})
+	}
+}
