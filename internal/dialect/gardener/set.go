@@ -67,7 +67,7 @@ func (Sets) View(s *v1alpha1.MachineSet) replicas.Set {
 // noGrowth says why s creates no machine. The freeze needs its exact value, an
 // update in place only the label's presence.
 func noGrowth(s *v1alpha1.MachineSet) string {
-	if frozen(s) {
+	if labelledFrozen(s) {
 		return "the set is frozen (label " + v1alpha1.LabelKeyFreeze + ")"
 	}
 	if _, ok := s.Labels[v1alpha1.LabelKeyScaleUpDisabled]; ok {

@@ -14,10 +14,10 @@ import (
 
 var _ dialect.Freezer[*v1alpha1.MachineSet] = Sets{}
 
-// frozen reports whether s carries the label with its exact value. The label
+// labelledFrozen reports whether s carries the label with its exact value. The label
 // is the truth: the condition follows it, so that a crash between the two
 // writes heals, and people who take the label off are obeyed.
-func frozen(s *v1alpha1.MachineSet) bool {
+func labelledFrozen(s *v1alpha1.MachineSet) bool {
 	return s.Labels[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
 }
 
@@ -27,7 +27,7 @@ func (Sets) Parent() client.Object { return &v1alpha1.MachineDeployment{} }
 // Crowd implements [dialect.Freezer].
 func (Sets) Crowd(s *v1alpha1.MachineSet, parent client.Object) orphan.Crowd {
 	_, asked := s.Annotations[v1alpha1.AnnotationKeyUnfreeze]
-	c := orphan.Crowd{Replicas: int(s.Spec.Replicas), Frozen: frozen(s), Asked: asked}
+	c := orphan.Crowd{Replicas: int(s.Spec.Replicas), Frozen: labelledFrozen(s), Asked: asked}
 	if d, ok := parent.(*v1alpha1.MachineDeployment); ok {
 		c.Parent = &orphan.Parent{Replicas: int(d.Spec.Replicas), Surge: toleratedSurge(&d.Spec.Strategy)}
 	}
@@ -66,9 +66,9 @@ func recordFrozen(s *v1alpha1.MachineSet, o dialect.SetOutcome) {
 	is := func(c v1alpha1.MachineSetCondition) bool { return c.Type == v1alpha1.MachineSetFrozen }
 	i := slices.IndexFunc(st.Conditions, is)
 	switch {
-	case !frozen(s) && i >= 0:
+	case !labelledFrozen(s) && i >= 0:
 		st.Conditions = slices.DeleteFunc(st.Conditions, is)
-	case frozen(s) && o.Frozen != "" && (i < 0 || st.Conditions[i].Status != v1alpha1.ConditionTrue):
+	case labelledFrozen(s) && o.Frozen != "" && (i < 0 || st.Conditions[i].Status != v1alpha1.ConditionTrue):
 		st.Conditions = append(slices.DeleteFunc(st.Conditions, is), v1alpha1.MachineSetCondition{
 			Type: v1alpha1.MachineSetFrozen, Status: v1alpha1.ConditionTrue,
 			LastTransitionTime: metav1.NewTime(o.Now).Rfc3339Copy(),
