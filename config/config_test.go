@@ -67,6 +67,8 @@ func TestNames(t *testing.T) {
 		{"machinedeployments." + gardenerGroup, "MachineDeployment", []string{"mcd"}, true, ".status.labelSelector", []string{"Ready", "Desired", "Up-to-date", "Available", "Age"}, "the selector path is our addition"},
 		{"machines." + openshiftGroup, "Machine", nil, true, "", []string{"Phase", "Type", "Region", "Zone", "Age", "Node", "ProviderID", "State"}, "as published"},
 		{"machinesets." + openshiftGroup, "MachineSet", nil, true, ".status.labelSelector", []string{"Desired", "Current", "Ready", "Available", "Age"}, "as published"},
+		{"machinedeployments." + openshiftGroup, "MachineDeployment", []string{"mdp"}, true, ".status.labelSelector", []string{"Desired", "Current", "Ready", "Up-to-date", "Available", "Age"}, "ours: md is taken by another group"},
+		{"clusters." + openshiftGroup, "Cluster", nil, true, "", []string{"Age"}, "ours: cl is taken by another group"},
 		{"machinehealthchecks." + openshiftGroup, "MachineHealthCheck", []string{"mhc", "mhcs"}, true, "", []string{"MaxUnhealthy", "ExpectedMachines", "CurrentHealthy"}, "as published"},
 	}
 	all := crds(t)

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/box/boxtest"
 )
 
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) { os.Exit(boxtest.Main(m, boxtest.Options{})) }
 func connect(t *testing.T) (client.Client, string) {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, machinev1beta1.Install} {
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, machinev1beta1.Install, v1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}

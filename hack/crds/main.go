@@ -1,6 +1,6 @@
 // Command crds copies the CustomResourceDefinitions of machine.openshift.io out of the pinned github.com/openshift/api
-// module, so that the schema we install is the published one and not a second rendering of the same Go types. See
-// docs/decisions/0003-crd-sources.md.
+// module, so that the schema we install is the published one and not a second rendering of the same Go types. The template of
+// our own MachineDeployment gets the schema of a MachineSet's template from there. See docs/decisions/0003-crd-sources.md.
 package main
 
 import (
@@ -49,7 +49,7 @@ func run(out string) error {
 			return fmt.Errorf("writing %s: %w", target, err)
 		}
 	}
-	return nil
+	return graft(out)
 }
 
 // render puts a line about the origin before the manifest, which otherwise stays byte for byte what it was.

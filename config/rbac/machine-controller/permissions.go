@@ -3,12 +3,13 @@
 // what runs on them need the whole target cluster.
 package machinecontroller
 
-// Machines, their classes and their sets' capacity, in the control namespace.
+// Machines, their classes, what they have in common, and their sets' capacity, in the control namespace.
 //
 // +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines/status,verbs=patch
 // +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines/finalizers,verbs=update
 // +kubebuilder:rbac:groups=machine.openshift.io,namespace=millwright-system,resources=machinesets,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=machine.openshift.io,namespace=millwright-system,resources=clusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=machine.sapcloud.io,namespace=millwright-system,resources=machineclasses,verbs=get;list;watch;patch
 
 // Secrets with credentials and user data are read by name, and carry a finalizer while a class refers to them.
