@@ -1,0 +1,147 @@
+package machinedeployment
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/millwright-dev/millwright/internal/expect"
+	"github.com/millwright-dev/millwright/internal/rollout"
+)
+
+// rollBack makes the template of an earlier set the deployment's again, or
+// only clears the request for that.
+func (p *pass[D, S]) rollBack(ctx context.Context, b rollout.RollBack) error {
+	var to *S
+	if b.To != nil {
+		i, ok := p.set(b.To.UID)
+		if !ok {
+			return fmt.Errorf("roll back to %s: %w", b.To.Name, errNoSet)
+		}
+		to = &p.sets[i]
+	}
+	if err := p.patchDeployment(ctx, "roll back", func(d D) { p.lens.RollBack(d, to, b) }); err != nil {
+		return err
+	}
+	p.tellRollBack(b)
+	return nil
+}
+
+// amend writes what the deployment's metadata say about the rollout.
+func (p *pass[D, S]) amend(ctx context.Context) error {
+	return p.patchDeployment(ctx, "amend deployment", func(d D) { p.lens.Amend(d, p.sets, p.plan) })
+}
+
+// markVictims passes an autoscaler's choice on to the machines.
+func (p *pass[D, S]) markVictims(ctx context.Context) error {
+	uids := make([]types.UID, 0, len(p.plan.Victims))
+	for _, v := range p.plan.Victims {
+		uids = append(uids, v.UID)
+	}
+	return p.patchMachines(ctx, "mark machine", uids, func(i int, m client.Object) { p.lens.Victimize(m, p.plan.Victims[i].At) })
+}
+
+// move hands machines over. Their sets are made to fit them afterwards.
+func (p *pass[D, S]) move(ctx context.Context) error {
+	uids := make([]types.UID, 0, len(p.plan.Moves))
+	for _, m := range p.plan.Moves {
+		_, from := p.set(m.From)
+		_, to := p.set(m.To)
+		if !from || !to {
+			return fmt.Errorf("hand over machine %s: %w", m.Name, errNoSet)
+		}
+		uids = append(uids, m.UID)
+	}
+	err := p.patchMachines(ctx, "hand over machine", uids, func(i int, m client.Object) {
+		from, _ := p.set(p.plan.Moves[i].From)
+		to, _ := p.set(p.plan.Moves[i].To)
+		p.lens.Move(m, p.sets[from], p.sets[to])
+	})
+	if err != nil {
+		return err
+	}
+	for _, m := range p.plan.Moves {
+		logf.FromContext(ctx).Info("handed a machine over", "machine", m.Name, "reason", m.Note)
+	}
+	return nil
+}
+
+// dress brings the sets to what is planned, in the order of the plan.
+func (p *pass[D, S]) dress(ctx context.Context) error {
+	for _, w := range p.plan.Sets {
+		i, ok := p.set(w.UID)
+		if !ok {
+			continue
+		}
+		after, err := p.patchSet(ctx, "update", p.sets[i], func(s S) { p.lens.Dress(p.object, s, w) })
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		p.sets[i] = after
+		if w.Scales() {
+			logf.FromContext(ctx).Info("scaled machine set", "set", w.Name, "from", w.Was, "to", w.Replicas, "reason", w.Note)
+			p.scaled(after, w.Was, w.Replicas)
+		}
+		p.tellCanary(w)
+	}
+	return nil
+}
+
+// unshield lets machines count like any other again, once their set has made
+// room for them.
+func (p *pass[D, S]) unshield(ctx context.Context) error {
+	uids := make([]types.UID, 0, len(p.plan.Unshield))
+	for _, m := range p.plan.Unshield {
+		uids = append(uids, m.UID)
+	}
+	return p.patchMachines(ctx, "release machine after its handing over", uids, func(_ int, m client.Object) { p.lens.Unshield(m) })
+}
+
+// prune deletes sets: those and no others, and unless all have to go, only as
+// empty as they were when that was decided.
+func (p *pass[D, S]) prune(ctx context.Context) error {
+	sets := p.plan.Delete
+	errs := make([]error, len(sets))
+	p.Writes(len(sets), func(i int) { errs[i] = p.deleteSet(ctx, sets[i]) })
+	now := p.Clock.Now()
+	for i, ref := range sets {
+		switch {
+		case errs[i] == nil:
+			p.ledger.Gone(now, ref.UID)
+			logf.FromContext(ctx).Info("deleted machine set", "set", ref.Name, "reason", ref.Note)
+		case !expect.Refused(errs[i]):
+			p.agreed = false
+		}
+	}
+	return brief(errs)
+}
+
+func (p *pass[D, S]) deleteSet(ctx context.Context, ref rollout.SetRef) error {
+	i, ok := p.set(ref.UID)
+	if !ok {
+		return nil
+	}
+	s := p.sets[i]
+	if s.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	as := client.Preconditions{UID: ptr.To(ref.UID)}
+	if !p.facts.Deleting {
+		as.ResourceVersion = ptr.To(s.GetResourceVersion())
+	}
+	gone := p.lens.Set()
+	gone.SetNamespace(s.GetNamespace())
+	gone.SetName(s.GetName())
+	if err := client.IgnoreNotFound(p.Client.Delete(ctx, gone, as)); err != nil {
+		return fmt.Errorf("delete machine set %s: %w", ref.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+// Package machinedeployment rolls changes of a template over sets of machines,
+// in every API group that has such deployments.
+//
+// One pass over a deployment observes its sets, their machines and the nodes
+// that these have become, settles to whom the sets belong, decides
+// ([rollout.Decide]), carries the plan out in its order, and records. It acts
+// by the cache once that shows all that the API server had when the controller
+// first looked, and all that the controller wrote since. Sets and nodes are
+// only ever changed from the version that was looked at.
+package machinedeployment
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/expect"
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// Options are what a [Reconciler] works with.
+type Options struct {
+	// Client reads deployments, sets and machines from a cache with the indexes
+	// [SetIndex], [machineset.OwnerIndex] and [NodeIndex], and writes them.
+	// Required.
+	Client client.Client
+	// Live reads sets and deployments from the API server itself. Required.
+	Live client.Reader
+	// Nodes reads the nodes that the machines have become, from a cache, and
+	// patches them; nil: machines join no cluster.
+	Nodes client.Client
+	// Recorder takes the events. Required.
+	Recorder events.EventRecorder
+	// Clock is the real one by default.
+	Clock clock.PassiveClock
+	// Writes runs the calls of one batch of machines, nodes or deletions; by
+	// default 16 at a time.
+	Writes replicas.Runner
+}
+
+// Reconciler rolls deployments of kind D, whose sets are of kind S. Passes over
+// different deployments may run in parallel, those over one must not.
+type Reconciler[D, S client.Object] struct {
+	Options
+	lens dialect.Deployments[D, S]
+
+	mu       sync.Mutex
+	memories map[types.NamespacedName]*memory
+}
+
+// memory is what a reconciler knows about one deployment between passes.
+// Losing it costs one live listing of sets.
+type memory struct {
+	uid types.UID
+	// ledger awaits sets created and deleted, written the objects updated.
+	ledger  expect.Ledger
+	written expect.Overlay
+	// agreed says that the cache once showed all sets as the API server did,
+	// and that no reply was lost since.
+	agreed bool
+	// late is until when a set may still come into being whose creation got no
+	// answer.
+	late time.Time
+	// recorded is when the status was last written, headline what it said
+	// but for counters.
+	recorded time.Time
+	headline headline
+	told     told
+}
+
+// New returns a reconciler of the deployments that lens reads.
+func New[D, S client.Object](lens dialect.Deployments[D, S], o Options) *Reconciler[D, S] {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Writes == nil {
+		o.Writes = machineset.Parallel(16)
+	}
+	return &Reconciler[D, S]{Options: o, lens: lens, memories: map[types.NamespacedName]*memory{}}
+}
+
+// Reconcile makes one pass over the deployment that req names.
+func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	d := r.lens.New()
+	err := r.Client.Get(ctx, req.NamespacedName, d)
+	if apierrors.IsNotFound(err) {
+		r.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("read deployment: %w", err)
+	}
+	m := r.remember(req.NamespacedName, d.GetUID())
+	d = m.written.Over(d).(D)
+	now := r.Clock.Now()
+	p := &pass[D, S]{
+		Reconciler: r, memory: m, object: d, now: now,
+		facts: r.lens.View(d, now), policy: r.lens.Policy(d), selector: r.lens.Selector(d),
+	}
+	err = p.run(ctx)
+	if expect.OnlyConflicts(err) {
+		p.again(conflictDelay)
+		err = nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: p.after}, nil
+}
+
+// conflictDelay is how long the cache is given to catch up after somebody
+// else wrote first. The event of that write usually comes sooner.
+const conflictDelay = 100 * time.Millisecond
+
+func (r *Reconciler[D, S]) remember(key types.NamespacedName, uid types.UID) *memory {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.memories[key]
+	if m == nil || m.uid != uid {
+		m = &memory{uid: uid}
+		r.memories[key] = m
+	}
+	return m
+}
+
+func (r *Reconciler[D, S]) forget(key types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.memories, key)
+}

@@ -1,0 +1,108 @@
+package machinedeployment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/millwright-dev/millwright/internal/expect"
+)
+
+// lateness is for how long after it was sent a creation without an answer may
+// still happen: an API server gives a request up after one minute.
+const lateness = time.Minute
+
+// create makes the set of the present template. Its name follows from the
+// template, so that a creation whose reply was lost happens once.
+func (p *pass[D, S]) create(ctx context.Context) error {
+	if p.plan.Create == nil {
+		p.told.createError = ""
+		return nil
+	}
+	s := p.lens.NewSet(p.object, *p.plan.Create)
+	err := p.Client.Create(ctx, s)
+	switch {
+	case err == nil:
+		logf.FromContext(ctx).Info(p.plan.Create.Note, "set", s.GetName(), "replicas", p.plan.Create.Replicas)
+		p.enter(s)
+		p.scaled(s, 0, p.plan.Create.Replicas)
+		return nil
+	case apierrors.IsAlreadyExists(err):
+		return p.recognise(ctx, s.GetName())
+	case !expect.Refused(err):
+		p.unsure(s.GetName())
+	}
+	return p.failCreate(fmt.Errorf("create machine set %s: %w", s.GetName(), err))
+}
+
+// enter takes a set into account that the cache does not show yet.
+func (p *pass[D, S]) enter(s S) {
+	p.told.createError = ""
+	p.ledger.Sure(s.GetName())
+	p.ledger.Created(p.Clock.Now(), s.GetUID()) // the call took its time, and patience begins now
+	p.sets = append(p.sets, s)
+}
+
+func (p *pass[D, S]) unsure(name string) {
+	p.ledger.Unsure(name)
+	p.agreed, p.late = false, p.Clock.Now().Add(lateness)
+}
+
+// recognise looks whose the set is that has the name already. It is the one
+// wanted if an earlier creation went through although its reply was lost.
+// Anything else keeps its name, and the next pass takes another.
+func (p *pass[D, S]) recognise(ctx context.Context, name string) error {
+	there := p.lens.Set()
+	err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.facts.Namespace, Name: name}, there)
+	if err != nil {
+		p.unsure(name)
+		return p.failCreate(fmt.Errorf("read machine set %s, which exists already: %w", name, err))
+	}
+	p.ledger.Sure(name)
+	ref := metav1.GetControllerOfNoCopy(there)
+	if ref != nil && ref.UID == p.facts.UID && there.GetDeletionTimestamp() == nil && p.lens.ViewSet(p.object, there).Current {
+		p.enter(there)
+		return nil
+	}
+	logf.FromContext(ctx).Info("the name of the new set is taken, and another will be tried", "set", name)
+	p.collided = true
+	p.again(conflictDelay)
+	return nil
+}
+
+// failCreate keeps a failure for the record.
+func (p *pass[D, S]) failCreate(err error) error {
+	p.createErr = err
+	p.tellCreateError()
+	return err
+}
+
+// pending reports whether a set may still come into being whose creation got
+// no answer and which the plan does not ask for, because the template has
+// changed since. Its machines would come on top of those planned.
+func (p *pass[D, S]) pending() bool {
+	names := p.ledger.UnsureNames()
+	if len(names) == 0 {
+		return false
+	}
+	if p.facts.Deleting && !p.plan.Finished {
+		return false
+	}
+	left := p.late.Sub(p.now)
+	if left <= 0 {
+		for _, name := range names {
+			p.ledger.Sure(name)
+		}
+		return false
+	}
+	if p.plan.Create != nil && len(names) == 1 && p.lens.NewSet(p.object, *p.plan.Create).GetName() == names[0] {
+		return false
+	}
+	p.again(left)
+	return true
+}

@@ -1,0 +1,161 @@
+package machinedeployment
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/rollout"
+)
+
+const (
+	// scalePause is the least time between two events about the size of one
+	// set. A rollout of a thousand machines in steps of a few would else write
+	// hundreds.
+	scalePause = 5 * time.Second
+	// maxNote is how much of a note the API server takes, in bytes.
+	maxNote = 1024
+)
+
+// told is what people were told already.
+type told struct {
+	// fault and createError are those last told.
+	fault, createError string
+	// canary says that they were told of a canary, and not yet that the rest
+	// follows.
+	canary bool
+	// scales are the sizes of sets.
+	scales map[types.UID]*scaleNote
+}
+
+// scaleNote is what was told about the size of one set, and what is to be.
+type scaleNote struct {
+	set      client.Object
+	from, to int
+	at       time.Time
+}
+
+func (p *pass[D, S]) tell(kind, reason, action, format string, args ...any) {
+	if reason != "" {
+		p.Recorder.Eventf(p.object, nil, kind, reason, action, format, args...)
+	}
+}
+
+// scaled notes that a set was scaled. The first time is told in this pass, what
+// follows shortly after in one event with the size it came to.
+func (p *pass[D, S]) scaled(s S, from, to int) {
+	if p.told.scales == nil {
+		p.told.scales = map[types.UID]*scaleNote{}
+	}
+	note := p.told.scales[s.GetUID()]
+	if note == nil {
+		note = &scaleNote{from: from}
+		p.told.scales[s.GetUID()] = note
+	}
+	note.set, note.to = s, to
+}
+
+// tellScales tells the sizes whose time has come.
+func (p *pass[D, S]) tellScales() {
+	for _, uid := range slices.Sorted(maps.Keys(p.told.scales)) {
+		n := p.told.scales[uid]
+		left := n.at.Add(scalePause).Sub(p.now)
+		if _, there := p.set(uid); !there {
+			left = 0
+		}
+		switch {
+		case left > 0 && n.from != n.to:
+			p.again(left)
+		case left > 0:
+		case n.from == n.to:
+			delete(p.told.scales, uid)
+		default:
+			p.tellScale(n)
+		}
+	}
+}
+
+func (p *pass[D, S]) tellScale(n *scaleNote) {
+	direction := "up"
+	if n.to < n.from {
+		direction = "down"
+	}
+	if reason := p.lens.Traits().Events.Scaled; reason != "" {
+		p.Recorder.Eventf(p.object, n.set, corev1.EventTypeNormal, reason, "Scale", "Scaled %s machine set %s to %d from %d", direction, n.set.GetName(), n.to, n.from)
+	}
+	n.from, n.at = n.to, p.now
+}
+
+// tellFault tells what is wrong with the deployment, once until it changes.
+func (p *pass[D, S]) tellFault() {
+	fault := p.facts.Faults[0].String()
+	if p.told.fault == fault {
+		return
+	}
+	p.told.fault = fault
+	reason := p.lens.Traits().Events.Invalid
+	if dialect.SelectsAll(p.facts.Faults) {
+		reason = p.lens.Traits().Events.SelectsAll
+	}
+	p.tell(corev1.EventTypeWarning, reason, "Validate", "%s", short(fault))
+}
+
+// tellCreateError tells why there is no set of the present template, once
+// until the reason changes.
+func (p *pass[D, S]) tellCreateError() {
+	note := p.createErr.Error()
+	if p.told.createError == note {
+		return
+	}
+	p.told.createError = note
+	p.tell(corev1.EventTypeWarning, p.lens.Traits().Events.CreateError, "Create", "%s", short(note))
+}
+
+func (p *pass[D, S]) tellRollBack(b rollout.RollBack) {
+	t := p.lens.Traits().Events
+	kind, reason := corev1.EventTypeNormal, t.RolledBack
+	switch {
+	case !b.Found:
+		kind, reason = corev1.EventTypeWarning, t.RevisionNotFound
+	case !b.Differs:
+		kind, reason = corev1.EventTypeWarning, t.TemplateUnchanged
+	}
+	p.tell(kind, reason, "RollBack", "%s", short(b.Note))
+}
+
+// tellCanary tells that the canary step was reached, which is when w begins
+// its time, and that the rest follows.
+func (p *pass[D, S]) tellCanary(w rollout.SetWant) {
+	if w.Notes.CanarySince.IsZero() {
+		return
+	}
+	if p.told.canary && w.Replicas > w.Was {
+		p.told.canary = false
+		p.tell(corev1.EventTypeNormal, p.lens.Traits().Events.Resumed, "Rollout", "The rollout goes on after its canary")
+		return
+	}
+	for _, s := range p.view {
+		if s.UID == w.UID && s.Notes.CanarySince.IsZero() && p.plan.Status.Waiting != "" {
+			p.told.canary = true
+			p.tell(corev1.EventTypeNormal, p.lens.Traits().Events.Canary, "Rollout", "%s", short(p.plan.Status.Waiting))
+		}
+	}
+}
+
+// tellProgress tells that a rollout was stopped, or that it goes on.
+func (p *pass[D, S]) tellProgress() {
+	last, s, t := p.facts.Last.Progress.Reason, p.plan.Status, p.lens.Traits().Events
+	switch was, is := last == rollout.Stopped, s.Progress.Reason == rollout.Stopped; {
+	case is && !was:
+		p.tell(corev1.EventTypeWarning, t.Stopped, "Rollout", "%s", short(s.Progress.Message))
+	case was && !is && !s.Faulty:
+		p.tell(corev1.EventTypeNormal, t.Resumed, "Rollout", "The rollout goes on after it was stopped")
+	}
+}
+
+func short(note string) string { return note[:min(len(note), maxNote)] }

@@ -1,0 +1,51 @@
+package machinedeployment
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// nodeRetry is how long after a failure a node is tried again. Nobody waits
+// for it.
+const nodeRetry = 2 * time.Second
+
+// markNodes brings nodes to what is planned. A node that cannot be written
+// stops nothing: it is planned again.
+func (p *pass[D, S]) markNodes(ctx context.Context) error {
+	wants := p.plan.Nodes
+	done, errs := make([]*corev1.Node, len(wants)), make([]error, len(wants))
+	p.Writes(len(wants), func(i int) {
+		before, ok := p.nodes[wants[i].Node]
+		if !ok {
+			return
+		}
+		after := before.DeepCopy()
+		p.lens.MarkNode(after, wants[i])
+		if equality.Semantic.DeepEqual(before, after) {
+			return
+		}
+		if errs[i] = p.Nodes.Patch(ctx, after, merge(before)); errs[i] == nil {
+			done[i] = after
+		}
+	})
+	log := logf.FromContext(ctx).V(1)
+	for i, w := range wants {
+		switch err := errs[i]; {
+		case done[i] != nil:
+			p.written.Wrote(p.nodes[w.Node].GetResourceVersion(), done[i])
+			log.Info("marked node", "node", w.Node, "machine", w.Machine, "reason", w.Note)
+		case err == nil || apierrors.IsNotFound(err):
+		case apierrors.IsConflict(err):
+			p.again(conflictDelay)
+		default:
+			log.Info("cannot mark node yet", "node", w.Node, "machine", w.Machine, "error", err.Error())
+			p.again(nodeRetry)
+		}
+	}
+	return nil
+}

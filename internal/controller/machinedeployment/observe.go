@@ -1,0 +1,242 @@
+package machinedeployment
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/expect"
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// The field indexes that the shell lists by besides [machineset.OwnerIndex],
+// which is that over machines.
+const (
+	// SetIndex is over sets: the UID of the set's controller, or
+	// [machineset.NoOwner]. [machineset.IndexOwner] computes it.
+	SetIndex = "millwright.dev/deployment-uid"
+	// NodeIndex is over machines: the name of the machine's node.
+	// [Reconciler.IndexNode] computes it.
+	NodeIndex = "millwright.dev/node-name"
+)
+
+// IndexNode computes [NodeIndex].
+func (r *Reconciler[D, S]) IndexNode(m client.Object) []string {
+	if name := r.lens.NodeName(m); name != "" {
+		return []string{name}
+	}
+	return nil
+}
+
+// observe lists the deployment's sets and those that nobody controls, settles
+// which of them are the deployment's, and reads their machines and nodes. It
+// returns false when the cache has to catch up first.
+func (p *pass[D, S]) observe(ctx context.Context) (bool, error) {
+	owned, err := p.listSets(ctx, string(p.facts.UID))
+	if err != nil {
+		return false, err
+	}
+	free, err := p.listSets(ctx, machineset.NoOwner)
+	if err != nil {
+		return false, err
+	}
+	p.ledger.Seen(known(owned))
+	for _, s := range owned {
+		p.ledger.Sure(s.GetName())
+	}
+	listed := append(owned[:len(owned):len(owned)], free...)
+	for i, s := range listed {
+		listed[i] = p.written.Over(s).(S)
+	}
+	if p.sets, err = p.claim(ctx, listed); err != nil {
+		return false, err
+	}
+	if ok, err := p.settle(ctx, owned); err != nil || !ok {
+		return false, err
+	}
+	if err := p.observeMachines(ctx); err != nil {
+		return false, err
+	}
+	p.prunePast(listed)
+	return true, nil
+}
+
+// settle reports whether p.sets are all there are, and no older than what was
+// written. As long as that is not known, the API server is asked. A deployment
+// on its way out always asks: the garbage collector may just have freed its
+// sets, which the deployment must then leave alone.
+func (p *pass[D, S]) settle(ctx context.Context, cached []S) (bool, error) {
+	overdue, left := p.ledger.Overdue(p.now)
+	switch {
+	case overdue || !p.agreed || p.facts.Deleting:
+		return true, p.observeLive(ctx, cached)
+	case !p.ledger.Settled():
+		p.again(left)
+		return false, nil
+	}
+	return true, nil
+}
+
+// observeLive replaces the sets by what the API server says now.
+func (p *pass[D, S]) observeLive(ctx context.Context, cached []S) error {
+	list := p.lens.Sets()
+	opts := []client.ListOption{client.InNamespace(p.facts.Namespace)}
+	if !p.facts.Deleting {
+		opts = append(opts, client.MatchingLabelsSelector{Selector: p.selector})
+	}
+	if err := p.Live.List(ctx, list, opts...); err != nil {
+		return fmt.Errorf("list sets live: %w", err)
+	}
+	all, err := items[S](list)
+	if err != nil {
+		return err
+	}
+	live := p.only(all)
+	p.agreed = same(live, p.sets)
+	p.sets = live
+	p.ledger.Live(p.now, known(live), known(p.only(cached)))
+	return nil
+}
+
+// same reports whether both are the same versions of the same objects.
+func same[S client.Object](a, b []S) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	versions := make(map[types.UID]string, len(a))
+	for _, s := range a {
+		versions[s.GetUID()] = s.GetResourceVersion()
+	}
+	for _, s := range b {
+		if versions[s.GetUID()] != s.GetResourceVersion() {
+			return false
+		}
+	}
+	return true
+}
+
+// only leaves out what is not the deployment's.
+func (p *pass[D, S]) only(all []S) (out []S) {
+	for _, s := range all {
+		if replicas.Claim(p.tie(s)) == replicas.IsMember {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// observeMachines reads what the sets control. A machine that was handed over
+// a moment ago may still be listed with the set that it came from.
+func (p *pass[D, S]) observeMachines(ctx context.Context) error {
+	p.machines, p.nodes = map[types.UID]client.Object{}, map[string]*corev1.Node{}
+	place := make(map[types.UID]int, len(p.sets))
+	for i, s := range p.sets {
+		place[s.GetUID()] = i
+		p.view = append(p.view, p.lens.ViewSet(p.object, s))
+	}
+	for _, s := range p.sets {
+		machines, err := p.listMachines(ctx, s.GetUID())
+		if err != nil {
+			return err
+		}
+		for _, m := range machines {
+			m = p.written.Over(m)
+			ref := metav1.GetControllerOfNoCopy(m)
+			if ref == nil {
+				continue
+			}
+			i, ours := place[ref.UID]
+			if !ours {
+				continue
+			}
+			n, err := p.nodeOf(ctx, m)
+			if err != nil {
+				return err
+			}
+			p.machines[m.GetUID()] = m
+			p.view[i].Machines = append(p.view[i].Machines, p.lens.ViewMachine(m, n))
+		}
+	}
+	return nil
+}
+
+func (p *pass[D, S]) nodeOf(ctx context.Context, m client.Object) (*corev1.Node, error) {
+	name := p.lens.NodeName(m)
+	if name == "" || p.Nodes == nil {
+		return nil, nil
+	}
+	n := &corev1.Node{}
+	err := p.Nodes.Get(ctx, client.ObjectKey{Name: name}, n, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read node %s: %w", name, err)
+	}
+	n = p.written.Over(n).(*corev1.Node)
+	p.nodes[name] = n
+	return n, nil
+}
+
+// prunePast forgets what was written to objects that are gone by now, or are
+// no longer the deployment's.
+func (p *pass[D, S]) prunePast(listed []S) {
+	there := []client.Object{p.object}
+	for _, s := range listed {
+		there = append(there, s)
+	}
+	for _, s := range p.sets {
+		there = append(there, s)
+	}
+	for _, m := range p.machines {
+		there = append(there, m)
+	}
+	for _, n := range p.nodes {
+		there = append(there, n)
+	}
+	p.written.Prune(there)
+}
+
+func (p *pass[D, S]) listSets(ctx context.Context, owner string) ([]S, error) {
+	list := p.lens.Sets()
+	err := p.Client.List(ctx, list, client.InNamespace(p.facts.Namespace),
+		client.MatchingFields{SetIndex: owner}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list sets by owner: %w", err)
+	}
+	return items[S](list)
+}
+
+func (p *pass[D, S]) listMachines(ctx context.Context, owner types.UID) ([]client.Object, error) {
+	list := p.lens.Machines()
+	err := p.Client.List(ctx, list, client.InNamespace(p.facts.Namespace),
+		client.MatchingFields{machineset.OwnerIndex: string(owner)}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list machines by owner: %w", err)
+	}
+	return items[client.Object](list)
+}
+
+func items[O client.Object](list client.ObjectList) (out []O, err error) {
+	err = meta.EachListItem(list, func(o runtime.Object) error {
+		out = append(out, o.(O))
+		return nil
+	})
+	return out, err
+}
+
+func known[S client.Object](all []S) []expect.Object {
+	out := make([]expect.Object, 0, len(all))
+	for _, s := range all {
+		out = append(out, expect.Object{UID: s.GetUID(), Name: s.GetName(), Going: s.GetDeletionTimestamp() != nil})
+	}
+	return out
+}

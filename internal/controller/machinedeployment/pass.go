@@ -1,0 +1,114 @@
+package machinedeployment
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/millwright-dev/millwright/internal/rollout"
+)
+
+// pass is one pass over one deployment.
+type pass[D, S client.Object] struct {
+	*Reconciler[D, S]
+	*memory
+
+	// object is the deployment as last read or written, facts what it said
+	// when the pass began.
+	object   D
+	facts    rollout.Deployment
+	policy   rollout.Policy
+	selector labels.Selector
+	now      time.Time
+
+	// sets are the deployment's, as last read or written, machines what these
+	// control, by UID, nodes what those have become, by name, and view all of
+	// it as facts. What was read is shared with the cache and must not be
+	// changed.
+	sets     []S
+	machines map[types.UID]client.Object
+	nodes    map[string]*corev1.Node
+	view     []rollout.Set
+
+	// plan is what was decided; collided and createErr are what came of
+	// creating the set of the present template.
+	plan      rollout.Plan
+	collided  bool
+	createErr error
+	// after is when to look again; zero: at the next event.
+	after time.Duration
+}
+
+func (p *pass[D, S]) run(ctx context.Context) error {
+	switch {
+	case p.facts.Deleting && p.lens.Traits().Finalizer == "":
+		return nil
+	case len(p.facts.Faults) > 0 && !p.facts.Deleting:
+		return p.refuse(ctx)
+	}
+	p.told.fault = ""
+	if err := p.hold(ctx); err != nil {
+		return err
+	}
+	if ok, err := p.observe(ctx); err != nil || !ok {
+		return err
+	}
+	p.plan = rollout.Decide(p.now, p.facts, p.view, p.policy)
+	p.again(p.plan.After)
+	if p.pending() {
+		return p.record(ctx)
+	}
+	err := p.carryOut(ctx)
+	p.tellScales()
+	return errors.Join(err, p.record(ctx))
+}
+
+// carryOut makes the plan true in the order in which it is written. What fails
+// stops the rest, but for nodes.
+func (p *pass[D, S]) carryOut(ctx context.Context) error {
+	if p.plan.Finished {
+		return p.letGo(ctx)
+	}
+	if p.plan.RollBack != nil {
+		return p.rollBack(ctx, *p.plan.RollBack)
+	}
+	for _, step := range []func(context.Context) error{
+		p.amend, p.markVictims, p.markNodes, p.create, p.move, p.dress, p.unshield, p.prune,
+	} {
+		if err := step(ctx); err != nil || p.collided {
+			return err
+		}
+	}
+	return nil
+}
+
+// hold puts the deployment's finalizer in place before anything is created.
+func (p *pass[D, S]) hold(ctx context.Context) error {
+	finalizer := p.lens.Traits().Finalizer
+	if finalizer == "" || p.facts.Deleting || controllerutil.ContainsFinalizer(p.object, finalizer) {
+		return nil
+	}
+	return p.patchDeployment(ctx, "add finalizer", func(d D) { controllerutil.AddFinalizer(d, finalizer) })
+}
+
+// letGo takes the finalizer off a deployment without sets.
+func (p *pass[D, S]) letGo(ctx context.Context) error {
+	finalizer := p.lens.Traits().Finalizer
+	if !controllerutil.ContainsFinalizer(p.object, finalizer) {
+		return nil
+	}
+	return client.IgnoreNotFound(p.patchDeployment(ctx, "remove finalizer", func(d D) { controllerutil.RemoveFinalizer(d, finalizer) }))
+}
+
+// again asks for another pass after d at the latest.
+func (p *pass[D, S]) again(d time.Duration) {
+	if d > 0 && (p.after == 0 || d < p.after) {
+		p.after = d
+	}
+}

@@ -1,0 +1,117 @@
+package machinedeployment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/expect"
+)
+
+// merge is the difference between before and what it was made into, to be
+// written only over before.
+func merge(before client.Object) client.Patch {
+	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+}
+
+// patchDeployment makes a change to the deployment, but for its status, and
+// goes on with the result. A change of nothing is not written.
+func (p *pass[D, S]) patchDeployment(ctx context.Context, doing string, apply func(D)) error {
+	after := p.object.DeepCopyObject().(D)
+	apply(after)
+	if equality.Semantic.DeepEqual(p.object, after) {
+		return nil
+	}
+	if err := p.Client.Patch(ctx, after, merge(p.object)); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	p.wroteDeployment(after)
+	return nil
+}
+
+func (p *pass[D, S]) wroteDeployment(after D) {
+	p.written.Wrote(p.object.GetResourceVersion(), after)
+	p.object = after
+}
+
+// patchSet makes a change to a set and returns the result. A change of nothing
+// is not written. A reply that was lost leaves the size of the set unknown.
+func (p *pass[D, S]) patchSet(ctx context.Context, doing string, before S, apply func(S)) (S, error) {
+	after := before.DeepCopyObject().(S)
+	apply(after)
+	if equality.Semantic.DeepEqual(before, after) {
+		return before, nil
+	}
+	if err := p.Client.Patch(ctx, after, merge(before)); err != nil {
+		p.agreed = p.agreed && expect.Refused(err)
+		return before, fmt.Errorf("%s machine set %s: %w", doing, before.GetName(), err)
+	}
+	p.written.Wrote(before.GetResourceVersion(), after)
+	return after, nil
+}
+
+// patchMachines makes a change to each of the machines with these UIDs. What
+// has gone meanwhile is left out without an error.
+func (p *pass[D, S]) patchMachines(ctx context.Context, doing string, uids []types.UID, apply func(i int, m client.Object)) error {
+	done, errs := make([]client.Object, len(uids)), make([]error, len(uids))
+	p.Writes(len(uids), func(i int) {
+		before, ok := p.machines[uids[i]]
+		if !ok {
+			return
+		}
+		after := before.DeepCopyObject().(client.Object)
+		apply(i, after)
+		if equality.Semantic.DeepEqual(before, after) {
+			return
+		}
+		err := p.Client.Patch(ctx, after, merge(before))
+		if err == nil {
+			done[i] = after
+		} else if client.IgnoreNotFound(err) != nil {
+			errs[i] = fmt.Errorf("%s %s: %w", doing, before.GetName(), err)
+		}
+	})
+	for i, m := range done {
+		if m != nil {
+			p.written.Wrote(p.machines[uids[i]].GetResourceVersion(), m)
+			p.machines[uids[i]] = m
+		}
+	}
+	return brief(errs)
+}
+
+// brief joins errs, shortened: what fails for one usually fails for all alike.
+// A failure that is no conflict comes first.
+func brief(errs []error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(errs) == 0 {
+		return nil
+	}
+	if i := slices.IndexFunc(errs, func(err error) bool { return !expect.OnlyConflicts(err) }); i > 0 {
+		errs[0], errs[i] = errs[i], errs[0]
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return fmt.Errorf("%w (and %d more)", errs[0], len(errs)-1)
+}
+
+// set finds a set of the deployment.
+func (p *pass[D, S]) set(uid types.UID) (at int, found bool) {
+	at = slices.IndexFunc(p.sets, func(s S) bool { return s.GetUID() == uid })
+	return at, at >= 0
+}
+
+// resource is the deployment's, for errors.
+func (p *pass[D, S]) resource() schema.GroupResource {
+	return schema.GroupResource{Group: p.lens.Traits().Kind.Group, Resource: "machinedeployments"}
+}
+
+// errNoSet is met only where a set went between observing and acting.
+var errNoSet = errors.New("the set is not there any more")

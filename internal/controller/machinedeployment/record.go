@@ -1,0 +1,86 @@
+package machinedeployment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/rollout"
+)
+
+// statusPause is the least time between two writes of a deployment's counters.
+// What people wait for (see [headline]) is written at once.
+const statusPause = 400 * time.Millisecond
+
+// headline is what a status says but for its counters.
+type headline struct {
+	generation       int64
+	truth            rollout.Truth
+	reason           rollout.Reason
+	complete, enough bool
+	failure          string
+	collided         bool
+	createError      string
+}
+
+func (p *pass[D, S]) headlineNow() headline {
+	s := p.plan.Status
+	h := headline{
+		generation: p.object.GetGeneration(),
+		truth:      s.Progress.Status, reason: s.Progress.Reason,
+		complete: s.Complete, enough: s.Enough, collided: p.collided,
+	}
+	if s.Failure != nil {
+		h.failure = s.Failure.Reason + s.Failure.Message
+	}
+	if p.createErr != nil {
+		h.createError = p.createErr.Error()
+	}
+	return h
+}
+
+// refuse records the faults of the object and waits for its author.
+func (p *pass[D, S]) refuse(ctx context.Context) error {
+	p.tellFault()
+	p.plan = rollout.Decide(p.now, p.facts, nil, p.policy)
+	return p.write(ctx)
+}
+
+// record writes the status, if it changed. A pass that went back to another
+// template leaves it to the next one, and one that let go has nothing to tell.
+func (p *pass[D, S]) record(ctx context.Context) error {
+	if p.plan.Finished || p.plan.RollBack != nil {
+		p.again(conflictDelay)
+		return nil
+	}
+	if wait := p.recorded.Add(statusPause).Sub(p.now); wait > 0 && p.headline == p.headlineNow() {
+		p.again(wait)
+		return nil
+	}
+	return p.write(ctx)
+}
+
+func (p *pass[D, S]) write(ctx context.Context) error {
+	after := p.object.DeepCopyObject().(D)
+	p.lens.Record(after, dialect.DeploymentOutcome[S]{
+		Now: p.now, Deployment: p.facts, Plan: p.plan, Sets: p.sets, Collided: p.collided, CreateErr: p.createErr,
+	})
+	if !equality.Semantic.DeepEqual(p.object, after) {
+		err := p.Client.Status().Patch(ctx, after, merge(p.object))
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("write status: %w", err)
+		}
+		p.recorded = p.now
+		p.wroteDeployment(after)
+	}
+	p.headline = p.headlineNow()
+	p.tellProgress()
+	return nil
+}

@@ -1,0 +1,67 @@
+package machinedeployment
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/millwright-dev/millwright/internal/controller/machineset"
+)
+
+// Bounds of the pause after a failed pass; it doubles from one to the other.
+// Every deployment has its own.
+const (
+	minRetry = 100 * time.Millisecond
+	maxRetry = 2 * time.Minute
+)
+
+// Setup is how a [Reconciler] is run.
+type Setup struct {
+	// MaxConcurrent is how many deployments are worked on at a time; 10 by
+	// default.
+	MaxConcurrent int
+	// NodeCache is watched for nodes; nil: none are.
+	NodeCache cache.Cache
+}
+
+// SetupWithManager registers the indexes and the watches. That over machines
+// by their owner is left to [machineset.SetupIndex], because the controller of
+// the sets reads by it as well.
+func (r *Reconciler[D, S]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
+	kind := r.lens.Traits().Kind
+	indexer := mgr.GetFieldIndexer()
+	if err := indexer.IndexField(ctx, r.lens.Set(), SetIndex, machineset.IndexOwner); err != nil {
+		return fmt.Errorf("index sets of %s by owner: %w", kind.GroupKind(), err)
+	}
+	if err := indexer.IndexField(ctx, r.lens.Machine(), NodeIndex, r.IndexNode); err != nil {
+		return fmt.Errorf("index machines of %s by node: %w", kind.GroupKind(), err)
+	}
+	if s.MaxConcurrent == 0 {
+		s.MaxConcurrent = 10
+	}
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named(strings.ToLower(kind.GroupKind().String())).
+		Watches(r.lens.New(), waker[D, S]{r}).
+		Watches(r.lens.Set(), waker[D, S]{r}).
+		Watches(r.lens.Machine(), waker[D, S]{r}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: s.MaxConcurrent,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
+		})
+	if s.NodeCache != nil {
+		b = b.WatchesRawSource(source.Kind(s.NodeCache, &corev1.Node{}, nodeWaker(r)))
+	}
+	if err := b.Complete(r); err != nil {
+		return fmt.Errorf("set up %s: %w", kind.GroupKind(), err)
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package machinedeployment
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/rollout"
+)
+
+const (
+	// eventPause gathers changes that come in great numbers.
+	eventPause = 100 * time.Millisecond
+	// reportPause gathers changes that nothing is decided from.
+	reportPause = time.Second
+)
+
+// Wake is a deployment to look at again, and how long to gather what else
+// happens before.
+type Wake struct {
+	reconcile.Request
+	After time.Duration
+}
+
+// Wakes returns the deployments that a change of one object concerns. Before
+// is nil for an object that came into being, after for one that is gone.
+func (r *Reconciler[D, S]) Wakes(ctx context.Context, before, after client.Object) []Wake {
+	o := after
+	if o == nil {
+		o = before
+	}
+	switch o := o.(type) {
+	case D:
+		if before == nil || after == nil || asked(before, after) {
+			return []Wake{{Request: requestFor(o)}}
+		}
+		return nil
+	case S:
+		return r.wakesOfSet(ctx, before, after)
+	case *corev1.Node:
+		return r.wakesOfNode(ctx, before, after, o.Name)
+	}
+	return r.wakesOfMachine(ctx, before, after)
+}
+
+// asked leaves out changes of the status, which only we write, and of the
+// bookkeeping that the API server adds. The same version again is the cache's
+// regular reminder.
+func asked(a, b client.Object) bool {
+	return a.GetGeneration() != b.GetGeneration() ||
+		a.GetResourceVersion() == b.GetResourceVersion() ||
+		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil) ||
+		!slices.Equal(a.GetFinalizers(), b.GetFinalizers()) ||
+		!maps.Equal(a.GetLabels(), b.GetLabels()) ||
+		!maps.Equal(a.GetAnnotations(), b.GetAnnotations())
+}
+
+// wakesOfSet is at once where sets come, go or change hands, and gathered where
+// not. What a set counts is only reported.
+func (r *Reconciler[D, S]) wakesOfSet(ctx context.Context, before, after client.Object) (out []Wake) {
+	if before == nil || after == nil {
+		return append(r.controllers(ctx, before, 0), r.controllers(ctx, after, 0)...)
+	}
+	if before.GetResourceVersion() == after.GetResourceVersion() {
+		return nil
+	}
+	if controllerOf(before) != controllerOf(after) {
+		return append(r.controllers(ctx, before, 0), r.controllers(ctx, after, 0)...)
+	}
+	pause := reportPause
+	switch {
+	case (before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil):
+		pause = 0
+	case asked(before, after) || r.condition(before) != r.condition(after):
+		pause = eventPause
+	case controllerOf(after) == "":
+		return nil
+	}
+	return r.controllers(ctx, after, pause)
+}
+
+// condition is what is decided from the status of a set.
+type condition struct {
+	observed bool
+	failure  rollout.Failure
+}
+
+func (r *Reconciler[D, S]) condition(s client.Object) condition {
+	v := r.lens.ViewSet(r.lens.New(), s.(S))
+	c := condition{observed: v.Observed}
+	if v.Failure != nil {
+		c.failure = *v.Failure
+	}
+	return c
+}
+
+// wakesOfMachine looks at what is decided from a machine.
+func (r *Reconciler[D, S]) wakesOfMachine(ctx context.Context, before, after client.Object) []Wake {
+	if before != nil && after != nil {
+		if controllerOf(before) == controllerOf(after) && r.lens.ViewMachine(before, nil) == r.lens.ViewMachine(after, nil) {
+			return nil
+		}
+		if controllerOf(before) == controllerOf(after) {
+			before = nil
+		}
+	}
+	return append(r.ofMachine(ctx, before), r.ofMachine(ctx, after)...)
+}
+
+// wakesOfNode looks at what is decided from a node, for each machine that has
+// it as its own. There is one, as a rule.
+func (r *Reconciler[D, S]) wakesOfNode(ctx context.Context, before, after client.Object, name string) (out []Wake) {
+	list := r.lens.Machines()
+	if err := r.Client.List(ctx, list, client.MatchingFields{NodeIndex: name}, client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "cannot list the machines of a node", "node", name)
+		return nil
+	}
+	machines, err := items[client.Object](list)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "cannot read the machines of a node", "node", name)
+		return nil
+	}
+	for _, m := range machines {
+		if before != nil && after != nil && r.lens.ViewMachine(m, before.(*corev1.Node)) == r.lens.ViewMachine(m, after.(*corev1.Node)) {
+			continue
+		}
+		out = append(out, r.ofMachine(ctx, m)...)
+	}
+	return out
+}
+
+// ofMachine is the deployment of the set that controls m.
+func (r *Reconciler[D, S]) ofMachine(ctx context.Context, m client.Object) []Wake {
+	if m == nil {
+		return nil
+	}
+	ref := metav1.GetControllerOfNoCopy(m)
+	if ref == nil || !refersTo(ref, r.lens.Traits().SetKind) {
+		return nil
+	}
+	s := r.lens.Set()
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: ref.Name}, s, client.UnsafeDisableDeepCopy)
+	if err != nil || s.GetUID() != ref.UID {
+		// Not there, or not yet: then the set's own event does it.
+		return nil
+	}
+	if controllerOf(s) == "" {
+		return nil
+	}
+	return r.controllers(ctx, s, eventPause)
+}
+
+// controllers is the deployment that controls the set s, or those that might
+// adopt it.
+func (r *Reconciler[D, S]) controllers(ctx context.Context, s client.Object, pause time.Duration) (out []Wake) {
+	if s == nil {
+		return nil
+	}
+	if ref := metav1.GetControllerOfNoCopy(s); ref != nil {
+		if !refersTo(ref, r.lens.Traits().Kind) {
+			return nil
+		}
+		return []Wake{{reconcile.Request{NamespacedName: types.NamespacedName{Namespace: s.GetNamespace(), Name: ref.Name}}, pause}}
+	}
+	deployments, err := r.listDeployments(ctx, s.GetNamespace())
+	if err != nil {
+		log.FromContext(ctx).Error(err, "cannot list the deployments that might adopt a set", "set", client.ObjectKeyFromObject(s))
+		return nil
+	}
+	for _, d := range deployments {
+		if r.lens.Selector(d).Matches(labels.Set(s.GetLabels())) && r.lens.Adopts(d, s.(S)) {
+			out = append(out, Wake{requestFor(d), pause})
+		}
+	}
+	return out
+}
+
+func (r *Reconciler[D, S]) listDeployments(ctx context.Context, namespace string) ([]D, error) {
+	kind := r.lens.Traits().Kind
+	o, err := r.Client.Scheme().New(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err != nil {
+		return nil, err
+	}
+	list := o.(client.ObjectList)
+	if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	return items[D](list)
+}
+
+// controllerOf is the UID of an object's controller, empty when it has none.
+func controllerOf(o client.Object) types.UID {
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		return ref.UID
+	}
+	return ""
+}
+
+func refersTo(ref *metav1.OwnerReference, kind schema.GroupVersionKind) bool {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == kind.Group && ref.Kind == kind.Kind
+}
+
+func requestFor(o client.Object) reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
+}
