@@ -1,0 +1,235 @@
+package gardener
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/rollout"
+)
+
+// Deployments reads and writes machine deployments of this API.
+type Deployments struct {
+	// StayDuringRollout keeps the autoscaler from removing nodes during a
+	// rollout (--autoscaler-scaledown-annotation-during-rollout).
+	StayDuringRollout bool
+	// Nodeless says that there is no target cluster.
+	Nodeless bool
+}
+
+var _ dialect.Deployments[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet] = Deployments{}
+
+// Traits implements [dialect.Deployments]. The last four events and Invalid
+// are additions to what the original tells.
+func (Deployments) Traits() dialect.DeploymentTraits {
+	return dialect.DeploymentTraits{
+		Kind:      v1alpha1.GroupVersion.WithKind(v1alpha1.KindMachineDeployment),
+		SetKind:   v1alpha1.GroupVersion.WithKind(v1alpha1.KindMachineSet),
+		Finalizer: v1alpha1.FinalizerMachine,
+		Events: dialect.DeploymentEvents{
+			Scaled:            "ScalingMachineSet",
+			CreateError:       v1alpha1.ReasonMachineSetCreateError,
+			SelectsAll:        string(rollout.SelectsAll),
+			RolledBack:        "DeploymentRollback",
+			RevisionNotFound:  "DeploymentRollbackRevisionNotFound",
+			TemplateUnchanged: "DeploymentRollbackTemplateUnchanged",
+			Invalid:           string(rollout.InvalidObject),
+			Stopped:           string(rollout.Stopped),
+			Resumed:           "RolloutResumed",
+			Canary:            "RolloutCanary",
+		},
+	}
+}
+
+// New implements [dialect.Deployments].
+func (Deployments) New() *v1alpha1.MachineDeployment { return &v1alpha1.MachineDeployment{} }
+
+// Set implements [dialect.Deployments].
+func (Deployments) Set() *v1alpha1.MachineSet { return &v1alpha1.MachineSet{} }
+
+// Sets implements [dialect.Deployments].
+func (Deployments) Sets() client.ObjectList { return &v1alpha1.MachineSetList{} }
+
+// Machine implements [dialect.Deployments].
+func (Deployments) Machine() client.Object { return &v1alpha1.Machine{} }
+
+// Machines implements [dialect.Deployments].
+func (Deployments) Machines() client.ObjectList { return &v1alpha1.MachineList{} }
+
+// View projects d onto the engine's facts. The label freeze is only a mirror
+// of the sets, each of which stops growing by itself.
+func (Deployments) View(d *v1alpha1.MachineDeployment, now time.Time) rollout.Deployment {
+	guard, faults := dialect.ReadGuard(d.Annotations)
+	bounds, byHand := bounds(d)
+	v := rollout.Deployment{
+		UID: d.UID, Namespace: d.Namespace, Name: d.Name,
+		Replicas:   int(d.Spec.Replicas),
+		Strategy:   strategies[d.Spec.Strategy.Type],
+		Surge:      bounds.MaxSurge,
+		ByHand:     byHand,
+		Deadline:   deadline(d),
+		Paused:     d.Spec.Paused,
+		Deleting:   d.DeletionTimestamp != nil,
+		Orphaning:  slices.Contains(d.Finalizers, metav1.FinalizerOrphanDependents),
+		Faults:     append(deploymentFaults(d), faults...),
+		Revision:   revision(d),
+		Wishes:     wishes(d, now),
+		Guard:      guard,
+		Last:       last(d),
+		RollbackTo: rollbackTo(d),
+
+		Unavailable: bounds.MaxUnavailable,
+	}
+	if limit := d.Spec.RevisionHistoryLimit; limit != nil {
+		n := max(0, int(*limit))
+		v.HistoryLimit = &n
+	}
+	return v
+}
+
+var strategies = map[v1alpha1.MachineDeploymentStrategyType]rollout.Strategy{
+	v1alpha1.RollingUpdateMachineDeploymentStrategyType: rollout.Rolling,
+	v1alpha1.RecreateMachineDeploymentStrategyType:      rollout.Recreate,
+	v1alpha1.InPlaceUpdateMachineDeploymentStrategyType: rollout.InPlace,
+}
+
+// bounds are those of the strategy that is chosen; a block that belongs to
+// another does not count. Recreate has none.
+func bounds(d *v1alpha1.MachineDeployment) (b v1alpha1.UpdateConfiguration, byHand bool) {
+	switch s := d.Spec.Strategy; {
+	case s.Type == v1alpha1.RollingUpdateMachineDeploymentStrategyType && s.RollingUpdate != nil:
+		return s.RollingUpdate.UpdateConfiguration, false
+	case s.Type == v1alpha1.InPlaceUpdateMachineDeploymentStrategyType && s.InPlaceUpdate != nil:
+		return s.InPlaceUpdate.UpdateConfiguration, s.InPlaceUpdate.OrchestrationType == v1alpha1.OrchestrationTypeManual
+	}
+	return b, false
+}
+
+// deadline is spec.progressDeadlineSeconds. One that is not positive is over
+// at once, which the engine is told as a second, because zero is for ever.
+func deadline(d *v1alpha1.MachineDeployment) time.Duration {
+	if d.Spec.ProgressDeadlineSeconds == nil {
+		return 0
+	}
+	return max(1, time.Duration(*d.Spec.ProgressDeadlineSeconds)) * time.Second
+}
+
+func rollbackTo(d *v1alpha1.MachineDeployment) *int64 {
+	if d.Spec.RollbackTo == nil {
+		return nil
+	}
+	n := d.Spec.RollbackTo.Revision
+	return &n
+}
+
+// last reads the status. Progress counts from when the condition was last
+// written, not from when it last turned.
+func last(d *v1alpha1.MachineDeployment) rollout.Last {
+	out := rollout.Last{
+		Updated: int(d.Status.UpdatedReplicas), Old: int(d.Status.Replicas - d.Status.UpdatedReplicas),
+		Ready: int(d.Status.ReadyReplicas), Available: int(d.Status.AvailableReplicas),
+	}
+	if c := deploymentCondition(&d.Status, v1alpha1.MachineDeploymentProgressing); c != nil {
+		out.Progress = rollout.Progress{
+			Status: rollout.Truth(c.Status), Reason: rollout.Reason(c.Reason), Message: c.Message, Since: c.LastUpdateTime.Time,
+		}
+	}
+	return out
+}
+
+// deploymentFaults are those for which the original does nothing and says
+// nothing. How large a bound is is no fault: more than there is cannot surge
+// or be unavailable, and neither surge nor unavailable is one unavailable.
+func deploymentFaults(d *v1alpha1.MachineDeployment) (out []replicas.Fault) {
+	add := func(field, message string) { out = append(out, replicas.Fault{Field: field, Message: message}) }
+	if d.Spec.Replicas < 0 {
+		add("spec.replicas", fmt.Sprintf("must not be negative, is %d", d.Spec.Replicas))
+	}
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	switch {
+	case err != nil:
+		add("spec.selector", err.Error())
+	case d.Spec.Selector == nil:
+		add("spec.selector", "is required")
+	case selector.Empty():
+		add("spec.selector", dialect.SelectsEverything)
+	case !selector.Matches(labels.Set(d.Spec.Template.Labels)):
+		add("spec.template.metadata.labels", "are not matched by spec.selector")
+	}
+	if d.Spec.Template.Spec.Class.Kind == "" {
+		add("spec.template.spec.class.kind", "is required")
+	}
+	if d.Spec.Template.Spec.Class.Name == "" {
+		add("spec.template.spec.class.name", "is required")
+	}
+	return append(out, strategyFaults(&d.Spec.Strategy)...)
+}
+
+// strategyFaults looks at the block of the chosen strategy only.
+func strategyFaults(s *v1alpha1.MachineDeploymentStrategy) []replicas.Fault {
+	one := func(field, message string) []replicas.Fault {
+		return []replicas.Fault{{Field: field, Message: message}}
+	}
+	switch s.Type {
+	case v1alpha1.RecreateMachineDeploymentStrategyType:
+		return nil
+	case v1alpha1.RollingUpdateMachineDeploymentStrategyType:
+		if s.RollingUpdate == nil {
+			return one("spec.strategy.rollingUpdate", "is required by the strategy RollingUpdate")
+		}
+		return boundFaults("spec.strategy.rollingUpdate", s.RollingUpdate.UpdateConfiguration)
+	case v1alpha1.InPlaceUpdateMachineDeploymentStrategyType:
+		if s.InPlaceUpdate == nil {
+			return one("spec.strategy.inPlaceUpdate", "is required by the strategy InPlaceUpdate")
+		}
+		faults := boundFaults("spec.strategy.inPlaceUpdate", s.InPlaceUpdate.UpdateConfiguration)
+		switch t := s.InPlaceUpdate.OrchestrationType; t {
+		case v1alpha1.OrchestrationTypeAuto, v1alpha1.OrchestrationTypeManual:
+			return faults
+		default:
+			return append(faults, one("spec.strategy.inPlaceUpdate.orchestrationType", fmt.Sprintf("must be Auto or Manual, is %q", t))...)
+		}
+	}
+	return one("spec.strategy.type", fmt.Sprintf("must be RollingUpdate, Recreate or InPlaceUpdate, is %q", s.Type))
+}
+
+func boundFaults(block string, b v1alpha1.UpdateConfiguration) []replicas.Fault {
+	check := func(field string, bound *intstr.IntOrString) []replicas.Fault {
+		return dialect.CheckBound(block+"."+field, bound, true)
+	}
+	return append(check("maxSurge", b.MaxSurge), check("maxUnavailable", b.MaxUnavailable)...)
+}
+
+// Policy says that a deployment takes its sets with it, that machines take
+// room until they are gone, and that nodes of old sets are avoided. Nothing is
+// asked of minReadySeconds.
+func (l Deployments) Policy(d *v1alpha1.MachineDeployment) rollout.Policy {
+	return rollout.Policy{
+		LeavingTakesRoom:    !dialect.Asked(d.Annotations, dialect.OverlapAnnotation),
+		StatusCountsLeaving: true, Cascade: true, AvoidOld: true,
+		StayDuringRollout: l.StayDuringRollout, Nodeless: l.Nodeless,
+	}
+}
+
+// Selector implements [dialect.Deployments].
+func (Deployments) Selector(d *v1alpha1.MachineDeployment) labels.Selector {
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	if err != nil || selector.Empty() {
+		return labels.Nothing()
+	}
+	return selector
+}
+
+// Adopts says that every set that the selector matches belongs here, as long
+// as neither is on its way out.
+func (Deployments) Adopts(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) bool {
+	return d.DeletionTimestamp == nil && s.DeletionTimestamp == nil
+}

@@ -1,0 +1,78 @@
+package gardener
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"hash/fnv"
+	"maps"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+)
+
+// sameTemplate reports whether machines of the two templates differ in nothing
+// that needs a new machine. That is how a set is known as the current one: by
+// what is in its template, never by a hash, so that sets which another
+// implementation made, or an older version of this one, are known as well.
+func sameTemplate(a, b *v1alpha1.MachineTemplateSpec) bool {
+	return equality.Semantic.DeepEqual(rolling(a), rolling(b))
+}
+
+// rolling is what of a template cannot be changed on living machines: its
+// metadata but for the hash, name and API group of the class, and the provider
+// ID. It shares memory with t.
+func rolling(t *v1alpha1.MachineTemplateSpec) *v1alpha1.MachineTemplateSpec {
+	out := *t
+	out.Labels = without(t.Labels, v1alpha1.LabelKeyMachineTemplateHash)
+	out.Spec.Class.Kind = ""
+	out.Spec.NodeTemplateSpec = v1alpha1.NodeTemplateSpec{}
+	out.Spec.MachineConfiguration = nil
+	return &out
+}
+
+// follow brings template t in step with from in all that living machines
+// follow.
+func follow(t, from *v1alpha1.MachineTemplateSpec) {
+	t.Spec.Class.Kind = from.Spec.Class.Kind
+	t.Spec.NodeTemplateSpec = *from.Spec.NodeTemplateSpec.DeepCopy()
+	t.Spec.MachineConfiguration = from.Spec.MachineConfiguration.DeepCopy()
+}
+
+func without(m map[string]string, key string) map[string]string {
+	if _, ok := m[key]; !ok {
+		return m
+	}
+	m = maps.Clone(m)
+	delete(m, key)
+	return m
+}
+
+// templateHash tells the sets of d and their machines apart, as a decimal
+// number of 32 bits. It follows from what rolls machines and from how often a
+// name was taken by a foreign set. Another way of making it would give sets to
+// come other names, and nothing else.
+func templateHash(d *v1alpha1.MachineDeployment) string {
+	h := fnv.New32a()
+	// Marshalling sorts the keys of maps and leaves out what is empty. A
+	// template that came from an API server can be marshalled.
+	raw, _ := json.Marshal(rolling(&d.Spec.Template))
+	_, _ = h.Write(raw)
+	if n := d.Status.CollisionCount; n != nil {
+		_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, uint64(*n)))
+	}
+	return strconv.FormatUint(uint64(h.Sum32()), 10)
+}
+
+// maxSetName is the longest name of an object.
+const maxSetName = 253
+
+// setName is the deployment's with five characters that follow from the hash.
+func setName(d *v1alpha1.MachineDeployment, hash string) string {
+	suffix := rand.SafeEncodeString(hash)
+	suffix = "-" + suffix[:min(len(suffix), dialect.SuffixLength)]
+	return d.Name[:min(len(d.Name), maxSetName-len(suffix))] + suffix
+}
