@@ -62,6 +62,11 @@ type Machines[M client.Object] interface {
 	// to the node when it is cordoned for good.
 	Want(m M, c Class) node.Want
 	Leave(m M) node.Want
+	// Update is what n says about an update in place of its machine, Marked the
+	// node condition that says how far it is. An API without such updates is
+	// not asked ([lifecycle.Policy].UpdatesInPlace).
+	Update(n *corev1.Node) lifecycle.Update
+	Marked(mark lifecycle.Mark) corev1.NodeCondition
 	// Record writes what came of a pass into m: finalizer, labels, spec fields
 	// and status that the dialect owns, and nothing else.
 	Record(m M, o lifecycle.Outcome)

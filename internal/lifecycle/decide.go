@@ -23,6 +23,10 @@ const (
 	Initialize Step = "Initialize"
 	// Adopt: bring the node's metadata in step.
 	Adopt Step = "Adopt"
+	// Note: write on the node how far its update is, which is Decision.Mark.
+	// Where Decision.Stage is another than the machine's, the machine says so
+	// first.
+	Note Step = "Note"
 	// Fail: give up on the machine.
 	Fail Step = "Fail"
 	// Replace: delete the machine object; its owner makes another.
@@ -70,6 +74,16 @@ const (
 	ReasonRunning           Reason = "Running"
 	ReasonRecovered         Reason = "Recovered"
 	ReasonJoined            Reason = "Joined"
+	ReasonUpdateCandidate   Reason = "CandidateForUpdate"
+	ReasonUpdateSelected    Reason = "SelectedForUpdate"
+	ReasonUpdateDraining    Reason = "DrainingForUpdate"
+	ReasonUpdateDrained     Reason = "DrainedForUpdate"
+	ReasonUpdateReady       Reason = "ReadyForUpdate"
+	ReasonUpdating          Reason = "Updating"
+	ReasonUpdated           Reason = "Updated"
+	ReasonUpdateFailed      Reason = "UpdateFailed"
+	ReasonUpdateTimeout     Reason = "UpdateTimeout"
+	ReasonUpdateWithdrawn   Reason = "UpdateWithdrawn"
 	ReasonReleased          Reason = "Released"
 	ReasonDeleting          Reason = "Deleting"
 	ReasonDrainBlockedHook  Reason = "PreDrainHookPresent"
@@ -94,6 +108,10 @@ type Decision struct {
 	Stage Stage
 	// Force tells the Drain step to have no patience.
 	Force bool
+	// Mark is what the Note step writes; Uncordon tells it to let pods onto the
+	// node again.
+	Mark     Mark
+	Uncordon bool
 	// Err is the failure behind the reason, if one is.
 	Err error
 }

@@ -49,6 +49,8 @@ type Machine struct {
 	SkipDrain bool
 	// Force asks to get rid of the machine without patience.
 	Force bool
+	// ForceDrain asks the same of moving workloads away while the machine stays.
+	ForceDrain bool
 	// Abandon allows to let the object go although its instance can no longer
 	// be reached through any class.
 	Abandon bool
@@ -70,8 +72,13 @@ const (
 	StageDetached Stage = "Detached" // the instance runs, no node is expected
 	StageRunning  Stage = "Running"
 	StageLost     Stage = "Lost" // was Running; its node is missing or unhealthy
-	StageFailed   Stage = "Failed"
-	StageDeleting Stage = "Deleting"
+	// Three stages of a machine that ran before, and whose node is given new
+	// software.
+	StageUpdating     Stage = "Updating"
+	StageUpdated      Stage = "Updated"
+	StageUpdateFailed Stage = "UpdateFailed"
+	StageFailed       Stage = "Failed"
+	StageDeleting     Stage = "Deleting"
 )
 
 // Hook is a named request to wait, and who made it.
@@ -124,6 +131,8 @@ type World struct {
 	// NodeStale says that the node's metadata differs from what the machine
 	// asks for.
 	NodeStale bool
+	// Update is what the node says about an update in place.
+	Update Update
 	// Drain is what draining the node came to; nil when this pass did not try.
 	Drain *drain.Decision
 	// MayFail says that giving up on an unhealthy machine is permitted now.
@@ -191,10 +200,17 @@ type Policy struct {
 	NodeLossDeletes bool
 	// Delays are the upper bounds between attempts.
 	Delays Delays
-	// DrainTimeout forces the drain, counted from deletion; zero: never.
+	// DrainTimeout forces the drain, counted from deletion or from the
+	// selection for an update; zero: never.
 	DrainTimeout time.Duration
 	// Drain is handed to the drain as it is, but for Force and Unreachable.
 	Drain drain.Policy
+	// UpdatesInPlace: nodes are given new software where [Update] asks for it;
+	// else what nodes say of that is not heard.
+	UpdatesInPlace bool
+	// UpdateTimeout bounds the time that a node's agent takes; zero: wait for
+	// ever.
+	UpdateTimeout time.Duration
 	// UnreachableAfter: the drain is forced when the node has not been Ready
 	// for so long; zero: never.
 	UnreachableAfter time.Duration

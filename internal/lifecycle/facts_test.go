@@ -30,6 +30,7 @@ var (
 		JoinTimeout: 20 * time.Minute, UnhealthyConditions: []string{"DiskPressure", "KernelDeadlock"},
 		HoldingTaints: []string{"critical"}, TracksHealth: true, HealthTimeout: 10 * time.Minute, FailedRecovers: true,
 		NodeLossDeletes: true, DrainTimeout: 2 * time.Hour, UnreachableAfter: 5 * time.Minute,
+		UpdatesInPlace: true, UpdateTimeout: 20 * time.Minute,
 		Delays: lifecycle.Delays{Transient: 5 * time.Second, Exhausted: 10 * time.Minute, Other: 3 * time.Minute},
 	}
 )

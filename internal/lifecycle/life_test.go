@@ -23,6 +23,7 @@ type life struct {
 
 	instance                                *provider.Instance
 	node                                    *corev1.Node
+	update                                  lifecycle.Update
 	pods                                    []string
 	classErr, findErr, createErr, deleteErr error
 	replyLost                               bool
@@ -74,6 +75,12 @@ func (l *life) write(first bool, d lifecycle.Decision) {
 	if d.Waits() || d.Step == lifecycle.Fail {
 		what = append(what, "and is "+string(d.Stage))
 	}
+	if d.Step == lifecycle.Note {
+		what = append(what, fmt.Sprintf("the node is %q", d.Mark))
+	}
+	if d.Uncordon {
+		what = append(what, "uncordoned")
+	}
 	if d.Force {
 		what = append(what, "forced")
 	}
@@ -88,7 +95,7 @@ func (l *life) write(first bool, d lifecycle.Decision) {
 }
 
 func (l *life) observe() lifecycle.World {
-	w := lifecycle.World{ClassErr: l.classErr, Retry: l.retry, ReadLag: l.readLag, MayFail: true, NodeLooked: true, Node: l.node}
+	w := lifecycle.World{ClassErr: l.classErr, Retry: l.retry, ReadLag: l.readLag, MayFail: true, NodeLooked: true, Node: l.node, Update: l.update}
 	if l.classErr != nil {
 		return w
 	}
@@ -113,6 +120,10 @@ func (l *life) perform(d lifecycle.Decision, w *lifecycle.World) {
 		l.m.Held = true
 	case lifecycle.Create:
 		l.create(w)
+	case lifecycle.Note:
+		l.enter(d.Stage)
+		l.update.Mark, l.update.Since = d.Mark, l.now
+		w.Update = l.update
 	case lifecycle.Drain:
 		w.Drain = &drain.Decision{Done: len(l.pods) == 0}
 		if len(l.pods) > 0 {
@@ -162,9 +173,7 @@ func (l *life) terminate(w *lifecycle.World) {
 
 // record is what a lens keeps, without its spelling.
 func (l *life) record(d lifecycle.Decision, w lifecycle.World) {
-	if d.Stage != l.m.Stage {
-		l.m.Stage, l.m.StageSince = d.Stage, l.now
-	}
+	l.enter(d.Stage)
 	if i := w.Instance(l.m.ProviderID); i != nil {
 		l.m.ProviderID, l.m.Provisioned = i.ProviderID, true
 	}
@@ -173,6 +182,12 @@ func (l *life) record(d lifecycle.Decision, w lifecycle.World) {
 	}
 	if d.Step == lifecycle.Release {
 		l.m.Held = false
+	}
+}
+
+func (l *life) enter(s lifecycle.Stage) {
+	if s != l.m.Stage {
+		l.m.Stage, l.m.StageSince = s, l.now
 	}
 }
 
@@ -194,6 +209,12 @@ func (l *life) reports(ready corev1.ConditionStatus) {
 	n.Status.Conditions[0].LastTransitionTime.Time = l.now
 	l.node = n
 	l.tell("the node reports Ready %s", ready)
+}
+
+// asks writes what others ask of, or answer about, the node's update.
+func (l *life) asks(what string, edit func(*lifecycle.Update)) {
+	edit(&l.update)
+	l.tell("%s", what)
 }
 
 func (l *life) delete() {

@@ -26,6 +26,12 @@ var life = []check{
 	nodeMissing,
 	notJoined,
 	nodeStale,
+	markDue,
+	updateAnswered,
+	updateDrain,
+	updateUnderway,
+	updateMissed,
+	updateSettles,
 	notYetHealthy,
 	unhealthy,
 }
@@ -56,9 +62,10 @@ func Describe(faults []Fault) string {
 // failed machines stay as they are until their owner, or a person, deletes
 // them, unless the API lets them recover with their node. What would keep a new
 // node from counting as running keeps a machine from recovering too: else one
-// that ran out of time for it would be back at once.
+// that ran out of time for it would be back at once. So does an update that
+// never came to its end.
 func failed(q question) *Decision {
-	if q.m.Stage != StageFailed || q.p.FailedRecovers && holdup(q.w.Node, q.p) == "" {
+	if q.m.Stage != StageFailed || q.p.FailedRecovers && holdup(q.w.Node, q.p) == "" && !q.updateOpen() {
 		return nil
 	}
 	return &Decision{Step: Settled, Reason: ReasonFailed, Stage: StageFailed}
@@ -203,7 +210,7 @@ func nodeMissing(q question) *Decision {
 	switch {
 	case q.p.NodeLossDeletes:
 		return &Decision{Step: Replace, Reason: ReasonNodeMissing, Message: "the node object was deleted"}
-	case q.p.TracksHealth && q.m.Stage == StageRunning:
+	case q.p.TracksHealth && q.m.Stage != StageLost:
 		return &Decision{
 			Step: Await, Reason: ReasonNodeMissing, Stage: StageLost, After: q.p.HealthTimeout,
 			Message: fmt.Sprintf("Node object went missing. Machine %s is unhealthy - changing MachinePhase to Unknown", q.m.Name),
@@ -217,7 +224,11 @@ func nodeMissing(q question) *Decision {
 // HadNode reports whether the machine's node has joined and counted at least
 // once.
 func (m Machine) HadNode() bool {
-	return m.Stage == StageRunning || m.Stage == StageLost
+	switch m.Stage {
+	case StageRunning, StageLost, StageUpdating, StageUpdated, StageUpdateFailed:
+		return true
+	}
+	return false
 }
 
 func notJoined(q question) *Decision {
@@ -270,13 +281,19 @@ func unhealthy(q question) *Decision {
 			Message: fmt.Sprintf("Machine %s is unhealthy - changing MachinePhase to Unknown. Node conditions: %s", q.m.Name, Conditions(q.w.Node)),
 		}
 	}
+	return q.losing(StageLost)
+}
+
+// losing is about a machine that has been in a stage for some time which it may
+// be in for HealthTimeout only.
+func (q question) losing(s Stage) *Decision {
 	left := q.p.HealthTimeout - q.now.Sub(q.m.StageSince)
 	switch {
 	case q.p.HealthTimeout == 0 || left > 0:
-		return &Decision{Step: Await, Reason: ReasonNodeUnhealthy, Stage: StageLost, After: max(left, 0), Message: Ailment(q.w.Node, q.p)}
+		return &Decision{Step: Await, Reason: ReasonNodeUnhealthy, Stage: s, After: max(left, 0), Message: Ailment(q.w.Node, q.p)}
 	case !q.w.MayFail:
 		return &Decision{
-			Step: Await, Reason: ReasonFailureWithheld, Stage: StageLost, After: q.p.Delays.Transient,
+			Step: Await, Reason: ReasonFailureWithheld, Stage: s, After: q.p.Delays.Transient,
 			Message: "another machine of the group is being replaced",
 		}
 	}

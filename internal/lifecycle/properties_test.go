@@ -14,13 +14,19 @@ import (
 )
 
 var steps = []lifecycle.Step{
-	lifecycle.Settled, lifecycle.Await, lifecycle.Hold, lifecycle.Create, lifecycle.Initialize, lifecycle.Adopt, lifecycle.Fail,
+	lifecycle.Settled, lifecycle.Await, lifecycle.Hold, lifecycle.Create, lifecycle.Initialize, lifecycle.Adopt, lifecycle.Note, lifecycle.Fail,
 	lifecycle.Replace, lifecycle.Drain, lifecycle.Terminate, lifecycle.Forget, lifecycle.Release,
 }
 
 var stagesKnown = []lifecycle.Stage{
 	lifecycle.StageNew, lifecycle.StageCreating, lifecycle.StageCrashing, lifecycle.StageJoining, lifecycle.StageDetached,
-	lifecycle.StageRunning, lifecycle.StageLost, lifecycle.StageFailed, lifecycle.StageDeleting,
+	lifecycle.StageRunning, lifecycle.StageLost, lifecycle.StageUpdating, lifecycle.StageUpdated, lifecycle.StageUpdateFailed,
+	lifecycle.StageFailed, lifecycle.StageDeleting,
+}
+
+var marksKnown = []lifecycle.Mark{
+	lifecycle.MarkNone, lifecycle.MarkCandidate, lifecycle.MarkSelected, lifecycle.MarkDrained, lifecycle.MarkReady,
+	lifecycle.MarkUpdated, lifecycle.MarkFailed,
 }
 
 // facts is a random question.
@@ -88,6 +94,18 @@ func drawNode(t *rapid.T) *corev1.Node {
 	return n
 }
 
+// drawUpdate is about an update in every second world.
+func drawUpdate(t *rapid.T) lifecycle.Update {
+	if drawBool(t, "no update") {
+		return lifecycle.Update{}
+	}
+	return lifecycle.Update{
+		Candidate: rapid.IntRange(0, 3).Draw(t, "candidate") > 0, Selected: drawBool(t, "selected"),
+		Answer: rapid.SampledFrom([]lifecycle.Answer{"", "", lifecycle.AnswerDone, lifecycle.AnswerFailed}).Draw(t, "answer"),
+		Mark:   rapid.SampledFrom(marksKnown).Draw(t, "mark"), Since: now.Add(-drawSpan(t, "markSince")),
+	}
+}
+
 // drawWorld draws a world such as a shell can see: without a session nobody
 // looked, and what was not seen has a reason.
 func drawWorld(t *rapid.T) lifecycle.World {
@@ -105,7 +123,7 @@ func drawWorld(t *rapid.T) lifecycle.World {
 	if w.NodeErr = drawError(t, "nodeErr"); w.NodeErr == nil {
 		w.NodeLooked = true
 		if drawBool(t, "node") {
-			w.Node = drawNode(t)
+			w.Node, w.Update = drawNode(t), drawUpdate(t)
 		}
 	}
 	if err := drawError(t, "retryErr"); err != nil {
@@ -124,6 +142,7 @@ func drawPolicy(t *rapid.T) lifecycle.Policy {
 		p.LinkedIsRunning, p.TracksHealth = drawBool(t, "linkedIsRunning"), drawBool(t, "tracksHealth")
 		p.FailedRecovers, p.NodeLossDeletes = drawBool(t, "failedRecovers"), drawBool(t, "nodeLossDeletes")
 		p.JoinTimeout, p.HealthTimeout, p.DrainTimeout = drawSpan(t, "join"), drawSpan(t, "health"), drawSpan(t, "drainTimeout")
+		p.UpdatesInPlace, p.UpdateTimeout = drawBool(t, "updatesInPlace"), drawSpan(t, "updateTimeout")
 	}
 	return p
 }

@@ -16,20 +16,21 @@ const maxSteps = 20
 
 // TestPassesEnd drives random facts through the shell's loop, with effects
 // that go well or badly by chance: every pass ends, and no step is done twice
-// in one.
+// in one (of notes, none is written twice).
 func TestPassesEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := facts{m: drawMachine(t), w: drawWorld(t), p: drawPolicy(t)}
-		done := map[lifecycle.Step]bool{}
+		done := map[string]bool{}
 		for range maxSteps {
 			d := f.decide()
 			if d.Waits() || !f.perform(t, d) {
 				return
 			}
-			if done[d.Step] {
+			what := string(d.Step) + string(d.Mark)
+			if done[what] {
 				t.Fatalf("%s (%s) a second time in one pass", d.Step, d.Reason)
 			}
-			done[d.Step] = true
+			done[what] = true
 		}
 		t.Fatalf("%d steps without an end", maxSteps)
 	})
@@ -49,6 +50,11 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 		f.initialize(err)
 	case lifecycle.Adopt:
 		f.w.NodeStale, f.w.NodeErr, f.w.NodeLooked = err != nil, err, err == nil
+	case lifecycle.Note:
+		f.m.Stage, f.m.StageSince = d.Stage, now
+		if f.w.NodeErr, f.w.NodeLooked = err, err == nil; err == nil {
+			f.w.Update.Mark, f.w.Update.Since = d.Mark, now
+		}
 	case lifecycle.Drain:
 		f.w.Drain = &drain.Decision{Done: err == nil, Message: "1 pod has to leave", Next: time.Second}
 	case lifecycle.Terminate:

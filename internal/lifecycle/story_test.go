@@ -160,6 +160,50 @@ var stories = map[string]struct {
 			return errors.Join(unless(!l.m.Held, "it is still held"), unless(l.node == nil, "the node is left"), unless(l.instance != nil, "the story is about an instance out of reach"))
 		},
 	},
+	"update-in-place": {
+		reason: "one API updates the node and keeps the instance, through a restart and a second try; the other does not hear of it",
+		tell: func(l *life) {
+			l.settle()
+			l.pods = []string{"db/db-0"}
+			l.after(time.Hour).asks("the node is labelled: candidate", func(u *lifecycle.Update) { u.Candidate = true })
+			l.pass()
+			l.after(time.Minute).asks("the node is labelled: selected", func(u *lifecycle.Update) { u.Selected = true })
+			l.pass()
+			l.pods = nil
+			l.after(time.Minute).tell("the pod is gone")
+			l.pass()
+			l.after(time.Minute).reports(corev1.ConditionUnknown)
+			l.pass()
+			l.after(12 * time.Minute).reports(corev1.ConditionTrue)
+			l.pass()
+			l.after(time.Minute).asks("the agent answers: failed", func(u *lifecycle.Update) { u.Answer, u.Detail = lifecycle.AnswerFailed, "no space left" })
+			l.pass()
+			l.after(time.Minute).asks("somebody makes room and takes the answer away", func(u *lifecycle.Update) { u.Answer, u.Detail = lifecycle.AnswerNone, "" })
+			l.pass()
+			l.after(time.Minute).asks("the agent answers: done", func(u *lifecycle.Update) { u.Answer = lifecycle.AnswerDone })
+			d := l.pass()
+			l.after(d.After)
+			l.pass()
+		},
+		want: func(l *life) error {
+			return errors.Join(unless(l.created == 1 && l.instance != nil, "the instance was replaced"), unless(l.m.Stage == lifecycle.StageRunning, "it does not run again"))
+		},
+	},
+	"update-never-answered": {
+		reason: "an agent that stays silent costs a node its place, after the time for updates and the time to mend it",
+		tell: func(l *life) {
+			l.settle()
+			l.after(time.Hour).asks("the node is labelled: candidate, selected", func(u *lifecycle.Update) { u.Candidate, u.Selected = true, true })
+			for d := l.pass(); d.Step == lifecycle.Await && d.After > 0; d = l.pass() {
+				l.after(d.After)
+			}
+			l.after(time.Minute).tell("nobody replaces it")
+			l.pass()
+			l.asks("somebody takes the requests off the node", func(u *lifecycle.Update) { u.Candidate, u.Selected = false, false })
+			l.pass()
+		},
+		want: func(l *life) error { return unless(l.m.Stage == lifecycle.StageRunning, "it does not run again") },
+	},
 	"unreachable-cluster": {
 		reason: "a node that goes silent is Lost for a while, and Running again when it comes back",
 		tell: func(l *life) {

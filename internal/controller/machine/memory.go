@@ -45,8 +45,10 @@ type remembered struct {
 	// asked for.
 	quietSince   time.Time
 	removalSince time.Time
-	// instance is guarded by the memory's lock: others read it.
+	// instance and drains are guarded by the memory's lock: others read them.
 	instance instance
+	// drains says that pods are waited for.
+	drains bool
 }
 
 func (m memory) of(o client.Object) *remembered {
@@ -70,6 +72,22 @@ func (r *remembered) madeFrom(c dialect.Class) {
 	if r.class != key {
 		r.class, r.retry = key, lifecycle.Retry{}
 	}
+}
+
+// drains notes whether the machine waits for the pods of its node.
+func (m memory) drains(key types.NamespacedName, waits bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.all[key]; r != nil {
+		r.drains = waits
+	}
+}
+
+func (m memory) waitsForPods(key types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.all[key]
+	return r != nil && r.drains
 }
 
 func (m memory) forget(key types.NamespacedName) {

@@ -39,6 +39,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 var phaseWords = map[lifecycle.Stage]string{
 	lifecycle.StageCreating: "Provisioning", lifecycle.StageCrashing: "Provisioning", lifecycle.StageJoining: "Provisioned",
 	lifecycle.StageRunning: "Running", lifecycle.StageFailed: "Failed",
+	lifecycle.StageUpdating: "Running", lifecycle.StageUpdated: "Running", lifecycle.StageUpdateFailed: "Running",
 }
 
 func (m *Metrics) observe(was lifecycle.Machine, out lifecycle.Outcome) {

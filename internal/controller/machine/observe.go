@@ -144,9 +144,12 @@ func internalIPs(addresses []corev1.NodeAddress) (out []string) {
 // see takes down what the node looks like now.
 func (p *pass[M]) see(n *corev1.Node) {
 	p.world.Node = n
-	p.world.NodeStale = false
+	p.world.NodeStale, p.world.Update = false, lifecycle.Update{}
 	if n == nil || !p.view.Deleted.IsZero() {
 		return
+	}
+	if p.policy.UpdatesInPlace {
+		p.world.Update = p.Dialect.Update(n)
 	}
 	_, changed, err := node.Plan(n, p.Dialect.Want(p.m, p.class))
 	if err != nil {

@@ -26,6 +26,8 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 		p.initialize(ctx)
 	case lifecycle.Adopt:
 		return p.adopt(ctx)
+	case lifecycle.Note:
+		return p.note(ctx, d)
 	case lifecycle.Fail:
 		p.view.Stage, p.over = lifecycle.StageFailed, true
 	case lifecycle.Replace:
@@ -142,11 +144,11 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 	policy := p.policy.Drain
 	policy.Force = policy.Force || d.Force
 	policy.NodeUnreachable = lifecycle.Ready(p.world.Node).Status == corev1.ConditionUnknown
-	leave, err := p.leave(ctx, policy)
+	with, err := p.cordonWith(ctx, policy)
 	if err != nil {
 		return drain.Decision{}, err
 	}
-	n, held, err := p.Nodes.Cordon(ctx, p.world.Node, leave)
+	n, held, err := p.Nodes.Cordon(ctx, p.world.Node, with)
 	if err != nil {
 		return drain.Decision{}, fmt.Errorf("cordon node %s: %w", p.world.Node.Name, err)
 	}
@@ -157,10 +159,14 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 	return p.Nodes.Drain(ctx, n, policy)
 }
 
-// leave is what happens to the node with the cordon. Its finalizer goes along,
-// which saves a write later, only where nobody can miss it: with the node
-// object gone there would be nothing left to drain.
-func (p *pass[M]) leave(ctx context.Context, policy drain.Policy) (node.Want, error) {
+// cordonWith is what happens to the node with the cordon. Nothing does where it
+// stays. Where it leaves, its finalizer goes along, which saves a write later,
+// only where nobody can miss it: with the node object gone there would be
+// nothing left to drain.
+func (p *pass[M]) cordonWith(ctx context.Context, policy drain.Policy) (node.Want, error) {
+	if p.view.Deleted.IsZero() {
+		return node.Want{}, nil
+	}
 	w := p.Dialect.Leave(p.m)
 	if w.DropFinalizer == "" {
 		return w, nil

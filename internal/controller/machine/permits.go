@@ -42,11 +42,12 @@ func (p permits) take(group, uid string, now time.Time) bool {
 	return true
 }
 
-// underway reports whether the machine is on its way in or out. One that failed
-// and has no owner is not: nobody replaces it, and it may stay for ever.
+// underway reports whether the machine is on its way in or out, or away for an
+// update. One that failed and has no owner is not: nobody replaces it, and it
+// may stay for ever.
 func underway(m client.Object, v lifecycle.Machine) bool {
 	switch v.Stage {
-	case lifecycle.StageRunning, lifecycle.StageLost:
+	case lifecycle.StageRunning, lifecycle.StageLost, lifecycle.StageUpdateFailed:
 		return false
 	case lifecycle.StageFailed:
 		return metav1.GetControllerOfNoCopy(m) != nil
@@ -54,15 +55,29 @@ func underway(m client.Object, v lifecycle.Machine) bool {
 	return true
 }
 
-// mayFail reports whether giving up on the machine is permitted: no other
-// machine of its group is on its way out or in. It is asked only about machines
-// that are lost and could be given up now.
-func (p *pass[M]) mayFail(ctx context.Context) bool {
-	now, timeout := p.Clock.Now(), p.policy.HealthTimeout
-	if p.view.Stage != lifecycle.StageLost || timeout == 0 || now.Sub(p.view.StageSince) < timeout ||
-		lifecycle.Healthy(p.world.Node, p.policy) {
+// givenUp reports whether the machine's time is over: it has been lost, or its
+// update failed, for too long.
+func (p *pass[M]) givenUp() bool {
+	if timeout := p.policy.HealthTimeout; timeout == 0 || p.Clock.Since(p.view.StageSince) < timeout {
 		return false
 	}
+	switch p.view.Stage {
+	case lifecycle.StageLost:
+		return !lifecycle.Healthy(p.world.Node, p.policy)
+	case lifecycle.StageUpdateFailed:
+		return true
+	}
+	return false
+}
+
+// mayFail reports whether giving up on the machine is permitted: no other
+// machine of its group is on its way out or in. It is asked only about machines
+// that could be given up now.
+func (p *pass[M]) mayFail(ctx context.Context) bool {
+	if !p.givenUp() {
+		return false
+	}
+	now := p.Clock.Now()
 	key, group := p.Dialect.Group(p.m)
 	if group == "" {
 		return true

@@ -119,6 +119,7 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.Result, error) {
 	out := lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.Clock.Now()}
 	p.dropToken(ctx, out)
+	p.memory.drains(client.ObjectKeyFromObject(p.m), p.world.Drain != nil && !p.world.Drain.Done)
 	before := p.m.DeepCopyObject().(M)
 	p.Dialect.Record(p.m, out)
 	err := p.save(ctx, before)

@@ -129,7 +129,7 @@ func (r *Reconciler[M]) onPod() handler.EventHandler {
 		if name == "" {
 			return nil
 		}
-		return r.requests(ctx, []string{"name/" + name}, true)
+		return r.requests(ctx, []string{"name/" + name}, r.waitsForPods)
 	})
 }
 
@@ -144,10 +144,16 @@ func (r *Reconciler[M]) MachinesOf(ctx context.Context, n *corev1.Node) []reconc
 			keys = append(keys, "ip/"+a.Address)
 		}
 	}
-	return r.requests(ctx, keys, false)
+	return r.requests(ctx, keys, func(M) bool { return true })
 }
 
-func (r *Reconciler[M]) requests(ctx context.Context, keys []string, onlyDeleting bool) []reconcile.Request {
+// waitsForPods reports whether the machine may be waiting for pods to go:
+// before it is deleted, or before it is updated.
+func (r *Reconciler[M]) waitsForPods(m M) bool {
+	return m.GetDeletionTimestamp() != nil || r.memory.waitsForPods(client.ObjectKeyFromObject(m))
+}
+
+func (r *Reconciler[M]) requests(ctx context.Context, keys []string, which func(M) bool) []reconcile.Request {
 	found := map[types.NamespacedName]bool{}
 	for _, key := range keys {
 		list := r.Dialect.NewList()
@@ -155,7 +161,7 @@ func (r *Reconciler[M]) requests(ctx context.Context, keys []string, onlyDeletin
 			continue // the index is ours and the cache in memory: there is nothing to be done
 		}
 		for m := range r.Dialect.Items(list) {
-			if !onlyDeleting || m.GetDeletionTimestamp() != nil {
+			if which(m) {
 				found[client.ObjectKeyFromObject(m)] = true
 			}
 		}

@@ -37,7 +37,7 @@ func (p *pass[M]) tokenOwner() bootstrap.Owner {
 // dropToken takes the token away once it has served, or cannot serve any more.
 // A token that stays behind expires by itself.
 func (p *pass[M]) dropToken(ctx context.Context, out lifecycle.Outcome) {
-	joined := out.Stage == lifecycle.StageRunning && p.view.Stage != lifecycle.StageRunning && p.view.Stage != lifecycle.StageLost
+	joined := out.Stage == lifecycle.StageRunning && !p.view.HadNode()
 	if !joined && !out.Did(lifecycle.Release) || !p.needsToken() {
 		return
 	}

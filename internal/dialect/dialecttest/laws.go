@@ -87,6 +87,9 @@ func (l Laws[M]) Check(t *testing.T) {
 			t.Errorf("no outcome had the step %s: the checks are blind to it", step)
 		}
 	}
+	if updates := l.Dialect.Policy(l.Dialect.New()).UpdatesInPlace; updates != (came[lifecycle.Note] > 0) {
+		t.Errorf("updates in place: %v, and %d notes about them", updates, came[lifecycle.Note])
+	}
 }
 
 var everyStep = []lifecycle.Step{

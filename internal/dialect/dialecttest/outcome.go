@@ -34,6 +34,12 @@ func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 			if m.Held = true; r.Intn(2) == 0 {
 				return o
 			}
+		case lifecycle.Note:
+			if r.Intn(4) == 0 {
+				return o // the machine says so before the node does
+			}
+			m.Stage, m.StageSince = d.Stage, Now
+			o.World.Update.Mark = d.Mark
 		default:
 			effect(r, d.Step, &o.World)
 		}
@@ -63,7 +69,7 @@ func world(r *rand.Rand) lifecycle.World {
 	if w.NodeErr = failure(r); w.NodeErr == nil {
 		w.NodeLooked = true
 		if r.Intn(3) > 0 {
-			w.Node = someNode(r)
+			w.Node, w.Update = someNode(r), someUpdate(r)
 		}
 	}
 	if err := failure(r); err != nil {
@@ -95,6 +101,22 @@ func someNode(r *rand.Rand) *corev1.Node {
 		})
 	}
 	return n
+}
+
+// someUpdate is none in every second world.
+func someUpdate(r *rand.Rand) lifecycle.Update {
+	marks := []lifecycle.Mark{
+		lifecycle.MarkNone, lifecycle.MarkCandidate, lifecycle.MarkSelected, lifecycle.MarkDrained, lifecycle.MarkReady,
+		lifecycle.MarkUpdated, lifecycle.MarkFailed,
+	}
+	answers := []lifecycle.Answer{lifecycle.AnswerNone, lifecycle.AnswerNone, lifecycle.AnswerDone, lifecycle.AnswerFailed}
+	if r.Intn(2) == 0 {
+		return lifecycle.Update{}
+	}
+	return lifecycle.Update{
+		Candidate: r.Intn(4) > 0, Selected: r.Intn(2) == 0, Answer: answers[r.Intn(4)], Detail: "no space left",
+		Mark: marks[r.Intn(len(marks))], Since: Now.Add(-time.Duration(r.Intn(10000)) * time.Second),
+	}
 }
 
 // effect is what the effect of a step may do to the world.

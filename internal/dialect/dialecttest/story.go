@@ -112,6 +112,9 @@ func (s Story[M]) pass(t *testing.T, c Chapter[M], m M, at time.Time) lifecycle.
 			t.Fatalf("the engine comes to %s (%s), of which chapter %q says nothing", o.Step, o.Reason, c.Name)
 		}
 		effect(&o.World)
+		if o.Step == lifecycle.Note && o.Stage != view.Stage {
+			view.Stage, view.StageSince = o.Stage, at
+		}
 	}
 	t.Fatal("a pass without an end")
 	return o

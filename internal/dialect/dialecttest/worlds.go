@@ -1,6 +1,8 @@
 package dialecttest
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -73,3 +75,24 @@ func Forgotten(w *lifecycle.World) { w.Node = nil }
 
 // Adopted is the effect of an Adopt.
 func Adopted(w *lifecycle.World) { w.NodeStale = false }
+
+// Noted is the effect of Notes that go well: the node says each of the marks,
+// in the order in which the pass comes to them. Marked is the lens's.
+func Noted(marked func(lifecycle.Mark) corev1.NodeCondition, marks ...lifecycle.Mark) func(*lifecycle.World) {
+	return func(w *lifecycle.World) {
+		w.Update.Mark, w.Update.Since = marks[0], Now
+		w.Node = Says(w.Node, marked(marks[0]))
+		marks = marks[1:]
+	}
+}
+
+// Says is the node with the condition in place of any of its type.
+func Says(n *corev1.Node, c corev1.NodeCondition) *corev1.Node {
+	n = n.DeepCopy()
+	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(o corev1.NodeCondition) bool { return o.Type == c.Type })
+	if c.Reason != "" {
+		c.LastTransitionTime = metav1.NewTime(Now)
+		n.Status.Conditions = append(n.Status.Conditions, c)
+	}
+	return n
+}

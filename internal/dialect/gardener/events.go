@@ -28,10 +28,11 @@ func (Machines) Events(before, after *v1alpha1.Machine, o lifecycle.Outcome) []d
 	return []dialect.Event{e}
 }
 
-// goesOn reports whether a deletion merely got further: its beginning is told,
-// and its end.
+// goesOn reports whether a deletion or a drain merely got further: its beginning
+// is told, and its end.
 func goesOn(was, is v1alpha1.LastOperation) bool {
-	return was.Type == v1alpha1.MachineOperationDelete && is.Type == was.Type && is.State != v1alpha1.MachineStateFailed
+	long := was.Type == v1alpha1.MachineOperationDelete || was.Type == v1alpha1.MachineOperationDrainNode
+	return long && is.Type == was.Type && is.State != v1alpha1.MachineStateFailed
 }
 
 // reason is the word for an operation; empty for those that pass by unnoticed.
@@ -49,6 +50,14 @@ func reason(op v1alpha1.LastOperation) string {
 		return "Recovered"
 	case op.Type == v1alpha1.MachineOperationHealthCheck:
 		return "Unhealthy"
+	case op.Type == v1alpha1.MachineOperationDrainNode:
+		return "Draining"
+	case op.Type == v1alpha1.MachineOperationInPlaceUpdate && op.State == v1alpha1.MachineStateFailed:
+		return "FailedUpdate"
+	case op.Type == v1alpha1.MachineOperationInPlaceUpdate && op.State == v1alpha1.MachineStateSuccessful:
+		return "Updated"
+	case op.Type == v1alpha1.MachineOperationInPlaceUpdate:
+		return "Updating"
 	}
 	return ""
 }

@@ -33,7 +33,8 @@ func TestMachineLaws(t *testing.T) {
 
 func prepare(m *v1alpha1.Machine, r *rand.Rand) {
 	phases := []v1alpha1.MachinePhase{
-		"", "Pending", "Available", "Running", "Terminating", "Unknown", "Failed", "CrashLoopBackOff", "InPlaceUpdating",
+		"", "Pending", "Available", "Running", "Terminating", "Unknown", "Failed", "CrashLoopBackOff",
+		"InPlaceUpdating", "InPlaceUpdateSuccessful", "InPlaceUpdateFailed",
 	}
 	m.Status.CurrentStatus.Phase = phases[r.Intn(len(phases))]
 	if r.Intn(4) > 0 {

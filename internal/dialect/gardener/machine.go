@@ -42,6 +42,7 @@ type Defaults struct {
 	CreationTimeout time.Duration // --machine-creation-timeout
 	HealthTimeout   time.Duration // --machine-health-timeout
 	DrainTimeout    time.Duration // --machine-drain-timeout
+	UpdateTimeout   time.Duration // --machine-inplace-update-timeout
 	MaxEvictRetries int32         // --machine-max-evict-retries
 	NodeConditions  string        // --node-conditions
 	ExhaustedRetry  time.Duration // --resource-exhausted-retry
@@ -53,6 +54,7 @@ func StandardDefaults() Defaults {
 		CreationTimeout: 20 * time.Minute,
 		HealthTimeout:   10 * time.Minute,
 		DrainTimeout:    2 * time.Hour,
+		UpdateTimeout:   20 * time.Minute,
 		MaxEvictRetries: 360,
 		NodeConditions:  "KernelDeadlock,ReadonlyFilesystem,DiskPressure,NetworkUnavailable",
 		ExhaustedRetry:  10 * time.Minute,
@@ -102,6 +104,7 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 		Stage:       stages[m.Status.CurrentStatus.Phase],
 		StageSince:  m.Status.CurrentStatus.LastUpdateTime.Time,
 		Force:       force,
+		ForceDrain:  m.Labels[v1alpha1.LabelKeyForceDrain] == v1alpha1.LabelValueTrue,
 		Abandon:     asked && abandon != "false",
 		Faults:      faults(m),
 	}
@@ -121,7 +124,7 @@ func faults(m *v1alpha1.Machine) (out []lifecycle.Fault) {
 	return out
 }
 
-// stages maps phases. Updates in place are phases of a running machine.
+// stages maps phases.
 var stages = map[v1alpha1.MachinePhase]lifecycle.Stage{
 	v1alpha1.MachinePhaseNone:               lifecycle.StageNew,
 	v1alpha1.MachinePending:                 lifecycle.StageJoining,
@@ -131,9 +134,9 @@ var stages = map[v1alpha1.MachinePhase]lifecycle.Stage{
 	v1alpha1.MachineUnknown:                 lifecycle.StageLost,
 	v1alpha1.MachineFailed:                  lifecycle.StageFailed,
 	v1alpha1.MachineCrashLoopBackOff:        lifecycle.StageCrashing,
-	v1alpha1.MachineInPlaceUpdating:         lifecycle.StageRunning,
-	v1alpha1.MachineInPlaceUpdateSuccessful: lifecycle.StageRunning,
-	v1alpha1.MachineInPlaceUpdateFailed:     lifecycle.StageRunning,
+	v1alpha1.MachineInPlaceUpdating:         lifecycle.StageUpdating,
+	v1alpha1.MachineInPlaceUpdateSuccessful: lifecycle.StageUpdated,
+	v1alpha1.MachineInPlaceUpdateFailed:     lifecycle.StageUpdateFailed,
 }
 
 // Policy reads the timeouts that this API keeps on each machine.
@@ -148,12 +151,15 @@ func (d Machines) Policy(m *v1alpha1.Machine) lifecycle.Policy {
 		NodeLossDeletes:     true,
 		Delays:              lifecycle.Delays{Transient: 5 * time.Second, Exhausted: cmp.Or(d.Defaults.ExhaustedRetry, 10*time.Minute), Other: 3 * time.Minute},
 		DrainTimeout:        d.Defaults.DrainTimeout,
+		UpdatesInPlace:      true,
+		UpdateTimeout:       d.Defaults.UpdateTimeout,
 		UnreachableAfter:    5 * time.Minute,
 	}
 	retries := d.Defaults.MaxEvictRetries
 	if c := m.Spec.MachineConfiguration; c != nil {
 		override(&p.DrainTimeout, c.MachineDrainTimeout)
 		override(&p.HealthTimeout, c.MachineHealthTimeout)
+		override(&p.UpdateTimeout, c.MachineInPlaceUpdateTimeout)
 		if c.DisableHealthTimeout != nil && *c.DisableHealthTimeout {
 			p.HealthTimeout = 0
 		}

@@ -72,7 +72,7 @@ func addresses(i provider.Instance) []corev1.NodeAddress {
 
 // recordNode notes the name of a node that nobody foretold, and copies the
 // node's conditions when one came, went or changed its status: heartbeats are
-// not written.
+// not written. Of an update in place, the reason is what changes.
 func recordNode(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	n := o.World.Node
 	if n == nil || m.DeletionTimestamp != nil {
@@ -82,7 +82,7 @@ func recordNode(m *v1alpha1.Machine, o lifecycle.Outcome) {
 		metav1.SetMetaDataLabel(&m.ObjectMeta, v1alpha1.LabelKeyNode, n.Name)
 	}
 	same := slices.EqualFunc(m.Status.Conditions, n.Status.Conditions, func(a, b corev1.NodeCondition) bool {
-		return a.Type == b.Type && a.Status == b.Status
+		return a.Type == b.Type && a.Status == b.Status && (a.Reason == b.Reason || a.Type != v1alpha1.NodeInPlaceUpdate)
 	})
 	if !same {
 		m.Status.Conditions = slices.Clone(n.Status.Conditions)
@@ -90,18 +90,27 @@ func recordNode(m *v1alpha1.Machine, o lifecycle.Outcome) {
 }
 
 var phases = map[lifecycle.Stage]v1alpha1.MachinePhase{
-	lifecycle.StageCreating: v1alpha1.MachinePending,
-	lifecycle.StageCrashing: v1alpha1.MachineCrashLoopBackOff,
-	lifecycle.StageJoining:  v1alpha1.MachinePending,
-	lifecycle.StageDetached: v1alpha1.MachineAvailable,
-	lifecycle.StageRunning:  v1alpha1.MachineRunning,
-	lifecycle.StageLost:     v1alpha1.MachineUnknown,
-	lifecycle.StageFailed:   v1alpha1.MachineFailed,
-	lifecycle.StageDeleting: v1alpha1.MachineTerminating,
+	lifecycle.StageCreating:     v1alpha1.MachinePending,
+	lifecycle.StageCrashing:     v1alpha1.MachineCrashLoopBackOff,
+	lifecycle.StageJoining:      v1alpha1.MachinePending,
+	lifecycle.StageDetached:     v1alpha1.MachineAvailable,
+	lifecycle.StageRunning:      v1alpha1.MachineRunning,
+	lifecycle.StageLost:         v1alpha1.MachineUnknown,
+	lifecycle.StageUpdating:     v1alpha1.MachineInPlaceUpdating,
+	lifecycle.StageUpdated:      v1alpha1.MachineInPlaceUpdateSuccessful,
+	lifecycle.StageUpdateFailed: v1alpha1.MachineInPlaceUpdateFailed,
+	lifecycle.StageFailed:       v1alpha1.MachineFailed,
+	lifecycle.StageDeleting:     v1alpha1.MachineTerminating,
 }
 
-// recordPhase writes the phase only when the stage changed: finer phases of the
-// same stage (updates in place) are somebody else's.
+// timed are the phases that a timeout bounds.
+var timed = map[v1alpha1.MachinePhase]bool{
+	v1alpha1.MachinePending: true, v1alpha1.MachineUnknown: true,
+	v1alpha1.MachineInPlaceUpdating: true, v1alpha1.MachineInPlaceUpdateFailed: true,
+}
+
+// recordPhase writes the phase when the stage changed. How long the machine is
+// to be preserved stays with it until it goes.
 func recordPhase(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) {
 	phase, ok := phases[o.Stage]
 	current := &m.Status.CurrentStatus
@@ -114,7 +123,7 @@ func recordPhase(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) 
 	}
 	*current = v1alpha1.CurrentStatus{
 		Phase: phase, LastUpdateTime: metav1.NewTime(o.At.Truncate(time.Second)),
-		TimeoutActive:      phase == v1alpha1.MachinePending || phase == v1alpha1.MachineUnknown,
+		TimeoutActive:      timed[phase],
 		PreserveExpiryTime: preserve,
 	}
 }
@@ -134,6 +143,9 @@ func recordOperation(m *v1alpha1.Machine, op v1alpha1.LastOperation, at time.Tim
 func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v1alpha1.LastOperation {
 	if m.DeletionTimestamp != nil {
 		return removal(o)
+	}
+	if op := updateOperation(m, was, o); op != nil {
+		return op
 	}
 	last := m.Status.LastOperation
 	say := func(t v1alpha1.MachineOperationType, s v1alpha1.MachineState, text string) *v1alpha1.LastOperation {

@@ -1,0 +1,93 @@
+package gardener
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// marks are the reasons of the node condition InPlaceUpdate, and its message
+// for each.
+var marks = []struct {
+	mark            lifecycle.Mark
+	reason, message string
+}{
+	{lifecycle.MarkCandidate, v1alpha1.ReasonCandidateForUpdate, "The node may be selected for an in-place update"},
+	{lifecycle.MarkSelected, v1alpha1.ReasonSelectedForUpdate, "The node is being drained for an in-place update"},
+	{lifecycle.MarkDrained, v1alpha1.ReasonDrainSuccessful, "The node was drained for an in-place update"},
+	{lifecycle.MarkReady, v1alpha1.ReasonReadyForUpdate, "The node agent may update the node in place"},
+	{lifecycle.MarkUpdated, v1alpha1.ReasonUpdateSuccessful, "The node was updated in place"},
+	{lifecycle.MarkFailed, v1alpha1.ReasonUpdateFailed, "The in-place update of the node failed"},
+}
+
+// Update reads the labels by which an update is asked for and answered, and
+// the condition that says how far it is.
+func (Machines) Update(n *corev1.Node) lifecycle.Update {
+	u := lifecycle.Update{
+		Candidate: n.Labels[v1alpha1.LabelKeyNodeCandidateForUpdate] == "true",
+		Selected:  n.Labels[v1alpha1.LabelKeyNodeSelectedForUpdate] == "true",
+	}
+	switch n.Labels[v1alpha1.LabelKeyNodeUpdateResult] {
+	case v1alpha1.LabelValueNodeUpdateSuccessful:
+		u.Answer = lifecycle.AnswerDone
+	case v1alpha1.LabelValueNodeUpdateFailed:
+		u.Answer, u.Detail = lifecycle.AnswerFailed, n.Annotations[v1alpha1.AnnotationKeyUpdateFailedReason]
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == v1alpha1.NodeInPlaceUpdate {
+			u.Mark, u.Since = markOf(c), c.LastTransitionTime.Time
+		}
+	}
+	return u
+}
+
+// markOf reads the condition. A reason that is not known is as good as none:
+// the update begins with the first step.
+func markOf(c corev1.NodeCondition) lifecycle.Mark {
+	for _, m := range marks {
+		if m.reason == c.Reason {
+			return m.mark
+		}
+	}
+	return lifecycle.MarkNone
+}
+
+// Marked is the condition for a mark. Its status never says anything, the
+// reason does. Without a reason it is to be taken away.
+func (Machines) Marked(mark lifecycle.Mark) corev1.NodeCondition {
+	c := corev1.NodeCondition{Type: v1alpha1.NodeInPlaceUpdate, Status: corev1.ConditionTrue}
+	for _, m := range marks {
+		if m.mark == mark {
+			c.Reason, c.Message = m.reason, m.message
+		}
+	}
+	return c
+}
+
+// updateOperation words an update in place; nil where the pass was not about
+// one.
+func updateOperation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v1alpha1.LastOperation {
+	say := func(t v1alpha1.MachineOperationType, s v1alpha1.MachineState, text string) *v1alpha1.LastOperation {
+		return &v1alpha1.LastOperation{Type: t, State: s, Description: text}
+	}
+	last := m.Status.LastOperation
+	switch {
+	case o.Reason == lifecycle.ReasonUpdateDraining:
+		return say(v1alpha1.MachineOperationDrainNode, v1alpha1.MachineStateProcessing,
+			"Drain is waiting for "+o.Message+". Will retry in next sync.")
+	case o.Stage == lifecycle.StageUpdating && was != o.Stage:
+		return say(v1alpha1.MachineOperationInPlaceUpdate, v1alpha1.MachineStateProcessing,
+			fmt.Sprintf("Machine %s is undergoing an in-place update", m.Name))
+	case o.Stage == lifecycle.StageUpdated && was != o.Stage:
+		return say(v1alpha1.MachineOperationInPlaceUpdate, v1alpha1.MachineStateSuccessful, o.Message)
+	case o.Stage == lifecycle.StageUpdateFailed && was != o.Stage:
+		return say(v1alpha1.MachineOperationInPlaceUpdate, v1alpha1.MachineStateFailed, o.Message)
+	case o.Reason == lifecycle.ReasonRunning && was == o.Stage && last.Type == v1alpha1.MachineOperationDrainNode:
+		return say(v1alpha1.MachineOperationInPlaceUpdate, v1alpha1.MachineStateFailed,
+			fmt.Sprintf("The in-place update of machine %s was called off", m.Name))
+	}
+	return nil
+}
