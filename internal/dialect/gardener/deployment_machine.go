@@ -140,14 +140,10 @@ func (Deployments) Victimize(m client.Object, at time.Time) {
 // clients look at the first.
 func (l Deployments) Move(o client.Object, from, to *v1alpha1.MachineSet) {
 	m := o.(*v1alpha1.Machine)
-	ref := *metav1.NewControllerRef(to, l.Traits().SetKind)
-	refs := slices.Clone(m.OwnerReferences)
-	if i := slices.IndexFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == from.UID }); i >= 0 {
-		refs[i] = ref
-	} else {
-		refs = slices.Insert(refs, 0, ref)
-	}
-	m.OwnerReferences = refs
+	either := func(r metav1.OwnerReference) bool { return r.UID == from.UID || r.UID == to.UID }
+	place := max(0, slices.IndexFunc(m.OwnerReferences, either))
+	others := slices.DeleteFunc(slices.Clone(m.OwnerReferences), either)
+	m.OwnerReferences = slices.Insert(others, place, *metav1.NewControllerRef(to, l.Traits().SetKind))
 	if m.Labels == nil {
 		m.Labels = map[string]string{}
 	}
