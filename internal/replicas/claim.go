@@ -56,7 +56,7 @@ type KeepChange struct {
 // inspection, newest first; with the bound lowered below what is kept, the
 // oldest are let go.
 func AutoKeep(set Set, members []Member) []KeepChange {
-	byAge := Rank(time.Time{}, only(members, Member.Counts), []Criterion{ByAge})
+	byAge := Rank(time.Time{}, only(members, Member.Counts), Policy{Order: []Criterion{ByAge}})
 	auto := only(byAge, func(m Member) bool { return m.Keep.Auto })
 	room := set.AutoKeep - len(auto)
 	if room < 0 {

@@ -91,7 +91,7 @@ func leave(now time.Time, set Set, members []Member, p Policy) Decision {
 	}
 	living := only(members, func(m Member) bool { return !m.Deleting })
 	d := Decision{Reason: Cascading, Message: fmt.Sprintf("%d members are left, %d of them not deleted yet", len(members), len(living))}
-	for _, m := range Rank(now, living, p.Order)[:min(len(living), p.Burst)] {
+	for _, m := range Rank(now, living, p)[:min(len(living), p.Burst)] {
 		d.Delete = append(d.Delete, m.victim(WhyCascade))
 	}
 	return d
@@ -119,7 +119,7 @@ func shrink(now time.Time, set Set, counted []Member, p Policy) Decision {
 	}
 	var out []Victim
 	left := surplus
-	for _, m := range doomedFirst(Rank(now, open, p.Order)) {
+	for _, m := range doomedFirst(Rank(now, open, p)) {
 		why := fate(now, set, m, p)
 		if why == "" && left > 0 {
 			why, left = WhySurplus, left-1

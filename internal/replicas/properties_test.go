@@ -132,12 +132,13 @@ func perform(members []Member, d Decision, pass int) []Member {
 }
 
 func TestRankIsATotalOrder(t *testing.T) {
-	criteria := []Criterion{UnlinkedFirst, OldestFirst, NewestFirst, KeptLast, ByPriority, MarkedFirst, ByPhase, ByAge}
+	criteria := []Criterion{UnlinkedFirst, OldestFirst, NewestFirst, KeptLast, ByPriority, MarkedFirst, ByPhase, ByAge, UnavailableFirst}
 	rapid.Check(t, func(t *rapid.T) {
 		members := drawMembers(t)
 		order := rapid.Permutation(criteria).Draw(t, "order")
-		a := Rank(now, members, order)
-		b := Rank(now, rapid.Permutation(members).Draw(t, "shuffled"), order)
+		p := Policy{Order: order, MinReady: time.Minute}
+		a := Rank(now, members, p)
+		b := Rank(now, rapid.Permutation(members).Draw(t, "shuffled"), p)
 		if diff := cmp.Diff(a, b, emptyIsNil); diff != "" {
 			t.Fatalf("the rank depends on the order of members:\n%s", diff)
 		}

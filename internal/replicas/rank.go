@@ -22,6 +22,9 @@ const (
 	// NewestFirst: who was asked to go or failed scores 100, anybody else 100
 	// falling to 50 with age.
 	NewestFirst Criterion = "NewestFirst"
+	// UnavailableFirst: who was asked to go first, then who failed or is not
+	// available, then anybody else.
+	UnavailableFirst Criterion = "UnavailableFirst"
 	// KeptLast: members kept for inspection go last: of those, first the ones
 	// kept by the set's own choice, then those whose time ends first.
 	KeptLast Criterion = "KeptLast"
@@ -36,32 +39,42 @@ const (
 	ByAge Criterion = "ByAge"
 )
 
-// comparator tells who of two goes first: negative when a does.
-type comparator func(now time.Time, a, b Member) int
+// comparator tells who of two goes first: negative when a does. When a member
+// is available is a question of policy.
+type comparator func(now time.Time, p Policy, a, b Member) int
 
 var comparators = map[Criterion]comparator{
 	UnlinkedFirst: byScore(unlinkedScore),
 	OldestFirst:   byScore(oldestScore),
 	NewestFirst:   byScore(newestScore),
 	KeptLast:      compareKept,
-	ByPriority:    func(_ time.Time, a, b Member) int { return cmp.Compare(a.Priority, b.Priority) },
-	MarkedFirst:   func(_ time.Time, a, b Member) int { return compareSet(a.Marked, b.Marked) },
-	ByPhase:       func(_ time.Time, a, b Member) int { return cmp.Compare(a.Phase, b.Phase) },
-	ByAge:         func(_ time.Time, a, b Member) int { return a.Created.Compare(b.Created) },
+	ByPriority:    plain(func(a, b Member) int { return cmp.Compare(a.Priority, b.Priority) }),
+	MarkedFirst:   plain(func(a, b Member) int { return compareSet(a.Marked, b.Marked) }),
+	ByPhase:       plain(func(a, b Member) int { return cmp.Compare(a.Phase, b.Phase) }),
+	ByAge:         plain(func(a, b Member) int { return a.Created.Compare(b.Created) }),
+
+	UnavailableFirst: func(now time.Time, p Policy, a, b Member) int {
+		return cmp.Compare(uselessness(now, p, b), uselessness(now, p, a))
+	},
+}
+
+// plain is a comparison that needs nothing but the members.
+func plain(compare func(a, b Member) int) comparator {
+	return func(_ time.Time, _ Policy, a, b Member) int { return compare(a, b) }
 }
 
 // Rank returns members in the order in which they are given up: the first
-// difference under order decides, then the name, then the UID, so that every
+// difference under p.Order decides, then the name, then the UID, so that every
 // observer ranks alike. Unknown criteria make no difference.
-func Rank(now time.Time, members []Member, order []Criterion) []Member {
+func Rank(now time.Time, members []Member, p Policy) []Member {
 	out := slices.Clone(members)
 	slices.SortFunc(out, func(a, b Member) int {
-		for _, c := range order {
+		for _, c := range p.Order {
 			compare, ok := comparators[c]
 			if !ok {
 				continue
 			}
-			if d := compare(now, a, b); d != 0 {
+			if d := compare(now, p, a, b); d != 0 {
 				return d
 			}
 		}
@@ -84,7 +97,21 @@ const (
 const ageScale = 100 * 24 * time.Hour
 
 func byScore(score func(time.Time, Member) float64) comparator {
-	return func(now time.Time, a, b Member) int { return cmp.Compare(score(now, b), score(now, a)) }
+	return func(now time.Time, _ Policy, a, b Member) int { return cmp.Compare(score(now, b), score(now, a)) }
+}
+
+// uselessness ranks a deployment's machines so that giving some up costs as
+// little capacity as can be.
+func uselessness(now time.Time, p Policy, m Member) int {
+	switch {
+	case !m.Counts():
+		return 3
+	case m.Asked:
+		return 2
+	case m.Failed, !m.Usable, availableIn(now, m, p) > 0:
+		return 1
+	}
+	return 0
 }
 
 func unlinkedScore(_ time.Time, m Member) float64 {
@@ -122,7 +149,7 @@ func ageScore(now time.Time, m Member) float64 {
 	return betterGo * (1 - math.Exp(-age.Seconds()/ageScale.Seconds()))
 }
 
-func compareKept(now time.Time, a, b Member) int {
+func compareKept(now time.Time, _ Policy, a, b Member) int {
 	keepA, keepB := a.Keep.Active(now), b.Keep.Active(now)
 	if keepA != keepB {
 		return first(!keepA)

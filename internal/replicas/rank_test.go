@@ -19,6 +19,8 @@ func TestRank(t *testing.T) {
 	mark := func(ago time.Duration) func(*Member) { return func(m *Member) { m.Marked = now.Add(-ago) } }
 	phase := func(p Phase) func(*Member) { return func(m *Member) { m.Phase = p } }
 	auto := func(m *Member) { m.Keep.Auto = true }
+	readyFor := func(d time.Duration) func(*Member) { return func(m *Member) { m.ReadySince = now.Add(-d) } }
+	useless := func(m *Member) { m.Usable, m.Ready = false, false }
 	day := 24 * time.Hour
 
 	tests := map[string]struct {
@@ -105,6 +107,24 @@ func TestRank(t *testing.T) {
 			[]Criterion{ByAge},
 			[]Member{member("b", born(2*day)), member("a", born(day))},
 		},
+		"unavailable: asked, then what costs no capacity": {
+			"on its way out, asked, failed or not available, anybody else",
+			[]Criterion{UnavailableFirst},
+			[]Member{member("z", deleting), member("y", asked), member("u", useless), member("v", failed), member("w", readyFor(time.Second)), member("a", readyFor(time.Hour)), member("b")},
+		},
+		"unavailable before the oldest": {
+			"the next criterion decides among those that cost the same",
+			[]Criterion{UnavailableFirst, OldestFirst},
+			[]Member{
+				member("d", asked, born(day)), member("b", useless, born(3*day)), member("c", useless, born(2*day)),
+				member("0", born(100*day)), member("a", born(day)),
+			},
+		},
+		"unavailable: asked and useless is asked": {
+			"who chose it knows best",
+			[]Criterion{UnavailableFirst},
+			[]Member{member("a", asked), member("b", asked, useless), member("0", useless)},
+		},
 		"the first difference decides": {
 			"kept, priority, mark, phase, age, in that order", replacing.Order,
 			[]Member{
@@ -122,7 +142,7 @@ func TestRank(t *testing.T) {
 			shuffled := slices.Clone(tc.members)
 			slices.Reverse(shuffled)
 			var got, want []string
-			for _, m := range Rank(now, shuffled, tc.order) {
+			for _, m := range Rank(now, shuffled, Policy{Order: tc.order, MinReady: time.Minute}) {
 				got = append(got, m.Name)
 			}
 			for _, m := range tc.members {

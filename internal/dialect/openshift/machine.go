@@ -48,6 +48,9 @@ type Machines struct {
 	// data has no placeholders.
 	TokenGroups   string
 	TokenLifetime time.Duration
+	// Clusters reads what machines of a cluster have in common; nil: every
+	// machine says all itself.
+	Clusters client.Reader
 }
 
 var _ dialect.Machines[*machinev1.Machine] = Machines{}
@@ -150,8 +153,9 @@ func (Machines) Policy(*machinev1.Machine) lifecycle.Policy {
 	}
 }
 
-// Class takes the provider spec out of the machine and reads the secrets that
-// it names, in the machine's namespace unless it says otherwise.
+// Class takes the provider spec out of the machine, completes it by what its
+// cluster says, and reads the secrets that it names, in the machine's namespace
+// unless it says otherwise.
 func (d Machines) Class(ctx context.Context, r client.Reader, m *machinev1.Machine) (dialect.Class, error) {
 	c := dialect.Class{
 		Class:         provider.Class{API: provider.OpenShift, Cluster: m.Labels[ClusterLabel], Zone: m.Labels[ZoneLabel], Region: m.Labels[RegionLabel]},
@@ -168,20 +172,21 @@ func (d Machines) Class(ctx context.Context, r client.Reader, m *machinev1.Machi
 	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
 		return c, provider.InvalidField("spec.providerSpec.value", "value field must be set")
 	}
-	c.Spec = m.Spec.ProviderSpec.Value.Raw
+	var incomplete error
+	c.Spec, incomplete = d.completed(ctx, m)
 	userData, credentials, err := dialect.Refers(d.Provider, provider.OpenShift, c.Spec)
 	if err != nil {
-		return c, c.Objection(err)
+		return c, cmp.Or(incomplete, c.Objection(err))
 	}
 	c.UserData, c.UserDataErr = userDataOf(ctx, r, m.Namespace, userData)
 	if credentials.Name == "" {
-		return c, nil
+		return c, incomplete
 	}
 	if credentials.Namespace == "" {
 		credentials.Namespace = m.Namespace
 	}
 	c.Credentials, err = dialect.Secret(ctx, r, credentials, "spec.providerSpec.value.credentialsSecret.name")
-	return c, err
+	return c, cmp.Or(incomplete, err)
 }
 
 func userDataOf(ctx context.Context, r client.Reader, namespace string, ref provider.SecretRef) ([]byte, error) {

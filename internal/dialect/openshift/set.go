@@ -62,6 +62,7 @@ func (Sets) View(s *machinev1.MachineSet) replicas.Set {
 		UID: s.UID, Namespace: s.Namespace, Name: s.Name,
 		Replicas: int(ptr.Deref(s.Spec.Replicas, 0)),
 		Deleting: s.DeletionTimestamp != nil,
+		NoGrowth: held(s),
 		Paused:   paused(s),
 		Faults:   setFaults(s),
 	}
@@ -116,7 +117,7 @@ var deleteOrders = map[machinev1.MachineSetDeletePolicy]replicas.Criterion{
 func (Sets) Policy(s *machinev1.MachineSet) replicas.Policy {
 	return replicas.Policy{
 		Burst:    setBurst,
-		Order:    []replicas.Criterion{deleteOrders[machinev1.MachineSetDeletePolicy(s.Spec.DeletePolicy)]},
+		Order:    setOrder(s),
 		MinReady: time.Duration(s.Spec.MinReadySeconds) * time.Second,
 	}
 }
@@ -138,7 +139,7 @@ func (Sets) Member(s *machinev1.MachineSet, o client.Object, nodes dialect.Nodes
 		Deleting:     m.DeletionTimestamp != nil,
 		Failed:       m.Status.ErrorReason != nil || m.Status.ErrorMessage != nil,
 		Linked:       m.Status.NodeRef != nil,
-		Asked:        m.Annotations[DeleteMachineAnnotation] != "" || m.Annotations[OldDeleteMachineAnnotation] != "",
+		Asked:        asked(m),
 		FullyLabeled: labels.SelectorFromSet(s.Spec.Template.Labels).Matches(labels.Set(m.Labels)),
 	}
 	if m.Status.NodeRef == nil {
@@ -179,9 +180,6 @@ func (d Sets) NewMachine(s *machinev1.MachineSet, name string) client.Object {
 		Spec: t.Spec,
 	}
 }
-
-// Propagate does nothing: the template is for machines to come.
-func (Sets) Propagate(*machinev1.MachineSet, client.Object, bool) bool { return false }
 
 // Keep does nothing: no set of this API keeps machines for inspection.
 func (Sets) Keep(client.Object, bool) {}

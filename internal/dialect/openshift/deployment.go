@@ -1,0 +1,219 @@
+package openshift
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/rollout"
+)
+
+// What stands in for fields that a deployment leaves out, as it always was.
+const (
+	defaultReplicas     = 1
+	defaultHistoryLimit = 1
+	defaultDeadline     = 600 // seconds
+)
+
+var defaultSurge, defaultUnavailable = intstr.FromInt32(1), intstr.FromInt32(0)
+
+// Deployments reads and writes machine deployments of this API.
+type Deployments struct{}
+
+var _ dialect.Deployments[*v1beta1.MachineDeployment, *machinev1.MachineSet] = Deployments{}
+
+// Traits implements [dialect.Deployments]. There is no finalizer: sets follow
+// their deployment by the garbage collector, as machines follow their set.
+func (Deployments) Traits() dialect.DeploymentTraits {
+	return dialect.DeploymentTraits{
+		Kind:    v1beta1.GroupVersion.WithKind(v1beta1.KindMachineDeployment),
+		SetKind: Sets{}.Traits().Kind,
+		Events: dialect.DeploymentEvents{
+			Scaled:            "ScalingMachineSet",
+			CreateError:       string(rollout.SetCreateError),
+			SelectsAll:        string(rollout.SelectsAll),
+			Invalid:           "ReconcileError",
+			RolledBack:        "DeploymentRollback",
+			RevisionNotFound:  "DeploymentRollbackRevisionNotFound",
+			TemplateUnchanged: "DeploymentRollbackTemplateUnchanged",
+			Stopped:           string(rollout.Stopped),
+			Resumed:           "RolloutResumed",
+			Canary:            "RolloutCanary",
+		},
+	}
+}
+
+// New implements [dialect.Deployments].
+func (Deployments) New() *v1beta1.MachineDeployment { return &v1beta1.MachineDeployment{} }
+
+// Set implements [dialect.Deployments].
+func (Deployments) Set() *machinev1.MachineSet { return &machinev1.MachineSet{} }
+
+// Sets implements [dialect.Deployments].
+func (Deployments) Sets() client.ObjectList { return &machinev1.MachineSetList{} }
+
+// Machine implements [dialect.Deployments].
+func (Deployments) Machine() client.Object { return &machinev1.Machine{} }
+
+// Machines implements [dialect.Deployments].
+func (Deployments) Machines() client.ObjectList { return &machinev1.MachineList{} }
+
+// View projects d onto the engine's facts. There are no wishes among them: the
+// autoscaler of this API marks the machines themselves before it lowers the
+// replicas.
+func (Deployments) View(d *v1beta1.MachineDeployment, _ time.Time) rollout.Deployment {
+	guard, faults := dialect.ReadGuard(d.Annotations)
+	v := rollout.Deployment{
+		UID: d.UID, Namespace: d.Namespace, Name: d.Name,
+		Replicas:     int(ptr.Deref(d.Spec.Replicas, defaultReplicas)),
+		Strategy:     strategies[d.Spec.Strategy.Type],
+		HistoryLimit: ptr.To(max(0, int(ptr.Deref(d.Spec.RevisionHistoryLimit, defaultHistoryLimit)))),
+		Deadline:     time.Duration(max(0, ptr.Deref(d.Spec.ProgressDeadlineSeconds, defaultDeadline))) * time.Second,
+		Paused:       d.Spec.Paused,
+		Deleting:     d.DeletionTimestamp != nil,
+		Faults:       append(deploymentFaults(d), faults...),
+		Revision:     revision(d),
+		Guard:        guard,
+		Last:         last(&d.Status),
+	}
+	if v.Strategy == rollout.Rolling {
+		b := rollingUpdate(d)
+		v.Surge, v.Unavailable = b.MaxSurge, b.MaxUnavailable
+	}
+	if d.Spec.RollbackTo != nil {
+		v.RollbackTo = ptr.To(d.Spec.RollbackTo.Revision)
+	}
+	return v
+}
+
+var strategies = map[v1beta1.MachineDeploymentStrategyType]rollout.Strategy{
+	"": rollout.Rolling,
+	v1beta1.RollingUpdateMachineDeploymentStrategyType: rollout.Rolling,
+	v1beta1.OnDeleteMachineDeploymentStrategyType:      rollout.OnDelete,
+	v1beta1.RecreateMachineDeploymentStrategyType:      rollout.Recreate,
+}
+
+// rollingUpdate is the block of that name, as if it said all.
+func rollingUpdate(d *v1beta1.MachineDeployment) v1beta1.MachineRollingUpdateDeployment {
+	b := ptr.Deref(d.Spec.Strategy.RollingUpdate, v1beta1.MachineRollingUpdateDeployment{})
+	if b.MaxSurge == nil {
+		b.MaxSurge = ptr.To(defaultSurge)
+	}
+	if b.MaxUnavailable == nil {
+		b.MaxUnavailable = ptr.To(defaultUnavailable)
+	}
+	return b
+}
+
+// last reads the status. Progress counts from a time of its own: that of the
+// condition is when its status last turned.
+func last(s *v1beta1.MachineDeploymentStatus) rollout.Last {
+	out := rollout.Last{
+		Updated: int(s.UpdatedReplicas), Old: int(s.Replicas - s.UpdatedReplicas),
+		Ready: int(s.ReadyReplicas), Available: int(s.AvailableReplicas),
+	}
+	c := deploymentCondition(s, v1beta1.MachineDeploymentProgressing)
+	if c == nil {
+		return out
+	}
+	out.Progress = rollout.Progress{
+		Status: rollout.Truth(c.Status), Reason: rollout.Reason(c.Reason), Message: c.Message, Since: c.LastTransitionTime.Time,
+	}
+	if s.LastProgressTime != nil {
+		out.Progress.Since = s.LastProgressTime.Time
+	}
+	return out
+}
+
+// deploymentFaults are those for which nothing is done about d. How large a
+// bound is is no fault: more than there is cannot surge or be unavailable, and
+// with neither one machine may be unavailable.
+func deploymentFaults(d *v1beta1.MachineDeployment) (out []replicas.Fault) {
+	add := func(field, message string) { out = append(out, replicas.Fault{Field: field, Message: message}) }
+	if n := d.Spec.Replicas; n != nil && *n < 0 {
+		add("spec.replicas", fmt.Sprintf("must not be negative, is %d", *n))
+	}
+	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
+	switch {
+	case err != nil:
+		add("spec.selector", err.Error())
+	case selector.Empty():
+		add("spec.selector", dialect.SelectsEverything)
+	case !selector.Matches(labels.Set(d.Spec.Template.Labels)):
+		add("spec.template.metadata.labels", "are not matched by spec.selector")
+	}
+	if a := d.Spec.Template.Spec.AuthoritativeAPI; authority(a) != machinev1.MachineAuthorityMachineAPI {
+		add("spec.template.spec.authoritativeAPI", fmt.Sprintf("must be %s, is %q: machines of a deployment are managed here", machinev1.MachineAuthorityMachineAPI, a))
+	}
+	return append(out, strategyFaults(d)...)
+}
+
+func strategyFaults(d *v1beta1.MachineDeployment) (out []replicas.Fault) {
+	strategy, known := strategies[d.Spec.Strategy.Type]
+	if !known {
+		out = append(out, replicas.Fault{
+			Field:   "spec.strategy.type",
+			Message: fmt.Sprintf("must be RollingUpdate, OnDelete or Recreate, is %q", d.Spec.Strategy.Type),
+		})
+	}
+	const field = "spec.strategy.rollingUpdate"
+	b := rollingUpdate(d)
+	if strategy == rollout.Rolling {
+		out = append(out, dialect.CheckBound(field+".maxSurge", b.MaxSurge, false)...)
+		out = append(out, dialect.CheckBound(field+".maxUnavailable", b.MaxUnavailable, false)...)
+	}
+	if _, ok := deleteOrders[machinev1.MachineSetDeletePolicy(b.DeletePolicy)]; !ok {
+		out = append(out, replicas.Fault{
+			Field: field + ".deletePolicy", Message: fmt.Sprintf("must be Random, Newest or Oldest, is %q", b.DeletePolicy),
+		})
+	}
+	return out
+}
+
+// Policy says that there is never more than asked for unless that is asked
+// for, too. With OnDelete a machine is replaced while it leaves, as sets of
+// this API do it.
+func (Deployments) Policy(d *v1beta1.MachineDeployment) rollout.Policy {
+	onDelete := strategies[d.Spec.Strategy.Type] == rollout.OnDelete
+	return rollout.Policy{
+		MinReady:          time.Duration(d.Spec.MinReadySeconds) * time.Second,
+		LeavingTakesRoom:  !onDelete && !dialect.Asked(d.Annotations, dialect.OverlapAnnotation),
+		AvoidOld:          true,
+		StayDuringRollout: true,
+	}
+}
+
+// Selector implements [dialect.Deployments].
+func (Deployments) Selector(d *v1beta1.MachineDeployment) labels.Selector {
+	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
+	if err != nil || selector.Empty() {
+		return labels.Nothing()
+	}
+	return selector
+}
+
+// Adopts takes over what a deployment of this name made and left behind: the
+// annotation says so, and the name follows from the hash. A set that a person
+// made is never taken, nor a copy of one of ours under another name.
+func (Deployments) Adopts(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) bool {
+	return s.Annotations[DeploymentAnnotation] == d.Name && s.Name == setName(d.Name, s.Labels[TemplateHashLabel])
+}
+
+// revision is the recorded one; 0 where there is none, or no number.
+func revision(o client.Object) int64 {
+	n, err := strconv.ParseInt(o.GetAnnotations()[RevisionAnnotation], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
