@@ -107,6 +107,9 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 	if !d.Acts() && !d.Finished {
 		return d, p.ledger.Settled(), nil
 	}
+	if p.live {
+		return d, true, nil
+	}
 	overdue, left := p.ledger.Overdue(p.now)
 	if p.ledger.Trusted() && !p.ledger.Settled() && !overdue {
 		p.again(left)

@@ -164,24 +164,6 @@ func deleteStory[S client.Object](t *testing.T, c *cluster[S], policy metav1.Del
 	}
 }
 
-func TestFrozenSet(t *testing.T) {
-	c := startCluster(t, gardenerAPI)
-	s := c.declare(t, 2, func(s *v1alpha1.MachineSet) { s.Labels = map[string]string{"freeze": "True"} })
-	eventually(t, func() string {
-		if err := c.Get(t.Context(), client.ObjectKeyFromObject(s), s); err != nil || s.Status.ObservedGeneration != s.Generation {
-			return fmt.Sprintf("not observed yet (%v)", err)
-		}
-		return ""
-	})
-	if n := len(c.machines(t)); n != 0 {
-		t.Errorf("a frozen set made %d machines", n)
-	}
-	if err := c.Patch(t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"freeze":null}}}`))); err != nil {
-		t.Fatal(err)
-	}
-	c.awaitStatus(t, s, 2)
-}
-
 func TestTemplateReachesLivingMachines(t *testing.T) {
 	c := startCluster(t, gardenerAPI)
 	s := c.declare(t, 2)

@@ -93,6 +93,8 @@ type world[S client.Object] struct {
 	late []client.Object
 	// created counts creations that reached the server.
 	created int
+	// others are further objects that the cache shows.
+	others []client.Object
 }
 
 type fate string
@@ -193,6 +195,7 @@ func (w *world[S]) sync(t testing.TB, sets, machines bool) {
 		objs = append(objs, s)
 	}
 	objs = append(objs, w.machinesOf(t, from(machines))...)
+	objs = append(objs, w.others...)
 	w.cache = w.build(objs...)
 }
 

@@ -14,8 +14,8 @@ import (
 
 var _ dialect.Freezer[*v1alpha1.MachineSet] = Sets{}
 
-// labelledFrozen reports whether s carries the label with its exact value. The label
-// is the truth: the condition follows it, so that a crash between the two
+// labelledFrozen reports whether s carries the label with its exact value. The
+// label is the truth: the condition follows it, so that a crash between the two
 // writes heals, and people who take the label off are obeyed.
 func labelledFrozen(s *v1alpha1.MachineSet) bool {
 	return s.Labels[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
@@ -59,16 +59,21 @@ func (Sets) Freeze(s *v1alpha1.MachineSet, frozen bool) {
 	s.Labels[v1alpha1.LabelKeyFreeze] = v1alpha1.LabelValueTrue
 }
 
-// recordFrozen brings the condition in step with the label. Its message stays
-// as it was when the set froze.
+// recordFrozen brings the condition in step with the label. Its message counts
+// machines, and changes only when the status does so anyway.
 func recordFrozen(s *v1alpha1.MachineSet, o dialect.SetOutcome) {
 	st := &s.Status
 	is := func(c v1alpha1.MachineSetCondition) bool { return c.Type == v1alpha1.MachineSetFrozen }
 	i := slices.IndexFunc(st.Conditions, is)
 	switch {
-	case !labelledFrozen(s) && i >= 0:
-		st.Conditions = slices.DeleteFunc(st.Conditions, is)
-	case labelledFrozen(s) && o.Frozen != "" && (i < 0 || st.Conditions[i].Status != v1alpha1.ConditionTrue):
+	case !labelledFrozen(s):
+		if i >= 0 {
+			st.Conditions = slices.DeleteFunc(st.Conditions, is)
+		}
+	case o.Frozen == "":
+	case i >= 0 && st.Conditions[i].Status == v1alpha1.ConditionTrue:
+		st.Conditions[i].Reason, st.Conditions[i].Message = v1alpha1.ReasonOverShootingReplicaCount, o.Frozen
+	default:
 		st.Conditions = append(slices.DeleteFunc(st.Conditions, is), v1alpha1.MachineSetCondition{
 			Type: v1alpha1.MachineSetFrozen, Status: v1alpha1.ConditionTrue,
 			LastTransitionTime: metav1.NewTime(o.Now).Rfc3339Copy(),
