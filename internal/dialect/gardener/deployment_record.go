@@ -44,7 +44,7 @@ func recordCounters(d *v1alpha1.MachineDeployment, o dialect.DeploymentOutcome[*
 	st.AvailableReplicas = int32(is.Available)
 	st.PreservedFailedReplicas = int32(is.Kept)
 	st.UnavailableReplicas = int32(is.Unavailable)
-	st.LabelSelector = metav1.FormatLabelSelector(d.Spec.Selector)
+	st.LabelSelector = Deployments{}.Selector(d).String()
 	st.FailedMachines = failedOfAll(o.Sets)
 }
 
@@ -66,11 +66,11 @@ func failedOfAll(sets []*v1alpha1.MachineSet) (out []*v1alpha1.MachineSummary) {
 func recordAvailable(st *v1alpha1.MachineDeploymentStatus, o dialect.DeploymentOutcome[*v1alpha1.MachineSet]) {
 	c := v1alpha1.MachineDeploymentCondition{
 		Type: v1alpha1.MachineDeploymentAvailable, Status: v1alpha1.ConditionTrue, Reason: v1alpha1.ReasonMinimumReplicasAvailable,
-		Message: fmt.Sprintf("As many machines are available as have to be at all times: %d", o.Plan.Status.Floor),
+		Message: fmt.Sprintf("at least %d machines have to be available, and are", o.Plan.Status.Floor),
 	}
 	if !o.Plan.Status.Enough {
 		c.Status, c.Reason = v1alpha1.ConditionFalse, v1alpha1.ReasonMinimumReplicasUnavailable
-		c.Message = fmt.Sprintf("Fewer machines are available than have to be at all times: %d", o.Plan.Status.Floor)
+		c.Message = fmt.Sprintf("at least %d machines have to be available, and fewer are", o.Plan.Status.Floor)
 	}
 	putCondition(st, c, o.Now)
 }
@@ -118,7 +118,7 @@ func mirrorFrozen(st *v1alpha1.MachineDeploymentStatus, o dialect.DeploymentOutc
 	}
 	c := v1alpha1.MachineDeploymentCondition{
 		Type: v1alpha1.MachineDeploymentFrozen, Status: v1alpha1.ConditionTrue, Reason: v1alpha1.ReasonMachineDeploymentStateSync,
-		Message: fmt.Sprintf("The set %s makes no machines because there are far too many", sets[i].Name),
+		Message: fmt.Sprintf("set %s makes no machines because there are far too many", sets[i].Name),
 	}
 	if of := setCondition(sets[i], v1alpha1.MachineSetFrozen); of != nil && of.Status == v1alpha1.ConditionTrue {
 		c.Reason = cmp.Or(of.Reason, v1alpha1.ReasonMachineDeploymentStateSync)
