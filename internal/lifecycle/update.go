@@ -251,8 +251,11 @@ func updateMissed(q question) *Decision {
 		return nil
 	}
 	d := q.losing(StageUpdateFailed)
-	if d.Reason == ReasonNodeUnhealthy {
+	switch detail := q.w.Update.Detail; {
+	case d.Reason == ReasonNodeUnhealthy:
 		d.Reason, d.Message = ReasonUpdateFailed, "the update in place failed; it is tried again when its requests and its answer are taken off the node"
+	case d.Step == Fail && detail != "":
+		d.Message += ". Its update in place failed: " + detail
 	}
 	return d
 }

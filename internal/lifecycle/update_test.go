@@ -347,6 +347,15 @@ func TestUpdates(t *testing.T) {
 			},
 		},
 		{
+			name: "gardener 1.3: InPlaceUpdateFailed past the health timeout, reason known", reason: "the last word is not without it",
+			policy: brisk, m: failed(10 * time.Minute), w: updating(ready, detailed),
+			want: lifecycle.Decision{
+				Step: lifecycle.Fail, Reason: lifecycle.ReasonHealthTimeout, Stage: lifecycle.StageFailed,
+				Message: "Machine m-1 health checks failing since last 10 minutes. Updating machine phase to Failed. Node Conditions: [Ready=True]." +
+					" Its update in place failed: no space left",
+			},
+		},
+		{
 			name: "gardener 2.5: InPlaceUpdateFailed past the health timeout, no permit", reason: "one at a time",
 			policy: brisk, m: failed(11 * time.Minute),
 			w: updating(ready, answered(lifecycle.MarkFailed, lifecycle.AnswerFailed), func(w *lifecycle.World) { w.MayFail = false }),

@@ -22,6 +22,7 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&m.defaults.CreationTimeout, "machine-creation-timeout", d.CreationTimeout, "how long a machine of machine.sapcloud.io may take to join before it is Failed")
 	fs.DurationVar(&m.defaults.HealthTimeout, "machine-health-timeout", d.HealthTimeout, "how long its node may be unhealthy before it is Failed")
 	fs.DurationVar(&m.defaults.DrainTimeout, "machine-drain-timeout", d.DrainTimeout, "how long its drain may take before it is forced")
+	fs.DurationVar(&m.defaults.UpdateTimeout, "machine-inplace-update-timeout", d.UpdateTimeout, "how long its node's agent may take for an update in place before that counts as failed")
 	fs.Int32Var(&m.defaults.MaxEvictRetries, "machine-max-evict-retries", d.MaxEvictRetries, "how often the eviction of a pod is tried before the pod is deleted")
 	fs.StringVar(&m.defaults.NodeConditions, "node-conditions", d.NodeConditions, "node conditions that must be False on a healthy node")
 	fs.DurationVar(&m.defaults.ExhaustedRetry, "resource-exhausted-retry", d.ExhaustedRetry, "pause after the infrastructure had no capacity")
@@ -36,7 +37,6 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 // work unchanged.
 func (m *machineFlags) addLater(fs *pflag.FlagSet) {
 	durations := map[string]time.Duration{
-		"machine-inplace-update-timeout":               20 * time.Minute,
 		"machine-pv-detach-timeout":                    2 * time.Minute,
 		"machine-pv-reattach-timeout":                  90 * time.Second,
 		"machine-preserve-timeout":                     96 * time.Hour,

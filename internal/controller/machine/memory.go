@@ -83,7 +83,7 @@ func (m memory) drains(key types.NamespacedName, waits bool) {
 	}
 }
 
-func (m memory) waitsForPods(key types.NamespacedName) bool {
+func (m memory) podsAwaited(key types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.all[key]

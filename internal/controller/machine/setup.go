@@ -129,7 +129,7 @@ func (r *Reconciler[M]) onPod() handler.EventHandler {
 		if name == "" {
 			return nil
 		}
-		return r.requests(ctx, []string{"name/" + name}, r.waitsForPods)
+		return r.requests(ctx, []string{"name/" + name}, r.WaitsForPods)
 	})
 }
 
@@ -147,10 +147,10 @@ func (r *Reconciler[M]) MachinesOf(ctx context.Context, n *corev1.Node) []reconc
 	return r.requests(ctx, keys, func(M) bool { return true })
 }
 
-// waitsForPods reports whether the machine may be waiting for pods to go:
+// WaitsForPods reports whether the machine may be waiting for pods to go:
 // before it is deleted, or before it is updated.
-func (r *Reconciler[M]) waitsForPods(m M) bool {
-	return m.GetDeletionTimestamp() != nil || r.memory.waitsForPods(client.ObjectKeyFromObject(m))
+func (r *Reconciler[M]) WaitsForPods(m M) bool {
+	return m.GetDeletionTimestamp() != nil || r.memory.podsAwaited(client.ObjectKeyFromObject(m))
 }
 
 func (r *Reconciler[M]) requests(ctx context.Context, keys []string, which func(M) bool) []reconcile.Request {

@@ -108,6 +108,12 @@ func (r *recording) funcs() interceptor.Funcs {
 			}
 			return c.Patch(ctx, o, p, opts...)
 		},
+		SubResourceCreate: func(ctx context.Context, c client.Client, sub string, o, s client.Object, opts ...client.SubResourceCreateOption) error {
+			if _, err := r.note("create", o, sub, nil); err != nil {
+				return err
+			}
+			return c.SubResource(sub).Create(ctx, o, s, opts...)
+		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 			if _, err := r.note("patch", o, sub, p); err != nil {
 				return err
