@@ -119,7 +119,8 @@ func deadline(d *v1alpha1.MachineDeployment) time.Duration {
 	if d.Spec.ProgressDeadlineSeconds == nil {
 		return 0
 	}
-	return max(1, time.Duration(*d.Spec.ProgressDeadlineSeconds)) * time.Second
+	seconds := max(1, *d.Spec.ProgressDeadlineSeconds)
+	return time.Duration(seconds) * time.Second
 }
 
 func rollbackTo(d *v1alpha1.MachineDeployment) *int64 {
