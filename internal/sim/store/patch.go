@@ -6,13 +6,17 @@ import (
 	"fmt"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Patch applies a merge patch or a JSON patch to the object of o's name; part
-// is the subresource, empty for the object itself.
+// Patch applies a patch to the object of o's name; part is the subresource,
+// empty for the object itself. As with a real API server, strategic merge
+// patches are for the kinds of the core group, whose lists say by what they are
+// merged.
 func (s *Store) Patch(o client.Object, patch client.Patch, part string) (client.Object, error) {
 	k := s.kinds.of(o)
 	key := client.ObjectKeyFromObject(o)
@@ -28,7 +32,7 @@ func (s *Store) Patch(o client.Object, patch client.Patch, part string) (client.
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", k.Kind, err)
 	}
-	after, err := patched(before, patch.Type(), data)
+	after, err := patched(k, before, patch.Type(), data)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
@@ -45,11 +49,13 @@ func (s *Store) Patch(o client.Object, patch client.Patch, part string) (client.
 	return s.replace(k, old, edited, part)
 }
 
-func patched(doc []byte, t types.PatchType, data []byte) ([]byte, error) {
-	switch t {
-	case types.MergePatchType:
+func patched(k *Kind, doc []byte, t types.PatchType, data []byte) ([]byte, error) {
+	switch {
+	case t == types.MergePatchType:
 		return jsonpatch.MergePatch(doc, data)
-	case types.JSONPatchType:
+	case t == types.StrategicMergePatchType && k.Group == corev1.GroupName:
+		return strategicpatch.StrategicMergePatch(doc, data, k.New())
+	case t == types.JSONPatchType:
 		p, err := jsonpatch.DecodePatch(data)
 		if err != nil {
 			return nil, err

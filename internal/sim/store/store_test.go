@@ -95,6 +95,27 @@ func TestStaleWritesAreRefused(t *testing.T) {
 	}
 }
 
+func TestStrategicPatchesMergeByType(t *testing.T) {
+	s := newStore()
+	n := create(t, s, named("a")).(*corev1.Node).DeepCopy()
+	n.Status.Conditions = []corev1.NodeCondition{{Type: "Ready", Status: "True"}, {Type: "Old", Status: "True"}}
+	if _, err := s.Update(n, "status"); err != nil {
+		t.Fatal(err)
+	}
+	raw := []byte(`{"status":{"conditions":[{"type":"New","status":"True"},{"type":"Old","$patch":"delete"}]}}`)
+	after, err := s.Patch(n, client.RawPatch(types.StrategicMergePatchType, raw), "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[corev1.NodeConditionType]bool{}
+	for _, c := range after.(*corev1.Node).Status.Conditions {
+		got[c.Type] = true
+	}
+	if len(got) != 2 || !got["Ready"] || !got["New"] {
+		t.Errorf("conditions %v, want Ready and New", got)
+	}
+}
+
 func TestNothingIsWrittenWhereNothingChanges(t *testing.T) {
 	s := newStore()
 	n := create(t, s, named("a"))
