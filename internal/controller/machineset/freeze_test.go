@@ -296,6 +296,27 @@ func TestUnfreezeAnnotationInAdvance(t *testing.T) {
 	}
 }
 
+// A pass that thaws on request and finds machines to delete by a live listing
+// does not take back in the end what it granted in the beginning.
+func TestUnfreezeHoldsForThePass(t *testing.T) {
+	c := newCrowded(t)
+	c.declare(t, 4)
+	c.put(t, 5, true, false) // one to delete, so that the listing was read once
+	c.put(t, 6, true, true)
+	r := c.guard()
+	c.pass(t, r)
+	c.pass(t, r)
+	c.edit(t, func(s *v1alpha1.MachineSet) {
+		s.Annotations = map[string]string{"safety.machine.sapcloud.io/unfreeze": "True"}
+		s.Spec.Replicas = 2
+	})
+	c.heard()
+	c.pass(t, r)
+	if got := c.heard(); c.frozen(t) || c.replicas(t) != 2 || !slices.Equal(got, []string{"Normal UnfrozeMachineSet 11 machines, thawed on request"}) {
+		t.Errorf("frozen %v, %d machines stay, told %q", c.frozen(t), c.replicas(t), got)
+	}
+}
+
 // A crash between the writes of label and condition heals both ways.
 func TestFreezeHeals(t *testing.T) {
 	c := newCrowded(t)
