@@ -67,7 +67,13 @@ func TestPermissions(t *testing.T) {
 		{"machine-controller-manager", "create", "machine.sapcloud.io", "machines", home, true, "it makes machines"},
 		{"machine-controller-manager", "patch", "machine.openshift.io", "machinesets/status", home, true, "it records outcomes"},
 		{"machine-controller-manager", "get", "", "secrets", home, false, "it needs no secret"},
-		{"machine-controller-manager", "delete", "", "nodes", "", false, "it touches no node"},
+		{"machine-controller-manager", "create", "machine.sapcloud.io", "machinesets", home, true, "a rollout makes sets"},
+		{"machine-controller-manager", "delete", "machine.openshift.io", "machinesets", home, true, "emptied sets go"},
+		{"machine-controller-manager", "patch", "machine.openshift.io", "machinedeployments/status", home, true, "it records outcomes"},
+		{"machine-controller-manager", "patch", "machine.sapcloud.io", "machinedeployments", home, true, "it keeps finalizers and revisions"},
+		{"machine-controller-manager", "create", "machine.sapcloud.io", "machinedeployments", home, false, "deployments are made by people"},
+		{"machine-controller-manager", "patch", "", "nodes", "", true, "it marks the nodes of old sets"},
+		{"machine-controller-manager", "delete", "", "nodes", "", false, "it removes no node"},
 		{"machine-controller-manager", "list", "", "nodes", "", true, "it counts ready nodes"},
 	}
 	install(t)
