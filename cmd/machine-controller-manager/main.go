@@ -1,5 +1,5 @@
 // Command machine-controller-manager runs the controllers that need no
-// infrastructure: the machine sets of both APIs.
+// infrastructure: the machine sets and machine deployments of both APIs.
 package main
 
 import (
@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
@@ -25,8 +27,12 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// machineSets is the one kind of controller so far.
-const machineSets = "machineset"
+// The kinds of controllers, as --controllers names them.
+const (
+	machineSets        = "machineset"
+	machineDeployments = "machinedeployment"
+	allControllers     = "*"
+)
 
 // leases are those under which the originals lead.
 var leases = map[string]string{
@@ -43,33 +49,56 @@ func main() {
 
 func command() *cobra.Command {
 	var flags run.Flags
-	var controllers []string
-	var freeze safety
+	var o options
 	c := &cobra.Command{
 		Use:           "machine-controller-manager",
-		Short:         "Keep machine sets as they are declared",
+		Short:         "Keep machine sets and machine deployments as they are declared",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if i := slices.IndexFunc(controllers, func(n string) bool { return n != machineSets && n != "*" }); i >= 0 {
-				return fmt.Errorf("--controllers: unknown controller %q: want %s", controllers[i], machineSets)
-			}
-			if err := freeze.check(); err != nil {
+			if err := o.check(); err != nil {
 				return err
 			}
-			return serve(c.Context(), &flags, &freeze)
+			return serve(c.Context(), &flags, &o)
 		},
 	}
 	flags.AddFlags(c.Flags(), 10258)
 	run.AddLogFlags(c.Flags())
-	freeze.addFlags(c.Flags())
+	o.addFlags(c.Flags())
 	addLater(c.Flags())
-	c.Flags().StringSliceVar(&controllers, "controllers", []string{"*"}, "controllers to run: "+machineSets+", or * for all")
 	return c
 }
 
-func serve(ctx context.Context, flags *run.Flags, freeze *safety) error {
+// options are what the flags ask of single controllers.
+type options struct {
+	controllers []string
+	// stay keeps the autoscaler off nodes during a rollout.
+	stay   bool
+	freeze safety
+}
+
+func (o *options) addFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&o.controllers, "controllers", []string{allControllers},
+		"controllers to run: "+machineSets+", "+machineDeployments+", or * for all")
+	fs.BoolVar(&o.stay, "autoscaler-scaledown-annotation-during-rollout", true,
+		"ask the autoscaler to leave the nodes of a deployment alone during its rollout")
+	o.freeze.addFlags(fs)
+}
+
+func (o *options) check() error {
+	known := []string{machineSets, machineDeployments, allControllers}
+	if i := slices.IndexFunc(o.controllers, func(n string) bool { return !slices.Contains(known, n) }); i >= 0 {
+		return fmt.Errorf("--controllers: unknown controller %q: want %s, %s or * for all", o.controllers[i], machineSets, machineDeployments)
+	}
+	return o.freeze.check()
+}
+
+func (o *options) runs(controller string) bool {
+	return slices.Contains(o.controllers, controller) || slices.Contains(o.controllers, allControllers)
+}
+
+func serve(ctx context.Context, flags *run.Flags, o *options) error {
 	if err := flags.Complete(); err != nil {
 		return err
 	}
@@ -77,17 +106,19 @@ func serve(ctx context.Context, flags *run.Flags, freeze *safety) error {
 	if err != nil {
 		return err
 	}
-	guarded := program{process, freeze}
 	for _, api := range flags.APIs {
 		mgr, err := process.Manager(api, leases[api])
 		if err != nil {
 			return err
 		}
+		p := program{Process: process, options: o, mgr: mgr}
 		switch api {
 		case provider.OpenShift:
-			err = sets[*machinev1.MachineSet](ctx, guarded, mgr, openshift.Sets{}, "machineset_controller")
+			err = setUp[*v1beta1.MachineDeployment, *machinev1.MachineSet](ctx, p, openshift.Sets{}, openshift.Deployments{},
+				sources{"machineset_controller", "machinedeployment_controller"})
 		case provider.Gardener:
-			err = sets[*v1alpha1.MachineSet](ctx, guarded, mgr, gardener.Sets{}, "machineset-controller")
+			err = setUp[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet](ctx, p, gardener.Sets{}, gardener.Deployments{StayDuringRollout: o.stay, Nodeless: process.Target == nil},
+				sources{"machineset-controller", "machine-controller-manager"})
 		}
 		if err != nil {
 			return fmt.Errorf("set up %s: %w", api, err)
@@ -96,30 +127,59 @@ func serve(ctx context.Context, flags *run.Flags, freeze *safety) error {
 	return process.Run(ctx)
 }
 
-// program is the process and what its flags ask of single controllers.
+// program is what the controllers of one API are set up with.
 type program struct {
 	*run.Process
-	freeze *safety
+	*options
+	mgr ctrl.Manager
 }
 
-// sets sets up the machine set controller of one API.
-func sets[S client.Object](ctx context.Context, p program, mgr ctrl.Manager, lens dialect.Sets[S], source string) error {
+// sources are the names under which the controllers tell events.
+type sources struct{ sets, deployments string }
+
+// setUp sets up those controllers of one API that are to run.
+func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets[S], deployments dialect.Deployments[D, S], as sources) error {
+	if err := machineset.SetupIndex(ctx, p.mgr, sets.Machine()); err != nil {
+		return err
+	}
+	if p.runs(machineSets) {
+		if err := setUpSets(p, sets, as.sets); err != nil {
+			return err
+		}
+	}
+	if p.runs(machineDeployments) {
+		return setUpDeployments(ctx, p, deployments, as.deployments)
+	}
+	return nil
+}
+
+func setUpSets[S client.Object](p program, lens dialect.Sets[S], source string) error {
 	o := machineset.Options{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Recorder: mgr.GetEventRecorder(source),
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(source),
 	}
 	p.freeze.apply(&o)
 	s := machineset.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}
 	if p.Target != nil {
 		o.Nodes, s.NodeCache = p.Target.GetClient(), p.Target.GetCache()
 	}
-	return machineset.New(lens, o).SetupWithManager(ctx, mgr, s)
+	return machineset.New(lens, o).SetupWithManager(p.mgr, s)
+}
+
+func setUpDeployments[D, S client.Object](ctx context.Context, p program, lens dialect.Deployments[D, S], source string) error {
+	o := machinedeployment.Options{
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(source),
+	}
+	s := machinedeployment.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}
+	if p.Target != nil {
+		o.Nodes, s.NodeCache = p.Target.GetClient(), p.Target.GetCache()
+	}
+	return machinedeployment.New(lens, o).SetupWithManager(ctx, p.mgr, s)
 }
 
 // addLater accepts the flags of controllers and webhooks that are not built
 // yet, so that the manifests of the originals work unchanged.
 func addLater(fs *pflag.FlagSet) {
 	const note = "accepted, without effect yet"
-	fs.Bool("autoscaler-scaledown-annotation-during-rollout", true, note)
 	fs.Bool("webhook-enabled", true, note)
 	fs.Int("webhook-port", 8443, note)
 	fs.String("webhook-cert-dir", "/etc/machine-api-operator/tls", note)

@@ -78,7 +78,10 @@ func startCluster[S client.Object](t *testing.T, a api[S]) *cluster[S] {
 	r := machineset.New(a.lens, machineset.Options{
 		Client: counting, Live: mgr.GetAPIReader(), Nodes: mgr.GetClient(), Recorder: mgr.GetEventRecorder("machineset"),
 	})
-	if err := r.SetupWithManager(t.Context(), mgr, machineset.Setup{NodeCache: mgr.GetCache()}); err != nil {
+	if err := machineset.SetupIndex(t.Context(), mgr, a.lens.Machine()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SetupWithManager(mgr, machineset.Setup{NodeCache: mgr.GetCache()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("stand-in").For(a.lens.Machine()).Complete(standIn[S]{c}); err != nil {
@@ -97,7 +100,7 @@ func startCluster[S client.Object](t *testing.T, a api[S]) *cluster[S] {
 }
 
 // standIn makes machines run, with a ready node where the API has a reference
-// to one, and lets them go when they are deleted.
+// to one, and lets them go when they are deleted, unless they are held.
 type standIn[S client.Object] struct{ c *cluster[S] }
 
 func (s standIn[S]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
@@ -107,6 +110,9 @@ func (s standIn[S]) Reconcile(ctx context.Context, req reconcile.Request) (recon
 	}
 	before := m.DeepCopyObject().(client.Object)
 	if m.GetDeletionTimestamp() != nil {
+		if _, held := m.GetAnnotations()[hold]; held {
+			return reconcile.Result{}, nil
+		}
 		m.SetFinalizers(nil)
 		return reconcile.Result{}, client.IgnoreNotFound(s.c.Patch(ctx, m, client.MergeFrom(before)))
 	}

@@ -10,7 +10,6 @@ package machineset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -119,7 +118,7 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		set: r.lens.View(s), policy: r.lens.Policy(s), selector: r.lens.Selector(s), now: r.Clock.Now(),
 	}
 	err = p.run(ctx)
-	if onlyConflicts(err) {
+	if expect.OnlyConflicts(err) {
 		p.again(conflictDelay)
 		err = nil
 	}
@@ -148,24 +147,4 @@ func (r *Reconciler[S]) forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.memories, key)
-}
-
-// onlyConflicts reports whether err is made of nothing but refusals to write
-// over somebody else's change.
-func onlyConflicts(err error) bool {
-	if err == nil {
-		return false
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			if !onlyConflicts(e) {
-				return false
-			}
-		}
-		return true
-	}
-	if inner := errors.Unwrap(err); inner != nil {
-		return onlyConflicts(inner)
-	}
-	return apierrors.IsConflict(err)
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/replicas"
 )
 
@@ -71,7 +71,7 @@ func (p *pass[S]) createOne(ctx context.Context, a *attempt) error {
 		return nil
 	case apierrors.IsAlreadyExists(err):
 		return p.recognise(ctx, a)
-	case !refused(err):
+	case !expect.Refused(err):
 		a.unsure = true
 	}
 	return fmt.Errorf("create machine %s: %w", a.name, err)
@@ -96,17 +96,6 @@ func (p *pass[S]) recognise(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// refused reports whether the API server said no, so that nothing was and
-// nothing will be created. Any other failure leaves that open.
-func refused(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	code := status.Status().Code
-	return code >= 400 && code < 500 && code != http.StatusRequestTimeout
-}
-
 // delete deletes the victims, each by its UID.
 func (p *pass[S]) delete(ctx context.Context, victims []replicas.Victim) error {
 	errs := make([]error, len(victims))
@@ -119,7 +108,7 @@ func (p *pass[S]) delete(ctx context.Context, victims []replicas.Victim) error {
 		case errs[i] == nil:
 			p.ledger.Gone(now, v.UID)
 			deleted = append(deleted, v)
-		case !refused(errs[i]):
+		case !expect.Refused(errs[i]):
 			p.ledger.Doom(v.UID)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -53,12 +54,20 @@ func Parallel(limit int) replicas.Runner {
 	}
 }
 
-// SetupWithManager registers the index and the watches.
-func (r *Reconciler[S]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
-	kind := r.lens.Traits().Kind
-	if err := mgr.GetFieldIndexer().IndexField(ctx, r.lens.Machine(), OwnerIndex, IndexOwner); err != nil {
-		return fmt.Errorf("index machines of %s by owner: %w", kind.GroupKind(), err)
+// SetupIndex registers [OwnerIndex] for the kind of m. It belongs to the
+// manager, not to the [Reconciler], because the controller of deployments reads
+// by it as well. It fails where the index is there already.
+func SetupIndex(ctx context.Context, mgr ctrl.Manager, m client.Object) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, m, OwnerIndex, IndexOwner); err != nil {
+		return fmt.Errorf("index %T by owner: %w", m, err)
 	}
+	return nil
+}
+
+// SetupWithManager registers the watches. The manager's cache must have the
+// index of [SetupIndex].
+func (r *Reconciler[S]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
+	kind := r.lens.Traits().Kind
 	if s.MaxConcurrent == 0 {
 		s.MaxConcurrent = 10
 	}
