@@ -1,0 +1,89 @@
+package machinedeployment_test
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+)
+
+// api is one of the two API groups, as far as the tests have to tell them
+// apart.
+type api[D, S client.Object] struct {
+	lens    dialect.Deployments[D, S]
+	members dialect.Sets[S]
+	// deployments is an empty list.
+	deployments func() client.ObjectList
+	// deployment is one that rolls with a surge of 1 and none unavailable.
+	deployment func(name string, replicas int) D
+	size       func(d D, replicas int)
+	setSize    func(s S) int
+	// template asks for other machines.
+	template func(d D, version string)
+	version  func(s S) string
+	selector func(d D, s *metav1.LabelSelector)
+	pause    func(d D, paused bool)
+	rollBack func(d D, revision int64)
+	history  func(d D, limit int32)
+	// collisions counts the names that were taken.
+	collisions func(d D) int
+	// link makes a machine run on a node.
+	link func(ctx context.Context, c client.Client, m client.Object, node string) error
+}
+
+var pool = map[string]string{"pool": "a"}
+
+type v1alpha1MachineDeployment = v1alpha1.MachineDeployment
+
+var gardenerAPI = api[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{
+	lens:        gardener.Deployments{StayDuringRollout: true},
+	members:     gardener.Sets{},
+	deployments: func() client.ObjectList { return &v1alpha1.MachineDeploymentList{} },
+	deployment: func(name string, n int) *v1alpha1.MachineDeployment {
+		return &v1alpha1.MachineDeployment{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: v1alpha1.MachineDeploymentSpec{
+				Replicas: int32(n),
+				Selector: &metav1.LabelSelector{MatchLabels: pool},
+				Strategy: v1alpha1.MachineDeploymentStrategy{
+					Type: v1alpha1.RollingUpdateMachineDeploymentStrategyType,
+					RollingUpdate: &v1alpha1.RollingUpdateMachineDeployment{UpdateConfiguration: v1alpha1.UpdateConfiguration{
+						MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0)),
+					}},
+				},
+				Template: v1alpha1.MachineTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: pool},
+					Spec:       v1alpha1.MachineSpec{Class: v1alpha1.ClassSpec{Kind: v1alpha1.KindMachineClass, Name: "v1"}},
+				},
+			},
+		}
+	},
+	size:     func(d *v1alpha1.MachineDeployment, n int) { d.Spec.Replicas = int32(n) },
+	setSize:  func(s *v1alpha1.MachineSet) int { return int(s.Spec.Replicas) },
+	template: func(d *v1alpha1.MachineDeployment, v string) { d.Spec.Template.Spec.Class.Name = v },
+	version:  func(s *v1alpha1.MachineSet) string { return s.Spec.Template.Spec.Class.Name },
+	selector: func(d *v1alpha1.MachineDeployment, s *metav1.LabelSelector) { d.Spec.Selector = s },
+	pause:    func(d *v1alpha1.MachineDeployment, paused bool) { d.Spec.Paused = paused },
+	rollBack: func(d *v1alpha1.MachineDeployment, revision int64) {
+		d.Spec.RollbackTo = &v1alpha1.RollbackConfig{Revision: revision}
+	},
+	history:    func(d *v1alpha1.MachineDeployment, limit int32) { d.Spec.RevisionHistoryLimit = &limit },
+	collisions: func(d *v1alpha1.MachineDeployment) int { return int(ptr.Deref(d.Status.CollisionCount, 0)) },
+	link: func(ctx context.Context, c client.Client, o client.Object, node string) error {
+		m := o.(*v1alpha1.Machine)
+		before := m.DeepCopy()
+		m.Labels[v1alpha1.LabelKeyNode] = node
+		if err := c.Patch(ctx, m, client.MergeFrom(before)); err != nil {
+			return err
+		}
+		before = m.DeepCopy()
+		m.Status.CurrentStatus.Phase = v1alpha1.MachineRunning
+		return c.Status().Patch(ctx, m, client.MergeFrom(before))
+	},
+}

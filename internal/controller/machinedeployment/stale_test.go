@@ -1,0 +1,308 @@
+package machinedeployment_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/expect"
+)
+
+// Whatever the cache hides, whichever replies are lost, whoever writes in
+// between, and however often the controller is restarted: no template has two
+// sets, the sets are never wanted larger than replicas and surge, as many
+// machines as are wanted stay at work, and in the end all are of the last
+// template.
+func TestBoundsHold(t *testing.T) {
+	t.Run("machine.sapcloud.io", func(t *testing.T) { boundsHold(t, gardenerAPI) })
+}
+
+func boundsHold[D, S client.Object](t *testing.T, a api[D, S]) {
+	const size, surge = 3, 1
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t, a)
+		w.declare(size)
+		r := w.controller()
+		w.rest(r)
+		w.fate = func(o client.Object) fate {
+			fates := []fate{fine, fine, fine, lost, dropped, rejected, beaten}
+			if o.GetUID() == "" {
+				fates = []fate{fine, fine, lost, dropped, delayed, rejected}
+			}
+			return rapid.SampledFrom(fates).Draw(rt, "fate")
+		}
+		version := "v1"
+		for range rapid.IntRange(1, 30).Draw(rt, "steps") {
+			switch rapid.SampledFrom([]string{"reconcile", "reconcile", "reconcile", "work", "work", "sync", "sync sets", "sync machines", "sync deployments", "wait", "change", "restart", "land"}).Draw(rt, "step") {
+			case "reconcile":
+				_, _ = w.reconcile(r) // failures are part of the game
+			case "work":
+				w.work()
+			case "sync":
+				w.sync()
+			case "sync sets":
+				w.sync("sets")
+			case "sync machines":
+				w.sync("machines", "nodes")
+			case "sync deployments":
+				w.sync("deployments")
+			case "wait":
+				d := rapid.SampledFrom([]time.Duration{time.Second, expect.Patience, 2 * time.Minute}).Draw(rt, "for")
+				if d > time.Minute {
+					w.land() // no request takes longer
+				}
+				w.clock.SetTime(w.clock.Now().Add(d))
+			case "change":
+				version = rapid.SampledFrom([]string{"v1", "v2", "v3"}).Draw(rt, "version")
+				w.change(func(d D) { a.template(d, version) })
+			case "restart":
+				w.land() // what is under way ends with its connection, one way or the other
+				r = w.controller()
+			case "land":
+				w.land()
+			}
+			w.check(rt, size, surge)
+		}
+		w.fate = func(client.Object) fate { return fine }
+		w.rest(r)
+		for _, s := range w.sets() {
+			if a.version(s) != version && a.setSize(s) > 0 || a.version(s) == version && a.setSize(s) != size {
+				rt.Fatalf("at rest, set %s of %s has %d replicas; %d of %s are wanted", s.GetName(), a.version(s), a.setSize(s), size, version)
+			}
+		}
+	})
+}
+
+// check looks at the server, not at what the controller believes.
+func (w *world[D, S]) check(rt *rapid.T, size, surge int) {
+	total, versions := 0, map[string]string{}
+	for _, s := range w.sets() {
+		total += w.setSize(s)
+		if other := versions[w.version(s)]; other != "" {
+			rt.Fatalf("template %s has two sets, %s and %s", w.version(s), other, s.GetName())
+		}
+		versions[w.version(s)] = s.GetName()
+	}
+	if total > size+surge {
+		rt.Fatalf("the sets are wanted to have %d machines, want at most %d", total, size+surge)
+	}
+	working := 0
+	for _, m := range w.machines() {
+		if w.lens.ViewMachine(m, nil).Usable && m.GetDeletionTimestamp() == nil {
+			working++
+		}
+	}
+	if working < size {
+		rt.Fatalf("%d machines at work, want at least %d", working, size)
+	}
+}
+
+// A cache that shows nothing at all must not make a second set, not even after
+// patience has run out, nor after a restart.
+func TestBlindCache(t *testing.T) {
+	w := newWorld(t, gardenerAPI)
+	w.declare(3)
+	w.sync("deployments")
+	r := w.controller()
+	for i := range 10 {
+		if i == 5 {
+			r = w.controller()
+		}
+		if _, err := w.reconcile(r); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.SetTime(w.clock.Now().Add(expect.Patience + time.Second))
+	}
+	if n := len(w.sets()); n != 1 {
+		t.Errorf("%d sets behind a blind cache, want 1", n)
+	}
+}
+
+// A creation whose reply is lost happens once, under one name.
+func TestLostReply(t *testing.T) {
+	for _, f := range []fate{lost, dropped, delayed} {
+		t.Run(string(f), func(t *testing.T) {
+			w := newWorld(t, gardenerAPI)
+			w.declare(3)
+			w.sync()
+			r := w.controller()
+			w.fate = func(o client.Object) fate {
+				if o.GetUID() == "" {
+					return f
+				}
+				return fine
+			}
+			if _, err := w.reconcile(r); err == nil {
+				t.Fatal("a lost reply was taken for success")
+			}
+			w.fate = func(client.Object) fate { return fine }
+			if _, err := w.reconcile(r); err != nil {
+				t.Fatal(err)
+			}
+			w.land()
+			w.rest(r)
+			if n := len(w.sets()); n != 1 {
+				t.Errorf("%d sets after a creation that was %s, want 1", n, f)
+			}
+			if got := w.collisions(w.deployment()); got != 0 {
+				t.Errorf("our own set was taken for a collision %d times", got)
+			}
+		})
+	}
+}
+
+// A set that may yet come into being is waited for when the template changes
+// meanwhile: its machines would come on top.
+func TestLateSet(t *testing.T) {
+	w := newWorld(t, gardenerAPI)
+	w.declare(3)
+	w.sync()
+	r := w.controller()
+	w.fate = func(o client.Object) fate {
+		if o.GetUID() == "" {
+			return delayed
+		}
+		return fine
+	}
+	if _, err := w.reconcile(r); err == nil {
+		t.Fatal("a lost reply was taken for success")
+	}
+	w.fate = func(client.Object) fate { return fine }
+	w.change(func(d *v1alpha1MachineDeployment) { gardenerAPI.template(d, "v2") })
+	w.sync()
+	res, err := w.reconcile(r)
+	if err != nil || res.RequeueAfter == 0 || len(w.sets()) != 0 {
+		t.Fatalf("%d sets, again after %s, %v; want to wait for the late one", len(w.sets()), res.RequeueAfter, err)
+	}
+	w.clock.SetTime(w.clock.Now().Add(time.Minute + time.Second))
+	if _, err := w.reconcile(r); err != nil {
+		t.Fatal(err)
+	}
+	if sets := w.sets(); len(sets) != 1 || gardenerAPI.version(sets[0]) != "v2" {
+		t.Errorf("%d sets after a minute, want the one of v2", len(sets))
+	}
+}
+
+// A node that the API server does not let be written holds up nothing and is
+// written later, as is one that joined after its set was marked (C21).
+func TestNodesAreMarkedLate(t *testing.T) {
+	w := newWorld(t, gardenerAPI)
+	w.declare(3)
+	r := w.controller()
+	w.rest(r)
+	old := w.machines()
+	refused := "node-" + old[0].GetName()
+	w.fate = func(o client.Object) fate {
+		if _, ok := o.(*corev1.Node); ok && o.GetName() == refused {
+			return rejected
+		}
+		return fine
+	}
+	w.change(func(d *v1alpha1MachineDeployment) { gardenerAPI.template(d, "v2") })
+	w.sync()
+	res, err := w.reconcile(r)
+	if err != nil || res.RequeueAfter == 0 {
+		t.Fatalf("again after %s, %v; want the node to be tried again and nothing to fail", res.RequeueAfter, err)
+	}
+	if len(w.sets()) != 2 {
+		t.Errorf("%d sets: a node held the rollout up", len(w.sets()))
+	}
+	if n := w.node(refused); len(n.Spec.Taints) != 0 {
+		t.Fatalf("node %s has %v although the write was refused", n.Name, n.Spec.Taints)
+	}
+	for _, m := range old[1:] {
+		if n := w.node("node-" + m.GetName()); len(n.Spec.Taints) != 1 || n.Annotations["cluster-autoscaler.kubernetes.io/scale-down-disabled"] != "true" {
+			t.Errorf("node %s has taints %v and annotations %v", n.Name, n.Spec.Taints, n.Annotations)
+		}
+	}
+	w.fate = func(client.Object) fate { return fine }
+	w.sync()
+	if _, err := w.reconcile(r); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.node(refused); len(n.Spec.Taints) != 1 || n.Spec.Taints[0].Effect != corev1.TaintEffectPreferNoSchedule {
+		t.Errorf("node %s has %v", n.Name, n.Spec.Taints)
+	}
+	w.rest(r)
+	for _, m := range w.machines() {
+		if n := w.node("node-" + m.GetName()); len(n.Spec.Taints) != 0 || len(n.Annotations) != 0 {
+			t.Errorf("after the rollout node %s has %v and %v", n.Name, n.Spec.Taints, n.Annotations)
+		}
+	}
+}
+
+// Somebody who writes first is no failure: the pass looks again shortly.
+func TestConflict(t *testing.T) {
+	w := newWorld(t, gardenerAPI)
+	w.declare(3)
+	r := w.controller()
+	w.rest(r)
+	w.change(func(d *v1alpha1MachineDeployment) { gardenerAPI.size(d, 5) })
+	w.sync()
+	w.fate = func(o client.Object) fate {
+		if metav1.GetControllerOf(o) != nil {
+			return beaten
+		}
+		return fine
+	}
+	res, err := w.reconcile(r)
+	if err != nil || res.RequeueAfter == 0 || res.RequeueAfter > time.Second {
+		t.Errorf("again after %s, %v; want shortly and no error", res.RequeueAfter, err)
+	}
+	w.fate = func(client.Object) fate { return fine }
+	w.rest(r)
+	if n := len(w.machines()); n != 5 {
+		t.Errorf("%d machines, want 5", n)
+	}
+}
+
+// What the cache does not show yet of the controller's own writes counts, also
+// of those before a restart: going back to the old template must not grow its
+// set by the room that the new one has just taken.
+func TestOwnGrowthIsSeen(t *testing.T) {
+	for name, restart := range map[string]bool{"same process": false, "restarted": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, gardenerAPI)
+			w.declare(3)
+			r := w.controller()
+			w.rest(r)
+			pass := func(kinds ...string) {
+				t.Helper()
+				w.sync(kinds...)
+				if _, err := w.reconcile(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.change(func(d *v1alpha1MachineDeployment) { gardenerAPI.template(d, "v2") })
+			pass() // v2 begins with 1
+			w.work()
+			pass() // v1 comes down to 2
+			w.work()
+			w.work()
+			pass() // v2 grows to 2
+			sizes := map[string]int{}
+			for _, s := range w.sets() {
+				sizes[gardenerAPI.version(s)] = w.setSize(s)
+			}
+			if sizes["v1"] != 2 || sizes["v2"] != 2 {
+				t.Fatalf("the sets have sizes %v, want 2 and 2", sizes)
+			}
+			w.change(func(d *v1alpha1MachineDeployment) { gardenerAPI.template(d, "v1") })
+			if restart {
+				r = w.controller()
+			}
+			pass("deployments")
+			total := 0
+			for _, s := range w.sets() {
+				total += w.setSize(s)
+			}
+			if total > 4 {
+				t.Errorf("the sets are wanted to have %d machines, want at most 4", total)
+			}
+		})
+	}
+}
