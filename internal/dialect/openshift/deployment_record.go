@@ -84,7 +84,7 @@ func (r recorder) count() {
 	s.Replicas, s.UpdatedReplicas = int32(st.Replicas), int32(st.Updated)
 	s.ReadyReplicas, s.AvailableReplicas = int32(st.Ready), int32(st.Available)
 	s.UnavailableReplicas = int32(st.Unavailable)
-	message := fmt.Sprintf("%d of at least %d machines available", st.Available, st.Floor)
+	message := fmt.Sprintf("%d machines available, at least %d needed", st.Available, st.Floor)
 	if st.Enough {
 		r.set(v1beta1.MachineDeploymentAvailable, metav1.ConditionTrue, reasonEnough, message)
 	} else {
