@@ -56,15 +56,22 @@ type KeepChange struct {
 // inspection, newest first; with the bound lowered below what is kept, the
 // oldest are let go.
 func AutoKeep(set Set, members []Member) []KeepChange {
-	byAge := Rank(time.Time{}, only(members, Member.Counts), Policy{Order: []Criterion{ByAge}})
-	auto := only(byAge, func(m Member) bool { return m.Keep.Auto })
+	auto := only(members, func(m Member) bool { return m.Counts() && m.Keep.Auto })
 	room := set.AutoKeep - len(auto)
-	if room < 0 {
-		return keepChanges(auto[:-room], false)
+	switch {
+	case room == 0:
+		return nil
+	case room < 0:
+		return keepChanges(byAge(auto)[:-room], false)
 	}
-	open := only(byAge, func(m Member) bool { return m.Failed && !m.Keep.Decided })
+	open := byAge(only(members, func(m Member) bool { return m.Counts() && m.Failed && !m.Keep.Decided }))
 	slices.Reverse(open)
 	return keepChanges(open[:min(room, len(open))], true)
+}
+
+// byAge returns members with the oldest first.
+func byAge(members []Member) []Member {
+	return Rank(time.Time{}, members, Policy{Order: []Criterion{ByAge}})
 }
 
 func keepChanges(members []Member, keep bool) []KeepChange {

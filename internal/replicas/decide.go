@@ -2,7 +2,6 @@ package replicas
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -139,16 +138,11 @@ func shrink(now time.Time, set Set, counted []Member, p Policy) Decision {
 
 // doomedFirst moves those to the front whose deletion was asked for before.
 func doomedFirst(ranked []Member) []Member {
-	slices.SortStableFunc(ranked, func(a, b Member) int {
-		switch {
-		case a.Doomed == b.Doomed:
-			return 0
-		case a.Doomed:
-			return -1
-		}
-		return 1
-	})
-	return ranked
+	doomed := only(ranked, func(m Member) bool { return m.Doomed })
+	if len(doomed) == 0 {
+		return ranked
+	}
+	return append(doomed, only(ranked, func(m Member) bool { return !m.Doomed })...)
 }
 
 // fate returns why m has to go whatever its rank; empty when it may stay.
