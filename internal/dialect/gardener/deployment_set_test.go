@@ -80,13 +80,14 @@ func TestNewSetGolden(t *testing.T) {
 	})
 	before := d.DeepCopy()
 	w := sampleWant(2)
-	w.Revision, w.Notes = 9, rollout.Notes{Failed: []string{"workers-a"}}
+	w.Current, w.Revision, w.Notes = false, 9, rollout.Notes{Failed: []string{"workers-a"}}
 	s := Deployments{}.NewSet(d, w)
 	setGolden(t, "deployment/newset", s)
 	if diff := cmp.Diff(before, d); diff != "" {
 		t.Errorf("making a set changes the deployment:\n%s", diff)
 	}
 	again := s.DeepCopy()
+	w.Current = true
 	if (Deployments{}).Dress(d, again, w); !cmp.Equal(s, again) {
 		t.Errorf("a set just made is dressed again:\n%s", cmp.Diff(s, again))
 	}
