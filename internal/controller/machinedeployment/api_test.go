@@ -2,16 +2,30 @@ package machinedeployment_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"testing"
 
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 )
+
+// both runs a story in each API.
+func both(t *testing.T, openshift func(*testing.T, api[*v1beta1.MachineDeployment, *machinev1.MachineSet]), gardener func(*testing.T, api[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet])) {
+	t.Run("machine.openshift.io", func(t *testing.T) { openshift(t, openshiftAPI) })
+	t.Run("machine.sapcloud.io", func(t *testing.T) { gardener(t, gardenerAPI) })
+}
 
 // api is one of the two API groups, as far as the tests have to tell them
 // apart.
@@ -38,8 +52,6 @@ type api[D, S client.Object] struct {
 }
 
 var pool = map[string]string{"pool": "a"}
-
-type v1alpha1MachineDeployment = v1alpha1.MachineDeployment
 
 var gardenerAPI = api[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{
 	lens:        gardener.Deployments{StayDuringRollout: true},
@@ -86,4 +98,47 @@ var gardenerAPI = api[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{
 		m.Status.CurrentStatus.Phase = v1alpha1.MachineRunning
 		return c.Status().Patch(ctx, m, client.MergeFrom(before))
 	},
+}
+
+var openshiftAPI = api[*v1beta1.MachineDeployment, *machinev1.MachineSet]{
+	lens:        openshift.Deployments{},
+	members:     openshift.Sets{},
+	deployments: func() client.ObjectList { return &v1beta1.MachineDeploymentList{} },
+	deployment: func(name string, n int) *v1beta1.MachineDeployment {
+		d := &v1beta1.MachineDeployment{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: v1beta1.MachineDeploymentSpec{
+				Replicas: ptr.To(int32(n)),
+				Selector: metav1.LabelSelector{MatchLabels: pool},
+				Template: machinev1.MachineTemplateSpec{ObjectMeta: machinev1.ObjectMeta{Labels: pool}},
+			},
+		}
+		providerSpec(d, "v1")
+		return d
+	},
+	size:     func(d *v1beta1.MachineDeployment, n int) { d.Spec.Replicas = ptr.To(int32(n)) },
+	setSize:  func(s *machinev1.MachineSet) int { return int(ptr.Deref(s.Spec.Replicas, 1)) },
+	template: providerSpec,
+	version: func(s *machinev1.MachineSet) string {
+		return strings.Split(string(s.Spec.Template.Spec.ProviderSpec.Value.Raw), `"`)[3]
+	},
+	selector: func(d *v1beta1.MachineDeployment, s *metav1.LabelSelector) {
+		d.Spec.Selector = ptr.Deref(s, metav1.LabelSelector{})
+	},
+	pause: func(d *v1beta1.MachineDeployment, paused bool) { d.Spec.Paused = paused },
+	rollBack: func(d *v1beta1.MachineDeployment, revision int64) {
+		d.Spec.RollbackTo = &v1beta1.RollbackConfig{Revision: revision}
+	},
+	history:    func(d *v1beta1.MachineDeployment, limit int32) { d.Spec.RevisionHistoryLimit = &limit },
+	collisions: func(d *v1beta1.MachineDeployment) int { return int(ptr.Deref(d.Status.CollisionCount, 0)) },
+	link: func(ctx context.Context, c client.Client, o client.Object, node string) error {
+		m := o.(*machinev1.Machine)
+		before := m.DeepCopy()
+		m.Status.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: node}
+		return c.Status().Patch(ctx, m, client.MergeFrom(before))
+	},
+}
+
+func providerSpec(d *v1beta1.MachineDeployment, version string) {
+	d.Spec.Template.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"version":%q}`, version)}
 }

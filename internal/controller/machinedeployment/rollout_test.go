@@ -7,9 +7,7 @@ import (
 )
 
 // A change of the template replaces all machines, within bounds at every step.
-func TestRollingUpdate(t *testing.T) {
-	t.Run("machine.sapcloud.io", func(t *testing.T) { rollingUpdate(t, gardenerAPI) })
-}
+func TestRollingUpdate(t *testing.T) { both(t, rollingUpdate, rollingUpdate) }
 
 func rollingUpdate[D, S client.Object](t *testing.T, a api[D, S]) {
 	w := newWorld(t, a)

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -44,9 +45,10 @@ type world[D, S client.Object] struct {
 	// machines and nodes.
 	fate func(o client.Object) fate
 	late []client.Object
-	// writes counts those that the reconciler asked for and got.
-	writes int
-	told   *events.FakeRecorder
+	// writes counts those that the reconciler asked for and got, conflicts
+	// those that it computed from an older version.
+	writes, conflicts int
+	told              *events.FakeRecorder
 }
 
 type fate string
@@ -130,11 +132,14 @@ func (w *world[D, S]) Patch(ctx context.Context, o client.Object, p client.Patch
 		}
 		return errLost
 	}
-	if err := w.Client.Patch(ctx, o, client.RawPatch(p.Type(), data)); err != nil {
-		return err
+	err = w.Client.Patch(ctx, o, client.RawPatch(p.Type(), data))
+	switch {
+	case err == nil:
+		w.writes++
+	case apierrors.IsConflict(err):
+		w.conflicts++
 	}
-	w.writes++
-	return nil
+	return err
 }
 
 // Delete counts.
@@ -273,7 +278,7 @@ func (w *world[D, S]) fill(s S) (changed bool) {
 		changed = true
 	}
 	slices.SortFunc(living, func(a, b client.Object) int {
-		x, y := w.lens.ViewMachine(a, nil), w.lens.ViewMachine(b, nil)
+		x, y := w.viewMachine(a), w.viewMachine(b)
 		switch {
 		case x.Asked != y.Asked && x.Asked, x.Asked == y.Asked && !x.Usable && y.Usable:
 			return -1
@@ -331,6 +336,15 @@ func (w *world[D, S]) machinesOf(s S) []client.Object {
 		ref := metav1.GetControllerOf(m)
 		return ref == nil || ref.UID != s.GetUID()
 	})
+}
+
+// viewMachine is a machine on the server as facts.
+func (w *world[D, S]) viewMachine(m client.Object) rollout.Machine {
+	n := &corev1.Node{}
+	if err := w.Client.Get(w.t.Context(), client.ObjectKey{Name: w.lens.NodeName(m)}, n); err != nil {
+		n = nil
+	}
+	return w.lens.ViewMachine(m, n)
 }
 
 func (w *world[D, S]) node(name string) *corev1.Node {
@@ -405,7 +419,7 @@ func (w *world[D, S]) recorded() (out []string) {
 
 func scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{machinev1.AddToScheme, v1alpha1.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{machinev1.AddToScheme, v1beta1.AddToScheme, v1alpha1.AddToScheme, corev1.AddToScheme} {
 		if err := add(s); err != nil {
 			panic(err)
 		}
