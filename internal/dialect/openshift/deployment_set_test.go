@@ -115,6 +115,18 @@ func TestDeploymentDressesCurrentSets(t *testing.T) {
 // value must not be at odds with it.
 const capacityOfSet = "machine.openshift.io/vCPU"
 
+// A template that brings a hash along, from a copied manifest, does not mix the
+// sets up.
+func TestDeploymentMakesItsOwnHash(t *testing.T) {
+	d := sampleDeployment(func(d *v1beta1.MachineDeployment) { d.Spec.Template.Labels[TemplateHashLabel] = "copied" })
+	s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3})
+	for place, l := range map[string]map[string]string{"labels": s.Labels, "selector": s.Spec.Selector.MatchLabels, "template": s.Spec.Template.Labels} {
+		if l[TemplateHashLabel] != "ljc445l" {
+			t.Errorf("%s: %v", place, l)
+		}
+	}
+}
+
 // A set does not lose the labels that its own selector asks for, whatever
 // becomes of the deployment's selector: it would stop working.
 func TestDeploymentKeepsSetsSound(t *testing.T) {
