@@ -31,7 +31,7 @@ func overshoot(t *testing.T, c *cluster[*v1alpha1.MachineSet], s *v1alpha1.Machi
 	}
 }
 
-// letGo ends the hold of n machines that are being deleted.
+// letGo ends the hold of n machines that are being deleted and held.
 func letGo(t *testing.T, c *cluster[*v1alpha1.MachineSet], n int) {
 	t.Helper()
 	var list v1alpha1.MachineList
@@ -40,7 +40,7 @@ func letGo(t *testing.T, c *cluster[*v1alpha1.MachineSet], n int) {
 	}
 	for i := range list.Items {
 		m := &list.Items[i]
-		if m.DeletionTimestamp == nil || n == 0 {
+		if _, held := m.Annotations[hold]; !held || m.DeletionTimestamp == nil || n == 0 {
 			continue
 		}
 		n--
