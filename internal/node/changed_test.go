@@ -31,6 +31,7 @@ func TestChanged(t *testing.T) {
 		{"so is a new condition", func(n *corev1.Node) {
 			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: "KernelDeadlock"})
 		}, true},
+		{"the reason of a condition", func(n *corev1.Node) { n.Status.Conditions[0].Reason = "KubeletNotReady" }, true},
 		{"the provider ID", func(n *corev1.Node) { n.Spec.ProviderID = "q" }, true},
 		{"addresses", withIPs("10.0.0.2"), true},
 		{"labels", withLabel("a", "2"), true},
