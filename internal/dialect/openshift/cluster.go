@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -65,12 +66,12 @@ func (d Machines) clusterOf(ctx context.Context, m *machinev1.Machine) (*v1beta1
 // handed down by a document that says it is of another kind, and documents that
 // come to the same stay as they are, to the byte.
 func beneath(own, defaults []byte) ([]byte, error) {
-	var less map[string]any
-	if err := decode(defaults, &less); err != nil {
-		return nil, fmt.Errorf("its spec.providerSpec.value is not an object: %w", err)
+	less, ok := object(defaults)
+	if !ok {
+		return nil, errors.New("its spec.providerSpec.value is not an object")
 	}
-	var out map[string]any
-	if decode(own, &out) != nil || out == nil {
+	out, ok := object(own)
+	if !ok || out == nil {
 		return own, nil // it is for the provider to object
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
@@ -86,13 +87,15 @@ func beneath(own, defaults []byte) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-func decode(raw []byte, into *map[string]any) error {
+// object decodes what is an object, or nothing.
+func object(raw []byte) (out map[string]any, ok bool) {
 	if len(raw) == 0 {
-		return nil
+		return nil, true
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	return d.Decode(into)
+	err := d.Decode(&out)
+	return out, err == nil
 }
 
 // merge adds to more what only less says, and reports whether there was any. A

@@ -14,7 +14,7 @@ import (
 
 // ViewMachine projects a machine. It is ready when its node is, and usable as
 // long as it was not given up.
-func (d Deployments) ViewMachine(o client.Object, n *corev1.Node) rollout.Machine {
+func (l Deployments) ViewMachine(o client.Object, n *corev1.Node) rollout.Machine {
 	m := o.(*machinev1.Machine)
 	v := rollout.Machine{
 		UID: m.UID, Name: m.Name, Created: m.CreationTimestamp.Time,
@@ -22,7 +22,7 @@ func (d Deployments) ViewMachine(o client.Object, n *corev1.Node) rollout.Machin
 		Failed:  failed(m),
 		Joined:  m.Status.NodeRef != nil,
 		Asked:   asked(m),
-		Node:    d.NodeName(m),
+		Node:    l.NodeName(m),
 		Seen:    n != nil,
 		Marks:   marks(n),
 	}
