@@ -27,6 +27,11 @@ func both(t *testing.T, openshift func(*testing.T, api[*v1beta1.MachineDeploymen
 	t.Run("machine.sapcloud.io", func(t *testing.T) { gardener(t, gardenerAPI) })
 }
 
+type (
+	openshiftDeployment = v1beta1.MachineDeployment
+	gardenerDeployment  = v1alpha1.MachineDeployment
+)
+
 // api is one of the two API groups, as far as the tests have to tell them
 // apart.
 type api[D, S client.Object] struct {
