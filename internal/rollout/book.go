@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,12 +14,15 @@ type book struct {
 	Set
 	want SetWant
 	// living machines are not on their way out, leaving ones are. Of the
-	// living, available can do their work, of those asked ones will be given
-	// up before others; unasked are the unavailable that nobody asked for.
-	living, leaving            int
-	available, ready           int
-	askedLiving, askedWorking  int
-	unavailableUnasked, failed int
+	// living, available can do their work, lasting will not be taken out of it
+	// by an update in place, and kept ones failed and stay for inspection.
+	living, leaving  int
+	available, ready int
+	lasting, kept    int
+	// The set gives up machines in this order: those that somebody asked to,
+	// those that are of no use, the others. askedLasting of the asked are
+	// lasting, useless were not asked.
+	asked, askedLasting, useless int
 }
 
 func newBook(now time.Time, s Set, p Policy) *book {
@@ -37,24 +41,33 @@ func (b *book) count(now time.Time, m Machine, p Policy) {
 		return
 	}
 	b.living++
-	works := m.Available(now, p)
-	switch {
-	case works:
-		b.available++
-	case !m.Asked:
-		b.unavailableUnasked++
-	}
 	if m.Ready {
 		b.ready++
 	}
-	if m.Failed {
-		b.failed++
+	if m.Kept {
+		b.kept++
 	}
-	if m.Asked {
-		b.askedLiving++
-		if works {
-			b.askedWorking++
+	if m.Available(now, p) {
+		b.available++
+	}
+	if m.lasting(now, p) {
+		b.lasting++
+	}
+	b.rank(now, m, p)
+}
+
+// rank counts m among those that go first. One that is kept goes last whatever
+// its state, and one that has yet to be ready for long enough goes like any
+// other that works.
+func (b *book) rank(now time.Time, m Machine, p Policy) {
+	switch {
+	case m.Asked:
+		b.asked++
+		if m.lasting(now, p) {
+			b.askedLasting++
 		}
+	case !m.Usable && !m.Kept:
+		b.useless++
 	}
 }
 
@@ -67,6 +80,9 @@ func (m Machine) Available(now time.Time, p Policy) bool {
 	return p.MinReady == 0 || !m.ReadySince.IsZero() && !now.Before(m.ReadySince.Add(p.MinReady))
 }
 
+// lasting reports whether m is available and will be, as far as is known.
+func (m Machine) lasting(now time.Time, p Policy) bool { return m.Available(now, p) && !m.busy() }
+
 // atMost is how many machines the set may have before it gets smaller: what it
 // is to have, or still has.
 func (b *book) atMost(p Policy) int {
@@ -78,15 +94,27 @@ func (b *book) atMost(p Policy) int {
 }
 
 // surely is how many machines will still be available when the set has come
-// down to what it is to have. A set gives up those it was asked to, then those
-// that do not work, then any: of 5 with 1 not working that come down to 3, 3
-// are left.
-func (b *book) surely() int {
-	excess := max(0, b.living-b.want.Replicas)
-	asked := min(excess, b.askedLiving)
-	lost := min(asked, b.askedWorking)
-	lost += max(0, excess-asked-b.unavailableUnasked)
-	return max(0, b.available-lost)
+// down to what it is to have.
+func (b *book) surely() int { return b.surelyAt(b.want.Replicas) }
+
+// surelyAt is how many machines will still be available when the set has come
+// down to n: of 5 with 1 of no use that come down to 3, 3 are left.
+func (b *book) surelyAt(n int) int {
+	excess := max(0, b.living-n)
+	asked := min(excess, b.asked)
+	lost := min(asked, b.askedLasting)
+	lost += max(0, excess-asked-b.useless)
+	return max(0, b.lasting-lost)
+}
+
+// idle is by how much the set can come down without any that is available
+// going.
+func (b *book) idle() int {
+	n := b.want.Replicas
+	for n > 0 && b.surelyAt(n-1) == b.surely() {
+		n--
+	}
+	return b.want.Replicas - n
 }
 
 // empty reports whether nothing is left of the set, and nothing will come.
@@ -114,10 +142,12 @@ type question struct {
 
 	plan Plan
 	// limit is how many machines the current set may have, for a canary;
-	// stopped says why nothing goes on, waiting what is waited for.
+	// stopped says why nothing goes on, waiting what is waited for. Patient is
+	// who waits for a person, or for time that was asked for: it is not late.
 	limit   int
 	stopped string
 	waiting string
+	patient bool
 	// chosen are the machines selected for an update in place.
 	chosen map[types.UID]bool
 }
@@ -140,6 +170,8 @@ func newQuestion(now time.Time, d Deployment, sets []Set, p Policy) *question {
 			b.want.Current = true
 			continue
 		}
+		// What was noted is about a rollout to it that is over.
+		b.want.Notes = Notes{}
 		q.old = append(q.old, b)
 	}
 	return q
@@ -149,8 +181,18 @@ func oldestFirst(a, b *book) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
 }
 
-// scale decides that the set is to have n machines.
+// scale decides that the set is to have n machines. While no set may grow, it
+// can only come down.
 func (q *question) scale(b *book, n int, note string) {
+	if n > b.want.Replicas && q.d.Frozen != "" {
+		q.waiting = "no set may grow: " + q.d.Frozen
+		return
+	}
+	q.resize(b, n, note)
+}
+
+// resize is scale where no machine is made.
+func (q *question) resize(b *book, n int, note string) {
 	if b.want.Replicas == n {
 		return
 	}
@@ -178,6 +220,8 @@ func sum(sets []*book, f func(*book) int) (n int) {
 
 func wanted(b *book) int { return b.want.Replicas }
 func surely(b *book) int { return b.surely() }
+func kept(b *book) int   { return b.kept }
+func going(b *book) int  { return b.living + b.leaving }
 
 // total is how many machines there may be at most, those of dying sets
 // included, as none of those is gone for sure.
@@ -185,19 +229,35 @@ func (q *question) total() int {
 	return sum(q.all, func(b *book) int { return b.atMost(q.p) }) +
 		sum(q.dying, func(b *book) int {
 			if q.p.LeavingTakesRoom {
-				return b.living + b.leaving
+				return going(b)
 			}
 			return b.living
 		})
 }
 
-// leaving is how many machines are on their way out.
-func (q *question) leaving() int {
-	return sum(q.all, func(b *book) int { return b.leaving }) + sum(q.dying, func(b *book) int { return b.living + b.leaving })
+// room is for how many more machines there is room below replicas and surge.
+// While a set's own controller has yet to see what was written last, it may
+// have made machines that nobody sees, and there is none.
+func (q *question) room() int {
+	for _, b := range q.all {
+		if !b.Observed {
+			q.waiting = fmt.Sprintf("waiting for set %s to be looked at by its controller", b.Name)
+			return 0
+		}
+	}
+	return max(0, q.d.Replicas+q.surge-q.total())
 }
 
-// floor is how many machines have to be available at all times.
-func (q *question) floor() int { return q.d.Replicas - q.unavailable }
+// leaving is how many machines are on their way out.
+func (q *question) leaving() int {
+	return sum(q.all, func(b *book) int { return b.leaving }) + sum(q.dying, going)
+}
 
-// rolling reports whether there is anything left of old sets.
+// floor is how many machines have to be available at all times. Those that
+// failed and are kept for inspection could be: who keeps them does without.
+func (q *question) floor() int {
+	return max(0, q.d.Replicas-q.unavailable-sum(q.all, kept))
+}
+
+// rolling reports whether old sets have machines that stay, or are to have some.
 func (q *question) rolling() bool { return slices.ContainsFunc(q.old, (*book).inUse) }

@@ -69,21 +69,24 @@ func (q *question) number() bool {
 	if q.current == nil {
 		return false
 	}
-	q.current.want.Revision = max(q.current.Revision, q.newest(q.old)+1)
+	q.current.want.Revision = max(q.current.Revision, newest(q.old)+1)
 	q.plan.Revision = q.current.want.Revision
 	return false
 }
 
-func (*question) newest(sets []*book) (n int64) {
+// newest is the highest revision.
+func newest(sets []*book) (n int64) {
 	for _, b := range sets {
 		n = max(n, b.Revision)
 	}
 	return n
 }
 
-// pause ends the pass before anything is rolled out. What was emptied goes.
+// pause ends the pass before anything is rolled out. What was emptied goes, and
+// nodes whose update is done are given back.
 func (q *question) pause() bool {
 	if q.d.Paused {
+		q.release()
 		q.history()
 	}
 	return q.d.Paused
@@ -94,12 +97,9 @@ func (q *question) create() bool {
 	if q.current != nil {
 		return false
 	}
-	n, ok := q.birth()
-	if !ok {
-		return false
-	}
+	n := q.birth()
 	w := SetWant{
-		Current: true, Replicas: n, Was: n, Revision: q.newest(q.old) + 1,
+		Current: true, Replicas: n, Was: n, Revision: newest(q.old) + 1,
 		Note: fmt.Sprintf("no set has the present template; a new one begins with %s", machines(n)),
 	}
 	b := &book{want: w}
@@ -109,22 +109,22 @@ func (q *question) create() bool {
 	return true
 }
 
-// birth is with how many machines a new set begins; false: not yet.
-func (q *question) birth() (int, bool) {
-	room := max(0, q.d.Replicas+q.surge-q.total())
+// birth is with how many machines a new set begins. It may be none: the set is
+// there, so that the template has its revision.
+func (q *question) birth() int {
 	switch {
-	case q.d.Strategy == Recreate && !q.cleared():
-		return 0, true // it exists, so that the template has its revision
+	case q.d.Frozen != "", q.d.Strategy == Recreate && !q.cleared():
+		return 0
 	case q.d.Strategy == OnDelete:
-		return max(0, q.d.Replicas-sum(q.old, func(b *book) int { return min(b.want.Replicas, b.living) })), true
-	case q.d.Strategy == InPlace && q.d.ByHand && q.rolling():
-		return max(0, q.d.Replicas-q.total()), true
+		return max(0, q.d.Replicas-sum(q.old, wanted))
+	case q.d.Strategy == InPlace && (q.d.ByHand || q.p.Nodeless) && q.rolling():
+		return max(0, q.d.Replicas-q.total())
 	}
-	n := min(q.d.Replicas, room)
+	n := min(q.d.Replicas, q.room())
 	if q.rolling() {
-		n = min(n, q.canary(q.d.Replicas))
+		n = min(n, q.canary())
 	}
-	return n, true
+	return n
 }
 
 // cleared reports whether nothing is left of old machines.
@@ -151,19 +151,25 @@ func (q *question) roll() bool {
 	return false
 }
 
-// finish puts the plan together.
+// finish puts the plan together. Sets of a deployment that goes, is at fault or
+// returns to another template are left as they are.
 func (q *question) finish() Plan {
+	if !q.d.Deleting && len(q.d.Faults) == 0 && q.plan.RollBack == nil {
+		q.writeSets()
+		q.unshield()
+	}
+	q.status()
+	return q.plan
+}
+
+// writeSets puts what makes room before what takes it.
+func (q *question) writeSets() {
 	for _, b := range q.all {
 		if !slices.ContainsFunc(q.plan.Delete, func(r SetRef) bool { return r.UID == b.UID }) {
 			q.plan.Sets = append(q.plan.Sets, b.want)
 		}
 	}
-	if q.current != nil {
-		// Whatever makes room is written before what takes it.
-		slices.SortStableFunc(q.plan.Sets, func(a, b SetWant) int { return rank(a) - rank(b) })
-	}
-	q.status()
-	return q.plan
+	slices.SortStableFunc(q.plan.Sets, func(a, b SetWant) int { return rank(a) - rank(b) })
 }
 
 // rank puts sets that shrink before those that stay, and those before sets

@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -11,16 +12,21 @@ import (
 // nothing old is given up.
 func (q *question) guard() bool {
 	n := q.current
-	if n == nil || q.d.Paused {
+	if n == nil {
 		return false
 	}
-	if !q.rolling() {
-		n.want.Notes, n.want.Held = Notes{}, false
-		return false
-	}
-	q.limit = q.canary(q.d.Replicas)
+	q.limit = q.canary()
 	if q.limit < q.d.Replicas && q.canaryPassed() {
 		q.limit = q.d.Replicas
+	}
+	switch {
+	case q.d.Paused:
+		// Who resumes wants another attempt.
+		n.want.Notes.Failed = nil
+		return false
+	case !q.ongoing():
+		n.want.Notes, n.want.Held = Notes{}, false
+		return false
 	}
 	n.want.Notes.Failed = q.failures()
 	n.want.Held = false
@@ -35,56 +41,82 @@ func (q *question) guard() bool {
 	return false
 }
 
-// failures are the new machines that did not become ready, those included that
-// are gone by now, until all there are work: only then what went wrong is over.
+// ongoing reports whether a rollout is under way: machines of an old template
+// are left, or those of the present one were never all available.
+func (q *question) ongoing() bool {
+	return q.rolling() || q.d.Last.Progress.Reason != SetAvailable
+}
+
+// failures are the machines in a row that did not become ready, those included
+// that are gone by now. In a row means that no machine made later works. Of
+// updates in place all count, since they follow no order.
 func (q *question) failures() []string {
-	n := q.current
 	if q.d.Guard.MaxFailures == 0 {
 		return nil
 	}
-	if n.living > 0 && n.available == n.living && n.living >= n.want.Replicas {
-		return nil
-	}
-	out := slices.Clone(n.Notes.Failed)
-	for _, m := range n.Machines {
+	there := map[string]bool{}
+	var last time.Time
+	var out []string
+	for _, m := range q.current.Machines {
+		there[m.Name] = true
+		if !m.Leaving && m.Ready && m.Created.After(last) {
+			last = m.Created
+		}
 		if q.miscarried(m) {
-			out = append(out, m.Name)
+			out = append(out, m.Name+madeAt+m.Created.UTC().Format(time.RFC3339))
 		}
 	}
 	for _, b := range q.old {
 		for _, m := range b.Machines {
+			there[m.Name] = true
 			if m.Update == UpdateFailed {
 				out = append(out, m.Name)
 			}
 		}
 	}
+	for _, noted := range q.current.Notes.Failed {
+		if name, _, _ := strings.Cut(noted, madeAt); !there[name] {
+			out = append(out, noted)
+		}
+	}
+	out = slices.DeleteFunc(out, func(noted string) bool {
+		_, at, _ := strings.Cut(noted, madeAt)
+		made, err := time.Parse(time.RFC3339, at)
+		return err == nil && !made.After(last)
+	})
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
+// madeAt stands between the name of a failed machine and when it was made.
+const madeAt = "~"
+
 // miscarried reports whether a new machine did not become ready: it was given
-// up, or left before it joined although nobody asked for that, or takes too
-// long. When the last will be is the next moment to look.
+// up, or took too long, or left before it joined. Who scales down takes
+// machines away that had no time to join: those that left are held to the same
+// time where there is one. When it will be up is the next moment to look.
 func (q *question) miscarried(m Machine) bool {
 	switch {
 	case m.Failed:
 		return true
-	case m.Joined || m.Ready:
+	case m.Ready, m.Leaving && (m.Asked || m.Joined):
 		return false
-	case m.Leaving:
-		return !m.Asked
 	case q.d.Guard.ReadyWithin == 0:
-		return false
+		return m.Leaving
 	}
 	left := m.Created.Add(q.d.Guard.ReadyWithin).Sub(q.now)
-	q.again(left)
+	if !m.Leaving {
+		q.again(left)
+	}
 	return left <= 0
 }
 
-// canary is how many machines the step takes, at least one; all of n where
-// there is none.
-func (q *question) canary(n int) int {
-	if q.d.Guard.Canary == nil {
+// canary is how many machines the step takes, at least one; all that are wanted
+// where there is none, or no old machine to tell the difference from.
+func (q *question) canary() int {
+	n := q.d.Replicas
+	stepwise := q.d.Strategy == Rolling || q.d.Strategy == InPlace
+	if q.d.Guard.Canary == nil || !stepwise || !q.rolling() {
 		return n
 	}
 	return min(n, max(1, share(q.d.Guard.Canary, n, true)))
@@ -94,7 +126,7 @@ func (q *question) canary(n int) int {
 // canary has been available for long enough, or it was passed before.
 func (q *question) canaryPassed() bool {
 	n, g := q.current, q.d.Guard
-	revision := max(n.Revision, q.newest(q.old)+1)
+	revision := n.want.Revision
 	switch {
 	case g.Approved != 0 && g.Approved == revision, n.Replicas > q.limit:
 		return true
@@ -104,6 +136,7 @@ func (q *question) canaryPassed() bool {
 	case n.Notes.CanarySince.IsZero():
 		n.want.Notes.CanarySince = q.now
 	}
+	q.patient = true
 	if g.Soak == 0 {
 		q.waiting = fmt.Sprintf("the canary of %s is available; approve it with the annotation %s: %q", machines(q.limit), ApproveKey, fmt.Sprint(revision))
 		return false
@@ -150,7 +183,8 @@ func some(names []string) string {
 		if i > 0 {
 			out += ", "
 		}
-		out += n
+		name, _, _ := strings.Cut(n, madeAt)
+		out += name
 	}
 	if len(names) > most {
 		out += fmt.Sprintf(" and %d more", len(names)-most)

@@ -50,9 +50,10 @@ func (q *question) revision(n int64) *book {
 	return sorted[i]
 }
 
-// prune deletes emptied old sets once the rollout is complete.
+// prune deletes emptied old sets once the rollout is complete. Until then it
+// may have to go back to one of them.
 func (q *question) prune() bool {
-	if !q.rolling() {
+	if q.count().Complete {
 		q.history()
 	}
 	return false

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// admit makes room in every set for machines that were handed over to it, so
-// that a pass cut short between the two writes is made good. Once the set is
-// seen to have the room, its machines need no shield any more.
+// admit makes room in every set for machines that were handed over to it, and
+// takes it from sets that were held for that, so that a pass cut short between
+// the writes is made good, even if the template changed meanwhile.
 func (q *question) admit() bool {
 	for _, b := range q.all {
 		moved := 0
@@ -20,41 +20,71 @@ func (q *question) admit() bool {
 			}
 		}
 		if room := min(moved, b.living-b.want.Replicas); room > 0 {
-			q.scale(b, b.want.Replicas+room, fmt.Sprintf("%s handed over to it", machines(room)))
+			q.resize(b, b.want.Replicas+room, fmt.Sprintf("%s handed over to it", machines(room)))
+			q.takeFrom(room)
 		}
-		if moved == 0 || b.Replicas < b.living {
+	}
+	return false
+}
+
+// takeFrom scales sets that lack machines, and were kept from making others,
+// down by n in all.
+func (q *question) takeFrom(n int) {
+	for _, b := range q.all {
+		if cut := min(n, b.want.Replicas-b.living); cut > 0 && b.Held {
+			n -= cut
+			q.scale(b, b.want.Replicas-cut, fmt.Sprintf("%s handed over from it", machines(cut)))
+		}
+	}
+}
+
+// unshield ends the protection of machines that were handed over, once their
+// set's own controller has seen how many it is to have, and their nodes are
+// given back: as long as a node says that its update is done, the shield tells
+// that this was the last update, and not the next.
+func (q *question) unshield() {
+	for _, b := range q.all {
+		if b.want.Scales() || !b.Observed {
 			continue
 		}
 		for _, m := range b.Machines {
-			if m.Moved && !m.Leaving {
+			if m.Moved && !m.Leaving && !m.Marks.Updated {
 				q.plan.Unshield = append(q.plan.Unshield, MachineRef{UID: m.UID, Name: m.Name})
 			}
 		}
 	}
-	return false
 }
 
 // inPlace hands over what was updated, keeps the numbers right whatever
 // happens to machines meanwhile, and selects who is next.
 func (q *question) inPlace() {
 	if q.p.Nodeless {
-		q.waiting = "machines that join no cluster cannot be updated in place"
+		q.fill()
+		q.trim()
+		if q.rolling() {
+			q.waiting = "machines that join no cluster cannot be updated in place"
+		}
 		return
 	}
 	q.handOver()
-	q.followLosses()
+	for _, b := range q.old {
+		q.follow(b)
+	}
 	q.fill()
 	q.trim()
 	q.selectNext()
 }
 
-// handOver moves updated machines to the current set.
+// handOver moves updated machines to the current set. The set that they leave
+// must not make others for them, and is held for that beforehand.
 func (q *question) handOver() {
 	n := q.current
 	for _, b := range q.old {
-		b.want.Held = true
+		if !b.Held {
+			continue
+		}
 		for _, m := range byAge(b.Machines) {
-			if m.Leaving || m.Update != UpdateDone {
+			if m.Leaving || m.Moved || m.Update != UpdateDone {
 				continue
 			}
 			q.plan.Moves = append(q.plan.Moves, Move{
@@ -66,33 +96,29 @@ func (q *question) handOver() {
 			if b.want.Replicas > 0 {
 				q.scale(b, b.want.Replicas-1, "its updated machines went to the new set")
 			}
-			q.scale(n, n.want.Replicas+1, "updated machines come to it")
+			q.resize(n, n.want.Replicas+1, "updated machines come to it")
 		}
 	}
 }
 
-// followLosses takes from old sets what they have lost: it comes back in the
-// current set.
-func (q *question) followLosses() {
-	for _, b := range q.old {
-		if b.living < b.want.Replicas {
-			q.scale(b, b.living, "it makes no machines of the old template any more")
-		}
-	}
-}
-
-// fill makes new machines for those that are missing.
+// fill makes new machines for those that are missing. With surge there are more
+// to begin with, so that others can be updated; the last old ones are given up
+// in the end.
 func (q *question) fill() {
 	n, old := q.current, sum(q.old, wanted)
 	if n.want.Replicas > q.d.Replicas {
 		q.scale(n, q.d.Replicas, fmt.Sprintf("%s wanted", machines(q.d.Replicas)))
 	}
-	missing := q.d.Replicas - n.want.Replicas - old
-	if old > 0 {
-		missing = min(missing, q.limit-n.want.Replicas)
+	most := q.d.Replicas
+	if old > 0 && !q.p.Nodeless {
+		most += q.surge
 	}
-	if missing > 0 && q.stopped == "" {
-		q.scale(n, n.want.Replicas+missing, fmt.Sprintf("%d of %d wanted are missing", missing, q.d.Replicas))
+	missing := min(most-old, q.limit, q.d.Replicas) - n.want.Replicas
+	if missing <= 0 || q.stopped != "" {
+		return
+	}
+	if more := min(missing, q.room()); more > 0 {
+		q.scale(n, n.want.Replicas+more, fmt.Sprintf("room for %d below %d wanted and %d surge", more, q.d.Replicas, q.surge))
 	}
 }
 
@@ -107,11 +133,10 @@ func (q *question) trim() {
 	if q.current.want.Replicas >= q.d.Replicas {
 		keep = q.d.Replicas
 	}
-	over := sum(q.all, wanted) - keep
+	over := q.giveUpAsked(q.all, sum(q.all, wanted)-keep)
 	for _, b := range q.old {
-		idle := max(0, b.want.Replicas-b.surely())
 		spare := max(0, sum(q.all, surely)-q.floor())
-		if cut := min(over, b.want.Replicas, idle+spare); cut > 0 {
+		if cut := min(over, b.want.Replicas, b.idle()+spare); cut > 0 {
 			over -= cut
 			q.scale(b, b.want.Replicas-cut, fmt.Sprintf("%d too many for %d wanted", cut, q.d.Replicas))
 		}
@@ -133,10 +158,12 @@ func (q *question) selectNext() {
 		return
 	}
 	need := min(q.limit, q.d.Replicas) - q.current.want.Replicas - underway
-	budget := q.freely() - q.floor()
+	sure := sum(q.all, surely)
+	budget := sure - q.floor()
 	switch {
 	case q.stopped != "" || need <= 0:
 	case q.d.ByHand:
+		q.patient = underway == 0
 		q.waiting = fmt.Sprintf("%s have yet to be selected by hand", machines(need))
 		return
 	case budget > 0:
@@ -147,22 +174,8 @@ func (q *question) selectNext() {
 		q.waiting = fmt.Sprintf("waiting for the update of %s in place", machines(underway))
 	}
 	if q.waiting == "" && need > 0 && q.stopped == "" {
-		q.waiting = fmt.Sprintf("%d machines are available and %d have to be: no other can be updated now", q.freely(), q.floor())
+		q.waiting = fmt.Sprintf("%d machines are available and %d have to be: no other can be updated now", sure, q.floor())
 	}
-}
-
-// freely is how many machines will be available that no update has been asked
-// for.
-func (q *question) freely() int {
-	n := sum(q.all, surely)
-	for _, b := range q.old {
-		for _, m := range b.Machines {
-			if m.busy() && m.Available(q.now, q.p) {
-				n--
-			}
-		}
-	}
-	return n
 }
 
 // busy reports whether an update of m was asked for and has not ended.

@@ -13,7 +13,12 @@ func (q *question) mark() bool {
 	stay := ongoing && q.p.StayDuringRollout && q.d.Strategy != OnDelete
 	for _, b := range q.old {
 		for _, m := range b.Machines {
-			q.markNode(m, NodeWant{Avoid: avoid, Stay: stay, Candidate: q.d.Strategy == InPlace && ongoing && !q.p.Nodeless, Selected: m.Marks.Selected || q.chosen[m.UID]})
+			w := NodeWant{Avoid: avoid, Stay: stay, Candidate: q.d.Strategy == InPlace && ongoing && !q.p.Nodeless, Selected: m.Marks.Selected || q.chosen[m.UID]}
+			if m.Moved && m.Marks.Updated {
+				// The update before this rollout: its node was not given back yet.
+				w = NodeWant{Avoid: avoid, Stay: stay, Release: true}
+			}
+			q.markNode(m, w)
 		}
 		if avoid {
 			b.want.Avoided = true
@@ -35,6 +40,18 @@ func (q *question) mark() bool {
 		q.current.want.Avoided = false
 	}
 	return false
+}
+
+// release gives back nodes whose update is done and whose machine was handed
+// over, and changes nothing else about them.
+func (q *question) release() {
+	for _, b := range q.all {
+		for _, m := range b.Machines {
+			if m.Marks.Updated && (m.Moved || b == q.current) {
+				q.markNode(m, NodeWant{Avoid: m.Marks.Avoid, Stay: m.Marks.Stay, Release: true})
+			}
+		}
+	}
 }
 
 // markNode plans the node of m where it is not as wanted. Nodes of machines

@@ -24,10 +24,7 @@ func (q *question) rescale() bool {
 	active := q.active()
 	switch {
 	case len(active) <= 1:
-		if b := q.activeOrLatest(active); b != nil {
-			q.scale(b, q.d.Replicas, fmt.Sprintf("%s wanted", machines(q.d.Replicas)))
-			q.record(b)
-		}
+		q.alone(active)
 	case q.saturated():
 		for _, b := range q.old {
 			q.scale(b, 0, "the new set is complete")
@@ -38,18 +35,37 @@ func (q *question) rescale() bool {
 	return false
 }
 
+// alone scales the one set that stands for the deployment: at once, but for
+// room that machines of others still take.
+func (q *question) alone(active []*book) {
+	b := q.activeOrLatest(active)
+	if b == nil || q.d.Strategy == Recreate && len(active) == 0 && !q.cleared() {
+		return // the latter: paused between the last old machine and the first new one
+	}
+	others := q.total() - b.atMost(q.p)
+	n := min(q.d.Replicas, max(b.want.Replicas, q.d.Replicas+q.surge-others))
+	if n > b.want.Replicas && q.stopped == "" {
+		b.want.Held = false
+	}
+	q.scale(b, n, fmt.Sprintf("%s wanted", machines(q.d.Replicas)))
+	q.record(b)
+	if n < q.d.Replicas {
+		b.want.Desired, b.want.Max = nil, nil // to be looked at again
+	}
+}
+
 // resized reports whether the wanted number changed since the sets were scaled
-// last. A deployment at rest looks at every pass: nothing else scales then.
+// last. Where no set has machines it is for the rollout to make some, unless
+// that is paused.
 func (q *question) resized() bool {
-	if q.d.Paused {
-		return true
-	}
-	if q.current == nil {
-		return false
-	}
 	active := q.active()
-	if len(active) == 0 {
-		return q.d.Replicas > 0
+	switch {
+	case q.current == nil && !q.d.Paused:
+		return false
+	case len(active) == 0:
+		return q.d.Paused && q.d.Replicas > 0
+	case len(active) == 1 && q.d.Paused && active[0].Desired == nil:
+		return active[0].want.Replicas != q.d.Replicas
 	}
 	return slices.ContainsFunc(active, func(b *book) bool { return b.Desired != nil && *b.Desired != q.d.Replicas })
 }
@@ -103,20 +119,31 @@ func (q *question) shareOut(active []*book) {
 }
 
 // shareMore gives all that is new to the current set. While that must not
-// grow, the largest old one gets it, so that capacity follows nevertheless.
+// grow, the largest old one gets the rest up to the wanted number, so that
+// capacity follows nevertheless.
 func (q *question) shareMore(active []*book, delta int) {
-	grower, most := q.current, min(q.limit, q.d.Replicas)
-	if grower == nil || q.stopped != "" || grower.want.Replicas >= most {
-		if q.stopped == "" && q.limit >= q.d.Replicas && q.current != nil {
-			return // complete but for what is too many elsewhere
+	note := fmt.Sprintf("%s wanted now", machines(q.d.Replicas))
+	most := 0
+	if q.current != nil && q.stopped == "" {
+		most = min(q.limit, q.d.Replicas)
+		if n := min(delta, q.d.Replicas+q.surge-q.total(), most-q.current.want.Replicas); n > 0 {
+			q.grow(q.current, n, note)
+			delta -= n
 		}
-		grower, most = largestFirst(active)[0], q.d.Replicas
-		delta -= q.surge
 	}
-	delta = min(delta, q.d.Replicas+q.surge-q.total(), most-grower.want.Replicas)
-	if delta > 0 {
-		q.scale(grower, grower.want.Replicas+delta, fmt.Sprintf("%s wanted now", machines(q.d.Replicas)))
+	if most == q.d.Replicas {
+		return
 	}
+	old := slices.DeleteFunc(largestFirst(active), func(b *book) bool { return b == q.current })
+	if n := min(delta, q.d.Replicas+q.surge-q.total(), q.d.Replicas-sum(q.all, wanted)); n > 0 && len(old) > 0 {
+		q.grow(old[0], n, note)
+	}
+}
+
+// grow lets a set have n more machines, even if it was held before.
+func (q *question) grow(b *book, n int, note string) {
+	b.want.Held = false
+	q.scale(b, b.want.Replicas+n, note)
 }
 
 // shareLess takes machines that somebody asked to give up from the sets that
@@ -124,13 +151,7 @@ func (q *question) shareMore(active []*book, delta int) {
 // leaves over comes from the largest.
 func (q *question) shareLess(active []*book, delta int) {
 	note := fmt.Sprintf("%s wanted now", machines(q.d.Replicas))
-	for _, b := range active {
-		n := min(b.askedLiving-max(0, b.living-b.want.Replicas), b.want.Replicas, -delta)
-		if n > 0 {
-			delta += n
-			q.scale(b, b.want.Replicas-n, note)
-		}
-	}
+	delta = -q.giveUpAsked(active, -delta)
 	sorted := largestFirst(active)
 	sizes := make([]int, len(sorted))
 	left := delta

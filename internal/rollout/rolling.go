@@ -14,13 +14,11 @@ func (q *question) growCurrent() {
 	if missing <= 0 || q.stopped != "" {
 		return
 	}
-	most := q.d.Replicas + q.surge
-	room := most - q.total()
-	if grow := min(room, missing); grow > 0 {
+	if grow := min(q.room(), missing); grow > 0 {
 		q.scale(n, n.want.Replicas+grow, fmt.Sprintf("room for %d below %d wanted and %d surge", grow, q.d.Replicas, q.surge))
 		return
 	}
-	if leaving := q.leaving(); leaving > 0 && q.p.LeavingTakesRoom {
+	if leaving := q.leaving(); leaving > 0 && q.p.LeavingTakesRoom && q.waiting == "" {
 		q.waiting = fmt.Sprintf("waiting for %s to leave", machines(leaving))
 	}
 }
@@ -38,8 +36,7 @@ func (q *question) shrinkOld() {
 	// A canary leaves all the others in place.
 	budget = min(budget, sum(q.old, wanted)-(q.d.Replicas-min(q.limit, q.d.Replicas)))
 	for _, b := range q.old {
-		idle := max(0, b.want.Replicas-b.surely())
-		n := min(idle, budget)
+		n := min(b.idle(), budget)
 		if n <= 0 {
 			continue
 		}
@@ -63,44 +60,70 @@ func (q *question) shrinkOld() {
 // recreate empties the old sets first. The current one gets its machines when
 // nothing is left of them.
 func (q *question) recreate() {
-	if q.stopped != "" {
-		return
-	}
-	for _, b := range q.old {
-		q.scale(b, 0, "all old machines go before new ones come")
-	}
 	n := q.current
 	switch {
 	case q.cleared():
-		q.scale(n, q.d.Replicas, fmt.Sprintf("no old machine is left, %d wanted", q.d.Replicas))
+		if q.stopped == "" || n.want.Replicas > q.d.Replicas {
+			q.scale(n, q.d.Replicas, fmt.Sprintf("no old machine is left, %d wanted", q.d.Replicas))
+		}
+		return
 	case n.want.Replicas > q.d.Replicas:
 		q.scale(n, q.d.Replicas, fmt.Sprintf("%s wanted", machines(q.d.Replicas)))
+	}
+	switch {
+	case q.stopped != "":
+	case q.d.Frozen != "":
+		q.waiting = "no set may grow, so that nothing is given up either: " + q.d.Frozen
 	default:
-		left := sum(q.old, func(b *book) int { return b.living + b.leaving }) + sum(q.dying, func(b *book) int { return b.living + b.leaving })
-		q.waiting = fmt.Sprintf("waiting for %s of old sets to go", machines(left))
+		for _, b := range q.old {
+			q.scale(b, 0, "all old machines go before new ones come")
+		}
+		q.waiting = fmt.Sprintf("waiting for %s of old sets to go", machines(sum(q.old, going)+sum(q.dying, going)))
 	}
 }
 
 // onDelete lets old machines be until somebody deletes them, and makes good
-// for those with new ones.
+// for those with new ones. Where there are too many, old ones go first.
 func (q *question) onDelete() {
-	over := sum(q.old, func(b *book) int { return min(b.want.Replicas, b.living) }) - q.d.Replicas
 	for _, b := range q.old {
-		b.want.Held = true
-		left := min(b.want.Replicas, b.living)
-		note := "some of its machines were deleted and come back in the new set"
-		if cut := min(max(0, over), left); cut > 0 {
-			left, over = left-cut, over-cut
-			note = fmt.Sprintf("%s wanted", machines(q.d.Replicas))
+		q.follow(b)
+	}
+	over := q.giveUpAsked(q.all, sum(q.all, wanted)-q.d.Replicas)
+	for _, b := range q.old {
+		if cut := min(over, b.want.Replicas); cut > 0 {
+			over -= cut
+			q.scale(b, b.want.Replicas-cut, fmt.Sprintf("%s wanted", machines(q.d.Replicas)))
 		}
-		q.scale(b, left, note)
 	}
-	n := max(0, q.d.Replicas-sum(q.old, wanted))
-	if q.stopped != "" {
-		n = min(n, q.current.want.Replicas)
+	n, old := q.current, sum(q.old, wanted)
+	if left := max(0, q.d.Replicas-old); left < n.want.Replicas || q.stopped == "" {
+		q.scale(n, left, fmt.Sprintf("%d wanted, %d left of old sets", q.d.Replicas, old))
 	}
-	q.scale(q.current, n, fmt.Sprintf("%d wanted, %d left of old sets", q.d.Replicas, sum(q.old, wanted)))
-	if old := sum(q.old, wanted); old > 0 {
+	if old > 0 {
+		q.patient = n.available >= n.want.Replicas
 		q.waiting = fmt.Sprintf("%s of an old template until somebody deletes them", machines(old))
 	}
+}
+
+// follow keeps an old set from making machines, and takes from it what it has
+// lost: that comes back in the current set. Only a set that was held before is
+// believed: one that makes machines may have some that are not seen yet.
+func (q *question) follow(b *book) {
+	b.want.Held = true
+	if b.Held && b.living < b.want.Replicas {
+		q.scale(b, b.living, "what it lost comes back in the new set")
+	}
+}
+
+// giveUpAsked takes machines that somebody asked to give up from the sets that
+// have them, over at most. It returns how many remain to be taken.
+func (q *question) giveUpAsked(sets []*book, over int) int {
+	for _, b := range sets {
+		n := min(b.asked-max(0, b.living-b.want.Replicas), b.want.Replicas, over)
+		if n > 0 {
+			over -= n
+			q.scale(b, b.want.Replicas-n, fmt.Sprintf("%s wanted, and it has one that is asked to go", machines(q.d.Replicas)))
+		}
+	}
+	return over
 }

@@ -7,10 +7,22 @@ import (
 
 // status counts what there is, and judges how the rollout goes.
 func (q *question) status() {
-	st := &q.plan.Status
-	if st.Faulty {
+	if q.plan.Status.Faulty {
 		return
 	}
+	st := q.count()
+	st.Failure = q.failure()
+	st.Waiting = q.waiting
+	if q.stopped != "" {
+		st.Waiting = q.stopped
+	}
+	st.Progress = q.progress(st)
+	q.plan.Status = st
+	q.ripen()
+}
+
+// count counts what there is.
+func (q *question) count() (st Status) {
 	for _, b := range append(q.all[:len(q.all):len(q.all)], q.dying...) {
 		n := b.living
 		if q.p.StatusCountsLeaving {
@@ -30,16 +42,10 @@ func (q *question) status() {
 		}
 	}
 	st.Unavailable = max(0, st.Unavailable-st.Available)
-	st.Floor = max(0, q.floor()-st.Kept)
+	st.Floor = q.floor()
 	st.Enough = st.Available >= st.Floor
 	st.Complete = q.current != nil && st.Updated == q.d.Replicas && st.Replicas == q.d.Replicas && st.Available == q.d.Replicas
-	st.Failure = q.failure()
-	st.Waiting = q.waiting
-	if q.stopped != "" {
-		st.Waiting = q.stopped
-	}
-	st.Progress = q.progress(*st)
-	q.ripen()
+	return st
 }
 
 // failure mirrors the current set's failure, else the first of an old one's.
@@ -89,6 +95,7 @@ func (q *question) progress(st Status) Progress {
 	case q.d.Paused:
 		return told(Unknown, IsPaused, "the rollout is paused")
 	case last.Reason == IsPaused:
+		q.again(time.Second) // to tell how it goes on
 		return told(Unknown, IsResumed, "the rollout is resumed")
 	case q.plan.Create != nil:
 		return told(True, SetCreated, "a set of the present template is being made")
@@ -120,7 +127,7 @@ func (q *question) standstill(st Status, told func(Truth, Reason, string) Progre
 		// that was there already.
 		return told(True, SetUpdated, q.line(st))
 	}
-	if q.d.Deadline > 0 && last.Reason != SetAvailable && last.Reason != DeadlineExceeded && !q.atCanary() {
+	if q.d.Deadline > 0 && last.Reason != SetAvailable && last.Reason != DeadlineExceeded && !q.patient {
 		left := last.Since.Add(q.d.Deadline).Sub(q.now)
 		if left < 0 {
 			message := fmt.Sprintf("no progress for %s: %s", q.d.Deadline, q.line(st))
@@ -132,11 +139,6 @@ func (q *question) standstill(st Status, told func(Truth, Reason, string) Progre
 		last.Message = q.line(st)
 	}
 	return last
-}
-
-// atCanary reports whether the rollout waits at its canary step.
-func (q *question) atCanary() bool {
-	return q.current != nil && q.limit < q.d.Replicas && q.current.available >= q.limit
 }
 
 // line says for people how far the rollout is.

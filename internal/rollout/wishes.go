@@ -46,12 +46,11 @@ func (q *question) ask(uid types.UID) {
 			if m.UID != uid || m.Asked || m.Leaving {
 				continue
 			}
-			b.askedLiving++
-			if m.Available(q.now, q.p) {
-				b.askedWorking++
-			} else {
-				b.unavailableUnasked--
+			if !m.Usable && !m.Kept {
+				b.useless--
 			}
+			m.Asked = true
+			b.rank(q.now, m, q.p)
 		}
 	}
 }
