@@ -113,7 +113,11 @@ func (q *question) fill() {
 	if old > 0 && !q.p.Nodeless {
 		most += q.surge
 	}
-	missing := min(most-old, q.limit, q.d.Replicas) - n.want.Replicas
+	if q.limit < q.d.Replicas {
+		// What is being updated comes on top.
+		most = min(most, q.limit+old-q.underway())
+	}
+	missing := min(most-old, q.d.Replicas) - n.want.Replicas
 	if missing <= 0 || q.stopped != "" {
 		return
 	}
@@ -146,17 +150,10 @@ func (q *question) trim() {
 // selectNext chooses machines to update: as many as may be unavailable, those
 // of the oldest set first.
 func (q *question) selectNext() {
-	underway := 0
-	for _, b := range q.old {
-		for _, m := range b.Machines {
-			if m.busy() {
-				underway++
-			}
-		}
-	}
 	if sum(q.old, wanted) == 0 {
 		return
 	}
+	underway := q.underway()
 	need := min(q.limit, q.d.Replicas) - q.current.want.Replicas - underway
 	sure := sum(q.all, surely)
 	budget := sure - q.floor()
@@ -176,6 +173,19 @@ func (q *question) selectNext() {
 	if q.waiting == "" && need > 0 && q.stopped == "" {
 		q.waiting = fmt.Sprintf("%d machines are available and %d have to be: no other can be updated now", sure, q.floor())
 	}
+}
+
+// underway is how many machines of old sets will come to the current one when
+// their update is done.
+func (q *question) underway() (n int) {
+	for _, b := range q.old {
+		for _, m := range b.Machines {
+			if m.busy() {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // busy reports whether an update of m was asked for and has not ended.

@@ -377,6 +377,8 @@ func (m *model) deleteSets(p Plan) bool {
 		m.tell("rollout", "%s is deleted: %s", s.Name, r.Note)
 		s.Deleting = true
 		s.version++
+		i := slices.IndexFunc(m.shownSets, func(s modelSet) bool { return s.UID == r.UID })
+		m.shownSets[i] = *s
 	}
 	return true
 }
