@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -12,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/approval"
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
 	"github.com/millwright-dev/millwright/internal/controller/csr"
@@ -76,11 +79,30 @@ func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
 	if err := machines[*machinev1.Machine](ctx, a, mgr, lens); err != nil {
 		return err
 	}
-	c := capacity.New(capacity.Options{
-		Client: mgr.GetClient(), Secrets: mgr.GetClient(), Lens: lens, Provider: a.provider,
-		Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"),
-	})
-	return c.SetupWithManager(mgr)
+	return a.capacity(mgr, lens)
+}
+
+// capacity tells the autoscaler what machines would offer. A cluster with the
+// kinds of the original only has no deployments.
+func (a *assembly) capacity(mgr ctrl.Manager, lens openshift.Machines) error {
+	groups := []capacity.Group{capacity.Sets()}
+	kind := schema.GroupKind{Group: provider.OpenShift, Kind: "MachineDeployment"}
+	switch _, err := mgr.GetRESTMapper().RESTMapping(kind, v1beta1.GroupVersion.Version); {
+	case err == nil:
+		groups = append(groups, capacity.Deployments())
+	case !meta.IsNoMatchError(err):
+		return fmt.Errorf("look for %s: %w", kind.String(), err)
+	}
+	for _, g := range groups {
+		c := capacity.New(capacity.Options{
+			Group: g, Client: mgr.GetClient(), Secrets: mgr.GetClient(), Lens: lens, Provider: a.provider,
+			Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"),
+		})
+		if err := c.SetupWithManager(mgr); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *assembly) gardener(ctx context.Context, mgr ctrl.Manager) error {

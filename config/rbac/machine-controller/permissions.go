@@ -8,7 +8,7 @@ package machinecontroller
 // +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines/status,verbs=patch
 // +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines/finalizers,verbs=update
-// +kubebuilder:rbac:groups=machine.openshift.io,namespace=millwright-system,resources=machinesets,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=machine.openshift.io,namespace=millwright-system,resources=machinesets;machinedeployments,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=machine.openshift.io,namespace=millwright-system,resources=clusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=machine.sapcloud.io,namespace=millwright-system,resources=machineclasses,verbs=get;list;watch;patch
 

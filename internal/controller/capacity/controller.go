@@ -1,6 +1,8 @@
 // Package capacity tells the autoscaler what the machines of a
-// machine.openshift.io MachineSet would offer, so that it can scale the set
-// from zero: as annotations on the set, from the provider's [provider.Sizer].
+// machine.openshift.io MachineSet or MachineDeployment would offer, so that it
+// can scale them from zero: as annotations, from the provider's
+// [provider.Sizer]. The autoscaler looks at the object that it scales, so that
+// a deployment has annotations of its own besides those of its sets.
 package capacity
 
 import (
@@ -25,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -41,6 +44,8 @@ const (
 
 // Options are what a [Reconciler] works with; all are required.
 type Options struct {
+	// Group is the kind whose objects are annotated.
+	Group Group
 	// Client reads sets from a cache and writes their annotations; Secrets
 	// reads the secrets that provider specs name.
 	Client  client.Client
@@ -52,12 +57,41 @@ type Options struct {
 	Recorder events.EventRecorder
 }
 
-// Reconciler keeps the capacity annotations of machine sets.
+// Group is a kind of what the autoscaler scales.
+type Group struct {
+	name  string
+	empty func() client.Object
+	// set is a machine set of the same machines.
+	set func(client.Object) *machinev1.MachineSet
+}
+
+// Sets are MachineSets.
+func Sets() Group {
+	return Group{
+		name:  "capacity",
+		empty: func() client.Object { return &machinev1.MachineSet{} },
+		set:   func(o client.Object) *machinev1.MachineSet { return o.(*machinev1.MachineSet) },
+	}
+}
+
+// Deployments are MachineDeployments.
+func Deployments() Group {
+	return Group{
+		name:  "capacity.machinedeployment",
+		empty: func() client.Object { return &v1beta1.MachineDeployment{} },
+		set: func(o client.Object) *machinev1.MachineSet {
+			d := o.(*v1beta1.MachineDeployment)
+			return &machinev1.MachineSet{ObjectMeta: d.ObjectMeta, Spec: machinev1.MachineSetSpec{Template: d.Spec.Template}}
+		},
+	}
+}
+
+// Reconciler keeps the capacity annotations of one kind.
 type Reconciler struct {
 	Options
 
 	mu sync.Mutex
-	// told is the fault that people were last told about, by set.
+	// told is the fault that people were last told about, by object.
 	told map[types.NamespacedName]string
 }
 
@@ -66,29 +100,30 @@ func New(o Options) *Reconciler {
 	return &Reconciler{Options: o, told: map[types.NamespacedName]string{}}
 }
 
-// Reconcile brings the annotations of one set in step with its template.
+// Reconcile brings the annotations of one object in step with its template.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	var s machinev1.MachineSet
-	err := r.Client.Get(ctx, req.NamespacedName, &s)
+	o := r.Group.empty()
+	err := r.Client.Get(ctx, req.NamespacedName, o)
 	if apierrors.IsNotFound(err) {
 		r.tell(nil, req.NamespacedName, nil)
 		return reconcile.Result{}, nil
 	}
 	if err != nil {
-		return reconcile.Result{}, fmt.Errorf("read machine set: %w", err)
+		return reconcile.Result{}, fmt.Errorf("read what to annotate: %w", err)
 	}
-	if s.DeletionTimestamp != nil || (openshift.Sets{}).View(&s).Paused != "" {
+	s := r.Group.set(o)
+	if o.GetDeletionTimestamp() != nil || (openshift.Sets{}).View(s).Paused != "" {
 		return reconcile.Result{}, nil
 	}
-	size, known, err := r.size(ctx, &s)
-	r.tell(&s, req.NamespacedName, err)
+	size, known, err := r.size(ctx, s)
+	r.tell(o, req.NamespacedName, err)
 	if err != nil {
 		return later(err)
 	}
 	if !known {
 		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{}, r.write(ctx, &s, size)
+	return reconcile.Result{}, r.write(ctx, o, size)
 }
 
 // later tries again soon what may be over soon, and slowly what was told.
@@ -144,23 +179,24 @@ func passing(err error) bool {
 }
 
 // write patches the annotations that differ, if any do.
-func (r *Reconciler) write(ctx context.Context, s *machinev1.MachineSet, size provider.Size) error {
-	want := annotate(s.Annotations, size)
-	if maps.Equal(want, s.Annotations) {
+func (r *Reconciler) write(ctx context.Context, o client.Object, size provider.Size) error {
+	want := annotate(o.GetAnnotations(), size)
+	if maps.Equal(want, o.GetAnnotations()) {
 		return nil
 	}
-	after := s.DeepCopy()
-	after.Annotations = want
+	after := o.DeepCopyObject().(client.Object)
+	after.SetAnnotations(want)
 	// The list of labels is the user's too: do not write over a change of it.
-	err := r.Client.Patch(ctx, after, client.MergeFromWithOptions(s, client.MergeFromWithOptimisticLock{}))
+	err := r.Client.Patch(ctx, after, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write capacity annotations: %w", err)
 	}
 	return nil
 }
 
-// tell says once what is wrong with a set, and forgets it when it is mended.
-func (r *Reconciler) tell(s *machinev1.MachineSet, name types.NamespacedName, err error) {
+// tell says once what is wrong with an object, and forgets it when it is
+// mended.
+func (r *Reconciler) tell(o client.Object, name types.NamespacedName, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
@@ -171,14 +207,14 @@ func (r *Reconciler) tell(s *machinev1.MachineSet, name types.NamespacedName, er
 		return
 	}
 	r.told[name] = err.Error()
-	r.Recorder.Eventf(s, nil, corev1.EventTypeWarning, "FailedUpdate", "Update", "Failed to set autoscaling from zero annotations, %v", err)
+	r.Recorder.Eventf(o, nil, corev1.EventTypeWarning, "FailedUpdate", "Update", "Failed to set autoscaling from zero annotations, %v", err)
 }
 
 // SetupWithManager registers the watch.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
-		Named("capacity").
-		For(&machinev1.MachineSet{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: changed})).
+		Named(r.Group.name).
+		For(r.Group.empty(), builder.WithPredicates(predicate.Funcs{UpdateFunc: r.Group.changed})).
 		WithOptions(controller.Options{
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
 		}).
@@ -191,17 +227,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // changed leaves out changes of the status and of the replicas: they say
 // nothing about the size of a machine.
-func changed(e event.UpdateEvent) bool {
-	a, okA := e.ObjectOld.(*machinev1.MachineSet)
-	b, okB := e.ObjectNew.(*machinev1.MachineSet)
-	if !okA || !okB {
-		return true
-	}
+func (g Group) changed(e event.UpdateEvent) bool {
+	a, b := g.set(e.ObjectOld), g.set(e.ObjectNew)
 	return !maps.Equal(a.Annotations, b.Annotations) ||
 		a.Status.AuthoritativeAPI != b.Status.AuthoritativeAPI ||
-		!sameTemplate(a, b)
-}
-
-func sameTemplate(a, b *machinev1.MachineSet) bool {
-	return equality.Semantic.DeepEqual(a.Spec.Template, b.Spec.Template)
+		!equality.Semantic.DeepEqual(a.Spec.Template, b.Spec.Template)
 }

@@ -3,6 +3,7 @@ package capacity_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/provider"
@@ -49,7 +51,7 @@ type fixture struct {
 func newFixture(t *testing.T, p provider.Provider, changes ...func(*machinev1.MachineSet)) *fixture {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{machinev1.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{machinev1.AddToScheme, v1beta1.AddToScheme, corev1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +69,7 @@ func newFixture(t *testing.T, p provider.Provider, changes ...func(*machinev1.Ma
 			return c.Patch(ctx, o, p, opts...)
 		},
 	}).Build()
-	f.reconciler = capacity.New(capacity.Options{Client: f, Secrets: f, Provider: p, Recorder: f.events})
+	f.reconciler = capacity.New(capacity.Options{Group: capacity.Sets(), Client: f, Secrets: f, Provider: p, Recorder: f.events})
 	return f
 }
 
@@ -172,5 +174,37 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%s: %d patches", tc.reason, f.patches)
 			}
 		})
+	}
+}
+
+// TestDeployment: the autoscaler reads the annotations of what it scales.
+func TestDeployment(t *testing.T) {
+	f := newFixture(t, &sized{size: func() (provider.Size, error) {
+		return provider.Size{VCPU: 4, MemoryMiB: 8192, Architecture: "arm64"}, nil
+	}})
+	d := &v1beta1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "workers", Annotations: map[string]string{"own": "x"}}}
+	d.Spec.Template.Labels = map[string]string{openshift.ClusterLabel: "c"}
+	d.Spec.Template.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: []byte(`{"instanceType":"large"}`)}
+	if err := f.Create(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	f.reconciler.Group = capacity.Deployments()
+	for range 2 {
+		if _, err := f.reconcile(t); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Get(t.Context(), client.ObjectKeyFromObject(d), d); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"own": "x", capacity.VCPUAnnotation: "4", capacity.MemoryAnnotation: "8192", capacity.GPUAnnotation: "0",
+		capacity.LabelsAnnotation: "kubernetes.io/arch=arm64", capacity.OwnLabelsAnnotation: "kubernetes.io/arch=arm64",
+	}
+	if !maps.Equal(d.Annotations, want) || f.patches != 1 {
+		t.Errorf("%v after %d patches, want %v after one", d.Annotations, f.patches, want)
+	}
+	if got := f.annotations(t); len(got) > 0 {
+		t.Errorf("the set of the same name has %v", got)
 	}
 }
