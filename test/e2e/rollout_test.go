@@ -184,11 +184,10 @@ func (d dialect) cleared(t *testing.T, f *fleet.Fleet, c *crowd, nodes string) {
 	})
 }
 
-// variant is the deployment of the example with another name, two machines of
-// its own, and other fields laid over its spec.
-func (d dialect) variant(t *testing.T, name, spec string) *unstructured.Unstructured {
+// fromExample is the last object of an example with patches laid over it.
+func fromExample(t *testing.T, file string, patches ...string) *unstructured.Unstructured {
 	t.Helper()
-	raw, err := examples.FS.ReadFile(d.name + "-machinedeployment.yaml")
+	raw, err := examples.FS.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,13 +196,9 @@ func (d dialect) variant(t *testing.T, name, spec string) *unstructured.Unstruct
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, _ := d.mill()
-	key, _, _ = strings.Cut(key, "=")
-	own := fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"replicas":2,"selector":{"matchLabels":{%q:%q}},"template":{"metadata":{"labels":{%q:%q}}}}}`,
-		name, key, name, key, name)
-	for _, patch := range []string{own, `{"spec":` + spec + `}`} {
+	for _, patch := range patches {
 		if object, err = jsonpatch.MergePatch(object, []byte(patch)); err != nil {
-			t.Fatal(err)
+			t.Fatalf("lay %s over %s: %v", patch, file, err)
 		}
 	}
 	o := &unstructured.Unstructured{}
@@ -213,13 +208,24 @@ func (d dialect) variant(t *testing.T, name, spec string) *unstructured.Unstruct
 	return o
 }
 
-func marshal(t *testing.T, o *unstructured.Unstructured) []byte {
+// variant is the deployment of the example with another name, two machines of
+// its own, and other fields laid over its spec.
+func (d dialect) variant(t *testing.T, name, spec string) *unstructured.Unstructured {
+	t.Helper()
+	selector, _ := d.mill()
+	key, _, _ := strings.Cut(selector, "=")
+	own := fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"replicas":2,"selector":{"matchLabels":{%q:%q}},"template":{"metadata":{"labels":{%q:%q}}}}}`,
+		name, key, name, key, name)
+	return fromExample(t, d.name+"-machinedeployment.yaml", own, `{"spec":`+spec+`}`)
+}
+
+func apply(t *testing.T, f *fleet.Fleet, o *unstructured.Unstructured) {
 	t.Helper()
 	raw, err := o.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return raw
+	kubectl(t, f, string(raw), "apply", "-f", "-")
 }
 
 // TestRolloutFaults: deployments that the API accepts and that cannot be
@@ -256,7 +262,7 @@ func TestRolloutFaults(t *testing.T) {
 			t.Run(tc.name, func(t *testing.T) {
 				o := d.variant(t, "fault-"+tc.name, tc.spec)
 				d.discard(t, f, o.GetName())
-				kubectl(t, f, string(marshal(t, o)), "apply", "-f", "-")
+				apply(t, f, o)
 				want := condition{Reason: tc.says, Status: "True"}
 				if tc.says != "NewMachineSetAvailable" {
 					want.Status = "False"
