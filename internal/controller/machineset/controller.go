@@ -74,9 +74,10 @@ type memory struct {
 	// ledger awaits machines created and deleted, written the objects updated.
 	ledger  expect.Ledger
 	written expect.Overlay
-	// recorded is when the status was last written, told the fault that was
-	// last told.
+	// recorded is when the status was last written, observed the generation
+	// that it was last written for, told the fault that was last told.
 	recorded time.Time
+	observed int64
 	told     string
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/replicas"
 )
 
-// statusPause is the least time between two writes of a set's counters. With
+// statusPause is the least time between two writes of a set's counters; that a
+// new spec was seen is written at once, because rollouts wait for it. With
 // [eventPause] it bounds how late the final counters are: 500 ms. A thousand
 // machines that take 20 s to come up cost at most 50 writes.
 const statusPause = 400 * time.Millisecond
@@ -40,7 +41,8 @@ func (p *pass[S]) record(ctx context.Context) error {
 	}
 	tally := replicas.Count(p.now, p.members, p.policy)
 	p.again(tally.Next)
-	if wait := p.recorded.Add(statusPause).Sub(p.now); wait > 0 && p.failure == nil {
+	seen := p.observed == p.object.GetGeneration()
+	if wait := p.recorded.Add(statusPause).Sub(p.now); wait > 0 && p.failure == nil && seen {
 		p.again(wait)
 		return nil
 	}
@@ -53,6 +55,7 @@ func (p *pass[S]) write(ctx context.Context, o dialect.SetOutcome) error {
 	after := p.object.DeepCopyObject().(S)
 	p.lens.Record(after, o)
 	if equality.Semantic.DeepEqual(p.object, after) {
+		p.observed = p.object.GetGeneration()
 		return nil
 	}
 	err := p.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(p.object, client.MergeFromWithOptimisticLock{}))
@@ -62,7 +65,7 @@ func (p *pass[S]) write(ctx context.Context, o dialect.SetOutcome) error {
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
-	p.recorded = p.now
+	p.recorded, p.observed = p.now, p.object.GetGeneration()
 	p.wroteSet(after)
 	return nil
 }
