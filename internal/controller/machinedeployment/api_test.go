@@ -29,7 +29,9 @@ func both(t *testing.T, openshift func(*testing.T, api[*v1beta1.MachineDeploymen
 
 type (
 	openshiftDeployment = v1beta1.MachineDeployment
+	openshiftSet        = machinev1.MachineSet
 	gardenerDeployment  = v1alpha1.MachineDeployment
+	gardenerSet         = v1alpha1.MachineSet
 )
 
 // api is one of the two API groups, as far as the tests have to tell them
@@ -42,6 +44,8 @@ type api[D, S client.Object] struct {
 	// deployment is one that rolls with a surge of 1 and none unavailable.
 	deployment func(name string, replicas int) D
 	size       func(d D, replicas int)
+	surge      func(d D, n int)
+	observed   func(d D) int64
 	setSize    func(s S) int
 	// template asks for other machines.
 	template func(d D, version string)
@@ -52,6 +56,8 @@ type api[D, S client.Object] struct {
 	history  func(d D, limit int32)
 	// collisions counts the names that were taken.
 	collisions func(d D) int
+	// run is a machine as it looks when it runs on a node.
+	run func(m client.Object, node string)
 	// link makes a machine run on a node.
 	link func(ctx context.Context, c client.Client, m client.Object, node string) error
 }
@@ -81,7 +87,11 @@ var gardenerAPI = api[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{
 			},
 		}
 	},
-	size:     func(d *v1alpha1.MachineDeployment, n int) { d.Spec.Replicas = int32(n) },
+	size: func(d *v1alpha1.MachineDeployment, n int) { d.Spec.Replicas = int32(n) },
+	surge: func(d *v1alpha1.MachineDeployment, n int) {
+		d.Spec.Strategy.RollingUpdate.MaxSurge = ptr.To(intstr.FromInt(n))
+	},
+	observed: func(d *v1alpha1.MachineDeployment) int64 { return d.Status.ObservedGeneration },
 	setSize:  func(s *v1alpha1.MachineSet) int { return int(s.Spec.Replicas) },
 	template: func(d *v1alpha1.MachineDeployment, v string) { d.Spec.Template.Spec.Class.Name = v },
 	version:  func(s *v1alpha1.MachineSet) string { return s.Spec.Template.Spec.Class.Name },
@@ -92,6 +102,11 @@ var gardenerAPI = api[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{
 	},
 	history:    func(d *v1alpha1.MachineDeployment, limit int32) { d.Spec.RevisionHistoryLimit = &limit },
 	collisions: func(d *v1alpha1.MachineDeployment) int { return int(ptr.Deref(d.Status.CollisionCount, 0)) },
+	run: func(o client.Object, node string) {
+		m := o.(*v1alpha1.Machine)
+		m.Labels[v1alpha1.LabelKeyNode] = node
+		m.Status.CurrentStatus.Phase = v1alpha1.MachineRunning
+	},
 	link: func(ctx context.Context, c client.Client, o client.Object, node string) error {
 		m := o.(*v1alpha1.Machine)
 		before := m.DeepCopy()
@@ -121,7 +136,11 @@ var openshiftAPI = api[*v1beta1.MachineDeployment, *machinev1.MachineSet]{
 		providerSpec(d, "v1")
 		return d
 	},
-	size:     func(d *v1beta1.MachineDeployment, n int) { d.Spec.Replicas = ptr.To(int32(n)) },
+	size: func(d *v1beta1.MachineDeployment, n int) { d.Spec.Replicas = ptr.To(int32(n)) },
+	surge: func(d *v1beta1.MachineDeployment, n int) {
+		d.Spec.Strategy.RollingUpdate = &v1beta1.MachineRollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt(n))}
+	},
+	observed: func(d *v1beta1.MachineDeployment) int64 { return d.Status.ObservedGeneration },
 	setSize:  func(s *machinev1.MachineSet) int { return int(ptr.Deref(s.Spec.Replicas, 1)) },
 	template: providerSpec,
 	version: func(s *machinev1.MachineSet) string {
@@ -136,6 +155,9 @@ var openshiftAPI = api[*v1beta1.MachineDeployment, *machinev1.MachineSet]{
 	},
 	history:    func(d *v1beta1.MachineDeployment, limit int32) { d.Spec.RevisionHistoryLimit = &limit },
 	collisions: func(d *v1beta1.MachineDeployment) int { return int(ptr.Deref(d.Status.CollisionCount, 0)) },
+	run: func(o client.Object, node string) {
+		o.(*machinev1.Machine).Status.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: node}
+	},
 	link: func(ctx context.Context, c client.Client, o client.Object, node string) error {
 		m := o.(*machinev1.Machine)
 		before := m.DeepCopy()

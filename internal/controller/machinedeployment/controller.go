@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -62,6 +63,8 @@ type Reconciler[D, S client.Object] struct {
 // Losing it costs one live listing of sets.
 type memory struct {
 	uid types.UID
+	// machines is how many there were.
+	machines atomic.Int64
 	// ledger awaits sets created and deleted, written the objects updated.
 	ledger  expect.Ledger
 	written expect.Overlay

@@ -65,6 +65,7 @@ func (p *pass[D, S]) observe(ctx context.Context) (bool, error) {
 	if err := p.observeMachines(ctx); err != nil {
 		return false, err
 	}
+	p.memory.machines.Store(int64(len(p.machines)))
 	p.prunePast(listed)
 	return true, nil
 }

@@ -19,10 +19,17 @@ import (
 )
 
 const (
-	// eventPause gathers changes that come in great numbers.
-	eventPause = 100 * time.Millisecond
+	// leastPause and mostPause bound for how long changes are gathered that
+	// come in great numbers. A pass costs about 3 µs for each machine: with a
+	// pause of 50 µs for each, passes one after the other take a sixteenth of a
+	// core. That is 10 ms for up to 200 machines, and 100 ms from 2000 on.
+	leastPause = 10 * time.Millisecond
+	mostPause  = 100 * time.Millisecond
+	eachPause  = 50 * time.Microsecond
 	// reportPause gathers changes that nothing is decided from.
 	reportPause = time.Second
+	// eventPause stands for the pause that fits the deployment.
+	eventPause time.Duration = -1
 )
 
 // Wake is a deployment to look at again, and how long to gather what else
@@ -170,7 +177,8 @@ func (r *Reconciler[D, S]) controllers(ctx context.Context, s client.Object, pau
 		if !refersTo(ref, r.lens.Traits().Kind) {
 			return nil
 		}
-		return []Wake{{reconcile.Request{NamespacedName: types.NamespacedName{Namespace: s.GetNamespace(), Name: ref.Name}}, pause}}
+		name := types.NamespacedName{Namespace: s.GetNamespace(), Name: ref.Name}
+		return []Wake{{reconcile.Request{NamespacedName: name}, r.gather(name, pause)}}
 	}
 	deployments, err := r.listDeployments(ctx, s.GetNamespace())
 	if err != nil {
@@ -179,10 +187,25 @@ func (r *Reconciler[D, S]) controllers(ctx context.Context, s client.Object, pau
 	}
 	for _, d := range deployments {
 		if r.lens.Selector(d).Matches(labels.Set(s.GetLabels())) && r.lens.Adopts(d, s.(S)) {
-			out = append(out, Wake{requestFor(d), pause})
+			req := requestFor(d)
+			out = append(out, Wake{req, r.gather(req.NamespacedName, pause)})
 		}
 	}
 	return out
+}
+
+// gather is the pause for a deployment.
+func (r *Reconciler[D, S]) gather(name types.NamespacedName, pause time.Duration) time.Duration {
+	if pause != eventPause {
+		return pause
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.memories[name]
+	if m == nil {
+		return leastPause
+	}
+	return min(mostPause, max(leastPause, time.Duration(m.machines.Load())*eachPause))
 }
 
 func (r *Reconciler[D, S]) listDeployments(ctx context.Context, namespace string) ([]D, error) {
