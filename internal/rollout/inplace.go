@@ -199,6 +199,9 @@ func (m Machine) busy() bool {
 // pick selects n machines that can be updated.
 func (q *question) pick(n int) {
 	for _, b := range q.old {
+		if !b.Held {
+			continue
+		}
 		// Those that the set is about to give up are not to be updated before.
 		spare := b.want.Replicas
 		for _, m := range byAge(b.Machines) {
