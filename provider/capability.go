@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -128,3 +129,31 @@ type StatusReporter interface {
 // Lagger is a Session whose Find may run behind its own Create and Delete for
 // a while: an empty answer younger than ReadLag is not believed.
 type Lagger interface{ ReadLag() time.Duration }
+
+// Scoper is a Session that knows which part of an account's instances it lists.
+type Scoper interface {
+	// Scope stands for what the class's spec adds to account, cluster and
+	// region: sessions of one account, cluster and region whose scopes are
+	// equal list the same instances. Empty where a spec adds nothing. Specs of
+	// sessions without a scope are each taken for a scope of their own, which
+	// costs a listing for each.
+	Scope() string
+}
+
+// Leftover is something that was made for an instance and that is there although
+// the instance is not: a disk, an interface, an address.
+type Leftover struct {
+	// Kind is the infrastructure's word for what it is, ID its identifier.
+	Kind, ID string
+	// UID and Name are those of the machine that it was made for; empty when
+	// it does not say.
+	UID, Name string
+}
+
+// LeftoverLister is a Session that can tell what instances have left behind.
+type LeftoverLister interface {
+	// Leftovers yields everything in the class's ownership scope that belongs
+	// to no instance, page by page. An error ends the listing, which is then
+	// incomplete. What is listed goes with a Delete of the UID and the name.
+	Leftovers(ctx context.Context) iter.Seq2[Leftover, error]
+}

@@ -188,6 +188,10 @@ type Session interface {
 	// everything made for ref (disks, NICs, ports, addresses), also when no
 	// instance is given. It reports done once nothing is left. Deleting what
 	// does not exist is done at once.
+	//
+	// A ref without UID stands for no machine: then the given instances go, and
+	// what belongs to them alone, but no other instance, whatever it shares with
+	// them. So one of two instances of a machine is removed.
 	Delete(ctx context.Context, ref Ref, instances []Instance) (done bool, err error)
 	// List yields every instance in the class's ownership scope, wanted or
 	// not, page by page. An error ends the listing, which is then incomplete.

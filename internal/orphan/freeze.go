@@ -2,8 +2,8 @@
 //
 // It performs no I/O, reads no clock and imports no API group. [Judge] tells
 // when a set has so many machines beyond what was asked for that it must not
-// make any more. What becomes of instances without a machine has its place
-// here too.
+// make any more. [Sweep] tells what becomes of instances without a machine, and
+// [JudgeNode] of nodes without one.
 package orphan
 
 import (

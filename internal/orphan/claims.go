@@ -1,0 +1,119 @@
+package orphan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// census finds machines by all that may tie an instance to one.
+type census struct {
+	machines []Machine
+	byUID    map[string][]int
+	byName   map[string][]int
+	byID     map[string][]int
+}
+
+func newCensus(machines []Machine) *census {
+	c := &census{machines: machines, byUID: map[string][]int{}, byName: map[string][]int{}, byID: map[string][]int{}}
+	for n, m := range machines {
+		c.byUID[m.UID] = append(c.byUID[m.UID], n)
+		c.byName[m.Name] = append(c.byName[m.Name], n)
+		if t := tail(m.ProviderID); t != "" {
+			c.byID[t] = append(c.byID[t], n)
+		}
+	}
+	return c
+}
+
+// tail is what provider IDs of one instance have in common in all formats: the
+// infrastructure's identifier, after the last slash, in lower case. The same
+// instance may read aws:///eu-1a/i-1 here and aws:///eu-1/i-1 there, or
+// azure:///…/VM-1 and azure:///…/vm-1.
+func tail(id string) string {
+	return strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
+}
+
+// tails are those by which a machine may have recorded i.
+func tails(i provider.Instance) (out []string) {
+	for _, t := range []string{tail(i.ProviderID), tail(i.ID)} {
+		if t != "" && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// records reports whether the machine has recorded i as its instance.
+func (m Machine) records(i provider.Instance) bool {
+	return m.ProviderID != "" && slices.Contains(tails(i), tail(m.ProviderID))
+}
+
+// claims are the machines that i may belong to: by UID, by the provider ID that
+// they recorded, and, for what another implementation made, by name.
+//
+// The name counts also where i carries another machine's UID, if the machine of
+// that name has recorded an instance: it may have been restored under a new
+// UID. One that has none yet does not keep what its namesake left behind, or it
+// would wait for ever for a name that the leftover holds.
+func (c *census) claims(i provider.Instance) []Machine {
+	var found []int
+	if i.UID != "" {
+		found = append(found, c.byUID[i.UID]...)
+	}
+	for _, t := range tails(i) {
+		found = append(found, c.byID[t]...)
+	}
+	for _, n := range c.named(i.Name) {
+		if i.UID == "" || c.machines[n].ProviderID != "" {
+			found = append(found, n)
+		}
+	}
+	return c.pick(found)
+}
+
+// owners are the machines that something left of an instance may belong to.
+func (c *census) owners(uid, name string) []Machine {
+	found := slices.Clone(c.named(name))
+	if uid != "" {
+		found = append(found, c.byUID[uid]...)
+	}
+	return c.pick(found)
+}
+
+func (c *census) named(name string) []int {
+	if name == "" {
+		return nil
+	}
+	return c.byName[name]
+}
+
+func (c *census) pick(found []int) (out []Machine) {
+	slices.Sort(found)
+	for _, n := range slices.Compact(found) {
+		out = append(out, c.machines[n])
+	}
+	return out
+}
+
+// seen counts the machines that have an instance recorded in the listed scope,
+// and those of them whose instance is listed.
+func (c *census) seen(instances []provider.Instance) (recorded, seen int) {
+	listed := map[string]bool{}
+	for _, i := range instances {
+		for _, t := range tails(i) {
+			listed[t] = true
+		}
+	}
+	for _, m := range c.machines {
+		if !m.Here || m.Early || m.Deleting || m.ProviderID == "" {
+			continue
+		}
+		recorded++
+		if listed[tail(m.ProviderID)] {
+			seen++
+		}
+	}
+	return recorded, seen
+}

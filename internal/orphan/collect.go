@@ -1,0 +1,144 @@
+package orphan
+
+import (
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Machine is one machine object, as far as its instances are concerned.
+type Machine struct {
+	UID, Namespace, Name string
+	// ProviderID is the one recorded, in whatever format; empty until known.
+	ProviderID string
+	// Early says that an instance may be made for it at any moment, or may have
+	// been made and not been recorded.
+	Early bool
+	// Deleting says that the machine removes its instances itself.
+	Deleting bool
+	// Here says that its instance is in the scope that was listed.
+	Here bool
+}
+
+// Listing is what came of asking for all instances of a scope.
+type Listing struct {
+	// Cluster is the ownership scope whose instances were asked for.
+	Cluster   string
+	Instances []provider.Instance
+	// Err ended the listing before its end.
+	Err error
+	// Leftovers are what is there without an instance, where the
+	// infrastructure can tell; LeftoversErr says why that is not known.
+	Leftovers    []provider.Leftover
+	LeftoversErr error
+}
+
+// Policy is how careful to be.
+type Policy struct {
+	// Grace is how long an instance must have been seen without a machine.
+	Grace time.Duration
+	// PerHour is how many removals may begin within an hour in one scope; none
+	// are begun with zero.
+	PerHour int
+	// Limit is how many of the instances of a scope may be without a machine
+	// at once. With more, the machines are what is wrong, and nothing goes
+	// unless so many removals are Approved.
+	Limit    Limit
+	Approved int
+	// MinMachines is how many machines must be known, in any scope: an API
+	// without machines is likelier lost than empty.
+	MinMachines int
+	// ReportOnly removes nothing.
+	ReportOnly bool
+	// Period is how often listings are made. Time in which there were none
+	// does not count as grace.
+	Period time.Duration
+}
+
+// DefaultPolicy waits for a quarter of an hour and removes ten an hour.
+func DefaultPolicy() Policy {
+	return Policy{
+		Grace: 15 * time.Minute, PerHour: 10, Limit: DefaultLimit, MinMachines: 1,
+		Period: 15 * time.Minute,
+	}
+}
+
+// Fate is what becomes of an instance.
+type Fate string
+
+// The fates.
+const (
+	// Keep it: it is wanted, or others remove it, or it is not ours to judge.
+	Keep Fate = "Keep"
+	// Quarantine it: it is reported and left alone.
+	Quarantine Fate = "Quarantine"
+	// Remove it, after another look at it.
+	Remove Fate = "Remove"
+)
+
+// Reason is a stable CamelCase word for a verdict.
+type Reason string
+
+// The reasons.
+const (
+	// Kept.
+	ReasonRecorded Reason = "RecordedByMachine"
+	ReasonEarly    Reason = "MachineInCreation"
+	ReasonLeaving  Reason = "MachineInDeletion"
+	ReasonUnseen   Reason = "RecordedInstanceUnseen"
+	ReasonNotOurs  Reason = "OtherCluster"
+	ReasonNameless Reason = "WithoutIdentifier"
+	ReasonGoing    Reason = "GoingByItself"
+	ReasonInUse    Reason = "InstanceExists"
+	// Quarantined or removed: what is wrong with it.
+	ReasonStray  Reason = "NoMachine"
+	ReasonDouble Reason = "MachineHasAnother"
+	// Quarantined, although the grace period is over.
+	ReasonReportOnly Reason = "ReportOnly"
+	ReasonNoMachines Reason = "NoMachinesKnown"
+	ReasonMass       Reason = "TooManyAtOnce"
+	ReasonCap        Reason = "TooManyThisHour"
+	ReasonUnremoved  Reason = "CannotBeNamed"
+)
+
+// Verdict is what becomes of one instance, or of what is left of one.
+type Verdict struct {
+	// Key names it in the memory.
+	Key string
+	// Instance is what is judged; its ID is empty where Left are.
+	Instance provider.Instance
+	Left     []provider.Leftover
+	Fate     Fate
+	// Cause is why nobody wants it: ReasonStray or ReasonDouble. Reason is why
+	// it has this fate; both are the same while nothing else stands against it.
+	Cause, Reason Reason
+	Message       string
+	// Machine is the one that has another instance (ReasonDouble) or that
+	// keeps this one.
+	Machine *Machine
+	// Since is when it was first seen without a machine, corrected by the time
+	// in which nobody looked.
+	Since time.Time
+	// Begun says that its removal was begun before.
+	Begun bool
+	// News says that fate or reason differ from what they were.
+	News bool
+	// Ref is what to remove it by. Without a UID only the very instance goes.
+	Ref provider.Ref
+
+	// listed says that it is an instance of the listing.
+	listed bool
+}
+
+// Plan is what a listing came to.
+type Plan struct {
+	// Doubt says why nothing is concluded from the listing; empty when it is
+	// believed.
+	Doubt string
+	// Verdicts are in the order in which to act on them.
+	Verdicts []Verdict
+	// Refusal says why the mass-deletion guard stops all removals.
+	Refusal string
+	// Memory is what to remember until the next listing.
+	Memory Memory
+}

@@ -1,0 +1,64 @@
+package orphan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Annotations about deletions of many machines or instances at once.
+const (
+	// ApproveAnnotation allows, on whatever a class is read from, to remove so
+	// many of its instances at once: "12". It is a number so that an approval
+	// that was forgotten does not approve everything for ever.
+	ApproveAnnotation = "millwright.dev/approve-mass-deletion"
+	// MaxShareAnnotation on a set or a deployment asks for the same guard for
+	// its machines: "30%". Without it users remove as many as they like.
+	MaxShareAnnotation = "millwright.dev/max-deletion-share"
+)
+
+// Limit is how much of a whole may be removed at once.
+type Limit struct {
+	// Percent of the whole, rounded down.
+	Percent int
+	// Min is allowed whatever the share is: one of three is 33 %.
+	Min int
+}
+
+// DefaultLimit is a fifth, and always one.
+var DefaultLimit = Limit{Percent: 20, Min: 1}
+
+// ParseLimit reads a share such as "30%".
+func ParseLimit(text string) (Limit, error) {
+	number, ok := strings.CutSuffix(text, "%")
+	percent, err := strconv.Atoi(number)
+	if !ok || err != nil || percent < 1 || percent > 100 {
+		return Limit{}, fmt.Errorf("%q is not a share from 1%% to 100%%", text)
+	}
+	return Limit{Percent: percent, Min: DefaultLimit.Min}, nil
+}
+
+// ParseApproval reads how many removals are approved; an empty text is none.
+func ParseApproval(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s: %q is not a number of removals", ApproveAnnotation, text)
+	}
+	return n, nil
+}
+
+// Of is how many of total may go: of 30 with the default limit 6, of 3 one.
+func (l Limit) Of(total int) int { return max(l.Min, total*l.Percent/100) }
+
+// Refuse says why doomed of total must not be removed at once when so many are
+// approved; it is empty when they may.
+func (l Limit) Refuse(total, doomed, approved int) string {
+	if doomed <= max(l.Of(total), approved) {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d would be removed, and at most %d may be at once; annotation %s: \"%d\" approves it",
+		doomed, total, l.Of(total), ApproveAnnotation, doomed)
+}

@@ -1,0 +1,58 @@
+package orphan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/millwright-dev/millwright/internal/orphan"
+)
+
+func TestLimit(t *testing.T) {
+	tests := map[string]struct {
+		reason                  string
+		limit                   orphan.Limit
+		total, doomed, approved int
+		refused                 bool
+	}{
+		"a fifth":                  {"6 of 30 is the share itself", orphan.DefaultLimit, 30, 6, 0, false},
+		"more than a fifth":        {"7 of 30 is more", orphan.DefaultLimit, 30, 7, 0, true},
+		"rounded down":             {"a fifth of 9 is 1", orphan.DefaultLimit, 9, 2, 0, true},
+		"one of three":             {"one may always go", orphan.DefaultLimit, 3, 1, 0, false},
+		"one of one":               {"one may always go", orphan.DefaultLimit, 1, 1, 0, false},
+		"all":                      {"nobody wants that", orphan.DefaultLimit, 100, 100, 0, true},
+		"none of none":             {"there is nothing to refuse", orphan.DefaultLimit, 0, 0, 0, false},
+		"approved":                 {"somebody has counted", orphan.DefaultLimit, 30, 12, 12, false},
+		"more than approved":       {"12 is not 13", orphan.DefaultLimit, 30, 13, 12, true},
+		"fewer approved than free": {"an approval does not forbid", orphan.DefaultLimit, 30, 6, 2, false},
+		"asked for by a user":      {"30 % of 10", orphan.Limit{Percent: 30, Min: 1}, 10, 4, 0, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := tc.limit.Refuse(tc.total, tc.doomed, tc.approved)
+			if (got != "") != tc.refused {
+				t.Errorf("%s: %d of %d, %d approved: %q", tc.reason, tc.doomed, tc.total, tc.approved, got)
+			}
+			if tc.refused && !strings.Contains(got, orphan.ApproveAnnotation) {
+				t.Errorf("the refusal does not say how to approve: %q", got)
+			}
+		})
+	}
+}
+
+func TestParseLimit(t *testing.T) {
+	for text, percent := range map[string]int{"1%": 1, "30%": 30, "100%": 100, "0%": 0, "101%": 0, "-5%": 0, "30": 0, "": 0, "%": 0, "a third": 0} {
+		l, err := orphan.ParseLimit(text)
+		if (err == nil) != (percent > 0) || l.Percent != percent {
+			t.Errorf("%q: %+v, %v", text, l, err)
+		}
+	}
+}
+
+func TestParseApproval(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "0": 0, "12": 12, "-1": -1, "true": -1, "12 ": -1, "all": -1} {
+		n, err := orphan.ParseApproval(text)
+		if want < 0 && (err == nil || !strings.Contains(err.Error(), orphan.ApproveAnnotation)) || want >= 0 && (err != nil || n != want) {
+			t.Errorf("%q: %d, %v", text, n, err)
+		}
+	}
+}

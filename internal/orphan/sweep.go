@@ -1,0 +1,229 @@
+package orphan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Sweep decides what becomes of every instance of a scope. The listing must
+// have been made before the machines were read, and the machines past any
+// cache: then an instance of the listing whose machine exists has its machine
+// among them.
+//
+// What a machine may own is kept: the instance that it recorded, all of a
+// machine whose creation or deletion is under way, and, while the recorded
+// instance is not seen, whatever else carries its UID or name. The rest is
+// quarantined, and removed after the grace period unless a limit stands
+// against it.
+func Sweep(now time.Time, m Memory, l Listing, machines []Machine, p Policy) Plan {
+	c := newCensus(machines)
+	why, m := doubt(m, l, c)
+	if why != "" {
+		return Plan{Doubt: why, Memory: m}
+	}
+	m = m.at(now, p.Period)
+	m.Looked = now
+	s := &sweep{now: now, census: c, policy: p, cluster: l.Cluster, memory: m, listed: index(l.Instances)}
+	for _, i := range l.Instances {
+		if i.Exists() {
+			s.instance(i)
+		}
+	}
+	if l.LeftoversErr == nil {
+		s.leftovers(l.Leftovers)
+	}
+	s.underWay()
+	return s.plan(func(old Suspect) bool { return len(old.Left) > 0 && l.LeftoversErr != nil })
+}
+
+// Resume decides, between two listings, about the removals that have begun.
+func Resume(m Memory, machines []Machine) Plan {
+	s := &sweep{census: newCensus(machines), memory: m.clone(), now: m.Looked, listed: index(nil)}
+	s.underWay()
+	return s.plan(func(Suspect) bool { return true })
+}
+
+// sweep is one Sweep at work.
+type sweep struct {
+	now      time.Time
+	census   *census
+	policy   Policy
+	cluster  string
+	memory   Memory
+	listed   shared
+	verdicts []Verdict
+}
+
+// shared counts the existing instances that have something in common.
+type shared struct {
+	all           []provider.Instance
+	byUID, byName map[string]int
+}
+
+func index(instances []provider.Instance) shared {
+	x := shared{byUID: map[string]int{}, byName: map[string]int{}}
+	for _, i := range instances {
+		if i.Exists() {
+			x.all = append(x.all, i)
+			x.byUID[i.UID]++
+			x.byName[i.Name]++
+		}
+	}
+	return x
+}
+
+// instance judges one instance of the listing.
+func (s *sweep) instance(i provider.Instance) {
+	key := cmp.Or(i.ID, i.ProviderID)
+	v := Verdict{Key: key, Instance: i, Begun: s.memory.Suspects[key].Removing, Fate: Keep, listed: true}
+	switch {
+	case key == "":
+		v.Reason, v.Message = ReasonNameless, "the infrastructure gives it no identifier"
+	case !ours(i, s.cluster):
+		v.Reason, v.Message = ReasonNotOurs, fmt.Sprintf("none of its tags names cluster %s", s.cluster)
+	default:
+		s.judge(&v)
+	}
+	s.verdicts = append(s.verdicts, v)
+}
+
+// ours reports whether the tags, where they are told, name the cluster. The
+// provider lists nothing else; this is for the day on which one does.
+func ours(i provider.Instance, cluster string) bool {
+	if len(i.Tags) == 0 {
+		return true
+	}
+	for k, v := range i.Tags {
+		if strings.Contains(k, cluster) || strings.Contains(v, cluster) {
+			return true
+		}
+	}
+	return false
+}
+
+// judge looks for somebody who wants the instance.
+func (s *sweep) judge(v *Verdict) {
+	i := v.Instance
+	claims := s.census.claims(i)
+	for _, rule := range []struct {
+		reason Reason
+		holds  func(Machine) bool
+		says   string
+	}{
+		{ReasonLeaving, func(m Machine) bool { return m.Deleting }, "machine %s is being deleted and removes it itself"},
+		{ReasonRecorded, func(m Machine) bool { return m.records(i) }, "machine %s has it recorded"},
+		{ReasonEarly, func(m Machine) bool { return m.Early || m.ProviderID == "" }, "machine %s is being made"},
+		{ReasonUnseen, func(m Machine) bool { return !v.Begun && !s.shows(m, i) }, "machine %s has another recorded, which is not seen"},
+	} {
+		if n := slices.IndexFunc(claims, rule.holds); n >= 0 {
+			m := claims[n]
+			v.Machine, v.Reason = &m, rule.reason
+			v.Message = fmt.Sprintf(rule.says, m.Namespace+"/"+m.Name)
+			return
+		}
+	}
+	if i.State == provider.Stopping && !v.Begun {
+		v.Reason, v.Message = ReasonGoing, "it is being removed by others"
+		return
+	}
+	v.Fate, v.Cause, v.Message = Quarantine, ReasonStray, "no machine has it"
+	if len(claims) > 0 {
+		m := claims[0]
+		v.Machine, v.Cause = &m, ReasonDouble
+		v.Message = fmt.Sprintf("machine %s/%s has another one, %s", m.Namespace, m.Name, m.ProviderID)
+	}
+	v.Ref = s.ref(i, len(claims) == 0)
+}
+
+// shows reports whether an instance other than i is listed that m recorded, and
+// that stays.
+func (s *sweep) shows(m Machine, i provider.Instance) bool {
+	return slices.ContainsFunc(s.listed.all, func(o provider.Instance) bool {
+		return o.ID != i.ID && o.State != provider.Stopping && m.records(o)
+	})
+}
+
+// ref names what to remove: all that was made for the instance's UID and name,
+// if nobody else has them, else the very instance.
+func (s *sweep) ref(i provider.Instance, alone bool) provider.Ref {
+	if !alone || i.UID == "" || s.listed.byUID[i.UID] > 1 {
+		return provider.Ref{}
+	}
+	r := provider.Ref{UID: i.UID, ProviderID: i.ProviderID}
+	if s.listed.byName[i.Name] <= 1 && len(s.census.named(i.Name)) == 0 {
+		r.Name = i.Name
+	}
+	return r
+}
+
+// leftovers judges what is there without an instance, by the machine that it
+// was made for.
+func (s *sweep) leftovers(all []provider.Leftover) {
+	groups := map[string]*Verdict{}
+	var order []string
+	for _, l := range all {
+		key := "leftover/" + cmp.Or(l.UID, l.Name, l.Kind+"/"+l.ID)
+		if groups[key] == nil {
+			groups[key] = &Verdict{Key: key, Begun: s.memory.Suspects[key].Removing}
+			order = append(order, key)
+		}
+		groups[key].Left = append(groups[key].Left, l)
+	}
+	for _, key := range order {
+		s.judgeLeft(groups[key])
+		s.verdicts = append(s.verdicts, *groups[key])
+	}
+}
+
+func (s *sweep) judgeLeft(v *Verdict) {
+	l := v.Left[0]
+	what := kinds(v.Left)
+	if claims := s.census.owners(l.UID, l.Name); len(claims) > 0 {
+		v.Fate, v.Reason, v.Machine = Keep, ReasonRecorded, &claims[0]
+		v.Message = fmt.Sprintf("machine %s/%s may use %s", claims[0].Namespace, claims[0].Name, what)
+		return
+	}
+	if l.UID != "" && s.listed.byUID[l.UID] > 0 || l.Name != "" && s.listed.byName[l.Name] > 0 {
+		v.Fate, v.Reason, v.Message = Keep, ReasonInUse, what+" may belong to an instance"
+		return
+	}
+	v.Fate, v.Cause, v.Message = Quarantine, ReasonStray, what+" without instance and machine"
+	v.Ref = provider.Ref{UID: l.UID, Name: l.Name}
+}
+
+// kinds is "disk, nic".
+func kinds(left []provider.Leftover) string {
+	var out []string
+	for _, l := range left {
+		out = append(out, l.Kind)
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), ", ")
+}
+
+// underWay adds the removals that have begun and that the listing shows no
+// more: what belongs to the instances may still be there.
+func (s *sweep) underWay() {
+	judged := map[string]bool{}
+	for _, v := range s.verdicts {
+		judged[v.Key] = true
+	}
+	for key, old := range s.memory.Suspects {
+		if !old.Removing || judged[key] {
+			continue
+		}
+		v := Verdict{Key: key, Instance: old.Instance, Left: old.Left, Begun: true, Fate: Keep}
+		if len(old.Left) > 0 {
+			s.judgeLeft(&v)
+		} else {
+			s.judge(&v)
+		}
+		v.Ref = old.Ref
+		s.verdicts = append(s.verdicts, v)
+	}
+}

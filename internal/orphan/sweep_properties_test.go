@@ -1,0 +1,156 @@
+package orphan_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// few are so few that UIDs, names and IDs collide all the time.
+var few = []string{"", "a", "b", "c", "d"}
+
+func anInstance(t *rapid.T) provider.Instance {
+	pick := func(what string) string { return rapid.SampledFrom(few).Draw(t, what) }
+	id := pick("id")
+	i := provider.Instance{ID: id, UID: pick("uid"), Name: pick("name")}
+	if id != "" {
+		i.ProviderID = rapid.SampledFrom([]string{"aws:///eu-1a/", "aws:///eu-1/", "kubemark://"}).Draw(t, "format") + id
+	}
+	i.State = rapid.SampledFrom([]provider.State{provider.Pending, provider.Running, provider.Stopped, provider.Stopping, provider.Terminated}).Draw(t, "state")
+	return i
+}
+
+func aMachine(t *rapid.T) orphan.Machine {
+	pick := func(what string) string { return rapid.SampledFrom(few).Draw(t, what) }
+	m := orphan.Machine{UID: pick("uid") + "u", Name: pick("name") + "n", Here: true}
+	if rapid.Bool().Draw(t, "tagged alike") {
+		m.UID, m.Name = m.UID[:len(m.UID)-1], m.Name[:len(m.Name)-1]
+	}
+	if id := pick("recorded"); id != "" {
+		m.ProviderID = "aws:///eu-9/" + id
+	}
+	m.Early = rapid.IntRange(0, 4).Draw(t, "early") == 0
+	m.Deleting = rapid.IntRange(0, 4).Draw(t, "deleting") == 0
+	return m
+}
+
+// Whatever happens to clouds, machines and listings: none is removed that a
+// machine may own, none of a listing that is not believed, none before its
+// time, never more than the cap within an hour, never more than the share.
+func TestSweepProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := orphan.DefaultPolicy()
+		p.PerHour = rapid.IntRange(0, 3).Draw(t, "cap")
+		p.Limit = orphan.Limit{Percent: rapid.IntRange(1, 100).Draw(t, "share"), Min: 1}
+		p.ReportOnly = rapid.IntRange(0, 9).Draw(t, "report only") == 0
+		at, memory := now, orphan.Memory{}
+		var begun []time.Time
+		for range rapid.IntRange(1, 12).Draw(t, "listings") {
+			at = at.Add(time.Duration(rapid.IntRange(1, 40).Draw(t, "minutes")) * time.Minute)
+			machines := rapid.SliceOfN(rapid.Custom(aMachine), 0, 4).Draw(t, "machines")
+			l := orphan.Listing{Cluster: "blue", Instances: rapid.SliceOfN(rapid.Custom(anInstance), 0, 6).Draw(t, "instances")}
+			if rapid.IntRange(0, 5).Draw(t, "fails") == 0 {
+				l.Err = errors.New("page 2 failed")
+			}
+			plan := orphan.Sweep(at, memory, l, machines, p)
+			if l.Err != nil && (plan.Doubt == "" || len(plan.Verdicts) > 0) {
+				t.Fatalf("a failed listing is believed: %+v", plan)
+			}
+			started := checkRemovals(t, plan, memory, machines, at, p)
+			memory = plan.Memory
+			for _, v := range started {
+				memory = memory.Begin(v, at)
+				begun = append(begun, at)
+			}
+			begun = slices.DeleteFunc(begun, func(b time.Time) bool { return at.Sub(b) >= time.Hour })
+			if len(begun) > p.PerHour {
+				t.Fatalf("%d removals within an hour, and %d may be", len(begun), p.PerHour)
+			}
+			if rapid.Bool().Draw(t, "one is done") {
+				for k, s := range memory.Suspects {
+					if s.Removing {
+						memory = memory.Finish(k)
+						break
+					}
+				}
+			}
+		}
+	})
+}
+
+// checkRemovals returns the removals that begin.
+func checkRemovals(t *rapid.T, plan orphan.Plan, before orphan.Memory, machines []orphan.Machine, at time.Time, p orphan.Policy) (started []orphan.Verdict) {
+	for _, v := range plan.Verdicts {
+		if v.Fate != orphan.Remove {
+			continue
+		}
+		if why := ownedBy(v.Instance, machines); why != "" {
+			t.Fatalf("%s is removed although %s", v.Key, why)
+		}
+		if v.Ref.UID != "" && v.Ref.UID != v.Instance.UID {
+			t.Fatalf("%s is removed by the UID of another, %+v", v.Key, v.Ref)
+		}
+		if slices.ContainsFunc(machines, func(m orphan.Machine) bool {
+			return v.Ref.UID != "" && m.UID == v.Ref.UID || v.Ref.Name != "" && m.Name == v.Ref.Name
+		}) && !v.Begun {
+			t.Fatalf("%s is removed with all that a living machine has: %+v", v.Key, v.Ref)
+		}
+		if v.Begun {
+			continue
+		}
+		old, ok := before.Suspects[v.Key]
+		if !ok || at.Sub(old.Since) < p.Grace || p.ReportOnly || plan.Refusal != "" || len(machines) < p.MinMachines {
+			t.Fatalf("%s is removed before its time, or against a limit: %+v", v.Key, old)
+		}
+		started = append(started, v)
+	}
+	return started
+}
+
+// ownedBy says, in words of its own, why an instance may not be removed.
+func ownedBy(i provider.Instance, machines []orphan.Machine) string {
+	for _, m := range machines {
+		recorded := i.ID != "" && m.ProviderID == "aws:///eu-9/"+i.ID
+		tied := i.UID != "" && m.UID == i.UID || i.UID == "" && i.Name != "" && i.Name == m.Name
+		switch {
+		case recorded:
+			return fmt.Sprintf("machine %q has recorded it", m.Name)
+		case tied && (m.Early || m.Deleting || m.ProviderID == ""):
+			return fmt.Sprintf("machine %q is being made or removed", m.Name)
+		}
+	}
+	return ""
+}
+
+// The same facts give the same plan, and looking changes nothing.
+func TestSweepIsPure(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		machines := rapid.SliceOfN(rapid.Custom(aMachine), 0, 4).Draw(t, "machines")
+		l := orphan.Listing{Cluster: "blue", Instances: rapid.SliceOfN(rapid.Custom(anInstance), 0, 6).Draw(t, "instances")}
+		m := orphan.Sweep(now, orphan.Memory{}, l, machines, orphan.DefaultPolicy()).Memory
+		was := fmt.Sprintf("%+v %+v %+v", m, l, machines)
+		first := fmt.Sprintf("%+v", flat(orphan.Sweep(later, m, l, machines, orphan.DefaultPolicy())))
+		second := fmt.Sprintf("%+v", flat(orphan.Sweep(later, m, l, machines, orphan.DefaultPolicy())))
+		if first != second {
+			t.Fatalf("first\n%s\nthen\n%s", first, second)
+		}
+		if is := fmt.Sprintf("%+v %+v %+v", m, l, machines); is != was {
+			t.Fatalf("the arguments were\n%s\nand are\n%s", was, is)
+		}
+	})
+}
+
+// flat leaves out pointers, which differ.
+func flat(p orphan.Plan) orphan.Plan {
+	for n := range p.Verdicts {
+		p.Verdicts[n].Machine = nil
+	}
+	return p
+}
