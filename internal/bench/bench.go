@@ -23,6 +23,9 @@ type Options struct {
 	Machines []int
 	// APIs are the API groups to measure. Required.
 	APIs []string
+	// Roll measures how a deployment replaces all its machines, instead of how
+	// a set creates and deletes them.
+	Roll bool
 	// Rest is how long writes at rest are counted: a minute, unless given.
 	Rest time.Duration
 	// Timeout bounds each phase: ten minutes, unless given.
@@ -48,6 +51,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		o.Log = io.Discard
 	}
 	report := &Report{Runs: []Measured{}}
+	if o.Roll {
+		report.Decisions = decisions()
+	}
 	for _, api := range o.APIs {
 		shape, err := shapeOf(api)
 		if err != nil {
@@ -107,6 +113,9 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	if err := s.plane.prepare(ctx, s.shape); err != nil {
 		return err
 	}
+	if s.Roll {
+		return s.measureRoll(ctx, report)
+	}
 	bounds, err := s.ceilings(ctx)
 	if err != nil {
 		return err
@@ -114,24 +123,30 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	if err := s.startControllers(ctx); err != nil {
 		return err
 	}
-	created, err := s.phase(ctx, create, bounds)
+	created, err := s.phase(ctx, s.creating(), bounds)
 	if err != nil {
 		return err
 	}
 	report.add(created, s.Log)
-	if s.restful {
-		writes, err := s.rest(ctx)
-		if err != nil {
-			return err
-		}
-		report.WritesAtRest = max(report.WritesAtRest, writes)
+	if err := s.restIfAsked(ctx, report); err != nil {
+		return err
 	}
-	deleted, err := s.phase(ctx, remove, bounds)
+	deleted, err := s.phase(ctx, s.removing(), bounds)
 	if err != nil {
 		return err
 	}
 	report.add(deleted, s.Log)
 	return nil
+}
+
+// restIfAsked counts writes at rest in sessions that do so.
+func (s *session) restIfAsked(ctx context.Context, report *Report) error {
+	if !s.restful {
+		return nil
+	}
+	writes, err := s.rest(ctx)
+	report.WritesAtRest = max(report.WritesAtRest, writes)
+	return err
 }
 
 func (s *session) logf(format string, args ...any) {

@@ -25,6 +25,9 @@ type ceilings struct {
 	// gets it Ready, and the controller manager does what it does for it: the
 	// node's own joining, which the other leaves out, competes for the cores.
 	joining time.Duration
+	// waves is that of replacing all machines some at a time, wavesJoining
+	// with the nodes of new ones joining.
+	waves, wavesJoining time.Duration
 }
 
 func (s *session) ceilings(ctx context.Context) (c ceilings, err error) {
@@ -42,9 +45,9 @@ func (s *session) ceilings(ctx context.Context) (c ceilings, err error) {
 }
 
 func (s *session) ceiling(ctx context.Context, prefix string, n int, joining bool) (c ceilings, err error) {
-	client := client{ctx: ctx, raw: s.plane.raw, shape: s.shape}
+	client, names := s.client(ctx), names(prefix, n)
 	if !joining {
-		if _, err := each(prefix, n, func(name string) error { return client.makeNode(name, false) }); err != nil {
+		if _, err := each(names, func(name string) error { return client.makeNode(name, false) }); err != nil {
 			return c, fmt.Errorf("make nodes beforehand: %w", err)
 		}
 	}
@@ -52,7 +55,7 @@ func (s *session) ceiling(ctx context.Context, prefix string, n int, joining boo
 		return c, err
 	}
 	begin := time.Now()
-	if c.create, err = each(prefix, n, func(name string) error { return client.create(name, joining) }); err != nil {
+	if c.create, err = each(names, func(name string) error { return client.create(name, joining) }); err != nil {
 		return c, fmt.Errorf("create without a controller: %w", err)
 	}
 	if err := s.quiet(ctx); err != nil {
@@ -61,19 +64,28 @@ func (s *session) ceiling(ctx context.Context, prefix string, n int, joining boo
 	if ready := lastOf(s.plane.audit.since(begin), "kwok", "patch nodes/status"); joining && !ready.IsZero() {
 		c.create = max(c.create, ready.Sub(begin))
 	}
-	if c.remove, err = each(prefix, n, client.remove); err != nil {
+	if c.remove, err = each(names, client.remove); err != nil {
 		return c, fmt.Errorf("delete without a controller: %w", err)
 	}
 	return c, s.quiet(ctx)
 }
 
-// each does something for n machines and returns how long it took.
-func each(prefix string, n int, do func(name string) error) (time.Duration, error) {
+// names are those of n machines.
+func names(prefix string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("%s-%05d", prefix, i)
+	}
+	return out
+}
+
+// each does something for each machine and returns how long it took.
+func each(names []string, do func(name string) error) (time.Duration, error) {
 	begin := time.Now()
 	var g errgroup.Group
 	g.SetLimit(workers)
-	for i := range n {
-		g.Go(func() error { return do(fmt.Sprintf("%s-%05d", prefix, i)) })
+	for _, name := range names {
+		g.Go(func() error { return do(name) })
 	}
 	err := g.Wait()
 	return time.Since(begin), err
@@ -84,6 +96,10 @@ type client struct {
 	ctx   context.Context
 	raw   rest.Interface
 	shape *shape
+}
+
+func (s *session) client(ctx context.Context) client {
+	return client{ctx: ctx, raw: s.plane.raw, shape: s.shape}
 }
 
 func (c client) create(name string, joining bool) error {

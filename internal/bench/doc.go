@@ -1,7 +1,8 @@
 // Package bench measures the controllers on the development control plane,
 // with nodes played by kwok, against the raw ceiling: the time that a client
 // without any controller takes, on the same control plane, for the writes that
-// nobody can do without.
+// nobody can do without. A rolling update is measured against a client that
+// replaces machines in waves, within the same bounds.
 //
 // Everything that can be is read afterwards from the API server's audit log,
 // so that watching costs nothing while the clock runs.

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -23,20 +24,15 @@ func (s *session) judge(ctx context.Context, m *Measured, bounds ceilings, w win
 	var end time.Time
 	switch m.Phase {
 	case create:
-		end = latest(lastOf(w.until(), fleet.Machines, "patch machines/status"), lastOf(w.until(), "kwok", "patch nodes/status"))
-		m.CeilingSeconds, m.JoiningCeilingSeconds = bounds.create.Seconds(), bounds.joining.Seconds()
 		calls, err := s.cloudCalls(ctx)
 		if err != nil {
 			return err
 		}
-		m.AddedLatency = quantiles(between(answered(w.writes, fleet.Sets, "create machines"), calls))
-		running := lastByName(w.until(), fleet.Machines, "patch machines/status")
-		m.RunningLatency = quantiles(between(answered(w.writes, "kwok", "patch nodes/status"), running))
+		end = judgeCreate(m, bounds, w, calls)
 	case remove:
-		end = latest(lastOf(w.until(), fleet.Machines, "patch machines"), lastOf(w.until(), fleet.Machines, "delete nodes"))
-		m.CeilingSeconds = bounds.remove.Seconds()
-		gone := lastByName(w.writes, fleet.Machines, "patch machines")
-		m.AddedLatency = quantiles(between(answered(w.writes, fleet.Sets, "delete machines"), gone))
+		end = judgeRemove(m, bounds, w)
+	case roll:
+		end = judgeRoll(m, bounds, w)
 	}
 	if end.IsZero() {
 		return fmt.Errorf("%s: the audit log shows no end", m.Phase)
@@ -45,6 +41,28 @@ func (s *session) judge(ctx context.Context, m *Measured, bounds ceilings, w win
 	m.Ratio = m.Seconds / m.CeilingSeconds
 	m.round()
 	return nil
+}
+
+func judgeCreate(m *Measured, bounds ceilings, w window, calls map[string]time.Time) (end time.Time) {
+	m.CeilingSeconds, m.JoiningCeilingSeconds = bounds.create.Seconds(), bounds.joining.Seconds()
+	m.AddedLatency = quantiles(between(answered(w.writes, fleet.Sets, "create machines"), calls))
+	m.RunningLatency = runningLatency(w)
+	return latest(lastOf(w.until(), fleet.Machines, "patch machines/status"), lastOf(w.until(), "kwok", "patch nodes/status"))
+}
+
+func judgeRemove(m *Measured, bounds ceilings, w window) (end time.Time) {
+	m.CeilingSeconds = bounds.remove.Seconds()
+	gone := lastByName(w.writes, fleet.Machines, "patch machines")
+	m.AddedLatency = quantiles(between(answered(w.writes, fleet.Sets, "delete machines"), gone))
+	return latest(lastOf(w.until(), fleet.Machines, "patch machines"), lastOf(w.until(), fleet.Machines, "delete nodes"))
+}
+
+// runningLatency is that of machines that came in the window.
+func runningLatency(w window) *Latency {
+	came := answered(w.writes, fleet.Sets, "create machines")
+	running := lastByName(w.until(), fleet.Machines, "patch machines/status")
+	maps.DeleteFunc(running, func(name string, _ time.Time) bool { _, ok := came[name]; return !ok })
+	return quantiles(between(answered(w.writes, "kwok", "patch nodes/status"), running))
 }
 
 // until are the writes of the window up to when its end was noticed.
@@ -81,6 +99,10 @@ var besides = map[string]bool{
 	"create nodes": true, "create events": true, "patch events": true, "create secrets": true, "delete secrets": true,
 }
 
+// marks tells what a deployment writes on nodes from what becoming and ceasing
+// to be a machine's does.
+const marks = " (marks)"
+
 // count sorts the controllers' writes, per machine: those that the budget
 // means, and the others, refused ones among them.
 func count(writes []write, machines int) (counted, other map[string]float64) {
@@ -92,6 +114,8 @@ func count(writes []write, machines int) (counted, other map[string]float64) {
 			other[fmt.Sprintf("%s (%d)", w.what(), w.Code)]++
 		case besides[w.what()]:
 			other[w.what()]++
+		case w.by(fleet.Sets) && w.Resource == "nodes":
+			counted[w.what()+marks]++
 		default:
 			counted[w.what()]++
 		}

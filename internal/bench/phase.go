@@ -15,6 +15,7 @@ import (
 const (
 	create = "create"
 	remove = "delete"
+	roll   = "roll"
 )
 
 // programs are those of the controllers.
@@ -66,9 +67,24 @@ func (s *session) alive() error {
 	return nil
 }
 
-// phase scales the set, waits for the end and for quiet, and reads from the
+// task is what a phase measures: how it is asked for, and when it is done.
+type task struct {
+	phase string
+	ask   func(context.Context) error
+	done  func(context.Context) (bool, error)
+}
+
+func (s *session) creating() task {
+	return task{create, func(ctx context.Context) error { return s.scale(ctx, s.shape.set(), s.machines) }, s.allRunning}
+}
+
+func (s *session) removing() task {
+	return task{remove, func(ctx context.Context) error { return s.scale(ctx, s.shape.set(), 0) }, s.allGone}
+}
+
+// phase asks for the task, waits for its end and for quiet, and reads from the
 // audit log what happened.
-func (s *session) phase(ctx context.Context, phase string, bounds ceilings) (Measured, error) {
+func (s *session) phase(ctx context.Context, t task, bounds ceilings) (Measured, error) {
 	if err := resetPeak(s.plane.Controllers); err != nil {
 		return Measured{}, err
 	}
@@ -76,17 +92,13 @@ func (s *session) phase(ctx context.Context, phase string, bounds ceilings) (Mea
 	if err != nil {
 		return Measured{}, err
 	}
-	replicas, reached := s.machines, s.allRunning
-	if phase == remove {
-		replicas, reached = 0, s.allGone
-	}
-	s.logf("%s", phase)
+	s.logf("%s", t.phase)
 	begin := time.Now()
-	if err := s.scale(ctx, replicas); err != nil {
+	if err := t.ask(ctx); err != nil {
 		return Measured{}, err
 	}
-	if err := s.await(ctx, reached); err != nil {
-		return Measured{}, fmt.Errorf("%s: %w", phase, err)
+	if err := s.await(ctx, t.done); err != nil {
+		return Measured{}, fmt.Errorf("%s: %w", t.phase, err)
 	}
 	seen := time.Now()
 	after, err := usageOf(s.plane.Controllers)
@@ -97,17 +109,18 @@ func (s *session) phase(ctx context.Context, phase string, bounds ceilings) (Mea
 		return Measured{}, err
 	}
 	m := Measured{
-		API: s.shape.API, Phase: phase, Machines: s.machines,
+		API: s.shape.API, Phase: t.phase, Machines: s.machines,
 		CPUSeconds: after.cpuSeconds - before.cpuSeconds, PeakRSSBytes: after.peakRSS,
 		BytesPerMachine: (after.peakRSS - before.rss) / int64(s.machines),
 	}
 	return m, s.judge(ctx, &m, bounds, window{begin: begin, seen: seen, writes: s.plane.audit.since(begin)})
 }
 
-func (s *session) scale(ctx context.Context, replicas int) error {
+// scale sets the wanted number of machines of the set, or deployment, at path.
+func (s *session) scale(ctx context.Context, path string, replicas int) error {
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-	if _, err := s.plane.raw.Patch(types.MergePatchType).AbsPath(s.shape.set() + "/scale").Body(patch).DoRaw(ctx); err != nil {
-		return fmt.Errorf("scale the set to %d: %w", replicas, err)
+	if _, err := s.plane.raw.Patch(types.MergePatchType).AbsPath(path + "/scale").Body(patch).DoRaw(ctx); err != nil {
+		return fmt.Errorf("scale to %d: %w", replicas, err)
 	}
 	return nil
 }
@@ -137,13 +150,17 @@ func (s *session) await(ctx context.Context, reached func(context.Context) (bool
 	}
 }
 
-// allRunning asks the set first, because that is cheap, and then every machine
-// and node.
+// allRunning asks the set first, because that is cheap.
 func (s *session) allRunning(ctx context.Context) (bool, error) {
 	var set struct{ Status struct{ ReadyReplicas int } }
 	if err := s.plane.get(ctx, s.shape.set(), &set); err != nil || set.Status.ReadyReplicas != s.machines {
 		return false, err
 	}
+	return s.everyoneReady(ctx)
+}
+
+// everyoneReady asks every machine and node.
+func (s *session) everyoneReady(ctx context.Context) (bool, error) {
 	all, err := s.plane.Census(ctx)
 	if err != nil || len(all) != s.machines {
 		return false, err

@@ -37,34 +37,42 @@ func usageOf(controllers []*fleet.Controller) (usage, error) {
 	return sum, nil
 }
 
-// cpuSeconds reads user and system time, fields 14 and 15 of stat. The second
-// field is the name in parentheses, which may hold anything.
 func cpuSeconds(pid int) (float64, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
+	return readStat(raw)
+}
+
+// readStat reads user and system time, fields 14 and 15 of stat. The second
+// field is the name in parentheses, which may hold anything.
+func readStat(raw []byte) (seconds float64, err error) {
 	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
 	if len(fields) < 13 {
-		return 0, fmt.Errorf("/proc/%d/stat is too short", pid)
+		return 0, fmt.Errorf("stat of a process is too short: %q", raw)
 	}
 	var sum float64
 	for _, f := range fields[11:13] {
 		n, err := strconv.ParseFloat(string(f), 64)
 		if err != nil {
-			return 0, fmt.Errorf("/proc/%d/stat: %w", pid, err)
+			return 0, fmt.Errorf("stat of a process: %w", err)
 		}
 		sum += n
 	}
 	return sum / ticks, nil
 }
 
-// memoryOf reads the Vm fields of status, in bytes.
 func memoryOf(pid int) (map[string]int64, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return nil, err
 	}
+	return readStatus(raw)
+}
+
+// readStatus reads the Vm fields of status, in bytes.
+func readStatus(raw []byte) (map[string]int64, error) {
 	out := map[string]int64{}
 	for _, line := range bytes.Split(raw, []byte("\n")) {
 		fields := bytes.Fields(line)
@@ -73,7 +81,7 @@ func memoryOf(pid int) (map[string]int64, error) {
 		}
 		n, err := strconv.ParseInt(string(fields[1]), 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("/proc/%d/status: %w", pid, err)
+			return nil, fmt.Errorf("status of a process: %w", err)
 		}
 		out[string(bytes.TrimSuffix(fields[0], []byte(":")))] = n * 1024
 	}

@@ -13,13 +13,18 @@ type Report struct {
 	// wrote most of those in which all machines ran and nothing was to be
 	// done; leases aside.
 	WritesAtRest int `json:"writesAtRest"`
+	// Decisions are how long deciding about thousands of machines takes.
+	Decisions []Decision `json:"decisions,omitempty"`
 }
 
 // Measured is one phase of one API with one number of machines.
 type Measured struct {
 	API string `json:"api"`
 	// Phase is "create", from no machine until all are Running with Ready
-	// nodes, or "delete", from there until no machine and no node is left.
+	// nodes, "delete", from there until no machine and no node is left, or
+	// "roll", from a change of the template until all machines are replaced
+	// and the deployment says so. Figures per machine are then per machine
+	// replaced.
 	Phase    string  `json:"phase"`
 	Machines int     `json:"machines"`
 	Seconds  float64 `json:"seconds"`
@@ -51,6 +56,23 @@ type Measured struct {
 	// BytesPerMachine is by how much the peak exceeds what was in use when the
 	// phase began, garbage included.
 	BytesPerMachine int64 `json:"bytesPerMachine"`
+	// Roll is what else is known of a rolling update.
+	Roll *Rolled `json:"roll,omitempty"`
+}
+
+// Rolled is what else is known of a rolling update.
+type Rolled struct {
+	// Most are the most machines there ever were, those on their way out
+	// included, Least the fewest that were available.
+	Most  int `json:"most"`
+	Least int `json:"least"`
+	// MostAllowed is replicas and surge, LeastAllowed replicas without those
+	// that may be unavailable.
+	MostAllowed  int `json:"mostAllowed"`
+	LeastAllowed int `json:"leastAllowed"`
+	// ToldSeconds is how long after the last machine was done the deployment
+	// said so.
+	ToldSeconds float64 `json:"toldSeconds"`
 }
 
 // Latency is in seconds.
@@ -75,6 +97,9 @@ func (m *Measured) round() {
 			l.P50, l.P99 = rounded(l.P50), rounded(l.P99)
 		}
 	}
+	if m.Roll != nil {
+		m.Roll.ToldSeconds = rounded(m.Roll.ToldSeconds)
+	}
 	for _, writes := range []map[string]float64{m.WritesPerMachine, m.OtherWritesPerMachine} {
 		for k, v := range writes {
 			writes[k] = rounded(v)
@@ -83,3 +108,6 @@ func (m *Measured) round() {
 }
 
 func rounded(f float64) float64 { return math.Round(f*1000) / 1000 }
+
+// micro keeps microseconds.
+func micro(f float64) float64 { return math.Round(f*1e6) / 1e6 }

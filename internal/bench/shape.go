@@ -25,6 +25,14 @@ type shape struct {
 	// the set itself with no replicas.
 	Set     struct{ Resource, Name string } `json:"set"`
 	Prepare []json.RawMessage               `json:"prepare"`
+	// Roll is the deployment of a rolling update.
+	Roll struct {
+		Resource, Name string
+		// Prepare are the objects that it needs, and the deployment with no
+		// replicas, Change is what makes it replace its machines.
+		Prepare []json.RawMessage
+		Change  json.RawMessage
+	} `json:"roll"`
 	// The bodies of the raw client's writes.
 	Machine     body `json:"machine"`
 	Known       body `json:"known"`
@@ -74,3 +82,4 @@ func (s *shape) path(resource string) string {
 
 func (s *shape) machine(name string) string { return s.path("machines") + "/" + name }
 func (s *shape) set() string                { return s.path(s.Set.Resource) + "/" + s.Set.Name }
+func (s *shape) deployment() string         { return s.path(s.Roll.Resource) + "/" + s.Roll.Name }

@@ -12,9 +12,10 @@ import (
 // Budgets of a machine fleet.
 const (
 	ratioBudget        = 1.25
-	writesBudget       = 5.0  // machines and nodes, per machine
-	setWritesBudget    = 0.1  // sets, per machine, at 1000
-	eventsBudget       = 2.0  // per machine
+	writesBudget       = 5.0  // machines and nodes, per machine created or deleted; one replaced is both
+	setWritesBudget    = 0.1  // sets, per machine, at 1000; of a rollout, those of status
+	eventsBudget       = 2.0  // per machine created or deleted
+	decisionBudget     = 10.0 // milliseconds, about 5000 machines
 	cloudCallP50Budget = 0.05 // seconds
 	cloudCallP99Budget = 0.5
 	runningP99Budget   = 1.0
@@ -56,6 +57,11 @@ func (r *Report) Print(w io.Writer) error {
 		}
 		fmt.Fprintln(tw)
 	}
+	for _, d := range r.Decisions {
+		name := fmt.Sprintf("deciding about a %s, %d machines, ", d.Question, d.Machines)
+		fmt.Fprintln(tw, figure{name + "p50, ms", 1000 * d.Seconds.P50, decisionBudget, "%.2f"}.row())
+		fmt.Fprintln(tw, figure{name + "p99, ms", 1000 * d.Seconds.P99, decisionBudget, "%.2f"}.row())
+	}
 	fmt.Fprintln(tw, figure{"API writes per minute at rest", float64(r.WritesAtRest), 0, "%.0f"}.row())
 	return tw.Flush()
 }
@@ -68,18 +74,41 @@ func (m *Measured) figures() []figure {
 	if m.JoiningCeilingSeconds > 0 {
 		out = append(out, figure{"seconds of the raw ceiling with nodes joining", m.JoiningCeilingSeconds, -1, "%.2f"})
 	}
-	out = append(out,
-		figure{"ratio to the raw ceiling", m.Ratio, ratioBudget, "%.2f"},
-		figure{"API writes per machine", sum(m.WritesPerMachine, "machines", "machines/status", "nodes", "nodes/status"), writesBudget, "%.2f"},
-		figure{"writes of sets per machine", sum(m.WritesPerMachine, "machinesets", "machinesets/status"), setWritesBudget, "%.3f"},
-		figure{"events per machine", sum(m.OtherWritesPerMachine, "events"), eventsBudget, "%.2f"},
-	)
+	out = append(out, figure{"ratio to the raw ceiling", m.Ratio, ratioBudget, "%.2f"})
+	if m.Roll != nil {
+		out = append(out, m.rolling()...)
+	} else {
+		out = append(out,
+			figure{"API writes per machine", sum(m.WritesPerMachine, machineKinds...), writesBudget, "%.2f"},
+			figure{"writes of sets per machine", sum(m.WritesPerMachine, "machinesets", "machinesets/status"), setWritesBudget, "%.3f"},
+			figure{"events per machine", sum(m.OtherWritesPerMachine, "events"), eventsBudget, "%.2f"},
+		)
+	}
 	out = append(out, m.latencies()...)
 	return append(out,
 		figure{"CPU seconds of the controllers", m.CPUSeconds, -1, "%.2f"},
 		figure{"peak memory of the controllers, MiB", float64(m.PeakRSSBytes) / (1 << 20), -1, "%.0f"},
 		figure{"memory per machine above the start, KiB", float64(m.BytesPerMachine) / (1 << 10), memoryBudget >> 10, "%.0f"},
 	)
+}
+
+// machineKinds are what a machine is written to.
+var machineKinds = []string{"machines", "machines/status", "nodes", "nodes/status"}
+
+// rolling are the figures of a rolling update. A machine that is replaced is
+// one created and one deleted.
+func (m *Measured) rolling() []figure {
+	return []figure{
+		{"seconds from the last machine until the deployment is complete", m.Roll.ToldSeconds, -1, "%.2f"},
+		{"API writes per machine replaced", sum(m.WritesPerMachine, machineKinds...), 2 * writesBudget, "%.2f"},
+		{"marks on nodes per machine replaced", sum(m.WritesPerMachine, "nodes"+marks), -1, "%.2f"},
+		{"status writes of sets and deployments per machine", sum(m.WritesPerMachine, "machinesets/status", "machinedeployments/status"), setWritesBudget, "%.3f"},
+		{"other writes of sets and deployments per machine", sum(m.WritesPerMachine, "machinesets", "machinedeployments"), -1, "%.3f"},
+		{"events per machine replaced", sum(m.OtherWritesPerMachine, "events"), 2 * eventsBudget, "%.2f"},
+		{"most machines at a time", float64(m.Roll.Most), float64(m.Roll.MostAllowed), "%.0f"},
+		{"fewest machines available", float64(m.Roll.Least), -1, "%.0f"},
+		{"machines missing to those that must be available", float64(max(0, m.Roll.LeastAllowed-m.Roll.Least)), 0, "%.0f"},
+	}
 }
 
 func (m *Measured) latencies() (out []figure) {
