@@ -85,6 +85,10 @@ type Class struct {
 	// SpecPath is where the API keeps the provider spec; it prefixes the field
 	// paths of the provider's objections.
 	SpecPath string
+	// Inherited is what of the spec neither m nor what it refers to says, in the
+	// form in which Record keeps it, which makes Class ask no more for it; nil
+	// when there is none, or it is kept already ([lifecycle.World].Inherited).
+	Inherited []byte
 	// Role is the machine's role, empty when unknown.
 	Role string
 	// Capacity are extended resources that the node is to advertise.

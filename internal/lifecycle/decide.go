@@ -15,7 +15,7 @@ const (
 	Settled Step = "Settled"
 	// Await: nothing to do until Decision.After, or until something changes.
 	Await Step = "Await"
-	// Hold: put the finalizer in place.
+	// Hold: put the finalizer in place, and store World.Inherited.
 	Hold Step = "Hold"
 	// Create: ask for an instance.
 	Create Step = "Create"

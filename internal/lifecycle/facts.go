@@ -104,6 +104,12 @@ type World struct {
 	// partial or denied leaves it false and is in LookErr.
 	Looked  bool
 	LookErr error
+	// Inherited is what else the instance is going to be made from than what the
+	// object says and refers to, as far as the object does not keep it yet; nil
+	// when there is nothing to keep. Where it comes from may say otherwise by the
+	// time that the instance is looked for, so it is stored before one is asked
+	// for. Meaningless unless Looked.
+	Inherited []byte
 	// QuietFor is for how long nothing can have been asked for that listings
 	// might not show yet: since this process first looked at the machine, or
 	// since it last asked for an instance.

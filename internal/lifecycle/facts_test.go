@@ -98,6 +98,8 @@ func having(i provider.Instance) worldEdit {
 	return func(w *lifecycle.World) { w.Instances = []provider.Instance{i} }
 }
 
+func inheriting(w *lifecycle.World) { w.Inherited = []byte(`{"zone":"a"}`) }
+
 func instance(s provider.State) provider.Instance {
 	return provider.Instance{ID: "i-1", UID: "uid-1", ProviderID: "cloud:///i-1", State: s, Created: now.Add(-4 * time.Second), Addresses: address}
 }

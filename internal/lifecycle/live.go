@@ -146,6 +146,9 @@ func notCreated(q question) *Decision {
 			Message: q.w.UserDataErr.Error(), After: q.p.Delays.Transient,
 		}
 	}
+	if q.w.Inherited != nil {
+		return &Decision{Step: Hold, Reason: ReasonNew}
+	}
 	return &Decision{Step: Create, Reason: ReasonNoInstance, Stage: StageCreating}
 }
 

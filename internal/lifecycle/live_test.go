@@ -133,6 +133,21 @@ func TestLivePatient(t *testing.T) {
 			},
 		},
 		{
+			name:   "openshift 2.2 step 9b: made from more than the object says",
+			reason: "what a cluster says may be changed before a lost reply is looked for, so it is stored first",
+			policy: patient, w: world(inheriting), m: fresh(),
+			want: lifecycle.Decision{Step: lifecycle.Hold, Reason: lifecycle.ReasonNew},
+		},
+		{
+			name:   "openshift 2.2 step 9b: made from more, and user data unavailable",
+			reason: "nothing is asked for yet, and until then what the cluster says can be mended",
+			policy: patient, m: fresh(), w: world(inheriting, func(w *lifecycle.World) { w.UserDataErr = errTransient }),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonUserData, Stage: lifecycle.StageCrashing,
+				Message: "connection reset", Err: errTransient, After: 30 * time.Second,
+			},
+		},
+		{
 			name:   "openshift 2.2 step 9b: create refused as invalid",
 			reason: "terminal: phase Failed with reason and message",
 			policy: patient, m: fresh(), w: world(failedAt(lifecycle.Create, errInvalid, 0, 1)),

@@ -117,6 +117,9 @@ func drawWorld(t *rapid.T) lifecycle.World {
 		w.LookErr = drawError(t, "lookErr")
 		w.Looked = w.LookErr == nil
 	}
+	if w.Looked && rapid.IntRange(0, 3).Draw(t, "inherited") == 0 {
+		inheriting(&w)
+	}
 	if w.Looked && drawBool(t, "instance") {
 		w.Instances = []provider.Instance{drawInstance(t)}
 	}
@@ -228,6 +231,8 @@ func TestCreatesOnlyWhatIsMissing(t *testing.T) {
 			t.Fatal("nobody looked whether there is one")
 		case !f.m.Held:
 			t.Fatal("the finalizer is not in place")
+		case f.w.Inherited != nil:
+			t.Fatal("it is not stored what the instance is made from")
 		case !f.m.Deleted.IsZero():
 			t.Fatal("the machine is deleted")
 		case len(f.m.Faults) > 0:

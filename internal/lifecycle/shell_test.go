@@ -42,7 +42,7 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 	err := drawError(t, "effect of "+string(d.Step))
 	switch d.Step {
 	case lifecycle.Hold:
-		f.m.Held = true
+		f.m.Held, f.w.Inherited = true, nil
 		return err == nil
 	case lifecycle.Create:
 		f.create(t, err)

@@ -65,6 +65,7 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 		return
 	}
 	p.world.Looked = true
+	p.world.Inherited = p.class.Inherited
 	p.mem.answered()
 	p.world.Instances = provider.Existing(all)
 	p.view.Provisioned = p.view.Provisioned || len(all) > 0

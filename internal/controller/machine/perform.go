@@ -46,10 +46,13 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 	return nil
 }
 
-// hold saves the finalizer before anything is bought.
+// hold saves the finalizer before anything is bought, and what it is made from.
 func (p *pass[M]) hold(ctx context.Context, d lifecycle.Decision) error {
-	p.view.Held = true
-	return p.recordNow(ctx, d, d)
+	if err := p.recordNow(ctx, d, d); err != nil {
+		return err
+	}
+	p.view.Held, p.world.Inherited = true, nil
+	return nil
 }
 
 func (p *pass[M]) create(ctx context.Context) {

@@ -34,6 +34,7 @@ func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 			if m.Held = true; r.Intn(2) == 0 {
 				return o
 			}
+			o.World.Inherited = nil
 		case lifecycle.Note:
 			if r.Intn(4) == 0 {
 				return o // the machine says so before the node does
@@ -62,6 +63,9 @@ func world(r *rand.Rand) lifecycle.World {
 	}
 	if w.Looked && r.Intn(3) > 0 {
 		w.Instances = []provider.Instance{someInstance(r)}
+	}
+	if w.Looked && r.Intn(3) == 0 {
+		w.Inherited = []byte(`{"region":"north"}`)
 	}
 	if r.Intn(2) == 0 {
 		w.ProviderStatus = []byte(`{"instanceState":"running","count":12345678901234567}`)
@@ -164,6 +168,7 @@ func copied(o lifecycle.Outcome) lifecycle.Outcome {
 		o.World.Instances[i].Addresses = slices.Clone(o.World.Instances[i].Addresses)
 	}
 	o.World.ProviderStatus = slices.Clone(o.World.ProviderStatus)
+	o.World.Inherited = slices.Clone(o.World.Inherited)
 	o.World.Node = o.World.Node.DeepCopy()
 	return o
 }

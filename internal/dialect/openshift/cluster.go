@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -15,32 +16,63 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 )
 
+// DefaultsAnnotation on a machine keeps what its cluster handed down to it, as
+// JSON: "{}" is nothing. It is written before an instance is asked for, and
+// from then on counts instead of the cluster, whose region or account may be
+// another by the time that the instance is looked for. On the template of a set
+// it keeps clusters from having a say.
+const DefaultsAnnotation = "millwright.dev/cluster-defaults"
+
+// nothing is what is kept of clusters that hand down nothing.
+const nothing = "{}"
+
 // clusterWait bounds how long a look at clusters may take: a cache that may not
 // list them would wait for ever, and every worker with it.
 const clusterWait = 3 * time.Second
 
-// completed is the provider spec of m with what its cluster says laid beneath;
-// where that cannot be found out, the machine's own, with the reason.
-func (d Machines) completed(ctx context.Context, m *machinev1.Machine) ([]byte, error) {
+// completed is the provider spec of m with what its cluster says laid beneath,
+// and what of that m does not keep yet; where that cannot be found out, the
+// machine's own, with the reason.
+//
+// A machine that keeps nothing was made from nothing else, so that one that has
+// an instance goes without. Until then it counts which clusters are older than
+// the machine. Where there are any, what they come to is kept before an instance
+// is asked for, even if it is nothing; where there are none, there never will
+// be. So nothing that happens to clusters later makes a second instance, not even
+// between a call whose reply was lost and the next. Times of creation are in
+// seconds: a cluster of the same second counts as older, for it may well come
+// from the same file.
+func (d Machines) completed(ctx context.Context, m *machinev1.Machine) (spec, inherited []byte, err error) {
 	own := m.Spec.ProviderSpec.Value.Raw
-	c, err := d.clusterOf(ctx, m)
-	if err != nil {
-		return own, err
+	if kept, ok := m.Annotations[DefaultsAnnotation]; ok {
+		spec, _, err = beneath(own, []byte(kept))
+		if err != nil {
+			return own, nil, fmt.Errorf("metadata.annotations[%s]: %w", DefaultsAnnotation, err)
+		}
+		return spec, nil, nil
 	}
+	if provisioned(m) {
+		return own, nil, nil
+	}
+	clusters, err := d.clustersBefore(ctx, m)
+	if err != nil || len(clusters) == 0 {
+		return own, nil, err
+	}
+	c := clusterOf(m, clusters)
 	if c == nil || c.Spec.ProviderSpec.Value == nil {
-		return own, nil
+		return own, []byte(nothing), nil
 	}
-	out, err := beneath(own, c.Spec.ProviderSpec.Value.Raw)
+	spec, inherited, err = beneath(own, c.Spec.ProviderSpec.Value.Raw)
 	if err != nil {
-		return own, fmt.Errorf("spec.providerSpec.value: complete it by cluster %s: %w", c.Name, err)
+		return own, nil, fmt.Errorf("spec.providerSpec.value: complete it by cluster %s: its spec.providerSpec.value %w", c.Name, err)
 	}
-	return out, nil
+	return spec, inherited, nil
 }
 
-// clusterOf is the cluster that m names in its label, or the only one of the
-// namespace; nil where there is none. A server that does not know the kind has
-// none.
-func (d Machines) clusterOf(ctx context.Context, m *machinev1.Machine) (*v1beta1.Cluster, error) {
+// clustersBefore are the clusters of m's namespace that are not younger than m.
+// A server that does not know the kind has none. A machine that is not stored
+// is younger than all.
+func (d Machines) clustersBefore(ctx context.Context, m *machinev1.Machine) ([]v1beta1.Cluster, error) {
 	if d.Clusters == nil {
 		return nil, nil
 	}
@@ -54,37 +86,51 @@ func (d Machines) clusterOf(ctx context.Context, m *machinev1.Machine) (*v1beta1
 	if err != nil {
 		return nil, fmt.Errorf("spec.providerSpec.value: list the clusters whose defaults it may have: %w", err)
 	}
-	for i := range list.Items {
-		if len(list.Items) == 1 || list.Items[i].Name == m.Labels[ClusterLabel] {
-			return &list.Items[i], nil
-		}
-	}
-	return nil, nil
+	return slices.DeleteFunc(list.Items, func(c v1beta1.Cluster) bool {
+		return !m.CreationTimestamp.IsZero() && c.CreationTimestamp.After(m.CreationTimestamp.Time)
+	}), nil
 }
 
-// beneath completes own by what defaults say besides. Both are JSON. Nothing is
-// handed down by a document that says it is of another kind, and documents that
-// come to the same stay as they are, to the byte.
-func beneath(own, defaults []byte) ([]byte, error) {
+// clusterOf is the cluster that m names in its label, or the only one; nil
+// where there is none.
+func clusterOf(m *machinev1.Machine, clusters []v1beta1.Cluster) *v1beta1.Cluster {
+	for i := range clusters {
+		if len(clusters) == 1 || clusters[i].Name == m.Labels[ClusterLabel] {
+			return &clusters[i]
+		}
+	}
+	return nil
+}
+
+// beneath completes own by what defaults say besides, and returns these without
+// what is about the document itself, in one form whatever the order of fields;
+// nothing where they add nothing. Both are JSON. Nothing is handed down by a
+// document that says it is of another kind, and documents that come to the same
+// stay as they are, to the byte.
+func beneath(own, defaults []byte) (spec, counted []byte, err error) {
 	less, ok := object(defaults)
 	if !ok {
-		return nil, errors.New("its spec.providerSpec.value is not an object")
+		return nil, nil, errors.New("is not an object")
 	}
 	out, ok := object(own)
 	if !ok || out == nil {
-		return own, nil // it is for the provider to object
+		return own, []byte(nothing), nil // it is for the provider to object
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
 		if less[key] != nil && less[key] != "" && less[key] != out[key] {
-			return own, nil
+			return own, []byte(nothing), nil
 		}
 		delete(less, key)
 	}
 	delete(less, "metadata")
 	if !merge(out, less) {
-		return own, nil
+		return own, []byte(nothing), nil
 	}
-	return json.Marshal(out)
+	if spec, err = json.Marshal(out); err != nil {
+		return nil, nil, err
+	}
+	counted, err = json.Marshal(less)
+	return spec, counted, err
 }
 
 // object decodes what is an object, or nothing.

@@ -97,7 +97,7 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 		PreTerminate: hooks(m.Spec.LifecycleHooks.PreTerminate),
 		Faults:       faults(m),
 	}
-	v.Provisioned = v.ProviderID != "" || len(v.Addresses) > 0
+	v.Provisioned = provisioned(m)
 	if m.DeletionTimestamp != nil {
 		v.Deleted = m.DeletionTimestamp.Time
 	}
@@ -108,6 +108,11 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 		v.NodeName, v.NodeUID = ref.Name, ref.UID
 	}
 	return v
+}
+
+// provisioned reports whether an instance was recorded.
+func provisioned(m *machinev1.Machine) bool {
+	return ptr.Deref(m.Spec.ProviderID, "") != "" || len(m.Status.Addresses) > 0
 }
 
 // faults are those that keep a machine from being made. They do not keep it
@@ -173,7 +178,7 @@ func (d Machines) Class(ctx context.Context, r client.Reader, m *machinev1.Machi
 		return c, provider.InvalidField("spec.providerSpec.value", "value field must be set")
 	}
 	var incomplete error
-	c.Spec, incomplete = d.completed(ctx, m)
+	c.Spec, c.Inherited, incomplete = d.completed(ctx, m)
 	userData, credentials, err := dialect.Refers(d.Provider, provider.OpenShift, c.Spec)
 	if err != nil {
 		return c, cmp.Or(incomplete, c.Objection(err))

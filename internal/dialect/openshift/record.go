@@ -27,6 +27,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 		controllerutil.RemoveFinalizer(m, machinev1.MachineFinalizer)
 	case o.Did(lifecycle.Hold):
 		controllerutil.AddFinalizer(m, machinev1.MachineFinalizer)
+		setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Inherited))
 	}
 	if o.Step == lifecycle.Hold {
 		return // the pass goes on
@@ -55,6 +56,7 @@ func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outc
 	if m.DeletionTimestamp == nil { // on the way out the phase tells more, and each word would cost a write
 		setNonEmpty(&m.Annotations, InstanceStateAnnotation, i.RawState)
 	}
+	setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Inherited)) // in case somebody took it away
 	setNonEmpty(&m.Annotations, dialect.ClusterAnnotation, m.Labels[ClusterLabel])
 	if i.Interruptible {
 		set(&m.Labels, InterruptibleLabel, "")

@@ -74,7 +74,7 @@ func (Sets) Propagate(s *machinev1.MachineSet, o client.Object, dry bool) bool {
 // what the infrastructure says. A template's value counts until then.
 var found = map[string]bool{
 	InstanceTypeLabel: true, RegionLabel: true, ZoneLabel: true, InterruptibleLabel: true,
-	InstanceStateAnnotation: true, dialect.ClusterAnnotation: true,
+	InstanceStateAnnotation: true, dialect.ClusterAnnotation: true, DefaultsAnnotation: true,
 }
 
 // added is m with what it lacks of more.

@@ -13,9 +13,8 @@ import (
 // field by field, and where both say something, and in lists, the machine wins. The fields apiVersion, kind and metadata are not
 // handed down, and a Cluster whose value names another apiVersion or kind than the machine's hands down nothing.
 //
-// The defaults count whenever a machine's instance is made, looked for or removed. A change wakes no machine and makes no
-// instance anew: it is meant for instances to come. A change of what places an instance (region, account) must not be made
-// while there are instances that rely on the old value: they would be looked for elsewhere.
+// A machine keeps what was handed down to it, in its annotation millwright.dev/cluster-defaults, from before its instance is made.
+// A Cluster that is changed, deleted or made later has no say in it: all of that is meant for machines to come.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=clusters,scope=Namespaced,singular=cluster
