@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -145,7 +147,7 @@ func (q *question) standstill(st Status, told func(Truth, Reason, string) Progre
 func (q *question) line(st Status) string {
 	out := fmt.Sprintf("%d of %d machines updated, %d available", st.Updated, q.d.Replicas, st.Available)
 	if old := st.Replicas - st.Updated; old > 0 {
-		out = fmt.Sprintf("%d of %d machines updated, %d old ones left, %d available", st.Updated, q.d.Replicas, old, st.Available)
+		out = fmt.Sprintf("%d of %d machines updated, %d old left, %d available", st.Updated, q.d.Replicas, old, st.Available)
 	}
 	if q.d.Guard.Estimate {
 		out += q.estimate()
@@ -157,33 +159,42 @@ func (q *question) line(st Status) string {
 }
 
 // estimate is how long the rest takes if it goes on as it did since the first
-// new machine: 4 of 10 done after 8 minutes leave 12.
+// new machine: 4 of 10 done after 8 minutes leave 12. A machine that was updated
+// in place is older than its set; a set that was returned to in place is older
+// than the rollout, and tells nothing.
 func (q *question) estimate() string {
-	if q.current == nil || q.current.available == 0 {
+	n := q.current
+	if n == nil || n.available == 0 {
 		return ", no estimate before the first one is available"
 	}
-	left := q.d.Replicas - q.current.available
-	if left <= 0 {
-		return ""
-	}
+	left := q.d.Replicas - n.available
 	begun := q.now
-	for _, m := range q.current.Machines {
+	for _, m := range n.Machines {
 		if !m.Leaving && m.Created.Before(begun) {
 			begun = m.Created
 		}
 	}
-	each := q.now.Sub(begun) / time.Duration(q.current.available)
+	if q.d.Strategy == InPlace {
+		begun = n.Created
+	}
+	returned := q.d.Strategy == InPlace && slices.ContainsFunc(q.old, func(b *book) bool { return b.Created.After(n.Created) })
+	if left <= 0 || returned {
+		return ""
+	}
+	each := q.now.Sub(begun) / time.Duration(n.available)
 	return fmt.Sprintf(", about %s to go at %s a machine", coarse(each*time.Duration(left)), coarse(each))
 }
 
 // coarse rounds so that the line does not change with every look: to 5 s below
 // a minute, to a minute below an hour, else to 10 minutes.
-func coarse(d time.Duration) time.Duration {
+func coarse(d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return max(5*time.Second, d.Round(5*time.Second))
+		return max(5*time.Second, d.Round(5*time.Second)).String()
 	case d < time.Hour:
-		return d.Round(time.Minute)
+		d = d.Round(time.Minute)
+	default:
+		d = d.Round(10 * time.Minute)
 	}
-	return d.Round(10 * time.Minute)
+	return strings.TrimSuffix(d.String(), "0s")
 }
