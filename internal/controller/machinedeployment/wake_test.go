@@ -1,0 +1,98 @@
+package machinedeployment_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+)
+
+func TestWakes(t *testing.T) { both(t, wakes, wakes) }
+
+// What is decided from wakes the deployment that it concerns, soon; what is
+// only reported later; and the rest nobody.
+func wakes[D, S client.Object](t *testing.T, a api[D, S]) {
+	w := newWorld(t, a)
+	w.declare(2)
+	r := w.controller()
+	w.rest(r)
+	w.sync()
+	foreign := w.stray(func(s S) { s.SetName("foreign"); s.SetLabels(map[string]string{"pool": "other"}) })
+	var set S
+	for _, s := range w.sets() {
+		if metav1.GetControllerOf(s) != nil {
+			set = s
+		}
+	}
+	free := set.DeepCopyObject().(S)
+	free.SetOwnerReferences(nil)
+	machine := w.machines()[0]
+	node := w.node(w.lens.NodeName(machine))
+	const never = -1
+	tests := map[string]struct {
+		reason string
+		before client.Object
+		edit   func(client.Object)
+		gone   bool
+		after  time.Duration
+	}{
+		"deployment, spec":       {"its author speaks", w.deployment(), func(o client.Object) { o.SetGeneration(7) }, false, 0},
+		"deployment, status":     {"we wrote that", w.deployment(), nil, false, never},
+		"deployment, annotation": {"an autoscaler's wish", w.deployment(), func(o client.Object) { dialect.SetAnnotation(o, "a", "b") }, false, 0},
+		"set, spec":              {"somebody scaled it", set, func(o client.Object) { o.SetGeneration(7) }, false, 10 * time.Millisecond},
+		"set, label":             {"it was frozen", set, func(o client.Object) { o.SetLabels(map[string]string{"pool": "a", "x": "y"}) }, false, 10 * time.Millisecond},
+		"set, counters":          {"are only reported", set, nil, false, time.Second},
+		"set, deletion":          {"there is one less", set, func(o client.Object) { now := metav1.Now(); o.SetDeletionTimestamp(&now) }, false, 0},
+		"set, gone":              {"there is one less", set, nil, true, 0},
+		"set, freed":             {"the one that had it misses it", set, func(o client.Object) { o.SetOwnerReferences(nil) }, false, 0},
+		"free set":               {"may be adopted", free, nil, true, 0},
+		"foreign set":            {"is none of our business", foreign, nil, true, never},
+		"machine, deletion":      {"it leaves", machine, func(o client.Object) { now := metav1.Now(); o.SetDeletionTimestamp(&now) }, false, 10 * time.Millisecond},
+		"machine, gone":          {"there is room", machine, nil, true, 10 * time.Millisecond},
+		"machine, heartbeat":     {"nothing is decided from it", machine, func(o client.Object) { dialect.SetAnnotation(o, "a", "b") }, false, never},
+		"machine, another's":     {"no deployment has it", owned(machine, "nobody"), nil, true, never},
+		"node, gone":             {"its machine has none any more", node, nil, true, 10 * time.Millisecond},
+		"node, heartbeat":        {"nothing is decided from it", node, func(o client.Object) { o.(*corev1.Node).Status.NodeInfo.KubeletVersion = "v2" }, false, never},
+		"node, taken marks": {"they are to be put back", node, func(o client.Object) {
+			o.(*corev1.Node).Spec.Taints = nil
+			o.SetAnnotations(map[string]string{"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"})
+		}, false, 10 * time.Millisecond},
+		"unknown node": {"no machine has it", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "unknown"}}, nil, true, never},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			after := tc.before.DeepCopyObject().(client.Object)
+			after.SetResourceVersion("999999")
+			if tc.edit != nil {
+				tc.edit(after)
+			}
+			if tc.gone {
+				after = nil
+			}
+			got := r.Wakes(t.Context(), tc.before, after)
+			switch {
+			case tc.after == never && len(got) > 0:
+				t.Errorf("%s: wakes %v", tc.reason, got)
+			case tc.after != never && len(got) == 0:
+				t.Errorf("%s: wakes nobody", tc.reason)
+			}
+			for _, wake := range got {
+				if wake.NamespacedName != key || wake.After != tc.after {
+					t.Errorf("%s: wakes %s after %s, want %s after %s", tc.reason, wake.NamespacedName, wake.After, key, tc.after)
+				}
+			}
+		})
+	}
+}
+
+// owned is a copy that something else controls.
+func owned(o client.Object, by string) client.Object {
+	o = o.DeepCopyObject().(client.Object)
+	yes := true
+	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: by, UID: "x", Controller: &yes}})
+	return o
+}
