@@ -95,13 +95,18 @@ func (s *shelfSession) Create(ctx context.Context, ref provider.Ref, want provid
 	return i, nil
 }
 
-func (s *shelfSession) Delete(ctx context.Context, ref provider.Ref, _ []provider.Instance) (done bool, err error) {
+func (s *shelfSession) Delete(ctx context.Context, ref provider.Ref, given []provider.Instance) (done bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	s.shelf.mu.Lock()
 	defer s.shelf.mu.Unlock()
-	s.shelf.slots = slices.DeleteFunc(s.shelf.slots, func(i provider.Instance) bool { return s.owns(ref, i) })
+	s.shelf.slots = slices.DeleteFunc(s.shelf.slots, func(i provider.Instance) bool {
+		if ref.UID == "" {
+			return slices.ContainsFunc(given, func(g provider.Instance) bool { return g.ID == i.ID })
+		}
+		return s.owns(ref, i)
+	})
 	return true, nil
 }
 

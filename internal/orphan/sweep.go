@@ -182,6 +182,9 @@ func (s *sweep) leftovers(all []provider.Leftover) {
 
 func (s *sweep) judgeLeft(v *Verdict) {
 	l := v.Left[0]
+	for _, other := range v.Left {
+		l.Name = cmp.Or(l.Name, other.Name) // a disk may not know it
+	}
 	what := kinds(v.Left)
 	if claims := s.census.owners(l.UID, l.Name); len(claims) > 0 {
 		v.Fate, v.Reason, v.Machine = Keep, ReasonRecorded, &claims[0]

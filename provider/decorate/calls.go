@@ -18,6 +18,7 @@ const (
 	Size        = "size"
 	Power       = "power"
 	Interrupted = "interrupted"
+	Leftovers   = "leftovers"
 )
 
 // Call is a call that is about to be made.
@@ -33,8 +34,9 @@ type Call struct {
 }
 
 // Around is run in place of every call. It makes the call by do, or returns an
-// error of its own in its place; do is called at most once. For List, do covers
-// the whole listing, the caller's work between two instances included.
+// error of its own in its place; do is called at most once. For List and
+// Leftovers, do covers the whole listing, the caller's work between two items
+// included.
 type Around func(ctx context.Context, c Call, do func(context.Context) error) error
 
 // Calls decorates p so that around is run in place of every call of a session,
@@ -100,10 +102,15 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 }
 
 func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
-	return func(yield func(provider.Instance, error) bool) {
+	return paged(ctx, &s.interception, List, s.Session.List)
+}
+
+// paged runs a listing as one call.
+func paged[T any](ctx context.Context, n *interception, verb string, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		told, wanted := false, true
-		err := s.run(ctx, List, provider.Ref{}, func(ctx context.Context) error {
-			for i, err := range s.Session.List(ctx) {
+		err := n.run(ctx, verb, provider.Ref{}, func(ctx context.Context) error {
+			for i, err := range list(ctx) {
 				told = told || err != nil
 				wanted = yield(i, err)
 				if err != nil || !wanted {
@@ -114,7 +121,8 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 		})
 		// An error of around's own ends the listing as any other.
 		if err != nil && !told && wanted {
-			yield(provider.Instance{}, err)
+			var none T
+			yield(none, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package decorate
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -34,6 +35,8 @@ func (n *interception) As(target any) bool {
 		return stand(n, t, func(p provider.Powerer) provider.Powerer { return powerer{n, p} })
 	case *provider.Interrupter:
 		return stand(n, t, func(i provider.Interrupter) provider.Interrupter { return interrupter{n, i} })
+	case *provider.LeftoverLister:
+		return stand(n, t, func(l provider.LeftoverLister) provider.LeftoverLister { return leftoverLister{n, l} })
 	}
 	return false
 }
@@ -102,4 +105,13 @@ func (c interrupter) Interrupted(ctx context.Context, ref provider.Ref, i provid
 		return err
 	})
 	return at, err
+}
+
+type leftoverLister struct {
+	n     *interception
+	inner provider.LeftoverLister
+}
+
+func (c leftoverLister) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
+	return paged(ctx, c.n, Leftovers, c.inner.Leftovers)
 }

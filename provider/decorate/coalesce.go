@@ -112,7 +112,14 @@ func (s *coalescing) Create(ctx context.Context, ref provider.Ref, want provider
 }
 
 func (s *coalescing) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
-	defer s.writes.begin(ref.UID)()
+	changed := []string{ref.UID}
+	if ref.UID == "" {
+		changed = changed[:0]
+		for _, i := range instances {
+			changed = append(changed, i.UID)
+		}
+	}
+	defer s.writes.begin(changed...)()
 	return s.Session.Delete(ctx, ref, instances)
 }
 

@@ -46,15 +46,21 @@ func (w *writes) now() order {
 	return w.last
 }
 
-// begin notes the beginning of a write for uid; the function returned notes
+// begin notes the beginning of a write for the UIDs; the function returned notes
 // its end. A write whose reply is lost counts as ended with its call.
-func (w *writes) begin(uid string) (end func()) {
+func (w *writes) begin(uids ...string) (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m := w.marks[uid]
-	m.under++
-	w.marks[uid] = m
-	return func() { w.end(uid) }
+	for _, uid := range uids {
+		m := w.marks[uid]
+		m.under++
+		w.marks[uid] = m
+	}
+	return func() {
+		for _, uid := range uids {
+			w.end(uid)
+		}
+	}
 }
 
 func (w *writes) end(uid string) {

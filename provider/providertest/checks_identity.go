@@ -14,6 +14,8 @@ func identityChecks() []Check {
 		check("found by provider ID", "what another implementation made is taken over by provider ID, in either API's format", checkByProviderID),
 		check("namesake", "an instance of a former machine of that name is not this machine's", checkNamesake),
 		check("two for one machine", "duplicates must be seen, and all removed with the machine", checkDuplicates),
+		check("one of two", "of two instances the one that is not recorded goes, and only that", checkOneOfTwo),
+		check("one without UID", "an instance that names no machine goes alone", checkOneForeign),
 		check("duplicates not added to", "create with two instances present reports one and makes none", checkCreateOnDuplicates),
 		check("next attempt beside a live one", "a live instance is reported whatever the attempt", checkAttemptLive),
 		check("next attempt", "a dead instance's token can be left behind", checkAttemptAfterDelete),
@@ -142,6 +144,46 @@ func checkDuplicates(ctx context.Context, b *bench) error {
 		return err
 	}
 	return b.gone(ctx, ref)
+}
+
+func checkOneOfTwo(ctx context.Context, b *bench) error {
+	ref := b.ref("m")
+	if err := b.plantTwo(ref); err != nil {
+		return err
+	}
+	return b.removesOne(ctx, ref.UID)
+}
+
+func checkOneForeign(ctx context.Context, b *bench) error {
+	for _, name := range []string{"m-1", "m-2"} {
+		if err := b.plant(b.class, "", name); err != nil {
+			return err
+		}
+	}
+	return b.removesOne(ctx, "")
+}
+
+// removesOne demands that the first of two instances can be removed by itself.
+func (b *bench) removesOne(ctx context.Context, uid string) error {
+	all, err := b.list(ctx)
+	if err != nil {
+		return err
+	}
+	if all = provider.Existing(all); len(all) != 2 || all[0].UID != uid || all[1].UID != uid {
+		return fmt.Errorf("list shows %+v, want two with the UID %q", all, uid)
+	}
+	if err := b.remove(ctx, provider.Ref{}, all[:1]); err != nil {
+		return err
+	}
+	left, err := b.list(ctx)
+	if err != nil {
+		return err
+	}
+	left = provider.Existing(left)
+	if len(left) != 1 || left[0].ID != all[1].ID || left[0].State != provider.Running {
+		return fmt.Errorf("after %s was removed by itself, list shows %+v", all[0].ID, left)
+	}
+	return b.holds(1)
 }
 
 func checkCreateOnDuplicates(ctx context.Context, b *bench) error {

@@ -11,6 +11,7 @@ func leftoverChecks() []Check {
 	return []Check{
 		check("leftovers removed", "what a failed create leaves behind goes with the machine", checkLeftovers),
 		check("leftovers reused", "a create that failed half way can be repeated, and leaves nothing later", checkLeftoversReused),
+		check("leftovers listed", "what was left behind without a machine is found and removed", checkLeftoverLister),
 		check("neighbour untouched", "deleting one machine leaves the others whole", checkNeighbour),
 	}
 }
@@ -49,6 +50,44 @@ func checkLeftoversReused(ctx context.Context, b *bench) error {
 		return err
 	}
 	return b.gone(ctx, ref)
+}
+
+func checkLeftoverLister(ctx context.Context, b *bench) error {
+	lister, err := capability[provider.LeftoverLister](b.session, "LeftoverLister")
+	if err != nil {
+		return err
+	}
+	kept, err := b.running(ctx, b.ref("kept"))
+	if err != nil {
+		return err
+	}
+	lost := b.ref("lost")
+	if err := b.leave(lost); err != nil {
+		return err
+	}
+	for _, want := range []int{1, 0} {
+		owners := map[string]bool{}
+		for l, err := range lister.Leftovers(ctx) {
+			if err != nil {
+				return fmt.Errorf("list leftovers: %w", err)
+			}
+			if l.UID != lost.UID || l.Kind == "" || l.ID == "" {
+				return fmt.Errorf("lists %+v, want those of %s and no others", l, lost.UID)
+			}
+			owners[l.UID] = true
+		}
+		if len(owners) != want {
+			return fmt.Errorf("leftovers of %d machines are listed, want %d", len(owners), want)
+		}
+		if err := b.remove(ctx, lost, nil); err != nil {
+			return err
+		}
+	}
+	found, err := b.only(ctx, b.ref("kept"))
+	if err != nil || found.ID != kept.ID {
+		return fmt.Errorf("the instance beside is %s, was %s: %w", found.ID, kept.ID, orNone(err))
+	}
+	return nil
 }
 
 func checkNeighbour(ctx context.Context, b *bench) error {

@@ -259,6 +259,24 @@ func (c *Cloud) view(v *vm, at time.Time) instanceView {
 	return instanceView{id: v.id, name: v.name, tags: maps.Clone(v.tags), state: c.stateAt(v, at), created: v.created}
 }
 
+// strayDisks are those of the cluster that no instance uses, in order.
+func (c *Cloud) strayDisks(cluster string) (out []disk) {
+	for _, d := range c.disks {
+		if d.cluster == cluster && !c.inUse(cluster, d.uid) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// inUse reports whether an instance uses the disks made for uid.
+func (c *Cloud) inUse(cluster, uid string) bool {
+	return slices.ContainsFunc(c.vms, func(v *vm) bool {
+		owner := cmpOr(v.tags[uidTag], v.id)
+		return v.tags[clusterTag] == cluster && owner == uid && c.stateOf(v) != provider.Terminated
+	})
+}
+
 // terminate begins to remove the instance; it does nothing to one that goes.
 func (c *Cloud) terminate(id string) {
 	if v := c.vm(id); v != nil && v.deleted.IsZero() {
@@ -269,12 +287,8 @@ func (c *Cloud) terminate(id string) {
 // deleteDisks removes the disks made for uid in the cluster and reports whether
 // any is left because an instance still uses it.
 func (c *Cloud) deleteDisks(cluster, uid string) (left bool) {
-	used := slices.ContainsFunc(c.vms, func(v *vm) bool {
-		owner := cmpOr(v.tags[uidTag], v.id)
-		return v.tags[clusterTag] == cluster && owner == uid && c.stateOf(v) != provider.Terminated
-	})
 	mine := func(d disk) bool { return d.cluster == cluster && d.uid == uid }
-	if used {
+	if c.inUse(cluster, uid) {
 		return slices.ContainsFunc(c.disks, mine)
 	}
 	c.disks = slices.DeleteFunc(c.disks, mine)

@@ -197,6 +197,9 @@ func (s *cloudSession) Create(ctx context.Context, ref provider.Ref, want provid
 }
 
 func (s *cloudSession) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
+	if ref.UID == "" {
+		return s.deleteThese(ctx, instances)
+	}
 	found, err := s.find(ctx, Find, ref)
 	if err != nil {
 		return false, err
@@ -216,6 +219,47 @@ func (s *cloudSession) Delete(ctx context.Context, ref provider.Ref, instances [
 		return false, fmt.Errorf("remove what was made for %s: %w", ref.Name, err)
 	}
 	return len(left) == 0, nil
+}
+
+// deleteThese removes just the given instances, and the disks that nothing else
+// uses then.
+func (s *cloudSession) deleteThese(ctx context.Context, instances []provider.Instance) (bool, error) {
+	left := false
+	err := s.cloud.call(ctx, Delete, s.password, func() error {
+		for _, i := range instances {
+			s.cloud.terminate(i.ID)
+			s.cloud.deleteDisks(s.class.Cluster, cmpOr(i.UID, i.ID))
+			v := s.cloud.vm(i.ID)
+			left = left || v != nil && s.cloud.stateOf(v) != provider.Terminated
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("remove instances: %w", err)
+	}
+	return !left, nil
+}
+
+// Scope is empty: a spec says nothing of where to look.
+func (s *cloudSession) Scope() string { return "" }
+
+func (s *cloudSession) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
+	return func(yield func(provider.Leftover, error) bool) {
+		var stray []disk
+		err := s.cloud.call(ctx, Leftovers, s.password, func() error {
+			stray = s.cloud.strayDisks(s.class.Cluster)
+			return nil
+		})
+		if err != nil {
+			yield(provider.Leftover{}, err)
+			return
+		}
+		for _, d := range stray {
+			if !yield(provider.Leftover{Kind: "disk", ID: d.id, UID: d.uid}, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (s *cloudSession) List(ctx context.Context) iter.Seq2[provider.Instance, error] {

@@ -135,6 +135,9 @@ func (s *faultySession) Delete(ctx context.Context, ref provider.Ref, instances 
 // deleteAll removes the instances of ref and its duplicate.
 func (s *faultySession) deleteAll(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
 	s.noteRemoval(instances)
+	if ref.UID == "" {
+		return s.Session.Delete(ctx, ref, s.realTwins(instances))
+	}
 	done, err := s.Session.Delete(ctx, ref, instances)
 	if err != nil {
 		return false, err
@@ -145,6 +148,19 @@ func (s *faultySession) deleteAll(ctx context.Context, ref provider.Ref, instanc
 	}
 	gone, err := s.Session.Delete(ctx, twin, nil)
 	return done && gone && err == nil, err
+}
+
+// realTwins adds to instances that may be twins what the infrastructure knows
+// them as. The one of each two that does not exist does no harm.
+func (s *faultySession) realTwins(instances []provider.Instance) []provider.Instance {
+	out := slices.Clone(instances)
+	for _, i := range instances {
+		if twin, there := s.twin(provider.Ref{UID: i.UID}); there {
+			i.UID = twin.UID
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // noteRemoval keeps what readers that lag go on seeing.

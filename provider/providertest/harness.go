@@ -21,6 +21,7 @@ const (
 	Initialize Verb = "initialize"
 	Update     Verb = "update"
 	Power      Verb = "power"
+	Leftovers  Verb = "leftovers"
 )
 
 // Fault is something that goes wrong once. The zero Fault is no fault.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -83,6 +84,32 @@ func (greedyNamer) VolumeIDs(specs []*corev1.PersistentVolumeSpec) (ids []string
 	return ids
 }
 
+// inclusiveLister also lists what belongs to an instance.
+type inclusiveLister struct {
+	provider.LeftoverLister
+	session provider.Session
+}
+
+func (l inclusiveLister) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
+	return func(yield func(provider.Leftover, error) bool) {
+		for i, err := range l.session.List(ctx) {
+			if !yield(provider.Leftover{Kind: "disk", ID: "of-" + i.ID, UID: i.UID}, err) {
+				return
+			}
+		}
+	}
+}
+
+func listsUsedDisks(p provider.Provider) provider.Provider {
+	return mutant{Provider: p, session: func(_ provider.Class, s provider.Session) provider.Session {
+		inner, ok := provider.As[provider.LeftoverLister](s)
+		if !ok {
+			panic("the reference provider has no such capability")
+		}
+		return offering[provider.LeftoverLister]{s, inclusiveLister{inner, s}}
+	}}
+}
+
 type deafPowerer struct{ provider.Powerer }
 
 func (deafPowerer) Power(context.Context, provider.Ref, provider.Instance, provider.PowerOp) error {
@@ -153,6 +180,7 @@ func capabilityMutations() []mutation {
 			"power does nothing", "powerer", "a reboot is believed that never was",
 			offers(func(p provider.Powerer) provider.Powerer { return deafPowerer{p} }),
 		},
+		{"calls disks in use left over", "leftovers listed", "the collector takes the disks of living machines", listsUsedDisks},
 		{
 			"defaulting never settles", "admitter", "every write of the object is a change",
 			func(p provider.Provider) provider.Provider { return restlessAdmitter{p} },

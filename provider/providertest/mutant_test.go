@@ -292,6 +292,36 @@ func otherMutations() []mutation {
 			}),
 		},
 		{
+			"removes what shares the UID", "one of two", "the wanted instance goes with its double",
+			onSession(func(_ provider.Class, s provider.Session) verbs {
+				return verbs{delete: func(ctx context.Context, ref provider.Ref, all []provider.Instance) (bool, error) {
+					if ref.UID == "" && len(all) > 0 {
+						ref.UID = all[0].UID
+					}
+					return s.Delete(ctx, ref, all)
+				}}
+			}),
+		},
+		{
+			"takes no UID for a UID", "one without UID", "all that another implementation made goes with one of them",
+			onSession(func(_ provider.Class, s provider.Session) verbs {
+				return verbs{delete: func(ctx context.Context, ref provider.Ref, all []provider.Instance) (bool, error) {
+					if ref.UID != "" {
+						return s.Delete(ctx, ref, all)
+					}
+					for i, err := range s.List(ctx) {
+						if err != nil {
+							return false, err
+						}
+						if i.UID == "" {
+							all = append(all, i)
+						}
+					}
+					return s.Delete(ctx, ref, all)
+				}}
+			}),
+		},
+		{
 			"done too early", "life", "the machine's object goes while its instance lives",
 			onSession(func(_ provider.Class, s provider.Session) verbs {
 				return verbs{delete: func(ctx context.Context, ref provider.Ref, all []provider.Instance) (bool, error) {

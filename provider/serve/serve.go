@@ -3,9 +3,9 @@
 //
 // It adds what every provider needs: flags, clients, leader election, metrics,
 // the decorators of package decorate, and the controllers that need the
-// infrastructure: machines of both APIs, the capacity of machine sets for
-// scaling from zero, the protection of classes, and the approver of
-// certificate requests.
+// infrastructure: machines of both APIs, the capacity of machine sets and
+// deployments for scaling from zero, the protection of classes, and the
+// approver of certificate requests.
 package serve
 
 import (

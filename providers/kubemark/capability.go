@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"time"
 
@@ -24,6 +25,8 @@ var (
 	_ provider.Interrupter    = &session{}
 	_ provider.StatusReporter = &session{}
 	_ provider.Lagger         = &session{}
+	_ provider.Scoper         = &session{}
+	_ provider.LeftoverLister = &session{}
 )
 
 // change alters an instance.
@@ -125,6 +128,38 @@ func (s *session) Interrupted(ctx context.Context, _ provider.Ref, i provider.In
 
 // ReadLag is what the spec says.
 func (s *session) ReadLag() time.Duration { return duration(s.spec.ReadLag, 0) }
+
+// Scope is empty: a spec says nothing of where its instances are kept.
+func (s *session) Scope() string { return "" }
+
+// Leftovers yields the disks and network interfaces without an instance.
+func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
+	return func(yield func(provider.Leftover, error) bool) {
+		if err := s.call(ctx); err != nil {
+			yield(provider.Leftover{}, err)
+			return
+		}
+		all, err := s.provider.cloud.Leftovers(ctx, s.class.Cluster, s.provider.config.PageSize)
+		if err != nil {
+			yield(provider.Leftover{}, fmt.Errorf("list what is left over: %w", err))
+			return
+		}
+		for _, d := range all {
+			if !yield(leftover(d), nil) {
+				return
+			}
+		}
+	}
+}
+
+// leftover says which machine d was made for. The interface carries its name.
+func leftover(d cloud.Dependant) provider.Leftover {
+	l := provider.Leftover{Kind: string(d.Kind), ID: d.Name, UID: d.UID}
+	if d.Kind == cloud.NIC {
+		l.Name = d.Name
+	}
+	return l
+}
 
 // Status is status.providerStatus of the OpenShift API.
 type Status struct {

@@ -132,15 +132,17 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	r := cloud.Removal{
 		Cluster:     s.class.Cluster,
 		UID:         ref.UID,
-		Nodes:       nodes(ref),
 		FailureRate: s.spec.DeleteFailureRate,
 	}
 	for _, i := range instances {
 		r.Given = append(r.Given, given(i))
 	}
-	attempt := ref
-	for attempt.Attempt = 0; attempt.Attempt <= ref.Attempt; attempt.Attempt++ {
-		r.Tokens = append(r.Tokens, attempt.Token(s.class.Cluster))
+	if ref.UID != "" {
+		r.Nodes = nodes(ref)
+		attempt := ref
+		for attempt.Attempt = 0; attempt.Attempt <= ref.Attempt; attempt.Attempt++ {
+			r.Tokens = append(r.Tokens, attempt.Token(s.class.Cluster))
+		}
 	}
 	done, err := s.provider.cloud.Delete(ctx, r)
 	if err != nil {

@@ -43,7 +43,7 @@ func (c *Cloud) Plant(ctx context.Context, r Record) (Sight, error) {
 
 // Leave makes the dependants of an instance without the instance.
 func (c *Cloud) Leave(cluster, uid, node, id string) error {
-	for _, d := range dependants(Key(uid, node), id, node) {
+	for _, d := range dependants(uid, id, node) {
 		if _, err := c.store.Claim(cluster, d); err != nil {
 			return err
 		}

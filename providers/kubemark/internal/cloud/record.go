@@ -166,12 +166,13 @@ func (r Record) NodeLabels() map[string]string {
 }
 
 // dependants are what an instance holds besides itself.
-func (r Record) dependants() []Dependant { return dependants(r.Key(), r.ID, r.Node) }
+func (r Record) dependants() []Dependant { return dependants(r.UID, r.ID, r.Node) }
 
-func dependants(key, id, node string) []Dependant {
+func dependants(uid, id, node string) []Dependant {
+	key := Key(uid, node)
 	return []Dependant{
-		{Kind: NIC, Name: node, Key: key, Instance: id},
-		{Kind: Disk, Name: id, Key: key, Instance: id},
+		{Kind: NIC, Name: node, Key: key, UID: uid, Instance: id},
+		{Kind: Disk, Name: id, Key: key, UID: uid, Instance: id},
 	}
 }
 

@@ -3,6 +3,7 @@ package cloud
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -111,7 +112,7 @@ func (c *Cloud) sweep(ctx context.Context, d Removal) error {
 			return err
 		}
 		for _, node := range d.Nodes {
-			if err := c.sweepDependants(d.Cluster, dependants(key, id, node)); err != nil {
+			if err := c.sweepDependants(d.Cluster, dependants(d.UID, id, node)); err != nil {
 				return err
 			}
 		}
@@ -144,4 +145,21 @@ func (c *Cloud) sweepBodies(ctx context.Context, r Record) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// Leftovers are the dependants of the cluster whose instances are not there.
+// Those of an instance that is being made are among them for a moment.
+func (c *Cloud) Leftovers(ctx context.Context, cluster string, pageSize int) ([]Dependant, error) {
+	all, err := c.store.Dependants(cluster)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for s, err := range c.List(ctx, cluster, pageSize) {
+		if err != nil {
+			return nil, err
+		}
+		there[s.ID] = true
+	}
+	return slices.DeleteFunc(all, func(d Dependant) bool { return there[d.Instance] }), nil
 }

@@ -17,7 +17,9 @@ type Dependant struct {
 	// Name is unique for its kind in the cluster.
 	Name string `json:"name"`
 	// Key is that of the machine, Instance the ID of the instance.
-	Key      string `json:"key"`
+	Key string `json:"key"`
+	// UID is that of the machine, empty if the instance has none.
+	UID      string `json:"uid,omitempty"`
 	Instance string `json:"instance"`
 }
 
