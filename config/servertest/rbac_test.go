@@ -55,6 +55,9 @@ func TestPermissions(t *testing.T) {
 	}{
 		{"machine-controller", "patch", "machine.openshift.io", "machines/status", home, true, "it records outcomes"},
 		{"machine-controller", "patch", "machine.sapcloud.io", "machines", home, true, "it keeps finalizers"},
+		{"machine-controller", "watch", "machine.openshift.io", "machinedeployments", home, true, "it sizes their machines"},
+		{"machine-controller", "patch", "machine.openshift.io", "machinedeployments", home, true, "it says on them what a machine offers"},
+		{"machine-controller", "patch", "machine.openshift.io", "machinedeployments/status", home, false, "how they fare is none of its business"},
 		{"machine-controller", "create", "machine.sapcloud.io", "machines", home, false, "machines are made by sets"},
 		{"machine-controller", "get", "", "secrets", home, true, "it reads credentials and user data by name"},
 		{"machine-controller", "list", "", "secrets", home, false, "it need not know which secrets there are"},

@@ -1,8 +1,13 @@
 // Package capacity tells the autoscaler what the machines of a
 // machine.openshift.io MachineSet or MachineDeployment would offer, so that it
 // can scale them from zero: as annotations, from the provider's
-// [provider.Sizer]. The autoscaler looks at the object that it scales, so that
-// a deployment has annotations of its own besides those of its sets.
+// [provider.Sizer].
+//
+// The autoscaler looks at the object that it scales. The sets of a deployment
+// are none: it scales their deployment, and passes them over by their
+// controller reference. They are left alone, which saves a write for each set
+// of a rollout. What one of them brought along from before it was adopted stays,
+// and is brought in step when it is let go of.
 package capacity
 
 import (
@@ -112,7 +117,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, fmt.Errorf("read what to annotate: %w", err)
 	}
 	s := r.Group.set(o)
-	if o.GetDeletionTimestamp() != nil || (openshift.Sets{}).View(s).Paused != "" {
+	if o.GetDeletionTimestamp() != nil || openshift.Deployed(s) || (openshift.Sets{}).View(s).Paused != "" {
 		return reconcile.Result{}, nil
 	}
 	size, known, err := r.size(ctx, s)
@@ -230,6 +235,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (g Group) changed(e event.UpdateEvent) bool {
 	a, b := g.set(e.ObjectOld), g.set(e.ObjectNew)
 	return !maps.Equal(a.Annotations, b.Annotations) ||
-		a.Status.AuthoritativeAPI != b.Status.AuthoritativeAPI ||
+		a.Status.AuthoritativeAPI != b.Status.AuthoritativeAPI || openshift.Deployed(a) != openshift.Deployed(b) ||
 		!equality.Semantic.DeepEqual(a.Spec.Template, b.Spec.Template)
 }

@@ -41,6 +41,11 @@ func (plain) Open(context.Context, provider.Class) (provider.Session, error) {
 	return struct{ provider.Session }{}, nil
 }
 
+// deployed is how a set says that it belongs to a deployment.
+var deployed = metav1.OwnerReference{
+	APIVersion: "machine.openshift.io/v1beta1", Kind: "MachineDeployment", Name: "workers", UID: "deployment-uid", Controller: ptr.To(true),
+}
+
 type fixture struct {
 	client.Client
 	reconciler *capacity.Reconciler
@@ -142,6 +147,10 @@ func TestFaults(t *testing.T) {
 		"another API in charge": {
 			reason: "left alone", provider: fail(errors.New("not to be asked")),
 			change: func(s *machinev1.MachineSet) { s.Status.AuthoritativeAPI = machinev1.MachineAuthorityClusterAPI },
+		},
+		"of a deployment": {
+			reason: "the autoscaler scales the deployment", provider: fail(errors.New("not to be asked")),
+			change: func(s *machinev1.MachineSet) { s.OwnerReferences = []metav1.OwnerReference{deployed} },
 		},
 		"being deleted": {
 			reason: "left alone", provider: fail(errors.New("not to be asked")),

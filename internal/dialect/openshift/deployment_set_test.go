@@ -25,7 +25,7 @@ func TestDeploymentSetGolden(t *testing.T) {
 		t.Errorf("the set is at fault: %v", faults)
 	}
 	v := Deployments{}.ViewSet(d, s)
-	if !v.Current || v.Replicas != 2 || *v.Desired != 3 || *v.Max != 4 || v.Revision != 4 || !deployed(s) {
+	if !v.Current || v.Replicas != 2 || *v.Desired != 3 || *v.Max != 4 || v.Revision != 4 || !Deployed(s) {
 		t.Errorf("it shows %+v", v)
 	}
 	if !(Deployments{}).Selector(d).Matches(labels.Set(s.Labels)) {

@@ -14,9 +14,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/replicas"
 )
 
-// deployed reports whether s belongs to a machine deployment. Only then does it
+// Deployed reports whether s belongs to a machine deployment. Only then does it
 // behave otherwise than sets of this API always did.
-func deployed(s *machinev1.MachineSet) bool {
+func Deployed(s *machinev1.MachineSet) bool {
 	ref := metav1.GetControllerOf(s)
 	if ref == nil || ref.Kind != v1beta1.KindMachineDeployment {
 		return false
@@ -37,7 +37,7 @@ func held(s *machinev1.MachineSet) string {
 // not available goes before what is, whatever the delete policy.
 func setOrder(s *machinev1.MachineSet) []replicas.Criterion {
 	policy := deleteOrders[machinev1.MachineSetDeletePolicy(s.Spec.DeletePolicy)]
-	if deployed(s) {
+	if Deployed(s) {
 		return []replicas.Criterion{replicas.UnavailableFirst, policy}
 	}
 	return []replicas.Criterion{policy}
@@ -48,7 +48,7 @@ func setOrder(s *machinev1.MachineSet) []replicas.Criterion {
 // goes to the node replaced. Of other sets the template is for machines to
 // come.
 func (Sets) Propagate(s *machinev1.MachineSet, o client.Object, dry bool) bool {
-	if !deployed(s) {
+	if !Deployed(s) {
 		return false
 	}
 	m, t := o.(*machinev1.Machine), &s.Spec.Template
