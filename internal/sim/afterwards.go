@@ -138,6 +138,9 @@ func (w *World) unsettled() string {
 			return fmt.Sprintf("set %s of %d has %d machines and says %+v", s.GetName(), n, have, t)
 		}
 	}
+	if why := w.unrolled(); why != "" {
+		return why
+	}
 	return w.stray()
 }
 
@@ -184,14 +187,16 @@ func (w *World) strayNode(n *corev1.Node) bool {
 	return false
 }
 
-// nurse deletes machines that are beyond help, where nobody else does.
+// nurse does what only people do: it deletes machines that are beyond help,
+// where nobody else does, and looks after rollouts that wait for somebody.
 func (w *World) nurse() {
+	w.nurseRollouts()
 	if w.tells.heals {
 		return
 	}
 	for _, m := range w.store.All(w.tells.machine) {
 		if m.GetDeletionTimestamp() == nil && !w.well(m) {
-			w.must("nurse", w.store.Delete(m, client.DeleteOptions{}))
+			w.sendAway(m)
 			w.does("deletes machine %s, which is beyond help", m.GetName())
 		}
 	}
@@ -260,18 +265,21 @@ func (w *World) heartbeat() {
 
 func (w *World) deleteAll() {
 	w.does("deletes everything")
+	for _, d := range w.deployments() {
+		w.must("delete a deployment", w.store.Delete(d, client.DeleteOptions{}))
+	}
 	for _, s := range w.store.All(w.tells.set) {
 		w.must("delete a set", w.store.Delete(s, client.DeleteOptions{}))
 	}
 	for _, m := range w.store.All(w.tells.machine) {
-		w.must("delete a machine", w.store.Delete(m, client.DeleteOptions{}))
+		w.sendAway(m)
 	}
 }
 
 // leftover names something that is left; empty when nothing is.
 func (w *World) leftover() string {
-	for _, example := range []client.Object{w.tells.set, w.tells.machine} {
-		for _, o := range w.store.All(example) {
+	for _, all := range [][]client.Object{w.deployments(), w.store.All(w.tells.set), w.store.All(w.tells.machine)} {
+		for _, o := range all {
 			return fmt.Sprintf("%s %s is left, finalizers %v", w.store.KindOf(o).Kind, o.GetName(), o.GetFinalizers())
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/rollout"
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
 )
 
@@ -31,6 +32,8 @@ const (
 	processCrashes
 	leaderChanges
 	listsStale
+	updateFails
+	nodeRestarts
 	faults
 )
 
@@ -54,6 +57,16 @@ type character struct {
 	// disruption budgets.
 	apps    int
 	budgets bool
+	// deployments is how many there are to begin with; where there are none,
+	// there never will be. strategy is that of all of them, guarded says that
+	// they take precautions; empty and false: as it comes. busy is how many
+	// percent more of the steps change a deployment; grown says that the world
+	// is at rest, and about to roll, when the faults begin.
+	deployments int
+	strategy    rollout.Strategy
+	guarded     bool
+	busy        int
+	grown       bool
 }
 
 // usual is how likely the faults are, in percent, where a seed has them.
@@ -61,6 +74,7 @@ var usual = [faults]int{
 	apiFails: 8, apiBusy: 5, apiLost: 10, apiLate: 6,
 	cloudFails: 10, cloudThrottled: 8, cloudDenied: 8, cloudExhausted: 20, cloudHalf: 20, cloudLost: 25, cloudLate: 15,
 	instanceDies: 100, nodeStalls: 15, neverJoins: 10, processCrashes: 100, leaderChanges: 100, listsStale: 30,
+	updateFails: 30, nodeRestarts: 40,
 }
 
 func newCharacter(r *rand.Rand) character {
@@ -84,5 +98,10 @@ func newCharacter(r *rand.Rand) character {
 	}
 	c.tokens, c.ccm, c.groups = r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(3) == 0
 	c.apps, c.budgets = r.IntN(3), r.IntN(2) == 0
+	if r.IntN(2) == 0 {
+		c.deployments = 1 + r.IntN(3)/2
+		c.sets, c.singles = r.IntN(2), r.IntN(2)
+		c.guarded, c.grown = r.IntN(4) == 0, r.IntN(3) > 0
+	}
 	return c
 }

@@ -43,12 +43,20 @@ type snapshot struct {
 	// touched counts what users had done, version what had been written.
 	touched int
 	version int64
+	// frozen says that the process saw the set under reconciliation frozen.
+	frozen bool
+	// glimpse is what the controller of deployments saw.
+	glimpse glimpse
 }
 
 func (p *process) snapshot(key reconcile.Request) snapshot {
 	s := snapshot{touched: p.w.users.done, version: p.w.store.Version()}
+	if p.role == fleetRole {
+		s.glimpse = p.glimpse(key.NamespacedName)
+		return s
+	}
 	if set := p.byKind[p.w.store.KindOf(p.w.tells.set)].Lookup(key.NamespacedName); set != nil {
-		s.size = p.w.tells.size(set)
+		s.size, s.frozen = p.w.tells.size(set), p.w.frozen(set)
 	}
 	return s
 }
@@ -63,6 +71,10 @@ func (p *process) checked(c store.Call, before snapshot, do func() error) error 
 	err := do()
 	now := w.store.Lookup(c.Object, c.Key)
 	if old == now {
+		return err
+	}
+	if p.role == fleetRole {
+		p.judgeRollout(c, old, now, before)
 		return err
 	}
 	switch c.Kind.Kind {
@@ -90,8 +102,10 @@ func (p *process) judgeMachine(old, now client.Object, before snapshot) {
 	}
 	if p.role == setRole {
 		p.checkShrink(old, before)
+		p.checkGivenUp(old)
 		return
 	}
+	w.owners.lost[old.GetUID()] = true
 	if n := w.node(w.tells.view(old).NodeName); n != nil && n.DeletionTimestamp == nil {
 		w.broken(NodeLossReal, "%s was deleted although node %s exists", old.GetName(), n.Name)
 	}
@@ -131,14 +145,26 @@ func (p *process) checkGrowth(m client.Object, before snapshot) {
 	if s == nil {
 		return
 	}
-	members := slices.DeleteFunc(w.members(s), func(o client.Object) bool { return w.users.intruders[o.GetUID()] })
+	if before.frozen && w.frozen(s) && p.deposed == nil {
+		w.broken(FrozenRests, "set %s made machine %s", s.GetName(), m.GetName())
+	}
+	members := slices.DeleteFunc(w.members(s), func(o client.Object) bool {
+		return w.users.intruders[o.GetUID()] || p.seesElsewhere(o, s)
+	})
 	if n, most := len(members), max(before.size, w.tells.size(s)); n > most {
 		w.broken(NotTooMany, "set %s has %d machines with %s, and wanted %d at most", s.GetName(), n, m.GetName(), most)
 	}
 }
 
+// seesElsewhere reports whether the process has not seen yet that m was handed
+// over to s.
+func (p *process) seesElsewhere(m, s client.Object) bool {
+	seen := p.byKind[p.w.store.KindOf(m)].Lookup(client.ObjectKeyFromObject(m))
+	return seen != nil && metav1.GetControllerOf(seen) != nil && !metav1.IsControlledBy(seen, s)
+}
+
 // checkShrink leaves out what users did meanwhile: their deletions may cross
-// the set's own.
+// the set's own. What an autoscaler chose goes in any case.
 func (p *process) checkShrink(victim client.Object, before snapshot) {
 	w := p.w
 	s := w.setOf(victim)
@@ -146,7 +172,7 @@ func (p *process) checkShrink(victim client.Object, before snapshot) {
 		return
 	}
 	member := w.tells.member(s, victim)
-	if !member.Counts() || member.Failed || changedSince(victim, before.version) {
+	if !member.Counts() || member.Failed || !member.Marked.IsZero() || changedSince(victim, before.version) {
 		return
 	}
 	if n, least := len(w.members(s)), min(before.size, w.tells.size(s)); n < least {

@@ -17,37 +17,12 @@ func (w *World) stepCollector() {
 	}
 }
 
-// collectorActions are: machines whose set is gone are deleted, machines of a
-// set that is to leave them are freed, tokens that have expired are deleted.
+// collectorActions are: what has an owner that is gone is deleted, what belongs
+// to one that is to leave it is freed, tokens that have expired are deleted.
 func (w *World) collectorActions() (out []func()) {
-	for _, m := range w.store.All(w.tells.machine) {
-		ref := metav1.GetControllerOf(m)
-		if ref == nil || m.GetDeletionTimestamp() != nil {
-			continue
-		}
-		s := w.setOf(m)
-		switch {
-		case s == nil:
-			out = append(out, func() {
-				w.tracef("garbage collector", "deletes %s, whose set is gone", m.GetName())
-				w.users.done++
-				w.must("collect", w.store.Delete(m, client.DeleteOptions{}))
-			})
-		case slices.Contains(s.GetFinalizers(), metav1.FinalizerOrphanDependents):
-			out = append(out, func() {
-				w.tracef("garbage collector", "frees %s", m.GetName())
-				w.edit(m, "", func(o client.Object) { o.SetOwnerReferences(nil) })
-			})
-		}
-	}
-	for _, s := range w.store.All(w.tells.set) {
-		if slices.Contains(s.GetFinalizers(), metav1.FinalizerOrphanDependents) && len(out) == 0 {
-			out = append(out, func() {
-				w.edit(s, "", func(o client.Object) {
-					o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == metav1.FinalizerOrphanDependents }))
-				})
-			})
-		}
+	out = w.collect(w.store.All(w.tells.machine), w.store.All(w.tells.set), w.setOf)
+	if w.is.deployments > 0 {
+		out = append(out, w.collect(w.store.All(w.tells.set), w.deployments(), w.deploymentOf)...)
 	}
 	for _, s := range objects(w, &corev1.Secret{}) {
 		if t, err := bootstrap.Read(s); err == nil && w.now.After(t.Expires) {
@@ -55,4 +30,42 @@ func (w *World) collectorActions() (out []func()) {
 		}
 	}
 	return out
+}
+
+// collect looks after objects of one kind and their owners of another.
+func (w *World) collect(objects, owners []client.Object, ownerOf func(client.Object) client.Object) (out []func()) {
+	for _, o := range objects {
+		if metav1.GetControllerOf(o) == nil || o.GetDeletionTimestamp() != nil {
+			continue
+		}
+		switch owner := ownerOf(o); {
+		case owner == nil:
+			out = append(out, func() {
+				w.tracef("garbage collector", "deletes %s, whose owner is gone", o.GetName())
+				w.users.done++
+				w.sendAway(o)
+			})
+		case orphans(owner):
+			out = append(out, func() {
+				w.tracef("garbage collector", "frees %s", o.GetName())
+				w.owners.lost[o.GetUID()] = true
+				w.edit(o, "", func(o client.Object) { o.SetOwnerReferences(nil) })
+			})
+		}
+	}
+	for _, owner := range owners {
+		if orphans(owner) && len(out) == 0 {
+			out = append(out, func() {
+				w.edit(owner, "", func(o client.Object) {
+					o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == metav1.FinalizerOrphanDependents }))
+				})
+			})
+		}
+	}
+	return out
+}
+
+// orphans reports whether what belongs to o is to be freed.
+func orphans(o client.Object) bool {
+	return slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }

@@ -64,6 +64,12 @@ type flavor struct {
 	unhook func(m client.Object)
 	hurry  func(m client.Object)
 
+	// frozen reports whether a set makes no machines because it has far too
+	// many; nil where none ever does.
+	frozen func(set client.Object) bool
+	// fleet is about deployments.
+	fleet *fleet
+
 	runMachines, runSets func(p *process)
 }
 
@@ -122,6 +128,15 @@ type setLens[S client.Object] struct {
 	m *Mutation
 }
 
+// View implements [dialect.Sets].
+func (l setLens[S]) View(s S) replicas.Set {
+	v := l.Sets.View(s)
+	if l.m.Set != nil {
+		l.m.Set(&v)
+	}
+	return v
+}
+
 // Member implements [dialect.Sets].
 func (l setLens[S]) Member(s S, o client.Object, nodes dialect.Nodes) replicas.Member {
 	out := l.Sets.Member(s, o, nodes)
@@ -129,6 +144,20 @@ func (l setLens[S]) Member(s S, o client.Object, nodes dialect.Nodes) replicas.M
 		l.m.Member(&out)
 	}
 	return out
+}
+
+// freezingLens is one whose sets freeze.
+type freezingLens[S client.Object] struct {
+	setLens[S]
+	dialect.Freezer[S]
+}
+
+// broken puts the defect around a lens, which stays what else it is.
+func broken[S client.Object](lens dialect.Sets[S], m *Mutation) dialect.Sets[S] {
+	if f, ok := lens.(dialect.Freezer[S]); ok {
+		return freezingLens[S]{setLens[S]{lens, m}, f}
+	}
+	return setLens[S]{lens, m}
 }
 
 // runMachines makes p run the machine controller.
@@ -191,7 +220,7 @@ func wakeMachines[M client.Object](p *process, r *machine.Reconciler[M], e store
 func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 	w, m := p.w, p.w.o.Mutation
 	if m != nil {
-		lens = setLens[S]{lens, m}
+		lens = broken(lens, m)
 	}
 	names := 0
 	o := machineset.Options{
@@ -230,6 +259,9 @@ func wakeSets[S client.Object](p *process, lens dialect.Sets[S], e store.Event) 
 			return setsOf(p, lens, m, gather)
 		}
 	default:
+		if f, ok := lens.(dialect.Freezer[S]); ok && p.w.store.KindOf(f.Parent()) == e.Kind {
+			return setsOfParent(p, e)
+		}
 		if p.w.store.KindOf(o) == p.w.store.KindOf(p.w.tells.machine) {
 			var out []wake
 			if e.Old != nil {
@@ -243,6 +275,19 @@ func wakeSets[S client.Object](p *process, lens dialect.Sets[S], e store.Event) 
 		}
 	}
 	return nil
+}
+
+// setsOfParent are the sets of a deployment that asks for another size.
+func setsOfParent(p *process, e store.Event) (out []wake) {
+	if e.Old != nil && e.New != nil && e.Old.GetGeneration() == e.New.GetGeneration() {
+		return nil
+	}
+	for _, s := range p.byKind[p.w.store.KindOf(p.w.tells.set)].All() {
+		if metav1.IsControlledBy(s, e.Object()) {
+			out = append(out, wake{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}})
+		}
+	}
+	return out
 }
 
 // setsOf is the set that controls m, or those that might adopt it.

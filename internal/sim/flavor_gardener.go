@@ -22,7 +22,8 @@ func gardenerFlavor(w *World) flavor {
 		return store.NewKind(v1alpha1.GroupVersion.WithKind(name), o)
 	}
 	machines, sets := kind("Machine", &v1alpha1.Machine{}), kind("MachineSet", &v1alpha1.MachineSet{})
-	for _, k := range []*store.Kind{machines, sets} {
+	deployments := kind(v1alpha1.KindMachineDeployment, &v1alpha1.MachineDeployment{})
+	for _, k := range []*store.Kind{machines, sets, deployments} {
 		k.Subresource, k.Counted = true, true
 	}
 	scheme := runtime.NewScheme()
@@ -30,10 +31,10 @@ func gardenerFlavor(w *World) flavor {
 	_ = corev1.AddToScheme(scheme)
 	lens, setLens := gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: clusterName}, gardener.Sets{}
 	f := flavor{
-		scheme: scheme, kinds: append(coreKinds(), machines, sets, kind("MachineClass", &v1alpha1.MachineClass{})), indexes: node.Indexes(),
+		scheme: scheme, kinds: append(coreKinds(), machines, sets, deployments, kind("MachineClass", &v1alpha1.MachineClass{})), indexes: node.Indexes(),
 		machine: &v1alpha1.Machine{}, set: &v1alpha1.MachineSet{},
 		finalizer: v1alpha1.FinalizerMachine, heals: true,
-		furniture: func() []client.Object { return append(secrets(w), gardenerClass()) },
+		furniture: func() []client.Object { return append(secrets(w), gardenerClasses()...) },
 		newMachine: func(name string) client.Object {
 			return &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: gardenerSpec()}
 		},
@@ -49,6 +50,10 @@ func gardenerFlavor(w *World) flavor {
 		hurry: func(m client.Object) {
 			metav1.SetMetaDataLabel(&m.(*v1alpha1.Machine).ObjectMeta, v1alpha1.LabelKeyForceDeletion, "true")
 		},
+		frozen: func(s client.Object) bool {
+			return s.GetLabels()[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
+		},
+		fleet:       gardenerFleet(w),
 		runMachines: func(p *process) { runMachines(p, lens) },
 		runSets:     func(p *process) { runSets(p, setLens) },
 	}
@@ -65,13 +70,16 @@ func gardenerSpec() v1alpha1.MachineSpec {
 	return spec
 }
 
-func gardenerClass() client.Object {
-	return &v1alpha1.MachineClass{
-		ObjectMeta:           metav1.ObjectMeta{Namespace: namespace, Name: className},
-		ProviderSpec:         runtime.RawExtension{Raw: []byte(`{}`)},
-		SecretRef:            &corev1.SecretReference{Namespace: namespace, Name: bootName},
-		CredentialsSecretRef: &corev1.SecretReference{Namespace: namespace, Name: secretName},
+func gardenerClasses() (out []client.Object) {
+	for i := range templates {
+		out = append(out, &v1alpha1.MachineClass{
+			ObjectMeta:           metav1.ObjectMeta{Namespace: namespace, Name: gardenerClassName(i)},
+			ProviderSpec:         runtime.RawExtension{Raw: []byte(`{}`)},
+			SecretRef:            &corev1.SecretReference{Namespace: namespace, Name: bootName},
+			CredentialsSecretRef: &corev1.SecretReference{Namespace: namespace, Name: secretName},
+		})
 	}
+	return out
 }
 
 func gardenerSet(w *World, name string, n int) client.Object {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
@@ -25,15 +26,17 @@ const tokenLifetime = time.Hour
 func openshiftFlavor(w *World) flavor {
 	machines := store.NewKind(machinev1.GroupVersion.WithKind("Machine"), &machinev1.Machine{})
 	sets := store.NewKind(machinev1.GroupVersion.WithKind("MachineSet"), &machinev1.MachineSet{})
-	for _, k := range []*store.Kind{machines, sets} {
+	deployments := store.NewKind(v1beta1.GroupVersion.WithKind(v1beta1.KindMachineDeployment), &v1beta1.MachineDeployment{})
+	for _, k := range []*store.Kind{machines, sets, deployments} {
 		k.Subresource, k.Counted = true, true
 	}
 	scheme := runtime.NewScheme()
 	_ = machinev1.Install(scheme)
+	_ = v1beta1.AddToScheme(scheme)
 	_ = corev1.AddToScheme(scheme)
 	lens, setLens := openshift.Machines{TokenLifetime: tokenLifetime, DefaultCluster: clusterName}, openshift.Sets{}
 	f := flavor{
-		scheme: scheme, kinds: append(coreKinds(), machines, sets), indexes: node.Indexes(),
+		scheme: scheme, kinds: append(coreKinds(), machines, sets, deployments), indexes: node.Indexes(),
 		machine: &machinev1.Machine{}, set: &machinev1.MachineSet{},
 		finalizer: machinev1.MachineFinalizer,
 		furniture: func() []client.Object { return secrets(w) },
@@ -56,6 +59,7 @@ func openshiftFlavor(w *World) flavor {
 		hurry: func(m client.Object) {
 			metav1.SetMetaDataAnnotation(&m.(*machinev1.Machine).ObjectMeta, openshift.ExcludeDrainAnnotation, "")
 		},
+		fleet:       openshiftFleet(w),
 		runMachines: func(p *process) { runMachines(p, lens) },
 		runSets:     func(p *process) { runSets(p, setLens) },
 	}
@@ -71,11 +75,9 @@ func machineLabels() map[string]string {
 
 func openshiftSpec() machinev1.MachineSpec {
 	return machinev1.MachineSpec{
-		ProviderSpec: machinev1.ProviderSpec{Value: &runtime.RawExtension{
-			Raw: []byte(`{"userDataSecret":{"name":"` + bootName + `"},"credentialsSecret":{"name":"` + secretName + `"}}`),
-		}},
-		ObjectMeta: machinev1.ObjectMeta{Labels: map[string]string{"pool": "a"}},
-		Taints:     []corev1.Taint{{Key: "pool", Value: "a", Effect: corev1.TaintEffectPreferNoSchedule}},
+		ProviderSpec: openshiftProviderSpec(""),
+		ObjectMeta:   machinev1.ObjectMeta{Labels: map[string]string{"pool": "a"}},
+		Taints:       []corev1.Taint{{Key: "pool", Value: "a", Effect: corev1.TaintEffectPreferNoSchedule}},
 	}
 }
 

@@ -45,7 +45,11 @@ func (p *process) gate(c store.Call, do func() error) error {
 		_ = p.answered(c, err, "REPLY LOST, took effect: ")
 		return errReplyLost
 	case w.faulty(apiLate):
-		w.sendLate(p, func() { _ = p.answered(c, effect(), "LATE, arrives only now: ") }, longestLate)
+		w.sendLate(p, func() {
+			w.belated = true
+			_ = p.answered(c, effect(), "LATE, arrives only now: ")
+			w.belated = false
+		}, longestLate)
 		_ = p.answered(c, nil, "REPLY LOST, will take effect later: ")
 		return errReplyLost
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/rollout"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -30,4 +31,25 @@ type Mutation struct {
 	// Forgetful controllers begin every pass with an empty memory; of
 	// TwoLeaders both believe that they are alone.
 	Forgetful, TwoLeaders bool
+	// Set changes what the lens says of a set to its own controller.
+	Set func(*replicas.Set)
+
+	Defects
+}
+
+// Defects are those of the controller of deployments alone.
+type Defects struct {
+	// OfDeployment, OfSet, OfMachine and OfPolicy change what the lens says,
+	// OfNode what it is asked to write.
+	OfDeployment func(*rollout.Deployment)
+	OfSet        func(*rollout.Set)
+	OfMachine    func(*rollout.Machine)
+	OfPolicy     func(*rollout.Policy)
+	OfNode       func(*rollout.NodeWant)
+	// Client wraps what it acts through.
+	Client func(c client.Client, live client.Reader) (client.Client, client.Reader)
+	// Forgetful: it begins every pass with an empty memory. Grabs: it takes
+	// over what it finds. Careless: a machine that is handed over is not
+	// shielded; Clings: it stays so. Deaf: it drops what an autoscaler wants.
+	Forgetful, Grabs, Careless, Clings, Deaf bool
 }

@@ -58,6 +58,7 @@ func (w *World) stepNode() {
 
 // nodeActions are all that could be done about nodes now.
 func (w *World) nodeActions() (out []func()) {
+	out = w.agentActions()
 	for _, i := range w.cloud.Machines() {
 		k := w.kubelet(i)
 		n := w.nodeOf(k)

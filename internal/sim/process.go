@@ -23,6 +23,7 @@ type role string
 const (
 	machineRole role = "machines"
 	setRole     role = "sets"
+	fleetRole   role = "deployments"
 )
 
 // process is one controller process.
@@ -84,10 +85,13 @@ func (w *World) start(r role, behind int) {
 	if m := w.o.Mutation; m != nil && m.Client != nil {
 		p.client, p.live = m.Client(p.client, p.live)
 	}
-	if r == machineRole {
+	switch r {
+	case machineRole:
 		w.tells.runMachines(p)
-	} else {
+	case setRole:
 		w.tells.runSets(p)
+	case fleetRole:
+		w.tells.fleet.run(p)
 	}
 	for _, v := range p.views {
 		for _, o := range v.All() {

@@ -28,6 +28,7 @@ type users struct {
 // begin furnishes the world.
 func (w *World) begin() {
 	w.users = users{intruders: map[types.UID]bool{}, hurried: map[string]bool{}, strays: map[string]bool{}, born: map[string]int64{}}
+	w.owners = newOwners()
 	for _, o := range w.tells.furniture() {
 		_, err := w.store.Create(o)
 		w.must("furnish", err)
@@ -38,6 +39,9 @@ func (w *World) begin() {
 	for range w.is.singles {
 		w.createMachine(nil)
 	}
+	for range w.is.deployments {
+		w.createDeployment()
+	}
 	for i := range w.is.apps {
 		if w.is.budgets {
 			w.budget(fmt.Sprint("app", i), w.chance(20))
@@ -47,6 +51,10 @@ func (w *World) begin() {
 
 // stepUser is something that somebody does.
 func (w *World) stepUser() {
+	if w.is.deployments > 0 && w.chance(60) {
+		w.stepOwner()
+		return
+	}
 	deeds := []func(){
 		w.createSet, func() { w.createMachine(nil) }, w.scale, w.scale, w.scale,
 		w.deleteMachine, w.deleteMachine, w.deleteMachine, w.deleteSet, w.relabel, w.offerMachine,
@@ -75,10 +83,16 @@ func (w *World) createSet() {
 // createMachine makes a machine of nobody's, sometimes under a name that was
 // used before.
 func (w *World) createMachine(labels map[string]string) {
-	if len(w.store.All(w.tells.machine)) >= 12 {
+	w.createNamed(fmt.Sprintf("single%d", w.between(1, 4)), labels)
+}
+
+// mostMachines is how many machines there are at most when people make one.
+const mostMachines = 12
+
+func (w *World) createNamed(name string, labels map[string]string) {
+	if len(w.store.All(w.tells.machine)) >= mostMachines {
 		return
 	}
-	name := fmt.Sprintf("single%d", w.between(1, 4))
 	m := w.tells.newMachine(name)
 	if w.store.Lookup(m, client.ObjectKeyFromObject(m)) != nil {
 		return
@@ -117,15 +131,23 @@ func (w *World) scale() {
 	if s := w.anySet(); s != nil && s.GetDeletionTimestamp() == nil {
 		n := w.between(0, 5)
 		w.edit(s, "", func(o client.Object) { w.tells.resize(o, n) })
+		w.meddled(s)
 		w.does("scales set %s from %d to %d", s.GetName(), w.tells.size(s), n)
 	}
 }
 
 func (w *World) deleteMachine() {
 	if m := w.anyMachine(false); m != nil {
-		w.must("delete a machine", w.store.Delete(m, client.DeleteOptions{}))
+		w.sendAway(m)
 		w.does("deletes machine %s", m.GetName())
 	}
+}
+
+// sendAway deletes a machine or a set, for whatever reason but that there are
+// too many.
+func (w *World) sendAway(o client.Object) {
+	w.owners.lost[o.GetUID()] = true
+	w.must("delete "+o.GetName(), w.store.Delete(o, client.DeleteOptions{}))
 }
 
 func (w *World) deleteSet() {
@@ -137,7 +159,12 @@ func (w *World) deleteSet() {
 	if w.chance(30) {
 		opts.PropagationPolicy = ptr.To(metav1.DeletePropagationOrphan)
 	}
+	d := w.deploymentOf(s)
+	w.orphaned(opts)
 	w.must("delete a set", w.store.Delete(s, opts))
+	if d != nil {
+		w.owners.outside[d.GetUID()] = w.store.Version()
+	}
 	w.does("deletes set %s (%s)", s.GetName(), ptr.Deref(opts.PropagationPolicy, "background"))
 }
 
@@ -147,6 +174,7 @@ func (w *World) relabel() {
 	if m == nil || m.GetLabels()[memberLabel] == "" || !w.chance(50) {
 		return
 	}
+	w.owners.lost[m.GetUID()] = true
 	w.edit(m, "", func(o client.Object) {
 		labels := o.GetLabels()
 		delete(labels, memberLabel)
@@ -159,8 +187,20 @@ func (w *World) relabel() {
 // offerMachine makes a machine that a set will adopt.
 func (w *World) offerMachine() {
 	if s := w.anySet(); s != nil && w.chance(50) {
-		w.createMachine(map[string]string{memberLabel: s.GetName()})
+		w.offer(s, fmt.Sprintf("single%d", w.between(1, 4)))
 	}
+}
+
+// offer makes a machine with the labels that s selects by.
+func (w *World) offer(s client.Object, name string) {
+	wanted := map[string]string{}
+	all, _ := w.tells.selector(s).Requirements()
+	for _, r := range all {
+		if values := r.Values().List(); len(values) == 1 {
+			wanted[r.Key()] = values[0]
+		}
+	}
+	w.createNamed(name, wanted)
 }
 
 func (w *World) addHook() {
@@ -241,6 +281,18 @@ func (w *World) mend() {
 	for _, m := range w.store.All(w.tells.machine) {
 		if w.tells.unhook != nil {
 			w.edit(m, "", w.tells.unhook)
+		}
+	}
+	for _, d := range w.deployments() {
+		if d.GetDeletionTimestamp() == nil {
+			w.edit(d, "", func(o client.Object) {
+				w.tells.fleet.pause(o, false)
+				relax(o)
+				if w.chance(50) {
+					// Let the last rollout be one without faults.
+					w.tells.fleet.roll(o, w.between(0, templates-1))
+				}
+			})
 		}
 	}
 	for _, b := range objects(w, &policyv1.PodDisruptionBudget{}) {

@@ -35,6 +35,10 @@ type World struct {
 
 	kubelets map[string]*kubelet
 	users    users
+	owners   owners
+	// belated says that a call is carried out whose caller was told that its
+	// reply was lost.
+	belated bool
 
 	// actor is the controller whose call is being carried out; nil: the world
 	// itself acts.
@@ -63,13 +67,21 @@ func newWorld(seed uint64, o Options) *World {
 		w.store.Index(i.Object, i.Name, i.Extract)
 	}
 	w.begin()
-	for _, role := range []role{machineRole, setRole} {
+	for _, role := range w.roles() {
 		w.start(role, 0)
 		if o.Mutation != nil && o.Mutation.TwoLeaders {
 			w.start(role, 0)
 		}
 	}
 	return w
+}
+
+// roles are what runs. Where there are no deployments, nobody looks for them.
+func (w *World) roles() []role {
+	if w.is.deployments == 0 {
+		return []role{machineRole, setRole}
+	}
+	return []role{machineRole, setRole, fleetRole}
 }
 
 // Now implements clock.PassiveClock.
@@ -110,6 +122,10 @@ func (w *World) broken(statement, format string, args ...any) {
 
 // live is a whole run.
 func (w *World) live() {
+	defer w.shutdown()
+	if w.is.grown && !w.grow() {
+		return
+	}
 	only := w.o.only
 	if only == nil {
 		for i := range w.o.Steps {
@@ -121,18 +137,33 @@ func (w *World) live() {
 		w.rng = rand.New(rand.NewPCG(w.seed, uint64(step)+1))
 		w.act()
 		if w.violation != nil {
-			w.shutdown()
 			return
 		}
 	}
 	w.step, w.calm = -1, true
 	w.rng = rand.New(rand.NewPCG(w.seed, uint64(w.o.Steps)+1))
 	w.afterwards()
-	w.shutdown()
+}
+
+// grow lets the world come to rest and begins a rollout, so that the faults
+// meet it half way. It reports whether the world came to rest.
+func (w *World) grow() bool {
+	w.step, w.calm = -1, true
+	if !w.converge(Converges, w.unsettled, w.nurse) {
+		return false
+	}
+	for i, d := range w.deployments() {
+		w.edit(d, "", func(o client.Object) { w.tells.fleet.roll(o, 1+i%2) })
+	}
+	return true
 }
 
 // act is one step: the seed chooses who acts.
 func (w *World) act() {
+	if w.chance(w.is.busy) {
+		w.stepOwner()
+		return
+	}
 	total := 0
 	for _, a := range actors {
 		total += a.weight
@@ -141,9 +172,28 @@ func (w *World) act() {
 	for _, a := range actors {
 		if n -= a.weight; n < 0 {
 			a.act(w)
-			return
+			break
 		}
 	}
+	if w.is.grown {
+		w.getOn()
+	}
+}
+
+// getOn lets somebody make some progress besides: a rollout takes many passes
+// of all controllers in turn.
+func (w *World) getOn() {
+	p, ok := pick(w, w.leading())
+	if !ok {
+		return
+	}
+	w.catchUp(p)
+	if key, ok := pick(w, p.queue.startable()); ok {
+		p.begin(key)
+	} else if len(p.tasks) > 0 {
+		p.run(p.tasks[w.roll(len(p.tasks))])
+	}
+	w.stepNode()
 }
 
 var actors = []struct {

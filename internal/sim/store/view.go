@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,6 +34,18 @@ func (v *View) Behind() int { return len(v.store.logs[v.kind]) - v.seen }
 
 // Oldest is when the first change that the view has not seen was made.
 func (v *View) Oldest() time.Time { return v.store.logs[v.kind][v.seen].At }
+
+// Reached is the version of the store up to which the view has seen its kind.
+func (v *View) Reached() int64 {
+	if v.Behind() == 0 {
+		return v.store.version
+	}
+	next, err := strconv.ParseInt(v.store.logs[v.kind][v.seen].Object().GetResourceVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return next - 1
+}
 
 // Advance takes in the next change and returns it.
 func (v *View) Advance() Event {

@@ -1,0 +1,397 @@
+package sim
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+)
+
+// The statements about deployments. Each is judged by the truth at the moment
+// of a write, and excuses only what the controller could not know: machines
+// that its cache has not shown yet, and what others did that it has not seen.
+const (
+	// NotAbove: when a deployment lets a set grow, the machines that its sets
+	// have or are to have are no more than replicas and surge, those on their
+	// way out included that the deployment gave up.
+	NotAbove = "a deployment never grows beyond replicas and surge"
+	// NotBelow: when it lets one shrink, or has a node updated, as many as
+	// replicas less unavailable stay available, if that many were.
+	NotBelow = "a deployment never gives up machines that have to be available"
+	// OldFirst is about the strategy that makes room before it makes anything.
+	OldFirst = "Recreate makes no machine while an old one is there"
+	// OneSet: a template has one set.
+	OneSet = "no template gets a second set"
+	// OwnOnly: foreign sets, and machines of foreign sets, stay as they are.
+	OwnOnly = "a deployment changes nothing that is not its own"
+	// NoNeed: machines of the present template stay.
+	NoNeed = "no machine is given up without a change of template or size"
+	// UpdatedStays: a set to which an updated machine was handed over gives up
+	// no machine for it.
+	UpdatedStays = "an update in place costs no machine"
+	// FrozenRests: a set with far too many machines makes no more.
+	FrozenRests = "a frozen set makes no machine"
+)
+
+// glimpse is what the controller of deployments could know when a pass began.
+type glimpse struct {
+	deployment client.Object
+	machines   map[types.UID]glimpsed
+	// reached is the version up to which it had seen the sets.
+	reached int64
+}
+
+// glimpsed is a machine as its caches showed it.
+type glimpsed struct {
+	set                     types.UID
+	leaving, working, asked bool
+}
+
+func (p *process) glimpse(key client.ObjectKey) glimpse {
+	w, f := p.w, p.w.tells.fleet
+	g := glimpse{
+		deployment: p.byKind[w.store.KindOf(f.deployment)].Lookup(key), machines: map[types.UID]glimpsed{},
+		reached: p.byKind[w.store.KindOf(w.tells.set)].Reached(),
+	}
+	if g.deployment == nil {
+		return g
+	}
+	policy := f.policy(g.deployment)
+	nodes := p.byKind[w.store.KindOf(&corev1.Node{})]
+	for _, m := range p.byKind[w.store.KindOf(w.tells.machine)].All() {
+		ref := metav1.GetControllerOf(m)
+		if ref == nil {
+			continue
+		}
+		n, _ := nodes.Lookup(client.ObjectKey{Name: m.GetName()}).(*corev1.Node)
+		v := f.machine(m, n)
+		g.machines[m.GetUID()] = glimpsed{
+			set: ref.UID, leaving: v.Leaving, asked: v.Asked,
+			working: v.Available(w.now, policy) || w.works(m, policy),
+		}
+	}
+	return g
+}
+
+// works reports whether the machine is available by the truth, now.
+func (w *World) works(m client.Object, p rollout.Policy) bool {
+	now := w.store.Lookup(m, client.ObjectKeyFromObject(m))
+	return now != nil && now.GetUID() == m.GetUID() && w.fact(now).Available(w.now, p)
+}
+
+// judgeRollout judges a write of the controller of deployments.
+func (p *process) judgeRollout(c store.Call, old, now client.Object, before snapshot) {
+	w := p.w
+	g := before.glimpse
+	switch c.Kind.Kind {
+	case "MachineSet":
+		w.checkOwn(g, old, now)
+		if p.deposed != nil || w.belated {
+			w.owners.outside[g.deployment.GetUID()] = w.store.Version()
+			return
+		}
+		p.judgeSet(g, old, now)
+	case "Machine":
+		if s := w.setOf(old); s != nil && !metav1.IsControlledBy(s, g.deployment) {
+			w.broken(OwnOnly, "machine %s of set %s was changed for deployment %s", old.GetName(), s.GetName(), g.deployment.GetName())
+		}
+		if to := w.setOf(now); to != nil && !metav1.IsControlledBy(old, to) {
+			w.users.done++ // it changes the numbers of both sets
+			w.owners.arrived[to.GetUID()]++
+		}
+	case "Node":
+		if d := p.judged(g); d != nil && p.deposed == nil && !w.belated {
+			p.judgeSelection(g, d, old.(*corev1.Node), now.(*corev1.Node))
+		}
+	}
+}
+
+// judged is the deployment that a write is judged by; nil where what others did
+// to its sets excuses everything.
+func (p *process) judged(g glimpse) client.Object {
+	w := p.w
+	d := w.store.Lookup(g.deployment, client.ObjectKeyFromObject(g.deployment))
+	if d == nil || d.GetUID() != g.deployment.GetUID() || d.GetDeletionTimestamp() != nil || w.owners.outside[d.GetUID()] > g.reached {
+		return nil
+	}
+	return d
+}
+
+func (w *World) checkOwn(g glimpse, old, now client.Object) {
+	for _, s := range []client.Object{old, now} {
+		if s == nil {
+			continue
+		}
+		ref := metav1.GetControllerOf(s)
+		if ref != nil && ref.UID != g.deployment.GetUID() || ref == nil && old == nil {
+			w.broken(OwnOnly, "set %s was changed for deployment %s", s.GetName(), g.deployment.GetName())
+		}
+	}
+	if old != nil && now != nil && metav1.GetControllerOf(old) == nil && metav1.GetControllerOf(now) == nil {
+		w.broken(OwnOnly, "set %s, which is nobody's, was changed for deployment %s", old.GetName(), g.deployment.GetName())
+	}
+	if old != nil && now != nil && metav1.GetControllerOf(old) == nil && !w.tells.fleet.adopts(g.deployment, old) {
+		w.broken(OwnOnly, "set %s was taken over by deployment %s", old.GetName(), g.deployment.GetName())
+	}
+}
+
+func (p *process) judgeSet(g glimpse, old, now client.Object) {
+	w := p.w
+	d := p.judged(g)
+	if d == nil {
+		return
+	}
+	if old == nil {
+		w.checkOneSet(d, now)
+	}
+	was, is := 0, 0
+	if old != nil && metav1.IsControlledBy(old, d) {
+		was = w.tells.size(old)
+	}
+	if now != nil && now.GetDeletionTimestamp() == nil {
+		is = w.tells.size(now)
+	}
+	switch {
+	case is > was:
+		p.judgeGrowth(g, d, now, was)
+	case is < was && old.GetDeletionTimestamp() == nil:
+		p.judgeShrinkage(g, d, old, is)
+	}
+	if is != was && now != nil {
+		delete(w.owners.sized, now.GetUID())
+		delete(w.owners.arrived, now.GetUID())
+	}
+}
+
+func (w *World) checkOneSet(d, made client.Object) {
+	for _, s := range w.setsOf(d) {
+		if s.GetUID() != made.GetUID() && s.GetDeletionTimestamp() == nil && w.tells.fleet.alike(s, made) {
+			w.broken(OneSet, "set %s has the template of %s", made.GetName(), s.GetName())
+		}
+	}
+}
+
+// allowance is what a deployment allows, as the pass saw it or as it is: what is
+// allowed by either is allowed.
+type allowance struct {
+	most, least int
+	// always tells which strategies it had by both.
+	always map[rollout.Strategy]bool
+}
+
+func (w *World) allows(g glimpse, d client.Object) allowance {
+	a := allowance{always: map[rollout.Strategy]bool{}}
+	seen, is := w.tells.fleet.view(g.deployment), w.tells.fleet.view(d)
+	for i, v := range []rollout.Deployment{seen, is} {
+		surge, unavailable := rollout.Bounds(v)
+		a.most = max(a.most, v.Replicas+surge)
+		if least := v.Replicas - unavailable; i == 0 || least < a.least {
+			a.least = least
+		}
+	}
+	a.always[is.Strategy] = seen.Strategy == is.Strategy
+	return a
+}
+
+func (p *process) judgeGrowth(g glimpse, d, grown client.Object, was int) {
+	w := p.w
+	allowed := w.allows(g, d)
+	counts := w.tells.fleet.policy(d).LeavingTakesRoom && w.tells.fleet.policy(g.deployment).LeavingTakesRoom
+	total, olds, own, alone := 0, 0, 0, true
+	for _, s := range w.setsOf(d) {
+		living, leaving := w.shown(g, s)
+		size := w.tells.size(s)
+		switch {
+		case s.GetDeletionTimestamp() != nil:
+			continue // somebody deleted it
+		case s.GetUID() == grown.GetUID() && size <= max(living, was):
+			return // no machine is made on this account
+		case allowed.always[rollout.OnDelete]:
+			living = 0 // a machine that leaves is replaced at once
+		case s.GetUID() == grown.GetUID() && counts:
+			own = leaving
+		case counts:
+			total += leaving
+		}
+		if !w.tells.fleet.set(d, s).Current {
+			olds += living + leaving
+		}
+		alone = alone && (s.GetUID() == grown.GetUID() || living+leaving+size == 0)
+		total += max(living, size)
+	}
+	if !alone {
+		// Else it is a matter of size: what leaves is not waited for.
+		total += own
+	}
+	if total > allowed.most {
+		w.broken(NotAbove, "set %s of deployment %s grew from %d to %d: there would be %d machines, and may be %d", grown.GetName(), d.GetName(), was, w.tells.size(grown), total, allowed.most)
+	}
+	if allowed.always[rollout.Recreate] && olds > 0 && w.tells.fleet.set(d, grown).Current {
+		w.broken(OldFirst, "set %s of deployment %s grew from %d to %d with %d old machines there", grown.GetName(), d.GetName(), was, w.tells.size(grown), olds)
+	}
+}
+
+// shown counts the machines of s that the pass could see: those that stay, and
+// those on their way out because s was made smaller.
+func (w *World) shown(g glimpse, s client.Object) (living, leaving int) {
+	for _, m := range w.controlled(s) {
+		if _, ok := g.machines[m.GetUID()]; !ok {
+			continue
+		}
+		switch {
+		case !w.fact(m).Leaving:
+			living++
+		case !w.owners.lost[m.GetUID()]:
+			leaving++
+		}
+	}
+	return living, leaving
+}
+
+func (p *process) judgeShrinkage(g glimpse, d, old client.Object, is int) {
+	w := p.w
+	allowed := w.allows(g, d)
+	w.checkNeed(g, d, old, is)
+	count := counting{w: w, g: g, policy: w.tells.fleet.policy(d), resized: old.GetUID()}
+	switch {
+	case w.handSized(d):
+		return
+	case allowed.always[rollout.OnDelete]:
+		count.anything = true
+	case !allowed.always[rollout.Rolling] && !allowed.always[rollout.InPlace]:
+		return
+	}
+	count.size = w.tells.size(old)
+	before := count.standing(d)
+	count.size = is
+	after := count.standing(d)
+	if after < allowed.least && after < before {
+		w.broken(NotBelow, "set %s of deployment %s shrank from %d to %d: %d machines would stay available, and %d have to", old.GetName(), d.GetName(), w.tells.size(old), is, after, allowed.least)
+	}
+}
+
+// handSized reports whether people gave a set of d its size. What comes of that
+// is on their account until the deployment has sized the set itself.
+func (w *World) handSized(d client.Object) bool {
+	return slices.ContainsFunc(w.setsOf(d), func(s client.Object) bool { return w.owners.sized[s.GetUID()] })
+}
+
+// checkNeed is about a deployment whose machines are all of its template.
+func (w *World) checkNeed(g glimpse, d, old client.Object, is int) {
+	f := w.tells.fleet
+	replicas := min(f.view(g.deployment).Replicas, f.view(d).Replicas)
+	if is >= replicas || !f.set(d, old).Current || !f.set(g.deployment, old).Current {
+		return
+	}
+	for _, s := range w.setsOf(d) {
+		if s.GetUID() != old.GetUID() && (w.tells.size(s) > 0 || len(w.controlled(s)) > 0) {
+			return
+		}
+	}
+	w.broken(NoNeed, "set %s of deployment %s, which wants %d, shrank from %d to %d", old.GetName(), d.GetName(), replicas, w.tells.size(old), is)
+}
+
+// judgeSelection is about a node that is to be updated: it will not be
+// available meanwhile.
+func (p *process) judgeSelection(g glimpse, d client.Object, old, now *corev1.Node) {
+	w, f := p.w, p.w.tells.fleet
+	m := w.store.Lookup(w.tells.machine, client.ObjectKey{Namespace: namespace, Name: now.Name})
+	if m == nil || !f.machine(m, now).Marks.Selected || f.machine(m, old).Marks.Selected {
+		return
+	}
+	count := counting{w: w, g: g, policy: f.policy(d)}
+	least := w.allows(g, d).least
+	if n := count.standing(d); n < least {
+		w.broken(NotBelow, "node %s of deployment %s is to be updated: %d machines would stay available, and %d have to", now.Name, d.GetName(), n, least)
+	}
+}
+
+// counting counts the machines that will be available for sure.
+type counting struct {
+	w      *World
+	g      glimpse
+	policy rollout.Policy
+	// anything counts machines in whatever state.
+	anything bool
+	// resized is a set that is taken for one of this size.
+	resized types.UID
+	size    int
+}
+
+func (c counting) standing(d client.Object) (n int) {
+	for _, s := range c.w.setsOf(d) {
+		if s.GetDeletionTimestamp() == nil {
+			n += c.ofSet(s)
+		}
+	}
+	return n
+}
+
+// ofSet gives the pass the benefit of the doubt: what was available when it
+// began counts still, what was lost since it could not know, and machines that
+// others chose to go are on their account.
+func (c counting) ofSet(s client.Object) int {
+	size := c.w.tells.size(s)
+	if s.GetUID() == c.resized {
+		size = c.size
+	}
+	living, available, chosen, idle, shielded := 0, 0, 0, 0, 0
+	add := func(working, asked, busy bool) {
+		living++
+		switch {
+		case asked:
+			chosen++
+		case !working && !c.anything:
+			idle++
+		}
+		if working && !busy || c.anything {
+			available++
+		}
+	}
+	truth := map[types.UID]bool{}
+	for _, m := range c.w.controlled(s) {
+		v := c.w.fact(m)
+		was, shown := c.g.machines[m.GetUID()]
+		if v.Leaving || !shown {
+			continue
+		}
+		truth[m.GetUID()] = true
+		if v.Moved {
+			shielded++
+		}
+		busy := v.Marks.Selected && v.Update != rollout.UpdateDone && v.Update != rollout.UpdateFailed
+		add(was.working || v.Available(c.w.now, c.policy), was.asked || v.Asked, busy)
+	}
+	for uid, was := range c.g.machines {
+		if was.set == s.GetUID() && !was.leaving && !truth[uid] && c.w.owners.lost[uid] {
+			add(was.working, was.asked, false)
+		}
+	}
+	return max(0, available-max(0, living-size-chosen-idle-shielded))
+}
+
+// frozen reports whether the set makes no machines because it has far too many.
+func (w *World) frozen(s client.Object) bool { return w.tells.frozen != nil && w.tells.frozen(s) }
+
+// checkGivenUp notes why a set gives a machine up, and whether it may.
+func (p *process) checkGivenUp(m client.Object) {
+	w := p.w
+	s := w.setOf(m)
+	if s == nil {
+		return
+	}
+	member := w.tells.member(s, m)
+	if s.GetDeletionTimestamp() != nil || member.Failed || !member.Marked.IsZero() || p.deposed != nil || w.owners.sized[s.GetUID()] {
+		w.owners.lost[m.GetUID()] = true
+		return
+	}
+	arrived := w.owners.arrived[s.GetUID()]
+	if n, size := len(w.members(s)), w.tells.size(s); arrived > 0 && n < size+arrived {
+		w.broken(UpdatedStays, "set %s of %d, to which %d machines were handed over, gave up %s and has %d", s.GetName(), size, arrived, m.GetName(), n)
+	}
+}
