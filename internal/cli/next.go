@@ -32,7 +32,7 @@ func (u *up) printNext(w io.Writer, f *fleet.Fleet, machines []fleet.Machine, to
 		}
 	}
 	fmt.Fprintf(w, `
-Three things to try:
+Four things to try:
 
   1. Scale a set, and see machines and nodes come and go:
        %[1]s -n %[2]s scale machinesets.machine.openshift.io/mill-worker-a --replicas=5
@@ -44,6 +44,9 @@ Three things to try:
   3. Crash an instance: its node becomes NotReady after about 40 s, and its machine says so:
        pkill -f -- --name=%[5]s
        %[1]s get nodes --watch
+
+  4. Roll three machines to another kind, as the example says step by step:
+       %[1]s apply -f examples/gardener-machinedeployment.yaml
 
 Logs and state are in %[6]s. %[7]s
 `, kubectl, fleet.OpenShiftNamespace, fleet.GardenerNamespace, first[provider.Gardener], first[provider.OpenShift], f.Dir, end)
