@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -148,12 +147,16 @@ type question struct {
 	stopped string
 	waiting string
 	patient bool
-	// chosen are the machines selected for an update in place.
-	chosen map[types.UID]bool
+	// unseen is a set whose controller has yet to see what was written last.
+	// That is soon over, and worth telling only where it is not.
+	unseen string
+	// chosen are the machines selected for an update in place, moving those
+	// that are handed over.
+	chosen, moving map[types.UID]bool
 }
 
 func newQuestion(now time.Time, d Deployment, sets []Set, p Policy) *question {
-	q := &question{now: now, d: d, p: p, limit: d.Replicas}
+	q := &question{now: now, d: d, p: p, limit: d.Replicas, chosen: map[types.UID]bool{}, moving: map[types.UID]bool{}}
 	q.surge, q.unavailable = Bounds(d)
 	for _, s := range sets {
 		b := newBook(now, s, p)
@@ -241,7 +244,7 @@ func (q *question) total() int {
 func (q *question) room() int {
 	for _, b := range q.all {
 		if !b.Observed {
-			q.waiting = fmt.Sprintf("waiting for set %s to be looked at by its controller", b.Name)
+			q.unseen = b.Name
 			return 0
 		}
 	}

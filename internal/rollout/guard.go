@@ -122,6 +122,15 @@ func (q *question) canary() int {
 	return min(n, max(1, share(q.d.Guard.Canary, n, true)))
 }
 
+// grown is how large the current set may get by making machines. At a canary,
+// what is being updated in place comes on top.
+func (q *question) grown() int {
+	if q.limit >= q.d.Replicas {
+		return q.d.Replicas
+	}
+	return q.limit - q.underway()
+}
+
 // canaryPassed reports whether the rest may follow: a person said so, the
 // canary has been available for long enough, or it was passed before.
 func (q *question) canaryPassed() bool {

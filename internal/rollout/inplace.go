@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // admit makes room in every set for machines that were handed over to it, and
@@ -91,6 +89,7 @@ func (q *question) handOver() {
 				MachineRef: MachineRef{UID: m.UID, Name: m.Name}, From: b.UID, To: n.UID,
 				Note: "its update in place is done",
 			})
+			q.moving[m.UID] = true
 			b.living--
 			n.living++
 			if b.want.Replicas > 0 {
@@ -113,11 +112,7 @@ func (q *question) fill() {
 	if old > 0 && !q.p.Nodeless {
 		most += q.surge
 	}
-	if q.limit < q.d.Replicas {
-		// What is being updated comes on top.
-		most = min(most, q.limit+old-q.underway())
-	}
-	missing := min(most-old, q.d.Replicas) - n.want.Replicas
+	missing := min(most-old, q.grown()) - n.want.Replicas
 	if missing <= 0 || q.stopped != "" {
 		return
 	}
@@ -161,7 +156,7 @@ func (q *question) selectNext() {
 	case q.stopped != "" || need <= 0:
 	case q.d.ByHand:
 		q.patient = underway == 0
-		q.waiting = fmt.Sprintf("%s have yet to be selected by hand", machines(need))
+		q.waiting = fmt.Sprintf("waiting for a person to select %s to be updated", machines(need))
 		return
 	case budget > 0:
 		q.pick(min(need, budget))
@@ -171,7 +166,7 @@ func (q *question) selectNext() {
 		q.waiting = fmt.Sprintf("waiting for the update of %s in place", machines(underway))
 	}
 	if q.waiting == "" && need > 0 && q.stopped == "" {
-		q.waiting = fmt.Sprintf("%d machines are available and %d have to be: no other can be updated now", sure, q.floor())
+		q.waiting = fmt.Sprintf("%d available, %d needed: no other machine can be updated now", sure, q.floor())
 	}
 }
 
@@ -180,7 +175,8 @@ func (q *question) selectNext() {
 func (q *question) underway() (n int) {
 	for _, b := range q.old {
 		for _, m := range b.Machines {
-			if m.busy() {
+			done := m.Update == UpdateDone && !m.Moved && !m.Leaving && !q.moving[m.UID]
+			if m.busy() || done {
 				n++
 			}
 		}
@@ -216,18 +212,11 @@ func (q *question) pick(n int) {
 			if m.Update != UpdateCandidate || m.busy() || m.Asked || !m.Seen || !m.Available(q.now, q.p) {
 				continue
 			}
-			q.selected(m.UID)
+			q.chosen[m.UID] = true
 			n--
 			spare--
 		}
 	}
-}
-
-func (q *question) selected(uid types.UID) {
-	if q.chosen == nil {
-		q.chosen = map[types.UID]bool{}
-	}
-	q.chosen[uid] = true
 }
 
 // byAge puts the oldest machines first.

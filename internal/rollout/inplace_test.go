@@ -94,7 +94,7 @@ func TestUpdateInPlaceAuto(t *testing.T) {
 		"4.5 f one that failed": {
 			reason: "1 is unavailable already",
 			d:      auto, sets: []Set{old("a", 4, append(ready, first(1, updateFailed))...), current("b", 0)},
-			waiting: "3 machines are available and 3 have to be: no other can be updated now",
+			waiting: "3 available, 3 needed: no other machine can be updated now",
 		},
 		"4.5 f a broken old machine": {
 			reason: "it is not updated, and nobody else is meanwhile",
@@ -146,11 +146,11 @@ func TestUpdateInPlaceManual(t *testing.T) {
 		},
 		"4.5 f nothing more": {
 			reason: "a person chooses",
-			d:      manual, sets: []Set{old("a", 4, held, first(4, candidate)), current("b", 0)}, waiting: "4 machines have yet to be selected by hand",
+			d:      manual, sets: []Set{old("a", 4, held, first(4, candidate)), current("b", 0)}, waiting: "waiting for a person to select 4 machines to be updated",
 		},
 		"4.5 f chosen by hand": {
 			reason: "the choice is left as it is",
-			d:      manual, sets: []Set{old("a", 4, held, first(4, candidate), first(2, updating)), current("b", 0)}, waiting: "2 machines have yet to be selected by hand",
+			d:      manual, sets: []Set{old("a", 4, held, first(4, candidate), first(2, updating)), current("b", 0)}, waiting: "waiting for a person to select 2 machines to be updated",
 		},
 		"4.5 e updated": {
 			reason: "it is handed over like any other",

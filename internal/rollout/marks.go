@@ -57,8 +57,7 @@ func (q *question) release() {
 // markNode plans the node of m where it is not as wanted. Nodes of machines
 // that leave, or that are about to change sets, are not touched.
 func (q *question) markNode(m Machine, w NodeWant) {
-	moving := slices.ContainsFunc(q.plan.Moves, func(v Move) bool { return v.UID == m.UID })
-	if m.Leaving || !m.Seen || moving {
+	if m.Leaving || !m.Seen || q.moving[m.UID] {
 		return
 	}
 	w.Candidate = w.Candidate || w.Selected
@@ -68,5 +67,11 @@ func (q *question) markNode(m Machine, w NodeWant) {
 		return
 	}
 	w.Node, w.Machine = m.Node, m.Name
+	switch {
+	case w.Release:
+		w.Note = "its update is done, and it is given back"
+	case w.Selected && !m.Marks.Selected:
+		w.Note = "chosen to be updated in place"
+	}
 	q.plan.Nodes = append(q.plan.Nodes, w)
 }

@@ -232,7 +232,8 @@ func (m *model) unchanged(p Plan) bool {
 			return false
 		}
 	}
-	return p.Status.Progress == m.d.Last.Progress && p.Create == nil && p.RollBack == nil && !p.Rewish && len(p.Victims)+len(p.Nodes)+len(p.Moves)+len(p.Unshield)+len(p.Delete) == 0
+	numbered := p.Revision == 0 || p.Revision == m.d.Revision
+	return numbered && p.Status.Progress == m.d.Last.Progress && p.Create == nil && p.RollBack == nil && !p.Rewish && len(p.Victims)+len(p.Nodes)+len(p.Moves)+len(p.Unshield)+len(p.Delete) == 0
 }
 
 // rest makes the deployment's first set, all of it available.

@@ -262,6 +262,9 @@ func (m *model) victims(p Plan) bool {
 func (m *model) nodes(p Plan) bool {
 	for _, n := range p.Nodes {
 		i := slices.IndexFunc(m.shown, func(x modelMachine) bool { return x.Name == n.Machine })
+		if n.Note != "" {
+			m.tell("rollout", "%s: %s", n.Node, n.Note)
+		}
 		_, died := m.edit(m.shown[i].UID, func(x *modelMachine) {
 			x.Marks.Avoid, x.Marks.Stay, x.Marks.Candidate, x.Marks.Selected = n.Avoid, n.Stay, n.Candidate, n.Selected
 			if n.Release {

@@ -88,7 +88,7 @@ func (m *model) change() {
 
 // meddle is a person, or bad luck.
 func (m *model) meddle() {
-	switch m.chance("meddle", 9) {
+	switch m.chance("meddle", 11) {
 	case 0, 1:
 		m.d.Replicas = m.chance("replicas", 7)
 		m.tell("user", "wants %d machines", m.d.Replicas)
@@ -103,6 +103,14 @@ func (m *model) meddle() {
 		m.tell("user", "wants revision %d", n)
 	case 6:
 		m.d.Guard.Approved = m.d.Revision
+	case 7:
+		m.d.Strategy = strategies[m.chance("strategy", len(strategies))]
+		m.tell("user", "wants %s", m.d.Strategy)
+	case 8:
+		frozen(&m.d)
+		if m.chance("thaws", 2) == 0 {
+			m.d.Frozen = ""
+		}
 	default:
 		m.mishap()
 	}
@@ -199,7 +207,7 @@ func drawGuard(t *rapid.T) Guard {
 // waited for.
 func (m *model) calm() {
 	m.tell("everybody", "calms down")
-	m.d.Paused, m.failing, m.d.Guard.MaxFailures = false, 0, 0
+	m.d.Paused, m.d.Frozen, m.failing, m.d.Guard.MaxFailures = false, "", 0, 0
 	m.diligent = m.d.Strategy == OnDelete
 	for _, x := range m.machines {
 		x.Kept = false

@@ -125,7 +125,7 @@ func (q *question) shareMore(active []*book, delta int) {
 	note := fmt.Sprintf("%s wanted now", machines(q.d.Replicas))
 	most := 0
 	if q.current != nil && q.stopped == "" {
-		most = min(q.limit, q.d.Replicas)
+		most = q.grown()
 		if n := min(delta, q.d.Replicas+q.surge-q.total(), most-q.current.want.Replicas); n > 0 {
 			q.grow(q.current, n, note)
 			delta -= n

@@ -18,7 +18,7 @@ func (q *question) growCurrent() {
 		q.scale(n, n.want.Replicas+grow, fmt.Sprintf("room for %d below %d wanted and %d surge", grow, q.d.Replicas, q.surge))
 		return
 	}
-	if leaving := q.leaving(); leaving > 0 && q.p.LeavingTakesRoom && q.waiting == "" {
+	if leaving := q.leaving(); leaving > 0 && q.p.LeavingTakesRoom && q.unseen == "" {
 		q.waiting = fmt.Sprintf("waiting for %s to leave", machines(leaving))
 	}
 }

@@ -113,10 +113,19 @@ func (q *question) progress(st Status) Progress {
 	return q.standstill(st, told)
 }
 
+// updated is how many machines are of the present template, but for those that
+// leave beside others that replace them.
+func (q *question) updated(st Status) int {
+	if q.current == nil {
+		return st.Updated
+	}
+	return min(st.Updated, max(q.current.want.Replicas, q.current.living))
+}
+
 // moved reports whether the rollout got on since the status was last written.
 func (q *question) moved(st Status) bool {
 	last := q.d.Last
-	return st.Updated > last.Updated || st.Replicas-st.Updated < last.Old || st.Ready > last.Ready || st.Available > last.Available
+	return q.updated(st) > last.Updated || st.Replicas-st.Updated < last.Old || st.Ready > last.Ready || st.Available > last.Available
 }
 
 // standstill judges a rollout that did not get on since the last look. One that
@@ -133,6 +142,9 @@ func (q *question) standstill(st Status, told func(Truth, Reason, string) Progre
 		left := last.Since.Add(q.d.Deadline).Sub(q.now)
 		if left < 0 {
 			message := fmt.Sprintf("no progress for %s: %s", q.d.Deadline, q.line(st))
+			if q.unseen != "" {
+				message += fmt.Sprintf("; set %s was not looked at by its controller", q.unseen)
+			}
 			return told(False, DeadlineExceeded, message)
 		}
 		q.again(left + time.Second)
@@ -145,10 +157,11 @@ func (q *question) standstill(st Status, told func(Truth, Reason, string) Progre
 
 // line says for people how far the rollout is.
 func (q *question) line(st Status) string {
-	out := fmt.Sprintf("%d of %d machines updated, %d available", st.Updated, q.d.Replicas, st.Available)
+	out := fmt.Sprintf("%d of %d machines updated", q.updated(st), q.d.Replicas)
 	if old := st.Replicas - st.Updated; old > 0 {
-		out = fmt.Sprintf("%d of %d machines updated, %d old left, %d available", st.Updated, q.d.Replicas, old, st.Available)
+		out += fmt.Sprintf(", %d old left", old)
 	}
+	out += fmt.Sprintf(", %d available", st.Available)
 	if q.d.Guard.Estimate {
 		out += q.estimate()
 	}

@@ -141,6 +141,10 @@ func TestProgress(t *testing.T) {
 		"4.6 more are updated": {
 			reason: "progress, from now on", d: d.by(counted(3, 9, 9, 9), said(True, SetUpdated, line)), sets: stuck, want: fresh.as(True, SetUpdated, line),
 		},
+		"4.6 more are updated, but only since failed ones leave slowly": {
+			reason: "replacing is no progress", d: d.by(said(True, SetUpdated, line)), sets: []Set{old("a", 9), current("b", 4, first(4, pending), more(2, leaving))},
+			want: Progress{True, SetUpdated, "4 of 10 machines updated, 9 old left, 9 available; waiting for 2 machines to leave", now.Add(-time.Minute)},
+		},
 		"4.6 fewer are old": {
 			reason: "progress", d: d.by(counted(4, 10, 9, 9), said(True, SetUpdated, line)), sets: stuck, want: fresh.as(True, SetUpdated, line),
 		},
@@ -166,6 +170,10 @@ func TestProgress(t *testing.T) {
 		},
 		"4.6 T27 past the deadline since the set was made": {
 			reason: "that was the last progress", d: d.by(said(True, SetCreated, ""), within(59*time.Second)), sets: stuck, want: fresh.as(False, DeadlineExceeded, "no progress for 59s: "+line),
+		},
+		"4.6 past the deadline, and a set that nobody looks at": {
+			reason: "is worth telling by then", d: d.by(said(True, SetUpdated, line), within(59*time.Second)), sets: []Set{old("a", 9), current("b", 4, first(4, pending), unseen)},
+			want: fresh.as(False, DeadlineExceeded, "no progress for 59s: "+line+"; set b was not looked at by its controller"),
 		},
 		"4.6 past the deadline still": {
 			reason: "once is enough", d: d.by(said(False, DeadlineExceeded, "x"), within(59*time.Second)), sets: stuck, want: Progress{False, DeadlineExceeded, "x", now.Add(-time.Minute)},

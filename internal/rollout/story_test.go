@@ -1,0 +1,154 @@
+package rollout
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// story is a rollout told line by line: when, how many machines are available
+// of how many wanted (and how many leave), who does what, and why. What the
+// world does in which order is by seed.
+type story struct {
+	// about is the first line: what to look for.
+	about string
+	d     Deployment
+	p     Policy
+	// world changes the model before anything is told, scenes later on.
+	world  func(*model)
+	scenes []scene
+	// end is when it ends although nothing was completed.
+	end time.Duration
+}
+
+// scene is what somebody does at a time.
+type scene struct {
+	at  time.Duration
+	who string
+	// says is what it is told as.
+	says string
+	does func(*model)
+}
+
+func edits(template string) scene {
+	return scene{who: "user", says: "changes the template to " + template, does: func(m *model) { m.template = template }}
+}
+
+func (s scene) later(at time.Duration) scene {
+	s.at = at
+	return s
+}
+
+func scales(n int) scene {
+	return scene{who: "user", says: fmt.Sprintf("wants %d machines", n), does: func(m *model) { m.d.Replicas = n }}
+}
+
+// teller writes a story down.
+type teller struct {
+	*model
+	begin        time.Time
+	lines        []string
+	reason       Reason
+	waiting      string
+	most, fewest int
+	told         bool
+}
+
+func (s story) tell(seed uint64) *teller {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	m := newModel(s.d, s.p, func(_ string, n int) int { return rng.IntN(n) })
+	m.fail = func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+	if s.world != nil {
+		s.world(m)
+	}
+	m.rest()
+	t := &teller{model: m, begin: m.now, reason: m.d.Last.Progress.Reason, fewest: m.d.Replicas}
+	m.tell = func(who, format string, args ...any) {
+		if !strings.HasPrefix(who, "set ") {
+			t.line(who, fmt.Sprintf(format, args...))
+		}
+	}
+	scenes := s.scenes
+	for m.now.Sub(t.begin) <= s.end {
+		for len(scenes) > 0 && m.now.Sub(t.begin) >= scenes[0].at {
+			t.line(scenes[0].who, scenes[0].says)
+			scenes[0].does(m)
+			scenes = scenes[1:]
+		}
+		t.told = false
+		m.round(30 * time.Second)
+		t.after()
+		if m.d.Last.Progress.Reason == SetAvailable && len(scenes) == 0 && m.count(living) == len(m.machines) {
+			break
+		}
+	}
+	t.lines = append(t.lines, fmt.Sprintf("There were at most %d machines, and at least %d available.", t.most, t.fewest))
+	return t
+}
+
+func (t *teller) line(who, what string) {
+	t.told = true
+	at := t.now.Sub(t.begin)
+	numbers := make([]string, 0, len(t.sets))
+	for _, s := range t.sets {
+		of := func(ok func(*modelMachine) bool) int {
+			return t.count(func(x *modelMachine) bool { return x.set == s.UID && ok(x) })
+		}
+		n := fmt.Sprintf("%s %d/%d", s.template, of(t.available), s.Replicas)
+		if leaving := of(func(x *modelMachine) bool { return x.Leaving }); leaving > 0 {
+			n += fmt.Sprintf("-%d", leaving)
+		}
+		numbers = append(numbers, n)
+	}
+	t.lines = append(t.lines, strings.TrimRight(fmt.Sprintf("%02d:%02d  %-22s %-8s %s", int(at.Minutes()), int(at.Seconds())%60, strings.Join(numbers, ", "), who, what), " "))
+}
+
+// after looks at a round that is over: what is waited for is told once, and so
+// is each change of the condition.
+func (t *teller) after() {
+	t.most = max(t.most, t.count(t.weight))
+	t.fewest = min(t.fewest, t.count(t.available))
+	if p := t.d.Last.Progress; p.Reason != t.reason && t.crash < 0 {
+		t.reason, t.waiting = p.Reason, t.plan.Status.Waiting
+		t.line("status", fmt.Sprintf("%s %s: %s", p.Status, p.Reason, p.Message))
+	} else if w := t.plan.Status.Waiting; !t.told && w != t.waiting {
+		t.waiting = w
+		if w != "" {
+			t.line("rollout", w)
+		}
+	}
+}
+
+func TestStories(t *testing.T) {
+	for name, s := range stories {
+		t.Run(name, func(t *testing.T) {
+			got := "# " + s.about + "\n" + strings.Join(s.tell(1).lines, "\n") + "\n"
+			file := filepath.Join("testdata", "stories", name+".txt")
+			if os.Getenv("UPDATE_GOLDEN") != "" {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("the story goes another way (-want +got)\n%s", diff)
+			}
+			// Whatever the order, it ends the same.
+			for seed := range uint64(20) {
+				if a, b := s.tell(1), s.tell(seed); a.template != b.template || a.d.Last.Progress.Reason != b.d.Last.Progress.Reason {
+					t.Errorf("seed 1 ends with template %s and %s, seed %d with template %s and %s",
+						a.template, a.d.Last.Progress.Reason, seed, b.template, b.d.Last.Progress.Reason)
+				}
+			}
+		})
+	}
+}
