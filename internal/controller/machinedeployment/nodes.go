@@ -2,22 +2,41 @@ package machinedeployment
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/millwright-dev/millwright/internal/rollout"
 )
 
 // nodeRetry is how long after a failure a node is tried again. Nobody waits
 // for it.
 const nodeRetry = 2 * time.Second
 
-// markNodes brings nodes to what is planned. A node that cannot be written
-// stops nothing: it is planned again.
-func (p *pass[D, S]) markNodes(ctx context.Context) error {
-	wants := p.plan.Nodes
+// urgent reports whether a mark has to be there before sets are changed: where
+// new pods go decides what a drain does, and updates in place wait for theirs.
+// Whether the autoscaler leaves a node alone, and marks that come off, can wait
+// until the rollout has gone on and the status is written.
+func urgent(w rollout.NodeWant) bool { return w.Avoid || w.Candidate || w.Selected || w.Release }
+
+// markFirst brings nodes to what is planned where that is urgent.
+func (p *pass[D, S]) markFirst(ctx context.Context) error {
+	p.markNodes(ctx, slices.DeleteFunc(slices.Clone(p.plan.Nodes), func(w rollout.NodeWant) bool { return !urgent(w) }))
+	return nil
+}
+
+// markRest brings the other nodes to what is planned.
+func (p *pass[D, S]) markRest(ctx context.Context) {
+	p.markNodes(ctx, slices.DeleteFunc(slices.Clone(p.plan.Nodes), urgent))
+}
+
+// markNodes brings nodes to what is wanted. A node that cannot be written stops
+// nothing: it is planned again.
+func (p *pass[D, S]) markNodes(ctx context.Context, wants []rollout.NodeWant) {
 	done, errs := make([]*corev1.Node, len(wants)), make([]error, len(wants))
 	p.Writes(len(wants), func(i int) {
 		before, ok := p.nodes[wants[i].Node]
@@ -47,5 +66,4 @@ func (p *pass[D, S]) markNodes(ctx context.Context) error {
 			p.again(nodeRetry)
 		}
 	}
-	return nil
 }

@@ -66,11 +66,14 @@ func (p *pass[D, S]) run(ctx context.Context) error {
 	}
 	err := p.carryOut(ctx)
 	p.tellScales()
-	return errors.Join(err, p.record(ctx))
+	err = errors.Join(err, p.record(ctx))
+	p.markRest(ctx)
+	return err
 }
 
 // carryOut makes the plan true in the order in which it is written. What fails
-// stops the rest, but for nodes.
+// stops the rest, but for nodes. Marking a thousand of those takes seconds, so
+// that the new set is made before, to get its first machines meanwhile.
 func (p *pass[D, S]) carryOut(ctx context.Context) error {
 	if p.plan.Finished {
 		return p.letGo(ctx)
@@ -79,7 +82,7 @@ func (p *pass[D, S]) carryOut(ctx context.Context) error {
 		return p.rollBack(ctx, *p.plan.RollBack)
 	}
 	for _, step := range []func(context.Context) error{
-		p.amend, p.markVictims, p.markNodes, p.create, p.move, p.dress, p.unshield, p.prune,
+		p.amend, p.markVictims, p.create, p.markFirst, p.move, p.dress, p.unshield, p.prune,
 	} {
 		if err := step(ctx); err != nil || p.collided {
 			return err

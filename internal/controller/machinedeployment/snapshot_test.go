@@ -2,13 +2,12 @@ package machinedeployment_test
 
 import (
 	"reflect"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"slices"
-
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
