@@ -107,8 +107,12 @@ func (q *question) shareOut(active []*book) {
 	if q.d.Replicas > 0 {
 		allowed = q.d.Replicas + q.surge
 	}
+	// Whoever lowers the number may have named machines. They go even where
+	// room below the surge would let all stay, or others would go for them.
+	fewer := q.fewer(active)
+	named := fewer - q.giveUpAsked(active, fewer)
 	switch delta := allowed - sum(active, wanted); {
-	case delta > 0:
+	case delta > 0 && named == 0:
 		q.shareMore(active, delta)
 	case delta < 0:
 		q.shareLess(active, delta)
@@ -116,6 +120,17 @@ func (q *question) shareOut(active []*book) {
 	for _, b := range active {
 		q.record(b)
 	}
+}
+
+// fewer is by how much the wanted number came down since the sets were scaled
+// last.
+func (q *question) fewer(active []*book) (n int) {
+	for _, b := range active {
+		if b.Desired != nil {
+			n = max(n, *b.Desired-q.d.Replicas)
+		}
+	}
+	return n
 }
 
 // shareMore gives all that is new to the current set. While that must not

@@ -14,6 +14,9 @@ func (q *question) growCurrent() {
 	if missing <= 0 || q.stopped != "" {
 		return
 	}
+	if n.living > n.want.Replicas {
+		return // what it is to give up goes first, or it would keep it
+	}
 	if grow := min(q.room(), missing); grow > 0 {
 		q.scale(n, n.want.Replicas+grow, fmt.Sprintf("room for %d below %d wanted and %d surge", grow, q.d.Replicas, q.surge))
 		return

@@ -1,0 +1,46 @@
+package rollout
+
+import "testing"
+
+// TestNamedGoFirst: a cluster-autoscaler marks machines and then lowers the
+// replicas by as many, whatever a rollout is doing meanwhile
+// (cluster-autoscaler#8494).
+func TestNamedGoFirst(t *testing.T) {
+	fewer := func(n int) func(*Deployment) { return func(d *Deployment) { d.Replicas = n } }
+	three, five := scaledFor(3, 4), scaledFor(3, 5)
+	checkRows(t, map[string]row{
+		"a new one, while an old one leaves": {
+			reason: "2 and 1 allowed, 3 wanted: nothing would have to go, and an old one would go for the one that was named",
+			d:      rolls(3, "1", "0").by(fewer(2)), sets: []Set{old("a", 2, three, more(1, leaving)), current("b", 1, three, first(1, asked))},
+			plan: []string{"b 1->0"},
+		},
+		"one of two new ones, with room": {
+			reason: "the set would keep it if it grew by one at once",
+			d:      rolls(3, "2", "0").by(fewer(2)), sets: []Set{old("a", 1, five), current("b", 2, five, first(1, asked))},
+			plan: []string{"b 2->1"},
+		},
+		"one of two new ones, with room, before its set has let it go": {
+			reason: "the set is still to come down",
+			d:      rolls(2, "2", "0"), sets: []Set{old("a", 1, scaledFor(2, 4)), current("b", 2, wants(1), scaledFor(2, 4), first(1, asked))},
+		},
+		"one of two new ones, and it has gone": {
+			reason: "there is room for the next",
+			d:      rolls(2, "2", "0"), sets: []Set{old("a", 1, scaledFor(2, 4)), current("b", 1, scaledFor(2, 4), more(1, leaving))},
+			plan: []string{"b 1->2"},
+		},
+		"an old one, while another leaves": {
+			reason: "its set gives it up first",
+			d:      rolls(3, "1", "0").by(fewer(2)), sets: []Set{old("a", 2, three, more(1, leaving), first(1, asked)), current("b", 1, three)},
+			plan: []string{"a 2->1"},
+		},
+		"paused, while an old one leaves": {
+			reason: "scaling goes on",
+			d:      rolls(3, "1", "0").by(fewer(2), paused), sets: []Set{old("a", 2, three, more(1, leaving)), current("b", 1, three, first(1, asked))},
+			plan: []string{"b 1->0"},
+		},
+		"named, and the number stays": {
+			reason: "nobody asked for fewer yet",
+			d:      rolls(3, "1", "1"), sets: []Set{old("a", 2, three), current("b", 2, three, first(2, pending), first(1, asked))},
+		},
+	})
+}
