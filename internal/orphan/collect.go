@@ -48,6 +48,10 @@ type Policy struct {
 	// MinMachines is how many machines must be known, in any scope: an API
 	// without machines is likelier lost than empty.
 	MinMachines int
+	// Untagged says that instances which carry no machine's UID are judged too:
+	// another implementation made them for machines. Else people may have made
+	// them, with the cluster's tags, and they are left alone.
+	Untagged bool
 	// ReportOnly removes nothing.
 	ReportOnly bool
 	// Period is how often listings are made. Time in which there were none
@@ -90,6 +94,7 @@ const (
 	ReasonNameless Reason = "WithoutIdentifier"
 	ReasonGoing    Reason = "GoingByItself"
 	ReasonInUse    Reason = "InstanceExists"
+	ReasonUntagged Reason = "WithoutMachineUID"
 	// Quarantined or removed: what is wrong with it.
 	ReasonStray  Reason = "NoMachine"
 	ReasonDouble Reason = "MachineHasAnother"

@@ -131,6 +131,10 @@ func (s *sweep) judge(v *Verdict) {
 		v.Reason, v.Message = ReasonGoing, "it is being removed by others"
 		return
 	}
+	if i.UID == "" && !s.policy.Untagged && !v.Begun {
+		v.Reason, v.Message = ReasonUntagged, "it was not made for a machine"
+		return
+	}
 	v.Fate, v.Cause, v.Message = Quarantine, ReasonStray, "no machine has it"
 	if len(claims) > 0 {
 		m := claims[0]
@@ -229,4 +233,20 @@ func (s *sweep) underWay() {
 		v.Ref = old.Ref
 		s.verdicts = append(s.verdicts, v)
 	}
+}
+
+// Wanted says why an instance must not be removed after all, given the machines
+// as they are by now; empty when it may be.
+func Wanted(v Verdict, machines []Machine) string {
+	s := &sweep{census: newCensus(machines), listed: index(nil)}
+	again := Verdict{Key: v.Key, Instance: v.Instance, Left: v.Left, Begun: true, Fate: Keep}
+	if len(v.Left) > 0 {
+		s.judgeLeft(&again)
+	} else {
+		s.judge(&again)
+	}
+	if again.Fate == Keep || again.Cause != v.Cause {
+		return again.Message
+	}
+	return ""
 }

@@ -49,6 +49,7 @@ func TestSweepProperties(t *testing.T) {
 		p := orphan.DefaultPolicy()
 		p.PerHour = rapid.IntRange(0, 3).Draw(t, "cap")
 		p.Limit = orphan.Limit{Percent: rapid.IntRange(1, 100).Draw(t, "share"), Min: 1}
+		p.Untagged = rapid.Bool().Draw(t, "untagged")
 		p.ReportOnly = rapid.IntRange(0, 9).Draw(t, "report only") == 0
 		at, memory := now, orphan.Memory{}
 		var begun []time.Time
@@ -104,6 +105,9 @@ func checkRemovals(t *rapid.T, plan orphan.Plan, before orphan.Memory, machines 
 		}
 		if v.Begun {
 			continue
+		}
+		if v.Instance.UID == "" && !p.Untagged {
+			t.Fatalf("%s is removed although it was not made for a machine", v.Key)
 		}
 		old, ok := before.Suspects[v.Key]
 		if !ok || at.Sub(old.Since) < p.Grace || p.ReportOnly || plan.Refusal != "" || len(machines) < p.MinMachines {

@@ -51,6 +51,7 @@ type world struct {
 func (w world) sweep(at time.Time, edits ...func(*orphan.Listing)) orphan.Plan {
 	machines, instances := living(10)
 	p := orphan.DefaultPolicy()
+	p.Untagged = true
 	if w.policy != nil {
 		w.policy(&p)
 	}
@@ -189,6 +190,26 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("%s: then %s by %+v (%s), want %s by %+v", tc.reason, v.Fate, v.Ref, v.Message, tc.fate, tc.ref)
 			}
 		})
+	}
+}
+
+// Where people make instances with the cluster's tags, only what names a machine
+// is judged: the nodes of a cluster that was installed by hand have no machines.
+func TestUntaggedIsLeftAlone(t *testing.T) {
+	machines := []orphan.Machine{{UID: "uid-1", Namespace: "ns", Name: "m-1", ProviderID: "aws:///eu-1a/i-1", Here: true}}
+	w := world{
+		machines:  machines,
+		instances: []provider.Instance{inst("i-1", "uid-1", "m-1"), inst("i-2", "", "m-1"), inst("i-3", "", "bastion")},
+		policy:    func(p *orphan.Policy) { p.Untagged = false },
+	}
+	for _, at := range []time.Time{now, later} {
+		p := w.sweep(at)
+		w.memory = p.Memory
+		for _, key := range []string{"i-2", "i-3"} {
+			if v := verdict(t, p, key); v.Fate != orphan.Keep || v.Reason != orphan.ReasonUntagged || len(w.memory.Suspects) > 0 {
+				t.Errorf("%s: %s, %s", key, v.Fate, v.Reason)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -67,7 +68,7 @@ func (s *server) controllers(ctx context.Context, process *run.Process, p provid
 		}
 		a.managers = append(a.managers, mgr)
 	}
-	return a.approver(ctx)
+	return errors.Join(a.approver(ctx), a.orphans())
 }
 
 func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {

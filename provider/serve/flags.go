@@ -15,6 +15,7 @@ type machineFlags struct {
 	tokenTTL    time.Duration
 	cluster     string
 	approve     bool
+	orphans     orphanFlags
 }
 
 func (m *machineFlags) add(fs *pflag.FlagSet) {
@@ -30,6 +31,7 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&m.tokenTTL, "bootstrap-token-ttl", time.Hour, "lifetime of a bootstrap token made for a machine of machine.openshift.io whose user data asks for one")
 	fs.StringVar(&m.cluster, "cluster-id", "", "ownership scope of instances; empty is the control namespace for machine.sapcloud.io, and the label of the machine for machine.openshift.io")
 	fs.BoolVar(&m.approve, "approve-csrs", true, "approve certificate requests of the machines' kubelets")
+	m.orphans.add(fs)
 	m.addLater(fs)
 }
 
@@ -42,7 +44,6 @@ func (m *machineFlags) addLater(fs *pflag.FlagSet) {
 		"machine-preserve-timeout":                     96 * time.Hour,
 		"machine-safety-apiserver-statuscheck-timeout": 30 * time.Second,
 		"machine-safety-apiserver-statuscheck-period":  time.Minute,
-		"machine-safety-orphan-vms-period":             15 * time.Minute,
 	}
 	for name, value := range durations {
 		fs.Duration(name, value, "accepted, without effect yet")

@@ -1,0 +1,139 @@
+package orphan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// live reads all machines past the caches, and shares what was read for a
+// moment. It is safe for concurrent use.
+type live struct {
+	kinds []Kind
+	clock clock.PassiveClock
+
+	mu   sync.Mutex
+	at   time.Time
+	seen []Seen
+}
+
+// machines are those of all kinds, read no longer than age ago.
+func (l *live) machines(ctx context.Context, age time.Duration) ([]Seen, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock.Now()
+	if !l.at.IsZero() && now.Sub(l.at) < age {
+		return l.seen, nil
+	}
+	var all []Seen
+	for _, k := range l.kinds {
+		some, err := k.Machines(ctx)
+		if err != nil {
+			l.at = time.Time{}
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	l.at, l.seen = now, all
+	return all, nil
+}
+
+func (l *live) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at = time.Time{}
+}
+
+// act carries out the removals of a plan. Each first gets another look: at the
+// machines, if they were read too long ago, and at the instance.
+func (c *Collector) act(ctx context.Context, s *scope, plan orphan.Plan) {
+	log := logr.FromContextOrDiscard(ctx)
+	for _, v := range plan.Verdicts {
+		if v.Fate != orphan.Remove || ctx.Err() != nil {
+			continue
+		}
+		why, err := c.objection(ctx, s, v)
+		if err != nil || why != "" {
+			log.Info("orphan not removed for now", "orphan", describe(v), "why", why, "err", err)
+			continue
+		}
+		c.remove(ctx, s, v)
+	}
+}
+
+// remove asks for a removal, or asks again.
+func (c *Collector) remove(ctx context.Context, s *scope, v orphan.Verdict) {
+	log := logr.FromContextOrDiscard(ctx).WithValues("orphan", describe(v), "providerID", v.Instance.ProviderID, "uid", v.Instance.UID)
+	if !v.Begun {
+		log.Info("removing an orphan", "why", v.Message, "since", v.Since)
+	}
+	s.memory = s.memory.Begin(v, c.Clock.Now())
+	var given []provider.Instance
+	if len(v.Left) == 0 {
+		given = append(given, v.Instance)
+	}
+	done, err := s.session.Delete(ctx, v.Ref, given)
+	if err != nil {
+		log.Info("removing an orphan goes on later", "why", err.Error())
+		return
+	}
+	if !done {
+		return
+	}
+	s.memory = s.memory.Finish(v.Key)
+	c.poll = firstPoll
+	c.Metrics.deleted()
+	log.Info("orphan removed")
+	c.event(s, v, ReasonDeleted, "%s was removed: %s", describe(v), v.Message)
+}
+
+// objection says why a removal must wait although the plan has it.
+func (c *Collector) objection(ctx context.Context, s *scope, v orphan.Verdict) (string, error) {
+	// Deletions of one plan may take their time: by now a machine may be there.
+	machines, err := c.machines(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	if why := orphan.Wanted(v, machines); why != "" {
+		return why, nil
+	}
+	if v.Begun || len(v.Left) > 0 {
+		return "", nil
+	}
+	i := v.Instance
+	found, err := s.session.Find(ctx, provider.Ref{UID: i.UID, Name: i.Name, ProviderID: i.ProviderID})
+	if err != nil {
+		return "", fmt.Errorf("look at it again: %w", err)
+	}
+	if !slices.ContainsFunc(found, func(o provider.Instance) bool { return o.ID == i.ID && o.Exists() }) {
+		return "it is not found any more", nil
+	}
+	if v.Cause != orphan.ReasonDouble {
+		return "", nil
+	}
+	return c.lastOne(ctx, s, v)
+}
+
+// lastOne objects to the removal of a double whose other is not found.
+func (c *Collector) lastOne(ctx context.Context, s *scope, v orphan.Verdict) (string, error) {
+	m := v.Machine
+	found, err := s.session.Find(ctx, provider.Ref{UID: m.UID, Namespace: m.Namespace, Name: m.Name, ProviderID: m.ProviderID})
+	if err != nil {
+		return "", fmt.Errorf("look at the instance that machine %s has recorded: %w", m.Name, err)
+	}
+	other := func(o provider.Instance) bool {
+		return o.ID != v.Instance.ID && o.Exists() && o.State != provider.Stopping
+	}
+	if !slices.ContainsFunc(found, other) {
+		return fmt.Sprintf("machine %s/%s has no other", m.Namespace, m.Name), nil
+	}
+	return "", nil
+}

@@ -1,0 +1,230 @@
+package orphan
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Kind is the machines of one API group.
+type Kind interface {
+	// Classes are those from which machines are made, or were made, of this
+	// kind, as a cache has them.
+	Classes(ctx context.Context) ([]Class, error)
+	// Machines are all of this kind as the API server has them now.
+	Machines(ctx context.Context) ([]Seen, error)
+	// Knows reports whether a cached machine of this kind may have the node.
+	Knows(ctx context.Context, n *corev1.Node) (bool, error)
+	// Object is an empty machine, NodesOf what nodes one may have.
+	Object() client.Object
+	NodesOf(o client.Object) []string
+}
+
+// Class is what machines are made from.
+type Class struct {
+	provider.Class
+	// Anchor is the object that it was read from: people look there.
+	Anchor client.Object
+	// Machine is the UID of the machine that it was read for; empty where it
+	// was read from a template.
+	Machine string
+	// Untagged is that of [Machines].
+	Untagged bool
+	// Err says why it cannot be used.
+	Err error
+}
+
+// Seen is a machine that the API server has.
+type Seen struct {
+	orphan.Machine
+	// NodeName is the node recorded, Ref names the object in events.
+	NodeName string
+	Ref      corev1.ObjectReference
+}
+
+// Template is what machines are made from, and one made from it.
+type Template[M client.Object] struct {
+	Anchor  client.Object
+	Machine M
+}
+
+// Machines implements [Kind] for the machines of a lens.
+type Machines[M client.Object] struct {
+	Lens dialect.Machines[M]
+	// GVK is what the API server calls them.
+	GVK schema.GroupVersionKind
+	// Cache reads machines, with the index of the machine controller, and
+	// whatever classes are made of; nil where the process does not serve the
+	// API. That such an API does not exist is then no error.
+	Cache client.Reader
+	// Live reads past the cache.
+	Live client.Reader
+	// Untagged says that in the API's clusters an instance without a machine's
+	// UID is one that another implementation made for a machine, and not one
+	// that people made.
+	Untagged bool
+	// Namespace of the machines; empty is all.
+	Namespace string
+	// Templates are those that may have no machine just now.
+	Templates func(ctx context.Context, cache client.Reader) ([]Template[M], error)
+}
+
+var _ Kind = Machines[client.Object]{}
+
+// Object implements [Kind].
+func (k Machines[M]) Object() client.Object { return k.Lens.New() }
+
+// Classes implements [Kind]: of templates first, so that they are what people
+// are pointed to.
+func (k Machines[M]) Classes(ctx context.Context) ([]Class, error) {
+	if k.Cache == nil {
+		return nil, nil
+	}
+	templates, err := k.Templates(ctx, k.Cache)
+	if err != nil {
+		return nil, fmt.Errorf("list the templates of %s: %w", k.Lens.API(), err)
+	}
+	memo := newMemo(k.Cache)
+	var out []Class
+	for _, t := range templates {
+		c, err := k.Lens.Class(ctx, memo, t.Machine)
+		out = append(out, Class{Class: c.Class, Anchor: t.Anchor, Untagged: k.Untagged, Err: err})
+	}
+	list := k.Lens.NewList()
+	if err := k.Cache.List(ctx, list, client.InNamespace(k.Namespace)); err != nil {
+		return nil, fmt.Errorf("list the machines of %s: %w", k.Lens.API(), err)
+	}
+	for m := range k.Lens.Items(list) {
+		c, err := k.Lens.Class(ctx, memo, m)
+		out = append(out, Class{Class: c.Class, Anchor: m, Machine: string(m.GetUID()), Untagged: k.Untagged, Err: err})
+	}
+	return out, nil
+}
+
+// pageSize is how many machines are read from the API server at once.
+const pageSize = 500
+
+// Machines implements [Kind]. A listing that ends early is an error: a machine
+// that is not among those returned does not exist.
+func (k Machines[M]) Machines(ctx context.Context) (out []Seen, err error) {
+	for next := ""; ; {
+		list := k.Lens.NewList()
+		err := k.Live.List(ctx, list, client.InNamespace(k.Namespace), client.Limit(pageSize), client.Continue(next))
+		if k.Cache == nil && meta.IsNoMatchError(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list the machines of %s past the cache: %w", k.Lens.API(), err)
+		}
+		for m := range k.Lens.Items(list) {
+			out = append(out, k.seen(m))
+		}
+		if next = list.GetContinue(); next == "" {
+			return out, nil
+		}
+	}
+}
+
+func (k Machines[M]) seen(m M) Seen {
+	v := k.Lens.View(m)
+	s := Seen{NodeName: v.NodeName, Machine: orphan.Machine{
+		UID: v.UID, Namespace: v.Namespace, Name: v.Name, ProviderID: v.ProviderID,
+		Early: early(v), Deleting: !v.Deleted.IsZero(),
+	}}
+	s.Ref = corev1.ObjectReference{Namespace: v.Namespace, Name: v.Name, UID: types.UID(v.UID)}
+	s.Ref.APIVersion, s.Ref.Kind = k.GVK.ToAPIVersionAndKind()
+	return s
+}
+
+// early reports whether an instance may be made for the machine at any moment.
+func early(v lifecycle.Machine) bool {
+	switch v.Stage {
+	case lifecycle.StageNew, lifecycle.StageCreating, lifecycle.StageCrashing:
+		return true
+	}
+	return false
+}
+
+// Knows implements [Kind].
+func (k Machines[M]) Knows(ctx context.Context, n *corev1.Node) (bool, error) {
+	if k.Cache == nil {
+		return false, nil
+	}
+	keys := []string{"name/" + n.Name}
+	if n.Spec.ProviderID != "" {
+		keys = append(keys, "id/"+n.Spec.ProviderID)
+	}
+	for _, key := range keys {
+		list := k.Lens.NewList()
+		if err := k.Cache.List(ctx, list, client.MatchingFields{machine.NodeIndex: key}); err != nil {
+			return false, fmt.Errorf("look for the machine of node %s: %w", n.Name, err)
+		}
+		for range k.Lens.Items(list) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// NodesOf implements [Kind].
+func (k Machines[M]) NodesOf(o client.Object) []string {
+	m, ok := o.(M)
+	if !ok {
+		return nil
+	}
+	if name := k.Lens.View(m).NodeName; name != "" {
+		return []string{name}
+	}
+	return nil
+}
+
+// has reports whether the machine may have the node: one of them names the
+// other.
+func (s Seen) has(n *corev1.Node) bool {
+	return s.NodeName == n.Name || s.ProviderID != "" && s.ProviderID == n.Spec.ProviderID ||
+		n.Annotations[node.MachineAnnotation] == s.Namespace+"/"+s.Name || n.Labels[node.MachineNameLabel] == s.Name
+}
+
+// memo is a reader that reads an object once: a thousand machines of one class
+// read its secrets once.
+type memo struct {
+	client.Reader
+	known map[string]remembered
+}
+
+type remembered struct {
+	object client.Object
+	err    error
+}
+
+func newMemo(r client.Reader) *memo { return &memo{Reader: r, known: map[string]remembered{}} }
+
+// Get implements [client.Reader].
+func (r *memo) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	id := fmt.Sprintf("%T %s", o, key)
+	k, ok := r.known[id]
+	if !ok {
+		k.object = o.DeepCopyObject().(client.Object)
+		k.err = r.Reader.Get(ctx, key, k.object, opts...)
+		r.known[id] = k
+	}
+	if k.err != nil {
+		return k.err
+	}
+	// What is read is not changed, so a shallow copy will do.
+	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(k.object).Elem())
+	return nil
+}

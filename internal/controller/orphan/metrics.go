@@ -1,0 +1,87 @@
+package orphan
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millwright-dev/millwright/internal/orphan"
+)
+
+// Metrics are what the collector counts. A nil *Metrics records nothing.
+type Metrics struct {
+	orphans   *prometheus.GaugeVec
+	deletions prometheus.Counter
+	failures  *prometheus.CounterVec
+}
+
+// The states of orphans.
+const (
+	stateQuarantined = "quarantined" // within the grace period
+	stateHeld        = "held"        // beyond it, and something stands against the removal
+	stateRemoving    = "removing"
+)
+
+// NewMetrics makes the metrics and registers them.
+func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		orphans: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "millwright_orphans",
+			Help: "Instances, and what instances left behind, that no machine has, by state.",
+		}, []string{"state"}),
+		deletions: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "millwright_orphan_deletions_total",
+			Help: "Instances without a machine, and what such left behind, that were removed.",
+		}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "millwright_orphan_listing_failures_total",
+			Help: "Listings from which nothing was concluded, by reason.",
+		}, []string{"reason"}),
+	}
+	for _, c := range []prometheus.Collector{m.orphans, m.deletions, m.failures} {
+		if err := r.Register(c); err != nil {
+			return nil, fmt.Errorf("register the collector's metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *Metrics) deleted() {
+	if m != nil {
+		m.deletions.Inc()
+	}
+}
+
+// failed counts a listing that came to nothing: "class", "open" or "machines",
+// the kind of the infrastructure's error, or "Doubted".
+func (m *Metrics) failed(reason string) {
+	if m != nil {
+		m.failures.WithLabelValues(reason).Inc()
+	}
+}
+
+// count sets the gauge from what is remembered of all scopes.
+func (m *Metrics) count(memories []orphan.Memory) {
+	if m == nil {
+		return
+	}
+	n := map[string]int{stateQuarantined: 0, stateHeld: 0, stateRemoving: 0}
+	for _, memory := range memories {
+		for _, s := range memory.Suspects {
+			n[stateOf(s)]++
+		}
+	}
+	for state, count := range n {
+		m.orphans.WithLabelValues(state).Set(float64(count))
+	}
+}
+
+func stateOf(s orphan.Suspect) string {
+	switch {
+	case s.Removing:
+		return stateRemoving
+	case s.Reason == s.Cause:
+		return stateQuarantined
+	}
+	return stateHeld
+}

@@ -1,0 +1,145 @@
+package orphan
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// scope is a set of instances that one listing shows.
+type scope struct {
+	key    string
+	memory orphan.Memory
+	// class is one of those that list it, session that class opened.
+	class   provider.Class
+	session provider.Session
+	// anchors are the objects from which its classes were read, those of
+	// templates first; machines the UIDs of the machines whose instances it
+	// has.
+	anchors  []client.Object
+	machines map[string]bool
+	// untagged says that all APIs of its classes agree about instances without
+	// a machine's UID.
+	untagged bool
+}
+
+// find brings c.scopes in step with the classes that there are. One whose
+// classes are gone is looked at as long as it shows anything.
+func (c *Collector) find(ctx context.Context) error {
+	log := logr.FromContextOrDiscard(ctx)
+	found := map[string]*scope{}
+	opened := map[provider.ClientKey]*scope{}
+	for _, k := range c.Kinds {
+		classes, err := k.Classes(ctx)
+		if err != nil {
+			return err
+		}
+		for _, class := range classes {
+			if class.Err != nil && provider.KindOf(class.Err) != provider.Invalid || class.Cluster == "" {
+				c.Metrics.failed("class")
+				log.V(1).Info("instances of a class cannot be listed", "object", client.ObjectKeyFromObject(class.Anchor), "why", class.Err)
+				continue
+			}
+			id := classKey(class.Class)
+			if _, known := opened[id]; !known {
+				opened[id] = c.open(ctx, class.Class, found)
+			}
+			if s := opened[id]; s != nil {
+				s.anchors = append(s.anchors, class.Anchor)
+				s.machines[class.Machine] = true
+				s.untagged = s.untagged && class.Untagged
+			}
+		}
+	}
+	c.keep(found)
+	return nil
+}
+
+// open opens the class and returns the scope that it lists; nil when it cannot
+// be opened.
+func (c *Collector) open(ctx context.Context, class provider.Class, found map[string]*scope) *scope {
+	session, err := c.Provider.Open(ctx, class)
+	if err != nil {
+		c.Metrics.failed("open")
+		logr.FromContextOrDiscard(ctx).Info("instances of a class cannot be listed", "cluster", class.Cluster, "why", err.Error())
+		return nil
+	}
+	key := scopeKey(class, session)
+	if found[key] == nil {
+		found[key] = &scope{key: key, class: class, session: session, machines: map[string]bool{}, untagged: true}
+	}
+	return found[key]
+}
+
+// keep takes over what is remembered. A scope without a class is given up when
+// the same place is listed with other credentials.
+func (c *Collector) keep(found map[string]*scope) {
+	place := func(s *scope) string { return s.class.Cluster + "/" + s.class.Region }
+	listed := map[string]bool{}
+	for _, s := range found {
+		listed[place(s)] = true
+	}
+	for key, old := range c.scopes {
+		switch s := found[key]; {
+		case s != nil:
+			s.memory = old.memory
+		case !listed[place(old)]:
+			old.anchors, old.machines = nil, map[string]bool{}
+			found[key] = old
+		}
+	}
+	c.scopes = found
+}
+
+// sorted are the scopes in a stable order.
+func (c *Collector) sorted() []*scope {
+	out := make([]*scope, 0, len(c.scopes))
+	for _, s := range c.scopes {
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b *scope) int { return cmp.Compare(a.key, b.key) })
+	return out
+}
+
+// account is what a listing depends on whatever the spec says. The API group is
+// no part of it: machines of both are looked at.
+func account(c provider.Class) provider.ClientKey {
+	return provider.KeyOf(c.Credentials, c.Cluster, c.Region)
+}
+
+func digest(spec []byte) string {
+	sum := sha256.Sum256(spec)
+	return hex.EncodeToString(sum[:8])
+}
+
+// classKey tells apart the classes that have to be opened.
+func classKey(c provider.Class) provider.ClientKey {
+	return account(c) + provider.ClientKey("/"+c.API+"/"+digest(c.Spec))
+}
+
+// scopeKey tells apart what has to be listed.
+func scopeKey(c provider.Class, s provider.Session) string {
+	scope := digest(c.Spec)
+	if own, ok := provider.As[provider.Scoper](s); ok {
+		scope = own.Scope()
+	}
+	return string(account(c)) + "/" + scope
+}
+
+// approved is how many removals the anchors approve; an approval that cannot
+// be read is none, and said.
+func (s *scope) approved() (n int, err error) {
+	for _, a := range s.anchors {
+		some, bad := orphan.ParseApproval(a.GetAnnotations()[orphan.ApproveAnnotation])
+		n, err = max(n, some), cmp.Or(err, bad)
+	}
+	return n, err
+}

@@ -1,0 +1,111 @@
+package orphan
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/millwright-dev/millwright/internal/orphan"
+)
+
+// The reasons of events. All are warnings: each is about something that should
+// not have been.
+const (
+	// ReasonQuarantined: an instance without a machine was found.
+	ReasonQuarantined = "OrphanQuarantined"
+	// ReasonHeld: its grace period is over, and it is not removed.
+	ReasonHeld = "OrphanNotDeleted"
+	// ReasonDeleted: it was removed, and what belongs to it.
+	ReasonDeleted = "OrphanDeleted"
+)
+
+// few is how many events of one kind a listing may cause; more are one.
+const few = 3
+
+// tell says what is new. The instances of a lost API would be hundreds.
+func (c *Collector) tell(ctx context.Context, s *scope, plan orphan.Plan, bad error) {
+	log := logr.FromContextOrDiscard(ctx)
+	var found, held []orphan.Verdict
+	for _, v := range plan.Verdicts {
+		if !v.News || v.Fate != orphan.Quarantine || v.Reason == orphan.ReasonCap {
+			continue
+		}
+		log.Info("instance without a machine", "orphan", describe(v), "providerID", v.Instance.ProviderID,
+			"uid", v.Instance.UID, "reason", v.Reason, "why", v.Message, "since", v.Since)
+		if v.Reason == v.Cause {
+			found = append(found, v)
+		} else {
+			held = append(held, v)
+		}
+	}
+	c.events(s, ReasonQuarantined, found)
+	if bad != nil && len(held) > 0 {
+		held[0].Message += "; " + bad.Error()
+	}
+	c.events(s, ReasonHeld, held)
+}
+
+// events tells of each, or of all together when they are many.
+func (c *Collector) events(s *scope, reason string, all []orphan.Verdict) {
+	if len(all) <= few {
+		for _, v := range all {
+			c.event(s, v, reason, "%s: %s", describe(v), v.Message)
+		}
+		return
+	}
+	var names []string
+	for _, v := range all[:few] {
+		names = append(names, describe(v))
+	}
+	c.event(s, orphan.Verdict{}, reason, "%d: %s and %d more; of the first: %s",
+		len(all), strings.Join(names, ", "), len(all)-few, all[0].Message)
+}
+
+// event is put on the machine where there is one, else on what the class was
+// read from.
+func (c *Collector) event(s *scope, v orphan.Verdict, reason, note string, args ...any) {
+	var about runtime.Object
+	if v.Machine != nil {
+		if ref := c.live.ref(v.Machine.UID); ref != nil {
+			about = ref
+		}
+	}
+	if about == nil && len(s.anchors) > 0 {
+		about = s.anchors[0]
+	}
+	if c.Recorder == nil || about == nil {
+		return
+	}
+	// Events that differ in their notes only are one series, of which the first
+	// note is kept; what they are about besides tells them apart.
+	var related runtime.Object
+	if v.Key != "" {
+		related = &corev1.ObjectReference{Kind: "Instance", Name: v.Key}
+	}
+	c.Recorder.Eventf(about, related, corev1.EventTypeWarning, reason, "CollectOrphans", "%s", cut(fmt.Sprintf(note, args...)))
+}
+
+// cut shortens a note to what the API server takes.
+func cut(note string) string {
+	const most = 1000
+	if len(note) <= most {
+		return note
+	}
+	return strings.ToValidUTF8(note[:most], "") + "…"
+}
+
+// ref names the machine in events.
+func (l *live) ref(uid string) *corev1.ObjectReference {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, m := range l.seen {
+		if m.UID == uid {
+			return m.Ref.DeepCopy()
+		}
+	}
+	return nil
+}
