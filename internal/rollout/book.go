@@ -29,44 +29,45 @@ func newBook(now time.Time, s Set, p Policy) *book {
 		UID: s.UID, Name: s.Name, Replicas: s.Replicas, Was: s.Replicas, Avoided: s.Avoided, Held: s.Held, Notes: s.Notes,
 	}}
 	for _, m := range s.Machines {
-		b.count(now, m, p)
+		b.count(now, m, p, 1)
 	}
 	return b
 }
 
-func (b *book) count(now time.Time, m Machine, p Policy) {
+// count adds m to the set, or takes it away, which is -1.
+func (b *book) count(now time.Time, m Machine, p Policy, n int) {
 	if m.Leaving {
-		b.leaving++
+		b.leaving += n
 		return
 	}
-	b.living++
+	b.living += n
 	if m.Ready {
-		b.ready++
+		b.ready += n
 	}
 	if m.Kept {
-		b.kept++
+		b.kept += n
 	}
 	if m.Available(now, p) {
-		b.available++
+		b.available += n
 	}
 	if m.lasting(now, p) {
-		b.lasting++
+		b.lasting += n
 	}
-	b.rank(now, m, p)
+	b.rank(now, m, p, n)
 }
 
 // rank counts m among those that go first. One that is kept goes last whatever
 // its state, and one that has yet to be ready for long enough goes like any
 // other that works.
-func (b *book) rank(now time.Time, m Machine, p Policy) {
+func (b *book) rank(now time.Time, m Machine, p Policy, n int) {
 	switch {
 	case m.Asked:
-		b.asked++
+		b.asked += n
 		if m.lasting(now, p) {
-			b.askedLasting++
+			b.askedLasting += n
 		}
 	case !m.Usable && !m.Kept:
-		b.useless++
+		b.useless += n
 	}
 }
 

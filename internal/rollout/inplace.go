@@ -90,8 +90,8 @@ func (q *question) handOver() {
 				Note: "its update in place is done",
 			})
 			q.moving[m.UID] = true
-			b.living--
-			n.living++
+			b.count(q.now, m, q.p, -1)
+			n.count(q.now, m, q.p, 1)
 			if b.want.Replicas > 0 {
 				q.scale(b, b.want.Replicas-1, "its updated machines went to the new set")
 			}

@@ -50,7 +50,7 @@ func (q *question) ask(uid types.UID) {
 				b.useless--
 			}
 			m.Asked = true
-			b.rank(q.now, m, q.p)
+			b.rank(q.now, m, q.p, 1)
 		}
 	}
 }
