@@ -124,7 +124,7 @@ func TestLastOneStays(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	w.passes(4 * time.Hour)
+	w.passes(90 * time.Minute)
 	if !w.exists(id) {
 		t.Error("removed, and it was the last")
 	}
@@ -165,7 +165,7 @@ func TestBlindRemovesNothing(t *testing.T) {
 			w.plant("uid-lost", "lost")
 			w.pass()
 			tc.blind(w)
-			w.passes(4 * time.Hour)
+			w.passes(90 * time.Minute)
 			if w.calls["delete"] > 0 {
 				t.Fatalf("something was removed: %s", tc.reason)
 			}
@@ -303,7 +303,7 @@ func TestOtherAPI(t *testing.T) {
 			w.policy.Limit.Percent = 100
 			w.served = []string{served}
 			w.restart()
-			w.passes(3 * time.Hour)
+			w.passes(90 * time.Minute)
 			w.whole()
 			if w.calls["delete"] > 0 {
 				t.Error("machines of the other API lost their instances")
@@ -386,7 +386,7 @@ func TestCap(t *testing.T) {
 	if gone := before - len(w.ids()); gone != 2 {
 		t.Errorf("%d within the hour, want 2", gone)
 	}
-	w.passes(4 * time.Hour)
+	w.passes(90 * time.Minute)
 	if len(w.ids()) != 20 {
 		t.Errorf("%d instances, want the 20 of machines", len(w.ids()))
 	}
@@ -425,7 +425,7 @@ func TestLeftoversGo(t *testing.T) {
 	if count() != before {
 		t.Error("removed at first sight")
 	}
-	w.passes(4 * time.Hour)
+	w.passes(90 * time.Minute)
 	if count() != before-1 {
 		t.Errorf("%d disks, were %d: one is nobody's, one of a machine in creation", count(), before)
 	}

@@ -289,10 +289,10 @@ func (w *world) passes(d time.Duration) {
 	}
 }
 
-// survives demands that the instance does, over hours.
+// survives demands that the instance does, long beyond its grace period.
 func (w *world) survives(id, reason string) {
 	w.Helper()
-	w.passes(4 * time.Hour)
+	w.passes(90 * time.Minute)
 	if !w.exists(id) {
 		w.Errorf("the instance was removed: %s", reason)
 	}
