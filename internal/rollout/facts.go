@@ -154,7 +154,8 @@ type Failure struct{ Reason, Message string }
 // Notes are remembered with a set between passes and across restarts.
 type Notes struct {
 	// Failed are the new machines that did not become ready, since the last
-	// that did; in order of their names.
+	// that did; in order of their names. Each is a name and, but for updates in
+	// place, "~" and when the machine was made, in RFC 3339. It has no comma.
 	Failed []string
 	// CanarySince is since when the canary has been available; zero before.
 	CanarySince time.Time

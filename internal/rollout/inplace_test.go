@@ -51,6 +51,11 @@ func TestUpdateInPlaceAuto(t *testing.T) {
 			d:      auto, sets: []Set{old("a", 3, held, wants(4), first(3, candidate), first(1, selected)), current("b", 0, more(1, moved, updated))},
 			plan: []string{"node-b1: release", "a 4->3", "b 0->1"},
 		},
+		"4.5 d handed over, cut short, and rolled back": {
+			reason: "the present set does not make another for the one that it gave away",
+			d:      auto, sets: []Set{current("a", 3, held, wants(4)), old("b", 0, more(1, moved, candidate))},
+			plan: []string{"a 4->3", "b 0->1"},
+		},
 		"4.5 d the template changed before the node was given back": {
 			reason: "that update was the one before: it is not handed over a second time",
 			d:      auto, sets: []Set{old("b", 4, held, first(4, candidate), first(1, updated, moved), last(1, selected)), current("c", 0)},
@@ -58,6 +63,11 @@ func TestUpdateInPlaceAuto(t *testing.T) {
 		},
 		"4.5 e larger": {
 			reason: "shrinks to replicas", d: auto, sets: []Set{current("a", 5)}, plan: []string{"a 5->4"},
+		},
+		"T20 fewer, and an autoscaler's choice": {
+			reason: "the machine that it chose goes, and no old one",
+			d:      auto.by(func(d *Deployment) { d.Replicas = 3 }), sets: []Set{old("a", 2, held, first(2, candidate), first(1, updating)), current("b", 2, first(1, asked))},
+			plan: []string{"b 2->1"},
 		},
 		"4.5 e nothing old is left": {
 			reason: "grows to replicas", d: auto, sets: []Set{old("a", 0), current("b", 3)}, plan: []string{"b 3->4"},
@@ -112,6 +122,16 @@ func TestUpdateInPlaceAuto(t *testing.T) {
 			reason: "no other before it is approved",
 			d:      auto.by(canaryOf("1")), sets: []Set{old("a", 3, held, first(3, candidate)), current("b", 1)},
 			waiting: `the canary of 1 machine is available; approve it with the annotation millwright.dev/rollout-approved: "2"`,
+		},
+		"4.5 f below the canary, with one under way": {
+			reason: "that one will come to the new set, and no machine is made beside it",
+			d:      surging.by(canaryOf("2")), sets: []Set{old("a", 3, held, wants(4), first(3, candidate), first(1, updating)), current("b", 1)},
+			plan: []string{"a 4->3"},
+		},
+		"another strategy while one is under way": {
+			reason: "it is not taken back; the others are no candidates any more",
+			d:      rolls(3, "1", "0"), sets: []Set{old("a", 3, first(3, candidate), first(1, updating)), current("b", 1, first(1, pending))},
+			plan: []string{"node-a2:", "node-a3:"},
 		},
 		"rolled back while one is under way": {
 			reason: "its update ends before its node is given back; the others are no candidates any more",

@@ -117,6 +117,31 @@ func TestScaling(t *testing.T) {
 
 func stopsAfter(n int) func(*Deployment) { return func(d *Deployment) { d.Guard.MaxFailures = n } }
 
+// A set that was held while it gave way, and is to make machines after all, is
+// held no longer.
+func TestScalingFreesHeldSets(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		d      Deployment
+		sets   []Set
+	}{
+		"alone": {
+			"paused before the first machine changed sets", rolls(5, "0", "1").by(strategy(InPlace), paused),
+			[]Set{old("a", 3, held, scaledFor(3, 3)), current("b", 0)},
+		},
+		"at its canary": {
+			"held by an earlier strategy", rolls(5, "1", "0").by(canaryOf("1")), []Set{old("a", 3, held, scaledFor(4, 5)), current("b", 1, scaledFor(4, 5))},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if w := want(t, Decide(now, tt.d, tt.sets, counting), "a"); !w.Scales() || w.Held {
+				t.Errorf("set a goes from %d to %d, held %v: %s", w.Was, w.Replicas, w.Held, tt.reason)
+			}
+		})
+	}
+}
+
 func TestScalingIsWrittenDown(t *testing.T) {
 	tests := map[string]struct {
 		reason        string

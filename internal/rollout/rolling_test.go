@@ -67,6 +67,10 @@ func TestRollingUpdate(t *testing.T) {
 			reason: "2 of the 3 new ones do not work yet: one old one may go for the one that does",
 			d:      rolls(10, "3", "0"), sets: []Set{old("a", 10), current("b", 3, first(2, pending))}, plan: []string{"a 10->9"},
 		},
+		"4.5 d and e in one pass": {
+			reason: "what makes room is written before what takes it, whichever set is older",
+			d:      rolls(4, "2", "1"), sets: []Set{current("a", 2), old("b", 2)}, plan: []string{"b 2->1", "a 2->4"},
+		},
 		"4.5 e no budget": {
 			reason: "nothing may be unavailable, and nothing new works",
 			d:      rolls(10, "3", "0"), sets: []Set{old("a", 10), current("b", 3, first(3, pending))},

@@ -143,8 +143,9 @@ func TestStories(t *testing.T) {
 				t.Errorf("the story goes another way (-want +got)\n%s", diff)
 			}
 			// Whatever the order, it ends the same.
-			for seed := range uint64(20) {
-				if a, b := s.tell(1), s.tell(seed); a.template != b.template || a.d.Last.Progress.Reason != b.d.Last.Progress.Reason {
+			a := s.tell(1)
+			for seed := range uint64(6) {
+				if b := s.tell(seed); a.template != b.template || a.d.Last.Progress.Reason != b.d.Last.Progress.Reason {
 					t.Errorf("seed 1 ends with template %s and %s, seed %d with template %s and %s",
 						a.template, a.d.Last.Progress.Reason, seed, b.template, b.d.Last.Progress.Reason)
 				}
