@@ -125,8 +125,10 @@ func TestVerdicts(t *testing.T) {
 			"the recorded ID may be of the past", "i-2", machine(), []provider.Instance{two}, orphan.ReasonUnseen, orphan.Keep, provider.Ref{},
 		},
 		"double, the recorded one going": {
-			"the other may be all that is left", "i-2", machine(), []provider.Instance{inst("i-1", "uid-1", "m-1", state(provider.Stopping)), two},
-			orphan.ReasonUnseen, orphan.Keep, provider.Ref{},
+			"the other may be all that is left", "i-2", machine(),
+			[]provider.Instance{inst("i-1", "uid-1", "m-1", state(provider.Stopping)), two},
+			orphan.ReasonUnseen, orphan.Keep,
+			provider.Ref{},
 		},
 		"double": {
 			"one of two goes, and only that", "i-2", machine(), []provider.Instance{one, two}, orphan.ReasonDouble, orphan.Remove, provider.Ref{},
@@ -138,15 +140,21 @@ func TestVerdicts(t *testing.T) {
 			"its recorded instance is not seen", "i-2", machine(uid("uid-new")), []provider.Instance{two}, orphan.ReasonUnseen, orphan.Keep, provider.Ref{},
 		},
 		"namesake of a new machine": {
-			"the new one waits for the name", "i-2", machine(uid("uid-new"), id(""), early), []provider.Instance{two}, orphan.ReasonStray, orphan.Remove,
+			"the new one waits for the name", "i-2", machine(uid("uid-new"), id(""), early),
+			[]provider.Instance{two},
+			orphan.ReasonStray, orphan.Remove,
 			provider.Ref{UID: "uid-1", ProviderID: "aws:///eu-1a/i-2"},
 		},
 		"stray": {
-			"nobody has it", "i-1", nil, []provider.Instance{one}, orphan.ReasonStray, orphan.Remove,
+			"nobody has it", "i-1", nil,
+			[]provider.Instance{one},
+			orphan.ReasonStray, orphan.Remove,
 			provider.Ref{UID: "uid-1", Name: "m-1", ProviderID: "aws:///eu-1a/i-1"},
 		},
 		"stray, stopped": {
-			"it costs all the same", "i-1", nil, []provider.Instance{inst("i-1", "uid-1", "m-1", state(provider.Stopped))}, orphan.ReasonStray, orphan.Remove,
+			"it costs all the same", "i-1", nil,
+			[]provider.Instance{inst("i-1", "uid-1", "m-1", state(provider.Stopped))},
+			orphan.ReasonStray, orphan.Remove,
 			provider.Ref{UID: "uid-1", Name: "m-1", ProviderID: "aws:///eu-1a/i-1"},
 		},
 		"stray, made by another implementation": {
@@ -156,7 +164,9 @@ func TestVerdicts(t *testing.T) {
 			"each by itself", "i-2", nil, []provider.Instance{one, two}, orphan.ReasonStray, orphan.Remove, provider.Ref{},
 		},
 		"stray with a living namesake": {
-			"by UID only: the name is also another's", "i-2", nil, []provider.Instance{two, inst("i-3", "uid-3", "m-1")}, orphan.ReasonStray, orphan.Remove,
+			"by UID only: the name is also another's", "i-2", nil,
+			[]provider.Instance{two, inst("i-3", "uid-3", "m-1")},
+			orphan.ReasonStray, orphan.Remove,
 			provider.Ref{UID: "uid-1", ProviderID: "aws:///eu-1a/i-2"},
 		},
 		"stray, going": {
@@ -166,7 +176,9 @@ func TestVerdicts(t *testing.T) {
 			"the provider lists too much", "i-1", nil, []provider.Instance{inst("i-1", "uid-1", "m-1", tags("cluster", "red"))}, orphan.ReasonNotOurs, orphan.Keep, provider.Ref{},
 		},
 		"tagged for this cluster": {
-			"as it should be", "i-1", nil, []provider.Instance{inst("i-1", "uid-1", "m-1", tags("kubernetes.io/cluster/blue", "owned"))}, orphan.ReasonStray, orphan.Remove,
+			"as it should be", "i-1", nil,
+			[]provider.Instance{inst("i-1", "uid-1", "m-1", tags("kubernetes.io/cluster/blue", "owned"))},
+			orphan.ReasonStray, orphan.Remove,
 			provider.Ref{UID: "uid-1", Name: "m-1", ProviderID: "aws:///eu-1a/i-1"},
 		},
 		"without identifier": {

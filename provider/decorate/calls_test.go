@@ -47,6 +47,31 @@ func TestCapabilitiesPassEveryDecorator(t *testing.T) {
 	}
 }
 
+func TestLeftoversPassEveryDecorator(t *testing.T) {
+	w := newWorld()
+	s := open(t, w, decorate.Coalesce(decorate.Limit(w.provider(), w.clock, decorate.Limits{}), w.clock, decorate.Reads{}))
+	if err := w.cloud.Leave(w.cloud.Class(provider.OpenShift, "c"), ref("gone")); err != nil {
+		t.Fatal(err)
+	}
+	lister, ok := provider.As[provider.LeftoverLister](s)
+	if !ok {
+		t.Fatal("the LeftoverLister is lost")
+	}
+	for _, want := range []error{nil, provider.Errorf(provider.Denied, "no")} {
+		w.refuse[decorate.Leftovers] = want
+		n, last := 0, error(nil)
+		for _, err := range lister.Leftovers(t.Context()) {
+			n, last = n+1, err
+		}
+		if n != 1 || provider.KindOf(last) != provider.KindOf(want) {
+			t.Errorf("%d items, the last with %v, want one with %v", n, last, want)
+		}
+	}
+	if _, ok := provider.As[provider.Scoper](s); !ok || w.count(decorate.Leftovers) != 2 {
+		t.Errorf("Scoper %t, %d calls pass the innermost decorator", ok, w.count(decorate.Leftovers))
+	}
+}
+
 func TestListingEndsWithTheDecoratorsError(t *testing.T) {
 	w := newWorld()
 	s := open(t, w, w.provider())

@@ -95,6 +95,19 @@ func listed(t *testing.T, w *world, s provider.Session, names []string) {
 	w.reset()
 }
 
+// One of two instances goes by itself: its machine's next look is a new one.
+func TestRemovalOfOneIsSeen(t *testing.T) {
+	w := newWorld()
+	s, names := fleet(t, w, 20)
+	listed(t, w, s, names)
+	if _, err := s.Delete(t.Context(), provider.Ref{}, mustFind(t, s, names[0])); err != nil {
+		t.Fatal(err)
+	}
+	if after := mustFind(t, s, names[0]); after[0].State != provider.Stopping {
+		t.Errorf("after its delete the instance is %s: the listing of before answers", after[0].State)
+	}
+}
+
 func TestOwnWritesAreSeen(t *testing.T) {
 	w := newWorld()
 	s, names := fleet(t, w, 20)

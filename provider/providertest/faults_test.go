@@ -193,6 +193,31 @@ func TestDuplicateIsSeenAndRemoved(t *testing.T) {
 	}
 }
 
+// One of the two goes by itself, with what belongs to it, whichever it is.
+func TestDuplicateIsRemovedAlone(t *testing.T) {
+	for which := range 2 {
+		r := newRig(t)
+		r.inject(t, providertest.Create, providertest.Fault{Duplicate: true})
+		if _, err := r.Create(t.Context(), machine, provider.Want{}); err != nil {
+			t.Fatal(err)
+		}
+		found, err := r.Find(t.Context(), machine)
+		if err != nil || len(found) != 2 {
+			t.Fatalf("%d instances, %v", len(found), err)
+		}
+		for range 5 {
+			if _, err := r.Delete(t.Context(), provider.Ref{}, found[which:which+1]); err != nil {
+				t.Fatal(err)
+			}
+			r.clock.Step(time.Second)
+		}
+		left, disks, err := r.cloud.Count(r.class)
+		if err != nil || left != 1 || disks != 1 {
+			t.Errorf("%d instances and %d disks are left of two, %v", left, disks, err)
+		}
+	}
+}
+
 func TestPartialListingEndsWithAnError(t *testing.T) {
 	r := newRig(t)
 	for n := range 5 {
