@@ -107,10 +107,9 @@ func more(n int, changes ...func(*Machine)) func(*Set) {
 	}
 }
 
-func held(s *Set)    { s.Held = true }
-func unseen(s *Set)  { s.Observed = false }
-func emptied(s *Set) { s.Replicas, s.Machines = 0, nil }
-func dying(s *Set)   { s.Deleting = true }
+func held(s *Set)   { s.Held = true }
+func unseen(s *Set) { s.Observed = false }
+func dying(s *Set)  { s.Deleting = true }
 
 func leaving(m *Machine) { m.Leaving = true }
 func asked(m *Machine)   { m.Asked = true }

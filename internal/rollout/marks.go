@@ -28,7 +28,9 @@ func (q *question) mark() bool {
 		return false
 	}
 	for _, m := range q.current.Machines {
-		w := NodeWant{Stay: stay, Release: m.Marks.Updated}
+		// A node that is still joining is written by many, and nobody takes it
+		// away.
+		w := NodeWant{Stay: stay && (m.Usable || m.Marks.Stay), Release: m.Marks.Updated}
 		if m.busy() || m.Marks.UpdateFailed {
 			// What was begun before its template became the present one again
 			// has to end first.

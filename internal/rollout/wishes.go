@@ -3,8 +3,6 @@ package rollout
 import (
 	"cmp"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // grantWishes marks the machines that an autoscaler wants gone, and drops the
@@ -14,14 +12,19 @@ func (q *question) grantWishes() bool {
 	if len(q.d.Wishes) == 0 {
 		return false
 	}
-	byName := map[string]Machine{}
+	type place struct {
+		b *book
+		m Machine
+	}
+	byName := map[string]place{}
 	for _, b := range q.all {
 		for _, m := range b.Machines {
-			byName[m.Name] = m
+			byName[m.Name] = place{b, m}
 		}
 	}
 	for _, w := range q.d.Wishes {
-		m, ok := byName[w.Machine]
+		at, ok := byName[w.Machine]
+		m := at.m
 		if !ok || w.At.IsZero() || m.Leaving || m.Failed {
 			q.plan.Rewish = true
 			continue
@@ -29,28 +32,16 @@ func (q *question) grantWishes() bool {
 		q.plan.Rewish = q.plan.Rewish || w.Undated
 		w.Undated = false
 		q.plan.Wishes = append(q.plan.Wishes, w)
-		if !m.Asked || m.Marked.IsZero() {
-			q.plan.Victims = append(q.plan.Victims, Victim{MachineRef: MachineRef{UID: m.UID, Name: m.Name}, At: w.At})
-			q.ask(m.UID)
+		if m.Asked && !m.Marked.IsZero() {
+			continue
 		}
+		q.plan.Victims = append(q.plan.Victims, Victim{MachineRef: MachineRef{UID: m.UID, Name: m.Name}, At: w.At})
+		// The mark is written before any set is scaled, so that it counts.
+		at.b.count(q.now, m, q.p, -1)
+		m.Asked, m.Marked = true, w.At
+		at.b.count(q.now, m, q.p, 1)
+		byName[w.Machine] = place{at.b, m}
 	}
 	slices.SortFunc(q.plan.Victims, func(a, b Victim) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Name, b.Name)) })
 	return false
-}
-
-// ask counts a machine as one that somebody asked to give up: the mark is
-// written before any set is scaled.
-func (q *question) ask(uid types.UID) {
-	for _, b := range q.all {
-		for _, m := range b.Machines {
-			if m.UID != uid || m.Asked || m.Leaving {
-				continue
-			}
-			if !m.Usable && !m.Kept {
-				b.useless--
-			}
-			m.Asked = true
-			b.rank(q.now, m, q.p, 1)
-		}
-	}
 }

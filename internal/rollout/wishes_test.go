@@ -55,6 +55,10 @@ func TestWishes(t *testing.T) {
 			reason: "the time that was made up is written down", wishes: []Wish{{Machine: "a1", At: at, Undated: true}}, sets: []Set{current("a", 3)},
 			left: []Wish{wish("a1")}, rewrite: true, victims: []string{"a1"},
 		},
+		"4.1 step 8 named twice": {
+			reason: "and marked once", wishes: []Wish{wish("a1"), wish("a1")}, sets: []Set{current("a", 3)},
+			left: []Wish{wish("a1"), wish("a1")}, victims: []string{"a1"},
+		},
 		"T20 several": {
 			reason: "in the order in which they were wished for",
 			wishes: []Wish{wish("a2"), wish("a1"), {Machine: "a3", At: at.Add(-time.Minute)}}, sets: []Set{current("a", 3)},
