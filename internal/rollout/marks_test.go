@@ -29,6 +29,10 @@ func TestMarks(t *testing.T) {
 			reason: "are not to be taken either", policy: &marking,
 			d: d, sets: []Set{old("a", 2, first(2, both...)), current("b", 1)}, plan: []string{"node-b1: stay", "a 2->1"},
 		},
+		"4.5 c new nodes that are still joining": {
+			reason: "are left to those who make them ready, and what is marked stays marked", policy: &marking,
+			d: d, sets: []Set{old("a", 2, first(2, both...)), current("b", 2, first(2, unready), last(1, stays))},
+		},
 		"4.5 c without the flag": {
 			reason: "the autoscaler may take what it likes", policy: &avoiding,
 			d: d, sets: []Set{old("a", 2, first(1, avoided)), current("b", 1, first(1, pending))}, plan: []string{"node-a2: avoid"},
