@@ -163,7 +163,8 @@ func (q *question) grow(b *book, n int, note string) {
 
 // shareLess takes machines that somebody asked to give up from the sets that
 // have them, and the rest from all in proportion to their sizes. What rounding
-// leaves over comes from the largest.
+// leaves over comes from the largest. As long as too few would stay available,
+// machines that are not go instead, whichever set they are of.
 func (q *question) shareLess(active []*book, delta int) {
 	note := fmt.Sprintf("%s wanted now", machines(q.d.Replicas))
 	delta = -q.giveUpAsked(active, -delta)
@@ -178,11 +179,32 @@ func (q *question) shareLess(active []*book, delta int) {
 			left -= change
 		}
 	}
+	if len(sizes) > 0 {
+		sizes[0] = max(0, sizes[0]+left)
+	}
+	q.spare(sorted, sizes)
 	for i, b := range sorted {
-		if i == 0 {
-			sizes[i] = max(0, sizes[i]+left)
-		}
 		q.scale(b, sizes[i], note)
+	}
+}
+
+// spare corrects the sizes that sets are to shrink to. Of 5 and 2 machines, the
+// 2 not available yet, that come down to 4 and 1 where 5 have to be available,
+// 5 and 0 are left.
+func (q *question) spare(sets []*book, sizes []int) {
+	spare, kept := max(0, sum(q.all, surely)-q.floor()), 0
+	for i, b := range sets {
+		for sizes[i] < b.want.Replicas && b.surely()-b.surelyAt(sizes[i]) > spare {
+			sizes[i]++
+			kept++
+		}
+		spare -= b.surely() - b.surelyAt(sizes[i])
+	}
+	for i, b := range sets {
+		for kept > 0 && sizes[i] > 0 && b.surelyAt(sizes[i]-1) == b.surelyAt(sizes[i]) {
+			sizes[i]--
+			kept--
+		}
 	}
 }
 

@@ -51,6 +51,11 @@ func TestScaling(t *testing.T) {
 			d:      rolls(10, "3", "0").by(many(4), paused), sets: []Set{old("a", 5, ten), old("b", 5, ten), current("c", 3, ten)},
 			plan: []string{"a 5->2", "b 5->3", "c 3->2"},
 		},
+		"4.4 3 fewer while the new ones are not available yet": {
+			reason: "5 and 3 allowed of 11: 4 and 4 by shares, but 5 have to be available",
+			d:      rolls(8, "3", "0").by(many(5), paused),
+			sets:   []Set{old("a", 6, scaledFor(8, 11)), current("b", 5, scaledFor(8, 11), first(5, pending))}, plan: []string{"a 6->5", "b 5->3"},
+		},
 		"4.4 3 to none": {
 			reason: "nothing is allowed, surge neither",
 			d:      rolls(10, "3", "2").by(many(0)), sets: []Set{old("a", 8, ten), current("b", 5, ten)}, plan: []string{"a 8->0", "b 5->0"},
