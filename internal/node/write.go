@@ -3,12 +3,10 @@ package node
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -20,9 +18,8 @@ const conflicts = 3
 // of nodes/status before it where virtual capacity differs. It returns the node
 // as it is now and whether anything was written. The node given is not changed.
 //
-// A patch carries the resource version only where it rewrites a whole list
-// (taints, finalizers); after a conflict the plan is made again on what is
-// there now. A node that is gone, or was replaced by another of the same name,
+// A patch carries the resource version only where it rewrites the list of
+// taints; after a conflict the plan is made again on what is there now. A node that is gone, or was replaced by another of the same name,
 // is a NotFound error.
 func (c *Cluster) Apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.Node, bool, error) {
 	if c == nil || n == nil {
@@ -47,11 +44,7 @@ func (c *Cluster) apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.No
 	if !equality.Semantic.DeepEqual(n.Status.Capacity, edited.Status.Capacity) {
 		return c.applyCapacity(ctx, n, edited, w)
 	}
-	options := client.MergeFromWithOptions(n)
-	if rewritesLists(n, edited) {
-		options = client.MergeFromWithOptions(n, client.MergeFromWithOptimisticLock{})
-	}
-	if err := c.Client.Patch(ctx, edited, options); err != nil {
+	if err := c.Client.Patch(ctx, edited, difference(n, edited)); err != nil {
 		return n, false, fmt.Errorf("patching node %s: %w", n.Name, err)
 	}
 	return edited, true, nil
@@ -74,9 +67,15 @@ func (c *Cluster) applyCapacity(ctx context.Context, n, edited *corev1.Node, w W
 	return after, true, err
 }
 
-func rewritesLists(a, b *corev1.Node) bool {
-	return !equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) ||
-		!equality.Semantic.DeepEqual(a.Finalizers, b.Finalizers)
+// difference is what makes b of a. Taints are written as a whole list, and only
+// over the version that was looked at. All else, finalizers included, is merged
+// entry by entry into whatever the node has become meanwhile: one that joins is
+// written by many.
+func difference(a, b *corev1.Node) client.Patch {
+	if equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) {
+		return client.StrategicMergeFrom(a)
+	}
+	return client.MergeFromWithOptions(a, client.MergeFromWithOptimisticLock{})
 }
 
 // again reads the node past the cache, and insists on the same object.
@@ -89,60 +88,6 @@ func (c *Cluster) again(ctx context.Context, n *corev1.Node) (*corev1.Node, erro
 		return nil, apierrors.NewNotFound(corev1.Resource("nodes"), n.Name)
 	}
 	return &now, nil
-}
-
-// Cordon keeps new pods off the node, with whatever else w wants in the same
-// patch. Of the control-plane nodes only one at a time may be cordoned: held
-// then says which one is, and nothing was written.
-func (c *Cluster) Cordon(ctx context.Context, n *corev1.Node, w Want) (after *corev1.Node, held string, err error) {
-	if c == nil || n == nil {
-		return n, "", nil
-	}
-	w.Unschedulable = ptr.To(true)
-	if !n.Spec.Unschedulable && controlPlane(n) {
-		c.cordoning.Lock()
-		defer c.cordoning.Unlock()
-		other, err := c.cordonedControlPlane(ctx, n)
-		if err != nil {
-			return n, "", err
-		}
-		if other != "" {
-			return n, "control-plane node " + other + " is unschedulable; control-plane nodes are drained one at a time", nil
-		}
-	}
-	after, _, err = c.Apply(ctx, n, w)
-	return after, "", err
-}
-
-// controlPlaneRoles are the labels of control-plane nodes.
-var controlPlaneRoles = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
-
-func controlPlane(n *corev1.Node) bool {
-	for _, r := range controlPlaneRoles {
-		if _, ok := n.Labels[r]; ok {
-			return true
-		}
-	}
-	return false
-}
-
-// cordonedControlPlane names the other control-plane nodes that are
-// unschedulable. It reads past the cache, which need not show yet what this
-// process has just written.
-func (c *Cluster) cordonedControlPlane(ctx context.Context, n *corev1.Node) (string, error) {
-	var names []string
-	for _, r := range controlPlaneRoles {
-		var list corev1.NodeList
-		if err := c.Live.List(ctx, &list, client.HasLabels{r}); err != nil {
-			return "", fmt.Errorf("listing control-plane nodes: %w", err)
-		}
-		for _, o := range list.Items {
-			if o.Name != n.Name && o.Spec.Unschedulable && !strings.Contains(strings.Join(names, " ")+" ", o.Name+" ") {
-				names = append(names, o.Name)
-			}
-		}
-	}
-	return strings.Join(names, ", "), nil
 }
 
 // unheld takes the finalizer off the node. It looks past the cache, which may

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/internal/rollout"
@@ -34,6 +35,18 @@ func (p *pass[D, S]) markRest(ctx context.Context) {
 	p.markNodes(ctx, slices.DeleteFunc(slices.Clone(p.plan.Nodes), urgent))
 }
 
+// nodePatch asks for the version that was looked at where a list is rewritten,
+// or where what was looked at decided who is next. Annotations alone are set
+// whatever else was written meanwhile: a node that joins is written by many.
+func nodePatch(before, after *corev1.Node) client.Patch {
+	rest := after.DeepCopy()
+	rest.Annotations = before.Annotations
+	if equality.Semantic.DeepEqual(before, rest) {
+		return client.MergeFrom(before)
+	}
+	return merge(before)
+}
+
 // markNodes brings nodes to what is wanted. A node that cannot be written stops
 // nothing: it is planned again.
 func (p *pass[D, S]) markNodes(ctx context.Context, wants []rollout.NodeWant) {
@@ -48,7 +61,7 @@ func (p *pass[D, S]) markNodes(ctx context.Context, wants []rollout.NodeWant) {
 		if equality.Semantic.DeepEqual(before, after) {
 			return
 		}
-		if errs[i] = p.Nodes.Patch(ctx, after, merge(before)); errs[i] == nil {
+		if errs[i] = p.Nodes.Patch(ctx, after, nodePatch(before, after)); errs[i] == nil {
 			done[i] = after
 		}
 	})

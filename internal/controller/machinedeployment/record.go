@@ -8,25 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/rollout"
 )
 
-// Counters are written after a pause since the last time that follows the size
-// of the fleet: 400 ms for up to 133 machines, 3 s from 1000 on. A thousand
-// machines that are replaced in 90 s cost 30 writes. What people wait for (see
-// [headline]) is written at once.
-const (
-	leastStatusPause = 400 * time.Millisecond
-	mostStatusPause  = 3 * time.Second
-	eachStatusPause  = 3 * time.Millisecond
-)
-
 // statusPause is the least time between two writes of the deployment's
-// counters.
-func (m *memory) statusPause() time.Duration {
-	return min(mostStatusPause, max(leastStatusPause, time.Duration(m.machines.Load())*eachStatusPause))
-}
+// counters. What people wait for (see [headline]) is written at once.
+func (m *memory) statusPause() time.Duration { return machineset.StatusPause(int(m.machines.Load())) }
 
 // headline is what a status says but for its counters.
 type headline struct {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/controller/machineset"
 )
 
 // both runs a story on a real API server in each API.
@@ -217,13 +218,13 @@ func budgetStory[S client.Object](t *testing.T, c *cluster[S]) {
 	c.awaitStatus(t, s, 0)
 	down, downTook := c.statusWrites.Load()-up, time.Since(begun)
 	t.Logf("%d status writes for %d machines up in %s, %d down in %s", up, n, upTook, down, downTook)
-	const statusPause = 400 * time.Millisecond // as in record.go
+	pause := machineset.StatusPause(n)
 	// Counters are gathered by time, so that a slow machine writes more often:
 	// one in each pause, and a few that say at once what changed.
-	if most := max(n/10, 3+int64(upTook/statusPause)); up > most {
+	if most := max(n/10, 3+int64(upTook/pause)); up > most {
 		t.Errorf("%d status writes up, want at most %d", up, most)
 	}
-	if most := max(n/10, 3+int64(downTook/statusPause)); down > most {
+	if most := max(n/10, 3+int64(downTook/pause)); down > most {
 		t.Errorf("%d status writes down, want at most %d", down, most)
 	}
 }
