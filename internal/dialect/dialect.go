@@ -67,6 +67,13 @@ type Machines[M client.Object] interface {
 	// not asked ([lifecycle.Policy].UpdatesInPlace).
 	Update(n *corev1.Node) lifecycle.Update
 	Marked(mark lifecycle.Mark) corev1.NodeCondition
+	// Kept is what n says about keeping its machine although it failed, Keep
+	// edits its metadata and taints as k wants them at a time, Signed is the
+	// node condition for k.Sign. An API in which machines are not kept is not
+	// asked ([lifecycle.Policy].Keeps).
+	Kept(n *corev1.Node) lifecycle.Kept
+	Keep(n *corev1.Node, k lifecycle.KeepPlan, at time.Time)
+	Signed(k lifecycle.KeepPlan) corev1.NodeCondition
 	// Record writes what came of a pass into m: finalizer, labels, spec fields
 	// and status that the dialect owns, and nothing else.
 	Record(m M, o lifecycle.Outcome)

@@ -172,7 +172,9 @@ type Outcome struct {
 	Steps []Decision
 	// World is what was seen, the effects of Steps included.
 	World World
-	At    time.Time
+	// Keep is what becomes of keeping the machine.
+	Keep KeepPlan
+	At   time.Time
 }
 
 // Did reports whether the pass performed step.

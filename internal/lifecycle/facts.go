@@ -56,6 +56,8 @@ type Machine struct {
 	Abandon bool
 	// PreDrain and PreTerminate are the hooks that stop the step they name.
 	PreDrain, PreTerminate []Hook
+	// Keep is what is asked about keeping the machine although it failed.
+	Keep Keeping
 	// Faults are what is wrong with the object itself.
 	Faults []Fault
 }
@@ -141,6 +143,10 @@ type World struct {
 	Update Update
 	// Drain is what draining the node came to; nil when this pass did not try.
 	Drain *drain.Decision
+	// Kept is what the node says about keeping its machine, KeepDrain what
+	// draining it for that came to; nil when this pass did not try.
+	Kept      Kept
+	KeepDrain *drain.Decision
 	// MayFail says that giving up on an unhealthy machine is permitted now.
 	MayFail bool
 	// UserDataErr says why there is no boot data; it matters to creation only.
@@ -220,6 +226,10 @@ type Policy struct {
 	// UnreachableAfter: the drain is forced when the node has not been Ready
 	// for so long; zero: never.
 	UnreachableAfter time.Duration
+	// Keeps: failed machines are kept for inspection where somebody asks for it
+	// ([Keep]), for KeepTimeout.
+	Keeps       bool
+	KeepTimeout time.Duration
 }
 
 // Delays are upper bounds between attempts, per reaction. Attempts after

@@ -24,6 +24,7 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&m.defaults.HealthTimeout, "machine-health-timeout", d.HealthTimeout, "how long its node may be unhealthy before it is Failed")
 	fs.DurationVar(&m.defaults.DrainTimeout, "machine-drain-timeout", d.DrainTimeout, "how long its drain may take before it is forced")
 	fs.DurationVar(&m.defaults.UpdateTimeout, "machine-inplace-update-timeout", d.UpdateTimeout, "how long its node's agent may take for an update in place before that counts as failed")
+	fs.DurationVar(&m.defaults.PreserveTimeout, "machine-preserve-timeout", d.PreserveTimeout, "how long it is preserved where that is asked for")
 	fs.Int32Var(&m.defaults.MaxEvictRetries, "machine-max-evict-retries", d.MaxEvictRetries, "how often the eviction of a pod is tried before the pod is deleted")
 	fs.StringVar(&m.defaults.NodeConditions, "node-conditions", d.NodeConditions, "node conditions that must be False on a healthy node")
 	fs.DurationVar(&m.defaults.ExhaustedRetry, "resource-exhausted-retry", d.ExhaustedRetry, "pause after the infrastructure had no capacity")
@@ -41,7 +42,6 @@ func (m *machineFlags) addLater(fs *pflag.FlagSet) {
 	durations := map[string]time.Duration{
 		"machine-pv-detach-timeout":                    2 * time.Minute,
 		"machine-pv-reattach-timeout":                  90 * time.Second,
-		"machine-preserve-timeout":                     96 * time.Hour,
 		"machine-safety-apiserver-statuscheck-timeout": 30 * time.Second,
 		"machine-safety-apiserver-statuscheck-period":  time.Minute,
 	}

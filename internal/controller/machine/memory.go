@@ -45,6 +45,9 @@ type remembered struct {
 	// asked for.
 	quietSince   time.Time
 	removalSince time.Time
+	// keepFault says that a wish to keep the machine which means nothing was
+	// told.
+	keepFault bool
 	// instance and drains are guarded by the memory's lock: others read them.
 	instance instance
 	// drains says that pods are waited for.

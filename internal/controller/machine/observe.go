@@ -108,8 +108,9 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 	}
 	q := node.Query{
 		Name: p.view.NodeName, ProviderID: p.view.ProviderID, MachineKey: p.view.Namespace + "/" + p.view.Name,
-		// A cache that has not seen the node yet must not spare it the drain.
-		Sure:        !p.view.Deleted.IsZero(),
+		// A cache that has not seen the node yet must not spare it the drain, nor
+		// end what the node asks for.
+		Sure:        !p.view.Deleted.IsZero() || p.view.Keep != (lifecycle.Keeping{}),
 		InternalIPs: internalIPs(p.view.Addresses),
 	}
 	if i := p.instance(); i != nil {
@@ -145,12 +146,15 @@ func internalIPs(addresses []corev1.NodeAddress) (out []string) {
 // see takes down what the node looks like now.
 func (p *pass[M]) see(n *corev1.Node) {
 	p.world.Node = n
-	p.world.NodeStale, p.world.Update = false, lifecycle.Update{}
+	p.world.NodeStale, p.world.Update, p.world.Kept = false, lifecycle.Update{}, lifecycle.Kept{}
 	if n == nil || !p.view.Deleted.IsZero() {
 		return
 	}
 	if p.policy.UpdatesInPlace {
 		p.world.Update = p.Dialect.Update(n)
+	}
+	if p.policy.Keeps {
+		p.world.Kept = p.Dialect.Kept(n)
 	}
 	_, changed, err := node.Plan(n, p.Dialect.Want(p.m, p.class))
 	if err != nil {

@@ -44,13 +44,13 @@ func (p permits) take(group, uid string, now time.Time) bool {
 
 // underway reports whether the machine is on its way in or out, or away for an
 // update. One that failed and has no owner is not: nobody replaces it, and it
-// may stay for ever.
+// may stay for ever. Nor is one that failed and is kept.
 func underway(m client.Object, v lifecycle.Machine) bool {
 	switch v.Stage {
 	case lifecycle.StageRunning, lifecycle.StageLost, lifecycle.StageUpdateFailed:
 		return false
 	case lifecycle.StageFailed:
-		return metav1.GetControllerOfNoCopy(m) != nil
+		return metav1.GetControllerOfNoCopy(m) != nil && v.Keep.Until.IsZero()
 	}
 	return true
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/drain"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/provider"
@@ -119,10 +120,13 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.Result, error) {
 	out := lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.Clock.Now()}
 	p.dropToken(ctx, out)
-	p.memory.drains(client.ObjectKeyFromObject(p.m), p.world.Drain != nil && !p.world.Drain.Done)
 	before := p.m.DeepCopyObject().(M)
-	p.Dialect.Record(p.m, out)
-	err := p.save(ctx, before)
+	if err := p.keepBegins(ctx, &out); err != nil {
+		return reconcile.Result{}, err
+	}
+	unkept := p.keeps(ctx, &out)
+	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain) || underDrain(p.world.KeepDrain))
+	err := p.record(ctx, out)
 	if out.Did(lifecycle.Release) && client.IgnoreNotFound(err) == nil {
 		p.mem.released, err = true, nil
 	}
@@ -130,8 +134,11 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.R
 		return reconcile.Result{}, err
 	}
 	p.tell(before, out)
-	return reconcile.Result{RequeueAfter: d.After}, nil
+	return reconcile.Result{RequeueAfter: out.After}, unkept
 }
+
+// underDrain reports whether pods are waited for.
+func underDrain(d *drain.Decision) bool { return d != nil && !d.Done }
 
 func (p *pass[M]) tell(before M, out lifecycle.Outcome) {
 	for _, e := range p.Dialect.Events(before, p.m, out) {

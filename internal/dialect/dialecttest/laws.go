@@ -181,8 +181,22 @@ func (l Laws[M]) expect(want *lifecycle.Machine, c trial[M]) {
 	if n := c.o.World.Node; n != nil && c.is.NodeName == n.Name {
 		want.NodeName = n.Name
 	}
+	l.expectKeeping(want, c)
 	// Faults are about the object, which Record may mend in no case.
 	want.Faults = c.was.Faults
+}
+
+// expectKeeping: what is on its way out is kept no more.
+func (l Laws[M]) expectKeeping(want *lifecycle.Machine, c trial[M]) {
+	if k := c.o.Keep; k.Bound {
+		want.Keep.Until, want.Keep.Heard = k.Until.Truncate(time.Second), k.Heard
+		if k.DropOwn {
+			want.Keep.Own = lifecycle.WishNone
+		}
+	}
+	if want.Stage == lifecycle.StageDeleting && c.was.Stage != want.Stage {
+		want.Keep.Until = time.Time{}
+	}
 }
 
 // owned: nothing else is changed, and of the finalizers only one's own.

@@ -18,6 +18,18 @@ import (
 // engine decides, and effects go well or badly by chance. Some of the outcomes
 // are those of a pass that has only just held the machine.
 func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Outcome {
+	o := outcome(r, m, p)
+	if o.Step == lifecycle.Hold || o.Step == lifecycle.Note || o.Did(lifecycle.Replace) || o.Did(lifecycle.Release) {
+		return o
+	}
+	if m.Stage = o.Stage; r.Intn(2) == 0 {
+		o.World.KeepDrain = &drain.Decision{Done: r.Intn(2) == 0, Message: "1 pod has to leave: a/b", Next: time.Second}
+	}
+	o.Keeping(lifecycle.Keep(Now, m, o.World, p))
+	return o
+}
+
+func outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Outcome {
 	w := world(r)
 	o := lifecycle.Outcome{World: w, At: Now}
 	for range 20 {
@@ -73,7 +85,7 @@ func world(r *rand.Rand) lifecycle.World {
 	if w.NodeErr = failure(r); w.NodeErr == nil {
 		w.NodeLooked = true
 		if r.Intn(3) > 0 {
-			w.Node, w.Update = someNode(r), someUpdate(r)
+			w.Node, w.Update, w.Kept = someNode(r), someUpdate(r), someKept(r)
 		}
 	}
 	if err := failure(r); err != nil {
@@ -121,6 +133,18 @@ func someUpdate(r *rand.Rand) lifecycle.Update {
 		Candidate: r.Intn(4) > 0, Selected: r.Intn(2) == 0, Answer: answers[r.Intn(4)], Detail: "no space left",
 		Mark: marks[r.Intn(len(marks))], Since: Now.Add(-time.Duration(r.Intn(10000)) * time.Second),
 	}
+}
+
+// someKept is nothing in every second world.
+func someKept(r *rand.Rand) lifecycle.Kept {
+	if r.Intn(2) == 0 {
+		return lifecycle.Kept{}
+	}
+	wishes := []lifecycle.Wish{
+		lifecycle.WishNone, lifecycle.WishNot, lifecycle.WishNow, lifecycle.WishFailed, lifecycle.WishOwner, lifecycle.WishUnknown,
+	}
+	signs := []lifecycle.KeepSign{lifecycle.SignNone, lifecycle.SignKept, lifecycle.SignDraining, lifecycle.SignStopped}
+	return lifecycle.Kept{Wish: wishes[r.Intn(6)], Fenced: r.Intn(2) == 0, FencedSince: Now.Add(-time.Hour), Sign: signs[r.Intn(4)]}
 }
 
 // effect is what the effect of a step may do to the world.

@@ -75,6 +75,10 @@ func (s Story[M]) chapter(t *testing.T, c Chapter[M], from page[M]) page[M] {
 		c.Edit(before)
 	}
 	o := s.pass(t, c, before, at)
+	view, policy := s.Dialect.View(before), s.Dialect.Policy(before)
+	if view.Stage = o.Stage; !o.Did(lifecycle.Replace) && !o.Did(lifecycle.Release) {
+		o.Keeping(lifecycle.Keep(at, view, o.World, policy))
+	}
 	after := clone(before)
 	s.Dialect.Record(after, o)
 

@@ -11,6 +11,10 @@ import (
 // Events tells what changed. The original tells nothing about machines; these
 // are additions, with the words of its operations.
 func (Machines) Events(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.Event {
+	return append(lifeEvents(before, after, o), keepEvents(before, after, o.Keep)...)
+}
+
+func lifeEvents(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.Event {
 	was, is := before.Status.LastOperation, after.Status.LastOperation
 	if o.Did(lifecycle.Release) {
 		return []dialect.Event{{Type: corev1.EventTypeNormal, Reason: "Deleted", Action: "Delete", Note: "Machine and instance are gone"}}

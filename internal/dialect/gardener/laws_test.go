@@ -4,6 +4,8 @@ import (
 	"math/rand"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/dialecttest"
@@ -21,6 +23,8 @@ func TestMachineLaws(t *testing.T) {
 		Owned: []string{
 			"metadata.labels[node]",
 			"metadata.annotations[machinepriority.machine.sapcloud.io]",
+			"metadata.annotations[node.machine.sapcloud.io/preserve]",
+			"metadata.annotations[node.machine.sapcloud.io/last-applied-node-preserve-value]",
 			"spec.providerID",
 			"status.addresses", "status.conditions", "status.lastKnownState", "status.lastOperation", "status.currentStatus",
 		},
@@ -49,5 +53,11 @@ func prepare(m *v1alpha1.Machine, r *rand.Rand) {
 	}
 	if r.Intn(2) == 0 {
 		m.Spec.MachineConfiguration = nil
+	}
+	values := []string{"", "now", "when-failed", "auto-preserved", "false", "please"}
+	for _, key := range []string{"node.machine.sapcloud.io/preserve", "node.machine.sapcloud.io/last-applied-node-preserve-value"} {
+		if r.Intn(3) == 0 {
+			metav1.SetMetaDataAnnotation(&m.ObjectMeta, key, values[r.Intn(len(values))])
+		}
 	}
 }

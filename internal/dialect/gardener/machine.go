@@ -43,6 +43,7 @@ type Defaults struct {
 	HealthTimeout   time.Duration // --machine-health-timeout
 	DrainTimeout    time.Duration // --machine-drain-timeout
 	UpdateTimeout   time.Duration // --machine-inplace-update-timeout
+	PreserveTimeout time.Duration // --machine-preserve-timeout
 	MaxEvictRetries int32         // --machine-max-evict-retries
 	NodeConditions  string        // --node-conditions
 	ExhaustedRetry  time.Duration // --resource-exhausted-retry
@@ -55,6 +56,7 @@ func StandardDefaults() Defaults {
 		HealthTimeout:   10 * time.Minute,
 		DrainTimeout:    2 * time.Hour,
 		UpdateTimeout:   20 * time.Minute,
+		PreserveTimeout: 96 * time.Hour,
 		MaxEvictRetries: 360,
 		NodeConditions:  "KernelDeadlock,ReadonlyFilesystem,DiskPressure,NetworkUnavailable",
 		ExhaustedRetry:  10 * time.Minute,
@@ -106,6 +108,7 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 		Force:       force,
 		ForceDrain:  m.Labels[v1alpha1.LabelKeyForceDrain] == v1alpha1.LabelValueTrue,
 		Abandon:     asked && abandon != "false",
+		Keep:        keeping(m),
 		Faults:      faults(m),
 	}
 	if m.DeletionTimestamp != nil {
@@ -171,6 +174,7 @@ func (d Machines) Policy(m *v1alpha1.Machine) lifecycle.Policy {
 		}
 	}
 	p.Drain = drain.Policy{RetryEvery: evictEvery, MaxEvictAttempts: evictAttempts(retries, p.DrainTimeout)}
+	d.keeps(&p, m)
 	return p
 }
 

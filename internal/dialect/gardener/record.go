@@ -36,6 +36,7 @@ func (Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 		recordOperation(m, *op, o.At)
 	}
 	recordPhase(m, was, o)
+	recordKeep(m, o.Keep)
 }
 
 // recordInstance takes down what the infrastructure says. The node's name is

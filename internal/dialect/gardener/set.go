@@ -15,6 +15,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/replicas"
 )
 
@@ -169,26 +170,23 @@ func priority(m *v1alpha1.Machine) int {
 }
 
 // keep reads the machine's preservation. What its node was last seen to ask
-// for wins over the machine's own annotation.
+// for wins over the machine's own annotation. A machine about which its node
+// has spoken, or which is preserved already or was until now, is not the set's
+// to choose.
 func keep(m *v1alpha1.Machine) replicas.Keep {
-	own := m.Annotations[v1alpha1.AnnotationKeyPreserve]
-	asked := own
-	if node := m.Annotations[v1alpha1.AnnotationKeyLastAppliedNodePreserve]; node != "" {
-		asked = node
+	k := keeping(m)
+	asked := k.Own
+	if k.Heard != lifecycle.WishNone {
+		asked = k.Heard
 	}
-	out := replicas.Keep{Auto: own == v1alpha1.PreserveAuto, Wanted: preserves(asked), Decided: own == v1alpha1.PreserveFalse || preserves(own)}
-	if t := m.Status.CurrentStatus.PreserveExpiryTime; t != nil {
-		out.Until = t.Time
+	return replicas.Keep{
+		Until: k.Until, Auto: k.Own == lifecycle.WishOwner, Wanted: preserves(asked),
+		Decided: preserves(asked) || asked == lifecycle.WishNot || !k.Until.IsZero(),
 	}
-	return out
 }
 
-func preserves(value string) bool {
-	switch value {
-	case v1alpha1.PreserveNow, v1alpha1.PreserveWhenFailed, v1alpha1.PreserveAuto:
-		return true
-	}
-	return false
+func preserves(w lifecycle.Wish) bool {
+	return w == lifecycle.WishNow || w == lifecycle.WishFailed || w == lifecycle.WishOwner
 }
 
 // stamp reads a time in RFC 3339; zero when it is missing or is not one.

@@ -112,12 +112,12 @@ func TestForceDrainIsExact(t *testing.T) {
 	}
 }
 
-// preserved is a running machine that is to be kept until a given time.
-func preserved() *v1alpha1.Machine {
+// preservedMachine is a running machine that is to be kept until a given time.
+func preservedMachine() *v1alpha1.Machine {
 	m := freshMachine()
 	m.Finalizers = []string{v1alpha1.FinalizerMachine}
 	m.Labels["node"], m.Spec.ProviderID = "node-1", "kubemark:///north-a/i-1"
-	m.Annotations = map[string]string{v1alpha1.AnnotationKeyMachinePriority: "3"}
+	m.Annotations = map[string]string{v1alpha1.AnnotationKeyMachinePriority: "3", v1alpha1.AnnotationKeyPreserve: "now"}
 	until := metav1.NewTime(lens.Now.Add(96 * time.Hour))
 	m.Status.CurrentStatus = v1alpha1.CurrentStatus{Phase: v1alpha1.MachineRunning, LastUpdateTime: metav1.NewTime(lens.Now), PreserveExpiryTime: &until}
 	m.Status.LastOperation = v1alpha1.LastOperation{
@@ -155,7 +155,7 @@ func TestUpdateStory(t *testing.T) {
 	again[lifecycle.Drain] = waits
 
 	lens.Story[*v1alpha1.Machine]{
-		Dialect: machines, Fresh: preserved(), Dir: "testdata/machine", Update: *update,
+		Dialect: machines, Fresh: preservedMachine(), Dir: "testdata/machine", Update: *update,
 		Chapters: []chapter{
 			{
 				Name: "update-candidate", Reason: "2.9: the condition is copied; a candidate is a machine like any other", After: time.Hour,

@@ -1,0 +1,249 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/drain"
+)
+
+// Wish is what somebody asks about keeping a machine although it failed, or
+// there is one too many. Each API group has its own words for it.
+type Wish string
+
+// The wishes.
+const (
+	WishNone Wish = ""
+	// WishNot: it is not to be kept.
+	WishNot Wish = "Not"
+	// WishNow: it is to be kept from now on, whatever becomes of it.
+	WishNow Wish = "Now"
+	// WishFailed: it is to be kept while it is Failed.
+	WishFailed Wish = "WhenFailed"
+	// WishOwner: its owner chose to keep it, and has to choose again when it
+	// fails again.
+	WishOwner Wish = "ChosenByOwner"
+	// WishUnknown: the word means nothing.
+	WishUnknown Wish = "Unknown"
+)
+
+// Keeping is what a machine's object says about keeping it.
+type Keeping struct {
+	// Own is what the machine itself asks, Heard what its node asked when that
+	// was last acted upon.
+	Own, Heard Wish
+	// Until is when keeping it ends; zero while it is not kept.
+	Until time.Time
+}
+
+// KeepSign is what a node tells its readers about keeping its machine.
+type KeepSign string
+
+// The signs.
+const (
+	SignNone KeepSign = ""
+	// SignKept: the machine is kept, and if it failed, its node is drained.
+	SignKept KeepSign = "Kept"
+	// SignDraining: the machine is kept and failed, its node is not drained yet.
+	SignDraining KeepSign = "Draining"
+	// SignStopped: the machine was kept once.
+	SignStopped KeepSign = "Stopped"
+)
+
+// Kept is what a node says about keeping its machine.
+type Kept struct {
+	// Wish is what the node asks.
+	Wish Wish
+	// Fenced says that new pods are kept off the node for that, FencedSince
+	// since when (zero when that is not known).
+	Fenced      bool
+	FencedSince time.Time
+	Sign        KeepSign
+}
+
+// inForce reports whether the node was prepared for keeping its machine.
+func (k Kept) inForce() bool { return k.Fenced || k.Sign == SignKept || k.Sign == SignDraining }
+
+// drained reports whether the pods were moved away since the machine failed:
+// the sign says Draining from before the fence is put up.
+func (k Kept) drained() bool { return k.Fenced && k.Sign == SignKept }
+
+// KeepPlan is what is to become of keeping a machine: what its object and its
+// node are to say. The zero value leaves everything as it is.
+type KeepPlan struct {
+	// Bound says that there is something to say at all.
+	Bound bool
+	// Refused says that what the node asks means nothing, so that nothing is
+	// done; Ignored the same of the machine, whose wish does not count then.
+	// Told says that there is no news in that.
+	Refused, Ignored, Told bool
+
+	// Keep says that the machine is kept, ByOwner that its owner chose so.
+	Keep, ByOwner bool
+	// Until and Heard are what the machine is to say.
+	Until time.Time
+	Heard Wish
+	// DropOwn takes the machine's own wish away, DropNode the node's.
+	DropOwn, DropNode bool
+
+	// End undoes on the node what was done for keeping its machine.
+	End bool
+	// Fence keeps new pods off the node. Drain moves the others away, Force
+	// without patience.
+	Fence, Drain, Force bool
+	// Sign is what the node is to tell, Message in more words: what the drain
+	// waits for, or why the machine is kept no more. SignNone leaves what it
+	// tells.
+	Sign    KeepSign
+	Message string
+	// After is when to ask again; zero: never.
+	After time.Duration
+}
+
+// Keep decides whether a machine is kept although it failed, or there is one
+// too many, and what that takes. It is asked about living machines, once all is
+// decided that has to do with their health, and again when the node has been
+// drained (World.KeepDrain). Like [Decide] it is total.
+//
+// The machine is to say that it is kept before anything is done to its node,
+// and that it is not after all of that was undone.
+func Keep(now time.Time, m Machine, w World, p Policy) KeepPlan {
+	q := question{now: now, m: m, w: w, p: p}
+	if !p.Keeps || !m.Deleted.IsZero() || m.Stage == StageDeleting || !p.Targetless && !w.NodeLooked {
+		return KeepPlan{}
+	}
+	if m.Keep == (Keeping{}) && w.Kept.Wish == WishNone && !w.Kept.inForce() {
+		return KeepPlan{}
+	}
+	wish, byNode := q.wish()
+	k := KeepPlan{Bound: true, Until: m.Keep.Until, Heard: m.Keep.Heard, Ignored: m.Keep.Own == WishUnknown}
+	if wish == WishUnknown {
+		k.Refused = true
+		return k
+	}
+	k.Heard = WishNone
+	if byNode {
+		k.Heard, k.DropOwn = w.Kept.Wish, m.Keep.Own != WishNone
+	}
+	return q.keepOrEnd(k, wish)
+}
+
+// wish is the one that counts: the node's wherever it has or had one. Without
+// a node it is the machine's.
+func (q question) wish() (w Wish, byNode bool) {
+	if q.w.Node != nil && (q.w.Kept.Wish != WishNone || q.m.Keep.Heard != WishNone) {
+		return q.w.Kept.Wish, true
+	}
+	if q.m.Keep.Own == WishUnknown {
+		return WishNone, false
+	}
+	return q.m.Keep.Own, false
+}
+
+func (q question) keepOrEnd(k KeepPlan, wish Wish) KeepPlan {
+	failed := q.m.Stage == StageFailed
+	switch {
+	case wish == WishNone, wish == WishNot:
+		return q.keepEnds(k, "nobody asks for it any more")
+	case q.keepOver():
+		return q.keepEnds(q.forgetting(k), keepTimeOver)
+	case wish == WishFailed && !failed:
+		return q.keepEnds(k, "the machine has not failed, or has recovered")
+	case wish == WishOwner && !failed:
+		return q.keepEnds(q.forgetting(k), "the machine has not failed, or has recovered")
+	}
+	k.ByOwner = wish == WishOwner
+	return q.keepGoes(k, failed)
+}
+
+const keepTimeOver = "its time is over"
+
+// keepOver reports whether the machine was kept for as long as it was to be.
+func (q question) keepOver() bool {
+	return !q.m.Keep.Until.IsZero() && !q.now.Before(q.m.Keep.Until)
+}
+
+// forgetting takes all wishes away: who still wants the machine kept has to ask
+// anew.
+func (q question) forgetting(k KeepPlan) KeepPlan {
+	k.Heard, k.DropOwn, k.DropNode = WishNone, q.m.Keep.Own != WishNone, q.w.Kept.Wish != WishNone
+	return k
+}
+
+// keepGoes on. The time begins once: wishing the same again does not prolong
+// it.
+func (q question) keepGoes(k KeepPlan, failed bool) KeepPlan {
+	if k.Keep = true; k.Until.IsZero() {
+		k.Until = q.now.Add(q.p.KeepTimeout)
+	}
+	k.After = max(k.Until.Sub(q.now), FirstDelay)
+	if q.w.Node == nil {
+		return k
+	}
+	k.Sign, k.Fence = SignKept, failed
+	if !failed || q.w.Kept.drained() && q.w.KeepDrain == nil {
+		return k
+	}
+	switch d := q.w.KeepDrain; {
+	case d == nil:
+		k.Sign, k.Drain, k.Force = SignDraining, true, q.keepForce()
+	case !d.Done:
+		k.Sign, k.Message = SignDraining, d.Message
+		k.After = earlier(k.After, q.keepDrainAfter(*d))
+	}
+	return k
+}
+
+// keepForce reports whether patience with the pods is at its end, as in an
+// update. It is counted from the fence: nothing else is written when the drain
+// begins, and by nobody else.
+func (q question) keepForce() bool {
+	overdue := q.p.DrainTimeout > 0 && q.now.Sub(q.fencedSince()) > q.p.DrainTimeout
+	return q.m.ForceDrain || overdue || q.p.UnreachableAfter > 0 && unreadyFor(q.now, q.w.Node) > q.p.UnreachableAfter
+}
+
+func (q question) fencedSince() time.Time {
+	switch k := q.w.Kept; {
+	case !k.Fenced:
+		return q.now
+	case k.FencedSince.IsZero():
+		return q.m.StageSince
+	default:
+		return k.FencedSince
+	}
+}
+
+func (q question) keepDrainAfter(d drain.Decision) time.Duration {
+	after := d.Next
+	if left := q.p.DrainTimeout - q.now.Sub(q.fencedSince()); q.p.DrainTimeout > 0 && left > 0 {
+		after = earlier(after, left+time.Second)
+	}
+	return after
+}
+
+// keepGrace is how long a failed machine whose time is over goes on showing
+// that time. Its owner, which looks for failed machines to keep, sees by it
+// that this one was kept already.
+const keepGrace = 30 * time.Second
+
+// keepEnds, or has ended long ago.
+func (q question) keepEnds(k KeepPlan, why string) KeepPlan {
+	until := q.m.Keep.Until
+	k.Until = time.Time{}
+	if left := until.Add(keepGrace).Sub(q.now); q.keepOver() {
+		if why = keepTimeOver; left > 0 && q.m.Stage == StageFailed {
+			k.Until, k.After = until, left
+		}
+	}
+	if k.End = !until.IsZero() || q.w.Kept.inForce(); k.End {
+		k.Message = why
+	}
+	if k.End && q.w.Node != nil {
+		k.Sign = SignStopped
+	}
+	return k
+}
+
+// Keeping adds to the outcome what becomes of keeping the machine.
+func (o *Outcome) Keeping(k KeepPlan) {
+	o.Keep, o.After = k, earlier(o.After, k.After)
+}

@@ -1,0 +1,271 @@
+package lifecycle_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/internal/drain"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// keeping is a machine that ran for an hour, and says k about keeping it.
+func keeping(s lifecycle.Stage, k lifecycle.Keeping) lifecycle.Machine {
+	m := machine(stage(s, time.Hour))
+	m.Keep = k
+	return m
+}
+
+// keptOn is a world with a node that says k about keeping its machine.
+func keptOn(n *corev1.Node, k lifecycle.Kept, edits ...worldEdit) lifecycle.World {
+	w := world(runningOn(n), func(w *lifecycle.World) { w.Kept = k })
+	for _, e := range edits {
+		e(&w)
+	}
+	return w
+}
+
+func keepDrained(d drain.Decision) worldEdit {
+	return func(w *lifecycle.World) { w.KeepDrain = &d }
+}
+
+// keeper is the policy of an API in which machines are kept, for four days.
+func keeper() lifecycle.Policy {
+	p := brisk
+	p.Keeps, p.KeepTimeout = true, 96*time.Hour
+	return p
+}
+
+var (
+	keepEnd  = now.Add(96 * time.Hour)
+	keepPast = now.Add(-time.Hour)
+)
+
+type keepRow struct {
+	name, reason string
+	m            lifecycle.Machine
+	w            lifecycle.World
+	want         lifecycle.KeepPlan
+}
+
+func checkKeep(t *testing.T, rows []keepRow) {
+	t.Helper()
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			if d := cmp.Diff(r.want, lifecycle.Keep(now, r.m, r.w, keeper())); d != "" {
+				t.Errorf("%s\n(-want +got)\n%s", r.reason, d)
+			}
+		})
+	}
+}
+
+const (
+	running = lifecycle.StageRunning
+	failed  = lifecycle.StageFailed
+)
+
+// What keeps ending.
+const (
+	nobodyAsks = "nobody asks for it any more"
+	isOver     = "its time is over"
+	isWell     = "the machine has not failed, or has recovered"
+)
+
+// TestKeepRows: each row of the table in gardener 2.10, for a wish of the
+// machine's own.
+func TestKeepRows(t *testing.T) {
+	sick := node(corev1.ConditionFalse)
+	own := func(w lifecycle.Wish, until time.Time) lifecycle.Keeping { return lifecycle.Keeping{Own: w, Until: until} }
+	inForce := lifecycle.Kept{Sign: lifecycle.SignKept}
+	fenced := lifecycle.Kept{Sign: lifecycle.SignKept, Fenced: true, FencedSince: now.Add(-time.Minute)}
+	kept := lifecycle.KeepPlan{Bound: true, Keep: true, Until: keepEnd, Sign: lifecycle.SignKept, After: 96 * time.Hour}
+	begins := kept
+	begins.Fence, begins.Drain, begins.Sign = true, true, lifecycle.SignDraining
+	chosen := begins
+	chosen.ByOwner = true
+	ends := func(why string) lifecycle.KeepPlan {
+		return lifecycle.KeepPlan{Bound: true, End: true, Sign: lifecycle.SignStopped, Message: why}
+	}
+	forgotten := func(why string) lifecycle.KeepPlan {
+		k := ends(why)
+		k.DropOwn = true
+		return k
+	}
+	checkKeep(t, []keepRow{
+		{"none, any, any", "stop", keeping(failed, own(lifecycle.WishNone, keepEnd)), keptOn(sick, fenced), ends(nobodyAsks)},
+		{"false, any, any", "stop", keeping(running, own(lifecycle.WishNot, keepEnd)), keptOn(sick, inForce), ends(nobodyAsks)},
+		{"false, never kept", "there is nothing to stop", keeping(running, own(lifecycle.WishNot, time.Time{})), keptOn(sick, lifecycle.Kept{}), lifecycle.KeepPlan{Bound: true}},
+		{"when-failed, expired, any", "stop, and forget it", keeping(failed, own(lifecycle.WishFailed, keepPast)), keptOn(sick, fenced), forgotten(isOver)},
+		{"when-failed, not expired, not Failed", "stop; it counts again with the next failure", keeping(running, own(lifecycle.WishFailed, keepEnd)), keptOn(sick, fenced), ends(isWell)},
+		{"when-failed, no time, not Failed", "a rollout's marks on the node are not touched", keeping(running, own(lifecycle.WishFailed, time.Time{})), keptOn(sick, lifecycle.Kept{}), lifecycle.KeepPlan{Bound: true}},
+		{"when-failed, not expired, Failed", "preserve", keeping(failed, own(lifecycle.WishFailed, time.Time{})), keptOn(sick, lifecycle.Kept{}), begins},
+		{"now, expired, any", "stop, and forget it", keeping(running, own(lifecycle.WishNow, keepPast)), keptOn(sick, inForce), forgotten(isOver)},
+		{"now, not expired, Running", "preserve: nothing is wrong with its node", keeping(running, own(lifecycle.WishNow, time.Time{})), keptOn(sick, lifecycle.Kept{}), kept},
+		{"now, not expired, Failed", "preserve", keeping(failed, own(lifecycle.WishNow, keepEnd)), keptOn(sick, inForce), begins},
+		{"auto-preserved, expired, Failed", "stop, and forget it", keeping(failed, own(lifecycle.WishOwner, keepPast)), keptOn(sick, fenced), forgotten(isOver)},
+		{"auto-preserved, not expired, not Failed", "stop, and forget it", keeping(running, own(lifecycle.WishOwner, keepEnd)), keptOn(sick, fenced), forgotten(isWell)},
+		{"auto-preserved, not expired, Failed", "preserve", keeping(failed, own(lifecycle.WishOwner, time.Time{})), keptOn(sick, lifecycle.Kept{}), chosen},
+	})
+}
+
+// TestKeepWish: whose wish counts, and what is remembered of it.
+func TestKeepWish(t *testing.T) {
+	n := node(corev1.ConditionTrue)
+	says := func(w lifecycle.Wish) lifecycle.World { return keptOn(n, lifecycle.Kept{Wish: w}) }
+	inForce := func(w lifecycle.Wish) lifecycle.World {
+		return keptOn(n, lifecycle.Kept{Wish: w, Sign: lifecycle.SignKept})
+	}
+	kept := lifecycle.KeepPlan{Bound: true, Keep: true, Until: keepEnd, Sign: lifecycle.SignKept, After: 96 * time.Hour}
+	heard := func(k lifecycle.KeepPlan, w lifecycle.Wish, dropOwn bool) lifecycle.KeepPlan {
+		k.Heard, k.DropOwn = w, dropOwn
+		return k
+	}
+	nothing := lifecycle.KeepPlan{Bound: true}
+	ends := lifecycle.KeepPlan{Bound: true, End: true, Sign: lifecycle.SignStopped, Message: nobodyAsks}
+	expired := lifecycle.KeepPlan{Bound: true, End: true, Sign: lifecycle.SignStopped, Message: isOver, DropOwn: true, DropNode: true}
+	unheard := func(w *lifecycle.World) { w.NodeLooked, w.NodeErr = false, errTransient }
+	checkKeep(t, []keepRow{
+		{"nobody asks", "not bound at all", keeping(running, lifecycle.Keeping{}), says(lifecycle.WishNone), lifecycle.KeepPlan{}},
+		{"the node asks", "N; L becomes N", keeping(running, lifecycle.Keeping{}), says(lifecycle.WishNow), heard(kept, lifecycle.WishNow, false)},
+		{"both ask", "N; the machine's own annotation is deleted", keeping(running, lifecycle.Keeping{Own: lifecycle.WishNot}), says(lifecycle.WishNow), heard(kept, lifecycle.WishNow, true)},
+		{"the node asks no more", "N although it is empty: L is not", keeping(running, lifecycle.Keeping{Own: lifecycle.WishNow, Heard: lifecycle.WishNow, Until: keepEnd}), inForce(lifecycle.WishNone), heard(ends, lifecycle.WishNone, true)},
+		{"the node says false", "N; and that is heard", keeping(running, lifecycle.Keeping{Own: lifecycle.WishNow, Until: keepEnd}), inForce(lifecycle.WishNot), heard(ends, lifecycle.WishNot, true)},
+		{"the node's time is over", "both annotations and what was heard go", keeping(running, lifecycle.Keeping{Own: lifecycle.WishNow, Heard: lifecycle.WishNow, Until: keepPast}), inForce(lifecycle.WishNow), expired},
+		{
+			"no node", "M; what the node asked is forgotten with it", keeping(running, lifecycle.Keeping{Own: lifecycle.WishNow, Heard: lifecycle.WishNot}), world(runningOn(nil)),
+			lifecycle.KeepPlan{Bound: true, Keep: true, Until: keepEnd, After: 96 * time.Hour},
+		},
+		{"no node, which asked", "M, which is empty: stop", keeping(failed, lifecycle.Keeping{Heard: lifecycle.WishNow, Until: keepEnd}), world(runningOn(nil)), lifecycle.KeepPlan{Bound: true, End: true, Message: nobodyAsks}},
+		{"node not looked up", "nothing is known of N", keeping(failed, lifecycle.Keeping{Heard: lifecycle.WishNow, Until: keepEnd}), world(runningOn(nil), unheard), lifecycle.KeepPlan{}},
+		{"machine's word unknown", "ignored, and said", keeping(running, lifecycle.Keeping{Own: lifecycle.WishUnknown}), says(lifecycle.WishNone), lifecycle.KeepPlan{Bound: true, Ignored: true}},
+		{"node's word unknown", "aborts: all stays as it is", keeping(running, lifecycle.Keeping{Own: lifecycle.WishNow, Heard: lifecycle.WishNow, Until: keepPast}), inForce(lifecycle.WishUnknown), lifecycle.KeepPlan{Bound: true, Refused: true, Until: keepPast, Heard: lifecycle.WishNow}},
+		{"left behind", "a node that says so of a machine which does not: stop", keeping(running, lifecycle.Keeping{}), inForce(lifecycle.WishNone), ends},
+		{"stopped long ago", "not bound: what the node tells stays", keeping(running, lifecycle.Keeping{Own: lifecycle.WishNot}), keptOn(n, lifecycle.Kept{Sign: lifecycle.SignStopped}), nothing},
+		{"on its way out", "deletion wins", leaving(func(m *lifecycle.Machine) { m.Keep.Own = lifecycle.WishNow }), says(lifecycle.WishNow), lifecycle.KeepPlan{}},
+	})
+}
+
+// TestKeepDrain: what happens to the node of a machine that failed, and for how
+// long with patience (C30).
+func TestKeepDrain(t *testing.T) {
+	sick, silent := node(corev1.ConditionFalse), unready(6*time.Minute)
+	m := keeping(failed, lifecycle.Keeping{Own: lifecycle.WishNow, Until: keepEnd})
+	m.StageSince = now.Add(-50 * time.Hour)
+	pushed := m
+	pushed.ForceDrain = true
+	fencedFor := func(d time.Duration, s lifecycle.KeepSign) lifecycle.Kept {
+		return lifecycle.Kept{Fenced: true, FencedSince: now.Add(-d), Sign: s}
+	}
+	due := lifecycle.KeepPlan{Bound: true, Keep: true, Until: keepEnd, Fence: true, Drain: true, Sign: lifecycle.SignDraining, After: 96 * time.Hour}
+	forced, waits, done := due, due, due
+	forced.Force = true
+	waits.Drain, waits.Message, waits.After = false, "1 pod has to leave", time.Minute
+	done.Drain, done.Sign = false, lifecycle.SignKept
+	soon := waits
+	soon.After = 31 * time.Second
+	recovered := lifecycle.KeepPlan{Bound: true, Keep: true, Until: keepEnd, Sign: lifecycle.SignKept, After: 96 * time.Hour}
+	blocked := keepDrained(drain.Decision{Message: "1 pod has to leave", Next: time.Minute})
+	unstamped := fencedFor(0, lifecycle.SignDraining)
+	unstamped.FencedSince = time.Time{}
+	draining := fencedFor(time.Minute, lifecycle.SignDraining)
+	checkKeep(t, []keepRow{
+		{"failed just now", "taint and drain; Failed since days is not the drain's time", m, keptOn(sick, lifecycle.Kept{}), due},
+		{"kept while it ran", "the sign of before is no drained node", m, keptOn(sick, lifecycle.Kept{Sign: lifecycle.SignKept}), due},
+		{"drain under way", "on and on", m, keptOn(sick, draining), due},
+		{"pods are left", "asked again when the drain says so", m, keptOn(sick, draining, blocked), waits},
+		{"pods are left, patience ends soon", "asked again then", m, keptOn(sick, fencedFor(brisk.DrainTimeout-30*time.Second, lifecycle.SignDraining), blocked), soon},
+		{"drained", "said", m, keptOn(sick, draining, keepDrained(drain.Decision{Done: true})), done},
+		{"drained before", "once is enough", m, keptOn(sick, fencedFor(time.Hour, lifecycle.SignKept)), done},
+		{"force: label", "force-drain", pushed, keptOn(sick, draining), forced},
+		{"force: timeout", "counted from the taint", m, keptOn(sick, fencedFor(brisk.DrainTimeout+time.Second, lifecycle.SignDraining)), forced},
+		{"force: timeout, taint without a time", "from when it failed", m, keptOn(sick, unstamped), forced},
+		{"force: node silent", "5m of it", m, keptOn(silent, draining), forced},
+		{"running again", "the taint goes, the rest stays", keeping(running, m.Keep), keptOn(sick, fencedFor(time.Hour, lifecycle.SignKept)), recovered},
+	})
+}
+
+// TestKeepGrace: the time of a failed machine stays to be seen for a moment after
+// it is over, so that its owner does not choose it anew.
+func TestKeepGrace(t *testing.T) {
+	justNow := now.Add(-10 * time.Second)
+	sick := node(corev1.ConditionFalse)
+	end := lifecycle.KeepPlan{
+		Bound: true, End: true, Sign: lifecycle.SignStopped, Message: isOver, DropOwn: true,
+		Until: justNow, After: 20 * time.Second,
+	}
+	after := end
+	after.DropOwn = false
+	ran := end
+	ran.Until, ran.After = time.Time{}, 0
+	checkKeep(t, []keepRow{
+		{"over", "all goes but the time", keeping(failed, lifecycle.Keeping{Own: lifecycle.WishOwner, Until: justNow}), keptOn(sick, lifecycle.Kept{}), end},
+		{"over, and forgotten", "the time stays until its grace ends", keeping(failed, lifecycle.Keeping{Until: justNow}), keptOn(sick, lifecycle.Kept{}), after},
+		{"over, not Failed", "nobody would choose it", keeping(running, lifecycle.Keeping{Own: lifecycle.WishNow, Until: justNow}), keptOn(sick, lifecycle.Kept{}), ran},
+	})
+}
+
+// drawKeep makes every second question one about keeping.
+func drawKeep(t *rapid.T, f *facts) {
+	wishes := rapid.SampledFrom([]lifecycle.Wish{
+		lifecycle.WishNone, lifecycle.WishNot, lifecycle.WishNow, lifecycle.WishFailed, lifecycle.WishOwner, lifecycle.WishUnknown,
+	})
+	signs := rapid.SampledFrom([]lifecycle.KeepSign{lifecycle.SignNone, lifecycle.SignKept, lifecycle.SignDraining, lifecycle.SignStopped})
+	f.p.Keeps, f.p.KeepTimeout = drawBool(t, "keeps"), drawSpan(t, "keepTimeout")
+	f.m.Keep = lifecycle.Keeping{Own: wishes.Draw(t, "own"), Heard: wishes.Draw(t, "heard")}
+	if drawBool(t, "has a time") {
+		f.m.Keep.Until = now.Add(drawSpan(t, "left") - drawSpan(t, "over"))
+	}
+	if f.w.Node != nil {
+		f.w.Kept = lifecycle.Kept{Wish: wishes.Draw(t, "wish"), Fenced: drawBool(t, "fenced"), FencedSince: now.Add(-drawSpan(t, "fencedFor")), Sign: signs.Draw(t, "sign")}
+	}
+}
+
+// TestKeepConverges: machine and node as the plan wants them get a plan that
+// wants nothing else, and nothing is drained twice.
+func TestKeepConverges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		drawKeep(t, &f)
+		var last lifecycle.KeepPlan
+		for range 3 {
+			last = lifecycle.Keep(now, f.m, f.w, f.p)
+			if last.After < 0 || last.Keep && last.End || last.Drain && !last.Fence {
+				t.Fatalf("contradictory: %+v", last)
+			}
+			f.carryOut(last)
+		}
+		again := lifecycle.Keep(now, f.m, f.w, f.p)
+		if again.Bound && (again.Drain || again.DropOwn || again.DropNode || again.End && again.Until.IsZero() || again.Heard != f.m.Keep.Heard || again.Keep && !again.Until.Equal(f.m.Keep.Until)) {
+			t.Fatalf("wants more after three passes: %+v", again)
+		}
+	})
+}
+
+// carryOut does what the plan wants; every drain goes well.
+func (f *facts) carryOut(k lifecycle.KeepPlan) {
+	if !k.Bound || k.Refused {
+		return
+	}
+	f.m.Keep.Until, f.m.Keep.Heard = k.Until, k.Heard
+	if k.DropOwn {
+		f.m.Keep.Own = lifecycle.WishNone
+	}
+	if f.w.Node == nil {
+		return
+	}
+	if k.DropNode {
+		f.w.Kept.Wish = lifecycle.WishNone
+	}
+	if k.Keep || k.End {
+		f.w.Kept.Fenced = k.Fence
+	}
+	if k.Sign != lifecycle.SignNone {
+		f.w.Kept.Sign = k.Sign
+	}
+	if k.Drain {
+		f.w.Kept.Sign = lifecycle.SignKept
+	}
+}

@@ -1,0 +1,53 @@
+package node
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Edit changes metadata and spec of the node by one merge patch, or by none
+// where change leaves it as it is. It returns the node as it is now; the node
+// given is not changed.
+//
+// What is written was decided on the node given. It is a conflict when anything
+// of that has changed which machines look at ([Matters]); a heartbeat is none. A
+// node that is gone, or was replaced by another of the same name, is a NotFound
+// error.
+func (c *Cluster) Edit(ctx context.Context, n *corev1.Node, change func(*corev1.Node)) (*corev1.Node, error) {
+	if c == nil || n == nil {
+		return n, nil
+	}
+	seen := n
+	for try := 0; ; try++ {
+		after, err := c.edit(ctx, seen, change)
+		if !apierrors.IsConflict(err) || try == conflicts {
+			return after, err
+		}
+		now, again := c.again(ctx, seen)
+		switch {
+		case again != nil:
+			return nil, again
+		case Matters(n, now):
+			return nil, err
+		}
+		seen = now
+	}
+}
+
+func (c *Cluster) edit(ctx context.Context, n *corev1.Node, change func(*corev1.Node)) (*corev1.Node, error) {
+	edited := n.DeepCopy()
+	change(edited)
+	if equality.Semantic.DeepEqual(n, edited) {
+		return n, nil
+	}
+	patch := client.MergeFromWithOptions(n, client.MergeFromWithOptimisticLock{})
+	if err := c.Client.Patch(ctx, edited, patch); err != nil {
+		return nil, fmt.Errorf("patching node %s: %w", n.Name, err)
+	}
+	return edited, nil
+}
