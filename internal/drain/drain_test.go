@@ -27,6 +27,11 @@ func pod(edits ...func(*corev1.Pod)) corev1.Pod {
 	return p
 }
 
+// decide asks about pods alone, after the attempts.
+func decide(at time.Time, pods []corev1.Pod, budgets []policyv1.PodDisruptionBudget, a Attempts, p Policy) Decision {
+	return Decide(at, Facts{Pods: pods, Budgets: budgets}, Memory{Begun: now, Attempts: a}, p)
+}
+
 func ownedBy(kind string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: "o", Controller: ptr.To(true)}}
@@ -46,6 +51,10 @@ func ending(grace, left time.Duration) func(*corev1.Pod) {
 		p.DeletionTimestamp = ptr.To(metav1.NewTime(now.Add(left)))
 		p.DeletionGracePeriodSeconds = ptr.To(int64(grace / time.Second))
 	}
+}
+
+func graceOf(d time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = ptr.To(int64(d / time.Second)) }
 }
 
 func emptyDir(p *corev1.Pod) {
@@ -94,18 +103,33 @@ func TestDecideOnePod(t *testing.T) {
 			reason: "a grace period for all replaces each pod's own", pod: pod(), policy: Policy{GracePeriod: ptr.To(7 * time.Second)},
 			want: "evict", grace: ptr.To(7 * time.Second),
 		},
-		{reason: "force kills at once", pod: pod(), policy: Policy{Force: true}, want: "delete", grace: ptr.To(time.Duration(0))},
 		{
-			reason: "unless it leaves some grace, at most the pod's own", pod: pod(func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = ptr.To(int64(5)) }),
-			policy: Policy{Force: true, ForceGracePeriod: 30 * time.Second}, want: "delete", grace: ptr.To(5 * time.Second),
+			reason: "force leaves a pod some time to end (C2)", pod: pod(graceOf(time.Hour)),
+			policy: Policy{Force: true}, want: "delete", grace: ptr.To(DefaultForceGrace),
 		},
 		{
-			reason: "force hurries a pod that takes its time", pod: pod(ending(time.Hour, 50*time.Minute)),
-			policy: Policy{Force: true}, want: "delete", grace: ptr.To(time.Duration(0)),
+			reason: "or so much as the policy says", pod: pod(graceOf(time.Hour)),
+			policy: Policy{Force: true, ForceGracePeriod: time.Minute}, want: "delete", grace: ptr.To(time.Minute),
 		},
 		{
-			reason: "and takes away one whose end nobody confirms", pod: pod(ending(30*time.Second, -time.Second)),
-			policy: Policy{Force: true}, want: "delete", grace: ptr.To(time.Duration(0)),
+			reason: "at most the pod's own", pod: pod(graceOf(5 * time.Second)),
+			policy: Policy{Force: true}, want: "delete", grace: ptr.To(5 * time.Second),
+		},
+		{
+			reason: "and none where nobody is there to end it", pod: pod(graceOf(time.Hour)),
+			policy: Policy{Force: true, NodeUnreachable: true}, want: "delete", grace: ptr.To(time.Duration(0)),
+		},
+		{
+			reason: "force hurries a pod that takes its time", pod: pod(graceOf(time.Hour), ending(time.Hour, 50*time.Minute)),
+			policy: Policy{Force: true}, want: "delete", grace: ptr.To(DefaultForceGrace),
+		},
+		{
+			reason: "and takes away one whose end nobody can confirm", pod: pod(ending(30*time.Second, -time.Second)),
+			policy: Policy{Force: true, NodeUnreachable: true}, want: "delete", grace: ptr.To(time.Duration(0)),
+		},
+		{
+			reason: "but waits no longer for one whose end the kubelet does not confirm", pod: pod(ending(30*time.Second, -time.Second)),
+			policy: Policy{Force: true}, want: "TerminatingTooLong",
 		},
 		{
 			reason: "and waits for no finalizer", pod: pod(ending(0, -time.Second)),
@@ -138,7 +162,7 @@ func TestDecideOnePod(t *testing.T) {
 			if tt.attempt != nil {
 				attempts[tt.pod.UID] = *tt.attempt
 			}
-			d := Decide(now, []corev1.Pod{tt.pod}, nil, attempts, tt.policy)
+			d := decide(now, []corev1.Pod{tt.pod}, nil, attempts, tt.policy)
 			got, target := verdict(t, d)
 			if got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
@@ -236,7 +260,7 @@ func TestBlockersNameTheirBudget(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
-			d := Decide(now, []corev1.Pod{pod()}, tt.budgets, Attempts{"uid-a": *tt.attempt}, Policy{})
+			d := decide(now, []corev1.Pod{pod()}, tt.budgets, Attempts{"uid-a": *tt.attempt}, Policy{})
 			if len(d.Blocked) != 1 {
 				t.Fatalf("not blocked: %+v", d)
 			}
@@ -254,11 +278,11 @@ func TestMessageNamesTenPods(t *testing.T) {
 		pods = append(pods, pod(func(p *corev1.Pod) { p.Name, p.UID = n, types.UID(n) }))
 		attempts[types.UID(n)] = *refused(0, 1)
 	}
-	d := Decide(now, pods, []policyv1.PodDisruptionBudget{budget("pdb")}, attempts, Policy{})
-	if !strings.HasPrefix(d.Message, "12 pods have to leave: web/a (disruption budget pdb has no room), ") || !strings.HasSuffix(d.Message, " and 2 more") {
+	d := decide(now, pods, []policyv1.PodDisruptionBudget{budget("pdb")}, attempts, Policy{})
+	if !strings.HasPrefix(d.Message, "12 pods have to leave: web/a (disruption budget web/pdb has no room, since 2026-03-01T12:00:00Z), ") || !strings.HasSuffix(d.Message, " and 2 more") {
 		t.Errorf("got %q", d.Message)
 	}
-	later := Decide(now.Add(time.Second), pods, []policyv1.PodDisruptionBudget{budget("pdb")}, attempts, Policy{})
+	later := decide(now.Add(time.Second), pods, []policyv1.PodDisruptionBudget{budget("pdb")}, attempts, Policy{})
 	if later.Message != d.Message {
 		t.Errorf("the message changed although nothing did:\n%s\n%s", d.Message, later.Message)
 	}
@@ -279,7 +303,7 @@ func TestNextIsWhenSomethingIsDue(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
-			d := Decide(now, []corev1.Pod{tt.pod}, nil, tt.attempts, Policy{})
+			d := decide(now, []corev1.Pod{tt.pod}, nil, tt.attempts, Policy{})
 			if d.Next < tt.least || d.Next > tt.most {
 				t.Errorf("next is in %v, want %v to %v", d.Next, tt.least, tt.most)
 			}

@@ -2,58 +2,181 @@ package drain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// named is how many pods a message names; the others are counted.
-const named = 10
+// Bounds of a message. The others of what it names are counted.
+const (
+	named   = 10
+	longest = 2000 // bytes
+	// roomy is what a list may take: it leaves some for what else there is to say.
+	roomy = 1500 // bytes
+)
 
-// message says in one line what is in the way, the blocked pods first. It has
-// no times and counts in it that change while nothing else does.
-func message(d Decision) string {
+// message says in one line what is in the way, the blocked first, and since
+// when. It has no times and counts in it that change while nothing else does.
+func message(d Decision, p Policy) string {
 	if d.Done {
 		return ""
 	}
-	var parts []string
-	for _, b := range d.Blocked {
-		parts = append(parts, b.Pod.String()+" ("+why(b)+")")
+	pods, volumes := parts(d)
+	var out []string
+	if len(pods) > 0 {
+		text := fmt.Sprintf("%d pods have to leave: ", len(pods))
+		if len(pods) == 1 {
+			text = "1 pod has to leave: "
+		}
+		out = append(out, text+list(pods))
 	}
-	for _, b := range d.Waiting {
-		parts = append(parts, b.Pod.String()+" ("+why(b)+")")
+	if len(volumes) > 0 {
+		out = append(out, list(volumes))
 	}
-	for _, t := range append(append([]Target{}, d.Evict...), d.Delete...) {
-		parts = append(parts, t.Pod.String())
+	if len(d.Detach) > 0 {
+		out = append(out, fmt.Sprintf("%d volume attachments are being removed", len(d.Detach)))
 	}
-	text := fmt.Sprintf("%d pods have to leave: ", len(parts))
-	if len(parts) == 1 {
-		text = "1 pod has to leave: "
+	if len(d.Obstacles) > 0 {
+		out = append(out, Warning(d.Obstacles))
 	}
-	if rest := len(parts) - named; rest > 0 {
-		return text + strings.Join(parts[:named], ", ") + fmt.Sprintf(" and %d more", rest)
+	if p.Remark != "" {
+		out = append(out, p.Remark)
 	}
-	return text + strings.Join(parts, ", ")
+	return cut(strings.Join(out, "; "))
+}
+
+// cut shortens a text that is too long.
+func cut(text string) string {
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest-len("...")], "") + "..."
+}
+
+// parts are what is said of each pod and of each volume.
+func parts(d Decision) (pods, volumes []string) {
+	last := func(b Blocker) int { // those whose turn comes later
+		if b.Reason == ReasonTurn {
+			return 1
+		}
+		return 0
+	}
+	waiting := slices.Clone(d.Waiting)
+	slices.SortStableFunc(waiting, func(a, b Blocker) int { return last(a) - last(b) })
+	for _, b := range slices.Concat(d.Blocked, waiting) {
+		if b.Volume != "" {
+			volumes = append(volumes, whyVolume(b))
+			continue
+		}
+		pods = append(pods, b.Pod.String()+" ("+why(b)+since(b)+")")
+	}
+	for _, t := range slices.Concat(d.Evict, d.Delete) {
+		pods = append(pods, t.Pod.String())
+	}
+	return pods, volumes
+}
+
+// list names as many as a message has room for, but always one.
+func list(parts []string) string {
+	size := 0
+	for i, p := range parts {
+		size += len(p) + len(", ")
+		if i > 0 && (i == named || size > roomy) {
+			return strings.Join(parts[:i], ", ") + fmt.Sprintf(" and %d more", len(parts)-i)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Warning puts obstacles into one line, those first without which the drain
+// could finish; empty when there are none.
+func Warning(obstacles []Obstacle) string {
+	var endless, costly []string
+	for _, o := range obstacles {
+		text := o.Pod.String() + ": " + o.Message
+		if o.Endless {
+			endless = append(endless, text)
+		} else {
+			costly = append(costly, text)
+		}
+	}
+	var out []string
+	if len(endless) > 0 {
+		out = append(out, "this drain cannot finish by itself, because of "+list(endless))
+	}
+	if len(costly) > 0 {
+		out = append(out, "beware of "+list(costly))
+	}
+	return strings.Join(out, "; ")
 }
 
 func why(b Blocker) string {
 	switch b.Reason {
 	case ReasonBudgetNever:
-		return "disruption budget " + b.Budget.Name + " allows no disruption even with all pods healthy"
+		return "disruption budget " + b.Budget.String() + " " + never(b.Cause)
 	case ReasonBudgets:
-		return "several disruption budgets cover it, " + b.Budget.Name + " among them"
+		all := b.Budget.String()
+		for _, o := range b.Also {
+			all += ", " + o.String()
+		}
+		return "several disruption budgets cover it: " + all
 	case ReasonBudget:
 		if b.Budget == (types.NamespacedName{}) {
 			return "a disruption budget has no room"
 		}
-		return "disruption budget " + b.Budget.Name + " has no room"
+		return "disruption budget " + b.Budget.String() + " has no room"
 	case ReasonRefused:
 		return "eviction refused: " + b.Detail
 	case ReasonEvicted:
 		return "eviction accepted"
+	case ReasonTurn:
+		return "others leave before it"
+	case ReasonLead:
+		return "not before " + stamp(b.Until)
 	default:
 		return "terminating"
+	}
+}
+
+// never says of a budget that waiting alone does not help.
+func never(cause string) string {
+	const text = "allows no disruption even with all pods healthy"
+	if cause == "" {
+		return text
+	}
+	return text + ": " + cause
+}
+
+// since tells the beginning of waits that have one of their own.
+func since(b Blocker) string {
+	switch b.Reason {
+	case ReasonEvicted, ReasonTurn, ReasonLead:
+		return ""
+	}
+	if b.Since.IsZero() {
+		return ""
+	}
+	return ", since " + stamp(b.Since)
+}
+
+func stamp(t time.Time) string { return t.UTC().Truncate(time.Second).Format(time.RFC3339) }
+
+func whyVolume(b Blocker) string {
+	text := "volume " + b.Volume
+	if b.Pod.Name != "" {
+		text += " of " + b.Pod.String()
+	}
+	switch b.Reason {
+	case ReasonStillAttached:
+		return text + " is still attached " + b.Detail + since(b)
+	case ReasonReattaching:
+		return text + " is detached and not attached elsewhere yet" + since(b)
+	case ReasonRefused:
+		return text + " cannot be detached: " + b.Detail + since(b)
+	default:
+		return text + " is being detached" + since(b)
 	}
 }
 
@@ -64,7 +187,7 @@ func next(now time.Time, d Decision) time.Duration {
 		return 0
 	}
 	soonest := pollMost
-	if len(d.Evict)+len(d.Delete) > 0 {
+	if len(d.Evict)+len(d.Delete)+len(d.Detach) > 0 {
 		soonest = pollLeast
 	}
 	for _, list := range [][]Blocker{d.Waiting, d.Blocked} {

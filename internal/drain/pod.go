@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"cmp"
 	"hash/fnv"
 	"slices"
 	"strconv"
@@ -31,9 +32,34 @@ type question struct {
 	attempt Attempt
 	budgets []policyv1.PodDisruptionBudget
 	policy  Policy
+	turns   turns
+	// serial: pods like this one leave one after another.
+	serial bool
 }
 
-// decide files the pod under the first heading that applies.
+// questions are about the pods in order of their names, so that the same pods
+// give the same decision in whatever order they were listed.
+func questions(now time.Time, f Facts, m Memory, p Policy) []question {
+	sole := soleClaims(f.Volumes)
+	out := make([]question, len(f.Pods))
+	for i := range f.Pods {
+		pod := &f.Pods[i]
+		out[i] = question{
+			now: now, pod: pod, attempt: m.Attempts[pod.UID], budgets: f.Budgets, policy: p,
+			serial: p.VolumesOneByOne && slices.ContainsFunc(Claims(pod), func(c types.NamespacedName) bool { return sole[c] }),
+		}
+	}
+	slices.SortFunc(out, func(a, b question) int { return compareNames(a.name(), b.name()) })
+	return out
+}
+
+func compareNames(a, b types.NamespacedName) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}
+
+// decide files the pod under the first heading that applies. A pod whose last
+// request failed stays blocked while it waits for its turn to be asked again:
+// that is what people need to know of it.
 func (q question) decide(d *Decision) {
 	if r := q.stays(); r != "" {
 		d.Ignored = append(d.Ignored, Ignored{Pod: q.name(), Reason: r})
@@ -46,8 +72,10 @@ func (q question) decide(d *Decision) {
 		d.Waiting = append(d.Waiting, q.terminating())
 	case q.tooEarly() && q.attempt.Accepted:
 		d.Waiting = append(d.Waiting, q.accepted())
-	case q.tooEarly():
+	case q.tooEarly(), q.held() != "" && q.failed():
 		d.Blocked = append(d.Blocked, q.blocked())
+	case q.held() != "":
+		d.Waiting = append(d.Waiting, q.queued())
 	case q.deletes():
 		d.Delete = append(d.Delete, q.target())
 	default:
@@ -98,6 +126,9 @@ func (q question) shortens() bool {
 	return time.Duration(*q.pod.DeletionGracePeriodSeconds)*time.Second > *q.grace()
 }
 
+// failed reports whether the last request was made and not granted.
+func (q question) failed() bool { return !q.attempt.At.IsZero() && !q.attempt.Accepted }
+
 func (q question) deletes() bool {
 	p := q.policy
 	return p.Force || p.DeleteFinished && q.finished() ||
@@ -111,8 +142,10 @@ func (q question) finished() bool {
 // grace is the grace period to ask for; nil: the pod's own.
 func (q question) grace() *time.Duration {
 	switch p := q.policy; {
+	case p.Force && p.NodeUnreachable:
+		return ptr.To(time.Duration(0))
 	case p.Force:
-		return ptr.To(min(q.ownGrace(), p.ForceGracePeriod))
+		return ptr.To(min(q.ownGrace(), cmp.Or(p.ForceGracePeriod, DefaultForceGrace)))
 	case p.NodeUnreachable:
 		return ptr.To(DefaultUnreachableGrace)
 	default:
@@ -181,20 +214,4 @@ func (q question) accepted() Blocker {
 // poll is when to look again at something that began to end at since.
 func (q question) poll(since time.Time) time.Time {
 	return q.now.Add(min(max(q.now.Sub(since)/4, pollLeast), pollMost))
-}
-
-// sorted are the indexes of pods by namespace and name, so that the same pods
-// give the same decision in whatever order they were listed.
-func sorted(pods []corev1.Pod) []int {
-	out := make([]int, len(pods))
-	for i := range out {
-		out[i] = i
-	}
-	slices.SortFunc(out, func(a, b int) int {
-		if c := strings.Compare(pods[a].Namespace, pods[b].Namespace); c != 0 {
-			return c
-		}
-		return strings.Compare(pods[a].Name, pods[b].Name)
-	})
-	return out
 }

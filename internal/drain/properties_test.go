@@ -80,7 +80,7 @@ func anyAttempts(t *rapid.T, pods []corev1.Pod) Attempts {
 func TestEveryPodIsFiledOnceAndIgnoredPodsAreLeftAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pods, policy := anyPods(t), anyPolicy(t)
-		d := Decide(now, pods, []policyv1.PodDisruptionBudget{budget("pdb")}, anyAttempts(t, pods), policy)
+		d := decide(now, pods, []policyv1.PodDisruptionBudget{budget("pdb")}, anyAttempts(t, pods), policy)
 		filed := map[string]int{}
 		for _, x := range slices.Concat(d.Evict, d.Delete) {
 			filed[x.Pod.Name]++
@@ -112,8 +112,8 @@ func TestOrderOfPodsDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pods, policy := anyPods(t), anyPolicy(t)
 		attempts := anyAttempts(t, pods)
-		a := Decide(now, pods, nil, attempts, policy)
-		b := Decide(now, rapid.Permutation(pods).Draw(t, "order"), nil, attempts, policy)
+		a := decide(now, pods, nil, attempts, policy)
+		b := decide(now, rapid.Permutation(pods).Draw(t, "order"), nil, attempts, policy)
 		if a.Message != b.Message || a.Next != b.Next || fmt.Sprint(a.Ignored, a.Waiting) != fmt.Sprint(b.Ignored, b.Waiting) {
 			t.Fatalf("\n%+v\n%+v", a, b)
 		}
@@ -133,7 +133,7 @@ func TestDrainIsPacedAndEnds(t *testing.T) {
 		patience := rapid.IntRange(0, 40).Draw(t, "refusing")
 		at := now.Add(2 * time.Hour) // every pod that was ending has had its time
 		for step := 0; ; step++ {
-			d := Decide(at, world, nil, attempts, policy)
+			d := decide(at, world, nil, attempts, policy)
 			if d.Done {
 				return
 			}

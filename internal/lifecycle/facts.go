@@ -224,8 +224,10 @@ type Policy struct {
 	// ever.
 	UpdateTimeout time.Duration
 	// UnreachableAfter: the drain is forced when the node has not been Ready
-	// for so long; zero: never.
+	// for so long, or one of DefectConditions, which are node condition types,
+	// has been other than False; zero: never.
 	UnreachableAfter time.Duration
+	DefectConditions []string
 	// Keeps: failed machines are kept for inspection where somebody asks for it
 	// ([Keep]), for KeepTimeout.
 	Keeps       bool

@@ -82,3 +82,18 @@ func unreadyFor(now time.Time, n *corev1.Node) time.Duration {
 	}
 	return now.Sub(c.LastTransitionTime.Time)
 }
+
+// helpless reports whether the node has been in a state in which a drain cannot
+// be expected to end for too long.
+func (q question) helpless() bool {
+	if q.p.UnreachableAfter <= 0 || q.w.Node == nil {
+		return false
+	}
+	longest := unreadyFor(q.now, q.w.Node)
+	for _, c := range q.w.Node.Status.Conditions {
+		if slices.Contains(q.p.DefectConditions, string(c.Type)) && c.Status != corev1.ConditionFalse && !c.LastTransitionTime.IsZero() {
+			longest = max(longest, q.now.Sub(c.LastTransitionTime.Time))
+		}
+	}
+	return longest > q.p.UnreachableAfter
+}

@@ -83,7 +83,7 @@ func (q question) gone() bool {
 
 func (q question) force() bool {
 	overdue := q.p.DrainTimeout > 0 && q.now.Sub(q.m.Deleted) > q.p.DrainTimeout
-	return q.m.Force || overdue || q.p.UnreachableAfter > 0 && unreadyFor(q.now, q.w.Node) > q.p.UnreachableAfter
+	return q.m.Force || overdue || q.helpless()
 }
 
 func (q question) drainAfter() time.Duration {

@@ -193,7 +193,7 @@ func updateDrain(q question) *Decision {
 func (q question) updateForce() bool {
 	since := q.w.Update.Since
 	overdue := q.p.DrainTimeout > 0 && !since.IsZero() && q.now.Sub(since) > q.p.DrainTimeout
-	return q.m.ForceDrain || overdue || q.p.UnreachableAfter > 0 && unreadyFor(q.now, q.w.Node) > q.p.UnreachableAfter
+	return q.m.ForceDrain || overdue || q.helpless()
 }
 
 // updateDrainAfter looks again when the drain asks for it, and when patience

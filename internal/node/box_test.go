@@ -187,7 +187,7 @@ func TestDrainForcedPastBudgetOfRealServer(t *testing.T) {
 		d, err = c.Drain(ctx, n, drain.Policy{})
 		return err == nil && len(d.Blocked) == 1 && d.Blocked[0].Reason == drain.ReasonBudgets, err
 	})
-	if d.Done || !strings.Contains(d.Message, "several disruption budgets cover it, pdb") {
+	if d.Done || !strings.Contains(d.Message, "several disruption budgets cover it: "+namespace+"/pdb, "+namespace+"/pdb2") {
 		t.Errorf("message %q", d.Message)
 	}
 	eventually(t, "forcing it", func(ctx context.Context) (bool, error) {

@@ -25,6 +25,9 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=persistentvolumes;persistentvolumeclaims,verbs=get;list;watch
+// +kubebuilder:rbac:groups=storage.k8s.io,resources=volumeattachments,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=kube-system,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",namespace=kube-system,resources=secrets,verbs=get;create;patch;delete
 
 // Cluster is the cluster that machines join. Its methods are safe for
@@ -40,11 +43,8 @@ type Cluster struct {
 	// Random is where token secrets come from; nil: crypto/rand.
 	Random io.Reader
 
-	// cordoning lets one control-plane node at a time be cordoned, from the
-	// look at the others to the write.
-	cordoning sync.Mutex
-	mu        sync.Mutex
-	memory    map[types.UID]memory // of drains, by node UID
+	mu     sync.Mutex
+	memory map[types.UID]memory // of drains, by node UID
 }
 
 // New returns the cluster behind the clients.

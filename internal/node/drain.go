@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -24,14 +25,16 @@ const memoryKept = time.Hour
 
 // memory is what is remembered of one node's drain.
 type memory struct {
-	attempts drain.Attempts
-	used     time.Time
+	drain.Memory
+	node string
+	used time.Time
 }
 
-// Drain looks at the node's pods once, sends the requests that the decision
-// allows, and returns what is left. It never waits: ask again after
-// Decision.Next. Evict and Delete of the result are the requests that were
-// sent; a refusal shows among Blocked.
+// Drain looks at the node's pods and their volumes once, sends the requests that
+// the decision allows, and returns what is left. It never waits: ask again after
+// Decision.Next. Evict, Delete and Detach of the result are the requests that
+// were sent; a refusal shows among Blocked. The first look says in Obstacles what
+// could be foreseen of the drain.
 //
 // The pods are read from the cache. Only when that shows none that must go are
 // they read once more past it, so that a pod which the cache has not seen yet
@@ -45,8 +48,10 @@ func (c *Cluster) Drain(ctx context.Context, n *corev1.Node, p drain.Policy) (dr
 	}
 	d, err := c.drain(ctx, c.Client, n, p)
 	if err == nil && d.Done {
-		c.forget(n.UID) // a live list needs no telling which pods are gone
+		c.doubt(n.UID) // a live list needs no telling which pods are gone
+		began := d.Began
 		d, err = c.drain(ctx, c.Live, n, p)
+		d.Began = d.Began || began
 	}
 	if err == nil && d.Done {
 		c.forget(n.UID)
@@ -54,48 +59,107 @@ func (c *Cluster) Drain(ctx context.Context, n *corev1.Node, p drain.Policy) (dr
 	return d, err
 }
 
-// Vacant reports whether the node has no pod that a drain would have to move.
-// It changes nothing. That there is none is believed only of a live list.
+// Vacant reports whether the node has no pod that a drain would have to move,
+// and no volume that it would wait for. It changes nothing. That there is no pod
+// is believed only of a live list.
 func (c *Cluster) Vacant(ctx context.Context, n *corev1.Node, p drain.Policy) (bool, error) {
 	if c == nil || n == nil {
 		return true, nil
 	}
 	for _, r := range []client.Reader{c.Client, c.Live} {
-		var pods corev1.PodList
-		if err := r.List(ctx, &pods, client.MatchingFields{PodNodeIndex: n.Name}); err != nil {
-			return false, fmt.Errorf("listing the pods of node %s: %w", n.Name, err)
-		}
-		if !drain.Decide(c.Clock.Now(), pods.Items, nil, nil, p).Done {
-			return false, nil
+		f, err := c.look(ctx, r, n, p)
+		if err != nil || !drain.Decide(c.Clock.Now(), f, drain.Memory{}, p).Done {
+			return false, err
 		}
 	}
 	return true, nil
 }
 
-// drain makes one pass over the pods that the reader shows.
-func (c *Cluster) drain(ctx context.Context, r client.Reader, n *corev1.Node, p drain.Policy) (drain.Decision, error) {
+// Foresee says what stands in the way of draining the node. It changes nothing,
+// and may be asked of a node that nobody means to drain.
+func (c *Cluster) Foresee(ctx context.Context, n *corev1.Node, p drain.Policy) ([]drain.Obstacle, error) {
+	if c == nil || n == nil {
+		return nil, nil
+	}
+	f, err := c.look(ctx, c.Client, n, p)
+	if err != nil {
+		return nil, err
+	}
+	return c.foresee(ctx, f, p)
+}
+
+func (c *Cluster) foresee(ctx context.Context, f drain.Facts, p drain.Policy) ([]drain.Obstacle, error) {
+	var err error
+	if f.Budgets, err = c.budgets(ctx, podsOf(f.Pods)); err != nil {
+		return nil, err
+	}
+	return drain.Foresee(f, p), nil
+}
+
+func podsOf(pods []corev1.Pod) []types.NamespacedName {
+	out := make([]types.NamespacedName, len(pods))
+	for i := range pods {
+		out[i] = client.ObjectKeyFromObject(&pods[i])
+	}
+	return out
+}
+
+// look reads the node's pods from r, and their volumes where the policy is about
+// them.
+func (c *Cluster) look(ctx context.Context, r client.Reader, n *corev1.Node, p drain.Policy) (drain.Facts, error) {
 	var pods corev1.PodList
 	if err := r.List(ctx, &pods, client.MatchingFields{PodNodeIndex: n.Name}); err != nil {
-		return drain.Decision{}, fmt.Errorf("listing the pods of node %s: %w", n.Name, err)
+		return drain.Facts{}, fmt.Errorf("listing the pods of node %s: %w", n.Name, err)
+	}
+	f := drain.Facts{Node: n, Pods: pods.Items}
+	if !p.VolumesOneByOne && !p.RemoveAttachments {
+		return f, nil
+	}
+	err := c.volumes(ctx, &f)
+	return f, err
+}
+
+// drain makes one pass over the pods that the reader shows.
+func (c *Cluster) drain(ctx context.Context, r client.Reader, n *corev1.Node, p drain.Policy) (drain.Decision, error) {
+	f, err := c.look(ctx, r, n, p)
+	if err != nil {
+		return drain.Decision{}, err
 	}
 	now := c.Clock.Now()
-	attempts := c.recall(n.UID, pods.Items, now)
-	asked := drain.Decide(now, pods.Items, nil, attempts, p)
+	m := c.recall(n.UID, f, now)
+	if m.Begun.IsZero() {
+		if m.Obstacles, err = c.foresee(ctx, f, p); err != nil {
+			return drain.Decision{}, err
+		}
+	}
+	if err := c.follow(ctx, &f, m.Seen(now, f, p)); err != nil {
+		return drain.Decision{}, err
+	}
+	asked := drain.Decide(now, f, m, p)
+	failed := c.request(ctx, now, asked, m.Attempts)
+	m = m.Seen(now, f, p)
+	c.remember(n, m, now)
 
-	failed := c.request(ctx, now, asked, attempts)
-	c.remember(n.UID, attempts, now)
-
-	var budgets []policyv1.PodDisruptionBudget
-	left := drain.Decide(now, pods.Items, nil, attempts, p)
+	left := drain.Decide(now, f, m, p)
 	if len(left.Blocked) > 0 {
-		var err error
-		if budgets, err = c.budgets(ctx, left.Blocked); err != nil {
+		if f.Budgets, err = c.budgets(ctx, blockedPods(left)); err != nil {
 			return left, errors.Join(failed, err)
 		}
-		left = drain.Decide(now, pods.Items, budgets, attempts, p)
+		left = drain.Decide(now, f, m, p)
 	}
-	left.Evict, left.Delete = asked.Evict, asked.Delete
+	left.Evict, left.Delete, left.Detach = asked.Evict, asked.Delete, asked.Detach
+	if left.Began = asked.Began; left.Began {
+		left.Obstacles = asked.Obstacles
+	}
 	return left, failed
+}
+
+func blockedPods(d drain.Decision) []types.NamespacedName {
+	out := make([]types.NamespacedName, len(d.Blocked))
+	for i, b := range d.Blocked {
+		out[i] = b.Pod
+	}
+	return out
 }
 
 // request sends the requests of a decision and notes what came of each.
@@ -110,6 +174,11 @@ func (c *Cluster) request(ctx context.Context, now time.Time, d drain.Decision, 
 		err := c.deletePod(ctx, t)
 		attempts[t.UID] = noted(attempts[t.UID], now, err)
 		failed = append(failed, unexpected(err, "deleting", t))
+	}
+	for _, a := range d.Detach {
+		err := c.detach(ctx, a)
+		attempts[a.UID] = noted(attempts[a.UID], now, err)
+		failed = append(failed, client.IgnoreNotFound(err))
 	}
 	return errors.Join(failed...)
 }
@@ -183,33 +252,42 @@ func unexpected(err error, doing string, t drain.Target) error {
 	return fmt.Errorf("%s pod %s: %w", doing, t.Pod, err)
 }
 
-// budgets are those of the namespaces of the blocked pods.
-func (c *Cluster) budgets(ctx context.Context, blocked []drain.Blocker) ([]policyv1.PodDisruptionBudget, error) {
+// budgets are those of the namespaces of the pods.
+func (c *Cluster) budgets(ctx context.Context, pods []types.NamespacedName) ([]policyv1.PodDisruptionBudget, error) {
 	var out []policyv1.PodDisruptionBudget
-	seen := map[string]bool{}
-	for _, b := range blocked {
-		if seen[b.Pod.Namespace] {
+	seen := map[string]bool{"": true}
+	for _, p := range pods {
+		if seen[p.Namespace] {
 			continue
 		}
-		seen[b.Pod.Namespace] = true
+		seen[p.Namespace] = true
 		var list policyv1.PodDisruptionBudgetList
-		if err := c.Client.List(ctx, &list, client.InNamespace(b.Pod.Namespace)); err != nil {
-			return nil, fmt.Errorf("listing disruption budgets in %s: %w", b.Pod.Namespace, err)
+		if err := c.Client.List(ctx, &list, client.InNamespace(p.Namespace)); err != nil {
+			return nil, fmt.Errorf("listing disruption budgets in %s: %w", p.Namespace, err)
 		}
 		out = append(out, list.Items...)
 	}
 	return out, nil
 }
 
-// recall returns what is remembered of the pods that are still there.
-func (c *Cluster) recall(node types.UID, pods []corev1.Pod, now time.Time) drain.Attempts {
+// recall returns what is remembered of the pods and attachments that are still
+// there, and of the volumes.
+func (c *Cluster) recall(node types.UID, f drain.Facts, now time.Time) drain.Memory {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := drain.Attempts{}
-	for _, p := range pods {
-		if a, ok := c.memory[node].attempts[p.UID]; ok {
-			out[p.UID] = a
+	kept := c.memory[node].Memory
+	out := kept
+	out.Attempts = drain.Attempts{}
+	keep := func(uid types.UID) {
+		if a, ok := kept.Attempts[uid]; ok {
+			out.Attempts[uid] = a
 		}
+	}
+	for i := range f.Pods {
+		keep(f.Pods[i].UID)
+	}
+	for i := range f.Attachments {
+		keep(f.Attachments[i].UID)
 	}
 	for uid, m := range c.memory {
 		if now.Sub(m.used) > memoryKept {
@@ -219,13 +297,24 @@ func (c *Cluster) recall(node types.UID, pods []corev1.Pod, now time.Time) drain
 	return out
 }
 
-func (c *Cluster) remember(node types.UID, attempts drain.Attempts, now time.Time) {
+func (c *Cluster) remember(n *corev1.Node, m drain.Memory, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.memory == nil {
 		c.memory = map[types.UID]memory{}
 	}
-	c.memory[node] = memory{attempts: attempts, used: now}
+	c.memory[n.UID] = memory{Memory: m, node: n.Name, used: now}
+}
+
+// doubt forgets which pods are gone. The maps that others may hold stay as they
+// are.
+func (c *Cluster) doubt(node types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.memory[node]
+	m.Attempts = maps.Clone(m.Attempts)
+	maps.DeleteFunc(m.Attempts, func(_ types.UID, a drain.Attempt) bool { return a.Gone })
+	c.memory[node] = m
 }
 
 func (c *Cluster) forget(node types.UID) {

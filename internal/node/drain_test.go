@@ -68,7 +68,7 @@ func TestDrainWaitsForABudgetAndGoesOn(t *testing.T) {
 	if err != nil || d.Done || len(d.Evict) != 1 || len(d.Blocked) != 1 || d.Blocked[0].Budget.Name != "pdb" || d.Blocked[0].Reason != drain.ReasonBudget {
 		t.Fatalf("a refusal blocks and names its budget: %+v, %v", d, err)
 	}
-	if d.Message != "1 pod has to leave: web/a (disruption budget pdb has no room)" {
+	if d.Message != "1 pod has to leave: web/a (disruption budget web/pdb has no room, since 2026-03-01T12:00:00Z)" {
 		t.Errorf("message %q", d.Message)
 	}
 	answer = nil
@@ -112,7 +112,7 @@ func TestDrainTellsRefusals(t *testing.T) {
 			if (err != nil) != tt.err || len(d.Blocked) != 1 || d.Blocked[0].Reason != tt.want {
 				t.Fatalf("got %+v, %v", d, err)
 			}
-			if got := w.memory["uid-w1"].attempts["uid-a"].Refusals; got != tt.refusals {
+			if got := w.memory["uid-w1"].Attempts["uid-a"].Refusals; got != tt.refusals {
 				t.Errorf("%d refusals are counted", got)
 			}
 		})

@@ -5,11 +5,14 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/drain"
 )
 
-// The indexes that [Cluster] reads by. The last one is a field selector that
-// the API server knows too.
+// The indexes that [Cluster] reads by. That of pods by node is a field selector
+// that the API server knows too.
 const (
 	ProviderIDIndex = "spec.providerID"
 	InternalIPIndex = "status.addresses.internalIP"
@@ -17,6 +20,12 @@ const (
 	// MarkIndex holds what ties a node to its machine: "namespace/name" or the
 	// name alone, as the API has it.
 	MarkIndex = "millwright.mark"
+	// PodClaimIndex holds the names of the persistent volume claims that a pod
+	// uses, which are in its namespace.
+	PodClaimIndex = "millwright.claim"
+	// The indexes of volume attachments, by node and by PersistentVolume.
+	AttachmentNodeIndex   = "spec.nodeName"
+	AttachmentVolumeIndex = "spec.source.persistentVolumeName"
 )
 
 // Index is one index of a cache.
@@ -33,6 +42,9 @@ func Indexes() []Index {
 		{&corev1.Node{}, InternalIPIndex, internalIPs},
 		{&corev1.Pod{}, PodNodeIndex, podNode},
 		{&corev1.Node{}, MarkIndex, marks},
+		{&corev1.Pod{}, PodClaimIndex, podClaims},
+		{&storagev1.VolumeAttachment{}, AttachmentNodeIndex, attachmentNode},
+		{&storagev1.VolumeAttachment{}, AttachmentVolumeIndex, attachmentVolume},
 	}
 }
 
@@ -69,6 +81,24 @@ func podNode(o client.Object) []string {
 		return []string{name}
 	}
 	return nil
+}
+
+func podClaims(o client.Object) (out []string) {
+	for _, c := range drain.Claims(o.(*corev1.Pod)) {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+func attachmentNode(o client.Object) []string {
+	return []string{o.(*storagev1.VolumeAttachment).Spec.NodeName}
+}
+
+func attachmentVolume(o client.Object) []string {
+	if pv := o.(*storagev1.VolumeAttachment).Spec.Source.PersistentVolumeName; pv != nil {
+		return []string{*pv}
+	}
+	return nil // it is part of a pod
 }
 
 func marks(o client.Object) (out []string) {

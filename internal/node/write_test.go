@@ -97,8 +97,8 @@ func TestCordonOneControlPlaneNodeAtATime(t *testing.T) {
 		name, held string
 	}{
 		{"cp2", ""},
-		{"cp1", "control-plane node cp2 is unschedulable; control-plane nodes are drained one at a time"},
-		{"cp3", "control-plane node cp2 is unschedulable; control-plane nodes are drained one at a time"},
+		{"cp1", "control-plane node cp2 is being drained; control-plane nodes are drained one at a time"},
+		{"cp3", "control-plane node cp2 is being drained; control-plane nodes are drained one at a time"},
 		{"cp2", ""}, // again: it is the one
 		{"w1", ""},  // a worker does not count
 	} {

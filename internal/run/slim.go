@@ -2,13 +2,15 @@ package run
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	clientgocache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // slim are the objects of the target cluster that are kept without what no
-// controller looks at. A node lists up to 50 images, and a pod is mostly
+// controller looks at, and of volumes and claims only what drains look at. A node
+// lists up to 50 images, and a pod is mostly
 // containers: with them a fleet of 1000 nodes and 30 000 pods would take
 // gigabytes. What is left out is never written either: patches are made of
 // differences between two slim objects.
@@ -19,7 +21,33 @@ func slim() map[client.Object]cache.ByObject {
 			o.Spec.Containers, o.Spec.InitContainers, o.Spec.EphemeralContainers = nil, nil, nil
 			o.Status.ContainerStatuses, o.Status.InitContainerStatuses, o.Status.EphemeralContainerStatuses = nil, nil, nil
 		})},
+		&corev1.PersistentVolume{}:      {Transform: without(slimVolume)},
+		&corev1.PersistentVolumeClaim{}: {Transform: without(slimClaim)},
+		&storagev1.VolumeAttachment{}: {Transform: without(func(o *storagev1.VolumeAttachment) {
+			o.Annotations, o.Status.AttachmentMetadata = nil, nil
+			if o.Spec.Source.InlineVolumeSpec != nil {
+				o.Spec.Source.InlineVolumeSpec = &corev1.PersistentVolumeSpec{}
+			}
+		})},
 	}
+}
+
+func slimVolume(o *corev1.PersistentVolume) {
+	is := o.Spec
+	o.Labels, o.Annotations, o.Status = nil, nil, corev1.PersistentVolumeStatus{}
+	o.Spec = corev1.PersistentVolumeSpec{AccessModes: is.AccessModes}
+	o.Spec.Local, o.Spec.HostPath = is.Local, is.HostPath
+	if c := is.CSI; c != nil {
+		o.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: c.Driver, VolumeHandle: c.VolumeHandle}
+	}
+	if c := is.ClaimRef; c != nil {
+		o.Spec.ClaimRef = &corev1.ObjectReference{Namespace: c.Namespace, Name: c.Name}
+	}
+}
+
+func slimClaim(o *corev1.PersistentVolumeClaim) {
+	o.Labels, o.Annotations, o.Status = nil, nil, corev1.PersistentVolumeClaimStatus{}
+	o.Spec = corev1.PersistentVolumeClaimSpec{VolumeName: o.Spec.VolumeName}
 }
 
 // without makes a transform that takes off managed fields and what strip does.

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -86,6 +87,9 @@ func coreKinds() []*store.Kind {
 		pod, n,
 		store.NewKind(corev1.SchemeGroupVersion.WithKind("Secret"), &corev1.Secret{}),
 		store.NewKind(policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), &policyv1.PodDisruptionBudget{}),
+		store.NewKind(corev1.SchemeGroupVersion.WithKind("PersistentVolume"), &corev1.PersistentVolume{}),
+		store.NewKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), &corev1.PersistentVolumeClaim{}),
+		store.NewKind(storagev1.SchemeGroupVersion.WithKind("VolumeAttachment"), &storagev1.VolumeAttachment{}),
 	}
 }
 

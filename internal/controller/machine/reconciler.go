@@ -5,6 +5,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -140,9 +141,20 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.R
 // underDrain reports whether pods are waited for.
 func underDrain(d *drain.Decision) bool { return d != nil && !d.Done }
 
+// noteMost is how many bytes of a note the API server takes.
+const noteMost = 1024
+
+// clip shortens a note that would be refused as a whole.
+func clip(note string) string {
+	if len(note) <= noteMost {
+		return note
+	}
+	return strings.ToValidUTF8(note[:noteMost-len("...")], "") + "..."
+}
+
 func (p *pass[M]) tell(before M, out lifecycle.Outcome) {
 	for _, e := range p.Dialect.Events(before, p.m, out) {
-		p.Recorder.Eventf(p.m, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
+		p.Recorder.Eventf(p.m, nil, e.Type, e.Reason, e.Action, "%s", clip(e.Note))
 	}
 	for _, d := range out.Steps {
 		p.log.Info("performed", "step", d.Step, "reason", d.Reason, "providerID", p.view.ProviderID)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -51,7 +52,7 @@ type Watch struct {
 
 // SetupWithManager registers the machine controller: for machines whose
 // wishes changed, for nodes that changed in a way that matters, and for pods
-// that left a node, since a drain may be waiting for that.
+// and volumes that left a node, since a drain may be waiting for that.
 func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, r.Dialect.New(), NodeIndex, r.NodeKeys); err != nil {
 		return fmt.Errorf("index machines by node: %w", err)
@@ -64,7 +65,9 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 	}
 	if s.Target != nil {
 		b = b.WatchesRawSource(source.Kind[client.Object](s.Target, &corev1.Node{}, r.onNode(), node.Changed())).
-			WatchesRawSource(source.Kind[client.Object](s.Target, &corev1.Pod{}, r.onPod(), podLeft()))
+			WatchesRawSource(source.Kind[client.Object](s.Target, &corev1.Pod{}, r.onPod(), podLeft())).
+			WatchesRawSource(source.Kind[client.Object](s.Target, &corev1.Node{}, r.onVolumesLeft(), node.VolumesLeft())).
+			WatchesRawSource(source.Kind[client.Object](s.Target, &storagev1.VolumeAttachment{}, r.onAttachment(), node.AttachmentMoved()))
 	}
 	return b.Complete(r)
 }
@@ -129,8 +132,30 @@ func (r *Reconciler[M]) onPod() handler.EventHandler {
 		if name == "" {
 			return nil
 		}
-		return r.requests(ctx, []string{"name/" + name}, r.WaitsForPods)
+		return r.DrainsOf(ctx, name)
 	})
+}
+
+func (r *Reconciler[M]) onVolumesLeft() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		return r.DrainsOf(ctx, o.GetName())
+	})
+}
+
+func (r *Reconciler[M]) onAttachment() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		return r.DrainsOf(ctx, r.Nodes.DrainsWaitingFor(o.(*storagev1.VolumeAttachment))...)
+	})
+}
+
+// DrainsOf are the machines of the named nodes that may be waiting for pods and
+// volumes to leave.
+func (r *Reconciler[M]) DrainsOf(ctx context.Context, nodes ...string) []reconcile.Request {
+	keys := make([]string, len(nodes))
+	for i, name := range nodes {
+		keys[i] = "name/" + name
+	}
+	return r.requests(ctx, keys, r.WaitsForPods)
 }
 
 // MachinesOf are the machines that the node may belong to.

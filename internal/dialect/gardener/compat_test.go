@@ -34,21 +34,26 @@ func TestForceDeletionLabel(t *testing.T) {
 	}
 }
 
-// What this API forces, it forces as the original does: pods are deleted
-// without grace once a drain is forced, and only then.
-func TestForcedDrainLeavesNoGrace(t *testing.T) {
+// Pods that are forced off a node whose kubelet answers get time to end, so that
+// two of one name never write at once; the original kills them (C2).
+func TestForcedDrainLeavesGraceWhereTheKubeletAnswers(t *testing.T) {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p"}}
 	policy := Machines{Defaults: StandardDefaults()}.Policy(&v1alpha1.Machine{})
 	if policy.UnreachableAfter != 5*time.Minute {
 		t.Errorf("forced after %v without Ready, want 5 minutes", policy.UnreachableAfter)
 	}
 	p := policy.Drain
-	if d := drain.Decide(compatNow, []corev1.Pod{pod}, nil, nil, p); len(d.Evict) != 1 || d.Evict[0].Grace != nil {
+	facts := drain.Facts{Pods: []corev1.Pod{pod}}
+	if d := drain.Decide(compatNow, facts, drain.Memory{}, p); len(d.Evict) != 1 || d.Evict[0].Grace != nil {
 		t.Errorf("unforced: %+v", d)
 	}
 	p.Force = true
-	if d := drain.Decide(compatNow, []corev1.Pod{pod}, nil, nil, p); len(d.Delete) != 1 || *d.Delete[0].Grace != 0 {
+	if d := drain.Decide(compatNow, facts, drain.Memory{}, p); len(d.Delete) != 1 || *d.Delete[0].Grace != 30*time.Second {
 		t.Errorf("forced: %+v", d)
+	}
+	p.NodeUnreachable = true
+	if d := drain.Decide(compatNow, facts, drain.Memory{}, p); len(d.Delete) != 1 || *d.Delete[0].Grace != 0 {
+		t.Errorf("forced, with a silent kubelet: %+v", d)
 	}
 }
 

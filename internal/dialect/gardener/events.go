@@ -11,7 +11,8 @@ import (
 // Events tells what changed. The original tells nothing about machines; these
 // are additions, with the words of its operations.
 func (Machines) Events(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.Event {
-	return append(lifeEvents(before, after, o), keepEvents(before, after, o.Keep)...)
+	out := append(lifeEvents(before, after, o), keepEvents(before, after, o.Keep)...)
+	return append(out, dialect.Foreseen(o)...)
 }
 
 func lifeEvents(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.Event {

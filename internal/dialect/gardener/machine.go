@@ -20,7 +20,6 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/drain"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/provider"
@@ -44,6 +43,8 @@ type Defaults struct {
 	DrainTimeout    time.Duration // --machine-drain-timeout
 	UpdateTimeout   time.Duration // --machine-inplace-update-timeout
 	PreserveTimeout time.Duration // --machine-preserve-timeout
+	DetachTimeout   time.Duration // --machine-pv-detach-timeout
+	ReattachTimeout time.Duration // --machine-pv-reattach-timeout
 	MaxEvictRetries int32         // --machine-max-evict-retries
 	NodeConditions  string        // --node-conditions
 	ExhaustedRetry  time.Duration // --resource-exhausted-retry
@@ -57,6 +58,8 @@ func StandardDefaults() Defaults {
 		DrainTimeout:    2 * time.Hour,
 		UpdateTimeout:   20 * time.Minute,
 		PreserveTimeout: 96 * time.Hour,
+		DetachTimeout:   2 * time.Minute,
+		ReattachTimeout: 90 * time.Second,
 		MaxEvictRetries: 360,
 		NodeConditions:  "KernelDeadlock,ReadonlyFilesystem,DiskPressure,NetworkUnavailable",
 		ExhaustedRetry:  10 * time.Minute,
@@ -156,9 +159,7 @@ func (d Machines) Policy(m *v1alpha1.Machine) lifecycle.Policy {
 		DrainTimeout:        d.Defaults.DrainTimeout,
 		UpdatesInPlace:      true,
 		UpdateTimeout:       d.Defaults.UpdateTimeout,
-		UnreachableAfter:    5 * time.Minute,
 	}
-	retries := d.Defaults.MaxEvictRetries
 	if c := m.Spec.MachineConfiguration; c != nil {
 		override(&p.DrainTimeout, c.MachineDrainTimeout)
 		override(&p.HealthTimeout, c.MachineHealthTimeout)
@@ -169,23 +170,10 @@ func (d Machines) Policy(m *v1alpha1.Machine) lifecycle.Policy {
 		if c.NodeConditions != nil {
 			p.UnhealthyConditions = split(*c.NodeConditions)
 		}
-		if c.MaxEvictRetries != nil {
-			retries = *c.MaxEvictRetries
-		}
 	}
-	p.Drain = drain.Policy{RetryEvery: evictEvery, MaxEvictAttempts: evictAttempts(retries, p.DrainTimeout)}
+	d.patience(&p, m)
 	d.keeps(&p, m)
 	return p
-}
-
-// evictEvery is the pause between evictions of one pod that this API's
-// maxEvictRetries counts in.
-const evictEvery = 20 * time.Second
-
-// evictAttempts bounds the retries by what fits into the drain timeout: with
-// 2 h and a pause of 20 s that is 360.
-func evictAttempts(retries int32, timeout time.Duration) int {
-	return max(min(int(retries), int(timeout/evictEvery)), 1)
 }
 
 // creationTimeout is the annotation's, else the spec's, else the default. An

@@ -43,7 +43,7 @@ func TestNothingForcesADrain(t *testing.T) {
 	tried := drain.Attempts{"p": {At: compatNow.Add(-time.Hour), Refusals: 10_000}}
 	p := Machines{}.Policy(m).Drain
 	p.NodeUnreachable = true
-	if d := drain.Decide(compatNow, []corev1.Pod{pod}, nil, tried, p); len(d.Evict) != 1 || len(d.Delete) != 0 {
+	if d := drain.Decide(compatNow, drain.Facts{Pods: []corev1.Pod{pod}}, drain.Memory{Attempts: tried}, p); len(d.Evict) != 1 || len(d.Delete) != 0 {
 		t.Errorf("after 10000 refusals: evicts %v, deletes %v", d.Evict, d.Delete)
 	}
 }

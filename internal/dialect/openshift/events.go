@@ -22,7 +22,7 @@ func (Machines) Events(before, after *machinev1.Machine, o lifecycle.Outcome) []
 	} else {
 		out = lifeEvents(before, after, o)
 	}
-	return out
+	return append(out, dialect.Foreseen(o)...)
 }
 
 func lifeEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out []dialect.Event) {

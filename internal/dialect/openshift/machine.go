@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/drain"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/provider"
@@ -146,16 +145,18 @@ func hooks(in []machinev1.LifecycleHook) (out []lifecycle.Hook) {
 	return out
 }
 
-// Policy is the same for all machines: this API leaves timeouts to
-// MachineHealthChecks, and a failed machine waits for whoever made it.
-func (Machines) Policy(*machinev1.Machine) lifecycle.Policy {
-	return lifecycle.Policy{
+// Policy is the same for all machines but for their drain: this API leaves
+// timeouts to MachineHealthChecks, and a failed machine waits for whoever made
+// it.
+func (Machines) Policy(m *machinev1.Machine) lifecycle.Policy {
+	p := lifecycle.Policy{
 		MissingFails:    true,
 		InvalidFails:    true,
 		LinkedIsRunning: true,
 		Delays:          lifecycle.Delays{Transient: 30 * time.Second, Exhausted: time.Minute, Other: time.Minute},
-		Drain:           drain.Policy{},
 	}
+	patience(&p, m)
+	return p
 }
 
 // Class takes the provider spec out of the machine, completes it by what its

@@ -1,0 +1,70 @@
+package dialect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/drain"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// Annotations of ours on machines about their drain, for what the API has no
+// field for.
+const (
+	// DrainTimeoutAnnotation is the time after deletion from which the drain is
+	// forced (a duration such as "90m"), or [Never].
+	DrainTimeoutAnnotation = "millwright.dev/drain-timeout"
+	// CordonLeadAnnotation is the time between the cordon of the node and the
+	// first eviction (a duration such as "30s").
+	CordonLeadAnnotation = "millwright.dev/cordon-lead"
+	// Never as a drain timeout: pods leave when their budgets let them.
+	Never = "never"
+)
+
+// DrainWish is what a machine's annotations ask of its drain.
+type DrainWish struct {
+	// Timeout forces the drain; zero: nothing is asked.
+	Timeout time.Duration
+	// NeverForce: neither time nor refusals nor a silent node force it.
+	NeverForce bool
+	// CordonLead is zero when nothing is asked.
+	CordonLead time.Duration
+	// Remark names what cannot be read; it is taken for not there.
+	Remark string
+}
+
+// DrainWishOf reads the annotations.
+func DrainWishOf(m client.Object) (w DrainWish) {
+	var remarks []string
+	read := func(key, text string) time.Duration {
+		d, err := time.ParseDuration(text)
+		if err == nil && d > 0 {
+			return d
+		}
+		remarks = append(remarks, fmt.Sprintf("annotation %s is %q, which is no duration above zero, and is passed over", key, text))
+		return 0
+	}
+	if text, ok := m.GetAnnotations()[DrainTimeoutAnnotation]; text == Never {
+		w.NeverForce = true
+	} else if ok {
+		w.Timeout = read(DrainTimeoutAnnotation, text)
+	}
+	if text, ok := m.GetAnnotations()[CordonLeadAnnotation]; ok {
+		w.CordonLead = read(CordonLeadAnnotation, text)
+	}
+	w.Remark = strings.Join(remarks, "; ")
+	return w
+}
+
+// Foreseen warns, when a drain begins, of what will stand in its way.
+func Foreseen(o lifecycle.Outcome) []Event {
+	d := o.World.Drain
+	if d == nil || !d.Began || len(d.Obstacles) == 0 {
+		return nil
+	}
+	return []Event{{Type: corev1.EventTypeWarning, Reason: "DrainObstacle", Action: "Drain", Note: drain.Warning(d.Obstacles)}}
+}

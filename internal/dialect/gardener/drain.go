@@ -1,0 +1,48 @@
+package gardener
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/drain"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// Node conditions that force the drain when they last.
+var drainConditions = []string{"ReadonlyFilesystem"}
+
+// patience is how a machine's node is drained: pods with volumes one after
+// another, and not for ever. The API has a field for the timeout, so our
+// annotation only takes it away.
+func (d Machines) patience(p *lifecycle.Policy, m *v1alpha1.Machine) {
+	retries := d.Defaults.MaxEvictRetries
+	if c := m.Spec.MachineConfiguration; c != nil && c.MaxEvictRetries != nil {
+		retries = *c.MaxEvictRetries
+	}
+	wish := dialect.DrainWishOf(m)
+	p.UnreachableAfter, p.DefectConditions = 5*time.Minute, drainConditions
+	p.Drain = drain.Policy{
+		RetryEvery: evictEvery, MaxEvictAttempts: evictAttempts(retries, p.DrainTimeout),
+		VolumesOneByOne: true, DetachTimeout: d.Defaults.DetachTimeout, ReattachTimeout: d.Defaults.ReattachTimeout,
+		RemoveAttachments: true,
+		CordonLead:        wish.CordonLead, Remark: wish.Remark,
+	}
+	if wish.Timeout != 0 {
+		p.Drain.Remark = cmp.Or(wish.Remark, "annotation "+dialect.DrainTimeoutAnnotation+" is passed over: spec.drainTimeout is the field for it")
+	}
+	if wish.NeverForce {
+		p.DrainTimeout, p.UnreachableAfter, p.Drain.MaxEvictAttempts = 0, 0, 0
+	}
+}
+
+// evictEvery is the pause between evictions of one pod that this API's
+// maxEvictRetries counts in.
+const evictEvery = 20 * time.Second
+
+// evictAttempts bounds the retries by what fits into the drain timeout: with
+// 2 h and a pause of 20 s that is 360.
+func evictAttempts(retries int32, timeout time.Duration) int {
+	return max(min(int(retries), int(timeout/evictEvery)), 1)
+}

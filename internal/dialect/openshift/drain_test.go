@@ -1,0 +1,55 @@
+package openshift
+
+import (
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+func TestDrainPolicyOfMachine(t *testing.T) {
+	tests := []struct {
+		reason      string
+		annotations map[string]string
+		timeout     time.Duration
+		lead        time.Duration
+	}{
+		{"by default nothing is forced", nil, 0, 0},
+		{"force after", map[string]string{dialect.DrainTimeoutAnnotation: "1h"}, time.Hour, 0},
+		{"never is the default", map[string]string{dialect.DrainTimeoutAnnotation: dialect.Never}, 0, 0},
+		{"a lead", map[string]string{dialect.CordonLeadAnnotation: "1m"}, 0, time.Minute},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			p := Machines{}.Policy(&machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Annotations: tt.annotations}})
+			if p.DrainTimeout != tt.timeout || p.Drain.CordonLead != tt.lead || p.UnreachableAfter != 0 || p.Drain.MaxEvictAttempts != 0 {
+				t.Errorf("got %+v", p)
+			}
+			if p.Drain.VolumesOneByOne || p.Drain.RemoveAttachments {
+				t.Error("this API does not look at volumes")
+			}
+		})
+	}
+}
+
+// A timeout that a machine asks for forces its drain, and not a moment before.
+func TestDrainTimeoutAnnotationForces(t *testing.T) {
+	deleted := metav1.NewTime(compatNow)
+	m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{
+		DeletionTimestamp: &deleted, Finalizers: []string{machinev1.MachineFinalizer},
+		Annotations: map[string]string{dialect.DrainTimeoutAnnotation: "1h"},
+	}}
+	for after, forced := range map[time.Duration]bool{59 * time.Minute: false, 61 * time.Minute: true} {
+		w := lifecycle.World{Looked: true, Instances: []provider.Instance{{State: provider.Running}}, NodeLooked: true, Node: &corev1.Node{}}
+		d := lifecycle.Decide(compatNow.Add(after), Machines{}.View(m), w, Machines{}.Policy(m))
+		if d.Step != lifecycle.Drain || d.Force != forced {
+			t.Errorf("after %v: %s, forced %v", after, d.Step, d.Force)
+		}
+	}
+}
