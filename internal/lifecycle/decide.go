@@ -106,6 +106,9 @@ type Decision struct {
 	After time.Duration
 	// Stage is where the machine stands by this decision.
 	Stage Stage
+	// Overdue says that what is waited for has taken longer than anybody expects
+	// of it.
+	Overdue bool
 	// Force tells the Drain step to have no patience.
 	Force bool
 	// Mark is what the Note step writes; Uncordon tells it to let pods onto the

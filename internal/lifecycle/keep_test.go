@@ -78,7 +78,9 @@ const (
 // machine's own.
 func TestKeepRows(t *testing.T) {
 	sick := node(corev1.ConditionFalse)
-	own := func(w lifecycle.Wish, until time.Time) lifecycle.Keeping { return lifecycle.Keeping{Own: w, Until: until} }
+	own := func(w lifecycle.Wish, until time.Time) lifecycle.Keeping {
+		return lifecycle.Keeping{Own: w, Until: until}
+	}
 	inForce := lifecycle.Kept{Sign: lifecycle.SignKept}
 	fenced := lifecycle.Kept{Sign: lifecycle.SignKept, Fenced: true, FencedSince: now.Add(-time.Minute)}
 	kept := lifecycle.KeepPlan{Bound: true, Keep: true, Until: keepEnd, Sign: lifecycle.SignKept, After: 96 * time.Hour}

@@ -75,7 +75,7 @@ func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
 	lens := openshift.Machines{
 		Provider: a.provider, DefaultCluster: a.machine.cluster,
 		TokenGroups: a.machine.tokenGroups, TokenLifetime: a.machine.tokenTTL,
-		Clusters: mgr.GetClient(),
+		Clusters: mgr.GetClient(), HookPatience: a.machine.hooks,
 	}
 	if err := machines[*machinev1.Machine](ctx, a, mgr, lens); err != nil {
 		return err

@@ -15,6 +15,7 @@ type machineFlags struct {
 	tokenTTL    time.Duration
 	cluster     string
 	approve     bool
+	hooks       time.Duration
 	orphans     orphanFlags
 }
 
@@ -32,6 +33,7 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&m.tokenTTL, "bootstrap-token-ttl", time.Hour, "lifetime of a bootstrap token made for a machine of machine.openshift.io whose user data asks for one")
 	fs.StringVar(&m.cluster, "cluster-id", "", "ownership scope of instances; empty is the control namespace for machine.sapcloud.io, and the label of the machine for machine.openshift.io")
 	fs.BoolVar(&m.approve, "approve-csrs", true, "approve certificate requests of the machines' kubelets")
+	fs.DurationVar(&m.hooks, "hook-report-after", time.Hour, "after how long a lifecycle hook that stops the deletion of a machine of machine.openshift.io is reported with its owner; 0: never")
 	m.orphans.add(fs)
 	m.addLater(fs)
 }

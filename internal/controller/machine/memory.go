@@ -48,6 +48,8 @@ type remembered struct {
 	// keepFault says that a wish to keep the machine which means nothing was
 	// told.
 	keepFault bool
+	// overdue is what was last told to be overdue.
+	overdue string
 	// instance and drains are guarded by the memory's lock: others read them.
 	instance instance
 	// drains says that pods are waited for.
@@ -151,4 +153,13 @@ func (r *remembered) removing(now time.Time) time.Duration {
 		r.removalSince = now
 	}
 	return now.Sub(r.removalSince)
+}
+
+// news reports whether d is overdue and that was not told before.
+func (r *remembered) news(d lifecycle.Decision) bool {
+	if !d.Overdue || r.overdue == d.Message {
+		return false
+	}
+	r.overdue = d.Message
+	return true
 }

@@ -147,7 +147,7 @@ func (l Laws[M]) shows(c trial[M]) error {
 	if !c.o.Did(lifecycle.Release) && !intermediate {
 		l.expect(&want, c)
 	}
-	ignored := cmpopts.IgnoreFields(lifecycle.Machine{}, "StageSince", "NodeUID", "Addresses", "Provisioned", "Drained")
+	ignored := cmpopts.IgnoreFields(lifecycle.Machine{}, "StageSince", "NodeUID", "Addresses", "Provisioned", "Drained", "DrainedAt")
 	if d := cmp.Diff(want, c.is, ignored); d != "" {
 		return fmt.Errorf("View(Record(m, o)) (-what o says +what it shows)\n%s", d)
 	}

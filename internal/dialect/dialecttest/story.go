@@ -130,6 +130,7 @@ func (s Story[M]) repeat(t *testing.T, m M, o lifecycle.Outcome) {
 	t.Helper()
 	o.At = o.At.Add(time.Minute)
 	o.World.Retry.Failures++
+	o.Overdue, o.Keep.Told = false, true // the shell tells that once
 	again := clone(m)
 	s.Dialect.Record(again, o)
 	if d := cmp.Diff(m, again); d != "" {
