@@ -43,8 +43,10 @@ type Machine struct {
 	// (zero when the API does not keep it).
 	Stage      Stage
 	StageSince time.Time
-	// Drained says that an earlier drain was recorded as finished.
-	Drained bool
+	// Drained says that an earlier drain was recorded as finished, DrainedAt
+	// when (zero when that is not known).
+	Drained   bool
+	DrainedAt time.Time
 	// SkipDrain asks to leave the node's pods alone.
 	SkipDrain bool
 	// Force asks to get rid of the machine without patience.
@@ -232,6 +234,9 @@ type Policy struct {
 	// ([Keep]), for KeepTimeout.
 	Keeps       bool
 	KeepTimeout time.Duration
+	// HookPatience is for how long hooks may stop a step before that is overdue;
+	// zero: for ever.
+	HookPatience time.Duration
 }
 
 // Delays are upper bounds between attempts, per reaction. Attempts after

@@ -198,7 +198,7 @@ func (q question) keepGoes(k KeepPlan, failed bool) KeepPlan {
 // begins, and by nobody else.
 func (q question) keepForce() bool {
 	overdue := q.p.DrainTimeout > 0 && q.now.Sub(q.fencedSince()) > q.p.DrainTimeout
-	return q.m.ForceDrain || overdue || q.p.UnreachableAfter > 0 && unreadyFor(q.now, q.w.Node) > q.p.UnreachableAfter
+	return q.m.ForceDrain || overdue || q.helpless()
 }
 
 func (q question) fencedSince() time.Time {

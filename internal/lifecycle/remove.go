@@ -36,10 +36,10 @@ func preDrainHook(q question) *Decision {
 	if len(q.m.PreDrain) == 0 || q.m.Drained {
 		return nil
 	}
-	return &Decision{
+	return q.waitForHooks(Decision{
 		Step: Settled, Reason: ReasonDrainBlockedHook, Stage: StageDeleting,
 		Message: "waiting for the owners of the pre-drain hooks: " + names(q.m.PreDrain),
-	}
+	}, q.m.Deleted)
 }
 
 func drainDue(q question) *Decision {
@@ -100,10 +100,10 @@ func preTerminateHook(q question) *Decision {
 	if len(q.m.PreTerminate) == 0 {
 		return nil
 	}
-	return &Decision{
+	return q.waitForHooks(Decision{
 		Step: Settled, Reason: ReasonTerminateHook, Stage: StageDeleting,
 		Message: "waiting for the owners of the pre-terminate hooks: " + names(q.m.PreTerminate),
-	}
+	}, q.hooksBlockSince())
 }
 
 // unreachable: there is no session, or it cannot say what exists.

@@ -120,6 +120,7 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 // the object says that it has served, nobody would think of it again.
 func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.Result, error) {
 	out := lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.Clock.Now()}
+	out.Overdue = p.mem.news(out.Decision)
 	p.dropToken(ctx, out)
 	before := p.m.DeepCopyObject().(M)
 	if err := p.keepBegins(ctx, &out); err != nil {

@@ -15,10 +15,10 @@ import (
 // Events tells what changed, in the words that clients of this API filter on:
 // at most two events in a life without trouble at its beginning, and two at
 // its end.
-func (Machines) Events(before, after *machinev1.Machine, o lifecycle.Outcome) []dialect.Event {
+func (d Machines) Events(before, after *machinev1.Machine, o lifecycle.Outcome) []dialect.Event {
 	var out []dialect.Event
 	if before.DeletionTimestamp != nil {
-		out = removalEvents(before, after, o)
+		out = append(removalEvents(before, after, o), d.hookEvents(o)...)
 	} else {
 		out = lifeEvents(before, after, o)
 	}

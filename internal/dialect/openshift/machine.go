@@ -47,6 +47,9 @@ type Machines struct {
 	// data has no placeholders.
 	TokenGroups   string
 	TokenLifetime time.Duration
+	// HookPatience is after how long a hook that stops a deletion is reported
+	// with its owner; zero: never.
+	HookPatience time.Duration
 	// Clusters reads what machines of a cluster have in common; nil: every
 	// machine says all itself.
 	Clusters client.Reader
@@ -90,6 +93,7 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 		Held:         controllerutil.ContainsFinalizer(m, machinev1.MachineFinalizer),
 		Stage:        stages[ptr.Deref(m.Status.Phase, "")],
 		Drained:      isDrained(m),
+		DrainedAt:    drainedAt(m),
 		SkipDrain:    skipDrain,
 		Abandon:      asked && abandon != "false",
 		PreDrain:     hooks(m.Spec.LifecycleHooks.PreDrain),
@@ -148,11 +152,12 @@ func hooks(in []machinev1.LifecycleHook) (out []lifecycle.Hook) {
 // Policy is the same for all machines but for their drain: this API leaves
 // timeouts to MachineHealthChecks, and a failed machine waits for whoever made
 // it.
-func (Machines) Policy(m *machinev1.Machine) lifecycle.Policy {
+func (d Machines) Policy(m *machinev1.Machine) lifecycle.Policy {
 	p := lifecycle.Policy{
 		MissingFails:    true,
 		InvalidFails:    true,
 		LinkedIsRunning: true,
+		HookPatience:    d.HookPatience,
 		Delays:          lifecycle.Delays{Transient: 30 * time.Second, Exhausted: time.Minute, Other: time.Minute},
 	}
 	patience(&p, m)
@@ -231,4 +236,12 @@ func (Machines) Leave(*machinev1.Machine) node.Want { return node.Want{} }
 // isDrained reports whether an earlier drain was recorded as finished.
 func isDrained(m *machinev1.Machine) bool {
 	return find(m, machinev1.MachineDrained).Status == corev1.ConditionTrue
+}
+
+// drainedAt is when that was recorded; zero when it was not.
+func drainedAt(m *machinev1.Machine) time.Time {
+	if !isDrained(m) {
+		return time.Time{}
+	}
+	return find(m, machinev1.MachineDrained).LastTransitionTime.Time
 }
