@@ -103,10 +103,7 @@ func (p *pass[M]) sign(ctx context.Context, k lifecycle.KeepPlan) error {
 // keepDrain moves the pods of a failed machine away. The node is fenced, not
 // cordoned: one that recovers is to be as it was.
 func (p *pass[M]) keepDrain(ctx context.Context, k lifecycle.KeepPlan) {
-	policy := p.policy.Drain
-	policy.Force = policy.Force || k.Force
-	policy.NodeUnreachable = lifecycle.Ready(p.world.Node).Status == corev1.ConditionUnknown
-	came, err := p.Nodes.Drain(ctx, p.world.Node, policy)
+	came, err := p.Nodes.Drain(ctx, p.world.Node, p.drainPolicy(k.Force))
 	if err != nil {
 		came = drain.Decision{Message: err.Error(), Next: p.policy.Delays.Transient}
 	}

@@ -143,10 +143,18 @@ func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {
 	p.world.Drain = &came
 }
 
-func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.Decision, error) {
+// drainPolicy is the machine's, with what is true now. Volumes are taken away
+// from a node only with its machine: one that stays may go on to use them.
+func (p *pass[M]) drainPolicy(force bool) drain.Policy {
 	policy := p.policy.Drain
-	policy.Force = policy.Force || d.Force
+	policy.Force = policy.Force || force
 	policy.NodeUnreachable = lifecycle.Ready(p.world.Node).Status == corev1.ConditionUnknown
+	policy.RemoveAttachments = policy.RemoveAttachments && !p.view.Deleted.IsZero()
+	return policy
+}
+
+func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.Decision, error) {
+	policy := p.drainPolicy(d.Force)
 	with, err := p.cordonWith(ctx, policy)
 	if err != nil {
 		return drain.Decision{}, err
