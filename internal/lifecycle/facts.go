@@ -58,6 +58,8 @@ type Machine struct {
 	Abandon bool
 	// PreDrain and PreTerminate are the hooks that stop the step they name.
 	PreDrain, PreTerminate []Hook
+	// Owned says that another object replaces the machine when it failed.
+	Owned bool
 	// Keep is what is asked about keeping the machine although it failed.
 	Keep Keeping
 	// Faults are what is wrong with the object itself.

@@ -220,18 +220,15 @@ func (q question) keepDrainAfter(d drain.Decision) time.Duration {
 	return after
 }
 
-// keepGrace is how long a failed machine whose time is over goes on showing
-// that time. Its owner, which looks for failed machines to keep, sees by it
-// that this one was kept already.
-const keepGrace = 30 * time.Second
-
-// keepEnds, or has ended long ago.
+// keepEnds, or has ended long ago. A failed machine whose time is over goes on
+// showing that time to its owner, which looks for failed machines to keep, and
+// would choose this one anew instead of replacing it.
 func (q question) keepEnds(k KeepPlan, why string) KeepPlan {
 	until := q.m.Keep.Until
 	k.Until = time.Time{}
-	if left := until.Add(keepGrace).Sub(q.now); q.keepOver() {
-		if why = keepTimeOver; left > 0 && q.m.Stage == StageFailed {
-			k.Until, k.After = until, left
+	if q.keepOver() {
+		if why = keepTimeOver; q.m.Owned && q.m.Stage == StageFailed {
+			k.Until = until
 		}
 	}
 	if k.End = !until.IsZero() || q.w.Kept.inForce(); k.End {

@@ -189,23 +189,22 @@ func TestKeepDrain(t *testing.T) {
 	})
 }
 
-// TestKeepGrace: the time of a failed machine stays to be seen for a moment after
-// it is over, so that its owner does not choose it anew.
-func TestKeepGrace(t *testing.T) {
-	justNow := now.Add(-10 * time.Second)
-	sick := node(corev1.ConditionFalse)
-	end := lifecycle.KeepPlan{
-		Bound: true, End: true, Sign: lifecycle.SignStopped, Message: isOver, DropOwn: true,
-		Until: justNow, After: 20 * time.Second,
-	}
-	after := end
+// TestKeepOver: the owner of a failed machine whose time is over is to see that,
+// lest it choose the machine to be kept once more.
+func TestKeepOver(t *testing.T) {
+	own := lifecycle.Keeping{Own: lifecycle.WishOwner, Until: keepPast}
+	owned := func(m lifecycle.Machine) lifecycle.Machine { m.Owned = true; return m }
+	sick := keptOn(node(corev1.ConditionFalse), lifecycle.Kept{})
+	end := lifecycle.KeepPlan{Bound: true, End: true, Sign: lifecycle.SignStopped, Message: isOver, DropOwn: true}
+	seen := end
+	seen.Until = keepPast
+	after := seen
 	after.DropOwn = false
-	ran := end
-	ran.Until, ran.After = time.Time{}, 0
 	checkKeep(t, []keepRow{
-		{"over", "all goes but the time", keeping(failed, lifecycle.Keeping{Own: lifecycle.WishOwner, Until: justNow}), keptOn(sick, lifecycle.Kept{}), end},
-		{"over, and forgotten", "the time stays until its grace ends", keeping(failed, lifecycle.Keeping{Until: justNow}), keptOn(sick, lifecycle.Kept{}), after},
-		{"over, not Failed", "nobody would choose it", keeping(running, lifecycle.Keeping{Own: lifecycle.WishNow, Until: justNow}), keptOn(sick, lifecycle.Kept{}), ran},
+		{"owned", "all goes but the time", owned(keeping(failed, own)), sick, seen},
+		{"owned, forgotten", "the time stays", owned(keeping(failed, lifecycle.Keeping{Until: keepPast})), sick, after},
+		{"owned, recovered", "the time goes", owned(keeping(running, own)), sick, end},
+		{"nobody's", "nobody would choose it", keeping(failed, own), sick, end},
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
@@ -45,12 +44,12 @@ func (p permits) take(group, uid string, now time.Time) bool {
 // underway reports whether the machine is on its way in or out, or away for an
 // update. One that failed and has no owner is not: nobody replaces it, and it
 // may stay for ever. Nor is one that failed and is kept.
-func underway(m client.Object, v lifecycle.Machine) bool {
+func underway(v lifecycle.Machine, now time.Time) bool {
 	switch v.Stage {
 	case lifecycle.StageRunning, lifecycle.StageLost, lifecycle.StageUpdateFailed:
 		return false
 	case lifecycle.StageFailed:
-		return metav1.GetControllerOfNoCopy(m) != nil && v.Keep.Until.IsZero()
+		return v.Owned && !now.Before(v.Keep.Until)
 	}
 	return true
 }
@@ -89,7 +88,7 @@ func (p *pass[M]) mayFail(ctx context.Context) bool {
 		return false
 	}
 	for m := range p.Dialect.Items(list) {
-		if v := p.Dialect.View(m); v.UID != p.view.UID && underway(m, v) {
+		if v := p.Dialect.View(m); v.UID != p.view.UID && underway(v, now) {
 			return false
 		}
 	}

@@ -210,6 +210,7 @@ func TestPreservationStory(t *testing.T) {
 	running := preservedMachine()
 	running.Annotations = map[string]string{v1alpha1.AnnotationKeyMachinePriority: "3", preserve: "when-failed"}
 	running.Status.CurrentStatus.PreserveExpiryTime = nil
+	running.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&v1alpha1.MachineSet{}, gardener.Sets{}.Traits().Kind)}
 	drained := func(w *lifecycle.World) { w.KeepDrain = &drain.Decision{Done: true} }
 	fenced := lifecycle.Kept{Fenced: true, FencedSince: lens.Now, Sign: lifecycle.SignKept}
 
@@ -228,8 +229,9 @@ func TestPreservationStory(t *testing.T) {
 				"Normal PreservationStopped: The machine is not preserved: the machine has not failed, or has recovered",
 			}},
 			{Name: "preserve-by-node", Reason: "2.10 node-driven: the machine's own annotation goes, what was heard is noted", From: "preserve-failed", After: time.Hour, World: world("Unknown", asked("now", fenced))},
-			{Name: "preserve-over", Reason: "2.10 expired: annotations go; a Failed machine shows its time for a moment longer", From: "preserve-by-node", After: 95 * time.Hour, World: world("Unknown", asked("now", fenced))},
-			{Name: "preserve-ended", Reason: "2.10: the time goes last", From: "preserve-over", After: time.Minute, World: world("Unknown", asked("", lifecycle.Kept{Sign: lifecycle.SignStopped})), Events: []string{
+			{Name: "preserve-over", Reason: "2.10 expired: annotations go; a Failed machine shows its set that its time is over", From: "preserve-by-node", After: 95 * time.Hour, World: world("Unknown", asked("now", fenced))},
+			{Name: "preserve-ended", Reason: "2.10: the time goes last", From: "preserve-over", After: time.Minute, World: world("True", asked("", lifecycle.Kept{Sign: lifecycle.SignStopped})), Events: []string{
+				"Normal Recovered: Machine m-1 successfully re-joined the cluster",
 				"Normal PreservationStopped: The machine is not preserved: its time is over",
 			}},
 		},

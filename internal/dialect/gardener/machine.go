@@ -111,6 +111,7 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 		Force:       force,
 		ForceDrain:  m.Labels[v1alpha1.LabelKeyForceDrain] == v1alpha1.LabelValueTrue,
 		Abandon:     asked && abandon != "false",
+		Owned:       metav1.GetControllerOfNoCopy(m) != nil,
 		Keep:        keeping(m),
 		Faults:      faults(m),
 	}
