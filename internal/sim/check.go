@@ -145,7 +145,7 @@ func (p *process) checkGrowth(m client.Object, before snapshot) {
 	if s == nil {
 		return
 	}
-	if before.frozen && w.frozen(s) && p.deposed == nil {
+	if before.frozen && w.frozen(s) && p.deposed == nil && !w.belated {
 		w.broken(FrozenRests, "set %s made machine %s", s.GetName(), m.GetName())
 	}
 	members := slices.DeleteFunc(w.members(s), func(o client.Object) bool {

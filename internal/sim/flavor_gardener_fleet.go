@@ -41,6 +41,7 @@ func gardenerFleet(w *World) *fleet {
 			annotations[v1alpha1.AnnotationKeyUnfreeze] = "true"
 			o.SetAnnotations(annotations)
 		},
+		free: func(s client.Object) { delete(s.GetLabels(), v1alpha1.LabelKeyScaleUpDisabled) },
 		done: gardenerDone,
 		awaits: func(n *corev1.Node) bool {
 			return n.Labels[v1alpha1.LabelKeyNodeUpdateResult] == "" && slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {

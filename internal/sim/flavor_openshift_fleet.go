@@ -43,6 +43,7 @@ func openshiftFleet(w *World) *fleet {
 				as(o).Spec.Replicas = ptr.To(max(0, ptr.Deref(as(o).Spec.Replicas, 1)-int32(len(victims))))
 			})
 		},
+		free: func(s client.Object) { delete(s.GetAnnotations(), openshift.ScaleUpDisabledAnnotation) },
 		done: openshiftDone,
 	})
 }

@@ -53,6 +53,8 @@ type fleetEdits struct {
 	scaleIn func(d client.Object, victims []client.Object)
 	// thaw asks to unfreeze; nil where nothing freezes.
 	thaw func(d client.Object)
+	// free lets a set grow that a deployment held and left behind.
+	free func(s client.Object)
 	// done reports whether the status says that the rollout is complete, and
 	// its counters.
 	done func(d client.Object) (bool, rollout.Status)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/rollout"
@@ -88,8 +89,17 @@ func (w *World) marksLeft(d client.Object) string {
 	return ""
 }
 
-// nurseRollouts does what strategies leave to people.
+// nurseRollouts does what strategies leave to people, and what deployments that
+// were deleted in the middle of a rollout do.
 func (w *World) nurseRollouts() {
+	if w.tells.fleet == nil {
+		return
+	}
+	for _, s := range w.store.All(w.tells.set) {
+		if metav1.GetControllerOf(s) == nil && s.GetDeletionTimestamp() == nil {
+			w.edit(s, "", w.tells.fleet.free)
+		}
+	}
 	for _, d := range w.deployments() {
 		switch v := w.tells.fleet.view(d); {
 		case v.Strategy == rollout.OnDelete:

@@ -93,9 +93,13 @@ func (p *process) judgeRollout(c store.Call, old, now client.Object, before snap
 		w.checkOwn(g, old, now)
 		if p.deposed != nil || w.belated {
 			w.owners.outside[g.deployment.GetUID()] = w.store.Version()
-			return
+		} else {
+			p.judgeSet(g, old, now)
 		}
-		p.judgeSet(g, old, now)
+		if old != nil && now != nil && w.tells.size(old) != w.tells.size(now) {
+			delete(w.owners.sized, now.GetUID())
+			delete(w.owners.arrived, now.GetUID())
+		}
 	case "Machine":
 		if s := w.setOf(old); s != nil && !metav1.IsControlledBy(s, g.deployment) {
 			w.broken(OwnOnly, "machine %s of set %s was changed for deployment %s", old.GetName(), s.GetName(), g.deployment.GetName())
@@ -162,10 +166,6 @@ func (p *process) judgeSet(g glimpse, old, now client.Object) {
 	case is < was && old.GetDeletionTimestamp() == nil:
 		p.judgeShrinkage(g, d, old, is)
 	}
-	if is != was && now != nil {
-		delete(w.owners.sized, now.GetUID())
-		delete(w.owners.arrived, now.GetUID())
-	}
 }
 
 func (w *World) checkOneSet(d, made client.Object) {
@@ -204,7 +204,10 @@ func (p *process) judgeGrowth(g glimpse, d, grown client.Object, was int) {
 	counts := w.tells.fleet.policy(d).LeavingTakesRoom && w.tells.fleet.policy(g.deployment).LeavingTakesRoom
 	total, olds, own, alone := 0, 0, 0, true
 	for _, s := range w.setsOf(d) {
-		living, leaving := w.shown(g, s)
+		living, leaving, lost := w.shown(g, s)
+		if !w.tells.fleet.set(d, s).Current {
+			olds += living + leaving + lost
+		}
 		size := w.tells.size(s)
 		switch {
 		case s.GetDeletionTimestamp() != nil:
@@ -218,14 +221,11 @@ func (p *process) judgeGrowth(g glimpse, d, grown client.Object, was int) {
 		case counts:
 			total += leaving
 		}
-		if !w.tells.fleet.set(d, s).Current {
-			olds += living + leaving
-		}
-		alone = alone && (s.GetUID() == grown.GetUID() || living+leaving+size == 0)
+		alone = alone && (s.GetUID() == grown.GetUID() || size == 0)
 		total += max(living, size)
 	}
 	if !alone {
-		// Else it is a matter of size: what leaves is not waited for.
+		// Else it is a matter of size: a set does not wait for what itself gave up.
 		total += own
 	}
 	if total > allowed.most {
@@ -236,9 +236,10 @@ func (p *process) judgeGrowth(g glimpse, d, grown client.Object, was int) {
 	}
 }
 
-// shown counts the machines of s that the pass could see: those that stay, and
-// those on their way out because s was made smaller.
-func (w *World) shown(g glimpse, s client.Object) (living, leaving int) {
+// shown counts the machines of s that the pass could see: those that stay, those
+// on their way out because s was made smaller, and those that go for other
+// reasons.
+func (w *World) shown(g glimpse, s client.Object) (living, leaving, lost int) {
 	for _, m := range w.controlled(s) {
 		if _, ok := g.machines[m.GetUID()]; !ok {
 			continue
@@ -248,9 +249,11 @@ func (w *World) shown(g glimpse, s client.Object) (living, leaving int) {
 			living++
 		case !w.owners.lost[m.GetUID()]:
 			leaving++
+		default:
+			lost++
 		}
 	}
-	return living, leaving
+	return living, leaving, lost
 }
 
 func (p *process) judgeShrinkage(g glimpse, d, old client.Object, is int) {
@@ -369,7 +372,7 @@ func (c counting) ofSet(s client.Object) int {
 	}
 	for uid, was := range c.g.machines {
 		if was.set == s.GetUID() && !was.leaving && !truth[uid] && c.w.owners.lost[uid] {
-			add(was.working, was.asked, false)
+			add(was.working, was.asked || c.w.owners.chosen[uid], false)
 		}
 	}
 	return max(0, available-max(0, living-size-chosen-idle-shielded))
@@ -390,8 +393,11 @@ func (p *process) checkGivenUp(m client.Object) {
 		w.owners.lost[m.GetUID()] = true
 		return
 	}
-	arrived := w.owners.arrived[s.GetUID()]
-	if n, size := len(w.members(s)), w.tells.size(s); arrived > 0 && n < size+arrived {
+	d, arrived := w.deploymentOf(s), w.owners.arrived[s.GetUID()]
+	if d == nil || arrived == 0 {
+		return
+	}
+	if n, size := len(w.members(s)), w.tells.size(s); size < w.tells.fleet.view(d).Replicas && n < size+arrived {
 		w.broken(UpdatedStays, "set %s of %d, to which %d machines were handed over, gave up %s and has %d", s.GetName(), size, arrived, m.GetName(), n)
 	}
 }
