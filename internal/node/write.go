@@ -19,8 +19,9 @@ const conflicts = 3
 // as it is now and whether anything was written. The node given is not changed.
 //
 // A patch carries the resource version only where it rewrites the list of
-// taints; after a conflict the plan is made again on what is there now. A node that is gone, or was replaced by another of the same name,
-// is a NotFound error.
+// taints or takes a finalizer off; after a conflict the plan is made again on
+// what is there now. A node that is gone, or was replaced by another of the same
+// name, is a NotFound error.
 func (c *Cluster) Apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.Node, bool, error) {
 	if c == nil || n == nil {
 		return n, false, nil
@@ -68,11 +69,12 @@ func (c *Cluster) applyCapacity(ctx context.Context, n, edited *corev1.Node, w W
 }
 
 // difference is what makes b of a. Taints are written as a whole list, and only
-// over the version that was looked at. All else, finalizers included, is merged
-// entry by entry into whatever the node has become meanwhile: one that joins is
-// written by many.
+// over the version that was looked at. A finalizer is taken off only there, too:
+// whether it may go depends on whether the node is on its way out. All else,
+// new finalizers included, is merged entry by entry into whatever the node has
+// become meanwhile: one that joins is written by many.
 func difference(a, b *corev1.Node) client.Patch {
-	if equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) {
+	if len(b.Finalizers) >= len(a.Finalizers) && equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) {
 		return client.StrategicMergeFrom(a)
 	}
 	return client.MergeFromWithOptions(a, client.MergeFromWithOptimisticLock{})

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
@@ -72,6 +73,22 @@ func TestApplyKeepsWhatOthersAddMeanwhile(t *testing.T) {
 	}
 	if n := w.read(t, "w1"); len(n.Finalizers) != 2 || len(n.Spec.Taints) != 2 {
 		t.Errorf("finalizers %v, taints %v", n.Finalizers, n.Spec.Taints)
+	}
+}
+
+// A node that somebody deleted a moment ago, so that the cache does not show it,
+// keeps the finalizer while it is cordoned, or it would be gone before its pods.
+func TestCordonKeepsTheFinalizerOfANodeThatIsDeletedMeanwhile(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{}, node("w1", func(n *corev1.Node) { n.Finalizers = []string{finalizer} }))
+	stale := w.read(t, "w1")
+	if err := w.Client.Delete(t.Context(), w.read(t, "w1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.Apply(t.Context(), stale, Want{DropFinalizer: finalizer, Unschedulable: ptr.To(true)}); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.read(t, "w1"); !n.Spec.Unschedulable || !slices.Equal(n.Finalizers, []string{finalizer}) {
+		t.Errorf("unschedulable %v, finalizers %v", n.Spec.Unschedulable, n.Finalizers)
 	}
 }
 
