@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/node"
 )
 
 const (
@@ -260,7 +263,7 @@ func TestKeepSurvivesFailures(t *testing.T) {
 	kept := "until 96h0m0s, machine preserve=now, " + pairSaid + ", True Preserved by user. Machine preserved until 2026-01-06T03:04:05Z"
 	ended := "False Preservation stopped. The machine is not preserved: nobody asks for it any more"
 	refused := func(write string) error {
-		return apierrors.NewConflict(corev1.Resource(write), "m-1", nil)
+		return apierrors.NewInternalError(errors.New(write))
 	}
 	for _, end := range []bool{false, true} {
 		for nth := range 5 {
@@ -284,7 +287,7 @@ func TestKeepSurvivesFailures(t *testing.T) {
 				_, err := g.try("m-1")
 				g.target.refuse, g.control.refuse = refuse, refuse
 				n, m := g.node(), g.read()
-				if n.Annotations[stayByUsKey] != "" && m.Status.CurrentStatus.PreserveExpiryTime == nil {
+				if (n.Annotations[stayByUsKey] != "" || strings.Contains(keeps(g), "Preserved by user")) && m.Status.CurrentStatus.PreserveExpiryTime == nil {
 					t.Fatalf("write %d refused (%v): the node is marked, and the machine does not say why: %s", nth, err, keeps(g))
 				}
 			}
@@ -295,6 +298,51 @@ func TestKeepSurvivesFailures(t *testing.T) {
 			g.check("in the end", keeps(g), want)
 		}
 	}
+}
+
+// TestKeepDrainIsNotForgotten: a node that was kept in good health is not taken
+// for drained when the pass that fences it cannot say how far it got.
+func TestKeepDrainIsNotForgotten(t *testing.T) {
+	g := gardenerRig(t)
+	g.settle()
+	g.pod("db-0", true)
+	asks(g, preserveKey, "now")
+	g.pass()
+	g.reports(corev1.ConditionUnknown)
+	g.pass()
+	g.clock.Step(10 * time.Minute)
+	g.target.refuse = func(write string) error {
+		if write == "patch Node/status!" && len(g.node().Spec.Taints) > 0 {
+			return apierrors.NewInternalError(errors.New("busy"))
+		}
+		return nil
+	}
+	if _, err := g.try("m-1"); err == nil {
+		t.Fatal("the refused write is no error")
+	}
+	g.target.refuse = nil
+	g.restart()
+	g.pass()
+	if got := keeps(g); !strings.Contains(got, "Preserved node could not be drained. It is tried again: 1 pod") {
+		t.Errorf("with a pod on it: %s", got)
+	}
+}
+
+// TestKeepAsksTheServer: a cache that does not show the node is no reason to end
+// what the node asks for.
+func TestKeepAsksTheServer(t *testing.T) {
+	g := gardenerRig(t)
+	g.settle()
+	g.annotate(preserveKey, "now")
+	g.pass()
+	fails(g)
+	want := keeps(g)
+	g.r = machine.New(machine.Options[*v1alpha1.Machine]{
+		Client: g.control, Clock: g.clock, Dialect: g.lens, Provider: g.cloud, Recorder: g.events,
+		Nodes: node.New(newRecording(t), g.target, g.clock),
+	})
+	g.pass()
+	g.check("by a cache without nodes", keeps(g), want)
 }
 
 // TestKeepCost: what is kept costs one write of each kind, what is not kept
