@@ -27,6 +27,8 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&m.defaults.UpdateTimeout, "machine-inplace-update-timeout", d.UpdateTimeout, "how long its node's agent may take for an update in place before that counts as failed")
 	fs.DurationVar(&m.defaults.PreserveTimeout, "machine-preserve-timeout", d.PreserveTimeout, "how long it is preserved where that is asked for")
 	fs.Int32Var(&m.defaults.MaxEvictRetries, "machine-max-evict-retries", d.MaxEvictRetries, "how often the eviction of a pod is tried before the pod is deleted")
+	fs.DurationVar(&m.defaults.DetachTimeout, "machine-pv-detach-timeout", d.DetachTimeout, "how long a volume may stay attached after its pod is gone before the next pod with volumes is evicted all the same; 0: for ever")
+	fs.DurationVar(&m.defaults.ReattachTimeout, "machine-pv-reattach-timeout", d.ReattachTimeout, "how long the next pod with volumes then waits for the volume to be attached where a pod wants it; 0: not at all")
 	fs.StringVar(&m.defaults.NodeConditions, "node-conditions", d.NodeConditions, "node conditions that must be False on a healthy node")
 	fs.DurationVar(&m.defaults.ExhaustedRetry, "resource-exhausted-retry", d.ExhaustedRetry, "pause after the infrastructure had no capacity")
 	fs.StringVar(&m.tokenGroups, "bootstrap-token-auth-extra-groups", "", "extra groups of bootstrap tokens, separated by commas")
@@ -42,8 +44,6 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 // work unchanged.
 func (m *machineFlags) addLater(fs *pflag.FlagSet) {
 	durations := map[string]time.Duration{
-		"machine-pv-detach-timeout":                    2 * time.Minute,
-		"machine-pv-reattach-timeout":                  90 * time.Second,
 		"machine-safety-apiserver-statuscheck-timeout": 30 * time.Second,
 		"machine-safety-apiserver-statuscheck-period":  time.Minute,
 	}
