@@ -86,12 +86,15 @@ func (q *question) recreate() {
 }
 
 // onDelete lets old machines be until somebody deletes them, and makes good
-// for those with new ones. Where there are too many, old ones go first.
+// for those with new ones. Where there are too many, old ones go first, as far
+// as new ones that work are there for them.
 func (q *question) onDelete() {
 	for _, b := range q.old {
 		q.follow(b)
 	}
 	over := q.giveUpAsked(q.all, sum(q.all, wanted)-q.d.Replicas)
+	working := min(q.current.want.Replicas, q.current.available)
+	over = min(over, sum(q.old, wanted)+working-q.d.Replicas)
 	for _, b := range q.old {
 		if cut := min(over, b.want.Replicas); cut > 0 {
 			over -= cut

@@ -176,6 +176,14 @@ func TestOnDelete(t *testing.T) {
 			reason: "old ones go before new ones",
 			d:      waits.by(func(d *Deployment) { d.Replicas = 2 }), sets: []Set{old("a", 2, held), current("b", 1)}, plan: []string{"a 2->1"},
 		},
+		"fewer replicas, and the new one does not work yet": {
+			reason: "an old one that works is not given up for it",
+			d:      waits.by(func(d *Deployment) { d.Replicas = 2 }), sets: []Set{old("a", 2, held), current("b", 1, first(1, pending))}, plan: []string{"b 1->0"},
+		},
+		"the strategy was another when a rollout began": {
+			reason: "what was made for surge goes again, and not old ones for it",
+			d:      waits, sets: []Set{old("a", 3), current("b", 2, first(2, pending))}, plan: []string{"b 2->0"},
+		},
 		"fewer replicas, and an autoscaler's choice": {
 			reason: "the machine it chose is the one that goes",
 			d:      waits.by(func(d *Deployment) { d.Replicas = 2 }), sets: []Set{old("a", 2, held), current("b", 1, first(1, asked))}, plan: []string{"b 1->0"},
