@@ -145,9 +145,10 @@ func (w *World) unsettled() string {
 }
 
 // givenUp reports whether the machine may stay as it is: it failed, it is
-// nobody's, and nothing makes it recover.
+// nobody's, and nothing makes it recover, or end an update in place.
 func (w *World) givenUp(m client.Object, v lifecycle.Machine) bool {
-	return v.Stage == lifecycle.StageFailed && w.tells.heals && metav1.GetControllerOf(m) == nil && !nodeReady(w.node(v.NodeName))
+	stuck := !nodeReady(w.node(v.NodeName)) || w.fact(m).Marks.Candidate
+	return v.Stage == lifecycle.StageFailed && w.tells.heals && metav1.GetControllerOf(m) == nil && stuck
 }
 
 // well reports whether the machine runs and its node is ready.

@@ -134,12 +134,13 @@ func (w *World) members(set client.Object) (out []client.Object) {
 	return out
 }
 
-// checkGrowth leaves out what a deposed process had on the wire: nobody can
-// stop that, and the set gives up the surplus.
+// checkGrowth leaves out what a deposed process had on the wire, and what arrives
+// late for a second time while people delete what came the first time: nobody
+// can stop that, and the set gives up the surplus.
 func (p *process) checkGrowth(m client.Object, before snapshot) {
 	w := p.w
 	s := w.setOf(m)
-	if p.deposed != nil {
+	if p.deposed != nil || w.belated && before.touched != w.users.done {
 		w.users.intruders[m.GetUID()] = true
 	}
 	if s == nil {

@@ -42,8 +42,9 @@ const (
 type glimpse struct {
 	deployment client.Object
 	machines   map[types.UID]glimpsed
-	// reached is the version up to which it had seen the sets.
-	reached int64
+	// reached is the version up to which it had seen the sets, version that of
+	// the truth.
+	reached, version int64
 }
 
 // glimpsed is a machine as its caches showed it.
@@ -56,7 +57,7 @@ func (p *process) glimpse(key client.ObjectKey) glimpse {
 	w, f := p.w, p.w.tells.fleet
 	g := glimpse{
 		deployment: p.byKind[w.store.KindOf(f.deployment)].Lookup(key), machines: map[types.UID]glimpsed{},
-		reached: p.byKind[w.store.KindOf(w.tells.set)].Reached(),
+		reached: p.byKind[w.store.KindOf(w.tells.set)].Reached(), version: w.store.Version(),
 	}
 	if g.deployment == nil {
 		return g
@@ -72,16 +73,10 @@ func (p *process) glimpse(key client.ObjectKey) glimpse {
 		v := f.machine(m, n)
 		g.machines[m.GetUID()] = glimpsed{
 			set: ref.UID, leaving: v.Leaving, asked: v.Asked,
-			working: v.Available(w.now, policy) || w.works(m, policy),
+			working: v.Available(w.now, policy),
 		}
 	}
 	return g
-}
-
-// works reports whether the machine is available by the truth, now.
-func (w *World) works(m client.Object, p rollout.Policy) bool {
-	now := w.store.Lookup(m, client.ObjectKeyFromObject(m))
-	return now != nil && now.GetUID() == m.GetUID() && w.fact(now).Available(w.now, p)
 }
 
 // judgeRollout judges a write of the controller of deployments.
@@ -97,8 +92,11 @@ func (p *process) judgeRollout(c store.Call, old, now client.Object, before snap
 			p.judgeSet(g, old, now)
 		}
 		if old != nil && now != nil && w.tells.size(old) != w.tells.size(now) {
-			delete(w.owners.sized, now.GetUID())
 			delete(w.owners.arrived, now.GetUID())
+			if w.owners.sized[now.GetUID()] {
+				delete(w.owners.sized, now.GetUID())
+				w.owners.righted[g.deployment.GetUID()] = w.store.Version()
+			}
 		}
 	case "Machine":
 		if s := w.setOf(old); s != nil && !metav1.IsControlledBy(s, g.deployment) {
@@ -154,7 +152,7 @@ func (p *process) judgeSet(g glimpse, old, now client.Object) {
 		w.checkOneSet(d, now)
 	}
 	was, is := 0, 0
-	if old != nil && metav1.IsControlledBy(old, d) {
+	if old != nil {
 		was = w.tells.size(old)
 	}
 	if now != nil && now.GetDeletionTimestamp() == nil {
@@ -179,7 +177,7 @@ func (w *World) checkOneSet(d, made client.Object) {
 // allowance is what a deployment allows, as the pass saw it or as it is: what is
 // allowed by either is allowed.
 type allowance struct {
-	most, least int
+	most, least, wanted int
 	// always tells which strategies it had by both.
 	always map[rollout.Strategy]bool
 }
@@ -190,9 +188,10 @@ func (w *World) allows(g glimpse, d client.Object) allowance {
 	for i, v := range []rollout.Deployment{seen, is} {
 		surge, unavailable := rollout.Bounds(v)
 		a.most = max(a.most, v.Replicas+surge)
-		if least := v.Replicas - unavailable; i == 0 || least < a.least {
-			a.least = least
+		if i == 0 {
+			a.least, a.wanted = v.Replicas-unavailable, v.Replicas
 		}
+		a.least, a.wanted = min(a.least, v.Replicas-unavailable), min(a.wanted, v.Replicas)
 	}
 	a.always[is.Strategy] = seen.Strategy == is.Strategy
 	return a
@@ -231,7 +230,7 @@ func (p *process) judgeGrowth(g glimpse, d, grown client.Object, was int) {
 	if total > allowed.most {
 		w.broken(NotAbove, "set %s of deployment %s grew from %d to %d: there would be %d machines, and may be %d", grown.GetName(), d.GetName(), was, w.tells.size(grown), total, allowed.most)
 	}
-	if allowed.always[rollout.Recreate] && olds > 0 && w.tells.fleet.set(d, grown).Current {
+	if allowed.always[rollout.Recreate] && olds > 0 && !w.handSized(g, d) && w.tells.fleet.set(d, grown).Current {
 		w.broken(OldFirst, "set %s of deployment %s grew from %d to %d with %d old machines there", grown.GetName(), d.GetName(), was, w.tells.size(grown), olds)
 	}
 }
@@ -262,26 +261,29 @@ func (p *process) judgeShrinkage(g glimpse, d, old client.Object, is int) {
 	w.checkNeed(g, d, old, is)
 	count := counting{w: w, g: g, policy: w.tells.fleet.policy(d), resized: old.GetUID()}
 	switch {
-	case w.handSized(d):
-		return
+	case w.handSized(g, d), is >= allowed.wanted:
+		return // the latter: there are as many as wanted in this set alone
 	case allowed.always[rollout.OnDelete]:
-		count.anything = true
+		count.by = anyState
 	case !allowed.always[rollout.Rolling] && !allowed.always[rollout.InPlace]:
 		return
 	}
-	count.size = w.tells.size(old)
-	before := count.standing(d)
-	count.size = is
-	after := count.standing(d)
-	if after < allowed.least && after < before {
-		w.broken(NotBelow, "set %s of deployment %s shrank from %d to %d: %d machines would stay available, and %d have to", old.GetName(), d.GetName(), w.tells.size(old), is, after, allowed.least)
+	for _, count.by = range count.ways() {
+		count.size = w.tells.size(old)
+		before := count.standing(d)
+		count.size = is
+		after := count.standing(d)
+		if after >= allowed.least || after >= before {
+			return
+		}
 	}
+	w.broken(NotBelow, "set %s of deployment %s shrank from %d to %d: fewer machines would stay available than the %d that have to", old.GetName(), d.GetName(), w.tells.size(old), is, allowed.least)
 }
 
 // handSized reports whether people gave a set of d its size. What comes of that
-// is on their account until the deployment has sized the set itself.
-func (w *World) handSized(d client.Object) bool {
-	return slices.ContainsFunc(w.setsOf(d), func(s client.Object) bool { return w.owners.sized[s.GetUID()] })
+// is on their account until a pass after the one that put it right.
+func (w *World) handSized(g glimpse, d client.Object) bool {
+	return w.owners.righted[d.GetUID()] > g.version || slices.ContainsFunc(w.setsOf(d), func(s client.Object) bool { return w.owners.sized[s.GetUID()] })
 }
 
 // checkNeed is about a deployment whose machines are all of its template.
@@ -309,9 +311,12 @@ func (p *process) judgeSelection(g glimpse, d client.Object, old, now *corev1.No
 	}
 	count := counting{w: w, g: g, policy: f.policy(d)}
 	least := w.allows(g, d).least
-	if n := count.standing(d); n < least {
-		w.broken(NotBelow, "node %s of deployment %s is to be updated: %d machines would stay available, and %d have to", now.Name, d.GetName(), n, least)
+	for _, count.by = range count.ways() {
+		if count.standing(d) >= least {
+			return
+		}
 	}
+	w.broken(NotBelow, "node %s of deployment %s is to be updated: fewer machines would stay available than the %d that have to", now.Name, d.GetName(), least)
 }
 
 // counting counts the machines that will be available for sure.
@@ -319,11 +324,43 @@ type counting struct {
 	w      *World
 	g      glimpse
 	policy rollout.Policy
-	// anything counts machines in whatever state.
-	anything bool
+	// by tells who says whether a machine is available.
+	by way
 	// resized is a set that is taken for one of this size.
 	resized types.UID
 	size    int
+}
+
+// way is by whom a machine is taken to be available.
+type way int
+
+const (
+	byEither way = iota // the truth or what the pass could see
+	bySight             // what the pass could see when it began
+	byTruth             // the truth, now
+	anyState            // nobody: its state does not matter
+)
+
+// ways are all by which a count has to come out as wrong: machines come and go
+// between the look at them and the write.
+func (c counting) ways() []way {
+	if c.by == anyState {
+		return []way{anyState}
+	}
+	return []way{byEither, bySight, byTruth}
+}
+
+// works reports whether a machine is taken to be available.
+func (c counting) works(seen, is bool) bool {
+	switch c.by {
+	case bySight:
+		return seen
+	case byTruth:
+		return is
+	case anyState:
+		return true
+	}
+	return seen || is
 }
 
 func (c counting) standing(d client.Object) (n int) {
@@ -349,10 +386,10 @@ func (c counting) ofSet(s client.Object) int {
 		switch {
 		case asked:
 			chosen++
-		case !working && !c.anything:
+		case !working:
 			idle++
 		}
-		if working && !busy || c.anything {
+		if working && !busy {
 			available++
 		}
 	}
@@ -367,12 +404,12 @@ func (c counting) ofSet(s client.Object) int {
 		if v.Moved {
 			shielded++
 		}
-		busy := v.Marks.Selected && v.Update != rollout.UpdateDone && v.Update != rollout.UpdateFailed
-		add(was.working || v.Available(c.w.now, c.policy), was.asked || v.Asked, busy)
+		busy := c.by != anyState && v.Marks.Selected && v.Update != rollout.UpdateDone && v.Update != rollout.UpdateFailed
+		add(c.works(was.working, v.Available(c.w.now, c.policy)), was.asked || v.Asked, busy)
 	}
 	for uid, was := range c.g.machines {
 		if was.set == s.GetUID() && !was.leaving && !truth[uid] && c.w.owners.lost[uid] {
-			add(was.working, was.asked || c.w.owners.chosen[uid], false)
+			add(c.works(was.working, was.working), was.asked || c.w.owners.chosen[uid], false)
 		}
 	}
 	return max(0, available-max(0, living-size-chosen-idle-shielded))

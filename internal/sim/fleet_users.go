@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,8 +21,10 @@ type owners struct {
 	// outside is the version at which others than the controller in charge last
 	// changed the sets of a deployment.
 	outside map[types.UID]int64
-	// sized are the sets to which people gave their present size.
-	sized map[types.UID]bool
+	// sized are the sets to which people gave their present size; righted is the
+	// version at which a deployment last gave such a set its own.
+	sized   map[types.UID]bool
+	righted map[types.UID]int64
 	// lost are machines that go for another reason than that their set is too
 	// large, or that are nobody's any more.
 	lost map[types.UID]bool
@@ -35,7 +39,7 @@ type owners struct {
 
 func newOwners() owners {
 	return owners{
-		outside: map[types.UID]int64{}, sized: map[types.UID]bool{}, lost: map[types.UID]bool{},
+		outside: map[types.UID]int64{}, sized: map[types.UID]bool{}, righted: map[types.UID]int64{}, lost: map[types.UID]bool{},
 		arrived: map[types.UID]int{}, chosen: map[types.UID]bool{},
 	}
 }
@@ -190,8 +194,12 @@ func (w *World) scaleIn() {
 	if d == nil {
 		return
 	}
-	if living := w.living(d); len(living) > 0 && w.tells.fleet.view(d).Replicas > 0 {
-		m, _ := pick(w, living)
+	// It finds nodes idle that have been there for some time, so that everybody
+	// has seen their machines.
+	old := slices.DeleteFunc(w.living(d), func(m client.Object) bool {
+		return !w.fact(m).Seen || w.now.Sub(m.GetCreationTimestamp().Time) <= w.is.viewLag+time.Second
+	})
+	if m, ok := pick(w, old); ok && w.tells.fleet.view(d).Replicas > 0 {
 		w.tells.fleet.scaleIn(d, []client.Object{m})
 		w.does("(autoscaler) has machine %s of deployment %s removed", m.GetName(), d.GetName())
 	}
