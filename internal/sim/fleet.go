@@ -153,16 +153,6 @@ func (w *World) deploymentOf(s client.Object) client.Object {
 	return d
 }
 
-// fleetOfMachine is the deployment of the machine's set; nil when there is
-// none.
-func (w *World) fleetOfMachine(m client.Object) client.Object {
-	s := w.setOf(m)
-	if s == nil {
-		return nil
-	}
-	return w.deploymentOf(s)
-}
-
 // setsOf are the sets that d controls.
 func (w *World) setsOf(d client.Object) (out []client.Object) {
 	for _, s := range w.store.All(w.tells.set) {
