@@ -1,6 +1,7 @@
 package node
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type world struct {
 	*Cluster
 	clock  *clocktesting.FakePassiveClock
+	noting sync.Mutex
 	writes []string
 }
 

@@ -9,7 +9,11 @@ import (
 
 // counting notes every write before it goes on to funcs.
 func (w *world) counting(funcs interceptor.Funcs) interceptor.Funcs {
-	note := func(verb string) { w.writes = append(w.writes, verb) }
+	note := func(verb string) {
+		w.noting.Lock()
+		defer w.noting.Unlock()
+		w.writes = append(w.writes, verb)
+	}
 	out := funcs
 	out.Create = func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 		note("create")
