@@ -115,8 +115,23 @@ func rollsOnly(s rollout.Strategy) func(*character) {
 func hasty(s rollout.Strategy) func(*character) {
 	return func(c *character) {
 		rollsOnly(s)(c)
-		c.viewLag, c.pausePercent, c.busy = 30*time.Second, 40, 10
+		c.viewLag, c.pausePercent, c.busy = 30*time.Second, 40, 30
 	}
+}
+
+// handsOver makes worlds in which updates in place succeed, and sets see late
+// what was handed over to them.
+func handsOver(c *character) {
+	rollsOnly(rollout.InPlace)(c)
+	c.viewLag, c.pausePercent, c.busy = 30*time.Second, 40, 10
+	c.percent[instanceDies], c.percent[processCrashes], c.percent[updateFails] = 0, 0, 0
+}
+
+// repliesLost makes worlds of one deployment in which much of what is written is
+// not confirmed.
+func repliesLost(c *character) {
+	hasty(rollout.Rolling)(c)
+	c.percent[apiLost], c.percent[apiLate] = 30, 20
 }
 
 func fleetMutants() []Mutation {
@@ -150,7 +165,7 @@ func boundMutants() []Mutation {
 			Name: "new machines come before the old ones have gone", Finds: []string{OldFirst}, Setting: rollsOnly(rollout.Recreate),
 			Defects: Defects{OfDeployment: func(d *rollout.Deployment) {
 				if d.Strategy == rollout.Recreate {
-					d.Strategy, d.Surge = rollout.Rolling, ptr.To(intstr.FromString("100%"))
+					d.Strategy, d.Surge, d.Unavailable = rollout.Rolling, ptr.To(intstr.FromInt32(0)), ptr.To(intstr.FromInt32(1))
 				}
 			}},
 		},
@@ -168,8 +183,8 @@ func setMutants() []Mutation {
 			Defects: Defects{Client: anotherName, Forgetful: true},
 		},
 		{
-			Name: "a deployment takes a lost reply for a failure", Finds: []string{OneSet}, Setting: rollsOnly(""),
-			Defects: Defects{Client: namedAnew},
+			Name: "a deployment takes a lost reply for a failure", Finds: []string{OneSet}, Setting: repliesLost,
+			Defects: Defects{Forgetful: true, Client: namedAnew},
 		},
 		{
 			Name: "sets are taken over from whoever has them", Finds: []string{OwnOnly},
@@ -194,7 +209,7 @@ func setMutants() []Mutation {
 func updateMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "a machine that is handed over has no shield", Finds: []string{UpdatedStays}, Dialects: []string{Gardener}, Setting: hasty(rollout.InPlace),
+			Name: "a machine that is handed over has no shield", Finds: []string{UpdatedStays}, Dialects: []string{Gardener}, Setting: handsOver,
 			Defects: Defects{Careless: true},
 		},
 		{

@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -194,15 +193,20 @@ func (w *World) scaleIn() {
 	if d == nil {
 		return
 	}
-	// It finds nodes idle that have been there for some time, so that everybody
-	// has seen their machines.
-	old := slices.DeleteFunc(w.living(d), func(m client.Object) bool {
-		return !w.fact(m).Seen || w.now.Sub(m.GetCreationTimestamp().Time) <= w.is.viewLag+time.Second
-	})
-	if m, ok := pick(w, old); ok && w.tells.fleet.view(d).Replicas > 0 {
+	idle := slices.DeleteFunc(w.living(d), func(m client.Object) bool { return !w.fact(m).Seen || !w.allSee(m) })
+	if m, ok := pick(w, idle); ok && w.tells.fleet.view(d).Replicas > 0 {
 		w.tells.fleet.scaleIn(d, []client.Object{m})
 		w.does("(autoscaler) has machine %s of deployment %s removed", m.GetName(), d.GetName())
 	}
+}
+
+// allSee reports whether every controller of deployments has seen the machine
+// as it is. What is chosen before that may be dropped as a choice of nothing, as
+// nodes are idle for minutes before an autoscaler chooses them.
+func (w *World) allSee(m client.Object) bool {
+	return !slices.ContainsFunc(w.procs, func(p *process) bool {
+		return p.role == fleetRole && p.byKind[w.store.KindOf(m)].Lookup(client.ObjectKeyFromObject(m)) != m
+	})
 }
 
 func (w *World) deleteDeployment() {

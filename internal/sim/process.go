@@ -92,6 +92,9 @@ func (w *World) start(r role, behind int) {
 		w.tells.runSets(p)
 	case fleetRole:
 		w.tells.fleet.run(p)
+		if behind > 0 {
+			clear(w.owners.chosen) // it may not see who was meant
+		}
 	}
 	for _, v := range p.views {
 		for _, o := range v.All() {
