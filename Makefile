@@ -14,7 +14,7 @@ PKG ?= ./...
 # time, because processes are what they wait for.
 WITH_TEST_IMPORTS = go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' $(PKG)
 BOXED = '/internal/box(/[a-z]+)? '
-UNIT_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -vE $(BOXED) | cut -d' ' -f1 | grep -v '/internal/sim$$')
+UNIT_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -vE $(BOXED)'|^[^ ]*/internal/sim ' | cut -d' ' -f1)
 BOX_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -E $(BOXED) | cut -d' ' -f1)
 
 TEST_TIMEOUT ?= 15m
