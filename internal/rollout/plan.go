@@ -7,8 +7,9 @@ import (
 )
 
 // Plan is what is to be done about a deployment now. It is carried out in the
-// order of the fields; what fails stops the rest until the next pass. Nodes
-// are the exception: one that cannot be written stops nothing.
+// order of the fields, but for Nodes: those that are to be updated come before
+// Moves, the others last. What fails stops the rest until the next pass, again
+// but for nodes: one that cannot be written stops nothing.
 type Plan struct {
 	// Finished says that a deployment being deleted has no sets left.
 	Finished bool

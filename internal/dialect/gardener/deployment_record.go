@@ -66,11 +66,11 @@ func failedOfAll(sets []*v1alpha1.MachineSet) (out []*v1alpha1.MachineSummary) {
 func recordAvailable(st *v1alpha1.MachineDeploymentStatus, o dialect.DeploymentOutcome[*v1alpha1.MachineSet]) {
 	c := v1alpha1.MachineDeploymentCondition{
 		Type: v1alpha1.MachineDeploymentAvailable, Status: v1alpha1.ConditionTrue, Reason: v1alpha1.ReasonMinimumReplicasAvailable,
-		Message: fmt.Sprintf("at least %d machines have to be available, and are", o.Plan.Status.Floor),
+		Message: fmt.Sprintf("available machines: at least the required %d", o.Plan.Status.Floor),
 	}
 	if !o.Plan.Status.Enough {
 		c.Status, c.Reason = v1alpha1.ConditionFalse, v1alpha1.ReasonMinimumReplicasUnavailable
-		c.Message = fmt.Sprintf("at least %d machines have to be available, and fewer are", o.Plan.Status.Floor)
+		c.Message = fmt.Sprintf("available machines: fewer than the required %d", o.Plan.Status.Floor)
 	}
 	putCondition(st, c, o.Now)
 }
