@@ -15,6 +15,7 @@ var PureRooms = []string{
 	"internal/drain",
 	"internal/orphan",
 	"internal/approval",
+	"internal/sight",
 }
 
 // coreRooms know infrastructures only through the provider package.

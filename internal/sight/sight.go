@@ -1,0 +1,278 @@
+// Package sight decides how well a process sees the clusters that it works
+// for, from what came of the questions that it asks them, and what follows.
+//
+// Two things do. A cluster that has not answered for too long freezes whatever
+// it is needed for ([State.Held]). And a timer counts the time that the process
+// has watched, and no other ([State.Left]): it stands still from the last look
+// that saw everything to the next, however short that was, and begins no sooner
+// than the process began to look. Nobody is judged on what happened unseen.
+//
+// The package reads no clock and asks nobody: looks are arguments. The zero
+// [State] is that of somebody who never looks, and takes all time as watched.
+package sight
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Cluster is one of those that a process looks at.
+type Cluster int
+
+// The clusters: the one that holds the objects, and the one that machines join.
+// They may be the same.
+const (
+	Control Cluster = iota
+	Target
+	clusters
+)
+
+func (c Cluster) String() string { return [...]string{"control", "target"}[c] }
+
+// Answer is what came of a question.
+type Answer string
+
+// The answers.
+const (
+	// Seen: the API server said what there is, be it nothing.
+	Seen Answer = "Seen"
+	// Denied: it answered and did not say. It is up, so that nothing freezes;
+	// what we know may be out of date, so that timers stand still.
+	Denied Answer = "Denied"
+	// Down: no answer, or one that it cannot serve.
+	Down Answer = "Down"
+)
+
+// Settle is how long nobody's time runs out after sight was lost and came back:
+// kubelets renew their leases every 10 s, and nodes that are silent for 40 s
+// are declared lost.
+const Settle = time.Minute
+
+// Policy says when looking counts as not seeing.
+type Policy struct {
+	// Timeout is how long a cluster may leave us without an answer.
+	Timeout time.Duration
+	// Interval is that between two looks. Of looks that are more than three
+	// intervals apart nothing is known in between: the process was asleep.
+	Interval time.Duration
+}
+
+// Round is one look at every cluster.
+type Round struct {
+	// At is when the questions were sent: what was true then was seen.
+	At      time.Time
+	Answers map[Cluster]Answer
+}
+
+// State is what is known by the looks so far. It is a value: a later look makes
+// another.
+type State struct {
+	policy Policy
+	// started is when looking began, begun when everything was seen first, last
+	// when it was seen last; broken says that a look after last did not see.
+	started, begun, last time.Time
+	broken               bool
+	// gaps are the times without sight between begun and last, in order.
+	gaps []gap
+	eyes [clusters]eye
+	// thawed is when the last freeze ended.
+	thawed time.Time
+}
+
+// gap is a time without sight, between two looks that saw.
+type gap struct{ from, to time.Time }
+
+// eye is what is known of one cluster.
+type eye struct {
+	looks bool
+	// heard is when it answered last; zero: never.
+	heard  time.Time
+	answer Answer
+}
+
+// Begin returns the state before the first look at the given clusters.
+func Begin(at time.Time, p Policy, of ...Cluster) State {
+	s := State{policy: p, started: at}
+	for _, c := range of {
+		s.eyes[c].looks = true
+	}
+	return s
+}
+
+// After returns the state after another look. A cluster without an answer in it
+// is down.
+func (s State) After(r Round) State {
+	was, all := s.frozen(r.At), true
+	for c := range s.eyes {
+		e := &s.eyes[c]
+		if !e.looks {
+			continue
+		}
+		if e.answer = r.Answers[Cluster(c)]; e.answer == "" {
+			e.answer = Down
+		}
+		if e.answer != Down {
+			e.heard = r.At
+		}
+		all = all && e.answer == Seen
+	}
+	if was && !s.frozen(r.At) {
+		s.thawed = r.At
+	}
+	if !all {
+		s.broken = true
+		return s
+	}
+	return s.saw(r.At)
+}
+
+// saw takes down a look that saw everything.
+func (s State) saw(at time.Time) State {
+	switch {
+	case s.begun.IsZero():
+		s.begun = at
+	case s.broken || at.Sub(s.last) > s.asleep():
+		s.gaps = bounded(append(slices.Clone(s.gaps), gap{s.last, at}))
+	}
+	s.last, s.broken = at, false
+	return s
+}
+
+func (s State) asleep() time.Duration { return 3 * s.policy.Interval }
+
+// mostGaps bounds the memory of a process that is up for years.
+const mostGaps = 100
+
+// bounded makes one of the two oldest of too many gaps. What was seen between
+// them does not count any more, which is on the safe side.
+func bounded(gaps []gap) []gap {
+	if len(gaps) > mostGaps {
+		gaps[1].from = gaps[0].from
+		gaps = gaps[1:]
+	}
+	return gaps
+}
+
+// Elapsed is how much of the time between from and to was watched.
+func (s State) Elapsed(from, to time.Time) time.Duration {
+	if s.started.IsZero() {
+		return to.Sub(from)
+	}
+	if s.begun.IsZero() {
+		return 0
+	}
+	from, to = latest(from, s.begun), earliest(to, s.last)
+	seen := to.Sub(from)
+	for _, g := range s.gaps {
+		seen -= max(earliest(to, g.to).Sub(latest(from, g.from)), 0)
+	}
+	return max(seen, 0)
+}
+
+// Left is how long a timer has still to run that began at from; it is over when
+// that is not positive. Once sight was lost, no timer ends sooner than [Settle],
+// or its own timeout if that is shorter, after sight came back.
+func (s State) Left(from time.Time, timeout time.Duration, now time.Time) time.Duration {
+	left := timeout - s.Elapsed(from, now)
+	if s.started.IsZero() {
+		return left
+	}
+	return max(left, min(timeout, Settle)-s.Elapsed(s.Since(), now))
+}
+
+// Past reports whether a time has come that is written down somewhere and
+// stays. One that came unseen counts when sight has been back for [Settle].
+func (s State) Past(deadline, now time.Time) bool {
+	if now.Before(deadline) {
+		return false
+	}
+	return s.started.IsZero() || !s.begun.IsZero() && deadline.After(s.Since()) || s.Elapsed(s.Since(), now) >= Settle
+}
+
+// Since is since when everything has been seen without a gap; zero when nothing
+// was seen yet.
+func (s State) Since() time.Time {
+	if n := len(s.gaps); n > 0 {
+		return s.gaps[n-1].to
+	}
+	return s.begun
+}
+
+// Sees reports whether the last look saw everything.
+func (s State) Sees() bool { return s.started.IsZero() || !s.begun.IsZero() && !s.broken }
+
+// Thawed is when the last freeze ended, zero when there was none.
+func (s State) Thawed() time.Time { return s.thawed }
+
+// Answer is the last one of a cluster; empty when it is not looked at, or was
+// not yet.
+func (s State) Answer(c Cluster) Answer { return s.eyes[c].answer }
+
+// Held says why an object must not be acted upon now; empty: it may. An object
+// under deletion waits for the control cluster only. What its deletion needs to
+// know of the other one, it asks there, and waits where that does not answer;
+// where it needs nothing (nothing is left to drain, or nobody wants that), the
+// cluster that the machines join may be gone for good.
+func (s State) Held(now time.Time, deleting bool) string {
+	for c, e := range s.eyes {
+		if Cluster(c) == Target && deleting {
+			continue
+		}
+		if why := s.lost(Cluster(c), e, now); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// Frozen says which cluster has not answered for too long, or has not been
+// asked yet; empty when all have.
+func (s State) Frozen(now time.Time) string { return s.Held(now, false) }
+
+// Again is when to ask again whether an object is still held.
+func (s State) Again() time.Duration { return max(s.policy.Interval, time.Second) }
+
+// lost says why a cluster is not to be relied on; empty when it is.
+func (s State) lost(c Cluster, e eye, now time.Time) string {
+	switch {
+	case !e.looks:
+		return ""
+	case e.heard.IsZero() && e.answer == "":
+		return fmt.Sprintf("the API server of the %s cluster has not been asked yet", c)
+	case e.heard.IsZero():
+		return fmt.Sprintf("the API server of the %s cluster has not answered since %s", c, s.started.UTC().Format(time.RFC3339))
+	case s.silent(e, now):
+		return fmt.Sprintf("the API server of the %s cluster has not answered since %s", c, e.heard.UTC().Format(time.RFC3339))
+	}
+	return ""
+}
+
+// silent reports whether a cluster has not answered for longer than the
+// timeout. One that answered last time has until the next look.
+func (s State) silent(e eye, now time.Time) bool {
+	patience := s.policy.Timeout
+	if e.answer != Down {
+		patience += s.asleep()
+	}
+	return now.Sub(e.heard) > patience
+}
+
+// frozen reports whether a cluster that has answered before does not any more.
+func (s State) frozen(now time.Time) bool {
+	return slices.ContainsFunc(s.eyes[:], func(e eye) bool { return e.looks && !e.heard.IsZero() && s.silent(e, now) })
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
