@@ -67,6 +67,21 @@ type character struct {
 	guarded     bool
 	busy        int
 	grown       bool
+
+	wider
+}
+
+// wider is what worlds got later. It is drawn from a source of its own, so that
+// a seed means what it meant.
+type wider struct {
+	// apart: the machines join another cluster than the one that has them.
+	apart bool
+}
+
+// newWider draws what of it there is.
+func newWider(r *rand.Rand) (c wider) {
+	c.apart = r.IntN(2) == 0
+	return c
 }
 
 // usual is how likely the faults are, in percent, where a seed has them.

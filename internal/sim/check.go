@@ -43,6 +43,8 @@ type snapshot struct {
 	// touched counts what users had done, version what had been written.
 	touched int
 	version int64
+	// joined is what version is, in the cluster that machines join.
+	joined int64
 	// frozen says that the process saw the set under reconciliation frozen.
 	frozen bool
 	// glimpse is what the controller of deployments saw.
@@ -50,26 +52,26 @@ type snapshot struct {
 }
 
 func (p *process) snapshot(key reconcile.Request) snapshot {
-	s := snapshot{touched: p.w.users.done, version: p.w.store.Version()}
+	s := snapshot{touched: p.w.users.done, version: p.w.store.Version(), joined: p.w.target.Version()}
 	if p.role == fleetRole {
 		s.glimpse = p.glimpse(key.NamespacedName)
 		return s
 	}
-	if set := p.byKind[p.w.store.KindOf(p.w.tells.set)].Lookup(key.NamespacedName); set != nil {
+	if set := p.view(p.w.tells.set).Lookup(key.NamespacedName); set != nil {
 		s.size, s.frozen = p.w.tells.size(set), p.w.frozen(set)
 	}
 	return s
 }
 
 // checked makes a write and judges what it did.
-func (p *process) checked(c store.Call, before snapshot, do func() error) error {
+func (p *process) checked(s *store.Store, c store.Call, before snapshot, do func() error) error {
 	if !c.Writes() {
 		return do()
 	}
 	w := p.w
-	old := w.store.Lookup(c.Object, c.Key)
+	old := s.Lookup(c.Object, c.Key)
 	err := do()
-	now := w.store.Lookup(c.Object, c.Key)
+	now := s.Lookup(c.Object, c.Key)
 	if old == now {
 		return err
 	}
@@ -160,7 +162,7 @@ func (p *process) checkGrowth(m client.Object, before snapshot) {
 // seesElsewhere reports whether the process has not seen yet that m was handed
 // over to s.
 func (p *process) seesElsewhere(m, s client.Object) bool {
-	seen := p.byKind[p.w.store.KindOf(m)].Lookup(client.ObjectKeyFromObject(m))
+	seen := p.view(m).Lookup(client.ObjectKeyFromObject(m))
 	return seen != nil && metav1.GetControllerOf(seen) != nil && !metav1.IsControlledBy(seen, s)
 }
 
@@ -262,7 +264,7 @@ func (w *World) checkDrained(i *cloud.Machine) {
 		return
 	}
 	for _, pod := range objects(w, &corev1.Pod{}) {
-		if pod.Spec.NodeName != n.Name || mayStay(pod) || w.users.born[pod.Name] > w.acting.version {
+		if pod.Spec.NodeName != n.Name || mayStay(pod) || w.users.born[pod.Name] > w.acting.joined {
 			continue
 		}
 		ending := pod.DeletionTimestamp != nil && (!nodeReady(n) || !w.now.Before(pod.DeletionTimestamp.Time))

@@ -24,9 +24,9 @@ func (w *World) collectorActions() (out []func()) {
 	if w.is.deployments > 0 {
 		out = append(out, w.collect(w.store.All(w.tells.set), w.deployments(), w.deploymentOf)...)
 	}
-	for _, s := range objects(w, &corev1.Secret{}) {
-		if t, err := bootstrap.Read(s); err == nil && w.now.After(t.Expires) {
-			out = append(out, func() { w.must("expire a token", w.store.Delete(s, client.DeleteOptions{})) })
+	for _, s := range w.target.All(&corev1.Secret{}) {
+		if t, err := bootstrap.Read(s.(*corev1.Secret)); err == nil && w.now.After(t.Expires) {
+			out = append(out, func() { w.must("expire a token", w.target.Delete(s, client.DeleteOptions{})) })
 		}
 	}
 	return out

@@ -40,7 +40,8 @@ const (
 
 // flavor is what differs between the dialects, for the world's own actors.
 type flavor struct {
-	scheme  *runtime.Scheme
+	scheme *runtime.Scheme
+	// kinds are those of the dialect.
 	kinds   []*store.Kind
 	indexes []node.Index
 	// machine and set are empty objects.
@@ -76,7 +77,7 @@ type flavor struct {
 
 var flavors = map[string]func(*World) flavor{OpenShift: openshiftFlavor, Gardener: gardenerFlavor}
 
-// coreKinds are those that every cluster has.
+// coreKinds are those of the cluster that machines join.
 func coreKinds() []*store.Kind {
 	pod := store.NewKind(corev1.SchemeGroupVersion.WithKind("Pod"), &corev1.Pod{})
 	n := store.NewKind(corev1.SchemeGroupVersion.WithKind("Node"), &corev1.Node{})
@@ -85,12 +86,16 @@ func coreKinds() []*store.Kind {
 	}
 	return []*store.Kind{
 		pod, n,
-		store.NewKind(corev1.SchemeGroupVersion.WithKind("Secret"), &corev1.Secret{}),
+		secretKind(),
 		store.NewKind(policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), &policyv1.PodDisruptionBudget{}),
 		store.NewKind(corev1.SchemeGroupVersion.WithKind("PersistentVolume"), &corev1.PersistentVolume{}),
 		store.NewKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), &corev1.PersistentVolumeClaim{}),
 		store.NewKind(storagev1.SchemeGroupVersion.WithKind("VolumeAttachment"), &storagev1.VolumeAttachment{}),
 	}
+}
+
+func secretKind() *store.Kind {
+	return store.NewKind(corev1.SchemeGroupVersion.WithKind("Secret"), &corev1.Secret{})
 }
 
 // zeros is a source of bytes that keeps runs alike.
@@ -172,11 +177,11 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 	if m != nil {
 		lens = machineLens[M]{lens, m}
 		if m.Provider != nil {
-			infra = m.Provider(infra, p.client)
+			infra = m.Provider(infra, p.target)
 		}
 	}
 	build := func() *machine.Reconciler[M] {
-		nodes := node.New(p.client, p.live, w)
+		nodes := node.New(p.target, p.targetLive, w)
 		nodes.Random = zeros{}
 		return machine.New(machine.Options[M]{
 			Client: p.client, Clock: w, Dialect: lens, Provider: infra, Nodes: nodes, Recorder: recorder{p},
@@ -212,7 +217,7 @@ func wakeMachines[M client.Object](p *process, r *machine.Reconciler[M], e store
 		}
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: o.Spec.NodeName}}
 		for _, req := range r.MachinesOf(context.Background(), n) {
-			if m := p.byKind[p.w.store.KindOf(p.w.tells.machine)].Lookup(req.NamespacedName); m != nil && m.GetDeletionTimestamp() != nil {
+			if m := p.view(p.w.tells.machine).Lookup(req.NamespacedName); m != nil && m.GetDeletionTimestamp() != nil {
 				out = append(out, wake{key: req})
 			}
 		}
@@ -228,7 +233,7 @@ func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 	}
 	names := 0
 	o := machineset.Options{
-		Client: p.client, Live: p.live, Nodes: p.client, Recorder: recorder{p}, Clock: w,
+		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Clock: w,
 		Creates: replicas.Sequential, Deletes: replicas.Sequential,
 		Names: func() string {
 			names++
@@ -258,7 +263,7 @@ func wakeSets[S client.Object](p *process, lens dialect.Sets[S], e store.Event) 
 		}
 	case *corev1.Node:
 		key := lens.MachineOf(o)
-		m := p.byKind[p.w.store.KindOf(p.w.tells.machine)].Lookup(key)
+		m := p.view(p.w.tells.machine).Lookup(key)
 		if m != nil {
 			return setsOf(p, lens, m, gather)
 		}
@@ -266,7 +271,7 @@ func wakeSets[S client.Object](p *process, lens dialect.Sets[S], e store.Event) 
 		if f, ok := lens.(dialect.Freezer[S]); ok && p.w.store.KindOf(f.Parent()) == e.Kind {
 			return setsOfParent(p, e)
 		}
-		if p.w.store.KindOf(o) == p.w.store.KindOf(p.w.tells.machine) {
+		if e.Kind == p.w.store.KindOf(p.w.tells.machine) {
 			var out []wake
 			if e.Old != nil {
 				out = setsOf(p, lens, e.Old, gather)
@@ -286,7 +291,7 @@ func setsOfParent(p *process, e store.Event) (out []wake) {
 	if e.Old != nil && e.New != nil && e.Old.GetGeneration() == e.New.GetGeneration() {
 		return nil
 	}
-	for _, s := range p.byKind[p.w.store.KindOf(p.w.tells.set)].All() {
+	for _, s := range p.view(p.w.tells.set).All() {
 		if metav1.IsControlledBy(s, e.Object()) {
 			out = append(out, wake{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}})
 		}
@@ -299,7 +304,7 @@ func setsOf[S client.Object](p *process, lens dialect.Sets[S], m client.Object, 
 	if ref := metav1.GetControllerOf(m); ref != nil {
 		return []wake{{key: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: m.GetNamespace(), Name: ref.Name}}, after: after}}
 	}
-	for _, s := range p.byKind[p.w.store.KindOf(p.w.tells.set)].All() {
+	for _, s := range p.view(p.w.tells.set).All() {
 		if lens.Selector(s.(S)).Matches(labels.Set(m.GetLabels())) {
 			out = append(out, wake{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}, after: after})
 		}

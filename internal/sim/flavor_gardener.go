@@ -31,7 +31,7 @@ func gardenerFlavor(w *World) flavor {
 	_ = corev1.AddToScheme(scheme)
 	lens, setLens := gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: clusterName}, gardener.Sets{}
 	f := flavor{
-		scheme: scheme, kinds: append(coreKinds(), machines, sets, deployments, kind("MachineClass", &v1alpha1.MachineClass{})), indexes: node.Indexes(),
+		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments, kind("MachineClass", &v1alpha1.MachineClass{})}, indexes: node.Indexes(),
 		machine: &v1alpha1.Machine{}, set: &v1alpha1.MachineSet{},
 		finalizer: v1alpha1.FinalizerMachine, heals: true,
 		furniture: func() []client.Object { return append(secrets(w), gardenerClasses()...) },

@@ -36,7 +36,7 @@ func openshiftFlavor(w *World) flavor {
 	_ = corev1.AddToScheme(scheme)
 	lens, setLens := openshift.Machines{TokenLifetime: tokenLifetime, DefaultCluster: clusterName}, openshift.Sets{}
 	f := flavor{
-		scheme: scheme, kinds: append(coreKinds(), machines, sets, deployments), indexes: node.Indexes(),
+		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments}, indexes: node.Indexes(),
 		machine: &machinev1.Machine{}, set: &machinev1.MachineSet{},
 		finalizer: machinev1.MachineFinalizer,
 		furniture: func() []client.Object { return secrets(w) },

@@ -104,10 +104,11 @@ func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, 
 		lens = deploymentLens[D, S]{lens, &m.Defects}
 		if m.Defects.Client != nil {
 			p.client, p.live = m.Defects.Client(p.client, p.live)
+			p.target, p.targetLive = m.Defects.Client(p.target, p.targetLive)
 		}
 	}
 	o := machinedeployment.Options{
-		Client: p.client, Live: p.live, Nodes: p.client, Recorder: recorder{p}, Clock: w, Writes: replicas.Sequential,
+		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Clock: w, Writes: replicas.Sequential,
 	}
 	r := machinedeployment.New(lens, o)
 	w.store.Index(lens.Machine(), machineset.OwnerIndex, machineset.IndexOwner)

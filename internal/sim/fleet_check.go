@@ -56,15 +56,15 @@ type glimpsed struct {
 func (p *process) glimpse(key client.ObjectKey) glimpse {
 	w, f := p.w, p.w.tells.fleet
 	g := glimpse{
-		deployment: p.byKind[w.store.KindOf(f.deployment)].Lookup(key), machines: map[types.UID]glimpsed{},
-		reached: p.byKind[w.store.KindOf(w.tells.set)].Reached(), version: w.store.Version(),
+		deployment: p.view(f.deployment).Lookup(key), machines: map[types.UID]glimpsed{},
+		reached: p.view(w.tells.set).Reached(), version: w.store.Version(),
 	}
 	if g.deployment == nil {
 		return g
 	}
 	policy := f.policy(g.deployment)
-	nodes := p.byKind[w.store.KindOf(&corev1.Node{})]
-	for _, m := range p.byKind[w.store.KindOf(w.tells.machine)].All() {
+	nodes := p.view(&corev1.Node{})
+	for _, m := range p.view(w.tells.machine).All() {
 		ref := metav1.GetControllerOf(m)
 		if ref == nil {
 			continue

@@ -205,7 +205,7 @@ func (w *World) scaleIn() {
 // nodes are idle for minutes before an autoscaler chooses them.
 func (w *World) allSee(m client.Object) bool {
 	return !slices.ContainsFunc(w.procs, func(p *process) bool {
-		return p.role == fleetRole && p.byKind[w.store.KindOf(m)].Lookup(client.ObjectKeyFromObject(m)) != m
+		return p.role == fleetRole && p.view(m).Lookup(client.ObjectKeyFromObject(m)) != m
 	})
 }
 

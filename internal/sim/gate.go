@@ -20,11 +20,11 @@ type lateEffect struct {
 
 var errReplyLost = errors.New("connection reset by peer")
 
-// gate is where calls to the API server go through.
-func (p *process) gate(c store.Call, do func() error) error {
+// gate is where calls to the API server with the store go through.
+func (p *process) gate(s *store.Store, c store.Call, do func() error) error {
 	p.pause()
 	w, before := p.w, p.running.before
-	effect := func() error { return p.checked(c, before, do) }
+	effect := func() error { return p.checked(s, c, before, do) }
 	if !c.Writes() {
 		if w.faulty(apiFails) {
 			w.tracef(p.name(), "%s %s %s live: fails", c.Verb, c.Kind.Kind, c.Key.Name)

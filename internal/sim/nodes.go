@@ -72,7 +72,7 @@ func (w *World) nodeActions() (out []func()) {
 		case n != nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && !marked(n):
 			out = append(out, func() {
 				w.tracef("cloud controller", "deletes node %s, whose instance nobody knows", n.Name)
-				w.must("delete a node", w.store.Delete(n, client.DeleteOptions{}))
+				w.must("delete a node", w.target.Delete(n, client.DeleteOptions{}))
 			})
 		case n != nil && n.Spec.ProviderID == "" && w.alive(k):
 			out = append(out, func() {
@@ -138,7 +138,7 @@ func (w *World) join(k *kubelet) {
 	}
 	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: k.on.IP}}
 	n.Status.Conditions = []corev1.NodeCondition{w.readyCondition(corev1.ConditionFalse)}
-	_, err := w.store.Create(n)
+	_, err := w.target.Create(n)
 	w.must("join", err)
 	k.joined = true
 	w.tracef("kubelet", "%s joins", k.on.Name)
@@ -153,7 +153,7 @@ func (w *World) tokenValid(k *kubelet) bool {
 		return true
 	}
 	id, secret, _ := strings.Cut(token, ".")
-	s, _ := w.store.Lookup(&corev1.Secret{}, bootstrap.SecretKey(id)).(*corev1.Secret)
+	s, _ := w.target.Lookup(&corev1.Secret{}, bootstrap.SecretKey(id)).(*corev1.Secret)
 	if s != nil {
 		held, err := bootstrap.Read(s)
 		return err == nil && held.Secret == secret && w.now.Before(held.Expires)
@@ -195,6 +195,6 @@ func (w *World) daemon(nodeName string) {
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "daemon", UID: "daemon", Controller: ptr.To(true)}},
 	}}
 	pod.Spec.NodeName = nodeName
-	_, err := w.store.Create(pod)
+	_, err := w.target.Create(pod)
 	w.must("start daemon", err)
 }

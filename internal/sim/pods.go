@@ -68,15 +68,15 @@ func (w *World) startPod(app, nodeName string) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: appSpace, GenerateName: app + "-", Labels: map[string]string{"app": app}}}
 	pod.Spec.NodeName = nodeName
 	pod.Status.Phase = corev1.PodRunning
-	o, err := w.store.Create(pod)
+	o, err := w.target.Create(pod)
 	w.must("start a pod", err)
-	w.users.born[o.GetName()] = w.store.Version()
+	w.users.born[o.GetName()] = w.target.Version()
 	w.tracef("scheduler", "pod %s on node %s", o.GetName(), nodeName)
 }
 
 func (w *World) removePod(pod *corev1.Pod) {
 	w.tracef("cluster", "pod %s ends", pod.Name)
-	w.must("remove a pod", w.store.Delete(pod, client.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}))
+	w.must("remove a pod", w.target.Delete(pod, client.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}))
 }
 
 // budget gives a workload a disruption budget; a strict one never lets a pod
@@ -89,6 +89,6 @@ func (w *World) budget(app string, strict bool) {
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: appSpace, Name: app}}
 	b.Spec.MinAvailable = ptr.To(intstr.FromInt32(int32(least)))
 	b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
-	_, err := w.store.Create(b)
+	_, err := w.target.Create(b)
 	w.must("make a budget", err)
 }

@@ -33,8 +33,10 @@ type process struct {
 	number int
 	views  []*store.View
 	byKind map[*store.Kind]*store.View
-	client client.Client
-	live   client.Reader
+	// client and live are those of the machines' cluster, target and targetLive
+	// of the one that they join.
+	client, target   client.Client
+	live, targetLive client.Reader
 	queue  queue
 	tasks  []*task
 	// running is the task whose code is being executed.
@@ -74,16 +76,11 @@ type killed struct{}
 // start starts a process, whose first listings may be behind.
 func (w *World) start(r role, behind int) {
 	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}}
-	for _, k := range w.store.Kinds() {
-		v := w.store.View(k, behind)
-		p.views = append(p.views, v)
-		p.byKind[k] = v
-	}
 	p.queue = newQueue()
-	p.live = store.Live{Store: w.store, Gate: p.gate}
-	p.client = &store.Client{Store: w.store, Views: p.byKind, Gate: p.gate}
-	if m := w.o.Mutation; m != nil && m.Client != nil {
-		p.client, p.live = m.Client(p.client, p.live)
+	p.client, p.live = p.connect(w.store, behind)
+	p.target, p.targetLive = p.client, p.live
+	if w.target != w.store {
+		p.target, p.targetLive = p.connect(w.target, behind)
 	}
 	switch r {
 	case machineRole:

@@ -251,7 +251,7 @@ func (w *World) deleteNode() {
 	if !ok || !w.chance(30) {
 		return
 	}
-	w.must("delete a node", w.store.Delete(n, client.DeleteOptions{}))
+	w.must("delete a node", w.target.Delete(n, client.DeleteOptions{}))
 	w.does("deletes node %s", n.Name)
 }
 
@@ -296,7 +296,7 @@ func (w *World) mend() {
 		}
 	}
 	for _, b := range objects(w, &policyv1.PodDisruptionBudget{}) {
-		w.must("delete a budget", w.store.Delete(b, client.DeleteOptions{}))
+		w.must("delete a budget", w.target.Delete(b, client.DeleteOptions{}))
 	}
 	for _, n := range objects(w, &corev1.Node{}) {
 		m := w.store.Lookup(w.tells.machine, client.ObjectKey{Namespace: namespace, Name: n.Name})

@@ -15,6 +15,9 @@ import (
 // epoch is when every world begins.
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// widerSource is a stream of random numbers that no step has.
+const widerSource = 1 << 63
+
 // World is all there is.
 type World struct {
 	o    Options
@@ -28,8 +31,10 @@ type World struct {
 
 	is    character
 	tells flavor
-	store *store.Store
-	cloud *cloud.Cloud
+	// store is what the machines' cluster has stored, target what the cluster
+	// has that they join: the same, or another.
+	store, target *store.Store
+	cloud         *cloud.Cloud
 	procs []*process
 	late  []lateEffect
 
@@ -54,17 +59,15 @@ func newWorld(seed uint64, o Options) *World {
 	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}}
 	w.rng = rand.New(rand.NewPCG(seed, 0))
 	w.is = newCharacter(w.rng)
+	w.is.wider = newWider(rand.New(rand.NewPCG(seed, widerSource)))
 	if m := o.Mutation; m != nil && m.Setting != nil {
 		m.Setting(&w.is)
 	}
 	w.tells = flavors[o.Dialect](w)
-	w.store = store.New(w.Now, w.tells.scheme, w.tells.kinds)
+	w.openStores()
 	w.cloud = &cloud.Cloud{
 		Traits: w.is.cloud, Now: w.Now, Roll: w.roll, Half: func() bool { return w.faulty(cloudHalf) },
 		OnCreate: w.checkCreated, OnStop: w.checkStopped,
-	}
-	for _, i := range w.tells.indexes {
-		w.store.Index(i.Object, i.Name, i.Extract)
 	}
 	w.begin()
 	for _, role := range w.roles() {
@@ -216,7 +219,7 @@ var actors = []struct {
 
 // objects returns the objects of the kind of example as they truly are.
 func objects[T client.Object](w *World, example T) []T {
-	all := w.store.All(example)
+	all := w.home(example).All(example)
 	out := make([]T, len(all))
 	for i, o := range all {
 		out[i] = o.(T)
@@ -225,7 +228,7 @@ func objects[T client.Object](w *World, example T) []T {
 }
 
 func (w *World) node(name string) *corev1.Node {
-	n, _ := w.store.Lookup(&corev1.Node{}, client.ObjectKey{Name: name}).(*corev1.Node)
+	n, _ := w.target.Lookup(&corev1.Node{}, client.ObjectKey{Name: name}).(*corev1.Node)
 	return n
 }
 
@@ -240,6 +243,6 @@ func (w *World) must(what string, err error) {
 func (w *World) edit(o client.Object, part string, change func(client.Object)) {
 	c := o.DeepCopyObject().(client.Object)
 	change(c)
-	_, err := w.store.Update(c, part)
+	_, err := w.home(c).Update(c, part)
 	w.must("edit "+c.GetName(), err)
 }

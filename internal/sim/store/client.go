@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -159,8 +160,11 @@ func (c *Client) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind,
 
 // IsObjectNamespaced implements client.Client.
 func (c *Client) IsObjectNamespaced(o runtime.Object) (bool, error) {
-	_, node := o.(*corev1.Node)
-	return !node, nil
+	switch o.(type) {
+	case *corev1.Node, *corev1.PersistentVolume, *storagev1.VolumeAttachment:
+		return false, nil
+	}
+	return true, nil
 }
 
 // part is a subresource.
