@@ -1,0 +1,234 @@
+package health
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func ago(d time.Duration) time.Time { return t0.Add(-d) }
+
+// linked is a healthy machine on a node, with what is different about it.
+func linked(edit ...func(*Target)) Target {
+	t := Target{
+		UID: "u", Namespace: "ns", Name: "m", Created: ago(24 * time.Hour), Updated: ago(23 * time.Hour), NodeName: "n",
+		Owner: Owner{UID: "set", Kind: "MachineSet", Name: "set"},
+		Node:  &Node{Name: "n", Conditions: []NodeCondition{{"Ready", "True", ago(23 * time.Hour)}}},
+	}
+	for _, e := range edit {
+		e(&t)
+	}
+	return t
+}
+
+func shows(kind, status string, since time.Duration) func(*Target) {
+	return func(t *Target) {
+		for i := range t.Node.Conditions {
+			if t.Node.Conditions[i].Type == kind {
+				t.Node.Conditions[i] = NodeCondition{kind, status, ago(since)}
+				return
+			}
+		}
+		t.Node.Conditions = append(t.Node.Conditions, NodeCondition{kind, status, ago(since)})
+	}
+}
+
+func unlinkedFor(created, updated time.Duration) func(*Target) {
+	return func(t *Target) {
+		t.NodeName, t.Node, t.Created, t.Updated = "", nil, ago(created), time.Time{}
+		if updated >= 0 {
+			t.Updated = ago(updated)
+		}
+	}
+}
+
+func isFailed(t *Target)   { t.Failed = true }
+func isDeleting(t *Target) { t.Deleting = true }
+func isMarked(t *Target)   { t.Marked = true }
+func nodeGone(t *Target)   { t.Node = nil }
+
+func readyCheck(edit ...func(*Check)) Check {
+	c := Check{
+		Conditions:     []Condition{{"Ready", "Unknown", 5 * time.Minute}, {"Ready", "False", 5 * time.Minute}},
+		StartupTimeout: 10 * time.Minute, Remedy: Delete, Breaker: DefaultBreaker(),
+	}
+	for _, e := range edit {
+		e(&c)
+	}
+	return c
+}
+
+func startup(d time.Duration) func(*Check) { return func(c *Check) { c.StartupTimeout = d } }
+func nodesOnly(c *Check)                   { c.NodesOnly = true }
+
+// TestEvaluate has a row for every row of section 4.3 of the specification, and
+// for where we differ.
+func TestEvaluate(t *testing.T) {
+	own := func(startup, health time.Duration, types ...string) func(*Target) {
+		return func(t *Target) {
+			t.Own = Own{Conditions: types}
+			if startup > 0 {
+				t.Own.Startup = ptr.To(startup)
+			}
+			if health > 0 {
+				t.Own.Health = ptr.To(health)
+			}
+		}
+	}
+	other := func(kind, status string, timeout time.Duration) func(*Check) {
+		return func(c *Check) { c.Conditions = append(c.Conditions, Condition{kind, status, timeout}) }
+	}
+	in := func(d time.Duration) time.Time { return t0.Add(d) }
+	for _, c := range []struct {
+		reason string
+		check  Check
+		target Target
+		state  State
+		due    time.Time
+	}{
+		{"row 1: phase Failed", readyCheck(), linked(isFailed), Unhealthy, time.Time{}},
+		{"row 1: Failed comes before all else", readyCheck(startup(0)), linked(unlinkedFor(time.Hour, time.Hour), isFailed), Unhealthy, time.Time{}},
+		{"row 1: Failed and leaving is for the plan to tell", readyCheck(), linked(isFailed, isDeleting), Unhealthy, time.Time{}},
+		{"row 2: no node and no timeout: not healthy, never looked at again", readyCheck(startup(0)), linked(unlinkedFor(99*time.Hour, 99*time.Hour)), Starting, time.Time{}},
+		{"row 3: no status: after the whole timeout", readyCheck(), linked(unlinkedFor(99*time.Hour, -1)), Starting, in(10 * time.Minute)},
+		{"row 4: older than the timeout", readyCheck(), linked(unlinkedFor(10*time.Minute+1, 10*time.Minute+1)), Unhealthy, time.Time{}},
+		{"row 5: just the timeout is not more than it", readyCheck(), linked(unlinkedFor(10*time.Minute, 10*time.Minute)), Starting, in(time.Second)},
+		{"row 5: the rest of the timeout, and a second", readyCheck(), linked(unlinkedFor(4*time.Minute, 4*time.Minute)), Starting, in(6*time.Minute + time.Second)},
+		{"row 5: the clock is the last change of the status", readyCheck(), linked(unlinkedFor(15*time.Minute, 4*time.Minute)), Starting, in(6*time.Minute + time.Second)},
+		{"C10: changes of the status postpone it to three timeouts at most", readyCheck(), linked(unlinkedFor(25*time.Minute, 0)), Starting, in(5*time.Minute + time.Second)},
+		{"C10: and not for ever", readyCheck(), linked(unlinkedFor(31*time.Minute, time.Second)), Unhealthy, time.Time{}},
+		{"row 6: the node is gone", readyCheck(), linked(nodeGone), Unhealthy, time.Time{}},
+		{"row 7: longer than the timeout", readyCheck(), linked(shows("Ready", "False", 5*time.Minute+1)), Unhealthy, time.Time{}},
+		{"row 7: entries are alternatives", readyCheck(other("Disk", "True", time.Minute)), linked(shows("Disk", "True", 2*time.Minute)), Unhealthy, time.Time{}},
+		{"row 7: without a timeout, at once", readyCheck(other("Terminating", "True", 0)), linked(shows("Terminating", "True", time.Second)), Unhealthy, time.Time{}},
+		{"row 8: just the timeout is not more than it", readyCheck(), linked(shows("Ready", "Unknown", 5*time.Minute)), Suspect, in(time.Second)},
+		{"row 8: the rest of the timeout, and a second", readyCheck(), linked(shows("Ready", "Unknown", time.Minute)), Suspect, in(4*time.Minute + time.Second)},
+		{"row 8: the first of several", readyCheck(other("Disk", "True", 2*time.Minute)), linked(shows("Ready", "Unknown", time.Minute), shows("Disk", "True", 0)), Suspect, in(2*time.Minute + time.Second)},
+		{"row 8: one that expired comes before one that did not", readyCheck(other("Disk", "True", 2*time.Minute)), linked(shows("Ready", "Unknown", time.Minute), shows("Disk", "True", time.Hour)), Unhealthy, time.Time{}},
+		{"row 9: healthy", readyCheck(), linked(), Healthy, time.Time{}},
+		{"row 9: another status of the type", readyCheck(other("Disk", "True", 0)), linked(shows("Disk", "False", time.Hour)), Healthy, time.Time{}},
+		{"row 9: a condition that the node does not report", readyCheck(other("Disk", "Unknown", 0)), linked(), Healthy, time.Time{}},
+		{"row 9: on its way out", readyCheck(), linked(isDeleting), Leaving, time.Time{}},
+		{"row 9: somebody else was asked", readyCheck(), linked(isMarked), Leaving, time.Time{}},
+		{"rows 7 and 9: on its way out and sick", readyCheck(), linked(isDeleting, shows("Ready", "False", time.Hour)), Unhealthy, time.Time{}},
+
+		{"1.7: the old API does not know phases", readyCheck(nodesOnly), linked(isFailed), Healthy, time.Time{}},
+		{"1.7: nor start-ups", readyCheck(nodesOnly), linked(unlinkedFor(99*time.Hour, 99*time.Hour)), Starting, time.Time{}},
+		{"1.7: nor nodes that are gone", readyCheck(nodesOnly), linked(nodeGone), Lost, time.Time{}},
+		{"1.7: it knows conditions", readyCheck(nodesOnly), linked(shows("Ready", "Unknown", 6*time.Minute)), Unhealthy, time.Time{}},
+
+		{"own timeouts: creation counts from creation", readyCheck(), linked(unlinkedFor(21*time.Minute, 0), own(20*time.Minute, 0)), Unhealthy, time.Time{}},
+		{"own timeouts: though nobody has begun", readyCheck(startup(0)), linked(unlinkedFor(19*time.Minute, -1), own(20*time.Minute, 0)), Starting, in(time.Minute + time.Second)},
+		{"own timeouts: health instead of the condition's", readyCheck(), linked(shows("Ready", "Unknown", 6*time.Minute), own(0, 10*time.Minute)), Suspect, in(4*time.Minute + time.Second)},
+		{"own timeouts: more conditions, Unknown is not False", readyCheck(), linked(shows("Disk", "Unknown", 11*time.Minute), own(0, 10*time.Minute, "Disk")), Unhealthy, time.Time{}},
+		{"own timeouts: more conditions, False is well", readyCheck(), linked(shows("Disk", "False", 11*time.Minute), own(0, 10*time.Minute, "Disk")), Healthy, time.Time{}},
+		{"own timeouts: no conditions without a timeout", readyCheck(), linked(shows("Disk", "True", 11*time.Minute), own(0, 0, "Disk")), Healthy, time.Time{}},
+	} {
+		got := Evaluate(t0, &c.check, &c.target)
+		if got.State != c.state || !got.Due.Equal(c.due) {
+			t.Errorf("%s: %s, due %s; want %s, due %s (%s)", c.reason, got.State, got.Due, c.state, c.due, got.Message)
+		}
+		if got.Message == "" {
+			t.Errorf("%s: has no message", c.reason)
+		}
+	}
+}
+
+func TestParseLimit(t *testing.T) {
+	for _, c := range []struct {
+		reason, text string
+		total, want  int
+		bad          bool
+	}{
+		{"4.4: rounds down", "40%", 5, 2, false},
+		{"4.4: rounds down", "60%", 7, 4, false},
+		{"4.4: a number as it is", "2", 1, 2, false},
+		{"4.4: below zero", "-1", 5, 0, false},
+		{"4.4: below zero percent", "-10%", 5, 0, false},
+		{"4.4: none", "0%", 5, 0, false},
+		{"4.4: all", "100%", 5, 5, false},
+		{"1.3: capped at 100%", "150%", 5, 5, false},
+		{"4.4: not a percentage", "foo%50", 5, 0, true},
+		{"4.4: a fraction", "1.5", 5, 0, true},
+		{"4.4: nothing", "", 5, 0, true},
+		{"C22: more than fits the wire", "99999999999999999999999", 5, 1<<31 - 1, false},
+		{"C22: more percent than fits", "99999999999999999999999%", 5, 5, false},
+	} {
+		l, err := ParseLimit(c.text)
+		if (err != nil) != c.bad {
+			t.Errorf("%s: %q: %v", c.reason, c.text, err)
+			continue
+		}
+		if got := l.Of(c.total); err == nil && (got != c.want || l.String() != c.text) {
+			t.Errorf("%s: %q of %d is %d, want %d (%s)", c.reason, c.text, c.total, got, c.want, l)
+		}
+	}
+	if l := (Limit{}); l.Of(7) != 7 || l.String() != "<nil>" {
+		t.Errorf("4.4: nothing said is all: %d, %s", l.Of(7), l)
+	}
+}
+
+func heard(n *corev1.Node) *corev1.Node {
+	out := n.DeepCopy()
+	out.ResourceVersion += "1"
+	for i := range out.Status.Conditions {
+		out.Status.Conditions[i].LastHeartbeatTime = metav1.NewTime(t0)
+	}
+	return out
+}
+
+func TestStirs(t *testing.T) {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "1", Labels: map[string]string{corev1.LabelTopologyZone: "a"}}}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(ago(time.Hour))}}
+	changed := func(edit func(*corev1.Node)) *corev1.Node {
+		out := heard(n)
+		edit(out)
+		return out
+	}
+	for _, c := range []struct {
+		reason        string
+		before, after *corev1.Node
+		want          bool
+	}{
+		{"W10: a heartbeat", n, heard(n), false},
+		{"images and allocatable", n, changed(func(n *corev1.Node) { n.Status.Images = make([]corev1.ContainerImage, 3) }), false},
+		{"a new node", nil, n, true},
+		{"a node that is gone", n, nil, true},
+		{"a status", n, changed(func(n *corev1.Node) { n.Status.Conditions[0].Status = "False" }), true},
+		{"a flap between two looks", n, changed(func(n *corev1.Node) { n.Status.Conditions[0].LastTransitionTime = metav1.NewTime(t0) }), true},
+		{"another condition", n, changed(func(n *corev1.Node) {
+			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: "Disk"})
+		}), true},
+		{"a type in the place of another", n, changed(func(n *corev1.Node) { n.Status.Conditions[0].Type = "Disk" }), true},
+		{"a zone", n, changed(func(n *corev1.Node) { n.Labels[corev1.LabelTopologyZone] = "b" }), true},
+		{"a node of the same name", n, changed(func(n *corev1.Node) { n.UID = "2" }), true},
+		{"a request to restart", n, changed(func(n *corev1.Node) { n.Annotations = map[string]string{RebootAnnotation: ""} }), true},
+	} {
+		if got := Stirs(c.before, c.after); got != c.want {
+			t.Errorf("%s: %v, want %v", c.reason, got, c.want)
+		}
+	}
+	beat := heard(n)
+	if got := testing.AllocsPerRun(100, func() { Stirs(n, beat) }); got != 0 {
+		t.Errorf("a heartbeat allocates %v times", got)
+	}
+}
+
+func TestNodeOf(t *testing.T) {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{
+		corev1.LabelTopologyZone: "a", "example.com/rack": "r1", "node-role.kubernetes.io/master": "",
+	}}}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: "Ready", Status: "False", LastTransitionTime: metav1.NewTime(t0)}}
+	want := &Node{Name: "n", ControlPlane: true, Zone: "a", Rack: "r1", Conditions: []NodeCondition{{"Ready", "False", t0}}}
+	if got := NodeOf(n, "example.com/rack"); !got.equal(want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if NodeOf(nil, "") != nil {
+		t.Error("no node is no node")
+	}
+}

@@ -1,0 +1,57 @@
+package health
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Limit is a number of machines, or a percentage of them. The zero Limit is all
+// of them.
+type Limit struct {
+	set     bool
+	number  int
+	percent bool
+	text    string
+}
+
+// ParseLimit reads a number ("2") or a percentage ("40%"). Below zero is zero,
+// above 100 % is 100 %, and what is too large a number for this machine is as
+// many as there can be.
+func ParseLimit(text string) (Limit, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	n, err := strconv.Atoi(digits)
+	if err != nil && !tooLarge(err) {
+		return Limit{}, fmt.Errorf(`must be a number of machines or a percentage like "40%%", is %q`, text)
+	}
+	n = max(0, min(n, math.MaxInt32))
+	if percent {
+		n = min(n, 100)
+	}
+	return Limit{set: true, number: n, percent: percent, text: text}, nil
+}
+
+func tooLarge(err error) bool {
+	e, ok := err.(*strconv.NumError) //nolint:errorlint // Atoi returns it as it is
+	return ok && e.Err == strconv.ErrRange
+}
+
+// Of is how many of total: 40 % of 5 is 2, 60 % of 7 is 4.
+func (l Limit) Of(total int) int {
+	switch {
+	case !l.set:
+		return total
+	case l.percent:
+		return l.number * total / 100
+	}
+	return l.number
+}
+
+// String is the limit as it was written.
+func (l Limit) String() string {
+	if !l.set {
+		return "<nil>"
+	}
+	return l.text
+}

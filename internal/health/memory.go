@@ -1,0 +1,175 @@
+package health
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Memory is what a check remembers about what it did. It has to be stored
+// before a remedy is begun, so that a restart does not begin more than the
+// budget allows. The zero Memory knows nothing. Its methods leave the receiver
+// as it is.
+type Memory struct {
+	// Past are the remedies that were begun, oldest first.
+	Past []Past
+	// Storms are those that are under way, or over for less than the cooldown.
+	Storms []Storm
+}
+
+// Past is one remedy that was begun.
+type Past struct {
+	Machine types.UID
+	Name    string
+	Owner   types.UID
+	At      time.Time
+	// Again is how many machines before it failed one after the other, each
+	// made after the one before was remedied; 0 is a first failure.
+	Again int
+	// Settled says that another machine was seen in its place, or that it
+	// recovered.
+	Settled bool
+}
+
+// How long something is remembered, and how much of it.
+const (
+	rateWindow  = time.Hour
+	chainWindow = 6 * time.Hour
+	maxPast     = 200
+)
+
+// add remembers that t is remedied from now on.
+func (m *Memory) add(now time.Time, t *Target) {
+	m.Past = append(m.Past, Past{Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now, Again: m.chain(now, t)})
+}
+
+func (m Memory) knows(machine types.UID) bool {
+	return slices.ContainsFunc(m.Past, func(p Past) bool { return p.Machine == machine && !p.Settled })
+}
+
+// underWay are the machines of which a remedy began and is not settled.
+func (m Memory) underWay() map[types.UID]bool {
+	out := map[types.UID]bool{}
+	for _, p := range m.Past {
+		if !p.Settled {
+			out[p.Machine] = true
+		}
+	}
+	return out
+}
+
+// at is the memory without what is too old. The last remedy of each owner is
+// remembered for longer, since what is made in the place of that machine may
+// fail as well.
+func (m Memory) at(now time.Time) Memory {
+	last := map[types.UID]time.Time{}
+	for _, p := range m.Past {
+		if p.At.After(last[p.Owner]) {
+			last[p.Owner] = p.At
+		}
+	}
+	m.Past = slices.DeleteFunc(slices.Clone(m.Past), func(p Past) bool {
+		age := now.Sub(p.At)
+		return age >= chainWindow || age >= rateWindow && p.At.Before(last[p.Owner])
+	})
+	slices.SortStableFunc(m.Past, func(a, b Past) int { return a.At.Compare(b.At) })
+	m.Past = m.Past[max(0, len(m.Past)-maxPast):]
+	m.Storms = slices.Clone(m.Storms)
+	return m
+}
+
+// within counts the remedies that were begun within the hour, and tells when
+// the first of them will have been an hour ago.
+func (m Memory) within(now time.Time) (n int, until time.Time) {
+	for _, p := range m.Past {
+		if now.Sub(p.At) < rateWindow {
+			n++
+			until = sooner(until, p.At.Add(rateWindow))
+		}
+	}
+	return n, until
+}
+
+// chain is how many machines failed in the place of t before it.
+func (m Memory) chain(now time.Time, t *Target) (n int) {
+	for i := range m.Past {
+		p := &m.Past[i]
+		if p.Again >= n && p.Machine != t.UID && p.Owner == t.Owner.UID && p.Owner != "" && now.Sub(p.At) < chainWindow && !t.Created.Before(p.At.Truncate(time.Second)) {
+			n = max(n, p.Again+1)
+		}
+	}
+	return n
+}
+
+// missing counts the machines that were remedied and are gone, and that nothing
+// has been made in the place of: the fleet lacks them although no object shows
+// it. It also remembers what is settled. A machine of the same owner that was
+// made since replaces one. After an hour nobody is waited for any more: the
+// owner wants fewer.
+func (m Memory) missing(now time.Time, beds map[types.UID]*bed) (Memory, int) {
+	if len(m.Past) == 0 {
+		return m, 0
+	}
+	r := replacements(m.Past, beds)
+	for _, p := range m.Past {
+		if p.Settled && beds[p.Machine] == nil {
+			r.take(p)
+		}
+	}
+	out, n := Memory{Past: slices.Clone(m.Past), Storms: m.Storms}, 0
+	for i := len(out.Past) - 1; i >= 0; i-- {
+		p := &out.Past[i]
+		if p.Settled || p.Owner == "" || now.Sub(p.At) >= rateWindow {
+			continue
+		}
+		if b := beds[p.Machine]; b != nil {
+			if p.Settled = b.verdict.State == Healthy; !p.Settled {
+				r.take(*p)
+			}
+			continue
+		}
+		if p.Settled = r.take(*p); !p.Settled {
+			n++
+		}
+	}
+	return out, n
+}
+
+// made is when the machines of some owners were made, in order.
+type made map[types.UID][]time.Time
+
+// take gives out the first machine that was made after p began. Each is given
+// out once.
+func (r made) take(p Past) bool {
+	i := slices.IndexFunc(r[p.Owner], func(t time.Time) bool { return !t.Before(p.At.Truncate(time.Second)) })
+	if i >= 0 {
+		r[p.Owner] = slices.Delete(r[p.Owner], i, i+1)
+	}
+	return i >= 0
+}
+
+func replacements(past []Past, beds map[types.UID]*bed) made {
+	out := made{}
+	for _, p := range past {
+		out[p.Owner] = nil
+	}
+	for _, b := range beds {
+		if _, ok := out[b.target.Owner.UID]; ok {
+			out[b.target.Owner.UID] = append(out[b.target.Owner.UID], b.target.Created)
+		}
+	}
+	for _, times := range out {
+		slices.SortFunc(times, time.Time.Compare)
+	}
+	return out
+}
+
+// Equal reports whether two memories hold the same.
+func (m Memory) Equal(o Memory) bool {
+	return slices.EqualFunc(m.Past, o.Past, func(a, b Past) bool {
+		same := a.At.Equal(b.At)
+		a.At, b.At = time.Time{}, time.Time{}
+		return same && a == b
+	}) && slices.EqualFunc(m.Storms, o.Storms, func(a, b Storm) bool { return a.Group == b.Group && a.Over.Equal(b.Over) })
+}
