@@ -102,6 +102,8 @@ type SetOutcome struct {
 	// is good news.
 	Judged  bool
 	Failure *SetFailure
+	// Held says why members that should go were kept; empty when none was.
+	Held string
 	// Frozen says why the set is frozen; empty when it is not, or when nobody
 	// looked.
 	Frozen string

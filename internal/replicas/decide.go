@@ -2,6 +2,7 @@ package replicas
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +15,9 @@ type Decision struct {
 	Create int
 	// Delete are the members to delete, the first to go first.
 	Delete []Victim
+	// Held says why members that should go stay; empty when none does. Others,
+	// which nobody misses, may go all the same.
+	Held string
 	// Finished says that a set being deleted has no members left.
 	Finished bool
 	// Reason is a stable word for what was decided, Message the same for
@@ -47,6 +51,7 @@ const (
 	ScalingUp Reason = "ScalingUp"
 	ScalingDn Reason = "ScalingDown"
 	Replacing Reason = "Replacing" // members go although there is no surplus
+	Guarded   Reason = "Guarded"   // too many members would go at once
 	Settled   Reason = "Settled"
 )
 
@@ -75,7 +80,7 @@ func Decide(now time.Time, set Set, members []Member, p Policy) Decision {
 	if missing := set.Replicas - len(counted); missing > 0 {
 		return grow(set, missing, p)
 	}
-	return shrink(now, set, counted, p)
+	return shrink(now, set, counted, len(members)-len(counted), p)
 }
 
 // leave is the end of a set.
@@ -104,36 +109,53 @@ func grow(set Set, missing int, p Policy) Decision {
 	return Decision{Create: n, Reason: ScalingUp, Message: fmt.Sprintf("%d members are missing, creating %d", missing, n)}
 }
 
-// shrink gives up the surplus, and whatever has to go besides. Shielded
-// members hide from all of it, so that of 3 wanted and 5 there, 3 of them
-// shielded, none goes.
-func shrink(now time.Time, set Set, counted []Member, p Policy) Decision {
+// shrink gives up the surplus, and whatever has to go besides. A guard holds
+// all of that or nothing: a wrong number is not put right by following it
+// halfway.
+func shrink(now time.Time, set Set, counted []Member, leaving int, p Policy) Decision {
+	out, surplus := victims(now, set, counted, p)
+	held := set.Guard.refuse(out, len(counted)+leaving, leaving)
+	if held != "" {
+		out, surplus = slices.DeleteFunc(out, func(v Victim) bool { return !v.replaced() }), 0
+	}
+	d := Decision{Delete: out[:min(len(out), p.Burst)], Held: held}
+	switch {
+	case len(out) == 0 && held != "":
+		d.Reason, d.Message = Guarded, held
+	case len(out) == 0:
+		d.Reason, d.Message = Settled, fmt.Sprintf("%d members, as wanted", len(counted))
+	case surplus == 0:
+		d.Reason, d.Message = Replacing, fmt.Sprintf("%d members have to be replaced", len(d.Delete))
+	default:
+		d.Reason, d.Message = ScalingDn, fmt.Sprintf("%d members too many, deleting %d", surplus, len(d.Delete))
+	}
+	return d
+}
+
+// victims are the members of a set that have to go, the first to go first, and
+// how many of those go only because they are too many. Shielded members hide
+// from all of it, so that of 3 wanted and 5 there, 3 of them shielded, none
+// goes.
+func victims(now time.Time, set Set, counted []Member, p Policy) (out []Victim, surplus int) {
 	open := only(counted, func(m Member) bool { return !m.Shielded })
 	going := only(open, func(m Member) bool { return fate(now, set, m, p) != "" })
 	// Those that go in any case are not to be joined by others on their account.
-	surplus := max(0, len(open)-len(going)-set.Replicas)
+	surplus = max(0, len(open)-len(going)-set.Replicas)
 	if surplus == 0 {
 		// Nobody is chosen by rank: spare a large set at rest the sorting.
 		open = going
 	}
-	var out []Victim
 	left := surplus
 	for _, m := range doomedFirst(Rank(now, open, p)) {
 		why := fate(now, set, m, p)
 		if why == "" && left > 0 {
 			why, left = WhySurplus, left-1
 		}
-		if why != "" && len(out) < p.Burst {
+		if why != "" {
 			out = append(out, m.victim(why))
 		}
 	}
-	switch {
-	case len(out) == 0:
-		return Decision{Reason: Settled, Message: fmt.Sprintf("%d members, as wanted", len(counted))}
-	case surplus == 0:
-		return Decision{Delete: out, Reason: Replacing, Message: fmt.Sprintf("%d members have to be replaced", len(out))}
-	}
-	return Decision{Delete: out, Reason: ScalingDn, Message: fmt.Sprintf("%d members too many, deleting %d", surplus, len(out))}
+	return out, surplus
 }
 
 // doomedFirst moves those to the front whose deletion was asked for before.

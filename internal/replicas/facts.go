@@ -31,6 +31,8 @@ type Set struct {
 	// AutoKeep is how many failed members may be kept for inspection without
 	// having been asked for one by one.
 	AutoKeep int
+	// Guard bounds how many members go at once; nil when nobody asked for it.
+	Guard *Guard
 	// Paused says why the set is left alone; empty when it is not.
 	Paused string
 	// Faults are what is wrong with the object itself.

@@ -75,10 +75,13 @@ type memory struct {
 	ledger  expect.Ledger
 	written expect.Overlay
 	// recorded is when the status was last written, observed the generation
-	// that it was last written for, told the fault that was last told.
+	// that it was last written for, told the fault that was last told, misread
+	// and refused the same of the guard of deletions.
 	recorded time.Time
 	observed int64
 	told     string
+	misread  string
+	refused  string
 }
 
 // New returns a reconciler of the sets that lens reads.

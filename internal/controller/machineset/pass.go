@@ -40,10 +40,11 @@ type pass[S client.Object] struct {
 	// in this pass.
 	frozen string
 	thawed bool
-	// judged, acted and failure are what came of scaling.
+	// judged, acted, failure and held are what came of scaling.
 	judged  bool
 	acted   bool
 	failure *dialect.SetFailure
+	held    string
 	// after is when to look again; zero: at the next event.
 	after time.Duration
 }
@@ -84,6 +85,7 @@ func (p *pass[S]) scale(ctx context.Context) error {
 		return err
 	}
 	p.judged = true
+	p.hear(d)
 	log := logf.FromContext(ctx).WithValues("reason", d.Reason)
 	switch {
 	case d.Create > 0:
@@ -131,7 +133,7 @@ func (p *pass[S]) judgeAndDecide(ctx context.Context) (replicas.Decision, error)
 	if err := p.judge(ctx); err != nil {
 		return replicas.Decision{}, err
 	}
-	return replicas.Decide(p.now, p.set, p.members, p.policy), nil
+	return p.guarded(ctx)
 }
 
 // hold puts the set's finalizer in place before anything is created.

@@ -122,6 +122,7 @@ func (Deployments) Dress(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet, 
 	dialect.SetAnnotation(s, v1alpha1.AnnotationKeyPreferNoSchedule, avoided)
 	hold(s, w.Held)
 	dialect.WriteNotes(s, w.Notes)
+	dialect.HandDeletionGuard(d, s)
 	passOn(d, s)
 }
 

@@ -61,6 +61,7 @@ func (Sets) View(s *v1alpha1.MachineSet) replicas.Set {
 		NoGrowth:  noGrowth(s),
 		Scaled:    stamp(s.Annotations[v1alpha1.AnnotationKeyScalerReplicaChange]),
 		AutoKeep:  int(s.Spec.AutoPreserveFailedMachineMax),
+		Guard:     dialect.ReadDeletionGuard(s),
 		Faults:    setFaults(s),
 	}
 }

@@ -64,7 +64,7 @@ func failedMachines(s *v1alpha1.MachineSet, o dialect.SetOutcome) *[]v1alpha1.Ma
 
 // recordReplicaFailure sets the condition once for a failure of one kind, and
 // removes it when a pass went well. A fault of the object counts as a failure
-// to create.
+// to create, and a deletion that a guard holds as one of its own kind.
 func recordReplicaFailure(st *v1alpha1.MachineSetStatus, o dialect.SetOutcome) {
 	reason, message := replicaFailure(o)
 	i := slices.IndexFunc(st.Conditions, func(c v1alpha1.MachineSetCondition) bool {
@@ -77,6 +77,8 @@ func recordReplicaFailure(st *v1alpha1.MachineSetStatus, o dialect.SetOutcome) {
 		st.Conditions = slices.Delete(st.Conditions, i, i+1)
 	case reason == "":
 		return
+	case i >= 0 && st.Conditions[i].Reason == reason && reason == dialect.HeldReason:
+		st.Conditions[i].Message = message // counts machines, and the wait goes on
 	case i >= 0 && st.Conditions[i].Reason == reason && len(o.Faults) == 0:
 		return
 	case i >= 0 && st.Conditions[i].Reason == reason && st.Conditions[i].Message == message:
@@ -96,6 +98,8 @@ func replicaFailure(o dialect.SetOutcome) (reason, message string) {
 	switch {
 	case len(o.Faults) > 0:
 		return v1alpha1.ReasonFailedCreate, o.Faults[0].String()
+	case o.Failure == nil && o.Held != "":
+		return dialect.HeldReason, o.Held
 	case o.Failure == nil:
 		return "", ""
 	case o.Failure.Creating:

@@ -42,8 +42,12 @@ func count(o client.Object, key string) *int {
 }
 
 // failure is what keeps s from doing its work. Sets of this API report their
-// own faults only: a creation that failed is an event.
+// own faults, and that a guard holds their machines: a creation that failed is
+// an event.
 func failure(s *machinev1.MachineSet) *rollout.Failure {
+	if c := heldCondition(s); c != nil {
+		return &rollout.Failure{Reason: dialect.HeldReason, Message: c.Message}
+	}
 	if s.Status.ErrorReason == nil && s.Status.ErrorMessage == nil {
 		return nil
 	}
@@ -94,6 +98,7 @@ func (Deployments) Dress(d *v1beta1.MachineDeployment, s *machinev1.MachineSet, 
 		dialect.SetAnnotation(s, ScaleUpDisabledAnnotation, only(w.Held, yes))
 	}
 	dialect.WriteNotes(s, w.Notes)
+	dialect.HandDeletionGuard(d, s)
 }
 
 func only(when bool, value string) string {

@@ -64,6 +64,7 @@ func (Sets) View(s *machinev1.MachineSet) replicas.Set {
 		Deleting: s.DeletionTimestamp != nil,
 		NoGrowth: held(s),
 		Paused:   paused(s),
+		Guard:    dialect.ReadDeletionGuard(s),
 		Faults:   setFaults(s),
 	}
 }

@@ -1,7 +1,10 @@
 package openshift
 
 import (
+	"slices"
+
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -14,6 +17,7 @@ func (Sets) Record(s *machinev1.MachineSet, o dialect.SetOutcome) {
 	st := &s.Status
 	st.ObservedGeneration = s.Generation
 	recordFaults(st, o)
+	recordHeld(s, o)
 	if len(o.Faults) > 0 {
 		return
 	}
@@ -34,3 +38,39 @@ func recordFaults(st *machinev1.MachineSetStatus, o dialect.SetOutcome) {
 		st.ErrorReason, st.ErrorMessage = nil, nil
 	}
 }
+
+// HeldCondition is, with status True, on a set whose machines a guard holds; it
+// is ours, and absent otherwise. errorReason would not do: to clients that is a
+// fault of the set.
+const HeldCondition machinev1.ConditionType = dialect.HeldReason
+
+func heldCondition(s *machinev1.MachineSet) *machinev1.Condition {
+	i := slices.IndexFunc(s.Status.Conditions, func(c machinev1.Condition) bool {
+		return c.Type == HeldCondition && c.Status == corev1.ConditionTrue
+	})
+	if i < 0 {
+		return nil
+	}
+	return &s.Status.Conditions[i]
+}
+
+func recordHeld(s *machinev1.MachineSet, o dialect.SetOutcome) {
+	st := &s.Status
+	switch c := heldCondition(s); {
+	case o.Held == "" && !o.Judged:
+	case o.Held == "":
+		if c != nil {
+			st.Conditions = slices.DeleteFunc(st.Conditions, func(c machinev1.Condition) bool { return c.Type == HeldCondition })
+		}
+	case c != nil:
+		c.Message = o.Held
+	default:
+		st.Conditions = append(st.Conditions, machinev1.Condition{
+			Type: HeldCondition, Status: corev1.ConditionTrue, Severity: machinev1.ConditionSeverityWarning,
+			LastTransitionTime: metav1.NewTime(o.Now).Rfc3339Copy(), Reason: massDeletion, Message: o.Held,
+		})
+	}
+}
+
+// massDeletion is why machines are held.
+const massDeletion = "MassDeletion"

@@ -1,0 +1,99 @@
+package machineset
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// heldPause is when a set whose machines are held is looked at again: that
+// machines of its siblings are gone wakes only these.
+const heldPause = 15 * time.Second
+
+// guarded decides, and weighs what goes together with what goes from the other
+// sets of the same deployment. These are read only when something is to go.
+func (p *pass[S]) guarded(ctx context.Context) (replicas.Decision, error) {
+	d := replicas.Decide(p.now, p.set, p.members, p.policy)
+	owner := metav1.GetControllerOfNoCopy(p.object)
+	if p.set.Guard == nil || p.set.Deleting || owner == nil || len(d.Delete) == 0 && d.Held == "" {
+		return d, nil
+	}
+	elsewhere, err := p.elsewhere(ctx, owner)
+	if err != nil {
+		return d, err
+	}
+	p.set.Guard.Elsewhere = elsewhere
+	p.set.Guard.Place = fmt.Sprintf("%s %s", owner.Kind, owner.Name)
+	return replicas.Decide(p.now, p.set, p.members, p.policy), nil
+}
+
+// elsewhere is the toll of the sets that have the same owner.
+func (p *pass[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) (sum replicas.Toll, err error) {
+	sets, err := p.listSets(ctx, p.set.Namespace)
+	if err != nil {
+		return sum, fmt.Errorf("list the other sets of %s: %w", owner.Name, err)
+	}
+	for _, s := range sets {
+		ref := metav1.GetControllerOfNoCopy(s)
+		if ref == nil || ref.UID != owner.UID || s.GetUID() == p.set.UID {
+			continue
+		}
+		t, err := p.weigh(ctx, s)
+		if err != nil {
+			return sum, err
+		}
+		sum = sum.Add(t)
+	}
+	return sum, nil
+}
+
+// weigh is the toll of another set. How many of its machines go does not depend
+// on their readiness, so that no nodes are read.
+func (p *pass[S]) weigh(ctx context.Context, s S) (replicas.Toll, error) {
+	machines, err := p.listCached(ctx, string(s.GetUID()))
+	if err != nil {
+		return replicas.Toll{}, err
+	}
+	members := make([]replicas.Member, 0, len(machines))
+	for _, m := range machines {
+		members = append(members, p.lens.Member(s, m, func(string) *corev1.Node { return nil }))
+	}
+	return replicas.Weigh(p.now, p.lens.View(s), members, p.lens.Policy(s)), nil
+}
+
+// hear keeps what a guard said for the record, and tells people once: again only
+// after one of them changed what the set wants or allows.
+func (p *pass[S]) hear(d replicas.Decision) {
+	g := p.set.Guard
+	if g == nil {
+		p.misread, p.refused = "", ""
+		return
+	}
+	if g.Misread != "" && g.Misread != p.misread {
+		p.warn(dialect.MisreadReason, g.Misread)
+	}
+	p.misread = g.Misread
+	p.held = d.Held
+	if d.Held == "" {
+		p.refused = ""
+		return
+	}
+	if g.Place != "" {
+		p.again(heldPause)
+	}
+	asked := fmt.Sprint(p.set.Replicas, p.set.Scaled, g.Limit, g.Approved)
+	if asked != p.refused {
+		p.warn(dialect.HeldReason, d.Held)
+	}
+	p.refused = asked
+}
+
+func (p *pass[S]) warn(reason, note string) {
+	p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, "Guard", "%s", note[:min(len(note), maxNote)])
+}

@@ -1,0 +1,62 @@
+package openshift
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/internal/rollout"
+)
+
+// That machines are held is a condition of ours since it began, which a
+// deployment mirrors, and no errorReason; the count in it is kept up, and it
+// ends with the hold. Conditions of others stay.
+func TestRecordHeld(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	paused := machinev1.Condition{Type: "Paused", Status: corev1.ConditionFalse, Reason: "NotPaused"}
+	s := sampleSet(func(s *machinev1.MachineSet) { s.Status.Conditions = []machinev1.Condition{paused} })
+	step := func(when string, after time.Duration, o dialect.SetOutcome, message string) {
+		t.Helper()
+		o.Now = start.Add(after)
+		Sets{}.Record(s, o)
+		want := []machinev1.Condition{paused}
+		if message != "" {
+			want = append(want, machinev1.Condition{
+				Type: "DeletionHeld", Status: corev1.ConditionTrue, Severity: machinev1.ConditionSeverityWarning,
+				LastTransitionTime: metav1.NewTime(start), Reason: "MassDeletion", Message: message,
+			})
+		}
+		if diff := cmp.Diff(want, s.Status.Conditions); diff != "" || s.Status.ErrorReason != nil {
+			t.Errorf("%s, errorReason %v (-want +got):\n%s", when, s.Status.ErrorReason, diff)
+		}
+	}
+	step("begun", 0, dialect.SetOutcome{Judged: true, Held: "5 of 10"}, "5 of 10")
+	step("counted again", time.Minute, dialect.SetOutcome{Judged: true, Held: "4 of 9"}, "4 of 9")
+	step("not looked at", 2*time.Minute, dialect.SetOutcome{}, "4 of 9")
+	if f := (Deployments{}).ViewSet(&v1beta1.MachineDeployment{}, s).Failure; f == nil || f.Reason != "DeletionHeld" || f.Message != "4 of 9" {
+		t.Errorf("the deployment does not see it: %+v", f)
+	}
+	step("ended", 3*time.Minute, dialect.SetOutcome{Judged: true}, "")
+}
+
+// A deployment's guard is that of all its sets, the old ones too.
+func TestDressGuards(t *testing.T) {
+	d, s := sampleDeployment(), sampleSet()
+	d.Annotations = map[string]string{orphan.MaxShareAnnotation: "30%", orphan.ApproveAnnotation: "4"}
+	Deployments{}.Dress(d, s, rollout.SetWant{Replicas: 3})
+	if g := (Sets{}).View(s).Guard; g == nil || g.Limit.Percent != 30 || g.Approved != 4 {
+		t.Errorf("the set is guarded by %+v", g)
+	}
+	d.Annotations = nil
+	Deployments{}.Dress(d, s, rollout.SetWant{Replicas: 3})
+	if g := (Sets{}).View(s).Guard; g != nil {
+		t.Errorf("the set is still guarded by %+v", g)
+	}
+}

@@ -1,0 +1,61 @@
+package dialect
+
+import (
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// What a set tells about its guard. Neither API has words for it.
+const (
+	// HeldReason is why a set gives up no member, in events and conditions.
+	HeldReason = "DeletionHeld"
+	// MisreadReason is the event about a share or an approval that is none.
+	MisreadReason = "InvalidDeletionShare"
+)
+
+// ReadDeletionGuard reads what bounds the deletions of a set; nil when nobody
+// asked for it. What is not understood makes the guard stricter: a share that
+// is none is a wish for one, and the default share is in force, and an approval
+// that is none approves nothing.
+func ReadDeletionGuard(set client.Object) *replicas.Guard {
+	a := set.GetAnnotations()
+	share, asked := a[orphan.MaxShareAnnotation]
+	if !asked {
+		return nil
+	}
+	g := &replicas.Guard{}
+	var misread []string
+	var err error
+	if g.Limit, err = orphan.ParseLimit(share); err != nil {
+		g.Limit = orphan.DefaultLimit
+		misread = append(misread, fmt.Sprintf("%s: %v; the default of %d%% is in force", orphan.MaxShareAnnotation, err, g.Limit.Percent))
+	}
+	if g.Approved, err = orphan.ParseApproval(a[orphan.ApproveAnnotation]); err != nil {
+		misread = append(misread, fmt.Sprintf("%v; nothing is approved", err))
+	}
+	g.Misread = strings.Join(misread, "; ")
+	return g
+}
+
+// HandDeletionGuard edits the set of a deployment to be guarded as the
+// deployment is, and not otherwise.
+func HandDeletionGuard(deployment, set client.Object) {
+	a := set.GetAnnotations()
+	for _, key := range []string{orphan.MaxShareAnnotation, orphan.ApproveAnnotation} {
+		value, ok := deployment.GetAnnotations()[key]
+		switch {
+		case !ok:
+			delete(a, key)
+			continue
+		case a == nil:
+			a = map[string]string{}
+		}
+		a[key] = value
+	}
+	set.SetAnnotations(a)
+}

@@ -1,0 +1,63 @@
+package dialect
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+const share, approve = orphan.MaxShareAnnotation, orphan.ApproveAnnotation
+
+func TestReadDeletionGuard(t *testing.T) {
+	limit := func(percent int) orphan.Limit { return orphan.Limit{Percent: percent, Min: 1} }
+	tests := map[string]struct {
+		reason      string
+		annotations map[string]string
+		want        *replicas.Guard
+	}{
+		"nothing":       {"off unless asked for", nil, nil},
+		"approval only": {"that alone asks for nothing", map[string]string{approve: "3"}, nil},
+		"share":         {"", map[string]string{share: "30%"}, &replicas.Guard{Limit: limit(30)}},
+		"approved":      {"", map[string]string{share: "30%", approve: "7"}, &replicas.Guard{Limit: limit(30), Approved: 7}},
+		"no share": {"a guard that is mistyped is a guard", map[string]string{share: "30"}, &replicas.Guard{
+			Limit: limit(20), Misread: share + `: "30" is not a share from 1% to 100%; the default of 20% is in force`,
+		}},
+		"empty share": {"asked for, and not said how much", map[string]string{share: "", approve: "7"}, &replicas.Guard{
+			Limit: limit(20), Approved: 7, Misread: share + `: "" is not a share from 1% to 100%; the default of 20% is in force`,
+		}},
+		"no approval": {"approves nothing", map[string]string{share: "30%", approve: "all"}, &replicas.Guard{
+			Limit: limit(30), Misread: approve + `: "all" is not a number of removals; nothing is approved`,
+		}},
+	}
+	for name, tc := range tests {
+		o := &corev1.Node{}
+		o.Annotations = tc.annotations
+		if diff := cmp.Diff(tc.want, ReadDeletionGuard(o)); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
+	}
+}
+
+func TestHandDeletionGuard(t *testing.T) {
+	type notes = map[string]string
+	tests := map[string]struct{ deployment, set, want notes }{
+		"nothing":     {nil, nil, nil},
+		"others stay": {notes{"a": "1"}, notes{"b": "2"}, notes{"b": "2"}},
+		"handed on":   {notes{share: "30%", approve: "4"}, nil, notes{share: "30%", approve: "4"}},
+		"bad too":     {notes{share: ""}, notes{"b": "2"}, notes{share: "", "b": "2"}},
+		"withdrawn":   {nil, notes{share: "30%", approve: "4", "b": "2"}, notes{"b": "2"}},
+		"used up":     {notes{share: "30%"}, notes{share: "20%", approve: "4"}, notes{share: "30%"}},
+	}
+	for name, tc := range tests {
+		d, s := &corev1.Node{}, &corev1.Node{}
+		d.Annotations, s.Annotations = tc.deployment, tc.set
+		HandDeletionGuard(d, s)
+		if diff := cmp.Diff(tc.want, s.Annotations); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
