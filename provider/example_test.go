@@ -45,13 +45,13 @@ type shelfSession struct {
 // clusterTag is the ownership tag.
 const clusterTag = "cluster"
 
-// owns reports whether the instance in a slot is ref's: in our cluster, and
-// with ref's UID or, made by somebody else, with its name or provider ID.
-func (s *shelfSession) owns(ref provider.Ref, i provider.Instance) bool {
+// matches reports whether the instance in a slot may be ref's: in our cluster,
+// and with ref's UID or provider ID or, made by somebody else, with its name.
+func (s *shelfSession) matches(ref provider.Ref, i provider.Instance) bool {
 	if i.Tags[clusterTag] != s.class.Cluster {
 		return false
 	}
-	return i.UID == ref.UID || i.UID == "" && (i.Name == ref.Name || i.ProviderID == ref.ProviderID)
+	return i.UID == ref.UID || i.ProviderID == ref.ProviderID || i.UID == "" && i.Name == ref.Name
 }
 
 func (s *shelfSession) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
@@ -62,7 +62,7 @@ func (s *shelfSession) Find(ctx context.Context, ref provider.Ref) ([]provider.I
 
 func (s *shelfSession) find(ref provider.Ref) (found []provider.Instance) {
 	for _, i := range s.shelf.slots {
-		if s.owns(ref, i) {
+		if s.matches(ref, i) {
 			found = append(found, i)
 		}
 	}
@@ -102,10 +102,8 @@ func (s *shelfSession) Delete(ctx context.Context, ref provider.Ref, given []pro
 	s.shelf.mu.Lock()
 	defer s.shelf.mu.Unlock()
 	s.shelf.slots = slices.DeleteFunc(s.shelf.slots, func(i provider.Instance) bool {
-		if ref.UID == "" {
-			return slices.ContainsFunc(given, func(g provider.Instance) bool { return g.ID == i.ID })
-		}
-		return s.owns(ref, i)
+		ours := i.Tags[clusterTag] == s.class.Cluster && i.UID == ref.UID && ref.UID != ""
+		return ours || slices.ContainsFunc(given, func(g provider.Instance) bool { return g.ID == i.ID })
 	})
 	return true, nil
 }

@@ -174,20 +174,29 @@ type Provider interface {
 // Session is a class opened. It is cheap, holds no lock and may be dropped at
 // any time; its methods are safe for concurrent use.
 type Session interface {
-	// Find reports the instances made for ref: none, one or many. It looks by
-	// UID first and, for what another implementation made, by provider ID and
-	// by name within the ownership scope. The result is empty only when the
+	// Find reports the instances that may be ref's, within the ownership scope:
+	// none, one or many. These are
+	//
+	//   - those that carry its UID,
+	//   - the one that its provider ID names, in the format of either API, also
+	//     where it carries another UID (the machine was restored from a backup)
+	//     or none,
+	//   - those that carry its name and no UID: another implementation made them.
+	//
+	// Whose they are the engine decides. The result is empty only when the
 	// infrastructure positively says that there is nothing; a denied, partial
 	// or failed answer is an error. See [Lagger] for infrastructures whose
 	// listings run behind their writes.
 	Find(ctx context.Context, ref Ref) ([]Instance, error)
-	// Create makes an instance for ref, or reports the one already made for
-	// ref.UID, never a second. The instance may still be Pending.
+	// Create makes an instance for ref, or reports one of those that Find would:
+	// never a second, also when the class has changed since ([Comparer] tells).
+	// The instance may still be Pending.
 	Create(ctx context.Context, ref Ref, want Want) (Instance, error)
-	// Delete begins, or continues, to remove the given instances of ref and
-	// everything made for ref (disks, NICs, ports, addresses), also when no
-	// instance is given. It reports done once nothing is left. Deleting what
-	// does not exist is done at once.
+	// Delete begins, or continues, to remove the given instances, whatever UID
+	// they carry, and everything made for ref's UID (instances, disks, NICs,
+	// ports, addresses), also when no instance is given. What merely has ref's
+	// name or provider ID, and is not given, stays. It reports done once nothing
+	// of that is left. Deleting what does not exist is done at once.
 	//
 	// A ref without UID stands for no machine: then the given instances go, and
 	// what belongs to them alone, but no other instance, whatever it shares with

@@ -78,9 +78,18 @@ func want() provider.Want {
 	}
 }
 
+// want is what every machine of the bench is given.
+func (b *bench) want() provider.Want {
+	w := want()
+	if b.UserData != nil {
+		w.UserData = bytes.Clone(b.UserData)
+	}
+	return w
+}
+
 // running creates an instance for the ref and waits until it runs.
 func (b *bench) running(ctx context.Context, ref provider.Ref) (provider.Instance, error) {
-	made, err := b.session.Create(ctx, ref, want())
+	made, err := b.session.Create(ctx, ref, b.want())
 	if err != nil {
 		return made, fmt.Errorf("create: %w", err)
 	}

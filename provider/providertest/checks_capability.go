@@ -45,7 +45,7 @@ func checkUpdater(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	w := want()
+	w := b.want()
 	w.Tags = maps.Clone(w.Tags)
 	w.Tags["cost-centre"] = "42"
 	for range 2 {

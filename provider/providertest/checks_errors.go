@@ -67,7 +67,7 @@ func (b *bench) call(ctx context.Context, v Verb, ref provider.Ref) (empty bool,
 		found, err := b.session.Find(ctx, ref)
 		return len(found) == 0, err
 	case Create:
-		i, err := b.session.Create(ctx, ref, want())
+		i, err := b.session.Create(ctx, ref, b.want())
 		return i.ID == "", err
 	case Delete:
 		_, err := b.session.Delete(ctx, ref, nil)
@@ -90,7 +90,7 @@ func checkThrottled(ctx context.Context, b *bench) error {
 	if err := b.inject(Create, Fault{Kind: provider.Throttled, After: after}); err != nil {
 		return err
 	}
-	_, err := b.session.Create(ctx, b.ref("m"), want())
+	_, err := b.session.Create(ctx, b.ref("m"), b.want())
 	if k := provider.KindOf(err); k != provider.Throttled {
 		return fmt.Errorf("throttling comes out as %q: %w", k, orNone(err))
 	}

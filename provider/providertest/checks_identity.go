@@ -42,7 +42,7 @@ func checkByName(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	made, err := b.session.Create(ctx, ref, want())
+	made, err := b.session.Create(ctx, ref, b.want())
 	if err != nil {
 		return fmt.Errorf("create beside what another implementation made: %w", err)
 	}
@@ -191,7 +191,7 @@ func checkCreateOnDuplicates(ctx context.Context, b *bench) error {
 	if err := b.plantTwo(ref); err != nil {
 		return err
 	}
-	if _, err := b.session.Create(ctx, ref, want()); err != nil {
+	if _, err := b.session.Create(ctx, ref, b.want()); err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
 	found, err := b.find(ctx, ref)
@@ -211,7 +211,7 @@ func checkAttemptLive(ctx context.Context, b *bench) error {
 		return err
 	}
 	ref.Attempt = 1
-	made, err := b.session.Create(ctx, ref, want())
+	made, err := b.session.Create(ctx, ref, b.want())
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
 	}

@@ -35,7 +35,7 @@ func checkName(_ context.Context, b *bench) error {
 
 func checkLife(ctx context.Context, b *bench) error {
 	ref := b.ref("m")
-	made, err := b.session.Create(ctx, ref, want())
+	made, err := b.session.Create(ctx, ref, b.want())
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
@@ -218,14 +218,14 @@ func checkDeletedOutside(ctx context.Context, b *bench) error {
 }
 
 func checkArguments(ctx context.Context, b *bench) error {
-	w := want()
+	w := b.want()
 	if _, err := b.session.Create(ctx, b.ref("m"), w); err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
 	if !bytes.Equal(b.class.Spec, b.pristine.Spec) || !maps.EqualFunc(b.class.Credentials, b.pristine.Credentials, bytes.Equal) {
 		return errors.New("the class has changed")
 	}
-	if !bytes.Equal(w.UserData, want().UserData) || !maps.Equal(w.Tags, want().Tags) {
+	if !bytes.Equal(w.UserData, b.want().UserData) || !maps.Equal(w.Tags, want().Tags) {
 		return errors.New("the want has changed")
 	}
 	return nil
@@ -254,7 +254,7 @@ func checkListAbandoned(ctx context.Context, b *bench) error {
 // checkClassGone removes an instance through a class that has lost its spec.
 func checkClassGone(ctx context.Context, b *bench) error {
 	ref := b.ref("m")
-	if _, err := b.session.Create(ctx, ref, want()); err != nil {
+	if _, err := b.session.Create(ctx, ref, b.want()); err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
 	i, err := b.awaitRunning(ctx, ref)
@@ -265,7 +265,7 @@ func checkClassGone(ctx context.Context, b *bench) error {
 	if err := b.restart(ctx); err != nil {
 		return fmt.Errorf("without a spec: %w", err)
 	}
-	if _, err := b.session.Create(ctx, b.ref("other"), want()); provider.KindOf(err) != provider.Invalid {
+	if _, err := b.session.Create(ctx, b.ref("other"), b.want()); provider.KindOf(err) != provider.Invalid {
 		return fmt.Errorf("create without a spec: want an Invalid error, got %w", errOrNone(err))
 	}
 	if err := b.remove(ctx, ref, []provider.Instance{i}); err != nil {

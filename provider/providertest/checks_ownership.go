@@ -26,14 +26,14 @@ func checkListing(ctx context.Context, b *bench) error {
 	n := max(2*b.PageSize+1, 3)
 	ours := map[string]bool{}
 	for k := range n {
-		made, err := b.session.Create(ctx, b.ref(fmt.Sprintf("m-%02d", k)), want())
+		made, err := b.session.Create(ctx, b.ref(fmt.Sprintf("m-%02d", k)), b.want())
 		if err != nil {
 			return fmt.Errorf("create: %w", err)
 		}
 		ours[made.ID] = true
 		if k%2 == 0 {
 			ref := b.ref(fmt.Sprintf("other-%02d", k))
-			if _, err := other.Create(ctx, ref, want()); err != nil {
+			if _, err := other.Create(ctx, ref, b.want()); err != nil {
 				return fmt.Errorf("create in the other cluster: %w", err)
 			}
 		}
@@ -66,7 +66,7 @@ func (b *bench) listsExactly(ctx context.Context, ours map[string]bool) (bool, e
 
 func checkListingCut(ctx context.Context, b *bench) error {
 	for k := range b.PageSize + 2 {
-		if _, err := b.session.Create(ctx, b.ref(fmt.Sprintf("m-%02d", k)), want()); err != nil {
+		if _, err := b.session.Create(ctx, b.ref(fmt.Sprintf("m-%02d", k)), b.want()); err != nil {
 			return fmt.Errorf("create: %w", err)
 		}
 	}
@@ -124,7 +124,7 @@ func checkForeignProviderID(ctx context.Context, b *bench) error {
 	theirs := b.ref("theirs")
 	var id string
 	err = b.eventually(ctx, "the other cluster's instance has a provider ID", func() (bool, error) {
-		i, err := other.Create(ctx, theirs, want())
+		i, err := other.Create(ctx, theirs, b.want())
 		id = i.ProviderID
 		return id != "", err
 	})

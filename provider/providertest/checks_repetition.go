@@ -26,7 +26,7 @@ func repetitionChecks() []Check {
 // again demands that another create reports the instance with the given ID and
 // that there is no second.
 func (b *bench) again(ctx context.Context, ref provider.Ref, id string) error {
-	i, err := b.session.Create(ctx, ref, want())
+	i, err := b.session.Create(ctx, ref, b.want())
 	if err != nil {
 		return fmt.Errorf("create again: %w", err)
 	}
@@ -41,7 +41,7 @@ func (b *bench) again(ctx context.Context, ref provider.Ref, id string) error {
 
 func checkTwice(ctx context.Context, b *bench) error {
 	ref := b.ref("m")
-	i, err := b.session.Create(ctx, ref, want())
+	i, err := b.session.Create(ctx, ref, b.want())
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
@@ -61,7 +61,7 @@ func checkConcurrently(ctx context.Context, b *bench) error {
 		wg.Go(func() {
 			s, err := b.Start().Open(ctx, b.class)
 			if err == nil {
-				made[n], err = s.Create(ctx, ref, want())
+				made[n], err = s.Create(ctx, ref, b.want())
 			}
 			errs[n] = err
 		})
@@ -87,7 +87,7 @@ func checkConcurrently(ctx context.Context, b *bench) error {
 
 func checkCrash(ctx context.Context, b *bench) error {
 	ref := b.ref("m")
-	i, err := b.session.Create(ctx, ref, want())
+	i, err := b.session.Create(ctx, ref, b.want())
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
@@ -103,7 +103,7 @@ func checkReplyLost(ctx context.Context, b *bench) error {
 		return err
 	}
 	// A provider may have noticed and tried again by itself.
-	i, err := b.session.Create(ctx, ref, want())
+	i, err := b.session.Create(ctx, ref, b.want())
 	if err != nil && provider.KindOf(err) != provider.Transient {
 		return fmt.Errorf("a lost reply is read as %s: %w", provider.KindOf(err), err)
 	}
@@ -140,7 +140,7 @@ func checkLag(ctx context.Context, b *bench) error {
 		return err
 	}
 	ref := b.ref("m")
-	i, err := b.session.Create(ctx, ref, want())
+	i, err := b.session.Create(ctx, ref, b.want())
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
@@ -154,7 +154,7 @@ func checkLag(ctx context.Context, b *bench) error {
 	if err := b.restart(ctx); err != nil {
 		return err
 	}
-	made, err := b.session.Create(ctx, ref, want())
+	made, err := b.session.Create(ctx, ref, b.want())
 	if err != nil {
 		return fmt.Errorf("create again behind a lag: %w", err)
 	}
@@ -198,7 +198,7 @@ func checkCancelledBefore(ctx context.Context, b *bench) error {
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	err := b.promptly(func() error {
-		if _, err := b.session.Create(cancelled, ref, want()); err != nil && provider.KindOf(err) != provider.Transient {
+		if _, err := b.session.Create(cancelled, ref, b.want()); err != nil && provider.KindOf(err) != provider.Transient {
 			return fmt.Errorf("a cancelled create is read as %s: %w", provider.KindOf(err), err)
 		}
 		return nil
@@ -226,7 +226,7 @@ func (b *bench) cancelMidway(ctx context.Context, done bool) error {
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
 	err := b.promptly(func() error {
-		_, err := b.session.Create(short, ref, want())
+		_, err := b.session.Create(short, ref, b.want())
 		return err
 	})
 	if errors.Is(err, errNotPrompt) {

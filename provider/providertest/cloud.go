@@ -36,6 +36,7 @@ type Cloud struct {
 // vm is an instance as the cloud knows it.
 type vm struct {
 	id, token, name  string
+	spec             cloudSpec // what it was made with
 	tags             map[string]string
 	created, deleted time.Time
 	off              bool
@@ -87,7 +88,11 @@ func (c *Cloud) Plant(class provider.Class, i provider.Instance) error {
 	if i.UID != "" {
 		tags[uidTag] = i.UID
 	}
-	c.add("", i.Name, tags, c.clock.Now().Add(-c.Boot-c.lag))
+	spec, err := cloudProvider{c}.decode(class)
+	if err != nil {
+		return err
+	}
+	c.add("", i.Name, tags, spec).created = c.clock.Now().Add(-c.Boot - c.lag)
 	return nil
 }
 
@@ -173,18 +178,18 @@ func (c *Cloud) answer(v Verb, password string, do func() error) (Fault, error) 
 }
 
 // run makes an instance, or returns the one made under the token before.
-func (c *Cloud) run(token, name string, tags map[string]string) *vm {
+func (c *Cloud) run(token, name string, tags map[string]string, spec cloudSpec) *vm {
 	for _, v := range c.vms {
 		if v.token == token {
 			return v
 		}
 	}
-	return c.add(token, name, tags, c.clock.Now())
+	return c.add(token, name, tags, spec)
 }
 
-func (c *Cloud) add(token, name string, tags map[string]string, created time.Time) *vm {
+func (c *Cloud) add(token, name string, tags map[string]string, spec cloudSpec) *vm {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", name, len(c.vms)))
-	v := &vm{id: "i-" + hex.EncodeToString(sum[:6]), token: token, name: name, tags: maps.Clone(tags), created: created}
+	v := &vm{id: "i-" + hex.EncodeToString(sum[:6]), token: token, name: name, tags: maps.Clone(tags), spec: spec, created: c.clock.Now()}
 	c.vms = append(c.vms, v)
 	c.addDisk(tags[clusterTag], cmpOr(tags[uidTag], v.id))
 	return v
@@ -249,14 +254,18 @@ func (c *Cloud) page(match func(*vm) bool, offset int) (items []instanceView, ne
 
 // instanceView is a copy of an instance that a caller may keep.
 type instanceView struct {
-	id, name string
-	tags     map[string]string
-	state    provider.State
-	created  time.Time
+	id, name   string
+	size, zone string
+	tags       map[string]string
+	state      provider.State
+	created    time.Time
 }
 
 func (c *Cloud) view(v *vm, at time.Time) instanceView {
-	return instanceView{id: v.id, name: v.name, tags: maps.Clone(v.tags), state: c.stateAt(v, at), created: v.created}
+	return instanceView{
+		id: v.id, name: v.name, size: v.spec.Size, zone: v.spec.Zone,
+		tags: maps.Clone(v.tags), state: c.stateAt(v, at), created: v.created,
+	}
 }
 
 // strayDisks are those of the cluster that no instance uses, in order.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,7 +134,7 @@ func (s *cloudSession) instance(v instanceView) provider.Instance {
 		ProviderID: providerID(s.class.API, v.id),
 		Addresses:  []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: v.name}},
 		State:      v.state, RawState: strings.ToLower(string(v.state)),
-		Type: s.spec.Size, Zone: s.spec.Zone, Created: v.created, Tags: v.tags,
+		Type: v.size, Zone: v.zone, Created: v.created, Tags: v.tags,
 	}
 }
 
@@ -145,8 +146,26 @@ func providerID(api, id string) string {
 	return "example://" + id
 }
 
-func instanceID(providerID string) string {
-	return strings.TrimLeft(strings.TrimPrefix(providerID, "example:"), "/")
+// Identify takes the slashes of either API, and IDs in capitals, as an old
+// version wrote them.
+func (*cloudSession) Identify(providerID string) string {
+	id, ok := strings.CutPrefix(strings.ToLower(providerID), "example:")
+	if !ok {
+		return ""
+	}
+	return strings.TrimLeft(id, "/")
+}
+
+func (s *cloudSession) Differences(_ provider.Ref, i provider.Instance) (out []string) {
+	for _, f := range []struct{ field, has, says string }{
+		{"size", i.Type, s.spec.Size},
+		{"zone", i.Zone, s.spec.Zone},
+	} {
+		if f.has != "" && f.says != "" && f.has != f.says {
+			out = append(out, fmt.Sprintf("%s: the instance has %q, the spec says %q", f.field, f.has, f.says))
+		}
+	}
+	return out
 }
 
 func (s *cloudSession) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
@@ -154,10 +173,10 @@ func (s *cloudSession) Find(ctx context.Context, ref provider.Ref) ([]provider.I
 }
 
 func (s *cloudSession) find(ctx context.Context, v Verb, ref provider.Ref) ([]provider.Instance, error) {
-	known := instanceID(ref.ProviderID)
+	known := s.Identify(ref.ProviderID)
 	match := func(i *vm) bool {
 		uid := i.tags[uidTag]
-		return uid == ref.UID || uid == "" && (i.name == ref.Name || i.id == known)
+		return uid == ref.UID || i.id == known || uid == "" && i.name == ref.Name
 	}
 	var found []provider.Instance
 	for i, err := range s.all(ctx, v, match) {
@@ -187,7 +206,7 @@ func (s *cloudSession) Create(ctx context.Context, ref provider.Ref, want provid
 	tags[clusterTag], tags[uidTag] = s.class.Cluster, ref.UID
 	var made instanceView
 	err = s.cloud.call(ctx, Create, s.password, func() error {
-		made = s.cloud.view(s.cloud.run(ref.Token(s.class.Cluster), ref.Name, tags), s.cloud.clock.Now())
+		made = s.cloud.view(s.cloud.run(ref.Token(s.class.Cluster), ref.Name, tags, s.spec), s.cloud.clock.Now())
 		return nil
 	})
 	if err != nil {
@@ -197,45 +216,30 @@ func (s *cloudSession) Create(ctx context.Context, ref provider.Ref, want provid
 }
 
 func (s *cloudSession) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
-	if ref.UID == "" {
-		return s.deleteThese(ctx, instances)
+	all := slices.Clone(instances)
+	if ref.UID != "" {
+		for i, err := range s.all(ctx, Find, func(v *vm) bool { return v.tags[uidTag] == ref.UID }) {
+			if err != nil {
+				return false, fmt.Errorf("look for what was made for %s: %w", ref.Name, err)
+			}
+			all = append(all, i)
+		}
 	}
-	found, err := s.find(ctx, Find, ref)
-	if err != nil {
-		return false, err
-	}
-	left := provider.Existing(found)
-	err = s.cloud.call(ctx, Delete, s.password, func() error {
-		for _, i := range append(left, instances...) {
+	left := false
+	err := s.cloud.call(ctx, Delete, s.password, func() error {
+		for _, i := range all {
 			s.cloud.terminate(i.ID)
-			s.cloud.deleteDisks(s.class.Cluster, i.ID)
+			v := s.cloud.vm(i.ID)
+			left = left || v != nil && s.cloud.stateOf(v) != provider.Terminated
+			// Disks of an instance that another shares its UID with are in use, and
+			// nothing that has to go.
+			s.cloud.deleteDisks(s.class.Cluster, cmpOr(i.UID, i.ID))
 		}
-		if s.cloud.deleteDisks(s.class.Cluster, ref.UID) {
-			left = append(left, provider.Instance{})
-		}
+		left = s.cloud.deleteDisks(s.class.Cluster, ref.UID) || left
 		return nil
 	})
 	if err != nil {
 		return false, fmt.Errorf("remove what was made for %s: %w", ref.Name, err)
-	}
-	return len(left) == 0, nil
-}
-
-// deleteThese removes just the given instances, and the disks that nothing else
-// uses then.
-func (s *cloudSession) deleteThese(ctx context.Context, instances []provider.Instance) (bool, error) {
-	left := false
-	err := s.cloud.call(ctx, Delete, s.password, func() error {
-		for _, i := range instances {
-			s.cloud.terminate(i.ID)
-			s.cloud.deleteDisks(s.class.Cluster, cmpOr(i.UID, i.ID))
-			v := s.cloud.vm(i.ID)
-			left = left || v != nil && s.cloud.stateOf(v) != provider.Terminated
-		}
-		return nil
-	})
-	if err != nil {
-		return false, fmt.Errorf("remove instances: %w", err)
 	}
 	return !left, nil
 }

@@ -66,11 +66,20 @@ type Harness struct {
 	// Class returns a valid class of the API for the cluster. Classes of one
 	// API differ only in their cluster.
 	Class func(api, cluster string) provider.Class
+	// UserData is boot data that the infrastructure accepts; nil for that of
+	// cloud-init.
+	UserData []byte
 	// APIs are the groups that the provider serves; empty for both.
 	APIs []string
 	// ProviderID holds, by API, what a provider ID looks like as a whole; nil
 	// leaves the format unchecked.
 	ProviderID map[string]*regexp.Regexp
+	// Spellings are further provider IDs under which i was, or may be, known:
+	// former formats, other case. Nil when there are none but those of the APIs.
+	Spellings func(i provider.Instance) []string
+	// Changed returns the class with another valid spec, from which another
+	// instance would be made; nil skips the check.
+	Changed func(class provider.Class) provider.Class
 	// BadSpecs are specs that Open has to refuse; see [provider.Provider].
 	BadSpecs []BadSpec
 	// PageSize is the number of instances on a page of the double's listings;

@@ -77,6 +77,7 @@ func Checks() []Check {
 	for _, group := range [][]Check{
 		lifecycleChecks(),
 		identityChecks(),
+		takeoverChecks(),
 		repetitionChecks(),
 		errorChecks(),
 		ownershipChecks(),

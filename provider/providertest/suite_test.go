@@ -3,6 +3,7 @@ package providertest_test
 import (
 	"context"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,11 @@ func harness(wrap func(provider.Provider) provider.Provider) providertest.Harnes
 		ProviderID: map[string]*regexp.Regexp{
 			provider.OpenShift: regexp.MustCompile(`^example://i-[0-9a-f]+$`),
 			provider.Gardener:  regexp.MustCompile(`^example:///i-[0-9a-f]+$`),
+		},
+		Spellings: func(i provider.Instance) []string { return []string{"EXAMPLE://" + strings.ToUpper(i.ID)} },
+		Changed: func(class provider.Class) provider.Class {
+			class.Spec = []byte(`{"size":"large","zone":"a"}`)
+			return class
 		},
 		BadSpecs: []providertest.BadSpec{
 			{Reason: "an unknown field", Spec: `{"size":"small","sice":1}`, Field: "sice"},

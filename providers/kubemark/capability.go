@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +27,8 @@ var (
 	_ provider.Interrupter    = &session{}
 	_ provider.StatusReporter = &session{}
 	_ provider.Lagger         = &session{}
+	_ provider.Identifier     = &session{}
+	_ provider.Comparer       = &session{}
 	_ provider.Scoper         = &session{}
 	_ provider.LeftoverLister = &session{}
 )
@@ -128,6 +132,27 @@ func (s *session) Interrupted(ctx context.Context, _ provider.Ref, i provider.In
 
 // ReadLag is what the spec says.
 func (s *session) ReadLag() time.Duration { return duration(s.spec.ReadLag, 0) }
+
+// Differences looks at what instances show of their traits.
+func (s *session) Differences(_ provider.Ref, i provider.Instance) (out []string) {
+	zones, field := s.spec.Zones, "zones"
+	if len(zones) == 0 {
+		zones, field = []string{s.spec.Zone}, "zone"
+	}
+	for _, f := range []struct {
+		field, has string
+		says       []string
+	}{
+		{"instanceType", i.Type, []string{s.spec.InstanceType}},
+		{"region", i.Region, []string{s.spec.Region}},
+		{field, i.Zone, zones},
+	} {
+		if f.has != "" && f.says[0] != "" && !slices.Contains(f.says, f.has) {
+			out = append(out, fmt.Sprintf("%s: the instance has %q, the spec says %q", f.field, f.has, strings.Join(f.says, ", ")))
+		}
+	}
+	return out
+}
 
 // Scope is empty: a spec says nothing of where its instances are kept.
 func (s *session) Scope() string { return "" }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +74,13 @@ func (c cloud) harness() providertest.Harness {
 		PageSize:   pageSize,
 		Prompt:     time.Second,
 		BadSpecs:   badSpecs(),
+		Spellings: func(i provider.Instance) []string {
+			return []string{"kubemark:///" + i.NodeName, "Kubemark://" + strings.ToUpper(i.NodeName)}
+		},
+		Changed: func(class provider.Class) provider.Class {
+			class.Spec = []byte(strings.Replace(string(class.Spec), `["a","b"]`, `["c"]`, 1))
+			return class
+		},
 		Knobs: providertest.Knobs{
 			Advance: c.clock.Step,
 			Inject:  faults.Inject,

@@ -41,11 +41,20 @@ func (s *session) call(ctx context.Context) error {
 	return s.provider.throttle(s.class.Cluster, s.spec.CallsPerSecond)
 }
 
-// nodes are the names that an instance of ref may have claimed.
-func nodes(ref provider.Ref) []string {
+// Identify takes the scheme in any case and with any number of slashes.
+func (*session) Identify(providerID string) string {
+	rest, ok := strings.CutPrefix(strings.ToLower(providerID), cloud.Scheme)
+	if !ok {
+		return ""
+	}
+	return strings.TrimLeft(rest, "/")
+}
+
+// nodes are the names that something made for ref may have claimed.
+func (s *session) nodes(ref provider.Ref) []string {
 	names := []string{ref.Name}
-	if tail, ok := strings.CutPrefix(ref.ProviderID, cloud.Scheme); ok && tail != "" && tail != ref.Name {
-		names = append(names, tail)
+	if recorded := s.Identify(ref.ProviderID); recorded != "" && recorded != ref.Name {
+		names = append(names, recorded)
 	}
 	return names
 }
@@ -54,7 +63,9 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	if err := s.call(ctx); err != nil {
 		return nil, err
 	}
-	seen, err := s.provider.cloud.Find(ctx, s.class.Cluster, ref.UID, nodes(ref)...)
+	seen, err := s.provider.cloud.Find(ctx, s.class.Cluster, cloud.Wanted{
+		UID: ref.UID, Name: ref.Name, Recorded: s.Identify(ref.ProviderID),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("look for instances of %s: %w", ref.Name, err)
 	}
@@ -107,6 +118,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 			Tags:    s.tags(ref, want),
 		},
 		UserData:    want.UserData,
+		Recorded:    s.Identify(ref.ProviderID),
 		FailureRate: s.spec.CreateFailureRate,
 		Quota:       ptr.Deref(s.spec.Quota, -1),
 	})
@@ -138,7 +150,7 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 		r.Given = append(r.Given, given(i))
 	}
 	if ref.UID != "" {
-		r.Nodes = nodes(ref)
+		r.Nodes = s.nodes(ref)
 		attempt := ref
 		for attempt.Attempt = 0; attempt.Attempt <= ref.Attempt; attempt.Attempt++ {
 			r.Tokens = append(r.Tokens, attempt.Token(s.class.Cluster))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -39,35 +40,66 @@ type Sight struct {
 	Raw string
 }
 
-// Find returns the instances of the machine with the UID and those without a
-// UID that claim one of the node names.
-func (c *Cloud) Find(ctx context.Context, cluster, uid string, nodes ...string) ([]Sight, error) {
-	keys := map[string]bool{}
+// Wanted names what may be a machine's.
+type Wanted struct {
+	UID string
+	// Name is the machine's; an instance without a UID that claims it may be
+	// the machine's.
+	Name string
+	// Recorded is the node name of the instance that the machine has recorded;
+	// empty when it has none.
+	Recorded string
+}
+
+// Find returns the instances with the UID, the one recorded, whatever UID it
+// has, and those without a UID that claim the name.
+func (c *Cloud) Find(ctx context.Context, cluster string, w Wanted) ([]Sight, error) {
+	records, err := c.may(cluster, w)
+	if err != nil {
+		return nil, err
+	}
 	var out []Sight
-	for _, key := range append([]string{Key(uid, "")}, foreignKeys(nodes)...) {
-		if keys[key] {
-			continue
-		}
-		keys[key] = true
-		records, err := c.store.Get(cluster, key)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range records {
-			if s, ok := c.observe(ctx, r); ok {
-				out = append(out, s)
-			}
+	for _, r := range records {
+		if s, ok := c.observe(ctx, r); ok {
+			out = append(out, s)
 		}
 	}
 	return out, nil
 }
 
-// foreignKeys are the keys of instances without UID that claim the node names.
-func foreignKeys(nodes []string) (keys []string) {
-	for _, node := range nodes {
-		keys = append(keys, Key("", node))
+// may returns the records that may be a machine's: its own first.
+func (c *Cloud) may(cluster string, w Wanted) ([]Record, error) {
+	own, err := c.store.Get(cluster, Key(w.UID, ""))
+	if err != nil {
+		return nil, err
 	}
-	return keys
+	recorded, err := c.recorded(cluster, w.Recorded)
+	if err != nil {
+		return nil, err
+	}
+	named, err := c.store.Get(cluster, Key("", w.Name))
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Concat(own, recorded, named), func(r Record) bool {
+		double := seen[r.ID]
+		seen[r.ID] = true
+		return double
+	}), nil
+}
+
+// recorded returns the record of the instance that has the node name.
+func (c *Cloud) recorded(cluster, node string) ([]Record, error) {
+	if node == "" {
+		return nil, nil
+	}
+	held, ok, err := c.store.Holder(cluster, NIC, node)
+	if err != nil || !ok {
+		return nil, err
+	}
+	records, err := c.store.Get(cluster, held.Key)
+	return slices.DeleteFunc(records, func(r Record) bool { return r.ID != held.Instance }), err
 }
 
 // List yields all instances of the cluster, reading pageSize machines at once.

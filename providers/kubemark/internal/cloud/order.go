@@ -14,6 +14,8 @@ type Order struct {
 	// and body.
 	Record   Record
 	UserData []byte
+	// Recorded is that of [Wanted].
+	Recorded string
 	// FailureRate is the share of tries that fail, 0..1, leaving a network
 	// interface behind.
 	FailureRate float64
@@ -30,7 +32,7 @@ func (c *Cloud) Create(ctx context.Context, o Order) (Sight, error) {
 		return Sight{}, err
 	}
 	defer unlock()
-	if s, ok, err := c.made(ctx, r); err != nil || ok {
+	if s, ok, err := c.made(ctx, r, o.Recorded); err != nil || ok {
 		return s, err
 	}
 	if err := c.admit(&r, o); err != nil {
@@ -49,18 +51,20 @@ func behind(ctx context.Context, err error, id string) {
 	logr.FromContextOrDiscard(ctx).Error(err, "instance is behind what it should be", "instance", id)
 }
 
-// made returns the instance that the machine has already, the oldest if there
-// are several. What is due to go makes room first.
-func (c *Cloud) made(ctx context.Context, draft Record) (s Sight, ok bool, err error) {
-	records, err := c.store.Get(draft.Cluster, draft.Key())
-	if err != nil {
-		return Sight{}, false, err
-	}
-	foreign, err := c.store.Get(draft.Cluster, Key("", draft.Node))
+// made returns the instance that the machine has already: of its own the oldest,
+// else the one recorded or of its name. What is due to go makes room first.
+func (c *Cloud) made(ctx context.Context, draft Record, recorded string) (s Sight, ok bool, err error) {
+	records, err := c.may(draft.Cluster, Wanted{UID: draft.UID, Name: draft.Node, Recorded: recorded})
 	if err != nil {
 		return Sight{}, false, err
 	}
 	for _, r := range records {
+		if r.Key() != draft.Key() { // the lock that is held is not its
+			if !ok {
+				return c.sight(r), true, nil
+			}
+			break
+		}
 		kept := &r
 		if err := c.advanceLocked(ctx, &kept); err != nil {
 			behind(ctx, err, r.ID)
@@ -68,9 +72,6 @@ func (c *Cloud) made(ctx context.Context, draft Record) (s Sight, ok bool, err e
 		if kept != nil && (!ok || kept.Created.Before(s.Created)) {
 			s, ok = c.sight(*kept), true
 		}
-	}
-	if !ok && len(foreign) > 0 {
-		return c.sight(foreign[0]), true, nil
 	}
 	return s, ok, nil
 }

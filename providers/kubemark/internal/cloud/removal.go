@@ -11,9 +11,9 @@ import (
 // Removal asks for the end of a machine's instances.
 type Removal struct {
 	Cluster, UID string
-	// Nodes are the names that the machine's instances may claim.
+	// Nodes are the names that dependants of the UID may have claimed.
 	Nodes []string
-	// Given are instances to remove besides those found by UID and name.
+	// Given are instances to remove besides those of the UID.
 	Given []Given
 	// Tokens are the idempotency tokens under which dependants may be left.
 	Tokens      []string
@@ -26,16 +26,7 @@ type Given struct{ ID, UID, Node string }
 // Delete begins, or continues, to remove the instances of a machine and what
 // was made for them, and reports whether nothing is left.
 func (c *Cloud) Delete(ctx context.Context, d Removal) (done bool, err error) {
-	all := func(Record) bool { return true }
-	done, err = c.deleteMachine(ctx, d, Key(d.UID, ""), all)
-	for _, key := range foreignKeys(d.Nodes) {
-		if err != nil {
-			return false, err
-		}
-		var gone bool
-		gone, err = c.deleteMachine(ctx, d, key, all)
-		done = done && gone
-	}
+	done, err = c.deleteMachine(ctx, d, Key(d.UID, ""), func(Record) bool { return true })
 	for _, g := range d.Given {
 		if err != nil {
 			return false, err
