@@ -84,6 +84,7 @@ const (
 	ReasonUpdateFailed      Reason = "UpdateFailed"
 	ReasonUpdateTimeout     Reason = "UpdateTimeout"
 	ReasonUpdateWithdrawn   Reason = "UpdateWithdrawn"
+	ReasonThawed            Reason = "SightRegained"
 	ReasonReleased          Reason = "Released"
 	ReasonDeleting          Reason = "Deleting"
 	ReasonDrainBlockedHook  Reason = "PreDrainHookPresent"
@@ -152,6 +153,12 @@ func (q question) running() Decision {
 		d.Step, d.After = Await, Poll(q.now.Sub(i.Created))
 	}
 	return d
+}
+
+// left is how long a timer has still to run that began at since. It counts only
+// the time in which we have seen.
+func (q question) left(since time.Time, timeout time.Duration) time.Duration {
+	return q.w.Sight.Left(since, timeout, q.now)
 }
 
 func (q question) first(checks []check, otherwise Decision) Decision {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/internal/drain"
+	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -100,6 +101,9 @@ type Fault struct {
 
 // World is what is true outside the API object at the time of asking.
 type World struct {
+	// Sight is how well the clusters were seen: timers run by it. The zero value
+	// has seen everything.
+	Sight sight.State
 	// ClassErr says why there is no session with the infrastructure; nil when
 	// there is one.
 	ClassErr error

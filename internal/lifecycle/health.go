@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -73,27 +72,22 @@ func Ready(n *corev1.Node) corev1.NodeCondition {
 	return corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}
 }
 
-// unreadyFor is for how long the node has been other than Ready; zero when it
-// is Ready or never said so.
-func unreadyFor(now time.Time, n *corev1.Node) time.Duration {
-	c := Ready(n)
-	if n == nil || c.Status == corev1.ConditionTrue || c.LastTransitionTime.IsZero() {
-		return 0
-	}
-	return now.Sub(c.LastTransitionTime.Time)
-}
-
 // helpless reports whether the node has been in a state in which a drain cannot
 // be expected to end for too long.
 func (q question) helpless() bool {
 	if q.p.UnreachableAfter <= 0 || q.w.Node == nil {
 		return false
 	}
-	longest := unreadyFor(q.now, q.w.Node)
-	for _, c := range q.w.Node.Status.Conditions {
-		if slices.Contains(q.p.DefectConditions, string(c.Type)) && c.Status != corev1.ConditionFalse && !c.LastTransitionTime.IsZero() {
-			longest = max(longest, q.now.Sub(c.LastTransitionTime.Time))
-		}
+	if c := Ready(q.w.Node); c.Status != corev1.ConditionTrue && q.lasts(c) {
+		return true
 	}
-	return longest > q.p.UnreachableAfter
+	return slices.ContainsFunc(q.w.Node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return slices.Contains(q.p.DefectConditions, string(c.Type)) && c.Status != corev1.ConditionFalse && q.lasts(c)
+	})
+}
+
+// lasts reports whether the node has been in the condition for too long; never
+// when it does not say since when.
+func (q question) lasts(c corev1.NodeCondition) bool {
+	return !c.LastTransitionTime.IsZero() && q.left(c.LastTransitionTime.Time, q.p.UnreachableAfter) < 0
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/drain"
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // Wish is what somebody asks about keeping a machine although it failed, or
@@ -159,7 +160,7 @@ const keepTimeOver = "its time is over"
 
 // keepOver reports whether the machine was kept for as long as it was to be.
 func (q question) keepOver() bool {
-	return !q.m.Keep.Until.IsZero() && !q.now.Before(q.m.Keep.Until)
+	return !q.m.Keep.Until.IsZero() && q.w.Sight.Past(q.m.Keep.Until, q.now)
 }
 
 // forgetting takes all wishes away: who still wants the machine kept has to ask
@@ -175,7 +176,9 @@ func (q question) keepGoes(k KeepPlan, failed bool) KeepPlan {
 	if k.Keep = true; k.Until.IsZero() {
 		k.Until = q.now.Add(q.p.KeepTimeout)
 	}
-	k.After = max(k.Until.Sub(q.now), FirstDelay)
+	if k.After = max(k.Until.Sub(q.now), FirstDelay); !q.now.Before(k.Until) {
+		k.After = sight.Settle // its time came unseen
+	}
 	if q.w.Node == nil {
 		return k
 	}
@@ -197,7 +200,7 @@ func (q question) keepGoes(k KeepPlan, failed bool) KeepPlan {
 // update. It is counted from the fence: nothing else is written when the drain
 // begins, and by nobody else.
 func (q question) keepForce() bool {
-	overdue := q.p.DrainTimeout > 0 && q.now.Sub(q.fencedSince()) > q.p.DrainTimeout
+	overdue := q.p.DrainTimeout > 0 && q.left(q.fencedSince(), q.p.DrainTimeout) < 0
 	return q.m.ForceDrain || overdue || q.helpless()
 }
 
@@ -214,7 +217,7 @@ func (q question) fencedSince() time.Time {
 
 func (q question) keepDrainAfter(d drain.Decision) time.Duration {
 	after := d.Next
-	if left := q.p.DrainTimeout - q.now.Sub(q.fencedSince()); q.p.DrainTimeout > 0 && left > 0 {
+	if left := q.left(q.fencedSince(), q.p.DrainTimeout); q.p.DrainTimeout > 0 && left > 0 {
 		after = earlier(after, left+time.Second)
 	}
 	return after

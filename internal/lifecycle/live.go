@@ -15,6 +15,7 @@ var life = []check{
 	notHeld,
 	faulty,
 	failed,
+	thawed,
 	lookupFailed,
 	instanceMissing,
 	retryPending,
@@ -70,6 +71,23 @@ func failed(q question) *Decision {
 	}
 	return &Decision{Step: Settled, Reason: ReasonFailed, Stage: StageFailed}
 }
+
+// thawed gives machines another chance that were lost when we became blind for so
+// long that everything froze (Gardener 5.3): what their nodes looked like then
+// means nothing. Those that are still unhealthy are lost again when the kubelets
+// have had time to report.
+func thawed(q question) *Decision {
+	if q.m.Stage != StageLost || !q.m.StageSince.Before(q.w.Sight.Thawed().Truncate(time.Second)) {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonThawed, Stage: StageRunning, After: thawGrace,
+		Message: "the API server was out of reach for too long to tell whether the node is healthy",
+	}
+}
+
+// thawGrace is what a node has to report after a freeze.
+const thawGrace = 30 * time.Second
 
 // lookupFailed stops a machine that has no instance yet. One that has lives
 // on by what its node says: a blind cloud is no reason to neglect it.
@@ -290,7 +308,7 @@ func unhealthy(q question) *Decision {
 // losing is about a machine that has been in a stage for some time which it may
 // be in for HealthTimeout only.
 func (q question) losing(s Stage) *Decision {
-	left := q.p.HealthTimeout - q.now.Sub(q.m.StageSince)
+	left := q.left(q.m.StageSince, q.p.HealthTimeout)
 	switch {
 	case q.p.HealthTimeout == 0 || left > 0:
 		return &Decision{Step: Await, Reason: ReasonNodeUnhealthy, Stage: s, After: max(left, 0), Message: Ailment(q.w.Node, q.p)}
@@ -308,14 +326,14 @@ func (q question) losing(s Stage) *Decision {
 }
 
 func (q question) overdue() bool {
-	return q.p.JoinTimeout > 0 && q.now.Sub(q.m.Created) > q.p.JoinTimeout
+	return q.p.JoinTimeout > 0 && q.left(q.m.Created, q.p.JoinTimeout) < 0
 }
 
 func (q question) untilOverdue() time.Duration {
 	if q.p.JoinTimeout == 0 {
 		return 0
 	}
-	return max(q.p.JoinTimeout-q.now.Sub(q.m.Created), 0) + time.Second
+	return max(q.left(q.m.Created, q.p.JoinTimeout), 0) + time.Second
 }
 
 // sooner bounds a wait by the moment at which the machine is overdue.

@@ -82,14 +82,14 @@ func (q question) gone() bool {
 }
 
 func (q question) force() bool {
-	overdue := q.p.DrainTimeout > 0 && q.now.Sub(q.m.Deleted) > q.p.DrainTimeout
+	overdue := q.p.DrainTimeout > 0 && q.left(q.m.Deleted, q.p.DrainTimeout) < 0
 	return q.m.Force || overdue || q.helpless()
 }
 
 func (q question) drainAfter() time.Duration {
 	after := q.w.Drain.Next
 	if q.p.DrainTimeout > 0 {
-		if left := q.p.DrainTimeout - q.now.Sub(q.m.Deleted); left > 0 && (after == 0 || left < after) {
+		if left := q.left(q.m.Deleted, q.p.DrainTimeout); left > 0 && (after == 0 || left < after) {
 			after = left + time.Second
 		}
 	}

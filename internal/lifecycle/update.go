@@ -192,7 +192,7 @@ func updateDrain(q question) *Decision {
 // updateForce reports whether patience with the pods is at its end.
 func (q question) updateForce() bool {
 	since := q.w.Update.Since
-	overdue := q.p.DrainTimeout > 0 && !since.IsZero() && q.now.Sub(since) > q.p.DrainTimeout
+	overdue := q.p.DrainTimeout > 0 && !since.IsZero() && q.left(since, q.p.DrainTimeout) < 0
 	return q.m.ForceDrain || overdue || q.helpless()
 }
 
@@ -203,7 +203,7 @@ func (q question) updateDrainAfter() time.Duration {
 	if q.p.DrainTimeout == 0 || since.IsZero() {
 		return after
 	}
-	if left := q.p.DrainTimeout - q.now.Sub(since); left > 0 {
+	if left := q.left(since, q.p.DrainTimeout); left > 0 {
 		after = earlier(after, left+time.Second)
 	}
 	return after
@@ -231,7 +231,7 @@ func updateUnderway(q question) *Decision {
 	default:
 		return nil
 	}
-	left := q.p.UpdateTimeout - q.now.Sub(since)
+	left := q.left(since, q.p.UpdateTimeout)
 	if q.p.UpdateTimeout > 0 && left <= 0 {
 		return &Decision{
 			Step: Await, Reason: ReasonUpdateTimeout, Stage: StageUpdateFailed, After: q.p.HealthTimeout,
@@ -263,7 +263,7 @@ func updateMissed(q question) *Decision {
 // updateSettles lets a node that was just updated come back, for as long as a
 // sick one.
 func updateSettles(q question) *Decision {
-	left := q.p.HealthTimeout - q.now.Sub(q.m.StageSince)
+	left := q.left(q.m.StageSince, q.p.HealthTimeout)
 	if !q.updates() || q.m.Stage != StageUpdated || left <= 0 || Healthy(q.w.Node, q.p) {
 		return nil
 	}

@@ -13,6 +13,7 @@ package sight
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -90,6 +91,9 @@ type eye struct {
 	heard  time.Time
 	answer Answer
 }
+
+// Equal reports whether two states know the same.
+func (s State) Equal(o State) bool { return reflect.DeepEqual(s, o) }
 
 // Begin returns the state before the first look at the given clusters.
 func Begin(at time.Time, p Policy, of ...Cluster) State {

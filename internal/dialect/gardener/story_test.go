@@ -14,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/drain"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -47,6 +48,16 @@ func deletedAt(after time.Duration) func(*v1alpha1.Machine) {
 func blind(classErr, lookErr error, n *corev1.Node) lifecycle.World {
 	w := lens.World(nil, n)
 	w.Looked, w.ClassErr, w.LookErr = false, classErr, lookErr
+	return w
+}
+
+// thawed is a world that was out of sight for longer than the freeze takes, up
+// to a moment after the machine became Unknown.
+func thawed(w lifecycle.World) lifecycle.World {
+	w.Sight = sight.Begin(lens.Now, sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, sight.Control)
+	for _, at := range []time.Duration{0, 100 * time.Hour} {
+		w.Sight = w.Sight.After(sight.Round{At: lens.Now.Add(at), Answers: map[sight.Cluster]sight.Answer{sight.Control: sight.Seen}})
+	}
 	return w
 }
 
@@ -144,6 +155,11 @@ func TestMachineStory(t *testing.T) {
 			{
 				Name: "recovered", Reason: "2.4 step 2: re-joined, HealthCheck Successful", From: "unhealthy", After: time.Minute, World: lens.World(running, ready),
 				Events: []string{"Normal Recovered: Machine m-1 successfully re-joined the cluster"},
+			},
+			{
+				Name: "thawed", Reason: "5.3: Running, timeout not active, the text that clients know", From: "unhealthy", After: 10 * time.Minute,
+				World:  thawed(lens.World(running, silent)),
+				Events: []string{"Normal Recovered: Machine Health Timeout was reset due to APIServer being unreachable"},
 			},
 			{
 				Name: "health-timeout", Reason: "2.5: Failed, previous type", From: "unhealthy", After: 10 * time.Minute, World: lens.World(running, silent),
