@@ -193,10 +193,11 @@ func (r *Reconciler) write(ctx context.Context, o client.Object, size provider.S
 	after.SetAnnotations(want)
 	// The list of labels is the user's too: do not write over a change of it.
 	err := r.Client.Patch(ctx, after, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("write capacity annotations: %w", err)
+	// Whoever changed it meanwhile wakes us again.
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("write capacity annotations: %w", err)
 }
 
 // tell says once what is wrong with an object, and forgets it when it is
