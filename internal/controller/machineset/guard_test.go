@@ -196,6 +196,7 @@ func fleetStory[S client.Object](t *testing.T, g *guarded[S]) {
 	stranger := g.api.set("stranger", 0)
 	stranger.SetNamespace(namespace)
 	stranger.SetUID("stranger-uid")
+	stranger.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "x/v1", Kind: "MachineDeployment", Name: "web", UID: "other-uid", Controller: ptr.To(true)}})
 	g.others = []client.Object{sibling, stranger}
 	for i := range 10 {
 		for _, s := range []S{sibling, stranger} {
