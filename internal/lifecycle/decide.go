@@ -17,6 +17,8 @@ const (
 	Await Step = "Await"
 	// Hold: put the finalizer in place, and store World.Inherited.
 	Hold Step = "Hold"
+	// Choose: store which of several instances is the machine's.
+	Choose Step = "Choose"
 	// Create: ask for an instance.
 	Create Step = "Create"
 	// Initialize: do what an instance needs once it was created.
@@ -56,6 +58,8 @@ const (
 	ReasonMissing           Reason = "InstanceMissing"
 	ReasonUnconfirmed       Reason = "InstanceUnconfirmed"
 	ReasonNoInstance        Reason = "InstanceNotCreated"
+	ReasonTaken             Reason = "NameTaken"
+	ReasonDuplicate         Reason = "DuplicateInstance"
 	ReasonUserData          Reason = "UserDataUnavailable"
 	ReasonRetry             Reason = "RetryPending"
 	ReasonCreateFailed      Reason = "CreateFailed"

@@ -107,9 +107,16 @@ type World struct {
 	// ClassErr says why there is no session with the infrastructure; nil when
 	// there is one.
 	ClassErr error
-	// Instances are what the infrastructure reported for the machine, those
-	// that still exist, oldest first. Meaningless unless Looked.
+	// Instances is the machine's instance, if it has one, of those that the
+	// infrastructure reported and that exist. Meaningless unless Looked.
 	Instances []provider.Instance
+	// Doubles are further instances of the machine ([Claims]). Nothing is done
+	// with them while the machine lives, and they count for nothing: the orphan
+	// collector has them in quarantine. They go with the machine.
+	Doubles []provider.Instance
+	// Strangers were reported because of what the machine has recorded, or of its
+	// name, and are not the machine's.
+	Strangers []Sighting
 	// Looked says that the infrastructure answered. An answer that failed, was
 	// partial or denied leaves it false and is in LookErr.
 	Looked  bool

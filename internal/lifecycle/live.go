@@ -17,8 +17,11 @@ var life = []check{
 	failed,
 	thawed,
 	lookupFailed,
+	taken,
 	instanceMissing,
+	undecided,
 	retryPending,
+	unanswered,
 	notCreated,
 	pending,
 	uninitialized,
@@ -127,7 +130,7 @@ func instanceMissing(q question) *Decision {
 	if !q.p.MissingFails {
 		return nil
 	}
-	return &Decision{Step: Fail, Reason: ReasonMissing, Stage: StageFailed, Message: "can't find created instance"}
+	return &Decision{Step: Fail, Reason: ReasonMissing, Stage: StageFailed, Message: q.lost()}
 }
 
 // retryPending keeps attempts apart, and gives up where the API says so. Only

@@ -14,7 +14,7 @@ import (
 )
 
 var steps = []lifecycle.Step{
-	lifecycle.Settled, lifecycle.Await, lifecycle.Hold, lifecycle.Create, lifecycle.Initialize, lifecycle.Adopt, lifecycle.Note, lifecycle.Fail,
+	lifecycle.Settled, lifecycle.Await, lifecycle.Hold, lifecycle.Choose, lifecycle.Create, lifecycle.Initialize, lifecycle.Adopt, lifecycle.Note, lifecycle.Fail,
 	lifecycle.Replace, lifecycle.Drain, lifecycle.Terminate, lifecycle.Forget, lifecycle.Release,
 }
 
@@ -83,6 +83,19 @@ func drawInstance(t *rapid.T) provider.Instance {
 	return i
 }
 
+// drawOthers adds instances besides the machine's to every fourth world.
+func drawOthers(t *rapid.T, w *lifecycle.World) {
+	if !w.Looked || rapid.IntRange(0, 3).Draw(t, "others") > 0 {
+		return
+	}
+	if drawBool(t, "double") {
+		w.Doubles = []provider.Instance{drawInstance(t)}
+	}
+	if drawBool(t, "stranger") {
+		w.Strangers = []lifecycle.Sighting{{Instance: drawInstance(t), Recorded: drawBool(t, "strangerRecorded"), Claimant: "ns/m-2"}}
+	}
+}
+
 func drawNode(t *rapid.T) *corev1.Node {
 	n := node(rapid.SampledFrom([]corev1.ConditionStatus{"True", "True", "False", "Unknown"}).Draw(t, "ready"))
 	if drawBool(t, "taint") {
@@ -123,6 +136,7 @@ func drawWorld(t *rapid.T) lifecycle.World {
 	if w.Looked && drawBool(t, "instance") {
 		w.Instances = []provider.Instance{drawInstance(t)}
 	}
+	drawOthers(t, &w)
 	if w.NodeErr = drawError(t, "nodeErr"); w.NodeErr == nil {
 		w.NodeLooked = true
 		if drawBool(t, "node") {
@@ -163,7 +177,7 @@ func drawPassage(t *rapid.T, f *facts) {
 	}
 	switch rapid.IntRange(0, 2).Draw(t, "removal") {
 	case 0:
-		f.w.Removal, f.w.Instances = lifecycle.RemovalDone, nil
+		f.w.Removal, f.w.Instances, f.w.Doubles = lifecycle.RemovalDone, nil, nil
 	case 1:
 		f.w.Removal = lifecycle.RemovalUnderway
 	case 2:
@@ -225,8 +239,10 @@ func TestCreatesOnlyWhatIsMissing(t *testing.T) {
 		switch {
 		case f.m.Provisioned:
 			t.Fatal("a machine that had an instance gets another")
-		case len(f.w.Instances) > 0:
+		case len(f.w.Owned()) > 0:
 			t.Fatal("an instance is there")
+		case len(f.w.Strangers) > 0:
+			t.Fatal("another machine's instance has the name")
 		case !f.w.Looked:
 			t.Fatal("nobody looked whether there is one")
 		case !f.m.Held:
@@ -276,7 +292,7 @@ func TestReleasesOnlyWhatIsGone(t *testing.T) {
 		switch {
 		case f.m.Deleted.IsZero() || !f.m.Held:
 			t.Fatal("there is nothing to release")
-		case len(f.w.Instances) > 0:
+		case len(f.w.Owned()) > 0:
 			t.Fatal("an instance is there")
 		case len(f.m.PreTerminate) > 0, len(f.m.PreDrain) > 0 && !f.m.Drained:
 			t.Fatal("a hook is there")

@@ -78,7 +78,7 @@ func (q question) drainable() bool {
 // no instance. One may have been asked for just before; until listings have
 // caught up with that, absence proves nothing.
 func (q question) gone() bool {
-	return q.w.Looked && len(q.w.Instances) == 0 && q.w.QuietFor >= q.w.ReadLag
+	return q.w.Looked && len(q.w.Owned()) == 0 && q.w.QuietFor >= q.w.ReadLag
 }
 
 func (q question) force() bool {
@@ -156,7 +156,7 @@ func terminateDue(q question) *Decision {
 // unconfirmed: removal found nothing to remove, but the listing may run
 // behind.
 func unconfirmed(q question) *Decision {
-	if !q.w.Looked || len(q.w.Instances) > 0 || q.gone() {
+	if !q.w.Looked || len(q.w.Owned()) > 0 || q.gone() {
 		return nil
 	}
 	return &Decision{

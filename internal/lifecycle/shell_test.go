@@ -44,6 +44,9 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 	case lifecycle.Hold:
 		f.m.Held, f.w.Inherited = true, nil
 		return err == nil
+	case lifecycle.Choose:
+		f.m.ProviderID = f.w.Instances[0].ProviderID
+		return err == nil
 	case lifecycle.Create:
 		f.create(t, err)
 	case lifecycle.Initialize:
@@ -92,7 +95,7 @@ func (f *facts) terminate(t *rapid.T, err error) {
 	case err != nil:
 		f.w.RemoveErr = err
 	case drawBool(t, "removed"):
-		f.w.Removal, f.w.Instances = lifecycle.RemovalDone, nil
+		f.w.Removal, f.w.Instances, f.w.Doubles = lifecycle.RemovalDone, nil, nil
 	default:
 		f.w.Removal = lifecycle.RemovalUnderway
 	}
