@@ -92,6 +92,17 @@ type eye struct {
 	answer Answer
 }
 
+// Source tells what is known by now. It is what shells are given.
+type Source interface{ State() State }
+
+// Of is the state that s tells; nil never looks.
+func Of(s Source) State {
+	if s == nil {
+		return State{}
+	}
+	return s.State()
+}
+
 // Equal reports whether two states know the same.
 func (s State) Equal(o State) bool { return reflect.DeepEqual(s, o) }
 

@@ -57,7 +57,7 @@ func underway(v lifecycle.Machine, now time.Time) bool {
 // givenUp reports whether the machine's time is over: it has been lost, or its
 // update failed, for too long.
 func (p *pass[M]) givenUp() bool {
-	if timeout := p.policy.HealthTimeout; timeout == 0 || p.Clock.Since(p.view.StageSince) < timeout {
+	if timeout := p.policy.HealthTimeout; timeout == 0 || p.world.Sight.Left(p.view.StageSince, timeout, p.Clock.Now()) > 0 {
 		return false
 	}
 	switch p.view.Stage {

@@ -19,6 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/drain"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -36,6 +37,8 @@ type Options[M client.Object] struct {
 	Recorder events.EventRecorder
 	// Metrics may be nil.
 	Metrics *Metrics
+	// Sight is how well the clusters are seen; nil: perfectly.
+	Sight sight.Source
 }
 
 // Reconciler brings machines of kind M to the state that their objects ask
@@ -70,7 +73,13 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if mem.released || mem.newerThan(m) {
 		return reconcile.Result{RequeueAfter: staleDelay}, nil
 	}
+	seen := sight.Of(r.Sight)
+	if why := seen.Held(r.Clock.Now(), m.GetDeletionTimestamp() != nil); why != "" {
+		log.FromContext(ctx).V(1).Info("frozen", "why", why)
+		return reconcile.Result{RequeueAfter: seen.Again()}, nil
+	}
 	p := &pass[M]{Reconciler: r, m: m.DeepCopyObject().(M), mem: mem, log: log.FromContext(ctx)}
+	p.world.Sight = seen
 	return p.run(ctx)
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // Options are what a [Reconciler] works with.
@@ -42,6 +43,8 @@ type Options struct {
 	Nodes client.Client
 	// Recorder takes the events. Required.
 	Recorder events.EventRecorder
+	// Sight is how well the clusters are seen; nil: perfectly.
+	Sight sight.Source
 	// Clock is the real one by default.
 	Clock clock.PassiveClock
 	// Writes runs the calls of one batch of machines, nodes or deletions; by
@@ -102,6 +105,10 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 	}
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("read deployment: %w", err)
+	}
+	seen := sight.Of(r.Sight)
+	if seen.Held(r.Clock.Now(), d.GetDeletionTimestamp() != nil) != "" {
+		return reconcile.Result{RequeueAfter: seen.Again()}, nil
 	}
 	m := r.remember(req.NamespacedName, d.GetUID())
 	d = m.written.Over(d).(D)

@@ -26,6 +26,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/orphan"
 	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // Options are what a [Reconciler] works with.
@@ -40,6 +41,8 @@ type Options struct {
 	Nodes client.Reader
 	// Recorder takes the events. Required.
 	Recorder events.EventRecorder
+	// Sight is how well the clusters are seen; nil: perfectly.
+	Sight sight.Source
 	// Clock is the real one by default.
 	Clock clock.PassiveClock
 	// Names returns the random end of a machine's name, five characters; by
@@ -115,9 +118,14 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("read set: %w", err)
 	}
+	seen := sight.Of(r.Sight)
+	if seen.Held(r.Clock.Now(), s.GetDeletionTimestamp() != nil) != "" {
+		return reconcile.Result{RequeueAfter: seen.Again()}, nil
+	}
 	m := r.remember(req.NamespacedName, s.GetUID())
 	s = m.written.Over(s).(S)
 	p := &pass[S]{
+		seen:       seen,
 		Reconciler: r, memory: m, object: s,
 		set: r.lens.View(s), policy: r.lens.Policy(s), selector: r.lens.Selector(s), now: r.Clock.Now(),
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // OwnerIndex is the field index over machines that the shell lists by: the UID
@@ -104,9 +105,19 @@ func (p *pass[S]) view(ctx context.Context) error {
 	for _, m := range p.machines {
 		member := p.lens.Member(p.object, m, nodes)
 		member.Doomed = p.ledger.Doomed(member.UID)
+		p.spare(&member)
 		p.members = append(p.members, member)
 	}
 	return nil
+}
+
+// spare keeps a member on whose preservation ended unseen: it may have recovered,
+// and sight has to be back for a while before that would show.
+func (p *pass[S]) spare(m *replicas.Member) {
+	if until := m.Keep.Until; !until.IsZero() && !p.now.Before(until) && !p.seen.Past(until, p.now) {
+		m.Keep.Until = p.now.Add(sight.Settle)
+		p.again(sight.Settle)
+	}
 }
 
 // nodes reads all nodes at once: from a cache that costs a pointer per node.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // pass is one pass over one set.
@@ -27,6 +28,8 @@ type pass[S client.Object] struct {
 	policy   replicas.Policy
 	selector labels.Selector
 	now      time.Time
+	// seen is how well the clusters are.
+	seen sight.State
 
 	// owned are the machines that the cache lists as the set's, machines
 	// those of them that count as its own, members the same as facts.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -28,6 +29,8 @@ type Options struct {
 	Recorder events.EventRecorder
 	// Metrics may be nil.
 	Metrics *Metrics
+	// Sight is how well the clusters are seen; nil: perfectly.
+	Sight sight.Source
 	// Random returns numbers from 0 to 1, by which processes that started
 	// together come apart; nil: math/rand.
 	Random func() float64
@@ -90,6 +93,9 @@ func (c *Collector) Start(ctx context.Context) error {
 // returns when to be called again.
 func (c *Collector) Pass(ctx context.Context) time.Duration {
 	now := c.Clock.Now()
+	if seen := sight.Of(c.Sight); seen.Frozen(now) != "" {
+		return seen.Again()
+	}
 	if now.Before(c.next) {
 		c.resume(ctx)
 	} else {
