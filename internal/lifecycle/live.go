@@ -158,7 +158,7 @@ func retryPending(q question) *Decision {
 }
 
 func notCreated(q question) *Decision {
-	if q.m.Provisioned || len(q.w.Instances) > 0 {
+	if q.m.Provisioned || len(q.w.Owned()) > 0 {
 		return nil
 	}
 	if q.w.UserDataErr != nil {
