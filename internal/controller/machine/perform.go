@@ -155,7 +155,7 @@ func (p *pass[M]) drainPolicy(force bool) drain.Policy {
 
 func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.Decision, error) {
 	policy := p.drainPolicy(d.Force)
-	with, moves, err := p.cordonWith(ctx, policy)
+	with, err := p.cordonWith(ctx, policy)
 	if err != nil {
 		return drain.Decision{}, err
 	}
@@ -167,46 +167,26 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 	if held != "" {
 		return drain.Decision{Message: held, Next: p.policy.Delays.Transient}, nil
 	}
-	if moves {
-		p.announce(ctx)
-	}
-	return p.Nodes.Drain(ctx, p.world.Node, policy)
+	return p.Nodes.Drain(ctx, n, policy)
 }
 
-// cordonWith is what happens to the node with the cordon, and whether the drain
-// has something to move from a node that leaves. Nothing happens to one that
+// cordonWith is what happens to the node with the cordon. Nothing does where it
 // stays. Where it leaves, its finalizer goes along, which saves a write later,
 // only where nobody can miss it: with the node object gone there would be
 // nothing left to drain.
-func (p *pass[M]) cordonWith(ctx context.Context, policy drain.Policy) (w node.Want, moves bool, err error) {
+func (p *pass[M]) cordonWith(ctx context.Context, policy drain.Policy) (node.Want, error) {
 	if p.view.Deleted.IsZero() {
-		return w, false, nil
+		return node.Want{}, nil
 	}
-	w = p.Dialect.Leave(p.m)
+	w := p.Dialect.Leave(p.m)
 	if w.DropFinalizer == "" {
-		return w, true, nil
+		return w, nil
 	}
 	vacant, err := p.Nodes.Vacant(ctx, p.world.Node, policy)
 	if !vacant {
 		w.DropFinalizer = ""
 	}
-	return w, !vacant, err
-}
-
-// announce lets the node tell why it is drained. Conditions are not written
-// together with the cordon, so that this costs a write, which a node that
-// nothing has to leave is spared. A drain does not fail by it.
-func (p *pass[M]) announce(ctx context.Context) {
-	want := p.Dialect.Leaving(p.world.Node, lifecycle.Unwell(p.view, p.world.Node, p.policy))
-	if want.Type == "" {
-		return
-	}
-	n, err := p.Nodes.Condition(ctx, p.world.Node, want)
-	if err != nil {
-		p.log.Error(err, "cannot tell on the node why it is drained", "node", p.world.Node.Name)
-		return
-	}
-	p.world.Node = n
+	return w, err
 }
 
 func (p *pass[M]) terminate(ctx context.Context) {
