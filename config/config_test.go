@@ -69,6 +69,7 @@ func TestNames(t *testing.T) {
 		{"machinesets." + openshiftGroup, "MachineSet", nil, true, ".status.labelSelector", []string{"Desired", "Current", "Ready", "Available", "Age"}, "as published"},
 		{"machinedeployments." + openshiftGroup, "MachineDeployment", []string{"mdp"}, true, ".status.labelSelector", []string{"Desired", "Current", "Ready", "Up-to-date", "Available", "Age"}, "ours: md is taken by another group"},
 		{"clusters." + openshiftGroup, "Cluster", nil, true, "", []string{"Age"}, "ours: cl is taken by another group"},
+		{"machinehealthchecks.healthchecking.openshift.io", "MachineHealthCheck", nil, true, "", []string{"ExpectedMachines", "CurrentHealthy"}, "ours: short names belong to the kind that took its place"},
 		{"machinehealthchecks." + openshiftGroup, "MachineHealthCheck", []string{"mhc", "mhcs"}, true, "", []string{"MaxUnhealthy", "ExpectedMachines", "CurrentHealthy"}, "as published"},
 	}
 	all := crds(t)

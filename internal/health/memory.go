@@ -23,7 +23,8 @@ type Past struct {
 	Machine types.UID
 	Name    string
 	Owner   types.UID
-	At      time.Time
+	// At has the precision of seconds.
+	At time.Time
 	// Again is how many machines before it failed one after the other, each
 	// made after the one before was remedied; 0 is a first failure.
 	Again int
@@ -41,7 +42,7 @@ const (
 
 // add remembers that t is remedied from now on.
 func (m *Memory) add(now time.Time, t *Target) {
-	m.Past = append(m.Past, Past{Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now, Again: m.chain(now, t)})
+	m.Past = append(m.Past, Past{Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now.Truncate(time.Second), Again: m.chain(now, t)})
 }
 
 func (m Memory) knows(machine types.UID) bool {

@@ -144,6 +144,43 @@ func TestBudgetCountsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
+func TestBudgetIsOfTheWholeFleet(t *testing.T) {
+	// 40 % of 5 are 2: one that is gone and one that is sick.
+	w := fleet(readyCheck(limit("40%")), names("m", 4), sickFirst(1))
+	p := w.Plan(t0, seen, Memory{Past: []Past{{Machine: "x", Owner: "set", At: ago(time.Minute)}}})
+	if p.Max != 2 || len(done(p)) != 1 {
+		t.Errorf("%d may be: %v", p.Max, done(p))
+	}
+}
+
+func TestWhatRecoveredIsRemediedAnew(t *testing.T) {
+	w := fleet(readyCheck(remedy(Mark)), []string{"m"}, nil)
+	p := w.Plan(t0, seen, Memory{Past: []Past{{Machine: "uid-m", Owner: "set", At: ago(time.Minute)}}})
+	if !p.Memory.Past[0].Settled {
+		t.Error("it recovered")
+	}
+	again := linked(shows("Ready", "Unknown", time.Hour))
+	again.UID, again.Name = "uid-m", "m"
+	w.Put(t0, again)
+	if p = w.Plan(t0, seen, p.Memory); len(p.Memory.Past) != 2 {
+		t.Errorf("a second remedy is another one: %v", p.Memory.Past)
+	}
+}
+
+func TestTheLongestIllComeFirst(t *testing.T) {
+	c := readyCheck(mode(Enforce))
+	c.Breaker.Rate, _ = ParseLimit("1")
+	w := fleet(c, names("m", 5), func(i int, t *Target) { shows("Ready", "Unknown", time.Duration(5-i)*time.Minute)(t) })
+	c.Breaker.StormMin = 100
+	w.Recheck(t0, c)
+	for _, d := range []time.Duration{2 * time.Second, time.Minute + 2*time.Second} {
+		w.Tick(t0.Add(d))
+	}
+	if got := done(w.Plan(t0.Add(time.Minute), Sight{}, Memory{})); len(got) != 1 || got[0] != "Delete m00" {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestRemedies(t *testing.T) {
 	reboots := func(t *Target) { t.Node.Reboots = true }
 	master := func(t *Target) { t.Node.ControlPlane = true }
@@ -247,12 +284,23 @@ func TestWard(t *testing.T) {
 		t.Errorf("C11: told %+v", news)
 	}
 	due := t0.Add(4*time.Minute + time.Second)
+	elsewhere := ill
+	elsewhere.Zone = "b"
+	if !w.Put(t0, elsewhere) || len(w.News()) > 0 {
+		t.Error("C11: a sick node that goes on being sick is told again")
+	}
+	if !w.Put(t0, ill) || w.Put(due.Add(-1), ill) {
+		t.Error("W10: the same again, before its moment, is no news")
+	}
 	if !w.Due().Equal(due) {
 		t.Errorf("W5: looks again at %s, want %s", w.Due(), due)
 	}
 	w.Tick(due.Add(-1))
 	if len(w.News()) > 0 || !w.Due().Equal(due) {
 		t.Error("a look too early changed something")
+	}
+	if !w.Put(due, ill) {
+		t.Error("the same again when its moment came is news")
 	}
 	w.Tick(due)
 	if news := w.News(); len(news) != 1 || news[0].Now.State != Unhealthy || !w.Due().IsZero() {

@@ -45,7 +45,7 @@ type Storm struct {
 	// Sick of Total machines that no worse storm accounts for. Zero when the
 	// storm is over.
 	Sick, Total int
-	// Over is when it ended; zero while it is under way.
+	// Over is when it ended, to the second; zero while it is under way.
 	Over time.Time
 }
 
@@ -164,7 +164,7 @@ func (m Memory) weather(now time.Time, present []Storm, cooldown time.Duration) 
 		}
 		s.Sick, s.Total = 0, 0
 		if s.Over.IsZero() {
-			s.Over = now
+			s.Over = now.Truncate(time.Second)
 		}
 		if now.Sub(s.Over) < cooldown {
 			out = append(out, s)

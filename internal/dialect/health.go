@@ -1,0 +1,290 @@
+package dialect
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/health"
+)
+
+// Annotations of ours on health checks of every API group. Without them, the
+// breaker reports and stops nothing.
+const (
+	// BreakerAnnotation is what the storm breaker's word is worth: "report",
+	// which is the default, "enforce" or "off".
+	BreakerAnnotation = "millwright.dev/remediation-breaker"
+	// RateAnnotation is how many remedies may begin within an hour ("5", "20%").
+	// Of a percentage, 3 are the least.
+	RateAnnotation = "millwright.dev/remediation-rate"
+	// StormShareAnnotation is which share of a zone, a rack, the machines of a
+	// template or all of them is a storm when it is sick ("55%").
+	StormShareAnnotation = "millwright.dev/remediation-storm-share"
+	// CooldownAnnotation is how long after a storm its machines are left alone
+	// ("10m").
+	CooldownAnnotation = "millwright.dev/remediation-cooldown"
+	// BackoffAnnotation is how long a machine is left that was made in the place
+	// of one that failed ("1m"); it doubles with each further one.
+	BackoffAnnotation = "millwright.dev/remediation-backoff"
+	// RackLabelAnnotation names the label of nodes that holds their rack.
+	RackLabelAnnotation = "millwright.dev/rack-label"
+	// MachineAPIAnnotation is the API group of the machines that the check
+	// selects; by default its own.
+	MachineAPIAnnotation = "millwright.dev/machine-api"
+	// RemediationsAnnotation is written by us: what was begun, and the storms.
+	RemediationsAnnotation = "millwright.dev/remediations"
+)
+
+// Annotations of ours on machines of every API group, for health checks.
+const (
+	// SkipRemediationAnnotation, unless "false", keeps health checks from
+	// remedying the machine. It counts as unhealthy all the same.
+	SkipRemediationAnnotation = "millwright.dev/skip-remediation"
+	// CreationTimeoutAnnotation is how long the machine may be without a node,
+	// from its creation ("20m"), whatever the check says.
+	CreationTimeoutAnnotation = "millwright.dev/creation-timeout"
+	// HealthTimeoutAnnotation counts instead of the timeouts of a check's
+	// conditions ("10m").
+	HealthTimeoutAnnotation = "millwright.dev/health-timeout"
+	// NodeConditionsAnnotation are node conditions, separated by commas, that
+	// must be False as well; it has an effect together with
+	// [HealthTimeoutAnnotation].
+	NodeConditionsAnnotation = "millwright.dev/node-conditions"
+)
+
+// DefaultRackLabel is the label that holds a node's rack.
+const DefaultRackLabel = "topology.kubernetes.io/rack"
+
+// HealthChecks reads and writes one kind of health check. The same two laws
+// hold as for machines.
+type HealthChecks[C client.Object] interface {
+	// Traits are what does not depend on the object.
+	Traits() HealthTraits
+	// New returns an empty check, NewList an empty list of them.
+	New() C
+	NewList() client.ObjectList
+	// Items yields the checks of a list.
+	Items(list client.ObjectList) iter.Seq[C]
+	// View projects c onto the engine's facts, faults included. Common are the
+	// conditions that all checks share, where the kind goes by such.
+	View(c C, common CommonConditions) health.Check
+	// Selector tells the machines of c, in its namespace; it matches nothing
+	// where c is at fault about it.
+	Selector(c C) labels.Selector
+	// Template is what remediation requests are made from; nil when none are.
+	Template(c C) *corev1.ObjectReference
+	// Record writes what came of a pass into the status of c, and nothing else.
+	Record(c C, o HealthOutcome)
+}
+
+// HealthTraits is what holds for all checks of a kind.
+type HealthTraits struct {
+	Kind schema.GroupVersionKind
+	// ReadsCommon says that the kind goes by conditions that all checks share,
+	// in the ConfigMap of this name and key, in the namespace of the
+	// controllers.
+	ReadsCommon bool
+	ConfigMap   string
+	ConfigKey   string
+}
+
+// CommonConditions are conditions that all checks of a kind share.
+type CommonConditions struct {
+	Conditions []health.Condition
+	Faults     []health.Fault
+}
+
+// HealthOutcome is what a pass over a check came to.
+type HealthOutcome struct {
+	Now   time.Time
+	Check health.Check
+	Plan  health.Plan
+	// Requested says that remediation requests were looked at; TemplateErr is
+	// why their template cannot be used, RequestErr why one could not be made.
+	Requested               bool
+	TemplateErr, RequestErr error
+}
+
+// Patients reads the machines of an API group as health checks see them.
+type Patients interface {
+	// API is the group: [provider.OpenShift] or [provider.Gardener].
+	API() string
+	// Machine returns an empty machine, Machines an empty list of them.
+	Machine() client.Object
+	Machines() client.ObjectList
+	// NodeName is the node recorded as the machine's; empty when none is.
+	NodeName(m client.Object) string
+	// Patient projects m; n is its node, nil when there is none.
+	Patient(m client.Object, n *health.Node) health.Target
+	// Mark edits m to ask somebody else to remedy it.
+	Mark(m client.Object)
+}
+
+// Events about machines and their checks, as clients know them.
+const (
+	EventDetectedUnhealthy        = "DetectedUnhealthy"
+	EventSkippedNoController      = "SkippedNoController"
+	EventMachineDeleted           = "MachineDeleted"
+	EventMachineDeletionFailed    = "MachineDeletionFailed"
+	EventExternalAnnotationAdded  = "ExternalAnnotationAdded"
+	EventExternalAnnotationFailed = "ExternalAnnotationFailed"
+	EventRemediationRestricted    = "RemediationRestricted"
+	// ActionRemediate and ActionHealthCheck are what was being done.
+	ActionRemediate   = "Remediate"
+	ActionHealthCheck = "HealthCheck"
+)
+
+// ReadBreaker reads what a check asks of the storm breaker. What is not
+// understood is a fault, and the default holds.
+func ReadBreaker(annotations map[string]string) (health.Breaker, []health.Fault) {
+	b := health.DefaultBreaker()
+	r := breakerReader{annotations: annotations}
+	r.read(BreakerAnnotation, `"report", "enforce" or "off"`, func(text string) bool {
+		b.Mode = health.Mode(text)
+		return b.Mode == health.Report || b.Mode == health.Enforce || b.Mode == health.Off
+	})
+	if len(r.faults) > 0 {
+		b.Mode = health.Report
+	}
+	r.read(RateAnnotation, `a number of machines or a percentage like "20%"`, func(text string) bool {
+		l, err := health.ParseLimit(text)
+		if err == nil {
+			b.Rate = l
+		}
+		return err == nil
+	})
+	r.read(StormShareAnnotation, `a percentage from "1%" to "100%"`, func(text string) bool {
+		digits, ok := strings.CutSuffix(text, "%")
+		n, err := strconv.Atoi(digits)
+		if ok = ok && err == nil && n >= 1 && n <= 100; ok {
+			b.StormShare = n
+		}
+		return ok
+	})
+	r.read(CooldownAnnotation, `a duration like "10m"`, setDuration(&b.Cooldown))
+	r.read(BackoffAnnotation, `a duration like "1m"`, setDuration(&b.Backoff))
+	return b, r.faults
+}
+
+type breakerReader struct {
+	annotations map[string]string
+	faults      []health.Fault
+}
+
+// read hands an annotation that is there to a function that says whether it
+// understands it.
+func (r *breakerReader) read(key, want string, understand func(string) bool) {
+	text, ok := r.annotations[key]
+	if ok && !understand(text) {
+		r.faults = append(r.faults, health.Fault{Field: "metadata.annotations[" + key + "]", Message: fmt.Sprintf("must be %s, is %q", want, text)})
+	}
+}
+
+func setDuration(to *time.Duration) func(string) bool {
+	return func(text string) bool {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return false
+		}
+		*to = d
+		return true
+	}
+}
+
+// ReadOwn reads the timeouts that a machine brings along. What is not
+// understood is passed over: the check's counts.
+func ReadOwn(annotations map[string]string) (out health.Own) {
+	read := func(key string) *time.Duration {
+		d, err := time.ParseDuration(annotations[key])
+		if err != nil || d <= 0 {
+			return nil
+		}
+		return &d
+	}
+	out.Startup, out.Health = read(CreationTimeoutAnnotation), read(HealthTimeoutAnnotation)
+	for t := range strings.SplitSeq(annotations[NodeConditionsAnnotation], ",") {
+		if t = strings.TrimSpace(t); t != "" {
+			out.Conditions = append(out.Conditions, t)
+		}
+	}
+	return out
+}
+
+// RackLabel is the label in which a check looks for the racks of nodes.
+func RackLabel(check client.Object) string {
+	if l := check.GetAnnotations()[RackLabelAnnotation]; l != "" {
+		return l
+	}
+	return DefaultRackLabel
+}
+
+// storedPast and storedStorm are the forms in which a memory is kept.
+type (
+	storedPast struct {
+		Machine types.UID `json:"uid"`
+		Name    string    `json:"machine"`
+		Owner   types.UID `json:"owner,omitempty"`
+		At      time.Time `json:"at"`
+		Again   int       `json:"again,omitempty"`
+		Settled bool      `json:"settled,omitempty"`
+	}
+	storedStorm struct {
+		Kind health.Kind `json:"kind"`
+		Name string      `json:"name,omitempty"`
+		Over *time.Time  `json:"over,omitempty"`
+	}
+	storedMemory struct {
+		Past   []storedPast  `json:"begun,omitempty"`
+		Storms []storedStorm `json:"storms,omitempty"`
+	}
+)
+
+// ReadMemory reads what a check remembers. What is not understood is forgotten.
+func ReadMemory(check client.Object) (m health.Memory) {
+	var s storedMemory
+	if json.Unmarshal([]byte(check.GetAnnotations()[RemediationsAnnotation]), &s) != nil {
+		return m
+	}
+	for _, p := range s.Past {
+		m.Past = append(m.Past, health.Past(p))
+	}
+	for _, st := range s.Storms {
+		storm := health.Storm{Group: health.Group{Kind: st.Kind, Name: st.Name}}
+		if st.Over != nil {
+			storm.Over = *st.Over
+		}
+		m.Storms = append(m.Storms, storm)
+	}
+	return m
+}
+
+// WriteMemory edits check to remember m.
+func WriteMemory(check client.Object, m health.Memory) {
+	var s storedMemory
+	for _, p := range m.Past {
+		p.At = p.At.UTC()
+		s.Past = append(s.Past, storedPast(p))
+	}
+	for _, st := range m.Storms {
+		stored := storedStorm{Kind: st.Kind, Name: st.Name}
+		if over := st.Over.UTC(); !st.Over.IsZero() {
+			stored.Over = &over
+		}
+		s.Storms = append(s.Storms, stored)
+	}
+	text := ""
+	if len(s.Past) > 0 || len(s.Storms) > 0 {
+		raw, _ := json.Marshal(s) // it has an encoding, always
+		text = string(raw)
+	}
+	SetAnnotation(check, RemediationsAnnotation, text)
+}

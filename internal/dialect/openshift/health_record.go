@@ -1,0 +1,151 @@
+package openshift
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/health"
+)
+
+// Conditions of health checks. The first group is what clients know.
+const (
+	RemediationAllowed = "RemediationAllowed"
+	TemplateAvailable  = "ExternalRemediationTemplateAvailable"
+	RequestAvailable   = "ExternalRemediationRequestAvailable"
+
+	// Valid is False while something about the check cannot be read.
+	Valid = "Valid"
+	// Calm is False while the storm breaker has something to say. Its message is
+	// the verdict with its arithmetic.
+	Calm = "Calm"
+)
+
+// Reasons of these conditions.
+const (
+	ReasonTooManyUnhealthy      = "TooManyUnhealthy"
+	ReasonTemplateNotFound      = "ExternalRemediationTemplateNotFound"
+	ReasonRequestCreationFailed = "ExternalRemediationRequestCreationFailed"
+	ReasonInvalidSpec           = "InvalidSpec"
+	// ReasonBlind: nodes cannot be seen, nothing is remedied. ReasonStorm: a
+	// group of machines is in a storm, or was a short while ago. ReasonHeld: some
+	// machines are left, or would be, because of the rate or of back-off.
+	ReasonBlind = "Blind"
+	ReasonStorm = "Storm"
+	ReasonHeld  = "Held"
+)
+
+// recordHealth writes what came of a pass.
+func recordHealth(s *lenient.MachineHealthCheckStatus, o dialect.HealthOutcome) {
+	s.ExpectedMachines = ptr.To(int64(o.Plan.Expected))
+	s.CurrentHealthy = ptr.To(int64(o.Plan.Healthy))
+	s.RemediationsAllowed = int64(min(o.Plan.Remaining, math.MaxInt32))
+	set := func(c machinev1.Condition) { s.Conditions = withCondition(s.Conditions, c, o.Now) }
+	set(allowed(o))
+	if c := calm(o); c != nil {
+		set(*c)
+	} else {
+		s.Conditions = slices.DeleteFunc(s.Conditions, func(c machinev1.Condition) bool { return c.Type == Calm })
+	}
+	later := func(c machinev1.Condition) { // told only when there is or was something wrong
+		has := slices.ContainsFunc(s.Conditions, func(o machinev1.Condition) bool { return o.Type == c.Type })
+		if has || c.Status != corev1.ConditionTrue {
+			set(c)
+		}
+	}
+	later(condition(Valid, ReasonInvalidSpec, machinev1.ConditionSeverityWarning, faultList(o.Check.Faults)))
+	if o.Requested {
+		later(condition(TemplateAvailable, ReasonTemplateNotFound, machinev1.ConditionSeverityError, text(o.TemplateErr)))
+		later(condition(RequestAvailable, ReasonRequestCreationFailed, machinev1.ConditionSeverityError, text(o.RequestErr)))
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// condition is False for the given reason, or True where there is no message.
+func condition(kind machinev1.ConditionType, reason string, severity machinev1.ConditionSeverity, message string) machinev1.Condition {
+	if message == "" {
+		return machinev1.Condition{Type: kind, Status: corev1.ConditionTrue}
+	}
+	return machinev1.Condition{Type: kind, Status: corev1.ConditionFalse, Severity: severity, Reason: reason, Message: message}
+}
+
+// allowed is the condition that clients know, in its words.
+func allowed(o dialect.HealthOutcome) machinev1.Condition {
+	p, c := &o.Plan, &o.Check
+	message := ""
+	if i := slices.IndexFunc(c.Faults, func(f health.Fault) bool { return f.Field == health.MaxUnhealthyField }); i >= 0 {
+		message = "Remediation is not allowed: " + faultList(c.Faults[i:i+1])
+		return condition(RemediationAllowed, ReasonInvalidSpec, machinev1.ConditionSeverityWarning, message)
+	}
+	if !p.Allowed {
+		message = fmt.Sprintf("Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (%s)", restricted(o))
+	}
+	return condition(RemediationAllowed, ReasonTooManyUnhealthy, machinev1.ConditionSeverityWarning, message)
+}
+
+// restricted are the numbers of a check that remedies nothing.
+func restricted(o dialect.HealthOutcome) string {
+	total := o.Plan.Expected + o.Plan.Missing
+	return fmt.Sprintf("total: %v, unhealthy: %v, maxUnhealthy: %v", total, total-o.Plan.Healthy, o.Check.MaxUnhealthy)
+}
+
+// calm is what the breaker says; nil when it is not asked.
+func calm(o dialect.HealthOutcome) *machinev1.Condition {
+	p := &o.Plan
+	held := slices.ContainsFunc(p.Cases, func(c health.Case) bool { return c.Hold != "" })
+	if o.Check.Breaker.Mode == health.Off && p.Blind == "" {
+		return nil
+	}
+	out := machinev1.Condition{Type: Calm, Status: corev1.ConditionTrue, Message: p.Sentence}
+	switch {
+	case p.Blind != "":
+		out.Reason = ReasonBlind
+	case len(p.Storms) > 0:
+		out.Reason = ReasonStorm
+	case held:
+		out.Reason = ReasonHeld
+	default:
+		return &out
+	}
+	out.Status, out.Severity = corev1.ConditionFalse, machinev1.ConditionSeverityInfo
+	if p.Blind != "" || o.Check.Breaker.Mode == health.Enforce {
+		out.Severity = machinev1.ConditionSeverityWarning
+	}
+	return &out
+}
+
+// withCondition puts c into a list that is sorted by type. The time of
+// transition changes with any part of the condition, as clients expect of this
+// API.
+func withCondition(list []machinev1.Condition, c machinev1.Condition, at time.Time) []machinev1.Condition {
+	i := slices.IndexFunc(list, func(o machinev1.Condition) bool { return o.Type == c.Type })
+	if i < 0 {
+		c.LastTransitionTime = metav1.NewTime(at.Truncate(time.Second))
+		list = append(list, c)
+		slices.SortFunc(list, func(a, b machinev1.Condition) int { return cmp.Compare(a.Type, b.Type) })
+		return list
+	}
+	c.LastTransitionTime = list[i].LastTransitionTime
+	c.Message = strings.ToValidUTF8(c.Message, "")
+	if list[i] != c {
+		c.LastTransitionTime = metav1.NewTime(at.Truncate(time.Second))
+		list[i] = c
+	}
+	return list
+}
