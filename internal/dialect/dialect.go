@@ -62,6 +62,10 @@ type Machines[M client.Object] interface {
 	// to the node when it is cordoned for good.
 	Want(m M, c Class) node.Want
 	Leave(m M) node.Want
+	// Leaving is the condition with which n tells, while it is drained for good,
+	// why that is: it, or its machine, was unwell, or there is one too many. An
+	// API without such a condition returns none, with an empty type.
+	Leaving(n *corev1.Node, unwell bool) corev1.NodeCondition
 	// Update is what n says about an update in place of its machine, Marked the
 	// node condition that says how far it is. An API without such updates is
 	// not asked ([lifecycle.Policy].UpdatesInPlace).

@@ -20,6 +20,8 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 	switch d.Step {
 	case lifecycle.Hold:
 		return p.hold(ctx, d)
+	case lifecycle.Choose:
+		return p.choose(ctx, d)
 	case lifecycle.Create:
 		p.create(ctx)
 	case lifecycle.Initialize:
@@ -69,10 +71,15 @@ func (p *pass[M]) create(ctx context.Context) {
 		p.world.Retry = p.mem.failed(lifecycle.Create, p.class.Objection(err), p.Clock.Now())
 		return
 	}
+	if err := p.claim(ctx, []provider.Instance{i}); err != nil {
+		p.world.Retry = p.mem.failed(lifecycle.Create, err, p.Clock.Now())
+		return
+	}
 	p.world.Retry = p.mem.succeeded()
-	p.world.Instances = []provider.Instance{i}
-	p.sawInstance(i)
-	p.lookForNode(ctx)
+	if len(p.world.Instances) > 0 {
+		p.sawInstance(i)
+		p.lookForNode(ctx)
+	}
 }
 
 func (p *pass[M]) initialize(ctx context.Context) {
@@ -155,7 +162,7 @@ func (p *pass[M]) drainPolicy(force bool) drain.Policy {
 
 func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.Decision, error) {
 	policy := p.drainPolicy(d.Force)
-	with, err := p.cordonWith(ctx, policy)
+	with, moves, err := p.cordonWith(ctx, policy)
 	if err != nil {
 		return drain.Decision{}, err
 	}
@@ -167,30 +174,50 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 	if held != "" {
 		return drain.Decision{Message: held, Next: p.policy.Delays.Transient}, nil
 	}
-	return p.Nodes.Drain(ctx, n, policy)
+	if moves {
+		p.announce(ctx)
+	}
+	return p.Nodes.Drain(ctx, p.world.Node, policy)
 }
 
-// cordonWith is what happens to the node with the cordon. Nothing does where it
+// cordonWith is what happens to the node with the cordon, and whether the drain
+// has something to move from a node that leaves. Nothing happens to one that
 // stays. Where it leaves, its finalizer goes along, which saves a write later,
 // only where nobody can miss it: with the node object gone there would be
 // nothing left to drain.
-func (p *pass[M]) cordonWith(ctx context.Context, policy drain.Policy) (node.Want, error) {
+func (p *pass[M]) cordonWith(ctx context.Context, policy drain.Policy) (w node.Want, moves bool, err error) {
 	if p.view.Deleted.IsZero() {
-		return node.Want{}, nil
+		return w, false, nil
 	}
-	w := p.Dialect.Leave(p.m)
+	w = p.Dialect.Leave(p.m)
 	if w.DropFinalizer == "" {
-		return w, nil
+		return w, true, nil
 	}
 	vacant, err := p.Nodes.Vacant(ctx, p.world.Node, policy)
 	if !vacant {
 		w.DropFinalizer = ""
 	}
-	return w, err
+	return w, !vacant, err
+}
+
+// announce lets the node tell why it is drained. Conditions are not written
+// together with the cordon, so that this costs a write, which a node that
+// nothing has to leave is spared. A drain does not fail by it.
+func (p *pass[M]) announce(ctx context.Context) {
+	want := p.Dialect.Leaving(p.world.Node, lifecycle.Unwell(p.view, p.world.Node, p.policy))
+	if want.Type == "" {
+		return
+	}
+	n, err := p.Nodes.Condition(ctx, p.world.Node, want)
+	if err != nil {
+		p.log.Error(err, "cannot tell on the node why it is drained", "node", p.world.Node.Name)
+		return
+	}
+	p.world.Node = n
 }
 
 func (p *pass[M]) terminate(ctx context.Context) {
-	done, err := p.session.Delete(ctx, p.ref(), p.world.Instances)
+	done, err := p.session.Delete(ctx, p.ref(), p.world.Owned())
 	now := p.Clock.Now()
 	switch {
 	case err != nil:
@@ -198,7 +225,7 @@ func (p *pass[M]) terminate(ctx context.Context) {
 		p.world.Retry = p.mem.failed(lifecycle.Terminate, err, now)
 	case done:
 		p.world.Removal = lifecycle.RemovalDone
-		p.world.Instances = nil
+		p.world.Instances, p.world.Doubles = nil, nil
 		p.mem.succeeded()
 	default:
 		p.world.Removal = lifecycle.RemovalUnderway

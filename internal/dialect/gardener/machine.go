@@ -301,3 +301,19 @@ func (Machines) Want(m *v1alpha1.Machine, c dialect.Class) node.Want {
 func (Machines) Leave(*v1alpha1.Machine) node.Want {
 	return node.Want{DropFinalizer: v1alpha1.FinalizerNode}
 }
+
+// Leaving is the condition Terminating. Its reason is found once, when it is
+// set: what a node looks like in the middle of its drain tells nothing.
+func (Machines) Leaving(n *corev1.Node, unwell bool) corev1.NodeCondition {
+	i := slices.IndexFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == v1alpha1.NodeTerminating && c.Status == corev1.ConditionTrue && c.Reason != ""
+	})
+	if i >= 0 {
+		return n.Status.Conditions[i]
+	}
+	c := corev1.NodeCondition{Type: v1alpha1.NodeTerminating, Status: corev1.ConditionTrue, Reason: v1alpha1.ReasonNodeScaleDown}
+	if unwell {
+		c.Reason = v1alpha1.ReasonNodeUnhealthy
+	}
+	return c
+}

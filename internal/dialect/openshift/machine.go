@@ -233,6 +233,9 @@ func (Machines) Want(m *machinev1.Machine, _ dialect.Class) node.Want {
 // Leave asks for nothing besides the cordon.
 func (Machines) Leave(*machinev1.Machine) node.Want { return node.Want{} }
 
+// Leaving is nothing that nodes of this API tell.
+func (Machines) Leaving(*corev1.Node, bool) corev1.NodeCondition { return corev1.NodeCondition{} }
+
 // isDrained reports whether an earlier drain was recorded as finished.
 func isDrained(m *machinev1.Machine) bool {
 	return find(m, machinev1.MachineDrained).Status == corev1.ConditionTrue
