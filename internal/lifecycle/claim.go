@@ -45,9 +45,11 @@ func (s Sighting) owner() string {
 type Claim struct {
 	// Instances holds the machine's instance; it is empty when there is none.
 	Instances []provider.Instance
-	// Doubles are the machine's, too, Strangers are not: see [World].
+	// Doubles are the machine's, too, Strangers are not: see [World], also for
+	// StandIn.
 	Doubles   []provider.Instance
 	Strangers []Sighting
+	StandIn   bool
 	// Made says that an instance was made for the machine, which may be gone.
 	Made bool
 }
@@ -74,6 +76,7 @@ func Claims(m Machine, all []Sighting) (c Claim) {
 		c.Made = true
 		if n == 0 && (s.Recorded || s.UID == m.UID || m.ProviderID == "") {
 			c.Instances = append(c.Instances, s.Instance)
+			c.StandIn = !s.Recorded && m.ProviderID != "" && s.ProviderID != ""
 			continue
 		}
 		c.Doubles = append(c.Doubles, s.Instance)
@@ -155,6 +158,15 @@ func (r Rival) before(o Rival, i provider.Instance) bool {
 
 // Owned are all instances of the machine: what is removed with it.
 func (w World) Owned() []provider.Instance { return slices.Concat(w.Instances, w.Doubles) }
+
+// Unrecorded are the instances of the machine that it has not recorded, or will
+// not, of those reported.
+func (w World) Unrecorded() []provider.Instance {
+	if w.StandIn {
+		return w.Owned()
+	}
+	return w.Doubles
+}
 
 // Astray reports whether the instance that the machine has recorded is another
 // machine's. Then the node of that name is, too.

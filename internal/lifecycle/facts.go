@@ -114,6 +114,9 @@ type World struct {
 	// with them while the machine lives, and they count for nothing: the orphan
 	// collector has them in quarantine. They go with the machine.
 	Doubles []provider.Instance
+	// StandIn says that the instance is not the one that the machine has recorded,
+	// which was not reported. It carries the machine's UID.
+	StandIn bool
 	// Strangers were reported because of what the machine has recorded, or of its
 	// name, and are not the machine's.
 	Strangers []Sighting

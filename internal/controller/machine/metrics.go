@@ -1,8 +1,12 @@
 package machine
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
+	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 )
 
@@ -14,6 +18,7 @@ type Metrics struct {
 	phase *prometheus.HistogramVec
 	steps *prometheus.CounterVec
 	stuck *prometheus.CounterVec
+	twins prometheus.Counter
 }
 
 // NewMetrics makes the metrics and registers them.
@@ -31,7 +36,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "millwright_machine_failures_total", Help: "Passes over machines that ended with a failure, by reason.",
 		}, []string{"reason"}),
 	}
-	r.MustRegister(m.phase, m.steps, m.stuck)
+	m.twins = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "millwright_machine_duplicate_instances_total", Help: "Instances found beside the one that their machine has recorded.",
+	})
+	r.MustRegister(m.phase, m.steps, m.stuck, m.twins)
 	return m
 }
 
@@ -54,5 +62,19 @@ func (m *Metrics) observe(was lifecycle.Machine, out lifecycle.Outcome) {
 	}
 	if out.Err != nil {
 		m.stuck.WithLabelValues(string(out.Reason)).Inc()
+	}
+}
+
+// doubled counts the instances that a pass was the first to find beside the
+// recorded one.
+func (m *Metrics) doubled(before, after client.Object) {
+	if m == nil {
+		return
+	}
+	known := dialect.Unrecorded(before)
+	for _, id := range dialect.Unrecorded(after) {
+		if !slices.Contains(known, id) {
+			m.twins.Inc()
+		}
 	}
 }

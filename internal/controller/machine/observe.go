@@ -59,6 +59,9 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 		p.world.ReadLag = l.ReadLag()
 	}
 	all, err := p.session.Find(ctx, p.ref())
+	if err == nil {
+		err = p.claim(ctx, all)
+	}
 	if err != nil {
 		p.world.LookErr = err
 		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
@@ -67,8 +70,6 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 	p.world.Looked = true
 	p.world.Inherited = p.class.Inherited
 	p.mem.answered()
-	p.world.Instances = provider.Existing(all)
-	p.view.Provisioned = p.view.Provisioned || len(all) > 0
 	p.world.QuietFor = p.mem.quiet(p.Clock.Now())
 	if i := p.instance(); i != nil {
 		p.sawInstance(*i)
@@ -104,6 +105,11 @@ func (p *pass[M]) ref() provider.Ref {
 // recorded, else by what the instance says.
 func (p *pass[M]) lookForNode(ctx context.Context) {
 	if p.policy.Targetless {
+		return
+	}
+	if p.world.Astray() { // what leads to its node leads to another machine's
+		p.world.NodeErr, p.world.NodeLooked = nil, true
+		p.see(nil)
 		return
 	}
 	q := node.Query{

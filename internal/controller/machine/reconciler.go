@@ -78,7 +78,7 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		log.FromContext(ctx).V(1).Info("frozen", "why", why)
 		return reconcile.Result{RequeueAfter: seen.Again()}, nil
 	}
-	p := &pass[M]{Reconciler: r, m: m.DeepCopyObject().(M), mem: mem, log: log.FromContext(ctx)}
+	p := &pass[M]{Reconciler: r, m: m.DeepCopyObject().(M), found: m, mem: mem, log: log.FromContext(ctx)}
 	p.world.Sight = seen
 	return p.run(ctx)
 }
@@ -86,10 +86,11 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 // pass is one reconciliation of one machine.
 type pass[M client.Object] struct {
 	*Reconciler[M]
-	// m is the object as the pass found it, and as the pass last saved it.
-	m   M
-	mem *remembered
-	log logr.Logger
+	// m is the object as the pass last saved it, found as the pass found it.
+	m     M
+	found M
+	mem   *remembered
+	log   logr.Logger
 
 	// view is what is known by now, was what the object said at first.
 	view    lifecycle.Machine
@@ -163,7 +164,7 @@ func clip(note string) string {
 }
 
 func (p *pass[M]) tell(before M, out lifecycle.Outcome) {
-	for _, e := range p.Dialect.Events(before, p.m, out) {
+	for _, e := range append(p.Dialect.Events(before, p.m, out), p.instanceEvents()...) {
 		p.Recorder.Eventf(p.m, nil, e.Type, e.Reason, e.Action, "%s", clip(e.Note))
 	}
 	for _, d := range out.Steps {
@@ -173,4 +174,5 @@ func (p *pass[M]) tell(before M, out lifecycle.Outcome) {
 		p.log.Info("machine", "stage", out.Stage, "was", was, "reason", out.Reason, "message", out.Message, "after", out.After)
 	}
 	p.Metrics.observe(p.was, out)
+	p.Metrics.doubled(p.found, p.m)
 }

@@ -27,7 +27,9 @@ import (
 )
 
 // NodeIndex finds machines by what is known of their nodes: keys are
-// "name/<node>", "id/<provider ID>" and "ip/<internal IP>".
+// "name/<node>", "id/<provider ID>" and "ip/<internal IP>". It also finds those
+// that may have an instance, by "uid/<UID>", "machine/<name>" and "tail/<what
+// follows the last slash of the provider ID, in lower case>".
 const NodeIndex = "millwright.node"
 
 // Setup says how a reconciler is wired into a manager.
@@ -108,6 +110,7 @@ func (r *Reconciler[M]) NodeKeys(o client.Object) (out []string) {
 	if v.ProviderID != "" {
 		out = append(out, "id/"+v.ProviderID)
 	}
+	out = append(out, claimKeys(v.UID, v.Name, v.ProviderID)...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

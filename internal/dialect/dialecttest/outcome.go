@@ -53,6 +53,8 @@ func outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 			}
 			m.Stage, m.StageSince = d.Stage, Now
 			o.World.Update.Mark = d.Mark
+		case lifecycle.Choose:
+			m.ProviderID = o.World.Instances[0].ProviderID
 		default:
 			effect(r, d.Step, &o.World)
 		}
@@ -75,6 +77,9 @@ func world(r *rand.Rand) lifecycle.World {
 	}
 	if w.Looked && r.Intn(3) > 0 {
 		w.Instances = []provider.Instance{someInstance(r)}
+	}
+	if w.Looked && r.Intn(8) == 0 {
+		w.Doubles, w.StandIn = []provider.Instance{someInstance(r)}, r.Intn(2) == 0
 	}
 	if w.Looked && r.Intn(3) == 0 {
 		w.Inherited = []byte(`{"region":"north"}`)

@@ -22,6 +22,7 @@ func TestMachineLaws(t *testing.T) {
 		Finalizer: "machine.sapcloud.io/machine-controller-manager",
 		Owned: []string{
 			"metadata.labels[node]",
+			"metadata.annotations[millwright.dev/unrecorded-instances]",
 			"metadata.annotations[machinepriority.machine.sapcloud.io]",
 			"metadata.annotations[node.machine.sapcloud.io/preserve]",
 			"metadata.annotations[node.machine.sapcloud.io/last-applied-node-preserve-value]",

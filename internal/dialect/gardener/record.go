@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -30,6 +31,7 @@ func (Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	if i := o.World.Instance(m.Spec.ProviderID); i != nil {
 		recordInstance(m, i, o)
 	}
+	dialect.RecordUnrecorded(m, o.World)
 	recordNode(m, o)
 	was := stages[m.Status.CurrentStatus.Phase]
 	if op := operation(m, was, o); op != nil {
@@ -242,9 +244,19 @@ func removal(o lifecycle.Outcome) *v1alpha1.LastOperation {
 	case lifecycle.ReasonTerminating, lifecycle.ReasonUnconfirmed:
 		return say(v1alpha1.MachineStateProcessing, drainWord(o)+" Initiate VM deletion")
 	case lifecycle.ReasonNodeUnknown:
-		return say(v1alpha1.MachineStateFailed, "Node cannot be looked up or deleted: "+o.Message+". Initiate node object deletion")
+		return say(v1alpha1.MachineStateFailed, "Node cannot be looked up or deleted: "+o.Message+". "+nodeMark(o))
 	}
 	return nil
+}
+
+// nodeMark is where another implementation is to go on that finds a node which
+// cannot be looked up: at the drain, unless the instance is gone. From the mark
+// of the node's deletion on it would not ask for the instance any more.
+func nodeMark(o lifecycle.Outcome) string {
+	if o.World.Removal == lifecycle.RemovalDone {
+		return "Initiate node object deletion"
+	}
+	return "Initiate node drain"
 }
 
 func drainWord(o lifecycle.Outcome) string {

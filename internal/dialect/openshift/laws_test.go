@@ -27,6 +27,7 @@ func TestMachineLaws(t *testing.T) {
 			"metadata.labels[machine.openshift.io/interruptible-instance]",
 			"metadata.annotations[machine.openshift.io/instance-state]",
 			"metadata.annotations[millwright.dev/cluster]",
+			"metadata.annotations[millwright.dev/unrecorded-instances]",
 			"metadata.annotations[millwright.dev/cluster-defaults]",
 			"spec.providerID",
 			"spec.metadata.labels[machine.openshift.io/interruptible-instance]",

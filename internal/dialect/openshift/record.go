@@ -36,6 +36,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 	if i := o.World.Instance(ptr.Deref(m.Spec.ProviderID, "")); i != nil {
 		recordInstance(m, i, o)
 	}
+	dialect.RecordUnrecorded(m, o.World)
 	recordNode(m, o)
 	recordConditions(m, o)
 	recordPhase(m, o)
@@ -244,7 +245,7 @@ func leaves(o lifecycle.Outcome) bool {
 	if o.Reason == lifecycle.ReasonUnconfirmed || o.World.Removal == lifecycle.RemovalUntried {
 		return false
 	}
-	return o.World.Removal == lifecycle.RemovalDone || len(o.World.Instances) > 0
+	return o.World.Removal == lifecycle.RemovalDone || len(o.World.Owned()) > 0
 }
 
 // setCondition keeps the list sorted by type and bumps the transition time

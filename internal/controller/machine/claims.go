@@ -1,0 +1,123 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// claim takes down which of the instances reported are the machine's.
+func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) error {
+	sightings := make([]lifecycle.Sighting, len(all))
+	for n, i := range all {
+		sightings[n] = lifecycle.Sighting{Instance: i, Recorded: provider.SameInstance(p.session, i.ProviderID, p.view.ProviderID)}
+		if i.UID == p.view.UID || !i.Exists() {
+			continue
+		}
+		var err error
+		if sightings[n].Claimant, err = p.claimant(ctx, sightings[n]); err != nil {
+			return err
+		}
+	}
+	c := lifecycle.Claims(p.view, sightings)
+	p.world.Instances, p.world.Doubles, p.world.StandIn = c.Instances, c.Doubles, c.StandIn
+	p.world.Strangers = c.Strangers
+	p.view.Provisioned = p.view.Provisioned || c.Made
+	return nil
+}
+
+// claimant names the machine that has more right to an instance than ours;
+// empty when none has. Only instances that do not carry our UID are asked about.
+func (p *pass[M]) claimant(ctx context.Context, s lifecycle.Sighting) (string, error) {
+	rivals := map[string]lifecycle.Rival{}
+	for _, key := range claimKeys(s.UID, s.Name, s.ProviderID) {
+		list := p.Dialect.NewList()
+		if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: key}); err != nil {
+			return "", fmt.Errorf("look whose instance %s is: %w", s.ID, err)
+		}
+		for m := range p.Dialect.Items(list) {
+			v := p.Dialect.View(m)
+			if v.UID != p.view.UID && (v.UID == s.UID || p.sharesScope(ctx, m)) {
+				rivals[v.UID] = p.rival(v, s.Instance)
+			}
+		}
+	}
+	all := make([]lifecycle.Rival, 0, len(rivals))
+	for _, r := range rivals {
+		all = append(all, r)
+	}
+	return lifecycle.ClaimantOf(s.Instance, p.rival(p.view, s.Instance), all), nil
+}
+
+func (p *pass[M]) rival(v lifecycle.Machine, i provider.Instance) lifecycle.Rival {
+	records := provider.SameInstance(p.session, i.ProviderID, v.ProviderID)
+	return lifecycle.Rival{
+		UID: v.UID, Namespace: v.Namespace, Name: v.Name, Created: v.Created,
+		Records: records, Other: v.ProviderID != "" && !records,
+	}
+}
+
+// sharesScope reports whether another machine's instances are where ours are:
+// elsewhere, names and provider IDs may be the same for different instances.
+func (p *pass[M]) sharesScope(ctx context.Context, m M) bool {
+	c, _ := p.Dialect.Class(ctx, p.Client, m) // the scope is known also of a class that is incomplete
+	return c.Cluster == p.class.Cluster
+}
+
+// claimKeys are those keys of [NodeIndex] by which a machine may have an
+// instance with the UID, name and provider ID. Of a provider ID only what all
+// spellings share is a key.
+func claimKeys(uid, name, providerID string) (out []string) {
+	if uid != "" {
+		out = append(out, "uid/"+uid)
+	}
+	if name != "" {
+		out = append(out, "machine/"+name)
+	}
+	if tail := strings.ToLower(providerID[strings.LastIndexByte(providerID, '/')+1:]); tail != "" {
+		out = append(out, "tail/"+tail)
+	}
+	return out
+}
+
+// choose stores which instance is the machine's before anything is done with it.
+func (p *pass[M]) choose(ctx context.Context, d lifecycle.Decision) error {
+	err := p.recordNow(ctx, lifecycle.Decision{Step: lifecycle.Await, Reason: d.Reason, Stage: p.view.Stage}, d)
+	if err != nil {
+		return err
+	}
+	p.view.ProviderID = p.instance().ProviderID
+	return nil
+}
+
+// instanceEvents are what a human should know about the instances, besides what
+// the dialect tells: doubles, and at the moment in which an instance is recorded,
+// that others made it and that it is not what the class says.
+func (p *pass[M]) instanceEvents() []dialect.Event {
+	now := p.Dialect.View(p.m)
+	out := dialect.InstanceEvents(p.found, p.m, now.ProviderID)
+	i := p.instance()
+	if p.was.ProviderID != "" || now.ProviderID == "" || i == nil {
+		return out
+	}
+	if i.UID != now.UID {
+		out = append(out, dialect.Event{
+			Type: corev1.EventTypeNormal, Reason: "Adopted", Action: "Find",
+			Note: fmt.Sprintf("instance %s (%s) has the machine's name and was made by another implementation: it is the machine's from now on", i.ID, i.State),
+		})
+	}
+	if c, ok := provider.As[provider.Comparer](p.session); ok && len(c.Differences(p.ref(), *i)) > 0 {
+		out = append(out, dialect.Event{
+			Type: corev1.EventTypeWarning, Reason: "InstanceDiffers", Action: "Find",
+			Note: fmt.Sprintf("instance %s is not what the class says by now: %s", i.ID, strings.Join(c.Differences(p.ref(), *i), "; ")),
+		})
+	}
+	return out
+}
