@@ -28,6 +28,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -60,6 +61,8 @@ func newRecording(t *testing.T, objects ...client.Object) *recording {
 	for _, i := range node.Indexes() {
 		b = b.WithIndex(i.Object, i.Name, i.Extract)
 	}
+	b = b.WithIndex(&machinev1.Machine{}, machine.NodeIndex, machine.New(machine.Options[*machinev1.Machine]{Dialect: openshift.Machines{}}).NodeKeys)
+	b = b.WithIndex(&v1alpha1.Machine{}, machine.NodeIndex, machine.New(machine.Options[*v1alpha1.Machine]{Dialect: gardener.Machines{}}).NodeKeys)
 	r.WithWatch = b.Build()
 	return r
 }
@@ -152,6 +155,7 @@ type rig[M client.Object] struct {
 	cloud   *cloud
 	clock   *clocktesting.FakeClock
 	events  *events.FakeRecorder
+	sight   sight.Source
 	r       *machine.Reconciler[M]
 }
 
@@ -172,7 +176,7 @@ func newRig[M client.Object](t *testing.T, lens dialect.Machines[M], objects ...
 func (g *rig[M]) restart() {
 	g.r = machine.New(machine.Options[M]{
 		Client: g.control, Clock: g.clock, Dialect: g.lens, Provider: g.cloud, Recorder: g.events,
-		Nodes: node.New(g.target, g.target, g.clock),
+		Nodes: node.New(g.target, g.target, g.clock), Sight: g.sight,
 	})
 }
 
