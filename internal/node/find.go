@@ -26,6 +26,9 @@ type Query struct {
 	InternalIPs      []string
 	// MachineKey is the machine's "namespace/name".
 	MachineKey string
+	// Same reports whether two provider IDs name one instance; nil: when they
+	// are equal but for case.
+	Same func(a, b string) bool
 	// Sure asks the API server for the node of the given name before it
 	// believes a cache that there is none.
 	Sure bool
@@ -145,8 +148,12 @@ func (q Query) others(n *corev1.Node) bool {
 }
 
 // otherInstance reports whether the node shows another instance's provider ID.
-// Infrastructures and clouds do not agree on case (Azure), so that is no
-// difference.
+// Infrastructures, clouds and API groups do not agree on how to write one: on
+// case (Azure), on region or zone (AWS), on slashes (GCP).
 func (q Query) otherInstance(n *corev1.Node) bool {
-	return q.ProviderID != "" && n.Spec.ProviderID != "" && !strings.EqualFold(q.ProviderID, n.Spec.ProviderID)
+	same := q.Same
+	if same == nil {
+		same = strings.EqualFold
+	}
+	return q.ProviderID != "" && n.Spec.ProviderID != "" && !same(q.ProviderID, n.Spec.ProviderID)
 }

@@ -23,6 +23,8 @@ type cloud struct {
 	// deletions is how often Delete is to be called until the instance is gone.
 	deletions int
 	lag       time.Duration
+	// differs is what instances differ in from their class.
+	differs []string
 	// before is called with the name of each call.
 	before func(call string)
 
@@ -66,7 +68,7 @@ func (c *cloud) Find(_ context.Context, ref provider.Ref) (out []provider.Instan
 		return nil, c.findErr
 	}
 	for _, i := range c.instances {
-		if i.UID == ref.UID {
+		if i.UID == ref.UID || provider.SameInstance(c, i.ProviderID, ref.ProviderID) || i.UID == "" && i.Name == ref.Name {
 			out = append(out, i)
 		}
 	}
@@ -90,19 +92,24 @@ func (c *cloud) Create(_ context.Context, ref provider.Ref, want provider.Want) 
 	return i, c.createErr
 }
 
-func (c *cloud) Delete(_ context.Context, ref provider.Ref, _ []provider.Instance) (bool, error) {
+func (c *cloud) Delete(_ context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
 	c.called("Delete")
+	goes := func(i provider.Instance) bool {
+		return i.UID == ref.UID || slices.ContainsFunc(given, func(g provider.Instance) bool { return g.ID == i.ID })
+	}
 	if c.deleteErr != nil {
 		return false, c.deleteErr
 	}
 	if c.deletions > 0 {
 		c.deletions--
 		for i := range c.instances {
-			c.instances[i].State, c.instances[i].RawState = provider.Stopping, "stopping"
+			if goes(c.instances[i]) {
+				c.instances[i].State, c.instances[i].RawState = provider.Stopping, "stopping"
+			}
 		}
 		return false, nil
 	}
-	c.instances = slices.DeleteFunc(c.instances, func(i provider.Instance) bool { return i.UID == ref.UID })
+	c.instances = slices.DeleteFunc(c.instances, goes)
 	return true, nil
 }
 
@@ -111,3 +118,5 @@ func (c *cloud) List(context.Context) iter.Seq2[provider.Instance, error] {
 }
 
 func (c *cloud) ReadLag() time.Duration { return c.lag }
+
+func (c *cloud) Differences(provider.Ref, provider.Instance) []string { return c.differs }

@@ -118,9 +118,13 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 		// end what the node asks for.
 		Sure:        !p.view.Deleted.IsZero() || p.view.Keep != (lifecycle.Keeping{}),
 		InternalIPs: internalIPs(p.view.Addresses),
+		Same:        func(a, b string) bool { return provider.SameInstance(p.session, a, b) },
 	}
 	if i := p.instance(); i != nil {
 		q = completed(q, *i)
+		if i.ProviderID != "" && !p.world.StandIn {
+			q.ProviderID = i.ProviderID // the API's own spelling, whatever was recorded
+		}
 	}
 	n, err := p.Nodes.Find(ctx, q)
 	p.world.NodeErr, p.world.NodeLooked = err, err == nil
