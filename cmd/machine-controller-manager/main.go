@@ -111,7 +111,7 @@ func serve(ctx context.Context, flags *run.Flags, o *options) error {
 		if err != nil {
 			return err
 		}
-		p := program{Process: process, options: o, mgr: mgr}
+		p := program{Process: process, options: o, mgr: mgr, api: api}
 		switch api {
 		case provider.OpenShift:
 			err = setUp[*v1beta1.MachineDeployment, *machinev1.MachineSet](ctx, p, openshift.Sets{}, openshift.Deployments{},
@@ -132,7 +132,12 @@ type program struct {
 	*run.Process
 	*options
 	mgr ctrl.Manager
+	api string
 }
+
+// nodes are those of the cluster that machines join, to be changed while the
+// process leads.
+func (p program) nodes() client.Client { return p.Term(p.api).Guarded(p.Target.GetClient()) }
 
 // sources are the names under which the controllers tell events.
 type sources struct{ sets, deployments string }
@@ -156,11 +161,12 @@ func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets
 func setUpSets[S client.Object](p program, lens dialect.Sets[S], source string) error {
 	o := machineset.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(source),
+		Sight: p.Lookout,
 	}
 	p.freeze.apply(&o)
 	s := machineset.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}
 	if p.Target != nil {
-		o.Nodes, s.NodeCache = p.Target.GetClient(), p.Target.GetCache()
+		o.Nodes, s.NodeCache = p.nodes(), p.Target.GetCache()
 	}
 	return machineset.New(lens, o).SetupWithManager(p.mgr, s)
 }
@@ -168,10 +174,11 @@ func setUpSets[S client.Object](p program, lens dialect.Sets[S], source string) 
 func setUpDeployments[D, S client.Object](ctx context.Context, p program, lens dialect.Deployments[D, S], source string) error {
 	o := machinedeployment.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(source),
+		Sight: p.Lookout,
 	}
 	s := machinedeployment.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}
 	if p.Target != nil {
-		o.Nodes, s.NodeCache = p.Target.GetClient(), p.Target.GetCache()
+		o.Nodes, s.NodeCache = p.nodes(), p.Target.GetCache()
 	}
 	return machinedeployment.New(lens, o).SetupWithManager(ctx, p.mgr, s)
 }

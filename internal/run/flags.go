@@ -39,6 +39,9 @@ type Flags struct {
 	Burst             int
 	ResyncPeriod      time.Duration
 	Election          Election
+	// SightTimeout and SightPeriod say when a cluster that does not answer
+	// freezes the controllers, and how often the clusters are looked at.
+	SightTimeout, SightPeriod time.Duration
 
 	address string
 	port    int
@@ -75,6 +78,8 @@ func (f *Flags) AddFlags(fs *pflag.FlagSet, defaultPort int) {
 	fs.DurationVar(&f.Election.LeaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long others wait for a leader that does not renew")
 	fs.DurationVar(&f.Election.RenewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew before it stops")
 	fs.DurationVar(&f.Election.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "pause between attempts")
+	fs.DurationVar(&f.SightTimeout, "machine-safety-apiserver-statuscheck-timeout", 30*time.Second, "how long the API server of either cluster may be silent before nothing is created, replaced or judged any more")
+	fs.DurationVar(&f.SightPeriod, "machine-safety-apiserver-statuscheck-period", time.Minute, "how often the API servers are looked at, at the least; a fifth of the timeout if that is sooner")
 	f.addIgnored(fs)
 }
 
@@ -109,6 +114,9 @@ func (f *Flags) Complete() error {
 	}
 	if f.Workers < 1 {
 		return fmt.Errorf("--concurrent-syncs: must be at least 1, not %d", f.Workers)
+	}
+	if f.SightTimeout < 0 || f.SightPeriod < f.SightTimeout {
+		return fmt.Errorf("--machine-safety-apiserver-statuscheck-period, --machine-safety-apiserver-statuscheck-timeout: the period (%s) must not be shorter than the timeout (%s), nor that negative", f.SightPeriod, f.SightTimeout)
 	}
 	if f.TargetKubeconfig == NoTarget && f.ControlKubeconfig == "" {
 		return fmt.Errorf("--control-kubeconfig: must be set where --target-kubeconfig is %q", NoTarget)

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -46,44 +47,73 @@ type Process struct {
 	// Target is the cluster that machines join; nil when they join none.
 	Target cluster.Cluster
 
+	// Lookout looks at both clusters.
+	Lookout *Lookout
+
 	scheme   *runtime.Scheme
 	managers []ctrl.Manager
+	terms    map[string]*Term
+	leases   []*lease
+	indexed  bool
 }
 
 // New connects to the clusters.
 func New(f *Flags, log logr.Logger) (*Process, error) {
 	ctrl.SetLogger(log)
-	p := &Process{Flags: f, Log: log, scheme: Scheme()}
+	p := &Process{Flags: f, Log: log, scheme: Scheme(), terms: map[string]*Term{}}
 	control, target, err := f.Configs()
 	if err != nil {
 		return nil, err
 	}
 	p.Control = control
-	if target == nil {
-		return p, nil
+	if target != nil {
+		if p.Target, err = p.join(target); err != nil {
+			return nil, fmt.Errorf("connect to the target cluster: %w", err)
+		}
 	}
-	p.Target, err = cluster.New(target, func(o *cluster.Options) {
+	probes, err := p.probes()
+	if err != nil {
+		return nil, err
+	}
+	p.Lookout = NewLookout(probes, f.sightPolicy(), clock.RealClock{}, log)
+	if err := metrics.Registry.Register(p.Lookout); err != nil {
+		return nil, fmt.Errorf("register the metric of freezes: %w", err)
+	}
+	return p, nil
+}
+
+// join connects to the cluster that machines join.
+func (p *Process) join(target *rest.Config) (cluster.Cluster, error) {
+	return cluster.New(target, func(o *cluster.Options) {
 		o.Scheme = p.scheme
 		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
 		o.Cache.ByObject = slim()
 		o.Client.Cache = &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("connect to the target cluster: %w", err)
-	}
-	return p, nil
 }
 
-// Nodes is the cluster that machines join; nil when they join none. A process
-// that asks for it watches nodes, pods and budgets; it may ask once.
-func (p *Process) Nodes(ctx context.Context, clk clock.PassiveClock) (*node.Cluster, error) {
+// Nodes is the cluster that machines join, to be changed while the process leads
+// the API; nil when they join none. A process that asks for it watches nodes,
+// pods and budgets.
+func (p *Process) Nodes(ctx context.Context, clk clock.PassiveClock, api string) (*node.Cluster, error) {
 	if p.Target == nil {
 		return nil, nil
 	}
-	if err := node.SetupIndexes(ctx, p.Target.GetFieldIndexer()); err != nil {
-		return nil, fmt.Errorf("index nodes: %w", err)
+	if !p.indexed {
+		if err := node.SetupIndexes(ctx, p.Target.GetFieldIndexer()); err != nil {
+			return nil, fmt.Errorf("index nodes: %w", err)
+		}
+		p.indexed = true
 	}
-	return node.New(p.Target.GetClient(), p.Target.GetAPIReader(), clk), nil
+	return node.New(p.Term(api).Guarded(p.Target.GetClient()), p.Target.GetAPIReader(), clk), nil
+}
+
+// Term is that of the process as the leader of an API.
+func (p *Process) Term(api string) *Term {
+	if p.terms[api] == nil {
+		p.terms[api] = NewTerm(p.Flags.Election, clock.RealClock{})
+	}
+	return p.terms[api]
 }
 
 // Manager makes the manager of one API, to lead under the given lease. The
@@ -98,7 +128,13 @@ func (p *Process) Manager(api, lease string) (ctrl.Manager, error) {
 		LeaderElectionReleaseOnCancel: true,
 		Metrics:                       metricsserver.Options{BindAddress: "0"},
 		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields(), SyncPeriod: &f.ResyncPeriod},
-		NewClient:                     newClient,
+		NewClient: func(c *rest.Config, o client.Options) (client.Client, error) {
+			inner, err := newClient(c, o)
+			if err != nil {
+				return nil, err
+			}
+			return p.Term(api).Guarded(inner), nil
+		},
 	}
 	if o.LeaderElectionNamespace == "" {
 		o.LeaderElectionNamespace = namespace
@@ -113,7 +149,7 @@ func (p *Process) Manager(api, lease string) (ctrl.Manager, error) {
 		o.HealthProbeBindAddress = f.HealthAddress
 		o.Metrics = metricsserver.Options{BindAddress: f.MetricsAddress, ExtraHandlers: p.handlers()}
 	}
-	m, err := ctrl.NewManager(p.Control, o)
+	m, err := p.manager(api, o)
 	if err != nil {
 		return nil, fmt.Errorf("make the manager of %s: %w", api, err)
 	}
@@ -124,6 +160,26 @@ func (p *Process) Manager(api, lease string) (ctrl.Manager, error) {
 		return nil, err
 	}
 	p.managers = append(p.managers, m)
+	return m, nil
+}
+
+// manager makes a manager whose lease tells the API's term.
+func (p *Process) manager(api string, o ctrl.Options) (ctrl.Manager, error) {
+	if !o.LeaderElection {
+		return ctrl.NewManager(p.Control, o)
+	}
+	l, err := newLease(p.Control, o.LeaderElectionNamespace, o.LeaderElectionID, p.Flags.Election, p.Term(api))
+	if err != nil {
+		return nil, err
+	}
+	poll := min(leasePoll, p.Flags.Election.RetryPeriod)
+	o.LeaderElectionResourceLockInterface, o.RetryPeriod = l, &poll
+	m, err := ctrl.NewManager(p.Control, o)
+	if err != nil {
+		return nil, err
+	}
+	l.events = m.GetEventRecorderFor(l.identity) //nolint:staticcheck // leases are told of by the old API, as ever
+	p.leases = append(p.leases, l)
 	return m, nil
 }
 
@@ -159,9 +215,20 @@ func (p *Process) handlers() map[string]http.Handler {
 }
 
 // Run runs all managers until ctx ends or one of them stops. A standby's
-// caches are as warm as the leader's.
+// caches are as warm as the leader's. It returns when no change is under way any
+// more, also where the lease was lost: who calls the infrastructure hears what
+// came of it.
 func (p *Process) Run(ctx context.Context, also ...func(context.Context) error) error {
+	defer func() {
+		for _, t := range p.terms {
+			t.Idle()
+		}
+	}()
 	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return p.Lookout.Start(ctx) })
+	for _, l := range p.leases {
+		g.Go(func() error { return l.Watch(ctx) })
+	}
 	if p.Target != nil {
 		g.Go(func() error { return p.Target.Start(ctx) })
 		if !p.Target.GetCache().WaitForCacheSync(ctx) {

@@ -24,9 +24,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/run"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
 // leaseOf is the lease under which the original would lead, so that the two
@@ -43,7 +43,6 @@ type assembly struct {
 	*server
 	process  *run.Process
 	provider provider.Provider
-	nodes    *node.Cluster
 	metrics  *machine.Metrics
 	// approvals list the machines of all APIs, sources watch them.
 	approvals []func(context.Context) ([]approval.Machine, error)
@@ -52,11 +51,7 @@ type assembly struct {
 }
 
 func (s *server) controllers(ctx context.Context, process *run.Process, p provider.Provider) error {
-	nodes, err := process.Nodes(ctx, clock.RealClock{})
-	if err != nil {
-		return err
-	}
-	a := &assembly{server: s, process: process, provider: p, nodes: nodes, metrics: machine.NewMetrics(metrics.Registry)}
+	a := &assembly{server: s, process: process, provider: p, metrics: machine.NewMetrics(metrics.Registry)}
 	steps := map[string]func(context.Context, ctrl.Manager) error{provider.OpenShift: a.openshift, provider.Gardener: a.gardener}
 	for _, api := range s.flags.APIs {
 		mgr, err := process.Manager(api, leaseOf(api, s.plugin.Name))
@@ -119,14 +114,25 @@ func (a *assembly) gardener(ctx context.Context, mgr ctrl.Manager) error {
 
 // machines sets up the machine controller of one API.
 func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], also ...machine.Watch) error {
+	nodes, err := a.process.Nodes(ctx, clock.RealClock{}, lens.API())
+	if err != nil {
+		return err
+	}
 	r := machine.New(machine.Options[M]{
-		Client: mgr.GetClient(), Clock: clock.RealClock{}, Dialect: lens, Provider: a.provider,
-		Nodes: a.nodes, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
+		Client: mgr.GetClient(), Clock: clock.RealClock{}, Dialect: lens, Provider: a.guarded(lens.API()),
+		Nodes: nodes, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
+		Sight: a.process.Lookout,
 	})
-	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also}
+	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: run.Finishing}
 	a.approvals = append(a.approvals, r.Approvals)
 	a.sources = append(a.sources, csr.MachineSource{Cache: mgr.GetCache(), Object: lens.New(), Machine: r.Approval})
 	return r.SetupWithManager(ctx, mgr, s)
+}
+
+// guarded is the provider for those who act under the lease of an API: without
+// the lease they change nothing.
+func (a *assembly) guarded(api string) provider.Provider {
+	return decorate.Guard(a.provider, a.process.Term(api))
 }
 
 func (a *assembly) targetCache() cache.Cache {

@@ -37,17 +37,4 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&m.approve, "approve-csrs", true, "approve certificate requests of the machines' kubelets")
 	fs.DurationVar(&m.hooks, "hook-report-after", time.Hour, "after how long a lifecycle hook that stops the deletion of a machine of machine.openshift.io is reported with its owner; 0: never")
 	m.orphans.add(fs)
-	m.addLater(fs)
-}
-
-// addLater accepts flags whose function is not built yet, so that manifests
-// work unchanged.
-func (m *machineFlags) addLater(fs *pflag.FlagSet) {
-	durations := map[string]time.Duration{
-		"machine-safety-apiserver-statuscheck-timeout": 30 * time.Second,
-		"machine-safety-apiserver-statuscheck-period":  time.Minute,
-	}
-	for name, value := range durations {
-		fs.Duration(name, value, "accepted, without effect yet")
-	}
 }

@@ -72,7 +72,7 @@ func (a *assembly) orphans() error {
 		return err
 	}
 	return a.managers[0].Add(collector.New(collector.Options{
-		Kinds: kinds, Provider: a.provider, Clock: clock.RealClock{}, Policy: policy,
+		Kinds: kinds, Provider: a.guarded(a.flags.APIs[0]), Sight: a.process.Lookout, Clock: clock.RealClock{}, Policy: policy,
 		Recorder: a.managers[0].GetEventRecorder("orphan-collector"), Metrics: m,
 	}))
 }
@@ -84,7 +84,7 @@ func (a *assembly) nodesWithoutMachine(kinds []collector.Kind, sources []collect
 		return nil
 	}
 	n := collector.NewNodes(collector.NodeOptions{
-		Client: a.process.Target.GetClient(), Kinds: kinds, Clock: clock.RealClock{},
+		Client: a.process.Term(provider.Gardener).Guarded(a.process.Target.GetClient()), Kinds: kinds, Clock: clock.RealClock{},
 		JoinTimeout: a.machine.defaults.CreationTimeout,
 		Mark:        v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged,
 		Finalizer: v1alpha1.FinalizerNode,

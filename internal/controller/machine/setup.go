@@ -41,6 +41,8 @@ type Setup struct {
 	// Target is the cache of the cluster that the machines join; nil when
 	// they join none.
 	Target cache.Cache
+	// Around, if there is one, is put around the reconciler.
+	Around func(reconcile.Reconciler) reconcile.Reconciler
 	// Also are other objects whose changes concern machines.
 	Also []Watch
 }
@@ -71,7 +73,10 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 			WatchesRawSource(source.Kind[client.Object](s.Target, &corev1.Node{}, r.onVolumesLeft(), node.VolumesLeft())).
 			WatchesRawSource(source.Kind[client.Object](s.Target, &storagev1.VolumeAttachment{}, r.onAttachment(), node.AttachmentMoved()))
 	}
-	return b.Complete(r)
+	if s.Around == nil {
+		return b.Complete(r)
+	}
+	return b.Complete(s.Around(r))
 }
 
 // Limiter backs off per machine only. The usual shared bucket of 10 a second

@@ -1,0 +1,232 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/watch"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+)
+
+// leasePoll is how often leader election looks at what is known of the lease.
+// That costs no request: the lease is watched, and renewed no more often than
+// the retry period says. A standby thus acts within half a second of the moment
+// at which the lease expires or is given up.
+const leasePoll = 250 * time.Millisecond
+
+// lease is the lock of leader election. It tells a [Term] what was confirmed.
+// One goroutine elects; another watches.
+type lease struct {
+	// client has a timeout for each request, watcher none.
+	client, watcher           coordinationclient.LeaseInterface
+	namespace, name, identity string
+	retry                     time.Duration
+	clock                     clock.PassiveClock
+	term                      *Term
+	// events takes what is told of the lease; may be nil.
+	events record.EventRecorder
+
+	mu sync.Mutex
+	// known is the lease as last read, written or seen; watched says that it is
+	// kept up to date.
+	known   *coordinationv1.Lease
+	watched bool
+	// asked is when the API server was last asked, failed what came of that.
+	asked  time.Time
+	failed error
+}
+
+var _ resourcelock.Interface = &lease{}
+
+// newLease returns the lock; config is the control cluster's.
+func newLease(config *rest.Config, namespace, name string, e Election, t *Term) (*lease, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("find a name for this process: %w", err)
+	}
+	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
+	watcher, err := coordinationclient.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for watching the lease: %w", err)
+	}
+	// One request that hangs must not cost the lease.
+	config.Timeout = max(e.RenewDeadline/2, time.Second)
+	c, err := coordinationclient.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the lease: %w", err)
+	}
+	return &lease{
+		client: c.Leases(namespace), watcher: watcher.Leases(namespace), namespace: namespace, name: name, identity: host + "_" + string(uuid.NewUUID()),
+		retry: e.RetryPeriod, clock: t.clock, term: t,
+	}, nil
+}
+
+// Identity implements [resourcelock.Interface]. Two processes of one host are
+// two, and so are two lives of one.
+func (l *lease) Identity() string { return l.identity }
+
+// Describe implements [resourcelock.Interface].
+func (l *lease) Describe() string { return l.namespace + "/" + l.name }
+
+// RecordEvent implements [resourcelock.Interface].
+func (l *lease) RecordEvent(what string) {
+	l.mu.Lock()
+	known := l.known
+	l.mu.Unlock()
+	if l.events == nil || known == nil {
+		return
+	}
+	about := &coordinationv1.Lease{ObjectMeta: known.ObjectMeta}
+	about.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
+	l.events.Eventf(about, corev1.EventTypeNormal, "LeaderElection", "%s %s", l.identity, what)
+}
+
+// Get implements [resourcelock.Interface].
+func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.watched || l.known == nil {
+		if err := l.read(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	r := resourcelock.LeaseSpecToLeaderElectionRecord(&l.known.Spec)
+	raw, err := json.Marshal(r)
+	return r, raw, err
+}
+
+// read asks the API server, or repeats what it said a moment ago.
+func (l *lease) read(ctx context.Context) error {
+	if l.tooSoon() && (l.failed != nil || l.known != nil) {
+		return l.failed
+	}
+	l.asked = l.clock.Now()
+	known, err := l.client.Get(ctx, l.name, metav1.GetOptions{})
+	if l.failed = err; err != nil {
+		return err
+	}
+	l.known = known
+	return nil
+}
+
+func (l *lease) tooSoon() bool { return l.clock.Since(l.asked) < l.retry }
+
+// Create implements [resourcelock.Interface].
+func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.write(r, func(o *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+		o.ObjectMeta = metav1.ObjectMeta{Namespace: l.namespace, Name: l.name}
+		return l.client.Create(ctx, o, metav1.CreateOptions{})
+	})
+}
+
+// Update implements [resourcelock.Interface].
+func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil {
+		return errors.New("the lease was not read yet")
+	}
+	holder := l.known.Spec.HolderIdentity
+	if renewal := r.HolderIdentity == l.identity && holder != nil && *holder == l.identity; renewal && l.tooSoon() {
+		return l.failed
+	}
+	return l.write(r, func(o *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+		o.ObjectMeta = *l.known.ObjectMeta.DeepCopy()
+		return l.client.Update(ctx, o, metav1.UpdateOptions{})
+	})
+}
+
+// write sends the record and tells the term what it means. The lock is held
+// meanwhile: there is nothing to say about a lease that is being written.
+func (l *lease) write(r resourcelock.LeaderElectionRecord, send func(*coordinationv1.Lease) (*coordinationv1.Lease, error)) error {
+	if r.HolderIdentity != l.identity {
+		l.term.Ended()
+	}
+	sent := l.clock.Now()
+	known, err := send(&coordinationv1.Lease{Spec: resourcelock.LeaderElectionRecordToLeaseSpec(&r)})
+	l.asked, l.failed = sent, err
+	switch {
+	case err == nil:
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
+		// What is known is not what is there: read it before the next try.
+		l.known, l.watched, l.failed = nil, false, nil
+		return err
+	default:
+		return err
+	}
+	l.known = known
+	if r.HolderIdentity == l.identity {
+		l.term.Renewed(sent)
+	}
+	return nil
+}
+
+// Watch keeps what is known of the lease up to date until ctx ends. Where that is
+// not permitted, the lease is read once in a retry period instead.
+func (l *lease) Watch(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if err := l.watch(ctx); err != nil && ctx.Err() == nil {
+			logr.FromContextOrDiscard(ctx).V(1).Info("the lease is not watched", "lease", l.Describe(), "why", err.Error())
+		}
+		l.mu.Lock()
+		l.watched = false
+		l.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-l.term.clock.After(l.retry):
+		}
+	}
+	return nil
+}
+
+func (l *lease) watch(ctx context.Context) error {
+	w, err := l.watcher.Watch(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, l.name).String()})
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		o, ok := e.Object.(*coordinationv1.Lease)
+		if !ok {
+			return apierrors.FromObject(e.Object)
+		}
+		l.saw(o, e.Type == watch.Deleted)
+	}
+	return nil
+}
+
+// saw takes down what the watch shows, unless more is known already.
+func (l *lease) saw(o *coordinationv1.Lease, deleted bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if deleted {
+		l.known, l.watched = nil, false
+		return
+	}
+	l.watched = true
+	if l.known != nil && l.known.UID == o.UID {
+		if c, err := resourceversion.CompareResourceVersion(o.ResourceVersion, l.known.ResourceVersion); err == nil && c < 0 {
+			return
+		}
+	}
+	l.known = o
+}
