@@ -113,6 +113,8 @@ type Memory struct {
 type Attempt struct {
 	// At is when the last request was sent.
 	At time.Time
+	// Evicted says that it was an eviction, which a budget can refuse.
+	Evicted bool
 	// Accepted says that it was granted: the pod is on its way out.
 	Accepted bool
 	// Gone says that the API server no longer knows the pod.

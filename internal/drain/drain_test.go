@@ -139,9 +139,17 @@ func TestDecideOnePod(t *testing.T) {
 			reason: "but leaves the grace it grants", pod: pod(ending(30*time.Second, 20*time.Second)),
 			policy: Policy{Force: true, ForceGracePeriod: 30 * time.Second}, want: "Terminating",
 		},
-		{reason: "a refused pod is not asked again at once", pod: pod(), attempt: refused(time.Second, 1), want: "DisruptionBudget"},
+		{reason: "a refused pod is not asked again at once (W4)", pod: pod(), attempt: refused(time.Second, 1), want: "DisruptionBudget"},
 		{reason: "but after the pause", pod: pod(), attempt: refused(7*time.Second, 1), want: "evict"},
 		{reason: "which can be longer", pod: pod(), attempt: refused(7*time.Second, 1), policy: Policy{RetryEvery: 20 * time.Second}, want: "DisruptionBudget"},
+		{
+			reason: "but deleted at once by whoever has no patience any more (C24)", pod: pod(),
+			attempt: &Attempt{At: now, Evicted: true, Refusals: 1, Since: now, Reply: "no room"}, policy: Policy{Force: true}, want: "delete", grace: ptr.To(30 * time.Second),
+		},
+		{
+			reason: "and not deleted twice in a row", pod: pod(),
+			attempt: &Attempt{At: now, Since: now, Reply: "busy"}, policy: Policy{Force: true}, want: "EvictionRefused",
+		},
 		{reason: "an accepted pod that the cache still shows whole is waited for", pod: pod(), attempt: &Attempt{At: now, Accepted: true}, want: "Evicted"},
 		{reason: "and asked again when it stays", pod: pod(), attempt: &Attempt{At: now.Add(-time.Minute), Accepted: true}, want: "evict"},
 		{reason: "what the API server does not know is not there", pod: pod(), attempt: &Attempt{At: now, Gone: true}, want: "Gone"},

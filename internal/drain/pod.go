@@ -164,8 +164,14 @@ func (q question) ownGrace() time.Duration {
 }
 
 // tooEarly reports whether the pod was asked to leave too short a while ago to
-// be asked again.
-func (q question) tooEarly() bool { return q.now.Before(q.again()) }
+// be asked again. Whoever wants force in the middle of a drain does not wait for
+// the pause after the last eviction (C24).
+func (q question) tooEarly() bool {
+	if q.policy.Force && q.attempt.Evicted {
+		return false
+	}
+	return q.now.Before(q.again())
+}
 
 // again is when the pod may be asked once more. With the default of 5 s it is
 // 5 to 6 s after the last request.

@@ -164,7 +164,7 @@ func TestAilment(t *testing.T) {
 		{"none", "no node is no healthy node", "there is no node", nil},
 		{"ready", "Ready, and nothing else said", "", node(corev1.ConditionTrue)},
 		{"not ready", "Ready must be True", "Ready is False (Test)", node(corev1.ConditionFalse)},
-		{"silent", "a kubelet that never reported is not healthy, although no condition objects", "the node has not reported Ready", &corev1.Node{}},
+		{"silent", "C13: a kubelet that never reported is not healthy, although no condition objects", "the node has not reported Ready", &corev1.Node{}},
 		{"other", "listed and True", "DiskPressure is True (Test)", node(corev1.ConditionTrue, "DiskPressure", "True")},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 )
 
+// W3: what is pending is asked for soon, and then more and more rarely.
 func TestPoll(t *testing.T) {
 	for _, c := range []struct {
 		pendingFor, want time.Duration

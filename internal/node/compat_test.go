@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// One eviction that fails for no good reason does not undo the others, nor
+// C29: one eviction that fails for no good reason does not undo the others, nor
 // keep them from being asked for.
 func TestOneFailedEvictionLeavesTheOthers(t *testing.T) {
 	calls := 0

@@ -167,12 +167,16 @@ func (c *Cluster) request(ctx context.Context, now time.Time, d drain.Decision, 
 	var failed []error
 	for _, t := range d.Evict {
 		err := c.evict(ctx, t)
-		attempts[t.UID] = noted(attempts[t.UID], now, err)
+		a := noted(attempts[t.UID], now, err)
+		a.Evicted = true
+		attempts[t.UID] = a
 		failed = append(failed, unexpected(err, "evicting", t))
 	}
 	for _, t := range d.Delete {
 		err := c.deletePod(ctx, t)
-		attempts[t.UID] = noted(attempts[t.UID], now, err)
+		a := noted(attempts[t.UID], now, err)
+		a.Evicted = false
+		attempts[t.UID] = a
 		failed = append(failed, unexpected(err, "deleting", t))
 	}
 	for _, a := range d.Detach {

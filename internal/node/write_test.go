@@ -56,8 +56,9 @@ func TestApplyWritesCapacityFirst(t *testing.T) {
 	}
 }
 
-// A list is rewritten whole: what another writer put into it since it was read
-// must survive.
+// C6 and C18 of Gardener: a list is rewritten whole. What another writer put into
+// it since it was read, finalizers too, must survive, and a conflict is planned
+// anew.
 func TestApplyKeepsWhatOthersAddMeanwhile(t *testing.T) {
 	w := newWorld(t, interceptor.Funcs{}, node("w1"))
 	stale := w.read(t, "w1")

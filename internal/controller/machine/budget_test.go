@@ -46,7 +46,9 @@ func live[M client.Object](g *rig[M], cordon string) (create, remove int) {
 }
 
 // TestWriteBudget counts the API writes of a life without trouble: five to
-// create, five to delete, two events each at most.
+// create, five to delete, two events each at most. Every status is written with
+// the version that it was computed from, marked by "!" (C6 of OpenShift), and
+// each step begins without a timer (P2).
 func TestWriteBudget(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) {
 		g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))

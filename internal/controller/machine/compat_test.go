@@ -12,8 +12,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// A change of labels or annotations alone wakes the controller: clients ask for
-// things by them. Our own status does not.
+// C24: a change of labels or annotations alone wakes the controller: clients ask
+// for things by them. Our own status does not.
 func TestLabelsAreWishes(t *testing.T) {
 	old := openshiftMachine()
 	old.ResourceVersion = "1"

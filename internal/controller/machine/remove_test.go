@@ -167,7 +167,8 @@ func TestDeleteFailureIsToldOnce(t *testing.T) {
 }
 
 // TestLagAtDeletion: an instance asked for just before the machine was deleted
-// may not be listed yet.
+// may not be listed yet. That is all a deletion in the middle of a creation
+// waits for (P4).
 func TestLagAtDeletion(t *testing.T) {
 	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
 	g.cloud.lag = 10 * time.Second

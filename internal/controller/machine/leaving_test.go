@@ -1,0 +1,159 @@
+package machine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+)
+
+// Rows of the tables about deletion (OpenShift 2.2, 2.4, 2.6; Gardener 2.7, 2.8)
+// and defects listed there that only the whole shell can show. Nothing here
+// waits: the clock stands still unless a test moves it.
+
+func bothLeave(t *testing.T, o func(*rig[*machinev1.Machine]), g func(*rig[*v1alpha1.Machine])) {
+	t.Run("openshift", func(t *testing.T) { o(openshiftRig(t)) })
+	t.Run("gardener", func(t *testing.T) { g(gardenerRig(t)) })
+}
+
+// P2, W3: a machine without pods whose instance goes at once needs no timer
+// and no second pass.
+func TestLeavesInOnePass(t *testing.T) { bothLeave(t, leavesInOnePass, leavesInOnePass) }
+
+func leavesInOnePass[M client.Object](g *rig[M]) {
+	g.settle()
+	g.delete()
+	if res := g.pass(); !g.gone() || res.RequeueAfter != 0 {
+		g.Errorf("gone: %v, again after %v", g.gone(), res.RequeueAfter)
+	}
+}
+
+// P1, W2: a drain that cannot end gives its worker back in every pass, and asks
+// for another one; other machines' turn comes meanwhile.
+func TestDrainHoldsNoWorker(t *testing.T) { bothLeave(t, holdsNoWorker, holdsNoWorker) }
+
+func holdsNoWorker[M client.Object](g *rig[M]) {
+	g.settle()
+	g.pod("db-0", true)
+	g.delete()
+	for range 3 {
+		if res := g.pass(); res.RequeueAfter <= 0 || g.gone() {
+			g.Fatalf("gone: %v, again after %v", g.gone(), res.RequeueAfter)
+		}
+	}
+	if !g.r.WaitsForPods(g.read()) {
+		g.Error("the end of the pod would wake nobody")
+	}
+	g.ends("db-0")
+	if g.pass(); !g.gone() {
+		g.Error("the pod has left, and the machine is still there")
+	}
+}
+
+// C24: the label force-deletion is heeded in the middle of a drain, by the pass
+// that it brings about.
+func TestForcedInMidDrain(t *testing.T) {
+	g := gardenerRig(t)
+	g.settle()
+	g.pod("db-0", true)
+	g.target.refuse = func(w string) error {
+		if w == "create Pod/eviction" {
+			return apierrors.NewTooManyRequests("a budget has no room", 0)
+		}
+		return nil
+	}
+	g.delete()
+	g.pass()
+	if slices.Contains(g.target.writes, "delete Pod") {
+		t.Fatal("a pod was deleted without being asked")
+	}
+	g.change(func(m *v1alpha1.Machine) { metav1.SetMetaDataLabel(&m.ObjectMeta, "force-deletion", "true") })
+	g.pass()
+	if !slices.Contains(g.target.writes, "delete Pod") {
+		t.Error("the label changed nothing")
+	}
+}
+
+// 2.6, C18 of OpenShift: an instance that is gone fails its machine and leaves
+// the node alone; deleting the machine deletes the node.
+func TestNodeOfALostInstance(t *testing.T) {
+	g := openshiftRig(t)
+	g.settle()
+	g.cloud.instances = nil
+	g.clock.Step(time.Hour)
+	g.pass()
+	node := func() error {
+		return g.target.Get(t.Context(), client.ObjectKey{Name: "node-1"}, &corev1.Node{})
+	}
+	if phase := ptr.Deref(g.read().Status.Phase, ""); phase != machinev1.PhaseFailed || node() != nil {
+		t.Fatalf("phase %q, node: %v", phase, node())
+	}
+	g.pod("db-0", true) // nobody would ever confirm that it ended
+	g.delete()
+	if g.pass(); !g.gone() || !apierrors.IsNotFound(node()) {
+		t.Errorf("gone: %v, node: %v", g.gone(), node())
+	}
+}
+
+// 2.6 of OpenShift: a node that somebody deletes changes nothing about its
+// machine.
+func TestDeletedNode(t *testing.T) {
+	g := openshiftRig(t)
+	g.settle()
+	if err := g.target.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}); err != nil {
+		t.Fatal(err)
+	}
+	g.pass()
+	m := g.read()
+	if m.DeletionTimestamp != nil || ptr.Deref(m.Status.Phase, "") != machinev1.PhaseRunning || m.Status.NodeRef == nil {
+		t.Errorf("deleted %v, phase %q, nodeRef %v", m.DeletionTimestamp, ptr.Deref(m.Status.Phase, ""), m.Status.NodeRef)
+	}
+}
+
+// 2.7: wherever the original stopped, the deletion begins with what is there: a
+// node with pods is drained although the text says that this is done, and
+// nothing is let go whose instance is there.
+func TestHalfDoneDeletion(t *testing.T) {
+	for _, mark := range []string{
+		"Deleting machine from cloud provider",
+		"Set machine status to termination. Now, getting VM Status",
+		"Initiate node drain",
+		"Force Drain successful. Delete Volume Attachments",
+		"Drain successful. Initiate VM deletion",
+		"VM deletion was successful. Initiate node object deletion",
+		"Initiate machine object finalizer removal",
+		"words of somebody else",
+	} {
+		t.Run(mark, func(t *testing.T) {
+			g := gardenerRig(t)
+			g.settle()
+			g.pod("db-0", true)
+			patch := `{"status":{"currentStatus":{"phase":"Terminating"},"lastOperation":{"type":"Delete","state":"Processing","description":"` + mark + `"}}}`
+			if err := g.control.WithWatch.Status().Patch(t.Context(), g.read(), client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+				t.Fatal(err)
+			}
+			g.delete()
+			g.restart()
+			g.pass()
+			if g.gone() || len(g.cloud.instances) != 1 || !slices.Contains(g.target.writes, "create Pod/eviction") {
+				t.Fatalf("gone: %v, %d instances, wrote %q", g.gone(), len(g.cloud.instances), g.target.writes)
+			}
+			if text := g.read().Status.LastOperation.Description; !strings.HasSuffix(text, "Initiate node drain") {
+				t.Errorf("the original would go on from %q", text)
+			}
+			g.ends("db-0")
+			if g.pass(); !g.gone() || len(g.cloud.instances) != 0 {
+				t.Errorf("gone: %v, %d instances", g.gone(), len(g.cloud.instances))
+			}
+		})
+	}
+}
