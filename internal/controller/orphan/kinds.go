@@ -53,6 +53,8 @@ type Seen struct {
 	// NodeName is the node recorded, Ref names the object in events.
 	NodeName string
 	Ref      corev1.ObjectReference
+	// Cached says that a cache has machines of its kind.
+	Cached bool
 }
 
 // Template is what machines are made from, and one made from it.
@@ -140,7 +142,7 @@ func (k Machines[M]) Machines(ctx context.Context) (out []Seen, err error) {
 
 func (k Machines[M]) seen(m M) Seen {
 	v := k.Lens.View(m)
-	s := Seen{NodeName: v.NodeName, Machine: orphan.Machine{
+	s := Seen{NodeName: v.NodeName, Cached: k.Cache != nil, Machine: orphan.Machine{
 		UID: v.UID, Namespace: v.Namespace, Name: v.Name, ProviderID: v.ProviderID,
 		Early: early(v), Deleting: !v.Deleted.IsZero(),
 	}}

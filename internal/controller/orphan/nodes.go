@@ -1,6 +1,7 @@
 package orphan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -70,10 +71,12 @@ func (r *Nodes) Reconcile(ctx context.Context, req reconcile.Request) (reconcile
 	}
 	act, after := orphan.JudgeNode(r.Clock.Now(), facts, r.JoinTimeout)
 	if act == orphan.Disown {
-		if facts.Machine, err = r.surely(ctx, &n); err != nil {
+		var again time.Duration
+		if facts.Machine, again, err = r.surely(ctx, &n); err != nil {
 			return reconcile.Result{}, err
 		}
 		act, after = orphan.JudgeNode(r.Clock.Now(), facts, r.JoinTimeout)
+		after = cmp.Or(after, again)
 	}
 	return reconcile.Result{RequeueAfter: after}, r.apply(ctx, &n, act)
 }
@@ -88,10 +91,21 @@ func (r *Nodes) known(ctx context.Context, n *corev1.Node) (bool, error) {
 	return false, nil
 }
 
-// surely asks the API server, before a finalizer goes.
-func (r *Nodes) surely(ctx context.Context, n *corev1.Node) (bool, error) {
+// surely asks the API server, before a finalizer goes. A machine that it shows
+// and that the cache of its kind does not is new, or has gone since it was read;
+// nothing may tell of the latter, so again is when to look again.
+func (r *Nodes) surely(ctx context.Context, n *corev1.Node) (known bool, again time.Duration, err error) {
 	all, err := r.live.machines(ctx, freshEnough)
-	return slices.ContainsFunc(all, func(m Seen) bool { return m.has(n) }), err
+	for _, m := range all {
+		if !m.has(n) {
+			continue
+		}
+		known = true
+		if m.Cached {
+			again = freshEnough
+		}
+	}
+	return known, again, err
 }
 
 func (r *Nodes) apply(ctx context.Context, n *corev1.Node, act orphan.NodeAct) error {

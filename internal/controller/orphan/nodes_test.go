@@ -134,9 +134,12 @@ func TestNodesAreNotLetGoBlindly(t *testing.T) {
 			blind(w)
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "g-1", Finalizers: []string{finalizer}, CreationTimestamp: metav1.NewTime(start.Add(-time.Hour))}}
 			target := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(n).Build()
-			_, err := w.nodes(target).Reconcile(t.Context(), request("g-1"))
+			res, err := w.nodes(target).Reconcile(t.Context(), request("g-1"))
 			if (err != nil) != (w.live.err != nil) {
 				t.Errorf("error %v", err)
+			}
+			if err == nil && res.RequeueAfter != time.Minute {
+				t.Errorf("again in %v: the cache may be right", res.RequeueAfter)
 			}
 			if err := target.Get(t.Context(), client.ObjectKeyFromObject(n), n); err != nil || len(n.Finalizers) != 1 || len(n.Annotations) > 0 {
 				t.Errorf("%+v %v", n.ObjectMeta, err)
