@@ -1,0 +1,152 @@
+// Package machinehealthcheck finds machines whose nodes are not well and
+// remedies them, by health checks of every kind.
+//
+// A check has a ward ([health.Ward]) in memory. Events tell which machines to
+// look at again: one event costs one judgement, whatever the size of the fleet,
+// and a heartbeat of a node costs a comparison. A pass over a check brings its
+// ward up to date, asks for a plan, remembers in the object what is about to
+// begin, begins it, and records. It comes again at the next moment that matters
+// and not before.
+package machinehealthcheck
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/expect"
+	"github.com/millwright-dev/millwright/internal/health"
+)
+
+// Options are what a [Reconciler] works with.
+type Options struct {
+	// Client reads checks and machines from a cache and writes them. Required.
+	Client client.Client
+	// Live reads the same from the API server itself. Required.
+	Live client.Reader
+	// Nodes reads nodes from a cache and patches them, LiveNodes reads them from
+	// the API server itself. Required.
+	Nodes     client.Client
+	LiveNodes client.Reader
+	// Recorder takes the events. Required.
+	Recorder events.EventRecorder
+	// Clock is the real one by default.
+	Clock clock.PassiveClock
+	// Blind says why nodes cannot be seen, empty when they can; nil: nobody
+	// keeps it.
+	Blind func() string
+	// Metrics may be nil.
+	Metrics *Metrics
+	// Patients are the machines of the API groups that checks may select, the
+	// default first. Required.
+	Patients []dialect.Patients
+	// Namespace is where the conditions are that checks share; Common reads
+	// them. Required where the kind goes by such.
+	Namespace string
+	Common    func(*corev1.ConfigMap) dialect.CommonConditions
+}
+
+// Reconciler looks after checks of kind C. Passes over different checks may run
+// in parallel, those over one must not.
+type Reconciler[C client.Object] struct {
+	Options
+	lens dialect.HealthChecks[C]
+
+	mu    sync.Mutex
+	wards map[types.NamespacedName]*ward
+	// heard is when any node was last heard of, in Unix nanoseconds; 0 never.
+	heard atomic.Int64
+}
+
+// New returns a reconciler of the checks that lens reads.
+func New[C client.Object](lens dialect.HealthChecks[C], o Options) *Reconciler[C] {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return &Reconciler[C]{Options: o, lens: lens, wards: map[types.NamespacedName]*ward{}}
+}
+
+// maxRest is after how long a check with a moment to wait for is looked at
+// again though that has not come.
+const maxRest = time.Hour
+
+// Reconcile makes one pass over the check that req names.
+func (r *Reconciler[C]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	c := r.lens.New()
+	err := r.Client.Get(ctx, req.NamespacedName, c)
+	if apierrors.IsNotFound(err) {
+		r.forget(req.NamespacedName)
+		r.Metrics.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("read health check: %w", err)
+	}
+	common, err := r.common(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	p := &pass[C]{Reconciler: r, object: c, check: r.lens.View(c, common), now: r.Clock.Now()}
+	var served bool
+	if p.patients, served = r.patients(c); !served {
+		p.check.Faults = append(p.check.Faults, health.Fault{
+			Field: "metadata.annotations[" + dialect.MachineAPIAnnotation + "]", Message: "names an API of machines that is not served here",
+		})
+	}
+	if p.check.Paused {
+		r.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	p.ward = r.remember(req.NamespacedName, c)
+	p.object = p.ward.written.Over(c).(C)
+	result, err := p.run(ctx)
+	if expect.OnlyConflicts(err) {
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil
+	}
+	return result, err
+}
+
+// conflictDelay is how long the cache is given to catch up after somebody else
+// wrote first.
+const conflictDelay = 100 * time.Millisecond
+
+// common reads the conditions that checks share, where the kind goes by such. A
+// denied or failed answer is not an absent ConfigMap.
+func (r *Reconciler[C]) common(ctx context.Context) (dialect.CommonConditions, error) {
+	traits := r.lens.Traits()
+	if !traits.ReadsCommon {
+		return dialect.CommonConditions{}, nil
+	}
+	cm := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: traits.ConfigMap}, cm)
+	if apierrors.IsNotFound(err) {
+		cm, err = nil, nil
+	}
+	if err != nil {
+		return dialect.CommonConditions{}, fmt.Errorf("read the conditions that health checks share: %w", err)
+	}
+	return r.Common(cm), nil
+}
+
+// patients are the machines that c selects among; of an API that is not served
+// here, none.
+func (r *Reconciler[C]) patients(c C) (_ dialect.Patients, served bool) {
+	api := c.GetAnnotations()[dialect.MachineAPIAnnotation]
+	for _, p := range r.Patients {
+		if api == "" || api == p.API() {
+			return p, true
+		}
+	}
+	return r.Patients[0], false
+}

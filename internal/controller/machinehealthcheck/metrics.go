@@ -1,0 +1,65 @@
+package machinehealthcheck
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Metrics are what clients know of health checks. A nil *Metrics records
+// nothing.
+type Metrics struct {
+	covered, restricted *prometheus.GaugeVec
+	successes           *prometheus.CounterVec
+}
+
+// NewMetrics makes the metrics and registers them.
+func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
+	labels := []string{"name", "namespace"}
+	m := &Metrics{
+		covered: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "mapi_machinehealthcheck_nodes_covered", Help: "Number of nodes covered by MachineHealthChecks",
+		}, labels),
+		restricted: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "mapi_machinehealthcheck_short_circuit", Help: "Short circuit status for MachineHealthCheck (0=no, 1=yes)",
+		}, labels),
+		successes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mapi_machinehealthcheck_remediation_success_total", Help: "Number of successful remediations performed by MachineHealthChecks",
+		}, labels),
+	}
+	for _, c := range []prometheus.Collector{m.covered, m.restricted, m.successes} {
+		if err := r.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics of health checks: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *Metrics) observe(check types.NamespacedName, covered int, restricted bool) {
+	if m == nil {
+		return
+	}
+	m.covered.WithLabelValues(check.Name, check.Namespace).Set(float64(covered))
+	closed := 0.0
+	if restricted {
+		closed = 1
+	}
+	m.restricted.WithLabelValues(check.Name, check.Namespace).Set(closed)
+}
+
+func (m *Metrics) remedied(check types.NamespacedName) {
+	if m != nil {
+		m.successes.WithLabelValues(check.Name, check.Namespace).Inc()
+	}
+}
+
+// forget drops what is said of a check that is gone. That nothing is restricted
+// any more is said, for the alert to end.
+func (m *Metrics) forget(check types.NamespacedName) {
+	if m == nil {
+		return
+	}
+	m.covered.DeleteLabelValues(check.Name, check.Namespace)
+	m.restricted.WithLabelValues(check.Name, check.Namespace).Set(0)
+}

@@ -1,0 +1,123 @@
+package machinehealthcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/health"
+)
+
+// pass is one pass over one check.
+type pass[C client.Object] struct {
+	*Reconciler[C]
+	ward *ward
+	// patients are the machines that the check selects among.
+	patients dialect.Patients
+	object   C
+	check    health.Check
+	now      time.Time
+	plan     health.Plan
+	// requested, templateErr and requestErr are what came of requests.
+	requested               bool
+	templateErr, requestErr error
+}
+
+func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
+	changed, err := p.observe(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if !changed && !p.ward.unfinished {
+		return p.rest(), nil
+	}
+	sight, err := p.sight(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	p.ward.unfinished = true
+	p.plan = p.ward.health.Plan(p.now, sight, p.ward.memory)
+	if err := p.note(ctx); err != nil {
+		return reconcile.Result{}, err
+	}
+	p.tell()
+	err = errors.Join(p.remedy(ctx), p.clear(ctx))
+	if err = errors.Join(err, p.record(ctx)); err != nil {
+		return reconcile.Result{}, err
+	}
+	p.ward.unfinished, p.ward.due = false, p.plan.Due
+	return p.rest(), nil
+}
+
+// rest waits for the next moment that matters.
+func (p *pass[C]) rest() reconcile.Result {
+	if p.ward.due.IsZero() {
+		return reconcile.Result{}
+	}
+	return reconcile.Result{RequeueAfter: min(max(p.ward.due.Sub(p.now), time.Millisecond), maxRest)}
+}
+
+// sight is how far nodes can be seen. Nodes are counted only where that may
+// matter.
+func (p *pass[C]) sight(ctx context.Context) (s health.Sight, err error) {
+	if p.Blind != nil {
+		s.Blind = p.Blind()
+	}
+	if at := p.heard.Load(); at != 0 {
+		s.Heard = time.Unix(0, at)
+	}
+	var list corev1.NodeList
+	if err := p.Nodes.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return s, fmt.Errorf("count nodes: %w", err)
+	}
+	s.Nodes = len(list.Items)
+	return s, nil
+}
+
+// note stores what is about to begin, before it begins.
+func (p *pass[C]) note(ctx context.Context) error {
+	if p.plan.Memory.Equal(p.ward.memory) {
+		return nil
+	}
+	after := p.object.DeepCopyObject().(C)
+	dialect.WriteMemory(after, p.plan.Memory)
+	if err := p.Client.Patch(ctx, after, p.since()); err != nil {
+		return fmt.Errorf("remember what is remedied: %w", err)
+	}
+	p.ward.memory = p.plan.Memory
+	p.wrote(after)
+	return nil
+}
+
+// record writes the status where it changed.
+func (p *pass[C]) record(ctx context.Context) error {
+	after := p.object.DeepCopyObject().(C)
+	p.lens.Record(after, dialect.HealthOutcome{
+		Now: p.now, Check: p.check, Plan: p.plan, Requested: p.requested, TemplateErr: p.templateErr, RequestErr: p.requestErr,
+	})
+	if equality.Semantic.DeepEqual(p.object, after) {
+		return nil
+	}
+	if err := p.Client.Status().Patch(ctx, after, p.since()); err != nil {
+		return fmt.Errorf("record status: %w", err)
+	}
+	p.wrote(after)
+	return nil
+}
+
+// since is a patch from the version that was looked at, and no other.
+func (p *pass[C]) since() client.Patch {
+	return client.MergeFromWithOptions(p.object, client.MergeFromWithOptimisticLock{})
+}
+
+func (p *pass[C]) wrote(after C) {
+	p.ward.written.Wrote(p.object.GetResourceVersion(), after)
+	p.object = after
+}

@@ -1,0 +1,135 @@
+package machinehealthcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/millwright-dev/millwright/internal/health"
+)
+
+// Annotations of remediation requests that their controllers read.
+const (
+	clonedFromName = "machine.openshift.io/cloned-from-name"
+	clonedFromKind = "machine.openshift.io/cloned-from-groupkind"
+)
+
+// requestKind is the kind that a template makes: its own without the suffix.
+func requestKind(ref *corev1.ObjectReference) schema.GroupVersionKind {
+	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "Template")
+	return gvk
+}
+
+// request makes the request about a machine; it has the machine's name. One
+// that is there already serves.
+func (p *pass[C]) request(ctx context.Context, m client.Object, c *health.Case) error {
+	p.requested = true
+	ref := p.lens.Template(p.object)
+	there := &unstructured.Unstructured{}
+	there.SetGroupVersionKind(requestKind(ref))
+	err := p.Live.Get(ctx, client.ObjectKeyFromObject(m), there)
+	if err == nil {
+		return nil
+	}
+	if !apierrors.IsNotFound(err) {
+		p.requestErr = fmt.Errorf("read remediation request %s: %w", m.GetName(), err)
+		return p.requestErr
+	}
+	template := &unstructured.Unstructured{}
+	template.SetGroupVersionKind(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
+	if err := p.Live.Get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: ref.Name}, template); err != nil {
+		p.templateErr = fmt.Errorf("read remediation template %s %s: %w", ref.Kind, ref.Name, err)
+		return p.templateErr
+	}
+	gvk, err := apiutil.GVKForObject(m, p.Client.Scheme())
+	if err != nil {
+		return err
+	}
+	o, err := fromTemplate(template, ref)
+	if err != nil {
+		p.templateErr = err
+		return err
+	}
+	o.SetName(m.GetName())
+	o.SetNamespace(m.GetNamespace())
+	o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{
+		APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: m.GetName(), UID: m.GetUID(),
+	}))
+	if err := p.Client.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
+		p.requestErr = fmt.Errorf("create remediation request for %s: %w", c.Target.Name, err)
+		return p.requestErr
+	}
+	return nil
+}
+
+// fromTemplate is the object that a template describes at spec.template.
+func fromTemplate(template *unstructured.Unstructured, ref *corev1.ObjectReference) (*unstructured.Unstructured, error) {
+	content, found, err := unstructured.NestedMap(template.Object, "spec", "template")
+	if err == nil && !found {
+		err = errors.New("missing Spec.Template")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w on %s %s", err, ref.Kind, ref.Name)
+	}
+	o := &unstructured.Unstructured{Object: content}
+	o.SetGroupVersionKind(requestKind(ref))
+	o.SetResourceVersion("")
+	o.SetFinalizers(nil)
+	o.SetUID("")
+	o.SetSelfLink("")
+	a := o.GetAnnotations()
+	if a == nil {
+		a = map[string]string{}
+	}
+	a[clonedFromName] = ref.Name
+	a[clonedFromKind] = schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind().String()
+	o.SetAnnotations(a)
+	return o, nil
+}
+
+// clear deletes the requests of machines that are healthy again.
+func (p *pass[C]) clear(ctx context.Context) error {
+	if len(p.plan.Recovered) == 0 {
+		return nil
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(requestKind(p.lens.Template(p.object)))
+	if err := p.Live.List(ctx, list, client.InNamespace(p.object.GetNamespace())); err != nil {
+		return fmt.Errorf("list remediation requests: %w", err)
+	}
+	byName := map[string]*unstructured.Unstructured{}
+	for i := range list.Items {
+		byName[list.Items[i].GetName()] = &list.Items[i]
+	}
+	var errs []error
+	for _, t := range p.plan.Recovered {
+		if o := byName[t.Name]; o != nil && o.GetDeletionTimestamp() == nil && isFor(o, t) {
+			if err := p.Client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
+				errs = append(errs, fmt.Errorf("delete remediation request %s: %w", t.Name, err))
+				continue
+			}
+		}
+		p.ward.health.Cleared(t.UID)
+	}
+	return errors.Join(errs...)
+}
+
+// isFor reports whether a request belongs to the machine.
+func isFor(o *unstructured.Unstructured, t health.Target) bool {
+	for _, ref := range o.GetOwnerReferences() {
+		if ref.UID == t.UID {
+			return true
+		}
+	}
+	return false
+}

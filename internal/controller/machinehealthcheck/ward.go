@@ -1,0 +1,216 @@
+package machinehealthcheck
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/expect"
+	"github.com/millwright-dev/millwright/internal/health"
+)
+
+// ward is what is known about a check between passes.
+type ward struct {
+	uid types.UID
+	// health holds the verdicts, nil before the first pass. It belongs to the
+	// pass.
+	health *health.Ward
+	memory health.Memory
+	// written is the check as last written.
+	written expect.Overlay
+	// unfinished says that the last pass did not come to its end, due when the
+	// plan may change though nothing happens.
+	unfinished bool
+	due        time.Time
+	// restricted says that people were told that nothing may be remedied,
+	// referred of which machines they were told that nobody controls them.
+	restricted bool
+	referred   map[types.UID]bool
+
+	// What follows is under the lock of the reconciler: events write it.
+
+	// dirty are the machines to look at again, all says that it is all of them.
+	dirty map[string]bool
+	all   bool
+	// selector is the check's, view what else it says of how machines are looked
+	// at; uids are the machines in the ward by name, nodes their names by node,
+	// nodeOf their nodes by name.
+	selector labels.Selector
+	view     string
+	uids     map[string]types.UID
+	nodes    map[string]string
+	nodeOf   map[string]string
+}
+
+// remember is the ward of c, a new one where there is none yet or the selection
+// changed.
+func (r *Reconciler[C]) remember(key types.NamespacedName, c C) *ward {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w, selector := r.wards[key], r.lens.Selector(c)
+	if _, served := r.patients(c); !served {
+		selector = labels.Nothing()
+	}
+	view := dialect.RackLabel(c) + " " + c.GetAnnotations()[dialect.MachineAPIAnnotation]
+	if w == nil || w.uid != c.GetUID() {
+		w = &ward{uid: c.GetUID(), all: true, referred: map[types.UID]bool{}, memory: dialect.ReadMemory(c)}
+		r.wards[key] = w
+	}
+	if w.selector == nil || w.view != view || w.selector.String() != selector.String() {
+		w.selector, w.view, w.all = selector, view, true
+	}
+	return w
+}
+
+func (r *Reconciler[C]) forget(key types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.wards, key)
+}
+
+// take hands out what events left to be looked at.
+func (r *Reconciler[C]) take(w *ward) (all bool, dirty map[string]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all, dirty = w.all, w.dirty
+	w.all, w.dirty = false, map[string]bool{}
+	if all {
+		w.uids, w.nodes, w.nodeOf = map[string]types.UID{}, map[string]string{}, map[string]string{}
+	}
+	return all, dirty
+}
+
+// giveBack makes the next pass look at what this one could not.
+func (r *Reconciler[C]) giveBack(w *ward) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w.all = true
+}
+
+// observe brings the ward up to date, and reports whether anything changed that
+// a plan is made of.
+func (p *pass[C]) observe(ctx context.Context) (changed bool, err error) {
+	if p.ward.health == nil {
+		p.ward.health, changed = health.NewWard(p.check), true
+	} else if before := p.ward.health.Check(); !reflect.DeepEqual(before, p.check) {
+		p.ward.health.Recheck(p.now, p.check)
+		changed = true
+	}
+	all, dirty := p.take(p.ward)
+	if all {
+		changed, err = true, p.load(ctx)
+	} else {
+		for name := range dirty {
+			c, e := p.look(ctx, name)
+			if changed = changed || c; e != nil {
+				err = e
+				break
+			}
+		}
+	}
+	if err != nil {
+		p.giveBack(p.ward)
+		return false, err
+	}
+	if due := p.ward.due; !due.IsZero() && !p.now.Before(due) {
+		changed = true
+	}
+	p.ward.health.Tick(p.now)
+	return changed, nil
+}
+
+// load looks at all machines.
+func (p *pass[C]) load(ctx context.Context) error {
+	list := p.patients.Machines()
+	if err := p.Client.List(ctx, list, client.InNamespace(p.object.GetNamespace()), client.MatchingLabelsSelector{Selector: p.ward.selector}); err != nil {
+		return fmt.Errorf("list machines: %w", err)
+	}
+	there := map[types.UID]bool{}
+	err := meta.EachListItem(list, func(o runtime.Object) error {
+		m := o.(client.Object)
+		there[m.GetUID()] = true
+		_, err := p.admit(ctx, m)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p.ward.health.Retain(func(uid types.UID) bool { return there[uid] })
+	return nil
+}
+
+// look looks at one machine.
+func (p *pass[C]) look(ctx context.Context, name string) (bool, error) {
+	m := p.patients.Machine()
+	err := p.Client.Get(ctx, client.ObjectKey{Namespace: p.object.GetNamespace(), Name: name}, m)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, fmt.Errorf("read machine %s: %w", name, err)
+	}
+	changed := false
+	if known, ok := p.ward.uids[name]; ok && known != m.GetUID() {
+		changed = p.release(name, known)
+	}
+	if err != nil {
+		return changed, nil
+	}
+	if !p.ward.selector.Matches(labels.Set(m.GetLabels())) {
+		return p.release(name, m.GetUID()) || changed, nil
+	}
+	admitted, err := p.admit(ctx, m)
+	return admitted || changed, err
+}
+
+// admit judges a machine with its node.
+func (p *pass[C]) admit(ctx context.Context, m client.Object) (bool, error) {
+	node := p.patients.NodeName(m)
+	p.mu.Lock()
+	delete(p.ward.nodes, p.ward.nodeOf[m.GetName()])
+	p.ward.uids[m.GetName()] = m.GetUID()
+	if node != "" {
+		p.ward.nodes[node], p.ward.nodeOf[m.GetName()] = m.GetName(), node
+	}
+	p.mu.Unlock()
+	n, err := p.node(ctx, p.Nodes, node)
+	if err != nil {
+		return false, err
+	}
+	return p.ward.health.Put(p.now, p.patients.Patient(m, health.NodeOf(n, dialect.RackLabel(p.object)))), nil
+}
+
+// node reads a node; nil when there is none. An answer that failed is not
+// absence.
+func (p *pass[C]) node(ctx context.Context, from client.Reader, name string) (*corev1.Node, error) {
+	if name == "" {
+		return nil, nil
+	}
+	n := &corev1.Node{}
+	err := from.Get(ctx, client.ObjectKey{Name: name}, n)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read node %s: %w", name, err)
+	}
+	return n, nil
+}
+
+// release forgets a machine that is gone or is no longer selected.
+func (p *pass[C]) release(name string, uid types.UID) bool {
+	p.mu.Lock()
+	delete(p.ward.nodes, p.ward.nodeOf[name])
+	delete(p.ward.nodeOf, name)
+	delete(p.ward.uids, name)
+	p.mu.Unlock()
+	delete(p.ward.referred, uid)
+	return p.ward.health.Remove(uid)
+}

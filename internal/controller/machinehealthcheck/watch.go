@@ -1,0 +1,151 @@
+package machinehealthcheck
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/millwright-dev/millwright/internal/health"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// MachineChanged tells the wards of a machine's namespace which select it, or
+// did, to look at it again, and returns their checks.
+func (r *Reconciler[C]) MachineChanged(m client.Object) (wake []reconcile.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, w := range r.wards {
+		if key.Namespace != m.GetNamespace() {
+			continue
+		}
+		if _, in := w.uids[m.GetName()]; in || w.selector.Matches(labels.Set(m.GetLabels())) {
+			wake = append(wake, w.soil(key, m.GetName()))
+		}
+	}
+	return wake
+}
+
+// NodeChanged does the same for the machine of a node. A heartbeat wakes
+// nobody; that it came is remembered.
+func (r *Reconciler[C]) NodeChanged(before, after *corev1.Node) (wake []reconcile.Request) {
+	if after != nil {
+		r.heard.Store(r.Clock.Now().UnixNano())
+	}
+	if !health.Stirs(before, after) {
+		return nil
+	}
+	n := after
+	if n == nil {
+		n = before
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, w := range r.wards {
+		if machine, in := w.nodes[n.Name]; in {
+			wake = append(wake, w.soil(key, machine))
+		}
+	}
+	return wake
+}
+
+// CommonChanged wakes all checks, where the kind goes by conditions that they
+// share and cm holds these.
+func (r *Reconciler[C]) CommonChanged(cm client.Object) (wake []reconcile.Request) {
+	if cm.GetNamespace() != r.Namespace || cm.GetName() != r.lens.Traits().ConfigMap {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key := range r.wards {
+		wake = append(wake, reconcile.Request{NamespacedName: key})
+	}
+	return wake
+}
+
+func (w *ward) soil(key types.NamespacedName, machine string) reconcile.Request {
+	if w.dirty == nil {
+		w.dirty = map[string]bool{}
+	}
+	w.dirty[machine] = true
+	return reconcile.Request{NamespacedName: key}
+}
+
+// Setup is how a [Reconciler] is run.
+type Setup struct {
+	// MaxConcurrent is how many checks are worked on at a time; 10 by default.
+	MaxConcurrent int
+	// NodeCache is watched for nodes.
+	NodeCache cache.Cache
+}
+
+// SetupWithManager registers the watches.
+func (r *Reconciler[C]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
+	kind := r.lens.Traits().Kind
+	if s.MaxConcurrent == 0 {
+		s.MaxConcurrent = 10
+	}
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named(strings.ToLower(kind.GroupKind().String())).
+		For(r.lens.New(), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, annotationsChanged()))).
+		WatchesRawSource(source.Kind(s.NodeCache, &corev1.Node{}, r.nodes())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: s.MaxConcurrent})
+	for _, p := range r.Patients {
+		b = b.Watches(p.Machine(), each(r.MachineChanged))
+	}
+	if r.lens.Traits().ReadsCommon {
+		b = b.Watches(&corev1.ConfigMap{}, each(r.CommonChanged))
+	}
+	if err := b.Complete(r); err != nil {
+		return fmt.Errorf("set up %s: %w", kind.GroupKind(), err)
+	}
+	return nil
+}
+
+// annotationsChanged passes changes of annotations other than what we remember
+// there ourselves.
+func annotationsChanged() predicate.Predicate { return predicate.AnnotationChangedPredicate{} }
+
+// each wakes whom a change concerns, by the object before and after.
+func each(wakes func(client.Object) []reconcile.Request) handler.EventHandler {
+	add := func(q queue, o client.Object) {
+		for _, w := range wakes(o) {
+			q.Add(w)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(q, e.ObjectNew) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(q, e.Object) },
+	}
+}
+
+func (r *Reconciler[C]) nodes() handler.TypedEventHandler[*corev1.Node, reconcile.Request] {
+	add := func(q queue, before, after *corev1.Node) {
+		for _, w := range r.NodeChanged(before, after) {
+			q.Add(w)
+		}
+	}
+	return handler.TypedFuncs[*corev1.Node, reconcile.Request]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Node], q queue) { add(q, nil, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*corev1.Node], q queue) {
+			add(q, e.ObjectOld, e.ObjectNew)
+		},
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Node], q queue) { add(q, e.Object, nil) },
+	}
+}
