@@ -1,0 +1,210 @@
+package machine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// ordeal is what goes wrong in the life of a machine, once: the process is killed
+// before one of its effects, or the reply to one of them is lost. The effects are
+// its writes to both clusters and the calls that change the infrastructure.
+type ordeal struct {
+	// at counts effects from 0; lost chooses the reply.
+	at   int
+	lost bool
+	// lag is how far the infrastructure's listings run behind.
+	lag time.Duration
+
+	seen []string
+	dead bool
+}
+
+var errOrdeal = errors.New("connection reset by peer")
+
+// effect lets do happen, or not.
+func (o *ordeal) effect(name string, do func() error) error {
+	if o.dead {
+		return errOrdeal
+	}
+	now := len(o.seen) == o.at
+	o.seen = append(o.seen, name)
+	if now && !o.lost {
+		o.dead = true
+		return errOrdeal
+	}
+	if err := do(); err != nil || !now {
+		return err
+	}
+	return errOrdeal
+}
+
+// client is c as the process that suffers sees it.
+func (o *ordeal) client(c client.WithWatch) client.WithWatch {
+	kind := func(v client.Object) string { return fmt.Sprintf("%T", v) }
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, v client.Object, opts ...client.CreateOption) error {
+			return o.effect("create "+kind(v), func() error { return c.Create(ctx, v, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, v client.Object, opts ...client.DeleteOption) error {
+			return o.effect("delete "+kind(v), func() error { return c.Delete(ctx, v, opts...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, v client.Object, p client.Patch, opts ...client.PatchOption) error {
+			return o.effect("patch "+kind(v), func() error { return c.Patch(ctx, v, p, opts...) })
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, v client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			return o.effect("patch "+kind(v)+"/"+sub, func() error { return c.SubResource(sub).Patch(ctx, v, p, opts...) })
+		},
+		SubResourceCreate: func(ctx context.Context, c client.Client, sub string, v, s client.Object, opts ...client.SubResourceCreateOption) error {
+			return o.effect("create "+kind(v)+"/"+sub, func() error { return c.SubResource(sub).Create(ctx, v, s, opts...) })
+		},
+	})
+}
+
+// brittle is the infrastructure as the process that suffers sees it.
+type brittle struct {
+	*cloud
+	o   *ordeal
+	now func() time.Time
+}
+
+func (b brittle) Open(context.Context, provider.Class) (provider.Session, error) { return b, nil }
+
+func (b brittle) ReadLag() time.Duration { return b.o.lag }
+
+func (b brittle) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	found, err := b.cloud.Find(ctx, ref)
+	return slices.DeleteFunc(found, func(i provider.Instance) bool { return b.now().Before(i.Created.Add(b.o.lag)) }), err
+}
+
+func (b brittle) Create(ctx context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {
+	err = b.o.effect("make", func() (err error) {
+		b.next.ID = fmt.Sprintf("i-%d", 1+b.count("Create"))
+		b.next.Created, b.next.Uninitialized = b.now(), true
+		i, err = b.cloud.Create(ctx, ref, want)
+		return err
+	})
+	return i, err
+}
+
+func (b brittle) Initialize(_ context.Context, _ provider.Ref, i provider.Instance) error {
+	return b.o.effect("initialize", func() error {
+		for n := range b.instances {
+			if b.instances[n].ID == i.ID {
+				b.instances[n].Uninitialized = false
+			}
+		}
+		return nil
+	})
+}
+
+func (b brittle) Delete(ctx context.Context, ref provider.Ref, given []provider.Instance) (done bool, err error) {
+	err = b.o.effect("remove", func() (err error) {
+		done, err = b.cloud.Delete(ctx, ref, given)
+		return err
+	})
+	return done, err
+}
+
+// suffer lets a machine live and be deleted under the ordeal, and returns the
+// effects that it took.
+func suffer[M client.Object](t *testing.T, g *rig[M], o *ordeal) []string {
+	t.Helper()
+	g.cloud.deletions = 1
+	ids := map[string]bool{}
+	var r *machine.Reconciler[M]
+	start := func() {
+		target := o.client(g.target)
+		r = machine.New(machine.Options[M]{
+			Client: o.client(g.control), Clock: g.clock, Dialect: g.lens, Provider: brittle{g.cloud, o, g.clock.Now}, Recorder: g.events,
+			Nodes: node.New(target, target, g.clock),
+		})
+		o.dead = false
+	}
+	pass := func() {
+		res, _ := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: ns, Name: "m-1"}})
+		if o.dead {
+			start()
+		}
+		for _, i := range g.cloud.instances {
+			ids[i.ID] = true
+		}
+		if len(ids) > 1 {
+			t.Fatalf("instances %v were made for one machine", ids)
+		}
+		g.clock.Step(max(res.RequeueAfter, time.Second))
+	}
+	start()
+	joined := false
+	for range 30 {
+		if pass(); len(g.cloud.instances) > 0 && !joined {
+			g.joins()
+			joined = true
+		}
+	}
+	v := g.lens.View(g.read())
+	if v.Stage != "Running" || v.ProviderID == "" || len(g.cloud.instances) != 1 || g.cloud.instances[0].Uninitialized {
+		t.Fatalf("stage %s, provider ID %q, instances %+v", v.Stage, v.ProviderID, g.cloud.instances)
+	}
+	g.delete()
+	g.clock.SetTime(g.read().GetDeletionTimestamp().Time)
+	for range 30 {
+		pass()
+		if g.gone() && len(g.cloud.instances) > 0 {
+			t.Fatal("the machine is gone and its instance is not")
+		}
+	}
+	var nodes corev1.NodeList
+	if err := g.target.List(t.Context(), &nodes); err != nil {
+		t.Fatal(err)
+	}
+	if !g.gone() || len(nodes.Items) > 0 {
+		t.Fatalf("gone %v, %d nodes, instances %q", g.gone(), len(nodes.Items), g.there())
+	}
+	return o.seen
+}
+
+// TestCrashPoints: whichever effect of a life is the last one before the process
+// is killed, and whichever reply is lost, there is one instance, it is recorded,
+// and in the end there is none.
+func TestCrashPoints(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) {
+		crashPoints(t, func(t *testing.T) *rig[*machinev1.Machine] { return openshiftRig(t) })
+	})
+	t.Run("gardener", func(t *testing.T) {
+		crashPoints(t, func(t *testing.T) *rig[*v1alpha1.Machine] { return gardenerRig(t) })
+	})
+}
+
+func crashPoints[M client.Object](t *testing.T, get func(*testing.T) *rig[M]) {
+	plain := suffer(t, get(t), &ordeal{at: -1})
+	for _, need := range []string{"make", "initialize", "remove"} {
+		if !slices.Contains(plain, need) {
+			t.Fatalf("a life without trouble has the effects %q, and not %q", plain, need)
+		}
+	}
+	for at, effect := range plain {
+		for _, lag := range []time.Duration{0, 7 * time.Second} {
+			t.Run(fmt.Sprintf("%d killed before %s, lag %v", at, effect, lag), func(t *testing.T) {
+				suffer(t, get(t), &ordeal{at: at, lag: lag})
+			})
+			t.Run(fmt.Sprintf("%d reply to %s lost, lag %v", at, effect, lag), func(t *testing.T) {
+				suffer(t, get(t), &ordeal{at: at, lost: true, lag: lag})
+			})
+		}
+	}
+}
