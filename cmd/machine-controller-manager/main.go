@@ -1,5 +1,6 @@
 // Command machine-controller-manager runs the controllers that need no
-// infrastructure: the machine sets and machine deployments of both APIs.
+// infrastructure: the machine sets and machine deployments of both APIs, and
+// health checks.
 package main
 
 import (
@@ -32,6 +33,8 @@ const (
 	machineSets        = "machineset"
 	machineDeployments = "machinedeployment"
 	allControllers     = "*"
+	// machineHealthChecks also look after machines of the other API.
+	machineHealthChecks = "machinehealthcheck"
 )
 
 // leases are those under which the originals lead.
@@ -80,16 +83,16 @@ type options struct {
 
 func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.controllers, "controllers", []string{allControllers},
-		"controllers to run: "+machineSets+", "+machineDeployments+", or * for all")
+		"controllers to run: "+machineSets+", "+machineDeployments+", "+machineHealthChecks+", or * for all")
 	fs.BoolVar(&o.stay, "autoscaler-scaledown-annotation-during-rollout", true,
 		"ask the autoscaler to leave the nodes of a deployment alone during its rollout")
 	o.freeze.addFlags(fs)
 }
 
 func (o *options) check() error {
-	known := []string{machineSets, machineDeployments, allControllers}
+	known := []string{machineSets, machineDeployments, machineHealthChecks, allControllers}
 	if i := slices.IndexFunc(o.controllers, func(n string) bool { return !slices.Contains(known, n) }); i >= 0 {
-		return fmt.Errorf("--controllers: unknown controller %q: want %s, %s or * for all", o.controllers[i], machineSets, machineDeployments)
+		return fmt.Errorf("--controllers: unknown controller %q: want %s, %s, %s or * for all", o.controllers[i], machineSets, machineDeployments, machineHealthChecks)
 	}
 	return o.freeze.check()
 }
@@ -116,6 +119,9 @@ func serve(ctx context.Context, flags *run.Flags, o *options) error {
 		case provider.OpenShift:
 			err = setUp[*v1beta1.MachineDeployment, *machinev1.MachineSet](ctx, p, openshift.Sets{}, openshift.Deployments{},
 				sources{"machineset_controller", "machinedeployment_controller"})
+			if err == nil {
+				err = setUpHealth(p)
+			}
 		case provider.Gardener:
 			err = setUp[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet](ctx, p, gardener.Sets{}, gardener.Deployments{StayDuringRollout: o.stay, Nodeless: process.Target == nil},
 				sources{"machineset-controller", "machine-controller-manager"})

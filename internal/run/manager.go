@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -8,9 +9,9 @@ import (
 	"os"
 
 	"github.com/go-logr/logr"
-	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -24,6 +25,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	healthchecking "github.com/millwright-dev/millwright/api/openshift/healthchecking/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/node"
 )
@@ -31,7 +34,7 @@ import (
 // Scheme knows the types of both APIs and of Kubernetes.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, machinev1.Install, v1beta1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, lenient.AddToScheme, v1beta1.AddToScheme, healthchecking.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(s); err != nil {
 			panic(err) // two of our own types collide
 		}
@@ -145,6 +148,7 @@ func (p *Process) Manager(api, lease string) (ctrl.Manager, error) {
 	if namespace != "" {
 		o.Cache.DefaultNamespaces = map[string]cache.Config{namespace: {}}
 	}
+	o.Cache.ByObject = commonConditions(cmp.Or(namespace, ConditionsNamespace))
 	if len(p.managers) == 0 {
 		o.HealthProbeBindAddress = f.HealthAddress
 		o.Metrics = metricsserver.Options{BindAddress: f.MetricsAddress, ExtraHandlers: p.handlers()}
@@ -181,6 +185,18 @@ func (p *Process) manager(api string, o ctrl.Options) (ctrl.Manager, error) {
 	l.events = m.GetEventRecorderFor(l.identity) //nolint:staticcheck // leases are told of by the old API, as ever
 	p.leases = append(p.leases, l)
 	return m, nil
+}
+
+// ConditionsNamespace is where the ConfigMap is that health checks share, where
+// no control namespace is given.
+const ConditionsNamespace = "openshift-machine-api"
+
+// commonConditions is the only ConfigMap that any controller reads.
+func commonConditions(namespace string) map[client.Object]cache.ByObject {
+	only := fields.OneTermEqualSelector("metadata.name", healthchecking.ConditionsConfigMap)
+	return map[client.Object]cache.ByObject{
+		&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{namespace: {FieldSelector: only}}},
+	}
 }
 
 // podNamespace is where leases go that belong to no control namespace.

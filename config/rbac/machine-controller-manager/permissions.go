@@ -16,3 +16,10 @@ package machinecontrollermanager
 // Readiness of nodes counts for the status of a set, and a rollout marks the nodes that it is about to give up.
 //
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch
+
+// Health checks, the conditions that the older ones share, and what they remember of what they began. They restart nodes by an
+// annotation, which the permission above covers. Whoever has remediation templates adds a role for their kinds and requests.
+//
+// +kubebuilder:rbac:groups=machine.openshift.io;healthchecking.openshift.io,namespace=millwright-system,resources=machinehealthchecks,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=machine.openshift.io;healthchecking.openshift.io,namespace=millwright-system,resources=machinehealthchecks/status,verbs=patch
+// +kubebuilder:rbac:groups="",namespace=millwright-system,resources=configmaps,resourceNames=node-unhealthy-conditions,verbs=get;list;watch
