@@ -50,6 +50,12 @@ type remembered struct {
 	keepFault bool
 	// overdue is what was last told to be overdue.
 	overdue string
+	// drainSince is when the drain for its deletion began, drained that this is
+	// over; instanceType and zone are what its instance was and where. All are
+	// for the metrics of deletions.
+	drainSince         time.Time
+	drained            bool
+	instanceType, zone string
 	// instance and drains are guarded by the memory's lock: others read them.
 	instance instance
 	// drains says that pods are waited for.

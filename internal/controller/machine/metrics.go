@@ -19,6 +19,8 @@ type Metrics struct {
 	steps *prometheus.CounterVec
 	stuck *prometheus.CounterVec
 	twins prometheus.Counter
+	// removal is about deletion.
+	removal removalMetrics
 }
 
 // NewMetrics makes the metrics and registers them.
@@ -40,6 +42,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		Name: "millwright_machine_duplicate_instances_total", Help: "Instances found beside the one that their machine has recorded.",
 	})
 	r.MustRegister(m.phase, m.steps, m.stuck, m.twins)
+	m.removal = newRemovalMetrics(r)
 	return m
 }
 

@@ -79,6 +79,7 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 // sawInstance takes down what the infrastructure says of the instance.
 func (p *pass[M]) sawInstance(i provider.Instance) {
 	p.world.ProviderStatus = p.statusOf(i)
+	p.mem.instanceType, p.mem.zone = i.Type, i.Zone
 	p.memory.saw(client.ObjectKeyFromObject(p.m), i)
 }
 

@@ -76,6 +76,11 @@ func (p *pass[M]) create(ctx context.Context) {
 		return
 	}
 	p.world.Retry = p.mem.succeeded()
+	if len(p.world.Owned()) == 0 && i.UID == p.view.UID {
+		// It was made by an earlier call whose reply was lost, and has died since.
+		// It is recorded, or it would be asked for again and again.
+		p.world.Instances = []provider.Instance{i}
+	}
 	if len(p.world.Instances) > 0 {
 		p.sawInstance(i)
 		p.lookForNode(ctx)
@@ -143,6 +148,9 @@ func (p *pass[M]) replace(ctx context.Context) error {
 }
 
 func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {
+	if p.mem.drainSince.IsZero() && !p.view.Deleted.IsZero() {
+		p.mem.drainSince = p.Clock.Now()
+	}
 	came, err := p.drainOnce(ctx, d)
 	if err != nil {
 		came = drain.Decision{Message: err.Error(), Next: p.policy.Delays.Transient}

@@ -64,6 +64,7 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	err := r.Client.Get(ctx, req.NamespacedName, m)
 	if apierrors.IsNotFound(err) {
 		r.memory.forget(req.NamespacedName)
+		r.Metrics.forget(r.Dialect.API(), req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	if err != nil {
@@ -174,5 +175,6 @@ func (p *pass[M]) tell(before M, out lifecycle.Outcome) {
 		p.log.Info("machine", "stage", out.Stage, "was", was, "reason", out.Reason, "message", out.Message, "after", out.After)
 	}
 	p.Metrics.observe(p.was, out)
+	p.removed(out)
 	p.Metrics.doubled(p.found, p.m)
 }

@@ -1,0 +1,154 @@
+package machine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// removalMetrics are about machines on their way out.
+type removalMetrics struct {
+	blocked *blocked
+	// failed is mapi_instance_delete_failed. Its reasons are kinds of errors,
+	// and its series go with their machine: the original has one for each text
+	// of an error, for ever.
+	failed *prometheus.CounterVec
+	// took and drained are the mcm_* gauges of how long the last deletion of a
+	// deployment's machine took, and its drain. All labels are always there;
+	// what is not known is empty (C5).
+	took, drained *prometheus.GaugeVec
+}
+
+func newRemovalMetrics(r prometheus.Registerer) removalMetrics {
+	m := removalMetrics{
+		blocked: newBlocked(),
+		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mapi_instance_delete_failed", Help: "Number of times provider instance delete has failed.",
+		}, []string{"name", "namespace", "reason"}),
+		took: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "mcm_machine_delete_duration_seconds", Help: "Seconds from the deletion of the last machine to its end.",
+		}, []string{"namespace", "machine_deployment", "instance_type", "zone"}),
+		drained: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "mcm_machine_drain_duration_seconds", Help: "Seconds that the drain of the last machine took.",
+		}, []string{"namespace", "machine_deployment"}),
+	}
+	r.MustRegister(m.blocked, m.failed, m.took, m.drained)
+	return m
+}
+
+// removed takes down what came of a pass over a machine on its way out.
+func (p *pass[M]) removed(out lifecycle.Outcome) {
+	if p.Metrics == nil || p.view.Deleted.IsZero() {
+		return
+	}
+	m := &p.Metrics.removal
+	key := types.NamespacedName{Namespace: p.view.Namespace, Name: p.view.Name}
+	if out.Did(lifecycle.Release) {
+		p.Metrics.forget(p.Dialect.API(), key)
+	} else {
+		m.blocked.note(blockedKey{api: p.Dialect.API(), machine: key}, obstacle(out), p.Clock)
+	}
+	if out.Reason == lifecycle.ReasonTerminateFailed {
+		m.failed.WithLabelValues(key.Name, key.Namespace, string(provider.KindOf(out.Err))).Inc()
+	}
+	_, deployment := p.Dialect.Group(p.m)
+	if deployment == "" {
+		return
+	}
+	if d := out.World.Drain; d != nil && d.Done && !p.mem.drained {
+		p.mem.drained = true
+		m.drained.WithLabelValues(key.Namespace, deployment).Set(rounded(out.At.Sub(p.mem.drainSince)))
+	}
+	if out.Did(lifecycle.Release) {
+		m.took.WithLabelValues(key.Namespace, deployment, p.mem.instanceType, p.mem.zone).Set(rounded(out.At.Sub(p.view.Deleted)))
+	}
+}
+
+func rounded(d time.Duration) float64 { return d.Round(time.Second).Seconds() }
+
+// forget ends the series of a machine that is gone.
+func (m *Metrics) forget(api string, machine types.NamespacedName) {
+	if m == nil {
+		return
+	}
+	m.removal.blocked.note(blockedKey{api: api, machine: machine}, "", nil)
+	m.removal.failed.DeletePartialMatch(prometheus.Labels{"name": machine.Name, "namespace": machine.Namespace})
+}
+
+// obstacle is why a deletion does not get on; empty when it does, or waits for
+// nothing but pods that are ending and an instance that is being removed.
+func obstacle(out lifecycle.Outcome) string {
+	switch out.Reason {
+	case lifecycle.ReasonDrainBlockedHook, lifecycle.ReasonTerminateHook, lifecycle.ReasonDeletionNeedsHelp,
+		lifecycle.ReasonTerminateFailed, lifecycle.ReasonNodeUnknown:
+		return string(out.Reason)
+	case lifecycle.ReasonDraining:
+		d := out.World.Drain
+		if d != nil && (len(d.Blocked) > 0 || len(d.Evict)+len(d.Delete)+len(d.Waiting) == 0) {
+			return string(out.Reason)
+		}
+	}
+	return ""
+}
+
+// blocked is machine_deletion_blocked_seconds: a series for each machine whose
+// deletion is blocked, as long as it is. It counts from when this process first
+// saw the machine blocked for that reason, and at the time it is read, because
+// nothing may happen to a blocked machine for hours.
+type blocked struct {
+	desc *prometheus.Desc
+	mu   sync.Mutex
+	all  map[blockedKey]blockade
+}
+
+type blockedKey struct {
+	api     string
+	machine types.NamespacedName
+}
+
+type blockade struct {
+	reason string
+	since  time.Time
+	clock  clock.PassiveClock
+}
+
+func newBlocked() *blocked {
+	return &blocked{
+		desc: prometheus.NewDesc("machine_deletion_blocked_seconds",
+			"Seconds for which the deletion of a machine has been blocked by something that it cannot remove itself.",
+			[]string{"api", "namespace", "name", "reason"}, nil),
+		all: map[blockedKey]blockade{},
+	}
+}
+
+// note says that a machine is blocked for a reason, or with an empty one that it
+// is not.
+func (b *blocked) note(key blockedKey, reason string, c clock.PassiveClock) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case reason == "":
+		delete(b.all, key)
+	case b.all[key].reason != reason:
+		b.all[key] = blockade{reason: reason, since: c.Now(), clock: c}
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (b *blocked) Describe(to chan<- *prometheus.Desc) { to <- b.desc }
+
+// Collect implements [prometheus.Collector].
+func (b *blocked) Collect(to chan<- prometheus.Metric) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for key, one := range b.all {
+		to <- prometheus.MustNewConstMetric(b.desc, prometheus.GaugeValue, one.clock.Since(one.since).Seconds(),
+			key.api, key.machine.Namespace, key.machine.Name, one.reason)
+	}
+}
