@@ -23,6 +23,8 @@ type cloud struct {
 	// deletions is how often Delete is to be called until the instance is gone.
 	deletions int
 	lag       time.Duration
+	// forgets: what is gone is not found any more.
+	forgets bool
 	// differs is what instances differ in from their class.
 	differs []string
 	// before is called with the name of each call.
@@ -68,6 +70,9 @@ func (c *cloud) Find(_ context.Context, ref provider.Ref) (out []provider.Instan
 		return nil, c.findErr
 	}
 	for _, i := range c.instances {
+		if c.forgets && !i.Exists() {
+			continue
+		}
 		if i.UID == ref.UID || provider.SameInstance(c, i.ProviderID, ref.ProviderID) || i.UID == "" && i.Name == ref.Name {
 			out = append(out, i)
 		}

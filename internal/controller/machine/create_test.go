@@ -81,6 +81,25 @@ func TestLostReply(t *testing.T) {
 	}
 }
 
+// TestLostReplyOfAnInstanceThatDied: it is recorded, so that its loss is known.
+func TestLostReplyOfAnInstanceThatDied(t *testing.T) {
+	g := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
+	g.cloud.createErr, g.cloud.replyLost, g.cloud.forgets, g.cloud.lag = errors.New("connection reset"), true, true, 2*time.Second
+	g.pass()
+	g.cloud.createErr = nil
+	g.cloud.instances[0].State = provider.Terminated
+	for range 5 {
+		g.clock.Step(3 * time.Second)
+		g.pass()
+	}
+	if n := g.cloud.count("Create"); n != 2 {
+		t.Errorf("an instance that is gone was asked for %d times, want twice: with a lost reply, and for the reply", n)
+	}
+	if m := g.read(); m.Spec.ProviderID != "memory:///i-1" {
+		t.Errorf("provider ID %q", m.Spec.ProviderID)
+	}
+}
+
 // TestStaleCache: an object read before our own last write says nothing that
 // may be acted on.
 func TestStaleCache(t *testing.T) {
