@@ -1,6 +1,7 @@
 package health
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -22,7 +23,7 @@ type Limit struct {
 func ParseLimit(text string) (Limit, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	n, err := strconv.Atoi(digits)
-	if err != nil && !tooLarge(err) {
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return Limit{}, fmt.Errorf(`must be a number of machines or a percentage like "40%%", is %q`, text)
 	}
 	n = max(0, min(n, math.MaxInt32))
@@ -30,11 +31,6 @@ func ParseLimit(text string) (Limit, error) {
 		n = min(n, 100)
 	}
 	return Limit{set: true, number: n, percent: percent, text: text}, nil
-}
-
-func tooLarge(err error) bool {
-	e, ok := err.(*strconv.NumError) //nolint:errorlint // Atoi returns it as it is
-	return ok && e.Err == strconv.ErrRange
 }
 
 // Of is how many of total: 40 % of 5 is 2, 60 % of 7 is 4.

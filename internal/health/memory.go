@@ -45,10 +45,6 @@ func (m *Memory) add(now time.Time, t *Target) {
 	m.Past = append(m.Past, Past{Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now.Truncate(time.Second), Again: m.chain(now, t)})
 }
 
-func (m Memory) knows(machine types.UID) bool {
-	return slices.ContainsFunc(m.Past, func(p Past) bool { return p.Machine == machine && !p.Settled })
-}
-
 // underWay are the machines of which a remedy began and is not settled.
 func (m Memory) underWay() map[types.UID]bool {
 	out := map[types.UID]bool{}

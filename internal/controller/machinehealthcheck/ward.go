@@ -153,14 +153,14 @@ func (p *pass[C]) load(ctx context.Context) error {
 func (p *pass[C]) look(ctx context.Context, name string) (bool, error) {
 	m := p.patients.Machine()
 	err := p.Client.Get(ctx, client.ObjectKey{Namespace: p.object.GetNamespace(), Name: name}, m)
-	if err != nil && !apierrors.IsNotFound(err) {
+	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("read machine %s: %w", name, err)
 	}
-	changed := false
+	gone, changed := apierrors.IsNotFound(err), false
 	if known, ok := p.ward.uids[name]; ok && known != m.GetUID() {
 		changed = p.release(name, known)
 	}
-	if err != nil {
+	if gone {
 		return changed, nil
 	}
 	if !p.ward.selector.Matches(labels.Set(m.GetLabels())) {
