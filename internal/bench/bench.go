@@ -135,8 +135,10 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	if err != nil {
 		return err
 	}
+	deleted.Alone, err = s.leaveAlone(ctx, bounds.alone)
+	deleted.round()
 	report.add(deleted, s.Log)
-	return nil
+	return err
 }
 
 // restIfAsked counts writes at rest in sessions that do so.

@@ -25,6 +25,8 @@ type ceilings struct {
 	// gets it Ready, and the controller manager does what it does for it: the
 	// node's own joining, which the other leaves out, competes for the cores.
 	joining time.Duration
+	// alone is that of deleting machines one after another, each.
+	alone *Latency
 	// waves is that of replacing all machines some at a time, wavesJoining
 	// with the nodes of new ones joining.
 	waves, wavesJoining time.Duration
@@ -40,6 +42,9 @@ func (s *session) ceilings(ctx context.Context) (c ceilings, err error) {
 	}
 	joining, err := s.ceiling(ctx, "join", s.machines, true)
 	c.joining = joining.create
+	if err == nil {
+		c.alone, err = s.aloneCeiling(ctx)
+	}
 	s.logf("ceiling: create %.2f s (%.2f s with nodes joining), delete %.2f s", c.create.Seconds(), c.joining.Seconds(), c.remove.Seconds())
 	return c, err
 }

@@ -32,7 +32,7 @@ func startPlane(ctx context.Context, o fleet.Options) (*plane, error) {
 	}
 	config.QPS = -1
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme.Scheme)
-	config.UserAgent = "millwright-bench"
+	config.UserAgent = agent + "/v0"
 	raw, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)

@@ -56,6 +56,9 @@ type Measured struct {
 	// BytesPerMachine is by how much the peak exceeds what was in use when the
 	// phase began, garbage included.
 	BytesPerMachine int64 `json:"bytesPerMachine"`
+	// Alone is what a deletion takes that nothing else is in the way of, measured
+	// after the others.
+	Alone *Alone `json:"alone,omitempty"`
 	// Roll is what else is known of a rolling update.
 	Roll *Rolled `json:"roll,omitempty"`
 }
@@ -96,6 +99,10 @@ func (m *Measured) round() {
 		if l != nil {
 			l.P50, l.P99 = rounded(l.P50), rounded(l.P99)
 		}
+	}
+	if a := m.Alone; a != nil {
+		a.Latency = Latency{P50: rounded(a.Latency.P50), P99: rounded(a.Latency.P99)}
+		a.Ceiling = Latency{P50: rounded(a.Ceiling.P50), P99: rounded(a.Ceiling.P99)}
 	}
 	if m.Roll != nil {
 		m.Roll.ToldSeconds = rounded(m.Roll.ToldSeconds)
