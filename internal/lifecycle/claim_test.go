@@ -289,6 +289,12 @@ func TestDuplicates(t *testing.T) {
 			lifecycle.Policy{},
 			lifecycle.Terminate, lifecycle.ReasonDeleting,
 		},
+		{
+			"deleted, only a double left, and a node", "there may be workloads", leaving(),
+			world(joined(node("True")), func(w *lifecycle.World) { w.Doubles = []provider.Instance{double} }),
+			lifecycle.Policy{},
+			lifecycle.Drain, lifecycle.ReasonDeleting,
+		},
 		{"the name is taken", "none is made, and it is said why", fresh(), world(stranger()), lifecycle.Policy{}, lifecycle.Await, lifecycle.ReasonTaken},
 		{
 			"the name is taken, and the time is over", "the owner may make another", fresh(aged(time.Hour)), world(stranger()),

@@ -165,6 +165,10 @@ func checkOneOfFormer(ctx context.Context, b *bench) error {
 	}
 	ref := b.ref("restored")
 	ref.Name, ref.ProviderID = former.Name, twins[0].ProviderID
+	found, err := b.only(ctx, ref)
+	if err != nil || found.ID != twins[0].ID {
+		return fmt.Errorf("find reports %q, want %s, which is recorded: %w", found.ID, twins[0].ID, orNone(err))
+	}
 	if err := b.remove(ctx, ref, twins[:1]); err != nil {
 		return err
 	}

@@ -29,6 +29,12 @@ func made(id, uid string, ago time.Duration) provider.Instance {
 	}
 }
 
+// nameless is i where nobody can foretell the node's name.
+func nameless(i provider.Instance) provider.Instance {
+	i.NodeName = ""
+	return i
+}
+
 // others adds machines besides m-1.
 func (g *rig[M]) others(all ...M) {
 	g.Helper()
@@ -157,6 +163,11 @@ func duplicateUnrecorded[M client.Object](t *testing.T, g *rig[M]) {
 	if id := g.providerID(); id != "memory:///i-2" {
 		t.Errorf("recorded %s", id)
 	}
+	g.delete()
+	g.pass()
+	if !g.gone() || len(g.cloud.instances) > 0 {
+		t.Errorf("deleted: gone %v, instances left %q; all that were made for the machine go, whoever made them", g.gone(), g.there())
+	}
 }
 
 // TestAdoption: what another implementation made is taken over only where it is
@@ -213,6 +224,10 @@ func TestAdoption(t *testing.T) {
 		{
 			name: "restored with a new UID, recorded in another spelling", reason: "the provider reads provider IDs, nobody compares text",
 			mine: []func(*machinev1.Machine){records("memory://eu-1/I-1")}, instance: made("i-1", "uid-before", time.Hour), adopted: true,
+		},
+		{
+			name: "restored, recorded in another spelling, and no node name foretold", reason: "the node shows the API's spelling",
+			mine: []func(*machinev1.Machine){records("memory://eu-1/I-1")}, instance: nameless(made("i-1", "uid-before", time.Hour)), adopted: true,
 		},
 		{
 			name: "a copy of a living machine", reason: "the machine whose UID the instance carries lives",
@@ -319,6 +334,21 @@ func TestStandIn(t *testing.T) {
 	g.pass()
 	if !g.gone() || len(g.cloud.instances) > 0 {
 		t.Errorf("gone %v, instances left %q", g.gone(), g.there())
+	}
+}
+
+// TestTerminatedCounts: an instance of the machine that has ended, and was never
+// recorded, is not replaced; one that merely had its name means nothing.
+func TestTerminatedCounts(t *testing.T) {
+	for uid, creates := range map[string]int{"uid-1": 0, "": 1} {
+		g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
+		i := made("i-0", uid, time.Hour)
+		i.State = provider.Terminated
+		g.cloud.instances = []provider.Instance{i}
+		g.pass()
+		if n := g.cloud.count("Create"); n != creates {
+			t.Errorf("an ended instance with the UID %q: asked for %d more, want %d", uid, n, creates)
+		}
 	}
 }
 

@@ -124,4 +124,12 @@ func (c *cloud) List(context.Context) iter.Seq2[provider.Instance, error] {
 
 func (c *cloud) ReadLag() time.Duration { return c.lag }
 
+func (c *cloud) Initialize(_ context.Context, _ provider.Ref, i provider.Instance) error {
+	c.called("Initialize")
+	for n := range c.instances {
+		c.instances[n].Uninitialized = c.instances[n].Uninitialized && c.instances[n].ID != i.ID
+	}
+	return nil
+}
+
 func (c *cloud) Differences(provider.Ref, provider.Instance) []string { return c.differs }
