@@ -185,7 +185,7 @@ func (s *scope) find(ctx context.Context, session provider.Session, ref provider
 		}
 		return nil, false, nil
 	}
-	found, ok = l.answer(ref)
+	found, ok = l.answer(session, ref)
 	return found, ok, nil
 }
 
@@ -273,12 +273,12 @@ func (l *listing) moving(uid string) bool {
 }
 
 // answer returns what Find would, or ok false when the listing cannot tell.
-func (l *listing) answer(ref provider.Ref) (found []provider.Instance, ok bool) {
+func (l *listing) answer(s provider.Session, ref provider.Ref) (found []provider.Instance, ok bool) {
 	found = l.byUID[ref.UID]
 	if len(provider.Existing(found)) == 0 {
 		return nil, false
 	}
-	known := func(i provider.Instance) bool { return i.ProviderID == ref.ProviderID }
+	known := func(i provider.Instance) bool { return provider.SameInstance(s, i.ProviderID, ref.ProviderID) }
 	if ref.ProviderID != "" && !slices.ContainsFunc(found, known) {
 		return nil, false
 	}

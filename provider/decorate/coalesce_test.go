@@ -300,3 +300,20 @@ func TestAnswersAreTheCallersOwn(t *testing.T) {
 		t.Error("a caller's change shows in another's answer")
 	}
 }
+
+// TestSpellingIsNoReasonToAsk: what a listing shows is known again in whatever
+// spelling it was recorded.
+func TestSpellingIsNoReasonToAsk(t *testing.T) {
+	w := newWorld()
+	s, names := fleet(t, w, 20)
+	listed(t, w, s, names)
+	known := ref(names[4])
+	known.ProviderID = "EXAMPLE:///" + mustFind(t, s, names[4])[0].ID
+	w.reset()
+	if found, err := s.Find(t.Context(), known); err != nil || len(found) != 1 {
+		t.Errorf("found %d, error %v", len(found), err)
+	}
+	if f := w.count(decorate.Find); f != 0 {
+		t.Errorf("%d Finds for what the listing has", f)
+	}
+}
