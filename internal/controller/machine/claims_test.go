@@ -84,7 +84,9 @@ func duplicateFound[M client.Object](t *testing.T, g *rig[M]) {
 		t.Errorf("annotation %q, provider ID %q", m.GetAnnotations()[unrecorded], g.providerID())
 	}
 	g.restart()
-	g.pass()
+	if res := g.pass(); res.RequeueAfter != 10*time.Minute {
+		t.Errorf("looked at again after %v: nothing tells when the other is gone", res.RequeueAfter)
+	}
 	if told := g.toldOf("DuplicateInstance"); len(told) != 1 || !strings.Contains(told[0], "i-0") {
 		t.Errorf("told %q, want once, with the instance", told)
 	}

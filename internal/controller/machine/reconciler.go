@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -147,7 +148,20 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.R
 		return reconcile.Result{}, err
 	}
 	p.tell(before, out)
-	return reconcile.Result{RequeueAfter: out.After}, unkept
+	return reconcile.Result{RequeueAfter: p.again(out.After)}, unkept
+}
+
+// doublesDelay is how soon a machine that has instances besides its own is looked
+// at again: nothing tells when somebody has removed them.
+const doublesDelay = 10 * time.Minute
+
+// again is when to look again, given when the decision wants to; zero is when
+// something changes.
+func (p *pass[M]) again(after time.Duration) time.Duration {
+	if len(p.world.Doubles) == 0 || after > 0 && after < doublesDelay {
+		return after
+	}
+	return doublesDelay
 }
 
 // underDrain reports whether pods are waited for.
