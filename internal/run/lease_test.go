@@ -1,0 +1,219 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+)
+
+// leaseRig is a lock on a lease that an API server in memory has.
+type leaseRig struct {
+	*lease
+	t      *testing.T
+	clk    *testclock.FakeClock
+	server *fake.Clientset
+	// before is called with every request, and may refuse it.
+	before   func(verb string) error
+	requests []string
+}
+
+func newLeaseRig(t *testing.T, holder string) *leaseRig {
+	t.Helper()
+	clk := testclock.NewFakeClock(epoch)
+	l, err := newLease(&rest.Config{}, "ns", "l", usual, NewTerm(usual, clk))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &leaseRig{lease: l, t: t, clk: clk, server: fake.NewClientset(), before: func(string) error { return nil }}
+	if holder != "" {
+		r.server = fake.NewClientset(leaseOf(holder, "1"))
+	}
+	r.server.PrependReactor("*", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		r.requests = append(r.requests, a.GetVerb())
+		err := r.before(a.GetVerb())
+		return err != nil, nil, err
+	})
+	r.client = r.server.CoordinationV1().Leases("ns")
+	return r
+}
+
+func leaseOf(holder, version string) *coordinationv1.Lease {
+	return &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "l", UID: "u", ResourceVersion: version},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To(holder), LeaseDurationSeconds: ptr.To(int32(15))},
+	}
+}
+
+func (r *leaseRig) ours() resourcelock.LeaderElectionRecord {
+	return resourcelock.LeaderElectionRecord{HolderIdentity: r.identity, LeaseDurationSeconds: 15}
+}
+
+// lead makes the rig the leader.
+func (r *leaseRig) lead() {
+	r.t.Helper()
+	if err := r.Create(r.t.Context(), r.ours()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.requests = nil
+}
+
+// TestIdentity: neither the host's name nor the process's number alone tells two
+// processes apart (C11).
+func TestIdentity(t *testing.T) {
+	a, b := newLeaseRig(t, ""), newLeaseRig(t, "")
+	if a.Identity() == "" || a.Identity() == b.Identity() {
+		t.Errorf("two locks in one process: %q and %q", a.Identity(), b.Identity())
+	}
+}
+
+// TestRenewalCountsFromSending: others see it later, never sooner.
+func TestRenewalCountsFromSending(t *testing.T) {
+	r := newLeaseRig(t, "")
+	r.before = func(string) error { r.clk.Step(4 * time.Second); return nil }
+	if err := r.Create(t.Context(), r.ours()); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.term.renewed; !got.Equal(epoch) {
+		t.Errorf("after Create renewed at %v, want %v", got, epoch)
+	}
+	if err := r.Update(t.Context(), r.ours()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.term.renewed, epoch.Add(4*time.Second); !got.Equal(want) {
+		t.Errorf("after Update renewed at %v, want %v", got, want)
+	}
+}
+
+// TestOnlyConfirmedRenewalsCount: no answer may mean that nobody heard.
+func TestOnlyConfirmedRenewalsCount(t *testing.T) {
+	r := newLeaseRig(t, "")
+	r.lead()
+	r.before = func(string) error { return errors.New("connection reset") }
+	for range 40 { // 10 s of leader election
+		r.clk.Step(leasePoll)
+		_ = r.Update(t.Context(), r.ours())
+	}
+	if err := r.term.Err(); !errors.Is(err, errExpiring) {
+		t.Errorf("10 s without an answer: %v", err)
+	}
+	if n := len(r.requests); n < 4 || n > 6 {
+		t.Errorf("%d attempts in 10 s, want one every 2 s", n)
+	}
+}
+
+// TestRenewalsArePaced: leader election looks often, the API server is asked once
+// in a retry period.
+func TestRenewalsArePaced(t *testing.T) {
+	r := newLeaseRig(t, "")
+	r.lead()
+	for range 80 { // 20 s
+		r.clk.Step(leasePoll)
+		if err := r.Update(t.Context(), r.ours()); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.term.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(r.requests); n != 10 {
+		t.Errorf("%d renewals in 20 s, want 10", n)
+	}
+}
+
+// TestReleaseEndsTheTermFirst: once it is sent, another may lead.
+func TestReleaseEndsTheTermFirst(t *testing.T) {
+	r := newLeaseRig(t, "")
+	r.lead()
+	var during error
+	r.before = func(string) error { during = r.term.Err(); return errors.New("no answer") }
+	if err := r.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}); err == nil || len(r.requests) != 1 {
+		t.Errorf("%v, requests %v: a release is not to wait", err, r.requests)
+	}
+	if !errors.Is(during, errNotLeading) || !errors.Is(r.term.Err(), errNotLeading) {
+		t.Errorf("while it is sent: %v; after it: %v", during, r.term.Err())
+	}
+}
+
+// TestStandbyReadsSeldom: once in a retry period, or not at all where it watches.
+func TestStandbyReadsSeldom(t *testing.T) {
+	r := newLeaseRig(t, "other")
+	for range 80 {
+		r.clk.Step(leasePoll)
+		if rec, _, err := r.Get(t.Context()); err != nil || rec.HolderIdentity != "other" {
+			t.Fatal(rec, err)
+		}
+	}
+	if n := len(r.requests); n != 10 {
+		t.Errorf("%d reads in 20 s, want 10", n)
+	}
+	r.saw(leaseOf("", "7"), false)
+	r.requests = nil
+	r.clk.Step(time.Minute)
+	if rec, _, err := r.Get(t.Context()); err != nil || rec.HolderIdentity != "" || len(r.requests) != 0 {
+		t.Errorf("watched: %v, %v, requests %v", rec, err, r.requests)
+	}
+	r.saw(leaseOf("older", "3"), false)
+	if rec, _, _ := r.Get(t.Context()); rec.HolderIdentity != "" {
+		t.Errorf("an older lease came later: held by %q", rec.HolderIdentity)
+	}
+	r.saw(leaseOf("", "8"), true)
+	if _, _, err := r.Get(t.Context()); err != nil || len(r.requests) != 1 {
+		t.Errorf("a lease that is gone is asked for: %v, requests %v", err, r.requests)
+	}
+}
+
+// TestConflictIsReadAgain: what was known was wrong, watched or not.
+func TestConflictIsReadAgain(t *testing.T) {
+	r := newLeaseRig(t, "other")
+	r.saw(leaseOf("gone", "1"), false)
+	r.before = func(verb string) error {
+		if verb == "update" {
+			return apierrors.NewConflict(coordinationv1.Resource("leases"), "l", errors.New("changed"))
+		}
+		return nil
+	}
+	if err := r.Update(t.Context(), r.ours()); !apierrors.IsConflict(err) {
+		t.Fatal(err)
+	}
+	if err := r.term.Err(); !errors.Is(err, errNotLeading) {
+		t.Errorf("who lost the race leads: %v", err)
+	}
+	if rec, _, err := r.Get(t.Context()); err != nil || rec.HolderIdentity != "other" {
+		t.Errorf("%v, %v: want what is there", rec, err)
+	}
+}
+
+// TestWatch follows the lease through the server.
+func TestWatch(t *testing.T) {
+	r := newLeaseRig(t, "other")
+	r.watcher = r.server.CoordinationV1().Leases("ns")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() { _ = r.watch(ctx) }() // a watch of the fake server does not end with its context
+	deadline := time.Now().Add(10 * time.Second)
+	for holder := ""; holder != "third"; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the watch shows %q", holder)
+		}
+		if _, err := r.server.CoordinationV1().Leases("ns").Update(t.Context(), leaseOf("third", "9"), metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		r.mu.Lock()
+		if r.known != nil && r.watched {
+			holder = *r.known.Spec.HolderIdentity
+		}
+		r.mu.Unlock()
+	}
+}

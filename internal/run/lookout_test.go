@@ -1,0 +1,184 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+func TestAnswerOf(t *testing.T) {
+	nodes := corev1.Resource("nodes")
+	for _, c := range []struct {
+		reason string
+		err    error
+		want   sight.Answer
+	}{
+		{"it is there", nil, sight.Seen},
+		{"5.3: NotFound counts as up", apierrors.NewNotFound(nodes, "dummy_name"), sight.Seen},
+		{"no right to ask: up, and nothing learnt", apierrors.NewForbidden(nodes, "dummy_name", nil), sight.Denied},
+		{"credentials that are not taken any more", apierrors.NewUnauthorized("no"), sight.Denied},
+		{"etcd is away", apierrors.NewInternalError(errors.New("etcdserver: request timed out")), sight.Down},
+		{"overloaded: it does not serve us", apierrors.NewTooManyRequestsError("busy"), sight.Down},
+		{"shutting down", apierrors.NewServiceUnavailable("bye"), sight.Down},
+		{"nobody answers", errors.New("dial tcp: connection refused"), sight.Down},
+		{"it took too long", context.DeadlineExceeded, sight.Down},
+	} {
+		if got := AnswerOf(c.err); got != c.want {
+			t.Errorf("%s: %s, want %s", c.reason, got, c.want)
+		}
+	}
+}
+
+// TestLookout freezes and thaws, shows it, and tells each change once.
+func TestLookout(t *testing.T) {
+	var log []string
+	clk := testclock.NewFakeClock(epoch)
+	answers := map[sight.Cluster]error{}
+	probe := func(c sight.Cluster) Probe { return func(context.Context) error { return answers[c] } }
+	l := NewLookout(map[sight.Cluster]Probe{sight.Control: probe(sight.Control), sight.Target: probe(sight.Target)},
+		sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk,
+		funcr.New(func(_, args string) { log = append(log, args) }, funcr.Options{}))
+	frozen := func(want float64) {
+		t.Helper()
+		if got := gauge(t, l, "mcm_machine_controller_frozen"); got != want {
+			t.Errorf("after %v the metric is %v, want %v", clk.Since(epoch), got, want)
+		}
+	}
+	looks := func(n int) {
+		for range n {
+			clk.Step(6 * time.Second)
+			l.Look(t.Context())
+		}
+	}
+	frozen(1) // not looked yet
+	l.Look(t.Context())
+	frozen(0)
+	looks(3)
+	answers[sight.Target] = errors.New("connection refused")
+	looks(5)
+	frozen(0)
+	clk.Step(time.Second)
+	frozen(1)
+	looks(20)
+	frozen(1)
+	delete(answers, sight.Target)
+	looks(3)
+	frozen(0)
+	told := strings.Join(log, "\n")
+	for what, n := range map[string]int{"sight changed": 2, "connection refused": 1, "frozen: nothing": 1, "not frozen any more": 1} {
+		if got := strings.Count(told, what); got != n {
+			t.Errorf("%q is logged %d times, want %d:\n%s", what, got, n, told)
+		}
+	}
+}
+
+// gauge is the value of a metric of that name, which must be the only one.
+func gauge(t *testing.T, c prometheus.Collector, name string) float64 {
+	t.Helper()
+	r := prometheus.NewPedanticRegistry()
+	r.MustRegister(c)
+	all, err := r.Gather()
+	if err != nil || len(all) != 1 || all[0].GetName() != name {
+		t.Fatal(all, err)
+	}
+	return all[0].GetMetric()[0].GetGauge().GetValue()
+}
+
+// TestLookoutIsNotBlindedByItsOwnEnd: the last look of a process that stops says
+// nothing about the clusters.
+func TestLookoutIsNotBlindedByItsOwnEnd(t *testing.T) {
+	clk := testclock.NewFakeClock(epoch)
+	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(ctx context.Context) error { return ctx.Err() }},
+		sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, funcr.New(func(string, string) {}, funcr.Options{}))
+	ctx, stop := context.WithCancel(t.Context())
+	l.Look(ctx)
+	stop()
+	l.Look(ctx)
+	if !l.State().Sees() {
+		t.Error("blind")
+	}
+}
+
+// TestHangingProbe: a server that accepts and says nothing is down after half an
+// interval.
+func TestHangingProbe(t *testing.T) {
+	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }},
+		sight.Policy{Timeout: 30 * time.Second, Interval: 20 * time.Millisecond}, testclock.NewFakeClock(epoch), funcr.New(func(string, string) {}, funcr.Options{}))
+	l.Look(t.Context())
+	if got := l.State().Answer(sight.Control); got != sight.Down {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestProbesAsk is what the clusters get to see.
+func TestProbesAsk(t *testing.T) {
+	var asked []string
+	status := http.StatusNotFound
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.Path)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":404,"reason":"NotFound"}`))
+	}))
+	defer s.Close()
+	for _, path := range []string{controlPath(provider.OpenShift, ""), controlPath(provider.Gardener, "shoot"), targetPath} {
+		probe, err := getProbe(&rest.Config{Host: s.URL}, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := AnswerOf(probe(t.Context())); got != sight.Seen {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	want := "GET /apis/machine.openshift.io/v1beta1/namespaces/default/machines/dummy_name" +
+		" GET /apis/machine.sapcloud.io/v1alpha1/namespaces/shoot/machines/dummy_name GET /api/v1/nodes/dummy_name"
+	if got := strings.Join(asked, " "); got != want {
+		t.Errorf("asked %s\nwant  %s", got, want)
+	}
+}
+
+func TestSightFlags(t *testing.T) {
+	const timeout, period = "--machine-safety-apiserver-statuscheck-timeout=", "--machine-safety-apiserver-statuscheck-period="
+	for _, c := range []struct {
+		reason, args string
+		want         sight.Policy
+		err          string
+	}{
+		{"6.3: the defaults of the original", "", sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, ""},
+		{"never more often than once a second", timeout + "2s", sight.Policy{Timeout: 2 * time.Second, Interval: time.Second}, ""},
+		{"the period bounds it from above", timeout + "10m " + period + "10m", sight.Policy{Timeout: 10 * time.Minute, Interval: 2 * time.Minute}, ""},
+		{"6.3: the period must not be shorter than the timeout", period + "10s", sight.Policy{}, "must not be shorter"},
+		{"below zero", timeout + "-1s", sight.Policy{}, "negative"},
+	} {
+		var f Flags
+		fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		f.AddFlags(fs, 1)
+		if err := fs.Parse(strings.Fields(c.args)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Complete(); c.err != "" || err != nil {
+			if err == nil || !strings.Contains(err.Error(), c.err) || c.err == "" {
+				t.Errorf("%s: %v, want %q", c.reason, err, c.err)
+			}
+			continue
+		}
+		if got := f.sightPolicy(); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.reason, got, c.want)
+		}
+	}
+}
