@@ -179,7 +179,9 @@ func TestWorth(t *testing.T) {
 
 func TestAdmit(t *testing.T) {
 	p := evidence.Policy{For: 7 * 24 * time.Hour, PerNamespace: 3, Storm: time.Hour}
-	old := func(name string, age time.Duration) evidence.Kept { return evidence.Kept{Name: name, Taken: start.Add(-age)} }
+	old := func(name string, age time.Duration) evidence.Kept {
+		return evidence.Kept{Name: name, Taken: start.Add(-age)}
+	}
 	for _, test := range []struct {
 		name   string
 		kept   []evidence.Kept

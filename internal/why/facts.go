@@ -1,0 +1,102 @@
+package why
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/millwright-dev/millwright/internal/evidence"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// MachineFacts are what is stored about one machine. A part that could not be
+// read is empty, and Gaps says so.
+type MachineFacts struct {
+	Subject
+	// Phase is the API's own word.
+	Phase string
+	View  lifecycle.Machine
+	// Policy holds the timeouts; those that only a controller's flags say are
+	// their defaults.
+	Policy lifecycle.Policy
+	// Said is what the object says about itself.
+	Said []evidence.Statement
+	// Trouble is how the last failure was classified; empty when the API has no
+	// place for that.
+	Trouble provider.Kind
+	// Owner is what made it ("MachineSet mill"); empty when nothing did. Replaces
+	// says that the owner makes another by itself when it failed.
+	Owner    string
+	Replaces bool
+	// Class is what it refers to ("machineclass small"); NoClass says that the
+	// API server knows no such thing.
+	Class   string
+	NoClass bool
+	// Foreign are finalizers of others.
+	Foreign []string
+	// KeptUntil is the time until which a failed machine is preserved; zero when
+	// it is not.
+	KeptUntil time.Time
+
+	// Node is the machine's node. Meaningless unless NodeLooked.
+	Node       *corev1.Node
+	NodeLooked bool
+	// Pods are those of the node, Peers those of the namespaces of Budgets.
+	Pods, Peers []corev1.Pod
+	Budgets     []policyv1.PodDisruptionBudget
+	Attachments []storagev1.VolumeAttachment
+	// Requests are pending certificate requests that are, or may be, its.
+	Requests []evidence.Request
+	Events   []evidence.Event
+	Evidence *Evidence
+	Gaps     []string
+}
+
+// said finds what is said about something; its zero value when nothing is.
+func (f *MachineFacts) said(about string) evidence.Statement { return find(f.Said, about) }
+
+func find(list []evidence.Statement, about string) evidence.Statement {
+	i := slices.IndexFunc(list, func(s evidence.Statement) bool { return s.About == about })
+	if i < 0 {
+		return evidence.Statement{}
+	}
+	return list[i]
+}
+
+// quote makes a cause of a statement; nil where it says nothing.
+func quote(s evidence.Statement) []Cause {
+	if s.Message == "" {
+		return nil
+	}
+	return []Cause{{Source: s.About, Reason: s.Reason, Message: clause(s.Message), Since: s.Since}}
+}
+
+// latest is what the object says of its own trouble, the most telling first:
+// an error that ended it, what went wrong last, what is being waited for.
+func (f *MachineFacts) latest() evidence.Statement {
+	for _, about := range []string{ErrorStatement, OperationStatement, "condition Drained", "condition InstanceExists"} {
+		s := f.said(about)
+		if s.Message != "" && s.Status != string(corev1.ConditionTrue) && s.Status != successful {
+			return s
+		}
+	}
+	return evidence.Statement{}
+}
+
+// What statements are about that are no conditions.
+const (
+	// ErrorStatement is the error that ended an object.
+	ErrorStatement = "status.errorMessage"
+	// OperationStatement is the last operation.
+	OperationStatement = "status.lastOperation"
+)
+
+// failing and successful are states of an operation.
+const (
+	failing    = "Failed"
+	successful = "Successful"
+)
