@@ -48,6 +48,8 @@ type assembly struct {
 	approvals []func(context.Context) ([]approval.Machine, error)
 	sources   []csr.MachineSource
 	managers  []ctrl.Manager
+	// approves is the approver of certificate requests; nil where none runs.
+	approves *csr.Approver
 }
 
 func (s *server) controllers(ctx context.Context, process *run.Process, p provider.Provider) error {
@@ -126,7 +128,10 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: run.Finishing}
 	a.approvals = append(a.approvals, r.Approvals)
 	a.sources = append(a.sources, csr.MachineSource{Cache: mgr.GetCache(), Object: lens.New(), Machine: r.Approval})
-	return r.SetupWithManager(ctx, mgr, s)
+	if err := r.SetupWithManager(ctx, mgr, s); err != nil {
+		return err
+	}
+	return keeper(a, mgr, lens, nodes)
 }
 
 // guarded is the provider for those who act under the lease of an API: without
@@ -155,12 +160,12 @@ func (a *assembly) approver(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("register the approver's metrics: %w", err)
 	}
-	c := &csr.Approver{
+	a.approves = &csr.Approver{
 		Client: a.process.Target.GetClient(), Live: a.process.Target.GetAPIReader(), Clock: clock.RealClock{},
 		Policy: approval.DefaultPolicy(), Machines: a.allMachines, Metrics: gauges,
 		Events: a.managers[0].GetEventRecorder("machine-approver"),
 	}
-	return c.Setup(a.managers[0], csr.Options{Cache: a.process.Target.GetCache(), Machines: a.sources})
+	return a.approves.Setup(a.managers[0], csr.Options{Cache: a.process.Target.GetCache(), Machines: a.sources})
 }
 
 func (a *assembly) allMachines(ctx context.Context) (out []approval.Machine, err error) {

@@ -1,0 +1,48 @@
+package said
+
+import (
+	"slices"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/millwright-dev/millwright/internal/approval"
+	"github.com/millwright-dev/millwright/internal/bootstrap"
+	"github.com/millwright-dev/millwright/internal/evidence"
+)
+
+// tokenAttempts is how many token ids a machine may have; only the first is
+// likely.
+const tokenAttempts = 8
+
+// Asks reports whether a pending certificate request is, or may be, that of the
+// kubelet of the machine with this UID: it was made with the machine's bootstrap
+// token, or for a node of one of the given names.
+func Asks(r *certificatesv1.CertificateSigningRequest, uid string, nodes ...string) bool {
+	if kind, pending := approval.Handled(r); !kind || !pending {
+		return false
+	}
+	if id := approval.TokenID(r); id != "" {
+		for attempt := range tokenAttempts {
+			if id == bootstrap.TokenID(uid, attempt) {
+				return true
+			}
+		}
+	}
+	name := approval.NodeName(facts(r))
+	return name != "" && slices.Contains(nodes, name)
+}
+
+func facts(r *certificatesv1.CertificateSigningRequest) approval.Facts {
+	f := approval.Facts{Request: r}
+	f.Certificate, f.ParseErr = approval.Parse(r.Spec.Request)
+	return f
+}
+
+// Request is a certificate request and what the approver says of it; d is its
+// zero value where nobody was asked.
+func Request(r *certificatesv1.CertificateSigningRequest, d approval.Decision) evidence.Request {
+	return evidence.Request{
+		Name: r.Name, Signer: r.Spec.SignerName, Node: approval.NodeName(facts(r)), Created: r.CreationTimestamp.Time,
+		Verdict: string(d.Verdict), Reason: string(d.Reason), Message: d.Message,
+	}
+}

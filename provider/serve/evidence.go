@@ -1,0 +1,32 @@
+package serve
+
+import (
+	"context"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	keeping "github.com/millwright-dev/millwright/internal/controller/evidence"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/evidence"
+	"github.com/millwright-dev/millwright/internal/node"
+)
+
+// keeper keeps evidence of the machines of one API that failed.
+func keeper[M client.Object](a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], nodes *node.Cluster) error {
+	return keeping.New(keeping.Options[M]{
+		Dialect: lens, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Provider: a.provider, Nodes: nodes,
+		Requests: a.requestsOf, Clock: clock.RealClock{}, Policy: evidence.DefaultPolicy(),
+		Namespace: a.flags.NamespaceOf(lens.API()),
+	}).SetupWithManager(mgr)
+}
+
+// requestsOf are a machine's certificate requests, where this process approves
+// such.
+func (a *assembly) requestsOf(ctx context.Context, uid string, nodes ...string) ([]evidence.Request, error) {
+	if a.approves == nil {
+		return nil, nil
+	}
+	return a.approves.RequestsOf(ctx, uid, nodes...)
+}
