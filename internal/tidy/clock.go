@@ -15,6 +15,7 @@ var clockRooms = slices.Concat([]string{
 	"internal/controller",
 	"internal/dialect",
 	"internal/node",
+	"internal/termination",
 	"internal/sim",
 	"internal/admission",
 	"internal/operator",

@@ -16,6 +16,9 @@ var PureRooms = []string{
 	"internal/orphan",
 	"internal/approval",
 	"internal/sight",
+	"internal/evidence",
+	"internal/why",
+	"internal/interruption",
 }
 
 // coreRooms know infrastructures only through the provider package.
