@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 )
 
@@ -125,8 +126,12 @@ func (w *World) unsettled() string {
 		if m.GetDeletionTimestamp() != nil {
 			return fmt.Sprintf("machine %s is still being deleted", m.GetName())
 		}
-		if v := w.tells.view(m); !w.well(m) && !w.givenUp(m, v) {
+		v := w.tells.view(m)
+		if !w.well(m) && !w.givenUp(m, v) {
 			return fmt.Sprintf("machine %s is not well: stage %q, node %q", m.GetName(), v.Stage, v.NodeName)
+		}
+		if m.GetAnnotations()[dialect.UnrecordedAnnotation] != "" && !w.doubled(v) {
+			return fmt.Sprintf("machine %s says that it has instances besides its own", m.GetName())
 		}
 	}
 	for _, s := range w.store.All(w.tells.set) {
@@ -160,12 +165,15 @@ func (w *World) well(m client.Object) bool {
 // stray names what belongs to no machine; empty when there is no such thing.
 func (w *World) stray() string {
 	for _, i := range w.cloud.Existing("") {
-		if w.machineOf(i.UID) == nil && !w.users.strays[i.UID] {
+		switch m := w.machineOf(i.UID); {
+		case m == nil && !w.excused(i.UID):
 			return fmt.Sprintf("instance %s of %s has no machine", i.ID, i.Name)
+		case m != nil && w.losses.doubles[i.ID] && w.spare(i, m):
+			return fmt.Sprintf("machine %s has instance %s besides its own", i.Name, i.ID)
 		}
 	}
 	for _, p := range w.cloud.Parts("") {
-		if w.machineOf(p.UID) == nil && !w.users.strays[p.UID] {
+		if w.machineOf(p.UID) == nil && !w.excused(p.UID) {
 			return fmt.Sprintf("the %s of %s has no machine", p.Name, p.UID)
 		}
 	}
@@ -178,10 +186,19 @@ func (w *World) stray() string {
 	return ""
 }
 
+// excused reports whether what was made for a machine that is gone may stay:
+// nobody looks for it, or it is not to be touched.
+func (w *World) excused(uid string) bool {
+	if uid == "" {
+		return !w.tells.strangers
+	}
+	return w.users.strays[uid] && !w.is.collects
+}
+
 // strayNode reports whether a stray instance made the node.
 func (w *World) strayNode(n *corev1.Node) bool {
 	for _, i := range w.cloud.Machines() {
-		if i.Name == n.Name && w.users.strays[i.UID] {
+		if i.Name == n.Name && w.users.strays[i.UID] && !w.is.collects {
 			return true
 		}
 	}

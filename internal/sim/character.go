@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/orphan"
 	"github.com/millwright-dev/millwright/internal/rollout"
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
 )
@@ -37,11 +38,18 @@ const (
 	faults
 )
 
+// The faults that worlds got later.
+const (
+	// cloudCut: a listing ends early.
+	cloudCut fault = faults + iota
+	allFaults
+)
+
 // character is what the world of a seed is like. Every seed has some of the
 // faults only, so that one does not hide another.
 type character struct {
 	// percent is how likely each fault is where it may occur.
-	percent [faults]int
+	percent [allFaults]int
 	cloud   cloud.Traits
 	// viewLag bounds for how long an informer may run behind.
 	viewLag time.Duration
@@ -76,25 +84,39 @@ type character struct {
 type wider struct {
 	// apart: the machines join another cluster than the one that has them.
 	apart bool
+	// collects: somebody looks for instances without a machine, with the policy
+	// orphans, and machines are lost that had one. trouble is how many percent
+	// of the steps are something that should not happen.
+	collects bool
+	orphans  orphan.Policy
+	trouble  int
 }
 
-// newWider draws what of it there is.
-func newWider(r *rand.Rand) (c wider) {
+// widen draws what of it there is.
+func (c *character) widen(r *rand.Rand) {
+	for f := faults; f < allFaults; f++ {
+		if r.IntN(2) == 0 {
+			c.percent[f] = usual[f]
+		}
+	}
 	c.apart = r.IntN(2) == 0
-	return c
+	c.collects, c.orphans = r.IntN(2) == 0, carefulPolicy()
+	if c.collects {
+		c.trouble = []int{1, 2, 5}[r.IntN(3)]
+	}
 }
 
 // usual is how likely the faults are, in percent, where a seed has them.
-var usual = [faults]int{
+var usual = [allFaults]int{
 	apiFails: 8, apiBusy: 5, apiLost: 10, apiLate: 6,
 	cloudFails: 10, cloudThrottled: 8, cloudDenied: 8, cloudExhausted: 20, cloudHalf: 20, cloudLost: 25, cloudLate: 15,
 	instanceDies: 100, nodeStalls: 15, neverJoins: 10, processCrashes: 100, leaderChanges: 100, listsStale: 30,
-	updateFails: 30, nodeRestarts: 40,
+	updateFails: 30, nodeRestarts: 40, cloudCut: 3,
 }
 
 func newCharacter(r *rand.Rand) character {
 	var c character
-	for f := range usual {
+	for f := range faults {
 		if r.IntN(2) == 0 {
 			c.percent[f] = usual[f]
 		}

@@ -34,6 +34,13 @@ const (
 	Converges      = "without faults the world comes to what was asked for"
 	Rests          = "at rest nothing is written"
 	LeavesNothing  = "deleting everything leaves nothing behind"
+
+	// About the collector of orphans.
+	WantedKept    = "no wanted instance is collected"
+	OthersKept    = "what was not made for a machine of this cluster is not collected"
+	OrphansWait   = "an orphan is collected only after its time in quarantine"
+	OrphansCapped = "no more orphans are collected within an hour than may be"
+	OrphansFew    = "no more orphans are collected at once than may be"
 )
 
 // snapshot is what was known when a pass began.
@@ -202,6 +209,11 @@ func (w *World) checkReleased(m client.Object) {
 
 func (w *World) checkForgotten(n *corev1.Node) {
 	for _, i := range w.cloud.Existing("") {
+		if w.lost(i) {
+			// Another machine has its name by now, and its node with it: nobody
+			// can tell by the UID that the instance carries whose it is.
+			continue
+		}
 		if i.Name == n.Name && strings.EqualFold(i.ProviderID(), n.Spec.ProviderID) {
 			w.broken(NodeLast, "node %s was deleted, but its instance %s exists", n.Name, i.ID)
 		}
@@ -221,7 +233,7 @@ func (w *World) machineOf(uid string) client.Object {
 func (w *World) checkCreated(made *cloud.Machine) {
 	n := 0
 	for _, i := range w.cloud.Machines() {
-		if i.UID == made.UID {
+		if i.UID == made.UID && !w.losses.doubles[i.ID] {
 			n++
 		}
 	}
@@ -230,6 +242,8 @@ func (w *World) checkCreated(made *cloud.Machine) {
 	}
 	m := w.machineOf(made.UID)
 	switch {
+	case m == nil && w.lost(made):
+		// Nobody could know, and somebody looks for it.
 	case m == nil && w.actor.deposed != nil:
 		w.users.strays[made.UID] = true
 	case m == nil:
@@ -241,6 +255,10 @@ func (w *World) checkCreated(made *cloud.Machine) {
 
 func (w *World) checkStopped(i *cloud.Machine) {
 	m := w.machineOf(i.UID)
+	if w.actor.role == orphanRole {
+		w.checkCollected(i, m)
+		return
+	}
 	if m == nil {
 		return
 	}

@@ -72,7 +72,13 @@ type flavor struct {
 	// fleet is about deployments.
 	fleet *fleet
 
-	runMachines, runSets func(p *process)
+	runMachines, runSets, runCollector func(p *process)
+	// runNodes is nil where nobody looks after nodes without a machine.
+	runNodes func(p *process)
+	// anchors are where people approve that orphans are removed; strangers says
+	// that instances without a UID are orphans too.
+	anchors   func() []client.Object
+	strangers bool
 }
 
 var flavors = map[string]func(*World) flavor{OpenShift: openshiftFlavor, Gardener: gardenerFlavor}

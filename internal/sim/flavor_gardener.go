@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -8,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
@@ -56,7 +59,14 @@ func gardenerFlavor(w *World) flavor {
 		fleet:       gardenerFleet(w),
 		runMachines: func(p *process) { runMachines(p, lens) },
 		runSets:     func(p *process) { runSets(p, setLens) },
+		anchors:     func() []client.Object { return w.store.All(&v1alpha1.MachineClass{}) },
+		strangers:   true,
 	}
+	seen := collector.Machines[*v1alpha1.Machine]{
+		Lens: lens, GVK: v1alpha1.GroupVersion.WithKind("Machine"), Templates: gardenerTemplates, Untagged: true,
+	}
+	f.runCollector = func(p *process) { runCollector(p, seen) }
+	f.runNodes = func(p *process) { runNodes(p, seen) }
 	f.member = func(s, m client.Object) replicas.Member {
 		return setLens.Member(s.(*v1alpha1.MachineSet), m, w.node)
 	}
@@ -68,6 +78,19 @@ func gardenerSpec() v1alpha1.MachineSpec {
 	spec.NodeTemplateSpec.Labels = map[string]string{"pool": "a"}
 	spec.NodeTemplateSpec.Spec.Taints = []corev1.Taint{{Key: "pool", Value: "a", Effect: corev1.TaintEffectPreferNoSchedule}}
 	return spec
+}
+
+// gardenerTemplates are what machines are made from.
+func gardenerTemplates(ctx context.Context, r client.Reader) (out []collector.Template[*v1alpha1.Machine], err error) {
+	var list v1alpha1.MachineClassList
+	err = r.List(ctx, &list)
+	for i := range list.Items {
+		c := &list.Items[i]
+		m := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace}}
+		m.Spec.Class = v1alpha1.ClassSpec{Kind: v1alpha1.KindMachineClass, Name: c.Name}
+		out = append(out, collector.Template[*v1alpha1.Machine]{Anchor: c, Machine: m})
+	}
+	return out, err
 }
 
 func gardenerClasses() (out []client.Object) {

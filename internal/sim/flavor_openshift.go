@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
@@ -62,11 +64,28 @@ func openshiftFlavor(w *World) flavor {
 		fleet:       openshiftFleet(w),
 		runMachines: func(p *process) { runMachines(p, lens) },
 		runSets:     func(p *process) { runSets(p, setLens) },
+		anchors:     func() []client.Object { return w.store.All(&machinev1.MachineSet{}) },
+		runCollector: func(p *process) {
+			runCollector(p, collector.Machines[*machinev1.Machine]{
+				Lens: lens, GVK: machinev1.GroupVersion.WithKind("Machine"), Templates: openshiftTemplates,
+			})
+		},
 	}
 	f.member = func(s, m client.Object) replicas.Member {
 		return setLens.Member(s.(*machinev1.MachineSet), m, w.node)
 	}
 	return f
+}
+
+// openshiftTemplates are what sets make machines from.
+func openshiftTemplates(ctx context.Context, r client.Reader) (out []collector.Template[*machinev1.Machine], err error) {
+	var list machinev1.MachineSetList
+	err = r.List(ctx, &list)
+	for i := range list.Items {
+		s := &list.Items[i]
+		out = append(out, collector.Template[*machinev1.Machine]{Anchor: s, Machine: openshift.Sets{}.NewMachine(s, s.Name).(*machinev1.Machine)})
+	}
+	return out, err
 }
 
 func machineLabels() map[string]string {

@@ -380,7 +380,7 @@ func (c counting) ofSet(s client.Object) int {
 	if s.GetUID() == c.resized {
 		size = c.size
 	}
-	living, available, chosen, idle, shielded := 0, 0, 0, 0, 0
+	living, available, chosen, idle, shielded, busyHere := 0, 0, 0, 0, 0, 0
 	add := func(working, asked, busy bool) {
 		living++
 		switch {
@@ -389,8 +389,11 @@ func (c counting) ofSet(s client.Object) int {
 		case !working:
 			idle++
 		}
-		if working && !busy {
+		switch {
+		case working && !busy:
 			available++
+		case working && !asked:
+			busyHere++
 		}
 	}
 	truth := map[types.UID]bool{}
@@ -411,6 +414,11 @@ func (c counting) ofSet(s client.Object) int {
 		if was.set == s.GetUID() && !was.leaving && !truth[uid] && c.w.owners.lost[uid] {
 			add(c.works(was.working, was.working), was.asked || c.w.owners.chosen[uid], false)
 		}
+	}
+	if size == 0 {
+		// All go, and nobody loses one that is being updated. Of a set that keeps
+		// some, the one that is being updated may be among those.
+		idle += busyHere
 	}
 	return max(0, available-max(0, living-size-chosen-idle-shielded))
 }

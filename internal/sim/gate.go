@@ -99,6 +99,9 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 		w.tracef(p.name(), "cloud: %s %s: %s%s", c.Verb, c.Ref.Name, remark, outcome(err))
 		return err
 	}
+	if p.role == orphanRole && c.Verb == "delete" {
+		p.judgeRemoval(c)
+	}
 	changes := c.Verb == "create" || c.Verb == "delete"
 	switch {
 	case w.faulty(cloudFails):

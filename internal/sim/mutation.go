@@ -4,6 +4,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/orphan"
 	"github.com/millwright-dev/millwright/internal/replicas"
 	"github.com/millwright-dev/millwright/internal/rollout"
 	"github.com/millwright-dev/millwright/provider"
@@ -33,6 +34,11 @@ type Mutation struct {
 	Forgetful, TwoLeaders bool
 	// Set changes what the lens says of a set to its own controller.
 	Set func(*replicas.Set)
+	// Policy is what the collector of orphans goes by, Collector wraps what it
+	// reads through. Strangers: it looks at instances without a UID too.
+	Policy    func(*orphan.Policy)
+	Collector func(cache, live client.Reader) (client.Reader, client.Reader)
+	Strangers bool
 
 	Defects
 }

@@ -69,7 +69,7 @@ func (w *World) nodeActions() (out []func()) {
 			out = append(out, func() { w.report(n, corev1.ConditionTrue) })
 		case n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
 			out = append(out, func() { w.report(n, corev1.ConditionUnknown) })
-		case n != nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && !marked(n):
+		case n != nil && n.DeletionTimestamp == nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && (!marked(n) || w.lost(i)):
 			out = append(out, func() {
 				w.tracef("cloud controller", "deletes node %s, whose instance nobody knows", n.Name)
 				w.must("delete a node", w.target.Delete(n, client.DeleteOptions{}))
@@ -88,6 +88,9 @@ func (w *World) known(i *cloud.Machine) bool {
 	m := w.machineOf(i.UID)
 	return m != nil && w.tells.view(m).ProviderID == i.ProviderID()
 }
+
+// lost reports whether the machine of i was lost.
+func (w *World) lost(i *cloud.Machine) bool { return !w.losses.since[i.UID].IsZero() }
 
 // marked reports whether a machine has taken the node for its own.
 func marked(n *corev1.Node) bool {

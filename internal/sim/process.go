@@ -24,6 +24,8 @@ const (
 	machineRole role = "machines"
 	setRole     role = "sets"
 	fleetRole   role = "deployments"
+	orphanRole  role = "orphans"
+	nodeRole    role = "nodes"
 )
 
 // process is one controller process.
@@ -37,8 +39,8 @@ type process struct {
 	// of the one that they join.
 	client, target   client.Client
 	live, targetLive client.Reader
-	queue  queue
-	tasks  []*task
+	queue            queue
+	tasks            []*task
 	// running is the task whose code is being executed.
 	running *task
 
@@ -49,6 +51,8 @@ type process struct {
 	// deposed is when another process took over; what is on the wire then
 	// still arrives.
 	deposed *time.Time
+	// asked is when the process first asked for the removal of an orphan.
+	asked map[string]time.Time
 }
 
 type wake struct {
@@ -68,6 +72,8 @@ type task struct {
 	err     error
 	// before is what was known when the pass began.
 	before snapshot
+	// removals counts the orphans whose removal it was the first to ask for.
+	removals int
 }
 
 // killed unwinds the code of a process that crashed.
@@ -75,7 +81,7 @@ type killed struct{}
 
 // start starts a process, whose first listings may be behind.
 func (w *World) start(r role, behind int) {
-	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}}
+	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, asked: map[string]time.Time{}}
 	p.queue = newQueue()
 	p.client, p.live = p.connect(w.store, behind)
 	p.target, p.targetLive = p.client, p.live
@@ -87,6 +93,10 @@ func (w *World) start(r role, behind int) {
 		w.tells.runMachines(p)
 	case setRole:
 		w.tells.runSets(p)
+	case orphanRole:
+		w.tells.runCollector(p)
+	case nodeRole:
+		w.tells.runNodes(p)
 	case fleetRole:
 		w.tells.fleet.run(p)
 		if behind > 0 {

@@ -28,7 +28,7 @@ type users struct {
 // begin furnishes the world.
 func (w *World) begin() {
 	w.users = users{intruders: map[types.UID]bool{}, hurried: map[string]bool{}, strays: map[string]bool{}, born: map[string]int64{}}
-	w.owners = newOwners()
+	w.owners, w.losses = newOwners(), newLosses()
 	for _, o := range w.tells.furniture() {
 		_, err := w.store.Create(o)
 		w.must("furnish", err)
@@ -278,6 +278,9 @@ func (w *World) restoreSecret() {
 // mend takes out of the way what people only can.
 func (w *World) mend() {
 	w.restoreSecret()
+	if w.is.collects {
+		w.approve()
+	}
 	for _, m := range w.store.All(w.tells.machine) {
 		if w.tells.unhook != nil {
 			w.edit(m, "", w.tells.unhook)

@@ -35,12 +35,13 @@ type World struct {
 	// has that they join: the same, or another.
 	store, target *store.Store
 	cloud         *cloud.Cloud
-	procs []*process
-	late  []lateEffect
+	procs         []*process
+	late          []lateEffect
 
 	kubelets map[string]*kubelet
 	users    users
 	owners   owners
+	losses   losses
 	// belated says that a call is carried out whose caller was told that its
 	// reply was lost.
 	belated bool
@@ -59,7 +60,7 @@ func newWorld(seed uint64, o Options) *World {
 	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}}
 	w.rng = rand.New(rand.NewPCG(seed, 0))
 	w.is = newCharacter(w.rng)
-	w.is.wider = newWider(rand.New(rand.NewPCG(seed, widerSource)))
+	w.is.widen(rand.New(rand.NewPCG(seed, widerSource)))
 	if m := o.Mutation; m != nil && m.Setting != nil {
 		m.Setting(&w.is)
 	}
@@ -67,6 +68,7 @@ func newWorld(seed uint64, o Options) *World {
 	w.openStores()
 	w.cloud = &cloud.Cloud{
 		Traits: w.is.cloud, Now: w.Now, Roll: w.roll, Half: func() bool { return w.faulty(cloudHalf) },
+		Cut:      func() bool { return w.faulty(cloudCut) },
 		OnCreate: w.checkCreated, OnStop: w.checkStopped,
 	}
 	w.begin()
@@ -79,12 +81,20 @@ func newWorld(seed uint64, o Options) *World {
 	return w
 }
 
-// roles are what runs. Where there are no deployments, nobody looks for them.
+// roles are what runs. Where there are no deployments, nobody looks for them;
+// nor for orphans where none are collected.
 func (w *World) roles() []role {
-	if w.is.deployments == 0 {
-		return []role{machineRole, setRole}
+	all := []role{machineRole, setRole}
+	if w.is.deployments > 0 {
+		all = append(all, fleetRole)
 	}
-	return []role{machineRole, setRole, fleetRole}
+	if w.is.collects {
+		all = append(all, orphanRole)
+		if w.tells.runNodes != nil {
+			all = append(all, nodeRole)
+		}
+	}
+	return all
 }
 
 // Now implements clock.PassiveClock.
@@ -163,6 +173,10 @@ func (w *World) grow() bool {
 
 // act is one step: the seed chooses who acts.
 func (w *World) act() {
+	if w.chance(w.is.trouble) {
+		w.stepTrouble()
+		return
+	}
 	if w.chance(w.is.busy) {
 		w.stepOwner()
 		return

@@ -32,6 +32,8 @@ type Cloud struct {
 	Roll func(n int) int
 	// Half is asked whether a creation is to fail half way.
 	Half func() bool
+	// Cut is asked whether a listing is to end early.
+	Cut func() bool
 	// Late is for how long the call being carried out was on its way. Listings
 	// run behind the caller by Lag in all.
 	Late time.Duration
@@ -152,6 +154,17 @@ func (c *Cloud) create(cluster string, ref provider.Ref, userData []byte) (*Mach
 	return m, nil
 }
 
+// Add makes an instance that nobody asked for through the gate, without parts.
+func (c *Cloud) Add(cluster, uid, name string) *Machine {
+	n, now := len(c.machines)+1, c.Now()
+	m := &Machine{
+		ID: fmt.Sprintf("i-%d", n), UID: uid, Token: fmt.Sprintf("by hand %d", n), Cluster: cluster, Name: name,
+		IP: fmt.Sprintf("10.0.%d.%d", n/250, n%250+1), Created: now, listed: now.Add(c.upTo(c.Lag)), booted: now,
+	}
+	c.machines = append(c.machines, m)
+	return m
+}
+
 // part makes a part unless it is there.
 func (c *Cloud) part(uid, name string) {
 	for _, p := range c.Parts(uid) {
@@ -182,10 +195,14 @@ func (c *Cloud) find(ref provider.Ref) (out []*Machine) {
 	return out
 }
 
-// remove sends the instances away, and then their parts. It reports whether
-// nothing is left as far as it can see.
+// remove sends the instances away, and then their parts; without a UID only
+// those that are given. It reports whether nothing is left as far as it can see.
 func (c *Cloud) remove(ref provider.Ref, given []provider.Instance) bool {
-	now, targets := c.Now(), c.find(ref)
+	now := c.Now()
+	var targets []*Machine
+	if ref.UID != "" {
+		targets = c.find(ref)
+	}
 	for _, i := range given {
 		for _, m := range c.machines {
 			if m.ID == i.ID {
@@ -201,8 +218,8 @@ func (c *Cloud) remove(ref provider.Ref, given []provider.Instance) bool {
 		}
 		left = left || m.Exists(now)
 	}
-	if left {
-		return false
+	if left || ref.UID == "" {
+		return !left
 	}
 	return c.removeParts(ref.UID)
 }

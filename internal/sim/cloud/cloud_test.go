@@ -12,6 +12,7 @@ import (
 // as they may be.
 type world struct {
 	now time.Time
+	cut bool
 	*Cloud
 }
 
@@ -19,7 +20,7 @@ func newWorld(t Traits) *world {
 	w := &world{now: time.Unix(0, 0)}
 	w.Cloud = &Cloud{
 		Traits: t, Now: func() time.Time { return w.now }, Roll: func(n int) int { return n - 1 },
-		Half: func() bool { return false }, OnCreate: func(*Machine) {}, OnStop: func(*Machine) {},
+		Half: func() bool { return false }, Cut: func() bool { return w.cut }, OnCreate: func(*Machine) {}, OnStop: func(*Machine) {},
 	}
 	return w
 }
@@ -106,5 +107,75 @@ func TestDeathLeavesThePartsBehind(t *testing.T) {
 	}
 	if done, err := s.Delete(context.Background(), ref, nil); err != nil || !done || len(w.Parts("u")) != 0 {
 		t.Errorf("done %v with %d parts left: %v", done, len(w.Parts("u")), err)
+	}
+}
+
+func TestWithoutAUIDOnlyWhatIsGivenGoes(t *testing.T) {
+	w := newWorld(Traits{})
+	s := w.open(t)
+	own := make1(t, s)
+	twin, stranger := w.Add("c", "u", "m"), w.Add("c", "", "other")
+	done, err := s.Delete(context.Background(), provider.Ref{}, []provider.Instance{{ID: twin.ID}})
+	if err != nil || !done {
+		t.Fatalf("done %v: %v", done, err)
+	}
+	if left := w.Existing(""); len(left) != 2 || left[0].ID != own.ID || left[1] != stranger {
+		t.Errorf("%d instances are left", len(left))
+	}
+	if len(w.Parts("u")) != 2 {
+		t.Error("the parts of the one that stays are gone")
+	}
+}
+
+func TestListing(t *testing.T) {
+	w := newWorld(Traits{})
+	s := w.open(t)
+	make1(t, s)
+	w.Add("elsewhere", "v", "foreign")
+	var listed []string
+	for i, err := range s.List(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, i.ID)
+	}
+	if len(listed) != 1 || listed[0] != "i-1" {
+		t.Errorf("listed %v, want those of the cluster", listed)
+	}
+	w.cut = true
+	n := 0
+	for _, err := range s.List(context.Background()) {
+		if n++; err == nil {
+			t.Error("the listing was to end early")
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d items of a listing that ends at once", n)
+	}
+}
+
+func TestLeftovers(t *testing.T) {
+	w := newWorld(Traits{})
+	s := w.open(t)
+	make1(t, s)
+	lister, ok := provider.As[provider.LeftoverLister](s)
+	if !ok {
+		t.Fatal("leftovers cannot be listed")
+	}
+	count := func() (n int) {
+		for l, err := range lister.Leftovers(context.Background()) {
+			if err != nil || l.UID != "u" {
+				t.Errorf("%+v %v", l, err)
+			}
+			n++
+		}
+		return n
+	}
+	if n := count(); n != 0 {
+		t.Errorf("%d are listed that are in use", n)
+	}
+	w.Kill(w.Existing("u")[0])
+	if n := count(); n != 2 {
+		t.Errorf("%d are listed, want the disk and the interface", n)
 	}
 }

@@ -14,6 +14,8 @@ import (
 type Call struct {
 	Verb string
 	Ref  provider.Ref
+	// Given are the IDs of the instances that a deletion names.
+	Given []string
 }
 
 // Gate stands between a session and the infrastructure: it makes the call, or
@@ -51,6 +53,11 @@ var _ provider.Lagger = session{}
 
 // ReadLag implements [provider.Lagger].
 func (s session) ReadLag() time.Duration { return s.Cloud.Lag }
+
+var _ provider.Scoper = session{}
+
+// Scope implements [provider.Scoper]: whatever the spec says, all is listed.
+func (session) Scope() string { return "" }
 
 // call denies whoever has no credentials.
 func (s session) call(c Call, do func() error) error {
@@ -90,7 +97,11 @@ func (s session) Create(_ context.Context, ref provider.Ref, want provider.Want)
 
 // Delete implements [provider.Session].
 func (s session) Delete(_ context.Context, ref provider.Ref, given []provider.Instance) (done bool, err error) {
-	err = s.call(Call{Verb: "delete", Ref: ref}, func() error {
+	var ids []string
+	for _, i := range given {
+		ids = append(ids, i.ID)
+	}
+	err = s.call(Call{Verb: "delete", Ref: ref, Given: ids}, func() error {
 		done = s.Cloud.remove(ref, given)
 		return nil
 	})
@@ -106,7 +117,32 @@ func (s session) List(context.Context) iter.Seq2[provider.Instance, error] {
 			return
 		}
 		for _, m := range s.Cloud.machines {
+			if s.Cloud.Cut() {
+				yield(provider.Instance{}, provider.Errorf(provider.Transient, "the next page cannot be read"))
+				return
+			}
 			if s.Cloud.shows(m) && m.Cluster == s.class.Cluster && !yield(s.instance(m), nil) {
+				return
+			}
+		}
+	}
+}
+
+var _ provider.LeftoverLister = session{}
+
+// Leftovers implements [provider.LeftoverLister].
+func (s session) Leftovers(context.Context) iter.Seq2[provider.Leftover, error] {
+	return func(yield func(provider.Leftover, error) bool) {
+		err := s.call(Call{Verb: "list parts"}, func() error { return nil })
+		if err != nil {
+			yield(provider.Leftover{}, err)
+			return
+		}
+		for _, p := range s.Cloud.Parts("") {
+			if s.Cloud.Now().Before(p.listed) || len(s.Cloud.Existing(p.UID)) > 0 {
+				continue
+			}
+			if !yield(provider.Leftover{Kind: p.Name, ID: p.UID + "/" + p.Name, UID: p.UID}, nil) {
 				return
 			}
 		}

@@ -1,0 +1,202 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
+	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// carefulPolicy is how the collector is to be: quicker than in real life, so
+// that the time of a world is enough for it, and longer than any effect of a
+// call whose reply was lost may take.
+func carefulPolicy() orphan.Policy {
+	p := orphan.DefaultPolicy()
+	p.Period, p.Grace, p.PerHour = time.Minute, 2*time.Minute, 4
+	return p
+}
+
+// sweep is what the collector's queue holds.
+var sweep = reconcile.Request{NamespacedName: client.ObjectKey{Name: "sweep"}}
+
+// passiveClock is a clock without timers.
+type passiveClock struct {
+	clock.Clock
+	w *World
+}
+
+// Now implements clock.PassiveClock.
+func (c passiveClock) Now() time.Time { return c.w.Now() }
+
+// Since implements clock.PassiveClock.
+func (c passiveClock) Since(t time.Time) time.Duration { return c.w.Since(t) }
+
+// runCollector makes p look for instances without a machine.
+func runCollector[M client.Object](p *process, kind collector.Machines[M]) {
+	w := p.w
+	kind.Cache, kind.Live = p.client, p.live
+	var infra provider.Provider = cloud.Provider{Cloud: w.cloud, Gate: p.cloudGate}
+	policy := w.is.orphans
+	if m := w.o.Mutation; m != nil {
+		if m.Provider != nil {
+			infra = m.Provider(infra, p.target)
+		}
+		if m.Policy != nil {
+			m.Policy(&policy)
+		}
+		if m.Collector != nil {
+			kind.Cache, kind.Live = m.Collector(p.client, p.live)
+		}
+		kind.Untagged = kind.Untagged || m.Strangers
+	}
+	c := collector.New(collector.Options{
+		Kinds: []collector.Kind{kind}, Provider: infra, Clock: passiveClock{w: w}, Policy: policy,
+		Recorder: recorder{p}, Random: func() float64 { return 0.5 },
+	})
+	p.wakes = func(store.Event) []wake { return nil }
+	p.queue.add(sweep)
+	p.reconcile = func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+		return reconcile.Result{RequeueAfter: max(c.Pass(ctx), time.Millisecond)}, nil
+	}
+}
+
+// joinTimeout is how long a machine may take to know its node.
+const joinTimeout = 20 * time.Minute
+
+// runNodes makes p mark nodes without a machine, and let go of them.
+func runNodes[M client.Object](p *process, kind collector.Machines[M]) {
+	kind.Cache, kind.Live = p.client, p.live
+	r := collector.NewNodes(collector.NodeOptions{
+		Client: p.target, Kinds: []collector.Kind{kind}, Clock: p.w, JoinTimeout: joinTimeout,
+		Mark: v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged, Finalizer: v1alpha1.FinalizerNode,
+	})
+	p.reconcile = r.Reconcile
+	p.wakes = func(e store.Event) (out []wake) {
+		var names []string
+		switch o := e.Object().(type) {
+		case *corev1.Node:
+			names = append(names, o.Name)
+		case M:
+			for _, o := range []client.Object{e.Old, e.New} {
+				if o != nil {
+					names = append(names, kind.NodesOf(o)...)
+				}
+			}
+		}
+		for _, name := range names {
+			out = append(out, wake{key: ctrl.Request{NamespacedName: client.ObjectKey{Name: name}}})
+		}
+		return out
+	}
+}
+
+// losses is what became of machines whose objects went without them.
+type losses struct {
+	// since is when the object with the UID was lost.
+	since map[string]time.Time
+	// doubles are the IDs of instances that others made for machines, strangers
+	// of those that they made for none.
+	doubles, strangers map[string]bool
+	// approved says that somebody let many orphans be removed at once.
+	approved bool
+}
+
+func newLosses() losses {
+	return losses{since: map[string]time.Time{}, doubles: map[string]bool{}, strangers: map[string]bool{}}
+}
+
+// stepTrouble is something that should not happen.
+func (w *World) stepTrouble() {
+	var deeds []func()
+	if w.is.collects {
+		deeds = append(deeds, w.loseMachine, w.loseMachine, w.loseMachines, w.double, w.stranger)
+	}
+	if deed, ok := pick(w, deeds); ok {
+		deed()
+	}
+}
+
+// loseMachine takes away a machine's object by force: its finalizers were
+// removed by hand, or the API server was restored from an old backup.
+func (w *World) loseMachine() {
+	m, ok := pick(w, w.store.All(w.tells.machine))
+	if !ok {
+		return
+	}
+	w.owners.lost[m.GetUID()] = true
+	w.losses.since[string(m.GetUID())] = w.now
+	w.edit(m, "", func(o client.Object) { o.SetFinalizers(nil) })
+	if o := w.store.Lookup(m, client.ObjectKeyFromObject(m)); o != nil {
+		w.must("lose a machine", w.store.Delete(o, client.DeleteOptions{}))
+	}
+	w.does("loses the object of machine %s", m.GetName())
+}
+
+func (w *World) loseMachines() {
+	if !w.chance(30) {
+		return
+	}
+	for range w.between(2, 6) {
+		w.loseMachine()
+	}
+}
+
+// double is a second instance of a machine, made by somebody who did not know
+// of the first. Its kubelet does not join: the name is taken.
+func (w *World) double() {
+	i, ok := pick(w, w.cloud.Existing(""))
+	if !ok || !w.known(i) || w.losses.doubles[i.ID] || len(w.cloud.Existing(i.UID)) > 1 {
+		return
+	}
+	d := w.cloud.Add(clusterName, i.UID, i.Name)
+	w.losses.doubles[d.ID] = true
+	w.kubelet(d).decided, w.kubelet(d).never = true, true
+	w.does("makes instance %s of %s, which has %s", d.ID, i.Name, i.ID)
+}
+
+// stranger is an instance that carries no machine's UID.
+func (w *World) stranger() {
+	if len(w.losses.strangers) >= 2 {
+		return
+	}
+	name := "stranger" + string(rune('a'+len(w.losses.strangers)))
+	s := w.cloud.Add(clusterName, "", name)
+	w.losses.strangers[s.ID] = true
+	w.kubelet(s).decided, w.kubelet(s).never = true, true
+	w.does("makes instance %s, %s", s.ID, name)
+}
+
+// approve lets as many orphans be removed at once as there may be. Where nothing
+// is left that says where to look for them, nobody looks.
+func (w *World) approve() {
+	lasting := func(o client.Object) bool { return o.GetDeletionTimestamp() == nil && metav1.GetControllerOf(o) == nil }
+	if !slices.ContainsFunc(w.tells.anchors(), lasting) {
+		_, err := w.store.Create(w.tells.newSet("keeper", 0))
+		w.must("create a set", err)
+	}
+	w.losses.approved = true
+	for _, o := range append(w.tells.anchors(), w.deployments()...) { // a deployment hands it to its sets
+		w.edit(o, "", func(o client.Object) {
+			annotations := o.GetAnnotations()
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[orphan.ApproveAnnotation] = "99"
+			o.SetAnnotations(annotations)
+		})
+	}
+	w.does("approves that orphans are removed")
+}

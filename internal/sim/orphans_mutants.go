@@ -1,0 +1,69 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// believing takes an API server that does not answer for one without objects.
+type believing struct{ client.Reader }
+
+// List implements [client.Reader].
+func (r believing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	_ = r.Reader.List(ctx, list, opts...)
+	return nil
+}
+
+// careless leaves out what keeps a mistake small, but the quarantine.
+func careless(p *orphan.Policy) { p.MinMachines, p.Limit.Percent, p.PerHour = 0, 100, 1000 }
+
+// reckless leaves out everything.
+func reckless(p *orphan.Policy) {
+	careless(p)
+	p.Grace = 0
+}
+
+// lossy is a world that loses machines.
+func lossy(c *character) { c.collects, c.trouble, c.sets = true, 10, 3 }
+
+func orphanMutants() []Mutation {
+	twin := cloudMutant("the twin goes with the double", []string{WantedKept}, func(s *brokenSession, _ client.Client) {
+		s.remove = func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
+			if ref.UID == "" && len(given) > 0 {
+				ref.UID = given[0].UID
+			}
+			return s.Session.Delete(ctx, ref, given)
+		}
+	})
+	twin.Setting = lossy
+	return []Mutation{
+		{
+			Name: "an API server that is out has no machines, and all instances are orphans", Finds: []string{WantedKept}, Policy: reckless,
+			Setting:   func(c *character) { c.collects, c.percent[apiFails] = true, 50 },
+			Collector: func(c, live client.Reader) (client.Reader, client.Reader) { return c, believing{live} },
+		},
+		{
+			Name: "orphans are judged by the cache, at once", Finds: []string{WantedKept}, Policy: reckless,
+			Setting: func(c *character) {
+				c.collects, c.viewLag, c.cloud.Lag, c.orphans.Period = true, 30*time.Second, 0, 5*time.Second
+			},
+			Collector: func(c, _ client.Reader) (client.Reader, client.Reader) { return c, c },
+		},
+		{
+			Name: "an orphan is removed when it is first seen", Finds: []string{OrphansWait}, Setting: lossy,
+			Policy: func(p *orphan.Policy) { p.Grace = 0 },
+		},
+		{
+			Name: "orphans are removed all at once", Finds: []string{OrphansFew, OrphansCapped}, Setting: lossy, Policy: careless,
+		},
+		{
+			Name: "what people made is an orphan", Finds: []string{OthersKept}, Dialects: []string{OpenShift}, Setting: lossy, Strangers: true,
+		},
+		twin,
+	}
+}
