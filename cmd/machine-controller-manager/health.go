@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/clock"
@@ -15,7 +14,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/run"
-	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -36,7 +34,7 @@ func setUpHealth(p program) error {
 	o := machinehealthcheck.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Nodes: p.nodes(), LiveNodes: p.Target.GetAPIReader(),
 		Recorder: p.mgr.GetEventRecorder(healthSource), Clock: clock.RealClock{}, Metrics: m,
-		Blind:     func() string { return blind(sight.Of(p.Lookout), time.Now()) },
+		Sight:     p.Lookout,
 		Patients:  []dialect.Patients{openshift.Patients{}},
 		Namespace: cmp.Or(p.Flags.NamespaceOf(provider.OpenShift), run.ConditionsNamespace),
 		Common:    openshift.ParseConditions,
@@ -63,19 +61,4 @@ func setUpChecks[C client.Object](p program, lens dialect.HealthChecks[C], o mac
 	return machinehealthcheck.New(lens, o).SetupWithManager(p.mgr, machinehealthcheck.Setup{
 		MaxConcurrent: min(p.Flags.Workers, 10), NodeCache: p.Target.GetCache(),
 	})
-}
-
-// blind says why nodes are not seen well enough to judge them: not at all, or
-// only since a moment ago, so that what is known may be what was lost sight of.
-func blind(s sight.State, now time.Time) string {
-	if why := s.Frozen(now); why != "" {
-		return why
-	}
-	switch {
-	case !s.Sees():
-		return "the last look at the clusters did not see everything"
-	case s.Elapsed(s.Since(), now) < sight.Settle && !s.Since().IsZero():
-		return fmt.Sprintf("the clusters are seen only since %s", s.Since().UTC().Format(time.RFC3339))
-	}
-	return ""
 }

@@ -138,6 +138,8 @@ const (
 	EventExternalAnnotationAdded  = "ExternalAnnotationAdded"
 	EventExternalAnnotationFailed = "ExternalAnnotationFailed"
 	EventRemediationRestricted    = "RemediationRestricted"
+	// EventStorm is ours: many machines of a group fell ill.
+	EventStorm = "RemediationStorm"
 	// ActionRemediate and ActionHealthCheck are what was being done.
 	ActionRemediate   = "Remediate"
 	ActionHealthCheck = "HealthCheck"

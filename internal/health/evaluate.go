@@ -2,8 +2,11 @@ package health
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
+
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // State is how a machine is.
@@ -42,18 +45,24 @@ const margin = time.Second
 // from there to its running, and from there to the node.
 const startupStretch = 3
 
+// longest is what a timeout is cut to, 97 years: sums with it have to fit.
+const longest = math.MaxInt64 / startupStretch
+
 // rules are asked in this order; the first that has an opinion decides.
 var rules = []func(*question) (Verdict, bool){failed, unlinked, lost, ailing, leaving}
 
 type question struct {
-	now time.Time
-	c   *Check
-	t   *Target
+	now  time.Time
+	seen sight.State
+	c    *Check
+	t    *Target
 }
 
-// Evaluate judges t. It has an answer for everything.
-func Evaluate(now time.Time, c *Check, t *Target) Verdict {
-	q := &question{now, c, t}
+// Evaluate judges t by somebody who has seen what seen says. It has an answer
+// for everything. All timeouts count watched time, so that nobody is given up
+// for what happened unseen: neither in an outage nor before we started.
+func Evaluate(now time.Time, seen sight.State, c *Check, t *Target) Verdict {
+	q := &question{now, seen, c, t}
 	for _, rule := range rules {
 		if v, ok := rule(q); ok {
 			return v
@@ -86,25 +95,30 @@ func unlinked(q *question) (Verdict, bool) {
 		// Nobody has begun to make it: another one would fare no better.
 		return Verdict{State: Starting, Message: "nobody has begun to make it", Due: q.now.Add(timeout)}, true
 	}
-	end := q.startupEnd(timeout)
-	if end.Before(q.now) {
+	left := q.startup(timeout)
+	if left < 0 {
 		return Verdict{State: Unhealthy, Message: fmt.Sprintf("no node has joined within %s", timeout)}, true
 	}
-	return Verdict{State: Starting, Message: fmt.Sprintf("a node is awaited until %s", stamp(end)), Due: end.Add(margin)}, true
+	return Verdict{State: Starting, Message: fmt.Sprintf("a node is awaited until %s", stamp(q.now.Add(left))), Due: q.now.Add(left + margin)}, true
 }
 
-// startupEnd is when the machine has been without a node for too long. The
-// clock of a check is the last change of the status; the machine's own counts
-// from its creation.
-func (q *question) startupEnd(timeout time.Duration) time.Time {
+// left is how much of a timeout is left; it is over when that is negative.
+func (q *question) left(since time.Time, timeout time.Duration) time.Duration {
+	return q.seen.Left(since, min(timeout, longest), q.now)
+}
+
+// startup is for how long the machine may yet be without a node. The clock of a
+// check is the last change of the status; the machine's own counts from its
+// creation.
+func (q *question) startup(timeout time.Duration) time.Duration {
 	if q.t.Own.Startup != nil {
-		return q.t.Created.Add(timeout)
+		return q.left(q.t.Created, timeout)
 	}
-	end := q.t.Updated.Add(timeout)
-	if last := q.t.Created.Add(startupStretch * timeout); !q.t.Created.IsZero() && last.Before(end) {
-		return last
+	left := q.left(q.t.Updated, timeout)
+	if q.t.Created.IsZero() {
+		return left
 	}
-	return end
+	return min(left, q.left(q.t.Created, startupStretch*min(timeout, longest)))
 }
 
 // lost: the node that was there is not there any more.
@@ -124,12 +138,12 @@ func ailing(q *question) (Verdict, bool) {
 	var wait Verdict
 	for _, have := range q.t.Node.Conditions {
 		for _, timeout := range q.timeouts(have) {
-			end := have.Since.Add(timeout)
-			if end.Before(q.now) {
+			left := q.left(have.Since, timeout)
+			if left < 0 {
 				return Verdict{State: Unhealthy, Message: fmt.Sprintf("%s has been %s for more than %s", have.Type, have.Status, timeout)}, true
 			}
-			if due := end.Add(margin); wait.Due.IsZero() || due.Before(wait.Due) {
-				wait = Verdict{State: Suspect, Due: due, Message: fmt.Sprintf("%s is %s, which may last until %s", have.Type, have.Status, stamp(end))}
+			if due := q.now.Add(left + margin); wait.Due.IsZero() || due.Before(wait.Due) {
+				wait = Verdict{State: Suspect, Due: due, Message: fmt.Sprintf("%s is %s, which may last until %s", have.Type, have.Status, stamp(q.now.Add(left)))}
 			}
 		}
 	}

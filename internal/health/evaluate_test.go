@@ -1,12 +1,15 @@
 package health
 
 import (
+	"math"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -102,6 +105,7 @@ func TestEvaluate(t *testing.T) {
 		{"row 5: the clock is the last change of the status", readyCheck(), linked(unlinkedFor(15*time.Minute, 4*time.Minute)), Starting, in(6*time.Minute + time.Second)},
 		{"C10: changes of the status postpone it to three timeouts at most", readyCheck(), linked(unlinkedFor(25*time.Minute, 0)), Starting, in(5*time.Minute + time.Second)},
 		{"C10: and not for ever", readyCheck(), linked(unlinkedFor(31*time.Minute, time.Second)), Unhealthy, time.Time{}},
+		{"row 5: for longer than durations can be added up", readyCheck(startup(math.MaxInt64)), linked(unlinkedFor(time.Hour, time.Hour)), Starting, in(math.MaxInt64/3 - time.Hour + time.Second)},
 		{"row 6: the node is gone", readyCheck(), linked(nodeGone), Unhealthy, time.Time{}},
 		{"row 7: longer than the timeout", readyCheck(), linked(shows("Ready", "False", 5*time.Minute+1)), Unhealthy, time.Time{}},
 		{"row 7: entries are alternatives", readyCheck(other("Disk", "True", time.Minute)), linked(shows("Disk", "True", 2*time.Minute)), Unhealthy, time.Time{}},
@@ -110,6 +114,7 @@ func TestEvaluate(t *testing.T) {
 		{"row 8: the rest of the timeout, and a second", readyCheck(), linked(shows("Ready", "Unknown", time.Minute)), Suspect, in(4*time.Minute + time.Second)},
 		{"row 8: the first of several", readyCheck(other("Disk", "True", 2*time.Minute)), linked(shows("Ready", "Unknown", time.Minute), shows("Disk", "True", 0)), Suspect, in(2*time.Minute + time.Second)},
 		{"row 8: one that expired comes before one that did not", readyCheck(other("Disk", "True", 2*time.Minute)), linked(shows("Ready", "Unknown", time.Minute), shows("Disk", "True", time.Hour)), Unhealthy, time.Time{}},
+		{"row 8: for longer than durations can be added up", readyCheck(other("Disk", "True", math.MaxInt64)), linked(shows("Disk", "True", 0)), Suspect, in(math.MaxInt64/3 + time.Second)},
 		{"row 9: healthy", readyCheck(), linked(), Healthy, time.Time{}},
 		{"row 9: another status of the type", readyCheck(other("Disk", "True", 0)), linked(shows("Disk", "False", time.Hour)), Healthy, time.Time{}},
 		{"row 9: a condition that the node does not report", readyCheck(other("Disk", "Unknown", 0)), linked(), Healthy, time.Time{}},
@@ -129,7 +134,7 @@ func TestEvaluate(t *testing.T) {
 		{"own timeouts: more conditions, False is well", readyCheck(), linked(shows("Disk", "False", 11*time.Minute), own(0, 10*time.Minute, "Disk")), Healthy, time.Time{}},
 		{"own timeouts: no conditions without a timeout", readyCheck(), linked(shows("Disk", "True", 11*time.Minute), own(0, 0, "Disk")), Healthy, time.Time{}},
 	} {
-		got := Evaluate(t0, &c.check, &c.target)
+		got := Evaluate(t0, sight.State{}, &c.check, &c.target)
 		if got.State != c.state || !got.Due.Equal(c.due) {
 			t.Errorf("%s: %s, due %s; want %s, due %s (%s)", c.reason, got.State, got.Due, c.state, c.due, got.Message)
 		}

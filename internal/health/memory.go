@@ -45,6 +45,11 @@ func (m *Memory) add(now time.Time, t *Target) {
 	m.Past = append(m.Past, Past{Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now.Truncate(time.Second), Again: m.chain(now, t)})
 }
 
+// Rages reports whether a storm of that group is remembered as under way.
+func (m Memory) Rages(g Group) bool {
+	return slices.ContainsFunc(m.Storms, func(s Storm) bool { return s.Group == g && s.Over.IsZero() })
+}
+
 // underWay are the machines of which a remedy began and is not settled.
 func (m Memory) underWay() map[types.UID]bool {
 	out := map[types.UID]bool{}

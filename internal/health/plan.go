@@ -93,7 +93,7 @@ func (w *Ward) Plan(now time.Time, s Sight, m Memory) Plan {
 	for _, b := range r.unhealthy() {
 		r.consider(b)
 	}
-	if p.Blind != "" && len(p.Cases) > 0 {
+	if p.Blind != "" {
 		p.Due = sooner(p.Due, now.Add(blindRetry))
 	}
 	if w.check.Remedy == Request {

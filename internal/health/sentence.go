@@ -37,6 +37,9 @@ func (r *round) forecast() (out []string) {
 			out = append(out, fmt.Sprintf("%s is given until %s after a storm", s.Group, stamp(s.Over.Add(r.w.check.Breaker.Cooldown))))
 		}
 	}
+	if len(out) > 0 && r.w.check.Breaker.Mode == Report {
+		out[len(out)-1] += ", which the breaker only reports"
+	}
 	if r.begun > 0 {
 		out = append(out, fmt.Sprintf("%d remedies began within the hour, %d may", r.begun, r.rate))
 	}

@@ -245,7 +245,7 @@ func TestSentence(t *testing.T) {
 		},
 		{
 			"a zone is out, reporting", outage(Report).Plan(t0, seen, Memory{}),
-			"11 of 20 machines are unhealthy, 20 may be (<nil>); 10 of 10 machines of zone a are sick; 11 remedies began within the hour, 4 may; now: 11 remedied, 0 left; 10 of the remedied would have been left if the breaker were enforcing",
+			"11 of 20 machines are unhealthy, 20 may be (<nil>); 10 of 10 machines of zone a are sick, which the breaker only reports; 11 remedies began within the hour, 4 may; now: 11 remedied, 0 left; 10 of the remedied would have been left if the breaker were enforcing",
 		},
 		{
 			"blind", outage(Off).Plan(t0, Sight{Blind: "the API server does not answer"}, Memory{}),
@@ -257,7 +257,7 @@ func TestSentence(t *testing.T) {
 		},
 		{
 			"after a storm", fleet(readyCheck(), names("m", 2), nil).Plan(t0, seen, Memory{Storms: []Storm{{Group: Group{Zone, "a"}, Over: ago(time.Minute)}}}),
-			"0 of 2 machines are unhealthy, 2 may be (<nil>); zone a is given until 2026-11-21T12:09:00Z after a storm",
+			"0 of 2 machines are unhealthy, 2 may be (<nil>); zone a is given until 2026-11-21T12:09:00Z after a storm, which the breaker only reports",
 		},
 	} {
 		if c.plan.Sentence != c.want {

@@ -6,12 +6,15 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // Ward is a check with the verdicts about its machines. It is not safe for
 // concurrent use.
 type Ward struct {
 	check Check
+	seen  sight.State
 	beds  map[types.UID]*bed
 	// ill are those that are not healthy; in a quiet fleet few are.
 	ill  map[types.UID]*bed
@@ -38,6 +41,10 @@ type Change struct {
 func NewWard(c Check) *Ward {
 	return &Ward{check: c, beds: map[types.UID]*bed{}, ill: map[types.UID]*bed{}}
 }
+
+// See tells how far we have seen, for the judgements to come. Until it is told,
+// all time counts as watched.
+func (w *Ward) See(seen sight.State) { w.seen = seen }
 
 // Check is the present check.
 func (w *Ward) Check() Check { return w.check }
@@ -116,7 +123,7 @@ func sooner(a, b time.Time) time.Time {
 
 func (w *Ward) judge(now time.Time, b *bed) {
 	was := b.verdict
-	b.verdict = Evaluate(now, &w.check, &b.target)
+	b.verdict = Evaluate(now, w.seen, &w.check, &b.target)
 	if b.verdict.State == Healthy {
 		delete(w.ill, b.target.UID)
 	} else {

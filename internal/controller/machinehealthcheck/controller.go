@@ -27,6 +27,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // Options are what a [Reconciler] works with.
@@ -43,9 +44,8 @@ type Options struct {
 	Recorder events.EventRecorder
 	// Clock is the real one by default.
 	Clock clock.PassiveClock
-	// Blind says why nodes cannot be seen, empty when they can; nil: nobody
-	// keeps it.
-	Blind func() string
+	// Sight tells how well the clusters are seen; nil: perfectly.
+	Sight sight.Source
 	// Metrics may be nil.
 	Metrics *Metrics
 	// Patients are the machines of the API groups that checks may select, the
@@ -97,7 +97,7 @@ func (r *Reconciler[C]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	p := &pass[C]{Reconciler: r, object: c, check: r.lens.View(c, common), now: r.Clock.Now()}
+	p := &pass[C]{Reconciler: r, object: c, check: r.lens.View(c, common), now: r.Clock.Now(), seen: sight.Of(r.Sight)}
 	var served bool
 	if p.patients, served = r.patients(c); !served {
 		p.check.Faults = append(p.check.Faults, health.Fault{

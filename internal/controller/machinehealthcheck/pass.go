@@ -13,6 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // pass is one pass over one check.
@@ -24,6 +25,7 @@ type pass[C client.Object] struct {
 	object   C
 	check    health.Check
 	now      time.Time
+	seen     sight.State
 	plan     health.Plan
 	// requested, templateErr and requestErr are what came of requests.
 	requested               bool
@@ -38,16 +40,17 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 	if !changed && !p.ward.unfinished {
 		return p.rest(), nil
 	}
-	sight, err := p.sight(ctx)
+	view, err := p.view(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	p.ward.unfinished = true
-	p.plan = p.ward.health.Plan(p.now, sight, p.ward.memory)
+	p.plan = p.ward.health.Plan(p.now, view, p.ward.memory)
+	before := p.ward.memory
 	if err := p.note(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
-	p.tell()
+	p.tell(before)
 	err = errors.Join(p.remedy(ctx), p.clear(ctx))
 	if err = errors.Join(err, p.record(ctx)); err != nil {
 		return reconcile.Result{}, err
@@ -64,12 +67,9 @@ func (p *pass[C]) rest() reconcile.Result {
 	return reconcile.Result{RequeueAfter: min(max(p.ward.due.Sub(p.now), time.Millisecond), maxRest)}
 }
 
-// sight is how far nodes can be seen. Nodes are counted only where that may
-// matter.
-func (p *pass[C]) sight(ctx context.Context) (s health.Sight, err error) {
-	if p.Blind != nil {
-		s.Blind = p.Blind()
-	}
+// view is how far nodes can be seen.
+func (p *pass[C]) view(ctx context.Context) (s health.Sight, err error) {
+	s.Blind = health.Unseen(p.seen, p.now)
 	if at := p.heard.Load(); at != 0 {
 		s.Heard = time.Unix(0, at)
 	}

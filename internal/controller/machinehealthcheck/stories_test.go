@@ -20,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // A kubelet stops: the machine is watched for the timeout, told of once, and
@@ -208,16 +209,72 @@ func TestBlindRemediesNothing(t *testing.T) {
 	m, _ := pair("a")
 	_, n := pair("b")
 	w := newWorld(t, m, n, checkOf())
-	w.blind = "the API server does not answer"
-	w.pass()
+	w.seen = sight.Begin(w.clock.Now(), sight.Policy{Timeout: 30 * time.Second, Interval: 10 * time.Second}, sight.Target)
+	rest := w.pass()
 	if got := w.leaving(); got != nil || w.condition("Calm").Reason != "Blind" {
 		t.Errorf("leaving %v, %+v", got, w.condition("Calm"))
 	}
-	w.blind = ""
-	w.step(30 * time.Second)
-	w.pass()
+	w.look(sight.Settle)
+	if w.pass(); rest.RequeueAfter > sight.Settle || rest.RequeueAfter == 0 {
+		t.Errorf("comes again after %s", rest.RequeueAfter)
+	}
 	if got := w.leaving(); !slices.Equal(got, []string{"a"}) || w.condition("Calm").Status != "True" {
 		t.Errorf("leaving %v, %+v", got, w.condition("Calm"))
+	}
+}
+
+// look lets time pass while everything is seen.
+func (w *world) look(d time.Duration) {
+	for range d / (10 * time.Second) {
+		w.seen = w.seen.After(sight.Round{At: w.clock.Now(), Answers: map[sight.Cluster]sight.Answer{sight.Target: sight.Seen}})
+		w.step(10 * time.Second)
+	}
+	w.seen = w.seen.After(sight.Round{At: w.clock.Now(), Answers: map[sight.Cluster]sight.Answer{sight.Target: sight.Seen}})
+}
+
+// C26: a node was silent for long when we started. Its timer begins then, and
+// stands still while the API server does not answer.
+func TestTimersCountWatchedTime(t *testing.T) {
+	m, n := pair("a")
+	n.Status.Conditions[0].Status = "Unknown"
+	w := newWorld(t, m, n, checkOf())
+	w.seen = sight.Begin(w.clock.Now(), sight.Policy{Timeout: 30 * time.Second, Interval: 10 * time.Second}, sight.Target)
+	w.look(4 * time.Minute)
+	w.pass()
+	if got := w.leaving(); got != nil {
+		t.Fatalf("watched for 4 minutes: leaving %v", got)
+	}
+	w.seen = w.seen.After(sight.Round{At: w.clock.Now()})
+	w.step(time.Hour)
+	w.look(10 * time.Second)
+	w.pass()
+	if got := w.leaving(); got != nil {
+		t.Fatalf("back after an hour without an answer: leaving %v", got)
+	}
+	w.look(2 * time.Minute)
+	w.pass()
+	if got := w.leaving(); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("watched for more than 5 minutes in all: leaving %v", got)
+	}
+}
+
+// A storm is told once, also by another process, and what it means.
+func TestStormIsToldOnce(t *testing.T) {
+	for mode, means := range map[string]string{"report": "stops no remedy", "enforce": "left alone"} {
+		w := newWorld(t, append(pairs("a", "b", "c", "d"), checkOf(func(c *lenient.MachineHealthCheck) {
+			c.Annotations = map[string]string{dialect.BreakerAnnotation: mode}
+		}))...)
+		w.pass()
+		for _, name := range []string{"a", "b", "c", "d"} {
+			w.turns(name, "Unknown")
+			w.pass()
+		}
+		w.r.forget(request("check").NamespacedName)
+		w.pass()
+		got := w.heard()
+		if strings.Count(got, "RemediationStorm") != 1 || !strings.Contains(got, "Warning RemediationStorm/Remediate check: 3 of 4 machines of the fleet are sick") || !strings.Contains(got, means) {
+			t.Errorf("%s: told %q", mode, got)
+		}
 	}
 }
 

@@ -13,9 +13,15 @@ import (
 	"github.com/millwright-dev/millwright/internal/health"
 )
 
-// tell says what changed: each machine that fell ill, once, and that nothing
-// may be remedied.
-func (p *pass[C]) tell() {
+// tell says what changed: each machine that fell ill, once, that nothing may be
+// remedied, and storms that were not remembered before.
+func (p *pass[C]) tell(before health.Memory) {
+	for _, s := range p.plan.Storms {
+		if s.Over.IsZero() && !before.Rages(s.Group) {
+			p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, dialect.EventStorm, dialect.ActionRemediate,
+				"%d of %d machines of %s are sick: %s", s.Sick, s.Total, s.Group, stormy[p.check.Breaker.Mode])
+		}
+	}
 	for _, n := range p.ward.health.News() {
 		if n.Now.State == health.Suspect || n.Now.State == health.Unhealthy && n.Was.State != health.Suspect {
 			p.emit(&n.Target, corev1.EventTypeNormal, dialect.EventDetectedUnhealthy, dialect.ActionHealthCheck,
@@ -31,6 +37,12 @@ func (p *pass[C]) tell() {
 	}
 	p.ward.restricted = restricted
 	p.Metrics.observe(client.ObjectKeyFromObject(p.object), p.plan.Expected, restricted)
+}
+
+// stormy is what a storm means for its machines.
+var stormy = map[health.Mode]string{
+	health.Report:  "the breaker only reports, so that this stops no remedy",
+	health.Enforce: "they are left alone, and for a while after it",
 }
 
 // say tells of a remedy; %v in the format is the machine.

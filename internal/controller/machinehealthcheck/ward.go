@@ -102,7 +102,9 @@ func (r *Reconciler[C]) giveBack(w *ward) {
 func (p *pass[C]) observe(ctx context.Context) (changed bool, err error) {
 	if p.ward.health == nil {
 		p.ward.health, changed = health.NewWard(p.check), true
-	} else if before := p.ward.health.Check(); !reflect.DeepEqual(before, p.check) {
+	}
+	p.ward.health.See(p.seen)
+	if before := p.ward.health.Check(); !reflect.DeepEqual(before, p.check) {
 		p.ward.health.Recheck(p.now, p.check)
 		changed = true
 	}
