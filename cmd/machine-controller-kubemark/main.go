@@ -27,6 +27,7 @@ func main() {
 				return nil, err
 			}
 			e.Background(p.Run)
+			e.Background(p.ServeMetadata)
 			return f.wrap(p, e.Clock), nil
 		},
 	})

@@ -111,7 +111,8 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	return err
 }
 
-// Interrupted says when the instance goes, from interruptNotice before that.
+// Interrupted says when the instance goes, from interruptNotice before that, or
+// from the moment at which the infrastructure was told so.
 func (s *session) Interrupted(ctx context.Context, _ provider.Ref, i provider.Instance) (time.Time, error) {
 	if err := s.call(ctx); err != nil {
 		return time.Time{}, err
@@ -123,11 +124,7 @@ func (s *session) Interrupted(ctx context.Context, _ provider.Ref, i provider.In
 	if !ok {
 		return time.Time{}, gone(i)
 	}
-	at := now.InterruptedAt()
-	if at.IsZero() || s.provider.config.Clock.Now().Before(at.Add(-now.Traits.InterruptNotice)) {
-		return time.Time{}, nil
-	}
-	return at, nil
+	return now.AnnouncedAt(s.provider.config.Clock.Now()), nil
 }
 
 // ReadLag is what the spec says.

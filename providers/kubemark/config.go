@@ -39,6 +39,8 @@ type Config struct {
 	Hooks Hooks
 	// Clock tells the time. Default: the real one.
 	Clock clock.Clock
+	// MetadataAddress is where ServeMetadata listens; empty for nowhere.
+	MetadataAddress string
 	// PageSize is how many machines List reads at once. Default: 500.
 	PageSize int
 }
@@ -58,6 +60,8 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 		"Arguments of the hollow program that come before those of the instance.")
 	fs.StringVar(&c.NodeIP, "hollow-node-ip", c.NodeIP,
 		"Address of hollow nodes, not loopback. Empty chooses this machine's first IPv4 address.")
+	fs.StringVar(&c.MetadataAddress, "kubemark-metadata-address", c.MetadataAddress,
+		"Address (host:port) at which instances have metadata services and can be told to be interrupted, by whoever reaches it. Empty for none.")
 }
 
 // complete fills in defaults.

@@ -48,6 +48,25 @@ func (c Console) PowerOff(ctx context.Context, cluster string, i provider.Instan
 	return err
 }
 
+// Tell lets the infrastructure announce something about an instance. Told to
+// terminate it, the infrastructure takes it back once that time has come.
+func (c Console) Tell(ctx context.Context, cluster string, i provider.Instance, a Announcement, at time.Time) error {
+	return c.tell(ctx, cluster, i, func(t *cloud.Told) { *a.in(t) = at })
+}
+
+// Withdraw lets the infrastructure take back all that it was told to announce.
+func (c Console) Withdraw(ctx context.Context, cluster string, i provider.Instance) error {
+	return c.tell(ctx, cluster, i, func(t *cloud.Told) { *t = cloud.Told{} })
+}
+
+func (c Console) tell(ctx context.Context, cluster string, i provider.Instance, change func(*cloud.Told)) error {
+	_, ok, err := c.provider.cloud.Change(ctx, cluster, given(i), func(r *cloud.Record, _ time.Time) { change(&r.Told) })
+	if err == nil && !ok {
+		err = gone(i)
+	}
+	return err
+}
+
 // Plant makes an instance with the UID and the name of i: a second one if there
 // is one already, or, with an empty UID, one as another implementation makes
 // it. With a UID, or if the name is taken, its node name gets a number.

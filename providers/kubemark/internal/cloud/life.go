@@ -66,15 +66,6 @@ func (r Record) going() time.Time {
 	return t
 }
 
-// InterruptedAt is when the infrastructure takes the instance back; zero when
-// it does not.
-func (r Record) InterruptedAt() time.Time {
-	if r.Traits.InterruptAfter == 0 {
-		return time.Time{}
-	}
-	return r.running().Add(r.Traits.InterruptAfter)
-}
-
 // running is the first moment of running.
 func (r Record) running() time.Time { return r.Created.Add(r.Traits.CreateLatency) }
 

@@ -40,6 +40,8 @@ type Record struct {
 	PowerAt time.Time `json:"powerAt,omitzero"`
 	// Deleted is when deletion was asked for; zero when it was not.
 	Deleted time.Time `json:"deleted,omitzero"`
+	// Told is what the infrastructure was told to announce about the instance.
+	Told Told `json:"told,omitzero"`
 	// Body is what is known of what runs for the instance.
 	Body BodyStatus `json:"body,omitzero"`
 }
