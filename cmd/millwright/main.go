@@ -1,5 +1,5 @@
-// Command millwright is the command line: a fleet on this machine, and later a
-// look into any fleet.
+// Command millwright is the command line: a fleet on this machine, and a look
+// into any fleet. As kubectl-machine it is a plugin of kubectl.
 package main
 
 import (
@@ -10,4 +10,4 @@ import (
 	"github.com/millwright-dev/millwright/internal/cli"
 )
 
-func main() { os.Exit(cli.Run(ctrl.SetupSignalHandler(), os.Args[1:])) }
+func main() { os.Exit(cli.Run(ctrl.SetupSignalHandler(), os.Args)) }

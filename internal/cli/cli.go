@@ -15,10 +15,18 @@ import (
 // printed already.
 var errReported = errors.New("reported")
 
-// Run runs the command line and returns the exit code.
-func Run(ctx context.Context, args []string) int {
+// Plugin is the name of the program under which kubectl runs it: `kubectl
+// machine why ...`.
+const Plugin = "kubectl-machine"
+
+// Run runs the command line, of which the first word is the program, and returns
+// the exit code.
+func Run(ctx context.Context, line []string) int {
 	c := command()
-	c.SetArgs(args)
+	if len(line) > 0 && filepath.Base(line[0]) == Plugin {
+		c.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl machine"}
+	}
+	c.SetArgs(line[min(1, len(line)):])
 	err := c.ExecuteContext(ctx)
 	switch {
 	case err == nil:
@@ -36,7 +44,7 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), benchCommand())
+	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), benchCommand(), whyCommand())
 	return c
 }
 

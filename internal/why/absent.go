@@ -9,11 +9,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/evidence"
 )
 
-// endings say of the causes of evidence what became of the machine.
+// endings say of the causes of evidence what became of the machine: when, and how
+// long after it was made.
 var endings = map[evidence.Cause]string{
-	evidence.GivenUp:     "was given up as Failed",
-	evidence.NeverJoined: "was deleted, and no node of it ever joined",
-	evidence.Unwell:      "was deleted while its node was missing or unhealthy",
+	evidence.GivenUp:     "it was given up %s%s",
+	evidence.NeverJoined: "it was deleted %s%s, and no node of it had ever joined",
+	evidence.Unwell:      "it was deleted %s%s, while its node was missing or unhealthy",
 }
 
 // Departed explains a machine that does not exist any more by what was kept of
@@ -21,27 +22,27 @@ var endings = map[evidence.Cause]string{
 func Departed(now time.Time, s Subject, e Evidence, gaps []string) Answer {
 	r := e.Record
 	f := finding{
-		state: Gone, reason: string(r.Cause),
-		text: endings[r.Cause] + " " + span(now.Sub(r.Taken)) + " ago, " + span(r.Taken.Sub(r.Created())) + " after it was made, and does not exist any more",
+		state: Gone, reason: string(r.Cause), text: "does not exist any more",
 		next: "if the machines that follow it end alike, mend the cause in what they are made from",
 	}
-	if r.Created().IsZero() {
-		f.text = endings[r.Cause] + " " + span(now.Sub(r.Taken)) + " ago, and does not exist any more"
+	if ending, ok := endings[r.Cause]; ok {
+		after := ""
+		if made := r.Created(); !made.IsZero() {
+			after = ", " + span(r.Taken.Sub(made)) + " after it was made"
+		}
+		f.text += ": " + fmt.Sprintf(ending, span(now.Sub(r.Taken))+" ago", after)
 	}
-	if endings[r.Cause] == "" {
-		f.text = "does not exist any more"
+	if r.Summary != "" {
+		f.chain = []Cause{{Source: "evidence", Reason: string(r.Cause), Message: clause(r.Summary), Since: r.Taken}}
 	}
-	f.chain = remains(r)
+	f.chain = append(f.chain, remains(r)...)
 	a := f.answer(s, gaps)
 	a.Evidence = &e
 	return a
 }
 
-// remains are the causes that a record holds.
+// remains are the causes that a record holds besides its summary.
 func remains(r evidence.Record) (out []Cause) {
-	if r.Summary != "" {
-		out = append(out, Cause{Source: "evidence", Reason: string(r.Cause), Message: clause(r.Summary), Since: r.Taken})
-	}
 	for _, c := range r.Requests {
 		message := "it was pending"
 		if c.Message != "" {
@@ -65,18 +66,24 @@ func remains(r evidence.Record) (out []Cause) {
 	return out
 }
 
+// Reasons of answers without an object.
+const (
+	ReasonNotFound    = "NotFound"
+	ReasonNotReadable = "NotReadable"
+)
+
 // mostNames is how many names are suggested.
 const mostNames = 3
 
 // NotFound answers for a name that nothing has. Near are names of the same kind
 // that exist.
 func NotFound(s Subject, near []string, gaps []string) Answer {
-	f := finding{state: Unknown, reason: "NotFound", text: "does not exist, and no evidence of it is kept", next: "see the names there are: `kubectl get " + strings.ToLower(s.Kind) + "s`, or give the namespace with -n"}
+	f := finding{state: Unknown, reason: ReasonNotFound, text: "does not exist, and no evidence of it is kept", next: "see the names there are: `kubectl get " + strings.ToLower(s.Kind) + "s`, or give the namespace with -n"}
 	if len(near) > 0 {
 		f.next = "perhaps one of these is meant: " + strings.Join(near[:min(len(near), mostNames)], ", ")
 	}
 	if len(gaps) > 0 {
-		f.reason = "NotReadable"
+		f.reason = ReasonNotReadable
 		f.text = "was not found, but not all could be read"
 	}
 	return f.answer(s, gaps)
@@ -84,7 +91,7 @@ func NotFound(s Subject, near []string, gaps []string) Answer {
 
 // Several answers for a name that more than one object has.
 func Several(s Subject, all []Subject, gaps []string) Answer {
-	f := finding{state: Ambiguous, reason: "SeveralObjects", text: fmt.Sprintf("is not unambiguous: %d objects have the name", len(all))}
+	f := finding{state: Ambiguous, reason: "SeveralObjects", text: fmt.Sprintf("is ambiguous: %d objects have the name", len(all))}
 	namespaces := map[string]bool{}
 	for _, o := range all {
 		namespaces[o.Namespace] = true

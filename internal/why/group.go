@@ -89,6 +89,9 @@ func (f *GroupFacts) count() string {
 	if f.Wanted == 0 && f.Have == 0 {
 		return "it wants no machines, and has none"
 	}
+	if f.Available > f.Wanted {
+		return fmt.Sprintf("%d machines are there, %d wanted", f.Have, f.Wanted)
+	}
 	return fmt.Sprintf("%d of %d machines are available", f.Available, f.Wanted)
 }
 
@@ -100,7 +103,7 @@ func (f *GroupFacts) members() (out []Cause) {
 		return nil
 	}
 	m := f.Members[0]
-	out = append(out, Cause{Source: m.Subject.String(), Reason: m.Reason, Message: clause(m.Sentence)})
+	out = append(out, Cause{Reason: m.Reason, Message: clause(m.Sentence)})
 	return append(out, m.Because...)
 }
 
@@ -115,7 +118,7 @@ func groupInvalid(_ time.Time, f *GroupFacts) *finding {
 		out.reason, out.chain = p.Reason, quote(p)
 	}
 	for _, x := range f.Faults {
-		out.chain = append(out.chain, Cause{Source: x.Field, Reason: string(rollout.InvalidObject), Message: clause(x.String())})
+		out.chain = append(out.chain, Cause{Source: x.Field, Reason: string(rollout.InvalidObject), Message: clause(x.Message)})
 		out.next = "correct " + f.Faults[0].Field + "; nothing is done before"
 	}
 	return out
@@ -127,7 +130,7 @@ func groupDeleting(now time.Time, f *GroupFacts) *finding {
 	}
 	out := &finding{
 		state: Deleting, reason: "Deleting", chain: f.members(), next: "wait",
-		text: fmt.Sprintf("is being deleted, since %s ago: %s left", span(now.Sub(f.Deleted)), plural(f.Have, "machine")),
+		text: fmt.Sprintf("has been in deletion for %s: %s left", span(now.Sub(f.Deleted)), plural(f.Have, "machine")),
 	}
 	if len(f.Members) > 0 && f.Members[0].State == Stuck {
 		out.state, out.next = Stuck, f.Members[0].Next
@@ -261,7 +264,9 @@ func groupIncomplete(_ time.Time, f *GroupFacts) *finding {
 		return nil
 	}
 	out := &finding{state: Progressing, reason: cmp.Or(s.Reason, "MachinesUnavailable"), text: "is not complete: " + f.count(), chain: quote(s), next: "wait"}
-	if f.Have > f.Wanted {
+	if rolling {
+		out.text = "is being rolled: " + f.rolled() + fmt.Sprintf(", %d are available", f.Available)
+	} else if f.Have > f.Wanted {
 		out.text += fmt.Sprintf(", there are %d", f.Have)
 	}
 	return out

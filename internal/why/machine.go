@@ -69,11 +69,14 @@ func invalid(q *question) *finding {
 		return nil
 	}
 	f := q.View.Faults[0]
-	return &finding{
+	out := &finding{
 		state: Failed, reason: string(lifecycle.ReasonInvalidObject), text: "cannot be made: " + f.Field + " is wrong",
-		chain: []Cause{{Source: f.Field, Reason: string(lifecycle.ReasonInvalidObject), Message: lifecycle.Describe(q.View.Faults)}},
-		next:  "correct " + f.Field + ", in the template where the machine was made from one, and delete the machine",
+		next: "correct " + f.Field + ", in the template where the machine was made from one, and delete the machine",
 	}
+	for _, f := range q.View.Faults {
+		out.chain = append(out.chain, Cause{Source: f.Field, Reason: string(lifecycle.ReasonInvalidObject), Message: clause(f.Message)})
+	}
+	return out
 }
 
 // unseen is how long an object may be untouched before that is worth telling.
@@ -94,15 +97,21 @@ func failed(q *question) *finding {
 	if q.View.Stage != lifecycle.StageFailed {
 		return nil
 	}
-	f := &finding{state: Failed, reason: string(lifecycle.ReasonFailed), text: "was given up" + lasting(q.now, q.View.StageSince)}
+	f := &finding{state: Failed, reason: string(lifecycle.ReasonFailed), text: "was given up"}
+	if !q.View.StageSince.IsZero() {
+		f.text += " " + span(q.now.Sub(q.View.StageSince)) + " ago"
+	}
 	f.chain = append(quote(q.latest()), q.requestCauses()...)
 	f.chain = append(f.chain, q.ailing()...)
+	if q.Evidence != nil && len(f.chain) < 2 { // what was seen when it was given up
+		f.chain = append(f.chain, remains(q.Evidence.Record)...)
+	}
 	switch {
 	case q.KeptUntil.After(q.now):
 		f.text += ", and is preserved for inspection for another " + span(q.KeptUntil.Sub(q.now))
 		f.next = "inspect it; when the time is over, or the preservation is taken off, it is replaced"
 	case q.Replaces:
-		f.next = "nothing: " + q.Owner + " deletes it and makes another; mend the cause, or the next one ends like this"
+		f.next = "wait: " + q.Owner + " deletes it and makes another; mend the cause, or the next one ends like this"
 	case q.Owner != "":
 		f.next = "mend the cause and delete the machine: " + q.Owner + " makes another, as a health check would have it"
 	default:
@@ -198,7 +207,7 @@ func requestsWait(q *question) *finding {
 	if r.Verdict == refused || r.Verdict != "" && q.now.Sub(r.Created) > patience {
 		f.state, f.next = Degraded, adviceOn(r)
 	}
-	if r.Verdict == "" {
+	if r.Verdict == "" && q.now.Sub(r.Created) > patience {
 		f.next = "see whether an approver runs: `kubectl describe csr " + r.Name + "`"
 	}
 	return f

@@ -38,7 +38,7 @@ func nodeUnwell(q *question) *finding {
 	}
 	f := &finding{
 		state: Degraded, reason: string(lifecycle.ReasonNodeUnhealthy), chain: causes,
-		text: "is not healthy: its node " + q.Node.Name + " is " + worst(q.Node, q.Policy) + lasting(q.now, causes[0].Since),
+		text: "is not healthy: its node " + q.Node.Name + " has been " + worst(q.Node, q.Policy) + lasting(q.now, causes[0].Since),
 		next: "look at the node: `kubectl describe node " + q.Node.Name + "`; without a health check nothing replaces the machine",
 	}
 	if t := q.Policy.HealthTimeout; q.Policy.TracksHealth && t > 0 && !q.View.StageSince.IsZero() && q.View.Stage == lifecycle.StageLost {

@@ -25,9 +25,9 @@ var removal = []check{
 	removalFails,
 }
 
-// going is "is being deleted for 3h12m".
+// going is "has been in deletion for 3h12m".
 func (q *question) going() string {
-	return "is being deleted, since " + span(q.now.Sub(q.View.Deleted)) + " ago"
+	return "has been in deletion for " + span(q.now.Sub(q.View.Deleted))
 }
 
 // leaving is a machine on its way out with nothing in the way.
@@ -101,7 +101,7 @@ func draining(q *question) *finding {
 		f.state, f.reason = Stuck, string(drain.ReasonBudget)
 		b := blocked[0]
 		f.text = fmt.Sprintf("%s: pod %s cannot leave node %s, because disruption budget %s allows no disruption", q.going(), b.pod, q.Node.Name, b.budget)
-		f.next = b.next()
+		f.next = b.next(q.Peers)
 		for _, b := range blocked[:min(len(blocked), mostCauses)] {
 			f.chain = append(f.chain, b.causes(q.Peers)...)
 		}
@@ -173,22 +173,33 @@ func (b blocker) causes(peers []corev1.Pod) []Cause {
 	s := b.is.Status
 	out := []Cause{{
 		Source: "poddisruptionbudget " + b.budget, Reason: string(drain.ReasonBudget),
-		Message: fmt.Sprintf("it covers pod %s and allows %d disruptions: %d of %d pods are healthy, %d have to be", b.pod, s.DisruptionsAllowed, s.CurrentHealthy, s.ExpectedPods, s.DesiredHealthy),
+		Message: fmt.Sprintf("it covers pod %s and allows %d disruptions: of %s %d are healthy, and at least %d must be", b.pod, s.DisruptionsAllowed, plural(int(s.ExpectedPods), "pod"), s.CurrentHealthy, s.DesiredHealthy),
 	}}
-	for _, p := range peers {
-		if p.Namespace != b.is.Namespace || !b.pick.Matches(labels.Set(p.Labels)) || podReady(p) || len(out) > mostCauses {
-			continue
-		}
+	sick := b.sick(peers)
+	for _, p := range sick[:min(len(sick), mostCauses)] {
 		out = append(out, Cause{Source: "pod " + p.Namespace + "/" + p.Name, Reason: "NotReady", Message: "it is not Ready" + colon(unreadyBecause(p))})
 	}
 	return out
 }
 
-func (b blocker) next() string {
+// sick are the pods of the budget that are not healthy.
+func (b blocker) sick(peers []corev1.Pod) (out []corev1.Pod) {
+	for _, p := range peers {
+		if p.Namespace == b.is.Namespace && b.pick.Matches(labels.Set(p.Labels)) && !podReady(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (b blocker) next(peers []corev1.Pod) string {
 	s := b.is.Status
+	sick := b.sick(peers)
 	switch {
+	case len(sick) > 0:
+		return "mend pod " + sick[0].Namespace + "/" + sick[0].Name + ", which is not Ready: the budget gives way when enough are"
 	case s.CurrentHealthy < s.DesiredHealthy:
-		return "mend the pods of " + b.budget + " that are not Ready, or make more of them"
+		return "run more pods of those that " + b.budget + " covers"
 	case s.ExpectedPods > 0 && s.DesiredHealthy >= s.ExpectedPods:
 		return "change disruption budget " + b.budget + ", which allows no disruption even with all pods healthy, or run more replicas"
 	}

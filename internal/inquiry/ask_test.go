@@ -1,0 +1,135 @@
+package inquiry_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+
+	"github.com/millwright-dev/millwright/internal/inquiry"
+	"github.com/millwright-dev/millwright/internal/why"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+func TestParse(t *testing.T) {
+	for arg, want := range map[string]inquiry.Question{
+		"machine/a":                            {Kind: "Machine", Name: "a"},
+		"Machines/a":                           {Kind: "Machine", Name: "a"},
+		"ms/a":                                 {Kind: "MachineSet", Name: "a"},
+		"machinedeployment/a.b":                {Kind: "MachineDeployment", Name: "a.b"},
+		"machines.machine.openshift.io/a":      {Kind: "Machine", Name: "a", API: provider.OpenShift},
+		"md.v1alpha1.machine.sapcloud.io/mill": {Kind: "MachineDeployment", Name: "mill", API: provider.Gardener},
+	} {
+		if got, err := inquiry.Parse(arg); err != nil || got != want {
+			t.Errorf("%s: got %+v %v, want %+v", arg, got, err, want)
+		}
+	}
+	for arg, want := range map[string]string{
+		"a": "want <kind>/<name>", "machine/": "want <kind>/<name>", "machine/a/b": "want <kind>/<name>",
+		"pod/a": `unknown kind "pod"`, "machines.cluster.x-k8s.io/a": `unknown API "cluster.x-k8s.io"`,
+	} {
+		if _, err := inquiry.Parse(arg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", arg, err, want)
+		}
+	}
+}
+
+func ask(t *testing.T, c client.Reader, q inquiry.Question) (why.Answer, error) {
+	t.Helper()
+	return inquiry.Ask(t.Context(), now, inquiry.Clusters{Control: c, Target: c}, q)
+}
+
+// TestOneAPIOnly: an API that is not installed is no trouble.
+func TestOneAPIOnly(t *testing.T) {
+	missing := func(what string) error {
+		if strings.HasPrefix(what, "*v1alpha1.") {
+			return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: provider.Gardener, Kind: "Machine"}}
+		}
+		return nil
+	}
+	c := cluster(t, missing, openshiftMachine("Running", time.Hour, withNodeO), node("True", "", "", time.Hour))
+	a, err := ask(t, c, inquiry.Question{Kind: "Machine", Name: "mill-a-x"})
+	if err != nil || a.State != why.Healthy || len(a.Gaps) > 0 {
+		t.Errorf("got %+v, %v", a, err)
+	}
+}
+
+// TestUnreachable: an API server that does not answer is no "there is none".
+func TestUnreachable(t *testing.T) {
+	c := cluster(t, func(string) error { return errors.New("connection refused") })
+	if _, err := ask(t, c, inquiry.Question{Kind: "Machine", Name: "mill-a-x"}); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("got %v, want that it cannot be reached", err)
+	}
+	half := func(what string) error {
+		if strings.HasPrefix(what, "*v1alpha1.") {
+			return errors.New("conversion webhook failed")
+		}
+		return nil
+	}
+	c = cluster(t, half, openshiftMachine("Running", time.Hour, withNodeO), node("True", "", "", time.Hour))
+	a, err := ask(t, c, inquiry.Question{Kind: "Machine", Name: "mill-a-x"})
+	if err != nil || a.State != why.Healthy || len(a.Gaps) != 1 || !strings.Contains(a.Gaps[0], "conversion webhook failed") {
+		t.Errorf("got %+v %v, want an answer that names what was not seen", a, err)
+	}
+}
+
+// narrow refuses listings across namespaces.
+type narrow struct{ client.Reader }
+
+func (n narrow) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
+	var o client.ListOptions
+	o.ApplyOptions(opts)
+	if o.Namespace == "" {
+		return forbid("*v1.x")("*v1.x")
+	}
+	return n.Reader.List(ctx, l, opts...)
+}
+
+// TestOwnNamespaceOnly: who may not read all namespaces gets an answer about his
+// own, and evidence from there.
+func TestOwnNamespaceOnly(t *testing.T) {
+	c := narrow{cluster(t, nil, gardenerMachine("", 10*time.Second), class, kept(t, provider.Gardener, "gone", "u"))}
+	a, err := ask(t, c, inquiry.Question{Kind: "Machine", Name: "mill-b-y", Home: ns})
+	if err != nil || a.State != why.Progressing || a.Namespace != ns {
+		t.Errorf("got %+v %v, want the machine of the own namespace", a, err)
+	}
+	a, err = ask(t, c, inquiry.Question{Kind: "Machine", Name: "gone", Home: ns})
+	if err != nil || a.State != why.Gone {
+		t.Errorf("got %+v %v, want the evidence of the own namespace", a, err)
+	}
+	a, err = ask(t, c, inquiry.Question{Kind: "Machine", Name: "mill-b-y", Home: "elsewhere"})
+	if err != nil || a.State != why.Unknown {
+		t.Errorf("got %+v %v, want that it is not there", a, err)
+	}
+}
+
+// TestNamespaces: one name in two namespaces is ambiguous until one is said.
+func TestNamespaces(t *testing.T) {
+	other := openshiftMachine("Provisioning", time.Minute, func(m *machinev1.Machine) { m.Namespace = "green" })
+	c := cluster(t, nil, openshiftMachine("Running", time.Hour, withNodeO), other, node("True", "", "", time.Hour))
+	a, err := ask(t, c, inquiry.Question{Kind: "Machine", Name: "mill-a-x"})
+	if err != nil || a.State != why.Ambiguous || !strings.Contains(a.Next, "-n ") {
+		t.Errorf("got %+v %v, want to be asked for the namespace", a, err)
+	}
+	a, err = ask(t, c, inquiry.Question{Kind: "Machine", Name: "mill-a-x", Namespace: "green"})
+	if err != nil || a.State != why.Progressing || a.Namespace != "green" {
+		t.Errorf("got %+v %v, want the machine of green", a, err)
+	}
+}
+
+// TestEvidenceOfAnother: evidence of an earlier machine of the same name is not
+// taken for that of the living one.
+func TestEvidenceOfAnother(t *testing.T) {
+	c := cluster(t, nil, class, gardenerMachine("Failed", time.Hour), kept(t, provider.Gardener, "mill-b-y", "uid-earlier"))
+	a, err := ask(t, c, inquiry.Question{Kind: "Machine", Name: "mill-b-y"})
+	if err != nil || a.State != why.Failed || a.Evidence != nil {
+		t.Errorf("got %+v %v, want no evidence", a, err)
+	}
+}

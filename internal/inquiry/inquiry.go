@@ -1,0 +1,177 @@
+// Package inquiry reads from clusters what package why explains. It only reads,
+// and each thing by itself: what a person may not read is a gap in the answer.
+package inquiry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/why"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Question is what a person asks about.
+type Question struct {
+	// Kind is "Machine", "MachineSet" or "MachineDeployment"; API is empty where
+	// it was not said.
+	API, Kind, Name string
+	// Namespace is the one that was said, else empty: all are searched. Home is
+	// where a person is who may not search all.
+	Namespace, Home string
+}
+
+// kinds are the words for kinds, as kubectl knows them.
+var kinds = map[string]string{
+	"machine": "Machine", "machines": "Machine", "ma": "Machine",
+	"machineset": "MachineSet", "machinesets": "MachineSet", "ms": "MachineSet",
+	"machinedeployment": "MachineDeployment", "machinedeployments": "MachineDeployment", "md": "MachineDeployment",
+}
+
+// Parse reads "machine/mill-a" or "machinesets.machine.sapcloud.io/mill".
+func Parse(arg string) (Question, error) {
+	kind, name, ok := strings.Cut(arg, "/")
+	if !ok || name == "" || strings.Contains(name, "/") {
+		return Question{}, fmt.Errorf("%q: want <kind>/<name>, for instance machine/mill-a", arg)
+	}
+	word, group, _ := strings.Cut(strings.ToLower(kind), ".")
+	q := Question{Kind: kinds[word], Name: name, API: group}
+	if version, rest, ok := strings.Cut(group, "."); ok && (version == "v1beta1" || version == "v1alpha1") {
+		q.API = rest
+	}
+	switch {
+	case q.Kind == "":
+		return q, fmt.Errorf("%q: unknown kind %q: want machine, machineset or machinedeployment", arg, word)
+	case q.API != "" && q.API != provider.OpenShift && q.API != provider.Gardener:
+		return q, fmt.Errorf("%q: unknown API %q: want %s or %s", arg, q.API, provider.OpenShift, provider.Gardener)
+	}
+	return q, nil
+}
+
+// Clusters are where to look. The clients read past any cache.
+type Clusters struct {
+	// Control has the machines, Target the nodes; often one and the same.
+	Control, Target client.Reader
+}
+
+// look is one inquiry.
+type look struct {
+	Clusters
+	now  time.Time
+	gaps []string
+}
+
+// gap notes what could not be read. The absence of what was looked for is none.
+func (l *look) gap(what string, err error) {
+	if err == nil || apierrors.IsNotFound(err) {
+		return
+	}
+	text := what + ": " + err.Error()
+	if !slices.Contains(l.gaps, text) {
+		l.gaps = append(l.gaps, text)
+	}
+}
+
+// Ask explains what q asks about. An error means that nothing could be read at
+// all.
+func Ask(ctx context.Context, now time.Time, c Clusters, q Question) (why.Answer, error) {
+	l := &look{Clusters: c, now: now}
+	found, err := l.find(ctx, q)
+	if err != nil {
+		return why.Answer{}, err
+	}
+	s := why.Subject{API: q.API, Kind: q.Kind, Namespace: q.Namespace, Name: q.Name}
+	switch len(found) {
+	case 0:
+		return l.absent(ctx, q, s), nil
+	case 1:
+		return l.explain(ctx, found[0]), nil
+	}
+	var all []why.Subject
+	for _, o := range found {
+		all = append(all, subject(o))
+	}
+	return why.Several(s, all, l.gaps), nil
+}
+
+func (l *look) explain(ctx context.Context, o client.Object) why.Answer {
+	if machineOf(o) != nil {
+		return why.Machine(l.now, l.machine(ctx, o))
+	}
+	return why.Group(l.now, l.group(ctx, o))
+}
+
+// find are the objects that q may mean. That an API is not installed is no
+// trouble; that no API can be asked is.
+func (l *look) find(ctx context.Context, q Question) (found []client.Object, err error) {
+	var failed []error
+	for _, k := range kindsOf(q) {
+		some, err := l.named(ctx, k, q)
+		switch {
+		case meta.IsNoMatchError(err):
+		case err != nil && !apierrors.IsForbidden(err):
+			failed = append(failed, fmt.Errorf("look for %s %s of %s: %w", strings.ToLower(q.Kind), q.Name, k.api, err))
+		default:
+			l.gap(k.plural()+"."+k.api, err)
+		}
+		found = append(found, some...)
+	}
+	if len(failed) > 0 && len(found) == 0 {
+		return nil, errors.Join(failed...)
+	}
+	for _, e := range failed {
+		l.gap("other API", e)
+	}
+	return found, nil
+}
+
+// named are the objects of one kind with the name: in all namespaces, where none
+// was said and that may be read, else in the person's own.
+func (l *look) named(ctx context.Context, k kind, q Question) (out []client.Object, err error) {
+	if q.Namespace == "" {
+		list := k.list()
+		err = l.Control.List(ctx, list, client.MatchingFields{"metadata.name": q.Name})
+		if err == nil {
+			return items(list), nil
+		}
+		if !apierrors.IsForbidden(err) {
+			return nil, err
+		}
+	}
+	o, key := k.object(), client.ObjectKey{Namespace: q.Namespace, Name: q.Name}
+	if key.Namespace == "" {
+		key.Namespace = q.Home
+	}
+	if err := l.Control.Get(ctx, key, o); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return []client.Object{o}, nil
+}
+
+// absent answers for a name that nothing has: by evidence of a machine, else by
+// names that are alike.
+func (l *look) absent(ctx context.Context, q Question, s why.Subject) why.Answer {
+	if q.Kind == "Machine" {
+		if e := l.evidence(ctx, q, ""); e != nil {
+			s.API, s.Namespace = e.Record.API, e.Record.Namespace
+			return why.Departed(l.now, s, *e, l.gaps)
+		}
+	}
+	var names []string
+	for _, k := range kindsOf(q) {
+		list := k.list()
+		if err := l.Control.List(ctx, list, client.InNamespace(q.Namespace)); err == nil {
+			for _, o := range items(list) {
+				names = append(names, o.GetName())
+			}
+		}
+	}
+	return why.NotFound(s, why.Near(q.Name, names), l.gaps)
+}

@@ -1,0 +1,193 @@
+package inquiry_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/inquiry"
+	"github.com/millwright-dev/millwright/internal/why"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+func refused(refuse func(string) error, o any) error {
+	if refuse == nil {
+		return nil
+	}
+	return refuse(fmt.Sprintf("%T", o))
+}
+
+// forbid denies what is named.
+func forbid(types ...string) func(string) error {
+	return func(what string) error {
+		if slices.Contains(types, what) {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: strings.ToLower(strings.TrimPrefix(what, "*v1."))}, "", errors.New("user jane may not"))
+		}
+		return nil
+	}
+}
+
+// situation is what is in a cluster, and what it comes to.
+type situation struct {
+	name, ask     string
+	state         why.State
+	reason        string
+	objects       []client.Object
+	refuse        func(string) error
+	namespaceSaid string
+}
+
+const (
+	machineX = "machine/mill-a-x"
+	machineY = "machine/mill-b-y"
+)
+
+// usages is what a client certificate is for.
+const usages = certificatesv1.UsageClientAuth
+
+func machines(t *testing.T) []situation {
+	drainError := conditionO("Drained", corev1.ConditionFalse, "DrainError", "could not drain machine: 1 pod has to leave: web/web-1 (disruption budget web/web has no room, since 2026-01-02T08:48:00Z)", 3*time.Hour+12*time.Minute)
+	return []situation{
+		{name: "healthy-openshift", ask: machineX, state: why.Healthy, reason: "Running", objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO), node("True", "KubeletReady", "", 4*time.Hour))},
+		{name: "healthy-gardener", ask: machineY, state: why.Healthy, reason: "Running", objects: list(class, gardenerMachine("Running", 5*time.Hour, withNodeG), node("True", "KubeletReady", "", 4*time.Hour))},
+		{name: "healthy-cordoned", ask: machineX, state: why.Healthy, reason: "Running", objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO), cordoned(node("True", "KubeletReady", "", 4*time.Hour)))},
+		{name: "unseen", ask: machineX, state: why.Failed, reason: "NotSeen", objects: list(openshiftMachine("", 5*time.Minute, func(m *machinev1.Machine) { m.Finalizers = nil }))},
+		{name: "invalid-object", ask: machineX, state: why.Failed, reason: "InvalidObject", objects: list(openshiftMachine("", time.Minute, func(m *machinev1.Machine) { m.Labels = nil }))},
+		{name: "creating", ask: machineY, state: why.Progressing, reason: "InstanceNotCreated", objects: list(class, gardenerMachine("", 10*time.Second))},
+		{name: "instance-pending", ask: machineX, state: why.Progressing, reason: "InstancePending", objects: list(openshiftMachine("Provisioning", 40*time.Second, provisionedO))},
+		{name: "quota-exhausted", ask: machineY, state: why.Degraded, reason: "ResourceExhausted", objects: list(class, gardenerMachine("CrashLoopBackOff", 6*time.Minute,
+			operationG("Create", "Failed", "ResourceExhausted", "Cloud provider message - machine codes error: code = [ResourceExhausted] message = [create instance: quota of 20 CPUs is used up]")))},
+		{name: "quota-exhausted-openshift", ask: machineX, state: why.Degraded, reason: "CreateFailed", objects: list(openshiftMachine("Provisioning", 6*time.Minute,
+			conditionO("InstanceExists", corev1.ConditionFalse, "InstanceNotCreated", "Instance has not been created: create instance: quota of 20 CPUs is used up", 5*time.Minute)))},
+		{name: "invalid-spec", ask: machineX, state: why.Failed, reason: "Failed", objects: list(openshiftMachine("Failed", time.Hour, func(m *machinev1.Machine) {
+			m.Status.ErrorReason, m.Status.ErrorMessage = ptr.To(machinev1.InvalidConfigurationMachineError), ptr.To(`spec.providerSpec.value.zone: unknown zone "eu-9"`)
+		}))},
+		{name: "credentials-denied", ask: machineY, state: why.Degraded, reason: "PermissionDenied", objects: list(class, gardenerMachine("CrashLoopBackOff", 6*time.Minute,
+			operationG("Create", "Failed", "PermissionDenied", "Cloud provider message - machine codes error: code = [PermissionDenied] message = [look for instances: access key is disabled]")))},
+		{name: "class-missing", ask: machineY, state: why.Degraded, reason: "ClassUnavailable", objects: list(gardenerMachine("CrashLoopBackOff", 6*time.Minute,
+			operationG("Create", "Failed", "Unavailable", "Cloud provider message - machine codes error: code = [Unavailable] message = [spec.class.name: read machineclass small: not found]")))},
+		{name: "no-node", ask: machineY, state: why.Degraded, reason: "AwaitingNode", objects: list(class, gardenerMachine("Pending", 13*time.Minute, func(m *v1alpha1.Machine) {
+			withNodeG(m)
+			m.Status.CurrentStatus.LastUpdateTime = ago(12 * time.Minute)
+		}))},
+		{name: "request-refused", ask: machineY, state: why.Degraded, reason: "TokenGone", objects: list(class, gardenerMachine("Pending", 13*time.Minute, withNodeG), request(t, "uid-g", "n-1", 10*time.Minute, usages))},
+		{name: "request-told", ask: machineX, state: why.Degraded, reason: "UnexpectedUsages", objects: list(
+			openshiftMachine("Provisioned", 13*time.Minute, provisionedO), request(t, "uid-o", "n-1", 10*time.Minute, usages), token("uid-o", "blue/mill-a-x"),
+			told("uid-o", "UnexpectedUsages", `certificate request csr-1 of node "n-1" is not approved: usages ["any"] are not those of a client certificate`, 9*time.Minute))},
+		{name: "request-other-name", ask: machineX, state: why.Degraded, reason: "NoMachine", objects: list(
+			openshiftMachine("Provisioned", 13*time.Minute, provisionedO, func(m *machinev1.Machine) {
+				m.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalDNS, Address: "ip-10-0-0-1"}}
+			}), request(t, "uid-o", "localhost", 10*time.Minute, usages), token("uid-o", "blue/mill-a-x"))},
+		{name: "request-pending", ask: machineX, state: why.Waiting, reason: "CertificatePending", objects: list(
+			openshiftMachine("Provisioned", 2*time.Minute, provisionedO), request(t, "uid-o", "n-1", 5*time.Second, usages), token("uid-o", "blue/mill-a-x"))},
+		{name: "node-joined-unready", ask: machineY, state: why.Degraded, reason: "AwaitingNode", objects: list(class, gardenerMachine("Pending", 13*time.Minute, withNodeG),
+			node("False", "KubeletNotReady", "container runtime network not ready: cni plugin not initialized", 11*time.Minute))},
+		{name: "node-not-ready", ask: machineX, state: why.Degraded, reason: "NodeUnhealthy", objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO), node("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", 4*time.Minute))},
+		{name: "node-lost-timed", ask: machineY, state: why.Degraded, reason: "NodeUnhealthy", objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG,
+			operationG("HealthCheck", "Processing", "", "Machine mill-b-y is unhealthy - changing MachinePhase to Unknown. Node conditions: [Ready=Unknown]")), node("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", 4*time.Minute))},
+		{name: "failure-withheld", ask: machineY, state: why.Degraded, reason: "FailureWithheld", objects: list(class, gardenerMachine("Unknown", time.Hour, withNodeG), node("Unknown", "NodeStatusUnknown", "", 40*time.Minute))},
+		{name: "node-gone", ask: machineX, state: why.Failed, reason: "NodeMissing", objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO))},
+		{name: "failed-join", ask: machineY, state: why.Failed, reason: "Failed", objects: list(class, kept(t, provider.Gardener, "mill-b-y", "uid-g"), gardenerMachine("Failed", 22*time.Minute,
+			operationG("Create", "Failed", "", "Machine mill-b-y failed to join the cluster in 20 minutes.")))},
+		{name: "preserved", ask: machineY, state: why.Failed, reason: "Failed", objects: list(class, gardenerMachine("Failed", time.Hour, withNodeG, func(m *v1alpha1.Machine) {
+			m.Status.CurrentStatus.PreserveExpiryTime = ptr.To(ago(-72 * time.Hour))
+			operationG("HealthCheck", "Failed", "", "Machine mill-b-y health checks failing since last 10 minutes.")(m)
+		}), node("False", "KubeletNotReady", "PLEG is not healthy", time.Hour))},
+		{name: "update-failed", ask: machineY, state: why.Failed, reason: "UpdateFailed", objects: list(class, gardenerMachine("InPlaceUpdateFailed", time.Hour, withNodeG,
+			operationG("InPlaceUpdate", "Failed", "", "Update failed: disk is full")), node("True", "", "", time.Hour))},
+		{name: "drain-blocked", ask: machineX, state: why.Stuck, reason: "DisruptionBudget", objects: list(
+			openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(3*time.Hour+12*time.Minute), drainError), cordoned(node("True", "", "", 8*time.Hour)),
+			pod("web-1", "n-1", "True", ""), pod("web-2", "n-2", "False", "containers with unready status: [web]"), budget(1, 1, 2))},
+		{name: "drain-never", ask: machineY, state: why.Stuck, reason: "DisruptionBudget", objects: list(class,
+			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(40*time.Minute)), cordoned(node("True", "", "", 8*time.Hour)), pod("web-1", "n-1", "True", ""), budget(1, 1, 1))},
+		{name: "drain-goes-on", ask: machineY, state: why.Deleting, reason: "Draining", objects: list(class,
+			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Minute)), cordoned(node("True", "", "", 8*time.Hour)), pod("web-1", "n-1", "True", ""))},
+		{name: "hook", ask: machineX, state: why.Stuck, reason: "PreDrainHookPresent", objects: list(
+			openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(2*time.Hour+30*time.Minute), func(m *machinev1.Machine) {
+				m.Spec.LifecycleHooks.PreDrain = []machinev1.LifecycleHook{{Name: "EtcdQuorum", Owner: "clusteroperator/etcd"}}
+			}), node("True", "", "", 8*time.Hour))},
+		{name: "volume-attached", ask: machineY, state: why.Stuck, reason: "VolumeStillAttached", objects: list(class,
+			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(15*time.Minute)), cordoned(node("True", "", "", 8*time.Hour)), attachment())},
+		{name: "instance-going", ask: machineY, state: why.Deleting, reason: "Terminating", objects: list(class,
+			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Minute), operationG("Delete", "Processing", "", "Drain successful. Initiate VM deletion")), cordoned(node("True", "", "", 8*time.Hour)))},
+		{name: "removal-denied", ask: machineY, state: why.Stuck, reason: "TerminateFailed", objects: list(class,
+			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Hour), operationG("Delete", "Failed", "PermissionDenied", "machine codes error: code = [PermissionDenied] message = [access key is disabled]. Initiate VM deletion")))},
+		{name: "removal-without-class", ask: machineY, state: why.Stuck, reason: "InstanceUnreachable", objects: list(
+			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Hour), operationG("Delete", "Failed", "Unavailable", "machine codes error: code = [Unavailable] message = [read machineclass small: not found]. Now, getting VM Status")))},
+		{name: "foreign-finalizer", ask: machineX, state: why.Stuck, reason: "ForeignFinalizer", objects: list(openshiftMachine("Deleting", 9*time.Hour, deletedO(time.Hour), func(m *machinev1.Machine) {
+			m.Finalizers = []string{"backup.example/wait"}
+		}))},
+		{name: "gone-with-evidence", ask: "machine/mill-a-gone", state: why.Gone, reason: "NeverJoined", objects: list(kept(t, provider.OpenShift, "mill-a-gone", "uid-gone"))},
+		{name: "unknown-name", ask: "machine/mill-a-z", state: why.Unknown, reason: "NotFound", objects: list(openshiftMachine("Running", time.Hour, withNodeO))},
+		{name: "ambiguous", ask: "machine/same", state: why.Ambiguous, reason: "SeveralObjects", objects: list(
+			openshiftMachine("Running", time.Hour, func(m *machinev1.Machine) { m.Name = "same" }), gardenerMachine("Running", time.Hour, func(m *v1alpha1.Machine) { m.Name = "same" }))},
+		{name: "rights-missing", ask: machineX, state: why.Stuck, reason: "PreTerminateHookPresent", refuse: forbid("*v1.PodList", "*v1.EventList", "*v1.ConfigMapList", "*v1.VolumeAttachmentList"), objects: list(
+			openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(time.Hour), conditionO("Drained", corev1.ConditionTrue, "", "Drain finished successfully", time.Hour), func(m *machinev1.Machine) {
+				m.Spec.LifecycleHooks.PreTerminate = []machinev1.LifecycleHook{{Name: "backup", Owner: "backup-operator"}}
+			}), node("True", "", "", 8*time.Hour))},
+		{name: "node-not-readable", ask: machineX, state: why.Unknown, reason: "NodeLookupFailed", refuse: forbid("*v1.Node"), objects: list(openshiftMachine("Running", 9*time.Hour, withNodeO))},
+	}
+}
+
+func list(o ...client.Object) []client.Object { return o }
+
+// TestSituations: each situation, as it is stored in a cluster, has its sentence,
+// its causes and its next step, for people and for scripts.
+func TestSituations(t *testing.T) {
+	for _, s := range slices.Concat(machines(t), groups()) {
+		t.Run(s.name, func(t *testing.T) {
+			c := cluster(t, s.refuse, s.objects...)
+			q, err := inquiry.Parse(s.ask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Home, q.Namespace = ns, s.namespaceSaid
+			a, err := inquiry.Ask(t.Context(), now, inquiry.Clusters{Control: c, Target: c}, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.State != s.state || a.Reason != s.reason {
+				t.Errorf("answered %s/%s, want %s/%s: %s", a.State, a.Reason, s.state, s.reason, a.Sentence)
+			}
+			raw, err := json.MarshalIndent(a, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, s.name+".txt", []byte(a.Text(now)))
+			golden(t, s.name+".json", append(raw, '\n'))
+		})
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s:\n%s\nwant:\n%s", file, got, want)
+	}
+}

@@ -1,0 +1,179 @@
+package inquiry
+
+import (
+	"context"
+	"slices"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/evidence"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/said"
+	"github.com/millwright-dev/millwright/internal/why"
+)
+
+// machineOf is what o says as a machine; nil when it is none.
+func machineOf(o client.Object) *why.MachineFacts {
+	f := &why.MachineFacts{Subject: subject(o), Phase: said.Phase(o), Said: said.By(o), Trouble: said.Trouble(o)}
+	ours := machinev1.MachineFinalizer
+	switch m := o.(type) {
+	case *machinev1.Machine:
+		f.View, f.Policy = openshift.Machines{}.View(m), openshift.Machines{}.Policy(m)
+	case *v1alpha1.Machine:
+		lens := gardener.Machines{Defaults: gardener.StandardDefaults()}
+		f.View, f.Policy, ours = lens.View(m), lens.Policy(m), v1alpha1.FinalizerMachine
+		f.Class, f.Replaces = "machineclass "+m.Spec.Class.Name, f.View.Owned
+		if t := m.Status.CurrentStatus.PreserveExpiryTime; t != nil {
+			f.KeptUntil = t.Time
+		}
+	default:
+		return nil
+	}
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		f.Owner = ref.Kind + " " + ref.Name
+	}
+	f.Foreign = slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(name string) bool { return name == ours })
+	return f
+}
+
+// machine finds out all that concerns one machine.
+func (l *look) machine(ctx context.Context, o client.Object) why.MachineFacts {
+	f := machineOf(o)
+	if m, ok := o.(*v1alpha1.Machine); ok {
+		f.NoClass = l.lacksClass(ctx, m)
+	}
+	f.Node, f.NodeLooked = l.node(ctx, f.View)
+	f.Events = l.events(ctx, o)
+	if !f.View.Deleted.IsZero() && f.Node != nil {
+		l.workloads(ctx, f)
+	}
+	if f.View.Deleted.IsZero() && (f.Node == nil || lifecycle.Ready(f.Node).Status != corev1.ConditionTrue) {
+		f.Requests = l.requests(ctx, f)
+	}
+	q := Question{API: f.API, Namespace: f.Namespace, Name: f.Name}
+	f.Evidence = l.evidence(ctx, q, f.View.UID)
+	f.Gaps = l.gaps
+	return *f
+}
+
+func (l *look) lacksClass(ctx context.Context, m *v1alpha1.Machine) bool {
+	if m.Spec.Class.Name == "" {
+		return false
+	}
+	var c v1alpha1.MachineClass
+	err := l.Control.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: m.Spec.Class.Name}, &c)
+	l.gap("machineclass "+m.Spec.Class.Name, err)
+	return apierrors.IsNotFound(err)
+}
+
+// node is the machine's node: the one that is recorded, else one that shows the
+// machine's provider ID or is marked as its own.
+func (l *look) node(ctx context.Context, v lifecycle.Machine) (*corev1.Node, bool) {
+	if v.NodeName != "" {
+		var n corev1.Node
+		switch err := l.Target.Get(ctx, client.ObjectKey{Name: v.NodeName}, &n); {
+		case err == nil:
+			return &n, true
+		case apierrors.IsNotFound(err):
+			return nil, true
+		default:
+			l.gap("node "+v.NodeName, err)
+			return nil, false
+		}
+	}
+	var list corev1.NodeList
+	if err := l.Target.List(ctx, &list); err != nil {
+		l.gap("nodes", err)
+		return nil, false
+	}
+	for i := range list.Items {
+		n := &list.Items[i]
+		if v.ProviderID != "" && n.Spec.ProviderID == v.ProviderID || n.Annotations[node.MachineAnnotation] == v.Namespace+"/"+v.Name {
+			return n, true
+		}
+	}
+	return nil, true
+}
+
+func (l *look) events(ctx context.Context, o client.Object) []evidence.Event {
+	var list corev1.EventList
+	err := l.Control.List(ctx, &list, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID())})
+	l.gap("events", err)
+	return said.Events(list.Items)
+}
+
+// workloads are what a drain has to do with: the pods of the node, the budgets
+// over them, the pods that those budgets count, and the volumes.
+func (l *look) workloads(ctx context.Context, f *why.MachineFacts) {
+	var pods corev1.PodList
+	err := l.Target.List(ctx, &pods, client.MatchingFields{"spec.nodeName": f.Node.Name})
+	l.gap("pods of node "+f.Node.Name, err)
+	f.Pods = pods.Items
+	var budgets policyv1.PodDisruptionBudgetList
+	if len(f.Pods) > 0 {
+		l.gap("poddisruptionbudgets", l.Target.List(ctx, &budgets))
+	}
+	asked := map[string]bool{}
+	for _, b := range budgets.Items {
+		if b.Status.DisruptionsAllowed > 0 || !covers(b, f.Pods) {
+			continue
+		}
+		f.Budgets = append(f.Budgets, b)
+		if asked[b.Namespace] {
+			continue
+		}
+		asked[b.Namespace] = true
+		var peers corev1.PodList
+		l.gap("pods of namespace "+b.Namespace, l.Target.List(ctx, &peers, client.InNamespace(b.Namespace)))
+		f.Peers = append(f.Peers, peers.Items...)
+	}
+	var attachments storagev1.VolumeAttachmentList
+	l.gap("volumeattachments", l.Target.List(ctx, &attachments))
+	for _, a := range attachments.Items {
+		if a.Spec.NodeName == f.Node.Name && a.Status.Attached {
+			f.Attachments = append(f.Attachments, a)
+		}
+	}
+}
+
+func covers(b policyv1.PodDisruptionBudget, pods []corev1.Pod) bool {
+	pick, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	return err == nil && b.Spec.Selector != nil && slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+		return p.Namespace == b.Namespace && pick.Matches(labels.Set(p.Labels))
+	})
+}
+
+// evidence is the newest record of a machine, of the one with this UID where
+// that is known; nil when none is kept.
+func (l *look) evidence(ctx context.Context, q Question, uid string) *why.Evidence {
+	var list corev1.ConfigMapList
+	marked := client.MatchingLabels{said.Label: said.LabelValue}
+	err := l.Control.List(ctx, &list, marked, client.InNamespace(q.Namespace))
+	if apierrors.IsForbidden(err) && q.Namespace == "" {
+		err = l.Control.List(ctx, &list, marked, client.InNamespace(q.Home))
+	}
+	l.gap("evidence (configmaps)", err)
+	var newest *why.Evidence
+	for i := range list.Items {
+		c := &list.Items[i]
+		r, err := evidence.Decode([]byte(c.Data[said.Key]))
+		if err != nil || r.Name != q.Name || q.API != "" && r.API != q.API || uid != "" && r.UID != uid {
+			continue
+		}
+		if newest == nil || r.Taken.After(newest.Record.Taken) {
+			newest = &why.Evidence{Where: "configmap " + c.Namespace + "/" + c.Name, Expires: evidence.DefaultPolicy().Until(said.Kept(c)), Record: r}
+		}
+	}
+	return newest
+}
