@@ -1,0 +1,45 @@
+package machinedeployment_test
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
+	"github.com/millwright-dev/millwright/internal/sight"
+)
+
+// eyes are a source of sight under the test's control.
+type eyes struct{ state sight.State }
+
+func (e *eyes) State() sight.State { return e.state }
+
+func TestFrozenDeployment(t *testing.T) { both(t, frozenDeployment, frozenDeployment) }
+
+// Nothing is rolled or scaled while a cluster is silent; it goes on by itself.
+func frozenDeployment[D, S client.Object](t *testing.T, a api[D, S]) {
+	w := newWorld(t, a)
+	w.declare(2)
+	w.sync()
+	e := &eyes{sight.Begin(w.clock.Now(), sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, sight.Control)}
+	answers := map[sight.Cluster]sight.Answer{sight.Control: sight.Seen}
+	e.state = e.state.After(sight.Round{At: w.clock.Now(), Answers: answers})
+	for range 6 {
+		w.clock.SetTime(w.clock.Now().Add(6 * time.Second))
+		e.state = e.state.After(sight.Round{At: w.clock.Now()})
+	}
+	r := machinedeployment.New(w.lens, machinedeployment.Options{
+		Client: w, Live: w.Client, Nodes: w, Clock: w.clock, Recorder: events.NewFakeRecorder(1000), Sight: e,
+	})
+	res, err := w.reconcile(r)
+	if err != nil || res.RequeueAfter != 6*time.Second || len(w.sets()) != 0 || w.writes != 0 {
+		t.Errorf("frozen: %+v, %v, %d sets, %d writes", res, err, len(w.sets()), w.writes)
+	}
+	e.state = e.state.After(sight.Round{At: w.clock.Now(), Answers: answers})
+	w.rest(r)
+	if len(w.machines()) != 2 {
+		t.Errorf("thawed: %d machines, want 2", len(w.machines()))
+	}
+}
