@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -84,9 +85,13 @@ func duplicateFound[M client.Object](t *testing.T, g *rig[M]) {
 		t.Errorf("annotation %q, provider ID %q", m.GetAnnotations()[unrecorded], g.providerID())
 	}
 	g.restart()
-	if res := g.pass(); res.RequeueAfter != 10*time.Minute {
-		t.Errorf("looked at again after %v: nothing tells when the other is gone", res.RequeueAfter)
+	for _, findErr := range []error{nil, errors.New("internal error")} {
+		g.cloud.findErr = findErr
+		if res := g.pass(); res.RequeueAfter != 10*time.Minute {
+			t.Errorf("looked at again after %v (%v): nothing tells when the other is gone", res.RequeueAfter, findErr)
+		}
 	}
+	g.cloud.findErr = nil
 	if told := g.toldOf("DuplicateInstance"); len(told) != 1 || !strings.Contains(told[0], "i-0") {
 		t.Errorf("told %q, want once, with the instance", told)
 	}

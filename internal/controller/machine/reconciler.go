@@ -158,7 +158,7 @@ const doublesDelay = 10 * time.Minute
 // again is when to look again, given when the decision wants to; zero is when
 // something changes.
 func (p *pass[M]) again(after time.Duration) time.Duration {
-	if len(p.world.Doubles) == 0 || after > 0 && after < doublesDelay {
+	if p.m.GetAnnotations()[dialect.UnrecordedAnnotation] == "" || after > 0 && after < doublesDelay {
 		return after
 	}
 	return doublesDelay
