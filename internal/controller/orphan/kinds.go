@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -174,8 +175,10 @@ func (k Machines[M]) Knows(ctx context.Context, n *corev1.Node) (bool, error) {
 		if err := k.Cache.List(ctx, list, client.MatchingFields{machine.NodeIndex: key}); err != nil {
 			return false, fmt.Errorf("look for the machine of node %s: %w", n.Name, err)
 		}
-		for range k.Lens.Items(list) {
-			return true, nil
+		for m := range k.Lens.Items(list) {
+			if !differ(k.Lens.View(m).ProviderID, n.Spec.ProviderID) {
+				return true, nil
+			}
 		}
 	}
 	return false, nil
@@ -194,10 +197,21 @@ func (k Machines[M]) NodesOf(o client.Object) []string {
 }
 
 // has reports whether the machine may have the node: one of them names the
-// other.
+// other, and they do not name different instances. The node of a machine that
+// was lost may stand in the way of one that was made under the same name.
 func (s Seen) has(n *corev1.Node) bool {
+	if differ(s.ProviderID, n.Spec.ProviderID) {
+		return false
+	}
 	return s.NodeName == n.Name || s.ProviderID != "" && s.ProviderID == n.Spec.ProviderID ||
 		n.Annotations[node.MachineAnnotation] == s.Namespace+"/"+s.Name || n.Labels[node.MachineNameLabel] == s.Name
+}
+
+// differ reports whether two provider IDs name different instances, in whatever
+// spelling: all of them end in the infrastructure's own identifier.
+func differ(a, b string) bool {
+	tail := func(id string) string { return strings.ToLower(id[strings.LastIndexByte(id, '/')+1:]) }
+	return a != "" && b != "" && tail(a) != tail(b)
 }
 
 // memo is a reader that reads an object once: a thousand machines of one class
