@@ -1,0 +1,105 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/why"
+)
+
+// asked runs `millwright why` for scripts. The command fails where nothing is to
+// be explained, and prints its answer nevertheless.
+func asked(t *testing.T, f *fleet.Fleet, args ...string) (a why.Answer, failed bool) {
+	t.Helper()
+	c := exec.Command(filepath.Join(bin, "millwright"), append([]string{"why", "-o", "json", "--kubeconfig", f.Plane.KubeconfigPath}, args...)...)
+	var out, messages bytes.Buffer
+	c.Stdout, c.Stderr = &out, &messages
+	err := c.Run()
+	if exit := (&exec.ExitError{}); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if e := json.Unmarshal(out.Bytes(), &a); e != nil {
+		t.Fatalf("why %s: %v %v\n%s%s", strings.Join(args, " "), err, e, out.String(), messages.String())
+	}
+	return a, err != nil
+}
+
+// TestWhy: a machine that cannot join is explained while it waits, when it was
+// given up, and by the evidence that is kept, when it is gone.
+func TestWhy(t *testing.T) {
+	t.Parallel()
+	f := hollow(t)
+	d, name := dialects[1], "why-never"
+	userData(t, f, d, name)
+	text := strings.Replace(manifest(t, "machine-gardener.yaml", name), "numCores: 2", "numCores: 2\n  neverJoins: true", 1)
+	kubectl(t, f, text+"  creationTimeout: 15s\n", "apply", "-f", "-")
+
+	becomes := func(state why.State, reason string) (a why.Answer) {
+		t.Helper()
+		eventually(t, time.Minute, "explained as "+string(state)+", "+reason, func(context.Context) (string, error) {
+			if a, _ = asked(t, f, "machine/"+name); a.State != state || a.Reason != reason {
+				return a.Sentence, nil
+			}
+			return "", nil
+		})
+		return a
+	}
+	a := becomes(why.Degraded, "AwaitingNode")
+	if !strings.Contains(a.Sentence, "no node has joined") || !strings.Contains(a.Sentence, "(limit 15s)") || len(a.Gaps) > 0 {
+		t.Errorf("while it waits: %+v", a)
+	}
+	becomes(why.Failed, "Failed")
+	var kept *why.Evidence
+	eventually(t, 30*time.Second, "evidence kept", func(context.Context) (string, error) {
+		a, _ := asked(t, f, d.machines()+"/"+name, "-n", d.namespace)
+		kept = a.Evidence
+		if kept == nil {
+			return "none: " + a.Sentence, nil
+		}
+		return "", nil
+	})
+	r := kept.Record
+	if r.Instance == nil || r.Instance.State != "Running" || len(r.Gaps) > 0 || !strings.Contains(r.Summary, "failed to join") {
+		t.Errorf("kept is %+v", r)
+	}
+	if len(r.Events) == 0 {
+		t.Error("no event is kept: its own failure was told before")
+	}
+
+	kubectl(t, f, "", "-n", d.namespace, "delete", d.machines()+"/"+name, "--timeout=1m")
+	d.gone(t, f, name)
+	a = becomes(why.Gone, "GivenUp")
+	if a.Evidence == nil || a.API != d.group || a.Namespace != d.namespace {
+		t.Errorf("when it is gone: %+v", a)
+	}
+	if a, failed := asked(t, f, "machine/why-nobody"); !failed || a.State != why.Unknown {
+		t.Errorf("of a machine that never was: failed=%v, %+v", failed, a)
+	}
+}
+
+// TestWhyInOrder: what runs is said to be in order, in both APIs.
+func TestWhyInOrder(t *testing.T) {
+	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
+		d.machine(t, f, "why-"+d.name)
+		eventually(t, 30*time.Second, "explained as healthy", func(context.Context) (string, error) {
+			a, failed := asked(t, f, d.machines()+"/why-"+d.name)
+			if failed || a.State != why.Healthy || len(a.Gaps) > 0 {
+				return a.Sentence + strings.Join(a.Gaps, " "), nil
+			}
+			return "", nil
+		})
+		kubectl(t, f, "", "-n", d.namespace, "delete", d.machines()+"/why-"+d.name, "--timeout=1m")
+		d.gone(t, f, "why-"+d.name)
+		if a, failed := asked(t, f, d.machines()+"/why-"+d.name); !failed || a.State != why.Unknown {
+			t.Errorf("a machine that left in good order leaves %+v", a)
+		}
+	})
+}
