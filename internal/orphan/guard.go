@@ -56,9 +56,10 @@ func (l Limit) Of(total int) int { return max(l.Min, total*l.Percent/100) }
 // Refuse says why doomed of total must not be removed at once when so many are
 // approved; it is empty when they may.
 func (l Limit) Refuse(total, doomed, approved int) string {
-	if doomed <= max(l.Of(total), approved) {
+	most := max(l.Of(total), approved)
+	if doomed <= most {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d would be removed, and at most %d may be at once; annotation %s: \"%d\" approves it",
-		doomed, total, l.Of(total), ApproveAnnotation, doomed)
+		doomed, total, most, ApproveAnnotation, doomed)
 }

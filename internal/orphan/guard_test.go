@@ -39,6 +39,15 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// What a refusal says may go is what may go, approvals included.
+func TestRefusalSaysHowManyMayGo(t *testing.T) {
+	for approved, want := range map[int]string{0: "at most 1 may be", 1: "at most 1 may be", 2: "at most 2 may be"} {
+		if got := (orphan.Limit{Percent: 30, Min: 1}).Refuse(4, 3, approved); !strings.HasPrefix(got, "3 of 4 would be removed, and "+want) {
+			t.Errorf("%d approved: %q", approved, got)
+		}
+	}
+}
+
 func TestParseLimit(t *testing.T) {
 	for text, percent := range map[string]int{"1%": 1, "30%": 30, "100%": 100, "0%": 0, "101%": 0, "-5%": 0, "30": 0, "": 0, "%": 0, "a third": 0} {
 		l, err := orphan.ParseLimit(text)
