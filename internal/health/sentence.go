@@ -6,8 +6,8 @@ import (
 )
 
 // sentence is the verdict with its arithmetic, for people: "11 of 30 machines
-// are unhealthy, 12 may be (40%); 10 of 10 machines of zone a are sick; 1 of 6
-// remedies of this hour has begun; now: 1 remedied, 10 left".
+// are unhealthy, 12 may be (40%); 10 of 10 machines of zone a are sick; 1
+// remedied within the hour, 6 may be; now: 1 remedied, 10 left".
 func (r *round) sentence() string {
 	p, c := &r.plan, &r.w.check
 	parts := []string{fmt.Sprintf("%d of %d machines are unhealthy, %d may be (%s)", r.unwell(), p.Expected+p.Missing, p.Max, c.MaxUnhealthy)}
@@ -41,7 +41,7 @@ func (r *round) forecast() (out []string) {
 		out[len(out)-1] += ", which the breaker only reports"
 	}
 	if r.begun > 0 {
-		out = append(out, fmt.Sprintf("%d remedies began within the hour, %d may", r.begun, r.rate))
+		out = append(out, fmt.Sprintf("%d remedied within the hour, %d may be", r.begun, r.rate))
 	}
 	return out
 }

@@ -241,11 +241,11 @@ func TestSentence(t *testing.T) {
 		},
 		{
 			"a zone is out, enforcing", outage(Enforce).Plan(t0, seen, Memory{}),
-			"11 of 20 machines are unhealthy, 20 may be (<nil>); 10 of 10 machines of zone a are sick; 1 remedies began within the hour, 4 may; now: 1 remedied, 10 left",
+			"11 of 20 machines are unhealthy, 20 may be (<nil>); 10 of 10 machines of zone a are sick; 1 remedied within the hour, 4 may be; now: 1 remedied, 10 left",
 		},
 		{
 			"a zone is out, reporting", outage(Report).Plan(t0, seen, Memory{}),
-			"11 of 20 machines are unhealthy, 20 may be (<nil>); 10 of 10 machines of zone a are sick, which the breaker only reports; 11 remedies began within the hour, 4 may; now: 11 remedied, 0 left; 10 of the remedied would have been left if the breaker were enforcing",
+			"11 of 20 machines are unhealthy, 20 may be (<nil>); 10 of 10 machines of zone a are sick, which the breaker only reports; 11 remedied within the hour, 4 may be; now: 11 remedied, 0 left; 10 of the remedied would have been left if the breaker were enforcing",
 		},
 		{
 			"blind", outage(Off).Plan(t0, Sight{Blind: "the API server does not answer"}, Memory{}),
