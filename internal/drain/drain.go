@@ -7,6 +7,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // Defaults of [Policy].
@@ -73,6 +75,9 @@ type Policy struct {
 	// balancers and schedulers get it to look elsewhere. Force and an unreachable
 	// node have none.
 	CordonLead time.Duration
+	// Sight is how well the cluster was seen: what takes too long is counted in
+	// watched time. The zero value has seen everything.
+	Sight sight.State
 	// Remark is what of the policy could not be understood, and what was taken
 	// instead; it ends the message.
 	Remark string

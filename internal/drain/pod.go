@@ -106,15 +106,17 @@ func (q question) stays() Reason {
 // overstays reports whether a terminating pod is past the time for which it is
 // waited for.
 func (q question) overstays() bool {
-	over := q.now.Sub(q.pod.DeletionTimestamp.Time)
+	end := q.pod.DeletionTimestamp.Time
 	skip := q.policy.SkipTerminatingAfter
 	switch {
+	case q.now.Before(end):
+		return false
 	case q.policy.Force:
-		return over >= 0 && !q.shortens()
+		return !q.shortens()
 	case q.policy.NodeUnreachable && (skip == 0 || skip > DefaultUnreachableSkip):
 		skip = DefaultUnreachableSkip
 	}
-	return skip > 0 && over > skip
+	return skip > 0 && q.policy.Sight.Left(end, skip, q.now) < 0
 }
 
 // shortens reports whether a pod that ends by itself has to be told to hurry:

@@ -84,7 +84,7 @@ func serialTurn(leaving []question, turn int, l look) types.UID {
 // volumes: the next one with volumes does not wait for it any longer.
 func (q question) overdue() bool {
 	d := q.policy.DetachTimeout
-	return d > 0 && q.now.After(q.pod.DeletionTimestamp.Add(d))
+	return d > 0 && q.policy.Sight.Left(q.pod.DeletionTimestamp.Time, d, q.now) < 0
 }
 
 func priority(p *corev1.Pod) int32 { return ptr.Deref(p.Spec.Priority, 0) }

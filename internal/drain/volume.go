@@ -219,11 +219,11 @@ func (l look) moving(p Passage) Reason {
 	switch {
 	case p.Shared, !p.Attached, p.Left.IsZero():
 		return ""
-	case p.Detached.IsZero() && l.policy.DetachTimeout > 0 && l.now.Sub(p.Left) > l.policy.DetachTimeout:
+	case p.Detached.IsZero() && l.policy.DetachTimeout > 0 && l.policy.Sight.Left(p.Left, l.policy.DetachTimeout, l.now) < 0:
 		return ReasonStillAttached
 	case p.Detached.IsZero():
 		return ReasonDetaching
-	case l.now.Sub(p.Detached) < l.policy.ReattachTimeout && l.wanted(p) && !l.elsewhere(p):
+	case l.policy.Sight.Left(p.Detached, l.policy.ReattachTimeout, l.now) > 0 && l.wanted(p) && !l.elsewhere(p):
 		return ReasonReattaching
 	}
 	return ""

@@ -163,6 +163,7 @@ func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {
 func (p *pass[M]) drainPolicy(force bool) drain.Policy {
 	policy := p.policy.Drain
 	policy.Force = policy.Force || force
+	policy.Sight = p.world.Sight
 	policy.NodeUnreachable = lifecycle.Ready(p.world.Node).Status == corev1.ConditionUnknown
 	policy.RemoveAttachments = policy.RemoveAttachments && !p.view.Deleted.IsZero()
 	return policy
