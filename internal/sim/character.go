@@ -90,6 +90,9 @@ type wider struct {
 	collects bool
 	orphans  orphan.Policy
 	trouble  int
+	// outages: API servers are out of reach for some time, and processes look
+	// whether they are.
+	outages bool
 }
 
 // widen draws what of it there is.
@@ -101,7 +104,8 @@ func (c *character) widen(r *rand.Rand) {
 	}
 	c.apart = r.IntN(2) == 0
 	c.collects, c.orphans = r.IntN(2) == 0, carefulPolicy()
-	if c.collects {
+	c.outages = r.IntN(2) == 0
+	if c.collects || c.outages {
 		c.trouble = []int{1, 2, 5}[r.IntN(3)]
 	}
 }

@@ -41,6 +41,10 @@ const (
 	OrphansWait   = "an orphan is collected only after its time in quarantine"
 	OrphansCapped = "no more orphans are collected within an hour than may be"
 	OrphansFew    = "no more orphans are collected at once than may be"
+
+	// About outages of API servers.
+	SeenOnly       = "nothing is given up for what happened out of sight"
+	StillWhenBlind = "nobody makes, gives up or collects anything while an API server is out of reach"
 )
 
 // snapshot is what was known when a pass began.
@@ -99,6 +103,12 @@ func (p *process) checked(s *store.Store, c store.Call, before snapshot, do func
 
 func (p *process) judgeMachine(old, now client.Object, before snapshot) {
 	w := p.w
+	if old != nil && now != nil && p.role == machineRole {
+		w.checkSight(old, now)
+	}
+	if w.blind(false) && (old == nil || p.role == setRole && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)) {
+		p.checkStill(old, now)
+	}
 	switch {
 	case old == nil:
 		p.checkGrowth(now, before)
@@ -241,6 +251,9 @@ func (w *World) checkCreated(made *cloud.Machine) {
 		w.broken(OneInstance, "%s has got %d instances", made.Name, n)
 	}
 	m := w.machineOf(made.UID)
+	if w.blind(false) && w.cloud.Late == 0 {
+		w.broken(StillWhenBlind, "instance %s of %s was made", made.ID, made.Name)
+	}
 	switch {
 	case m == nil && w.lost(made):
 		// Nobody could know, and somebody looks for it.

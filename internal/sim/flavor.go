@@ -54,6 +54,7 @@ type flavor struct {
 	newMachine func(name string) client.Object
 	newSet     func(name string, n int) client.Object
 	view       func(m client.Object) lifecycle.Machine
+	policy     func(m client.Object) lifecycle.Policy
 	member     func(set, m client.Object) replicas.Member
 	size       func(set client.Object) int
 	resize     func(set client.Object, n int)
@@ -190,7 +191,7 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 		nodes := node.New(p.target, p.targetLive, w)
 		nodes.Random = zeros{}
 		return machine.New(machine.Options[M]{
-			Client: p.client, Clock: w, Dialect: lens, Provider: infra, Nodes: nodes, Recorder: recorder{p},
+			Client: p.client, Clock: w, Dialect: lens, Provider: infra, Nodes: nodes, Recorder: recorder{p}, Sight: p.eyes(),
 		})
 	}
 	r := build()
@@ -239,7 +240,7 @@ func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 	}
 	names := 0
 	o := machineset.Options{
-		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Clock: w,
+		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Sight: p.eyes(), Clock: w,
 		Creates: replicas.Sequential, Deletes: replicas.Sequential,
 		Names: func() string {
 			names++

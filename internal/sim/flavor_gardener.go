@@ -43,6 +43,7 @@ func gardenerFlavor(w *World) flavor {
 		},
 		newSet:   func(name string, n int) client.Object { return gardenerSet(w, name, n) },
 		view:     func(m client.Object) lifecycle.Machine { return lens.View(m.(*v1alpha1.Machine)) },
+		policy:   func(m client.Object) lifecycle.Policy { return lens.Policy(m.(*v1alpha1.Machine)) },
 		size:     func(s client.Object) int { return int(s.(*v1alpha1.MachineSet).Spec.Replicas) },
 		resize:   func(s client.Object, n int) { s.(*v1alpha1.MachineSet).Spec.Replicas = int32(n) },
 		selector: func(s client.Object) labels.Selector { return setLens.Selector(s.(*v1alpha1.MachineSet)) },

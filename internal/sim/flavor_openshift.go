@@ -47,6 +47,7 @@ func openshiftFlavor(w *World) flavor {
 		},
 		newSet:   openshiftSet,
 		view:     func(m client.Object) lifecycle.Machine { return lens.View(m.(*machinev1.Machine)) },
+		policy:   func(m client.Object) lifecycle.Policy { return lens.Policy(m.(*machinev1.Machine)) },
 		size:     func(s client.Object) int { return int(*s.(*machinev1.MachineSet).Spec.Replicas) },
 		resize:   func(s client.Object, n int) { s.(*machinev1.MachineSet).Spec.Replicas = ptr.To(int32(n)) },
 		selector: func(s client.Object) labels.Selector { return setLens.Selector(s.(*machinev1.MachineSet)) },

@@ -39,6 +39,8 @@ type Mutation struct {
 	Policy    func(*orphan.Policy)
 	Collector func(cache, live client.Reader) (client.Reader, client.Reader)
 	Strangers bool
+	// Sightless controllers do not know how well they see.
+	Sightless bool
 
 	Defects
 }

@@ -42,7 +42,9 @@ func (w *World) kubelet(i *cloud.Machine) *kubelet {
 	return k
 }
 
-func (w *World) alive(k *kubelet) bool { return k.on.Runs(w.now) && !w.now.Before(k.stalled) }
+func (w *World) alive(k *kubelet) bool {
+	return k.on.Runs(w.now) && !w.now.Before(k.stalled) && !w.severed()
+}
 
 // stepNode is something that a kubelet or the cluster does about a node.
 func (w *World) stepNode() {

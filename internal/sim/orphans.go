@@ -64,7 +64,7 @@ func runCollector[M client.Object](p *process, kind collector.Machines[M]) {
 	}
 	c := collector.New(collector.Options{
 		Kinds: []collector.Kind{kind}, Provider: infra, Clock: passiveClock{w: w}, Policy: policy,
-		Recorder: recorder{p}, Random: func() float64 { return 0.5 },
+		Recorder: recorder{p}, Sight: p.eyes(), Random: func() float64 { return 0.5 },
 	})
 	p.wakes = func(store.Event) []wake { return nil }
 	p.queue.add(sweep)
@@ -123,6 +123,9 @@ func (w *World) stepTrouble() {
 	var deeds []func()
 	if w.is.collects {
 		deeds = append(deeds, w.loseMachine, w.loseMachine, w.loseMachines, w.double, w.stranger)
+	}
+	if w.is.outages {
+		deeds = append(deeds, w.cutOff, w.cutOff)
 	}
 	if deed, ok := pick(w, deeds); ok {
 		deed()

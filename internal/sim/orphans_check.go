@@ -14,6 +14,9 @@ import (
 // call: how much it asks for, and how soon again.
 func (p *process) judgeRemoval(c cloud.Call) {
 	w, t := p.w, p.running
+	if w.blind(false) {
+		w.broken(StillWhenBlind, "%s asks for the removal of %v%s", p.name(), c.Given, c.Ref.UID)
+	}
 	keys := c.Given
 	if len(keys) == 0 {
 		keys = []string{"what is left of " + c.Ref.UID}
@@ -39,7 +42,7 @@ func (p *process) judgeRemoval(c cloud.Call) {
 	// A listing shows no more than what has existed since the pass began.
 	all := 0
 	for _, i := range w.cloud.Machines() {
-		if i.Cluster == clusterName && i.Exists(t.started) {
+		if i.Cluster == clusterName && i.Exists(t.started.Add(-1)) { // or went in that very moment
 			all++
 		}
 	}

@@ -43,6 +43,14 @@ func orphanMutants() []Mutation {
 	twin.Setting = lossy
 	return []Mutation{
 		{
+			Name: "the time of an outage counts", Finds: []string{SeenOnly}, Dialects: []string{Gardener}, Sightless: true,
+			Setting: func(c *character) { c.outages, c.apart, c.trouble, c.sets = true, true, 20, 2 },
+		},
+		{
+			Name: "an outage stops nobody", Finds: []string{StillWhenBlind}, Sightless: true,
+			Setting: func(c *character) { c.outages, c.apart, c.trouble, c.sets = true, true, 20, 2 },
+		},
+		{
 			Name: "an API server that is out has no machines, and all instances are orphans", Finds: []string{WantedKept}, Policy: reckless,
 			Setting:   func(c *character) { c.collects, c.percent[apiFails] = true, 50 },
 			Collector: func(c, live client.Reader) (client.Reader, client.Reader) { return c, believing{live} },

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
 
@@ -53,6 +54,10 @@ type process struct {
 	deposed *time.Time
 	// asked is when the process first asked for the removal of an orphan.
 	asked map[string]time.Time
+	// seen is what the process knows of its own sight, nextLook when it looks
+	// again.
+	seen     sight.State
+	nextLook time.Time
 }
 
 type wake struct {
@@ -83,6 +88,7 @@ type killed struct{}
 func (w *World) start(r role, behind int) {
 	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, asked: map[string]time.Time{}}
 	p.queue = newQueue()
+	p.opens()
 	p.client, p.live = p.connect(w.store, behind)
 	p.target, p.targetLive = p.client, p.live
 	if w.target != w.store {

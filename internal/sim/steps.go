@@ -29,7 +29,7 @@ func (w *World) stepInformer() {
 	}
 	behind := p.views[:0:0]
 	for _, v := range p.views {
-		if v.Behind() > 0 {
+		if v.Behind() > 0 && !w.out(v.Store(), w.now) {
 			behind = append(behind, v)
 		}
 	}
@@ -41,7 +41,7 @@ func (w *World) stepInformer() {
 func (w *World) catchUp(p *process) bool {
 	did := false
 	for _, v := range p.views {
-		if v.Behind() > 0 {
+		if v.Behind() > 0 && !w.out(v.Store(), w.now) {
 			p.advance(v, v.Behind())
 			did = true
 		}
@@ -120,8 +120,9 @@ func (w *World) advanceTo(t time.Time) {
 	}
 	w.now = t
 	for _, p := range slices.Clone(w.procs) {
+		p.look(t)
 		for _, v := range p.views {
-			for v.Behind() > 0 && w.now.Sub(v.Oldest()) > w.is.viewLag {
+			for v.Behind() > 0 && w.now.Sub(v.Oldest()) > w.is.viewLag && !w.out(v.Store(), w.now) {
 				p.advance(v, 1)
 			}
 		}
@@ -222,6 +223,9 @@ func (w *World) nextTime() time.Time {
 		if t.After(w.now) && (next.IsZero() || t.Before(next)) {
 			next = t
 		}
+	}
+	for _, o := range w.outages {
+		sooner(o.to)
 	}
 	for _, p := range w.procs {
 		sooner(p.queue.next())

@@ -42,6 +42,7 @@ type World struct {
 	users    users
 	owners   owners
 	losses   losses
+	outages  []outage
 	// belated says that a call is carried out whose caller was told that its
 	// reply was lost.
 	belated bool

@@ -26,6 +26,9 @@ func (s *Store) View(k *Kind, behind int) *View {
 	return v
 }
 
+// Store is where the view looks.
+func (v *View) Store() *Store { return v.store }
+
 // Kind is what the view shows.
 func (v *View) Kind() *Kind { return v.kind }
 
