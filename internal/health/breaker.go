@@ -127,7 +127,7 @@ type hold struct {
 func (r *round) holds(b *bed) (h hold, held bool) {
 	br := r.w.check.Breaker
 	for _, s := range r.memory.Storms {
-		if !belongs(&b.target, s.Group) {
+		if b.verdict.Gone || !belongs(&b.target, s.Group) {
 			continue
 		}
 		if s.Over.IsZero() {

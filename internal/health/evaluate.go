@@ -34,6 +34,9 @@ type Verdict struct {
 	Message string
 	// Due is when to look again though nothing happens; zero: never.
 	Due time.Time
+	// Gone says that there is nothing that might recover: the node was there,
+	// and does not exist any more.
+	Gone bool
 }
 
 // margin is put on the time that is left, so that a look at that moment finds
@@ -76,7 +79,7 @@ func failed(q *question) (Verdict, bool) {
 	if !q.t.Failed || q.c.NodesOnly {
 		return Verdict{}, false
 	}
-	return Verdict{State: Unhealthy, Message: "the machine failed"}, true
+	return Verdict{State: Unhealthy, Message: "the machine failed", Gone: q.t.NodeName != "" && q.t.Node == nil}, true
 }
 
 // unlinked: a machine without a node has a time to get one.
@@ -129,7 +132,7 @@ func lost(q *question) (Verdict, bool) {
 	case q.c.NodesOnly:
 		return Verdict{State: Lost, Message: fmt.Sprintf("node %s does not exist", q.t.NodeName)}, true
 	}
-	return Verdict{State: Unhealthy, Message: fmt.Sprintf("node %s does not exist any more", q.t.NodeName)}, true
+	return Verdict{State: Unhealthy, Message: fmt.Sprintf("node %s does not exist any more", q.t.NodeName), Gone: true}, true
 }
 
 // ailing: conditions are alternatives; the next that may expire is the next

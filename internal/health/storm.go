@@ -81,8 +81,9 @@ func belongs(t *Target, g Group) bool {
 }
 
 // sick reports whether a verdict is about illness, and not about the usual
-// coming and going of machines.
-func sick(v Verdict) bool { return v.State == Unhealthy || v.State == Suspect }
+// coming and going of machines, nor about what is lost for good: to wait for
+// instances that were taken back helps nobody.
+func sick(v Verdict) bool { return !v.Gone && (v.State == Unhealthy || v.State == Suspect) }
 
 // storms finds what the sick have in common. The group of which the largest
 // share is sick accounts for its machines; what is left over is asked again. So
@@ -134,6 +135,9 @@ func (b Breaker) worst(beds map[types.UID]*bed) (Storm, bool) {
 func count(beds map[types.UID]*bed) map[Group]*Storm {
 	out := map[Group]*Storm{}
 	for _, b := range beds {
+		if b.verdict.Gone {
+			continue
+		}
 		for _, k := range kinds {
 			g, ok := groupOf(k, &b.target)
 			if !ok {

@@ -116,6 +116,37 @@ func TestOutageOfAZone(t *testing.T) {
 	}
 }
 
+// Where nodes are gone there is nothing to wait for: they make no storm, and
+// are not held by one. The rate still holds.
+func TestGoneIsNoStorm(t *testing.T) {
+	w := ward(readyCheck(mode(Enforce)), slices.Concat(many(10, placed{zone: "a", sick: true}), many(10, placed{zone: "b"}))...)
+	for i := range 5 {
+		gone := linked(nodeGone)
+		gone.UID, gone.Name, gone.Zone = types.UID(fmt.Sprint("g", i)), fmt.Sprint("g", i), "a"
+		gone.Failed = i == 0
+		w.Put(t0, gone)
+	}
+	p := w.Plan(t0, seen, Memory{})
+	if got := done(p); len(got) != 5 || got[0] != "Delete g0" {
+		t.Errorf("remedied %v", got)
+	}
+	if s := p.Storms[0]; s.Sick != 10 || s.Total != 10 || s.Group != (Group{Zone, "a"}) {
+		t.Errorf("counted %+v", s)
+	}
+	failing := fleet(readyCheck(mode(Enforce)), names("m", 10), func(_ int, t *Target) { t.Failed = true })
+	if p := failing.Plan(t0, seen, Memory{}); len(done(p)) > 0 {
+		t.Errorf("nodes of failed machines are there: %v", done(p))
+	}
+	failing = fleet(readyCheck(mode(Enforce)), names("m", 10), func(_ int, t *Target) { unlinkedFor(time.Hour, time.Hour)(t); t.Failed = true })
+	if p := failing.Plan(t0, seen, Memory{}); len(done(p)) > 0 {
+		t.Errorf("failed machines never had a node: %v", done(p))
+	}
+	all := fleet(readyCheck(mode(Enforce)), names("m", 10), func(_ int, t *Target) { t.Node = nil })
+	if p := all.Plan(t0, seen, Memory{}); len(done(p)) != 3 {
+		t.Errorf("3 within the hour: %v", done(p))
+	}
+}
+
 func TestCooldown(t *testing.T) {
 	// The zone came back, one machine of it did not.
 	w := ward(readyCheck(mode(Enforce)), slices.Concat(many(9, placed{zone: "a"}), many(1, placed{zone: "a", sick: true}), many(10, placed{zone: "b"}))...)
