@@ -44,7 +44,7 @@ func TestLooksLikeASecret(t *testing.T) {
 }
 
 func TestKnownSecrets(t *testing.T) {
-	r := evidence.NewRedactor([]byte("first line of a key\nsecond line of a key"), []byte("open sesame\n"), []byte("eu1"))
+	r := evidence.NewRedactor([]byte("first line of a key\nsecond line of a key"), []byte("open sesame\n"), []byte("eu1"), []byte("say token=friend and enter"), []byte("://***@host"))
 	for text, want := range map[string]string{
 		"said open sesame":                "said ***",
 		"said b3BlbiBzZXNhbWU= and":       "said *** and",
@@ -53,6 +53,10 @@ func TestKnownSecrets(t *testing.T) {
 		"echo second line of a key":       "echo ***",
 		`"first line of a key\nsecond li`: `"***\nsecond li`,
 		"zone eu1 is full":                "zone eu1 is full",
+		// What is known goes before what is recognised, of which parts would be left,
+		"say token=friend and enter": "***",
+		// and once more, where that has made it.
+		"https://me:pw@host": "https***",
 	} {
 		if got := r.Text(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
