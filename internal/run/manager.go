@@ -182,7 +182,7 @@ func (p *Process) manager(api string, o ctrl.Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.events = m.GetEventRecorderFor(l.identity) //nolint:staticcheck // leases are told of by the old API, as ever
+	l.events = m.GetEventRecorderFor(l.identity)
 	p.leases = append(p.leases, l)
 	return m, nil
 }

@@ -104,12 +104,12 @@ func (t *Term) Enter(ctx context.Context) (inner context.Context, leave func(), 
 	}
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	t.count(1)
-	go t.bound(ctx.Done(), inner, cancel)
+	go t.bound(inner, ctx.Done(), cancel)
 	return inner, func() { cancel(nil); t.count(-1) }, nil
 }
 
 // bound calls off a change that takes too long.
-func (t *Term) bound(stopped <-chan struct{}, inner context.Context, cancel context.CancelCauseFunc) {
+func (t *Term) bound(inner context.Context, stopped <-chan struct{}, cancel context.CancelCauseFunc) {
 	grace := time.Duration(0) // none runs
 	var until time.Time
 	for {

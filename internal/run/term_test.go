@@ -78,7 +78,7 @@ func TestNeverBeyondTheLease(t *testing.T) {
 }
 
 // ended waits for a context to end, and says why.
-func ended(t *testing.T, ctx context.Context) error {
+func ended(ctx context.Context, t *testing.T) error {
 	t.Helper()
 	select {
 	case <-ctx.Done():
@@ -126,7 +126,7 @@ func TestEnterIsBounded(t *testing.T) {
 		clk.Step(0)
 		time.Sleep(time.Millisecond)
 	}
-	if err := ended(t, inner); !errors.Is(err, errExpiring) {
+	if err := ended(inner, t); !errors.Is(err, errExpiring) {
 		t.Errorf("ended by %v", err)
 	}
 }
@@ -161,7 +161,7 @@ func TestEnterOutlivesItsCaller(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	if err := ended(t, inner); !errors.Is(err, errStopping) {
+	if err := ended(inner, t); !errors.Is(err, errStopping) {
 		t.Errorf("ended by %v", err)
 	}
 	leave()
