@@ -94,10 +94,10 @@ func TestTrouble(t *testing.T) {
 }
 
 func TestEventsInOrder(t *testing.T) {
-	at := func(m time.Duration) metav1.Time { return metav1.NewTime(start.Add(m * time.Minute)) }
+	at := func(after time.Duration) metav1.Time { return metav1.NewTime(start.Add(after)) }
 	got := said.Events([]corev1.Event{
 		{Reason: "series", Series: &corev1.EventSeries{Count: 7, LastObservedTime: metav1.NewMicroTime(start.Add(3 * time.Minute))}},
-		{Reason: "old", LastTimestamp: at(1), Count: 2},
+		{Reason: "old", LastTimestamp: at(time.Minute), Count: 2},
 		{Reason: "single", EventTime: metav1.NewMicroTime(start.Add(2 * time.Minute))},
 	})
 	var order []string
