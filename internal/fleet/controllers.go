@@ -68,6 +68,7 @@ func (f *Fleet) args(program string) ([]string, error) {
 	args = append(args,
 		"--bootstrap-token-auth-extra-groups="+box.BootstrapGroup,
 		"--kubemark-dir="+CloudDir(f.Dir), "--kubemark-backend="+f.options.Backend, "--hollow-binary="+hollow,
+		"--kubemark-metadata-address=127.0.0.1:0",
 	)
 	return append(args, f.options.Args[program]...), nil
 }
