@@ -95,12 +95,12 @@ func (o *options) clouds() termination.Clouds {
 	}
 }
 
-// run watches until ctx is done. Only what can never get better ends it with an
-// error: a kubeconfig that cannot be read, an address that is taken.
+// run watches until ctx is done. Only an address that is taken, or is none, ends
+// it with an error.
 func (o *options) run(ctx context.Context) error {
-	config, err := o.config()
-	if err != nil {
-		return fmt.Errorf("read the kubeconfig: %w", err)
+	config := o.awaitConfig(ctx)
+	if config == nil {
+		return nil
 	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -133,6 +133,24 @@ func (o *options) source(nodes termination.Nodes) termination.Source {
 // requestTimeout bounds a call to an API server: a connection that died with
 // its network would otherwise hold up everything.
 const requestTimeout = 10 * time.Second
+
+// awaitConfig reads the kubeconfig until it can be read: that of a kubelet which
+// is about to join names certificates that it does not have yet. It returns nil
+// when ctx is done.
+func (o *options) awaitConfig(ctx context.Context) *rest.Config {
+	for {
+		config, err := o.config()
+		if err == nil {
+			return config
+		}
+		klog.ErrorS(err, "The kubeconfig cannot be used, trying again")
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Duration(o.interval) * time.Second):
+		}
+	}
+}
 
 func (o *options) config() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +71,33 @@ func TestEveryCloudHasASource(t *testing.T) {
 	o.provider = ""
 	if _, found := o.source(nil).(*termination.ByNode); !found {
 		t.Error("without --provider the node is not asked")
+	}
+}
+
+// A kubeconfig that cannot be read yet is waited for, and SIGTERM ends that.
+func TestAwaitConfig(t *testing.T) {
+	const kubeconfig = `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+		clusters: [{name: c, cluster: {server: "https://api.example"}}], users: [{name: u, user: {token: t}}]}`
+	o := options{interval: 1, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	if _, err := o.config(); err == nil {
+		t.Fatal("there is no kubeconfig, and that is no error")
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	if got := o.awaitConfig(over); got != nil {
+		t.Errorf("SIGTERM: %v", got)
+	}
+	if err := os.WriteFile(o.kubeconfig, []byte(kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := o.awaitConfig(t.Context())
+	if got == nil || got.Host != "https://api.example" || got.Timeout == 0 {
+		t.Errorf("got %v", got)
+	}
+	t.Setenv("KUBECONFIG", o.kubeconfig)
+	o.kubeconfig = ""
+	if got := o.awaitConfig(t.Context()); got == nil || got.Host != "https://api.example" {
+		t.Errorf("spec 7.6: KUBECONFIG is not read: %v", got)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -162,8 +163,8 @@ func (w *Watcher) wait(ctx context.Context, t time.Time) {
 // look asks the cloud and adds what it says to what is known.
 func (w *Watcher) look(ctx context.Context, hold time.Duration) error {
 	r, err := w.Source.Look(ctx, hold)
-	if ctx.Err() != nil && err != nil {
-		return nil
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil // it was not the service that ended the look
 	}
 	w.Metrics.looked(err, w.Clock.Now())
 	w.known = interruption.Merge(w.known, r)
@@ -178,7 +179,8 @@ func (w *Watcher) look(ctx context.Context, hold time.Duration) error {
 // apply brings the node in step with what is known.
 func (w *Watcher) apply(ctx context.Context) error {
 	wrote, err := w.write(ctx)
-	w.pending = err != nil && len(w.known.Notices) > 0
+	// A node that is gone has nobody to be told.
+	w.pending = err != nil && !apierrors.IsNotFound(err) && len(w.known.Notices) > 0
 	if wrote || err != nil {
 		w.Metrics.wrote(err)
 	}

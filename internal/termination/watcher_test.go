@@ -8,15 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/internal/interruption"
 )
 
 var (
-	none  = interruption.Report{Clear: map[interruption.Kind]bool{interruption.Termination: true, interruption.Rebalance: true, interruption.Maintenance: true}}
-	going = interruption.Report{Notices: []interruption.Notice{{Kind: interruption.Termination, Action: "terminate", At: begin.Add(2 * time.Minute)}}}
-	dark  = errors.New("the metadata service is away")
+	none    = interruption.Report{Clear: map[interruption.Kind]bool{interruption.Termination: true, interruption.Rebalance: true, interruption.Maintenance: true}}
+	going   = interruption.Report{Notices: []interruption.Notice{{Kind: interruption.Termination, Action: "terminate", At: begin.Add(2 * time.Minute)}}}
+	errDark = errors.New("the metadata service is away")
 )
 
 // marked is the condition of spec section 10, since a time.
@@ -77,7 +78,7 @@ func TestNotice(t *testing.T) {
 
 // The original ends at the first error of either side.
 func TestKeepsOn(t *testing.T) {
-	w := start(t, func(w *world) { w.says(interruption.Report{}, dark) })
+	w := start(t, func(w *world) { w.says(interruption.Report{}, errDark) })
 	if err := w.watcher.Ready(); err == nil || !strings.Contains(err.Error(), "away") {
 		t.Errorf("ready although nothing was answered: %v", err)
 	}
@@ -104,7 +105,7 @@ func TestRetriesWriting(t *testing.T) {
 		w.says(going, nil)
 		w.patchErr = refused
 	})
-	w.says(interruption.Report{}, dark)
+	w.says(interruption.Report{}, errDark)
 	w.pass(10 * time.Second)
 	if _, patches := w.calls(); patches != 11 {
 		t.Errorf("%d attempts in ten seconds, want 11", patches)
@@ -125,7 +126,7 @@ func TestRetriesWriting(t *testing.T) {
 // A failed answer is not read as "no notice any more".
 func TestDarknessWithdrawsNothing(t *testing.T) {
 	w := start(t, func(w *world) { w.says(going, nil) })
-	w.says(interruption.Report{}, dark)
+	w.says(interruption.Report{}, errDark)
 	w.pass(30 * time.Minute)
 	w.expect("half an hour of darkness", marked(begin))
 	w.says(none, nil)
@@ -159,10 +160,31 @@ func TestTellsAgain(t *testing.T) {
 	}
 }
 
+// Once the node is gone there is nobody to tell, and no reason to stay; one that
+// comes back is told.
+func TestNodeIsGone(t *testing.T) {
+	gone := apierrors.NewNotFound(corev1.Resource("nodes"), "n")
+	w := start(t, func(w *world) {
+		w.says(going, nil)
+		w.getErr = gone
+	})
+	w.pass(10 * time.Second)
+	if gets, _ := w.calls(); gets != 3 {
+		t.Errorf("%d reads of a node that is gone in 10 seconds, want one with each of 3 looks", gets)
+	}
+	w.change(func(c *cluster) { c.getErr = nil })
+	w.pass(5 * time.Second)
+	w.expect("it is back", marked(begin.Add(15*time.Second)))
+	w.change(func(c *cluster) { c.getErr = gone })
+	w.pass(2 * time.Minute)
+	w.stop()
+	<-w.done
+}
+
 // A withdrawal that cannot be written is tried at the next look.
 func TestRetriesWithdrawal(t *testing.T) {
 	w := start(t, func(w *world) { w.says(going, nil) })
-	w.change(func(c *cluster) { c.patchErr = dark })
+	w.change(func(c *cluster) { c.patchErr = errDark })
 	w.says(none, nil)
 	w.pass(10 * time.Second)
 	w.expect("not written", marked(begin))
@@ -198,7 +220,7 @@ func TestEndWhileTheNodeCannotBeWritten(t *testing.T) {
 	t.Run("10: tried every second, for 30", func(t *testing.T) {
 		w := start(t, func(w *world) {
 			w.says(none, nil)
-			w.patchErr = dark
+			w.patchErr = errDark
 		})
 		w.says(going, nil)
 		w.end()
@@ -212,7 +234,7 @@ func TestEndWhileTheNodeCannotBeWritten(t *testing.T) {
 	t.Run("told while it tries", func(t *testing.T) {
 		w := start(t, func(w *world) {
 			w.says(none, nil)
-			w.patchErr = dark
+			w.patchErr = errDark
 		})
 		w.says(going, nil)
 		w.end()
@@ -224,7 +246,7 @@ func TestEndWhileTheNodeCannotBeWritten(t *testing.T) {
 	t.Run("what is known is told first, and then nothing needs to be asked", func(t *testing.T) {
 		w := start(t, func(w *world) {
 			w.says(going, nil)
-			w.patchErr = dark
+			w.patchErr = errDark
 		})
 		looks := w.looked()
 		w.end()
@@ -283,7 +305,7 @@ func TestLive(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	w := start(t, func(w *world) { w.says(going, nil) })
-	w.says(interruption.Report{}, dark)
+	w.says(interruption.Report{}, errDark)
 	w.pass(5 * time.Second)
 	families, err := w.metrics.Gather()
 	if err != nil {
@@ -336,9 +358,9 @@ func TestCloudByNode(t *testing.T) {
 	}
 
 	nodes := newCluster()
-	nodes.getErr = dark
+	nodes.getErr = errDark
 	by := &ByNode{Clouds: clouds, Nodes: nodes, Node: "n"}
-	if _, err := by.Look(t.Context(), 0); !errors.Is(err, dark) {
+	if _, err := by.Look(t.Context(), 0); !errors.Is(err, errDark) {
 		t.Errorf("the API server is away: %v", err)
 	}
 	nodes.getErr = nil

@@ -40,7 +40,7 @@ func (a Announcement) in(t *cloud.Told) *time.Time {
 	return nil
 }
 
-// MetadataFile, in Config.Dir, has the URL at which ServeMetadata serves.
+// MetadataFile in Config.Dir has the URL at which ServeMetadata serves.
 const MetadataFile = "metadata.url"
 
 // Metadata serves, below /<cluster>/<node name>, the metadata services that
