@@ -237,6 +237,7 @@ type (
 		Owner   types.UID `json:"owner,omitempty"`
 		At      time.Time `json:"at"`
 		Again   int       `json:"again,omitempty"`
+		By      types.UID `json:"by,omitempty"`
 		Settled bool      `json:"settled,omitempty"`
 	}
 	storedStorm struct {

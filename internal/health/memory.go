@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -28,6 +29,8 @@ type Past struct {
 	// Again is how many machines before it failed one after the other, each
 	// made after the one before was remedied; 0 is a first failure.
 	Again int
+	// By is the machine that was made in its place; empty: none was seen.
+	By types.UID
 	// Settled says that another machine was seen in its place, or that it
 	// recovered.
 	Settled bool
@@ -107,62 +110,59 @@ func (m Memory) chain(now time.Time, t *Target) (n int) {
 // missing counts the machines that were remedied and are gone, and that nothing
 // has been made in the place of: the fleet lacks them although no object shows
 // it. It also remembers what is settled. A machine of the same owner that was
-// made since replaces one. After an hour nobody is waited for any more: the
-// owner wants fewer.
+// made since replaces one, and no other, also when it is gone itself. After an
+// hour nobody is waited for any more: the owner wants fewer.
 func (m Memory) missing(now time.Time, beds map[types.UID]*bed) (Memory, int) {
 	if len(m.Past) == 0 {
 		return m, 0
 	}
-	r := replacements(m.Past, beds)
-	for _, p := range m.Past {
-		if p.Settled && beds[p.Machine] == nil {
-			r.take(p)
-		}
-	}
+	spare := m.spare(beds)
 	out, n := Memory{Past: slices.Clone(m.Past), Storms: m.Storms}, 0
 	for i := len(out.Past) - 1; i >= 0; i-- {
 		p := &out.Past[i]
 		if p.Settled || p.Owner == "" || now.Sub(p.At) >= rateWindow {
 			continue
 		}
-		if b := beds[p.Machine]; b != nil {
-			if p.Settled = b.verdict.State == Healthy; !p.Settled {
-				r.take(*p)
-			}
-			continue
+		if p.By == "" {
+			p.By = spare.take(*p)
 		}
-		if p.Settled = r.take(*p); !p.Settled {
+		if b := beds[p.Machine]; b != nil {
+			p.Settled = b.verdict.State == Healthy
+		} else if p.Settled = p.By != ""; !p.Settled {
 			n++
 		}
 	}
 	return out, n
 }
 
-// made is when the machines of some owners were made, in order.
-type made map[types.UID][]time.Time
+// made are machines of some owners, in the order in which they were made.
+type made map[types.UID][]*Target
 
-// take gives out the first machine that was made after p began. Each is given
-// out once.
-func (r made) take(p Past) bool {
-	i := slices.IndexFunc(r[p.Owner], func(t time.Time) bool { return !t.Before(p.At.Truncate(time.Second)) })
-	if i >= 0 {
-		r[p.Owner] = slices.Delete(r[p.Owner], i, i+1)
+// take gives out the first machine that was made after p began; empty: there is
+// none. Each is given out once.
+func (r made) take(p Past) types.UID {
+	i := slices.IndexFunc(r[p.Owner], func(t *Target) bool { return !t.Created.Before(p.At.Truncate(time.Second)) })
+	if i < 0 {
+		return ""
 	}
-	return i >= 0
+	uid := r[p.Owner][i].UID
+	r[p.Owner] = slices.Delete(r[p.Owner], i, i+1)
+	return uid
 }
 
-func replacements(past []Past, beds map[types.UID]*bed) made {
-	out := made{}
-	for _, p := range past {
-		out[p.Owner] = nil
+// spare are the machines of which it is not remembered in whose place they are.
+func (m Memory) spare(beds map[types.UID]*bed) made {
+	out, taken := made{}, map[types.UID]bool{}
+	for _, p := range m.Past {
+		out[p.Owner], taken[p.By] = nil, true
 	}
-	for _, b := range beds {
-		if _, ok := out[b.target.Owner.UID]; ok {
-			out[b.target.Owner.UID] = append(out[b.target.Owner.UID], b.target.Created)
+	for uid, b := range beds {
+		if _, ok := out[b.target.Owner.UID]; ok && !taken[uid] {
+			out[b.target.Owner.UID] = append(out[b.target.Owner.UID], &b.target)
 		}
 	}
-	for _, times := range out {
-		slices.SortFunc(times, time.Time.Compare)
+	for _, list := range out {
+		slices.SortFunc(list, func(a, b *Target) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID)) })
 	}
 	return out
 }

@@ -133,7 +133,7 @@ func (r *round) watch() {
 		r.memory.Storms = nil
 		return
 	}
-	r.memory = r.memory.weather(r.now, r.w.storms(br), br.Cooldown)
+	r.memory = r.memory.weather(r.now, r.w.storms(br, r.plan.Max), br.Cooldown)
 	r.begun, r.rateEnd = r.memory.within(r.now)
 	r.spent = r.begun
 	r.rate = br.rate(r.plan.Expected + r.plan.Missing)

@@ -88,8 +88,9 @@ func sick(v Verdict) bool { return !v.Gone && (v.State == Unhealthy || v.State =
 // storms finds what the sick have in common. The group of which the largest
 // share is sick accounts for its machines; what is left over is asked again. So
 // a zone of 10 that is out is no storm of a fleet of 15, nor of the only
-// template, and an ill machine elsewhere is just ill.
-func (w *Ward) storms(b Breaker) (out []Storm) {
+// template, and an ill machine elsewhere is just ill. Of the fleet, more than
+// may be unhealthy at all are a storm as well, whatever their share.
+func (w *Ward) storms(b Breaker, most int) (out []Storm) {
 	left := 0
 	for _, bed := range w.ill {
 		if sick(bed.verdict) {
@@ -101,7 +102,7 @@ func (w *Ward) storms(b Breaker) (out []Storm) {
 	}
 	rest := maps.Clone(w.beds)
 	for {
-		worst, ok := b.worst(rest)
+		worst, ok := b.worst(rest, most)
 		if !ok {
 			return out
 		}
@@ -112,10 +113,10 @@ func (w *Ward) storms(b Breaker) (out []Storm) {
 
 // worst is the group of which the largest share is sick, among those over the
 // threshold; of equals the one with more sick, then the narrower.
-func (b Breaker) worst(beds map[types.UID]*bed) (Storm, bool) {
+func (b Breaker) worst(beds map[types.UID]*bed, most int) (Storm, bool) {
 	var found []Storm
 	for _, s := range count(beds) {
-		if s.Sick >= b.StormMin && 100*s.Sick >= b.StormShare*s.Total {
+		if s.Sick >= b.StormMin && (100*s.Sick >= b.StormShare*s.Total || s.Kind == Fleet && s.Sick > most) {
 			found = append(found, *s)
 		}
 	}

@@ -69,7 +69,7 @@ func TestStorms(t *testing.T) {
 		{"three here and there among many", slices.Concat(many(3, placed{zone: "a", template: "t", sick: true}), many(97, placed{zone: "a", template: "t"})), nil},
 	} {
 		var got []string
-		for _, s := range ward(readyCheck(), c.machines...).storms(DefaultBreaker()) {
+		for _, s := range ward(readyCheck(), c.machines...).storms(DefaultBreaker(), 1000) {
 			got = append(got, fmt.Sprintf("%d of %d %s %s", s.Sick, s.Total, s.Kind, s.Name))
 		}
 		if !slices.Equal(got, c.want) {
@@ -80,7 +80,7 @@ func TestStorms(t *testing.T) {
 
 func TestStartingIsNoStorm(t *testing.T) {
 	w := fleet(readyCheck(), names("m", 10), func(_ int, t *Target) { unlinkedFor(time.Minute, time.Minute)(t) })
-	if got := w.storms(DefaultBreaker()); got != nil {
+	if got := w.storms(DefaultBreaker(), 1000); got != nil {
 		t.Errorf("a fleet that is being made: %v", got)
 	}
 }
@@ -144,6 +144,31 @@ func TestGoneIsNoStorm(t *testing.T) {
 	all := fleet(readyCheck(mode(Enforce)), names("m", 10), func(_ int, t *Target) { t.Node = nil })
 	if p := all.Plan(t0, seen, Memory{}); len(done(p)) != 3 {
 		t.Errorf("3 within the hour: %v", done(p))
+	}
+}
+
+// More sick than may be are a storm, so that those who come back last are not
+// remedied the moment that so few are sick again.
+func TestMoreThanMayBeIsAStorm(t *testing.T) {
+	w := ward(readyCheck(mode(Enforce), limit("40%")), slices.Concat(many(5, placed{sick: true}), many(5, placed{}))...)
+	p := w.Plan(t0, seen, Memory{})
+	if len(p.Storms) != 1 || p.Storms[0].Kind != Fleet || p.Storms[0].Sick != 5 {
+		t.Fatalf("storms %+v", p.Storms)
+	}
+	well := linked()
+	well.UID, well.Name = "u000", "m000"
+	w.Put(t0, well)
+	p = w.Plan(t0.Add(time.Minute), seen, p.Memory)
+	if !p.Allowed || len(done(p)) > 0 {
+		t.Errorf("one of five came back: allowed %v, remedied %v", p.Allowed, done(p))
+	}
+	p = w.Plan(t0.Add(11*time.Minute), Sight{}, p.Memory)
+	if len(done(p)) != 3 {
+		t.Errorf("after the cooldown, as the rate has it: %v", done(p))
+	}
+	few := ward(readyCheck(mode(Enforce), limit("40%")), slices.Concat(many(4, placed{sick: true}), many(6, placed{}))...)
+	if p := few.Plan(t0, seen, Memory{}); p.Storms != nil {
+		t.Errorf("as many as may be: %+v", p.Storms)
 	}
 }
 

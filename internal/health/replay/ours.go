@@ -1,0 +1,91 @@
+package replay
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/sight"
+)
+
+// ours is the engine, with one check over the whole fleet.
+type ours struct {
+	ward   *health.Ward
+	memory health.Memory
+	seen   sight.State
+	// due is when to make another plan though nothing changed.
+	due time.Time
+}
+
+// epoch is when outages begin.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func newOurs(most health.Limit, mode health.Mode) *ours {
+	c := health.Check{
+		Conditions:     []health.Condition{{Type: "Ready", Status: "Unknown", Timeout: conditionTimeout}, {Type: "Ready", Status: "False", Timeout: conditionTimeout}},
+		StartupTimeout: startupTimeout, MaxUnhealthy: most, Remedy: health.Delete, Breaker: health.DefaultBreaker(),
+	}
+	c.Breaker.Mode = mode
+	policy := sight.Policy{Timeout: 30 * time.Second, Interval: tick}
+	r := &ours{ward: health.NewWard(c), seen: sight.Begin(epoch.Add(-time.Hour), policy, sight.Target)}
+	for at := -time.Hour; at <= 0; at += tick { // a process that was there all along
+		r.glance(at, sight.Seen)
+	}
+	return r
+}
+
+func (r *ours) glance(at time.Duration, a sight.Answer) {
+	r.seen = r.seen.After(sight.Round{At: epoch.Add(at), Answers: map[sight.Cluster]sight.Answer{sight.Target: a}})
+}
+
+func (r *ours) dark(w *world) { r.glance(w.now, sight.Down) }
+
+func (r *ours) look(w *world) {
+	now := epoch.Add(w.now)
+	r.glance(w.now, sight.Seen)
+	r.ward.See(r.seen)
+	there, before, changed := map[types.UID]*machine{}, r.ward.Len(), !r.due.IsZero() && !now.Before(r.due)
+	for _, m := range w.machines {
+		t := m.target(w.now)
+		there[t.UID] = m
+		changed = r.ward.Put(now, t) || changed
+	}
+	r.ward.Retain(func(uid types.UID) bool { return there[uid] != nil })
+	if !changed && r.ward.Len() == before {
+		return
+	}
+	r.ward.Tick(now)
+	p := r.ward.Plan(now, health.Sight{Blind: health.Unseen(r.seen, now), Nodes: len(w.machines)}, r.memory)
+	r.memory, r.due = p.Memory, p.Due
+	for _, c := range p.Cases {
+		if c.Act == health.Do {
+			w.remove(there[c.Target.UID])
+		}
+	}
+}
+
+// target is a machine as the engine sees it.
+func (m *machine) target(now time.Duration) health.Target {
+	name := fmt.Sprintf("%s-%03d", m.group.Set, m.serial)
+	t := health.Target{
+		UID: types.UID(name), Name: name, Created: epoch.Add(m.created), Deleting: m.deleted != never, Failed: m.gone,
+		Owner: health.Owner{UID: types.UID(m.group.Set), Kind: "MachineSet", Name: m.group.Set},
+		Zone:  m.group.Zone, Template: m.group.Template + " of " + m.group.Set,
+	}
+	if now >= m.updated() {
+		t.Updated = epoch.Add(m.updated())
+	}
+	if !m.linked {
+		return t
+	}
+	t.NodeName = name
+	if !m.gone {
+		t.Node = &health.Node{
+			Name: name, Zone: m.group.Zone, Rack: m.group.Rack,
+			Conditions: []health.NodeCondition{{Type: "Ready", Status: m.ready, Since: epoch.Add(m.since)}},
+		}
+	}
+	return t
+}
