@@ -106,9 +106,22 @@ const (
 	Reboot   PowerOp = "Reboot"
 )
 
-// Powerer is a Session that can switch instances.
+// Powerer is a Session that can switch instances. The call only begins to:
+// [Session].Find tells what came of it. [PowerOn] and [PowerOff] may be repeated;
+// each call with [Reboot] is another reboot (see [Rebooter]). An instance that is
+// off is started by it. One that does not exist is a [Conflict].
 type Powerer interface {
 	Power(ctx context.Context, ref Ref, i Instance, op PowerOp) error
+}
+
+// Rebooter is a Session that knows again what it was asked before, so that a
+// call whose reply was lost may be repeated. Others reboot by [Powerer], and
+// reboot twice in the worst case.
+type Rebooter interface {
+	// Reboot begins to do what [Powerer] does for [Reboot], once for each request:
+	// with the request that it was last called with for the instance, it changes
+	// nothing. A request is at most 32 characters long.
+	Reboot(ctx context.Context, ref Ref, i Instance, request string) error
 }
 
 // Interrupter is a Session that can tell, or bring about, that the

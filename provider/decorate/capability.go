@@ -33,6 +33,8 @@ func (n *interception) As(target any) bool {
 		return stand(n, t, func(s provider.Sizer) provider.Sizer { return sizer{n, s} })
 	case *provider.Powerer:
 		return stand(n, t, func(p provider.Powerer) provider.Powerer { return powerer{n, p} })
+	case *provider.Rebooter:
+		return stand(n, t, func(r provider.Rebooter) provider.Rebooter { return rebooter{n, r} })
 	case *provider.Interrupter:
 		return stand(n, t, func(i provider.Interrupter) provider.Interrupter { return interrupter{n, i} })
 	case *provider.LeftoverLister:
@@ -92,6 +94,16 @@ type powerer struct {
 
 func (c powerer) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp) error {
 	return c.n.run(ctx, Power, ref, func(ctx context.Context) error { return c.inner.Power(ctx, ref, i, op) })
+}
+
+type rebooter struct {
+	n     *interception
+	inner provider.Rebooter
+}
+
+// Reboot is one of the power operations to whoever counts or guards calls.
+func (c rebooter) Reboot(ctx context.Context, ref provider.Ref, i provider.Instance, request string) error {
+	return c.n.run(ctx, Power, ref, func(ctx context.Context) error { return c.inner.Reboot(ctx, ref, i, request) })
 }
 
 type interrupter struct {

@@ -71,6 +71,13 @@ func TestGuard(t *testing.T) {
 			return p.Power(t.Context(), ref("a"), found[0], provider.PowerOff)
 		},
 	}
+	reboots, ok := provider.As[provider.Rebooter](s)
+	if !ok {
+		t.Fatal("the reference cloud reboots")
+	}
+	if err := reboots.Reboot(t.Context(), ref("a"), found[0], "r"); !errors.Is(err, errShut) || w.count(decorate.Power) != 0 {
+		t.Errorf("a reboot without the lease: %v", err)
+	}
 	for verb, change := range changes {
 		if err := change(); !errors.Is(err, errShut) || provider.KindOf(err) != provider.Transient {
 			t.Errorf("%s: %v (%s), want a transient refusal", verb, err, provider.KindOf(err))

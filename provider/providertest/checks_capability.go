@@ -21,6 +21,7 @@ func capabilityChecks() []Check {
 		check("status reporter", "provider status is part of each API", checkStatusReporter),
 		check("volume namer", "detaching waits for the volumes that the provider knows", checkVolumeNamer),
 		check("powerer", "a reboot is the first remedy, and no replacement", checkPowerer),
+		check("rebooter", "a reboot whose reply was lost is asked for again", checkRebooter),
 		check("admitter", "defaulting settles, and what it yields is valid", checkAdmitter),
 		check("referrer", "secrets are found without decoding the spec elsewhere", checkReferrer),
 	}
@@ -169,6 +170,53 @@ func checkPowerer(ctx context.Context, b *bench) error {
 				err = fmt.Errorf("power %s turned %s into %s", op.op, i.ID, found.ID)
 			}
 			return found.State == op.then, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return b.holds(1)
+}
+
+// checkRebooter tells by an instance that is off whether a call has an effect: a
+// reboot starts it.
+func checkRebooter(ctx context.Context, b *bench) error {
+	r, err := capability[provider.Rebooter](b.session, "Rebooter")
+	if err != nil {
+		return err
+	}
+	p, err := capability[provider.Powerer](b.session, "Powerer")
+	if err != nil {
+		return err
+	}
+	ref := b.ref("m")
+	i, err := b.running(ctx, ref)
+	if err != nil {
+		return err
+	}
+	off := func() error { return p.Power(ctx, ref, i, provider.PowerOff) }
+	reboot := func(request string) func() error {
+		return func() error { return r.Reboot(ctx, ref, i, request) }
+	}
+	for _, s := range []struct {
+		what string
+		do   func() error
+		then provider.State
+	}{
+		{"a reboot", reboot("2026-01-01T00:00:00Z"), provider.Running},
+		{"power off", off, provider.Stopped},
+		{"the same reboot again, which changes nothing", reboot("2026-01-01T00:00:00Z"), provider.Stopped},
+		{"another reboot", reboot("2026-01-01T00:00:01Z"), provider.Running},
+	} {
+		if err := s.do(); err != nil {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
+		err := b.eventually(ctx, fmt.Sprintf("after %s it is %s", s.what, s.then), func() (bool, error) {
+			found, err := b.only(ctx, ref)
+			if err == nil && found.ID != i.ID {
+				err = fmt.Errorf("%s turned %s into %s", s.what, i.ID, found.ID)
+			}
+			return found.State == s.then, err
 		})
 		if err != nil {
 			return err

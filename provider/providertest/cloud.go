@@ -40,6 +40,7 @@ type vm struct {
 	tags             map[string]string
 	created, deleted time.Time
 	off              bool
+	reboot           string // the last request
 }
 
 // disk is a dependant. It is deleted on its own, and only while no instance

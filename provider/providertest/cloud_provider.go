@@ -294,6 +294,19 @@ func (s *cloudSession) Power(ctx context.Context, _ provider.Ref, i provider.Ins
 	})
 }
 
+func (s *cloudSession) Reboot(ctx context.Context, _ provider.Ref, i provider.Instance, request string) error {
+	return s.cloud.call(ctx, Power, s.password, func() error {
+		v := s.cloud.vm(i.ID)
+		if v == nil {
+			return provider.Errorf(provider.Conflict, "instance %s is gone", i.ID)
+		}
+		if v.reboot != request {
+			v.reboot, v.off = request, false
+		}
+		return nil
+	})
+}
+
 func (s *cloudSession) Initialize(ctx context.Context, _ provider.Ref, _ provider.Instance) error {
 	return s.cloud.call(ctx, Initialize, s.password, func() error { return nil })
 }

@@ -25,6 +25,10 @@ func (s *faultySession) As(target any) bool {
 		inner, ok := provider.As[provider.Powerer](s.Session)
 		*t = faultyPowerer{s.faults, inner}
 		return ok
+	case *provider.Rebooter:
+		inner, ok := provider.As[provider.Rebooter](s.Session)
+		*t = faultyRebooter{s.faults, inner}
+		return ok
 	}
 	return false
 }
@@ -77,4 +81,13 @@ type faultyPowerer struct {
 
 func (c faultyPowerer) Power(ctx context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp) error {
 	return c.faults.visit(ctx, Power, func(ctx context.Context) error { return c.inner.Power(ctx, ref, i, op) })
+}
+
+type faultyRebooter struct {
+	faults *Faults
+	inner  provider.Rebooter
+}
+
+func (c faultyRebooter) Reboot(ctx context.Context, ref provider.Ref, i provider.Instance, request string) error {
+	return c.faults.visit(ctx, Power, func(ctx context.Context) error { return c.inner.Reboot(ctx, ref, i, request) })
 }

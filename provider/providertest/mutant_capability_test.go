@@ -116,6 +116,30 @@ func (deafPowerer) Power(context.Context, provider.Ref, provider.Instance, provi
 	return nil
 }
 
+// forgetfulRebooter takes every request for a new one, deafRebooter none.
+type (
+	forgetfulRebooter struct{ provider.Powerer }
+	deafRebooter      struct{}
+)
+
+func (r forgetfulRebooter) Reboot(ctx context.Context, ref provider.Ref, i provider.Instance, _ string) error {
+	return r.Power(ctx, ref, i, provider.Reboot)
+}
+
+func (deafRebooter) Reboot(context.Context, provider.Ref, provider.Instance, string) error {
+	return nil
+}
+
+func rebootsAgain(p provider.Provider) provider.Provider {
+	return mutant{Provider: p, session: func(_ provider.Class, s provider.Session) provider.Session {
+		power, ok := provider.As[provider.Powerer](s)
+		if !ok {
+			panic("the reference provider has no such capability")
+		}
+		return offering[provider.Rebooter]{s, forgetfulRebooter{power}}
+	}}
+}
+
 // restlessAdmitter adds a space whenever it fills in defaults.
 type restlessAdmitter struct{ provider.Provider }
 
@@ -179,6 +203,11 @@ func capabilityMutations() []mutation {
 		{
 			"power does nothing", "powerer", "a reboot is believed that never was",
 			offers(func(p provider.Powerer) provider.Powerer { return deafPowerer{p} }),
+		},
+		{"reboots again for the same request", "rebooter", "a lost reply costs another reboot, and another", rebootsAgain},
+		{
+			"reboots never", "rebooter", "a reboot is believed that never was",
+			offers(func(provider.Rebooter) provider.Rebooter { return deafRebooter{} }),
 		},
 		{"calls disks in use left over", "leftovers listed", "the collector takes the disks of living machines", listsUsedDisks},
 		{

@@ -24,6 +24,8 @@ var (
 	_ provider.VolumeNamer    = &session{}
 	_ provider.Sizer          = &session{}
 	_ provider.Powerer        = &session{}
+	_ provider.Rebooter       = &session{}
+	_ provider.ConsoleReader  = &session{}
 	_ provider.Interrupter    = &session{}
 	_ provider.StatusReporter = &session{}
 	_ provider.Lagger         = &session{}
@@ -109,6 +111,28 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	}
 	_, err := s.change(ctx, i, s.provider.cloud.SetPower(power))
 	return err
+}
+
+// Reboot ends the body and starts it again; the instance stays what it is.
+func (s *session) Reboot(ctx context.Context, _ provider.Ref, i provider.Instance, request string) error {
+	_, err := s.change(ctx, i, s.provider.cloud.Reboot(request))
+	return err
+}
+
+// Console is the end of the kubelet's log where the instance is a process, and
+// empty where nothing runs for it.
+func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instance, limit int) (string, error) {
+	if err := s.call(ctx); err != nil {
+		return "", err
+	}
+	text, ok, err := s.provider.cloud.Console(s.class.Cluster, given(i), limit)
+	if err != nil {
+		return "", fmt.Errorf("read the console of instance %s: %w", i.ID, err)
+	}
+	if !ok {
+		return "", gone(i)
+	}
+	return text, nil
 }
 
 // Interrupted says when the instance goes, from interruptNotice before that, or

@@ -45,6 +45,19 @@ func (c *Cloud) Change(ctx context.Context, cluster string, g Given, change Chan
 	return c.sight(*kept), true, nil
 }
 
+// Reboot is the change that a request for a reboot makes. The same request again
+// makes none.
+func (c *Cloud) Reboot(request string) Change {
+	reboot := c.SetPower(PowerReboot)
+	return func(r *Record, now time.Time) {
+		if r.Rebooted == request {
+			return
+		}
+		r.Rebooted = request
+		reboot(r, now)
+	}
+}
+
 // SetPower is the change that a power operation makes. A body that ended by
 // itself is started again by PowerOn.
 func (c *Cloud) SetPower(p Power) Change {

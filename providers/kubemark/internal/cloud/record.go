@@ -38,6 +38,8 @@ type Record struct {
 	// Power is what was last asked for, and when.
 	Power   Power     `json:"power,omitempty"`
 	PowerAt time.Time `json:"powerAt,omitzero"`
+	// Rebooted is the last request for a reboot that was taken up.
+	Rebooted string `json:"rebooted,omitempty"`
 	// Deleted is when deletion was asked for; zero when it was not.
 	Deleted time.Time `json:"deleted,omitzero"`
 	// Told is what the infrastructure was told to announce about the instance.
