@@ -93,6 +93,10 @@ type wider struct {
 	// outages: API servers are out of reach for some time, and processes look
 	// whether they are.
 	outages bool
+	// volumes: there are pods with volumes, which take the time attach to be
+	// attached or detached.
+	volumes bool
+	attach  time.Duration
 }
 
 // widen draws what of it there is.
@@ -105,6 +109,7 @@ func (c *character) widen(r *rand.Rand) {
 	c.apart = r.IntN(2) == 0
 	c.collects, c.orphans = r.IntN(2) == 0, carefulPolicy()
 	c.outages = r.IntN(2) == 0
+	c.volumes, c.attach = r.IntN(2) == 0, []time.Duration{0, 3 * time.Second, time.Minute, 4 * time.Minute}[r.IntN(4)]
 	if c.collects || c.outages {
 		c.trouble = []int{1, 2, 5}[r.IntN(3)]
 	}

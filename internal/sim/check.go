@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,6 +43,10 @@ const (
 	OrphansCapped = "no more orphans are collected within an hour than may be"
 	OrphansFew    = "no more orphans are collected at once than may be"
 
+	// About volumes.
+	VolumesInTurn = "pods with volumes leave a node one after another, with their volumes"
+	VolumesFirst  = "nothing is terminated with a volume attached that is on its way"
+
 	// About outages of API servers.
 	SeenOnly       = "nothing is given up for what happened out of sight"
 	StillWhenBlind = "nobody makes, gives up or collects anything while an API server is out of reach"
@@ -56,6 +61,8 @@ type snapshot struct {
 	version int64
 	// joined is what version is, in the cluster that machines join.
 	joined int64
+	// at is when it was.
+	at time.Time
 	// frozen says that the process saw the set under reconciliation frozen.
 	frozen bool
 	// glimpse is what the controller of deployments saw.
@@ -63,7 +70,7 @@ type snapshot struct {
 }
 
 func (p *process) snapshot(key reconcile.Request) snapshot {
-	s := snapshot{touched: p.w.users.done, version: p.w.store.Version(), joined: p.w.target.Version()}
+	s := snapshot{touched: p.w.users.done, version: p.w.store.Version(), joined: p.w.target.Version(), at: p.w.now}
 	if p.role == fleetRole {
 		s.glimpse = p.glimpse(key.NamespacedName)
 		return s
@@ -91,6 +98,8 @@ func (p *process) checked(s *store.Store, c store.Call, before snapshot, do func
 		return err
 	}
 	switch c.Kind.Kind {
+	case "Pod":
+		p.judgePod(c, old, now, before)
 	case "Machine":
 		p.judgeMachine(old, now, before)
 	case "Node":
@@ -284,6 +293,11 @@ func (w *World) checkStopped(i *cloud.Machine) {
 	}
 	if !w.users.hurried[i.UID] {
 		w.checkDrained(i)
+	}
+	if policy := w.inTurn(i.Name, w.acting.at); policy != nil {
+		if name := w.leftBehind(i.Name, w.acting.at, policy.DetachTimeout); name != "" {
+			w.broken(VolumesFirst, "instance %s of %s was sent away with %s attached", i.ID, i.Name, name)
+		}
 	}
 }
 

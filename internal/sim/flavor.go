@@ -130,6 +130,15 @@ func (l machineLens[M]) View(o M) lifecycle.Machine {
 	return v
 }
 
+// Policy implements [dialect.Machines].
+func (l machineLens[M]) Policy(o M) lifecycle.Policy {
+	p := l.Machines.Policy(o)
+	if l.m.Patience != nil {
+		l.m.Patience(&p)
+	}
+	return p
+}
+
 // Record implements [dialect.Machines].
 func (l machineLens[M]) Record(o M, out lifecycle.Outcome) {
 	l.Machines.Record(o, out)
@@ -202,11 +211,12 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 			return build().Reconcile(ctx, req)
 		}
 	}
-	p.wakes = func(e store.Event) []wake { return wakeMachines(p, r, e) }
+	p.wakes = func(e store.Event) []wake { return wakeMachines(r, e) }
 }
 
 // wakeMachines are the watches of the machine controller.
-func wakeMachines[M client.Object](p *process, r *machine.Reconciler[M], e store.Event) (out []wake) {
+func wakeMachines[M client.Object](r *machine.Reconciler[M], e store.Event) (out []wake) {
+	var drains []string
 	switch o := e.Object().(type) {
 	case M:
 		if e.Old == nil || e.New == nil || machine.Wishes().Update(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}) {
@@ -218,16 +228,20 @@ func wakeMachines[M client.Object](p *process, r *machine.Reconciler[M], e store
 				out = append(out, wake{key: req})
 			}
 		}
+		if e.Old != nil && e.New != nil && node.VolumesLeft().Update(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}) {
+			drains = append(drains, o.Name)
+		}
 	case *corev1.Pod:
-		if e.New != nil || o.Spec.NodeName == "" {
-			return nil
+		if e.New == nil && o.Spec.NodeName != "" {
+			drains = append(drains, o.Spec.NodeName)
 		}
-		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: o.Spec.NodeName}}
-		for _, req := range r.MachinesOf(context.Background(), n) {
-			if m := p.view(p.w.tells.machine).Lookup(req.NamespacedName); m != nil && m.GetDeletionTimestamp() != nil {
-				out = append(out, wake{key: req})
-			}
+	case *storagev1.VolumeAttachment:
+		if e.Old != nil && (e.New == nil || node.AttachmentMoved().Update(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New})) {
+			drains = append(drains, r.Nodes.DrainsWaitingFor(o)...)
 		}
+	}
+	for _, req := range r.DrainsOf(context.Background(), drains...) {
+		out = append(out, wake{key: req})
 	}
 	return out
 }

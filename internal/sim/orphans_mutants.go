@@ -6,6 +6,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/orphan"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -42,6 +43,11 @@ func orphanMutants() []Mutation {
 	})
 	twin.Setting = lossy
 	return []Mutation{
+		{
+			Name: "pods with volumes leave all at once", Finds: []string{VolumesInTurn, VolumesFirst}, Dialects: []string{Gardener},
+			Setting:  func(c *character) { c.volumes, c.attach, c.sets, c.deployments = true, time.Minute, 1, 0 },
+			Patience: func(p *lifecycle.Policy) { p.Drain.VolumesOneByOne = false },
+		},
 		{
 			Name: "the time of an outage counts", Finds: []string{SeenOnly}, Dialects: []string{Gardener}, Sightless: true,
 			Setting: func(c *character) { c.outages, c.apart, c.trouble, c.sets = true, true, 20, 2 },

@@ -40,7 +40,7 @@ func (w *World) podActions() (out []func()) {
 			out = append(out, func() { w.startPod(app, n.Name) })
 		}
 	}
-	return out
+	return append(out, w.volumeActions()...)
 }
 
 func (w *World) kubeletLives(n *corev1.Node) bool {
@@ -76,6 +76,7 @@ func (w *World) startPod(app, nodeName string) {
 
 func (w *World) removePod(pod *corev1.Pod) {
 	w.tracef("cluster", "pod %s ends", pod.Name)
+	w.volumesLeft(pod)
 	w.must("remove a pod", w.target.Delete(pod, client.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -54,6 +55,8 @@ type process struct {
 	deposed *time.Time
 	// asked is when the process first asked for the removal of an orphan.
 	asked map[string]time.Time
+	// evicted are the pods with volumes that it has sent off their nodes.
+	evicted map[types.UID]bool
 	// seen is what the process knows of its own sight, nextLook when it looks
 	// again.
 	seen     sight.State
@@ -86,7 +89,7 @@ type killed struct{}
 
 // start starts a process, whose first listings may be behind.
 func (w *World) start(r role, behind int) {
-	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, asked: map[string]time.Time{}}
+	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, asked: map[string]time.Time{}, evicted: map[types.UID]bool{}}
 	p.queue = newQueue()
 	p.opens()
 	p.client, p.live = p.connect(w.store, behind)

@@ -233,5 +233,8 @@ func (w *World) nextTime() time.Time {
 	for _, t := range w.nodeTimes() {
 		sooner(t)
 	}
+	for _, t := range w.volumes.due {
+		sooner(t)
+	}
 	return next
 }

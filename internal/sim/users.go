@@ -29,6 +29,7 @@ type users struct {
 func (w *World) begin() {
 	w.users = users{intruders: map[types.UID]bool{}, hurried: map[string]bool{}, strays: map[string]bool{}, born: map[string]int64{}}
 	w.owners, w.losses = newOwners(), newLosses()
+	w.beginVolumes()
 	for _, o := range w.tells.furniture() {
 		_, err := w.store.Create(o)
 		w.must("furnish", err)

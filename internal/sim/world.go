@@ -43,6 +43,7 @@ type World struct {
 	owners   owners
 	losses   losses
 	outages  []outage
+	volumes  volumes
 	// belated says that a call is carried out whose caller was told that its
 	// reply was lost.
 	belated bool
