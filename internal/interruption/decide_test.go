@@ -135,6 +135,10 @@ func TestDecide(t *testing.T) {
 			node:   Node{Conditions: []corev1.NodeCondition{marked()}, Deadline: "2026-11-21T10:00:30Z"}, report: Report{Notices: []Notice{preempt}},
 		},
 		{
+			reason: "nor do they on a node whose machine is on its way out already",
+			node:   Node{Conditions: []corev1.NodeCondition{scaleDown}, Deadline: "2026-11-21T10:00:30Z"}, report: Report{Notices: []Notice{preempt}},
+		},
+		{
 			reason: "a deadline that was lost is found again by the condition",
 			node:   Node{Conditions: []corev1.NodeCondition{marked()}, Deadline: "soon"}, report: Report{Notices: []Notice{preempt}},
 			want: Change{Deadline: ptr.To("2026-11-21T10:00:30Z")},

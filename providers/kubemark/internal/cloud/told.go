@@ -30,7 +30,7 @@ func (r Record) InterruptedAt() time.Time {
 // was told is announced at once.
 func (r Record) AnnouncedAt(now time.Time) time.Time {
 	at := r.InterruptedAt()
-	if at.IsZero() || at.Equal(r.Told.Termination) || !now.Before(at.Add(-r.Traits.InterruptNotice)) {
+	if at.IsZero() || !now.Before(at.Add(-r.Traits.InterruptNotice)) {
 		return at
 	}
 	return r.Told.Termination
