@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -116,12 +117,18 @@ func (l *auditLog) take(line []byte) error {
 	return nil
 }
 
-// last is the latest write; the zero write when there was none.
+// eviction is asked for again and again where a drain is blocked.
+const eviction = "create pods/eviction"
+
+// last is the latest write, evictions aside; the zero write when there was
+// none.
 func (l *auditLog) last() write {
-	if len(l.writes) == 0 {
-		return write{}
+	for _, w := range slices.Backward(l.writes) {
+		if w.what() != eviction {
+			return w
+		}
 	}
-	return l.writes[len(l.writes)-1]
+	return write{}
 }
 
 // since are the writes answered at t or later.

@@ -26,6 +26,9 @@ type Options struct {
 	// Roll measures how a deployment replaces all its machines, instead of how
 	// a set creates and deletes them.
 	Roll bool
+	// Blocked measures instead what so many drains that a budget blocks cost
+	// machines that are created and deleted meanwhile; 0: nothing of it.
+	Blocked int
 	// Rest is how long writes at rest are counted: a minute, unless given.
 	Rest time.Duration
 	// Timeout bounds each phase: ten minutes, unless given.
@@ -115,6 +118,9 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	}
 	if s.Roll {
 		return s.measureRoll(ctx, report)
+	}
+	if s.Blocked > 0 {
+		return s.measureBlocked(ctx, report)
 	}
 	bounds, err := s.ceilings(ctx)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 // Report is what was measured.
 type Report struct {
 	Runs []Measured `json:"runs"`
+	// Blocked are what blocked drains cost others, where that was measured.
+	Blocked []Blocked `json:"blocked,omitempty"`
 	// WritesAtRest are the controllers' writes within the minute in which they
 	// wrote most of those in which all machines ran and nothing was to be
 	// done; leases aside.

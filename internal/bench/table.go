@@ -21,6 +21,7 @@ const (
 	runningP99Budget   = 1.0
 	aloneP99Budget     = 1.0      // beyond what the infrastructure takes, which is next to nothing here
 	memoryBudget       = 30 << 10 // bytes per machine
+	lossBudget         = 10.0     // percent of the throughput, by drains that are blocked
 )
 
 // figure is a measure beside its budget; a budget below zero is none.
@@ -58,10 +59,20 @@ func (r *Report) Print(w io.Writer) error {
 		}
 		fmt.Fprintln(tw)
 	}
+	for _, b := range r.Blocked {
+		fmt.Fprintf(tw, "%s: create and delete %d machines, %d drains blocked\tmeasured\tbudget\t\n", b.API, b.Machines, b.Drains)
+		for _, f := range b.figures() {
+			fmt.Fprintln(tw, f.row())
+		}
+		fmt.Fprintln(tw)
+	}
 	for _, d := range r.Decisions {
 		name := fmt.Sprintf("deciding about a %s, %d machines, ", d.Question, d.Machines)
 		fmt.Fprintln(tw, figure{name + "p50, ms", 1000 * d.Seconds.P50, decisionBudget, "%.2f"}.row())
 		fmt.Fprintln(tw, figure{name + "p99, ms", 1000 * d.Seconds.P99, decisionBudget, "%.2f"}.row())
+	}
+	if len(r.Blocked) > 0 {
+		return tw.Flush() // rest is not measured with them
 	}
 	fmt.Fprintln(tw, figure{"API writes per minute at rest", float64(r.WritesAtRest), 0, "%.0f"}.row())
 	return tw.Flush()
@@ -91,6 +102,22 @@ func (m *Measured) figures() []figure {
 		figure{"peak memory of the controllers, MiB", float64(m.PeakRSSBytes) / (1 << 20), -1, "%.0f"},
 		figure{"memory per machine above the start, KiB", float64(m.BytesPerMachine) / (1 << 10), memoryBudget >> 10, "%.0f"},
 	)
+}
+
+func (b *Blocked) figures() []figure {
+	return []figure{
+		{"seconds with blocked drains, create", b.With.Create, -1, "%.2f"},
+		{"seconds with blocked drains, delete", b.With.Delete, -1, "%.2f"},
+		{"seconds without, create, before", b.Before.Create, -1, "%.2f"},
+		{"seconds without, create, after", b.After.Create, -1, "%.2f"},
+		{"seconds without, delete, before", b.Before.Delete, -1, "%.2f"},
+		{"seconds without, delete, after", b.After.Delete, -1, "%.2f"},
+		{"seconds of the raw ceiling, create", b.Ceiling.Create, -1, "%.2f"},
+		{"seconds of the raw ceiling, delete", b.Ceiling.Delete, -1, "%.2f"},
+		{"evictions refused meanwhile", float64(b.Refusals), -1, "%.0f"},
+		{"ratio of with to without", b.Ratio, -1, "%.2f"},
+		{"throughput lost, %", b.Loss, lossBudget, "%.1f"},
+	}
 }
 
 // machineKinds are what a machine is written to.

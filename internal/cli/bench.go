@@ -36,7 +36,8 @@ func benchCommand() *cobra.Command {
 of machines. It measures first how long a client takes that only does the writes
 which nobody can do without, then how long the controllers take from no machine
 to all of them Running with Ready nodes, and back. With --roll it measures how a
-deployment replaces as many machines instead, a tenth at a time. Each figure is
+deployment replaces as many machines instead, a tenth at a time; with --blocked
+what drains that a budget blocks cost machines that come and go meanwhile. Each figure is
 printed with its budget. The machine should have nothing else to do.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
@@ -44,6 +45,7 @@ printed with its budget. The machine should have nothing else to do.`,
 	c.Flags().IntSliceVar(&b.options.Machines, "machines", []int{100, 1000}, "numbers of machines to measure with")
 	c.Flags().StringSliceVar(&b.options.APIs, "api", []string{"openshift", "gardener"}, "APIs to measure")
 	c.Flags().BoolVar(&b.options.Roll, "roll", false, "measure a rolling update (surge 10%, unavailable 0) instead of creating and deleting")
+	c.Flags().IntVar(&b.options.Blocked, "blocked", 0, "measure what so many drains that a budget blocks cost machines that are created and deleted meanwhile, instead")
 	c.Flags().StringVar(&b.backend, "backend", "kwok", `what stands for an instance: only "kwok" can be measured against the ceiling`)
 	c.Flags().DurationVar(&b.options.Rest, "rest", 0, "how long to count writes at rest; 0 for a minute")
 	c.Flags().DurationVar(&b.options.Timeout, "timeout", 0, "how long a phase may take; 0 for ten minutes")
@@ -99,6 +101,9 @@ func (b *benchmark) complete() error {
 		if n < 1 {
 			return fmt.Errorf("--machines: must be at least 1, not %d", n)
 		}
+	}
+	if b.options.Blocked < 0 || b.options.Blocked > 0 && b.options.Roll {
+		return errors.New("--blocked: must not be negative, nor be given together with --roll")
 	}
 	b.options.Log = os.Stderr
 	if b.profiling {
