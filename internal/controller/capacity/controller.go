@@ -41,6 +41,9 @@ import (
 // can mend is left alone: an unknown instance type may become known.
 const SlowRetry = 10 * time.Minute
 
+// ConflictRetry is when to look again at what somebody else changed meanwhile.
+const ConflictRetry = time.Second
+
 // Bounds of the pause after a failure that may pass.
 const (
 	minRetry = time.Second
@@ -128,7 +131,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if !known {
 		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{}, r.write(ctx, o, size)
+	err = r.write(ctx, o, size)
+	if apierrors.IsConflict(err) {
+		// Somebody else's change is no trouble, and may not wake us: of most
+		// changes we hear nothing.
+		return reconcile.Result{RequeueAfter: ConflictRetry}, nil
+	}
+	return reconcile.Result{}, err
 }
 
 // later tries again soon what may be over soon, and slowly what was told.
@@ -193,11 +202,10 @@ func (r *Reconciler) write(ctx context.Context, o client.Object, size provider.S
 	after.SetAnnotations(want)
 	// The list of labels is the user's too: do not write over a change of it.
 	err := r.Client.Patch(ctx, after, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
-	// Whoever changed it meanwhile wakes us again.
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write capacity annotations: %w", err)
 	}
-	return fmt.Errorf("write capacity annotations: %w", err)
+	return nil
 }
 
 // tell says once what is wrong with an object, and forgets it when it is

@@ -112,6 +112,31 @@ func TestWritesOnce(t *testing.T) {
 	}
 }
 
+// TestSomebodyElseWrites: what changes between the look and the write is looked
+// at again, although the change may be one that wakes nobody.
+func TestSomebodyElseWrites(t *testing.T) {
+	var f *fixture
+	meddling := true
+	f = newFixture(t, &sized{size: func() (provider.Size, error) {
+		var s machinev1.MachineSet
+		if err := f.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "workers"}, &s); err != nil {
+			return provider.Size{}, err
+		}
+		if s.Status.Replicas++; meddling {
+			return provider.Size{VCPU: 4}, f.Update(t.Context(), &s)
+		}
+		return provider.Size{VCPU: 4}, nil
+	}})
+	res, err := f.reconcile(t)
+	if err != nil || res.RequeueAfter != capacity.ConflictRetry || f.annotations(t)[capacity.VCPUAnnotation] != "" {
+		t.Fatalf("%v, %v and annotations %v after a conflict", res, err, f.annotations(t))
+	}
+	meddling = false
+	if res, err = f.reconcile(t); err != nil || !res.IsZero() || f.annotations(t)[capacity.VCPUAnnotation] != "4" {
+		t.Errorf("%v, %v and annotations %v after it", res, err, f.annotations(t))
+	}
+}
+
 func TestFaults(t *testing.T) {
 	fail := func(err error) provider.Provider {
 		return &sized{size: func() (provider.Size, error) { return provider.Size{}, err }}
