@@ -78,7 +78,7 @@ func (HealthChecks) View(c *lenient.MachineHealthCheck, _ dialect.CommonConditio
 		out.Remedy = health.Mark
 	}
 	r.selector(&c.Spec.Selector)
-	out.Breaker = r.breaker(c.Annotations)
+	out.Breaker, out.Escalation = r.breaker(c.Annotations), r.escalation(c.Annotations, out.StartupTimeout)
 	out.Faults = r.faults
 	return out
 }
@@ -161,6 +161,12 @@ func (r *checkReader) breaker(annotations map[string]string) health.Breaker {
 	b, faults := dialect.ReadBreaker(annotations)
 	r.faults = append(r.faults, faults...)
 	return b
+}
+
+func (r *checkReader) escalation(annotations map[string]string, startup time.Duration) health.Escalation {
+	e, faults := dialect.ReadEscalation(annotations, startup)
+	r.faults = append(r.faults, faults...)
+	return e
 }
 
 // faultList tells faults in one line.

@@ -71,7 +71,7 @@ func (OldHealthChecks) View(c *v1alpha1.MachineHealthCheck, common dialect.Commo
 		out.Remedy = health.Reboot
 	}
 	r.selector(&c.Spec.Selector)
-	out.Breaker = r.breaker(c.Annotations)
+	out.Breaker, out.Escalation = r.breaker(c.Annotations), r.escalation(c.Annotations, 0)
 	out.Faults = r.faults
 	return out
 }

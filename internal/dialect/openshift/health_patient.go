@@ -49,6 +49,7 @@ func (d Patients) Patient(o client.Object, n *health.Node) health.Target {
 		NodeName: d.NodeName(m),
 		Node:     n,
 		Own:      dialect.ReadOwn(m.Annotations),
+		Reboot:   dialect.ReadRebooting(m),
 		Template: templateOfMachine(m),
 	}
 	_, t.Marked = m.Annotations[ExternalRemediationAnnotation]

@@ -29,6 +29,7 @@ func TestMachineLaws(t *testing.T) {
 			"metadata.annotations[millwright.dev/cluster]",
 			"metadata.annotations[millwright.dev/unrecorded-instances]",
 			"metadata.annotations[millwright.dev/cluster-defaults]",
+			"metadata.annotations[millwright.dev/unhealthy-since]",
 			"spec.providerID",
 			"spec.metadata.labels[machine.openshift.io/interruptible-instance]",
 			"status.addresses", "status.nodeRef", "status.phase", "status.lastUpdated", "status.providerStatus",
@@ -39,7 +40,6 @@ func TestMachineLaws(t *testing.T) {
 		Stages: map[lifecycle.Stage]lifecycle.Stage{
 			lifecycle.StageCrashing: lifecycle.StageCreating,
 			lifecycle.StageDetached: lifecycle.StageJoining,
-			lifecycle.StageLost:     lifecycle.StageRunning,
 		},
 		KeepsDrained: true,
 	}.Check(t)

@@ -10,6 +10,7 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -78,9 +79,6 @@ func (Machines) Items(list client.ObjectList) iter.Seq[*machinev1.Machine] {
 	}
 }
 
-// Group is none: this API never gives up on a machine that has run.
-func (Machines) Group(*machinev1.Machine) (key, value string) { return "", "" }
-
 // View projects m onto the engine's facts.
 func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 	_, skipDrain := m.Annotations[ExcludeDrainAnnotation]
@@ -110,6 +108,8 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 	if ref := m.Status.NodeRef; ref != nil {
 		v.NodeName, v.NodeUID = ref.Name, ref.UID
 	}
+	v.Owned = metav1.GetControllerOfNoCopy(m) != nil
+	viewTimeouts(&v, m)
 	return v
 }
 
@@ -151,7 +151,7 @@ func hooks(in []machinev1.LifecycleHook) (out []lifecycle.Hook) {
 
 // Policy is the same for all machines but for their drain: this API leaves
 // timeouts to MachineHealthChecks, and a failed machine waits for whoever made
-// it.
+// it. A machine may bring timeouts along.
 func (d Machines) Policy(m *machinev1.Machine) lifecycle.Policy {
 	p := lifecycle.Policy{
 		MissingFails:    true,
@@ -161,6 +161,7 @@ func (d Machines) Policy(m *machinev1.Machine) lifecycle.Policy {
 		Delays:          lifecycle.Delays{Transient: 30 * time.Second, Exhausted: time.Minute, Other: time.Minute},
 	}
 	patience(&p, m)
+	timeouts(&p, m)
 	return p
 }
 

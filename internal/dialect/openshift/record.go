@@ -40,7 +40,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 	recordNode(m, o)
 	recordConditions(m, o)
 	recordPhase(m, o)
-	if !equality.Semantic.DeepEqual(before, &m.Status) {
+	if turned := recordTimeouts(m, o); turned || !equality.Semantic.DeepEqual(before, &m.Status) {
 		m.Status.LastUpdated = ptr.To(metav1.NewTime(o.At.Truncate(time.Second)))
 	}
 }
@@ -132,8 +132,11 @@ func recordFailure(m *machinev1.Machine, o lifecycle.Outcome) {
 	why := o.Steps[len(o.Steps)-1]
 	m.Status.ErrorMessage = ptr.To(why.Message)
 	m.Status.ErrorReason = nil
-	if provider.KindOf(why.Err) == provider.Invalid {
+	switch {
+	case provider.KindOf(why.Err) == provider.Invalid:
 		m.Status.ErrorReason = ptr.To(machinev1.InvalidConfigurationMachineError)
+	case why.Reason == lifecycle.ReasonJoinTimeout, why.Reason == lifecycle.ReasonCreateTimeout:
+		m.Status.ErrorReason = ptr.To[machinev1.MachineStatusError](machinev1.JoinClusterTimeoutMachineError)
 	}
 	set(&m.Annotations, InstanceStateAnnotation, "Unknown")
 	if m.Status.ProviderStatus != nil {
