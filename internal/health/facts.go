@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 )
 
 // Check is what one health check asks for, in the engine's words.
@@ -34,6 +36,8 @@ type Check struct {
 	Faults []Fault
 	// Breaker is asked before anything is remedied.
 	Breaker Breaker
+	// Escalation comes before [Delete].
+	Escalation Escalation
 
 	// NodesOnly judges nodes by their conditions, and nothing else: no machine
 	// is remedied because it failed, has no node, or lost it.
@@ -64,6 +68,9 @@ const (
 	Mark Remedy = "Mark"
 	// Reboot: mark the node for somebody who restarts it.
 	Reboot Remedy = "Reboot"
+	// Restart the instance of the machine, through its infrastructure, before it
+	// is deleted ([Escalation]).
+	Restart Remedy = "Restart"
 	// Request: make an object from a template, for somebody who remedies the
 	// machine; it is deleted when the machine is healthy again.
 	Request Remedy = "Request"
@@ -101,6 +108,8 @@ type Target struct {
 	NodeName string
 	// Node is that node; nil when it does not exist.
 	Node *Node
+	// Reboot is what was asked about rebooting it, and what came of that.
+	Reboot lifecycle.Rebooting
 	// Own are the machine's own timeouts, which count instead of the check's.
 	Own Own
 }

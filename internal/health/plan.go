@@ -26,6 +26,8 @@ type Plan struct {
 	Cases []Case
 	// Recovered are healthy machines for which a request may be left over.
 	Recovered []Target
+	// Withdrawn are healthy machines that are still to be rebooted.
+	Withdrawn []Target
 	// Storms are those under way and those cooling down.
 	Storms []Storm
 	// Sentence is the verdict with its arithmetic.
@@ -55,6 +57,11 @@ type Case struct {
 	Verdict Verdict
 	Act     Act
 	Remedy  Remedy
+	// Request names the reboot that [Restart] asks for, by its time; nobody waits
+	// for it any more after Until. Wait says what is waited for where it was asked
+	// for before, Tried what came of it where it was in vain.
+	Request, Until time.Time
+	Wait, Tried    string
 	// Hold is what the breaker has against it, though it may be overruled.
 	Hold string
 	// Why tells people what is done and why.
@@ -99,6 +106,7 @@ func (w *Ward) Plan(now time.Time, s Sight, m Memory) Plan {
 	if w.check.Remedy == Request {
 		p.Recovered = w.Recovered()
 	}
+	p.Withdrawn = w.withdrawn()
 	p.Storms, p.Memory = r.memory.Storms, r.memory
 	p.Sentence = r.sentence()
 	return r.plan
@@ -166,8 +174,8 @@ func (r *round) unhealthy() []*bed {
 // the breaker says.
 func (r *round) consider(b *bed) {
 	c := Case{Target: b.target, Verdict: b.verdict, Remedy: r.remedy(&b.target)}
+	known := r.try(&c) || r.known[b.target.UID]
 	c.Act, c.Why = r.may(&c)
-	known := r.known[b.target.UID]
 	if c.Act == Do && !known && r.w.check.Breaker.Mode != Off {
 		if h, held := r.holds(b); held {
 			c.Hold = h.why
@@ -180,14 +188,23 @@ func (r *round) consider(b *bed) {
 	if c.Act == Do {
 		c.Why = b.verdict.Message
 		if !known {
-			r.begun++
-			if c.Hold == "" {
-				r.spent++
-			}
-			r.memory.add(r.now, &b.target)
+			r.begin(&c)
 		}
 	}
 	r.plan.Cases = append(r.plan.Cases, c)
+}
+
+// begin remembers that a remedy begins.
+func (r *round) begin(c *Case) {
+	r.begun++
+	if c.Hold == "" {
+		r.spent++
+	}
+	if c.Remedy == Restart {
+		r.memory.restart(r.now, &c.Target)
+		return
+	}
+	r.memory.add(r.now, &c.Target)
 }
 
 // remedy is the check's, but that there is nothing to power on where the
@@ -224,6 +241,8 @@ func applies(c *Case, kind string) (Act, string) {
 	switch {
 	case t.Deleting:
 		return Leave, "it is being deleted"
+	case c.Wait != "":
+		return Leave, c.Wait
 	case c.Remedy == Mark && t.Marked, c.Remedy == Reboot && t.Node != nil && t.Node.Reboots:
 		return Leave, "somebody was asked to remedy the machine"
 	case kind != "" && t.Owner.Kind != kind:

@@ -23,6 +23,8 @@ const (
 	Create Step = "Create"
 	// Initialize: do what an instance needs once it was created.
 	Initialize Step = "Initialize"
+	// Reboot: restart the instance, once for the request.
+	Reboot Step = "Reboot"
 	// Adopt: bring the node's metadata in step.
 	Adopt Step = "Adopt"
 	// Note: write on the node how far its update is, which is Decision.Mark.
@@ -66,6 +68,7 @@ const (
 	ReasonCreateTimeout     Reason = "CreateTimeout"
 	ReasonPending           Reason = "InstancePending"
 	ReasonUninitialized     Reason = "Uninitialized"
+	ReasonRebootAsked       Reason = "RebootRequested"
 	ReasonDetached          Reason = "NoNodeExpected"
 	ReasonNodeUnknown       Reason = "NodeLookupFailed"
 	ReasonAwaitingNode      Reason = "AwaitingNode"

@@ -63,6 +63,8 @@ type Machine struct {
 	Owned bool
 	// Keep is what is asked about keeping the machine although it failed.
 	Keep Keeping
+	// Reboot is what is asked about rebooting it before it is replaced.
+	Reboot Rebooting
 	// Faults are what is wrong with the object itself.
 	Faults []Fault
 }
@@ -146,6 +148,8 @@ type World struct {
 	RemoveErr error
 	// RemovalFor is since when this process has been asking for removal.
 	RemovalFor time.Duration
+	// RebootPower is how the infrastructure reboots.
+	RebootPower RebootPower
 	// ProviderStatus is what the provider wants kept in the object; nil leaves
 	// it as it is. Its form depends on the API ([provider.StatusReporter]).
 	ProviderStatus []byte

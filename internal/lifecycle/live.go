@@ -25,6 +25,7 @@ var life = []check{
 	notCreated,
 	pending,
 	uninitialized,
+	rebootAsked,
 	detached,
 	nodeUnknown,
 	nodeMissing,

@@ -14,7 +14,7 @@ import (
 )
 
 var steps = []lifecycle.Step{
-	lifecycle.Settled, lifecycle.Await, lifecycle.Hold, lifecycle.Choose, lifecycle.Create, lifecycle.Initialize, lifecycle.Adopt, lifecycle.Note, lifecycle.Fail,
+	lifecycle.Settled, lifecycle.Await, lifecycle.Hold, lifecycle.Choose, lifecycle.Create, lifecycle.Initialize, lifecycle.Reboot, lifecycle.Adopt, lifecycle.Note, lifecycle.Fail,
 	lifecycle.Replace, lifecycle.Drain, lifecycle.Terminate, lifecycle.Forget, lifecycle.Release,
 }
 

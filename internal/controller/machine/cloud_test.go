@@ -27,6 +27,8 @@ type cloud struct {
 	forgets bool
 	// differs is what instances differ in from their class.
 	differs []string
+	// offers are the optional capabilities that the test wants besides.
+	offers func(target any) bool
 	// before is called with the name of each call.
 	before func(call string)
 
@@ -51,6 +53,8 @@ func (c *cloud) count(name string) (n int) {
 	}
 	return n
 }
+
+func (c *cloud) As(target any) bool { return c.offers != nil && c.offers(target) }
 
 func (c *cloud) Name() string { return "memory" }
 

@@ -48,6 +48,8 @@ type remembered struct {
 	// keepFault says that a wish to keep the machine which means nothing was
 	// told.
 	keepFault bool
+	// reboot is what came of the last one.
+	reboot lifecycle.Rebooting
 	// overdue is what was last told to be overdue.
 	overdue string
 	// drainSince is when the drain for its deletion began, drained that this is

@@ -55,6 +55,7 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 	if p.session == nil {
 		return
 	}
+	p.world.RebootPower = rebootPower(p.session)
 	if l, ok := provider.As[provider.Lagger](p.session); ok {
 		p.world.ReadLag = l.ReadLag()
 	}

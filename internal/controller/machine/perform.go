@@ -26,6 +26,8 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 		p.create(ctx)
 	case lifecycle.Initialize:
 		p.initialize(ctx)
+	case lifecycle.Reboot:
+		return p.reboot(ctx)
 	case lifecycle.Adopt:
 		return p.adopt(ctx)
 	case lifecycle.Note:

@@ -108,9 +108,13 @@ type pass[M client.Object] struct {
 
 func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 	p.view, p.policy = p.Dialect.View(p.m), p.Dialect.Policy(p.m)
+	p.lookForReboot()
 	p.was = p.view
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
 	p.observe(ctx)
+	if err := p.storeReboot(ctx); err != nil {
+		return reconcile.Result{}, err
+	}
 	for range maxSteps {
 		d := lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy)
 		if d.Waits() {
@@ -158,6 +162,9 @@ const doublesDelay = 10 * time.Minute
 // again is when to look again, given when the decision wants to; zero is when
 // something changes.
 func (p *pass[M]) again(after time.Duration) time.Duration {
+	if r := lifecycle.RebootAgain(p.Clock.Now(), p.view, p.world, p.policy); r > 0 && (after == 0 || r < after) {
+		after = r
+	}
 	if p.m.GetAnnotations()[dialect.UnrecordedAnnotation] == "" || after > 0 && after < doublesDelay {
 		return after
 	}

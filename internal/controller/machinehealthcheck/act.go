@@ -41,9 +41,12 @@ func (p *pass[C]) do(ctx context.Context, c *health.Case) error {
 		return p.mark(ctx, m, c)
 	case health.Reboot:
 		return p.reboot(ctx, c)
+	case health.Restart:
+		return p.restart(ctx, m, c)
 	case health.Request:
 		return p.request(ctx, m, c)
 	}
+	p.escalated(c)
 	return p.delete(ctx, m, c)
 }
 

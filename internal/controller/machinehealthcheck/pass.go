@@ -51,7 +51,7 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, err
 	}
 	p.tell(before)
-	err = errors.Join(p.remedy(ctx), p.clear(ctx))
+	err = errors.Join(p.remedy(ctx), p.withdraw(ctx), p.clear(ctx))
 	if err = errors.Join(err, p.record(ctx)); err != nil {
 		return reconcile.Result{}, err
 	}

@@ -52,6 +52,7 @@ func (d Patients) Patient(o client.Object, n *health.Node) health.Target {
 		NodeName: d.NodeName(m),
 		Node:     n,
 		Own:      dialect.ReadOwn(m.Annotations),
+		Reboot:   dialect.ReadRebooting(m),
 	}
 	if n == nil && foretold[status.Phase] {
 		t.NodeName = ""

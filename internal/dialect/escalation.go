@@ -1,0 +1,130 @@
+package dialect
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// Annotations of ours on health checks of every API group.
+const (
+	// EscalationAnnotation with "reboot" makes a reboot the first remedy for a
+	// machine that would be deleted; "none" is the default.
+	EscalationAnnotation = "millwright.dev/escalation"
+	// RebootTimeoutAnnotation is how long a machine may take to be rebooted, and
+	// then to be healthy ("5m"). The default is the check's startup timeout, or 10
+	// minutes without one.
+	RebootTimeoutAnnotation = "millwright.dev/reboot-timeout"
+)
+
+// Annotations of ours on machines of every API group.
+const (
+	// RebootRequestAnnotation asks for a reboot. Health checks write it.
+	RebootRequestAnnotation = "millwright.dev/reboot-request"
+	// RebootAnnotation says what came of the last request. We write it.
+	RebootAnnotation = "millwright.dev/reboot"
+)
+
+// Events about reboots.
+const (
+	EventRebootRequested     = "RebootRequested"
+	EventRebootRequestFailed = "RebootRequestFailed"
+	EventRebooted            = "Rebooted"
+	EventRebootFailed        = "RebootFailed"
+	EventRebootUnsupported   = "RebootUnsupported"
+	// EventEscalated: a machine is replaced although, or because, it was to be
+	// rebooted first.
+	EventEscalated = "RebootDidNotHelp"
+	// ActionReboot is what was being done.
+	ActionReboot = "Reboot"
+)
+
+// defaultRebootTimeout counts where neither the annotation nor a startup timeout
+// says anything.
+const defaultRebootTimeout = 10 * time.Minute
+
+// ReadEscalation reads what a check tries before it replaces a machine; startup
+// is its startup timeout. What is not understood is a fault, and the default
+// holds.
+func ReadEscalation(annotations map[string]string, startup time.Duration) (health.Escalation, []health.Fault) {
+	e := health.Escalation{Patience: startup}
+	if startup <= 0 {
+		e.Patience = defaultRebootTimeout
+	}
+	r := breakerReader{annotations: annotations}
+	r.read(EscalationAnnotation, `"reboot" or "none"`, func(text string) bool {
+		e.Reboot = text == "reboot"
+		return e.Reboot || text == "none"
+	})
+	r.read(RebootTimeoutAnnotation, `a duration above zero like "5m"`, func(text string) bool {
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return false
+		}
+		e.Patience = d
+		return true
+	})
+	return e, r.faults
+}
+
+// storedRequest and storedReboot are the forms in which a reboot is kept.
+type (
+	storedRequest struct {
+		At    string    `json:"at"`
+		Until time.Time `json:"until"`
+		By    string    `json:"by,omitempty"`
+	}
+	storedReboot struct {
+		Request string                `json:"request"`
+		State   lifecycle.RebootState `json:"state"`
+		At      time.Time             `json:"at"`
+		Calls   int                   `json:"calls,omitempty"`
+		Message string                `json:"message,omitempty"`
+	}
+)
+
+// ReadRebooting reads what is asked about rebooting a machine, and what came of
+// that. A request that is not understood asks for nothing: its time has to be of
+// the form 2026-11-21T12:00:00Z.
+func ReadRebooting(m client.Object) (out lifecycle.Rebooting) {
+	a := m.GetAnnotations()
+	var asked storedRequest
+	if json.Unmarshal([]byte(a[RebootRequestAnnotation]), &asked) == nil {
+		if t, err := time.Parse(time.RFC3339, asked.At); err == nil && t.UTC().Format(time.RFC3339) == asked.At {
+			out.Request, out.Until = asked.At, asked.Until
+		}
+	}
+	var came storedReboot
+	if json.Unmarshal([]byte(a[RebootAnnotation]), &came) == nil {
+		out.Answered, out.State, out.At, out.Calls, out.Message = came.Request, came.State, came.At, came.Calls, came.Message
+	}
+	return out
+}
+
+// WriteRebootRequest edits m to ask for a reboot in the name of a check.
+func WriteRebootRequest(m client.Object, request string, until time.Time, by string) {
+	SetAnnotation(m, RebootRequestAnnotation, encoded(storedRequest{At: request, Until: until.UTC(), By: by}))
+}
+
+// mostRebootMessage bounds in bytes what is kept of an error.
+const mostRebootMessage = 400
+
+// WriteReboot edits m to say what came of a request.
+func WriteReboot(m client.Object, r lifecycle.Rebooting) {
+	message := strings.ToValidUTF8(r.Message[:min(len(r.Message), mostRebootMessage)], "")
+	SetAnnotation(m, RebootAnnotation, encoded(storedReboot{Request: r.Answered, State: r.State, At: r.At.UTC(), Calls: r.Calls, Message: message}))
+}
+
+func encoded(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("%T has an encoding, always: %v", v, err))
+	}
+	return string(raw)
+}
