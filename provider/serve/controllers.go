@@ -161,7 +161,7 @@ func (a *assembly) approver(ctx context.Context) error {
 		return fmt.Errorf("register the approver's metrics: %w", err)
 	}
 	a.approves = &csr.Approver{
-		Client: a.process.Target.GetClient(), Live: a.process.Target.GetAPIReader(), Clock: clock.RealClock{},
+		Client: a.process.Term(a.flags.APIs[0]).Guarded(a.process.Target.GetClient()), Live: a.process.Target.GetAPIReader(), Clock: clock.RealClock{},
 		Policy: approval.DefaultPolicy(), Machines: a.allMachines, Metrics: gauges,
 		Events: a.managers[0].GetEventRecorder("machine-approver"),
 	}
