@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/inquiry"
 	"github.com/millwright-dev/millwright/internal/why"
 	"github.com/millwright-dev/millwright/provider"
@@ -99,6 +101,13 @@ func machines(t *testing.T) []situation {
 		{name: "node-joined-unready", ask: machineY, state: why.Degraded, reason: "AwaitingNode", objects: list(class, gardenerMachine("Pending", 13*time.Minute, withNodeG),
 			node("False", "KubeletNotReady", "container runtime network not ready: cni plugin not initialized", 11*time.Minute))},
 		{name: "node-not-ready", ask: machineX, state: why.Degraded, reason: "NodeUnhealthy", objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO), node("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", 4*time.Minute))},
+		{name: "node-not-ready-checked", ask: machineX, state: why.Degraded, reason: "NodeUnhealthy", objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO), silent, check("workers"), check("others", func(c *lenient.MachineHealthCheck) {
+			c.Spec.Selector.MatchLabels = map[string]string{"role": "master"}
+		}), check("foreign", func(c *lenient.MachineHealthCheck) {
+			c.Annotations = map[string]string{dialect.MachineAPIAnnotation: provider.Gardener}
+		}))},
+		{name: "node-not-ready-restricted", ask: machineX, state: why.Degraded, reason: "NodeUnhealthy", objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO), silent, check("workers", saysC("RemediationAllowed", "TooManyUnhealthy", "Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (total: 10, unhealthy: 8, maxUnhealthy: 40%)")))},
+		{name: "node-not-ready-storm", ask: machineX, state: why.Degraded, reason: "NodeUnhealthy", objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO), silent, check("workers", saysC("Calm", "Storm", "10 of 10 machines of zone a are sick; now: 0 remedied, 10 left")))},
 		{name: "node-lost-timed", ask: machineY, state: why.Degraded, reason: "NodeUnhealthy", objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG,
 			operationG("HealthCheck", "Processing", "", "Machine mill-b-y is unhealthy - changing MachinePhase to Unknown. Node conditions: [Ready=Unknown]")), node("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", 4*time.Minute))},
 		{name: "failure-withheld", ask: machineY, state: why.Degraded, reason: "FailureWithheld", objects: list(class, gardenerMachine("Unknown", time.Hour, withNodeG), node("Unknown", "NodeStatusUnknown", "", 40*time.Minute))},

@@ -61,6 +61,9 @@ func (l *look) machine(ctx context.Context, o client.Object) why.MachineFacts {
 	if f.View.Deleted.IsZero() && (f.Node == nil || lifecycle.Ready(f.Node).Status != corev1.ConditionTrue) {
 		f.Requests = l.requests(ctx, f)
 	}
+	if f.View.Deleted.IsZero() && f.Node != nil && !lifecycle.Healthy(f.Node, f.Policy) {
+		f.Checks = l.checks(ctx, f.API, o)
+	}
 	q := Question{API: f.API, Namespace: f.Namespace, Name: f.Name}
 	f.Evidence = l.evidence(ctx, q, f.View.UID)
 	f.Gaps = l.gaps

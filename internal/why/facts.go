@@ -49,6 +49,9 @@ type MachineFacts struct {
 	Pods, Peers []corev1.Pod
 	Budgets     []policyv1.PodDisruptionBudget
 	Attachments []storagev1.VolumeAttachment
+	// Checks are the health checks that select the machine, where its node is not
+	// healthy.
+	Checks []HealthCheck
 	// Requests are pending certificate requests that are, or may be, its.
 	Requests []evidence.Request
 	Events   []evidence.Event

@@ -36,10 +36,11 @@ func nodeUnwell(q *question) *finding {
 	if len(causes) == 0 {
 		return nil
 	}
+	held, remedy := q.checked()
 	f := &finding{
-		state: Degraded, reason: string(lifecycle.ReasonNodeUnhealthy), chain: causes,
+		state: Degraded, reason: string(lifecycle.ReasonNodeUnhealthy), chain: append(causes, held...),
 		text: "is not healthy: its node " + q.Node.Name + " has been " + worst(q.Node, q.Policy) + lasting(q.now, causes[0].Since),
-		next: "look at the node: `kubectl describe node " + q.Node.Name + "`; without a health check nothing replaces the machine",
+		next: "look at the node: `kubectl describe node " + q.Node.Name + "`; " + remedy,
 	}
 	if t := q.Policy.HealthTimeout; q.Policy.TracksHealth && t > 0 && !q.View.StageSince.IsZero() && q.View.Stage == lifecycle.StageLost {
 		left := q.View.StageSince.Add(t).Sub(q.now)
