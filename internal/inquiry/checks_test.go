@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/inquiry"
 )
 
 // silent is a node that nobody has heard of for a while.
@@ -56,7 +57,7 @@ func TestChecksNotRead(t *testing.T) {
 			}
 			return nil
 		}
-		a, err := ask(t, cluster(t, refuse, openshiftMachine("Running", 5*time.Hour, withNodeO), silent), machineX)
+		a, err := ask(t, cluster(t, refuse, openshiftMachine("Running", 5*time.Hour, withNodeO), silent), inquiry.Question{Kind: "Machine", Name: "mill-a-x"})
 		if err != nil || len(a.Gaps) != c.gaps || !strings.Contains(a.Next, "without a health check") {
 			t.Errorf("%s: gaps %q, next %q, %v", c.reason, a.Gaps, a.Next, err)
 		}
