@@ -107,6 +107,7 @@ func (l deploymentLens[D, S]) Amend(d D, sets []S, p rollout.Plan) {
 func rollsOnly(s rollout.Strategy) func(*character) {
 	return func(c *character) {
 		c.deployments, c.sets, c.singles, c.strategy, c.guarded, c.grown = 1, 0, 0, s, false, true
+		c.wider = wider{}
 	}
 }
 
@@ -171,7 +172,8 @@ func boundMutants() []Mutation {
 		},
 		{
 			Name: "a frozen set makes machines", Finds: []string{FrozenRests}, Dialects: []string{Gardener},
-			Set: func(s *replicas.Set) { s.NoGrowth = "" },
+			Setting: func(c *character) { c.wider, c.deployments, c.busy = wider{}, 1, 10 },
+			Set:     func(s *replicas.Set) { s.NoGrowth = "" },
 		},
 	}
 }

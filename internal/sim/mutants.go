@@ -40,15 +40,17 @@ func lensMutants() []Mutation {
 		},
 		{
 			Name: "hooks are ignored", Finds: []string{HooksHonoured}, Dialects: []string{OpenShift},
-			View: func(m *lifecycle.Machine) { m.PreDrain, m.PreTerminate = nil, nil },
+			Setting: func(c *character) { c.wider, c.deployments, c.sets, c.singles = wider{}, 0, 2, 2 },
+			View:    func(m *lifecycle.Machine) { m.PreDrain, m.PreTerminate = nil, nil },
 		},
 		{
 			Name: "a machine on its way out counts as a replica", Finds: []string{NotTooFew, Converges},
-			Setting: func(c *character) { c.sets, c.singles, c.viewLag = 3, 0, 0 },
+			Setting: func(c *character) { c.wider, c.sets, c.singles, c.viewLag = wider{}, 3, 0, 0 },
 			Member:  func(m *replicas.Member) { m.Deleting, m.Leaving = false, false },
 		},
 		{
 			Name: "something is written in every pass", Finds: []string{Rests, Converges},
+			Setting: func(c *character) { c.wider, c.deployments, c.sets, c.singles, c.apps = wider{}, 0, 0, 1, 0 },
 			Record: func(o client.Object, _ lifecycle.Outcome) {
 				annotations := o.GetAnnotations()
 				if annotations == nil {
@@ -133,13 +135,20 @@ func cloudMutant(name string, finds []string, wreck func(s *brokenSession, c cli
 	}
 }
 
-// countingMutant breaks the token, with a memory of its own in each process.
+// countingMutant breaks the token, with a memory of its own in each process. It
+// hides as well that listings run behind: either guard alone makes do.
 func countingMutant(name string, wreck func(s *brokenSession, counts map[string]int)) Mutation {
 	return Mutation{
 		Name: name, Finds: []string{OneInstance},
+		Setting: func(c *character) {
+			c.cloud.Lag, c.cloud.LagByID, c.percent[cloudLost] = 10*time.Second, true, usual[cloudLost]
+		},
 		Provider: func(p provider.Provider, _ client.Client) provider.Provider {
 			counts := map[string]int{}
-			return brokenProvider{p, func(s *brokenSession) { wreck(s, counts) }}
+			return brokenProvider{p, func(s *brokenSession) {
+				s.hasty = true
+				wreck(s, counts)
+			}}
 		},
 	}
 }
@@ -257,7 +266,13 @@ func cachedForLive(c client.Client, _ client.Reader) (client.Client, client.Read
 
 func clientMutants() []Mutation {
 	return []Mutation{
-		{Name: "a drain ends by what the cache shows", Finds: []string{DrainedFirst}, Client: cachedForLive},
+		{
+			Name: "a drain ends by what the cache shows", Finds: []string{DrainedFirst}, Client: cachedForLive,
+			Setting: func(c *character) {
+				c.wider, c.deployments, c.sets, c.singles = wider{}, 0, 1, 2
+				c.apps, c.budgets, c.viewLag, c.cloud.Boot, c.cloud.Stop = 8, false, 30*time.Second, 0, 0
+			},
+		},
 		{Name: "a set takes a lost reply for a failure", Finds: []string{NotTooMany}, Client: freshNames},
 	}
 }
