@@ -100,7 +100,7 @@ func (r *oneAtATime) fails(w *world, m *machine) bool {
 	switch {
 	case m.gone:
 		return true
-	case !r.running[m] && !(m.linked && m.ready == "True"):
+	case !r.running[m] && (!m.linked || m.ready != "True"):
 		return m.created+creationTimeout < w.now
 	case m.ready == "True":
 		r.running[m] = true
