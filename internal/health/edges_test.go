@@ -217,3 +217,34 @@ func TestWardAnswers(t *testing.T) {
 		}
 	}
 }
+
+// A view that shows anything else is looked at; one that shows the same in
+// other memory is not.
+func TestEveryFactIsNews(t *testing.T) {
+	full := func() Target {
+		m := linked()
+		startup, health := time.Minute, time.Hour
+		m.Own = Own{Startup: &startup, Health: &health, Conditions: []string{"Disk"}}
+		return m
+	}
+	a, b := full(), full()
+	if !a.equal(&b) {
+		t.Error("the same, twice")
+	}
+	other := 2 * time.Minute
+	for reason, edit := range map[string]func(*Target){
+		"machine": func(t *Target) { t.UID = "v" }, "name": func(t *Target) { t.Name = "x" }, "namespace": func(t *Target) { t.Namespace = "x" },
+		"created": func(t *Target) { t.Created = t0 }, "updated": func(t *Target) { t.Updated = t0 }, "owner": func(t *Target) { t.Owner.Name = "x" },
+		"failed": isFailed, "deleting": isDeleting, "marked": isMarked, "skip": func(t *Target) { t.Skip = true },
+		"template": func(t *Target) { t.Template = "x" }, "zone": func(t *Target) { t.Zone = "x" }, "node name": func(t *Target) { t.NodeName = "x" },
+		"node": nodeGone, "condition": shows("Ready", "False", 0), "own startup": func(t *Target) { t.Own.Startup = &other },
+		"own health": func(t *Target) { t.Own.Health = &other }, "no own startup": func(t *Target) { t.Own.Startup = nil },
+		"no own health": func(t *Target) { t.Own.Health = nil }, "own conditions": func(t *Target) { t.Own.Conditions = nil },
+	} {
+		edited := full()
+		edit(&edited)
+		if a.equal(&edited) || edited.equal(&a) {
+			t.Errorf("another %s is no news", reason)
+		}
+	}
+}
