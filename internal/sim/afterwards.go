@@ -97,7 +97,7 @@ func (w *World) workOnce() bool {
 	did := false
 	for _, p := range slices.Clone(w.procs) {
 		did = w.catchUp(p) || did
-		for _, key := range p.queue.startable() {
+		for _, key := range p.startable() {
 			p.begin(key)
 			did = true
 		}

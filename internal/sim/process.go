@@ -157,6 +157,15 @@ func describe(e store.Event) string {
 	return fmt.Sprintf("%s %s %s (version %s)", e.Kind.Kind, o.GetName(), verb, o.GetResourceVersion())
 }
 
+// startable are the keys for which a pass can begin. The controller of nodes has
+// one worker, and holds a lock while it reads.
+func (p *process) startable() []reconcile.Request {
+	if p.role == nodeRole && len(p.tasks) > 0 {
+		return nil
+	}
+	return p.queue.startable()
+}
+
 // begin begins a pass for the key and runs it to its first stop.
 func (p *process) begin(key reconcile.Request) {
 	p.queue.take(key)

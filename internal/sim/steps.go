@@ -56,7 +56,7 @@ func (w *World) stepWork() {
 	if !ok {
 		return
 	}
-	if key, ok := pick(w, p.queue.startable()); ok {
+	if key, ok := pick(w, p.startable()); ok {
 		p.begin(key)
 	}
 }

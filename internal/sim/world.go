@@ -207,7 +207,7 @@ func (w *World) getOn() {
 		return
 	}
 	w.catchUp(p)
-	if key, ok := pick(w, p.queue.startable()); ok {
+	if key, ok := pick(w, p.startable()); ok {
 		p.begin(key)
 	} else if len(p.tasks) > 0 {
 		p.run(p.tasks[w.roll(len(p.tasks))])

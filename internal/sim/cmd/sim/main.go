@@ -21,6 +21,7 @@ type options struct {
 	trace        bool
 	budget       int
 	keep         bool
+	most         time.Duration
 }
 
 func main() {
@@ -33,6 +34,7 @@ func main() {
 	flag.BoolVar(&o.trace, "trace", false, "print the whole trace of the first seed, shrunk or not")
 	flag.IntVar(&o.budget, "shrink", 1000, "how many runs shrinking may take; 0 does not shrink")
 	flag.BoolVar(&o.keep, "keep-going", false, "list all failing seeds instead of stopping at the first")
+	flag.DurationVar(&o.most, "for", 0, "begin no more worlds after this time; 0 runs all seeds")
 	flag.Parse()
 	os.Exit(o.run())
 }
@@ -74,7 +76,7 @@ func (o options) run() int {
 			}
 		})
 	}
-	for i := uint64(0); i < o.seeds && (o.keep || !s.failed()); i++ {
+	for i := uint64(0); i < o.seeds && (o.keep || !s.failed()) && (o.most == 0 || time.Since(began) < o.most); i++ {
 		next <- i
 	}
 	close(next)
