@@ -190,10 +190,10 @@ func (w *World) stray() string {
 // excused reports whether what was made for a machine that is gone may stay:
 // nobody looks for it, or it is not to be touched.
 func (w *World) excused(uid string) bool {
-	if uid == "" {
-		return !w.tells.strangers
+	if uid == "" && !w.tells.strangers {
+		return true
 	}
-	return w.users.strays[uid] && !w.is.collects
+	return w.users.strays[uid] && !w.is.collects || w.is.collects && w.doubtful()
 }
 
 // strayNode reports whether a stray instance made the node.

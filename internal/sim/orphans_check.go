@@ -74,6 +74,24 @@ func (w *World) checkCollected(i *cloud.Machine, m client.Object) {
 	}
 }
 
+// doubtful reports whether most instances that machines have recorded do not
+// exist. A listing that shows so few is not believed, and nobody can know that it
+// is right: the machines failed, and wait for people.
+func (w *World) doubtful() bool {
+	recorded, there := 0, 0
+	for _, m := range w.store.All(w.tells.machine) {
+		v := w.tells.view(m)
+		if v.ProviderID == "" {
+			continue
+		}
+		recorded++
+		if slices.ContainsFunc(w.cloud.Existing(""), func(i *cloud.Machine) bool { return i.ProviderID() == v.ProviderID }) {
+			there++
+		}
+	}
+	return 2*there < recorded
+}
+
 // doubled reports whether there are instances of the machine besides the one
 // that it has recorded.
 func (w *World) doubled(v lifecycle.Machine) bool {
