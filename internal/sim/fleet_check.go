@@ -93,7 +93,7 @@ func (p *process) judgeRollout(c store.Call, old, now client.Object, before snap
 		}
 		if old != nil && now != nil && w.tells.size(old) != w.tells.size(now) {
 			delete(w.owners.arrived, now.GetUID())
-			if w.owners.sized[now.GetUID()] {
+			if w.owners.sized[now.GetUID()] && !w.tooEarly(g.deployment, now) {
 				delete(w.owners.sized, now.GetUID())
 				w.owners.righted[g.deployment.GetUID()] = w.store.Version()
 			}
@@ -111,6 +111,15 @@ func (p *process) judgeRollout(c store.Call, old, now client.Object, before snap
 			p.judgeSelection(g, d, old.(*corev1.Node), now.(*corev1.Node))
 		}
 	}
+}
+
+// tooEarly reports whether the set of a deployment that makes room first has a
+// size while others have machines. It got that from people, and is not put right
+// until it has none or they are gone; a deployment only cuts it to what it wants,
+// and shares out what it gets while it is paused.
+func (w *World) tooEarly(d, s client.Object) bool {
+	others := func(o client.Object) bool { return o.GetUID() != s.GetUID() && len(w.controlled(o)) > 0 }
+	return w.tells.fleet.view(d).Strategy == rollout.Recreate && w.tells.size(s) > 0 && slices.ContainsFunc(w.setsOf(d), others)
 }
 
 // judged is the deployment that a write is judged by; nil where what others did
