@@ -172,11 +172,16 @@ func (w *World) detach(n int, a *storagev1.VolumeAttachment) []func() {
 	}}
 }
 
-// volumesLeft notes that a pod is gone from its node.
+// volumesLeft notes that a pod is gone from its node. One that should have been
+// gone before was written off then: its volume is waited for since.
 func (w *World) volumesLeft(pod *corev1.Pod) {
+	at := w.now
+	if d := pod.DeletionTimestamp; d != nil && d.Time.Before(at) {
+		at = d.Time
+	}
 	for n := range w.databases() {
 		if pod.Name == podName(n) {
-			w.volumes.left[volumeName(n)+"/"+pod.Spec.NodeName] = w.now
+			w.volumes.left[volumeName(n)+"/"+pod.Spec.NodeName] = at
 		}
 	}
 }
