@@ -196,10 +196,10 @@ func (w *World) excused(uid string) bool {
 	return w.users.strays[uid] && !w.is.collects || w.is.collects && w.doubtful()
 }
 
-// strayNode reports whether a stray instance made the node.
+// strayNode reports whether a stray instance made the node, or one that may stay.
 func (w *World) strayNode(n *corev1.Node) bool {
 	for _, i := range w.cloud.Machines() {
-		if i.Name == n.Name && w.users.strays[i.UID] && !w.is.collects {
+		if i.Name == n.Name && (w.users.strays[i.UID] && !w.is.collects || i.Exists(w.now) && w.machineOf(i.UID) == nil && w.excused(i.UID)) {
 			return true
 		}
 	}
