@@ -104,10 +104,40 @@ func machines(ctx context.Context, f *fleet.Fleet, api, prefix string) ([]fleet.
 	return out, nil
 }
 
+// claimed says which story counts the machines whose names begin so.
+var claimed struct {
+	sync.Mutex
+	by map[claimant]string
+}
+
+type claimant struct {
+	fleet       *fleet.Fleet
+	api, prefix string
+}
+
+// claim fails a story that counts machines which another one counts as well:
+// stories of one fleet play at the same time, and neither would find its number.
+func claim(t *testing.T, f *fleet.Fleet, api, prefix string) {
+	t.Helper()
+	claimed.Lock()
+	defer claimed.Unlock()
+	if claimed.by == nil {
+		claimed.by = map[claimant]string{}
+	}
+	story, _, _ := strings.Cut(t.Name(), "/")
+	for c, other := range claimed.by {
+		if c.fleet == f && c.api == api && other != story && (strings.HasPrefix(prefix, c.prefix) || strings.HasPrefix(c.prefix, prefix)) {
+			t.Errorf("machines %s* of %s are %s's, which counts %s*", prefix, api, other, c.prefix)
+		}
+	}
+	claimed.by[claimant{fleet: f, api: api, prefix: prefix}] = story
+}
+
 // running waits until exactly n machines are there and all of them are Running
 // with Ready nodes.
 func running(t *testing.T, f *fleet.Fleet, api, prefix string, n int) (out []fleet.Machine) {
 	t.Helper()
+	claim(t, f, api, prefix)
 	eventually(t, time.Minute, fmt.Sprintf("%d machines %s* of %s Running with Ready nodes", n, prefix, api), func(ctx context.Context) (string, error) {
 		var err error
 		if out, err = machines(ctx, f, api, prefix); err != nil {

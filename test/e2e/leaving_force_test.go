@@ -48,7 +48,7 @@ func TestForceInMidDrain(t *testing.T) {
 // nobody waits for those that do not. Budgets still hold.
 func TestKubeletKilledInMidDrain(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
-		name := "silent-" + d.name
+		name := "killed-" + d.name
 		d.occupied(t, f, name)
 		pod := podNamed(name)
 		merge(t, f, pod, `{"metadata":{"finalizers":[%q]}}`, holdFinalizer)
