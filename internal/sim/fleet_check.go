@@ -382,8 +382,9 @@ func (c counting) standing(d client.Object) (n int) {
 }
 
 // ofSet gives the pass the benefit of the doubt: what was available when it
-// began counts still, what was lost since it could not know, and machines that
-// others chose to go are on their account.
+// began counts still, what was lost since it could not know (it may, as it reads
+// on while it runs: by the truth, a lost machine does not count), and machines
+// that others chose to go are on their account.
 func (c counting) ofSet(s client.Object) int {
 	size := c.w.tells.size(s)
 	if s.GetUID() == c.resized {
@@ -420,7 +421,7 @@ func (c counting) ofSet(s client.Object) int {
 		add(c.works(was.working, v.Available(c.w.now, c.policy)), was.asked || v.Asked, busy)
 	}
 	for uid, was := range c.g.machines {
-		if was.set == s.GetUID() && !was.leaving && !truth[uid] && c.w.owners.lost[uid] {
+		if was.set == s.GetUID() && !was.leaving && !truth[uid] && c.w.owners.lost[uid] && c.by != byTruth {
 			add(c.works(was.working, was.working), was.asked || c.w.owners.chosen[uid], false)
 		}
 	}
