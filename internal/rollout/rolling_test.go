@@ -184,6 +184,14 @@ func TestOnDelete(t *testing.T) {
 			reason: "what was made for surge goes again, and not old ones for it",
 			d:      waits, sets: []Set{old("a", 3), current("b", 2, first(2, pending))}, plan: []string{"b 2->0"},
 		},
+		"it went back while the other set had yet to make its machines": {
+			reason: "machines that are there are not given up for those that nobody has seen",
+			d:      waits, sets: []Set{old("a", 0, wants(3)), current("b", 3, first(3, pending))}, plan: []string{"a 3->0"},
+		},
+		"fewer replicas, and an old one does not work": {
+			reason: "it goes before those that do, and before a new one that will",
+			d:      waits, sets: []Set{old("a", 3, held, first(1, broken)), current("b", 1, first(1, pending))}, plan: []string{"a 3->2"},
+		},
 		"fewer replicas, and an autoscaler's choice": {
 			reason: "the machine it chose is the one that goes",
 			d:      waits.by(func(d *Deployment) { d.Replicas = 2 }), sets: []Set{old("a", 2, held), current("b", 1, first(1, asked))}, plan: []string{"b 1->0"},
