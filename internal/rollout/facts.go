@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // Deployment is what the API object says, in the engine's words.
@@ -54,6 +55,9 @@ type Deployment struct {
 	Wishes []Wish
 	// Guard are the precautions asked for.
 	Guard Guard
+	// Sight is how well the clusters are seen: nobody is late by time in which
+	// nobody looked.
+	Sight sight.State
 	// Last is what the status said last.
 	Last Last
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -246,4 +248,19 @@ func want(t *testing.T, p Plan, name string) SetWant {
 	}
 	t.Fatalf("the plan says nothing of set %s", name)
 	return SetWant{}
+}
+
+// seen gives a deployment the sight of a process that began to look a while ago
+// and saw nothing from lost until a minute before now.
+func seen(began, lost time.Duration) func(*Deployment) {
+	const interval = 10 * time.Second
+	state := sight.Begin(now.Add(-began), sight.Policy{Timeout: time.Hour, Interval: interval}, sight.Control)
+	for at := began; at >= 0; at -= interval {
+		answer := sight.Seen
+		if at < lost && at > time.Minute {
+			answer = sight.Down
+		}
+		state = state.After(sight.Round{At: now.Add(-at), Answers: map[sight.Cluster]sight.Answer{sight.Control: answer}})
+	}
+	return func(d *Deployment) { d.Sight = state }
 }

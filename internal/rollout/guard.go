@@ -104,7 +104,7 @@ func (q *question) miscarried(m Machine) bool {
 	case q.d.Guard.ReadyWithin == 0:
 		return m.Leaving
 	}
-	left := m.Created.Add(q.d.Guard.ReadyWithin).Sub(q.now)
+	left := q.d.Sight.Left(m.Created, q.d.Guard.ReadyWithin, q.now)
 	if !m.Leaving {
 		q.again(left)
 	}

@@ -139,7 +139,7 @@ func (q *question) standstill(st Status, told func(Truth, Reason, string) Progre
 		return told(True, SetUpdated, q.line(st))
 	}
 	if q.d.Deadline > 0 && last.Reason != SetAvailable && last.Reason != DeadlineExceeded && !q.patient {
-		left := last.Since.Add(q.d.Deadline).Sub(q.now)
+		left := q.d.Sight.Left(last.Since, q.d.Deadline, q.now)
 		if left < 0 {
 			message := fmt.Sprintf("no progress for %s: %s", q.d.Deadline, q.line(st))
 			if q.unseen != "" {

@@ -15,6 +15,11 @@ func said(status Truth, reason Reason, message string) func(*Deployment) {
 	}
 }
 
+// lastProgress is when it was.
+func lastProgress(ago time.Duration) func(*Deployment) {
+	return func(d *Deployment) { d.Last.Progress.Since = now.Add(-ago) }
+}
+
 // counted is what the counters said last.
 func counted(updated, old, ready, available int) func(*Deployment) {
 	return func(d *Deployment) {
@@ -174,6 +179,11 @@ func TestProgress(t *testing.T) {
 		"4.6 past the deadline, and a set that nobody looks at": {
 			reason: "is worth telling by then", d: d.by(said(True, SetUpdated, line), within(59*time.Second)), sets: []Set{old("a", 9), current("b", 4, first(4, pending), unseen)},
 			want: fresh.as(False, DeadlineExceeded, "no progress for 59s: "+line+"; set b was not looked at by its controller"),
+		},
+		"4.6 past the deadline, most of it unseen": {
+			reason: "10 s were watched before the outage and a minute since",
+			d:      d.by(said(True, SetUpdated, line), within(2*time.Minute), lastProgress(10*time.Minute), seen(15*time.Minute, 9*time.Minute+50*time.Second)), sets: stuck,
+			want: Progress{True, SetUpdated, line, now.Add(-10 * time.Minute)}, after: 50*time.Second + time.Second,
 		},
 		"4.6 past the deadline still": {
 			reason: "once is enough", d: d.by(said(False, DeadlineExceeded, "x"), within(59*time.Second)), sets: stuck, want: Progress{False, DeadlineExceeded, "x", now.Add(-time.Minute)},

@@ -117,6 +117,7 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 		Reconciler: r, memory: m, object: d, now: now,
 		facts: r.lens.View(d, now), policy: r.lens.Policy(d), selector: r.lens.Selector(d),
 	}
+	p.facts.Sight = seen
 	err = p.run(ctx)
 	if expect.OnlyConflicts(err) {
 		p.again(conflictDelay)

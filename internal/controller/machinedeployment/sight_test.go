@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
+	"github.com/millwright-dev/millwright/internal/rollout"
 	"github.com/millwright-dev/millwright/internal/sight"
 )
 
@@ -41,5 +42,35 @@ func frozenDeployment[D, S client.Object](t *testing.T, a api[D, S]) {
 	w.rest(r)
 	if len(w.machines()) != 2 {
 		t.Errorf("thawed: %d machines, want 2", len(w.machines()))
+	}
+}
+
+func TestProgressUnseen(t *testing.T) { both(t, progressUnseen, progressUnseen) }
+
+// A rollout that stood still while nobody looked is not late.
+func progressUnseen[D, S client.Object](t *testing.T, a api[D, S]) {
+	w := newWorld(t, a)
+	w.declare(2)
+	w.sync()
+	answers := map[sight.Cluster]sight.Answer{sight.Control: sight.Seen}
+	e := &eyes{sight.Begin(w.clock.Now(), sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, sight.Control)}
+	e.state = e.state.After(sight.Round{At: w.clock.Now(), Answers: answers})
+	r := machinedeployment.New(w.lens, machinedeployment.Options{
+		Client: w, Live: w.Client, Nodes: w, Clock: w.clock, Recorder: events.NewFakeRecorder(1000), Sight: e,
+	})
+	for range 4 { // its set is there and no machine is
+		if _, err := w.reconcile(r); err != nil {
+			t.Fatal(err)
+		}
+		w.sync()
+	}
+	w.clock.SetTime(w.clock.Now().Add(24 * time.Hour))
+	e.state = e.state.After(sight.Round{At: w.clock.Now(), Answers: answers})
+	if _, err := w.reconcile(r); err != nil {
+		t.Fatal(err)
+	}
+	w.sync()
+	if last := w.facts().Last.Progress; last.Reason == "" || last.Reason == rollout.DeadlineExceeded {
+		t.Errorf("after a day unseen: %+v", last)
 	}
 }
