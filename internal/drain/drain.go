@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -267,4 +268,14 @@ func Decide(now time.Time, f Facts, m Memory, p Policy) Decision {
 	d.Next = next(now, d)
 	d.Message = message(d, p)
 	return d
+}
+
+// OnlyVolumes reports whether all pods have left that must go, and volumes are
+// what the drain waits for.
+func (d Decision) OnlyVolumes() bool {
+	if d.Done || len(d.Evict)+len(d.Delete) > 0 {
+		return false
+	}
+	left := slices.Concat(d.Waiting, d.Blocked)
+	return len(left)+len(d.Detach) > 0 && !slices.ContainsFunc(left, func(b Blocker) bool { return b.Volume == "" })
 }

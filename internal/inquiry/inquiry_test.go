@@ -24,6 +24,7 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/inquiry"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/why"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -135,6 +136,19 @@ func machines(t *testing.T) []situation {
 			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(15*time.Minute)), cordoned(node("True", "", "", 8*time.Hour)), attachment())},
 		{name: "instance-going", ask: machineY, state: why.Deleting, reason: "Terminating", objects: list(class,
 			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Minute), operationG("Delete", "Processing", "", "Drain successful. Initiate VM deletion")), cordoned(node("True", "", "", 8*time.Hour)))},
+		{name: "drain-since", ask: machineX, state: why.Stuck, reason: "DisruptionBudget", objects: list(
+			openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(5*time.Hour), startedO(lifecycle.DeletionPreDrainHook, 5*time.Hour), startedO(lifecycle.DeletionDrain, 3*time.Hour+12*time.Minute), drainError),
+			cordoned(node("True", "", "", 8*time.Hour)), pod("web-1", "n-1", "True", ""), budget(1, 1, 1))},
+		{name: "volume-since", ask: machineY, state: why.Stuck, reason: "VolumeStillAttached", objects: list(class,
+			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Hour), startedG(lifecycle.DeletionDrain, time.Hour), startedG(lifecycle.DeletionVolumeDetach, 15*time.Minute)),
+			cordoned(node("True", "", "", 8*time.Hour)), attachment())},
+		{name: "instance-since", ask: machineY, state: why.Deleting, reason: "Terminating", objects: list(class,
+			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Hour), startedG(lifecycle.DeletionDrain, time.Hour), startedG(lifecycle.DeletionInstance, 4*time.Minute)), cordoned(node("True", "", "", 8*time.Hour)))},
+		{name: "hook-since", ask: machineX, state: why.Stuck, reason: "PreTerminateHookPresent", objects: list(
+			openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(time.Hour), startedO(lifecycle.DeletionDrain, time.Hour), startedO(lifecycle.DeletionPreTerminateHook, 20*time.Minute),
+				conditionO("Drained", corev1.ConditionTrue, "", "Drain finished successfully", 20*time.Minute), func(m *machinev1.Machine) {
+					m.Spec.LifecycleHooks.PreTerminate = []machinev1.LifecycleHook{{Name: "backup", Owner: "backup-operator"}}
+				}), node("True", "", "", 8*time.Hour))},
 		{name: "removal-denied", ask: machineY, state: why.Stuck, reason: "TerminateFailed", objects: list(class,
 			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Hour), operationG("Delete", "Failed", "PermissionDenied", "machine codes error: code = [PermissionDenied] message = [access key is disabled]. Initiate VM deletion")))},
 		{name: "removal-without-class", ask: machineY, state: why.Stuck, reason: "InstanceUnreachable", objects: list(

@@ -29,8 +29,10 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/bootstrap"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/evidence"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/run"
 	"github.com/millwright-dev/millwright/internal/said"
 )
@@ -124,6 +126,19 @@ func deletedO(d time.Duration) func(*machinev1.Machine) {
 
 func deletedG(d time.Duration) func(*v1alpha1.Machine) {
 	return func(m *v1alpha1.Machine) { m.DeletionTimestamp = ptr.To(ago(d)) }
+}
+
+// startedO and startedG record that a step of a deletion began.
+func startedO(step lifecycle.DeletionStep, d time.Duration) func(*machinev1.Machine) {
+	return conditionO(dialect.StartedCondition(step), corev1.ConditionTrue, "", "", d)
+}
+
+func startedG(step lifecycle.DeletionStep, d time.Duration) func(*v1alpha1.Machine) {
+	return func(m *v1alpha1.Machine) {
+		m.Status.Conditions = append(m.Status.Conditions, corev1.NodeCondition{
+			Type: corev1.NodeConditionType(dialect.StartedCondition(step)), Status: corev1.ConditionTrue, LastTransitionTime: ago(d),
+		})
+	}
 }
 
 func conditionO(kind string, status corev1.ConditionStatus, reason, message string, since time.Duration) func(*machinev1.Machine) {

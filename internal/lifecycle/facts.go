@@ -48,6 +48,9 @@ type Machine struct {
 	// when (zero when that is not known).
 	Drained   bool
 	DrainedAt time.Time
+	// Begun are the steps of its deletion that were recorded as begun, in order;
+	// none while the machine is wanted.
+	Begun []Begun
 	// SkipDrain asks to leave the node's pods alone.
 	SkipDrain bool
 	// Force asks to get rid of the machine without patience.

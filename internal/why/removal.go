@@ -30,11 +30,24 @@ func (q *question) going() string {
 	return "has been in deletion for " + span(q.now.Sub(q.View.Deleted))
 }
 
+// goingSince is the same, and for how long the step has gone on where that was
+// recorded and is less: "has been in deletion for 3h12m, in its drain for 2h5m".
+func (q *question) goingSince(step lifecycle.DeletionStep, in string) string {
+	since := q.View.Since(step)
+	if since.IsZero() || span(q.now.Sub(since)) == span(q.now.Sub(q.View.Deleted)) {
+		return q.going()
+	}
+	return q.going() + ", " + in + lasting(q.now, since)
+}
+
+// inInstance is what a machine is in whose instance is to go.
+const inInstance = "in the removal of its instance"
+
 // leaving is a machine on its way out with nothing in the way.
 func (q *question) leaving() finding {
 	f := finding{
 		state: Deleting, reason: string(lifecycle.ReasonTerminating), next: "wait",
-		text: q.going() + ": the infrastructure is removing its instance",
+		text: q.goingSince(lifecycle.DeletionInstance, inInstance) + ": the infrastructure is removing its instance",
 	}
 	if !q.View.Held {
 		f.reason, f.text = string(lifecycle.ReasonReleased), q.going()+": all is done, and the object goes at any moment"
@@ -59,20 +72,24 @@ func preDrainHook(q *question) *finding {
 	if len(q.View.PreDrain) == 0 || q.View.Drained || !q.View.Held {
 		return nil
 	}
-	return q.hooked(lifecycle.ReasonDrainBlockedHook, "pre-drain", "drained", q.View.PreDrain)
+	return q.hooked(lifecycle.DeletionPreDrainHook, lifecycle.ReasonDrainBlockedHook, "drained", q.View.PreDrain)
 }
 
 func preTerminateHook(q *question) *finding {
 	if len(q.View.PreTerminate) == 0 || !q.View.Held {
 		return nil
 	}
-	return q.hooked(lifecycle.ReasonTerminateHook, "pre-terminate", "terminated", q.View.PreTerminate)
+	return q.hooked(lifecycle.DeletionPreTerminateHook, lifecycle.ReasonTerminateHook, "terminated", q.View.PreTerminate)
 }
 
-func (q *question) hooked(r lifecycle.Reason, kind, done string, hooks []lifecycle.Hook) *finding {
+func (q *question) hooked(step lifecycle.DeletionStep, r lifecycle.Reason, done string, hooks []lifecycle.Hook) *finding {
+	kind := "pre-drain"
+	if step == lifecycle.DeletionPreTerminateHook {
+		kind = "pre-terminate"
+	}
 	f := &finding{
 		state: Stuck, reason: string(r),
-		text: q.going() + ": it is not " + done + " before the " + kind + " hook " + hooks[0].Name + " of " + hooks[0].Owner + " is taken off",
+		text: q.goingSince(step, "held by a hook") + ": it is not " + done + " before the " + kind + " hook " + hooks[0].Name + " of " + hooks[0].Owner + " is taken off",
 	}
 	for _, h := range hooks {
 		f.chain = append(f.chain, Cause{Source: "spec.lifecycleHooks", Reason: string(r), Message: "hook " + h.Name + " is owned by " + h.Owner})
@@ -92,15 +109,16 @@ func draining(q *question) *finding {
 		return nil
 	}
 	f := &finding{state: Deleting, reason: string(lifecycle.ReasonDraining), next: "wait: the pods are on their way"}
-	f.text = q.going() + ": " + plural(len(left), "pod") + " still on node " + q.Node.Name
+	going := q.goingSince(lifecycle.DeletionDrain, "in its drain")
+	f.text = going + ": " + plural(len(left), "pod") + " still on node " + q.Node.Name
 	blocked := q.blockers(left)
 	if len(left) == 0 {
-		f.text = q.going() + ": its node " + q.Node.Name + " is being drained"
+		f.text = going + ": its node " + q.Node.Name + " is being drained"
 	}
 	if len(blocked) > 0 {
 		f.state, f.reason = Stuck, string(drain.ReasonBudget)
 		b := blocked[0]
-		f.text = fmt.Sprintf("%s: pod %s cannot leave node %s, because disruption budget %s allows no disruption", q.going(), b.pod, q.Node.Name, b.budget)
+		f.text = fmt.Sprintf("%s: pod %s cannot leave node %s, because disruption budget %s allows no disruption", going, b.pod, q.Node.Name, b.budget)
 		f.next = b.next(q.Peers)
 		for _, b := range blocked[:min(len(blocked), mostCauses)] {
 			f.chain = append(f.chain, b.causes(q.Peers)...)
@@ -243,7 +261,7 @@ func volumesAttached(q *question) *finding {
 	}
 	f := &finding{
 		state: Deleting, reason: string(drain.ReasonStillAttached), next: "wait for the volumes to be detached; if it takes long, look at the log of their driver",
-		text: fmt.Sprintf("%s: its pods have left, and %s still attached to node %s", q.going(), are(len(q.Attachments), "volume"), q.Node.Name),
+		text: fmt.Sprintf("%s: its pods have left, and %s still attached to node %s", q.goingSince(lifecycle.DeletionVolumeDetach, "with no pods left"), are(len(q.Attachments), "volume"), q.Node.Name),
 	}
 	for _, a := range q.Attachments[:min(len(q.Attachments), mostCauses)] {
 		volume := "an inline volume"
@@ -277,7 +295,7 @@ func removalFails(q *question) *finding {
 	}
 	f := &finding{
 		state: Stuck, reason: string(lifecycle.ReasonTerminateFailed), chain: quote(s), next: cmp.Or(troubleOf(q.Trouble).next, "wait"),
-		text: q.going() + ": its instance cannot be removed",
+		text: q.goingSince(lifecycle.DeletionInstance, inInstance) + ": its instance cannot be removed",
 	}
 	if q.Trouble == "" {
 		f.next = "mend what is named; it is tried again by itself"

@@ -152,6 +152,9 @@ func (p *pass[M]) replace(ctx context.Context) error {
 func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {
 	if p.mem.drainSince.IsZero() && !p.view.Deleted.IsZero() {
 		p.mem.drainSince = p.Clock.Now()
+		if at := p.view.Since(lifecycle.DeletionDrain); !at.IsZero() { // an earlier process began it
+			p.mem.drainSince = at
+		}
 	}
 	came, err := p.drainOnce(ctx, d)
 	if err != nil {

@@ -181,6 +181,9 @@ func (l Laws[M]) expect(want *lifecycle.Machine, c trial[M]) {
 	if n := c.o.World.Node; n != nil && c.is.NodeName == n.Name {
 		want.NodeName = n.Name
 	}
+	if !c.was.Deleted.IsZero() {
+		want.Begun = lifecycle.Begin(c.was.Begun, c.was.Deleted, c.o)
+	}
 	l.expectKeeping(want, c)
 	// Faults are about the object, which Record may mend in no case.
 	want.Faults = c.was.Faults

@@ -3,7 +3,9 @@ package gardener_test
 import (
 	"math/rand"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -54,6 +56,14 @@ func prepare(m *v1alpha1.Machine, r *rand.Rand) {
 	}
 	if r.Intn(2) == 0 {
 		m.Spec.MachineConfiguration = nil
+	}
+	for _, step := range lifecycle.DeletionSteps {
+		if r.Intn(3) == 0 { // some of them older than the deletion, as of an object that was restored from a backup
+			m.Status.Conditions = append(m.Status.Conditions, corev1.NodeCondition{
+				Type: corev1.NodeConditionType(dialect.StartedCondition(step)), Status: corev1.ConditionTrue,
+				LastTransitionTime: metav1.NewTime(dialecttest.Now.Add(-time.Duration(r.Intn(400)) * time.Second)),
+			})
+		}
 	}
 	values := []string{"", "now", "when-failed", "auto-preserved", "false", "please"}
 	for _, key := range []string{"node.machine.sapcloud.io/preserve", "node.machine.sapcloud.io/last-applied-node-preserve-value"} {

@@ -117,6 +117,7 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 	}
 	if m.DeletionTimestamp != nil {
 		v.Deleted = m.DeletionTimestamp.Time
+		v.Begun = begun(m)
 	}
 	return v
 }

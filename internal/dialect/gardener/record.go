@@ -34,7 +34,11 @@ func (Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	dialect.RecordUnrecorded(m, o.World)
 	recordNode(m, o)
 	was := stages[m.Status.CurrentStatus.Phase]
+	steps := recordBegun(m, o)
 	if op := operation(m, was, o); op != nil {
+		if text := lifecycle.Story(steps); text != "" {
+			op.Description += " (" + text + ")" // behind the marks from which another implementation goes on
+		}
 		recordOperation(m, *op, o.At)
 	}
 	recordPhase(m, was, o)

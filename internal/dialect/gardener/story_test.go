@@ -175,7 +175,7 @@ func TestMachineStory(t *testing.T) {
 				Name: "delete-draining", Reason: "2.7: Terminating, with the marks from which another implementation goes on", From: "running", After: 2 * time.Hour,
 				Edit: deletedAt(2 * time.Hour), World: lens.World(running, ready), Effects: effects{lifecycle.Drain: lens.Drained(waits)},
 				Events: []string{
-					"Normal Deleting: Drain is waiting for 1 pod has to leave: db/db-0 (disruption budget db has no room). Will retry in next sync. Initiate node drain",
+					"Normal Deleting: Drain is waiting for 1 pod has to leave: db/db-0 (disruption budget db has no room). Will retry in next sync. Initiate node drain (begun: drain 2026-01-02T05:04:43Z)",
 				},
 			},
 			{
@@ -195,14 +195,14 @@ func TestMachineStory(t *testing.T) {
 				Name: "delete-refused", Reason: "2.7: Failed with the code, at the step that failed", From: "delete-terminating", After: time.Minute,
 				World: lens.World(running, ready), Effects: effects{lifecycle.Drain: done, lifecycle.Terminate: lens.RemovalFails(denied)},
 				Events: []string{
-					"Warning FailedDelete: machine codes error: code = [PermissionDenied] message = [credentials are not valid]. Initiate VM deletion",
+					"Warning FailedDelete: machine codes error: code = [PermissionDenied] message = [credentials are not valid]. Initiate VM deletion (begun: drain 2026-01-02T05:04:43Z, instance deletion 2026-01-02T05:06:43Z)",
 				},
 			},
 			{
 				Name: "delete-class-missing", Reason: "2.7: the way out needs a session, and says so", From: "running", After: 2 * time.Hour,
 				Edit: deletedAt(2 * time.Hour), World: blind(errors.New("spec.class.name: not found"), nil, ready), Effects: effects{lifecycle.Drain: done},
 				Events: []string{
-					"Warning FailedDelete: machine codes error: code = [Unavailable] message = [spec.class.name: not found]. Now, getting VM Status",
+					"Warning FailedDelete: machine codes error: code = [Unavailable] message = [spec.class.name: not found]. Now, getting VM Status (begun: drain 2026-01-02T05:04:43Z, instance deletion 2026-01-02T05:04:43Z)",
 				},
 			},
 			{

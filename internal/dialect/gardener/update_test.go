@@ -226,7 +226,7 @@ func TestUpdateStory(t *testing.T) {
 				Edit:    deletedAt(time.Hour + 14*time.Minute),
 				World:   world(corev1.ConditionUnknown, lifecycle.MarkReady, chosen),
 				Effects: effects{lifecycle.Drain: drained[lifecycle.Drain], lifecycle.Terminate: lens.Removing},
-				Events:  []string{"Normal Deleting: Drain successful. Initiate VM deletion"},
+				Events:  []string{"Normal Deleting: Drain successful. Initiate VM deletion (begun: drain 2026-01-02T04:18:05Z, instance deletion 2026-01-02T04:18:05Z)"},
 			},
 		},
 	}.Check(t)

@@ -3,8 +3,11 @@ package openshift_test
 import (
 	"math/rand"
 	"testing"
+	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -35,6 +38,9 @@ func TestMachineLaws(t *testing.T) {
 			"status.addresses", "status.nodeRef", "status.phase", "status.lastUpdated", "status.providerStatus",
 			"status.errorReason", "status.errorMessage",
 			"status.conditions[InstanceExists]", "status.conditions[Drainable]", "status.conditions[Terminable]", "status.conditions[Drained]",
+			"status.conditions[PreDrainHookStarted]", "status.conditions[DrainStarted]",
+			"status.conditions[VolumeDetachStarted]", "status.conditions[PreTerminateHookStarted]",
+			"status.conditions[InstanceDeletionStarted]", "status.conditions[NodeDeletionStarted]",
 		},
 		Kept: []string{"spec.providerID", "status.addresses", "status.nodeRef", "status.providerStatus", "status.errorMessage"},
 		Stages: map[lifecycle.Stage]lifecycle.Stage{
@@ -59,5 +65,13 @@ func prepare(m *machinev1.Machine, r *rand.Rand) {
 	}
 	if r.Intn(2) == 0 {
 		m.Spec.ProviderID = nil
+	}
+	for _, step := range lifecycle.DeletionSteps {
+		if r.Intn(3) == 0 { // some of them older than the deletion, as of an object that was restored from a backup
+			m.Status.Conditions = append(m.Status.Conditions, machinev1.Condition{
+				Type: machinev1.ConditionType(dialect.StartedCondition(step)), Status: corev1.ConditionTrue,
+				LastTransitionTime: metav1.NewTime(dialecttest.Now.Add(-time.Duration(r.Intn(400)) * time.Second)),
+			})
+		}
 	}
 }

@@ -101,6 +101,7 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 	v.Provisioned = provisioned(m)
 	if m.DeletionTimestamp != nil {
 		v.Deleted = m.DeletionTimestamp.Time
+		v.Begun = begun(m)
 	}
 	if m.Status.LastUpdated != nil {
 		v.StageSince = m.Status.LastUpdated.Time

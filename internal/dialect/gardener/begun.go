@@ -1,0 +1,43 @@
+package gardener
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// begun are the steps of m's deletion that its conditions record, in order.
+func begun(m *v1alpha1.Machine) (out []lifecycle.Begun) {
+	for _, step := range lifecycle.DeletionSteps {
+		i := slices.IndexFunc(m.Status.Conditions, func(c corev1.NodeCondition) bool { return dialect.StartedStep(string(c.Type)) == step })
+		if i >= 0 && !m.Status.Conditions[i].LastTransitionTime.Time.Before(m.DeletionTimestamp.Time) {
+			out = append(out, lifecycle.Begun{Step: step, At: m.Status.Conditions[i].LastTransitionTime.Time})
+		}
+	}
+	return out
+}
+
+// recordBegun writes when each step of the deletion began, beside what was last
+// copied from the node: nothing is copied any more. It returns those steps.
+func recordBegun(m *v1alpha1.Machine, o lifecycle.Outcome) []lifecycle.Begun {
+	if m.DeletionTimestamp == nil {
+		return nil
+	}
+	steps := lifecycle.Begin(begun(m), m.DeletionTimestamp.Time, o)
+	conditions := slices.DeleteFunc(slices.Clone(m.Status.Conditions), func(c corev1.NodeCondition) bool {
+		return dialect.StartedStep(string(c.Type)) != ""
+	})
+	for _, b := range steps {
+		conditions = append(conditions, corev1.NodeCondition{
+			Type:   corev1.NodeConditionType(dialect.StartedCondition(b.Step)),
+			Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(b.At),
+		})
+	}
+	m.Status.Conditions = conditions
+	return steps
+}

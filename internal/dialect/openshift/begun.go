@@ -1,0 +1,39 @@
+package openshift
+
+import (
+	"slices"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// begun are the steps of m's deletion that its conditions record, in order.
+func begun(m *machinev1.Machine) (out []lifecycle.Begun) {
+	for _, step := range lifecycle.DeletionSteps {
+		i := slices.IndexFunc(m.Status.Conditions, func(c machinev1.Condition) bool { return dialect.StartedStep(string(c.Type)) == step })
+		if i >= 0 && !m.Status.Conditions[i].LastTransitionTime.Time.Before(m.DeletionTimestamp.Time) {
+			out = append(out, lifecycle.Begun{Step: step, At: m.Status.Conditions[i].LastTransitionTime.Time})
+		}
+	}
+	return out
+}
+
+// recordBegun writes when each step of the deletion began. Of a machine that is
+// about to go, nobody reads that any more.
+func recordBegun(m *machinev1.Machine, o lifecycle.Outcome) {
+	if m.DeletionTimestamp == nil || o.Did(lifecycle.Release) {
+		return
+	}
+	steps := lifecycle.Begin(begun(m), m.DeletionTimestamp.Time, o)
+	m.Status.Conditions = slices.DeleteFunc(m.Status.Conditions, func(c machinev1.Condition) bool {
+		step := dialect.StartedStep(string(c.Type))
+		return step != "" && !slices.Contains(steps, lifecycle.Begun{Step: step, At: c.LastTransitionTime.Time})
+	})
+	for _, b := range steps {
+		t := machinev1.ConditionType(dialect.StartedCondition(b.Step))
+		setCondition(m, machinev1.Condition{Type: t, Status: corev1.ConditionTrue}, b.At)
+	}
+}
