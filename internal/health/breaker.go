@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"time"
-
-	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // Mode is what the breaker's word is worth.
@@ -75,22 +73,12 @@ type Sight struct {
 	Nodes int
 	// Heard is when any of them was last heard of; zero: nobody keeps it.
 	Heard time.Time
-}
-
-// Unseen says why the clusters are not seen well enough to judge nodes: not at
-// all, or only since a moment ago, so that what is known may be what was lost
-// sight of. Empty when they are.
-func Unseen(s sight.State, now time.Time) string {
-	if why := s.Frozen(now); why != "" {
-		return why
-	}
-	switch {
-	case !s.Sees():
-		return "the last look at the clusters did not see everything"
-	case !s.Since().IsZero() && s.Elapsed(s.Since(), now) < sight.Settle:
-		return fmt.Sprintf("the clusters are seen only since %s", stamp(s.Since()))
-	}
-	return ""
+	// Since is since when they are seen, where that is only a moment ago: most
+	// verdicts wait. Zero: for long enough.
+	Since time.Time
+	// Again is when to ask again where they are not seen, or were not for long;
+	// zero: in half a minute.
+	Again time.Time
 }
 
 // silence is how long a fleet of nodes cannot be silent: each kubelet reports at

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/millwright-dev/millwright/internal/sight"
 )
 
@@ -37,6 +39,12 @@ type Verdict struct {
 	// Gone says that there is nothing that might recover: the node was there,
 	// and does not exist any more.
 	Gone bool
+	// Announced says that the node itself says so, and that no time has to pass
+	// for that to count.
+	Announced bool
+	// Began is when what makes the machine unhealthy is written to have begun;
+	// zero where nobody wrote it down, or who did had only heard nothing.
+	Began time.Time
 }
 
 // margin is put on the time that is left, so that a look at that moment finds
@@ -79,7 +87,7 @@ func failed(q *question) (Verdict, bool) {
 	if !q.t.Failed || q.c.NodesOnly {
 		return Verdict{}, false
 	}
-	return Verdict{State: Unhealthy, Message: "the machine failed", Gone: q.t.NodeName != "" && q.t.Node == nil}, true
+	return Verdict{State: Unhealthy, Message: "the machine failed", Gone: q.t.NodeName != "" && q.t.Node == nil, Began: q.t.Updated}, true
 }
 
 // unlinked: a machine without a node has a time to get one.
@@ -100,7 +108,7 @@ func unlinked(q *question) (Verdict, bool) {
 	}
 	left := q.startup(timeout)
 	if left < 0 {
-		return Verdict{State: Unhealthy, Message: fmt.Sprintf("no node has joined within %s", timeout)}, true
+		return Verdict{State: Unhealthy, Message: fmt.Sprintf("no node has joined within %s", timeout), Began: q.t.Created}, true
 	}
 	return Verdict{State: Starting, Message: fmt.Sprintf("a node is awaited until %s", stamp(q.now.Add(left))), Due: q.now.Add(left + margin)}, true
 }
@@ -135,23 +143,52 @@ func lost(q *question) (Verdict, bool) {
 	return Verdict{State: Unhealthy, Message: fmt.Sprintf("node %s does not exist any more", q.t.NodeName), Gone: true}, true
 }
 
-// ailing: conditions are alternatives; the next that may expire is the next
-// moment to look.
+// ailing: conditions are alternatives; the surest that has lasted for too long
+// decides, and the next that may is the next moment to look.
 func ailing(q *question) (Verdict, bool) {
-	var wait Verdict
+	var ill, wait Verdict
 	for _, have := range q.t.Node.Conditions {
 		for _, timeout := range q.timeouts(have) {
-			left := q.left(have.Since, timeout)
+			v, left := q.sickness(have, timeout)
 			if left < 0 {
-				return Verdict{State: Unhealthy, Message: fmt.Sprintf("%s has been %s for more than %s", have.Type, have.Status, timeout)}, true
+				if v.surer(ill) {
+					ill = v
+				}
+				continue
 			}
 			if due := q.now.Add(left + margin); wait.Due.IsZero() || due.Before(wait.Due) {
 				wait = Verdict{State: Suspect, Due: due, Message: fmt.Sprintf("%s is %s, which may last until %s", have.Type, have.Status, stamp(q.now.Add(left)))}
 			}
 		}
 	}
+	if ill.State != "" {
+		return ill, true
+	}
 	return wait, wait.State != ""
 }
+
+// sickness is the verdict about a node that shows a condition which it may show
+// for timeout, once nothing is left of that. True and False were said by
+// somebody who was there. Unknown was concluded from silence by somebody who may
+// have heard as little as we did, and Ready is what nodes and the cluster know of
+// each other, which an outage changes: neither announces anything.
+func (q *question) sickness(have NodeCondition, timeout time.Duration) (v Verdict, left time.Duration) {
+	v = Verdict{State: Unhealthy, Message: fmt.Sprintf("%s has been %s for more than %s", have.Type, have.Status, timeout)}
+	if have.Status != unknown {
+		v.Began = have.Since
+		v.Announced = timeout <= 0 && have.Type != ready
+	}
+	if v.Announced {
+		return v, -1
+	}
+	return v, q.left(have.Since, timeout)
+}
+
+// ready and unknown are a type and a status of node conditions.
+const (
+	ready   = string(corev1.NodeReady)
+	unknown = string(corev1.ConditionUnknown)
+)
 
 // timeouts are those that have applies to.
 func (q *question) timeouts(have NodeCondition) (out []time.Duration) {

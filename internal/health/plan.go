@@ -20,8 +20,9 @@ type Plan struct {
 	Max       int
 	Allowed   bool
 	Remaining int
-	// Blind says why nothing can be said about nodes.
-	Blind string
+	// Blind says why nothing can be said about nodes, Doubt why most of what was
+	// found out about them waits, where anything does.
+	Blind, Doubt string
 	// Cases are the machines to be remedied, those ill the longest first.
 	Cases []Case
 	// Recovered are healthy machines for which a request may be left over.
@@ -62,20 +63,32 @@ type Case struct {
 	// for before, Tried what came of it where it was in vain.
 	Request, Until time.Time
 	Wait, Tried    string
+	// Confirm says that sight has not settled: whoever acts makes sure first, by
+	// live reads, that the verdict still holds.
+	Confirm bool
 	// Hold is what the breaker has against it, though it may be overruled.
 	Hold string
 	// Why tells people what is done and why.
 	Why string
 }
 
-// blindRetry is how often somebody who sees nothing looks again: that sight
-// comes back is no news about any machine.
+// blindRetry is how often somebody who sees nothing looks again, unless it is
+// known when to: that sight comes back is no news about any machine.
 const blindRetry = 30 * time.Second
+
+// again is when to look again where nothing, or not much, can be believed.
+func (s Sight) again(now time.Time) time.Time {
+	if s.Again.After(now) && (s.Blind != "" || !s.Since.IsZero()) {
+		return s.Again
+	}
+	return now.Add(blindRetry)
+}
 
 // round is one making of a plan.
 type round struct {
 	w      *Ward
 	now    time.Time
+	sight  Sight
 	memory Memory
 	// known are the machines of which a remedy began before.
 	known map[types.UID]bool
@@ -89,7 +102,7 @@ type round struct {
 
 // Plan weighs what is to be done now.
 func (w *Ward) Plan(now time.Time, s Sight, m Memory) Plan {
-	r := &round{w: w, now: now}
+	r := &round{w: w, now: now, sight: s}
 	r.memory, r.plan.Missing = m.at(now).missing(now, w.beds)
 	r.known = r.memory.underWay()
 	p := &r.plan
@@ -100,8 +113,8 @@ func (w *Ward) Plan(now time.Time, s Sight, m Memory) Plan {
 	for _, b := range r.unhealthy() {
 		r.consider(b)
 	}
-	if p.Blind != "" {
-		p.Due = sooner(p.Due, now.Add(blindRetry))
+	if p.Blind != "" || len(p.Cases) > 0 && !s.Since.IsZero() {
+		p.Due = sooner(p.Due, s.again(now))
 	}
 	if w.check.Remedy == Request {
 		p.Recovered = w.Recovered()
@@ -176,6 +189,11 @@ func (r *round) consider(b *bed) {
 	c := Case{Target: b.target, Verdict: b.verdict, Remedy: r.remedy(&b.target)}
 	known := r.try(&c) || r.known[b.target.UID]
 	c.Act, c.Why = r.may(&c)
+	if c.Confirm = !r.sight.Since.IsZero(); c.Act == Do && c.Confirm {
+		if why := r.doubt(b); why != "" {
+			c.Act, c.Why, r.plan.Doubt = Leave, why, why
+		}
+	}
 	if c.Act == Do && !known && r.w.check.Breaker.Mode != Off {
 		if h, held := r.holds(b); held {
 			c.Hold = h.why

@@ -20,6 +20,9 @@ func (r *round) sentence() string {
 	if p.Blind != "" {
 		parts = append(parts, "nothing is remedied: "+p.Blind)
 	}
+	if p.Doubt != "" {
+		parts = append(parts, "what is not certain waits: "+p.Doubt)
+	}
 	if c.Breaker.Mode != Off {
 		parts = append(parts, r.forecast()...)
 	}

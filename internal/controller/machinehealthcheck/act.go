@@ -36,6 +36,11 @@ func (p *pass[C]) do(ctx context.Context, c *health.Case) error {
 	if m == nil || err != nil {
 		return err
 	}
+	if c.Confirm {
+		if sick, err := p.sick(ctx, m); !sick || err != nil {
+			return err
+		}
+	}
 	switch c.Remedy {
 	case health.Mark:
 		return p.mark(ctx, m, c)
@@ -68,6 +73,17 @@ func (p *pass[C]) still(ctx context.Context, t *health.Target) (client.Object, e
 		return nil, err
 	}
 	return m, nil
+}
+
+// sick judges a machine by what the API servers say of it and its node now, and
+// not by caches, which need not have caught up with what was not seen.
+func (p *pass[C]) sick(ctx context.Context, m client.Object) (bool, error) {
+	n, err := p.node(ctx, p.LiveNodes, p.patients.NodeName(m))
+	if err != nil {
+		return false, err
+	}
+	t := p.patients.Patient(m, health.NodeOf(n, dialect.RackLabel(p.object)))
+	return health.Evaluate(p.now, p.seen, &p.check, &t).State == health.Unhealthy, nil
 }
 
 func (p *pass[C]) delete(ctx context.Context, m client.Object, c *health.Case) error {

@@ -69,7 +69,7 @@ func (p *pass[C]) rest() reconcile.Result {
 
 // view is how far nodes can be seen.
 func (p *pass[C]) view(ctx context.Context) (s health.Sight, err error) {
-	s.Blind = health.Unseen(p.seen, p.now)
+	s = health.Look(p.seen, p.now)
 	if at := p.heard.Load(); at != 0 {
 		s.Heard = time.Unix(0, at)
 	}

@@ -37,9 +37,10 @@ const (
 	ReasonTemplateNotFound      = "ExternalRemediationTemplateNotFound"
 	ReasonRequestCreationFailed = "ExternalRemediationRequestCreationFailed"
 	ReasonInvalidSpec           = "InvalidSpec"
-	// ReasonBlind: nodes cannot be seen, nothing is remedied. ReasonStorm: a
-	// group of machines is in a storm, or was a short while ago. ReasonHeld: some
-	// machines are left, or would be, because of the rate or of back-off.
+	// ReasonBlind: nodes cannot be seen, or only since a moment ago, and nothing
+	// that depends on it is remedied. ReasonStorm: a group of machines is in a
+	// storm, or was a short while ago. ReasonHeld: some machines are left, or
+	// would be, because of the rate or of back-off.
 	ReasonBlind = "Blind"
 	ReasonStorm = "Storm"
 	ReasonHeld  = "Held"
@@ -109,12 +110,13 @@ func restricted(o dialect.HealthOutcome) string {
 func calm(o dialect.HealthOutcome) *machinev1.Condition {
 	p := &o.Plan
 	held := slices.ContainsFunc(p.Cases, func(c health.Case) bool { return c.Hold != "" })
-	if o.Check.Breaker.Mode == health.Off && p.Blind == "" {
+	blind := p.Blind != "" || p.Doubt != ""
+	if o.Check.Breaker.Mode == health.Off && !blind {
 		return nil
 	}
 	out := machinev1.Condition{Type: Calm, Status: corev1.ConditionTrue, Message: p.Sentence}
 	switch {
-	case p.Blind != "":
+	case blind:
 		out.Reason = ReasonBlind
 	case len(p.Storms) > 0:
 		out.Reason = ReasonStorm
@@ -124,7 +126,7 @@ func calm(o dialect.HealthOutcome) *machinev1.Condition {
 		return &out
 	}
 	out.Status, out.Severity = corev1.ConditionFalse, machinev1.ConditionSeverityInfo
-	if p.Blind != "" || o.Check.Breaker.Mode == health.Enforce {
+	if blind || o.Check.Breaker.Mode == health.Enforce {
 		out.Severity = machinev1.ConditionSeverityWarning
 	}
 	return &out

@@ -57,7 +57,9 @@ func (r *ours) look(w *world) {
 		return
 	}
 	r.ward.Tick(now)
-	p := r.ward.Plan(now, health.Sight{Blind: health.Unseen(r.seen, now), Nodes: len(w.machines)}, r.memory)
+	view := health.Look(r.seen, now)
+	view.Nodes = len(w.machines)
+	p := r.ward.Plan(now, view, r.memory)
 	r.memory, r.due = p.Memory, p.Due
 	for _, c := range p.Cases {
 		if c.Act == health.Do {
