@@ -36,6 +36,7 @@ func recordBegun(m *v1alpha1.Machine, o lifecycle.Outcome) []lifecycle.Begun {
 		conditions = append(conditions, corev1.NodeCondition{
 			Type:   corev1.NodeConditionType(dialect.StartedCondition(b.Step)),
 			Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(b.At),
+			LastHeartbeatTime: metav1.NewTime(b.At), // the API knows no null here
 		})
 	}
 	m.Status.Conditions = conditions
