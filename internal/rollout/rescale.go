@@ -134,12 +134,13 @@ func (q *question) fewer(active []*book) (n int) {
 }
 
 // shareMore gives all that is new to the current set. While that must not
-// grow, the largest old one gets the rest up to the wanted number, so that
-// capacity follows nevertheless.
+// grow, as under Recreate beside old machines, the largest old one gets the rest
+// up to the wanted number, so that capacity follows nevertheless.
 func (q *question) shareMore(active []*book, delta int) {
 	note := fmt.Sprintf("%s wanted now", machines(q.d.Replicas))
 	most := 0
-	if q.current != nil && q.stopped == "" {
+	apart := q.d.Strategy == Recreate && q.rolling()
+	if q.current != nil && q.stopped == "" && !apart {
 		most = q.grown()
 		if n := min(delta, q.d.Replicas+q.surge-q.total(), most-q.current.want.Replicas); n > 0 {
 			q.grow(q.current, n, note)

@@ -73,6 +73,10 @@ func TestScaling(t *testing.T) {
 			reason: "there would be room for more new ones, and they have to wait",
 			d:      rolls(10, "3", "2").by(paused), sets: []Set{old("a", 8, ten), current("b", 3, ten)},
 		},
+		"4.4 paused, and Recreate since": {
+			reason: "no new one comes beside an old one: the old set grows instead",
+			d:      rolls(5, "0", "0").by(strategy(Recreate), paused), sets: []Set{old("a", 1, scaledFor(2, 2)), current("b", 1, scaledFor(2, 2))}, plan: []string{"a 1->4"},
+		},
 		"4.4 paused between the old and the new of Recreate": {
 			reason: "the old ones are not gone yet",
 			d:      rolls(3, "1", "0").by(paused, strategy(Recreate)), sets: []Set{old("a", 0, more(1, leaving)), current("b", 0)},
