@@ -35,7 +35,7 @@ func ReadDeletionGuard(set client.Object) *replicas.Guard {
 		g.Limit = orphan.DefaultLimit
 		misread = append(misread, fmt.Sprintf("%s: %v; the default of %d%% is in force", orphan.MaxShareAnnotation, err, g.Limit.Percent))
 	}
-	if g.Approved, err = orphan.ParseApproval(a[orphan.ApproveAnnotation]); err != nil {
+	if g.Approved, err = orphan.ParseApproval(a, orphan.ApproveShrinkAnnotation); err != nil {
 		misread = append(misread, fmt.Sprintf("%v; nothing is approved", err))
 	}
 	g.Misread = strings.Join(misread, "; ")
@@ -46,7 +46,7 @@ func ReadDeletionGuard(set client.Object) *replicas.Guard {
 // deployment is, and not otherwise.
 func HandDeletionGuard(deployment, set client.Object) {
 	a := set.GetAnnotations()
-	for _, key := range []string{orphan.MaxShareAnnotation, orphan.ApproveAnnotation} {
+	for _, key := range []string{orphan.MaxShareAnnotation, orphan.ApproveShrinkAnnotation} {
 		value, ok := deployment.GetAnnotations()[key]
 		switch {
 		case !ok:

@@ -10,7 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/replicas"
 )
 
-const share, approve = orphan.MaxShareAnnotation, orphan.ApproveAnnotation
+const share, approve = orphan.MaxShareAnnotation, orphan.ApproveShrinkAnnotation
 
 func TestReadDeletionGuard(t *testing.T) {
 	limit := func(percent int) orphan.Limit { return orphan.Limit{Percent: percent, Min: 1} }
@@ -29,6 +29,7 @@ func TestReadDeletionGuard(t *testing.T) {
 		"empty share": {"asked for, and not said how much", map[string]string{share: "", approve: "7"}, &replicas.Guard{
 			Limit: limit(20), Approved: 7, Misread: share + `: "" is not a share from 1% to 100%; the default of 20% is in force`,
 		}},
+		"approval of another": {"who lets orphans go says nothing of this set", map[string]string{share: "30%", orphan.ApproveAnnotation: "7"}, &replicas.Guard{Limit: limit(30)}},
 		"no approval": {"approves nothing", map[string]string{share: "30%", approve: "all"}, &replicas.Guard{
 			Limit: limit(30), Misread: approve + `: "all" is not a number of removals; nothing is approved`,
 		}},
@@ -50,6 +51,7 @@ func TestHandDeletionGuard(t *testing.T) {
 		"handed on":   {notes{share: "30%", approve: "4"}, nil, notes{share: "30%", approve: "4"}},
 		"bad too":     {notes{share: ""}, notes{"b": "2"}, notes{share: "", "b": "2"}},
 		"withdrawn":   {nil, notes{share: "30%", approve: "4", "b": "2"}, notes{"b": "2"}},
+		"not ours":    {notes{orphan.ApproveAnnotation: "4"}, notes{orphan.ApproveAnnotation: "5"}, notes{orphan.ApproveAnnotation: "5"}},
 		"used up":     {notes{share: "30%"}, notes{share: "20%", approve: "4"}, notes{share: "30%"}},
 	}
 	for name, tc := range tests {

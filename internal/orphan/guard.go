@@ -9,12 +9,16 @@ import (
 // Annotations about deletions of many machines or instances at once.
 const (
 	// ApproveAnnotation allows, on whatever a class is read from, to remove so
-	// many of its instances at once: "12". It is a number so that an approval
-	// that was forgotten does not approve everything for ever.
-	ApproveAnnotation = "millwright.dev/approve-mass-deletion"
+	// many of its instances at once that nobody wants: "12". It is a number so
+	// that an approval that was forgotten does not approve everything for ever.
+	ApproveAnnotation = "millwright.dev/approve-orphan-removal"
 	// MaxShareAnnotation on a set or a deployment asks for the same guard for
 	// its machines: "30%". Without it users remove as many as they like.
 	MaxShareAnnotation = "millwright.dev/max-deletion-share"
+	// ApproveShrinkAnnotation allows, on such a set or deployment, that so many of
+	// its machines go at once: "12". It is another than the collector's: who lets
+	// a set shrink has not looked at what else there is in its account.
+	ApproveShrinkAnnotation = "millwright.dev/approve-mass-deletion"
 )
 
 // Limit is how much of a whole may be removed at once.
@@ -38,14 +42,16 @@ func ParseLimit(text string) (Limit, error) {
 	return Limit{Percent: percent, Min: DefaultLimit.Min}, nil
 }
 
-// ParseApproval reads how many removals are approved; an empty text is none.
-func ParseApproval(text string) (int, error) {
+// ParseApproval reads how many removals the annotation key approves; where it is
+// not there, or empty, none.
+func ParseApproval(annotations map[string]string, key string) (int, error) {
+	text := annotations[key]
 	if text == "" {
 		return 0, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%s: %q is not a number of removals", ApproveAnnotation, text)
+		return 0, fmt.Errorf("%s: %q is not a number of removals", key, text)
 	}
 	return n, nil
 }
@@ -54,12 +60,12 @@ func ParseApproval(text string) (int, error) {
 func (l Limit) Of(total int) int { return max(l.Min, total*l.Percent/100) }
 
 // Refuse says why doomed of total must not be removed at once when so many are
-// approved; it is empty when they may.
-func (l Limit) Refuse(total, doomed, approved int) string {
+// approved, and which annotation would approve them; it is empty when they may.
+func (l Limit) Refuse(total, doomed, approved int, annotation string) string {
 	most := max(l.Of(total), approved)
 	if doomed <= most {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d would be removed, and at most %d may be at once; annotation %s: \"%d\" approves it",
-		doomed, total, most, ApproveAnnotation, doomed)
+		doomed, total, most, annotation, doomed)
 }

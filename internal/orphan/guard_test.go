@@ -1,6 +1,7 @@
 package orphan_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,11 +29,11 @@ func TestLimit(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := tc.limit.Refuse(tc.total, tc.doomed, tc.approved)
+			got := tc.limit.Refuse(tc.total, tc.doomed, tc.approved, "example/approve")
 			if (got != "") != tc.refused {
 				t.Errorf("%s: %d of %d, %d approved: %q", tc.reason, tc.doomed, tc.total, tc.approved, got)
 			}
-			if tc.refused && !strings.Contains(got, orphan.ApproveAnnotation) {
+			if tc.refused && !strings.Contains(got, `annotation example/approve: "`+strconv.Itoa(tc.doomed)+`"`) {
 				t.Errorf("the refusal does not say how to approve: %q", got)
 			}
 		})
@@ -42,7 +43,7 @@ func TestLimit(t *testing.T) {
 // What a refusal says may go is what may go, approvals included.
 func TestRefusalSaysHowManyMayGo(t *testing.T) {
 	for approved, want := range map[int]string{0: "at most 1 may be", 1: "at most 1 may be", 2: "at most 2 may be"} {
-		if got := (orphan.Limit{Percent: 30, Min: 1}).Refuse(4, 3, approved); !strings.HasPrefix(got, "3 of 4 would be removed, and "+want) {
+		if got := (orphan.Limit{Percent: 30, Min: 1}).Refuse(4, 3, approved, "example/approve"); !strings.HasPrefix(got, "3 of 4 would be removed, and "+want) {
 			t.Errorf("%d approved: %q", approved, got)
 		}
 	}
@@ -59,8 +60,8 @@ func TestParseLimit(t *testing.T) {
 
 func TestParseApproval(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "0": 0, "12": 12, "-1": -1, "true": -1, "12 ": -1, "all": -1} {
-		n, err := orphan.ParseApproval(text)
-		if want < 0 && (err == nil || !strings.Contains(err.Error(), orphan.ApproveAnnotation)) || want >= 0 && (err != nil || n != want) {
+		n, err := orphan.ParseApproval(map[string]string{"example/approve": text, "example/other": "99"}, "example/approve")
+		if want < 0 && (err == nil || !strings.Contains(err.Error(), "example/approve")) || want >= 0 && (err != nil || n != want) {
 			t.Errorf("%q: %d, %v", text, n, err)
 		}
 	}

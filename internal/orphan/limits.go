@@ -67,7 +67,7 @@ func (s *sweep) refusal() string {
 			doomed++
 		}
 	}
-	return s.policy.Limit.Refuse(len(s.listed.all), doomed, s.policy.Approved)
+	return s.policy.Limit.Refuse(len(s.listed.all), doomed, s.policy.Approved, ApproveAnnotation)
 }
 
 // sentence decides about one that nobody wants. A removal that was begun goes

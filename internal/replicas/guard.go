@@ -62,7 +62,7 @@ func (g *Guard) refuse(out []Victim, members, leaving int) string {
 		return ""
 	}
 	t := Toll{Total: members, Going: leaving + doomed}.Add(g.Elsewhere)
-	why := g.Limit.Refuse(t.Total, t.Going, g.Approved)
+	why := g.Limit.Refuse(t.Total, t.Going, g.Approved, orphan.ApproveShrinkAnnotation)
 	if why == "" {
 		return ""
 	}

@@ -149,10 +149,10 @@ func guardStory[S client.Object](t *testing.T, g *guarded[S]) {
 	g.scale(t, 1)
 	g.passes(t)
 	g.expect(t, "another number", 10, "9 of 10 would be removed", "DeletionHeld")
-	g.annotate(t, orphan.ApproveAnnotation, "5")
+	g.annotate(t, orphan.ApproveShrinkAnnotation, "5")
 	g.passes(t)
 	g.expect(t, "the approval of the number before", 10, "9 of 10 would be removed", "DeletionHeld")
-	g.annotate(t, orphan.ApproveAnnotation, "lots")
+	g.annotate(t, orphan.ApproveShrinkAnnotation, "lots")
 	g.passes(t)
 	g.expect(t, "no approval at all", 10, "nothing is approved", "InvalidDeletionShare", "DeletionHeld")
 
@@ -162,7 +162,7 @@ func guardStory[S client.Object](t *testing.T, g *guarded[S]) {
 	g.bury(t)
 
 	g.scale(t, 2)
-	g.annotate(t, orphan.ApproveAnnotation, "6")
+	g.annotate(t, orphan.ApproveShrinkAnnotation, "6")
 	g.passes(t)
 	g.expect(t, "approved", 2, "")
 	g.bury(t)
@@ -171,7 +171,7 @@ func guardStory[S client.Object](t *testing.T, g *guarded[S]) {
 	g.expect(t, "growing", 9, "")
 
 	g.annotate(t, orphan.MaxShareAnnotation, "a bit")
-	g.annotate(t, orphan.ApproveAnnotation, "0")
+	g.annotate(t, orphan.ApproveShrinkAnnotation, "0")
 	g.scale(t, 7)
 	g.passes(t)
 	g.expect(t, "a share that is none", 9, "the default of 20% is in force", "InvalidDeletionShare", "DeletionHeld")

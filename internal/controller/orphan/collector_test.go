@@ -343,27 +343,29 @@ func TestMassDeletion(t *testing.T) {
 		t.Fatalf("%d of 28 are removed at once", w.calls["delete"])
 	}
 	told := strings.Join(w.told(), "\n")
-	if strings.Count(told, "\n") > 3 || !strings.Contains(told, "OrphanNotDeleted 8: instance i-") || !strings.Contains(told, `annotation millwright.dev/approve-mass-deletion: "8" approves it`) {
+	if strings.Count(told, "\n") > 3 || !strings.Contains(told, "OrphanNotDeleted 8: instance i-") || !strings.Contains(told, `annotation millwright.dev/approve-orphan-removal: "8" approves it`) {
 		t.Errorf("told %q", told)
 	}
-	approve := func(value string) {
+	approve := func(key, value string) {
 		c := machineClass("pool-b")
 		if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
 			t.Fatal(err)
 		}
-		c.Annotations = map[string]string{orphan.ApproveAnnotation: value}
+		c.Annotations = map[string]string{key: value}
 		if err := w.api.Update(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, useless := range []string{"7", "true"} {
-		approve(useless)
+	for _, useless := range []struct{ key, value string }{
+		{orphan.ApproveAnnotation, "7"}, {orphan.ApproveAnnotation, "true"}, {orphan.ApproveShrinkAnnotation, "8"},
+	} {
+		approve(useless.key, useless.value)
 		w.passes(time.Hour)
 		if w.calls["delete"] > 0 {
-			t.Fatalf("%q approves the removal of 8", useless)
+			t.Fatalf("%s: %q approves the removal of 8", useless.key, useless.value)
 		}
 	}
-	approve("8")
+	approve(orphan.ApproveAnnotation, "8")
 	w.passes(time.Hour)
 	for _, id := range ids {
 		if w.exists(id) {

@@ -138,7 +138,7 @@ func scopeKey(c provider.Class, s provider.Session) string {
 // be read is none, and said.
 func (s *scope) approved() (n int, err error) {
 	for _, a := range s.anchors {
-		some, bad := orphan.ParseApproval(a.GetAnnotations()[orphan.ApproveAnnotation])
+		some, bad := orphan.ParseApproval(a.GetAnnotations(), orphan.ApproveAnnotation)
 		n, err = max(n, some), cmp.Or(err, bad)
 	}
 	return n, err
