@@ -264,3 +264,6 @@ func seen(began, lost time.Duration) func(*Deployment) {
 	}
 	return func(d *Deployment) { d.Sight = state }
 }
+
+// failedOnce is a machine whose node says so, and that works.
+func failedOnce(m *Machine) { m.Marks.UpdateFailed = true }

@@ -30,7 +30,7 @@ func (q *question) mark() bool {
 	for _, m := range q.current.Machines {
 		// A node that is still joining is written by many, and nobody takes it
 		// away.
-		w := NodeWant{Stay: stay && (m.Usable || m.Marks.Stay), Release: m.Marks.Updated}
+		w := NodeWant{Stay: stay && (m.Usable || m.Marks.Stay), Release: m.Marks.Updated || m.failedUnasked()}
 		if m.busy() || m.Marks.UpdateFailed {
 			// What was begun before its template became the present one again
 			// has to end first.
@@ -42,6 +42,13 @@ func (q *question) mark() bool {
 		q.current.want.Avoided = false
 	}
 	return false
+}
+
+// failedUnasked reports whether m's node says that an update failed which nobody
+// asks for any more, and m works all the same. As long as it is asked for, the
+// answer stays for people to see.
+func (m Machine) failedUnasked() bool {
+	return m.Marks.UpdateFailed && !m.Marks.Candidate && !m.Marks.Selected && m.Usable
 }
 
 // release gives back nodes whose update is done and whose machine was handed

@@ -56,6 +56,18 @@ func TestMarks(t *testing.T) {
 			reason: "nodes of what was old are not avoided any more", policy: &marking,
 			d: d, sets: []Set{current("a", 2, first(2, avoided)), old("b", 0)}, plan: []string{"node-a1:", "node-a2:"},
 		},
+		"4.5 f back while its update failed, and it works again": {
+			reason: "the answer to what nobody asks for any more goes",
+			d:      rolls(2, "1", "1").by(strategy(InPlace)), sets: []Set{current("a", 2, first(1, failedOnce)), old("b", 0)}, plan: []string{"node-a1: release"},
+		},
+		"4.5 f back while its update failed, and it does not work": {
+			reason: "the answer stays for people to see",
+			d:      rolls(2, "1", "1").by(strategy(InPlace)), sets: []Set{current("a", 2, first(1, failedOnce, broken)), old("b", 0)},
+		},
+		"4.5 f back while its update is asked for and failed": {
+			reason: "the answer stays as long as the request",
+			d:      rolls(2, "1", "1").by(strategy(InPlace)), sets: []Set{current("a", 2, first(1, selected, failedOnce)), old("b", 0)},
+		},
 		"4.5 paused": {
 			reason: "marks stay as they are", policy: &marking,
 			d: d.by(paused), sets: []Set{old("a", 1, first(1, both...)), current("b", 1)},
