@@ -39,8 +39,8 @@ func (q *question) rescale() bool {
 // room that machines of others still take.
 func (q *question) alone(active []*book) {
 	b := q.activeOrLatest(active)
-	if b == nil || q.d.Strategy == Recreate && len(active) == 0 && !q.cleared() {
-		return // the latter: paused between the last old machine and the first new one
+	if b == nil || q.d.Strategy == Recreate && q.d.Replicas > b.want.Replicas && b == q.current && !q.cleared() {
+		return // the latter: paused, and old machines are not gone yet
 	}
 	others := q.total() - b.atMost(q.p)
 	n := min(q.d.Replicas, max(b.want.Replicas, q.d.Replicas+q.surge-others))

@@ -77,6 +77,10 @@ func TestScaling(t *testing.T) {
 			reason: "no new one comes beside an old one: the old set grows instead",
 			d:      rolls(5, "0", "0").by(strategy(Recreate), paused), sets: []Set{old("a", 1, scaledFor(2, 2)), current("b", 1, scaledFor(2, 2))}, plan: []string{"a 1->4"},
 		},
+		"4.4 paused, and Recreate since, and an old one leaves": {
+			reason: "no new one comes beside it",
+			d:      rolls(5, "0", "0").by(strategy(Recreate), paused), sets: []Set{old("a", 0, more(1, leaving)), current("b", 1, scaledFor(2, 2))},
+		},
 		"4.4 paused between the old and the new of Recreate": {
 			reason: "the old ones are not gone yet",
 			d:      rolls(3, "1", "0").by(paused, strategy(Recreate)), sets: []Set{old("a", 0, more(1, leaving)), current("b", 0)},
