@@ -90,7 +90,7 @@ sim: ## Run the simulator on many seeds: SEEDS=100000
 	go run ./internal/sim/cmd/sim --seeds $(SEEDS) $(ARGS)
 
 .PHONY: bench
-bench: box build ## Measure against the raw ceiling of the same control plane: ARGS='--machines 100 --api gardener'
+bench: box build ## Measure against the raw ceiling of the same control plane: ARGS='--machines 100 --api gardener', or --roll, --heartbeats 1000
 	bin/millwright bench $(ARGS)
 
 ##@ Check

@@ -47,6 +47,8 @@ type auditLog struct {
 	path   string
 	offset int64
 	writes []write
+	// renewals counts how often the lease of a node was renewed.
+	renewals int
 }
 
 // entry is the part of an audit.k8s.io/v1 Event that is looked at.
@@ -65,9 +67,15 @@ type entry struct {
 	} `json:"responseStatus"`
 }
 
-// reads are told apart by text: unpacking them would cost more than anything
-// else here.
-var reads = [][]byte{[]byte(`"verb":"get"`), []byte(`"verb":"list"`), []byte(`"verb":"watch"`), []byte(`"resource":"leases"`)}
+// reads and leases are told apart by text: unpacking them would cost more than
+// anything else here.
+var (
+	reads  = [][]byte{[]byte(`"verb":"get"`), []byte(`"verb":"list"`), []byte(`"verb":"watch"`)}
+	leases = []byte(`"resource":"leases"`)
+	// renewed is what all renewals of leases of nodes have, which are no
+	// creations.
+	renewed = [][]byte{[]byte(`"namespace":"kube-node-lease"`), []byte(`"code":200`)}
+)
 
 // read takes in what was appended since the last call. A last line without an
 // end is left for the next.
@@ -102,6 +110,12 @@ func (l *auditLog) take(line []byte) error {
 			return nil
 		}
 	}
+	if bytes.Contains(line, leases) {
+		if bytes.Contains(line, renewed[0]) && bytes.Contains(line, renewed[1]) {
+			l.renewals++
+		}
+		return nil
+	}
 	var e entry
 	if err := json.Unmarshal(line, &e); err != nil {
 		return fmt.Errorf("a line of the audit log: %w", err)
@@ -120,11 +134,11 @@ func (l *auditLog) take(line []byte) error {
 // eviction is asked for again and again where a drain is blocked.
 const eviction = "create pods/eviction"
 
-// last is the latest write, evictions aside; the zero write when there was
-// none.
+// last is the latest write, evictions and heartbeats aside; the zero write when
+// there was none.
 func (l *auditLog) last() write {
 	for _, w := range slices.Backward(l.writes) {
-		if w.what() != eviction {
+		if w.what() != eviction && !w.by(heart) {
 			return w
 		}
 	}

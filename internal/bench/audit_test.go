@@ -105,6 +105,35 @@ func TestAuditLogGrowsWhileItIsRead(t *testing.T) {
 	}
 }
 
+// lease is a line about one, in the namespace.
+func lease(verb, namespace string, code int) string {
+	return strings.Replace(line(1, "kwok/v0", verb, "leases", "n", code), `"namespace":"default"`, fmt.Sprintf(`"namespace":%q`, namespace), 1)
+}
+
+func TestAuditLogCountsRenewedLeasesOfNodes(t *testing.T) {
+	for _, c := range []struct {
+		reason, line string
+		want         int
+	}{
+		{"renewed", lease("update", "kube-node-lease", 200), 1},
+		{"renewed by a patch", lease("patch", "kube-node-lease", 200), 1},
+		{"made", lease("create", "kube-node-lease", 201), 0},
+		{"refused", lease("update", "kube-node-lease", 409), 0},
+		{"looked at", lease("get", "kube-node-lease", 200), 0},
+		{"a leader's", lease("update", "kube-system", 200), 0},
+		{"another object of that namespace", strings.Replace(lease("update", "kube-node-lease", 200), "leases", "secrets", 1), 0},
+	} {
+		log, grow := logOf(t)
+		grow(c.line)
+		if err := log.read(); err != nil {
+			t.Fatal(err)
+		}
+		if log.renewals != c.want {
+			t.Errorf("%s: %d renewals, want %d", c.reason, log.renewals, c.want)
+		}
+	}
+}
+
 func TestAuditLogSaysWhatIsWrong(t *testing.T) {
 	log, grow := logOf(t)
 	grow("{\"verb\":\"create\"\n")

@@ -29,6 +29,12 @@ type Options struct {
 	// Blocked measures instead what so many drains that a budget blocks cost
 	// machines that are created and deleted meanwhile; 0: nothing of it.
 	Blocked int
+	// Heartbeats measures instead what heartbeats of the nodes cost the
+	// controllers, with a health check over all machines and without one.
+	Heartbeats bool
+	// Window is how long that is measured with a check, and as long without: a
+	// minute, unless given.
+	Window time.Duration
 	// Rest is how long writes at rest are counted: a minute, unless given.
 	Rest time.Duration
 	// Timeout bounds each phase: ten minutes, unless given.
@@ -46,6 +52,9 @@ type Options struct {
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Rest == 0 {
 		o.Rest = time.Minute
+	}
+	if o.Window == 0 {
+		o.Window = time.Minute
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Minute
@@ -82,21 +91,19 @@ type session struct {
 	restful bool
 
 	plane *plane
-	// health are the addresses of the controllers' health endpoints.
-	health map[string]string
+	// health are the addresses of the controllers' health endpoints, metrics
+	// those of their metrics, where they serve them.
+	health, metrics map[string]string
 }
 
 func (s *session) run(ctx context.Context, report *Report) (err error) {
 	dir := filepath.Join(s.Dir, fmt.Sprintf("%s-%d", s.shape.API, s.machines))
 	s.logf("starting a control plane")
-	s.health = map[string]string{}
-	for _, program := range programs {
-		if s.health[program], err = FreeAddress(); err != nil {
-			return err
-		}
+	if err := s.findAddresses(); err != nil {
+		return err
 	}
 	s.plane, err = startPlane(ctx, fleet.Options{
-		Dir: dir, Bin: s.Bin, Backend: "kwok", AuditLog: true, Idle: true, Args: controllerArgs(s.health, s.Profiling),
+		Dir: dir, Bin: s.Bin, Backend: "kwok", AuditLog: true, Idle: true, Args: s.controllerArgs(),
 		PlaneArgs: planeArgs(),
 	})
 	if err != nil {
@@ -121,6 +128,9 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	}
 	if s.Blocked > 0 {
 		return s.measureBlocked(ctx, report)
+	}
+	if s.Heartbeats {
+		return s.measureHeartbeats(ctx, report)
 	}
 	bounds, err := s.ceilings(ctx)
 	if err != nil {
@@ -179,14 +189,31 @@ func planeArgs() map[string][]string {
 	}
 }
 
-// controllerArgs give each controller an address for its health, and one for
-// profiles where they are asked for.
-func controllerArgs(health, profiling map[string]string) map[string][]string {
+// findAddresses gives each controller one for its health, and one for metrics
+// where these, or profiles, are asked for.
+func (s *session) findAddresses() (err error) {
+	s.health, s.metrics = map[string]string{}, map[string]string{}
+	for _, program := range programs {
+		if s.health[program], err = FreeAddress(); err != nil {
+			return err
+		}
+		s.metrics[program] = s.Profiling[program]
+	}
+	if s.Heartbeats && s.metrics[fleet.Sets] == "" {
+		s.metrics[fleet.Sets], err = FreeAddress()
+	}
+	return err
+}
+
+func (s *session) controllerArgs() map[string][]string {
 	out := map[string][]string{}
 	for _, program := range programs {
-		out[program] = []string{"--health-addr=" + health[program]}
-		if address := profiling[program]; address != "" {
-			out[program] = append(out[program], "--profiling", "--metrics-bind-address="+address)
+		out[program] = []string{"--health-addr=" + s.health[program]}
+		if address := s.metrics[program]; address != "" {
+			out[program] = append(out[program], "--metrics-bind-address="+address)
+		}
+		if s.Profiling[program] != "" {
+			out[program] = append(out[program], "--profiling")
 		}
 	}
 	return out

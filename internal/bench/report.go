@@ -11,6 +11,8 @@ type Report struct {
 	Runs []Measured `json:"runs"`
 	// Blocked are what blocked drains cost others, where that was measured.
 	Blocked []Blocked `json:"blocked,omitempty"`
+	// Heartbeats are what heartbeats of nodes cost, where that was measured.
+	Heartbeats []Heartbeats `json:"heartbeats,omitempty"`
 	// WritesAtRest are the controllers' writes within the minute in which they
 	// wrote most of those in which all machines ran and nothing was to be
 	// done; leases aside.
@@ -116,7 +118,8 @@ func (m *Measured) round() {
 	}
 }
 
-func rounded(f float64) float64 { return math.Round(f*1000) / 1000 }
+// rounded keeps thousandths; what is added makes a zero of one below zero.
+func rounded(f float64) float64 { return math.Round(f*1000)/1000 + 0 }
 
 // micro keeps microseconds.
 func micro(f float64) float64 { return math.Round(f*1e6) / 1e6 }

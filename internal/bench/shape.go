@@ -33,6 +33,8 @@ type shape struct {
 		Prepare []json.RawMessage
 		Change  json.RawMessage
 	} `json:"roll"`
+	// Check is a MachineHealthCheck over all machines of the set.
+	Check json.RawMessage `json:"check"`
 	// The bodies of the raw client's writes.
 	Machine     body `json:"machine"`
 	Known       body `json:"known"`
@@ -83,3 +85,11 @@ func (s *shape) path(resource string) string {
 func (s *shape) machine(name string) string { return s.path("machines") + "/" + name }
 func (s *shape) set() string                { return s.path(s.Set.Resource) + "/" + s.Set.Name }
 func (s *shape) deployment() string         { return s.path(s.Roll.Resource) + "/" + s.Roll.Name }
+
+// checks is where health checks of the machines are: they are of one API,
+// whichever the machines are of.
+func (s *shape) checks() string {
+	return "/apis/" + provider.OpenShift + "/v1beta1/namespaces/" + s.Namespace + "/machinehealthchecks"
+}
+
+func (s *shape) check() string { return s.checks() + "/bench" }

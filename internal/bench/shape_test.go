@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -9,9 +10,12 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/rollout"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -68,6 +72,7 @@ func TestShapesSpellTheirAPI(t *testing.T) {
 			strict(t, api+" "+name, b.of("m-1"), &corev1.Node{})
 		}
 		strict(t, api+" change", s.Roll.Change, types["MachineDeployment"]())
+		strict(t, api+" check", s.Check, &machinev1.MachineHealthCheck{})
 	}
 }
 
@@ -113,6 +118,43 @@ func TestShapesRollWithTheSurgeOfTheCeiling(t *testing.T) {
 		of.Replicas = n
 		if surge, unavailable := rollout.Bounds(of); surge != surgeOf(n) || unavailable != 0 {
 			t.Errorf("of %d: surge %d, unavailable %d; the ceiling has %d and 0", n, surge, unavailable, surgeOf(n))
+		}
+	}
+}
+
+func TestChecksCoverTheMachinesOfTheSet(t *testing.T) {
+	for api := range kinds {
+		s, err := shapeOf(api)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var check machinev1.MachineHealthCheck
+		if err := json.Unmarshal(s.Check, &check); err != nil {
+			t.Fatal(err)
+		}
+		var set struct {
+			Metadata struct{ Name string }
+			Spec     struct {
+				Template struct {
+					Metadata struct{ Labels map[string]string }
+				}
+			}
+		}
+		if err := json.Unmarshal(s.Prepare[len(s.Prepare)-1], &set); err != nil {
+			t.Fatal(err)
+		}
+		selector, err := metav1.LabelSelectorAsSelector(&check.Spec.Selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if selector.Empty() || set.Metadata.Name != s.Set.Name || !selector.Matches(labels.Set(set.Spec.Template.Metadata.Labels)) {
+			t.Errorf("%s: the check selects %q, machines of %s have %v", api, selector, set.Metadata.Name, set.Spec.Template.Metadata.Labels)
+		}
+		if got := cmp.Or(check.Annotations[dialect.MachineAPIAnnotation], provider.OpenShift); got != api {
+			t.Errorf("the check of %s is about machines of %s", api, got)
+		}
+		if want := "/apis/machine.openshift.io/v1beta1/namespaces/" + check.Namespace + "/machinehealthchecks/" + check.Name; s.check() != want || check.Namespace != s.Namespace {
+			t.Errorf("%s: path of the check is %s, want %s", api, s.check(), want)
 		}
 	}
 }

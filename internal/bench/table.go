@@ -22,6 +22,8 @@ const (
 	aloneP99Budget     = 1.0      // beyond what the infrastructure takes, which is next to nothing here
 	memoryBudget       = 30 << 10 // bytes per machine
 	lossBudget         = 10.0     // percent of the throughput, by drains that are blocked
+	heartbeatsBudget   = 5.0      // percent of a core, at 1000 nodes
+	missingBudget      = 5.0      // percent of the heartbeats: with fewer, their cost tells little
 )
 
 // figure is a measure beside its budget; a budget below zero is none.
@@ -66,12 +68,22 @@ func (r *Report) Print(w io.Writer) error {
 		}
 		fmt.Fprintln(tw)
 	}
+	for _, h := range r.Heartbeats {
+		fmt.Fprintf(tw, "%s: heartbeats of %d nodes every %s\tmeasured\tbudget\t\n", h.API, h.Machines, period)
+		for _, f := range h.figures() {
+			fmt.Fprintln(tw, f.row())
+		}
+		if writes := total(h.With.Writes) + total(h.Without.Writes); writes > 0 {
+			fmt.Fprintf(tw, "  writes with the check: %s; without: %s\n", list(h.With.Writes), list(h.Without.Writes))
+		}
+		fmt.Fprintln(tw)
+	}
 	for _, d := range r.Decisions {
 		name := fmt.Sprintf("deciding about a %s, %d machines, ", d.Question, d.Machines)
 		fmt.Fprintln(tw, figure{name + "p50, ms", 1000 * d.Seconds.P50, decisionBudget, "%.2f"}.row())
 		fmt.Fprintln(tw, figure{name + "p99, ms", 1000 * d.Seconds.P99, decisionBudget, "%.2f"}.row())
 	}
-	if len(r.Blocked) > 0 {
+	if len(r.Blocked)+len(r.Heartbeats) > 0 {
 		return tw.Flush() // rest is not measured with them
 	}
 	fmt.Fprintln(tw, figure{"API writes per minute at rest", float64(r.WritesAtRest), 0, "%.0f"}.row())
@@ -118,6 +130,37 @@ func (b *Blocked) figures() []figure {
 		{"ratio of with to without", b.Ratio, -1, "%.2f"},
 		{"throughput lost, %", b.Loss, lossBudget, "%.1f"},
 	}
+}
+
+// figures hold the whole of machine-controller-manager to the budget of the
+// health check alone: what a watch of nodes costs is the check's as well.
+func (h *Heartbeats) figures() []figure {
+	with, without := &h.With, &h.Without
+	seconds := with.Seconds + without.Seconds
+	return []figure{
+		{"seconds with the check, and about as many without", with.Seconds, -1, "%.0f"},
+		{"heartbeats stored, per second", float64(with.Heartbeats+without.Heartbeats) / seconds, -1, "%.1f"},
+		{"heartbeats missing, %", h.Missing, missingBudget, "%.1f"},
+		{"leases renewed, per second", float64(with.Renewals+without.Renewals) / seconds, -1, "%.1f"},
+		{"machine-controller-manager with the check, % of a core", with.percent(with.CPUSeconds), heartbeatsBudget, "%.2f"},
+		{"machine-controller-manager without it, % of a core", without.percent(without.CPUSeconds), -1, "%.2f"},
+		{"what the check costs, % of a core, median", h.Cost.Median, -1, "%.2f"},
+		{"what the check costs, % of a core, least", h.Cost.Least, -1, "%.2f"},
+		{"what the check costs, % of a core, most", h.Cost.Most, -1, "%.2f"},
+		{"machine-controller-kubemark, % of a core", with.percent(with.MachinesCPUSeconds), -1, "%.2f"},
+		{"passes over health checks", float64(with.Passes), -1, "%.0f"},
+		{"API writes of the controllers with the check", float64(total(with.Writes)), 0, "%.0f"},
+		{"API writes of the controllers without it", float64(total(without.Writes)), 0, "%.0f"},
+		{"peak memory of machine-controller-manager with the check, MiB", float64(with.PeakRSSBytes) / (1 << 20), -1, "%.0f"},
+		{"peak memory of machine-controller-manager without it, MiB", float64(without.PeakRSSBytes) / (1 << 20), -1, "%.0f"},
+	}
+}
+
+func total(writes map[string]int) (sum int) {
+	for _, n := range writes {
+		sum += n
+	}
+	return sum
 }
 
 // machineKinds are what a machine is written to.
@@ -176,10 +219,10 @@ func sum(writes map[string]float64, resources ...string) (total float64) {
 	return total
 }
 
-func list(writes map[string]float64) string {
+func list[N int | float64](writes map[string]N) string {
 	var parts []string
 	for _, what := range slices.Sorted(maps.Keys(writes)) {
-		parts = append(parts, fmt.Sprintf("%s %.3g", what, writes[what]))
+		parts = append(parts, fmt.Sprintf("%s %.5g", what, float64(writes[what])))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -48,6 +49,22 @@ func rolled() Measured {
 	}
 }
 
+// exceeded are the names of the figures that the printed report marks.
+func exceeded(t *testing.T, r *Report) (names string) {
+	t.Helper()
+	var out strings.Builder
+	if err := r.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if strings.Contains(line, "EXCEEDED") {
+			name, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
+			names += name
+		}
+	}
+	return names
+}
+
 func TestPrintMarksWhatIsExceeded(t *testing.T) {
 	cases := []struct {
 		reason   string
@@ -69,18 +86,7 @@ func TestPrintMarksWhatIsExceeded(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			m := rolled()
 			c.change(&m)
-			var out strings.Builder
-			if err := (&Report{Runs: []Measured{m}}).Print(&out); err != nil {
-				t.Fatal(err)
-			}
-			got := ""
-			for line := range strings.Lines(out.String()) {
-				if strings.Contains(line, "EXCEEDED") {
-					name, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
-					got += name
-				}
-			}
-			if got != c.exceeded {
+			if got := exceeded(t, &Report{Runs: []Measured{m}}); got != c.exceeded {
 				t.Errorf("exceeded: %q, want %q", got, c.exceeded)
 			}
 		})
@@ -104,6 +110,12 @@ func TestPrintDecisions(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRoundedZeroHasNoSign(t *testing.T) {
+	if math.Signbit(rounded(-0.0001)) {
+		t.Error("a little less than nothing is printed as -0")
 	}
 }
 

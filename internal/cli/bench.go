@@ -16,6 +16,7 @@ import (
 
 type benchmark struct {
 	options   bench.Options
+	nodes     int
 	output    string
 	backend   string
 	profiling bool
@@ -37,8 +38,9 @@ of machines. It measures first how long a client takes that only does the writes
 which nobody can do without, then how long the controllers take from no machine
 to all of them Running with Ready nodes, and back. With --roll it measures how a
 deployment replaces as many machines instead, a tenth at a time; with --blocked
-what drains that a budget blocks cost machines that come and go meanwhile. Each figure is
-printed with its budget. The machine should have nothing else to do.`,
+what drains that a budget blocks cost machines that come and go meanwhile; with
+--heartbeats what heartbeats of nodes cost, with a health check and without. Each figure
+is printed with its budget. The machine should have nothing else to do.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
 	}
@@ -46,6 +48,8 @@ printed with its budget. The machine should have nothing else to do.`,
 	c.Flags().StringSliceVar(&b.options.APIs, "api", []string{"openshift", "gardener"}, "APIs to measure")
 	c.Flags().BoolVar(&b.options.Roll, "roll", false, "measure a rolling update (surge 10%, unavailable 0) instead of creating and deleting")
 	c.Flags().IntVar(&b.options.Blocked, "blocked", 0, "measure what so many drains that a budget blocks cost machines that are created and deleted meanwhile, instead")
+	c.Flags().IntVar(&b.nodes, "heartbeats", 0, "measure what the heartbeats of so many nodes cost the controllers, with a health check over all their machines and without, instead")
+	c.Flags().DurationVar(&b.options.Window, "window", 0, "how long to measure heartbeats with a health check, and as long without; 0 for a minute")
 	c.Flags().StringVar(&b.backend, "backend", "kwok", `what stands for an instance: only "kwok" can be measured against the ceiling`)
 	c.Flags().DurationVar(&b.options.Rest, "rest", 0, "how long to count writes at rest; 0 for a minute")
 	c.Flags().DurationVar(&b.options.Timeout, "timeout", 0, "how long a phase may take; 0 for ten minutes")
@@ -54,6 +58,8 @@ printed with its budget. The machine should have nothing else to do.`,
 	c.Flags().StringVar(&b.options.Dir, "dir", "", "folder for the control planes while they run; empty for a temporary one")
 	c.Flags().StringVar(&b.options.Bin, "bin", defaultBin(), "folder of the controllers' programs")
 	_ = c.Flags().MarkHidden("bin")
+	c.MarkFlagsMutuallyExclusive("roll", "blocked", "heartbeats")
+	c.MarkFlagsMutuallyExclusive("machines", "heartbeats")
 	return c
 }
 
@@ -102,8 +108,14 @@ func (b *benchmark) complete() error {
 			return fmt.Errorf("--machines: must be at least 1, not %d", n)
 		}
 	}
-	if b.options.Blocked < 0 || b.options.Blocked > 0 && b.options.Roll {
-		return errors.New("--blocked: must not be negative, nor be given together with --roll")
+	if b.options.Blocked < 0 {
+		return fmt.Errorf("--blocked: must not be negative, is %d", b.options.Blocked)
+	}
+	if b.nodes < 0 {
+		return fmt.Errorf("--heartbeats: must not be negative, is %d", b.nodes)
+	}
+	if b.nodes > 0 {
+		b.options.Machines, b.options.Heartbeats = []int{b.nodes}, true
 	}
 	b.options.Log = os.Stderr
 	if b.profiling {
