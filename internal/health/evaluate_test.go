@@ -69,9 +69,9 @@ func readyCheck(edit ...func(*Check)) Check {
 func startup(d time.Duration) func(*Check) { return func(c *Check) { c.StartupTimeout = d } }
 func nodesOnly(c *Check)                   { c.NodesOnly = true }
 
-// TestEvaluate has a row for every row of section 4.3 of the specification, and
-// for where we differ.
-func TestEvaluate(t *testing.T) {
+// TestRowsOfOpenShiftTargets has a row for every row of the target table, section
+// 4.3 of the OpenShift notes, and for where we differ.
+func TestRowsOfOpenShiftTargets(t *testing.T) {
 	own := func(startup, health time.Duration, types ...string) func(*Target) {
 		return func(t *Target) {
 			t.Own = Own{Conditions: types}
@@ -94,32 +94,35 @@ func TestEvaluate(t *testing.T) {
 		state  State
 		due    time.Time
 	}{
-		{"row 1: phase Failed", readyCheck(), linked(isFailed), Unhealthy, time.Time{}},
-		{"row 1: Failed comes before all else", readyCheck(startup(0)), linked(unlinkedFor(time.Hour, time.Hour), isFailed), Unhealthy, time.Time{}},
-		{"row 1: Failed and leaving is for the plan to tell", readyCheck(), linked(isFailed, isDeleting), Unhealthy, time.Time{}},
-		{"row 2: no node and no timeout: not healthy, never looked at again", readyCheck(startup(0)), linked(unlinkedFor(99*time.Hour, 99*time.Hour)), Starting, time.Time{}},
-		{"row 3: no status: after the whole timeout", readyCheck(), linked(unlinkedFor(99*time.Hour, -1)), Starting, in(10 * time.Minute)},
-		{"row 4: older than the timeout", readyCheck(), linked(unlinkedFor(10*time.Minute+1, 10*time.Minute+1)), Unhealthy, time.Time{}},
-		{"row 5: just the timeout is not more than it", readyCheck(), linked(unlinkedFor(10*time.Minute, 10*time.Minute)), Starting, in(time.Second)},
-		{"row 5: the rest of the timeout, and a second", readyCheck(), linked(unlinkedFor(4*time.Minute, 4*time.Minute)), Starting, in(6*time.Minute + time.Second)},
+		{"row 1: phase == Failed ⇒ remediate", readyCheck(), linked(isFailed), Unhealthy, time.Time{}},
+		{"row 1: phase == Failed ⇒ remediate, before all else", readyCheck(startup(0)), linked(unlinkedFor(time.Hour, time.Hour), isFailed), Unhealthy, time.Time{}},
+		{"row 1: phase == Failed ⇒ remediate; that it is leaving is for the plan to tell", readyCheck(), linked(isFailed, isDeleting), Unhealthy, time.Time{}},
+		{"row 2: nodeRef nil and nodeStartupTimeout == 0 ⇒ not remediated, no recheck, but not healthy", readyCheck(startup(0)), linked(unlinkedFor(99*time.Hour, 99*time.Hour)), Starting, time.Time{}},
+		{"row 3: nodeRef nil, status.lastUpdated nil ⇒ recheck after nodeStartupTimeout", readyCheck(), linked(unlinkedFor(99*time.Hour, -1)), Starting, in(10 * time.Minute)},
+		{"row 4: nodeRef nil, lastUpdated + timeout < now ⇒ remediate", readyCheck(), linked(unlinkedFor(10*time.Minute+1, 10*time.Minute+1)), Unhealthy, time.Time{}},
+		{"row 5: nodeRef nil otherwise: just the timeout is not more than it", readyCheck(), linked(unlinkedFor(10*time.Minute, 10*time.Minute)), Starting, in(time.Second)},
+		{"row 5: nodeRef nil otherwise ⇒ recheck after timeout − elapsed + 1s", readyCheck(), linked(unlinkedFor(4*time.Minute, 4*time.Minute)), Starting, in(6*time.Minute + time.Second)},
 		{"row 5: the clock is the last change of the status", readyCheck(), linked(unlinkedFor(15*time.Minute, 4*time.Minute)), Starting, in(6*time.Minute + time.Second)},
 		{"C10: changes of the status postpone it to three timeouts at most", readyCheck(), linked(unlinkedFor(25*time.Minute, 0)), Starting, in(5*time.Minute + time.Second)},
 		{"C10: and not for ever", readyCheck(), linked(unlinkedFor(31*time.Minute, time.Second)), Unhealthy, time.Time{}},
 		{"row 5: for longer than durations can be added up", readyCheck(startup(math.MaxInt64)), linked(unlinkedFor(time.Hour, time.Hour)), Starting, in(math.MaxInt64/3 - time.Hour + time.Second)},
-		{"row 6: the node is gone", readyCheck(), linked(nodeGone), Unhealthy, time.Time{}},
-		{"row 7: longer than the timeout", readyCheck(), linked(shows("Ready", "False", 5*time.Minute+1)), Unhealthy, time.Time{}},
-		{"row 7: entries are alternatives", readyCheck(other("Disk", "True", time.Minute)), linked(shows("Disk", "True", 2*time.Minute)), Unhealthy, time.Time{}},
-		{"row 7: without a timeout, at once", readyCheck(other("Terminating", "True", 0)), linked(shows("Terminating", "True", time.Second)), Unhealthy, time.Time{}},
-		{"row 8: just the timeout is not more than it", readyCheck(), linked(shows("Ready", "Unknown", 5*time.Minute)), Suspect, in(time.Second)},
-		{"row 8: the rest of the timeout, and a second", readyCheck(), linked(shows("Ready", "Unknown", time.Minute)), Suspect, in(4*time.Minute + time.Second)},
-		{"row 8: the first of several", readyCheck(other("Disk", "True", 2*time.Minute)), linked(shows("Ready", "Unknown", time.Minute), shows("Disk", "True", 0)), Suspect, in(2*time.Minute + time.Second)},
+		{"row 6: nodeRef set, Node missing ⇒ remediate immediately", readyCheck(), linked(nodeGone), Unhealthy, time.Time{}},
+		{"row 7: condition of that type exists, status equal, lastTransitionTime + timeout < now ⇒ remediate", readyCheck(), linked(shows("Ready", "False", 5*time.Minute+1)), Unhealthy, time.Time{}},
+		{"row 7: entries are OR-ed", readyCheck(other("Disk", "True", time.Minute)), linked(shows("Disk", "True", 2*time.Minute)), Unhealthy, time.Time{}},
+		{"row 7: timeout 0s ⇒ remediate at once", readyCheck(other("Terminating", "True", 0)), linked(shows("Terminating", "True", time.Second)), Unhealthy, time.Time{}},
+		{"row 8: entry matches, timeout not expired: just the timeout is not more than it", readyCheck(), linked(shows("Ready", "Unknown", 5*time.Minute)), Suspect, in(time.Second)},
+		{"row 8: entry matches, timeout not expired ⇒ recheck after timeout − elapsed + 1s", readyCheck(), linked(shows("Ready", "Unknown", time.Minute)), Suspect, in(4*time.Minute + time.Second)},
+		{"row 8: min over entries", readyCheck(other("Disk", "True", 2*time.Minute)), linked(shows("Ready", "Unknown", time.Minute), shows("Disk", "True", 0)), Suspect, in(2*time.Minute + time.Second)},
 		{"row 8: one that expired comes before one that did not", readyCheck(other("Disk", "True", 2*time.Minute)), linked(shows("Ready", "Unknown", time.Minute), shows("Disk", "True", time.Hour)), Unhealthy, time.Time{}},
 		{"row 8: for longer than durations can be added up", readyCheck(other("Disk", "True", math.MaxInt64)), linked(shows("Disk", "True", 0)), Suspect, in(math.MaxInt64/3 + time.Second)},
-		{"row 9: healthy", readyCheck(), linked(), Healthy, time.Time{}},
-		{"row 9: another status of the type", readyCheck(other("Disk", "True", 0)), linked(shows("Disk", "False", time.Hour)), Healthy, time.Time{}},
-		{"row 9: a condition that the node does not report", readyCheck(other("Disk", "Unknown", 0)), linked(), Healthy, time.Time{}},
-		{"row 9: on its way out", readyCheck(), linked(isDeleting), Leaving, time.Time{}},
-		{"row 9: somebody else was asked", readyCheck(), linked(isMarked), Leaving, time.Time{}},
+		{"row 7: timeout 0s ⇒ remediate at once: different, whatever the node's clock says", readyCheck(other("Terminating", "True", 0)), linked(shows("Terminating", "True", -time.Minute)), Unhealthy, time.Time{}},
+		{"row 2: nodeStartupTimeout == 0 does not stop row 6", readyCheck(startup(0)), linked(nodeGone), Unhealthy, time.Time{}},
+		{"row 2: nodeStartupTimeout == 0 does not stop row 7", readyCheck(startup(0)), linked(shows("Ready", "False", time.Hour)), Unhealthy, time.Time{}},
+		{"row 9: otherwise ⇒ healthy", readyCheck(), linked(), Healthy, time.Time{}},
+		{"row 9: healthy: another status of the type", readyCheck(other("Disk", "True", 0)), linked(shows("Disk", "False", time.Hour)), Healthy, time.Time{}},
+		{"row 9: Node condition absent ⇒ healthy w.r.t. that entry", readyCheck(other("Disk", "Unknown", 0)), linked(), Healthy, time.Time{}},
+		{"row 9: healthy iff Machine not deleting", readyCheck(), linked(isDeleting), Leaving, time.Time{}},
+		{"row 9: healthy iff no host.metal3.io/external-remediation annotation", readyCheck(), linked(isMarked), Leaving, time.Time{}},
 		{"rows 7 and 9: on its way out and sick", readyCheck(), linked(isDeleting, shows("Ready", "False", time.Hour)), Unhealthy, time.Time{}},
 
 		{"1.7: the old API does not know phases", readyCheck(nodesOnly), linked(isFailed), Healthy, time.Time{}},
@@ -134,44 +137,50 @@ func TestEvaluate(t *testing.T) {
 		{"own timeouts: more conditions, False is well", readyCheck(), linked(shows("Disk", "False", 11*time.Minute), own(0, 10*time.Minute, "Disk")), Healthy, time.Time{}},
 		{"own timeouts: no conditions without a timeout", readyCheck(), linked(shows("Disk", "True", 11*time.Minute), own(0, 0, "Disk")), Healthy, time.Time{}},
 	} {
-		got := Evaluate(t0, sight.State{}, &c.check, &c.target)
-		if got.State != c.state || !got.Due.Equal(c.due) {
-			t.Errorf("%s: %s, due %s; want %s, due %s (%s)", c.reason, got.State, got.Due, c.state, c.due, got.Message)
-		}
-		if got.Message == "" {
-			t.Errorf("%s: has no message", c.reason)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			got := Evaluate(t0, sight.State{}, &c.check, &c.target)
+			if got.State != c.state || !got.Due.Equal(c.due) {
+				t.Errorf("%s, due %s; want %s, due %s (%s)", got.State, got.Due, c.state, c.due, got.Message)
+			}
+			if got.Message == "" {
+				t.Error("has no message")
+			}
+		})
 	}
 }
 
-func TestParseLimit(t *testing.T) {
+// TestRowsOfOpenShiftLimits: section 4.4 of the OpenShift notes, its vectors and
+// the schema's.
+func TestRowsOfOpenShiftLimits(t *testing.T) {
 	for _, c := range []struct {
 		reason, text string
 		total, want  int
 		bad          bool
 	}{
-		{"4.4: rounds down", "40%", 5, 2, false},
-		{"4.4: rounds down", "60%", 7, 4, false},
-		{"4.4: a number as it is", "2", 1, 2, false},
-		{"4.4: below zero", "-1", 5, 0, false},
-		{"4.4: below zero percent", "-10%", 5, 0, false},
-		{"4.4: none", "0%", 5, 0, false},
-		{"4.4: all", "100%", 5, 5, false},
+		{"String ending % ⇒ floor(pct·expected/100)", "40%", 5, 2, false},
+		{"String ending % ⇒ floor(pct·expected/100)", "60%", 7, 4, false},
+		{"Int ⇒ as is", "2", 1, 2, false},
+		{"Negative ⇒ 0", "-1", 5, 0, false},
+		{"Negative ⇒ 0, of a percentage", "-10%", 5, 0, false},
+		{"none", "0%", 5, 0, false},
+		{"all", "100%", 5, 5, false},
 		{"1.3: capped at 100%", "150%", 5, 5, false},
-		{"4.4: not a percentage", "foo%50", 5, 0, true},
-		{"4.4: a fraction", "1.5", 5, 0, true},
-		{"4.4: nothing", "", 5, 0, true},
+		{"Other string ⇒ Atoi", "3", 5, 3, false},
+		{"Parse error", "foo%50", 5, 0, true},
+		{"Parse error, a fraction", "1.5", 5, 0, true},
+		{"Parse error, nothing", "", 5, 0, true},
 		{"C22: more than fits the wire", "99999999999999999999999", 5, 1<<31 - 1, false},
 		{"C22: more percent than fits", "99999999999999999999999%", 5, 5, false},
 	} {
-		l, err := ParseLimit(c.text)
-		if (err != nil) != c.bad {
-			t.Errorf("%s: %q: %v", c.reason, c.text, err)
-			continue
-		}
-		if got := l.Of(c.total); err == nil && (got != c.want || l.String() != c.text) {
-			t.Errorf("%s: %q of %d is %d, want %d (%s)", c.reason, c.text, c.total, got, c.want, l)
-		}
+		t.Run(c.reason+": "+c.text, func(t *testing.T) {
+			l, err := ParseLimit(c.text)
+			if (err != nil) != c.bad {
+				t.Fatal(err)
+			}
+			if got := l.Of(c.total); err == nil && (got != c.want || l.String() != c.text) {
+				t.Errorf("of %d it is %d, want %d (%s)", c.total, got, c.want, l)
+			}
+		})
 	}
 	if l := (Limit{}); l.Of(7) != 7 || l.String() != "<nil>" {
 		t.Errorf("4.4: nothing said is all: %d, %s", l.Of(7), l)

@@ -63,7 +63,8 @@ func done(p Plan) (out []string) {
 	return out
 }
 
-func TestBudget(t *testing.T) {
+// TestRowsOfOpenShiftBudget: steps 6 to 8 of section 4.2 of the OpenShift notes.
+func TestRowsOfOpenShiftBudget(t *testing.T) {
 	for _, c := range []struct {
 		reason           string
 		limit            string
@@ -71,19 +72,26 @@ func TestBudget(t *testing.T) {
 		allowed          bool
 		remaining, begun int
 	}{
-		{"4.2.8: as many as may be", "40%", 5, 2, true, 0, 2},
-		{"4.2.7: one more", "40%", 5, 3, false, 0, 0},
-		{"4.2.8: some are left", "60%", 7, 1, true, 3, 1},
+		{"4.4: Allowed ⇔ expectedMachines − currentHealthy ≤ maxUnhealthy: equal", "40%", 5, 2, true, 0, 2},
+		{"4.2.7: not allowed ⇒ remediationsAllowed=0: one more", "40%", 5, 3, false, 0, 0},
+		{"4.2.8: remediationsAllowed=max(0, maxUnhealthy−unhealthy)", "60%", 7, 1, true, 3, 1},
+		{"4.4: nil ⇒ expectedMachines (100%)", "", 3, 3, true, 0, 3},
 		{"1.3: zero blocks all", "0", 3, 1, false, 0, 0},
 		{"1.3: zero with nobody sick", "0%", 3, 0, true, 0, 0},
-		{"4.2.8: more than there are", "10", 3, 3, true, 7, 3},
+		{"4.4: Int ⇒ as is, more than there are", "10", 3, 3, true, 7, 3},
 		{"no machines at all", "40%", 0, 0, true, 0, 0},
 	} {
-		w := fleet(readyCheck(limit(c.limit), mode(Off)), names("m", c.total), sickFirst(c.sick))
-		p := w.Plan(t0, seen, Memory{})
-		if p.Allowed != c.allowed || p.Remaining != c.remaining || len(done(p)) != c.begun || p.Expected != c.total || p.Healthy != c.total-c.sick {
-			t.Errorf("%s: allowed %v, remaining %d, begun %v, %d of %d healthy", c.reason, p.Allowed, p.Remaining, done(p), p.Healthy, p.Expected)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			edit := []func(*Check){mode(Off)}
+			if c.limit != "" {
+				edit = append(edit, limit(c.limit))
+			}
+			w := fleet(readyCheck(edit...), names("m", c.total), sickFirst(c.sick))
+			p := w.Plan(t0, seen, Memory{})
+			if p.Allowed != c.allowed || p.Remaining != c.remaining || len(done(p)) != c.begun || p.Expected != c.total || p.Healthy != c.total-c.sick {
+				t.Errorf("allowed %v, remaining %d, begun %v, %d of %d healthy", p.Allowed, p.Remaining, done(p), p.Healthy, p.Expected)
+			}
+		})
 	}
 }
 
@@ -182,7 +190,9 @@ func TestTheLongestIllComeFirst(t *testing.T) {
 	}
 }
 
-func TestRemedies(t *testing.T) {
+// TestRowsOfOpenShiftRemedies: sections 4.5 and 4.6 of the OpenShift notes, 1.7 of
+// the older API, and when nothing is remedied at all.
+func TestRowsOfOpenShiftRemedies(t *testing.T) {
 	reboots := func(t *Target) { t.Node.Reboots = true }
 	master := func(t *Target) { t.Node.ControlPlane = true }
 	orphaned := func(t *Target) { t.Owner = Owner{} }
@@ -200,39 +210,41 @@ func TestRemedies(t *testing.T) {
 		act    Act
 		remedy Remedy
 	}{
-		{"4.5.4: deleted", readyCheck(), linked(sick), seen, Do, Delete},
-		{"4.5: machines of the control plane too", readyCheck(), linked(sick, master), seen, Do, Delete},
-		{"4.5.2: nobody would replace it", readyCheck(), linked(sick, orphaned), seen, Refer, Delete},
-		{"4.5.3: on its way out already", readyCheck(), linked(sick, isDeleting), seen, Leave, Delete},
-		{"4.5.1: marked", readyCheck(remedy(Mark)), linked(sick), seen, Do, Mark},
-		{"4.5.1: marked, whoever controls it", readyCheck(remedy(Mark)), linked(sick, orphaned), seen, Do, Mark},
-		{"4.5.1: marked already", readyCheck(remedy(Mark)), linked(sick, isMarked), seen, Leave, Mark},
-		{"4.5.1: a failed one is deleted", readyCheck(remedy(Mark)), linked(isFailed), seen, Do, Delete},
-		{"4.6: requested", readyCheck(remedy(Request)), linked(sick, orphaned), seen, Do, Request},
-		{"4.6: for failed ones too", readyCheck(remedy(Request)), linked(isFailed), seen, Do, Request},
+		{"4.5.4: DELETE Machine", readyCheck(), linked(sick), seen, Do, Delete},
+		{"4.5: control-plane machines: no special case", readyCheck(), linked(sick, master), seen, Do, Delete},
+		{"4.5.2: Machine has no controller ownerRef ⇒ SkippedNoController", readyCheck(), linked(sick, orphaned), seen, Refer, Delete},
+		{"4.5.3: gone or deleting ⇒ return", readyCheck(), linked(sick, isDeleting), seen, Leave, Delete},
+		{"4.5.1: strategy external-baremetal: set host.metal3.io/external-remediation", readyCheck(remedy(Mark)), linked(sick), seen, Do, Mark},
+		{"4.5.1: before 4.5.2, whoever controls it", readyCheck(remedy(Mark)), linked(sick, orphaned), seen, Do, Mark},
+		{"4.5.1: if not there", readyCheck(remedy(Mark)), linked(sick, isMarked), seen, Leave, Mark},
+		{"4.5.1: phase≠Failed: a Failed one is deleted", readyCheck(remedy(Mark)), linked(isFailed), seen, Do, Delete},
+		{"4.6: remediationTemplate set ⇒ request", readyCheck(remedy(Request)), linked(sick, orphaned), seen, Do, Request},
+		{"4.6: Failed machines also go this way", readyCheck(remedy(Request)), linked(isFailed), seen, Do, Request},
 		{"1.7: restarted", readyCheck(remedy(Reboot), nodesOnly), linked(sick), seen, Do, Reboot},
 		{"1.7: asked for already", readyCheck(remedy(Reboot), nodesOnly), linked(sick, reboots), seen, Leave, Reboot},
 		{"1.7: there is nothing to restart", readyCheck(remedy(Reboot)), linked(nodeGone), seen, Leave, Reboot},
 		{"1.7: control plane is spared", readyCheck(spares), linked(sick, master), seen, Leave, Delete},
 		{"1.7: not of a set", readyCheck(ofSets), linked(sick), seen, Leave, Delete},
-		{"4.2.2: paused", readyCheck(paused), linked(sick), seen, Leave, Delete},
+		{"4.2.2: annotation cluster.x-k8s.io/paused present ⇒ nothing else", readyCheck(paused), linked(sick), seen, Leave, Delete},
 		{"a person wants it left", readyCheck(), linked(sick, skipped), seen, Leave, Delete},
-		{"4.4: nobody knows how many may be", readyCheck(nolimit), linked(sick), seen, Leave, Delete},
+		{"4.4: parse error ⇒ remediation not allowed", readyCheck(nolimit), linked(sick), seen, Leave, Delete},
 		{"blind: the caller says so", readyCheck(), linked(sick), Sight{Blind: "the API server refuses"}, Leave, Delete},
 		{"blind: nobody was heard of", readyCheck(), linked(sick), Sight{Nodes: 3, Heard: ago(12 * time.Minute)}, Leave, Delete},
 		{"not blind: two are no crowd", readyCheck(), linked(sick), Sight{Nodes: 2, Heard: ago(12 * time.Minute)}, Do, Delete},
 		{"not blind: nobody keeps it", readyCheck(), linked(sick), Sight{Nodes: 3}, Do, Delete},
 		{"not blind: one node may be the only one", readyCheck(), linked(nodeGone), Sight{}, Do, Delete},
 	} {
-		w := NewWard(c.check)
-		w.Put(t0, c.target)
-		p := w.Plan(t0, c.sight, Memory{})
-		if len(p.Cases) != 1 || p.Cases[0].Act != c.act || p.Cases[0].Remedy != c.remedy || p.Cases[0].Why == "" {
-			t.Errorf("%s: got %+v", c.reason, p.Cases)
-		}
-		if begun := len(p.Memory.Past) == 1; begun != (c.act == Do) {
-			t.Errorf("%s: remembered %v", c.reason, p.Memory.Past)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			w := NewWard(c.check)
+			w.Put(t0, c.target)
+			p := w.Plan(t0, c.sight, Memory{})
+			if len(p.Cases) != 1 || p.Cases[0].Act != c.act || p.Cases[0].Remedy != c.remedy || p.Cases[0].Why == "" {
+				t.Errorf("got %+v", p.Cases)
+			}
+			if begun := len(p.Memory.Past) == 1; begun != (c.act == Do) {
+				t.Errorf("remembered %v", p.Memory.Past)
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -70,6 +71,26 @@ func Ready(n *corev1.Node) corev1.NodeCondition {
 		}
 	}
 	return corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}
+}
+
+// Lone reports whether no other of a group of machines is on its way in or out, or
+// away for an update: only then is m given up (Gardener 2.5). An outage that makes
+// all of them unhealthy gets them replaced one by one.
+func Lone(now time.Time, m Machine, group ...Machine) bool {
+	return !slices.ContainsFunc(group, func(o Machine) bool { return o.UID != m.UID && o.underway(now) })
+}
+
+// underway reports whether the machine is on its way in or out. One that failed
+// and has no owner is not: nobody replaces it, and it may stay for ever. Nor is
+// one that failed and is kept, nor one that waits to be given up itself.
+func (m Machine) underway(now time.Time) bool {
+	switch m.Stage {
+	case StageRunning, StageLost, StageUpdateFailed:
+		return false
+	case StageFailed:
+		return m.Owned && !now.Before(m.Keep.Until)
+	}
+	return true
 }
 
 // helpless reports whether the node has been in a state in which a drain cannot

@@ -10,13 +10,15 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// TestHealthBrisk is what becomes of machines that have run, by the rules of
-// machine.sapcloud.io.
-func TestHealthBrisk(t *testing.T) {
+// TestRowsOfGardenerHealth: what becomes of machines that have run, by sections
+// 2.4 and 2.5 of the Gardener notes. Steps 3 and 4 of machines that are updated
+// in place are in TestUpdate, those of machines on their way to a node in
+// TestLiveBrisk.
+func TestRowsOfGardenerHealth(t *testing.T) {
 	ran := machine(stage(lifecycle.StageRunning, time.Hour), aged(2*time.Hour))
 	check(t, []row{
 		{
-			name:   "gardener 2.1 node delete: node gone",
+			name:   "gardener 2.1: Node delete ⇒ DELETE the machine",
 			reason: "deleting a node always means replacing its machine",
 			policy: brisk, m: ran, w: world(having(instance(provider.Running))),
 			want: lifecycle.Decision{
@@ -24,7 +26,7 @@ func TestHealthBrisk(t *testing.T) {
 			},
 		},
 		{
-			name:   "gardener 2.1 node update: node being deleted",
+			name:   "gardener 2.1: Node update, deletionTimestamp set ⇒ DELETE the machine",
 			reason: "our finalizer keeps the node only until the wish was seen; waiting for it to go would be for ever",
 			policy: brisk, m: ran, w: world(runningOn(withdrawn(node(corev1.ConditionTrue)))),
 			want: lifecycle.Decision{
@@ -32,7 +34,7 @@ func TestHealthBrisk(t *testing.T) {
 			},
 		},
 		{
-			name:   "gardener 2.1 node update: node being deleted before it counted",
+			name:   "gardener 2.1: Node update, deletionTimestamp set ⇒ DELETE the machine, also one that is Pending",
 			reason: "whoever deletes a node that has just joined means its machine too; only our finalizer keeps the node",
 			policy: brisk, m: machine(stage(lifecycle.StageJoining, time.Minute)), w: world(runningOn(withdrawn(node(corev1.ConditionTrue)))),
 			want: lifecycle.Decision{
@@ -49,7 +51,7 @@ func TestHealthBrisk(t *testing.T) {
 			},
 		},
 		{
-			name:   "gardener 2.4 step 2: unhealthy and Running",
+			name:   "gardener 2.4.2: unhealthy and phase Running ⇒ Unknown",
 			reason: "Unknown, with the conditions of the node in the wording that clients know",
 			policy: brisk, m: ran, w: world(runningOn(node(corev1.ConditionTrue, "DiskPressure", "True"))),
 			want: lifecycle.Decision{
@@ -58,7 +60,7 @@ func TestHealthBrisk(t *testing.T) {
 			},
 		},
 		{
-			name:   "gardener 2.4: a condition Unknown counts as unhealthy",
+			name:   "gardener 2.4: True and Unknown both unhealthy",
 			reason: "every listed condition must be False",
 			policy: brisk, m: ran, w: world(runningOn(node(corev1.ConditionTrue, "KernelDeadlock", "Unknown"))),
 			want: lifecycle.Decision{
@@ -67,13 +69,13 @@ func TestHealthBrisk(t *testing.T) {
 			},
 		},
 		{
-			name:   "gardener 2.4: a condition that is not listed",
+			name:   "gardener 2.4: every condition whose type is in the effective comma list: others do not count",
 			reason: "only the listed ones matter",
 			policy: brisk, m: ran, w: world(runningOn(node(corev1.ConditionTrue, "PIDPressure", "True"))),
 			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
 		},
 		{
-			name:   "gardener 2.4: the taint on a running machine",
+			name:   "gardener 2.4.2: not (Pending with critical taint): a Running one stays",
 			reason: "it holds new machines only",
 			policy: brisk, m: ran, w: world(runningOn(tainted(node(corev1.ConditionTrue), "critical"))),
 			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
@@ -85,13 +87,13 @@ func TestHealthBrisk(t *testing.T) {
 			want: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning, After: time.Second},
 		},
 		{
-			name:   "gardener 2.4 step 2: Unknown and healthy again",
+			name:   "gardener 2.4.2: healthy, phase≠Running ⇒ Running, from Unknown",
 			reason: "it runs again",
 			policy: brisk, m: machine(stage(lifecycle.StageLost, time.Minute)), w: world(runningOn(node(corev1.ConditionTrue))),
 			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
 		},
 		{
-			name:   "gardener 2.4 step 4: Unknown, timeout not elapsed",
+			name:   "gardener 2.4.4: Unknown, not elapsed ⇒ requeue in 1m: different, when it elapses",
 			reason: "asked again exactly when it elapses: 4 of 10 minutes are over",
 			policy: brisk, m: machine(stage(lifecycle.StageLost, 4*time.Minute)), w: world(runningOn(node(corev1.ConditionUnknown))),
 			want: lifecycle.Decision{
@@ -100,7 +102,7 @@ func TestHealthBrisk(t *testing.T) {
 			},
 		},
 		{
-			name:   "gardener 2.5: Unknown past the timeout, no permit",
+			name:   "gardener 2.5: not markable ⇒ error, 5s",
 			reason: "one machine of a deployment at a time: an outage that makes all unhealthy does not replace all",
 			policy: brisk, m: machine(stage(lifecycle.StageLost, 11*time.Minute)),
 			w: world(runningOn(node(corev1.ConditionUnknown)), func(w *lifecycle.World) { w.MayFail = false }),
@@ -110,7 +112,7 @@ func TestHealthBrisk(t *testing.T) {
 			},
 		},
 		{
-			name:   "gardener 2.5: Unknown past the timeout",
+			name:   "gardener 2.5: markable ⇒ status Failed",
 			reason: "Failed, in the wording that clients know",
 			policy: brisk, m: machine(stage(lifecycle.StageLost, 10*time.Minute)), w: world(runningOn(node(corev1.ConditionUnknown))),
 			want: lifecycle.Decision{
@@ -119,7 +121,7 @@ func TestHealthBrisk(t *testing.T) {
 			},
 		},
 		{
-			name:   "gardener 1.3: disableHealthTimeout",
+			name:   "gardener 1.3: disableHealthTimeout true ⇒ health timeout never marks Failed",
 			reason: "Unknown for ever, and nobody has to ask again",
 			policy: untimed(brisk), m: machine(stage(lifecycle.StageLost, 24*time.Hour)), w: world(runningOn(node(corev1.ConditionUnknown))),
 			want: lifecycle.Decision{
@@ -127,19 +129,19 @@ func TestHealthBrisk(t *testing.T) {
 			},
 		},
 		{
-			name:   "gardener 1.3: Failed, node healthy again",
+			name:   "gardener 2.4.2: healthy, phase≠Running ⇒ Running, from Failed",
 			reason: "it runs again if its owner has not deleted it yet",
 			policy: brisk, m: machine(stage(lifecycle.StageFailed, time.Minute)), w: world(runningOn(node(corev1.ConditionTrue))),
 			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
 		},
 		{
-			name:   "gardener 1.3: Failed, node still unhealthy",
+			name:   "gardener 1.3: Failed, still unhealthy: it waits for its owner",
 			reason: "it waits for its owner",
 			policy: brisk, m: machine(stage(lifecycle.StageFailed, time.Minute)), w: world(runningOn(node(corev1.ConditionUnknown))),
 			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonFailed, Stage: lifecycle.StageFailed},
 		},
 		{
-			name:   "gardener 1.3: Failed, Ready node with the taint",
+			name:   "gardener 1.3: Failed, healthy with the critical taint: different, it stays",
 			reason: "what kept it from joining in time keeps it from coming back, else it would flap",
 			policy: brisk, m: machine(stage(lifecycle.StageFailed, 0), aged(21*time.Minute)),
 			w:    world(runningOn(tainted(node(corev1.ConditionTrue), "critical"))),

@@ -41,19 +41,6 @@ func (p permits) take(group, uid string, now time.Time) bool {
 	return true
 }
 
-// underway reports whether the machine is on its way in or out, or away for an
-// update. One that failed and has no owner is not: nobody replaces it, and it
-// may stay for ever. Nor is one that failed and is kept.
-func underway(v lifecycle.Machine, now time.Time) bool {
-	switch v.Stage {
-	case lifecycle.StageRunning, lifecycle.StageLost, lifecycle.StageUpdateFailed:
-		return false
-	case lifecycle.StageFailed:
-		return v.Owned && !now.Before(v.Keep.Until)
-	}
-	return true
-}
-
 // givenUp reports whether the machine's time is over: it has been lost, or its
 // update failed, for too long.
 func (p *pass[M]) givenUp() bool {
@@ -87,10 +74,9 @@ func (p *pass[M]) mayFail(ctx context.Context) bool {
 		p.log.Error(err, "cannot count the machines of the group", "group", group)
 		return false
 	}
+	var others []lifecycle.Machine
 	for m := range p.Dialect.Items(list) {
-		if v := p.Dialect.View(m); v.UID != p.view.UID && underway(v, now) {
-			return false
-		}
+		others = append(others, p.Dialect.View(m))
 	}
-	return p.permits.take(p.view.Namespace+"/"+group, p.view.UID, now)
+	return lifecycle.Lone(now, p.view, others...) && p.permits.take(p.view.Namespace+"/"+group, p.view.UID, now)
 }

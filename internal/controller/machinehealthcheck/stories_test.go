@@ -140,6 +140,21 @@ func (w *world) vanishes(name string) {
 	w.r.MachineChanged(before)
 }
 
+// C10: a check looks after machines of its own namespace.
+func TestNamespacesAreCompared(t *testing.T) {
+	w := newWorld(t, append(pairs("a"), checkOf())...)
+	w.pass()
+	elsewhere, _ := pair("a")
+	elsewhere.Namespace, elsewhere.UID = "default", "other"
+	if woken := w.r.MachineChanged(elsewhere); woken != nil {
+		t.Errorf("a machine of another namespace woke %v", woken)
+	}
+	here, _ := pair("b")
+	if woken := w.r.MachineChanged(here); len(woken) != 1 {
+		t.Errorf("one of this namespace woke %v", woken)
+	}
+}
+
 // C10: a machine that somebody deletes is counted no more at once.
 func TestDeletedMachinesAreNotCounted(t *testing.T) {
 	w := newWorld(t, append(pairs("a", "b"), checkOf())...)

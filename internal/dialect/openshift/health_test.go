@@ -87,20 +87,24 @@ func TestViewHealthCheck(t *testing.T) {
 		holds        func(health.Check) bool
 		faults       []string
 	}{
-		{"1.3: nothing said", `{}`, nil, func(c health.Check) bool {
+		{"1.3: nodeStartupTimeout nil ⇒ 10m, maxUnhealthy nil ⇒ 100%", `{}`, nil, func(c health.Check) bool {
 			return c.StartupTimeout == 10*time.Minute && c.MaxUnhealthy.Of(7) == 7 && c.Remedy == health.Delete && !c.Paused && c.Breaker == health.DefaultBreaker()
 		}, nil},
-		{"1.3: a condition", `{"unhealthyConditions":[{"type":"Ready","status":"Unknown","timeout":"300s"}]}`, nil, func(c health.Check) bool {
+		{"1.3: unhealthyConditions[] {type, status, timeout}", `{"unhealthyConditions":[{"type":"Ready","status":"Unknown","timeout":"300s"}]}`, nil, func(c health.Check) bool {
 			return slices.Equal(c.Conditions, []health.Condition{{Type: "Ready", Status: "Unknown", Timeout: 5 * time.Minute}})
 		}, nil},
-		{"4.3: zero disables", `{"nodeStartupTimeout":"0"}`, nil, func(c health.Check) bool { return c.StartupTimeout == 0 }, nil},
+		{"4.3: nodeStartupTimeout 0 disables", `{"nodeStartupTimeout":"0"}`, nil, func(c health.Check) bool { return c.StartupTimeout == 0 }, nil},
 		{"C22: garbage remedies nobody", `{"nodeStartupTimeout":"0abc"}`, nil, func(c health.Check) bool { return c.StartupTimeout == 0 }, []string{"spec.nodeStartupTimeout"}},
 		{"C22: a timeout that does not fit, and one that does", `{"unhealthyConditions":[{"type":"A","status":"True","timeout":"99999999999h"},{"type":"B","status":"True","timeout":"1m"}]}`, nil, func(c health.Check) bool {
 			return len(c.Conditions) == 1 && c.Conditions[0].Type == "B"
 		}, []string{"spec.unhealthyConditions[0].timeout"}},
-		{"4.4: cannot be read", `{"maxUnhealthy":"foo%50"}`, nil, func(health.Check) bool { return true }, []string{"spec.maxUnhealthy"}},
-		{"4.4: a percentage", `{"maxUnhealthy":"40%"}`, nil, func(c health.Check) bool { return c.MaxUnhealthy.Of(5) == 2 }, nil},
-		{"4.4: a number", `{"maxUnhealthy":2}`, nil, func(c health.Check) bool { return c.MaxUnhealthy.Of(5) == 2 }, nil},
+		{"4.4: maxUnhealthy foo%50: error", `{"maxUnhealthy":"foo%50"}`, nil, func(health.Check) bool { return true }, []string{"spec.maxUnhealthy"}},
+		{"1.3: nodeStartupTimeout 15m", `{"nodeStartupTimeout":"15m"}`, nil, func(c health.Check) bool { return c.StartupTimeout == 15*time.Minute }, nil},
+		{"4.7: Terminating/True/0s", `{"unhealthyConditions":[{"type":"Terminating","status":"True","timeout":"0s"}],"nodeStartupTimeout":"0","maxUnhealthy":"100%"}`, nil, func(c health.Check) bool {
+			return slices.Equal(c.Conditions, []health.Condition{{Type: "Terminating", Status: "True"}}) && c.StartupTimeout == 0 && c.MaxUnhealthy.Of(9) == 9
+		}, nil},
+		{"4.4: maxUnhealthy 40% of 5 = 2", `{"maxUnhealthy":"40%"}`, nil, func(c health.Check) bool { return c.MaxUnhealthy.Of(5) == 2 }, nil},
+		{"4.4: maxUnhealthy: Int ⇒ as is", `{"maxUnhealthy":2}`, nil, func(c health.Check) bool { return c.MaxUnhealthy.Of(5) == 2 }, nil},
 		{"1.5: paused, whatever the value", `{}`, map[string]string{"cluster.x-k8s.io/paused": "false"}, func(c health.Check) bool { return c.Paused }, nil},
 		{"4.5.1: marks", `{}`, map[string]string{"machine.openshift.io/remediation-strategy": "external-baremetal"}, func(c health.Check) bool { return c.Remedy == health.Mark }, nil},
 		{"4.5.1: another strategy deletes", `{}`, map[string]string{"machine.openshift.io/remediation-strategy": "reboot"}, func(c health.Check) bool { return c.Remedy == health.Delete }, nil},
@@ -119,14 +123,16 @@ func TestViewHealthCheck(t *testing.T) {
 			"metadata.annotations[" + dialect.CooldownAnnotation + "]", "metadata.annotations[" + dialect.BackoffAnnotation + "]",
 		}},
 	} {
-		got := viewed(t, c.spec, c.annotations)
-		var faults []string
-		for _, f := range got.Faults {
-			faults = append(faults, f.Field)
-		}
-		if !c.holds(got) || !slices.Equal(faults, c.faults) {
-			t.Errorf("%s: got %+v", c.reason, got)
-		}
+		t.Run(c.reason, func(t *testing.T) {
+			got := viewed(t, c.spec, c.annotations)
+			var faults []string
+			for _, f := range got.Faults {
+				faults = append(faults, f.Field)
+			}
+			if !c.holds(got) || !slices.Equal(faults, c.faults) {
+				t.Errorf("got %+v", got)
+			}
+		})
 	}
 }
 
