@@ -17,7 +17,8 @@ type granted struct {
 	rbacv1.Role
 }
 
-// grants reads every role of config/rbac, and the roles that bindings refer to as kind/namespace/name.
+// grants reads every role of config/rbac, and the roles that bindings refer to as kind/namespace/name. A ClusterRole may be bound
+// within a namespace, and has none.
 func grants(t *testing.T) (roles []granted, bound []string) {
 	t.Helper()
 	files, err := filepath.Glob("rbac/*/*.yaml")
@@ -41,7 +42,11 @@ func grants(t *testing.T) (roles []granted, bound []string) {
 			case "Role", "ClusterRole":
 				roles = append(roles, granted{filepath.Base(filepath.Dir(file)), object.Role})
 			case "RoleBinding", "ClusterRoleBinding":
-				bound = append(bound, object.RoleRef.Kind+"/"+object.Namespace+"/"+object.RoleRef.Name)
+				namespace := object.Namespace
+				if object.RoleRef.Kind == "ClusterRole" {
+					namespace = ""
+				}
+				bound = append(bound, object.RoleRef.Kind+"/"+namespace+"/"+object.RoleRef.Name)
 			}
 		}
 	}

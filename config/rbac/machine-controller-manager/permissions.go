@@ -18,7 +18,7 @@ package machinecontrollermanager
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch
 
 // Health checks, the conditions that the older ones share, and what they remember of what they began. They restart nodes by an
-// annotation, which the permission above covers. Whoever has remediation templates adds a role for their kinds and requests.
+// annotation, which the permission above covers. Rights for remediation templates and requests: role_external_remediation.yaml.
 //
 // +kubebuilder:rbac:groups=machine.openshift.io;healthchecking.openshift.io,namespace=millwright-system,resources=machinehealthchecks,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=machine.openshift.io;healthchecking.openshift.io,namespace=millwright-system,resources=machinehealthchecks/status,verbs=patch
