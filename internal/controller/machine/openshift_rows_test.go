@@ -104,6 +104,8 @@ func TestRowsOfOpenShiftDrainedBeforeTerminate(t *testing.T) {
 		drained string
 	}{
 		{"success, preTerminate non-empty: Drained=True", func(*machinev1.Machine) {}, "True Drain finished successfully"},
+		{"exclude-node-draining present, preTerminate non-empty: Drained=True", excluded, "True Node drain skipped"},
+		{"preDrain non-empty, exclude-node-draining present: not yet (C2)", func(m *machinev1.Machine) { excluded(m); preDrainHooked(m) }, ""},
 	} {
 		t.Run(r.row, func(t *testing.T) {
 			g := openshiftRig(t)

@@ -235,12 +235,19 @@ func drained(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 	case o.Reason == lifecycle.ReasonDraining, o.World.Drain != nil && !o.World.Drain.Done:
 		c.Status, c.Severity, c.Reason = corev1.ConditionFalse, machinev1.ConditionSeverityWarning, machinev1.MachineDrainError
 		c.Message = "could not drain machine: " + o.World.Drain.Message
-	case o.World.Drain == nil && !leaves(o):
+	case o.World.Drain == nil && !undrained(m) && !leaves(o):
 		return nil
 	case o.World.Drain == nil:
 		c.Message = "Node drain skipped"
 	}
 	return c
+}
+
+// undrained reports whether nobody wants the drain. That is said at once: the
+// owners of pre-terminate hooks wait to hear that their turn has come.
+func undrained(m *machinev1.Machine) bool {
+	_, excluded := m.Annotations[ExcludeDrainAnnotation]
+	return excluded
 }
 
 // leaves reports whether the instance is on its way out, or surely gone. Before
