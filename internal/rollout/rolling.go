@@ -86,17 +86,24 @@ func (q *question) recreate() {
 }
 
 // onDelete lets old machines be until somebody deletes them, and makes good
-// for those with new ones. Where there are too many, old ones go first: those of
-// no use at once, the others as far as new ones that work are there for them.
+// for those with new ones. Where there are too many, old ones go first: those
+// that are yet to be made, then others as far as new ones that work are there for
+// them.
 func (q *question) onDelete() {
 	for _, b := range q.old {
 		q.follow(b)
 	}
 	over := q.giveUpAsked(q.all, sum(q.all, wanted)-q.d.Replicas)
-	working := min(q.current.want.Replicas, q.current.available)
 	for _, b := range q.old {
-		spare := max(0, sum(q.old, surely)+working-q.d.Replicas)
-		if cut := min(over, b.want.Replicas, b.idle()+spare); cut > 0 {
+		if cut := min(over, b.want.Replicas-b.living); cut > 0 {
+			over -= cut
+			q.scale(b, b.want.Replicas-cut, "others are there instead of those it has yet to make")
+		}
+	}
+	working := min(q.current.want.Replicas, q.current.available)
+	over = min(over, sum(q.old, wanted)+working-q.d.Replicas)
+	for _, b := range q.old {
+		if cut := min(over, b.want.Replicas); cut > 0 {
 			over -= cut
 			q.scale(b, b.want.Replicas-cut, fmt.Sprintf("%s wanted", machines(q.d.Replicas)))
 		}

@@ -188,9 +188,9 @@ func TestOnDelete(t *testing.T) {
 			reason: "machines that are there are not given up for those that nobody has seen",
 			d:      waits, sets: []Set{old("a", 0, wants(3)), current("b", 3, first(3, pending))}, plan: []string{"a 3->0"},
 		},
-		"fewer replicas, and an old one does not work": {
-			reason: "it goes before those that do, and before a new one that will",
-			d:      waits, sets: []Set{old("a", 3, held, first(1, broken)), current("b", 1, first(1, pending))}, plan: []string{"a 3->2"},
+		"fewer replicas, and the new one is yet to be made": {
+			reason: "none that is there is given up for it",
+			d:      waits.by(func(d *Deployment) { d.Replicas = 2 }), sets: []Set{old("a", 2, held, first(2, pending)), current("b", 0, wants(1))}, plan: []string{"b 1->0"},
 		},
 		"fewer replicas, and an autoscaler's choice": {
 			reason: "the machine it chose is the one that goes",
