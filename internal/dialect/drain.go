@@ -60,6 +60,20 @@ func DrainWishOf(m client.Object) (w DrainWish) {
 	return w
 }
 
+// Abandoned says what was lost when the instance was taken away in mid-drain;
+// empty when nothing was.
+func Abandoned(o lifecycle.Outcome) string {
+	if o.World.Drain == nil || o.World.Drain.Abandoned() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Drain ended at the termination deadline of the node with %d of its pods left", o.World.Drain.Abandoned())
+}
+
+// AbandonedEvent tells that to people.
+func AbandonedEvent(o lifecycle.Outcome) Event {
+	return Event{Type: corev1.EventTypeWarning, Reason: "DrainAbandoned", Action: "Drain", Note: Abandoned(o)}
+}
+
 // Foreseen warns, when a drain begins, of what will stand in its way.
 func Foreseen(o lifecycle.Outcome) []Event {
 	d := o.World.Drain

@@ -76,6 +76,14 @@ type Policy struct {
 	// balancers and schedulers get it to look elsewhere. Force and an unreachable
 	// node have none.
 	CordonLead time.Duration
+	// Deadline is when the instance is taken away, whatever is on it; zero: it is
+	// not. Until then all pods are asked at once, without the time for a cordon,
+	// an order or one volume after another, and with grace periods that end in
+	// time; MaxEvictAttempts does not count. From then on nothing is waited for.
+	Deadline time.Time
+	// ForceLate deletes the pods that are still there [DeadlineMargin] before the
+	// deadline, with the time that is left, so budgets are not asked any more.
+	ForceLate bool
 	// Sight is how well the cluster was seen: what takes too long is counted in
 	// watched time. The zero value has seen everything.
 	Sight sight.State
@@ -146,6 +154,8 @@ const (
 	ReasonFinished  Reason = "Finished"
 	ReasonStuck     Reason = "TerminatingTooLong"
 	ReasonGone      Reason = "Gone"
+	// ReasonDeadline: the instance was taken away with the pod on it.
+	ReasonDeadline Reason = "DeadlinePassed"
 )
 
 // Why a pod or a volume is waited for.
@@ -265,7 +275,7 @@ func Decide(now time.Time, f Facts, m Memory, p Policy) Decision {
 	v.detach(&d)
 	d.Done = len(d.Evict)+len(d.Delete)+len(d.Detach)+len(d.Waiting)+len(d.Blocked) == 0
 	d.Obstacles = relevant(m.Obstacles, d)
-	d.Next = next(now, d)
+	d.Next = next(now, d, p)
 	d.Message = message(d, p)
 	return d
 }

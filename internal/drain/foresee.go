@@ -84,7 +84,11 @@ func (q question) hardBudgets(map[types.NamespacedName]Volume) *Obstacle {
 		return nil
 	}
 	o.Budget = nameOf(covering[0])
-	if n := q.policy.MaxEvictAttempts; n > 0 {
+	switch n := q.policy.MaxEvictAttempts; {
+	case q.policy.hurried() && q.policy.ForceLate:
+		o.Endless = false
+		o.Message += "; it is overruled shortly before the instance is taken away"
+	case !q.policy.hurried() && n > 0:
 		o.Endless = false
 		o.Message += fmt.Sprintf("; it is overruled after %d attempts", n)
 	}

@@ -41,6 +41,9 @@ func message(d Decision, p Policy) string {
 	if len(d.Obstacles) > 0 {
 		out = append(out, Warning(d.Obstacles))
 	}
+	if p.hurried() {
+		out = append(out, "the instance is taken away at "+stamp(p.Deadline))
+	}
 	if p.Remark != "" {
 		out = append(out, p.Remark)
 	}
@@ -181,8 +184,8 @@ func whyVolume(b Blocker) string {
 }
 
 // next is when to look again: at once but for a short pause after requests,
-// else when the first of the pods is due.
-func next(now time.Time, d Decision) time.Duration {
+// else when the first of the pods is due, or the deadline makes a difference.
+func next(now time.Time, d Decision, p Policy) time.Duration {
 	if d.Done {
 		return 0
 	}
@@ -193,6 +196,11 @@ func next(now time.Time, d Decision) time.Duration {
 	for _, list := range [][]Blocker{d.Waiting, d.Blocked} {
 		for _, b := range list {
 			soonest = min(soonest, max(b.Until.Sub(now), pollLeast))
+		}
+	}
+	for _, at := range p.moments() {
+		if left := at.Sub(now); left > 0 {
+			soonest = min(soonest, left)
 		}
 	}
 	return soonest

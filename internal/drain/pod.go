@@ -93,6 +93,10 @@ func (q question) stays() Reason {
 		return ReasonMirror
 	case owner != nil && owner.Kind == "DaemonSet":
 		return ReasonDaemonSet
+	case q.policy.Past(q.now) && q.finished():
+		return ReasonFinished
+	case q.policy.Past(q.now):
+		return ReasonDeadline
 	case q.pod.DeletionTimestamp == nil:
 		return ""
 	case q.finished():
@@ -120,21 +124,32 @@ func (q question) overstays() bool {
 }
 
 // shortens reports whether a pod that ends by itself has to be told to hurry:
-// Force leaves it less time than it was given.
+// Force leaves it less time than it was given, or it would end too late. That is
+// no disruption that a budget could refuse: the pod is on its way out.
 func (q question) shortens() bool {
-	if !q.policy.Force || q.pod.DeletionGracePeriodSeconds == nil || q.tooEarly() {
+	p := q.policy
+	if q.pod.DeletionGracePeriodSeconds == nil || q.tooEarly() {
 		return false
 	}
-	return time.Duration(*q.pod.DeletionGracePeriodSeconds)*time.Second > *q.grace()
+	given := time.Duration(*q.pod.DeletionGracePeriodSeconds) * time.Second
+	switch {
+	case p.Force:
+		return given > *q.grace()
+	case p.hurried() && q.pod.DeletionTimestamp.After(p.Deadline.Add(-deadlineSlack)):
+		return given > p.left(q.now)
+	}
+	return false
 }
 
 // failed reports whether the last request was made and not granted.
 func (q question) failed() bool { return !q.attempt.At.IsZero() && !q.attempt.Accepted }
 
+// deletes reports whether the pod is deleted instead of evicted. With a deadline
+// it is asked more often than a number of attempts was meant for.
 func (q question) deletes() bool {
 	p := q.policy
-	return p.Force || p.DeleteFinished && q.finished() ||
-		p.MaxEvictAttempts > 0 && q.attempt.Refusals >= p.MaxEvictAttempts
+	return p.forces(q.now) || p.DeleteFinished && q.finished() ||
+		p.MaxEvictAttempts > 0 && !p.hurried() && q.attempt.Refusals >= p.MaxEvictAttempts
 }
 
 func (q question) finished() bool {
@@ -147,9 +162,11 @@ func (q question) grace() *time.Duration {
 	case p.Force && p.NodeUnreachable:
 		return ptr.To(time.Duration(0))
 	case p.Force:
-		return ptr.To(min(q.ownGrace(), cmp.Or(p.ForceGracePeriod, DefaultForceGrace)))
+		return ptr.To(p.cut(q.now, min(q.ownGrace(), cmp.Or(p.ForceGracePeriod, DefaultForceGrace))))
 	case p.NodeUnreachable:
 		return ptr.To(DefaultUnreachableGrace)
+	case p.hurried() && (q.pod.DeletionTimestamp != nil || q.ownGrace() > p.left(q.now)):
+		return ptr.To(p.left(q.now))
 	default:
 		return p.GracePeriod
 	}
@@ -169,7 +186,7 @@ func (q question) ownGrace() time.Duration {
 // be asked again. Whoever wants force in the middle of a drain does not wait for
 // the pause after the last eviction (C24).
 func (q question) tooEarly() bool {
-	if q.policy.Force && q.attempt.Evicted {
+	if q.policy.forces(q.now) && q.attempt.Evicted {
 		return false
 	}
 	return q.now.Before(q.again())
@@ -182,7 +199,7 @@ func (q question) again() time.Time {
 		return time.Time{}
 	}
 	every := q.policy.RetryEvery
-	if every <= 0 {
+	if every <= 0 || q.policy.hurried() && every > DefaultRetryEvery {
 		every = DefaultRetryEvery
 	}
 	return q.attempt.At.Add(every + jitter(q.pod.UID, q.attempt.Refusals, every/5))

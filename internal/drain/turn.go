@@ -93,7 +93,7 @@ func priority(p *corev1.Pod) int32 { return ptr.Deref(p.Spec.Priority, 0) }
 func (q question) held() Reason {
 	n, _ := order(q.pod)
 	switch {
-	case q.policy.Force:
+	case q.policy.Force, q.policy.hurried():
 		return ""
 	case q.now.Before(q.turns.lead):
 		return ReasonLead
@@ -116,7 +116,7 @@ func (q question) queued() Blocker {
 // the first look.
 func (l look) lead() time.Time {
 	p := l.policy
-	if p.CordonLead <= 0 || p.Force || p.NodeUnreachable {
+	if p.CordonLead <= 0 || p.Force || p.hurried() || p.NodeUnreachable {
 		return time.Time{}
 	}
 	from := l.memory.Begun

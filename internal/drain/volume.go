@@ -262,7 +262,7 @@ func (l look) elsewhere(p Passage) bool {
 // volumes files the volumes that are waited for. Force waits for none; that one
 // is attached somewhere else only matters to pods whose turn comes next.
 func (l look) volumes(d *Decision) {
-	if l.policy.Force || !l.policy.VolumesOneByOne || l.facts.Node == nil {
+	if l.policy.Force || l.policy.Past(l.now) || !l.policy.VolumesOneByOne || l.facts.Node == nil {
 		return
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(l.memory.Passages), strings.Compare) {
@@ -314,7 +314,7 @@ func (l look) detach(d *Decision) {
 		case a.Spec.NodeName != l.facts.Node.Name, a.DeletionTimestamp != nil, tried.Gone, tried.Accepted:
 		case tried.At.IsZero(), !q.tooEarly() && l.now.Sub(tried.Since) < detachTries:
 			d.Detach = append(d.Detach, Attached{Name: a.Name, UID: a.UID})
-		case q.tooEarly():
+		case q.tooEarly() && !p.Past(l.now):
 			d.Blocked = append(d.Blocked, Blocker{Volume: sourceName(a), Reason: ReasonRefused, Detail: tried.Reply, Since: tried.Since, Until: q.again()})
 		}
 	}

@@ -164,14 +164,18 @@ func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {
 }
 
 // drainPolicy is the machine's, with what is true now. Volumes are taken away
-// from a node only with its machine: one that stays may go on to use them.
+// from a node only with its machine: one that stays may go on to use them. Only
+// then does it matter, too, that the cloud takes the instance back.
 func (p *pass[M]) drainPolicy(force bool) drain.Policy {
 	policy := p.policy.Drain
 	policy.Force = policy.Force || force
 	policy.Sight = p.world.Sight
 	policy.NodeUnreachable = lifecycle.Ready(p.world.Node).Status == corev1.ConditionUnknown
-	policy.RemoveAttachments = policy.RemoveAttachments && !p.view.Deleted.IsZero()
-	return policy
+	if p.view.Deleted.IsZero() {
+		policy.RemoveAttachments = false
+		return policy
+	}
+	return lifecycle.Hasten(p.Clock.Now(), p.world.Node, policy, p.policy)
 }
 
 func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.Decision, error) {
@@ -185,7 +189,7 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 		return drain.Decision{}, fmt.Errorf("cordon node %s: %w", p.world.Node.Name, err)
 	}
 	p.world.Node = n
-	if held != "" {
+	if held != "" && !policy.Past(p.Clock.Now()) {
 		return drain.Decision{Message: held, Next: p.policy.Delays.Transient}, nil
 	}
 	if moves {

@@ -1,6 +1,8 @@
 package gardener
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -12,7 +14,16 @@ import (
 // are additions, with the words of its operations.
 func (Machines) Events(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.Event {
 	out := append(lifeEvents(before, after, o), keepEvents(before, after, o.Keep)...)
+	if dialect.Abandoned(o) != "" && before.DeletionTimestamp != nil && !drainedBefore(before) {
+		out = append(out, dialect.AbandonedEvent(o))
+	}
 	return append(out, dialect.Foreseen(o)...)
+}
+
+// drainedBefore reports whether an earlier pass had come to the instance: the
+// drain before that is looked at again in each pass.
+func drainedBefore(m *v1alpha1.Machine) bool {
+	return slices.ContainsFunc(begun(m), func(b lifecycle.Begun) bool { return b.Step == lifecycle.DeletionInstance })
 }
 
 func lifeEvents(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.Event {

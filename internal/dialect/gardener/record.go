@@ -267,6 +267,8 @@ func drainWord(o lifecycle.Outcome) string {
 	switch {
 	case o.World.Drain == nil:
 		return "Node drain was not necessary or is done."
+	case dialect.Abandoned(o) != "":
+		return dialect.Abandoned(o) + "."
 	case o.Did(lifecycle.Drain) && o.World.Drain.Done:
 		return "Drain successful."
 	}

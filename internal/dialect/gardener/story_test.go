@@ -78,6 +78,7 @@ func TestMachineStory(t *testing.T) {
 	quota := provider.Errorf(provider.Exhausted, "quota [cores] is used up")
 	denied := provider.Errorf(provider.Denied, "credentials are not valid")
 	waits := drain.Decision{Message: "1 pod has to leave: db/db-0 (disruption budget db has no room)", Next: time.Minute}
+	abandoned := drain.Decision{Done: true, Ignored: []drain.Ignored{{Reason: drain.ReasonDeadline}, {Reason: drain.ReasonDaemonSet}, {Reason: drain.ReasonDeadline}}}
 	fewer := drain.Decision{Message: "1 pod has to leave: db/db-0 (terminating)", Next: time.Second}
 	done := lens.Drained(drain.Decision{Done: true})
 	invalid := func(m *v1alpha1.Machine) { m.Spec.Class.Kind = "" }
@@ -185,6 +186,11 @@ func TestMachineStory(t *testing.T) {
 			{
 				Name: "delete-terminating", Reason: "2.7: drained, the instance is on its way out", From: "delete-draining-on", After: time.Minute,
 				World: lens.World(running, ready), Effects: effects{lifecycle.Drain: done, lifecycle.Terminate: lens.Removing},
+			},
+			{
+				Name: "delete-abandoned", Reason: "the cloud takes the instance back in mid-drain: what was lost is told once", From: "delete-draining-on", After: time.Minute,
+				World: lens.World(running, ready), Effects: effects{lifecycle.Drain: lens.Drained(abandoned), lifecycle.Terminate: lens.Removing},
+				Events: []string{"Warning DrainAbandoned: Drain ended at the termination deadline of the node with 2 of its pods left"},
 			},
 			{
 				Name: "delete-released", Reason: "2.7: node gone, finalizer gone, nothing else is written", From: "delete-terminating", After: time.Minute,

@@ -55,6 +55,8 @@ func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out [
 	switch {
 	case drained && o.World.Drain == nil:
 		add(corev1.EventTypeNormal, "DrainSkipped", "Drain", "Node drain skipped")
+	case dialect.Abandoned(o) != "" && !isDrained(before):
+		out = append(out, dialect.AbandonedEvent(o))
 	case drained:
 		add(corev1.EventTypeNormal, "DrainSucceeded", "Drain", "Node drain succeeded")
 	case o.Reason == lifecycle.ReasonDrainBlockedHook && ptr.Deref(before.Status.Phase, "") != machinev1.PhaseDeleting:

@@ -239,6 +239,8 @@ func drained(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 		return nil
 	case o.World.Drain == nil:
 		c.Message = "Node drain skipped"
+	case dialect.Abandoned(o) != "":
+		c.Message = dialect.Abandoned(o)
 	}
 	return c
 }

@@ -92,6 +92,7 @@ func TestMachineStory(t *testing.T) {
 	}
 	drop := func(m *machinev1.Machine) { m.Spec.LifecycleHooks.PreDrain = nil }
 	done := lens.Drained(drain.Decision{Done: true})
+	abandoned := drain.Decision{Done: true, Ignored: []drain.Ignored{{Reason: drain.ReasonDeadline}, {Reason: drain.ReasonDaemonSet}, {Reason: drain.ReasonDeadline}}}
 
 	lens.Story[*machinev1.Machine]{
 		Dialect: openshift.Machines{}, Fresh: freshMachine(), Dir: "testdata/machine", Update: *update,
@@ -177,6 +178,11 @@ func TestMachineStory(t *testing.T) {
 				Name: "delete-terminating", Reason: "2.4 and 2.2 step 4f: drained, the instance is on its way out", From: "delete-draining", After: time.Minute,
 				World: lens.World(running, ready), Effects: effects{lifecycle.Drain: done, lifecycle.Terminate: lens.Removing},
 				Events: []string{"Normal DrainSucceeded: Node drain succeeded"},
+			},
+			{
+				Name: "delete-abandoned", Reason: "the cloud takes the instance back in mid-drain: what was lost is told once", From: "delete-drain-blocked", After: time.Minute,
+				World: lens.World(running, ready), Effects: effects{lifecycle.Drain: lens.Drained(abandoned), lifecycle.Terminate: lens.Removing},
+				Events: []string{"Warning DrainAbandoned: Drain ended at the termination deadline of the node with 2 of its pods left"},
 			},
 			{
 				Name: "delete-released", Reason: "2.2 step 4g and 4h: node gone, finalizer gone, phase stays Deleting", From: "delete-terminating", After: time.Minute,
