@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,6 +137,9 @@ func TestTheFirstMinute(t *testing.T) {
 			}
 			if !c.acts && (p.Doubt == "" || p.Due.IsZero() || p.Due.After(t0.Add(sight.Settle))) {
 				t.Errorf("waits because of %q until %s", p.Doubt, p.Due)
+			}
+			if told := strings.Contains(p.Sentence, "what is not certain waits: the clusters are seen only since 2026-11-21T11:59:30Z"); told == c.acts {
+				t.Errorf("tells of waiting: %q", p.Sentence)
 			}
 			// A minute later, the same is acted upon, and nothing to confirm.
 			p = w.Plan(t0, Look(steadily(time.Minute), t0), Memory{})

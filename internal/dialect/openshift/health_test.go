@@ -290,6 +290,7 @@ func TestRecordHealth(t *testing.T) {
 		{"a storm, reported", nil, dialect.HealthOutcome{Check: check, Plan: health.Plan{Allowed: true, Storms: storms, Sentence: "wind"}}, []machinev1.Condition{is("Calm", "False", "Info", "Storm", "wind"), well}},
 		{"a storm, enforced", nil, dialect.HealthOutcome{Check: enforcing, Plan: health.Plan{Allowed: true, Storms: storms, Sentence: "wind"}}, []machinev1.Condition{is("Calm", "False", "Warning", "Storm", "wind"), well}},
 		{"held by the rate", nil, dialect.HealthOutcome{Check: check, Plan: health.Plan{Allowed: true, Cases: held, Sentence: "slow"}}, []machinev1.Condition{is("Calm", "False", "Info", "Held", "slow"), well}},
+		{"seen only since a moment ago, and something waits for that", nil, dialect.HealthOutcome{Check: off, Plan: health.Plan{Allowed: true, Doubt: "dim", Sentence: "dim"}}, []machinev1.Condition{is("Calm", "False", "Warning", "Blind", "dim"), well}},
 		{"blind, though the breaker is off", nil, dialect.HealthOutcome{Check: off, Plan: health.Plan{Allowed: true, Blind: "dark", Sentence: "dark"}}, []machinev1.Condition{is("Calm", "False", "Warning", "Blind", "dark"), well}},
 		{"the breaker was turned off", []machinev1.Condition{calm}, dialect.HealthOutcome{Check: off, Plan: health.Plan{Allowed: true}}, []machinev1.Condition{well}},
 		{"C11: no template, and no request", nil, dialect.HealthOutcome{Check: off, Plan: health.Plan{Allowed: true}, Requested: true, TemplateErr: errors.New("gone"), RequestErr: errors.New("refused")}, []machinev1.Condition{
