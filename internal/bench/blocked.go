@@ -4,39 +4,49 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/fleet"
 )
 
 // Blocked is what drains that a budget blocks cost others: rounds of creating
-// and deleting machines while there are some, and while there are none.
+// and deleting machines while there are some, and while there are none, in turns.
 type Blocked struct {
 	API string `json:"api"`
 	// Machines are created and deleted in each round, Drains are blocked.
 	Machines int `json:"machines"`
 	Drains   int `json:"drains"`
-	// Before and After are of the rounds without blocked drains before and after
-	// those With them.
-	Before Round `json:"before"`
-	With   Round `json:"with"`
-	After  Round `json:"after"`
+	// With and Without are the medians of all rounds of a kind.
+	With    Round `json:"with"`
+	Without Round `json:"without"`
 	// Ceiling is the raw client's, without blocked drains.
 	Ceiling Round `json:"ceiling"`
-	// Refusals are the evictions that were refused from the first of the rounds
-	// With to their end, pauses included.
+	// Refusals are the evictions that were refused while the rounds With were
+	// played, pauses included.
 	Refusals int `json:"refusals"`
-	// Ratio is With to the mean of Before and After, creating and deleting
-	// together; Loss is how much less is done in the same time, in percent.
-	Ratio float64 `json:"ratio"`
-	Loss  float64 `json:"loss"`
+	// Ratio is that of With to Without, creating and deleting together: each turn
+	// with blocked drains is compared to those before and after it, so that a
+	// machine that gets busier or slower meanwhile falls out. Loss is how much
+	// less is done in the same time, in percent.
+	Ratio Spread `json:"ratio"`
+	Loss  Spread `json:"loss"`
+	// Noise is how far turns without blocked drains are from those before them,
+	// in percent: a loss that is less than that is none that can be told.
+	Noise float64 `json:"noise"`
 }
 
-// rounds are as many of each kind: one alone is over too soon to be compared.
-const rounds = 5
+const (
+	// turnsBlocked is how often drains are blocked: an odd number, so that one of
+	// the comparisons is the median.
+	turnsBlocked = 5
+	// rounds make a turn: one alone is over before a blocked drain has asked
+	// again, which all of them do at about the same time.
+	rounds = 3
+)
 
-// Round is how long creating and deleting machines took, in seconds; the medians
-// of several rounds.
+// Round is how long creating and deleting machines took, in seconds.
 type Round struct {
 	Create float64 `json:"create"`
 	Delete float64 `json:"delete"`
@@ -44,20 +54,43 @@ type Round struct {
 
 func (r Round) total() float64 { return r.Create + r.Delete }
 
-// compare fills in what follows from the rounds.
-func (b *Blocked) compare() {
-	b.Ratio = 2 * b.With.total() / (b.Before.total() + b.After.total())
-	b.Loss = 100 * (1 - 1/b.Ratio)
-	for _, f := range []*float64{
-		&b.Ratio, &b.Loss, &b.Before.Create, &b.Before.Delete, &b.With.Create, &b.With.Delete,
-		&b.After.Create, &b.After.Delete, &b.Ceiling.Create, &b.Ceiling.Delete,
-	} {
-		*f = rounded(*f)
+// turn is some rounds of one kind.
+type turn []Round
+
+// typical is the median of the rounds.
+func (t turn) typical() Round {
+	var creates, deletes []float64
+	for _, r := range t {
+		creates, deletes = append(creates, r.Create), append(deletes, r.Delete)
 	}
+	return Round{Create: rounded(quantiles(creates).P50), Delete: rounded(quantiles(deletes).P50)}
 }
 
-// measureBlocked plays a round that warms the controllers up, and then those
-// that count.
+// seconds are those of all rounds: what asks again now and then falls on some of
+// them, so that no single one is typical.
+func (t turn) seconds() (sum float64) {
+	for _, r := range t {
+		sum += r.total()
+	}
+	return sum
+}
+
+// compareBlocked compares turns with blocked drains to those without: there is
+// one of the latter more, before the first and after each.
+func compareBlocked(without, with []turn) Blocked {
+	b := Blocked{Without: slices.Concat(without...).typical(), With: slices.Concat(with...).typical()}
+	ratios, losses, noises := make([]float64, len(with)), make([]float64, len(with)), make([]float64, len(with))
+	for i, t := range with {
+		before, after := without[i].seconds(), without[i+1].seconds()
+		ratios[i] = 2 * t.seconds() / (before + after)
+		losses[i] = 100 * (1 - 1/ratios[i])
+		noises[i] = 100 * math.Abs(after/before-1)
+	}
+	b.Ratio, b.Loss, b.Noise = spreadOf(ratios), spreadOf(losses), spreadOf(noises).Median
+	return b
+}
+
+// measureBlocked plays a round that warms the controllers up, and then turns.
 func (s *session) measureBlocked(ctx context.Context, report *Report) error {
 	bounds, err := s.ceilings(ctx)
 	if err != nil {
@@ -66,49 +99,62 @@ func (s *session) measureBlocked(ctx context.Context, report *Report) error {
 	if err := s.startControllers(ctx); err != nil {
 		return err
 	}
-	b := Blocked{
-		API: s.shape.API, Machines: s.machines, Drains: s.Blocked,
-		Ceiling: Round{Create: bounds.create.Seconds(), Delete: bounds.remove.Seconds()},
+	if _, err := s.round(ctx, 0); err != nil {
+		return err
 	}
-	for _, step := range []func() error{
-		func() (err error) { _, err = s.round(ctx, 0); return err },
-		func() (err error) { b.Before, err = s.typical(ctx, 0); return err },
-		func() error { return s.block(ctx) },
-		func() (err error) {
-			begin := time.Now()
-			b.With, err = s.typical(ctx, s.Blocked)
-			b.Refusals = len(denied(s.plane.audit.since(begin)))
-			return err
-		},
-		func() error { return s.unblock(ctx) },
-		func() (err error) { b.After, err = s.typical(ctx, 0); return err },
-	} {
-		if err := step(); err != nil {
+	first, err := s.turn(ctx, 0)
+	if err != nil {
+		return err
+	}
+	without, with, refusals := []turn{first}, []turn(nil), 0
+	for range turnsBlocked {
+		blocked, refused, err := s.turnBlocked(ctx)
+		if err != nil {
 			return err
 		}
+		free, err := s.turn(ctx, 0)
+		if err != nil {
+			return err
+		}
+		without, with, refusals = append(without, free), append(with, blocked), refusals+refused
 	}
-	b.compare()
+	b := compareBlocked(without, with)
+	b.API, b.Machines, b.Drains, b.Refusals = s.shape.API, s.machines, s.Blocked, refusals
+	b.Ceiling = Round{Create: rounded(bounds.create.Seconds()), Delete: rounded(bounds.remove.Seconds())}
 	report.Blocked = append(report.Blocked, b)
 	return nil
 }
 
-// typical plays some rounds.
-func (s *session) typical(ctx context.Context, blocked int) (Round, error) {
-	var creates, deletes []float64
+// turnBlocked plays a turn beside blocked drains, and counts the evictions that
+// are refused meanwhile. There are none before and none afterwards.
+func (s *session) turnBlocked(ctx context.Context) (t turn, refused int, err error) {
+	if err := s.block(ctx); err != nil {
+		return nil, 0, err
+	}
+	begin := time.Now()
+	if t, err = s.turn(ctx, s.Blocked); err != nil {
+		return nil, 0, err
+	}
+	refused = len(denied(s.plane.audit.since(begin)))
+	return t, refused, s.unblock(ctx)
+}
+
+// turn plays some rounds.
+func (s *session) turn(ctx context.Context, blocked int) (t turn, err error) {
 	for range rounds {
 		r, err := s.round(ctx, blocked)
 		if err != nil {
-			return Round{}, err
+			return nil, err
 		}
-		creates, deletes = append(creates, r.Create), append(deletes, r.Delete)
+		t = append(t, r)
 	}
-	return Round{Create: quantiles(creates).P50, Delete: quantiles(deletes).P50}, nil
+	s.logf("%d rounds beside %d blocked drains: %.2f s", rounds, blocked, t.seconds())
+	return t, nil
 }
 
 // round creates all machines and deletes them, beside those that leave and
 // cannot.
 func (s *session) round(ctx context.Context, blocked int) (r Round, err error) {
-	s.logf("create and delete, %d drains blocked", blocked)
 	if r.Create, err = s.half(ctx, s.machines, blocked, spanOfCreate); err != nil {
 		return r, fmt.Errorf("create beside %d blocked drains: %w", blocked, err)
 	}

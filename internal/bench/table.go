@@ -120,15 +120,16 @@ func (b *Blocked) figures() []figure {
 	return []figure{
 		{"seconds with blocked drains, create", b.With.Create, -1, "%.2f"},
 		{"seconds with blocked drains, delete", b.With.Delete, -1, "%.2f"},
-		{"seconds without, create, before", b.Before.Create, -1, "%.2f"},
-		{"seconds without, create, after", b.After.Create, -1, "%.2f"},
-		{"seconds without, delete, before", b.Before.Delete, -1, "%.2f"},
-		{"seconds without, delete, after", b.After.Delete, -1, "%.2f"},
+		{"seconds without, create", b.Without.Create, -1, "%.2f"},
+		{"seconds without, delete", b.Without.Delete, -1, "%.2f"},
 		{"seconds of the raw ceiling, create", b.Ceiling.Create, -1, "%.2f"},
 		{"seconds of the raw ceiling, delete", b.Ceiling.Delete, -1, "%.2f"},
 		{"evictions refused meanwhile", float64(b.Refusals), -1, "%.0f"},
-		{"ratio of with to without", b.Ratio, -1, "%.2f"},
-		{"throughput lost, %", b.Loss, lossBudget, "%.1f"},
+		{"ratio of with to without, median", b.Ratio.Median, -1, "%.2f"},
+		{"throughput lost, median, %", b.Loss.Median, lossBudget, "%.1f"},
+		{"throughput lost, least, %", b.Loss.Least, -1, "%.1f"},
+		{"throughput lost, most, %", b.Loss.Most, -1, "%.1f"},
+		{"difference between turns without, median, %", b.Noise, -1, "%.1f"},
 	}
 }
 
