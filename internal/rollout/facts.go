@@ -152,8 +152,12 @@ type Set struct {
 	Machines []Machine
 }
 
-// Failure is a condition mirrored from a set.
-type Failure struct{ Reason, Message string }
+// Failure is a condition mirrored from a set. Held says that nothing has failed:
+// the set gives up no machine before a person allows that so many go at once.
+type Failure struct {
+	Reason, Message string
+	Held            bool
+}
 
 // Notes are remembered with a set between passes and across restarts.
 type Notes struct {

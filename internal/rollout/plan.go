@@ -162,6 +162,8 @@ const (
 	IsResumed        Reason = "DeploymentResumed"
 	// Stopped: the guard stopped a failing rollout.
 	Stopped Reason = "RolloutStopped"
+	// HeldBack: a set gives up no machine before a person allows it.
+	HeldBack Reason = "DeletionHeld"
 	// InvalidObject: the object is at fault, and nothing is done.
 	InvalidObject Reason = "InvalidSpec"
 	// SelectsAll: the empty selector would match every set.

@@ -128,12 +128,28 @@ func (q *question) moved(st Status) bool {
 	return q.updated(st) > last.Updated || st.Replicas-st.Updated < last.Old || st.Ready > last.Ready || st.Available > last.Available
 }
 
+// heldBack says which set gives up no machine before a person allows it; empty
+// when none is held.
+func (q *question) heldBack() string {
+	for _, b := range q.all {
+		if b.Failure != nil && b.Failure.Held {
+			return fmt.Sprintf("set %s gives up no machine: %s", b.Name, b.Failure.Message)
+		}
+	}
+	return ""
+}
+
 // standstill judges a rollout that did not get on since the last look. One that
-// waits for a person, or for its canary to have soaked, is not late.
+// waits for a person, or for its canary to have soaked, is not late. While a guard
+// holds machines the deadline does not run, as in a pause, and begins anew behind
+// it: nobody is late the moment after the approval.
 func (q *question) standstill(st Status, told func(Truth, Reason, string) Progress) Progress {
+	if why := q.heldBack(); why != "" {
+		return told(Unknown, HeldBack, why)
+	}
 	last := q.d.Last.Progress
 	switch last.Reason {
-	case InvalidObject, SelectsAll, Stopped, SetCreateError, SetAvailable:
+	case InvalidObject, SelectsAll, Stopped, HeldBack, SetCreateError, SetAvailable:
 		// What stood in the way is gone, or a new rollout begins with a set
 		// that was there already.
 		return told(True, SetUpdated, q.line(st))

@@ -27,6 +27,9 @@ func counted(updated, old, ready, available int) func(*Deployment) {
 	}
 }
 
+// mirrors is a set with a failure.
+func mirrors(f Failure) func(*Set) { return func(s *Set) { s.Failure = &f } }
+
 func within(deadline time.Duration) func(*Deployment) {
 	return func(d *Deployment) { d.Deadline = deadline }
 }
@@ -111,6 +114,8 @@ func TestProgress(t *testing.T) {
 	// d stands still: 4 of 10 machines are updated, as the status says.
 	d := rolls(10, "3", "0").by(counted(4, 9, 9, 9))
 	stuck := []Set{old("a", 9), current("b", 4, first(4, pending))}
+	guarded := []Set{old("a", 9, mirrors(Failure{Message: "4 of 9 would go", Held: true})), stuck[1]}
+	failing := []Set{old("a", 9, mirrors(Failure{Reason: "FailedDelete", Message: "no answer"})), stuck[1]}
 	const line = "4 of 10 machines updated, 9 old left, 9 available; waiting for 4 of 4 new machines to become available"
 	done := []Set{old("a", 0), current("b", 2)}
 	two := rolls(2, "1", "0").by(counted(2, 0, 2, 2))
@@ -228,6 +233,31 @@ func TestProgress(t *testing.T) {
 		"waiting for people who delete": {
 			reason: "nobody is late", d: rolls(2, "1", "0").by(strategy(OnDelete), counted(0, 2, 2, 2), said(True, SetUpdated, ""), within(time.Second)), sets: []Set{old("a", 2, held), current("b", 0)},
 			want: Progress{True, SetUpdated, "0 of 2 machines updated, 2 old left, 2 available; 2 machines of an old template until somebody deletes them", now.Add(-time.Minute)},
+		},
+		"a set is held": {
+			reason: "nobody is late who waits for an approval, as in a pause", d: d.by(said(True, SetUpdated, line), within(time.Second)), sets: guarded,
+			want: fresh.as(Unknown, HeldBack, "set a gives up no machine: 4 of 9 would go"),
+		},
+		"a set is held still": {
+			reason: "nothing is written", d: d.by(said(Unknown, HeldBack, "set a gives up no machine: 4 of 9 would go"), within(time.Second)), sets: guarded,
+			want: Progress{Unknown, HeldBack, "set a gives up no machine: 4 of 9 would go", now.Add(-time.Minute)},
+		},
+		"a set is held, and was late before": {
+			reason: "it waits for a person now", d: d.by(said(False, DeadlineExceeded, "x"), within(time.Second)), sets: guarded,
+			want: fresh.as(Unknown, HeldBack, "set a gives up no machine: 4 of 9 would go"),
+		},
+		"a set is held, and another gets on": {
+			reason: "progress", d: d.by(counted(3, 9, 9, 9), said(Unknown, HeldBack, "x"), within(time.Second)), sets: guarded, want: fresh.as(True, SetUpdated, line),
+		},
+		"a set was held": {
+			reason: "the deadline counts from the approval", d: d.by(said(Unknown, HeldBack, "x"), within(time.Second)), sets: stuck, want: fresh.as(True, SetUpdated, line),
+		},
+		"a set that failed otherwise": {
+			reason: "is late", d: d.by(said(True, SetUpdated, line), within(59*time.Second)), sets: failing, want: fresh.as(False, DeadlineExceeded, "no progress for 59s: "+line),
+		},
+		"a set of a complete deployment is held": {
+			reason: "fewer machines are no rollout", d: rolls(1, "1", "0").by(said(True, SetAvailable, "x"), counted(3, 0, 3, 3), within(time.Second)),
+			sets: []Set{current("b", 3, mirrors(Failure{Message: "2 of 3 would go", Held: true}))}, want: Progress{True, SetAvailable, "x", now.Add(-time.Minute)},
 		},
 		"being deleted": {
 			reason: "nothing is told any more", d: d.by(said(True, SetUpdated, "x"), func(d *Deployment) { d.Deleting = true }), sets: stuck, want: Progress{True, SetUpdated, "x", now.Add(-time.Minute)},

@@ -33,7 +33,7 @@ func (Deployments) ViewSet(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet
 		Notes:    dialect.ReadNotes(s.Annotations),
 	}
 	if c := setCondition(s, v1alpha1.MachineSetReplicaFailure); c != nil && c.Status == v1alpha1.ConditionTrue {
-		v.Failure = &rollout.Failure{Reason: c.Reason, Message: c.Message}
+		v.Failure = &rollout.Failure{Reason: c.Reason, Message: c.Message, Held: c.Reason == dialect.HeldReason}
 	}
 	return v
 }

@@ -38,7 +38,7 @@ func TestRecordHeld(t *testing.T) {
 	want("begun", record(0, dialect.SetOutcome{Judged: true, Held: "5 of 10"}), "5 of 10")
 	want("counted again", record(time.Minute, dialect.SetOutcome{Judged: true, Held: "4 of 9"}), "4 of 9")
 	want("not looked at", record(2*time.Minute, dialect.SetOutcome{}), "4 of 9")
-	if f := (Deployments{}).ViewSet(&v1alpha1.MachineDeployment{}, s).Failure; f == nil || f.Reason != "DeletionHeld" || f.Message != "4 of 9" {
+	if f := (Deployments{}).ViewSet(&v1alpha1.MachineDeployment{}, s).Failure; f == nil || f.Reason != "DeletionHeld" || f.Message != "4 of 9" || !f.Held {
 		t.Errorf("the deployment does not see it: %+v", f)
 	}
 	want("ended", record(3*time.Minute, dialect.SetOutcome{Judged: true}), "")

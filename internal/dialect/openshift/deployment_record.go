@@ -132,7 +132,7 @@ func (r recorder) verdict() {
 		complete, going, reason, message = false, false, reasonDeleting, "the deployment is being deleted"
 	case st.Faulty, p.Reason == rollout.Stopped, p.Reason == rollout.DeadlineExceeded:
 		stalled, going = true, false
-	case p.Reason == rollout.IsPaused:
+	case p.Reason == rollout.IsPaused, p.Reason == rollout.HeldBack:
 		going = false // it goes on when somebody says so
 	case p.Reason == rollout.SetAvailable && !complete:
 		reason = reasonIncomplete

@@ -58,6 +58,7 @@ func situations() map[string]deploymentOutcome {
 		"rolling":           outcome(counted(1, 4, 3, updated)),
 		"degraded":          outcome(counted(3, 3, 1, done)),
 		"paused":            outcome(counted(1, 4, 3, progress(rollout.Unknown, rollout.IsPaused, "the rollout is paused"))),
+		"held":              outcome(counted(1, 4, 3, progress(rollout.Unknown, rollout.HeldBack, "set workers-w gives up no machine: 3 of 4 would be removed"))),
 		"resumed":           outcome(counted(1, 4, 3, progress(rollout.Unknown, rollout.IsResumed, "the rollout is resumed"))),
 		"stuck":             outcome(counted(1, 4, 2, progress(rollout.False, rollout.DeadlineExceeded, "no progress for 10m0s"))),
 		"stopped":           outcome(counted(1, 4, 3, progress(rollout.False, rollout.Stopped, "3 machines of set x did not become ready"))),

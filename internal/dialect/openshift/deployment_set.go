@@ -46,7 +46,7 @@ func count(o client.Object, key string) *int {
 // an event.
 func failure(s *machinev1.MachineSet) *rollout.Failure {
 	if c := heldCondition(s); c != nil {
-		return &rollout.Failure{Reason: dialect.HeldReason, Message: c.Message}
+		return &rollout.Failure{Reason: dialect.HeldReason, Message: c.Message, Held: true}
 	}
 	if s.Status.ErrorReason == nil && s.Status.ErrorMessage == nil {
 		return nil
