@@ -144,6 +144,19 @@ func TestDeadlineIsSaid(t *testing.T) {
 	}
 }
 
+// The next look is at the moment at which more is done, not a pause behind it.
+func TestDeadlineIsLookedAt(t *testing.T) {
+	blocked := Attempts{"uid-a": {At: now, Evicted: true, Refusals: 1, Since: now}}
+	for left, want := range map[time.Duration]time.Duration{time.Minute: pollMost, 17 * time.Second: 2 * time.Second, 15 * time.Second: pollLeast, 1 * time.Second: pollLeast, 100 * time.Millisecond: 100 * time.Millisecond} {
+		if d := decide(now, []corev1.Pod{pod()}, nil, blocked, before(left, forcesLate)); d.Next != want {
+			t.Errorf("%v before the deadline again after %v, want %v", left, d.Next, want)
+		}
+	}
+	if d := decide(now, []corev1.Pod{pod()}, nil, blocked, before(3*time.Second)); d.Next != 3*time.Second {
+		t.Errorf("at the deadline after %v, want 3s", d.Next)
+	}
+}
+
 // An attachment that cannot be taken away is asked for, and not waited for.
 func TestDeadlineDetachesWithoutWaiting(t *testing.T) {
 	f := Facts{Node: theNode(), Attachments: []storagev1.VolumeAttachment{attachment("a", theNode().Name)}}
