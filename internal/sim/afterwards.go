@@ -33,6 +33,7 @@ func (w *World) afterwards() {
 	w.tracef("world", "the faults stop")
 	w.land()
 	w.mend()
+	w.lastIllness()
 	clear(w.users.intruders)
 	if !w.converge(Converges, w.unsettled, w.nurse) {
 		return
@@ -69,6 +70,7 @@ func (w *World) converge(statement string, remains func() string, nurse func()) 
 		if w.workOnce() {
 			continue
 		}
+		w.checkOverdue()
 		why := remains()
 		if why == "" {
 			return true
@@ -119,7 +121,7 @@ func (w *World) unsettled() string {
 		}
 	}
 	for _, i := range w.cloud.Existing("") {
-		if k := w.kubelet(i); !w.alive(k) || !k.joined && !k.never {
+		if k := w.kubelet(i); (!w.alive(k) || !k.joined && !k.never) && !w.beyondHelp(k) {
 			return fmt.Sprintf("the kubelet of %s is silent", i.Name)
 		}
 	}
@@ -145,6 +147,9 @@ func (w *World) unsettled() string {
 		}
 	}
 	if why := w.unrolled(); why != "" {
+		return why
+	}
+	if why := w.miscountedChecks(); why != "" {
 		return why
 	}
 	return w.stray()
@@ -284,6 +289,9 @@ func (w *World) heartbeat() {
 
 func (w *World) deleteAll() {
 	w.does("deletes everything")
+	for _, c := range w.checks() {
+		w.must("delete a health check", w.store.Delete(c, client.DeleteOptions{}))
+	}
 	for _, d := range w.deployments() {
 		w.must("delete a deployment", w.store.Delete(d, client.DeleteOptions{}))
 	}

@@ -97,6 +97,8 @@ type wider struct {
 	// attached or detached.
 	volumes bool
 	attach  time.Duration
+
+	frailty
 }
 
 // widen draws what of it there is.
@@ -112,6 +114,10 @@ func (c *character) widen(r *rand.Rand) {
 	c.volumes, c.attach = r.IntN(2) == 0, []time.Duration{0, 3 * time.Second, time.Minute, 4 * time.Minute}[r.IntN(4)]
 	if c.collects || c.outages {
 		c.trouble = []int{1, 2, 5}[r.IntN(3)]
+	}
+	c.frailty.draw(r)
+	if c.frail {
+		c.trouble = max(c.trouble, 2)
 	}
 }
 

@@ -65,18 +65,26 @@ type snapshot struct {
 	at time.Time
 	// frozen says that the process saw the set under reconciliation frozen.
 	frozen bool
-	// glimpse is what the controller of deployments saw.
+	// glimpse is what the controller of deployments saw, round what that of health
+	// checks did.
 	glimpse glimpse
+	round   round
+	// watched is what was seen of a set that is guarded.
+	watched watched
 }
 
 func (p *process) snapshot(key reconcile.Request) snapshot {
 	s := snapshot{touched: p.w.users.done, version: p.w.store.Version(), joined: p.w.target.Version(), at: p.w.now}
-	if p.role == fleetRole {
+	switch p.role {
+	case fleetRole:
 		s.glimpse = p.glimpse(key.NamespacedName)
+		return s
+	case healthRole:
+		s.round = p.round(key.NamespacedName)
 		return s
 	}
 	if set := p.view(p.w.tells.set).Lookup(key.NamespacedName); set != nil {
-		s.size, s.frozen = p.w.tells.size(set), p.w.frozen(set)
+		s.size, s.frozen, s.watched = p.w.tells.size(set), p.w.frozen(set), p.watch(set)
 	}
 	return s
 }
@@ -101,6 +109,11 @@ func (p *process) checked(s *store.Store, c store.Call, before snapshot, do func
 	case "Pod":
 		p.judgePod(c, old, now, before)
 	case "Machine":
+		w.ward.note(now)
+		if p.role == healthRole {
+			w.remedied(old, now)
+			return err
+		}
 		p.judgeMachine(old, now, before)
 	case "Node":
 		if now == nil || old.GetDeletionTimestamp() == nil && now.GetDeletionTimestamp() != nil {
@@ -130,6 +143,7 @@ func (p *process) judgeMachine(old, now client.Object, before snapshot) {
 	}
 	if p.role == setRole {
 		p.checkShrink(old, before)
+		p.judgeShare(old, before)
 		p.checkGivenUp(old)
 		return
 	}

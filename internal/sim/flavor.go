@@ -76,6 +76,11 @@ type flavor struct {
 	runMachines, runSets, runCollector func(p *process)
 	// runNodes is nil where nobody looks after nodes without a machine.
 	runNodes func(p *process)
+	// runChecks runs health checks, which select among the patients: those of the
+	// dialect are own.
+	runChecks func(p *process)
+	patients  []dialect.Patients
+	own       dialect.Patients
 	// anchors are where people approve that orphans are removed; strangers says
 	// that instances without a UID are orphans too.
 	anchors   func() []client.Object
@@ -197,10 +202,10 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 		}
 	}
 	build := func() *machine.Reconciler[M] {
-		nodes := node.New(p.target, p.targetLive, w)
+		nodes := node.New(p.target, p.targetLive, p)
 		nodes.Random = zeros{}
 		return machine.New(machine.Options[M]{
-			Client: p.client, Clock: w, Dialect: lens, Provider: infra, Nodes: nodes, Recorder: recorder{p}, Sight: p.eyes(),
+			Client: p.client, Clock: p, Dialect: lens, Provider: infra, Nodes: nodes, Recorder: recorder{p}, Sight: p.eyes(),
 		})
 	}
 	r := build()

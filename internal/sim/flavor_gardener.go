@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 
+	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -10,8 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/replicas"
@@ -26,15 +30,17 @@ func gardenerFlavor(w *World) flavor {
 	}
 	machines, sets := kind("Machine", &v1alpha1.Machine{}), kind("MachineSet", &v1alpha1.MachineSet{})
 	deployments := kind(v1alpha1.KindMachineDeployment, &v1alpha1.MachineDeployment{})
-	for _, k := range []*store.Kind{machines, sets, deployments} {
+	checks, foreign := checkKind(), store.NewKind(machinev1.GroupVersion.WithKind("Machine"), &machinev1.Machine{})
+	for _, k := range []*store.Kind{machines, sets, deployments, checks, foreign} {
 		k.Subresource, k.Counted = true, true
 	}
 	scheme := runtime.NewScheme()
+	_ = lenient.AddToScheme(scheme)
 	_ = v1alpha1.AddToScheme(scheme)
 	_ = corev1.AddToScheme(scheme)
 	lens, setLens := gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: clusterName}, gardener.Sets{}
 	f := flavor{
-		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments, kind("MachineClass", &v1alpha1.MachineClass{})}, indexes: node.Indexes(),
+		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments, kind("MachineClass", &v1alpha1.MachineClass{}), checks, foreign}, indexes: node.Indexes(),
 		machine: &v1alpha1.Machine{}, set: &v1alpha1.MachineSet{},
 		finalizer: v1alpha1.FinalizerMachine, heals: true,
 		furniture: func() []client.Object { return append(secrets(w), gardenerClasses()...) },
@@ -60,8 +66,10 @@ func gardenerFlavor(w *World) flavor {
 		fleet:       gardenerFleet(w),
 		runMachines: func(p *process) { runMachines(p, lens) },
 		runSets:     func(p *process) { runSets(p, setLens) },
-		anchors:     func() []client.Object { return w.store.All(&v1alpha1.MachineClass{}) },
-		strangers:   true,
+		runChecks:   func(p *process) { runChecks(p, openshift.HealthChecks{}) },
+		patients:    []dialect.Patients{openshift.Patients{}, gardener.Patients{}}, own: gardener.Patients{},
+		anchors:   func() []client.Object { return w.store.All(&v1alpha1.MachineClass{}) },
+		strangers: true,
 	}
 	seen := collector.Machines[*v1alpha1.Machine]{
 		Lens: lens, GVK: v1alpha1.GroupVersion.WithKind("Machine"), Templates: gardenerTemplates, Untagged: true,

@@ -12,8 +12,10 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
@@ -29,16 +31,17 @@ func openshiftFlavor(w *World) flavor {
 	machines := store.NewKind(machinev1.GroupVersion.WithKind("Machine"), &machinev1.Machine{})
 	sets := store.NewKind(machinev1.GroupVersion.WithKind("MachineSet"), &machinev1.MachineSet{})
 	deployments := store.NewKind(v1beta1.GroupVersion.WithKind(v1beta1.KindMachineDeployment), &v1beta1.MachineDeployment{})
-	for _, k := range []*store.Kind{machines, sets, deployments} {
+	checks := checkKind()
+	for _, k := range []*store.Kind{machines, sets, deployments, checks} {
 		k.Subresource, k.Counted = true, true
 	}
 	scheme := runtime.NewScheme()
-	_ = machinev1.Install(scheme)
+	_ = lenient.AddToScheme(scheme)
 	_ = v1beta1.AddToScheme(scheme)
 	_ = corev1.AddToScheme(scheme)
 	lens, setLens := openshift.Machines{TokenLifetime: tokenLifetime, DefaultCluster: clusterName}, openshift.Sets{}
 	f := flavor{
-		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments}, indexes: node.Indexes(),
+		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments, checks}, indexes: node.Indexes(),
 		machine: &machinev1.Machine{}, set: &machinev1.MachineSet{},
 		finalizer: machinev1.MachineFinalizer,
 		furniture: func() []client.Object { return secrets(w) },
@@ -65,7 +68,9 @@ func openshiftFlavor(w *World) flavor {
 		fleet:       openshiftFleet(w),
 		runMachines: func(p *process) { runMachines(p, lens) },
 		runSets:     func(p *process) { runSets(p, setLens) },
-		anchors:     func() []client.Object { return w.store.All(&machinev1.MachineSet{}) },
+		runChecks:   func(p *process) { runChecks(p, openshift.HealthChecks{}) },
+		patients:    []dialect.Patients{openshift.Patients{}}, own: openshift.Patients{},
+		anchors: func() []client.Object { return w.store.All(&machinev1.MachineSet{}) },
 		runCollector: func(p *process) {
 			runCollector(p, collector.Machines[*machinev1.Machine]{
 				Lens: lens, GVK: machinev1.GroupVersion.WithKind("Machine"), Templates: openshiftTemplates,

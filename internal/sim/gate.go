@@ -25,6 +25,9 @@ func (p *process) gate(s *store.Store, c store.Call, do func() error) error {
 	p.pause()
 	w, before := p.w, p.running.before
 	effect := func() error { return p.checked(s, c, before, do) }
+	if p.role == healthRole && c.Verb == "delete" {
+		p.judgeRemedy(c, before)
+	}
 	if w.out(s, w.now) {
 		return p.answered(c, errUnreachable, "")
 	}

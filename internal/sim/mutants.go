@@ -20,7 +20,7 @@ import (
 // Mutants are the historic defects of controllers like these. The simulator
 // must find every one of them.
 func Mutants() []Mutation {
-	return slices.Concat(lensMutants(), cloudMutants(), clientMutants(), processMutants(), fleetMutants(), orphanMutants())
+	return slices.Concat(lensMutants(), cloudMutants(), clientMutants(), processMutants(), fleetMutants(), orphanMutants(), checkMutants())
 }
 
 func lensMutants() []Mutation {

@@ -43,6 +43,8 @@ type Mutation struct {
 	Sightless bool
 	// Patience changes what the lens says of a machine's policy.
 	Patience func(*lifecycle.Policy)
+	// Checks are those of the controller of health checks.
+	Checks CheckDefects
 
 	Defects
 }

@@ -28,6 +28,8 @@ type kubelet struct {
 	decided bool
 	stalled time.Time
 	seen    time.Time
+	// ails are what is wrong with it besides.
+	ails ail
 }
 
 func (w *World) kubelet(i *cloud.Machine) *kubelet {
@@ -43,7 +45,7 @@ func (w *World) kubelet(i *cloud.Machine) *kubelet {
 }
 
 func (w *World) alive(k *kubelet) bool {
-	return k.on.Runs(w.now) && !w.now.Before(k.stalled) && !w.severed()
+	return k.on.Runs(w.now) && !w.now.Before(k.stalled) && !w.severed() && !w.mute(k)
 }
 
 // stepNode is something that a kubelet or the cluster does about a node.
@@ -67,8 +69,8 @@ func (w *World) nodeActions() (out []func()) {
 		switch {
 		case !k.joined && w.alive(k) && !k.never && w.node(i.Name) == nil:
 			out = append(out, func() { w.join(k) })
-		case n != nil && w.alive(k) && !nodeReady(n):
-			out = append(out, func() { w.report(n, corev1.ConditionTrue) })
+		case n != nil && w.alive(k) && ready(n) != w.says(k):
+			out = append(out, func() { w.report(n, w.says(k)) })
 		case n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
 			out = append(out, func() { w.report(n, corev1.ConditionUnknown) })
 		case n != nil && n.DeletionTimestamp == nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && (!marked(n) || w.lost(i)):
@@ -116,7 +118,7 @@ func (w *World) nodeTimes() (out []time.Time) {
 		if n == nil {
 			continue
 		}
-		out = append(out, k.stalled)
+		out = append(out, k.stalled, k.ails.next(w.now))
 		if !w.alive(k) && ready(n) != corev1.ConditionUnknown {
 			out = append(out, k.seen.Add(unknownAfter))
 		}
@@ -141,6 +143,7 @@ func (w *World) join(k *kubelet) {
 	if !w.is.ccm {
 		n.Spec.ProviderID = k.on.ProviderID()
 	}
+	w.place(k, n)
 	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: k.on.IP}}
 	n.Status.Conditions = []corev1.NodeCondition{w.readyCondition(corev1.ConditionFalse)}
 	_, err := w.target.Create(n)

@@ -127,6 +127,9 @@ func (w *World) stepTrouble() {
 	if w.is.outages {
 		deeds = append(deeds, w.cutOff, w.cutOff)
 	}
+	if w.is.frail {
+		deeds = append(deeds, w.ailNode, w.ailNode, w.ailNode, w.darken)
+	}
 	if deed, ok := pick(w, deeds); ok {
 		deed()
 	}

@@ -92,7 +92,7 @@ func (p *process) opens() {
 	if p.w.target != p.w.store {
 		of = append(of, sight.Target)
 	}
-	p.seen, p.nextLook = sight.Begin(p.w.now, looks, of...), p.w.now
+	p.seen, p.nextLook = sight.Begin(p.Now(), looks, of...), p.w.now
 	p.look(p.w.now)
 }
 
@@ -109,7 +109,7 @@ func (p *process) look(by time.Time) {
 				answers[p.w.clusterOf(s)] = sight.Down
 			}
 		}
-		p.seen = p.seen.After(sight.Round{At: p.nextLook, Answers: answers})
+		p.seen = p.seen.After(sight.Round{At: p.nextLook.Add(p.skew), Answers: answers})
 	}
 }
 
@@ -157,7 +157,8 @@ func (w *World) checkSight(old, now client.Object) {
 	default:
 		return
 	}
-	if seen := w.watched(since); timeout > 0 && seen < timeout-time.Second {
+	// Since when is what another clock may have said.
+	if seen := w.watched(since); timeout > 0 && seen < timeout-time.Second-2*w.is.skew {
 		w.broken(SeenOnly, "machine %s, which was %s since %s, was given up after %v in sight, and has %v", old.GetName(), was.Stage, since.Sub(epoch), seen, timeout)
 	}
 }

@@ -28,6 +28,7 @@ const (
 	fleetRole   role = "deployments"
 	orphanRole  role = "orphans"
 	nodeRole    role = "nodes"
+	healthRole  role = "health"
 )
 
 // process is one controller process.
@@ -61,6 +62,9 @@ type process struct {
 	// again.
 	seen     sight.State
 	nextLook time.Time
+	// born is when it started; skew is by how much its clock is ahead.
+	born time.Time
+	skew time.Duration
 }
 
 type wake struct {
@@ -90,7 +94,7 @@ type killed struct{}
 // start starts a process, whose first listings may be behind.
 func (w *World) start(r role, behind int) {
 	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, asked: map[string]time.Time{}, evicted: map[types.UID]bool{}}
-	p.queue = newQueue()
+	p.queue, p.born, p.skew = newQueue(), w.now, w.skewOf(r)
 	p.opens()
 	p.client, p.live = p.connect(w.store, behind)
 	p.target, p.targetLive = p.client, p.live
@@ -106,6 +110,8 @@ func (w *World) start(r role, behind int) {
 		w.tells.runCollector(p)
 	case nodeRole:
 		w.tells.runNodes(p)
+	case healthRole:
+		w.tells.runChecks(p)
 	case fleetRole:
 		w.tells.fleet.run(p)
 		if behind > 0 {

@@ -115,9 +115,11 @@ func (w *World) advanceTo(t time.Time) {
 		if first.due.After(t) {
 			break
 		}
+		w.wear(first.due)
 		w.now = first.due
 		w.arriveLate()
 	}
+	w.wear(t)
 	w.now = t
 	for _, p := range slices.Clone(w.procs) {
 		p.look(t)
@@ -236,5 +238,6 @@ func (w *World) nextTime() time.Time {
 	for _, t := range w.volumes.due {
 		sooner(t)
 	}
+	sooner(w.ward.cut.to)
 	return next
 }

@@ -43,6 +43,7 @@ func (w *World) begin() {
 	for range w.is.deployments {
 		w.createDeployment()
 	}
+	w.beginWard()
 	for i := range w.is.apps {
 		if w.is.budgets {
 			w.budget(fmt.Sprint("app", i), w.chance(20))
@@ -61,7 +62,7 @@ func (w *World) stepUser() {
 		w.deleteMachine, w.deleteMachine, w.deleteMachine, w.deleteSet, w.relabel, w.offerMachine,
 		w.addHook, w.removeHooks, w.hurry, w.cordon, w.deleteNode, w.loseSecret, w.loseSecret,
 	}
-	deed, _ := pick(w, deeds)
+	deed, _ := pick(w, append(deeds, w.healthDeeds()...))
 	deed()
 }
 
@@ -279,6 +280,7 @@ func (w *World) restoreSecret() {
 // mend takes out of the way what people only can.
 func (w *World) mend() {
 	w.restoreSecret()
+	w.mendChecks()
 	if w.is.collects {
 		w.approve()
 	}

@@ -44,6 +44,7 @@ type World struct {
 	losses   losses
 	outages  []outage
 	volumes  volumes
+	ward     ward
 	// belated says that a call is carried out whose caller was told that its
 	// reply was lost.
 	belated bool
@@ -95,6 +96,9 @@ func (w *World) roles() []role {
 		if w.tells.runNodes != nil {
 			all = append(all, nodeRole)
 		}
+	}
+	if w.is.checks {
+		all = append(all, healthRole)
 	}
 	return all
 }

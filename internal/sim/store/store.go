@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,13 +67,15 @@ func (s *Store) Index(example client.Object, field string, extract client.Indexe
 // KindOf returns the kind of an object or a list.
 func (s *Store) KindOf(o runtime.Object) *Kind { return s.kinds.of(o) }
 
-// Kinds are all kinds, by name.
+// Kinds are all kinds, by name and group.
 func (s *Store) Kinds() []*Kind {
 	var out []*Kind
 	for _, k := range s.kinds {
 		out = append(out, k)
 	}
-	slices.SortFunc(out, func(a, b *Kind) int { return strings.Compare(a.Kind, b.Kind) })
+	slices.SortFunc(out, func(a, b *Kind) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
+	})
 	return out
 }
 

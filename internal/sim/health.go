@@ -1,0 +1,210 @@
+package sim
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/controller/machinehealthcheck"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+)
+
+// frailty is how unwell a world is, and who looks after that.
+type frailty struct {
+	// checks: people make health checks, and somebody goes by them.
+	checks bool
+	// strict: each of them enforces the lowest rate.
+	strict bool
+	// frail: nodes fail one by one, by zones, for a while, again and again or for
+	// good.
+	frail bool
+	// skew bounds by how much the clocks of those who go by timeouts are wrong.
+	skew time.Duration
+	// shares: people guard their sets against giving up too many machines.
+	shares bool
+}
+
+// draw is the last that is drawn of a world.
+func (f *frailty) draw(r *rand.Rand) {
+	f.checks, f.frail = r.IntN(3) == 0, r.IntN(3) == 0
+	f.skew = []time.Duration{0, 0, 5 * time.Second, time.Minute}[r.IntN(4)]
+	f.shares = r.IntN(4) == 0
+}
+
+// skewOf is by how much the clock of a new process is ahead: anything up to
+// what there is, either way.
+func (w *World) skewOf(r role) time.Duration {
+	if w.is.skew == 0 || r != healthRole && r != machineRole {
+		return 0
+	}
+	most := int(w.is.skew / time.Second)
+	return time.Duration(w.between(-most, most)) * time.Second
+}
+
+// Now implements clock.PassiveClock: it is what the process takes for the time.
+func (p *process) Now() time.Time { return p.w.now.Add(p.skew) }
+
+// Since implements clock.PassiveClock.
+func (p *process) Since(t time.Time) time.Duration { return p.Now().Sub(t) }
+
+// ward is what happened around health checks that the judgements have to know.
+type ward struct {
+	made int
+	// edited is the version at which people last changed the check with the UID.
+	edited map[types.UID]int64
+	// remedies are what each check asked for, by its UID, oldest first.
+	remedies map[types.UID][]remedy
+	// births are all machines that ever had a controller, by the UID of that.
+	births map[types.UID]map[types.UID]time.Time
+	// calm is when the faults stopped, since when faults are to be put right is
+	// known by pairs of check and machine.
+	calm  time.Time
+	since map[[2]types.UID]time.Time
+	// cut is the last zone that went dark, beat when kubelets are heard of next.
+	cut  cut
+	beat time.Time
+}
+
+// remedy is one machine that a check gave up.
+type remedy struct {
+	machine, owner types.UID
+	// at is when that was asked for first.
+	at time.Time
+}
+
+func newWard() ward {
+	return ward{
+		edited: map[types.UID]int64{}, remedies: map[types.UID][]remedy{},
+		births: map[types.UID]map[types.UID]time.Time{}, since: map[[2]types.UID]time.Time{},
+	}
+}
+
+func checkKind() *store.Kind {
+	return store.NewKind(machinev1.GroupVersion.WithKind("MachineHealthCheck"), &lenient.MachineHealthCheck{})
+}
+
+// check is one as it is stored.
+type check = lenient.MachineHealthCheck
+
+// checks are all that there are.
+func (w *World) checks() []*check { return objects(w, &check{}) }
+
+// CheckDefects are those of the controller of health checks.
+type CheckDefects struct {
+	// OfCheck changes what the lens says of a check that selects so many
+	// machines. OfPatients returns what changes what it says of a machine, for one
+	// process.
+	OfCheck    func(c *lenient.MachineHealthCheck, v *health.Check, selected int)
+	OfPatients func() func(t *health.Target)
+	// Sight is what the process takes for what it sees.
+	Sight func(now time.Time, s sight.State) sight.State
+	// Client wraps what it acts through, and what it reads the API servers with.
+	Client func(c client.Client, live client.Reader) (client.Client, client.Reader)
+	// Forgetful: it begins every pass with an empty memory.
+	Forgetful bool
+}
+
+// checkLens is a kind of check with a defect.
+type checkLens struct {
+	dialect.HealthChecks[*check]
+	p *process
+}
+
+// View implements [dialect.HealthChecks].
+func (l checkLens) View(c *check, common dialect.CommonConditions) health.Check {
+	v := l.HealthChecks.View(c, common)
+	if m := l.p.w.o.Mutation; m.Checks.OfCheck != nil {
+		m.Checks.OfCheck(c, &v, len(l.p.selected(c)))
+	}
+	return v
+}
+
+// patientLens shows machines with a defect.
+type patientLens struct {
+	dialect.Patients
+	change func(*health.Target)
+}
+
+// Patient implements [dialect.Patients].
+func (l patientLens) Patient(m client.Object, n *health.Node) health.Target {
+	t := l.Patients.Patient(m, n)
+	l.change(&t)
+	return t
+}
+
+// blurred is a sight that is not what it seems.
+type blurred struct{ p *process }
+
+// State implements [sight.Source].
+func (b blurred) State() sight.State { return b.p.w.o.Mutation.Checks.Sight(b.p.Now(), b.p.State()) }
+
+// runChecks makes p go by health checks.
+func runChecks(p *process, lens dialect.HealthChecks[*check]) {
+	w := p.w
+	o := machinehealthcheck.Options{
+		Client: p.client, Live: p.live, Nodes: p.target, LiveNodes: p.targetLive, Recorder: recorder{p}, Clock: p, Sight: p.eyes(),
+		Patients: w.tells.patients, Namespace: namespace,
+	}
+	m := w.o.Mutation
+	if m != nil {
+		lens = checkLens{lens, p}
+		if m.Checks.OfPatients != nil {
+			change := m.Checks.OfPatients()
+			o.Patients = nil
+			for _, all := range w.tells.patients {
+				o.Patients = append(o.Patients, patientLens{all, change})
+			}
+		}
+		if m.Checks.Client != nil {
+			o.Client, o.Live = m.Checks.Client(p.client, p.live)
+			o.Nodes, o.LiveNodes = m.Checks.Client(p.target, p.targetLive)
+		}
+		if m.Checks.Sight != nil {
+			o.Sight = blurred{p}
+		}
+	}
+	r := machinehealthcheck.New(lens, o)
+	p.reconcile = func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		if m != nil && m.Checks.Forgetful {
+			r = machinehealthcheck.New(lens, o)
+		}
+		return r.Reconcile(ctx, req)
+	}
+	p.wakes = func(e store.Event) (out []wake) {
+		for _, key := range wakeChecks(r, e) {
+			out = append(out, wake{key: key})
+		}
+		return out
+	}
+}
+
+// wakeChecks are the watches of the controller of health checks.
+func wakeChecks(r *machinehealthcheck.Reconciler[*check], e store.Event) []reconcile.Request {
+	switch o := e.Object().(type) {
+	case *check:
+		if e.Old != nil && e.New != nil && e.Old.GetGeneration() == e.New.GetGeneration() &&
+			equality.Semantic.DeepEqual(e.Old.GetAnnotations(), e.New.GetAnnotations()) {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
+	case *corev1.Node:
+		before, _ := e.Old.(*corev1.Node)
+		after, _ := e.New.(*corev1.Node)
+		return r.NodeChanged(before, after)
+	}
+	if e.Kind.Kind == "Machine" {
+		return r.MachineChanged(e.Object())
+	}
+	return nil
+}
