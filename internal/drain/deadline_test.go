@@ -209,7 +209,8 @@ func TestDeadlineProperties(t *testing.T) {
 		}
 		for _, x := range d.Delete {
 			pod := pods[slices.IndexFunc(pods, func(c corev1.Pod) bool { return c.UID == x.UID })]
-			if !p.Force && !late && pod.DeletionTimestamp == nil && !(p.DeleteFinished && (question{pod: &pod}).finished()) {
+			ended := p.DeleteFinished && (question{pod: &pod}).finished()
+			if !p.Force && !late && pod.DeletionTimestamp == nil && !ended {
 				t.Fatalf("pod %s is deleted without its budget being asked, %v before the deadline, forced late: %v", x.Pod, left, p.ForceLate)
 			}
 		}

@@ -48,9 +48,10 @@ func stepsOfADeletion[M client.Object](g *rig[M], reworded int) {
 		}
 		n := 0
 		for _, w := range g.written() {
-			if w == "patch Machine/status!" {
+			switch w {
+			case "patch Machine/status!":
 				n++
-			} else if w == "patch Machine!" {
+			case "patch Machine!":
 				g.Errorf("%v after the deletion the object is written besides its status", g.clock.Since(deleted))
 			}
 		}
