@@ -176,9 +176,10 @@ func (w *World) members(set client.Object) (out []client.Object) {
 	return out
 }
 
-// checkGrowth leaves out what a deposed process had on the wire, and what arrives
-// late for a second time while people delete what came the first time: nobody
-// can stop that, and the set gives up the surplus.
+// checkGrowth leaves out what a deposed process had on the wire, what arrives
+// late for a second time while people delete what came the first time, and what
+// was handed over to the set since the pass looked: nobody can stop that, and the
+// set gives up the surplus.
 func (p *process) checkGrowth(m client.Object, before snapshot) {
 	w := p.w
 	s := w.setOf(m)
@@ -192,7 +193,7 @@ func (p *process) checkGrowth(m client.Object, before snapshot) {
 		w.broken(FrozenRests, "set %s made machine %s", s.GetName(), m.GetName())
 	}
 	members := slices.DeleteFunc(w.members(s), func(o client.Object) bool {
-		return w.users.intruders[o.GetUID()] || p.seesElsewhere(o, s)
+		return w.users.intruders[o.GetUID()] || p.seesElsewhere(o, s) || w.owners.moved[o.GetUID()] > before.version
 	})
 	if n, most := len(members), max(before.size, w.tells.size(s)); n > most {
 		w.broken(NotTooMany, "set %s has %d machines with %s, and wanted %d at most", s.GetName(), n, m.GetName(), most)

@@ -257,13 +257,12 @@ func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 	if m != nil {
 		lens = broken(lens, m)
 	}
-	names := 0
 	o := machineset.Options{
 		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Sight: p.eyes(), Clock: w,
 		Creates: replicas.Sequential, Deletes: replicas.Sequential,
 		Names: func() string {
-			names++
-			return string([]byte{'p', byte('a' + p.number%26), byte('a' + names/676%26), byte('a' + names/26%26), byte('a' + names%26)})
+			w.named++
+			return string([]byte{'p', byte('a' + p.number%26), byte('a' + w.named/676%26), byte('a' + w.named/26%26), byte('a' + w.named%26)})
 		},
 	}
 	w.store.Index(lens.Machine(), machineset.OwnerIndex, machineset.IndexOwner)

@@ -105,6 +105,7 @@ func (p *process) judgeRollout(c store.Call, old, now client.Object, before snap
 		if to := w.setOf(now); to != nil && !metav1.IsControlledBy(old, to) {
 			w.users.done++ // it changes the numbers of both sets
 			w.owners.arrived[to.GetUID()]++
+			w.owners.moved[now.GetUID()] = w.store.Version()
 		}
 	case "Node":
 		if d := p.judged(g); d != nil && p.deposed == nil && !w.belated {
@@ -220,7 +221,7 @@ func (p *process) judgeGrowth(g glimpse, d, grown client.Object, was int) {
 		switch {
 		case s.GetDeletionTimestamp() != nil:
 			continue // somebody deleted it
-		case s.GetUID() == grown.GetUID() && size <= max(living, was):
+		case s.GetUID() == grown.GetUID() && size <= max(living, was+w.owners.arrived[s.GetUID()]):
 			return // no machine is made on this account
 		case allowed.always[rollout.OnDelete]:
 			living = 0 // a machine that leaves is replaced at once
@@ -267,11 +268,14 @@ func (w *World) shown(g glimpse, s client.Object) (living, leaving, lost int) {
 func (p *process) judgeShrinkage(g glimpse, d, old client.Object, is int) {
 	w := p.w
 	allowed := w.allows(g, d)
+	if w.handSized(g, d) {
+		return
+	}
 	w.checkNeed(g, d, old, is)
 	count := counting{w: w, g: g, policy: w.tells.fleet.policy(d), resized: old.GetUID()}
 	switch {
-	case w.handSized(g, d), is >= allowed.wanted:
-		return // the latter: there are as many as wanted in this set alone
+	case is >= allowed.wanted:
+		return // there are as many as wanted in this set alone
 	case allowed.always[rollout.OnDelete]:
 		count.by = anyState
 	case !allowed.always[rollout.Rolling] && !allowed.always[rollout.InPlace]:

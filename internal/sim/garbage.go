@@ -49,6 +49,7 @@ func (w *World) collect(objects, owners []client.Object, ownerOf func(client.Obj
 			out = append(out, func() {
 				w.tracef("garbage collector", "frees %s", o.GetName())
 				w.owners.lost[o.GetUID()] = true
+				delete(w.owners.chosen, o.GetUID()) // nobody looks after it any more
 				w.edit(o, "", func(o client.Object) { o.SetOwnerReferences(nil) })
 			})
 		}

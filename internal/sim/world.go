@@ -31,6 +31,8 @@ type World struct {
 
 	is    character
 	tells flavor
+	// named counts the names that sets have chosen: none comes twice.
+	named int
 	// store is what the machines' cluster has stored, target what the cluster
 	// has that they join: the same, or another.
 	store, target *store.Store
