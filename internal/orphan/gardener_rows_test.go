@@ -64,6 +64,7 @@ func TestRowsOfGardenerOrphans(t *testing.T) {
 		return []orphan.Machine{c}
 	}
 	crashing := with(func(m *orphan.Machine) { m.Early, m.ProviderID = true, "" })
+	initializing := with(func(m *orphan.Machine) { m.Early = true })
 	spelled := with(func(m *orphan.Machine) { m.ProviderID = "aws:///EU-1/I-1" })
 	foreign, own, other := inst("i-1", "", "m-1"), inst("i-1", "uid-1", "m-1"), inst("i-2", "uid-1", "m-1")
 	for _, r := range []struct {
@@ -76,6 +77,7 @@ func TestRowsOfGardenerOrphans(t *testing.T) {
 	}{
 		{"yes and spec.providerID equal ⇒ fine", []orphan.Machine{m}, []provider.Instance{own}, "i-1", orphan.Keep, orphan.Keep},
 		{`yes and phase ""/CrashLoopBackOff ⇒ skip`, crashing, []provider.Instance{foreign}, "i-1", orphan.Keep, orphan.Keep},
+		{`yes and phase ""/CrashLoopBackOff ⇒ skip: one is recorded already`, initializing, []provider.Instance{own, other}, "i-2", orphan.Keep, orphan.Keep},
 		{
 			"yes otherwise ⇒ DeleteMachine (duplicate VM): after the grace period",
 			[]orphan.Machine{m},
@@ -90,7 +92,7 @@ func TestRowsOfGardenerOrphans(t *testing.T) {
 			"i-2",
 			orphan.Keep, orphan.Keep,
 		},
-		{"providerID text differs (case, format change): different, it is the same (C12)", spelled, []provider.Instance{own}, "i-1", orphan.Keep, orphan.Keep},
+		{"providerID text differs (case, format change): different, it is the same (C12)", spelled, []provider.Instance{inst("i-1", "", "other")}, "i-1", orphan.Keep, orphan.Keep},
 		{"no ⇒ DeleteMachine: after the grace period (C12)", nil, []provider.Instance{own}, "i-1", orphan.Quarantine, orphan.Remove},
 		{"no ⇒ DeleteMachine: one that another implementation made", nil, []provider.Instance{foreign}, "i-1", orphan.Quarantine, orphan.Remove},
 	} {
