@@ -45,9 +45,9 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, err
 	}
 	p.ward.unfinished = true
-	p.plan = p.ward.health.Plan(p.now, view, p.ward.memory)
-	before := p.ward.memory
-	if err := p.note(ctx); err != nil {
+	before := dialect.ReadMemory(p.object)
+	p.plan = p.ward.health.Plan(p.now, view, before)
+	if err := p.note(ctx, before); err != nil {
 		return reconcile.Result{}, err
 	}
 	p.tell(before)
@@ -81,9 +81,11 @@ func (p *pass[C]) view(ctx context.Context) (s health.Sight, err error) {
 	return s, nil
 }
 
-// note stores what is about to begin, before it begins.
-func (p *pass[C]) note(ctx context.Context) error {
-	if p.plan.Memory.Equal(p.ward.memory) {
+// note stores what is about to begin, before it begins. What was remembered before
+// is what the object says: a write whose reply was lost may have taken effect, and
+// who led before may have written last.
+func (p *pass[C]) note(ctx context.Context, before health.Memory) error {
+	if p.plan.Memory.Equal(before) {
 		return nil
 	}
 	after := p.object.DeepCopyObject().(C)
@@ -91,7 +93,6 @@ func (p *pass[C]) note(ctx context.Context) error {
 	if err := p.Client.Patch(ctx, after, p.since()); err != nil {
 		return fmt.Errorf("remember what is remedied: %w", err)
 	}
-	p.ward.memory = p.plan.Memory
 	p.wrote(after)
 	return nil
 }

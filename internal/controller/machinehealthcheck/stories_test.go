@@ -129,6 +129,34 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
+// What another process wrote last counts, as does what a process wrote itself
+// without learning that it did: the simulator found a storm that went on for ever
+// after the reply was lost that it was remembered.
+func TestMemoryIsWhatIsStored(t *testing.T) {
+	w := newWorld(t, append(pairs("a", "b", "c"), checkOf(func(c *lenient.MachineHealthCheck) {
+		c.Spec.MaxUnhealthy = ptr.To(lenient.Amount("1"))
+	}))...)
+	w.pass()
+	w.turns("a", "Unknown")
+	w.pass()
+	deposed := newWorld(t)
+	deposed.Client, deposed.r.Client, deposed.r.Live, deposed.r.Nodes, deposed.r.LiveNodes = w.Client, w.Client, w.Client, w.Client, w.Client
+	w.step(6 * time.Minute)
+	deposed.clock.SetTime(w.clock.Now())
+	deposed.pass()
+	if got := w.leaving(); !slices.Equal(got, []string{"a"}) {
+		t.Fatalf("leaving %v", got)
+	}
+	w.vanishes("a")
+	w.turns("b", "Unknown")
+	w.pass()
+	w.step(6 * time.Minute)
+	w.pass()
+	if got := w.leaving(); got != nil {
+		t.Errorf("what the other gave up does not count: leaving %v", got)
+	}
+}
+
 // vanishes lets a machine go and tells the reconciler.
 func (w *world) vanishes(name string) {
 	w.t.Helper()

@@ -25,7 +25,6 @@ type ward struct {
 	// health holds the verdicts, nil before the first pass. It belongs to the
 	// pass.
 	health *health.Ward
-	memory health.Memory
 	// written is the check as last written.
 	written expect.Overlay
 	// unfinished says that the last pass did not come to its end, due when the
@@ -63,7 +62,7 @@ func (r *Reconciler[C]) remember(key types.NamespacedName, c C) *ward {
 	}
 	view := dialect.RackLabel(c) + " " + c.GetAnnotations()[dialect.MachineAPIAnnotation]
 	if w == nil || w.uid != c.GetUID() {
-		w = &ward{uid: c.GetUID(), all: true, referred: map[types.UID]bool{}, memory: dialect.ReadMemory(c)}
+		w = &ward{uid: c.GetUID(), all: true, referred: map[types.UID]bool{}}
 		r.wards[key] = w
 	}
 	if w.selector == nil || w.view != view || w.selector.String() != selector.String() {
