@@ -33,6 +33,9 @@ func (p *pass[D, S]) rollBack(ctx context.Context, b rollout.RollBack) error {
 }
 
 // amend writes what the deployment's metadata say about the rollout.
+//
+// It is done once more after the sets were written: what was passed on to all of
+// them is dropped before they can act on it, or they would be told again.
 func (p *pass[D, S]) amend(ctx context.Context) error {
 	return p.patchDeployment(ctx, "amend deployment", func(d D) { p.lens.Amend(d, p.sets, p.plan) })
 }

@@ -82,7 +82,7 @@ func (p *pass[D, S]) carryOut(ctx context.Context) error {
 		return p.rollBack(ctx, *p.plan.RollBack)
 	}
 	for _, step := range []func(context.Context) error{
-		p.amend, p.markVictims, p.create, p.markFirst, p.move, p.dress, p.unshield, p.prune,
+		p.amend, p.markVictims, p.create, p.markFirst, p.move, p.dress, p.amend, p.unshield, p.prune,
 	} {
 		if err := step(ctx); err != nil || p.collided {
 			return err
