@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -52,25 +53,42 @@ func (f *Fleet) grant(ctx context.Context, program string) error {
 // shippedRoles reads the roles of one binary. Those of the control namespace
 // become roles of the whole cluster: a fleet keeps machines in two namespaces.
 func shippedRoles(folder string) ([]client.Object, error) {
-	raw, err := config.FS.ReadFile("rbac/" + folder + "/role.yaml")
+	files, err := fs.Glob(config.FS, "rbac/"+folder+"/role*.yaml")
 	if err != nil {
-		return nil, fmt.Errorf("read the roles of %s: %w", folder, err)
+		return nil, fmt.Errorf("find the roles of %s: %w", folder, err)
 	}
 	var out []client.Object
+	for _, file := range files {
+		raw, err := config.FS.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read the roles of %s: %w", folder, err)
+		}
+		roles, err := rolesIn(raw)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", file, err)
+		}
+		out = append(out, roles...)
+	}
+	return out, nil
+}
+
+// rolesIn are the roles among the objects of a file.
+func rolesIn(raw []byte) (out []client.Object, err error) {
 	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096); ; {
-		var role rbacv1.Role // a ClusterRole has the same fields
+		var role rbacv1.ClusterRole // a Role has some of its fields
 		err := decoder.Decode(&role)
 		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the roles of %s: %w", folder, err)
+			return nil, err
 		}
 		meta := metav1.ObjectMeta{Namespace: role.Namespace, Name: "millwright:" + role.Name}
-		switch role.Namespace {
-		case "":
-			out = append(out, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: role.Rules})
-		case metav1.NamespaceSystem:
+		switch {
+		case role.Kind != "Role" && role.Kind != "ClusterRole":
+		case role.Namespace == "":
+			out = append(out, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: role.Rules, AggregationRule: role.AggregationRule})
+		case role.Namespace == metav1.NamespaceSystem:
 			out = append(out, &rbacv1.Role{ObjectMeta: meta, Rules: role.Rules})
 		default:
 			meta = metav1.ObjectMeta{Name: meta.Name + ":control-namespace"}

@@ -1,0 +1,34 @@
+package fleet
+
+import (
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// TestShippedRoles: a fleet's controllers have all rights that are shipped, those
+// that users add to among them, and roles only.
+func TestShippedRoles(t *testing.T) {
+	roles, err := shippedRoles("machine-controller-manager")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var aggregated, own int
+	for _, o := range roles {
+		switch role := o.(type) {
+		case *rbacv1.ClusterRole:
+			if role.AggregationRule != nil {
+				aggregated++
+			} else if len(role.Rules) > 0 {
+				own++
+			}
+		case *rbacv1.Role:
+			own++
+		default:
+			t.Errorf("%T %s is no role", o, o.GetName())
+		}
+	}
+	if aggregated != 1 || own < 2 {
+		t.Errorf("%d aggregated roles and %d others, want 1 and at least the cluster's and the control namespace's", aggregated, own)
+	}
+}
