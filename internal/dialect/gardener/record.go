@@ -240,7 +240,7 @@ func removal(o lifecycle.Outcome) *v1alpha1.LastOperation {
 	}
 	switch o.Reason {
 	case lifecycle.ReasonDraining:
-		return say(v1alpha1.MachineStateProcessing, "Drain is waiting for "+o.Message+". Will retry in next sync. Initiate node drain")
+		return say(v1alpha1.MachineStateProcessing, "Drain is not done yet: "+o.Message+". Will retry in next sync. Initiate node drain")
 	case lifecycle.ReasonDeletionNeedsHelp:
 		return say(v1alpha1.MachineStateFailed, coded(o.Err)+". Now, getting VM Status")
 	case lifecycle.ReasonTerminateFailed:

@@ -176,7 +176,7 @@ func TestMachineStory(t *testing.T) {
 				Name: "delete-draining", Reason: "2.7: Terminating, with the marks from which another implementation goes on", From: "running", After: 2 * time.Hour,
 				Edit: deletedAt(2 * time.Hour), World: lens.World(running, ready), Effects: effects{lifecycle.Drain: lens.Drained(waits)},
 				Events: []string{
-					"Normal Deleting: Drain is waiting for 1 pod has to leave: db/db-0 (disruption budget db has no room). Will retry in next sync. Initiate node drain (begun: drain 2026-01-02T05:04:43Z)",
+					"Normal Deleting: Drain is not done yet: 1 pod has to leave: db/db-0 (disruption budget db has no room). Will retry in next sync. Initiate node drain (begun: drain 2026-01-02T05:04:43Z)",
 				},
 			},
 			{

@@ -77,7 +77,7 @@ func updateOperation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outco
 	switch {
 	case o.Reason == lifecycle.ReasonUpdateDraining:
 		return say(v1alpha1.MachineOperationDrainNode, v1alpha1.MachineStateProcessing,
-			"Drain is waiting for "+o.Message+". Will retry in next sync.")
+			"Drain is not done yet: "+o.Message+". Will retry in next sync.")
 	case o.Stage == lifecycle.StageUpdating && was != o.Stage:
 		return say(v1alpha1.MachineOperationInPlaceUpdate, v1alpha1.MachineStateProcessing,
 			fmt.Sprintf("Machine %s is undergoing an in-place update", m.Name))

@@ -165,7 +165,7 @@ func TestUpdateStory(t *testing.T) {
 				Name: "update-draining", Reason: "2.9: DrainNode says what blocks; Running meanwhile", From: "update-candidate", After: time.Minute,
 				World:   world(corev1.ConditionTrue, lifecycle.MarkCandidate, chosen),
 				Effects: effects{lifecycle.Note: lens.Noted(machines.Marked, lifecycle.MarkSelected), lifecycle.Drain: waits},
-				Events:  []string{"Normal Draining: Drain is waiting for 1 pod has to leave: db/db-0 (disruption budget db has no room). Will retry in next sync."},
+				Events:  []string{"Normal Draining: Drain is not done yet: 1 pod has to leave: db/db-0 (disruption budget db has no room). Will retry in next sync."},
 			},
 			{
 				Name: "update-draining-on", Reason: "getting further is noted, and not told again", From: "update-draining", After: time.Minute,
@@ -202,7 +202,7 @@ func TestUpdateStory(t *testing.T) {
 			{
 				Name: "update-retried", Reason: "C33: the answer was taken away; drained once more", From: "update-failed", After: time.Minute,
 				World: world(corev1.ConditionTrue, lifecycle.MarkFailed, chosen), Effects: again,
-				Events: []string{"Normal Draining: Drain is waiting for 1 pod has to leave: db/db-0 (disruption budget db has no room). Will retry in next sync."},
+				Events: []string{"Normal Draining: Drain is not done yet: 1 pod has to leave: db/db-0 (disruption budget db has no room). Will retry in next sync."},
 			},
 			{
 				Name: "update-given-up", Reason: "1.3: InPlaceUpdateFailed to Failed after the health timeout, previous type", From: "update-failed", After: 10 * time.Minute,
