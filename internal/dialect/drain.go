@@ -60,13 +60,17 @@ func DrainWishOf(m client.Object) (w DrainWish) {
 	return w
 }
 
-// Abandoned says what was lost when the instance was taken away in mid-drain;
-// empty when nothing was.
+// Abandoned says what was lost when the instance was taken away in mid-drain, or
+// why it was removed without one although nobody excluded it; empty: neither.
 func Abandoned(o lifecycle.Outcome) string {
-	if o.World.Drain == nil || o.World.Drain.Abandoned() == 0 {
+	drained := o.World.Drain
+	if err := o.Overruled(); err != nil {
+		return fmt.Sprintf("The deletion is forced: the instance goes undrained, after %s without an answer to go on with: %v", lifecycle.ForcedPatience, err)
+	}
+	if drained == nil || drained.Abandoned() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Drain ended at the termination deadline of the node with %d of its pods left", o.World.Drain.Abandoned())
+	return fmt.Sprintf("Drain ended at the termination deadline of the node with %d of its pods left", drained.Abandoned())
 }
 
 // AbandonedEvent tells that to people.

@@ -1,6 +1,9 @@
 package drain
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // DeadlineMargin is how long before the deadline budgets cease to hold where
 // [Policy].ForceLate says so. Clouds that take an instance back give notice of
@@ -56,4 +59,10 @@ func (d Decision) Abandoned() (n int) {
 		}
 	}
 	return n
+}
+
+// Refused reports whether the API server refused a request for another reason
+// than a budget.
+func (d Decision) Refused() bool {
+	return slices.ContainsFunc(d.Blocked, func(b Blocker) bool { return b.Reason == ReasonRefused })
 }

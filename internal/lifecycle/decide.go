@@ -204,6 +204,20 @@ func (o Outcome) Did(step Step) bool {
 	return false
 }
 
+// Overruled is what the cluster that machines join answered where the pass went
+// on to remove the instance all the same; nil where it did not.
+func (o Outcome) Overruled() error {
+	switch {
+	case !o.Did(Terminate):
+		return nil
+	case o.World.DrainErr != nil:
+		return o.World.DrainErr
+	case !o.World.NodeLooked && !o.Did(Forget):
+		return o.World.NodeErr
+	}
+	return nil
+}
+
 // Instance returns the machine's instance: the one recorded under providerID
 // where there are several, else the oldest. Nil when none is known.
 func (w World) Instance(providerID string) *provider.Instance {

@@ -167,7 +167,13 @@ type World struct {
 	// Update is what the node says about an update in place.
 	Update Update
 	// Drain is what draining the node came to; nil when this pass did not try.
-	Drain *drain.Decision
+	// DrainErr is what the cluster answered where it refused, or could not be
+	// asked.
+	Drain    *drain.Decision
+	DrainErr error
+	// RefusedFor is for how long, and without a success in between, the cluster
+	// that machines join has refused or not answered what a deletion asks of it.
+	RefusedFor time.Duration
 	// Kept is what the node says about keeping its machine, KeepDrain what
 	// draining it for that came to; nil when this pass did not try.
 	Kept      Kept

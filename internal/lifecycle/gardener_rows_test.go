@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -194,11 +195,49 @@ func TestRowsOfGardenerDrainResults(t *testing.T) {
 			want: waiting(lifecycle.ReasonDraining, "evicting pod db/db-0: denied", 5*time.Second),
 		},
 		{
-			name: "error+forceMachine ⇒ shall continue deletion of VM: different, it is tried again", reason: "a forced drain that could not ask anybody has not saved anything",
-			policy: brisk, m: leaving(forced), w: world(busy, drained(failing)),
+			name: "error+forceMachine ⇒ shall continue deletion of VM: different, it is tried again for a minute", reason: "most refusals are over by then, and a forced drain that could not ask anybody has not saved anything",
+			policy: brisk, m: leaving(forced), w: world(busy, drained(failing), refusing(59*time.Second)),
 			want: waiting(lifecycle.ReasonDraining, "evicting pod db/db-0: denied", 5*time.Second),
 		},
+		{
+			name: "error+forceMachine ⇒ shall continue deletion of VM", reason: "a person's word is enough", policy: brisk, m: leaving(forced), w: world(busy, drained(failing), refusing(time.Minute)),
+			want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
+		},
+		{
+			name: "error for long, and not forced", reason: "no timeout takes silence for consent", policy: brisk, m: leaving(), w: world(busy, drained(failing), refusing(time.Hour)),
+			want: waiting(lifecycle.ReasonDraining, "evicting pod db/db-0: denied", 5*time.Second),
+		},
+		{
+			name: "waits for its turn, forced and long after a refusal", reason: "a node of the control plane is not refused, it waits", policy: brisk, m: leaving(forced),
+			w:    world(busy, drained(failing), func(w *lifecycle.World) { w.RefusedFor = time.Hour }),
+			want: waiting(lifecycle.ReasonDraining, "evicting pod db/db-0: denied", 5*time.Second),
+		},
+		{
+			name: "the node cannot be looked up, forced", reason: "likewise, for a minute", policy: brisk, m: leaving(forced), w: world(busy, unlooked(59*time.Second)),
+			want: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonNodeUnknown, Stage: lifecycle.StageDeleting, Err: errAway, Message: "away", After: brisk.Delays.Transient},
+		},
+		{
+			name: "the node cannot be looked up, forced, for a minute", reason: "the cluster may be gone for good", policy: brisk, m: leaving(forced), w: world(busy, unlooked(time.Minute)),
+			want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
+		},
+		{
+			name: "the node cannot be deleted, forced, for a minute", reason: "nor does the object stay for that", policy: brisk, m: leaving(forced),
+			w:    world(busy, unlooked(time.Minute), func(w *lifecycle.World) { w.Removal = lifecycle.RemovalDone }),
+			want: out(lifecycle.Release, lifecycle.ReasonNothingLeft),
+		},
 	})
+}
+
+var errAway = errors.New("away")
+
+// refusing is a cluster that has refused to drain for so long.
+func refusing(d time.Duration) func(*lifecycle.World) {
+	return func(w *lifecycle.World) { w.DrainErr, w.RefusedFor = errAway, d }
+}
+
+// unlooked is a cluster that has not said for so long what becomes of the node.
+func unlooked(d time.Duration) func(*lifecycle.World) {
+	return func(w *lifecycle.World) { w.Node, w.NodeLooked, w.NodeErr, w.RefusedFor = nil, false, errAway, d }
 }
 
 // TestRowsOfGardenerPreservationByNode: the table of section 2.10 where the

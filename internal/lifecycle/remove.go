@@ -46,20 +46,33 @@ func drainDue(q question) *Decision {
 	if q.m.Drained || q.w.Drain != nil && q.w.Drain.Done || !q.drainable() {
 		return nil
 	}
-	if !q.w.NodeLooked {
+	switch {
+	case !q.w.NodeLooked && q.overrules():
+		return nil
+	case !q.w.NodeLooked:
 		return &Decision{
 			Step: Await, Reason: ReasonNodeUnknown, Stage: StageDeleting, Err: q.w.NodeErr,
 			Message: text(q.w.NodeErr), After: q.p.Delays.Transient,
 		}
-	}
-	if q.w.Drain == nil {
+	case q.w.Drain == nil:
 		return &Decision{Step: Drain, Reason: ReasonDeleting, Stage: StageDeleting, Force: q.force()}
+	case q.w.DrainErr != nil && q.overrules():
+		return nil
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonDraining, Stage: StageDeleting,
 		Message: q.w.Drain.Message, After: q.drainAfter(),
 	}
 }
+
+// ForcedPatience is how long a deletion that a person forces puts up with a
+// cluster that refuses or does not answer what it asks: it may be gone for good.
+const ForcedPatience = time.Minute
+
+// overrules reports whether the machine goes although the cluster that it joined
+// cannot be asked to drain or to forget its node. It is tried once more in each
+// pass. Only a person's word does that: no timeout takes silence for consent.
+func (q question) overrules() bool { return q.m.Force && q.w.RefusedFor >= ForcedPatience }
 
 // drainable reports whether there may be workloads that a drain would save.
 // Once the instance is positively gone, or on its way, there are none.
@@ -168,7 +181,7 @@ func unconfirmed(q question) *Decision {
 
 func nodeLeft(q question) *Decision {
 	switch {
-	case q.p.Targetless:
+	case q.p.Targetless, !q.w.NodeLooked && q.overrules():
 		return nil
 	case !q.w.NodeLooked:
 		return &Decision{

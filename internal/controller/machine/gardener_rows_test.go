@@ -30,12 +30,14 @@ func TestRowsOfGardenerForcedFailures(t *testing.T) {
 		forced bool
 		set    func(*rig[*v1alpha1.Machine])
 		goes   bool
+		told   int
 	}{
-		{"write Node condition Terminating: failure aborts: different, the drain goes on", false, refuse("patch Node/status"), true},
-		{"cordon: failure: else stay", false, refuse("patch Node"), false},
-		{"cordon: failure: forceMachine ⇒ jump to VA deletion: different, it waits and says why", true, refuse("patch Node"), false},
-		{"error ⇒ Will retry in next sync", false, refuse("create Pod/eviction"), false},
-		{"error+forceMachine ⇒ shall continue deletion of VM: different, it waits and says why", true, refuse("delete Pod"), false},
+		{"write Node condition Terminating: failure aborts: different, the drain goes on", false, refuse("patch Node/status"), true, 0},
+		{"cordon: failure: else stay", false, refuse("patch Node"), false, 0},
+		{"cordon: failure: forceMachine ⇒ jump to VA deletion: different, after a minute", true, refuse("patch Node"), true, 1},
+		{"error ⇒ Will retry in next sync", false, refuse("create Pod/eviction"), false, 0},
+		{"error+forceMachine ⇒ shall continue deletion of VM: different, after a minute", true, refuse("delete Pod"), true, 1},
+		{"node object deletion: error, forced: different, the machine goes after a minute", true, refuse("delete Node"), true, 0},
 	} {
 		t.Run(r.row, func(t *testing.T) {
 			g := gardenerRig(t)
@@ -55,6 +57,12 @@ func TestRowsOfGardenerForcedFailures(t *testing.T) {
 			}
 			if went := len(g.cloud.instances) == 0; went != r.goes {
 				t.Errorf("instance gone: %v, want %v (calls %q, writes %q)", went, r.goes, slices.Compact(g.cloud.calls), slices.Compact(g.written()))
+			}
+			if g.gone() != r.goes {
+				t.Errorf("the machine is gone: %v, want %v", g.gone(), r.goes)
+			}
+			if told := g.toldOf("DrainAbandoned"); len(told) != r.told {
+				t.Errorf("told %q, want %d", told, r.told)
 			}
 			if r.goes {
 				return

@@ -45,6 +45,9 @@ type remembered struct {
 	// asked for.
 	quietSince   time.Time
 	removalSince time.Time
+	// refusedSince is since when the cluster that machines join refuses what the
+	// machine's deletion asks of it.
+	refusedSince time.Time
 	// keepFault says that a wish to keep the machine which means nothing was
 	// told.
 	keepFault bool
@@ -161,6 +164,19 @@ func (r *remembered) removing(now time.Time) time.Duration {
 		r.removalSince = now
 	}
 	return now.Sub(r.removalSince)
+}
+
+// refused notes whether the cluster that machines join did what a deletion asked
+// of it, and returns for how long it has not.
+func (r *remembered) refused(err error, now time.Time) time.Duration {
+	switch {
+	case err == nil:
+		r.refusedSince = time.Time{}
+		return 0
+	case r.refusedSince.IsZero():
+		r.refusedSince = now
+	}
+	return now.Sub(r.refusedSince)
 }
 
 // news reports whether d is overdue and that was not told before.

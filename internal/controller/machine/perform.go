@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -159,8 +160,11 @@ func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {
 	came, err := p.drainOnce(ctx, d)
 	if err != nil {
 		came = drain.Decision{Message: err.Error(), Next: p.policy.Delays.Transient}
+	} else if came.Refused() {
+		err = errors.New(came.Message)
 	}
-	p.world.Drain = &came
+	p.world.Drain, p.world.DrainErr = &came, err
+	p.world.RefusedFor = p.mem.refused(err, p.Clock.Now())
 }
 
 // drainPolicy is the machine's, with what is true now. Volumes are taken away
@@ -254,7 +258,9 @@ func (p *pass[M]) terminate(ctx context.Context) {
 func (p *pass[M]) forget(ctx context.Context) {
 	if err := p.Nodes.Delete(ctx, p.world.Node, p.Dialect.Leave(p.m).DropFinalizer); err != nil {
 		p.world.NodeErr, p.world.NodeLooked = fmt.Errorf("delete node %s: %w", p.world.Node.Name, err), false
+		p.world.RefusedFor = p.mem.refused(err, p.Clock.Now())
 		return
 	}
 	p.world.Node = nil
+	p.world.RefusedFor = p.mem.refused(nil, p.Clock.Now())
 }

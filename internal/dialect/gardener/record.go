@@ -265,10 +265,10 @@ func nodeMark(o lifecycle.Outcome) string {
 
 func drainWord(o lifecycle.Outcome) string {
 	switch {
-	case o.World.Drain == nil:
-		return "Node drain was not necessary or is done."
 	case dialect.Abandoned(o) != "":
 		return dialect.Abandoned(o) + "."
+	case o.World.Drain == nil:
+		return "Node drain was not necessary or is done."
 	case o.Did(lifecycle.Drain) && o.World.Drain.Done:
 		return "Drain successful."
 	}
