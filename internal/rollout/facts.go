@@ -148,6 +148,8 @@ type Set struct {
 	Failure *Failure
 	// Notes are what earlier plans asked to be remembered.
 	Notes Notes
+	// Alarm is what health checks say about what its machines are made from.
+	Alarm Alarm
 	// Machines are all that the set controls, those on their way out included.
 	Machines []Machine
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// guard takes the precautions that were asked for. A rollout that is stopped
-// keeps what it has: nothing grows but by a change of the wanted number, and
-// nothing old is given up.
+// guard takes the precautions that were asked for, of the deployment or of a
+// health check. A rollout that is stopped keeps what it has: nothing grows but
+// by a change of the wanted number, and nothing old is given up.
 func (q *question) guard() bool {
 	n := q.current
 	if n == nil {
@@ -29,16 +29,28 @@ func (q *question) guard() bool {
 		return false
 	}
 	n.want.Notes.Failed = q.failures()
-	n.want.Held = false
-	if most := q.d.Guard.MaxFailures; most == 0 || len(n.want.Notes.Failed) < most {
-		return false
+	why, back := q.failed()
+	if why == "" {
+		why, back = q.alarmed()
 	}
-	q.stopped = fmt.Sprintf("%s of set %s did not become ready (%s); keeping what there is", machines(len(n.want.Notes.Failed)), n.Name, some(n.want.Notes.Failed))
-	n.want.Held = true
-	if q.d.Guard.RollBack {
+	q.stopped, n.want.Held = why, why != ""
+	if back {
 		return q.retreat()
 	}
 	return false
+}
+
+// keeping ends the line about a rollout that is stopped.
+const keeping = "; keeping what there is"
+
+// failed says why machines that did not become ready stop the rollout, empty
+// when they do not, and whether to go back.
+func (q *question) failed() (why string, back bool) {
+	failed := q.current.want.Notes.Failed
+	if most := q.d.Guard.MaxFailures; most == 0 || len(failed) < most {
+		return "", false
+	}
+	return fmt.Sprintf("%s of set %s did not become ready (%s)", machines(len(failed)), q.current.Name, some(failed)) + keeping, q.d.Guard.RollBack
 }
 
 // ongoing reports whether a rollout is under way: machines of an old template
@@ -159,11 +171,12 @@ func (q *question) canaryPassed() bool {
 	return false
 }
 
-// retreat goes back to the newest revision before the current one.
+// retreat goes back to the newest revision before the current one of which no
+// alarm is given.
 func (q *question) retreat() bool {
 	var to *book
 	for _, b := range q.old {
-		if b.Revision > 0 && (to == nil || b.Revision > to.Revision) {
+		if b.Revision > 0 && !b.Alarm.stops() && (to == nil || b.Revision > to.Revision) {
 			to = b
 		}
 	}

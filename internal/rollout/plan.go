@@ -160,7 +160,8 @@ const (
 	DeadlineExceeded Reason = "ProgressDeadlineExceeded"
 	IsPaused         Reason = "DeploymentPaused"
 	IsResumed        Reason = "DeploymentResumed"
-	// Stopped: the guard stopped a failing rollout.
+	// Stopped: the guard stopped a failing rollout, or a health check one to a
+	// template whose machines fall ill.
 	Stopped Reason = "RolloutStopped"
 	// HeldBack: a set gives up no machine before a person allows it.
 	HeldBack Reason = "DeletionHeld"

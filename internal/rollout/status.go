@@ -184,6 +184,9 @@ func (q *question) line(st Status) string {
 	if q.waiting != "" {
 		out += "; " + q.waiting
 	}
+	if a := q.alarm(); a.State == AlarmTold {
+		out += "; " + a.Text
+	}
 	return out
 }
 
