@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -69,8 +70,10 @@ type snapshot struct {
 	// checks did.
 	glimpse glimpse
 	round   round
-	// watched is what was seen of a set that is guarded.
+	// watched is what was seen of a set that is guarded, moving which machines
+	// were seen on their way in or out.
 	watched watched
+	moving  map[types.UID]bool
 }
 
 func (p *process) snapshot(key reconcile.Request) snapshot {
@@ -82,6 +85,8 @@ func (p *process) snapshot(key reconcile.Request) snapshot {
 	case healthRole:
 		s.round = p.round(key.NamespacedName)
 		return s
+	case machineRole:
+		s.moving = p.moving()
 	}
 	if set := p.view(p.w.tells.set).Lookup(key.NamespacedName); set != nil {
 		s.size, s.frozen, s.watched = p.w.tells.size(set), p.w.frozen(set), p.watch(set)
@@ -127,6 +132,7 @@ func (p *process) judgeMachine(old, now client.Object, before snapshot) {
 	w := p.w
 	if old != nil && now != nil && p.role == machineRole {
 		w.checkSight(old, now)
+		p.checkLone(old, now, before)
 	}
 	if w.blind(false) && (old == nil || p.role == setRole && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)) {
 		p.checkStill(old, now)

@@ -81,6 +81,8 @@ type flavor struct {
 	runChecks func(p *process)
 	patients  []dialect.Patients
 	own       dialect.Patients
+	// group is of which machines one is given up at a time; empty: of none.
+	group func(m client.Object) string
 	// anchors are where people approve that orphans are removed; strangers says
 	// that instances without a UID are orphans too.
 	anchors   func() []client.Object
@@ -152,6 +154,14 @@ func (l machineLens[M]) Record(o M, out lifecycle.Outcome) {
 	}
 }
 
+// Group implements [dialect.Machines].
+func (l machineLens[M]) Group(o M) (key, value string) {
+	if l.m.Groupless {
+		return "", ""
+	}
+	return l.Machines.Group(o)
+}
+
 // setLens is a dialect with a defect.
 type setLens[S client.Object] struct {
 	dialect.Sets[S]
@@ -205,7 +215,7 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 		nodes := node.New(p.target, p.targetLive, p)
 		nodes.Random = zeros{}
 		return machine.New(machine.Options[M]{
-			Client: p.client, Clock: p, Dialect: lens, Provider: infra, Nodes: nodes, Recorder: recorder{p}, Sight: p.eyes(),
+			Client: p.client, Live: p.live, Clock: p, Dialect: lens, Provider: infra, Nodes: nodes, Recorder: recorder{p}, Sight: p.eyes(),
 		})
 	}
 	r := build()

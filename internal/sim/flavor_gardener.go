@@ -47,8 +47,12 @@ func gardenerFlavor(w *World) flavor {
 		newMachine: func(name string) client.Object {
 			return &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: gardenerSpec()}
 		},
-		newSet:   func(name string, n int) client.Object { return gardenerSet(w, name, n) },
-		view:     func(m client.Object) lifecycle.Machine { return lens.View(m.(*v1alpha1.Machine)) },
+		newSet: func(name string, n int) client.Object { return gardenerSet(w, name, n) },
+		view:   func(m client.Object) lifecycle.Machine { return lens.View(m.(*v1alpha1.Machine)) },
+		group: func(m client.Object) string {
+			_, value := lens.Group(m.(*v1alpha1.Machine))
+			return value
+		},
 		policy:   func(m client.Object) lifecycle.Policy { return lens.Policy(m.(*v1alpha1.Machine)) },
 		size:     func(s client.Object) int { return int(s.(*v1alpha1.MachineSet).Spec.Replicas) },
 		resize:   func(s client.Object, n int) { s.(*v1alpha1.MachineSet).Spec.Replicas = int32(n) },

@@ -48,8 +48,12 @@ func openshiftFlavor(w *World) flavor {
 		newMachine: func(name string) client.Object {
 			return &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: machineLabels()}, Spec: openshiftSpec()}
 		},
-		newSet:   openshiftSet,
-		view:     func(m client.Object) lifecycle.Machine { return lens.View(m.(*machinev1.Machine)) },
+		newSet: openshiftSet,
+		view:   func(m client.Object) lifecycle.Machine { return lens.View(m.(*machinev1.Machine)) },
+		group: func(m client.Object) string {
+			_, value := lens.Group(m.(*machinev1.Machine))
+			return value
+		},
 		policy:   func(m client.Object) lifecycle.Policy { return lens.Policy(m.(*machinev1.Machine)) },
 		size:     func(s client.Object) int { return int(*s.(*machinev1.MachineSet).Spec.Replicas) },
 		resize:   func(s client.Object, n int) { s.(*machinev1.MachineSet).Spec.Replicas = ptr.To(int32(n)) },

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,13 +49,25 @@ func (w *World) allowed(c *check, v health.Check, under map[types.UID]health.Tar
 	if v.Paused || v.Breaker.Mode == health.Enforce || len(objects(w, &corev1.Node{})) == 0 {
 		return false
 	}
-	sick := len(w.unreplaced(c, func(uid types.UID) bool { return w.machineOf(string(uid)) != nil }))
+	sick := len(w.unreplaced(w.noted(c), func(uid types.UID) bool { return w.machineOf(string(uid)) != nil }))
 	for _, t := range under {
 		if ill(v, t) {
 			sick++
 		}
 	}
 	return sick <= budget(c, len(under))
+}
+
+// noted are the machines that c gave up, and those that it stored it was about to.
+// They count for it even if it never came so far, and they went for other reasons.
+func (w *World) noted(c *check) []remedy {
+	out := slices.Clone(w.ward.remedies[c.UID])
+	for _, p := range dialect.ReadMemory(c).Past {
+		if !w.asked(c, p.Machine) {
+			out = append(out, remedy{machine: p.Machine, owner: p.Owner, at: p.At})
+		}
+	}
+	return out
 }
 
 // mustGo reports whether the machine has to be replaced. Nobody watched before

@@ -121,20 +121,24 @@ func (p *process) judgeSight(machine string, r round, t health.Target, before sn
 	if before.at.Sub(since) >= sight.Settle-time.Second {
 		return
 	}
-	began := since.Add(-time.Second - p.wrong())
-	fresh := func(s symptom) bool { return !s.from.Before(began) }
+	fresh := func(s symptom) bool { return !s.from.Before(since.Add(-time.Second - p.wrong(s))) }
 	if !slices.ContainsFunc(symptoms(prescription(r.check), t), fresh) {
 		w.broken(SightedOnly, "%s gives up machine %s, %v after sight began, for what was so before", p.name(), machine, before.at.Sub(since))
 	}
 }
 
-// wrong is by how much the clock of the process is off.
-func (p *process) wrong() time.Duration { return max(p.skew, -p.skew) }
+// wrong is by how much the process may be off about the age of s.
+func (p *process) wrong(s symptom) time.Duration {
+	if s.ours {
+		return 2 * p.w.is.skew
+	}
+	return max(p.skew, -p.skew)
+}
 
 // judgeSymptoms asks whether there is a reason.
 func (p *process) judgeSymptoms(machine string, r round, t health.Target, before snapshot) {
 	w, all := p.w, symptoms(prescription(r.check), t)
-	ripe := func(s symptom, lasted time.Duration) bool { return lasted >= s.timeout-time.Second-p.wrong() }
+	ripe := func(s symptom, lasted time.Duration) bool { return lasted >= s.timeout-time.Second-p.wrong(s) }
 	is := func(s symptom) bool {
 		if s.what == nodeGone {
 			n := w.node(t.NodeName)
@@ -175,7 +179,7 @@ func (w *World) judgeBudget(r round, machine types.UID) {
 			count[uid] = true
 		}
 	}
-	gone := w.unreplaced(r.check, func(types.UID) bool { return true })
+	gone := w.unreplaced(w.ward.remedies[r.check.UID], func(types.UID) bool { return true })
 	for _, g := range gone {
 		if w.wantsMore(g.owner) {
 			count[g.machine] = true

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -82,8 +83,10 @@ func (p *process) selected(c *check) map[types.UID]health.Target { return p.w.un
 // longer than the timeout.
 type symptom struct {
 	what string
-	// from is when it began; zero: nobody wrote that down.
+	// from is when it began; zero: nobody wrote that down. ours says that a
+	// process did, by its own clock.
 	from    time.Time
+	ours    bool
 	timeout time.Duration
 }
 
@@ -94,13 +97,15 @@ const nodeGone = "its node is gone"
 func symptoms(v health.Check, t health.Target) (out []symptom) {
 	switch {
 	case t.Failed:
-		return []symptom{{what: "it failed", from: t.Updated}}
+		return []symptom{{what: "it failed", from: t.Updated, ours: true}}
+	case t.NodeName == "" && t.Own.Startup != nil:
+		return []symptom{{what: "it has no node", from: t.Created, timeout: *t.Own.Startup}}
 	case t.NodeName == "" && (v.StartupTimeout <= 0 || t.Updated.IsZero()):
 		return nil
 	case t.NodeName == "":
 		// Each change of the status gives it as much time again, but not for ever.
 		return []symptom{
-			{what: "it has no node", from: t.Updated, timeout: v.StartupTimeout},
+			{what: "it has no node", from: t.Updated, ours: true, timeout: v.StartupTimeout},
 			{what: "it has no node", from: t.Created, timeout: 3 * v.StartupTimeout},
 		}
 	case t.Node == nil:
@@ -109,7 +114,8 @@ func symptoms(v health.Check, t health.Target) (out []symptom) {
 	for _, have := range t.Node.Conditions {
 		for _, want := range v.Conditions {
 			if have.Type == want.Type && have.Status == want.Status {
-				out = append(out, symptom{what: have.Type + "=" + have.Status, from: have.Since, timeout: want.Timeout})
+				timeout := ptr.Deref(t.Own.Health, want.Timeout)
+				out = append(out, symptom{what: have.Type + "=" + have.Status, from: have.Since, timeout: timeout})
 			}
 		}
 	}
@@ -171,11 +177,11 @@ func (d *ward) note(m client.Object) {
 	d.births[ref.UID][m.GetUID()] = m.GetCreationTimestamp().Time
 }
 
-// unreplaced are the machines that c gave up within the hour, that are gone, and
+// unreplaced are those of the machines given up within the hour that are gone, and
 // that no machine of the same owner among those given was made in the place of.
-func (w *World) unreplaced(c *check, among func(types.UID) bool) (out []remedy) {
+func (w *World) unreplaced(remedies []remedy, among func(types.UID) bool) (out []remedy) {
 	used := map[types.UID]bool{}
-	for _, r := range w.ward.remedies[c.UID] {
+	for _, r := range remedies {
 		if w.machineOf(string(r.machine)) != nil || w.now.Sub(r.at) >= time.Hour {
 			continue
 		}

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +48,11 @@ func shared(c *character) {
 }
 
 func checkMutants() []Mutation {
+	return slices.Concat(budgetMutants(), timerMutants(), choiceMutants())
+}
+
+// budgetMutants remedy more than they may.
+func budgetMutants() []Mutation {
 	return []Mutation{
 		{
 			Name: "a paused check goes on", Finds: []string{PausedRests}, Setting: sickbay,
@@ -72,6 +78,12 @@ func checkMutants() []Mutation {
 				}
 			}},
 		},
+	}
+}
+
+// timerMutants count wrong times.
+func timerMutants() []Mutation {
+	return []Mutation{
 		{
 			Name: "who is blind remedies what was seen last", Finds: []string{SightedOnly}, Setting: dimmed,
 			Checks: CheckDefects{Sight: func(time.Time, sight.State) sight.State { return sight.State{} }},
@@ -88,6 +100,12 @@ func checkMutants() []Mutation {
 			Name: "timers start anew with every pass", Finds: []string{SickGo}, Setting: sickbay,
 			Checks: CheckDefects{Sight: func(now time.Time, _ sight.State) sight.State { return since(now.Add(-2*sight.Settle), now) }},
 		},
+	}
+}
+
+// choiceMutants give up other machines than they may, or none.
+func choiceMutants() []Mutation {
+	return []Mutation{
 		{
 			Name: "nodes are judged, and machines are not", Finds: []string{SickGo}, Dialects: []string{OpenShift}, Setting: sickbay,
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.NodesOnly = true }},
@@ -106,6 +124,10 @@ func checkMutants() []Mutation {
 			Checks: CheckDefects{OfPatients: func() func(*health.Target) {
 				return func(t *health.Target) { t.Skip = false }
 			}},
+		},
+		{
+			Name: "machines are given up for their health all at once", Finds: []string{OneByOne}, Dialects: []string{Gardener}, Groupless: true,
+			Setting: func(c *character) { sickbay(c); c.checks, c.groups = false, true },
 		},
 		{
 			Name: "a guard is ignored", Finds: []string{ShareKept}, Setting: shared,

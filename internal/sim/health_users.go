@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,7 +33,7 @@ func (w *World) beginWard() {
 // healthDeeds are what people do about health, and to keep their machines.
 func (w *World) healthDeeds() (deeds []func()) {
 	if w.is.checks {
-		deeds = append(deeds, w.createCheck, w.createCheck, w.editCheck, w.editCheck, w.pauseCheck, w.pauseCheck, w.deleteCheck, w.sparePatient)
+		deeds = append(deeds, w.createCheck, w.createCheck, w.editCheck, w.editCheck, w.pauseCheck, w.pauseCheck, w.deleteCheck, w.sparePatient, w.bringTimeouts)
 	}
 	if w.is.shares {
 		deeds = append(deeds, w.guardSet, w.guardSet, w.approveMass)
@@ -63,7 +64,11 @@ func (w *World) createCheck() {
 
 // prescribe gives a check other contents.
 func (w *World) prescribe(c *check) {
-	waits := []string{"45s", "2m", "5m", "10m"}
+	// Who waits for less than clocks are wrong replaces for ever.
+	waits := []string{"2m", "5m", "10m"}
+	if w.is.skew < 30*time.Second {
+		waits = append(waits, "45s")
+	}
 	c.Spec.UnhealthyConditions = []lenient.UnhealthyCondition{
 		{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Timeout: waits[w.roll(len(waits))]},
 	}
@@ -159,6 +164,20 @@ func (w *World) sparePatient() {
 		dialect.SetAnnotation(o, dialect.SkipRemediationAnnotation, map[bool]string{false: "true"}[spared])
 	})
 	w.tracef("user", "spares machine %s of health checks: %v", m.GetName(), !spared)
+}
+
+// bringTimeouts gives a machine timeouts of its own, or takes them away.
+func (w *World) bringTimeouts() {
+	m := w.anyMachine(false)
+	if m == nil || !w.chance(40) {
+		return
+	}
+	startup, health := []string{"", "5m", "20m"}[w.roll(3)], []string{"", "3m", "6m"}[w.roll(3)]
+	w.edit(m, "", func(o client.Object) {
+		dialect.SetAnnotation(o, dialect.CreationTimeoutAnnotation, startup)
+		dialect.SetAnnotation(o, dialect.HealthTimeoutAnnotation, health)
+	})
+	w.tracef("user", "gives machine %s timeouts of its own: %q to join, %q to be healthy", m.GetName(), startup, health)
 }
 
 // mendChecks makes every check one that is gone by, and lets sets give up what

@@ -41,6 +41,8 @@ type Mutation struct {
 	Strangers bool
 	// Sightless controllers do not know how well they see.
 	Sightless bool
+	// Groupless machines know of no others.
+	Groupless bool
 	// Patience changes what the lens says of a machine's policy.
 	Patience func(*lifecycle.Policy)
 	// Checks are those of the controller of health checks.

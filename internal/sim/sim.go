@@ -1,7 +1,8 @@
 // Package sim runs the real controllers in a simulated world: one goroutine at
 // a time, a virtual clock, an API server whose reads run behind
 // (internal/sim/store), an infrastructure that loses replies
-// (internal/sim/cloud), nodes, pods, users, crashes and changes of leader.
+// (internal/sim/cloud), nodes that fail, health checks, pods, users, crashes and
+// changes of leader.
 //
 // A seed decides everything, so a run can be repeated exactly. After every
 // effect the safety statements of ARCHITECTURE.md are checked; once the faults
