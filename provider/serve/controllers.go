@@ -121,7 +121,7 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 		return err
 	}
 	r := machine.New(machine.Options[M]{
-		Client: mgr.GetClient(), Clock: clock.RealClock{}, Dialect: lens, Provider: a.guarded(lens.API()),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Dialect: lens, Provider: a.guarded(lens.API()),
 		Nodes: nodes, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
 		Sight: a.process.Lookout,
 	})

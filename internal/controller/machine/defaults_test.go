@@ -62,7 +62,7 @@ func newRegional(t *testing.T, clusters ...client.Object) *regional {
 
 func (g *regional) restart() {
 	g.r = machine.New(machine.Options[*machinev1.Machine]{
-		Client: g.control, Clock: g.clock, Dialect: g.lens, Provider: g.regions, Recorder: g.events,
+		Client: g.control, Live: g.control, Clock: g.clock, Dialect: g.lens, Provider: g.regions, Recorder: g.events,
 		Nodes: node.New(g.target, g.target, g.clock),
 	})
 }

@@ -35,7 +35,8 @@ type remembered struct {
 	// class or new credentials get a new try.
 	generation int64
 	class      provider.ClientKey
-	// version is the resource version of our last write.
+	// version is the resource version of our last write, or of what the API server
+	// said itself.
 	version string
 	retry   lifecycle.Retry
 	// released says that our finalizer is off an object under deletion: what

@@ -29,7 +29,9 @@ type Options[M client.Object] struct {
 	// Client reads machines, classes and secrets from a cache and writes to
 	// the control cluster.
 	Client client.Client
-	Clock  clock.PassiveClock
+	// Live reads machines from the API server itself.
+	Live  client.Reader
+	Clock clock.PassiveClock
 	// Dialect spells the API group.
 	Dialect  dialect.Machines[M]
 	Provider provider.Provider
@@ -120,6 +122,11 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 		if d.Waits() {
 			return p.finish(ctx, d)
 		}
+		if d.Step == lifecycle.Create {
+			if outdated, err := p.outdated(ctx); err != nil || outdated {
+				return reconcile.Result{RequeueAfter: staleDelay}, err
+			}
+		}
 		if err := p.perform(ctx, d); err != nil {
 			return reconcile.Result{}, err
 		}
@@ -130,6 +137,29 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 	}
 	return reconcile.Result{}, fmt.Errorf("machine %s/%s: %d steps without an end, the last %s (%s)",
 		p.view.Namespace, p.view.Name, maxSteps, p.steps[maxSteps-1].Step, p.steps[maxSteps-1].Reason)
+}
+
+// outdated reports whether the machine is not what the cache shows, asking the
+// API server itself. A process that has just taken over may see machines that the
+// one before has removed since, and would make instances that nobody has.
+// After a write of its own it knows better: nobody else takes finalizers off.
+func (p *pass[M]) outdated(ctx context.Context) (bool, error) {
+	if p.mem.version != "" {
+		return false, nil
+	}
+	now := p.Dialect.New()
+	err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.m), now)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read machine itself: %w", err)
+	}
+	if now.GetUID() != p.m.GetUID() || now.GetResourceVersion() != p.m.GetResourceVersion() {
+		return true, nil
+	}
+	p.mem.wrote(now)
+	return false, nil
 }
 
 // finish records what the pass came to. The bootstrap token goes first: after

@@ -45,6 +45,8 @@ type recording struct {
 	refuse func(write string) error
 	// stale, when set, is what Get answers for machines.
 	stale client.Object
+	// unread is what a read of the server itself fails with.
+	unread error
 }
 
 func newRecording(t *testing.T, objects ...client.Object) *recording {
@@ -175,7 +177,7 @@ func newRig[M client.Object](t *testing.T, lens dialect.Machines[M], objects ...
 // restart is a new process: what was only remembered is lost.
 func (g *rig[M]) restart() {
 	g.r = machine.New(machine.Options[M]{
-		Client: g.control, Clock: g.clock, Dialect: g.lens, Provider: g.cloud, Recorder: g.events,
+		Client: g.control, Live: fresh{g.control}, Clock: g.clock, Dialect: g.lens, Provider: g.cloud, Recorder: g.events,
 		Nodes: node.New(g.target, g.target, g.clock), Sight: g.sight,
 	})
 }
