@@ -247,6 +247,8 @@ type (
 	storedStorm struct {
 		Kind health.Kind `json:"kind"`
 		Name string      `json:"name,omitempty"`
+		Sick int         `json:"sick,omitempty"`
+		Of   int         `json:"of,omitempty"`
 		Over *time.Time  `json:"over,omitempty"`
 	}
 	storedMemory struct {
@@ -265,7 +267,7 @@ func ReadMemory(check client.Object) (m health.Memory) {
 		m.Past = append(m.Past, health.Past(p))
 	}
 	for _, st := range s.Storms {
-		storm := health.Storm{Group: health.Group{Kind: st.Kind, Name: st.Name}}
+		storm := health.Storm{Group: health.Group{Kind: st.Kind, Name: st.Name}, Sick: st.Sick, Total: st.Of}
 		if st.Over != nil {
 			storm.Over = *st.Over
 		}
@@ -282,7 +284,7 @@ func WriteMemory(check client.Object, m health.Memory) {
 		s.Past = append(s.Past, storedPast(p))
 	}
 	for _, st := range m.Storms {
-		stored := storedStorm{Kind: st.Kind, Name: st.Name}
+		stored := storedStorm{Kind: st.Kind, Name: st.Name, Sick: st.Sick, Of: st.Total}
 		if over := st.Over.UTC(); !st.Over.IsZero() {
 			stored.Over = &over
 		}

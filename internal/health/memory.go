@@ -53,6 +53,16 @@ func (m Memory) Rages(g Group) bool {
 	return slices.ContainsFunc(m.Storms, func(s Storm) bool { return s.Group == g && s.Over.IsZero() })
 }
 
+// raging are the storms remembered as under way.
+func (m Memory) raging() (out []Storm) {
+	for _, s := range m.Storms {
+		if s.Over.IsZero() {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // underWay are the machines of which a remedy began and is not settled.
 func (m Memory) underWay() map[types.UID]bool {
 	out := map[types.UID]bool{}

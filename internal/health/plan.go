@@ -107,9 +107,9 @@ func (w *Ward) Plan(now time.Time, s Sight, m Memory) Plan {
 	r.known = r.memory.underWay()
 	p := &r.plan
 	p.Expected, p.Healthy, p.Due = len(w.beds), len(w.beds)-len(w.ill), w.Due()
+	p.Blind = s.blind(now, r.linked())
 	r.budget()
 	r.watch()
-	p.Blind = s.blind(now, r.linked())
 	for _, b := range r.unhealthy() {
 		r.consider(b)
 	}
@@ -147,14 +147,19 @@ func (c *Check) faulty(field string) bool {
 	return slices.ContainsFunc(c.Faults, func(f Fault) bool { return f.Field == field })
 }
 
-// watch looks for storms, and how many remedies may begin.
+// watch looks for storms, and how many remedies may begin. Who is blind neither
+// finds a storm nor sees one end.
 func (r *round) watch() {
 	br := r.w.check.Breaker
 	if br.Mode == Off {
 		r.memory.Storms = nil
 		return
 	}
-	r.memory = r.memory.weather(r.now, r.w.storms(br, r.plan.Max), br.Cooldown)
+	present := r.memory.raging()
+	if r.plan.Blind == "" {
+		present = r.w.storms(br, r.plan.Max)
+	}
+	r.memory = r.memory.weather(r.now, present, br.Cooldown)
 	r.begun, r.rateEnd = r.memory.within(r.now)
 	r.spent = r.begun
 	r.rate = br.rate(r.plan.Expected + r.plan.Missing)
