@@ -24,8 +24,9 @@ import (
 type frailty struct {
 	// checks: people make health checks, and somebody goes by them.
 	checks bool
-	// strict: each of them enforces the lowest rate.
-	strict bool
+	// strict: each of them enforces the lowest rate. foreign: none of them asks for
+	// machines of another API than its own.
+	strict, foreign bool
 	// frail: nodes fail one by one, by zones, for a while, again and again or for
 	// good.
 	frail bool

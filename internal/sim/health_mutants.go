@@ -111,13 +111,9 @@ func choiceMutants() []Mutation {
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.NodesOnly = true }},
 		},
 		{
-			Name: "a node that the cache does not show is gone", Finds: []string{HealthyStay}, Dialects: []string{OpenShift},
-			Setting: func(c *character) { sickbay(c); c.viewLag = 30 * time.Second },
-			Checks:  CheckDefects{Client: cachedForLive},
-		},
-		{
-			Name: "a check selects machines of any API", Finds: []string{ChosenOnly}, Dialects: []string{Gardener}, Setting: sickbay,
-			Checks: CheckDefects{Client: optedIn},
+			Name: "a check selects machines of any API", Finds: []string{ChosenOnly}, Dialects: []string{Gardener},
+			Setting: func(c *character) { sickbay(c); c.foreign = true },
+			Checks:  CheckDefects{Client: optedIn},
 		},
 		{
 			Name: "machines that people spare are remedied", Finds: []string{ChosenOnly}, Dialects: []string{OpenShift}, Setting: sickbay,

@@ -93,7 +93,7 @@ func (w *World) prescribe(c *check) {
 	}
 	dialect.SetAnnotation(c, dialect.CooldownAnnotation, []string{"", "2m"}[w.roll(2)])
 	api := ""
-	if w.tells.own.API() != provider.OpenShift && w.chance(95) {
+	if w.tells.own.API() != provider.OpenShift && w.chance(95) && !w.is.foreign {
 		api = w.tells.own.API()
 	}
 	dialect.SetAnnotation(c, dialect.MachineAPIAnnotation, api)
