@@ -250,11 +250,12 @@ func (p *process) judgeGrowth(g glimpse, d, grown client.Object, was int) {
 // reasons.
 func (w *World) shown(g glimpse, s client.Object) (living, leaving, lost int) {
 	for _, m := range w.controlled(s) {
-		if _, ok := g.machines[m.GetUID()]; !ok {
+		seen, ok := g.machines[m.GetUID()]
+		if !ok {
 			continue
 		}
 		switch {
-		case !w.fact(m).Leaving:
+		case !w.fact(m).Leaving, !seen.leaving: // the latter: it was deleted since
 			living++
 		case !w.owners.lost[m.GetUID()]:
 			leaving++

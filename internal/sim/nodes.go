@@ -153,6 +153,13 @@ func (w *World) join(k *kubelet) {
 	w.daemon(k.on.Name)
 }
 
+// mistakable reports whether the node of another instance may have been taken for
+// that of i: a machine was made again under the name of one that was lost, and
+// nodes carry no provider ID until the cloud controller gives them one.
+func (w *World) mistakable(i *cloud.Machine) bool {
+	return w.is.ccm && slices.ContainsFunc(w.cloud.Machines(), func(o *cloud.Machine) bool { return o.Name == i.Name && o.UID != i.UID })
+}
+
 // tokenValid reports whether the bootstrap token in the instance's boot data
 // opens the door.
 func (w *World) tokenValid(k *kubelet) bool {
@@ -167,7 +174,7 @@ func (w *World) tokenValid(k *kubelet) bool {
 		return err == nil && held.Secret == secret && w.now.Before(held.Expires)
 	}
 	m := w.machineOf(k.on.UID)
-	if m != nil && m.GetDeletionTimestamp() == nil && w.now.Before(k.on.Created.Add(10*time.Minute)) {
+	if m != nil && m.GetDeletionTimestamp() == nil && w.now.Before(k.on.Created.Add(10*time.Minute)) && !w.mistakable(k.on) {
 		w.broken(TokenThere, "instance %s of %s cannot join: its token %s is gone", k.on.ID, k.on.Name, id)
 	}
 	return false
