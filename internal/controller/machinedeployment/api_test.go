@@ -37,8 +37,9 @@ type (
 // api is one of the two API groups, as far as the tests have to tell them
 // apart.
 type api[D, S client.Object] struct {
-	lens    dialect.Deployments[D, S]
-	members dialect.Sets[S]
+	lens     dialect.Deployments[D, S]
+	members  dialect.Sets[S]
+	patients dialect.Patients
 	// deployments is an empty list.
 	deployments func() client.ObjectList
 	// deployment is one that rolls with a surge of 1 and none unavailable.
@@ -67,6 +68,7 @@ var pool = map[string]string{"pool": "a"}
 var gardenerAPI = api[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{
 	lens:        gardener.Deployments{StayDuringRollout: true},
 	members:     gardener.Sets{},
+	patients:    gardener.Patients{},
 	deployments: func() client.ObjectList { return &v1alpha1.MachineDeploymentList{} },
 	deployment: func(name string, n int) *v1alpha1.MachineDeployment {
 		return &v1alpha1.MachineDeployment{
@@ -123,6 +125,7 @@ var gardenerAPI = api[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{
 var openshiftAPI = api[*v1beta1.MachineDeployment, *machinev1.MachineSet]{
 	lens:        openshift.Deployments{},
 	members:     openshift.Sets{},
+	patients:    openshift.Patients{},
 	deployments: func() client.ObjectList { return &v1beta1.MachineDeploymentList{} },
 	deployment: func(name string, n int) *v1beta1.MachineDeployment {
 		d := &v1beta1.MachineDeployment{

@@ -45,6 +45,9 @@ type Options struct {
 	Recorder events.EventRecorder
 	// Sight is how well the clusters are seen; nil: perfectly.
 	Sight sight.Source
+	// Alarms tells what health checks say of the machines that are made; nil:
+	// nothing.
+	Alarms Alarms
 	// Clock is the real one by default.
 	Clock clock.PassiveClock
 	// Writes runs the calls of one batch of machines, nodes or deletions; by

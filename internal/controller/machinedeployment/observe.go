@@ -138,10 +138,12 @@ func (p *pass[D, S]) only(all []S) (out []S) {
 // a moment ago may still be listed with the set that it came from.
 func (p *pass[D, S]) observeMachines(ctx context.Context) error {
 	p.machines, p.nodes = map[types.UID]client.Object{}, map[string]*corev1.Node{}
-	place := make(map[types.UID]int, len(p.sets))
+	place, alarm := make(map[types.UID]int, len(p.sets)), p.look(ctx)
 	for i, s := range p.sets {
 		place[s.GetUID()] = i
-		p.view = append(p.view, p.lens.ViewSet(p.object, s))
+		view := p.lens.ViewSet(p.object, s)
+		view.Alarm = alarm(s)
+		p.view = append(p.view, view)
 	}
 	for _, s := range p.sets {
 		machines, err := p.listMachines(ctx, s.GetUID())

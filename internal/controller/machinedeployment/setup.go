@@ -57,6 +57,11 @@ func (r *Reconciler[D, S]) SetupWithManager(ctx context.Context, mgr ctrl.Manage
 			MaxConcurrentReconciles: s.MaxConcurrent,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
 		})
+	if r.Alarms != nil {
+		for _, check := range r.Alarms.Kinds() {
+			b = b.Watches(check, checkWaker(r))
+		}
+	}
 	if s.NodeCache != nil {
 		b = b.WatchesRawSource(source.Kind(s.NodeCache, &corev1.Node{}, nodeWaker(r)))
 	}

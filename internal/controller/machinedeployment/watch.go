@@ -52,7 +52,11 @@ func nodeWaker[D, S client.Object](r *Reconciler[D, S]) handler.TypedFuncs[*core
 }
 
 func (r *Reconciler[D, S]) enqueue(ctx context.Context, before, after client.Object, q queue) {
-	for _, w := range r.Wakes(ctx, before, after) {
+	add(q, r.Wakes(ctx, before, after))
+}
+
+func add(q queue, wakes []Wake) {
+	for _, w := range wakes {
 		if w.After > 0 {
 			q.AddAfter(w.Request, w.After)
 		} else {

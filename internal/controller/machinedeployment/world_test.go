@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
@@ -49,6 +49,8 @@ type world[D, S client.Object] struct {
 	// those that it computed from an older version.
 	writes, conflicts int
 	told              *events.FakeRecorder
+	// alarms are what health checks say; nil: there are none.
+	alarms machinedeployment.Alarms
 }
 
 type fate string
@@ -188,7 +190,7 @@ func (w *world[D, S]) land() {
 // are independent, or in all.
 func (w *world[D, S]) sync(kinds ...string) {
 	w.t.Helper()
-	lists := map[string]client.ObjectList{"sets": w.lens.Sets(), "machines": w.lens.Machines(), "nodes": &corev1.NodeList{}, "deployments": w.deployments()}
+	lists := map[string]client.ObjectList{"sets": w.lens.Sets(), "machines": w.lens.Machines(), "nodes": &corev1.NodeList{}, "deployments": w.deployments(), "checks": &lenient.MachineHealthCheckList{}}
 	for kind, list := range lists {
 		if len(kinds) > 0 && !slices.Contains(kinds, kind) {
 			continue
@@ -213,7 +215,7 @@ func (w *world[D, S]) indexes() map[string]client.IndexerFunc {
 // controller is a fresh one, as after a restart.
 func (w *world[D, S]) controller() *machinedeployment.Reconciler[D, S] {
 	return machinedeployment.New(w.lens, machinedeployment.Options{
-		Client: w, Live: w.Client, Nodes: w, Clock: w.clock, Recorder: w.told, Writes: replicas.Sequential,
+		Client: w, Live: w.Client, Nodes: w, Clock: w.clock, Recorder: w.told, Writes: replicas.Sequential, Alarms: w.alarms,
 	})
 }
 
@@ -419,7 +421,7 @@ func (w *world[D, S]) recorded() (out []string) {
 
 func scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{machinev1.AddToScheme, v1beta1.AddToScheme, v1alpha1.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{lenient.AddToScheme, v1beta1.AddToScheme, v1alpha1.AddToScheme, corev1.AddToScheme} {
 		if err := add(s); err != nil {
 			panic(err)
 		}

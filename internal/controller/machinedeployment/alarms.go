@@ -1,0 +1,67 @@
+package machinedeployment
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/millwright-dev/millwright/internal/rollout"
+)
+
+// Alarms tells what health checks say of the machines that sets make.
+type Alarms interface {
+	// Kinds are empty checks of the kinds to be watched.
+	Kinds() []client.Object
+	// Look reads the checks of a namespace, and returns what they say of a set at
+	// now.
+	Look(ctx context.Context, now time.Time, namespace string) func(set client.Object) rollout.Alarm
+	// Changed reports whether a change of a check changes what it says. Before is
+	// nil for one that came into being, after for one that is gone.
+	Changed(before, after client.Object) bool
+}
+
+// look is what health checks say of a set.
+func (p *pass[D, S]) look(ctx context.Context) func(client.Object) rollout.Alarm {
+	if p.Alarms == nil {
+		return func(client.Object) rollout.Alarm { return rollout.Alarm{} }
+	}
+	return p.Alarms.Look(ctx, p.now, p.facts.Namespace)
+}
+
+// WakesOfCheck returns the deployments that a change of a health check concerns:
+// those of its namespace, when what it says of templates changes. That is rare.
+func (r *Reconciler[D, S]) WakesOfCheck(ctx context.Context, before, after client.Object) (out []Wake) {
+	if !r.Alarms.Changed(before, after) {
+		return nil
+	}
+	check := after
+	if check == nil {
+		check = before
+	}
+	deployments, err := r.listDeployments(ctx, check.GetNamespace())
+	if err != nil {
+		log.FromContext(ctx).Error(err, "cannot list the deployments that a health check concerns", "check", client.ObjectKeyFromObject(check))
+		return nil
+	}
+	for _, d := range deployments {
+		req := requestFor(d)
+		out = append(out, Wake{req, r.gather(req.NamespacedName, eventPause)})
+	}
+	return out
+}
+
+// checkWaker wakes the deployments that a change of a health check concerns.
+func checkWaker[D, S client.Object](r *Reconciler[D, S]) handler.Funcs {
+	wake := func(ctx context.Context, before, after client.Object, q queue) {
+		add(q, r.WakesOfCheck(ctx, before, after))
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { wake(ctx, nil, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { wake(ctx, e.ObjectOld, e.ObjectNew, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { wake(ctx, e.Object, nil, q) },
+	}
+}
