@@ -5,10 +5,12 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/controller/machinehealthcheck"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
@@ -50,15 +52,60 @@ func setUpHealth(p program) error {
 
 func setUpChecks[C client.Object](p program, lens dialect.HealthChecks[C], o machinehealthcheck.Options) error {
 	kind := lens.Traits().Kind
-	_, err := p.mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-	if meta.IsNoMatchError(err) {
+	has, err := p.has(kind)
+	if err != nil {
+		return err
+	}
+	if !has {
 		p.Log.Info("The API server does not have this kind of health check", "kind", kind.GroupKind().String())
 		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look up %s: %w", kind.GroupKind(), err)
 	}
 	return machinehealthcheck.New(lens, o).SetupWithManager(p.mgr, machinehealthcheck.Setup{
 		MaxConcurrent: min(p.Flags.Workers, 10), NodeCache: p.Target.GetCache(),
 	})
+}
+
+// has reports whether the API server has a kind.
+func (p program) has(kind schema.GroupVersionKind) (bool, error) {
+	_, err := p.mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up %s: %w", kind.GroupKind(), err)
+	}
+	return true, nil
+}
+
+// alarmsFor are what the health checks of this process say to the deployments of
+// p's API; nil where the process looks after no checks. A check that nobody
+// looks after would give its last alarm for ever.
+func alarmsFor[S client.Object](p program, sets dialect.Sets[S]) (machinedeployment.Alarms, error) {
+	if p.Target == nil || !p.runs(machineHealthChecks) || !p.Flags.Serves(provider.OpenShift) {
+		return nil, nil
+	}
+	a := &machinehealthcheck.Alarms{
+		Client: p.mgr.GetClient(), Patients: openshift.Patients{}, Default: p.api == provider.OpenShift,
+		Sample: func(s client.Object) client.Object { return sets.NewMachine(s.(S), "sample") },
+	}
+	if p.api == provider.Gardener {
+		a.Patients = gardener.Patients{}
+	}
+	current, old := openshift.HealthChecks{}, openshift.OldHealthChecks{}
+	for _, k := range []struct {
+		kind   schema.GroupVersionKind
+		checks machinehealthcheck.Kind
+	}{
+		{current.Traits().Kind, machinehealthcheck.KindOf(current)},
+		{old.Traits().Kind, machinehealthcheck.KindOf(old)},
+	} {
+		has, err := p.has(k.kind)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			a.Checks = append(a.Checks, k.checks)
+		}
+	}
+	return a, nil
 }

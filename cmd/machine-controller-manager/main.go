@@ -159,7 +159,11 @@ func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets
 		}
 	}
 	if p.runs(machineDeployments) {
-		return setUpDeployments(ctx, p, deployments, as.deployments)
+		alarms, err := alarmsFor(p, sets)
+		if err != nil {
+			return err
+		}
+		return setUpDeployments(ctx, p, deployments, alarms, as.deployments)
 	}
 	return nil
 }
@@ -177,10 +181,10 @@ func setUpSets[S client.Object](p program, lens dialect.Sets[S], source string) 
 	return machineset.New(lens, o).SetupWithManager(p.mgr, s)
 }
 
-func setUpDeployments[D, S client.Object](ctx context.Context, p program, lens dialect.Deployments[D, S], source string) error {
+func setUpDeployments[D, S client.Object](ctx context.Context, p program, lens dialect.Deployments[D, S], alarms machinedeployment.Alarms, source string) error {
 	o := machinedeployment.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(source),
-		Sight: p.Lookout,
+		Sight: p.Lookout, Alarms: alarms,
 	}
 	s := machinedeployment.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}
 	if p.Target != nil {
