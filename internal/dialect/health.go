@@ -240,6 +240,7 @@ type (
 		Name    string    `json:"machine"`
 		Owner   types.UID `json:"owner,omitempty"`
 		At      time.Time `json:"at"`
+		After   time.Time `json:"after,omitzero"`
 		Again   int       `json:"again,omitempty"`
 		By      types.UID `json:"by,omitempty"`
 		Settled bool      `json:"settled,omitempty"`

@@ -99,6 +99,7 @@ func TestMemoryEqual(t *testing.T) {
 		{"how many were sick is not kept", with(func(m *Memory) { m.Storms[0].Sick = 9 }), true},
 		{"another machine", with(func(m *Memory) { m.Past[0].Machine = "y" }), false},
 		{"another moment", with(func(m *Memory) { m.Past[0].At = ago(1) }), false},
+		{"after another machine", with(func(m *Memory) { m.Past[0].After = t0 }), false},
 		{"settled", with(func(m *Memory) { m.Past[0].Settled = true }), false},
 		{"replaced", with(func(m *Memory) { m.Past[0].By = "z" }), false},
 		{"one more", with(func(m *Memory) { m.Past = append(m.Past, Past{}) }), false},

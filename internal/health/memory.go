@@ -24,8 +24,12 @@ type Past struct {
 	Machine types.UID
 	Name    string
 	Owner   types.UID
-	// At has the precision of seconds.
+	// At has the precision of seconds. It is by our clock.
 	At time.Time
+	// After is when the newest of the owner's machines was made, by the API
+	// server's clock: what is made later is made since. Zero where that was not
+	// remembered; then At says so.
+	After time.Time
 	// Again is how many machines before it failed one after the other, each
 	// made after the one before was remedied; 0 is a first failure.
 	Again int
@@ -43,9 +47,21 @@ const (
 	maxPast     = 200
 )
 
-// add remembers that t is remedied from now on.
-func (m *Memory) add(now time.Time, t *Target) {
-	m.Past = append(m.Past, Past{Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now.Truncate(time.Second), Again: m.chain(now, t)})
+// add remembers that t is remedied from now on, where newest is when the newest
+// machine of its owner was made.
+func (m *Memory) add(now time.Time, t *Target, newest time.Time) {
+	m.Past = append(m.Past, Past{
+		Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now.Truncate(time.Second), After: newest, Again: m.chain(now, t),
+	})
+}
+
+// precedes reports whether t was made after p began. The two clocks may differ by
+// seconds, which is about the time in which a machine is replaced.
+func (p Past) precedes(t *Target) bool {
+	if p.After.IsZero() {
+		return !t.Created.Before(p.At.Truncate(time.Second))
+	}
+	return t.Created.After(p.After)
 }
 
 // Rages reports whether a storm of that group is remembered as under way.
@@ -110,7 +126,7 @@ func (m Memory) within(now time.Time) (n int, until time.Time) {
 func (m Memory) chain(now time.Time, t *Target) (n int) {
 	for i := range m.Past {
 		p := &m.Past[i]
-		if p.Again >= n && p.Machine != t.UID && p.Owner == t.Owner.UID && p.Owner != "" && now.Sub(p.At) < chainWindow && !t.Created.Before(p.At.Truncate(time.Second)) {
+		if p.Again >= n && p.Machine != t.UID && p.Owner == t.Owner.UID && p.Owner != "" && now.Sub(p.At) < chainWindow && p.precedes(t) {
 			n = max(n, p.Again+1)
 		}
 	}
@@ -151,7 +167,7 @@ type made map[types.UID][]*Target
 // take gives out the first machine that was made after p began; empty: there is
 // none. Each is given out once.
 func (r made) take(p Past) types.UID {
-	i := slices.IndexFunc(r[p.Owner], func(t *Target) bool { return !t.Created.Before(p.At.Truncate(time.Second)) })
+	i := slices.IndexFunc(r[p.Owner], p.precedes)
 	if i < 0 {
 		return ""
 	}
@@ -180,8 +196,8 @@ func (m Memory) spare(beds map[types.UID]*bed) made {
 // Equal reports whether two memories hold the same.
 func (m Memory) Equal(o Memory) bool {
 	return slices.EqualFunc(m.Past, o.Past, func(a, b Past) bool {
-		same := a.At.Equal(b.At)
-		a.At, b.At = time.Time{}, time.Time{}
+		same := a.At.Equal(b.At) && a.After.Equal(b.After)
+		a.At, b.At, a.After, b.After = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 		return same && a == b
 	}) && slices.EqualFunc(m.Storms, o.Storms, func(a, b Storm) bool { return a.Group == b.Group && a.Over.Equal(b.Over) })
 }

@@ -227,7 +227,18 @@ func (r *round) begin(c *Case) {
 		r.memory.restart(r.now, &c.Target)
 		return
 	}
-	r.memory.add(r.now, &c.Target)
+	r.memory.add(r.now, &c.Target, r.w.newest(c.Target.Owner.UID))
+}
+
+// newest is when the newest of the owner's machines was made; zero where nobody
+// owns them.
+func (w *Ward) newest(owner types.UID) (at time.Time) {
+	for _, b := range w.beds {
+		if owner != "" && b.target.Owner.UID == owner {
+			at = latest(at, b.target.Created)
+		}
+	}
+	return at
 }
 
 // remedy is the check's, but that there is nothing to power on where the

@@ -153,6 +153,35 @@ func TestBudgetCountsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
+// TestClocksMayDiffer: when a remedy began is told by our clock, when a machine
+// was made by the API server's. Who is replaced at once is replaced, whichever of
+// them is ahead.
+func TestClocksMayDiffer(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Minute, -2 * time.Second, 0, 2 * time.Second, time.Minute} {
+		now := t0.Add(ahead)
+		began := fleet(readyCheck(limit("1"), mode(Off)), names("m", 3), sickFirst(1)).Plan(now, seen, Memory{})
+		if len(done(began)) != 1 {
+			t.Fatalf("ours is %v ahead: %v", ahead, done(began))
+		}
+		gone := fleet(readyCheck(limit("1"), mode(Off)), []string{"m01", "m02"}, nil)
+		if p := gone.Plan(now.Add(2*time.Second), seen, began.Memory); p.Missing != 1 {
+			t.Errorf("ours is %v ahead: gone, and %d missing", ahead, p.Missing)
+		}
+		replaced := fleet(readyCheck(limit("1"), mode(Off)), []string{"m01", "m02", "new"}, func(_ int, m *Target) {
+			if m.Name == "new" {
+				m.Created = t0 // the second in which the remedy began
+			}
+		})
+		p := replaced.Plan(now.Add(2*time.Second), seen, began.Memory)
+		if p.Missing != 0 || p.Memory.Past[0].By != "uid-new" {
+			t.Errorf("ours is %v ahead: replaced, and %d missing, by %q", ahead, p.Missing, p.Memory.Past[0].By)
+		}
+		if n := p.Memory.chain(now, &Target{UID: "uid-new", Owner: Owner{UID: "set"}, Created: t0}); n != 1 {
+			t.Errorf("ours is %v ahead: what is in its place is number %d of a row, want 1", ahead, n)
+		}
+	}
+}
+
 func TestBudgetIsOfTheWholeFleet(t *testing.T) {
 	// 40 % of 5 are 2: one that is gone and one that is sick.
 	w := fleet(readyCheck(limit("40%")), names("m", 4), sickFirst(1))
