@@ -73,7 +73,7 @@ func TestFailures(t *testing.T) {
 		},
 		"took too long, in an outage of ours": {
 			reason: "it may have joined long ago, and has what is left of its time", d: d.by(within, stopsAfter(1), seen(time.Hour, 20*time.Minute)),
-			sets:  []Set{a, current("b", 1, first(1, pending, made(25*time.Minute)))}, after: 4 * time.Minute,
+			sets: []Set{a, current("b", 1, first(1, pending, made(25*time.Minute)))}, after: 4 * time.Minute,
 		},
 		"joined but never ready": {
 			reason: "no better", d: d.by(within, stopsAfter(1)), sets: []Set{a, current("b", 1, first(1, unready, made(10*time.Minute)))},
