@@ -48,20 +48,20 @@ func Weigh(now time.Time, set Set, members []Member, p Policy) Toll {
 		t.Going = t.Total
 	case !set.Deleting && set.Paused == "" && len(set.Faults) == 0:
 		out, _ := victims(now, set, counted, p)
-		t.Going += len(guarded(out))
+		t.Going += len(out)
 	}
 	return t
 }
 
 // refuse says why those of out that are guarded must stay, in a set with so many
 // members, of which some are on their way out already. It is empty when they may
-// go.
+// go. Those that go because they failed are on their way out, too.
 func (g *Guard) refuse(out []Victim, members, leaving int) string {
 	doomed := len(guarded(out))
 	if g == nil || doomed == 0 {
 		return ""
 	}
-	t := Toll{Total: members, Going: leaving + doomed}.Add(g.Elsewhere)
+	t := Toll{Total: members, Going: leaving + len(out)}.Add(g.Elsewhere)
 	why := g.Limit.Refuse(t.Total, t.Going, g.Approved, orphan.ApproveShrinkAnnotation)
 	if why == "" {
 		return ""

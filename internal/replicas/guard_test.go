@@ -96,7 +96,12 @@ func TestGuard(t *testing.T) {
 		"failed, and too many besides": {
 			reason: "those that failed are replaced, the others are held",
 			set:    Set{Replicas: 1, Guard: third()}, members: append(many(8), renamed("x", many(2, failed))...), policy: replacing,
-			delete: 2, held: "7 of 10", decided: Replacing,
+			delete: 2, held: "9 of 10", decided: Replacing,
+		},
+		"failed, and what may go besides without them": {
+			reason: "the two that go because they failed are two of the three that may be on their way out",
+			set:    Set{Replicas: 6, Guard: third()}, members: append(many(8), renamed("x", many(2, failed))...), policy: replacing,
+			delete: 2, held: "4 of 10", decided: Replacing,
 		},
 		"failed, where they stay": {
 			reason: "an API that does not replace failed machines counts them like any other",
