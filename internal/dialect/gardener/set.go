@@ -117,6 +117,13 @@ func (Sets) Policy(*v1alpha1.MachineSet) replicas.Policy {
 	}
 }
 
+// shielded reports whether m was handed over to s and waits for room there. It
+// ends where nobody is left who would make room: the deployment was deleted and
+// its sets were not.
+func shielded(s *v1alpha1.MachineSet, m *v1alpha1.Machine) bool {
+	return m.Labels[v1alpha1.LabelKeyNodeUpdateResult] == v1alpha1.LabelValueNodeUpdateSuccessful && metav1.GetControllerOf(s) != nil
+}
+
 // Selector implements [dialect.Sets].
 func (Sets) Selector(s *v1alpha1.MachineSet) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(s.Spec.Selector)
@@ -148,7 +155,7 @@ func (Sets) Member(s *v1alpha1.MachineSet, o client.Object, _ dialect.Nodes) rep
 		Linked:       m.Labels[v1alpha1.LabelKeyNode] != "",
 		Priority:     priority(m),
 		Marked:       stamp(m.Annotations[v1alpha1.AnnotationKeyMarkedForDeletionTime]),
-		Shielded:     m.Labels[v1alpha1.LabelKeyNodeUpdateResult] == v1alpha1.LabelValueNodeUpdateSuccessful,
+		Shielded:     shielded(s, m),
 		Keep:         keep(m),
 		FullyLabeled: labels.SelectorFromSet(s.Spec.Template.Labels).Matches(labels.Set(m.Labels)),
 		Ready:        phase == v1alpha1.MachineRunning,

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/randfill"
 	"sigs.k8s.io/yaml"
@@ -219,8 +220,15 @@ func TestSetMember(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Sets{}.Member(sampleSet(), tc.machine, nil)); diff != "" {
+			owned := sampleSet(func(s *v1alpha1.MachineSet) {
+				s.OwnerReferences = []metav1.OwnerReference{{Kind: "MachineDeployment", Name: "d", UID: "d", Controller: ptr.To(true)}}
+			})
+			if diff := cmp.Diff(tc.want, Sets{}.Member(owned, tc.machine, nil)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			tc.want.Shielded = false
+			if diff := cmp.Diff(tc.want, Sets{}.Member(sampleSet(), tc.machine, nil)); diff != "" {
+				t.Errorf("of a set without a deployment nothing is shielded (-want +got):\n%s", diff)
 			}
 		})
 	}
