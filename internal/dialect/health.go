@@ -21,7 +21,8 @@ import (
 // breaker reports and stops nothing.
 const (
 	// BreakerAnnotation is what the storm breaker's word is worth: "report",
-	// which is the default, "enforce" or "off".
+	// which is the default, "enforce" or "off". Enforced, a storm of machines of
+	// one template also stops the rollout of a deployment to it.
 	BreakerAnnotation = "millwright.dev/remediation-breaker"
 	// RateAnnotation is how many remedies may begin within an hour ("5", "20%").
 	// Of a percentage, 3 are the least.
