@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +32,13 @@ func (w *World) unrolled() string {
 	return ""
 }
 
+// twin reports whether another set of d has the template of s, and machines.
+func (w *World) twin(d, s client.Object) bool {
+	return slices.ContainsFunc(w.setsOf(d), func(o client.Object) bool {
+		return o.GetUID() != s.GetUID() && w.tells.size(o) > 0 && w.tells.fleet.alike(o, s)
+	})
+}
+
 // setsLeft looks at the sets of d.
 func (w *World) setsLeft(d client.Object) string {
 	v, current, old := w.tells.fleet.view(d), 0, 0
@@ -40,6 +48,8 @@ func (w *World) setsLeft(d client.Object) string {
 	for _, s := range w.setsOf(d) {
 		f := w.tells.fleet.set(d, s)
 		switch {
+		case f.Current && f.Replicas == 0 && w.twin(d, s):
+			old++ // a creation whose reply was lost made both, the later one late
 		case f.Current:
 			current++
 			if f.Replicas != v.Replicas || f.Held || f.Avoided {

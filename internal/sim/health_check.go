@@ -96,11 +96,12 @@ func (p *process) judgeRemedy(c store.Call, before snapshot) {
 	}
 }
 
-// sighted is since when the process has seen everything without a gap.
+// sighted is since when the process has seen everything without a gap that it
+// must have noticed: who looks every few seconds may miss a shorter one.
 func (p *process) sighted() time.Time {
 	since := p.born
 	for _, o := range p.w.outages {
-		if o.to.After(since) && !o.from.After(p.w.now) {
+		if o.to.After(since) && !o.from.After(p.w.now) && o.to.Sub(o.from) >= looks.Interval {
 			since = o.to
 		}
 	}
