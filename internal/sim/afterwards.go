@@ -247,6 +247,9 @@ func (w *World) breathe() {
 
 // rest watches that nothing is written while nothing changes but heartbeats.
 func (w *World) rest() {
+	if w.updates() {
+		return
+	}
 	w.breathe()
 	writes, passes, end := w.writes, w.reconciles, w.now.Add(restTime)
 	w.tracef("world", "is at rest")
@@ -274,6 +277,15 @@ func (w *World) rest() {
 	if n := w.reconciles - passes; n > mostPasses {
 		w.broken(Rests, "%d passes in %v", n, restTime)
 	}
+}
+
+// updates reports whether a node is being updated, which nobody waits for where
+// its set has no deployment any more.
+func (w *World) updates() bool {
+	return slices.ContainsFunc(w.store.All(w.tells.machine), func(m client.Object) bool {
+		s := w.tells.view(m).Stage
+		return s == lifecycle.StageUpdating || w.node(m.GetName()) != nil && w.fact(m).Marks.Selected
+	})
 }
 
 // heartbeat is what kubelets write all the time.

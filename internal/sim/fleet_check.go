@@ -51,6 +51,8 @@ type glimpse struct {
 type glimpsed struct {
 	set                     types.UID
 	leaving, working, asked bool
+	// updating: its node was to be updated, and not done.
+	updating bool
 }
 
 func (p *process) glimpse(key client.ObjectKey) glimpse {
@@ -73,7 +75,7 @@ func (p *process) glimpse(key client.ObjectKey) glimpse {
 		v := f.machine(m, n)
 		g.machines[m.GetUID()] = glimpsed{
 			set: ref.UID, leaving: v.Leaving, asked: v.Asked,
-			working: v.Available(w.now, policy),
+			working: v.Available(w.now, policy), updating: updating(v),
 		}
 	}
 	return g
@@ -323,7 +325,7 @@ func (p *process) judgeSelection(g glimpse, d client.Object, old, now *corev1.No
 	if m == nil || !f.machine(m, now).Marks.Selected || f.machine(m, old).Marks.Selected {
 		return
 	}
-	count := counting{w: w, g: g, policy: f.policy(d)}
+	count := counting{w: w, g: g, policy: f.policy(d), selected: m.GetUID()}
 	least := w.allows(g, d).least
 	for _, count.by = range count.ways() {
 		if count.standing(d) >= least {
@@ -343,6 +345,8 @@ type counting struct {
 	// resized is a set that is taken for one of this size.
 	resized types.UID
 	size    int
+	// selected is a machine whose node is to be updated from now on.
+	selected types.UID
 }
 
 // way is by whom a machine is taken to be available.
@@ -362,6 +366,11 @@ func (c counting) ways() []way {
 		return []way{anyState}
 	}
 	return []way{byEither, bySight, byTruth}
+}
+
+// updating reports whether the node of m is to be updated, or is being updated.
+func updating(m rollout.Machine) bool {
+	return m.Marks.Selected && m.Update != rollout.UpdateDone && m.Update != rollout.UpdateFailed
 }
 
 // works reports whether a machine is taken to be available.
@@ -422,7 +431,8 @@ func (c counting) ofSet(s client.Object) int {
 		if v.Moved {
 			shielded++
 		}
-		busy := c.by != anyState && v.Marks.Selected && v.Update != rollout.UpdateDone && v.Update != rollout.UpdateFailed
+		// What people selected since is on their account.
+		busy := c.by != anyState && updating(v) && (was.updating || c.by == byTruth || m.GetUID() == c.selected)
 		add(c.works(was.working, v.Available(c.w.now, c.policy)), was.asked || v.Asked, busy)
 	}
 	for uid, was := range c.g.machines {

@@ -101,7 +101,7 @@ func (p *process) judgeRemedy(c store.Call, before snapshot) {
 func (p *process) sighted() time.Time {
 	since := p.born
 	for _, o := range p.w.outages {
-		if o.to.After(since) && !o.from.After(p.w.now) && o.to.Sub(o.from) >= looks.Interval {
+		if o.to.After(since) && !o.to.After(p.w.now) && o.to.Sub(o.from) >= looks.Interval {
 			since = o.to
 		}
 	}
