@@ -175,7 +175,7 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "Machine Health Timeout was reset due to APIServer being unreachable")
 	case o.Stage == lifecycle.StageRunning && was != o.Stage && joins(last):
 		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateSuccessful,
-			fmt.Sprintf("Machine %s successfully joined the cluster in %s", m.Name, o.At.Sub(m.CreationTimestamp.Time).Round(time.Second)))
+			fmt.Sprintf("Machine %s successfully joined the cluster in %s", m.Name, max(0, o.At.Sub(m.CreationTimestamp.Time).Round(time.Second))))
 	case o.Stage == lifecycle.StageRunning && was != o.Stage:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful,
 			fmt.Sprintf("Machine %s successfully re-joined the cluster", m.Name))
