@@ -245,6 +245,7 @@ type (
 		Again   int       `json:"again,omitempty"`
 		By      types.UID `json:"by,omitempty"`
 		Settled bool      `json:"settled,omitempty"`
+		Free    bool      `json:"free,omitempty"`
 	}
 	storedStorm struct {
 		Kind health.Kind `json:"kind"`

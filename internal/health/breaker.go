@@ -111,9 +111,13 @@ type hold struct {
 	until time.Time
 }
 
-// holds asks the breaker about one machine.
+// holds asks the breaker about one machine. One whose instance is taken back is
+// let go: to hold it would only keep its pods on the node until the end.
 func (r *round) holds(b *bed) (h hold, held bool) {
 	br := r.w.check.Breaker
+	if b.verdict.Reclaimed {
+		return hold{}, false
+	}
 	for _, s := range r.memory.Storms {
 		if b.verdict.Gone || !belongs(&b.target, s.Group) {
 			continue

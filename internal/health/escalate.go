@@ -92,8 +92,8 @@ func latest(a, b time.Time) time.Time {
 
 // restart remembers that t is rebooted from now on. It is one remedy more within
 // the hour; nothing is made in its place.
-func (m *Memory) restart(now time.Time, t *Target) {
-	m.Past = append(m.Past, Past{Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now.Truncate(time.Second), Again: rebooted, Settled: true})
+func (m *Memory) restart(now time.Time, t *Target, free bool) {
+	m.Past = append(m.Past, Past{Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now.Truncate(time.Second), Again: rebooted, Settled: true, Free: free})
 }
 
 // restarting is when a reboot of t was begun after what ails it now, and within

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/internal/interruption"
 	"github.com/millwright-dev/millwright/internal/sight"
 )
 
@@ -42,6 +43,9 @@ type Verdict struct {
 	// Announced says that the node itself says so, and that no time has to pass
 	// for that to count.
 	Announced bool
+	// Reclaimed says that the infrastructure takes the instance back: it goes
+	// whatever is done, and says nothing about others.
+	Reclaimed bool
 	// Began is when what makes the machine unhealthy is written to have begun;
 	// zero where nobody wrote it down, or who did had only heard nothing.
 	Began time.Time
@@ -177,6 +181,7 @@ func (q *question) sickness(have NodeCondition, timeout time.Duration) (v Verdic
 	if have.Status != unknown {
 		v.Began = have.Since
 		v.Announced = timeout <= 0 && have.Type != ready
+		v.Reclaimed = v.Announced && have.Type == string(interruption.Terminating) && have.Status == string(corev1.ConditionTrue)
 	}
 	if v.Announced {
 		return v, -1

@@ -38,6 +38,8 @@ type Past struct {
 	// Settled says that another machine was seen in its place, or that it
 	// recovered.
 	Settled bool
+	// Free remedies do not count against the rate.
+	Free bool
 }
 
 // How long something is remembered, and how much of it.
@@ -49,9 +51,9 @@ const (
 
 // add remembers that t is remedied from now on, where newest is when the newest
 // machine of its owner was made.
-func (m *Memory) add(now time.Time, t *Target, newest time.Time) {
+func (m *Memory) add(now time.Time, t *Target, newest time.Time, free bool) {
 	m.Past = append(m.Past, Past{
-		Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now.Truncate(time.Second), After: newest, Again: m.chain(now, t),
+		Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now.Truncate(time.Second), After: newest, Again: m.chain(now, t), Free: free,
 	})
 }
 
@@ -110,11 +112,11 @@ func (m Memory) at(now time.Time) Memory {
 	return m
 }
 
-// within counts the remedies that were begun within the hour, and tells when
-// the first of them will have been an hour ago.
+// within counts the remedies that were begun within the hour and are not free,
+// and tells when the first of them will have been an hour ago.
 func (m Memory) within(now time.Time) (n int, until time.Time) {
 	for _, p := range m.Past {
-		if now.Sub(p.At) < rateWindow {
+		if now.Sub(p.At) < rateWindow && !p.Free {
 			n++
 			until = sooner(until, p.At.Add(rateWindow))
 		}

@@ -192,7 +192,8 @@ func (r *round) unhealthy() []*bed {
 // the breaker says.
 func (r *round) consider(b *bed) {
 	c := Case{Target: b.target, Verdict: b.verdict, Remedy: r.remedy(&b.target)}
-	known := r.try(&c) || r.known[b.target.UID]
+	// Who reboots what is taken back loses the time for its pods to leave.
+	known := !b.verdict.Reclaimed && r.try(&c) || r.known[b.target.UID]
 	c.Act, c.Why = r.may(&c)
 	if c.Confirm = !r.sight.Since.IsZero(); c.Act == Do && c.Confirm {
 		if why := r.doubt(b); why != "" {
@@ -211,23 +212,26 @@ func (r *round) consider(b *bed) {
 	if c.Act == Do {
 		c.Why = b.verdict.Message
 		if !known {
-			r.begin(&c)
+			r.begin(&c, b.verdict.Reclaimed)
 		}
 	}
 	r.plan.Cases = append(r.plan.Cases, c)
 }
 
-// begin remembers that a remedy begins.
-func (r *round) begin(c *Case) {
-	r.begun++
-	if c.Hold == "" {
+// begin remembers that a remedy begins. That of a machine that is taken back is
+// free: it uses up nothing that others need.
+func (r *round) begin(c *Case, free bool) {
+	if !free {
+		r.begun++
+	}
+	if c.Hold == "" && !free {
 		r.spent++
 	}
 	if c.Remedy == Restart {
-		r.memory.restart(r.now, &c.Target)
+		r.memory.restart(r.now, &c.Target, free)
 		return
 	}
-	r.memory.add(r.now, &c.Target, r.w.newest(c.Target.Owner.UID))
+	r.memory.add(r.now, &c.Target, r.w.newest(c.Target.Owner.UID), free)
 }
 
 // newest is when the newest of the owner's machines was made; zero where nobody

@@ -81,9 +81,12 @@ func belongs(t *Target, g Group) bool {
 }
 
 // sick reports whether a verdict is about illness, and not about the usual
-// coming and going of machines, nor about what is lost for good: to wait for
-// instances that were taken back helps nobody.
-func sick(v Verdict) bool { return !v.Gone && (v.State == Unhealthy || v.State == Suspect) }
+// coming and going of machines, nor about what is lost for good.
+func sick(v Verdict) bool { return !v.lost() && (v.State == Unhealthy || v.State == Suspect) }
+
+// lost reports whether the machine is lost for good, or is about to be: to wait
+// for instances that were taken back helps nobody.
+func (v Verdict) lost() bool { return v.Gone || v.Reclaimed }
 
 // storms finds what the sick have in common. The group of which the largest
 // share is sick accounts for its machines; what is left over is asked again. So
@@ -136,7 +139,7 @@ func (b Breaker) worst(beds map[types.UID]*bed, most int) (Storm, bool) {
 func count(beds map[types.UID]*bed) map[Group]*Storm {
 	out := map[Group]*Storm{}
 	for _, b := range beds {
-		if b.verdict.Gone {
+		if b.verdict.lost() {
 			continue
 		}
 		for _, k := range kinds {

@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -213,6 +214,53 @@ func TestRate(t *testing.T) {
 		b.Rate, _ = ParseLimit(text)
 		if got := b.rate(30); got != want {
 			t.Errorf("rate %s of 30 is %d, want %d", text, got, want)
+		}
+	}
+}
+
+// TestReclaimedMachinesAreNotHeld: instances that are taken back by the dozen are
+// no storm, use up no rate, and are not rebooted, whatever the breaker enforces.
+// The budget holds for them as for others.
+func TestReclaimedMachinesAreNotHeld(t *testing.T) {
+	reclaimed := func(kind, status string, n int) func(int, *Target) {
+		return func(i int, t *Target) {
+			switch {
+			case i < n:
+				shows(kind, status, time.Second)(t)
+			case i == n:
+				shows("Ready", "Unknown", time.Hour)(t)
+			}
+		}
+	}
+	notice := func(c *Check) {
+		c.Conditions = append(c.Conditions, Condition{"Terminating", "True", 0}, Condition{"Terminating", "False", 0}, Condition{"Bad", "True", 0})
+	}
+	for _, c := range []struct {
+		reason string
+		edit   []func(*Check)
+		ill    func(int, *Target)
+		done   int
+		storms int
+	}{
+		{"all of them, and the one that is sick besides", []func(*Check){mode(Enforce)}, reclaimed("Terminating", "True", 12), 13, 0},
+		{"all of the fleet but two", []func(*Check){mode(Enforce)}, reclaimed("Terminating", "True", 28), 29, 0},
+		{"more than the budget", []func(*Check){mode(Enforce), limit("5")}, reclaimed("Terminating", "True", 12), 0, 0},
+		{"another condition announces nothing of the kind", []func(*Check){mode(Enforce)}, reclaimed("Bad", "True", 17), 0, 1},
+		{"nor does its absence", []func(*Check){mode(Enforce)}, reclaimed("Terminating", "False", 17), 0, 1},
+		{"without a reboot", []func(*Check){mode(Enforce), escalating}, reclaimed("Terminating", "True", 12), 13, 0},
+	} {
+		w := fleet(readyCheck(append(c.edit, notice)...), names("m", 30), c.ill)
+		p := w.Plan(t0, seen, Memory{})
+		if len(done(p)) != c.done || len(p.Memory.Storms) != c.storms {
+			t.Errorf("%s: %d remedied, want %d; storms %v", c.reason, len(done(p)), c.done, p.Memory.Storms)
+		}
+		for _, what := range done(p) {
+			if machine := strings.TrimPrefix(what, "Restart "); machine != what && machine < "m12" {
+				t.Errorf("%s: %s", c.reason, what)
+			}
+		}
+		if n, _ := p.Memory.within(t0); c.done > 0 && n != 1 {
+			t.Errorf("%s: %d count against the rate, want the one that is sick", c.reason, n)
 		}
 	}
 }
