@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/rollout"
 )
 
@@ -127,6 +128,9 @@ func (r *Reconciler[D, S]) wakesOfMachine(ctx context.Context, before, after cli
 // wakesOfNode looks at what is decided from a node, for each machine that has
 // it as its own. There is one, as a rule.
 func (r *Reconciler[D, S]) wakesOfNode(ctx context.Context, before, after client.Object, name string) (out []Wake) {
+	if before != nil && after != nil && beats(before.(*corev1.Node), after.(*corev1.Node)) {
+		return nil
+	}
 	list := r.lens.Machines()
 	if err := r.Client.List(ctx, list, client.MatchingFields{NodeIndex: name}, client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "cannot list the machines of a node", "node", name)
@@ -144,6 +148,13 @@ func (r *Reconciler[D, S]) wakesOfNode(ctx context.Context, before, after client
 		out = append(out, r.ofMachine(ctx, m)...)
 	}
 	return out
+}
+
+// beats reports whether a node merely gave a sign of life: most of what is heard
+// of nodes is that, and not worth looking for their machines.
+func beats(before, after *corev1.Node) bool {
+	same := func(a, b corev1.NodeCondition) bool { return a.LastTransitionTime.Equal(&b.LastTransitionTime) }
+	return !node.Matters(before, after) && slices.EqualFunc(before.Status.Conditions, after.Status.Conditions, same)
 }
 
 // ofMachine is the deployment of the set that controls m.

@@ -89,6 +89,42 @@ func wakes[D, S client.Object](t *testing.T, a api[D, S]) {
 	}
 }
 
+func TestHeartbeatsAreNotLookedAt(t *testing.T) {
+	both(t, heartbeatsAreNotLookedAt, heartbeatsAreNotLookedAt)
+}
+
+// A thousand nodes give a hundred signs of life a second: whose they are is not
+// asked for.
+func heartbeatsAreNotLookedAt[D, S client.Object](t *testing.T, a api[D, S]) {
+	w := newWorld(t, a)
+	r := w.controller()
+	now := metav1.Now()
+	before := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: "1"}, Status: corev1.NodeStatus{
+		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: now}},
+	}}
+	for _, c := range []struct {
+		reason string
+		edit   func(*corev1.Node)
+		looks  bool
+	}{
+		{"a heartbeat", func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime = now }, false},
+		{"it was not ready between two events", func(n *corev1.Node) {
+			n.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(time.Second))
+		}, true},
+		{"it is not ready", func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionFalse }, true},
+		{"a label", func(n *corev1.Node) { n.Labels = map[string]string{"a": "b"} }, true},
+	} {
+		after := before.DeepCopy()
+		after.ResourceVersion = "2"
+		c.edit(after)
+		lists := w.lists
+		r.Wakes(t.Context(), before, after)
+		if looks := w.lists > lists; looks != c.looks {
+			t.Errorf("%s: its machine is looked for: %v", c.reason, looks)
+		}
+	}
+}
+
 // owned is a copy that something else controls.
 func owned(o client.Object, by string) client.Object {
 	o = o.DeepCopyObject().(client.Object)

@@ -45,6 +45,8 @@ type world[D, S client.Object] struct {
 	// machines and nodes.
 	fate func(o client.Object) fate
 	late []client.Object
+	// lists counts the reads of many objects.
+	lists int
 	// writes counts those that the reconciler asked for and got, conflicts
 	// those that it computed from an older version.
 	writes, conflicts int
@@ -85,6 +87,7 @@ func (w *world[D, S]) Get(_ context.Context, key client.ObjectKey, o client.Obje
 
 // List reads from the cache.
 func (w *world[D, S]) List(_ context.Context, l client.ObjectList, opts ...client.ListOption) error {
+	w.lists++
 	return w.cache.list(l, opts...)
 }
 
