@@ -204,7 +204,8 @@ func (w *World) excused(uid string) bool {
 // strayNode reports whether a stray instance made the node, or one that may stay.
 func (w *World) strayNode(n *corev1.Node) bool {
 	for _, i := range w.cloud.Machines() {
-		if i.Name == n.Name && (w.users.strays[i.UID] && !w.is.collects || i.Exists(w.now) && w.machineOf(i.UID) == nil && w.excused(i.UID)) {
+		left := w.users.strays[i.UID] || w.users.hurried[i.UID] // nobody looks for the nodes of these
+		if i.Name == n.Name && (left && !w.is.collects || i.Exists(w.now) && w.machineOf(i.UID) == nil && w.excused(i.UID)) {
 			return true
 		}
 	}

@@ -225,7 +225,13 @@ func (p *process) checkShrink(victim client.Object, before snapshot) {
 	if !member.Counts() || member.Failed || !member.Marked.IsZero() || changedSince(victim, before.version) {
 		return
 	}
-	if n, least := len(w.members(s)), min(before.size, w.tells.size(s)); n < least {
+	crossed := 0 // machines that others sent away since the pass looked
+	for _, m := range w.controlled(s) {
+		if f := w.tells.member(s, m); w.owners.lost[m.GetUID()] && !f.Counts() && !f.Failed && changedSince(m, before.version) {
+			crossed++
+		}
+	}
+	if n, least := len(w.members(s))+crossed, min(before.size, w.tells.size(s)); n < least {
 		w.broken(NotTooFew, "set %s has %d machines without %s, and wants %d", s.GetName(), n, victim.GetName(), least)
 	}
 }
@@ -316,7 +322,7 @@ func (w *World) checkStopped(i *cloud.Machine) {
 		w.checkDrained(i)
 	}
 	if policy := w.inTurn(i.Name, w.acting.at); policy != nil {
-		if name := w.leftBehind(i.Name, w.acting.at, policy.DetachTimeout); name != "" {
+		if name := w.leftBehind(i.Name, w.acting.at, w.actor.shorter(policy.DetachTimeout)); name != "" {
 			w.broken(VolumesFirst, "instance %s of %s was sent away with %s attached", i.ID, i.Name, name)
 		}
 	}

@@ -71,7 +71,7 @@ func (p *process) glimpse(key client.ObjectKey) glimpse {
 		if ref == nil {
 			continue
 		}
-		n, _ := nodes.Lookup(client.ObjectKey{Name: m.GetName()}).(*corev1.Node)
+		n, _ := nodes.Lookup(client.ObjectKey{Name: f.machine(m, nil).Node}).(*corev1.Node)
 		v := f.machine(m, n)
 		g.machines[m.GetUID()] = glimpsed{
 			set: ref.UID, leaving: v.Leaving, asked: v.Asked,

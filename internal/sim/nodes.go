@@ -73,7 +73,7 @@ func (w *World) nodeActions() (out []func()) {
 			out = append(out, func() { w.report(n, w.says(k)) })
 		case n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
 			out = append(out, func() { w.report(n, corev1.ConditionUnknown) })
-		case n != nil && n.DeletionTimestamp == nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && (!marked(n) || w.lost(i)):
+		case n != nil && n.DeletionTimestamp == nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && (!marked(n) || w.lost(i) || w.users.hurried[i.UID]):
 			out = append(out, func() {
 				w.tracef("cloud controller", "deletes node %s, whose instance nobody knows", n.Name)
 				w.must("delete a node", w.target.Delete(n, client.DeleteOptions{}))

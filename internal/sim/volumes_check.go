@@ -22,20 +22,24 @@ func (p *process) judgePod(c store.Call, old, now client.Object, before snapshot
 	if policy == nil || w.belated {
 		return
 	}
+	timeout := p.shorter(policy.DetachTimeout)
 	for n := range w.databases() {
 		other := w.database(n)
 		if other == nil || other.UID == pod.UID || other.Spec.NodeName != pod.Spec.NodeName || other.DeletionTimestamp == nil {
 			continue
 		}
 		// What another process asked for this one may not have seen.
-		if p.evicted[other.UID] && w.now.Before(other.DeletionTimestamp.Add(policy.DetachTimeout)) {
+		if p.evicted[other.UID] && w.now.Before(other.DeletionTimestamp.Add(timeout)) {
 			w.broken(VolumesInTurn, "pod %s was sent off node %s while pod %s is on its way", pod.Name, pod.Spec.NodeName, other.Name)
 		}
 	}
-	if name := w.leftBehind(pod.Spec.NodeName, before.at, policy.DetachTimeout); name != "" {
+	if name := w.leftBehind(pod.Spec.NodeName, before.at, timeout); name != "" {
 		w.broken(VolumesInTurn, "pod %s was sent off node %s while %s is still attached to it", pod.Name, pod.Spec.NodeName, name)
 	}
 }
+
+// shorter is what a timeout that began by others' clocks may be for the process.
+func (p *process) shorter(timeout time.Duration) time.Duration { return timeout - max(0, p.skew) }
 
 // inTurn is the policy by which volumes leave the node one after another; nil
 // where they need not: in the other dialect, by force, or where the node was
