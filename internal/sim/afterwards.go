@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 )
@@ -248,7 +249,7 @@ func (w *World) breathe() {
 
 // rest watches that nothing is written while nothing changes but heartbeats.
 func (w *World) rest() {
-	if w.updates() {
+	if w.updates() || w.unmarked() {
 		return
 	}
 	w.breathe()
@@ -286,6 +287,19 @@ func (w *World) updates() bool {
 	return slices.ContainsFunc(w.store.All(w.tells.machine), func(m client.Object) bool {
 		s := w.tells.view(m).Stage
 		return s == lifecycle.StageUpdating || w.node(m.GetName()) != nil && w.fact(m).Marks.Selected
+	})
+}
+
+// unmarked reports whether a node is no machine's and is not marked for that yet:
+// that takes as long as machines may take to join.
+func (w *World) unmarked() bool {
+	known := map[string]bool{}
+	for _, m := range w.store.All(w.tells.machine) {
+		known[w.tells.view(m).NodeName] = true
+	}
+	return slices.ContainsFunc(objects(w, &corev1.Node{}), func(n *corev1.Node) bool {
+		_, marked := n.Annotations[v1alpha1.AnnotationKeyNotManaged]
+		return !marked && !known[n.Name]
 	})
 }
 
