@@ -260,7 +260,9 @@ func (w *World) rest() {
 			continue
 		}
 		if !w.now.Before(beat) {
-			w.heartbeat()
+			for _, n := range objects(w, &corev1.Node{}) {
+				w.heartbeat(n)
+			}
 			beat = w.now.Add(5 * time.Minute)
 			continue
 		}
@@ -303,15 +305,13 @@ func (w *World) unmarked() bool {
 	})
 }
 
-// heartbeat is what kubelets write all the time.
-func (w *World) heartbeat() {
-	for _, n := range objects(w, &corev1.Node{}) {
-		w.edit(n, "status", func(o client.Object) {
-			for i := range o.(*corev1.Node).Status.Conditions {
-				o.(*corev1.Node).Status.Conditions[i].LastHeartbeatTime = metav1.NewTime(w.now.Truncate(time.Second))
-			}
-		})
-	}
+// heartbeat is what a kubelet writes all the time.
+func (w *World) heartbeat(n *corev1.Node) {
+	w.edit(n, "status", func(o client.Object) {
+		for i := range o.(*corev1.Node).Status.Conditions {
+			o.(*corev1.Node).Status.Conditions[i].LastHeartbeatTime = metav1.NewTime(w.now.Truncate(time.Second))
+		}
+	})
 }
 
 func (w *World) deleteAll() {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -238,10 +237,7 @@ func (p *process) checkShrink(victim client.Object, before snapshot) {
 
 // changedSince reports whether o was written after the version: a machine may
 // recover between the look at it and its deletion.
-func changedSince(o client.Object, version int64) bool {
-	v, err := strconv.ParseInt(o.GetResourceVersion(), 10, 64)
-	return err == nil && v > version
-}
+func changedSince(o client.Object, version int64) bool { return versionOf(o) > version }
 
 func (w *World) checkReleased(m client.Object) {
 	uid := string(m.GetUID())

@@ -133,8 +133,7 @@ func budget(c *check, total int) int {
 	if c.Spec.MaxUnhealthy == nil {
 		return total
 	}
-	digits, percent := strings.CutSuffix(c.Spec.MaxUnhealthy.Text(), "%")
-	n, err := strconv.Atoi(digits)
+	n, percent, err := amount(c.Spec.MaxUnhealthy.Text())
 	switch {
 	case err != nil:
 		return -1
@@ -144,6 +143,13 @@ func budget(c *check, total int) int {
 	return n
 }
 
+// amount reads "3", and "40%".
+func amount(text string) (n int, percent bool, err error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	n, err = strconv.Atoi(digits)
+	return n, percent, err
+}
+
 // hourly is how many remedies may begin within an hour, by the annotations that
 // people write here.
 func hourly(c *check, total int) int {
@@ -151,8 +157,7 @@ func hourly(c *check, total int) int {
 	if text == "" {
 		text = "20%"
 	}
-	digits, percent := strings.CutSuffix(text, "%")
-	n, err := strconv.Atoi(digits)
+	n, percent, err := amount(text)
 	switch {
 	case err != nil:
 		return 0

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -137,8 +135,7 @@ func roundUp(c *check, v *health.Check, selected int) {
 	if c.Spec.MaxUnhealthy == nil {
 		return
 	}
-	digits, percent := strings.CutSuffix(c.Spec.MaxUnhealthy.Text(), "%")
-	if n, err := strconv.Atoi(digits); percent && err == nil {
+	if n, percent, err := amount(c.Spec.MaxUnhealthy.Text()); percent && err == nil {
 		v.MaxUnhealthy, _ = health.ParseLimit(fmt.Sprint((n*selected + 99) / 100))
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
 )
@@ -189,11 +188,7 @@ func (w *World) pulse() {
 		if n == nil || !w.alive(k) {
 			continue
 		}
-		w.edit(n, "status", func(o client.Object) {
-			for c := range o.(*corev1.Node).Status.Conditions {
-				o.(*corev1.Node).Status.Conditions[c].LastHeartbeatTime = metav1.NewTime(w.now.Truncate(time.Second))
-			}
-		})
+		w.heartbeat(n)
 	}
 }
 
