@@ -20,8 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 )
 
@@ -41,7 +41,7 @@ type lease struct {
 	clock                     clock.PassiveClock
 	term                      *Term
 	// events takes what is told of the lease; may be nil.
-	events record.EventRecorder
+	events events.EventRecorder
 
 	mu sync.Mutex
 	// known is the lease as last read, written or seen; watched says that it is
@@ -95,7 +95,7 @@ func (l *lease) RecordEvent(what string) {
 	}
 	about := &coordinationv1.Lease{ObjectMeta: known.ObjectMeta}
 	about.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
-	l.events.Eventf(about, corev1.EventTypeNormal, "LeaderElection", "%s %s", l.identity, what)
+	l.events.Eventf(about, nil, corev1.EventTypeNormal, "LeaderElection", "Elect", "%s %s", l.identity, what)
 }
 
 // Get implements [resourcelock.Interface].

@@ -182,7 +182,7 @@ func (p *Process) manager(api string, o ctrl.Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.events = m.GetEventRecorderFor(l.identity)
+	l.events = m.GetEventRecorder("leader-election")
 	p.leases = append(p.leases, l)
 	return m, nil
 }
