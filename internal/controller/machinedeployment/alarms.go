@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/internal/rollout"
@@ -52,16 +50,4 @@ func (r *Reconciler[D, S]) WakesOfCheck(ctx context.Context, before, after clien
 		out = append(out, Wake{req, r.gather(req.NamespacedName, eventPause)})
 	}
 	return out
-}
-
-// checkWaker wakes the deployments that a change of a health check concerns.
-func checkWaker[D, S client.Object](r *Reconciler[D, S]) handler.Funcs {
-	wake := func(ctx context.Context, before, after client.Object, q queue) {
-		add(q, r.WakesOfCheck(ctx, before, after))
-	}
-	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { wake(ctx, nil, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { wake(ctx, e.ObjectOld, e.ObjectNew, q) },
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { wake(ctx, e.Object, nil, q) },
-	}
 }

@@ -50,20 +50,20 @@ func (r *Reconciler[D, S]) SetupWithManager(ctx context.Context, mgr ctrl.Manage
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())).
-		Watches(r.lens.New(), waker[D, S]{r}).
-		Watches(r.lens.Set(), waker[D, S]{r}).
-		Watches(r.lens.Machine(), waker[D, S]{r}).
+		Watches(r.lens.New(), waker(r.Wakes)).
+		Watches(r.lens.Set(), waker(r.Wakes)).
+		Watches(r.lens.Machine(), waker(r.Wakes)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: s.MaxConcurrent,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
 		})
 	if r.Alarms != nil {
 		for _, check := range r.Alarms.Kinds() {
-			b = b.Watches(check, checkWaker(r))
+			b = b.Watches(check, waker(r.WakesOfCheck))
 		}
 	}
 	if s.NodeCache != nil {
-		b = b.WatchesRawSource(source.Kind(s.NodeCache, &corev1.Node{}, nodeWaker(r)))
+		b = b.WatchesRawSource(source.Kind(s.NodeCache, &corev1.Node{}, waker(r.Wakes).nodes()))
 	}
 	if err := b.Complete(r); err != nil {
 		return fmt.Errorf("set up %s: %w", kind.GroupKind(), err)

@@ -13,54 +13,51 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// waker wakes the deployments that an event concerns.
-type waker[D, S client.Object] struct{ r *Reconciler[D, S] }
+// waker wakes the deployments that a change of an object concerns: before is nil
+// for one that came into being, after for one that is gone.
+type waker func(ctx context.Context, before, after client.Object) []Wake
 
 // Create implements handler.EventHandler.
-func (w waker[D, S]) Create(ctx context.Context, e event.CreateEvent, q queue) {
-	w.r.enqueue(ctx, nil, e.Object, q)
+func (w waker) Create(ctx context.Context, e event.CreateEvent, q queue) {
+	w.enqueue(ctx, nil, e.Object, q)
 }
 
 // Update implements handler.EventHandler.
-func (w waker[D, S]) Update(ctx context.Context, e event.UpdateEvent, q queue) {
-	w.r.enqueue(ctx, e.ObjectOld, e.ObjectNew, q)
+func (w waker) Update(ctx context.Context, e event.UpdateEvent, q queue) {
+	w.enqueue(ctx, e.ObjectOld, e.ObjectNew, q)
 }
 
 // Delete implements handler.EventHandler.
-func (w waker[D, S]) Delete(ctx context.Context, e event.DeleteEvent, q queue) {
-	w.r.enqueue(ctx, e.Object, nil, q)
+func (w waker) Delete(ctx context.Context, e event.DeleteEvent, q queue) {
+	w.enqueue(ctx, e.Object, nil, q)
 }
 
 // Generic implements handler.EventHandler.
-func (w waker[D, S]) Generic(ctx context.Context, e event.GenericEvent, q queue) {
-	w.r.enqueue(ctx, nil, e.Object, q)
+func (w waker) Generic(ctx context.Context, e event.GenericEvent, q queue) {
+	w.enqueue(ctx, nil, e.Object, q)
 }
 
-// nodeWaker is [waker] for the nodes of another cluster.
-func nodeWaker[D, S client.Object](r *Reconciler[D, S]) handler.TypedFuncs[*corev1.Node, reconcile.Request] {
+// nodes is the same for the nodes of another cluster.
+func (w waker) nodes() handler.TypedFuncs[*corev1.Node, reconcile.Request] {
 	return handler.TypedFuncs[*corev1.Node, reconcile.Request]{
 		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[*corev1.Node], q queue) {
-			r.enqueue(ctx, nil, e.Object, q)
+			w.enqueue(ctx, nil, e.Object, q)
 		},
 		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[*corev1.Node], q queue) {
-			r.enqueue(ctx, e.ObjectOld, e.ObjectNew, q)
+			w.enqueue(ctx, e.ObjectOld, e.ObjectNew, q)
 		},
 		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[*corev1.Node], q queue) {
-			r.enqueue(ctx, e.Object, nil, q)
+			w.enqueue(ctx, e.Object, nil, q)
 		},
 	}
 }
 
-func (r *Reconciler[D, S]) enqueue(ctx context.Context, before, after client.Object, q queue) {
-	add(q, r.Wakes(ctx, before, after))
-}
-
-func add(q queue, wakes []Wake) {
-	for _, w := range wakes {
-		if w.After > 0 {
-			q.AddAfter(w.Request, w.After)
+func (w waker) enqueue(ctx context.Context, before, after client.Object, q queue) {
+	for _, d := range w(ctx, before, after) {
+		if d.After > 0 {
+			q.AddAfter(d.Request, d.After)
 		} else {
-			q.Add(w.Request)
+			q.Add(d.Request)
 		}
 	}
 }
