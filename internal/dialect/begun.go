@@ -1,7 +1,9 @@
 package dialect
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 )
@@ -20,10 +22,25 @@ func StartedStep(conditionType string) lifecycle.DeletionStep {
 	if !ok {
 		return ""
 	}
-	for _, s := range lifecycle.DeletionSteps {
-		if string(s) == name {
-			return s
-		}
+	if s := lifecycle.DeletionStep(name); slices.Contains(lifecycle.DeletionSteps, s) {
+		return s
 	}
 	return ""
+}
+
+// BegunIn are the steps of a deletion that conditions record, in order, given the
+// type of each and since when it has been as it is. What is older than the
+// deletion is no part of it.
+func BegunIn[C any](conditions []C, deleted time.Time, read func(*C) (kind string, since time.Time)) (out []lifecycle.Begun) {
+	for _, step := range lifecycle.DeletionSteps {
+		for i := range conditions {
+			if kind, since := read(&conditions[i]); StartedStep(kind) == step {
+				if !since.Before(deleted) {
+					out = append(out, lifecycle.Begun{Step: step, At: since})
+				}
+				break
+			}
+		}
+	}
+	return out
 }

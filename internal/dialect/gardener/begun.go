@@ -2,6 +2,7 @@ package gardener
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,14 +13,10 @@ import (
 )
 
 // begun are the steps of m's deletion that its conditions record, in order.
-func begun(m *v1alpha1.Machine) (out []lifecycle.Begun) {
-	for _, step := range lifecycle.DeletionSteps {
-		i := slices.IndexFunc(m.Status.Conditions, func(c corev1.NodeCondition) bool { return dialect.StartedStep(string(c.Type)) == step })
-		if i >= 0 && !m.Status.Conditions[i].LastTransitionTime.Time.Before(m.DeletionTimestamp.Time) {
-			out = append(out, lifecycle.Begun{Step: step, At: m.Status.Conditions[i].LastTransitionTime.Time})
-		}
-	}
-	return out
+func begun(m *v1alpha1.Machine) []lifecycle.Begun {
+	return dialect.BegunIn(m.Status.Conditions, m.DeletionTimestamp.Time, func(c *corev1.NodeCondition) (string, time.Time) {
+		return string(c.Type), c.LastTransitionTime.Time
+	})
 }
 
 // recordBegun writes when each step of the deletion began, beside what was last

@@ -2,6 +2,7 @@ package openshift
 
 import (
 	"slices"
+	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,14 +12,10 @@ import (
 )
 
 // begun are the steps of m's deletion that its conditions record, in order.
-func begun(m *machinev1.Machine) (out []lifecycle.Begun) {
-	for _, step := range lifecycle.DeletionSteps {
-		i := slices.IndexFunc(m.Status.Conditions, func(c machinev1.Condition) bool { return dialect.StartedStep(string(c.Type)) == step })
-		if i >= 0 && !m.Status.Conditions[i].LastTransitionTime.Time.Before(m.DeletionTimestamp.Time) {
-			out = append(out, lifecycle.Begun{Step: step, At: m.Status.Conditions[i].LastTransitionTime.Time})
-		}
-	}
-	return out
+func begun(m *machinev1.Machine) []lifecycle.Begun {
+	return dialect.BegunIn(m.Status.Conditions, m.DeletionTimestamp.Time, func(c *machinev1.Condition) (string, time.Time) {
+		return string(c.Type), c.LastTransitionTime.Time
+	})
 }
 
 // recordBegun writes when each step of the deletion began. Of a machine that is
