@@ -47,13 +47,8 @@ func drainDue(q question) *Decision {
 		return nil
 	}
 	switch {
-	case !q.w.NodeLooked && q.overrules():
-		return nil
 	case !q.w.NodeLooked:
-		return &Decision{
-			Step: Await, Reason: ReasonNodeUnknown, Stage: StageDeleting, Err: q.w.NodeErr,
-			Message: text(q.w.NodeErr), After: q.p.Delays.Transient,
-		}
+		return q.nodeUnknown()
 	case q.w.Drain == nil:
 		return &Decision{Step: Drain, Reason: ReasonDeleting, Stage: StageDeleting, Force: q.force()}
 	case q.w.DrainErr != nil && q.overrules():
@@ -73,6 +68,18 @@ const ForcedPatience = time.Minute
 // cannot be asked to drain or to forget its node. It is tried once more in each
 // pass. Only a person's word does that: no timeout takes silence for consent.
 func (q question) overrules() bool { return q.m.Force && q.w.RefusedFor >= ForcedPatience }
+
+// nodeUnknown waits until it can be told what becomes of the node, unless the
+// machine goes without.
+func (q question) nodeUnknown() *Decision {
+	if q.overrules() {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonNodeUnknown, Stage: StageDeleting, Err: q.w.NodeErr,
+		Message: text(q.w.NodeErr), After: q.p.Delays.Transient,
+	}
+}
 
 // drainable reports whether there may be workloads that a drain would save.
 // Once the instance is positively gone, or on its way, there are none.
@@ -181,13 +188,10 @@ func unconfirmed(q question) *Decision {
 
 func nodeLeft(q question) *Decision {
 	switch {
-	case q.p.Targetless, !q.w.NodeLooked && q.overrules():
+	case q.p.Targetless:
 		return nil
 	case !q.w.NodeLooked:
-		return &Decision{
-			Step: Await, Reason: ReasonNodeUnknown, Stage: StageDeleting, Err: q.w.NodeErr,
-			Message: text(q.w.NodeErr), After: q.p.Delays.Transient,
-		}
+		return q.nodeUnknown()
 	case q.w.Node == nil:
 		return nil
 	}

@@ -131,7 +131,7 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 	n, err := p.Nodes.Find(ctx, q)
 	p.world.NodeErr, p.world.NodeLooked = err, err == nil
 	if err != nil && !p.view.Deleted.IsZero() {
-		p.world.RefusedFor = p.mem.refused(err, p.Clock.Now())
+		p.answered(err)
 	}
 	p.see(n)
 }

@@ -164,8 +164,12 @@ func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {
 		err = errors.New(came.Message)
 	}
 	p.world.Drain, p.world.DrainErr = &came, err
-	p.world.RefusedFor = p.mem.refused(err, p.Clock.Now())
+	p.answered(err)
 }
+
+// answered takes in whether the cluster that machines join did what the
+// machine's deletion asked of it.
+func (p *pass[M]) answered(err error) { p.world.RefusedFor = p.mem.refused(err, p.Clock.Now()) }
 
 // drainPolicy is the machine's, with what is true now. Volumes are taken away
 // from a node only with its machine: one that stays may go on to use them. Only
@@ -256,11 +260,11 @@ func (p *pass[M]) terminate(ctx context.Context) {
 }
 
 func (p *pass[M]) forget(ctx context.Context) {
-	if err := p.Nodes.Delete(ctx, p.world.Node, p.Dialect.Leave(p.m).DropFinalizer); err != nil {
+	err := p.Nodes.Delete(ctx, p.world.Node, p.Dialect.Leave(p.m).DropFinalizer)
+	p.answered(err)
+	if err != nil {
 		p.world.NodeErr, p.world.NodeLooked = fmt.Errorf("delete node %s: %w", p.world.Node.Name, err), false
-		p.world.RefusedFor = p.mem.refused(err, p.Clock.Now())
 		return
 	}
 	p.world.Node = nil
-	p.world.RefusedFor = p.mem.refused(nil, p.Clock.Now())
 }
