@@ -49,7 +49,7 @@ func (a Alarm) Same(o Alarm) bool {
 func (a Alarm) String() string {
 	switch {
 	case !a.Until.IsZero():
-		return fmt.Sprintf("%s is given until %s after a storm", a.Group, stamp(a.Until))
+		return a.spared(a.Until)
 	case a.Total == 0:
 		return fmt.Sprintf("%s is in a storm", a.Group)
 	}

@@ -126,7 +126,7 @@ func (r *round) holds(b *bed) (h hold, held bool) {
 			return hold{why: fmt.Sprintf("%d of %d machines of %s are sick", s.Sick, s.Total, s.Group)}, true
 		}
 		end := s.Over.Add(br.Cooldown)
-		return hold{why: fmt.Sprintf("%s is given until %s after a storm", s.Group, stamp(end)), until: end}, true
+		return hold{why: s.spared(end), until: end}, true
 	}
 	if n := r.memory.chain(r.now, &b.target); n > 0 {
 		if end := b.since.Add(br.backoff(n)); r.now.Before(end) {

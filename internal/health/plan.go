@@ -223,9 +223,9 @@ func (r *round) consider(b *bed) {
 func (r *round) begin(c *Case, free bool) {
 	if !free {
 		r.begun++
-	}
-	if c.Hold == "" && !free {
-		r.spent++
+		if c.Hold == "" {
+			r.spent++
+		}
 	}
 	if c.Remedy == Restart {
 		r.memory.restart(r.now, &c.Target, free)

@@ -13,14 +13,13 @@ import (
 // them: see [Sight].Since.
 func Look(s sight.State, now time.Time) Sight {
 	out := Sight{Blind: s.Frozen(now), Again: now.Add(s.Again())}
-	since := s.Since()
-	switch {
+	switch left := s.Settling(now); {
 	case out.Blind != "":
 	case !s.Sees():
 		out.Blind = "the last look at the clusters did not see everything"
-	case !since.IsZero() && s.Elapsed(since, now) < sight.Settle:
-		out.Since = since
-		if settled := now.Add(sight.Settle - s.Elapsed(since, now)); settled.After(out.Again) {
+	case left > 0:
+		out.Since = s.Since()
+		if settled := now.Add(left); settled.After(out.Again) {
 			out.Again = settled
 		}
 	}

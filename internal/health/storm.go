@@ -49,6 +49,11 @@ type Storm struct {
 	Over time.Time
 }
 
+// spared says until when the machines of the group are left alone after a storm.
+func (g Group) spared(until time.Time) string {
+	return fmt.Sprintf("%s is given until %s after a storm", g, stamp(until))
+}
+
 // groupOf is the group of that kind that t belongs to, if any.
 func groupOf(k Kind, t *Target) (Group, bool) {
 	g := Group{Kind: k}

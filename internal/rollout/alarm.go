@@ -3,8 +3,6 @@ package rollout
 import (
 	"slices"
 	"time"
-
-	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // Alarm is what health checks say about what the machines of a set are made
@@ -78,8 +76,7 @@ func (q *question) alarmed() (why string, back bool) {
 // settled reports whether the clusters are seen, and have been for long enough
 // to believe what was found out about nodes.
 func (q *question) settled() bool {
-	s := q.d.Sight
-	left := sight.Settle - s.Elapsed(s.Since(), q.now)
+	left := q.d.Sight.Settling(q.now)
 	q.again(left)
-	return s.Sees() && left <= 0
+	return q.d.Sight.Sees() && left <= 0
 }

@@ -196,13 +196,17 @@ func (s State) Left(from time.Time, timeout time.Duration, now time.Time) time.D
 	return max(left, min(timeout, Settle)-s.Elapsed(s.Since(), now))
 }
 
+// Settling is how long it takes until everything has been seen for [Settle]; not
+// positive when it has.
+func (s State) Settling(now time.Time) time.Duration { return Settle - s.Elapsed(s.Since(), now) }
+
 // Past reports whether a time has come that is written down somewhere and
 // stays. One that came unseen counts when sight has been back for [Settle].
 func (s State) Past(deadline, now time.Time) bool {
 	if now.Before(deadline) {
 		return false
 	}
-	return s.started.IsZero() || !s.begun.IsZero() && deadline.After(s.Since()) || s.Elapsed(s.Since(), now) >= Settle
+	return s.started.IsZero() || !s.begun.IsZero() && deadline.After(s.Since()) || s.Settling(now) <= 0
 }
 
 // Since is since when everything has been seen without a gap; zero when nothing
