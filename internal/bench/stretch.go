@@ -1,15 +1,16 @@
 package bench
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 
 	"github.com/millwright-dev/millwright/internal/fleet"
 )
@@ -161,21 +162,19 @@ func passes(ctx context.Context, address string) (int, error) {
 // format tell of. The series are there from the start, with zeroes: that there
 // are none is an error.
 func readPasses(r io.Reader) (sum int, err error) {
-	const series, label = "controller_runtime_reconcile_total{", `controller="machinehealthcheck.machine.openshift.io"`
-	found, lines := false, bufio.NewScanner(r)
-	for lines.Scan() {
-		line := lines.Text()
-		if !strings.HasPrefix(line, series) || !strings.Contains(line, label) {
-			continue
-		}
-		n, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
-		if err != nil {
-			return 0, fmt.Errorf("metric of passes: %w", err)
-		}
-		sum, found = sum+int(n), true
-	}
-	if err := lines.Err(); err != nil {
+	const series, kind = "controller_runtime_reconcile_total", "machinehealthcheck.machine.openshift.io"
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(r)
+	if err != nil {
 		return 0, fmt.Errorf("read metrics: %w", err)
+	}
+	found := false
+	for _, m := range families[series].GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "controller" && l.GetValue() == kind {
+				sum, found = sum+int(m.GetCounter().GetValue()), true
+			}
+		}
 	}
 	if !found {
 		return 0, errors.New("the metrics tell nothing of passes over health checks")
