@@ -65,14 +65,13 @@ func (p *process) glimpse(key client.ObjectKey) glimpse {
 		return g
 	}
 	policy := f.policy(g.deployment)
-	nodes := p.view(&corev1.Node{})
+	node := p.shows().node
 	for _, m := range p.view(w.tells.machine).All() {
 		ref := metav1.GetControllerOf(m)
 		if ref == nil {
 			continue
 		}
-		n, _ := nodes.Lookup(client.ObjectKey{Name: f.machine(m, nil).Node}).(*corev1.Node)
-		v := f.machine(m, n)
+		v := f.machine(m, node(f.machine(m, nil).Node))
 		g.machines[m.GetUID()] = glimpsed{
 			set: ref.UID, leaving: v.Leaving, asked: v.Asked,
 			working: v.Available(w.now, policy), updating: updating(v),
@@ -101,7 +100,8 @@ func (p *process) judgeRollout(c store.Call, old, now client.Object, before snap
 			}
 		}
 	case "Machine":
-		if s := w.setOf(old); s != nil && !metav1.IsControlledBy(s, g.deployment) {
+		// Whose its set is was up to others, a moment ago.
+		if s := w.setOf(old); s != nil && !metav1.IsControlledBy(s, g.deployment) && versionOf(s) <= g.reached {
 			w.broken(OwnOnly, "machine %s of set %s was changed for deployment %s", old.GetName(), s.GetName(), g.deployment.GetName())
 		}
 		if to := w.setOf(now); to != nil && !metav1.IsControlledBy(old, to) {

@@ -114,15 +114,19 @@ func (p *process) look(by time.Time) {
 }
 
 // watched is how much of the time since then all API servers were within reach.
+// An outage that fits between two looks is none: nobody can know of it.
 func (w *World) watched(since time.Time) time.Duration {
 	d := w.now.Sub(since)
 	for _, o := range w.outages {
 		from, to := o.from, o.to
-		if from.Before(since) {
-			from = since
-		}
 		if to.After(w.now) {
 			to = w.now
+		}
+		if to.Sub(from) < looks.Interval {
+			continue
+		}
+		if from.Before(since) {
+			from = since
 		}
 		d -= max(0, to.Sub(from))
 	}
