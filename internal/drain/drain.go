@@ -131,6 +131,9 @@ type Attempt struct {
 	Evicted bool
 	// Accepted says that it was granted: the pod is on its way out.
 	Accepted bool
+	// Unclear says that nobody knows whether it was granted: the connection
+	// broke, or the API server failed.
+	Unclear bool
 	// Gone says that the API server no longer knows the pod.
 	Gone bool
 	// Refusals counts refusals by a budget; other failures do not count.

@@ -151,8 +151,16 @@ func TestRowsOfGardenerVolumes(t *testing.T) {
 		{row: "nil priority pointer panics: different, it is 0 (C4)", facts: Facts{Pods: nilPriority, Volumes: volumes, Attachments: held}, want: "evict b, a NotItsTurn"},
 		{row: "a: PVs shared by ≥2 of these pods are dropped: where several nodes may have them", facts: sharing, want: "evict a, evict b, evict c"},
 		{
-			row: "a: errors or empty ⇒ PV not tracked", facts: Facts{Pods: stateful, Attachments: nil},
-			want: "evict a, evict b",
+			row: "a: errors or empty ⇒ PV not tracked: nobody waits for it, but pods of unknown volumes go one after another", facts: Facts{Pods: stateful},
+			want: "evict b, a NotItsTurn",
+		},
+		{
+			row: "a: errors or empty ⇒ PV not tracked: the next one goes when the pod is gone", facts: Facts{Pods: stateful},
+			attempts: Attempts{"uid-b": {At: now, Gone: true}}, want: "evict a",
+		},
+		{
+			row: "b: other error ⇒ retry list: but no other pod goes while one may have taken effect", facts: all,
+			attempts: Attempts{"uid-b": {At: now.Add(-time.Second), Unclear: true, Reply: "connection reset by peer"}}, want: "a NotItsTurn, b EvictionRefused",
 		},
 		{row: "b: 429 ⇒ put in retry list, next pod", facts: all, attempts: Attempts{"uid-b": *refused(time.Second, 1)}, want: "evict a, b DisruptionBudget"},
 		{

@@ -40,13 +40,13 @@ type question struct {
 // questions are about the pods in order of their names, so that the same pods
 // give the same decision in whatever order they were listed.
 func questions(now time.Time, f Facts, m Memory, p Policy) []question {
-	sole := soleClaims(f.Volumes)
+	shared := sharedClaims(f.Volumes)
 	out := make([]question, len(f.Pods))
 	for i := range f.Pods {
 		pod := &f.Pods[i]
 		out[i] = question{
 			now: now, pod: pod, attempt: m.Attempts[pod.UID], budgets: f.Budgets, policy: p,
-			serial: p.VolumesOneByOne && slices.ContainsFunc(Claims(pod), func(c types.NamespacedName) bool { return sole[c] }),
+			serial: p.VolumesOneByOne && slices.ContainsFunc(Claims(pod), func(c types.NamespacedName) bool { return !shared[c] }),
 		}
 	}
 	slices.SortFunc(out, func(a, b question) int { return compareNames(a.name(), b.name()) })

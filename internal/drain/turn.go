@@ -65,7 +65,7 @@ func serialTurn(leaving []question, turn int, l look) types.UID {
 		case q.pod.DeletionTimestamp != nil && !q.overdue():
 			return ""
 		case q.pod.DeletionTimestamp != nil:
-		case q.attempt.Accepted && q.tooEarly():
+		case (q.attempt.Accepted || q.attempt.Unclear) && q.tooEarly():
 			return ""
 		case q.attempt.Accepted:
 			return q.pod.UID // granted before, to no effect

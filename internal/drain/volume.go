@@ -56,11 +56,12 @@ func Claims(p *corev1.Pod) (out []types.NamespacedName) {
 	return out
 }
 
-// soleClaims are the claims of volumes that one node at a time may have.
-func soleClaims(volumes []Volume) map[types.NamespacedName]bool {
+// sharedClaims are the claims of volumes that several nodes may have. One whose
+// volume is not known is none: a cache may show the pod before the volume.
+func sharedClaims(volumes []Volume) map[types.NamespacedName]bool {
 	out := map[types.NamespacedName]bool{}
 	for _, v := range volumes {
-		if !v.Shared && v.Claim.Name != "" {
+		if v.Shared && v.Claim.Name != "" {
 			out[v.Claim] = true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
 	"time"
 
@@ -222,13 +223,13 @@ func noted(a drain.Attempt, now time.Time, err error) drain.Attempt {
 	a.At = now
 	switch {
 	case err == nil:
-		a.Accepted, a.Reply, a.Since, a.Refusals = true, "", time.Time{}, 0
+		a.Accepted, a.Unclear, a.Reply, a.Since, a.Refusals = true, false, "", time.Time{}, 0
 		return a
 	case apierrors.IsNotFound(err):
 		a.Gone = true
 		return a
 	}
-	a.Accepted, a.Reply = false, err.Error()
+	a.Accepted, a.Unclear, a.Reply = false, unclear(err), err.Error()
 	if a.Since.IsZero() {
 		a.Since = now
 	}
@@ -244,13 +245,23 @@ func byBudget(err error) bool {
 	return apierrors.IsTooManyRequests(err) && apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause)
 }
 
-// unexpected leaves out the answers that a drain knows how to take. Several
-// budgets for one pod are refused with status 500.
+// unclear reports whether a request that failed may have taken effect all the
+// same: it got no answer, or that of a server in trouble.
+func unclear(err error) bool {
+	var status apierrors.APIStatus
+	return !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError && !severalBudgets(err)
+}
+
+// severalBudgets: an eviction is refused with status 500 where more than one
+// budget covers the pod.
+func severalBudgets(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "more than one PodDisruptionBudget")
+}
+
+// unexpected leaves out the answers that a drain knows how to take.
 func unexpected(err error, doing string, t drain.Target) error {
 	switch {
-	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsTooManyRequests(err):
-		return nil
-	case apierrors.IsInternalError(err) && strings.Contains(err.Error(), "more than one PodDisruptionBudget"):
+	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsTooManyRequests(err), severalBudgets(err):
 		return nil
 	}
 	return fmt.Errorf("%s pod %s: %w", doing, t.Pod, err)

@@ -98,12 +98,15 @@ func TestDrainTellsRefusals(t *testing.T) {
 		want     drain.Reason
 		refusals int
 		err      bool
+		unclear  bool
 	}{
-		{"a budget counts", budgetRefusal(), drain.ReasonBudget, 1, false},
-		{"a busy API server does not", apierrors.NewTooManyRequests("later", 1), drain.ReasonRefused, 0, false},
-		{"two budgets are refused with an internal error", apierrors.NewInternalError(errors.New(twoBudgets)), drain.ReasonRefused, 0, false},
-		{"a conflict does not prove that the pod is gone", apierrors.NewConflict(corev1.Resource("poddisruptionbudgets"), "pdb", errors.New("written")), drain.ReasonRefused, 0, false},
-		{"a denial is an error", apierrors.NewForbidden(corev1.Resource("pods"), "a", errors.New("no")), drain.ReasonRefused, 0, true},
+		{"a budget counts", budgetRefusal(), drain.ReasonBudget, 1, false, false},
+		{"a busy API server does not", apierrors.NewTooManyRequests("later", 1), drain.ReasonRefused, 0, false, false},
+		{"two budgets are refused with an internal error", apierrors.NewInternalError(errors.New(twoBudgets)), drain.ReasonRefused, 0, false, false},
+		{"a conflict does not prove that the pod is gone", apierrors.NewConflict(corev1.Resource("poddisruptionbudgets"), "pdb", errors.New("written")), drain.ReasonRefused, 0, false, false},
+		{"a denial is an error", apierrors.NewForbidden(corev1.Resource("pods"), "a", errors.New("no")), drain.ReasonRefused, 0, true, false},
+		{"a server in trouble may have done it", apierrors.NewInternalError(errors.New("etcdserver: leader changed")), drain.ReasonRefused, 0, true, true},
+		{"so may one whose reply is lost", errors.New("connection reset by peer"), drain.ReasonRefused, 0, true, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -112,8 +115,8 @@ func TestDrainTellsRefusals(t *testing.T) {
 			if (err != nil) != tt.err || len(d.Blocked) != 1 || d.Blocked[0].Reason != tt.want {
 				t.Fatalf("got %+v, %v", d, err)
 			}
-			if got := w.memory["uid-w1"].Attempts["uid-a"].Refusals; got != tt.refusals {
-				t.Errorf("%d refusals are counted", got)
+			if got := w.memory["uid-w1"].Attempts["uid-a"]; got.Refusals != tt.refusals || got.Unclear != tt.unclear {
+				t.Errorf("%d refusals are counted; unclear: %t", got.Refusals, got.Unclear)
 			}
 		})
 	}
