@@ -143,6 +143,9 @@ type World struct {
 	// writes; an empty answer is not believed until it has been quiet for so
 	// long.
 	ReadLag time.Duration
+	// Arriving is for how long yet something may come into being that another
+	// process asked for before this one took over; not positive: nothing can.
+	Arriving time.Duration
 	// Retry is what came of the last failed attempt to create or initialize.
 	Retry Retry
 	// Removal is how far this pass got with removing the instance, RemoveErr

@@ -174,15 +174,15 @@ func terminateDue(q question) *Decision {
 }
 
 // unconfirmed: removal found nothing to remove, but the listing may run
-// behind.
+// behind, and what the process before this one asked for may be on its way.
 func unconfirmed(q question) *Decision {
-	if !q.w.Looked || len(q.w.Owned()) > 0 || q.gone() {
+	if !q.w.Looked || len(q.w.Owned()) > 0 || q.gone() && q.w.Arriving <= 0 {
 		return nil
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonUnconfirmed, Stage: StageDeleting,
 		Message: "nothing is listed for the machine; asking again before this is believed",
-		After:   max(q.w.ReadLag-q.w.QuietFor, FirstDelay),
+		After:   max(q.w.ReadLag-q.w.QuietFor, q.w.Arriving, FirstDelay),
 	}
 }
 

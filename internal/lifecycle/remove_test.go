@@ -234,6 +234,13 @@ func TestRemoveInstance(t *testing.T) {
 			want: waiting(lifecycle.ReasonUnconfirmed, "nothing is listed for the machine; asking again before this is believed", 4*time.Second),
 		},
 		{
+			name:   "openshift 2.1: never listed, by a process that has just taken over",
+			reason: "what the one before it asked for may be on its way for 2 s more",
+			policy: patient, m: never,
+			w:    world(removal(lifecycle.RemovalDone), func(w *lifecycle.World) { w.Arriving = 2 * time.Second }),
+			want: waiting(lifecycle.ReasonUnconfirmed, "nothing is listed for the machine; asking again before this is believed", 2*time.Second),
+		},
+		{
 			name:   "openshift 2.1: never listed, long enough",
 			reason: "nothing was asked for since longer ago than the listing lags",
 			policy: patient, m: never, w: world(lagging(5*time.Second, time.Minute), removal(lifecycle.RemovalDone)),

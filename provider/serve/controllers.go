@@ -123,7 +123,7 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 	r := machine.New(machine.Options[M]{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Dialect: lens, Provider: a.guarded(lens.API()),
 		Nodes: nodes, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
-		Sight: a.process.Lookout,
+		Sight: a.process.Lookout, Handover: machine.Handover,
 	})
 	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: run.Finishing}
 	a.approvals = append(a.approvals, r.Approvals)

@@ -59,6 +59,7 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 	if l, ok := provider.As[provider.Lagger](p.session); ok {
 		p.world.ReadLag = l.ReadLag()
 	}
+	p.world.Arriving = p.Handover - p.Clock.Now().Sub(p.began)
 	all, err := p.session.Find(ctx, p.ref())
 	if err == nil {
 		err = p.claim(ctx, all)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -42,7 +43,14 @@ type Options[M client.Object] struct {
 	Metrics *Metrics
 	// Sight is how well the clusters are seen; nil: perfectly.
 	Sight sight.Source
+	// Handover is how long what a process asked of the infrastructure may take
+	// to arrive once another one does its work; zero: nothing ever did before.
+	Handover time.Duration
 }
+
+// Handover is enough for processes that call off what they have under way before
+// others may lead, and for one that was killed and started again.
+const Handover = 2 * time.Second
 
 // Reconciler brings machines of kind M to the state that their objects ask
 // for. Reconcile may be called for different machines at once.
@@ -50,6 +58,9 @@ type Reconciler[M client.Object] struct {
 	Options[M]
 	memory  memory
 	permits permits
+	// began is when the first pass did.
+	began     time.Time
+	beginning sync.Once
 }
 
 // New returns a reconciler.
@@ -63,6 +74,7 @@ const maxSteps = 20
 // Reconcile makes one pass over a machine: it performs steps until the next
 // one needs something that is not known yet.
 func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	r.beginning.Do(func() { r.began = r.Clock.Now() })
 	m := r.Dialect.New()
 	err := r.Client.Get(ctx, req.NamespacedName, m)
 	if apierrors.IsNotFound(err) {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -232,5 +233,29 @@ func waits[M client.Object](t *testing.T, g *rig[M], blind func(*cloud), says fu
 	g.pass()
 	if !g.gone() || len(g.cloud.instances) > 0 {
 		t.Errorf("once the cloud answers: gone %v, instances %q", g.gone(), g.there())
+	}
+}
+
+// TestHandover is about an instance that a process asked for which does not lead
+// any more: the machine is not let go before the instance can be there.
+func TestHandover(t *testing.T) {
+	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
+	g.handover = machine.Handover
+	g.delete()
+	g.restart()
+	if res := g.pass(); res.RequeueAfter != machine.Handover {
+		t.Errorf("the process looks again after %v", res.RequeueAfter)
+	}
+	g.cloud.instances = []provider.Instance{made("i-2", string(g.read().GetUID()), 0)}
+	g.clock.Step(machine.Handover)
+	for range 5 {
+		if g.gone() {
+			break
+		}
+		g.pass()
+		g.clock.Step(time.Minute)
+	}
+	if !g.gone() || len(g.cloud.instances) > 0 {
+		t.Errorf("gone: %t; instances: %q", g.gone(), g.there())
 	}
 }

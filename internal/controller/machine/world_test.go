@@ -158,7 +158,9 @@ type rig[M client.Object] struct {
 	clock   *clocktesting.FakeClock
 	events  *events.FakeRecorder
 	sight   sight.Source
-	r       *machine.Reconciler[M]
+	// handover is how long what another process asked for may take to arrive.
+	handover time.Duration
+	r        *machine.Reconciler[M]
 }
 
 func newRig[M client.Object](t *testing.T, lens dialect.Machines[M], objects ...client.Object) *rig[M] {
@@ -178,7 +180,7 @@ func newRig[M client.Object](t *testing.T, lens dialect.Machines[M], objects ...
 func (g *rig[M]) restart() {
 	g.r = machine.New(machine.Options[M]{
 		Client: g.control, Live: fresh{g.control}, Clock: g.clock, Dialect: g.lens, Provider: g.cloud, Recorder: g.events,
-		Nodes: node.New(g.target, g.target, g.clock), Sight: g.sight,
+		Nodes: node.New(g.target, g.target, g.clock), Sight: g.sight, Handover: g.handover,
 	})
 }
 
