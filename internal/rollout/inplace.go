@@ -92,7 +92,8 @@ func (q *question) handOver() {
 			q.moving[m.UID] = true
 			b.count(q.now, m, q.p, -1)
 			n.count(q.now, m, q.p, 1)
-			if b.want.Replicas > 0 {
+			// A set that is to have fewer than it has loses one of those by this.
+			if b.want.Replicas > b.living {
 				q.scale(b, b.want.Replicas-1, "its updated machines went to the new set")
 			}
 			q.resize(n, n.want.Replicas+1, "updated machines come to it")

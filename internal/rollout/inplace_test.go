@@ -28,6 +28,11 @@ func TestUpdateInPlaceAuto(t *testing.T) {
 			d:      auto, sets: []Set{old("a", 4, append(ready, first(1, updated))...), current("b", 0)},
 			plan: []string{"node-a2: candidate selected", "move a1 from a to b", "a 4->3", "b 0->1"},
 		},
+		"4.5 e updated, of a set that has yet to give up one": {
+			reason: "the one that goes to the new set is the one too many: no other goes for it",
+			d:      surging, sets: []Set{old("a", 3, ready[0], more(1), first(4, candidate), first(1, updated)), current("b", 1)},
+			plan: []string{"node-a2: candidate selected", "move a1 from a to b", "b 1->2"},
+		},
 		"4.5 e updated, of a set that is not held yet": {
 			reason: "it would make another machine of the old template instead",
 			d:      auto, sets: []Set{old("a", 4, first(4, candidate), first(1, updated)), current("b", 0)},

@@ -163,12 +163,13 @@ func (q *question) grow(b *book, n int, note string) {
 }
 
 // shareLess takes machines that somebody asked to give up from the sets that
-// have them, and the rest from all in proportion to their sizes. What rounding
+// have them, then those that old sets have yet to make, and the rest from all in
+// proportion to their sizes. What rounding
 // leaves over comes from the largest. As long as too few would stay available,
 // machines that are not go instead, whichever set they are of.
 func (q *question) shareLess(active []*book, delta int) {
 	note := fmt.Sprintf("%s wanted now", machines(q.d.Replicas))
-	delta = -q.giveUpAsked(active, -delta)
+	delta = -q.giveUpUnmade(active, q.giveUpAsked(active, -delta))
 	sorted := largestFirst(active)
 	sizes := make([]int, len(sorted))
 	left := delta
@@ -187,6 +188,19 @@ func (q *question) shareLess(active []*book, delta int) {
 	for i, b := range sorted {
 		q.scale(b, sizes[i], note)
 	}
+}
+
+// giveUpUnmade lowers the sizes of old sets that have yet to make machines, and
+// returns what is still to go: nobody misses those, and none of the present
+// template goes for them.
+func (q *question) giveUpUnmade(active []*book, over int) int {
+	for _, b := range active {
+		if n := min(b.want.Replicas-b.living, over); b != q.current && n > 0 {
+			over -= n
+			q.scale(b, b.want.Replicas-n, fmt.Sprintf("%s wanted now", machines(q.d.Replicas)))
+		}
+	}
+	return over
 }
 
 // spare corrects the sizes that sets are to shrink to. Of 5 and 2 machines, the

@@ -51,6 +51,11 @@ func TestScaling(t *testing.T) {
 			d:      rolls(10, "3", "0").by(many(4), paused), sets: []Set{old("a", 5, ten), old("b", 5, ten), current("c", 3, ten)},
 			plan: []string{"a 5->2", "b 5->3", "c 3->2"},
 		},
+		"4.4 3 fewer while an old set has yet to make machines": {
+			reason: "3 and 1 allowed of 7: the 3 that are not there go, and no new one",
+			d:      rolls(5, "1", "1").by(many(3)), sets: []Set{old("a", 0, scaledFor(5, 7), wants(3)), current("b", 4, scaledFor(5, 7))},
+			plan: []string{"a 3->0", "b 4->3"},
+		},
 		"4.4 3 fewer while the new ones are not available yet": {
 			reason: "5 and 3 allowed of 11: 4 and 4 by shares, but 5 have to be available",
 			d:      rolls(8, "3", "0").by(many(5), paused),
