@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -73,7 +75,7 @@ func (r *Reconciler[S]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())).
-		For(r.lens.New(), builder.WithPredicates(predicate.Funcs{UpdateFunc: setChanged})).
+		For(r.lens.New(), builder.WithPredicates(predicate.Funcs{UpdateFunc: Changed})).
 		Watches(r.lens.Machine(), machineHandler[S]{r: r}).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: s.MaxConcurrent,
@@ -91,14 +93,23 @@ func (r *Reconciler[S]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 	return nil
 }
 
-// setChanged leaves out changes of the status, which only we write, and of
+// Changed leaves out changes of the status of a set, which only we write, and of
 // the bookkeeping that the API server adds.
-func setChanged(e event.UpdateEvent) bool {
+func Changed(e event.UpdateEvent) bool {
 	a, b := e.ObjectOld, e.ObjectNew
 	return a.GetGeneration() != b.GetGeneration() ||
 		a.GetResourceVersion() == b.GetResourceVersion() ||
 		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil) ||
 		!slices.Equal(a.GetFinalizers(), b.GetFinalizers()) ||
+		owner(a) != owner(b) ||
 		!maps.Equal(a.GetLabels(), b.GetLabels()) ||
 		!maps.Equal(a.GetAnnotations(), b.GetAnnotations())
+}
+
+// owner is the UID of the deployment that the set is of, if any.
+func owner(set client.Object) types.UID {
+	if ref := metav1.GetControllerOf(set); ref != nil {
+		return ref.UID
+	}
+	return ""
 }
