@@ -204,21 +204,27 @@ func (c *Collector) decide(ctx context.Context, s *scope, l orphan.Listing, mach
 		c.Metrics.failed(string(provider.KindOf(l.LeftoversErr)))
 		log.Info("what instances left behind is not known", "why", l.LeftoversErr.Error())
 	}
-	if len(s.anchors) == 0 && len(l.Instances) == 0 && len(l.Leftovers) == 0 {
-		delete(c.scopes, s.key)
+	if len(l.Instances) == 0 && len(l.Leftovers) == 0 {
+		c.drop(s)
 	}
 	log.V(1).Info("instances listed", "instances", len(l.Instances), "leftovers", len(l.Leftovers), "suspects", len(s.memory.Suspects))
 	c.tell(ctx, s, plan, bad)
 	c.act(ctx, s, plan)
 }
 
-// giveUp forgets a scope of which no class is left and that is closed to us.
+// giveUp forgets a scope that is closed to us.
 func (c *Collector) giveUp(s *scope, l orphan.Listing) {
 	switch provider.KindOf(l.Err) {
 	case provider.Denied, provider.Invalid:
-		if len(s.anchors) == 0 {
-			delete(c.scopes, s.key)
-		}
+		c.drop(s)
+	}
+}
+
+// drop forgets a scope of which no class is left. One whose classes come back
+// within the hour still counts what was removed there.
+func (c *Collector) drop(s *scope) {
+	if len(s.anchors) == 0 && len(s.memory.Begun) == 0 {
+		delete(c.scopes, s.key)
 	}
 }
 

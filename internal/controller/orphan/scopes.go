@@ -80,7 +80,8 @@ func (c *Collector) open(ctx context.Context, class provider.Class, found map[st
 }
 
 // keep takes over what is remembered. A scope without a class is given up when
-// the same place is listed with other credentials.
+// the same place is listed with other credentials, for which what was removed
+// within the hour counts on.
 func (c *Collector) keep(found map[string]*scope) {
 	place := func(s *scope) string { return s.class.Cluster + "/" + s.class.Region }
 	listed := map[string]bool{}
@@ -94,6 +95,13 @@ func (c *Collector) keep(found map[string]*scope) {
 		case !listed[place(old)]:
 			old.anchors, old.machines = nil, map[string]bool{}
 			found[key] = old
+		}
+	}
+	for key, old := range c.scopes {
+		for _, s := range found {
+			if found[key] == nil && c.scopes[s.key] == nil && place(s) == place(old) {
+				s.memory.Begun = append(s.memory.Begun, old.memory.Begun...)
+			}
 		}
 	}
 	c.scopes = found
