@@ -52,7 +52,7 @@ func (w *World) land() {
 	}
 	for _, p := range slices.Clone(w.procs) {
 		if p.deposed != nil {
-			w.expire(p)
+			w.lapse(p)
 			continue
 		}
 		for _, t := range slices.Clone(p.tasks) {

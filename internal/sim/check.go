@@ -190,11 +190,12 @@ func (p *process) checkGrowth(m client.Object, before snapshot) {
 	s := w.setOf(m)
 	if p.deposed != nil || w.belated && before.touched != w.users.done {
 		w.users.intruders[m.GetUID()] = true
+		return
 	}
 	if s == nil {
 		return
 	}
-	if before.frozen && w.frozen(s) && p.deposed == nil && !w.belated {
+	if before.frozen && w.frozen(s) && !w.belated {
 		w.broken(FrozenRests, "set %s made machine %s", s.GetName(), m.GetName())
 	}
 	members := slices.DeleteFunc(w.members(s), func(o client.Object) bool {

@@ -216,6 +216,7 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 		nodes.Random = zeros{}
 		return machine.New(machine.Options[M]{
 			Client: p.client, Live: p.live, Clock: p, Dialect: lens, Provider: infra, Nodes: nodes, Recorder: recorder{p}, Sight: p.eyes(),
+			Handover: machine.Handover,
 		})
 	}
 	r := build()
@@ -293,7 +294,7 @@ const gather = 100 * time.Millisecond
 func wakeSets[S client.Object](p *process, lens dialect.Sets[S], e store.Event) []wake {
 	switch o := e.Object().(type) {
 	case S:
-		if e.Old == nil || e.New == nil || machine.Wishes().Update(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}) {
+		if e.Old == nil || e.New == nil || machineset.Changed(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}) {
 			return []wake{{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}}}
 		}
 	case *corev1.Node:

@@ -280,7 +280,7 @@ func (p *process) judgeShrinkage(g glimpse, d, old client.Object, is int) {
 	case is >= allowed.wanted:
 		return // there are as many as wanted in this set alone
 	case allowed.always[rollout.OnDelete]:
-		count.by = anyState
+		count.by = anySeen
 	case !allowed.always[rollout.Rolling] && !allowed.always[rollout.InPlace]:
 		return
 	}
@@ -356,14 +356,15 @@ const (
 	byEither way = iota // the truth or what the pass could see
 	bySight             // what the pass could see when it began
 	byTruth             // the truth, now
-	anyState            // nobody: its state does not matter
+	anySeen             // nobody: its state does not matter, where the pass could see it
+	anyTrue             // nobody, where it is there now
 )
 
 // ways are all by which a count has to come out as wrong: machines come and go
 // between the look at them and the write.
 func (c counting) ways() []way {
-	if c.by == anyState {
-		return []way{anyState}
+	if c.by == anySeen {
+		return []way{anySeen, anyTrue}
 	}
 	return []way{byEither, bySight, byTruth}
 }
@@ -380,7 +381,7 @@ func (c counting) works(seen, is bool) bool {
 		return seen
 	case byTruth:
 		return is
-	case anyState:
+	case anySeen, anyTrue:
 		return true
 	}
 	return seen || is
@@ -432,11 +433,11 @@ func (c counting) ofSet(s client.Object) int {
 			shielded++
 		}
 		// What people selected since is on their account.
-		busy := c.by != anyState && updating(v) && (was.updating || c.by == byTruth || m.GetUID() == c.selected)
+		busy := c.by < anySeen && updating(v) && (was.updating || c.by == byTruth || m.GetUID() == c.selected)
 		add(c.works(was.working, v.Available(c.w.now, c.policy)), was.asked || v.Asked, busy)
 	}
 	for uid, was := range c.g.machines {
-		if was.set == s.GetUID() && !was.leaving && !truth[uid] && c.w.owners.lost[uid] && c.by != byTruth {
+		if was.set == s.GetUID() && !was.leaving && !truth[uid] && c.w.owners.lost[uid] && c.by != byTruth && c.by != anyTrue {
 			add(c.works(was.working, was.working), was.asked || c.w.owners.chosen[uid], false)
 		}
 	}

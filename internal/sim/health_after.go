@@ -92,13 +92,15 @@ func (w *World) mustGo(v health.Check, t health.Target) bool {
 // still to say that a storm is over; empty when none.
 func (w *World) miscountedChecks() string {
 	for _, c := range w.checks() {
-		if storms := dialect.ReadMemory(c).Storms; len(storms) > 0 {
-			return fmt.Sprintf("check %s remembers %v", c.Name, storms)
-		}
 		v, under, healthy := prescription(c), w.under(c, w.truth()), int64(0)
 		for _, t := range under {
 			if !ill(v, t) {
 				healthy++
+			}
+		}
+		for _, s := range dialect.ReadMemory(c).Storms {
+			if !s.Over.IsZero() || len(under)-int(healthy) < v.Breaker.StormMin {
+				return fmt.Sprintf("check %s remembers that %s was in a storm", c.Name, s.Group)
 			}
 		}
 		if st := c.Status; ptr.Deref(st.ExpectedMachines, -1) != int64(len(under)) || ptr.Deref(st.CurrentHealthy, -1) != healthy {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -90,6 +91,9 @@ func (p *process) judgeShare(victim client.Object, before snapshot) {
 	}
 	for _, set := range sets {
 		for _, m := range w.controlled(set) {
+			if !w.tells.selector(set).Matches(labels.Set(m.GetLabels())) {
+				continue // somebody took it out of the set, which has yet to let go
+			}
 			total++
 			own := set.GetUID() == s.GetUID()
 			if m.GetUID() == victim.GetUID() || m.GetDeletionTimestamp() != nil && (own || before.watched.leaving[m.GetUID()]) {

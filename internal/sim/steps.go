@@ -110,14 +110,15 @@ func (w *World) advanceTo(t time.Time) {
 			}
 		}
 	}
-	for len(w.late) > 0 {
-		first := slices.MinFunc(w.late, func(a, b lateEffect) int { return a.due.Compare(b.due) })
-		if first.due.After(t) {
+	for {
+		due, some := w.nextOnWire()
+		if !some || due.After(t) {
 			break
 		}
-		w.wear(first.due)
-		w.now = first.due
+		w.wear(due)
+		w.now = due
 		w.arriveLate()
+		w.expire()
 	}
 	w.wear(t)
 	w.now = t
@@ -127,9 +128,6 @@ func (w *World) advanceTo(t time.Time) {
 			for v.Behind() > 0 && w.now.Sub(v.Oldest()) > w.is.viewLag && !w.out(v.Store(), w.now) {
 				p.advance(v, 1)
 			}
-		}
-		if p.deposed != nil && w.now.Sub(*p.deposed) > longestDeposed {
-			w.expire(p)
 		}
 		p.queue.fire(w.now)
 	}
@@ -142,8 +140,35 @@ func (w *World) finish(p *process, t *task) {
 	}
 }
 
-// expire lets what a deposed process has on the wire arrive, and ends it.
-func (w *World) expire(p *process) {
+// nextOnWire is when the next thing that is on the wire has to arrive.
+func (w *World) nextOnWire() (due time.Time, some bool) {
+	for _, l := range w.late {
+		if !some || l.due.Before(due) {
+			due, some = l.due, true
+		}
+	}
+	for _, p := range w.procs {
+		if p.deposed == nil {
+			continue
+		}
+		if end := p.deposed.Add(longestDeposed); !some || end.Before(due) {
+			due, some = end, true
+		}
+	}
+	return due, some
+}
+
+// expire ends the deposed processes whose time is up.
+func (w *World) expire() {
+	for _, p := range slices.Clone(w.procs) {
+		if p.deposed != nil && w.now.Sub(*p.deposed) >= longestDeposed {
+			w.lapse(p)
+		}
+	}
+}
+
+// lapse lets what a deposed process has on the wire arrive, and ends it.
+func (w *World) lapse(p *process) {
 	for _, t := range slices.Clone(p.tasks) {
 		if w.roll(2) == 0 {
 			p.run(t)
