@@ -1,0 +1,45 @@
+package machineset_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/controller/machineset"
+)
+
+// TestChanged says which changes of a set are looked at.
+func TestChanged(t *testing.T) {
+	of := func(uid types.UID) func(*v1alpha1.MachineSet) {
+		return func(s *v1alpha1.MachineSet) {
+			s.OwnerReferences = []metav1.OwnerReference{{Kind: "MachineDeployment", Name: "web", UID: uid, Controller: ptr.To(true)}}
+		}
+	}
+	for _, tt := range []struct {
+		reason string
+		edit   func(*v1alpha1.MachineSet)
+		want   bool
+	}{
+		{"the spec", func(s *v1alpha1.MachineSet) { s.Generation++ }, true},
+		{"what people ask for", func(s *v1alpha1.MachineSet) { s.Annotations = map[string]string{"a": "b"} }, true},
+		{"a label", func(s *v1alpha1.MachineSet) { s.Labels = map[string]string{"a": "b"} }, true},
+		{"on its way out", func(s *v1alpha1.MachineSet) { s.DeletionTimestamp = ptr.To(metav1.Now()) }, true},
+		{"its deployment let go of it: nobody ends what that began with its machines", func(s *v1alpha1.MachineSet) { s.OwnerReferences = nil }, true},
+		{"another deployment has it", of("other"), true},
+		{"the status, which only we write", func(s *v1alpha1.MachineSet) { s.Status.Replicas++ }, false},
+		{"bookkeeping", func(s *v1alpha1.MachineSet) { s.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}} }, false},
+	} {
+		before := &v1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1", Generation: 1}}
+		of("web")(before)
+		after := before.DeepCopy()
+		after.ResourceVersion = "2"
+		tt.edit(after)
+		if got := machineset.Changed(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != tt.want {
+			t.Errorf("%s: looked at: %t", tt.reason, got)
+		}
+	}
+}
