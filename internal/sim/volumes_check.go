@@ -51,7 +51,7 @@ func (w *World) inTurn(nodeName string, since time.Time) *drain.Policy {
 	}
 	policy := w.tells.policy(m)
 	forced := m.GetDeletionTimestamp() != nil && w.now.Sub(m.GetDeletionTimestamp().Time) >= policy.DrainTimeout
-	recovered := n.Status.Conditions[0].LastTransitionTime.Add(time.Second + w.is.viewLag)
+	recovered := n.Status.Conditions[0].LastTransitionTime.Add(time.Second + w.is.viewLag + 2*w.is.skew) // by what clock ever
 	if !policy.Drain.VolumesOneByOne || forced || !recovered.Before(since) {
 		return nil
 	}
