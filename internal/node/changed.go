@@ -6,22 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
-
-// Changed passes the events of nodes that matter to machines: appearance,
-// disappearance, and updates of what [Matters] names. Heartbeats, which are
-// most of a node's updates, do not pass.
-func Changed() predicate.Predicate {
-	return predicate.Funcs{
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok := e.ObjectOld.(*corev1.Node)
-			after, ok2 := e.ObjectNew.(*corev1.Node)
-			return !ok || !ok2 || Matters(before, after)
-		},
-	}
-}
 
 // Matters reports whether the two states of a node differ in anything that
 // machines look at: identity, provider ID, addresses, the status or reason of a

@@ -8,8 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/millwright-dev/millwright/internal/drain"
 )
@@ -108,32 +106,15 @@ func (c *Cluster) DrainsWaitingFor(a *storagev1.VolumeAttachment) []string {
 	return slices.Compact(out)
 }
 
-// AttachmentMoved passes the events of volume attachments that drains wait for:
-// a volume is attached, and an attachment is gone.
-func AttachmentMoved() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok := e.ObjectOld.(*storagev1.VolumeAttachment)
-			after, ok2 := e.ObjectNew.(*storagev1.VolumeAttachment)
-			return ok && ok2 && before.Status.Attached != after.Status.Attached
-		},
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	}
+// AttachmentMoved reports whether a change of a volume attachment is one that
+// drains wait for: its volume is attached, or not any more, or it is gone.
+func AttachmentMoved(before, after *storagev1.VolumeAttachment) bool {
+	return before != nil && (after == nil || before.Status.Attached != after.Status.Attached)
 }
 
-// VolumesLeft passes the updates of nodes that show one attached volume less.
-func VolumesLeft() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok := e.ObjectOld.(*corev1.Node)
-			after, ok2 := e.ObjectNew.(*corev1.Node)
-			return ok && ok2 && slices.ContainsFunc(before.Status.VolumesAttached, func(v corev1.AttachedVolume) bool {
-				return !slices.Contains(after.Status.VolumesAttached, v)
-			})
-		},
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	}
+// VolumesLeft reports whether a node shows one attached volume less.
+func VolumesLeft(before, after *corev1.Node) bool {
+	return before != nil && after != nil && slices.ContainsFunc(before.Status.VolumesAttached, func(v corev1.AttachedVolume) bool {
+		return !slices.Contains(after.Status.VolumesAttached, v)
+	})
 }

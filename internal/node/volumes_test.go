@@ -17,7 +17,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/millwright-dev/millwright/internal/drain"
 )
@@ -224,12 +223,11 @@ func TestDrainForesees(t *testing.T) {
 func TestAttachmentMoved(t *testing.T) {
 	before, after := attachment("a", "w1"), attachment("a", "w1")
 	before.Status.Attached = false
-	p := AttachmentMoved()
 	for name, tt := range map[string]struct{ got, want bool }{
-		"made":     {p.Create(event.CreateEvent{Object: before}), false},
-		"attached": {p.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}), true},
-		"marked":   {p.Update(event.UpdateEvent{ObjectOld: after, ObjectNew: after.DeepCopy()}), false},
-		"gone":     {p.Delete(event.DeleteEvent{Object: after}), true},
+		"made":     {AttachmentMoved(nil, before), false},
+		"attached": {AttachmentMoved(before, after), true},
+		"marked":   {AttachmentMoved(after, after.DeepCopy()), false},
+		"gone":     {AttachmentMoved(after, nil), true},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: passes %v", name, tt.got)
@@ -253,9 +251,11 @@ func TestVolumesLeft(t *testing.T) {
 		{with("a"), with("b"), true},
 		{with("a"), with("a", "b"), false},
 		{with("a", "b"), with("b", "a"), false},
+		{nil, with("a"), false},
+		{with("a"), nil, false},
 	} {
-		if got := VolumesLeft().Update(event.UpdateEvent{ObjectOld: tt.before, ObjectNew: tt.after}); got != tt.want {
-			t.Errorf("%v to %v: %v", tt.before.Status.VolumesAttached, tt.after.Status.VolumesAttached, got)
+		if got := VolumesLeft(tt.before, tt.after); got != tt.want {
+			t.Errorf("%v to %v: %v", tt.before, tt.after, got)
 		}
 	}
 }

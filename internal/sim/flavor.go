@@ -3,21 +3,19 @@ package sim
 import (
 	"context"
 	"io"
-	"time"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
@@ -227,39 +225,7 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 			return build().Reconcile(ctx, req)
 		}
 	}
-	p.wakes = func(e store.Event) []wake { return wakeMachines(r, e) }
-}
-
-// wakeMachines are the watches of the machine controller.
-func wakeMachines[M client.Object](r *machine.Reconciler[M], e store.Event) (out []wake) {
-	var drains []string
-	switch o := e.Object().(type) {
-	case M:
-		if e.Old == nil || e.New == nil || machine.Wishes().Update(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}) {
-			out = append(out, wake{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}})
-		}
-	case *corev1.Node:
-		if e.Old == nil || e.New == nil || node.Changed().Update(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}) {
-			for _, req := range r.MachinesOf(context.Background(), o) {
-				out = append(out, wake{key: req})
-			}
-		}
-		if e.Old != nil && e.New != nil && node.VolumesLeft().Update(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}) {
-			drains = append(drains, o.Name)
-		}
-	case *corev1.Pod:
-		if e.New == nil && o.Spec.NodeName != "" {
-			drains = append(drains, o.Spec.NodeName)
-		}
-	case *storagev1.VolumeAttachment:
-		if e.Old != nil && (e.New == nil || node.AttachmentMoved().Update(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New})) {
-			drains = append(drains, r.Nodes.DrainsWaitingFor(o)...)
-		}
-	}
-	for _, req := range r.DrainsOf(context.Background(), drains...) {
-		out = append(out, wake{key: req})
-	}
-	return out
+	p.wakes = wakesBy(r.Wakes, "Machine", "Node", "Pod", "VolumeAttachment")
 }
 
 // runSets makes p run the machine set controller.
@@ -284,66 +250,22 @@ func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 			return machineset.New(lens, o).Reconcile(ctx, req)
 		}
 	}
-	p.wakes = func(e store.Event) []wake { return wakeSets(p, lens, e) }
+	watched := []string{"MachineSet", "Machine"}
+	if lens.Traits().ReadsNodes {
+		watched = append(watched, "Node")
+	}
+	if _, ok := lens.(dialect.Freezer[S]); ok {
+		watched = append(watched, "MachineDeployment")
+	}
+	p.wakes = wakesBy(r.Wakes, watched...)
 }
 
-// gather is how long changes that move only counters are gathered.
-const gather = 100 * time.Millisecond
-
-// wakeSets are the watches of the machine set controller.
-func wakeSets[S client.Object](p *process, lens dialect.Sets[S], e store.Event) []wake {
-	switch o := e.Object().(type) {
-	case S:
-		if e.Old == nil || e.New == nil || machineset.Changed(event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}) {
-			return []wake{{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}}}
+// wakesBy are the wakes of a shell that watches objects of these kinds.
+func wakesBy(f wake.Func, watched ...string) func(store.Event) []wake.Wake {
+	return func(e store.Event) []wake.Wake {
+		if !slices.Contains(watched, e.Kind.Kind) {
+			return nil
 		}
-	case *corev1.Node:
-		key := lens.MachineOf(o)
-		m := p.view(p.w.tells.machine).Lookup(key)
-		if m != nil {
-			return setsOf(p, lens, m, gather)
-		}
-	default:
-		if f, ok := lens.(dialect.Freezer[S]); ok && p.w.store.KindOf(f.Parent()) == e.Kind {
-			return setsOfParent(p, e)
-		}
-		if e.Kind == p.w.store.KindOf(p.w.tells.machine) {
-			var out []wake
-			if e.Old != nil {
-				out = setsOf(p, lens, e.Old, gather)
-			}
-			after := time.Duration(0)
-			if e.Old != nil && e.New != nil && (e.Old.GetDeletionTimestamp() == nil) == (e.New.GetDeletionTimestamp() == nil) {
-				after = gather
-			}
-			return append(out, setsOf(p, lens, o, after)...)
-		}
+		return f(context.Background(), e.Old, e.New)
 	}
-	return nil
-}
-
-// setsOfParent are the sets of a deployment that asks for another size.
-func setsOfParent(p *process, e store.Event) (out []wake) {
-	if e.Old != nil && e.New != nil && e.Old.GetGeneration() == e.New.GetGeneration() {
-		return nil
-	}
-	for _, s := range p.view(p.w.tells.set).All() {
-		if metav1.IsControlledBy(s, e.Object()) {
-			out = append(out, wake{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}})
-		}
-	}
-	return out
-}
-
-// setsOf is the set that controls m, or those that might adopt it.
-func setsOf[S client.Object](p *process, lens dialect.Sets[S], m client.Object, after time.Duration) (out []wake) {
-	if ref := metav1.GetControllerOf(m); ref != nil {
-		return []wake{{key: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: m.GetNamespace(), Name: ref.Name}}, after: after}}
-	}
-	for _, s := range p.view(p.w.tells.set).All() {
-		if lens.Selector(s.(S)).Matches(labels.Set(m.GetLabels())) {
-			out = append(out, wake{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}, after: after})
-		}
-	}
-	return out
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/replicas"
 	"github.com/millwright-dev/millwright/internal/rollout"
-	"github.com/millwright-dev/millwright/internal/sim/store"
 )
 
 // fleet is what differs between the dialects' deployments, for the world's own
@@ -120,17 +119,7 @@ func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, 
 			return machinedeployment.New(lens, o).Reconcile(ctx, req)
 		}
 	}
-	p.wakes = func(e store.Event) (out []wake) {
-		switch e.Kind.Kind {
-		case "MachineDeployment", "MachineSet", "Machine", "Node":
-		default:
-			return nil // not watched
-		}
-		for _, wk := range r.Wakes(context.Background(), e.Old, e.New) {
-			out = append(out, wake{key: wk.Request, after: wk.After})
-		}
-		return out
-	}
+	p.wakes = wakesBy(r.Wakes, "MachineDeployment", "MachineSet", "Machine", "Node")
 }
 
 // deployments are all that there are.

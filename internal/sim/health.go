@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/controller/machinehealthcheck"
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/health"
 	"github.com/millwright-dev/millwright/internal/sight"
@@ -182,12 +183,7 @@ func runChecks(p *process, lens dialect.HealthChecks[*check]) {
 		}
 		return r.Reconcile(ctx, req)
 	}
-	p.wakes = func(e store.Event) (out []wake) {
-		for _, key := range wakeChecks(r, e) {
-			out = append(out, wake{key: key})
-		}
-		return out
-	}
+	p.wakes = func(e store.Event) []wake.Wake { return wake.All(wakeChecks(r, e), 0) }
 }
 
 // wakeChecks are the watches of the controller of health checks.

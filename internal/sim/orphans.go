@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/orphan"
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/sim/store"
@@ -66,7 +67,7 @@ func runCollector[M client.Object](p *process, kind collector.Machines[M]) {
 		Kinds: []collector.Kind{kind}, Provider: infra, Clock: passiveClock{w: w}, Policy: policy,
 		Recorder: recorder{p}, Sight: p.eyes(), Random: func() float64 { return 0.5 },
 	})
-	p.wakes = func(store.Event) []wake { return nil }
+	p.wakes = func(store.Event) []wake.Wake { return nil }
 	p.queue.add(sweep)
 	p.reconcile = func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 		return reconcile.Result{RequeueAfter: max(c.Pass(ctx), time.Millisecond)}, nil
@@ -84,7 +85,7 @@ func runNodes[M client.Object](p *process, kind collector.Machines[M]) {
 		Mark: v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged, Finalizer: v1alpha1.FinalizerNode,
 	})
 	p.reconcile = r.Reconcile
-	p.wakes = func(e store.Event) (out []wake) {
+	p.wakes = func(e store.Event) (out []wake.Wake) {
 		var names []string
 		switch o := e.Object().(type) {
 		case *corev1.Node:
@@ -97,7 +98,7 @@ func runNodes[M client.Object](p *process, kind collector.Machines[M]) {
 			}
 		}
 		for _, name := range names {
-			out = append(out, wake{key: ctrl.Request{NamespacedName: client.ObjectKey{Name: name}}})
+			out = append(out, wake.Wake{Request: ctrl.Request{NamespacedName: client.ObjectKey{Name: name}}})
 		}
 		return out
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
@@ -49,7 +50,7 @@ type process struct {
 
 	reconcile func(context.Context, reconcile.Request) (reconcile.Result, error)
 	// wakes says whom a change concerns, and after how long.
-	wakes func(e store.Event) []wake
+	wakes func(e store.Event) []wake.Wake
 
 	// deposed is when another process took over; what is on the wire then
 	// still arrives.
@@ -65,11 +66,6 @@ type process struct {
 	// born is when it started; skew is by how much its clock is ahead.
 	born time.Time
 	skew time.Duration
-}
-
-type wake struct {
-	key   reconcile.Request
-	after time.Duration
 }
 
 // task is one call of Reconcile, as a coroutine that stops wherever the rest
@@ -132,10 +128,10 @@ func (p *process) name() string { return fmt.Sprintf("%s-%d", p.role, p.number) 
 // hear puts into the queue whom a change concerns.
 func (p *process) hear(e store.Event) {
 	for _, wk := range p.wakes(e) {
-		if wk.after == 0 {
-			p.queue.add(wk.key)
+		if wk.After == 0 {
+			p.queue.add(wk.Request)
 		} else {
-			p.queue.addAt(wk.key, p.w.now.Add(wk.after))
+			p.queue.addAt(wk.Request, p.w.now.Add(wk.After))
 		}
 	}
 }

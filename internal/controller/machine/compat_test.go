@@ -6,9 +6,9 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -33,7 +33,7 @@ func TestLabelsAreWishes(t *testing.T) {
 			changed := old.DeepCopy()
 			changed.ResourceVersion = "2"
 			tc.change(changed)
-			if got := machine.Wishes().Update(event.UpdateEvent{ObjectOld: old, ObjectNew: changed}); got != tc.want {
+			if got := wake.Asked(old, changed); got != tc.want {
 				t.Errorf("woken %v, want %v", got, tc.want)
 			}
 		})

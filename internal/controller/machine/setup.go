@@ -3,7 +3,6 @@ package machine
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,12 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/node"
 )
 
@@ -62,16 +61,15 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 		return fmt.Errorf("index machines by node: %w", err)
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named(s.Name).
-		For(r.Dialect.New(), builder.WithPredicates(Wishes())).
+		For(r.Dialect.New(), builder.WithPredicates(predicate.Funcs{UpdateFunc: wake.Changed})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: s.Workers, RateLimiter: Limiter()})
 	for _, w := range s.Also {
 		b = b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Which))
 	}
 	if s.Target != nil {
-		b = b.WatchesRawSource(source.Kind[client.Object](s.Target, &corev1.Node{}, r.onNode(), node.Changed())).
-			WatchesRawSource(source.Kind[client.Object](s.Target, &corev1.Pod{}, r.onPod(), podLeft())).
-			WatchesRawSource(source.Kind[client.Object](s.Target, &corev1.Node{}, r.onVolumesLeft(), node.VolumesLeft())).
-			WatchesRawSource(source.Kind[client.Object](s.Target, &storagev1.VolumeAttachment{}, r.onAttachment(), node.AttachmentMoved()))
+		for _, o := range []client.Object{&corev1.Node{}, &corev1.Pod{}, &storagev1.VolumeAttachment{}} {
+			b = b.WatchesRawSource(source.Kind[client.Object](s.Target, o, wake.Func(r.Wakes)))
+		}
 	}
 	if s.Around == nil {
 		return b.Complete(r)
@@ -83,19 +81,6 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 // would leave 100 of 1000 new machines waiting for minutes.
 func Limiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute)
-}
-
-// Wishes passes what people and other controllers change on a machine, not
-// what we write into its status.
-func Wishes() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		a, b := e.ObjectOld, e.ObjectNew
-		return a.GetResourceVersion() == b.GetResourceVersion() || // a resync
-			a.GetGeneration() != b.GetGeneration() || a.GetUID() != b.GetUID() ||
-			a.GetDeletionTimestamp().IsZero() != b.GetDeletionTimestamp().IsZero() ||
-			!maps.Equal(a.GetLabels(), b.GetLabels()) || !maps.Equal(a.GetAnnotations(), b.GetAnnotations()) ||
-			!slices.Equal(a.GetFinalizers(), b.GetFinalizers())
-	}}
 }
 
 // NodeKeys are the keys of NodeIndex for a machine.
@@ -120,40 +105,49 @@ func (r *Reconciler[M]) NodeKeys(o client.Object) (out []string) {
 	return slices.Compact(out)
 }
 
-func (r *Reconciler[M]) onNode() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		return r.MachinesOf(ctx, o.(*corev1.Node))
-	})
-}
-
-func podLeft() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		UpdateFunc:  func(event.UpdateEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
+// Wakes returns the machines that a change of one object concerns: of a machine,
+// of a node in what matters, and of pods and volumes that have left a node, since
+// a drain may be waiting for that.
+func (r *Reconciler[M]) Wakes(ctx context.Context, before, after client.Object) []wake.Wake {
+	o := after
+	if o == nil {
+		o = before
 	}
-}
-
-func (r *Reconciler[M]) onPod() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		name := o.(*corev1.Pod).Spec.NodeName
-		if name == "" {
-			return nil
+	switch o := o.(type) {
+	case M:
+		if wake.Asked(before, after) {
+			return []wake.Wake{wake.For(o)}
 		}
-		return r.DrainsOf(ctx, name)
-	})
+	case *corev1.Node:
+		return r.wakesOfNode(ctx, before, after)
+	case *corev1.Pod:
+		if after == nil && o.Spec.NodeName != "" {
+			return wake.All(r.DrainsOf(ctx, o.Spec.NodeName), 0)
+		}
+	case *storagev1.VolumeAttachment:
+		was, _ := before.(*storagev1.VolumeAttachment)
+		is, _ := after.(*storagev1.VolumeAttachment)
+		if node.AttachmentMoved(was, is) {
+			return wake.All(r.DrainsOf(ctx, r.Nodes.DrainsWaitingFor(o)...), 0)
+		}
+	}
+	return nil
 }
 
-func (r *Reconciler[M]) onVolumesLeft() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		return r.DrainsOf(ctx, o.GetName())
-	})
-}
-
-func (r *Reconciler[M]) onAttachment() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		return r.DrainsOf(ctx, r.Nodes.DrainsWaitingFor(o.(*storagev1.VolumeAttachment))...)
-	})
+func (r *Reconciler[M]) wakesOfNode(ctx context.Context, before, after client.Object) (out []wake.Wake) {
+	was, _ := before.(*corev1.Node)
+	is, _ := after.(*corev1.Node)
+	if was == nil || is == nil || node.Matters(was, is) {
+		for _, n := range []*corev1.Node{was, is} {
+			if n != nil {
+				out = append(out, wake.All(r.MachinesOf(ctx, n), 0)...)
+			}
+		}
+	}
+	if node.VolumesLeft(was, is) {
+		out = append(out, wake.All(r.DrainsOf(ctx, is.Name), 0)...)
+	}
+	return out
 }
 
 // DrainsOf are the machines of the named nodes that may be waiting for pods and

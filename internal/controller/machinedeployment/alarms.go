@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/rollout"
 )
 
@@ -32,7 +33,7 @@ func (p *pass[D, S]) look(ctx context.Context) func(client.Object) rollout.Alarm
 
 // WakesOfCheck returns the deployments that a change of a health check concerns:
 // those of its namespace, when what it says of templates changes. That is rare.
-func (r *Reconciler[D, S]) WakesOfCheck(ctx context.Context, before, after client.Object) (out []Wake) {
+func (r *Reconciler[D, S]) WakesOfCheck(ctx context.Context, before, after client.Object) (out []wake.Wake) {
 	if !r.Alarms.Changed(before, after) {
 		return nil
 	}
@@ -47,7 +48,7 @@ func (r *Reconciler[D, S]) WakesOfCheck(ctx context.Context, before, after clien
 	}
 	for _, d := range deployments {
 		req := requestFor(d)
-		out = append(out, Wake{req, r.gather(req.NamespacedName, eventPause)})
+		out = append(out, wake.Wake{Request: req, After: r.gather(req.NamespacedName, eventPause)})
 	}
 	return out
 }

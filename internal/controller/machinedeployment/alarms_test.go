@@ -14,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/controller/machinehealthcheck"
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/health"
@@ -257,7 +258,7 @@ func wakesOfCheck[D, S client.Object](t *testing.T, a api[D, S]) {
 		"counters": {stormy, counted, false}, "calm": {calm, calm.DeepCopy(), false}, "made calm": {nil, calm, false}, "gone calm": {calm, nil, false},
 	} {
 		got := r.WakesOfCheck(t.Context(), tc.before, tc.after)
-		if (len(got) == 1) != tc.wakes || len(got) > 1 || slices.ContainsFunc(got, func(x machinedeployment.Wake) bool { return x.NamespacedName != key }) {
+		if (len(got) == 1) != tc.wakes || len(got) > 1 || slices.ContainsFunc(got, func(x wake.Wake) bool { return x.NamespacedName != key }) {
 			t.Errorf("%s: wakes %v", name, got)
 		}
 	}

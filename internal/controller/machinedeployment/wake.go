@@ -2,7 +2,6 @@ package machinedeployment
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/rollout"
 )
@@ -33,24 +33,17 @@ const (
 	eventPause time.Duration = -1
 )
 
-// Wake is a deployment to look at again, and how long to gather what else
-// happens before.
-type Wake struct {
-	reconcile.Request
-	After time.Duration
-}
-
 // Wakes returns the deployments that a change of one object concerns. Before
 // is nil for an object that came into being, after for one that is gone.
-func (r *Reconciler[D, S]) Wakes(ctx context.Context, before, after client.Object) []Wake {
+func (r *Reconciler[D, S]) Wakes(ctx context.Context, before, after client.Object) []wake.Wake {
 	o := after
 	if o == nil {
 		o = before
 	}
 	switch o := o.(type) {
 	case D:
-		if before == nil || after == nil || asked(before, after) {
-			return []Wake{{Request: requestFor(o)}}
+		if wake.Asked(before, after) {
+			return []wake.Wake{wake.For(o)}
 		}
 		return nil
 	case S:
@@ -61,37 +54,25 @@ func (r *Reconciler[D, S]) Wakes(ctx context.Context, before, after client.Objec
 	return r.wakesOfMachine(ctx, before, after)
 }
 
-// asked leaves out changes of the status, which only we write, and of the
-// bookkeeping that the API server adds. The same version again is the cache's
-// regular reminder.
-func asked(a, b client.Object) bool {
-	return a.GetGeneration() != b.GetGeneration() ||
-		a.GetResourceVersion() == b.GetResourceVersion() ||
-		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil) ||
-		!slices.Equal(a.GetFinalizers(), b.GetFinalizers()) ||
-		!maps.Equal(a.GetLabels(), b.GetLabels()) ||
-		!maps.Equal(a.GetAnnotations(), b.GetAnnotations())
-}
-
 // wakesOfSet is at once where sets come, go or change hands, and gathered where
 // not. What a set counts is only reported.
-func (r *Reconciler[D, S]) wakesOfSet(ctx context.Context, before, after client.Object) (out []Wake) {
+func (r *Reconciler[D, S]) wakesOfSet(ctx context.Context, before, after client.Object) (out []wake.Wake) {
 	if before == nil || after == nil {
 		return append(r.controllers(ctx, before, 0), r.controllers(ctx, after, 0)...)
 	}
 	if before.GetResourceVersion() == after.GetResourceVersion() {
 		return nil
 	}
-	if controllerOf(before) != controllerOf(after) {
+	if wake.ControllerOf(before) != wake.ControllerOf(after) {
 		return append(r.controllers(ctx, before, 0), r.controllers(ctx, after, 0)...)
 	}
 	pause := reportPause
 	switch {
 	case (before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil):
 		pause = 0
-	case asked(before, after) || r.condition(before) != r.condition(after):
+	case wake.Asked(before, after) || r.condition(before) != r.condition(after):
 		pause = eventPause
-	case controllerOf(after) == "":
+	case wake.ControllerOf(after) == "":
 		return nil
 	}
 	return r.controllers(ctx, after, pause)
@@ -113,12 +94,12 @@ func (r *Reconciler[D, S]) condition(s client.Object) condition {
 }
 
 // wakesOfMachine looks at what is decided from a machine.
-func (r *Reconciler[D, S]) wakesOfMachine(ctx context.Context, before, after client.Object) []Wake {
+func (r *Reconciler[D, S]) wakesOfMachine(ctx context.Context, before, after client.Object) []wake.Wake {
 	if before != nil && after != nil {
-		if controllerOf(before) == controllerOf(after) && r.lens.ViewMachine(before, nil) == r.lens.ViewMachine(after, nil) {
+		if wake.ControllerOf(before) == wake.ControllerOf(after) && r.lens.ViewMachine(before, nil) == r.lens.ViewMachine(after, nil) {
 			return nil
 		}
-		if controllerOf(before) == controllerOf(after) {
+		if wake.ControllerOf(before) == wake.ControllerOf(after) {
 			before = nil
 		}
 	}
@@ -127,7 +108,7 @@ func (r *Reconciler[D, S]) wakesOfMachine(ctx context.Context, before, after cli
 
 // wakesOfNode looks at what is decided from a node, for each machine that has
 // it as its own. There is one, as a rule.
-func (r *Reconciler[D, S]) wakesOfNode(ctx context.Context, before, after client.Object, name string) (out []Wake) {
+func (r *Reconciler[D, S]) wakesOfNode(ctx context.Context, before, after client.Object, name string) (out []wake.Wake) {
 	if before != nil && after != nil && beats(before.(*corev1.Node), after.(*corev1.Node)) {
 		return nil
 	}
@@ -158,7 +139,7 @@ func beats(before, after *corev1.Node) bool {
 }
 
 // ofMachine is the deployment of the set that controls m.
-func (r *Reconciler[D, S]) ofMachine(ctx context.Context, m client.Object) []Wake {
+func (r *Reconciler[D, S]) ofMachine(ctx context.Context, m client.Object) []wake.Wake {
 	if m == nil {
 		return nil
 	}
@@ -172,7 +153,7 @@ func (r *Reconciler[D, S]) ofMachine(ctx context.Context, m client.Object) []Wak
 		// Not there, or not yet: then the set's own event does it.
 		return nil
 	}
-	if controllerOf(s) == "" {
+	if wake.ControllerOf(s) == "" {
 		return nil
 	}
 	return r.controllers(ctx, s, eventPause)
@@ -180,7 +161,7 @@ func (r *Reconciler[D, S]) ofMachine(ctx context.Context, m client.Object) []Wak
 
 // controllers is the deployment that controls the set s, or those that might
 // adopt it.
-func (r *Reconciler[D, S]) controllers(ctx context.Context, s client.Object, pause time.Duration) (out []Wake) {
+func (r *Reconciler[D, S]) controllers(ctx context.Context, s client.Object, pause time.Duration) (out []wake.Wake) {
 	if s == nil {
 		return nil
 	}
@@ -189,7 +170,7 @@ func (r *Reconciler[D, S]) controllers(ctx context.Context, s client.Object, pau
 			return nil
 		}
 		name := types.NamespacedName{Namespace: s.GetNamespace(), Name: ref.Name}
-		return []Wake{{reconcile.Request{NamespacedName: name}, r.gather(name, pause)}}
+		return []wake.Wake{{Request: reconcile.Request{NamespacedName: name}, After: r.gather(name, pause)}}
 	}
 	deployments, err := r.listDeployments(ctx, s.GetNamespace())
 	if err != nil {
@@ -199,7 +180,7 @@ func (r *Reconciler[D, S]) controllers(ctx context.Context, s client.Object, pau
 	for _, d := range deployments {
 		if r.lens.Selector(d).Matches(labels.Set(s.GetLabels())) && r.lens.Adopts(d, s.(S)) {
 			req := requestFor(d)
-			out = append(out, Wake{req, r.gather(req.NamespacedName, pause)})
+			out = append(out, wake.Wake{Request: req, After: r.gather(req.NamespacedName, pause)})
 		}
 	}
 	return out
@@ -230,14 +211,6 @@ func (r *Reconciler[D, S]) listDeployments(ctx context.Context, namespace string
 		return nil, err
 	}
 	return items[D](list)
-}
-
-// controllerOf is the UID of an object's controller, empty when it has none.
-func controllerOf(o client.Object) types.UID {
-	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
-		return ref.UID
-	}
-	return ""
 }
 
 func refersTo(ref *metav1.OwnerReference, kind schema.GroupVersionKind) bool {

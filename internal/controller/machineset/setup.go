@@ -3,27 +3,22 @@ package machineset
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/replicas"
 )
@@ -75,41 +70,20 @@ func (r *Reconciler[S]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())).
-		For(r.lens.New(), builder.WithPredicates(predicate.Funcs{UpdateFunc: Changed})).
-		Watches(r.lens.Machine(), machineHandler[S]{r: r}).
+		For(r.lens.New(), builder.WithPredicates(predicate.Funcs{UpdateFunc: wake.Changed})).
+		Watches(r.lens.Machine(), wake.Func(r.Wakes)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: s.MaxConcurrent,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
 		})
 	if s.NodeCache != nil && r.lens.Traits().ReadsNodes {
-		b = b.WatchesRawSource(source.Kind(s.NodeCache, &corev1.Node{}, r.nodeHandler(), r.readinessMoved()))
+		b = b.WatchesRawSource(source.Kind[client.Object](s.NodeCache, &corev1.Node{}, wake.Func(r.Wakes)))
 	}
 	if f, ok := r.lens.(dialect.Freezer[S]); ok {
-		b = b.Watches(f.Parent(), handler.EnqueueRequestsFromMapFunc(r.setsOf), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+		b = b.Watches(f.Parent(), wake.Func(r.Wakes))
 	}
 	if err := b.Complete(r); err != nil {
 		return fmt.Errorf("set up %s: %w", kind.GroupKind(), err)
 	}
 	return nil
-}
-
-// Changed leaves out changes of the status of a set, which only we write, and of
-// the bookkeeping that the API server adds.
-func Changed(e event.UpdateEvent) bool {
-	a, b := e.ObjectOld, e.ObjectNew
-	return a.GetGeneration() != b.GetGeneration() ||
-		a.GetResourceVersion() == b.GetResourceVersion() ||
-		(a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil) ||
-		!slices.Equal(a.GetFinalizers(), b.GetFinalizers()) ||
-		owner(a) != owner(b) ||
-		!maps.Equal(a.GetLabels(), b.GetLabels()) ||
-		!maps.Equal(a.GetAnnotations(), b.GetAnnotations())
-}
-
-// owner is the UID of the deployment that the set is of, if any.
-func owner(set client.Object) types.UID {
-	if ref := metav1.GetControllerOf(set); ref != nil {
-		return ref.UID
-	}
-	return ""
 }

@@ -3,92 +3,117 @@ package machineset
 import (
 	"context"
 	"maps"
+	"reflect"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/controller/wake"
+	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
 // eventPause gathers changes of machines that move only counters.
 const eventPause = 100 * time.Millisecond
 
-type (
-	request = reconcile.Request
-	queue   = workqueue.TypedRateLimitingInterface[request]
-)
-
-// machineHandler wakes the sets that an event about a machine concerns: at
-// once where the number of machines may have changed, gathered where not.
-type machineHandler[S client.Object] struct{ r *Reconciler[S] }
-
-// Create implements handler.EventHandler.
-func (h machineHandler[S]) Create(ctx context.Context, e event.CreateEvent, q queue) {
-	h.r.wake(ctx, e.Object, q, 0)
-}
-
-// Delete implements handler.EventHandler.
-func (h machineHandler[S]) Delete(ctx context.Context, e event.DeleteEvent, q queue) {
-	h.r.wake(ctx, e.Object, q, 0)
-}
-
-// Generic implements handler.EventHandler.
-func (h machineHandler[S]) Generic(ctx context.Context, e event.GenericEvent, q queue) {
-	h.r.wake(ctx, e.Object, q, 0)
-}
-
-// Update implements handler.EventHandler.
-func (h machineHandler[S]) Update(ctx context.Context, e event.UpdateEvent, q queue) {
-	a, b := e.ObjectOld, e.ObjectNew
-	if a.GetResourceVersion() == b.GetResourceVersion() {
-		return
+// Wakes returns the sets that a change of one object concerns: of a set, of a
+// machine, of a node where those count, and of a deployment.
+func (r *Reconciler[S]) Wakes(ctx context.Context, before, after client.Object) []wake.Wake {
+	o := after
+	if o == nil {
+		o = before
 	}
-	refA, refB := metav1.GetControllerOfNoCopy(a), metav1.GetControllerOfNoCopy(b)
-	moved := (refA == nil) != (refB == nil) || (refA != nil && refA.UID != refB.UID)
-	relabelled := !maps.Equal(a.GetLabels(), b.GetLabels())
-	if moved {
-		h.r.wake(ctx, a, q, 0)
-	}
-	pause := eventPause
-	if moved || relabelled || (a.GetDeletionTimestamp() == nil) != (b.GetDeletionTimestamp() == nil) {
-		pause = 0
-	}
-	if refB == nil && !moved && !relabelled {
-		return
-	}
-	h.r.wake(ctx, b, q, pause)
-}
-
-// wake enqueues the set that controls m, or those that might adopt it.
-func (r *Reconciler[S]) wake(ctx context.Context, m client.Object, q queue, pause time.Duration) {
-	for _, req := range r.concerned(ctx, m) {
-		if pause > 0 {
-			q.AddAfter(req, pause)
-		} else {
-			q.Add(req)
+	switch o := o.(type) {
+	case S:
+		if wake.Asked(before, after) {
+			return []wake.Wake{wake.For(o)}
 		}
+		return nil
+	case *corev1.Node:
+		return r.wakesOfNode(ctx, before, after)
 	}
+	if f, ok := r.lens.(dialect.Freezer[S]); ok && reflect.TypeOf(o) == reflect.TypeOf(f.Parent()) {
+		if before != nil && after != nil && before.GetGeneration() == after.GetGeneration() {
+			return nil
+		}
+		return wake.All(r.setsOf(ctx, o), 0)
+	}
+	return r.wakesOfMachine(ctx, before, after)
 }
 
-func (r *Reconciler[S]) concerned(ctx context.Context, m client.Object) []reconcile.Request {
+// wakesOfMachine is at once where the number of machines may have changed, and
+// gathered where not.
+func (r *Reconciler[S]) wakesOfMachine(ctx context.Context, before, after client.Object) []wake.Wake {
+	if before == nil || after == nil {
+		return append(r.concerned(ctx, before, 0), r.concerned(ctx, after, 0)...)
+	}
+	moved := wake.ControllerOf(before) != wake.ControllerOf(after)
+	relabelled := !maps.Equal(before.GetLabels(), after.GetLabels())
+	switch {
+	case before.GetResourceVersion() == after.GetResourceVersion():
+		return nil
+	case moved:
+		return append(r.concerned(ctx, before, 0), r.concerned(ctx, after, 0)...)
+	case relabelled || (before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil):
+		return r.concerned(ctx, after, 0)
+	case wake.ControllerOf(after) == "":
+		return nil
+	}
+	return r.concerned(ctx, after, eventPause)
+}
+
+// wakesOfNode is about the set of the machine that a node is. Of a node only
+// whose it is and whether it is ready matters: heartbeats wake nobody.
+func (r *Reconciler[S]) wakesOfNode(ctx context.Context, before, after client.Object) (out []wake.Wake) {
+	was, _ := before.(*corev1.Node)
+	is, _ := after.(*corev1.Node)
+	if was != nil && is != nil && r.lens.MachineOf(was) == r.lens.MachineOf(is) && ready(was) == ready(is) {
+		return nil
+	}
+	for _, n := range []*corev1.Node{was, is} {
+		if n == nil {
+			continue
+		}
+		m := r.lens.Machine()
+		if key := r.lens.MachineOf(n); key.Name == "" || r.Client.Get(ctx, key, m) != nil {
+			continue // not there, or not yet: then the machine's own event does it
+		}
+		out = append(out, r.concerned(ctx, m, eventPause)...)
+	}
+	return out
+}
+
+func ready(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// concerned is the set that controls m, or those that might adopt it.
+func (r *Reconciler[S]) concerned(ctx context.Context, m client.Object, after time.Duration) []wake.Wake {
+	if m == nil {
+		return nil
+	}
 	ref := metav1.GetControllerOfNoCopy(m)
 	if ref == nil {
-		return r.matchingSets(ctx, m)
+		return wake.All(r.matchingSets(ctx, m), after)
 	}
 	kind := r.lens.Traits().Kind
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil || gv.Group != kind.Group || ref.Kind != kind.Kind {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: m.GetNamespace(), Name: ref.Name}}}
+	set := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: m.GetNamespace(), Name: ref.Name}}
+	return wake.All([]reconcile.Request{set}, after)
 }
 
 // matchingSets are the sets of m's namespace that might adopt it.

@@ -1,4 +1,4 @@
-package machineset_test
+package wake_test
 
 import (
 	"testing"
@@ -9,10 +9,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 )
 
-// TestChanged says which changes of a set are looked at.
+// TestChanged says which changes of an object are looked at.
 func TestChanged(t *testing.T) {
 	of := func(uid types.UID) func(*v1alpha1.MachineSet) {
 		return func(s *v1alpha1.MachineSet) {
@@ -38,7 +38,7 @@ func TestChanged(t *testing.T) {
 		after := before.DeepCopy()
 		after.ResourceVersion = "2"
 		tt.edit(after)
-		if got := machineset.Changed(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != tt.want {
+		if got := wake.Changed(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != tt.want {
 			t.Errorf("%s: looked at: %t", tt.reason, got)
 		}
 	}
