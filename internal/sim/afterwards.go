@@ -163,10 +163,11 @@ func (w *World) givenUp(m client.Object, v lifecycle.Machine) bool {
 	return v.Stage == lifecycle.StageFailed && w.tells.heals && metav1.GetControllerOf(m) == nil && stuck
 }
 
-// well reports whether the machine runs and its node is ready.
+// well reports whether the machine runs, with the instance that it has recorded
+// and no other, and its node is ready.
 func (w *World) well(m client.Object) bool {
-	v := w.tells.view(m)
-	return v.Stage == lifecycle.StageRunning && nodeReady(w.node(v.NodeName)) && len(w.cloud.Existing(v.UID)) == 1
+	v, there := w.tells.view(m), w.cloud.Existing(w.tells.view(m).UID)
+	return v.Stage == lifecycle.StageRunning && nodeReady(w.node(v.NodeName)) && len(there) == 1 && there[0].ProviderID() == v.ProviderID
 }
 
 // stray names what belongs to no machine; empty when there is no such thing.
