@@ -40,6 +40,25 @@ func (q question) blocked() Blocker {
 	return b
 }
 
+// full reports whether a budget that refused the pod is known to refuse it again.
+// Where attempts are counted, each is made.
+func (q question) full() bool {
+	if q.attempt.Refusals == 0 || q.policy.MaxEvictAttempts > 0 || q.policy.hurried() {
+		return false
+	}
+	covering := q.covering()
+	return len(covering) == 1 && Room(covering[0]) == 0
+}
+
+// Room is how many pods the API server lets go by the state of a budget: none as
+// long as that is about an earlier spec.
+func Room(b *policyv1.PodDisruptionBudget) int {
+	if b.Status.ObservedGeneration < b.Generation {
+		return 0
+	}
+	return int(b.Status.DisruptionsAllowed)
+}
+
 // covering are the budgets whose selector matches the pod, by name. An empty selector
 // matches every pod of the namespace, a missing one none.
 func (q question) covering() []*policyv1.PodDisruptionBudget {

@@ -16,6 +16,9 @@ import (
 const (
 	// DefaultRetryEvery keeps evictions of one pod apart.
 	DefaultRetryEvery = 5 * time.Second
+	// FullRetryEvery keeps them apart while a budget that refused the pod says
+	// that it allows none. Whoever drains is woken when it does.
+	FullRetryEvery = 30 * time.Second
 	// DefaultUnreachableSkip and DefaultUnreachableGrace are for nodes whose
 	// kubelet does not answer: nobody is there to confirm that a pod ended.
 	DefaultUnreachableSkip  = time.Second
@@ -99,7 +102,7 @@ type Facts struct {
 	Node *corev1.Node
 	// Pods are those of the node.
 	Pods []corev1.Pod
-	// Budgets only serve to name what blocks.
+	// Budgets serve to name what blocks, and to ask less often what they refuse.
 	Budgets []policyv1.PodDisruptionBudget
 	// Volumes are those behind the claims of Pods and behind Attachments.
 	Volumes []Volume

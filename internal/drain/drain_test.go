@@ -224,6 +224,10 @@ func budget(name string, edits ...func(*policyv1.PodDisruptionBudget)) policyv1.
 	return b
 }
 
+func allowing(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = 1 }
+
+func changed(b *policyv1.PodDisruptionBudget) { b.Generation++ }
+
 func healthy(b *policyv1.PodDisruptionBudget) { b.Status.CurrentHealthy = b.Status.ExpectedPods }
 
 func TestBlockersNameTheirBudget(t *testing.T) {

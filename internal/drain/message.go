@@ -190,8 +190,11 @@ func next(now time.Time, d Decision, p Policy) time.Duration {
 		return 0
 	}
 	soonest := pollMost
-	if len(d.Evict)+len(d.Delete)+len(d.Detach) > 0 {
+	switch {
+	case len(d.Evict)+len(d.Delete)+len(d.Detach) > 0:
 		soonest = pollLeast
+	case len(d.Waiting) == 0 && !slices.ContainsFunc(d.Blocked, func(b Blocker) bool { return b.Budget.Name == "" }):
+		soonest = FullRetryEvery // or whenever a pod goes or a budget has room, of which events tell
 	}
 	for _, list := range [][]Blocker{d.Waiting, d.Blocked} {
 		for _, b := range list {

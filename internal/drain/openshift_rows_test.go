@@ -105,6 +105,26 @@ func TestRowsOfOpenShiftEviction(t *testing.T) {
 		},
 		{row: "429 ⇒ retry", facts: podsOf(namedPod("a")), attempts: Attempts{"uid-a": *refused(7*time.Second, 1)}, want: "evict a"},
 		{
+			row:   "429 ⇒ retry: different, not while its budget says that it allows none",
+			facts: Facts{Pods: podsOf(namedPod("a")).Pods, Budgets: []policyv1.PodDisruptionBudget{budget("pdb")}}, attempts: Attempts{"uid-a": *refused(29*time.Second, 1)},
+			want: "a DisruptionBudget",
+		},
+		{
+			row:   "429 ⇒ retry: after 30 s whatever is known of its budget",
+			facts: Facts{Pods: podsOf(namedPod("a")).Pods, Budgets: []policyv1.PodDisruptionBudget{budget("pdb")}}, attempts: Attempts{"uid-a": *refused(37*time.Second, 1)},
+			want: "evict a",
+		},
+		{
+			row:   "429 ⇒ retry: at once where its budget has room again",
+			facts: Facts{Pods: podsOf(namedPod("a")).Pods, Budgets: []policyv1.PodDisruptionBudget{budget("pdb", allowing)}}, attempts: Attempts{"uid-a": *refused(7*time.Second, 1)},
+			want: "evict a",
+		},
+		{
+			row:   "429 ⇒ retry: one that was changed allows none until that was looked at",
+			facts: Facts{Pods: podsOf(namedPod("a")).Pods, Budgets: []policyv1.PodDisruptionBudget{budget("pdb", allowing, changed)}}, attempts: Attempts{"uid-a": *refused(7*time.Second, 1)},
+			want: "a DisruptionBudget",
+		},
+		{
 			row:   "W4: retry delay 0 ⇒ busy loop: different, 5 s between two requests",
 			facts: podsOf(namedPod("a")), attempts: Attempts{"uid-a": *refused(4999*time.Millisecond, 1)}, want: "a DisruptionBudget",
 		},

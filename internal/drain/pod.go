@@ -193,7 +193,7 @@ func (q question) tooEarly() bool {
 }
 
 // again is when the pod may be asked once more. With the default of 5 s it is
-// 5 to 6 s after the last request.
+// 5 to 6 s after the last request, and 30 to 36 s while its budget is full.
 func (q question) again() time.Time {
 	if q.attempt.At.IsZero() {
 		return time.Time{}
@@ -201,6 +201,9 @@ func (q question) again() time.Time {
 	every := q.policy.RetryEvery
 	if every <= 0 || q.policy.hurried() && every > DefaultRetryEvery {
 		every = DefaultRetryEvery
+	}
+	if q.full() {
+		every = max(every, FullRetryEvery)
 	}
 	return q.attempt.At.Add(every + jitter(q.pod.UID, q.attempt.Refusals, every/5))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ type memory struct {
 	drain.Memory
 	node string
 	used time.Time
+	// refused are the namespaces in which a budget refused a pod.
+	refused map[string]bool
 }
 
 // Drain looks at the node's pods and their volumes once, sends the requests that
@@ -136,10 +139,13 @@ func (c *Cluster) drain(ctx context.Context, r client.Reader, n *corev1.Node, p 
 	if err := c.follow(ctx, &f, m.Seen(now, f, p)); err != nil {
 		return drain.Decision{}, err
 	}
+	if f.Budgets, err = c.budgets(ctx, refused(f.Pods, m.Attempts)); err != nil {
+		return drain.Decision{}, err
+	}
 	asked := drain.Decide(now, f, m, p)
 	failed := c.request(ctx, now, asked, m.Attempts)
 	m = m.Seen(now, f, p)
-	c.remember(n, m, now)
+	c.remember(n, m, now, refused(f.Pods, m.Attempts))
 
 	left := drain.Decide(now, f, m, p)
 	if len(left.Blocked) > 0 {
@@ -153,6 +159,16 @@ func (c *Cluster) drain(ctx context.Context, r client.Reader, n *corev1.Node, p 
 		left.Obstacles = asked.Obstacles
 	}
 	return left, failed
+}
+
+// refused are the pods that a budget refused.
+func refused(pods []corev1.Pod, attempts drain.Attempts) (out []types.NamespacedName) {
+	for i := range pods {
+		if attempts[pods[i].UID].Refusals > 0 {
+			out = append(out, client.ObjectKeyFromObject(&pods[i]))
+		}
+	}
+	return out
 }
 
 func blockedPods(d drain.Decision) []types.NamespacedName {
@@ -312,13 +328,40 @@ func (c *Cluster) recall(node types.UID, f drain.Facts, now time.Time) drain.Mem
 	return out
 }
 
-func (c *Cluster) remember(n *corev1.Node, m drain.Memory, now time.Time) {
+func (c *Cluster) remember(n *corev1.Node, m drain.Memory, now time.Time, refused []types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.memory == nil {
 		c.memory = map[types.UID]memory{}
 	}
-	c.memory[n.UID] = memory{Memory: m, node: n.Name, used: now}
+	in := map[string]bool{}
+	for _, pod := range refused {
+		in[pod.Namespace] = true
+	}
+	c.memory[n.UID] = memory{Memory: m, node: n.Name, used: now, refused: in}
+}
+
+// DrainsRefusedIn names the nodes with pods of the namespace that a budget
+// refused.
+func (c *Cluster) DrainsRefusedIn(namespace string) (out []string) {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.memory {
+		if m.refused[namespace] {
+			out = append(out, m.node)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// BudgetOpened reports whether a change of a budget may let pods go that it
+// refused: it allows more, says something else, or is gone.
+func BudgetOpened(before, after *policyv1.PodDisruptionBudget) bool {
+	return before != nil && (after == nil || drain.Room(after) > drain.Room(before) || after.Generation != before.Generation)
 }
 
 // doubt forgets which pods are gone. The maps that others may hold stay as they

@@ -77,6 +77,17 @@ func TestDrainWaitsForABudgetAndGoesOn(t *testing.T) {
 		t.Fatalf("asked again too early: %+v, %v", d, w.writes)
 	}
 	w.clock.SetTime(start.Add(6 * time.Second))
+	if d, _ = w.Drain(t.Context(), n, noPolicy); len(d.Evict) != 0 || len(w.writes) != 1 {
+		t.Fatalf("asked again while the budget has no room: %+v, %v", d, w.writes)
+	}
+	room := pdb()
+	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(room), room); err != nil {
+		t.Fatal(err)
+	}
+	room.Status.DisruptionsAllowed = 1
+	if err := w.Client.Status().Update(t.Context(), room); err != nil {
+		t.Fatal(err)
+	}
 	if d, err = w.Drain(t.Context(), n, noPolicy); err != nil || len(d.Evict) != 1 || len(d.Blocked) != 0 || d.Done {
 		t.Fatalf("the budget has room now: %+v, %v", d, err)
 	}
@@ -88,6 +99,45 @@ func TestDrainWaitsForABudgetAndGoesOn(t *testing.T) {
 	}
 	if !slices.Equal(w.writes, []string{"eviction", "eviction"}) {
 		t.Errorf("writes %v", w.writes)
+	}
+}
+
+// Who waits for a budget is woken when it lets pods go, and by no other.
+func TestDrainIsWokenByItsBudget(t *testing.T) {
+	w := newWorld(t, refusing(budgetRefusal), node("w1"), podOn("w1", "a"), pdb())
+	if _, err := w.Drain(t.Context(), node("w1"), noPolicy); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.DrainsRefusedIn("web"); !slices.Equal(got, []string{"w1"}) {
+		t.Errorf("waiting in the pod's namespace: %q", got)
+	}
+	if got := w.DrainsRefusedIn("other"); len(got) > 0 {
+		t.Errorf("waiting elsewhere: %q", got)
+	}
+	with := func(allowed int32, generation int64) *policyv1.PodDisruptionBudget {
+		b := pdb()
+		b.Generation, b.Status.ObservedGeneration, b.Status.DisruptionsAllowed = generation, 1, allowed
+		return b
+	}
+	seen := func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
+		b.Status.ObservedGeneration = b.Generation
+		return b
+	}
+	for name, tt := range map[string]struct {
+		before, after *policyv1.PodDisruptionBudget
+		want          bool
+	}{
+		"made":          {nil, with(1, 1), false},
+		"has room":      {with(0, 1), with(1, 1), true},
+		"has less":      {with(2, 1), with(1, 1), false},
+		"was changed":   {with(0, 1), with(0, 2), true},
+		"was looked at": {with(1, 2), seen(with(1, 2)), true},
+		"is counted":    {with(0, 1), with(0, 1), false},
+		"is gone":       {with(0, 1), nil, true},
+	} {
+		if got := BudgetOpened(tt.before, tt.after); got != tt.want {
+			t.Errorf("a budget that %s: %t", name, got)
+		}
 	}
 }
 

@@ -225,7 +225,7 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 			return build().Reconcile(ctx, req)
 		}
 	}
-	p.wakes = wakesBy(r.Wakes, "Machine", "Node", "Pod", "VolumeAttachment")
+	p.wakes = wakesBy(r.Wakes, "Machine", "Node", "Pod", "VolumeAttachment", "PodDisruptionBudget")
 }
 
 // runSets makes p run the machine set controller.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -67,7 +68,7 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 		b = b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Which))
 	}
 	if s.Target != nil {
-		for _, o := range []client.Object{&corev1.Node{}, &corev1.Pod{}, &storagev1.VolumeAttachment{}} {
+		for _, o := range []client.Object{&corev1.Node{}, &corev1.Pod{}, &storagev1.VolumeAttachment{}, &policyv1.PodDisruptionBudget{}} {
 			b = b.WatchesRawSource(source.Kind[client.Object](s.Target, o, wake.Func(r.Wakes)))
 		}
 	}
@@ -106,8 +107,8 @@ func (r *Reconciler[M]) NodeKeys(o client.Object) (out []string) {
 }
 
 // Wakes returns the machines that a change of one object concerns: of a machine,
-// of a node in what matters, and of pods and volumes that have left a node, since
-// a drain may be waiting for that.
+// of a node in what matters, of pods and volumes that have left a node, and of
+// budgets that let pods go, since drains may be waiting for that.
 func (r *Reconciler[M]) Wakes(ctx context.Context, before, after client.Object) []wake.Wake {
 	o := after
 	if o == nil {
@@ -130,9 +131,27 @@ func (r *Reconciler[M]) Wakes(ctx context.Context, before, after client.Object) 
 		if node.AttachmentMoved(was, is) {
 			return wake.All(r.DrainsOf(ctx, r.Nodes.DrainsWaitingFor(o)...), 0)
 		}
+	case *policyv1.PodDisruptionBudget:
+		was, _ := before.(*policyv1.PodDisruptionBudget)
+		is, _ := after.(*policyv1.PodDisruptionBudget)
+		if node.BudgetOpened(was, is) {
+			return inTurn(r.DrainsOf(ctx, r.Nodes.DrainsRefusedIn(o.Namespace)...))
+		}
 	}
 	return nil
 }
+
+// inTurn wakes one after another: the first may take all that a budget allows.
+func inTurn(requests []reconcile.Request) []wake.Wake {
+	out := wake.All(requests, 0)
+	for i := range out {
+		out[i].After = time.Duration(i) * turnPause
+	}
+	return out
+}
+
+// turnPause is longer than it takes until an eviction shows in its budget.
+const turnPause = 50 * time.Millisecond
 
 func (r *Reconciler[M]) wakesOfNode(ctx context.Context, before, after client.Object) (out []wake.Wake) {
 	was, _ := before.(*corev1.Node)
