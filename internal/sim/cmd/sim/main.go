@@ -39,7 +39,7 @@ func main() {
 	flag.Parse()
 	// Worlds are small and short-lived: a quarter of the time would go into
 	// collecting them.
-	debug.SetGCPercent(400)
+	debug.SetGCPercent(2000)
 	os.Exit(o.run())
 }
 
