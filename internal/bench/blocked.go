@@ -12,7 +12,8 @@ import (
 )
 
 // Blocked is what drains that a budget blocks cost others: rounds of creating
-// and deleting machines while there are some, and while there are none, in turns.
+// and deleting machines beside machines that cannot leave, and beside as many
+// that need not, in turns.
 type Blocked struct {
 	API string `json:"api"`
 	// Machines are created and deleted in each round, Drains are blocked.
@@ -21,7 +22,7 @@ type Blocked struct {
 	// With and Without are the medians of all rounds of a kind.
 	With    Round `json:"with"`
 	Without Round `json:"without"`
-	// Ceiling is the raw client's, without blocked drains.
+	// Ceiling is the raw client's, without other machines.
 	Ceiling Round `json:"ceiling"`
 	// Refusals are the evictions that were refused while the rounds With were
 	// played, pauses included.
@@ -99,24 +100,27 @@ func (s *session) measureBlocked(ctx context.Context, report *Report) error {
 	if err := s.startControllers(ctx); err != nil {
 		return err
 	}
-	if _, err := s.round(ctx, 0); err != nil {
+	if err := s.prepareRoll(ctx); err != nil {
 		return err
 	}
-	first, err := s.turn(ctx, 0)
-	if err != nil {
+	if _, err := s.round(ctx, others{}); err != nil {
 		return err
 	}
-	without, with, refusals := []turn{first}, []turn(nil), 0
-	for range turnsBlocked {
+	var without, with []turn
+	refusals := 0
+	for {
+		free, err := s.turnFree(ctx)
+		if err != nil {
+			return err
+		}
+		if without = append(without, free); len(without) > turnsBlocked {
+			break
+		}
 		blocked, refused, err := s.turnBlocked(ctx)
 		if err != nil {
 			return err
 		}
-		free, err := s.turn(ctx, 0)
-		if err != nil {
-			return err
-		}
-		without, with, refusals = append(without, free), append(with, blocked), refusals+refused
+		with, refusals = append(with, blocked), refusals+refused
 	}
 	b := compareBlocked(without, with)
 	b.API, b.Machines, b.Drains, b.Refusals = s.shape.API, s.machines, s.Blocked, refusals
@@ -125,14 +129,26 @@ func (s *session) measureBlocked(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// turnBlocked plays a turn beside blocked drains, and counts the evictions that
-// are refused meanwhile. There are none before and none afterwards.
+// others are the machines beside those that come and go.
+type others struct{ ready, leaving int }
+
+// turnFree plays a turn beside machines of a deployment that stay.
+func (s *session) turnFree(ctx context.Context) (turn, error) {
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	return s.turn(ctx, others{ready: s.Blocked})
+}
+
+// turnBlocked plays a turn beside the same machines, which are to leave now and
+// cannot, and counts the evictions that are refused meanwhile. There are none
+// before and none afterwards.
 func (s *session) turnBlocked(ctx context.Context) (t turn, refused int, err error) {
 	if err := s.block(ctx); err != nil {
 		return nil, 0, err
 	}
 	begin := time.Now()
-	if t, err = s.turn(ctx, s.Blocked); err != nil {
+	if t, err = s.turn(ctx, others{leaving: s.Blocked}); err != nil {
 		return nil, 0, err
 	}
 	refused = len(denied(s.plane.audit.since(begin)))
@@ -140,33 +156,32 @@ func (s *session) turnBlocked(ctx context.Context) (t turn, refused int, err err
 }
 
 // turn plays some rounds.
-func (s *session) turn(ctx context.Context, blocked int) (t turn, err error) {
+func (s *session) turn(ctx context.Context, o others) (t turn, err error) {
 	for range rounds {
-		r, err := s.round(ctx, blocked)
+		r, err := s.round(ctx, o)
 		if err != nil {
 			return nil, err
 		}
 		t = append(t, r)
 	}
-	s.logf("%d rounds beside %d blocked drains: %.2f s", rounds, blocked, t.seconds())
+	s.logf("%d rounds beside %d blocked drains: %.2f s", rounds, o.leaving, t.seconds())
 	return t, nil
 }
 
-// round creates all machines and deletes them, beside those that leave and
-// cannot.
-func (s *session) round(ctx context.Context, blocked int) (r Round, err error) {
-	if r.Create, err = s.half(ctx, s.machines, blocked, spanOfCreate); err != nil {
-		return r, fmt.Errorf("create beside %d blocked drains: %w", blocked, err)
+// round creates all machines and deletes them, beside others.
+func (s *session) round(ctx context.Context, o others) (r Round, err error) {
+	if r.Create, err = s.half(ctx, s.machines, o, spanOfCreate); err != nil {
+		return r, fmt.Errorf("create beside %d blocked drains: %w", o.leaving, err)
 	}
-	if r.Delete, err = s.half(ctx, 0, blocked, spanOfRemove); err != nil {
-		return r, fmt.Errorf("delete beside %d blocked drains: %w", blocked, err)
+	if r.Delete, err = s.half(ctx, 0, o, spanOfRemove); err != nil {
+		return r, fmt.Errorf("delete beside %d blocked drains: %w", o.leaving, err)
 	}
 	return r, nil
 }
 
 // half scales the set and returns the seconds until the end that the audit log
 // shows.
-func (s *session) half(ctx context.Context, replicas, blocked int, end func([]write) time.Time) (float64, error) {
+func (s *session) half(ctx context.Context, replicas int, o others, end func([]write) time.Time) (float64, error) {
 	if err := s.quiet(ctx); err != nil {
 		return 0, err
 	}
@@ -174,7 +189,7 @@ func (s *session) half(ctx context.Context, replicas, blocked int, end func([]wr
 	if err := s.scale(ctx, s.shape.set(), replicas); err != nil {
 		return 0, err
 	}
-	if err := s.await(ctx, func(ctx context.Context) (bool, error) { return s.beside(ctx, replicas, blocked) }); err != nil {
+	if err := s.await(ctx, func(ctx context.Context) (bool, error) { return s.beside(ctx, replicas+o.ready, o.leaving) }); err != nil {
 		return 0, err
 	}
 	if err := s.plane.audit.read(); err != nil {
@@ -244,10 +259,9 @@ const (
 		`"containers":[{"name":"main","image":"registry.example/none"}]}}`
 )
 
-// block makes machines with a pod each that a budget protects, deletes them, and
-// waits until each of the evictions was refused.
-func (s *session) block(ctx context.Context) error {
-	if err := s.scale(ctx, s.shape.set(), s.Blocked); err != nil {
+// settle makes machines with a pod each that a budget protects.
+func (s *session) settle(ctx context.Context) error {
+	if err := s.scale(ctx, s.shape.deployment(), s.Blocked); err != nil {
 		return err
 	}
 	if err := s.await(ctx, func(ctx context.Context) (bool, error) { return s.beside(ctx, s.Blocked, 0) }); err != nil {
@@ -269,8 +283,13 @@ func (s *session) block(ctx context.Context) error {
 	if err := s.await(ctx, s.podsRun); err != nil {
 		return fmt.Errorf("make pods that stay: %w", err)
 	}
+	return nil
+}
+
+// block deletes these machines, and waits until each of the evictions was refused.
+func (s *session) block(ctx context.Context) error {
 	begin := time.Now()
-	if err := s.scale(ctx, s.shape.set(), 0); err != nil {
+	if err := s.scale(ctx, s.shape.deployment(), 0); err != nil {
 		return err
 	}
 	return s.await(ctx, func(context.Context) (bool, error) {

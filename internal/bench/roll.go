@@ -13,13 +13,21 @@ import (
 // lateEvents is after how long the last event about a rollout has come.
 const lateEvents = 6 * time.Second
 
-// measureRoll measures how a deployment replaces all its machines after a
-// change of its template.
-func (s *session) measureRoll(ctx context.Context, report *Report) error {
+// prepareRoll makes the deployment, without machines.
+func (s *session) prepareRoll(ctx context.Context) error {
 	for _, object := range s.shape.Roll.Prepare {
 		if err := s.plane.Create(ctx, object); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// measureRoll measures how a deployment replaces all its machines after a
+// change of its template.
+func (s *session) measureRoll(ctx context.Context, report *Report) error {
+	if err := s.prepareRoll(ctx); err != nil {
+		return err
 	}
 	bounds, err := s.waveCeilings(ctx)
 	if err != nil {
