@@ -40,7 +40,17 @@ func (w *World) podActions() (out []func()) {
 			out = append(out, func() { w.startPod(app, n.Name) })
 		}
 	}
+	for _, b := range objects(w, &policyv1.PodDisruptionBudget{}) {
+		if counted := w.target.Count(b); counted != nil {
+			out = append(out, func() { w.count(counted) })
+		}
+	}
 	return append(out, w.volumeActions()...)
+}
+
+func (w *World) count(b *policyv1.PodDisruptionBudget) {
+	w.tracef("cluster", "budget %s allows %d", b.Name, b.Status.DisruptionsAllowed)
+	w.edit(b, "status", func(client.Object) {})
 }
 
 func (w *World) kubeletLives(n *corev1.Node) bool {

@@ -5,14 +5,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Evict deletes a pod if its disruption budget has room. It knows budgets with
-// minAvailable as a number only.
+// Evict deletes a pod if the state of its disruption budget allows that, and
+// takes it off that state.
 func (s *Store) Evict(e *policyv1.Eviction) error {
 	pods := s.kinds.of(&corev1.Pod{})
 	found := s.objects[pods][client.ObjectKeyFromObject(e)]
@@ -49,19 +50,35 @@ func (s *Store) budgetsAllow(pod *corev1.Pod) error {
 	case len(covering) > 1:
 		return apierrors.NewInternalError(fmt.Errorf("this pod has more than one PodDisruptionBudget, which the eviction subresource does not support"))
 	}
-	b, healthy := covering[0], 0
-	for _, o := range s.All(pod) {
-		other := o.(*corev1.Pod)
-		if other.Namespace == b.Namespace && other.DeletionTimestamp == nil && selects(b.Spec.Selector, other) {
-			healthy++
-		}
-	}
-	if healthy > b.Spec.MinAvailable.IntValue() {
-		return nil
+	b := covering[0].DeepCopy()
+	if b.Status.ObservedGeneration >= b.Generation && b.Status.DisruptionsAllowed > 0 {
+		b.Status.DisruptionsAllowed--
+		_, err := s.Update(b, "status")
+		return err
 	}
 	refusal := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
 	refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: "The disruption budget " + b.Name + " has no room"})
 	return refusal
+}
+
+// Count is what the disruption controller does: it brings the state of a budget up
+// to date. It knows budgets with minAvailable as a number only. Nil: it is.
+func (s *Store) Count(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
+	healthy := 0
+	for _, o := range s.All(&corev1.Pod{}) {
+		pod := o.(*corev1.Pod)
+		if pod.Namespace == b.Namespace && pod.DeletionTimestamp == nil && selects(b.Spec.Selector, pod) {
+			healthy++
+		}
+	}
+	counted := b.DeepCopy()
+	counted.Status.ObservedGeneration = b.Generation
+	counted.Status.CurrentHealthy, counted.Status.ExpectedPods = int32(healthy), int32(healthy)
+	counted.Status.DisruptionsAllowed = max(0, int32(healthy-b.Spec.MinAvailable.IntValue()))
+	if equality.Semantic.DeepEqual(counted.Status, b.Status) {
+		return nil
+	}
+	return counted
 }
 
 func selects(s *metav1.LabelSelector, o client.Object) bool {

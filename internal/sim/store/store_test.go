@@ -162,6 +162,12 @@ func TestBudgetsHoldPods(t *testing.T) {
 	evict := func(name string) error {
 		return s.Evict(&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: name}})
 	}
+	if err := evict("one"); !apierrors.IsTooManyRequests(err) {
+		t.Errorf("none may go before the pods are counted: %v", err)
+	}
+	if _, err := s.Update(s.Count(s.Lookup(b, client.ObjectKeyFromObject(b)).(*policyv1.PodDisruptionBudget)), "status"); err != nil {
+		t.Fatal(err)
+	}
 	if err := evict("one"); err != nil {
 		t.Fatalf("one of two may go: %v", err)
 	}
