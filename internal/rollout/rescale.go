@@ -94,10 +94,11 @@ func (q *question) activeOrLatest(active []*book) *book {
 	return nil
 }
 
-// saturated reports whether the current set alone has all that is wanted.
+// saturated reports whether the current set alone has all that is wanted, and none
+// of it is about to be updated in place.
 func (q *question) saturated() bool {
 	n := q.current
-	return n != nil && n.want.Replicas == q.d.Replicas && n.available == q.d.Replicas &&
+	return n != nil && n.want.Replicas == q.d.Replicas && n.lasting == q.d.Replicas &&
 		n.Desired != nil && *n.Desired == q.d.Replicas
 }
 

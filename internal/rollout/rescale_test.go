@@ -30,6 +30,11 @@ func TestScaling(t *testing.T) {
 			reason: "the others go",
 			d:      rolls(10, "3", "2"), sets: []Set{old("a", 3, scaledFor(8, 11)), current("b", 10, ten)}, plan: []string{"a 3->0"},
 		},
+		"4.4 2 the new set has all, one of them about to be updated in place and to go": {
+			reason: "that one goes, and not the other set's, which works",
+			d:      rolls(3, "0", "1").by(strategy(InPlace), many(2), paused),
+			sets:   []Set{old("a", 1, scaledFor(3, 3)), current("b", 2, scaledFor(2, 2), first(1, selected, asked))}, plan: []string{"b 2->1"},
+		},
 		"4.4 3 T23 more while rolling": {
 			reason: "15 and 3 allowed, 13 there: all 5 go to the new set",
 			d:      rolls(10, "3", "2").by(many(15)), sets: []Set{old("a", 8, ten), current("b", 5, ten)}, plan: []string{"b 5->10"},
