@@ -91,7 +91,9 @@ func (p *process) judgeRemedy(c store.Call, before snapshot) {
 	p.judgeSight(m.GetName(), r, t, before)
 	p.judgeSymptoms(m.GetName(), r, t, before)
 	w.judgeBudget(r, m.GetUID())
-	if first {
+	// What a pass before this one began, by what the check said then, goes on.
+	begun := slices.ContainsFunc(dialect.ReadMemory(r.check).Past, func(p health.Past) bool { return p.Machine == m.GetUID() })
+	if first && !begun {
 		w.judgeRate(r, m.GetName())
 	}
 }
