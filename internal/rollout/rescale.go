@@ -193,10 +193,10 @@ func (q *question) shareLess(active []*book, delta int) {
 
 // giveUpUnmade lowers the sizes of old sets that have yet to make machines, and
 // returns what is still to go: nobody misses those, and none of the present
-// template goes for them.
+// template goes for them. While the rollout is paused that one is like the others.
 func (q *question) giveUpUnmade(active []*book, over int) int {
 	for _, b := range active {
-		if n := min(b.want.Replicas-b.living, over); b != q.current && n > 0 {
+		if n := min(b.want.Replicas-b.living, over); n > 0 && (b != q.current || q.d.Paused) {
 			over -= n
 			q.scale(b, b.want.Replicas-n, fmt.Sprintf("%s wanted now", machines(q.d.Replicas)))
 		}

@@ -61,6 +61,11 @@ func TestScaling(t *testing.T) {
 			d:      rolls(5, "1", "1").by(many(3)), sets: []Set{old("a", 0, scaledFor(5, 7), wants(3)), current("b", 4, scaledFor(5, 7))},
 			plan: []string{"a 3->0", "b 4->3"},
 		},
+		"4.4 3 fewer while the new set has yet to make machines, paused": {
+			reason: "1 of 4 allowed: one that is there stays, and none is waited for",
+			d:      rolls(4, "0", "1").by(many(1), paused), sets: []Set{old("a", 2, scaledFor(4, 4), first(2, pending)), current("b", 0, scaledFor(4, 4), wants(2))},
+			plan: []string{"a 2->1", "b 2->0"},
+		},
 		"4.4 3 fewer while the new ones are not available yet": {
 			reason: "5 and 3 allowed of 11: 4 and 4 by shares, but 5 have to be available",
 			d:      rolls(8, "3", "0").by(many(5), paused),
