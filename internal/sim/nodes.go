@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/bootstrap"
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
@@ -78,6 +79,14 @@ func (w *World) nodeActions() (out []func()) {
 				w.tracef("cloud controller", "deletes node %s, whose instance nobody knows", n.Name)
 				w.must("delete a node", w.target.Delete(n, client.DeleteOptions{}))
 			})
+		case n != nil && w.alive(k) && slices.ContainsFunc(n.Spec.Taints, critical):
+			out = append(out, func() {
+				w.tracef("resource manager", "node %s has its critical components", n.Name)
+				w.edit(n, "", func(o client.Object) {
+					spec := &o.(*corev1.Node).Spec
+					spec.Taints = slices.DeleteFunc(spec.Taints, critical)
+				})
+			})
 		case n != nil && n.Spec.ProviderID == "" && w.alive(k):
 			out = append(out, func() {
 				w.edit(n, "", func(o client.Object) { o.(*corev1.Node).Spec.ProviderID = i.ProviderID() })
@@ -86,6 +95,10 @@ func (w *World) nodeActions() (out []func()) {
 	}
 	return out
 }
+
+// critical is the taint of a node that was updated in place, until what it needs
+// runs there again.
+func critical(t corev1.Taint) bool { return t.Key == v1alpha1.TaintKeyCriticalComponentsNotReady }
 
 // known reports whether a machine has recorded the instance.
 func (w *World) known(i *cloud.Machine) bool {
