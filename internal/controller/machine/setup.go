@@ -110,15 +110,9 @@ func (r *Reconciler[M]) NodeKeys(o client.Object) (out []string) {
 // of a node in what matters, of pods and volumes that have left a node, and of
 // budgets that let pods go, since drains may be waiting for that.
 func (r *Reconciler[M]) Wakes(ctx context.Context, before, after client.Object) []wake.Wake {
-	o := after
-	if o == nil {
-		o = before
-	}
-	switch o := o.(type) {
+	switch o := wake.Either(before, after).(type) {
 	case M:
-		if wake.Asked(before, after) {
-			return []wake.Wake{wake.For(o)}
-		}
+		return wake.Own(before, after)
 	case *corev1.Node:
 		return r.wakesOfNode(ctx, before, after)
 	case *corev1.Pod:

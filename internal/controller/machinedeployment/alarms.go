@@ -47,8 +47,7 @@ func (r *Reconciler[D, S]) WakesOfCheck(ctx context.Context, before, after clien
 		return nil
 	}
 	for _, d := range deployments {
-		req := requestFor(d)
-		out = append(out, wake.Wake{Request: req, After: r.gather(req.NamespacedName, eventPause)})
+		out = append(out, r.waking(d, eventPause))
 	}
 	return out
 }

@@ -36,16 +36,9 @@ const (
 // Wakes returns the deployments that a change of one object concerns. Before
 // is nil for an object that came into being, after for one that is gone.
 func (r *Reconciler[D, S]) Wakes(ctx context.Context, before, after client.Object) []wake.Wake {
-	o := after
-	if o == nil {
-		o = before
-	}
-	switch o := o.(type) {
+	switch o := wake.Either(before, after).(type) {
 	case D:
-		if wake.Asked(before, after) {
-			return []wake.Wake{wake.For(o)}
-		}
-		return nil
+		return wake.Own(before, after)
 	case S:
 		return r.wakesOfSet(ctx, before, after)
 	case *corev1.Node:
@@ -179,8 +172,7 @@ func (r *Reconciler[D, S]) controllers(ctx context.Context, s client.Object, pau
 	}
 	for _, d := range deployments {
 		if r.lens.Selector(d).Matches(labels.Set(s.GetLabels())) && r.lens.Adopts(d, s.(S)) {
-			req := requestFor(d)
-			out = append(out, wake.Wake{Request: req, After: r.gather(req.NamespacedName, pause)})
+			out = append(out, r.waking(d, pause))
 		}
 	}
 	return out
@@ -218,6 +210,9 @@ func refersTo(ref *metav1.OwnerReference, kind schema.GroupVersionKind) bool {
 	return err == nil && gv.Group == kind.Group && ref.Kind == kind.Kind
 }
 
-func requestFor(o client.Object) reconcile.Request {
-	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
+// waking wakes d after the pause that fits it.
+func (r *Reconciler[D, S]) waking(d D, pause time.Duration) wake.Wake {
+	w := wake.For(d)
+	w.After = r.gather(w.NamespacedName, pause)
+	return w
 }

@@ -28,16 +28,10 @@ const eventPause = 100 * time.Millisecond
 // Wakes returns the sets that a change of one object concerns: of a set, of a
 // machine, of a node where those count, and of a deployment.
 func (r *Reconciler[S]) Wakes(ctx context.Context, before, after client.Object) []wake.Wake {
-	o := after
-	if o == nil {
-		o = before
-	}
-	switch o := o.(type) {
+	o := wake.Either(before, after)
+	switch o.(type) {
 	case S:
-		if wake.Asked(before, after) {
-			return []wake.Wake{wake.For(o)}
-		}
-		return nil
+		return wake.Own(before, after)
 	case *corev1.Node:
 		return r.wakesOfNode(ctx, before, after)
 	}

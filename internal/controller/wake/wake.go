@@ -30,6 +30,23 @@ func For(o client.Object) Wake {
 	return Wake{Request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}}
 }
 
+// Own wakes an object where what it asks for changed: those are the wakes of the
+// objects that a shell is there for.
+func Own(before, after client.Object) []Wake {
+	if !Asked(before, after) {
+		return nil
+	}
+	return []Wake{For(Either(before, after))}
+}
+
+// Either is the object that a change is about: as it is, or as it was last.
+func Either(before, after client.Object) client.Object {
+	if after == nil {
+		return before
+	}
+	return after
+}
+
 // All wakes all of these after a while.
 func All(requests []reconcile.Request, after time.Duration) []Wake {
 	out := make([]Wake, len(requests))
