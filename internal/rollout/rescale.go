@@ -165,9 +165,9 @@ func (q *question) grow(b *book, n int, note string) {
 
 // shareLess takes machines that somebody asked to give up from the sets that
 // have them, then those that old sets have yet to make, and the rest from all in
-// proportion to their sizes. What rounding
-// leaves over comes from the largest. As long as too few would stay available,
-// machines that are not go instead, whichever set they are of.
+// proportion to their sizes. What rounding leaves over comes from the largest. As
+// long as too few would stay available, machines that are not go instead,
+// whichever set they are of.
 func (q *question) shareLess(active []*book, delta int) {
 	note := fmt.Sprintf("%s wanted now", machines(q.d.Replicas))
 	delta = -q.giveUpUnmade(active, q.giveUpAsked(active, -delta))

@@ -98,8 +98,11 @@ func (c *Collector) keep(found map[string]*scope) {
 		}
 	}
 	for key, old := range c.scopes {
+		if found[key] != nil {
+			continue
+		}
 		for _, s := range found {
-			if found[key] == nil && c.scopes[s.key] == nil && place(s) == place(old) {
+			if c.scopes[s.key] == nil && place(s) == place(old) {
 				s.memory.Begun = append(s.memory.Begun, old.memory.Begun...)
 			}
 		}
