@@ -140,6 +140,8 @@ func (p *process) judgeMachine(old, now client.Object, before snapshot) {
 	case old == nil:
 		p.checkGrowth(now, before)
 		return
+	case p.role == setRole && now != nil && metav1.GetControllerOf(old) == nil && metav1.GetControllerOf(now) != nil:
+		w.owners.adopted[now.GetUID()] = w.store.Version()
 	case controllerutil.ContainsFinalizer(old, w.tells.finalizer) && (now == nil || !controllerutil.ContainsFinalizer(now, w.tells.finalizer)):
 		w.checkReleased(old)
 	}
@@ -182,9 +184,10 @@ func (w *World) members(set client.Object) (out []client.Object) {
 }
 
 // checkGrowth leaves out what a deposed process had on the wire, what arrives
-// late for a second time while people delete what came the first time, and what
-// was handed over to the set since the pass looked: nobody can stop that, and the
-// set gives up the surplus.
+// late for a second time while people delete what came the first time, what was
+// handed over to the set since the pass looked, and what the set took over while
+// a creation was on the wire: nobody can stop that, and the set gives up the
+// surplus.
 func (p *process) checkGrowth(m client.Object, before snapshot) {
 	w := p.w
 	s := w.setOf(m)
@@ -199,7 +202,8 @@ func (p *process) checkGrowth(m client.Object, before snapshot) {
 		w.broken(FrozenRests, "set %s made machine %s", s.GetName(), m.GetName())
 	}
 	members := slices.DeleteFunc(w.members(s), func(o client.Object) bool {
-		return w.users.intruders[o.GetUID()] || p.seesElsewhere(o, s) || w.owners.moved[o.GetUID()] > before.version
+		later := w.owners.moved[o.GetUID()] > before.version || w.belated && w.owners.adopted[o.GetUID()] > before.version
+		return later || w.users.intruders[o.GetUID()] || p.seesElsewhere(o, s)
 	})
 	if n, most := len(members), max(before.size, w.tells.size(s)); n > most {
 		w.broken(NotTooMany, "set %s has %d machines with %s, and wanted %d at most", s.GetName(), n, m.GetName(), most)

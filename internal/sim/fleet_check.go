@@ -223,7 +223,7 @@ func (p *process) judgeGrowth(g glimpse, d, grown client.Object, was int) {
 		switch {
 		case s.GetDeletionTimestamp() != nil:
 			continue // somebody deleted it
-		case s.GetUID() == grown.GetUID() && size <= max(living, was+w.owners.arrived[s.GetUID()]):
+		case s.GetUID() == grown.GetUID() && size <= max(living+g.vanished(w, s), was+w.owners.arrived[s.GetUID()]):
 			return // no machine is made on this account
 		case allowed.always[rollout.OnDelete]:
 			living = 0 // a machine that leaves is replaced at once
@@ -266,6 +266,17 @@ func (w *World) shown(g glimpse, s client.Object) (living, leaving, lost int) {
 		}
 	}
 	return living, leaving, lost
+}
+
+// vanished is how many machines of s the pass saw at work, of which nothing is
+// left by now.
+func (g glimpse) vanished(w *World, s client.Object) (n int) {
+	for uid, seen := range g.machines {
+		if seen.set == s.GetUID() && !seen.leaving && w.machineOf(string(uid)) == nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (p *process) judgeShrinkage(g glimpse, d, old client.Object, is int) {
@@ -465,10 +476,19 @@ func (p *process) checkGivenUp(m client.Object) {
 		return
 	}
 	d, arrived := w.deploymentOf(s), w.owners.arrived[s.GetUID()]
-	if d == nil || arrived == 0 {
+	if d == nil || arrived == 0 || w.outdated(d, s) {
 		return
 	}
 	if n, size := len(w.members(s)), w.tells.size(s); size < w.tells.fleet.view(d).Replicas && n < size+arrived {
 		w.broken(UpdatedStays, "set %s of %d, to which %d machines were handed over, gave up %s and has %d", s.GetName(), size, arrived, m.GetName(), n)
 	}
+}
+
+// outdated reports whether s is an old set of d whose current one has as many
+// machines as d wants: all of s are too many, whatever came to it.
+func (w *World) outdated(d, s client.Object) bool {
+	full := func(o client.Object) bool {
+		return w.tells.fleet.set(d, o).Current && len(w.members(o)) >= w.tells.fleet.view(d).Replicas
+	}
+	return !full(s) && slices.ContainsFunc(w.setsOf(d), full)
 }

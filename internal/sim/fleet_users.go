@@ -32,6 +32,8 @@ type owners struct {
 	arrived map[types.UID]int
 	// moved tells by machine with which version it was handed over last.
 	moved map[types.UID]int64
+	// adopted tells the same of machines that people made.
+	adopted map[types.UID]int64
 	// chosen are the machines that an autoscaler wants gone.
 	chosen map[types.UID]bool
 	// made counts the machines made by hand in great numbers.
@@ -41,7 +43,7 @@ type owners struct {
 func newOwners() owners {
 	return owners{
 		outside: map[types.UID]int64{}, sized: map[types.UID]bool{}, righted: map[types.UID]int64{}, lost: map[types.UID]bool{},
-		arrived: map[types.UID]int{}, moved: map[types.UID]int64{}, chosen: map[types.UID]bool{},
+		arrived: map[types.UID]int{}, moved: map[types.UID]int64{}, adopted: map[types.UID]int64{}, chosen: map[types.UID]bool{},
 	}
 }
 
