@@ -484,11 +484,16 @@ func (p *process) checkGivenUp(m client.Object) {
 	}
 }
 
-// outdated reports whether s is an old set of d whose current one has as many
-// machines as d wants: all of s are too many, whatever came to it.
+// outdated reports whether s is an old set of d all of whose machines go, whatever
+// came to it: the current set has as many as d wants, or d updates nothing in place
+// any more.
 func (w *World) outdated(d, s client.Object) bool {
-	full := func(o client.Object) bool {
-		return w.tells.fleet.set(d, o).Current && len(w.members(o)) >= w.tells.fleet.view(d).Replicas
+	f := w.tells.fleet
+	if f.set(d, s).Current {
+		return false
 	}
-	return !full(s) && slices.ContainsFunc(w.setsOf(d), full)
+	full := func(o client.Object) bool {
+		return f.set(d, o).Current && len(w.members(o)) >= f.view(d).Replicas
+	}
+	return f.view(d).Strategy != rollout.InPlace || slices.ContainsFunc(w.setsOf(d), full)
 }

@@ -46,7 +46,7 @@ func (w *World) checkOverdue() {
 // them away again before anybody saw that has to wait for an hour. What an
 // enforcing breaker holds is a matter of its own.
 func (w *World) allowed(c *check, v health.Check, under map[types.UID]health.Target) bool {
-	if v.Paused || v.Breaker.Mode == health.Enforce || len(objects(w, &corev1.Node{})) == 0 {
+	if v.Paused || v.Breaker.Mode == health.Enforce || w.hushed() {
 		return false
 	}
 	sick := len(w.unreplaced(w.noted(c), func(uid types.UID) bool { return w.machineOf(string(uid)) != nil }))
@@ -56,6 +56,18 @@ func (w *World) allowed(c *check, v health.Check, under map[types.UID]health.Tar
 		}
 	}
 	return sick <= budget(c, len(under))
+}
+
+// hushed reports whether no node can be believed: there is none, or not one of
+// three or more has been heard of for long.
+func (w *World) hushed() bool {
+	nodes := objects(w, &corev1.Node{})
+	heard := func(n *corev1.Node) bool {
+		return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.LastHeartbeatTime.Add(2 * beats).After(w.now)
+		})
+	}
+	return len(nodes) == 0 || len(nodes) >= 3 && !slices.ContainsFunc(nodes, heard)
 }
 
 // noted are the machines that c gave up, and those that it stored it was about to.
