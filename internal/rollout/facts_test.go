@@ -265,5 +265,7 @@ func seen(began, lost time.Duration) func(*Deployment) {
 	return func(d *Deployment) { d.Sight = state }
 }
 
-// failedOnce is a machine whose node says so, and that works.
-func failedOnce(m *Machine) { m.Marks.UpdateFailed = true }
+// failedOnce is a machine whose node says so, and that works; updatedOnce says
+// the contrary, and neither was asked to.
+func failedOnce(m *Machine)  { m.Marks.UpdateFailed = true }
+func updatedOnce(m *Machine) { m.Marks.Updated = true }

@@ -14,6 +14,10 @@ func (q *question) mark() bool {
 	for _, b := range q.old {
 		for _, m := range b.Machines {
 			w := NodeWant{Avoid: avoid, Stay: stay, Candidate: q.d.Strategy == InPlace && ongoing && !q.p.Nodeless, Selected: m.Marks.Selected || q.chosen[m.UID]}
+			if m.answeredUnasked() {
+				// It is asked anew when that is gone, or it would pass for the answer.
+				w.Candidate, w.Release = m.Marks.Candidate, m.Usable
+			}
 			if m.Moved && m.Marks.Updated {
 				// The update before this rollout: its node was not given back yet.
 				w = NodeWant{Avoid: avoid, Stay: stay, Release: true}
@@ -42,6 +46,12 @@ func (q *question) mark() bool {
 		q.current.want.Avoided = false
 	}
 	return false
+}
+
+// answeredUnasked reports whether m's node has an answer to a request that is there
+// no more: it came after the node was given back.
+func (m Machine) answeredUnasked() bool {
+	return m.Update == UpdateNone && (m.Marks.Updated || m.Marks.UpdateFailed)
 }
 
 // failedUnasked reports whether m's node says that an update failed which nobody

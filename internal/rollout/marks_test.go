@@ -68,6 +68,15 @@ func TestMarks(t *testing.T) {
 			reason: "the answer stays as long as the request",
 			d:      rolls(2, "1", "1").by(strategy(InPlace)), sets: []Set{current("a", 2, first(1, selected, failedOnce)), old("b", 0)},
 		},
+		"4.5 an answer that came late, to a rollout before": {
+			reason: "it goes before anything is asked of the node, or it would pass for the answer to that",
+			d:      rolls(2, "0", "1").by(strategy(InPlace)), sets: []Set{old("a", 2, held, first(1, failedOnce), last(1, updatedOnce)), current("b", 0)},
+			plan: []string{"node-a1: release", "node-a2: release"},
+		},
+		"4.5 a late answer of a node that does not work": {
+			reason: "it stays for people to see, and nothing is asked",
+			d:      rolls(2, "0", "1").by(strategy(InPlace)), sets: []Set{old("a", 2, held, first(1, failedOnce, unready), last(1, candidate)), current("b", 0)},
+		},
 		"4.5 paused": {
 			reason: "marks stay as they are", policy: &marking,
 			d: d.by(paused), sets: []Set{old("a", 1, first(1, both...)), current("b", 1)},

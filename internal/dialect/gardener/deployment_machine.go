@@ -89,13 +89,16 @@ func staysForUs(n *corev1.Node) bool {
 
 // updateOf is how far an update in place is. The node agent answers by a
 // label, the machine controller repeats the answer in a condition; labels that
-// were taken away begin a new attempt.
+// were taken away begin a new attempt, to which an answer that comes afterwards
+// is none.
 func updateOf(n *corev1.Node, phase v1alpha1.MachinePhase) rollout.Update {
 	candidate := n.Labels[v1alpha1.LabelKeyNodeCandidateForUpdate] == nodeLabelTrue
 	selected := n.Labels[v1alpha1.LabelKeyNodeSelectedForUpdate] == nodeLabelTrue
 	result, step := n.Labels[v1alpha1.LabelKeyNodeUpdateResult], updateStep(n)
 	succeeded := result == v1alpha1.LabelValueNodeUpdateSuccessful
 	switch {
+	case result != "" && !selected && !(candidate && answering(phase)):
+		return rollout.UpdateNone
 	case result == v1alpha1.LabelValueNodeUpdateFailed:
 		return rollout.UpdateFailed
 	case succeeded && step == v1alpha1.ReasonUpdateSuccessful && phase != v1alpha1.MachineInPlaceUpdating:
@@ -110,6 +113,16 @@ func updateOf(n *corev1.Node, phase v1alpha1.MachinePhase) rollout.Update {
 		return rollout.UpdateUnderway
 	}
 	return rollout.UpdateCandidate
+}
+
+// answering reports whether a machine's controller takes the answer for that of
+// an update which was begun, even if it was called off since.
+func answering(phase v1alpha1.MachinePhase) bool {
+	switch phase {
+	case v1alpha1.MachineInPlaceUpdating, v1alpha1.MachineInPlaceUpdateSuccessful, v1alpha1.MachineInPlaceUpdateFailed:
+		return true
+	}
+	return false
 }
 
 // updateStep is the reason of the condition; empty where there is none.

@@ -187,6 +187,11 @@ func TestUpdateOf(t *testing.T) {
 		"timed out":               {"the agent never answered", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, selected, step("ReadyForUpdate")}, rollout.UpdateFailed},
 		"retry, not seen":         {"the answer was taken away, the condition not yet", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, step("UpdateFailed")}, rollout.UpdateFailed},
 		"retry":                   {"it may be selected again", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, step("CandidateForUpdate")}, rollout.UpdateCandidate},
+		"late failure":            {"it is not the answer to what is asked now", v1alpha1.MachineRunning, node{candidate, failure, step("CandidateForUpdate")}, rollout.UpdateNone},
+		"late success":            {"another template was asked for", v1alpha1.MachineRunning, node{candidate, success, step("UpdateSuccessful")}, rollout.UpdateNone},
+		"late, nobody asks":       {"", v1alpha1.MachineRunning, node{success, step("UpdateSuccessful")}, rollout.UpdateNone},
+		"called off too late":     {"the agent had begun, and has done it", v1alpha1.MachineInPlaceUpdateSuccessful, node{candidate, success, step("UpdateSuccessful")}, rollout.UpdateDone},
+		"called off, failed":      {"the node is as bad as if it had not been", v1alpha1.MachineInPlaceUpdating, node{candidate, failure, step("ReadyForUpdate")}, rollout.UpdateFailed},
 		"retry, draining":         {"the phase is left from the first attempt", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, selected, step("SelectedForUpdate")}, rollout.UpdateUnderway},
 	}
 	for name, tc := range tests {
