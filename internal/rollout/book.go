@@ -111,10 +111,17 @@ func (b *book) surelyAt(n int) int {
 // going.
 func (b *book) idle() int {
 	n := b.want.Replicas
-	for n > 0 && b.surelyAt(n-1) == b.surely() {
+	for n > 0 && b.surelyAt(n-1) == b.surely() && !b.takesAny(n-1) {
 		n--
 	}
 	return b.want.Replicas - n
+}
+
+// takesAny reports whether the set cannot come down to n without giving up one of
+// those that go like any other, while one of these is lasting: it may be this one
+// that was left when the set came down to what it is to have.
+func (b *book) takesAny(n int) bool {
+	return b.living-n > b.asked+b.useless && b.lasting > b.askedLasting
 }
 
 // empty reports whether nothing is left of the set, and nothing will come.

@@ -1,10 +1,16 @@
 package rollout
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestRollingUpdate(t *testing.T) {
 	overlapping := counting
 	overlapping.LeavingTakesRoom = false
+	ripe := counting
+	ripe.MinReady = 10 * time.Minute
+	young := func(m *Machine) { m.ReadySince = now.Add(-time.Minute) }
 	checkRows(t, map[string]row{
 		"4.5 a no set of the template": {
 			reason: "one is made with as many as there is room for",
@@ -82,6 +88,16 @@ func TestRollingUpdate(t *testing.T) {
 		"4.5 e an autoscaler's choice goes first": {
 			reason: "the set gives up the machine that works, because it was asked to: the broken one is not free",
 			d:      rolls(2, "1", "0"), sets: []Set{old("a", 2, first(1, broken), last(1, asked)), current("b", 1)},
+		},
+		"4.5 e an old set that still has one to give up": {
+			reason: "it may give up the one that works, or that which has yet to for long enough: its last is not spared for that",
+			d:      rolls(2, "1", "1"), sets: []Set{old("a", 2, wants(1), last(1, young)), old("b", 2, first(2, pending)), current("c", 0)},
+			policy: &ripe, plan: []string{"b 2->0"},
+		},
+		"4.5 e an old set that has many to give up": {
+			reason: "none of which has worked for long enough: they are of no account",
+			d:      rolls(2, "1", "1"), sets: []Set{old("a", 2, wants(1), first(2, young)), old("b", 2), current("c", 0)},
+			policy: &ripe, plan: []string{"a 1->0", "b 2->1"},
 		},
 		"4.5 e machines kept for inspection": {
 			reason: "the kept one goes last, so that a working one goes; who keeps it does without one",
