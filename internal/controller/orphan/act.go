@@ -105,7 +105,10 @@ func (c *Collector) objection(ctx context.Context, s *scope, v orphan.Verdict) (
 	if why := orphan.Wanted(v, machines); why != "" {
 		return why, nil
 	}
-	if v.Begun || len(v.Left) > 0 {
+	// What was asked for may have been refused: a double is looked at again until
+	// it is going, lest it has become the only one.
+	double := v.Cause == orphan.ReasonDouble
+	if v.Begun && !double || len(v.Left) > 0 {
 		return "", nil
 	}
 	i := v.Instance
@@ -113,10 +116,13 @@ func (c *Collector) objection(ctx context.Context, s *scope, v orphan.Verdict) (
 	if err != nil {
 		return "", fmt.Errorf("look at it again: %w", err)
 	}
-	if !slices.ContainsFunc(found, func(o provider.Instance) bool { return o.ID == i.ID && o.Exists() }) {
+	n := slices.IndexFunc(found, func(o provider.Instance) bool { return o.ID == i.ID && o.Exists() })
+	switch {
+	case v.Begun && (n < 0 || found[n].State == provider.Stopping):
+		return "", nil // the rest of it may be there still
+	case n < 0:
 		return "it is not found any more", nil
-	}
-	if v.Cause != orphan.ReasonDouble {
+	case !double:
 		return "", nil
 	}
 	return c.lastOne(ctx, s, v)

@@ -130,6 +130,29 @@ func TestLastOneStays(t *testing.T) {
 	}
 }
 
+// The same when the removal was asked for once and refused: what was true then
+// may be true no more.
+func TestLastOneStaysAfterARefusal(t *testing.T) {
+	w := newWorld(t)
+	w.refuse["delete"] = provider.Errorf(provider.Denied, "no")
+	id := w.plant("uid-g1", "g-1")
+	for w.calls["delete"] == 0 {
+		w.pass()
+	}
+	var m v1alpha1.Machine
+	if err := w.api.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "g-1"}, &m); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cloud.Remove(provider.Class{}, strings.TrimPrefix(m.Spec.ProviderID, "example:///")); err != nil {
+		t.Fatal(err)
+	}
+	delete(w.refuse, "delete")
+	w.passes(90 * time.Minute)
+	if !w.exists(id) {
+		t.Error("removed, and it was the last")
+	}
+}
+
 // C12, MCM#657: whatever blinds us, nothing is removed, and sight that comes
 // back begins where it ended.
 func TestBlindRemovesNothing(t *testing.T) {
