@@ -12,6 +12,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
 )
 
 const (
@@ -250,7 +251,7 @@ func (w *World) breathe() {
 
 // rest watches that nothing is written while nothing changes but heartbeats.
 func (w *World) rest() {
-	if w.updates() || w.unmarked() {
+	if w.updates() || w.unmarked() || w.uncollected() {
 		return
 	}
 	w.breathe()
@@ -303,6 +304,14 @@ func (w *World) unmarked() bool {
 	return slices.ContainsFunc(objects(w, &corev1.Node{}), func(n *corev1.Node) bool {
 		_, marked := n.Annotations[v1alpha1.AnnotationKeyNotManaged]
 		return !marked && !known[n.Name]
+	})
+}
+
+// uncollected reports whether a collector may still remove something: a listing
+// that was doubted is believed some day.
+func (w *World) uncollected() bool {
+	return w.is.collects && slices.ContainsFunc(w.cloud.Existing(""), func(i *cloud.Machine) bool {
+		return w.machineOf(i.UID) == nil && (i.UID != "" || w.tells.strangers)
 	})
 }
 
