@@ -41,7 +41,7 @@ func wakes[D, S client.Object](t *testing.T, a api[D, S]) {
 		after  time.Duration
 	}{
 		"deployment, spec":       {"its author speaks", w.deployment(), func(o client.Object) { o.SetGeneration(7) }, false, 0},
-		"deployment, status":     {"we wrote that", w.deployment(), nil, false, never},
+		"deployment, status":     {"we wrote that, but it may be an old one", w.deployment(), nil, false, time.Second},
 		"deployment, annotation": {"an autoscaler's wish", w.deployment(), func(o client.Object) { dialect.SetAnnotation(o, "a", "b") }, false, 0},
 		"set, spec":              {"somebody scaled it", set, func(o client.Object) { o.SetGeneration(7) }, false, 10 * time.Millisecond},
 		"set, label":             {"it was frozen", set, func(o client.Object) { o.SetLabels(map[string]string{"pool": "a", "x": "y"}) }, false, 10 * time.Millisecond},

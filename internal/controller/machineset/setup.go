@@ -10,11 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -70,7 +68,7 @@ func (r *Reconciler[S]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())).
-		For(r.lens.New(), builder.WithPredicates(predicate.Funcs{UpdateFunc: wake.Changed})).
+		Watches(r.lens.New(), wake.Func(r.Wakes)).
 		Watches(r.lens.Machine(), wake.Func(r.Wakes)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: s.MaxConcurrent,

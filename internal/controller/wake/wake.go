@@ -39,6 +39,18 @@ func Own(before, after client.Object) []Wake {
 	return []Wake{For(Either(before, after))}
 }
 
+// Reported wakes an object as [Own] does, and after a pause where something else
+// of it was written. That is its status: a write that was given up for lost may
+// arrive when the pass after it has found nothing to do, and would stand for ever.
+func Reported(before, after client.Object, pause time.Duration) []Wake {
+	if own := Own(before, after); own != nil {
+		return own
+	}
+	w := For(after)
+	w.After = pause
+	return []Wake{w}
+}
+
 // Either is the object that a change is about: as it is, or as it was last.
 func Either(before, after client.Object) client.Object {
 	if after == nil {

@@ -2,6 +2,7 @@ package wake_test
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,6 +12,20 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/wake"
 )
+
+// TestReported says when an object is looked at by what was written of it.
+func TestReported(t *testing.T) {
+	before := &v1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1", Generation: 1}}
+	after := before.DeepCopy()
+	after.ResourceVersion, after.Status.Replicas = "2", 1
+	if got := wake.Reported(before, after, time.Second); len(got) != 1 || got[0].Name != "a" || got[0].After != time.Second {
+		t.Errorf("a status that may be an old one: %v", got)
+	}
+	after.Generation = 2
+	if got := wake.Reported(before, after, time.Second); len(got) != 1 || got[0].After != 0 {
+		t.Errorf("it asks for something else: %v", got)
+	}
+}
 
 // TestChanged says which changes of an object are looked at.
 func TestChanged(t *testing.T) {
