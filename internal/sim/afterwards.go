@@ -132,6 +132,9 @@ func (w *World) unsettled() string {
 			return fmt.Sprintf("machine %s is still being deleted", m.GetName())
 		}
 		v := w.tells.view(m)
+		if n := w.node(v.NodeName); n != nil && n.DeletionTimestamp != nil {
+			return fmt.Sprintf("node %s is still being deleted", n.Name)
+		}
 		if !w.well(m) && !w.givenUp(m, v) {
 			return fmt.Sprintf("machine %s is not well: stage %q, node %q", m.GetName(), v.Stage, v.NodeName)
 		}
