@@ -42,6 +42,14 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 			},
 		},
 		{
+			name:   "gardener 2.1: Node update, deletionTimestamp set ⇒ DELETE the machine, also one that is Failed",
+			reason: "nobody else takes our finalizer off the node of a machine without a set",
+			policy: brisk, m: machine(stage(lifecycle.StageFailed, time.Minute)), w: world(runningOn(withdrawn(node(corev1.ConditionUnknown)))),
+			want: lifecycle.Decision{
+				Step: lifecycle.Replace, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageFailed, Message: "the node object was deleted",
+			},
+		},
+		{
 			name:   "gardener 2.4: cluster does not answer",
 			reason: "not to know the node is not to have lost it: nothing is replaced",
 			policy: brisk, m: ran, w: world(having(instance(provider.Running)), nodeBlind),

@@ -68,9 +68,14 @@ func Describe(faults []Fault) string {
 // them, unless the API lets them recover with their node. What would keep a new
 // node from counting as running keeps a machine from recovering too: else one
 // that ran out of time for it would be back at once. So does an update that
-// never came to its end.
+// never came to its end. Whoever deletes the node of one asks for its end, too.
 func failed(q question) *Decision {
-	if q.m.Stage != StageFailed || q.p.FailedRecovers && holdup(q.w.Node, q.p) == "" && !q.updateOpen() {
+	switch {
+	case q.m.Stage != StageFailed:
+		return nil
+	case q.nodeLeaves():
+		return nodeMissing(q)
+	case q.p.FailedRecovers && holdup(q.w.Node, q.p) == "" && !q.updateOpen():
 		return nil
 	}
 	return &Decision{Step: Settled, Reason: ReasonFailed, Stage: StageFailed}
@@ -228,8 +233,7 @@ func nodeUnknown(q question) *Decision {
 // its way to count: our finalizer on it only sees to it that nobody misses the
 // wish.
 func nodeMissing(q question) *Decision {
-	leaving := q.p.NodeLossDeletes && q.w.Node != nil && q.w.Node.DeletionTimestamp != nil
-	if !leaving && (q.w.Node != nil || !q.m.HadNode()) {
+	if !q.nodeLeaves() && (q.w.Node != nil || !q.m.HadNode()) {
 		return nil
 	}
 	switch {
@@ -244,6 +248,11 @@ func nodeMissing(q question) *Decision {
 		return nil
 	}
 	return &Decision{Step: Settled, Reason: ReasonNodeMissing, Message: "the node object does not exist"}
+}
+
+// nodeLeaves reports whether somebody deleted the node, where that is a wish.
+func (q question) nodeLeaves() bool {
+	return q.p.NodeLossDeletes && q.w.Node != nil && q.w.Node.DeletionTimestamp != nil
 }
 
 // HadNode reports whether the machine's node has joined and counted at least
