@@ -14,6 +14,26 @@ func (d Delays) after(err error, failures int) time.Duration {
 	return max(d.wanted(err, failures), FirstDelay)
 }
 
+// mostLookDelay is how long a machine that has its instance may go without another
+// look at it, after looks that failed.
+const mostLookDelay = 5 * time.Minute
+
+// LookAgain is when to ask the infrastructure once more about an instance that was
+// there: the machine lives on without the answer, but says meanwhile that it does
+// not know. Many machines may do so at once, and ask ever more rarely. Zero: it
+// answered.
+func LookAgain(m Machine, w World, p Policy) time.Duration {
+	err := w.ClassErr
+	if err == nil {
+		err = w.LookErr
+	}
+	if err == nil || w.Looked || !m.Provisioned || !m.Deleted.IsZero() {
+		return 0
+	}
+	rarely := Delays{Transient: mostLookDelay, Exhausted: mostLookDelay, Other: mostLookDelay}
+	return max(p.Delays.after(err, w.Retry.Failures), min(rarely.after(err, w.Retry.Failures), mostLookDelay))
+}
+
 func (d Delays) wanted(err error, failures int) time.Duration {
 	if a := provider.AfterOf(err); a > 0 {
 		return a

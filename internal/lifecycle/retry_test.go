@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // W3: what is pending is asked for soon, and then more and more rarely.
@@ -23,6 +24,34 @@ func TestPoll(t *testing.T) {
 	} {
 		if got := lifecycle.Poll(c.pendingFor); got != c.want {
 			t.Errorf("Poll(%v) = %v, want %v: %s", c.pendingFor, got, c.want, c.reason)
+		}
+	}
+}
+
+// TestLookAgain: a machine that runs asks again about its instance.
+func TestLookAgain(t *testing.T) {
+	runs := machine(stage(lifecycle.StageRunning, time.Hour))
+	fails := func(err error, failures int) lifecycle.World {
+		return lifecycle.World{LookErr: err, Retry: lifecycle.Retry{Step: lifecycle.Await, Err: err, Failures: failures}}
+	}
+	for reason, c := range map[string]struct {
+		m    lifecycle.Machine
+		w    lifecycle.World
+		want time.Duration
+	}{
+		"it answered":                            {runs, lifecycle.World{Looked: true}, 0},
+		"nobody asked":                           {runs, lifecycle.World{}, 0},
+		"once: soon":                             {runs, fails(errTransient, 1), 500 * time.Millisecond},
+		"more and more rarely, unlike a new one": {runs, fails(errTransient, 8), 64 * time.Second},
+		"but not for ever":                       {runs, fails(errTransient, 99), 5 * time.Minute},
+		"it said when":                           {runs, fails(provider.ThrottledFor(4*time.Second, errTransient), 1), 4 * time.Second},
+		"it was denied: somebody has to act":     {runs, fails(provider.Errorf(provider.Denied, "no"), 1), 5 * time.Minute},
+		"its class cannot be read":               {runs, lifecycle.World{ClassErr: errTransient, Retry: lifecycle.Retry{Failures: 1}}, 500 * time.Millisecond},
+		"it has none yet: that is a decision":    {fresh(), fails(errTransient, 1), 0},
+		"it leaves: that is a decision":          {leaving(), fails(errTransient, 1), 0},
+	} {
+		if got := lifecycle.LookAgain(c.m, c.w, brisk); got != c.want {
+			t.Errorf("%s: %v, want %v", reason, got, c.want)
 		}
 	}
 }

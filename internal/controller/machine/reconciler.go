@@ -204,8 +204,11 @@ const doublesDelay = 10 * time.Minute
 // again is when to look again, given when the decision wants to; zero is when
 // something changes.
 func (p *pass[M]) again(after time.Duration) time.Duration {
-	if r := lifecycle.RebootAgain(p.Clock.Now(), p.view, p.world, p.policy); r > 0 && (after == 0 || r < after) {
-		after = r
+	reboot := lifecycle.RebootAgain(p.Clock.Now(), p.view, p.world, p.policy)
+	for _, other := range []time.Duration{reboot, lifecycle.LookAgain(p.view, p.world, p.policy)} {
+		if other > 0 && (after == 0 || other < after) {
+			after = other
+		}
 	}
 	if p.m.GetAnnotations()[dialect.UnrecordedAnnotation] == "" || after > 0 && after < doublesDelay {
 		return after
