@@ -132,6 +132,9 @@ func (w *World) unsettled() string {
 			return fmt.Sprintf("machine %s is still being deleted", m.GetName())
 		}
 		v := w.tells.view(m)
+		if w.tells.unsure != nil && w.well(m) && w.tells.unsure(m) {
+			return fmt.Sprintf("machine %s does not know of its instance", m.GetName())
+		}
 		if n := w.node(v.NodeName); n != nil && n.DeletionTimestamp != nil {
 			return fmt.Sprintf("node %s is still being deleted", n.Name)
 		}

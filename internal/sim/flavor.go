@@ -65,6 +65,9 @@ type flavor struct {
 	unhook func(m client.Object)
 	hurry  func(m client.Object)
 
+	// unsure reports whether m says that it does not know of its instance; nil where
+	// none ever does.
+	unsure func(m client.Object) bool
 	// frozen reports whether a set makes no machines because it has far too
 	// many; nil where none ever does.
 	frozen func(set client.Object) bool

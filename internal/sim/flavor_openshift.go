@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -68,6 +69,11 @@ func openshiftFlavor(w *World) flavor {
 		},
 		hurry: func(m client.Object) {
 			metav1.SetMetaDataAnnotation(&m.(*machinev1.Machine).ObjectMeta, openshift.ExcludeDrainAnnotation, "")
+		},
+		unsure: func(m client.Object) bool {
+			return slices.ContainsFunc(m.(*machinev1.Machine).Status.Conditions, func(c machinev1.Condition) bool {
+				return c.Type == machinev1.InstanceExistsCondition && c.Status == corev1.ConditionUnknown
+			})
 		},
 		fleet:       openshiftFleet(w),
 		runMachines: func(p *process) { runMachines(p, lens) },

@@ -7,7 +7,6 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -183,25 +182,21 @@ func runChecks(p *process, lens dialect.HealthChecks[*check]) {
 		}
 		return r.Reconcile(ctx, req)
 	}
-	p.wakes = func(e store.Event) []wake.Wake { return wake.All(wakeChecks(r, e), 0) }
+	p.wakes = func(e store.Event) []wake.Wake { return wakeChecks(r, e) }
 }
 
 // wakeChecks are the watches of the controller of health checks.
-func wakeChecks(r *machinehealthcheck.Reconciler[*check], e store.Event) []reconcile.Request {
-	switch o := e.Object().(type) {
+func wakeChecks(r *machinehealthcheck.Reconciler[*check], e store.Event) []wake.Wake {
+	switch e.Object().(type) {
 	case *check:
-		if e.Old != nil && e.New != nil && e.Old.GetGeneration() == e.New.GetGeneration() &&
-			equality.Semantic.DeepEqual(e.Old.GetAnnotations(), e.New.GetAnnotations()) {
-			return nil
-		}
-		return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
+		return r.CheckChanged(context.Background(), e.Old, e.New)
 	case *corev1.Node:
 		before, _ := e.Old.(*corev1.Node)
 		after, _ := e.New.(*corev1.Node)
-		return r.NodeChanged(before, after)
+		return wake.All(r.NodeChanged(before, after), 0)
 	}
 	if e.Kind.Kind == "Machine" {
-		return r.MachineChanged(e.Object())
+		return wake.All(r.MachineChanged(e.Object()), 0)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if !changed && !p.ward.unfinished {
+	if !changed && !p.ward.unfinished && p.object.GetResourceVersion() == p.ward.version {
 		return p.rest(), nil
 	}
 	view, err := p.view(ctx)
@@ -55,7 +55,7 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 	if err = errors.Join(err, p.record(ctx)); err != nil {
 		return reconcile.Result{}, err
 	}
-	p.ward.unfinished, p.ward.due = false, p.plan.Due
+	p.ward.unfinished, p.ward.version, p.ward.due = false, p.object.GetResourceVersion(), p.plan.Due
 	return p.rest(), nil
 }
 

@@ -80,6 +80,29 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
+// A status that was on its way when a pass found nothing to do is put right.
+func TestLateStatus(t *testing.T) {
+	w := newWorld(t, append(pairs("a"), checkOf())...)
+	w.pass()
+	var c lenient.MachineHealthCheck
+	w.must(w.Get(t.Context(), request("check").NamespacedName, &c))
+	late := c.DeepCopy()
+	late.Status.CurrentHealthy = ptr.To[int64](0)
+	w.must(w.Status().Update(t.Context(), late))
+	if woken := w.r.CheckChanged(t.Context(), &c, late); len(woken) != 1 || woken[0].After == 0 {
+		t.Errorf("woke %v, want itself after a while", woken)
+	}
+	w.pass()
+	if got := ptr.Deref(w.status().CurrentHealthy, -1); got != 1 {
+		t.Errorf("%d are healthy, want 1", got)
+	}
+	w.wrote()
+	w.pass()
+	if got := w.wrote(); got != nil {
+		t.Errorf("W6: wrote %v", got)
+	}
+}
+
 // Three machines with maxUnhealthy 1: one after the other, and never two.
 func TestOneAtATime(t *testing.T) {
 	w := newWorld(t, append(pairs("a", "b", "c"), checkOf(func(c *lenient.MachineHealthCheck) {

@@ -4,30 +4,39 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/health"
 )
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
+// reportPause is how long after a write of its status a check is looked at again.
+const reportPause = time.Second
+
+// CheckChanged wakes a check where people changed it, and after a pause where its
+// status was written.
+func (r *Reconciler[C]) CheckChanged(_ context.Context, before, after client.Object) []wake.Wake {
+	return wake.Reported(before, after, reportPause)
+}
+
 // MachineChanged tells the wards of a machine's namespace which select it, or
 // did, to look at it again, and returns their checks.
-func (r *Reconciler[C]) MachineChanged(m client.Object) (wake []reconcile.Request) {
+func (r *Reconciler[C]) MachineChanged(m client.Object) (due []reconcile.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key, w := range r.wards {
@@ -35,15 +44,15 @@ func (r *Reconciler[C]) MachineChanged(m client.Object) (wake []reconcile.Reques
 			continue
 		}
 		if _, in := w.uids[m.GetName()]; in || w.selector.Matches(labels.Set(m.GetLabels())) {
-			wake = append(wake, w.soil(key, m.GetName()))
+			due = append(due, w.soil(key, m.GetName()))
 		}
 	}
-	return wake
+	return due
 }
 
 // NodeChanged does the same for the machine of a node. A heartbeat wakes
 // nobody; that it came is remembered.
-func (r *Reconciler[C]) NodeChanged(before, after *corev1.Node) (wake []reconcile.Request) {
+func (r *Reconciler[C]) NodeChanged(before, after *corev1.Node) (due []reconcile.Request) {
 	if after != nil {
 		r.heard.Store(r.Clock.Now().UnixNano())
 	}
@@ -58,24 +67,24 @@ func (r *Reconciler[C]) NodeChanged(before, after *corev1.Node) (wake []reconcil
 	defer r.mu.Unlock()
 	for key, w := range r.wards {
 		if machine, in := w.nodes[n.Name]; in {
-			wake = append(wake, w.soil(key, machine))
+			due = append(due, w.soil(key, machine))
 		}
 	}
-	return wake
+	return due
 }
 
 // CommonChanged wakes all checks, where the kind goes by conditions that they
 // share and cm holds these.
-func (r *Reconciler[C]) CommonChanged(cm client.Object) (wake []reconcile.Request) {
+func (r *Reconciler[C]) CommonChanged(cm client.Object) (due []reconcile.Request) {
 	if cm.GetNamespace() != r.Namespace || cm.GetName() != r.lens.Traits().ConfigMap {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key := range r.wards {
-		wake = append(wake, reconcile.Request{NamespacedName: key})
+		due = append(due, reconcile.Request{NamespacedName: key})
 	}
-	return wake
+	return due
 }
 
 func (w *ward) soil(key types.NamespacedName, machine string) reconcile.Request {
@@ -102,7 +111,7 @@ func (r *Reconciler[C]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())).
-		For(r.lens.New(), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, annotationsChanged()))).
+		Watches(r.lens.New(), wake.Func(r.CheckChanged)).
 		WatchesRawSource(source.Kind(s.NodeCache, &corev1.Node{}, r.nodes())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: s.MaxConcurrent})
 	for _, p := range r.Patients {
@@ -116,10 +125,6 @@ func (r *Reconciler[C]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 	}
 	return nil
 }
-
-// annotationsChanged passes changes of annotations other than what we remember
-// there ourselves.
-func annotationsChanged() predicate.Predicate { return predicate.AnnotationChangedPredicate{} }
 
 // each wakes whom a change concerns, by the object before and after.
 func each(wakes func(client.Object) []reconcile.Request) handler.EventHandler {
