@@ -62,8 +62,13 @@ type remembered struct {
 	drainSince         time.Time
 	drained            bool
 	instanceType, zone string
-	// instance and drains are guarded by the memory's lock: others read them.
+	// What follows is guarded by the memory's lock: others read it.
+
 	instance instance
+	// saving says that a write of the object is under way, saved which version the
+	// last one came to.
+	saving bool
+	saved  string
 	// drains says that pods are waited for.
 	drains bool
 }
@@ -89,6 +94,25 @@ func (r *remembered) madeFrom(c dialect.Class) {
 	if r.class != key {
 		r.class, r.retry = key, lifecycle.Retry{}
 	}
+}
+
+// saves notes that o is about to be written, or that it is as the API server has
+// it now, as far as we know.
+func (m memory) saves(o client.Object, saving bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.all[client.ObjectKeyFromObject(o)]; r != nil {
+		r.saving, r.saved = saving, o.GetResourceVersion()
+	}
+}
+
+// wroteIt reports whether o is as we wrote it last, or may be what we are writing:
+// whoever writes learns of what somebody else wrote first.
+func (m memory) wroteIt(o client.Object) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.all[client.ObjectKeyFromObject(o)]
+	return r != nil && (r.saving || r.saved == o.GetResourceVersion())
 }
 
 // drains notes whether the machine waits for the pods of its node.

@@ -20,6 +20,8 @@ func (p *pass[M]) save(ctx context.Context, before M) error {
 		return err
 	}
 	stored := before.DeepCopyObject().(M)
+	p.memory.saves(stored, true)
+	defer func() { p.memory.saves(stored, false) }()
 	if body != nil {
 		if err := p.Client.Patch(ctx, stored, locked(body, before.GetResourceVersion())); err != nil {
 			return fmt.Errorf("save machine: %w", err)
