@@ -97,7 +97,7 @@ func updateOf(n *corev1.Node, phase v1alpha1.MachinePhase) rollout.Update {
 	result, step := n.Labels[v1alpha1.LabelKeyNodeUpdateResult], updateStep(n)
 	succeeded := result == v1alpha1.LabelValueNodeUpdateSuccessful
 	switch {
-	case result != "" && !selected && !(candidate && answering(phase)):
+	case result != "" && !selected && (!candidate || !answering(phase)):
 		return rollout.UpdateNone
 	case result == v1alpha1.LabelValueNodeUpdateFailed:
 		return rollout.UpdateFailed
