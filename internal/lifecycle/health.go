@@ -86,7 +86,7 @@ func Lone(now time.Time, m Machine, group ...Machine) bool {
 func (m Machine) underway(now time.Time) bool {
 	switch m.Stage {
 	case StageRunning, StageLost, StageUpdateFailed:
-		return false
+		return !m.Deleted.IsZero() // its controller has not come to that yet
 	case StageFailed:
 		return m.Owned && !now.Before(m.Keep.Until)
 	}

@@ -137,6 +137,7 @@ func TestRowsOfGardenerMeltdown(t *testing.T) {
 	}{
 		{"phase Running: 0", machine(stage(lifecycle.StageRunning, time.Hour)), true},
 		{"phase Unknown: 0", machine(stage(lifecycle.StageLost, time.Hour)), true},
+		{"phase Unknown, deleted a moment ago: +1", leaving(stage(lifecycle.StageLost, time.Hour)), false},
 		{"phase \"\": +1", fresh(), false},
 		{"phase Pending: +1", machine(), false},
 		{"phase CrashLoopBackOff: +1", fresh(stage(lifecycle.StageCrashing, time.Hour)), false},
