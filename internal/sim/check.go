@@ -9,10 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
@@ -341,10 +343,17 @@ func (w *World) checkDrained(i *cloud.Machine) {
 			continue
 		}
 		ending := pod.DeletionTimestamp != nil && (!nodeReady(n) || !w.now.Before(pod.DeletionTimestamp.Time))
-		if !ending {
+		if !ending && !wasSilent(n, pod) {
 			w.broken(DrainedFirst, "instance %s of %s was sent away with pod %s still on its node", i.ID, i.Name, pod.Name)
 		}
 	}
+}
+
+// wasSilent reports whether the node came back since the pod was asked to go: it was
+// silent then, and its drain may have ended without the pod's end.
+func wasSilent(n *corev1.Node, pod *corev1.Pod) bool {
+	at := pod.DeletionTimestamp
+	return at != nil && !lifecycle.Ready(n).LastTransitionTime.Time.Before(at.Add(-time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0))*time.Second))
 }
 
 func mayStay(pod *corev1.Pod) bool {
