@@ -191,7 +191,7 @@ func (q question) keepGoes(k KeepPlan, failed bool) KeepPlan {
 		k.Sign, k.Drain, k.Force = SignDraining, true, q.keepForce()
 	case !d.Done:
 		k.Sign, k.Message = SignDraining, d.Message
-		k.After = earlier(k.After, q.keepDrainAfter(*d))
+		k.After = Earlier(k.After, q.keepDrainAfter(*d))
 	}
 	return k
 }
@@ -218,7 +218,7 @@ func (q question) fencedSince() time.Time {
 func (q question) keepDrainAfter(d drain.Decision) time.Duration {
 	after := d.Next
 	if left := q.left(q.fencedSince(), q.p.DrainTimeout); q.p.DrainTimeout > 0 && left > 0 {
-		after = earlier(after, left+time.Second)
+		after = Earlier(after, left+time.Second)
 	}
 	return after
 }
@@ -245,5 +245,5 @@ func (q question) keepEnds(k KeepPlan, why string) KeepPlan {
 
 // Keeping adds to the outcome what becomes of keeping the machine.
 func (o *Outcome) Keeping(k KeepPlan) {
-	o.Keep, o.After = k, earlier(o.After, k.After)
+	o.Keep, o.After = k, Earlier(o.After, k.After)
 }

@@ -31,7 +31,7 @@ func LookAgain(m Machine, w World, p Policy) time.Duration {
 		return 0
 	}
 	rarely := Delays{Transient: mostLookDelay, Exhausted: mostLookDelay, Other: mostLookDelay}
-	return max(p.Delays.after(err, w.Retry.Failures), min(rarely.after(err, w.Retry.Failures), mostLookDelay))
+	return max(p.Delays.after(err, w.Retry.Failures), rarely.after(err, w.Retry.Failures))
 }
 
 func (d Delays) wanted(err error, failures int) time.Duration {

@@ -180,7 +180,7 @@ func updateDrain(q question) *Decision {
 	for _, ill := range []check{notYetHealthy, unhealthy} {
 		h := ill(q)
 		if h != nil && h.Waits() {
-			h.After = earlier(h.After, d.After)
+			h.After = Earlier(h.After, d.After)
 		}
 		if h != nil {
 			return h
@@ -204,13 +204,13 @@ func (q question) updateDrainAfter() time.Duration {
 		return after
 	}
 	if left := q.left(since, q.p.DrainTimeout); left > 0 {
-		after = earlier(after, left+time.Second)
+		after = Earlier(after, left+time.Second)
 	}
 	return after
 }
 
-// earlier of two waits, of which zero is none.
-func earlier(a, b time.Duration) time.Duration {
+// Earlier of two waits, of which zero is none.
+func Earlier(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}

@@ -6,14 +6,12 @@ import (
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/controller/machinehealthcheck"
-	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/health"
 	"github.com/millwright-dev/millwright/internal/sight"
@@ -182,21 +180,5 @@ func runChecks(p *process, lens dialect.HealthChecks[*check]) {
 		}
 		return r.Reconcile(ctx, req)
 	}
-	p.wakes = func(e store.Event) []wake.Wake { return wakeChecks(r, e) }
-}
-
-// wakeChecks are the watches of the controller of health checks.
-func wakeChecks(r *machinehealthcheck.Reconciler[*check], e store.Event) []wake.Wake {
-	switch e.Object().(type) {
-	case *check:
-		return r.CheckChanged(context.Background(), e.Old, e.New)
-	case *corev1.Node:
-		before, _ := e.Old.(*corev1.Node)
-		after, _ := e.New.(*corev1.Node)
-		return wake.All(r.NodeChanged(before, after), 0)
-	}
-	if e.Kind.Kind == "Machine" {
-		return wake.All(r.MachineChanged(e.Object()), 0)
-	}
-	return nil
+	p.wakes = wakesBy(r.Wakes, "MachineHealthCheck", "Node", "Machine")
 }

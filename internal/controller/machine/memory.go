@@ -35,10 +35,7 @@ type remembered struct {
 	// class or new credentials get a new try.
 	generation int64
 	class      provider.ClientKey
-	// version is the resource version of our last write, or of what the API server
-	// said itself.
-	version string
-	retry   lifecycle.Retry
+	retry      lifecycle.Retry
 	// released says that our finalizer is off an object under deletion: what
 	// the cache still shows of it is a shadow.
 	released bool
@@ -65,10 +62,11 @@ type remembered struct {
 	// What follows is guarded by the memory's lock: others read it.
 
 	instance instance
-	// saving says that a write of the object is under way, saved which version the
-	// last one came to.
-	saving bool
-	saved  string
+	// version is the resource version of our last write, or of what the API server
+	// said itself; saving says that a write is under way. Only the worker changes
+	// them, and needs no lock to read.
+	version string
+	saving  bool
 	// drains says that pods are waited for.
 	drains bool
 }
@@ -96,13 +94,21 @@ func (r *remembered) madeFrom(c dialect.Class) {
 	}
 }
 
-// saves notes that o is about to be written, or that it is as the API server has
-// it now, as far as we know.
+// saves notes whether o is being written.
 func (m memory) saves(o client.Object, saving bool) {
+	m.note(o, func(r *remembered) { r.saving = saving })
+}
+
+// wrote notes that o is as the API server has it now.
+func (m memory) wrote(o client.Object) {
+	m.note(o, func(r *remembered) { r.version = o.GetResourceVersion() })
+}
+
+func (m memory) note(o client.Object, change func(*remembered)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r := m.all[client.ObjectKeyFromObject(o)]; r != nil {
-		r.saving, r.saved = saving, o.GetResourceVersion()
+		change(r)
 	}
 }
 
@@ -112,7 +118,7 @@ func (m memory) wroteIt(o client.Object) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.all[client.ObjectKeyFromObject(o)]
-	return r != nil && (r.saving || r.saved == o.GetResourceVersion())
+	return r != nil && (r.saving || r.version == o.GetResourceVersion())
 }
 
 // drains notes whether the machine waits for the pods of its node.
@@ -145,8 +151,6 @@ func (r *remembered) newerThan(o client.Object) bool {
 	c, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), r.version)
 	return err == nil && c < 0
 }
-
-func (r *remembered) wrote(o client.Object) { r.version = o.GetResourceVersion() }
 
 // failed notes that step failed, and returns all that is known of the failures
 // in a row.

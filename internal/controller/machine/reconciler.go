@@ -170,7 +170,7 @@ func (p *pass[M]) outdated(ctx context.Context) (bool, error) {
 	if now.GetUID() != p.m.GetUID() || now.GetResourceVersion() != p.m.GetResourceVersion() {
 		return true, nil
 	}
-	p.mem.wrote(now)
+	p.memory.wrote(now)
 	return false, nil
 }
 
@@ -204,16 +204,12 @@ const doublesDelay = 10 * time.Minute
 // again is when to look again, given when the decision wants to; zero is when
 // something changes.
 func (p *pass[M]) again(after time.Duration) time.Duration {
-	reboot := lifecycle.RebootAgain(p.Clock.Now(), p.view, p.world, p.policy)
-	for _, other := range []time.Duration{reboot, lifecycle.LookAgain(p.view, p.world, p.policy)} {
-		if other > 0 && (after == 0 || other < after) {
-			after = other
-		}
+	after = lifecycle.Earlier(after, lifecycle.RebootAgain(p.Clock.Now(), p.view, p.world, p.policy))
+	after = lifecycle.Earlier(after, lifecycle.LookAgain(p.view, p.world, p.policy))
+	if p.m.GetAnnotations()[dialect.UnrecordedAnnotation] != "" {
+		after = lifecycle.Earlier(after, doublesDelay)
 	}
-	if p.m.GetAnnotations()[dialect.UnrecordedAnnotation] == "" || after > 0 && after < doublesDelay {
-		return after
-	}
-	return doublesDelay
+	return after
 }
 
 // underDrain reports whether pods are waited for.

@@ -26,13 +26,13 @@ func (p *pass[M]) save(ctx context.Context, before M) error {
 		if err := p.Client.Patch(ctx, stored, locked(body, before.GetResourceVersion())); err != nil {
 			return fmt.Errorf("save machine: %w", err)
 		}
-		p.mem.wrote(stored)
+		p.memory.wrote(stored)
 	}
 	if status != nil && !gone(stored) {
 		if err := p.Client.Status().Patch(ctx, stored, locked(status, stored.GetResourceVersion())); err != nil {
 			return fmt.Errorf("save machine status: %w", err)
 		}
-		p.mem.wrote(stored)
+		p.memory.wrote(stored)
 	}
 	p.m = wanted
 	p.m.SetResourceVersion(stored.GetResourceVersion())

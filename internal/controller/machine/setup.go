@@ -106,21 +106,16 @@ func (r *Reconciler[M]) NodeKeys(o client.Object) (out []string) {
 	return slices.Compact(out)
 }
 
-// reportPause is how long after somebody else wrote its status a machine is looked
-// at again. That may have been we: a write that was given up for lost arrives when
-// it likes.
-const reportPause = time.Second
-
 // Wakes returns the machines that a change of one object concerns: of a machine,
 // of a node in what matters, of pods and volumes that have left a node, and of
 // budgets that let pods go, since drains may be waiting for that.
 func (r *Reconciler[M]) Wakes(ctx context.Context, before, after client.Object) []wake.Wake {
 	switch o := wake.Either(before, after).(type) {
 	case M:
-		if before != nil && after != nil && r.memory.wroteIt(after) && !wake.Asked(before, after) {
-			return nil
+		if own := wake.Own(before, after); own != nil || r.memory.wroteIt(after) {
+			return own
 		}
-		return wake.Reported(before, after, reportPause)
+		return wake.Reported(before, after)
 	case *corev1.Node:
 		return r.wakesOfNode(ctx, before, after)
 	case *corev1.Pod:

@@ -38,7 +38,7 @@ const (
 func (r *Reconciler[D, S]) Wakes(ctx context.Context, before, after client.Object) []wake.Wake {
 	switch o := wake.Either(before, after).(type) {
 	case D:
-		return wake.Reported(before, after, reportPause)
+		return wake.Reported(before, after)
 	case S:
 		return r.wakesOfSet(ctx, before, after)
 	case *corev1.Node:

@@ -37,14 +37,14 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if !changed && !p.ward.unfinished && p.object.GetResourceVersion() == p.ward.version {
+	if !changed && p.object.GetResourceVersion() == p.ward.version {
 		return p.rest(), nil
 	}
 	view, err := p.view(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	p.ward.unfinished = true
+	p.ward.version = ""
 	before := dialect.ReadMemory(p.object)
 	p.plan = p.ward.health.Plan(p.now, view, before)
 	if err := p.note(ctx, before); err != nil {
@@ -55,7 +55,7 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 	if err = errors.Join(err, p.record(ctx)); err != nil {
 		return reconcile.Result{}, err
 	}
-	p.ward.unfinished, p.ward.version, p.ward.due = false, p.object.GetResourceVersion(), p.plan.Due
+	p.ward.version, p.ward.due = p.object.GetResourceVersion(), p.plan.Due
 	return p.rest(), nil
 }
 

@@ -89,7 +89,7 @@ func TestLateStatus(t *testing.T) {
 	late := c.DeepCopy()
 	late.Status.CurrentHealthy = ptr.To[int64](0)
 	w.must(w.Status().Update(t.Context(), late))
-	if woken := w.r.CheckChanged(t.Context(), &c, late); len(woken) != 1 || woken[0].After == 0 {
+	if woken := w.r.Wakes(t.Context(), &c, late); len(woken) != 1 || woken[0].After == 0 {
 		t.Errorf("woke %v, want itself after a while", woken)
 	}
 	w.pass()

@@ -27,12 +27,11 @@ type ward struct {
 	health *health.Ward
 	// written is the check as last written.
 	written expect.Overlay
-	// unfinished says that the last pass did not come to its end, version which
-	// version of the check it left behind, due when the plan may change though
-	// nothing happens.
-	unfinished bool
-	version    string
-	due        time.Time
+	// version is that of the check which the last pass left behind, empty where it
+	// did not come to its end; due is when the plan may change though nothing
+	// happens.
+	version string
+	due     time.Time
 	// restricted says that people were told that nothing may be remedied,
 	// referred of which machines they were told that nobody controls them.
 	restricted bool

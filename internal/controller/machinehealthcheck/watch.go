@@ -4,18 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -23,15 +19,21 @@ import (
 	"github.com/millwright-dev/millwright/internal/health"
 )
 
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-// reportPause is how long after a write of its status a check is looked at again.
-const reportPause = time.Second
-
-// CheckChanged wakes a check where people changed it, and after a pause where its
-// status was written.
-func (r *Reconciler[C]) CheckChanged(_ context.Context, before, after client.Object) []wake.Wake {
-	return wake.Reported(before, after, reportPause)
+// Wakes returns the checks that a change of one object concerns: of a check, a node,
+// a machine, and of the conditions that checks share.
+func (r *Reconciler[C]) Wakes(_ context.Context, before, after client.Object) []wake.Wake {
+	switch o := wake.Either(before, after).(type) {
+	case C:
+		return wake.Reported(before, after)
+	case *corev1.Node:
+		was, _ := before.(*corev1.Node)
+		is, _ := after.(*corev1.Node)
+		return wake.All(r.NodeChanged(was, is), 0)
+	case *corev1.ConfigMap:
+		return wake.All(r.CommonChanged(o), 0)
+	default:
+		return wake.All(r.MachineChanged(o), 0)
+	}
 }
 
 // MachineChanged tells the wards of a machine's namespace which select it, or
@@ -111,46 +113,17 @@ func (r *Reconciler[C]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())).
-		Watches(r.lens.New(), wake.Func(r.CheckChanged)).
-		WatchesRawSource(source.Kind(s.NodeCache, &corev1.Node{}, r.nodes())).
+		Watches(r.lens.New(), wake.Func(r.Wakes)).
+		WatchesRawSource(source.Kind[client.Object](s.NodeCache, &corev1.Node{}, wake.Func(r.Wakes))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: s.MaxConcurrent})
 	for _, p := range r.Patients {
-		b = b.Watches(p.Machine(), each(r.MachineChanged))
+		b = b.Watches(p.Machine(), wake.Func(r.Wakes))
 	}
 	if r.lens.Traits().ReadsCommon {
-		b = b.Watches(&corev1.ConfigMap{}, each(r.CommonChanged))
+		b = b.Watches(&corev1.ConfigMap{}, wake.Func(r.Wakes))
 	}
 	if err := b.Complete(r); err != nil {
 		return fmt.Errorf("set up %s: %w", kind.GroupKind(), err)
 	}
 	return nil
-}
-
-// each wakes whom a change concerns, by the object before and after.
-func each(wakes func(client.Object) []reconcile.Request) handler.EventHandler {
-	add := func(q queue, o client.Object) {
-		for _, w := range wakes(o) {
-			q.Add(w)
-		}
-	}
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(q, e.ObjectNew) },
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(q, e.Object) },
-	}
-}
-
-func (r *Reconciler[C]) nodes() handler.TypedEventHandler[*corev1.Node, reconcile.Request] {
-	add := func(q queue, before, after *corev1.Node) {
-		for _, w := range r.NodeChanged(before, after) {
-			q.Add(w)
-		}
-	}
-	return handler.TypedFuncs[*corev1.Node, reconcile.Request]{
-		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*corev1.Node], q queue) { add(q, nil, e.Object) },
-		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*corev1.Node], q queue) {
-			add(q, e.ObjectOld, e.ObjectNew)
-		},
-		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*corev1.Node], q queue) { add(q, e.Object, nil) },
-	}
 }

@@ -25,16 +25,13 @@ import (
 // eventPause gathers changes of machines that move only counters.
 const eventPause = 100 * time.Millisecond
 
-// reportPause is how long after a write of its status a set is looked at again.
-const reportPause = time.Second
-
 // Wakes returns the sets that a change of one object concerns: of a set, of a
 // machine, of a node where those count, and of a deployment.
 func (r *Reconciler[S]) Wakes(ctx context.Context, before, after client.Object) []wake.Wake {
 	o := wake.Either(before, after)
 	switch o.(type) {
 	case S:
-		return wake.Reported(before, after, reportPause)
+		return wake.Reported(before, after)
 	case *corev1.Node:
 		return r.wakesOfNode(ctx, before, after)
 	}

@@ -39,15 +39,18 @@ func Own(before, after client.Object) []Wake {
 	return []Wake{For(Either(before, after))}
 }
 
+// ReportPause is how long after a write of its status an object is looked at again.
+const ReportPause = time.Second
+
 // Reported wakes an object as [Own] does, and after a pause where something else
 // of it was written. That is its status: a write that was given up for lost may
 // arrive when the pass after it has found nothing to do, and would stand for ever.
-func Reported(before, after client.Object, pause time.Duration) []Wake {
+func Reported(before, after client.Object) []Wake {
 	if own := Own(before, after); own != nil {
 		return own
 	}
 	w := For(after)
-	w.After = pause
+	w.After = ReportPause
 	return []Wake{w}
 }
 
@@ -123,9 +126,6 @@ func Asked(before, after client.Object) bool {
 		!maps.Equal(before.GetLabels(), after.GetLabels()) ||
 		!maps.Equal(before.GetAnnotations(), after.GetAnnotations())
 }
-
-// Changed is [Asked] as a predicate about updates.
-func Changed(e event.UpdateEvent) bool { return Asked(e.ObjectOld, e.ObjectNew) }
 
 // ControllerOf is the UID of an object's controller, empty when it has none.
 func ControllerOf(o client.Object) types.UID {

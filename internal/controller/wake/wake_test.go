@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/wake"
@@ -18,17 +17,17 @@ func TestReported(t *testing.T) {
 	before := &v1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1", Generation: 1}}
 	after := before.DeepCopy()
 	after.ResourceVersion, after.Status.Replicas = "2", 1
-	if got := wake.Reported(before, after, time.Second); len(got) != 1 || got[0].Name != "a" || got[0].After != time.Second {
+	if got := wake.Reported(before, after); len(got) != 1 || got[0].Name != "a" || got[0].After != time.Second {
 		t.Errorf("a status that may be an old one: %v", got)
 	}
 	after.Generation = 2
-	if got := wake.Reported(before, after, time.Second); len(got) != 1 || got[0].After != 0 {
+	if got := wake.Reported(before, after); len(got) != 1 || got[0].After != 0 {
 		t.Errorf("it asks for something else: %v", got)
 	}
 }
 
-// TestChanged says which changes of an object are looked at.
-func TestChanged(t *testing.T) {
+// TestAsked says which changes of an object are looked at.
+func TestAsked(t *testing.T) {
 	of := func(uid types.UID) func(*v1alpha1.MachineSet) {
 		return func(s *v1alpha1.MachineSet) {
 			s.OwnerReferences = []metav1.OwnerReference{{Kind: "MachineDeployment", Name: "web", UID: uid, Controller: ptr.To(true)}}
@@ -53,7 +52,7 @@ func TestChanged(t *testing.T) {
 		after := before.DeepCopy()
 		after.ResourceVersion = "2"
 		tt.edit(after)
-		if got := wake.Changed(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != tt.want {
+		if got := wake.Asked(before, after); got != tt.want {
 			t.Errorf("%s: looked at: %t", tt.reason, got)
 		}
 	}
