@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 )
 
 // leasePoll is how often leader election looks at what is known of the lease.
@@ -117,9 +118,13 @@ func (l *lease) read(ctx context.Context) error {
 	if l.tooSoon() && (l.failed != nil || l.known != nil) {
 		return l.failed
 	}
-	l.asked = l.clock.Now()
+	asked := l.clock.Now()
 	known, err := l.client.Get(ctx, l.name, metav1.GetOptions{})
-	if l.failed = err; err != nil {
+	if err != nil && ctx.Err() != nil {
+		return err // nobody was asked, as far as the next who asks is concerned
+	}
+	l.asked, l.failed = asked, err
+	if err != nil {
 		return err
 	}
 	l.known = known
@@ -132,7 +137,7 @@ func (l *lease) tooSoon() bool { return l.clock.Since(l.asked) < l.retry }
 func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.write(r, func(o *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	return l.write(ctx, r, func(o *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 		o.ObjectMeta = metav1.ObjectMeta{Namespace: l.namespace, Name: l.name}
 		return l.client.Create(ctx, o, metav1.CreateOptions{})
 	})
@@ -149,15 +154,31 @@ func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord)
 	if renewal := r.HolderIdentity == l.identity && holder != nil && *holder == l.identity; renewal && l.tooSoon() {
 		return l.failed
 	}
-	return l.write(r, func(o *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	err := l.update(ctx, r)
+	// A renewal that was cut short may have been done, or be done yet: that is no
+	// reason to keep the lease.
+	for r.HolderIdentity != l.identity && apierrors.IsConflict(err) && l.holds(ctx) {
+		err = l.update(ctx, r)
+	}
+	return err
+}
+
+func (l *lease) update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return l.write(ctx, r, func(o *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 		o.ObjectMeta = *l.known.ObjectMeta.DeepCopy()
 		return l.client.Update(ctx, o, metav1.UpdateOptions{})
 	})
 }
 
+// holds asks the API server, after a conflict, whether the lease is ours.
+func (l *lease) holds(ctx context.Context) bool {
+	err := l.read(ctx)
+	return err == nil && ptr.Deref(l.known.Spec.HolderIdentity, "") == l.identity
+}
+
 // write sends the record and tells the term what it means. The lock is held
 // meanwhile: there is nothing to say about a lease that is being written.
-func (l *lease) write(r resourcelock.LeaderElectionRecord, send func(*coordinationv1.Lease) (*coordinationv1.Lease, error)) error {
+func (l *lease) write(ctx context.Context, r resourcelock.LeaderElectionRecord, send func(*coordinationv1.Lease) (*coordinationv1.Lease, error)) error {
 	if r.HolderIdentity != l.identity {
 		l.term.Ended()
 	}
@@ -166,8 +187,9 @@ func (l *lease) write(r resourcelock.LeaderElectionRecord, send func(*coordinati
 	l.asked, l.failed = sent, err
 	switch {
 	case err == nil:
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
-		// What is known is not what is there: read it before the next try.
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err), ctx.Err() != nil:
+		// What is known is not what is there, or need not be where we gave up waiting
+		// ourselves: read it before the next try.
 		l.known, l.watched, l.failed = nil, false, nil
 		return err
 	default:

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -67,6 +68,14 @@ func (r *leaseRig) lead() {
 		r.t.Fatal(err)
 	}
 	r.requests = nil
+}
+
+// holdsNow makes another the holder, past the lock.
+func (r *leaseRig) holdsNow(other string) {
+	r.t.Helper()
+	if err := r.server.Tracker().Update(coordinationv1.SchemeGroupVersion.WithResource("leases"), leaseOf(other, "9"), "ns"); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // TestIdentity: neither the host's name nor the process's number alone tells two
@@ -143,6 +152,64 @@ func TestReleaseEndsTheTermFirst(t *testing.T) {
 	}
 	if !errors.Is(during, errNotLeading) || !errors.Is(r.term.Err(), errNotLeading) {
 		t.Errorf("while it is sent: %v; after it: %v", during, r.term.Err())
+	}
+}
+
+// TestReleaseAfterRenewalCutShort: who is told to stop while it renews does not know
+// whether it did, and gives the lease up all the same. It never gives up another's.
+func TestReleaseAfterRenewalCutShort(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		holder    string
+		watched   bool
+		conflicts int
+		want      string
+		requests  []string
+		conflict  bool
+	}{
+		{name: "not done", want: "", requests: []string{"update", "get", "get", "update"}},
+		{name: "watched", watched: true, want: "", requests: []string{"update", "get", "get", "update"}},
+		{name: "done after it was read", conflicts: 1, want: "", requests: []string{"update", "get", "get", "update", "get", "update"}},
+		{name: "lost to another", holder: "other", conflicts: 1, want: "other", requests: []string{"update", "get", "get", "update", "get"}, conflict: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newLeaseRig(t, "")
+			r.lead()
+			if tt.watched {
+				r.saw(r.known, false)
+			}
+			r.clk.Step(usual.RetryPeriod)
+			ctx, stop := context.WithCancel(t.Context())
+			r.before = func(string) error { stop(); return ctx.Err() }
+			if err := r.Update(ctx, r.ours()); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			if _, _, err := r.Get(ctx); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			r.before = func(verb string) error {
+				if verb != "update" || tt.conflicts == 0 {
+					return nil
+				}
+				tt.conflicts--
+				if tt.holder != "" {
+					r.holdsNow(tt.holder)
+				}
+				return apierrors.NewConflict(coordinationv1.Resource("leases"), "l", errors.New("changed"))
+			}
+			if _, _, err := r.Get(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}); apierrors.IsConflict(err) != tt.conflict {
+				t.Error(err)
+			}
+			if !slices.Equal(r.requests, tt.requests) {
+				t.Errorf("requests %v, want %v", r.requests, tt.requests)
+			}
+			if rec, _, err := r.Get(t.Context()); err != nil || rec.HolderIdentity != tt.want {
+				t.Errorf("held by %v, %v, want %q", rec, err, tt.want)
+			}
+		})
 	}
 }
 
