@@ -98,11 +98,15 @@ func (b *book) atMost(p Policy) int {
 func (b *book) surely() int { return b.surelyAt(b.want.Replicas) }
 
 // surelyAt is how many machines will still be available when the set has come
-// down to n: of 5 with 1 of no use that come down to 3, 3 are left.
+// down to n: of 5 with 1 of no use that come down to 3, 3 are left. Where the set
+// was told to come down before, it may have chosen by what was true then: all that
+// it has yet to give up for that may be available by now.
 func (b *book) surelyAt(n int) int {
 	excess := max(0, b.living-n)
+	chosen := min(excess, max(0, b.living-b.Replicas))
+	excess -= chosen
 	asked := min(excess, b.asked)
-	lost := min(asked, b.askedLasting)
+	lost := chosen + min(asked, b.askedLasting)
 	lost += max(0, excess-asked-b.useless)
 	return max(0, b.lasting-lost)
 }

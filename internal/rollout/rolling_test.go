@@ -89,6 +89,15 @@ func TestRollingUpdate(t *testing.T) {
 			reason: "the set gives up the machine that works, because it was asked to: the broken one is not free",
 			d:      rolls(2, "1", "0"), sets: []Set{old("a", 2, first(1, broken), last(1, asked)), current("b", 1)},
 		},
+		"4.5 e a new set that still has one to give up": {
+			reason: "it may have chosen the one that is available by now, while that was not",
+			d:      rolls(2, "0", "1"), sets: []Set{old("a", 1, scaledFor(2, 2)), current("b", 2, wants(1), scaledFor(2, 2), first(1, pending))},
+		},
+		"4.5 e a new set that has given it up": {
+			reason: "what is left of it stays",
+			d:      rolls(2, "0", "1"), sets: []Set{old("a", 1, scaledFor(2, 2)), current("b", 1, scaledFor(2, 2), more(1, leaving))},
+			plan: []string{"a 1->0"},
+		},
 		"4.5 e an old set that still has one to give up": {
 			reason: "it may give up the one that works, or that which has yet to for long enough: its last is not spared for that",
 			d:      rolls(2, "1", "1"), sets: []Set{old("a", 2, wants(1), last(1, young)), old("b", 2, first(2, pending)), current("c", 0)},
