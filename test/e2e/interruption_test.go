@@ -243,7 +243,8 @@ func (d dialect) leaves(t *testing.T, f *fleet.Fleet, name string, old fleet.Mac
 		}
 		here := 0
 		for _, p := range pods.Items {
-			if p.Spec.NodeName == old.Node {
+			// One that has ended may stay after its node until it is collected.
+			if p.Spec.NodeName == old.Node && p.DeletionTimestamp == nil {
 				here++
 			}
 		}
