@@ -153,7 +153,7 @@ func (p *process) judgeMachine(old, now client.Object, before snapshot) {
 	if p.role == setRole {
 		p.checkShrink(old, before)
 		p.judgeShare(old, before)
-		p.checkGivenUp(old)
+		p.checkGivenUp(old, before)
 		return
 	}
 	w.owners.lost[old.GetUID()] = true

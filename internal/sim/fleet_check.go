@@ -107,6 +107,7 @@ func (p *process) judgeRollout(c store.Call, old, now client.Object, before snap
 		if to := w.setOf(now); to != nil && !metav1.IsControlledBy(old, to) {
 			w.users.done++ // it changes the numbers of both sets
 			w.owners.arrived[to.GetUID()]++
+			w.owners.arrivedFor[to.GetUID()] = w.tells.fleet.view(g.deployment).Replicas
 			w.owners.moved[now.GetUID()] = w.store.Version()
 		}
 	case "Node":
@@ -351,15 +352,16 @@ func (p *process) judgeSelection(g glimpse, d client.Object, old, now *corev1.No
 // frozen reports whether the set makes no machines because it has far too many.
 func (w *World) frozen(s client.Object) bool { return w.tells.frozen != nil && w.tells.frozen(s) }
 
-// checkGivenUp notes why a set gives a machine up, and whether it may.
-func (p *process) checkGivenUp(m client.Object) {
+// checkGivenUp notes why a set gives a machine up, and whether it may: one that was
+// handed over since the pass began goes on another set's account.
+func (p *process) checkGivenUp(m client.Object, before snapshot) {
 	w := p.w
 	s := w.setOf(m)
 	if s == nil {
 		return
 	}
 	member := w.tells.member(s, m)
-	if s.GetDeletionTimestamp() != nil || member.Failed || !member.Marked.IsZero() || p.deposed != nil || w.owners.sized[s.GetUID()] {
+	if s.GetDeletionTimestamp() != nil || member.Failed || !member.Marked.IsZero() || p.deposed != nil || w.owners.sized[s.GetUID()] || w.owners.moved[m.GetUID()] > before.version {
 		w.owners.lost[m.GetUID()] = true
 		return
 	}
@@ -367,7 +369,8 @@ func (p *process) checkGivenUp(m client.Object) {
 	if d == nil || arrived == 0 || w.outdated(d, s) {
 		return
 	}
-	if n, size := len(w.members(s)), w.tells.size(s); size < w.tells.fleet.view(d).Replicas && n < size+arrived {
+	wanted := min(w.tells.fleet.view(d).Replicas, w.owners.arrivedFor[s.GetUID()])
+	if n, size := len(w.members(s)), w.tells.size(s); size < wanted && n < size+arrived {
 		w.broken(UpdatedStays, "set %s of %d, to which %d machines were handed over, gave up %s and has %d", s.GetName(), size, arrived, m.GetName(), n)
 	}
 }

@@ -30,6 +30,8 @@ type owners struct {
 	// arrived counts the machines that were handed over to a set since its
 	// deployment last changed its size.
 	arrived map[types.UID]int
+	// arrivedFor is how many machines the deployment wanted when the last came.
+	arrivedFor map[types.UID]int
 	// moved tells by machine with which version it was handed over last.
 	moved map[types.UID]int64
 	// adopted tells the same of machines that people made.
@@ -43,7 +45,7 @@ type owners struct {
 func newOwners() owners {
 	return owners{
 		outside: map[types.UID]int64{}, sized: map[types.UID]bool{}, righted: map[types.UID]int64{}, lost: map[types.UID]bool{},
-		arrived: map[types.UID]int{}, moved: map[types.UID]int64{}, adopted: map[types.UID]int64{}, chosen: map[types.UID]bool{},
+		arrived: map[types.UID]int{}, arrivedFor: map[types.UID]int{}, moved: map[types.UID]int64{}, adopted: map[types.UID]int64{}, chosen: map[types.UID]bool{},
 	}
 }
 
