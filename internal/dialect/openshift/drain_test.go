@@ -53,3 +53,31 @@ func TestDrainTimeoutAnnotationForces(t *testing.T) {
 		}
 	}
 }
+
+// A drain that nobody needed, as there was no node, is said to be over when the
+// instance itself is on its way: until then a node may join.
+func TestDrainIsSkippedForGood(t *testing.T) {
+	one, other := provider.Instance{ProviderID: "p://1"}, provider.Instance{ProviderID: "p://2"}
+	for _, tt := range []struct {
+		reason string
+		world  lifecycle.World
+		over   bool
+	}{
+		{"the instance leaves", lifecycle.World{Removal: lifecycle.RemovalUnderway, Instances: []provider.Instance{one}}, true},
+		{"it leaves with a double", lifecycle.World{Removal: lifecycle.RemovalUnderway, Instances: []provider.Instance{one}, Doubles: []provider.Instance{other}}, true},
+		{"all is gone", lifecycle.World{Removal: lifecycle.RemovalDone}, true},
+		{"only a double is listed, and leaves", lifecycle.World{Removal: lifecycle.RemovalUnderway, Doubles: []provider.Instance{other}}, false},
+		{"another is listed in its place, and leaves", lifecycle.World{Removal: lifecycle.RemovalUnderway, Instances: []provider.Instance{other}, StandIn: true}, false},
+		{"nothing was removed", lifecycle.World{Instances: []provider.Instance{one}}, false},
+	} {
+		deleted := metav1.NewTime(compatNow)
+		m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &deleted, Finalizers: []string{machinev1.MachineFinalizer}}}
+		tt.world.Looked, tt.world.NodeLooked = true, true
+		Machines{}.Record(m, lifecycle.Outcome{
+			Decision: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonTerminating, Stage: lifecycle.StageDeleting}, World: tt.world, At: compatNow,
+		})
+		if got := (Machines{}).View(m).Drained; got != tt.over {
+			t.Errorf("%s: the drain is over: %t, want %t", tt.reason, got, tt.over)
+		}
+	}
+}

@@ -253,12 +253,13 @@ func undrained(m *machinev1.Machine) bool {
 }
 
 // leaves reports whether the instance is on its way out, or surely gone. Before
-// that, a drain that was not necessary may still become so: the node may join.
+// that, a drain that was not necessary may still become so: the node may join. It
+// is not enough that a double leaves while listings do not show the instance yet.
 func leaves(o lifecycle.Outcome) bool {
 	if o.Reason == lifecycle.ReasonUnconfirmed || o.World.Removal == lifecycle.RemovalUntried {
 		return false
 	}
-	return o.World.Removal == lifecycle.RemovalDone || len(o.World.Owned()) > 0
+	return o.World.Removal == lifecycle.RemovalDone || len(o.World.Instances) > 0 && !o.World.StandIn
 }
 
 // setCondition keeps the list sorted by type and bumps the transition time
