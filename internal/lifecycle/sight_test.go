@@ -71,6 +71,30 @@ func TestTimersStandStill(t *testing.T) {
 	}
 }
 
+// TestNearlyOver: a timer with next to nothing left may stand still until the next
+// look at the clusters. It is not asked for every few milliseconds until then.
+func TestNearlyOver(t *testing.T) {
+	silent := node(corev1.ConditionUnknown)
+	underway := func(w *lifecycle.World) {
+		w.Update = lifecycle.Update{Candidate: true, Selected: true, Mark: lifecycle.MarkReady}
+	}
+	nearly := func(timeout time.Duration) time.Duration { return timeout - 2*time.Millisecond }
+	for name, c := range map[string]struct {
+		m lifecycle.Machine
+		w worldEdit
+	}{
+		"joining":   {machine(aged(nearly(brisk.JoinTimeout))), having(instance(provider.Running))},
+		"health":    {machine(stage(lifecycle.StageLost, nearly(brisk.HealthTimeout))), runningOn(silent)},
+		"update":    {machine(stage(lifecycle.StageUpdating, nearly(brisk.UpdateTimeout))), underway},
+		"coming up": {machine(stage(lifecycle.StageUpdated, nearly(brisk.HealthTimeout))), runningOn(silent)},
+	} {
+		d := lifecycle.Decide(now, c.m, world(runningOn(silent), c.w), brisk)
+		if d.Step != lifecycle.Await || d.After < time.Second || d.After > 2*time.Second {
+			t.Errorf("%s: %s (%s), again after %s", name, d.Step, d.Reason, d.After)
+		}
+	}
+}
+
 func failing(d lifecycle.Decision) bool { return d.Step == lifecycle.Fail }
 func forcing(d lifecycle.Decision) bool { return d.Step == lifecycle.Drain && d.Force }
 

@@ -239,7 +239,7 @@ func updateUnderway(q question) *Decision {
 		}
 	}
 	return &Decision{
-		Step: Await, Reason: ReasonUpdating, Stage: StageUpdating, After: max(left, 0),
+		Step: Await, Reason: ReasonUpdating, Stage: StageUpdating, After: soonest(left),
 		Message: fmt.Sprintf("Machine %s is undergoing an in-place update", q.m.Name),
 	}
 }
@@ -268,7 +268,7 @@ func updateSettles(q question) *Decision {
 		return nil
 	}
 	return &Decision{
-		Step: Await, Reason: ReasonUpdated, Stage: StageUpdated, After: left,
+		Step: Await, Reason: ReasonUpdated, Stage: StageUpdated, After: soonest(left),
 		Message: "the node was updated in place and does not count as healthy yet: " + Ailment(q.w.Node, q.p),
 	}
 }

@@ -117,8 +117,8 @@ func (q *question) miscarried(m Machine) bool {
 		return m.Leaving
 	}
 	left := q.d.Sight.Left(m.Created, q.d.Guard.ReadyWithin, q.now)
-	if !m.Leaving {
-		q.again(left)
+	if left > 0 && !m.Leaving {
+		q.again(max(left, time.Second)) // it may stand still between two looks at the cluster
 	}
 	return left <= 0
 }

@@ -67,6 +67,10 @@ func TestFailures(t *testing.T) {
 		"on its way": {
 			reason: "looked at again when its time is up", d: d.by(within), sets: []Set{a, current("b", 1, first(1, pending, made(7*time.Minute)))}, after: 3 * time.Minute,
 		},
+		"a moment before its time is up": {
+			reason: "which may stand still until the cluster is looked at again", d: d.by(within),
+			sets: []Set{a, current("b", 1, first(1, pending, made(10*time.Minute-time.Millisecond)))}, after: time.Second,
+		},
 		"too slow": {
 			reason: "its time is up", d: d.by(within, stopsAfter(1)), sets: []Set{a, current("b", 1, first(1, pending, made(10*time.Minute)))},
 			notes: []string{"b1~2026-01-02T02:54:05Z"}, stopped: "1 machine of set b did not become ready (b1); keeping what there is",
