@@ -91,10 +91,10 @@ func (p *process) judgeShare(victim client.Object, before snapshot) {
 	}
 	for _, set := range sets {
 		for _, m := range w.controlled(set) {
-			if !w.tells.selector(set).Matches(labels.Set(m.GetLabels())) {
-				continue // somebody took it out of the set, which has yet to let go
-			}
 			total++
+			if !w.tells.selector(set).Matches(labels.Set(m.GetLabels())) {
+				continue // somebody took it out of the set, which has it until it lets go
+			}
 			own := set.GetUID() == s.GetUID()
 			if m.GetUID() == victim.GetUID() || m.GetDeletionTimestamp() != nil && (own || before.watched.leaving[m.GetUID()]) {
 				going++
