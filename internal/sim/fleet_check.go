@@ -353,7 +353,8 @@ func (p *process) judgeSelection(g glimpse, d client.Object, old, now *corev1.No
 func (w *World) frozen(s client.Object) bool { return w.tells.frozen != nil && w.tells.frozen(s) }
 
 // checkGivenUp notes why a set gives a machine up, and whether it may: one that was
-// handed over since the pass began goes on another set's account.
+// handed over since the pass began goes on another set's account, one that people
+// made on theirs.
 func (p *process) checkGivenUp(m client.Object, before snapshot) {
 	w := p.w
 	s := w.setOf(m)
@@ -366,7 +367,7 @@ func (p *process) checkGivenUp(m client.Object, before snapshot) {
 		return
 	}
 	d, arrived := w.deploymentOf(s), w.owners.arrived[s.GetUID()]
-	if d == nil || arrived == 0 || w.outdated(d, s) {
+	if d == nil || arrived == 0 || w.owners.adopted[m.GetUID()] > 0 || w.outdated(d, s) {
 		return
 	}
 	wanted := min(w.tells.fleet.view(d).Replicas, w.owners.arrivedFor[s.GetUID()])

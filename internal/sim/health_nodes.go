@@ -213,8 +213,13 @@ func (w *World) lastIllness() {
 }
 
 // beyondHelp reports whether a kubelet may stay silent: nobody replaces its
-// machine.
+// machine, or removes its instance.
 func (w *World) beyondHelp(k *kubelet) bool {
-	m := w.machineOf(k.on.UID)
-	return k.ails.forGood && !w.now.Before(k.stalled) && m != nil && w.givenUp(m, w.tells.view(m))
+	if !k.ails.forGood || w.now.Before(k.stalled) {
+		return false
+	}
+	if m := w.machineOf(k.on.UID); m != nil {
+		return w.givenUp(m, w.tells.view(m))
+	}
+	return w.excused(k.on.UID)
 }
