@@ -124,7 +124,9 @@ func printReport(w io.Writer, took time.Duration, machines []fleet.Machine) erro
 	return e.Encode(report{Seconds: round(took), Machines: machines})
 }
 
-func round(d time.Duration) float64 { return d.Round(10 * time.Millisecond).Seconds() }
+func round(d time.Duration) float64 {
+	return float64(d.Round(10*time.Millisecond).Milliseconds()) / 1000
+}
 
 // await shows the machines until all of the samples' are ready.
 func (u *up) await(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error) {
