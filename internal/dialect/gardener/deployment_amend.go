@@ -78,8 +78,10 @@ func (Deployments) Amend(d *v1alpha1.MachineDeployment, sets []*v1alpha1.Machine
 	}
 	// The wish to thaw has done its work once each frozen set has it. Were it
 	// kept until none is frozen, a set with far too many machines would thaw
-	// and freeze in turns.
-	untold := func(s *v1alpha1.MachineSet) bool { return labelledFrozen(s) && !wantsThaw(s) }
+	// and freeze in turns. One that is being deleted is never told.
+	untold := func(s *v1alpha1.MachineSet) bool {
+		return s.DeletionTimestamp == nil && labelledFrozen(s) && !wantsThaw(s)
+	}
 	if !slices.ContainsFunc(sets, untold) {
 		delete(d.Annotations, v1alpha1.AnnotationKeyUnfreeze)
 	}

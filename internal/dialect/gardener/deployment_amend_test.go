@@ -61,6 +61,8 @@ func TestAmend(t *testing.T) {
 	labelled := func(value string) change {
 		return func(d *deployment) { d.Labels = map[string]string{"freeze": value} }
 	}
+	leaving := cold.DeepCopy()
+	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
 	thaw := annotatedWith(v1alpha1.AnnotationKeyUnfreeze, "")
 	nothing := func(*deployment) {}
 	tests := map[string]struct {
@@ -79,6 +81,7 @@ func TestAmend(t *testing.T) {
 		"thawed":            {"no set has either", labelled("True"), nothing, []*v1alpha1.MachineSet{sampleSet()}, rollout.Plan{}},
 		"label of a user":   {"is not the freeze", labelled("true"), labelled("true"), nil, rollout.Plan{}},
 		"thaw, not told":    {"waits until the set has it", thaw, func(d *deployment) { thaw(d); labelled("True")(d) }, []*v1alpha1.MachineSet{told, cold}, rollout.Plan{}},
+		"thaw, not leaving": {"a set that is being deleted is not told", thaw, labelled("True"), []*v1alpha1.MachineSet{told, leaving}, rollout.Plan{}},
 		"thaw, told":        {"has done its work", thaw, labelled("True"), []*v1alpha1.MachineSet{told}, rollout.Plan{}},
 		"thaw, none frozen": {"has nothing to do", thaw, nothing, []*v1alpha1.MachineSet{sampleSet()}, rollout.Plan{}},
 	}
