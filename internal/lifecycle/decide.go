@@ -168,16 +168,6 @@ func (q question) left(since time.Time, timeout time.Duration) time.Duration {
 	return q.w.Sight.Left(since, timeout, q.now)
 }
 
-// soonest is when to look again at a timer that has so long to run. It counts
-// nothing between two looks at the clusters, so that what is left of it at the end
-// may stay as it is for a while: that is not asked for over and over.
-func soonest(left time.Duration) time.Duration {
-	if left <= 0 {
-		return 0
-	}
-	return max(left, time.Second)
-}
-
 func (q question) first(checks []check, otherwise Decision) Decision {
 	for _, c := range checks {
 		if d := c(q); d != nil {

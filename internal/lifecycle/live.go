@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -324,7 +325,7 @@ func (q question) losing(s Stage) *Decision {
 	left := q.left(q.m.StageSince, q.p.HealthTimeout)
 	switch {
 	case q.p.HealthTimeout == 0 || left > 0:
-		return &Decision{Step: Await, Reason: ReasonNodeUnhealthy, Stage: s, After: soonest(left), Message: Ailment(q.w.Node, q.p)}
+		return &Decision{Step: Await, Reason: ReasonNodeUnhealthy, Stage: s, After: sight.Again(left), Message: Ailment(q.w.Node, q.p)}
 	case !q.w.MayFail:
 		return &Decision{
 			Step: Await, Reason: ReasonFailureWithheld, Stage: s, After: q.p.Delays.Transient,

@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"fmt"
 	"time"
+
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // Update is what a node says about giving it new software while its instance
@@ -239,7 +241,7 @@ func updateUnderway(q question) *Decision {
 		}
 	}
 	return &Decision{
-		Step: Await, Reason: ReasonUpdating, Stage: StageUpdating, After: soonest(left),
+		Step: Await, Reason: ReasonUpdating, Stage: StageUpdating, After: sight.Again(left),
 		Message: fmt.Sprintf("Machine %s is undergoing an in-place update", q.m.Name),
 	}
 }
@@ -268,7 +270,7 @@ func updateSettles(q question) *Decision {
 		return nil
 	}
 	return &Decision{
-		Step: Await, Reason: ReasonUpdated, Stage: StageUpdated, After: soonest(left),
+		Step: Await, Reason: ReasonUpdated, Stage: StageUpdated, After: sight.Again(left),
 		Message: "the node was updated in place and does not count as healthy yet: " + Ailment(q.w.Node, q.p),
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/millwright-dev/millwright/internal/sight"
 )
 
 // guard takes the precautions that were asked for, of the deployment or of a
@@ -117,8 +119,8 @@ func (q *question) miscarried(m Machine) bool {
 		return m.Leaving
 	}
 	left := q.d.Sight.Left(m.Created, q.d.Guard.ReadyWithin, q.now)
-	if left > 0 && !m.Leaving {
-		q.again(max(left, time.Second)) // it may stand still between two looks at the cluster
+	if !m.Leaving {
+		q.again(sight.Again(left))
 	}
 	return left <= 0
 }

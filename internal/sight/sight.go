@@ -196,6 +196,16 @@ func (s State) Left(from time.Time, timeout time.Duration, now time.Time) time.D
 	return max(left, min(timeout, Settle)-s.Elapsed(s.Since(), now))
 }
 
+// Again is when to look again at a timer that has so long to run; zero when it is
+// over. It counts nothing between two looks at the clusters, so that what is left of
+// it at the end may stay as it is for a while: that is not asked for over and over.
+func Again(left time.Duration) time.Duration {
+	if left <= 0 {
+		return 0
+	}
+	return max(left, time.Second)
+}
+
 // Settling is how long it takes until everything has been seen for [Settle]; not
 // positive when it has.
 func (s State) Settling(now time.Time) time.Duration { return Settle - s.Elapsed(s.Since(), now) }

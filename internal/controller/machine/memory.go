@@ -96,18 +96,18 @@ func (r *remembered) madeFrom(c dialect.Class) {
 
 // saves notes whether o is being written.
 func (m memory) saves(o client.Object, saving bool) {
-	m.note(o, func(r *remembered) { r.saving = saving })
+	m.note(client.ObjectKeyFromObject(o), func(r *remembered) { r.saving = saving })
 }
 
 // wrote notes that o is as the API server has it now.
 func (m memory) wrote(o client.Object) {
-	m.note(o, func(r *remembered) { r.version = o.GetResourceVersion() })
+	m.note(client.ObjectKeyFromObject(o), func(r *remembered) { r.version = o.GetResourceVersion() })
 }
 
-func (m memory) note(o client.Object, change func(*remembered)) {
+func (m memory) note(key types.NamespacedName, change func(*remembered)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r := m.all[client.ObjectKeyFromObject(o)]; r != nil {
+	if r := m.all[key]; r != nil {
 		change(r)
 	}
 }
@@ -123,11 +123,7 @@ func (m memory) wroteIt(o client.Object) bool {
 
 // drains notes whether the machine waits for the pods of its node.
 func (m memory) drains(key types.NamespacedName, waits bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if r := m.all[key]; r != nil {
-		r.drains = waits
-	}
+	m.note(key, func(r *remembered) { r.drains = waits })
 }
 
 func (m memory) podsAwaited(key types.NamespacedName) bool {

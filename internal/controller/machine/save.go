@@ -21,7 +21,7 @@ func (p *pass[M]) save(ctx context.Context, before M) error {
 	}
 	stored := before.DeepCopyObject().(M)
 	p.memory.saves(stored, true)
-	defer func() { p.memory.saves(stored, false) }()
+	defer p.memory.saves(stored, false)
 	if body != nil {
 		if err := p.Client.Patch(ctx, stored, locked(body, before.GetResourceVersion())); err != nil {
 			return fmt.Errorf("save machine: %w", err)

@@ -39,8 +39,8 @@ func Own(before, after client.Object) []Wake {
 	return []Wake{For(Either(before, after))}
 }
 
-// ReportPause is how long after a write of its status an object is looked at again.
-const ReportPause = time.Second
+// reportPause is how long after a write of its status an object is looked at again.
+const reportPause = time.Second
 
 // Reported wakes an object as [Own] does, and after a pause where something else
 // of it was written. That is its status: a write that was given up for lost may
@@ -50,7 +50,7 @@ func Reported(before, after client.Object) []Wake {
 		return own
 	}
 	w := For(after)
-	w.After = ReportPause
+	w.After = reportPause
 	return []Wake{w}
 }
 
