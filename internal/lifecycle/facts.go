@@ -164,6 +164,9 @@ type World struct {
 	Node       *corev1.Node
 	NodeLooked bool
 	NodeErr    error
+	// NodeTaken says whose the node of the recorded name is, where the machine has
+	// neither that nor an instance.
+	NodeTaken string
 	// NodeStale says that the node's metadata differs from what the machine
 	// asks for.
 	NodeStale bool

@@ -124,6 +124,10 @@ func classless(err error) worldEdit {
 
 func nodeBlind(w *lifecycle.World) { w.Node, w.NodeLooked, w.NodeErr = nil, false, errTransient }
 
+func onNode1(m *lifecycle.Machine) { m.NodeName = "node-1" }
+
+func nodeTaken(w *lifecycle.World) { w.NodeTaken = "instance cloud:///i-9" }
+
 func failedAt(step lifecycle.Step, err error, ago time.Duration, failures int) worldEdit {
 	return func(w *lifecycle.World) {
 		w.Retry = lifecycle.Retry{Step: step, Err: err, At: now.Add(-ago), Failures: failures}

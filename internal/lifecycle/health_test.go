@@ -50,6 +50,24 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 			},
 		},
 		{
+			name:   "gardener 2.1: Node delete ⇒ DELETE the machine, not where another instance has its node now",
+			reason: "nobody deleted anything: the machine has lost its node, and its time runs",
+			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Hour), aged(2*time.Hour), onNode1), w: world(nodeTaken),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageLost, After: 10 * time.Minute,
+				Message: "Node node-1 is that of instance cloud:///i-9, and the machine's own instance is gone. Machine m-1 is unhealthy - changing MachinePhase to Unknown",
+			},
+		},
+		{
+			name:   "gardener 2.4: likewise, its time is over",
+			reason: "it is given up like one whose node does not answer",
+			policy: brisk, m: machine(stage(lifecycle.StageLost, 11*time.Minute)), w: world(nodeTaken),
+			want: lifecycle.Decision{
+				Step: lifecycle.Fail, Reason: lifecycle.ReasonHealthTimeout, Stage: lifecycle.StageFailed,
+				Message: "Machine m-1 health checks failing since last 10 minutes. Updating machine phase to Failed. Node Conditions: []",
+			},
+		},
+		{
 			name:   "gardener 2.4: cluster does not answer",
 			reason: "not to know the node is not to have lost it: nothing is replaced",
 			policy: brisk, m: ran, w: world(having(instance(provider.Running)), nodeBlind),

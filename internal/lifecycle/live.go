@@ -232,23 +232,31 @@ func nodeUnknown(q question) *Decision {
 // nodeMissing is about machines that had a node. Where losing it means
 // replacement, a node that is being deleted is lost, also one that was still on
 // its way to count: our finalizer on it only sees to it that nobody misses the
-// wish.
+// wish. A node that is another's now was not deleted: the machine is unhealthy.
 func nodeMissing(q question) *Decision {
 	if !q.nodeLeaves() && (q.w.Node != nil || !q.m.HadNode()) {
 		return nil
 	}
 	switch {
-	case q.p.NodeLossDeletes:
+	case q.p.NodeLossDeletes && q.w.NodeTaken == "":
 		return &Decision{Step: Replace, Reason: ReasonNodeMissing, Message: "the node object was deleted"}
 	case q.p.TracksHealth && q.m.Stage != StageLost:
 		return &Decision{
 			Step: Await, Reason: ReasonNodeMissing, Stage: StageLost, After: q.p.HealthTimeout,
-			Message: fmt.Sprintf("Node object went missing. Machine %s is unhealthy - changing MachinePhase to Unknown", q.m.Name),
+			Message: fmt.Sprintf("%s. Machine %s is unhealthy - changing MachinePhase to Unknown", q.nodeGone(), q.m.Name),
 		}
 	case q.p.TracksHealth:
 		return nil
 	}
 	return &Decision{Step: Settled, Reason: ReasonNodeMissing, Message: "the node object does not exist"}
+}
+
+// nodeGone says how the machine lost its node.
+func (q question) nodeGone() string {
+	if q.w.NodeTaken == "" {
+		return "Node object went missing"
+	}
+	return fmt.Sprintf("Node %s is that of %s, and the machine's own instance is gone", q.m.NodeName, q.w.NodeTaken)
 }
 
 // nodeLeaves reports whether somebody deleted the node, where that is a wish.

@@ -58,6 +58,28 @@ func (c *Cluster) Find(ctx context.Context, q Query) (*corev1.Node, error) {
 	return nil, nil
 }
 
+// Taken says whose the node of the recorded name is where that is not the
+// machine's: "another machine" or "instance <provider ID>". Empty when it is, or
+// when there is none.
+func (c *Cluster) Taken(ctx context.Context, q Query) (string, error) {
+	if c == nil || q.Name == "" {
+		return "", nil
+	}
+	var n corev1.Node
+	err := c.Client.Get(ctx, client.ObjectKey{Name: q.Name}, &n)
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("getting node %s: %w", q.Name, err)
+	case q.otherInstance(&n):
+		return "instance " + n.Spec.ProviderID, nil
+	case q.others(&n):
+		return "another machine", nil
+	}
+	return "", nil
+}
+
 func (c *Cluster) byName(ctx context.Context, q Query) (*corev1.Node, error) {
 	return named(ctx, c.Client, q)
 }

@@ -69,6 +69,28 @@ func TestFind(t *testing.T) {
 	}
 }
 
+func TestTaken(t *testing.T) {
+	query := Query{Name: "w1", ProviderID: "sim:///a/1", MachineKey: "ns/m1"}
+	tests := []struct {
+		reason string
+		node   client.Object
+		want   string
+	}{
+		{"there is none of the name", node("w2", withProviderID("sim:///a/0")), ""},
+		{"it is the machine's", node("w1", withProviderID("sim:///a/1")), ""},
+		{"nobody said whose it is", node("w1"), ""},
+		{"another instance shows itself", node("w1", withProviderID("sim:///a/0")), "instance sim:///a/0"},
+		{"another machine marked it", node("w1", withLabel(MachineNameLabel, "m2")), "another machine"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			if got, err := newWorld(t, interceptor.Funcs{}, tt.node).Taken(t.Context(), query); err != nil || got != tt.want {
+				t.Errorf("got %q, %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestFindDoesNotTakeAFailureForNone(t *testing.T) {
 	denied := errors.New("denied")
 	w := newWorld(t, interceptor.Funcs{
@@ -79,6 +101,9 @@ func TestFindDoesNotTakeAFailureForNone(t *testing.T) {
 	if n, err := w.Find(t.Context(), Query{Name: "w1"}); n != nil || !errors.Is(err, denied) {
 		t.Errorf("got %v, %v", n, err)
 	}
+	if by, err := w.Taken(t.Context(), Query{Name: "w1"}); by != "" || !errors.Is(err, denied) {
+		t.Errorf("taken by %q, %v", by, err)
+	}
 }
 
 func TestNoCluster(t *testing.T) {
@@ -87,6 +112,9 @@ func TestNoCluster(t *testing.T) {
 	n, err := c.Find(ctx, Query{Name: "w1"})
 	if n != nil || err != nil || c.Exists() {
 		t.Errorf("found %v, %v", n, err)
+	}
+	if by, err := c.Taken(ctx, Query{Name: "w1"}); by != "" || err != nil {
+		t.Errorf("taken by %q, %v", by, err)
 	}
 	if _, wrote, err := c.Apply(ctx, nil, Want{}); wrote || err != nil {
 		t.Errorf("applied %v, %v", wrote, err)

@@ -111,10 +111,24 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 		return
 	}
 	if p.world.Astray() { // what leads to its node leads to another machine's
-		p.world.NodeErr, p.world.NodeLooked = nil, true
+		p.world.NodeErr, p.world.NodeLooked, p.world.NodeTaken = nil, true, "another machine"
 		p.see(nil)
 		return
 	}
+	q := p.nodeQuery()
+	n, err := p.Nodes.Find(ctx, q)
+	p.world.NodeTaken = ""
+	if err == nil && n == nil && p.world.Looked && p.instance() == nil {
+		p.world.NodeTaken, err = p.Nodes.Taken(ctx, q)
+	}
+	p.world.NodeErr, p.world.NodeLooked = err, err == nil
+	if err != nil && !p.view.Deleted.IsZero() {
+		p.answered(err)
+	}
+	p.see(n)
+}
+
+func (p *pass[M]) nodeQuery() node.Query {
 	q := node.Query{
 		Name: p.view.NodeName, ProviderID: p.view.ProviderID, MachineKey: p.view.Namespace + "/" + p.view.Name,
 		// A cache that has not seen the node yet must not spare it the drain, nor
@@ -129,12 +143,7 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 			q.ProviderID = i.ProviderID // the API's own spelling, whatever was recorded
 		}
 	}
-	n, err := p.Nodes.Find(ctx, q)
-	p.world.NodeErr, p.world.NodeLooked = err, err == nil
-	if err != nil && !p.view.Deleted.IsZero() {
-		p.answered(err)
-	}
-	p.see(n)
+	return q
 }
 
 func completed(q node.Query, i provider.Instance) node.Query {

@@ -3,6 +3,7 @@ package machine_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -215,6 +216,33 @@ func TestReplaceAsksLive(t *testing.T) {
 	g.pass()
 	if !g.gone() || len(g.cloud.instances) > 0 {
 		t.Error("machine or instance are left")
+	}
+}
+
+// TestAnotherInstanceHasTheNode: a machine whose instance is gone does not go on
+// as Running because another one, of a machine that was lost, has its node.
+func TestAnotherInstanceHasTheNode(t *testing.T) {
+	g := gardenerRig(t)
+	g.settle()
+	g.cloud.instances = nil
+	n := &corev1.Node{}
+	if err := g.target.Get(t.Context(), client.ObjectKey{Name: "node-1"}, n); err != nil {
+		t.Fatal(err)
+	}
+	before := n.DeepCopy()
+	n.Spec.ProviderID = "cloud:///another"
+	if err := g.target.WithWatch.Patch(t.Context(), n, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	g.pass()
+	m := g.read()
+	if m.Status.CurrentStatus.Phase != v1alpha1.MachineUnknown || !strings.Contains(m.Status.LastOperation.Description, "instance cloud:///another") {
+		t.Fatalf("the machine is %s: %s", m.Status.CurrentStatus.Phase, m.Status.LastOperation.Description)
+	}
+	g.clock.Step(10*time.Minute + time.Second)
+	g.pass()
+	if phase := g.read().Status.CurrentStatus.Phase; phase != v1alpha1.MachineFailed {
+		t.Errorf("after its time the machine is %s", phase)
 	}
 }
 
