@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -164,9 +165,12 @@ func (w *World) unsettled() string {
 }
 
 // givenUp reports whether the machine may stay as it is: it failed, it is
-// nobody's, and nothing makes it recover, or end an update in place.
+// nobody's, and nothing makes it recover, or end an update in place. The node of
+// its name may be that of an instance whose machine was lost.
 func (w *World) givenUp(m client.Object, v lifecycle.Machine) bool {
-	stuck := !nodeReady(w.node(v.NodeName)) || w.fact(m).Marks.Candidate
+	n := w.node(v.NodeName)
+	stuck := !nodeReady(n) || w.fact(m).Marks.Candidate ||
+		v.ProviderID != "" && n.Spec.ProviderID != "" && !strings.EqualFold(n.Spec.ProviderID, v.ProviderID)
 	return v.Stage == lifecycle.StageFailed && w.tells.heals && metav1.GetControllerOf(m) == nil && stuck
 }
 
@@ -181,14 +185,14 @@ func (w *World) well(m client.Object) bool {
 func (w *World) stray() string {
 	for _, i := range w.cloud.Existing("") {
 		switch m := w.machineOf(i.UID); {
-		case m == nil && !w.excused(i.UID):
+		case m == nil && !w.excused(i.UID) && !w.namesake(i):
 			return fmt.Sprintf("instance %s of %s has no machine", i.ID, i.Name)
 		case m != nil && w.losses.doubles[i.ID] && w.spare(i, m):
 			return fmt.Sprintf("machine %s has instance %s besides its own", i.Name, i.ID)
 		}
 	}
 	for _, p := range w.cloud.Parts("") {
-		if w.machineOf(p.UID) == nil && !w.excused(p.UID) {
+		if w.machineOf(p.UID) == nil && !w.excused(p.UID) && !w.inUse(p.UID) {
 			return fmt.Sprintf("the %s of %s has no machine", p.Name, p.UID)
 		}
 	}
@@ -200,6 +204,16 @@ func (w *World) stray() string {
 	}
 	return ""
 }
+
+// namesake reports whether a machine that was given up has the instance's name,
+// and none of its own: it is not touched before that machine goes.
+func (w *World) namesake(i *cloud.Machine) bool {
+	m := w.store.Lookup(w.tells.machine, client.ObjectKey{Namespace: namespace, Name: i.Name})
+	return m != nil && w.givenUp(m, w.tells.view(m)) && len(w.cloud.Existing(string(m.GetUID()))) == 0
+}
+
+// inUse reports whether an instance is there that was made for the UID, too.
+func (w *World) inUse(uid string) bool { return uid != "" && len(w.cloud.Existing(uid)) > 0 }
 
 // excused reports whether what was made for a machine that is gone may stay:
 // nobody looks for it, or it is not to be touched.

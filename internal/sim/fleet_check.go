@@ -315,6 +315,16 @@ func (w *World) handSized(g glimpse, d client.Object) bool {
 	return w.owners.righted[d.GetUID()] > g.version || slices.ContainsFunc(w.setsOf(d), func(s client.Object) bool { return w.owners.sized[s.GetUID()] })
 }
 
+// shows reports whether the set had machines, as its caches showed it.
+func (g glimpse) shows(set client.Object) bool {
+	for _, seen := range g.machines {
+		if seen.set == set.GetUID() {
+			return true
+		}
+	}
+	return false
+}
+
 // checkNeed is about a deployment whose machines are all of its template.
 func (w *World) checkNeed(g glimpse, d, old client.Object, is int) {
 	f := w.tells.fleet
@@ -323,7 +333,7 @@ func (w *World) checkNeed(g glimpse, d, old client.Object, is int) {
 		return
 	}
 	for _, s := range w.setsOf(d) {
-		if s.GetUID() != old.GetUID() && (w.tells.size(s) > 0 || len(w.controlled(s)) > 0) {
+		if s.GetUID() != old.GetUID() && (w.tells.size(s) > 0 || len(w.controlled(s)) > 0 || g.shows(s)) {
 			return
 		}
 	}
