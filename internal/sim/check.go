@@ -134,6 +134,9 @@ func (p *process) judgeMachine(old, now client.Object, before snapshot) {
 	if old != nil && now != nil && p.role == machineRole {
 		w.checkSight(old, now)
 		p.checkLone(old, now, before)
+		if w.tells.view(now).Stage == lifecycle.StageFailed {
+			delete(w.owners.chosen, now.GetUID()) // the wish is dropped, and it may recover
+		}
 	}
 	if w.blind(false) && (old == nil || p.role == setRole && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)) {
 		p.checkStill(old, now)

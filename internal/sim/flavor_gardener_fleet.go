@@ -13,6 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/rollout"
 )
 
@@ -116,7 +117,9 @@ func gardenerScaleIn(w *World, d client.Object, victims []client.Object) {
 		wishes := strings.FieldsFunc(d.Annotations[v1alpha1.AnnotationKeyTriggerDeletion], func(r rune) bool { return r == ',' })
 		for _, m := range victims {
 			wishes = append(wishes, m.GetName()+"~"+now)
-			w.owners.chosen[m.GetUID()] = true
+			if w.tells.view(m).Stage != lifecycle.StageFailed { // else the wish is dropped
+				w.owners.chosen[m.GetUID()] = true
+			}
 		}
 		slices.Sort(wishes)
 		metav1.SetMetaDataAnnotation(&d.ObjectMeta, v1alpha1.AnnotationKeyTriggerDeletion, strings.Join(wishes, ","))

@@ -243,7 +243,8 @@ func (p *process) judgeGrowth(g glimpse, d, grown client.Object, was int) {
 	if total > allowed.most {
 		w.broken(NotAbove, "set %s of deployment %s grew from %d to %d: there would be %d machines, and may be %d", grown.GetName(), d.GetName(), was, w.tells.size(grown), total, allowed.most)
 	}
-	if allowed.always[rollout.Recreate] && olds > 0 && !w.handSized(g, d) && w.tells.fleet.set(d, grown).Current {
+	present := w.tells.fleet.set(d, grown).Current && w.tells.fleet.set(g.deployment, grown).Current
+	if allowed.always[rollout.Recreate] && olds > 0 && !w.handSized(g, d) && present {
 		w.broken(OldFirst, "set %s of deployment %s grew from %d to %d with %d old machines there", grown.GetName(), d.GetName(), was, w.tells.size(grown), olds)
 	}
 }
