@@ -162,6 +162,8 @@ type question struct {
 	// unseen is a set whose controller has yet to see what was written last.
 	// That is soon over, and worth telling only where it is not.
 	unseen string
+	// marked says that what machines are asked for counted.
+	marked bool
 	// chosen are the machines selected for an update in place, moving those
 	// that are handed over.
 	chosen, moving map[types.UID]bool

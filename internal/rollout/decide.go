@@ -156,10 +156,18 @@ func (q *question) roll() bool {
 func (q *question) finish() Plan {
 	if !q.d.Deleting && len(q.d.Faults) == 0 && q.plan.RollBack == nil {
 		q.writeSets()
+		q.plan.ByMarks = q.marked && q.chooses()
 		q.unshield()
 	}
 	q.status()
 	return q.plan
+}
+
+// chooses reports whether a set shrinks that is not the only one with machines:
+// another might have instead.
+func (q *question) chooses() bool {
+	shrinks := func(b *book) bool { return b.want.Replicas < b.Replicas }
+	return slices.ContainsFunc(q.all, shrinks) && sum(q.all, func(b *book) int { return min(1, b.Replicas) }) > 1
 }
 
 // writeSets puts what makes room before what takes it.

@@ -34,6 +34,10 @@ type Plan struct {
 	// Sets are what the sets are to look like, in the order of writing. Every
 	// set that is not being deleted is among them.
 	Sets []SetWant
+	// ByMarks says that one of several sets shrinks for a smaller number: machines
+	// that somebody asked to give up go first, so that their marks have to be
+	// known as of now. Whoever lowers a number marks them just before.
+	ByMarks bool
 	// Unshield are machines whose set has made room for them.
 	Unshield []MachineRef
 	// Delete are sets to delete.

@@ -131,6 +131,7 @@ func (q *question) follow(b *book) {
 // giveUpAsked takes machines that somebody asked to give up from the sets that
 // have them, over at most. It returns how many remain to be taken.
 func (q *question) giveUpAsked(sets []*book, over int) int {
+	q.marked = q.marked || over > 0
 	for _, b := range sets {
 		n := min(b.asked-max(0, b.living-b.want.Replicas), b.want.Replicas, over)
 		if n > 0 {

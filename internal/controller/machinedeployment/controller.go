@@ -36,7 +36,8 @@ type Options struct {
 	// [SetIndex], [machineset.OwnerIndex] and [NodeIndex], and writes them.
 	// Required.
 	Client client.Client
-	// Live reads sets and deployments from the API server itself. Required.
+	// Live reads deployments, sets and machines from the API server itself.
+	// Required.
 	Live client.Reader
 	// Nodes reads the nodes that the machines have become, from a cache, and
 	// patches them; nil: machines join no cluster.

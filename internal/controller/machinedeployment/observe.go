@@ -3,11 +3,13 @@ package machinedeployment
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,7 +64,7 @@ func (p *pass[D, S]) observe(ctx context.Context) (bool, error) {
 	if ok, err := p.settle(ctx, owned); err != nil || !ok {
 		return false, err
 	}
-	if err := p.observeMachines(ctx); err != nil {
+	if err := p.observeMachines(ctx, p.cachedMachines); err != nil {
 		return false, err
 	}
 	p.memory.machines.Store(int64(len(p.machines)))
@@ -134,10 +136,10 @@ func (p *pass[D, S]) only(all []S) (out []S) {
 	return out
 }
 
-// observeMachines reads what the sets control. A machine that was handed over
+// observeMachines takes in what the sets control. A machine that was handed over
 // a moment ago may still be listed with the set that it came from.
-func (p *pass[D, S]) observeMachines(ctx context.Context) error {
-	p.machines, p.nodes = map[types.UID]client.Object{}, map[string]*corev1.Node{}
+func (p *pass[D, S]) observeMachines(ctx context.Context, list func(context.Context) ([]client.Object, error)) error {
+	p.machines, p.nodes, p.view = map[types.UID]client.Object{}, map[string]*corev1.Node{}, nil
 	place, alarm := make(map[types.UID]int, len(p.sets)), p.look(ctx)
 	for i, s := range p.sets {
 		place[s.GetUID()] = i
@@ -145,28 +147,26 @@ func (p *pass[D, S]) observeMachines(ctx context.Context) error {
 		view.Alarm = alarm(s)
 		p.view = append(p.view, view)
 	}
-	for _, s := range p.sets {
-		machines, err := p.listMachines(ctx, s.GetUID())
+	machines, err := list(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range machines {
+		m = p.written.Over(m)
+		ref := metav1.GetControllerOfNoCopy(m)
+		if ref == nil {
+			continue
+		}
+		i, ours := place[ref.UID]
+		if !ours {
+			continue
+		}
+		n, err := p.nodeOf(ctx, m)
 		if err != nil {
 			return err
 		}
-		for _, m := range machines {
-			m = p.written.Over(m)
-			ref := metav1.GetControllerOfNoCopy(m)
-			if ref == nil {
-				continue
-			}
-			i, ours := place[ref.UID]
-			if !ours {
-				continue
-			}
-			n, err := p.nodeOf(ctx, m)
-			if err != nil {
-				return err
-			}
-			p.machines[m.GetUID()] = m
-			p.view[i].Machines = append(p.view[i].Machines, p.lens.ViewMachine(m, n))
-		}
+		p.machines[m.GetUID()] = m
+		p.view[i].Machines = append(p.view[i].Machines, p.lens.ViewMachine(m, n))
 	}
 	return nil
 }
@@ -218,14 +218,42 @@ func (p *pass[D, S]) listSets(ctx context.Context, owner string) ([]S, error) {
 	return items[S](list)
 }
 
-func (p *pass[D, S]) listMachines(ctx context.Context, owner types.UID) ([]client.Object, error) {
-	list := p.lens.Machines()
-	err := p.Client.List(ctx, list, client.InNamespace(p.facts.Namespace),
-		client.MatchingFields{machineset.OwnerIndex: string(owner)}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return nil, fmt.Errorf("list machines by owner: %w", err)
+// cachedMachines are those that the cache lists with the sets.
+func (p *pass[D, S]) cachedMachines(ctx context.Context) (out []client.Object, err error) {
+	for _, s := range p.sets {
+		list := p.lens.Machines()
+		err := p.Client.List(ctx, list, client.InNamespace(p.facts.Namespace),
+			client.MatchingFields{machineset.OwnerIndex: string(s.GetUID())}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return nil, fmt.Errorf("list machines by owner: %w", err)
+		}
+		machines, err := items[client.Object](list)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, machines...)
 	}
-	return items[client.Object](list)
+	return out, nil
+}
+
+// liveMachines are those that the API server has now, and from the cache what the
+// deployment's labels do not find: a set that was adopted may make such machines.
+func (p *pass[D, S]) liveMachines(ctx context.Context) ([]client.Object, error) {
+	list := p.lens.Machines()
+	err := p.Live.List(ctx, list, client.InNamespace(p.facts.Namespace), client.MatchingLabelsSelector{Selector: p.selector})
+	if err != nil {
+		return nil, fmt.Errorf("list machines live: %w", err)
+	}
+	live, err := items[client.Object](list)
+	if err != nil {
+		return nil, err
+	}
+	cached, err := p.cachedMachines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := func(m client.Object) bool { return p.selector.Matches(labels.Set(m.GetLabels())) }
+	return append(live, slices.DeleteFunc(cached, found)...), nil
 }
 
 func items[O client.Object](list client.ObjectList) (out []O, err error) {

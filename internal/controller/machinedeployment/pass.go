@@ -59,7 +59,9 @@ func (p *pass[D, S]) run(ctx context.Context) error {
 	if ok, err := p.observe(ctx); err != nil || !ok {
 		return err
 	}
-	p.plan = rollout.Decide(p.now, p.facts, p.view, p.policy)
+	if err := p.decide(ctx); err != nil {
+		return err
+	}
 	p.again(p.plan.After)
 	if p.pending() {
 		return p.record(ctx)
@@ -69,6 +71,20 @@ func (p *pass[D, S]) run(ctx context.Context) error {
 	err = errors.Join(err, p.record(ctx))
 	p.markRest(ctx)
 	return err
+}
+
+// decide plans, and once more with machines as they are now where their marks
+// count: the smaller number may be seen before the marks that came with it.
+func (p *pass[D, S]) decide(ctx context.Context) error {
+	p.plan = rollout.Decide(p.now, p.facts, p.view, p.policy)
+	if !p.plan.ByMarks {
+		return nil
+	}
+	if err := p.observeMachines(ctx, p.liveMachines); err != nil {
+		return err
+	}
+	p.plan = rollout.Decide(p.now, p.facts, p.view, p.policy)
+	return nil
 }
 
 // carryOut makes the plan true in the order in which it is written. What fails

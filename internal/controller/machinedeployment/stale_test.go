@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/expect"
 )
 
@@ -317,4 +318,57 @@ func ownGrowthIsSeen[D, S client.Object](t *testing.T, a api[D, S]) {
 			}
 		})
 	}
+}
+
+// Whoever lowers the number marks machines just before. They go first, also where
+// the cache shows the number before the marks.
+func TestMarksAreAsNewAsTheNumber(t *testing.T) { both(t, marksAreNew, marksAreNew) }
+
+func marksAreNew[D, S client.Object](t *testing.T, a api[D, S]) {
+	w := newWorld(t, a)
+	w.declare(4)
+	r := w.controller()
+	w.rest(r)
+	w.change(func(d D) { a.template(d, "v2") })
+	w.sync()
+	w.pass(r)
+	w.change(func(d D) { a.pause(d, true) })
+	w.work()
+	w.sync()
+	w.pass(r)
+
+	sizes := map[string]int{}
+	for _, s := range w.sets() {
+		sizes[a.version(s)] = a.setSize(s)
+		if a.version(s) == "v2" {
+			w.ask(w.machinesOf(s)...)
+		}
+	}
+	if sizes["v1"] != 4 || sizes["v2"] != 1 {
+		t.Fatalf("the rollout begins with sets of %v", sizes)
+	}
+	w.change(func(d D) { a.size(d, 3) })
+	w.sync("deployments")
+	w.pass(r)
+	for _, s := range w.sets() {
+		sizes[a.version(s)] = a.setSize(s)
+	}
+	if sizes["v1"] != 4 || sizes["v2"] != 0 {
+		t.Errorf("sets of %v, want the marked machine of v2 to go", sizes)
+	}
+}
+
+// ask marks machines to be given up first, in the words of either API.
+func (w *world[D, S]) ask(machines ...client.Object) {
+	for _, m := range machines {
+		m.SetAnnotations(map[string]string{"machine.openshift.io/delete-machine": "yes", "machinepriority.machine.sapcloud.io": "1"})
+		w.must(w.Client.Update(w.t.Context(), m))
+	}
+}
+
+// pass makes one pass that has to succeed.
+func (w *world[D, S]) pass(r *machinedeployment.Reconciler[D, S]) {
+	w.t.Helper()
+	_, err := w.reconcile(r)
+	w.must(err)
 }
