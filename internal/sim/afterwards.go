@@ -330,9 +330,9 @@ func (w *World) unmarked() bool {
 // uncollected reports whether a collector may still remove something: a listing
 // that was doubted is believed some day.
 func (w *World) uncollected() bool {
-	return w.is.collects && slices.ContainsFunc(w.cloud.Existing(""), func(i *cloud.Machine) bool {
-		return w.machineOf(i.UID) == nil && (i.UID != "" || w.tells.strangers)
-	})
+	nobodys := func(uid string) bool { return w.machineOf(uid) == nil && (uid != "" || w.tells.strangers) }
+	return w.is.collects && (slices.ContainsFunc(w.cloud.Existing(""), func(i *cloud.Machine) bool { return nobodys(i.UID) }) ||
+		slices.ContainsFunc(w.cloud.Parts(""), func(p *cloud.Part) bool { return nobodys(p.UID) }))
 }
 
 // heartbeat is what a kubelet writes all the time.
