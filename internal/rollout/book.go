@@ -12,6 +12,9 @@ import (
 type book struct {
 	Set
 	want SetWant
+	// told is how many the set was to have before this pass, and those that were
+	// handed over to it.
+	told int
 	// living machines are not on their way out, leaving ones are. Of the
 	// living, available can do their work, lasting will not be taken out of it
 	// by an update in place, and kept ones failed and stay for inspection.
@@ -25,7 +28,7 @@ type book struct {
 }
 
 func newBook(now time.Time, s Set, p Policy) *book {
-	b := &book{Set: s, want: SetWant{
+	b := &book{Set: s, told: s.Replicas, want: SetWant{
 		UID: s.UID, Name: s.Name, Replicas: s.Replicas, Was: s.Replicas, Avoided: s.Avoided, Held: s.Held, Notes: s.Notes,
 	}}
 	for _, m := range s.Machines {
@@ -100,11 +103,11 @@ func (b *book) surely() int { return b.surelyAt(b.want.Replicas) }
 // surelyAt is how many machines will still be available when the set has come
 // down to n: of 5 with 1 of no use that come down to 3, 3 are left. Where the set
 // was told to come down before, it may have chosen by what was true then: all that
-// it has yet to give up for that may be available by now.
+// it has yet to give up for that may be available by now, and may go although the
+// set is to keep it after all.
 func (b *book) surelyAt(n int) int {
-	excess := max(0, b.living-n)
-	chosen := min(excess, max(0, b.living-b.Replicas))
-	excess -= chosen
+	chosen := max(0, b.living-b.told)
+	excess := max(0, b.living-n-chosen)
 	asked := min(excess, b.asked)
 	lost := chosen + min(asked, b.askedLasting)
 	lost += max(0, excess-asked-b.useless)
@@ -216,6 +219,12 @@ func (q *question) resize(b *book, n int, note string) {
 	b.want.Replicas = n
 	b.want.Note = note
 	q.record(b)
+}
+
+// receive makes room for n machines that are handed over to the set.
+func (q *question) receive(b *book, n int, note string) {
+	b.told += n
+	q.resize(b, b.want.Replicas+n, note)
 }
 
 // record writes down for which size of the deployment the set was scaled.

@@ -18,7 +18,7 @@ func (q *question) admit() bool {
 			}
 		}
 		if room := min(moved, b.living-b.want.Replicas); room > 0 {
-			q.resize(b, b.want.Replicas+room, fmt.Sprintf("%s handed over to it", machines(room)))
+			q.receive(b, room, fmt.Sprintf("%s handed over to it", machines(room)))
 			q.takeFrom(room)
 		}
 	}
@@ -96,7 +96,7 @@ func (q *question) handOver() {
 			if b.want.Replicas > b.living {
 				q.scale(b, b.want.Replicas-1, "its updated machines went to the new set")
 			}
-			q.resize(n, n.want.Replicas+1, "updated machines come to it")
+			q.receive(n, 1, "updated machines come to it")
 		}
 	}
 }

@@ -33,6 +33,11 @@ func TestUpdateInPlaceAuto(t *testing.T) {
 			d:      surging, sets: []Set{old("a", 3, ready[0], more(1), first(4, candidate), first(1, updated)), current("b", 1)},
 			plan: []string{"node-a2: candidate selected", "move a1 from a to b", "b 1->2"},
 		},
+		"4.5 back to a template whose only machine was to go": {
+			reason: "its set may be giving that up just now, although it is wanted again: the other one stays",
+			d:      rolls(1, "2", "0").by(strategy(InPlace)), sets: []Set{current("a", 0, more(1)), old("b", 1, held, first(1, candidate))},
+			plan: []string{"a 0->1"},
+		},
 		"4.5 e updated, of a set that is not held yet": {
 			reason: "it would make another machine of the old template instead",
 			d:      auto, sets: []Set{old("a", 4, first(4, candidate), first(1, updated)), current("b", 0)},
