@@ -58,26 +58,21 @@ func (c *Cluster) Find(ctx context.Context, q Query) (*corev1.Node, error) {
 	return nil, nil
 }
 
+// AnotherMachine is what [Cluster.Taken] says of a node that another machine has.
+const AnotherMachine = "another machine"
+
 // Taken says whose the node of the recorded name is where that is not the
-// machine's: "another machine" or "instance <provider ID>". Empty when it is, or
+// machine's: [AnotherMachine] or "instance <provider ID>". Empty when it is, or
 // when there is none.
 func (c *Cluster) Taken(ctx context.Context, q Query) (string, error) {
-	if c == nil || q.Name == "" {
+	if c == nil {
 		return "", nil
 	}
-	var n corev1.Node
-	err := c.Client.Get(ctx, client.ObjectKey{Name: q.Name}, &n)
-	switch {
-	case apierrors.IsNotFound(err):
-		return "", nil
-	case err != nil:
-		return "", fmt.Errorf("getting node %s: %w", q.Name, err)
-	case q.otherInstance(&n):
-		return "instance " + n.Spec.ProviderID, nil
-	case q.others(&n):
-		return "another machine", nil
+	n, err := read(ctx, c.Client, q.Name)
+	if n == nil || err != nil {
+		return "", err
 	}
-	return "", nil
+	return q.anothers(n), nil
 }
 
 func (c *Cluster) byName(ctx context.Context, q Query) (*corev1.Node, error) {
@@ -92,18 +87,25 @@ func (c *Cluster) surely(ctx context.Context, q Query) (*corev1.Node, error) {
 }
 
 func named(ctx context.Context, r client.Reader, q Query) (*corev1.Node, error) {
-	if q.Name == "" {
+	n, err := read(ctx, r, q.Name)
+	if n == nil || err != nil || q.anothers(n) != "" {
+		return nil, err
+	}
+	return n, nil
+}
+
+// read returns the node of the name; nil without an error when there is none.
+func read(ctx context.Context, r client.Reader, name string) (*corev1.Node, error) {
+	if name == "" {
 		return nil, nil
 	}
 	var n corev1.Node
-	err := r.Get(ctx, client.ObjectKey{Name: q.Name}, &n)
+	err := r.Get(ctx, client.ObjectKey{Name: name}, &n)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("getting node %s: %w", q.Name, err)
-	case q.others(&n) || q.otherInstance(&n):
-		return nil, nil
+		return nil, fmt.Errorf("getting node %s: %w", name, err)
 	}
 	return &n, nil
 }
@@ -137,7 +139,7 @@ func (c *Cluster) only(ctx context.Context, q Query, what, index string, values 
 		}
 		for _, n := range list.Items {
 			seen := slices.ContainsFunc(found, func(o corev1.Node) bool { return o.Name == n.Name })
-			if !seen && !q.others(&n) && !q.otherInstance(&n) {
+			if !seen && q.anothers(&n) == "" {
 				found = append(found, n)
 			}
 		}
@@ -154,6 +156,18 @@ func (c *Cluster) only(ctx context.Context, q Query, what, index string, values 
 	}
 	return nil, fmt.Errorf("expected 1 node with %s %s, found %d: %s",
 		what, strings.Join(values, " or "), len(found), strings.Join(names, ", "))
+}
+
+// anothers says whose the node is where it is not the machine's, as
+// [Cluster.Taken] does.
+func (q Query) anothers(n *corev1.Node) string {
+	switch {
+	case q.otherInstance(n):
+		return "instance " + n.Spec.ProviderID
+	case q.others(n):
+		return AnotherMachine
+	}
+	return ""
 }
 
 // others reports whether the node is marked as another machine's.

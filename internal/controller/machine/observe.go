@@ -111,7 +111,7 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 		return
 	}
 	if p.world.Astray() { // what leads to its node leads to another machine's
-		p.world.NodeErr, p.world.NodeLooked, p.world.NodeTaken = nil, true, "another machine"
+		p.world.NodeErr, p.world.NodeLooked, p.world.NodeTaken = nil, true, node.AnotherMachine
 		p.see(nil)
 		return
 	}
