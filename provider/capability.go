@@ -153,6 +153,20 @@ type Scoper interface {
 	Scope() string
 }
 
+// Accounter is a Session that can name the account that its credentials open.
+type Accounter interface {
+	// Account returns a name that no two accounts share and that stays what it
+	// is: the number of an account, the ID of a project or of a subscription, and
+	// nothing that people may edit. It is the same for all credentials of the
+	// account, whatever API, cluster, region and spec the class has, also where it
+	// has no spec, and after a restart.
+	//
+	// It is asked for in every pass: the answer is kept with the client (see
+	// [Clients]), so that each client makes one call for it. That the account is
+	// not known is an error, never an empty name.
+	Account(ctx context.Context) (string, error)
+}
+
 // Leftover is something that was made for an instance and that is there although
 // the instance is not: a disk, an interface, an address.
 type Leftover struct {

@@ -45,6 +45,15 @@ func TestCapabilitiesPassEveryDecorator(t *testing.T) {
 	if _, ok := provider.As[provider.StatusReporter](s); !ok {
 		t.Error("the StatusReporter is lost")
 	}
+	// An account is asked for in every pass and kept with the client: it is
+	// neither limited nor counted.
+	accounter, ok := provider.As[provider.Accounter](s)
+	if !ok {
+		t.Fatal("the Accounter is lost")
+	}
+	if name, err := accounter.Account(t.Context()); err != nil || name == "" {
+		t.Errorf("account %q, error %v", name, err)
+	}
 }
 
 func TestLeftoversPassEveryDecorator(t *testing.T) {

@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -23,7 +24,8 @@ type Cloud struct {
 	// Page is the number of instances on a page of a listing.
 	Page int
 
-	clock provider.Clock
+	clock   provider.Clock
+	account string
 
 	mu     sync.Mutex
 	lag    time.Duration
@@ -58,7 +60,7 @@ const (
 func NewCloud(clock provider.Clock) *Cloud {
 	return &Cloud{
 		Boot: 3 * time.Second, Shutdown: 2 * time.Second, Page: 5,
-		clock: clock, faults: map[Verb][]Fault{}, secret: "sesame",
+		clock: clock, account: rand.Text(), faults: map[Verb][]Fault{}, secret: "sesame",
 	}
 }
 

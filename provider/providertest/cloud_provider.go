@@ -247,6 +247,14 @@ func (s *cloudSession) Delete(ctx context.Context, ref provider.Ref, instances [
 // Scope is empty: a spec says nothing of where to look.
 func (s *cloudSession) Scope() string { return "" }
 
+// Account asks with the password: credentials that do not hold open none.
+func (s *cloudSession) Account(ctx context.Context) (string, error) {
+	if err := s.cloud.call(ctx, "account", s.password, func() error { return nil }); err != nil {
+		return "", fmt.Errorf("ask for the account: %w", err)
+	}
+	return s.cloud.account, nil
+}
+
 func (s *cloudSession) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
 	return func(yield func(provider.Leftover, error) bool) {
 		var stray []disk

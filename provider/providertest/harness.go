@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"context"
 	"regexp"
 	"time"
 
@@ -122,4 +123,6 @@ type Knobs struct {
 	// Rotate makes class's credentials worthless and returns the class with
 	// those that hold from now on.
 	Rotate func(class provider.Class) (provider.Class, error)
+	// Elsewhere opens the class in another account.
+	Elsewhere func(ctx context.Context, class provider.Class) (provider.Session, error)
 }

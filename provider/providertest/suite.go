@@ -81,6 +81,7 @@ func Checks() []Check {
 		repetitionChecks(),
 		errorChecks(),
 		ownershipChecks(),
+		accountChecks(),
 		leftoverChecks(),
 		specChecks(),
 		capabilityChecks(),

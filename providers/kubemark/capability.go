@@ -33,6 +33,7 @@ var (
 	_ provider.Comparer       = &session{}
 	_ provider.Scoper         = &session{}
 	_ provider.LeftoverLister = &session{}
+	_ provider.Accounter      = &session{}
 )
 
 // change alters an instance.
@@ -177,6 +178,15 @@ func (s *session) Differences(_ provider.Ref, i provider.Instance) (out []string
 
 // Scope is empty: a spec says nothing of where its instances are kept.
 func (s *session) Scope() string { return "" }
+
+// Account is that of the directory, or of the memory, that has the instances. It
+// costs no call.
+func (s *session) Account(ctx context.Context) (string, error) {
+	if err := s.admitted(ctx); err != nil {
+		return "", err
+	}
+	return s.provider.store.Account()
+}
 
 // Leftovers yields the disks and network interfaces without an instance.
 func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {

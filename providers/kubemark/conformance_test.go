@@ -102,6 +102,13 @@ func (c cloud) harness() providertest.Harness {
 				class.Credentials = map[string][]byte{"password": []byte("rotated")}
 				return class, console().SetPassword("rotated")
 			},
+			Elsewhere: func(ctx context.Context, class provider.Class) (provider.Session, error) {
+				other, err := kubemark.New(kubemark.Config{Clock: c.clock})
+				if err != nil {
+					return nil, err
+				}
+				return faults.Wrap(other).Open(ctx, class)
+			},
 			Leave: func(class provider.Class, ref provider.Ref) error { return console().Leave(class, ref) },
 			Count: func(class provider.Class) (instances, dependants int, err error) {
 				all, err := console().Instances(ctx, class.Cluster)

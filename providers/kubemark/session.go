@@ -28,6 +28,14 @@ var _ provider.Session = &session{}
 
 // call is what every verb begins with.
 func (s *session) call(ctx context.Context) error {
+	if err := s.admitted(ctx); err != nil {
+		return err
+	}
+	return s.provider.throttle(s.class.Cluster, s.spec.CallsPerSecond)
+}
+
+// admitted reports whether the credentials open the infrastructure.
+func (s *session) admitted(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -38,7 +46,7 @@ func (s *session) call(ctx context.Context) error {
 	if password != "" && string(s.class.Credentials["password"]) != password {
 		return provider.Errorf(provider.Denied, "the credentials do not have the infrastructure's password")
 	}
-	return s.provider.throttle(s.class.Cluster, s.spec.CallsPerSecond)
+	return nil
 }
 
 // Identify takes the scheme in any case and with any number of slashes.

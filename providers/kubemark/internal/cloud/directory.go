@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -25,6 +26,7 @@ import (
 //	clusters/<cluster>/machines/<key>/<id>.json      one instance
 //	clusters/<cluster>/nic/<node>                    dependants: links to nowhere
 //	clusters/<cluster>/disk/<id>                     whose target is JSON
+//	account                                          see [Store.Account]
 //	password                                         see [Store.Password]
 //	locks/<stripe>                                   one lock for many keys
 //
@@ -288,6 +290,32 @@ func (d *Directory) Dependants(cluster string) ([]Dependant, error) {
 	return out, nil
 }
 
+// Account implements [Store]. The file is read every time: a process that runs
+// on while the folder is replaced by another sees another account. One of an
+// older version, which has no such file, gets it when it is first asked for.
+func (d *Directory) Account() (string, error) {
+	path := filepath.Join(d.root, "account")
+	for range 2 {
+		data, err := os.ReadFile(path)
+		if name := strings.TrimSpace(string(data)); err == nil && name != "" {
+			return name, nil
+		}
+		if err == nil {
+			return "", fmt.Errorf("read the account: %s is empty", path)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("read the account: %w", err)
+		}
+		if err := d.create(path, []byte(newAccount()+"\n")); err != nil {
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("read the account: %s is taken away as often as it is made", path)
+}
+
+// newAccount is the name of an account, 26 random letters and digits.
+func newAccount() string { return "kubemark-" + strings.ToLower(rand.Text()) }
+
 // Password implements [Store]. Space around it does not count, so that an
 // editor may write the file.
 func (d *Directory) Password() (string, error) {
@@ -313,6 +341,22 @@ func (d *Directory) replace(path string, data []byte) error {
 	}
 	if err := os.Rename(tmp, path); err != nil {
 		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(tmp)))
+	}
+	return nil
+}
+
+// create writes a file whole, unless there is one already.
+func (d *Directory) create(path string, data []byte) error {
+	tmp, err := d.temporary(data)
+	if err != nil {
+		return err
+	}
+	err = os.Link(tmp, path)
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	if err := errors.Join(err, os.Remove(tmp)); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ type Memory struct {
 	mu       sync.Mutex
 	locks    map[string]*sync.Mutex
 	clusters map[string]*memoryCluster
+	account  string
 	password string
 }
 
@@ -28,7 +29,7 @@ type dependantName struct {
 
 // NewMemory makes an empty store.
 func NewMemory() *Memory {
-	return &Memory{locks: map[string]*sync.Mutex{}, clusters: map[string]*memoryCluster{}}
+	return &Memory{locks: map[string]*sync.Mutex{}, clusters: map[string]*memoryCluster{}, account: newAccount()}
 }
 
 // Lock implements [Store].
@@ -147,6 +148,9 @@ func (m *Memory) Dependants(cluster string) (out []Dependant, err error) {
 	slices.SortFunc(out, compareDependants)
 	return out, nil
 }
+
+// Account implements [Store].
+func (m *Memory) Account() (string, error) { return m.account, nil }
 
 // Password implements [Store].
 func (m *Memory) Password() (string, error) {

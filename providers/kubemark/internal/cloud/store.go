@@ -57,6 +57,9 @@ type Store interface {
 	Release(cluster string, d Dependant) error
 	// Dependants returns all dependants of the cluster, by kind and name.
 	Dependants(cluster string) ([]Dependant, error)
+	// Account is a name that no other store has. It is made with the store, and
+	// kept with what is in it.
+	Account() (string, error)
 	// Password is what callers have to know; empty when they need nothing.
 	Password() (string, error)
 	// SetPassword changes it.

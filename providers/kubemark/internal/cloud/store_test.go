@@ -177,6 +177,56 @@ func TestStoreLocks(t *testing.T) {
 	})
 }
 
+// TestStoreAccount: all who open a store at once are told of one account, and it
+// is another store's under no circumstances.
+func TestStoreAccount(t *testing.T) {
+	stores(t, func(t *testing.T, s Store, again func() Store) {
+		const openers = 8
+		got := make([]string, openers)
+		var wg sync.WaitGroup
+		for n := range openers {
+			other := again()
+			wg.Go(func() {
+				var err error
+				if got[n], err = other.Account(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		want := must[string](t)(s.Account())
+		for _, name := range got {
+			if name != want || name == "" {
+				t.Errorf("account %q and account %q", want, name)
+			}
+		}
+		if other := must[string](t)(NewMemory().Account()); other == want {
+			t.Errorf("two stores are called %q", want)
+		}
+	})
+}
+
+// TestDirectorySwapped: a process under which the folder is replaced by another
+// does not take the one for the other.
+func TestDirectorySwapped(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cloud")
+	d := must[*Directory](t)(NewDirectory(dir))
+	before := must[string](t)(d.Account())
+	if err := os.Rename(dir, dir+"-was"); err != nil {
+		t.Fatal(err)
+	}
+	if name, err := d.Account(); err == nil {
+		t.Errorf("a folder that is not there is account %q", name)
+	}
+	must[*Directory](t)(NewDirectory(dir))
+	if after := must[string](t)(d.Account()); after == before {
+		t.Errorf("two folders are both account %q", before)
+	}
+	if was := must[string](t)(must[*Directory](t)(NewDirectory(dir + "-was")).Account()); was != before {
+		t.Errorf("the folder was account %q and is %q", before, was)
+	}
+}
+
 func TestDirectoryNames(t *testing.T) {
 	d := must[*Directory](t)(NewDirectory(t.TempDir()))
 	for _, c := range []struct{ reason, name string }{

@@ -1,0 +1,69 @@
+package providertest_test
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// named is an account whose name is made by a function.
+type named func(ctx context.Context) (string, error)
+
+func (n named) Account(ctx context.Context) (string, error) { return n(ctx) }
+
+// names makes a mutant whose accounts are named by f, in each process made anew.
+func names(f func() func(provider.Class) string) func(provider.Provider) provider.Provider {
+	return func(p provider.Provider) provider.Provider {
+		name := f()
+		return mutant{Provider: p, session: func(c provider.Class, s provider.Session) provider.Session {
+			inner, ok := provider.As[provider.Accounter](s)
+			if !ok {
+				panic("the reference provider has no such capability")
+			}
+			return offering[provider.Accounter]{s, named(func(ctx context.Context) (string, error) {
+				_, err := inner.Account(ctx)
+				return name(c), err
+			})}
+		}}
+	}
+}
+
+func accountMutations() []mutation {
+	fixed := func(name func(provider.Class) string) func() func(provider.Class) string {
+		return func() func(provider.Class) string { return name }
+	}
+	return []mutation{
+		{
+			"an account without a name", "account", "no account is told from another",
+			names(fixed(func(provider.Class) string { return "" })),
+		},
+		{
+			"the process names the account", "account", "after a restart all machines are those of another account",
+			names(func() func(provider.Class) string {
+				n := strconv.FormatInt(serial.Add(1), 10)
+				return func(provider.Class) string { return n }
+			}),
+		},
+		{
+			"the spec names the account", "account", "an edit of the class is an account of its own",
+			names(fixed(func(c provider.Class) string { return "account-" + string(c.Spec) })),
+		},
+		{
+			"the credentials name the account", "account after rotation", "rotated credentials are an account of their own",
+			names(fixed(func(c provider.Class) string { return string(provider.KeyOf(c.Credentials, "", "")) })),
+		},
+		{
+			"names an account that it may not open", "account after rotation", "nothing tells that the credentials open it no more",
+			func(p provider.Provider) provider.Provider {
+				return mutant{Provider: p, session: func(_ provider.Class, s provider.Session) provider.Session {
+					return offering[provider.Accounter]{s, named(func(context.Context) (string, error) { return "account", nil })}
+				}}
+			},
+		},
+		{
+			"one name for all accounts", "another account", "machines look gone when the credentials of another account come",
+			names(fixed(func(provider.Class) string { return "account" })),
+		},
+	}
+}
