@@ -32,10 +32,6 @@ const (
 	// the class and the credentials were deleted first. Any value but "false"
 	// counts. The instance, if there is one, is left to the orphan collector.
 	AbandonAnnotation = "millwright.dev/abandon-instance"
-	// ClusterAnnotation on a machine keeps the ownership scope in which its
-	// instance was made, where the API keeps that in a label that its users
-	// may take away: the instance must be found again for deletion.
-	ClusterAnnotation = "millwright.dev/cluster"
 )
 
 // Machines reads and writes one kind of machine object.

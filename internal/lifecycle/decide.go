@@ -15,7 +15,7 @@ const (
 	Settled Step = "Settled"
 	// Await: nothing to do until Decision.After, or until something changes.
 	Await Step = "Await"
-	// Hold: put the finalizer in place, and store World.Inherited.
+	// Hold: put the finalizer in place, and store World.Origin and World.Inherited.
 	Hold Step = "Hold"
 	// Choose: store which of several instances is the machine's.
 	Choose Step = "Choose"

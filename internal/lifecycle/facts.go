@@ -40,6 +40,8 @@ type Machine struct {
 	// Provisioned says that an instance was recorded at least once, so that
 	// finding none is a loss and not a beginning.
 	Provisioned bool
+	// Origin is where its instance is asked for; nil where the object does not say.
+	Origin *Origin
 	// Stage is where the object says the machine stands, since StageSince
 	// (zero when the API does not keep it).
 	Stage      Stage
@@ -129,6 +131,8 @@ type World struct {
 	// partial or denied leaves it false and is in LookErr.
 	Looked  bool
 	LookErr error
+	// Origin is what the session is for; its Cluster is empty while there is none.
+	Origin Origin
 	// Inherited is what else the instance is going to be made from than what the
 	// object says and refers to, as far as the object does not keep it yet; nil
 	// when there is nothing to keep. Where it comes from may say otherwise by the

@@ -51,11 +51,18 @@ type (
 	worldEdit   func(*lifecycle.World)
 )
 
+func inBlue() *lifecycle.Origin { return &lifecycle.Origin{Cluster: "blue"} }
+
+func notProvisioned(m *lifecycle.Machine) { m.Provisioned, m.ProviderID = false, "" }
+
+// unasked is a machine for which no instance was ever asked.
+func unasked(m *lifecycle.Machine) { m.Origin = &lifecycle.Origin{} }
+
 // machine is one that was seen before and has an instance.
 func machine(edits ...machineEdit) lifecycle.Machine {
 	m := lifecycle.Machine{
 		UID: "uid-1", Namespace: "ns", Name: "m-1", Created: born, Held: true,
-		Provisioned: true, ProviderID: "cloud:///i-1", Stage: lifecycle.StageJoining, StageSince: born,
+		Provisioned: true, ProviderID: "cloud:///i-1", Stage: lifecycle.StageJoining, StageSince: born, Origin: inBlue(),
 	}
 	for _, e := range edits {
 		e(&m)
@@ -87,7 +94,7 @@ func aged(age time.Duration) machineEdit {
 
 // world is one in which the cloud and the cluster answered, and have nothing.
 func world(edits ...worldEdit) lifecycle.World {
-	w := lifecycle.World{Looked: true, NodeLooked: true, MayFail: true}
+	w := lifecycle.World{Looked: true, NodeLooked: true, MayFail: true, Origin: *inBlue()}
 	for _, e := range edits {
 		e(&w)
 	}

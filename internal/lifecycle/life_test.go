@@ -117,7 +117,7 @@ func (l *life) observe() lifecycle.World {
 func (l *life) perform(d lifecycle.Decision, w *lifecycle.World) {
 	switch d.Step {
 	case lifecycle.Hold:
-		l.m.Held = true
+		l.m.Held, l.m.Origin = true, inBlue()
 	case lifecycle.Create:
 		l.create(w)
 	case lifecycle.Note:

@@ -29,14 +29,13 @@ var stages = []lifecycle.Stage{
 // section 2.1 of the OpenShift notes, and that of Exists for a machine on its
 // way out.
 func TestRowsOfOpenShiftDeleteErrors(t *testing.T) {
-	never := leaving(func(m *lifecycle.Machine) { m.Provisioned, m.ProviderID = false, "" })
 	refused := func(err error, after time.Duration) lifecycle.Decision {
 		return because(waiting(lifecycle.ReasonTerminateFailed, err.Error(), after), err)
 	}
 	check(t, []row{
 		{
 			name: "Delete: InvalidConfiguration: ignored if status.addresses empty", reason: "nothing was created",
-			policy: patient, m: never, w: world(classless(errInvalid)), want: out(lifecycle.Release, lifecycle.ReasonNothingLeft),
+			policy: patient, m: leaving(notProvisioned, unasked), w: world(classless(errInvalid)), want: out(lifecycle.Release, lifecycle.ReasonNothingLeft),
 		},
 		{
 			name: "Delete: InvalidConfiguration: else backoff", reason: "there is an instance",

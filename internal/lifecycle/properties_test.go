@@ -57,6 +57,7 @@ func drawMachine(t *rapid.T) lifecycle.Machine {
 		Stage: rapid.SampledFrom(stagesKnown).Draw(t, "stage"), StageSince: now.Add(-drawSpan(t, "stageSince")),
 		Created: now.Add(-drawSpan(t, "age")),
 	}
+	m.Origin = rapid.SampledFrom([]*lifecycle.Origin{nil, {}, inBlue()}).Draw(t, "origin")
 	if m.Provisioned {
 		m.ProviderID = "cloud:///i-1"
 	}
@@ -123,6 +124,7 @@ func drawUpdate(t *rapid.T) lifecycle.Update {
 // looked, and what was not seen has a reason.
 func drawWorld(t *rapid.T) lifecycle.World {
 	w := lifecycle.World{
+		Origin:   *inBlue(),
 		ClassErr: drawError(t, "classErr"), ReadLag: drawSpan(t, "readLag"), QuietFor: drawSpan(t, "missingFor"),
 		MayFail: drawBool(t, "mayFail"), UserDataErr: drawError(t, "userDataErr"), NodeStale: drawBool(t, "nodeStale"),
 	}
@@ -247,6 +249,8 @@ func TestCreatesOnlyWhatIsMissing(t *testing.T) {
 			t.Fatal("nobody looked whether there is one")
 		case !f.m.Held:
 			t.Fatal("the finalizer is not in place")
+		case !f.m.InOrigin():
+			t.Fatal("it is not stored where the instance is asked for")
 		case f.w.Inherited != nil:
 			t.Fatal("it is not stored what the instance is made from")
 		case !f.m.Deleted.IsZero():

@@ -135,8 +135,8 @@ func unreachable(q question) *Decision {
 	if q.m.Abandon {
 		return nil
 	}
-	if q.w.ClassErr != nil && !q.m.Provisioned && provider.KindOf(q.w.ClassErr) == provider.Invalid {
-		return nil // no session could ever be opened for it, so nothing was made
+	if q.w.ClassErr != nil && !q.m.Provisioned && !q.m.Asked() && provider.KindOf(q.w.ClassErr) == provider.Invalid {
+		return nil // nothing was made
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonDeletionNeedsHelp, Stage: StageDeleting, Err: err, Message: text(err),

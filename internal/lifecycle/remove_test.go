@@ -279,7 +279,19 @@ func TestRemoveInstance(t *testing.T) {
 		{
 			name:   "issue, bad input: spec that never could be opened",
 			reason: "no session was ever possible, so nothing was made",
-			policy: brisk, m: never, w: world(classless(errInvalid)), want: out(lifecycle.Release, lifecycle.ReasonNothingLeft),
+			policy: brisk, m: leaving(notProvisioned, unasked), w: world(classless(errInvalid)), want: out(lifecycle.Release, lifecycle.ReasonNothingLeft),
+		},
+		{
+			name:   "bad input: spec broken after an instance was asked for without an answer",
+			reason: "there may be an instance, and an invalid spec proves nothing",
+			policy: brisk, m: never, w: world(classless(errInvalid)),
+			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "spec.zone: there is no zone q", 3*time.Minute), joinedError{errInvalid}),
+		},
+		{
+			name:   "bad input: broken spec of a machine that others had in hand",
+			reason: "nobody knows what they asked for",
+			policy: brisk, m: leaving(notProvisioned, func(m *lifecycle.Machine) { m.Origin = nil }), w: world(classless(errInvalid)),
+			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "spec.zone: there is no zone q", 3*time.Minute), joinedError{errInvalid}),
 		},
 		{
 			name:   "issue, bad input: spec broken after the instance was made",

@@ -43,6 +43,9 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 	switch d.Step {
 	case lifecycle.Hold:
 		f.m.Held, f.w.Inherited = true, nil
+		if !f.m.InOrigin() {
+			f.m.Origin = &f.w.Origin
+		}
 		return err == nil
 	case lifecycle.Choose:
 		f.m.ProviderID = f.w.Instances[0].ProviderID

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,6 +49,45 @@ func (p *pass[M]) openSession(ctx context.Context) {
 	if err != nil {
 		p.session = nil
 		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
+		return
+	}
+	p.world.Origin = lifecycle.Origin{Cluster: class.Cluster, Region: class.Region, Zone: class.Zone}
+}
+
+// learnAccount finds out what the credentials open. It is asked where that
+// matters: a machine at rest costs no question.
+func (p *pass[M]) learnAccount(ctx context.Context) error {
+	a, ok := provider.As[provider.Accounter](p.session)
+	if p.session == nil || !ok || p.world.Origin.Account != "" {
+		return nil
+	}
+	account, err := a.Account(ctx)
+	if err != nil {
+		return fmt.Errorf("tell which account the credentials open: %w", err)
+	}
+	p.world.Origin.Account = account
+	return nil
+}
+
+// elsewhere says why an empty answer is none: another account was asked, or it
+// cannot be told which.
+func (p *pass[M]) elsewhere(ctx context.Context) error {
+	if len(p.world.Owned()) > 0 || p.view.Origin == nil || p.view.Origin.Account == "" {
+		return nil
+	}
+	if err := p.learnAccount(ctx); err != nil {
+		return err
+	}
+	return p.view.Origin.Elsewhere(p.world.Origin.Account)
+}
+
+// noteAccount completes what the machine keeps of its origin.
+func (p *pass[M]) noteAccount(ctx context.Context) {
+	if p.view.Origin != nil && p.view.Origin.Account != "" {
+		return
+	}
+	if err := p.learnAccount(ctx); err != nil {
+		p.log.Error(err, "the machine's origin stays without an account")
 	}
 }
 
@@ -64,6 +104,9 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 	if err == nil {
 		err = p.claim(ctx, all)
 	}
+	if err == nil {
+		err = p.elsewhere(ctx)
+	}
 	if err != nil {
 		p.world.LookErr = err
 		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
@@ -74,12 +117,13 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 	p.mem.answered()
 	p.world.QuietFor = p.mem.quiet(p.Clock.Now())
 	if i := p.instance(); i != nil {
-		p.sawInstance(*i)
+		p.sawInstance(ctx, *i)
 	}
 }
 
 // sawInstance takes down what the infrastructure says of the instance.
-func (p *pass[M]) sawInstance(i provider.Instance) {
+func (p *pass[M]) sawInstance(ctx context.Context, i provider.Instance) {
+	p.noteAccount(ctx)
 	p.world.ProviderStatus = p.statusOf(i)
 	p.mem.instanceType, p.mem.zone = i.Type, i.Zone
 	p.memory.saw(client.ObjectKeyFromObject(p.m), i)

@@ -28,14 +28,19 @@ func (f fresh) Get(ctx context.Context, key client.ObjectKey, o client.Object, o
 func TestNoInstanceForAMachineThatIsGone(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) {
 		outdated(t, func(t *testing.T) *rig[*machinev1.Machine] {
-			return openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
+			return openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer), kept[*machinev1.Machine])
 		})
 	})
 	t.Run("gardener", func(t *testing.T) {
 		outdated(t, func(t *testing.T) *rig[*v1alpha1.Machine] {
-			return gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
+			return gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer), kept[*v1alpha1.Machine])
 		})
 	})
+}
+
+// kept: an earlier process stored where the instance is asked for.
+func kept[M client.Object](m M) {
+	m.SetAnnotations(map[string]string{"millwright.dev/origin": `{"uid":"uid-1","cluster":"blue"}`})
 }
 
 // outdated: a process that has just taken over has a cache that still shows a
@@ -59,7 +64,7 @@ func outdated[M client.Object](t *testing.T, rigOf func(t *testing.T) *rig[M]) {
 		"it leaves": {"somebody deleted it", func(_ *testing.T, g *rig[M], _ M) { g.delete() }, 0, false},
 		"it changed": {
 			"what it says now may be that it has an instance", func(_ *testing.T, g *rig[M], _ M) {
-				g.change(func(m M) { m.SetAnnotations(map[string]string{"a": "b"}) })
+				g.change(func(m M) { m.SetLabels(map[string]string{"a": "b"}) })
 			}, 0, false,
 		},
 		"nobody can say": {"a failed answer is no answer", func(_ *testing.T, g *rig[M], _ M) { g.control.unread = errors.New("etcd is away") }, 0, true},

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/drain"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
@@ -53,10 +54,11 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 
 // hold saves the finalizer before anything is bought, and what it is made from.
 func (p *pass[M]) hold(ctx context.Context, d lifecycle.Decision) error {
+	p.noteAccount(ctx)
 	if err := p.recordNow(ctx, d, d); err != nil {
 		return err
 	}
-	p.view.Held, p.world.Inherited = true, nil
+	p.view.Held, p.view.Origin, p.world.Inherited = true, dialect.Origin(p.m), nil
 	return nil
 }
 
@@ -85,7 +87,7 @@ func (p *pass[M]) create(ctx context.Context) {
 		p.world.Instances = []provider.Instance{i}
 	}
 	if len(p.world.Instances) > 0 {
-		p.sawInstance(i)
+		p.sawInstance(ctx, i)
 		p.lookForNode(ctx)
 	}
 }

@@ -2,6 +2,7 @@ package dialecttest
 
 import (
 	"fmt"
+	"maps"
 	"math/rand"
 	"strings"
 	"testing"
@@ -112,6 +113,7 @@ func (l Laws[M]) object(seed int64, r *rand.Rand) M {
 	randfill.NewWithSeed(seed).NilChance(.3).NumElements(0, 3).Funcs(append(fillers(), l.Fill...)...).Fill(m)
 	meta(m, r, l.Finalizer)
 	l.Prepare(m, r)
+	originate(m, r)
 	return m
 }
 
@@ -131,6 +133,23 @@ func meta(o client.Object, r *rand.Rand, finalizer string) {
 	}
 }
 
+// originate lets some objects keep an origin: their own, complete or not, one that
+// came with the manifest of another machine, and one that cannot be read.
+func originate(o client.Object, r *rand.Rand) {
+	values := []string{
+		"", "{}", `{"cluster":"green"}`, `{"uid":"` + string(o.GetUID()) + `","cluster":"blue","account":"one"}`,
+		`{"uid":"another","cluster":"green","account":"two"}`, `{"cluster":`,
+	}
+	if v := values[r.Intn(len(values))]; v != "" {
+		annotations := maps.Clone(o.GetAnnotations())
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[dialect.OriginAnnotation] = v
+		o.SetAnnotations(annotations)
+	}
+}
+
 func clone[M client.Object](m M) M { return m.DeepCopyObject().(M) }
 
 // shows: View(Record(m, o)) shows what o says, and what it does not speak of
@@ -147,7 +166,7 @@ func (l Laws[M]) shows(c trial[M]) error {
 	if !c.o.Did(lifecycle.Release) && !intermediate {
 		l.expect(&want, c)
 	}
-	ignored := cmpopts.IgnoreFields(lifecycle.Machine{}, "StageSince", "NodeUID", "Addresses", "Provisioned", "Drained", "DrainedAt")
+	ignored := cmpopts.IgnoreFields(lifecycle.Machine{}, "Origin", "StageSince", "NodeUID", "Addresses", "Provisioned", "Drained", "DrainedAt")
 	if d := cmp.Diff(want, c.is, ignored); d != "" {
 		return fmt.Errorf("View(Record(m, o)) (-what o says +what it shows)\n%s", d)
 	}
@@ -246,6 +265,9 @@ func (l Laws[M]) kept(c trial[M]) error {
 	if c.was.ProviderID != "" && c.is.ProviderID != c.was.ProviderID {
 		return fmt.Errorf("provider ID %q became %q", c.was.ProviderID, c.is.ProviderID)
 	}
+	if err := located(c.was.Origin, c.is.Origin, c.o); err != nil {
+		return err
+	}
 	if len(c.was.Addresses) > 0 && len(c.is.Addresses) == 0 {
 		return fmt.Errorf("the addresses were cleared")
 	}
@@ -253,6 +275,27 @@ func (l Laws[M]) kept(c trial[M]) error {
 		return fmt.Errorf("a finished drain was forgotten")
 	}
 	return nil
+}
+
+// located: where an instance is asked for is stored once. Only what was not
+// known of it is completed.
+func located(was, is *lifecycle.Origin, o lifecycle.Outcome) error {
+	switch {
+	case was == nil && is == nil, was != nil && is != nil && *was == *is:
+		return nil
+	case is == nil:
+		return fmt.Errorf("the origin was cleared")
+	case was == nil && *is == lifecycle.Origin{}:
+		return nil
+	case (was == nil || was.Cluster == "") && *is == o.World.Origin:
+		return nil
+	}
+	completed := *was
+	completed.Account = o.World.Origin.Account
+	if was.Account == "" && *is == completed {
+		return nil
+	}
+	return fmt.Errorf("the origin %+v became %+v", was, is)
 }
 
 // idempotent: the same outcome a second time changes nothing, so that it costs

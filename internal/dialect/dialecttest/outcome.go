@@ -46,7 +46,7 @@ func outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 			if m.Held = true; r.Intn(2) == 0 {
 				return o
 			}
-			o.World.Inherited = nil
+			o.World.Inherited, m.Origin = nil, &o.World.Origin
 		case lifecycle.Note:
 			if r.Intn(4) == 0 {
 				return o // the machine says so before the node does
@@ -72,6 +72,7 @@ func failure(r *rand.Rand) error {
 func world(r *rand.Rand) lifecycle.World {
 	w := lifecycle.World{ClassErr: failure(r), MayFail: r.Intn(2) == 0, NodeStale: r.Intn(3) == 0}
 	if w.ClassErr == nil {
+		w.Origin = lifecycle.Origin{Cluster: "blue", Region: "north", Account: []string{"", "one", "two"}[r.Intn(3)]}
 		w.LookErr = failure(r)
 		w.Looked = w.LookErr == nil
 	}

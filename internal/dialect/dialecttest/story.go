@@ -108,7 +108,7 @@ func (s Story[M]) pass(t *testing.T, c Chapter[M], m M, at time.Time) lifecycle.
 		case lifecycle.Fail, lifecycle.Replace, lifecycle.Release:
 			return o
 		case lifecycle.Hold:
-			view.Held = true
+			view.Held, view.Origin = true, &o.World.Origin
 			continue
 		}
 		effect, ok := c.Effects[o.Step]

@@ -14,7 +14,7 @@ import (
 // World is one in which the cloud and the cluster answered, with the given
 // instance and node; each may be nil.
 func World(i *provider.Instance, n *corev1.Node) lifecycle.World {
-	w := lifecycle.World{Looked: true, NodeLooked: true, Node: n, MayFail: true}
+	w := lifecycle.World{Looked: true, NodeLooked: true, Node: n, MayFail: true, Origin: lifecycle.Origin{Cluster: "blue"}}
 	if i != nil {
 		w.Instances = []provider.Instance{*i}
 	}

@@ -24,6 +24,7 @@ func TestMachineLaws(t *testing.T) {
 		Finalizer: "machine.sapcloud.io/machine-controller-manager",
 		Owned: []string{
 			"metadata.labels[node]",
+			"metadata.annotations[millwright.dev/origin]",
 			"metadata.annotations[millwright.dev/unrecorded-instances]",
 			"metadata.annotations[machinepriority.machine.sapcloud.io]",
 			"metadata.annotations[node.machine.sapcloud.io/preserve]",

@@ -112,6 +112,7 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 		ForceDrain:  m.Labels[v1alpha1.LabelKeyForceDrain] == v1alpha1.LabelValueTrue,
 		Abandon:     asked && abandon != "false",
 		Owned:       metav1.GetControllerOfNoCopy(m) != nil,
+		Origin:      dialect.Origin(m),
 		Keep:        keeping(m),
 		Faults:      faults(m),
 	}
@@ -129,7 +130,7 @@ func faults(m *v1alpha1.Machine) (out []lifecycle.Fault) {
 	if m.Spec.Class.Name == "" {
 		out = append(out, lifecycle.Fault{Field: "spec.class.name", Message: "must name the MachineClass"})
 	}
-	return out
+	return append(out, dialect.OriginFaults(m)...)
 }
 
 // stages maps phases.
@@ -210,6 +211,8 @@ func (d Machines) Class(ctx context.Context, r client.Reader, m *v1alpha1.Machin
 		TokenLifetime: d.creationTimeout(m),
 		TokenGroups:   d.TokenGroups,
 	}
+	recorded := m.Spec.ProviderID != ""
+	dialect.Locate(&c.Class, m, recorded)
 	var mc v1alpha1.MachineClass
 	if err := r.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: m.Spec.Class.Name}, &mc); err != nil {
 		return c, fmt.Errorf("spec.class.name: read machineclass %s: %w", m.Spec.Class.Name, err)
@@ -218,6 +221,7 @@ func (d Machines) Class(ctx context.Context, r client.Reader, m *v1alpha1.Machin
 	if t := mc.NodeTemplate; t != nil {
 		c.Region, c.Zone, c.Capacity = t.Region, t.Zone, t.VirtualCapacity
 	}
+	dialect.Locate(&c.Class, m, recorded)
 	data, err := secrets(ctx, r, &mc)
 	if err != nil {
 		return c, err

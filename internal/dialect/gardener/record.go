@@ -24,6 +24,7 @@ func (Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	}
 	if o.Did(lifecycle.Hold) {
 		controllerutil.AddFinalizer(m, v1alpha1.FinalizerMachine)
+		dialect.HoldOrigin(m, Machines{}.View(m), o.World.Origin)
 	}
 	if o.Step == lifecycle.Hold {
 		return // the pass goes on
@@ -49,6 +50,7 @@ func (Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 // known before the node is there. Addresses are kept only where there is no
 // node to have them.
 func recordInstance(m *v1alpha1.Machine, i *provider.Instance, o lifecycle.Outcome) {
+	dialect.RecordOrigin(m, o.World.Origin)
 	if m.Spec.ProviderID == "" {
 		m.Spec.ProviderID = i.ProviderID
 	}
@@ -61,7 +63,7 @@ func recordInstance(m *v1alpha1.Machine, i *provider.Instance, o lifecycle.Outco
 	if len(o.World.ProviderStatus) > 0 {
 		m.Status.LastKnownState = string(o.World.ProviderStatus)
 	}
-	if o.Stage == lifecycle.StageDetached {
+	if o.Stage == lifecycle.StageDetached && len(i.Addresses) > 0 {
 		m.Status.Addresses = addresses(*i)
 	}
 }

@@ -223,6 +223,7 @@ func (d Sets) NewMachine(s *v1alpha1.MachineSet, name string) client.Object {
 		m.Finalizers = append(m.Finalizers, v1alpha1.FinalizerMachine)
 	}
 	annotate(m, v1alpha1.AnnotationKeyMachinePriority, v1alpha1.MachinePriorityDefault)
+	dialect.Unasked(m)
 	if timeout := s.Annotations[v1alpha1.AnnotationKeyEffectiveCreationTimeout]; timeout != "" {
 		overrideCreationTimeout(m, timeout)
 	}

@@ -100,10 +100,16 @@ func TestCluster(t *testing.T) {
 		edit               func(*machinev1.Machine)
 	}{
 		{"label", "the label names it", "blue", func(*machinev1.Machine) {}},
-		{"label gone", "the scope in which the instance was made was kept", "green", func(m *machinev1.Machine) {
+		{"origin, label changed", "the instance was asked for there", "green", func(m *machinev1.Machine) {
+			m.Annotations = map[string]string{"millwright.dev/origin": `{"cluster":"green"}`}
+		}},
+		{"origin, label gone", "the instance was asked for there", "green", func(m *machinev1.Machine) {
+			m.Labels, m.Annotations = nil, map[string]string{"millwright.dev/origin": `{"cluster":"green"}`}
+		}},
+		{"earlier version, label gone", "the scope in which the instance was made was kept", "green", func(m *machinev1.Machine) {
 			m.Labels, m.Annotations = nil, map[string]string{"millwright.dev/cluster": "green"}
 		}},
-		{"label changed", "the instance is where it was made", "green", func(m *machinev1.Machine) {
+		{"earlier version, label changed", "the instance is where it was made", "green", func(m *machinev1.Machine) {
 			m.Spec.ProviderID, m.Annotations = ptr.To("cloud:///i-1"), map[string]string{"millwright.dev/cluster": "green"}
 		}},
 		{"nothing kept", "a machine that never had an instance", "default", func(m *machinev1.Machine) { m.Labels = nil }},

@@ -29,7 +29,7 @@ func TestMachineLaws(t *testing.T) {
 			"metadata.labels[machine.openshift.io/zone]",
 			"metadata.labels[machine.openshift.io/interruptible-instance]",
 			"metadata.annotations[machine.openshift.io/instance-state]",
-			"metadata.annotations[millwright.dev/cluster]",
+			"metadata.annotations[millwright.dev/origin]",
 			"metadata.annotations[millwright.dev/unrecorded-instances]",
 			"metadata.annotations[millwright.dev/cluster-defaults]",
 			"metadata.annotations[millwright.dev/unhealthy-since]",

@@ -40,8 +40,8 @@ type Machines struct {
 	// Provider tells which secrets its specs name; nil reads the fields that
 	// all specs share.
 	Provider provider.Provider
-	// DefaultCluster is the ownership scope of machines under deletion whose
-	// cluster label was removed.
+	// DefaultCluster is the ownership scope of machines under deletion that have
+	// neither an origin nor a cluster label.
 	DefaultCluster string
 	// TokenGroups and TokenLifetime are those of bootstrap tokens, for user
 	// data that asks for one; it is an extension of this API, whose own user
@@ -96,6 +96,7 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 		Abandon:      asked && abandon != "false",
 		PreDrain:     hooks(m.Spec.LifecycleHooks.PreDrain),
 		PreTerminate: hooks(m.Spec.LifecycleHooks.PreTerminate),
+		Origin:       dialect.Origin(m),
 		Faults:       faults(m),
 	}
 	v.Provisioned = provisioned(m)
@@ -131,7 +132,7 @@ func faults(m *machinev1.Machine) (out []lifecycle.Fault) {
 	if v := m.Spec.ProviderSpec.Value; v == nil || len(v.Raw) == 0 {
 		out = append(out, lifecycle.Fault{Field: "spec.providerSpec.value", Message: "value field must be set"})
 	}
-	return out
+	return append(out, dialect.OriginFaults(m)...)
 }
 
 var stages = map[string]lifecycle.Stage{
@@ -177,11 +178,8 @@ func (d Machines) Class(ctx context.Context, r client.Reader, m *machinev1.Machi
 		TokenLifetime: d.TokenLifetime,
 		TokenGroups:   d.TokenGroups,
 	}
-	kept := m.Annotations[dialect.ClusterAnnotation]
-	if m.Spec.ProviderID != nil && kept != "" {
-		c.Cluster = kept // the label may have been changed since the instance was made
-	}
-	c.Cluster = cmp.Or(c.Cluster, kept, d.DefaultCluster)
+	dialect.Locate(&c.Class, m, ptr.Deref(m.Spec.ProviderID, "") != "")
+	c.Cluster = cmp.Or(c.Cluster, m.Annotations[dialect.ClusterAnnotation], d.DefaultCluster)
 	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
 		return c, provider.InvalidField("spec.providerSpec.value", "value field must be set")
 	}

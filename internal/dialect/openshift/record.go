@@ -3,6 +3,7 @@ package openshift
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 	case o.Did(lifecycle.Hold):
 		controllerutil.AddFinalizer(m, machinev1.MachineFinalizer)
 		setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Inherited))
+		dialect.HoldOrigin(m, Machines{}.View(m), o.World.Origin)
 	}
 	if o.Step == lifecycle.Hold {
 		return // the pass goes on
@@ -59,7 +61,7 @@ func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outc
 		setNonEmpty(&m.Annotations, InstanceStateAnnotation, i.RawState)
 	}
 	setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Inherited)) // in case somebody took it away
-	setNonEmpty(&m.Annotations, dialect.ClusterAnnotation, m.Labels[ClusterLabel])
+	dialect.RecordOrigin(m, o.World.Origin)
 	if i.Interruptible {
 		set(&m.Labels, InterruptibleLabel, "")
 		set(&m.Spec.ObjectMeta.Labels, InterruptibleLabel, "")
@@ -210,6 +212,7 @@ func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 		c.Status, c.Reason = corev1.ConditionUnknown, machinev1.ErrorCheckingProviderReason
 		c.Message = "Failed to check if machine exists: " + err.Error()
 	case len(o.World.Instances) > 0 || o.Reason == lifecycle.ReasonUnconfirmed:
+		c.Message = relabelled(m)
 	case ptr.Deref(m.Spec.ProviderID, "") != "" || len(m.Status.Addresses) > 0:
 		c.Status, c.Severity, c.Reason = corev1.ConditionFalse, machinev1.ConditionSeverityWarning, machinev1.InstanceMissingReason
 		c.Message = "Instance not found on provider"
@@ -221,6 +224,17 @@ func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 		}
 	}
 	return c
+}
+
+// relabelled says that the label which chose where the instance was asked for
+// has changed since, and that this moves nothing; empty where it has not.
+func relabelled(m *machinev1.Machine) string {
+	from := dialect.Origin(m)
+	if from == nil || from.Cluster == "" || from.Cluster == m.Labels[ClusterLabel] {
+		return ""
+	}
+	return fmt.Sprintf("The instance was asked for in cluster %q and stays there: the label %s, which is %q now, does not move it",
+		from.Cluster, ClusterLabel, m.Labels[ClusterLabel])
 }
 
 // drained follows the drain of a machine under deletion.

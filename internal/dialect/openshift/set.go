@@ -171,7 +171,7 @@ func (Sets) MachineOf(n *corev1.Node) client.ObjectKey {
 // NewMachine stamps a machine from the template.
 func (d Sets) NewMachine(s *machinev1.MachineSet, name string) client.Object {
 	t := s.Spec.Template.DeepCopy()
-	return &machinev1.Machine{
+	m := &machinev1.Machine{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, GenerateName: dialect.GenerateName(s.Name), Namespace: s.Namespace,
 			Labels: maps.Clone(t.Labels), Annotations: maps.Clone(t.Annotations),
@@ -180,6 +180,8 @@ func (d Sets) NewMachine(s *machinev1.MachineSet, name string) client.Object {
 		},
 		Spec: t.Spec,
 	}
+	dialect.Unasked(m)
+	return m
 }
 
 // Keep does nothing: no set of this API keeps machines for inspection.

@@ -71,10 +71,11 @@ func (Sets) Propagate(s *machinev1.MachineSet, o client.Object, dry bool) bool {
 }
 
 // found are the labels and annotations that the machine controller writes, from
-// what the infrastructure says. A template's value counts until then.
+// what the infrastructure says, and the label that chose where it was asked for
+// the instance. A template's value counts until then.
 var found = map[string]bool{
-	InstanceTypeLabel: true, RegionLabel: true, ZoneLabel: true, InterruptibleLabel: true,
-	InstanceStateAnnotation: true, dialect.ClusterAnnotation: true, DefaultsAnnotation: true,
+	InstanceTypeLabel: true, RegionLabel: true, ZoneLabel: true, InterruptibleLabel: true, ClusterLabel: true,
+	InstanceStateAnnotation: true, dialect.OriginAnnotation: true, dialect.ClusterAnnotation: true, DefaultsAnnotation: true,
 }
 
 // added is m with what it lacks of more.

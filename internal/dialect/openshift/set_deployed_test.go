@@ -76,8 +76,13 @@ func TestPropagate(t *testing.T) {
 		"hooks": {"for machines to come", func(t *machinev1.MachineTemplateSpec) {
 			t.Spec.LifecycleHooks.PreDrain = []machinev1.LifecycleHook{{Name: "abc"}}
 		}, none, none},
-		"provider spec":        {"an instance cannot be changed", value(`{"size":9}`), none, none},
-		"what was found out":   {"the zone is where the instance is", func(t *machinev1.MachineTemplateSpec) { t.Labels[ZoneLabel] = "north-a" }, func(m *machinev1.Machine) { m.Labels[ZoneLabel] = "north-b" }, func(m *machinev1.Machine) { m.Labels[ZoneLabel] = "north-b" }},
+		"provider spec":      {"an instance cannot be changed", value(`{"size":9}`), none, none},
+		"what was found out": {"the zone is where the instance is", func(t *machinev1.MachineTemplateSpec) { t.Labels[ZoneLabel] = "north-a" }, func(m *machinev1.Machine) { m.Labels[ZoneLabel] = "north-b" }, func(m *machinev1.Machine) { m.Labels[ZoneLabel] = "north-b" }},
+		"the cluster": {
+			"the instance was asked for where the label said, and stays there", func(t *machinev1.MachineTemplateSpec) {
+				t.Labels[ClusterLabel], t.Annotations[dialect.OriginAnnotation] = "green", `{"cluster":"green"}`
+			}, none, none,
+		},
 		"interruptible stays":  {"the machine controller wrote it", func(t *machinev1.MachineTemplateSpec) { t.Spec.Labels = map[string]string{"tier": "b"} }, func(m *machinev1.Machine) { m.Spec.Labels[InterruptibleLabel] = "" }, func(m *machinev1.Machine) { m.Spec.Labels = map[string]string{"tier": "b", InterruptibleLabel: ""} }},
 		"interruptible, alone": {"it is no difference", func(*machinev1.MachineTemplateSpec) {}, func(m *machinev1.Machine) { m.Spec.Labels[InterruptibleLabel] = "" }, func(m *machinev1.Machine) { m.Spec.Labels[InterruptibleLabel] = "" }},
 	}

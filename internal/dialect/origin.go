@@ -1,0 +1,119 @@
+package dialect
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+const (
+	// OriginAnnotation on a machine keeps where its instance is asked for, as
+	// JSON ([lifecycle.Origin] with the machine's UID). A MachineSet controller
+	// makes machines with an empty one; the machine controller completes it once,
+	// before it asks for the instance, and never changes it again.
+	OriginAnnotation = "millwright.dev/origin"
+	// ClusterAnnotation is what earlier versions kept instead. It is read, and
+	// not written any more.
+	ClusterAnnotation = "millwright.dev/cluster"
+	// NoOrigin is the value for a machine for which nothing was asked yet.
+	NoOrigin = "{}"
+)
+
+// origin is the annotation. The UID tells a machine that was made from the
+// manifest of another one, or restored from a backup, from the one for which the
+// instance was asked.
+type origin struct {
+	UID types.UID `json:"uid,omitempty"`
+	lifecycle.Origin
+}
+
+func readOrigin(m metav1.Object) (o origin, ok bool, err error) {
+	text, ok := m.GetAnnotations()[OriginAnnotation]
+	if !ok {
+		return o, false, nil
+	}
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return origin{}, false, fmt.Errorf("cannot be read: %w", err)
+	}
+	return o, true, nil
+}
+
+func (o origin) of(m metav1.Object) bool { return o.UID == "" || o.UID == m.GetUID() }
+
+// Origin is where m's own instance is asked for; nil where m does not say.
+func Origin(m metav1.Object) *lifecycle.Origin {
+	o, ok, err := readOrigin(m)
+	if !ok || err != nil || !o.of(m) {
+		return nil
+	}
+	return &o.Origin
+}
+
+// OriginFaults are what is wrong with the annotation: while it cannot be read, an
+// instance might be asked for in another place than the first.
+func OriginFaults(m metav1.Object) []lifecycle.Fault {
+	if _, _, err := readOrigin(m); err != nil {
+		return []lifecycle.Fault{{Field: "metadata.annotations[" + OriginAnnotation + "]", Message: err.Error()}}
+	}
+	return nil
+}
+
+// Locate puts c where m's instance was asked for. What was kept for another UID
+// counts only for a machine that has an instance recorded: it was restored.
+func Locate(c *provider.Class, m metav1.Object, recorded bool) {
+	o, ok, err := readOrigin(m)
+	switch {
+	case err == nil && ok && o.Cluster != "" && (o.of(m) || recorded):
+		c.Cluster, c.Region, c.Zone = o.Cluster, o.Region, o.Zone
+	case recorded && m.GetAnnotations()[ClusterAnnotation] != "":
+		c.Cluster = m.GetAnnotations()[ClusterAnnotation]
+	}
+}
+
+// HoldOrigin stores with the finalizer where m's instance is asked for, or that
+// nothing was asked for a machine that is new.
+func HoldOrigin(m metav1.Object, was lifecycle.Machine, used lifecycle.Origin) {
+	if _, ok := m.GetAnnotations()[OriginAnnotation]; !ok && !was.Provisioned && was.Stage == lifecycle.StageNew {
+		Unasked(m)
+	}
+	RecordOrigin(m, used)
+}
+
+// RecordOrigin stores in m where its instance is asked for, once that is known.
+// What is stored is completed, and never changed.
+func RecordOrigin(m metav1.Object, used lifecycle.Origin) {
+	o, ok, err := readOrigin(m)
+	switch {
+	case err != nil || used.Cluster == "":
+		return
+	case !ok || !o.of(m) || o.Cluster == "":
+		o.Origin = used
+	case o.Cluster == used.Cluster && o.Account == "":
+		o.Account = used.Account
+	}
+	o.UID = m.GetUID()
+	raw, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // a struct of strings
+	}
+	annotate(m, string(raw))
+}
+
+// Unasked notes in a machine that is about to be made from a template that
+// nothing was asked for it yet, whatever the template says.
+func Unasked(m metav1.Object) { annotate(m, NoOrigin) }
+
+func annotate(m metav1.Object, value string) {
+	annotations := maps.Clone(m.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[OriginAnnotation] = value
+	m.SetAnnotations(annotations)
+}

@@ -1,0 +1,94 @@
+package dialect
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+const (
+	own     = `{"uid":"uid-1","cluster":"blue","region":"north","account":"one"}`
+	foreign = `{"uid":"uid-0","cluster":"blue","region":"north","account":"one"}`
+)
+
+func keeping(origin string) *metav1.ObjectMeta {
+	m := &metav1.ObjectMeta{UID: "uid-1", Annotations: map[string]string{"a": "b"}}
+	if origin != "" {
+		m.Annotations[OriginAnnotation] = origin
+	}
+	return m
+}
+
+// TestLocate: where an instance is looked for, given what labels and class say
+// now: cluster green in the south.
+func TestLocate(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, origin, earlier string
+		recorded                bool
+		cluster, region         string
+	}{
+		"nothing kept":                    {"a new machine", "", "", false, "green", "south"},
+		"kept":                            {"the labels may have been edited since", own, "", false, "blue", "north"},
+		"nothing was asked yet":           {"what the labels say now is used", "{}", "", false, "green", "south"},
+		"of another machine's manifest":   {"a copy of a manifest is a new machine", foreign, "", false, "green", "south"},
+		"restored under another UID":      {"its instance is where it was", foreign, "", true, "blue", "north"},
+		"unreadable":                      {"the object is at fault; a deletion makes do", "{", "", true, "green", "south"},
+		"kept by an earlier version":      {"an instance was made there", "", "red", true, "red", "south"},
+		"an earlier version, no instance": {"it did not write it before", "", "red", false, "green", "south"},
+		"both":                            {"the origin was there when it was asked for", own, "red", true, "blue", "north"},
+	} {
+		m := keeping(c.origin)
+		if c.earlier != "" {
+			m.Annotations[ClusterAnnotation] = c.earlier
+		}
+		got := provider.Class{Cluster: "green", Region: "south"}
+		if Locate(&got, m, c.recorded); got.Cluster != c.cluster || got.Region != c.region {
+			t.Errorf("%s: cluster %s in %s, want %s in %s: %s", name, got.Cluster, got.Region, c.cluster, c.region, c.reason)
+		}
+	}
+}
+
+// TestRecordOrigin: it is stored once and completed, and never says otherwise.
+func TestRecordOrigin(t *testing.T) {
+	green := lifecycle.Origin{Cluster: "green", Region: "south", Account: "two"}
+	for name, c := range map[string]struct {
+		reason, origin string
+		used           lifecycle.Origin
+		want           string
+	}{
+		"first":              {"with the UID that it is for", "", green, `{"uid":"uid-1","cluster":"green","region":"south","account":"two"}`},
+		"a set's machine":    {"nothing was asked before", "{}", green, `{"uid":"uid-1","cluster":"green","region":"south","account":"two"}`},
+		"no session":         {"there is nothing to say", "", lifecycle.Origin{}, ""},
+		"stored":             {"never overwritten", own, green, own},
+		"account learned":    {"that is no change", `{"uid":"uid-1","cluster":"green","region":"west"}`, green, `{"uid":"uid-1","cluster":"green","region":"west","account":"two"}`},
+		"account of another": {"the scope differs, so the account is not its own", `{"uid":"uid-1","cluster":"blue"}`, green, `{"uid":"uid-1","cluster":"blue"}`},
+		"restored":           {"from now on its own", foreign, green, `{"uid":"uid-1","cluster":"green","region":"south","account":"two"}`},
+		"unreadable":         {"a person has to mend it", "{", green, "{"},
+	} {
+		m := keeping(c.origin)
+		RecordOrigin(m, c.used)
+		if got := m.Annotations[OriginAnnotation]; got != c.want || m.Annotations["a"] != "b" {
+			t.Errorf("%s: %s, want %s: %s", name, got, c.want, c.reason)
+		}
+	}
+}
+
+// TestHoldOrigin: only of a new machine it is certain that nothing was asked.
+func TestHoldOrigin(t *testing.T) {
+	for name, c := range map[string]struct {
+		was  lifecycle.Machine
+		want string
+	}{
+		"new":               {lifecycle.Machine{}, "{}"},
+		"has an instance":   {lifecycle.Machine{Provisioned: true}, ""},
+		"was begun already": {lifecycle.Machine{Stage: lifecycle.StageCreating}, ""},
+	} {
+		m := keeping("")
+		if HoldOrigin(m, c.was, lifecycle.Origin{}); m.Annotations[OriginAnnotation] != c.want {
+			t.Errorf("%s: %q, want %q", name, m.Annotations[OriginAnnotation], c.want)
+		}
+	}
+}
