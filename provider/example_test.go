@@ -89,6 +89,7 @@ func (s *shelfSession) Create(ctx context.Context, ref provider.Ref, want provid
 	id := ref.Token(s.class.Cluster)
 	i := provider.Instance{
 		ID: id, UID: ref.UID, Name: ref.Name, ProviderID: "shelf:///" + id,
+		Owner: s.class.Owner, Namespace: ref.Namespace,
 		State: provider.Running, Tags: tags,
 	}
 	s.shelf.slots = append(s.shelf.slots, i)

@@ -42,6 +42,12 @@ type Class struct {
 	// Cluster is the ownership scope: instances are tagged with it, and List
 	// reports only instances that carry it. Required.
 	Cluster string
+	// Owner is the identity of the control plane that holds the Machine objects:
+	// a UID of 36 characters; empty where it is not known. Several control planes
+	// may share an ownership scope. Create writes it on the instance, and nothing
+	// changes it afterwards; Find, List and Delete do not ask for it: machines move
+	// between control planes, and their instances move with them.
+	Owner string
 	// Spec is the raw provider spec (JSON): providerSpec.value of a machine of
 	// [OpenShift], providerSpec of a MachineClass of [Gardener]. The provider
 	// decodes it; nobody else does.
@@ -59,7 +65,7 @@ type Ref struct {
 	// instance is this machine's.
 	UID string
 	// Namespace and Name are the API object's. Name also serves to find what
-	// another implementation made.
+	// another implementation made. Create writes the namespace on the instance.
 	Namespace, Name string
 	// ProviderID is what was recorded for the machine; empty until known.
 	ProviderID string
@@ -96,6 +102,11 @@ type Instance struct {
 	UID string
 	// Name is the machine name that the instance carries.
 	Name string
+	// Owner and Namespace are the [Class.Owner] and the machine's namespace that
+	// the instance was made with, each in a tag of its own that no tag of users
+	// stands in for. Empty: it was made without, by an older Millwright or by
+	// another implementation.
+	Owner, Namespace string
 	// ProviderID is what the Node's spec.providerID will read, in the format
 	// of the class's API.
 	ProviderID string
@@ -203,6 +214,6 @@ type Session interface {
 	// them. So one of two instances of a machine is removed.
 	Delete(ctx context.Context, ref Ref, instances []Instance) (done bool, err error)
 	// List yields every instance in the class's ownership scope, wanted or
-	// not, page by page. An error ends the listing, which is then incomplete.
+	// not and whoever owns it, page by page. An error ends the listing, which is then incomplete.
 	List(ctx context.Context) iter.Seq2[Instance, error]
 }

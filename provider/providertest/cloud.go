@@ -51,8 +51,10 @@ type disk struct{ id, cluster, uid string }
 
 // The tags by which the reference provider owns instances.
 const (
-	clusterTag = "example/cluster"
-	uidTag     = "example/machine-uid"
+	clusterTag   = "example/cluster"
+	uidTag       = "example/machine-uid"
+	ownerTag     = "example/owner"
+	namespaceTag = "example/machine-namespace"
 )
 
 // NewCloud returns an empty cloud. Instances boot in 3 s and go in 2 s of the
@@ -89,7 +91,7 @@ func (c *Cloud) Plant(class provider.Class, i provider.Instance) error {
 	defer c.mu.Unlock()
 	tags := map[string]string{clusterTag: class.Cluster}
 	if i.UID != "" {
-		tags[uidTag] = i.UID
+		tags[uidTag], tags[ownerTag], tags[namespaceTag] = i.UID, class.Owner, i.Namespace
 	}
 	spec, err := cloudProvider{c}.decode(class)
 	if err != nil {

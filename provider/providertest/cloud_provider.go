@@ -131,6 +131,7 @@ func (s *cloudSession) all(ctx context.Context, v Verb, match func(*vm) bool) it
 func (s *cloudSession) instance(v instanceView) provider.Instance {
 	return provider.Instance{
 		ID: v.id, UID: v.tags[uidTag], Name: v.name, NodeName: v.name,
+		Owner: v.tags[ownerTag], Namespace: v.tags[namespaceTag],
 		ProviderID: providerID(s.class.API, v.id),
 		Addresses:  []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: v.name}},
 		State:      v.state, RawState: strings.ToLower(string(v.state)),
@@ -204,6 +205,7 @@ func (s *cloudSession) Create(ctx context.Context, ref provider.Ref, want provid
 		tags[k] = v
 	}
 	tags[clusterTag], tags[uidTag] = s.class.Cluster, ref.UID
+	tags[ownerTag], tags[namespaceTag] = s.class.Owner, ref.Namespace
 	var made instanceView
 	err = s.cloud.call(ctx, Create, s.password, func() error {
 		made = s.cloud.view(s.cloud.run(ref.Token(s.class.Cluster), ref.Name, tags, s.spec), s.cloud.clock.Now())
@@ -285,7 +287,9 @@ func (s *cloudSession) Update(ctx context.Context, _ provider.Ref, want provider
 			return provider.Errorf(provider.Conflict, "instance %s is gone", i.ID)
 		}
 		for k, t := range want.Tags {
-			v.tags[k] = t
+			if k != ownerTag && k != namespaceTag {
+				v.tags[k] = t
+			}
 		}
 		i = s.instance(s.cloud.view(v, s.cloud.clock.Now()))
 		return nil

@@ -109,8 +109,8 @@ type Knobs struct {
 	// Lag makes reads run d behind writes from now on.
 	Lag func(d time.Duration) error
 	// Plant makes a running instance around the provider, in the class's
-	// cluster, with the UID and the name of i. With an empty UID it looks like
-	// what another implementation makes of that name.
+	// cluster, with the class's owner and the UID, namespace and name of i. With an
+	// empty UID it looks like what another implementation makes of that name.
 	Plant func(class provider.Class, i provider.Instance) error
 	// Remove makes the instance disappear around the provider.
 	Remove func(class provider.Class, id string) error

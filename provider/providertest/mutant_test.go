@@ -89,7 +89,7 @@ type mutation struct {
 }
 
 func allMutations() (all []mutation) {
-	for _, group := range [][]mutation{createMutations(), readMutations(), otherMutations(), capabilityMutations(), takeoverMutations(), accountMutations()} {
+	for _, group := range [][]mutation{createMutations(), readMutations(), otherMutations(), capabilityMutations(), takeoverMutations(), accountMutations(), ownerMutations()} {
 		all = append(all, group...)
 	}
 	return all

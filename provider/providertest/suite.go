@@ -82,6 +82,7 @@ func Checks() []Check {
 		errorChecks(),
 		ownershipChecks(),
 		accountChecks(),
+		ownerChecks(),
 		leftoverChecks(),
 		specChecks(),
 		capabilityChecks(),

@@ -67,8 +67,8 @@ func (c Console) tell(ctx context.Context, cluster string, i provider.Instance, 
 	return err
 }
 
-// Plant makes an instance with the UID and the name of i: a second one if there
-// is one already, or, with an empty UID, one as another implementation makes
+// Plant makes an instance of the class's owner with the UID, the namespace and
+// the name of i: a second one if there is one already, or, with an empty UID, one as another implementation makes
 // it. With a UID, or if the name is taken, its node name gets a number.
 func (c Console) Plant(ctx context.Context, class provider.Class, i provider.Instance) (provider.Instance, error) {
 	spec, _, err := c.provider.decode(class)
@@ -80,6 +80,9 @@ func (c Console) Plant(ctx context.Context, class provider.Class, i provider.Ins
 		Cluster: class.Cluster, UID: i.UID, Name: i.Name, Node: i.Name,
 		Traits: s.traits(i.UID),
 		Tags:   s.tags(provider.Ref{UID: i.UID}, provider.Want{Tags: i.Tags}),
+	}
+	if i.UID != "" {
+		r.Tags = s.birth(provider.Ref{UID: i.UID, Namespace: i.Namespace}, provider.Want{Tags: i.Tags})
 	}
 	sight, err := c.provider.cloud.Plant(ctx, r)
 	if err != nil {

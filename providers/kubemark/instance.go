@@ -13,6 +13,8 @@ func instance(s cloud.Sight) provider.Instance {
 		ID:            s.ID,
 		UID:           s.UID,
 		Name:          s.Name,
+		Owner:         s.Tags[ownerTag],
+		Namespace:     s.Tags[namespaceTag],
 		ProviderID:    s.ProviderID(),
 		NodeName:      s.Node,
 		Addresses:     s.NodeAddresses(),
@@ -37,13 +39,32 @@ const (
 	clusterTagPrefix = "kubernetes.io/cluster/"
 	uidTag           = "millwright.dev/machine-uid"
 	roleTag          = "millwright.dev/machine-role"
+	// Whose instance it is within the cluster: of which control plane, and of a
+	// machine in which namespace.
+	ownerTag     = "millwright.dev/owner"
+	namespaceTag = "millwright.dev/machine-namespace"
 )
 
-// tags are those of the spec, of the want, and of ownership: the latter win.
+// birth are the tags of an instance that is made now. The owner is written then,
+// and never again.
+func (s *session) birth(ref provider.Ref, want provider.Want) map[string]string {
+	tags := s.tags(ref, want)
+	for key, value := range map[string]string{ownerTag: s.class.Owner, namespaceTag: ref.Namespace} {
+		if value != "" {
+			tags[key] = value
+		}
+	}
+	return tags
+}
+
+// tags are those of the spec, of the want, and of ownership: the latter win, and
+// what says who the owner is comes from nobody else.
 func (s *session) tags(ref provider.Ref, want provider.Want) map[string]string {
 	tags := map[string]string{}
 	maps.Copy(tags, s.spec.Tags)
 	maps.Copy(tags, want.Tags)
+	delete(tags, ownerTag)
+	delete(tags, namespaceTag)
 	tags[clusterTagPrefix+s.class.Cluster] = "owned"
 	if ref.UID != "" {
 		tags[uidTag] = ref.UID

@@ -123,7 +123,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 			Name:    ref.Name,
 			Node:    ref.Name,
 			Traits:  s.traits(ref.UID),
-			Tags:    s.tags(ref, want),
+			Tags:    s.birth(ref, want),
 		},
 		UserData:    want.UserData,
 		Recorded:    s.Identify(ref.ProviderID),
