@@ -175,6 +175,9 @@ type Leftover struct {
 	// UID and Name are those of the machine that it was made for; empty when
 	// it does not say.
 	UID, Name string
+	// Owner and Namespace are those of the instance that it was made for; empty
+	// when it does not say.
+	Owner, Namespace string
 }
 
 // LeftoverLister is a Session that can tell what instances have left behind.

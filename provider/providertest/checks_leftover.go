@@ -57,6 +57,9 @@ func checkLeftoverLister(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
+	if err := b.owned(ctx, thisOwner); err != nil {
+		return err
+	}
 	kept, err := b.running(ctx, b.ref("kept"))
 	if err != nil {
 		return err
@@ -73,6 +76,9 @@ func checkLeftoverLister(ctx context.Context, b *bench) error {
 			}
 			if l.UID != lost.UID || l.Kind == "" || l.ID == "" {
 				return fmt.Errorf("lists %+v, want those of %s and no others", l, lost.UID)
+			}
+			if l.Owner != thisOwner || l.Namespace != lost.Namespace {
+				return fmt.Errorf("lists %+v, want owner %s and namespace %s", l, thisOwner, lost.Namespace)
 			}
 			owners[l.UID] = true
 		}

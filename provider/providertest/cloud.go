@@ -47,7 +47,7 @@ type vm struct {
 
 // disk is a dependant. It is deleted on its own, and only while no instance
 // uses it.
-type disk struct{ id, cluster, uid string }
+type disk struct{ id, cluster, uid, owner, namespace string }
 
 // The tags by which the reference provider owns instances.
 const (
@@ -117,7 +117,7 @@ func (c *Cloud) Remove(_ provider.Class, id string) error {
 func (c *Cloud) Leave(class provider.Class, ref provider.Ref) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.addDisk(class.Cluster, ref.UID)
+	c.addDisk(class.Cluster, ref.UID, class.Owner, ref.Namespace)
 	return nil
 }
 
@@ -196,7 +196,7 @@ func (c *Cloud) add(token, name string, tags map[string]string, spec cloudSpec) 
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", name, len(c.vms)))
 	v := &vm{id: "i-" + hex.EncodeToString(sum[:6]), token: token, name: name, tags: maps.Clone(tags), spec: spec, created: c.clock.Now()}
 	c.vms = append(c.vms, v)
-	c.addDisk(tags[clusterTag], cmpOr(tags[uidTag], v.id))
+	c.addDisk(tags[clusterTag], cmpOr(tags[uidTag], v.id), tags[ownerTag], tags[namespaceTag])
 	return v
 }
 
@@ -207,9 +207,10 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-func (c *Cloud) addDisk(cluster, uid string) {
-	d := disk{id: "disk-" + uid, cluster: cluster, uid: uid}
-	if !slices.Contains(c.disks, d) {
+// addDisk makes the disk for uid, if there is none.
+func (c *Cloud) addDisk(cluster, uid, owner, namespace string) {
+	d := disk{id: "disk-" + uid, cluster: cluster, uid: uid, owner: owner, namespace: namespace}
+	if !slices.ContainsFunc(c.disks, func(o disk) bool { return o.id == d.id && o.cluster == d.cluster }) {
 		c.disks = append(c.disks, d)
 	}
 }

@@ -269,7 +269,7 @@ func (s *cloudSession) Leftovers(ctx context.Context) iter.Seq2[provider.Leftove
 			return
 		}
 		for _, d := range stray {
-			if !yield(provider.Leftover{Kind: "disk", ID: d.id, UID: d.uid}, nil) {
+			if !yield(provider.Leftover{Kind: "disk", ID: d.id, UID: d.uid, Owner: d.owner, Namespace: d.namespace}, nil) {
 				return
 			}
 		}

@@ -115,7 +115,7 @@ type Knobs struct {
 	// Remove makes the instance disappear around the provider.
 	Remove func(class provider.Class, id string) error
 	// Leave makes what a create leaves behind that failed half way: dependants
-	// of ref (disk, NIC, port) without an instance.
+	// of ref (disk, NIC, port) without an instance, with the class's owner.
 	Leave func(class provider.Class, ref provider.Ref) error
 	// Count counts what the class's cluster costs, read around the provider:
 	// instances that exist and dependants (those of instances included).

@@ -68,6 +68,20 @@ func firstOwner(p provider.Provider) provider.Provider {
 	})(p)
 }
 
+// anonymous lists leftovers without their owner.
+type anonymous struct{ provider.LeftoverLister }
+
+func (l anonymous) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
+	return func(yield func(provider.Leftover, error) bool) {
+		for left, err := range l.LeftoverLister.Leftovers(ctx) {
+			left.Owner = ""
+			if !yield(left, err) {
+				return
+			}
+		}
+	}
+}
+
 func ownerMutations() []mutation {
 	forget := func(_ provider.Class, i *provider.Instance) bool { i.Owner = ""; return true }
 	mine := func(c provider.Class, i *provider.Instance) bool { i.Owner = c.Owner; return true }
@@ -95,6 +109,10 @@ func ownerMutations() []mutation {
 					return i, err
 				}}
 			}),
+		},
+		{
+			"leftovers of no owner", "leftovers listed", "no disk is ever collected",
+			offers(func(l provider.LeftoverLister) provider.LeftoverLister { return anonymous{l} }),
 		},
 		{"finds only what is the caller's", "another owner", "a machine that moved gets a second instance", shows(only, "find")},
 		{"lists only what is the caller's", "another owner", "what nobody owns is never reported", shows(only, "list")},

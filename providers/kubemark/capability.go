@@ -210,7 +210,7 @@ func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, er
 
 // leftover says which machine d was made for. The interface carries its name.
 func leftover(d cloud.Dependant) provider.Leftover {
-	l := provider.Leftover{Kind: string(d.Kind), ID: d.Name, UID: d.UID}
+	l := provider.Leftover{Kind: string(d.Kind), ID: d.Name, UID: d.UID, Owner: d.Owner, Namespace: d.Namespace}
 	if d.Kind == cloud.NIC {
 		l.Name = d.Name
 	}

@@ -82,6 +82,7 @@ func (c Console) Plant(ctx context.Context, class provider.Class, i provider.Ins
 		Tags:   s.tags(provider.Ref{UID: i.UID}, provider.Want{Tags: i.Tags}),
 	}
 	if i.UID != "" {
+		r.Owner, r.Namespace = class.Owner, i.Namespace
 		r.Tags = s.birth(provider.Ref{UID: i.UID, Namespace: i.Namespace}, provider.Want{Tags: i.Tags})
 	}
 	sight, err := c.provider.cloud.Plant(ctx, r)
@@ -93,7 +94,10 @@ func (c Console) Plant(ctx context.Context, class provider.Class, i provider.Ins
 
 // Leave makes what a create leaves behind that failed half way.
 func (c Console) Leave(class provider.Class, ref provider.Ref) error {
-	return c.provider.cloud.Leave(class.Cluster, ref.UID, ref.Name, cloud.InstanceID(ref.Token(class.Cluster)))
+	return c.provider.cloud.Leave(cloud.Record{
+		ID: cloud.InstanceID(ref.Token(class.Cluster)), Cluster: class.Cluster, UID: ref.UID, Node: ref.Name,
+		Owner: class.Owner, Namespace: ref.Namespace,
+	})
 }
 
 // SetPassword denies everything to classes whose credentials do not have the

@@ -49,6 +49,9 @@ type Cloud struct {
 type Machine struct {
 	ID, UID, Token, Cluster string
 	Name, IP                string
+	// Owner and Namespace are those that it was made with; empty when it was made
+	// by hand.
+	Owner, Namespace        string
 	UserData                []byte
 	Created, listed, booted time.Time
 	// gone is when it ceases, or ceased, to exist; zero while it stays.
@@ -59,8 +62,9 @@ type Machine struct {
 
 // Part is something made for an instance that outlives it.
 type Part struct {
-	UID, Name string
-	listed    time.Time
+	UID, Name        string
+	Owner, Namespace string
+	listed           time.Time
 	// gone is when it was removed.
 	gone time.Time
 }
@@ -131,21 +135,22 @@ func (c *Cloud) upTo(d time.Duration) time.Duration {
 }
 
 // create makes the parts and the instance, or finds the one of the token.
-func (c *Cloud) create(cluster string, ref provider.Ref, userData []byte) (*Machine, error) {
-	token, now := ref.Token(cluster), c.Now()
+func (c *Cloud) create(class provider.Class, ref provider.Ref, userData []byte) (*Machine, error) {
+	token, now := ref.Token(class.Cluster), c.Now()
 	for _, m := range c.machines {
 		if m.Token == token {
 			return m, nil
 		}
 	}
-	c.part(ref.UID, "disk")
-	c.part(ref.UID, "nic")
+	c.part(Part{UID: ref.UID, Name: "disk", Owner: class.Owner, Namespace: ref.Namespace})
+	c.part(Part{UID: ref.UID, Name: "nic", Owner: class.Owner, Namespace: ref.Namespace})
 	if c.Half() {
 		return nil, provider.Errorf(provider.Transient, "the instance could not be started; its disk and interface were made")
 	}
 	n := len(c.machines) + 1
 	m := &Machine{
-		ID: fmt.Sprintf("i-%d", n), UID: ref.UID, Token: token, Cluster: cluster, Name: ref.Name,
+		ID: fmt.Sprintf("i-%d", n), UID: ref.UID, Token: token, Cluster: class.Cluster, Name: ref.Name,
+		Owner: class.Owner, Namespace: ref.Namespace,
 		IP: fmt.Sprintf("10.0.%d.%d", n/250, n%250+1), UserData: userData,
 		Created: now, listed: now.Add(c.upTo(c.Lag - c.Late)), booted: now.Add(c.upTo(c.Boot)),
 	}
@@ -166,13 +171,14 @@ func (c *Cloud) Add(cluster, uid, name string) *Machine {
 }
 
 // part makes a part unless it is there.
-func (c *Cloud) part(uid, name string) {
-	for _, p := range c.Parts(uid) {
-		if p.Name == name {
+func (c *Cloud) part(made Part) {
+	for _, p := range c.Parts(made.UID) {
+		if p.Name == made.Name {
 			return
 		}
 	}
-	c.parts = append(c.parts, &Part{UID: uid, Name: name, listed: c.Now().Add(c.upTo(c.Lag - c.Late))})
+	made.listed = c.Now().Add(c.upTo(c.Lag - c.Late))
+	c.parts = append(c.parts, &made)
 }
 
 // shows reports whether a listing shows the instance.

@@ -83,7 +83,7 @@ func (s session) Find(_ context.Context, ref provider.Ref) (out []provider.Insta
 // Create implements [provider.Session].
 func (s session) Create(_ context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {
 	err = s.call(Call{Verb: "create", Ref: ref}, func() error {
-		m, err := s.Cloud.create(s.class.Cluster, ref, want.UserData)
+		m, err := s.Cloud.create(s.class, ref, want.UserData)
 		if err == nil {
 			i = s.instance(m)
 		}
@@ -142,7 +142,7 @@ func (s session) Leftovers(context.Context) iter.Seq2[provider.Leftover, error] 
 			if s.Cloud.Now().Before(p.listed) || len(s.Cloud.Existing(p.UID)) > 0 {
 				continue
 			}
-			if !yield(provider.Leftover{Kind: p.Name, ID: p.UID + "/" + p.Name, UID: p.UID}, nil) {
+			if !yield(provider.Leftover{Kind: p.Name, ID: p.UID + "/" + p.Name, UID: p.UID, Owner: p.Owner, Namespace: p.Namespace}, nil) {
 				return
 			}
 		}
@@ -152,6 +152,7 @@ func (s session) Leftovers(context.Context) iter.Seq2[provider.Leftover, error] 
 func (s session) instance(m *Machine) provider.Instance {
 	i := provider.Instance{
 		ID: m.ID, UID: m.UID, Name: m.Name, ProviderID: m.ProviderID(), NodeName: m.Name,
+		Owner: m.Owner, Namespace: m.Namespace,
 		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: m.IP}},
 		Created:   m.Created,
 	}

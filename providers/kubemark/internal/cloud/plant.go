@@ -42,9 +42,9 @@ func (c *Cloud) Plant(ctx context.Context, r Record) (Sight, error) {
 }
 
 // Leave makes the dependants of an instance without the instance.
-func (c *Cloud) Leave(cluster, uid, node, id string) error {
-	for _, d := range dependants(uid, id, node) {
-		if _, err := c.store.Claim(cluster, d); err != nil {
+func (c *Cloud) Leave(r Record) error {
+	for _, d := range r.dependants() {
+		if _, err := c.store.Claim(r.Cluster, d); err != nil {
 			return err
 		}
 	}

@@ -28,6 +28,10 @@ type Record struct {
 	// was made around the provider.
 	Name string `json:"name"`
 	Node string `json:"node"`
+	// Owner is the control plane, Namespace that of the machine, that the instance
+	// was made for; empty when it was made without.
+	Owner     string `json:"owner,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
 	// Traits are fixed when the instance is made.
 	Traits Traits            `json:"traits"`
 	Tags   map[string]string `json:"tags,omitempty"`
@@ -170,7 +174,13 @@ func (r Record) NodeLabels() map[string]string {
 }
 
 // dependants are what an instance holds besides itself.
-func (r Record) dependants() []Dependant { return dependants(r.UID, r.ID, r.Node) }
+func (r Record) dependants() []Dependant {
+	all := dependants(r.UID, r.ID, r.Node)
+	for n := range all {
+		all[n].Owner, all[n].Namespace = r.Owner, r.Namespace
+	}
+	return all
+}
 
 func dependants(uid, id, node string) []Dependant {
 	key := Key(uid, node)

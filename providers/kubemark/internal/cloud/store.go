@@ -21,6 +21,9 @@ type Dependant struct {
 	// UID is that of the machine, empty if the instance has none.
 	UID      string `json:"uid,omitempty"`
 	Instance string `json:"instance"`
+	// Owner and Namespace are those of the instance.
+	Owner     string `json:"owner,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // Store keeps records and dependants, by cluster. Its methods are safe for
