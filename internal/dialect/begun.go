@@ -28,15 +28,28 @@ func StartedStep(conditionType string) lifecycle.DeletionStep {
 	return ""
 }
 
+// SeenReason is the reason of a condition that says of the instance's removal that
+// the instance was reported then, and asked to go. Whether it is reported any more
+// is another question.
+const SeenReason = "InstanceListed"
+
+// StartedReason is the reason of the condition for b; empty for none.
+func StartedReason(b lifecycle.Begun) string {
+	if b.Seen {
+		return SeenReason
+	}
+	return ""
+}
+
 // BegunIn are the steps of a deletion that conditions record, in order, given the
-// type of each and since when it has been as it is. What is older than the
-// deletion is no part of it.
-func BegunIn[C any](conditions []C, deleted time.Time, read func(*C) (kind string, since time.Time)) (out []lifecycle.Begun) {
+// type and reason of each and since when it has been as it is. What is older than
+// the deletion is no part of it.
+func BegunIn[C any](conditions []C, deleted time.Time, read func(*C) (kind, reason string, since time.Time)) (out []lifecycle.Begun) {
 	for _, step := range lifecycle.DeletionSteps {
 		for i := range conditions {
-			if kind, since := read(&conditions[i]); StartedStep(kind) == step {
+			if kind, reason, since := read(&conditions[i]); StartedStep(kind) == step {
 				if !since.Before(deleted) {
-					out = append(out, lifecycle.Begun{Step: step, At: since})
+					out = append(out, lifecycle.Begun{Step: step, At: since, Seen: reason == SeenReason})
 				}
 				break
 			}

@@ -50,6 +50,12 @@ func Unrecorded(m client.Object) []string {
 	return strings.Split(text, ",")
 }
 
+// ContradictedEvent tells people of an infrastructure that is not believed
+// ([lifecycle.World.Contradiction]).
+func ContradictedEvent(text string) Event {
+	return Event{Type: corev1.EventTypeWarning, Reason: string(lifecycle.ReasonContradicted), Action: "Find", Note: text}
+}
+
 // InstanceEvents tell which instances were found, or are gone, beside the one
 // that the machine has recorded as providerID.
 func InstanceEvents(before, after client.Object, providerID string) []Event {

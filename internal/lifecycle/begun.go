@@ -43,6 +43,9 @@ func (s DeletionStep) place() int { return slices.Index(DeletionSteps, s) }
 type Begun struct {
 	Step DeletionStep
 	At   time.Time
+	// Seen says, of [DeletionInstance], that the instance was seen to go
+	// ([World].SeenToGo): whoever goes on need not see it again.
+	Seen bool
 }
 
 // Begin returns the steps that have begun by the end of a pass, in order, given
@@ -72,6 +75,9 @@ func Begin(recorded []Begun, deleted time.Time, o Outcome) []Begun {
 			out = append(out, Begun{Step: s, At: at})
 		}
 	}
+	for n := range out {
+		out[n].Seen = out[n].Seen || out[n].Step == DeletionInstance && o.World.SeenToGo
+	}
 	slices.SortStableFunc(out, func(a, b Begun) int { return a.Step.place() - b.Step.place() })
 	return out
 }
@@ -80,6 +86,11 @@ func Begin(recorded []Begun, deleted time.Time, o Outcome) []Begun {
 func (m Machine) Since(s DeletionStep) time.Time {
 	at, _ := since(m.Begun, s)
 	return at
+}
+
+// SawInstanceGo reports whether it is recorded that the instance was seen to go.
+func (m Machine) SawInstanceGo() bool {
+	return slices.ContainsFunc(m.Begun, func(b Begun) bool { return b.Seen })
 }
 
 func since(steps []Begun, s DeletionStep) (time.Time, bool) {
@@ -136,7 +147,7 @@ func (o Outcome) stands() DeletionStep {
 		return DeletionDrain
 	case ReasonTerminateHook:
 		return DeletionPreTerminateHook
-	case ReasonDeletionNeedsHelp, ReasonTerminateFailed, ReasonTerminating, ReasonUnconfirmed:
+	case ReasonDeletionNeedsHelp, ReasonTerminateFailed, ReasonTerminating, ReasonUnconfirmed, ReasonContradicted:
 		return DeletionInstance
 	case ReasonNodeUnknown:
 		if o.World.Removal == RemovalDone {

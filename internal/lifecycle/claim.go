@@ -50,8 +50,9 @@ type Claim struct {
 	Doubles   []provider.Instance
 	Strangers []Sighting
 	StandIn   bool
-	// Made says that an instance was made for the machine, which may be gone.
-	Made bool
+	// Made says that an instance was made for the machine, which may be gone, Ended
+	// that the one recorded is reported as terminated.
+	Made, Ended bool
 }
 
 // Claims decides whose the instances are. Of several that are the machine's, the
@@ -67,6 +68,7 @@ func Claims(m Machine, all []Sighting) (c Claim) {
 			mine = append(mine, s)
 		case s.of(m):
 			c.Made = c.Made || s.Recorded || s.UID == m.UID
+			c.Ended = c.Ended || s.Recorded || m.ProviderID == ""
 		case s.Exists():
 			c.Strangers = append(c.Strangers, s)
 		}

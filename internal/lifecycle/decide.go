@@ -59,6 +59,7 @@ const (
 	ReasonLookupFailed      Reason = "LookupFailed"
 	ReasonMissing           Reason = "InstanceMissing"
 	ReasonUnconfirmed       Reason = "InstanceUnconfirmed"
+	ReasonContradicted      Reason = "InstanceContradicted"
 	ReasonNoInstance        Reason = "InstanceNotCreated"
 	ReasonTaken             Reason = "NameTaken"
 	ReasonDuplicate         Reason = "DuplicateInstance"
@@ -156,6 +157,9 @@ func Decide(now time.Time, m Machine, w World, p Policy) Decision {
 // infrastructure still called its instance pending, it is asked again.
 func (q question) running() Decision {
 	d := Decision{Step: Settled, Reason: ReasonRunning, Stage: StageRunning}
+	if text := q.w.Contradiction(q.m); text != "" {
+		d.Step, d.Reason, d.Message, d.After = Await, ReasonContradicted, text, q.p.Delays.unmended()
+	}
 	if i := q.w.Instance(q.m.ProviderID); i != nil && i.State == provider.Pending {
 		d.Step, d.After = Await, Poll(q.now.Sub(i.Created))
 	}

@@ -127,6 +127,14 @@ type World struct {
 	// Strangers were reported because of what the machine has recorded, or of its
 	// name, and are not the machine's.
 	Strangers []Sighting
+	// SeenToGo says that more than silence tells of the instance's end: it is
+	// reported as terminated, or it was reported during the machine's deletion and
+	// asked to go.
+	SeenToGo bool
+	// Doubt is why the infrastructure is not believed that a recorded instance is
+	// not there, whatever the machine's node says: it does not report those of
+	// other machines either. Empty where there is no such reason.
+	Doubt string
 	// Looked says that the infrastructure answered. An answer that failed, was
 	// partial or denied leaves it false and is in LookErr.
 	Looked  bool

@@ -66,7 +66,7 @@ func TestRowsOfGardenerNodeResolution(t *testing.T) {
 		{name: "ok ⇒ drain", reason: "the instance says which node", policy: brisk, m: leaving(), w: world(runningOn(node(corev1.ConditionTrue))), want: out(lifecycle.Drain, lifecycle.ReasonDeleting)},
 		{
 			name: "NotFound ⇒ leftovers still get DeleteMachine", reason: "of an instance that is not there any more", policy: brisk, m: leaving(),
-			w: world(onNode), want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
+			w: world(joined(node(corev1.ConditionUnknown))), want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
 		},
 		{
 			name: "Uninitialized ⇒ moving forward to node drain", reason: "it may have joined all the same", policy: brisk, m: leaving(),

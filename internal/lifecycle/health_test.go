@@ -177,7 +177,11 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 			name:   "gardener 2.2: running, the instance vanished",
 			reason: "it is not created again and not failed by that: its node becomes unhealthy, and that is timed",
 			policy: brisk, m: ran, w: world(joined(node(corev1.ConditionTrue))),
-			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonContradicted, Stage: lifecycle.StageRunning, After: 3 * time.Minute,
+				Message: "the infrastructure does not list instance cloud:///i-1, but node node-1 reports Ready under it: " +
+					"check the credentials and the account that they open; nothing is done about the instance until then",
+			},
 		},
 	})
 }

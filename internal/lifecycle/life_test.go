@@ -33,6 +33,7 @@ type life struct {
 	retry                      lifecycle.Retry
 	missingSince, removedSince time.Time
 	created                    int // instances ever made
+	seenToGo                   bool
 	story                      strings.Builder
 }
 
@@ -95,7 +96,7 @@ func (l *life) write(first bool, d lifecycle.Decision) {
 }
 
 func (l *life) observe() lifecycle.World {
-	w := lifecycle.World{ClassErr: l.classErr, Retry: l.retry, ReadLag: l.readLag, MayFail: true, NodeLooked: true, Node: l.node, Update: l.update}
+	w := lifecycle.World{SeenToGo: l.seenToGo, ClassErr: l.classErr, Retry: l.retry, ReadLag: l.readLag, MayFail: true, NodeLooked: true, Node: l.node, Update: l.update}
 	if l.classErr != nil {
 		return w
 	}
@@ -159,6 +160,8 @@ func (l *life) terminate(w *lifecycle.World) {
 		w.Retry = l.retry
 		return
 	}
+	l.seenToGo = l.seenToGo || len(w.Instances) > 0
+	w.SeenToGo = l.seenToGo
 	if l.deletions > 0 {
 		l.deletions--
 		l.removedSince = cmp.Or(l.removedSince, l.now)

@@ -134,7 +134,7 @@ func instanceMissing(q question) *Decision {
 			Message: "the infrastructure does not list the instance; asking again before this is believed",
 		}
 	}
-	if !q.p.MissingFails {
+	if !q.p.MissingFails || !q.absent() {
 		return nil
 	}
 	return &Decision{Step: Fail, Reason: ReasonMissing, Stage: StageFailed, Message: q.lost()}

@@ -126,6 +126,7 @@ func drawWorld(t *rapid.T) lifecycle.World {
 	w := lifecycle.World{
 		Origin:   *inBlue(),
 		ClassErr: drawError(t, "classErr"), ReadLag: drawSpan(t, "readLag"), QuietFor: drawSpan(t, "missingFor"),
+		SeenToGo: drawBool(t, "seenToGo"), Doubt: rapid.SampledFrom([]string{"", "", "it lists 1 of 7"}).Draw(t, "doubt"),
 		MayFail: drawBool(t, "mayFail"), UserDataErr: drawError(t, "userDataErr"), NodeStale: drawBool(t, "nodeStale"),
 	}
 	if w.ClassErr == nil {

@@ -19,6 +19,7 @@ var removal = []check{
 	terminateFailed,
 	terminating,
 	unconfirmed,
+	contradicted,
 	terminateDue,
 	nodeLeft,
 }
@@ -87,15 +88,21 @@ func (q question) drainable() bool {
 	if q.p.Targetless || q.m.SkipDrain || q.w.NodeLooked && q.w.Node == nil {
 		return false
 	}
-	if q.w.Removal == RemovalDone || q.gone() {
+	if q.w.Removal == RemovalDone || q.gone() && q.absent() {
 		return false
 	}
 	i := q.w.Instance(q.m.ProviderID)
 	return i == nil || i.State != provider.Stopping
 }
 
-// gone reports whether the infrastructure can be believed that the machine has
-// no instance. One may have been asked for just before; until listings have
+// absent reports whether nothing in the cluster speaks against an answer that there
+// is no instance, and that is known.
+func (q question) absent() bool {
+	return q.w.SeenToGo || (q.p.Targetless || q.w.NodeLooked) && q.w.against(q.m) == ""
+}
+
+// gone reports whether the infrastructure can have noticed that the machine has
+// an instance, and says that it has none. One may have been asked for just before; until listings have
 // caught up with that, absence proves nothing.
 func (q question) gone() bool {
 	return q.w.Looked && len(q.w.Owned()) == 0 && q.w.QuietFor >= q.w.ReadLag

@@ -33,7 +33,7 @@ func forced(d lifecycle.Decision) lifecycle.Decision { d.Force = true; return d 
 func removal(r lifecycle.Removal) worldEdit {
 	return func(w *lifecycle.World) {
 		if w.Removal = r; r == lifecycle.RemovalDone {
-			w.Instances = nil
+			w.Instances, w.SeenToGo = nil, true
 		}
 	}
 }

@@ -20,9 +20,12 @@ const mostLookDelay = 5 * time.Minute
 
 // LookAgain is when to ask the infrastructure once more about an instance that was
 // there: the machine lives on without the answer, but says meanwhile that it does
-// not know. Many machines may do so at once, and ask ever more rarely. Zero: it
-// answered.
+// not know, or that it does not believe the answer. Many machines may do so at
+// once, and ask ever more rarely. Zero: it answered.
 func LookAgain(m Machine, w World, p Policy) time.Duration {
+	if m.Deleted.IsZero() && w.Contradiction(m) != "" {
+		return p.Delays.unmended()
+	}
 	err := w.ClassErr
 	if err == nil {
 		err = w.LookErr
@@ -33,6 +36,10 @@ func LookAgain(m Machine, w World, p Policy) time.Duration {
 	rarely := Delays{Transient: mostLookDelay, Exhausted: mostLookDelay, Other: mostLookDelay}
 	return max(p.Delays.after(err, w.Retry.Failures), rarely.after(err, w.Retry.Failures))
 }
+
+// unmended is when to look again at what only a person can mend, and nothing tells
+// when that is done.
+func (d Delays) unmended() time.Duration { return max(d.Other, FirstDelay) }
 
 func (d Delays) wanted(err error, failures int) time.Duration {
 	if a := provider.AfterOf(err); a > 0 {

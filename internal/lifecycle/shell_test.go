@@ -98,6 +98,7 @@ func (f *facts) terminate(t *rapid.T, err error) {
 	case err != nil:
 		f.w.RemoveErr = err
 	case drawBool(t, "removed"):
+		f.w.SeenToGo = f.w.SeenToGo || len(f.w.Instances) > 0
 		f.w.Removal, f.w.Instances, f.w.Doubles = lifecycle.RemovalDone, nil, nil
 	default:
 		f.w.Removal = lifecycle.RemovalUnderway

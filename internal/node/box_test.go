@@ -259,7 +259,7 @@ func TestFindOnRealServer(t *testing.T) {
 	if err := c.Client.Status().Patch(t.Context(), n, client.MergeFrom(base)); err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []Query{{Name: "find-1"}, {ProviderID: "sim:///find/1"}, {InternalIPs: []string{"198.51.100.7"}}} {
+	for _, q := range []Query{{Name: "find-1", Instance: true}, {ProviderID: "sim:///find/1"}, {InternalIPs: []string{"198.51.100.7"}, Instance: true}} {
 		eventually(t, fmt.Sprintf("finding %+v", q), func(ctx context.Context) (bool, error) {
 			got, err := c.Find(ctx, q)
 			return got != nil && got.UID == n.UID, err

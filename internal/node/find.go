@@ -26,12 +26,16 @@ type Query struct {
 	InternalIPs      []string
 	// MachineKey is the machine's "namespace/name".
 	MachineKey string
+	// Instance says that the machine has one. A machine that has none, and has
+	// never recorded one, has no node that shows a provider ID.
+	Instance bool
 	// Same reports whether two provider IDs name one instance; nil: when they
 	// are equal but for case.
 	Same func(a, b string) bool
 	// Sure asks the API server for the node of the given name before it
-	// believes a cache that there is none.
-	Sure bool
+	// believes a cache that there is none; where no name is given, Search reads all
+	// nodes from it, 500 at a time, for the provider ID or an internal IP.
+	Sure, Search bool
 }
 
 // Find returns the machine's node; nil without an error when there is none.
@@ -80,7 +84,51 @@ func (c *Cluster) byName(ctx context.Context, q Query) (*corev1.Node, error) {
 }
 
 func (c *Cluster) surely(ctx context.Context, q Query) (*corev1.Node, error) {
-	if !q.Sure {
+	switch {
+	case q.Sure && q.Name != "":
+		return c.Named(ctx, q)
+	case q.Sure && q.Search:
+		return c.search(ctx, q)
+	}
+	return nil, nil
+}
+
+// pageSize is how many nodes are read from the API server at once.
+const pageSize = 500
+
+// search looks through all nodes that the API server has: one may have joined
+// since the cache has stopped.
+func (c *Cluster) search(ctx context.Context, q Query) (*corev1.Node, error) {
+	var found []corev1.Node
+	for next := ""; ; {
+		var list corev1.NodeList
+		if err := c.Live.List(ctx, &list, client.Limit(pageSize), client.Continue(next)); err != nil {
+			return nil, fmt.Errorf("listing all nodes: %w", err)
+		}
+		for _, n := range list.Items {
+			if q.fits(&n) && q.anothers(&n) == "" {
+				found = append(found, n)
+			}
+		}
+		if next = list.Continue; next == "" {
+			return one(found, "provider ID or internal IP", append([]string{q.ProviderID}, q.InternalIPs...))
+		}
+	}
+}
+
+// fits reports whether the node shows the machine's provider ID, or, showing none,
+// one of its addresses.
+func (q Query) fits(n *corev1.Node) bool {
+	if n.Spec.ProviderID != "" {
+		return q.ProviderID != "" && q.same(q.ProviderID, n.Spec.ProviderID)
+	}
+	return slices.ContainsFunc(internalIPs(n), func(ip string) bool { return slices.Contains(q.InternalIPs, ip) })
+}
+
+// Named returns the node of the name q.Name, as the API server has it now, if it
+// is the machine's; nil without an error when it is not, or is not there.
+func (c *Cluster) Named(ctx context.Context, q Query) (*corev1.Node, error) {
+	if c == nil {
 		return nil, nil
 	}
 	return named(ctx, c.Live, q)
@@ -144,6 +192,11 @@ func (c *Cluster) only(ctx context.Context, q Query, what, index string, values 
 			}
 		}
 	}
+	return one(found, what, values)
+}
+
+// one returns the only node that was found by the values.
+func one(found []corev1.Node, what string, values []string) (*corev1.Node, error) {
 	switch len(found) {
 	case 0:
 		return nil, nil
@@ -183,13 +236,24 @@ func (q Query) others(n *corev1.Node) bool {
 	return label != "" && label != name
 }
 
-// otherInstance reports whether the node shows another instance's provider ID.
+// otherInstance reports whether the node shows another instance's provider ID,
+// which any is to a machine that never had one, whatever mark or name they share:
+// a namesake was there before.
 // Infrastructures, clouds and API groups do not agree on how to write one: on
 // case (Azure), on region or zone (AWS), on slashes (GCP).
 func (q Query) otherInstance(n *corev1.Node) bool {
-	same := q.Same
-	if same == nil {
-		same = strings.EqualFold
+	switch {
+	case n.Spec.ProviderID == "":
+		return false
+	case q.ProviderID == "":
+		return !q.Instance
 	}
-	return q.ProviderID != "" && n.Spec.ProviderID != "" && !same(q.ProviderID, n.Spec.ProviderID)
+	return !q.same(q.ProviderID, n.Spec.ProviderID)
+}
+
+func (q Query) same(a, b string) bool {
+	if q.Same == nil {
+		return strings.EqualFold(a, b)
+	}
+	return q.Same(a, b)
 }

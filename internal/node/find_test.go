@@ -46,6 +46,14 @@ func TestFind(t *testing.T) {
 		{"two nodes of the machine's addresses, too", query, []client.Object{
 			node("w1", withIPs("10.0.0.1")), node("w2", withIPs("10.0.0.2")),
 		}, "", "expected 1 node with internal IP"},
+		{"a machine that has no instance, and never had one, has no node that shows one", Query{Name: "w1", MachineKey: "ns/m1"}, []client.Object{
+			node("w1", withProviderID("sim:///a/0"), withAnnotation(MachineAnnotation, "ns/m1")),
+		}, "", ""},
+		{"whatever mark it has", Query{MachineKey: "ns/m1"}, []client.Object{node("w1", withProviderID("sim:///a/0"), withLabel(MachineNameLabel, "m1"))}, "", ""},
+		{"a mark without a provider ID may be the machine's", Query{MachineKey: "ns/m1"}, []client.Object{node("w1", withLabel(MachineNameLabel, "m1"))}, "w1", ""},
+		{"so may any, where the infrastructure does not tell the provider ID", Query{Name: "w1", MachineKey: "ns/m1", Instance: true}, []client.Object{
+			node("w1", withProviderID("sim:///a/0")),
+		}, "w1", ""},
 		{"nothing is known, nothing is found", Query{}, []client.Object{node("w1")}, "", ""},
 	}
 	for _, tt := range tests {

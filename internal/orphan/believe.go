@@ -29,6 +29,3 @@ func doubt(m Memory, l Listing, c *census) (why string, next Memory) {
 	m.Doubted, m.Rest, m.Count = false, 0, n
 	return "", m
 }
-
-// shrunk reports whether n is less than half of what there was.
-func shrunk(n, before int) bool { return 2*n < before }

@@ -100,20 +100,11 @@ func (c *census) pick(found []int) (out []Machine) {
 // seen counts the machines that have an instance recorded in the listed scope,
 // and those of them whose instance is listed.
 func (c *census) seen(instances []provider.Instance) (recorded, seen int) {
-	listed := map[string]bool{}
-	for _, i := range instances {
-		for _, t := range tails(i) {
-			listed[t] = true
-		}
-	}
+	var ids []string
 	for _, m := range c.machines {
-		if !m.Here || m.Early || m.Deleting || m.ProviderID == "" {
-			continue
-		}
-		recorded++
-		if listed[tail(m.ProviderID)] {
-			seen++
+		if m.Here && !m.Early && !m.Deleting && m.ProviderID != "" {
+			ids = append(ids, m.ProviderID)
 		}
 	}
-	return recorded, seen
+	return len(ids), shown(ids, instances)
 }

@@ -29,6 +29,7 @@ func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) error {
 	c := lifecycle.Claims(p.view, sightings)
 	p.world.Instances, p.world.Doubles, p.world.StandIn = c.Instances, c.Doubles, c.StandIn
 	p.world.Strangers = c.Strangers
+	p.world.SeenToGo = c.Ended || !p.view.Deleted.IsZero() && (p.mem.seenToGo || p.view.SawInstanceGo())
 	p.view.Provisioned = p.view.Provisioned || c.Made
 	return nil
 }

@@ -340,8 +340,13 @@ func TestStandIn(t *testing.T) {
 	}
 	g.delete()
 	g.pass()
-	if !g.gone() || len(g.cloud.instances) > 0 {
-		t.Errorf("gone %v, instances left %q", g.gone(), g.there())
+	if g.gone() || len(g.cloud.instances) > 0 {
+		t.Errorf("gone %v, instances left %q: the node is that of another instance, and Ready", g.gone(), g.there())
+	}
+	g.reports(corev1.ConditionUnknown)
+	g.pass()
+	if !g.gone() {
+		t.Error("not gone although the node is silent")
 	}
 }
 

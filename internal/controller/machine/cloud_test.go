@@ -19,6 +19,7 @@ type cloud struct {
 	// session can be had. replyLost lets Create make the instance all the same.
 	openErr                       func(provider.Class) error
 	findErr, createErr, deleteErr error
+	listErr                       error
 	replyLost                     bool
 	// deletions is how often Delete is to be called until the instance is gone.
 	deletions int
@@ -123,7 +124,17 @@ func (c *cloud) Delete(_ context.Context, ref provider.Ref, given []provider.Ins
 }
 
 func (c *cloud) List(context.Context) iter.Seq2[provider.Instance, error] {
-	return func(func(provider.Instance, error) bool) {}
+	c.called("List")
+	return func(yield func(provider.Instance, error) bool) {
+		for _, i := range c.instances {
+			if !yield(i, nil) {
+				return
+			}
+		}
+		if c.listErr != nil {
+			yield(provider.Instance{}, c.listErr)
+		}
+	}
 }
 
 func (c *cloud) ReadLag() time.Duration { return c.lag }

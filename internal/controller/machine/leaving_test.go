@@ -89,6 +89,7 @@ func TestNodeOfALostInstance(t *testing.T) {
 	g := openshiftRig(t)
 	g.settle()
 	g.cloud.instances = nil
+	g.reports(corev1.ConditionUnknown)
 	g.clock.Step(time.Hour)
 	g.pass()
 	node := func() error {

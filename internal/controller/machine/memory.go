@@ -43,6 +43,9 @@ type remembered struct {
 	// asked for.
 	quietSince   time.Time
 	removalSince time.Time
+	// seenToGo says that the instance was reported during the machine's deletion,
+	// and asked to go.
+	seenToGo bool
 	// refusedSince is since when the cluster that machines join refuses what the
 	// machine's deletion asks of it.
 	refusedSince time.Time

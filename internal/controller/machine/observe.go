@@ -22,6 +22,7 @@ func (p *pass[M]) observe(ctx context.Context) {
 	p.openSession(ctx)
 	p.lookForInstances(ctx)
 	p.lookForNode(ctx)
+	p.lookForDoubt(ctx)
 	p.world.Retry = p.mem.retry
 	p.world.MayFail = p.mayFail(ctx)
 }
@@ -161,6 +162,9 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 	}
 	q := p.nodeQuery()
 	n, err := p.Nodes.Find(ctx, q)
+	if n != nil && p.isAnothers(ctx, n, q) {
+		n = nil
+	}
 	p.world.NodeTaken = ""
 	if err == nil && n == nil && p.world.Looked && p.instance() == nil {
 		p.world.NodeTaken, err = p.Nodes.Taken(ctx, q)
@@ -170,6 +174,48 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 		p.answered(err)
 	}
 	p.see(n)
+	p.bearsWitness(ctx, q)
+}
+
+// bearsWitness reads the node past the cache where it is about to speak against
+// the infrastructure: a cache that has stopped shows a node as it was for ever.
+func (p *pass[M]) bearsWitness(ctx context.Context, q node.Query) {
+	if p.world.Node == nil || p.world.Contradiction(p.view) == "" {
+		return
+	}
+	q.Name = p.world.Node.Name
+	n, err := p.Nodes.Named(ctx, q)
+	p.world.NodeErr, p.world.NodeLooked = err, err == nil
+	if err != nil && !p.view.Deleted.IsZero() {
+		p.answered(err)
+	}
+	p.see(n)
+}
+
+// isAnothers reports whether another machine has recorded the node, where nothing
+// but a mark or an address makes it this one's. In one of the APIs the mark is the
+// machine's bare name, which machines of several namespaces may share.
+func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node, q node.Query) bool {
+	if n.Name == q.Name || n.Spec.ProviderID != "" {
+		return false
+	}
+	list := p.Dialect.NewList()
+	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: "name/" + n.Name}); err != nil {
+		return true // as long as nobody can tell
+	}
+	for m := range p.Dialect.Items(list) {
+		if v := p.Dialect.View(m); v.UID != p.view.UID && v.NodeName == n.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// drains reports whether the machine's deletion may still have to find pods: its
+// instance is there, and nobody has asked it to go.
+func (p *pass[M]) drains() bool {
+	i := p.instance()
+	return !p.view.Deleted.IsZero() && i != nil && i.State != provider.Stopping && !p.world.SeenToGo
 }
 
 func (p *pass[M]) nodeQuery() node.Query {
@@ -178,6 +224,8 @@ func (p *pass[M]) nodeQuery() node.Query {
 		// A cache that has not seen the node yet must not spare it the drain, nor
 		// end what the node asks for.
 		Sure:        !p.view.Deleted.IsZero() || p.view.Keep != (lifecycle.Keeping{}),
+		Instance:    p.instance() != nil,
+		Search:      p.drains(),
 		InternalIPs: internalIPs(p.view.Addresses),
 		Same:        func(a, b string) bool { return provider.SameInstance(p.session, a, b) },
 	}

@@ -71,7 +71,6 @@ func (p *pass[M]) create(ctx context.Context) {
 	want := provider.Want{UserData: userData, Role: p.class.Role}
 	i, err := p.session.Create(ctx, p.ref(), want)
 	p.mem.asking(p.Clock.Now())
-	p.world.QuietFor = 0
 	if err != nil {
 		p.world.Retry = p.mem.failed(lifecycle.Create, p.class.Objection(err), p.Clock.Now())
 		return
@@ -246,6 +245,10 @@ func (p *pass[M]) announce(ctx context.Context) {
 
 func (p *pass[M]) terminate(ctx context.Context) {
 	done, err := p.session.Delete(ctx, p.ref(), p.world.Owned())
+	// A request that was refused, or never sent, ends nothing.
+	if p.instance() != nil && !p.world.StandIn && (err == nil || provider.KindOf(err) == provider.Transient) {
+		p.mem.seenToGo, p.world.SeenToGo = true, true
+	}
 	now := p.Clock.Now()
 	switch {
 	case err != nil:

@@ -58,6 +58,8 @@ type Reconciler[M client.Object] struct {
 	Options[M]
 	memory  memory
 	permits permits
+	// listings are those that a doubt asked for.
+	listings *listings
 	// began is when the first pass did.
 	began     time.Time
 	beginning sync.Once
@@ -65,7 +67,7 @@ type Reconciler[M client.Object] struct {
 
 // New returns a reconciler.
 func New[M client.Object](o Options[M]) *Reconciler[M] {
-	return &Reconciler[M]{Options: o, memory: newMemory(), permits: newPermits()}
+	return &Reconciler[M]{Options: o, memory: newMemory(), permits: newPermits(), listings: &listings{}}
 }
 
 // maxSteps bounds a pass: no life has that many steps, so more are a defect.

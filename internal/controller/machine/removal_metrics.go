@@ -86,7 +86,7 @@ func (m *Metrics) forget(api string, machine types.NamespacedName) {
 func obstacle(out lifecycle.Outcome) string {
 	switch out.Reason {
 	case lifecycle.ReasonDrainBlockedHook, lifecycle.ReasonTerminateHook, lifecycle.ReasonDeletionNeedsHelp,
-		lifecycle.ReasonTerminateFailed, lifecycle.ReasonNodeUnknown:
+		lifecycle.ReasonTerminateFailed, lifecycle.ReasonNodeUnknown, lifecycle.ReasonContradicted:
 		return string(out.Reason)
 	case lifecycle.ReasonDraining:
 		d := out.World.Drain

@@ -3,7 +3,6 @@ package orphan
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -100,7 +99,7 @@ func (k Machines[M]) Classes(ctx context.Context) ([]Class, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the templates of %s: %w", k.Lens.API(), err)
 	}
-	memo := newMemo(k.Cache)
+	memo := dialect.Once(k.Cache)
 	var out []Class
 	for _, t := range templates {
 		c, err := k.Lens.Class(ctx, memo, t.Machine)
@@ -212,35 +211,4 @@ func (s Seen) has(n *corev1.Node) bool {
 func differ(a, b string) bool {
 	tail := func(id string) string { return strings.ToLower(id[strings.LastIndexByte(id, '/')+1:]) }
 	return a != "" && b != "" && tail(a) != tail(b)
-}
-
-// memo is a reader that reads an object once: a thousand machines of one class
-// read its secrets once.
-type memo struct {
-	client.Reader
-	known map[string]remembered
-}
-
-type remembered struct {
-	object client.Object
-	err    error
-}
-
-func newMemo(r client.Reader) *memo { return &memo{Reader: r, known: map[string]remembered{}} }
-
-// Get implements [client.Reader].
-func (r *memo) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	id := fmt.Sprintf("%T %s", o, key)
-	k, ok := r.known[id]
-	if !ok {
-		k.object = o.DeepCopyObject().(client.Object)
-		k.err = r.Reader.Get(ctx, key, k.object, opts...)
-		r.known[id] = k
-	}
-	if k.err != nil {
-		return k.err
-	}
-	// What is read is not changed, so a shallow copy will do.
-	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(k.object).Elem())
-	return nil
 }

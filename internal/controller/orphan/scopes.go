@@ -3,13 +3,12 @@ package orphan
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/orphan"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -48,7 +47,7 @@ func (c *Collector) find(ctx context.Context) error {
 				log.V(1).Info("instances of a class cannot be listed", "object", client.ObjectKeyFromObject(class.Anchor), "why", class.Err)
 				continue
 			}
-			id := classKey(class.Class)
+			id := dialect.ClassKey(class.Class)
 			if _, known := opened[id]; !known {
 				opened[id] = c.open(ctx, class.Class, found)
 			}
@@ -72,7 +71,7 @@ func (c *Collector) open(ctx context.Context, class provider.Class, found map[st
 		logr.FromContextOrDiscard(ctx).Info("instances of a class cannot be listed", "cluster", class.Cluster, "why", err.Error())
 		return nil
 	}
-	key := scopeKey(class, session)
+	key := dialect.ScopeKey(class, session)
 	if found[key] == nil {
 		found[key] = &scope{key: key, class: class, session: session, machines: map[string]bool{}, untagged: true}
 	}
@@ -118,31 +117,6 @@ func (c *Collector) sorted() []*scope {
 	}
 	slices.SortFunc(out, func(a, b *scope) int { return cmp.Compare(a.key, b.key) })
 	return out
-}
-
-// account is what a listing depends on whatever the spec says. The API group is
-// no part of it: machines of both are looked at.
-func account(c provider.Class) provider.ClientKey {
-	return provider.KeyOf(c.Credentials, c.Cluster, c.Region)
-}
-
-func digest(spec []byte) string {
-	sum := sha256.Sum256(spec)
-	return hex.EncodeToString(sum[:8])
-}
-
-// classKey tells apart the classes that have to be opened.
-func classKey(c provider.Class) provider.ClientKey {
-	return account(c) + provider.ClientKey("/"+c.API+"/"+digest(c.Spec))
-}
-
-// scopeKey tells apart what has to be listed.
-func scopeKey(c provider.Class, s provider.Session) string {
-	scope := digest(c.Spec)
-	if own, ok := provider.As[provider.Scoper](s); ok {
-		scope = own.Scope()
-	}
-	return string(account(c)) + "/" + scope
 }
 
 // approved is how many removals the anchors approve; an approval that cannot

@@ -56,10 +56,13 @@ func Drained(d drain.Decision) func(*lifecycle.World) {
 }
 
 // Removed is the effect of a Terminate after which nothing is left.
-func Removed(w *lifecycle.World) { w.Removal, w.Instances = lifecycle.RemovalDone, nil }
+func Removed(w *lifecycle.World) {
+	w.SeenToGo = w.SeenToGo || len(w.Instances) > 0
+	w.Removal, w.Instances = lifecycle.RemovalDone, nil
+}
 
 // Removing is the effect of one that was accepted and is not finished.
-func Removing(w *lifecycle.World) { w.Removal = lifecycle.RemovalUnderway }
+func Removing(w *lifecycle.World) { w.Removal, w.SeenToGo = lifecycle.RemovalUnderway, true }
 
 // RemovalFails is the effect of one that came to err, for the first time in a
 // row.

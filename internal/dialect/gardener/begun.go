@@ -14,8 +14,8 @@ import (
 
 // begun are the steps of m's deletion that its conditions record, in order.
 func begun(m *v1alpha1.Machine) []lifecycle.Begun {
-	return dialect.BegunIn(m.Status.Conditions, m.DeletionTimestamp.Time, func(c *corev1.NodeCondition) (string, time.Time) {
-		return string(c.Type), c.LastTransitionTime.Time
+	return dialect.BegunIn(m.Status.Conditions, m.DeletionTimestamp.Time, func(c *corev1.NodeCondition) (kind, reason string, since time.Time) {
+		return string(c.Type), c.Reason, c.LastTransitionTime.Time
 	})
 }
 
@@ -32,7 +32,7 @@ func recordBegun(m *v1alpha1.Machine, o lifecycle.Outcome) []lifecycle.Begun {
 	for _, b := range steps {
 		conditions = append(conditions, corev1.NodeCondition{
 			Type:   corev1.NodeConditionType(dialect.StartedCondition(b.Step)),
-			Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(b.At),
+			Status: corev1.ConditionTrue, Reason: dialect.StartedReason(b), LastTransitionTime: metav1.NewTime(b.At),
 			LastHeartbeatTime: metav1.NewTime(b.At), // the API knows no null here
 		})
 	}

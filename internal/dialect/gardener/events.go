@@ -38,7 +38,10 @@ func lifeEvents(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.
 	if is.State == v1alpha1.MachineStateFailed {
 		e.Type = corev1.EventTypeWarning
 	}
-	if e.Reason == "" || goesOn(was, is) {
+	switch {
+	case lifecycle.Contradicts(is.Description):
+		return []dialect.Event{dialect.ContradictedEvent(is.Description)}
+	case lifecycle.Contradicts(was.Description) && is.State != v1alpha1.MachineStateFailed, e.Reason == "", goesOn(was, is):
 		return nil
 	}
 	return []dialect.Event{e}

@@ -175,12 +175,16 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateProcessing, o.Message)
 	case o.Reason == lifecycle.ReasonThawed:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "Machine Health Timeout was reset due to APIServer being unreachable")
+	case o.Reason == lifecycle.ReasonContradicted:
+		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateProcessing, o.Message)
 	case o.Stage == lifecycle.StageRunning && was != o.Stage && joins(last):
 		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateSuccessful,
 			fmt.Sprintf("Machine %s successfully joined the cluster in %s", m.Name, max(0, o.At.Sub(m.CreationTimestamp.Time).Round(time.Second))))
 	case o.Stage == lifecycle.StageRunning && was != o.Stage:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful,
 			fmt.Sprintf("Machine %s successfully re-joined the cluster", m.Name))
+	case lifecycle.Contradicts(last.Description) && o.World.Looked && o.Stage == lifecycle.StageRunning:
+		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "What the infrastructure lists for the machine agrees with its node again")
 	}
 	return nil
 }
@@ -245,6 +249,8 @@ func removal(o lifecycle.Outcome) *v1alpha1.LastOperation {
 		return say(v1alpha1.MachineStateProcessing, "Drain is not done yet: "+o.Message+". Will retry in next sync. Initiate node drain")
 	case lifecycle.ReasonDeletionNeedsHelp:
 		return say(v1alpha1.MachineStateFailed, coded(o.Err)+". Now, getting VM Status")
+	case lifecycle.ReasonContradicted:
+		return say(v1alpha1.MachineStateFailed, o.Message+". Now, getting VM Status")
 	case lifecycle.ReasonTerminateFailed:
 		return say(v1alpha1.MachineStateFailed, coded(o.Err)+". Initiate VM deletion")
 	case lifecycle.ReasonTerminating, lifecycle.ReasonUnconfirmed:

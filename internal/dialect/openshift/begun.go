@@ -13,8 +13,8 @@ import (
 
 // begun are the steps of m's deletion that its conditions record, in order.
 func begun(m *machinev1.Machine) []lifecycle.Begun {
-	return dialect.BegunIn(m.Status.Conditions, m.DeletionTimestamp.Time, func(c *machinev1.Condition) (string, time.Time) {
-		return string(c.Type), c.LastTransitionTime.Time
+	return dialect.BegunIn(m.Status.Conditions, m.DeletionTimestamp.Time, func(c *machinev1.Condition) (kind, reason string, since time.Time) {
+		return string(c.Type), c.Reason, c.LastTransitionTime.Time
 	})
 }
 
@@ -27,10 +27,10 @@ func recordBegun(m *machinev1.Machine, o lifecycle.Outcome) {
 	steps := lifecycle.Begin(begun(m), m.DeletionTimestamp.Time, o)
 	m.Status.Conditions = slices.DeleteFunc(m.Status.Conditions, func(c machinev1.Condition) bool {
 		step := dialect.StartedStep(string(c.Type))
-		return step != "" && !slices.Contains(steps, lifecycle.Begun{Step: step, At: c.LastTransitionTime.Time})
+		return step != "" && !slices.Contains(steps, lifecycle.Begun{Step: step, At: c.LastTransitionTime.Time, Seen: c.Reason == dialect.SeenReason})
 	})
 	for _, b := range steps {
 		t := machinev1.ConditionType(dialect.StartedCondition(b.Step))
-		setCondition(m, machinev1.Condition{Type: t, Status: corev1.ConditionTrue}, b.At)
+		setCondition(m, machinev1.Condition{Type: t, Status: corev1.ConditionTrue, Reason: dialect.StartedReason(b)}, b.At)
 	}
 }

@@ -196,11 +196,14 @@ func hookCondition(t machinev1.ConditionType, operation string, hooks []machinev
 // is, because nobody asked or there is nothing left to ask about.
 func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 	c := &machinev1.Condition{Type: machinev1.InstanceExistsCondition, Status: corev1.ConditionTrue}
+	contradiction := o.World.Contradiction(Machines{}.View(m))
 	err := o.World.LookErr
 	if o.World.ClassErr != nil {
 		err = o.World.ClassErr
 	}
 	switch {
+	case o.World.Looked && contradiction != "" && o.Reason != lifecycle.ReasonUnconfirmed:
+		c.Status, c.Reason, c.Message = corev1.ConditionUnknown, string(lifecycle.ReasonContradicted), contradiction
 	case o.World.Removal == lifecycle.RemovalDone, len(m.Finalizers) == 0:
 		return nil
 	case o.Reason == lifecycle.ReasonInvalidObject:

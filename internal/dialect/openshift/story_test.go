@@ -160,10 +160,15 @@ func TestMachineStory(t *testing.T) {
 			},
 			{
 				Name: "instance-vanished", Reason: "2.2 step 8: errorMessage, no errorReason; instance states become Unknown", From: "running", After: time.Hour,
-				World: lens.World(nil, ready), Events: []string{"Warning FailedCreate: can't find created instance"},
+				World: lens.World(nil, lens.Node(corev1.ConditionUnknown)), Events: []string{"Warning FailedCreate: can't find created instance"},
 			},
 			{
-				Name: "failed-stays", Reason: "2.2 step 5: nothing leaves Failed", From: "instance-vanished", After: time.Hour, World: lens.World(nil, ready),
+				Name: "instance-contradicted", Reason: "different: the node is Ready, so the answer that there is no instance is not believed", From: "running", After: time.Hour,
+				World: lens.World(nil, ready), Events: []string{"Warning InstanceContradicted: the infrastructure does not list instance kubemark:///north-a/i-1, but node node-1 reports Ready under it: " +
+					"check the credentials and the account that they open; nothing is done about the instance until then"},
+			},
+			{
+				Name: "failed-stays", Reason: "2.2 step 5: nothing leaves Failed", From: "instance-vanished", After: time.Hour, World: lens.World(nil, lens.Node(corev1.ConditionUnknown)),
 			},
 			{
 				Name: "delete-draining", Reason: "2.4: pods that end take their time, which is no trouble: a condition, no event", From: "running", After: 2 * time.Hour,

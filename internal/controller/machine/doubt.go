@@ -1,0 +1,144 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// listingAge is how long what a scope listed answers for other machines of it: a
+// fleet that is not seen does not list the scope once for each machine.
+const listingAge = 30 * time.Second
+
+// listings are what scopes listed lately, by [dialect.ScopeKey].
+type listings struct {
+	mu  sync.Mutex
+	all map[string]listing
+}
+
+type listing struct {
+	at        time.Time
+	instances []provider.Instance
+	err       error
+}
+
+func (l *listings) lately(key string, now time.Time) (listing, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.all, func(_ string, one listing) bool { return now.Sub(one.at) > listingAge })
+	one, ok := l.all[key]
+	return one, ok
+}
+
+func (l *listings) note(key string, one listing) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = map[string]listing{}
+	}
+	l.all[key] = one
+}
+
+// lookForDoubt asks whether the infrastructure lists the instances of other
+// machines, where it is about to be believed that it does not have this one's.
+func (p *pass[M]) lookForDoubt(ctx context.Context) {
+	if !p.wantsSecondOpinion() {
+		return
+	}
+	key := dialect.ScopeKey(p.class.Class, p.session)
+	ids, err := p.recordedBeside(ctx, key)
+	if err != nil {
+		p.world.Doubt = fmt.Sprintf("it cannot be told what other machines have recorded: %v", err)
+		return
+	}
+	if len(ids) < 2 {
+		return
+	}
+	l, ok := p.listings.lately(key, p.Clock.Now())
+	if !ok {
+		l = p.list(ctx)
+		p.listings.note(key, l)
+	}
+	if l.err != nil {
+		p.world.Doubt = fmt.Sprintf("the scope cannot be listed as a whole: %v", l.err)
+		return
+	}
+	p.world.Doubt = orphan.Scant(ids, l.instances)
+}
+
+// wantsSecondOpinion reports whether anything would come of it that the instance
+// is not there, and nothing else speaks against that.
+func (p *pass[M]) wantsSecondOpinion() bool {
+	w, living := &p.world, p.view.Deleted.IsZero()
+	switch {
+	case !w.Looked || !p.view.Provisioned || len(w.Owned()) > 0 || w.SeenToGo || w.QuietFor < w.ReadLag || w.Contradiction(p.view) != "":
+		return false
+	case living:
+		return p.policy.MissingFails && p.view.Stage != lifecycle.StageFailed
+	}
+	return p.view.Held && !p.view.Abandon
+}
+
+func (p *pass[M]) list(ctx context.Context) listing {
+	l := listing{at: p.Clock.Now()}
+	for i, err := range p.session.List(ctx) {
+		if err != nil {
+			l.err = err
+			break
+		}
+		l.instances = append(l.instances, i)
+	}
+	return l
+}
+
+// recordedBeside are the provider IDs that other machines of the scope have
+// recorded, of those that should be there by all that their objects and nodes say.
+// An instance that is not listed any more, and whose node is silent, agrees with
+// the listing: when a whole account was wiped, that ends the doubt.
+func (p *pass[M]) recordedBeside(ctx context.Context, key string) (ids []string, err error) {
+	list := p.Dialect.NewList()
+	if err := p.Client.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list machines: %w", err)
+	}
+	once, scopes := dialect.Once(p.Client), map[provider.ClientKey]string{}
+	for m := range p.Dialect.Items(list) {
+		v := p.Dialect.View(m)
+		if v.UID == p.view.UID || v.ProviderID == "" || !v.Deleted.IsZero() || v.Stage == lifecycle.StageFailed || p.silent(ctx, v.NodeName) {
+			continue
+		}
+		// Where the class is incomplete, so is what is known of its scope.
+		class, _ := p.Dialect.Class(ctx, once, m)
+		k := dialect.ClassKey(class.Class)
+		if _, known := scopes[k]; !known {
+			if s, err := p.Provider.Open(ctx, class.Class); err == nil {
+				scopes[k] = dialect.ScopeKey(class.Class, s)
+			} else {
+				scopes[k] = ""
+			}
+		}
+		if scopes[k] == key {
+			ids = append(ids, v.ProviderID)
+		}
+	}
+	return ids, nil
+}
+
+// silent reports whether the cached node of the name is not Ready, or not there.
+func (p *pass[M]) silent(ctx context.Context, name string) bool {
+	if p.policy.Targetless || name == "" {
+		return false
+	}
+	var n corev1.Node
+	err := p.Nodes.Client.Get(ctx, client.ObjectKey{Name: name}, &n)
+	return client.IgnoreNotFound(err) == nil && lifecycle.Ready(&n).Status != corev1.ConditionTrue
+}
