@@ -236,9 +236,12 @@ func (Machines) Leave(*machinev1.Machine) node.Want { return node.Want{} }
 // Leaving is nothing that nodes of this API tell.
 func (Machines) Leaving(*corev1.Node, bool) corev1.NodeCondition { return corev1.NodeCondition{} }
 
-// isDrained reports whether an earlier drain was recorded as finished.
+// isDrained reports whether the drain for m's deletion was recorded as finished. A
+// condition that is older than the deletion is of an earlier life of an object
+// that was restored with its status; one of the same second may be of this one.
 func isDrained(m *machinev1.Machine) bool {
-	return find(m, machinev1.MachineDrained).Status == corev1.ConditionTrue
+	c := find(m, machinev1.MachineDrained)
+	return c.Status == corev1.ConditionTrue && (m.DeletionTimestamp == nil || !c.LastTransitionTime.Before(m.DeletionTimestamp))
 }
 
 // drainedAt is when that was recorded; zero when it was not.

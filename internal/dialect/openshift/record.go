@@ -172,8 +172,24 @@ func recordConditions(m *machinev1.Machine, o lifecycle.Outcome) {
 	if c := existence(m, o); c != nil {
 		setCondition(m, *c, o.At)
 	}
+	recordDrained(m, o)
+}
+
+// recordDrained writes how far the drain is. What is said of an earlier deletion
+// goes: owners of hooks wait for the word that the node is drained. Nothing is
+// stamped before the deletion, by whatever clock that was.
+func recordDrained(m *machinev1.Machine, o lifecycle.Outcome) {
+	at := o.At
+	if d := m.DeletionTimestamp; d != nil {
+		m.Status.Conditions = slices.DeleteFunc(m.Status.Conditions, func(c machinev1.Condition) bool {
+			return c.Type == machinev1.MachineDrained && c.LastTransitionTime.Before(d)
+		})
+		if at.Before(d.Time) {
+			at = d.Time
+		}
+	}
 	if c := drained(m, o); c != nil {
-		setCondition(m, *c, o.At)
+		setCondition(m, *c, at)
 	}
 }
 
