@@ -164,11 +164,12 @@ func (q *question) canaryPassed() bool {
 		q.waiting = fmt.Sprintf("the canary of %s is available; approve it with the annotation %s: %q", machines(q.limit), ApproveKey, fmt.Sprint(revision))
 		return false
 	}
-	left := n.want.Notes.CanarySince.Add(g.Soak).Sub(q.now)
+	// A canary passes by time in which somebody looked.
+	left := q.d.Sight.Left(n.want.Notes.CanarySince, g.Soak, q.now)
 	if left <= 0 {
 		return true
 	}
-	q.again(left)
+	q.again(sight.Again(left))
 	q.waiting = fmt.Sprintf("the canary of %s is available and has to stay so until %s", machines(q.limit), q.now.Add(left).UTC().Format(time.RFC3339))
 	return false
 }

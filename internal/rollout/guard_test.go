@@ -207,6 +207,10 @@ func TestCanary(t *testing.T) {
 			reason: "not long enough", d: d.by(soaks), sets: []Set{old("a", 9), current("b", 1, since(29*time.Minute))},
 			waiting: "the canary of 1 machine is available and has to stay so until 2026-01-02T03:05:05Z",
 		},
+		"soaked unseen": {
+			reason: "nobody has looked at it for as long", d: d.by(soaks, seen(40*time.Minute, 20*time.Minute)), sets: []Set{old("a", 9), current("b", 1, since(35*time.Minute))},
+			waiting: "the canary of 1 machine is available and has to stay so until 2026-01-02T03:18:05Z",
+		},
 		"soaked": {
 			reason: "the rest follows", d: d.by(soaks), sets: []Set{old("a", 9), current("b", 1, since(30*time.Minute))}, plan: []string{"a 9->7", "b 1->4"},
 		},

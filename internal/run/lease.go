@@ -221,6 +221,9 @@ func (l *lease) Watch(ctx context.Context) error {
 }
 
 func (l *lease) watch(ctx context.Context) error {
+	l.mu.Lock()
+	before := l.known
+	l.mu.Unlock()
 	w, err := l.watcher.Watch(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, l.name).String()})
 	if err != nil {
 		return err
@@ -231,13 +234,15 @@ func (l *lease) watch(ctx context.Context) error {
 		if !ok {
 			return apierrors.FromObject(e.Object)
 		}
-		l.saw(o, e.Type == watch.Deleted)
+		l.saw(o, e.Type == watch.Deleted, before)
 	}
 	return nil
 }
 
-// saw takes down what the watch shows, unless more is known already.
-func (l *lease) saw(o *coordinationv1.Lease, deleted bool) {
+// saw takes down what the watch shows, unless more is known already. What was
+// known before the watch began is no more than that: a watch begins with what the
+// API server has by then, and where that is older, its store went back.
+func (l *lease) saw(o *coordinationv1.Lease, deleted bool, before *coordinationv1.Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if deleted {
@@ -245,7 +250,7 @@ func (l *lease) saw(o *coordinationv1.Lease, deleted bool) {
 		return
 	}
 	l.watched = true
-	if l.known != nil && l.known.UID == o.UID {
+	if l.known != nil && l.known != before && l.known.UID == o.UID {
 		if c, err := resourceversion.CompareResourceVersion(o.ResourceVersion, l.known.ResourceVersion); err == nil && c < 0 {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
@@ -176,7 +177,7 @@ func TestReleaseAfterRenewalCutShort(t *testing.T) {
 			r := newLeaseRig(t, "")
 			r.lead()
 			if tt.watched {
-				r.saw(r.known, false)
+				r.saw(r.known, false, nil)
 			}
 			r.clk.Step(usual.RetryPeriod)
 			ctx, stop := context.WithCancel(t.Context())
@@ -225,26 +226,50 @@ func TestStandbyReadsSeldom(t *testing.T) {
 	if n := len(r.requests); n != 10 {
 		t.Errorf("%d reads in 20 s, want 10", n)
 	}
-	r.saw(leaseOf("", "7"), false)
+	r.saw(leaseOf("", "7"), false, nil)
 	r.requests = nil
 	r.clk.Step(time.Minute)
 	if rec, _, err := r.Get(t.Context()); err != nil || rec.HolderIdentity != "" || len(r.requests) != 0 {
 		t.Errorf("watched: %v, %v, requests %v", rec, err, r.requests)
 	}
-	r.saw(leaseOf("older", "3"), false)
+	r.saw(leaseOf("older", "3"), false, nil)
 	if rec, _, _ := r.Get(t.Context()); rec.HolderIdentity != "" {
 		t.Errorf("an older lease came later: held by %q", rec.HolderIdentity)
 	}
-	r.saw(leaseOf("", "8"), true)
+	r.saw(leaseOf("", "8"), true, nil)
 	if _, _, err := r.Get(t.Context()); err != nil || len(r.requests) != 1 {
 		t.Errorf("a lease that is gone is asked for: %v, requests %v", err, r.requests)
+	}
+}
+
+// TestLeaseThatWentBack: an API server whose store was restored shows a lease that
+// is older than what is known. It is the one that there is.
+func TestLeaseThatWentBack(t *testing.T) {
+	r := newLeaseRig(t, "")
+	r.saw(leaseOf("newer", "9"), false, nil)
+	if err := r.server.Tracker().Add(leaseOf("restored", "3")); err != nil {
+		t.Fatal(err)
+	}
+	shows := watch.NewFake()
+	r.server.PrependWatchReactor("leases", clienttesting.DefaultWatchReactor(shows, nil))
+	r.watcher = r.server.CoordinationV1().Leases("ns")
+	over := make(chan error)
+	go func() { over <- r.watch(t.Context()) }()
+	shows.Add(leaseOf("restored", "3"))
+	shows.Modify(leaseOf("late", "2"))
+	shows.Stop()
+	if err := <-over; err != nil {
+		t.Fatal(err)
+	}
+	if rec, _, err := r.Get(t.Context()); err != nil || rec.HolderIdentity != "restored" {
+		t.Errorf("held by %v, %v: want what the watch began with", rec, err)
 	}
 }
 
 // TestConflictIsReadAgain: what was known was wrong, watched or not.
 func TestConflictIsReadAgain(t *testing.T) {
 	r := newLeaseRig(t, "other")
-	r.saw(leaseOf("gone", "1"), false)
+	r.saw(leaseOf("gone", "1"), false, nil)
 	r.before = func(verb string) error {
 		if verb == "update" {
 			return apierrors.NewConflict(coordinationv1.Resource("leases"), "l", errors.New("changed"))

@@ -30,6 +30,7 @@ type Lookout struct {
 	log    logr.Logger
 	frozen prometheus.Gauge
 	state  atomic.Pointer[sight.State]
+	began  time.Time
 	// told says that a freeze was logged.
 	told bool
 }
@@ -43,7 +44,8 @@ func NewLookout(probes map[sight.Cluster]Probe, p sight.Policy, clk clock.WithTi
 	for c := range probes {
 		of = append(of, c)
 	}
-	s := sight.Begin(clk.Now(), p, of...)
+	l.began = clk.Now()
+	s := sight.Begin(l.began, p, of...)
 	l.state.Store(&s)
 	return l
 }
@@ -68,6 +70,7 @@ func (l *Lookout) Start(ctx context.Context) error {
 // Look asks every cluster once. None takes longer than half an interval.
 func (l *Lookout) Look(ctx context.Context) {
 	r := sight.Round{At: l.clock.Now(), Answers: map[sight.Cluster]sight.Answer{}}
+	r.Ahead = r.At.Round(0).Sub(l.began.Round(0)) - l.clock.Since(l.began)
 	why := map[sight.Cluster]error{}
 	for c, probe := range l.probes {
 		why[c] = l.ask(ctx, probe)

@@ -99,6 +99,38 @@ func gauge(t *testing.T, c prometheus.Collector, name string) float64 {
 	return all[0].GetMetric()[0].GetGauge().GetValue()
 }
 
+// setClock is a clock whose wall time somebody sets; the time since a reading of
+// it is not moved by that.
+type setClock struct {
+	*testclock.FakeClock
+	ahead time.Duration
+}
+
+func (c *setClock) Now() time.Time { return c.FakeClock.Now().Add(c.ahead) }
+
+// TestLookoutSeesThatTheClockIsSet: a timer that an API object began does not run
+// out because the wall clock was set ahead.
+func TestLookoutSeesThatTheClockIsSet(t *testing.T) {
+	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour} {
+		clk := &setClock{FakeClock: testclock.NewFakeClock(epoch)}
+		l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(context.Context) error { return nil }},
+			sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, funcr.New(func(string, string) {}, funcr.Options{}))
+		looks := func(n int) {
+			for range n {
+				l.Look(t.Context())
+				clk.Step(6 * time.Second)
+			}
+		}
+		looks(20)
+		stamped := clk.Now().Add(-time.Minute)
+		clk.ahead = ahead
+		looks(2)
+		if left := l.State().Left(stamped, 10*time.Minute, clk.Now()); left < 8*time.Minute || left > 10*time.Minute {
+			t.Errorf("set by %v: of 10 minutes that began a minute ago %v are left", ahead, left)
+		}
+	}
+}
+
 // TestLookoutIsNotBlindedByItsOwnEnd: the last look of a process that stops says
 // nothing about the clusters.
 func TestLookoutIsNotBlindedByItsOwnEnd(t *testing.T) {

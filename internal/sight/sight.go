@@ -7,6 +7,11 @@
 // that saw everything to the next, however short that was, and begins no sooner
 // than the process began to look. Nobody is judged on what happened unseen.
 //
+// Timers begin at what API objects say, which is by the wall clock. Somebody may
+// set that, and it goes on while a virtual machine is suspended. Each look says
+// how far it is ahead of a clock that nobody sets ([Round].Ahead): the time that it
+// skips was watched by nobody.
+//
 // The package reads no clock and asks nobody: looks are arguments. The zero
 // [State] is that of somebody who never looks, and takes all time as watched.
 package sight
@@ -61,9 +66,13 @@ type Policy struct {
 
 // Round is one look at every cluster.
 type Round struct {
-	// At is when the questions were sent: what was true then was seen.
+	// At is when the questions were sent, by the wall clock: what was true then was
+	// seen.
 	At      time.Time
 	Answers map[Cluster]Answer
+	// Ahead is how much more time has passed since looking began by the wall clock
+	// than by one that nobody sets; negative when the wall clock was set back.
+	Ahead time.Duration
 }
 
 // State is what is known by the looks so far. It is a value: a later look makes
@@ -74,6 +83,9 @@ type State struct {
 	// when it was seen last; broken says that a look after last did not see.
 	started, begun, last time.Time
 	broken               bool
+	// ahead is [Round].Ahead as far as the times here allow for it: all are by the
+	// wall clock.
+	ahead time.Duration
 	// gaps are the times without sight between begun and last, in order.
 	gaps []gap
 	eyes [clusters]eye
@@ -108,7 +120,7 @@ func (s State) Equal(o State) bool { return reflect.DeepEqual(s, o) }
 
 // Begin returns the state before the first look at the given clusters.
 func Begin(at time.Time, p Policy, of ...Cluster) State {
-	s := State{policy: p, started: at}
+	s := State{policy: p, started: at.Round(0)}
 	for _, c := range of {
 		s.eyes[c].looks = true
 	}
@@ -118,6 +130,8 @@ func Begin(at time.Time, p Policy, of ...Cluster) State {
 // After returns the state after another look. A cluster without an answer in it
 // is down.
 func (s State) After(r Round) State {
+	r.At = r.At.Round(0)
+	s = s.setBack(r)
 	was, all := s.frozen(r.At), true
 	for c := range s.eyes {
 		e := &s.eyes[c]
@@ -139,22 +153,54 @@ func (s State) After(r Round) State {
 		s.broken = true
 		return s
 	}
-	return s.saw(r.At)
+	return s.saw(r)
 }
 
-// saw takes down a look that saw everything.
-func (s State) saw(at time.Time) State {
+// saw takes down a look that saw everything. Of time that the wall clock skipped,
+// as much is taken out as was skipped: many small steps count as one.
+func (s State) saw(r Round) State {
+	skipped := r.Ahead - s.ahead
 	switch {
 	case s.begun.IsZero():
-		s.begun = at
-	case s.broken || at.Sub(s.last) > s.asleep():
-		s.gaps = bounded(append(slices.Clone(s.gaps), gap{s.last, at}))
+		s.begun, s.ahead = r.At, r.Ahead
+	case skipped > s.asleep():
+		from := latest(earliest(s.last, r.At.Add(-skipped)), s.Since())
+		s.gaps, s.ahead = bounded(append(slices.Clone(s.gaps), gap{from, r.At})), r.Ahead
+	case s.broken || r.At.Sub(s.last) > s.asleep():
+		s.gaps = bounded(append(slices.Clone(s.gaps), gap{s.last, r.At}))
 	}
-	s.last, s.broken = at, false
+	s.last, s.broken = r.At, false
 	return s
 }
 
+// asleep is the longest time between two looks of which something is known, and
+// the largest difference between two clocks that nobody minds.
 func (s State) asleep() time.Duration { return 3 * s.policy.Interval }
+
+// setBack takes down that the wall clock was set back: what was seen an hour ago
+// has the hour before in it from then on. Timers that began before that have to
+// wait until the clock is there again; none ends too early.
+func (s State) setBack(r Round) State {
+	d := r.Ahead - s.ahead
+	if s.begun.IsZero() || d >= -s.asleep() {
+		return s
+	}
+	s.ahead = r.Ahead
+	times := []*time.Time{&s.started, &s.begun, &s.last, &s.thawed}
+	for c := range s.eyes {
+		times = append(times, &s.eyes[c].heard)
+	}
+	s.gaps = slices.Clone(s.gaps)
+	for n := range s.gaps {
+		times = append(times, &s.gaps[n].from, &s.gaps[n].to)
+	}
+	for _, t := range times {
+		if !t.IsZero() {
+			*t = t.Add(d)
+		}
+	}
+	return s
+}
 
 // mostGaps bounds the memory of a process that is up for years.
 const mostGaps = 100
@@ -177,7 +223,7 @@ func (s State) Elapsed(from, to time.Time) time.Duration {
 	if s.begun.IsZero() {
 		return 0
 	}
-	from, to = latest(from, s.begun), earliest(to, s.last)
+	from, to = latest(from.Round(0), s.begun), earliest(to.Round(0), s.last)
 	seen := to.Sub(from)
 	for _, g := range s.gaps {
 		seen -= max(earliest(to, g.to).Sub(latest(from, g.from)), 0)
@@ -211,12 +257,18 @@ func Again(left time.Duration) time.Duration {
 func (s State) Settling(now time.Time) time.Duration { return Settle - s.Elapsed(s.Since(), now) }
 
 // Past reports whether a time has come that is written down somewhere and
-// stays. One that came unseen counts when sight has been back for [Settle].
+// stays. One that came unseen counts when sight has been back for [Settle]. Whether
+// it comes unseen is not known before the next look.
 func (s State) Past(deadline, now time.Time) bool {
-	if now.Before(deadline) {
+	switch {
+	case now.Before(deadline):
+		return false
+	case s.started.IsZero():
+		return true
+	case s.begun.IsZero() || now.Round(0).Sub(s.last) > s.asleep():
 		return false
 	}
-	return s.started.IsZero() || !s.begun.IsZero() && deadline.After(s.Since()) || s.Settling(now) <= 0
+	return deadline.After(s.Since()) || s.Settling(now) <= 0
 }
 
 // Since is since when everything has been seen without a gap; zero when nothing
@@ -284,7 +336,7 @@ func (s State) silent(e eye, now time.Time) bool {
 	if e.answer != Down {
 		patience += s.asleep()
 	}
-	return now.Sub(e.heard) > patience
+	return now.Round(0).Sub(e.heard) > patience
 }
 
 // frozen reports whether a cluster that has answered before does not any more.

@@ -1,0 +1,140 @@
+package sight_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/internal/sight"
+)
+
+// clocks are those of a process that looks every 6 s, and sees everything.
+type clocks struct {
+	state sight.State
+	// up is for how long it has been up, ahead by how much its wall clock was set.
+	up, ahead time.Duration
+	blind     bool
+}
+
+func newClocks() *clocks {
+	c := &clocks{state: sight.Begin(start, policy, sight.Control, sight.Target)}
+	c.look()
+	return c
+}
+
+func (c *clocks) now() time.Time { return start.Add(c.up + c.ahead) }
+
+func (c *clocks) look() {
+	r := sight.Round{At: c.now(), Ahead: c.ahead, Answers: map[sight.Cluster]sight.Answer{sight.Control: sight.Seen, sight.Target: sight.Seen}}
+	if c.blind {
+		r.Answers[sight.Target] = sight.Down
+	}
+	c.state = c.state.After(r)
+}
+
+// run looks n times, and the wall clock is set by that much before each look.
+func (c *clocks) run(n int, by time.Duration) {
+	for range n {
+		c.up += policy.Interval
+		c.ahead += by
+		c.look()
+	}
+}
+
+// TestWallClockIsSet: time that the wall clock skipped was watched by nobody, in
+// however many steps it did so.
+func TestWallClockIsSet(t *testing.T) {
+	const timeout = 10 * time.Minute
+	for _, c := range []struct {
+		reason string
+		steps  func(*clocks)
+		// least and most are what is left of a timer that ran for two minutes before.
+		least, most time.Duration
+	}{
+		{"it runs", func(c *clocks) { c.run(10, 0) }, 7 * time.Minute, 7 * time.Minute},
+		{"an hour ahead", func(c *clocks) { c.run(1, time.Hour) }, 8 * time.Minute, 8 * time.Minute},
+		{"and it goes on from there", func(c *clocks) { c.run(1, time.Hour); c.run(10, 0) }, 7 * time.Minute, 7 * time.Minute},
+		{"100 s in steps that are too small to notice", func(c *clocks) { c.run(20, 5*time.Second) }, 6*time.Minute - 18*time.Second, 6 * time.Minute},
+		{"two minutes in steps that are not", func(c *clocks) { c.run(8, 15*time.Second) }, 8*time.Minute - 48*time.Second - 18*time.Second, 8 * time.Minute},
+		{"a step that may be the time between two looks", func(c *clocks) { c.run(1, 18*time.Second) }, 8*time.Minute - 24*time.Second, 8 * time.Minute},
+		{"an hour back: it stands still, and none ends sooner", func(c *clocks) { c.run(10, 0); c.run(1, -time.Hour) }, timeout, timeout},
+		{"until the clock is there again", func(c *clocks) { c.run(10, 0); c.run(1, -time.Hour); c.run(600, 0) }, 6*time.Minute + 54*time.Second, 8 * time.Minute},
+		{"an hour ahead and back", func(c *clocks) { c.run(1, time.Hour); c.run(10, 0); c.run(1, -time.Hour); c.run(10, 0) }, 7 * time.Minute, 9 * time.Minute},
+		{"an hour ahead while one cluster is down", func(c *clocks) { c.blind = true; c.run(2, time.Hour); c.blind = false; c.run(1, 0) }, 8 * time.Minute, 8 * time.Minute},
+	} {
+		clk := newClocks()
+		clk.run(20, 0)
+		from := start
+		c.steps(clk)
+		if left := clk.state.Left(from, timeout, clk.now()); left < c.least || left > c.most {
+			t.Errorf("%s: %v are left, want %v to %v", c.reason, left, c.least, c.most)
+		}
+		if why := clk.state.Frozen(clk.now()); why != "" {
+			t.Errorf("%s: frozen: %s", c.reason, why)
+		}
+	}
+}
+
+// TestBetweenSteps: what happens before the next look notices that the clock was
+// set.
+func TestBetweenSteps(t *testing.T) {
+	clk := newClocks()
+	clk.run(20, 0)
+	deadline := clk.now().Add(10 * time.Minute)
+	clk.ahead += time.Hour
+	if clk.state.Left(start, 3*time.Minute, clk.now()) <= 0 || clk.state.Past(deadline, clk.now()) {
+		t.Error("a timer or a deadline is over before anybody looked")
+	}
+	clk.run(1, 0)
+	if clk.state.Past(deadline, clk.now()) {
+		t.Error("a deadline that was skipped is over at once")
+	}
+	clk.run(11, 0)
+	if !clk.state.Past(deadline, clk.now()) {
+		t.Error("a deadline that was skipped does not count when sight has settled")
+	}
+	clk.run(1, -2*time.Hour)
+	clk.blind = true
+	clk.run(8, 0)
+	if clk.state.Frozen(clk.now()) == "" {
+		t.Error("the clock was set back, and nobody notices that a cluster does not answer")
+	}
+}
+
+// TestTimersRunByTheClockThatNobodySets: whatever is done to the wall clock, a
+// timer that it stamped is not ahead of the time that has passed by more than
+// what may lie between two looks.
+func TestTimersRunByTheClockThatNobodySets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		clk := newClocks()
+		step := rapid.SampledFrom([]int{0, 0, 0, 1, -1, 5, 17, -17, 19, 60, -60, 3600, -3600})
+		look := func(n int) {
+			for range n {
+				clk.blind = rapid.IntRange(0, 9).Draw(t, "blind") == 0
+				clk.up += time.Duration(rapid.SampledFrom([]int{0, 0, 0, 30}).Draw(t, "late")) * time.Second
+				clk.run(1, time.Duration(step.Draw(t, "step"))*time.Second)
+			}
+		}
+		look(rapid.IntRange(0, 40).Draw(t, "before"))
+		from, began := clk.now(), clk.up
+		look(rapid.IntRange(0, 80).Draw(t, "after"))
+		if got, passed := clk.state.Elapsed(from, clk.now()), clk.up-began; got > passed+3*policy.Interval {
+			t.Fatalf("%v have passed, and %v count as watched", passed, got)
+		}
+	})
+}
+
+// TestReadingsOfBothClocks: a time that has a monotonic reading, too, is compared
+// with one that has none by the wall clock everywhere.
+func TestReadingsOfBothClocks(t *testing.T) {
+	now := time.Now()
+	s := sight.Begin(now, policy, sight.Control)
+	seen := map[sight.Cluster]sight.Answer{sight.Control: sight.Seen}
+	s = s.After(sight.Round{At: now, Answers: seen})
+	s = s.After(sight.Round{At: now.Add(6 * time.Second), Answers: seen})
+	stamped := now.Add(time.Second).Round(0)
+	if got := s.Elapsed(stamped, now.Add(time.Minute)); got != 5*time.Second {
+		t.Errorf("watched %v, want 5s", got)
+	}
+}
