@@ -111,7 +111,10 @@ func (c *setClock) Now() time.Time { return c.FakeClock.Now().Add(c.ahead) }
 // TestLookoutSeesThatTheClockIsSet: a timer that an API object began does not run
 // out because the wall clock was set ahead.
 func TestLookoutSeesThatTheClockIsSet(t *testing.T) {
-	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour} {
+	for _, c := range []struct {
+		by    time.Duration
+		times int
+	}{{0, 1}, {time.Hour, 1}, {-time.Hour, 1}, {5 * time.Second, 60}} {
 		clk := &setClock{FakeClock: testclock.NewFakeClock(epoch)}
 		l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(context.Context) error { return nil }},
 			sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, funcr.New(func(string, string) {}, funcr.Options{}))
@@ -122,11 +125,15 @@ func TestLookoutSeesThatTheClockIsSet(t *testing.T) {
 			}
 		}
 		looks(20)
-		stamped := clk.Now().Add(-time.Minute)
-		clk.ahead = ahead
-		looks(2)
-		if left := l.State().Left(stamped, 10*time.Minute, clk.Now()); left < 8*time.Minute || left > 10*time.Minute {
-			t.Errorf("set by %v: of 10 minutes that began a minute ago %v are left", ahead, left)
+		stamped, begun := clk.Now().Add(-time.Minute), clk.FakeClock.Now().Add(-time.Minute)
+		for range c.times {
+			clk.ahead += c.by
+			looks(1)
+		}
+		looks(1)
+		want := 20*time.Minute - clk.FakeClock.Since(begun)
+		if left := l.State().Left(stamped, 20*time.Minute, clk.Now()); left < want-24*time.Second || left > 20*time.Minute {
+			t.Errorf("set by %v, %d times: of 20 minutes %v are left, want %v", c.by, c.times, left, want)
 		}
 	}
 }

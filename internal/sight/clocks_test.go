@@ -3,6 +3,7 @@ package sight_test
 import (
 	"testing"
 	"time"
+	"unsafe"
 
 	"pgregory.net/rapid"
 
@@ -123,6 +124,44 @@ func TestTimersRunByTheClockThatNobodySets(t *testing.T) {
 			t.Fatalf("%v have passed, and %v count as watched", passed, got)
 		}
 	})
+}
+
+// set is a reading of both clocks some time after another one, with the wall clock
+// set by that much in between, as the kernel would give it.
+func set(t time.Time, after, by time.Duration) time.Time {
+	out := t.Add(after + by)
+	(*struct {
+		wall uint64
+		ext  int64
+		loc  *time.Location
+	})(unsafe.Pointer(&out)).ext -= int64(by)
+	return out
+}
+
+// TestRealClockIsSet: what a process reads off the clock has a monotonic reading,
+// by which nothing happened.
+func TestRealClockIsSet(t *testing.T) {
+	for _, by := range []time.Duration{0, time.Hour, -time.Hour} {
+		now := time.Now()
+		s := sight.Begin(now, policy, sight.Control)
+		look := func() {
+			s = s.After(sight.Round{At: now, Answers: map[sight.Cluster]sight.Answer{sight.Control: sight.Seen}})
+		}
+		for range 20 {
+			look()
+			now = now.Add(6 * time.Second)
+		}
+		stamped := now.Add(-time.Minute).Round(0)
+		if now = set(now, 6*time.Second, by); now.Sub(stamped) < 50*time.Minute != (by <= 0) {
+			t.Fatal("the clock was not set")
+		}
+		for _, when := range []string{"before the next look", "after it"} {
+			if left := s.Left(stamped, 10*time.Minute, now); left < 8*time.Minute {
+				t.Errorf("set by %v, %s: of 10 minutes that began a minute ago %v are left", by, when, left)
+			}
+			look()
+		}
+	}
 }
 
 // TestReadingsOfBothClocks: a time that has a monotonic reading, too, is compared
