@@ -41,3 +41,30 @@ func TestKeyOrderIsNoChange(t *testing.T) {
 		t.Error("a change of the provider status was missed")
 	}
 }
+
+// TestErrorReasonIsOfTheLastFailure: what was given up for another reason before
+// does not stand beside the message of the last failure.
+func TestErrorReasonIsOfTheLastFailure(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		why    lifecycle.Decision
+		want   machinev1.MachineStatusError
+	}{
+		{"no word of the API fits", lifecycle.Decision{Reason: lifecycle.ReasonMissing, Message: "it is gone"}, ""},
+		{"late", lifecycle.Decision{Reason: lifecycle.ReasonJoinTimeout, Message: "too late"}, machinev1.JoinClusterTimeoutMachineError},
+		{"refused", lifecycle.Decision{Reason: lifecycle.ReasonCreateFailed, Message: "no", Err: provider.Errorf(provider.Invalid, "no")}, machinev1.InvalidConfigurationMachineError},
+	} {
+		for _, stale := range []machinev1.MachineStatusError{"", machinev1.CreateMachineError, machinev1.JoinClusterTimeoutMachineError} {
+			m := &machinev1.Machine{}
+			if stale != "" {
+				m.Status.ErrorReason, m.Status.ErrorMessage = ptr.To(stale), ptr.To("before")
+			}
+			d := c.why
+			d.Step, d.Stage = lifecycle.Fail, lifecycle.StageFailed
+			Machines{}.Record(m, lifecycle.Outcome{Decision: d, Steps: []lifecycle.Decision{d}, World: lifecycle.World{Looked: true}, At: time.Unix(1000, 0)})
+			if got := ptr.Deref(m.Status.ErrorReason, ""); got != c.want || ptr.Deref(m.Status.ErrorMessage, "") != d.Message {
+				t.Errorf("%s, after %q: %q, %q", c.reason, stale, got, ptr.Deref(m.Status.ErrorMessage, ""))
+			}
+		}
+	}
+}
