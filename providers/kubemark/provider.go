@@ -3,6 +3,7 @@ package kubemark
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"sync"
@@ -108,12 +109,14 @@ func (p *Provider) throttle(cluster string, perSecond float64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := limited{cluster, perSecond}
+	now := p.config.Clock.Now()
 	l, ok := p.limiters[key]
 	if !ok {
+		// One that is full again is as good as a new one.
+		maps.DeleteFunc(p.limiters, func(_ limited, l *rate.Limiter) bool { return l.TokensAt(now) >= float64(l.Burst()) })
 		l = rate.NewLimiter(rate.Limit(perSecond), int(math.Ceil(perSecond)))
 		p.limiters[key] = l
 	}
-	now := p.config.Clock.Now()
 	r := l.ReserveN(now, 1)
 	wait := r.DelayFrom(now)
 	if wait == 0 {

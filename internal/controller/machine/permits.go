@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -33,8 +34,8 @@ func newPermits() permits { return permits{mu: &sync.Mutex{}, granted: map[strin
 func (p permits) take(group, uid string, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	g, ok := p.granted[group]
-	if ok && g.uid != uid && now.Sub(g.at) < permitTime {
+	maps.DeleteFunc(p.granted, func(_ string, g grant) bool { return now.Sub(g.at) >= permitTime })
+	if g, ok := p.granted[group]; ok && g.uid != uid {
 		return false
 	}
 	p.granted[group] = grant{uid: uid, at: now}

@@ -195,7 +195,7 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.R
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	p.tell(before, out)
+	p.tell(ctx, before, out)
 	return reconcile.Result{RequeueAfter: p.again(out.After)}, unkept
 }
 
@@ -228,7 +228,7 @@ func clip(note string) string {
 	return strings.ToValidUTF8(note[:noteMost-len("...")], "") + "..."
 }
 
-func (p *pass[M]) tell(before M, out lifecycle.Outcome) {
+func (p *pass[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
 	for _, e := range append(p.Dialect.Events(before, p.m, out), p.instanceEvents()...) {
 		p.Recorder.Eventf(p.m, nil, e.Type, e.Reason, e.Action, "%s", clip(e.Note))
 	}
@@ -239,6 +239,6 @@ func (p *pass[M]) tell(before M, out lifecycle.Outcome) {
 		p.log.Info("machine", "stage", out.Stage, "was", was, "reason", out.Reason, "message", out.Message, "after", out.After)
 	}
 	p.Metrics.observe(p.was, out)
-	p.removed(out)
+	p.removed(ctx, out)
 	p.Metrics.doubled(p.found, p.m)
 }

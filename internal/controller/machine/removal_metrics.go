@@ -1,12 +1,15 @@
 package machine
 
 import (
+	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
@@ -23,6 +26,43 @@ type removalMetrics struct {
 	// deployment's machine took, and its drain. All labels are always there;
 	// what is not known is empty (C5).
 	took, drained *prometheus.GaugeVec
+	groups        *groups
+}
+
+// rememberedGroups are those of which a machine was deleted last: they keep their
+// series. Others do while they have machines, since with every rollout there may
+// be a set with a new name.
+const rememberedGroups = 100
+
+// groups are the deployments and sets that have series, the one of which a machine
+// was deleted last at the end.
+type groups struct {
+	mu  sync.Mutex
+	all []group
+	// most is how many there may be before it is asked which of them are left.
+	most int
+}
+
+type group struct{ api, namespace, name string }
+
+// deleted puts g at the end. It returns the groups of the same API that are over.
+// living tells which have machines; nil: nobody knows.
+func (s *groups) deleted(g group, living func() map[group]bool) (over []group) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(slices.DeleteFunc(s.all, func(o group) bool { return o == g }), g)
+	if len(s.all) < max(s.most, 2*rememberedGroups) {
+		return nil
+	}
+	left, n := living(), len(s.all)-rememberedGroups
+	for _, o := range s.all[:n] {
+		if left != nil && o.api == g.api && !left[o] {
+			over = append(over, o)
+		}
+	}
+	s.all = slices.DeleteFunc(s.all, func(o group) bool { return slices.Contains(over, o) })
+	s.most = 2 * len(s.all)
+	return over
 }
 
 func newRemovalMetrics(r prometheus.Registerer) removalMetrics {
@@ -37,13 +77,14 @@ func newRemovalMetrics(r prometheus.Registerer) removalMetrics {
 		drained: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "mcm_machine_drain_duration_seconds", Help: "Seconds that the drain of the last machine took.",
 		}, []string{"namespace", "machine_deployment"}),
+		groups: &groups{},
 	}
 	r.MustRegister(m.blocked, m.failed, m.took, m.drained)
 	return m
 }
 
 // removed takes down what came of a pass over a machine on its way out.
-func (p *pass[M]) removed(out lifecycle.Outcome) {
+func (p *pass[M]) removed(ctx context.Context, out lifecycle.Outcome) {
 	if p.Metrics == nil || p.view.Deleted.IsZero() {
 		return
 	}
@@ -67,7 +108,27 @@ func (p *pass[M]) removed(out lifecycle.Outcome) {
 	}
 	if out.Did(lifecycle.Release) {
 		m.took.WithLabelValues(key.Namespace, deployment, p.mem.instanceType, p.mem.zone).Set(rounded(out.At.Sub(p.view.Deleted)))
+		over := m.groups.deleted(group{p.Dialect.API(), key.Namespace, deployment}, func() map[group]bool { return p.livingGroups(ctx) })
+		for _, g := range over {
+			of := prometheus.Labels{"namespace": g.namespace, "machine_deployment": g.name}
+			m.took.DeletePartialMatch(of)
+			m.drained.DeletePartialMatch(of)
+		}
 	}
+}
+
+// livingGroups are those that have machines; nil when they cannot be told.
+func (r *Reconciler[M]) livingGroups(ctx context.Context) map[group]bool {
+	list := r.Dialect.NewList()
+	if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	out := map[group]bool{}
+	for m := range r.Dialect.Items(list) {
+		_, name := r.Dialect.Group(m)
+		out[group{r.Dialect.API(), m.GetNamespace(), name}] = true
+	}
+	return out
 }
 
 func rounded(d time.Duration) float64 { return d.Round(time.Second).Seconds() }

@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
@@ -99,6 +101,45 @@ func TestBlockedIsMeasured(t *testing.T) {
 	g.pass()
 	expectSeries(t, registry, "gone", name, nil)
 	expectSeries(t, registry, "gone", "mapi_instance_delete_failed", nil)
+}
+
+// TestDurationsAreForgotten: with every rollout there may be a set of another name,
+// and those that are gone have no series for ever.
+func TestDurationsAreForgotten(t *testing.T) {
+	g := openshiftRig(t)
+	registry := prometheus.NewRegistry()
+	g.r.Metrics = machine.NewMetrics(registry)
+	const label = "machine.openshift.io/cluster-api-machineset"
+	goes := func(n int, set string) {
+		m := openshiftMachine(held[*machinev1.Machine](openshiftFinalizer))
+		m.Name, m.UID = fmt.Sprintf("m-%d", n), types.UID(fmt.Sprintf("uid-%d", n))
+		m.Labels[label] = set
+		g.others(m)
+		if err := g.control.WithWatch.Delete(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			if _, err := g.try(m.Name); err != nil {
+				t.Fatal(err)
+			}
+			g.clock.Step(time.Second)
+			g.told()
+		}
+	}
+	stays := openshiftMachine()
+	stays.Name, stays.Labels[label] = "stays", "lives"
+	g.others(stays)
+	goes(2, "lives")
+	for n := range 1000 {
+		goes(n+3, fmt.Sprintf("set-%d", n))
+	}
+	series := measured(t, registry, "mcm_machine_delete_duration_seconds")
+	if len(series) < 100 || len(series) > 250 {
+		t.Errorf("%d series after a thousand sets", len(series))
+	}
+	if _, ok := series[" lives machines "]; !ok {
+		t.Error("a set that has machines lost its series")
+	}
 }
 
 // C5: the durations of machine.sapcloud.io have all their labels, also where the
