@@ -121,12 +121,17 @@ func machineByName(q *question) *Decision {
 }
 
 // tokenOfMachine keeps a machine from joining as another one: a token made for
-// one machine is good for that one only.
+// one machine is good for that one only, and not for the next of its name.
 func tokenOfMachine(q *question) *Decision {
-	if TokenID(q.f.Request) == "" || q.f.TokenOwner == "" || q.f.TokenOwner == q.machine.Key() {
+	switch {
+	case TokenID(q.f.Request) == "":
 		return nil
+	case q.f.TokenOwner != "" && q.f.TokenOwner != q.machine.Key():
+		return refuse(ReasonOtherToken, "the bootstrap token was made for machine %s", q.f.TokenOwner)
+	case q.f.TokenUID != "" && q.f.TokenUID != q.machine.UID:
+		return refuse(ReasonOtherToken, "the bootstrap token was made for an earlier machine %s, with UID %s", q.machine.Key(), q.f.TokenUID)
 	}
-	return refuse(ReasonOtherToken, "the bootstrap token was made for machine %s", q.f.TokenOwner)
+	return nil
 }
 
 func machineStays(q *question) *Decision {

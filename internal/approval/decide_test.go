@@ -193,6 +193,10 @@ func TestClientByToken(t *testing.T) {
 		{"a token that is nobody's in particular is as good", func(s *scene) { s.facts.TokenOwner = "" }, Approve, ReasonApproved},
 		{"a token of another machine is not", func(s *scene) { s.facts.TokenOwner = "ns/m2" }, Refuse, ReasonOtherToken},
 		{"not even for a machine of that name elsewhere", func(s *scene) { s.facts.TokenOwner = "other/m1" }, Refuse, ReasonOtherToken},
+		{"the token of the machine itself", func(s *scene) { s.machine().UID, s.facts.TokenUID = "uid-2", "uid-2" }, Approve, ReasonApproved},
+		{"a token of the machine that had the name before", func(s *scene) { s.machine().UID, s.facts.TokenUID = "uid-2", "uid-1" }, Refuse, ReasonOtherToken},
+		{"a machine of which the UID is not known is not the one", func(s *scene) { s.facts.TokenUID = "uid-1" }, Refuse, ReasonOtherToken},
+		{"the UID alone is enough", func(s *scene) { s.facts.TokenOwner, s.facts.TokenUID = "", "uid-1" }, Refuse, ReasonOtherToken},
 		{"a token that is gone proves nothing", func(s *scene) { s.facts.TokenKnown, s.facts.TokenOwner = false, "" }, Refuse, ReasonTokenGone},
 		{"a token of an untrusted group is not trusted", func(s *scene) {
 			s.csr.Spec.Groups = []string{"system:bootstrappers:other", "system:authenticated"}

@@ -28,7 +28,8 @@ import (
 
 // Machine is what the approver needs to know about a machine.
 type Machine struct {
-	Namespace, Name string
+	// UID is the object's.
+	UID, Namespace, Name string
 	// NodeName is the node recorded for the machine, or the name under which
 	// the infrastructure foretells that it will register.
 	NodeName string
@@ -77,11 +78,11 @@ type Facts struct {
 	// that wait for a decision and are younger than [PendingWindow].
 	Nodes, Pending int
 	// TokenKnown says that the requestor's bootstrap token still exists.
-	// TokenOwner is the "namespace/name" of the machine for which it was made;
-	// empty when it is nobody's in particular. Both are for requestors with a
-	// token only.
-	TokenKnown bool
-	TokenOwner string
+	// TokenOwner is the "namespace/name" of the machine for which it was made,
+	// TokenUID that machine's UID; empty when it is nobody's in particular, and
+	// where nobody says. All are for requestors with a token only.
+	TokenKnown           bool
+	TokenOwner, TokenUID string
 }
 
 // Policy is what an administrator may choose.

@@ -86,12 +86,12 @@ func (l *look) judge(ctx context.Context, out *evidence.Request, r *certificates
 		owner, known, err := node.TokenOwner(ctx, l.Target, id)
 		l.gap("bootstrap token "+id, err)
 		if err == nil {
-			facts.TokenOwner, facts.TokenKnown = owner, known
+			facts.TokenOwner, facts.TokenUID, facts.TokenKnown = owner.Key, owner.UID, known
 		}
 	}
 	v := f.View
 	facts.Machines = []approval.Machine{{
-		Namespace: v.Namespace, Name: v.Name, NodeName: v.NodeName, Linked: v.NodeUID != "" || v.HadNode(),
+		UID: v.UID, Namespace: v.Namespace, Name: v.Name, NodeName: v.NodeName, Linked: v.NodeUID != "" || v.HadNode(),
 		Deleting: !v.Deleted.IsZero(), Created: v.Created, ProviderID: v.ProviderID, Addresses: v.Addresses,
 	}}
 	d := approval.Decide(l.now, facts, approval.DefaultPolicy())

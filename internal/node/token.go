@@ -118,17 +118,16 @@ func (c *Cluster) DropToken(ctx context.Context, machine bootstrap.Owner) error 
 	return nil
 }
 
-// TokenOwner returns the "namespace/name" of the machine for which the token
-// with this id was made, empty when nobody says so, and whether there is such a
-// token at all.
-func TokenOwner(ctx context.Context, live client.Reader, id string) (key string, exists bool, err error) {
+// TokenOwner returns the machine for which the token with this id was made, empty
+// when nobody says so, and whether there is such a token at all.
+func TokenOwner(ctx context.Context, live client.Reader, id string) (owner bootstrap.Owner, exists bool, err error) {
 	var secret corev1.Secret
 	name := bootstrap.SecretKey(id)
 	switch err := live.Get(ctx, name, &secret); {
 	case apierrors.IsNotFound(err):
-		return "", false, nil
+		return owner, false, nil
 	case err != nil:
-		return "", false, fmt.Errorf("reading secret %s: %w", name, err)
+		return owner, false, fmt.Errorf("reading secret %s: %w", name, err)
 	}
-	return secret.Annotations[bootstrap.MachineAnnotation], true, nil
+	return bootstrap.Owner{Key: secret.Annotations[bootstrap.MachineAnnotation], UID: secret.Annotations[bootstrap.MachineUIDAnnotation]}, true, nil
 }

@@ -34,8 +34,8 @@ func TestTokenIsTheSameUntilDropped(t *testing.T) {
 	if again, err := w.Token(t.Context(), request()); again != first || err != nil {
 		t.Errorf("asked again: %q, %v, want %q", again, err, first)
 	}
-	if key, ok, err := TokenOwner(t.Context(), w.Live, bootstrap.TokenID("u1", 0)); key != "ns/m1" || !ok || err != nil {
-		t.Errorf("owner %q, %v, %v", key, ok, err)
+	if got, ok, err := TokenOwner(t.Context(), w.Live, bootstrap.TokenID("u1", 0)); got != owner || !ok || err != nil {
+		t.Errorf("owner %v, %v, %v", got, ok, err)
 	}
 	for range 2 {
 		if err := w.DropToken(t.Context(), owner); err != nil {

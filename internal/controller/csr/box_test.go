@@ -185,8 +185,8 @@ func TestNodeJoinsRealServer(t *testing.T) {
 	env := boxtest.Start(t)
 	ns := boxtest.Namespace(t)
 	f := &fleet{machines: []approval.Machine{
-		{Namespace: ns, Name: "m1", Created: time.Now()},
-		{Namespace: ns, Name: "m2", Created: time.Now(), NodeName: "w2"},
+		{UID: ns + "/m1", Namespace: ns, Name: "m1", Created: time.Now()},
+		{UID: ns + "/m2", Namespace: ns, Name: "m2", Created: time.Now(), NodeName: "w2"},
 	}}
 	startApprover(t, env, f)
 	kubelet := withToken(t, env, tokenFor(t, env, ns+"/m1"))

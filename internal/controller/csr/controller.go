@@ -129,9 +129,11 @@ func (a *Approver) observe(ctx context.Context, r *certificatesv1.CertificateSig
 func (a *Approver) observeJoining(ctx context.Context, f *approval.Facts) error {
 	var err error
 	if id := approval.TokenID(f.Request); id != "" {
-		if f.TokenOwner, f.TokenKnown, err = node.TokenOwner(ctx, a.Live, id); err != nil {
+		owner, known, err := node.TokenOwner(ctx, a.Live, id)
+		if err != nil {
 			return err
 		}
+		f.TokenOwner, f.TokenUID, f.TokenKnown = owner.Key, owner.UID, known
 	}
 	f.NodeExists, err = nodeExists(ctx, a.Live, approval.NodeName(*f))
 	return err

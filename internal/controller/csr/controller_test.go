@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,7 +82,7 @@ type scene struct {
 
 func machine(name, node string) approval.Machine {
 	return approval.Machine{
-		Namespace: "ns", Name: name, NodeName: node, Created: start.Add(-time.Minute),
+		UID: "uid-of-ns/" + name, Namespace: "ns", Name: name, NodeName: node, Created: start.Add(-time.Minute),
 		Ref: corev1.ObjectReference{APIVersion: "v1", Kind: "Machine", Namespace: "ns", Name: name},
 	}
 }
@@ -107,7 +108,7 @@ func newScene(t *testing.T, objects ...client.Object) *scene {
 }
 
 func tokenOf(id, machine string) client.Object {
-	return bootstrap.Token{ID: id, Secret: "0123456789abcdef", Owner: bootstrap.Owner{Key: machine, UID: "u"}}.Object()
+	return bootstrap.Token{ID: id, Secret: "0123456789abcdef", Owner: bootstrap.Owner{Key: machine, UID: "uid-of-" + machine}}.Object()
 }
 
 func (s *scene) reconcile(t *testing.T, name string) (approved bool, again time.Duration) {
@@ -147,6 +148,20 @@ func TestApprovesOnceTheMachineIsKnown(t *testing.T) {
 	}
 	if got := s.requestsOf(s.machines[0], true); len(got) != 0 {
 		t.Errorf("a settled request is remembered: %v", got)
+	}
+}
+
+// TestTokenOfAnEarlierMachine: names come again, as those of machines of a control
+// plane do. The token of the machine before does not let anybody in as the next.
+func TestTokenOfAnEarlierMachine(t *testing.T) {
+	s := newScene(t, joining(t, "csr-1", "w1", "abcdef"), tokenOf("abcdef", "ns/m1"))
+	s.machines = []approval.Machine{machine("m1", "w1")}
+	s.machines[0].UID = "another"
+	if approved, again := s.reconcile(t, "csr-1"); approved || again != 0 {
+		t.Fatalf("approved %v, again in %v", approved, again)
+	}
+	if want := []string{"ns/m1 " + string(approval.ReasonOtherToken)}; !slices.Equal(s.refused, want) {
+		t.Errorf("refused %v, want %v", s.refused, want)
 	}
 }
 

@@ -65,7 +65,7 @@ func (r *Reconciler[M]) approval(m M) approval.Machine {
 	v := r.Dialect.View(m)
 	seen := r.memory.instanceOf(client.ObjectKeyFromObject(m))
 	a := approval.Machine{
-		Namespace: v.Namespace, Name: v.Name, NodeName: v.NodeName, Linked: v.NodeUID != "" || v.HadNode(),
+		UID: v.UID, Namespace: v.Namespace, Name: v.Name, NodeName: v.NodeName, Linked: v.NodeUID != "" || v.HadNode(),
 		Deleting: !v.Deleted.IsZero(), Created: v.Created, ProviderID: v.ProviderID,
 		Addresses: append(slices.Clone(v.Addresses), seen.addresses...),
 		Ref:       r.reference(m),

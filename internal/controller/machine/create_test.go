@@ -203,6 +203,48 @@ func TestUserData(t *testing.T) {
 	}
 }
 
+// TestTokenIsDroppedInTheEnd: a token that could not be taken away is tried again,
+// also by the next process, and whatever the user data says meanwhile.
+func TestTokenIsDroppedInTheEnd(t *testing.T) {
+	for _, r := range []struct {
+		reason string
+		before func(*rig[*machinev1.Machine])
+		passes int
+	}{
+		{"the API server was busy", func(*rig[*machinev1.Machine]) {}, 2},
+		{"and the process ended", func(g *rig[*machinev1.Machine]) { g.pass(); g.restart() }, 2},
+		{"the user data asks for none any more", func(g *rig[*machinev1.Machine]) {
+			if err := g.control.WithWatch.Patch(t.Context(), userData("boot"), client.MergeFrom(userData(""))); err != nil {
+				t.Fatal(err)
+			}
+		}, 2},
+	} {
+		g := openshiftRig(t)
+		if err := g.control.WithWatch.Patch(t.Context(), userData("join <<BOOTSTRAP_TOKEN>>"), client.MergeFrom(userData(""))); err != nil {
+			t.Fatal(err)
+		}
+		g.pass()
+		g.joins()
+		failures := 1
+		g.target.refuse = func(w string) error {
+			if w == "delete Secret" && failures > 0 {
+				failures--
+				return apierrors.NewTooManyRequestsError("busy")
+			}
+			return nil
+		}
+		r.before(g)
+		var last time.Duration
+		for range r.passes {
+			last = g.pass().RequeueAfter
+		}
+		var tokens corev1.SecretList
+		if err := g.target.List(t.Context(), &tokens, client.InNamespace("kube-system")); err != nil || len(tokens.Items) != 0 || failures != 0 {
+			t.Errorf("%s: %d tokens are left, again in %v: %v", r.reason, len(tokens.Items), last, err)
+		}
+	}
+}
+
 // TestUserDataMissing: an instance without boot data would never join.
 func TestUserDataMissing(t *testing.T) {
 	g := openshiftRig(t)

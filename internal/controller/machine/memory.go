@@ -54,6 +54,7 @@ type remembered struct {
 	keepFault bool
 	// reboot is what came of the last one.
 	reboot lifecycle.Rebooting
+	token  tokenState
 	// overdue is what was last told to be overdue.
 	overdue string
 	// drainSince is when the drain for its deletion began, drained that this is

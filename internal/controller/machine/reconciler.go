@@ -181,7 +181,7 @@ func (p *pass[M]) outdated(ctx context.Context) (bool, error) {
 func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.Result, error) {
 	out := lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.Clock.Now()}
 	out.Overdue = p.mem.news(out.Decision)
-	p.dropToken(ctx, out)
+	out.After = lifecycle.Earlier(out.After, p.dropToken(ctx, out))
 	before := p.m.DeepCopyObject().(M)
 	if err := p.keepBegins(ctx, &out); err != nil {
 		return reconcile.Result{}, err

@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/millwright-dev/millwright/internal/bootstrap"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
@@ -20,7 +21,9 @@ func (p *pass[M]) bootData(ctx context.Context) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("make a bootstrap token: %w", err)
 		}
-		values.Token = token
+		values.Token, p.mem.token = token, tokenMade
+	} else if p.mem.token == tokenUnknown {
+		p.mem.token = tokenGone
 	}
 	out, _ := bootstrap.Render(p.class.UserData, values)
 	return out, nil
@@ -34,14 +37,35 @@ func (p *pass[M]) tokenOwner() bootstrap.Owner {
 	return bootstrap.Owner{Key: p.view.Namespace + "/" + p.view.Name, UID: p.view.UID}
 }
 
-// dropToken takes the token away once it has served, or cannot serve any more.
-// A token that stays behind expires by itself.
-func (p *pass[M]) dropToken(ctx context.Context, out lifecycle.Outcome) {
-	joined := out.Stage == lifecycle.StageRunning && !p.view.HadNode()
-	if !joined && !out.Did(lifecycle.Release) || !p.needsToken() {
-		return
+// What is known of a machine's bootstrap token.
+type tokenState int
+
+const (
+	// tokenUnknown: another process may have made one.
+	tokenUnknown tokenState = iota
+	tokenMade
+	// tokenGone: there is none, or none any more.
+	tokenGone
+)
+
+// dropToken takes the token away once it has served, or cannot serve any more,
+// whatever the user data says by then. It returns when to try again; zero: not.
+func (p *pass[M]) dropToken(ctx context.Context, out lifecycle.Outcome) (again time.Duration) {
+	released := out.Did(lifecycle.Release)
+	if !p.Nodes.Exists() || p.mem.token == tokenGone || !released && (out.Stage != lifecycle.StageRunning || !p.mayHaveToken()) {
+		return 0
 	}
 	if err := p.Nodes.DropToken(ctx, p.tokenOwner()); err != nil {
-		p.log.Error(err, "cannot delete the bootstrap token; it expires by itself")
+		p.log.Error(err, "cannot delete the bootstrap token; it expires by itself", "released", released)
+		p.mem.token = tokenMade
+		return max(p.policy.Delays.Transient, lifecycle.FirstDelay)
 	}
+	p.mem.token = tokenGone
+	return 0
+}
+
+// mayHaveToken reports whether the token of a machine that runs may still be
+// good. After a new start nobody is asked about machines that have run for long.
+func (p *pass[M]) mayHaveToken() bool {
+	return p.mem.token == tokenMade || !p.view.HadNode() || p.Clock.Now().Sub(p.view.Created) < 2*p.class.TokenLifetime
 }
