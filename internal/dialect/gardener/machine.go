@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/approval"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
@@ -130,7 +131,24 @@ func faults(m *v1alpha1.Machine) (out []lifecycle.Fault) {
 	if m.Spec.Class.Name == "" {
 		out = append(out, lifecycle.Fault{Field: "spec.class.name", Message: "must name the MachineClass"})
 	}
+	if m.Spec.ProviderID == "" {
+		out = append(out, creationFaults(m)...)
+	}
 	return append(out, dialect.OriginFaults(m)...)
+}
+
+// creationFaults are about machines without an instance: one that is made is
+// looked after all the same.
+func creationFaults(m *v1alpha1.Machine) (out []lifecycle.Fault) {
+	const negative = "must not be negative, is %s; 0 waits for ever"
+	key := v1alpha1.AnnotationKeyEffectiveCreationTimeout
+	if t, err := time.ParseDuration(m.Annotations[key]); err == nil && t < 0 {
+		out = append(out, lifecycle.Fault{Field: "metadata.annotations[" + key + "]", Message: fmt.Sprintf(negative, t)})
+	}
+	if c := m.Spec.MachineConfiguration; c != nil && c.MachineCreationTimeout != nil && c.MachineCreationTimeout.Duration < 0 {
+		out = append(out, lifecycle.Fault{Field: "spec.creationTimeout", Message: fmt.Sprintf(negative, c.MachineCreationTimeout.Duration)})
+	}
+	return out
 }
 
 // stages maps phases.
@@ -179,17 +197,22 @@ func (d Machines) Policy(m *v1alpha1.Machine) lifecycle.Policy {
 	return p
 }
 
-// creationTimeout is the annotation's, else the spec's, else the default. An
-// annotation that is no duration is passed over.
+// creationTimeout is the annotation's, else the spec's, else the default; zero: for
+// ever. What is no duration, or a negative one, is passed over.
 func (d Machines) creationTimeout(m *v1alpha1.Machine) time.Duration {
-	if t, err := time.ParseDuration(m.Annotations[v1alpha1.AnnotationKeyEffectiveCreationTimeout]); err == nil {
+	if t, err := time.ParseDuration(m.Annotations[v1alpha1.AnnotationKeyEffectiveCreationTimeout]); err == nil && t >= 0 {
 		return t
 	}
-	t := d.Defaults.CreationTimeout
-	if c := m.Spec.MachineConfiguration; c != nil {
-		override(&t, c.MachineCreationTimeout)
+	if c := m.Spec.MachineConfiguration; c != nil && c.MachineCreationTimeout != nil && c.MachineCreationTimeout.Duration >= 0 {
+		return c.MachineCreationTimeout.Duration
 	}
-	return t
+	return max(d.Defaults.CreationTimeout, 0)
+}
+
+// tokenLifetime is as long as the machine may take to join. Where that has no end,
+// it is as long as a certificate is approved for it.
+func (d Machines) tokenLifetime(m *v1alpha1.Machine) time.Duration {
+	return cmp.Or(d.creationTimeout(m), approval.JoinWindow)
 }
 
 func override(d *time.Duration, o *metav1.Duration) {
@@ -208,7 +231,7 @@ func (d Machines) Class(ctx context.Context, r client.Reader, m *v1alpha1.Machin
 	c := dialect.Class{
 		Class:         provider.Class{API: provider.Gardener, Cluster: cmp.Or(d.Cluster, m.Namespace)},
 		SpecPath:      fmt.Sprintf("machineclass %s: providerSpec", m.Spec.Class.Name),
-		TokenLifetime: d.creationTimeout(m),
+		TokenLifetime: d.tokenLifetime(m),
 		TokenGroups:   d.TokenGroups,
 	}
 	recorded := m.Spec.ProviderID != ""
