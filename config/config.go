@@ -11,9 +11,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FS holds the manifests as they are in this directory: crd/*.yaml and the roles of each binary, with their bindings.
+// FS holds the manifests as they are in this directory: crd/*.yaml and the roles of each binary, with their bindings and with
+// what admission adds to them.
 //
-//go:embed crd/*.yaml rbac/*/role*.yaml
+//go:embed crd/*.yaml rbac/*/role*.yaml rbac/*/admission.yaml
 var FS embed.FS
 
 // CRDs returns the CustomResourceDefinitions of both APIs, sorted by file name and thus by group and plural. Each call

@@ -17,12 +17,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/box/boxtest"
 )
 
-// install creates every object of config/rbac.
+// install creates every object of config/rbac, once.
 func install(t *testing.T) {
 	t.Helper()
 	c, _ := connect(t)
 	files := []string{"../rbac/namespace.yaml"}
-	for _, pattern := range []string{"../rbac/*/service_account.yaml", "../rbac/*/role*.yaml", "../rbac/*/leader_election.yaml"} {
+	for _, pattern := range []string{"../rbac/*/service_account.yaml", "../rbac/*/role*.yaml", "../rbac/*/leader_election.yaml", "../rbac/*/admission.yaml"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s matches nothing: %v", pattern, err)
@@ -39,7 +39,7 @@ func install(t *testing.T) {
 			if err := yaml.Unmarshal(document, &object.Object); err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			if err := c.Create(t.Context(), object, client.FieldValidation("Strict")); err != nil {
+			if err := c.Create(t.Context(), object, client.FieldValidation("Strict")); client.IgnoreAlreadyExists(err) != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -42,6 +43,9 @@ func (f *Fleet) grant(ctx context.Context, program string) error {
 		if err := f.bind(ctx, role, user); err != nil {
 			return fmt.Errorf("grant %s the role %s: %w", user, role.GetName(), err)
 		}
+	}
+	if err := f.guard(ctx, roles[program], user); err != nil {
+		return fmt.Errorf("keep %s from what its roles cannot: %w", user, err)
 	}
 	kubeconfig, err := f.Plane.Kubeconfig(user)
 	if err != nil {
@@ -94,6 +98,44 @@ func rolesIn(raw []byte) (out []client.Object, err error) {
 			meta = metav1.ObjectMeta{Name: meta.Name + ":control-namespace"}
 			out = append(out, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: role.Rules})
 		}
+	}
+}
+
+// guard installs what admission adds to the roles of a binary, for the user that
+// has them here.
+func (f *Fleet) guard(ctx context.Context, folder, user string) error {
+	policies, err := shippedPolicies(folder, user)
+	if err != nil {
+		return err
+	}
+	for _, p := range policies {
+		if err := apply(ctx, f.Client, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shippedPolicies reads the admission policies of one binary, and their bindings.
+func shippedPolicies(folder, user string) (out []client.Object, err error) {
+	raw, err := config.FS.ReadFile("rbac/" + folder + "/admission.yaml")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the admission policy of %s: %w", folder, err)
+	}
+	raw = bytes.ReplaceAll(raw, []byte("system:serviceaccount:millwright-system:"+folder), []byte(user))
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096); ; {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(&object.Object)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the admission policy of %s: %w", folder, err)
+		}
+		out = append(out, object)
 	}
 }
 

@@ -1,0 +1,99 @@
+package servertest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/bootstrap"
+	"github.com/millwright-dev/millwright/internal/box/boxtest"
+	"github.com/millwright-dev/millwright/internal/node"
+)
+
+// secretOf is a secret of kube-system.
+func secretOf(name, kind string) *corev1.Secret {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}, Type: corev1.SecretType(kind)}
+	if kind == string(corev1.SecretTypeServiceAccountToken) {
+		s.Annotations = map[string]string{corev1.ServiceAccountNameKey: "default"}
+	}
+	return s
+}
+
+// TestMachineControllerWritesOnlyBootstrapTokens: its rights on secrets of
+// kube-system are not those of whoever has an account there.
+func TestMachineControllerWritesOnlyBootstrapTokens(t *testing.T) {
+	install(t)
+	config := rest.CopyConfig(boxtest.Start(t).Config)
+	admin, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*corev1.Secret{secretOf("theirs", "Opaque"), secretOf("bootstrap-token-theirs", "Opaque")} {
+		if err := admin.Create(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:millwright-system:machine-controller"}
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A policy begins to count a moment after it was stored.
+	probe := func() error { return c.Create(t.Context(), secretOf("probe", "Opaque"), client.DryRunAll) }
+	for end := time.Now().Add(time.Minute); probe() == nil && time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond)
+	}
+	edit := func(name string) error {
+		s := secretOf(name, "Opaque")
+		return c.Patch(t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"a":"YQ=="}}`)))
+	}
+	for what, r := range map[string]struct {
+		err  error
+		want string
+	}{
+		"create the token of an account":                 {c.Create(t.Context(), secretOf("sa", "kubernetes.io/service-account-token")), "only secrets that are called bootstrap-token-<id>"},
+		"create one under the name of a bootstrap token": {c.Create(t.Context(), secretOf("bootstrap-token-abcdef", "kubernetes.io/service-account-token")), "only secrets of type bootstrap.kubernetes.io/token"},
+		"create one under a name that is made up": {c.Create(t.Context(), &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", GenerateName: "x-"},
+		}), "only secrets that are called"},
+		"change another secret":                 {edit("theirs"), "only secrets that are called"},
+		"change one of another type":            {edit("bootstrap-token-theirs"), "only secrets of type"},
+		"delete another secret":                 {c.Delete(t.Context(), secretOf("theirs", "Opaque")), "only secrets that are called"},
+		"delete one of another type":            {c.Delete(t.Context(), secretOf("bootstrap-token-theirs", "Opaque")), "only secrets of type"},
+		"write another secret, for others":      {admin.Patch(t.Context(), secretOf("theirs", "Opaque"), client.RawPatch("application/merge-patch+json", []byte(`{"data":{"a":"YQ=="}}`))), ""},
+		"list secrets, which RBAC is to refuse": {c.List(t.Context(), &corev1.SecretList{}, client.InNamespace("kube-system")), "cannot list resource"},
+	} {
+		switch {
+		case r.want == "" && r.err != nil:
+			t.Errorf("%s: %v", what, r.err)
+		case r.want != "" && (!apierrors.IsForbidden(r.err) || !strings.Contains(r.err.Error(), r.want)):
+			t.Errorf("%s: %v, want a refusal that says %q", what, r.err, r.want)
+		}
+	}
+	bootstraps(t, c)
+}
+
+// bootstraps does what the machine controller does with tokens.
+func bootstraps(t *testing.T, c client.Client) {
+	t.Helper()
+	cluster := node.New(c, c, clock.RealClock{})
+	owner := bootstrap.Owner{Key: "ns/m", UID: "uid-of-m"}
+	for _, lifetime := range []time.Duration{time.Hour, 10 * time.Hour} { // the second one is prolonged
+		if token, err := cluster.Token(t.Context(), node.TokenRequest{Machine: owner, Lifetime: lifetime}); err != nil || token == "" {
+			t.Errorf("a token for %v: %q, %v", lifetime, token, err)
+		}
+	}
+	if err := cluster.DropToken(t.Context(), owner); err != nil {
+		t.Error(err)
+	}
+	if _, ok, err := node.TokenOwner(t.Context(), c, bootstrap.TokenID(owner.UID, 0)); ok || err != nil {
+		t.Errorf("after it was dropped there is a token: %v, %v", ok, err)
+	}
+}
