@@ -32,6 +32,9 @@ const (
 	// the class and the credentials were deleted first. Any value but "false"
 	// counts. The instance, if there is one, is left to the orphan collector.
 	AbandonAnnotation = "millwright.dev/abandon-instance"
+	// OnNodeAnnotation on a machine names what the machine has put on its node,
+	// as [node.Owned], where that is taken off again once it is wanted no more.
+	OnNodeAnnotation = "millwright.dev/on-node"
 )
 
 // Machines reads and writes one kind of machine object.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +30,8 @@ type Query struct {
 	// Instance says that the machine has one. A machine that has none, and has
 	// never recorded one, has no node that shows a provider ID.
 	Instance bool
+	// Created is when the machine was; zero when unknown.
+	Created time.Time
 	// Same reports whether two provider IDs name one instance; nil: when they
 	// are equal but for case.
 	Same func(a, b string) bool
@@ -46,8 +49,10 @@ type Query struct {
 // node that is marked as another machine's is never returned. One found by
 // name or address is not returned either when it shows another instance's
 // provider ID: it is what is left of an instance that had the name or the
-// address before. Several nodes with the same provider ID, or with addresses
-// of the same machine, are an error.
+// address before. Of several nodes with the same provider ID, addresses or mark,
+// those that are older than the machine are passed over: kubelets write all of
+// that about themselves, but not since when their node has been there. Where that
+// leaves several, or none, they are an error.
 //
 // Only the API server's (or cache's) positive "not found" counts as none.
 func (c *Cluster) Find(ctx context.Context, q Query) (*corev1.Node, error) {
@@ -111,7 +116,7 @@ func (c *Cluster) search(ctx context.Context, q Query) (*corev1.Node, error) {
 			}
 		}
 		if next = list.Continue; next == "" {
-			return one(found, "provider ID or internal IP", append([]string{q.ProviderID}, q.InternalIPs...))
+			return one(q.joinedSince(found), "provider ID or internal IP", append([]string{q.ProviderID}, q.InternalIPs...))
 		}
 	}
 }
@@ -192,7 +197,7 @@ func (c *Cluster) only(ctx context.Context, q Query, what, index string, values 
 			}
 		}
 	}
-	return one(found, what, values)
+	return one(q.joinedSince(found), what, values)
 }
 
 // one returns the only node that was found by the values.
@@ -209,6 +214,24 @@ func one(found []corev1.Node, what string, values []string) (*corev1.Node, error
 	}
 	return nil, fmt.Errorf("expected 1 node with %s %s, found %d: %s",
 		what, strings.Join(values, " or "), len(found), strings.Join(names, ", "))
+}
+
+// clockSkew is by how far the clocks of two API servers may differ.
+const clockSkew = time.Minute
+
+// joinedSince are, of several nodes, those that were not there before the machine
+// was; all where none is: a machine may be declared for an instance that runs.
+func (q Query) joinedSince(nodes []corev1.Node) []corev1.Node {
+	if len(nodes) < 2 || q.Created.IsZero() {
+		return nodes
+	}
+	since := slices.DeleteFunc(slices.Clone(nodes), func(n corev1.Node) bool {
+		return n.CreationTimestamp.Time.Before(q.Created.Add(-clockSkew))
+	})
+	if len(since) == 0 {
+		return nodes
+	}
+	return since
 }
 
 // anothers says whose the node is where it is not the machine's, as

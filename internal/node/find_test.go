@@ -5,7 +5,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
@@ -14,6 +17,10 @@ func TestFind(t *testing.T) {
 	query := Query{ProviderID: "sim:///a/1", InternalIPs: []string{"10.0.0.1", "10.0.0.2"}, MachineKey: "ns/m1"}
 	named := query
 	named.Name = "w1"
+	query.Created = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	since := func(after time.Duration) func(*corev1.Node) {
+		return func(n *corev1.Node) { n.CreationTimestamp = metav1.NewTime(query.Created.Add(after)) }
+	}
 	tests := []struct {
 		reason string
 		query  Query
@@ -54,6 +61,20 @@ func TestFind(t *testing.T) {
 		{"so may any, where the infrastructure does not tell the provider ID", Query{Name: "w1", MachineKey: "ns/m1", Instance: true}, []client.Object{
 			node("w1", withProviderID("sim:///a/0")),
 		}, "w1", ""},
+		{"a node that was there before the machine, and copies its provider ID", query, []client.Object{
+			node("w1", withProviderID("sim:///a/1"), since(-time.Hour)), node("w2", withProviderID("sim:///a/1"), since(time.Minute)),
+		}, "w2", ""},
+		{"its address", query, []client.Object{node("w1", withIPs("10.0.0.1"), since(-time.Hour)), node("w2", withIPs("10.0.0.1"), since(time.Minute))}, "w2", ""},
+		{"its mark", query, []client.Object{
+			node("w1", withAnnotation(MachineAnnotation, "ns/m1"), since(-time.Hour)), node("w2", withLabel(MachineNameLabel, "m1"), since(time.Minute)),
+		}, "w2", ""},
+		{"clocks differ", query, []client.Object{
+			node("w1", withIPs("10.0.0.1"), since(-30*time.Second)), node("w2", withIPs("10.0.0.1"), since(time.Minute)),
+		}, "", "expected 1 node with internal IP"},
+		{"both were there before: nobody can tell", query, []client.Object{
+			node("w1", withIPs("10.0.0.1"), since(-time.Hour)), node("w2", withIPs("10.0.0.1"), since(-2*time.Hour)),
+		}, "", "expected 1 node with internal IP"},
+		{"a machine that was declared for a node", query, []client.Object{node("w1", withIPs("10.0.0.1"), since(-time.Hour))}, "w1", ""},
 		{"nothing is known, nothing is found", Query{}, []client.Object{node("w1")}, "", ""},
 	}
 	for _, tt := range tests {

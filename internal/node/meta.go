@@ -36,14 +36,18 @@ type Want struct {
 	// AppliedKey selects the three-way rule: what was applied before and is
 	// declared no more is removed, what is declared is set (of taints also the
 	// value), and what others put there is left alone. It is the node
-	// annotation that remembers, as JSON of a node template, what was applied.
+	// annotation that tells others, as JSON of a node template, what was applied.
 	//
 	// With neither Additive nor AppliedKey the declared metadata is left alone,
 	// as is right for a node that is only to be cordoned.
 	AppliedKey string
-	// CapacityKey is the node annotation that remembers, as JSON of a resource
-	// list, which capacity was applied; empty leaves capacity alone.
+	// CapacityKey is the node annotation that tells, as JSON of a resource list,
+	// which capacity was applied; empty leaves capacity alone.
 	CapacityKey string
+	// Owned is what was applied, as the machine remembers it: nothing else is
+	// removed. Where it is nil, the node's annotations are believed, but for
+	// taints, and labels that a kubelet may not remove.
+	Owned *Owned
 }
 
 // applied is the record under [Want.AppliedKey]: the part of a node template
@@ -63,8 +67,8 @@ type appliedSpec struct {
 }
 
 // Plan returns a copy of the node as it should be, and whether that differs
-// from what it is. A record of what was applied that cannot be read is an
-// error that names the annotation.
+// from what it is. A record of what was applied that is needed and cannot be read
+// is an error that names the annotation.
 func Plan(n *corev1.Node, w Want) (edited *corev1.Node, changed bool, err error) {
 	edited = n.DeepCopy()
 	switch {
@@ -104,23 +108,25 @@ func add(n *corev1.Node, w Want) {
 // merge is the three-way rule.
 func merge(n *corev1.Node, w Want) error {
 	var last applied
-	if err := recorded(n, w.AppliedKey, &last); err != nil {
+	err := recorded(n, w.AppliedKey, &last)
+	if err != nil && w.Owned == nil {
 		return err
 	}
-	n.Labels = set(unset(n.Labels, last.Metadata.Labels, w.Labels), w.Labels)
-	n.Annotations = set(unset(n.Annotations, last.Metadata.Annotations, w.Annotations), w.Annotations)
-	mergeTaints(n, last.Spec.Taints, w.Taints)
+	put := w.owned(last)
+	n.Labels = set(unset(n.Labels, put.Labels, w.Labels), w.Labels)
+	n.Annotations = set(unset(n.Annotations, put.Annotations, w.Annotations), w.Annotations)
+	mergeTaints(n, put.Taints, w.Taints)
 
 	now := applied{appliedMeta{w.Labels, w.Annotations}, appliedSpec{w.Taints}}
-	if equality.Semantic.DeepEqual(last, now) {
+	if err == nil && equality.Semantic.DeepEqual(last, now) {
 		return nil // also when another program wrote the record with more in it
 	}
 	return record(n, w.AppliedKey, now)
 }
 
-func mergeTaints(n *corev1.Node, last, want []corev1.Taint) {
+func mergeTaints(n *corev1.Node, put []string, want []corev1.Taint) {
 	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool {
-		return taint(last, t) >= 0 && taint(want, t) < 0
+		return slices.Contains(put, taintName(t)) && taint(want, t) < 0
 	})
 	for _, t := range want {
 		i := taint(n.Spec.Taints, t)
@@ -141,12 +147,17 @@ func taint(list []corev1.Taint, t corev1.Taint) int {
 // its record.
 func capacity(n *corev1.Node, w Want) error {
 	var last corev1.ResourceList
-	if err := recorded(n, w.CapacityKey, &last); err != nil {
+	err := recorded(n, w.CapacityKey, &last)
+	if err != nil && w.Owned == nil {
 		return err
 	}
-	for name := range last {
-		if _, ok := w.Capacity[name]; !ok {
-			delete(n.Status.Capacity, name)
+	put := names(last)
+	if w.Owned != nil {
+		put = w.Owned.Capacity
+	}
+	for _, name := range put {
+		if _, ok := w.Capacity[corev1.ResourceName(name)]; !ok {
+			delete(n.Status.Capacity, corev1.ResourceName(name))
 		}
 	}
 	for name, q := range w.Capacity {
@@ -162,7 +173,7 @@ func capacity(n *corev1.Node, w Want) error {
 		delete(n.Annotations, w.CapacityKey)
 		return nil
 	}
-	if equality.Semantic.DeepEqual(last, w.Capacity) {
+	if err == nil && equality.Semantic.DeepEqual(last, w.Capacity) {
 		return nil
 	}
 	return record(n, w.CapacityKey, w.Capacity)
@@ -197,8 +208,8 @@ func set(have, want map[string]string) map[string]string {
 }
 
 // unset removes what was applied and is not wanted any more.
-func unset(have, last, want map[string]string) map[string]string {
-	for k := range last {
+func unset(have map[string]string, put []string, want map[string]string) map[string]string {
+	for _, k := range put {
 		if _, ok := want[k]; !ok {
 			delete(have, k)
 		}

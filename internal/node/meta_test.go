@@ -23,6 +23,18 @@ func threeWay(w Want) Want {
 	return w
 }
 
+// remembered is w of a machine that remembers what the node says was applied.
+func remembered(n *corev1.Node, w Want) Want {
+	var last applied
+	var capacity corev1.ResourceList
+	if w.AppliedKey == "" || recorded(n, w.AppliedKey, &last) != nil || recorded(n, w.CapacityKey, &capacity) != nil {
+		return w
+	}
+	o := OwnedBy(threeWay(Want{Labels: last.Metadata.Labels, Annotations: last.Metadata.Annotations, Taints: last.Spec.Taints, Capacity: capacity}), nil)
+	w.Owned = &o
+	return w
+}
+
 func additive(w Want) Want {
 	w.Additive = true
 	return w
@@ -146,6 +158,7 @@ func TestPlan(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
 			before := tt.have.DeepCopy()
+			tt.want = remembered(tt.have, tt.want)
 			got, changed, err := Plan(tt.have, tt.want)
 			if err != nil {
 				t.Fatal(err)
@@ -194,7 +207,9 @@ func TestPlanConverges(t *testing.T) {
 		n := node("n", withLabel("foreign", "1"), withAnnotation("foreign", "1"), withTaint("foreign", "", corev1.TaintEffectNoExecute))
 		var last Want
 		for range rapid.IntRange(1, 4).Draw(t, "steps") {
+			had := OwnedBy(last, last.Owned)
 			last = rule(wish.Draw(t, "wish"))
+			last.Owned = &had
 			var err error
 			if n, _, err = Plan(n, last); err != nil {
 				t.Fatal(err)

@@ -86,7 +86,7 @@ func TestRowsOfGardenerNodeTemplate(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, _, err := Plan(c.have, c.want)
+			got, _, err := Plan(c.have, remembered(c.have, c.want))
 			if err != nil || !equality.Semantic.DeepEqual(got, c.after) {
 				t.Errorf("%v, %s", err, cmp.Diff(c.after, got))
 			}

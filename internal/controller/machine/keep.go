@@ -58,6 +58,7 @@ func (p *pass[M]) keeps(ctx context.Context, out *lifecycle.Outcome) error {
 // record stores what the pass has come to.
 func (p *pass[M]) record(ctx context.Context, out lifecycle.Outcome) error {
 	before := p.m.DeepCopyObject().(M)
+	p.recordOwned()
 	p.Dialect.Record(p.m, out)
 	return p.save(ctx, before)
 }

@@ -221,6 +221,7 @@ func (p *pass[M]) drains() bool {
 func (p *pass[M]) nodeQuery() node.Query {
 	q := node.Query{
 		Name: p.view.NodeName, ProviderID: p.view.ProviderID, MachineKey: p.view.Namespace + "/" + p.view.Name,
+		Created: p.view.Created,
 		// A cache that has not seen the node yet must not spare it the drain, nor
 		// end what the node asks for.
 		Sure:        !p.view.Deleted.IsZero() || p.view.Keep != (lifecycle.Keeping{}),
@@ -273,7 +274,7 @@ func (p *pass[M]) see(n *corev1.Node) {
 	if p.policy.Keeps {
 		p.world.Kept = p.Dialect.Kept(n)
 	}
-	_, changed, err := node.Plan(n, p.Dialect.Want(p.m, p.class))
+	_, changed, err := node.Plan(n, p.want())
 	if err != nil {
 		p.log.Error(err, "cannot bring the node's metadata in step", "node", n.Name)
 		return

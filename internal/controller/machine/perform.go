@@ -112,7 +112,7 @@ func (p *pass[M]) adopt(ctx context.Context) error {
 			return err
 		}
 	}
-	n, _, err := p.Nodes.Apply(ctx, p.world.Node, p.Dialect.Want(p.m, p.class))
+	n, _, err := p.Nodes.Apply(ctx, p.world.Node, p.want())
 	if err != nil {
 		p.world.NodeErr, p.world.NodeLooked = fmt.Errorf("bring node %s in step: %w", p.world.Node.Name, err), false
 		return nil
@@ -124,6 +124,7 @@ func (p *pass[M]) adopt(ctx context.Context) error {
 // recordNow stores what is known in mid-pass, and that steps were performed.
 func (p *pass[M]) recordNow(ctx context.Context, d lifecycle.Decision, steps ...lifecycle.Decision) error {
 	before := p.m.DeepCopyObject().(M)
+	p.recordOwned()
 	p.Dialect.Record(p.m, lifecycle.Outcome{Decision: d, Steps: steps, World: p.world, At: p.Clock.Now()})
 	return p.save(ctx, before)
 }

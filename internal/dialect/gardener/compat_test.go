@@ -110,7 +110,8 @@ func TestWantedOfTheNode(t *testing.T) {
 	template.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
 	class := dialect.Class{Capacity: corev1.ResourceList{"example.com/slots": resource.MustParse("3")}}
 	bare := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"foreign": "c"}}}
-	n, _, err := node.Plan(bare, Machines{}.Want(m, class))
+	want := Machines{}.Want(m, class)
+	n, _, err := node.Plan(bare, want)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,10 @@ func TestWantedOfTheNode(t *testing.T) {
 		}
 	}
 	*template = v1alpha1.NodeTemplateSpec{}
-	n, _, err = node.Plan(n, Machines{}.Want(m, dialect.Class{}))
+	put := node.OwnedBy(want, nil)
+	want = Machines{}.Want(m, dialect.Class{})
+	want.Owned = &put
+	n, _, err = node.Plan(n, want)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,46 @@
+package machine
+
+import (
+	"maps"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/node"
+)
+
+// want is what the machine asks of its node. Which capacity it offers is in the
+// class: while that cannot be read, capacity stays as it is.
+func (p *pass[M]) want() node.Want {
+	w := p.Dialect.Want(p.m, p.class)
+	if p.world.ClassErr != nil {
+		w.CapacityKey = ""
+	}
+	if w.AppliedKey != "" {
+		w.Owned = node.ReadOwned(p.m.GetAnnotations()[dialect.OnNodeAnnotation])
+	}
+	return w
+}
+
+// recordOwned keeps in the machine what it has put on its node, or is going to put
+// there: with the finalizer, before there is a node, and once the node is in
+// step. A machine that was taken over, and has nothing on its node that a kubelet
+// may not touch, is spared the write.
+func (p *pass[M]) recordOwned() {
+	w := p.want()
+	if w.AppliedKey == "" || p.policy.Targetless || !p.view.Deleted.IsZero() || !p.world.NodeLooked {
+		return
+	}
+	joined := p.world.Node != nil || p.view.HadNode()
+	if joined && (p.world.Node == nil || p.world.NodeStale) {
+		return
+	}
+	o := node.OwnedBy(w, w.Owned)
+	if w.Owned == nil && (joined && !o.Guarded() || o.Empty()) {
+		return
+	}
+	annotations := maps.Clone(p.m.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[dialect.OnNodeAnnotation] = o.String()
+	p.m.SetAnnotations(annotations)
+}
