@@ -218,6 +218,8 @@ func TestApplyOnRealServer(t *testing.T) {
 			}
 			// From a stale object, which has to be planned anew.
 			second := rule(Want{Taints: taints(corev1.Taint{Key: "example.com/k2", Effect: corev1.TaintEffectNoSchedule})})
+			put := OwnedBy(first, nil)
+			second.Owned = &put
 			if n, _, err = c.Apply(t.Context(), stale, second); err != nil {
 				t.Fatal(err)
 			}
