@@ -1,15 +1,27 @@
 package provider
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 
 	strictjson "sigs.k8s.io/json"
+)
+
+// Bounds of a provider spec. Whoever may create a machine writes one, and it is
+// decoded in the passes of every machine of its class.
+const (
+	// mostBytes is the most that an API server reads.
+	mostBytes = 3 << 20
+	// mostLevels is how deep values may lie in each other. Decoders call
+	// themselves for each level.
+	mostLevels = 1000
+	// mostPath is the most bytes of a field's path in an error.
+	mostPath = 1 << 10
 )
 
 // DecodeStrict decodes the JSON of a provider spec into the struct that into
@@ -19,9 +31,19 @@ import (
 // errors that name the field's path ("disks[1].size"); of unknown and doubled
 // fields there is one each, joined. Text that is no JSON is an [Invalid] error
 // without a path. An empty raw counts as {}.
+//
+// More than 3 MiB, values more than 1000 levels deep, and quantities of more than
+// 100 digits or three of an exponent, are Invalid. The work is bounded: where it
+// takes too much to find the path, it ends at a part that holds the wrong value.
 func DecodeStrict(raw []byte, into any) error {
 	if len(raw) == 0 {
 		raw = []byte("{}")
+	}
+	if len(raw) > mostBytes {
+		return Errorf(Invalid, "the provider spec has %d bytes: more than %d", len(raw), mostBytes)
+	}
+	if err := inspect(raw, reflect.TypeOf(into)); err != nil {
+		return err
 	}
 	strict, err := strictjson.UnmarshalStrict(raw, into)
 	if err != nil {
@@ -31,7 +53,7 @@ func DecodeStrict(raw []byte, into any) error {
 	for _, err := range strict {
 		e := Errorf(Invalid, "%w", err)
 		if f, ok := errors.AsType[strictjson.FieldError](err); ok {
-			e.Field = f.FieldPath()
+			e.Field = Clip(f.FieldPath(), mostPath)
 		}
 		errs = append(errs, e)
 	}
@@ -42,48 +64,90 @@ func DecodeStrict(raw []byte, into any) error {
 // decodes itself (a duration, a quantity) reports no path: it is then found by
 // decoding the document piece by piece.
 func mistyped(raw []byte, into reflect.Type, err error) error {
-	var document any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // as written: a float would not pass where an integer belongs
-	if d.Decode(&document) != nil || into == nil || into.Kind() != reflect.Pointer {
+	if !json.Valid(raw) || into == nil || into.Kind() != reflect.Pointer {
 		return Errorf(Invalid, "decode the provider spec: %w", err)
 	}
-	n := narrowing{into: into.Elem()}
-	path, found := n.narrow(document, func(v any) any { return v }, "")
+	n := narrowing{into: into.Elem(), left: work}
+	path, found := n.narrow(part{raw: raw})
 	if found != nil {
 		err = found
 	}
-	return &Error{Kind: Invalid, Field: path, Err: err}
+	return &Error{Kind: Invalid, Field: Clip(path, mostPath), Err: err}
 }
 
-// narrowing looks for the smallest part of a document that does not decode.
-type narrowing struct{ into reflect.Type }
+// Bounds of the search for a wrong value: 16 MiB take about half a second, and are
+// many times what a spec takes that a person wrote.
+const (
+	work = 16 << 20
+	// attempt is what each piece costs beside its length, in bytes.
+	attempt = 1 << 10
+	// deepest is how many levels are looked into.
+	deepest = 20
+)
 
-// narrow returns the path of the first part of value that does not decode when
-// everything else is left out, and its error; within puts a part in its place
-// in the document.
-func (n narrowing) narrow(value any, within func(any) any, path string) (string, error) {
-	err := n.decode(within(value))
-	if err == nil {
-		return path, nil
+// narrowing looks for the smallest part of a document that does not decode.
+type narrowing struct {
+	into reflect.Type
+	left int // the bytes that may still be read
+}
+
+// part is a value of the document, and what is around it when everything else
+// is left out.
+type part struct {
+	raw           json.RawMessage
+	before, after string
+	path          string
+	level         int
+}
+
+// narrow returns the path of the first part of p that does not decode when
+// everything else is left out, and its error.
+func (n *narrowing) narrow(p part) (string, error) {
+	err := n.decode(p)
+	if err == nil || p.level == deepest {
+		return p.path, err
 	}
-	switch v := value.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			only := func(part any) any { return within(map[string]any{key: part}) }
-			if p, err := n.narrow(v[key], only, join(path, key)); err != nil {
-				return p, err
+	for child := range n.children(p) {
+		if path, err := n.narrow(child); err != nil {
+			return path, err
+		}
+	}
+	return p.path, err
+}
+
+// children are the values in an object, by their names, or in a list, as far as
+// there is work left for them. Each is made when it is asked for: what is around
+// it may be long.
+func (n *narrowing) children(p part) iter.Seq[part] {
+	var fields map[string]json.RawMessage
+	var list []json.RawMessage
+	around := len(p.before) + len(p.after) + len(p.path)
+	return func(yield func(part) bool) {
+		switch {
+		case !n.afford(len(p.raw)):
+		case json.Unmarshal(p.raw, &fields) == nil:
+			for _, key := range slices.Sorted(maps.Keys(fields)) {
+				if !n.afford(around+len(key)+len(fields[key])) || !yield(p.field(key, fields[key])) {
+					return
+				}
+			}
+		case json.Unmarshal(p.raw, &list) == nil:
+			for i, raw := range list {
+				if !n.afford(around+len(raw)) || !yield(p.entry(i, raw)) {
+					return
+				}
 			}
 		}
-	case []any:
-		for i, part := range v {
-			only := func(part any) any { return within([]any{part}) }
-			if p, err := n.narrow(part, only, path+"["+strconv.Itoa(i)+"]"); err != nil {
-				return p, err
-			}
-		}
 	}
-	return path, err
+}
+
+func (p part) field(key string, raw json.RawMessage) part {
+	name, _ := json.Marshal(key) // a string has no errors
+	return part{raw: raw, before: p.before + "{" + string(name) + ":", after: "}" + p.after, path: join(p.path, key), level: p.level + 1}
+}
+
+func (p part) entry(i int, raw json.RawMessage) part {
+	return part{raw: raw, before: p.before + "[", after: "]" + p.after, path: p.path + "[" + strconv.Itoa(i) + "]", level: p.level + 1}
 }
 
 func join(path, key string) string {
@@ -93,11 +157,13 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-func (n narrowing) decode(document any) error {
-	raw, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
-	_, err = strictjson.UnmarshalStrict(raw, reflect.New(n.into).Interface())
+// afford reports whether there is still work left for a piece of so many bytes.
+func (n *narrowing) afford(bytes int) bool {
+	n.left -= bytes + attempt
+	return n.left >= 0
+}
+
+func (n *narrowing) decode(p part) error {
+	_, err := strictjson.UnmarshalStrict([]byte(p.before+string(p.raw)+p.after), reflect.New(n.into).Interface())
 	return err
 }

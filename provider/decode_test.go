@@ -20,8 +20,9 @@ type spec struct {
 	Latency struct {
 		Create metav1.Duration `json:"create"`
 	} `json:"latency"`
-	Memory resource.Quantity `json:"memory"`
-	Labels map[string]string `json:"labels"`
+	Memory resource.Quantity               `json:"memory"`
+	Labels map[string]string               `json:"labels"`
+	Sizes  []map[string]*resource.Quantity `json:"sizes"`
 }
 
 // joined is what errors.Join makes.

@@ -37,15 +37,24 @@ var apiVersions = map[string][]string{
 
 // decode decodes and judges the spec of a class, and fills in its defaults.
 func (p *Provider) decode(class provider.Class) (spec Spec, warnings []string, err error) {
-	if err := provider.DecodeStrict(class.Spec, &spec); err != nil {
-		return Spec{}, nil, err
-	}
-	if err := errors.Join(checkType(class.API, spec.TypeMeta), p.validate(spec)); err != nil {
+	spec, err = p.specs.Get(class.API, class.Spec)
+	if err != nil {
 		return Spec{}, nil, err
 	}
 	warnings = p.warn(spec)
 	p.fill(&spec, class)
 	return spec, warnings, nil
+}
+
+// judge decodes and judges a spec. The result is shared by all that ask.
+func (p *Provider) judge(api string, raw []byte) (spec Spec, err error) {
+	if err := provider.DecodeStrict(raw, &spec); err != nil {
+		return Spec{}, err
+	}
+	if err := errors.Join(checkType(api, spec.TypeMeta), p.validate(spec)); err != nil {
+		return Spec{}, err
+	}
+	return spec, nil
 }
 
 func checkType(api string, t metav1.TypeMeta) error {
@@ -66,14 +75,12 @@ func checkType(api string, t metav1.TypeMeta) error {
 	return errors.Join(errs...)
 }
 
-// fill fills in the defaults.
+// fill fills in the defaults, in a copy of what is shared: what pointers and
+// maps lead to stays as it is. Quantities are copied, since some of their methods
+// change how they are kept.
 func (p *Provider) fill(s *Spec, class provider.Class) {
-	if s.NumCores == nil {
-		s.NumCores = resource.NewQuantity(defaultCores, resource.DecimalSI)
-	}
-	if s.MemoryCapacity == nil {
-		s.MemoryCapacity = ptr.To(resource.MustParse(defaultMemory))
-	}
+	s.NumCores = copied(s.NumCores, resource.NewQuantity(defaultCores, resource.DecimalSI))
+	s.MemoryCapacity = copied(s.MemoryCapacity, ptr.To(resource.MustParse(defaultMemory)))
 	if s.MaxPods == nil {
 		s.MaxPods = ptr.To[int64](defaultMaxPods)
 	}
@@ -83,6 +90,14 @@ func (p *Provider) fill(s *Spec, class provider.Class) {
 	if len(s.Zones) == 0 {
 		s.Zone = cmp.Or(s.Zone, class.Zone)
 	}
+}
+
+// copied is a copy of q, or other when there is none.
+func copied(q, other *resource.Quantity) *resource.Quantity {
+	if q == nil {
+		return other
+	}
+	return ptr.To(q.DeepCopy())
 }
 
 // zoneOf is the zone of the machine with the UID: one of several by hash, so

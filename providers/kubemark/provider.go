@@ -21,6 +21,7 @@ type Provider struct {
 	store   cloud.Store
 	cloud   *cloud.Cloud
 	missing map[string]error
+	specs   *provider.Specs[Spec]
 
 	mu       sync.Mutex
 	limiters map[limited]*rate.Limiter
@@ -56,13 +57,15 @@ func New(config Config) (*Provider, error) {
 		}
 		return nil, fmt.Errorf("unknown default back end %q", config.Backend)
 	}
-	return &Provider{
+	p := &Provider{
 		config:   config,
 		store:    store,
 		cloud:    cloud.New(store, config.Clock, bodies),
 		missing:  missing,
 		limiters: map[limited]*rate.Limiter{},
-	}, nil
+	}
+	p.specs = provider.NewSpecs(p.judge)
+	return p, nil
 }
 
 // Name implements [provider.Provider].

@@ -28,6 +28,13 @@ func (p *Provider) validate(s Spec) error {
 	return errors.Join(errs...)
 }
 
+// mostFaults is how many faults of one kind are named: a list of a hundred
+// thousand entries has as many, and nobody reads them.
+const mostFaults = 20
+
+// shown is what a fault shows of a value.
+func shown(value string) string { return provider.Clip(value, 100) }
+
 func (p *Provider) checkBackend(s Spec) error {
 	if s.Backend == "" {
 		return nil
@@ -72,30 +79,38 @@ func checkPlace(s Spec) (errs []error) {
 	if s.Zone != "" && len(s.Zones) > 0 {
 		errs = append(errs, provider.InvalidField("zones", "cannot be given together with zone"))
 	}
+	seen := map[string]bool{}
 	for i, zone := range s.Zones {
+		if len(errs) > mostFaults {
+			break
+		}
 		path := fmt.Sprintf("zones[%d]", i)
 		switch {
 		case zone == "":
 			errs = append(errs, provider.InvalidField(path, "is empty"))
-		case slices.Index(s.Zones, zone) < i:
-			errs = append(errs, provider.InvalidField(path, "%q is given twice", zone))
+		case seen[zone]:
+			errs = append(errs, provider.InvalidField(path, "%q is given twice", shown(zone)))
 		default:
 			errs = append(errs, checkLabelValue(path, zone)...)
 		}
+		seen[zone] = true
 	}
 	return errs
 }
 
 func checkLabelValue(path, value string) (errs []error) {
 	for _, why := range validation.IsValidLabelValue(value) {
-		errs = append(errs, provider.InvalidField(path, "%q is no label value: %s", value, why))
+		errs = append(errs, provider.InvalidField(path, "%q is no label value: %s", shown(value), why))
 	}
 	return errs
 }
 
 func checkLabels(s Spec) (errs []error) {
 	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
-		path := "labels[" + key + "]"
+		if len(errs) > mostFaults {
+			break
+		}
+		path := "labels[" + shown(key) + "]"
 		for _, why := range validation.IsQualifiedName(key) {
 			errs = append(errs, provider.InvalidField(path, "is no label key: %s", why))
 		}
@@ -133,20 +148,24 @@ var taintEffects = []corev1.TaintEffect{
 }
 
 func checkTaints(s Spec) (errs []error) {
+	seen := map[corev1.Taint]bool{} // by what makes two the same to the scheduler
 	for i, t := range s.Taints {
+		if len(errs) > mostFaults {
+			break
+		}
 		path := fmt.Sprintf("taints[%d]", i)
 		for _, why := range validation.IsQualifiedName(t.Key) {
-			errs = append(errs, provider.InvalidField(path+".key", "%q is no taint key: %s", t.Key, why))
+			errs = append(errs, provider.InvalidField(path+".key", "%q is no taint key: %s", shown(t.Key), why))
 		}
 		errs = append(errs, checkLabelValue(path+".value", t.Value)...)
 		if !slices.Contains(taintEffects, t.Effect) {
-			errs = append(errs, provider.InvalidField(path+".effect", "%q is none of %q", t.Effect, taintEffects))
+			errs = append(errs, provider.InvalidField(path+".effect", "%q is none of %q", shown(string(t.Effect)), taintEffects))
 		}
-		for _, other := range s.Taints[:i] {
-			if other.MatchTaint(&t) {
-				errs = append(errs, provider.InvalidField(path, "key %q with effect %q is given twice", t.Key, t.Effect))
-			}
+		same := corev1.Taint{Key: t.Key, Effect: t.Effect}
+		if seen[same] {
+			errs = append(errs, provider.InvalidField(path, "key %q with effect %q is given twice", shown(t.Key), shown(string(t.Effect))))
 		}
+		seen[same] = true
 	}
 	return errs
 }

@@ -1,0 +1,152 @@
+package provider
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// level is an object or a list that is open where a scan stands.
+type level struct {
+	list bool
+	at   int    // the index in a list
+	key  []byte // the name in an object, quoted
+}
+
+// inspect looks for what must not be handed to a decoder: values that lie more
+// than [mostLevels] deep in each other, and quantities that no machine can
+// compute. It reads raw once, and does not mind whether it is JSON.
+func inspect(raw []byte, into reflect.Type) error {
+	var open []level
+	var text []byte // the last one read
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; c {
+		case '{', '[':
+			if len(open) == mostLevels {
+				return InvalidField(pathOf(open[:deepest]), "has values more than %d levels deep", mostLevels)
+			}
+			open = append(open, level{list: c == '['})
+		case '}', ']':
+			open = open[:max(0, len(open)-1)]
+		case ':':
+			if len(open) > 0 {
+				open[len(open)-1].key = text
+			}
+		case ',':
+			if len(open) > 0 {
+				open[len(open)-1].at++
+			}
+		case ' ', '\t', '\r', '\n':
+		default:
+			end := endOfScalar(raw, i)
+			text, i = raw[i:end], end-1
+			if enormous(text) && typeAt(into, open) == quantity {
+				return InvalidField(pathOf(open[:min(len(open), deepest)]), "%q is no quantity that can be computed", Clip(string(text), 100))
+			}
+		}
+	}
+	return nil
+}
+
+// endOfScalar is the index behind the text, number or word that begins at the
+// given one.
+func endOfScalar(raw []byte, begin int) int {
+	if raw[begin] != '"' {
+		if n := bytes.IndexAny(raw[begin+1:], "{}[]:,\" \t\r\n"); n >= 0 {
+			return begin + 1 + n
+		}
+		return len(raw)
+	}
+	for i := begin + 1; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(raw)
+}
+
+var quantity = reflect.TypeFor[resource.Quantity]()
+
+// enormous reports whether a quantity of this text takes more than a moment to
+// compute: 1e999999999 is a number of a billion digits.
+func enormous(scalar []byte) bool {
+	text := string(scalar)
+	if scalar[0] == '"' && json.Unmarshal(scalar, &text) != nil {
+		return false // no JSON
+	}
+	i := strings.IndexAny(text, "eE")
+	if i < 0 {
+		return len(text) > mostDigits
+	}
+	exponent := strings.TrimLeft(text[i+1:], "+-0")
+	return len(text) > mostDigits || len(exponent) > 3 && strings.Trim(exponent, "0123456789") == ""
+}
+
+// mostDigits is how long a quantity may be; the largest that counts has 19.
+const mostDigits = 100
+
+// typeAt is the type of the value at the place where a scan stands; nil when
+// nothing is known of it.
+func typeAt(t reflect.Type, open []level) reflect.Type {
+	for _, l := range open {
+		switch t = pointedAt(t); {
+		case t == nil:
+			return nil
+		case l.list && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array):
+			t = t.Elem()
+		case !l.list && t.Kind() == reflect.Map:
+			t = t.Elem()
+		case !l.list && t.Kind() == reflect.Struct:
+			t = fieldOf(t, l.key)
+		default:
+			return nil
+		}
+	}
+	return pointedAt(t)
+}
+
+func pointedAt(t reflect.Type) reflect.Type {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// fieldOf is the type of the field that is named so in JSON; nil when there is
+// none.
+func fieldOf(t reflect.Type, quoted []byte) reflect.Type {
+	var name string
+	if json.Unmarshal(quoted, &name) != nil {
+		return nil
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == cmp.Or(tag, f.Name) {
+			return f.Type
+		}
+	}
+	return nil
+}
+
+func pathOf(open []level) (path string) {
+	for _, l := range open {
+		if l.list {
+			path += "[" + strconv.Itoa(l.at) + "]"
+			continue
+		}
+		var key string
+		if json.Unmarshal(l.key, &key) != nil {
+			break // no JSON
+		}
+		path = join(path, Clip(key, mostPath))
+	}
+	return Clip(path, mostPath)
+}
