@@ -7,12 +7,11 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// client is the way of a request for a client certificate, with which a new
-// node introduces itself.
-var client = []check{
-	renewal,
-	clientDisabled,
-	requestorTrusted,
+// clientSender and clientRequest are the way of a request for a client
+// certificate, with which a new node introduces itself.
+var clientSender = []check{settled, crowded, renewal, clientDisabled, requestorTrusted}
+
+var clientRequest = []check{
 	tokenThere,
 	clientUsages,
 	clientSubject,

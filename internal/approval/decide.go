@@ -2,6 +2,7 @@ package approval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,30 +88,47 @@ type question struct {
 // check looks at one thing. It objects by returning a decision.
 type check func(*question) *Decision
 
-var common = []check{settled, crowded, malformed}
+// chain is the way of one kind of request: who asks, then for what.
+type chain struct{ sender, request []check }
+
+var chains = map[string]chain{
+	certificatesv1.KubeAPIServerClientKubeletSignerName: {clientSender, clientRequest},
+	certificatesv1.KubeletServingSignerName:             {servingSender, servingRequest},
+}
 
 // Decide judges one request. It is total: every combination of facts has an
 // answer.
 func Decide(now time.Time, f Facts, policy Policy) Decision {
-	q := &question{now: now, f: f, policy: policy}
-	chain := common
-	switch f.Request.Spec.SignerName {
-	case certificatesv1.KubeAPIServerClientKubeletSignerName:
-		chain = append(chain[:len(chain):len(chain)], client...)
-	case certificatesv1.KubeletServingSignerName:
-		chain = append(chain[:len(chain):len(chain)], serving...)
-	default:
+	c, ok := chains[f.Request.Spec.SignerName]
+	if !ok {
 		return Decision{Verdict: Ignore, Reason: ReasonForeign}
 	}
+	q := &question{now: now, f: f, policy: policy, nodeName: NodeName(f)}
 	d := Decision{Verdict: Approve, Reason: ReasonApproved, Message: ApprovedMessage}
-	for _, c := range chain {
-		if objection := c(q); objection != nil {
-			d = *objection
-			break
-		}
+	if objection := q.first(slices.Concat(c.sender, []check{malformed}, c.request)); objection != nil {
+		d = *objection
 	}
 	d.NodeName, d.Machine = q.nodeName, q.machine
 	return d
+}
+
+// Heard reports whether a request gets as far as being looked into: whether its
+// sender is one who may ask, and few enough are waiting. What is asked for, and
+// whether the token and the node are there, is not needed yet.
+func Heard(now time.Time, f Facts, policy Policy) bool {
+	c, ok := chains[f.Request.Spec.SignerName]
+	q := &question{now: now, f: f, policy: policy, nodeName: NodeName(f)}
+	return ok && q.first(c.sender) == nil
+}
+
+// first is the first objection; nil when there is none.
+func (q *question) first(checks []check) *Decision {
+	for _, c := range checks {
+		if objection := c(q); objection != nil {
+			return objection
+		}
+	}
+	return nil
 }
 
 // NodeName is the node that a request is for, as far as its form tells: by its
@@ -151,7 +169,6 @@ func malformed(q *question) *Decision {
 	if q.f.Certificate == nil {
 		return refuse(ReasonMalformed, "the request cannot be decoded: %v", q.f.ParseErr)
 	}
-	q.nodeName = NodeName(q.f)
 	return nil
 }
 

@@ -15,9 +15,6 @@ package approval
 
 import (
 	"crypto/x509"
-	"encoding/pem"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -66,16 +63,16 @@ func (m Machine) Key() string { return m.Namespace + "/" + m.Name }
 // Facts are what is known when a request is judged.
 type Facts struct {
 	Request *certificatesv1.CertificateSigningRequest
-	// Certificate is what the request holds, see [Parse]; nil when it could
-	// not be decoded, and then ParseErr says why.
+	// Certificate is what the request holds, see [Read] and [Verify]; nil when it
+	// could not be decoded or is not its sender's, and then ParseErr says why.
 	Certificate *x509.CertificateRequest
 	ParseErr    error
 	// Machines are all machines whose nodes join the cluster.
 	Machines []Machine
 	// NodeExists says that there is a node of the name that is asked for.
 	NodeExists bool
-	// Nodes counts the nodes of the cluster, Pending the kubelets' requests
-	// that wait for a decision and are younger than [PendingWindow].
+	// Nodes counts the nodes of the cluster, Pending the requests that wait for
+	// a decision and stand in the way of this one, see [Crowd].
 	Nodes, Pending int
 	// TokenKnown says that the requestor's bootstrap token still exists.
 	// TokenOwner is the "namespace/name" of the machine for which it was made,
@@ -114,6 +111,10 @@ const (
 	ClockSkew = 10 * time.Second
 	// JoinWindow is how long after its creation a machine may join.
 	JoinWindow = 2 * time.Hour
+	// PendingShare is how many pending requests of one user count against the
+	// limit for the others. A kubelet repeats a request every 15 minutes, so it
+	// has a few at most.
+	PendingShare = 10
 	// pendingSlack is how many requests may wait beyond one for each machine.
 	pendingSlack = 100
 )
@@ -146,30 +147,27 @@ func Handled(r *certificatesv1.CertificateSigningRequest) (kind, pending bool) {
 	return kind, len(r.Status.Certificate) == 0
 }
 
+// Crowd counts the pending requests that are recent: all of them, and those that
+// stand in the way of a request of this user. Of each other user at most
+// [PendingShare] do, so that no kubelet keeps all others from joining.
+func Crowd(now time.Time, pending []certificatesv1.CertificateSigningRequest, user string) (all, crowd int) {
+	others := map[string]int{}
+	for i := range pending {
+		r := &pending[i]
+		if !Recent(now, r) {
+			continue
+		}
+		all++
+		if r.Spec.Username == user || others[r.Spec.Username] < PendingShare {
+			crowd++
+		}
+		others[r.Spec.Username]++
+	}
+	return all, crowd
+}
+
 // Recent reports whether a pending request counts against the limit.
 func Recent(now time.Time, r *certificatesv1.CertificateSigningRequest) bool {
 	age := now.Sub(r.CreationTimestamp.Time)
 	return age < PendingWindow && age > -ClockSkew
-}
-
-// Parse decodes the PEM block of a request and checks that its sender has the
-// key it asks a certificate for.
-func Parse(request []byte) (*x509.CertificateRequest, error) {
-	block, rest := pem.Decode(request)
-	switch {
-	case block == nil:
-		return nil, errors.New("spec.request: not PEM")
-	case block.Type != "CERTIFICATE REQUEST":
-		return nil, fmt.Errorf("spec.request: PEM type %q, not CERTIFICATE REQUEST", block.Type)
-	case len(rest) > 0:
-		return nil, errors.New("spec.request: more than one PEM block")
-	}
-	c, err := x509.ParseCertificateRequest(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("spec.request: %w", err)
-	}
-	if err := c.CheckSignature(); err != nil {
-		return nil, fmt.Errorf("spec.request: signature: %w", err)
-	}
-	return c, nil
 }

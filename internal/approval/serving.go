@@ -9,10 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// serving is the way of a request for a serving certificate, which a node
-// makes in its own name.
-var serving = []check{
-	requestorIsNode,
+// servingSender and servingRequest are the way of a request for a serving
+// certificate, which a node makes in its own name.
+var servingSender = []check{settled, crowded, requestorIsNode}
+
+var servingRequest = []check{
 	servingUsages,
 	servingSubject,
 	servingNames,

@@ -44,6 +44,8 @@ type Approver struct {
 	// Metrics may be nil.
 	Metrics *Metrics
 
+	readings readings
+
 	mu   sync.Mutex
 	told map[string]told // by request name
 }
@@ -55,7 +57,7 @@ func (a *Approver) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	err := a.Client.Get(ctx, req.NamespacedName, &r)
 	if apierrors.IsNotFound(err) {
 		a.forget(req.Name)
-		_, err = a.pending(ctx)
+		_, err = a.pending(ctx, "")
 		return reconcile.Result{}, err
 	}
 	if err != nil {
@@ -100,21 +102,27 @@ func again(now time.Time, r *certificatesv1.CertificateSigningRequest, d approva
 func (a *Approver) observe(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (approval.Facts, error) {
 	f := approval.Facts{Request: r}
 	if kind, pending := approval.Handled(r); !kind || !pending {
-		_, err := a.pending(ctx)
+		_, err := a.pending(ctx, "")
 		return f, err
 	}
 	var err error
 	if f.Machines, err = a.Machines(ctx); err != nil {
 		return f, fmt.Errorf("listing machines: %w", err)
 	}
-	if f.Pending, err = a.pending(ctx); err != nil {
+	if f.Pending, err = a.pending(ctx, r.Spec.Username); err != nil {
 		return f, err
 	}
 	if f.Nodes, err = a.nodes(ctx, f); err != nil {
 		return f, err
 	}
 	a.Metrics.limit(approval.MaxPending(len(f.Machines), f.Nodes))
-	f.Certificate, f.ParseErr = approval.Parse(r.Spec.Request)
+	// Who asks comes first: only for those who may is a signature checked, and
+	// the API server asked.
+	f.Certificate, f.ParseErr = a.readings.read(r)
+	if !approval.Heard(a.Clock.Now(), f, a.Policy) {
+		return f, nil
+	}
+	f.Certificate, f.ParseErr = a.readings.verified(r)
 	if r.Spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName {
 		err = a.observeJoining(ctx, &f)
 		return f, err
@@ -151,20 +159,16 @@ func nodeExists(ctx context.Context, r client.Reader, name string) (bool, error)
 	return err == nil, nil
 }
 
-// pending counts the requests that wait for a decision.
-func (a *Approver) pending(ctx context.Context) (int, error) {
+// pending counts the requests that wait for a decision and stand in the way of
+// one of the user.
+func (a *Approver) pending(ctx context.Context, user string) (int, error) {
 	var list certificatesv1.CertificateSigningRequestList
-	if err := a.Client.List(ctx, &list, client.MatchingFields{PendingIndex: pendingValue}); err != nil {
+	if err := a.Client.List(ctx, &list, client.MatchingFields{PendingIndex: pendingValue}, client.UnsafeDisableDeepCopy); err != nil {
 		return 0, fmt.Errorf("listing pending certificate requests: %w", err)
 	}
-	now, n := a.Clock.Now(), 0
-	for i := range list.Items {
-		if approval.Recent(now, &list.Items[i]) {
-			n++
-		}
-	}
-	a.Metrics.pending(n)
-	return n, nil
+	all, crowd := approval.Crowd(a.Clock.Now(), list.Items, user)
+	a.Metrics.pending(all)
+	return crowd, nil
 }
 
 // nodes counts the nodes, but only where their number matters: where more

@@ -17,7 +17,7 @@ import (
 // request that cannot be judged is reported without a verdict, and the error.
 func (a *Approver) RequestsOf(ctx context.Context, uid string, nodes ...string) (out []evidence.Request, err error) {
 	var list certificatesv1.CertificateSigningRequestList
-	if err := a.Client.List(ctx, &list, client.MatchingFields{PendingIndex: pendingValue}); err != nil {
+	if err := a.Client.List(ctx, &list, client.MatchingFields{PendingIndex: pendingValue}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing pending certificate requests: %w", err)
 	}
 	for i := range list.Items {

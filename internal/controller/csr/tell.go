@@ -62,6 +62,7 @@ func (a *Approver) news(name string, t told) bool {
 }
 
 func (a *Approver) forget(name string) {
+	a.readings.forget(name)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.told, name)

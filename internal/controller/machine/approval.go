@@ -42,7 +42,8 @@ func (m memory) instanceOf(key types.NamespacedName) instance {
 // Approvals are the machines for whose nodes certificates may be asked.
 func (r *Reconciler[M]) Approvals(ctx context.Context) ([]approval.Machine, error) {
 	list := r.Dialect.NewList()
-	if err := r.Client.List(ctx, list); err != nil {
+	// They are asked for with every certificate request, and only read.
+	if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list machines: %w", err)
 	}
 	var out []approval.Machine
