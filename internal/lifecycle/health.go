@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,18 +45,6 @@ func holdup(n *corev1.Node, p Policy) string {
 		}
 	}
 	return ""
-}
-
-// Conditions puts a node's conditions into one line.
-func Conditions(n *corev1.Node) string {
-	if n == nil {
-		return "[]"
-	}
-	out := make([]string, len(n.Status.Conditions))
-	for i, c := range n.Status.Conditions {
-		out[i] = fmt.Sprintf("%s=%s", c.Type, c.Status)
-	}
-	return "[" + strings.Join(out, " ") + "]"
 }
 
 // Ready returns the node's Ready condition; its status is Unknown where there

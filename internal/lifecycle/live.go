@@ -321,7 +321,7 @@ func unhealthy(q question) *Decision {
 	if q.m.Stage != StageLost {
 		return &Decision{
 			Step: Await, Reason: ReasonNodeUnhealthy, Stage: StageLost, After: q.p.HealthTimeout,
-			Message: fmt.Sprintf("Machine %s is unhealthy - changing MachinePhase to Unknown. Node conditions: %s", q.m.Name, Conditions(q.w.Node)),
+			Message: fmt.Sprintf("Machine %s is unhealthy - changing MachinePhase to Unknown. Node conditions: %s", q.m.Name, Conditions(q.w.Node, q.p)),
 		}
 	}
 	return q.losing(StageLost)
@@ -343,7 +343,7 @@ func (q question) losing(s Stage) *Decision {
 	return &Decision{
 		Step: Fail, Reason: ReasonHealthTimeout, Stage: StageFailed,
 		Message: fmt.Sprintf("Machine %s health checks failing since last %v minutes. Updating machine phase to Failed. Node Conditions: %s",
-			q.m.Name, q.p.HealthTimeout.Minutes(), Conditions(q.w.Node)),
+			q.m.Name, q.p.HealthTimeout.Minutes(), Conditions(q.w.Node, q.p)),
 	}
 }
 

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -146,10 +148,16 @@ func taint(list []corev1.Taint, t corev1.Taint) int {
 // capacity is the three-way rule for virtual capacity. An empty wish removes
 // its record.
 func capacity(n *corev1.Node, w Want) error {
-	var last corev1.ResourceList
-	err := recorded(n, w.CapacityKey, &last)
-	if err != nil && w.Owned == nil {
+	// Only the names count. The amounts are those that a kubelet could have
+	// written here, and some take for ever to compute.
+	var last map[corev1.ResourceName]json.RawMessage
+	if err := recorded(n, w.CapacityKey, &last); err != nil && w.Owned == nil {
 		return err
+	}
+	for name, q := range w.Capacity {
+		if !computable(q) {
+			return fmt.Errorf("capacity %s: %s is no quantity that can be computed", name, q.String())
+		}
 	}
 	put := names(last)
 	if w.Owned != nil {
@@ -161,7 +169,7 @@ func capacity(n *corev1.Node, w Want) error {
 		}
 	}
 	for name, q := range w.Capacity {
-		if have, ok := n.Status.Capacity[name]; ok && have.Equal(q) {
+		if have, ok := n.Status.Capacity[name]; ok && computable(have) && have.Equal(q) {
 			continue
 		}
 		if n.Status.Capacity == nil {
@@ -173,10 +181,15 @@ func capacity(n *corev1.Node, w Want) error {
 		delete(n.Annotations, w.CapacityKey)
 		return nil
 	}
-	if err == nil && equality.Semantic.DeepEqual(last, w.Capacity) {
-		return nil
-	}
 	return record(n, w.CapacityKey, w.Capacity)
+}
+
+// computable reports whether a quantity may be compared: 1e999999999 is a number
+// of a billion digits. How it is written shows that at no cost.
+func computable(q resource.Quantity) bool {
+	_, exponent, _ := strings.Cut(strings.ToLower(q.String()), "e")
+	digits := strings.TrimLeft(exponent, "+-0")
+	return len(digits) <= 3 || strings.Trim(digits, "0123456789") != ""
 }
 
 func recorded(n *corev1.Node, key string, into any) error {

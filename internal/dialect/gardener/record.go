@@ -17,7 +17,7 @@ import (
 )
 
 // Record writes o into m.
-func (Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
+func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	if o.Did(lifecycle.Release) {
 		controllerutil.RemoveFinalizer(m, v1alpha1.FinalizerMachine)
 		return
@@ -33,7 +33,7 @@ func (Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 		recordInstance(m, i, o)
 	}
 	dialect.RecordUnrecorded(m, o.World)
-	recordNode(m, o)
+	recordNode(m, o, d.Policy(m))
 	was := stages[m.Status.CurrentStatus.Phase]
 	steps := recordBegun(m, o)
 	if op := operation(m, was, o); op != nil {
@@ -60,7 +60,7 @@ func recordInstance(m *v1alpha1.Machine, i *provider.Instance, o lifecycle.Outco
 	if m.Annotations[v1alpha1.AnnotationKeyMachinePriority] == "" && m.DeletionTimestamp == nil {
 		metav1.SetMetaDataAnnotation(&m.ObjectMeta, v1alpha1.AnnotationKeyMachinePriority, v1alpha1.MachinePriorityDefault)
 	}
-	if len(o.World.ProviderStatus) > 0 {
+	if dialect.Storable(o.World.ProviderStatus) {
 		m.Status.LastKnownState = string(o.World.ProviderStatus)
 	}
 	if o.Stage == lifecycle.StageDetached && len(i.Addresses) > 0 {
@@ -69,7 +69,7 @@ func recordInstance(m *v1alpha1.Machine, i *provider.Instance, o lifecycle.Outco
 }
 
 func addresses(i provider.Instance) []corev1.NodeAddress {
-	out := slices.Clone(i.Addresses)
+	out := dialect.Addresses(i.Addresses)
 	if i.NodeName != "" {
 		out = append(out, corev1.NodeAddress{Type: corev1.NodeHostName, Address: i.NodeName})
 	}
@@ -81,8 +81,10 @@ func addresses(i provider.Instance) []corev1.NodeAddress {
 
 // recordNode notes the name of a node that nobody foretold, and copies the
 // node's conditions when one came, went or changed its status: heartbeats are
-// not written. Of an update in place, the reason is what changes.
-func recordNode(m *v1alpha1.Machine, o lifecycle.Outcome) {
+// not written. Of an update in place, the reason is what changes. A kubelet may
+// write any number of conditions; only some are copied then, and the others
+// cause no writes.
+func recordNode(m *v1alpha1.Machine, o lifecycle.Outcome, p lifecycle.Policy) {
 	n := o.World.Node
 	if n == nil || m.DeletionTimestamp != nil {
 		return
@@ -90,11 +92,12 @@ func recordNode(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	if m.Labels[v1alpha1.LabelKeyNode] == "" {
 		metav1.SetMetaDataLabel(&m.ObjectMeta, v1alpha1.LabelKeyNode, n.Name)
 	}
-	same := slices.EqualFunc(m.Status.Conditions, n.Status.Conditions, func(a, b corev1.NodeCondition) bool {
+	told := lifecycle.Telling(n, p, v1alpha1.NodeInPlaceUpdate, v1alpha1.NodePreserved, v1alpha1.NodeTerminating)
+	same := slices.EqualFunc(m.Status.Conditions, told, func(a, b corev1.NodeCondition) bool {
 		return a.Type == b.Type && a.Status == b.Status && (a.Reason == b.Reason || a.Type != v1alpha1.NodeInPlaceUpdate)
 	})
 	if !same {
-		m.Status.Conditions = slices.Clone(n.Status.Conditions)
+		m.Status.Conditions = told
 	}
 }
 
@@ -139,6 +142,7 @@ func recordPhase(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) 
 
 // recordOperation notes what was done unless the object says so already.
 func recordOperation(m *v1alpha1.Machine, op v1alpha1.LastOperation, at time.Time) {
+	op.Description = provider.Clip(op.Description, dialect.MostText)
 	was := m.Status.LastOperation
 	was.LastUpdateTime = metav1.Time{}
 	if was == op {
@@ -231,7 +235,7 @@ func code(err error) string {
 // coded is the text form from which clients read code and message back.
 // Brackets in the message would end it early, so they are rounded.
 func coded(err error) string {
-	return fmt.Sprintf("machine codes error: code = [%s] message = [%s]", code(err), strings.NewReplacer("[", "(", "]", ")").Replace(err.Error()))
+	return fmt.Sprintf("machine codes error: code = [%s] message = [%s]", code(err), strings.NewReplacer("[", "(", "]", ")").Replace(provider.Clip(err.Error(), dialect.MostError)))
 }
 
 // removal words each step of the way out with the marks from which another

@@ -58,7 +58,7 @@ func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outc
 	setNonEmpty(&m.Labels, RegionLabel, i.Region)
 	setNonEmpty(&m.Labels, ZoneLabel, i.Zone)
 	if m.DeletionTimestamp == nil { // on the way out the phase tells more, and each word would cost a write
-		setNonEmpty(&m.Annotations, InstanceStateAnnotation, i.RawState)
+		setNonEmpty(&m.Annotations, InstanceStateAnnotation, provider.Clip(i.RawState, dialect.MostWord))
 	}
 	setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Inherited)) // in case somebody took it away
 	dialect.RecordOrigin(m, o.World.Origin)
@@ -67,10 +67,10 @@ func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outc
 		set(&m.Spec.ObjectMeta.Labels, InterruptibleLabel, "")
 	}
 	if len(i.Addresses) > 0 {
-		m.Status.Addresses = slices.Clone(i.Addresses)
+		m.Status.Addresses = dialect.Addresses(i.Addresses)
 	}
-	if len(o.World.ProviderStatus) > 0 && !sameJSON(m.Status.ProviderStatus, o.World.ProviderStatus) {
-		m.Status.ProviderStatus = &runtime.RawExtension{Raw: bytes.Clone(o.World.ProviderStatus)}
+	if raw := o.World.ProviderStatus; dialect.Storable(raw) && json.Valid(raw) && !sameJSON(m.Status.ProviderStatus, raw) {
+		m.Status.ProviderStatus = &runtime.RawExtension{Raw: bytes.Clone(raw)}
 	}
 }
 
@@ -133,7 +133,7 @@ func recordPhase(m *machinev1.Machine, o lifecycle.Outcome) {
 // its instance any more.
 func recordFailure(m *machinev1.Machine, o lifecycle.Outcome) {
 	why := o.Steps[len(o.Steps)-1]
-	m.Status.ErrorMessage = ptr.To(why.Message)
+	m.Status.ErrorMessage = ptr.To(provider.Clip(why.Message, dialect.MostText))
 	m.Status.ErrorReason = nil
 	switch {
 	case provider.KindOf(why.Err) == provider.Invalid:
@@ -299,6 +299,7 @@ func leaves(o lifecycle.Outcome) bool {
 // when anything but the time differs.
 func setCondition(m *machinev1.Machine, c machinev1.Condition, at time.Time) {
 	list := m.Status.Conditions
+	c.Message = provider.Clip(c.Message, dialect.MostText)
 	c.LastTransitionTime = metav1.NewTime(at.Truncate(time.Second))
 	i := slices.IndexFunc(list, func(o machinev1.Condition) bool { return o.Type == c.Type })
 	if i < 0 {

@@ -1,0 +1,75 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// How much of a node's conditions is told. A kubelet writes as many as it likes,
+// and what is told ends up in the cluster of the machines, which may be another.
+const (
+	mostConditions     = 40
+	mostConditionBytes = 16 << 10
+	mostWord           = 100 // bytes of a condition's type, and of its reason
+	mostSentence       = 150 // of its message
+)
+
+// Telling are the conditions of a node that are worth telling: all, unless they
+// are more than 40 or 16 KiB. Then they are those that come first and whose types
+// are of a sane length, with their texts cut: Ready, those that the policy and
+// the caller name, and the others by type.
+func Telling(n *corev1.Node, p Policy, named ...corev1.NodeConditionType) []corev1.NodeCondition {
+	if n == nil {
+		return nil
+	}
+	all := n.Status.Conditions
+	if len(all) <= mostConditions && sizeOf(all) <= mostConditionBytes {
+		return slices.Clone(all)
+	}
+	ranks := map[string]int{}
+	for _, t := range slices.Concat(p.UnhealthyConditions, p.DefectConditions) {
+		ranks[t] = 1
+	}
+	for _, t := range named {
+		ranks[string(t)] = 1
+	}
+	ranks[string(corev1.NodeReady)] = 2
+	out := slices.DeleteFunc(slices.Clone(all), func(c corev1.NodeCondition) bool { return len(c.Type) > mostWord })
+	slices.SortStableFunc(out, func(a, b corev1.NodeCondition) int {
+		return cmp.Or(cmp.Compare(ranks[string(b.Type)], ranks[string(a.Type)]), cmp.Compare(a.Type, b.Type))
+	})
+	out = slices.Clip(out[:min(len(out), mostConditions)])
+	for i := range out {
+		c := &out[i]
+		c.Status = corev1.ConditionStatus(provider.Clip(string(c.Status), mostWord))
+		c.Reason, c.Message = provider.Clip(c.Reason, mostWord), provider.Clip(c.Message, mostSentence)
+	}
+	return out
+}
+
+func sizeOf(list []corev1.NodeCondition) (bytes int) {
+	for _, c := range list {
+		bytes += len(c.Type) + len(c.Status) + len(c.Reason) + len(c.Message)
+	}
+	return bytes
+}
+
+// Conditions puts a node's conditions into one line, and says how many are left
+// out.
+func Conditions(n *corev1.Node, p Policy) string {
+	told := Telling(n, p)
+	out := make([]string, len(told))
+	for i, c := range told {
+		out[i] = fmt.Sprintf("%s=%s", c.Type, c.Status)
+	}
+	if n != nil && len(n.Status.Conditions) > len(told) {
+		out = append(out, fmt.Sprintf("and %d more", len(n.Status.Conditions)-len(told)))
+	}
+	return "[" + provider.Clip(strings.Join(out, " "), 2<<10) + "]"
+}
