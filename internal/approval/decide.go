@@ -7,6 +7,8 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // Verdict is what happens to a request.
@@ -172,10 +174,14 @@ func malformed(q *question) *Decision {
 	return nil
 }
 
+// mostMessage is the most bytes of a message: it quotes what the sender wrote, and
+// an event takes 1024 with what is said around it.
+const mostMessage = 600
+
 func refuse(r Reason, format string, args ...any) *Decision {
-	return &Decision{Verdict: Refuse, Reason: r, Message: fmt.Sprintf(format, args...)}
+	return &Decision{Verdict: Refuse, Reason: r, Message: provider.Clip(fmt.Sprintf(format, args...), mostMessage)}
 }
 
 func wait(r Reason, format string, args ...any) *Decision {
-	return &Decision{Verdict: Wait, Reason: r, Message: fmt.Sprintf(format, args...)}
+	return &Decision{Verdict: Wait, Reason: r, Message: provider.Clip(fmt.Sprintf(format, args...), mostMessage)}
 }

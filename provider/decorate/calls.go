@@ -105,22 +105,23 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	return paged(ctx, &s.interception, List, s.Session.List)
 }
 
-// paged runs a listing as one call.
+// paged runs a listing as one call. An error that ends it, of the listing or of
+// around, is handed on as around returns it.
 func paged[T any](ctx context.Context, n *interception, verb string, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		told, wanted := false, true
+		wanted := true
 		err := n.run(ctx, verb, provider.Ref{}, func(ctx context.Context) error {
 			for i, err := range list(ctx) {
-				told = told || err != nil
-				wanted = yield(i, err)
-				if err != nil || !wanted {
+				if err != nil {
 					return err
+				}
+				if wanted = yield(i, nil); !wanted {
+					return nil
 				}
 			}
 			return nil
 		})
-		// An error of around's own ends the listing as any other.
-		if err != nil && !told && wanted {
+		if err != nil && wanted {
 			var none T
 			yield(none, err)
 		}

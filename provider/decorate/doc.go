@@ -6,7 +6,7 @@
 //	p = decorate.Limit(p, clock, limits)          // spends only on what is not answered from a snapshot
 //	p = decorate.Coalesce(p, clock, reads)
 //
-// [Guard] goes around all of them, one for each who acts under a lease.
+// [Discreet] makes errors fit to be told, and [Guard] goes around all of them, one for each who acts under a lease.
 //
 // Optional capabilities stay reachable by [provider.As], and calls of those
 // that reach the infrastructure pass the decorators too.

@@ -116,7 +116,7 @@ func (s *server) serve(ctx context.Context) error {
 }
 
 // provider makes the provider and decorates it. From the inside out: calls are
-// limited, reads are shared, and what is left is what the metrics see asked.
+// limited, reads are shared, and errors are made fit to be told.
 func (s *server) provider(ctx context.Context, process *run.Process) (provider.Provider, error) {
 	env := Env{Clock: clock.RealClock{}, Background: func(f func(context.Context) error) { s.also = append(s.also, f) }}
 	if process.Target != nil {
@@ -138,5 +138,5 @@ func decorated(p provider.Provider, rate float64, l decorate.Limits, r prometheu
 		l.PerSecond = rate
 		p = decorate.Limit(p, clock.RealClock{}, l)
 	}
-	return decorate.Coalesce(p, clock.RealClock{}, decorate.Reads{}), nil
+	return decorate.Discreet(decorate.Coalesce(p, clock.RealClock{}, decorate.Reads{})), nil
 }

@@ -221,7 +221,7 @@ func (r *Reconciler) tell(o client.Object, name types.NamespacedName, err error)
 		return
 	}
 	r.told[name] = err.Error()
-	r.Recorder.Eventf(o, nil, corev1.EventTypeWarning, "FailedUpdate", "Update", "Failed to set autoscaling from zero annotations, %v", err)
+	r.Recorder.Eventf(o, nil, corev1.EventTypeWarning, "FailedUpdate", "Update", "Failed to set autoscaling from zero annotations, %s", provider.Clip(err.Error(), 900))
 }
 
 // SetupWithManager registers the watch.
