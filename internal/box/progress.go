@@ -3,16 +3,18 @@ package box
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
+
+	"github.com/millwright-dev/millwright/internal/terminal"
 )
 
 const (
 	// lineEvery is the pace of progress lines in a log; a terminal shows one line that changes ten times a second at most.
-	lineEvery     = 15 * time.Second
-	redrawEvery   = 100 * time.Millisecond
-	terminalWidth = 79
+	lineEvery   = 15 * time.Second
+	redrawEvery = 100 * time.Millisecond
+	// eraseLine clears the line on which the cursor is.
+	eraseLine = "\r\x1b[K"
 )
 
 // progress tells how far a build is.
@@ -30,16 +32,7 @@ func newProgress(out io.Writer) *progress {
 	if out == nil {
 		out = io.Discard
 	}
-	return &progress{out: out, terminal: isTerminal(out), now: time.Now, began: time.Now()}
-}
-
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+	return &progress{out: out, terminal: terminal.Is(out), now: time.Now, began: time.Now()}
 }
 
 // step announces what comes now, on a line that stays.
@@ -89,12 +82,11 @@ func (p *progress) tell(state, detail string) {
 		fmt.Fprintln(p.out, text)
 		return
 	}
-	text += "  " + detail
-	fmt.Fprintf(p.out, "\r%-*.*s", terminalWidth, terminalWidth, text)
+	fmt.Fprint(p.out, eraseLine+terminal.Line(text+"  "+detail, terminal.SizeOf(p.out).Width))
 }
 
 func (p *progress) clear() {
 	if p.terminal {
-		fmt.Fprintf(p.out, "\r%*s\r", terminalWidth, "")
+		fmt.Fprint(p.out, eraseLine)
 	}
 }

@@ -52,7 +52,7 @@ func command() *cobra.Command {
 type where struct{ dir, bin string }
 
 func (w *where) addFlags(c *cobra.Command) {
-	c.Flags().StringVar(&w.dir, "dir", defaultDir(), "folder that holds the fleet")
+	c.Flags().StringVar(&w.dir, "dir", defaultDir(), "folder that holds the fleet; MILLWRIGHT_HOME sets the default")
 	c.Flags().StringVar(&w.bin, "bin", defaultBin(), "folder of the controllers' programs")
 	_ = c.Flags().MarkHidden("bin")
 }
@@ -61,6 +61,11 @@ func defaultDir() string {
 	if dir := os.Getenv("MILLWRIGHT_HOME"); dir != "" {
 		return dir
 	}
+	return homeDir()
+}
+
+// homeDir is where the fleet is of a person who chose no place.
+func homeDir() string {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return filepath.Join(os.TempDir(), fmt.Sprintf("millwright-%d", os.Getuid()))

@@ -15,7 +15,7 @@ import (
 func (u *up) printNext(w io.Writer, f *fleet.Fleet, machines []fleet.Machine, took time.Duration) {
 	end := "Interrupt (Ctrl-C) takes everything down."
 	if u.once {
-		end = "`millwright down` takes everything down."
+		end = "`" + u.line("down") + "` takes everything down."
 	}
 	kubectl := "kubectl"
 	fmt.Fprintf(w, "\n%d machines in two APIs run, each with a Ready node, after %s.\n\n", len(machines), took.Round(100*time.Millisecond))
@@ -32,22 +32,29 @@ func (u *up) printNext(w io.Writer, f *fleet.Fleet, machines []fleet.Machine, to
 		}
 	}
 	fmt.Fprintf(w, `
-Four things to try:
+Things to try:
 
-  1. Scale a set, and see machines and nodes come and go:
-       %[1]s -n %[2]s scale machinesets.machine.openshift.io/mill-worker-a --replicas=5
-       %[1]s get nodes --watch
+  - Scale a set, and see machines and nodes come and go:
+      %[1]s -n %[2]s scale machinesets.machine.openshift.io/mill-worker-a --replicas=5
+      %[1]s get nodes --watch
 
-  2. Delete a machine: its node is drained, its instance removed, and another takes its place:
-       %[1]s -n %[3]s delete machines.machine.sapcloud.io/%[4]s
+  - Delete a machine: its node is drained, its instance removed, and another takes its place:
+      %[1]s -n %[3]s delete machines.machine.sapcloud.io/%[4]s
+`, kubectl, fleet.OpenShiftNamespace, fleet.GardenerNamespace, first[provider.Gardener])
+	if u.backend == hollowBackend {
+		fmt.Fprintf(w, `
+  - Crash an instance: its node becomes NotReady after about 40 s, and its machine says so:
+      pkill -f -- --name=%[1]s
+      %[2]s get nodes --watch
+`, first[provider.OpenShift], kubectl)
+	}
+	fmt.Fprintf(w, `
+  - Ask why something is as it is:
+      %[1]s why machine/%[2]s
 
-  3. Crash an instance: its node becomes NotReady after about 40 s, and its machine says so:
-       pkill -f -- --name=%[5]s
-       %[1]s get nodes --watch
+  - Roll three machines to another kind, as the example says step by step:
+      %[3]s apply -f examples/gardener-machinedeployment.yaml
 
-  4. Roll three machines to another kind, as the example says step by step:
-       %[1]s apply -f examples/gardener-machinedeployment.yaml
-
-Logs and state are in %[6]s. %[7]s
-`, kubectl, fleet.OpenShiftNamespace, fleet.GardenerNamespace, first[provider.Gardener], first[provider.OpenShift], f.Dir, end)
+Logs and state are in %[4]s. %[5]s
+`, self(), first[provider.OpenShift], kubectl, u.folder(), end)
 }

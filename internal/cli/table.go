@@ -2,12 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"os"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/terminal"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // table shows machines: on a terminal one table that is drawn anew, else a
@@ -20,11 +19,7 @@ type table struct {
 }
 
 func newTable(out *os.File) *table {
-	info, err := out.Stat()
-	return &table{
-		out: out, last: map[string]string{},
-		terminal: err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb",
-	}
+	return &table{out: out, last: map[string]string{}, terminal: terminal.Is(out)}
 }
 
 func (t *table) show(machines []fleet.Machine) {
@@ -43,24 +38,33 @@ func (t *table) show(machines []fleet.Machine) {
 
 // draw writes the table over the one drawn before.
 func (t *table) draw(machines []fleet.Machine) {
-	var b strings.Builder
 	if t.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", t.drawn)
+		fmt.Fprintf(t.out, "\x1b[%dA\x1b[J", t.drawn)
 	}
-	rows := render(&b, machines)
-	t.drawn = rows
-	_, _ = io.WriteString(t.out, b.String())
+	lines := render(machines, terminal.SizeOf(t.out))
+	t.drawn = len(lines)
+	for _, line := range lines {
+		fmt.Fprintln(t.out, line)
+	}
 }
 
-// render writes the table and returns how many lines it has.
-func render(w io.Writer, machines []fleet.Machine) int {
-	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "API\tNAMESPACE\tMACHINE\tPHASE\tNODE\tSECONDS")
+// shortAPIs are the words for API groups where there is little room.
+var shortAPIs = map[string]string{provider.OpenShift: "openshift", provider.Gardener: "gardener"}
+
+// render is the table in lines that fit.
+func render(machines []fleet.Machine, size terminal.Size) []string {
+	api := terminal.Column{Title: "API", Drop: 3}
+	namespace := terminal.Column{Title: "NAMESPACE", Drop: 1}
+	name := terminal.Column{Title: "MACHINE", Tail: true}
+	phase, node := terminal.Column{Title: "PHASE"}, terminal.Column{Title: "NODE"}
+	seconds := terminal.Column{Title: "SECONDS", Drop: 2}
 	for _, m := range machines {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%.1f\n", m.API, m.Namespace, m.Name, orDash(m.Phase), nodeWord(m), m.Seconds)
+		api.Cells, api.Short = append(api.Cells, m.API), append(api.Short, shortAPIs[m.API])
+		namespace.Cells, name.Cells = append(namespace.Cells, m.Namespace), append(name.Cells, m.Name)
+		phase.Cells, node.Cells = append(phase.Cells, orDash(m.Phase)), append(node.Cells, nodeWord(m))
+		seconds.Cells = append(seconds.Cells, fmt.Sprintf("%.1f", m.Seconds))
 	}
-	_ = tw.Flush()
-	return len(machines) + 1
+	return terminal.Table([]terminal.Column{api, namespace, name, phase, node, seconds}, size)
 }
 
 func nodeWord(m fleet.Machine) string {

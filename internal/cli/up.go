@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,35 +39,52 @@ fleet running until it is interrupted, and takes everything down again.`,
 		RunE: func(c *cobra.Command, _ []string) error { return u.run(c.Context()) },
 	}
 	u.addFlags(c)
-	c.Flags().StringVar(&u.backend, "backend", "hollow", `what stands for an instance: "hollow" (a kubelet process) or "kwok" (a node played by kwok)`)
+	c.Flags().StringVar(&u.backend, "backend", hollowBackend, `what stands for an instance: "hollow" (a kubelet process) or "kwok" (a node played by kwok)`)
 	c.Flags().IntVar(&u.port, "port", 0, "port of the API server; 0 for the one used before, or a free one")
 	c.Flags().DurationVar(&u.timeout, "timeout", 3*time.Minute, "how long the machines may take to get ready")
 	c.Flags().BoolVar(&u.once, "exit-when-ready", false, "exit once all machines are ready and leave the fleet running")
-	c.Flags().StringVarP(&u.output, "output", "o", "", `"json" prints one document when all machines are ready, and nothing else on standard output`)
+	c.Flags().StringVarP(&u.output, "output", "o", "", `"json" prints one document when all machines are ready, or when that failed, and nothing else on standard output`)
 	return c
 }
 
+// hollowBackend and kwokBackend are what may stand for an instance.
+const (
+	hollowBackend = "hollow"
+	kwokBackend   = "kwok"
+)
+
 // report is what -o json prints.
 type report struct {
-	Seconds  float64         `json:"seconds"`
-	Machines []fleet.Machine `json:"machines"`
+	Seconds float64 `json:"seconds"`
+	// Dir is the fleet's folder, Server and Kubeconfig lead to its API server;
+	// those are empty where it did not start.
+	Dir        string          `json:"dir"`
+	Server     string          `json:"server,omitempty"`
+	Kubeconfig string          `json:"kubeconfig,omitempty"`
+	Machines   []fleet.Machine `json:"machines"`
+	// Error says why not all machines are ready, Reasons say it one by one.
+	Error   string   `json:"error,omitempty"`
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 func (u *up) run(ctx context.Context) error {
 	if u.output != "" && u.output != "json" {
 		return fmt.Errorf("--output: must be json, not %q", u.output)
 	}
+	if u.backend != hollowBackend && u.backend != kwokBackend {
+		return fmt.Errorf("--backend: must be %s or %s, not %q", hollowBackend, kwokBackend, u.backend)
+	}
 	started := time.Now()
 	f, err := u.start(ctx)
 	if err != nil {
-		return err
+		return errors.Join(err, u.report(os.Stdout, nil, started, nil, err))
 	}
 	err = u.serve(ctx, f, started)
 	if err == nil && u.once {
 		return nil
 	}
 	if err != nil && u.once && !errors.Is(err, context.Canceled) {
-		fmt.Fprintf(os.Stderr, "\nThe fleet is left running for a look: KUBECONFIG=%s, logs in %s, `millwright down` ends it.\n", f.Plane.KubeconfigPath, f.Dir)
+		fmt.Fprintf(os.Stderr, "\nThe fleet is left running for a look: KUBECONFIG=%s, logs in %s, `%s` ends it.\n", f.Plane.KubeconfigPath, u.folder(), u.line("down"))
 		return err
 	}
 	return errors.Join(err, takeDown(ctx, u.where, os.Stderr))
@@ -76,8 +94,8 @@ func (u *up) run(ctx context.Context) error {
 func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
 	running, err := fleet.Find(u.dir)
 	if err == nil {
-		return nil, fmt.Errorf("a fleet is already running in %s since %s (KUBECONFIG=%s); `millwright down` ends it",
-			u.dir, running.Started.Format(time.TimeOnly), running.Plane.KubeconfigPath)
+		return nil, fmt.Errorf("a fleet is already running in %s since %s (KUBECONFIG=%s); `%s` ends it",
+			u.folder(), running.Started.Format(time.TimeOnly), running.Plane.KubeconfigPath, u.line("down"))
 	}
 	if !errors.Is(err, box.ErrNotRunning) {
 		return nil, err
@@ -98,18 +116,14 @@ func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
 }
 
 func (u *up) serve(ctx context.Context, f *fleet.Fleet, started time.Time) error {
-	if err := f.ApplySamples(ctx); err != nil {
-		return err
-	}
-	machines, err := u.await(ctx, f)
+	machines, err := u.awaken(ctx, f)
 	if err != nil {
+		return errors.Join(err, u.report(os.Stdout, f, started, machines, err))
+	}
+	if err := u.report(os.Stdout, f, started, machines, nil); err != nil {
 		return err
 	}
-	if u.output == "json" {
-		if err := printReport(os.Stdout, time.Since(started), machines); err != nil {
-			return err
-		}
-	} else {
+	if u.output != "json" {
 		u.printNext(os.Stdout, f, machines, time.Since(started))
 	}
 	if u.once {
@@ -118,10 +132,38 @@ func (u *up) serve(ctx context.Context, f *fleet.Fleet, started time.Time) error
 	return u.keep(ctx, f)
 }
 
-func printReport(w io.Writer, took time.Duration, machines []fleet.Machine) error {
+// awaken creates the samples and waits until they run. Where they do not, it
+// returns what there is and says why.
+func (u *up) awaken(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error) {
+	if err := f.ApplySamples(ctx); err != nil {
+		return nil, err
+	}
+	return u.await(ctx, f)
+}
+
+// report prints the document that -o json asks for; f is nil where no fleet
+// started, failed where all machines are ready.
+func (u *up) report(w io.Writer, f *fleet.Fleet, started time.Time, machines []fleet.Machine, failed error) error {
+	if u.output != "json" {
+		return nil
+	}
+	r := report{Seconds: round(time.Since(started)), Dir: u.folder(), Machines: machines}
+	if r.Machines == nil {
+		r.Machines = []fleet.Machine{}
+	}
+	if f != nil {
+		r.Server, r.Kubeconfig = f.Plane.Server, f.Plane.KubeconfigPath
+	}
+	if failed != nil {
+		r.Error = failed.Error()
+	}
+	var l *lateError
+	if errors.As(failed, &l) {
+		r.Error, r.Reasons = l.what, l.reasons
+	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	return e.Encode(report{Seconds: round(took), Machines: machines})
+	return e.Encode(r)
 }
 
 func round(d time.Duration) float64 {
@@ -137,7 +179,7 @@ func (u *up) await(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error)
 	readyAt := map[string]time.Time{}
 	for {
 		machines, err := f.Census(ctx)
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && len(dead(f)) == 0 {
 			return nil, err
 		}
 		ready := note(machines, readyAt)
@@ -145,9 +187,15 @@ func (u *up) await(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error)
 		if err == nil && ready == fleet.SampleMachines && len(machines) == ready {
 			return machines, nil
 		}
+		if len(dead(f)) > 0 { // nobody starts it again
+			return machines, u.late(ctx, f, "A controller ended before all machines were ready")
+		}
 		select {
 		case <-ctx.Done():
-			return nil, u.late(ctx, f, since)
+			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return machines, context.Canceled
+			}
+			return machines, u.late(ctx, f, fmt.Sprintf("Not all machines are ready after %s", time.Since(since).Round(time.Second)))
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
@@ -170,32 +218,52 @@ func note(machines []fleet.Machine, readyAt map[string]time.Time) (ready int) {
 	return ready
 }
 
-// late says why each machine that is not ready is not.
-func (u *up) late(ctx context.Context, f *fleet.Fleet, since time.Time) error {
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return context.Canceled
+// dead are the controllers that have ended.
+func dead(f *fleet.Fleet) (out []*fleet.Controller) {
+	for _, c := range f.Controllers {
+		if !c.Alive() {
+			out = append(out, c)
+		}
 	}
+	return out
+}
+
+// lateError says why not all machines are ready, in words that were told to the
+// person already.
+type lateError struct {
+	what    string
+	reasons []string
+}
+
+func (e *lateError) Error() string { return e.what }
+
+func (e *lateError) Is(other error) bool { return other == errReported }
+
+// late tells why each machine that is not ready is not.
+func (u *up) late(ctx context.Context, f *fleet.Fleet, what string) error {
 	fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	fmt.Fprintf(os.Stderr, "\nNot all machines are ready after %s:\n", time.Since(since).Round(time.Second))
+	out := &lateError{what: what}
 	machines, err := f.Census(fresh)
 	if err != nil {
-		return fmt.Errorf("the machines cannot be listed: %w", err)
+		out.reasons = append(out.reasons, "the machines cannot be listed: "+err.Error())
 	}
 	for _, m := range machines {
 		if !m.Ready() {
-			fmt.Fprintf(os.Stderr, "  %s %s/%s: %s\n", m.API, m.Namespace, m.Name, reason(m))
+			out.reasons = append(out.reasons, fmt.Sprintf("%s %s/%s: %s", m.API, m.Namespace, m.Name, reason(m)))
 		}
 	}
-	if n := fleet.SampleMachines - len(machines); n > 0 {
-		fmt.Fprintf(os.Stderr, "  %d machines were not even created; see %s\n", n, f.Dir)
+	if n := fleet.SampleMachines - len(machines); n > 0 && err == nil {
+		out.reasons = append(out.reasons, fmt.Sprintf("%d machines were not even created; see the logs in %s", n, u.folder()))
 	}
-	for _, c := range f.Controllers {
-		if !c.Alive() {
-			fmt.Fprintf(os.Stderr, "  %s ended; its log ends with:\n%s\n", c.Program, c.Tail())
-		}
+	for _, c := range dead(f) {
+		out.reasons = append(out.reasons, fmt.Sprintf("%s ended; its log %s ends with:\n%s", c.Program, c.Log, strings.TrimSpace(c.Tail())))
 	}
-	return errReported
+	fmt.Fprintf(os.Stderr, "\n%s:\n", what)
+	for _, r := range out.reasons {
+		fmt.Fprintln(os.Stderr, "  "+r)
+	}
+	return out
 }
 
 func reason(m fleet.Machine) string {
@@ -231,10 +299,10 @@ func (u *up) keep(ctx context.Context, f *fleet.Fleet) error {
 				fmt.Fprintln(os.Stderr, "The fleet was taken down from elsewhere.")
 				return nil
 			}
-			for _, c := range f.Controllers {
-				if !c.Alive() && !told[c.Program] {
+			for _, c := range dead(f) {
+				if !told[c.Program] {
 					told[c.Program] = true
-					fmt.Fprintf(os.Stderr, "%s ended; its log is %s\n", c.Program, c.Log)
+					fmt.Fprintf(os.Stderr, "%s ended, and its part of the work stands still; its log is %s. `%s` and `%s` start anew.\n", c.Program, c.Log, u.line("down"), u.line("up"))
 				}
 			}
 		}

@@ -15,7 +15,8 @@ import (
 func millwright(t *testing.T, home string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	c := exec.Command(filepath.Join(bin, "millwright"), args...)
-	c.Env = append(os.Environ(), "MILLWRIGHT_HOME="+home)
+	// The fleet's kubectl does not heed the KUBECONFIG of a person's other cluster.
+	c.Env = append(os.Environ(), "MILLWRIGHT_HOME="+home, "KUBECONFIG=/another/cluster.kubeconfig")
 	var out, messages bytes.Buffer
 	c.Stdout, c.Stderr = &out, &messages
 	err = c.Run()
@@ -32,8 +33,9 @@ func TestUpAndDown(t *testing.T) {
 		t.Fatalf("up: %v\n%s", err, stderr)
 	}
 	var report struct {
-		Seconds  float64
-		Machines []struct {
+		Seconds                 float64
+		Dir, Server, Kubeconfig string
+		Machines                []struct {
 			API, Namespace, Name, Node, Phase string
 			Seconds                           float64
 		}
@@ -42,6 +44,12 @@ func TestUpAndDown(t *testing.T) {
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&report); err != nil || decoder.More() {
 		t.Fatalf("standard output is not one document of the kind that was promised: %v\n%s", err, stdout)
+	}
+	if report.Dir != home || !strings.HasPrefix(report.Server, "https://127.0.0.1:") {
+		t.Errorf("the report does not lead to the fleet in %s: dir %s, server %s", home, report.Dir, report.Server)
+	}
+	if _, err := os.Stat(report.Kubeconfig); err != nil {
+		t.Errorf("the report names a kubeconfig that cannot be read: %v", err)
 	}
 	perAPI := map[string]int{}
 	for _, m := range report.Machines {
@@ -54,8 +62,8 @@ func TestUpAndDown(t *testing.T) {
 		t.Errorf("machines by API %v after %v s, want 3 of each", perAPI, report.Seconds)
 	}
 
-	if _, stderr, err := millwright(t, home, "up"); err == nil || !strings.Contains(stderr, "already running") {
-		t.Errorf("a second up: %v, says %q; want it to say that a fleet is running", err, stderr)
+	if _, stderr, err := millwright(t, home, "up"); err == nil || !strings.Contains(stderr, "already running") || !strings.Contains(stderr, "down --dir "+home+"`") {
+		t.Errorf("a second up: %v, says %q; want it to say that a fleet is running, and what ends this one", err, stderr)
 	}
 	if nodes, stderr, err := millwright(t, home, "kubectl", "get", "nodes", "--no-headers"); err != nil || strings.Count(nodes, " Ready ") != 6 {
 		t.Errorf("millwright kubectl get nodes: %v %s\n%s\nwant 6 Ready", err, stderr, nodes)
