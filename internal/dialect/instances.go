@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // UnrecordedAnnotation on a machine lists, separated by commas, the IDs of the
@@ -27,18 +29,60 @@ func RecordUnrecorded(m client.Object, w lifecycle.World) {
 		ids = append(ids, i.ID)
 	}
 	slices.Sort(ids)
-	text, was := strings.Join(ids, ","), m.GetAnnotations()
-	switch _, there := was[UnrecordedAnnotation]; {
-	case text == "" && !there:
+	SetAnnotation(m, UnrecordedAnnotation, strings.Join(ids, ","))
+}
+
+// StoppedAnnotation on a machine says that its instance does not run, in the
+// infrastructure's word ("exited"), or is "missing". It goes when that is over.
+const StoppedAnnotation = "millwright.dev/instance-stopped"
+
+// DeletedBecauseAnnotation on a machine that we delete ourselves says why, as a
+// clause ("node n-1 was deleted").
+const DeletedBecauseAnnotation = "millwright.dev/deleted-because"
+
+// missing is the word for an instance that the infrastructure does not know.
+const missing = "missing"
+
+// RecordStopped keeps [StoppedAnnotation] as the infrastructure has it. A machine
+// that failed, or is under deletion, says that by itself.
+func RecordStopped(m client.Object, o lifecycle.Outcome, providerID string) {
+	w := o.World
+	if !w.Looked || m.GetDeletionTimestamp() != nil || o.Stage == lifecycle.StageFailed {
 		return
-	case text == "":
-		delete(was, UnrecordedAnnotation)
-	case was == nil:
-		was = map[string]string{UnrecordedAnnotation: text}
-	default:
-		was[UnrecordedAnnotation] = text
 	}
-	m.SetAnnotations(was)
+	word := ""
+	switch i := w.Instance(providerID); {
+	case i != nil && i.State == provider.Stopped:
+		word = cmp.Or(i.RawState, strings.ToLower(string(i.State)))
+	case i == nil && providerID != "" && w.QuietFor >= w.ReadLag:
+		word = missing
+	}
+	SetAnnotation(m, StoppedAnnotation, word)
+}
+
+// Stopped is what [StoppedAnnotation] says, as a clause; empty where the instance
+// runs, as far as is known.
+func Stopped(m client.Object) string {
+	switch word := m.GetAnnotations()[StoppedAnnotation]; word {
+	case "":
+		return ""
+	case missing:
+		return "the infrastructure does not know its instance any more"
+	default:
+		return "its instance does not run: the infrastructure calls it " + word
+	}
+}
+
+// stoppedEvents tell that the instance stopped, or runs again.
+func stoppedEvents(before, after client.Object) []Event {
+	was, is := Stopped(before), Stopped(after)
+	switch {
+	case is == was:
+		return nil
+	case is == "":
+		return []Event{{Type: corev1.EventTypeNormal, Reason: "InstanceRuns", Action: "Find", Note: "The instance runs again"}}
+	}
+	return []Event{{Type: corev1.EventTypeWarning, Reason: "InstanceStopped", Action: "Find", Note: strings.ToUpper(is[:1]) + is[1:]}}
 }
 
 // Unrecorded are the instances that [UnrecordedAnnotation] lists.
@@ -56,9 +100,27 @@ func ContradictedEvent(text string) Event {
 	return Event{Type: corev1.EventTypeWarning, Reason: string(lifecycle.ReasonContradicted), Action: "Find", Note: text}
 }
 
-// InstanceEvents tell which instances were found, or are gone, beside the one
-// that the machine has recorded as providerID.
+// HeldByOthers says, as a clause, whose finalizers hold an object from which ours
+// is off; empty where none does.
+func HeldByOthers(o client.Object) string {
+	switch names := o.GetFinalizers(); len(names) {
+	case 0:
+		return ""
+	case 1:
+		return "finalizer " + names[0] + " of another program holds the object"
+	default:
+		return "finalizers " + strings.Join(names, ", ") + " of other programs hold the object"
+	}
+}
+
+// InstanceEvents tell that the instance stopped or runs again, and which others
+// were found, or are gone, beside the one that the machine has recorded as
+// providerID.
 func InstanceEvents(before, after client.Object, providerID string) []Event {
+	return append(stoppedEvents(before, after), doubleEvents(before, after, providerID)...)
+}
+
+func doubleEvents(before, after client.Object, providerID string) []Event {
 	is := Unrecorded(after)
 	found := slices.DeleteFunc(slices.Clone(is), func(id string) bool { return slices.Contains(Unrecorded(before), id) })
 	switch {

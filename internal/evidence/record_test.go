@@ -152,6 +152,7 @@ func TestWorth(t *testing.T) {
 		{"scaled down", evidence.Facts{Was: lifecycle.StageRunning, Node: node("True"), Looked: true}, time.Hour, "", false, "nothing was wrong with it"},
 		{"remedied", evidence.Facts{Was: lifecycle.StageRunning, Node: node("Unknown"), Looked: true}, time.Hour, evidence.Unwell, true, "a health check sent it away"},
 		{"node gone", evidence.Facts{Was: lifecycle.StageRunning, Looked: true}, time.Hour, evidence.Unwell, true, "its node was deleted"},
+		{"node deleted, and still there", evidence.Facts{Was: lifecycle.StageRunning, Node: node("True"), Looked: true, Replaced: true}, time.Hour, evidence.NodeDeleted, true, "a finalizer holds the node, which looks healthy to the end"},
 		{"node not seen", evidence.Facts{Was: lifecycle.StageRunning}, time.Hour, "", false, "a failed look-up says nothing"},
 		{"lost and deleted", evidence.Facts{Was: lifecycle.StageLost}, time.Hour, evidence.Unwell, true, "the API says so itself"},
 		{"failed and deleted", evidence.Facts{Was: lifecycle.StageFailed}, time.Hour, evidence.GivenUp, true, "in case it was not seen before"},

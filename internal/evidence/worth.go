@@ -19,6 +19,8 @@ const (
 	NeverJoined Cause = "NeverJoined"
 	// Unwell: it was sent away while its node was missing or unhealthy.
 	Unwell Cause = "Unwell"
+	// NodeDeleted: it was sent away because somebody deleted its node.
+	NodeDeleted Cause = "NodeDeleted"
 )
 
 // patience is how old a machine is that should have been on its way to a node:
@@ -32,6 +34,8 @@ type Facts struct {
 	// Was is the last stage before the machine's deletion; StageDeleting when
 	// that is not known.
 	Was lifecycle.Stage
+	// Replaced says that we deleted the machine, because its node was deleted.
+	Replaced bool
 	// Node is the machine's node. Meaningless unless Looked.
 	Node   *corev1.Node
 	Looked bool
@@ -51,6 +55,8 @@ func Worth(f Facts) (Cause, bool) {
 		return GivenUp, true
 	case m.Deleted.IsZero():
 		return "", false
+	case f.Replaced:
+		return NodeDeleted, true
 	}
 	switch stage {
 	case lifecycle.StageNew, lifecycle.StageCreating, lifecycle.StageCrashing, lifecycle.StageJoining:

@@ -81,7 +81,10 @@ func (k *Keeper[M]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 // look finds what decides whether there is something to keep.
 func (k *Keeper[M]) look(ctx context.Context, m M) *scene[M] {
 	s := &scene[M]{Keeper: k, m: m, view: k.Dialect.View(m)}
-	s.facts = evidence.Facts{Machine: s.view, Policy: k.Dialect.Policy(m), Was: k.memory.before(m.GetUID(), s.view.Stage)}
+	s.facts = evidence.Facts{
+		Machine: s.view, Policy: k.Dialect.Policy(m), Was: k.memory.before(m.GetUID(), s.view.Stage),
+		Replaced: m.GetAnnotations()[dialect.DeletedBecauseAnnotation] != "",
+	}
 	if s.facts.Policy.Targetless || s.view.Stage == lifecycle.StageDetached {
 		return s
 	}

@@ -82,6 +82,23 @@ func TestKeepsWhatWasKnown(t *testing.T) {
 	}
 }
 
+// TestReplacedLeavesEvidence: of a machine that was replaced because its node was
+// deleted stays why, though its node looked healthy to the end.
+func TestReplacedLeavesEvidence(t *testing.T) {
+	w := gardenerWorld(t)
+	m := gardenerMachine("m", v1alpha1.MachineRunning, time.Hour)
+	m.Annotations = map[string]string{"millwright.dev/deleted-because": "node n-m was deleted"}
+	w.create(m)
+	w.seen(m)
+	if n := len(w.stored()); n != 0 {
+		t.Fatalf("%d records about a machine that is not deleted, want none", n)
+	}
+	w.delete(m)
+	if _, r := w.only(); r.Cause != evidence.NodeDeleted || r.Summary != "node n-m was deleted" {
+		t.Errorf("kept as %q: %q", r.Cause, r.Summary)
+	}
+}
+
 // TestOnce: the record is taken once, also across deletion and restart.
 func TestOnce(t *testing.T) {
 	w := gardenerWorld(t)

@@ -80,6 +80,9 @@ func (s *scene[M]) record(ctx context.Context, now time.Time, cause evidence.Cau
 // summary is what was wrong in one line: of a machine that worked, its node;
 // else what its object says.
 func (s *scene[M]) summary(r evidence.Record) string {
+	if r.Cause == evidence.NodeDeleted {
+		return s.m.GetAnnotations()[dialect.DeletedBecauseAnnotation]
+	}
 	if r.Cause == evidence.Unwell && s.facts.Looked {
 		return "node " + s.view.NodeName + ": " + lifecycle.Ailment(s.facts.Node, s.facts.Policy)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -145,10 +146,33 @@ func (p *pass[M]) replace(ctx context.Context) error {
 	if err == nil && n.DeletionTimestamp == nil {
 		return nil
 	}
+	if err := p.explainReplacement(ctx); err != nil {
+		return err
+	}
 	uid := p.m.GetUID()
 	if err := p.Client.Delete(ctx, p.m, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete machine: %w", err)
 	}
+	return nil
+}
+
+// explainReplacement says why the machine is about to be deleted, once, where that
+// outlives the moment: with the machine for its evidence, and in an event.
+func (p *pass[M]) explainReplacement(ctx context.Context) error {
+	why := fmt.Sprintf("node %s was deleted", p.view.NodeName)
+	if p.m.GetAnnotations()[dialect.DeletedBecauseAnnotation] == why {
+		return nil
+	}
+	before := p.m.DeepCopyObject().(M)
+	dialect.SetAnnotation(p.m, dialect.DeletedBecauseAnnotation, why)
+	if err := p.save(ctx, before); err != nil {
+		return err
+	}
+	note := "The machine is deleted, because " + why
+	if o := metav1.GetControllerOfNoCopy(p.m); o != nil {
+		note += "; " + o.Kind + " " + o.Name + " makes another in its place"
+	}
+	p.Recorder.Eventf(p.m, nil, corev1.EventTypeWarning, "NodeDeleted", "Replace", "%s", clip(note))
 	return nil
 }
 

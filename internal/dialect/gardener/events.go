@@ -29,7 +29,7 @@ func drainedBefore(m *v1alpha1.Machine) bool {
 func lifeEvents(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.Event {
 	was, is := before.Status.LastOperation, after.Status.LastOperation
 	if o.Did(lifecycle.Release) {
-		return []dialect.Event{{Type: corev1.EventTypeNormal, Reason: "Deleted", Action: "Delete", Note: "Machine and instance are gone"}}
+		return []dialect.Event{{Type: corev1.EventTypeNormal, Reason: "Deleted", Action: "Delete", Note: farewell(before, after, o)}}
 	}
 	if was.Description == is.Description && was.State == is.State {
 		return nil
@@ -45,6 +45,27 @@ func lifeEvents(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.
 		return nil
 	}
 	return []dialect.Event{e}
+}
+
+// farewell says what is gone. Where the infrastructure did not confirm that the
+// instance is, a person asked to leave it behind, or nothing could ever be made.
+func farewell(before, after *v1alpha1.Machine, o lifecycle.Outcome) string {
+	held := dialect.HeldByOthers(after)
+	what := "Machine is gone"
+	switch {
+	case o.World.Removal == lifecycle.RemovalDone && held != "":
+		what = "Instance is gone"
+	case o.World.Removal == lifecycle.RemovalDone:
+		what = "Machine and instance are gone"
+	case (Machines{}).View(before).Abandon:
+		what = "Instance was left behind, as annotation " + dialect.AbandonAnnotation + " asks"
+	case held != "":
+		what = "Nothing is left at the infrastructure"
+	}
+	if held != "" {
+		what += "; " + held
+	}
+	return what
 }
 
 // goesOn reports whether a deletion or a drain merely got further: its beginning

@@ -25,7 +25,7 @@ func TestMachineLaws(t *testing.T) {
 		Owned: []string{
 			"metadata.labels[node]",
 			"metadata.annotations[millwright.dev/origin]",
-			"metadata.annotations[millwright.dev/unrecorded-instances]",
+			"metadata.annotations[millwright.dev/unrecorded-instances]", "metadata.annotations[millwright.dev/instance-stopped]",
 			"metadata.annotations[machinepriority.machine.sapcloud.io]",
 			"metadata.annotations[node.machine.sapcloud.io/preserve]",
 			"metadata.annotations[node.machine.sapcloud.io/last-applied-node-preserve-value]",

@@ -33,6 +33,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 		recordInstance(m, i, o)
 	}
 	dialect.RecordUnrecorded(m, o.World)
+	dialect.RecordStopped(m, o, m.Spec.ProviderID)
 	recordNode(m, o, d.Policy(m))
 	was := stages[m.Status.CurrentStatus.Phase]
 	steps := recordBegun(m, o)
@@ -176,7 +177,7 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 	case o.Stage == lifecycle.StageCreating, o.Stage == lifecycle.StageJoining:
 		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateProcessing, "Creating machine on cloud provider")
 	case o.Stage == lifecycle.StageLost && was != o.Stage:
-		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateProcessing, o.Message)
+		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateProcessing, o.Message+stopped(m))
 	case o.Reason == lifecycle.ReasonThawed:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "Machine Health Timeout was reset due to APIServer being unreachable")
 	case o.Reason == lifecycle.ReasonContradicted:
@@ -191,6 +192,15 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "What the infrastructure lists for the machine agrees with its node again")
 	}
 	return nil
+}
+
+// stopped is what the infrastructure says of the instance of an unhealthy machine,
+// where that explains it.
+func stopped(m *v1alpha1.Machine) string {
+	if s := dialect.Stopped(m); s != "" {
+		return "; " + s
+	}
+	return ""
 }
 
 // joins reports whether a machine that runs now has joined for the first time.

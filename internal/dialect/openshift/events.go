@@ -75,9 +75,17 @@ func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out [
 	case o.Err != nil && after.Status.LastUpdated != nil && !after.Status.LastUpdated.Equal(before.Status.LastUpdated):
 		add(corev1.EventTypeWarning, "FailedDelete", "Delete", o.Err.Error())
 	case o.World.Removal == lifecycle.RemovalDone && o.Did(lifecycle.Release):
-		add(corev1.EventTypeNormal, "Delete", "Delete", fmt.Sprintf("Deleted machine %v", after.Name))
+		add(corev1.EventTypeNormal, "Delete", "Delete", farewell(after))
 	}
 	return out
+}
+
+// farewell says what is gone with our finalizer.
+func farewell(m *machinev1.Machine) string {
+	if held := dialect.HeldByOthers(m); held != "" {
+		return fmt.Sprintf("Deleted the instance of machine %v; %s", m.Name, held)
+	}
+	return fmt.Sprintf("Deleted machine %v", m.Name)
 }
 
 // stuck reports whether a drain is held up by more than pods that take their
