@@ -14,7 +14,7 @@ import (
 // FS holds the manifests as they are in this directory: crd/*.yaml and the roles of each binary, with their bindings and with
 // what admission adds to them.
 //
-//go:embed crd/*.yaml rbac/*/role*.yaml rbac/*/admission.yaml
+//go:embed crd/*.yaml rbac/*/role*.yaml rbac/*/leader_election.yaml rbac/*/admission.yaml
 var FS embed.FS
 
 // CRDs returns the CustomResourceDefinitions of both APIs, sorted by file name and thus by group and plural. Each call

@@ -37,12 +37,6 @@ const (
 	machineHealthChecks = "machinehealthcheck"
 )
 
-// leases are those under which the originals lead.
-var leases = map[string]string{
-	provider.OpenShift: "cluster-api-provider-machineset-leader",
-	provider.Gardener:  "machine-controller-manager",
-}
-
 func main() {
 	if err := command().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)
@@ -110,7 +104,7 @@ func serve(ctx context.Context, flags *run.Flags, o *options) error {
 		return err
 	}
 	for _, api := range flags.APIs {
-		mgr, err := process.Manager(api, leases[api])
+		mgr, err := process.Manager(api, run.SetLease(api))
 		if err != nil {
 			return err
 		}

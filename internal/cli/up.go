@@ -108,11 +108,19 @@ func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
 	}
 	f, err := fleet.Start(ctx, fleet.Options{
 		Dir: u.dir, Bin: u.bin, Backend: u.backend, Port: u.port, Detach: true, Log: os.Stderr,
+		Args: map[string][]string{fleet.Sets: leading(), fleet.Machines: leading()},
 	})
 	if err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// leading lets a controller lead under its lease, by which `why` sees whether it is
+// at work. On a machine that is busy it has longer than usual to renew it: nobody
+// waits to take its place.
+func leading() []string {
+	return []string{"--leader-elect=true", "--leader-elect-lease-duration=60s", "--leader-elect-renew-deadline=50s"}
 }
 
 func (u *up) serve(ctx context.Context, f *fleet.Fleet, started time.Time) error {

@@ -55,7 +55,7 @@ func (f *Fleet) args(program string) ([]string, error) {
 	args := []string{
 		"--target-kubeconfig=" + f.kubeconfig(program),
 		"--metrics-bind-address=0",
-		// One process of each kind needs no lease; tests with standbys turn it on.
+		// One process of each kind needs no lease; who wants one turns it on.
 		"--leader-elect=false", "--leader-elect-resource-namespace=kube-system",
 	}
 	if program != Machines {

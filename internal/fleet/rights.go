@@ -57,7 +57,7 @@ func (f *Fleet) grant(ctx context.Context, program string) error {
 // shippedRoles reads the roles of one binary. Those of the control namespace
 // become roles of the whole cluster: a fleet keeps machines in two namespaces.
 func shippedRoles(folder string) ([]client.Object, error) {
-	files, err := fs.Glob(config.FS, "rbac/"+folder+"/role*.yaml")
+	files, err := fs.Glob(config.FS, "rbac/"+folder+"/*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("find the roles of %s: %w", folder, err)
 	}

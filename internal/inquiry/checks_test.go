@@ -57,7 +57,7 @@ func TestChecksNotRead(t *testing.T) {
 			}
 			return nil
 		}
-		a, err := ask(t, cluster(t, refuse, openshiftMachine("Running", 5*time.Hour, withNodeO), silent), inquiry.Question{Kind: "Machine", Name: "mill-a-x"})
+		a, err := ask(t, cluster(t, refuse, append(atWork(), openshiftMachine("Running", 5*time.Hour, withNodeO), silent)...), inquiry.Question{Kind: "Machine", Name: "mill-a-x"})
 		if err != nil || len(a.Gaps) != c.gaps || !strings.Contains(a.Next, "without a health check") {
 			t.Errorf("%s: gaps %q, next %q, %v", c.reason, a.Gaps, a.Next, err)
 		}

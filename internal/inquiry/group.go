@@ -55,6 +55,9 @@ func (l *look) group(ctx context.Context, o client.Object) why.GroupFacts {
 	}
 	f.Unseen = observed < o.GetGeneration()
 	f.Members = l.members(ctx, f.Subject, owners)
+	if why.Group(l.now, f).State != why.Healthy {
+		f.Controller = l.setController(ctx, f.Subject)
+	}
 	f.Gaps = l.gaps
 	return f
 }

@@ -73,7 +73,11 @@ func (l *look) gap(what string, err error) {
 	if err == nil || apierrors.IsNotFound(err) {
 		return
 	}
-	text := what + ": " + err.Error()
+	l.note(what + ": " + err.Error())
+}
+
+// note adds to what was not seen.
+func (l *look) note(text string) {
 	if !slices.Contains(l.gaps, text) {
 		l.gaps = append(l.gaps, text)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/evidence"
 	"github.com/millwright-dev/millwright/internal/inquiry"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/why"
@@ -54,6 +55,8 @@ type situation struct {
 	objects       []client.Object
 	refuse        func(string) error
 	namespaceSaid string
+	// leases are those that are there; nil: those of controllers at work.
+	leases []client.Object
 }
 
 const (
@@ -109,6 +112,11 @@ func machines(t *testing.T) []situation {
 		}))},
 		{name: "node-not-ready-restricted", ask: machineX, state: why.Degraded, reason: "NodeUnhealthy", objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO), silent, check("workers", saysC("RemediationAllowed", "TooManyUnhealthy", "Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (total: 10, unhealthy: 8, maxUnhealthy: 40%)")))},
 		{name: "node-not-ready-storm", ask: machineX, state: why.Degraded, reason: "NodeUnhealthy", objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO), silent, check("workers", saysC("Calm", "Storm", "10 of 10 machines of zone a are sick; now: 0 remedied, 10 left")))},
+		{name: "instance-stopped", ask: machineX, state: why.Degraded, reason: "InstanceStopped", objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO, stoppedO), silent)},
+		{name: "instance-stopped-unnoticed", ask: machineX, state: why.Degraded, reason: "InstanceStopped", objects: list(openshiftMachine("Running", 5*time.Hour, withNodeO, stoppedO), node("True", "KubeletReady", "", 4*time.Hour))},
+		{name: "instance-stopped-timed", ask: machineY, state: why.Degraded, reason: "InstanceStopped", objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG, func(m *v1alpha1.Machine) {
+			m.Annotations = map[string]string{dialect.StoppedAnnotation: "missing"}
+		}), node("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", 4*time.Minute))},
 		{name: "node-lost-timed", ask: machineY, state: why.Degraded, reason: "NodeUnhealthy", objects: list(class, gardenerMachine("Unknown", 8*time.Minute, withNodeG,
 			operationG("HealthCheck", "Processing", "", "Machine mill-b-y is unhealthy - changing MachinePhase to Unknown. Node conditions: [Ready=Unknown]")), node("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", 4*time.Minute))},
 		{name: "failure-withheld", ask: machineY, state: why.Degraded, reason: "FailureWithheld", objects: list(class, gardenerMachine("Unknown", time.Hour, withNodeG), node("Unknown", "NodeStatusUnknown", "", 40*time.Minute))},
@@ -157,6 +165,7 @@ func machines(t *testing.T) []situation {
 			m.Finalizers = []string{"backup.example/wait"}
 		}))},
 		{name: "gone-with-evidence", ask: "machine/mill-a-gone", state: why.Gone, reason: "NeverJoined", objects: list(kept(t, provider.OpenShift, "mill-a-gone", "uid-gone"))},
+		{name: "gone-for-its-node", ask: "machine/mill-b-gone", state: why.Gone, reason: "NodeDeleted", objects: list(keptFor(t, evidence.NodeDeleted, "node n-1 was deleted"))},
 		{name: "unknown-name", ask: "machine/mill-a-z", state: why.Unknown, reason: "NotFound", objects: list(openshiftMachine("Running", time.Hour, withNodeO))},
 		{name: "ambiguous", ask: "machine/same", state: why.Ambiguous, reason: "SeveralObjects", objects: list(
 			openshiftMachine("Running", time.Hour, func(m *machinev1.Machine) { m.Name = "same" }), gardenerMachine("Running", time.Hour, func(m *v1alpha1.Machine) { m.Name = "same" }))},
@@ -168,14 +177,48 @@ func machines(t *testing.T) []situation {
 	}
 }
 
+// unattended are situations in which a controller is not at work, or in which that
+// cannot be told. What the object says of itself is from before.
+func unattended() []situation {
+	machines := func(holder string, renewed time.Duration) []client.Object {
+		return list(lease("cluster-api-provider-test-leader", holder, renewed), lease("machine-controller", holder, renewed),
+			lease("cluster-api-provider-machineset-leader", "pod-2", time.Second)) // it is the sets' and does nothing for machines
+	}
+	return []situation{
+		{
+			name: "controller-gone-new", ask: machineX, state: why.Degraded, reason: "ControllerNotRunning", leases: machines("", 77*time.Second),
+			objects: list(openshiftMachine("Provisioning", 2*time.Minute)),
+		},
+		{name: "controller-gone-deleting", ask: machineY, state: why.Stuck, reason: "ControllerNotRunning", leases: machines("", 77*time.Second), objects: list(class,
+			gardenerMachine("Running", 9*time.Hour, withNodeG, deletedG(77*time.Second), operationG("Create", "Successful", "", "Machine mill-b-y successfully joined the cluster in 5s")), node("True", "", "", 8*time.Hour))},
+		{name: "controller-silent-removal", ask: machineY, state: why.Stuck, reason: "ControllerNotRunning", leases: machines("pod-1", 4*time.Minute), objects: list(class,
+			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Hour), startedG(lifecycle.DeletionInstance, 4*time.Minute)))},
+		{name: "controller-gone-quota", ask: machineY, state: why.Degraded, reason: "ControllerNotRunning", leases: machines("", time.Hour), objects: list(class,
+			gardenerMachine("CrashLoopBackOff", 6*time.Minute, operationG("Create", "Failed", "ResourceExhausted", "machine codes error: code = [ResourceExhausted] message = [quota of 20 CPUs is used up]")))},
+		{
+			name: "controller-standby", ask: machineX, state: why.Progressing, reason: "InstanceNotCreated", leases: append(machines("", time.Hour), lease("cluster-api-provider-other-leader", "pod-3", time.Second)),
+			objects: list(openshiftMachine("Provisioning", 2*time.Minute)),
+		},
+		{name: "controller-unknown", ask: machineX, state: why.Progressing, reason: "InstanceNotCreated", leases: []client.Object{}, objects: list(openshiftMachine("Provisioning", 2*time.Minute))},
+		{name: "controller-not-readable", ask: machineX, state: why.Progressing, reason: "InstanceNotCreated", refuse: forbid("*v1.LeaseList"), objects: list(openshiftMachine("Provisioning", 2*time.Minute))},
+		{
+			name: "set-controller-gone", ask: "machineset/mill-a", state: why.Degraded, reason: "ControllerNotRunning", leases: list(lease("cluster-api-provider-machineset-leader", "", time.Minute)),
+			objects: list(openshiftSet(3, 1, 1)),
+		},
+	}
+}
+
 func list(o ...client.Object) []client.Object { return o }
 
 // TestSituations: each situation, as it is stored in a cluster, has its sentence,
 // its causes and its next step, for people and for scripts.
 func TestSituations(t *testing.T) {
-	for _, s := range slices.Concat(machines(t), groups()) {
+	for _, s := range slices.Concat(machines(t), unattended(), groups()) {
 		t.Run(s.name, func(t *testing.T) {
-			c := cluster(t, s.refuse, s.objects...)
+			if s.leases == nil {
+				s.leases = atWork()
+			}
+			c := cluster(t, s.refuse, slices.Concat(s.objects, s.leases)...)
 			q, err := inquiry.Parse(s.ask)
 			if err != nil {
 				t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/evidence"
@@ -25,7 +26,7 @@ import (
 
 // machineOf is what o says as a machine; nil when it is none.
 func machineOf(o client.Object) *why.MachineFacts {
-	f := &why.MachineFacts{Subject: subject(o), Phase: said.Phase(o), Said: said.By(o), Trouble: said.Trouble(o)}
+	f := &why.MachineFacts{Subject: subject(o), Phase: said.Phase(o), Said: said.By(o), Trouble: said.Trouble(o), Stopped: dialect.Stopped(o)}
 	ours := machinev1.MachineFinalizer
 	switch m := o.(type) {
 	case *machinev1.Machine:
@@ -66,6 +67,10 @@ func (l *look) machine(ctx context.Context, o client.Object) why.MachineFacts {
 	}
 	q := Question{API: f.API, Namespace: f.Namespace, Name: f.Name}
 	f.Evidence = l.evidence(ctx, q, f.View.UID)
+	f.Gaps = l.gaps
+	if why.Machine(l.now, *f).State != why.Healthy { // else nothing is waited for
+		f.Controller = l.machineController(ctx, f.Subject)
+	}
 	f.Gaps = l.gaps
 	return *f
 }

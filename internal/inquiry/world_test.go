@@ -14,6 +14,7 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -35,6 +36,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/run"
 	"github.com/millwright-dev/millwright/internal/said"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 var now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -70,6 +72,25 @@ func cluster(t *testing.T, refuse func(what string) error, objects ...client.Obj
 			return c.List(ctx, l, opts...)
 		},
 	})
+}
+
+// lease is that of a controller, renewed some time ago; nobody holds it when holder
+// is empty.
+func lease(name, holder string, renewed time.Duration) *coordinationv1.Lease {
+	return &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: &holder, LeaseDurationSeconds: ptr.To[int32](15), RenewTime: ptr.To(metav1.NewMicroTime(now.Add(-renewed))),
+		},
+	}
+}
+
+// atWork are the leases of controllers that look after both APIs.
+func atWork() (out []client.Object) {
+	for _, api := range []string{provider.OpenShift, provider.Gardener} {
+		out = append(out, lease(run.MachineLease(api, "test"), "pod-1", 2*time.Second), lease(run.SetLease(api), "pod-2", 2*time.Second))
+	}
+	return out
 }
 
 func openshiftMachine(phase string, age time.Duration, change ...func(*machinev1.Machine)) *machinev1.Machine {
@@ -118,6 +139,10 @@ func withNodeG(m *v1alpha1.Machine) {
 }
 
 func provisionedO(m *machinev1.Machine) { m.Spec.ProviderID = ptr.To("test:///i-1") }
+
+func stoppedO(m *machinev1.Machine) {
+	m.Annotations = map[string]string{dialect.StoppedAnnotation: "exited"}
+}
 
 // deletedO began to be deleted some time ago.
 func deletedO(d time.Duration) func(*machinev1.Machine) {
@@ -251,4 +276,18 @@ func kept(t *testing.T, api, name, uid string) *corev1.ConfigMap {
 	c := said.Stored(r, raw, now.Add(6*24*time.Hour+22*time.Hour))
 	c.CreationTimestamp = ago(2 * time.Hour)
 	return c
+}
+
+// keptFor is a stored record about a machine that worked.
+func keptFor(t *testing.T, cause evidence.Cause, summary string) *corev1.ConfigMap {
+	t.Helper()
+	r := evidence.Record{
+		API: provider.Gardener, Namespace: ns, Name: "mill-b-gone", UID: "uid-gone", Owner: "MachineSet/mill-b", Cause: cause, Taken: now.Add(-time.Hour),
+		Phase: "Terminating", Summary: summary, Moments: []evidence.Moment{{What: evidence.MomentCreated, At: now.Add(-9 * time.Hour)}},
+	}
+	raw, err := evidence.Encode(r, evidence.NewRedactor(), evidence.DefaultPolicy().Size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said.Stored(r, raw, now.Add(6*24*time.Hour))
 }

@@ -14,6 +14,7 @@ import (
 var endings = map[evidence.Cause]string{
 	evidence.GivenUp:     "it was given up %s%s",
 	evidence.NeverJoined: "it was deleted %s%s, and no node of it had ever joined",
+	evidence.NodeDeleted: "it was deleted %s%s, because somebody had deleted its node",
 	evidence.Unwell:      "it was deleted %s%s, while its node was missing or unhealthy",
 }
 
@@ -24,6 +25,9 @@ func Departed(now time.Time, s Subject, e Evidence, gaps []string) Answer {
 	f := finding{
 		state: Gone, reason: string(r.Cause), text: "does not exist any more",
 		next: "if the machines that follow it end alike, mend the cause in what they are made from",
+	}
+	if r.Cause == evidence.NodeDeleted {
+		f.next = "find out who deleted the node: a person, or the cloud controller manager for an instance that did not run"
 	}
 	if ending, ok := endings[r.Cause]; ok {
 		after := ""

@@ -32,6 +32,9 @@ type MachineFacts struct {
 	// says that the owner makes another by itself when it failed.
 	Owner    string
 	Replaces bool
+	// Stopped says, as a clause, that its instance does not run; empty where it
+	// does, as far as was recorded.
+	Stopped string
 	// Class is what it refers to ("machineclass small"); NoClass says that the
 	// API server knows no such thing.
 	Class   string
@@ -55,8 +58,11 @@ type MachineFacts struct {
 	// Requests are pending certificate requests that are, or may be, its.
 	Requests []evidence.Request
 	Events   []evidence.Event
-	Evidence *Evidence
-	Gaps     []string
+	// Controller is what is to look after the machine; its zero value where
+	// nobody asked.
+	Controller Controller
+	Evidence   *Evidence
+	Gaps       []string
 }
 
 // said finds what is said about something; its zero value when nothing is.

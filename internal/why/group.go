@@ -37,7 +37,10 @@ type GroupFacts struct {
 	// Members are the answers about its machines that are not in order, the
 	// worst first.
 	Members []Answer
-	Gaps    []string
+	// Controller is what is to look after the object; its zero value where nobody
+	// asked.
+	Controller Controller
+	Gaps       []string
 }
 
 // Conditions of groups, as statements name them.
@@ -81,7 +84,7 @@ func Group(now time.Time, f GroupFacts) Answer {
 			break
 		}
 	}
-	return found.answer(f.Subject, f.Gaps)
+	return f.Controller.unattended(now, f.Subject, found).answer(f.Subject, f.Gaps)
 }
 
 // count is "2 of 3 machines are available".

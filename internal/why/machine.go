@@ -27,12 +27,14 @@ var life = []check{
 	failed,
 	classMissing,
 	creating,
+	unstarted,
 	requestsWait,
 	joining,
 	updating,
 	detached,
 	nodeLost,
 	nodeUnwell,
+	instanceStopped,
 	healthy,
 }
 
@@ -50,7 +52,7 @@ func Machine(now time.Time, f MachineFacts) Answer {
 			break
 		}
 	}
-	a := found.answer(f.Subject, f.Gaps)
+	a := f.Controller.unattended(now, f.Subject, found).answer(f.Subject, f.Gaps)
 	a.Evidence = f.Evidence
 	return a
 }
@@ -215,6 +217,14 @@ func requestsWait(q *question) *finding {
 
 // HasNode reports whether a node of the machine was seen.
 func (f *MachineFacts) HasNode() bool { return f.NodeLooked && f.Node != nil }
+
+// unstarted is about a machine whose instance stopped before its node was there.
+func unstarted(q *question) *finding {
+	if q.View.Stage != lifecycle.StageJoining || q.HasNode() {
+		return nil
+	}
+	return instanceStopped(q)
+}
 
 func joining(q *question) *finding {
 	if q.View.Stage != lifecycle.StageJoining {

@@ -17,7 +17,7 @@ func nodeLost(q *question) *finding {
 	}
 	f := &finding{
 		state: Failed, reason: string(lifecycle.ReasonNodeMissing), text: "is not healthy: its node " + q.View.NodeName + " does not exist",
-		chain: quote(q.latest()),
+		chain: append(q.stopped(), quote(q.latest())...),
 		next:  "delete the machine, unless a health check does: the node object does not come back unless its kubelet registers anew",
 	}
 	if q.Policy.NodeLossDeletes {
@@ -38,13 +38,19 @@ func nodeUnwell(q *question) *finding {
 	}
 	held, remedy := q.checked()
 	f := &finding{
-		state: Degraded, reason: string(lifecycle.ReasonNodeUnhealthy), chain: append(causes, held...),
+		state: Degraded, reason: string(lifecycle.ReasonNodeUnhealthy), chain: slices.Concat(q.stopped(), causes, held),
 		text: "is not healthy: its node " + q.Node.Name + " has been " + worst(q.Node, q.Policy) + lasting(q.now, causes[0].Since),
 		next: "look at the node: `kubectl describe node " + q.Node.Name + "`; " + remedy,
+	}
+	if q.Stopped != "" {
+		f.reason, f.next = reasonStopped, "find out what stopped the instance, and start it or delete the machine; "+remedy
 	}
 	if t := q.Policy.HealthTimeout; q.Policy.TracksHealth && t > 0 && !q.View.StageSince.IsZero() && q.View.Stage == lifecycle.StageLost {
 		left := q.View.StageSince.Add(t).Sub(q.now)
 		f.next = "look at the node now, if at all: in " + span(left) + " the machine is given up and replaced"
+		if q.Stopped != "" {
+			f.next = "find out what stopped the instance; in " + span(left) + " the machine is given up and replaced, and at once where you delete it"
+		}
 		if left <= 0 {
 			f.reason = string(lifecycle.ReasonFailureWithheld)
 			f.chain = append(f.chain, Cause{Reason: f.reason, Message: "its time of " + span(t) + " is over, but machines of one deployment are given up one at a time, and none while the controllers do not see the cluster well"})
@@ -52,6 +58,29 @@ func nodeUnwell(q *question) *finding {
 		}
 	}
 	return f
+}
+
+// reasonStopped is that of machines whose instance does not run.
+const reasonStopped = "InstanceStopped"
+
+// stopped is the cause that the infrastructure names.
+func (q *question) stopped() []Cause {
+	if q.Stopped == "" {
+		return nil
+	}
+	return []Cause{{Source: "infrastructure", Reason: reasonStopped, Message: q.Stopped}}
+}
+
+// instanceStopped is about a machine whose node does not know yet that its instance
+// does not run.
+func instanceStopped(q *question) *finding {
+	if q.Stopped == "" {
+		return nil
+	}
+	return &finding{
+		state: Degraded, reason: reasonStopped, text: "is not healthy: " + q.Stopped, chain: quote(q.latest()),
+		next: "find out what stopped the instance, and start it or delete the machine",
+	}
 }
 
 func worst(n *corev1.Node, p lifecycle.Policy) string {

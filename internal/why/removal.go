@@ -43,15 +43,29 @@ func (q *question) goingSince(step lifecycle.DeletionStep, in string) string {
 // inInstance is what a machine is in whose instance is to go.
 const inInstance = "in the removal of its instance"
 
-// leaving is a machine on its way out with nothing in the way.
+// leaving is a machine on its way out with nothing in the way. It says what was
+// recorded: that the machine is to go does not mean that anybody has begun.
 func (q *question) leaving() finding {
-	f := finding{
-		state: Deleting, reason: string(lifecycle.ReasonTerminating), next: "wait",
-		text: q.goingSince(lifecycle.DeletionInstance, inInstance) + ": the infrastructure is removing its instance",
-	}
-	if !q.View.Held {
+	f := finding{state: Deleting, reason: string(lifecycle.ReasonTerminating), next: "wait", text: q.goingSince(lifecycle.DeletionInstance, inInstance)}
+	asked := !q.View.Since(lifecycle.DeletionInstance).IsZero()
+	s := q.latest()
+	switch {
+	case !q.View.Held:
 		f.reason, f.text = string(lifecycle.ReasonReleased), q.going()+": all is done, and the object goes at any moment"
-	} else if s := q.latest(); s.Status != failing {
+		return f
+	case asked:
+		f.text += ": the infrastructure was asked to remove its instance, and has not confirmed that it is gone"
+	case q.View.Stage == lifecycle.StageDeleting:
+		f.text += ": its removal has begun, and nothing is recorded that is in the way"
+	default:
+		f.reason = string(lifecycle.ReasonDeleting)
+		f.text += ": it was asked for, and no controller has begun with it"
+		if q.now.Sub(q.View.Deleted) >= unseen {
+			f.next = "see that a machine controller of its provider runs, leads, and serves the API " + q.API + " and the namespace " + q.Namespace
+		}
+		return f // what it says is about its life
+	}
+	if s.Status != failing {
 		f.chain = quote(s)
 	}
 	return f

@@ -80,6 +80,7 @@ func machineFacts(t *rapid.T) why.MachineFacts {
 		Said: statements(t), Trouble: rapid.SampledFrom([]provider.Kind{"", provider.Exhausted, provider.Invalid, provider.Denied, provider.Conflict, provider.Transient}).Draw(t, "trouble"),
 		Owner: rapid.SampledFrom([]string{"", "MachineSet s"}).Draw(t, "owner"), Replaces: rapid.Bool().Draw(t, "replaces"),
 		Class: "machineclass c", NoClass: rapid.Bool().Draw(t, "no class"), Foreign: rapid.SampledFrom([][]string{nil, {"x/y"}}).Draw(t, "foreign"),
+		Stopped:   rapid.SampledFrom([]string{"", "its instance does not run"}).Draw(t, "stopped"),
 		KeptUntil: when(t, "kept"), Node: nodeOf(t), NodeLooked: rapid.Bool().Draw(t, "looked"),
 	}
 	if rapid.Bool().Draw(t, "request") {
@@ -126,6 +127,9 @@ func TestMachineIsTotal(t *testing.T) {
 		unready := f.Node == nil || lifecycle.Ready(f.Node).Status != corev1.ConditionTrue
 		if a.State == why.Healthy && (blind || unready && f.View.Stage != lifecycle.StageDetached) {
 			t.Fatalf("healthy, with node %+v (seen: %v)", f.Node, f.NodeLooked)
+		}
+		if a.State == why.Healthy && f.Stopped != "" && f.View.Stage != lifecycle.StageDetached {
+			t.Fatalf("healthy, though %s", f.Stopped)
 		}
 		if !leaving && f.View.Stage == lifecycle.StageFailed && a.State != why.Failed {
 			t.Fatalf("a failed machine is %s", a.State)

@@ -29,15 +29,6 @@ import (
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
-// leaseOf is the lease under which the original would lead, so that the two
-// never act at the same time.
-func leaseOf(api, name string) string {
-	if api == provider.Gardener {
-		return "machine-controller"
-	}
-	return "cluster-api-provider-" + name + "-leader"
-}
-
 // assembly puts the controllers of one process together.
 type assembly struct {
 	*server
@@ -56,7 +47,7 @@ func (s *server) controllers(ctx context.Context, process *run.Process, p provid
 	a := &assembly{server: s, process: process, provider: p, metrics: machine.NewMetrics(metrics.Registry)}
 	steps := map[string]func(context.Context, ctrl.Manager) error{provider.OpenShift: a.openshift, provider.Gardener: a.gardener}
 	for _, api := range s.flags.APIs {
-		mgr, err := process.Manager(api, leaseOf(api, s.plugin.Name))
+		mgr, err := process.Manager(api, run.MachineLease(api, s.plugin.Name))
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,67 @@
+package inquiry
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/run"
+	"github.com/millwright-dev/millwright/internal/why"
+)
+
+// machineController is what leases say of the machine controllers of an API, and
+// setController of what looks after sets, deployments and health checks.
+func (l *look) machineController(ctx context.Context, s why.Subject) why.Controller {
+	return l.controller(ctx, s, "machine controller", func(lease string) bool { return run.LeadsMachines(s.API, lease) })
+}
+
+func (l *look) setController(ctx context.Context, s why.Subject) why.Controller {
+	return l.controller(ctx, s, "machine-controller-manager", func(lease string) bool { return lease == run.SetLease(s.API) })
+}
+
+// controller looks for its leases where they are by default: with the machines, or
+// in the namespaces of either API. That there is none may mean that it leads
+// without, or elsewhere.
+func (l *look) controller(ctx context.Context, s why.Subject, name string, leads func(lease string) bool) why.Controller {
+	c := why.Controller{Name: name}
+	places := []string{s.Namespace, "kube-system", "millwright-system", "openshift-machine-api", "default"}
+	slices.Sort(places)
+	places = slices.Compact(places)
+	var denied []error
+	for _, place := range places {
+		var list coordinationv1.LeaseList
+		if err := l.Control.List(ctx, &list, client.InNamespace(place)); err != nil {
+			denied = append(denied, err)
+		}
+		for i := range list.Items {
+			if o := &list.Items[i]; leads(o.Name) {
+				c.Leases = append(c.Leases, lease(o))
+			}
+		}
+	}
+	what := "whether a " + name + " is at work"
+	switch {
+	case len(c.Leases) > 0:
+	case len(denied) > 0:
+		l.gap(what+" (leases)", denied[0])
+	default:
+		l.note(what + ": it has no lease in the namespaces " + strings.Join(places, ", ") + "; it may lead without, or elsewhere")
+	}
+	return c
+}
+
+func lease(o *coordinationv1.Lease) why.Lease {
+	out := why.Lease{
+		Where: o.Namespace + "/" + o.Name, Holder: ptr.Deref(o.Spec.HolderIdentity, ""),
+		Lasts: time.Duration(ptr.Deref(o.Spec.LeaseDurationSeconds, 0)) * time.Second,
+	}
+	if t := o.Spec.RenewTime; t != nil {
+		out.Renewed = t.Time
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package why
+
+import (
+	"strings"
+	"time"
+)
+
+// Controller is what leases say of the controller that an object waits for.
+type Controller struct {
+	// Name is what people call it ("machine controller").
+	Name string
+	// Leases are those under which it may lead; none where none was found.
+	Leases []Lease
+}
+
+// Lease is what a controller leads under.
+type Lease struct {
+	// Where is "kube-system/machine-controller".
+	Where string
+	// Holder is empty when nobody has it; who stops in good order gives it up.
+	Holder string
+	// Renewed is when its holder was last heard of, Lasts for how long that is
+	// worth.
+	Renewed time.Time
+	Lasts   time.Duration
+}
+
+// silence is how long a leader is at least let be that does not renew: clocks
+// differ, and some renew twice a minute only.
+const silence = time.Minute
+
+// idle says why nobody acts under the lease; empty when somebody seems to.
+func (l Lease) idle(now time.Time) string {
+	switch since := now.Sub(l.Renewed); {
+	case l.Holder == "":
+		return "nobody holds it"
+	case l.Renewed.IsZero():
+		return "its holder " + l.Holder + " has never renewed it"
+	case since > max(silence, l.Lasts):
+		return "its holder " + l.Holder + " has not renewed it for " + span(since)
+	}
+	return ""
+}
+
+// lookAfter begins advice about a controller.
+const lookAfter = "see that a "
+
+// ReasonUnattended is the reason of what waits for a controller that is not at
+// work.
+const ReasonUnattended = "ControllerNotRunning"
+
+// unattended adds to a finding that its controller is not at work, where all its
+// leases say so: what is waited for does not come.
+func (c Controller) unattended(now time.Time, s Subject, f finding) finding {
+	var causes []Cause
+	for _, l := range c.Leases {
+		why := l.idle(now)
+		if why == "" {
+			return f
+		}
+		causes = append(causes, Cause{Source: "lease " + l.Where, Reason: ReasonUnattended, Message: why})
+	}
+	if len(causes) == 0 || f.state == Healthy {
+		return f
+	}
+	next := lookAfter + c.Name + " for the API " + s.API + " runs: its log says what is wrong"
+	if strings.HasPrefix(f.next, "wait") || strings.HasPrefix(f.next, lookAfter) {
+		f.reason, f.chain = ReasonUnattended, append(causes, f.chain...)
+	} else {
+		next += "; then " + f.next
+		f.chain = append(f.chain, causes...)
+	}
+	f.text, f.next = f.text+"; no "+c.Name+" is at work", next
+	switch f.state {
+	case Progressing, Waiting:
+		f.state = Degraded
+	case Deleting:
+		f.state = Stuck
+	}
+	return f
+}
