@@ -165,6 +165,23 @@ func TestNeverMoreThanTheBudget(t *testing.T) {
 	})
 }
 
+// What may be unhealthy is a number, or a percentage without its fraction: of 100
+// unhealthy parts of n machines so many are whole machines.
+func TestBudgetsAreAsDeclared(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, total := rapid.IntRange(-5, 120).Draw(t, "number"), rapid.IntRange(0, 60).Draw(t, "machines")
+		whole := 0
+		for 100*(whole+1) <= total*max(0, min(n, 100)) {
+			whole++
+		}
+		for text, want := range map[string]int{fmt.Sprint(n): max(0, n), fmt.Sprintf("%d%%", n): whole} {
+			if l, err := ParseLimit(text); err != nil || l.Of(total) != want {
+				t.Fatalf("%s of %d: %d (%v), declared are %d", text, total, l.Of(total), err, want)
+			}
+		}
+	})
+}
+
 // Every machine that stays unhealthy is remedied once the budget has room and
 // the breaker's patience is over.
 func TestTheSickAreRemediedInTheEnd(t *testing.T) {

@@ -65,6 +65,7 @@ func TestSweepProperties(t *testing.T) {
 				t.Fatalf("a failed listing is believed: %+v", plan)
 			}
 			started := checkRemovals(t, plan, memory, machines, at, p)
+			checkShare(t, plan, started, len(l.Instances), p.Limit.Percent)
 			memory = plan.Memory
 			for _, v := range started {
 				memory = memory.Begin(v, at)
@@ -116,6 +117,20 @@ func checkRemovals(t *rapid.T, plan orphan.Plan, before orphan.Memory, machines 
 		started = append(started, v)
 	}
 	return started
+}
+
+// checkShare: where any removal begins, no more of the listed are unwanted than
+// the share, without its fraction, or one.
+func checkShare(t *rapid.T, plan orphan.Plan, started []orphan.Verdict, listed, percent int) {
+	unwanted := 0
+	for _, v := range plan.Verdicts {
+		if v.Fate != orphan.Keep && !v.Begun && len(v.Left) == 0 {
+			unwanted++
+		}
+	}
+	if len(started) > 0 && unwanted > 1 && 100*unwanted > percent*listed {
+		t.Fatalf("%d removals begin, although %d of %d are unwanted and %d %% may be", len(started), unwanted, listed, percent)
+	}
 }
 
 // ownedBy says, in words of its own, why an instance may not be removed.

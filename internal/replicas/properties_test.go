@@ -87,6 +87,44 @@ func TestDecideStaysWithinBounds(t *testing.T) {
 	})
 }
 
+// The arithmetic of the original, in its own words: a machine on its way out is
+// none; below the wanted number the difference is made, and nothing deleted; else
+// what exceeds it is deleted, shielded machines left out, and besides only what
+// failed or was marked.
+func TestDecideDoesTheArithmetic(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set, members, p := drawSet(t), drawMembers(t), drawPolicy(t)
+		set.Deleting, p.Burst = false, 100
+		there, open, condemned := 0, 0, 0
+		for _, m := range members {
+			if m.Deleting || m.Leaving {
+				continue
+			}
+			there++
+			if m.Shielded {
+				continue
+			}
+			open++
+			stays := m.Keep.Until.After(now) || m.Keep.Until.IsZero() && m.Keep.Wanted
+			called := m.Priority == 1 && !m.Marked.IsZero() && !set.Scaled.IsZero() && !m.Marked.After(set.Scaled)
+			if p.ReplaceFailed && m.Failed && !stays || p.HonourMarks && called {
+				condemned++
+			}
+		}
+		create, remove := 0, 0
+		if there < set.Replicas {
+			create = set.Replicas - there
+		} else {
+			remove = max(condemned, open-set.Replicas)
+		}
+		d := Decide(now, set, members, p)
+		if d.Create != create || len(d.Delete) != remove {
+			t.Fatalf("of %d wanted, %d there, %d not shielded, %d condemned: creates %d and deletes %d, expected %d and %d",
+				set.Replicas, there, open, condemned, d.Create, len(d.Delete), create, remove)
+		}
+	})
+}
+
 func TestDecideIgnoresTheOrderOfMembers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, members, p := drawSet(t), drawMembers(t), drawPolicy(t)

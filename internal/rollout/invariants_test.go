@@ -33,7 +33,7 @@ func TestGrowthFindsRoom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, Rolling, InPlace)
 		m.onScale = func(s *modelSet, to int) {
-			surge, _ := Bounds(m.d)
+			surge, _ := declaredBounds(m.d)
 			sum := to - s.Replicas
 			for _, b := range m.sets {
 				living := m.count(func(x *modelMachine) bool { return x.set == b.UID && !x.Leaving && !x.Moved })
@@ -224,7 +224,7 @@ func TestABadTemplateIsStopped(t *testing.T) {
 			m.diligent = m.d.Strategy == OnDelete && m.count(func(x *modelMachine) bool { return x.template == "b" }) == 0
 			stopped = stopped || m.d.Last.Progress.Reason == Stopped || m.template == "a"
 		}
-		if _, unavailable := Bounds(m.d); m.d.Strategy == Rolling && m.count(m.available) < m.d.Replicas-unavailable {
+		if _, unavailable := declaredBounds(m.d); m.d.Strategy == Rolling && m.count(m.available) < m.d.Replicas-unavailable {
 			m.fail("capacity was lost")
 		}
 		if m.d.Guard.RollBack != (m.template == "a") {

@@ -17,7 +17,7 @@ func bound(v string) *intstr.IntOrString {
 var strategies = []Strategy{Rolling, Recreate, OnDelete, InPlace}
 
 func drawDeployment(t *rapid.T, among ...Strategy) (Deployment, Policy) {
-	bounds := rapid.SampledFrom([]string{"0", "1", "2", "25%", "100%"})
+	bounds := rapid.SampledFrom([]string{"0", "1", "2", "25%", "34%", "100%"})
 	d := Deployment{
 		Replicas: rapid.IntRange(1, 6).Draw(t, "replicas"),
 		Strategy: rapid.SampledFrom(among).Draw(t, "strategy"),
@@ -152,7 +152,7 @@ func (m *model) mishap() {
 func TestRolloutStaysWithinBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, Rolling, InPlace)
-		surge, unavailable := Bounds(m.d)
+		surge, unavailable := declaredBounds(m.d)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			if m.chance("edit", 12) == 0 {
 				m.change()
