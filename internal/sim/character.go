@@ -99,6 +99,22 @@ type wider struct {
 	attach  time.Duration
 
 	frailty
+	impatience
+}
+
+// impatience is what worlds got last: how long drains and hooks may take.
+type impatience struct {
+	// drains is the drain timeout of all machines, where their API has one, tight
+	// says that no budget ever lets a pod go; hooks is for how long hooks may stop a
+	// step before that is told. Zero: as usual.
+	drains, hooks time.Duration
+	tight         bool
+}
+
+func (i *impatience) draw(r *rand.Rand) {
+	i.drains = []time.Duration{0, 0, 3 * time.Minute, 20 * time.Minute}[r.IntN(4)]
+	i.hooks = []time.Duration{0, time.Minute, 10 * time.Minute}[r.IntN(3)]
+	i.tight = r.IntN(6) == 0
 }
 
 // widen draws what of it there is.
@@ -119,6 +135,7 @@ func (c *character) widen(r *rand.Rand) {
 	if c.frail {
 		c.trouble = max(c.trouble, 2)
 	}
+	c.impatience.draw(r)
 }
 
 // usual is how likely the faults are, in percent, where a seed has them.

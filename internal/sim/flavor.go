@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -21,6 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/replicas"
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/sim/judge"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -45,6 +47,10 @@ type flavor struct {
 	// machine and set are empty objects.
 	machine, set client.Object
 	finalizer    string
+	// other is an empty machine of the other API, where health checks may be about
+	// such; waits are the timeouts of the dialect.
+	other client.Object
+	waits judge.Waits
 	// heals: unhealthy machines are replaced without anybody's help.
 	heals bool
 	// furniture is what has to be there besides.
@@ -52,25 +58,15 @@ type flavor struct {
 	newMachine func(name string) client.Object
 	newSet     func(name string, n int) client.Object
 	view       func(m client.Object) lifecycle.Machine
-	policy     func(m client.Object) lifecycle.Policy
-	member     func(set, m client.Object) replicas.Member
 	size       func(set client.Object) int
 	resize     func(set client.Object, n int)
 	selector   func(set client.Object) labels.Selector
-	// tally are the counters in a set's status.
-	tally func(set client.Object) replicas.Tally
 	// hook adds a hook before draining or before termination, unhook removes
 	// all; nil where there are none. hurry asks to make short work of it.
 	hook   func(m client.Object, drain bool)
 	unhook func(m client.Object)
 	hurry  func(m client.Object)
 
-	// unsure reports whether m says that it does not know of its instance; nil where
-	// none ever does.
-	unsure func(m client.Object) bool
-	// frozen reports whether a set makes no machines because it has far too
-	// many; nil where none ever does.
-	frozen func(set client.Object) bool
 	// fleet is about deployments.
 	fleet *fleet
 
@@ -82,8 +78,6 @@ type flavor struct {
 	runChecks func(p *process)
 	patients  []dialect.Patients
 	own       dialect.Patients
-	// group is of which machines one is given up at a time; empty: of none.
-	group func(m client.Object) string
 	// anchors are where people approve that orphans are removed; strangers says
 	// that instances without a UID are orphans too.
 	anchors   func() []client.Object
@@ -126,7 +120,8 @@ var _ io.Reader = zeros{}
 // machineLens is a dialect with a defect.
 type machineLens[M client.Object] struct {
 	dialect.Machines[M]
-	m *Mutation
+	m   *Mutation
+	now func() time.Time
 }
 
 // View implements [dialect.Machines].
@@ -134,6 +129,9 @@ func (l machineLens[M]) View(o M) lifecycle.Machine {
 	v := l.Machines.View(o)
 	if l.m.View != nil {
 		l.m.View(&v)
+	}
+	if l.m.Aged != nil {
+		l.m.Aged(&v, l.now())
 	}
 	return v
 }
@@ -207,7 +205,7 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 	var infra provider.Provider = cloud.Provider{Cloud: w.cloud, Gate: p.cloudGate}
 	m := w.o.Mutation
 	if m != nil {
-		lens = machineLens[M]{lens, m}
+		lens = machineLens[M]{lens, m, p.Now}
 		if m.Provider != nil {
 			infra = m.Provider(infra, p.target)
 		}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/sim/judge"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
 
@@ -42,30 +43,19 @@ func gardenerFlavor(w *World) flavor {
 	f := flavor{
 		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments, kind("MachineClass", &v1alpha1.MachineClass{}), checks, foreign}, indexes: node.Indexes(),
 		machine: &v1alpha1.Machine{}, set: &v1alpha1.MachineSet{},
-		finalizer: v1alpha1.FinalizerMachine, heals: true,
+		finalizer: v1alpha1.FinalizerMachine, heals: true, other: &machinev1.Machine{},
+		waits:     judge.Waits{JoinTimeout: 20 * time.Minute, HealthTimeout: 10 * time.Minute, DrainTimeout: 2 * time.Hour, DetachTimeout: 2 * time.Minute},
 		furniture: func() []client.Object { return append(secrets(w), gardenerClasses()...) },
 		newMachine: func(name string) client.Object {
-			return &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: gardenerSpec()}
+			return &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: gardenerSpec(w)}
 		},
-		newSet: func(name string, n int) client.Object { return gardenerSet(w, name, n) },
-		view:   func(m client.Object) lifecycle.Machine { return lens.View(m.(*v1alpha1.Machine)) },
-		group: func(m client.Object) string {
-			_, value := lens.Group(m.(*v1alpha1.Machine))
-			return value
-		},
-		policy:   func(m client.Object) lifecycle.Policy { return lens.Policy(m.(*v1alpha1.Machine)) },
+		newSet:   func(name string, n int) client.Object { return gardenerSet(w, name, n) },
+		view:     func(m client.Object) lifecycle.Machine { return lens.View(m.(*v1alpha1.Machine)) },
 		size:     func(s client.Object) int { return int(s.(*v1alpha1.MachineSet).Spec.Replicas) },
 		resize:   func(s client.Object, n int) { s.(*v1alpha1.MachineSet).Spec.Replicas = int32(n) },
 		selector: func(s client.Object) labels.Selector { return setLens.Selector(s.(*v1alpha1.MachineSet)) },
-		tally: func(s client.Object) replicas.Tally {
-			st := s.(*v1alpha1.MachineSet).Status
-			return replicas.Tally{Replicas: st.Replicas, Ready: st.ReadyReplicas, Available: st.AvailableReplicas}
-		},
 		hurry: func(m client.Object) {
 			metav1.SetMetaDataLabel(&m.(*v1alpha1.Machine).ObjectMeta, v1alpha1.LabelKeyForceDeletion, "true")
-		},
-		frozen: func(s client.Object) bool {
-			return s.GetLabels()[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
 		},
 		fleet:       gardenerFleet(w),
 		runMachines: func(p *process) { runMachines(p, lens) },
@@ -80,16 +70,16 @@ func gardenerFlavor(w *World) flavor {
 	}
 	f.runCollector = func(p *process) { runCollector(p, seen) }
 	f.runNodes = func(p *process) { runNodes(p, seen) }
-	f.member = func(s, m client.Object) replicas.Member {
-		return setLens.Member(s.(*v1alpha1.MachineSet), m, w.node)
-	}
 	return f
 }
 
-func gardenerSpec() v1alpha1.MachineSpec {
+func gardenerSpec(w *World) v1alpha1.MachineSpec {
 	spec := v1alpha1.MachineSpec{Class: v1alpha1.ClassSpec{Kind: "MachineClass", Name: className}}
 	spec.NodeTemplateSpec.Labels = map[string]string{"pool": "a"}
 	spec.NodeTemplateSpec.Spec.Taints = []corev1.Taint{{Key: "pool", Value: "a", Effect: corev1.TaintEffectPreferNoSchedule}}
+	if w.is.drains > 0 {
+		spec.MachineConfiguration = &v1alpha1.MachineConfiguration{MachineDrainTimeout: &metav1.Duration{Duration: w.is.drains}}
+	}
 	return spec
 }
 
@@ -127,6 +117,6 @@ func gardenerSet(w *World, name string, n int) client.Object {
 	s.Spec.Replicas = int32(n)
 	s.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{memberLabel: name}}
 	s.Spec.Template.Labels = template
-	s.Spec.Template.Spec = gardenerSpec()
+	s.Spec.Template.Spec = gardenerSpec(w)
 	return s
 }

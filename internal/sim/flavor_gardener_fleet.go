@@ -29,6 +29,10 @@ func gardenerFleet(w *World) *fleet {
 			w.annotate(d)
 			metav1.SetMetaDataLabel(&as(d).ObjectMeta, "touched", fmt.Sprint(w.roll(3)))
 			as(d).Spec.Template.Spec.NodeTemplateSpec.Labels["touched"] = fmt.Sprint(w.roll(3))
+			if w.is.drains > 0 {
+				w.roll(3)
+				return
+			}
 			as(d).Spec.Template.Spec.MachineConfiguration = &v1alpha1.MachineConfiguration{MaxEvictRetries: ptr.To(int32(w.roll(3)))}
 		},
 		pause:   func(d client.Object, paused bool) { as(d).Spec.Paused = paused },
@@ -79,7 +83,7 @@ func gardenerDeployment(w *World, name string, n int) client.Object {
 		Replicas: int32(n), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{memberLabel: name}},
 		Strategy: gardenerStrategy(w),
 	}
-	d.Spec.Template.Labels, d.Spec.Template.Spec = template, gardenerSpec()
+	d.Spec.Template.Labels, d.Spec.Template.Spec = template, gardenerSpec(w)
 	if w.chance(60) {
 		d.Spec.RevisionHistoryLimit = ptr.To(int32(w.between(0, 2)))
 	}

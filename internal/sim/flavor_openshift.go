@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -20,7 +19,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
-	"github.com/millwright-dev/millwright/internal/replicas"
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
@@ -40,7 +38,7 @@ func openshiftFlavor(w *World) flavor {
 	_ = lenient.AddToScheme(scheme)
 	_ = v1beta1.AddToScheme(scheme)
 	_ = corev1.AddToScheme(scheme)
-	lens, setLens := openshift.Machines{TokenLifetime: tokenLifetime, DefaultCluster: clusterName}, openshift.Sets{}
+	lens, setLens := openshift.Machines{TokenLifetime: tokenLifetime, DefaultCluster: clusterName, HookPatience: w.is.hooks}, openshift.Sets{}
 	f := flavor{
 		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments, checks}, indexes: node.Indexes(),
 		machine: &machinev1.Machine{}, set: &machinev1.MachineSet{},
@@ -49,31 +47,17 @@ func openshiftFlavor(w *World) flavor {
 		newMachine: func(name string) client.Object {
 			return &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: machineLabels()}, Spec: openshiftSpec()}
 		},
-		newSet: openshiftSet,
-		view:   func(m client.Object) lifecycle.Machine { return lens.View(m.(*machinev1.Machine)) },
-		group: func(m client.Object) string {
-			_, value := lens.Group(m.(*machinev1.Machine))
-			return value
-		},
-		policy:   func(m client.Object) lifecycle.Policy { return lens.Policy(m.(*machinev1.Machine)) },
+		newSet:   openshiftSet,
+		view:     func(m client.Object) lifecycle.Machine { return lens.View(m.(*machinev1.Machine)) },
 		size:     func(s client.Object) int { return int(*s.(*machinev1.MachineSet).Spec.Replicas) },
 		resize:   func(s client.Object, n int) { s.(*machinev1.MachineSet).Spec.Replicas = ptr.To(int32(n)) },
 		selector: func(s client.Object) labels.Selector { return setLens.Selector(s.(*machinev1.MachineSet)) },
-		tally: func(s client.Object) replicas.Tally {
-			st := s.(*machinev1.MachineSet).Status
-			return replicas.Tally{Replicas: st.Replicas, Ready: st.ReadyReplicas, Available: st.AvailableReplicas}
-		},
-		hook: openshiftHook,
+		hook:     openshiftHook,
 		unhook: func(m client.Object) {
 			m.(*machinev1.Machine).Spec.LifecycleHooks = machinev1.LifecycleHooks{}
 		},
 		hurry: func(m client.Object) {
 			metav1.SetMetaDataAnnotation(&m.(*machinev1.Machine).ObjectMeta, openshift.ExcludeDrainAnnotation, "")
-		},
-		unsure: func(m client.Object) bool {
-			return slices.ContainsFunc(m.(*machinev1.Machine).Status.Conditions, func(c machinev1.Condition) bool {
-				return c.Type == machinev1.InstanceExistsCondition && c.Status == corev1.ConditionUnknown
-			})
 		},
 		fleet:       openshiftFleet(w),
 		runMachines: func(p *process) { runMachines(p, lens) },
@@ -86,9 +70,6 @@ func openshiftFlavor(w *World) flavor {
 				Lens: lens, GVK: machinev1.GroupVersion.WithKind("Machine"), Templates: openshiftTemplates,
 			})
 		},
-	}
-	f.member = func(s, m client.Object) replicas.Member {
-		return setLens.Member(s.(*machinev1.MachineSet), m, w.node)
 	}
 	return f
 }

@@ -122,6 +122,29 @@ func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, 
 	p.wakes = wakesBy(r.Wakes, "MachineDeployment", "MachineSet", "Machine", "Node")
 }
 
+// setOf is the set that controls m; nil when it is gone.
+func (w *World) setOf(m client.Object) client.Object {
+	ref := metav1.GetControllerOf(m)
+	if ref == nil {
+		return nil
+	}
+	s := w.store.Lookup(w.tells.set, client.ObjectKey{Namespace: m.GetNamespace(), Name: ref.Name})
+	if s == nil || s.GetUID() != ref.UID {
+		return nil
+	}
+	return s
+}
+
+// machineOf is the machine object with the UID; nil when there is none.
+func (w *World) machineOf(uid string) client.Object {
+	for _, m := range w.store.All(w.tells.machine) {
+		if string(m.GetUID()) == uid {
+			return m
+		}
+	}
+	return nil
+}
+
 // deployments are all that there are.
 func (w *World) deployments() []client.Object {
 	if w.tells.fleet == nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/replicas"
 	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/sim/judge"
 )
 
 // Selector implements [dialect.Deployments].
@@ -142,11 +143,11 @@ func fleetMutants() []Mutation {
 func boundMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "machines on their way out take no room", Finds: []string{NotAbove}, Setting: rollsOnly(rollout.Rolling),
+			Name: "machines on their way out take no room", Finds: []string{judge.NotAbove}, Setting: rollsOnly(rollout.Rolling),
 			Defects: Defects{OfPolicy: func(p *rollout.Policy) { p.LeavingTakesRoom = false }},
 		},
 		{
-			Name: "what was available once counts for ever", Finds: []string{NotBelow}, Setting: rollsOnly(rollout.Rolling),
+			Name: "what was available once counts for ever", Finds: []string{judge.NotBelow}, Setting: rollsOnly(rollout.Rolling),
 			Defects: Defects{OfMachine: func(m *rollout.Machine) {
 				m.Usable = m.Usable || m.Joined
 				if m.Usable {
@@ -155,15 +156,15 @@ func boundMutants() []Mutation {
 			}},
 		},
 		{
-			Name: "old machines go before new ones are available", Finds: []string{NotBelow}, Setting: rollsOnly(rollout.Rolling),
+			Name: "old machines go before new ones are available", Finds: []string{judge.NotBelow}, Setting: rollsOnly(rollout.Rolling),
 			Defects: Defects{OfDeployment: func(d *rollout.Deployment) { d.Unavailable = ptr.To(intstr.FromString("100%")) }},
 		},
 		{
-			Name: "a deployment acts on sets older than its own writes", Finds: []string{NotAbove, NotBelow, OneSet, Converges}, Setting: hasty(rollout.Rolling),
+			Name: "a deployment acts on sets older than its own writes", Finds: []string{judge.NotAbove, judge.NotBelow, judge.OneSet, judge.Converges}, Setting: hasty(rollout.Rolling),
 			Defects: Defects{Forgetful: true, Client: cachedForLive},
 		},
 		{
-			Name: "new machines come before the old ones have gone", Finds: []string{OldFirst}, Setting: rollsOnly(rollout.Recreate),
+			Name: "new machines come before the old ones have gone", Finds: []string{judge.OldFirst}, Setting: rollsOnly(rollout.Recreate),
 			Defects: Defects{OfDeployment: func(d *rollout.Deployment) {
 				if d.Strategy == rollout.Recreate {
 					d.Strategy, d.Surge, d.Unavailable = rollout.Rolling, ptr.To(intstr.FromInt32(0)), ptr.To(intstr.FromInt32(1))
@@ -171,7 +172,7 @@ func boundMutants() []Mutation {
 			}},
 		},
 		{
-			Name: "a frozen set makes machines", Finds: []string{FrozenRests}, Dialects: []string{Gardener},
+			Name: "a frozen set makes machines", Finds: []string{judge.FrozenRests}, Dialects: []string{Gardener},
 			Setting: func(c *character) { c.wider, c.deployments, c.busy = wider{}, 1, 10 },
 			Set:     func(s *replicas.Set) { s.NoGrowth = "" },
 		},
@@ -181,20 +182,20 @@ func boundMutants() []Mutation {
 func setMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "a set of the same name is a reason to take another name", Finds: []string{OneSet}, Setting: rollsOnly(""),
+			Name: "a set of the same name is a reason to take another name", Finds: []string{judge.OneSet}, Setting: rollsOnly(""),
 			Defects: Defects{Client: anotherName, Forgetful: true},
 		},
 		{
-			Name: "a deployment takes a lost reply for a failure", Finds: []string{OneSet}, Setting: repliesLost,
+			Name: "a deployment takes a lost reply for a failure", Finds: []string{judge.OneSet}, Setting: repliesLost,
 			Defects: Defects{Forgetful: true, Client: namedAnew},
 		},
 		{
-			Name: "sets are taken over from whoever has them", Finds: []string{OwnOnly},
+			Name: "sets are taken over from whoever has them", Finds: []string{judge.OwnOnly},
 			Setting: func(c *character) { rollsOnly("")(c); c.sets = 2 },
 			Defects: Defects{Grabs: true},
 		},
 		{
-			Name: "going back is asked for again and again", Finds: []string{Converges}, Setting: rollsOnly(rollout.Rolling),
+			Name: "going back is asked for again and again", Finds: []string{judge.Converges}, Setting: rollsOnly(rollout.Rolling),
 			Defects: Defects{OfDeployment: func(d *rollout.Deployment) {
 				if d.Revision > 1 && d.RollbackTo == nil {
 					d.RollbackTo = ptr.To(int64(0))
@@ -202,7 +203,7 @@ func setMutants() []Mutation {
 			}},
 		},
 		{
-			Name: "a size that was shrunk is shrunk again", Finds: []string{NoNeed, Converges}, Setting: rollsOnly(rollout.Rolling),
+			Name: "a size that was shrunk is shrunk again", Finds: []string{judge.NoNeed, judge.Converges}, Setting: rollsOnly(rollout.Rolling),
 			Defects: Defects{OfDeployment: func(d *rollout.Deployment) { d.Replicas = max(0, d.Replicas-1) }},
 		},
 	}
@@ -211,19 +212,19 @@ func setMutants() []Mutation {
 func updateMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "a machine that is handed over has no shield", Finds: []string{UpdatedStays}, Dialects: []string{Gardener}, Setting: handsOver,
+			Name: "a machine that is handed over has no shield", Finds: []string{judge.UpdatedStays}, Dialects: []string{Gardener}, Setting: handsOver,
 			Defects: Defects{Careless: true},
 		},
 		{
-			Name: "a machine that was handed over keeps its shield", Finds: []string{Converges}, Dialects: []string{Gardener}, Setting: rollsOnly(rollout.InPlace),
+			Name: "a machine that was handed over keeps its shield", Finds: []string{judge.Converges}, Dialects: []string{Gardener}, Setting: rollsOnly(rollout.InPlace),
 			Defects: Defects{Clings: true},
 		},
 		{
-			Name: "all nodes are updated at once", Finds: []string{NotBelow}, Dialects: []string{Gardener}, Setting: rollsOnly(rollout.InPlace),
+			Name: "all nodes are updated at once", Finds: []string{judge.NotBelow}, Dialects: []string{Gardener}, Setting: rollsOnly(rollout.InPlace),
 			Defects: Defects{OfDeployment: func(d *rollout.Deployment) { d.Unavailable = ptr.To(intstr.FromString("100%")) }},
 		},
 		{
-			Name: "marks are left on nodes", Finds: []string{Converges}, Setting: rollsOnly(rollout.Rolling),
+			Name: "marks are left on nodes", Finds: []string{judge.Converges}, Setting: rollsOnly(rollout.Rolling),
 			Defects: Defects{OfNode: func(w *rollout.NodeWant) { w.Avoid = true }},
 		},
 	}
@@ -231,7 +232,7 @@ func updateMutants() []Mutation {
 
 func wishMutants() []Mutation {
 	return []Mutation{{
-		Name: "what an autoscaler chose is forgotten before it is marked", Finds: []string{Converges}, Dialects: []string{Gardener}, Setting: rollsOnly(rollout.Rolling),
+		Name: "what an autoscaler chose is forgotten before it is marked", Finds: []string{judge.Converges}, Dialects: []string{Gardener}, Setting: rollsOnly(rollout.Rolling),
 		Defects: Defects{Deaf: true},
 	}}
 }

@@ -15,46 +15,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/rollout"
 )
 
-// owners is what happened to deployments that the checks have to know.
+// owners is what people want of deployments.
 type owners struct {
-	// outside is the version at which others than the controller in charge last
-	// changed the sets of a deployment.
-	outside map[types.UID]int64
-	// sized are the sets to which people gave their present size; righted is the
-	// version at which a deployment last gave such a set its own.
-	sized   map[types.UID]bool
-	righted map[types.UID]int64
-	// lost are machines that go for another reason than that their set is too
-	// large, or that are nobody's any more.
-	lost map[types.UID]bool
-	// arrived counts the machines that were handed over to a set since its
-	// deployment last changed its size.
-	arrived map[types.UID]int
-	// arrivedFor is how many machines the deployment wanted when the last came.
-	arrivedFor map[types.UID]int
-	// moved tells by machine with which version it was handed over last.
-	moved map[types.UID]int64
-	// adopted tells the same of machines that people made.
-	adopted map[types.UID]int64
 	// chosen are the machines that an autoscaler wants gone.
 	chosen map[types.UID]bool
 	// made counts the machines made by hand in great numbers.
 	made int
-}
-
-func newOwners() owners {
-	return owners{
-		outside: map[types.UID]int64{}, sized: map[types.UID]bool{}, righted: map[types.UID]int64{}, lost: map[types.UID]bool{},
-		arrived: map[types.UID]int{}, arrivedFor: map[types.UID]int{}, moved: map[types.UID]int64{}, adopted: map[types.UID]int64{}, chosen: map[types.UID]bool{},
-	}
-}
-
-// meddled notes that somebody else changed the size of a set.
-func (w *World) meddled(s client.Object) {
-	w.owners.sized[s.GetUID()] = true
-	if d := w.deploymentOf(s); d != nil {
-		w.owners.outside[d.GetUID()] = w.store.Version()
-	}
 }
 
 // stepOwner is something that somebody does to a deployment.
@@ -312,4 +278,33 @@ func (w *World) update(k *kubelet, n *corev1.Node) {
 	ok := !w.faulty(updateFails)
 	w.edit(n, "", func(o client.Object) { w.tells.fleet.answer(o.(*corev1.Node), ok) })
 	w.tracef("node agent", "%s was updated: %v", n.Name, ok)
+}
+
+// nurseRollouts does what strategies leave to people, and what deployments that
+// were deleted in the middle of a rollout do.
+func (w *World) nurseRollouts() {
+	if w.tells.fleet == nil {
+		return
+	}
+	for _, s := range w.store.All(w.tells.set) {
+		if metav1.GetControllerOf(s) == nil && s.GetDeletionTimestamp() == nil {
+			w.edit(s, "", w.tells.fleet.free)
+		}
+	}
+	for _, d := range w.deployments() {
+		switch v := w.tells.fleet.view(d); {
+		case v.Strategy == rollout.OnDelete:
+			for _, m := range w.living(d) {
+				if !w.tells.fleet.set(d, w.setOf(m)).Current {
+					w.sendAway(m)
+					w.does("deletes machine %s of an old template", m.GetName())
+				}
+			}
+		case v.Strategy == rollout.InPlace && v.ByHand:
+			for _, n := range w.candidates() {
+				w.edit(n, "", func(o client.Object) { w.tells.fleet.choose(o.(*corev1.Node)) })
+				w.does("selects node %s to be updated", n.Name)
+			}
+		}
+	}
 }

@@ -42,13 +42,11 @@ func (w *World) collect(objects, owners []client.Object, ownerOf func(client.Obj
 		case owner == nil:
 			out = append(out, func() {
 				w.tracef("garbage collector", "deletes %s, whose owner is gone", o.GetName())
-				w.users.done++
 				w.sendAway(o)
 			})
 		case orphans(owner):
 			out = append(out, func() {
 				w.tracef("garbage collector", "frees %s", o.GetName())
-				w.owners.lost[o.GetUID()] = true
 				delete(w.owners.chosen, o.GetUID()) // nobody looks after it any more
 				w.edit(o, "", func(o client.Object) { o.SetOwnerReferences(nil) })
 			})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
@@ -18,15 +19,18 @@ type lateEffect struct {
 	do  func()
 }
 
+// budgetCause is why a disruption budget refuses an eviction.
+const budgetCause = policyv1.DisruptionBudgetCause
+
 var errReplyLost = errors.New("connection reset by peer")
 
 // gate is where calls to the API server with the store go through.
 func (p *process) gate(s *store.Store, c store.Call, do func() error) error {
 	p.pause()
 	w, before := p.w, p.running.before
-	effect := func() error { return p.checked(s, c, before, do) }
+	effect := func() error { return p.checked(s, c, before, 0, do) }
 	if p.role == healthRole && c.Verb == "delete" {
-		p.judgeRemedy(c, before)
+		w.judge.Remedies(w.judge.Writes(before, p.deposed != nil, 0), c.Object)
 	}
 	if w.out(s, w.now) {
 		return p.answered(c, errUnreachable, "")
@@ -51,10 +55,9 @@ func (p *process) gate(s *store.Store, c store.Call, do func() error) error {
 		_ = p.answered(c, err, "REPLY LOST, took effect: ")
 		return errReplyLost
 	case w.faulty(apiLate):
+		sent := max(1, w.judge.Changes())
 		w.sendLate(p, func() {
-			w.belated = true
-			_ = p.answered(c, effect(), "LATE, arrives only now: ")
-			w.belated = false
+			_ = p.answered(c, p.checked(s, c, before, sent, do), "LATE, arrives only now: ")
 		}, longestLate)
 		_ = p.answered(c, nil, "REPLY LOST, will take effect later: ")
 		return errReplyLost
@@ -98,7 +101,7 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 	w, before := p.w, p.running.before
 	w.cloudCalls++
 	effect := func() error {
-		w.actor, w.acting = p, before
+		w.acting = w.judge.Writes(before, p.deposed != nil, 0)
 		return do()
 	}
 	tell := func(err error, remark string) error {
@@ -106,7 +109,7 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 		return err
 	}
 	if p.role == orphanRole && c.Verb == "delete" {
-		p.judgeRemoval(c)
+		w.judge.Removes(before, c.Given, c.Ref.UID, &p.running.removals)
 	}
 	changes := c.Verb == "create" || c.Verb == "delete"
 	switch {

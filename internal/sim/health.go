@@ -6,7 +6,8 @@ import (
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
-	"k8s.io/apimachinery/pkg/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -57,36 +58,12 @@ func (p *process) Now() time.Time { return p.w.now.Add(p.skew) }
 // Since implements clock.PassiveClock.
 func (p *process) Since(t time.Time) time.Duration { return p.Now().Sub(t) }
 
-// ward is what happened around health checks that the judgements have to know.
+// ward is what happens around health checks.
 type ward struct {
 	made int
-	// edited is the version at which people last changed the check with the UID.
-	edited map[types.UID]int64
-	// remedies are what each check asked for, by its UID, oldest first.
-	remedies map[types.UID][]remedy
-	// births are all machines that ever had a controller, by the UID of that.
-	births map[types.UID]map[types.UID]time.Time
-	// calm is when the faults stopped, since when faults are to be put right is
-	// known by pairs of check and machine.
-	calm  time.Time
-	since map[[2]types.UID]time.Time
 	// cut is the last zone that went dark, beat when kubelets are heard of next.
 	cut  cut
 	beat time.Time
-}
-
-// remedy is one machine that a check gave up.
-type remedy struct {
-	machine, owner types.UID
-	// at is when that was asked for first.
-	at time.Time
-}
-
-func newWard() ward {
-	return ward{
-		edited: map[types.UID]int64{}, remedies: map[types.UID][]remedy{},
-		births: map[types.UID]map[types.UID]time.Time{}, since: map[[2]types.UID]time.Time{},
-	}
 }
 
 func checkKind() *store.Kind {
@@ -124,9 +101,20 @@ type checkLens struct {
 func (l checkLens) View(c *check, common dialect.CommonConditions) health.Check {
 	v := l.HealthChecks.View(c, common)
 	if m := l.p.w.o.Mutation; m.Checks.OfCheck != nil {
-		m.Checks.OfCheck(c, &v, len(l.p.selected(c)))
+		m.Checks.OfCheck(c, &v, l.p.selected(c))
 	}
 	return v
+}
+
+// selected is how many machines of c the process has seen.
+func (p *process) selected(c *check) (n int) {
+	selector, err := metav1.LabelSelectorAsSelector(&c.Spec.Selector)
+	for _, m := range p.view(p.w.tells.machine).All() {
+		if err == nil && selector.Matches(labels.Set(m.GetLabels())) {
+			n++
+		}
+	}
+	return n
 }
 
 // patientLens shows machines with a defect.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/health"
 	"github.com/millwright-dev/millwright/internal/replicas"
 	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/sim/judge"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -53,23 +56,23 @@ func checkMutants() []Mutation {
 func budgetMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "a paused check goes on", Finds: []string{PausedRests}, Setting: sickbay,
+			Name: "a paused check goes on", Finds: []string{judge.PausedRests}, Setting: sickbay,
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.Paused = false }},
 		},
 		{
-			Name: "what is being remedied does not count", Finds: []string{BudgetKept}, Setting: sickbay,
+			Name: "what is being remedied does not count", Finds: []string{judge.BudgetKept}, Setting: sickbay,
 			Checks: CheckDefects{Client: oblivious, Forgetful: true},
 		},
 		{
-			Name: "a share of machines is rounded up", Finds: []string{BudgetKept}, Setting: sickbay,
+			Name: "a share of machines is rounded up", Finds: []string{judge.BudgetKept}, Setting: sickbay,
 			Checks: CheckDefects{OfCheck: roundUp},
 		},
 		{
-			Name: "the budget bounds each remedy by itself", Finds: []string{BudgetKept}, Setting: sickbay,
+			Name: "the budget bounds each remedy by itself", Finds: []string{judge.BudgetKept}, Setting: sickbay,
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.MaxUnhealthy = health.Limit{} }},
 		},
 		{
-			Name: "an enforcing breaker reports", Finds: []string{RateKept}, Setting: strict,
+			Name: "an enforcing breaker reports", Finds: []string{judge.RateKept}, Setting: strict,
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) {
 				if v.Breaker.Mode == health.Enforce {
 					v.Breaker.Mode = health.Report
@@ -83,19 +86,19 @@ func budgetMutants() []Mutation {
 func timerMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "who is blind remedies what was seen last", Finds: []string{SightedOnly}, Setting: dimmed,
+			Name: "who is blind remedies what was seen last", Finds: []string{judge.SightedOnly}, Setting: dimmed,
 			Checks: CheckDefects{Sight: func(time.Time, sight.State) sight.State { return sight.State{} }},
 		},
 		{
-			Name: "timers run while nobody watches", Finds: []string{WatchedOnly}, Setting: dimmed,
+			Name: "timers run while nobody watches", Finds: []string{judge.WatchedOnly}, Setting: dimmed,
 			Checks: CheckDefects{Sight: timeless},
 		},
 		{
-			Name: "the timer of a node that comes and goes never starts anew", Finds: []string{HealthyStay}, Setting: sickbay,
+			Name: "the timer of a node that comes and goes never starts anew", Finds: []string{judge.HealthyStay}, Setting: sickbay,
 			Checks: CheckDefects{OfPatients: grudge},
 		},
 		{
-			Name: "timers start anew with every pass", Finds: []string{SickGo}, Setting: sickbay,
+			Name: "timers start anew with every pass", Finds: []string{judge.SickGo}, Setting: sickbay,
 			Checks: CheckDefects{Sight: func(now time.Time, _ sight.State) sight.State { return since(now.Add(-2*sight.Settle), now) }},
 		},
 	}
@@ -105,26 +108,26 @@ func timerMutants() []Mutation {
 func choiceMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "nodes are judged, and machines are not", Finds: []string{SickGo}, Dialects: []string{OpenShift}, Setting: sickbay,
+			Name: "nodes are judged, and machines are not", Finds: []string{judge.SickGo}, Dialects: []string{OpenShift}, Setting: sickbay,
 			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.NodesOnly = true }},
 		},
 		{
-			Name: "a check selects machines of any API", Finds: []string{ChosenOnly}, Dialects: []string{Gardener},
+			Name: "a check selects machines of any API", Finds: []string{judge.ChosenOnly}, Dialects: []string{Gardener},
 			Setting: func(c *character) { sickbay(c); c.foreign = true },
 			Checks:  CheckDefects{Client: optedIn},
 		},
 		{
-			Name: "machines that people spare are remedied", Finds: []string{ChosenOnly}, Dialects: []string{OpenShift}, Setting: sickbay,
+			Name: "machines that people spare are remedied", Finds: []string{judge.ChosenOnly}, Dialects: []string{OpenShift}, Setting: sickbay,
 			Checks: CheckDefects{OfPatients: func() func(*health.Target) {
 				return func(t *health.Target) { t.Skip = false }
 			}},
 		},
 		{
-			Name: "machines are given up for their health all at once", Finds: []string{OneByOne}, Dialects: []string{Gardener}, Groupless: true,
+			Name: "machines are given up for their health all at once", Finds: []string{judge.OneByOne}, Dialects: []string{Gardener}, Groupless: true,
 			Setting: func(c *character) { sickbay(c); c.checks, c.groups = false, true },
 		},
 		{
-			Name: "a guard is ignored", Finds: []string{ShareKept}, Setting: shared,
+			Name: "a guard is ignored", Finds: []string{judge.ShareKept}, Setting: shared,
 			Set: func(s *replicas.Set) { s.Guard = nil },
 		},
 	}
@@ -135,7 +138,8 @@ func roundUp(c *check, v *health.Check, selected int) {
 	if c.Spec.MaxUnhealthy == nil {
 		return
 	}
-	if n, percent, err := amount(c.Spec.MaxUnhealthy.Text()); percent && err == nil {
+	digits, percent := strings.CutSuffix(c.Spec.MaxUnhealthy.Text(), "%")
+	if n, err := strconv.Atoi(digits); percent && err == nil {
 		v.MaxUnhealthy, _ = health.ParseLimit(fmt.Sprint((n*selected + 99) / 100))
 	}
 }

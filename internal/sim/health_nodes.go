@@ -195,7 +195,8 @@ func (w *World) pulse() {
 // lastIllness ends what ails nodes only for a time, and makes some fail for good:
 // they have to be replaced.
 func (w *World) lastIllness() {
-	w.ward.calm, w.ward.cut.to = w.now, w.ward.cut.from
+	w.judge.Calm()
+	w.ward.cut.to = w.ward.cut.from
 	for _, i := range w.cloud.Machines() {
 		if k := w.kubelet(i); !k.ails.forGood {
 			k.ails = ail{}
@@ -219,7 +220,7 @@ func (w *World) beyondHelp(k *kubelet) bool {
 		return false
 	}
 	if m := w.machineOf(k.on.UID); m != nil {
-		return w.givenUp(m, w.tells.view(m))
+		return w.judge.GivenUp(m)
 	}
-	return w.excused(k.on.UID)
+	return w.judge.MayStay(k.on.UID)
 }

@@ -23,7 +23,7 @@ const mostChecks = 2
 
 // beginWard furnishes what is about health.
 func (w *World) beginWard() {
-	w.ward = newWard()
+	w.ward = ward{}
 	w.ward.beat = w.now.Add(beats)
 	if w.is.checks {
 		w.createCheck()
@@ -56,9 +56,8 @@ func (w *World) createCheck() {
 			}
 		}
 	}
-	o, err := w.store.Create(c)
+	_, err := w.store.Create(c)
 	w.must("create a health check", err)
-	w.ward.edited[o.GetUID()] = w.store.Version()
 	w.tracef("user", "creates health check %s: %s", c.Name, describeCheck(c))
 }
 
@@ -120,7 +119,6 @@ func (w *World) anyCheck() *check {
 // change is an edit of a check by people.
 func (w *World) change(c *check, what string, edit func(*check)) {
 	w.edit(c, "", func(o client.Object) { edit(o.(*check)) })
-	w.ward.edited[c.UID] = w.store.Version()
 	now := w.store.Lookup(c, client.ObjectKeyFromObject(c)).(*check)
 	w.tracef("user", "%s health check %s: %s", what, c.Name, describeCheck(now))
 }
@@ -203,4 +201,42 @@ func (w *World) mendChecks() {
 			w.edit(o, "", func(o client.Object) { dialect.SetAnnotation(o, orphan.MaxShareAnnotation, "") })
 		}
 	}
+}
+
+// guardSet guards a deployment, or a set of nobody's, or stops that.
+func (w *World) guardSet() {
+	o := w.whole()
+	if o == nil {
+		return
+	}
+	share := []string{"", "20%", "34%", "50%", "a third"}[w.roll(5)]
+	w.edit(o, "", func(o client.Object) { dialect.SetAnnotation(o, orphan.MaxShareAnnotation, share) })
+	w.does("guards %s: at most %q of its machines", o.GetName(), share)
+}
+
+// approveMass lets a deployment or set give up so many machines nevertheless, or
+// takes that back.
+func (w *World) approveMass() {
+	o := w.whole()
+	if o == nil {
+		return
+	}
+	n := []string{"", "2", "3", "4"}[w.roll(4)]
+	w.edit(o, "", func(o client.Object) { dialect.SetAnnotation(o, orphan.ApproveShrinkAnnotation, n) })
+	w.does("approves that %q machines of %s go", n, o.GetName())
+}
+
+// whole is something that people guard.
+func (w *World) whole() client.Object {
+	all := w.deployments()
+	for _, s := range w.store.All(w.tells.set) {
+		if metav1.GetControllerOf(s) == nil {
+			all = append(all, s)
+		}
+	}
+	o, _ := pick(w, all)
+	if o == nil || o.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return o
 }

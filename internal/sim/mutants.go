@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/sim/judge"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -26,30 +27,49 @@ func Mutants() []Mutation {
 func lensMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "no finalizer before create", Finds: []string{HeldFirst, NoOrphan},
+			Name: "no finalizer before create", Finds: []string{judge.HeldFirst, judge.NoOrphan},
 			View:   func(m *lifecycle.Machine) { m.Held = true },
 			Client: withoutFinalizers,
 		},
 		{
-			Name: "terminate before drain", Finds: []string{DrainedFirst},
+			Name: "terminate before drain", Finds: []string{judge.DrainedFirst},
 			View: func(m *lifecycle.Machine) { m.SkipDrain = true },
 		},
 		{
-			Name: "a drain that was only begun counts as finished", Finds: []string{DrainedFirst},
+			Name: "a drain that was only begun counts as finished", Finds: []string{judge.DrainedFirst},
 			View: func(m *lifecycle.Machine) { m.Drained = m.Stage == lifecycle.StageDeleting },
 		},
 		{
-			Name: "hooks are ignored", Finds: []string{HooksHonoured}, Dialects: []string{OpenShift},
+			Name: "hooks are ignored", Finds: []string{judge.HooksHonoured}, Dialects: []string{OpenShift},
 			Setting: func(c *character) { c.wider, c.deployments, c.sets, c.singles = wider{}, 0, 2, 2 },
 			View:    func(m *lifecycle.Machine) { m.PreDrain, m.PreTerminate = nil, nil },
 		},
 		{
-			Name: "a machine on its way out counts as a replica", Finds: []string{NotTooFew, Converges},
+			Name: "hooks are overruled when their time is over", Finds: []string{judge.HooksHonoured}, Dialects: []string{OpenShift},
+			Setting: func(c *character) {
+				c.wider, c.deployments, c.sets, c.singles = wider{impatience: impatience{hooks: time.Minute}}, 0, 2, 2
+			},
+			Aged: func(m *lifecycle.Machine, now time.Time) {
+				if !m.Deleted.IsZero() && now.Sub(m.Deleted) > time.Minute {
+					m.PreDrain, m.PreTerminate = nil, nil
+				}
+			},
+		},
+		{
+			Name: "a drain is forced at half of its time", Finds: []string{judge.ForceInTime}, Dialects: []string{Gardener}, Setting: protected,
+			Patience: func(p *lifecycle.Policy) { p.DrainTimeout /= 2 },
+		},
+		{
+			Name: "a budget that refuses once is overruled", Finds: []string{judge.ForceInTime}, Setting: protected,
+			Patience: func(p *lifecycle.Policy) { p.Drain.MaxEvictAttempts = 1 },
+		},
+		{
+			Name: "a machine on its way out counts as a replica", Finds: []string{judge.NotTooFew, judge.Converges},
 			Setting: func(c *character) { c.wider, c.sets, c.singles, c.viewLag = wider{}, 3, 0, 0 },
 			Member:  func(m *replicas.Member) { m.Deleting, m.Leaving = false, false },
 		},
 		{
-			Name: "something is written in every pass", Finds: []string{Rests, Converges},
+			Name: "something is written in every pass", Finds: []string{judge.Rests, judge.Converges},
 			Setting: func(c *character) { c.wider, c.deployments, c.sets, c.singles, c.apps = wider{}, 0, 0, 1, 0 },
 			Record: func(o client.Object, _ lifecycle.Outcome) {
 				annotations := o.GetAnnotations()
@@ -64,6 +84,14 @@ func lensMutants() []Mutation {
 			},
 		},
 	}
+}
+
+// protected makes worlds of pods that no budget lets go, on machines that come and
+// go.
+func protected(c *character) {
+	c.wider = wider{impatience: impatience{drains: 3 * time.Minute, tight: true}}
+	c.deployments, c.sets, c.singles, c.apps, c.budgets = 0, 2, 2, 3, true
+	c.cloud.Boot, c.percent[nodeStalls], c.percent[neverJoins], c.percent[instanceDies] = 0, 0, 0, 0
 }
 
 // brokenSession is a session with a defect.
@@ -139,7 +167,7 @@ func cloudMutant(name string, finds []string, wreck func(s *brokenSession, c cli
 // hides as well that listings run behind: either guard alone makes do.
 func countingMutant(name string, wreck func(s *brokenSession, counts map[string]int)) Mutation {
 	return Mutation{
-		Name: name, Finds: []string{OneInstance},
+		Name: name, Finds: []string{judge.OneInstance},
 		Setting: func(c *character) {
 			c.cloud.Lag, c.cloud.LagByID, c.percent[cloudLost] = 10*time.Second, true, usual[cloudLost]
 		},
@@ -155,7 +183,7 @@ func countingMutant(name string, wreck func(s *brokenSession, counts map[string]
 
 // hastyMutant hides that listings run behind, where they do.
 func hastyMutant() Mutation {
-	m := cloudMutant("an empty listing is believed at once", []string{NoEarlyRelease, NoOrphan, NodeLast},
+	m := cloudMutant("an empty listing is believed at once", []string{judge.NoEarlyRelease, judge.NoOrphan, judge.NodeLast},
 		func(s *brokenSession, _ client.Client) { s.hasty = true })
 	m.Setting = func(c *character) { c.cloud.Lag, c.cloud.LagByID = 10*time.Second, true }
 	return m
@@ -180,13 +208,13 @@ func cloudMutants() []Mutation {
 				return i, err
 			}
 		}),
-		cloudMutant("released as soon as removal is accepted", []string{NoEarlyRelease, NodeLast}, func(s *brokenSession, _ client.Client) {
+		cloudMutant("released as soon as removal is accepted", []string{judge.NoEarlyRelease, judge.NodeLast}, func(s *brokenSession, _ client.Client) {
 			s.remove = func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
 				_, err := s.Session.Delete(ctx, ref, given)
 				return err == nil, err
 			}
 		}),
-		cloudMutant("denied counts as gone", []string{NoEarlyRelease, NodeLast, DrainedFirst}, func(s *brokenSession, _ client.Client) {
+		cloudMutant("denied counts as gone", []string{judge.NoEarlyRelease, judge.NodeLast, judge.DrainedFirst}, func(s *brokenSession, _ client.Client) {
 			s.find = func(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 				out, err := s.Session.Find(ctx, ref)
 				return out, allow(err)
@@ -196,7 +224,7 @@ func cloudMutants() []Mutation {
 				return done || err != nil && allow(err) == nil, allow(err)
 			}
 		}),
-		cloudMutant("a partial listing counts as a whole one", []string{NoEarlyRelease, NodeLast, DrainedFirst, Converges, OneInstance}, func(s *brokenSession, _ client.Client) {
+		cloudMutant("a partial listing counts as a whole one", []string{judge.NoEarlyRelease, judge.NodeLast, judge.DrainedFirst, judge.Converges, judge.OneInstance}, func(s *brokenSession, _ client.Client) {
 			s.find = func(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
 				out, _ := s.Session.Find(ctx, ref)
 				return out, nil
@@ -209,7 +237,7 @@ func cloudMutants() []Mutation {
 			}
 		}),
 		hastyMutant(),
-		cloudMutant("the node is deleted before the instance", []string{NodeLast}, func(s *brokenSession, c client.Client) {
+		cloudMutant("the node is deleted before the instance", []string{judge.NodeLast}, func(s *brokenSession, c client.Client) {
 			s.remove = func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
 				_ = c.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: ref.Name}})
 				return s.Session.Delete(ctx, ref, given)
@@ -267,19 +295,19 @@ func cachedForLive(c client.Client, _ client.Reader) (client.Client, client.Read
 func clientMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "a drain ends by what the cache shows", Finds: []string{DrainedFirst}, Client: cachedForLive,
+			Name: "a drain ends by what the cache shows", Finds: []string{judge.DrainedFirst}, Client: cachedForLive,
 			Setting: func(c *character) {
 				c.wider, c.deployments, c.sets, c.singles = wider{}, 0, 1, 2
 				c.apps, c.budgets, c.viewLag, c.cloud.Boot, c.cloud.Stop = 8, false, 30*time.Second, 0, 0
 			},
 		},
-		{Name: "a set takes a lost reply for a failure", Finds: []string{NotTooMany}, Client: freshNames},
+		{Name: "a set takes a lost reply for a failure", Finds: []string{judge.NotTooMany}, Client: freshNames},
 	}
 }
 
 func processMutants() []Mutation {
 	return []Mutation{
-		{Name: "a set acts on a cache older than its own writes", Finds: []string{NotTooMany, NotTooFew}, Forgetful: true, Client: cachedForLive},
-		{Name: "two leaders", Finds: []string{NotTooMany, NotTooFew}, TwoLeaders: true},
+		{Name: "a set acts on a cache older than its own writes", Finds: []string{judge.NotTooMany, judge.NotTooFew}, Forgetful: true, Client: cachedForLive},
+		{Name: "two leaders", Finds: []string{judge.NotTooMany, judge.NotTooFew}, TwoLeaders: true},
 	}
 }

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
@@ -23,10 +25,11 @@ type Mutation struct {
 	// it as the seed has it.
 	Setting func(*character)
 	// Provider and Client wrap what the controllers act through, View, Record
-	// and Member what the lenses say.
+	// and Member what the lenses say, Aged what they say at some time.
 	Provider func(p provider.Provider, c client.Client) provider.Provider
 	Client   func(c client.Client, live client.Reader) (client.Client, client.Reader)
 	View     func(*lifecycle.Machine)
+	Aged     func(m *lifecycle.Machine, now time.Time)
 	Record   func(client.Object, lifecycle.Outcome)
 	Member   func(*replicas.Member)
 	// Forgetful controllers begin every pass with an empty memory; of

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/bootstrap"
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
 )
@@ -74,7 +73,7 @@ func (w *World) nodeActions() (out []func()) {
 			out = append(out, func() { w.report(n, w.says(k)) })
 		case n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
 			out = append(out, func() { w.report(n, corev1.ConditionUnknown) })
-		case n != nil && n.DeletionTimestamp == nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && (!marked(n) || w.lost(i) || w.users.hurried[i.UID]):
+		case n != nil && n.DeletionTimestamp == nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && (!marked(n) || w.lost(i) || w.judge.Hurried(i.UID)):
 			out = append(out, func() {
 				w.tracef("cloud controller", "deletes node %s, whose instance nobody knows", n.Name)
 				w.must("delete a node", w.target.Delete(n, client.DeleteOptions{}))
@@ -166,13 +165,6 @@ func (w *World) join(k *kubelet) {
 	w.daemon(k.on.Name)
 }
 
-// mistakable reports whether the node of another instance may have been taken for
-// that of i: a machine was made again under the name of one that was lost, and
-// nodes carry no provider ID until the cloud controller gives them one.
-func (w *World) mistakable(i *cloud.Machine) bool {
-	return w.is.ccm && slices.ContainsFunc(w.cloud.Machines(), func(o *cloud.Machine) bool { return o.Name == i.Name && o.UID != i.UID })
-}
-
 // tokenValid reports whether the bootstrap token in the instance's boot data
 // opens the door.
 func (w *World) tokenValid(k *kubelet) bool {
@@ -181,16 +173,13 @@ func (w *World) tokenValid(k *kubelet) bool {
 		return true
 	}
 	id, secret, _ := strings.Cut(token, ".")
-	s, _ := w.target.Lookup(&corev1.Secret{}, bootstrap.SecretKey(id)).(*corev1.Secret)
-	if s != nil {
-		held, err := bootstrap.Read(s)
-		return err == nil && held.Secret == secret && w.now.Before(held.Expires)
+	s, _ := w.target.Lookup(&corev1.Secret{}, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: "bootstrap-token-" + id}).(*corev1.Secret)
+	if s == nil {
+		w.judge.TokenGone(w.instance(k.on), id)
+		return false
 	}
-	m := w.machineOf(k.on.UID)
-	if m != nil && m.GetDeletionTimestamp() == nil && w.now.Before(k.on.Created.Add(10*time.Minute)) && !w.mistakable(k.on) {
-		w.broken(TokenThere, "instance %s of %s cannot join: its token %s is gone", k.on.ID, k.on.Name, id)
-	}
-	return false
+	expires, err := time.Parse(time.RFC3339, string(s.Data["expiration"]))
+	return err == nil && string(s.Data["token-secret"]) == secret && w.now.Before(expires)
 }
 
 func (w *World) report(n *corev1.Node, status corev1.ConditionStatus) {

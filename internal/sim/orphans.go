@@ -111,8 +111,6 @@ type losses struct {
 	// doubles are the IDs of instances that others made for machines, strangers
 	// of those that they made for none.
 	doubles, strangers map[string]bool
-	// approved says that somebody let many orphans be removed at once.
-	approved bool
 }
 
 func newLosses() losses {
@@ -143,7 +141,6 @@ func (w *World) loseMachine() {
 	if !ok {
 		return
 	}
-	w.owners.lost[m.GetUID()] = true
 	w.losses.since[string(m.GetUID())] = w.now
 	w.edit(m, "", func(o client.Object) { o.SetFinalizers(nil) })
 	if o := w.store.Lookup(m, client.ObjectKeyFromObject(m)); o != nil {
@@ -194,7 +191,6 @@ func (w *World) approve() {
 		_, err := w.store.Create(w.tells.newSet("keeper", 0))
 		w.must("create a set", err)
 	}
-	w.losses.approved = true
 	for _, o := range append(w.tells.anchors(), w.deployments()...) { // a deployment hands it to its sets
 		w.edit(o, "", func(o client.Object) {
 			annotations := o.GetAnnotations()

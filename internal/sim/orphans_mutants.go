@@ -8,6 +8,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/internal/sim/judge"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -33,7 +34,7 @@ func reckless(p *orphan.Policy) {
 func lossy(c *character) { c.collects, c.trouble, c.sets = true, 10, 3 }
 
 func orphanMutants() []Mutation {
-	twin := cloudMutant("the twin goes with the double", []string{WantedKept}, func(s *brokenSession, _ client.Client) {
+	twin := cloudMutant("the twin goes with the double", []string{judge.WantedKept}, func(s *brokenSession, _ client.Client) {
 		s.remove = func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
 			if ref.UID == "" && len(given) > 0 {
 				ref.UID = given[0].UID
@@ -44,39 +45,39 @@ func orphanMutants() []Mutation {
 	twin.Setting = lossy
 	return []Mutation{
 		{
-			Name: "pods with volumes leave all at once", Finds: []string{VolumesInTurn, VolumesFirst}, Dialects: []string{Gardener},
+			Name: "pods with volumes leave all at once", Finds: []string{judge.VolumesInTurn, judge.VolumesFirst}, Dialects: []string{Gardener},
 			Setting:  func(c *character) { c.volumes, c.attach, c.sets, c.deployments = true, time.Minute, 1, 0 },
 			Patience: func(p *lifecycle.Policy) { p.Drain.VolumesOneByOne = false },
 		},
 		{
-			Name: "the time of an outage counts", Finds: []string{SeenOnly}, Dialects: []string{Gardener}, Sightless: true,
+			Name: "the time of an outage counts", Finds: []string{judge.SeenOnly}, Dialects: []string{Gardener}, Sightless: true,
 			Setting: func(c *character) { c.outages, c.apart, c.trouble, c.sets = true, true, 20, 2 },
 		},
 		{
-			Name: "an outage stops nobody", Finds: []string{StillWhenBlind}, Sightless: true,
+			Name: "an outage stops nobody", Finds: []string{judge.StillWhenBlind}, Sightless: true,
 			Setting: func(c *character) { c.outages, c.apart, c.trouble, c.sets = true, true, 20, 2 },
 		},
 		{
-			Name: "an API server that is out has no machines, and all instances are orphans", Finds: []string{WantedKept}, Policy: reckless,
+			Name: "an API server that is out has no machines, and all instances are orphans", Finds: []string{judge.WantedKept}, Policy: reckless,
 			Setting:   func(c *character) { c.collects, c.percent[apiFails] = true, 50 },
 			Collector: func(c, live client.Reader) (client.Reader, client.Reader) { return c, believing{live} },
 		},
 		{
-			Name: "orphans are judged by the cache, at once", Finds: []string{WantedKept}, Policy: reckless,
+			Name: "orphans are judged by the cache, at once", Finds: []string{judge.WantedKept}, Policy: reckless,
 			Setting: func(c *character) {
 				c.collects, c.viewLag, c.cloud.Lag, c.orphans.Period = true, 30*time.Second, 0, 5*time.Second
 			},
 			Collector: func(c, _ client.Reader) (client.Reader, client.Reader) { return c, c },
 		},
 		{
-			Name: "an orphan is removed when it is first seen", Finds: []string{OrphansWait}, Setting: lossy,
+			Name: "an orphan is removed when it is first seen", Finds: []string{judge.OrphansWait}, Setting: lossy,
 			Policy: func(p *orphan.Policy) { p.Grace = 0 },
 		},
 		{
-			Name: "orphans are removed all at once", Finds: []string{OrphansFew, OrphansCapped}, Setting: lossy, Policy: careless,
+			Name: "orphans are removed all at once", Finds: []string{judge.OrphansFew, judge.OrphansCapped}, Setting: lossy, Policy: careless,
 		},
 		{
-			Name: "what people made is an orphan", Finds: []string{OthersKept}, Dialects: []string{OpenShift}, Setting: lossy, Strangers: true,
+			Name: "what people made is an orphan", Finds: []string{judge.OthersKept}, Dialects: []string{OpenShift}, Setting: lossy, Strangers: true,
 		},
 		twin,
 	}

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
@@ -110,71 +107,5 @@ func (p *process) look(by time.Time) {
 			}
 		}
 		p.seen = p.seen.After(sight.Round{At: p.nextLook.Add(p.skew), Answers: answers})
-	}
-}
-
-// watched is how much of the time since then all API servers were within reach.
-// An outage that fits between two looks is none: nobody can know of it.
-func (w *World) watched(since time.Time) time.Duration {
-	d := w.now.Sub(since)
-	for _, o := range w.outages {
-		from, to := o.from, o.to
-		if to.After(w.now) {
-			to = w.now
-		}
-		if to.Sub(from) < looks.Interval {
-			continue
-		}
-		if from.Before(since) {
-			from = since
-		}
-		d -= max(0, to.Sub(from))
-	}
-	return d
-}
-
-// blind reports whether one of the API servers has been out of reach for so
-// long that every pass which began since must know it. Of one cluster with two
-// roles, or of an object on its way out, only the machines' own matters.
-func (w *World) blind(leaving bool) bool {
-	n := len(w.outages)
-	if n == 0 || !w.outages[n-1].at(w.now) || leaving && w.outages[n-1].of != w.store {
-		return false
-	}
-	return w.now.Sub(w.outages[n-1].from) > looks.Timeout+4*looks.Interval+longestPause
-}
-
-// checkSight judges that a machine is given up: not before it was seen to be
-// unwell for as long as it may be. A kubelet that does not reach its API server
-// is none that has gone.
-func (w *World) checkSight(old, now client.Object) {
-	was, is := w.tells.view(old), w.tells.view(now)
-	if len(w.outages) == 0 || is.Stage != lifecycle.StageFailed || len(w.cloud.Existing(is.UID)) == 0 {
-		return
-	}
-	policy := w.tells.policy(old)
-	since, timeout := was.StageSince, policy.HealthTimeout
-	switch was.Stage {
-	case lifecycle.StageLost:
-	case lifecycle.StageJoining:
-		since, timeout = was.Created, policy.JoinTimeout
-	default:
-		return
-	}
-	// Since when is what another clock may have said.
-	if seen := w.watched(since); timeout > 0 && seen < timeout-time.Second-2*w.is.skew {
-		w.broken(SeenOnly, "machine %s, which was %s since %s, was given up after %v in sight, and has %v", old.GetName(), was.Stage, since.Sub(epoch), seen, timeout)
-	}
-}
-
-// checkStill judges what sets do with their machines while a cluster is out of
-// reach. One that is deleted goes on to delete them.
-func (p *process) checkStill(old, now client.Object) {
-	m := now
-	if m == nil {
-		m = old
-	}
-	if s := p.w.setOf(m); s == nil || s.GetDeletionTimestamp() == nil || old == nil {
-		p.w.broken(StillWhenBlind, "%s makes or deletes machine %s", p.name(), m.GetName())
 	}
 }

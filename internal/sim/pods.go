@@ -80,13 +80,11 @@ func (w *World) startPod(app, nodeName string) {
 	pod.Status.Phase = corev1.PodRunning
 	o, err := w.target.Create(pod)
 	w.must("start a pod", err)
-	w.users.born[o.GetName()] = w.target.Version()
 	w.tracef("scheduler", "pod %s on node %s", o.GetName(), nodeName)
 }
 
 func (w *World) removePod(pod *corev1.Pod) {
 	w.tracef("cluster", "pod %s ends", pod.Name)
-	w.volumesLeft(pod)
 	w.must("remove a pod", w.target.Delete(pod, client.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}))
 }
 

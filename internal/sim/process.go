@@ -9,13 +9,13 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/sim/judge"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
 
@@ -34,11 +34,12 @@ const (
 
 // process is one controller process.
 type process struct {
-	w      *World
-	role   role
-	number int
-	views  []*store.View
-	byKind map[*store.Kind]*store.View
+	w    *World
+	role role
+	// number is how it is called, serial what no other process has.
+	number, serial int
+	views          []*store.View
+	byKind         map[*store.Kind]*store.View
 	// client and live are those of the machines' cluster, target and targetLive
 	// of the one that they join.
 	client, target   client.Client
@@ -55,10 +56,6 @@ type process struct {
 	// deposed is when another process took over; what is on the wire then
 	// still arrives.
 	deposed *time.Time
-	// asked is when the process first asked for the removal of an orphan.
-	asked map[string]time.Time
-	// evicted are the pods with volumes that it has sent off their nodes.
-	evicted map[types.UID]bool
 	// seen is what the process knows of its own sight, nextLook when it looks
 	// again.
 	seen     sight.State
@@ -79,7 +76,7 @@ type task struct {
 	result  reconcile.Result
 	err     error
 	// before is what was known when the pass began.
-	before snapshot
+	before *judge.Pass
 	// removals counts the orphans whose removal it was the first to ask for.
 	removals int
 }
@@ -89,8 +86,9 @@ type killed struct{}
 
 // start starts a process, whose first listings may be behind.
 func (w *World) start(r role, behind int) {
-	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, asked: map[string]time.Time{}, evicted: map[types.UID]bool{}}
-	p.queue, p.born, p.skew = newQueue(), w.now, w.skewOf(r)
+	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}}
+	w.serials++
+	p.queue, p.born, p.skew, p.serial = newQueue(), w.now, w.skewOf(r), w.serials
 	p.opens()
 	p.client, p.live = p.connect(w.store, behind)
 	p.target, p.targetLive = p.client, p.live
@@ -171,7 +169,7 @@ func (p *process) startable() []reconcile.Request {
 // begin begins a pass for the key and runs it to its first stop.
 func (p *process) begin(key reconcile.Request) {
 	p.queue.take(key)
-	t := &task{key: key, started: p.w.now, before: p.snapshot(key)}
+	t := &task{key: key, started: p.w.now, before: p.sees(key)}
 	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield
 		defer func() {

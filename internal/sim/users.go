@@ -11,24 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// users is what people did that the checks have to know.
+// users is what people did.
 type users struct {
-	// done counts what they did to machines.
-	done int
 	made int
-	// hurried are the UIDs of machines whose drain may be left out; strays
-	// those whose instance a deposed process made when they were gone.
-	hurried, strays map[string]bool
-	// intruders are the machines that a deposed process made.
-	intruders map[types.UID]bool
-	// born is the version at which each pod was made.
-	born map[string]int64
 }
 
 // begin furnishes the world.
 func (w *World) begin() {
-	w.users = users{intruders: map[types.UID]bool{}, hurried: map[string]bool{}, strays: map[string]bool{}, born: map[string]int64{}}
-	w.owners, w.losses = newOwners(), newLosses()
+	w.owners, w.losses = owners{chosen: map[types.UID]bool{}}, newLosses()
 	w.beginVolumes()
 	for _, o := range w.tells.furniture() {
 		_, err := w.store.Create(o)
@@ -46,7 +36,7 @@ func (w *World) begin() {
 	w.beginWard()
 	for i := range w.is.apps {
 		if w.is.budgets {
-			w.budget(fmt.Sprint("app", i), w.chance(20))
+			w.budget(fmt.Sprint("app", i), w.chance(20) || w.is.tight)
 		}
 	}
 }
@@ -67,7 +57,6 @@ func (w *World) stepUser() {
 }
 
 func (w *World) does(format string, args ...any) {
-	w.users.done++
 	w.tracef("user", format, args...)
 }
 
@@ -133,7 +122,6 @@ func (w *World) scale() {
 	if s := w.anySet(); s != nil && s.GetDeletionTimestamp() == nil {
 		n := w.between(0, 5)
 		w.edit(s, "", func(o client.Object) { w.tells.resize(o, n) })
-		w.meddled(s)
 		w.does("scales set %s from %d to %d", s.GetName(), w.tells.size(s), n)
 	}
 }
@@ -145,10 +133,8 @@ func (w *World) deleteMachine() {
 	}
 }
 
-// sendAway deletes a machine or a set, for whatever reason but that there are
-// too many.
+// sendAway deletes a machine or a set.
 func (w *World) sendAway(o client.Object) {
-	w.owners.lost[o.GetUID()] = true
 	w.must("delete "+o.GetName(), w.store.Delete(o, client.DeleteOptions{}))
 }
 
@@ -161,12 +147,8 @@ func (w *World) deleteSet() {
 	if w.chance(30) {
 		opts.PropagationPolicy = ptr.To(metav1.DeletePropagationOrphan)
 	}
-	d := w.deploymentOf(s)
 	w.orphaned(opts)
 	w.must("delete a set", w.store.Delete(s, opts))
-	if d != nil {
-		w.owners.outside[d.GetUID()] = w.store.Version()
-	}
 	w.does("deletes set %s (%s)", s.GetName(), ptr.Deref(opts.PropagationPolicy, "background"))
 }
 
@@ -176,7 +158,6 @@ func (w *World) relabel() {
 	if m == nil || m.GetLabels()[memberLabel] == "" || !w.chance(50) {
 		return
 	}
-	w.owners.lost[m.GetUID()] = true
 	w.edit(m, "", func(o client.Object) {
 		labels := o.GetLabels()
 		delete(labels, memberLabel)
@@ -229,7 +210,6 @@ func (w *World) hurry() {
 	if m == nil || !w.chance(30) {
 		return
 	}
-	w.users.hurried[string(m.GetUID())] = true
 	w.edit(m, "", w.tells.hurry)
 	w.does("asks to make short work of machine %s", m.GetName())
 }

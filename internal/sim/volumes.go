@@ -28,8 +28,6 @@ const (
 type volumes struct {
 	// due is when the attacher is done with an attachment, by name.
 	due map[string]time.Time
-	// left is when the pod of a volume was last gone from a node.
-	left map[string]time.Time
 }
 
 func podName(n int) string    { return fmt.Sprint("db-", n) }
@@ -42,7 +40,7 @@ func volumeID(n int) corev1.AttachedVolume {
 
 // beginVolumes makes the volumes and their claims.
 func (w *World) beginVolumes() {
-	w.volumes = volumes{due: map[string]time.Time{}, left: map[string]time.Time{}}
+	w.volumes = volumes{due: map[string]time.Time{}}
 	for n := range w.databases() {
 		pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: volumeName(n)}}
 		pv.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
@@ -113,7 +111,6 @@ func (w *World) startDatabase(n int, nodeName string) {
 	pod.Status.Phase = corev1.PodPending
 	o, err := w.target.Create(pod)
 	w.must("start a pod", err)
-	w.users.born[o.GetName()] = w.target.Version()
 	w.tracef("scheduler", "pod %s on node %s", o.GetName(), nodeName)
 }
 
@@ -170,18 +167,4 @@ func (w *World) detach(n int, a *storagev1.VolumeAttachment) []func() {
 		delete(w.volumes.due, a.Name)
 		w.edit(a, "", func(o client.Object) { o.SetFinalizers(nil) })
 	}}
-}
-
-// volumesLeft notes that a pod is gone from its node. One that should have been
-// gone before was written off then: its volume is waited for since.
-func (w *World) volumesLeft(pod *corev1.Pod) {
-	at := w.now
-	if d := pod.DeletionTimestamp; d != nil && d.Time.Before(at) {
-		at = d.Time
-	}
-	for n := range w.databases() {
-		if pod.Name == podName(n) {
-			w.volumes.left[volumeName(n)+"/"+pod.Spec.NodeName] = at
-		}
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/sim/judge"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
 
@@ -38,7 +39,9 @@ type World struct {
 	store, target *store.Store
 	cloud         *cloud.Cloud
 	procs         []*process
-	late          []lateEffect
+	// serials is how many processes there were.
+	serials int
+	late    []lateEffect
 
 	kubelets map[string]*kubelet
 	users    users
@@ -47,15 +50,12 @@ type World struct {
 	outages  []outage
 	volumes  volumes
 	ward     ward
-	// belated says that a call is carried out whose caller was told that its
-	// reply was lost.
-	belated bool
 
-	// actor is the controller whose call is being carried out; nil: the world
-	// itself acts.
-	actor *process
-	// acting is what was known when the pass began that made the call.
-	acting                         snapshot
+	// judge sees every write. writing is the pass that writes to an API server now,
+	// nil when the world itself does; acting is that which calls the cloud.
+	judge           *judge.Judge
+	writing, acting *judge.Pass
+
 	reconciles, writes, cloudCalls int
 	violation                      *Violation
 	trace                          []string
@@ -74,8 +74,10 @@ func newWorld(seed uint64, o Options) *World {
 	w.cloud = &cloud.Cloud{
 		Traits: w.is.cloud, Now: w.Now, Roll: w.roll, Half: func() bool { return w.faulty(cloudHalf) },
 		Cut:      func() bool { return w.faulty(cloudCut) },
-		OnCreate: w.checkCreated, OnStop: w.checkStopped,
+		OnCreate: func(i *cloud.Machine) { w.judge.Created(w.instance(i), w.acting, w.cloud.Late != 0) },
+		OnStop:   func(i *cloud.Machine) { w.judge.Stopped(w.instance(i), w.acting) },
 	}
+	w.hold()
 	w.begin()
 	for _, role := range w.roles() {
 		w.start(role, 0)
@@ -170,7 +172,7 @@ func (w *World) live() {
 // meet it half way. It reports whether the world came to rest.
 func (w *World) grow() bool {
 	w.step, w.calm = -1, true
-	if !w.converge(Converges, w.unsettled, w.nurse) {
+	if !w.converge(judge.Converges, w.unsettled, w.nurse) {
 		return false
 	}
 	for i, d := range w.deployments() {

@@ -48,6 +48,8 @@ var rooms = slices.Concat([]room{
 	{"provider/providertest", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "sigs.k8s.io/json", "github.com/google/go-cmp"}},
 	{"provider/decorate", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "github.com/go-logr/logr", "github.com/prometheus/client_golang", "golang.org/x"}},
 	{"provider/serve", []string{""}},
+	// The judge of the simulator shares nothing with what it judges but the types of the APIs.
+	{"internal/sim/judge", []string{"./api", "github.com/openshift/api", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"}},
 }, pureRooms())
 
 func pureRooms() []room {

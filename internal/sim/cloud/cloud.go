@@ -75,6 +75,9 @@ func (m *Machine) ProviderID() string { return "sim:///" + m.ID }
 // Exists reports whether the instance exists at now.
 func (m *Machine) Exists(now time.Time) bool { return m.gone.IsZero() || now.Before(m.gone) }
 
+// Gone is when it ceases, or ceased, to exist; zero while it stays.
+func (m *Machine) Gone() time.Time { return m.gone }
+
 // Runs reports whether it has started and was not sent away.
 func (m *Machine) Runs(now time.Time) bool { return !now.Before(m.booted) && m.gone.IsZero() }
 

@@ -44,6 +44,9 @@ type Store struct {
 	logs    map[*Kind][]Event
 	version int64
 	born    int64
+	// OnWrite is told of every change, if it is there: the new object is nil when
+	// that is gone.
+	OnWrite func(was, now client.Object)
 }
 
 // New returns an empty store of the kinds.
@@ -236,9 +239,17 @@ func (s *Store) commit(k *Kind, old, stored client.Object) {
 	stored.SetResourceVersion(strconv.FormatInt(s.version, 10))
 	s.objects[k][client.ObjectKeyFromObject(stored)] = stored
 	s.logs[k] = append(s.logs[k], Event{Kind: k, Old: old, New: stored, At: s.now()})
+	s.tell(old, stored)
+}
+
+func (s *Store) tell(was, now client.Object) {
+	if s.OnWrite != nil {
+		s.OnWrite(was, now)
+	}
 }
 
 func (s *Store) remove(k *Kind, old, last client.Object) {
 	delete(s.objects[k], client.ObjectKeyFromObject(old))
 	s.logs[k] = append(s.logs[k], Event{Kind: k, Old: last, At: s.now()})
+	s.tell(old, nil)
 }

@@ -65,6 +65,15 @@ func (v *View) Advance() Event {
 // All are the objects shown, by name. They must not be changed.
 func (v *View) All() []client.Object { return ordered(v.objects) }
 
+// Shown are the objects shown, in no order. They must not be changed.
+func (v *View) Shown() []client.Object {
+	out := make([]client.Object, 0, len(v.objects))
+	for _, o := range v.objects {
+		out = append(out, o)
+	}
+	return out
+}
+
 // Lookup returns the object with the key; nil when the view shows none.
 func (v *View) Lookup(key client.ObjectKey) client.Object { return v.objects[key] }
 

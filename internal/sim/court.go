@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/sim/judge"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+)
+
+// evidence is the world as the judge looks at it.
+type evidence struct{ w *World }
+
+var _ judge.World = evidence{}
+
+// Now implements [judge.World].
+func (e evidence) Now() time.Time { return e.w.now }
+
+// All implements [judge.World].
+func (e evidence) All(example runtime.Object) []client.Object { return e.w.home(example).All(example) }
+
+// Instances implements [judge.World].
+func (e evidence) Instances() []judge.Instance {
+	all := e.w.cloud.Machines()
+	out := make([]judge.Instance, len(all))
+	for n, i := range all {
+		out[n] = e.w.instance(i)
+	}
+	return out
+}
+
+func (w *World) instance(i *cloud.Machine) judge.Instance {
+	return judge.Instance{
+		ID: i.ID, UID: i.UID, Name: i.Name, ProviderID: i.ProviderID(), Cluster: i.Cluster,
+		Created: i.Created, Gone: i.Gone(), Died: i.Died, ByHand: w.losses.doubles[i.ID] || w.losses.strangers[i.ID],
+	}
+}
+
+// Parts implements [judge.World].
+func (e evidence) Parts() (out []judge.Part) {
+	for _, p := range e.w.cloud.Parts("") {
+		out = append(out, judge.Part{UID: p.UID, Name: p.Name})
+	}
+	return out
+}
+
+// Outages implements [judge.World].
+func (e evidence) Outages() []judge.Outage {
+	out := make([]judge.Outage, len(e.w.outages))
+	for i, o := range e.w.outages {
+		out[i] = judge.Outage{From: o.from, To: o.to}
+	}
+	return out
+}
+
+// Anchors implements [judge.World].
+func (e evidence) Anchors() []client.Object { return e.w.tells.anchors() }
+
+// hold opens the court.
+func (w *World) hold() {
+	t := w.tells
+	r := judge.Rules{
+		Machine: t.machine, Set: t.set, Deployment: t.fleet.deployment, Check: &check{}, Other: t.other,
+		Finalizer: t.finalizer, Cluster: clusterName, Strangers: t.strangers, Collects: w.is.collects,
+		Grace: w.is.orphans.Grace, PerHour: w.is.orphans.PerHour, Percent: w.is.orphans.Limit.Percent,
+		CloudLag: w.is.cloud.Lag, ViewLag: w.is.viewLag, Skew: w.is.skew, Pause: longestPause,
+		Waits: t.waits,
+	}
+	if w.is.outages {
+		r.LookEvery, r.LookFor = looks.Interval, looks.Timeout
+	}
+	w.judge = judge.New(evidence{w}, r, w.broken)
+	for _, s := range []*store.Store{w.store, w.target} {
+		s.OnWrite = func(was, now client.Object) { w.judge.Wrote(w.writing, was, now) }
+	}
+}
+
+// opens is what the process knows when a pass begins.
+func (p *process) sees(key reconcile.Request) *judge.Pass {
+	w := p.w
+	var shown []client.Object
+	for _, v := range p.views {
+		if judged[v.Kind().Kind] {
+			shown = append(shown, v.Shown()...)
+		}
+	}
+	return w.judge.Begin(judge.Pass{
+		By: judge.Author{Role: string(p.role), Process: p.serial}, At: w.now, Born: p.born, Skew: p.skew, Key: key.NamespacedName,
+	}, shown)
+}
+
+// judged are the kinds by whose caches controllers go.
+var judged = map[string]bool{"Machine": true, "MachineSet": true, "MachineDeployment": true, "MachineHealthCheck": true, "Node": true}
+
+// checked makes a call to an API server and has judged what it wrote. sent is when
+// it was sent, for one that arrives late.
+func (p *process) checked(s *store.Store, c store.Call, before *judge.Pass, sent int64, do func() error) error {
+	if !c.Writes() {
+		return do()
+	}
+	w := p.w
+	pass := w.judge.Writes(before, p.deposed != nil, sent)
+	old := s.Lookup(c.Object, c.Key)
+	w.writing = pass
+	err := do()
+	w.writing = nil
+	now := s.Lookup(c.Object, c.Key)
+	if c.Part == "eviction" && old != nil && apierrors.HasStatusCause(err, budgetCause) {
+		w.judge.Refused(old)
+	}
+	if old != now {
+		p.tries(c, pass, old, now)
+	}
+	return err
+}
+
+// tries brings a write before the judge.
+func (p *process) tries(c store.Call, pass *judge.Pass, old, now client.Object) {
+	w := p.w
+	gone := old != nil && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)
+	switch {
+	case p.role == fleetRole:
+		w.judge.RolloutWrites(pass, old, now)
+	case c.Kind.Kind == "Pod" && old != nil:
+		w.judge.PodLeaves(pass, old, now, c.Verb == "delete")
+	case c.Kind.Kind == "Node" && gone:
+		w.judge.NodeDeleted(old.(*corev1.Node))
+	case c.Kind.Kind == "Machine":
+		w.judge.MachineWritten(pass, old, now)
+		if now != nil && w.judge.Failed(now) {
+			delete(w.owners.chosen, now.GetUID()) // the wish is dropped, and it may recover
+		}
+	}
+}
+
+// checkPass looks at how a pass ended.
+func (p *process) checkPass(t *task) {
+	if t.err != nil && strings.Contains(t.err.Error(), "steps without an end") {
+		p.w.broken(judge.PassEnds, "%v", t.err)
+	}
+}

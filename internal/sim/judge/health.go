@@ -1,0 +1,301 @@
+package judge
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+)
+
+// Annotations of health checks.
+const (
+	machineAPI   = "millwright.dev/machine-api"
+	breaker      = "millwright.dev/remediation-breaker"
+	hourlyRate   = "millwright.dev/remediation-rate"
+	remediations = "millwright.dev/remediations"
+)
+
+// check is one health check.
+type check = lenient.MachineHealthCheck
+
+// ward is what a judge of health checks has to remember.
+type ward struct {
+	// remedies are what each check asked for, by its UID, oldest first.
+	remedies map[types.UID][]remedy
+	// births are all machines that ever had a controller, by the UID of that.
+	births map[types.UID]map[types.UID]time.Time
+	// calm is when the faults stopped, overdue since when faults are to be put right
+	// is known by pairs of check and machine.
+	calm    time.Time
+	overdue map[[2]types.UID]time.Time
+}
+
+// remedy is one machine that a check gave up, and when it asked for that first.
+type remedy struct {
+	machine, owner types.UID
+	at             time.Time
+}
+
+func newWard() ward {
+	return ward{remedies: map[types.UID][]remedy{}, births: map[types.UID]map[types.UID]time.Time{}, overdue: map[[2]types.UID]time.Time{}}
+}
+
+// note takes down that a machine has a controller.
+func (d *ward) note(m client.Object) {
+	owner := controller(m)
+	if d.births[owner] == nil {
+		d.births[owner] = map[types.UID]time.Time{}
+	}
+	d.births[owner][m.GetUID()] = m.GetCreationTimestamp().Time
+}
+
+// asked reports whether c gave the machine up before.
+func (d *ward) asked(c *check, machine types.UID) bool {
+	return slices.ContainsFunc(d.remedies[c.UID], func(r remedy) bool { return r.machine == machine })
+}
+
+// patient is a machine as health checks see it.
+type patient struct {
+	machine
+	// spared: people want it left alone. treated: somebody else was asked to remedy it.
+	spared, treated bool
+	on              *corev1.Node
+	// startup and sick are timeouts of its own; nil: as the check says.
+	startup, sick *time.Duration
+	// failure: it was given up for good.
+	failure bool
+}
+
+// patientOf reads m, whose node is n. The name of a node that never came is none.
+func patientOf(m machine, n *corev1.Node) patient {
+	a := m.GetAnnotations()
+	skip, spared := a[skipRemediation]
+	_, treated := a[externalRemedy]
+	p := patient{machine: m, on: n, treated: treated, spared: spared && skip != "false" || m.kept}
+	p.startup, p.sick = positive(a[creationTimeout]), positive(a[healthTimeout])
+	p.failure = m.phase == "Failed"
+	if _, gardener := m.Object.(*v1alpha1.Machine); gardener && n == nil && foretold(m.phase) {
+		p.node = ""
+	}
+	return p
+}
+
+// foretold reports whether a machine in that phase may name a node that has yet to
+// come.
+func foretold(phase string) bool {
+	return phase == "" || phase == string(v1alpha1.MachinePending) || phase == string(v1alpha1.MachineCrashLoopBackOff) || phase == string(v1alpha1.MachineAvailable)
+}
+
+func positive(text string) *time.Duration {
+	if d := duration(text); d != nil && *d > 0 {
+		return d
+	}
+	return nil
+}
+
+// under are the patients of c among the objects given.
+func (j *Judge) under(c *check, objects []client.Object, node func(name string) *corev1.Node) map[types.UID]patient {
+	out := map[types.UID]patient{}
+	selector, err := metav1.LabelSelectorAsSelector(&c.Spec.Selector)
+	if err != nil {
+		return out
+	}
+	for _, o := range objects {
+		if sameKind(o, j.selectable(c)) && selector.Matches(labels.Set(o.GetLabels())) {
+			m := readMachine(o)
+			out[o.GetUID()] = patientOf(m, node(m.node))
+		}
+	}
+	return out
+}
+
+// selectable is an empty machine of the API that c is about, which is its own
+// unless it asks for another.
+func (j *Judge) selectable(c *check) client.Object {
+	if j.heals() && c.Annotations[machineAPI] == "" {
+		return j.Other
+	}
+	return j.Machine
+}
+
+// truly are the patients that c has, seenBy those that the pass saw.
+func (j *Judge) truly(c *check) map[types.UID]patient {
+	return j.under(c, j.All(j.selectable(c)), j.node)
+}
+
+func (j *Judge) seenBy(p *Pass, c *check) map[types.UID]patient {
+	var all []client.Object
+	nodes := map[string]*corev1.Node{}
+	for _, o := range p.seen {
+		if n, ok := o.(*corev1.Node); ok {
+			nodes[n.Name] = n
+		}
+		all = append(all, o)
+	}
+	return j.under(c, all, func(name string) *corev1.Node { return nodes[name] })
+}
+
+// symptom is a reason to remedy a machine: it counts when it has lasted for longer
+// than the timeout.
+type symptom struct {
+	what string
+	// from is when it began; ours says that a process wrote that down, by its own
+	// clock.
+	from    time.Time
+	ours    bool
+	timeout time.Duration
+}
+
+// nodeGone is a symptom that only what is true now decides about.
+const nodeGone = "its node is gone"
+
+// startup is how long machines of c may be without a node; zero: for ever.
+func startup(c *check) time.Duration {
+	const usual = 10 * time.Minute
+	text := c.Spec.NodeStartupTimeout
+	if text == nil {
+		return usual
+	}
+	if d := duration(*text); d != nil {
+		return *d
+	}
+	return 0
+}
+
+// symptoms are those of t, by the evaluation of targets in the specification.
+func symptoms(c *check, t patient) (out []symptom) {
+	wait := startup(c)
+	switch {
+	case t.failure:
+		return []symptom{{what: "it failed", from: t.updated, ours: true}}
+	case t.node == "" && t.startup != nil:
+		return []symptom{{what: "it has no node", from: t.GetCreationTimestamp().Time, timeout: *t.startup}}
+	case t.node == "" && (wait <= 0 || t.updated.IsZero()):
+		return nil
+	case t.node == "":
+		// Each change of the status gives it as much time again, but not for ever.
+		return []symptom{
+			{what: "it has no node", from: t.updated, ours: true, timeout: wait},
+			{what: "it has no node", from: t.GetCreationTimestamp().Time, timeout: 3 * wait},
+		}
+	case t.on == nil:
+		return []symptom{{what: nodeGone}}
+	}
+	for _, have := range t.on.Status.Conditions {
+		for _, want := range c.Spec.UnhealthyConditions {
+			timeout := duration(want.Timeout)
+			if have.Type != want.Type || have.Status != want.Status || timeout == nil {
+				continue
+			}
+			if t.sick != nil {
+				timeout = t.sick
+			}
+			out = append(out, symptom{what: string(have.Type) + "=" + string(have.Status), from: have.LastTransitionTime.Time, timeout: *timeout})
+		}
+	}
+	return out
+}
+
+// ill reports whether t counts against the budget of its check.
+func ill(c *check, t patient) bool {
+	return t.GetDeletionTimestamp() != nil || t.treated || t.node == "" || len(symptoms(c, t)) > 0
+}
+
+// budget is how many of total may be unhealthy, -1 where that cannot be read: a
+// share of 40 % of 5 is 2, and of 3 it is 1.
+func budget(c *check, total int) int {
+	if c.Spec.MaxUnhealthy == nil {
+		return total
+	}
+	n, percent, err := amount(c.Spec.MaxUnhealthy.Text())
+	switch {
+	case err != nil:
+		return -1
+	case percent:
+		return n * total / 100
+	}
+	return n
+}
+
+// hourly is how many remedies may begin within an hour: of a share, 3 at least.
+func hourly(c *check, total int) int {
+	text := c.Annotations[hourlyRate]
+	if text == "" {
+		text = "20%"
+	}
+	n, percent, err := amount(text)
+	switch {
+	case err != nil:
+		return 0
+	case percent:
+		return max(3, n*total/100)
+	}
+	return n
+}
+
+func enforces(c *check) bool { return c.Annotations[breaker] == "enforce" }
+
+func paused(c *check) bool {
+	_, is := c.Annotations[remediationPaused]
+	return is
+}
+
+// memory is what a check has stored: what it began, and storms.
+type memory struct {
+	Begun  []begun `json:"begun"`
+	Storms []struct {
+		Kind string     `json:"kind"`
+		Over *time.Time `json:"over"`
+	} `json:"storms"`
+}
+
+type begun struct {
+	Machine types.UID `json:"uid"`
+	Owner   types.UID `json:"owner"`
+	At      time.Time `json:"at"`
+}
+
+// remembered is what c has stored; nothing where that cannot be read.
+func remembered(c *check) (m memory) {
+	if json.Unmarshal([]byte(c.Annotations[remediations]), &m) != nil {
+		return memory{}
+	}
+	return m
+}
+
+// unreplaced are those of the machines given up within the hour that are gone, and
+// that no machine of the same owner among those given was made in the place of.
+func (j *Judge) unreplaced(remedies []remedy, among func(types.UID) bool) (out []remedy) {
+	used := map[types.UID]bool{}
+	for _, r := range remedies {
+		if _, there := find(j.machines(), r.machine); there || j.Now().Sub(r.at) >= time.Hour {
+			continue
+		}
+		if by := j.successor(r, used, among); by != "" {
+			used[by] = true
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// successor is the first machine of the owner that was made since and is not used.
+func (j *Judge) successor(r remedy, used map[types.UID]bool, among func(types.UID) bool) (by types.UID) {
+	for uid, born := range j.births[r.owner] {
+		first := by == "" || born.Before(j.births[r.owner][by]) || born.Equal(j.births[r.owner][by]) && strings.Compare(string(uid), string(by)) < 0
+		if !used[uid] && first && !born.Before(r.at.Truncate(time.Second)) && among(uid) {
+			by = uid
+		}
+	}
+	return by
+}

@@ -1,0 +1,233 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Author is who writes.
+type Author struct {
+	// Role is the controller; empty: people, nodes, or the cluster itself.
+	Role    string
+	Process int
+	// Deposed says that another process had taken over by then, Late that the
+	// write arrived long after it was sent.
+	Deposed, Late bool
+}
+
+// change is one write to an object.
+type change struct {
+	n   int64
+	by  Author
+	at  time.Time
+	now client.Object
+	was client.Object
+}
+
+// Pass is what could be known when a pass began.
+type Pass struct {
+	By Author
+	// At is when it began, Born when its process started; Skew is by how much the
+	// clock of that is ahead.
+	At, Born time.Time
+	Skew     time.Duration
+	// Key names the object that the pass is about.
+	Key client.ObjectKey
+
+	began int64
+	// sent bounds what is known of own writes, for those that arrive late; zero:
+	// all are. now is the number of the last change before the write that is being
+	// judged.
+	sent, now int64
+	seen      map[types.UID]client.Object
+}
+
+// Begin begins a pass, whose caches show the objects that are given.
+func (j *Judge) Begin(p Pass, shown []client.Object) *Pass {
+	p.began, p.seen = j.seq, make(map[types.UID]client.Object, len(shown))
+	for _, o := range shown {
+		p.seen[o.GetUID()] = o
+	}
+	return &p
+}
+
+// Writes is the pass as what it writes now has to be judged by; deposed says that
+// another process has taken over, sent is what [Judge.Changes] was when a write was
+// sent that arrives only now, zero for others.
+func (j *Judge) Writes(p *Pass, deposed bool, sent int64) *Pass {
+	out := *p
+	out.now, out.sent, out.By.Late, out.By.Deposed = j.seq, sent, sent != 0, deposed
+	return &out
+}
+
+// Changes is how many changes there were.
+func (j *Judge) Changes() int64 { return j.seq }
+
+// Wrote notes that a pass, or the world itself, which is nil, made an object (was is
+// nil), changed it or removed it (now is nil).
+func (j *Judge) Wrote(p *Pass, was, now client.Object) {
+	by, o := Author{}, now
+	if p != nil {
+		by = p.By
+	}
+	if o == nil {
+		o = was
+	}
+	j.seq++
+	if len(j.log[o.GetUID()]) == 0 && sameKind(o, j.Machine) {
+		j.known = append(j.known, o.GetUID())
+	}
+	c := change{n: j.seq, by: by, at: j.Now(), was: was, now: now}
+	j.log[o.GetUID()] = append(j.log[o.GetUID()], c)
+	if sameKind(o, j.Set) {
+		j.sizes(p, was, now)
+	}
+	switch o := o.(type) {
+	case *corev1.Pod:
+		if end := o.DeletionTimestamp; end != nil && end.Time.Before(c.at) {
+			c.at = end.Time // written off then
+		}
+		if now == nil && len(claims(o)) > 0 {
+			j.departed = append(j.departed, c)
+		}
+	default:
+		if now != nil && owned(now) {
+			j.note(now)
+		}
+	}
+}
+
+// window is when a pass looked.
+type window bool
+
+const (
+	// atBegin: the pass read, or should have read, the API server itself.
+	atBegin window = false
+	// bySight: the pass went by its caches.
+	bySight window = true
+)
+
+// knows reports whether what was written is known to the pass: its own process did
+// it, or it came or went by the hand of a process that had the lead before, which a
+// new one has to ask the API server about.
+func (p *Pass) knows(c change) bool {
+	switch {
+	case p.sent != 0 && c.n > p.sent, c.by.Role != p.By.Role:
+		return false
+	case c.by.Process == p.By.Process:
+		return true
+	}
+	came := c.was == nil
+	went := !came && c.was.GetDeletionTimestamp() == nil && (c.now == nil || c.now.GetDeletionTimestamp() != nil)
+	return (came || went || c.now == nil) && !c.by.Deposed && !p.By.Deposed
+}
+
+// since are the states in which the object with the UID was since the pass
+// looked: as it was then, and after each change that the pass does not know of.
+// Nil stands for an object that is not there.
+func (j *Judge) since(uid types.UID, p *Pass, w window) []client.Object {
+	log := j.log[uid]
+	known := -1
+	for i, c := range log {
+		if p.now != 0 && c.n > p.now {
+			log = log[:i]
+			break
+		}
+		looked := c.n <= p.began
+		if w == bySight {
+			looked = c.now != nil && c.now == p.seen[uid]
+		}
+		if looked || p.knows(c) {
+			known = i
+		}
+	}
+	if w == bySight && known < 0 && len(log) > 0 && log[len(log)-1].now == nil && log[len(log)-1].n <= p.began {
+		return []client.Object{nil} // seen to be gone
+	}
+	var out []client.Object
+	if known < 0 {
+		out = append(out, nil)
+	} else {
+		out = append(out, log[known].now)
+	}
+	for _, c := range log[known+1:] {
+		out = append(out, c.now)
+	}
+	return out
+}
+
+// states are the same in the APIs' words, without those in which it was not there.
+func states[T any](j *Judge, uid types.UID, p *Pass, w window, read func(client.Object) T) (out []T, always bool) {
+	always = true
+	for _, o := range j.since(uid, p, w) {
+		if o == nil {
+			always = false
+			continue
+		}
+		out = append(out, read(o))
+	}
+	return out, always
+}
+
+// ever reports whether the machine was in such a state since the pass looked.
+func (j *Judge) ever(uid types.UID, p *Pass, w window, is func(machine) bool) bool {
+	all, _ := states(j, uid, p, w, readMachine)
+	return slices.ContainsFunc(all, is)
+}
+
+// always reports whether the machine was there and in such a state since.
+func (j *Judge) always(uid types.UID, p *Pass, w window, is func(machine) bool) bool {
+	all, there := states(j, uid, p, w, readMachine)
+	return there && !slices.ContainsFunc(all, func(m machine) bool { return !is(m) })
+}
+
+// spread is the least and the most of a number over some states.
+func spread[T any](all []T, of func(T) int) (least, most int) {
+	for i, s := range all {
+		n := of(s)
+		if i == 0 {
+			least, most = n, n
+		}
+		least, most = min(least, n), max(most, n)
+	}
+	return least, most
+}
+
+// first is when the object with the UID came to be in such a state, in which it
+// is; zero: it is not.
+func (j *Judge) first(uid types.UID, is func(client.Object) bool) (at time.Time) {
+	for _, c := range j.log[uid] {
+		switch {
+		case c.now == nil || !is(c.now):
+			at = time.Time{}
+		case at.IsZero():
+			at = c.at
+		}
+	}
+	return at
+}
+
+// born is the number of the first change of the object with the UID.
+func (j *Judge) born(uid types.UID) int64 {
+	if log := j.log[uid]; len(log) > 0 {
+		return log[0].n
+	}
+	return 0
+}
+
+// lost is when the machine's object went without what was made for it: not the
+// machine controller let go of it. Zero: never.
+func (j *Judge) lost(uid string) time.Time {
+	log := j.log[types.UID(uid)]
+	if len(log) == 0 {
+		return time.Time{}
+	}
+	if last := log[len(log)-1]; last.now == nil && last.by.Role != Machines {
+		return last.at
+	}
+	return time.Time{}
+}

@@ -1,0 +1,213 @@
+// Package judge says whether controllers keep their promises, by ground truth:
+// instances at the cloud, nodes, pods and raw objects in the API servers, with
+// the history of all of them. It shares no code with what it judges: it imports
+// no package of the product but the types of the APIs, and its predicates are
+// written from the documents of the originals. What is wrong in a rule of the
+// product is therefore not wrong here as well.
+//
+// A promise may be broken only by what changed after the pass looked. That is
+// one rule for all statements ([Judge.since]): an object counts as whichever of
+// the states speaks for the controller that it was in since the pass looked. What
+// the controller wrote itself it knows. Whatever goes beyond that rule is in the
+// table of excuses.
+package judge
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The controllers.
+const (
+	Machines    = "machines"
+	Sets        = "sets"
+	Deployments = "deployments"
+	Orphans     = "orphans"
+	Nodes       = "nodes"
+	Health      = "health"
+)
+
+// Instance is one at the cloud, now or in the past.
+type Instance struct {
+	ID, UID, Name, ProviderID, Cluster string
+	Created                            time.Time
+	// Gone is when it ceases to exist; zero: it stays. Died: nobody asked for it.
+	Gone time.Time
+	Died bool
+	// ByHand: people made it, not a controller.
+	ByHand bool
+}
+
+// Exists reports whether there is one at t.
+func (i Instance) Exists(t time.Time) bool { return i.Gone.IsZero() || t.Before(i.Gone) }
+
+// Part is something that was made for an instance and exists.
+type Part struct{ UID, Name string }
+
+// Outage is a time in which an API server was out of reach.
+type Outage struct {
+	// Control says that it is that of the machines, Target that of their nodes.
+	Control, Target bool
+	From, To        time.Time
+}
+
+func (o Outage) at(t time.Time) bool { return !t.Before(o.From) && t.Before(o.To) }
+
+// World is what there is.
+type World interface {
+	Now() time.Time
+	// All are the objects of the kind of example, by name.
+	All(example runtime.Object) []client.Object
+	Instances() []Instance
+	Parts() []Part
+	Outages() []Outage
+	// Anchors are where people approve that orphans are removed.
+	Anchors() []client.Object
+}
+
+// Rules are what the world asks of its controllers, besides what objects say.
+type Rules struct {
+	// Machine, Set, Deployment and Check are empty objects of the API's kinds.
+	Machine, Set, Deployment, Check client.Object
+	// Other is an empty machine of the other API; nil: none is there.
+	Other client.Object
+	// Finalizer holds machines.
+	Finalizer string
+	// Cluster is whose instances are ours; Strangers: those without a UID are.
+	Cluster   string
+	Strangers bool
+	// Grace, PerHour and Percent are those of the collector of orphans.
+	Grace            time.Duration
+	PerHour, Percent int
+	// Collects: there is one.
+	Collects bool
+	// Lag is by how much listings of the cloud and caches may be behind, Skew by how much
+	// clocks are wrong, Pause for how long a pass may stop between two calls.
+	CloudLag, ViewLag, Skew, Pause time.Duration
+	// LookEvery and LookFor are how often sight is asked for, and for how long.
+	LookEvery, LookFor time.Duration
+	Waits
+}
+
+// Waits are the timeouts of machines that say nothing else; zero: for ever.
+type Waits struct{ JoinTimeout, HealthTimeout, DrainTimeout, DetachTimeout time.Duration }
+
+// Judge looks at every write.
+type Judge struct {
+	World
+	Rules
+	// Broken is told of each broken promise.
+	Broken func(statement, format string, args ...any)
+
+	// log is the history of every object, seq the number of the last change.
+	log map[types.UID][]change
+	seq int64
+	// known are the UIDs of all machines that ever were.
+	known []types.UID
+	// surplus are machines that a set gave up because it was to be smaller, strays
+	// the UIDs for which an instance came when the machine was gone.
+	surplus map[types.UID]bool
+	strays  map[string]bool
+	// sized is the pass that last gave a set its size; nil: people did.
+	sized map[types.UID]*Pass
+	// refusals count by pod how often its budget refused an eviction; evicted
+	// are, by pod, the processes that sent pods with volumes away.
+	refusals map[types.UID]int
+	evicted  map[types.UID]map[int]bool
+	// departed are the pods with volumes that are gone, and since when.
+	departed []change
+	// begun is when each process first asked for the removal of an orphan.
+	begun map[int]map[string]time.Time
+	ward
+}
+
+// New returns a judge who has seen nothing yet.
+func New(w World, r Rules, broken func(statement, format string, args ...any)) *Judge {
+	return &Judge{
+		World: w, Rules: r, Broken: broken, log: map[types.UID][]change{},
+		surplus: map[types.UID]bool{}, strays: map[string]bool{}, sized: map[types.UID]*Pass{},
+		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]time.Time{}, ward: newWard(),
+	}
+}
+
+// machines are all that there are, in the APIs' words.
+func (j *Judge) machines() []machine { return each(j.All(j.Machine), readMachine) }
+
+// sets are all sets, deployments all deployments.
+func (j *Judge) sets() []set { return each(j.All(j.Set), readSet) }
+
+func (j *Judge) deployments() []deployment { return each(j.All(j.Deployment), readDeployment) }
+
+func each[T any](all []client.Object, read func(client.Object) T) []T {
+	out := make([]T, len(all))
+	for i, o := range all {
+		out[i] = read(o)
+	}
+	return out
+}
+
+func (j *Judge) node(name string) *corev1.Node {
+	if name == "" {
+		return nil
+	}
+	for _, o := range j.All(&corev1.Node{}) {
+		if o.GetName() == name {
+			return o.(*corev1.Node)
+		}
+	}
+	return nil
+}
+
+// existing are the instances that exist, of the machine with the UID or of all.
+func (j *Judge) existing(uid string) (out []Instance) {
+	for _, i := range j.Instances() {
+		if (uid == "" || i.UID == uid) && i.Exists(j.Now()) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// controlled are the machines of s.
+func (j *Judge) controlled(s set) (out []machine) {
+	for _, m := range j.machines() {
+		if m.owner == s.GetUID() {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// members are those that count as replicas of s.
+func (j *Judge) members(s set) (out []machine) {
+	for _, m := range j.controlled(s) {
+		if s.counts(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// setsOf are the sets of d.
+func (j *Judge) setsOf(d deployment) (out []set) {
+	for _, s := range j.sets() {
+		if s.owner == d.GetUID() {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// find returns the object with the UID among those given.
+func find[T client.Object](all []T, uid types.UID) (one T, ok bool) {
+	for _, o := range all {
+		if o.GetUID() == uid {
+			return o, uid != ""
+		}
+	}
+	return one, false
+}

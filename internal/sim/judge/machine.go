@@ -1,0 +1,158 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Created judges that the cloud makes an instance for a pass; late says that it
+// was asked for some time ago.
+func (j *Judge) Created(made Instance, p *Pass, late bool) {
+	n := 0
+	for _, i := range j.Instances() {
+		if i.UID == made.UID && !i.ByHand {
+			n++
+		}
+	}
+	if n > 1 {
+		j.Broken(OneInstance, "%s has got %d instances", made.Name, n)
+	}
+	if j.blind() && !late {
+		j.Broken(StillWhenBlind, "instance %s of %s was made", made.ID, made.Name)
+	}
+	all := j.since(types.UID(made.UID), p, bySight)
+	there := slices.DeleteFunc(slices.Clone(all), func(o client.Object) bool { return o == nil })
+	switch {
+	case len(there) == 0:
+		j.Broken(NoOrphan, "instance %s was made for %s, which is gone", made.ID, made.Name)
+	case all[len(all)-1] == nil:
+		j.strays[made.UID] = true
+	case !slices.ContainsFunc(there, func(o client.Object) bool { return j.held(readMachine(o)) }):
+		j.Broken(HeldFirst, "instance %s was made for %s, which has no finalizer", made.ID, made.Name)
+	}
+}
+
+// Stopped judges that an instance is sent away while it runs.
+func (j *Judge) Stopped(i Instance, p *Pass) {
+	m, there := find(j.machines(), types.UID(i.UID))
+	if p.By.Role == Orphans {
+		j.collected(i, m, there)
+		return
+	}
+	if !there {
+		return
+	}
+	if m.GetDeletionTimestamp() == nil {
+		j.Broken(WantedStays, "instance %s of %s was sent away, but nobody deleted the machine", i.ID, m.GetName())
+	}
+	hooked := func(m machine) bool { return m.preTerminate || m.preDrain && !m.drained }
+	if j.always(m.GetUID(), p, atBegin, hooked) {
+		j.Broken(HooksHonoured, "instance %s of %s was sent away in spite of its hooks", i.ID, m.GetName())
+	}
+	if j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried }) {
+		return
+	}
+	j.drained(i, p)
+	if name := j.leftBehind(i.Name, p); name != "" && j.inTurn(i.Name, p) {
+		j.Broken(VolumesFirst, "instance %s of %s was sent away with %s attached", i.ID, i.Name, name)
+	}
+}
+
+// drained judges that no pod is on the node but what may stay, was there when
+// the pass began, and can still be waited for.
+func (j *Judge) drained(i Instance, p *Pass) {
+	n := j.node(i.Name)
+	if n == nil || n.Spec.ProviderID != "" && !strings.EqualFold(n.Spec.ProviderID, i.ProviderID) {
+		return
+	}
+	for _, o := range j.All(&corev1.Pod{}) {
+		pod := o.(*corev1.Pod)
+		if pod.Spec.NodeName != n.Name || daemon(pod) || j.born(pod.UID) > p.began {
+			continue
+		}
+		if !j.writtenOff(n, pod) {
+			j.Broken(DrainedFirst, "instance %s of %s was sent away with pod %s still on its node", i.ID, i.Name, pod.Name)
+		}
+	}
+}
+
+// writtenOff reports whether a pod that was asked to go need not be waited for:
+// its time is over, or the node was silent since, and nobody could confirm its end.
+func (j *Judge) writtenOff(n *corev1.Node, pod *corev1.Pod) bool {
+	at := pod.DeletionTimestamp
+	if at == nil {
+		return false
+	}
+	grace := time.Duration(0)
+	if s := pod.DeletionGracePeriodSeconds; s != nil {
+		grace = time.Duration(*s) * time.Second
+	}
+	since, is := readyAt(n)
+	return !is || !j.Now().Before(at.Time) || !since.Before(at.Add(-grace))
+}
+
+// MachineWritten judges a write to a machine by its own controller or by that of
+// sets; old is nil for a new one, now for one that is gone.
+func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
+	if p.By.Role == Sets {
+		j.setWrites(p, old, now)
+		return
+	}
+	if p.By.Role != Machines || old == nil {
+		return
+	}
+	was := readMachine(old)
+	if now != nil {
+		j.judgeSight(was, readMachine(now))
+		j.judgeLone(p, was, readMachine(now))
+	}
+	if j.held(was) && (now == nil || !j.held(readMachine(now))) {
+		j.released(was)
+		return
+	}
+	if old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil) {
+		if n := j.node(was.node); n != nil && n.DeletionTimestamp == nil {
+			j.Broken(NodeLossReal, "%s was deleted although node %s exists", old.GetName(), n.Name)
+		}
+	}
+}
+
+func (j *Judge) released(m machine) {
+	uid := string(m.GetUID())
+	for _, i := range j.existing(uid) {
+		j.Broken(NoEarlyRelease, "%s was released, but its instance %s exists", m.GetName(), i.ID)
+	}
+	for _, part := range j.Parts() {
+		if part.UID == uid {
+			j.Broken(NoEarlyRelease, "%s was released, but its %s exists", m.GetName(), part.Name)
+		}
+	}
+}
+
+// NodeDeleted judges that a controller deletes a node.
+func (j *Judge) NodeDeleted(n *corev1.Node) {
+	for _, i := range j.existing("") {
+		if i.Name != n.Name || !strings.EqualFold(i.ProviderID, n.Spec.ProviderID) || j.excuse(namesakesNode, !j.lost(i.UID).IsZero()) {
+			continue
+		}
+		j.Broken(NodeLast, "node %s was deleted, but its instance %s exists", n.Name, i.ID)
+	}
+}
+
+// TokenGone judges that a kubelet finds its bootstrap token gone before it expired.
+func (j *Judge) TokenGone(i Instance, token string) {
+	const young = 10 * time.Minute
+	m, there := find(j.machines(), types.UID(i.UID))
+	if !there || m.GetDeletionTimestamp() != nil || !j.Now().Before(i.Created.Add(young)) {
+		return
+	}
+	namesake := slices.ContainsFunc(j.Instances(), func(o Instance) bool { return o.Name == i.Name && o.UID != i.UID })
+	if !j.excuse(namesakesToken, namesake) {
+		j.Broken(TokenThere, "instance %s of %s cannot join: its token %s is gone", i.ID, i.Name, token)
+	}
+}

@@ -1,0 +1,114 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Removes judges what the collector asks for, whatever becomes of the call: how much
+// it asks for, and how soon again. Given are the IDs of instances, or none where what
+// is left of a machine with the UID is to go; removals is what this pass was the first
+// to ask for before.
+func (j *Judge) Removes(p *Pass, given []string, uid string, removals *int) {
+	if j.blind() {
+		j.Broken(StillWhenBlind, "%s-%d asks for the removal of %v%s", p.By.Role, p.By.Process, given, uid)
+	}
+	asked := j.begunBy(p.By.Process)
+	keys := given
+	if len(keys) == 0 {
+		keys = []string{"what is left of " + uid}
+	}
+	for _, key := range keys {
+		if _, again := asked[key]; again {
+			continue
+		}
+		asked[key] = j.Now()
+		if len(given) > 0 {
+			*removals++
+		}
+	}
+	// A pass counts its removals from its beginning, and a slow cloud lets the
+	// last of them begin a little later.
+	recent := 0
+	for _, at := range asked {
+		if j.Now().Sub(at) < time.Hour-time.Minute {
+			recent++
+		}
+	}
+	if recent > j.PerHour {
+		j.Broken(OrphansCapped, "%s-%d asks for the removal of %d within an hour, and may of %d", p.By.Role, p.By.Process, recent, j.PerHour)
+	}
+	// A listing shows no more than what has existed since the pass began.
+	all := 0
+	for _, i := range j.Instances() {
+		if i.Cluster == j.Cluster && i.Exists(p.At.Add(-1)) { // or went in that very moment
+			all++
+		}
+	}
+	if most := max(1, all*j.Percent/100); *removals > most && !j.approved() {
+		j.Broken(OrphansFew, "%s-%d asks for the removal of %d of %d at once, and may of %d", p.By.Role, p.By.Process, *removals, all, most)
+	}
+}
+
+func (j *Judge) begunBy(process int) map[string]time.Time {
+	if j.begun[process] == nil {
+		j.begun[process] = map[string]time.Time{}
+	}
+	return j.begun[process]
+}
+
+// approved reports whether somebody let many orphans be removed at once.
+func (j *Judge) approved() bool {
+	return slices.ContainsFunc(j.Anchors(), func(o client.Object) bool { return o.GetAnnotations()[approveOrphans] != "" })
+}
+
+// collected judges an instance that the collector sent away; m is the machine that
+// it was made for, if that is there.
+func (j *Judge) collected(i Instance, m machine, there bool) {
+	if i.Cluster != j.Cluster || i.UID == "" && !j.Strangers {
+		j.Broken(OthersKept, "instance %s (%s) was collected", i.ID, i.Name)
+	}
+	for _, o := range j.machines() {
+		if o.provider == i.ProviderID {
+			j.Broken(WantedKept, "instance %s was collected, which machine %s has recorded", i.ID, o.GetName())
+		}
+	}
+	if there && !j.spare(i, m) {
+		j.Broken(WantedKept, "instance %s of machine %s was collected, which has no other", i.ID, m.GetName())
+	}
+	from := i.Created
+	if lost := j.lost(i.UID); lost.After(from) && !i.ByHand {
+		from = lost
+	}
+	if age := j.Now().Sub(from); age < j.Grace {
+		j.Broken(OrphansWait, "instance %s of %s was collected %v after it had become one without a machine", i.ID, i.Name, age)
+	}
+}
+
+// spare reports whether the machine has recorded another instance than i, which
+// exists. That one may have died since the collector found it a moment ago.
+func (j *Judge) spare(i Instance, m machine) bool {
+	return slices.ContainsFunc(j.Instances(), func(other Instance) bool {
+		exists := other.Exists(j.Now()) || other.Died && other.Exists(j.Now().Add(-j.Pause-j.CloudLag))
+		return other.ID != i.ID && other.UID == i.UID && exists && m.provider == other.ProviderID
+	})
+}
+
+// doubtful reports whether most instances that machines have recorded do not
+// exist. A listing that shows so few is not believed, and nobody can know that it
+// is right: the machines failed, and wait for people.
+func (j *Judge) doubtful() bool {
+	recorded, there := 0, 0
+	for _, m := range j.machines() {
+		if m.provider == "" {
+			continue
+		}
+		recorded++
+		if slices.ContainsFunc(j.existing(""), func(i Instance) bool { return i.ProviderID == m.provider }) {
+			there++
+		}
+	}
+	return 2*there < recorded
+}

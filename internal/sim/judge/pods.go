@@ -1,0 +1,207 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// evictEvery is what the drain timeout is divided by: no more refusals fit into it.
+const evictEvery = 20 * time.Second
+
+// unreachableAfter is how long a node is waited for that is not ready.
+const unreachableAfter = 5 * time.Minute
+
+// Refused notes that a disruption budget refused the eviction of a pod.
+func (j *Judge) Refused(pod client.Object) { j.refusals[pod.GetUID()]++ }
+
+// machineOn is the machine whose node has the name; false when there is none.
+func (j *Judge) machineOn(nodeName string) (machine, bool) {
+	n := j.node(nodeName)
+	for _, m := range j.machines() {
+		if n != nil && (m.node == nodeName || m.node == "" && m.provider != "" && m.provider == n.Spec.ProviderID) {
+			return m, true
+		}
+	}
+	return machine{}, false
+}
+
+// PodLeaves judges that the machine controller sends a pod off its node; forced
+// says that its budget was not asked.
+func (j *Judge) PodLeaves(p *Pass, old, now client.Object, forced bool) {
+	pod := old.(*corev1.Pod)
+	if pod.DeletionTimestamp != nil || now != nil && now.GetDeletionTimestamp() == nil {
+		return
+	}
+	m, there := j.machineOn(pod.Spec.NodeName)
+	if there {
+		if j.always(m.GetUID(), p, atBegin, func(m machine) bool { return m.GetDeletionTimestamp() != nil && m.preDrain && !m.drained }) {
+			j.Broken(HooksHonoured, "pod %s was sent off node %s in spite of a pre-drain hook", pod.Name, pod.Spec.NodeName)
+		}
+		if forced && !j.mayForce(p, m, pod) {
+			j.Broken(ForceInTime, "pod %s was forced off node %s %v after machine %s was deleted", pod.Name, pod.Spec.NodeName, j.Now().Sub(goneSince(m)), m.GetName())
+		}
+	}
+	j.volumeLeaves(p, pod)
+}
+
+// goneSince is when the machine was deleted; zero when it was not.
+func goneSince(m machine) time.Time {
+	if at := m.GetDeletionTimestamp(); at != nil {
+		return at.Time
+	}
+	return time.Time{}
+}
+
+// timeout is after how long the drain of m is forced; zero: never.
+func (j *Judge) timeout(m machine) time.Duration {
+	if m.GetAnnotations()[drainTimeout] == "never" {
+		return 0
+	}
+	if m.drain != nil {
+		return *m.drain
+	}
+	return j.DrainTimeout
+}
+
+// over reports whether a time may be over that began then, as far as somebody
+// watched, by whatever clock it was written down; zero never is.
+func (j *Judge) over(since time.Time, d time.Duration) bool {
+	return d > 0 && !since.IsZero() && j.watched(since) >= d-time.Second-2*j.Skew
+}
+
+// mayForce reports whether a pod may be deleted without asking its budget.
+func (j *Judge) mayForce(p *Pass, m machine, pod *corev1.Pod) bool {
+	n, never, timeout := j.node(pod.Spec.NodeName), m.GetAnnotations()[drainTimeout] == "never", j.timeout(m)
+	begun := time.Time{}
+	if n != nil {
+		begun = j.first(n.UID, func(o client.Object) bool { return selected(o.(*corev1.Node)) })
+	}
+	hurried := j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried })
+	switch {
+	case hurried, j.over(goneSince(m), timeout), j.over(begun, timeout):
+		return true
+	case never || !j.heals():
+		return false
+	case n == nil:
+		return true
+	}
+	for _, o := range j.since(n.UID, p, bySight) {
+		if o == nil {
+			return true
+		}
+		if since, is := readyAt(o.(*corev1.Node)); !is && j.over(since, unreachableAfter) {
+			return true
+		}
+	}
+	return j.refusals[pod.UID] >= j.patience(m)
+}
+
+// patience is how often the budget of a pod may refuse.
+func (j *Judge) patience(m machine) int {
+	retries := int(j.timeout(m) / evictEvery)
+	if m.retries != nil {
+		retries = min(retries, int(*m.retries))
+	}
+	return max(1, retries)
+}
+
+func claims(pod *corev1.Pod) (out []string) {
+	for _, v := range pod.Spec.Volumes {
+		if c := v.PersistentVolumeClaim; c != nil {
+			out = append(out, c.ClaimName)
+		}
+	}
+	return out
+}
+
+// volumeLeaves judges the order in which pods with volumes leave.
+func (j *Judge) volumeLeaves(p *Pass, pod *corev1.Pod) {
+	if len(claims(pod)) == 0 {
+		return
+	}
+	if j.evicted[pod.UID] == nil {
+		j.evicted[pod.UID] = map[int]bool{}
+	}
+	j.evicted[pod.UID][p.By.Process] = true
+	if p.By.Late || !j.inTurn(pod.Spec.NodeName, p) {
+		return
+	}
+	for _, o := range j.All(&corev1.Pod{}) {
+		other := o.(*corev1.Pod)
+		if len(claims(other)) == 0 || other.UID == pod.UID || other.Spec.NodeName != pod.Spec.NodeName || other.DeletionTimestamp == nil {
+			continue
+		}
+		// What another process asked for this one may not have seen.
+		if j.evicted[other.UID][p.By.Process] && j.Now().Before(other.DeletionTimestamp.Add(j.shorter(p))) {
+			j.Broken(VolumesInTurn, "pod %s was sent off node %s while pod %s is on its way", pod.Name, pod.Spec.NodeName, other.Name)
+		}
+	}
+	if name := j.leftBehind(pod.Spec.NodeName, p); name != "" {
+		j.Broken(VolumesInTurn, "pod %s was sent off node %s while %s is still attached to it", pod.Name, pod.Spec.NodeName, name)
+	}
+}
+
+// shorter is how long volumes are waited for by the clock of p.
+func (j *Judge) shorter(p *Pass) time.Duration { return j.DetachTimeout - max(0, p.Skew) }
+
+// inTurn reports whether volumes leave the node one after another: not in the
+// other API, nor by force, nor where the node was not ready a moment before.
+func (j *Judge) inTurn(nodeName string, p *Pass) bool {
+	n := j.node(nodeName)
+	m, there := j.machineOn(nodeName)
+	if !j.heals() || n == nil || !there || j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried }) {
+		return false
+	}
+	since, is := readyAt(n)
+	return is && !j.over(goneSince(m), j.timeout(m)) && since.Add(time.Second+j.ViewLag+2*j.Skew).Before(p.At)
+}
+
+// leftBehind names a volume that is attached to the node although its pod has
+// left, so long before the pass began that every cache shows both, and not so long
+// ago that it is waited for no more.
+func (j *Judge) leftBehind(nodeName string, p *Pass) string {
+	for _, o := range j.All(&storagev1.VolumeAttachment{}) {
+		a := o.(*storagev1.VolumeAttachment)
+		if a.Spec.NodeName != nodeName || a.Spec.Source.PersistentVolumeName == nil {
+			continue
+		}
+		left, gone := j.leftBy(*a.Spec.Source.PersistentVolumeName, nodeName)
+		made := a.CreationTimestamp.Time
+		known := left.Add(j.ViewLag).Before(p.At) && made.Add(time.Second+j.ViewLag).Before(p.At)
+		if gone && known && j.Now().Sub(left) < j.shorter(p) && j.watched(made) == j.Now().Sub(made) {
+			return a.Name
+		}
+	}
+	return ""
+}
+
+// leftBy is when the last pod that used the volume left the node; false: one is
+// there, or none ever was. One that should have been gone before was written off
+// then.
+func (j *Judge) leftBy(volume, nodeName string) (at time.Time, gone bool) {
+	claim := ""
+	for _, o := range j.All(&corev1.PersistentVolume{}) {
+		if ref := o.(*corev1.PersistentVolume).Spec.ClaimRef; o.GetName() == volume && ref != nil {
+			claim = ref.Name
+		}
+	}
+	uses := func(o client.Object) bool {
+		pod, ok := o.(*corev1.Pod)
+		return ok && claim != "" && pod.Spec.NodeName == nodeName && slices.Contains(claims(pod), claim)
+	}
+	for _, o := range j.All(&corev1.Pod{}) {
+		if uses(o) {
+			return at, false
+		}
+	}
+	for _, pod := range j.departed {
+		if uses(pod.was) && pod.at.After(at) {
+			at, gone = pod.at, true
+		}
+	}
+	return at, gone
+}

@@ -1,0 +1,337 @@
+package judge
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// sizes notes who gave a set its size; nil stands for people.
+func (j *Judge) sizes(p *Pass, old, now client.Object) {
+	if now == nil || old != nil && readSet(old).size == readSet(now).size {
+		return
+	}
+	if p != nil && (p.By.Role != Deployments || p.By.Deposed || p.By.Late) {
+		p = nil
+	}
+	if p != nil {
+		decided := *p
+		decided.sent = j.seq
+		p = &decided
+	}
+	j.sized[now.GetUID()] = p
+}
+
+// RolloutWrites judges a write of the controller of deployments.
+func (j *Judge) RolloutWrites(p *Pass, old, now client.Object) {
+	d, ok := j.deploymentBehind(p)
+	if !ok {
+		return
+	}
+	o := now
+	if o == nil {
+		o = old
+	}
+	switch {
+	case sameKind(o, &corev1.Node{}) && old != nil && now != nil:
+		j.judgeSelection(p, d, old.(*corev1.Node), now.(*corev1.Node))
+	case sameKind(o, j.Machine):
+		j.judgeForeign(p, d, old)
+	case sameKind(o, j.Set):
+		j.judgeSet(p, d, old, now)
+	}
+}
+
+// deploymentBehind is the deployment that the pass is about, as it is.
+func (j *Judge) deploymentBehind(p *Pass) (deployment, bool) {
+	for _, d := range j.deployments() {
+		if client.ObjectKeyFromObject(d) == p.Key {
+			seen, same := p.seen[d.GetUID()]
+			return d, same && seen != nil
+		}
+	}
+	return deployment{}, false
+}
+
+// judgeForeign judges that the deployment changes a machine.
+func (j *Judge) judgeForeign(p *Pass, d deployment, old client.Object) {
+	if old == nil {
+		return
+	}
+	foreign := func(s set) bool { return s.owner != d.GetUID() }
+	all, there := states(j, controller(old), p, bySight, readSet)
+	if there && len(all) > 0 && !slices.ContainsFunc(all, func(s set) bool { return !foreign(s) }) {
+		j.Broken(OwnOnly, "machine %s of set %s was changed for deployment %s", old.GetName(), all[0].GetName(), d.GetName())
+	}
+}
+
+// judgeSet judges that the deployment makes, changes or deletes a set.
+func (j *Judge) judgeSet(p *Pass, d deployment, old, now client.Object) {
+	j.judgeOwn(d, old, now)
+	if p.By.Deposed || d.GetDeletionTimestamp() != nil {
+		return
+	}
+	if old == nil {
+		j.judgeTwin(d, readSet(now))
+	}
+	was, is := 0, 0
+	if old != nil {
+		was = readSet(old).size
+	}
+	if now != nil && now.GetDeletionTimestamp() == nil {
+		is = readSet(now).size
+	}
+	switch {
+	case is > was:
+		j.judgeRoom(p, d, readSet(now), was)
+		j.judgeOldFirst(p, d, readSet(now), was)
+	case is < was && old.GetDeletionTimestamp() == nil:
+		j.judgeNeed(p, d, readSet(old), is)
+	}
+}
+
+func (j *Judge) judgeOwn(d deployment, old, now client.Object) {
+	for _, o := range []client.Object{old, now} {
+		if o != nil && controller(o) != "" && controller(o) != d.GetUID() {
+			j.Broken(OwnOnly, "set %s was changed for deployment %s", o.GetName(), d.GetName())
+		}
+	}
+	switch {
+	case now == nil || controller(now) == d.GetUID() && (old == nil || controller(old) != ""):
+	case old == nil, controller(now) == "" && controller(old) == "":
+		j.Broken(OwnOnly, "set %s, which is nobody's, was written for deployment %s", now.GetName(), d.GetName())
+	case controller(old) == "" && !adopts(d, readSet(old)):
+		j.Broken(OwnOnly, "set %s was taken over by deployment %s", old.GetName(), d.GetName())
+	}
+}
+
+func (j *Judge) judgeTwin(d deployment, made set) {
+	for _, s := range j.setsOf(d) {
+		if s.GetUID() != made.GetUID() && s.GetDeletionTimestamp() == nil && alike(s.Object, made.Object) {
+			j.Broken(OneSet, "set %s has the template of %s", made.GetName(), s.GetName())
+		}
+	}
+}
+
+// rules are what the deployment asked for since the pass looked.
+func (j *Judge) rules(p *Pass, d deployment) []deployment {
+	all, _ := states(j, d.GetUID(), p, bySight, readDeployment)
+	return all
+}
+
+func every(all []deployment, is func(deployment) bool) bool {
+	return !slices.ContainsFunc(all, func(d deployment) bool { return !is(d) })
+}
+
+// judgeRoom judges that a set may get larger: there is room for what all sets have
+// or are to have, and for what leaves on account of the rollout.
+func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
+	all := j.rules(p, d)
+	if slices.ContainsFunc(all, func(d deployment) bool { return d.strategy == onDelete }) {
+		return // a machine that leaves is replaced at once
+	}
+	_, most := spread(all, deployment.most)
+	total, own, alone := 0, 0, true
+	for _, s := range j.setsOf(d) {
+		if s.GetDeletionTimestamp() != nil {
+			continue
+		}
+		sizes, _ := states(j, s.GetUID(), p, bySight, readSet)
+		least, _ := spread(sizes, func(s set) int { return s.size })
+		living, leaving, there := j.weigh(p, s)
+		switch {
+		case s.GetUID() != grown.GetUID():
+			alone = alone && least == 0
+			total += max(living, least) + leaving
+		case s.size <= max(there, was+j.arrived(s)):
+			return // no machine is made on this account
+		default:
+			own = leaving
+			total += max(living, s.size)
+		}
+	}
+	if !alone && every(all, func(d deployment) bool { return !d.overlaps }) {
+		// Else it is a matter of size: a set does not wait for what itself gave up.
+		total += own
+	}
+	if total > most {
+		j.Broken(NotAbove, "set %s of deployment %s grew from %d to %d: there would be %d machines, and may be %d", grown.GetName(), d.GetName(), was, grown.size, total, most)
+	}
+}
+
+// weigh counts the machines of s that stayed since the pass looked, those that
+// were leaving all that time because s was to be smaller, and those that were there
+// at any time.
+func (j *Judge) weigh(p *Pass, s set) (living, leaving, there int) {
+	for _, uid := range j.known {
+		if j.ever(uid, p, bySight, func(m machine) bool { return m.owner == s.GetUID() && !m.going }) {
+			there++
+		}
+		switch {
+		case !j.always(uid, p, bySight, func(m machine) bool { return m.owner == s.GetUID() }):
+		case j.ever(uid, p, bySight, func(m machine) bool { return !m.going }):
+			living++
+		case j.surplus[uid]:
+			leaving++
+		}
+	}
+	return living, leaving, there
+}
+
+// judgeOldFirst judges that the set of the present template gets larger.
+func (j *Judge) judgeOldFirst(p *Pass, d deployment, grown set, was int) {
+	all := j.rules(p, d)
+	if !every(all, func(d deployment) bool { return d.strategy == recreate && alike(d.Object, grown.Object) }) || j.byHand(d) {
+		return
+	}
+	olds := 0
+	for _, s := range j.setsOf(d) {
+		for _, uid := range j.known {
+			if s.GetUID() != grown.GetUID() && j.always(uid, p, bySight, func(m machine) bool { return m.owner == s.GetUID() }) {
+				olds++
+			}
+		}
+	}
+	if olds > 0 {
+		j.Broken(OldFirst, "set %s of deployment %s grew from %d to %d with %d old machines there", grown.GetName(), d.GetName(), was, grown.size, olds)
+	}
+}
+
+// byHand reports whether people gave a set of d its present size.
+func (j *Judge) byHand(d deployment) bool {
+	return j.excuse(sizedByHand, slices.ContainsFunc(j.setsOf(d), func(s set) bool { return j.sized[s.GetUID()] == nil }))
+}
+
+// judgeNeed is about a deployment whose machines are all of its template.
+func (j *Judge) judgeNeed(p *Pass, d deployment, old set, is int) {
+	all := j.rules(p, d)
+	least, _ := spread(all, func(d deployment) int { return d.size })
+	if is >= least || !every(all, func(d deployment) bool { return alike(d.Object, old.Object) }) || j.byHand(d) {
+		return
+	}
+	for _, s := range j.setsOf(d) {
+		if s.GetUID() == old.GetUID() {
+			continue
+		}
+		sizes, _ := states(j, s.GetUID(), p, bySight, readSet)
+		_, most := spread(sizes, func(s set) int { return s.size })
+		if _, _, there := j.weigh(p, s); most > 0 || there > 0 || len(j.controlled(s)) > 0 {
+			return
+		}
+	}
+	j.Broken(NoNeed, "set %s of deployment %s, which wants %d, shrank from %d to %d", old.GetName(), d.GetName(), least, old.size, is)
+}
+
+// judgeAvailable judges that set s of d gives m up. What counts is what was known
+// when the deployment gave the set its size, and what happened since.
+func (j *Judge) judgeAvailable(by *Pass, d deployment, s set, m machine) {
+	if j.sized[s.GetUID()] == nil {
+		return
+	}
+	p := new(Pass)
+	*p = *j.sized[s.GetUID()]
+	p.now = by.now
+	all := j.rules(p, d)
+	least, _ := spread(all, deployment.least)
+	size, _ := spread(all, func(d deployment) int { return d.size })
+	mine := func(m machine) bool { return m.owner == s.GetUID() && !m.asked && !m.marked && !m.failed }
+	if !every(all, deployment.steps) || s.size >= size || !j.always(m.GetUID(), p, bySight, mine) || !j.works(p, all, m.GetUID(), false) {
+		return
+	}
+	if n := j.working(p, d, all, m.GetUID()); n < least {
+		j.Broken(NotBelow, "set %s of deployment %s gave up machine %s: %d machines go on working, and %d have to", s.GetName(), d.GetName(), m.GetName(), n, least)
+	}
+}
+
+// judgeSelection is about a node that is to be updated: it will not be available
+// meanwhile.
+func (j *Judge) judgeSelection(p *Pass, d deployment, old, now *corev1.Node) {
+	m, there := j.machineOn(now.Name)
+	if !there || !selected(now) || selected(old) || p.By.Deposed || p.By.Late {
+		return
+	}
+	all := j.rules(p, d)
+	least, _ := spread(all, deployment.least)
+	if n := j.working(p, d, all, m.GetUID()); n < least && j.works(p, all, m.GetUID(), false) {
+		j.Broken(NotBelow, "node %s of deployment %s is to be updated: %d machines go on working, and %d have to", now.Name, d.GetName(), n, least)
+	}
+}
+
+// working counts the machines of d, without one, that worked at any time since the
+// pass looked, and that no set gave up to be smaller.
+func (j *Judge) working(p *Pass, d deployment, all []deployment, without types.UID) (n int) {
+	for _, uid := range j.known {
+		mine := func(m machine) bool {
+			s, ok := j.deploymentOf(m.owner)
+			return ok && s.GetUID() == d.GetUID()
+		}
+		if uid != without && !j.surplus[uid] && j.ever(uid, p, bySight, mine) && j.works(p, all, uid, true) {
+			n++
+		}
+	}
+	return n
+}
+
+// works reports whether the machine worked at any time since the pass looked, or
+// all the time.
+func (j *Judge) works(p *Pass, all []deployment, uid types.UID, ever bool) bool {
+	least, most := spread(all, func(d deployment) int { return int(d.minReady) })
+	wait := most
+	if ever {
+		wait = least
+	}
+	is := func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, time.Duration(wait), ever) }
+	if ever {
+		return j.ever(uid, p, bySight, is)
+	}
+	return j.always(uid, p, bySight, is)
+}
+
+// nodeWorks reports whether the machine's node was fit for work: by the machine's
+// own phase where the API has such, else by its condition; and not about to be
+// updated in place.
+func (j *Judge) nodeWorks(p *Pass, m machine, wait time.Duration, ever bool) bool {
+	fit := func(o client.Object) bool {
+		n, ok := o.(*corev1.Node)
+		if !ok || n == nil {
+			return j.heals() && m.works
+		}
+		if j.heals() {
+			return m.works && !updating(n)
+		}
+		since, is := readyAt(n)
+		return is && !j.Now().Before(since.Add(wait))
+	}
+	n := j.node(m.node)
+	if n == nil {
+		return fit(nil) || ever && j.excuse(nodeGoneSince, j.workedBefore(p, m))
+	}
+	all := j.since(n.UID, p, bySight)
+	if ever {
+		return slices.ContainsFunc(all, fit)
+	}
+	return !slices.ContainsFunc(all, func(o client.Object) bool { return !fit(o) })
+}
+
+// workedBefore reports whether a node of the machine's name was seen ready, that is
+// gone.
+func (*Judge) workedBefore(p *Pass, m machine) bool {
+	for _, o := range p.seen {
+		if n, ok := o.(*corev1.Node); ok && n.Name == m.node && ready(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// adopts reports whether d may take over s, which nobody controls.
+func adopts(d deployment, s set) bool {
+	return s.GetDeletionTimestamp() == nil && d.selector.Matches(labels.Set(s.GetLabels()))
+}
+
+func sameKind(a, b client.Object) bool { return reflect.TypeOf(a) == reflect.TypeOf(b) }

@@ -1,0 +1,149 @@
+package judge
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// setWrites judges what the controller of sets does to machines.
+func (j *Judge) setWrites(p *Pass, old, now client.Object) {
+	gone := old != nil && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)
+	switch {
+	case old == nil:
+		j.judgeStill(p, old, now)
+		j.judgeGrowth(p, readMachine(now))
+	case gone:
+		j.judgeStill(p, old, now)
+		j.judgeGivenUp(p, readMachine(old))
+	}
+}
+
+// judgeGrowth judges that a set makes m. A machine that is one of the set's by
+// all that happened since the pass looked counts against it.
+func (j *Judge) judgeGrowth(p *Pass, m machine) {
+	s, ok := find(j.sets(), m.owner)
+	if !ok || p.By.Deposed {
+		return // nobody stops what a deposed process has on the wire
+	}
+	all, there := states(j, s.GetUID(), p, bySight, readSet)
+	if there && !slices.ContainsFunc(all, func(s set) bool { return !s.frozen }) {
+		j.Broken(FrozenRests, "set %s made machine %s", s.GetName(), m.GetName())
+	}
+	n := 0
+	for _, o := range j.controlled(s) {
+		if o.GetUID() == m.GetUID() || j.always(o.GetUID(), p, bySight, s.counts) {
+			n++
+		}
+	}
+	if _, most := spread(all, func(s set) int { return s.size }); n > most {
+		j.Broken(NotTooMany, "set %s has %d machines with %s, and wanted %d at most", s.GetName(), n, m.GetName(), most)
+	}
+}
+
+// judgeGivenUp judges that a set gives m up. Only one that is there to stay, by
+// all that happened since, is given up because there are too many.
+func (j *Judge) judgeGivenUp(p *Pass, m machine) {
+	s, ok := find(j.sets(), m.owner)
+	if !ok || s.GetDeletionTimestamp() != nil || p.By.Deposed {
+		return
+	}
+	j.judgeShare(p, s, m)
+	all, _ := states(j, s.GetUID(), p, bySight, readSet)
+	if j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return !s.counts(m) || m.failed || m.marked }) {
+		return
+	}
+	others := 0
+	for _, uid := range j.known {
+		if uid != m.GetUID() && j.ever(uid, p, atBegin, s.counts) {
+			others++
+		}
+	}
+	if least, _ := spread(all, func(s set) int { return s.size }); others < least {
+		j.Broken(NotTooFew, "set %s has %d machines without %s, and wants %d", s.GetName(), others, m.GetName(), least)
+	}
+	j.surplus[m.GetUID()] = j.sized[s.GetUID()] != nil
+	if d, ok := find(j.deployments(), s.owner); ok && d.GetDeletionTimestamp() == nil {
+		j.judgeUpdated(p, d, s, m)
+		j.judgeAvailable(p, d, s, m)
+	}
+}
+
+// judgeShare judges that a set which people guard, or whose deployment they do,
+// gives up a machine, but one that failed where those are replaced. It knows its
+// own machines, and of its siblings' what its caches showed.
+func (j *Judge) judgeShare(p *Pass, s set, m machine) {
+	all, _ := states(j, s.GetUID(), p, bySight, readSet)
+	unguarded := func(s set) bool { return s.share == 0 }
+	if slices.ContainsFunc(all, unguarded) || j.ever(m.GetUID(), p, atBegin, j.replaced) {
+		return
+	}
+	whole := []set{s}
+	if d, ok := find(j.deployments(), s.owner); ok {
+		whole = j.setsOf(d)
+	}
+	total, going := 0, 0
+	for _, one := range whole {
+		w := window(one.GetUID() != s.GetUID())
+		for _, uid := range j.known {
+			if !j.ever(uid, p, w, func(m machine) bool { return m.owner == one.GetUID() }) {
+				continue
+			}
+			total++
+			leaves := func(m machine) bool { return one.selects(m) && m.GetDeletionTimestamp() != nil }
+			if uid == m.GetUID() || j.always(uid, p, w, leaves) {
+				going++
+			}
+		}
+	}
+	_, most := spread(all, func(s set) int { return max(1, total*s.share/100, s.approved) })
+	if going > most {
+		j.Broken(ShareKept, "set %s gives up %s: %d of %d machines are on their way out, and %d may be", s.GetName(), m.GetName(), going, total, most)
+	}
+}
+
+// arrived counts the machines that a deployment handed over to s since it last
+// gave it its size.
+func (j *Judge) arrived(s set) (n int) {
+	since := int64(0)
+	for _, c := range j.log[s.GetUID()] {
+		if c.was != nil && c.now != nil && c.by.Role == Deployments && readSet(c.was).size != readSet(c.now).size {
+			since = c.n
+		}
+	}
+	for _, uid := range j.known {
+		for _, c := range j.log[uid] {
+			if c.n > since && c.by.Role == Deployments && c.was != nil && c.now != nil && controller(c.was) != s.GetUID() && controller(c.now) == s.GetUID() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// judgeUpdated judges that a set gives up m for those that were updated in place
+// and handed over to it: it has as many more as came until it is resized.
+func (j *Judge) judgeUpdated(p *Pass, d deployment, s set, m machine) {
+	came := j.arrived(s)
+	all, _ := states(j, d.GetUID(), p, bySight, readDeployment)
+	least, _ := spread(all, func(d deployment) int { return d.size })
+	if came == 0 || s.size >= least || !alike(d.Object, s.Object) || j.sized[s.GetUID()] == nil {
+		return
+	}
+	if n := len(j.members(s)); n < s.size+came {
+		j.Broken(UpdatedStays, "set %s of %d, to which %d machines were handed over, gave up %s and has %d", s.GetName(), s.size, came, m.GetName(), n)
+	}
+}
+
+// owned reports whether o has a controller.
+func owned(o client.Object) bool { return controller(o) != "" }
+
+// deploymentOf is the deployment of the set with the UID; false when it has none.
+func (j *Judge) deploymentOf(uid types.UID) (deployment, bool) {
+	s, ok := find(j.sets(), uid)
+	if !ok {
+		return deployment{}, false
+	}
+	return find(j.deployments(), s.owner)
+}

@@ -1,0 +1,256 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+)
+
+// Unsettled says what is not as was asked for; empty when all is.
+func (j *Judge) Unsettled() string {
+	for _, check := range []func() string{j.unsettledMachines, j.unsettledSets, j.unrolled, j.miscounted, j.Stray} {
+		if why := check(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (j *Judge) unsettledMachines() string {
+	for _, m := range j.machines() {
+		n, name := j.node(m.node), m.GetName()
+		switch {
+		case m.GetDeletionTimestamp() != nil:
+			return fmt.Sprintf("machine %s is still being deleted", name)
+		case m.unsure && j.Well(m.Object):
+			return fmt.Sprintf("machine %s does not know of its instance", name)
+		case n != nil && n.DeletionTimestamp != nil:
+			return fmt.Sprintf("node %s is still being deleted", n.Name)
+		case !j.Well(m.Object) && !j.GivenUp(m.Object):
+			return fmt.Sprintf("machine %s is not well: phase %q, node %q", name, m.phase, m.node)
+		case m.GetAnnotations()[unrecorded] != "" && !j.doubled(m):
+			return fmt.Sprintf("machine %s says that it has instances besides its own", name)
+		}
+	}
+	return ""
+}
+
+func (j *Judge) unsettledSets() string {
+	for _, s := range j.sets() {
+		if s.GetDeletionTimestamp() != nil {
+			return fmt.Sprintf("set %s is still being deleted", s.GetName())
+		}
+		have := len(j.members(s))
+		if n := int32(s.size); have != s.size || s.replicas != n || s.ready != n || s.available != n {
+			return fmt.Sprintf("set %s of %d has %d machines and says %d, %d ready, %d available", s.GetName(), s.size, have, s.replicas, s.ready, s.available)
+		}
+	}
+	return ""
+}
+
+// Well reports whether the machine runs, with the instance that it has recorded
+// and no other, and its node is ready.
+func (j *Judge) Well(o client.Object) bool {
+	m, there := readMachine(o), j.existing(string(o.GetUID()))
+	return m.running && ready(j.node(m.node)) && len(there) == 1 && there[0].ProviderID == m.provider
+}
+
+// GivenUp reports whether the machine may stay as it is: it failed, it is
+// nobody's, and nothing makes it recover, or end an update in place. The node of
+// its name may be that of an instance whose machine was lost.
+func (j *Judge) GivenUp(o client.Object) bool {
+	m := readMachine(o)
+	n := j.node(m.node)
+	anothers := n != nil && m.provider != "" && n.Spec.ProviderID != "" && !strings.EqualFold(n.Spec.ProviderID, m.provider)
+	return j.replaced(m) && m.owner == "" && (!ready(n) || candidate(n) || anothers)
+}
+
+// Failed reports whether the machine was given up.
+func (*Judge) Failed(o client.Object) bool { return readMachine(o).failed }
+
+// doubled reports whether there are instances of the machine besides the one
+// that it has recorded.
+func (j *Judge) doubled(m machine) bool {
+	return slices.ContainsFunc(j.existing(string(m.GetUID())), func(i Instance) bool { return i.ProviderID != m.provider })
+}
+
+// Stray names what belongs to no machine; empty when there is no such thing.
+func (j *Judge) Stray() string {
+	all := j.machines()
+	for _, i := range j.existing("") {
+		m, there := find(all, types.UID(i.UID))
+		switch {
+		case !there && !j.MayStay(i.UID) && !j.namesake(i):
+			return fmt.Sprintf("instance %s of %s has no machine", i.ID, i.Name)
+		case there && i.ByHand && j.spare(i, m):
+			return fmt.Sprintf("machine %s has instance %s besides its own", i.Name, i.ID)
+		}
+	}
+	for _, p := range j.Parts() {
+		_, there := find(all, types.UID(p.UID))
+		inUse := p.UID != "" && len(j.existing(p.UID)) > 0
+		if !there && !inUse && !j.MayStay(p.UID) {
+			return fmt.Sprintf("the %s of %s has no machine", p.Name, p.UID)
+		}
+	}
+	for _, o := range j.All(&corev1.Node{}) {
+		named := slices.ContainsFunc(all, func(m machine) bool { return m.GetName() == o.GetName() || m.node == o.GetName() })
+		if !named && !j.strayNode(o.GetName()) {
+			return fmt.Sprintf("node %s has no machine", o.GetName())
+		}
+	}
+	return ""
+}
+
+// namesake reports whether a machine that was given up has the instance's name,
+// and none of its own: it is not touched before that machine goes.
+func (j *Judge) namesake(i Instance) bool {
+	return slices.ContainsFunc(j.machines(), func(m machine) bool {
+		return m.GetName() == i.Name && j.GivenUp(m.Object) && len(j.existing(string(m.GetUID()))) == 0
+	})
+}
+
+// MayStay reports whether what was made for a machine that is gone may stay:
+// nobody looks for it, or it is not to be touched.
+func (j *Judge) MayStay(uid string) bool {
+	if uid == "" && !j.Strangers {
+		return true
+	}
+	return j.strays[uid] && !j.Collects || j.Collects && j.doubtful()
+}
+
+// strayNode reports whether a stray instance made the node, or one that may stay.
+// Nobody looks for the nodes of those, nor of machines that people had removed without ado.
+func (j *Judge) strayNode(name string) bool {
+	return slices.ContainsFunc(j.Instances(), func(i Instance) bool {
+		_, there := find(j.machines(), types.UID(i.UID))
+		left := !j.Collects && (j.strays[i.UID] || j.Hurried(i.UID))
+		return i.Name == name && (left || i.Exists(j.Now()) && !there && j.MayStay(i.UID))
+	})
+}
+
+// Hurried reports whether people ever asked to make short work of the machine.
+func (j *Judge) Hurried(uid string) bool {
+	return slices.ContainsFunc(j.log[types.UID(uid)], func(c change) bool { return c.now != nil && readMachine(c.now).hurried })
+}
+
+// Restless reports whether something may be written although all is as was asked
+// for: a node is being updated, which nobody waits for where its set has no
+// deployment any more; a node is no machine's and is not marked for that yet, which takes
+// as long as machines may take to join; or a collector may still remove something.
+func (j *Judge) Restless() bool {
+	nodes, all := map[string]bool{}, j.machines()
+	for _, m := range all {
+		nodes[m.node] = true
+		if m.phase == string(v1alpha1.MachineInPlaceUpdating) || selected(j.node(m.node)) {
+			return true
+		}
+	}
+	for _, o := range j.All(&corev1.Node{}) {
+		if _, marked := o.GetAnnotations()[v1alpha1.AnnotationKeyNotManaged]; !marked && !nodes[o.GetName()] {
+			return true
+		}
+	}
+	nobodys := func(uid string) bool {
+		_, there := find(all, types.UID(uid))
+		return !there && (uid != "" || j.Strangers)
+	}
+	return j.Collects && (slices.ContainsFunc(j.existing(""), func(i Instance) bool { return nobodys(i.UID) }) ||
+		slices.ContainsFunc(j.Parts(), func(p Part) bool { return nobodys(p.UID) }))
+}
+
+// unrolled says what of a deployment is not as was asked for; empty when all is.
+func (j *Judge) unrolled() string {
+	for _, d := range j.deployments() {
+		if d.GetDeletionTimestamp() != nil {
+			return fmt.Sprintf("deployment %s is still being deleted", d.GetName())
+		}
+		for _, check := range []func(deployment) string{j.setsLeft, miscountedRollout, j.marksLeft} {
+			if why := check(d); why != "" {
+				return fmt.Sprintf("deployment %s: %s", d.GetName(), why)
+			}
+		}
+	}
+	for _, s := range j.sets() {
+		if s.frozen {
+			return fmt.Sprintf("set %s is frozen", s.GetName())
+		}
+	}
+	return ""
+}
+
+// setsLeft looks at the sets of d.
+func (j *Judge) setsLeft(d deployment) string {
+	if d.rollbackTo != nil {
+		return fmt.Sprintf("is to go back to revision %d still", *d.rollbackTo)
+	}
+	current, old, all := 0, int32(0), j.setsOf(d)
+	// A creation whose reply was lost may make a second one, late, that stays empty.
+	twin := func(s set) bool {
+		return slices.ContainsFunc(all, func(o set) bool { return o.GetUID() != s.GetUID() && o.size > 0 && alike(o.Object, s.Object) })
+	}
+	for _, s := range all {
+		switch {
+		case alike(d.Object, s.Object) && (s.size > 0 || !twin(s)):
+			current++
+			if s.size != d.size || s.held || s.avoided {
+				return fmt.Sprintf("its set %s is to have %d of %d machines, held %v, avoided %v", s.GetName(), s.size, d.size, s.held, s.avoided)
+			}
+		case s.size > 0 || len(j.controlled(s)) > 0:
+			return fmt.Sprintf("its old set %s is to have %d machines and has %d", s.GetName(), s.size, len(j.controlled(s)))
+		default:
+			old++
+		}
+	}
+	if current != 1 {
+		return fmt.Sprintf("has %d sets of its template", current)
+	}
+	if d.history != nil && old > *d.history {
+		return fmt.Sprintf("keeps %d old sets, and %d are wanted", old, *d.history)
+	}
+	return ""
+}
+
+// miscountedRollout looks at the status of d.
+func miscountedRollout(d deployment) string {
+	n := int32(d.size)
+	if want := (counters{n, n, n, n, 0}); !d.done || d.says != want {
+		return fmt.Sprintf("of %d machines it says complete %v, %+v", d.size, d.done, d.says)
+	}
+	return ""
+}
+
+// marksLeft looks at the machines of d and their nodes.
+func (j *Judge) marksLeft(d deployment) string {
+	for _, s := range j.setsOf(d) {
+		for _, m := range j.controlled(s) {
+			var marks []string
+			if n := j.node(m.node); n != nil {
+				marks = rolloutMarks(n)
+			}
+			if !m.going && (len(marks) > 0 || m.shielded) {
+				return fmt.Sprintf("machine %s and its node carry %v, handed over %v", m.GetName(), marks, m.shielded)
+			}
+		}
+	}
+	if d.wishes {
+		return "still wishes that machines go"
+	}
+	return ""
+}
+
+// Leftover names something that is left; empty when nothing is.
+func (j *Judge) Leftover() string {
+	for _, example := range []client.Object{j.Deployment, j.Set, j.Machine} {
+		for _, o := range j.All(example) {
+			return fmt.Sprintf("%T %s is left, finalizers %v", o, o.GetName(), o.GetFinalizers())
+		}
+	}
+	return j.Stray()
+}

@@ -1,0 +1,109 @@
+package judge
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// watched is how much of the time since then all API servers were within reach.
+// An outage that fits between two looks is none: nobody can know of it.
+func (j *Judge) watched(since time.Time) time.Duration {
+	d := j.Now().Sub(since)
+	for _, o := range j.Outages() {
+		from, to := o.From, o.To
+		if to.After(j.Now()) {
+			to = j.Now()
+		}
+		if to.Sub(from) < j.LookEvery {
+			continue
+		}
+		if from.Before(since) {
+			from = since
+		}
+		d -= max(0, to.Sub(from))
+	}
+	return d
+}
+
+// outage is the last that there was.
+func (j *Judge) outage() (last Outage, some bool) {
+	all := j.Outages()
+	if len(all) == 0 {
+		return last, false
+	}
+	return all[len(all)-1], true
+}
+
+// blind reports whether an API server has been out of reach for so long that every
+// pass which began since must know it.
+func (j *Judge) blind() bool {
+	o, some := j.outage()
+	return some && o.at(j.Now()) && j.Now().Sub(o.From) > j.LookFor+4*j.LookEvery+j.Pause
+}
+
+// judgeSight judges that a machine is given up: not before it was seen to be
+// unwell for as long as it may be. A kubelet that does not reach its API server
+// is none that has gone.
+func (j *Judge) judgeSight(old, now machine) {
+	if _, some := j.outage(); !some || !now.failed || old.failed || len(j.existing(string(now.GetUID()))) == 0 {
+		return
+	}
+	since, timeout := old.lostSince, j.HealthTimeout
+	switch {
+	case old.lost && old.health != nil:
+		timeout = *old.health
+	case old.lost:
+	case old.joining:
+		since, timeout = old.GetCreationTimestamp().Time, j.JoinTimeout
+		if old.join != nil {
+			timeout = *old.join
+		}
+	default:
+		return
+	}
+	// Since when is what another clock may have said.
+	if seen := j.watched(since); timeout > 0 && seen < timeout-time.Second-2*j.Skew {
+		j.Broken(SeenOnly, "machine %s, which was %s since %s, was given up after %v in sight, and has %v", old.GetName(), old.phase, since, seen, timeout)
+	}
+}
+
+// judgeStill judges what sets do with their machines while a cluster is out of
+// reach. One that is deleted goes on to delete them.
+func (j *Judge) judgeStill(p *Pass, old, now client.Object) {
+	if !j.blind() {
+		return
+	}
+	m := now
+	if m == nil {
+		m = old
+	}
+	if s, ok := find(j.sets(), controller(m)); !ok || s.GetDeletionTimestamp() == nil || old == nil {
+		j.Broken(StillWhenBlind, "%s-%d makes or deletes machine %s", p.By.Role, p.By.Process, m.GetName())
+	}
+}
+
+// moves reports whether a machine is on its way in or out: what failed and has
+// an owner is about to go, what has none may stay.
+func moves(m machine) bool {
+	switch {
+	case m.GetDeletionTimestamp() != nil:
+		return true
+	case m.failed:
+		return m.owner != "" && !m.kept
+	}
+	return !m.running && !m.lost && m.phase != "InPlaceUpdateFailed"
+}
+
+// judgeLone judges that a machine is given up because its node was lost for too
+// long.
+func (j *Judge) judgeLone(p *Pass, old, now machine) {
+	if now.group == "" || p.By.Deposed || !old.lost || !now.failed {
+		return
+	}
+	for _, m := range j.machines() {
+		if m.GetUID() != now.GetUID() && m.group == now.group && j.always(m.GetUID(), p, bySight, moves) {
+			j.Broken(OneByOne, "%s-%d gives up machine %s while %s is %s", p.By.Role, p.By.Process, now.GetName(), m.GetName(), m.phase)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package judge
+
+// The statements that are judged, as they are named in reports.
+const (
+	OneInstance    = "at most one instance per machine, ever"
+	HeldFirst      = "the finalizer is in place before an instance is created"
+	NoOrphan       = "no instance is created for a machine that is gone"
+	WantedStays    = "no wanted machine is terminated"
+	DrainedFirst   = "nothing is terminated before its drain is done"
+	HooksHonoured  = "hooks are always honoured"
+	NoEarlyRelease = "a machine is not released while anything of it exists"
+	NodeLast       = "a node is deleted only after its instance"
+	NodeLossReal   = "a machine is given up for its node's loss only when the node is gone"
+	NotTooMany     = "a set never makes more machines than it wants"
+	NotTooFew      = "a set never deletes machines that it wants"
+	TokenThere     = "an instance that may still join keeps its bootstrap token"
+	PassEnds       = "every pass comes to an end"
+	Converges      = "without faults the world comes to what was asked for"
+	Rests          = "at rest nothing is written"
+	LeavesNothing  = "deleting everything leaves nothing behind"
+	// ForceInTime: a pod that its budget protects is deleted only when a person
+	// asked to make short work, or after the drain timeout of its machine, counted in
+	// time in which the clusters were seen, or where nobody answers for its node any
+	// more.
+	ForceInTime = "no pod is forced off its node before the drain timeout of its machine"
+
+	// About the collector of orphans.
+	WantedKept    = "no wanted instance is collected"
+	OthersKept    = "what was not made for a machine of this cluster is not collected"
+	OrphansWait   = "an orphan is collected only after its time in quarantine"
+	OrphansCapped = "no more orphans are collected within an hour than may be"
+	OrphansFew    = "no more orphans are collected at once than may be"
+
+	// About volumes.
+	VolumesInTurn = "pods with volumes leave a node one after another, with their volumes"
+	VolumesFirst  = "nothing is terminated with a volume attached that is on its way"
+
+	// About outages of API servers.
+	SeenOnly       = "nothing is given up for what happened out of sight"
+	StillWhenBlind = "nobody makes, gives up or collects anything while an API server is out of reach"
+
+	// About deployments.
+
+	// NotAbove: when a deployment lets a set grow, the machines that its sets
+	// have or are to have are no more than replicas and surge, those on their
+	// way out included that the deployment gave up.
+	NotAbove = "a deployment never grows beyond replicas and surge"
+	// NotBelow: when one of its sets gives up a machine that works, or a node is
+	// selected to be updated, as many as replicas less unavailable go on working.
+	NotBelow = "a deployment never gives up machines that have to be available"
+	// OldFirst is about the strategy that makes room before it makes anything.
+	OldFirst = "Recreate makes no machine while an old one is there"
+	// OneSet: a template has one set.
+	OneSet = "no template gets a second set"
+	// OwnOnly: foreign sets, and machines of foreign sets, stay as they are.
+	OwnOnly = "a deployment changes nothing that is not its own"
+	// NoNeed: machines of the present template stay.
+	NoNeed = "no machine is given up without a change of template or size"
+	// UpdatedStays: a set to which an updated machine was handed over gives up
+	// no machine for it.
+	UpdatedStays = "an update in place costs no machine"
+	// FrozenRests: a set with far too many machines makes no more.
+	FrozenRests = "a frozen set makes no machine"
+	// ShareKept is about sets and deployments that people guard.
+	ShareKept = "a guarded set gives up no machine while more than its share are on their way out"
+	// OneByOne is about the timeouts that machines bring along: an outage that makes
+	// all of a group unhealthy gets them replaced one after the other.
+	OneByOne = "no machine is given up for its health while another of its group is on its way in or out"
+
+	// About health checks. What a check does is judged when it asks for it, whatever
+	// becomes of the call, by what the pass could see and what really happened since.
+
+	// BudgetKept: machines that are unhealthy, that the check gave up, or that are
+	// gone and not replaced, count.
+	BudgetKept = "a check never remedies anything while more machines are unhealthy or being remedied than its budget allows"
+	// RateKept is about checks whose breaker enforces.
+	RateKept = "an enforcing check begins no more remedies within an hour than it may"
+	// SightedOnly: not while a cluster is out of reach, nor for a minute after,
+	// but for what began since.
+	SightedOnly = "no check remedies anything while blind, or for what it may have been blind to"
+	// WatchedOnly: what happened in an outage, or before the process started,
+	// does not count.
+	WatchedOnly = "no check counts time in which nobody watched"
+	// HealthyStay: only what was unhealthy for longer than its timeout is remedied.
+	HealthyStay = "a machine that is not unhealthy beyond its timeout is never remedied"
+	// PausedRests is about checks that people paused.
+	PausedRests = "a paused check remedies nothing"
+	// ChosenOnly: machines that the check does not select, those of another API
+	// without its being asked for, those that people spare, and those that nobody
+	// would replace.
+	ChosenOnly = "a check remedies only what it selects and somebody replaces"
+	// SickGo is what is promised when the faults have stopped.
+	SickGo = "every machine that stays unhealthy beyond its timeout and within the budget is replaced"
+)
