@@ -13,9 +13,6 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// staleDelay is how long to wait for the cache to catch up with our own write.
-const staleDelay = 50 * time.Millisecond
-
 // memory is what the process knows about machines and the objects do not say.
 // Losing it costs a repeated question, never a wrong answer.
 type memory struct {
@@ -39,6 +36,8 @@ type remembered struct {
 	// released says that our finalizer is off an object under deletion: what
 	// the cache still shows of it is a shadow.
 	released bool
+	// behindSince is since when the cache has been behind; zero when it is not.
+	behindSince time.Time
 	// quietSince is when the machine was first looked at, or an instance last
 	// asked for.
 	quietSince   time.Time

@@ -88,15 +88,20 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		return reconcile.Result{}, fmt.Errorf("read machine: %w", err)
 	}
 	mem := r.memory.of(m)
-	if mem.released || mem.newerThan(m) {
-		return reconcile.Result{RequeueAfter: staleDelay}, nil
+	live := r.shadow(mem, m)
+	if live {
+		now, wait, err := r.pastCache(ctx, mem, m)
+		if err != nil || wait > 0 {
+			return reconcile.Result{RequeueAfter: wait}, err
+		}
+		m, mem = now, r.memory.of(now)
 	}
 	seen := sight.Of(r.Sight)
 	if why := seen.Held(r.Clock.Now(), m.GetDeletionTimestamp() != nil); why != "" {
 		log.FromContext(ctx).V(1).Info("frozen", "why", why)
 		return reconcile.Result{RequeueAfter: seen.Again()}, nil
 	}
-	p := &pass[M]{Reconciler: r, m: m.DeepCopyObject().(M), found: m, mem: mem, log: log.FromContext(ctx)}
+	p := &pass[M]{Reconciler: r, m: m.DeepCopyObject().(M), found: m, live: live, mem: mem, log: log.FromContext(ctx)}
 	p.world.Sight = seen
 	return p.run(ctx)
 }
@@ -104,9 +109,11 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 // pass is one reconciliation of one machine.
 type pass[M client.Object] struct {
 	*Reconciler[M]
-	// m is the object as the pass last saved it, found as the pass found it.
+	// m is the object as the pass last saved it, found as the pass found it; live
+	// says that this was past the cache.
 	m     M
 	found M
+	live  bool
 	mem   *remembered
 	log   logr.Logger
 
@@ -138,7 +145,7 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 		}
 		if d.Step == lifecycle.Create {
 			if outdated, err := p.outdated(ctx); err != nil || outdated {
-				return reconcile.Result{RequeueAfter: staleDelay}, err
+				return reconcile.Result{RequeueAfter: staleDelay(p.mem.stays(p.Clock.Now()))}, err
 			}
 		}
 		if err := p.perform(ctx, d); err != nil {
@@ -181,6 +188,9 @@ func (p *pass[M]) outdated(ctx context.Context) (bool, error) {
 func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.Result, error) {
 	out := lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.Clock.Now()}
 	out.Overdue = p.mem.news(out.Decision)
+	if !p.live {
+		p.mem.behindSince = time.Time{}
+	}
 	out.After = lifecycle.Earlier(out.After, p.dropToken(ctx, out))
 	before := p.m.DeepCopyObject().(M)
 	if err := p.keepBegins(ctx, &out); err != nil {

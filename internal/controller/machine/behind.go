@@ -1,0 +1,71 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// A cache that is behind is waited for: first for firstStaleDelay, then for as long
+// again as it has been, up to lastStaleDelay. From staleAfter on the API server
+// itself is asked: the watch has stopped, or the server has gone back.
+const (
+	firstStaleDelay = 50 * time.Millisecond
+	lastStaleDelay  = 10 * time.Second
+	staleAfter      = 5 * time.Second
+)
+
+// stays notes that the cache is behind, and returns since how long.
+func (r *remembered) stays(now time.Time) time.Duration {
+	if r.behindSince.IsZero() {
+		r.behindSince = now
+	}
+	return now.Sub(r.behindSince)
+}
+
+func staleDelay(since time.Duration) time.Duration {
+	return min(max(since, firstStaleDelay), lastStaleDelay)
+}
+
+// shadow reports whether m, as the cache has it, is older than what we know of it:
+// than our last write, or than the end of its finalizer.
+func (r *Reconciler[M]) shadow(mem *remembered, m M) bool {
+	return mem.newerThan(m) || mem.released && r.Dialect.View(m).Held
+}
+
+// pastCache returns the machine as the API server has it now, where the cache has
+// been behind for too long; else wait is for how long to wait for the cache.
+//
+// A server whose data were restored goes back: it has the object as it was before
+// our last write, which has not happened by now. What was remembered of it is
+// forgotten then.
+func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shadow M) (now M, wait time.Duration, err error) {
+	since := mem.stays(r.Clock.Now())
+	if since < staleAfter {
+		return now, staleDelay(since), nil
+	}
+	now = r.Dialect.New()
+	err = r.Live.Get(ctx, client.ObjectKeyFromObject(shadow), now)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && now.GetUID() != shadow.GetUID():
+		return now, staleDelay(since), nil
+	case err != nil:
+		return now, 0, fmt.Errorf("read machine past the cache: %w", err)
+	case mem.newerThan(now):
+		log.FromContext(ctx).Info("the API server has gone back: what is remembered of the machine is forgotten",
+			"version", now.GetResourceVersion(), "was", mem.version)
+	case mem.released && now.GetDeletionTimestamp() != nil && !r.Dialect.View(now).Held:
+		return now, staleDelay(since), nil
+	case mem.released:
+		log.FromContext(ctx).Info("a machine that was released is there again: what is remembered of it is forgotten",
+			"version", now.GetResourceVersion())
+	default:
+		return now, 0, nil
+	}
+	r.memory.forget(client.ObjectKeyFromObject(shadow))
+	return now, 0, nil
+}
