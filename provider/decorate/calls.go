@@ -34,9 +34,9 @@ type Call struct {
 }
 
 // Around is run in place of every call. It makes the call by do, or returns an
-// error of its own in its place; do is called at most once. For List and
-// Leftovers, do covers the whole listing, the caller's work between two items
-// included.
+// error of its own in its place; do is called at most once, and may go on after
+// around has returned an error. For List and Leftovers, do covers the whole
+// listing, the caller's work between two items included, and must have ended.
 type Around func(ctx context.Context, c Call, do func(context.Context) error) error
 
 // Calls decorates p so that around is run in place of every call of a session,
@@ -71,34 +71,44 @@ type session struct {
 
 func (s *session) Unwrap() any { return s.Session }
 
-func (s *session) Find(ctx context.Context, ref provider.Ref) (found []provider.Instance, err error) {
-	err = s.run(ctx, Find, ref, func(ctx context.Context) (err error) {
-		found, err = s.Session.Find(ctx, ref)
+func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	return asked(ctx, &s.interception, Find, ref, func(ctx context.Context) ([]provider.Instance, error) {
+		return s.Session.Find(ctx, ref)
+	})
+}
+
+func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	return asked(ctx, &s.interception, Create, ref, func(ctx context.Context) (provider.Instance, error) {
+		return s.Session.Create(ctx, ref, want)
+	})
+}
+
+func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
+	return asked(ctx, &s.interception, Delete, ref, func(ctx context.Context) (bool, error) {
+		return s.Session.Delete(ctx, ref, instances)
+	})
+}
+
+// asked runs a call that returns something besides its error, which is nothing
+// where there is an error. What it returns is handed over, never shared: around may
+// return before the call does.
+func asked[T any](ctx context.Context, n *interception, verb string, ref provider.Ref, do func(context.Context) (T, error)) (answer T, err error) {
+	answers := make(chan T, 1)
+	err = n.run(ctx, verb, ref, func(ctx context.Context) error {
+		a, err := do(ctx)
+		if err == nil {
+			answers <- a
+		}
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
-	return found, nil
-}
-
-func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {
-	err = s.run(ctx, Create, ref, func(ctx context.Context) (err error) {
-		i, err = s.Session.Create(ctx, ref, want)
-		return err
-	})
-	if err != nil {
-		return provider.Instance{}, err
+	select {
+	case answer = <-answers:
+	default:
 	}
-	return i, nil
-}
-
-func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (done bool, err error) {
-	err = s.run(ctx, Delete, ref, func(ctx context.Context) (err error) {
-		done, err = s.Session.Delete(ctx, ref, instances)
-		return err
-	})
-	return done && err == nil, err
+	return answer, nil
 }
 
 func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {

@@ -66,12 +66,8 @@ type updater struct {
 	inner provider.Updater
 }
 
-func (c updater) Update(ctx context.Context, ref provider.Ref, want provider.Want, i provider.Instance) (after provider.Instance, err error) {
-	err = c.n.run(ctx, Update, ref, func(ctx context.Context) (err error) {
-		after, err = c.inner.Update(ctx, ref, want, i)
-		return err
-	})
-	return after, err
+func (c updater) Update(ctx context.Context, ref provider.Ref, want provider.Want, i provider.Instance) (provider.Instance, error) {
+	return asked(ctx, c.n, Update, ref, func(ctx context.Context) (provider.Instance, error) { return c.inner.Update(ctx, ref, want, i) })
 }
 
 type sizer struct {
@@ -79,12 +75,8 @@ type sizer struct {
 	inner provider.Sizer
 }
 
-func (c sizer) Size(ctx context.Context) (size provider.Size, err error) {
-	err = c.n.run(ctx, Size, provider.Ref{}, func(ctx context.Context) (err error) {
-		size, err = c.inner.Size(ctx)
-		return err
-	})
-	return size, err
+func (c sizer) Size(ctx context.Context) (provider.Size, error) {
+	return asked(ctx, c.n, Size, provider.Ref{}, c.inner.Size)
 }
 
 type powerer struct {
@@ -111,12 +103,8 @@ type interrupter struct {
 	inner provider.Interrupter
 }
 
-func (c interrupter) Interrupted(ctx context.Context, ref provider.Ref, i provider.Instance) (at time.Time, err error) {
-	err = c.n.run(ctx, Interrupted, ref, func(ctx context.Context) (err error) {
-		at, err = c.inner.Interrupted(ctx, ref, i)
-		return err
-	})
-	return at, err
+func (c interrupter) Interrupted(ctx context.Context, ref provider.Ref, i provider.Instance) (time.Time, error) {
+	return asked(ctx, c.n, Interrupted, ref, func(ctx context.Context) (time.Time, error) { return c.inner.Interrupted(ctx, ref, i) })
 }
 
 type leftoverLister struct {

@@ -115,8 +115,8 @@ func (s *server) serve(ctx context.Context) error {
 	return process.Run(ctx, s.also...)
 }
 
-// provider makes the provider and decorates it. From the inside out: calls are
-// limited, reads are shared, and errors are made fit to be told.
+// provider makes the provider and decorates it. From the inside out: calls end in
+// time, they are limited, reads are shared, and errors are made fit to be told.
 func (s *server) provider(ctx context.Context, process *run.Process) (provider.Provider, error) {
 	env := Env{Clock: clock.RealClock{}, Background: func(f func(context.Context) error) { s.also = append(s.also, f) }}
 	if process.Target != nil {
@@ -134,6 +134,7 @@ func decorated(p provider.Provider, rate float64, l decorate.Limits, r prometheu
 	if err != nil {
 		return nil, err
 	}
+	p = decorate.Deadline(p, clock.RealClock{}, decorate.Deadlines{})
 	if rate > 0 {
 		l.PerSecond = rate
 		p = decorate.Limit(p, clock.RealClock{}, l)

@@ -230,14 +230,14 @@ func invalidProvesNothing[M client.Object](t *testing.T, rigOf func(*testing.T) 
 	}
 }
 
-// TestAnotherAccount: credentials that open another account show an account
+// TestAccountExchanged: credentials that open another account show an account
 // without instances, which says nothing about the machine.
-func TestAnotherAccount(t *testing.T) {
-	t.Run("openshift", func(t *testing.T) { anotherAccount(t, openshiftKubemark(t), "blue") })
-	t.Run("gardener", func(t *testing.T) { anotherAccount(t, gardenerKubemark(t), ns) })
+func TestAccountExchanged(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) { accountExchanged(t, openshiftKubemark(t), "blue") })
+	t.Run("gardener", func(t *testing.T) { accountExchanged(t, gardenerKubemark(t), ns) })
 }
 
-func anotherAccount[M client.Object](t *testing.T, k *kubemarked[M], cluster string) {
+func accountExchanged[M client.Object](t *testing.T, k *kubemarked[M], cluster string) {
 	k.passes(3)
 	first, second := k.account, newAccount(t, k.rig)
 	k.account = second

@@ -1,0 +1,269 @@
+package decorate_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/providertest"
+)
+
+// stuck is a provider whose calls of one verb begin and wait to be let go. A deaf one
+// does not even heed its context.
+type stuck struct {
+	provider.Provider
+	verb  string
+	deaf  bool
+	begun chan string
+	free  chan error
+}
+
+func newStuck(w *world, verb string, deaf bool) *stuck {
+	return &stuck{Provider: w.provider(), verb: verb, deaf: deaf, begun: make(chan string, 10), free: make(chan error)}
+}
+
+func (p *stuck) Open(ctx context.Context, c provider.Class) (provider.Session, error) {
+	s, err := p.Provider.Open(ctx, c)
+	return &stuckSession{s, p}, err
+}
+
+// hangs waits, and says whether it was called off meanwhile.
+func (p *stuck) hangs(ctx context.Context, verb string) error {
+	if verb != p.verb {
+		return nil
+	}
+	p.begun <- verb
+	done := ctx.Done()
+	if p.deaf {
+		done = nil
+	}
+	select {
+	case err := <-p.free:
+		return err
+	case <-done:
+		return context.Cause(ctx)
+	}
+}
+
+type stuckSession struct {
+	provider.Session
+	p *stuck
+}
+
+func (s *stuckSession) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	if err := s.p.hangs(ctx, decorate.Find); err != nil {
+		return nil, err
+	}
+	return s.Session.Find(ctx, ref)
+}
+
+func (s *stuckSession) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	if err := s.p.hangs(ctx, decorate.Create); err != nil {
+		return provider.Instance{}, err
+	}
+	return s.Session.Create(context.WithoutCancel(ctx), ref, want)
+}
+
+func (s *stuckSession) Delete(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
+	if err := s.p.hangs(ctx, decorate.Delete); err != nil {
+		return false, err
+	}
+	return s.Session.Delete(ctx, ref, given)
+}
+
+func (s *stuckSession) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		for i, err := range s.Session.List(ctx) {
+			if !yield(i, err) {
+				return
+			}
+			if err := s.p.hangs(ctx, decorate.List); err != nil {
+				yield(provider.Instance{}, err)
+				return
+			}
+		}
+	}
+}
+
+// calling makes a call beside the test, and hands over what it came to.
+func calling(do func() error) <-chan error {
+	out := make(chan error, 1)
+	go func() { out <- do() }()
+	return out
+}
+
+// passes steps the clock once something waits for it.
+func (w *world) passes(t *testing.T, d time.Duration) {
+	t.Helper()
+	for range 5000 {
+		if w.clock.HasWaiters() {
+			w.clock.Step(d)
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("nothing waits for the clock")
+}
+
+// ends steps the clock until the call has ended.
+func (w *world) ends(t *testing.T, d time.Duration, ended <-chan error) error {
+	t.Helper()
+	for range 5000 {
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(time.Millisecond):
+			w.clock.Step(d)
+		}
+	}
+	t.Fatal("the call does not end")
+	return nil
+}
+
+func verbs(s provider.Session) map[string]func(context.Context, provider.Ref) error {
+	return map[string]func(context.Context, provider.Ref) error{
+		decorate.Find:   func(ctx context.Context, r provider.Ref) error { _, err := s.Find(ctx, r); return err },
+		decorate.Create: func(ctx context.Context, r provider.Ref) error { _, err := s.Create(ctx, r, provider.Want{}); return err },
+		decorate.Delete: func(ctx context.Context, r provider.Ref) error { _, err := s.Delete(ctx, r, nil); return err },
+	}
+}
+
+var limits = decorate.Deadlines{Read: time.Minute, Write: 5 * time.Minute}
+
+// TestCallsEnd: a call that takes too long is called off, and what became of it is
+// not known. One that does not heed that is left behind after a second.
+func TestCallsEnd(t *testing.T) {
+	for verb, limit := range map[string]time.Duration{decorate.Find: time.Minute, decorate.Create: 5 * time.Minute, decorate.Delete: 5 * time.Minute} {
+		for _, deaf := range []bool{false, true} {
+			w := newWorld()
+			p := newStuck(w, verb, deaf)
+			s := open(t, w, decorate.Deadline(p, w.clock, limits))
+			ended := calling(func() error { return verbs(s)[verb](t.Context(), ref("a")) })
+			<-p.begun
+			w.passes(t, limit-time.Millisecond)
+			select {
+			case err := <-ended:
+				t.Fatalf("%s ended before its time: %v", verb, err)
+			case <-time.After(20 * time.Millisecond):
+			}
+			if err := w.ends(t, time.Second, ended); provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), "its outcome is not known") {
+				t.Errorf("%s, deaf %v: %v", verb, deaf, err)
+			}
+			close(p.free)
+		}
+	}
+}
+
+// TestNothingBesideACallLeftBehind: it may still land.
+func TestNothingBesideACallLeftBehind(t *testing.T) {
+	w := newWorld()
+	p := newStuck(w, decorate.Create, true)
+	s := open(t, w, decorate.Deadline(p, w.clock, limits))
+	call := verbs(s)
+	ended := calling(func() error { return call[decorate.Create](t.Context(), ref("a")) })
+	<-p.begun
+	_ = w.ends(t, limits.Write, ended)
+	for _, tt := range []struct {
+		reason, verb, name string
+		made               bool
+	}{
+		{"the same is not begun beside itself", decorate.Create, "a", false},
+		{"an instance that lands late must not land behind the deletion", decorate.Delete, "a", false},
+		{"looking does no harm", decorate.Find, "a", true},
+		{"another machine is another matter", decorate.Delete, "b", true},
+	} {
+		if err := call[tt.verb](t.Context(), ref(tt.name)); (err == nil) != tt.made || err != nil && provider.KindOf(err) != provider.Transient {
+			t.Errorf("%s: %v", tt.reason, err)
+		}
+	}
+	p.free <- nil // it lands
+	for range 5000 {
+		if err := call[decorate.Delete](t.Context(), ref("a")); err == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Error("the machine is left alone though the call has returned")
+}
+
+// TestCallerGivesUp: a call ends with its caller's patience, too, and what it came
+// to in time counts.
+func TestCallerGivesUp(t *testing.T) {
+	w := newWorld()
+	p := newStuck(w, decorate.Create, true)
+	s := open(t, w, decorate.Deadline(p, w.clock, limits))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := calling(func() error { return verbs(s)[decorate.Create](ctx, ref("a")) })
+	<-p.begun
+	cancel(errors.New("the lease is lost"))
+	p.free <- nil
+	if err := <-ended; err != nil {
+		t.Errorf("it succeeded, and is said to have failed: %v", err)
+	}
+	ended = calling(func() error { return verbs(s)[decorate.Create](ctx, ref("b")) })
+	if err := w.ends(t, time.Second, ended); err == nil || !strings.Contains(err.Error(), "the lease is lost") {
+		t.Errorf("a deaf call holds its caller: %v", err)
+	}
+	close(p.free)
+}
+
+// TestListingsGetOn: a listing may take as long as it gets on.
+func TestListingsGetOn(t *testing.T) {
+	w := newWorld()
+	p := newStuck(w, decorate.List, true)
+	plain := open(t, w, w.provider())
+	mustCreate(t, w, plain, "a", "b", "c")
+	s := open(t, w, decorate.Deadline(p, w.clock, limits))
+	var all []provider.Instance
+	ended := calling(func() (err error) { all, err = collect(s.List(t.Context())); return err })
+	for range 3 {
+		<-p.begun
+		w.passes(t, 50*time.Second)
+		p.free <- nil
+	}
+	if err := <-ended; err != nil || len(all) != 3 {
+		t.Fatalf("%d instances, %v", len(all), err)
+	}
+	ended = calling(func() (err error) { all, err = collect(s.List(t.Context())); return err })
+	<-p.begun
+	if err := w.ends(t, limits.Read, ended); provider.KindOf(err) != provider.Transient || len(all) != 1 {
+		t.Errorf("%d instances, %v", len(all), err)
+	}
+	if _, err := collect(s.List(t.Context())); err == nil || !strings.Contains(err.Error(), "not called") {
+		t.Errorf("a second listing beside one that hangs: %v", err)
+	}
+	close(p.free)
+}
+
+// TestPanicsReachTheCaller: whoever recovers from a provider's panic does so still.
+func TestPanicsReachTheCaller(t *testing.T) {
+	w := newWorld()
+	w.hook = func(decorate.Call) { panic("a defect") }
+	s := open(t, w, decorate.Deadline(w.provider(), w.clock, limits))
+	for name, call := range map[string]func(){
+		"find": func() { _, _ = s.Find(t.Context(), ref("a")) },
+		"list": func() { _, _ = collect(s.List(t.Context())) },
+	} {
+		func() {
+			defer func() {
+				if recover() != "a defect" {
+					t.Errorf("%s: the panic is lost", name)
+				}
+			}()
+			call()
+		}()
+	}
+}
+
+func TestBoundedProviderConforms(t *testing.T) {
+	providertest.Run(t, func(t *testing.T) providertest.Harness {
+		return harness(t, func(_ *testing.T, w *world, p provider.Provider) provider.Provider {
+			return decorate.Deadline(p, w.clock, decorate.Deadlines{})
+		})
+	})
+}

@@ -1,0 +1,57 @@
+package serve
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+)
+
+// deaf never answers, and does not heed its context.
+type deaf struct {
+	provider.Session
+	free chan struct{}
+}
+
+func (deaf) Name() string { return "deaf" }
+
+func (d deaf) Open(context.Context, provider.Class) (provider.Session, error) { return d, nil }
+
+func (d deaf) Find(context.Context, provider.Ref) ([]provider.Instance, error) {
+	<-d.free
+	return nil, nil
+}
+
+func (d deaf) Create(context.Context, provider.Ref, provider.Want) (provider.Instance, error) {
+	<-d.free
+	return provider.Instance{}, nil
+}
+
+// TestNoCallHoldsAWorkerForEver: whatever a provider does.
+func TestNoCallHoldsAWorkerForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		p, err := decorated(deaf{free: free}, 50, decorate.Limits{}, prometheus.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := p.Open(t.Context(), provider.Class{Cluster: "blue"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := s.Find(t.Context(), provider.Ref{UID: "a"}); provider.KindOf(err) != provider.Transient || time.Since(began) > 2*time.Minute {
+			t.Errorf("looking: %v after %v", err, time.Since(began))
+		}
+		began = time.Now()
+		if _, err := s.Create(t.Context(), provider.Ref{UID: "a"}, provider.Want{}); provider.KindOf(err) != provider.Transient || time.Since(began) > 6*time.Minute {
+			t.Errorf("creating: %v after %v", err, time.Since(began))
+		}
+		close(free)
+	})
+}
