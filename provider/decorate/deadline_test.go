@@ -127,8 +127,11 @@ func (w *world) ends(t *testing.T, d time.Duration, ended <-chan error) error {
 
 func verbs(s provider.Session) map[string]func(context.Context, provider.Ref) error {
 	return map[string]func(context.Context, provider.Ref) error{
-		decorate.Find:   func(ctx context.Context, r provider.Ref) error { _, err := s.Find(ctx, r); return err },
-		decorate.Create: func(ctx context.Context, r provider.Ref) error { _, err := s.Create(ctx, r, provider.Want{}); return err },
+		decorate.Find: func(ctx context.Context, r provider.Ref) error { _, err := s.Find(ctx, r); return err },
+		decorate.Create: func(ctx context.Context, r provider.Ref) error {
+			_, err := s.Create(ctx, r, provider.Want{})
+			return err
+		},
 		decorate.Delete: func(ctx context.Context, r provider.Ref) error { _, err := s.Delete(ctx, r, nil); return err },
 	}
 }
