@@ -75,7 +75,7 @@ func (p *coalescer) Open(ctx context.Context, class provider.Class) (provider.Se
 	if err != nil {
 		return nil, err
 	}
-	sc, err := p.scopes.Get(ctx, scopeOf(class), func(context.Context) (*scope, error) {
+	sc, err := p.scopes.Get(ctx, scopeOf(class, s), func(context.Context) (*scope, error) {
 		return &scope{reads: p.reads, clock: p.clock, writes: p.writes}, nil
 	})
 	if err != nil {
@@ -88,9 +88,13 @@ func (p *coalescer) Open(ctx context.Context, class provider.Class) (provider.Se
 }
 
 // scopeOf tells classes apart whose listings may differ: a spec may say where
-// to look, so it is part of the scope.
-func scopeOf(class provider.Class) provider.ClientKey {
-	spec := sha256.Sum256(class.Spec)
+// to look, so it is part of the scope, unless the session knows better.
+func scopeOf(class provider.Class, s provider.Session) provider.ClientKey {
+	says := class.Spec
+	if own, ok := provider.As[provider.Scoper](s); ok {
+		says = []byte(own.Scope())
+	}
+	spec := sha256.Sum256(says)
 	account := provider.KeyOf(class.Credentials, class.API+"/"+class.Cluster, class.Region+"/"+class.Zone)
 	return account + provider.ClientKey("/"+hex.EncodeToString(spec[:16]))
 }

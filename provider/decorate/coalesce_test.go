@@ -52,6 +52,40 @@ func TestManyFindsShareOneListing(t *testing.T) {
 	}
 }
 
+// TestClassesShareAListing: a spec that says nothing of where to look is no place
+// of its own, so that a rollout from one class to another costs no more. Of
+// sessions that do not tell, each spec is.
+func TestClassesShareAListing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		wrap   func(provider.Provider) provider.Provider
+		lists  int
+	}{
+		"a Scoper":  {"one place", func(p provider.Provider) provider.Provider { return p }, 1},
+		"no Scoper": {"two places", func(p provider.Provider) provider.Provider { return plainProvider{p} }, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			_, names := fleet(t, w, 40)
+			p := decorate.Coalesce(tc.wrap(w.provider()), w.clock, decorate.Reads{Enough: 2})
+			for _, size := range []string{"small", "large"} {
+				class := w.cloud.Class(provider.OpenShift, "c")
+				class.Spec = fmt.Appendf(nil, `{"size":%q}`, size)
+				s, err := p.Open(t.Context(), class)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, n := range names[:20] {
+					mustFind(t, s, n)
+				}
+			}
+			if n := w.count(decorate.List); n != tc.lists {
+				t.Errorf("%s: %d listings for two classes, want %d", tc.reason, n, tc.lists)
+			}
+		})
+	}
+}
+
 func TestFewFindsAreDirect(t *testing.T) {
 	w := newWorld()
 	s, names := fleet(t, w, 3)
