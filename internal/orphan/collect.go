@@ -31,11 +31,23 @@ type Listing struct {
 	// infrastructure can tell; LeftoversErr says why that is not known.
 	Leftovers    []provider.Leftover
 	LeftoversErr error
+	// Ready are the nodes of the cluster that machines join that report to be
+	// ready.
+	Ready []ReadyNode
 }
+
+// ReadyNode is a node that works.
+type ReadyNode struct{ Name, ProviderID string }
 
 // Policy is how careful to be.
 type Policy struct {
-	// Grace is how long an instance must have been seen without a machine.
+	// Owner is the identity of the control plane whose machines are known; only
+	// what it made is removed, and nothing where it is not known. Namespace is the
+	// only one whose machines are known, empty for all: what was made for machines
+	// of others is not judged.
+	Owner, Namespace string
+	// Grace is how long an instance must have been seen without a machine, in
+	// three listings at least.
 	Grace time.Duration
 	// PerHour is how many removals may begin within an hour in one scope; none
 	// are begun with zero.
@@ -45,6 +57,9 @@ type Policy struct {
 	// unless so many removals are Approved.
 	Limit    Limit
 	Approved int
+	// Named are the provider IDs of instances that somebody allows to be removed,
+	// whoever made them and whatever the limits say, but the cap per hour.
+	Named []string
 	// MinMachines is how many machines must be known, in any scope: an API
 	// without machines is likelier lost than empty.
 	MinMachines int
@@ -54,8 +69,8 @@ type Policy struct {
 	Untagged bool
 	// ReportOnly removes nothing.
 	ReportOnly bool
-	// Period is how often listings are made. Time in which there were none
-	// does not count as grace.
+	// Period is how often listings are made. After a longer time without one
+	// everything is suspected anew.
 	Period time.Duration
 }
 
@@ -91,6 +106,7 @@ const (
 	ReasonLeaving  Reason = "MachineInDeletion"
 	ReasonUnseen   Reason = "RecordedInstanceUnseen"
 	ReasonNotOurs  Reason = "OtherCluster"
+	ReasonNotSeen  Reason = "OtherNamespace"
 	ReasonNameless Reason = "WithoutIdentifier"
 	ReasonGoing    Reason = "GoingByItself"
 	ReasonInUse    Reason = "InstanceExists"
@@ -98,6 +114,11 @@ const (
 	// Quarantined or removed: what is wrong with it.
 	ReasonStray  Reason = "NoMachine"
 	ReasonDouble Reason = "MachineHasAnother"
+	// Quarantined for good, whatever the grace period: another may want it.
+	ReasonOtherOwner   Reason = "OtherOwner"
+	ReasonNoOwner      Reason = "WithoutOwner"
+	ReasonOwnerUnknown Reason = "OwnerUnknown"
+	ReasonReady        Reason = "NodeIsReady"
 	// Quarantined, although the grace period is over.
 	ReasonReportOnly Reason = "ReportOnly"
 	ReasonNoMachines Reason = "NoMachinesKnown"
@@ -131,8 +152,13 @@ type Verdict struct {
 	// Ref is what to remove it by. Without a UID only the very instance goes.
 	Ref provider.Ref
 
-	// listed says that it is an instance of the listing.
+	// listed says that it is an instance of the listing, seen in how many in a row
+	// it was one without a machine.
 	listed bool
+	seen   int
+	// bar says why nobody but a person may have it removed, barred in words.
+	bar    Reason
+	barred string
 }
 
 // Plan is what a listing came to.

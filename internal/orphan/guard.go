@@ -11,6 +11,9 @@ const (
 	// ApproveAnnotation allows, on whatever a class is read from, to remove so
 	// many of its instances at once that nobody wants: "12". It is a number so
 	// that an approval that was forgotten does not approve everything for ever.
+	// Provider IDs allow to remove the very instances, by whomever they were made
+	// and also where their nodes are ready: "aws:///eu-1a/i-1". Several entries are
+	// separated by commas.
 	ApproveAnnotation = "millwright.dev/approve-orphan-removal"
 	// MaxShareAnnotation on a set or a deployment asks for the same guard for
 	// its machines: "30%". Without it users remove as many as they like.
@@ -54,6 +57,25 @@ func ParseApproval(annotations map[string]string, key string) (int, error) {
 		return 0, fmt.Errorf("%s: %q is not a number of removals", key, text)
 	}
 	return n, nil
+}
+
+// ParseOrphanApproval reads [ApproveAnnotation]: how many removals it approves, and
+// of which instances. One that cannot be read approves nothing.
+func ParseOrphanApproval(annotations map[string]string) (count int, named []string, err error) {
+	for entry := range strings.SplitSeq(annotations[ApproveAnnotation], ",") {
+		entry = strings.TrimSpace(entry)
+		n, bad := strconv.Atoi(entry)
+		switch {
+		case entry == "":
+		case strings.Contains(entry, "://"):
+			named = append(named, entry)
+		case bad != nil || n < 0:
+			return 0, nil, fmt.Errorf("%s: %q is neither a number of removals nor a provider ID", ApproveAnnotation, entry)
+		default:
+			count = max(count, n)
+		}
+	}
+	return count, named, nil
 }
 
 // Of is how many of total may go: of 30 with the default limit 6, of 3 one.

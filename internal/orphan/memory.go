@@ -28,7 +28,9 @@ type Memory struct {
 
 // Suspect is an instance without a machine, or what is left of one.
 type Suspect struct {
-	Since    time.Time
+	Since time.Time
+	// Seen is in how many listings in a row.
+	Seen     int
 	Fate     Fate
 	Cause    Reason
 	Reason   Reason
@@ -78,19 +80,22 @@ func (m Memory) Removing() (n int) {
 	return n
 }
 
-// at is the memory with what is too old left out, and with quarantines longer
-// by the time in which no listing was believed: with one every 15 min, the
-// grace of a suspect seen an hour ago has grown by 15 min, not by 60.
+// at is the memory with what is too old left out. After a gap in which no listing
+// was believed quarantines begin anew: nobody knows what there was meanwhile.
+// What is being removed is no longer in quarantine.
 func (m Memory) at(now time.Time, period time.Duration) Memory {
 	m = m.clone()
 	m.Begun = slices.DeleteFunc(m.Begun, func(t time.Time) bool { return now.Sub(t) >= time.Hour })
-	gap := now.Sub(m.Looked)
-	if m.Looked.IsZero() || period <= 0 || gap <= 2*period {
+	if m.Looked.IsZero() || period <= 0 || now.Sub(m.Looked) <= longestGap(period) {
 		return m
 	}
 	for k, s := range m.Suspects {
-		s.Since = s.Since.Add(gap - period)
+		s.Since, s.Seen = now, 0
 		m.Suspects[k] = s
 	}
 	return m
 }
+
+// longestGap is as long as one listing that is missing: two periods, each a tenth
+// too long, and the time that listings take.
+func longestGap(period time.Duration) time.Duration { return max(period*5/2, time.Minute) }

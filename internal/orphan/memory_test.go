@@ -11,21 +11,67 @@ import (
 
 var stray = inst("i-1", "uid-1", "m-1")
 
-// Time in which nobody looked is no grace: there was nobody to see a machine.
+// Two listings, however far apart, are two moments: a suspect is watched in three
+// of them, and none of the time between may be too long.
+func TestThreeLooks(t *testing.T) {
+	minutes := func(all ...int) (out []time.Time) {
+		for _, m := range all {
+			out = append(out, now.Add(time.Duration(m)*time.Minute))
+		}
+		return out
+	}
+	tests := map[string]struct {
+		reason string
+		at     []time.Time
+		fate   orphan.Fate
+	}{
+		"two at once":          {"no time has passed", minutes(0, 0), orphan.Quarantine},
+		"two":                  {"the grace period is over, and nobody has looked in it", minutes(0, 16), orphan.Quarantine},
+		"two an hour apart":    {"nothing is known of the hour", minutes(0, 61), orphan.Quarantine},
+		"three":                {"watched for half an hour", minutes(0, 15, 30), orphan.Remove},
+		"three in a hurry":     {"the grace period is not over", minutes(0, 5, 14), orphan.Quarantine},
+		"one left out":         {"one listing may fail", minutes(0, 15, 45), orphan.Remove},
+		"one left out, late":   {"periods are up to a tenth longer", minutes(0, 33, 66), orphan.Remove},
+		"a gap":                {"it begins anew, and is seen twice", minutes(0, 15, 61, 76), orphan.Quarantine},
+		"after a gap":          {"it began anew, and was seen three times", minutes(0, 15, 61, 76, 91), orphan.Remove},
+		"never twice in a row": {"every listing is the first", minutes(0, 60, 120, 180), orphan.Quarantine},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := world{instances: []provider.Instance{stray}}
+			var last orphan.Plan
+			for _, at := range tc.at {
+				last = w.sweep(at)
+				w.memory = last.Memory
+			}
+			if v := verdict(t, last, "i-1"); v.Fate != tc.fate {
+				t.Errorf("%s: %s (%s), want %s", tc.reason, v.Fate, v.Message, tc.fate)
+			}
+		})
+	}
+}
+
+// Listings that are not believed are no looks.
 func TestGraceIsTimeLookedAt(t *testing.T) {
 	w := world{instances: []provider.Instance{stray}}
-	w.memory = w.sweep(now).Memory
-	blind := func(l *orphan.Listing) { l.Err = errors.New("no answer") }
-	w.memory = w.sweep(now.Add(time.Hour), blind).Memory
-	at := now.Add(2 * time.Hour)
-	p := w.sweep(at)
-	if v := verdict(t, p, "i-1"); v.Fate != orphan.Remove || !v.Since.Equal(now.Add(105*time.Minute)) {
-		t.Errorf("%s since %v: of two blind hours one period counts", v.Fate, v.Since)
+	w.memory = w.watched()
+	for n := range 8 {
+		w.memory = w.sweep(later.Add(time.Duration(n)*15*time.Minute), func(l *orphan.Listing) { l.Err = errors.New("no answer") }).Memory
 	}
-	w.policy = func(p *orphan.Policy) { p.Grace = 20 * time.Minute }
-	p = w.sweep(at)
-	if v := verdict(t, p, "i-1"); v.Fate != orphan.Quarantine {
-		t.Errorf("%s although it was looked at for 15 of 20 minutes", v.Fate)
+	at := later.Add(2 * time.Hour)
+	if v := verdict(t, w.sweep(at), "i-1"); v.Fate != orphan.Quarantine || !v.Since.Equal(at) {
+		t.Errorf("%s since %v: blind for two hours", v.Fate, v.Since)
+	}
+}
+
+// What is being removed is in quarantine no more: a gap does not bring it back.
+func TestRemovalGoesOnAfterAGap(t *testing.T) {
+	w := world{instances: []provider.Instance{stray}}
+	w.memory = w.watched()
+	p := w.sweep(later)
+	w.memory = p.Memory.Begin(verdict(t, p, "i-1"), later)
+	if v := verdict(t, w.sweep(later.Add(3*time.Hour)), "i-1"); v.Fate != orphan.Remove {
+		t.Errorf("%s (%s)", v.Fate, v.Message)
 	}
 }
 
@@ -41,7 +87,7 @@ func TestQuarantineBeginsAnew(t *testing.T) {
 	w.instances = []provider.Instance{stray}
 	w.memory = w.sweep(now.Add(10 * time.Minute)).Memory
 	if v := verdict(t, w.sweep(later), "i-1"); v.Fate != orphan.Quarantine {
-		t.Errorf("%s, 5 minutes after it came back", v.Fate)
+		t.Errorf("%s, seen twice since it came back", v.Fate)
 	}
 }
 
@@ -61,12 +107,12 @@ func TestNews(t *testing.T) {
 // limits say, and stops only when a machine turns out to have the instance.
 func TestRemovalGoesOn(t *testing.T) {
 	w := world{instances: []provider.Instance{stray}}
-	w.memory = w.sweep(now).Memory
+	w.memory = w.watched()
 	p := w.sweep(later)
 	v := verdict(t, p, "i-1")
 	m := p.Memory.Begin(v, later)
-	if again := m.Begin(v, later); len(again.Begun) != 1 || again.Removing() != 1 {
-		t.Errorf("asking twice counts twice: %+v", again.Begun)
+	if twice := m.Begin(v, later); len(twice.Begun) != 1 || twice.Removing() != 1 {
+		t.Errorf("asking twice counts twice: %+v", twice.Begun)
 	}
 	tests := map[string]struct {
 		reason    string
@@ -117,8 +163,10 @@ func TestResumeOnlyResumes(t *testing.T) {
 }
 
 func TestLeftovers(t *testing.T) {
-	disk := provider.Leftover{Kind: "disk", ID: "d-1", UID: "uid-1", Name: "m-1"}
-	nic := provider.Leftover{Kind: "nic", ID: "n-1", UID: "uid-1", Name: "m-1"}
+	disk := provider.Leftover{Kind: "disk", ID: "d-1", UID: "uid-1", Name: "m-1", Owner: us, Namespace: ns}
+	nic := provider.Leftover{Kind: "nic", ID: "n-1", UID: "uid-1", Name: "m-1", Owner: us, Namespace: ns}
+	theirs, other, nobodys := disk, disk, disk
+	theirs.Owner, other.Namespace, nobodys.Owner = "them", "other", ""
 	tests := map[string]struct {
 		reason    string
 		left      []provider.Leftover
@@ -129,6 +177,12 @@ func TestLeftovers(t *testing.T) {
 		why       orphan.Reason
 	}{
 		"of nobody": {"both go with one call", []provider.Leftover{disk, nic}, nil, nil, "leftover/uid-1", orphan.Remove, orphan.ReasonStray},
+		"of another control plane": {
+			"its machine may be on its way", []provider.Leftover{theirs}, nil, nil, "leftover/uid-1", orphan.Quarantine, orphan.ReasonOtherOwner,
+		},
+		"of no owner":           {"nobody says whose it is", []provider.Leftover{nobodys}, nil, nil, "leftover/uid-1", orphan.Quarantine, orphan.ReasonNoOwner},
+		"of a namespace unseen": {"nor are its machines", []provider.Leftover{other}, nil, nil, "leftover/uid-1", orphan.Keep, orphan.ReasonNotSeen},
+		"the disk does not say": {"the interface of the same machine does", []provider.Leftover{nobodys, nic}, nil, nil, "leftover/uid-1", orphan.Remove, orphan.ReasonStray},
 		"of a machine": {
 			"it is being made", []provider.Leftover{disk}, []orphan.Machine{{UID: "uid-1", Name: "m-1", Early: true}}, nil, "leftover/uid-1", orphan.Keep, orphan.ReasonRecorded,
 		},
@@ -137,17 +191,16 @@ func TestLeftovers(t *testing.T) {
 		},
 		"of a stray": {"goes with it", []provider.Leftover{disk}, nil, []provider.Instance{stray}, "leftover/uid-1", orphan.Keep, orphan.ReasonInUse},
 		"unnamed": {
-			"cannot be removed by UID", []provider.Leftover{{Kind: "disk", ID: "d-1"}}, nil, nil, "leftover/disk/d-1", orphan.Quarantine, orphan.ReasonUnremoved,
+			"cannot be removed by UID", []provider.Leftover{{Kind: "disk", ID: "d-1", Owner: us, Namespace: ns}}, nil, nil, "leftover/disk/d-1", orphan.Quarantine, orphan.ReasonUnremoved,
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := world{left: tc.left, machines: tc.machines, instances: tc.instances}
-			first := w.sweep(now)
-			if verdict(t, first, tc.key).Fate == orphan.Remove {
+			w := world{left: tc.left, machines: tc.machines, instances: tc.instances, policy: func(p *orphan.Policy) { p.Namespace = ns }}
+			if verdict(t, w.sweep(now), tc.key).Fate == orphan.Remove {
 				t.Error("removed on sight")
 			}
-			w.memory = first.Memory
+			w.memory = w.watched()
 			v := verdict(t, w.sweep(later), tc.key)
 			if v.Fate != tc.fate || v.Reason != tc.why || len(v.Left) != len(tc.left) {
 				t.Errorf("%s: %s, %s (%s)", tc.reason, v.Fate, v.Reason, v.Message)

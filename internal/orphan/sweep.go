@@ -28,7 +28,7 @@ func Sweep(now time.Time, m Memory, l Listing, machines []Machine, p Policy) Pla
 	}
 	m = m.at(now, p.Period)
 	m.Looked = now
-	s := &sweep{now: now, census: c, policy: p, cluster: l.Cluster, memory: m, listed: index(l.Instances)}
+	s := &sweep{now: now, census: c, policy: p, cluster: l.Cluster, memory: m, listed: index(l.Instances), ready: l.Ready}
 	for _, i := range l.Instances {
 		if i.Exists() {
 			s.instance(i)
@@ -56,6 +56,7 @@ type sweep struct {
 	cluster  string
 	memory   Memory
 	listed   shared
+	ready    []ReadyNode
 	verdicts []Verdict
 }
 
@@ -85,25 +86,32 @@ func (s *sweep) instance(i provider.Instance) {
 	case key == "":
 		v.Reason, v.Message = ReasonNameless, "the infrastructure gives it no identifier"
 	case !ours(i, s.cluster):
-		v.Reason, v.Message = ReasonNotOurs, fmt.Sprintf("none of its tags names cluster %s", s.cluster)
+		v.Reason, v.Message = ReasonNotOurs, fmt.Sprintf("it is tagged for another cluster than %s", s.cluster)
 	default:
 		s.judge(&v)
 	}
 	s.verdicts = append(s.verdicts, v)
 }
 
-// ours reports whether the tags, where they are told, name the cluster. The
-// provider lists nothing else; this is for the day on which one does.
+// scopeTags begin the tags by which Kubernetes' clusters own what is in an
+// account, as far as infrastructures take slashes in their keys.
+var scopeTags = []string{"kubernetes.io/cluster/", "kubernetes.io-cluster-", "kubernetes.io_cluster."}
+
+// ours reports whether the tags say of no other cluster only that the instance is
+// its. The provider lists nothing else; this is for the day on which one does.
 func ours(i provider.Instance, cluster string) bool {
-	if len(i.Tags) == 0 {
-		return true
-	}
-	for k, v := range i.Tags {
-		if strings.Contains(k, cluster) || strings.Contains(v, cluster) {
-			return true
+	others := false
+	for key := range i.Tags {
+		for _, prefix := range scopeTags {
+			switch name, ok := strings.CutPrefix(key, prefix); {
+			case ok && name == cluster:
+				return true
+			case ok:
+				others = true
+			}
 		}
 	}
-	return false
+	return !others
 }
 
 // judge looks for somebody who wants the instance.
@@ -135,6 +143,11 @@ func (s *sweep) judge(v *Verdict) {
 		v.Reason, v.Message = ReasonUntagged, "it was not made for a machine"
 		return
 	}
+	if s.unseen(i.Owner, i.Namespace) && !v.Begun {
+		v.Reason, v.Message = ReasonNotSeen, "it was made for a machine in namespace "+i.Namespace
+		return
+	}
+	s.bar(v, i.Owner)
 	v.Fate, v.Cause, v.Message = Quarantine, ReasonStray, "no machine has it"
 	if len(claims) > 0 {
 		m := claims[0]
@@ -188,6 +201,7 @@ func (s *sweep) judgeLeft(v *Verdict) {
 	l := v.Left[0]
 	for _, other := range v.Left {
 		l.Name = cmp.Or(l.Name, other.Name) // a disk may not know it
+		l.Owner, l.Namespace = cmp.Or(l.Owner, other.Owner), cmp.Or(l.Namespace, other.Namespace)
 	}
 	what := kinds(v.Left)
 	if claims := s.census.owners(l.UID, l.Name); len(claims) > 0 {
@@ -199,6 +213,11 @@ func (s *sweep) judgeLeft(v *Verdict) {
 		v.Fate, v.Reason, v.Message = Keep, ReasonInUse, what+" may belong to an instance"
 		return
 	}
+	if s.unseen(l.Owner, l.Namespace) && !v.Begun {
+		v.Fate, v.Reason, v.Message = Keep, ReasonNotSeen, what+" of a machine in namespace "+l.Namespace
+		return
+	}
+	s.bar(v, l.Owner)
 	v.Fate, v.Cause, v.Message = Quarantine, ReasonStray, what+" without instance and machine"
 	v.Ref = provider.Ref{UID: l.UID, Name: l.Name}
 }

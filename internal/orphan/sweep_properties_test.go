@@ -19,7 +19,8 @@ var few = []string{"", "a", "b", "c", "d"}
 func anInstance(t *rapid.T) provider.Instance {
 	pick := func(what string) string { return rapid.SampledFrom(few).Draw(t, what) }
 	id := pick("id")
-	i := provider.Instance{ID: id, UID: pick("uid"), Name: pick("name")}
+	i := provider.Instance{ID: id, UID: pick("uid"), Name: pick("name"), Namespace: pick("namespace")}
+	i.Owner = rapid.SampledFrom([]string{us, us, us, "them", ""}).Draw(t, "owner")
 	if id != "" {
 		i.ProviderID = rapid.SampledFrom([]string{"aws:///eu-1a/", "aws:///eu-1/", "kubemark://"}).Draw(t, "format") + id
 	}
@@ -47,11 +48,14 @@ func aMachine(t *rapid.T) orphan.Machine {
 func TestSweepProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := orphan.DefaultPolicy()
+		p.Owner = rapid.SampledFrom([]string{us, us, us, ""}).Draw(t, "our identity")
+		p.Namespace = rapid.SampledFrom(few[:2]).Draw(t, "namespace")
+		p.Named = rapid.SliceOfN(rapid.SampledFrom([]string{"aws:///eu-1a/a", "kubemark://b"}), 0, 1).Draw(t, "named")
 		p.PerHour = rapid.IntRange(0, 3).Draw(t, "cap")
 		p.Limit = orphan.Limit{Percent: rapid.IntRange(1, 100).Draw(t, "share"), Min: 1}
 		p.Untagged = rapid.Bool().Draw(t, "untagged")
 		p.ReportOnly = rapid.IntRange(0, 9).Draw(t, "report only") == 0
-		at, memory := now, orphan.Memory{}
+		at, memory, looks := now, orphan.Memory{}, map[string]int{}
 		var begun []time.Time
 		for range rapid.IntRange(1, 12).Draw(t, "listings") {
 			at = at.Add(time.Duration(rapid.IntRange(1, 40).Draw(t, "minutes")) * time.Minute)
@@ -64,8 +68,16 @@ func TestSweepProperties(t *testing.T) {
 			if l.Err != nil && (plan.Doubt == "" || len(plan.Verdicts) > 0) {
 				t.Fatalf("a failed listing is believed: %+v", plan)
 			}
+			if plan.Doubt == "" {
+				looks = count(looks, plan)
+			}
 			started := checkRemovals(t, plan, memory, machines, at, p)
 			checkShare(t, plan, started, len(l.Instances), p.Limit.Percent)
+			for _, v := range started {
+				if looks[v.Key] < 3 {
+					t.Fatalf("%s is removed after %d looks", v.Key, looks[v.Key])
+				}
+			}
 			memory = plan.Memory
 			for _, v := range started {
 				memory = memory.Begin(v, at)
@@ -85,6 +97,23 @@ func TestSweepProperties(t *testing.T) {
 			}
 		}
 	})
+}
+
+// count adds a listing to those in which suspects were seen in a row.
+func count(looks map[string]int, plan orphan.Plan) map[string]int {
+	out := map[string]int{}
+	for _, v := range plan.Verdicts {
+		if v.Fate != orphan.Keep {
+			out[v.Key] = looks[v.Key] + 1
+		}
+	}
+	return out
+}
+
+// mine says, in words of its own, whether we made the instance for a machine that
+// we would see.
+func mine(i provider.Instance, p orphan.Policy) bool {
+	return p.Owner == us && i.Owner == us && (p.Namespace == "" || i.Namespace == p.Namespace)
 }
 
 // checkRemovals returns the removals that begin.
@@ -110,8 +139,12 @@ func checkRemovals(t *rapid.T, plan orphan.Plan, before orphan.Memory, machines 
 		if v.Instance.UID == "" && !p.Untagged {
 			t.Fatalf("%s is removed although it was not made for a machine", v.Key)
 		}
+		named := slices.Contains(p.Named, v.Instance.ProviderID)
+		if !named && !mine(v.Instance, p) {
+			t.Fatalf("%s is removed, which %q made for namespace %q: %+v", v.Key, v.Instance.Owner, v.Instance.Namespace, p)
+		}
 		old, ok := before.Suspects[v.Key]
-		if !ok || at.Sub(old.Since) < p.Grace || p.ReportOnly || plan.Refusal != "" || len(machines) < p.MinMachines {
+		if !ok || at.Sub(old.Since) < p.Grace || p.ReportOnly || (plan.Refusal != "" || len(machines) < p.MinMachines) && !named {
 			t.Fatalf("%s is removed before its time, or against a limit: %+v", v.Key, old)
 		}
 		started = append(started, v)

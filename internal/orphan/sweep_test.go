@@ -14,11 +14,23 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// later is a listing after the grace period of what was first seen at now.
-var later = now.Add(15 * time.Minute)
+// What was first seen at now is listed again, and for the third time later, when
+// its grace period is over.
+var (
+	again = now.Add(15 * time.Minute)
+	later = now.Add(30 * time.Minute)
+)
 
+// us is the control plane, ns the namespace of its machines.
+const us, ns = "5f1c5b5e-5d0f-4b8e-9a60-0d7a3f6f2c11", "ns"
+
+// inst is an instance that we made, or, without a UID, one that another
+// implementation made.
 func inst(id, uid, name string, edits ...func(*provider.Instance)) provider.Instance {
 	i := provider.Instance{ID: id, UID: uid, Name: name, ProviderID: "aws:///eu-1a/" + id, State: provider.Running}
+	if uid != "" {
+		i.Owner, i.Namespace = us, ns
+	}
 	for _, e := range edits {
 		e(&i)
 	}
@@ -44,6 +56,7 @@ type world struct {
 	machines  []orphan.Machine
 	instances []provider.Instance
 	left      []provider.Leftover
+	ready     []orphan.ReadyNode
 	policy    func(*orphan.Policy)
 	memory    orphan.Memory
 }
@@ -51,15 +64,21 @@ type world struct {
 func (w world) sweep(at time.Time, edits ...func(*orphan.Listing)) orphan.Plan {
 	machines, instances := living(10)
 	p := orphan.DefaultPolicy()
-	p.Untagged = true
+	p.Owner, p.Untagged = us, true
 	if w.policy != nil {
 		w.policy(&p)
 	}
-	l := orphan.Listing{Cluster: "blue", Instances: append(instances, w.instances...), Leftovers: w.left}
+	l := orphan.Listing{Cluster: "blue", Instances: append(instances, w.instances...), Leftovers: w.left, Ready: w.ready}
 	for _, e := range edits {
 		e(&l)
 	}
 	return orphan.Sweep(at, w.memory, l, append(machines, w.machines...), p)
+}
+
+// watched is what is remembered after two listings.
+func (w world) watched() orphan.Memory {
+	w.memory = w.sweep(now).Memory
+	return w.sweep(again).Memory
 }
 
 func verdict(t *testing.T, p orphan.Plan, key string) orphan.Verdict {
@@ -134,7 +153,7 @@ func TestVerdicts(t *testing.T) {
 			"one of two goes, and only that", "i-2", machine(), []provider.Instance{one, two}, orphan.ReasonDouble, orphan.Remove, provider.Ref{},
 		},
 		"double by name": {
-			"another implementation made one more", "i-2", machine(), []provider.Instance{one, foreign}, orphan.ReasonDouble, orphan.Remove, provider.Ref{},
+			"another implementation made one more, and may look after it", "i-2", machine(), []provider.Instance{one, foreign}, orphan.ReasonNoOwner, orphan.Quarantine, provider.Ref{},
 		},
 		"namesake of a restored machine": {
 			"its recorded instance is not seen", "i-2", machine(uid("uid-new")), []provider.Instance{two}, orphan.ReasonUnseen, orphan.Keep, provider.Ref{},
@@ -158,7 +177,7 @@ func TestVerdicts(t *testing.T) {
 			provider.Ref{UID: "uid-1", Name: "m-1", ProviderID: "aws:///eu-1a/i-1"},
 		},
 		"stray, made by another implementation": {
-			"no UID tells what else is its", "i-2", nil, []provider.Instance{foreign}, orphan.ReasonStray, orphan.Remove, provider.Ref{},
+			"it does not say for which control plane", "i-2", nil, []provider.Instance{foreign}, orphan.ReasonNoOwner, orphan.Quarantine, provider.Ref{},
 		},
 		"two strays of one machine": {
 			"each by itself", "i-2", nil, []provider.Instance{one, two}, orphan.ReasonStray, orphan.Remove, provider.Ref{},
@@ -173,11 +192,28 @@ func TestVerdicts(t *testing.T) {
 			"others are at it", "i-1", nil, []provider.Instance{inst("i-1", "uid-1", "m-1", state(provider.Stopping))}, orphan.ReasonGoing, orphan.Keep, provider.Ref{},
 		},
 		"tagged for another cluster": {
-			"the provider lists too much", "i-1", nil, []provider.Instance{inst("i-1", "uid-1", "m-1", tags("cluster", "red"))}, orphan.ReasonNotOurs, orphan.Keep, provider.Ref{},
+			"the provider lists too much", "i-1", nil, []provider.Instance{inst("i-1", "uid-1", "m-1", tags("kubernetes.io/cluster/red", "owned"))}, orphan.ReasonNotOurs, orphan.Keep, provider.Ref{},
 		},
 		"tagged for this cluster": {
 			"as it should be", "i-1", nil,
 			[]provider.Instance{inst("i-1", "uid-1", "m-1", tags("kubernetes.io/cluster/blue", "owned"))},
+			orphan.ReasonStray, orphan.Remove,
+			provider.Ref{UID: "uid-1", Name: "m-1", ProviderID: "aws:///eu-1a/i-1"},
+		},
+		"tagged for a cluster whose name ours begins": {
+			"blue is not blue-eu", "i-1", nil, []provider.Instance{inst("i-1", "uid-1", "m-1", tags("kubernetes.io/cluster/blue-eu", "owned"))}, orphan.ReasonNotOurs, orphan.Keep, provider.Ref{},
+		},
+		"named by a user's tag": {
+			"ownership is not what users write", "i-1", nil,
+			[]provider.Instance{inst("i-1", "uid-1", "m-1", func(i *provider.Instance) {
+				i.Tags = map[string]string{"kubernetes.io-cluster-red": "owned", "stage": "blue", "blue": "yes"}
+			})},
+			orphan.ReasonNotOurs, orphan.Keep,
+			provider.Ref{},
+		},
+		"without a tag of Kubernetes' own": {
+			"the provider owns by other means", "i-1", nil,
+			[]provider.Instance{inst("i-1", "uid-1", "m-1", tags("scope", "other"))},
 			orphan.ReasonStray, orphan.Remove,
 			provider.Ref{UID: "uid-1", Name: "m-1", ProviderID: "aws:///eu-1a/i-1"},
 		},
@@ -194,9 +230,11 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("%s: on sight %s, %s (%s), want %s", tc.reason, v.Fate, v.Reason, v.Message, tc.sight)
 			}
 			w.memory = first.Memory
-			if early := verdict(t, w.sweep(later.Add(-time.Second)), tc.key); early.Fate == orphan.Remove {
-				t.Error("removed within the grace period")
+			second := w.sweep(again)
+			if early := verdict(t, second, tc.key); early.Fate == orphan.Remove {
+				t.Error("removed after two looks")
 			}
+			w.memory = second.Memory
 			v = verdict(t, w.sweep(later), tc.key)
 			if v.Fate != tc.fate || v.Ref != tc.ref {
 				t.Errorf("%s: then %s by %+v (%s), want %s by %+v", tc.reason, v.Fate, v.Ref, v.Message, tc.fate, tc.ref)
@@ -214,7 +252,7 @@ func TestUntaggedIsLeftAlone(t *testing.T) {
 		instances: []provider.Instance{inst("i-1", "uid-1", "m-1"), inst("i-2", "", "m-1"), inst("i-3", "", "bastion")},
 		policy:    func(p *orphan.Policy) { p.Untagged = false },
 	}
-	for _, at := range []time.Time{now, later} {
+	for _, at := range []time.Time{now, again, later} {
 		p := w.sweep(at)
 		w.memory = p.Memory
 		for _, key := range []string{"i-2", "i-3"} {
@@ -304,7 +342,7 @@ func TestLimits(t *testing.T) {
 	}
 	roomy := func(p *orphan.Policy) { p.Limit.Min = 10 }
 	begun := func(n int) orphan.Memory {
-		m := world{instances: strays}.sweep(now).Memory
+		m := world{instances: strays}.watched()
 		for range n {
 			m.Begun = append(m.Begun, later.Add(-59*time.Minute))
 		}
@@ -354,8 +392,12 @@ func TestLimits(t *testing.T) {
 // came back empty.
 func TestNoMachines(t *testing.T) {
 	l := orphan.Listing{Cluster: "blue", Instances: []provider.Instance{inst("i-1", "uid-1", "m-1")}}
-	p := orphan.Sweep(now, orphan.Memory{}, l, nil, orphan.DefaultPolicy())
-	p = orphan.Sweep(later, p.Memory, l, nil, orphan.DefaultPolicy())
+	policy := orphan.DefaultPolicy()
+	policy.Owner = us
+	var p orphan.Plan
+	for _, at := range []time.Time{now, again, later} {
+		p = orphan.Sweep(at, p.Memory, l, nil, policy)
+	}
 	if v := verdict(t, p, "i-1"); v.Fate != orphan.Quarantine || v.Reason != orphan.ReasonNoMachines {
 		t.Errorf("%s, %s", v.Fate, v.Reason)
 	}

@@ -38,7 +38,7 @@ func (e evidence) Instances() []judge.Instance {
 
 func (w *World) instance(i *cloud.Machine) judge.Instance {
 	return judge.Instance{
-		ID: i.ID, UID: i.UID, Name: i.Name, ProviderID: i.ProviderID(), Cluster: i.Cluster,
+		ID: i.ID, UID: i.UID, Name: i.Name, ProviderID: i.ProviderID(), Cluster: i.Cluster, Owner: i.Owner,
 		Created: i.Created, Gone: i.Gone(), Died: i.Died, ByHand: w.losses.doubles[i.ID] || w.losses.strangers[i.ID],
 	}
 }
@@ -68,7 +68,7 @@ func (w *World) hold() {
 	t := w.tells
 	r := judge.Rules{
 		Machine: t.machine, Set: t.set, Deployment: t.fleet.deployment, Check: &check{}, Other: t.other,
-		Finalizer: t.finalizer, Cluster: clusterName, Strangers: t.strangers, Collects: w.is.collects,
+		Finalizer: t.finalizer, Cluster: clusterName, Owner: owner, Collects: w.is.collects,
 		Grace: w.is.orphans.Grace, PerHour: w.is.orphans.PerHour, Percent: w.is.orphans.Limit.Percent,
 		CloudLag: w.is.cloud.Lag, ViewLag: w.is.viewLag, Skew: w.is.skew, Pause: longestPause,
 		Waits: t.waits,

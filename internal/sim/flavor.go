@@ -21,10 +21,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/sim/judge"
 	"github.com/millwright-dev/millwright/internal/sim/store"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // Names in the world.
@@ -78,10 +76,8 @@ type flavor struct {
 	runChecks func(p *process)
 	patients  []dialect.Patients
 	own       dialect.Patients
-	// anchors are where people approve that orphans are removed; strangers says
-	// that instances without a UID are orphans too.
-	anchors   func() []client.Object
-	strangers bool
+	// anchors are where people approve that orphans are removed.
+	anchors func() []client.Object
 }
 
 var flavors = map[string]func(*World) flavor{OpenShift: openshiftFlavor, Gardener: gardenerFlavor}
@@ -202,7 +198,7 @@ func broken[S client.Object](lens dialect.Sets[S], m *Mutation) dialect.Sets[S] 
 // runMachines makes p run the machine controller.
 func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 	w := p.w
-	var infra provider.Provider = cloud.Provider{Cloud: w.cloud, Gate: p.cloudGate}
+	infra := p.infrastructure()
 	m := w.o.Mutation
 	if m != nil {
 		lens = machineLens[M]{lens, m, p.Now}

@@ -62,8 +62,7 @@ func gardenerFlavor(w *World) flavor {
 		runSets:     func(p *process) { runSets(p, setLens) },
 		runChecks:   func(p *process) { runChecks(p, openshift.HealthChecks{}) },
 		patients:    []dialect.Patients{openshift.Patients{}, gardener.Patients{}}, own: gardener.Patients{},
-		anchors:   func() []client.Object { return w.store.All(&v1alpha1.MachineClass{}) },
-		strangers: true,
+		anchors: func() []client.Object { return w.store.All(&v1alpha1.MachineClass{}) },
 	}
 	seen := collector.Machines[*v1alpha1.Machine]{
 		Lens: lens, GVK: v1alpha1.GroupVersion.WithKind("Machine"), Templates: gardenerTemplates, Untagged: true,

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -100,8 +101,17 @@ type brokenSession struct {
 	find   func(ctx context.Context, ref provider.Ref) ([]provider.Instance, error)
 	create func(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error)
 	remove func(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error)
+	list   func(ctx context.Context) iter.Seq2[provider.Instance, error]
 	// hasty hides that listings run behind.
 	hasty bool
+}
+
+// List implements [provider.Session].
+func (s brokenSession) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	if s.list != nil {
+		return s.list(ctx)
+	}
+	return s.Session.List(ctx)
 }
 
 // As stands in front of the optional powers.

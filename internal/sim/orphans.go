@@ -19,6 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
 // carefulPolicy is how the collector is to be: quicker than in real life, so
@@ -28,6 +29,14 @@ func carefulPolicy() orphan.Policy {
 	p := orphan.DefaultPolicy()
 	p.Period, p.Grace, p.PerHour = time.Minute, 2*time.Minute, 4
 	return p
+}
+
+// owner is the identity of the control plane.
+const owner = "3f6b1a0c-6f0e-4a55-9c1c-2f1d8e7a9b10"
+
+// infrastructure is the cloud as p reaches it.
+func (p *process) infrastructure() provider.Provider {
+	return decorate.Own(cloud.Provider{Cloud: p.w.cloud, Gate: p.cloudGate}, owner)
 }
 
 // sweep is what the collector's queue holds.
@@ -49,8 +58,9 @@ func (c passiveClock) Since(t time.Time) time.Duration { return c.w.Since(t) }
 func runCollector[M client.Object](p *process, kind collector.Machines[M]) {
 	w := p.w
 	kind.Cache, kind.Live = p.client, p.live
-	var infra provider.Provider = cloud.Provider{Cloud: w.cloud, Gate: p.cloudGate}
+	infra := p.infrastructure()
 	policy := w.is.orphans
+	policy.Owner = owner
 	if m := w.o.Mutation; m != nil {
 		if m.Provider != nil {
 			infra = m.Provider(infra, p.target)
@@ -166,6 +176,7 @@ func (w *World) double() {
 		return
 	}
 	d := w.cloud.Add(clusterName, i.UID, i.Name)
+	d.Owner, d.Namespace = i.Owner, i.Namespace
 	w.losses.doubles[d.ID] = true
 	w.kubelet(d).decided, w.kubelet(d).never = true, true
 	w.does("makes instance %s of %s, which has %s", d.ID, i.Name, i.ID)

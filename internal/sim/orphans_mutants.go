@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,6 +44,19 @@ func orphanMutants() []Mutation {
 		}
 	})
 	twin.Setting = lossy
+	grabbing := cloudMutant("all that is listed was made by this control plane", []string{judge.OthersKept}, func(s *brokenSession, _ client.Client) {
+		s.list = func(ctx context.Context) iter.Seq2[provider.Instance, error] {
+			return func(yield func(provider.Instance, error) bool) {
+				for i, err := range s.Session.List(ctx) {
+					i.Owner = owner
+					if !yield(i, err) {
+						return
+					}
+				}
+			}
+		}
+	})
+	grabbing.Setting, grabbing.Strangers = lossy, true
 	return []Mutation{
 		{
 			Name: "pods with volumes leave all at once", Finds: []string{judge.VolumesInTurn, judge.VolumesFirst}, Dialects: []string{Gardener},
@@ -71,14 +85,12 @@ func orphanMutants() []Mutation {
 		},
 		{
 			Name: "an orphan is removed when it is first seen", Finds: []string{judge.OrphansWait}, Setting: lossy,
-			Policy: func(p *orphan.Policy) { p.Grace = 0 },
+			Policy: func(p *orphan.Policy) { p.Grace, p.Period = 0, 5*time.Second },
 		},
 		{
 			Name: "orphans are removed all at once", Finds: []string{judge.OrphansFew, judge.OrphansCapped}, Setting: lossy, Policy: careless,
 		},
-		{
-			Name: "what people made is an orphan", Finds: []string{judge.OthersKept}, Dialects: []string{OpenShift}, Setting: lossy, Strangers: true,
-		},
+		grabbing,
 		twin,
 	}
 }

@@ -34,7 +34,9 @@ type assembly struct {
 	*server
 	process  *run.Process
 	provider provider.Provider
-	metrics  *machine.Metrics
+	// owner is the identity of the control plane; empty when it is not known.
+	owner   string
+	metrics *machine.Metrics
 	// approvals list the machines of all APIs, sources watch them.
 	approvals []func(context.Context) ([]approval.Machine, error)
 	sources   []csr.MachineSource
@@ -43,11 +45,10 @@ type assembly struct {
 	approves *csr.Approver
 }
 
-func (s *server) controllers(ctx context.Context, process *run.Process, p provider.Provider) error {
-	a := &assembly{server: s, process: process, provider: p, metrics: machine.NewMetrics(metrics.Registry)}
+func (a *assembly) controllers(ctx context.Context) error {
 	steps := map[string]func(context.Context, ctrl.Manager) error{provider.OpenShift: a.openshift, provider.Gardener: a.gardener}
-	for _, api := range s.flags.APIs {
-		mgr, err := process.Manager(api, run.MachineLease(api, s.plugin.Name))
+	for _, api := range a.flags.APIs {
+		mgr, err := a.process.Manager(api, run.MachineLease(api, a.plugin.Name))
 		if err != nil {
 			return err
 		}
@@ -56,7 +57,7 @@ func (s *server) controllers(ctx context.Context, process *run.Process, p provid
 		}
 		a.managers = append(a.managers, mgr)
 	}
-	return errors.Join(a.approver(ctx), a.orphans())
+	return errors.Join(a.approver(ctx), a.orphans(ctx))
 }
 
 func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {

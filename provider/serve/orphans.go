@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -58,12 +59,14 @@ func (o *orphanFlags) complete() (orphan.Policy, error) {
 // orphans sets up the collector of instances without a machine, for the
 // machines of every API, and the controller of nodes without one. The first
 // API's lease decides who collects.
-func (a *assembly) orphans() error {
+func (a *assembly) orphans(ctx context.Context) error {
 	policy, err := a.machine.orphans.complete()
 	if err != nil {
 		return err
 	}
 	kinds, sources := a.machineKinds()
+	policy.Owner = a.owner
+	policy.Namespace = cmp.Or(a.reads(provider.OpenShift), a.reads(provider.Gardener))
 	if err := a.nodesWithoutMachine(kinds, sources); err != nil || policy.Period == 0 {
 		return err
 	}
@@ -71,10 +74,24 @@ func (a *assembly) orphans() error {
 	if err != nil {
 		return err
 	}
+	nodes, err := a.process.Nodes(ctx, clock.RealClock{}, a.flags.APIs[0])
+	if err != nil {
+		return err
+	}
 	return a.managers[0].Add(collector.New(collector.Options{
-		Kinds: kinds, Provider: a.guarded(a.flags.APIs[0]), Sight: a.process.Lookout, Clock: clock.RealClock{}, Policy: policy,
+		Nodes: nodes, Kinds: kinds, Provider: a.guarded(a.flags.APIs[0]), Sight: a.process.Lookout, Clock: clock.RealClock{}, Policy: policy,
 		Recorder: a.managers[0].GetEventRecorder("orphan-collector"), Metrics: m,
 	}))
+}
+
+// reads is the namespace in which machines of the API are looked for; empty is
+// all. Who sees those of machine.openshift.io everywhere asks for the others there
+// too: an instance tells its machine's namespace, and not its API.
+func (a *assembly) reads(api string) string {
+	if api == provider.Gardener && a.flags.Serves(provider.OpenShift) {
+		api = provider.OpenShift
+	}
+	return a.flags.NamespaceOf(api)
 }
 
 // nodesWithoutMachine are marked for clients of machine.sapcloud.io.
@@ -98,7 +115,7 @@ func (a *assembly) nodesWithoutMachine(kinds []collector.Kind, sources []collect
 func (a *assembly) machineKinds() (kinds []collector.Kind, sources []collector.MachineSource) {
 	o := collector.Machines[*machinev1.Machine]{
 		GVK:  machinev1.GroupVersion.WithKind("Machine"),
-		Live: a.managers[0].GetAPIReader(), Namespace: a.flags.NamespaceOf(provider.OpenShift), Templates: machineSets,
+		Live: a.managers[0].GetAPIReader(), Namespace: a.reads(provider.OpenShift), Templates: machineSets,
 	}
 	lens := openshift.Machines{Provider: a.provider, DefaultCluster: a.machine.cluster}
 	mgr := a.managerOf(provider.OpenShift)
@@ -113,7 +130,7 @@ func (a *assembly) machineKinds() (kinds []collector.Kind, sources []collector.M
 		Lens:     gardener.Machines{Defaults: a.machine.defaults, Cluster: a.machine.cluster},
 		Untagged: true,
 		GVK:      v1alpha1.GroupVersion.WithKind("Machine"),
-		Live:     a.managers[0].GetAPIReader(), Namespace: a.flags.NamespaceOf(provider.Gardener), Templates: machineClasses,
+		Live:     a.managers[0].GetAPIReader(), Namespace: a.reads(provider.Gardener), Templates: machineClasses,
 	}
 	if mgr := a.managerOf(provider.Gardener); mgr != nil {
 		g.Cache = mgr.GetClient()

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func TestOrphanFlags(t *testing.T) {
 				return
 			}
 			want := orphan.DefaultPolicy()
-			if tc.want(&want); got != want {
+			if tc.want(&want); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: %+v, want %+v", tc.reason, got, want)
 			}
 		})

@@ -22,6 +22,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/run"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
@@ -109,7 +110,12 @@ func (s *server) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start provider %s: %w", s.plugin.Name, err)
 	}
-	if err := s.controllers(ctx, process, p); err != nil {
+	owner, err := identity(ctx, process)
+	if err != nil {
+		return err
+	}
+	a := &assembly{server: s, process: process, provider: decorate.Own(p, owner), owner: owner, metrics: machine.NewMetrics(metrics.Registry)}
+	if err := a.controllers(ctx); err != nil {
 		return err
 	}
 	return process.Run(ctx, s.also...)

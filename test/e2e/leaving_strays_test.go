@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,7 +35,7 @@ var specVersions = map[string]string{
 // TestStrays plants instances that nobody asked for. One beside a machine's own
 // is told on the machine, and goes after the grace period, while the recorded one
 // stays. One without a machine goes as well, but not while the infrastructure
-// denies to say what there is.
+// denies to say what there is, and not one that another control plane made.
 func TestStrays(t *testing.T) {
 	t.Parallel()
 	s := startStrays(t)
@@ -53,6 +54,8 @@ func TestStrays(t *testing.T) {
 type strays struct {
 	truth
 	metrics string
+	// owner is the identity of the fleet's control plane.
+	owner string
 }
 
 func startStrays(t *testing.T) strays {
@@ -80,15 +83,27 @@ func startStrays(t *testing.T) strays {
 	if s.truth, err = truthOf(f); err != nil {
 		t.Fatal(err)
 	}
+	var system corev1.Namespace
+	if err := f.Client.Get(t.Context(), client.ObjectKey{Name: "kube-system"}, &system); err != nil {
+		t.Fatal(err)
+	}
+	s.owner = string(system.UID)
 	return s
 }
 
-// plant makes an instance that no controller asked for. No node belongs to it.
+// plant makes an instance of the fleet that no controller asked for. No node
+// belongs to it.
 func (s strays) plant(t *testing.T, d dialect, uid, name string) provider.Instance {
 	t.Helper()
+	return s.plantFor(t, d, s.owner, provider.Instance{UID: uid, Namespace: d.namespace, Name: name})
+}
+
+// plantFor makes it as another control plane would.
+func (s strays) plantFor(t *testing.T, d dialect, owner string, i provider.Instance) provider.Instance {
+	t.Helper()
 	spec := fmt.Appendf(nil, `{"apiVersion":%q,"kind":"KubemarkMachineProviderConfig","backend":"memory"}`, specVersions[d.group])
-	class := provider.Class{API: d.group, Cluster: d.cluster, Spec: spec}
-	i, err := s.console.Plant(t.Context(), class, provider.Instance{UID: uid, Name: name})
+	class := provider.Class{API: d.group, Cluster: d.cluster, Owner: owner, Spec: spec}
+	i, err := s.console.Plant(t.Context(), class, i)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +183,9 @@ func (s strays) stranger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	planted := map[string]provider.Instance{}
+	planted, theirs := map[string]provider.Instance{}, map[string]provider.Instance{}
 	for _, d := range dialects {
+		theirs[d.name] = s.plantFor(t, d, "another", provider.Instance{UID: "theirs-" + d.name, Namespace: d.namespace, Name: "theirs-" + d.name})
 		planted[d.name] = s.plant(t, d, "nobody-"+d.name, "stranger-"+d.name)
 	}
 	begin := time.Now()
@@ -193,6 +209,9 @@ func (s strays) stranger(t *testing.T) {
 	for _, d := range dialects {
 		s.collected(t, d, planted[d.name], seen)
 		d.instance(t, s.Fleet, "double-"+d.name)
+		if there, err := s.has(t.Context(), d, theirs[d.name]); !there || err != nil {
+			t.Errorf("instance %s went, which another control plane made: %v", theirs[d.name].ID, err)
+		}
 	}
 }
 

@@ -21,6 +21,10 @@ package machinecontroller
 //
 // +kubebuilder:rbac:groups="",namespace=kube-system,resources=secrets,verbs=get;create;patch;delete
 
+// The identity of the control plane, which is written on instances.
+//
+// +kubebuilder:rbac:groups="",namespace=kube-system,resources=namespaces,resourceNames=kube-system,verbs=get
+
 // The nodes that machines become, and what is on them.
 //
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch;patch;delete

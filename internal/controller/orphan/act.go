@@ -69,13 +69,26 @@ func (c *Collector) act(ctx context.Context, s *scope, plan orphan.Plan) {
 	}
 }
 
-// remove asks for a removal, or asks again.
+// remove asks for a removal, or asks again. A node that works is drained before.
 func (c *Collector) remove(ctx context.Context, s *scope, v orphan.Verdict) {
 	log := logr.FromContextOrDiscard(ctx).WithValues("orphan", describe(v), "providerID", v.Instance.ProviderID, "uid", v.Instance.UID)
+	n, err := c.serving(ctx, v)
+	if err != nil {
+		log.Info("orphan not removed for now", "why", err.Error())
+		return
+	}
+	if _, named, _ := s.approved(); n != nil && !orphan.Named(v.Instance, named) {
+		log.Info("orphan not removed for now", "why", "its node "+n.Name+" is Ready")
+		return
+	}
 	if !v.Begun {
 		log.Info("removing an orphan", "why", v.Message, "since", v.Since)
 	}
 	s.memory = s.memory.Begin(v, c.Clock.Now())
+	if why, err := c.drain(ctx, n); why != "" || err != nil {
+		log.Info("removing an orphan waits for its node", "node", n.Name, "why", why, "err", err)
+		return
+	}
 	var given []provider.Instance
 	if len(v.Left) == 0 {
 		given = append(given, v.Instance)

@@ -15,11 +15,11 @@ func TestCap(t *testing.T) {
 		w.plant(fmt.Sprintf("uid-lost%d", n), fmt.Sprintf("lost-%d", n))
 	}
 	before := len(w.ids())
-	w.passes(50 * time.Minute)
+	w.passes(65 * time.Minute)
 	if gone := before - len(w.ids()); gone != 2 {
 		t.Errorf("%d within the hour, want 2", gone)
 	}
-	w.passes(90 * time.Minute)
+	w.passes(2 * time.Hour)
 	if len(w.ids()) != 20 {
 		t.Errorf("%d instances, want the 20 of machines", len(w.ids()))
 	}
@@ -34,7 +34,7 @@ func TestCapWithOtherCredentials(t *testing.T) {
 	for n := range 3 {
 		w.plant(fmt.Sprintf("uid-lost%d", n), fmt.Sprintf("lost-%d", n))
 	}
-	w.passes(20 * time.Minute)
+	w.passes(35 * time.Minute)
 	s := secretOf(w)
 	s.Data["rotated"] = []byte("today")
 	if err := w.api.Update(t.Context(), s); err != nil {
@@ -44,7 +44,7 @@ func TestCapWithOtherCredentials(t *testing.T) {
 	if n := len(w.ids()); n != 21 {
 		t.Errorf("%d instances within the hour, want the 20 of machines and one", n)
 	}
-	w.passes(90 * time.Minute)
+	w.passes(2 * time.Hour)
 	if n := len(w.ids()); n != 20 {
 		t.Errorf("%d instances, want the 20 of machines", n)
 	}

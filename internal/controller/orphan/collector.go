@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/orphan"
 	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/provider"
@@ -29,6 +30,8 @@ type Options struct {
 	Recorder events.EventRecorder
 	// Metrics may be nil.
 	Metrics *Metrics
+	// Nodes is the cluster that machines join; nil when they join none.
+	Nodes *node.Cluster
 	// Sight is how well the clusters are seen; nil: perfectly.
 	Sight sight.Source
 	// Random returns numbers from 0 to 1, by which processes that started
@@ -130,8 +133,15 @@ func (c *Collector) sweep(ctx context.Context) {
 		logr.FromContextOrDiscard(ctx).Error(err, "orphans are not looked for")
 		return
 	}
+	ready, err := c.readyNodes(ctx)
+	if err != nil {
+		c.Metrics.failed("nodes")
+		logr.FromContextOrDiscard(ctx).Error(err, "orphans are not looked for")
+		return
+	}
 	for _, s := range c.sorted() {
 		l := c.list(ctx, s)
+		l.Ready = ready
 		// The machines are read after the instances were listed, so that no
 		// instance is listed whose machine was not there yet.
 		c.live.forget()
@@ -190,7 +200,7 @@ func (c *Collector) decide(ctx context.Context, s *scope, l orphan.Listing, mach
 	log := logr.FromContextOrDiscard(ctx).WithValues("cluster", s.class.Cluster, "region", s.class.Region)
 	policy := c.Policy
 	var bad error
-	policy.Approved, bad = s.approved()
+	policy.Approved, policy.Named, bad = s.approved()
 	policy.Untagged = s.untagged
 	plan := orphan.Sweep(c.Clock.Now(), s.memory, l, machines, policy)
 	s.memory = plan.Memory

@@ -9,5 +9,8 @@
 // as it is. What is remembered between listings is in memory only; after a
 // restart quarantines begin anew.
 //
+// Only what this control plane has made is removed, and not while its node is
+// ready, unless somebody names it. The node is drained before it goes.
+//
 // [Nodes] marks nodes that have no machine.
 package orphan

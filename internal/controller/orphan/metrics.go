@@ -18,7 +18,8 @@ type Metrics struct {
 // The states of orphans.
 const (
 	stateQuarantined = "quarantined" // within the grace period
-	stateHeld        = "held"        // beyond it, and something stands against the removal
+	stateHeld        = "held"        // something stands against the removal
+	stateUnowned     = "unowned"     // nothing says that this control plane made it
 	stateRemoving    = "removing"
 )
 
@@ -65,7 +66,7 @@ func (m *Metrics) count(memories []orphan.Memory) {
 	if m == nil {
 		return
 	}
-	n := map[string]int{stateQuarantined: 0, stateHeld: 0, stateRemoving: 0}
+	n := map[string]int{stateQuarantined: 0, stateHeld: 0, stateUnowned: 0, stateRemoving: 0}
 	for _, memory := range memories {
 		for _, s := range memory.Suspects {
 			n[stateOf(s)]++
@@ -80,6 +81,8 @@ func stateOf(s orphan.Suspect) string {
 	switch {
 	case s.Removing:
 		return stateRemoving
+	case s.Reason == orphan.ReasonOtherOwner, s.Reason == orphan.ReasonNoOwner, s.Reason == orphan.ReasonOwnerUnknown:
+		return stateUnowned
 	case s.Reason == s.Cause:
 		return stateQuarantined
 	}

@@ -119,12 +119,12 @@ func (c *Collector) sorted() []*scope {
 	return out
 }
 
-// approved is how many removals the anchors approve; an approval that cannot
-// be read is none, and said.
-func (s *scope) approved() (n int, err error) {
+// approved is what the anchors approve: how many removals, and of which instances;
+// an approval that cannot be read is none, and said.
+func (s *scope) approved() (n int, named []string, err error) {
 	for _, a := range s.anchors {
-		some, bad := orphan.ParseApproval(a.GetAnnotations(), orphan.ApproveAnnotation)
-		n, err = max(n, some), cmp.Or(err, bad)
+		some, these, bad := orphan.ParseOrphanApproval(a.GetAnnotations())
+		n, named, err = max(n, some), append(named, these...), cmp.Or(err, bad)
 	}
-	return n, err
+	return n, named, err
 }

@@ -27,6 +27,7 @@ import (
 	shell "github.com/millwright-dev/millwright/internal/controller/orphan"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/orphan"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
@@ -36,6 +37,9 @@ import (
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 const ns = "blue"
+
+// The identities of this control plane and of another one.
+const us, them = "5f1c5b5e-5d0f-4b8e-9a60-0d7a3f6f2c11", "c0a8012e-7b1d-4f7e-8c55-9be1f4a2d3e4"
 
 // reader is an API server that may be lost.
 type reader struct {
@@ -111,6 +115,7 @@ type world struct {
 	events   *events.FakeRecorder
 	registry *prometheus.Registry
 	served   []string
+	joined   *node.Cluster
 	c        *shell.Collector
 }
 
@@ -131,6 +136,7 @@ func newWorld(t *testing.T) *world {
 		T: t, clock: clocktesting.NewFakeClock(start), calls: map[string]int{}, refuse: map[string]error{},
 		policy: orphan.DefaultPolicy(), events: events.NewFakeRecorder(100), served: []string{provider.OpenShift, provider.Gardener},
 	}
+	w.policy.Owner, w.policy.Namespace = us, ns
 	w.cloud = providertest.NewCloud(w.clock)
 	w.provider = referring{decorate.Calls(w.cloud.Provider(), func(ctx context.Context, c decorate.Call, do func(context.Context) error) error {
 		w.calls[c.Verb]++
@@ -165,7 +171,7 @@ func (w *world) restart() {
 	}
 	w.c = shell.New(shell.Options{
 		Kinds: w.kinds(), Provider: w.provider, Clock: w.clock, Policy: w.policy, Recorder: w.events, Metrics: m,
-		Random: func() float64 { return 0.5 },
+		Random: func() float64 { return 0.5 }, Nodes: w.joined,
 	})
 }
 
@@ -224,11 +230,19 @@ func (w *world) delete(o client.Object) {
 // make buys an instance as a controller does, and returns its ID.
 func (w *world) make(uid, name string) string {
 	w.Helper()
-	s, err := w.cloud.Provider().Open(w.Context(), w.cloud.Class(provider.OpenShift, ns))
+	return w.makeFor(us, provider.Ref{UID: uid, Namespace: ns, Name: name})
+}
+
+// makeFor buys an instance as a controller of the owner does.
+func (w *world) makeFor(owner string, ref provider.Ref) string {
+	w.Helper()
+	class := w.cloud.Class(provider.OpenShift, ns)
+	class.Owner = owner
+	s, err := w.cloud.Provider().Open(w.Context(), class)
 	if err != nil {
 		w.Fatal(err)
 	}
-	i, err := s.Create(w.Context(), provider.Ref{UID: uid, Name: name}, provider.Want{})
+	i, err := s.Create(w.Context(), ref, provider.Want{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -238,8 +252,9 @@ func (w *world) make(uid, name string) string {
 // plant makes an instance behind the controllers' back, and returns its ID.
 func (w *world) plant(uid, name string) string {
 	w.Helper()
-	before := w.ids()
-	if err := w.cloud.Plant(w.cloud.Class(provider.OpenShift, ns), provider.Instance{UID: uid, Name: name}); err != nil {
+	before, class := w.ids(), w.cloud.Class(provider.OpenShift, ns)
+	class.Owner = us
+	if err := w.cloud.Plant(class, provider.Instance{UID: uid, Namespace: ns, Name: name}); err != nil {
 		w.Fatal(err)
 	}
 	for _, id := range w.ids() {

@@ -33,8 +33,8 @@ const (
 
 // Instance is one at the cloud, now or in the past.
 type Instance struct {
-	ID, UID, Name, ProviderID, Cluster string
-	Created                            time.Time
+	ID, UID, Name, ProviderID, Cluster, Owner string
+	Created                                   time.Time
 	// Gone is when it ceases to exist; zero: it stays. Died: nobody asked for it.
 	Gone time.Time
 	Died bool
@@ -77,9 +77,8 @@ type Rules struct {
 	Other client.Object
 	// Finalizer holds machines.
 	Finalizer string
-	// Cluster is whose instances are ours; Strangers: those without a UID are.
-	Cluster   string
-	Strangers bool
+	// Cluster and Owner are the tags of instances that are ours.
+	Cluster, Owner string
 	// Grace, PerHour and Percent are those of the collector of orphans.
 	Grace            time.Duration
 	PerHour, Percent int

@@ -67,7 +67,7 @@ func (j *Judge) approved() bool {
 // collected judges an instance that the collector sent away; m is the machine that
 // it was made for, if that is there.
 func (j *Judge) collected(i Instance, m machine, there bool) {
-	if i.Cluster != j.Cluster || i.UID == "" && !j.Strangers {
+	if i.Cluster != j.Cluster || i.Owner != j.Owner {
 		j.Broken(OthersKept, "instance %s (%s) was collected", i.ID, i.Name)
 	}
 	for _, o := range j.machines() {

@@ -119,7 +119,7 @@ func (j *Judge) namesake(i Instance) bool {
 // MayStay reports whether what was made for a machine that is gone may stay:
 // nobody looks for it, or it is not to be touched.
 func (j *Judge) MayStay(uid string) bool {
-	if uid == "" && !j.Strangers {
+	if uid == "" {
 		return true
 	}
 	return j.strays[uid] && !j.Collects || j.Collects && j.doubtful()
@@ -159,7 +159,7 @@ func (j *Judge) Restless() bool {
 	}
 	nobodys := func(uid string) bool {
 		_, there := find(all, types.UID(uid))
-		return !there && (uid != "" || j.Strangers)
+		return !there && uid != ""
 	}
 	return j.Collects && (slices.ContainsFunc(j.existing(""), func(i Instance) bool { return nobodys(i.UID) }) ||
 		slices.ContainsFunc(j.Parts(), func(p Part) bool { return nobodys(p.UID) }))

@@ -58,7 +58,9 @@ func open(t *testing.T, flags ...string) *stage {
 	s.must("write it", os.WriteFile(path, kubeconfig, 0o600))
 	p, err := kubemark.New(kubemark.Config{Backend: kubemark.Memory})
 	s.must("make a provider", err)
-	s.cloud, s.class = p.Console(), provider.Class{API: provider.Gardener, Cluster: s.ns, Spec: []byte("{}")}
+	system := &corev1.Namespace{}
+	s.must("read the control plane's identity", s.api.Get(t.Context(), client.ObjectKey{Name: "kube-system"}, system))
+	s.cloud, s.class = p.Console(), provider.Class{API: provider.Gardener, Cluster: s.ns, Owner: string(system.UID), Spec: []byte("{}")}
 
 	c := serve.Command(serve.Plugin{Name: "kubemark", New: func(context.Context, serve.Env) (provider.Provider, error) { return p, nil }})
 	c.SetArgs(append([]string{
@@ -185,7 +187,7 @@ func TestOrphans(t *testing.T) {
 		t.Fatalf("instances %v of two machines", wanted)
 	}
 
-	stray, err := s.cloud.Plant(t.Context(), s.class, provider.Instance{UID: "uid-lost", Name: "lost"})
+	stray, err := s.cloud.Plant(t.Context(), s.class, provider.Instance{UID: "uid-lost", Namespace: s.ns, Name: "lost"})
 	s.must("plant", err)
 	about := s.told("OrphanQuarantined", stray.ID+" (lost): no machine has it")
 	if !slices.Contains(s.instances(), stray.ID) {
@@ -195,14 +197,23 @@ func TestOrphans(t *testing.T) {
 	s.told("OrphanDeleted", stray.ID)
 	t.Logf("told on %s", about)
 
-	double, err := s.cloud.Plant(t.Context(), s.class, provider.Instance{UID: string(g.UID), Name: g.Name})
+	double, err := s.cloud.Plant(t.Context(), s.class, provider.Instance{UID: string(g.UID), Namespace: s.ns, Name: g.Name})
 	s.must("plant a double", err)
 	if about := s.told("OrphanQuarantined", double.ID); about != "Machine/"+g.Name {
 		t.Errorf("told on %s, want the machine", about)
 	}
 	s.left(wanted)
 
-	s.must("leave a disk", s.cloud.Leave(s.class, provider.Ref{UID: "uid-gone", Name: "gone"}))
+	// What another control plane made is told, and left alone from here on.
+	theirs := s.class
+	theirs.Owner = "another"
+	other, err := s.cloud.Plant(t.Context(), theirs, provider.Instance{UID: "uid-theirs", Namespace: s.ns, Name: "theirs"})
+	s.must("plant another's", err)
+	s.told("OrphanNotDeleted", other.ID+" (theirs): no machine has it; it was made by another control plane, another")
+	wanted = append(wanted, other.ID)
+	slices.Sort(wanted)
+
+	s.must("leave a disk", s.cloud.Leave(s.class, provider.Ref{UID: "uid-gone", Namespace: s.ns, Name: "gone"}))
 	s.left(wanted)
 
 	s.eventually("the node is marked and let go", func() string {
