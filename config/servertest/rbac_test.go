@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -95,5 +97,24 @@ func TestPermissions(t *testing.T) {
 		if review.Status.Allowed != tc.allowed {
 			t.Errorf("%s %s %s/%s in %q: allowed is %v, although %s", tc.account, tc.verb, tc.group, tc.resource, tc.namespace, review.Status.Allowed, tc.reason)
 		}
+	}
+	identity(t, home)
+}
+
+// identity asks as the machine controller for the namespace whose UID is the
+// identity of the control plane, and for others.
+func identity(t *testing.T, home string) {
+	t.Helper()
+	config := rest.CopyConfig(boxtest.Start(t).Config)
+	config.Impersonate.UserName = "system:serviceaccount:" + home + ":machine-controller"
+	namespaces := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces()
+	if ns, err := namespaces.Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{}); err != nil || ns.UID == "" {
+		t.Errorf("the identity of the control plane cannot be read: %v", err)
+	}
+	if _, err := namespaces.Get(t.Context(), home, metav1.GetOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("another namespace is none of its business: %v", err)
+	}
+	if _, err := namespaces.List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("it need not know which namespaces there are: %v", err)
 	}
 }
