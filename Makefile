@@ -4,6 +4,8 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 
+# How long `make fuzz` runs each target.
+FUZZTIME ?= 10s
 # How many seeds `make sim` runs, and what else a target is given: make bench ARGS='--machines 100 --api gardener'.
 SEEDS ?= 100000
 ARGS ?=
@@ -57,12 +59,17 @@ clean: ## Remove what was built here (the cache folder stays)
 ##@ Test
 
 .PHONY: test
-test: test-unit test-sim test-box test-dev ## Run every test
+test: test-unit test-fuzz test-sim test-box test-dev ## Run every test
 
 .PHONY: test-unit
 test-unit: ## Run unit tests, with the race detector
 	@packages="$(UNIT_PACKAGES)" && if [ -z "$$packages" ]; then echo "no package here is tested without a control plane"; exit 0; fi && \
 	echo "go test -race -timeout $(TEST_TIMEOUT)" $$packages && go test -race -timeout $(TEST_TIMEOUT) $$packages
+
+# Each target for a short time, from its seeds and from what it found before; `make fuzz` looks further.
+.PHONY: test-fuzz
+test-fuzz: ## Run each fuzz target for 3 seconds
+	hack/fuzz 3s $(PKG)
 
 # Without the race detector: a world runs one thing at a time by construction, and thousands of worlds take minutes even so.
 .PHONY: test-sim
@@ -84,6 +91,10 @@ test-dev: box ## Run the tests of the development control plane's own module
 .PHONY: test-crash
 test-crash: ## Kill controllers while 100 machines come and go: ARGS='-crash.seed=1 -crash.kills=20'
 	go test -count=1 -timeout 30m -v -run TestCrashTruth ./test/e2e -crash.machines=100 -crash.kills=10 $(ARGS)
+
+.PHONY: fuzz
+fuzz: ## Look for input that breaks a decoder or a lens: FUZZTIME=1m PKG=./provider
+	hack/fuzz $(FUZZTIME) $(PKG)
 
 .PHONY: sim
 sim: ## Run the simulator on many seeds: SEEDS=100000

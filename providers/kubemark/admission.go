@@ -26,6 +26,9 @@ func (p *Provider) Default(class provider.Class) ([]byte, error) {
 			return nil, provider.Errorf(provider.Invalid, "decode the provider spec: %w", err)
 		}
 	}
+	if fields == nil { // a spec of null has no fields, but defaults
+		fields = map[string]json.RawMessage{}
+	}
 	defaults := map[string]any{
 		"numCores": defaultCores, "memoryCapacity": defaultMemory, "maxPods": defaultMaxPods, "arch": runtime.GOARCH,
 	}
