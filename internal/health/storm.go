@@ -72,8 +72,11 @@ func groupOf(k Kind, t *Target) (Group, bool) {
 	return g, g.Name != ""
 }
 
+// zone is the machine's, as the infrastructure says it, and the node's only where
+// the machine has none: a kubelet may put any zone on its node, and a few that do
+// would pass for a storm in it.
 func (t *Target) zone() string {
-	if t.Node != nil && t.Node.Zone != "" {
+	if t.Zone == "" && t.Node != nil {
 		return t.Node.Zone
 	}
 	return t.Zone

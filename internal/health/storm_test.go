@@ -369,3 +369,25 @@ func TestSentence(t *testing.T) {
 		}
 	}
 }
+
+// A node's label is its kubelet's word: three kubelets that turn to evil put their
+// nodes into another zone, fall silent, and would stop what is done for the ill
+// machines of that zone. Where a machine knows its zone, that one counts.
+func TestStormsGoByTheZoneOfTheMachine(t *testing.T) {
+	w := ward(readyCheck(mode(Enforce)), slices.Concat(many(3, placed{zone: "b", sick: true}), many(17, placed{zone: "a"}), many(1, placed{zone: "b", sick: true}), many(2, placed{zone: "b"}))...)
+	for i, b := range []string{"u000", "u001", "u002"} {
+		liar := w.beds[types.UID(b)].target
+		liar.Zone = "a" // where its instance runs
+		w.Put(t0, liar)
+		if got := liar.zone(); got != "a" {
+			t.Errorf("liar %d is counted in zone %s", i, got)
+		}
+	}
+	p := w.Plan(t0, seen, Memory{})
+	if len(p.Storms) > 0 {
+		t.Errorf("storms: %+v", p.Storms)
+	}
+	if got := done(p); !slices.Contains(got, "Delete m020") {
+		t.Errorf("the ill machine of the zone is left: %v", got)
+	}
+}
