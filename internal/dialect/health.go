@@ -145,6 +145,10 @@ const (
 	EventRemediationRestricted    = "RemediationRestricted"
 	// EventStorm is ours: many machines of a group fell ill.
 	EventStorm = "RemediationStorm"
+	// EventNoMachines and EventSharedMachines are ours: a check selects nothing, or
+	// what another selects, too.
+	EventNoMachines     = "NoMachines"
+	EventSharedMachines = "SharedMachines"
 	// ActionRemediate and ActionHealthCheck are what was being done.
 	ActionRemediate   = "Remediate"
 	ActionHealthCheck = "HealthCheck"

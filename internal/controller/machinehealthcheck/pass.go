@@ -51,11 +51,12 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, err
 	}
 	p.tell(before)
+	p.tellSelection()
 	err = errors.Join(p.remedy(ctx), p.withdraw(ctx), p.clear(ctx))
 	if err = errors.Join(err, p.record(ctx)); err != nil {
 		return reconcile.Result{}, err
 	}
-	p.ward.version, p.ward.due = p.object.GetResourceVersion(), p.plan.Due
+	p.ward.version, p.ward.due = p.object.GetResourceVersion(), p.due()
 	return p.rest(), nil
 }
 

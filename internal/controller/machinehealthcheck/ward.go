@@ -36,6 +36,8 @@ type ward struct {
 	// referred of which machines they were told that nobody controls them.
 	restricted bool
 	referred   map[types.UID]bool
+	// lonely says that people were told that the check selects nothing.
+	lonely bool
 
 	// What follows is under the lock of the reconciler: events write it.
 
@@ -50,6 +52,9 @@ type ward struct {
 	uids     map[string]types.UID
 	nodes    map[string]string
 	nodeOf   map[string]string
+	// sharedWith are the checks of which people were told that they select
+	// machines of this one.
+	sharedWith map[string]bool
 }
 
 // remember is the ward of c, a new one where there is none yet or the selection

@@ -82,6 +82,10 @@ type memory struct {
 	// and refused the same of the guard of deletions.
 	recorded time.Time
 	observed int64
+	// compared is the generation that was last compared with other sets, selects
+	// what it selects and makes.
+	compared int64
+	selects  string
 	told     string
 	misread  string
 	refused  string

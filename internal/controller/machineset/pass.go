@@ -62,6 +62,9 @@ func (p *pass[S]) run(ctx context.Context) error {
 		return p.refuse(ctx)
 	}
 	p.told = ""
+	if err := p.tellOverlaps(ctx); err != nil {
+		return err
+	}
 	if err := p.hold(ctx); err != nil {
 		return err
 	}

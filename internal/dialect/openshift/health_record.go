@@ -44,6 +44,9 @@ const (
 	ReasonBlind = "Blind"
 	ReasonStorm = "Storm"
 	ReasonHeld  = "Held"
+	// ReasonNoMachines: the check selects nothing, so that Calm, which is True,
+	// means little.
+	ReasonNoMachines = "NoMachines"
 )
 
 // recordHealth writes what came of a pass.
@@ -122,6 +125,9 @@ func calm(o dialect.HealthOutcome) *machinev1.Condition {
 		out.Reason = ReasonStorm
 	case held:
 		out.Reason = ReasonHeld
+	case p.Expected+p.Missing == 0 && len(o.Check.Faults) == 0:
+		out.Reason, out.Message = ReasonNoMachines, "no machine matches the selector: nothing is watched"
+		return &out
 	default:
 		return &out
 	}

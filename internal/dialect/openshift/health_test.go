@@ -278,7 +278,10 @@ func TestRecordHealth(t *testing.T) {
 		o      dialect.HealthOutcome
 		want   []machinev1.Condition
 	}{
-		{"1.6: allowed", nil, dialect.HealthOutcome{Check: check, Plan: health.Plan{Allowed: true, Sentence: "all is well"}}, []machinev1.Condition{calm, well}},
+		{"1.6: allowed", nil, dialect.HealthOutcome{Check: check, Plan: health.Plan{Allowed: true, Expected: 3, Sentence: "all is well"}}, []machinev1.Condition{calm, well}},
+		{"ours: nothing is selected", nil, dialect.HealthOutcome{Check: check, Plan: health.Plan{Allowed: true, Sentence: "0 of 0 machines are unhealthy"}}, []machinev1.Condition{
+			is("Calm", "True", "", "NoMachines", "no machine matches the selector: nothing is watched"), well,
+		}},
 		{"1.6: too many", nil, dialect.HealthOutcome{Check: off, Plan: health.Plan{Expected: 5, Healthy: 2}}, []machinev1.Condition{
 			is("RemediationAllowed", "False", "Warning", "TooManyUnhealthy", "Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (total: 5, unhealthy: 3, maxUnhealthy: 40%)"),
 		}},
@@ -286,7 +289,7 @@ func TestRecordHealth(t *testing.T) {
 			calm, is("RemediationAllowed", "False", "Warning", "InvalidSpec", "Remediation is not allowed: spec.maxUnhealthy must be good"),
 			is("Valid", "False", "Warning", "InvalidSpec", "spec.maxUnhealthy must be good; spec.selector must be kind"),
 		}},
-		{"C22: mended", []machinev1.Condition{is("Valid", "False", "Warning", "InvalidSpec", "bad")}, dialect.HealthOutcome{Check: check, Plan: health.Plan{Allowed: true, Sentence: "all is well"}}, []machinev1.Condition{calm, well, is("Valid", "True", "", "", "")}},
+		{"C22: mended", []machinev1.Condition{is("Valid", "False", "Warning", "InvalidSpec", "bad")}, dialect.HealthOutcome{Check: check, Plan: health.Plan{Allowed: true, Expected: 3, Sentence: "all is well"}}, []machinev1.Condition{calm, well, is("Valid", "True", "", "", "")}},
 		{"a storm, reported", nil, dialect.HealthOutcome{Check: check, Plan: health.Plan{Allowed: true, Storms: storms, Sentence: "wind"}}, []machinev1.Condition{is("Calm", "False", "Info", "Storm", "wind"), well}},
 		{"a storm, enforced", nil, dialect.HealthOutcome{Check: enforcing, Plan: health.Plan{Allowed: true, Storms: storms, Sentence: "wind"}}, []machinev1.Condition{is("Calm", "False", "Warning", "Storm", "wind"), well}},
 		{"held by the rate", nil, dialect.HealthOutcome{Check: check, Plan: health.Plan{Allowed: true, Cases: held, Sentence: "slow"}}, []machinev1.Condition{is("Calm", "False", "Info", "Held", "slow"), well}},

@@ -1,0 +1,105 @@
+package machinehealthcheck
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// grace is how old a check is before people hear that it selects nothing: its
+// machines may be made after it.
+const grace = 2 * time.Minute
+
+// tellSelection says, once, that the check selects no machine, or one that another
+// check selects too.
+func (p *pass[C]) tellSelection() {
+	if !p.empty() {
+		p.ward.lonely = false
+	} else if !p.ward.lonely && !p.now.Before(p.emptyDue()) {
+		p.ward.lonely = true
+		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, dialect.EventNoMachines, dialect.ActionHealthCheck,
+			"The selector matches no machine of %s in the namespace: nothing is watched", p.patients.API())
+	}
+	for _, other := range p.shared() {
+		const note = "Machines that this check selects are selected by health check %s, too: both remedy them, each by its own limits"
+		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, dialect.EventSharedMachines, dialect.ActionHealthCheck, note, other.GetName())
+		p.Recorder.Eventf(other, nil, corev1.EventTypeWarning, dialect.EventSharedMachines, dialect.ActionHealthCheck, note, p.object.GetName())
+	}
+}
+
+// empty reports whether a check that is in order selects nothing.
+func (p *pass[C]) empty() bool {
+	return p.plan.Expected+p.plan.Missing == 0 && len(p.check.Faults) == 0
+}
+
+// emptyDue is when a check that selects nothing is told about.
+func (p *pass[C]) emptyDue() time.Time { return p.object.GetCreationTimestamp().Add(grace) }
+
+// due is when the pass is to be repeated though nothing happens.
+func (p *pass[C]) due() time.Time {
+	due := p.plan.Due
+	if at := p.emptyDue(); p.empty() && p.now.Before(at) {
+		wait := at.Sub(p.now)
+		if !due.IsZero() {
+			wait = lifecycle.Earlier(wait, due.Sub(p.now))
+		}
+		return p.now.Add(wait)
+	}
+	return due
+}
+
+// shared are the checks that select machines of this one, as far as neither was
+// told before. It looks at what is in memory.
+func (p *pass[C]) shared() (news []C) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	own := p.object.GetName()
+	for key, w := range p.wards {
+		if w == p.ward || key.Namespace != p.object.GetNamespace() {
+			continue
+		}
+		switch both := w.api() == p.ward.api() && overlap(w, p.ward); {
+		case !both:
+			delete(w.sharedWith, own)
+			delete(p.ward.sharedWith, key.Name)
+		case !p.ward.sharedWith[key.Name] && !w.sharedWith[own]:
+			w.shares(own)
+			p.ward.shares(key.Name)
+			other := p.lens.New()
+			other.SetNamespace(key.Namespace)
+			other.SetName(key.Name)
+			other.SetUID(w.uid)
+			news = append(news, other)
+		}
+	}
+	return news
+}
+
+func (w *ward) shares(with string) {
+	if w.sharedWith == nil {
+		w.sharedWith = map[string]bool{}
+	}
+	w.sharedWith[with] = true
+}
+
+// api is the group of the ward's machines, as its check says it.
+func (w *ward) api() string {
+	_, api, _ := strings.Cut(w.view, " ")
+	return api
+}
+
+func overlap(a, b *ward) bool {
+	if len(a.uids) > len(b.uids) {
+		a, b = b, a
+	}
+	for name := range a.uids {
+		if _, in := b.uids[name]; in {
+			return true
+		}
+	}
+	return false
+}
