@@ -28,16 +28,18 @@ func whyCommand() *cobra.Command {
 	a := &asking{}
 	c := &cobra.Command{
 		Use:   "why <kind>/<name>",
-		Short: "Say in one sentence how a machine, set or deployment is, what the cause is, and what to do next",
-		Long: `why explains a machine, a machine set or a machine deployment of either API from
-what is stored in the cluster: what the object says about itself, its node, pods
-and disruption budgets, certificate requests, events, and the evidence that is
-kept for a week of machines that failed. It only reads; what may not be read is
-named in the answer and hides nothing else.
+		Short: "Say in one sentence how a machine, set, deployment, health check or class is, what the cause is, and what to do next",
+		Long: `why explains a machine, a machine set, a machine deployment, a health check or a
+class of either API from what is stored in the cluster: what the object says about
+itself, its node, pods and disruption budgets, certificate requests, events, the
+leases of the controllers, and the evidence that is kept for a week of machines
+that failed. It only reads; what may not be read is named in the answer and hides
+nothing else.
 
   millwright why machine/mill-worker-a-x7k2p
   millwright why machines.machine.sapcloud.io/mill-4f7d -n shoot--blue
   millwright why machinedeployment/mill -o json
+  millwright why mhc/workers
 
 It exits with 1 if there is no such object, several have the name, or nothing
 could be read.`,

@@ -53,8 +53,8 @@ func TestTellWhy(t *testing.T) {
 		want   error
 	}{
 		{why.Machine(now, why.MachineFacts{Subject: s}), nil},
-		{why.NotFound(s, nil, nil), errReported},
-		{why.NotFound(s, nil, []string{"machines: forbidden"}), errReported},
+		{why.NotFound(s, nil, nil, nil), errReported},
+		{why.NotFound(s, nil, nil, []string{"machines: forbidden"}), errReported},
 		{why.Several(s, []why.Subject{{API: provider.OpenShift, Kind: "Machine", Name: "a"}, {API: provider.Gardener, Kind: "Machine", Name: "a"}}, nil), errReported},
 	} {
 		var text, document bytes.Buffer

@@ -133,3 +133,16 @@ func TestEvidenceOfAnother(t *testing.T) {
 		t.Errorf("got %+v %v, want no evidence", a, err)
 	}
 }
+
+// TestNamesAreListedByAPI: two APIs have the same kinds, of which kubectl shows
+// those of one where none is said.
+func TestNamesAreListedByAPI(t *testing.T) {
+	for kind, want := range map[string]string{
+		"Machine": "`kubectl get machines.machine.openshift.io,machines.machine.sapcloud.io`", "MachineClass": "`kubectl get machineclasses.machine.sapcloud.io`",
+	} {
+		a, err := ask(t, cluster(t, nil), inquiry.Question{Kind: kind, Name: "none"})
+		if err != nil || !strings.Contains(a.Next, want) {
+			t.Errorf("%s: next %q, %v; want %s", kind, a.Next, err, want)
+		}
+	}
+}

@@ -10,18 +10,20 @@ import (
 	"strings"
 	"time"
 
+	machinev1 "github.com/openshift/api/machine/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/why"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 // Question is what a person asks about.
 type Question struct {
-	// Kind is "Machine", "MachineSet" or "MachineDeployment"; API is empty where
-	// it was not said.
+	// Kind is "Machine", or another of [kinds]; API is empty where it was not said.
 	API, Kind, Name string
 	// Namespace is the one that was said, else empty: all are searched. Home is
 	// where a person is who may not search all.
@@ -33,6 +35,8 @@ var kinds = map[string]string{
 	"machine": "Machine", "machines": "Machine", "ma": "Machine",
 	"machineset": "MachineSet", "machinesets": "MachineSet", "ms": "MachineSet",
 	"machinedeployment": "MachineDeployment", "machinedeployments": "MachineDeployment", "md": "MachineDeployment",
+	"machinehealthcheck": "MachineHealthCheck", "machinehealthchecks": "MachineHealthCheck", "mhc": "MachineHealthCheck",
+	"machineclass": "MachineClass", "machineclasses": "MachineClass", "mcc": "MachineClass",
 }
 
 // Parse reads "machine/mill-a" or "machinesets.machine.sapcloud.io/mill".
@@ -48,7 +52,7 @@ func Parse(arg string) (Question, error) {
 	}
 	switch {
 	case q.Kind == "":
-		return q, fmt.Errorf("%q: unknown kind %q: want machine, machineset or machinedeployment", arg, word)
+		return q, fmt.Errorf("%q: unknown kind %q: want machine, machineset, machinedeployment, machinehealthcheck or machineclass", arg, word)
 	case q.API != "" && q.API != provider.OpenShift && q.API != provider.Gardener:
 		return q, fmt.Errorf("%q: unknown API %q: want %s or %s", arg, q.API, provider.OpenShift, provider.Gardener)
 	}
@@ -106,8 +110,13 @@ func Ask(ctx context.Context, now time.Time, c Clusters, q Question) (why.Answer
 }
 
 func (l *look) explain(ctx context.Context, o client.Object) why.Answer {
-	if machineOf(o) != nil {
+	switch o := o.(type) {
+	case *machinev1.Machine, *v1alpha1.Machine:
 		return why.Machine(l.now, l.machine(ctx, o))
+	case *lenient.MachineHealthCheck:
+		return why.Check(l.now, l.check(ctx, o))
+	case *v1alpha1.MachineClass:
+		return why.Class(l.now, l.class(ctx, o))
 	}
 	return why.Group(l.now, l.group(ctx, o))
 }
@@ -168,8 +177,9 @@ func (l *look) absent(ctx context.Context, q Question, s why.Subject) why.Answer
 			return why.Departed(l.now, s, *e, l.gaps)
 		}
 	}
-	var names []string
+	var names, kinds []string
 	for _, k := range kindsOf(q) {
+		kinds = append(kinds, k.plural()+"."+k.api)
 		list := k.list()
 		if err := l.Control.List(ctx, list, client.InNamespace(q.Namespace)); err == nil {
 			for _, o := range items(list) {
@@ -177,5 +187,5 @@ func (l *look) absent(ctx context.Context, q Question, s why.Subject) why.Answer
 			}
 		}
 	}
-	return why.NotFound(s, why.Near(q.Name, names), l.gaps)
+	return why.NotFound(s, why.Near(q.Name, names), kinds, l.gaps)
 }

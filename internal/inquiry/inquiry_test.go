@@ -177,6 +177,36 @@ func machines(t *testing.T) []situation {
 	}
 }
 
+// others are health checks and classes.
+func others() []situation {
+	counted := func(expected, healthy int64) func(*lenient.MachineHealthCheck) {
+		return func(c *lenient.MachineHealthCheck) {
+			c.Status.ExpectedMachines, c.Status.CurrentHealthy = ptr.To(expected), ptr.To(healthy)
+			c.CreationTimestamp = ago(time.Hour)
+		}
+	}
+	secretive := class.DeepCopy()
+	secretive.SecretRef = &corev1.SecretReference{Name: "nope"}
+	leaving := class.DeepCopy()
+	leaving.DeletionTimestamp, leaving.Finalizers = ptr.To(ago(time.Minute)), []string{"machine.sapcloud.io/machine-controller"}
+	const workers, small = "mhc/workers", "machineclass/small"
+	return []situation{
+		{name: "check-in-order", ask: workers, state: why.Healthy, reason: "AllHealthy", objects: list(check("workers", counted(3, 3)))},
+		{name: "check-empty", ask: workers, state: why.Degraded, reason: "NoMachines", objects: list(check("workers", counted(0, 0)))},
+		{name: "check-invalid", ask: workers, state: why.Failed, reason: "InvalidSpec", objects: list(check("workers", counted(0, 0), saysC("Valid", "InvalidSpec", `spec.selector.matchExpressions[0].operator: "Equals" is not a valid label selector operator`)))},
+		{name: "check-restricted", ask: workers, state: why.Degraded, reason: "TooManyUnhealthy", objects: list(check("workers", counted(3, 1), saysC("RemediationAllowed", "TooManyUnhealthy", "Remediation is not allowed, the number of not started or unhealthy machines exceeds maxUnhealthy (total: 3, unhealthy: 2, maxUnhealthy: 1)")))},
+		{name: "check-storm", ask: workers, state: why.Waiting, reason: "Storm", objects: list(check("workers", counted(9, 2), saysC("Calm", "Storm", "7 of 9 machines of zone a are sick; now: 0 remedied, 7 left")))},
+		{name: "check-at-work", ask: workers, state: why.Progressing, reason: "Unhealthy", objects: list(check("workers", counted(3, 2)))},
+		{name: "check-unseen", ask: workers, state: why.Failed, reason: "NotSeen", objects: list(check("workers", func(c *lenient.MachineHealthCheck) { c.CreationTimestamp = ago(time.Hour) }))},
+		{name: "check-unattended", ask: workers, state: why.Degraded, reason: "ControllerNotRunning", leases: list(lease("cluster-api-provider-machineset-leader", "", time.Hour)), objects: list(check("workers", counted(3, 2)))},
+		{name: "class-used", ask: small, state: why.Healthy, reason: "Exists", objects: list(class, gardenerMachine("Running", time.Hour))},
+		{name: "class-without-secret", ask: small, state: why.Degraded, reason: "SecretMissing", objects: list(secretive, gardenerMachine("CrashLoopBackOff", time.Hour))},
+		{name: "class-in-use", ask: "machineclasses.machine.sapcloud.io/small", state: why.Stuck, reason: "InUse", objects: list(leaving, gardenerMachine("Running", time.Hour), gardenerSet(1, 1, 1))},
+		{name: "class-refused", ask: machineY, state: why.Degraded, reason: "InvalidConfiguration", objects: list(class, gardenerMachine("CrashLoopBackOff", 6*time.Minute,
+			operationG("Create", "Failed", "InvalidArgument", `machine codes error: code = [InvalidArgument] message = [machineclass small: providerSpec.numCors: unknown field "numCors"]`)))},
+	}
+}
+
 // unattended are situations in which a controller is not at work, or in which that
 // cannot be told. What the object says of itself is from before.
 func unattended() []situation {
@@ -213,7 +243,7 @@ func list(o ...client.Object) []client.Object { return o }
 // TestSituations: each situation, as it is stored in a cluster, has its sentence,
 // its causes and its next step, for people and for scripts.
 func TestSituations(t *testing.T) {
-	for _, s := range slices.Concat(machines(t), unattended(), groups()) {
+	for _, s := range slices.Concat(machines(t), unattended(), groups(), others()) {
 		t.Run(s.name, func(t *testing.T) {
 			if s.leases == nil {
 				s.leases = atWork()

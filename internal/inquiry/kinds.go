@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/why"
 	"github.com/millwright-dev/millwright/provider"
@@ -22,15 +23,22 @@ type kind struct {
 	list      func() client.ObjectList
 }
 
-func (k kind) plural() string { return strings.ToLower(k.name) + "s" }
+func (k kind) plural() string {
+	if strings.HasSuffix(k.name, "s") {
+		return strings.ToLower(k.name) + "es"
+	}
+	return strings.ToLower(k.name) + "s"
+}
 
 var all = []kind{
 	{provider.OpenShift, "Machine", func() client.Object { return &machinev1.Machine{} }, func() client.ObjectList { return &machinev1.MachineList{} }},
 	{provider.OpenShift, "MachineSet", func() client.Object { return &machinev1.MachineSet{} }, func() client.ObjectList { return &machinev1.MachineSetList{} }},
 	{provider.OpenShift, "MachineDeployment", func() client.Object { return &v1beta1.MachineDeployment{} }, func() client.ObjectList { return &v1beta1.MachineDeploymentList{} }},
+	{provider.OpenShift, "MachineHealthCheck", func() client.Object { return &lenient.MachineHealthCheck{} }, func() client.ObjectList { return &lenient.MachineHealthCheckList{} }},
 	{provider.Gardener, "Machine", func() client.Object { return &v1alpha1.Machine{} }, func() client.ObjectList { return &v1alpha1.MachineList{} }},
 	{provider.Gardener, "MachineSet", func() client.Object { return &v1alpha1.MachineSet{} }, func() client.ObjectList { return &v1alpha1.MachineSetList{} }},
 	{provider.Gardener, "MachineDeployment", func() client.Object { return &v1alpha1.MachineDeployment{} }, func() client.ObjectList { return &v1alpha1.MachineDeploymentList{} }},
+	{provider.Gardener, "MachineClass", func() client.Object { return &v1alpha1.MachineClass{} }, func() client.ObjectList { return &v1alpha1.MachineClassList{} }},
 }
 
 // kindsOf are the kinds that q may mean.
@@ -56,6 +64,10 @@ func subject(o client.Object) why.Subject {
 		s.API, s.Kind = provider.OpenShift, "MachineSet"
 	case *v1beta1.MachineDeployment:
 		s.API, s.Kind = provider.OpenShift, "MachineDeployment"
+	case *lenient.MachineHealthCheck:
+		s.API, s.Kind = provider.OpenShift, "MachineHealthCheck"
+	case *v1alpha1.MachineClass:
+		s.API, s.Kind = provider.Gardener, "MachineClass"
 	case *v1alpha1.Machine:
 		s.API, s.Kind = provider.Gardener, "Machine"
 	case *v1alpha1.MachineSet:

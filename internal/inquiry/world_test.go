@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/bootstrap"
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -54,7 +55,7 @@ func cluster(t *testing.T, refuse func(what string) error, objects ...client.Obj
 		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} })
 	for _, o := range []client.Object{
 		&machinev1.Machine{}, &machinev1.MachineSet{}, &v1beta1.MachineDeployment{},
-		&v1alpha1.Machine{}, &v1alpha1.MachineSet{}, &v1alpha1.MachineDeployment{},
+		&v1alpha1.Machine{}, &v1alpha1.MachineSet{}, &v1alpha1.MachineDeployment{}, &v1alpha1.MachineClass{}, &lenient.MachineHealthCheck{},
 	} {
 		b = b.WithIndex(o, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} })
 	}

@@ -80,9 +80,10 @@ const (
 const mostNames = 3
 
 // NotFound answers for a name that nothing has. Near are names of the same kind
-// that exist.
-func NotFound(s Subject, near []string, gaps []string) Answer {
-	f := finding{state: Unknown, reason: ReasonNotFound, text: "does not exist, and no evidence of it is kept", next: "see the names there are: `kubectl get " + strings.ToLower(s.Kind) + "s`, or give the namespace with -n"}
+// that exist, kinds are the resources that were looked through, as kubectl tells
+// them apart.
+func NotFound(s Subject, near, kinds, gaps []string) Answer {
+	f := finding{state: Unknown, reason: ReasonNotFound, text: "does not exist, and no evidence of it is kept", next: "see the names there are: `kubectl get " + strings.Join(kinds, ",") + "`, or give the namespace with -n"}
 	if len(near) > 0 {
 		f.next = "perhaps one of these is meant: " + strings.Join(near[:min(len(near), mostNames)], ", ")
 	}

@@ -60,7 +60,7 @@ func (c Controller) unattended(now time.Time, s Subject, f finding) finding {
 		}
 		causes = append(causes, Cause{Source: "lease " + l.Where, Reason: ReasonUnattended, Message: why})
 	}
-	if len(causes) == 0 || f.state == Healthy {
+	if len(causes) == 0 || f.state == Healthy || f.reason == reasonForeign {
 		return f
 	}
 	next := lookAfter + c.Name + " for the API " + s.API + " runs: its log says what is wrong"

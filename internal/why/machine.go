@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // question is a machine that is asked about.
@@ -114,6 +115,8 @@ func failed(q *question) *finding {
 		f.next = "inspect it; when the time is over, or the preservation is taken off, it is replaced"
 	case q.Replaces:
 		f.next = "wait: " + q.Owner + " deletes it and makes another; mend the cause, or the next one ends like this"
+	case q.Owner != "" && q.Trouble == provider.Invalid:
+		f.next = "correct what is named in the template of " + q.Owner + ", and delete the machine: " + q.Owner + " makes another"
 	case q.Owner != "":
 		f.next = "mend the cause and delete the machine: " + q.Owner + " makes another, as a health check would have it"
 	default:
@@ -181,6 +184,9 @@ func (q *question) refusedCreation() *finding {
 		cause[0].Message = strings.TrimPrefix(cause[0].Message, refusal)
 	}
 	t := troubleOf(q.Trouble)
+	if q.Trouble == provider.Invalid && q.Class != "" {
+		t.next = "correct the field that is named in " + q.Class
+	}
 	return &finding{
 		state: Degraded, reason: t.reason, chain: cause,
 		text: "has no instance " + q.age() + " after it was asked for" + q.limit() + ": " + t.what, next: t.next,

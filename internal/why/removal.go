@@ -71,13 +71,17 @@ func (q *question) leaving() finding {
 	return f
 }
 
+// reasonForeign is that of objects which are held by others, and wait for no
+// controller of ours.
+const reasonForeign = "ForeignFinalizer"
+
 func foreignFinalizer(q *question) *finding {
 	if q.View.Held || len(q.Foreign) == 0 {
 		return nil
 	}
 	return &finding{
-		state: Stuck, reason: "ForeignFinalizer", text: q.going() + ": its instance is gone, and a finalizer of another program holds the object",
-		chain: []Cause{{Source: "metadata.finalizers", Reason: "ForeignFinalizer", Message: "not ours: " + strings.Join(q.Foreign, ", ")}},
+		state: Stuck, reason: reasonForeign, text: q.going() + ": its instance is gone, and a finalizer of another program holds the object",
+		chain: []Cause{{Source: "metadata.finalizers", Reason: reasonForeign, Message: "not ours: " + strings.Join(q.Foreign, ", ")}},
 		next:  "see that the program which put it there runs; take the finalizer off only if it never will",
 	}
 }

@@ -92,7 +92,7 @@ func TestClass(t *testing.T) {
 		{
 			name: "user data missing", reason: "1.8: mandatory for creation, which is all that it stops",
 			objects: []client.Object{class(nil), cloud}, credentials: bytesOf("key", "new"),
-			wantNoBoot: "machineclass pool-a: secretRef: no secret with the key userData",
+			wantNoBoot: "machineclass pool-a: secretRef: no secret with the key userData; secret " + ns + "/user does not exist",
 		},
 		{
 			name: "other namespace", reason: "11.2 C28: a reference that says where is followed, not read as empty",

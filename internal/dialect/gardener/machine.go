@@ -245,13 +245,13 @@ func (d Machines) Class(ctx context.Context, r client.Reader, m *v1alpha1.Machin
 		c.Region, c.Zone, c.Capacity = t.Region, t.Zone, t.VirtualCapacity
 	}
 	dialect.Locate(&c.Class, m, recorded)
-	data, err := secrets(ctx, r, &mc)
+	data, absent, err := secrets(ctx, r, &mc)
 	if err != nil {
 		return c, err
 	}
 	c.UserData, c.UserDataErr = data[v1alpha1.SecretKeyUserData], nil
 	if _, ok := data[v1alpha1.SecretKeyUserData]; !ok {
-		c.UserDataErr = fmt.Errorf("machineclass %s: secretRef: no secret with the key %s", mc.Name, v1alpha1.SecretKeyUserData)
+		c.UserDataErr = fmt.Errorf("machineclass %s: secretRef: no secret with the key %s%s", mc.Name, v1alpha1.SecretKeyUserData, absent)
 	}
 	c.Credentials = maps.Clone(data)
 	delete(c.Credentials, v1alpha1.SecretKeyUserData)
@@ -259,23 +259,24 @@ func (d Machines) Class(ctx context.Context, r client.Reader, m *v1alpha1.Machin
 }
 
 // secrets merges the data of the class's secrets; the credentials' wins. One
-// that does not exist counts as empty.
-func secrets(ctx context.Context, r client.Reader, mc *v1alpha1.MachineClass) (map[string][]byte, error) {
-	out := map[string][]byte{}
+// that does not exist counts as empty; absent names those, as the end of a sentence.
+func secrets(ctx context.Context, r client.Reader, mc *v1alpha1.MachineClass) (out map[string][]byte, absent string, err error) {
+	out = map[string][]byte{}
 	for field, ref := range refs(mc) {
 		if ref.Namespace == "" {
 			ref.Namespace = mc.Namespace
 		}
 		data, err := dialect.Secret(ctx, r, ref, "machineclass "+mc.Name+": "+field)
 		if errors.IsNotFound(err) {
+			absent += fmt.Sprintf("; secret %s/%s does not exist", ref.Namespace, ref.Name)
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		maps.Copy(out, data)
 	}
-	return out, nil
+	return out, absent, nil
 }
 
 // refs yields the class's secrets in the order in which they are merged.
