@@ -103,7 +103,11 @@ var judged = map[string]bool{"Machine": true, "MachineSet": true, "MachineDeploy
 // it was sent, for one that arrives late.
 func (p *process) checked(s *store.Store, c store.Call, before *judge.Pass, sent int64, do func() error) error {
 	if !c.Writes() {
-		return do()
+		err := do()
+		if saw := p.running.saw; saw != nil && c.Verb == "list" && err == nil {
+			saw.lists(c.Kind, s.All(c.Kind.New()))
+		}
+		return err
 	}
 	w := p.w
 	pass := w.judge.Writes(before, p.deposed != nil, sent)
@@ -117,6 +121,11 @@ func (p *process) checked(s *store.Store, c store.Call, before *judge.Pass, sent
 	}
 	if old != now {
 		p.tries(c, pass, old, now)
+	}
+	if t := p.running; old != now && t != nil && t.saw != nil && sent == 0 && w.violation == nil {
+		if why := p.plans(t, old, now); why != "" {
+			w.broken(AsDecided, "%s: %s", p.name(), why)
+		}
 	}
 	return err
 }

@@ -106,6 +106,9 @@ func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, 
 			p.target, p.targetLive = m.Defects.Client(p.target, p.targetLive)
 		}
 	}
+	if !w.is.checks { // else their alarms count besides
+		p.plans = planDeployments(lens)
+	}
 	o := machinedeployment.Options{
 		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Sight: p.eyes(), Clock: w, Writes: replicas.Sequential,
 	}

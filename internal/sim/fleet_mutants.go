@@ -95,6 +95,14 @@ func (l deploymentLens[D, S]) MarkNode(n *corev1.Node, w rollout.NodeWant) {
 	l.Deployments.MarkNode(n, w)
 }
 
+// Dress implements [dialect.Deployments].
+func (l deploymentLens[D, S]) Dress(d D, s S, w rollout.SetWant) {
+	if l.m.OfWant != nil {
+		l.m.OfWant(&w)
+	}
+	l.Deployments.Dress(d, s, w)
+}
+
 // Amend implements [dialect.Deployments].
 func (l deploymentLens[D, S]) Amend(d D, sets []S, p rollout.Plan) {
 	if l.m.Deaf {
@@ -160,7 +168,7 @@ func boundMutants() []Mutation {
 			Defects: Defects{OfDeployment: func(d *rollout.Deployment) { d.Unavailable = ptr.To(intstr.FromString("100%")) }},
 		},
 		{
-			Name: "a deployment acts on sets older than its own writes", Finds: []string{judge.NotAbove, judge.NotBelow, judge.OneSet, judge.Converges}, Setting: hasty(rollout.Rolling),
+			Name: "a deployment acts on sets older than its own writes", Finds: []string{AsDecided, judge.NotAbove, judge.NotBelow, judge.OneSet, judge.Converges}, Setting: hasty(rollout.Rolling),
 			Defects: Defects{Forgetful: true, Client: cachedForLive},
 		},
 		{
@@ -181,6 +189,14 @@ func boundMutants() []Mutation {
 
 func setMutants() []Mutation {
 	return []Mutation{
+		{
+			Name: "a set that grows gets fewer machines than was decided", Finds: []string{AsDecided}, Setting: rollsOnly(rollout.Rolling),
+			Defects: Defects{OfWant: func(w *rollout.SetWant) {
+				if w.Replicas > w.Was+1 {
+					w.Replicas--
+				}
+			}},
+		},
 		{
 			Name: "a set of the same name is a reason to take another name", Finds: []string{judge.OneSet}, Setting: rollsOnly(""),
 			Defects: Defects{Client: anotherName, Forgetful: true},

@@ -62,7 +62,11 @@ func (p *process) gate(s *store.Store, c store.Call, do func() error) error {
 		_ = p.answered(c, nil, "REPLY LOST, will take effect later: ")
 		return errReplyLost
 	}
-	return p.answered(c, effect(), "")
+	err := effect()
+	if err == nil && p.plans != nil {
+		p.keeps(s, c)
+	}
+	return p.answered(c, err, "")
 }
 
 // sendLate keeps an effect for later, at most for longestLate and less than

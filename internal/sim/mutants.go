@@ -317,7 +317,7 @@ func clientMutants() []Mutation {
 
 func processMutants() []Mutation {
 	return []Mutation{
-		{Name: "a set acts on a cache older than its own writes", Finds: []string{judge.NotTooMany, judge.NotTooFew}, Forgetful: true, Client: cachedForLive},
+		{Name: "a set acts on a cache older than its own writes", Finds: []string{AsDecided, judge.NotTooMany, judge.NotTooFew}, Forgetful: true, Client: cachedForLive},
 		{Name: "two leaders", Finds: []string{judge.NotTooMany, judge.NotTooFew}, TwoLeaders: true},
 	}
 }

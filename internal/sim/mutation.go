@@ -57,12 +57,13 @@ type Mutation struct {
 // Defects are those of the controller of deployments alone.
 type Defects struct {
 	// OfDeployment, OfSet, OfMachine and OfPolicy change what the lens says,
-	// OfNode what it is asked to write.
+	// OfNode and OfWant what it is asked to write.
 	OfDeployment func(*rollout.Deployment)
 	OfSet        func(*rollout.Set)
 	OfMachine    func(*rollout.Machine)
 	OfPolicy     func(*rollout.Policy)
 	OfNode       func(*rollout.NodeWant)
+	OfWant       func(*rollout.SetWant)
 	// Client wraps what it acts through.
 	Client func(c client.Client, live client.Reader) (client.Client, client.Reader)
 	// Forgetful: it begins every pass with an empty memory. Grabs: it takes

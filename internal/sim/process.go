@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -53,6 +54,11 @@ type process struct {
 	// wakes says whom a change concerns, and after how long.
 	wakes func(e store.Event) []wake.Wake
 
+	// plans says what of a write was not decided; nil: nobody repeats that. wrote is
+	// what the process wrote last, by UID.
+	plans func(t *task, old, now client.Object) string
+	wrote map[types.UID]client.Object
+
 	// deposed is when another process took over; what is on the wire then
 	// still arrives.
 	deposed *time.Time
@@ -77,6 +83,8 @@ type task struct {
 	err     error
 	// before is what was known when the pass began.
 	before *judge.Pass
+	// saw is what it goes by; nil for those whose decisions nobody repeats.
+	saw *glimpse
 	// removals counts the orphans whose removal it was the first to ask for.
 	removals int
 }
@@ -86,7 +94,7 @@ type killed struct{}
 
 // start starts a process, whose first listings may be behind.
 func (w *World) start(r role, behind int) {
-	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}}
+	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}}
 	w.serials++
 	p.queue, p.born, p.skew, p.serial = newQueue(), w.now, w.skewOf(r), w.serials
 	p.opens()
@@ -170,6 +178,9 @@ func (p *process) startable() []reconcile.Request {
 func (p *process) begin(key reconcile.Request) {
 	p.queue.take(key)
 	t := &task{key: key, started: p.w.now, before: p.sees(key)}
+	if p.plans != nil {
+		t.saw = p.glimpse()
+	}
 	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield
 		defer func() {
@@ -216,6 +227,9 @@ func (p *process) pause() {
 	}
 	if !t.yield(struct{}{}) {
 		panic(killed{})
+	}
+	if t.saw != nil {
+		t.saw.overtaken = true
 	}
 }
 

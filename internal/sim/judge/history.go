@@ -64,6 +64,9 @@ func (j *Judge) Writes(p *Pass, deposed bool, sent int64) *Pass {
 	return &out
 }
 
+// looked is the number of the last change before the pass began.
+func (p *Pass) looked() int64 { return max(1, p.began) }
+
 // Changes is how many changes there were.
 func (j *Judge) Changes() int64 { return j.seq }
 

@@ -243,7 +243,7 @@ func (j *Judge) judgeAvailable(by *Pass, d deployment, s set, m machine) {
 	if !every(all, deployment.steps) || s.size >= size || !j.always(m.GetUID(), p, bySight, mine) || !j.works(p, all, m.GetUID(), false) {
 		return
 	}
-	if n := j.working(p, d, all, m.GetUID()); n < least {
+	if n := j.working(p, d, all, m.GetUID()); n < min(least, j.worked(p, d, all)) {
 		j.Broken(NotBelow, "set %s of deployment %s gave up machine %s: %d machines go on working, and %d have to", s.GetName(), d.GetName(), m.GetName(), n, least)
 	}
 }
@@ -264,17 +264,35 @@ func (j *Judge) judgeSelection(p *Pass, d deployment, old, now *corev1.Node) {
 
 // working counts the machines of d, without one, that worked at any time since the
 // pass looked, and that no set gave up to be smaller.
-func (j *Judge) working(p *Pass, d deployment, all []deployment, without types.UID) (n int) {
+func (j *Judge) working(p *Pass, d deployment, all []deployment, without types.UID) int {
+	return j.count(func(uid types.UID) bool { return uid != without && !j.surplus[uid] && j.worksFor(p, d, all, uid) })
+}
+
+func (j *Judge) count(is func(types.UID) bool) (n int) {
 	for _, uid := range j.known {
-		mine := func(m machine) bool {
-			s, ok := j.deploymentOf(m.owner)
-			return ok && s.GetUID() == d.GetUID()
-		}
-		if uid != without && !j.surplus[uid] && j.ever(uid, p, bySight, mine) && j.works(p, all, uid, true) {
+		if is(uid) {
 			n++
 		}
 	}
 	return n
+}
+
+// worksFor reports whether the machine worked as one of d's at any time since the
+// pass looked.
+func (j *Judge) worksFor(p *Pass, d deployment, all []deployment, uid types.UID) bool {
+	mine := func(m machine) bool {
+		owner, ok := j.deploymentOf(m.owner)
+		return ok && owner.GetUID() == d.GetUID()
+	}
+	return j.ever(uid, p, bySight, mine) && j.works(p, all, uid, true)
+}
+
+// worked is how many of them did when the pass looked: a deployment that had fewer
+// than it has to gives up what is of no use.
+func (j *Judge) worked(p *Pass, d deployment, all []deployment) int {
+	then := *p
+	then.now = p.looked()
+	return j.count(func(uid types.UID) bool { return j.worksFor(&then, d, all, uid) })
 }
 
 // works reports whether the machine worked at any time since the pass looked, or
@@ -285,11 +303,13 @@ func (j *Judge) works(p *Pass, all []deployment, uid types.UID, ever bool) bool 
 	if ever {
 		wait = least
 	}
-	is := func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, time.Duration(wait), ever) }
 	if ever {
-		return j.ever(uid, p, bySight, is)
+		return j.ever(uid, p, bySight, func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, time.Duration(wait), true) })
 	}
-	return j.always(uid, p, bySight, is)
+	// Times are written down in whole seconds.
+	return j.always(uid, p, bySight, func(m machine) bool {
+		return !m.going && !m.failed && j.nodeWorks(p, m, time.Duration(wait)+time.Second, false)
+	})
 }
 
 // nodeWorks reports whether the machine's node was fit for work: by the machine's

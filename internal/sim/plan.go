@@ -1,0 +1,167 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+)
+
+// AsDecided is the other half of what is judged: whether the controllers of sets and of
+// deployments do what the product itself decides on what they saw. Whether that decision
+// is right is judged by internal/sim/judge, and by the properties of the rooms that
+// decide.
+const AsDecided = "what is written is what was decided on what was seen"
+
+// glimpse is what a pass went by: its caches when it began, with what the process
+// wrote itself, or what it listed live since.
+type glimpse struct {
+	objects map[string]map[types.UID]client.Object
+	// overtaken: the world went on in the middle of the pass, and the caches with it.
+	overtaken bool
+	// created counts the machines that the pass asked for.
+	created int
+}
+
+func versionOf(o client.Object) int64 {
+	v, err := strconv.ParseInt(o.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+func (p *process) glimpse() *glimpse {
+	g := &glimpse{objects: map[string]map[types.UID]client.Object{}}
+	for _, v := range p.views {
+		if !judged[v.Kind().Kind] {
+			continue
+		}
+		all := map[types.UID]client.Object{}
+		for _, o := range v.Shown() {
+			if own := p.wrote[o.GetUID()]; own != nil && versionOf(own) > versionOf(o) {
+				o = own
+			}
+			all[o.GetUID()] = o
+		}
+		g.objects[v.Kind().Kind] = all
+	}
+	return g
+}
+
+// lists notes what a live listing showed.
+func (g *glimpse) lists(k *store.Kind, all []client.Object) {
+	g.objects[k.Kind] = map[types.UID]client.Object{}
+	for _, o := range all {
+		g.objects[k.Kind][o.GetUID()] = o
+	}
+}
+
+// keeps remembers what the process wrote, and was told that it did.
+func (p *process) keeps(s *store.Store, c store.Call) {
+	o := s.Lookup(c.Object, c.Key)
+	if o == nil {
+		return
+	}
+	p.wrote[o.GetUID()] = o
+	if t := p.running; t != nil && p.role == setRole && c.Kind.Kind == "MachineSet" {
+		t.saw.objects[c.Kind.Kind][o.GetUID()] = o // it may have thawed the set before it decides
+	}
+}
+
+func (g *glimpse) named(kind string, key client.ObjectKey) client.Object {
+	for _, o := range g.objects[kind] {
+		if client.ObjectKeyFromObject(o) == key {
+			return o
+		}
+	}
+	return nil
+}
+
+func (g *glimpse) node(name string) *corev1.Node {
+	n, _ := g.named("Node", client.ObjectKey{Name: name}).(*corev1.Node)
+	return n
+}
+
+// planSets tells what of a write of the controller of sets was not decided.
+func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now client.Object) string {
+	return func(t *task, old, now client.Object) string {
+		g := t.saw
+		o := g.named("MachineSet", t.key.NamespacedName)
+		gone := old != nil && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)
+		if o == nil || old != nil && !gone {
+			return ""
+		}
+		s := o.(S)
+		var members []replicas.Member
+		for _, m := range g.objects["Machine"] {
+			ref := metav1.GetControllerOf(m)
+			free := ref == nil && m.GetDeletionTimestamp() == nil
+			ours, matches := ref != nil && ref.UID == s.GetUID(), lens.Selector(s).Matches(labels.Set(m.GetLabels()))
+			if (free || ours) && matches || ours && s.GetDeletionTimestamp() != nil {
+				members = append(members, lens.Member(s, m, g.node))
+			}
+		}
+		d := replicas.Decide(t.before.At, lens.View(s), members, lens.Policy(s))
+		if old == nil {
+			g.created++
+			if g.created > d.Create {
+				return fmt.Sprintf("set %s makes machine %s, the %dth of %d: %s", s.GetName(), now.GetName(), g.created, d.Create, d.Message)
+			}
+			return ""
+		}
+		if !slices.ContainsFunc(d.Delete, func(v replicas.Victim) bool { return v.UID == old.GetUID() }) {
+			return fmt.Sprintf("set %s deletes machine %s: %s", s.GetName(), old.GetName(), d.Message)
+		}
+		return ""
+	}
+}
+
+// planDeployments tells what of a write of the controller of deployments was not
+// decided: the sizes of sets, where the caches stood still meanwhile.
+func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t *task, old, now client.Object) string {
+	size := func(o client.Object) int { return lens.ViewSet(lens.New(), o.(S)).Replicas }
+	return func(t *task, old, now client.Object) string {
+		g := t.saw
+		_, isSet := now.(S)
+		o := g.named("MachineDeployment", t.key.NamespacedName)
+		if o == nil || !isSet || old == nil || g.overtaken || size(old) == size(now) {
+			return ""
+		}
+		d := o.(D)
+		plan := rollout.Decide(t.before.At, lens.View(d, t.before.At), facts(g, lens, d), lens.Policy(d))
+		for _, w := range plan.Sets {
+			if w.UID == now.GetUID() && w.Replicas == size(now) {
+				return ""
+			}
+		}
+		return fmt.Sprintf("deployment %s gives set %s %d machines instead of %d, decided was %+v", d.GetName(), now.GetName(), size(now), size(old), plan.Sets)
+	}
+}
+
+// facts are the sets of d with their machines, as the pass saw them.
+func facts[D, S client.Object](g *glimpse, lens dialect.Deployments[D, S], d D) (out []rollout.Set) {
+	for _, s := range g.objects["MachineSet"] {
+		if !metav1.IsControlledBy(s, d) || !lens.Selector(d).Matches(labels.Set(s.GetLabels())) {
+			continue
+		}
+		v := lens.ViewSet(d, s.(S))
+		for _, m := range g.objects["Machine"] {
+			if metav1.IsControlledBy(m, s) {
+				v.Machines = append(v.Machines, lens.ViewMachine(m, g.node(lens.NodeName(m))))
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
