@@ -16,9 +16,10 @@ import (
 func main() {
 	var c kubemark.Config
 	var f faults
+	var r record
 	serve.Main(serve.Plugin{
 		Name:     "kubemark",
-		AddFlags: func(fs *pflag.FlagSet) { c.AddFlags(fs); f.addFlags(fs) },
+		AddFlags: func(fs *pflag.FlagSet) { c.AddFlags(fs); f.addFlags(fs); r.addFlags(fs) },
 		Commands: []*cobra.Command{haltCommand()},
 		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
 			c.Target, c.Clock = e.Target, e.Clock
@@ -28,7 +29,11 @@ func main() {
 			}
 			e.Background(p.Run)
 			e.Background(p.ServeMetadata)
-			return f.wrap(p, e.Clock), nil
+			recorded, err := r.wrap(p, e.Clock)
+			if err != nil {
+				return nil, err
+			}
+			return f.wrap(recorded, e.Clock), nil
 		},
 	})
 }
