@@ -53,7 +53,7 @@ func (f *Fleet) StartController(program string) (*Controller, error) {
 
 func (f *Fleet) args(program string) ([]string, error) {
 	args := []string{
-		"--target-kubeconfig=" + f.kubeconfig(program),
+		"--target-kubeconfig=" + f.Kubeconfig(program),
 		"--metrics-bind-address=0",
 		// One process of each kind needs no lease; who wants one turns it on.
 		"--leader-elect=false", "--leader-elect-resource-namespace=kube-system",

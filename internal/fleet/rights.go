@@ -24,8 +24,8 @@ import (
 // right that is missing there is missed here.
 var roles = map[string]string{Sets: "machine-controller-manager", Machines: "machine-controller"}
 
-// kubeconfig is the file with which a controller acts.
-func (f *Fleet) kubeconfig(program string) string {
+// Kubeconfig is the file with which a controller acts.
+func (f *Fleet) Kubeconfig(program string) string {
 	return filepath.Join(f.Dir, program+".kubeconfig")
 }
 
@@ -51,7 +51,7 @@ func (f *Fleet) grant(ctx context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(f.kubeconfig(program), kubeconfig, 0o600)
+	return os.WriteFile(f.Kubeconfig(program), kubeconfig, 0o600)
 }
 
 // shippedRoles reads the roles of one binary. Those of the control namespace

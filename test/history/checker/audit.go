@@ -1,0 +1,109 @@
+package checker
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Write is a request that the API server has answered: one line of its audit log.
+type Write struct {
+	Line int
+	// Begun is when the request arrived, Done when it was answered.
+	Begun, Done time.Time
+	User, Verb  string
+	Group, Resource, Subresource,
+	Namespace, Name string
+	// Code is that of HTTP.
+	Code int
+	// Target is the node of a binding.
+	Target string
+	// Object is what was answered, Items where that is a list.
+	Object Object
+	Items  []Object
+}
+
+// OK says that the request was granted.
+func (w Write) OK() bool { return w.Code >= 200 && w.Code < 300 }
+
+// Where names the line for people.
+func (w Write) Where() string { return fmt.Sprintf("audit.log:%d", w.Line) }
+
+// event is a line of the audit log (audit.k8s.io/v1, Event).
+type event struct {
+	Stage, Verb string
+	User        struct{ Username string }
+	ObjectRef   struct{ Resource, Namespace, Name, APIGroup, Subresource string }
+
+	ResponseStatus           struct{ Code int }
+	RequestObject            json.RawMessage
+	ResponseObject           json.RawMessage
+	RequestReceivedTimestamp time.Time
+	StageTimestamp           time.Time
+}
+
+// ParseAudit reads an audit log of level RequestResponse. Half a line at its end, as a killed API server leaves it, is no
+// error.
+func ParseAudit(r io.Reader) ([]Write, error) {
+	var out []Write
+	err := lines(r, func(n int, line []byte) error {
+		var e event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return err
+		}
+		if e.Stage != "ResponseComplete" {
+			return nil
+		}
+		w := Write{
+			Line: n, Begun: e.RequestReceivedTimestamp, Done: e.StageTimestamp, User: e.User.Username, Verb: e.Verb,
+			Group: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource, Subresource: e.ObjectRef.Subresource,
+			Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name, Code: e.ResponseStatus.Code,
+		}
+		if w.Subresource == "binding" {
+			var b struct{ Target struct{ Name string } }
+			if err := json.Unmarshal(e.RequestObject, &b); err != nil {
+				return fmt.Errorf("the binding: %w", err)
+			}
+			w.Target = b.Target.Name
+		}
+		if w.OK() && len(e.ResponseObject) > 0 {
+			answer := struct {
+				*Object
+				Items []Object
+			}{Object: &w.Object}
+			if err := json.Unmarshal(e.ResponseObject, &answer); err != nil {
+				return fmt.Errorf("the answer: %w", err)
+			}
+			w.Items = answer.Items
+		}
+		out = append(out, w)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	return out, nil
+}
+
+// lines calls each for each line that is not empty. The error of a last line without an end is none.
+func lines(r io.Reader, each func(n int, line []byte) error) error {
+	in := bufio.NewReaderSize(r, 1<<20)
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		cut := errors.Is(err, io.EOF)
+		if err != nil && !cut {
+			return err
+		}
+		if len(line) > 1 {
+			if err := each(n, line); err != nil && !cut {
+				return fmt.Errorf("line %d: %w", n, err)
+			}
+		}
+		if cut {
+			return nil
+		}
+	}
+}

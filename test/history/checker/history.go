@@ -1,0 +1,202 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Run is what was recorded, and who is who in it.
+type Run struct {
+	Writes  []Write
+	Entries []Entry
+	// Sets is the user that the controllers of sets and deployments are, Machines that of the machine controllers.
+	Sets, Machines string
+	// DrainTimeout is that of machines of machine.sapcloud.io that name none: --machine-drain-timeout.
+	DrainTimeout time.Duration
+}
+
+// version is an object from one write to the next.
+type version struct {
+	Object
+	*Write
+	// gone: the write was the end of the object.
+	gone bool
+	// order is the resource version.
+	order uint64
+}
+
+// thing is an object with its versions in order.
+type thing struct {
+	resource string
+	versions []version
+	// bound is when a pod came to a node, zero while it has none.
+	boundBegun, boundDone time.Time
+	node                  string
+}
+
+// name is that of the object for people.
+func (t *thing) name() string {
+	m := t.last().Metadata
+	return m.Namespace + "/" + m.Name
+}
+
+func (t *thing) last() version { return t.versions[len(t.versions)-1] }
+
+// during are the versions that may have been the present one at some moment from a to b.
+func (t *thing) during(a, b time.Time) []version {
+	var out []version
+	for i, v := range t.versions {
+		if v.Begun.After(b) || i+1 < len(t.versions) && !t.versions[i+1].Done.After(a) {
+			continue
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// surely says that from a to b the object was there and was so, whatever took effect when.
+func (t *thing) surely(a, b time.Time, so func(Object) bool) bool {
+	if len(t.versions) == 0 || t.versions[0].Done.After(a) {
+		return false
+	}
+	all := t.during(a, b)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(v version) bool { return v.gone || !so(v.Object) })
+}
+
+// maybe says that at some moment from a to b the object may have been there and so.
+func (t *thing) maybe(a, b time.Time, so func(Object) bool) bool {
+	return slices.ContainsFunc(t.during(a, b), func(v version) bool { return !v.gone && so(v.Object) })
+}
+
+// firstDeleting is the first version under deletion, if there is one.
+func (t *thing) firstDeleting() (version, bool) {
+	i := slices.IndexFunc(t.versions, func(v version) bool { return v.deleting() || v.gone })
+	if i < 0 {
+		return version{}, false
+	}
+	return t.versions[i], true
+}
+
+// era is the time between two restores of etcd.
+type era struct {
+	begin  time.Time
+	writes []*Write
+	things map[string]*thing // by UID
+	order  []*thing
+}
+
+// eraOf is the era at a time.
+func (h *history) eraOf(at time.Time) int {
+	n := 0
+	for i, e := range h.eras {
+		if !e.begin.After(at) {
+			n = i
+		}
+	}
+	return n
+}
+
+// history is a run, sorted.
+type history struct {
+	Run
+	eras      []*era
+	instances []*Instance
+}
+
+// sortOut makes a history of a run.
+func sortOut(r Run) *history {
+	h := &history{Run: r, instances: instances(r.Entries), eras: []*era{{things: map[string]*thing{}}}}
+	for _, e := range r.Entries {
+		if e.What == Mark && e.Mark == Restored {
+			h.eras = append(h.eras, &era{begin: e.Until, things: map[string]*thing{}})
+		}
+	}
+	writes := slices.Clone(r.Writes)
+	slices.SortStableFunc(writes, func(a, b Write) int { return a.Begun.Compare(b.Begun) })
+	for i := range writes {
+		e := h.eras[h.eraOf(writes[i].Begun)]
+		e.writes = append(e.writes, &writes[i])
+		e.add(&writes[i])
+	}
+	for _, e := range h.eras {
+		for _, t := range e.order {
+			t.sort()
+		}
+	}
+	return h
+}
+
+// sort puts versions in the order in which they were stored. A list may show one again.
+func (t *thing) sort() {
+	slices.SortStableFunc(t.versions, func(a, b version) int {
+		if a.gone != b.gone {
+			return map[bool]int{true: 1, false: -1}[a.gone]
+		}
+		return cmp.Compare(a.order, b.order)
+	})
+	t.versions = slices.CompactFunc(t.versions, func(a, b version) bool { return a.order == b.order && !a.gone && !b.gone })
+	if first := t.versions[0]; t.boundDone.IsZero() && first.Spec.NodeName != "" {
+		t.node, t.boundBegun, t.boundDone = first.Spec.NodeName, first.Begun, first.Done
+	}
+}
+
+func (e *era) add(w *Write) {
+	switch {
+	case !w.OK() || w.Subresource == "eviction":
+	case w.Verb == "list":
+		for _, o := range w.Items {
+			listed := *w
+			listed.Begun, listed.Done = e.begin, e.begin // it has been so since the era began
+			e.put(&listed, o, false)
+		}
+	case w.Subresource == "binding":
+		if t := e.named(w); t != nil {
+			t.node, t.boundBegun, t.boundDone = w.Target, w.Begun, w.Done
+		}
+	case w.Object.Kind == "Status":
+		t := e.things[w.Object.Details.UID]
+		if t == nil {
+			t = e.named(w)
+		}
+		if t != nil {
+			t.versions = append(t.versions, version{Object: t.last().Object, Write: w, gone: true})
+		}
+	case w.Object.Metadata.UID != "":
+		e.put(w, w.Object, w.Object.removed(w.Resource))
+	}
+}
+
+func (e *era) put(w *Write, o Object, gone bool) {
+	t := e.things[o.Metadata.UID]
+	if t == nil {
+		t = &thing{resource: w.Resource}
+		e.things[o.Metadata.UID] = t
+		e.order = append(e.order, t)
+	}
+	order, err := strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64)
+	if err != nil {
+		order = 0
+	}
+	t.versions = append(t.versions, version{Object: o, Write: w, gone: gone, order: order})
+}
+
+// named is the newest thing of the name that the request is about.
+func (e *era) named(w *Write) *thing {
+	for _, t := range slices.Backward(e.order) {
+		m := t.last().Metadata
+		if t.resource == w.Resource && t.last().Group == w.Group && m.Namespace == w.Namespace && m.Name == w.Name && !t.last().gone {
+			return t
+		}
+	}
+	return nil
+}
+
+// of are the things of a resource of the era.
+func (e *era) of(resource string) []*thing {
+	return slices.DeleteFunc(slices.Clone(e.order), func(t *thing) bool { return t.resource != resource })
+}
+
+// controller says whether the user is one of the controllers that are judged.
+func (h *history) controller(user string) bool { return user == h.Sets || user == h.Machines }

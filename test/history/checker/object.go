@@ -1,0 +1,205 @@
+package checker
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Object is as much of any object as the statements are about: machines, their sets and deployments in both APIs, nodes and
+// pods.
+type Object struct {
+	Kind     string   `json:"kind,omitempty"`
+	Metadata Metadata `json:"metadata,omitzero"`
+	Spec     Spec     `json:"spec,omitzero"`
+	Status   Status   `json:"status,omitzero"`
+	// Details are those of a Status, which answers the deletion of an object that is gone at once.
+	Details struct {
+		UID string `json:"uid,omitempty"`
+	} `json:"details,omitzero"`
+}
+
+// Metadata is that of every object.
+type Metadata struct {
+	Name                       string            `json:"name,omitempty"`
+	Namespace                  string            `json:"namespace,omitempty"`
+	UID                        string            `json:"uid,omitempty"`
+	ResourceVersion            string            `json:"resourceVersion,omitempty"`
+	Generation                 int64             `json:"generation,omitempty"`
+	DeletionTimestamp          *time.Time        `json:"deletionTimestamp,omitempty"`
+	DeletionGracePeriodSeconds *int64            `json:"deletionGracePeriodSeconds,omitempty"`
+	Finalizers                 []string          `json:"finalizers,omitempty"`
+	Labels                     map[string]string `json:"labels,omitempty"`
+	Annotations                map[string]string `json:"annotations,omitempty"`
+	OwnerReferences            []Owner           `json:"ownerReferences,omitempty"`
+}
+
+// Owner is an owner reference.
+type Owner struct {
+	Kind       string `json:"kind,omitempty"`
+	UID        string `json:"uid,omitempty"`
+	Controller bool   `json:"controller,omitempty"`
+}
+
+// Spec has the fields of all kinds.
+type Spec struct {
+	Replicas *int `json:"replicas,omitempty"`
+	Selector struct {
+		MatchLabels map[string]string `json:"matchLabels,omitempty"`
+	} `json:"selector,omitzero"`
+	Strategy struct {
+		RollingUpdate struct {
+			MaxSurge       Share `json:"maxSurge,omitempty"`
+			MaxUnavailable Share `json:"maxUnavailable,omitempty"`
+		} `json:"rollingUpdate,omitzero"`
+	} `json:"strategy,omitzero"`
+	Template struct {
+		Spec Recipe `json:"spec,omitzero"`
+	} `json:"template,omitzero"`
+	Recipe
+
+	// Of machines.
+	DrainTimeout   string `json:"drainTimeout,omitempty"`
+	LifecycleHooks struct {
+		PreDrain     []Hook `json:"preDrain,omitempty"`
+		PreTerminate []Hook `json:"preTerminate,omitempty"`
+	} `json:"lifecycleHooks,omitzero"`
+
+	// Of nodes and pods.
+	Unschedulable bool   `json:"unschedulable,omitempty"`
+	NodeName      string `json:"nodeName,omitempty"`
+}
+
+// Recipe is what instances are made from: who changes it means other machines.
+type Recipe struct {
+	ProviderSpec json.RawMessage `json:"providerSpec,omitempty"`
+	Class        struct {
+		Name string `json:"name,omitempty"`
+	} `json:"class,omitzero"`
+}
+
+// Hook is a lifecycle hook.
+type Hook struct {
+	Name string `json:"name,omitempty"`
+}
+
+// Status has the fields of all kinds.
+type Status struct {
+	Phase         string
+	CurrentStatus struct{ Phase string }
+
+	ObservedGeneration int64
+}
+
+// UnmarshalJSON lets the status of a Status pass, which is a word.
+func (s *Status) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		return nil
+	}
+	type plain Status
+	return json.Unmarshal(raw, (*plain)(s))
+}
+
+// Share is a number, or a percentage of one.
+type Share json.RawMessage
+
+// UnmarshalJSON keeps the text.
+func (s *Share) UnmarshalJSON(raw []byte) error {
+	*s = bytes.Clone(raw)
+	return nil
+}
+
+// of is the share of n, where a percentage is rounded up or down; none is nothing.
+func (s Share) of(n int, up bool) int {
+	text := strings.Trim(string(s), `"`)
+	percent, relative := strings.CutSuffix(text, "%")
+	number, err := strconv.Atoi(percent)
+	switch {
+	case err != nil:
+		return 0
+	case !relative:
+		return number
+	case up:
+		return int(math.Ceil(float64(number*n) / 100))
+	default:
+		return number * n / 100
+	}
+}
+
+// bounds are how many machines of a deployment there may be above the wanted number, and how many may be unavailable.
+func (o Object) bounds() (surge, unavailable int) {
+	rolling := o.Spec.Strategy.RollingUpdate
+	surge, unavailable = rolling.MaxSurge.of(o.replicas(), true), rolling.MaxUnavailable.of(o.replicas(), false)
+	if surge == 0 && unavailable == 0 {
+		unavailable = 1 // nothing could move
+	}
+	return surge, min(unavailable, o.replicas())
+}
+
+func (o Object) replicas() int {
+	if o.Spec.Replicas == nil {
+		return 1
+	}
+	return *o.Spec.Replicas
+}
+
+func (o Object) deleting() bool { return o.Metadata.DeletionTimestamp != nil }
+
+func (o Object) wanted() bool { return !o.deleting() }
+
+// phase is the machine's, in the words of either API.
+func (o Object) phase() string {
+	if o.Status.CurrentStatus.Phase != "" {
+		return o.Status.CurrentStatus.Phase
+	}
+	return o.Status.Phase
+}
+
+// owner is the UID of the controller of the object.
+func (o Object) owner() (kind, uid string) {
+	for _, r := range o.Metadata.OwnerReferences {
+		if r.Controller {
+			return r.Kind, r.UID
+		}
+	}
+	return "", ""
+}
+
+// selects says whether the labels are those that a set or deployment selects.
+func (o Object) selects(labels map[string]string) bool {
+	for k, v := range o.Spec.Selector.MatchLabels {
+		if labels[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// removed says that an answer is the last of its object: its deletion was asked for, and nothing holds it any more.
+func (o Object) removed(resource string) bool {
+	if !o.deleting() || len(o.Metadata.Finalizers) > 0 {
+		return false
+	}
+	grace := o.Metadata.DeletionGracePeriodSeconds
+	return resource != "pods" || grace == nil || *grace == 0
+}
+
+// recipe is what the object, or machines of its template, are made from, in one spelling.
+func (o Object) recipe() string {
+	of := o.Spec.Recipe
+	if len(of.ProviderSpec) == 0 && of.Class.Name == "" {
+		of = o.Spec.Template.Spec
+	}
+	var spec any
+	if json.Unmarshal(of.ProviderSpec, &spec) != nil {
+		return of.Class.Name
+	}
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		return of.Class.Name
+	}
+	return of.Class.Name + string(raw)
+}

@@ -1,0 +1,155 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// daemon and mirror are pods that no drain moves.
+func daemon(o Object) bool {
+	kind, _ := o.owner()
+	return kind == "DaemonSet"
+}
+
+func mirror(o Object) bool { return o.Metadata.Annotations["kubernetes.io/config.mirror"] != "" }
+
+func finished(o Object) bool { return o.Status.Phase == "Succeeded" || o.Status.Phase == "Failed" }
+
+// drainFirst looks at what was on the node of each instance at the moment at which it was told to end.
+func drainFirst(h *history, v *Verdict) {
+	for _, i := range h.instances {
+		at := i.Ending.At
+		e := h.eras[h.eraOf(at)]
+		m := e.machineOf(i.UID)
+		if at.IsZero() || m == nil {
+			continue // nobody knows whose pods may move
+		}
+		deleted, ok := m.firstDeleting()
+		if !ok || h.undrained(m, deleted, at) {
+			continue
+		}
+		v.Judged++
+		closed := e.cordoned(i.Machine, at)
+		for _, pod := range e.of("pods") {
+			if pod.node != i.Machine || !pod.boundDone.Before(at) || pod.boundDone.After(closed) {
+				continue // it came after the node was closed
+			}
+			if pod.surely(at, at, func(o Object) bool { return !daemon(o) && !mirror(o) && !finished(o) }) {
+				v.breaks(at, []string{i.Ending.Where(), pod.during(at, at)[0].Where(), deleted.Where()},
+					"instance %s of machine %s is ended with pod %s on it", i.ID, m.name(), pod.name())
+			}
+		}
+	}
+}
+
+// undrained says whether the machine may go with its pods at that time: its drain is excluded, forced, or has timed out.
+func (h *history) undrained(m *thing, deleted version, at time.Time) bool {
+	return m.maybe(deleted.Begun, at, func(o Object) bool {
+		_, excluded := o.Metadata.Annotations["machine.openshift.io/exclude-node-draining"]
+		force := strings.EqualFold(o.Metadata.Labels["force-deletion"], "true")
+		return excluded || force || h.timedOut(o, deleted.Group, at)
+	})
+}
+
+func (h *history) timedOut(o Object, group string, at time.Time) bool {
+	if !o.deleting() {
+		return false
+	}
+	var timeout time.Duration
+	text := o.Metadata.Annotations["millwright.dev/drain-timeout"]
+	if group == "machine.sapcloud.io" {
+		if timeout = h.DrainTimeout; o.Spec.DrainTimeout != "" {
+			text = o.Spec.DrainTimeout
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		timeout = d
+	}
+	// A node that has long been silent is beyond these logs: the world has none.
+	return timeout > 0 && at.Sub(*o.Metadata.DeletionTimestamp) > timeout
+}
+
+// cordoned is when the request arrived that last closed the node to pods before that time; the far past if nobody did, so
+// that the far future stands for a node that was never closed.
+func (e *era) cordoned(node string, at time.Time) time.Time {
+	closed := time.Unix(1<<40, 0)
+	for _, n := range e.of("nodes") {
+		if n.last().Metadata.Name != node || n.versions[0].Begun.After(at) {
+			continue
+		}
+		closed = time.Unix(1<<40, 0)
+		for _, w := range n.versions {
+			switch {
+			case w.Begun.After(at):
+			case !w.Spec.Unschedulable:
+				closed = time.Unix(1<<40, 0)
+			case closed.After(w.Begun):
+				closed = w.Begun
+			}
+		}
+	}
+	return closed
+}
+
+// hooks looks at each removal of a pod by the machine controllers, and at each end of an instance. Hooks that were put on
+// after the deletion bind nobody.
+func hooks(h *history, v *Verdict) {
+	preDrain := func(o Object) bool { return len(o.Spec.LifecycleHooks.PreDrain) > 0 }
+	preTerminate := func(o Object) bool { return len(o.Spec.LifecycleHooks.PreTerminate) > 0 }
+	for _, e := range h.eras {
+		for _, w := range e.writes {
+			evicts := w.Subresource == "eviction" || w.Verb == "delete" && w.Subresource == ""
+			if w.User != h.Machines || w.Resource != "pods" || !evicts {
+				continue
+			}
+			m := e.hostOf(w)
+			if m == nil {
+				continue
+			}
+			v.Judged++
+			if deleted, held := m.heldBy(preDrain, w.Begun, w.Done); held {
+				v.breaks(w.Begun, []string{w.Where(), deleted.Where()}, "pod %s/%s is told to go while machine %s has a preDrain hook", w.Namespace, w.Name, m.name())
+			}
+		}
+	}
+	for _, i := range h.instances {
+		if i.Ending.At.IsZero() {
+			continue
+		}
+		m := h.eras[h.eraOf(i.Ending.At)].machineOf(i.UID)
+		if m == nil {
+			continue
+		}
+		v.Judged++
+		if deleted, held := m.heldBy(preTerminate, i.Ending.At, i.Ending.At); held {
+			v.breaks(i.Ending.At, []string{i.Ending.Where(), deleted.Where()}, "instance %s is ended while machine %s has a preTerminate hook", i.ID, m.name())
+		}
+	}
+}
+
+// heldBy says whether the machine was under deletion from a to b, and had the hook from its deletion on until then.
+func (t *thing) heldBy(hook func(Object) bool, a, b time.Time) (deleted version, held bool) {
+	deleted, ok := t.firstDeleting()
+	if !ok || !hook(deleted.Object) || !t.surely(a, b, func(o Object) bool { return o.deleting() && hook(o) }) {
+		return deleted, false
+	}
+	return deleted, t.surely(deleted.Done, b, hook)
+}
+
+// hostOf is the machine under whose name the node of the pod runs that a request is about.
+func (e *era) hostOf(w *Write) *thing {
+	var node string
+	for _, p := range e.of("pods") {
+		if m := p.last().Metadata; m.Namespace == w.Namespace && m.Name == w.Name {
+			node = p.node
+		}
+	}
+	i := slices.IndexFunc(e.order, func(t *thing) bool {
+		return node != "" && t.resource == "machines" && t.last().Metadata.Name == node && t.maybe(w.Begun, w.Done, Object.deleting)
+	})
+	if i < 0 {
+		return nil
+	}
+	return e.order[i]
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// weather is what comes upon the requests that pass a proxy. The zero weather is fair.
+type weather struct {
+	// hang keeps requests, and what watches tell, until it is over.
+	hang bool
+	// refuse is the share of requests that is answered with code, and not passed on; with retryAfter, in seconds, where
+	// that is not zero.
+	refuse           float64
+	code, retryAfter int
+	// lose is the share of writes whose reply is lost after the API server did them.
+	lose float64
+	// silent is the resource about which watches tell nothing; "*" for all.
+	silent string
+}
+
+// proxy stands between a controller and its API server.
+type proxy struct {
+	*httptest.Server
+
+	mu      sync.Mutex
+	rand    *rand.Rand
+	now     weather
+	changed chan struct{}
+	watches map[*http.Request]watching
+}
+
+// watching is a watch that passes the proxy.
+type watching struct {
+	resource string
+	cut      context.CancelFunc
+}
+
+// newProxy starts a proxy to the API server, as the user of the configuration.
+func newProxy(config *rest.Config, seed uint64) (*proxy, error) {
+	upstream, err := url.Parse(config.Host)
+	if err != nil {
+		return nil, fmt.Errorf("parse the URL of the API server: %w", err)
+	}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the API server: %w", err)
+	}
+	p := &proxy{rand: rand.New(rand.NewPCG(seed, 1)), changed: make(chan struct{}), watches: map[*http.Request]watching{}}
+	pass := &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(upstream); r.Out.Header.Del("Authorization") },
+		ModifyResponse: p.reply,
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(pass, w, r) }))
+	p.Config.ErrorLog = log.New(io.Discard, "", 0)
+	p.EnableHTTP2 = true
+	p.StartTLS()
+	return p, nil
+}
+
+// kubeconfig leads through the proxy.
+func (p *proxy) kubeconfig(path string) error {
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw})
+	const name = "proxy"
+	raw, err := clientcmd.Write(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: p.URL, CertificateAuthorityData: ca}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
+	})
+	if err != nil {
+		return fmt.Errorf("encode a kubeconfig: %w", err)
+	}
+	return os.WriteFile(path, raw, 0o600)
+}
+
+// set changes the weather.
+func (p *proxy) set(w weather) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = w
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// cut ends the watches of a resource, or all with "*", and says how many.
+func (p *proxy) cut(resource string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.watches {
+		if resource == "*" || w.resource == resource {
+			w.cut()
+			n++
+		}
+	}
+	return n
+}
+
+// falls draws whether something comes upon a request.
+func (p *proxy) falls(share func(weather) float64) (weather, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now, p.rand.Float64() < share(p.now)
+}
+
+// await returns when the weather is not so any more, or when nobody waits.
+func (p *proxy) await(ctx context.Context, so func(weather) bool) error {
+	for {
+		p.mu.Lock()
+		now, changed := p.now, p.changed
+		p.mu.Unlock()
+		if !so(now) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (p *proxy) serve(pass http.Handler, w http.ResponseWriter, r *http.Request) {
+	if p.await(r.Context(), func(w weather) bool { return w.hang }) != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if now, falls := p.falls(func(w weather) float64 { return w.refuse }); falls {
+		if now.retryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(now.retryAfter))
+		}
+		http.Error(w, "refused by the test", now.code)
+		return
+	}
+	if !isWatch(r) {
+		pass.ServeHTTP(w, r)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	r = r.WithContext(ctx)
+	p.mu.Lock()
+	p.watches[r] = watching{resource: resourceOf(r.URL.Path), cut: cancel}
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.watches, r)
+	}()
+	pass.ServeHTTP(w, r)
+}
+
+// reply loses replies of writes, and holds what watches tell.
+func (p *proxy) reply(r *http.Response) error {
+	if isWatch(r.Request) {
+		r.Body = &held{ReadCloser: r.Body, await: func() error {
+			resource := resourceOf(r.Request.URL.Path)
+			return p.await(r.Request.Context(), func(w weather) bool { return w.hang || w.silent == "*" || w.silent == resource })
+		}}
+		return nil
+	}
+	if r.Request.Method == http.MethodGet {
+		return nil
+	}
+	if _, lost := p.falls(func(w weather) float64 { return w.lose }); lost {
+		return fmt.Errorf("the reply is lost")
+	}
+	return nil
+}
+
+// held is a body that is read on when the weather allows it.
+type held struct {
+	io.ReadCloser
+	await func() error
+}
+
+func (h *held) Read(b []byte) (int, error) {
+	n, err := h.ReadCloser.Read(b)
+	if blocked := h.await(); blocked != nil {
+		return 0, blocked
+	}
+	return n, err
+}
+
+func isWatch(r *http.Request) bool {
+	v := r.URL.Query().Get("watch")
+	return v == "true" || v == "1"
+}
+
+// resourceOf is the resource in a path of the API: that of /apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE/NAME.
+func resourceOf(path string) string {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	skip := 2 // api, v1
+	if parts[0] == "apis" {
+		skip = 3
+	}
+	if len(parts) > skip+2 && parts[skip] == "namespaces" {
+		skip += 2
+	}
+	if len(parts) <= skip {
+		return ""
+	}
+	return parts[skip]
+}

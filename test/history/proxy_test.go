@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// proxied is a proxy before an API server that counts writes and whose watches tell a line in every millisecond.
+func proxied(t *testing.T) (p *proxy, client *http.Client, writes *atomic.Int64) {
+	t.Helper()
+	writes = &atomic.Int64{}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isWatch(r) {
+			writes.Add(1)
+			return
+		}
+		for r.Context().Err() == nil {
+			fmt.Fprintln(w, "event")
+			w.(http.Flusher).Flush()
+			time.Sleep(time.Millisecond)
+		}
+	}))
+	t.Cleanup(server.Close)
+	p, err := newProxy(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := p.kubeconfig(path); err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if client, err = rest.HTTPClientFor(config); err != nil {
+		t.Fatal(err)
+	}
+	return p, client, writes
+}
+
+const machinesPath = "/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines"
+
+func post(ctx context.Context, t *testing.T, c *http.Client, p *proxy) (*http.Response, error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+machinesPath, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := c.Do(r)
+	if err == nil {
+		res.Body.Close()
+	}
+	return res, err
+}
+
+// TestWeather: what comes upon a request, and whether the API server has seen it all the same.
+func TestWeather(t *testing.T) {
+	p, client, writes := proxied(t)
+	if res, err := post(t.Context(), t, client, p); err != nil || res.StatusCode != http.StatusOK || writes.Load() != 1 {
+		t.Fatalf("in fair weather: %v, %v, %d writes", res, err, writes.Load())
+	}
+	p.set(weather{refuse: 1, code: http.StatusServiceUnavailable, retryAfter: 3})
+	if res, err := post(t.Context(), t, client, p); err != nil || res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") != "3" || writes.Load() != 1 {
+		t.Errorf("refused: %v, %v, %d writes, want 503, Retry-After, and no write more", res, err, writes.Load())
+	}
+	p.set(weather{lose: 1})
+	if res, err := post(t.Context(), t, client, p); err == nil || writes.Load() != 2 {
+		t.Errorf("a lost reply: %v, %v, %d writes, want an error and a write more", res, err, writes.Load())
+	}
+	p.set(weather{hang: true})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if res, err := post(ctx, t, client, p); err == nil || writes.Load() != 2 {
+		t.Errorf("hanging: %v, %v, %d writes, want no answer and no write more", res, err, writes.Load())
+	}
+}
+
+// TestWatches: watches fall silent and go on, and are cut, by resource.
+func TestWatches(t *testing.T) {
+	p, client, _ := proxied(t)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+machinesPath+"?watch=true", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := make(chan string, 1)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(res.Body); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	flows := func(within time.Duration) bool {
+		for range cap(lines) + 64 { // what is on its way still arrives
+			select {
+			case _, ok := <-lines:
+				if !ok {
+					return false
+				}
+			case <-time.After(within):
+				return false
+			}
+		}
+		return true
+	}
+	if !flows(5 * time.Second) {
+		t.Fatal("a watch in fair weather tells nothing")
+	}
+	p.set(weather{silent: "nodes"})
+	if !flows(5 * time.Second) {
+		t.Error("the watch of machines is silent while that of nodes should be")
+	}
+	p.set(weather{silent: "machines"})
+	if flows(200 * time.Millisecond) {
+		t.Error("the watch of machines goes on while it should be silent")
+	}
+	p.set(weather{})
+	if !flows(5 * time.Second) {
+		t.Error("the watch does not go on in fair weather")
+	}
+	if p.cut("nodes") != 0 || p.cut("machines") != 1 {
+		t.Error("one watch, of machines, was there to be cut")
+	}
+	for range lines { // ends when the watch does
+	}
+}

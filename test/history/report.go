@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/millwright-dev/millwright/test/history/checker"
+)
+
+// load reads the two logs of a run.
+func load(dir string) (checker.Run, error) {
+	run := checker.Run{
+		Sets: "millwright:machine-controller-manager", Machines: "millwright:machine-controller-kubemark",
+		DrainTimeout: 2 * time.Hour,
+	}
+	audit, err := os.Open(filepath.Join(dir, "audit.log"))
+	if err != nil {
+		return run, err
+	}
+	defer audit.Close()
+	if run.Writes, err = checker.ParseAudit(audit); err != nil {
+		return run, err
+	}
+	cloud, err := os.Open(filepath.Join(dir, "cloud.jsonl"))
+	if err != nil {
+		return run, err
+	}
+	defer cloud.Close()
+	run.Entries, err = checker.ParseCloud(cloud)
+	return run, err
+}
+
+// report judges a run, tells what it came to, and proves that the judge would have seen it otherwise.
+func report(dir string, counts map[string]int) (broken bool, err error) {
+	began := time.Now()
+	run, err := load(dir)
+	if err != nil {
+		return false, err
+	}
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Printf("  %-20s %d\n", what, counts[what])
+	}
+	calls := map[string]int{}
+	for _, e := range run.Entries {
+		if e.What == checker.Call {
+			calls["call "+e.Verb]++
+		} else if e.What != checker.Reply && e.What != checker.Mark {
+			calls["instances "+e.What]++
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(calls)) {
+		fmt.Printf("  %-20s %d\n", what, calls[what])
+	}
+	fmt.Printf("  %-20s %d\n\n", "writes of the API", len(run.Writes))
+	verdicts := checker.Judge(run)
+	proofs := checker.Prove(run)
+	fmt.Printf("%-14s %7s %7s  %-12s %s\n", "statement", "judged", "broken", "sabotage", "")
+	for i, v := range verdicts {
+		fmt.Printf("%-14s %7d %7d  %-12s %s\n", v.Statement, v.Judged, len(v.Broken), proofs[i], v.Says)
+		broken = broken || len(v.Broken) > 0 || proofs[i] == checker.Unseen
+	}
+	for _, v := range verdicts {
+		for n, f := range v.Broken {
+			if n == 10 {
+				fmt.Printf("%s: and %d more\n", v.Statement, len(v.Broken)-n)
+				break
+			}
+			fmt.Printf("%s: %s\n", v.Statement, f)
+		}
+	}
+	fmt.Printf("\njudged in %s; the logs are audit.log and cloud.jsonl in %s\n", time.Since(began).Round(time.Millisecond), dir)
+	return broken, nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/box"
+	"github.com/millwright-dev/millwright/test/history/checker"
+)
+
+// restore puts etcd back to what it was some seconds before. Controllers run on, and do not reach the API server until
+// everything was listed, so that the history that goes on begins with what was put back.
+func restore(ctx context.Context, w *world, r *rand.Rand) error {
+	data := filepath.Join(w.fleet.Plane.Dir, "etcd")
+	copied := filepath.Join(w.dir, "etcd-copy")
+	from := time.Now()
+	if err := w.snapshot(data, copied); err != nil {
+		return err
+	}
+	wait(ctx, millis(r, 4000, 8000))
+	w.each(weather{hang: true})
+	until := time.Now()
+	if err := w.fleet.Plane.Stop(w.ctx); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(data); err != nil {
+		return err
+	}
+	if err := os.Rename(copied, data); err != nil {
+		return err
+	}
+	plane, err := box.Start(w.ctx, box.Options{
+		Dir: w.fleet.Plane.Dir, Assets: w.fleet.Plane.Assets, Components: []string{box.ControllerManager, box.Scheduler, box.Kwok},
+		ExtraArgs: w.planeArgs(), Log: os.Stderr,
+	})
+	if err != nil {
+		return fmt.Errorf("start the control plane again: %w", err)
+	}
+	w.fleet.Plane = plane
+	if err := w.listAll(); err != nil {
+		return err
+	}
+	w.log.mark(checker.Entry{Mark: checker.Restored, From: from, Until: until})
+	w.each(weather{})
+	return w.register(w.ctx)
+}
+
+// snapshot copies etcd's folder while etcd stands still, which is what a crash at that moment would leave.
+func (w *world) snapshot(data, into string) error {
+	etcd, ok := w.fleet.Plane.Component(box.Etcd)
+	if !ok {
+		return fmt.Errorf("the box has no etcd")
+	}
+	if err := etcd.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	time.Sleep(50 * time.Millisecond)
+	err := os.CopyFS(into, os.DirFS(data))
+	if resumed := etcd.Signal(contSignal); resumed != nil {
+		return resumed
+	}
+	if err != nil {
+		return fmt.Errorf("copy the data of etcd: %w", err)
+	}
+	return nil
+}
+
+// listAll lists everything as the user whose lists are in the audit log.
+func (w *world) listAll() error {
+	c, err := w.clientOf(census)
+	if err != nil {
+		return err
+	}
+	core := schema.GroupVersion{Version: "v1"}
+	kinds := []schema.GroupVersionKind{core.WithKind("Node"), core.WithKind("Pod"), gardener.WithKind("MachineClass")}
+	for _, gv := range apis {
+		kinds = append(kinds, gv.WithKind("Machine"), gv.WithKind("MachineSet"), gv.WithKind("MachineDeployment"))
+	}
+	for _, kind := range kinds {
+		list := &unstructured.UnstructuredList{}
+		kind.Kind += "List"
+		list.SetGroupVersionKind(kind)
+		if err := c.List(w.ctx, list); err != nil {
+			return fmt.Errorf("list what was put back: %w", err)
+		}
+	}
+	return nil
+}
+
+// register plays the kubelets, which register again where etcd has forgotten their nodes, and the cloud controller manager,
+// which deletes the nodes of instances that are not there.
+func (w *world) register(ctx context.Context) error {
+	wanted := map[string]record{}
+	for _, of := range w.log.instances() {
+		for _, r := range of {
+			wanted[r.Node] = r
+		}
+	}
+	nodes, err := w.list(ctx, "Node", schema.GroupVersion{Version: "v1"})
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if _, ok := wanted[n.GetName()]; !ok {
+			if err := w.remove(ctx, ref{n.GroupVersionKind(), client.ObjectKeyFromObject(n)}); err != nil {
+				return err
+			}
+		}
+		delete(wanted, n.GetName())
+	}
+	for name, r := range wanted {
+		n := &unstructured.Unstructured{}
+		n.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
+		n.SetName(name)
+		n.SetAnnotations(map[string]string{box.KwokNodeAnnotation: box.KwokNodeValue, "millwright.dev/kubemark-instance": r.ID})
+		n.SetLabels(map[string]string{corev1.LabelHostname: name})
+		if err := unstructured.SetNestedField(n.Object, "kubemark://"+name, "spec", "providerID"); err != nil {
+			return err
+		}
+		if err := w.client.Create(ctx, n); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("register node %s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	_ "embed" // the fleet and the audit policy
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/box"
+	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/test/history/checker"
+)
+
+var (
+	//go:embed fleet.yaml
+	fleetYAML []byte
+	//go:embed audit.yaml
+	auditYAML []byte
+)
+
+// census is the user who lists everything after a restore of etcd; driver is the one who asks for things.
+const (
+	census = "millwright-census"
+	driver = "millwright-driver"
+)
+
+// world is the fleet, and whatever comes upon it.
+type world struct {
+	// ctx ends when the world does.
+	ctx  context.Context
+	dir  string
+	seed uint64
+	// now and previous are folders of binaries; previous is empty where there are none.
+	now, previous string
+	recordsCalls  map[string]bool
+
+	fleet   *fleet.Fleet
+	client  client.Client
+	log     *journal
+	proxies map[string]*proxy
+	seats   map[string][]*seat
+
+	mu     sync.Mutex
+	counts map[string]int
+	strays []ref
+	// begin lets the users begin, in a round in which they wait for that.
+	begin func(context.Context)
+}
+
+// programs are the controllers.
+var programs = []string{fleet.Sets, fleet.Machines}
+
+func (w *world) auditLog() string { return filepath.Join(w.dir, "audit.log") }
+
+// planeArgs are what the API server is started with besides.
+func (w *world) planeArgs() map[string][]string {
+	return map[string][]string{box.APIServer: {
+		"--audit-policy-file=" + filepath.Join(w.dir, "audit.yaml"), "--audit-log-path=" + w.auditLog(),
+		"--audit-log-mode=blocking", "--audit-log-maxsize=10000",
+	}}
+}
+
+// start starts the world: control plane, controllers, and the fleet that the example declares.
+func (w *world) start() (err error) {
+	for _, dir := range []string{"logs", "fleet"} {
+		if err := os.MkdirAll(filepath.Join(w.dir, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "audit.yaml"), auditYAML, 0o600); err != nil {
+		return err
+	}
+	w.fleet, err = fleet.Start(w.ctx, fleet.Options{
+		Dir: filepath.Join(w.dir, "fleet"), Bin: w.now, Backend: "kwok", Idle: true, PlaneArgs: w.planeArgs(), Log: os.Stderr,
+	})
+	if err != nil {
+		return fmt.Errorf("start the fleet: %w", err)
+	}
+	if w.client, err = w.clientOf(driver); err != nil {
+		return err
+	}
+	if w.log, err = newJournal(filepath.Join(w.dir, "cloud.jsonl"), fleet.CloudDir(w.fleet.Dir)); err != nil {
+		return err
+	}
+	go func() {
+		if err := w.log.watch(w.ctx); err != nil {
+			w.log.mark(checker.Entry{Mark: checker.Crashed, Message: err.Error()})
+		}
+	}()
+	if err := w.fleet.Create(w.ctx, fleetYAML); err != nil {
+		return err
+	}
+	for n, program := range programs {
+		config, err := clientcmd.BuildConfigFromFlags("", w.fleet.Kubeconfig(program))
+		if err != nil {
+			return err
+		}
+		config.QPS = -1
+		if w.proxies[program], err = newProxy(config, w.seed+uint64(n)); err != nil {
+			return err
+		}
+		if err := w.proxies[program].kubeconfig(w.proxied(program)); err != nil {
+			return err
+		}
+		for n := range 2 {
+			s := &seat{w: w, program: program, n: n}
+			w.seats[program] = append(w.seats[program], s)
+			if err := s.start(w.now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// clientOf makes a client of an administrator of that name.
+func (w *world) clientOf(user string) (client.Client, error) {
+	config, err := w.fleet.Plane.RESTConfigFor(user, "system:masters")
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = 20 * time.Second
+	c, err := client.New(config, client.Options{Scheme: runtime.NewScheme()})
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return c, nil
+}
+
+// stop ends everything. What was recorded stays.
+func (w *world) stop() error {
+	var problems []error
+	for _, program := range programs {
+		for _, s := range w.seats[program] {
+			problems = append(problems, s.signal(contSignal), s.end(termSignal))
+		}
+		if p := w.proxies[program]; p != nil {
+			p.set(weather{})
+			p.CloseClientConnections()
+			p.Close()
+		}
+	}
+	if w.fleet != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), time.Minute)
+		defer cancel()
+		problems = append(problems, fleet.Down(ctx, w.fleet.Dir, w.now))
+	}
+	return errors.Join(problems...)
+}
+
+// each changes the weather of all proxies.
+func (w *world) each(change weather) {
+	for _, p := range w.proxies {
+		p.set(change)
+	}
+}
+
+// count counts something for the summary.
+func (w *world) count(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts[what]++
+}
+
+// say tells whoever waits.
+func say(format string, args ...any) {
+	fmt.Printf(time.Now().Format("15:04:05 ")+strings.TrimRight(format, "\n")+"\n", args...)
+}
