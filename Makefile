@@ -96,6 +96,15 @@ test-crash: ## Kill controllers while 100 machines come and go: ARGS='-crash.see
 fuzz: ## Look for input that breaks a decoder or a lens: FUZZTIME=1m PKG=./provider
 	hack/fuzz $(FUZZTIME) $(PKG)
 
+# SEED= plays the plan of another run again, MINUTES= is for how long new rounds begin, PREVIOUS= whose binaries take turns with
+# these: any commit, or nothing. The whole takes up to three minutes more.
+SEED ?= 0
+MINUTES ?= 9
+PREVIOUS ?= HEAD~1
+.PHONY: test-history
+test-history: box ## Run the real binaries through troubles and have their history judged: SEED=1 MINUTES=9 PREVIOUS=v1 ARGS='-on restore'
+	go run -trimpath ./test/history -seed $(SEED) -minutes $(MINUTES) -previous "$(PREVIOUS)" $(ARGS)
+
 .PHONY: sim
 sim: ## Run the simulator on many seeds: SEEDS=100000
 	go run ./internal/sim/cmd/sim --seeds $(SEEDS) $(ARGS)

@@ -50,6 +50,7 @@ var rooms = slices.Concat([]room{
 	{"provider/serve", []string{""}},
 	// The judge of the simulator shares nothing with what it judges but the types of the APIs.
 	{"internal/sim/judge", []string{"./api", "github.com/openshift/api", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"}},
+	{"test/history/checker", nil},
 }, pureRooms())
 
 func pureRooms() []room {
@@ -135,6 +136,17 @@ var walls = []wall{
 		rooms: []string{"internal/dialect"},
 		out:   []string{"./internal/controller", "k8s.io/client-go/kubernetes"},
 		why:   "a lens reads and writes objects; effects belong to the shells",
+	},
+	{
+		rooms: []string{"test/history/checker"},
+		out:   []string{"./api", "./cmd", "./config", "./internal", "./provider", "./providers", "github.com/openshift/api"},
+		why:   "a judge that shares code with whom it judges shares its mistakes",
+	},
+	{
+		rooms: []string{"test/history/checker"},
+		out:   impurePackages,
+		tests: true,
+		why:   "what was recorded is all that is judged",
 	},
 }
 
