@@ -183,14 +183,14 @@ func denied(ctx context.Context, w *world, r *rand.Rand) error {
 
 // exchange lets the binaries of the previous commit be standbys under the same leases, take over, and be taken over from: first
 // in a quiet fleet, then in the middle of whatever users ask for.
-func exchange(ctx context.Context, w *world, r *rand.Rand) error {
+func exchange(_ context.Context, w *world, r *rand.Rand) error {
 	began := time.Now()
 	if err := w.downAndUp(r); err != nil {
 		return err
 	}
 	time.Sleep(2 * time.Second)
 	w.log.mark(checker.Entry{Mark: checker.Exchanged, From: began, Until: time.Now()})
-	w.begin(ctx)
+	w.begin()
 	return w.downAndUp(r)
 }
 
@@ -230,9 +230,9 @@ func (w *world) play(number int, r round) (settled bool, err error) {
 	ctx, cancel := context.WithTimeout(w.ctx, r.Length)
 	defer cancel()
 	begun := make(chan struct{})
-	w.begin = func(context.Context) { close(begun) }
+	w.begin = sync.OnceFunc(func() { close(begun) })
 	if r.Comes[0] != comesExchange { // which begins with a quiet fleet
-		close(begun)
+		w.begin()
 	}
 	var all sync.WaitGroup
 	errs := make(chan error, len(r.Steps)+len(r.Comes))
@@ -246,6 +246,7 @@ func (w *world) play(number int, r round) (settled bool, err error) {
 	for n, kind := range r.Comes {
 		w.count("round of " + kind)
 		all.Go(func() {
+			defer w.begin()
 			errs <- troubles[kind](ctx, w, rand.New(rand.NewPCG(r.Seed, uint64(n))))
 		})
 	}

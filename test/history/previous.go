@@ -29,7 +29,7 @@ func buildPrevious(ctx context.Context, root, commit, into string) (why string, 
 		return c
 	}
 	if err := git("rev-parse", "--verify", "--quiet", commit+"^{commit}").Run(); err != nil {
-		return "the repository has no commit " + commit, nil //nolint:nilerr // it is said, and no error
+		return "the repository has no commit " + commit, nil
 	}
 	sources, err := os.MkdirTemp("", "millwright-previous-")
 	if err != nil {

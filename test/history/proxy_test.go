@@ -52,38 +52,49 @@ func proxied(t *testing.T) (p *proxy, client *http.Client, writes *atomic.Int64)
 
 const machinesPath = "/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines"
 
-func post(ctx context.Context, t *testing.T, c *http.Client, p *proxy) (*http.Response, error) {
+// post makes a write, and returns the status and Retry-After of its answer.
+func post(ctx context.Context, t *testing.T, c *http.Client, p *proxy) (status int, after string, err error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+machinesPath, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
 	res, err := c.Do(r)
-	if err == nil {
-		res.Body.Close()
+	if err != nil {
+		return 0, "", err
 	}
-	return res, err
+	defer res.Body.Close()
+	return res.StatusCode, res.Header.Get("Retry-After"), nil
 }
 
 // TestWeather: what comes upon a request, and whether the API server has seen it all the same.
 func TestWeather(t *testing.T) {
 	p, client, writes := proxied(t)
-	if res, err := post(t.Context(), t, client, p); err != nil || res.StatusCode != http.StatusOK || writes.Load() != 1 {
-		t.Fatalf("in fair weather: %v, %v, %d writes", res, err, writes.Load())
+	tests := []struct {
+		name    string
+		weather weather
+		status  int // 0: no answer
+		after   string
+		writes  int64
+	}{
+		{"fair", weather{}, http.StatusOK, "", 1},
+		{"refused", weather{refuse: 1, code: http.StatusServiceUnavailable, retryAfter: 3}, http.StatusServiceUnavailable, "3", 0},
+		{"lost reply", weather{lose: 1}, 0, "", 1},
+		{"hanging", weather{hang: true}, 0, "", 0},
 	}
-	p.set(weather{refuse: 1, code: http.StatusServiceUnavailable, retryAfter: 3})
-	if res, err := post(t.Context(), t, client, p); err != nil || res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") != "3" || writes.Load() != 1 {
-		t.Errorf("refused: %v, %v, %d writes, want 503, Retry-After, and no write more", res, err, writes.Load())
-	}
-	p.set(weather{lose: 1})
-	if res, err := post(t.Context(), t, client, p); err == nil || writes.Load() != 2 {
-		t.Errorf("a lost reply: %v, %v, %d writes, want an error and a write more", res, err, writes.Load())
-	}
-	p.set(weather{hang: true})
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if res, err := post(ctx, t, client, p); err == nil || writes.Load() != 2 {
-		t.Errorf("hanging: %v, %v, %d writes, want no answer and no write more", res, err, writes.Load())
+	for _, tc := range tests {
+		p.set(tc.weather)
+		before := writes.Load()
+		patience := 5 * time.Second
+		if tc.weather.hang {
+			patience = 100 * time.Millisecond
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		status, after, err := post(ctx, t, client, p)
+		cancel()
+		if status != tc.status || after != tc.after || (err == nil) != (tc.status != 0) || writes.Load()-before != tc.writes {
+			t.Errorf("%s: %d, Retry-After %q, %v, and %d writes; want %d, %q and %d", tc.name, status, after, err, writes.Load()-before, tc.status, tc.after, tc.writes)
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ type world struct {
 	counts map[string]int
 	strays []ref
 	// begin lets the users begin, in a round in which they wait for that.
-	begin func(context.Context)
+	begin func()
 }
 
 // programs are the controllers.

@@ -137,8 +137,8 @@ func works(o Object) bool { return o.wanted() && o.phase() == "Running" }
 
 func (h *history) givenUp(e *era, set *thing, w *Write, v *Verdict) {
 	deployment, sets := e.siblings(set)
-	if deployment == nil {
-		return
+	if deployment == nil || !deployment.surely(w.Begun, w.Done, Object.wanted) || !set.surely(w.Begun, w.Done, Object.wanted) {
+		return // what is deleted takes its machines with it
 	}
 	var all []*thing
 	for _, s := range sets {

@@ -131,6 +131,10 @@ func TestRollouts(t *testing.T) {
 			s.write(9, user, "patch", "machinedeployments", object("dep").wants(2, 2).bounded("1", "0"))
 			s.give(10, setsUser, "old", "a", "b")
 		}, ""},
+		{"the deployment is deleted", "its machines go with it", "1", "0", func(s *story) {
+			s.write(9, user, "delete", "machinedeployments", deployment("1", "0").held().deletedAt(9))
+			s.give(10, setsUser, "old", "a", "b")
+		}, ""},
 		{"set of nobody's template", "no user wrote it", "1", "0", func(s *story) {
 			s.write(9, setsUser, "create", "machinesets", of("odd", 0).with(func(o *Object) { o.Spec.Template.Spec.Class.Name = "odd" }))
 		}, "no-roll"},
