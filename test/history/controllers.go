@@ -130,6 +130,9 @@ func (w *world) args(program, version string, start int) []string {
 		// The collector is quick, so that it has occasions to be wrong.
 		"--machine-safety-orphan-vms-period=5s", "--orphan-grace-period=20s", "--orphan-max-per-hour=1000", "--orphan-max-share=100%",
 	)
+	if w.restores { // a machine whose instance is not put back is not to be waited for
+		args = append(args, "--machine-health-timeout=30s")
+	}
 	if w.recordsCalls[version] {
 		args = append(args, "--call-log="+w.log.path)
 	}

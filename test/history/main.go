@@ -73,7 +73,7 @@ func (o *options) run(ctx context.Context) (broken bool, err error) {
 	defer cancel()
 	w := &world{
 		ctx: ctx, dir: o.dir, seed: o.seed, now: filepath.Join(o.dir, "bin", "now"), recordsCalls: map[string]bool{},
-		proxies: map[string]*proxy{}, seats: map[string][]*seat{}, counts: map[string]int{},
+		restores: strings.Contains(o.on, comesRestore), proxies: map[string]*proxy{}, seats: map[string][]*seat{}, counts: map[string]int{},
 	}
 	say("seed %d, logs in %s", o.seed, o.dir)
 	if err := w.builds(o.previous); err != nil {

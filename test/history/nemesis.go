@@ -260,5 +260,10 @@ func (w *world) play(number int, r round) (settled bool, err error) {
 	if err := w.tidy(w.ctx); err != nil {
 		return false, err
 	}
-	return w.settle(fmt.Sprintf("round %d: settled", number), w.unsettled), nil
+	return w.settle(fmt.Sprintf("round %d: settled", number), func(ctx context.Context) (string, error) {
+		if err := w.mend(ctx); err != nil {
+			return "", err
+		}
+		return w.unsettled(ctx)
+	}), nil
 }

@@ -52,8 +52,11 @@ func restore(ctx context.Context, w *world, r *rand.Rand) error {
 		return err
 	}
 	w.log.mark(checker.Entry{Mark: checker.Restored, From: from, Until: until})
+	if err := w.register(w.ctx); err != nil {
+		return err
+	}
 	w.each(weather{})
-	return w.register(w.ctx)
+	return nil
 }
 
 // snapshot copies etcd's folder while etcd stands still, which is what a crash at that moment would leave.
@@ -98,15 +101,13 @@ func (w *world) listAll() error {
 	return nil
 }
 
+// registered is the label of nodes that register made. Their instances know nothing of them.
+const registered = "history/registered"
+
 // register plays the kubelets, which register again where etcd has forgotten their nodes, and the cloud controller manager,
 // which deletes the nodes of instances that are not there.
 func (w *world) register(ctx context.Context) error {
-	wanted := map[string]record{}
-	for _, of := range w.log.instances() {
-		for _, r := range of {
-			wanted[r.Node] = r
-		}
-	}
+	wanted := w.byNode()
 	nodes, err := w.list(ctx, "Node", schema.GroupVersion{Version: "v1"})
 	if err != nil {
 		return err
@@ -124,12 +125,57 @@ func (w *world) register(ctx context.Context) error {
 		n.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
 		n.SetName(name)
 		n.SetAnnotations(map[string]string{box.KwokNodeAnnotation: box.KwokNodeValue, "millwright.dev/kubemark-instance": r.ID})
-		n.SetLabels(map[string]string{corev1.LabelHostname: name})
+		n.SetLabels(map[string]string{corev1.LabelHostname: name, registered: ""})
 		if err := unstructured.SetNestedField(n.Object, "kubemark://"+name, "spec", "providerID"); err != nil {
 			return err
 		}
 		if err := w.client.Create(ctx, n); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("register node %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// byNode are the instances by the names of their nodes.
+func (w *world) byNode() map[string]record {
+	out := map[string]record{}
+	for _, of := range w.log.instances() {
+		for _, r := range of {
+			out[r.Node] = r
+		}
+	}
+	return out
+}
+
+// mend does what falls to others after a restore: it deletes the machines of machine.openshift.io that were put back without
+// their instances and failed, as their operator would, and the nodes of instances that ended, as the cloud controller manager
+// would.
+func (w *world) mend(ctx context.Context) error {
+	if !w.restores {
+		return nil
+	}
+	machines, err := w.list(ctx, "Machine", openshift)
+	if err != nil {
+		return err
+	}
+	for _, m := range machines {
+		if phase, _, _ := unstructured.NestedString(m.Object, "status", "phase"); phase == "Failed" && m.GetDeletionTimestamp() == nil {
+			if err := w.remove(ctx, ref{m.GroupVersionKind(), client.ObjectKeyFromObject(m)}); err != nil {
+				return err
+			}
+		}
+	}
+	nodes, err := w.list(ctx, "Node", schema.GroupVersion{Version: "v1"})
+	if err != nil {
+		return err
+	}
+	alive := w.byNode()
+	for _, n := range nodes {
+		_, ours := n.GetLabels()[registered]
+		if _, there := alive[n.GetName()]; ours && !there {
+			if err := w.remove(ctx, ref{n.GroupVersionKind(), client.ObjectKeyFromObject(n)}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -145,6 +145,9 @@ func (w *world) finish() error {
 		}
 	}
 	gone := w.settle("everything is gone", func(ctx context.Context) (string, error) {
+		if err := w.mend(ctx); err != nil {
+			return "", err
+		}
 		machines, err := w.list(ctx, "Machine", apis...)
 		if err != nil {
 			return "", err

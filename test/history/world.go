@@ -42,6 +42,8 @@ type world struct {
 	// now and previous are folders of binaries; previous is empty where there are none.
 	now, previous string
 	recordsCalls  map[string]bool
+	// restores says that etcd may be put back.
+	restores bool
 
 	fleet   *fleet.Fleet
 	client  client.Client
