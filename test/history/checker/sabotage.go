@@ -144,12 +144,9 @@ func hookOn(r *Run, h *history) bool {
 // endWanted ends an instance long before anybody wants it to.
 func endWanted(r *Run, h *history) bool {
 	for _, i := range h.instances {
-		if len(h.eras) > 1 || i.Ending.At.IsZero() {
-			continue
-		}
 		m := h.eras[0].machineOf(i.UID)
 		early := i.Made.At.Add(time.Millisecond)
-		if m == nil || !m.surely(early, early, Object.wanted) {
+		if i.Ending.At.IsZero() || h.eraOf(early) > 0 || m == nil || !m.surely(early, early, Object.wanted) {
 			continue
 		}
 		r.change(func(e Entry) bool { return e.What == Ending && e.Instance == i.ID }, func(e *Entry) { e.At = early })
