@@ -14,6 +14,8 @@ const (
 	Unseen = "UNSEEN"
 	// Nothing: the run has no line that could be falsified so.
 	Nothing = "no occasion"
+	// Needless: the run has broken the statement without help.
+	Needless = "needless"
 )
 
 // saboteurs falsify a record so that one statement is broken, and say whether they found an occasion.
@@ -50,13 +52,16 @@ func Prove(r Run) []string {
 		fake := r
 		fake.Writes, fake.Entries = slices.Clone(r.Writes), slices.Clone(r.Entries)
 		var before, after Verdict
-		s.judge(h, &before)
+		if s.judge(h, &before); len(before.Broken) > 0 {
+			out = append(out, Needless)
+			continue
+		}
 		if !saboteurs[s.name](&fake, h) {
 			out = append(out, Nothing)
 			continue
 		}
 		s.judge(sortOut(fake), &after)
-		if len(after.Broken) > len(before.Broken) {
+		if len(after.Broken) > 0 {
 			out = append(out, Seen)
 		} else {
 			out = append(out, Unseen)
