@@ -97,12 +97,13 @@ fuzz: ## Look for input that breaks a decoder or a lens: FUZZTIME=1m PKG=./provi
 	hack/fuzz $(FUZZTIME) $(PKG)
 
 # SEED= plays the plan of another run again, MINUTES= is for how long new rounds begin, PREVIOUS= whose binaries take turns with
-# these: any commit, or nothing. The whole takes up to three minutes more.
+# these: any commit, or nothing. The whole takes two to six
+# minutes more.
 SEED ?= 0
-MINUTES ?= 9
+MINUTES ?= 8
 PREVIOUS ?= HEAD~1
 .PHONY: test-history
-test-history: box ## Run the real binaries through troubles and have their history judged: SEED=1 MINUTES=9 PREVIOUS=v1 ARGS='-on restore'
+test-history: box ## Run the real binaries through troubles and have their history judged: SEED=1 MINUTES=8 PREVIOUS=v1 ARGS='-on restore'
 	go run -trimpath ./test/history -seed $(SEED) -minutes $(MINUTES) -previous "$(PREVIOUS)" $(ARGS)
 
 .PHONY: sim

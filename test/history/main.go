@@ -31,7 +31,7 @@ type options struct {
 func main() {
 	var o options
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the plan; 0 for one of its own")
-	flag.Float64Var(&o.minutes, "minutes", 9, "for how long new rounds begin")
+	flag.Float64Var(&o.minutes, "minutes", 8, "for how long new rounds begin")
 	flag.StringVar(&o.previous, "previous", "HEAD~1", "commit whose binaries are exchanged for the present ones; empty for none")
 	flag.StringVar(&o.on, "on", "", "what is switched on besides, separated by commas: "+strings.Join(optional, ", "))
 	flag.StringVar(&o.dir, "dir", "", "folder of the logs, which stay; empty for a new one")
@@ -126,11 +126,11 @@ func (w *world) builds(previous string) error {
 
 // live plays rounds until the time is over, and ends the fleet.
 func (w *world) live(o *options) error {
-	until := time.Now().Add(time.Duration(o.minutes * float64(time.Minute)))
 	if err := w.start(); err != nil {
 		return err
 	}
 	settled := w.settle("the fleet is there", w.unsettled)
+	until := time.Now().Add(time.Duration(o.minutes * float64(time.Minute)))
 	plan := newPlanner(o.seed, w.previous != "", strings.Split(o.on, ","))
 	for n := 1; settled && time.Now().Before(until) && w.ctx.Err() == nil; n++ {
 		var err error
