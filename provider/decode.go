@@ -75,10 +75,10 @@ func mistyped(raw []byte, into reflect.Type, err error) error {
 	return &Error{Kind: Invalid, Field: Clip(path, mostPath), Err: err}
 }
 
-// Bounds of the search for a wrong value: 16 MiB take about half a second, and are
+// Bounds of the search for a wrong value: 8 MiB take a part of a second, and are
 // many times what a spec takes that a person wrote.
 const (
-	work = 16 << 20
+	work = 8 << 20
 	// attempt is what each piece costs beside its length, in bytes.
 	attempt = 1 << 10
 	// deepest is how many levels are looked into.

@@ -86,8 +86,10 @@ func enormous(scalar []byte) bool {
 	if i < 0 {
 		return len(text) > mostDigits
 	}
+	// Behind the digits there may be spaces, which are left out before it is read.
 	exponent := strings.TrimLeft(text[i+1:], "+-0")
-	return len(text) > mostDigits || len(exponent) > 3 && strings.Trim(exponent, "0123456789") == ""
+	digits := len(exponent) - len(strings.TrimLeft(exponent, "0123456789"))
+	return len(text) > mostDigits || digits > 3
 }
 
 // mostDigits is how long a quantity may be; the largest that counts has 19.

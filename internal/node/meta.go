@@ -188,8 +188,8 @@ func capacity(n *corev1.Node, w Want) error {
 // of a billion digits. How it is written shows that at no cost.
 func computable(q resource.Quantity) bool {
 	_, exponent, _ := strings.Cut(strings.ToLower(q.String()), "e")
-	digits := strings.TrimLeft(exponent, "+-0")
-	return len(digits) <= 3 || strings.Trim(digits, "0123456789") != ""
+	exponent = strings.TrimLeft(exponent, "+-0")
+	return len(exponent)-len(strings.TrimLeft(exponent, "0123456789")) <= 3
 }
 
 func recorded(n *corev1.Node, key string, into any) error {
