@@ -98,8 +98,7 @@ fuzz: ## Look for input that breaks a decoder or a lens: FUZZTIME=1m PKG=./provi
 	hack/fuzz $(FUZZTIME) $(PKG)
 
 # SEED= plays the plan of another run again, MINUTES= is for how long new rounds begin, PREVIOUS= whose binaries take turns with
-# these: any commit, or nothing. The whole takes two to six
-# minutes more.
+# these: any commit, or nothing. The whole takes two to six minutes more.
 SEED ?= 0
 MINUTES ?= 8
 PREVIOUS ?= HEAD~1
