@@ -43,18 +43,18 @@ const DeletedBecauseAnnotation = "millwright.dev/deleted-because"
 // missing is the word for an instance that the infrastructure does not know.
 const missing = "missing"
 
-// RecordStopped keeps [StoppedAnnotation] as the infrastructure has it. A machine
-// that failed, or is under deletion, says that by itself.
-func RecordStopped(m client.Object, o lifecycle.Outcome, providerID string) {
+// RecordStopped keeps [StoppedAnnotation] as the infrastructure has it, where that
+// is believed. A machine that failed, or is under deletion, says that by itself.
+func RecordStopped(m client.Object, o lifecycle.Outcome, v lifecycle.Machine) {
 	w := o.World
 	if !w.Looked || m.GetDeletionTimestamp() != nil || o.Stage == lifecycle.StageFailed {
 		return
 	}
 	word := ""
-	switch i := w.Instance(providerID); {
+	switch i := w.Instance(v.ProviderID); {
 	case i != nil && i.State == provider.Stopped:
 		word = cmp.Or(i.RawState, strings.ToLower(string(i.State)))
-	case i == nil && providerID != "" && w.QuietFor >= w.ReadLag:
+	case i == nil && v.ProviderID != "" && w.QuietFor >= w.ReadLag && w.Contradiction(v) == "":
 		word = missing
 	}
 	SetAnnotation(m, StoppedAnnotation, word)

@@ -33,7 +33,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 		recordInstance(m, i, o)
 	}
 	dialect.RecordUnrecorded(m, o.World)
-	dialect.RecordStopped(m, o, m.Spec.ProviderID)
+	dialect.RecordStopped(m, o, d.View(m))
 	recordNode(m, o, d.Policy(m))
 	was := stages[m.Status.CurrentStatus.Phase]
 	steps := recordBegun(m, o)

@@ -39,7 +39,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 		recordInstance(m, i, o)
 	}
 	dialect.RecordUnrecorded(m, o.World)
-	dialect.RecordStopped(m, o, ptr.Deref(m.Spec.ProviderID, ""))
+	dialect.RecordStopped(m, o, Machines{}.View(m))
 	recordNode(m, o)
 	recordConditions(m, o)
 	recordBegun(m, o)
