@@ -29,6 +29,8 @@ type glimpse struct {
 	objects map[string]map[types.UID]client.Object
 	// overtaken: the world went on in the middle of the pass, and the caches with it.
 	overtaken bool
+	// live: machines were listed live, after those were adopted that nobody had.
+	live bool
 	// created counts the machines that the pass asked for.
 	created int
 }
@@ -61,7 +63,7 @@ func (p *process) glimpse() *glimpse {
 
 // lists notes what a live listing showed.
 func (g *glimpse) lists(k *store.Kind, all []client.Object) {
-	g.objects[k.Kind] = map[types.UID]client.Object{}
+	g.objects[k.Kind], g.live = map[types.UID]client.Object{}, g.live || k.Kind == "Machine"
 	for _, o := range all {
 		g.objects[k.Kind][o.GetUID()] = o
 	}
@@ -106,7 +108,7 @@ func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now clie
 		var members []replicas.Member
 		for _, m := range g.objects["Machine"] {
 			ref := metav1.GetControllerOf(m)
-			free := ref == nil && m.GetDeletionTimestamp() == nil
+			free := !g.live && ref == nil && m.GetDeletionTimestamp() == nil
 			ours, matches := ref != nil && ref.UID == s.GetUID(), lens.Selector(s).Matches(labels.Set(m.GetLabels()))
 			if (free || ours) && matches || ours && s.GetDeletionTimestamp() != nil {
 				members = append(members, lens.Member(s, m, g.node))
