@@ -9,6 +9,11 @@ FUZZTIME ?= 10s
 # How many seeds `make sim` runs, and what else a target is given: make bench ARGS='--machines 100 --api gardener'.
 SEEDS ?= 100000
 ARGS ?=
+# Which mutants `make mutants` tries: of which rooms, whether the simulator looks for them too (1; all), how many more of
+# standard kinds are made in each room.
+ROOM ?=
+SIM ?=
+GENERATED ?= 0
 # Packages that the tests and linters look at: make test-unit PKG=./internal/drain/...
 PKG ?= ./...
 
@@ -109,6 +114,10 @@ test-history: box ## Run the real binaries through troubles and have their histo
 .PHONY: sim
 sim: ## Run the simulator on many seeds: SEEDS=100000
 	go run ./internal/sim/cmd/sim --seeds $(SEEDS) $(ARGS)
+
+.PHONY: mutants
+mutants: ## Put defects into the product and report which tests find them: ROOM=lifecycle,drain SIM=1 GENERATED=20
+	nice go run ./internal/mutants/cmd/mutants -room='$(ROOM)' -sim='$(SIM)' -generated=$(GENERATED) $(ARGS)
 
 .PHONY: bench
 bench: box build ## Measure against the raw ceiling of the same control plane: ARGS='--machines 100 --api gardener', or --roll, --heartbeats 1000

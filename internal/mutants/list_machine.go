@@ -1,0 +1,161 @@
+package mutants
+
+// machineMutants are in the shell of the machine controller.
+var machineMutants = []Mutant{
+	{
+		ID: "machine/create-from-cache", File: "reconciler.go", Func: "pass.run",
+		From:      "if d.Step == lifecycle.Create {",
+		To:        "if false {",
+		Statement: 5, Note: "an instance is asked for without a look at the machine itself",
+	},
+	{
+		ID: "machine/stale-cache-believed", File: "memory.go", Func: "remembered.newerThan",
+		From:      "err == nil && c < 0",
+		To:        "err == nil && c < -1",
+		Statement: 5, Note: "an object older than what was written is acted on",
+	},
+	{
+		ID: "machine/node-from-cache", File: "observe.go", Func: "pass.nodeQuery",
+		From:      "!p.view.Deleted.IsZero() || p.view.Keep != (lifecycle.Keeping{})",
+		To:        "p.view.Keep != (lifecycle.Keeping{})",
+		Statement: 4, Note: "the node of a machine on its way out is looked up in the cache only",
+	},
+	{
+		ID: "machine/unlocked-writes", File: "save.go", Func: "locked",
+		From:      `metadata["resourceVersion"] = version`,
+		To:        "_ = version",
+		Statement: 5, Note: "a machine is written whatever was written to it meanwhile",
+	},
+	{
+		ID: "machine/permits-for-all", File: "permits.go", Func: "permits.take",
+		From: "return false",
+		To:   "return true",
+		Note: "all machines of a group are given up in the same moment",
+	},
+	{
+		ID: "machine/permits-end", File: "permits.go", Func: "permits.take",
+		From: "now.Sub(g.at) < permitTime",
+		To:   "now.Sub(g.at) < 0",
+		Note: "a permit does not last until the cache shows what it was used for",
+	},
+	{
+		ID: "machine/quiet-not-reset", File: "perform.go", Func: "pass.create",
+		From: `	p.world.QuietFor = 0
+`,
+		To:        "",
+		Statement: 1, Note: "listings are believed as if nothing had been asked for just now",
+	},
+	{
+		ID: "machine/new-spec-waits", File: "memory.go", Func: "memory.of",
+		From: "r.generation, r.retry = o.GetGeneration(), lifecycle.Retry{}",
+		To:   "r.generation = o.GetGeneration()",
+		Note: "a new spec is not tried before the pause for the old one is over",
+	},
+	{
+		ID: "machine/account-not-asked", File: "observe.go", Func: "pass.elsewhere",
+		From:      "return p.view.Origin.Elsewhere(p.world.Origin.Account)",
+		To:        "return nil",
+		Statement: 6, Note: "an empty answer of another account is believed",
+	},
+	{
+		ID: "machine/account-not-stored", File: "perform.go", Func: "pass.hold",
+		From: `	p.noteAccount(ctx)
+`,
+		To:        "",
+		Statement: 6, Note: "the account is not stored before an instance is asked for",
+	},
+	{
+		ID: "machine/rivals-unseen", File: "claims.go", Func: "pass.claim",
+		From:      "if i.UID == p.view.UID || !i.Exists() {",
+		To:        "if true {",
+		Statement: 2, Note: "the instance of another machine is taken",
+	},
+	{
+		ID: "machine/scopes-mixed", File: "claims.go", Func: "pass.sharesScope",
+		From: "c.Cluster == p.class.Cluster",
+		To:   `c.Cluster != ""`,
+		Note: "a machine of another cluster counts as a rival",
+	},
+	{
+		ID: "machine/removal-not-awaited", File: "perform.go", Func: "pass.terminate",
+		From:      "case done:",
+		To:        "case done || true:",
+		Statement: 2, Note: "an instance counts as removed once its removal was asked for",
+	},
+	{
+		ID: "machine/doubles-not-removed", File: "perform.go", Func: "pass.terminate",
+		From:      "p.world.Owned())",
+		To:        "p.world.Instances)",
+		Statement: 2, Note: "second instances of a machine are not removed with it",
+	},
+	{
+		ID: "machine/forgotten-though-refused", File: "perform.go", Func: "pass.forget",
+		From: `p.answered(err)
+	if err != nil {`,
+		To: `p.answered(err)
+	if err != nil && false {`,
+		Note: "the machine is let go although its node could not be deleted",
+	},
+	{
+		ID: "machine/group-unknown-is-lone", File: "permits.go", Func: "pass.mayFail",
+		From: `"group", group)
+		return false`,
+		To: `"group", group)
+		return true`,
+		Statement: 6, Note: "a machine is given up although the others of its group could not be counted",
+	},
+	{
+		ID: "machine/failed-look-counts", File: "observe.go", Func: "pass.lookForInstances",
+		From:      "p.world.LookErr = err",
+		To:        "p.world.LookErr, p.world.Looked = err, true",
+		Statement: 6, Note: "a failed answer counts as an empty one",
+	},
+	{
+		ID: "machine/failed-drain-is-done", File: "perform.go", Func: "pass.drain",
+		From:      "came = drain.Decision{Message",
+		To:        "came = drain.Decision{Done: true, Message",
+		Statement: 4, Note: "a drain that failed is done",
+	},
+	{
+		ID: "machine/node-unheld-early", File: "perform.go", Func: "pass.cordonWith",
+		From:      "if !vacant {",
+		To:        "if false {",
+		Statement: 4, Note: "a node loses its finalizer while pods are on it",
+	},
+	{
+		ID: "machine/released-again", File: "reconciler.go", Func: "pass.finish",
+		From:      "p.mem.released, err = true, nil",
+		To:        "err = nil",
+		Statement: 5, Note: "a machine that was let go is handled once more",
+	},
+	{
+		ID: "machine/handover-ignored", File: "observe.go", Func: "pass.lookForInstances",
+		From:      "p.world.Arriving = p.Handover - p.Clock.Now().Sub(p.began)",
+		To:        "p.world.Arriving = 0",
+		Statement: 2, Note: "what the process before this one asked for is not waited for",
+	},
+	{
+		ID: "machine/failures-uncounted", File: "memory.go", Func: "remembered.failed",
+		From: "n = r.retry.Failures + 1",
+		To:   "n = 1",
+		Note: "pauses between attempts do not grow",
+	},
+	{
+		ID: "machine/new-class-waits", File: "memory.go", Func: "remembered.madeFrom",
+		From: "r.class, r.retry = key, lifecycle.Retry{}",
+		To:   "r.class = key",
+		Note: "a new class is not tried before the pause for the old one is over",
+	},
+	{
+		ID: "machine/refusals-never-end", File: "memory.go", Func: "remembered.refused",
+		From:      "r.refusedSince = time.Time{}",
+		To:        "_ = now",
+		Statement: 4, Note: "a success does not end the time for which the cluster has refused",
+	},
+	{
+		ID: "machine/stranger-kept", File: "perform.go", Func: "pass.create",
+		From: "p.sawInstance(ctx, i)",
+		To:   "_ = i",
+		Note: "what a new instance says is not recorded in the same pass",
+	},
+}

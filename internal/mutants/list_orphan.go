@@ -1,0 +1,89 @@
+package mutants
+
+// orphanMutants are in the verdicts on instances without a machine.
+var orphanMutants = []Mutant{
+	{
+		ID: "orphan/double-by-uid", File: "sweep.go", Func: "sweep.ref",
+		From:      `i.UID == "" || s.listed.byUID[i.UID] > 1`,
+		To:        `i.UID == ""`,
+		Statement: 2, Note: "one of two instances with a UID is removed by the UID, and the other with it",
+	},
+	{
+		ID: "orphan/denied-is-complete", File: "believe.go", Func: "doubt",
+		From:      "if l.Err != nil {",
+		To:        "if false {",
+		Statement: 6, Note: "a listing that failed half-way is taken for a complete one",
+	},
+	{
+		ID: "orphan/leaving-unclaimed", File: "sweep.go", Func: "sweep.judge",
+		From:      "return m.Deleting",
+		To:        "return false",
+		Statement: 4, Note: "the instance of a machine that is being deleted is removed before its drain is done",
+	},
+	{
+		ID: "orphan/recorded-by-uid-only", File: "sweep.go", Func: "sweep.judge",
+		From:      "return m.records(i)",
+		To:        "return m.UID == i.UID && m.records(i)",
+		Statement: 2, Note: "an instance that a machine has recorded is removed because it carries another UID",
+	},
+	{
+		ID: "orphan/early-unclaimed", File: "sweep.go", Func: "sweep.judge",
+		From:      `return m.Early || m.ProviderID == ""`,
+		To:        "return false",
+		Statement: 2, Note: "the instance of a machine that has not recorded it yet is removed",
+	},
+	{
+		ID: "orphan/unseen-ignored", File: "sweep.go", Func: "sweep.judge",
+		From:      "return !v.Begun && !s.shows(m, i)",
+		To:        "return false",
+		Statement: 2, Note: "an instance goes although the one that its machine has recorded is not seen",
+	},
+	{
+		ID: "orphan/others-tags", File: "sweep.go", Func: "ours",
+		From:      "return false",
+		To:        "return true",
+		Statement: 2, Note: "instances of other clusters are removed",
+	},
+	{
+		ID: "orphan/half-the-grace", File: "limits.go", Func: "sweep.sentence",
+		From:      "age < p.Grace",
+		To:        "age < p.Grace/2",
+		Statement: 2, Note: "an instance is removed after half of its grace",
+	},
+	{
+		ID: "orphan/one-more-per-hour", File: "limits.go", Func: "sweep.sentence",
+		From: "begun >= p.PerHour",
+		To:   "begun > p.PerHour",
+		Note: "one instance more than PerHour is removed",
+	},
+	{
+		ID: "orphan/mass-removal", File: "limits.go", Func: "sweep.sentence",
+		From:      `case refusal != "":`,
+		To:        "case false:",
+		Statement: 2, Note: "the limit on the share removed at once stops nothing",
+	},
+	{
+		ID: "orphan/shrunk-is-believed", File: "believe.go", Func: "shrunk",
+		From:      "2*n < before",
+		To:        "4*n < before",
+		Statement: 6, Note: "a listing with a third of the instances is believed",
+	},
+	{
+		ID: "orphan/wanted-again-ignored", File: "sweep.go", Func: "Wanted",
+		From:      "again.Fate == Keep || again.Cause",
+		To:        "again.Fate == Keep && again.Cause",
+		Statement: 2, Note: "an instance that is wanted again is removed all the same",
+	},
+	{
+		ID: "orphan/gap-counts-whole", File: "memory.go", Func: "Memory.at",
+		From:      "gap <= 2*period",
+		To:        "true",
+		Statement: 6, Note: "the time in which nobody looked counts as grace",
+	},
+	{
+		ID: "orphan/frozen-late", File: "freeze.go", Func: "Judge",
+		From: "!c.Frozen && c.Machines >= high",
+		To:   "!c.Frozen && c.Machines > high",
+		Note: "a set that overshoots is frozen one machine late",
+	},
+}

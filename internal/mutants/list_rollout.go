@@ -1,0 +1,78 @@
+package mutants
+
+// rolloutMutants are in the arithmetic of rollouts.
+var rolloutMutants = []Mutant{
+	{
+		ID: "rollout/one-more-unavailable", File: "bounds.go", Func: "Bounds",
+		From:      "min(unavailable, d.Replicas)",
+		To:        "min(unavailable+1, d.Replicas)",
+		Statement: 3, Note: "one machine more than maxUnavailable may be missing",
+	},
+	{
+		ID: "rollout/one-more-surge", File: "book.go", Func: "question.room",
+		From:      "q.d.Replicas+q.surge-q.total()",
+		To:        "q.d.Replicas+q.surge+1-q.total()",
+		Statement: 3, Note: "there is one machine more than maxSurge",
+	},
+	{
+		ID: "rollout/canary-unprotected", File: "rolling.go", Func: "question.shrinkOld",
+		From: `	budget = min(budget, sum(q.old, wanted)-(q.d.Replicas-min(q.limit, q.d.Replicas)))
+`,
+		To:   "",
+		Note: "a canary does not keep the others",
+	},
+	{
+		ID: "rollout/coming-counted", File: "rolling.go", Func: "question.shrinkOld",
+		From:      "q.floor() - coming",
+		To:        "q.floor() - 0*coming",
+		Statement: 3, Note: "new machines count before they are available",
+	},
+	{
+		ID: "rollout/leaving-takes-no-room", File: "book.go", Func: "book.atMost",
+		From:      "if p.LeavingTakesRoom {",
+		To:        "if false {",
+		Statement: 3, Note: "machines on their way out make room for new ones at once",
+	},
+	{
+		ID: "rollout/available-at-once", File: "book.go", Func: "Machine.Available",
+		From:      "p.MinReady == 0 || ",
+		To:        "true || ",
+		Statement: 3, Note: "a machine is available before minReadySeconds are over",
+	},
+	{
+		ID: "rollout/frozen-grows", File: "book.go", Func: "question.scale",
+		From: `n > b.want.Replicas && q.d.Frozen != ""`,
+		To:   "false",
+		Note: "sets grow while the deployment is frozen",
+	},
+	{
+		ID: "rollout/chosen-forgotten", File: "book.go", Func: "book.surelyAt",
+		From:      "chosen := max(0, b.living-b.told)",
+		To:        "chosen := 0",
+		Statement: 3, Note: "machines count that their set has chosen to give up",
+	},
+	{
+		ID: "rollout/unobserved-grows", File: "book.go", Func: "question.room",
+		From:      "if !b.Observed {",
+		To:        "if false {",
+		Statement: 3, Note: "a set that has not seen its last number yet counts by its old status",
+	},
+	{
+		ID: "rollout/recreate-early", File: "rolling.go", Func: "question.recreate",
+		From:      "case q.cleared():",
+		To:        "case true:",
+		Statement: 3, Note: "Recreate makes new machines while old ones are there",
+	},
+	{
+		ID: "rollout/on-delete-unready", File: "rolling.go", Func: "question.onDelete",
+		From:      "min(q.current.want.Replicas, q.current.available)",
+		To:        "q.current.want.Replicas",
+		Statement: 3, Note: "OnDelete gives machines up for new ones that do not work yet",
+	},
+	{
+		ID: "rollout/kept-counts-for-floor", File: "book.go", Func: "question.floor",
+		From: "-sum(q.all, kept)",
+		To:   "",
+		Note: "machines kept for inspection stop a rollout",
+	},
+}

@@ -1,0 +1,85 @@
+package mutants
+
+// sdkMutants are in the SDK and its decorators.
+var sdkMutants = []Mutant{
+	{
+		ID: "provider/token-by-name", File: "provider.go", Func: "Ref.Token",
+		From:      "cluster, r.UID, r.Attempt",
+		To:        "cluster, r.Name, r.Attempt",
+		Statement: 1, Note: "the token of Create is the same for a machine and for its successor",
+	},
+	{
+		ID: "provider/token-without-cluster", File: "provider.go", Func: "Ref.Token",
+		From: "cluster, r.UID, r.Attempt",
+		To:   `"", r.UID, r.Attempt`,
+		Note: "tokens of two clusters are the same",
+	},
+	{
+		ID: "provider/denied-client-kept", File: "clients.go", Func: "Clients.Observe",
+		From: "if KindOf(err) == Denied {",
+		To:   "if false {",
+		Note: "a client whose credentials were denied is used again",
+	},
+	{
+		ID: "provider/unknown-is-invalid", File: "errors.go", Func: "KindOf",
+		From:      "return Transient",
+		To:        "return Invalid",
+		Statement: 6, Note: "an error that nobody classified counts as a refusal of the spec",
+	},
+	{
+		ID: "provider/nothing-is-same", File: "identity.go", Func: "SameInstance",
+		From:      `name != "" && `,
+		To:        "",
+		Statement: 2, Note: "two provider IDs that say nothing are of the same instance",
+	},
+	{
+		ID: "provider/abandoned-shared", File: "clients.go", Func: "Clients.Get",
+		From: "!abandoned(e.err) || ctx.Err() != nil",
+		To:   "true",
+		Note: "a caller gets the error of another that was called off",
+	},
+	{
+		ID: "decorate/power-unguarded", File: "guard.go", Func: "changes",
+		From:      "Update: true, Power: true",
+		To:        "Update: true",
+		Statement: 5, Note: "an instance is rebooted by a process that lost its lease",
+	},
+	{
+		ID: "decorate/unguarded", File: "guard.go", Func: "Guard",
+		From:      "if !changes[c.Verb] {",
+		To:        "if true {",
+		Statement: 5, Note: "an infrastructure is changed by a process that lost its lease",
+	},
+	{
+		ID: "decorate/throttling-unheard", File: "limit.go", Func: "limiter.around",
+		From: "if provider.KindOf(err) == provider.Throttled {",
+		To:   "if false {",
+		Note: "calls go on at the same rate after the infrastructure asked for fewer",
+	},
+	{
+		ID: "decorate/listing-before-write", File: "coalesce.go", Func: "scope.choose",
+		From:      "<= age && s.writes.before(uid, s.latest, lag)",
+		To:        "<= age",
+		Statement: 5, Note: "a listing answers that is older than what was written",
+	},
+	{
+		ID: "decorate/half-a-listing", File: "coalesce.go", Func: "scope.fill",
+		From: `l.err = err
+			s.drop(l)
+			return`,
+		To:        "break",
+		Statement: 6, Note: "a listing that failed half-way answers",
+	},
+	{
+		ID: "decorate/listing-proves-absence", File: "coalesce.go", Func: "listing.answer",
+		From:      "len(provider.Existing(found)) == 0",
+		To:        "false",
+		Statement: 6, Note: "a listing proves that a machine has no instance",
+	},
+	{
+		ID: "decorate/loose-unseen", File: "coalesce.go", Func: "listing.answer",
+		From:      "i.Name == ref.Name || ",
+		To:        "",
+		Statement: 2, Note: "an instance without a UID that has the name of the machine is not seen",
+	},
+}

@@ -1,0 +1,36 @@
+package mutants
+
+import (
+	"maps"
+	"path/filepath"
+	"testing"
+)
+
+const kindsOfTests = `package expect
+
+func TestMain(m *testing.M) { os.Exit(boxtest.Main(m)) }
+
+func TestPlain(t *testing.T) { compare(t) }
+
+func TestLaw(t *testing.T) { rapid.Check(t, law) }
+
+func TestFarLaw(t *testing.T) { compare(t); holds(t) }
+
+func TestServer(t *testing.T) { world(t) }
+
+func holds(t *testing.T) { t.Run("", func(t *testing.T) { rapid.Check(t, law) }) }
+
+func compare(t *testing.T) {}
+
+func world(t *testing.T) { holds(t); boxtest.Start(t) }
+`
+
+// TestKinds: a test is what it reaches, and a control plane outweighs a property.
+func TestKinds(t *testing.T) {
+	dir := moduleOf(t, map[string]string{"internal/expect/a_test.go": kindsOfTests})
+	got, err := testsOf(filepath.Join(dir, "internal", "expect"))
+	want := tests{"TestPlain": unitTest, "TestLaw": property, "TestFarLaw": property, "TestServer": boxed}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+}

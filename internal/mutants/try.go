@@ -1,0 +1,189 @@
+package mutants
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Bench tries the mutants of a list. Its methods may be called at the same time.
+type Bench struct {
+	tree  *tree
+	cache cache
+	list  []Mutant
+	// Fresh asks for no answer of an earlier run.
+	Fresh bool
+	// Worlds is how many the simulator may look at, for each dialect.
+	Worlds int
+
+	mu       sync.Mutex
+	workshop *workshop
+}
+
+// NewBench reads the module at root. The bench is to be closed.
+func NewBench(ctx context.Context, root string, list []Mutant) (*Bench, error) {
+	t, err := readTree(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCache()
+	if err != nil {
+		return nil, fmt.Errorf("opening the cache: %w", err)
+	}
+	c.prune()
+	return &Bench{tree: t, cache: c, list: list, Worlds: 500}, nil
+}
+
+// Close removes what was built.
+func (b *Bench) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.workshop != nil {
+		os.RemoveAll(b.workshop.folder)
+		b.workshop = nil
+	}
+}
+
+// Verdict is what the tests of one package said of a mutant.
+type Verdict struct {
+	Package string `json:"package"`
+	// Units and Properties are nil where they were not run.
+	Units      *Run `json:"units,omitempty"`
+	Properties *Run `json:"properties,omitempty"`
+	// Stillborn says why the mutant does not compile.
+	Stillborn string `json:"stillborn,omitempty"`
+}
+
+func (v Verdict) found() bool {
+	return v.Units != nil && v.Units.Failed != "" || v.Properties != nil && v.Properties.Failed != ""
+}
+
+// soundness is how long the tests of a package take as it is, in seconds.
+type soundness struct{ Units, Properties float64 }
+
+// soundOf runs the tests of a binary without a mutant: what fails by itself finds nothing.
+func (b *Bench) soundOf(ctx context.Context, bin *binary, dir, digest string) (s soundness, err error) {
+	question := []string{"sound", dir, digest}
+	if b.cache.get(&s, question...) {
+		return s, nil
+	}
+	t := trial{timeout: 10 * time.Minute}
+	units, err := bin.units(ctx, t)
+	if err != nil {
+		return s, err
+	}
+	properties, err := bin.some(ctx, t, bin.tests.of(property))
+	if err != nil {
+		return s, err
+	}
+	for _, r := range []Run{units, properties} {
+		if r.Failed != "" {
+			return s, fmt.Errorf("%s of %s fails without any mutant:\n%s", r.Failed, dir, r.Output)
+		}
+	}
+	s.Units, s.Properties = units.Seconds, properties.Seconds
+	return s, b.cache.put(s, question...)
+}
+
+// patience is how long tests may take of which it is known how long they took before: a busy machine is no defect.
+func patience(seconds float64) time.Duration {
+	return time.Duration(10*seconds+30) * time.Second
+}
+
+// slow is from how many seconds on properties are not run where a unit test has found the mutant.
+const slow = 10
+
+// Try runs the tests that may find the mutant: those of its package, then those about it, until one package finds it.
+func (b *Bench) Try(ctx context.Context, m Mutant) ([]Verdict, error) {
+	var verdicts []Verdict
+	for _, dir := range b.packages(m) {
+		v, err := b.verdict(ctx, m, dir)
+		if err != nil {
+			return nil, fmt.Errorf("mutant %s: %w", m.ID, err)
+		}
+		verdicts = append(verdicts, v)
+		if v.found() || v.Stillborn != "" {
+			break
+		}
+	}
+	return verdicts, nil
+}
+
+// packages are those whose tests may find the mutant, the one with the test that it names first.
+func (b *Bench) packages(m Mutant) []string {
+	r := roomOf(m.Room())
+	dirs := append([]string{r.dir}, r.tests...)
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !slices.Contains(b.tree.closure(dir), r.dir) })
+	has := func(dir string) bool {
+		kinds, err := testsOf(b.tree.root + "/" + dir)
+		return err == nil && kinds[m.Finds] != ""
+	}
+	if n := slices.IndexFunc(dirs, has); m.Finds != "" && n > 0 {
+		named := dirs[n]
+		dirs = append([]string{named}, slices.Delete(dirs, n, n+1)...)
+	}
+	return dirs
+}
+
+// verdict asks the tests of one package, or the cache.
+func (b *Bench) verdict(ctx context.Context, m Mutant, dir string) (Verdict, error) {
+	digest, err := b.tree.digest(dir)
+	if err != nil {
+		return Verdict{}, err
+	}
+	question := []string{"verdict", dir, digest, m.change(), m.Finds}
+	v := Verdict{Package: dir}
+	if !b.Fresh && b.cache.get(&v, question...) {
+		return v, nil
+	}
+	bin, s, err := b.sound(ctx, dir, digest)
+	if err != nil {
+		return v, err
+	}
+	if err := b.ask(ctx, m, bin, s, &v); err != nil {
+		return v, err
+	}
+	return v, b.cache.put(v, question...)
+}
+
+// change is what a mutant changes, in words.
+func (m Mutant) change() string {
+	where := m.Func
+	if m.at != nil {
+		where = strconv.Itoa(m.at.from)
+	}
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s", m.path(), where, m.From, m.To)
+}
+
+func (b *Bench) ask(ctx context.Context, m Mutant, bin *binary, s soundness, v *Verdict) error {
+	number, dead := b.numberOf(m)
+	if v.Stillborn = dead; dead != "" {
+		return nil
+	}
+	units, err := bin.unitsFor(ctx, m, trial{number, patience(s.Units)})
+	if err != nil {
+		return err
+	}
+	v.Units = &units
+	names := bin.tests.of(property)
+	if len(names) == 0 || units.Failed != "" && s.Properties > slow {
+		return nil
+	}
+	properties, err := bin.some(ctx, trial{number, patience(s.Properties)}, names)
+	v.Properties = &properties
+	return err
+}
+
+// unitsFor runs the test that the mutant names, and the others only where that does not find it.
+func (b *binary) unitsFor(ctx context.Context, m Mutant, t trial) (Run, error) {
+	if b.tests[m.Finds] == unitTest {
+		if r, err := b.some(ctx, t, []string{m.Finds}); err != nil || r.Failed != "" {
+			return r, err
+		}
+	}
+	return b.units(ctx, t)
+}

@@ -1,0 +1,104 @@
+package mutants
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const ledgerTests = `package expect
+
+import "testing"
+
+func TestAdd(t *testing.T) {
+	t.Run("twice", func(t *testing.T) {
+		if Add(2) != 4 {
+			t.Error("2 + 2 is not 4")
+		}
+	})
+}
+
+func TestSteps(t *testing.T) {
+	if steps[1] != 2 {
+		t.Error("the second step is not 2")
+	}
+}
+
+func TestNegative(t *testing.T) {
+	var l Ledger
+	l.Add(-1)
+	if l.n != 0 {
+		t.Error("a negative number counts")
+	}
+}
+`
+
+// TestTry compiles a module with mutants in it and runs its tests.
+func TestTry(t *testing.T) {
+	t.Setenv("MILLWRIGHT_CACHE", t.TempDir())
+	dir := moduleOf(t, map[string]string{
+		"go.mod": "module " + module + "\n\ngo 1.26\n", "go.sum": "",
+		"internal/expect/ledger.go": ledger, "internal/expect/ledger_test.go": ledgerTests,
+	})
+	cases := []struct {
+		reason string
+		m      Mutant
+		want   string
+	}{
+		{"the test is named that fails, not its case", Mutant{Func: "Add", From: "n + n", To: "n * 3"}, "TestAdd"},
+		{"a test that is named is tried first", Mutant{Func: "Ledger.Add", From: "n < 0", To: "false", Finds: "TestNegative"}, "TestNegative"},
+		{"others are tried when it passes", Mutant{Func: "Add", From: "n + n", To: "n + 3", Finds: "TestNegative"}, "TestAdd"},
+		{"a panic is a find", Mutant{Func: "Ledger.Add", From: "return", To: `panic("no")`}, "TestNegative"},
+		{"a variable can be changed too", Mutant{Func: "steps", From: "2", To: "3"}, "TestSteps"},
+		{"nobody tests that nothing is added to", Mutant{Func: "Ledger.Add", From: "n < 0", To: "n <= 0"}, ""},
+		{"what does not compile is found by nobody, and hinders nobody", Mutant{Func: "Add", From: "n + n", To: "m"}, "undefined: m"},
+		{"it may be several", Mutant{Func: "Add", From: "return n + n", To: "x := n; return n"}, "declared and not used: x"},
+	}
+	var list []Mutant
+	for n := range cases {
+		cases[n].m.ID, cases[n].m.File = fmt.Sprintf("expect/try-%d", n), "ledger.go"
+		list = append(list, cases[n].m)
+	}
+	for _, when := range []string{"first", "out of the cache"} {
+		bench, err := NewBench(t.Context(), dir, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			verdicts, err := bench.Try(t.Context(), c.m)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", c.reason, when, err)
+			}
+			r := NewResult(c.m, verdicts)
+			got := r.Stillborn()
+			if len(verdicts) == 1 && verdicts[0].Units != nil {
+				got = verdicts[0].Units.Failed
+			}
+			if len(verdicts) != 1 || got != c.want {
+				t.Errorf("%s, %s: got %q of %+v, want %q", c.reason, when, got, verdicts, c.want)
+			}
+		}
+		if built := bench.workshop != nil; built != (when == "first") {
+			t.Errorf("%s: built something: %t", when, built)
+		}
+		bench.Close()
+	}
+}
+
+// TestTryRefusesSickTests: tests that fail by themselves find nothing.
+func TestTryRefusesSickTests(t *testing.T) {
+	t.Setenv("MILLWRIGHT_CACHE", t.TempDir())
+	dir := moduleOf(t, map[string]string{
+		"go.mod": "module " + module + "\n\ngo 1.26\n", "go.sum": "",
+		"internal/expect/ledger.go": ledger, "internal/expect/ledger_test.go": strings.Replace(ledgerTests, "!= 4", "!= 5", 1),
+	})
+	m := Mutant{ID: "expect/try", File: "ledger.go", Func: "Add", From: "n + n", To: "n * 3"}
+	bench, err := NewBench(t.Context(), dir, []Mutant{m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bench.Close()
+	if _, err := bench.Try(t.Context(), m); err == nil || !strings.Contains(err.Error(), "TestAdd of internal/expect fails without any mutant") {
+		t.Errorf("got error %v", err)
+	}
+}
