@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +57,46 @@ func holdsNoWorker[M client.Object](g *rig[M]) {
 	g.ends("db-0")
 	if g.pass(); !g.gone() {
 		g.Error("the pod has left, and the machine is still there")
+	}
+}
+
+// nodeless is a cache that shows no node yet.
+type nodeless struct{ client.Client }
+
+func (c nodeless) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, ok := o.(*corev1.Node); ok {
+		return apierrors.NewNotFound(corev1.Resource("nodes"), key.Name)
+	}
+	return c.Client.Get(ctx, key, o, opts...)
+}
+
+func (c nodeless) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := list.(*corev1.NodeList); ok {
+		return nil
+	}
+	return c.Client.List(ctx, list, opts...)
+}
+
+// TestDrainsNodeThatCacheLacks: the node that a machine has recorded is drained
+// although the watch of nodes has yet to show it.
+func TestDrainsNodeThatCacheLacks(t *testing.T) {
+	bothLeave(t, drainsNodeThatCacheLacks, drainsNodeThatCacheLacks)
+}
+
+func drainsNodeThatCacheLacks[M client.Object](g *rig[M]) {
+	g.settle()
+	g.pod("db-0", true)
+	g.cache = nodeless{g.target}
+	g.restart()
+	g.delete()
+	g.pass()
+	if !slices.Contains(g.target.writes, "create Pod/eviction") || g.gone() || len(g.cloud.instances) != 1 {
+		g.Fatalf("gone: %v, instances left: %d, writes %v", g.gone(), len(g.cloud.instances), g.target.writes)
+	}
+	g.ends("db-0")
+	g.pass()
+	if node := (client.ObjectKey{Name: "node-1"}); !g.gone() || !apierrors.IsNotFound(g.target.Get(g.Context(), node, &corev1.Node{})) {
+		g.Errorf("gone: %v, writes %v", g.gone(), g.target.writes)
 	}
 }
 

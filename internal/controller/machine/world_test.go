@@ -158,6 +158,8 @@ type rig[M client.Object] struct {
 	clock   *clocktesting.FakeClock
 	events  *events.FakeRecorder
 	sight   sight.Source
+	// cache shows the cluster that machines join; nil: it is never behind.
+	cache client.Client
 	// handover is how long what another process asked for may take to arrive.
 	handover time.Duration
 	r        *machine.Reconciler[M]
@@ -178,9 +180,13 @@ func newRig[M client.Object](t *testing.T, lens dialect.Machines[M], objects ...
 
 // restart is a new process: what was only remembered is lost.
 func (g *rig[M]) restart() {
+	var cache client.Client = g.target
+	if g.cache != nil {
+		cache = g.cache
+	}
 	g.r = machine.New(machine.Options[M]{
 		Client: g.control, Live: fresh{g.control}, Clock: g.clock, Dialect: g.lens, Provider: g.cloud, Recorder: g.events,
-		Nodes: node.New(g.target, g.target, g.clock), Sight: g.sight, Handover: g.handover,
+		Nodes: node.New(cache, g.target, g.clock), Sight: g.sight, Handover: g.handover,
 	})
 }
 

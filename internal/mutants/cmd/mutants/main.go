@@ -27,7 +27,7 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.rooms, "room", "", "only mutants of these rooms, with commas between: "+strings.Join(mutants.Rooms(), ", "))
-	flag.StringVar(&o.only, "only", "", "only mutants with this in their IDs")
+	flag.StringVar(&o.only, "only", "", "only mutants with one of these in their IDs, with commas between")
 	flag.StringVar(&o.sim, "sim", "", "1: the simulator looks for those that touch a statement or survive the tests; all: for every one")
 	flag.IntVar(&o.worlds, "worlds", 500, "how many worlds the simulator looks at, for each dialect")
 	flag.IntVar(&o.generated, "generated", 0, "how many mutants of standard kinds are made besides our own, in each room")
@@ -104,7 +104,8 @@ func (o options) mutants(root string) ([]mutants.Mutant, error) {
 		list = append(list, made...)
 	}
 	list = slices.DeleteFunc(list, func(m mutants.Mutant) bool {
-		return !slices.Contains(rooms, m.Room()) || !strings.Contains(m.ID, o.only)
+		named := func(part string) bool { return strings.Contains(m.ID, part) }
+		return !slices.Contains(rooms, m.Room()) || !slices.ContainsFunc(strings.Split(o.only, ","), named)
 	})
 	if len(list) == 0 {
 		return nil, fmt.Errorf("no mutant is meant by -room=%s -only=%s", o.rooms, o.only)
