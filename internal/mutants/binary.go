@@ -17,6 +17,8 @@ import (
 type binary struct {
 	file, dir string
 	tests     tests
+	// draws: it has properties.
+	draws bool
 }
 
 // broken is a program that does not compile, and what the compiler said.
@@ -67,7 +69,7 @@ type trial struct {
 func (b *binary) run(ctx context.Context, t trial, args ...string) (Run, error) {
 	timeout := t.timeout
 	args = append([]string{"-test.timeout=" + timeout.String()}, args...)
-	if len(b.tests.of(property)) > 0 {
+	if b.draws {
 		// The same cases each time, no patience for the shortest of them, and nothing left behind in the tree.
 		args = append(args, "-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1ns")
 	}
@@ -111,10 +113,10 @@ func tail(text string, most int) string {
 	return text
 }
 
-// units runs all tests but properties and those that need a control plane.
+// units runs all unit tests.
 func (b *binary) units(ctx context.Context, t trial) (Run, error) {
 	args := []string{"-test.failfast"}
-	if others := b.tests.of(property, boxed); len(others) > 0 {
+	if others := b.tests.of(property, boxed, sick); len(others) > 0 {
 		args = append(args, "-test.skip="+only(others))
 	}
 	return b.run(ctx, t, args...)

@@ -21,6 +21,8 @@ const (
 	property kind = "property"
 	// boxed: it needs a control plane, and is left out.
 	boxed kind = "boxed"
+	// sick: it fails without any mutant, and finds nothing.
+	sick kind = "sick"
 )
 
 // tests says of each test function of a package what it is.

@@ -62,8 +62,13 @@ func (v Verdict) found() bool {
 	return v.Units != nil && v.Units.Failed != "" || v.Properties != nil && v.Properties.Failed != ""
 }
 
-// soundness is how long the tests of a package take as it is, in seconds.
-type soundness struct{ Units, Properties float64 }
+// soundness is what the tests of a package say of the product as it is.
+type soundness struct {
+	// Units and Properties are how long they take, in seconds.
+	Units, Properties float64
+	// Sick are the tests that fail.
+	Sick []string
+}
 
 // soundOf runs the tests of a binary without a mutant: what fails by itself finds nothing.
 func (b *Bench) soundOf(ctx context.Context, bin *binary, dir, digest string) (s soundness, err error) {
@@ -72,21 +77,45 @@ func (b *Bench) soundOf(ctx context.Context, bin *binary, dir, digest string) (s
 		return s, nil
 	}
 	t := trial{timeout: 10 * time.Minute}
-	units, err := bin.units(ctx, t)
-	if err != nil {
-		return s, err
-	}
-	properties, err := bin.some(ctx, t, bin.tests.of(property))
-	if err != nil {
-		return s, err
-	}
-	for _, r := range []Run{units, properties} {
-		if r.Failed != "" {
-			return s, fmt.Errorf("%s of %s fails without any mutant:\n%s", r.Failed, dir, r.Output)
+	for _, part := range []struct {
+		seconds *float64
+		run     func() (Run, error)
+	}{
+		{&s.Units, func() (Run, error) { return bin.units(ctx, t) }},
+		{&s.Properties, func() (Run, error) { return bin.some(ctx, t, bin.tests.of(property)) }},
+	} {
+		for {
+			r, err := part.run()
+			if err != nil {
+				return s, err
+			}
+			if *part.seconds = r.Seconds; r.Failed == "" {
+				break
+			}
+			if bin.tests[r.Failed] == "" { // a panic, or no end: the others were not run
+				return s, fmt.Errorf("the tests of %s fail without any mutant: %s:\n%s", dir, r.Failed, r.Output)
+			}
+			bin.tests[r.Failed] = sick
+			s.Sick = append(s.Sick, r.Failed)
 		}
 	}
-	s.Units, s.Properties = units.Seconds, properties.Seconds
 	return s, b.cache.put(s, question...)
+}
+
+// Sick are the tests that fail without any mutant, of those that were run.
+func (b *Bench) Sick() (out []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.workshop == nil {
+		return nil
+	}
+	for dir, p := range b.workshop.built {
+		for _, name := range p.sound.Sick {
+			out = append(out, fmt.Sprintf("%s of %s fails without any mutant", name, dir))
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // patience is how long tests may take of which it is known how long they took before: a busy machine is no defect.

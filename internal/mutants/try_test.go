@@ -85,20 +85,29 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestTryRefusesSickTests: tests that fail by themselves find nothing.
-func TestTryRefusesSickTests(t *testing.T) {
+// TestSick: tests that fail by themselves find nothing, and are told of.
+func TestSick(t *testing.T) {
 	t.Setenv("MILLWRIGHT_CACHE", t.TempDir())
 	dir := moduleOf(t, map[string]string{
 		"go.mod": "module " + module + "\n\ngo 1.26\n", "go.sum": "",
 		"internal/expect/ledger.go": ledger, "internal/expect/ledger_test.go": strings.Replace(ledgerTests, "!= 4", "!= 5", 1),
 	})
-	m := Mutant{ID: "expect/try", File: "ledger.go", Func: "Add", From: "n + n", To: "n * 3"}
-	bench, err := NewBench(t.Context(), dir, []Mutant{m})
+	list := []Mutant{
+		{ID: "expect/one", File: "ledger.go", Func: "Add", From: "n + n", To: "n * 3"},
+		{ID: "expect/two", File: "ledger.go", Func: "steps", From: "2", To: "3"},
+	}
+	bench, err := NewBench(t.Context(), dir, list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer bench.Close()
-	if _, err := bench.Try(t.Context(), m); err == nil || !strings.Contains(err.Error(), "TestAdd of internal/expect fails without any mutant") {
-		t.Errorf("got error %v", err)
+	for n, want := range []string{"", "TestSteps"} {
+		verdicts, err := bench.Try(t.Context(), list[n])
+		if err != nil || len(verdicts) != 1 || verdicts[0].Units == nil || verdicts[0].Units.Failed != want {
+			t.Errorf("mutant %s: got %+v, %v; want %q", list[n].ID, verdicts, err, want)
+		}
+	}
+	if got := bench.Sick(); len(got) != 1 || got[0] != "TestAdd of internal/expect fails without any mutant" {
+		t.Errorf("sick are %q", got)
 	}
 }

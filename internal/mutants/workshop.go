@@ -84,10 +84,14 @@ func (b *Bench) sound(ctx context.Context, dir, digest string) (*binary, soundne
 		if p.binary.tests, p.err = testsOf(here); p.err != nil {
 			return
 		}
+		p.binary.draws = len(p.binary.tests.of(property)) > 0
 		if p.binary.file, p.err = b.make(ctx, dir, "test", "-c", "-vet=off"); p.err != nil {
 			return
 		}
 		p.sound, p.err = b.soundOf(ctx, p.binary, dir, digest)
+		for _, name := range p.sound.Sick {
+			p.binary.tests[name] = sick
+		}
 	})
 	return p.binary, p.sound, p.err
 }

@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -97,6 +98,48 @@ func drainsNodeThatCacheLacks[M client.Object](g *rig[M]) {
 	g.pass()
 	if node := (client.ObjectKey{Name: "node-1"}); !g.gone() || !apierrors.IsNotFound(g.target.Get(g.Context(), node, &corev1.Node{})) {
 		g.Errorf("gone: %v, writes %v", g.gone(), g.target.writes)
+	}
+}
+
+// TestStaysUntilNodeIsDeleted: a machine does not go before its node, whose
+// object would keep its name and its pods.
+func TestStaysUntilNodeIsDeleted(t *testing.T) {
+	bothLeave(t, staysUntilNodeIsDeleted, staysUntilNodeIsDeleted)
+}
+
+func staysUntilNodeIsDeleted[M client.Object](g *rig[M]) {
+	g.settle()
+	g.delete()
+	g.target.refuse = func(w string) error {
+		if w == "delete Node" {
+			return apierrors.NewForbidden(corev1.Resource("nodes"), "node-1", errors.New("no"))
+		}
+		return nil
+	}
+	if res := g.pass(); g.gone() || res.RequeueAfter <= 0 || len(g.cloud.instances) > 0 {
+		g.Fatalf("gone: %v, again after %v, %d instances left", g.gone(), res.RequeueAfter, len(g.cloud.instances))
+	}
+	g.target.refuse = nil
+	g.pass()
+	if node := (client.ObjectKey{Name: "node-1"}); !g.gone() || !apierrors.IsNotFound(g.target.Get(g.Context(), node, &corev1.Node{})) {
+		g.Errorf("gone: %v, writes %v", g.gone(), g.target.writes)
+	}
+}
+
+// TestNodeIsHeldWhilePodsRun: whoever deletes the node in the middle of its drain
+// finds it held.
+func TestNodeIsHeldWhilePodsRun(t *testing.T) {
+	g := gardenerRig(t)
+	g.settle()
+	g.pod("db-0", true)
+	g.delete()
+	g.pass()
+	var n corev1.Node
+	if err := g.target.Get(t.Context(), client.ObjectKey{Name: "node-1"}, &n); err != nil {
+		t.Fatal(err)
+	}
+	if !n.Spec.Unschedulable || !slices.Contains(n.Finalizers, v1alpha1.FinalizerNode) {
+		t.Errorf("unschedulable %t, finalizers %v", n.Spec.Unschedulable, n.Finalizers)
 	}
 }
 

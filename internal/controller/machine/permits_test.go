@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -116,6 +117,22 @@ func TestPermitOutlastsTheCache(t *testing.T) {
 	}
 	if got := g.phases(t)[1]; got != "Unknown" {
 		t.Errorf("m-1 is %s: the permit did not outlast the cache", got)
+	}
+}
+
+// TestNobodyIsGivenUpUncounted: as long as nobody can say what becomes of the
+// others of a group, none of it is given up.
+func TestNobodyIsGivenUpUncounted(t *testing.T) {
+	g := outage(t)
+	g.control.unlisted = errors.New("etcd is away")
+	g.passAll(t)
+	g.control.unlisted = nil
+	if got := fmt.Sprint(g.phases(t)); got != "[Unknown Unknown Unknown Unknown]" {
+		t.Errorf("phases %s, want none given up", got)
+	}
+	g.passAll(t)
+	if got := fmt.Sprint(g.phases(t)); got != "[Failed Unknown Unknown Failed]" {
+		t.Errorf("phases %s, want one of each deployment Failed", got)
 	}
 }
 

@@ -45,8 +45,9 @@ type recording struct {
 	refuse func(write string) error
 	// stale, when set, is what Get answers for machines.
 	stale client.Object
-	// unread is what a read of the server itself fails with.
-	unread error
+	// unread is what a read of the server itself fails with, unlisted what a list
+	// of machines does.
+	unread, unlisted error
 }
 
 func newRecording(t *testing.T, objects ...client.Object) *recording {
@@ -129,6 +130,15 @@ func (r *recording) funcs() interceptor.Funcs {
 		},
 		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
 			return fmt.Errorf("the shell has no business with updates")
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			switch list.(type) {
+			case *machinev1.MachineList, *v1alpha1.MachineList:
+				if r.unlisted != nil {
+					return r.unlisted
+				}
+			}
+			return c.List(ctx, list, opts...)
 		},
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			switch m := o.(type) {

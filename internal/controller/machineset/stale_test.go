@@ -1,12 +1,14 @@
 package machineset_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/expect"
 )
 
@@ -115,5 +117,81 @@ func TestLostReply(t *testing.T) {
 				t.Errorf("%d machines, %d created, want 1", n, w.created)
 			}
 		})
+	}
+}
+
+// What is too many is counted on the server: somebody else may have deleted what
+// the cache still shows.
+func TestSurplusIsCountedLive(t *testing.T) {
+	w := newWorld(openshiftAPI)
+	w.declare(t, 3)
+	r := w.controller()
+	w.rest(t, r)
+	if err := w.Client.Delete(t.Context(), w.machinesOf(t, w.Client)[0]); err != nil {
+		t.Fatal(err)
+	}
+	w.scale(t, 2)
+	w.sync(t, true, false)
+	if _, err := w.reconcile(t, r); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.replicas(t); n != 2 {
+		t.Errorf("%d machines are left of 2", n)
+	}
+}
+
+// A deletion without an answer is asked for again before another machine is
+// chosen, whoever has become the better choice since: it may still arrive.
+func TestUnansweredDeletionIsRepeated(t *testing.T) {
+	w := newWorld(openshiftAPI)
+	w.declare(t, 3)
+	r := w.controller()
+	w.rest(t, r)
+	w.scale(t, 2)
+	w.sync(t, true, true)
+	w.slow = true
+	if _, err := w.reconcile(t, r); err == nil || len(w.leaving) != 1 {
+		t.Fatalf("%d deletions are on their way: %v", len(w.leaving), err)
+	}
+	w.slow = false
+	for _, m := range w.machinesOf(t, w.Client) {
+		if m.GetName() != w.leaving[0].GetName() {
+			m.SetAnnotations(map[string]string{openshift.DeleteMachineAnnotation: ""})
+			if err := w.Client.Update(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	w.sync(t, true, true)
+	if _, err := w.reconcile(t, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Client.Delete(t.Context(), w.leaving[0]); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	if n := w.replicas(t); n != 2 {
+		t.Errorf("%d machines are left of 2", n)
+	}
+}
+
+// A machine of somebody else that has the name that was drawn is none of the
+// set's: the set says so, and draws another.
+func TestNameOfAStranger(t *testing.T) {
+	w := newWorld(openshiftAPI)
+	w.declare(t, 1)
+	w.sync(t, true, true)
+	stranger := w.lens.Machine()
+	stranger.SetNamespace(namespace)
+	stranger.SetName("set-a0001")
+	if err := w.Client.Create(t.Context(), stranger); err != nil {
+		t.Fatal(err)
+	}
+	r := w.controller()
+	if _, err := w.reconcile(t, r); err == nil || !strings.Contains(err.Error(), "set-a0001: the name is taken") {
+		t.Errorf("got error %v", err)
+	}
+	if _, err := w.reconcile(t, r); err != nil || w.created != 1 {
+		t.Errorf("%d machines made, %v; want 1", w.created, err)
 	}
 }

@@ -91,6 +91,10 @@ type world[S client.Object] struct {
 	// fate is asked before every creation.
 	fate func() fate
 	late []client.Object
+	// leaving are machines whose deletion reaches the server later than its
+	// reply is given up; slow says that this is to happen.
+	slow    bool
+	leaving []client.Object
 	// created counts creations that reached the server.
 	created int
 	// others are further objects that the cache shows.
@@ -156,6 +160,15 @@ func (w *world[S]) Create(ctx context.Context, o client.Object, _ ...client.Crea
 		return timeout
 	}
 	return nil
+}
+
+// Delete reaches the server at once, or later and without a reply.
+func (w *world[S]) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
+	if w.slow {
+		w.leaving = append(w.leaving, o)
+		return apierrors.NewTimeoutError("the server was too slow", 1)
+	}
+	return w.Client.Delete(ctx, o, opts...)
 }
 
 func (w *world[S]) store(ctx context.Context, o client.Object) error {

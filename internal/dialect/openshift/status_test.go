@@ -5,8 +5,10 @@ import (
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
@@ -65,6 +67,30 @@ func TestErrorReasonIsOfTheLastFailure(t *testing.T) {
 			if got := ptr.Deref(m.Status.ErrorReason, ""); got != c.want || ptr.Deref(m.Status.ErrorMessage, "") != d.Message {
 				t.Errorf("%s, after %q: %q, %q", c.reason, stale, got, ptr.Deref(m.Status.ErrorMessage, ""))
 			}
+		}
+	}
+}
+
+// TestNodeRefStaysOnTheWayOut: the node that is drained is the one that the
+// machine was linked to, whatever has its name by then.
+func TestNodeRefStaysOnTheWayOut(t *testing.T) {
+	linked := corev1.ObjectReference{Kind: "Node", Name: "node-1", UID: "first"}
+	for _, c := range []struct {
+		reason  string
+		deleted *metav1.Time
+		want    types.UID
+	}{
+		{"a wanted machine follows its node", nil, "second"},
+		{"one on its way out does not", ptr.To(metav1.NewTime(time.Unix(1000, 0))), "first"},
+	} {
+		m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: c.deleted}}
+		m.Status.NodeRef = linked.DeepCopy()
+		Machines{}.Record(m, lifecycle.Outcome{
+			World: lifecycle.World{NodeLooked: true, Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "second"}}},
+			At:    time.Unix(2000, 0),
+		})
+		if got := m.Status.NodeRef.UID; got != c.want {
+			t.Errorf("%s: linked to %s, want %s", c.reason, got, c.want)
 		}
 	}
 }
