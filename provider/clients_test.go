@@ -179,3 +179,41 @@ func TestCancelledBuildIsTakenUp(t *testing.T) {
 		t.Error("the second caller fails with the first")
 	}
 }
+
+// asked is a clock that tells when it is asked for the time.
+type asked struct {
+	provider.Clock
+	times chan struct{}
+}
+
+func (c asked) Now() time.Time {
+	c.times <- struct{}{}
+	return c.Clock.Now()
+}
+
+// TestAbandonedClientIsBuiltAgain: who waits for a client that another caller has
+// given up on builds it itself, and does not hear of the other's end.
+func TestAbandonedClientIsBuiltAgain(t *testing.T) {
+	clk := asked{clocktesting.NewFakeClock(time.Unix(0, 0)), make(chan struct{}, 10)}
+	clients := provider.NewClients[int](clk, time.Minute, 10)
+	ctx, giveUp := context.WithCancel(t.Context())
+	first := make(chan error)
+	go func() {
+		_, err := clients.Get(ctx, "a", func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+		first <- err
+	}()
+	<-clk.times // the first has begun
+	go func() {
+		<-clk.times // the second has found it under way
+		giveUp()
+	}()
+	if n, err := clients.Get(t.Context(), "a", func(context.Context) (int, error) { return 2, nil }); n != 2 || err != nil {
+		t.Errorf("got %d, %v, want 2", n, err)
+	}
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the one that gave up got %v", err)
+	}
+}

@@ -153,9 +153,10 @@ var machineMutants = []Mutant{
 		Statement: 4, Note: "a success does not end the time for which the cluster has refused",
 	},
 	{
-		ID: "machine/stranger-kept", File: "perform.go", Func: "pass.create",
-		From: "p.sawInstance(ctx, i)",
-		To:   "_ = i",
-		Note: "what a new instance says is not recorded in the same pass",
+		ID: "machine/new-instance-unheard", File: "perform.go", Func: "pass.create",
+		From:     "p.sawInstance(ctx, i)",
+		To:       "_ = i",
+		Note:     "what a new instance says is not recorded in the same pass",
+		Survives: "the next pass looks at the instance anyway, and records the same",
 	},
 }

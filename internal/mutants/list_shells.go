@@ -107,7 +107,7 @@ var shellMutants = []Mutant{
 	{
 		ID: "machinehealthcheck/node-not-read", File: "act.go", Func: "pass.still",
 		From:      "if n != nil || err != nil {",
-		To:        "if err != nil {",
+		To:        "if n != nil && false || err != nil {",
 		Statement: 6, Note: "a machine is remedied for a node that only the cache does not show",
 	},
 	{
@@ -187,8 +187,8 @@ var shellMutants = []Mutant{
 	},
 	{
 		ID: "expect/going-is-gone", File: "ledger.go", Func: "Ledger.Seen",
-		From:      "!listed || g",
-		To:        "!listed",
+		From:      "!listed || g {",
+		To:        "!listed || g && false {",
 		Statement: 5, Note: "a machine that waits for its finalizers is expected for ever",
 	},
 	{

@@ -224,3 +224,20 @@ func TestDrainMemoryIsBounded(t *testing.T) {
 		t.Errorf("%d drains are remembered, of which 7 are younger than an hour", len(w.memory))
 	}
 }
+
+// TestEvictionMeansOnePod: a pod that came back under its name is another, which
+// nobody has decided to evict.
+func TestEvictionMeansOnePod(t *testing.T) {
+	var meant []types.UID
+	w := newWorld(t, interceptor.Funcs{
+		SubResourceCreate: func(_ context.Context, _ client.Client, _ string, _, s client.Object, _ ...client.SubResourceCreateOption) error {
+			if o := s.(*policyv1.Eviction).DeleteOptions; o.Preconditions != nil && o.Preconditions.UID != nil {
+				meant = append(meant, *o.Preconditions.UID)
+			}
+			return nil
+		},
+	}, node("w1"), podOn("w1", "a"))
+	if _, err := w.Drain(t.Context(), w.read(t, "w1"), noPolicy); err != nil || !slices.Equal(meant, []types.UID{"uid-a"}) {
+		t.Errorf("evicted those with UIDs %v, %v", meant, err)
+	}
+}

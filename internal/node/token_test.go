@@ -67,6 +67,9 @@ func TestTokenThatIsAboutToExpireIsProlonged(t *testing.T) {
 	if err != nil || string(s.Data["expiration"]) != "2026-03-01T13:20:00Z" {
 		t.Errorf("expires %s, %v", s.Data["expiration"], err)
 	}
+	if kept := bootstrap.TokenID("u1", 0) + "." + string(s.Data["token-secret"]); kept != first {
+		t.Errorf("the server knows %q, and the machine was given %q", kept, first)
+	}
 }
 
 func TestTokenOfAnotherMachineIsLeftAlone(t *testing.T) {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -146,5 +148,44 @@ func TestDelete(t *testing.T) {
 	}
 	if err := w.Delete(t.Context(), n, finalizer); err != nil {
 		t.Errorf("deleting what is gone: %v", err)
+	}
+}
+
+// TestDeleteMeansOneNode: a node that came back under its name is another. The
+// server has to be told which is meant: it may come back after the last look.
+func TestDeleteMeansOneNode(t *testing.T) {
+	var meant []*types.UID
+	w := newWorld(t, interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			options := (&client.DeleteOptions{}).ApplyOptions(opts)
+			if options.Preconditions != nil {
+				meant = append(meant, options.Preconditions.UID)
+			}
+			return c.Delete(ctx, o, opts...)
+		},
+	}, node("w1"))
+	if err := w.Delete(t.Context(), w.read(t, "w1"), ""); err != nil {
+		t.Fatal(err)
+	}
+	if len(meant) != 1 || meant[0] == nil || *meant[0] != "uid-w1" {
+		t.Errorf("deleted those with UIDs %v", meant)
+	}
+}
+
+// TestSuccessorIsLeftAlone: what was planned for a node is not written to the one
+// that came back under its name.
+func TestSuccessorIsLeftAlone(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return apierrors.NewConflict(corev1.Resource("nodes"), "w1", errors.New("changed"))
+		},
+	}, node("w1"))
+	before := w.read(t, "w1")
+	before.UID = "uid-before"
+	if _, _, err := w.Cordon(t.Context(), before, Want{}); !apierrors.IsNotFound(err) {
+		t.Errorf("cordoned the successor: %v", err)
+	}
+	if err := w.Delete(t.Context(), before, finalizer); err != nil || slices.Contains(w.writes, "delete") {
+		t.Errorf("deleted the successor: %v, %v", w.writes, err)
 	}
 }

@@ -402,3 +402,25 @@ func TestNoMachines(t *testing.T) {
 		t.Errorf("%s, %s", v.Fate, v.Reason)
 	}
 }
+
+// TestWantedForAnotherCause: what was to go because nobody had it stays when a
+// machine turns up that has another one: that takes other questions.
+func TestWantedForAnotherCause(t *testing.T) {
+	v := orphan.Verdict{Key: "i-1", Instance: inst("i-1", "uid-1", "m-1"), Fate: orphan.Remove, Cause: orphan.ReasonStray}
+	other := orphan.Machine{UID: "uid-1", Namespace: "ns", Name: "m-1", ProviderID: "aws:///eu-1a/i-2"}
+	for _, c := range []struct {
+		reason   string
+		machines []orphan.Machine
+		cause    orphan.Reason
+		want     string
+	}{
+		{"nobody has turned up", nil, orphan.ReasonStray, ""},
+		{"its machine has turned up, and has another one", []orphan.Machine{other}, orphan.ReasonStray, "machine ns/m-1 has another one, aws:///eu-1a/i-2"},
+		{"that was known", []orphan.Machine{other}, orphan.ReasonDouble, ""},
+	} {
+		v.Cause = c.cause
+		if got := orphan.Wanted(v, c.machines); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.reason, got, c.want)
+		}
+	}
+}

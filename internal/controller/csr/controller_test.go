@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -24,6 +25,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/millwright-dev/millwright/internal/approval"
@@ -268,5 +270,28 @@ func TestRelevant(t *testing.T) {
 		if tt.got != tt.want {
 			t.Errorf("%s passes: %v", tt.reason, tt.got)
 		}
+	}
+}
+
+// TestUnreadNodeIsNotAbsent: as long as nobody can say whether the node exists,
+// it gets no certificate.
+func TestUnreadNodeIsNotAbsent(t *testing.T) {
+	s := newScene(t, joining(t, "csr-1", "node-1", "abcdef"), tokenOf("abcdef", "ns/m-1"))
+	s.machines = []approval.Machine{machine("m-1", "node-1")}
+	s.Live = interceptor.NewClient(s.Client.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if _, ok := o.(*corev1.Node); ok {
+				return errors.New("etcd is away")
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	})
+	request := ctrl.Request{NamespacedName: client.ObjectKey{Name: "csr-1"}}
+	if _, err := s.Reconcile(t.Context(), request); err == nil || !strings.Contains(err.Error(), "etcd is away") {
+		t.Errorf("got error %v", err)
+	}
+	var r certificatesv1.CertificateSigningRequest
+	if err := s.Client.Get(t.Context(), request.NamespacedName, &r); err != nil || len(r.Status.Conditions) > 0 {
+		t.Errorf("conditions %v, %v", r.Status.Conditions, err)
 	}
 }

@@ -126,6 +126,26 @@ func staysUntilNodeIsDeleted[M client.Object](g *rig[M]) {
 	}
 }
 
+// TestLetGoOnce: a machine that was gone already when it was let go is not
+// handled again as long as the cache shows it.
+func TestLetGoOnce(t *testing.T) { bothLeave(t, letGoOnce, letGoOnce) }
+
+func letGoOnce[M client.Object](g *rig[M]) {
+	g.settle()
+	g.delete()
+	g.control.refuse = func(w string) error {
+		if strings.HasPrefix(w, "patch Machine") && len(g.cloud.instances) == 0 {
+			return apierrors.NewNotFound(corev1.Resource("machines"), "m-1")
+		}
+		return nil
+	}
+	g.pass()
+	calls := len(g.cloud.calls)
+	if res := g.pass(); len(g.cloud.calls) != calls || res.RequeueAfter <= 0 {
+		g.Errorf("again after %v, calls %v", res.RequeueAfter, g.cloud.calls[calls:])
+	}
+}
+
 // TestNodeIsHeldWhilePodsRun: whoever deletes the node in the middle of its drain
 // finds it held.
 func TestNodeIsHeldWhilePodsRun(t *testing.T) {
@@ -240,5 +260,49 @@ func TestHalfDoneDeletion(t *testing.T) {
 				t.Errorf("gone: %v, %d instances", g.gone(), len(g.cloud.instances))
 			}
 		})
+	}
+}
+
+// TestPatienceBeginsAnew: the minute that a forced deletion bears with a cluster
+// that refuses begins with the first refusal after a success.
+func TestPatienceBeginsAnew(t *testing.T) {
+	g := gardenerRig(t)
+	g.settle()
+	g.pod("db-0", true)
+	g.change(func(m *v1alpha1.Machine) { m.Labels["force-deletion"] = "true" })
+	g.delete()
+	refuses := func(w string) error {
+		if strings.HasPrefix(w, "patch Node") {
+			return apierrors.NewInternalError(errors.New("etcd is away"))
+		}
+		return nil
+	}
+	uncordon := func() {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
+		patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"unschedulable":false}}`))
+		if err := g.target.WithWatch.Patch(t.Context(), n, patch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range []struct {
+		reason  string
+		refuse  func(string) error
+		lasts   time.Duration
+		removed bool
+	}{
+		{"it refuses", refuses, 40 * time.Second, false},
+		{"it does what is asked", nil, 5 * time.Second, false},
+		{"it refuses again", refuses, 25 * time.Second, false},
+		{"less than a minute ago it did what was asked", refuses, 36 * time.Second, false},
+		{"it has refused for a minute", refuses, 0, true},
+	} {
+		g.target.refuse = nil
+		uncordon()
+		g.target.refuse = s.refuse
+		g.pass()
+		if removed := len(g.cloud.instances) == 0; removed != s.removed {
+			t.Fatalf("%s: instance removed %t", s.reason, removed)
+		}
+		g.clock.Step(s.lasts)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 )
@@ -34,4 +37,21 @@ func removalOf(t *testing.T, o lifecycle.Outcome) v1alpha1.LastOperation {
 		t.Fatal("nothing is said")
 	}
 	return *op
+}
+
+// The node that a machine has recorded is not exchanged for one that is found by
+// other means.
+func TestNodeLabelStays(t *testing.T) {
+	for recorded, want := range map[string]string{"": "node-2", "node-1": "node-1"} {
+		m := &v1alpha1.Machine{}
+		if recorded != "" {
+			m.Labels = map[string]string{v1alpha1.LabelKeyNode: recorded}
+		}
+		Machines{}.Record(m, lifecycle.Outcome{
+			World: lifecycle.World{NodeLooked: true, Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}},
+		})
+		if got := m.Labels[v1alpha1.LabelKeyNode]; got != want {
+			t.Errorf("recorded %q, found node-2: the label is %q, want %q", recorded, got, want)
+		}
+	}
 }
