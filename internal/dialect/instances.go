@@ -76,10 +76,10 @@ func Stopped(m client.Object) string {
 // stoppedEvents tell that the instance stopped, or runs again.
 func stoppedEvents(before, after client.Object) []Event {
 	was, is := Stopped(before), Stopped(after)
-	switch {
-	case is == was:
+	switch is {
+	case was:
 		return nil
-	case is == "":
+	case "":
 		return []Event{{Type: corev1.EventTypeNormal, Reason: "InstanceRuns", Action: "Find", Note: "The instance runs again"}}
 	}
 	return []Event{{Type: corev1.EventTypeWarning, Reason: "InstanceStopped", Action: "Find", Note: strings.ToUpper(is[:1]) + is[1:]}}

@@ -64,9 +64,9 @@ func sizeOf(list []corev1.NodeCondition) (bytes int) {
 // out.
 func Conditions(n *corev1.Node, p Policy) string {
 	told := Telling(n, p)
-	out := make([]string, len(told))
-	for i, c := range told {
-		out[i] = fmt.Sprintf("%s=%s", c.Type, c.Status)
+	out := make([]string, 0, len(told)+1)
+	for _, c := range told {
+		out = append(out, fmt.Sprintf("%s=%s", c.Type, c.Status))
 	}
 	if n != nil && len(n.Status.Conditions) > len(told) {
 		out = append(out, fmt.Sprintf("and %d more", len(n.Status.Conditions)-len(told)))

@@ -54,7 +54,7 @@ func told(err error, credentials map[string][]byte) error {
 		fit := *e
 		fit.Field = provider.Clip(e.Field, mostError)
 		fit.Err = &worded{reword(e.Err.Error(), credentials), []error{e.Err}}
-		if err == error(e) {
+		if same, ok := err.(*provider.Error); ok && same == e { //nolint:errorlint // the error itself, not what it wraps
 			return &fit
 		}
 		out = append(out, &fit)

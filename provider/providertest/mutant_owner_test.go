@@ -56,18 +56,6 @@ func classed(f func(provider.Class) provider.Class) func(provider.Provider) prov
 	}
 }
 
-// firstOwner writes the owner of the first class on everything.
-func firstOwner(p provider.Provider) provider.Provider {
-	first := ""
-	return classed(func(c provider.Class) provider.Class {
-		if first == "" {
-			first = c.Owner
-		}
-		c.Owner = first
-		return c
-	})(p)
-}
-
 // anonymous lists leftovers without their owner.
 type anonymous struct{ provider.LeftoverLister }
 

@@ -109,7 +109,7 @@ func TestWatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
+	t.Cleanup(func() { _ = res.Body.Close() })
 	lines := make(chan string, 1)
 	go func() {
 		defer close(lines)

@@ -98,12 +98,29 @@ func (p *pass[M]) choose(ctx context.Context, d lifecycle.Decision) error {
 	return nil
 }
 
+// accountEvents tell once that the credentials open another account than the one
+// in which the instance was asked for: not every API has a place for that on a
+// machine that lives.
+func (p *pass[M]) accountEvents() []dialect.Event {
+	account := p.world.Origin.Account
+	err := p.view.Origin.Elsewhere(account)
+	if err == nil || len(p.world.Owned()) > 0 {
+		p.mem.otherAccount = ""
+		return nil
+	}
+	if p.mem.otherAccount == account {
+		return nil
+	}
+	p.mem.otherAccount = account
+	return []dialect.Event{{Type: corev1.EventTypeWarning, Reason: "OtherAccount", Action: "Find", Note: err.Error()}}
+}
+
 // instanceEvents are what a human should know about the instances, besides what
 // the dialect tells: doubles, and at the moment in which an instance is recorded,
 // that others made it and that it is not what the class says.
 func (p *pass[M]) instanceEvents() []dialect.Event {
 	now := p.Dialect.View(p.m)
-	out := dialect.InstanceEvents(p.found, p.m, now.ProviderID)
+	out := append(dialect.InstanceEvents(p.found, p.m, now.ProviderID), p.accountEvents()...)
 	i := p.instance()
 	if p.was.ProviderID != "" || now.ProviderID == "" || i == nil {
 		return out

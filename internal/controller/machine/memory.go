@@ -54,6 +54,8 @@ type remembered struct {
 	// reboot is what came of the last one.
 	reboot lifecycle.Rebooting
 	token  tokenState
+	// otherAccount is the account that was last told not to be the machine's.
+	otherAccount string
 	// overdue is what was last told to be overdue.
 	overdue string
 	// drainSince is when the drain for its deletion began, drained that this is

@@ -247,6 +247,9 @@ func accountExchanged[M client.Object](t *testing.T, k *kubemarked[M], cluster s
 	if s := k.lens.View(k.read()).Stage; s == "Failed" {
 		t.Errorf("stage %s", s)
 	}
+	if told := strings.Join(k.told(), "\n"); strings.Count(told, "OtherAccount") != 1 {
+		t.Errorf("not told once: %s", told)
+	}
 	k.delete()
 	k.passes(4)
 	if k.gone() {

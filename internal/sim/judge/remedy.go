@@ -36,7 +36,7 @@ func (j *Judge) Remedies(p *Pass, m client.Object) {
 	}
 	// What people changed since the pass saw the check, it may have learnt by its
 	// own writes.
-	if p.By.Deposed || j.editedSince(p, c) {
+	if p.By.Deposed || j.editedSince(c) {
 		return
 	}
 	switch {
@@ -47,7 +47,7 @@ func (j *Judge) Remedies(p *Pass, m client.Object) {
 	}
 	j.judgeSighted(p, c, t, m.GetName())
 	j.judgeSymptoms(p, c, t, m.GetName())
-	j.judgeBudget(p, c, under, m)
+	j.judgeBudget(c, under, m)
 	// What a pass before this one began, by what the check said then, goes on.
 	begun := slices.ContainsFunc(remembered(c).Begun, func(b begun) bool { return b.Machine == m.GetUID() })
 	if first && !begun {
@@ -56,7 +56,7 @@ func (j *Judge) Remedies(p *Pass, m client.Object) {
 }
 
 // editedSince reports whether people changed the check since it was as c is.
-func (j *Judge) editedSince(p *Pass, c *check) bool {
+func (j *Judge) editedSince(c *check) bool {
 	seen := false
 	for _, ch := range j.log[c.UID] {
 		if seen && ch.by.Role == "" {
@@ -136,7 +136,7 @@ func (j *Judge) judgeSymptoms(p *Pass, c *check, t patient, name string) {
 }
 
 // judgeBudget counts what the pass could see, and what is being remedied.
-func (j *Judge) judgeBudget(p *Pass, c *check, under map[types.UID]patient, m client.Object) {
+func (j *Judge) judgeBudget(c *check, under map[types.UID]patient, m client.Object) {
 	count := map[types.UID]bool{m.GetUID(): true}
 	for uid, t := range under {
 		if ill(c, t) {
