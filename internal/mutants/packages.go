@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // tree knows what the packages of the module are made of.
@@ -24,6 +25,7 @@ type tree struct {
 	// files are those of each package of the module, deps the packages of the module that it imports; testFiles and
 	// testDeps are what its tests have besides.
 	files, testFiles, deps, testDeps map[string][]string
+	mu                               sync.Mutex
 	// sums are of files, digests of packages with all that is in their test binaries.
 	sums, digests map[string]string
 }
@@ -117,6 +119,8 @@ func (t *tree) closure(dir string) []string {
 
 // digest is of all that may change what the tests of a package say, the Go version and the module's dependencies included.
 func (t *tree) digest(dir string) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if d, ok := t.digests[dir]; ok {
 		return d, nil
 	}
@@ -165,7 +169,7 @@ func (t *tree) testdata(dir string) ([]string, error) {
 	return files, err
 }
 
-// sum is the digest of one file.
+// sum is the digest of one file. The caller has locked the tree.
 func (t *tree) sum(file string) (string, error) {
 	if s, ok := t.sums[file]; ok {
 		return s, nil

@@ -3,6 +3,7 @@ package mutants
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -64,10 +65,16 @@ func TestTry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range cases {
-			verdicts, err := bench.Try(t.Context(), c.m)
-			if err != nil {
-				t.Fatalf("%s, %s: %v", c.reason, when, err)
+		all, errs := make([][]Verdict, len(cases)), make([]error, len(cases))
+		var side sync.WaitGroup
+		for n, c := range cases {
+			side.Go(func() { all[n], errs[n] = bench.Try(t.Context(), c.m) })
+		}
+		side.Wait()
+		for n, c := range cases {
+			verdicts := all[n]
+			if errs[n] != nil {
+				t.Fatalf("%s, %s: %v", c.reason, when, errs[n])
 			}
 			r := NewResult(c.m, verdicts)
 			got := r.Stillborn()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"time"
+	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,6 +51,34 @@ func TestTermErr(t *testing.T) {
 		if err := term.Err(); !errors.Is(err, c.want) || c.want == nil && err != nil {
 			t.Errorf("%s: %v, want %v", c.reason, err, c.want)
 		}
+	}
+}
+
+// suspended is a reading of the clocks after a suspension that only the wall
+// clock shows. Nothing in package time makes one: the seconds are above 30 bits of
+// nanoseconds.
+func suspended(t time.Time, seconds uint64) time.Time {
+	*(*uint64)(unsafe.Pointer(&t)) += seconds << 30
+	return t
+}
+
+// TestTermOfASuspendedProcess: others take the lease while a machine sleeps, and
+// its monotonic clock may have slept as well.
+func TestTermOfASuspendedProcess(t *testing.T) {
+	before := time.Now()
+	after := suspended(before, 3600)
+	if after.Sub(before) != 0 || after.Round(0).Sub(before.Round(0)) != time.Hour {
+		t.Fatalf("the clocks show %v and %v, want no difference and an hour", after.Sub(before), after.Round(0).Sub(before.Round(0)))
+	}
+	clk := testclock.NewFakeClock(before)
+	term := NewTerm(usual, clk)
+	term.Renewed(before)
+	if err := term.Err(); err != nil {
+		t.Errorf("just renewed: %v", err)
+	}
+	clk.SetTime(after)
+	if err := term.Err(); !errors.Is(err, errExpiring) {
+		t.Errorf("an hour later: %v, want %v", err, errExpiring)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/rollout"
 )
 
@@ -97,6 +98,50 @@ func history[D, S client.Object](t *testing.T, a api[D, S]) {
 	}
 	if len(kept) != 2 || !kept["v3"] || !kept["v4"] {
 		t.Errorf("kept %v, want v3 and v4", kept)
+	}
+}
+
+// TestPruneMeansWhatWasSeen: an emptied set that somebody scales up before its
+// deletion arrives is not the one that was to go.
+func TestPruneMeansWhatWasSeen(t *testing.T) { both(t, pruneMeans, pruneMeans) }
+
+func pruneMeans[D, S client.Object](t *testing.T, a api[D, S]) {
+	w := newWorld(t, a)
+	w.declare(1, func(d D) { a.history(d, 0) })
+	r := w.controller()
+	for _, v := range []string{"v1", "v2"} {
+		w.change(func(d D) { a.template(d, v) })
+		w.rest(r)
+	}
+	if len(w.meant) == 0 {
+		t.Fatal("no set was deleted")
+	}
+	for _, m := range w.meant {
+		if m == nil || m.UID == nil || m.ResourceVersion == nil {
+			t.Errorf("a set was deleted whatever it is by now: %+v", m)
+		}
+	}
+}
+
+// TestHandedOverIsReleased: a machine that was handed over to a set loses its
+// shield when the set has seen how many it is to have.
+func TestHandedOverIsReleased(t *testing.T) {
+	w := newWorld(t, gardenerAPI)
+	w.declare(1)
+	r := w.controller()
+	w.rest(r)
+	m := w.machines()[0]
+	before := m.DeepCopyObject().(client.Object)
+	labels := m.GetLabels()
+	labels[v1alpha1.LabelKeyNodeUpdateResult] = v1alpha1.LabelValueNodeUpdateSuccessful
+	m.SetLabels(labels)
+	w.must(w.Client.Patch(t.Context(), m, client.MergeFrom(before)))
+	if !w.viewMachine(w.machines()[0]).Moved {
+		t.Fatal("the machine is not shielded")
+	}
+	w.rest(r)
+	if w.viewMachine(w.machines()[0]).Moved {
+		t.Error("the machine is shielded still")
 	}
 }
 

@@ -50,7 +50,9 @@ type world[D, S client.Object] struct {
 	// writes counts those that the reconciler asked for and got, conflicts
 	// those that it computed from an older version.
 	writes, conflicts int
-	told              *events.FakeRecorder
+	// meant are the preconditions of deletions; nil where there were none.
+	meant []*metav1.Preconditions
+	told  *events.FakeRecorder
 	// alarms are what health checks say; nil: there are none.
 	alarms machinedeployment.Alarms
 }
@@ -147,9 +149,10 @@ func (w *world[D, S]) Patch(ctx context.Context, o client.Object, p client.Patch
 	return err
 }
 
-// Delete counts.
+// Delete counts, and notes what is meant.
 func (w *world[D, S]) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
 	w.writes++
+	w.meant = append(w.meant, (&client.DeleteOptions{}).ApplyOptions(opts).AsDeleteOptions().Preconditions)
 	return w.Client.Delete(ctx, o, opts...)
 }
 

@@ -127,7 +127,8 @@ func TestSurplusIsCountedLive(t *testing.T) {
 	w.declare(t, 3)
 	r := w.controller()
 	w.rest(t, r)
-	if err := w.Client.Delete(t.Context(), w.machinesOf(t, w.Client)[0]); err != nil {
+	all := w.machinesOf(t, w.Client)
+	if err := w.Client.Delete(t.Context(), all[len(all)-1]); err != nil { // the set would choose the first
 		t.Fatal(err)
 	}
 	w.scale(t, 2)
@@ -156,7 +157,7 @@ func TestUnansweredDeletionIsRepeated(t *testing.T) {
 	w.slow = false
 	for _, m := range w.machinesOf(t, w.Client) {
 		if m.GetName() != w.leaving[0].GetName() {
-			m.SetAnnotations(map[string]string{openshift.DeleteMachineAnnotation: ""})
+			m.SetAnnotations(map[string]string{openshift.DeleteMachineAnnotation: "true"})
 			if err := w.Client.Update(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
