@@ -75,12 +75,13 @@ func (b *book) rank(now time.Time, m Machine, p Policy, n int) {
 }
 
 // Available reports whether m can do its work: it is not on its way out, is
-// usable, and has been ready for long enough.
+// usable, and has been ready for longer than MinReady, as sets count it: at the
+// very moment both say no.
 func (m Machine) Available(now time.Time, p Policy) bool {
 	if m.Leaving || !m.Usable {
 		return false
 	}
-	return p.MinReady == 0 || !m.ReadySince.IsZero() && !now.Before(m.ReadySince.Add(p.MinReady))
+	return p.MinReady == 0 || !m.ReadySince.IsZero() && m.ReadySince.Add(p.MinReady).Before(now)
 }
 
 // lasting reports whether m is available and will be, as far as is known.

@@ -71,7 +71,7 @@ func (q *question) ripen() {
 	for _, b := range q.all {
 		for _, m := range b.Machines {
 			if m.Usable && !m.Leaving && !m.ReadySince.IsZero() {
-				q.again(m.ReadySince.Add(q.p.MinReady).Sub(q.now))
+				q.again(m.ReadySince.Add(q.p.MinReady).Sub(q.now) + 1)
 			}
 		}
 	}

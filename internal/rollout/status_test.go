@@ -101,7 +101,7 @@ func TestCounters(t *testing.T) {
 			if diff := cmp.Diff(tt.want, p.Status, cmpopts.IgnoreFields(Status{}, "Progress", "Waiting")); diff != "" {
 				t.Errorf("%s (-want +got)\n%s", tt.reason, diff)
 			}
-			if tt.policy.MinReady > 0 && p.After != 10*time.Minute {
+			if tt.policy.MinReady > 0 && p.After != 10*time.Minute+1 {
 				t.Errorf("looks again after %s", p.After)
 			}
 		})

@@ -53,6 +53,8 @@ func farewell(before, after *v1alpha1.Machine, o lifecycle.Outcome) string {
 	held := dialect.HeldByOthers(after)
 	what := "Machine is gone"
 	switch {
+	case o.World.Removal == lifecycle.RemovalDone && before.Spec.ProviderID == "":
+		what = "Machine is gone; it had no instance"
 	case o.World.Removal == lifecycle.RemovalDone && held != "":
 		what = "Instance is gone"
 	case o.World.Removal == lifecycle.RemovalDone:

@@ -214,7 +214,7 @@ func TestMachineStory(t *testing.T) {
 			{
 				Name: "delete-never-created", Reason: "2.7: a machine that never had an instance goes at once", From: "create-exhausted", After: time.Minute,
 				Edit: deletedAt(time.Minute), World: lens.World(nil, nil), Effects: effects{lifecycle.Terminate: lens.Removed},
-				Events: []string{"Normal Deleted: Machine and instance are gone"},
+				Events: []string{"Normal Deleted: Machine is gone; it had no instance"},
 			},
 		},
 	}.Check(t)
