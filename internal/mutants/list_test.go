@@ -57,12 +57,12 @@ func TestMutantsAreToldApart(t *testing.T) {
 		}
 		seen[m.ID], changes[m.change()] = true, m.ID
 		if m.Finds != "" && !named(t, dir, m) {
-			t.Errorf("mutant %s: no package of its room has a test %s", m.ID, m.Finds)
+			t.Errorf("mutant %s: no package of its room has a unit test %s", m.ID, m.Finds)
 		}
 	}
 }
 
-// named reports whether a package whose tests are run for the mutant has the test that it names.
+// named reports whether a package whose tests are run for the mutant has the unit test that it names.
 func named(t *testing.T, dir string, m Mutant) bool {
 	t.Helper()
 	r := roomOf(m.Room())
@@ -71,7 +71,7 @@ func named(t *testing.T, dir string, m Mutant) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kinds[m.Finds] != "" {
+		if kinds[m.Finds] == unitTest {
 			return true
 		}
 	}

@@ -28,8 +28,8 @@ const (
 // tests says of each test function of a package what it is.
 type tests map[string]kind
 
-// testsOf reads the tests of a folder. A test that reaches rapid or boxtest through functions of its package, or of the
-// methods of its types, is of their kind.
+// testsOf reads the tests of a folder. A test that reaches rapid or boxtest through functions of its package is of their
+// kind.
 func testsOf(dir string) (tests, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
@@ -68,26 +68,67 @@ func testsOf(dir string) (tests, error) {
 	return kinds, nil
 }
 
-// note adds what a function mentions: names of functions, and package.Name.
+// note adds what a function mentions: names of functions, whether it calls them or hands them on, and package.Name. What
+// it declares itself is none of them.
 func note(uses map[string]map[string]bool, f *ast.FuncDecl) {
 	mentioned := uses[f.Name.Name]
 	if mentioned == nil {
 		mentioned = map[string]bool{}
 		uses[f.Name.Name] = mentioned
 	}
-	ast.Inspect(f, func(n ast.Node) bool {
+	own := declared(f)
+	var visit func(ast.Node) bool
+	visit = func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			if x, ok := n.X.(*ast.Ident); ok && (x.Name == "rapid" || x.Name == "boxtest") {
 				mentioned[x.Name+"."+n.Sel.Name] = true
 			}
-		case *ast.CallExpr:
-			if fun, ok := n.Fun.(*ast.Ident); ok {
-				mentioned[fun.Name] = true
+			ast.Inspect(n.X, visit)
+			return false // a field or method of another type may have the name of a function
+		case *ast.Ident:
+			if !own[n.Name] {
+				mentioned[n.Name] = true
+			}
+		}
+		return true
+	}
+	ast.Inspect(f, visit)
+}
+
+// declared are the names that a function gives to parameters and variables.
+func declared(f *ast.FuncDecl) map[string]bool {
+	own := map[string]bool{}
+	add := func(e ast.Expr) {
+		if name, ok := e.(*ast.Ident); ok {
+			own[name.Name] = true
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			for _, name := range n.Names {
+				add(name)
+			}
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				add(name)
+			}
+		case *ast.AssignStmt:
+			if n.Tok == token.DEFINE {
+				for _, left := range n.Lhs {
+					add(left)
+				}
+			}
+		case *ast.RangeStmt:
+			if n.Tok == token.DEFINE {
+				add(n.Key)
+				add(n.Value)
 			}
 		}
 		return true
 	})
+	return own
 }
 
 // reach is all that a function mentions, and what it calls does.

@@ -18,6 +18,17 @@ func TestFarLaw(t *testing.T) { compare(t); holds(t) }
 
 func TestServer(t *testing.T) { world(t) }
 
+func TestHandedOn(t *testing.T) { both(t, story[int]) }
+
+func TestNamesake(t *testing.T) {
+	world, limit := compare, 3
+	world(t, limit, scene{}.holds)
+}
+
+func both(t *testing.T, do func(*testing.T)) { do(t) }
+
+func story[T any](t *testing.T) { world(t) }
+
 func holds(t *testing.T) { t.Run("", func(t *testing.T) { rapid.Check(t, law) }) }
 
 func compare(t *testing.T) {}
@@ -29,7 +40,7 @@ func world(t *testing.T) { holds(t); boxtest.Start(t) }
 func TestKinds(t *testing.T) {
 	dir := moduleOf(t, map[string]string{"internal/expect/a_test.go": kindsOfTests})
 	got, err := testsOf(filepath.Join(dir, "internal", "expect"))
-	want := tests{"TestPlain": unitTest, "TestLaw": property, "TestFarLaw": property, "TestServer": boxed}
+	want := tests{"TestPlain": unitTest, "TestLaw": property, "TestFarLaw": property, "TestServer": boxed, "TestHandedOn": boxed, "TestNamesake": unitTest}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}

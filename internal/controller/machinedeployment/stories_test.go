@@ -3,12 +3,14 @@ package machinedeployment_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/rollout"
 )
 
@@ -142,6 +144,29 @@ func TestHandedOverIsReleased(t *testing.T) {
 	w.rest(r)
 	if w.viewMachine(w.machines()[0]).Moved {
 		t.Error("the machine is shielded still")
+	}
+}
+
+// TestVictimsAreMarked: a machine that an autoscaler names is marked before its
+// set gets a smaller number, so that the set chooses no other.
+func TestVictimsAreMarked(t *testing.T) {
+	w := newWorld(t, gardenerAPI)
+	w.declare(2)
+	r := w.controller()
+	w.rest(r)
+	named := w.machines()[1]
+	w.change(func(d *v1alpha1.MachineDeployment) {
+		d.Spec.Replicas = 1
+		dialect.SetAnnotation(d, v1alpha1.AnnotationKeyTriggerDeletion, named.GetName()+"~"+w.clock.Now().Format(time.RFC3339))
+	})
+	w.sync()
+	if _, err := w.reconcile(r); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range w.machines() {
+		if asked, want := w.viewMachine(m).Asked, m.GetName() == named.GetName(); asked != want {
+			t.Errorf("machine %s is asked to go: %t, want %t", m.GetName(), asked, want)
+		}
 	}
 }
 
