@@ -4,14 +4,14 @@ package mutants
 var decisionMutants = []Mutant{
 	{
 		ID: "sight/sleep-unnoticed", File: "sight.go", Func: "State.saw",
-		From:      "s.broken || at.Sub(s.last) > s.asleep()",
+		From:      "s.broken || r.At.Sub(s.last) > s.asleep()",
 		To:        "s.broken",
 		Statement: 6, Note: "the time in which nobody looked runs for all timers",
 	},
 	{
 		ID: "sight/outage-counts", File: "sight.go", Func: "State.saw",
-		From:      "s.broken || at.Sub",
-		To:        "at.Sub",
+		From:      "s.broken || r.At.Sub",
+		To:        "r.At.Sub",
 		Statement: 6, Note: "a short outage runs for all timers",
 	},
 	{
@@ -46,8 +46,8 @@ var decisionMutants = []Mutant{
 	},
 	{
 		ID: "approval/token-of-another", File: "client.go", Func: "tokenOfMachine",
-		From: "q.f.TokenOwner == q.machine.Key()",
-		To:   `q.f.TokenOwner != ""`,
+		From: `q.f.TokenOwner != "" && q.f.TokenOwner != q.machine.Key()`,
+		To:   "false",
 		Note: "a machine joins with the token of another",
 	},
 	{
@@ -93,7 +93,7 @@ var decisionMutants = []Mutant{
 		Note: "a node gets a client certificate for further groups",
 	},
 	{
-		ID: "approval/unsigned", File: "facts.go", Func: "Parse",
+		ID: "approval/unsigned", File: "read.go", Func: "Verify",
 		From: "err := c.CheckSignature(); err != nil",
 		To:   "err := c.CheckSignature(); err != nil && false",
 		Note: "a request counts of whose key the sender gives no proof",

@@ -34,16 +34,9 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/permits-end", File: "permits.go", Func: "permits.take",
-		From:  "now.Sub(g.at) < permitTime",
-		To:    "now.Sub(g.at) < 0",
+		From:  "now.Sub(g.at) >= permitTime",
+		To:    "true",
 		Finds: "TestPermitOutlastsTheCache", Note: "a permit does not last until the cache shows what it was used for",
-	},
-	{
-		ID: "machine/quiet-not-reset", File: "perform.go", Func: "pass.create",
-		From: `	p.world.QuietFor = 0
-`,
-		To:        "",
-		Statement: 1, Note: "listings are believed as if nothing had been asked for just now",
 	},
 	{
 		ID: "machine/new-spec-waits", File: "memory.go", Func: "memory.of",

@@ -51,13 +51,13 @@ var nodeMutants = []Mutant{
 		Statement: 6, Note: "a node that could not be read does not exist",
 	},
 	{
-		ID: "node/one-of-two", File: "find.go", Func: "Cluster.only",
+		ID: "node/one-of-two", File: "find.go", Func: "one",
 		From: "case 1:",
 		To:   "case 1, 2:",
 		Note: "one of two nodes is taken for the machine's",
 	},
 	{
-		ID: "node/not-sure", File: "find.go", Func: "Cluster.surely",
+		ID: "node/not-sure", File: "find.go", Func: "Cluster.Named",
 		From:      "named(ctx, c.Live, q)",
 		To:        "named(ctx, c.Client, q)",
 		Statement: 4, Note: "a node that joined late is looked up in the cache only",
@@ -82,7 +82,7 @@ var nodeMutants = []Mutant{
 	},
 	{
 		ID: "node/taints-of-others", File: "meta.go", Func: "mergeTaints",
-		From: "taint(last, t) >= 0 && taint(want, t) < 0",
+		From: "slices.Contains(put, taintName(t)) && taint(want, t) < 0",
 		To:   "taint(want, t) < 0",
 		Note: "taints are removed that somebody else put there",
 	},

@@ -40,14 +40,14 @@ var orphanMutants = []Mutant{
 	},
 	{
 		ID: "orphan/others-tags", File: "sweep.go", Func: "ours",
-		From:      "return false",
+		From:      "return !others",
 		To:        "return true",
 		Statement: 2, Note: "instances of other clusters are removed",
 	},
 	{
 		ID: "orphan/half-the-grace", File: "limits.go", Func: "sweep.sentence",
-		From:      "age < p.Grace",
-		To:        "age < p.Grace/2",
+		From:      "v.seen < looks || s.remaining(v) > 0",
+		To:        "v.seen < looks || s.remaining(v) > p.Grace/2",
 		Statement: 2, Note: "an instance is removed after half of its grace",
 	},
 	{
@@ -58,12 +58,12 @@ var orphanMutants = []Mutant{
 	},
 	{
 		ID: "orphan/mass-removal", File: "limits.go", Func: "sweep.sentence",
-		From:      `case refusal != "":`,
+		From:      `case refusal != "" && !named:`,
 		To:        "case false:",
 		Statement: 2, Note: "the limit on the share removed at once stops nothing",
 	},
 	{
-		ID: "orphan/shrunk-is-believed", File: "believe.go", Func: "shrunk",
+		ID: "orphan/shrunk-is-believed", File: "scant.go", Func: "shrunk",
 		From:      "2*n < before",
 		To:        "4*n < before",
 		Statement: 6, Note: "a listing with a third of the instances is believed",
@@ -76,7 +76,7 @@ var orphanMutants = []Mutant{
 	},
 	{
 		ID: "orphan/gap-counts-whole", File: "memory.go", Func: "Memory.at",
-		From:      "gap <= 2*period",
+		From:      "now.Sub(m.Looked) <= longestGap(period)",
 		To:        "true",
 		Statement: 6, Note: "the time in which nobody looked counts as grace",
 	},

@@ -122,6 +122,6 @@ func Rooms() []string {
 func Own() []Mutant {
 	return slices.Concat(
 		lifecycleMutants, replicasMutants, rolloutMutants, healthMutants, drainMutants, orphanMutants, decisionMutants,
-		lensMutants, machineMutants, shellMutants, nodeMutants, sdkMutants,
+		lensMutants, machineMutants, shellMutants, nodeMutants, sdkMutants, mendMutants,
 	)
 }

@@ -1,0 +1,85 @@
+package mutants
+
+// mendMutants undo what was mended because the world outside proved it wrong: owners, accounts, nodes that speak against an
+// infrastructure, clocks that are set, servers that go back, and input that nobody in their senses would send.
+var mendMutants = []Mutant{
+	{
+		ID: "dialect/origin-ignored", File: "origin.go", Func: "Locate",
+		From:      `err == nil && ok && o.Cluster != "" && (o.of(m) || recorded)`,
+		To:        "false",
+		Statement: 1, Finds: "TestLocate", Note: "an instance is looked for where the labels say now",
+	},
+	{
+		ID: "openshift/old-drain-counts", File: "machine.go", Func: "isDrained",
+		From:      "c.Status == corev1.ConditionTrue && (m.DeletionTimestamp == nil || !c.LastTransitionTime.Before(m.DeletionTimestamp))",
+		To:        "c.Status == corev1.ConditionTrue",
+		Statement: 4, Note: "a drain from before the deletion, as of a restored object, counts for it",
+	},
+	{
+		ID: "lifecycle/witness-ignored", File: "evidence.go", Func: "World.witness",
+		From:      "!w.NodeLooked || Ready(n).Status != corev1.ConditionTrue",
+		To:        "true",
+		Statement: 6, Note: "an empty answer is believed against a Ready node",
+	},
+	{
+		ID: "lifecycle/contradicted-goes", File: "remove.go", Func: "removal",
+		From: `	contradicted,
+`,
+		To:        "",
+		Statement: 2, Note: "a machine goes although its node reports that the instance is there",
+	},
+	{
+		ID: "node/namesakes-node", File: "find.go", Func: "Query.otherInstance",
+		From:      "return !q.Instance",
+		To:        "return false",
+		Statement: 4, Note: "a machine without an instance takes the node of its namesake",
+	},
+	{
+		ID: "node/forged-record", File: "owned.go", Func: "Want.owned",
+		From: "if w.Owned != nil {",
+		To:   "if false {",
+		Note: "what a kubelet writes about what was applied is believed",
+	},
+	{
+		ID: "orphan/two-looks", File: "limits.go", Func: "sweep.sentence",
+		From:      "v.seen < looks || ",
+		To:        "",
+		Statement: 2, Note: "two listings satisfy the grace period",
+	},
+	{
+		ID: "orphan/others-collected", File: "whose.go", Func: "sweep.bar",
+		From:      "case owner != s.policy.Owner:",
+		To:        "case false:",
+		Statement: 2, Finds: "TestOwners", Note: "what another control plane made is removed",
+	},
+	{
+		ID: "orphan/unowned-collected", File: "whose.go", Func: "sweep.bar",
+		From:      `case owner == "":`,
+		To:        "case false:",
+		Statement: 2, Finds: "TestOwners", Note: "what does not say who made it is removed",
+	},
+	{
+		ID: "orphan/ready-node-collected", File: "limits.go", Func: "sweep.sentence",
+		From: `case ready != "" && !named:`,
+		To:   "case false:",
+		Note: "an instance that works goes with its pods",
+	},
+	{
+		ID: "sight/step-counts", File: "sight.go", Func: "State.saw",
+		From:      "case skipped > s.asleep():",
+		To:        "case false && skipped > s.asleep():",
+		Statement: 6, Note: "an hour by which a clock is set runs for all timers",
+	},
+	{
+		ID: "approval/key-of-any-size", File: "read.go", Func: "Read",
+		From: "bits > mostBits",
+		To:   "bits < 0",
+		Note: "a key of a million bits is verified",
+	},
+	{
+		ID: "machine/behind-for-ever", File: "behind.go", Func: "Reconciler.pastCache",
+		From: "if since < staleAfter {",
+		To:   "if true {",
+		Note: "a server that went back stops a machine for ever",
+	},
+}
