@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -194,11 +195,17 @@ const enough = 95
 func Shortcomings(results []Result) []string {
 	var own []Result
 	var short []string
+	sick := map[string]bool{}
 	for _, r := range results {
 		if r.Generated {
 			continue
 		}
 		own = append(own, r)
+		for _, v := range r.Verdicts {
+			for _, name := range v.Sick {
+				sick[fmt.Sprintf("%s of %s fails without any mutant", name, v.Package)] = true
+			}
+		}
 		if why := r.Stillborn(); why != "" {
 			short = append(short, fmt.Sprintf("%s: %s", r.ID, why))
 		}
@@ -212,7 +219,7 @@ func Shortcomings(results []Result) []string {
 	if t := Count(own); t.percent(t.Tested) < enough {
 		short = append(short, fmt.Sprintf("unit tests and properties find %d %% of our own mutants; %d %% are asked for", t.percent(t.Tested), enough))
 	}
-	return short
+	return append(short, slices.Sorted(maps.Keys(sick))...)
 }
 
 // Survivors prints those that no test found, with what is known of them.

@@ -56,6 +56,8 @@ type Verdict struct {
 	Properties *Run `json:"properties,omitempty"`
 	// Stillborn says why the mutant does not compile.
 	Stillborn string `json:"stillborn,omitempty"`
+	// Sick are the tests that were left out because they fail without it.
+	Sick []string `json:"sick,omitempty"`
 }
 
 func (v Verdict) found() bool {
@@ -100,22 +102,6 @@ func (b *Bench) soundOf(ctx context.Context, bin *binary, dir, digest string) (s
 		}
 	}
 	return s, b.cache.put(s, question...)
-}
-
-// Sick are the tests that fail without any mutant, of those that were run.
-func (b *Bench) Sick() (out []string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.workshop == nil {
-		return nil
-	}
-	for dir, p := range b.workshop.built {
-		for _, name := range p.sound.Sick {
-			out = append(out, fmt.Sprintf("%s of %s fails without any mutant", name, dir))
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // patience is how long tests may take of which it is known how long they took before: a busy machine is no defect.
@@ -197,7 +183,7 @@ func (b *Bench) ask(ctx context.Context, m Mutant, bin *binary, s soundness, v *
 	if err != nil {
 		return err
 	}
-	v.Units = &units
+	v.Units, v.Sick = &units, s.Sick
 	names := bin.tests.of(property)
 	if len(names) == 0 || units.Failed != "" && s.Properties > slow {
 		return nil

@@ -81,7 +81,7 @@ func (o options) run(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	o.tell(results)
-	return append(mutants.Shortcomings(results), bench.Sick()...), mutants.Write(o.json, results)
+	return mutants.Shortcomings(results), mutants.Write(o.json, results)
 }
 
 // mutants are our own and those generated, of the rooms that were asked for.
