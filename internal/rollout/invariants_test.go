@@ -34,10 +34,14 @@ func TestGrowthFindsRoom(t *testing.T) {
 		m := drawModel(t, Rolling, InPlace)
 		m.onScale = func(s *modelSet, to int) {
 			surge, _ := declaredBounds(m.d)
-			sum := to - s.Replicas
+			sum := 0
 			for _, b := range m.sets {
+				wanted := b.Replicas
+				if b.UID == s.UID {
+					wanted = to
+				}
 				living := m.count(func(x *modelMachine) bool { return x.set == b.UID && !x.Leaving && !x.Moved })
-				sum += max(b.Replicas, living) + m.count(func(x *modelMachine) bool { return x.set == b.UID && x.Leaving && m.weight(x) })
+				sum += max(wanted, living) + m.count(func(x *modelMachine) bool { return x.set == b.UID && x.Leaving && m.weight(x) })
 			}
 			moved := m.count(func(x *modelMachine) bool { return x.Moved })
 			if to > s.Replicas && m.inUse() && moved == 0 && sum > m.d.Replicas+surge {
