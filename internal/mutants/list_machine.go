@@ -52,7 +52,12 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/account-not-stored", File: "perform.go", Func: "pass.hold",
-		From: `	p.noteAccount(ctx)
+		From: `	if p.view.Provisioned || len(p.world.Owned()) > 0 {
+		p.noteAccount(ctx)
+	} else if err := p.learnAccount(ctx); err != nil {
+		p.world.Origin = lifecycle.Origin{}
+		p.world.Retry = p.mem.failed(lifecycle.Create, err, p.Clock.Now())
+	}
 `,
 		To:        "",
 		Statement: 6, Finds: "TestNoSecondInAnotherAccount", Note: "the account is not stored before an instance is asked for",

@@ -28,8 +28,10 @@ type kubemarked[M client.Object] struct {
 	account provider.Provider
 	// lose is how many replies of Create get lost; broken is what opens no
 	// session any more, not even a bare one.
+	// mute: no session can tell its account.
 	lose   int
 	broken bool
+	mute   bool
 }
 
 func kubemarkRig[M client.Object](t *testing.T, g *rig[M]) *kubemarked[M] {
@@ -76,15 +78,24 @@ func (k *kubemarked[M]) Open(ctx context.Context, c provider.Class) (provider.Se
 	if err != nil {
 		return nil, err
 	}
-	return lossy{s, &k.lose}, nil
+	return lossy{s, &k.lose, &k.mute}, nil
 }
 
 type lossy struct {
 	provider.Session
 	lose *int
+	mute *bool
 }
 
 func (s lossy) Unwrap() any { return s.Session }
+
+func (s lossy) Account(ctx context.Context) (string, error) {
+	if *s.mute {
+		return "", provider.Errorf(provider.Transient, "the account cannot be told")
+	}
+	a, _ := provider.As[provider.Accounter](s.Session)
+	return a.Account(ctx)
+}
 
 func (s lossy) Create(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
 	i, err := s.Session.Create(ctx, ref, w)
@@ -280,6 +291,45 @@ func TestNoSecondInAnotherAccount(t *testing.T) {
 	k.account = first
 	if k.passes(60); len(k.existing(ns)) != 1 || k.lens.View(k.read()).ProviderID == "" {
 		t.Errorf("instances %v, machine %+v", k.existing(ns), k.lens.View(k.read()))
+	}
+}
+
+// TestNothingIsBoughtInAnUnknownAccount: were the reply lost, nobody could tell
+// afterwards that other credentials open another account.
+func TestNothingIsBoughtInAnUnknownAccount(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) {
+		unknownAccount(t, openshiftKubemark(t), "blue", func(m *machinev1.Machine) string {
+			return condition(m, machinev1.InstanceExistsCondition).Message
+		})
+	})
+	t.Run("gardener", func(t *testing.T) {
+		unknownAccount(t, gardenerKubemark(t), ns, func(m *v1alpha1.Machine) string { return m.Status.LastOperation.Description })
+	})
+}
+
+func unknownAccount[M client.Object](t *testing.T, k *kubemarked[M], cluster string, says func(M) string) {
+	k.mute, k.lose = true, 1
+	k.passes(2)
+	k.mute = false
+	if made := k.existing(cluster); len(made) > 0 {
+		t.Errorf("nobody could tell the account, and %v was made", made)
+	}
+	if said := says(k.read()); !strings.Contains(said, "the account cannot be told") {
+		t.Errorf("the object does not say why: %q", said)
+	}
+	first, second := k.account, newAccount(t, k.rig)
+	if k.passes(1); !k.lens.View(k.read()).InOrigin() {
+		k.passes(10)
+	}
+	k.account = second
+	k.restarted()
+	k.passes(5)
+	if made := k.existing(cluster); len(made) > 0 {
+		t.Errorf("a second instance was made: %v", made)
+	}
+	k.account = first
+	if k.passes(60); len(k.existing(cluster)) != 1 || k.lens.View(k.read()).ProviderID == "" {
+		t.Errorf("instances %v, machine %+v", k.existing(cluster), k.lens.View(k.read()))
 	}
 }
 

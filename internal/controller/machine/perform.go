@@ -54,8 +54,15 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 }
 
 // hold saves the finalizer before anything is bought, and what it is made from.
+// As long as the infrastructure cannot tell the account that it is bought in,
+// nothing is bought: credentials of another account would buy it again.
 func (p *pass[M]) hold(ctx context.Context, d lifecycle.Decision) error {
-	p.noteAccount(ctx)
+	if p.view.Provisioned || len(p.world.Owned()) > 0 {
+		p.noteAccount(ctx)
+	} else if err := p.learnAccount(ctx); err != nil {
+		p.world.Origin = lifecycle.Origin{}
+		p.world.Retry = p.mem.failed(lifecycle.Create, err, p.Clock.Now())
+	}
 	if err := p.recordNow(ctx, d, d); err != nil {
 		return err
 	}
