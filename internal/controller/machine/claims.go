@@ -73,8 +73,7 @@ func (p *pass[M]) sharesScope(ctx context.Context, m M) bool {
 }
 
 // claimKeys are those keys of [NodeIndex] by which a machine may have an
-// instance with the UID, name and provider ID. Of a provider ID only what all
-// spellings share is a key.
+// instance with the UID, name and provider ID.
 func claimKeys(uid, name, providerID string) (out []string) {
 	if uid != "" {
 		out = append(out, "uid/"+uid)
@@ -82,8 +81,8 @@ func claimKeys(uid, name, providerID string) (out []string) {
 	if name != "" {
 		out = append(out, "machine/"+name)
 	}
-	if tail := strings.ToLower(providerID[strings.LastIndexByte(providerID, '/')+1:]); tail != "" {
-		out = append(out, "tail/"+tail)
+	if key := ProviderIDKey(providerID); key != "" {
+		out = append(out, key)
 	}
 	return out
 }

@@ -27,9 +27,8 @@ import (
 )
 
 // NodeIndex finds machines by what is known of their nodes: keys are
-// "name/<node>", "id/<provider ID>" and "ip/<internal IP>". It also finds those
-// that may have an instance, by "uid/<UID>", "machine/<name>" and "tail/<what
-// follows the last slash of the provider ID, in lower case>".
+// "name/<node>", "ip/<internal IP>" and that of [ProviderIDKey]. It also finds
+// those that may have an instance, by "uid/<UID>" and "machine/<name>".
 const NodeIndex = "millwright.node"
 
 // Setup says how a reconciler is wired into a manager.
@@ -84,6 +83,18 @@ func Limiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute)
 }
 
+// ProviderIDKey is the key of [NodeIndex] by which the machines of a provider ID
+// are found, whoever spelled it: "tail/<what follows its last slash, in lower
+// case>". It is empty where nothing follows. Machines of another instance may
+// share it.
+func ProviderIDKey(id string) string {
+	tail := strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
+	if tail == "" {
+		return ""
+	}
+	return "tail/" + tail
+}
+
 // NodeKeys are the keys of NodeIndex for a machine.
 func (r *Reconciler[M]) NodeKeys(o client.Object) (out []string) {
 	v := r.Dialect.View(o.(M))
@@ -97,9 +108,6 @@ func (r *Reconciler[M]) NodeKeys(o client.Object) (out []string) {
 	}
 	if v.NodeName != "" {
 		out = append(out, "name/"+v.NodeName)
-	}
-	if v.ProviderID != "" {
-		out = append(out, "id/"+v.ProviderID)
 	}
 	out = append(out, claimKeys(v.UID, v.Name, v.ProviderID)...)
 	slices.Sort(out)
@@ -179,8 +187,8 @@ func (r *Reconciler[M]) DrainsOf(ctx context.Context, nodes ...string) []reconci
 // MachinesOf are the machines that the node may belong to.
 func (r *Reconciler[M]) MachinesOf(ctx context.Context, n *corev1.Node) []reconcile.Request {
 	keys := []string{"name/" + n.Name}
-	if n.Spec.ProviderID != "" {
-		keys = append(keys, "id/"+n.Spec.ProviderID)
+	if key := ProviderIDKey(n.Spec.ProviderID); key != "" {
+		keys = append(keys, key)
 	}
 	for _, a := range n.Status.Addresses {
 		if a.Type == corev1.NodeInternalIP && n.Spec.ProviderID == "" {

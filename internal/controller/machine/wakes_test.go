@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
 
@@ -33,5 +36,20 @@ func TestWakesOfAStatus(t *testing.T) {
 	}
 	if woken := g.r.Wakes(t.Context(), before, nil); len(woken) != 1 {
 		t.Errorf("a machine that is gone woke %v", woken)
+	}
+}
+
+// TestNodeOfAnotherSpellingWakes: a kubelet may spell the provider ID in another
+// way than the infrastructure, and have another name than the machine. A machine
+// that its node does not wake would wait for it until everything is listed again.
+func TestNodeOfAnotherSpellingWakes(t *testing.T) {
+	g := openshiftRig(t, func(m *machinev1.Machine) { m.Spec.ProviderID = ptr.To("sim:///zone-a/i-7") })
+	for spelled, want := range map[string]int{
+		"sim:///zone-a/i-7": 1, "SIM:///zone-a/I-7": 1, "sim:////zone-a/i-7": 1, "sim:///i-7": 1, "sim:///zone-a/i-8": 0, "": 0,
+	} {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "host-1"}, Spec: corev1.NodeSpec{ProviderID: spelled}}
+		if woken := g.r.Wakes(t.Context(), nil, n); len(woken) != want {
+			t.Errorf("a node with the provider ID %q woke %v, want %d", spelled, woken, want)
+		}
 	}
 }

@@ -166,8 +166,8 @@ func (k Machines[M]) Knows(ctx context.Context, n *corev1.Node) (bool, error) {
 		return false, nil
 	}
 	keys := []string{"name/" + n.Name}
-	if n.Spec.ProviderID != "" {
-		keys = append(keys, "id/"+n.Spec.ProviderID)
+	if key := machine.ProviderIDKey(n.Spec.ProviderID); key != "" {
+		keys = append(keys, key)
 	}
 	for _, key := range keys {
 		list := k.Lens.NewList()

@@ -33,7 +33,7 @@ const (
 func (w *world) indexed() {
 	keys := func(o client.Object) []string {
 		m := o.(*v1alpha1.Machine)
-		return []string{"name/" + m.Labels[v1alpha1.LabelKeyNode], "id/" + m.Spec.ProviderID}
+		return []string{"name/" + m.Labels[v1alpha1.LabelKeyNode], machine.ProviderIDKey(m.Spec.ProviderID)}
 	}
 	var list v1alpha1.MachineList
 	if err := w.api.List(w.Context(), &list); err != nil {
