@@ -38,7 +38,7 @@ func (w *World) afterwards() {
 	}
 	w.rest()
 	w.deleteAll()
-	w.converge(judge.LeavesNothing, w.judge.Leftover, func() {})
+	w.converge(judge.LeavesNothing, w.judge.Leftover, w.guide)
 }
 
 // land brings to an end all that is under way.
@@ -141,6 +141,7 @@ func (w *World) deploymentOfMachine(m client.Object) bool {
 // where nobody else does, and looks after rollouts that wait for somebody.
 func (w *World) nurse() {
 	w.nurseRollouts()
+	w.guide()
 	if w.tells.heals {
 		return
 	}
@@ -155,7 +156,7 @@ func (w *World) nurse() {
 // breath is how long the world may take to do what its controllers put off: a
 // set that is woken often is looked at half a second later, and a kubelet that
 // has gone is noticed after its grace.
-const breath = 2 * time.Minute
+const breath = 3 * time.Minute
 
 // breathe lets that be done.
 func (w *World) breathe() {

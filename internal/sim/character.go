@@ -100,6 +100,7 @@ type wider struct {
 
 	frailty
 	impatience
+	deceit
 }
 
 // impatience is what worlds got last: how long drains and hooks may take.

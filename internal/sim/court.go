@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ func (e evidence) Instances() []judge.Instance {
 
 func (w *World) instance(i *cloud.Machine) judge.Instance {
 	return judge.Instance{
-		ID: i.ID, UID: i.UID, Name: i.Name, ProviderID: i.ProviderID(), Cluster: i.Cluster, Owner: i.Owner,
+		ID: i.ID, UID: i.UID, Name: i.Name, ProviderID: i.ProviderID(), Owner: i.Owner, Namespace: i.Namespace, NodeName: i.Host, Place: fmt.Sprint(i.Place),
 		Created: i.Created, Gone: i.Gone(), Died: i.Died, ByHand: w.losses.doubles[i.ID] || w.losses.strangers[i.ID],
 	}
 }
@@ -46,7 +47,7 @@ func (w *World) instance(i *cloud.Machine) judge.Instance {
 // Parts implements [judge.World].
 func (e evidence) Parts() (out []judge.Part) {
 	for _, p := range e.w.cloud.Parts("") {
-		out = append(out, judge.Part{UID: p.UID, Name: p.Name})
+		out = append(out, judge.Part{UID: p.UID, Name: p.Name, Place: fmt.Sprint(p.Place)})
 	}
 	return out
 }
@@ -68,7 +69,7 @@ func (w *World) hold() {
 	t := w.tells
 	r := judge.Rules{
 		Machine: t.machine, Set: t.set, Deployment: t.fleet.deployment, Check: &check{}, Other: t.other,
-		Finalizer: t.finalizer, Cluster: clusterName, Owner: owner, Collects: w.is.collects,
+		Finalizer: t.finalizer, Owner: owner, Namespace: namespace, Collects: w.is.collects,
 		Grace: w.is.orphans.Grace, PerHour: w.is.orphans.PerHour, Percent: w.is.orphans.Limit.Percent,
 		CloudLag: w.is.cloud.Lag, ViewLag: w.is.viewLag, Skew: w.is.skew, Pause: longestPause,
 		Waits: t.waits,
@@ -121,6 +122,9 @@ func (p *process) checked(s *store.Store, c store.Call, before *judge.Pass, sent
 	}
 	if old != now {
 		p.tries(c, pass, old, now)
+	}
+	if t := p.running; c.Verb == "patch" && c.Kind.Kind == "Machine" && apierrors.IsNotFound(err) && t != nil && t.saw != nil {
+		delete(t.saw.objects["Machine"], c.Object.GetUID()) // it is gone, and cannot be adopted
 	}
 	if t := p.running; old != now && t != nil && t.saw != nil && sent == 0 && w.violation == nil {
 		if why := p.plans(t, old, now); why != "" {

@@ -132,6 +132,15 @@ func (l machineLens[M]) View(o M) lifecycle.Machine {
 	return v
 }
 
+// Class implements [dialect.Machines].
+func (l machineLens[M]) Class(ctx context.Context, r client.Reader, o M) (dialect.Class, error) {
+	c, err := l.Machines.Class(ctx, r, o)
+	if l.m.Labelled {
+		c.Cluster, c.Region = labelled(o)
+	}
+	return c, err
+}
+
 // Policy implements [dialect.Machines].
 func (l machineLens[M]) Policy(o M) lifecycle.Policy {
 	p := l.Machines.Policy(o)

@@ -39,6 +39,9 @@ func openshiftFlavor(w *World) flavor {
 	_ = v1beta1.AddToScheme(scheme)
 	_ = corev1.AddToScheme(scheme)
 	lens, setLens := openshift.Machines{TokenLifetime: tokenLifetime, DefaultCluster: clusterName, HookPatience: w.is.hooks}, openshift.Sets{}
+	if w.is.scopes && w.is.unnamed {
+		lens.DefaultCluster = ""
+	}
 	f := flavor{
 		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments, checks}, indexes: node.Indexes(),
 		machine: &machinev1.Machine{}, set: &machinev1.MachineSet{},

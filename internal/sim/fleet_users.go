@@ -240,7 +240,7 @@ func (w *World) choose() {
 // candidates are the nodes that may be selected for an update in place.
 func (w *World) candidates() (out []*corev1.Node) {
 	for _, n := range objects(w, &corev1.Node{}) {
-		m := w.store.Lookup(w.tells.machine, client.ObjectKey{Namespace: namespace, Name: n.Name})
+		m := w.machineOn(n)
 		if m == nil {
 			continue
 		}

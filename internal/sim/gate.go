@@ -113,7 +113,7 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 		return err
 	}
 	if p.role == orphanRole && c.Verb == "delete" {
-		w.judge.Removes(before, c.Given, c.Ref.UID, &p.running.removals)
+		w.judge.Removes(before, c.Given, c.Ref.UID, p.running.removals)
 	}
 	changes := c.Verb == "create" || c.Verb == "delete"
 	switch {

@@ -22,7 +22,7 @@ import (
 // Mutants are the historic defects of controllers like these. The simulator
 // must find every one of them.
 func Mutants() []Mutation {
-	return slices.Concat(lensMutants(), cloudMutants(), clientMutants(), processMutants(), fleetMutants(), orphanMutants(), checkMutants())
+	return slices.Concat(lensMutants(), cloudMutants(), clientMutants(), processMutants(), fleetMutants(), orphanMutants(), checkMutants(), deceitMutants())
 }
 
 func lensMutants() []Mutation {
@@ -104,6 +104,8 @@ type brokenSession struct {
 	list   func(ctx context.Context) iter.Seq2[provider.Instance, error]
 	// hasty hides that listings run behind.
 	hasty bool
+	// nameless hides which account is open.
+	nameless bool
 }
 
 // List implements [provider.Session].
@@ -118,6 +120,10 @@ func (s brokenSession) List(ctx context.Context) iter.Seq2[provider.Instance, er
 func (s brokenSession) As(target any) bool {
 	if l, ok := target.(*provider.Lagger); ok && !s.hasty {
 		*l, ok = s.Session.(provider.Lagger)
+		return ok
+	}
+	if a, ok := target.(*provider.Accounter); ok && !s.nameless {
+		*a, ok = s.Session.(provider.Accounter)
 		return ok
 	}
 	return false

@@ -42,6 +42,8 @@ type Mutation struct {
 	Policy    func(*orphan.Policy)
 	Collector func(cache, live client.Reader) (client.Reader, client.Reader)
 	Strangers bool
+	// Labelled machines are asked for where their labels say now.
+	Labelled bool
 	// Sightless controllers do not know how well they see.
 	Sightless bool
 	// Groupless machines know of no others.

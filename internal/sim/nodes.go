@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,6 +23,8 @@ const unknownAfter = 40 * time.Second
 type kubelet struct {
 	on     *cloud.Machine
 	joined bool
+	// made is the node that it made.
+	made types.UID
 	// never: it will not join. stalled is until when it is silent, seen when
 	// it was last heard of.
 	never   bool
@@ -67,7 +70,7 @@ func (w *World) nodeActions() (out []func()) {
 		k := w.kubelet(i)
 		n := w.nodeOf(k)
 		switch {
-		case !k.joined && w.alive(k) && !k.never && w.node(i.Name) == nil:
+		case !k.joined && w.alive(k) && !k.never && w.node(i.Host) == nil:
 			out = append(out, func() { w.join(k) })
 		case n != nil && w.alive(k) && ready(n) != w.says(k):
 			out = append(out, func() { w.report(n, w.says(k)) })
@@ -88,7 +91,7 @@ func (w *World) nodeActions() (out []func()) {
 			})
 		case n != nil && n.Spec.ProviderID == "" && w.alive(k):
 			out = append(out, func() {
-				w.edit(n, "", func(o client.Object) { o.(*corev1.Node).Spec.ProviderID = i.ProviderID() })
+				w.edit(n, "", func(o client.Object) { o.(*corev1.Node).Spec.ProviderID = w.spelled(i) })
 			})
 		}
 	}
@@ -115,8 +118,8 @@ func marked(n *corev1.Node) bool {
 
 // nodeOf is the node that the kubelet made; nil when it is gone.
 func (w *World) nodeOf(k *kubelet) *corev1.Node {
-	n := w.node(k.on.Name)
-	if !k.joined || n == nil || !slices.Contains(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: k.on.IP}) {
+	n := w.node(k.on.Host)
+	if !k.joined || n == nil || n.UID != k.made || !slices.Contains(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: k.on.IP}) {
 		return nil
 	}
 	return n
@@ -151,18 +154,18 @@ func (w *World) join(k *kubelet) {
 		k.never = true
 		return
 	}
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.on.Name}}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.on.Host}}
 	if !w.is.ccm {
-		n.Spec.ProviderID = k.on.ProviderID()
+		n.Spec.ProviderID = w.spelled(k.on)
 	}
 	w.place(k, n)
 	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: k.on.IP}}
 	n.Status.Conditions = []corev1.NodeCondition{w.readyCondition(corev1.ConditionFalse)}
-	_, err := w.target.Create(n)
+	made, err := w.target.Create(n)
 	w.must("join", err)
-	k.joined = true
+	k.joined, k.made = true, made.GetUID()
 	w.tracef("kubelet", "%s joins", k.on.Name)
-	w.daemon(k.on.Name)
+	w.daemon(k.on.Host)
 }
 
 // tokenValid reports whether the bootstrap token in the instance's boot data

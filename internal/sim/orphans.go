@@ -61,6 +61,9 @@ func runCollector[M client.Object](p *process, kind collector.Machines[M]) {
 	infra := p.infrastructure()
 	policy := w.is.orphans
 	policy.Owner = owner
+	if w.is.neighbours {
+		kind.Namespace, policy.Namespace = namespace, namespace
+	}
 	if m := w.o.Mutation; m != nil {
 		if m.Provider != nil {
 			infra = m.Provider(infra, p.target)
@@ -136,6 +139,7 @@ func (w *World) stepTrouble() {
 	if w.is.outages {
 		deeds = append(deeds, w.cutOff, w.cutOff)
 	}
+	deeds = append(deeds, w.deceits()...)
 	if w.is.frail {
 		deeds = append(deeds, w.ailNode, w.ailNode, w.ailNode, w.darken)
 	}
@@ -175,7 +179,7 @@ func (w *World) double() {
 	if !ok || !w.known(i) || w.losses.doubles[i.ID] || len(w.cloud.Existing(i.UID)) > 1 {
 		return
 	}
-	d := w.cloud.Add(clusterName, i.UID, i.Name)
+	d := w.cloud.Add(i.Place, i.UID, i.Name)
 	d.Owner, d.Namespace = i.Owner, i.Namespace
 	w.losses.doubles[d.ID] = true
 	w.kubelet(d).decided, w.kubelet(d).never = true, true
@@ -188,7 +192,7 @@ func (w *World) stranger() {
 		return
 	}
 	name := "stranger" + string(rune('a'+len(w.losses.strangers)))
-	s := w.cloud.Add(clusterName, "", name)
+	s := w.cloud.Add(home, "", name)
 	w.losses.strangers[s.ID] = true
 	w.kubelet(s).decided, w.kubelet(s).never = true, true
 	w.does("makes instance %s, %s", s.ID, name)

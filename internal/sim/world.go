@@ -47,6 +47,7 @@ type World struct {
 	users    users
 	owners   owners
 	losses   losses
+	lies     lies
 	outages  []outage
 	volumes  volumes
 	ward     ward
@@ -66,8 +67,10 @@ func newWorld(seed uint64, o Options) *World {
 	w.rng = rand.New(rand.NewPCG(seed, 0))
 	w.is = newCharacter(w.rng)
 	w.is.widen(rand.New(rand.NewPCG(seed, widerSource)))
+	w.is.deceive(rand.New(rand.NewPCG(seed, deceitSource)))
 	if m := o.Mutation; m != nil && m.Setting != nil {
 		m.Setting(&w.is)
+		w.is.settle()
 	}
 	w.tells = flavors[o.Dialect](w)
 	w.openStores()

@@ -22,6 +22,10 @@ type Traits struct {
 	Boot, Stop time.Duration
 	// Lingers: instances that are gone stay listed as terminated.
 	Lingers bool
+	// Named: sessions can tell which account they open. Hosts: nodes have other
+	// names than machines. Scarce: addresses are given to others as soon as they
+	// are free.
+	Named, Hosts, Scarce bool
 }
 
 // Cloud is the infrastructure.
@@ -40,6 +44,10 @@ type Cloud struct {
 	// OnCreate and OnStop are told of every instance that is made, and of
 	// every one that a caller sends away while it runs.
 	OnCreate, OnStop func(*Machine)
+	// Hides is asked whether the cloud denies that there is the instance, Refuses
+	// whether it knows what a spec means; nil: never, and always.
+	Hides   func(*Machine) bool
+	Refuses func() error
 
 	machines []*Machine
 	parts    []*Part
@@ -47,8 +55,11 @@ type Cloud struct {
 
 // Machine is an instance, now or in the past.
 type Machine struct {
-	ID, UID, Token, Cluster string
-	Name, IP                string
+	Place
+	ID, UID, Token string
+	Name, IP       string
+	// Host is the name of its node.
+	Host string
 	// Owner and Namespace are those that it was made with; empty when it was made
 	// by hand.
 	Owner, Namespace        string
@@ -62,6 +73,7 @@ type Machine struct {
 
 // Part is something made for an instance that outlives it.
 type Part struct {
+	Place
 	UID, Name        string
 	Owner, Namespace string
 	listed           time.Time
@@ -139,22 +151,22 @@ func (c *Cloud) upTo(d time.Duration) time.Duration {
 
 // create makes the parts and the instance, or finds the one of the token.
 func (c *Cloud) create(class provider.Class, ref provider.Ref, userData []byte) (*Machine, error) {
-	token, now := ref.Token(class.Cluster), c.Now()
+	token, now, at := ref.Token(class.Cluster), c.Now(), placeOf(class)
 	for _, m := range c.machines {
-		if m.Token == token {
+		if m.Token == token && m.Place == at {
 			return m, nil
 		}
 	}
-	c.part(Part{UID: ref.UID, Name: "disk", Owner: class.Owner, Namespace: ref.Namespace})
-	c.part(Part{UID: ref.UID, Name: "nic", Owner: class.Owner, Namespace: ref.Namespace})
+	c.part(Part{Place: at, UID: ref.UID, Name: "disk", Owner: class.Owner, Namespace: ref.Namespace})
+	c.part(Part{Place: at, UID: ref.UID, Name: "nic", Owner: class.Owner, Namespace: ref.Namespace})
 	if c.Half() {
 		return nil, provider.Errorf(provider.Transient, "the instance could not be started; its disk and interface were made")
 	}
 	n := len(c.machines) + 1
 	m := &Machine{
-		ID: fmt.Sprintf("i-%d", n), UID: ref.UID, Token: token, Cluster: class.Cluster, Name: ref.Name,
+		ID: fmt.Sprintf("i-%d", n), UID: ref.UID, Token: token, Place: at, Name: ref.Name, Host: c.host(ref.Name, n),
 		Owner: class.Owner, Namespace: ref.Namespace,
-		IP: fmt.Sprintf("10.0.%d.%d", n/250, n%250+1), UserData: userData,
+		IP: c.address(n), UserData: userData,
 		Created: now, listed: now.Add(c.upTo(c.Lag - c.Late)), booted: now.Add(c.upTo(c.Boot)),
 	}
 	c.machines = append(c.machines, m)
@@ -163,11 +175,11 @@ func (c *Cloud) create(class provider.Class, ref provider.Ref, userData []byte) 
 }
 
 // Add makes an instance that nobody asked for through the gate, without parts.
-func (c *Cloud) Add(cluster, uid, name string) *Machine {
+func (c *Cloud) Add(at Place, uid, name string) *Machine {
 	n, now := len(c.machines)+1, c.Now()
 	m := &Machine{
-		ID: fmt.Sprintf("i-%d", n), UID: uid, Token: fmt.Sprintf("by hand %d", n), Cluster: cluster, Name: name,
-		IP: fmt.Sprintf("10.0.%d.%d", n/250, n%250+1), Created: now, listed: now.Add(c.upTo(c.Lag)), booted: now,
+		ID: fmt.Sprintf("i-%d", n), UID: uid, Token: fmt.Sprintf("by hand %d", n), Place: at, Name: name, Host: c.host(name, n),
+		IP: c.address(n), Created: now, listed: now.Add(c.upTo(c.Lag)), booted: now,
 	}
 	c.machines = append(c.machines, m)
 	return m
@@ -176,7 +188,7 @@ func (c *Cloud) Add(cluster, uid, name string) *Machine {
 // part makes a part unless it is there.
 func (c *Cloud) part(made Part) {
 	for _, p := range c.Parts(made.UID) {
-		if p.Name == made.Name {
+		if p.Name == made.Name && p.Place == made.Place {
 			return
 		}
 	}
@@ -194,8 +206,11 @@ func (c *Cloud) shows(m *Machine) bool {
 }
 
 // find are the instances that a look-up for ref shows.
-func (c *Cloud) find(ref provider.Ref) (out []*Machine) {
+func (c *Cloud) find(at Place, ref provider.Ref) (out []*Machine) {
 	for _, m := range c.machines {
+		if m.Place != at || c.hides(m) {
+			continue
+		}
 		known := !c.LagByID && ref.ProviderID == m.ProviderID() && (m.Exists(c.Now()) || c.Lingers)
 		if known || m.UID == ref.UID && c.shows(m) {
 			out = append(out, m)
@@ -206,15 +221,15 @@ func (c *Cloud) find(ref provider.Ref) (out []*Machine) {
 
 // remove sends the instances away, and then their parts; without a UID only
 // those that are given. It reports whether nothing is left as far as it can see.
-func (c *Cloud) remove(ref provider.Ref, given []provider.Instance) bool {
+func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) bool {
 	now := c.Now()
 	var targets []*Machine
 	if ref.UID != "" {
-		targets = c.find(ref)
+		targets = c.find(at, ref)
 	}
 	for _, i := range given {
 		for _, m := range c.machines {
-			if m.ID == i.ID {
+			if m.ID == i.ID && m.Account == at.Account && m.Region == at.Region {
 				targets = append(targets, m)
 			}
 		}
@@ -230,16 +245,20 @@ func (c *Cloud) remove(ref provider.Ref, given []provider.Instance) bool {
 	if left || ref.UID == "" {
 		return !left
 	}
-	return c.removeParts(ref.UID)
+	return c.removeParts(at, ref.UID)
 }
 
 // removeParts removes what can be seen and is not in use.
-func (c *Cloud) removeParts(uid string) bool {
+func (c *Cloud) removeParts(at Place, uid string) bool {
 	for _, p := range c.Parts(uid) {
-		if c.Now().Before(p.listed) {
+		if c.Now().Before(p.listed) || p.Place != at {
 			continue
 		}
-		if len(c.Existing(uid)) > 0 {
+		switch used := c.user(p); {
+		case used == nil:
+		case c.hides(used):
+			continue
+		default:
 			return false // in use
 		}
 		p.gone = c.Now()

@@ -114,7 +114,7 @@ func TestWithoutAUIDOnlyWhatIsGivenGoes(t *testing.T) {
 	w := newWorld(Traits{})
 	s := w.open(t)
 	own := make1(t, s)
-	twin, stranger := w.Add("c", "u", "m"), w.Add("c", "", "other")
+	twin, stranger := w.Add(Place{Account: MainAccount, Cluster: "c"}, "u", "m"), w.Add(Place{Account: MainAccount, Cluster: "c"}, "", "other")
 	done, err := s.Delete(context.Background(), provider.Ref{}, []provider.Instance{{ID: twin.ID}})
 	if err != nil || !done {
 		t.Fatalf("done %v: %v", done, err)
@@ -131,7 +131,7 @@ func TestListing(t *testing.T) {
 	w := newWorld(Traits{})
 	s := w.open(t)
 	make1(t, s)
-	w.Add("elsewhere", "v", "foreign")
+	w.Add(Place{Account: MainAccount, Cluster: "elsewhere"}, "v", "foreign")
 	var listed []string
 	for i, err := range s.List(context.Background()) {
 		if err != nil {

@@ -41,7 +41,16 @@ func (p Provider) Open(_ context.Context, class provider.Class) (provider.Sessio
 	if class.Cluster == "" {
 		return nil, provider.InvalidField("cluster", "must be set")
 	}
-	return session{Provider: p, class: class}, nil
+	if p.Cloud.Refuses != nil && class.Spec != nil {
+		if err := p.Cloud.Refuses(); err != nil {
+			return nil, err
+		}
+	}
+	s := session{Provider: p, class: class}
+	if p.Cloud.Named {
+		return named{s}, nil
+	}
+	return s, nil
 }
 
 type session struct {
@@ -72,7 +81,7 @@ func (s session) call(c Call, do func() error) error {
 // Find implements [provider.Session].
 func (s session) Find(_ context.Context, ref provider.Ref) (out []provider.Instance, err error) {
 	err = s.call(Call{Verb: "find", Ref: ref}, func() error {
-		for _, m := range s.Cloud.find(ref) {
+		for _, m := range s.Cloud.find(placeOf(s.class), ref) {
 			out = append(out, s.instance(m))
 		}
 		return nil
@@ -102,7 +111,7 @@ func (s session) Delete(_ context.Context, ref provider.Ref, given []provider.In
 		ids = append(ids, i.ID)
 	}
 	err = s.call(Call{Verb: "delete", Ref: ref, Given: ids}, func() error {
-		done = s.Cloud.remove(ref, given)
+		done = s.Cloud.remove(placeOf(s.class), ref, given)
 		return nil
 	})
 	return done && err == nil, err
@@ -121,7 +130,7 @@ func (s session) List(context.Context) iter.Seq2[provider.Instance, error] {
 				yield(provider.Instance{}, provider.Errorf(provider.Transient, "the next page cannot be read"))
 				return
 			}
-			if s.Cloud.shows(m) && m.Cluster == s.class.Cluster && !yield(s.instance(m), nil) {
+			if s.Cloud.shows(m) && m.Place == placeOf(s.class) && !s.Cloud.hides(m) && !yield(s.instance(m), nil) {
 				return
 			}
 		}
@@ -139,7 +148,7 @@ func (s session) Leftovers(context.Context) iter.Seq2[provider.Leftover, error] 
 			return
 		}
 		for _, p := range s.Cloud.Parts("") {
-			if s.Cloud.Now().Before(p.listed) || len(s.Cloud.Existing(p.UID)) > 0 {
+			if s.Cloud.Now().Before(p.listed) || p.Place != placeOf(s.class) || s.Cloud.user(p) != nil {
 				continue
 			}
 			if !yield(provider.Leftover{Kind: p.Name, ID: p.UID + "/" + p.Name, UID: p.UID, Owner: p.Owner, Namespace: p.Namespace}, nil) {
@@ -151,7 +160,7 @@ func (s session) Leftovers(context.Context) iter.Seq2[provider.Leftover, error] 
 
 func (s session) instance(m *Machine) provider.Instance {
 	i := provider.Instance{
-		ID: m.ID, UID: m.UID, Name: m.Name, ProviderID: m.ProviderID(), NodeName: m.Name,
+		ID: m.ID, UID: m.UID, Name: m.Name, ProviderID: m.ProviderID(), NodeName: m.Host,
 		Owner: m.Owner, Namespace: m.Namespace,
 		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: m.IP}},
 		Created:   m.Created,

@@ -33,8 +33,10 @@ const (
 
 // Instance is one at the cloud, now or in the past.
 type Instance struct {
-	ID, UID, Name, ProviderID, Cluster, Owner string
-	Created                                   time.Time
+	ID, UID, Name, ProviderID, NodeName, Owner, Namespace string
+	// Place is what one listing shows.
+	Place   string
+	Created time.Time
 	// Gone is when it ceases to exist; zero: it stays. Died: nobody asked for it.
 	Gone time.Time
 	Died bool
@@ -46,7 +48,7 @@ type Instance struct {
 func (i Instance) Exists(t time.Time) bool { return i.Gone.IsZero() || t.Before(i.Gone) }
 
 // Part is something that was made for an instance and exists.
-type Part struct{ UID, Name string }
+type Part struct{ UID, Name, Place string }
 
 // Outage is a time in which an API server was out of reach.
 type Outage struct {
@@ -77,8 +79,8 @@ type Rules struct {
 	Other client.Object
 	// Finalizer holds machines.
 	Finalizer string
-	// Cluster and Owner are the tags of instances that are ours.
-	Cluster, Owner string
+	// Owner and Namespace are the tags of instances that are ours.
+	Owner, Namespace string
 	// Grace, PerHour and Percent are those of the collector of orphans.
 	Grace            time.Duration
 	PerHour, Percent int
@@ -120,7 +122,7 @@ type Judge struct {
 	// departed are the pods with volumes that are gone, and since when.
 	departed []change
 	// begun is when each process first asked for the removal of an orphan.
-	begun map[int]map[string]time.Time
+	begun map[int]map[string]removal
 	ward
 }
 
@@ -129,7 +131,7 @@ func New(w World, r Rules, broken func(statement, format string, args ...any)) *
 	return &Judge{
 		World: w, Rules: r, Broken: broken, log: map[types.UID][]change{},
 		surplus: map[types.UID]bool{}, strays: map[string]bool{}, sized: map[types.UID]*Pass{},
-		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]time.Time{}, ward: newWard(),
+		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, ward: newWard(),
 	}
 }
 

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +38,9 @@ func (j *Judge) Created(made Instance, p *Pass, late bool) {
 
 // Stopped judges that an instance is sent away while it runs.
 func (j *Judge) Stopped(i Instance, p *Pass) {
+	if j.others(i) {
+		j.Broken(OthersKept, "instance %s (%s) was sent away", i.ID, i.Name)
+	}
 	m, there := find(j.machines(), types.UID(i.UID))
 	if p.By.Role == Orphans {
 		j.collected(i, m, there)
@@ -58,7 +60,7 @@ func (j *Judge) Stopped(i Instance, p *Pass) {
 		return
 	}
 	j.drained(i, p)
-	if name := j.leftBehind(i.Name, p); name != "" && j.inTurn(i.Name, p) {
+	if name := j.leftBehind(i.NodeName, p); name != "" && j.inTurn(i.NodeName, p) {
 		j.Broken(VolumesFirst, "instance %s of %s was sent away with %s attached", i.ID, i.Name, name)
 	}
 }
@@ -66,8 +68,8 @@ func (j *Judge) Stopped(i Instance, p *Pass) {
 // drained judges that no pod is on the node but what may stay, was there when
 // the pass began, and can still be waited for.
 func (j *Judge) drained(i Instance, p *Pass) {
-	n := j.node(i.Name)
-	if n == nil || n.Spec.ProviderID != "" && !strings.EqualFold(n.Spec.ProviderID, i.ProviderID) {
+	n := j.node(i.NodeName)
+	if n == nil || n.Spec.ProviderID != "" && !sameID(n.Spec.ProviderID, i.ProviderID) {
 		return
 	}
 	for _, o := range j.All(&corev1.Pod{}) {
@@ -110,6 +112,7 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 	if now != nil {
 		j.judgeSight(was, readMachine(now))
 		j.judgeLone(p, was, readMachine(now))
+		j.judgeAbsence(p, was, readMachine(now))
 	}
 	if j.held(was) && (now == nil || !j.held(readMachine(now))) {
 		j.released(was)
@@ -137,7 +140,7 @@ func (j *Judge) released(m machine) {
 // NodeDeleted judges that a controller deletes a node.
 func (j *Judge) NodeDeleted(n *corev1.Node) {
 	for _, i := range j.existing("") {
-		if i.Name != n.Name || !strings.EqualFold(i.ProviderID, n.Spec.ProviderID) || j.excuse(namesakesNode, !j.lost(i.UID).IsZero()) {
+		if i.NodeName != n.Name || !sameID(i.ProviderID, n.Spec.ProviderID) || j.excuse(namesakesNode, !j.lost(i.UID).IsZero()) {
 			continue
 		}
 		j.Broken(NodeLast, "node %s was deleted, but its instance %s exists", n.Name, i.ID)

@@ -10,11 +10,12 @@ import (
 // Removes judges what the collector asks for, whatever becomes of the call: how much
 // it asks for, and how soon again. Given are the IDs of instances, or none where what
 // is left of a machine with the UID is to go; removals is what this pass was the first
-// to ask for before.
-func (j *Judge) Removes(p *Pass, given []string, uid string, removals *int) {
+// to ask for before, by place.
+func (j *Judge) Removes(p *Pass, given []string, uid string, removals map[string]int) {
 	if j.blind() {
 		j.Broken(StillWhenBlind, "%s-%d asks for the removal of %v%s", p.By.Role, p.By.Process, given, uid)
 	}
+	place := j.placeOf(given, uid)
 	asked := j.begunBy(p.By.Process)
 	keys := given
 	if len(keys) == 0 {
@@ -24,16 +25,16 @@ func (j *Judge) Removes(p *Pass, given []string, uid string, removals *int) {
 		if _, again := asked[key]; again {
 			continue
 		}
-		asked[key] = j.Now()
+		asked[key] = removal{j.Now(), place}
 		if len(given) > 0 {
-			*removals++
+			removals[place]++
 		}
 	}
 	// A pass counts its removals from its beginning, and a slow cloud lets the
 	// last of them begin a little later.
 	recent := 0
-	for _, at := range asked {
-		if j.Now().Sub(at) < time.Hour-time.Minute {
+	for _, b := range asked {
+		if b.place == place && j.Now().Sub(b.at) < time.Hour-time.Minute {
 			recent++
 		}
 	}
@@ -43,18 +44,39 @@ func (j *Judge) Removes(p *Pass, given []string, uid string, removals *int) {
 	// A listing shows no more than what has existed since the pass began.
 	all := 0
 	for _, i := range j.Instances() {
-		if i.Cluster == j.Cluster && i.Exists(p.At.Add(-1)) { // or went in that very moment
+		if i.Place == place && i.Exists(p.At.Add(-1)) { // or went in that very moment
 			all++
 		}
 	}
-	if most := max(1, all*j.Percent/100); *removals > most && !j.approved() {
-		j.Broken(OrphansFew, "%s-%d asks for the removal of %d of %d at once, and may of %d", p.By.Role, p.By.Process, *removals, all, most)
+	if most := max(1, all*j.Percent/100); removals[place] > most && !j.approved() {
+		j.Broken(OrphansFew, "%s-%d asks for the removal of %d of %d at once, and may of %d", p.By.Role, p.By.Process, removals[place], all, most)
 	}
 }
 
-func (j *Judge) begunBy(process int) map[string]time.Time {
+// removal is when that of something was asked for, and where.
+type removal struct {
+	at    time.Time
+	place string
+}
+
+// placeOf is where the instances are, or what is left of the machine.
+func (j *Judge) placeOf(given []string, uid string) string {
+	for _, i := range j.Instances() {
+		if slices.Contains(given, i.ID) {
+			return i.Place
+		}
+	}
+	for _, p := range j.Parts() {
+		if len(given) == 0 && p.UID == uid {
+			return p.Place
+		}
+	}
+	return ""
+}
+
+func (j *Judge) begunBy(process int) map[string]removal {
 	if j.begun[process] == nil {
-		j.begun[process] = map[string]time.Time{}
+		j.begun[process] = map[string]removal{}
 	}
 	return j.begun[process]
 }
@@ -67,7 +89,7 @@ func (j *Judge) approved() bool {
 // collected judges an instance that the collector sent away; m is the machine that
 // it was made for, if that is there.
 func (j *Judge) collected(i Instance, m machine, there bool) {
-	if i.Cluster != j.Cluster || i.Owner != j.Owner {
+	if i.Owner != j.Owner || i.Namespace != j.Namespace {
 		j.Broken(OthersKept, "instance %s (%s) was collected", i.ID, i.Name)
 	}
 	for _, o := range j.machines() {

@@ -3,7 +3,6 @@ package judge
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -67,7 +66,7 @@ func (j *Judge) Well(o client.Object) bool {
 func (j *Judge) GivenUp(o client.Object) bool {
 	m := readMachine(o)
 	n := j.node(m.node)
-	anothers := n != nil && m.provider != "" && n.Spec.ProviderID != "" && !strings.EqualFold(n.Spec.ProviderID, m.provider)
+	anothers := n != nil && m.provider != "" && n.Spec.ProviderID != "" && !sameID(n.Spec.ProviderID, m.provider)
 	return j.replaced(m) && m.owner == "" && (!ready(n) || candidate(n) || anothers)
 }
 
@@ -86,6 +85,7 @@ func (j *Judge) Stray() string {
 	for _, i := range j.existing("") {
 		m, there := find(all, types.UID(i.UID))
 		switch {
+		case j.others(i):
 		case !there && !j.MayStay(i.UID) && !j.namesake(i):
 			return fmt.Sprintf("instance %s of %s has no machine", i.ID, i.Name)
 		case there && i.ByHand && j.spare(i, m):
@@ -95,7 +95,7 @@ func (j *Judge) Stray() string {
 	for _, p := range j.Parts() {
 		_, there := find(all, types.UID(p.UID))
 		inUse := p.UID != "" && len(j.existing(p.UID)) > 0
-		if !there && !inUse && !j.MayStay(p.UID) {
+		if !there && !inUse && !j.MayStay(p.UID) && !j.foreign(p) {
 			return fmt.Sprintf("the %s of %s has no machine", p.Name, p.UID)
 		}
 	}
@@ -131,7 +131,7 @@ func (j *Judge) strayNode(name string) bool {
 	return slices.ContainsFunc(j.Instances(), func(i Instance) bool {
 		_, there := find(j.machines(), types.UID(i.UID))
 		left := !j.Collects && (j.strays[i.UID] || j.Hurried(i.UID))
-		return i.Name == name && (left || i.Exists(j.Now()) && !there && j.MayStay(i.UID))
+		return i.NodeName == name && (left || i.Exists(j.Now()) && !there && j.MayStay(i.UID))
 	})
 }
 
@@ -161,8 +161,8 @@ func (j *Judge) Restless() bool {
 		_, there := find(all, types.UID(uid))
 		return !there && uid != ""
 	}
-	return j.Collects && (slices.ContainsFunc(j.existing(""), func(i Instance) bool { return nobodys(i.UID) }) ||
-		slices.ContainsFunc(j.Parts(), func(p Part) bool { return nobodys(p.UID) }))
+	return j.Collects && (slices.ContainsFunc(j.existing(""), func(i Instance) bool { return nobodys(i.UID) && !j.others(i) }) ||
+		slices.ContainsFunc(j.Parts(), func(p Part) bool { return nobodys(p.UID) && !j.foreign(p) }))
 }
 
 // unrolled says what of a deployment is not as was asked for; empty when all is.

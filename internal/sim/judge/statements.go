@@ -18,6 +18,8 @@ const (
 	Converges      = "without faults the world comes to what was asked for"
 	Rests          = "at rest nothing is written"
 	LeavesNothing  = "deleting everything leaves nothing behind"
+	// ReadyCounts is about infrastructures that are asked in the wrong place.
+	ReadyCounts = "no machine is given up for an answer that its ready node contradicts"
 	// ForceInTime: a pod that its budget protects is deleted only when a person
 	// asked to make short work, or after the drain timeout of its machine, counted in
 	// time in which the clusters were seen, or where nobody answers for its node any

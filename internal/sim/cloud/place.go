@@ -1,0 +1,75 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Place is where instances are. A session sees those in its own only.
+type Place struct{ Account, Region, Cluster string }
+
+// AccountKey is the key of the account that credentials open; without it they
+// open [MainAccount].
+const AccountKey = "account"
+
+// MainAccount is that of the cluster.
+const MainAccount = "main"
+
+func placeOf(c provider.Class) Place {
+	at := Place{Account: string(c.Credentials[AccountKey]), Region: c.Region, Cluster: c.Cluster}
+	if at.Account == "" {
+		at.Account = MainAccount
+	}
+	return at
+}
+
+// named is a session that can name its account.
+type named struct{ session }
+
+var _ provider.Accounter = named{}
+
+// Account implements [provider.Accounter].
+func (s named) Account(context.Context) (string, error) {
+	err := s.call(Call{Verb: "account"}, func() error { return nil })
+	if err != nil {
+		return "", err
+	}
+	return placeOf(s.class).Account, nil
+}
+
+func (c *Cloud) hides(m *Machine) bool { return c.Hides != nil && c.Hides(m) }
+
+// user is the instance that uses the part; nil when it is free.
+func (c *Cloud) user(p *Part) *Machine {
+	for _, m := range c.Existing("") {
+		if m.UID == p.UID && m.Place == p.Place {
+			return m
+		}
+	}
+	return nil
+}
+
+// Parted makes a part that nobody asked for.
+func (c *Cloud) Parted(p Part) { c.part(p) }
+
+// host is the name of the node of the nth instance.
+func (c *Cloud) host(name string, n int) string {
+	if c.Hosts {
+		return fmt.Sprintf("host-%d", n)
+	}
+	return name
+}
+
+// address is that of the nth instance.
+func (c *Cloud) address(n int) string {
+	ip := func(n int) string { return fmt.Sprintf("10.0.%d.%d", n/250, n%250+1) }
+	for i := 1; c.Scarce && i < n; i++ {
+		if !slices.ContainsFunc(c.Existing(""), func(m *Machine) bool { return m.IP == ip(i) }) {
+			return ip(i)
+		}
+	}
+	return ip(n)
+}

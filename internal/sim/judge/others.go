@@ -1,0 +1,58 @@
+package judge
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// others reports whether the instance is of another control plane, or of a
+// namespace that nobody here looks after.
+func (j *Judge) others(i Instance) bool {
+	return i.Owner != "" && (i.Owner != j.Owner || i.Namespace != j.Namespace)
+}
+
+// foreign reports whether the part was made for a machine that never was here.
+func (j *Judge) foreign(p Part) bool { return len(j.log[types.UID(p.UID)]) == 0 }
+
+// sameID reports whether two provider IDs are of one instance: case and the
+// number of slashes mean nothing, nor what comes before the last.
+func sameID(a, b string) bool {
+	last := func(id string) string {
+		scheme, rest, _ := strings.Cut(strings.ToLower(id), "://")
+		return scheme + " " + rest[strings.LastIndex(rest, "/")+1:]
+	}
+	return a != "" && last(a) == last(b)
+}
+
+// judgeAbsence judges that a machine with an instance is given up. No wait is over
+// for one whose node is ready all the time: only an answer that there is no
+// instance speaks against it, and that is wrong. One that did not run may have
+// waited for something else.
+func (j *Judge) judgeAbsence(p *Pass, old, now machine) {
+	if !old.running || !now.failed || old.provider == "" || p.By.Late {
+		return
+	}
+	n := j.node(old.node)
+	since, is := readyAt(n)
+	if n == nil || !is || j.Now().Sub(since) < j.ViewLag+2*j.Pause || !sameID(n.Spec.ProviderID, old.provider) {
+		return
+	}
+	for _, c := range j.log[n.UID] {
+		if c.was != nil && c.n > p.began && !sameReady(c.was.(*corev1.Node), n) {
+			return
+		}
+	}
+	for _, i := range j.existing(string(old.GetUID())) {
+		if i.ProviderID == old.provider {
+			j.Broken(ReadyCounts, "%s was given up, but its instance %s runs and node %s is ready", now.GetName(), i.ID, n.Name)
+		}
+	}
+}
+
+func sameReady(a, b *corev1.Node) bool {
+	_, first := readyAt(a)
+	_, second := readyAt(b)
+	return first == second
+}
