@@ -123,13 +123,14 @@ func (q *question) left(since time.Time, timeout time.Duration) time.Duration {
 }
 
 // startup is for how long the machine may yet be without a node. The clock of a
-// check is the last change of the status; the machine's own counts from its
+// check is the last change of the status, but no time before the creation: who wrote
+// the status may have had a clock that was behind. The machine's own counts from its
 // creation.
 func (q *question) startup(timeout time.Duration) time.Duration {
 	if q.t.Own.Startup != nil {
 		return q.left(q.t.Created, timeout)
 	}
-	left := q.left(q.t.Updated, timeout)
+	left := q.left(latest(q.t.Updated, q.t.Created), timeout)
 	if q.t.Created.IsZero() {
 		return left
 	}

@@ -104,6 +104,7 @@ func TestRowsOfOpenShiftTargets(t *testing.T) {
 		{"row 5: nodeRef nil otherwise ⇒ recheck after timeout − elapsed + 1s", readyCheck(), linked(unlinkedFor(4*time.Minute, 4*time.Minute)), Starting, in(6*time.Minute + time.Second)},
 		{"row 5: the clock is the last change of the status", readyCheck(), linked(unlinkedFor(15*time.Minute, 4*time.Minute)), Starting, in(6*time.Minute + time.Second)},
 		{"C10: changes of the status postpone it to three timeouts at most", readyCheck(), linked(unlinkedFor(25*time.Minute, 0)), Starting, in(5*time.Minute + time.Second)},
+		{"a clock that is an hour behind wrote the status: no machine is without a node for longer than it exists", readyCheck(), linked(unlinkedFor(time.Minute, time.Hour)), Starting, in(9*time.Minute + time.Second)},
 		{"C10: and not for ever", readyCheck(), linked(unlinkedFor(31*time.Minute, time.Second)), Unhealthy, time.Time{}},
 		{"row 5: for longer than durations can be added up", readyCheck(startup(math.MaxInt64)), linked(unlinkedFor(time.Hour, time.Hour)), Starting, in(math.MaxInt64/3 - time.Hour + time.Second)},
 		{"row 6: nodeRef set, Node missing ⇒ remediate immediately", readyCheck(), linked(nodeGone), Unhealthy, time.Time{}},
