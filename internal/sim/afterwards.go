@@ -160,7 +160,11 @@ const breath = 3 * time.Minute
 
 // breathe lets that be done.
 func (w *World) breathe() {
-	for end := w.now.Add(breath); w.now.Before(end) && w.violation == nil; {
+	long := breath
+	if w.is.clockwork.set {
+		long += mostSet // a timer that began by a clock that was ahead
+	}
+	for end := w.now.Add(long); w.now.Before(end) && w.violation == nil; {
 		if w.workOnce() {
 			continue
 		}

@@ -101,6 +101,8 @@ type wider struct {
 	frailty
 	impatience
 	deceit
+	clockwork
+	archive
 }
 
 // impatience is what worlds got last: how long drains and hooks may take.
@@ -137,6 +139,13 @@ func (c *character) widen(r *rand.Rand) {
 		c.trouble = max(c.trouble, 2)
 	}
 	c.impatience.draw(r)
+	if c.clockwork.draw(r); c.clockwork.set {
+		// Who is an hour behind hands out tokens that have expired, and cannot know.
+		c.trouble, c.tokens = max(c.trouble, 2), false
+	}
+	if c.archive.draw(r); c.restores {
+		c.trouble, c.apart = max(c.trouble, 5), true
+	}
 }
 
 // usual is how likely the faults are, in percent, where a seed has them.

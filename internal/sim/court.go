@@ -74,9 +74,7 @@ func (w *World) hold() {
 		CloudLag: w.is.cloud.Lag, ViewLag: w.is.viewLag, Skew: w.is.skew, Pause: longestPause,
 		Waits: t.waits,
 	}
-	if w.is.outages {
-		r.LookEvery, r.LookFor = looks.Interval, looks.Timeout
-	}
+	w.clockRules(&r)
 	w.judge = judge.New(evidence{w}, r, w.broken)
 	for _, s := range []*store.Store{w.store, w.target} {
 		s.OnWrite = func(was, now client.Object) { w.judge.Wrote(w.writing, was, now) }
@@ -126,7 +124,7 @@ func (p *process) checked(s *store.Store, c store.Call, before *judge.Pass, sent
 	if t := p.running; c.Verb == "patch" && c.Kind.Kind == "Machine" && apierrors.IsNotFound(err) && t != nil && t.saw != nil {
 		delete(t.saw.objects["Machine"], c.Object.GetUID()) // it is gone, and cannot be adopted
 	}
-	if t := p.running; old != now && t != nil && t.saw != nil && sent == 0 && w.violation == nil {
+	if t := p.running; old != now && t != nil && t.saw != nil && !t.saw.reset && sent == 0 && w.violation == nil {
 		if why := p.plans(t, old, now); why != "" {
 			w.broken(AsDecided, "%s: %s", p.name(), why)
 		}

@@ -241,7 +241,7 @@ func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 		lens = broken(lens, m)
 	}
 	o := machineset.Options{
-		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Sight: p.eyes(), Clock: w,
+		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Sight: p.eyes(), Clock: p,
 		Creates: replicas.Sequential, Deletes: replicas.Sequential,
 		Names: func() string {
 			w.named++

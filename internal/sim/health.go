@@ -52,12 +52,6 @@ func (w *World) skewOf(r role) time.Duration {
 	return time.Duration(w.between(-most, most)) * time.Second
 }
 
-// Now implements clock.PassiveClock: it is what the process takes for the time.
-func (p *process) Now() time.Time { return p.w.now.Add(p.skew) }
-
-// Since implements clock.PassiveClock.
-func (p *process) Since(t time.Time) time.Duration { return p.Now().Sub(t) }
-
 // ward is what happens around health checks.
 type ward struct {
 	made int

@@ -44,8 +44,9 @@ type Mutation struct {
 	Strangers bool
 	// Labelled machines are asked for where their labels say now.
 	Labelled bool
-	// Sightless controllers do not know how well they see.
-	Sightless bool
+	// Sightless controllers do not know how well they see; of a WallClock they do not
+	// know that it was set.
+	Sightless, WallClock bool
 	// Groupless machines know of no others.
 	Groupless bool
 	// Patience changes what the lens says of a machine's policy.

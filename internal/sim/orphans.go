@@ -45,14 +45,14 @@ var sweep = reconcile.Request{NamespacedName: client.ObjectKey{Name: "sweep"}}
 // passiveClock is a clock without timers.
 type passiveClock struct {
 	clock.Clock
-	w *World
+	p *process
 }
 
 // Now implements clock.PassiveClock.
-func (c passiveClock) Now() time.Time { return c.w.Now() }
+func (c passiveClock) Now() time.Time { return c.p.Now() }
 
 // Since implements clock.PassiveClock.
-func (c passiveClock) Since(t time.Time) time.Duration { return c.w.Since(t) }
+func (c passiveClock) Since(t time.Time) time.Duration { return c.p.Since(t) }
 
 // runCollector makes p look for instances without a machine.
 func runCollector[M client.Object](p *process, kind collector.Machines[M]) {
@@ -77,7 +77,7 @@ func runCollector[M client.Object](p *process, kind collector.Machines[M]) {
 		kind.Untagged = kind.Untagged || m.Strangers
 	}
 	c := collector.New(collector.Options{
-		Kinds: []collector.Kind{kind}, Provider: infra, Clock: passiveClock{w: w}, Policy: policy,
+		Kinds: []collector.Kind{kind}, Provider: infra, Clock: passiveClock{p: p}, Policy: policy,
 		Recorder: recorder{p}, Sight: p.eyes(), Random: func() float64 { return 0.5 },
 	})
 	p.wakes = func(store.Event) []wake.Wake { return nil }
@@ -94,7 +94,7 @@ const joinTimeout = 20 * time.Minute
 func runNodes[M client.Object](p *process, kind collector.Machines[M]) {
 	kind.Cache, kind.Live = p.client, p.live
 	r := collector.NewNodes(collector.NodeOptions{
-		Client: p.target, Kinds: []collector.Kind{kind}, Clock: p.w, JoinTimeout: joinTimeout,
+		Client: p.target, Kinds: []collector.Kind{kind}, Clock: p, JoinTimeout: joinTimeout,
 		Mark: v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged, Finalizer: v1alpha1.FinalizerNode,
 	})
 	p.reconcile = r.Reconcile
@@ -140,6 +140,12 @@ func (w *World) stepTrouble() {
 		deeds = append(deeds, w.cutOff, w.cutOff)
 	}
 	deeds = append(deeds, w.deceits()...)
+	if w.is.restores {
+		deeds = append(deeds, w.backUp, w.backUp)
+	}
+	if w.is.clockwork.set {
+		deeds = append(deeds, w.setClock, w.setClock)
+	}
 	if w.is.frail {
 		deeds = append(deeds, w.ailNode, w.ailNode, w.ailNode, w.darken)
 	}

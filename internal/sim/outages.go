@@ -77,7 +77,7 @@ func (p *process) State() sight.State { return p.seen }
 // eyes are what the controllers of p know their sight by; nil where it is
 // perfect.
 func (p *process) eyes() sight.Source {
-	if m := p.w.o.Mutation; !p.w.is.outages || m != nil && m.Sightless {
+	if m := p.w.o.Mutation; !p.w.looks() || m != nil && m.Sightless {
 		return nil
 	}
 	return p
@@ -95,10 +95,11 @@ func (p *process) opens() {
 
 // look makes the looks that are due by then.
 func (p *process) look(by time.Time) {
-	if !p.w.is.outages {
+	if !p.w.looks() {
 		return
 	}
 	for ; !p.nextLook.After(by); p.nextLook = p.nextLook.Add(looks.Interval) {
+		p.tick()
 		answers := map[sight.Cluster]sight.Answer{}
 		for _, s := range []*store.Store{p.w.store, p.w.target} {
 			answers[p.w.clusterOf(s)] = sight.Seen
@@ -106,6 +107,6 @@ func (p *process) look(by time.Time) {
 				answers[p.w.clusterOf(s)] = sight.Down
 			}
 		}
-		p.seen = p.seen.After(sight.Round{At: p.nextLook.Add(p.skew), Answers: answers})
+		p.seen = p.seen.After(sight.Round{At: p.nextLook.Add(p.skew + p.dial.ahead), Ahead: p.skipped(), Answers: answers})
 	}
 }

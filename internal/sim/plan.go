@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,10 @@ const AsDecided = "what is written is what was decided on what was seen"
 // glimpse is what a pass went by: its caches when it began, with what the process
 // wrote itself, or what it listed live since.
 type glimpse struct {
+	// at is when it began, by the clock of its process.
+	at time.Time
+	// reset: the clock was set since.
+	reset   bool
 	objects map[string]map[types.UID]client.Object
 	// overtaken: the world went on in the middle of the pass, and the caches with it.
 	overtaken bool
@@ -44,7 +49,7 @@ func versionOf(o client.Object) int64 {
 }
 
 func (p *process) glimpse() *glimpse {
-	g := &glimpse{objects: map[string]map[types.UID]client.Object{}}
+	g := &glimpse{at: p.Now(), objects: map[string]map[types.UID]client.Object{}}
 	for _, v := range p.views {
 		if !judged[v.Kind().Kind] {
 			continue
@@ -118,7 +123,7 @@ func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now clie
 		if metav1.GetControllerOf(s) != nil {
 			view.Guard = nil // it weighs the other sets of the deployment too, and the judge looks at that
 		}
-		d := replicas.Decide(t.before.At, view, members, lens.Policy(s))
+		d := replicas.Decide(g.at, view, members, lens.Policy(s))
 		if old == nil {
 			g.created++
 			if g.created > d.Create {
@@ -145,7 +150,7 @@ func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t 
 			return ""
 		}
 		d := o.(D)
-		plan := rollout.Decide(t.before.At, lens.View(d, t.before.At), facts(g, lens, d), lens.Policy(d))
+		plan := rollout.Decide(g.at, lens.View(d, g.at), facts(g, lens, d), lens.Policy(d))
 		for _, w := range plan.Sets {
 			if w.UID == now.GetUID() && w.Replicas == size(now) {
 				return ""

@@ -69,6 +69,7 @@ type process struct {
 	// born is when it started; skew is by how much its clock is ahead.
 	born time.Time
 	skew time.Duration
+	dial dial
 }
 
 // task is one call of Reconcile, as a coroutine that stops wherever the rest
@@ -97,6 +98,7 @@ func (w *World) start(r role, behind int) {
 	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}}
 	w.serials++
 	p.queue, p.born, p.skew, p.serial = newQueue(), w.now, w.skewOf(r), w.serials
+	p.dial = w.dialOf()
 	p.opens()
 	p.client, p.live = p.connect(w.store, behind)
 	p.target, p.targetLive = p.client, p.live

@@ -48,6 +48,7 @@ type World struct {
 	owners   owners
 	losses   losses
 	lies     lies
+	backups  backups
 	outages  []outage
 	volumes  volumes
 	ward     ward

@@ -70,7 +70,7 @@ func (j *Judge) timeout(m machine) time.Duration {
 // over reports whether a time may be over that began then, as far as somebody
 // watched, by whatever clock it was written down; zero never is.
 func (j *Judge) over(since time.Time, d time.Duration) bool {
-	return d > 0 && !since.IsZero() && j.watched(since) >= d-time.Second-2*j.Skew
+	return d > 0 && !since.IsZero() && j.watched(since) >= d-time.Second-2*j.Skew-j.Unnoticed
 }
 
 // mayForce reports whether a pod may be deleted without asking its budget.
@@ -146,7 +146,7 @@ func (j *Judge) volumeLeaves(p *Pass, pod *corev1.Pod) {
 }
 
 // shorter is how long volumes are waited for by the clock of p.
-func (j *Judge) shorter(p *Pass) time.Duration { return j.DetachTimeout - max(0, p.Skew) }
+func (j *Judge) shorter(p *Pass) time.Duration { return j.DetachTimeout - max(0, p.Skew) - j.Unnoticed }
 
 // inTurn reports whether volumes leave the node one after another: not in the
 // other API, nor by force, nor where the node was not ready a moment before.

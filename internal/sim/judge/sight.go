@@ -46,16 +46,16 @@ func (j *Judge) blind() bool {
 // unwell for as long as it may be. A kubelet that does not reach its API server
 // is none that has gone.
 func (j *Judge) judgeSight(old, now machine) {
-	if _, some := j.outage(); !some || !now.failed || old.failed || len(j.existing(string(now.GetUID()))) == 0 {
+	if j.LookEvery == 0 || !now.failed || old.failed || len(j.existing(string(now.GetUID()))) == 0 {
 		return
 	}
-	since, timeout := old.lostSince, j.HealthTimeout
+	since, timeout := j.lostFor(old), j.HealthTimeout
 	switch {
 	case old.lost && old.health != nil:
 		timeout = *old.health
 	case old.lost:
 	case old.joining:
-		since, timeout = old.GetCreationTimestamp().Time, j.JoinTimeout
+		since, timeout = j.made(old.GetUID()), j.JoinTimeout
 		if old.join != nil {
 			timeout = *old.join
 		}
@@ -63,7 +63,7 @@ func (j *Judge) judgeSight(old, now machine) {
 		return
 	}
 	// Since when is what another clock may have said.
-	if seen := j.watched(since); timeout > 0 && seen < timeout-time.Second-2*j.Skew {
+	if seen := j.watched(since); timeout > 0 && seen < timeout-time.Second-2*j.Skew-j.Unnoticed {
 		j.Broken(SeenOnly, "machine %s, which was %s since %s, was given up after %v in sight, and has %v", old.GetName(), old.phase, since, seen, timeout)
 	}
 }
