@@ -143,9 +143,6 @@ func (c *character) widen(r *rand.Rand) {
 		// Who is an hour behind hands out tokens that have expired, and cannot know.
 		c.trouble, c.tokens = max(c.trouble, 2), false
 	}
-	if c.archive.draw(r); c.restores {
-		c.trouble, c.apart = max(c.trouble, 5), true
-	}
 }
 
 // usual is how likely the faults are, in percent, where a seed has them.
