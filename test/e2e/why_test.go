@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os/exec"
+	"slices"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,8 +54,10 @@ func TestWhy(t *testing.T) {
 		return a
 	}
 	a := becomes(why.Degraded, "AwaitingNode")
-	if !strings.Contains(a.Sentence, "no node has joined") || !strings.Contains(a.Sentence, "(limit 15s)") || len(a.Gaps) > 0 {
-		t.Errorf("while it waits: %+v", a)
+	// These controllers lead without leases, and why says that it looked for one.
+	others := slices.DeleteFunc(slices.Clone(a.Gaps), func(gap string) bool { return strings.Contains(gap, "it has no lease") })
+	if !strings.Contains(a.Sentence, "no node has joined") || !strings.Contains(a.Sentence, "(limit 15s)") || len(others) > 0 {
+		t.Errorf("while it waits: %+v, not seen %q", a, others)
 	}
 	becomes(why.Failed, "Failed")
 	var kept *why.Evidence
