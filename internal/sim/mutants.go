@@ -31,6 +31,12 @@ func lensMutants() []Mutation {
 			Name: "no finalizer before create", Finds: []string{judge.HeldFirst, judge.NoOrphan},
 			View:   func(m *lifecycle.Machine) { m.Held = true },
 			Client: withoutFinalizers,
+			// Where the instance is asked for is stored in the same write.
+			Record: func(o client.Object, out lifecycle.Outcome) {
+				if out.Did(lifecycle.Hold) {
+					o.SetFinalizers(nil)
+				}
+			},
 		},
 		{
 			Name: "terminate before drain", Finds: []string{judge.DrainedFirst},

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"iter"
+	"reflect"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,6 +20,26 @@ type believing struct{ client.Reader }
 // List implements [client.Reader].
 func (r believing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	_ = r.Reader.List(ctx, list, opts...)
+	return nil
+}
+
+// late reads what was there some readings ago.
+type late struct {
+	client.Reader
+	seen map[reflect.Type][]client.ObjectList
+}
+
+// List implements [client.Reader].
+func (r late) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	const behind = 8
+	if err := r.Reader.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	kind := reflect.TypeOf(list)
+	r.seen[kind] = append(r.seen[kind], list.DeepCopyObject().(client.ObjectList))
+	all := r.seen[kind]
+	old := all[max(0, len(all)-behind)].DeepCopyObject()
+	reflect.ValueOf(list).Elem().Set(reflect.ValueOf(old).Elem())
 	return nil
 }
 
@@ -77,11 +98,18 @@ func orphanMutants() []Mutation {
 			Collector: func(c, live client.Reader) (client.Reader, client.Reader) { return c, believing{live} },
 		},
 		{
-			Name: "orphans are judged by the cache, at once", Finds: []string{judge.WantedKept}, Policy: reckless,
+			// Three looks in a row have to be late, and the world lets nobody wait for
+			// them: else each orphan would come too soon.
+			Name: "orphans are judged by a cache that runs behind", Finds: []string{judge.WantedKept},
 			Setting: func(c *character) {
-				c.collects, c.viewLag, c.cloud.Lag, c.orphans.Period = true, 30*time.Second, 0, 5*time.Second
+				c.collects, c.cloud.Lag, c.cloud.Boot = true, 0, time.Minute
+				reckless(&c.orphans)
+				c.orphans.Period = 5 * time.Second
 			},
-			Collector: func(c, _ client.Reader) (client.Reader, client.Reader) { return c, c },
+			Collector: func(c, _ client.Reader) (client.Reader, client.Reader) {
+				behind := late{c, map[reflect.Type][]client.ObjectList{}}
+				return behind, behind
+			},
 		},
 		{
 			Name: "an orphan is removed when it is first seen", Finds: []string{judge.OrphansWait}, Setting: lossy,
