@@ -28,11 +28,19 @@ func Identify(s Session, providerID string) string {
 		return r.Identify(providerID)
 	}
 	scheme, _, ok := strings.Cut(providerID, "://")
-	tail := providerID[strings.LastIndexByte(providerID, '/')+1:]
+	tail := Tail(providerID)
 	if !ok || scheme == "" || tail == "" {
 		return ""
 	}
-	return strings.ToLower(scheme + "://" + tail)
+	return strings.ToLower(scheme) + "://" + tail
+}
+
+// Tail is what the provider IDs of one instance have in common in all formats: the
+// infrastructure's identifier, after the last slash, in lower case. The same
+// instance may read aws:///eu-1a/i-1 here and aws:///eu-1/i-1 there, or
+// azure:///.../VM-1 and azure:///.../vm-1. Different instances may share it.
+func Tail(providerID string) string {
+	return strings.ToLower(providerID[strings.LastIndexByte(providerID, '/')+1:])
 }
 
 // Comparer is a Session that can tell what its class would make otherwise now.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -123,7 +124,7 @@ func WriteNotes(o client.Object, n rollout.Notes) {
 }
 
 // SetAnnotation edits o to carry an annotation; with an empty value, not to.
-func SetAnnotation(o client.Object, key, value string) {
+func SetAnnotation(o metav1.Object, key, value string) {
 	a := o.GetAnnotations()
 	if value == "" {
 		delete(a, key)

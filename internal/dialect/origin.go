@@ -3,7 +3,6 @@ package dialect
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -46,22 +45,18 @@ func readOrigin(m metav1.Object) (o origin, ok bool, err error) {
 
 func (o origin) of(m metav1.Object) bool { return o.UID == "" || o.UID == m.GetUID() }
 
-// Origin is where m's own instance is asked for; nil where m does not say.
-func Origin(m metav1.Object) *lifecycle.Origin {
+// Origin is where m's own instance is asked for; nil where m does not say. An
+// annotation that cannot be read is a fault: an instance might be asked for in
+// another place than the first.
+func Origin(m metav1.Object) (*lifecycle.Origin, []lifecycle.Fault) {
 	o, ok, err := readOrigin(m)
-	if !ok || err != nil || !o.of(m) {
-		return nil
+	switch {
+	case err != nil:
+		return nil, []lifecycle.Fault{{Field: "metadata.annotations[" + OriginAnnotation + "]", Message: err.Error()}}
+	case !ok || !o.of(m):
+		return nil, nil
 	}
-	return &o.Origin
-}
-
-// OriginFaults are what is wrong with the annotation: while it cannot be read, an
-// instance might be asked for in another place than the first.
-func OriginFaults(m metav1.Object) []lifecycle.Fault {
-	if _, _, err := readOrigin(m); err != nil {
-		return []lifecycle.Fault{{Field: "metadata.annotations[" + OriginAnnotation + "]", Message: err.Error()}}
-	}
-	return nil
+	return &o.Origin, nil
 }
 
 // Locate puts c where m's instance was asked for. What was kept for another UID
@@ -102,18 +97,9 @@ func RecordOrigin(m metav1.Object, used lifecycle.Origin) {
 	if err != nil {
 		panic(err) // a struct of strings
 	}
-	annotate(m, string(raw))
+	SetAnnotation(m, OriginAnnotation, string(raw))
 }
 
 // Unasked notes in a machine that is about to be made from a template that
 // nothing was asked for it yet, whatever the template says.
-func Unasked(m metav1.Object) { annotate(m, NoOrigin) }
-
-func annotate(m metav1.Object, value string) {
-	annotations := maps.Clone(m.GetAnnotations())
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[OriginAnnotation] = value
-	m.SetAnnotations(annotations)
-}
+func Unasked(m metav1.Object) { SetAnnotation(m, OriginAnnotation, NoOrigin) }

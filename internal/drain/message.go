@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // Bounds of a message. The others of what it names are counted.
@@ -47,15 +49,7 @@ func message(d Decision, p Policy) string {
 	if p.Remark != "" {
 		out = append(out, p.Remark)
 	}
-	return cut(strings.Join(out, "; "))
-}
-
-// cut shortens a text that is too long.
-func cut(text string) string {
-	if len(text) <= longest {
-		return text
-	}
-	return strings.ToValidUTF8(text[:longest-len("...")], "") + "..."
+	return provider.Clip(strings.Join(out, "; "), longest)
 }
 
 // parts are what is said of each pod and of each volume.

@@ -174,7 +174,7 @@ func notCreated(q question) *Decision {
 			Message: q.w.UserDataErr.Error(), After: q.p.Delays.Transient,
 		}
 	}
-	if q.w.Inherited != nil || !q.m.InOrigin() {
+	if q.w.Inherited != nil || !q.m.HasOrigin() {
 		return &Decision{Step: Hold, Reason: ReasonNew}
 	}
 	return &Decision{Step: Create, Reason: ReasonNoInstance, Stage: StageCreating}

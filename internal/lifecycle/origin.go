@@ -23,8 +23,8 @@ type Origin struct {
 // earlier version, had it in hand.
 func (m Machine) Asked() bool { return m.Origin == nil || m.Origin.Cluster != "" }
 
-// InOrigin reports whether the machine keeps where its instance is asked for.
-func (m Machine) InOrigin() bool { return m.Origin != nil && m.Origin.Cluster != "" }
+// HasOrigin reports whether the machine keeps where its instance is asked for.
+func (m Machine) HasOrigin() bool { return m.Origin != nil && m.Origin.Cluster != "" }
 
 // Elsewhere says why an empty answer means nothing: the credentials open
 // another account than the one in which the instance was asked for. It is nil

@@ -250,7 +250,7 @@ func TestCreatesOnlyWhatIsMissing(t *testing.T) {
 			t.Fatal("nobody looked whether there is one")
 		case !f.m.Held:
 			t.Fatal("the finalizer is not in place")
-		case !f.m.InOrigin():
+		case !f.m.HasOrigin():
 			t.Fatal("it is not stored where the instance is asked for")
 		case f.w.Inherited != nil:
 			t.Fatal("it is not stored what the instance is made from")

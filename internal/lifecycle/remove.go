@@ -102,8 +102,8 @@ func (q question) absent() bool {
 }
 
 // gone reports whether the infrastructure can have noticed that the machine has
-// an instance, and says that it has none. One may have been asked for just before; until listings have
-// caught up with that, absence proves nothing.
+// an instance, and says that it has none. One may have been asked for just before;
+// until listings have caught up with that, absence proves nothing.
 func (q question) gone() bool {
 	return q.w.Looked && len(q.w.Owned()) == 0 && q.w.QuietFor >= q.w.ReadLag
 }

@@ -43,7 +43,7 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 	switch d.Step {
 	case lifecycle.Hold:
 		f.m.Held, f.w.Inherited = true, nil
-		if !f.m.InOrigin() {
+		if !f.m.HasOrigin() {
 			f.m.Origin = &f.w.Origin
 		}
 		return err == nil

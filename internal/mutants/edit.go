@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/millwright-dev/millwright/internal/tidy"
 )
 
 // Source returns the mutant's file below root as it is with the defect in it.
@@ -58,7 +60,7 @@ func declaration(file *ast.File, name string) ast.Node {
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
-			if funcName(decl) == name {
+			if tidy.FunctionName(decl) == name {
 				return decl
 			}
 		case *ast.GenDecl:
@@ -84,26 +86,4 @@ func declares(spec ast.Spec, name string) bool {
 		}
 	}
 	return false
-}
-
-// funcName is Name, or Receiver.Name of a method.
-func funcName(f *ast.FuncDecl) string {
-	if f.Recv == nil || len(f.Recv.List) == 0 {
-		return f.Name.Name
-	}
-	receiver := f.Recv.List[0].Type
-	for {
-		switch r := receiver.(type) {
-		case *ast.StarExpr:
-			receiver = r.X
-		case *ast.IndexExpr:
-			receiver = r.X
-		case *ast.IndexListExpr:
-			receiver = r.X
-		case *ast.Ident:
-			return r.Name + "." + f.Name.Name
-		default:
-			return f.Name.Name
-		}
-	}
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/millwright-dev/millwright/internal/tidy"
 )
 
 // Generate makes mutants of standard kinds of a room's folder and chooses most of them. The same seed chooses the same of
@@ -75,7 +77,7 @@ func (g *generator) file(r room, name string) ([]Mutant, error) {
 	}
 	for _, decl := range g.syntax.Decls {
 		if f, ok := decl.(*ast.FuncDecl); ok && f.Body != nil {
-			g.in = funcName(f)
+			g.in = tidy.FunctionName(f)
 			ast.Inspect(f.Body, g.visit)
 		}
 	}

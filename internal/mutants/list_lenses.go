@@ -16,8 +16,8 @@ var lensMutants = []Mutant{
 	},
 	{
 		ID: "dialect/origin-of-another", File: "origin.go", Func: "Origin",
-		From:      "!ok || err != nil || !o.of(m)",
-		To:        "!ok || err != nil",
+		From:      "case !ok || !o.of(m):",
+		To:        "case !ok:",
 		Statement: 2, Finds: "TestMachineLaws", Note: "an object made from a copy of another takes its origin for its own",
 	},
 	{

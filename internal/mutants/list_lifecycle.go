@@ -128,7 +128,7 @@ var lifecycleMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/create-unstored", File: "live.go", Func: "notCreated",
-		From:      "q.w.Inherited != nil || !q.m.InOrigin()",
+		From:      "q.w.Inherited != nil || !q.m.HasOrigin()",
 		To:        "q.w.Inherited != nil",
 		Statement: 1, Note: "an instance is asked for before it is stored where",
 	},

@@ -2,7 +2,6 @@ package orphan
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -20,24 +19,16 @@ func newCensus(machines []Machine) *census {
 	for n, m := range machines {
 		c.byUID[m.UID] = append(c.byUID[m.UID], n)
 		c.byName[m.Name] = append(c.byName[m.Name], n)
-		if t := tail(m.ProviderID); t != "" {
+		if t := provider.Tail(m.ProviderID); t != "" {
 			c.byID[t] = append(c.byID[t], n)
 		}
 	}
 	return c
 }
 
-// tail is what provider IDs of one instance have in common in all formats: the
-// infrastructure's identifier, after the last slash, in lower case. The same
-// instance may read aws:///eu-1a/i-1 here and aws:///eu-1/i-1 there, or
-// azure:///…/VM-1 and azure:///…/vm-1.
-func tail(id string) string {
-	return strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
-}
-
 // tails are those by which a machine may have recorded i.
 func tails(i provider.Instance) (out []string) {
-	for _, t := range []string{tail(i.ProviderID), tail(i.ID)} {
+	for _, t := range []string{provider.Tail(i.ProviderID), provider.Tail(i.ID)} {
 		if t != "" && !slices.Contains(out, t) {
 			out = append(out, t)
 		}
@@ -47,7 +38,7 @@ func tails(i provider.Instance) (out []string) {
 
 // records reports whether the machine has recorded i as its instance.
 func (m Machine) records(i provider.Instance) bool {
-	return m.ProviderID != "" && slices.Contains(tails(i), tail(m.ProviderID))
+	return m.ProviderID != "" && slices.Contains(tails(i), provider.Tail(m.ProviderID))
 }
 
 // claims are the machines that i may belong to: by UID, by the provider ID that

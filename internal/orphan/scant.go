@@ -27,7 +27,7 @@ func shown(ids []string, instances []provider.Instance) (n int) {
 		}
 	}
 	for _, id := range ids {
-		if listed[tail(id)] {
+		if listed[provider.Tail(id)] {
 			n++
 		}
 	}

@@ -59,7 +59,7 @@ func (s *sweep) readyNode(v *Verdict) string {
 // Is reports whether the node is the instance: it has its provider ID, in whatever
 // spelling, or, where it has none, its name.
 func (n ReadyNode) Is(i provider.Instance) bool {
-	if id := tail(n.ProviderID); id != "" {
+	if id := provider.Tail(n.ProviderID); id != "" {
 		return slices.Contains(tails(i), id)
 	}
 	return n.Name != "" && (n.Name == i.NodeName || n.Name == i.Name)

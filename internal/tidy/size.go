@@ -36,7 +36,7 @@ func Sizes(files []*File) map[string]int {
 				continue
 			}
 			if lines := functionLines(file, function); lines > MaxFunctionLines {
-				over[file.Path+" "+functionName(function)] = lines
+				over[file.Path+" "+FunctionName(function)] = lines
 			}
 		}
 	}
@@ -63,8 +63,8 @@ func spanned(file *File, node ast.Node) int {
 	return file.Positions.Position(node.End()).Line - file.Positions.Position(node.Pos()).Line
 }
 
-// functionName is Name, or Receiver.Name for a method.
-func functionName(function *ast.FuncDecl) string {
+// FunctionName is Name, or Receiver.Name for a method.
+func FunctionName(function *ast.FuncDecl) string {
 	if function.Recv == nil || len(function.Recv.List) == 0 {
 		return function.Name.Name
 	}

@@ -107,7 +107,7 @@ func (p *pass[M]) list(ctx context.Context) listing {
 // the listing: when a whole account was wiped, that ends the doubt.
 func (p *pass[M]) recordedBeside(ctx context.Context, key string) (ids []string, err error) {
 	list := p.Dialect.NewList()
-	if err := p.Client.List(ctx, list); err != nil {
+	if err := p.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
 		return nil, fmt.Errorf("list machines: %w", err)
 	}
 	once, scopes := dialect.Once(p.Client), map[provider.ClientKey]string{}

@@ -288,9 +288,15 @@ func TestNoSecondInAnotherAccount(t *testing.T) {
 	if made := k.existing(ns); len(made) > 0 {
 		t.Fatalf("a second instance was made: %v", made)
 	}
-	k.account = first
-	if k.passes(60); len(k.existing(ns)) != 1 || k.lens.View(k.read()).ProviderID == "" {
-		t.Errorf("instances %v, machine %+v", k.existing(ns), k.lens.View(k.read()))
+	k.endsWithOne(t, ns, first)
+}
+
+// endsWithOne: with the credentials of its account, the machine has one instance.
+func (k *kubemarked[M]) endsWithOne(t *testing.T, cluster string, account provider.Provider) {
+	t.Helper()
+	k.account = account
+	if k.passes(60); len(k.existing(cluster)) != 1 || k.lens.View(k.read()).ProviderID == "" {
+		t.Errorf("instances %v, machine %+v", k.existing(cluster), k.lens.View(k.read()))
 	}
 }
 
@@ -318,7 +324,7 @@ func unknownAccount[M client.Object](t *testing.T, k *kubemarked[M], cluster str
 		t.Errorf("the object does not say why: %q", said)
 	}
 	first, second := k.account, newAccount(t, k.rig)
-	if k.passes(1); !k.lens.View(k.read()).InOrigin() {
+	if k.passes(1); !k.lens.View(k.read()).HasOrigin() {
 		k.passes(10)
 	}
 	k.account = second
@@ -327,10 +333,7 @@ func unknownAccount[M client.Object](t *testing.T, k *kubemarked[M], cluster str
 	if made := k.existing(cluster); len(made) > 0 {
 		t.Errorf("a second instance was made: %v", made)
 	}
-	k.account = first
-	if k.passes(60); len(k.existing(cluster)) != 1 || k.lens.View(k.read()).ProviderID == "" {
-		t.Errorf("instances %v, machine %+v", k.existing(cluster), k.lens.View(k.read()))
-	}
+	k.endsWithOne(t, cluster, first)
 }
 
 // spoken is what the object says about its deletion.

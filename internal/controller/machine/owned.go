@@ -1,8 +1,6 @@
 package machine
 
 import (
-	"maps"
-
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/node"
 )
@@ -37,10 +35,5 @@ func (p *pass[M]) recordOwned() {
 	if w.Owned == nil && (joined && !o.Guarded() || o.Empty()) {
 		return
 	}
-	annotations := maps.Clone(p.m.GetAnnotations())
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[dialect.OnNodeAnnotation] = o.String()
-	p.m.SetAnnotations(annotations)
+	dialect.SetAnnotation(p.m, dialect.OnNodeAnnotation, o.String())
 }

@@ -66,7 +66,8 @@ func (p *pass[M]) hold(ctx context.Context, d lifecycle.Decision) error {
 	if err := p.recordNow(ctx, d, d); err != nil {
 		return err
 	}
-	p.view.Held, p.view.Origin, p.world.Inherited = true, dialect.Origin(p.m), nil
+	p.view.Held, p.world.Inherited = true, nil
+	p.view.Origin, _ = dialect.Origin(p.m)
 	return nil
 }
 
@@ -179,7 +180,7 @@ func (p *pass[M]) explainReplacement(ctx context.Context) error {
 	if o := metav1.GetControllerOfNoCopy(p.m); o != nil {
 		note += "; " + o.Kind + " " + o.Name + " makes another in its place"
 	}
-	p.Recorder.Eventf(p.m, nil, corev1.EventTypeWarning, "NodeDeleted", "Replace", "%s", clip(note))
+	p.Recorder.Eventf(p.m, nil, corev1.EventTypeWarning, "NodeDeleted", "Replace", "%s", provider.Clip(note, noteMost))
 	return nil
 }
 

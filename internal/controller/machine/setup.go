@@ -24,6 +24,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // NodeIndex finds machines by what is known of their nodes: keys are
@@ -88,7 +89,7 @@ func Limiter() workqueue.TypedRateLimiter[reconcile.Request] {
 // case>". It is empty where nothing follows. Machines of another instance may
 // share it.
 func ProviderIDKey(id string) string {
-	tail := strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
+	tail := provider.Tail(id)
 	if tail == "" {
 		return ""
 	}

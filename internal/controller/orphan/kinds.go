@@ -3,7 +3,6 @@ package orphan
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -209,6 +208,5 @@ func (s Seen) has(n *corev1.Node) bool {
 // differ reports whether two provider IDs name different instances, in whatever
 // spelling: all of them end in the infrastructure's own identifier.
 func differ(a, b string) bool {
-	tail := func(id string) string { return strings.ToLower(id[strings.LastIndexByte(id, '/')+1:]) }
-	return a != "" && b != "" && tail(a) != tail(b)
+	return a != "" && b != "" && provider.Tail(a) != provider.Tail(b)
 }

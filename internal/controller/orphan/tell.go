@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // The reasons of events. All are warnings: each is about something that should
@@ -86,17 +87,11 @@ func (c *Collector) event(s *scope, v orphan.Verdict, reason, note string, args 
 	if v.Key != "" {
 		related = &corev1.ObjectReference{Kind: "Instance", Name: v.Key}
 	}
-	c.Recorder.Eventf(about, related, corev1.EventTypeWarning, reason, "CollectOrphans", "%s", cut(fmt.Sprintf(note, args...)))
+	c.Recorder.Eventf(about, related, corev1.EventTypeWarning, reason, "CollectOrphans", "%s", provider.Clip(fmt.Sprintf(note, args...), noteMost))
 }
 
-// cut shortens a note to what the API server takes.
-func cut(note string) string {
-	const most = 1000
-	if len(note) <= most {
-		return note
-	}
-	return strings.ToValidUTF8(note[:most], "") + "…"
-}
+// noteMost is how many bytes of a note the API server takes.
+const noteMost = 1024
 
 // ref names the machine in events.
 func (l *live) ref(uid string) *corev1.ObjectReference {

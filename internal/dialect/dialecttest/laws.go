@@ -2,7 +2,6 @@ package dialecttest
 
 import (
 	"fmt"
-	"maps"
 	"math/rand"
 	"strings"
 	"testing"
@@ -141,12 +140,7 @@ func originate(o client.Object, r *rand.Rand) {
 		`{"uid":"another","cluster":"green","account":"two"}`, `{"cluster":`,
 	}
 	if v := values[r.Intn(len(values))]; v != "" {
-		annotations := maps.Clone(o.GetAnnotations())
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[dialect.OriginAnnotation] = v
-		o.SetAnnotations(annotations)
+		dialect.SetAnnotation(o, dialect.OriginAnnotation, v)
 	}
 }
 

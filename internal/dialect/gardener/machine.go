@@ -113,10 +113,12 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 		ForceDrain:  m.Labels[v1alpha1.LabelKeyForceDrain] == v1alpha1.LabelValueTrue,
 		Abandon:     asked && abandon != "false",
 		Owned:       metav1.GetControllerOfNoCopy(m) != nil,
-		Origin:      dialect.Origin(m),
 		Keep:        keeping(m),
 		Faults:      faults(m),
 	}
+	var unread []lifecycle.Fault
+	v.Origin, unread = dialect.Origin(m)
+	v.Faults = append(v.Faults, unread...)
 	if m.DeletionTimestamp != nil {
 		v.Deleted = m.DeletionTimestamp.Time
 		v.Begun = begun(m)
@@ -134,7 +136,7 @@ func faults(m *v1alpha1.Machine) (out []lifecycle.Fault) {
 	if m.Spec.ProviderID == "" {
 		out = append(out, creationFaults(m)...)
 	}
-	return append(out, dialect.OriginFaults(m)...)
+	return out
 }
 
 // creationFaults are about machines without an instance: one that is made is
@@ -228,14 +230,19 @@ func split(list string) []string {
 // Class follows the machine's reference to its class, and the class's to its
 // secrets.
 func (d Machines) Class(ctx context.Context, r client.Reader, m *v1alpha1.Machine) (dialect.Class, error) {
+	c, err := d.class(ctx, r, m)
+	dialect.Locate(&c.Class, m, m.Spec.ProviderID != "")
+	return c, err
+}
+
+// class is what the machine's class says, wherever its instance is.
+func (d Machines) class(ctx context.Context, r client.Reader, m *v1alpha1.Machine) (dialect.Class, error) {
 	c := dialect.Class{
 		Class:         provider.Class{API: provider.Gardener, Cluster: cmp.Or(d.Cluster, m.Namespace)},
 		SpecPath:      fmt.Sprintf("machineclass %s: providerSpec", m.Spec.Class.Name),
 		TokenLifetime: d.tokenLifetime(m),
 		TokenGroups:   d.TokenGroups,
 	}
-	recorded := m.Spec.ProviderID != ""
-	dialect.Locate(&c.Class, m, recorded)
 	var mc v1alpha1.MachineClass
 	if err := r.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: m.Spec.Class.Name}, &mc); err != nil {
 		return c, fmt.Errorf("spec.class.name: read machineclass %s: %w", m.Spec.Class.Name, err)
@@ -244,7 +251,6 @@ func (d Machines) Class(ctx context.Context, r client.Reader, m *v1alpha1.Machin
 	if t := mc.NodeTemplate; t != nil {
 		c.Region, c.Zone, c.Capacity = t.Region, t.Zone, t.VirtualCapacity
 	}
-	dialect.Locate(&c.Class, m, recorded)
 	data, absent, err := secrets(ctx, r, &mc)
 	if err != nil {
 		return c, err

@@ -24,7 +24,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	}
 	if o.Did(lifecycle.Hold) {
 		controllerutil.AddFinalizer(m, v1alpha1.FinalizerMachine)
-		dialect.HoldOrigin(m, Machines{}.View(m), o.World.Origin)
+		dialect.HoldOrigin(m, d.View(m), o.World.Origin)
 	}
 	if o.Step == lifecycle.Hold {
 		return // the pass goes on

@@ -96,9 +96,11 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 		Abandon:      asked && abandon != "false",
 		PreDrain:     hooks(m.Spec.LifecycleHooks.PreDrain),
 		PreTerminate: hooks(m.Spec.LifecycleHooks.PreTerminate),
-		Origin:       dialect.Origin(m),
 		Faults:       faults(m),
 	}
+	var unread []lifecycle.Fault
+	v.Origin, unread = dialect.Origin(m)
+	v.Faults = append(v.Faults, unread...)
 	v.Provisioned = provisioned(m)
 	if m.DeletionTimestamp != nil {
 		v.Deleted = m.DeletionTimestamp.Time
@@ -132,7 +134,7 @@ func faults(m *machinev1.Machine) (out []lifecycle.Fault) {
 	if v := m.Spec.ProviderSpec.Value; v == nil || len(v.Raw) == 0 {
 		out = append(out, lifecycle.Fault{Field: "spec.providerSpec.value", Message: "value field must be set"})
 	}
-	return append(out, dialect.OriginFaults(m)...)
+	return out
 }
 
 var stages = map[string]lifecycle.Stage{

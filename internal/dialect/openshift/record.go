@@ -249,7 +249,7 @@ func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 // relabelled says that the label which chose where the instance was asked for
 // has changed since, and that this moves nothing; empty where it has not.
 func relabelled(m *machinev1.Machine) string {
-	from := dialect.Origin(m)
+	from, _ := dialect.Origin(m)
 	if from == nil || from.Cluster == "" || from.Cluster == m.Labels[ClusterLabel] {
 		return ""
 	}
