@@ -2,13 +2,17 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	gopath "path"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -18,8 +22,9 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// Probe asks a cluster something. NotFound is an answer as good as another.
-type Probe func(context.Context) error
+// Probe asks a cluster something. NotFound is an answer as good as another. The
+// version is that of the API server's store at that moment; 0: it is not told.
+type Probe func(context.Context) (version uint64, err error)
 
 // Lookout looks at the clusters in turn, in the leader and in standbys, and
 // remembers what it saw. It is safe for concurrent use; one goroutine looks.
@@ -33,11 +38,13 @@ type Lookout struct {
 	began  time.Time
 	// told says that a freeze was logged.
 	told bool
+	// highest are the versions of the stores that were seen last.
+	highest map[sight.Cluster]uint64
 }
 
 // NewLookout returns a lookout that has not looked yet.
 func NewLookout(probes map[sight.Cluster]Probe, p sight.Policy, clk clock.WithTicker, log logr.Logger) *Lookout {
-	l := &Lookout{probes: probes, policy: p, clock: clk, log: log, frozen: prometheus.NewGauge(prometheus.GaugeOpts{
+	l := &Lookout{highest: map[sight.Cluster]uint64{}, probes: probes, policy: p, clock: clk, log: log, frozen: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "mcm_machine_controller_frozen", Help: "1 while nothing is done because an API server has not answered for too long.",
 	})}
 	of := make([]sight.Cluster, 0, len(probes))
@@ -53,12 +60,15 @@ func NewLookout(probes map[sight.Cluster]Probe, p sight.Policy, clk clock.WithTi
 // State implements [sight.Source].
 func (l *Lookout) State() sight.State { return *l.state.Load() }
 
-// Start looks until ctx ends.
+// Start looks until ctx ends, or an API server has gone back: the manager ends
+// with it, and so does the process.
 func (l *Lookout) Start(ctx context.Context) error {
 	ticker := l.clock.NewTicker(l.policy.Interval)
 	defer ticker.Stop()
 	for {
-		l.Look(ctx)
+		if err := l.Look(ctx); err != nil {
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return nil
@@ -67,25 +77,43 @@ func (l *Lookout) Start(ctx context.Context) error {
 	}
 }
 
-// Look asks every cluster once. None takes longer than half an interval.
-func (l *Lookout) Look(ctx context.Context) {
+// Look asks every cluster once. None takes longer than half an interval. The error
+// says which of them has gone back to an older state than it had.
+func (l *Lookout) Look(ctx context.Context) error {
 	r := sight.Round{At: l.clock.Now(), Answers: map[sight.Cluster]sight.Answer{}}
 	r.Ahead = r.At.Round(0).Sub(l.began.Round(0)) - l.clock.Since(l.began)
 	why := map[sight.Cluster]error{}
+	versions := map[sight.Cluster]uint64{}
 	for c, probe := range l.probes {
-		why[c] = l.ask(ctx, probe)
+		versions[c], why[c] = l.ask(ctx, probe)
 		r.Answers[c] = AnswerOf(why[c])
 	}
 	if ctx.Err() != nil {
-		return // we end, not the clusters
+		return nil // we end, not the clusters
 	}
 	before := l.State()
 	after := before.After(r)
 	l.state.Store(&after)
 	l.tell(before, after, why)
+	return l.wentBack(versions)
 }
 
-func (l *Lookout) ask(ctx context.Context, probe Probe) error {
+// wentBack says which API server has an older version of its store than before: it
+// was restored from a backup, or another one answers in its place. The watches of
+// the caches wait there for versions that are yet to come, and show nothing of what
+// happens until then; nobody closes them.
+func (l *Lookout) wentBack(versions map[sight.Cluster]uint64) error {
+	for c, version := range versions {
+		if was := l.highest[c]; version != 0 && version < was {
+			return fmt.Errorf("the API server of the %s cluster went back from version %d to %d: it was restored, or is another one, "+
+				"and the caches of this process follow the one that was. It ends, to begin anew", c, was, version)
+		}
+		l.highest[c] = max(l.highest[c], version)
+	}
+	return nil
+}
+
+func (l *Lookout) ask(ctx context.Context, probe Probe) (version uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.policy.Interval/2)
 	defer cancel()
 	return probe(ctx)
@@ -164,8 +192,8 @@ func controlPath(api, namespace string) string {
 
 const targetPath = "/api/v1/nodes/" + probeName
 
-// getProbe reads a path, with the connection and the rights that the rest of
-// the process has.
+// getProbe reads a path, and lists one of what is beside it, with the connection
+// and the rights that the rest of the process has.
 func getProbe(c *rest.Config, path string) (Probe, error) {
 	c = rest.CopyConfig(c)
 	c.GroupVersion, c.NegotiatedSerializer = &schema.GroupVersion{}, scheme.Codecs.WithoutConversion()
@@ -173,7 +201,30 @@ func getProbe(c *rest.Config, path string) (Probe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for looking at the cluster: %w", err)
 	}
-	return func(ctx context.Context) error { return r.Get().AbsPath(path).Do(ctx).Error() }, nil
+	return func(ctx context.Context) (uint64, error) {
+		err := r.Get().AbsPath(path).Do(ctx).Error()
+		if AnswerOf(err) != sight.Seen {
+			return 0, err
+		}
+		return storeVersion(ctx, r, gopath.Dir(path)), err
+	}, nil
+}
+
+// storeVersion is the version of the store from which a list is answered; 0 where
+// that cannot be told. Lists that ask for no version are answered from the newest
+// state, by whichever API server of the cluster, so that it never falls.
+func storeVersion(ctx context.Context, r rest.Interface, path string) uint64 {
+	raw, err := r.Get().AbsPath(path).Param("limit", "1").
+		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").Do(ctx).Raw()
+	if err != nil {
+		return 0
+	}
+	var list metav1.PartialObjectMetadataList
+	if json.Unmarshal(raw, &list) != nil {
+		return 0
+	}
+	version, _ := strconv.ParseUint(list.ResourceVersion, 10, 64) // any other form is not compared
+	return version
 }
 
 // probes are those of the process's clusters.

@@ -49,7 +49,7 @@ func TestLookout(t *testing.T) {
 	var log []string
 	clk := testclock.NewFakeClock(epoch)
 	answers := map[sight.Cluster]error{}
-	probe := func(c sight.Cluster) Probe { return func(context.Context) error { return answers[c] } }
+	probe := func(c sight.Cluster) Probe { return func(context.Context) (uint64, error) { return 0, answers[c] } }
 	l := NewLookout(map[sight.Cluster]Probe{sight.Control: probe(sight.Control), sight.Target: probe(sight.Target)},
 		sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk,
 		funcr.New(func(_, args string) { log = append(log, args) }, funcr.Options{}))
@@ -62,11 +62,11 @@ func TestLookout(t *testing.T) {
 	looks := func(n int) {
 		for range n {
 			clk.Step(6 * time.Second)
-			l.Look(t.Context())
+			look(t, l)
 		}
 	}
 	frozen(1) // not looked yet
-	l.Look(t.Context())
+	look(t, l)
 	frozen(0)
 	looks(3)
 	answers[sight.Target] = errors.New("connection refused")
@@ -116,11 +116,11 @@ func TestLookoutSeesThatTheClockIsSet(t *testing.T) {
 		times int
 	}{{0, 1}, {time.Hour, 1}, {-time.Hour, 1}, {5 * time.Second, 60}} {
 		clk := &setClock{FakeClock: testclock.NewFakeClock(epoch)}
-		l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(context.Context) error { return nil }},
+		l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(context.Context) (uint64, error) { return 0, nil }},
 			sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, funcr.New(func(string, string) {}, funcr.Options{}))
 		looks := func(n int) {
 			for range n {
-				l.Look(t.Context())
+				look(t, l)
 				clk.Step(6 * time.Second)
 			}
 		}
@@ -142,12 +142,16 @@ func TestLookoutSeesThatTheClockIsSet(t *testing.T) {
 // nothing about the clusters.
 func TestLookoutIsNotBlindedByItsOwnEnd(t *testing.T) {
 	clk := testclock.NewFakeClock(epoch)
-	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(ctx context.Context) error { return ctx.Err() }},
+	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(ctx context.Context) (uint64, error) { return 0, ctx.Err() }},
 		sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, funcr.New(func(string, string) {}, funcr.Options{}))
 	ctx, stop := context.WithCancel(t.Context())
-	l.Look(ctx)
+	if err := l.Look(ctx); err != nil {
+		t.Error(err)
+	}
 	stop()
-	l.Look(ctx)
+	if err := l.Look(ctx); err != nil {
+		t.Error(err)
+	}
 	if !l.State().Sees() {
 		t.Error("blind")
 	}
@@ -156,11 +160,57 @@ func TestLookoutIsNotBlindedByItsOwnEnd(t *testing.T) {
 // TestHangingProbe: a server that accepts and says nothing is down after half an
 // interval.
 func TestHangingProbe(t *testing.T) {
-	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }},
+	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(ctx context.Context) (uint64, error) { <-ctx.Done(); return 0, ctx.Err() }},
 		sight.Policy{Timeout: 30 * time.Second, Interval: 20 * time.Millisecond}, testclock.NewFakeClock(epoch), funcr.New(func(string, string) {}, funcr.Options{}))
-	l.Look(t.Context())
+	look(t, l)
 	if got := l.State().Answer(sight.Control); got != sight.Down {
 		t.Errorf("%q", got)
+	}
+}
+
+func look(t *testing.T, l *Lookout) {
+	t.Helper()
+	if err := l.Look(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestServerThatWentBackEndsTheProcess: after a restore watches wait for versions
+// that are yet to come, and what is cached is shown for ever.
+func TestServerThatWentBackEndsTheProcess(t *testing.T) {
+	down := errors.New("connection refused")
+	type answer struct {
+		control, target uint64
+		err             error
+	}
+	for _, c := range []struct {
+		reason  string
+		answers []answer
+		want    string
+	}{
+		{"time goes on", []answer{{10, 7, nil}, {10, 7, nil}, {12, 9, nil}}, ""},
+		{"restored while nobody could see it", []answer{{10, 7, nil}, {0, 0, down}, {8, 7, nil}}, "control cluster went back from version 10 to 8"},
+		{"so was the cluster of the nodes", []answer{{10, 7, nil}, {10, 3, nil}}, "target cluster went back from version 7 to 3"},
+		{"down, or not telling, is not back", []answer{{10, 7, nil}, {0, 0, down}, {0, 0, nil}, {10, 8, nil}}, ""},
+		{"by the highest that there was, not the last", []answer{{10, 7, nil}, {0, 7, nil}, {9, 7, nil}}, "from version 10 to 9"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			var now answer
+			l := NewLookout(map[sight.Cluster]Probe{
+				sight.Control: func(context.Context) (uint64, error) { return now.control, now.err },
+				sight.Target:  func(context.Context) (uint64, error) { return now.target, now.err },
+			}, sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, testclock.NewFakeClock(epoch), funcr.New(func(string, string) {}, funcr.Options{}))
+			var err error
+			for _, now = range c.answers {
+				if err != nil {
+					t.Fatalf("too early: %v", err)
+				}
+				err = l.Look(t.Context())
+			}
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
 	}
 }
 
@@ -169,8 +219,12 @@ func TestProbesAsk(t *testing.T) {
 	var asked []string
 	status := http.StatusNotFound
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.Method+" "+r.URL.Path)
+		asked = append(asked, r.Method+" "+r.URL.RequestURI())
 		w.Header().Set("Content-Type", "application/json")
+		if r.URL.RawQuery != "" {
+			_, _ = w.Write([]byte(`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"421","continue":"more"},"items":[{}]}`))
+			return
+		}
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":404,"reason":"NotFound"}`))
 	}))
@@ -180,12 +234,15 @@ func TestProbesAsk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := AnswerOf(probe(t.Context())); got != sight.Seen {
-			t.Errorf("%s: %s", path, got)
+		version, err := probe(t.Context())
+		if got := AnswerOf(err); got != sight.Seen || version != 421 {
+			t.Errorf("%s: %s at version %d", path, got, version)
 		}
 	}
 	want := "GET /apis/machine.openshift.io/v1beta1/namespaces/default/machines/dummy_name" +
-		" GET /apis/machine.sapcloud.io/v1alpha1/namespaces/shoot/machines/dummy_name GET /api/v1/nodes/dummy_name"
+		" GET /apis/machine.openshift.io/v1beta1/namespaces/default/machines?limit=1" +
+		" GET /apis/machine.sapcloud.io/v1alpha1/namespaces/shoot/machines/dummy_name GET /apis/machine.sapcloud.io/v1alpha1/namespaces/shoot/machines?limit=1" +
+		" GET /api/v1/nodes/dummy_name GET /api/v1/nodes?limit=1"
 	if got := strings.Join(asked, " "); got != want {
 		t.Errorf("asked %s\nwant  %s", got, want)
 	}
