@@ -141,7 +141,7 @@ func (j *Judge) released(m machine) {
 // NodeDeleted judges that a controller deletes a node.
 func (j *Judge) NodeDeleted(n *corev1.Node) {
 	for _, i := range j.existing("") {
-		if i.NodeName != n.Name || !sameID(i.ProviderID, n.Spec.ProviderID) || j.excuse(namesakesNode, !j.lost(i.UID).IsZero()) {
+		if i.NodeName != n.Name || !sameID(i.ProviderID, n.Spec.ProviderID) {
 			continue
 		}
 		j.Broken(NodeLast, "node %s was deleted, but its instance %s exists", n.Name, i.ID)
@@ -155,8 +155,5 @@ func (j *Judge) TokenGone(i Instance, token string) {
 	if !there || m.GetDeletionTimestamp() != nil || !j.Now().Before(i.Created.Add(young)) {
 		return
 	}
-	namesake := slices.ContainsFunc(j.Instances(), func(o Instance) bool { return o.Name == i.Name && o.UID != i.UID })
-	if !j.excuse(namesakesToken, namesake) {
-		j.Broken(TokenThere, "instance %s of %s cannot join: its token %s is gone", i.ID, i.Name, token)
-	}
+	j.Broken(TokenThere, "instance %s of %s cannot join: its token %s is gone", i.ID, i.Name, token)
 }
