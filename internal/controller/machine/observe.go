@@ -52,7 +52,16 @@ func (p *pass[M]) openSession(ctx context.Context) {
 		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
 		return
 	}
-	p.world.Origin = lifecycle.Origin{Cluster: class.Cluster, Region: class.Region, Zone: class.Zone}
+	p.world.Origin = p.place()
+}
+
+// place is where the class asks for instances; which account that is in is not
+// known yet.
+func (p *pass[M]) place() lifecycle.Origin {
+	if p.session == nil {
+		return lifecycle.Origin{}
+	}
+	return lifecycle.Origin{Cluster: p.class.Cluster, Region: p.class.Region, Zone: p.class.Zone}
 }
 
 // learnAccount finds out what the credentials open. It is asked where that

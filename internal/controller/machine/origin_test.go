@@ -28,10 +28,10 @@ type kubemarked[M client.Object] struct {
 	account provider.Provider
 	// lose is how many replies of Create get lost; broken is what opens no
 	// session any more, not even a bare one.
-	// mute: no session can tell its account.
+	// mute is why no session can tell its account.
 	lose   int
 	broken bool
-	mute   bool
+	mute   func() error
 }
 
 func kubemarkRig[M client.Object](t *testing.T, g *rig[M]) *kubemarked[M] {
@@ -84,14 +84,16 @@ func (k *kubemarked[M]) Open(ctx context.Context, c provider.Class) (provider.Se
 type lossy struct {
 	provider.Session
 	lose *int
-	mute *bool
+	mute *func() error
 }
 
 func (s lossy) Unwrap() any { return s.Session }
 
 func (s lossy) Account(ctx context.Context) (string, error) {
-	if *s.mute {
-		return "", provider.Errorf(provider.Transient, "the account cannot be told")
+	if *s.mute != nil {
+		if err := (*s.mute)(); err != nil {
+			return "", err
+		}
 	}
 	a, _ := provider.As[provider.Accounter](s.Session)
 	return a.Account(ctx)
@@ -313,10 +315,35 @@ func TestNothingIsBoughtInAnUnknownAccount(t *testing.T) {
 	})
 }
 
+var errUntold = provider.Errorf(provider.Transient, "the account cannot be told")
+
+// TestAccountIsToldWithinThePass: a question that fails, and is due again before its
+// pass has come to an end, since a write takes so long.
+func TestAccountIsToldWithinThePass(t *testing.T) {
+	k := gardenerKubemark(t)
+	asked := 0
+	k.mute = func() error {
+		if asked++; asked > 1 {
+			return nil
+		}
+		return errUntold
+	}
+	k.control.refuse = func(string) error {
+		k.clock.Step(time.Minute)
+		return nil
+	}
+	for range 5 {
+		k.pass()
+	}
+	if len(k.existing(ns)) != 1 || !k.lens.View(k.read()).HasOrigin() {
+		t.Errorf("instances %v, machine %+v", k.existing(ns), k.lens.View(k.read()))
+	}
+}
+
 func unknownAccount[M client.Object](t *testing.T, k *kubemarked[M], cluster string, says func(M) string) {
-	k.mute, k.lose = true, 1
+	k.mute, k.lose = func() error { return errUntold }, 1
 	k.passes(2)
-	k.mute = false
+	k.mute = nil
 	if made := k.existing(cluster); len(made) > 0 {
 		t.Errorf("nobody could tell the account, and %v was made", made)
 	}

@@ -57,6 +57,9 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 // As long as the infrastructure cannot tell the account that it is bought in,
 // nothing is bought: credentials of another account would buy it again.
 func (p *pass[M]) hold(ctx context.Context, d lifecycle.Decision) error {
+	if p.world.Origin.Cluster == "" { // this pass has asked for the account before, in vain
+		p.world.Origin = p.place()
+	}
 	if p.view.Provisioned || len(p.world.Owned()) > 0 {
 		p.noteAccount(ctx)
 	} else if err := p.learnAccount(ctx); err != nil {
