@@ -26,6 +26,13 @@ var errReplyLost = errors.New("connection reset by peer")
 
 // gate is where calls to the API server with the store go through.
 func (p *process) gate(s *store.Store, c store.Call, do func() error) error {
+	err := p.sends(s, c, do)
+	p.doubts(s, c, err)
+	return err
+}
+
+// sends makes the call, or has it fail.
+func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 	p.pause()
 	w, before := p.w, p.running.before
 	effect := func() error { return p.checked(s, c, before, 0, do) }

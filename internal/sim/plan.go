@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,6 +40,9 @@ type glimpse struct {
 	// created counts the machines that the pass asked for.
 	created int
 }
+
+// request is one for the deletion of a machine, on behalf of a set.
+type request struct{ set, machine types.UID }
 
 func versionOf(o client.Object) int64 {
 	v, err := strconv.ParseInt(o.GetResourceVersion(), 10, 64)
@@ -86,6 +90,24 @@ func (p *process) keeps(s *store.Store, c store.Call) {
 	}
 }
 
+// doubts remembers a deletion of a machine whose answer leaves open whether it happened
+// or yet will: the controller asks for that one again before it gives up any other.
+func (p *process) doubts(s *store.Store, c store.Call, err error) {
+	if p.plans == nil || c.Verb != "delete" || c.Kind.Kind != "Machine" {
+		return
+	}
+	set, m := p.running.saw.named("MachineSet", p.running.key.NamespacedName), s.Lookup(c.Object, c.Key)
+	if set == nil || m == nil {
+		return
+	}
+	switch asked := (request{set: set.GetUID(), machine: m.GetUID()}); {
+	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		delete(p.doubted, asked)
+	case !apierrors.IsTooManyRequests(err):
+		p.doubted[asked] = true
+	}
+}
+
 func (g *glimpse) named(kind string, key client.ObjectKey) client.Object {
 	for _, o := range g.objects[kind] {
 		if client.ObjectKeyFromObject(o) == key {
@@ -101,7 +123,7 @@ func (g *glimpse) node(name string) *corev1.Node {
 }
 
 // planSets tells what of a write of the controller of sets was not decided.
-func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now client.Object) string {
+func planSets[S client.Object](lens dialect.Sets[S], doubted map[request]bool) func(t *task, old, now client.Object) string {
 	return func(t *task, old, now client.Object) string {
 		g := t.saw
 		o := g.named("MachineSet", t.key.NamespacedName)
@@ -116,7 +138,9 @@ func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now clie
 			free := !g.live && ref == nil && m.GetDeletionTimestamp() == nil
 			ours, matches := ref != nil && ref.UID == s.GetUID(), lens.Selector(s).Matches(labels.Set(m.GetLabels()))
 			if (free || ours) && matches || ours && s.GetDeletionTimestamp() != nil {
-				members = append(members, lens.Member(s, m, g.node))
+				member := lens.Member(s, m, g.node)
+				member.Doomed = doubted[request{set: s.GetUID(), machine: m.GetUID()}]
+				members = append(members, member)
 			}
 		}
 		view := lens.View(s)

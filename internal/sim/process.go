@@ -55,9 +55,11 @@ type process struct {
 	wakes func(e store.Event) []wake.Wake
 
 	// plans says what of a write was not decided; nil: nobody repeats that. wrote is
-	// what the process wrote last, by UID.
-	plans func(t *task, old, now client.Object) string
-	wrote map[types.UID]client.Object
+	// what the process wrote last, by UID; doubted are the deletions of machines that it
+	// asked for and that may have happened, or not.
+	plans   func(t *task, old, now client.Object) string
+	wrote   map[types.UID]client.Object
+	doubted map[request]bool
 
 	// deposed is when another process took over; what is on the wire then
 	// still arrives.
@@ -95,7 +97,7 @@ type killed struct{}
 
 // start starts a process, whose first listings may be behind.
 func (w *World) start(r role, behind int) {
-	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}}
+	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, doubted: map[request]bool{}}
 	w.serials++
 	p.queue, p.born, p.skew, p.serial = newQueue(), w.now, w.skewOf(r), w.serials
 	p.dial = w.dialOf()

@@ -1,0 +1,77 @@
+package sim
+
+import (
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+)
+
+// TestDoubtedDeletionIsRepeated: of three machines of a set that wants two, b was asked
+// to go. As long as nobody knows whether it does, it has to be b again: a, which is
+// the first by rank, would be one too many.
+func TestDoubtedDeletionIsRepeated(t *testing.T) {
+	machines := schema.GroupResource{Resource: "machines"}
+	failed, lost := apierrors.NewInternalError(errors.New("leader changed")), errReplyLost
+	for _, tt := range []struct {
+		reason  string
+		answers []error
+		want    string
+	}{
+		{"nothing was asked: by rank", nil, "a"},
+		{"a server in trouble may have done it", []error{failed}, "b"},
+		{"a reply that was lost says nothing", []error{lost}, "b"},
+		{"nor does a connection that was refused, to whom sees only its end", []error{errUnreachable}, "b"},
+		{"a server that is busy did nothing", []error{apierrors.NewTooManyRequestsError("busy")}, "a"},
+		{"being busy says nothing about the request before", []error{lost, apierrors.NewTooManyRequestsError("busy")}, "b"},
+		{"it was done", []error{lost, nil}, "a"},
+		{"it is gone", []error{lost, apierrors.NewNotFound(machines, "b")}, "a"},
+		{"another has its name", []error{lost, apierrors.NewConflict(machines, "b", errors.New("uid"))}, "a"},
+	} {
+		w := newWorld(1, Options{Dialect: Gardener})
+		p, members := setOfThree(t, w)
+		for _, err := range tt.answers {
+			p.doubts(w.store, store.Call{Verb: "delete", Kind: w.store.KindOf(w.tells.machine), Object: members["b"], Key: client.ObjectKeyFromObject(members["b"])}, err)
+		}
+		for name, m := range members {
+			if why := p.plans(p.running, m, nil); (why == "") != (name == tt.want) {
+				t.Errorf("%s: the deletion of %s is answered by %q, want that of %s and no other", tt.reason, name, why, tt.want)
+			}
+		}
+		w.shutdown()
+	}
+}
+
+// setOfThree makes a set of two that has three machines, and begins a pass over it.
+func setOfThree(t *testing.T, w *World) (*process, map[string]client.Object) {
+	t.Helper()
+	set, err := w.store.Create(w.tells.newSet("three", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := map[string]client.Object{}
+	for _, name := range []string{"a", "b", "c"} {
+		m := w.tells.newMachine(name)
+		m.SetLabels(map[string]string{"set": "three"})
+		m.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(set, v1alpha1.GroupVersion.WithKind("MachineSet"))})
+		if members[name], err = w.store.Create(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range w.procs {
+		if p.role == setRole {
+			w.catchUp(p)
+			p.running = &task{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(set)}, saw: p.glimpse()}
+			return p, members
+		}
+	}
+	t.Fatal("nobody looks after sets")
+	return nil, nil
+}
