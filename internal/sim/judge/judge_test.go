@@ -75,7 +75,7 @@ func newScene() *scene {
 	s := &scene{now: time.Unix(1_900_000_000, 0), objects: map[types.UID]client.Object{}}
 	s.judge = New(s, Rules{
 		Machine: &v1alpha1.Machine{}, Set: &v1alpha1.MachineSet{}, Deployment: &v1alpha1.MachineDeployment{}, Check: &check{},
-		Finalizer: v1alpha1.FinalizerMachine, Waits: Waits{DrainTimeout: 2 * time.Hour}, LookEvery: time.Second,
+		Finalizer: v1alpha1.FinalizerMachine, Waits: Waits{DrainTimeout: 2 * time.Hour, DetachTimeout: 2 * time.Minute}, LookEvery: time.Second,
 	}, func(statement, format string, _ ...any) { s.says(statement, format) })
 	return s
 }
@@ -197,6 +197,58 @@ func TestForce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestVolumesLeaveInTurn: a second pod with a volume is sent off a node while the
+// first is on its way.
+func TestVolumesLeaveInTurn(t *testing.T) {
+	for _, tc := range []struct {
+		reason            string
+		deleted, selected time.Duration
+		broken            bool
+	}{
+		{"the drain of a deletion has time left", time.Hour, 0, true},
+		{"it has none: all go at once", 2 * time.Hour, 0, false},
+		{"the drain for an update has time left", 0, time.Hour, true},
+		{"it has none either", 0, 2 * time.Hour, false},
+	} {
+		s := newScene()
+		now := s.now
+		m := gardenerMachine("m")
+		if tc.deleted > 0 {
+			m.DeletionTimestamp = &metav1.Time{Time: now.Add(-tc.deleted)}
+		}
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m", UID: "n"}}
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-24 * time.Hour))}}
+		if tc.selected > 0 {
+			n.Labels = map[string]string{v1alpha1.LabelKeyNodeSelectedForUpdate: "true"}
+		}
+		s.now = now.Add(-tc.selected)
+		s.write(nil, m)
+		s.write(nil, n)
+		s.now = now
+		pods := []*corev1.Pod{database("db-0"), database("db-1")}
+		for _, pod := range pods {
+			s.write(nil, pod)
+		}
+		p := s.begin(Machines, 1)
+		for _, pod := range pods {
+			going := pod.DeepCopy()
+			going.DeletionTimestamp = &metav1.Time{Time: now.Add(30 * time.Second)}
+			s.write(p, going)
+			s.judge.PodLeaves(p, pod, going, false)
+		}
+		if broken := len(s.broken) > 0; broken != tc.broken {
+			t.Errorf("%s: broken %q", tc.reason, s.broken)
+		}
+	}
+}
+
+// database is a pod with a volume on node m.
+func database(name string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Spec: corev1.PodSpec{NodeName: "m"}}
+	pod.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
+	return pod
 }
 
 // TestBounds is about the fence-posts of the documents.

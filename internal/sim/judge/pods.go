@@ -73,16 +73,22 @@ func (j *Judge) over(since time.Time, d time.Duration) bool {
 	return d > 0 && !since.IsZero() && j.watched(since) >= d-time.Second-2*j.Skew-j.Unnoticed
 }
 
-// mayForce reports whether a pod may be deleted without asking its budget.
-func (j *Judge) mayForce(p *Pass, m machine, pod *corev1.Pod) bool {
-	n, never, timeout := j.node(pod.Spec.NodeName), m.GetAnnotations()[drainTimeout] == "never", j.timeout(m)
+// timedOut reports whether the drain of the node of m may have taken its time, since m
+// was deleted or since the node, which may be nil, was selected for an update.
+func (j *Judge) timedOut(m machine, n *corev1.Node) bool {
 	begun := time.Time{}
 	if n != nil {
 		begun = j.first(n.UID, func(o client.Object) bool { return selected(o.(*corev1.Node)) })
 	}
+	return j.over(goneSince(m), j.timeout(m)) || j.over(begun, j.timeout(m))
+}
+
+// mayForce reports whether a pod may be deleted without asking its budget.
+func (j *Judge) mayForce(p *Pass, m machine, pod *corev1.Pod) bool {
+	n, never := j.node(pod.Spec.NodeName), m.GetAnnotations()[drainTimeout] == "never"
 	hurried := j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried })
 	switch {
-	case hurried, j.over(goneSince(m), timeout), j.over(begun, timeout):
+	case hurried, j.timedOut(m, n):
 		return true
 	case never || !j.heals():
 		return false
@@ -157,7 +163,7 @@ func (j *Judge) inTurn(nodeName string, p *Pass) bool {
 		return false
 	}
 	since, is := readyAt(n)
-	return is && !j.over(goneSince(m), j.timeout(m)) && since.Add(time.Second+j.ViewLag+2*j.Skew).Before(p.At)
+	return is && !j.timedOut(m, n) && since.Add(time.Second+j.ViewLag+2*j.Skew).Before(p.At)
 }
 
 // leftBehind names a volume that is attached to the node although its pod has
