@@ -120,6 +120,9 @@ type Memory struct {
 	// Begun is when the drain was first looked at.
 	Begun    time.Time
 	Attempts Attempts
+	// Ending is when pods were first seen to end. Their time runs by the clock of the
+	// API server, which may be behind the one that is looked at here.
+	Ending map[types.UID]time.Time
 	// Passages are the volumes that were or are used on the node, by name.
 	Passages map[string]Passage
 	// Obstacles are what [Foresee] found before the first request.

@@ -27,9 +27,11 @@ func pod(edits ...func(*corev1.Pod)) corev1.Pod {
 	return p
 }
 
-// decide asks about pods alone, after the attempts.
+// decide asks about pods alone, after the attempts. Those that end have done so for an
+// hour.
 func decide(at time.Time, pods []corev1.Pod, budgets []policyv1.PodDisruptionBudget, a Attempts, p Policy) Decision {
-	return Decide(at, Facts{Pods: pods, Budgets: budgets}, Memory{Begun: now, Attempts: a}, p)
+	m := Memory{Begun: now, Attempts: a, Ending: Memory{}.seenToEnd(now.Add(-time.Hour), pods)}
+	return Decide(at, Facts{Pods: pods, Budgets: budgets}, m, p)
 }
 
 func ownedBy(kind string) func(*corev1.Pod) {

@@ -39,6 +39,7 @@ func checkRows(t *testing.T, base Policy, rows []drainRow) {
 				r.facts.Node = theNode()
 			}
 			m := Memory{Begun: now.Add(-time.Hour), Attempts: r.attempts, Passages: r.passages}
+			m.Ending = m.seenToEnd(m.Begun, r.facts.Pods)
 			if got := told(Decide(now, r.facts, m, p)); got != r.want {
 				t.Errorf("got  %s\nwant %s", got, r.want)
 			}

@@ -30,6 +30,7 @@ type question struct {
 	now     time.Time
 	pod     *corev1.Pod
 	attempt Attempt
+	ending  time.Time
 	budgets []policyv1.PodDisruptionBudget
 	policy  Policy
 	turns   turns
@@ -45,7 +46,7 @@ func questions(now time.Time, f Facts, m Memory, p Policy) []question {
 	for i := range f.Pods {
 		pod := &f.Pods[i]
 		out[i] = question{
-			now: now, pod: pod, attempt: m.Attempts[pod.UID], budgets: f.Budgets, policy: p,
+			now: now, pod: pod, attempt: m.Attempts[pod.UID], ending: m.Ending[pod.UID], budgets: f.Budgets, policy: p,
 			serial: p.VolumesOneByOne && slices.ContainsFunc(Claims(pod), func(c types.NamespacedName) bool { return !shared[c] }),
 		}
 	}
@@ -116,11 +117,41 @@ func (q question) overstays() bool {
 	case q.now.Before(end):
 		return false
 	case q.policy.Force:
-		return !q.shortens()
+		return !q.shortens() && !q.now.Before(q.watchedSince().Add(q.given()))
 	case q.policy.NodeUnreachable && (skip == 0 || skip > DefaultUnreachableSkip):
 		skip = DefaultUnreachableSkip
 	}
 	return skip > 0 && q.policy.Sight.Left(end, skip, q.now) < 0
+}
+
+// given is the time that a terminating pod was given.
+func (q question) given() time.Duration {
+	return time.Duration(ptr.Deref(q.pod.DeletionGracePeriodSeconds, 0)) * time.Second
+}
+
+// watchedSince is when a terminating pod was first seen to end, or asked once more after
+// that. From then on it has the time that it was given, by whatever clock: a process
+// that takes over waits anew, but no longer than Force leaves a pod.
+func (q question) watchedSince() time.Time {
+	if q.attempt.Accepted && q.attempt.At.After(q.ending) {
+		return q.attempt.At
+	}
+	return q.ending
+}
+
+// seenToEnd are the pods that are on their way out, and since when that is known.
+func (m Memory) seenToEnd(now time.Time, pods []corev1.Pod) map[types.UID]time.Time {
+	out := map[types.UID]time.Time{}
+	for i := range pods {
+		if pods[i].DeletionTimestamp == nil {
+			continue
+		}
+		out[pods[i].UID] = now
+		if since, known := m.Ending[pods[i].UID]; known {
+			out[pods[i].UID] = since
+		}
+	}
+	return out
 }
 
 // shortens reports whether a pod that ends by itself has to be told to hurry:
@@ -131,12 +162,11 @@ func (q question) shortens() bool {
 	if q.pod.DeletionGracePeriodSeconds == nil || q.tooEarly() {
 		return false
 	}
-	given := time.Duration(*q.pod.DeletionGracePeriodSeconds) * time.Second
 	switch {
 	case p.Force:
-		return given > *q.grace()
+		return q.given() > *q.grace()
 	case p.hurried() && q.pod.DeletionTimestamp.After(p.Deadline.Add(-deadlineSlack)):
-		return given > p.left(q.now)
+		return q.given() > p.left(q.now)
 	}
 	return false
 }

@@ -83,12 +83,14 @@ type Passage struct {
 	Left, Detached time.Time
 }
 
-// Seen adds to the memory what the facts show of the volumes' passages. Asking
-// [Decide] includes it; it has to be stored, so that waits have a beginning.
+// Seen adds to the memory what the facts show of pods that end and of the volumes'
+// passages. Asking [Decide] includes it; it has to be stored, so that waits have a
+// beginning.
 func (m Memory) Seen(now time.Time, f Facts, p Policy) Memory {
 	if m.Begun.IsZero() {
 		m.Begun = now
 	}
+	m.Ending = m.seenToEnd(now, f.Pods)
 	if !p.VolumesOneByOne || f.Node == nil {
 		return m
 	}
