@@ -196,6 +196,27 @@ func seenToGo[M client.Object](g *rig[M]) {
 	}
 }
 
+// TestRemovedUnheard: the reply to a removal is lost. The instance vanishes, and the
+// deletion goes on as soon as its node is silent.
+func TestRemovedUnheard(t *testing.T) {
+	g := gardenerRig(t)
+	g.settle()
+	g.delete()
+	g.clock.SetTime(g.read().DeletionTimestamp.Time)
+	g.cloud.deleteErr = provider.Errorf(provider.Transient, "connection reset by peer")
+	g.some(1)
+	g.cloud.deleteErr, g.cloud.instances = nil, nil
+	g.some(1)
+	if g.gone() || !strings.Contains(operationSays(g.read()), unbelieved) {
+		t.Fatal("a failed removal, and an empty answer that a Ready node contradicts, were believed")
+	}
+	g.reports(corev1.ConditionUnknown)
+	g.some(1)
+	if !g.gone() {
+		t.Errorf("the deletion hangs: %s", operationSays(g.read()))
+	}
+}
+
 // TestListedAsTerminated: what an infrastructure lists as terminated is not merely
 // absent.
 func TestListedAsTerminated(t *testing.T) {
@@ -214,6 +235,7 @@ func TestDeniedAndThenAnotherAccount(t *testing.T) {
 	for name, refuse := range map[string]func(*cloud){
 		"looking": func(c *cloud) { c.findErr = provider.Errorf(provider.Denied, "expired") },
 		"removal": func(c *cloud) { c.deleteErr = provider.Errorf(provider.Denied, "expired") },
+		"removal, by an infrastructure in trouble": func(c *cloud) { c.deleteErr = provider.Errorf(provider.Transient, "internal error") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := gardenerRig(t)

@@ -281,8 +281,9 @@ func (p *pass[M]) announce(ctx context.Context) {
 
 func (p *pass[M]) terminate(ctx context.Context) {
 	done, err := p.session.Delete(ctx, p.ref(), p.world.Owned())
-	// A request that was refused, or never sent, ends nothing.
-	if p.instance() != nil && !p.world.StandIn && (err == nil || provider.KindOf(err) == provider.Transient) {
+	// A request that was refused, or never sent, ends nothing, and one without a reply
+	// may be either.
+	if p.instance() != nil && !p.world.StandIn && err == nil {
 		p.mem.seenToGo, p.world.SeenToGo = true, true
 	}
 	now := p.Clock.Now()
