@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -217,6 +218,32 @@ func TestRemovedUnheard(t *testing.T) {
 	}
 }
 
+// TestJoinedUnseenAndDenied: a node that joined since the cache has stopped speaks for
+// an instance that the infrastructure does not list, also where nobody foretold its name.
+func TestJoinedUnseenAndDenied(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		live   func(*rig[*machinev1.Machine])
+	}{
+		{"it is found", func(*rig[*machinev1.Machine]) {}},
+		{"it cannot be looked for", func(g *rig[*machinev1.Machine]) { g.r.Nodes.Live = outOfReach{g.target} }},
+	} {
+		g := openshiftRig(t)
+		g.cloud.next.NodeName = ""
+		g.pass()
+		g.joins()
+		g.pod("web-0", true)
+		g.r.Nodes.Client = stopped{g.target, newRecording(t)}
+		g.cloud.instances = nil
+		g.delete()
+		tt.live(g)
+		g.some(3)
+		if g.gone() || g.count(&corev1.NodeList{}) != 1 {
+			t.Errorf("%s: gone %v, %d nodes", tt.reason, g.gone(), g.count(&corev1.NodeList{}))
+		}
+	}
+}
+
 // TestListedAsTerminated: what an infrastructure lists as terminated is not merely
 // absent.
 func TestListedAsTerminated(t *testing.T) {
@@ -337,6 +364,13 @@ func TestJoinedUnseen(t *testing.T) {
 			t.Errorf("name foretold %v: %d removals, written %q", foretold, g.cloud.count("Delete"), g.target.writes)
 		}
 	}
+}
+
+// outOfReach is an API server that answers no list.
+type outOfReach struct{ client.Reader }
+
+func (outOfReach) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("connection refused")
 }
 
 // stopped reads from what a cache has, and writes to the server.

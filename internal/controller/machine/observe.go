@@ -220,11 +220,12 @@ func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node, q node.Query) 
 	return false
 }
 
-// drains reports whether the machine's deletion may still have to find pods: its
-// instance is there, and nobody has asked it to go.
+// drains reports whether the machine's deletion may still have to find pods, or to
+// hear its node: nobody has asked its instance to go, which is there, or was.
 func (p *pass[M]) drains() bool {
 	i := p.instance()
-	return !p.view.Deleted.IsZero() && i != nil && i.State != provider.Stopping && !p.world.SeenToGo
+	there := i != nil && i.State != provider.Stopping || i == nil && p.world.Looked && p.view.Provisioned
+	return !p.view.Deleted.IsZero() && there && !p.world.SeenToGo
 }
 
 func (p *pass[M]) nodeQuery() node.Query {
