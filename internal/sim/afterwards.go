@@ -154,9 +154,10 @@ func (w *World) nurse() {
 }
 
 // breath is how long the world may take to do what its controllers put off: a
-// set that is woken often is looked at half a second later, and a kubelet that
-// has gone is noticed after its grace.
-const breath = 3 * time.Minute
+// set that is woken often is looked at half a second later, a kubelet that has gone is
+// noticed after its grace, and an instance whose look-up failed is looked for again
+// after 5 minutes.
+const breath = 6 * time.Minute
 
 // breathe lets that be done.
 func (w *World) breathe() {
