@@ -22,8 +22,8 @@ const (
 	// NewestFirst: who was asked to go or failed scores 100, anybody else 100
 	// falling to 50 with age.
 	NewestFirst Criterion = "NewestFirst"
-	// UnavailableFirst: who was asked to go first, then who failed or is not
-	// available, then anybody else.
+	// UnavailableFirst: who was asked to go first, then who failed or is not usable,
+	// then who has not been ready for long enough, the latest first, then anybody else.
 	UnavailableFirst Criterion = "UnavailableFirst"
 	// KeptLast: members kept for inspection go last: of those, first the ones
 	// kept by the set's own choice, then those whose time ends first.
@@ -119,17 +119,19 @@ const (
 const ageScale = 100 * 24 * time.Hour
 
 // uselessness ranks a deployment's machines so that giving some up costs as
-// little capacity as can be.
+// little capacity as can be. Those that have been ready for a shorter time go first
+// whatever the time is: by a clock that is behind none has been for long enough.
 func uselessness(now time.Time, p Policy, m *Member) float64 {
 	switch {
 	case !m.Counts():
 		return 3
 	case m.Asked:
 		return 2
-	case m.Failed, !m.Usable, availableIn(now, *m, p) > 0:
+	case m.Failed, !m.Usable:
 		return 1
 	}
-	return 0
+	wait := availableIn(now, *m, p).Seconds()
+	return wait / (wait + 1)
 }
 
 func unlinkedScore(_ time.Time, _ Policy, m *Member) float64 {

@@ -112,6 +112,22 @@ func TestRank(t *testing.T) {
 			[]Criterion{UnavailableFirst},
 			[]Member{member("z", deleting), member("y", asked), member("u", useless), member("v", failed), member("w", readyFor(time.Second)), member("a", readyFor(time.Hour)), member("b")},
 		},
+		"unavailable: ready for too short a time": {
+			"what has no ready node is of less use, and what has been ready for longer is available sooner",
+			[]Criterion{UnavailableFirst, OldestFirst},
+			[]Member{
+				member("d", useless, born(day)), member("a", readyFor(time.Second), born(day)), member("b", readyFor(59*time.Second), born(2*day)),
+				member("c", readyFor(time.Hour), born(3*day)),
+			},
+		},
+		"unavailable: by a clock that is an hour behind": {
+			"what a rollout counts as available goes last all the same",
+			[]Criterion{UnavailableFirst, OldestFirst},
+			[]Member{
+				member("d", useless, born(day)), member("b", readyFor(-time.Hour), born(2*day)),
+				member("a", readyFor(2*time.Minute-time.Hour), born(2*day)), member("c", readyFor(time.Minute-time.Nanosecond+time.Hour), born(3*day)),
+			},
+		},
 		"unavailable before the oldest": {
 			"the next criterion decides among those that cost the same",
 			[]Criterion{UnavailableFirst, OldestFirst},
