@@ -111,3 +111,51 @@ func TestOverlay(t *testing.T) {
 		t.Errorf("pruned, and %q is shown", got)
 	}
 }
+
+// TestOverlayGoesBack: what the cache hides for too long is asked for, and forgotten
+// where the API server has it as it was before.
+func TestOverlayGoesBack(t *testing.T) {
+	version := func(v string) client.Object {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "a", ResourceVersion: v}}
+	}
+	tests := map[string]struct {
+		reason string
+		cached string
+		after  time.Duration
+		live   string
+		asks   bool
+		shows  string
+	}{
+		"in time":       {"a cache may be behind for a while", "7", Patience - time.Second, "", false, "9"},
+		"caught up":     {"nothing is hidden", "9", Patience, "", false, "9"},
+		"went back":     {"the update has not happened by now", "7", Patience, "7", true, "7"},
+		"written again": {"it went back, and somebody wrote since", "7", Patience, "8", true, "7"},
+		"only behind":   {"the server has what was written", "7", Patience, "9", true, "9"},
+		"overtaken":     {"others wrote later, which the cache will show", "7", Patience, "12", true, "9"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var o Overlay
+			o.Wrote("7", version("8"))
+			o.Wrote("8", version("9"))
+			o.Over(version("7"))
+			if asked, left := o.Hidden(now); len(asked) > 0 || left != Patience {
+				t.Fatalf("at once %d are asked for, again after %v", len(asked), left)
+			}
+			o.Over(version(tc.cached))
+			asked, _ := o.Hidden(now.Add(tc.after))
+			if len(asked) > 0 != tc.asks {
+				t.Fatalf("%s: asked for %d", tc.reason, len(asked))
+			}
+			if tc.asks {
+				went := o.Live(now.Add(tc.after), version(tc.live))
+				if went != (tc.shows == tc.cached) {
+					t.Errorf("%s: went back %v", tc.reason, went)
+				}
+			}
+			if got := o.Over(version(tc.cached)).GetResourceVersion(); got != tc.shows {
+				t.Errorf("%s: version %s is shown, want %s", tc.reason, got, tc.shows)
+			}
+		})
+	}
+}

@@ -1,7 +1,12 @@
 package expect
 
 import (
+	"slices"
+	"strings"
+	"time"
+
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -15,6 +20,10 @@ type Overlay struct{ latest map[types.UID]written }
 type written struct {
 	older  map[string]struct{}
 	object client.Object
+	// hidden says that the cache showed one of those since [Overlay.Hidden] was last
+	// asked, since is from when on it did; zero: not yet.
+	hidden bool
+	since  time.Time
 }
 
 // Wrote enters that the update of the object with the resource version before
@@ -43,10 +52,56 @@ func (o *Overlay) Over(cached client.Object) client.Object {
 		return cached
 	}
 	if _, stale := w.older[cached.GetResourceVersion()]; stale {
+		w.hidden = true
+		o.latest[cached.GetUID()] = w
 		return w.object
 	}
 	delete(o.latest, cached.GetUID())
 	return cached
+}
+
+// Hidden returns the objects whose updates the cache does not show after
+// [Patience], as they were last written, and for how long it may hide the next of
+// the others; zero: it hides none. The watch has stopped, or the API server was
+// restored and has them as they were before: whoever asks it enters the answer
+// with [Overlay.Live].
+func (o *Overlay) Hidden(now time.Time) (overdue []client.Object, left time.Duration) {
+	for uid, w := range o.latest {
+		if !w.hidden {
+			continue
+		}
+		if w.since.IsZero() {
+			w.since = now
+		}
+		switch wait := w.since.Add(Patience).Sub(now); {
+		case wait <= 0:
+			overdue = append(overdue, w.object)
+		case left == 0 || wait < left:
+			left = wait
+		}
+		w.hidden = false
+		o.latest[uid] = w
+	}
+	slices.SortFunc(overdue, func(a, b client.Object) int { return strings.Compare(string(a.GetUID()), string(b.GetUID())) })
+	return overdue, left
+}
+
+// Live enters an object as the API server has it now, and reports whether that is
+// older than what was written last: the update has not happened by now, and is not
+// shown any more.
+func (o *Overlay) Live(now time.Time, live client.Object) (wentBack bool) {
+	w, ok := o.latest[live.GetUID()]
+	if !ok {
+		return false
+	}
+	c, err := resourceversion.CompareResourceVersion(live.GetResourceVersion(), w.object.GetResourceVersion())
+	if err == nil && c < 0 {
+		delete(o.latest, live.GetUID())
+		return true
+	}
+	w.since = now
+	o.latest[live.GetUID()] = w
+	return false
 }
 
 // Prune forgets the objects that are not among those given.

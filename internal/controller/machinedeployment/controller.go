@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -24,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/controller/past"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/replicas"
@@ -123,6 +125,7 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 	}
 	p.facts.Sight = seen
 	err = p.run(ctx)
+	p.again(past.Cache(ctx, r.past, &m.written, now))
 	if expect.OnlyConflicts(err) {
 		p.again(conflictDelay)
 		err = nil
@@ -131,6 +134,14 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: p.after}, nil
+}
+
+// past reads objects like o from the API server itself; nil: nothing reads nodes so.
+func (r *Reconciler[D, S]) past(o client.Object) client.Reader {
+	if _, ok := o.(*corev1.Node); ok {
+		return nil
+	}
+	return r.Live
 }
 
 // conflictDelay is how long the cache is given to catch up after somebody

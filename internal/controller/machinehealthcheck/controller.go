@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/controller/past"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/health"
@@ -111,6 +112,9 @@ func (r *Reconciler[C]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	p.ward = r.remember(req.NamespacedName, c)
 	p.object = p.ward.written.Over(c).(C)
 	result, err := p.run(ctx)
+	if again := past.Cache(ctx, func(client.Object) client.Reader { return r.Live }, &p.ward.written, p.now); again > 0 && (result.RequeueAfter == 0 || again < result.RequeueAfter) {
+		result.RequeueAfter = again
+	}
 	if expect.OnlyConflicts(err) {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/controller/past"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/orphan"
@@ -134,6 +135,7 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		set: r.lens.View(s), policy: r.lens.Policy(s), selector: r.lens.Selector(s), now: r.Clock.Now(),
 	}
 	err = p.run(ctx)
+	p.again(past.Cache(ctx, func(client.Object) client.Reader { return r.Live }, &m.written, p.now))
 	if expect.OnlyConflicts(err) {
 		p.again(conflictDelay)
 		err = nil

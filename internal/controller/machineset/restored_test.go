@@ -1,0 +1,72 @@
+package machineset_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/replicas"
+)
+
+// itself reads from whatever server there is now.
+type itself[S client.Object] struct{ w *world[S] }
+
+// Get implements client.Reader.
+func (i itself[S]) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	return i.w.Client.Get(ctx, key, o, opts...)
+}
+
+// List implements client.Reader.
+func (i itself[S]) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
+	return i.w.Client.List(ctx, l, opts...)
+}
+
+// TestServerGoesBack: the API server is restored, and has the set as it was before
+// its last status, which the cache never showed. The set counts again: else it
+// would compare with what was written, and each write would be refused for ever.
+func TestServerGoesBack(t *testing.T) {
+	t.Run("machine.openshift.io", func(t *testing.T) { serverGoesBack(t, openshiftAPI) })
+	t.Run("machine.sapcloud.io", func(t *testing.T) { serverGoesBack(t, gardenerAPI) })
+}
+
+func serverGoesBack[S client.Object](t *testing.T, a api[S]) {
+	w := newWorld(a)
+	w.declare(t, 2)
+	w.sync(t, true, true)
+	backup := w.lens.New()
+	if err := w.Client.Get(t.Context(), w.key(), backup); err != nil {
+		t.Fatal(err)
+	}
+	r := machineset.New(w.lens, machineset.Options{
+		Client: w, Live: itself[S]{w}, Clock: w.clock, Recorder: &events.FakeRecorder{}, Creates: replicas.Sequential, Deletes: replicas.Sequential,
+	})
+	for range 3 { // the cache is behind all the while
+		if _, err := w.reconcile(t, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Client = w.build(backup)
+	passes, began := 0, w.clock.Now()
+	for ; passes < 40 && w.clock.Since(began) < time.Minute; passes++ {
+		w.sync(t, true, true)
+		res, err := w.reconcile(t, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.RequeueAfter == 0 {
+			break
+		}
+		w.clock.SetTime(w.clock.Now().Add(res.RequeueAfter))
+	}
+	s := w.lens.New()
+	if err := w.Client.Get(t.Context(), w.key(), s); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.replicas(t); n != 2 || w.lens.View(s).Replicas != 2 || s.GetResourceVersion() == backup.GetResourceVersion() {
+		t.Errorf("after %d passes in %v there are %d machines, and the set is still as it was restored (version %s)", passes, w.clock.Since(began), n, s.GetResourceVersion())
+	}
+}
