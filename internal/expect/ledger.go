@@ -82,6 +82,9 @@ func (l *Ledger) Seen(cached []Object) {
 	for _, o := range cached {
 		going[o.UID] = o.Going
 		delete(l.there, o.UID)
+		if o.Going {
+			delete(l.doomed, o.UID) // it happened; a server that goes back undoes that
+		}
 	}
 	for uid := range l.gone {
 		if g, listed := going[uid]; !listed || g {
@@ -112,6 +115,9 @@ func (l *Ledger) Live(now time.Time, live, cached []Object) {
 	shown := index(cached)
 	for _, o := range live {
 		delete(l.unsure, o.Name)
+		if o.Going {
+			delete(l.doomed, o.UID)
+		}
 		c, ok := shown[o.UID]
 		switch {
 		case !ok && !o.Going:

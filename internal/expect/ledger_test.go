@@ -56,6 +56,35 @@ func TestLedger(t *testing.T) {
 	}
 }
 
+// TestDoomed: a deletion without an answer is asked for again before any other, but
+// not once it was seen to have happened: after a restore it has not.
+func TestDoomed(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		enter  func(l *Ledger)
+		doomed bool
+	}{
+		"no answer":    {"it may have happened", func(*Ledger) {}, true},
+		"still there":  {"it may yet happen", func(l *Ledger) { l.Seen([]Object{there("a")}) }, true},
+		"live, there":  {"it may yet happen", func(l *Ledger) { l.Live(now, []Object{there("a")}, nil) }, true},
+		"seen going":   {"it happened", func(l *Ledger) { l.Seen([]Object{going("a")}) }, false},
+		"live, going":  {"it happened", func(l *Ledger) { l.Live(now, []Object{going("a")}, nil) }, false},
+		"asked again":  {"the answer has come", func(l *Ledger) { l.Gone(now, "a") }, false},
+		"server back":  {"it happened, and was undone", func(l *Ledger) { l.Seen([]Object{going("a")}); l.Seen([]Object{there("a")}) }, false},
+		"another went": {"that says nothing", func(l *Ledger) { l.Seen([]Object{going("b")}) }, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var l Ledger
+			l.Doom("a")
+			tc.enter(&l)
+			if l.Doomed("a") != tc.doomed {
+				t.Errorf("%s: doomed %v", tc.reason, l.Doomed("a"))
+			}
+		})
+	}
+}
+
 func TestUnsureNames(t *testing.T) {
 	var l Ledger
 	for _, name := range []string{"name-c", "name-a", "name-b", "name-d"} {
