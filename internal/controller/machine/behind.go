@@ -8,6 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 )
 
 // A cache that is behind is waited for: first for firstStaleDelay, then for as long
@@ -68,4 +70,34 @@ func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shadow M
 	}
 	r.memory.forget(client.ObjectKeyFromObject(shadow))
 	return now, 0, nil
+}
+
+// outdated reports whether the machine is not what the cache shows, asking the API
+// server itself before an instance is made or removed.
+//
+// A process that has just taken over may see machines that the one before has removed
+// since, and would make instances that nobody has. After a write of its own it knows
+// better: nobody else takes finalizers off. A removal is asked about again for as long
+// as the infrastructure has accepted none: the server may have gone back meanwhile, to
+// when the machine was wanted.
+func (p *pass[M]) outdated(ctx context.Context, next lifecycle.Step) (bool, error) {
+	switch {
+	case next == lifecycle.Create && p.mem.version == "":
+	case next == lifecycle.Terminate && p.mem.removalSince.IsZero():
+	default:
+		return false, nil
+	}
+	now := p.Dialect.New()
+	err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.m), now)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read machine itself: %w", err)
+	}
+	if now.GetUID() != p.m.GetUID() {
+		return true, nil
+	}
+	p.memory.wrote(now)
+	return now.GetResourceVersion() != p.m.GetResourceVersion(), nil
 }

@@ -142,10 +142,8 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 		if d.Waits() {
 			return p.finish(ctx, d)
 		}
-		if d.Step == lifecycle.Create {
-			if outdated, err := p.outdated(ctx); err != nil || outdated {
-				return reconcile.Result{RequeueAfter: staleDelay(p.mem.stays(p.Clock.Now()))}, err
-			}
+		if outdated, err := p.outdated(ctx, d.Step); err != nil || outdated {
+			return reconcile.Result{RequeueAfter: staleDelay(p.mem.stays(p.Clock.Now()))}, err
 		}
 		if err := p.perform(ctx, d); err != nil {
 			return reconcile.Result{}, err
@@ -157,29 +155,6 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 	}
 	return reconcile.Result{}, fmt.Errorf("machine %s/%s: %d steps without an end, the last %s (%s)",
 		p.view.Namespace, p.view.Name, maxSteps, p.steps[maxSteps-1].Step, p.steps[maxSteps-1].Reason)
-}
-
-// outdated reports whether the machine is not what the cache shows, asking the
-// API server itself. A process that has just taken over may see machines that the
-// one before has removed since, and would make instances that nobody has.
-// After a write of its own it knows better: nobody else takes finalizers off.
-func (p *pass[M]) outdated(ctx context.Context) (bool, error) {
-	if p.mem.version != "" {
-		return false, nil
-	}
-	now := p.Dialect.New()
-	err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.m), now)
-	if apierrors.IsNotFound(err) {
-		return true, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("read machine itself: %w", err)
-	}
-	if now.GetUID() != p.m.GetUID() || now.GetResourceVersion() != p.m.GetResourceVersion() {
-		return true, nil
-	}
-	p.memory.wrote(now)
-	return false, nil
 }
 
 // finish records what the pass came to. The bootstrap token goes first: after
