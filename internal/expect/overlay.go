@@ -60,6 +60,10 @@ func (o *Overlay) Over(cached client.Object) client.Object {
 	return cached
 }
 
+// Hides reports whether the cache showed an older version of the object than was
+// written, since [Overlay.Hidden] was last asked.
+func (o *Overlay) Hides(uid types.UID) bool { return o.latest[uid].hidden }
+
 // Hidden returns the objects whose updates the cache does not show after
 // [Patience], as they were last written, and for how long it may hide the next of
 // the others; zero: it hides none. The watch has stopped, or the API server was

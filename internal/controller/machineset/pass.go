@@ -3,6 +3,7 @@ package machineset
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -115,6 +116,9 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 	if !d.Acts() && !d.Finished {
 		return d, p.ledger.Settled(), nil
 	}
+	if back, err := p.wentBack(ctx); err != nil || back {
+		return d, false, err
+	}
 	if p.live {
 		return d, true, nil
 	}
@@ -131,6 +135,24 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 	}
 	d, err = p.judgeAndDecide(ctx)
 	return d, err == nil, err
+}
+
+// wentBack reports whether the set is not what was written, but older: nothing is
+// made or deleted by a mark that was undone. The API server is asked where
+// the cache shows something older, too.
+func (p *pass[S]) wentBack(ctx context.Context) (bool, error) {
+	if !p.written.Hides(p.set.UID) {
+		return false, nil
+	}
+	now := p.lens.New()
+	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.object), now); err != nil {
+		return false, fmt.Errorf("read set past the cache: %w", err)
+	}
+	if !p.written.Live(p.now, now) {
+		return false, nil
+	}
+	p.again(time.Millisecond)
+	return true, nil
 }
 
 // judgeAndDecide does both from the same facts, so that a set which grows fast

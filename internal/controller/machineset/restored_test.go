@@ -8,7 +8,9 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/replicas"
 )
 
@@ -68,5 +70,54 @@ func serverGoesBack[S client.Object](t *testing.T, a api[S]) {
 	}
 	if n := w.replicas(t); n != 2 || w.lens.View(s).Replicas != 2 || s.GetResourceVersion() == backup.GetResourceVersion() {
 		t.Errorf("after %d passes in %v there are %d machines, and the set is still as it was restored (version %s)", passes, w.clock.Since(began), n, s.GetResourceVersion())
+	}
+}
+
+// TestThawIsUndone: the API server went back to when the set was frozen, and the cache
+// shows that. No machine is made before the set is thawed again.
+func TestThawIsUndone(t *testing.T) {
+	w := newWorld(gardenerAPI)
+	w.declare(t, 2)
+	frozen := w.lens.New()
+	if err := w.Client.Get(t.Context(), w.key(), frozen); err != nil {
+		t.Fatal(err)
+	}
+	frozen.Labels = map[string]string{"freeze": "True"}
+	if err := w.Client.Update(t.Context(), frozen); err != nil {
+		t.Fatal(err)
+	}
+	backup := frozen.DeepCopy()
+	w.sync(t, true, true)
+	w.fate = func() fate {
+		if err := w.Client.Get(t.Context(), w.key(), frozen); err != nil {
+			t.Fatal(err)
+		}
+		if frozen.Labels["freeze"] != "" {
+			t.Error("a frozen set makes a machine")
+		}
+		return fine
+	}
+	r := machineset.New(w.lens, machineset.Options{
+		Client: w, Live: itself[*v1alpha1.MachineSet]{w}, Clock: w.clock, Recorder: &events.FakeRecorder{}, Creates: replicas.Sequential, Deletes: replicas.Sequential,
+	})
+	for range 3 { // the cache is behind all the while
+		if _, err := w.reconcile(t, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.created != 2 {
+		t.Fatalf("%d machines were made", w.created)
+	}
+	w.Client = w.build(backup)
+	w.clock.SetTime(w.clock.Now().Add(expect.Patience)) // the machines are not awaited any more
+	for range 10 {
+		w.sync(t, true, true)
+		if _, err := w.reconcile(t, r); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.SetTime(w.clock.Now().Add(time.Second))
+	}
+	if n := w.replicas(t); n != 2 {
+		t.Errorf("%d machines, want 2", n)
 	}
 }
