@@ -38,7 +38,7 @@ func (w *World) afterwards() {
 	}
 	w.rest()
 	w.deleteAll()
-	w.converge(judge.LeavesNothing, w.judge.Leftover, w.guide)
+	w.converge(judge.LeavesNothing, w.judge.Leftover, func() { w.guide(); w.cleanUp() })
 }
 
 // land brings to an end all that is under way.
@@ -142,6 +142,7 @@ func (w *World) deploymentOfMachine(m client.Object) bool {
 func (w *World) nurse() {
 	w.nurseRollouts()
 	w.guide()
+	w.cleanUp()
 	if w.tells.heals {
 		return
 	}

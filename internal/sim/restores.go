@@ -1,17 +1,30 @@
 package sim
 
 import (
+	"math/rand/v2"
 	"slices"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
 
 // archive is what is restored in a world.
 type archive struct {
-	// restores: the API server of the machines is restored to an older state. No seed
-	// has that: one world in a hundred of those does not come to rest, and nobody has
-	// found out yet whose fault that is. Settings of mutants do.
+	// restores: the API server of the machines is restored to an older state.
 	restores bool
+}
+
+// archiveSource is a stream of random numbers that nothing else has.
+const archiveSource = widerSource + 0xa2c417e
+
+// restore makes a world of it. The machines have an API server of their own: one that
+// has the nodes too would forget those that kubelets believe to have.
+func (c *character) restore(r *rand.Rand) {
+	if c.restores = r.IntN(4) == 0; c.restores {
+		c.trouble, c.apart = max(c.trouble, 5), true
+	}
 }
 
 // mostRestores is how often a world is restored at most.
@@ -31,8 +44,53 @@ func (w *World) backUp() {
 		w.does("makes a BACKUP at version %d", w.store.Version())
 		return
 	}
-	if b.restored < mostRestores && w.chance(40) {
+	if b.restored < mostRestores && w.chance(40) && w.tellsWhere(b.last) {
 		w.restore()
+	}
+}
+
+// tellsWhere reports whether the backup says of each instance where that is, in a
+// world in which that may be said otherwise later: what a backup lacks, and labels or
+// credentials do not say any more, nobody can know. People take a later one.
+func (w *World) tellsWhere(b *store.Backup) bool {
+	if !w.is.scopes && !w.is.edits && !w.is.accounts {
+		return true
+	}
+	for _, m := range w.store.Saved(b, w.tells.machine) {
+		o := dialect.Origin(m)
+		if len(w.cloud.Existing(string(m.GetUID()))) > 0 && (o == nil || o.Cluster == "" || o.Account == "" && w.is.accounts) {
+			return false
+		}
+	}
+	return true
+}
+
+// cleanUp is what people do where no collector does: they remove what a backup does
+// not know of.
+func (w *World) cleanUp() {
+	if w.is.collects || w.backups.restored == 0 {
+		return
+	}
+	nobodys := func(uid string) bool { return uid != "" && w.machineOf(uid) == nil }
+	for _, i := range w.cloud.Existing("") {
+		if nobodys(i.UID) && i.Owner == owner && i.Namespace == namespace {
+			w.cloud.Kill(i)
+			w.losses.since[i.UID] = w.now
+			w.does("removes instance %s of %s, whose machine is in no backup", i.ID, i.Name)
+		}
+	}
+	for _, i := range w.cloud.Machines() {
+		if n := w.nodeOf(w.kubelet(i)); n != nil && nobodys(i.UID) && !i.Exists(w.now) {
+			w.must("delete a node", client.IgnoreNotFound(w.target.Delete(n, client.DeleteOptions{})))
+			if n := w.node(n.Name); n != nil {
+				w.edit(n, "", func(o client.Object) { o.SetFinalizers(nil) })
+			}
+		}
+	}
+	for _, p := range w.cloud.Parts("") {
+		if nobodys(p.UID) && p.Owner == owner && p.Namespace == namespace {
+			w.cloud.Remove(p)
+		}
 	}
 }
 
@@ -45,8 +103,8 @@ func (w *World) restore() {
 	w.backups.restored++
 	w.does("RESTORES version %d, which was %d", w.store.Version(), w.backups.restored)
 	clear(w.owners.chosen) // what was wished for since is forgotten
-	w.judge.Restored()
 	w.store.Restore(w.backups.last)
+	w.judge.Restored()
 	for _, i := range w.cloud.Machines() {
 		if i.UID != "" && w.machineOf(i.UID) == nil && w.losses.since[i.UID].IsZero() {
 			w.losses.since[i.UID] = w.now

@@ -82,7 +82,7 @@ type Rules struct {
 	// Owner and Namespace are the tags of instances that are ours.
 	Owner, Namespace string
 	// Grace, PerHour and Percent are those of the collector of orphans.
-	Grace            time.Duration
+	Grace, Period    time.Duration
 	PerHour, Percent int
 	// Collects: there is one.
 	Collects bool
@@ -127,8 +127,6 @@ type Judge struct {
 	departed []change
 	// begun is when each process first asked for the removal of an orphan.
 	begun map[int]map[string]removal
-	// restored: the API server went back to an older state.
-	restored bool
 	ward
 }
 

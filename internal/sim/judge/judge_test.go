@@ -277,3 +277,29 @@ func TestBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestQuarantineBeginsAnew: a machine that came back for long enough to be seen ends
+// the quarantine of its instance, one that was there for a moment does not. What was
+// concluded of a machine that a backup brought back is forgotten.
+func TestQuarantineBeginsAnew(t *testing.T) {
+	for back, want := range map[time.Duration]time.Duration{30 * time.Second: time.Minute, time.Hour: time.Minute + 2*time.Hour} {
+		s := newScene()
+		s.judge.Period = time.Minute
+		first, m := s.now, gardenerMachine("m")
+		s.write(nil, m)
+		s.now = s.now.Add(time.Minute)
+		s.remove(nil, m)
+		s.judge.surplus["m"], s.judge.surplus["gone"] = true, true
+		s.now = s.now.Add(time.Hour)
+		s.write(nil, m)
+		s.judge.Restored()
+		if s.judge.surplus["m"] || !s.judge.surplus["gone"] {
+			t.Errorf("surplus after the restore: %v", s.judge.surplus)
+		}
+		s.now = s.now.Add(back)
+		s.remove(nil, m)
+		if got := s.judge.alone(Instance{UID: "m", Created: first}); !got.Equal(first.Add(want)) {
+			t.Errorf("a machine that came back for %v: its instance has none since %v, want %v", back, got.Sub(first), want)
+		}
+	}
+}

@@ -49,8 +49,9 @@ func (j *Judge) Stopped(i Instance, p *Pass) {
 	if !there {
 		return
 	}
-	// One that was deleted is wanted again where its API server went back.
-	if !j.ever(m.GetUID(), p, bySight, func(m machine) bool { return m.GetDeletionTimestamp() != nil }) {
+	// One that was deleted is wanted again where its API server went back, whatever
+	// caches show: it is asked.
+	if !j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.GetDeletionTimestamp() != nil }) {
 		j.Broken(WantedStays, "instance %s of %s was sent away, but nobody deleted the machine", i.ID, m.GetName())
 	}
 	hooked := func(m machine) bool { return m.preTerminate || m.preDrain && !m.drained }

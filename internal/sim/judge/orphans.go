@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -100,13 +101,28 @@ func (j *Judge) collected(i Instance, m machine, there bool) {
 	if there && !j.spare(i, m) {
 		j.Broken(WantedKept, "instance %s of machine %s was collected, which has no other", i.ID, m.GetName())
 	}
-	from := i.Created
-	if lost := j.lost(i.UID); lost.After(from) && !i.ByHand {
-		from = lost
-	}
-	if age := j.Now().Sub(from); age < j.Grace {
+	if age := j.Now().Sub(j.alone(i)); age < j.Grace {
 		j.Broken(OrphansWait, "instance %s of %s was collected %v after it had become one without a machine", i.ID, i.Name, age)
 	}
+}
+
+// alone is since when the instance has had no machine, as far as the collector can
+// know: it looks every Period, and one look may fail. What comes back, as from a
+// backup, and goes again between two of them was not there.
+func (j *Judge) alone(i Instance) time.Time {
+	from, back := i.Created, time.Time{}
+	if j.lost(i.UID).IsZero() || i.ByHand {
+		return from
+	}
+	for _, c := range j.log[types.UID(i.UID)] {
+		switch {
+		case c.was == nil:
+			back = c.at
+		case c.now == nil && c.at.After(i.Created) && (from.Equal(i.Created) || c.at.Sub(back) > 2*j.Period+j.Pause):
+			from = c.at
+		}
+	}
+	return from
 }
 
 // spare reports whether the machine has recorded another instance than i, which

@@ -1,10 +1,13 @@
 package judge
 
-// Restored says that the API server of the machines goes back to an older state.
-func (j *Judge) Restored() { j.restored = true }
-
-// left reports whether what was made for the machine with the UID is nobody's where
-// nobody looks for such: it came too late, or the machine was lost.
-func (j *Judge) left(uid string) bool {
-	return j.strays[uid] || j.restored && !j.lost(uid).IsZero()
+// Restored forgets what was concluded from writes that a restore of the machines' API
+// server undid: who gave sets their sizes, and which machines were given up for that.
+// Where a pass looked and what it wrote stays in the history.
+func (j *Judge) Restored() {
+	clear(j.sized)
+	for uid := range j.surplus {
+		if m, there := find(j.machines(), uid); there && !m.going {
+			delete(j.surplus, uid)
+		}
+	}
 }

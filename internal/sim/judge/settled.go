@@ -122,7 +122,7 @@ func (j *Judge) MayStay(uid string) bool {
 	if uid == "" {
 		return true
 	}
-	return j.left(uid) && !j.Collects || j.Collects && j.doubtful()
+	return j.strays[uid] && !j.Collects || j.Collects && j.doubtful()
 }
 
 // strayNode reports whether a stray instance made the node, or one that may stay.
@@ -130,7 +130,7 @@ func (j *Judge) MayStay(uid string) bool {
 func (j *Judge) strayNode(name string) bool {
 	return slices.ContainsFunc(j.Instances(), func(i Instance) bool {
 		_, there := find(j.machines(), types.UID(i.UID))
-		left := !j.Collects && (j.left(i.UID) || j.Hurried(i.UID))
+		left := !j.Collects && (j.strays[i.UID] || j.Hurried(i.UID))
 		return i.NodeName == name && (left || i.Exists(j.Now()) && !there && j.MayStay(i.UID))
 	})
 }

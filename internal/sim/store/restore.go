@@ -21,6 +21,12 @@ func (s *Store) Backup() *Backup {
 	return b
 }
 
+// Saved are the objects of the kind of example in the backup, by name. They must not
+// be changed.
+func (s *Store) Saved(b *Backup, example client.Object) []client.Object {
+	return ordered(b.objects[s.kinds.of(example)])
+}
+
 // Restore puts back what was there, and takes away what came since. Resource versions
 // go back as well: later writes get numbers that others had. Whoever watches is told
 // of the differences, as by a new listing.
