@@ -3,10 +3,16 @@ package mutants
 // machineMutants are in the shell of the machine controller.
 var machineMutants = []Mutant{
 	{
-		ID: "machine/create-from-cache", File: "reconciler.go", Func: "pass.run",
-		From:      "if d.Step == lifecycle.Create {",
-		To:        "if false {",
+		ID: "machine/create-from-cache", File: "behind.go", Func: "pass.outdated",
+		From:      `next == lifecycle.Create && p.mem.version == ""`,
+		To:        "false",
 		Statement: 5, Finds: "TestNoInstanceForAMachineThatIsGone", Note: "an instance is asked for without a look at the machine itself",
+	},
+	{
+		ID: "machine/remove-from-cache", File: "behind.go", Func: "pass.outdated",
+		From:      "next == lifecycle.Terminate && p.mem.removalSince.IsZero()",
+		To:        "false",
+		Statement: 3, Finds: "TestWantedAgain", Note: "an instance is removed without a look at the machine itself",
 	},
 	{
 		ID: "machine/stale-cache-believed", File: "memory.go", Func: "remembered.newerThan",
