@@ -132,6 +132,12 @@ type Decision struct {
 // so that going on now would only repeat it.
 func (d Decision) Waits() bool { return d.Step == Settled || d.Step == Await }
 
+// DoubtsNode reports whether the machine is given up for what its node does not do: for
+// what must be sure before.
+func (d Decision) DoubtsNode() bool {
+	return d.Step == Fail && (d.Reason == ReasonJoinTimeout || d.Reason == ReasonHealthTimeout)
+}
+
 // question is all that a check may look at.
 type question struct {
 	now time.Time

@@ -366,7 +366,12 @@ func (q question) sooner(wait time.Duration) time.Duration {
 	return wait
 }
 
+// joinTimeout gives up a machine whose node did not join in time; not while nobody can
+// tell whether it did.
 func (q question) joinTimeout() *Decision {
+	if d := nodeUnknown(q); d != nil && !q.p.Targetless {
+		return d
+	}
 	return &Decision{
 		Step: Fail, Reason: ReasonJoinTimeout, Stage: StageFailed,
 		Message: fmt.Sprintf("Machine %s failed to join the cluster in %v minutes.", q.m.Name, q.p.JoinTimeout.Minutes()),

@@ -101,6 +101,18 @@ func (c *Cluster) surely(ctx context.Context, q Query) (*corev1.Node, error) {
 // pageSize is how many nodes are read from the API server at once.
 const pageSize = 500
 
+// Surely finds the machine's node as the API server has it now: by the name given,
+// else among all nodes, by provider ID or internal IP.
+func (c *Cluster) Surely(ctx context.Context, q Query) (*corev1.Node, error) {
+	if c == nil {
+		return nil, nil
+	}
+	if n, err := c.Named(ctx, q); n != nil || err != nil {
+		return n, err
+	}
+	return c.search(ctx, q)
+}
+
 // search looks through all nodes that the API server has: one may have joined
 // since the cache has stopped.
 func (c *Cluster) search(ctx context.Context, q Query) (*corev1.Node, error) {

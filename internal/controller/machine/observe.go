@@ -201,6 +201,21 @@ func (p *pass[M]) bearsWitness(ctx context.Context, q node.Query) {
 	p.see(n)
 }
 
+// makeSure reads the node past the cache before the machine is given up for it: that
+// is final, and a cache that has stopped shows no node that joined, or came back, since.
+func (p *pass[M]) makeSure(ctx context.Context) {
+	if p.policy.Targetless {
+		return
+	}
+	q := p.nodeQuery()
+	if n := p.world.Node; n != nil {
+		q.Name = n.Name
+	}
+	n, err := p.Nodes.Surely(ctx, q)
+	p.world.NodeErr, p.world.NodeLooked = err, err == nil
+	p.see(n)
+}
+
 // isAnothers reports whether another machine has recorded the node, where nothing
 // but a mark or an address makes it this one's. In one of the APIs the mark is the
 // machine's bare name, which machines of several namespaces may share.
@@ -223,9 +238,11 @@ func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node, q node.Query) 
 // drains reports whether the machine's deletion may still have to find pods, or to
 // hear its node: nobody has asked its instance to go, which is there, or was.
 func (p *pass[M]) drains() bool {
+	if p.view.Deleted.IsZero() || p.world.SeenToGo {
+		return false
+	}
 	i := p.instance()
-	there := i != nil && i.State != provider.Stopping || i == nil && p.world.Looked && p.view.Provisioned
-	return !p.view.Deleted.IsZero() && there && !p.world.SeenToGo
+	return i == nil && p.world.Looked && p.view.Provisioned || i != nil && i.State != provider.Stopping
 }
 
 func (p *pass[M]) nodeQuery() node.Query {

@@ -137,8 +137,14 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 	if err := p.storeReboot(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
+	sure := false
 	for range maxSteps {
 		d := lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy)
+		if !sure && d.DoubtsNode() {
+			sure = true
+			p.makeSure(ctx)
+			continue
+		}
 		if d.Waits() {
 			return p.finish(ctx, d)
 		}

@@ -1,0 +1,101 @@
+package machine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/lifecycle"
+)
+
+// TestGivenUpByTheServerOnly: a machine is given up for its node only by what the API
+// server says. The watch of nodes has stopped here before the node was well, and one
+// that has stopped shows it as it was for ever.
+func TestGivenUpByTheServerOnly(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		// lost: the machine ran, and its node fell silent.
+		lost, foretold bool
+		node           corev1.ConditionStatus
+		unread         error
+		want           lifecycle.Stage
+	}{
+		{"it joined unseen", false, true, corev1.ConditionTrue, nil, lifecycle.StageRunning},
+		{"it joined unseen, and nobody foretold its name", false, false, corev1.ConditionTrue, nil, lifecycle.StageRunning},
+		{"it joined, and is not ready", false, true, corev1.ConditionFalse, nil, lifecycle.StageFailed},
+		{"nobody can tell whether it joined", false, true, corev1.ConditionTrue, errors.New("connection refused"), lifecycle.StageJoining},
+		{"it came back unseen", true, true, corev1.ConditionTrue, nil, lifecycle.StageRunning},
+		{"it is silent still", true, true, corev1.ConditionUnknown, nil, lifecycle.StageFailed},
+		{"nobody can tell whether it came back", true, true, corev1.ConditionTrue, errors.New("connection refused"), lifecycle.StageLost},
+	} {
+		g := gardenerRig(t)
+		if !tt.foretold {
+			g.cloud.next.NodeName = ""
+		}
+		g.pass()
+		cache := newRecording(t)
+		if tt.lost {
+			g.joins()
+			g.reports(corev1.ConditionTrue)
+			g.pass()
+			g.reports(corev1.ConditionUnknown)
+			g.pass()
+			cache = newRecording(t, g.stored("node-1"))
+		} else {
+			g.joins()
+		}
+		g.reports(tt.node)
+		g.r.Nodes.Client = stopped{g.target, cache}
+		if tt.unread != nil {
+			g.r.Nodes.Live = unreadable{tt.unread}
+		}
+		g.clock.Step(30 * time.Minute)
+		g.pass()
+		if got := g.lens.View(g.read()).Stage; got != tt.want {
+			t.Errorf("%s: stage %q, want %q", tt.reason, got, tt.want)
+		}
+	}
+}
+
+// stored is a copy of a node for a cache that stops now.
+func (g *rig[M]) stored(name string) *corev1.Node {
+	g.Helper()
+	n := &corev1.Node{}
+	if err := g.target.Get(g.Context(), client.ObjectKey{Name: name}, n); err != nil {
+		g.Fatal(err)
+	}
+	n.ResourceVersion = ""
+	return n
+}
+
+// unreadable is an API server that does not answer.
+type unreadable struct{ err error }
+
+func (u unreadable) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return u.err
+}
+
+func (u unreadable) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return u.err
+}
+
+// TestUnlistedIsLookedForAmongNodes: the infrastructure does not list the instance of a
+// machine that goes, and no cache has seen the node that says otherwise. It is no reason
+// to let go of the machine.
+func TestUnlistedIsLookedForAmongNodes(t *testing.T) {
+	g := openshiftRig(t)
+	g.cloud.next.NodeName = ""
+	g.pass()
+	g.joins()
+	g.r.Nodes.Client = stopped{g.target, newRecording(t)}
+	g.cloud.instances = nil
+	g.delete()
+	g.pass()
+	if g.gone() {
+		t.Error("the machine was released although its node reports Ready")
+	}
+}
