@@ -44,6 +44,7 @@ func (w *World) afterwards() {
 // land brings to an end all that is under way.
 func (w *World) land() {
 	w.reconnect()
+	w.relent()
 	for len(w.late) > 0 {
 		w.stepLate()
 	}

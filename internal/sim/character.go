@@ -103,6 +103,7 @@ type wider struct {
 	deceit
 	clockwork
 	archive
+	troubles
 }
 
 // impatience is what worlds got last: how long drains and hooks may take.

@@ -60,6 +60,8 @@ type process struct {
 	plans   func(t *task, old, now client.Object) string
 	wrote   map[types.UID]client.Object
 	doubted map[request]bool
+	// stalled are the views that hear nothing, and until when.
+	stalled map[*store.View]time.Time
 
 	// deposed is when another process took over; what is on the wire then
 	// still arrives.
@@ -97,7 +99,7 @@ type killed struct{}
 
 // start starts a process, whose first listings may be behind.
 func (w *World) start(r role, behind int) {
-	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, doubted: map[request]bool{}}
+	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, doubted: map[request]bool{}, stalled: map[*store.View]time.Time{}}
 	w.serials++
 	p.queue, p.born, p.skew, p.serial = newQueue(), w.now, w.skewOf(r), w.serials
 	p.dial = w.dialOf()

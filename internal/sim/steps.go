@@ -29,7 +29,7 @@ func (w *World) stepInformer() {
 	}
 	behind := p.views[:0:0]
 	for _, v := range p.views {
-		if v.Behind() > 0 && !w.out(v.Store(), w.now) {
+		if v.Behind() > 0 && !p.halted(v) {
 			behind = append(behind, v)
 		}
 	}
@@ -41,7 +41,7 @@ func (w *World) stepInformer() {
 func (w *World) catchUp(p *process) bool {
 	did := false
 	for _, v := range p.views {
-		if v.Behind() > 0 && !w.out(v.Store(), w.now) {
+		if v.Behind() > 0 && !p.halted(v) {
 			p.advance(v, v.Behind())
 			did = true
 		}
@@ -124,8 +124,9 @@ func (w *World) advanceTo(t time.Time) {
 	w.now = t
 	for _, p := range slices.Clone(w.procs) {
 		p.look(t)
+		p.listen()
 		for _, v := range p.views {
-			for v.Behind() > 0 && w.now.Sub(v.Oldest()) > w.is.viewLag && !w.out(v.Store(), w.now) {
+			for v.Behind() > 0 && w.now.Sub(v.Oldest()) > w.is.viewLag && !p.halted(v) {
 				p.advance(v, 1)
 			}
 		}
@@ -264,5 +265,8 @@ func (w *World) nextTime() time.Time {
 		sooner(t)
 	}
 	sooner(w.ward.cut.to)
+	for _, t := range w.botherTimes() {
+		sooner(t)
+	}
 	return next
 }

@@ -70,6 +70,7 @@ func newWorld(seed uint64, o Options) *World {
 	w.is.widen(rand.New(rand.NewPCG(seed, widerSource)))
 	w.is.deceive(rand.New(rand.NewPCG(seed, deceitSource)))
 	w.is.restore(rand.New(rand.NewPCG(seed, archiveSource)))
+	w.is.bother(seed)
 	if m := o.Mutation; m != nil && m.Setting != nil {
 		m.Setting(&w.is)
 		w.is.settle()

@@ -115,6 +115,7 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 		j.judgeSight(was, readMachine(now))
 		j.judgeLone(p, was, readMachine(now))
 		j.judgeAbsence(p, was, readMachine(now))
+		j.judgeReady(p, was, readMachine(now))
 	}
 	if j.held(was) && (now == nil || !j.held(readMachine(now))) {
 		j.released(was)

@@ -108,12 +108,14 @@ func (j *Judge) Stray() string {
 	return ""
 }
 
-// namesake reports whether a machine that was given up has the instance's name,
-// and none of its own: it is not touched before that machine goes.
+// namesake reports whether a machine has the instance's name, and none of its own in
+// that place: it was given up, or its own is in another account. Nobody can see there
+// that it has another, and so the instance is not touched before that machine goes.
 func (j *Judge) namesake(i Instance) bool {
-	return slices.ContainsFunc(j.machines(), func(m machine) bool {
-		return m.GetName() == i.Name && j.GivenUp(m.Object) && len(j.existing(string(m.GetUID()))) == 0
-	})
+	own := func(m machine) bool {
+		return slices.ContainsFunc(j.existing(string(m.GetUID())), func(o Instance) bool { return o.Place == i.Place })
+	}
+	return slices.ContainsFunc(j.machines(), func(m machine) bool { return m.GetName() == i.Name && !own(m) })
 }
 
 // MayStay reports whether what was made for a machine that is gone may stay:
@@ -131,7 +133,7 @@ func (j *Judge) strayNode(name string) bool {
 	return slices.ContainsFunc(j.Instances(), func(i Instance) bool {
 		_, there := find(j.machines(), types.UID(i.UID))
 		left := !j.Collects && (j.strays[i.UID] || j.Hurried(i.UID))
-		return i.NodeName == name && (left || i.Exists(j.Now()) && !there && j.MayStay(i.UID))
+		return i.NodeName == name && (left || i.Exists(j.Now()) && !there && (j.MayStay(i.UID) || j.namesake(i)))
 	})
 }
 

@@ -20,6 +20,8 @@ const (
 	LeavesNothing  = "deleting everything leaves nothing behind"
 	// ReadyCounts is about infrastructures that are asked in the wrong place.
 	ReadyCounts = "no machine is given up for an answer that its ready node contradicts"
+	// ReadyStays is about caches that have stopped.
+	ReadyStays = "no machine is given up for its node while that is ready"
 	// ForceInTime: a pod that its budget protects is deleted only when a person
 	// asked to make short work, or after the drain timeout of its machine, counted in
 	// time in which the clusters were seen, or where nobody answers for its node any

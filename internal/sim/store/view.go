@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"strconv"
 	"time"
 
@@ -89,4 +90,23 @@ func (v *View) get(key client.ObjectKey, into client.Object) error {
 func (v *View) list(into client.ObjectList, o *client.ListOptions) {
 	shared := o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy
 	fill(into, v.store.matching(v.kind, v.All(), o), shared)
+}
+
+// Relist brings the view up to date as a new list does, and returns what its watcher
+// is told: the last of several changes, and of an object that was made again under its
+// name that it changed.
+func (v *View) Relist() (out []Event) {
+	now := v.store.objects[v.kind]
+	for _, o := range ordered(now) {
+		if old := v.objects[client.ObjectKeyFromObject(o)]; old != o {
+			out = append(out, Event{Kind: v.kind, Old: old, New: o, At: v.store.now()})
+		}
+	}
+	for _, o := range v.All() {
+		if now[client.ObjectKeyFromObject(o)] == nil {
+			out = append(out, Event{Kind: v.kind, Old: o, At: v.store.now()})
+		}
+	}
+	v.seen, v.objects = len(v.store.logs[v.kind]), maps.Clone(now)
+	return out
 }

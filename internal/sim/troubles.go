@@ -1,0 +1,52 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// troubles are those of API servers, of networks and of what stands between, which
+// worlds got one after the other. Each is drawn from a source of its own, so that a
+// seed goes on meaning what it meant where it has none of them.
+type troubles struct {
+	stalling
+}
+
+// The sources: streams of random numbers that nothing else has.
+const stallSource = widerSource + 0x57a11
+
+// bother draws the troubles of the seed's world.
+func (c *character) bother(seed uint64) {
+	from := func(source uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, source)) }
+	if c.stalling.draw(from(stallSource)); c.stalls {
+		c.trouble = max(c.trouble, 4)
+	}
+}
+
+// bothers are the deeds of the troubles.
+func (w *World) bothers() (out []func()) {
+	if w.is.stalls {
+		out = append(out, w.stall, w.stall, w.stall)
+	}
+	return out
+}
+
+// botherTimes are when troubles end by themselves.
+func (w *World) botherTimes() (out []time.Time) {
+	for _, p := range w.procs {
+		for _, v := range p.views {
+			out = append(out, p.stalled[v])
+		}
+	}
+	return out
+}
+
+// relent ends the troubles that do not last.
+func (w *World) relent() {
+	for _, p := range w.procs {
+		for v := range p.stalled {
+			p.stalled[v] = w.now
+		}
+		p.listen()
+	}
+}
