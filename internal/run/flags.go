@@ -171,6 +171,7 @@ func (f *Flags) config(path string) (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	bound(c, callTime)
 	c.QPS, c.Burst = f.QPS, f.Burst
 	// The API server warns of the finalizers' names on every write; they are
 	// what clients depend on.
