@@ -43,6 +43,9 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 		return p.answered(c, errUnreachable, "")
 	}
 	if !c.Writes() {
+		if p.hangs(c.Verb+" "+c.Kind.Kind+" "+c.Key.Name+" live", apiTime, func() {}, func() {}) {
+			return errHung
+		}
 		if w.faulty(apiFails) {
 			w.tracef(p.name(), "%s %s %s live: fails", c.Verb, c.Kind.Kind, c.Key.Name)
 			return apierrors.NewInternalError(errors.New("etcdserver: leader changed"))
@@ -53,6 +56,8 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 	}
 	w.writes++
 	switch {
+	case p.hungWrite(s, c, do):
+		return p.answered(c, errHung, "")
 	case w.faulty(apiFails):
 		return p.answered(c, apierrors.NewInternalError(errors.New("etcdserver: leader changed")), "refused: ")
 	case w.faulty(apiBusy):
@@ -123,6 +128,9 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 		w.judge.Removes(before, c.Given, c.Ref.UID, p.running.removals)
 	}
 	changes := c.Verb == "create" || c.Verb == "delete"
+	if err := p.hungCall(c, changes, effect); err != nil {
+		return tell(err, "")
+	}
 	switch {
 	case w.faulty(cloudFails):
 		return tell(provider.Errorf(provider.Transient, "internal error"), "")
@@ -136,14 +144,20 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 		_ = tell(effect(), "REPLY LOST, took effect: ")
 		return errReplyLost
 	case changes && w.is.cloud.Lag > 0 && w.faulty(cloudLate):
-		sent := w.now
-		w.sendLate(p, func() {
-			w.cloud.Late = w.now.Sub(sent)
-			_ = tell(effect(), "LATE, arrives only now: ")
-			w.cloud.Late = 0
-		}, w.is.cloud.Lag*9/10)
+		p.lateCall(c, effect)
 		_ = tell(nil, "REPLY LOST, will take effect later: ")
 		return errReplyLost
 	}
 	return tell(effect(), "")
+}
+
+// lateCall keeps a call to the infrastructure for later, for less than its listings run
+// behind.
+func (p *process) lateCall(c cloud.Call, effect func() error) {
+	w, sent := p.w, p.w.now
+	w.sendLate(p, func() {
+		w.cloud.Late = w.now.Sub(sent)
+		w.tracef(p.name(), "cloud: %s %s: LATE, arrives only now: %s", c.Verb, c.Ref.Name, outcome(effect()))
+		w.cloud.Late = 0
+	}, w.is.cloud.Lag*9/10)
 }

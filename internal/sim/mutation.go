@@ -47,6 +47,8 @@ type Mutation struct {
 	// Sightless controllers do not know how well they see; of a WallClock they do not
 	// know that it was set.
 	Sightless, WallClock bool
+	// Endless: calls have no deadline.
+	Endless bool
 	// Groupless machines know of no others.
 	Groupless bool
 	// Patience changes what the lens says of a machine's policy.

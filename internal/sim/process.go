@@ -79,6 +79,8 @@ type process struct {
 // task is one call of Reconcile, as a coroutine that stops wherever the rest
 // of the world may overtake it.
 type task struct {
+	by      *process
+	hang    hang
 	key     reconcile.Request
 	next    func() (struct{}, bool)
 	stop    func()
@@ -183,7 +185,7 @@ func (p *process) startable() []reconcile.Request {
 // begin begins a pass for the key and runs it to its first stop.
 func (p *process) begin(key reconcile.Request) {
 	p.queue.take(key)
-	t := &task{key: key, started: p.w.now, before: p.sees(key), removals: map[string]int{}}
+	t := &task{by: p, key: key, started: p.w.now, before: p.sees(key), removals: map[string]int{}}
 	if p.plans != nil {
 		t.saw = p.glimpse()
 	}

@@ -103,6 +103,9 @@ func (w *World) advanceTo(t time.Time) {
 	if !t.After(w.now) {
 		return
 	}
+	for until, some := w.nextHang(t); some; until, some = w.nextHang(t) {
+		w.advanceTo(until)
+	}
 	for _, p := range slices.Clone(w.procs) {
 		for _, task := range slices.Clone(p.tasks) {
 			if t.Sub(task.started) > longestPause {
@@ -132,11 +135,12 @@ func (w *World) advanceTo(t time.Time) {
 		}
 		p.queue.fire(w.now)
 	}
+	w.endless()
 }
 
 // finish lets a pass run to its end, stops and all.
 func (w *World) finish(p *process, t *task) {
-	for slices.Contains(p.tasks, t) && w.violation == nil {
+	for slices.Contains(p.tasks, t) && w.violation == nil && !t.hanging() {
 		p.run(t)
 	}
 }

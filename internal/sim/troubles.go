@@ -10,10 +10,14 @@ import (
 // seed goes on meaning what it meant where it has none of them.
 type troubles struct {
 	stalling
+	hanging
 }
 
 // The sources: streams of random numbers that nothing else has.
-const stallSource = widerSource + 0x57a11
+const (
+	stallSource = widerSource + 0x57a11
+	hangSource  = widerSource + 0x4a461
+)
 
 // bother draws the troubles of the seed's world.
 func (c *character) bother(seed uint64) {
@@ -21,6 +25,7 @@ func (c *character) bother(seed uint64) {
 	if c.stalling.draw(from(stallSource)); c.stalls {
 		c.trouble = max(c.trouble, 4)
 	}
+	c.hanging.draw(from(hangSource))
 }
 
 // bothers are the deeds of the troubles.
@@ -37,6 +42,9 @@ func (w *World) botherTimes() (out []time.Time) {
 		for _, v := range p.views {
 			out = append(out, p.stalled[v])
 		}
+		for _, t := range p.tasks {
+			out = append(out, t.hang.until)
+		}
 	}
 	return out
 }
@@ -48,5 +56,8 @@ func (w *World) relent() {
 			p.stalled[v] = w.now
 		}
 		p.listen()
+		for _, t := range p.tasks {
+			t.hang.until = time.Time{}
+		}
 	}
 }

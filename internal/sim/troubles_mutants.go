@@ -27,6 +27,10 @@ func troubleMutants() []Mutation {
 			Dialects: []string{Gardener}, Client: cachedNodes,
 			Setting: troubled(func(t *troubles) { t.stalls = true }),
 		},
+		{
+			Name: "calls have no deadline", Finds: []string{judge.PassEnds}, Endless: true,
+			Setting: troubled(func(t *troubles) { t.hangs = true }),
+		},
 	}
 }
 
