@@ -77,7 +77,7 @@ func gardenerSpec(w *World) v1alpha1.MachineSpec {
 	spec.NodeTemplateSpec.Labels = map[string]string{"pool": "a"}
 	spec.NodeTemplateSpec.Spec.Taints = []corev1.Taint{{Key: "pool", Value: "a", Effect: corev1.TaintEffectPreferNoSchedule}}
 	if w.is.drains > 0 {
-		spec.MachineConfiguration = &v1alpha1.MachineConfiguration{MachineDrainTimeout: &metav1.Duration{Duration: w.is.drains}}
+		spec.MachineConfiguration = &v1alpha1.MachineConfiguration{MachineDrainTimeout: &metav1.Duration{Duration: w.is.drains}, MaxEvictRetries: w.is.retries()}
 	}
 	return spec
 }

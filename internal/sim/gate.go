@@ -42,6 +42,9 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 	if w.out(s, w.now) {
 		return p.answered(c, errUnreachable, "")
 	}
+	if err := w.turnsAway(s, c); err != nil {
+		return p.answered(c, err, "")
+	}
 	if !c.Writes() {
 		if p.hangs(c.Verb+" "+c.Kind.Kind+" "+c.Key.Name+" live", apiTime, func() {}, func() {}) {
 			return errHung

@@ -11,12 +11,14 @@ import (
 type troubles struct {
 	stalling
 	hanging
+	strain
 }
 
 // The sources: streams of random numbers that nothing else has.
 const (
-	stallSource = widerSource + 0x57a11
-	hangSource  = widerSource + 0x4a461
+	stallSource  = widerSource + 0x57a11
+	hangSource   = widerSource + 0x4a461
+	strainSource = widerSource + 0x57a14
 )
 
 // bother draws the troubles of the seed's world.
@@ -26,6 +28,9 @@ func (c *character) bother(seed uint64) {
 		c.trouble = max(c.trouble, 4)
 	}
 	c.hanging.draw(from(hangSource))
+	if c.strain.draw(from(strainSource)); c.overloads || c.forbids {
+		c.trouble = max(c.trouble, 3)
+	}
 }
 
 // bothers are the deeds of the troubles.
@@ -33,7 +38,7 @@ func (w *World) bothers() (out []func()) {
 	if w.is.stalls {
 		out = append(out, w.stall, w.stall, w.stall)
 	}
-	return out
+	return append(out, w.strains()...)
 }
 
 // botherTimes are when troubles end by themselves.
@@ -46,11 +51,12 @@ func (w *World) botherTimes() (out []time.Time) {
 			out = append(out, t.hang.until)
 		}
 	}
-	return out
+	return append(out, w.turned.overload.until, w.turned.denial.until)
 }
 
 // relent ends the troubles that do not last.
 func (w *World) relent() {
+	w.turned = turned{}
 	for _, p := range w.procs {
 		for v := range p.stalled {
 			p.stalled[v] = w.now

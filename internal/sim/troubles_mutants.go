@@ -2,8 +2,11 @@ package sim
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/sim/judge"
@@ -30,6 +33,34 @@ func troubleMutants() []Mutation {
 		{
 			Name: "calls have no deadline", Finds: []string{judge.PassEnds}, Endless: true,
 			Setting: troubled(func(t *troubles) { t.hangs = true }),
+		},
+		{
+			Name: "an API server that is busy counts as a budget that refuses", Finds: []string{judge.ForceInTime},
+			Dialects: []string{Gardener}, Client: answering(func(verb string, _ client.Object, err error) error {
+				if verb == "eviction" && apierrors.IsTooManyRequests(err) {
+					refusal := apierrors.NewTooManyRequests(err.Error(), 0)
+					refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: budgetCause}}
+					return refusal
+				}
+				return err
+			}),
+			Setting: func(c *character) {
+				troubled(func(t *troubles) { t.overloads = true })(c)
+				c.apps, c.drains, c.percent[apiBusy] = 8, 20*time.Minute, 0
+			},
+		},
+		{
+			Name: "what a webhook denied is taken for done", Finds: []string{judge.HeldFirst},
+			Client: answering(func(_ string, _ client.Object, err error) error {
+				if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+					return nil
+				}
+				return err
+			}),
+			Setting: func(c *character) {
+				troubled(func(t *troubles) { t.forbids = true })(c)
+				c.trouble = 20
+			},
 		},
 	}
 }
@@ -58,4 +89,42 @@ func (r nodesOf) List(ctx context.Context, list client.ObjectList, opts ...clien
 
 func cachedNodes(c client.Client, live client.Reader) (client.Client, client.Reader) {
 	return c, nodesOf{live, c}
+}
+
+// mistaken is a client that mistakes the answers of API servers.
+type mistaken struct {
+	client.Client
+	takes func(verb string, o client.Object, err error) error
+}
+
+func answering(takes func(verb string, o client.Object, err error) error) func(client.Client, client.Reader) (client.Client, client.Reader) {
+	return func(c client.Client, live client.Reader) (client.Client, client.Reader) {
+		return mistaken{c, takes}, live
+	}
+}
+
+// Patch implements [client.Writer].
+func (c mistaken) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+	return c.takes("patch", o, c.Client.Patch(ctx, o, p, opts...))
+}
+
+// Delete implements [client.Writer].
+func (c mistaken) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
+	return c.takes("delete", o, c.Client.Delete(ctx, o, opts...))
+}
+
+// SubResource implements [client.Client].
+func (c mistaken) SubResource(name string) client.SubResourceClient {
+	return mistakenPart{c.Client.SubResource(name), c, name}
+}
+
+type mistakenPart struct {
+	client.SubResourceClient
+	c    mistaken
+	name string
+}
+
+// Create implements [client.SubResourceWriter].
+func (p mistakenPart) Create(ctx context.Context, o, part client.Object, opts ...client.SubResourceCreateOption) error {
+	return p.c.takes(p.name, o, p.SubResourceClient.Create(ctx, o, part, opts...))
 }

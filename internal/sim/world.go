@@ -52,6 +52,7 @@ type World struct {
 	outages  []outage
 	volumes  volumes
 	ward     ward
+	turned   turned
 
 	// judge sees every write. writing is the pass that writes to an API server now,
 	// nil when the world itself does; acting is that which calls the cloud.
