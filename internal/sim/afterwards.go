@@ -226,6 +226,7 @@ func (w *World) heartbeat(n *corev1.Node) {
 
 func (w *World) deleteAll() {
 	w.does("deletes everything")
+	w.letGoOf(true)
 	for _, c := range w.checks() {
 		w.must("delete a health check", w.store.Delete(c, client.DeleteOptions{}))
 	}

@@ -28,6 +28,7 @@ func (w *World) podActions() (out []func()) {
 	for _, pod := range objects(w, &corev1.Pod{}) {
 		n := w.node(pod.Spec.NodeName)
 		switch {
+		case ended(pod):
 		case n == nil, pod.DeletionTimestamp != nil && w.kubeletLives(n):
 			out = append(out, func() { w.removePod(pod) })
 		case pod.DeletionTimestamp == nil:

@@ -12,12 +12,14 @@ type troubles struct {
 	stalling
 	hanging
 	strain
+	holding
 }
 
 // The sources: streams of random numbers that nothing else has.
 const (
 	stallSource  = widerSource + 0x57a11
 	hangSource   = widerSource + 0x4a461
+	holdSource   = widerSource + 0x401d
 	strainSource = widerSource + 0x57a14
 )
 
@@ -31,12 +33,18 @@ func (c *character) bother(seed uint64) {
 	if c.strain.draw(from(strainSource)); c.overloads || c.forbids {
 		c.trouble = max(c.trouble, 3)
 	}
+	if c.holding.draw(from(holdSource)); c.holders {
+		c.trouble = max(c.trouble, 5)
+	}
 }
 
 // bothers are the deeds of the troubles.
 func (w *World) bothers() (out []func()) {
 	if w.is.stalls {
 		out = append(out, w.stall, w.stall, w.stall)
+	}
+	if w.is.holders {
+		out = append(out, w.holdOn, w.holdOn)
 	}
 	return append(out, w.strains()...)
 }

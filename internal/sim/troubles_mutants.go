@@ -50,6 +50,11 @@ func troubleMutants() []Mutation {
 			},
 		},
 		{
+			Name: "finalizers of others go with ours", Finds: []string{judge.OthersHold},
+			Client:  func(c client.Client, live client.Reader) (client.Client, client.Reader) { return greedy{c}, live },
+			Setting: troubled(func(t *troubles) { t.holders = true }),
+		},
+		{
 			Name: "what a webhook denied is taken for done", Finds: []string{judge.HeldFirst},
 			Client: answering(func(_ string, _ client.Object, err error) error {
 				if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
@@ -127,4 +132,15 @@ type mistakenPart struct {
 // Create implements [client.SubResourceWriter].
 func (p mistakenPart) Create(ctx context.Context, o, part client.Object, opts ...client.SubResourceCreateOption) error {
 	return p.c.takes(p.name, o, p.SubResourceClient.Create(ctx, o, part, opts...))
+}
+
+// greedy takes all finalizers off objects that it lets go.
+type greedy struct{ client.Client }
+
+// Patch implements [client.Writer].
+func (c greedy) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+	if all := o.GetFinalizers(); o.GetDeletionTimestamp() != nil && len(all) == 1 && all[0] == foreign {
+		o.SetFinalizers(nil)
+	}
+	return c.Client.Patch(ctx, o, p, opts...)
 }

@@ -263,6 +263,7 @@ func (w *World) mend() {
 	w.restoreSecret()
 	w.mendChecks()
 	w.mendDeceits()
+	w.letGoOf(false)
 	if w.is.collects {
 		w.approve()
 	}

@@ -80,6 +80,7 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	if o == nil {
 		o = was
 	}
+	j.judgeHolders(p, was, now)
 	j.seq++
 	if len(j.log[o.GetUID()]) == 0 && sameKind(o, j.Machine) {
 		j.known = append(j.known, o.GetUID())
@@ -229,7 +230,7 @@ func (j *Judge) lost(uid string) time.Time {
 	if len(log) == 0 {
 		return time.Time{}
 	}
-	if last := log[len(log)-1]; last.now == nil && last.by.Role != Machines {
+	if last := log[len(log)-1]; last.now == nil && last.by.Role != Machines && !j.releasedBefore(types.UID(uid)) {
 		return last.at
 	}
 	return time.Time{}

@@ -79,6 +79,8 @@ type Rules struct {
 	Other client.Object
 	// Finalizer holds machines.
 	Finalizer string
+	// Foreign is the finalizer of somebody else.
+	Foreign string
 	// Owner and Namespace are the tags of instances that are ours.
 	Owner, Namespace string
 	// Grace, PerHour and Percent are those of the collector of orphans.

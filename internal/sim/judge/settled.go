@@ -25,6 +25,7 @@ func (j *Judge) unsettledMachines() string {
 	for _, m := range j.machines() {
 		n, name := j.node(m.node), m.GetName()
 		switch {
+		case j.doneWith(m):
 		case m.GetDeletionTimestamp() != nil:
 			return fmt.Sprintf("machine %s is still being deleted", name)
 		case m.unsure && j.Well(m.Object):
@@ -43,10 +44,13 @@ func (j *Judge) unsettledMachines() string {
 func (j *Judge) unsettledSets() string {
 	for _, s := range j.sets() {
 		if s.GetDeletionTimestamp() != nil {
+			if j.heldSet(s) {
+				continue
+			}
 			return fmt.Sprintf("set %s is still being deleted", s.GetName())
 		}
 		have := len(j.members(s))
-		if n := int32(s.size); have != s.size || s.replicas != n || s.ready != n || s.available != n {
+		if n := int32(s.size); have != s.size || s.replicas < n || s.replicas > n+j.lingering(s) || s.ready != n || s.available != n {
 			return fmt.Sprintf("set %s of %d has %d machines and says %d, %d ready, %d available", s.GetName(), s.size, have, s.replicas, s.ready, s.available)
 		}
 	}
@@ -101,7 +105,7 @@ func (j *Judge) Stray() string {
 	}
 	for _, o := range j.All(&corev1.Node{}) {
 		named := slices.ContainsFunc(all, func(m machine) bool { return m.GetName() == o.GetName() || m.node == o.GetName() })
-		if !named && !j.strayNode(o.GetName()) {
+		if !named && !j.strayNode(o.GetName()) && !j.heldNode(o) {
 			return fmt.Sprintf("node %s has no machine", o.GetName())
 		}
 	}
@@ -150,7 +154,7 @@ func (j *Judge) Restless() bool {
 	nodes, all := map[string]bool{}, j.machines()
 	for _, m := range all {
 		nodes[m.node] = true
-		if m.phase == string(v1alpha1.MachineInPlaceUpdating) || selected(j.node(m.node)) {
+		if m.phase == string(v1alpha1.MachineInPlaceUpdating) || selected(j.node(m.node)) || j.doneWith(m) && len(j.checks()) > 0 {
 			return true
 		}
 	}

@@ -28,6 +28,9 @@ const (
 	// more.
 	ForceInTime = "no pod is forced off its node before the drain timeout of its machine"
 
+	// OthersHold is about finalizers.
+	OthersHold = "nobody takes off what holds an object for somebody else"
+
 	// About the collector of orphans.
 	WantedKept    = "no wanted instance is collected"
 	OthersKept    = "what was not made for a machine of this cluster is not collected"
