@@ -35,6 +35,9 @@ type Query struct {
 	// Same reports whether two provider IDs name one instance; nil: when they
 	// are equal but for case.
 	Same func(a, b string) bool
+	// Another reports whether another machine has the node of the given name; nil:
+	// none has.
+	Another func(name string) bool
 	// Sure asks the API server for the node of the given name before it
 	// believes a cache that there is none; where no name is given, Search reads all
 	// nodes from it, 500 at a time, for the provider ID or an internal IP.
@@ -46,7 +49,9 @@ type Query struct {
 // It looks by the name recorded, then by provider ID, then by internal IP, then
 // for a node that was marked as the machine's before anything of it could be
 // recorded there. A
-// node that is marked as another machine's is never returned. One found by
+// node that is marked as another machine's is never returned, nor one that has the
+// name of another's and is found by what it says of itself: a kubelet writes its
+// provider ID, addresses and marks, but its name is in its certificate. One found by
 // name or address is not returned either when it shows another instance's
 // provider ID: it is what is left of an instance that had the name or the
 // address before. Of several nodes with the same provider ID, addresses or mark,
@@ -123,7 +128,7 @@ func (c *Cluster) search(ctx context.Context, q Query) (*corev1.Node, error) {
 			return nil, fmt.Errorf("listing all nodes: %w", err)
 		}
 		for _, n := range list.Items {
-			if q.fits(&n) && q.anothers(&n) == "" {
+			if q.fits(&n) && q.mayBe(&n) {
 				found = append(found, n)
 			}
 		}
@@ -204,7 +209,7 @@ func (c *Cluster) only(ctx context.Context, q Query, what, index string, values 
 		}
 		for _, n := range list.Items {
 			seen := slices.ContainsFunc(found, func(o corev1.Node) bool { return o.Name == n.Name })
-			if !seen && q.anothers(&n) == "" {
+			if !seen && q.mayBe(&n) {
 				found = append(found, n)
 			}
 		}
@@ -256,6 +261,11 @@ func (q Query) anothers(n *corev1.Node) string {
 		return AnotherMachine
 	}
 	return ""
+}
+
+// mayBe reports whether a node that says it is the machine's can be.
+func (q Query) mayBe(n *corev1.Node) bool {
+	return q.anothers(n) == "" && (q.Another == nil || !q.Another(n.Name))
 }
 
 // others reports whether the node is marked as another machine's.

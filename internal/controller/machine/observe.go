@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -169,11 +170,8 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 		p.see(nil)
 		return
 	}
-	q := p.nodeQuery()
+	q := p.nodeQuery(ctx)
 	n, err := p.Nodes.Find(ctx, q)
-	if n != nil && p.isAnothers(ctx, n, q) {
-		n = nil
-	}
 	p.world.NodeTaken = ""
 	if err == nil && n == nil && p.world.Looked && p.instance() == nil {
 		p.world.NodeTaken, err = p.Nodes.Taken(ctx, q)
@@ -207,7 +205,7 @@ func (p *pass[M]) makeSure(ctx context.Context) {
 	if p.policy.Targetless {
 		return
 	}
-	q := p.nodeQuery()
+	q := p.nodeQuery(ctx)
 	if n := p.world.Node; n != nil {
 		q.Name = n.Name
 	}
@@ -216,23 +214,36 @@ func (p *pass[M]) makeSure(ctx context.Context) {
 	p.see(n)
 }
 
-// isAnothers reports whether another machine has recorded the node, where nothing
-// but a mark or an address makes it this one's. In one of the APIs the mark is the
-// machine's bare name, which machines of several namespaces may share.
-func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node, q node.Query) bool {
-	if n.Name == q.Name || n.Spec.ProviderID != "" {
+// hasAnother reports whether another machine has recorded the node of the name, or
+// its instance has the name. It is unknown as long as nobody can tell.
+func (p *pass[M]) hasAnother(ctx context.Context, name string) bool {
+	if slices.Contains(p.hostNames(), name) {
 		return false
 	}
 	list := p.Dialect.NewList()
-	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: "name/" + n.Name}); err != nil {
-		return true // as long as nobody can tell
+	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: "name/" + name}); err != nil {
+		return true
 	}
 	for m := range p.Dialect.Items(list) {
-		if v := p.Dialect.View(m); v.UID != p.view.UID && v.NodeName == n.Name {
+		if p.Dialect.View(m).UID != p.view.UID {
 			return true
 		}
 	}
 	return false
+}
+
+// hostNames are the names of the machine's own instance, now and as recorded.
+func (p *pass[M]) hostNames() (out []string) {
+	all := p.view.Addresses
+	if i := p.instance(); i != nil {
+		all = slices.Concat(all, i.Addresses)
+	}
+	for _, a := range all {
+		if a.Type == corev1.NodeInternalDNS || a.Type == corev1.NodeHostName {
+			out = append(out, a.Address)
+		}
+	}
+	return out
 }
 
 // drains reports whether the machine's deletion may still have to find pods, or to
@@ -245,7 +256,7 @@ func (p *pass[M]) drains() bool {
 	return i == nil && p.world.Looked && p.view.Provisioned || i != nil && i.State != provider.Stopping
 }
 
-func (p *pass[M]) nodeQuery() node.Query {
+func (p *pass[M]) nodeQuery(ctx context.Context) node.Query {
 	q := node.Query{
 		Name: p.view.NodeName, ProviderID: p.view.ProviderID, MachineKey: p.view.Namespace + "/" + p.view.Name,
 		Created: p.view.Created,
@@ -256,6 +267,7 @@ func (p *pass[M]) nodeQuery() node.Query {
 		Search:      p.drains(),
 		InternalIPs: internalIPs(p.view.Addresses),
 		Same:        func(a, b string) bool { return provider.SameInstance(p.session, a, b) },
+		Another:     func(name string) bool { return p.hasAnother(ctx, name) },
 	}
 	if i := p.instance(); i != nil {
 		q = completed(q, *i)

@@ -1,0 +1,120 @@
+package machine_test
+
+import (
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+)
+
+// forgeries are what a kubelet may say of its own node, to be taken for m-1's.
+var forgeries = map[string]func(*corev1.Node){
+	"its provider ID": func(n *corev1.Node) { n.Spec.ProviderID = "memory:///i-1" },
+	"its address": func(n *corev1.Node) {
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}
+	},
+	"its marks": func(n *corev1.Node) {
+		n.Annotations = map[string]string{"machine.openshift.io/machine": ns + "/m-1"}
+		n.Labels = map[string]string{"node.gardener.cloud/machine-name": "m-1"}
+	},
+	"all of it, and a provider ID": func(n *corev1.Node) {
+		n.Spec.ProviderID = "memory:///i-1"
+		n.Annotations = map[string]string{"machine.openshift.io/machine": ns + "/m-1"}
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}
+	},
+}
+
+// TestForgedNodeIsNotTaken: the kubelet of m-2, which has not recorded its node yet,
+// says that it is that of m-1, whose own node joins later, or never.
+func TestForgedNodeIsNotTaken(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) {
+		forgedNode(t, openshiftRig, openshiftMachine(func(m *machinev1.Machine) {
+			m.Name, m.UID, m.Spec.ProviderID = "m-2", "uid-2", ptr.To("memory:///i-2")
+			m.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalDNS, Address: "node-2"}}
+		}))
+	})
+	t.Run("gardener", func(t *testing.T) {
+		forgedNode(t, gardenerRig, gardenerMachine(func(m *v1alpha1.Machine) {
+			m.Name, m.UID, m.Spec.ProviderID = "m-2", "uid-2", "memory:///i-2"
+			m.Labels = map[string]string{"node": "node-2"}
+		}))
+	})
+}
+
+func forgedNode[M client.Object](t *testing.T, rigged func(*testing.T, ...func(M)) *rig[M], other M) {
+	for reason, forge := range forgeries {
+		for _, joins := range []bool{false, true} {
+			t.Run(reason, func(t *testing.T) {
+				g := rigged(t)
+				g.cloud.next.NodeName = "" // the infrastructure does not foretell it
+				if err := g.control.WithWatch.Create(t.Context(), other.DeepCopyObject().(M)); err != nil {
+					t.Fatal(err)
+				}
+				for range 3 {
+					g.pass()
+				}
+				n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "forged"}}
+				n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+				forge(n)
+				if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
+					t.Fatal(err)
+				}
+				want := ""
+				if joins {
+					g.joins()
+					want = "node-1"
+				}
+				for range 5 {
+					g.pass()
+				}
+				if got := g.lens.View(g.read()).NodeName; got != want {
+					t.Errorf("the machine's node is %q, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+// TestDeniedInstanceOfAnUnseenNode: a machine on its way out, whose node's name nobody
+// knows, is not let go for an empty answer while its node reports, though the cache
+// does not show that node yet.
+func TestDeniedInstanceOfAnUnseenNode(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		ready  corev1.ConditionStatus
+		gone   bool
+	}{
+		{"the node speaks against it", corev1.ConditionTrue, false},
+		{"the node is silent", corev1.ConditionUnknown, true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := openshiftRig(t)
+			g.cloud.next.NodeName = ""
+			for range 3 {
+				g.pass()
+			}
+			g.cache = nodeless{g.target}
+			g.restart()
+			g.joins()
+			g.reports(tt.ready)
+			g.delete()
+			g.cloud.instances = nil
+			for range 10 {
+				g.clock.Step(time.Minute)
+				g.pass()
+				if g.gone() {
+					break
+				}
+			}
+			if g.gone() != tt.gone {
+				t.Errorf("gone %v, want %v", g.gone(), tt.gone)
+			}
+		})
+	}
+}
