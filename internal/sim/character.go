@@ -104,6 +104,7 @@ type wider struct {
 	clockwork
 	archive
 	troubles
+	treason
 }
 
 // impatience is what worlds got last: how long drains and hooks may take.

@@ -38,10 +38,14 @@ func (e evidence) Instances() []judge.Instance {
 }
 
 func (w *World) instance(i *cloud.Machine) judge.Instance {
-	return judge.Instance{
+	out := judge.Instance{
 		ID: i.ID, UID: i.UID, Name: i.Name, ProviderID: i.ProviderID(), Owner: i.Owner, Namespace: i.Namespace, NodeName: i.Host, Place: fmt.Sprint(i.Place),
 		Created: i.Created, Gone: i.Gone(), Died: i.Died, ByHand: w.losses.doubles[i.ID] || w.losses.strangers[i.ID],
 	}
+	if k := w.kubelets[i.ID]; k != nil {
+		out.Node, out.Hostile = k.made, k.hostile
+	}
+	return out
 }
 
 // Parts implements [judge.World].
@@ -69,7 +73,7 @@ func (w *World) hold() {
 	t := w.tells
 	r := judge.Rules{
 		Machine: t.machine, Set: t.set, Deployment: t.fleet.deployment, Check: &check{}, Other: t.other,
-		Finalizer: t.finalizer, Foreign: foreign, Owner: owner, Namespace: namespace, Collects: w.is.collects,
+		Finalizer: t.finalizer, Foreign: foreign, Owner: owner, Namespace: namespace, Collects: w.is.collects, Hostile: w.is.hostile,
 		Grace: w.is.orphans.Grace, Period: w.is.orphans.Period, PerHour: w.is.orphans.PerHour, Percent: w.is.orphans.Limit.Percent,
 		CloudLag: w.is.cloud.Lag, ViewLag: w.is.viewLag, Skew: w.is.skew, Pause: w.longest(),
 		Waits: t.waits,

@@ -26,6 +26,7 @@ import (
 const className = "class"
 
 func gardenerFlavor(w *World) flavor {
+	w.is.cloud.Unforetold = false // its drivers have to say the name
 	kind := func(name string, o client.Object) *store.Kind {
 		return store.NewKind(v1alpha1.GroupVersion.WithKind(name), o)
 	}

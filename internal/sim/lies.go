@@ -102,7 +102,7 @@ func (w *World) deny() {
 // hides reports whether the infrastructure denies that there is the instance, whose
 // node says otherwise.
 func (w *World) hides(i *cloud.Machine) bool {
-	if !w.now.Before(w.lies.denied) || !i.Runs(w.now) || !w.known(i) {
+	if !w.now.Before(w.lies.denied) || !i.Runs(w.now) || !w.known(i) || w.kubelet(i).hostile {
 		return false
 	}
 	n := w.nodeOf(w.kubelet(i))

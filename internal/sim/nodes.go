@@ -33,6 +33,8 @@ type kubelet struct {
 	seen    time.Time
 	// ails are what is wrong with it besides.
 	ails ail
+	// hostile: somebody else has taken it over.
+	hostile bool
 }
 
 func (w *World) kubelet(i *cloud.Machine) *kubelet {
@@ -65,7 +67,7 @@ func (w *World) stepNode() {
 
 // nodeActions are all that could be done about nodes now.
 func (w *World) nodeActions() (out []func()) {
-	out = w.agentActions()
+	out = append(w.agentActions(), w.clearances()...)
 	for _, i := range w.cloud.Machines() {
 		k := w.kubelet(i)
 		n := w.nodeOf(k)
@@ -119,7 +121,7 @@ func marked(n *corev1.Node) bool {
 // nodeOf is the node that the kubelet made; nil when it is gone.
 func (w *World) nodeOf(k *kubelet) *corev1.Node {
 	n := w.node(k.on.Host)
-	if !k.joined || n == nil || n.UID != k.made || !slices.Contains(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: k.on.IP}) {
+	if !k.joined || n == nil || n.UID != k.made {
 		return nil
 	}
 	return n
@@ -150,7 +152,7 @@ func (w *World) join(k *kubelet) {
 			return
 		}
 	}
-	if !w.tokenValid(k) {
+	if k.made == "" && !w.tokenValid(k) {
 		k.never = true
 		return
 	}
@@ -161,6 +163,7 @@ func (w *World) join(k *kubelet) {
 	w.place(k, n)
 	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: k.on.IP}}
 	n.Status.Conditions = []corev1.NodeCondition{w.readyCondition(corev1.ConditionFalse)}
+	w.birthLies(k, n)
 	made, err := w.target.Create(n)
 	w.must("join", err)
 	k.joined, k.made = true, made.GetUID()

@@ -139,7 +139,7 @@ func (w *World) stepTrouble() {
 	if w.is.outages {
 		deeds = append(deeds, w.cutOff, w.cutOff)
 	}
-	deeds = append(append(deeds, w.deceits()...), w.bothers()...)
+	deeds = slices.Concat(deeds, w.deceits(), w.bothers(), w.intrusions())
 	if w.is.restores {
 		deeds = append(deeds, w.backUp, w.backUp)
 	}

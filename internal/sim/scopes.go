@@ -65,6 +65,9 @@ func (c *character) settle() {
 	if c.scopes || c.edits || c.accounts || c.blank || c.neighbours {
 		c.trouble = max(c.trouble, 4)
 	}
+	if c.hostile {
+		c.trouble, c.cloud.Unforetold = max(c.trouble, 4), c.unforetold
+	}
 	c.cloud.Named = c.accounts
 	if c.odd {
 		c.cloud.Hosts, c.cloud.Scarce = true, true

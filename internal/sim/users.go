@@ -264,6 +264,7 @@ func (w *World) mend() {
 	w.mendChecks()
 	w.mendDeceits()
 	w.letGoOf(false)
+	w.unmask()
 	if w.is.collects {
 		w.approve()
 	}

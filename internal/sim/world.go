@@ -72,6 +72,8 @@ func newWorld(seed uint64, o Options) *World {
 	w.is.deceive(rand.New(rand.NewPCG(seed, deceitSource)))
 	w.is.restore(rand.New(rand.NewPCG(seed, archiveSource)))
 	w.is.bother(seed)
+	w.is.treason.draw(rand.New(rand.NewPCG(seed, treasonSource)))
+	w.is.settle()
 	if m := o.Mutation; m != nil && m.Setting != nil {
 		m.Setting(&w.is)
 		w.is.settle()

@@ -26,6 +26,8 @@ type Traits struct {
 	// names than machines. Scarce: addresses are given to others as soon as they
 	// are free.
 	Named, Hosts, Scarce bool
+	// Unforetold: it does not say under which names nodes will register.
+	Unforetold bool
 }
 
 // Cloud is the infrastructure.

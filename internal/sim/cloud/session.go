@@ -162,8 +162,11 @@ func (s session) instance(m *Machine) provider.Instance {
 	i := provider.Instance{
 		ID: m.ID, UID: m.UID, Name: m.Name, ProviderID: m.ProviderID(), NodeName: m.Host,
 		Owner: m.Owner, Namespace: m.Namespace,
-		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: m.IP}},
+		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: m.IP}, {Type: corev1.NodeInternalDNS, Address: m.Host}},
 		Created:   m.Created,
+	}
+	if s.Cloud.Unforetold {
+		i.NodeName = ""
 	}
 	now := s.Cloud.Now()
 	switch {

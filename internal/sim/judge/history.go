@@ -99,6 +99,7 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 			j.departed = append(j.departed, c)
 		}
 	default:
+		j.judgeSize(now)
 		if now != nil && owned(now) {
 			j.note(now)
 		}

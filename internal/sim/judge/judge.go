@@ -42,6 +42,10 @@ type Instance struct {
 	Died bool
 	// ByHand: people made it, not a controller.
 	ByHand bool
+	// Node is the UID of the node that its kubelet made last. Hostile: that kubelet
+	// writes of its node what it likes.
+	Node    types.UID
+	Hostile bool
 }
 
 // Exists reports whether there is one at t.
@@ -86,8 +90,9 @@ type Rules struct {
 	// Grace, PerHour and Percent are those of the collector of orphans.
 	Grace, Period    time.Duration
 	PerHour, Percent int
-	// Collects: there is one.
-	Collects bool
+	// Collects: there is one. Hostile: some kubelets write of their nodes what they
+	// like.
+	Collects, Hostile bool
 	// Lag is by how much listings of the cloud and caches may be behind, Skew by how much
 	// clocks are wrong, Pause for how long a pass may stop between two calls.
 	CloudLag, ViewLag, Skew, Pause time.Duration

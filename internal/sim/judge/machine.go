@@ -71,7 +71,7 @@ func (j *Judge) Stopped(i Instance, p *Pass) {
 // the pass began, and can still be waited for.
 func (j *Judge) drained(i Instance, p *Pass) {
 	n := j.node(i.NodeName)
-	if n == nil || n.Spec.ProviderID != "" && !sameID(n.Spec.ProviderID, i.ProviderID) {
+	if n == nil || n.Spec.ProviderID != "" && !sameID(n.Spec.ProviderID, i.ProviderID) || j.hostile(n) && disowned(n, i) {
 		return
 	}
 	for _, o := range j.All(&corev1.Pod{}) {
@@ -116,13 +116,14 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 		j.judgeLone(p, was, readMachine(now))
 		j.judgeAbsence(p, was, readMachine(now))
 		j.judgeReady(p, was, readMachine(now))
+		j.judgeOwnNode(was, readMachine(now))
 	}
 	if j.held(was) && (now == nil || !j.held(readMachine(now))) {
 		j.released(was)
 		return
 	}
 	if old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil) {
-		if n := j.node(was.node); n != nil && n.DeletionTimestamp == nil {
+		if n := j.node(was.node); n != nil && n.DeletionTimestamp == nil && !j.hostile(n) {
 			j.Broken(NodeLossReal, "%s was deleted although node %s exists", old.GetName(), n.Name)
 		}
 	}
@@ -143,7 +144,7 @@ func (j *Judge) released(m machine) {
 // NodeDeleted judges that a controller deletes a node.
 func (j *Judge) NodeDeleted(n *corev1.Node) {
 	for _, i := range j.existing("") {
-		if i.NodeName != n.Name || !sameID(i.ProviderID, n.Spec.ProviderID) {
+		if i.Node != n.UID || i.Hostile {
 			continue
 		}
 		j.Broken(NodeLast, "node %s was deleted, but its instance %s exists", n.Name, i.ID)

@@ -22,6 +22,10 @@ const (
 	ReadyCounts = "no machine is given up for an answer that its ready node contradicts"
 	// ReadyStays is about caches that have stopped.
 	ReadyStays = "no machine is given up for its node while that is ready"
+	// OwnNode is about kubelets that say of their nodes what they like.
+	OwnNode = "no machine takes the node of another machine for its own"
+	// Bounded is about what they say at length.
+	Bounded = "what a node says makes no object large"
 	// ForceInTime: a pod that its budget protects is deleted only when a person
 	// asked to make short work, or after the drain timeout of its machine, counted in
 	// time in which the clusters were seen, or where nobody answers for its node any

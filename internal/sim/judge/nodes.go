@@ -1,0 +1,73 @@
+package judge
+
+import (
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The marks by which a node names its machine.
+const (
+	machineMark  = "machine.openshift.io/machine"
+	machineLabel = "node.gardener.cloud/machine-name"
+)
+
+// maker is the instance whose kubelet made the node; false: nobody knows.
+func (j *Judge) maker(n *corev1.Node) (Instance, bool) {
+	if n == nil {
+		return Instance{}, false
+	}
+	all := j.Instances()
+	i := slices.IndexFunc(all, func(i Instance) bool { return i.Node == n.UID })
+	if i < 0 {
+		return Instance{}, false
+	}
+	return all[i], true
+}
+
+// hostile reports whether a hostile kubelet made the node. What that says of itself
+// may cost its own machine its place, but no other anything.
+func (j *Judge) hostile(n *corev1.Node) bool {
+	i, made := j.maker(n)
+	return made && i.Hostile
+}
+
+// disowned reports whether the node says that it is of another machine than that of i.
+func disowned(n *corev1.Node, i Instance) bool {
+	key, label := n.Annotations[machineMark], n.Labels[machineLabel]
+	return key != "" && key != i.Namespace+"/"+i.Name || label != "" && label != i.Name || n.Spec.ProviderID == ""
+}
+
+// judgeOwnNode judges that a machine runs on the node that its own instance made,
+// whatever other nodes say of themselves. A name may have been foretold while another
+// node still has it: only a machine that runs has taken the node for its own.
+func (j *Judge) judgeOwnNode(old, now machine) {
+	n := j.node(now.node)
+	if !now.running || old.running && old.node == now.node || n == nil {
+		return
+	}
+	if i, made := j.maker(n); made && i.UID != string(now.GetUID()) && i.Hostile {
+		j.Broken(OwnNode, "machine %s runs on node %s, which instance %s of %s made", now.GetName(), n.Name, i.ID, i.Name)
+	}
+}
+
+// mostBytes is how large an object of ours may become: twice what forty conditions, a
+// hundred addresses and the words of an infrastructure come to.
+const mostBytes = 100 << 10
+
+// judgeSize judges that what is written to an object of ours has bounds.
+func (j *Judge) judgeSize(o client.Object) {
+	if !j.Hostile || o == nil {
+		return
+	}
+	for _, example := range []client.Object{j.Machine, j.Set, j.Deployment, j.Check} {
+		if !sameKind(o, example) {
+			continue
+		}
+		if raw, err := json.Marshal(o); err != nil || len(raw) > mostBytes {
+			j.Broken(Bounded, "%T %s has %d bytes (%v)", o, o.GetName(), len(raw), err)
+		}
+	}
+}
