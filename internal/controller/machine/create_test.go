@@ -259,3 +259,50 @@ func TestUserDataMissing(t *testing.T) {
 		t.Errorf("the field is not named: %q", told)
 	}
 }
+
+// TestReleaseWaitsForToken: nobody thinks of the token of a machine that is gone.
+func TestReleaseWaitsForToken(t *testing.T) {
+	for _, tt := range []struct {
+		reason  string
+		refusal error
+		want    bool
+	}{
+		{"the API server is busy", apierrors.NewTooManyRequestsError("busy"), false},
+		{"the token may not be touched, now or ever", apierrors.NewForbidden(corev1.Resource("secrets"), "x", nil), true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := openshiftRig(t)
+			if err := g.control.WithWatch.Patch(t.Context(), userData("join <<BOOTSTRAP_TOKEN>>"), client.MergeFrom(userData(""))); err != nil {
+				t.Fatal(err)
+			}
+			g.pass()
+			g.delete()
+			failures := 0
+			g.target.refuse = func(w string) error {
+				if w == "delete Secret" && failures == 0 {
+					failures++
+					return tt.refusal
+				}
+				return nil
+			}
+			for passes := 0; failures == 0 && passes < 10; passes++ {
+				_, _ = g.try("m-1") // that may fail
+				g.clock.Step(time.Minute)
+			}
+			if failures != 1 || g.gone() != tt.want {
+				t.Fatalf("%d refusals, gone %v, want %v", failures, g.gone(), tt.want)
+			}
+			for passes := 0; !g.gone() && passes < 10; passes++ {
+				g.pass()
+				g.clock.Step(time.Minute)
+			}
+			var tokens corev1.SecretList
+			if err := g.target.List(t.Context(), &tokens, client.InNamespace("kube-system")); err != nil || len(tokens.Items) > 0 != tt.want {
+				t.Errorf("%d tokens are left, %v", len(tokens.Items), err)
+			}
+			if !g.gone() {
+				t.Error("not gone in the end")
+			}
+		})
+	}
+}

@@ -171,14 +171,18 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.R
 	if !p.live {
 		p.mem.behindSince = time.Time{}
 	}
-	out.After = lifecycle.Earlier(out.After, p.dropToken(ctx, out))
+	again, err := p.dropToken(ctx, out)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	out.After = lifecycle.Earlier(out.After, again)
 	before := p.m.DeepCopyObject().(M)
 	if err := p.keepBegins(ctx, &out); err != nil {
 		return reconcile.Result{}, err
 	}
 	unkept := p.keeps(ctx, &out)
 	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain) || underDrain(p.world.KeepDrain))
-	err := p.record(ctx, out)
+	err = p.record(ctx, out)
 	if out.Did(lifecycle.Release) && client.IgnoreNotFound(err) == nil {
 		p.mem.released, err = true, nil
 	}

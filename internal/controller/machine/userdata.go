@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/millwright-dev/millwright/internal/bootstrap"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
@@ -49,19 +51,25 @@ const (
 )
 
 // dropToken takes the token away once it has served, or cannot serve any more,
-// whatever the user data says by then. It returns when to try again; zero: not.
-func (p *pass[M]) dropToken(ctx context.Context, out lifecycle.Outcome) (again time.Duration) {
+// whatever the user data says by then. It returns when to try again; zero: not. A
+// machine is not released while its token may be there and a later attempt may take
+// that away: nobody would think of it again. One that is forced goes nevertheless, and
+// so does one whose token may not be touched.
+func (p *pass[M]) dropToken(ctx context.Context, out lifecycle.Outcome) (again time.Duration, err error) {
 	released := out.Did(lifecycle.Release)
 	if !p.Nodes.Exists() || p.mem.token == tokenGone || !released && (out.Stage != lifecycle.StageRunning || !p.mayHaveToken()) {
-		return 0
+		return 0, nil
 	}
 	if err := p.Nodes.DropToken(ctx, p.tokenOwner()); err != nil {
+		if released && !p.view.Force && !apierrors.IsForbidden(err) {
+			return 0, err
+		}
 		p.log.Error(err, "cannot delete the bootstrap token; it expires by itself", "released", released)
 		p.mem.token = tokenMade
-		return max(p.policy.Delays.Transient, lifecycle.FirstDelay)
+		return max(p.policy.Delays.Transient, lifecycle.FirstDelay), nil
 	}
 	p.mem.token = tokenGone
-	return 0
+	return 0, nil
 }
 
 // mayHaveToken reports whether the token of a machine that runs may still be
