@@ -105,6 +105,7 @@ type wider struct {
 	archive
 	troubles
 	treason
+	papers
 }
 
 // impatience is what worlds got last: how long drains and hooks may take.

@@ -1,12 +1,14 @@
 package sim
 
 import (
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/controller/csr"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
 
@@ -22,6 +24,7 @@ func (w *World) openStores() {
 		w.store = store.New(w.Now, w.tells.scheme, append(coreKinds(), kinds...))
 		w.target = w.store
 	}
+	w.target.Index(&certificatesv1.CertificateSigningRequest{}, csr.PendingIndex, csr.Pending)
 	for _, i := range w.tells.indexes {
 		w.target.Index(i.Object, i.Name, i.Extract)
 	}
@@ -31,7 +34,7 @@ func (w *World) openStores() {
 // clusters have, are those of the machines' own.
 func (w *World) home(example runtime.Object) *store.Store {
 	switch example.(type) {
-	case *corev1.Node, *corev1.Pod, *policyv1.PodDisruptionBudget,
+	case *corev1.Node, *certificatesv1.CertificateSigningRequest, *corev1.Pod, *policyv1.PodDisruptionBudget,
 		*corev1.PersistentVolume, *corev1.PersistentVolumeClaim, *storagev1.VolumeAttachment:
 		return w.target
 	}

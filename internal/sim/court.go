@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,7 +26,12 @@ var _ judge.World = evidence{}
 func (e evidence) Now() time.Time { return e.w.now }
 
 // All implements [judge.World].
-func (e evidence) All(example runtime.Object) []client.Object { return e.w.home(example).All(example) }
+func (e evidence) All(example runtime.Object) []client.Object {
+	if _, is := example.(*corev1.Secret); is && e.w.is.apart {
+		return append(e.w.store.All(example), e.w.target.All(example)...) // tokens are where nodes join
+	}
+	return e.w.home(example).All(example)
+}
 
 // Instances implements [judge.World].
 func (e evidence) Instances() []judge.Instance {
@@ -39,7 +45,7 @@ func (e evidence) Instances() []judge.Instance {
 
 func (w *World) instance(i *cloud.Machine) judge.Instance {
 	out := judge.Instance{
-		ID: i.ID, UID: i.UID, Name: i.Name, ProviderID: i.ProviderID(), Owner: i.Owner, Namespace: i.Namespace, NodeName: i.Host, Place: fmt.Sprint(i.Place),
+		ID: i.ID, UID: i.UID, Name: i.Name, IP: i.IP, ProviderID: i.ProviderID(), Owner: i.Owner, Namespace: i.Namespace, NodeName: i.Host, Place: fmt.Sprint(i.Place),
 		Created: i.Created, Gone: i.Gone(), Died: i.Died, ByHand: w.losses.doubles[i.ID] || w.losses.strangers[i.ID],
 	}
 	if k := w.kubelets[i.ID]; k != nil {
@@ -147,6 +153,8 @@ func (p *process) tries(c store.Call, pass *judge.Pass, old, now client.Object) 
 		w.judge.PodLeaves(pass, old, now, c.Verb == "delete")
 	case c.Kind.Kind == "Node" && gone:
 		w.judge.NodeDeleted(old.(*corev1.Node))
+	case c.Part == "approval" && now != nil:
+		w.judge.Approved(pass, now.(*certificatesv1.CertificateSigningRequest))
 	case c.Kind.Kind == "Machine":
 		w.judge.MachineWritten(pass, old, now)
 		if now != nil && w.judge.Failed(now) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -92,6 +93,7 @@ func coreKinds() []*store.Kind {
 	return []*store.Kind{
 		pod, n,
 		secretKind(),
+		store.NewKind(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequest"), &certificatesv1.CertificateSigningRequest{}),
 		store.NewKind(policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), &policyv1.PodDisruptionBudget{}),
 		store.NewKind(corev1.SchemeGroupVersion.WithKind("PersistentVolume"), &corev1.PersistentVolume{}),
 		store.NewKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), &corev1.PersistentVolumeClaim{}),
@@ -232,6 +234,7 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 		}
 	}
 	p.wakes = wakesBy(r.Wakes, "Machine", "Node", "Pod", "VolumeAttachment", "PodDisruptionBudget")
+	p.runApprover(r.Approvals, r.Approval)
 }
 
 // runSets makes p run the machine set controller.

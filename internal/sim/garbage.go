@@ -24,6 +24,7 @@ func (w *World) collectorActions() (out []func()) {
 	if w.is.deployments > 0 {
 		out = append(out, w.collect(w.store.All(w.tells.set), w.deployments(), w.deploymentOf)...)
 	}
+	out = append(out, w.oldPapers()...)
 	for _, s := range w.target.All(&corev1.Secret{}) {
 		if t, err := bootstrap.Read(s.(*corev1.Secret)); err == nil && w.now.After(t.Expires) {
 			out = append(out, func() { w.must("expire a token", w.target.Delete(s, client.DeleteOptions{})) })

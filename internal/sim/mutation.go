@@ -44,6 +44,8 @@ type Mutation struct {
 	Strangers bool
 	// Labelled machines are asked for where their labels say now.
 	Labelled bool
+	// Papers is what the approver of certificate requests reads past the cache.
+	Papers func(live client.Reader) client.Reader
 	// Sightless controllers do not know how well they see; of a WallClock they do not
 	// know that it was set.
 	Sightless, WallClock bool

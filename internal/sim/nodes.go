@@ -35,6 +35,8 @@ type kubelet struct {
 	ails ail
 	// hostile: somebody else has taken it over.
 	hostile bool
+	// paper is its certificate, in worlds where it needs one.
+	paper paper
 }
 
 func (w *World) kubelet(i *cloud.Machine) *kubelet {
@@ -73,7 +75,7 @@ func (w *World) nodeActions() (out []func()) {
 		n := w.nodeOf(k)
 		switch {
 		case !k.joined && w.alive(k) && !k.never && w.node(i.Host) == nil:
-			out = append(out, func() { w.join(k) })
+			out = append(out, w.nextToJoin(k)...)
 		case n != nil && w.alive(k) && ready(n) != w.says(k):
 			out = append(out, func() { w.report(n, w.says(k)) })
 		case n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
@@ -133,6 +135,7 @@ func (w *World) nodeTimes() (out []time.Time) {
 		k := w.kubelet(i)
 		n := w.nodeOf(k)
 		if n == nil {
+			out = append(out, k.paper.again)
 			continue
 		}
 		out = append(out, k.stalled, k.ails.next(w.now))
@@ -152,7 +155,7 @@ func (w *World) join(k *kubelet) {
 			return
 		}
 	}
-	if k.made == "" && !w.tokenValid(k) {
+	if k.made == "" && !w.is.certified && !w.tokenValid(k) {
 		k.never = true
 		return
 	}
@@ -181,7 +184,9 @@ func (w *World) tokenValid(k *kubelet) bool {
 	id, secret, _ := strings.Cut(token, ".")
 	s, _ := w.target.Lookup(&corev1.Secret{}, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: "bootstrap-token-" + id}).(*corev1.Secret)
 	if s == nil {
-		w.judge.TokenGone(w.instance(k.on), id)
+		if !k.paper.revoked {
+			w.judge.TokenGone(w.instance(k.on), id)
+		}
 		return false
 	}
 	expires, err := time.Parse(time.RFC3339, string(s.Data["expiration"]))

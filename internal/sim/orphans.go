@@ -139,7 +139,7 @@ func (w *World) stepTrouble() {
 	if w.is.outages {
 		deeds = append(deeds, w.cutOff, w.cutOff)
 	}
-	deeds = slices.Concat(deeds, w.deceits(), w.bothers(), w.intrusions())
+	deeds = slices.Concat(deeds, w.deceits(), w.bothers(), w.intrusions(), w.impostures())
 	if w.is.restores {
 		deeds = append(deeds, w.backUp, w.backUp)
 	}

@@ -68,6 +68,10 @@ func (c *character) settle() {
 	if c.hostile {
 		c.trouble, c.cloud.Unforetold = max(c.trouble, 4), c.unforetold
 	}
+	if c.certified {
+		// Who is an hour behind hands out tokens that have expired, and cannot know.
+		c.trouble, c.tokens = max(c.trouble, 3), !c.clockwork.set
+	}
 	c.cloud.Named = c.accounts
 	if c.odd {
 		c.cloud.Hosts, c.cloud.Scarce = true, true

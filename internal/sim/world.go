@@ -73,6 +73,7 @@ func newWorld(seed uint64, o Options) *World {
 	w.is.restore(rand.New(rand.NewPCG(seed, archiveSource)))
 	w.is.bother(seed)
 	w.is.treason.draw(rand.New(rand.NewPCG(seed, treasonSource)))
+	w.is.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
 	w.is.settle()
 	if m := o.Mutation; m != nil && m.Setting != nil {
 		m.Setting(&w.is)

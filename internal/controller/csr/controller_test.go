@@ -142,13 +142,13 @@ func TestApprovesOnceTheMachineIsKnown(t *testing.T) {
 		t.Errorf("a moment's wait is told: %v", s.refused)
 	}
 	s.machines[0].NodeName = "w1"
-	if got := s.requestsOf(s.machines[0], true); len(got) != 1 || got[0].Name != "csr-1" {
+	if got := s.Concerned(s.machines[0], true); len(got) != 1 || got[0].Name != "csr-1" {
 		t.Errorf("the machine's change wakes %v", got)
 	}
 	if approved, again := s.reconcile(t, "csr-1"); !approved || again != 0 {
 		t.Fatalf("approved %v, again in %v", approved, again)
 	}
-	if got := s.requestsOf(s.machines[0], true); len(got) != 0 {
+	if got := s.Concerned(s.machines[0], true); len(got) != 0 {
 		t.Errorf("a settled request is remembered: %v", got)
 	}
 }

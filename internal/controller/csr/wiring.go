@@ -96,7 +96,7 @@ func (a *Approver) Setup(mgr manager.Manager, o Options) error {
 	}
 	for _, m := range o.Machines {
 		h := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-			return a.requestsOf(m.Machine(o))
+			return a.Concerned(m.Machine(o))
 		})
 		if err := c.Watch(source.Kind(m.Cache, m.Object, h)); err != nil {
 			return fmt.Errorf("watching %T: %w", m.Object, err)
@@ -105,8 +105,9 @@ func (a *Approver) Setup(mgr manager.Manager, o Options) error {
 	return nil
 }
 
-// requestsOf are the waiting requests that a change of the machine may settle.
-func (a *Approver) requestsOf(m approval.Machine, ok bool) []reconcile.Request {
+// Concerned are the waiting requests that a change of the machine may settle; none
+// where there is nothing to see of it.
+func (a *Approver) Concerned(m approval.Machine, ok bool) []reconcile.Request {
 	if !ok {
 		return nil
 	}

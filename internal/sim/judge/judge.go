@@ -33,7 +33,7 @@ const (
 
 // Instance is one at the cloud, now or in the past.
 type Instance struct {
-	ID, UID, Name, ProviderID, NodeName, Owner, Namespace string
+	ID, UID, Name, IP, ProviderID, NodeName, Owner, Namespace string
 	// Place is what one listing shows.
 	Place   string
 	Created time.Time

@@ -22,6 +22,11 @@ const (
 	ReadyCounts = "no machine is given up for an answer that its ready node contradicts"
 	// ReadyStays is about caches that have stopped.
 	ReadyStays = "no machine is given up for its node while that is ready"
+	// CertOwn: names and addresses are those of the instance that asks, by what the
+	// cloud has; its machine stays, and has no node yet that joined.
+	CertOwn = "a certificate is approved only for who asks for it, an instance of ours that has no node yet"
+	// TokenEnds: nobody joins as what is gone.
+	TokenEnds = "no bootstrap token outlives its machine"
 	// OwnNode is about kubelets that say of their nodes what they like.
 	OwnNode = "no machine takes the node of another machine for its own"
 	// Bounded is about what they say at length.

@@ -1,0 +1,54 @@
+package sim
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/sim/judge"
+)
+
+// watchful makes worlds in which kubelets ask for certificates, and others do.
+func watchful(c *character) {
+	c.wider = wider{papers: papers{certified: true}, trouble: 30}
+	c.deployments, c.sets, c.singles, c.apps, c.tokens = 0, 2, 2, 0, true
+	c.percent[apiLate] = 0
+}
+
+// paperMutants are defects that only those show who ask for what is not theirs.
+func paperMutants() []Mutation {
+	return []Mutation{
+		{
+			Name: "a token is good for any machine", Finds: []string{judge.CertOwn}, Setting: watchful,
+			Papers: func(live client.Reader) client.Reader { return ownerless{live} },
+		},
+		{
+			Name: "a token is left to its expiration", Finds: []string{judge.TokenEnds}, Setting: watchful,
+			Client: func(c client.Client, live client.Reader) (client.Client, client.Reader) { return hoarder{c}, live },
+		},
+	}
+}
+
+// ownerless reads tokens as if nobody said for whom they were made.
+type ownerless struct{ client.Reader }
+
+// Get implements [client.Reader].
+func (r ownerless) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := r.Reader.Get(ctx, key, o, opts...)
+	if s, is := o.(*corev1.Secret); is {
+		s.Annotations = nil
+	}
+	return err
+}
+
+// hoarder deletes no secrets.
+type hoarder struct{ client.Client }
+
+// Delete implements [client.Writer].
+func (c hoarder) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
+	if _, is := o.(*corev1.Secret); is {
+		return nil
+	}
+	return c.Client.Delete(ctx, o, opts...)
+}
