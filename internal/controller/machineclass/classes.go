@@ -3,8 +3,10 @@ package machineclass
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -15,6 +17,8 @@ type Classes struct {
 	// Client reads classes and machines from a cache with [ClassIndex], and
 	// writes.
 	Client client.Client
+	// Live reads machines past the cache, before a class is let go.
+	Live client.Reader
 }
 
 // Reconcile puts the finalizer on one class, or takes it away. A class that is
@@ -30,5 +34,20 @@ func (c *Classes) Reconcile(ctx context.Context, req reconcile.Request) (reconci
 		return reconcile.Result{}, fmt.Errorf("list the machines of class %s: %w", req, err)
 	}
 	held := hold{finalizer: v1alpha1.FinalizerMachine, wanted: len(machines.Items) > 0}
+	if !held.wanted && controllerutil.ContainsFinalizer(&class, held.finalizer) {
+		if held.wanted, err = c.used(ctx, req); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
 	return reconcile.Result{}, held.apply(ctx, c.Client, &class)
+}
+
+// used asks the API server for machines of the class: a cache that is behind does not
+// show one that was just made, whose going wakes the class.
+func (c *Classes) used(ctx context.Context, class reconcile.Request) (bool, error) {
+	var all v1alpha1.MachineList
+	if err := c.Live.List(ctx, &all, client.InNamespace(class.Namespace)); err != nil {
+		return false, fmt.Errorf("list the machines of class %s past the cache: %w", class, err)
+	}
+	return slices.ContainsFunc(all.Items, func(m v1alpha1.Machine) bool { return slices.Contains(ClassOf(&m), class.Name) }), nil
 }

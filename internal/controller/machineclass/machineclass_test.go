@@ -155,7 +155,7 @@ func TestClasses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := newCluster(t, append(c.machines, c.class)...)
-			k.twice(t, &Classes{Client: k}, "pool")
+			k.twice(t, &Classes{Client: k, Live: k}, "pool")
 			if d := cmp.Diff(c.want, k.finalizers(t, "MachineClass", "pool")); d != "" || len(k.patches) != c.writes {
 				t.Errorf("%s: %d writes, want %d; finalizers (-want +got)\n%s", c.reason, len(k.patches), c.writes, d)
 			}
@@ -245,3 +245,21 @@ func TestMachinesOfClass(t *testing.T) {
 }
 
 func withFinalizer(m *v1alpha1.Machine) *v1alpha1.Machine { m.Finalizers = []string{held}; return m }
+
+// TestClassOfANewMachineStays: the cache does not show yet the machine that was made
+// just now, or cannot be asked past.
+func TestClassOfANewMachineStays(t *testing.T) {
+	deleting := deleted(class("pool", held))
+	live := newCluster(t, deleting.DeepCopy(), machine(ns, "m-1", "MachineClass", "pool"), machine(ns, "m-2", "MachineClass", "other"))
+	cached := newCluster(t, deleting)
+	r := &Classes{Client: cached, Live: live}
+	if _, err := r.Reconcile(t.Context(), request("pool")); err != nil || len(cached.patches) > 0 {
+		t.Errorf("the class is let go: %s (%v)", cached.patches, err)
+	}
+	if err := live.Delete(t.Context(), machine(ns, "m-1", "MachineClass", "pool")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Reconcile(t.Context(), request("pool")); err != nil || len(cached.patches) != 1 {
+		t.Errorf("the class is held although its last machine is gone: %s (%v)", cached.patches, err)
+	}
+}

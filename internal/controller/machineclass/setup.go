@@ -39,7 +39,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("machineclass").
 		For(&v1alpha1.MachineClass{}).
 		Watches(&v1alpha1.Machine{}, changes(ClassOf)).
-		Complete(&Classes{Client: mgr.GetClient()})
+		Complete(&Classes{Client: mgr.GetClient(), Live: mgr.GetAPIReader()})
 	if err != nil {
 		return fmt.Errorf("set up the class controller: %w", err)
 	}
