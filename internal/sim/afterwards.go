@@ -144,6 +144,7 @@ func (w *World) nurse() {
 	w.nurseRollouts()
 	w.guide()
 	w.cleanUp()
+	w.restoreClasses() // one that was deleted may have been held until now
 	if w.tells.heals {
 		return
 	}

@@ -106,6 +106,7 @@ type wider struct {
 	troubles
 	treason
 	papers
+	aides
 }
 
 // impatience is what worlds got last: how long drains and hooks may take.

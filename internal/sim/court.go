@@ -79,7 +79,7 @@ func (w *World) hold() {
 	t := w.tells
 	r := judge.Rules{
 		Machine: t.machine, Set: t.set, Deployment: t.fleet.deployment, Check: &check{}, Other: t.other,
-		Finalizer: t.finalizer, Foreign: foreign, Owner: owner, Namespace: namespace, Collects: w.is.collects, Hostile: w.is.hostile,
+		Finalizer: t.finalizer, Foreign: foreign, Owner: owner, Namespace: namespace, Collects: w.is.collects, Hostile: w.is.hostile, Sized: w.is.aided,
 		Grace: w.is.orphans.Grace, Period: w.is.orphans.Period, PerHour: w.is.orphans.PerHour, Percent: w.is.orphans.Limit.Percent,
 		CloudLag: w.is.cloud.Lag, ViewLag: w.is.viewLag, Skew: w.is.skew, Pause: w.longest(),
 		Waits: t.waits,
@@ -151,6 +151,8 @@ func (p *process) tries(c store.Call, pass *judge.Pass, old, now client.Object) 
 		w.judge.RolloutWrites(pass, old, now)
 	case c.Kind.Kind == "Pod" && old != nil:
 		w.judge.PodLeaves(pass, old, now, c.Verb == "delete")
+	case c.Kind.Kind == "MachineClass":
+		w.judge.ClassWritten(pass, old, now)
 	case c.Kind.Kind == "Node" && gone:
 		w.judge.NodeDeleted(old.(*corev1.Node))
 	case c.Part == "approval" && now != nil:

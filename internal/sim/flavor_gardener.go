@@ -33,6 +33,8 @@ func gardenerFlavor(w *World) flavor {
 	machines, sets := kind("Machine", &v1alpha1.Machine{}), kind("MachineSet", &v1alpha1.MachineSet{})
 	deployments := kind(v1alpha1.KindMachineDeployment, &v1alpha1.MachineDeployment{})
 	checks, foreign := checkKind(), store.NewKind(machinev1.GroupVersion.WithKind("Machine"), &machinev1.Machine{})
+	classes := kind("MachineClass", &v1alpha1.MachineClass{})
+	classes.Counted = true
 	for _, k := range []*store.Kind{machines, sets, deployments, checks, foreign} {
 		k.Subresource, k.Counted = true, true
 	}
@@ -42,7 +44,7 @@ func gardenerFlavor(w *World) flavor {
 	_ = corev1.AddToScheme(scheme)
 	lens, setLens := gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: clusterName}, gardener.Sets{}
 	f := flavor{
-		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments, kind("MachineClass", &v1alpha1.MachineClass{}), checks, foreign}, indexes: node.Indexes(),
+		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments, classes, checks, foreign}, indexes: node.Indexes(),
 		machine: &v1alpha1.Machine{}, set: &v1alpha1.MachineSet{},
 		finalizer: v1alpha1.FinalizerMachine, heals: true, other: &machinev1.Machine{},
 		waits:     judge.Waits{JoinTimeout: 20 * time.Minute, HealthTimeout: 10 * time.Minute, DrainTimeout: 2 * time.Hour, DetachTimeout: 2 * time.Minute},
@@ -58,12 +60,16 @@ func gardenerFlavor(w *World) flavor {
 		hurry: func(m client.Object) {
 			metav1.SetMetaDataLabel(&m.(*v1alpha1.Machine).ObjectMeta, v1alpha1.LabelKeyForceDeletion, "true")
 		},
-		fleet:       gardenerFleet(w),
-		runMachines: func(p *process) { runMachines(p, lens) },
-		runSets:     func(p *process) { runSets(p, setLens) },
-		runChecks:   func(p *process) { runChecks(p, openshift.HealthChecks{}) },
-		patients:    []dialect.Patients{openshift.Patients{}, gardener.Patients{}}, own: gardener.Patients{},
-		anchors: func() []client.Object { return w.store.All(&v1alpha1.MachineClass{}) },
+		fleet: gardenerFleet(w),
+		runMachines: func(p *process) {
+			runMachines(p, lens)
+			p.followClasses()
+		},
+		runSets:   func(p *process) { runSets(p, setLens) },
+		runChecks: func(p *process) { runChecks(p, openshift.HealthChecks{}) },
+		patients:  []dialect.Patients{openshift.Patients{}, gardener.Patients{}}, own: gardener.Patients{},
+		runAides: runClasses,
+		anchors:  func() []client.Object { return w.store.All(&v1alpha1.MachineClass{}) },
 	}
 	seen := collector.Machines[*v1alpha1.Machine]{
 		Lens: lens, GVK: v1alpha1.GroupVersion.WithKind("Machine"), Templates: gardenerTemplates, Untagged: true,

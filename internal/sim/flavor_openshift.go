@@ -67,7 +67,8 @@ func openshiftFlavor(w *World) flavor {
 		runSets:     func(p *process) { runSets(p, setLens) },
 		runChecks:   func(p *process) { runChecks(p, openshift.HealthChecks{}) },
 		patients:    []dialect.Patients{openshift.Patients{}}, own: openshift.Patients{},
-		anchors: func() []client.Object { return w.store.All(&machinev1.MachineSet{}) },
+		runAides: func(p *process) { runCapacity(p, lens) },
+		anchors:  func() []client.Object { return w.store.All(&machinev1.MachineSet{}) },
 		runCollector: func(p *process) {
 			runCollector(p, collector.Machines[*machinev1.Machine]{
 				Lens: lens, GVK: machinev1.GroupVersion.WithKind("Machine"), Templates: openshiftTemplates,

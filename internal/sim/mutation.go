@@ -46,6 +46,8 @@ type Mutation struct {
 	Labelled bool
 	// Papers is what the approver of certificate requests reads past the cache.
 	Papers func(live client.Reader) client.Reader
+	// Aides wraps what those act through who help others.
+	Aides func(c client.Client, live client.Reader) (client.Client, client.Reader)
 	// Sightless controllers do not know how well they see; of a WallClock they do not
 	// know that it was set.
 	Sightless, WallClock bool

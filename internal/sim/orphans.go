@@ -140,6 +140,9 @@ func (w *World) stepTrouble() {
 		deeds = append(deeds, w.cutOff, w.cutOff)
 	}
 	deeds = slices.Concat(deeds, w.deceits(), w.bothers(), w.intrusions(), w.impostures())
+	if w.is.aided {
+		deeds = append(deeds, w.remakeClass, w.remakeClass)
+	}
 	if w.is.restores {
 		deeds = append(deeds, w.backUp, w.backUp)
 	}

@@ -262,6 +262,19 @@ func (w *World) revoke() {
 	w.does("deletes the token of %s", i.Name)
 }
 
+// clearRequests is that people delete the requests that nobody approves.
+func (w *World) clearRequests() {
+	own := map[string]bool{}
+	for _, k := range w.kubelets {
+		own[k.paper.request] = true
+	}
+	for _, o := range w.target.All(&certificatesv1.CertificateSigningRequest{}) {
+		if r := o.(*certificatesv1.CertificateSigningRequest); !own[r.Name] && !approved(r) {
+			w.must("delete a certificate request", w.target.Delete(r, client.DeleteOptions{}))
+		}
+	}
+}
+
 // oldPapers are that requests are deleted after their time.
 func (w *World) oldPapers() (out []func()) {
 	for _, o := range w.target.All(&certificatesv1.CertificateSigningRequest{}) {

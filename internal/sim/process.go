@@ -31,6 +31,7 @@ const (
 	orphanRole  role = "orphans"
 	nodeRole    role = "nodes"
 	healthRole  role = "health"
+	aideRole    role = "aides"
 )
 
 // process is one controller process.
@@ -122,6 +123,8 @@ func (w *World) start(r role, behind int) {
 		w.tells.runNodes(p)
 	case healthRole:
 		w.tells.runChecks(p)
+	case aideRole:
+		w.tells.runAides(p)
 	case fleetRole:
 		w.tells.fleet.run(p)
 		if behind > 0 {

@@ -264,6 +264,8 @@ func (w *World) mend() {
 	w.mendChecks()
 	w.mendDeceits()
 	w.letGoOf(false)
+	w.restoreClasses()
+	w.clearRequests()
 	w.unmask()
 	if w.is.collects {
 		w.approve()

@@ -74,6 +74,7 @@ func newWorld(seed uint64, o Options) *World {
 	w.is.bother(seed)
 	w.is.treason.draw(rand.New(rand.NewPCG(seed, treasonSource)))
 	w.is.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
+	w.is.aides.draw(rand.New(rand.NewPCG(seed, aidesSource)))
 	w.is.settle()
 	if m := o.Mutation; m != nil && m.Setting != nil {
 		m.Setting(&w.is)
@@ -113,6 +114,9 @@ func (w *World) roles() []role {
 	}
 	if w.is.checks {
 		all = append(all, healthRole)
+	}
+	if w.is.aided {
+		all = append(all, aideRole)
 	}
 	return all
 }

@@ -68,6 +68,15 @@ var _ provider.Scoper = session{}
 // Scope implements [provider.Scoper]: whatever the spec says, all is listed.
 func (session) Scope() string { return "" }
 
+var _ provider.Sizer = session{}
+
+// Size implements [provider.Sizer]: a machine has as many CPUs as its spec has bytes,
+// and as many MiB.
+func (s session) Size(context.Context) (provider.Size, error) {
+	n := int64(len(s.class.Spec))
+	return provider.Size{VCPU: n, MemoryMiB: n}, nil
+}
+
 // call denies whoever has no credentials.
 func (s session) call(c Call, do func() error) error {
 	return s.Gate(c, func() error {

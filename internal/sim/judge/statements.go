@@ -22,6 +22,8 @@ const (
 	ReadyCounts = "no machine is given up for an answer that its ready node contradicts"
 	// ReadyStays is about caches that have stopped.
 	ReadyStays = "no machine is given up for its node while that is ready"
+	// ClassHeld is about the finalizer of machine classes.
+	ClassHeld = "no class is let go while a machine uses it"
 	// CertOwn: names and addresses are those of the instance that asks, by what the
 	// cloud has; its machine stays, and has no node yet that joined.
 	CertOwn = "a certificate is approved only for who asks for it, an instance of ours that has no node yet"
