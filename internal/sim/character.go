@@ -107,6 +107,7 @@ type wider struct {
 	treason
 	papers
 	aides
+	outsiders
 }
 
 // impatience is what worlds got last: how long drains and hooks may take.

@@ -8,6 +8,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -58,6 +59,8 @@ type ward struct {
 	// cut is the last zone that went dark, beat when kubelets are heard of next.
 	cut  cut
 	beat time.Time
+	// repaired is when others last restarted a machine.
+	repaired map[types.UID]time.Time
 }
 
 func checkKind() *store.Kind {

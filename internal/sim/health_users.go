@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,7 +24,7 @@ const mostChecks = 2
 
 // beginWard furnishes what is about health.
 func (w *World) beginWard() {
-	w.ward = ward{}
+	w.ward = ward{repaired: map[types.UID]time.Time{}}
 	w.ward.beat = w.now.Add(beats)
 	if w.is.checks {
 		w.createCheck()
@@ -96,6 +97,7 @@ func (w *World) prescribe(c *check) {
 		api = w.tells.own.API()
 	}
 	dialect.SetAnnotation(c, dialect.MachineAPIAnnotation, api)
+	w.handOver(c)
 }
 
 func describeCheck(c *check) string {

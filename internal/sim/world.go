@@ -74,6 +74,7 @@ func newWorld(seed uint64, o Options) *World {
 	w.is.bother(seed)
 	w.is.treason.draw(rand.New(rand.NewPCG(seed, treasonSource)))
 	w.is.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
+	w.is.outsiders.draw(rand.New(rand.NewPCG(seed, outsidersSource)))
 	w.is.aides.draw(rand.New(rand.NewPCG(seed, aidesSource)))
 	w.is.settle()
 	if m := o.Mutation; m != nil && m.Setting != nil {

@@ -18,6 +18,7 @@ import (
 
 // Annotations of health checks.
 const (
+	strategy     = "machine.openshift.io/remediation-strategy"
 	machineAPI   = "millwright.dev/machine-api"
 	breaker      = "millwright.dev/remediation-breaker"
 	hourlyRate   = "millwright.dev/remediation-rate"
@@ -244,6 +245,9 @@ func hourly(c *check, total int) int {
 }
 
 func enforces(c *check) bool { return c.Annotations[breaker] == "enforce" }
+
+// external reports whether the check leaves remedies to others.
+func external(c *check) bool { return c.Annotations[strategy] == "external-baremetal" }
 
 func paused(c *check) bool {
 	_, is := c.Annotations[remediationPaused]

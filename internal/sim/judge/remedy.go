@@ -40,6 +40,8 @@ func (j *Judge) Remedies(p *Pass, m client.Object) {
 		return
 	}
 	switch {
+	case external(c) && !t.failure:
+		j.Broken(OthersRepair, "%s-%d gives up machine %s by check %s", p.By.Role, p.By.Process, m.GetName(), c.Name)
 	case paused(c):
 		j.Broken(PausedRests, "%s-%d gives up machine %s by check %s", p.By.Role, p.By.Process, m.GetName(), c.Name)
 	case !selected, t.spared, t.owner == "":

@@ -102,7 +102,7 @@ func (j *Judge) noted(c *check) []remedy {
 // mustGo reports whether the machine has to be replaced. Nobody watched before
 // the faults stopped.
 func (j *Judge) mustGo(c *check, t patient) bool {
-	if t.GetDeletionTimestamp() != nil || t.spared || t.owner == "" {
+	if t.GetDeletionTimestamp() != nil || t.spared || t.owner == "" || t.treated && external(c) {
 		return false
 	}
 	return slices.ContainsFunc(symptoms(c, t), func(s symptom) bool {

@@ -101,6 +101,9 @@ const (
 	WatchedOnly = "no check counts time in which nobody watched"
 	// HealthyStay: only what was unhealthy for longer than its timeout is remedied.
 	HealthyStay = "a machine that is not unhealthy beyond its timeout is never remedied"
+	// OthersRepair is about checks that leave it to somebody else to repair what is
+	// unhealthy, and has not failed for good: that takes the mark off the machine.
+	OthersRepair = "a check that leaves remedies to others deletes nothing"
 	// PausedRests is about checks that people paused.
 	PausedRests = "a paused check remedies nothing"
 	// ChosenOnly: machines that the check does not select, those of another API

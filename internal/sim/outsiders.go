@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/sim/judge"
+)
+
+// outsiders are others than health checks who repair what is unhealthy.
+type outsiders struct {
+	// repaired: some checks ask them to.
+	repaired bool
+}
+
+// outsidersSource is a stream of random numbers that nothing else has.
+const outsidersSource = widerSource + 0x0515
+
+func (o *outsiders) draw(r *rand.Rand) { o.repaired = r.IntN(3) == 0 }
+
+// repairsEvery is how often a machine is restarted at most.
+const repairsEvery = 10 * time.Minute
+
+// handOver leaves what a check finds to others, or does not.
+func (w *World) handOver(c *check) {
+	if !w.is.repaired {
+		return
+	}
+	dialect.SetAnnotation(c, openshift.StrategyAnnotation, []string{"", openshift.StrategyMark}[w.roll(2)])
+}
+
+// repairs are what those who repair could do now: they restart what a machine runs on,
+// which helps where anything does, and take the mark off it.
+func (w *World) repairs() (out []func()) {
+	if !w.is.repaired {
+		return nil
+	}
+	for _, m := range w.store.All(w.tells.machine) {
+		_, asked := m.GetAnnotations()[openshift.ExternalRemediationAnnotation]
+		if last, before := w.ward.repaired[m.GetUID()]; !asked || before && w.now.Sub(last) < repairsEvery {
+			continue
+		}
+		out = append(out, func() {
+			w.ward.repaired[m.GetUID()] = w.now
+			w.tracef("repairer", "restarts machine %s", m.GetName())
+			for _, i := range w.cloud.Existing(string(m.GetUID())) {
+				k := w.kubelet(i)
+				k.ails, k.stalled = ail{}, time.Time{}
+			}
+			w.edit(m, "", func(o client.Object) { dialect.SetAnnotation(o, openshift.ExternalRemediationAnnotation, "") })
+		})
+	}
+	return out
+}
+
+// outsiderMutants do themselves what is left to others.
+func outsiderMutants() []Mutation {
+	return []Mutation{{
+		Name: "a check deletes what others are to repair", Finds: []string{judge.OthersRepair},
+		Setting: func(c *character) {
+			c.wider = wider{frailty: frailty{checks: true, frail: true}, outsiders: outsiders{repaired: true}, trouble: 20}
+			c.deployments, c.sets, c.singles, c.apps = 0, 3, 0, 0
+		},
+		Checks: CheckDefects{OfCheck: func(_ *lenient.MachineHealthCheck, v *health.Check, _ int) { v.Remedy = health.Delete }},
+	}}
+}
