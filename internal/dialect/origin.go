@@ -45,22 +45,22 @@ func readOrigin(m metav1.Object) (o origin, ok bool, err error) {
 
 func (o origin) of(m metav1.Object) bool { return o.UID == "" || o.UID == m.GetUID() }
 
-// Origin is where m's own instance is asked for; nil where m does not say. An
-// annotation that cannot be read is a fault: an instance might be asked for in
-// another place than the first.
-func Origin(m metav1.Object) (*lifecycle.Origin, []lifecycle.Fault) {
+// Origin is where m's own instance is asked for; nil where m does not say. What was
+// kept for another UID counts for a machine that has an instance recorded: it was
+// restored. An annotation that cannot be read is a fault: an instance might be asked
+// for in another place than the first.
+func Origin(m metav1.Object, recorded bool) (*lifecycle.Origin, []lifecycle.Fault) {
 	o, ok, err := readOrigin(m)
 	switch {
 	case err != nil:
 		return nil, []lifecycle.Fault{{Field: "metadata.annotations[" + OriginAnnotation + "]", Message: err.Error()}}
-	case !ok || !o.of(m):
+	case !ok || !o.of(m) && (!recorded || o.Cluster == ""):
 		return nil, nil
 	}
 	return &o.Origin, nil
 }
 
-// Locate puts c where m's instance was asked for. What was kept for another UID
-// counts only for a machine that has an instance recorded: it was restored.
+// Locate puts c where m's instance was asked for, as [Origin] says.
 func Locate(c *provider.Class, m metav1.Object, recorded bool) {
 	o, ok, err := readOrigin(m)
 	switch {
@@ -77,17 +77,18 @@ func HoldOrigin(m metav1.Object, was lifecycle.Machine, used lifecycle.Origin) {
 	if _, ok := m.GetAnnotations()[OriginAnnotation]; !ok && !was.Provisioned && was.Stage == lifecycle.StageNew {
 		Unasked(m)
 	}
-	RecordOrigin(m, used)
+	RecordOrigin(m, used, was.ProviderID != "")
 }
 
 // RecordOrigin stores in m where its instance is asked for, once that is known.
-// What is stored is completed, and never changed.
-func RecordOrigin(m metav1.Object, used lifecycle.Origin) {
+// What is stored is completed, and never changed; of a machine that was restored, as
+// recorded tells, it becomes its own.
+func RecordOrigin(m metav1.Object, used lifecycle.Origin, recorded bool) {
 	o, ok, err := readOrigin(m)
 	switch {
 	case err != nil || used.Cluster == "":
 		return
-	case !ok || !o.of(m) || o.Cluster == "":
+	case !ok || !o.of(m) && !recorded || o.Cluster == "":
 		o.Origin = used
 	case o.Cluster == used.Cluster && o.Account == "":
 		o.Account = used.Account

@@ -58,20 +58,43 @@ func TestRecordOrigin(t *testing.T) {
 		reason, origin string
 		used           lifecycle.Origin
 		want           string
+		recorded       bool
 	}{
-		"first":              {"with the UID that it is for", "", green, `{"uid":"uid-1","cluster":"green","region":"south","account":"two"}`},
-		"a set's machine":    {"nothing was asked before", "{}", green, `{"uid":"uid-1","cluster":"green","region":"south","account":"two"}`},
-		"no session":         {"there is nothing to say", "", lifecycle.Origin{}, ""},
-		"stored":             {"never overwritten", own, green, own},
-		"account learned":    {"that is no change", `{"uid":"uid-1","cluster":"green","region":"west"}`, green, `{"uid":"uid-1","cluster":"green","region":"west","account":"two"}`},
-		"account of another": {"the scope differs, so the account is not its own", `{"uid":"uid-1","cluster":"blue"}`, green, `{"uid":"uid-1","cluster":"blue"}`},
-		"restored":           {"from now on its own", foreign, green, `{"uid":"uid-1","cluster":"green","region":"south","account":"two"}`},
-		"unreadable":         {"a person has to mend it", "{", green, "{"},
+		"first":              {"with the UID that it is for", "", green, `{"uid":"uid-1","cluster":"green","region":"south","account":"two"}`, false},
+		"a set's machine":    {"nothing was asked before", "{}", green, `{"uid":"uid-1","cluster":"green","region":"south","account":"two"}`, false},
+		"no session":         {"there is nothing to say", "", lifecycle.Origin{}, "", false},
+		"stored":             {"never overwritten", own, green, own, false},
+		"account learned":    {"that is no change", `{"uid":"uid-1","cluster":"green","region":"west"}`, green, `{"uid":"uid-1","cluster":"green","region":"west","account":"two"}`, false},
+		"account of another": {"the scope differs, so the account is not its own", `{"uid":"uid-1","cluster":"blue"}`, green, `{"uid":"uid-1","cluster":"blue"}`, false},
+		"restored":           {"its instance is where it was, in the account in which it was asked for", foreign, green, own, true},
+		"restored, green":    {"what was not known is completed", `{"uid":"uid-0","cluster":"green"}`, green, `{"uid":"uid-1","cluster":"green","account":"two"}`, true},
+		"copied manifest":    {"from now on its own", foreign, green, `{"uid":"uid-1","cluster":"green","region":"south","account":"two"}`, false},
+		"unreadable":         {"a person has to mend it", "{", green, "{", false},
 	} {
 		m := keeping(c.origin)
-		RecordOrigin(m, c.used)
+		RecordOrigin(m, c.used, c.recorded)
 		if got := m.Annotations[OriginAnnotation]; got != c.want || m.Annotations["a"] != "b" {
 			t.Errorf("%s: %s, want %s: %s", name, got, c.want, c.reason)
+		}
+	}
+}
+
+// TestOrigin: credentials of another account are told by the origin, also where it
+// came with the machine from a backup.
+func TestOrigin(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, origin string
+		recorded       bool
+		account        string
+	}{
+		"its own":         {"it was asked for there", own, false, "one"},
+		"copied manifest": {"nothing was asked for", foreign, false, ""},
+		"restored":        {"its instance is where it was", foreign, true, "one"},
+		"made of a set":   {"nothing was asked for that machine either", `{"uid":"uid-0"}`, true, ""},
+	} {
+		got := Origin(keeping(c.origin), c.recorded)
+		if (got == nil) != (c.account == "") || got != nil && got.Account != c.account {
+			t.Errorf("%s: %+v, want account %q: %s", name, got, c.account, c.reason)
 		}
 	}
 }

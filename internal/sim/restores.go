@@ -57,7 +57,7 @@ func (w *World) tellsWhere(b *store.Backup) bool {
 		return true
 	}
 	for _, m := range w.store.Saved(b, w.tells.machine) {
-		o, _ := dialect.Origin(m)
+		o, _ := dialect.Origin(m, w.tells.view(m).ProviderID != "")
 		if len(w.cloud.Existing(string(m.GetUID()))) > 0 && (o == nil || o.Cluster == "" || o.Account == "" && w.is.accounts) {
 			return false
 		}

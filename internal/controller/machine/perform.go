@@ -70,7 +70,7 @@ func (p *pass[M]) hold(ctx context.Context, d lifecycle.Decision) error {
 		return err
 	}
 	p.view.Held, p.world.Inherited = true, nil
-	p.view.Origin, _ = dialect.Origin(p.m)
+	p.view.Origin, _ = dialect.Origin(p.m, p.view.ProviderID != "")
 	return nil
 }
 

@@ -117,7 +117,7 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 		Faults:      faults(m),
 	}
 	var unread []lifecycle.Fault
-	v.Origin, unread = dialect.Origin(m)
+	v.Origin, unread = dialect.Origin(m, m.Spec.ProviderID != "")
 	v.Faults = append(v.Faults, unread...)
 	if m.DeletionTimestamp != nil {
 		v.Deleted = m.DeletionTimestamp.Time

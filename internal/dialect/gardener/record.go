@@ -51,7 +51,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 // known before the node is there. Addresses are kept only where there is no
 // node to have them.
 func recordInstance(m *v1alpha1.Machine, i *provider.Instance, o lifecycle.Outcome) {
-	dialect.RecordOrigin(m, o.World.Origin)
+	dialect.RecordOrigin(m, o.World.Origin, m.Spec.ProviderID != "")
 	if m.Spec.ProviderID == "" {
 		m.Spec.ProviderID = i.ProviderID
 	}

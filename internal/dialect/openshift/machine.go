@@ -99,7 +99,7 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 		Faults:       faults(m),
 	}
 	var unread []lifecycle.Fault
-	v.Origin, unread = dialect.Origin(m)
+	v.Origin, unread = dialect.Origin(m, ptr.Deref(m.Spec.ProviderID, "") != "")
 	v.Faults = append(v.Faults, unread...)
 	v.Provisioned = provisioned(m)
 	if m.DeletionTimestamp != nil {
