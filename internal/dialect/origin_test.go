@@ -92,7 +92,7 @@ func TestOrigin(t *testing.T) {
 		"restored":        {"its instance is where it was", foreign, true, "one"},
 		"made of a set":   {"nothing was asked for that machine either", `{"uid":"uid-0"}`, true, ""},
 	} {
-		got := Origin(keeping(c.origin), c.recorded)
+		got, _ := Origin(keeping(c.origin), c.recorded)
 		if (got == nil) != (c.account == "") || got != nil && got.Account != c.account {
 			t.Errorf("%s: %+v, want account %q: %s", name, got, c.account, c.reason)
 		}

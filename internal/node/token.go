@@ -92,30 +92,36 @@ func (c *Cluster) held(ctx context.Context, id, machineUID string) (*corev1.Secr
 	return &secret, token, err == nil && token.Owner.UID == machineUID, nil
 }
 
-// DropToken deletes the machine's token; one that is gone is no error. A token
-// that was made under a later id because the first was taken, and is not any
+// DropToken deletes the machine's token, and reports whether there is none any more.
+// A token that was made under a later id because the first was taken, and is not any
 // more, is left to its expiration.
-func (c *Cluster) DropToken(ctx context.Context, machine bootstrap.Owner) error {
+//
+// Where joined is given, the token goes only if that node may have joined by it: one
+// that was there before is what is left of an instance that had the address or the
+// name, and the machine's own instance may still need the token. Both times are the
+// same API server's.
+func (c *Cluster) DropToken(ctx context.Context, machine bootstrap.Owner, joined *corev1.Node) (gone bool, err error) {
 	if c == nil {
-		return nil
+		return true, nil
 	}
 	for attempt := range tokenAttempts {
 		secret, _, ours, err := c.held(ctx, bootstrap.TokenID(machine.UID, attempt), machine.UID)
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		if err == nil && !ours {
+		switch {
+		case apierrors.IsNotFound(err):
+			return true, nil
+		case err == nil && !ours:
 			continue
-		}
-		if err == nil {
+		case err == nil && joined != nil && joined.CreationTimestamp.Before(&secret.CreationTimestamp):
+			return false, nil
+		case err == nil:
 			err = client.IgnoreNotFound(c.Client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID}))
 		}
 		if err != nil {
-			return fmt.Errorf("dropping the bootstrap token of machine %s: %w", machine.Key, err)
+			return false, fmt.Errorf("dropping the bootstrap token of machine %s: %w", machine.Key, err)
 		}
-		return nil
+		return true, nil
 	}
-	return nil
+	return true, nil
 }
 
 // TokenOwner returns the machine for which the token with this id was made, empty

@@ -38,7 +38,8 @@ func TestRowsOfGardenerTokens(t *testing.T) {
 		w := newWorld(t, interceptor.Funcs{})
 		ask(t, w, of(1))
 		second := ask(t, w, of(2))
-		w.must(t, w.DropToken(t.Context(), of(1).Machine))
+		_, err := w.DropToken(t.Context(), of(1).Machine, nil)
+		w.must(t, err)
 		if again := ask(t, w, of(2)); again != second {
 			t.Errorf("the second has %s now, had %s", again, second)
 		}

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/millwright-dev/millwright/internal/bootstrap"
@@ -38,8 +39,8 @@ func TestTokenIsTheSameUntilDropped(t *testing.T) {
 		t.Errorf("owner %v, %v, %v", got, ok, err)
 	}
 	for range 2 {
-		if err := w.DropToken(t.Context(), owner); err != nil {
-			t.Fatal(err)
+		if gone, err := w.DropToken(t.Context(), owner, nil); !gone || err != nil {
+			t.Fatal(gone, err)
 		}
 	}
 	if _, err := w.tokenSecret(t, 0); !apierrors.IsNotFound(err) {
@@ -81,7 +82,7 @@ func TestTokenOfAnotherMachineIsLeftAlone(t *testing.T) {
 	if err != nil || !strings.HasPrefix(token, bootstrap.TokenID("u1", 1)+".") {
 		t.Fatalf("got %q, %v", token, err)
 	}
-	if err := w.DropToken(t.Context(), owner); err != nil {
+	if _, err := w.DropToken(t.Context(), owner, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.tokenSecret(t, 0); err != nil {
@@ -102,5 +103,34 @@ func TestTokenIDsRunOut(t *testing.T) {
 	}
 	if _, err := w.Token(t.Context(), request()); err == nil || !strings.Contains(err.Error(), "ns/m1") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTokenServesItsOwnInstance: a node that was there before the token did not join by
+// it, and the instance that is to has not joined yet.
+func TestTokenServesItsOwnInstance(t *testing.T) {
+	made := metav1.NewTime(start)
+	since := func(after time.Duration) *corev1.Node {
+		n := node("w1")
+		n.CreationTimestamp = metav1.NewTime(start.Add(after))
+		return n
+	}
+	for _, tt := range []struct {
+		reason string
+		joined *corev1.Node
+		gone   bool
+	}{
+		{"the node was there before", since(-time.Second), false},
+		{"it may have joined by it: times are in whole seconds", since(0), true},
+		{"it came later", since(time.Minute), true},
+		{"the machine is released, whatever has joined", nil, true},
+	} {
+		token := bootstrap.Token{ID: bootstrap.TokenID(owner.UID, 0), Secret: "0123456789abcdef", Owner: owner, Expires: start.Add(time.Hour)}.Object()
+		token.CreationTimestamp = made
+		w := newWorld(t, interceptor.Funcs{}, token)
+		gone, err := w.DropToken(t.Context(), owner, tt.joined)
+		if _, there := w.tokenSecret(t, 0); gone != tt.gone || err != nil || apierrors.IsNotFound(there) != tt.gone {
+			t.Errorf("%s: gone %v, %v, and the secret: %v", tt.reason, gone, err, there)
+		}
 	}
 }

@@ -10,11 +10,13 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/bootstrap"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -200,6 +202,38 @@ func TestUserData(t *testing.T) {
 	g.pass()
 	if list() != 0 {
 		t.Error("the token is left although the node has joined")
+	}
+}
+
+// TestTokenOutlivesAnOlderNode: what has the machine's address was there before its
+// token was made. The token stays until its own node has joined, or it is released.
+func TestTokenOutlivesAnOlderNode(t *testing.T) {
+	g := openshiftRig(t)
+	if err := g.control.WithWatch.Patch(t.Context(), userData("join <<BOOTSTRAP_TOKEN>>"), client.MergeFrom(userData(""))); err != nil {
+		t.Fatal(err)
+	}
+	token := bootstrap.Token{
+		ID: bootstrap.TokenID("uid-1", 0), Secret: "0123456789abcdef", Expires: start.Add(24 * time.Hour),
+		Owner: bootstrap.Owner{Key: ns + "/m-1", UID: "uid-1"},
+	}.Object()
+	token.CreationTimestamp = metav1.NewTime(start)
+	if err := g.target.WithWatch.Create(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	there := func() bool {
+		return g.target.WithWatch.Get(t.Context(), client.ObjectKeyFromObject(token), &corev1.Secret{}) == nil
+	}
+	g.pass()
+	g.joins()
+	for range 2 {
+		if g.pass(); ptr.Deref(g.read().Status.Phase, "") != "Running" || !there() {
+			t.Errorf("phase %q, token there %v", ptr.Deref(g.read().Status.Phase, ""), there())
+		}
+	}
+	g.delete()
+	g.clock.Step(time.Minute)
+	if g.some(3); !g.gone() || there() {
+		t.Errorf("gone %v, token there %v", g.gone(), there())
 	}
 }
 

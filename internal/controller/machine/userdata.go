@@ -60,15 +60,23 @@ func (p *pass[M]) dropToken(ctx context.Context, out lifecycle.Outcome) (again t
 	if !p.Nodes.Exists() || p.mem.token == tokenGone || !released && (out.Stage != lifecycle.StageRunning || !p.mayHaveToken()) {
 		return 0, nil
 	}
-	if err := p.Nodes.DropToken(ctx, p.tokenOwner()); err != nil {
-		if released && !p.view.Force && !apierrors.IsForbidden(err) {
-			return 0, err
-		}
+	joined := p.world.Node
+	if released {
+		joined = nil
+	}
+	gone, err := p.Nodes.DropToken(ctx, p.tokenOwner(), joined)
+	switch {
+	case err != nil && released && !p.view.Force && !apierrors.IsForbidden(err):
+		return 0, err
+	case err != nil:
 		p.log.Error(err, "cannot delete the bootstrap token; it expires by itself", "released", released)
 		p.mem.token = tokenMade
 		return max(p.policy.Delays.Transient, lifecycle.FirstDelay), nil
+	case gone:
+		p.mem.token = tokenGone
+	default:
+		p.mem.token = tokenMade
 	}
-	p.mem.token = tokenGone
 	return 0, nil
 }
 
