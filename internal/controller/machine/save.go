@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -24,19 +26,30 @@ func (p *pass[M]) save(ctx context.Context, before M) error {
 	defer p.memory.saves(stored, false)
 	if body != nil {
 		if err := p.Client.Patch(ctx, stored, locked(body, before.GetResourceVersion())); err != nil {
-			return fmt.Errorf("save machine: %w", err)
+			return p.unsaved(fmt.Errorf("save machine: %w", err))
 		}
 		p.memory.wrote(stored)
 	}
 	if status != nil && !gone(stored) {
 		if err := p.Client.Status().Patch(ctx, stored, locked(status, stored.GetResourceVersion())); err != nil {
-			return fmt.Errorf("save machine status: %w", err)
+			return p.unsaved(fmt.Errorf("save machine status: %w", err))
 		}
 		p.memory.wrote(stored)
 	}
+	p.mem.refusal = ""
 	p.m = wanted
 	p.m.SetResourceVersion(stored.GetResourceVersion())
 	return nil
+}
+
+// unsaved tells once that somebody refuses what is written to the machine, by a webhook
+// or by permissions: the machine itself cannot say so.
+func (p *pass[M]) unsaved(err error) error {
+	if (apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) && p.mem.refusal != err.Error() {
+		p.mem.refusal = err.Error()
+		p.Recorder.Eventf(p.found, nil, corev1.EventTypeWarning, "FailedUpdate", "Save", "%s", clip(err.Error()))
+	}
+	return err
 }
 
 // gone reports whether o ceased to exist with its last finalizer.
