@@ -54,7 +54,9 @@ func RecordStopped(m client.Object, o lifecycle.Outcome, v lifecycle.Machine) {
 	switch i := w.Instance(v.ProviderID); {
 	case i != nil && i.State == provider.Stopped:
 		word = cmp.Or(i.RawState, strings.ToLower(string(i.State)))
-	case i == nil && v.ProviderID != "" && w.QuietFor >= w.ReadLag && w.Contradiction(v) == "":
+	case i == nil && v.ProviderID != "" && w.QuietFor < w.ReadLag:
+		return // nobody can tell yet
+	case i == nil && v.ProviderID != "" && w.Contradiction(v) == "":
 		word = missing
 	}
 	SetAnnotation(m, StoppedAnnotation, word)
