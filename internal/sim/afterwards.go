@@ -36,7 +36,9 @@ func (w *World) afterwards() {
 	if !w.converge(judge.Converges, w.unsettled, w.nurse) {
 		return
 	}
+	w.endure()
 	w.rest()
+	w.is.ill = ""
 	w.deleteAll()
 	w.converge(judge.LeavesNothing, w.judge.Leftover, func() { w.guide(); w.cleanUp() })
 }
@@ -115,7 +117,7 @@ func (w *World) workOnce() bool {
 // unsettled says what is not as was asked for; empty when all is.
 func (w *World) unsettled() string {
 	for _, p := range w.procs {
-		if n := len(p.queue.failures); n > 0 {
+		if n := w.failing(p); n > 0 {
 			return fmt.Sprintf("%s has to repeat %d passes that failed", p.name(), n)
 		}
 	}
@@ -125,7 +127,7 @@ func (w *World) unsettled() string {
 		}
 	}
 	for _, m := range w.store.All(w.tells.machine) {
-		if w.owners.chosen[m.GetUID()] && m.GetDeletionTimestamp() == nil && w.deploymentOfMachine(m) {
+		if w.owners.chosen[m.GetUID()] && m.GetDeletionTimestamp() == nil && w.deploymentOfMachine(m) && !w.hopeless(m) {
 			return fmt.Sprintf("machine %s, which an autoscaler wanted gone, is there", m.GetName())
 		}
 	}
@@ -149,7 +151,7 @@ func (w *World) nurse() {
 		return
 	}
 	for _, m := range w.store.All(w.tells.machine) {
-		if m.GetDeletionTimestamp() == nil && !w.judge.Well(m) {
+		if m.GetDeletionTimestamp() == nil && !w.judge.Well(m) && !w.hopeless(m) {
 			w.sendAway(m)
 			w.does("deletes machine %s, which is beyond help", m.GetName())
 		}
@@ -182,7 +184,7 @@ func (w *World) breathe() {
 
 // rest watches that nothing is written while nothing changes but heartbeats.
 func (w *World) rest() {
-	if w.judge.Restless() {
+	if w.is.ill != "" || w.judge.Restless() {
 		return
 	}
 	w.breathe()

@@ -79,7 +79,7 @@ func (w *World) hold() {
 	t := w.tells
 	r := judge.Rules{
 		Machine: t.machine, Set: t.set, Deployment: t.fleet.deployment, Check: &check{}, Other: t.other,
-		Finalizer: t.finalizer, Foreign: foreign, Owner: owner, Namespace: namespace, Collects: w.is.collects, Hostile: w.is.hostile, Sized: w.is.aided,
+		Finalizer: t.finalizer, Foreign: foreign, Hopeless: w.hopeless, Owner: owner, Namespace: namespace, Collects: w.is.collects, Hostile: w.is.hostile, Sized: w.is.aided,
 		Grace: w.is.orphans.Grace, Period: w.is.orphans.Period, PerHour: w.is.orphans.PerHour, Percent: w.is.orphans.Limit.Percent,
 		CloudLag: w.is.cloud.Lag, ViewLag: w.is.viewLag, Skew: w.is.skew, Pause: w.longest(),
 		Waits: t.waits,

@@ -42,6 +42,9 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 	if w.out(s, w.now) {
 		return p.answered(c, errUnreachable, "")
 	}
+	if err := w.ailingWrite(p, c); err != nil {
+		return p.answered(c, err, "")
+	}
 	if err := w.turnsAway(s, c); err != nil {
 		return p.answered(c, err, "")
 	}
@@ -131,6 +134,9 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 		w.judge.Removes(before, c.Given, c.Ref.UID, p.running.removals)
 	}
 	changes := c.Verb == "create" || c.Verb == "delete"
+	if err := w.ailingCall(p, c); err != nil {
+		return tell(err, "")
+	}
 	if err := p.hungCall(c, changes, effect); err != nil {
 		return tell(err, "")
 	}

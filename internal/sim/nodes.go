@@ -149,7 +149,7 @@ func (w *World) nodeTimes() (out []time.Time) {
 // join makes the node, if the kubelet gets so far.
 func (w *World) join(k *kubelet) {
 	if !k.decided {
-		k.decided, k.never = true, w.faulty(neverJoins)
+		k.decided, k.never = true, w.faulty(neverJoins) || w.is.ill == joinless && w.is.ails(k.on.Name)
 		if k.never {
 			w.tracef("kubelet", "%s will never join", k.on.Name)
 			return

@@ -64,6 +64,10 @@ type process struct {
 	// stalled are the views that hear nothing, and until when.
 	stalled map[*store.View]time.Time
 
+	// writes counts those that it sent; doomed: it has crashed, and is to be started
+	// anew.
+	writes int
+	doomed bool
 	// deposed is when another process took over; what is on the wire then
 	// still arrives.
 	deposed *time.Time
@@ -187,6 +191,9 @@ func (p *process) startable() []reconcile.Request {
 
 // begin begins a pass for the key and runs it to its first stop.
 func (p *process) begin(key reconcile.Request) {
+	if p.doomed {
+		return
+	}
 	p.queue.take(key)
 	t := &task{by: p, key: key, started: p.w.now, before: p.sees(key), removals: map[string]int{}}
 	if p.plans != nil {
@@ -225,6 +232,7 @@ func (p *process) run(t *task) {
 		p.w.tracef(p.name(), "reconciled %s: again after %v", t.key, t.result.RequeueAfter)
 	}
 	p.checkPass(t)
+	p.mourn()
 }
 
 // pause lets the rest of the world overtake the running task.
@@ -272,5 +280,6 @@ func (r recorder) Eventf(about, _ runtime.Object, kind, reason, _, note string, 
 		name = o.GetName()
 	}
 	r.p.w.writes++
+	r.p.w.told[name] = r.p.w.told[name] || kind == "Warning"
 	r.p.w.tracef(r.p.name(), "event %s %s about %s: %s", kind, reason, name, fmt.Sprintf(note, args...))
 }

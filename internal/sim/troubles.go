@@ -13,14 +13,16 @@ type troubles struct {
 	hanging
 	strain
 	holding
+	chronic
 }
 
 // The sources: streams of random numbers that nothing else has.
 const (
-	stallSource  = widerSource + 0x57a11
-	hangSource   = widerSource + 0x4a461
-	holdSource   = widerSource + 0x401d
-	strainSource = widerSource + 0x57a14
+	stallSource   = widerSource + 0x57a11
+	hangSource    = widerSource + 0x4a461
+	chronicSource = widerSource + 0xc4801c
+	holdSource    = widerSource + 0x401d
+	strainSource  = widerSource + 0x57a14
 )
 
 // bother draws the troubles of the seed's world.
@@ -32,6 +34,9 @@ func (c *character) bother(seed uint64) {
 	c.hanging.draw(from(hangSource))
 	if c.strain.draw(from(strainSource)); c.overloads || c.forbids {
 		c.trouble = max(c.trouble, 3)
+	}
+	if c.chronic.draw(from(chronicSource)); c.ill != "" {
+		c.frailty = frailty{} // nobody else looks after what is affected
 	}
 	if c.holding.draw(from(holdSource)); c.holders {
 		c.trouble = max(c.trouble, 5)

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/sim/judge"
 )
 
@@ -53,6 +54,11 @@ func troubleMutants() []Mutation {
 			Name: "finalizers of others go with ours", Finds: []string{judge.OthersHold},
 			Client:  func(c client.Client, live client.Reader) (client.Client, client.Reader) { return greedy{c}, live },
 			Setting: troubled(func(t *troubles) { t.holders = true }),
+		},
+		{
+			Name: "what fails is tried again at once, for ever", Finds: []string{judge.NotBusy},
+			Patience: func(p *lifecycle.Policy) { p.Delays = lifecycle.Delays{} },
+			Setting:  troubled(func(t *troubles) { t.ill = exhausted }),
 		},
 		{
 			Name: "what a webhook denied is taken for done", Finds: []string{judge.HeldFirst},

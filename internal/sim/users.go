@@ -82,8 +82,8 @@ func (w *World) createMachine(labels map[string]string) {
 const mostMachines = 12
 
 func (w *World) createNamed(name string, labels map[string]string) {
-	if len(w.store.All(w.tells.machine)) >= mostMachines {
-		return
+	if len(w.store.All(w.tells.machine)) >= mostMachines || labels != nil && w.is.ails(name) {
+		return // nobody could adopt it
 	}
 	m := w.tells.newMachine(name)
 	if w.store.Lookup(m, client.ObjectKeyFromObject(m)) != nil {

@@ -83,6 +83,9 @@ type Rules struct {
 	Other client.Object
 	// Finalizer holds machines.
 	Finalizer string
+	// Hopeless says about what nothing can be done before all is to end; nil: there is
+	// no such thing.
+	Hopeless func(o client.Object) bool
 	// Foreign is the finalizer of somebody else.
 	Foreign string
 	// Owner and Namespace are the tags of instances that are ours.

@@ -25,7 +25,7 @@ func (j *Judge) unsettledMachines() string {
 	for _, m := range j.machines() {
 		n, name := j.node(m.node), m.GetName()
 		switch {
-		case j.doneWith(m):
+		case j.doneWith(m), j.hopeless(m.Object):
 		case m.GetDeletionTimestamp() != nil:
 			return fmt.Sprintf("machine %s is still being deleted", name)
 		case m.unsure && j.Well(m.Object):
@@ -43,10 +43,10 @@ func (j *Judge) unsettledMachines() string {
 
 func (j *Judge) unsettledSets() string {
 	for _, s := range j.sets() {
+		if j.hopeless(s.Object) || s.GetDeletionTimestamp() != nil && j.heldSet(s) {
+			continue
+		}
 		if s.GetDeletionTimestamp() != nil {
-			if j.heldSet(s) {
-				continue
-			}
 			return fmt.Sprintf("set %s is still being deleted", s.GetName())
 		}
 		have := len(j.members(s))
@@ -92,7 +92,7 @@ func (j *Judge) Stray() string {
 		case j.others(i):
 		case !there && !j.MayStay(i.UID) && !j.namesake(i):
 			return fmt.Sprintf("instance %s of %s has no machine", i.ID, i.Name)
-		case there && i.ByHand && j.spare(i, m):
+		case there && i.ByHand && j.spare(i, m) && !j.hopeless(m.Object):
 			return fmt.Sprintf("machine %s has instance %s besides its own", i.Name, i.ID)
 		}
 	}
@@ -149,7 +149,8 @@ func (j *Judge) Hurried(uid string) bool {
 // Restless reports whether something may be written although all is as was asked
 // for: a node is being updated, which nobody waits for where its set has no
 // deployment any more; a node is no machine's and is not marked for that yet, which takes
-// as long as machines may take to join; or a collector may still remove something.
+// as long as machines may take to join; a check has still to say that a machine which
+// others hold has no node; or a collector may still remove something.
 func (j *Judge) Restless() bool {
 	nodes, all := map[string]bool{}, j.machines()
 	for _, m := range all {
@@ -174,6 +175,9 @@ func (j *Judge) Restless() bool {
 // unrolled says what of a deployment is not as was asked for; empty when all is.
 func (j *Judge) unrolled() string {
 	for _, d := range j.deployments() {
+		if j.hopeless(d.Object) {
+			continue
+		}
 		if d.GetDeletionTimestamp() != nil {
 			return fmt.Sprintf("deployment %s is still being deleted", d.GetName())
 		}
@@ -184,7 +188,7 @@ func (j *Judge) unrolled() string {
 		}
 	}
 	for _, s := range j.sets() {
-		if s.frozen {
+		if s.frozen && !j.hopeless(s.Object) {
 			return fmt.Sprintf("set %s is frozen", s.GetName())
 		}
 	}

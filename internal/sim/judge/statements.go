@@ -42,6 +42,10 @@ const (
 	// OthersHold is about finalizers.
 	OthersHold = "nobody takes off what holds an object for somebody else"
 
+	// NotBusy and SaysWhy are about what cannot come to what was asked for.
+	NotBusy = "what cannot be done is not tried all the time"
+	SaysWhy = "what cannot be done says why"
+
 	// About the collector of orphans.
 	WantedKept    = "no wanted instance is collected"
 	OthersKept    = "what was not made for a machine of this cluster is not collected"

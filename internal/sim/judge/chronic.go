@@ -1,0 +1,31 @@
+package judge
+
+import (
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+)
+
+// hopeless reports whether nothing can be done about o.
+func (j *Judge) hopeless(o client.Object) bool { return j.Hopeless != nil && j.Hopeless(o) }
+
+// Silent reports whether a machine that is not well does not say why. The phase
+// Provisioned says that its node did not join.
+func (*Judge) Silent(o client.Object) bool {
+	switch m := o.(type) {
+	case *v1alpha1.Machine:
+		return m.Status.LastOperation.Description == ""
+	case *machinev1.Machine:
+		if m.Status.ErrorMessage != nil || readMachine(m).joining {
+			return false
+		}
+		for _, c := range m.Status.Conditions {
+			if c.Status != corev1.ConditionTrue && c.Message != "" {
+				return false
+			}
+		}
+	}
+	return true
+}
