@@ -10,13 +10,13 @@ var lensMutants = []Mutant{
 	},
 	{
 		ID: "dialect/origin-overwritten", File: "origin.go", Func: "RecordOrigin",
-		From:      `case !ok || !o.of(m) || o.Cluster == "":`,
+		From:      `case !ok || !o.of(m) && !recorded || o.Cluster == "":`,
 		To:        "case !ok || true:",
 		Statement: 1, Note: "where an instance was asked for is overwritten by where it is looked for",
 	},
 	{
 		ID: "dialect/origin-of-another", File: "origin.go", Func: "Origin",
-		From:      "case !ok || !o.of(m):",
+		From:      `case !ok || !o.of(m) && (!recorded || o.Cluster == ""):`,
 		To:        "case !ok:",
 		Statement: 2, Finds: "TestMachineLaws", Note: "an object made from a copy of another takes its origin for its own",
 	},
