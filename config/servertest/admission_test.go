@@ -90,8 +90,8 @@ func bootstraps(t *testing.T, c client.Client) {
 			t.Errorf("a token for %v: %q, %v", lifetime, token, err)
 		}
 	}
-	if err := cluster.DropToken(t.Context(), owner); err != nil {
-		t.Error(err)
+	if gone, err := cluster.DropToken(t.Context(), owner, nil); err != nil || !gone {
+		t.Errorf("dropped: %v, %v", gone, err)
 	}
 	if _, ok, err := node.TokenOwner(t.Context(), c, bootstrap.TokenID(owner.UID, 0)); ok || err != nil {
 		t.Errorf("after it was dropped there is a token: %v, %v", ok, err)
