@@ -88,14 +88,14 @@ func (l *Lookout) Look(ctx context.Context) error {
 		versions[c], why[c] = l.ask(ctx, probe)
 		r.Answers[c] = AnswerOf(why[c])
 	}
-	if ctx.Err() != nil {
-		return nil // we end, not the clusters
+	if ctx.Err() == nil { // else we end, not the clusters
+		before := l.State()
+		after := before.After(r)
+		l.state.Store(&after)
+		l.tell(before, after, why)
+		return l.wentBack(versions)
 	}
-	before := l.State()
-	after := before.After(r)
-	l.state.Store(&after)
-	l.tell(before, after, why)
-	return l.wentBack(versions)
+	return nil
 }
 
 // wentBack says which API server has an older version of its store than before: it

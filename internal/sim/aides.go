@@ -100,7 +100,7 @@ func runCapacity(p *process, lens openshift.Machines) {
 	p.wakes = func(e store.Event) []wake.Wake {
 		switch o := e.Object().(type) {
 		case *machinev1.MachineSet, *v1beta1.MachineDeployment:
-			return []wake.Wake{{Request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o.(client.Object))}}}
+			return []wake.Wake{{Request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}}}
 		}
 		return nil
 	}
