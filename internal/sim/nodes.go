@@ -112,8 +112,11 @@ func (w *World) known(i *cloud.Machine) bool {
 	return m != nil && w.tells.view(m).ProviderID == i.ProviderID()
 }
 
-// lost reports whether the machine of i was lost.
-func (w *World) lost(i *cloud.Machine) bool { return !w.losses.since[i.UID].IsZero() }
+// lost reports whether the machine of i was lost, or is gone after it was put back from
+// a backup: it may not have known of i then, or have had no finalizer.
+func (w *World) lost(i *cloud.Machine) bool {
+	return !w.losses.since[i.UID].IsZero() || w.backups.restored > 0 && w.machineOf(i.UID) == nil
+}
 
 // marked reports whether a machine has taken the node for its own.
 func marked(n *corev1.Node) bool {
