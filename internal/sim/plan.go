@@ -108,6 +108,20 @@ func (p *process) doubts(s *store.Store, c store.Call, err error) {
 	}
 }
 
+// happened forgets the doubts about deletions of the pass's set that it saw under way: a
+// server that goes back undoes them, and nobody asks again.
+func (p *process) happened(t *task) {
+	set := t.saw.named("MachineSet", t.key.NamespacedName)
+	if set == nil {
+		return
+	}
+	for _, m := range t.saw.objects["Machine"] {
+		if m.GetDeletionTimestamp() != nil {
+			delete(p.doubted, request{set: set.GetUID(), machine: m.GetUID()})
+		}
+	}
+}
+
 func (g *glimpse) named(kind string, key client.ObjectKey) client.Object {
 	for _, o := range g.objects[kind] {
 		if client.ObjectKeyFromObject(o) == key {

@@ -198,6 +198,7 @@ func (p *process) begin(key reconcile.Request) {
 	t := &task{by: p, key: key, started: p.w.now, before: p.sees(key), removals: map[string]int{}}
 	if p.plans != nil {
 		t.saw = p.glimpse()
+		p.happened(t)
 	}
 	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield

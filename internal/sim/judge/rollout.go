@@ -328,8 +328,11 @@ func (j *Judge) nodeWorks(p *Pass, m machine, wait time.Duration, ever bool) boo
 		return is && !j.Now().Before(since.Add(wait))
 	}
 	n := j.node(m.node)
+	if ever && j.excuse(nodeGoneSince, workedBefore(p, m, n)) {
+		return true
+	}
 	if n == nil {
-		return fit(nil) || ever && j.excuse(nodeGoneSince, j.workedBefore(p, m))
+		return fit(nil)
 	}
 	all := j.since(n.UID, p, bySight)
 	if ever {
@@ -339,10 +342,10 @@ func (j *Judge) nodeWorks(p *Pass, m machine, wait time.Duration, ever bool) boo
 }
 
 // workedBefore reports whether a node of the machine's name was seen ready, that is
-// gone.
-func (*Judge) workedBefore(p *Pass, m machine) bool {
+// gone; another may have joined since under that name, which is given.
+func workedBefore(p *Pass, m machine, now *corev1.Node) bool {
 	for _, o := range p.seen {
-		if n, ok := o.(*corev1.Node); ok && n.Name == m.node && ready(n) {
+		if n, ok := o.(*corev1.Node); ok && n.Name == m.node && ready(n) && (now == nil || n.UID != now.UID) {
 			return true
 		}
 	}
