@@ -93,7 +93,7 @@ func (referring) Refers(string, []byte) (userData, credentials provider.SecretRe
 func serve[M client.Object](s *stage, mgr ctrl.Manager, lens dialect.Machines[M]) {
 	s.Helper()
 	r := machine.New(machine.Options[M]{
-		Client: mgr.GetClient(), Clock: clock.RealClock{}, Dialect: lens, Provider: s.cloud.Provider(),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Dialect: lens, Provider: s.cloud.Provider(),
 		Nodes: node.New(mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{}), Recorder: mgr.GetEventRecorder("machine"),
 	})
 	setup := machine.Setup{Name: "machine." + lens.API(), Workers: 2, Target: mgr.GetCache()}
