@@ -132,10 +132,10 @@ type Decision struct {
 // so that going on now would only repeat it.
 func (d Decision) Waits() bool { return d.Step == Settled || d.Step == Await }
 
-// DoubtsNode reports whether the machine is given up for what its node does not do: for
-// what must be sure before.
-func (d Decision) DoubtsNode() bool {
-	return d.Step == Fail && (d.Reason == ReasonJoinTimeout || d.Reason == ReasonHealthTimeout)
+// DoubtsNode reports whether m is given up, or its pods are forced off, for what its
+// node does not do: for what must be sure before.
+func (d Decision) DoubtsNode(m Machine) bool {
+	return d.Step == Drain && d.Force && !m.Force || d.Step == Fail && (d.Reason == ReasonJoinTimeout || d.Reason == ReasonHealthTimeout)
 }
 
 // question is all that a check may look at.

@@ -199,8 +199,9 @@ func (p *pass[M]) bearsWitness(ctx context.Context, q node.Query) {
 	p.see(n)
 }
 
-// makeSure reads the node past the cache before the machine is given up for it: that
-// is final, and a cache that has stopped shows no node that joined, or came back, since.
+// makeSure reads the node past the cache before the machine is given up for it, or its
+// pods are forced off: that is final, and a cache that has stopped shows no node that
+// joined, or came back, since.
 func (p *pass[M]) makeSure(ctx context.Context) {
 	if p.policy.Targetless {
 		return
@@ -211,6 +212,9 @@ func (p *pass[M]) makeSure(ctx context.Context) {
 	}
 	n, err := p.Nodes.Surely(ctx, q)
 	p.world.NodeErr, p.world.NodeLooked = err, err == nil
+	if err != nil && !p.view.Deleted.IsZero() {
+		p.answered(err)
+	}
 	p.see(n)
 }
 

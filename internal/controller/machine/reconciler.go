@@ -140,7 +140,7 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 	sure := false
 	for range maxSteps {
 		d := lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy)
-		if !sure && d.DoubtsNode() {
+		if !sure && d.DoubtsNode(p.view) {
 			sure = true
 			p.makeSure(ctx)
 			continue

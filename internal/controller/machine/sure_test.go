@@ -61,6 +61,41 @@ func TestGivenUpByTheServerOnly(t *testing.T) {
 	}
 }
 
+// TestForcedByTheServerOnly: a cache that has stopped shows a node as silent that has
+// long been ready. Budgets hold for its pods.
+func TestForcedByTheServerOnly(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		node   corev1.ConditionStatus
+		want   string
+	}{
+		{"it came back unseen", corev1.ConditionTrue, "create Pod/eviction"},
+		{"it is silent still", corev1.ConditionUnknown, "delete Pod"},
+	} {
+		g := gardenerRig(t)
+		g.settle()
+		g.pod("db-0", true)
+		g.reports(corev1.ConditionUnknown)
+		cache := newRecording(t, g.stored("node-1"))
+		g.clock.Step(6 * time.Minute)
+		if tt.node == corev1.ConditionTrue {
+			g.reports(tt.node)
+		}
+		g.r.Nodes.Client = stopped{g.target, cache}
+		g.delete()
+		g.pass()
+		var got []string
+		for _, w := range g.target.writes {
+			if w == "delete Pod" || w == "create Pod/eviction" {
+				got = append(got, w)
+			}
+		}
+		if len(got) != 1 || got[0] != tt.want {
+			t.Errorf("%s: %v, want %s", tt.reason, got, tt.want)
+		}
+	}
+}
+
 // stored is a copy of a node for a cache that stops now.
 func (g *rig[M]) stored(name string) *corev1.Node {
 	g.Helper()
