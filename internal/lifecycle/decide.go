@@ -133,9 +133,15 @@ type Decision struct {
 func (d Decision) Waits() bool { return d.Step == Settled || d.Step == Await }
 
 // DoubtsNode reports whether m is given up, or its pods are forced off, for what its
-// node does not do: for what must be sure before.
+// node does not do or say: for what must be sure before.
 func (d Decision) DoubtsNode(m Machine) bool {
-	return d.Step == Drain && d.Force && !m.Force || d.Step == Fail && (d.Reason == ReasonJoinTimeout || d.Reason == ReasonHealthTimeout)
+	switch d.Step {
+	case Drain:
+		return d.Force && !m.Force
+	case Fail:
+		return d.Reason == ReasonJoinTimeout || d.Reason == ReasonHealthTimeout || d.Reason == ReasonMissing
+	}
+	return false
 }
 
 // question is all that a check may look at.

@@ -203,7 +203,7 @@ func (p *pass[M]) bearsWitness(ctx context.Context, q node.Query) {
 // pods are forced off: that is final, and a cache that has stopped shows no node that
 // joined, or came back, since.
 func (p *pass[M]) makeSure(ctx context.Context) {
-	if p.policy.Targetless {
+	if p.policy.Targetless || p.world.Astray() { // the node would be another machine's
 		return
 	}
 	q := p.nodeQuery(ctx)

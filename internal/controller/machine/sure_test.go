@@ -61,6 +61,32 @@ func TestGivenUpByTheServerOnly(t *testing.T) {
 	}
 }
 
+// TestMissingByTheServerOnly: the infrastructure does not list an instance whose node
+// joined after the cache had stopped, under a name that nobody foretold.
+func TestMissingByTheServerOnly(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		node   corev1.ConditionStatus
+		want   lifecycle.Stage
+	}{
+		{"it joined unseen, and speaks for its instance", corev1.ConditionTrue, lifecycle.StageRunning},
+		{"it joined, and is silent", corev1.ConditionUnknown, lifecycle.StageFailed},
+	} {
+		g := openshiftRig(t)
+		g.cloud.next.NodeName = ""
+		g.pass()
+		g.joins()
+		g.reports(tt.node)
+		g.r.Nodes.Client = nodeless{g.target}
+		g.cloud.instances = nil
+		g.clock.Step(time.Hour)
+		g.pass()
+		if got := g.lens.View(g.read()).Stage; got != tt.want {
+			t.Errorf("%s: stage %q, want %q", tt.reason, got, tt.want)
+		}
+	}
+}
+
 // TestForcedByTheServerOnly: a cache that has stopped shows a node as silent that has
 // long been ready. Budgets hold for its pods.
 func TestForcedByTheServerOnly(t *testing.T) {
