@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,9 +25,9 @@ import (
 func TestNoRequestHangs(t *testing.T) {
 	const limit = 100 * time.Millisecond
 	ended := make(chan struct{})
-	begins := false
+	var begins atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if begins || r.URL.Query().Get("watch") == "true" {
+		if begins.Load() || r.URL.Query().Get("watch") == "true" {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusOK)
 			_, _ = w.Write([]byte(`{"kind":`))
@@ -58,10 +59,11 @@ func TestNoRequestHangs(t *testing.T) {
 			return err
 		},
 	} {
-		for _, begins = range []bool{false, true} {
+		for _, answered := range []bool{false, true} {
+			begins.Store(answered)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			if err := call(ctx); err == nil || ctx.Err() != nil {
-				t.Errorf("%s, of which the answer begins: %v: %v, the caller's patience: %v", name, begins, err, ctx.Err())
+				t.Errorf("%s, of which the answer begins: %v: %v, the caller's patience: %v", name, answered, err, ctx.Err())
 			}
 			cancel()
 		}
