@@ -122,11 +122,11 @@ func (w *World) unsettled() string {
 		}
 	}
 	for _, i := range w.cloud.Existing("") {
-		if k := w.kubelet(i); (!w.alive(k) || !k.joined && !k.never) && !w.beyondHelp(k) {
+		if k := w.kubelet(i); (!w.alive(k) || !k.joined && !k.never) && !w.beyondHelp(k) && !w.shadowed(i) {
 			return fmt.Sprintf("the kubelet of %s is silent", i.Name)
 		}
 	}
-	for _, m := range w.store.All(w.tells.machine) {
+	for _, m := range w.machines() {
 		if w.owners.chosen[m.GetUID()] && m.GetDeletionTimestamp() == nil && w.deploymentOfMachine(m) && !w.hopeless(m) {
 			return fmt.Sprintf("machine %s, which an autoscaler wanted gone, is there", m.GetName())
 		}
@@ -143,10 +143,14 @@ func (w *World) deploymentOfMachine(m client.Object) bool {
 // nurse does what only people do: it deletes machines that are beyond help,
 // where nobody else does, and looks after rollouts that wait for somebody.
 func (w *World) nurse() {
-	w.nurseRollouts()
+	w.each(w.nurseRollouts)
 	w.guide()
 	w.cleanUp()
 	w.restoreClasses() // one that was deleted may have been held until now
+	w.each(w.nurseMachines)
+}
+
+func (w *World) nurseMachines() {
 	if w.tells.heals {
 		return
 	}
@@ -233,13 +237,15 @@ func (w *World) deleteAll() {
 	for _, c := range w.checks() {
 		w.must("delete a health check", w.store.Delete(c, client.DeleteOptions{}))
 	}
-	for _, d := range w.deployments() {
-		w.must("delete a deployment", w.store.Delete(d, client.DeleteOptions{}))
-	}
-	for _, s := range w.store.All(w.tells.set) {
-		w.must("delete a set", w.store.Delete(s, client.DeleteOptions{}))
-	}
-	for _, m := range w.store.All(w.tells.machine) {
-		w.sendAway(m)
-	}
+	w.each(func() {
+		for _, d := range w.deployments() {
+			w.must("delete a deployment", w.store.Delete(d, client.DeleteOptions{}))
+		}
+		for _, s := range w.store.All(w.tells.set) {
+			w.must("delete a set", w.store.Delete(s, client.DeleteOptions{}))
+		}
+		for _, m := range w.store.All(w.tells.machine) {
+			w.sendAway(m)
+		}
+	})
 }

@@ -108,6 +108,7 @@ type wider struct {
 	papers
 	aides
 	outsiders
+	breadth
 }
 
 // impatience is what worlds got last: how long drains and hooks may take.

@@ -98,7 +98,7 @@ func (w *World) ailingWrite(p *process, c store.Call) error {
 func (p *process) mourn() {
 	if p.doomed {
 		p.kill()
-		p.w.start(p.role, 0)
+		p.w.start(p.role, p.tells, 0)
 	}
 }
 
@@ -116,7 +116,7 @@ func (w *World) endure() {
 	}
 	w.breathe()
 	calls, end, affected := w.cloudCalls+w.writes, w.now.Add(chronicTime), 1
-	for _, m := range w.store.All(w.tells.machine) {
+	for _, m := range w.machines() {
 		if w.hopeless(m) {
 			affected++
 		}
@@ -125,7 +125,7 @@ func (w *World) endure() {
 	if n := w.cloudCalls + w.writes - calls; n > affected*mostCalls*int(chronicTime/time.Hour) {
 		w.broken(judge.NotBusy, "%d calls in %v for %d machines that are affected", n, chronicTime, affected-1)
 	}
-	for _, m := range w.store.All(w.tells.machine) {
+	for _, m := range w.machines() {
 		if w.hopeless(m) && w.now.Sub(m.GetCreationTimestamp().Time) > time.Hour && !w.judge.Well(m) && w.judge.Silent(m) && !w.told[m.GetName()] {
 			w.broken(judge.SaysWhy, "machine %s has been there since %s", m.GetName(), m.GetCreationTimestamp())
 		}

@@ -16,12 +16,12 @@ import (
 // what they join. Each knows its own kinds only, so that a controller which asks
 // the wrong one is found out.
 func (w *World) openStores() {
-	kinds := w.tells.kinds
+	kinds := w.kinds()
 	if w.is.apart {
-		w.target = store.New(w.Now, w.tells.scheme, coreKinds())
-		w.store = store.New(w.Now, w.tells.scheme, append(kinds, secretKind()))
+		w.target = store.New(w.Now, w.scheme(), coreKinds())
+		w.store = store.New(w.Now, w.scheme(), append(kinds, secretKind()))
 	} else {
-		w.store = store.New(w.Now, w.tells.scheme, append(coreKinds(), kinds...))
+		w.store = store.New(w.Now, w.scheme(), append(coreKinds(), kinds...))
 		w.target = w.store
 	}
 	w.target.Index(&certificatesv1.CertificateSigningRequest{}, csr.PendingIndex, csr.Pending)
@@ -51,6 +51,9 @@ func (p *process) view(example runtime.Object) *store.View {
 func (p *process) connect(s *store.Store, behind int) (client.Client, client.Reader) {
 	views := map[*store.Kind]*store.View{}
 	for _, k := range s.Kinds() {
+		if !p.caches(k) {
+			continue
+		}
 		v := s.View(k, behind)
 		p.views = append(p.views, v)
 		p.byKind[k], views[k] = v, v

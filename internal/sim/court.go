@@ -72,17 +72,16 @@ func (e evidence) Outages() []judge.Outage {
 }
 
 // Anchors implements [judge.World].
-func (e evidence) Anchors() []client.Object { return e.w.tells.anchors() }
+func (e evidence) Anchors() []client.Object {
+	return all(e.w, func() []client.Object { return e.w.tells.anchors() })
+}
 
 // hold opens the court.
 func (w *World) hold() {
-	t := w.tells
 	r := judge.Rules{
-		Machine: t.machine, Set: t.set, Deployment: t.fleet.deployment, Check: &check{}, Other: t.other,
-		Finalizer: t.finalizer, Foreign: foreign, Hopeless: w.hopeless, Owner: owner, Namespace: namespace, Collects: w.is.collects, Hostile: w.is.hostile, Sized: w.is.aided,
+		APIs: w.judgedAPIs(), Check: &check{}, Foreign: foreign, Hopeless: w.hopeless, Owner: owner, Namespace: namespace, Collects: w.is.collects, Hostile: w.is.hostile, Sized: w.is.aided,
 		Grace: w.is.orphans.Grace, Period: w.is.orphans.Period, PerHour: w.is.orphans.PerHour, Percent: w.is.orphans.Limit.Percent,
 		CloudLag: w.is.cloud.Lag, ViewLag: w.is.viewLag, Skew: w.is.skew, Pause: w.longest(),
-		Waits: t.waits,
 	}
 	w.clockRules(&r)
 	w.judge = judge.New(evidence{w}, r, w.broken)
@@ -101,7 +100,7 @@ func (p *process) sees(key reconcile.Request) *judge.Pass {
 		}
 	}
 	return w.judge.Begin(judge.Pass{
-		By: judge.Author{Role: string(p.role), Process: p.serial}, At: w.now, Born: p.born, Skew: p.skew, Key: key.NamespacedName,
+		By: judge.Author{Role: string(p.role), Process: p.serial, API: p.tells.number}, At: w.now, Born: p.born, Skew: p.skew, Key: key.NamespacedName,
 	}, shown)
 }
 
@@ -150,11 +149,14 @@ func (p *process) tries(c store.Call, pass *judge.Pass, old, now client.Object) 
 	switch {
 	case p.role == fleetRole:
 		w.judge.RolloutWrites(pass, old, now)
+	case c.Kind.Kind == "Node" && old != nil && !gone:
+		w.judge.NodeWritten(pass, old.(*corev1.Node))
 	case c.Kind.Kind == "Pod" && old != nil:
 		w.judge.PodLeaves(pass, old, now, c.Verb == "delete")
 	case c.Kind.Kind == "MachineClass":
 		w.judge.ClassWritten(pass, old, now)
 	case c.Kind.Kind == "Node" && gone:
+		w.judge.NodeWritten(pass, old.(*corev1.Node))
 		w.judge.NodeDeleted(old.(*corev1.Node))
 	case c.Part == "approval" && now != nil:
 		w.judge.Approved(pass, now.(*certificatesv1.CertificateSigningRequest))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
 	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
@@ -39,16 +40,19 @@ const (
 
 // flavor is what differs between the dialects, for the world's own actors.
 type flavor struct {
-	scheme *runtime.Scheme
+	// api is how the API is called, number which of those in the world it is, made how
+	// many sets people made of it.
+	api          string
+	number, made int
+	// knows adds its types to a scheme.
+	knows func(*runtime.Scheme) error
 	// kinds are those of the dialect.
 	kinds   []*store.Kind
 	indexes []node.Index
 	// machine and set are empty objects.
 	machine, set client.Object
 	finalizer    string
-	// other is an empty machine of the other API, where health checks may be about
-	// such; waits are the timeouts of the dialect.
-	other client.Object
+	// waits are the timeouts of the dialect.
 	waits judge.Waits
 	// heals: unhealthy machines are replaced without anybody's help.
 	heals bool
@@ -69,21 +73,18 @@ type flavor struct {
 	// fleet is about deployments.
 	fleet *fleet
 
-	runMachines, runSets, runCollector func(p *process)
+	runMachines, runSets func(p *process)
+	// seen are its machines as the collector of orphans sees them, from a cache or not.
+	seen func(p *process, cached bool) collector.Kind
 	// runNodes is nil where nobody looks after nodes without a machine.
 	runNodes func(p *process)
-	// runChecks runs health checks, which select among the patients: those of the
-	// dialect are own.
-	runChecks func(p *process)
-	patients  []dialect.Patients
-	own       dialect.Patients
 	// runAides runs what helps others besides: classes are held, or sizes told.
 	runAides func(p *process)
+	// patients are its machines as health checks see them.
+	patients dialect.Patients
 	// anchors are where people approve that orphans are removed.
 	anchors func() []client.Object
 }
-
-var flavors = map[string]func(*World) flavor{OpenShift: openshiftFlavor, Gardener: gardenerFlavor}
 
 // coreKinds are those of the cluster that machines join.
 func coreKinds() []*store.Kind {

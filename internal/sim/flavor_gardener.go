@@ -12,20 +12,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
-	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/sim/judge"
 	"github.com/millwright-dev/millwright/internal/sim/store"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 const className = "class"
 
-func gardenerFlavor(w *World) flavor {
+func gardenerFlavor(w *World) *flavor {
 	w.is.cloud.Unforetold = false // its drivers have to say the name
 	kind := func(name string, o client.Object) *store.Kind {
 		return store.NewKind(v1alpha1.GroupVersion.WithKind(name), o)
@@ -38,15 +36,11 @@ func gardenerFlavor(w *World) flavor {
 	for _, k := range []*store.Kind{machines, sets, deployments, checks, foreign} {
 		k.Subresource, k.Counted = true, true
 	}
-	scheme := runtime.NewScheme()
-	_ = lenient.AddToScheme(scheme)
-	_ = v1alpha1.AddToScheme(scheme)
-	_ = corev1.AddToScheme(scheme)
 	lens, setLens := gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: clusterName}, gardener.Sets{}
-	f := flavor{
-		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments, classes, checks, foreign}, indexes: node.Indexes(),
+	f := &flavor{
+		api: provider.Gardener, knows: v1alpha1.AddToScheme, kinds: []*store.Kind{machines, sets, deployments, classes, checks, foreign}, indexes: node.Indexes(),
 		machine: &v1alpha1.Machine{}, set: &v1alpha1.MachineSet{},
-		finalizer: v1alpha1.FinalizerMachine, heals: true, other: &machinev1.Machine{},
+		finalizer: v1alpha1.FinalizerMachine, heals: true,
 		waits:     judge.Waits{JoinTimeout: 20 * time.Minute, HealthTimeout: 10 * time.Minute, DrainTimeout: 2 * time.Hour, DetachTimeout: 2 * time.Minute},
 		furniture: func() []client.Object { return append(secrets(w), gardenerClasses()...) },
 		newMachine: func(name string) client.Object {
@@ -65,17 +59,16 @@ func gardenerFlavor(w *World) flavor {
 			runMachines(p, lens)
 			p.followClasses()
 		},
-		runSets:   func(p *process) { runSets(p, setLens) },
-		runChecks: func(p *process) { runChecks(p, openshift.HealthChecks{}) },
-		patients:  []dialect.Patients{openshift.Patients{}, gardener.Patients{}}, own: gardener.Patients{},
+		runSets:  func(p *process) { runSets(p, setLens) },
+		patients: gardener.Patients{},
 		runAides: runClasses,
 		anchors:  func() []client.Object { return w.store.All(&v1alpha1.MachineClass{}) },
 	}
 	seen := collector.Machines[*v1alpha1.Machine]{
 		Lens: lens, GVK: v1alpha1.GroupVersion.WithKind("Machine"), Templates: gardenerTemplates, Untagged: true,
 	}
-	f.runCollector = func(p *process) { runCollector(p, seen) }
-	f.runNodes = func(p *process) { runNodes(p, seen) }
+	f.seen = func(p *process, cached bool) collector.Kind { return sightOf(p, cached, seen) }
+	f.runNodes = runNodes
 	return f
 }
 

@@ -8,25 +8,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
-	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/sim/store"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // tokenLifetime is how long bootstrap tokens are valid.
 const tokenLifetime = time.Hour
 
-func openshiftFlavor(w *World) flavor {
+func openshiftFlavor(w *World) *flavor {
 	machines := store.NewKind(machinev1.GroupVersion.WithKind("Machine"), &machinev1.Machine{})
 	sets := store.NewKind(machinev1.GroupVersion.WithKind("MachineSet"), &machinev1.MachineSet{})
 	deployments := store.NewKind(v1beta1.GroupVersion.WithKind(v1beta1.KindMachineDeployment), &v1beta1.MachineDeployment{})
@@ -34,16 +32,12 @@ func openshiftFlavor(w *World) flavor {
 	for _, k := range []*store.Kind{machines, sets, deployments, checks} {
 		k.Subresource, k.Counted = true, true
 	}
-	scheme := runtime.NewScheme()
-	_ = lenient.AddToScheme(scheme)
-	_ = v1beta1.AddToScheme(scheme)
-	_ = corev1.AddToScheme(scheme)
 	lens, setLens := openshift.Machines{TokenLifetime: tokenLifetime, DefaultCluster: clusterName, HookPatience: w.is.hooks}, openshift.Sets{}
 	if w.is.scopes && w.is.unnamed {
 		lens.DefaultCluster = ""
 	}
-	f := flavor{
-		scheme: scheme, kinds: []*store.Kind{machines, sets, deployments, checks}, indexes: node.Indexes(),
+	f := &flavor{
+		api: provider.OpenShift, knows: v1beta1.AddToScheme, kinds: []*store.Kind{machines, sets, deployments, checks}, indexes: node.Indexes(),
 		machine: &machinev1.Machine{}, set: &machinev1.MachineSet{},
 		finalizer: machinev1.MachineFinalizer,
 		furniture: func() []client.Object { return secrets(w) },
@@ -65,12 +59,11 @@ func openshiftFlavor(w *World) flavor {
 		fleet:       openshiftFleet(w),
 		runMachines: func(p *process) { runMachines(p, lens) },
 		runSets:     func(p *process) { runSets(p, setLens) },
-		runChecks:   func(p *process) { runChecks(p, openshift.HealthChecks{}) },
-		patients:    []dialect.Patients{openshift.Patients{}}, own: openshift.Patients{},
-		runAides: func(p *process) { runCapacity(p, lens) },
-		anchors:  func() []client.Object { return w.store.All(&machinev1.MachineSet{}) },
-		runCollector: func(p *process) {
-			runCollector(p, collector.Machines[*machinev1.Machine]{
+		patients:    openshift.Patients{},
+		runAides:    func(p *process) { runCapacity(p, lens) },
+		anchors:     func() []client.Object { return w.store.All(&machinev1.MachineSet{}) },
+		seen: func(p *process, cached bool) collector.Kind {
+			return sightOf(p, cached, collector.Machines[*machinev1.Machine]{
 				Lens: lens, GVK: machinev1.GroupVersion.WithKind("Machine"), Templates: openshiftTemplates,
 			})
 		},

@@ -131,7 +131,7 @@ func (w *World) setOf(m client.Object) client.Object {
 	if ref == nil {
 		return nil
 	}
-	s := w.store.Lookup(w.tells.set, client.ObjectKey{Namespace: m.GetNamespace(), Name: ref.Name})
+	s := w.store.Lookup(w.of(m).set, client.ObjectKey{Namespace: m.GetNamespace(), Name: ref.Name})
 	if s == nil || s.GetUID() != ref.UID {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (w *World) setOf(m client.Object) client.Object {
 
 // machineOf is the machine object with the UID; nil when there is none.
 func (w *World) machineOf(uid string) client.Object {
-	for _, m := range w.store.All(w.tells.machine) {
+	for _, m := range w.machines() {
 		if string(m.GetUID()) == uid {
 			return m
 		}
@@ -162,7 +162,7 @@ func (w *World) deploymentOf(s client.Object) client.Object {
 	if ref == nil || w.tells.fleet == nil {
 		return nil
 	}
-	d := w.store.Lookup(w.tells.fleet.deployment, client.ObjectKey{Namespace: s.GetNamespace(), Name: ref.Name})
+	d := w.store.Lookup(w.of(s).fleet.deployment, client.ObjectKey{Namespace: s.GetNamespace(), Name: ref.Name})
 	if d == nil || d.GetUID() != ref.UID {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (w *World) deploymentOf(s client.Object) client.Object {
 
 // setsOf are the sets that d controls.
 func (w *World) setsOf(d client.Object) (out []client.Object) {
-	for _, s := range w.store.All(w.tells.set) {
+	for _, s := range w.store.All(w.of(d).set) {
 		if metav1.IsControlledBy(s, d) {
 			out = append(out, s)
 		}
@@ -181,7 +181,7 @@ func (w *World) setsOf(d client.Object) (out []client.Object) {
 
 // controlled are the machines that s controls.
 func (w *World) controlled(s client.Object) (out []client.Object) {
-	for _, m := range w.store.All(w.tells.machine) {
+	for _, m := range w.store.All(w.of(s).machine) {
 		if metav1.IsControlledBy(m, s) {
 			out = append(out, m)
 		}
@@ -191,8 +191,8 @@ func (w *World) controlled(s client.Object) (out []client.Object) {
 
 // fact is the machine as the engine of rollouts sees it, by the truth.
 func (w *World) fact(m client.Object) rollout.Machine {
-	f := w.tells.fleet.machine(m, nil)
-	return w.tells.fleet.machine(m, w.node(f.Node))
+	read := w.of(m).fleet.machine
+	return read(m, w.node(read(m, nil).Node))
 }
 
 // living are the machines of d that nobody has sent away.

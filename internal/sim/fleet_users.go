@@ -177,7 +177,7 @@ func (w *World) scaleIn() {
 // nodes are idle for minutes before an autoscaler chooses them.
 func (w *World) allSee(m client.Object) bool {
 	return !slices.ContainsFunc(w.procs, func(p *process) bool {
-		return p.role == fleetRole && p.view(m).Lookup(client.ObjectKeyFromObject(m)) != m
+		return p.role == fleetRole && p.tells == w.of(m) && p.view(m).Lookup(client.ObjectKeyFromObject(m)) != m
 	})
 }
 
@@ -241,7 +241,7 @@ func (w *World) choose() {
 func (w *World) candidates() (out []*corev1.Node) {
 	for _, n := range objects(w, &corev1.Node{}) {
 		m := w.machineOn(n)
-		if m == nil {
+		if m == nil || w.of(m) != w.tells {
 			continue
 		}
 		if f := w.tells.fleet.machine(m, n); f.Marks.Candidate && !f.Marks.Selected && !f.Leaving {
@@ -253,30 +253,36 @@ func (w *World) candidates() (out []*corev1.Node) {
 
 // agentActions are what the software on nodes that updates them could do now.
 func (w *World) agentActions() (out []func()) {
+	return all(w, w.agentsOf)
+}
+
+// agentsOf are those of the API.
+func (w *World) agentsOf() (out []func()) {
 	if w.tells.fleet == nil || w.tells.fleet.awaits == nil {
 		return nil
 	}
+	of := w.tells
 	for _, i := range w.cloud.Existing("") {
 		k := w.kubelet(i)
 		n := w.nodeOf(k)
-		if n == nil || !w.alive(k) || !w.tells.fleet.awaits(n) {
+		if n == nil || !w.alive(k) || !of.fleet.awaits(n) {
 			continue
 		}
-		out = append(out, func() { w.update(k, n) })
+		out = append(out, func() { w.update(k, n, of) })
 	}
 	return out
 }
 
 // update is how an agent gets on: it may restart the node first, and it may
 // fail.
-func (w *World) update(k *kubelet, n *corev1.Node) {
+func (w *World) update(k *kubelet, n *corev1.Node, of *flavor) {
 	if w.faulty(nodeRestarts) {
 		k.stalled = w.now.Add(unknownAfter * 2)
 		w.tracef("node agent", "%s restarts", n.Name)
 		return
 	}
 	ok := !w.faulty(updateFails)
-	w.edit(n, "", func(o client.Object) { w.tells.fleet.answer(o.(*corev1.Node), ok) })
+	w.edit(n, "", func(o client.Object) { of.fleet.answer(o.(*corev1.Node), ok) })
 	w.tracef("node agent", "%s was updated: %v", n.Name, ok)
 }
 

@@ -20,10 +20,12 @@ func (w *World) stepCollector() {
 // collectorActions are: what has an owner that is gone is deleted, what belongs
 // to one that is to leave it is freed, tokens that have expired are deleted.
 func (w *World) collectorActions() (out []func()) {
-	out = w.collect(w.store.All(w.tells.machine), w.store.All(w.tells.set), w.setOf)
-	if w.is.deployments > 0 {
-		out = append(out, w.collect(w.store.All(w.tells.set), w.deployments(), w.deploymentOf)...)
-	}
+	w.each(func() {
+		out = append(out, w.collect(w.store.All(w.tells.machine), w.store.All(w.tells.set), w.setOf)...)
+		if w.is.deployments > 0 {
+			out = append(out, w.collect(w.store.All(w.tells.set), w.deployments(), w.deploymentOf)...)
+		}
+	})
 	out = append(out, w.oldPapers()...)
 	for _, s := range w.target.All(&corev1.Secret{}) {
 		if t, err := bootstrap.Read(s.(*corev1.Secret)); err == nil && w.now.After(t.Expires) {

@@ -15,9 +15,11 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/controller/machinehealthcheck"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/health"
 	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/internal/sim/store"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // frailty is how unwell a world is, and who looks after that.
@@ -106,7 +108,7 @@ func (l checkLens) View(c *check, common dialect.CommonConditions) health.Check 
 // selected is how many machines of c the process has seen.
 func (p *process) selected(c *check) (n int) {
 	selector, err := metav1.LabelSelectorAsSelector(&c.Spec.Selector)
-	for _, m := range p.view(p.w.tells.machine).All() {
+	for _, m := range p.view(p.tells.machine).All() {
 		if err == nil && selector.Matches(labels.Set(m.GetLabels())) {
 			n++
 		}
@@ -133,12 +135,23 @@ type blurred struct{ p *process }
 // State implements [sight.Source].
 func (b blurred) State() sight.State { return b.p.w.o.Mutation.Checks.Sight(b.p.Now(), b.p.State()) }
 
+// patients are the machines that checks may select: of machine.openshift.io always.
+func (w *World) patients() []dialect.Patients {
+	out := []dialect.Patients{openshift.Patients{}}
+	for _, f := range w.apis {
+		if f.api != provider.OpenShift {
+			out = append(out, f.patients)
+		}
+	}
+	return out
+}
+
 // runChecks makes p go by health checks.
 func runChecks(p *process, lens dialect.HealthChecks[*check]) {
 	w := p.w
 	o := machinehealthcheck.Options{
 		Client: p.client, Live: p.live, Nodes: p.target, LiveNodes: p.targetLive, Recorder: recorder{p}, Clock: p, Sight: p.eyes(),
-		Patients: w.tells.patients, Namespace: namespace,
+		Patients: w.patients(), Namespace: namespace,
 	}
 	m := w.o.Mutation
 	if m != nil {
@@ -146,7 +159,7 @@ func runChecks(p *process, lens dialect.HealthChecks[*check]) {
 		if m.Checks.OfPatients != nil {
 			change := m.Checks.OfPatients()
 			o.Patients = nil
-			for _, all := range w.tells.patients {
+			for _, all := range w.patients() {
 				o.Patients = append(o.Patients, patientLens{all, change})
 			}
 		}

@@ -93,8 +93,8 @@ func (w *World) prescribe(c *check) {
 	}
 	dialect.SetAnnotation(c, dialect.CooldownAnnotation, []string{"", "2m"}[w.roll(2)])
 	api := ""
-	if w.tells.own.API() != provider.OpenShift && w.chance(95) && !w.is.foreign {
-		api = w.tells.own.API()
+	if w.tells.api != provider.OpenShift && w.chance(95) && !w.is.foreign {
+		api = w.tells.api
 	}
 	dialect.SetAnnotation(c, dialect.MachineAPIAnnotation, api)
 	w.handOver(c)
@@ -194,14 +194,16 @@ func (w *World) mendChecks() {
 		})
 	}
 	if w.is.checks {
-		for _, m := range w.store.All(w.tells.machine) {
+		for _, m := range w.machines() {
 			w.edit(m, "", func(o client.Object) { dialect.SetAnnotation(o, dialect.SkipRemediationAnnotation, "") })
 		}
 	}
 	if w.is.shares {
-		for _, o := range append(w.deployments(), w.store.All(w.tells.set)...) {
-			w.edit(o, "", func(o client.Object) { dialect.SetAnnotation(o, orphan.MaxShareAnnotation, "") })
-		}
+		w.each(func() {
+			for _, o := range append(w.deployments(), w.store.All(w.tells.set)...) {
+				w.edit(o, "", func(o client.Object) { dialect.SetAnnotation(o, orphan.MaxShareAnnotation, "") })
+			}
+		})
 	}
 }
 

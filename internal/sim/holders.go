@@ -26,7 +26,8 @@ func heldByOthers(o client.Object) bool { return slices.Contains(o.GetFinalizers
 
 // holdable are the objects that somebody may hold, or holds.
 func (w *World) holdable() (out []client.Object) {
-	out = slices.Concat(w.store.All(w.tells.machine), w.store.All(w.tells.machine), w.store.All(w.tells.set))
+	sets := all(w, func() []client.Object { return w.store.All(w.tells.set) })
+	out = slices.Concat(w.machines(), w.machines(), sets)
 	return slices.Concat(out, w.target.All(&corev1.Node{}), w.target.All(&corev1.Pod{}))
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // lies are until when what is wrong.
@@ -30,15 +31,12 @@ func (w *World) beginLies() {
 	}
 	s := credentials()
 	s.Name, s.Data[cloud.AccountKey] = otherName(secretName), []byte(otherAccount)
-	for _, o := range append([]client.Object{s}, w.otherClasses()...) {
-		_, err := w.store.Create(o)
-		w.must("furnish", err)
-	}
+	w.furnish(append([]client.Object{s}, w.otherClasses()...))
 }
 
 // otherClasses are those of the other account.
 func (w *World) otherClasses() []client.Object {
-	if w.o.Dialect != Gardener || !w.is.accounts {
+	if !w.is.accounts || !w.has(provider.Gardener) {
 		return nil
 	}
 	c := gardenerClasses()[0].(*v1alpha1.MachineClass)
@@ -135,7 +133,7 @@ func (w *World) neighbour() {
 // machineOn is the machine whose node n is; nil when there is none.
 func (w *World) machineOn(n *corev1.Node) client.Object {
 	for _, i := range w.cloud.Machines() {
-		if i.Host != i.Name && w.nodeOf(w.kubelet(i)) == n {
+		if (i.Host != i.Name || len(w.apis) > 1) && w.nodeOf(w.kubelet(i)) == n {
 			return w.machineOf(i.UID)
 		}
 	}

@@ -41,7 +41,8 @@ type Mutation struct {
 	// reads through. Strangers: it looks at instances without a UID too.
 	Policy    func(*orphan.Policy)
 	Collector func(cache, live client.Reader) (client.Reader, client.Reader)
-	Strangers bool
+	// Secluded: it does not know the machines of other APIs than its own.
+	Strangers, Secluded bool
 	// Labelled machines are asked for where their labels say now.
 	Labelled bool
 	// Papers is what the approver of certificate requests reads past the cache.

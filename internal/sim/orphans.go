@@ -54,15 +54,44 @@ func (c passiveClock) Now() time.Time { return c.p.Now() }
 // Since implements clock.PassiveClock.
 func (c passiveClock) Since(t time.Time) time.Duration { return c.p.Since(t) }
 
+// sightOf is how p sees the machines of a kind, from its caches or not.
+func sightOf[M client.Object](p *process, cached bool, kind collector.Machines[M]) collector.Kind {
+	cache := client.Reader(p.client)
+	kind.Live = p.live
+	if p.w.is.neighbours {
+		kind.Namespace = namespace
+	}
+	if m := p.w.o.Mutation; m != nil && p.role == orphanRole {
+		if m.Collector != nil {
+			cache, kind.Live = m.Collector(p.client, p.live)
+		}
+		kind.Untagged = kind.Untagged || m.Strangers
+	}
+	if cached {
+		kind.Cache = cache
+	}
+	return kind
+}
+
+// kinds are the machines of all APIs, as p sees them.
+func (p *process) kinds() (out []collector.Kind) {
+	for _, f := range p.w.apis {
+		own := f == p.tells || p.w.is.together
+		if m := p.w.o.Mutation; own || m == nil || !m.Secluded {
+			out = append(out, f.seen(p, own))
+		}
+	}
+	return out
+}
+
 // runCollector makes p look for instances without a machine.
-func runCollector[M client.Object](p *process, kind collector.Machines[M]) {
+func runCollector(p *process) {
 	w := p.w
-	kind.Cache, kind.Live = p.client, p.live
 	infra := p.infrastructure()
 	policy := w.is.orphans
 	policy.Owner = owner
 	if w.is.neighbours {
-		kind.Namespace, policy.Namespace = namespace, namespace
+		policy.Namespace = namespace
 	}
 	if m := w.o.Mutation; m != nil {
 		if m.Provider != nil {
@@ -71,13 +100,9 @@ func runCollector[M client.Object](p *process, kind collector.Machines[M]) {
 		if m.Policy != nil {
 			m.Policy(&policy)
 		}
-		if m.Collector != nil {
-			kind.Cache, kind.Live = m.Collector(p.client, p.live)
-		}
-		kind.Untagged = kind.Untagged || m.Strangers
 	}
 	c := collector.New(collector.Options{
-		Kinds: []collector.Kind{kind}, Provider: infra, Clock: passiveClock{p: p}, Policy: policy,
+		Kinds: p.kinds(), Provider: infra, Clock: passiveClock{p: p}, Policy: policy,
 		Recorder: recorder{p}, Sight: p.eyes(), Random: func() float64 { return 0.5 },
 	})
 	p.wakes = func(store.Event) []wake.Wake { return nil }
@@ -91,19 +116,19 @@ func runCollector[M client.Object](p *process, kind collector.Machines[M]) {
 const joinTimeout = 20 * time.Minute
 
 // runNodes makes p mark nodes without a machine, and let go of them.
-func runNodes[M client.Object](p *process, kind collector.Machines[M]) {
-	kind.Cache, kind.Live = p.client, p.live
+func runNodes(p *process) {
+	kinds := p.kinds()
 	r := collector.NewNodes(collector.NodeOptions{
-		Client: p.target, Kinds: []collector.Kind{kind}, Clock: p, JoinTimeout: joinTimeout,
+		Client: p.target, Kinds: kinds, Clock: p, JoinTimeout: joinTimeout,
 		Mark: v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged, Finalizer: v1alpha1.FinalizerNode,
 	})
 	p.reconcile = r.Reconcile
 	p.wakes = func(e store.Event) (out []wake.Wake) {
 		var names []string
-		switch o := e.Object().(type) {
-		case *corev1.Node:
-			names = append(names, o.Name)
-		case M:
+		if n, ok := e.Object().(*corev1.Node); ok {
+			names = append(names, n.Name)
+		}
+		for _, kind := range kinds {
 			for _, o := range []client.Object{e.Old, e.New} {
 				if o != nil {
 					names = append(names, kind.NodesOf(o)...)

@@ -41,7 +41,7 @@ func (w *World) repairs() (out []func()) {
 	if !w.is.repaired {
 		return nil
 	}
-	for _, m := range w.store.All(w.tells.machine) {
+	for _, m := range w.machines() {
 		_, asked := m.GetAnnotations()[openshift.ExternalRemediationAnnotation]
 		if last, before := w.ward.repaired[m.GetUID()]; !asked || before && w.now.Sub(last) < repairsEvery {
 			continue

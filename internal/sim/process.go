@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/wake"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/internal/sim/judge"
 	"github.com/millwright-dev/millwright/internal/sim/store"
@@ -38,6 +39,8 @@ const (
 type process struct {
 	w    *World
 	role role
+	// tells is the API that it is for.
+	tells *flavor
 	// number is how it is called, serial what no other process has.
 	number, serial int
 	views          []*store.View
@@ -105,8 +108,8 @@ type task struct {
 type killed struct{}
 
 // start starts a process, whose first listings may be behind.
-func (w *World) start(r role, behind int) {
-	p := &process{w: w, role: r, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, doubted: map[request]bool{}, stalled: map[*store.View]time.Time{}}
+func (w *World) start(r role, of *flavor, behind int) {
+	p := &process{w: w, role: r, tells: of, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, doubted: map[request]bool{}, stalled: map[*store.View]time.Time{}}
 	w.serials++
 	p.queue, p.born, p.skew, p.serial = newQueue(), w.now, w.skewOf(r), w.serials
 	p.dial = w.dialOf()
@@ -118,19 +121,19 @@ func (w *World) start(r role, behind int) {
 	}
 	switch r {
 	case machineRole:
-		w.tells.runMachines(p)
+		of.runMachines(p)
 	case setRole:
-		w.tells.runSets(p)
+		of.runSets(p)
 	case orphanRole:
-		w.tells.runCollector(p)
+		runCollector(p)
 	case nodeRole:
-		w.tells.runNodes(p)
+		of.runNodes(p)
 	case healthRole:
-		w.tells.runChecks(p)
+		runChecks(p, openshift.HealthChecks{})
 	case aideRole:
-		w.tells.runAides(p)
+		of.runAides(p)
 	case fleetRole:
-		w.tells.fleet.run(p)
+		of.fleet.run(p)
 		if behind > 0 {
 			clear(w.owners.chosen) // it may not see who was meant
 		}

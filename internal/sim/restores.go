@@ -56,8 +56,9 @@ func (w *World) tellsWhere(b *store.Backup) bool {
 	if !w.is.scopes && !w.is.edits && !w.is.accounts {
 		return true
 	}
-	for _, m := range w.store.Saved(b, w.tells.machine) {
-		o, _ := dialect.Origin(m, w.tells.view(m).ProviderID != "")
+	saved := all(w, func() []client.Object { return w.store.Saved(b, w.tells.machine) })
+	for _, m := range saved {
+		o, _ := dialect.Origin(m, w.of(m).view(m).ProviderID != "")
 		if len(w.cloud.Existing(string(m.GetUID()))) > 0 && (o == nil || o.Cluster == "" || o.Account == "" && w.is.accounts) {
 			return false
 		}
@@ -117,7 +118,7 @@ func (w *World) restore() {
 		if p.deposed == nil && w.chance(30) {
 			w.tracef(p.name(), "IS STARTED ANEW with %d passes under way", len(p.tasks))
 			p.kill()
-			w.start(p.role, 0)
+			w.start(p.role, p.tells, 0)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func (w *World) moveTemplate() {
 	if !ok || o.GetDeletionTimestamp() != nil {
 		return
 	}
-	if w.o.Dialect == Gardener {
+	if w.tells.api == provider.Gardener {
 		w.moveClass()
 		return
 	}
@@ -191,7 +191,7 @@ func nodeTemplate(region string) *v1alpha1.NodeTemplate {
 // editSpec changes a spec in a way that is of no consequence.
 func (w *World) editSpec() {
 	n := w.roll(100)
-	if w.o.Dialect == Gardener {
+	if w.tells.api == provider.Gardener {
 		c, ok := pick(w, w.store.All(&v1alpha1.MachineClass{}))
 		if !ok {
 			return
@@ -230,7 +230,7 @@ func (w *World) refuses() error {
 
 // remakeClass deletes a class, or makes those again that were deleted.
 func (w *World) remakeClass() {
-	if w.o.Dialect != Gardener {
+	if w.tells.api != provider.Gardener {
 		return
 	}
 	if c, ok := pick(w, w.store.All(&v1alpha1.MachineClass{})); ok && w.chance(40) {
@@ -242,7 +242,7 @@ func (w *World) remakeClass() {
 }
 
 func (w *World) restoreClasses() {
-	if w.o.Dialect != Gardener {
+	if !w.has(provider.Gardener) {
 		return
 	}
 	for _, c := range append(gardenerClasses(), w.otherClasses()...) {
@@ -259,13 +259,22 @@ func (w *World) mendDeceits() {
 	w.lies = lies{}
 	w.restoreAccount()
 	w.restoreClasses()
+	w.each(w.mendLabels)
+	w.guide()
+	if w.is.collects {
+		w.each(w.keepPlaces)
+	}
+}
+
+// mendLabels says again in which cluster machines are asked for.
+func (w *World) mendLabels() {
 	for _, o := range append(w.store.All(w.tells.set), w.deployments()...) {
 		if labels := templateLabels(o); labels != nil && labels[openshift.ClusterLabel] == "" {
 			w.edit(o, "", func(o client.Object) { templateLabels(o)[openshift.ClusterLabel] = clusterName })
 		}
 	}
 	for _, m := range w.store.All(w.tells.machine) {
-		if w.o.Dialect == OpenShift && m.GetLabels()[openshift.ClusterLabel] == "" {
+		if w.tells.api == provider.OpenShift && m.GetLabels()[openshift.ClusterLabel] == "" {
 			w.edit(m, "", func(o client.Object) {
 				labels := map[string]string{}
 				for k, v := range o.GetLabels() {
@@ -276,10 +285,6 @@ func (w *World) mendDeceits() {
 			})
 		}
 	}
-	w.guide()
-	if w.is.collects {
-		w.keepPlaces()
-	}
 }
 
 // guide gives machines the credentials of the account in which their instances
@@ -288,7 +293,7 @@ func (w *World) guide() {
 	if !w.is.accounts {
 		return
 	}
-	for _, m := range w.store.All(w.tells.machine) {
+	for _, m := range w.machines() {
 		if w.accountOf(m) == otherAccount && !w.guided(m) {
 			w.edit(m, "", guideTo)
 			w.does("gives machine %s the credentials of account %s", m.GetName(), otherAccount)
@@ -374,7 +379,7 @@ func (w *World) keepPlace(at cloud.Place) {
 
 // keeper is a template of no machine's that says where to look.
 func (w *World) keeper(name string, at cloud.Place) client.Object {
-	if w.o.Dialect == Gardener {
+	if w.tells.api == provider.Gardener {
 		c := gardenerClasses()[0].(*v1alpha1.MachineClass)
 		c.Name, c.NodeTemplate = name, nodeTemplate(at.Region)
 		if at.Account == otherAccount {

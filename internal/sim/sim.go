@@ -25,11 +25,14 @@ import (
 const (
 	OpenShift = "openshift"
 	Gardener  = "gardener"
+	// Both has machines of both APIs side by side: one API server, one cluster that they
+	// join, one account.
+	Both = "both"
 )
 
 // Options choose what is simulated.
 type Options struct {
-	// Dialect is [OpenShift] or [Gardener].
+	// Dialect is [OpenShift], [Gardener] or [Both].
 	Dialect string
 	// Steps is how many steps the world takes before the faults stop; zero
 	// means [DefaultSteps].

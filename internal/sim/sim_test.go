@@ -20,7 +20,7 @@ func seeds(t *testing.T, n int) uint64 {
 }
 
 func TestWorldsKeepTheirPromises(t *testing.T) {
-	for _, dialect := range []string{OpenShift, Gardener} {
+	for _, dialect := range []string{OpenShift, Gardener, Both} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			o := Options{Dialect: dialect}
@@ -34,7 +34,7 @@ func TestWorldsKeepTheirPromises(t *testing.T) {
 }
 
 func TestSeedDecidesEverything(t *testing.T) {
-	for _, dialect := range []string{OpenShift, Gardener} {
+	for _, dialect := range []string{OpenShift, Gardener, Both} {
 		for seed := range uint64(5) {
 			o := Options{Dialect: dialect, Trace: true}
 			if a, b := Run(seed, o), Run(seed, o); !slices.Equal(a.Trace, b.Trace) {

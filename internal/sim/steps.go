@@ -214,7 +214,7 @@ func (w *World) stepCrash() {
 	}
 	w.tracef(p.name(), "CRASHES with %d passes under way", len(p.tasks))
 	p.kill()
-	w.start(p.role, w.staleness())
+	w.start(p.role, p.tells, w.staleness())
 }
 
 // staleness is how many changes the first listings of a process are behind.
@@ -235,7 +235,7 @@ func (w *World) stepLeader() {
 	at := w.now
 	p.deposed = &at
 	w.tracef(p.name(), "IS DEPOSED with %d passes under way", len(p.tasks))
-	w.start(p.role, w.staleness())
+	w.start(p.role, p.tells, w.staleness())
 }
 
 // stepDeath makes an instance die.

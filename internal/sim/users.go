@@ -11,33 +11,37 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// users is what people did.
-type users struct {
-	made int
-}
-
 // begin furnishes the world.
 func (w *World) begin() {
 	w.owners, w.losses = owners{chosen: map[types.UID]bool{}}, newLosses()
 	w.beginVolumes()
-	for _, o := range w.tells.furniture() {
-		_, err := w.store.Create(o)
-		w.must("furnish", err)
-	}
+	w.each(func() { w.furnish(w.tells.furniture()) })
 	w.beginLies()
-	for range w.is.sets {
-		w.createSet()
-	}
-	for range w.is.singles {
-		w.createMachine(nil)
-	}
-	for range w.is.deployments {
-		w.createDeployment()
-	}
+	w.each(func() {
+		for range w.is.sets {
+			w.createSet()
+		}
+		for range w.is.singles {
+			w.createMachine(nil)
+		}
+		for range w.is.deployments {
+			w.createDeployment()
+		}
+	})
 	w.beginWard()
 	for i := range w.is.apps {
 		if w.is.budgets {
 			w.budget(fmt.Sprint("app", i), w.chance(20) || w.is.tight)
+		}
+	}
+}
+
+// furnish makes what is not there.
+func (w *World) furnish(all []client.Object) {
+	for _, o := range all {
+		if w.store.Lookup(o, client.ObjectKeyFromObject(o)) == nil {
+			_, err := w.store.Create(o)
+			w.must("furnish", err)
 		}
 	}
 }
@@ -65,8 +69,8 @@ func (w *World) createSet() {
 	if len(w.store.All(w.tells.set)) >= 3 {
 		return
 	}
-	w.users.made++
-	s := w.tells.newSet(fmt.Sprintf("set%d", w.users.made), w.between(0, 4))
+	w.tells.made++
+	s := w.tells.newSet(fmt.Sprintf("set%d", w.tells.made), w.between(0, 4))
 	_, err := w.store.Create(s)
 	w.must("create a set", err)
 	w.does("creates set %s of %d", s.GetName(), w.tells.size(s))
@@ -258,18 +262,8 @@ func (w *World) restoreSecret() {
 	}
 }
 
-// mend takes out of the way what people only can.
-func (w *World) mend() {
-	w.restoreSecret()
-	w.mendChecks()
-	w.mendDeceits()
-	w.letGoOf(false)
-	w.restoreClasses()
-	w.clearRequests()
-	w.unmask()
-	if w.is.collects {
-		w.approve()
-	}
+// mendMachines lets machines go, and deployments go on.
+func (w *World) mendMachines() {
 	for _, m := range w.store.All(w.tells.machine) {
 		if w.tells.unhook != nil {
 			w.edit(m, "", w.tells.unhook)
@@ -287,6 +281,21 @@ func (w *World) mend() {
 			})
 		}
 	}
+}
+
+// mend takes out of the way what people only can.
+func (w *World) mend() {
+	w.restoreSecret()
+	w.mendChecks()
+	w.mendDeceits()
+	w.letGoOf(false)
+	w.restoreClasses()
+	w.clearRequests()
+	w.unmask()
+	if w.is.collects {
+		w.each(w.approve)
+	}
+	w.each(w.mendMachines)
 	for _, b := range objects(w, &policyv1.PodDisruptionBudget{}) {
 		w.must("delete a budget", w.target.Delete(b, client.DeleteOptions{}))
 	}

@@ -30,8 +30,11 @@ type World struct {
 	step int
 	calm bool
 
-	is    character
-	tells flavor
+	is character
+	// apis are those of the machines here, tells is the one whose turn it is: what
+	// people do next is about it.
+	apis  []*flavor
+	tells *flavor
 	// named counts the names that sets have chosen: none comes twice.
 	named int
 	// store is what the machines' cluster has stored, target what the cluster
@@ -44,7 +47,6 @@ type World struct {
 	late    []lateEffect
 
 	kubelets map[string]*kubelet
-	users    users
 	owners   owners
 	losses   losses
 	lies     lies
@@ -78,12 +80,13 @@ func newWorld(seed uint64, o Options) *World {
 	w.is.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
 	w.is.outsiders.draw(rand.New(rand.NewPCG(seed, outsidersSource)))
 	w.is.aides.draw(rand.New(rand.NewPCG(seed, aidesSource)))
+	w.is.breadth.draw(rand.New(rand.NewPCG(seed, breadthSource)))
 	w.is.settle()
 	if m := o.Mutation; m != nil && m.Setting != nil {
 		m.Setting(&w.is)
 		w.is.settle()
 	}
-	w.tells = flavors[o.Dialect](w)
+	w.openAPIs()
 	w.openStores()
 	w.cloud = &cloud.Cloud{
 		Traits: w.is.cloud, Now: w.Now, Roll: w.roll, Half: func() bool { return w.faulty(cloudHalf) },
@@ -93,29 +96,35 @@ func newWorld(seed uint64, o Options) *World {
 	}
 	w.hold()
 	w.begin()
-	for _, role := range w.roles() {
-		w.start(role, 0)
-		if o.Mutation != nil && o.Mutation.TwoLeaders {
-			w.start(role, 0)
+	for _, of := range w.apis {
+		for _, role := range w.roles(of) {
+			w.start(role, of, 0)
+			if o.Mutation != nil && o.Mutation.TwoLeaders {
+				w.start(role, of, 0)
+			}
 		}
 	}
 	return w
 }
 
-// roles are what runs. Where there are no deployments, nobody looks for them;
-// nor for orphans where none are collected.
-func (w *World) roles() []role {
+// roles are what runs for an API. Where there are no deployments, nobody looks for
+// them; nor for orphans where none are collected.
+func (w *World) roles(of *flavor) []role {
 	all := []role{machineRole, setRole}
 	if w.is.deployments > 0 {
 		all = append(all, fleetRole)
 	}
 	if w.is.collects {
-		all = append(all, orphanRole)
-		if w.tells.runNodes != nil {
-			all = append(all, nodeRole)
+		if of.number == 0 || !w.is.together {
+			all = append(all, orphanRole)
 		}
 	}
-	if w.is.checks {
+	// A node that has no provider ID yet may be taken by the machine of the other API
+	// that has its name, which lets go of it later.
+	if of.runNodes != nil && (w.is.collects || len(w.apis) > 1) {
+		all = append(all, nodeRole)
+	}
+	if w.is.checks && of.number == 0 {
 		all = append(all, healthRole)
 	}
 	if w.is.aided {
@@ -192,14 +201,17 @@ func (w *World) grow() bool {
 	if !w.converge(judge.Converges, w.unsettled, w.nurse) {
 		return false
 	}
-	for i, d := range w.deployments() {
-		w.edit(d, "", func(o client.Object) { w.tells.fleet.roll(o, 1+i%2) })
-	}
+	w.each(func() {
+		for i, d := range w.deployments() {
+			w.edit(d, "", func(o client.Object) { w.tells.fleet.roll(o, 1+i%2) })
+		}
+	})
 	return true
 }
 
 // act is one step: the seed chooses who acts.
 func (w *World) act() {
+	w.chooseAPI()
 	if w.chance(w.is.trouble) {
 		w.stepTrouble()
 		return

@@ -15,12 +15,14 @@ import (
 // ClassWritten judges that somebody takes the finalizer off a class. A machine that was
 // there before the pass began is to be known.
 func (j *Judge) ClassWritten(p *Pass, old, now client.Object) {
-	held := func(o client.Object) bool { return o != nil && slices.Contains(o.GetFinalizers(), j.Finalizer) }
+	held := func(o client.Object) bool {
+		return o != nil && slices.Contains(o.GetFinalizers(), j.api(p.By).Finalizer)
+	}
 	if !held(old) || held(now) {
 		return
 	}
-	for _, o := range j.All(j.Machine) {
-		m, is := o.(*v1alpha1.Machine)
+	for _, o := range j.machines() {
+		m, is := o.Object.(*v1alpha1.Machine)
 		if is && m.Spec.Class.Name == old.GetName() && j.born(m.UID) <= p.began && !p.By.Late {
 			j.Broken(ClassHeld, "class %s, of which machine %s is", old.GetName(), m.Name)
 		}
@@ -39,7 +41,9 @@ func (j *Judge) unsized() string {
 	if !j.Sized {
 		return ""
 	}
-	for _, o := range append(j.All(j.Set), j.All(j.Deployment)...) {
+	same := func(o client.Object) client.Object { return o }
+	sets := allOf(j, func(a API) client.Object { return a.Set }, same)
+	for _, o := range append(sets, allOf(j, func(a API) client.Object { return a.Deployment }, same)...) {
 		var spec machinev1.MachineSpec
 		switch o := o.(type) {
 		case *machinev1.MachineSet:
@@ -47,7 +51,7 @@ func (j *Judge) unsized() string {
 		case *v1beta1.MachineDeployment:
 			spec = o.Spec.Template.Spec
 		default:
-			return ""
+			continue
 		}
 		want, a := strconv.Itoa(len(spec.ProviderSpec.Value.Raw)), o.GetAnnotations()
 		if controller(o) == "" && o.GetDeletionTimestamp() == nil && (a[offeredCPU] != want || a[offeredMemory] != want) {

@@ -111,7 +111,7 @@ func (j *Judge) under(c *check, objects []client.Object, node func(name string) 
 		return out
 	}
 	for _, o := range objects {
-		if sameKind(o, j.selectable(c)) && selector.Matches(labels.Set(o.GetLabels())) {
+		if sameKind(o, selectable(c)) && selector.Matches(labels.Set(o.GetLabels())) {
 			m := readMachine(o)
 			m.updated = j.stamped(m)
 			out[o.GetUID()] = patientOf(m, node(m.node))
@@ -120,18 +120,9 @@ func (j *Judge) under(c *check, objects []client.Object, node func(name string) 
 	return out
 }
 
-// selectable is an empty machine of the API that c is about, which is its own
-// unless it asks for another.
-func (j *Judge) selectable(c *check) client.Object {
-	if j.heals() && c.Annotations[machineAPI] == "" {
-		return j.Other
-	}
-	return j.Machine
-}
-
 // truly are the patients that c has, seenBy those that the pass saw.
 func (j *Judge) truly(c *check) map[types.UID]patient {
-	return j.under(c, j.All(j.selectable(c)), j.node)
+	return j.under(c, j.All(selectable(c)), j.node)
 }
 
 func (j *Judge) seenBy(p *Pass, c *check) map[types.UID]patient {

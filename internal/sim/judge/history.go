@@ -14,6 +14,8 @@ type Author struct {
 	// Role is the controller; empty: people, nodes, or the cluster itself.
 	Role    string
 	Process int
+	// API is the number of the one that it looks after.
+	API int
 	// Deposed says that another process had taken over by then, Late that the
 	// write arrived long after it was sent.
 	Deposed, Late bool
@@ -82,12 +84,12 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	}
 	j.judgeHolders(p, was, now)
 	j.seq++
-	if len(j.log[o.GetUID()]) == 0 && sameKind(o, j.Machine) {
+	if len(j.log[o.GetUID()]) == 0 && j.isMachine(o) {
 		j.known = append(j.known, o.GetUID())
 	}
 	c := change{n: j.seq, by: by, at: j.Now(), was: was, now: now}
 	j.log[o.GetUID()] = append(j.log[o.GetUID()], c)
-	if sameKind(o, j.Set) {
+	if j.isSet(o) {
 		j.sizes(p, was, now)
 	}
 	switch o := o.(type) {
@@ -121,7 +123,7 @@ const (
 // new one has to ask the API server about.
 func (p *Pass) knows(c change) bool {
 	switch {
-	case p.sent != 0 && c.n > p.sent, c.by.Role != p.By.Role:
+	case p.sent != 0 && c.n > p.sent, c.by.Role != p.By.Role, c.by.API != p.By.API:
 		return false
 	case c.by.Process == p.By.Process:
 		return true

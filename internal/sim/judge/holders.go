@@ -54,7 +54,7 @@ func (j *Judge) releasedBefore(uid types.UID) bool {
 // its replicas as long as they are there.
 func (j *Judge) lingering(s set) (n int32) {
 	for _, m := range j.controlled(s) {
-		if j.heals() && s.selects(m) && j.doneWith(m) {
+		if heals(m) && s.selects(m) && j.doneWith(m) {
 			n++
 		}
 	}

@@ -77,12 +77,9 @@ type World interface {
 
 // Rules are what the world asks of its controllers, besides what objects say.
 type Rules struct {
-	// Machine, Set, Deployment and Check are empty objects of the API's kinds.
-	Machine, Set, Deployment, Check client.Object
-	// Other is an empty machine of the other API; nil: none is there.
-	Other client.Object
-	// Finalizer holds machines.
-	Finalizer string
+	// APIs are those whose machines are here, Check is an empty health check.
+	APIs  []API
+	Check client.Object
 	// Hopeless says about what nothing can be done before all is to end; nil: there is
 	// no such thing.
 	Hopeless func(o client.Object) bool
@@ -107,7 +104,6 @@ type Rules struct {
 	Unnoticed time.Duration
 	// LookEvery and LookFor are how often sight is asked for, and for how long.
 	LookEvery, LookFor time.Duration
-	Waits
 }
 
 // Waits are the timeouts of machines that say nothing else; zero: for ever.
@@ -150,14 +146,6 @@ func New(w World, r Rules, broken func(statement, format string, args ...any)) *
 		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, ward: newWard(),
 	}
 }
-
-// machines are all that there are, in the APIs' words.
-func (j *Judge) machines() []machine { return each(j.All(j.Machine), readMachine) }
-
-// sets are all sets, deployments all deployments.
-func (j *Judge) sets() []set { return each(j.All(j.Set), readSet) }
-
-func (j *Judge) deployments() []deployment { return each(j.All(j.Deployment), readDeployment) }
 
 func each[T any](all []client.Object, read func(client.Object) T) []T {
 	out := make([]T, len(all))

@@ -74,8 +74,11 @@ func (s *scene) says(statement, _ string) { s.broken = append(s.broken, statemen
 func newScene() *scene {
 	s := &scene{now: time.Unix(1_900_000_000, 0), objects: map[types.UID]client.Object{}}
 	s.judge = New(s, Rules{
-		Machine: &v1alpha1.Machine{}, Set: &v1alpha1.MachineSet{}, Deployment: &v1alpha1.MachineDeployment{}, Check: &check{},
-		Finalizer: v1alpha1.FinalizerMachine, Waits: Waits{DrainTimeout: 2 * time.Hour, DetachTimeout: 2 * time.Minute}, LookEvery: time.Second,
+		APIs: []API{{
+			Machine: &v1alpha1.Machine{}, Set: &v1alpha1.MachineSet{}, Deployment: &v1alpha1.MachineDeployment{},
+			Finalizer: v1alpha1.FinalizerMachine, Waits: Waits{DrainTimeout: 2 * time.Hour, DetachTimeout: 2 * time.Minute},
+		}},
+		Check: &check{}, LookEvery: time.Second,
 	}, func(statement, format string, _ ...any) { s.says(statement, format) })
 	return s
 }

@@ -62,12 +62,11 @@ func (j *Judge) judgeSize(o client.Object) {
 	if !j.Hostile || o == nil {
 		return
 	}
-	for _, example := range []client.Object{j.Machine, j.Set, j.Deployment, j.Check} {
-		if !sameKind(o, example) {
-			continue
-		}
-		if raw, err := json.Marshal(o); err != nil || len(raw) > mostBytes {
-			j.Broken(Bounded, "%T %s has %d bytes (%v)", o, o.GetName(), len(raw), err)
-		}
+	ours := j.of(o, func(a API) client.Object { return a.Deployment }) || sameKind(o, j.Check)
+	if !ours && !j.isMachine(o) && !j.isSet(o) {
+		return
+	}
+	if raw, err := json.Marshal(o); err != nil || len(raw) > mostBytes {
+		j.Broken(Bounded, "%T %s has %d bytes (%v)", o, o.GetName(), len(raw), err)
 	}
 }

@@ -19,14 +19,20 @@ const unreachableAfter = 5 * time.Minute
 func (j *Judge) Refused(pod client.Object) { j.refusals[pod.GetUID()]++ }
 
 // machineOn is the machine whose node has the name; false when there is none.
-func (j *Judge) machineOn(nodeName string) (machine, bool) {
+func (j *Judge) machineOn(nodeName string) (one machine, there bool) {
 	n := j.node(nodeName)
 	for _, m := range j.machines() {
-		if n != nil && (m.node == nodeName || m.node == "" && m.provider != "" && m.provider == n.Spec.ProviderID) {
+		if n == nil || m.node != nodeName && (m.node != "" || m.provider == "" || m.provider != n.Spec.ProviderID) {
+			continue
+		}
+		if sameID(m.provider, n.Spec.ProviderID) {
 			return m, true
 		}
+		if !there {
+			one, there = m, true
+		}
 	}
-	return machine{}, false
+	return one, there
 }
 
 // PodLeaves judges that the machine controller sends a pod off its node; forced
@@ -64,7 +70,7 @@ func (j *Judge) timeout(m machine) time.Duration {
 	if m.drain != nil {
 		return *m.drain
 	}
-	return j.DrainTimeout
+	return j.apiOf(m.Object).DrainTimeout
 }
 
 // over reports whether a time may be over that began then, as far as somebody
@@ -90,7 +96,7 @@ func (j *Judge) mayForce(p *Pass, m machine, pod *corev1.Pod) bool {
 	switch {
 	case hurried, j.timedOut(m, n):
 		return true
-	case never || !j.heals():
+	case never || !heals(m):
 		return false
 	case n == nil:
 		return true
@@ -152,14 +158,16 @@ func (j *Judge) volumeLeaves(p *Pass, pod *corev1.Pod) {
 }
 
 // shorter is how long volumes are waited for by the clock of p.
-func (j *Judge) shorter(p *Pass) time.Duration { return j.DetachTimeout - max(0, p.Skew) - j.Unnoticed }
+func (j *Judge) shorter(p *Pass) time.Duration {
+	return j.api(p.By).DetachTimeout - max(0, p.Skew) - j.Unnoticed
+}
 
 // inTurn reports whether volumes leave the node one after another: not in the
 // other API, nor by force, nor where the node was not ready a moment before.
 func (j *Judge) inTurn(nodeName string, p *Pass) bool {
 	n := j.node(nodeName)
 	m, there := j.machineOn(nodeName)
-	if !j.heals() || n == nil || !there || j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried }) {
+	if n == nil || !there || !heals(m) || j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried }) {
 		return false
 	}
 	since, is := readyAt(n)

@@ -178,14 +178,10 @@ func (j *Judge) replaced(m machine) bool {
 	return gardener && m.failed
 }
 
-// heals reports whether the API replaces unhealthy machines without help.
-func (j *Judge) heals() bool {
-	_, gardener := j.Machine.(*v1alpha1.Machine)
-	return gardener
-}
-
 // held reports whether the finalizer is there.
-func (j *Judge) held(m machine) bool { return slices.Contains(m.GetFinalizers(), j.Finalizer) }
+func (j *Judge) held(m machine) bool {
+	return slices.Contains(m.GetFinalizers(), j.apiOf(m.Object).Finalizer)
+}
 
 // set is a set of either API.
 type set struct {

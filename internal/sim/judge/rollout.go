@@ -40,9 +40,9 @@ func (j *Judge) RolloutWrites(p *Pass, old, now client.Object) {
 	switch {
 	case sameKind(o, &corev1.Node{}) && old != nil && now != nil:
 		j.judgeSelection(p, d, old.(*corev1.Node), now.(*corev1.Node))
-	case sameKind(o, j.Machine):
+	case j.isMachine(o):
 		j.judgeForeign(p, d, old)
-	case sameKind(o, j.Set):
+	case j.isSet(o):
 		j.judgeSet(p, d, old, now)
 	}
 }
@@ -50,7 +50,7 @@ func (j *Judge) RolloutWrites(p *Pass, old, now client.Object) {
 // deploymentBehind is the deployment that the pass is about, as it is.
 func (j *Judge) deploymentBehind(p *Pass) (deployment, bool) {
 	for _, d := range j.deployments() {
-		if client.ObjectKeyFromObject(d) == p.Key {
+		if client.ObjectKeyFromObject(d) == p.Key && sameKind(d.Object, j.api(p.By).Deployment) {
 			seen, same := p.seen[d.GetUID()]
 			return d, same && seen != nil
 		}
@@ -319,9 +319,9 @@ func (j *Judge) nodeWorks(p *Pass, m machine, wait time.Duration, ever bool) boo
 	fit := func(o client.Object) bool {
 		n, ok := o.(*corev1.Node)
 		if !ok || n == nil {
-			return j.heals() && m.works
+			return heals(m) && m.works
 		}
-		if j.heals() {
+		if heals(m) {
 			return m.works && !updating(n)
 		}
 		since, is := readyAt(n)

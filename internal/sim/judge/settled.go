@@ -257,9 +257,11 @@ func (j *Judge) marksLeft(d deployment) string {
 
 // Leftover names something that is left; empty when nothing is.
 func (j *Judge) Leftover() string {
-	for _, example := range []client.Object{j.Deployment, j.Set, j.Machine} {
-		for _, o := range j.All(example) {
-			return fmt.Sprintf("%T %s is left, finalizers %v", o, o.GetName(), o.GetFinalizers())
+	for _, a := range j.APIs {
+		for _, example := range []client.Object{a.Deployment, a.Set, a.Machine} {
+			for _, o := range j.All(example) {
+				return fmt.Sprintf("%T %s is left, finalizers %v", o, o.GetName(), o.GetFinalizers())
+			}
 		}
 	}
 	return j.Stray()

@@ -49,13 +49,13 @@ func (j *Judge) judgeSight(old, now machine) {
 	if j.LookEvery == 0 || !now.failed || old.failed || len(j.existing(string(now.GetUID()))) == 0 {
 		return
 	}
-	since, timeout := j.lostFor(old), j.HealthTimeout
+	since, timeout := j.lostFor(old), j.apiOf(old.Object).HealthTimeout
 	switch {
 	case old.lost && old.health != nil:
 		timeout = *old.health
 	case old.lost:
 	case old.joining:
-		since, timeout = j.made(old.GetUID()), j.JoinTimeout
+		since, timeout = j.made(old.GetUID()), j.apiOf(old.Object).JoinTimeout
 		if old.join != nil {
 			timeout = *old.join
 		}

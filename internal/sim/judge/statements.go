@@ -10,6 +10,7 @@ const (
 	HooksHonoured  = "hooks are always honoured"
 	NoEarlyRelease = "a machine is not released while anything of it exists"
 	NodeLast       = "a node is deleted only after its instance"
+	NodesApart     = "nodes of machines of one API are not touched by the controllers of another"
 	NodeLossReal   = "a machine is given up for its node's loss only when the node is gone"
 	NotTooMany     = "a set never makes more machines than it wants"
 	NotTooFew      = "a set never deletes machines that it wants"

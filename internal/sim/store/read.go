@@ -19,7 +19,7 @@ func (s *Store) matching(k *Kind, objects []client.Object, o *client.ListOptions
 
 func (s *Store) fieldsMatch(k *Kind, o client.Object, f fields.Selector) bool {
 	for _, r := range f.Requirements() {
-		extract := s.indexes[k.Kind+"/"+r.Field]
+		extract := s.indexes[index{k, r.Field}]
 		if extract == nil {
 			panic("no index " + r.Field + " over " + k.Kind)
 		}

@@ -39,7 +39,7 @@ type Store struct {
 	now     func() time.Time
 	scheme  *runtime.Scheme
 	kinds   kinds
-	indexes map[string]client.IndexerFunc
+	indexes map[index]client.IndexerFunc
 	objects map[*Kind]map[client.ObjectKey]client.Object
 	logs    map[*Kind][]Event
 	version int64
@@ -49,10 +49,16 @@ type Store struct {
 	OnWrite func(was, now client.Object)
 }
 
+// index is a field by which objects of a kind are listed.
+type index struct {
+	kind  *Kind
+	field string
+}
+
 // New returns an empty store of the kinds.
 func New(now func() time.Time, scheme *runtime.Scheme, all []*Kind) *Store {
 	s := &Store{
-		now: now, scheme: scheme, kinds: kinds{}, indexes: map[string]client.IndexerFunc{},
+		now: now, scheme: scheme, kinds: kinds{}, indexes: map[index]client.IndexerFunc{},
 		objects: map[*Kind]map[client.ObjectKey]client.Object{}, logs: map[*Kind][]Event{},
 	}
 	for _, k := range all {
@@ -64,7 +70,7 @@ func New(now func() time.Time, scheme *runtime.Scheme, all []*Kind) *Store {
 
 // Index adds a field by which objects of the kind of example are listed.
 func (s *Store) Index(example client.Object, field string, extract client.IndexerFunc) {
-	s.indexes[s.kinds.of(example).Kind+"/"+field] = extract
+	s.indexes[index{s.kinds.of(example), field}] = extract
 }
 
 // KindOf returns the kind of an object or a list.

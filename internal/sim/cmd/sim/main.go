@@ -31,7 +31,7 @@ func main() {
 	flag.Uint64Var(&o.start, "start", 0, "the first seed")
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "how many worlds to run at a time")
 	flag.IntVar(&o.steps, "steps", sim.DefaultSteps, "how many steps a world takes before its faults stop")
-	flag.StringVar(&o.dialect, "dialect", "all", "openshift, gardener or all")
+	flag.StringVar(&o.dialect, "dialect", "all", "openshift, gardener, both or all")
 	flag.BoolVar(&o.trace, "trace", false, "print the whole trace of the first seed, shrunk or not")
 	flag.IntVar(&o.budget, "shrink", 1000, "how many runs shrinking may take; 0 does not shrink")
 	flag.BoolVar(&o.keep, "keep-going", false, "list all failing seeds instead of stopping at the first")
@@ -45,7 +45,7 @@ func main() {
 
 func (o options) dialects() []string {
 	if o.dialect == "all" {
-		return []string{sim.OpenShift, sim.Gardener}
+		return []string{sim.OpenShift, sim.Gardener, sim.Both}
 	}
 	return []string{o.dialect}
 }

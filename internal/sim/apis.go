@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/sim/judge"
+	"github.com/millwright-dev/millwright/internal/sim/store"
+)
+
+// breadth is how much there is in a world.
+type breadth struct {
+	// together: where there are machines of both APIs, one process looks for orphans of
+	// both, and has caches of both. Else each API has a binary of its own, which asks the
+	// API server for the machines of the other.
+	together bool
+}
+
+// breadthSource is a stream of random numbers that nothing else has.
+const breadthSource = widerSource + 0xb4ead
+
+func (b *breadth) draw(r *rand.Rand) { b.together = r.IntN(2) == 0 }
+
+// flavors are the APIs whose machines there are, by dialect.
+var flavors = map[string][]func(*World) *flavor{
+	OpenShift: {openshiftFlavor}, Gardener: {gardenerFlavor}, Both: {openshiftFlavor, gardenerFlavor},
+}
+
+func (w *World) openAPIs() {
+	for n, open := range flavors[w.o.Dialect] {
+		w.apis = append(w.apis, open(w))
+		w.apis[n].number = n
+	}
+	w.tells = w.apis[0]
+}
+
+// schemes are those of the dialects: they take long to make.
+var schemes sync.Map
+
+// scheme knows the types of all APIs.
+func (w *World) scheme() *runtime.Scheme {
+	if known, ok := schemes.Load(w.o.Dialect); ok {
+		return known.(*runtime.Scheme)
+	}
+	out := runtime.NewScheme()
+	w.must("know health checks", lenient.AddToScheme(out))
+	for _, f := range w.apis {
+		w.must("know "+f.api, f.knows(out))
+	}
+	w.must("know nodes", corev1.AddToScheme(out))
+	known, _ := schemes.LoadOrStore(w.o.Dialect, out)
+	return known.(*runtime.Scheme)
+}
+
+// kinds are those of all APIs. Where both have one, it is one.
+func (w *World) kinds() (out []*store.Kind) {
+	for _, f := range w.apis {
+		for _, k := range f.kinds {
+			if !slices.ContainsFunc(out, func(o *store.Kind) bool { return o.GroupVersionKind == k.GroupVersionKind }) {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// has reports whether there are machines of the API.
+func (w *World) has(api string) bool {
+	return slices.ContainsFunc(w.apis, func(f *flavor) bool { return f.api == api })
+}
+
+// chooseAPI chooses the API that the next step is about.
+func (w *World) chooseAPI() {
+	if len(w.apis) > 1 {
+		w.tells = w.apis[w.roll(len(w.apis))]
+	}
+}
+
+// each does something for every API in turn.
+func (w *World) each(do func()) {
+	was := w.tells
+	for _, f := range w.apis {
+		w.tells = f
+		do()
+	}
+	w.tells = was
+}
+
+// all collects what there is of every API.
+func all[T any](w *World, of func() []T) (out []T) {
+	w.each(func() { out = append(out, of()...) })
+	return out
+}
+
+// machines are those of every API.
+func (w *World) machines() []client.Object {
+	return all(w, func() []client.Object { return w.store.All(w.tells.machine) })
+}
+
+// of is the API of a machine, set or deployment.
+func (w *World) of(o client.Object) *flavor {
+	group := w.store.KindOf(o).Group
+	for _, f := range w.apis {
+		if f.api == group {
+			return f
+		}
+	}
+	return w.tells
+}
+
+// caches reports whether the process has a cache of the kind: of those of the API that
+// it is for, and of others where that is its task.
+func (p *process) caches(k *store.Kind) bool {
+	both := p.role == healthRole || p.w.is.together && (p.role == orphanRole || p.role == nodeRole)
+	if both {
+		return true
+	}
+	for _, f := range p.w.apis {
+		if f != p.tells && k.Group == f.api {
+			return false
+		}
+	}
+	return true
+}
+
+// shadowed reports whether the node of an instance of another API's machine has the
+// name of that of i, which therefore cannot join. Nobody who looks after machines can
+// help that.
+func (w *World) shadowed(i *cloud.Machine) bool {
+	m := w.machineOf(i.UID)
+	return m != nil && slices.ContainsFunc(w.cloud.Existing(""), func(o *cloud.Machine) bool {
+		other := w.machineOf(o.UID)
+		return o.Host == i.Host && other != nil && w.of(other) != w.of(m) && w.kubelet(o).joined
+	})
+}
+
+// judgedAPIs are what the judge knows of the APIs.
+func (w *World) judgedAPIs() (out []judge.API) {
+	for _, f := range w.apis {
+		out = append(out, judge.API{
+			Machine: f.machine, Set: f.set, Deployment: f.fleet.deployment, Finalizer: f.finalizer, Waits: f.waits,
+		})
+	}
+	return out
+}

@@ -1,0 +1,110 @@
+package judge
+
+import (
+	"slices"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+)
+
+// API is one of those whose machines are here.
+type API struct {
+	// Machine, Set and Deployment are empty objects of its kinds.
+	Machine, Set, Deployment client.Object
+	// Finalizer holds machines.
+	Finalizer string
+	Waits
+}
+
+// apiOf is that of the machine; one that nothing is known of where it is not here.
+func (j *Judge) apiOf(m client.Object) API {
+	for _, a := range j.APIs {
+		if sameKind(m, a.Machine) {
+			return a
+		}
+	}
+	return API{}
+}
+
+// api is that of the author.
+func (j *Judge) api(by Author) API {
+	if by.API >= len(j.APIs) {
+		return API{}
+	}
+	return j.APIs[by.API]
+}
+
+// machines are all that there are, in the APIs' words.
+func (j *Judge) machines() []machine {
+	return allOf(j, func(a API) client.Object { return a.Machine }, readMachine)
+}
+
+// sets are all sets, deployments all deployments.
+func (j *Judge) sets() []set { return allOf(j, func(a API) client.Object { return a.Set }, readSet) }
+
+func (j *Judge) deployments() []deployment {
+	return allOf(j, func(a API) client.Object { return a.Deployment }, readDeployment)
+}
+
+func allOf[T any](j *Judge, kind func(API) client.Object, read func(client.Object) T) (out []T) {
+	for _, a := range j.APIs {
+		out = append(out, each(j.All(kind(a)), read)...)
+	}
+	return out
+}
+
+// of reports whether o is of a kind of one of the APIs.
+func (j *Judge) of(o client.Object, kind func(API) client.Object) bool {
+	return slices.ContainsFunc(j.APIs, func(a API) bool { return sameKind(o, kind(a)) })
+}
+
+func (j *Judge) isMachine(o client.Object) bool {
+	return j.of(o, func(a API) client.Object { return a.Machine })
+}
+
+func (j *Judge) isSet(o client.Object) bool {
+	return j.of(o, func(a API) client.Object { return a.Set })
+}
+
+// heals reports whether the API of the machine replaces unhealthy machines without
+// help.
+func heals(m machine) bool {
+	_, gardener := m.Object.(*v1alpha1.Machine)
+	return gardener
+}
+
+// selectable is an empty machine of the API that c is about: machine.openshift.io,
+// which health checks are of, unless it asks for the other.
+func selectable(c *check) client.Object {
+	if c.Annotations[machineAPI] == "" {
+		return &machinev1.Machine{}
+	}
+	return &v1alpha1.Machine{}
+}
+
+// NodeWritten judges that the controllers of one API write to a node. One whose
+// instance was made for a machine of another API is none of theirs, whatever names they
+// have. What tells them is its provider ID.
+func (j *Judge) NodeWritten(p *Pass, old *corev1.Node) {
+	if len(j.APIs) < 2 || p.By.Role == Nodes || old.Spec.ProviderID == "" {
+		return
+	}
+	for _, o := range j.since(old.UID, p, bySight) {
+		if n, ok := o.(*corev1.Node); !ok || n.Spec.ProviderID == "" {
+			return // it may have gone by the name
+		}
+	}
+	for _, i := range j.Instances() {
+		if i.NodeName != old.Name || !sameID(i.ProviderID, old.Spec.ProviderID) {
+			continue
+		}
+		for _, m := range j.machines() {
+			if string(m.GetUID()) == i.UID && !sameKind(m.Object, j.api(p.By).Machine) {
+				j.Broken(NodesApart, "%s-%d writes to node %s, which is that of %T %s", p.By.Role, p.By.Process, old.Name, m.Object, m.GetName())
+			}
+		}
+	}
+}
