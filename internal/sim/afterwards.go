@@ -47,6 +47,7 @@ func (w *World) afterwards() {
 func (w *World) land() {
 	w.reconnect()
 	w.relent()
+	w.upgrade()
 	for len(w.late) > 0 {
 		w.stepLate()
 	}

@@ -21,12 +21,22 @@ type breadth struct {
 	// both, and has caches of both. Else each API has a binary of its own, which asks the
 	// API server for the machines of the other.
 	together bool
+	// versions: processes of an earlier version stand by, take over and hand back.
+	versions bool
 }
 
 // breadthSource is a stream of random numbers that nothing else has.
 const breadthSource = widerSource + 0xb4ead
 
-func (b *breadth) draw(r *rand.Rand) { b.together = r.IntN(2) == 0 }
+func (b *breadth) draw(r *rand.Rand) {
+	b.together, b.versions = r.IntN(2) == 0, r.IntN(6) == 0
+}
+
+// broaden draws how much there is.
+func (c *character) broaden(r *rand.Rand) {
+	c.breadth.draw(r)
+	c.settle()
+}
 
 // flavors are the APIs whose machines there are, by dialect.
 var flavors = map[string][]func(*World) *flavor{

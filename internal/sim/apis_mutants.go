@@ -1,10 +1,14 @@
 package sim
 
 import (
+	"context"
+	"iter"
+
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/sim/judge"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // apiMutants are defects that only show where there are machines of both APIs.
@@ -20,6 +24,27 @@ func apiMutants() []Mutation {
 			Setting: func(c *character) { c.wider, c.deployments, c.sets, c.singles, c.ccm = wider{}, 0, 0, 3, false },
 			Client:  nameless,
 		},
+		{
+			Name: "what an earlier version made without saying for whom is collected", Finds: []string{judge.OthersKept}, Dialects: []string{OpenShift},
+			Setting:  func(c *character) { lossy(c); c.versions = true },
+			Provider: func(p provider.Provider, _ client.Client) provider.Provider { return brokenProvider{p, claimUntagged} },
+		},
+	}
+}
+
+// claimUntagged takes for this control plane's what does not say whose it is.
+func claimUntagged(s *brokenSession) {
+	s.list = func(ctx context.Context) iter.Seq2[provider.Instance, error] {
+		return func(yield func(provider.Instance, error) bool) {
+			for i, err := range s.Session.List(ctx) {
+				if i.Owner == "" {
+					i.Owner, i.Namespace = owner, namespace
+				}
+				if !yield(i, err) {
+					return
+				}
+			}
+		}
 	}
 }
 

@@ -57,7 +57,7 @@ func (w *World) instance(i *cloud.Machine) judge.Instance {
 // Parts implements [judge.World].
 func (e evidence) Parts() (out []judge.Part) {
 	for _, p := range e.w.cloud.Parts("") {
-		out = append(out, judge.Part{UID: p.UID, Name: p.Name, Place: fmt.Sprint(p.Place)})
+		out = append(out, judge.Part{UID: p.UID, Name: p.Name, Owner: p.Owner, Place: fmt.Sprint(p.Place)})
 	}
 	return out
 }

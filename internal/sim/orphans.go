@@ -16,10 +16,7 @@ import (
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
 	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/orphan"
-	"github.com/millwright-dev/millwright/internal/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/sim/store"
-	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/decorate"
 )
 
 // carefulPolicy is how the collector is to be: quicker than in real life, so
@@ -33,11 +30,6 @@ func carefulPolicy() orphan.Policy {
 
 // owner is the identity of the control plane.
 const owner = "3f6b1a0c-6f0e-4a55-9c1c-2f1d8e7a9b10"
-
-// infrastructure is the cloud as p reaches it.
-func (p *process) infrastructure() provider.Provider {
-	return decorate.Own(cloud.Provider{Cloud: p.w.cloud, Gate: p.cloudGate}, owner)
-}
 
 // sweep is what the collector's queue holds.
 var sweep = reconcile.Request{NamespacedName: client.ObjectKey{Name: "sweep"}}
@@ -165,6 +157,9 @@ func (w *World) stepTrouble() {
 		deeds = append(deeds, w.cutOff, w.cutOff)
 	}
 	deeds = slices.Concat(deeds, w.deceits(), w.bothers(), w.intrusions(), w.impostures())
+	if w.is.versions {
+		deeds = append(deeds, w.exchange, w.exchange)
+	}
 	if w.is.aided {
 		deeds = append(deeds, w.remakeClass, w.remakeClass)
 	}
@@ -214,7 +209,7 @@ func (w *World) double() {
 		return
 	}
 	d := w.cloud.Add(i.Place, i.UID, i.Name)
-	d.Owner, d.Namespace = i.Owner, i.Namespace
+	d.Owner, d.Namespace = owner, namespace
 	w.losses.doubles[d.ID] = true
 	w.kubelet(d).decided, w.kubelet(d).never = true, true
 	w.does("makes instance %s of %s, which has %s", d.ID, i.Name, i.ID)

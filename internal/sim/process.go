@@ -82,6 +82,8 @@ type process struct {
 	born time.Time
 	skew time.Duration
 	dial dial
+	// earlier: it is of the earlier version.
+	earlier bool
 }
 
 // task is one call of Reconcile, as a coroutine that stops wherever the rest
@@ -115,6 +117,7 @@ func (w *World) start(r role, of *flavor, behind int) {
 	p.dial = w.dialOf()
 	p.opens()
 	p.client, p.live = p.connect(w.store, behind)
+	p.ages()
 	p.target, p.targetLive = p.client, p.live
 	if w.target != w.store {
 		p.target, p.targetLive = p.connect(w.target, behind)

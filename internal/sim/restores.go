@@ -67,21 +67,24 @@ func (w *World) tellsWhere(b *store.Backup) bool {
 }
 
 // cleanUp is what people do where no collector does: they remove what a backup does
-// not know of.
+// not know of, and what an earlier version made without saying for whom.
 func (w *World) cleanUp() {
-	if w.is.collects || w.backups.restored == 0 {
+	if w.is.collects && !w.is.versions || !w.is.collects && w.backups.restored == 0 {
 		return
 	}
 	nobodys := func(uid string) bool { return uid != "" && w.machineOf(uid) == nil }
+	ours := func(by, space string) bool {
+		return by == "" && w.is.versions || by == owner && space == namespace && !w.is.collects
+	}
 	for _, i := range w.cloud.Existing("") {
-		if nobodys(i.UID) && i.Owner == owner && i.Namespace == namespace {
+		if nobodys(i.UID) && ours(i.Owner, i.Namespace) {
 			w.cloud.Kill(i)
 			w.losses.since[i.UID] = w.now
 			w.does("removes instance %s of %s, whose machine is in no backup", i.ID, i.Name)
 		}
 	}
 	for _, i := range w.cloud.Machines() {
-		if n := w.nodeOf(w.kubelet(i)); n != nil && nobodys(i.UID) && !i.Exists(w.now) {
+		if n := w.nodeOf(w.kubelet(i)); n != nil && nobodys(i.UID) && ours(i.Owner, i.Namespace) && !i.Exists(w.now) {
 			w.must("delete a node", client.IgnoreNotFound(w.target.Delete(n, client.DeleteOptions{})))
 			if n := w.node(n.Name); n != nil {
 				w.edit(n, "", func(o client.Object) { o.SetFinalizers(nil) })
@@ -89,7 +92,7 @@ func (w *World) cleanUp() {
 		}
 	}
 	for _, p := range w.cloud.Parts("") {
-		if nobodys(p.UID) && p.Owner == owner && p.Namespace == namespace {
+		if nobodys(p.UID) && ours(p.Owner, p.Namespace) {
 			w.cloud.Remove(p)
 		}
 	}

@@ -76,6 +76,11 @@ func (c *character) settle() {
 	if c.odd {
 		c.cloud.Hosts, c.cloud.Scarce = true, true
 	}
+	if c.versions {
+		// What the earlier version made of labels that were edited is its own fault.
+		c.scopes, c.accounts, c.cloud.Named = false, false, false
+		c.trouble = max(c.trouble, 4)
+	}
 	if c.blank {
 		// Else a node may fall silent in the middle of a pass that was lied to.
 		c.pausePercent = 0

@@ -52,9 +52,11 @@ type World struct {
 	lies     lies
 	backups  backups
 	outages  []outage
-	volumes  volumes
-	ward     ward
-	turned   turned
+	// earlier are the leases that the earlier version holds.
+	earlier map[lease]bool
+	volumes volumes
+	ward    ward
+	turned  turned
 	// told are the names of what warnings were about.
 	told map[string]bool
 
@@ -80,8 +82,7 @@ func newWorld(seed uint64, o Options) *World {
 	w.is.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
 	w.is.outsiders.draw(rand.New(rand.NewPCG(seed, outsidersSource)))
 	w.is.aides.draw(rand.New(rand.NewPCG(seed, aidesSource)))
-	w.is.breadth.draw(rand.New(rand.NewPCG(seed, breadthSource)))
-	w.is.settle()
+	w.is.broaden(rand.New(rand.NewPCG(seed, breadthSource)))
 	if m := o.Mutation; m != nil && m.Setting != nil {
 		m.Setting(&w.is)
 		w.is.settle()
@@ -96,6 +97,7 @@ func newWorld(seed uint64, o Options) *World {
 	}
 	w.hold()
 	w.begin()
+	w.beginVersions()
 	for _, of := range w.apis {
 		for _, role := range w.roles(of) {
 			w.start(role, of, 0)

@@ -26,6 +26,8 @@ type Gate func(c Call, do func() error) error
 type Provider struct {
 	Cloud *Cloud
 	Gate  Gate
+	// Untagged: what is made does not say for whom.
+	Untagged bool
 }
 
 var _ provider.Provider = Provider{}
@@ -100,6 +102,9 @@ func (s session) Find(_ context.Context, ref provider.Ref) (out []provider.Insta
 
 // Create implements [provider.Session].
 func (s session) Create(_ context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {
+	if s.Untagged {
+		s.class.Owner, ref.Namespace = "", ""
+	}
 	err = s.call(Call{Verb: "create", Ref: ref}, func() error {
 		m, err := s.Cloud.create(s.class, ref, want.UserData)
 		if err == nil {

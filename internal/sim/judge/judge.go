@@ -52,7 +52,7 @@ type Instance struct {
 func (i Instance) Exists(t time.Time) bool { return i.Gone.IsZero() || t.Before(i.Gone) }
 
 // Part is something that was made for an instance and exists.
-type Part struct{ UID, Name, Place string }
+type Part struct{ UID, Name, Place, Owner string }
 
 // Outage is a time in which an API server was out of reach.
 type Outage struct {

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,13 @@ import (
 // namespace that nobody here looks after.
 func (j *Judge) others(i Instance) bool {
 	return i.Owner != "" && (i.Owner != j.Owner || i.Namespace != j.Namespace)
+}
+
+// untagged reports whether something that was made for the machine with the UID does
+// not say by which control plane: only people can tell.
+func (j *Judge) untagged(uid string) bool {
+	return slices.ContainsFunc(j.Instances(), func(i Instance) bool { return i.UID == uid && i.Owner == "" }) ||
+		slices.ContainsFunc(j.Parts(), func(p Part) bool { return p.UID == uid && p.Owner == "" })
 }
 
 // foreign reports whether the part was made for a machine that never was here.

@@ -128,7 +128,7 @@ func (j *Judge) MayStay(uid string) bool {
 	if uid == "" {
 		return true
 	}
-	return j.strays[uid] && !j.Collects || j.Collects && j.doubtful()
+	return j.strays[uid] && !j.Collects || j.Collects && (j.doubtful() || j.untagged(uid))
 }
 
 // strayNode reports whether a stray instance made the node, or one that may stay.
