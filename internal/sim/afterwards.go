@@ -65,7 +65,7 @@ func (w *World) land() {
 // converge lets the world go on by itself until nothing remains to be done.
 func (w *World) converge(statement string, remains func() string, nurse func()) bool {
 	end, nursing := w.now.Add(patience), w.now.Add(healthEvery)
-	for range mostRounds {
+	for range mostRounds + 20*w.is.many {
 		if w.violation != nil {
 			return false
 		}
@@ -211,14 +211,14 @@ func (w *World) rest() {
 			next = beat
 		}
 		w.advanceTo(next)
-		if w.reconciles-passes > mostPasses {
+		if w.reconciles-passes > mostPasses+20*w.is.many {
 			break
 		}
 	}
 	if n := w.writes - writes; n > 0 {
 		w.broken(judge.Rests, "%d writes in %v", n, restTime)
 	}
-	if n := w.reconciles - passes; n > mostPasses {
+	if n := w.reconciles - passes; n > mostPasses+20*w.is.many {
 		w.broken(judge.Rests, "%d passes in %v", n, restTime)
 	}
 }

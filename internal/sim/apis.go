@@ -23,6 +23,9 @@ type breadth struct {
 	together bool
 	// versions: processes of an earlier version stand by, take over and hand back.
 	versions bool
+	// many is how many machines there are about, in sets, where there are hundreds; the
+	// faults find them at rest.
+	many int
 }
 
 // breadthSource is a stream of random numbers that nothing else has.
@@ -30,12 +33,42 @@ const breadthSource = widerSource + 0xb4ead
 
 func (b *breadth) draw(r *rand.Rand) {
 	b.together, b.versions = r.IntN(2) == 0, r.IntN(6) == 0
+	if r.IntN(50) == 0 {
+		b.many = 100 + r.IntN(201)
+	}
 }
 
 // broaden draws how much there is.
 func (c *character) broaden(r *rand.Rand) {
 	c.breadth.draw(r)
+	c.crowd()
 	c.settle()
+}
+
+// crowds is how many sets the machines of a world of many are in.
+const crowds = 3
+
+// crowd makes a world of hundreds of machines one of sets alone.
+func (c *character) crowd() {
+	if c.many > 0 {
+		c.sets, c.deployments, c.grown = crowds, 0, true
+	}
+}
+
+// size is that of a set that people make or scale.
+func (w *World) size(least, most int) int {
+	if n := w.is.many / crowds / len(w.apis); n > 0 {
+		return w.between(n/2, n)
+	}
+	return w.between(least, most)
+}
+
+// steps is how many steps there are: fewer where each takes long.
+func (w *World) steps() int {
+	if w.is.many > 0 {
+		return w.o.Steps / 4
+	}
+	return w.o.Steps
 }
 
 // flavors are the APIs whose machines there are, by dialect.
@@ -144,6 +177,9 @@ func (p *process) caches(k *store.Kind) bool {
 // name of that of i, which therefore cannot join. Nobody who looks after machines can
 // help that.
 func (w *World) shadowed(i *cloud.Machine) bool {
+	if len(w.apis) < 2 {
+		return false
+	}
 	m := w.machineOf(i.UID)
 	return m != nil && slices.ContainsFunc(w.cloud.Existing(""), func(o *cloud.Machine) bool {
 		other := w.machineOf(o.UID)

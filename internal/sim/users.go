@@ -70,7 +70,7 @@ func (w *World) createSet() {
 		return
 	}
 	w.tells.made++
-	s := w.tells.newSet(fmt.Sprintf("set%d", w.tells.made), w.between(0, 4))
+	s := w.tells.newSet(fmt.Sprintf("set%d", w.tells.made), w.size(0, 4))
 	_, err := w.store.Create(s)
 	w.must("create a set", err)
 	w.does("creates set %s of %d", s.GetName(), w.tells.size(s))
@@ -125,7 +125,7 @@ func (w *World) anyMachine(leaving bool) client.Object {
 
 func (w *World) scale() {
 	if s := w.anySet(); s != nil && s.GetDeletionTimestamp() == nil {
-		n := w.between(0, 5)
+		n := w.size(0, 5)
 		w.edit(s, "", func(o client.Object) { w.tells.resize(o, n) })
 		w.does("scales set %s from %d to %d", s.GetName(), w.tells.size(s), n)
 	}

@@ -179,7 +179,7 @@ func (w *World) live() {
 	}
 	only := w.o.only
 	if only == nil {
-		for i := range w.o.Steps {
+		for i := range w.steps() {
 			only = append(only, i)
 		}
 	}

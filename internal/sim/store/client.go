@@ -46,7 +46,7 @@ type Live struct {
 func (l Live) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	k := l.Store.kinds.of(o)
 	return l.Gate(Call{Verb: "get", Kind: k, Object: o, Key: key}, func() error {
-		found := l.Store.objects[k][key]
+		found := l.Store.objects[k].get(key)
 		if found == nil {
 			return apierrors.NewNotFound(k.resource(), key.Name)
 		}
@@ -59,7 +59,7 @@ func (l Live) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ..
 func (l Live) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	k := l.Store.kinds.of(list)
 	return l.Gate(Call{Verb: "list", Kind: k}, func() error {
-		fill(list, l.Store.matching(k, ordered(l.Store.objects[k]), listOptions(opts)), false)
+		fill(list, l.Store.matching(k, l.Store.objects[k].all(), listOptions(opts)), false)
 		return nil
 	})
 }

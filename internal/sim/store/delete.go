@@ -19,7 +19,7 @@ const defaultGrace = 30
 func (s *Store) Delete(o client.Object, opts client.DeleteOptions) error {
 	k := s.kinds.of(o)
 	key := client.ObjectKeyFromObject(o)
-	old := s.objects[k][key]
+	old := s.objects[k].get(key)
 	if old == nil {
 		return apierrors.NewNotFound(k.resource(), key.Name)
 	}

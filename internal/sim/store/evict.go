@@ -16,7 +16,7 @@ import (
 // takes it off that state.
 func (s *Store) Evict(e *policyv1.Eviction) error {
 	pods := s.kinds.of(&corev1.Pod{})
-	found := s.objects[pods][client.ObjectKeyFromObject(e)]
+	found := s.objects[pods].get(client.ObjectKeyFromObject(e))
 	if found == nil {
 		return apierrors.NewNotFound(pods.resource(), e.Name)
 	}

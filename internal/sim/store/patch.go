@@ -24,7 +24,7 @@ func (s *Store) Patch(o client.Object, patch client.Patch, part string) (client.
 	if err != nil {
 		return nil, fmt.Errorf("patch %s: %w", k.Kind, err)
 	}
-	old := s.objects[k][key]
+	old := s.objects[k].get(key)
 	if old == nil {
 		return nil, apierrors.NewNotFound(k.resource(), key.Name)
 	}

@@ -19,11 +19,11 @@ func (s *Store) matching(k *Kind, objects []client.Object, o *client.ListOptions
 
 func (s *Store) fieldsMatch(k *Kind, o client.Object, f fields.Selector) bool {
 	for _, r := range f.Requirements() {
-		extract := s.indexes[index{k, r.Field}]
-		if extract == nil {
+		index := s.indexes[index{k, r.Field}]
+		if index == nil {
 			panic("no index " + r.Field + " over " + k.Kind)
 		}
-		if !slices.Contains(extract(o), r.Value) {
+		if !slices.Contains(index.of(o), r.Value) {
 			return false
 		}
 	}

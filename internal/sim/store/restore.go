@@ -1,8 +1,6 @@
 package store
 
 import (
-	"maps"
-
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -16,7 +14,7 @@ type Backup struct {
 func (s *Store) Backup() *Backup {
 	b := &Backup{version: s.version, objects: map[*Kind]map[client.ObjectKey]client.Object{}}
 	for k, all := range s.objects {
-		b.objects[k] = maps.Clone(all)
+		b.objects[k] = all.copied()
 	}
 	return b
 }
@@ -33,13 +31,13 @@ func (s *Store) Saved(b *Backup, example client.Object) []client.Object {
 func (s *Store) Restore(b *Backup) {
 	s.version = b.version
 	for _, k := range s.Kinds() {
-		for _, o := range ordered(s.objects[k]) {
+		for _, o := range s.objects[k].all() {
 			if old := b.objects[k][client.ObjectKeyFromObject(o)]; old == nil || old.GetUID() != o.GetUID() {
 				s.remove(k, o, o)
 			}
 		}
 		for _, o := range ordered(b.objects[k]) {
-			if now := s.objects[k][client.ObjectKeyFromObject(o)]; now != o {
+			if now := s.objects[k].get(client.ObjectKeyFromObject(o)); now != o {
 				s.put(k, now, o.DeepCopyObject().(client.Object))
 			}
 		}
@@ -48,7 +46,7 @@ func (s *Store) Restore(b *Backup) {
 
 // put stores an object as it is.
 func (s *Store) put(k *Kind, was, o client.Object) {
-	s.objects[k][client.ObjectKeyFromObject(o)] = o
+	s.objects[k].put(o)
 	s.logs[k] = append(s.logs[k], Event{Kind: k, Old: was, New: o, At: s.now()})
 	s.tell(was, o)
 }

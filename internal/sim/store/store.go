@@ -39,8 +39,8 @@ type Store struct {
 	now     func() time.Time
 	scheme  *runtime.Scheme
 	kinds   kinds
-	indexes map[index]client.IndexerFunc
-	objects map[*Kind]map[client.ObjectKey]client.Object
+	indexes map[index]*extractor
+	objects map[*Kind]*pile
 	logs    map[*Kind][]Event
 	version int64
 	born    int64
@@ -55,22 +55,38 @@ type index struct {
 	field string
 }
 
+// extractor says by what an object is found, and remembers it: stored objects do not
+// change.
+type extractor struct {
+	extract client.IndexerFunc
+	known   map[client.Object][]string
+}
+
+func (e *extractor) of(o client.Object) []string {
+	out, ok := e.known[o]
+	if !ok {
+		out = e.extract(o)
+		e.known[o] = out
+	}
+	return out
+}
+
 // New returns an empty store of the kinds.
 func New(now func() time.Time, scheme *runtime.Scheme, all []*Kind) *Store {
 	s := &Store{
-		now: now, scheme: scheme, kinds: kinds{}, indexes: map[index]client.IndexerFunc{},
-		objects: map[*Kind]map[client.ObjectKey]client.Object{}, logs: map[*Kind][]Event{},
+		now: now, scheme: scheme, kinds: kinds{}, indexes: map[index]*extractor{},
+		objects: map[*Kind]*pile{}, logs: map[*Kind][]Event{},
 	}
 	for _, k := range all {
 		s.kinds[k.typ] = k
-		s.objects[k] = map[client.ObjectKey]client.Object{}
+		s.objects[k] = newPile()
 	}
 	return s
 }
 
 // Index adds a field by which objects of the kind of example are listed.
 func (s *Store) Index(example client.Object, field string, extract client.IndexerFunc) {
-	s.indexes[index{s.kinds.of(example), field}] = extract
+	s.indexes[index{s.kinds.of(example), field}] = &extractor{extract, map[client.Object][]string{}}
 }
 
 // KindOf returns the kind of an object or a list.
@@ -94,27 +110,13 @@ func (s *Store) Version() int64 { return s.version }
 // All returns the objects of the kind of example, by name. They must not be
 // changed.
 func (s *Store) All(example runtime.Object) []client.Object {
-	return ordered(s.objects[s.kinds.of(example)])
+	return s.objects[s.kinds.of(example)].all()
 }
 
 // Lookup returns the object with the key, nil when there is none. It must not
 // be changed.
 func (s *Store) Lookup(example client.Object, key client.ObjectKey) client.Object {
-	return s.objects[s.kinds.of(example)][key]
-}
-
-func ordered(objects map[client.ObjectKey]client.Object) []client.Object {
-	out := make([]client.Object, 0, len(objects))
-	for _, o := range objects {
-		out = append(out, o)
-	}
-	slices.SortFunc(out, func(a, b client.Object) int {
-		if c := strings.Compare(a.GetNamespace(), b.GetNamespace()); c != 0 {
-			return c
-		}
-		return strings.Compare(a.GetName(), b.GetName())
-	})
-	return out
+	return s.objects[s.kinds.of(example)].get(key)
 }
 
 // Create stores a new object and returns it as stored.
@@ -129,7 +131,7 @@ func (s *Store) Create(o client.Object) (client.Object, error) {
 		stored.SetName(fmt.Sprintf("%s%05d", stored.GetGenerateName(), s.born))
 	}
 	key := client.ObjectKeyFromObject(stored)
-	if s.objects[k][key] != nil {
+	if s.objects[k].get(key) != nil {
 		return nil, apierrors.NewAlreadyExists(k.resource(), key.Name)
 	}
 	stored.SetUID(types.UID(fmt.Sprintf("%s-%d", strings.ToLower(k.Kind), s.born)))
@@ -170,7 +172,7 @@ func decoded(k *Kind, raw []byte) (client.Object, error) {
 func (s *Store) Update(o client.Object, part string) (client.Object, error) {
 	k := s.kinds.of(o)
 	key := client.ObjectKeyFromObject(o)
-	old := s.objects[k][key]
+	old := s.objects[k].get(key)
 	if old == nil {
 		return nil, apierrors.NewNotFound(k.resource(), key.Name)
 	}
@@ -243,7 +245,7 @@ func (k *Kind) sameSpec(a, b client.Object) bool {
 func (s *Store) commit(k *Kind, old, stored client.Object) {
 	s.version++
 	stored.SetResourceVersion(strconv.FormatInt(s.version, 10))
-	s.objects[k][client.ObjectKeyFromObject(stored)] = stored
+	s.objects[k].put(stored)
 	s.logs[k] = append(s.logs[k], Event{Kind: k, Old: old, New: stored, At: s.now()})
 	s.tell(old, stored)
 }
@@ -255,7 +257,7 @@ func (s *Store) tell(was, now client.Object) {
 }
 
 func (s *Store) remove(k *Kind, old, last client.Object) {
-	delete(s.objects[k], client.ObjectKeyFromObject(old))
+	s.objects[k].drop(client.ObjectKeyFromObject(old))
 	s.logs[k] = append(s.logs[k], Event{Kind: k, Old: last, At: s.now()})
 	s.tell(old, nil)
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"maps"
 	"strconv"
 	"time"
 
@@ -15,12 +14,12 @@ type View struct {
 	store   *Store
 	kind    *Kind
 	seen    int
-	objects map[client.ObjectKey]client.Object
+	objects *pile
 }
 
 // View returns a fresh listing, behind by the number of changes given.
 func (s *Store) View(k *Kind, behind int) *View {
-	v := &View{store: s, kind: k, objects: map[client.ObjectKey]client.Object{}}
+	v := &View{store: s, kind: k, objects: newPile()}
 	for v.Behind() > behind {
 		v.Advance()
 	}
@@ -56,30 +55,24 @@ func (v *View) Advance() Event {
 	e := v.store.logs[v.kind][v.seen]
 	v.seen++
 	if e.New == nil {
-		delete(v.objects, client.ObjectKeyFromObject(e.Old))
+		v.objects.drop(client.ObjectKeyFromObject(e.Old))
 	} else {
-		v.objects[client.ObjectKeyFromObject(e.New)] = e.New
+		v.objects.put(e.New)
 	}
 	return e
 }
 
 // All are the objects shown, by name. They must not be changed.
-func (v *View) All() []client.Object { return ordered(v.objects) }
+func (v *View) All() []client.Object { return v.objects.all() }
 
-// Shown are the objects shown, in no order. They must not be changed.
-func (v *View) Shown() []client.Object {
-	out := make([]client.Object, 0, len(v.objects))
-	for _, o := range v.objects {
-		out = append(out, o)
-	}
-	return out
-}
+// Shown are the objects shown. They must not be changed.
+func (v *View) Shown() []client.Object { return v.objects.sorted }
 
 // Lookup returns the object with the key; nil when the view shows none.
-func (v *View) Lookup(key client.ObjectKey) client.Object { return v.objects[key] }
+func (v *View) Lookup(key client.ObjectKey) client.Object { return v.objects.get(key) }
 
 func (v *View) get(key client.ObjectKey, into client.Object) error {
-	o := v.objects[key]
+	o := v.objects.get(key)
 	if o == nil {
 		return apierrors.NewNotFound(v.kind.resource(), key.Name)
 	}
@@ -97,16 +90,16 @@ func (v *View) list(into client.ObjectList, o *client.ListOptions) {
 // name that it changed.
 func (v *View) Relist() (out []Event) {
 	now := v.store.objects[v.kind]
-	for _, o := range ordered(now) {
-		if old := v.objects[client.ObjectKeyFromObject(o)]; old != o {
+	for _, o := range now.all() {
+		if old := v.objects.get(client.ObjectKeyFromObject(o)); old != o {
 			out = append(out, Event{Kind: v.kind, Old: old, New: o, At: v.store.now()})
 		}
 	}
 	for _, o := range v.All() {
-		if now[client.ObjectKeyFromObject(o)] == nil {
+		if now.get(client.ObjectKeyFromObject(o)) == nil {
 			out = append(out, Event{Kind: v.kind, Old: o, At: v.store.now()})
 		}
 	}
-	v.seen, v.objects = len(v.store.logs[v.kind]), maps.Clone(now)
+	v.seen, v.objects = len(v.store.logs[v.kind]), now.clone()
 	return out
 }
