@@ -26,6 +26,9 @@ type breadth struct {
 	// many is how many machines there are about, in sets, where there are hundreds; the
 	// faults find them at rest.
 	many int
+	// hollow: the infrastructure is the provider kubemark's, where all machines are of
+	// one API: it gives a node name to one machine only.
+	hollow bool
 }
 
 // breadthSource is a stream of random numbers that nothing else has.
@@ -36,6 +39,7 @@ func (b *breadth) draw(r *rand.Rand) {
 	if r.IntN(50) == 0 {
 		b.many = 100 + r.IntN(201)
 	}
+	b.hollow = r.IntN(10) == 0
 }
 
 // broaden draws how much there is.

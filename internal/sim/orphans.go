@@ -151,7 +151,10 @@ func newLosses() losses {
 func (w *World) stepTrouble() {
 	var deeds []func()
 	if w.is.collects {
-		deeds = append(deeds, w.loseMachine, w.loseMachine, w.loseMachines, w.double, w.stranger)
+		deeds = append(deeds, w.loseMachine, w.loseMachine, w.loseMachines)
+		if w.hollow == nil {
+			deeds = append(deeds, w.double, w.stranger)
+		}
 	}
 	if w.is.outages {
 		deeds = append(deeds, w.cutOff, w.cutOff)

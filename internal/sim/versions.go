@@ -222,6 +222,9 @@ func (r earlierReader) List(ctx context.Context, list client.ObjectList, opts ..
 // infrastructure is the cloud as p reaches it. Instances that the earlier version made
 // do not say whose they are.
 func (p *process) infrastructure() provider.Provider {
+	if h := p.w.hollow; h != nil {
+		return decorate.Own(hollowProvider{h, p.cloudGate}, owner)
+	}
 	sim := cloud.Provider{Cloud: p.w.cloud, Gate: p.cloudGate, Untagged: p.earlier}
 	return decorate.Own(sim, owner)
 }

@@ -54,6 +54,8 @@ type World struct {
 	outages  []outage
 	// earlier are the leases that the earlier version holds.
 	earlier map[lease]bool
+	// hollow is the infrastructure where it is kubemark's.
+	hollow  *hollow
 	volumes volumes
 	ward    ward
 	turned  turned
@@ -95,6 +97,7 @@ func newWorld(seed uint64, o Options) *World {
 		OnCreate: func(i *cloud.Machine) { w.judge.Created(w.instance(i), w.acting, w.cloud.Late != 0) },
 		OnStop:   func(i *cloud.Machine) { w.judge.Stopped(w.instance(i), w.acting) },
 	}
+	w.openHollow()
 	w.hold()
 	w.begin()
 	w.beginVersions()

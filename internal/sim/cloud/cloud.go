@@ -6,6 +6,7 @@
 package cloud
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -50,6 +51,10 @@ type Cloud struct {
 	// whether it knows what a spec means; nil: never, and always.
 	Hides   func(*Machine) bool
 	Refuses func() error
+	// Others are parts at another infrastructure that is mirrored here, OnKill has an
+	// instance taken back there; nil: none is.
+	Others func(uid string) []*Part
+	OnKill func(*Machine)
 
 	machines []*Machine
 	parts    []*Part
@@ -71,6 +76,8 @@ type Machine struct {
 	gone time.Time
 	// Died says that nobody asked for it.
 	Died bool
+	// Called is its provider ID where another infrastructure gave it one.
+	Called string
 }
 
 // Part is something made for an instance that outlives it.
@@ -84,7 +91,7 @@ type Part struct {
 }
 
 // ProviderID is what the instance's node will carry.
-func (m *Machine) ProviderID() string { return "sim:///" + m.ID }
+func (m *Machine) ProviderID() string { return cmp.Or(m.Called, "sim:///"+m.ID) }
 
 // Exists reports whether the instance exists at now.
 func (m *Machine) Exists(now time.Time) bool { return m.gone.IsZero() || now.Before(m.gone) }
@@ -111,6 +118,9 @@ func (c *Cloud) Existing(uid string) (out []*Machine) {
 
 // Parts are the parts, of the machine with the UID or of all, that exist.
 func (c *Cloud) Parts(uid string) (out []*Part) {
+	if c.Others != nil {
+		return c.Others(uid)
+	}
 	for _, p := range c.parts {
 		if (uid == "" || p.UID == uid) && p.gone.IsZero() {
 			out = append(out, p)
@@ -121,7 +131,12 @@ func (c *Cloud) Parts(uid string) (out []*Part) {
 
 // Kill makes an instance die by itself.
 func (c *Cloud) Kill(m *Machine) {
-	m.gone, m.Died = c.Now(), true
+	m.Died = true
+	if c.OnKill != nil {
+		c.OnKill(m)
+		return
+	}
+	m.gone = c.Now()
 }
 
 // Next is when something changes by the passing of time alone; zero: never.
