@@ -93,7 +93,9 @@ func (r *Nodes) known(ctx context.Context, n *corev1.Node) (bool, error) {
 
 // surely asks the API server, before a finalizer goes. A machine that it shows
 // and that the cache of its kind does not is new, or has gone since it was read;
-// nothing may tell of the latter, so again is when to look again.
+// nothing may tell of the latter, so again is when to look again. Nor does anything
+// tell that a machine goes whose kind has no cache, and its node waits for that where
+// it is being deleted.
 func (r *Nodes) surely(ctx context.Context, n *corev1.Node) (known bool, again time.Duration, err error) {
 	all, err := r.live.machines(ctx, freshEnough)
 	for _, m := range all {
@@ -101,7 +103,7 @@ func (r *Nodes) surely(ctx context.Context, n *corev1.Node) (known bool, again t
 			continue
 		}
 		known = true
-		if m.Cached {
+		if m.Cached || n.DeletionTimestamp != nil {
 			again = freshEnough
 		}
 	}

@@ -92,6 +92,13 @@ func TestNodes(t *testing.T) {
 				n.Annotations = map[string]string{"machine.openshift.io/machine": ns + "/o-new"}
 			}, func(w *world) { w.create(w.openshiftMachine("o-new", "i-y")) }, false, true, 0,
 		},
+		"of the other API, in deletion": {
+			"nothing tells when its machine goes", "n", func(n *corev1.Node) {
+				n.CreationTimestamp = metav1.NewTime(old)
+				n.Annotations = map[string]string{"machine.openshift.io/machine": ns + "/o-new"}
+				n.DeletionTimestamp = &metav1.Time{Time: start}
+			}, func(w *world) { w.create(w.openshiftMachine("o-new", "i-y")) }, false, true, time.Minute,
+		},
 		"in deletion": {
 			"the finalizer would hold it for ever", "n", func(n *corev1.Node) {
 				n.CreationTimestamp = metav1.NewTime(old)
