@@ -36,7 +36,7 @@ const breadthSource = widerSource + 0xb4ead
 
 func (b *breadth) draw(r *rand.Rand) {
 	b.together, b.versions = r.IntN(2) == 0, r.IntN(6) == 0
-	if r.IntN(50) == 0 {
+	if r.IntN(400) == 0 { // such a world takes as long as a hundred others
 		b.many = 100 + r.IntN(201)
 	}
 	b.hollow = r.IntN(10) == 0

@@ -33,6 +33,19 @@ func TestWorldsKeepTheirPromises(t *testing.T) {
 	}
 }
 
+// TestHundredsOfMachines: seeds draw such worlds rarely.
+func TestHundredsOfMachines(t *testing.T) {
+	crowded := &Mutation{Setting: func(c *character) {
+		c.many = 150
+		c.crowd()
+	}}
+	for _, dialect := range []string{OpenShift, Gardener} {
+		if r := Run(1, Options{Dialect: dialect, Mutation: crowded}); r.Violation != nil {
+			t.Errorf("%s: %s", dialect, r.Violation)
+		}
+	}
+}
+
 func TestSeedDecidesEverything(t *testing.T) {
 	for _, dialect := range []string{OpenShift, Gardener, Both} {
 		for seed := range uint64(5) {
