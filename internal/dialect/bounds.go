@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // Bounds of what infrastructures and nodes say, where it is written into objects;
@@ -18,6 +20,13 @@ const (
 	mostAddresses = 64
 	mostStatus    = 256 << 10
 )
+
+// mostNote is how much of an event's note the API server takes: a longer one would be
+// refused, and the event with it.
+const mostNote = 1024
+
+// Note is text as the note of an event.
+func Note(text string) string { return provider.Clip(text, mostNote) }
 
 // Addresses are the first 64 of an instance that may be addresses: names have at
 // most 253 bytes. The rest is left out, and none is cut, which would make it

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	gopath "path"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -23,8 +23,9 @@ import (
 )
 
 // Probe asks a cluster something. NotFound is an answer as good as another. The
-// version is that of the API server's store at that moment; 0: it is not told.
-type Probe func(context.Context) (version uint64, err error)
+// version is the resourceVersion of the API server's store at that moment; empty: it
+// is not told.
+type Probe func(context.Context) (version string, err error)
 
 // Lookout looks at the clusters in turn, in the leader and in standbys, and
 // remembers what it saw. It is safe for concurrent use; one goroutine looks.
@@ -39,12 +40,12 @@ type Lookout struct {
 	// told says that a freeze was logged.
 	told bool
 	// highest are the versions of the stores that were seen last.
-	highest map[sight.Cluster]uint64
+	highest map[sight.Cluster]string
 }
 
 // NewLookout returns a lookout that has not looked yet.
 func NewLookout(probes map[sight.Cluster]Probe, p sight.Policy, clk clock.WithTicker, log logr.Logger) *Lookout {
-	l := &Lookout{highest: map[sight.Cluster]uint64{}, probes: probes, policy: p, clock: clk, log: log, frozen: prometheus.NewGauge(prometheus.GaugeOpts{
+	l := &Lookout{highest: map[sight.Cluster]string{}, probes: probes, policy: p, clock: clk, log: log, frozen: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "mcm_machine_controller_frozen", Help: "1 while nothing is done because an API server has not answered for too long.",
 	})}
 	of := make([]sight.Cluster, 0, len(probes))
@@ -83,7 +84,7 @@ func (l *Lookout) Look(ctx context.Context) error {
 	r := sight.Round{At: l.clock.Now(), Answers: map[sight.Cluster]sight.Answer{}}
 	r.Ahead = r.At.Round(0).Sub(l.began.Round(0)) - l.clock.Since(l.began)
 	why := map[sight.Cluster]error{}
-	versions := map[sight.Cluster]uint64{}
+	versions := map[sight.Cluster]string{}
 	for c, probe := range l.probes {
 		versions[c], why[c] = l.ask(ctx, probe)
 		r.Answers[c] = AnswerOf(why[c])
@@ -102,18 +103,25 @@ func (l *Lookout) Look(ctx context.Context) error {
 // was restored from a backup, or another one answers in its place. The watches of
 // the caches wait there for versions that are yet to come, and show nothing of what
 // happens until then; nobody closes them.
-func (l *Lookout) wentBack(versions map[sight.Cluster]uint64) error {
+func (l *Lookout) wentBack(versions map[sight.Cluster]string) error {
 	for c, version := range versions {
-		if was := l.highest[c]; version != 0 && version < was {
-			return fmt.Errorf("the API server of the %s cluster went back from version %d to %d: it was restored, or is another one, "+
+		was := l.highest[c]
+		order, err := resourceversion.CompareResourceVersion(version, was)
+		switch {
+		case was == "":
+			l.highest[c] = version
+		case err != nil: // not told, or not comparable
+		case order < 0:
+			return fmt.Errorf("the API server of the %s cluster went back from version %s to %s: it was restored, or is another one, "+
 				"and the caches of this process follow the one that was. It ends, to begin anew", c, was, version)
+		default:
+			l.highest[c] = version
 		}
-		l.highest[c] = max(l.highest[c], version)
 	}
 	return nil
 }
 
-func (l *Lookout) ask(ctx context.Context, probe Probe) (version uint64, err error) {
+func (l *Lookout) ask(ctx context.Context, probe Probe) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.policy.Interval/2)
 	defer cancel()
 	return probe(ctx)
@@ -201,30 +209,29 @@ func getProbe(c *rest.Config, path string) (Probe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for looking at the cluster: %w", err)
 	}
-	return func(ctx context.Context) (uint64, error) {
+	return func(ctx context.Context) (string, error) {
 		err := r.Get().AbsPath(path).Do(ctx).Error()
 		if AnswerOf(err) != sight.Seen {
-			return 0, err
+			return "", err
 		}
 		return storeVersion(ctx, r, gopath.Dir(path)), err
 	}, nil
 }
 
-// storeVersion is the version of the store from which a list is answered; 0 where
+// storeVersion is the version of the store from which a list is answered; empty where
 // that cannot be told. Lists that ask for no version are answered from the newest
 // state, by whichever API server of the cluster, so that it never falls.
-func storeVersion(ctx context.Context, r rest.Interface, path string) uint64 {
+func storeVersion(ctx context.Context, r rest.Interface, path string) string {
 	raw, err := r.Get().AbsPath(path).Param("limit", "1").
 		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").Do(ctx).Raw()
 	if err != nil {
-		return 0
+		return ""
 	}
 	var list metav1.PartialObjectMetadataList
 	if json.Unmarshal(raw, &list) != nil {
-		return 0
+		return ""
 	}
-	version, _ := strconv.ParseUint(list.ResourceVersion, 10, 64) // any other form is not compared
-	return version
+	return list.ResourceVersion
 }
 
 // probes are those of the process's clusters.

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/millwright-dev/millwright/internal/sight"
@@ -49,7 +50,7 @@ func TestLookout(t *testing.T) {
 	var log []string
 	clk := testclock.NewFakeClock(epoch)
 	answers := map[sight.Cluster]error{}
-	probe := func(c sight.Cluster) Probe { return func(context.Context) (uint64, error) { return 0, answers[c] } }
+	probe := func(c sight.Cluster) Probe { return func(context.Context) (string, error) { return "", answers[c] } }
 	l := NewLookout(map[sight.Cluster]Probe{sight.Control: probe(sight.Control), sight.Target: probe(sight.Target)},
 		sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk,
 		funcr.New(func(_, args string) { log = append(log, args) }, funcr.Options{}))
@@ -116,7 +117,7 @@ func TestLookoutSeesThatTheClockIsSet(t *testing.T) {
 		times int
 	}{{0, 1}, {time.Hour, 1}, {-time.Hour, 1}, {5 * time.Second, 60}} {
 		clk := &setClock{FakeClock: testclock.NewFakeClock(epoch)}
-		l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(context.Context) (uint64, error) { return 0, nil }},
+		l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(context.Context) (string, error) { return "", nil }},
 			sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, funcr.New(func(string, string) {}, funcr.Options{}))
 		looks := func(n int) {
 			for range n {
@@ -142,7 +143,7 @@ func TestLookoutSeesThatTheClockIsSet(t *testing.T) {
 // nothing about the clusters.
 func TestLookoutIsNotBlindedByItsOwnEnd(t *testing.T) {
 	clk := testclock.NewFakeClock(epoch)
-	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(ctx context.Context) (uint64, error) { return 0, ctx.Err() }},
+	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(ctx context.Context) (string, error) { return "", ctx.Err() }},
 		sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, funcr.New(func(string, string) {}, funcr.Options{}))
 	ctx, stop := context.WithCancel(t.Context())
 	if err := l.Look(ctx); err != nil {
@@ -160,7 +161,7 @@ func TestLookoutIsNotBlindedByItsOwnEnd(t *testing.T) {
 // TestHangingProbe: a server that accepts and says nothing is down after half an
 // interval.
 func TestHangingProbe(t *testing.T) {
-	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(ctx context.Context) (uint64, error) { <-ctx.Done(); return 0, ctx.Err() }},
+	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }},
 		sight.Policy{Timeout: 30 * time.Second, Interval: 20 * time.Millisecond}, testclock.NewFakeClock(epoch), funcr.New(func(string, string) {}, funcr.Options{}))
 	look(t, l)
 	if got := l.State().Answer(sight.Control); got != sight.Down {
@@ -180,7 +181,7 @@ func look(t *testing.T, l *Lookout) {
 func TestServerThatWentBackEndsTheProcess(t *testing.T) {
 	down := errors.New("connection refused")
 	type answer struct {
-		control, target uint64
+		control, target string
 		err             error
 	}
 	for _, c := range []struct {
@@ -188,17 +189,17 @@ func TestServerThatWentBackEndsTheProcess(t *testing.T) {
 		answers []answer
 		want    string
 	}{
-		{"time goes on", []answer{{10, 7, nil}, {10, 7, nil}, {12, 9, nil}}, ""},
-		{"restored while nobody could see it", []answer{{10, 7, nil}, {0, 0, down}, {8, 7, nil}}, "control cluster went back from version 10 to 8"},
-		{"so was the cluster of the nodes", []answer{{10, 7, nil}, {10, 3, nil}}, "target cluster went back from version 7 to 3"},
-		{"down, or not telling, is not back", []answer{{10, 7, nil}, {0, 0, down}, {0, 0, nil}, {10, 8, nil}}, ""},
-		{"by the highest that there was, not the last", []answer{{10, 7, nil}, {0, 7, nil}, {9, 7, nil}}, "from version 10 to 9"},
+		{"time goes on", []answer{{"10", "7", nil}, {"10", "7", nil}, {"12", "9", nil}}, ""},
+		{"restored while nobody could see it", []answer{{"10", "7", nil}, {"", "", down}, {"8", "7", nil}}, "control cluster went back from version 10 to 8"},
+		{"so was the cluster of the nodes", []answer{{"10", "7", nil}, {"10", "3", nil}}, "target cluster went back from version 7 to 3"},
+		{"down, or not telling, is not back", []answer{{"10", "7", nil}, {"", "", down}, {"", "", nil}, {"10", "8", nil}}, ""},
+		{"by the highest that there was, not the last", []answer{{"10", "7", nil}, {"", "7", nil}, {"9", "7", nil}}, "from version 10 to 9"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			var now answer
 			l := NewLookout(map[sight.Cluster]Probe{
-				sight.Control: func(context.Context) (uint64, error) { return now.control, now.err },
-				sight.Target:  func(context.Context) (uint64, error) { return now.target, now.err },
+				sight.Control: func(context.Context) (string, error) { return now.control, now.err },
+				sight.Target:  func(context.Context) (string, error) { return now.target, now.err },
 			}, sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, testclock.NewFakeClock(epoch), funcr.New(func(string, string) {}, funcr.Options{}))
 			var err error
 			for _, now = range c.answers {
@@ -211,6 +212,19 @@ func TestServerThatWentBackEndsTheProcess(t *testing.T) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestProcessEndsWhenItsServerWentBack: what is started by a manager ends it with an error.
+func TestProcessEndsWhenItsServerWentBack(t *testing.T) {
+	versions := []string{"10", "8"}
+	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(context.Context) (string, error) {
+		v := versions[0]
+		versions = versions[min(1, len(versions)-1):]
+		return v, nil
+	}}, sight.Policy{Timeout: 30 * time.Second, Interval: time.Millisecond}, clock.RealClock{}, funcr.New(func(string, string) {}, funcr.Options{}))
+	if err := l.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "from version 10 to 8") {
+		t.Errorf("it goes on, or ends well: %v", err)
 	}
 }
 
@@ -235,8 +249,8 @@ func TestProbesAsk(t *testing.T) {
 			t.Fatal(err)
 		}
 		version, err := probe(t.Context())
-		if got := AnswerOf(err); got != sight.Seen || version != 421 {
-			t.Errorf("%s: %s at version %d", path, got, version)
+		if got := AnswerOf(err); got != sight.Seen || version != "421" {
+			t.Errorf("%s: %s at version %s", path, got, version)
 		}
 	}
 	want := "GET /apis/machine.openshift.io/v1beta1/namespaces/default/machines/dummy_name" +

@@ -175,16 +175,7 @@ func (w *World) breathe() {
 	if w.is.clockwork.set {
 		long += mostSet // a timer that began by a clock that was ahead
 	}
-	for end := w.now.Add(long); w.now.Before(end) && w.violation == nil; {
-		if w.workOnce() {
-			continue
-		}
-		next := w.nextTime()
-		if next.IsZero() || next.After(end) {
-			next = end
-		}
-		w.advanceTo(next)
-	}
+	w.until(w.now.Add(long))
 }
 
 // rest watches that nothing is written while nothing changes but heartbeats.

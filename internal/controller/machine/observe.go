@@ -176,12 +176,17 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 	if err == nil && n == nil && p.world.Looked && p.instance() == nil {
 		p.world.NodeTaken, err = p.Nodes.Taken(ctx, q)
 	}
+	p.noteNode(n, err)
+	p.bearsWitness(ctx, q)
+}
+
+// noteNode takes down what came of looking for the node.
+func (p *pass[M]) noteNode(n *corev1.Node, err error) {
 	p.world.NodeErr, p.world.NodeLooked = err, err == nil
 	if err != nil && !p.view.Deleted.IsZero() {
 		p.answered(err)
 	}
 	p.see(n)
-	p.bearsWitness(ctx, q)
 }
 
 // bearsWitness reads the node past the cache where it is about to speak against
@@ -192,11 +197,7 @@ func (p *pass[M]) bearsWitness(ctx context.Context, q node.Query) {
 	}
 	q.Name = p.world.Node.Name
 	n, err := p.Nodes.Named(ctx, q)
-	p.world.NodeErr, p.world.NodeLooked = err, err == nil
-	if err != nil && !p.view.Deleted.IsZero() {
-		p.answered(err)
-	}
-	p.see(n)
+	p.noteNode(n, err)
 }
 
 // makeSure reads the node past the cache before the machine is given up for it, or its
@@ -211,11 +212,7 @@ func (p *pass[M]) makeSure(ctx context.Context) {
 		q.Name = n.Name
 	}
 	n, err := p.Nodes.Surely(ctx, q)
-	p.world.NodeErr, p.world.NodeLooked = err, err == nil
-	if err != nil && !p.view.Deleted.IsZero() {
-		p.answered(err)
-	}
-	p.see(n)
+	p.noteNode(n, err)
 }
 
 // hasAnother reports whether another machine has recorded the node of the name, or

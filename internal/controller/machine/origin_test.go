@@ -283,20 +283,21 @@ func TestNoSecondInAnotherAccount(t *testing.T) {
 	k := gardenerKubemark(t)
 	k.lose = 1
 	k.passes(1)
-	first, second := k.account, newAccount(t, k.rig)
-	k.account = second
-	k.restarted()
-	k.passes(5)
-	if made := k.existing(ns); len(made) > 0 {
-		t.Fatalf("a second instance was made: %v", made)
-	}
-	k.endsWithOne(t, ns, first)
+	k.makesNoSecond(t, ns)
 }
 
-// endsWithOne: with the credentials of its account, the machine has one instance.
-func (k *kubemarked[M]) endsWithOne(t *testing.T, cluster string, account provider.Provider) {
+// makesNoSecond: nothing is made with the credentials of another account, and with
+// those of its own, the machine has one instance.
+func (k *kubemarked[M]) makesNoSecond(t *testing.T, cluster string) {
 	t.Helper()
-	k.account = account
+	first := k.account
+	k.account = newAccount(t, k.rig)
+	k.restarted()
+	k.passes(5)
+	if made := k.existing(cluster); len(made) > 0 {
+		t.Fatalf("a second instance was made: %v", made)
+	}
+	k.account = first
 	if k.passes(60); len(k.existing(cluster)) != 1 || k.lens.View(k.read()).ProviderID == "" {
 		t.Errorf("instances %v, machine %+v", k.existing(cluster), k.lens.View(k.read()))
 	}
@@ -350,17 +351,10 @@ func unknownAccount[M client.Object](t *testing.T, k *kubemarked[M], cluster str
 	if said := says(k.read()); !strings.Contains(said, "the account cannot be told") {
 		t.Errorf("the object does not say why: %q", said)
 	}
-	first, second := k.account, newAccount(t, k.rig)
 	if k.passes(1); !k.lens.View(k.read()).HasOrigin() {
 		k.passes(10)
 	}
-	k.account = second
-	k.restarted()
-	k.passes(5)
-	if made := k.existing(cluster); len(made) > 0 {
-		t.Errorf("a second instance was made: %v", made)
-	}
-	k.endsWithOne(t, cluster, first)
+	k.makesNoSecond(t, cluster)
 }
 
 // spoken is what the object says about its deletion.

@@ -183,7 +183,7 @@ func (p *pass[M]) explainReplacement(ctx context.Context) error {
 	if o := metav1.GetControllerOfNoCopy(p.m); o != nil {
 		note += "; " + o.Kind + " " + o.Name + " makes another in its place"
 	}
-	p.Recorder.Eventf(p.m, nil, corev1.EventTypeWarning, "NodeDeleted", "Replace", "%s", provider.Clip(note, noteMost))
+	p.Recorder.Eventf(p.m, nil, corev1.EventTypeWarning, "NodeDeleted", "Replace", "%s", dialect.Note(note))
 	return nil
 }
 

@@ -87,5 +87,5 @@ func (p *pass[M]) storeReboot(ctx context.Context) error {
 }
 
 func (p *pass[M]) sayReboot(kind, reason, note string) {
-	p.Recorder.Eventf(p.m, nil, kind, reason, dialect.ActionReboot, "%s", provider.Clip(note, noteMost))
+	p.Recorder.Eventf(p.m, nil, kind, reason, dialect.ActionReboot, "%s", dialect.Note(note))
 }

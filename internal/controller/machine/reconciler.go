@@ -211,13 +211,9 @@ func (p *pass[M]) again(after time.Duration) time.Duration {
 // underDrain reports whether pods are waited for.
 func underDrain(d *drain.Decision) bool { return d != nil && !d.Done }
 
-// noteMost is how many bytes of a note the API server takes: a longer one would be
-// refused as a whole.
-const noteMost = 1024
-
 func (p *pass[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
 	for _, e := range append(p.Dialect.Events(before, p.m, out), p.instanceEvents()...) {
-		p.Recorder.Eventf(p.m, nil, e.Type, e.Reason, e.Action, "%s", provider.Clip(e.Note, noteMost))
+		p.Recorder.Eventf(p.m, nil, e.Type, e.Reason, e.Action, "%s", dialect.Note(e.Note))
 	}
 	for _, d := range out.Steps {
 		p.log.Info("performed", "step", d.Step, "reason", d.Reason, "providerID", p.view.ProviderID)

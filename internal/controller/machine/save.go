@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -48,7 +48,7 @@ func (p *pass[M]) save(ctx context.Context, before M) error {
 func (p *pass[M]) unsaved(err error) error {
 	if (apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) && p.mem.refusal != err.Error() {
 		p.mem.refusal = err.Error()
-		p.Recorder.Eventf(p.found, nil, corev1.EventTypeWarning, "FailedUpdate", "Save", "%s", provider.Clip(err.Error(), noteMost))
+		p.Recorder.Eventf(p.found, nil, corev1.EventTypeWarning, "FailedUpdate", "Save", "%s", dialect.Note(err.Error()))
 	}
 	return err
 }

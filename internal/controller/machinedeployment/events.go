@@ -18,8 +18,6 @@ const (
 	// set. A rollout of a thousand machines in steps of a few would else write
 	// hundreds.
 	scalePause = 5 * time.Second
-	// maxNote is how much of a note the API server takes, in bytes.
-	maxNote = 1024
 )
 
 // told is what people were told already.
@@ -102,7 +100,7 @@ func (p *pass[D, S]) tellFault() {
 	if dialect.SelectsAll(p.facts.Faults) {
 		reason = p.lens.Traits().Events.SelectsAll
 	}
-	p.tell(corev1.EventTypeWarning, reason, "Validate", "%s", short(fault))
+	p.tell(corev1.EventTypeWarning, reason, "Validate", "%s", dialect.Note(fault))
 }
 
 // tellCreateError tells why there is no set of the present template, once
@@ -113,7 +111,7 @@ func (p *pass[D, S]) tellCreateError() {
 		return
 	}
 	p.told.createError = note
-	p.tell(corev1.EventTypeWarning, p.lens.Traits().Events.CreateError, "Create", "%s", short(note))
+	p.tell(corev1.EventTypeWarning, p.lens.Traits().Events.CreateError, "Create", "%s", dialect.Note(note))
 }
 
 func (p *pass[D, S]) tellRollBack(b rollout.RollBack) {
@@ -125,7 +123,7 @@ func (p *pass[D, S]) tellRollBack(b rollout.RollBack) {
 	case !b.Differs:
 		kind, reason = corev1.EventTypeWarning, t.TemplateUnchanged
 	}
-	p.tell(kind, reason, "RollBack", "%s", short(b.Note))
+	p.tell(kind, reason, "RollBack", "%s", dialect.Note(b.Note))
 }
 
 // tellCanary tells that the canary step was reached, which is when w begins
@@ -142,7 +140,7 @@ func (p *pass[D, S]) tellCanary(w rollout.SetWant) {
 	for _, s := range p.view {
 		if s.UID == w.UID && s.Notes.CanarySince.IsZero() && p.plan.Status.Waiting != "" {
 			p.told.canary = true
-			p.tell(corev1.EventTypeNormal, p.lens.Traits().Events.Canary, "Rollout", "%s", short(p.plan.Status.Waiting))
+			p.tell(corev1.EventTypeNormal, p.lens.Traits().Events.Canary, "Rollout", "%s", dialect.Note(p.plan.Status.Waiting))
 		}
 	}
 }
@@ -152,10 +150,8 @@ func (p *pass[D, S]) tellProgress() {
 	last, s, t := p.facts.Last.Progress.Reason, p.plan.Status, p.lens.Traits().Events
 	switch was, is := last == rollout.Stopped, s.Progress.Reason == rollout.Stopped; {
 	case is && !was:
-		p.tell(corev1.EventTypeWarning, t.Stopped, "Rollout", "%s", short(s.Progress.Message))
+		p.tell(corev1.EventTypeWarning, t.Stopped, "Rollout", "%s", dialect.Note(s.Progress.Message))
 	case was && !is && !s.Faulty:
 		p.tell(corev1.EventTypeNormal, t.Resumed, "Rollout", "The rollout goes on after it was stopped")
 	}
 }
-
-func short(note string) string { return note[:min(len(note), maxNote)] }

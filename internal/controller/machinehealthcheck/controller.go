@@ -28,6 +28,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/sight"
 )
 
@@ -112,9 +113,8 @@ func (r *Reconciler[C]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	p.ward = r.remember(req.NamespacedName, c)
 	p.object = p.ward.written.Over(c).(C)
 	result, err := p.run(ctx)
-	if again := past.Cache(ctx, func(client.Object) client.Reader { return r.Live }, &p.ward.written, p.now); again > 0 && (result.RequeueAfter == 0 || again < result.RequeueAfter) {
-		result.RequeueAfter = again
-	}
+	again := past.Cache(ctx, func(client.Object) client.Reader { return r.Live }, &p.ward.written, p.now)
+	result.RequeueAfter = lifecycle.Earlier(result.RequeueAfter, again)
 	if expect.OnlyConflicts(err) {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}

@@ -50,11 +50,8 @@ func (p *pass[C]) say(t *health.Target, kind, reason, format string) {
 	p.emit(t, kind, reason, dialect.ActionRemediate, fmt.Sprintf(format, p.title(t)))
 }
 
-// maxNote is the length at which the API server refuses a note.
-const maxNote = 1024
-
 func (p *pass[C]) emit(t *health.Target, kind, reason, action, note string) {
-	p.Recorder.Eventf(p.reference(t), nil, kind, reason, action, "%s", strings.ToValidUTF8(note[:min(len(note), maxNote-1)], ""))
+	p.Recorder.Eventf(p.reference(t), nil, kind, reason, action, "%s", dialect.Note(note))
 }
 
 // title names a machine with its check and its node.

@@ -7,15 +7,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/replicas"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
 // eventsPerPass bounds the events that name one machine each; one more event
 // tells how many were left out. A set of a thousand machines would else write
 // a thousand events each way.
 const eventsPerPass = 10
-
-// maxNote is how much of a note the API server takes, in bytes.
-const maxNote = 1024
 
 // tellCreated says which machines were made.
 func (p *pass[S]) tellCreated(made []client.Object) {
@@ -59,5 +58,5 @@ func (p *pass[S]) tellFailure() {
 		action = "Reconcile" // the API has one word for both
 	}
 	note := fmt.Sprintf("%s: %v", t.Failure, p.failure.Err)
-	p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, action, "%s", note[:min(len(note), maxNote)])
+	p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, action, "%s", dialect.Note(note))
 }

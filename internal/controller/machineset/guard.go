@@ -95,5 +95,5 @@ func (p *pass[S]) hear(d replicas.Decision) {
 }
 
 func (p *pass[S]) warn(reason, note string) {
-	p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, "Guard", "%s", note[:min(len(note), maxNote)])
+	p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, "Guard", "%s", dialect.Note(note))
 }

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
 // overlapReason is that of events about sets that select the same machines.
@@ -46,7 +48,7 @@ func (p *pass[S]) tellOverlaps(ctx context.Context) error {
 
 func (p *pass[S]) tellOverlap(s client.Object, with string) {
 	note := fmt.Sprintf("Machines of this set and of %s have labels that the selectors of both match: one that nobody owns goes to either. Give each set labels of its own", with)
-	p.Recorder.Eventf(s, nil, corev1.EventTypeWarning, overlapReason, "Select", "%s", note[:min(len(note), maxNote)])
+	p.Recorder.Eventf(s, nil, corev1.EventTypeWarning, overlapReason, "Select", "%s", dialect.Note(note))
 }
 
 // overlaps reports whether machines of one set are selected by the other. Sets of

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/orphan"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // The reasons of events. All are warnings: each is about something that should
@@ -87,11 +87,8 @@ func (c *Collector) event(s *scope, v orphan.Verdict, reason, note string, args 
 	if v.Key != "" {
 		related = &corev1.ObjectReference{Kind: "Instance", Name: v.Key}
 	}
-	c.Recorder.Eventf(about, related, corev1.EventTypeWarning, reason, "CollectOrphans", "%s", provider.Clip(fmt.Sprintf(note, args...), noteMost))
+	c.Recorder.Eventf(about, related, corev1.EventTypeWarning, reason, "CollectOrphans", "%s", dialect.Note(fmt.Sprintf(note, args...)))
 }
-
-// noteMost is how many bytes of a note the API server takes.
-const noteMost = 1024
 
 // ref names the machine in events.
 func (l *live) ref(uid string) *corev1.ObjectReference {

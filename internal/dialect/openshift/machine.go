@@ -99,7 +99,7 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 		Faults:       faults(m),
 	}
 	var unread []lifecycle.Fault
-	v.Origin, unread = dialect.Origin(m, ptr.Deref(m.Spec.ProviderID, "") != "")
+	v.Origin, unread = dialect.Origin(m, recorded(m))
 	v.Faults = append(v.Faults, unread...)
 	v.Provisioned = provisioned(m)
 	if m.DeletionTimestamp != nil {
@@ -117,9 +117,12 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 	return v
 }
 
+// recorded reports whether the machine names its instance.
+func recorded(m *machinev1.Machine) bool { return ptr.Deref(m.Spec.ProviderID, "") != "" }
+
 // provisioned reports whether an instance was recorded.
 func provisioned(m *machinev1.Machine) bool {
-	return ptr.Deref(m.Spec.ProviderID, "") != "" || len(m.Status.Addresses) > 0
+	return recorded(m) || len(m.Status.Addresses) > 0
 }
 
 // faults are those that keep a machine from being made. They do not keep it
@@ -180,7 +183,7 @@ func (d Machines) Class(ctx context.Context, r client.Reader, m *machinev1.Machi
 		TokenLifetime: d.TokenLifetime,
 		TokenGroups:   d.TokenGroups,
 	}
-	dialect.Locate(&c.Class, m, ptr.Deref(m.Spec.ProviderID, "") != "")
+	dialect.Locate(&c.Class, m, recorded(m))
 	c.Cluster = cmp.Or(c.Cluster, m.Annotations[dialect.ClusterAnnotation], d.DefaultCluster)
 	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
 		return c, provider.InvalidField("spec.providerSpec.value", "value field must be set")

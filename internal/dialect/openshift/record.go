@@ -52,7 +52,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 // recordInstance takes down what the infrastructure says. Nothing known is
 // ever cleared by a silence: clients rely on provider ID and addresses staying.
 func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outcome) {
-	dialect.RecordOrigin(m, o.World.Origin, ptr.Deref(m.Spec.ProviderID, "") != "")
+	dialect.RecordOrigin(m, o.World.Origin, recorded(m))
 	if i.ProviderID != "" && ptr.Deref(m.Spec.ProviderID, "") == "" {
 		m.Spec.ProviderID = ptr.To(i.ProviderID)
 	}
@@ -249,7 +249,7 @@ func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 // relabelled says that the label which chose where the instance was asked for
 // has changed since, and that this moves nothing; empty where it has not.
 func relabelled(m *machinev1.Machine) string {
-	from, _ := dialect.Origin(m, ptr.Deref(m.Spec.ProviderID, "") != "")
+	from, _ := dialect.Origin(m, recorded(m))
 	if from == nil || from.Cluster == "" || from.Cluster == m.Labels[ClusterLabel] {
 		return ""
 	}
