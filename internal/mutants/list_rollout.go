@@ -46,9 +46,9 @@ var rolloutMutants = []Mutant{
 		Note: "sets grow while the deployment is frozen",
 	},
 	{
-		ID: "rollout/chosen-forgotten", File: "book.go", Func: "book.surelyAt",
-		From:      "chosen := max(0, b.living-b.told)",
-		To:        "chosen := 0",
+		ID: "rollout/chosen-forgotten", File: "book.go", Func: "book.chosen",
+		From:      "return max(0, b.living-b.told)",
+		To:        "return 0",
 		Statement: 3, Note: "machines count that their set has chosen to give up",
 	},
 	{

@@ -23,8 +23,9 @@ type book struct {
 	lasting, kept    int
 	// The set gives up machines in this order: those that somebody asked to,
 	// those that are of no use, the others. askedLasting of the asked are
-	// lasting, useless were not asked.
-	asked, askedLasting, useless int
+	// lasting, useless were not asked. Of the others, dateless ones became ready at
+	// a time that is yet to come: nobody knows for how long they have been.
+	asked, askedLasting, useless, dateless int
 }
 
 func newBook(now time.Time, s Set, p Policy) *book {
@@ -71,6 +72,8 @@ func (b *book) rank(now time.Time, m Machine, p Policy, n int) {
 		}
 	case !m.Usable && !m.Kept:
 		b.useless += n
+	case p.MinReady > 0 && m.ReadySince.After(now):
+		b.dateless += n
 	}
 }
 
@@ -106,13 +109,29 @@ func (b *book) surely() int { return b.surelyAt(b.want.Replicas) }
 // was told to come down before, it may have chosen by what was true then: all that
 // it has yet to give up for that may be available by now, and may go although the
 // set is to keep it after all.
-func (b *book) surelyAt(n int) int {
-	chosen := max(0, b.living-b.told)
+func (b *book) surelyAt(n int) int { return b.leftAt(n, b.lasting, b.chosen()) }
+
+// chosen is how many machines the set may have chosen before to give up.
+func (b *book) chosen() int { return max(0, b.living-b.told) }
+
+// leftAt is how many of those that work will be left when the set has come down to n,
+// chosen of them before anything of this was known.
+func (b *book) leftAt(n, working, chosen int) int {
 	excess := max(0, b.living-n-chosen)
 	asked := min(excess, b.asked)
 	lost := chosen + min(asked, b.askedLasting)
 	lost += max(0, excess-asked-b.useless)
-	return max(0, b.lasting-lost)
+	return max(0, working-lost)
+}
+
+// price is how many machines that are available, or may be, it costs to come down to
+// n: whether the set has chosen before, or will choose by what is true now.
+func (b *book) price(n int) (most int) {
+	for _, chosen := range []int{b.chosen(), 0} {
+		working := b.lasting + b.dateless
+		most = max(most, b.leftAt(b.want.Replicas, working, chosen)-b.leftAt(n, working, chosen))
+	}
+	return most
 }
 
 // idle is by how much the set can come down without any that is available
@@ -126,10 +145,10 @@ func (b *book) idle() int {
 }
 
 // takesAny reports whether the set cannot come down to n without giving up one of
-// those that go like any other, while one of these is lasting: it may be this one
-// that was left when the set came down to what it is to have.
+// those that go like any other, while one of these is lasting, or may be: it may be
+// this one that was left when the set came down to what it is to have.
 func (b *book) takesAny(n int) bool {
-	return b.living-n > b.asked+b.useless && b.lasting > b.askedLasting
+	return b.living-n > b.asked+b.useless && (b.lasting > b.askedLasting || b.dateless > 0)
 }
 
 // empty reports whether nothing is left of the set, and nothing will come.

@@ -210,14 +210,14 @@ func (q *question) giveUpUnmade(active []*book, over int) int {
 func (q *question) spare(sets []*book, sizes []int) {
 	spare, kept := max(0, sum(q.all, surely)-q.floor()), 0
 	for i, b := range sets {
-		for sizes[i] < b.want.Replicas && b.surely()-b.surelyAt(sizes[i]) > spare {
+		for sizes[i] < b.want.Replicas && b.price(sizes[i]) > spare {
 			sizes[i]++
 			kept++
 		}
-		spare -= b.surely() - b.surelyAt(sizes[i])
+		spare -= b.price(sizes[i])
 	}
 	for i, b := range sets {
-		for kept > 0 && sizes[i] > 0 && b.surelyAt(sizes[i]-1) == b.surelyAt(sizes[i]) {
+		for kept > 0 && sizes[i] > 0 && b.price(sizes[i]-1) == b.price(sizes[i]) {
 			sizes[i]--
 			kept--
 		}

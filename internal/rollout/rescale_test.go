@@ -1,10 +1,16 @@
 package rollout
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestScaling(t *testing.T) {
 	many := func(n int) func(*Deployment) { return func(d *Deployment) { d.Replicas = n } }
 	ten := scaledFor(10, 13)
+	ripe := counting
+	ripe.MinReady = 10 * time.Minute
+	ahead := func(m *Machine) { m.ReadySince = now.Add(time.Hour) }
 	checkRows(t, map[string]row{
 		"4.4 1 one set in use": {
 			reason: "it is what is wanted", d: rolls(7, "1", "0"), sets: []Set{current("a", 5, scaledFor(5, 6))}, plan: []string{"a 5->7"},
@@ -70,6 +76,16 @@ func TestScaling(t *testing.T) {
 			reason: "5 and 3 allowed of 11: 4 and 4 by shares, but 5 have to be available",
 			d:      rolls(8, "3", "0").by(many(5), paused),
 			sets:   []Set{old("a", 6, scaledFor(8, 11)), current("b", 5, scaledFor(8, 11), first(5, pending))}, plan: []string{"a 6->5", "b 5->3"},
+		},
+		"4.4 3 fewer while an old set has yet to give one up": {
+			reason: "all 3 that work have to go on: though the one that goes is not chosen yet, none of them goes for the 3 that are too many",
+			d:      rolls(4, "1", "25%").by(many(3)),
+			sets:   []Set{old("a", 4, scaledFor(4, 5), wants(3), first(1, pending)), current("b", 0, scaledFor(4, 5), wants(4))}, plan: []string{"b 4->1"},
+		},
+		"4.4 3 fewer, ready since a time that is yet to come": {
+			reason: "3 have to be available, and nobody knows how many are: what was not made goes",
+			d:      rolls(4, "1", "0").by(many(3), paused), policy: &ripe,
+			sets: []Set{old("a", 4, scaledFor(4, 5), first(4, ahead)), current("b", 1, scaledFor(4, 5), first(1, pending))}, plan: []string{"b 1->0"},
 		},
 		"4.4 3 to none": {
 			reason: "nothing is allowed, surge neither",

@@ -11,6 +11,7 @@ func TestRollingUpdate(t *testing.T) {
 	ripe := counting
 	ripe.MinReady = 10 * time.Minute
 	young := func(m *Machine) { m.ReadySince = now.Add(-time.Minute) }
+	ahead := func(m *Machine) { m.ReadySince = now.Add(time.Hour) }
 	checkRows(t, map[string]row{
 		"4.5 a no set of the template": {
 			reason: "one is made with as many as there is room for",
@@ -51,6 +52,16 @@ func TestRollingUpdate(t *testing.T) {
 		"4.5 d those that the old set has yet to give up take room": {
 			reason: "8 wanted of a set that still has 10",
 			d:      rolls(10, "3", "2"), sets: []Set{old("a", 10, wants(8)), current("b", 3, first(3, pending))},
+		},
+		"4.5 e ready since a time that is yet to come": {
+			reason: "for how long nobody knows, our clock is behind or kubelets' are ahead: all may be available",
+			d:      rolls(4, "1", "1"), sets: []Set{old("a", 4, first(4, ahead)), current("b", 1, first(1, pending))}, policy: &ripe,
+			waiting: "waiting for 1 of 1 new machines to become available",
+		},
+		"4.5 e some of them of no use": {
+			reason: "which goes before them",
+			d:      rolls(4, "1", "1"), sets: []Set{old("a", 4, first(3, ahead), last(1, pending)), current("b", 1, first(1, pending))}, policy: &ripe,
+			plan: []string{"a 4->3"},
 		},
 		"4.5 d a set that its controller has not looked at": {
 			reason: "it may have made machines that nobody has seen",

@@ -228,9 +228,10 @@ func (j *Judge) judgeNeed(p *Pass, d deployment, old set, is int) {
 }
 
 // judgeAvailable judges that set s of d gives m up. What counts is what was known
-// when the deployment gave the set its size, and what happened since.
+// when the deployment gave the set its size, and what happened since; or what the set
+// went by when it chose among its machines.
 func (j *Judge) judgeAvailable(by *Pass, d deployment, s set, m machine) {
-	if j.sized[s.GetUID()] == nil {
+	if j.sized[s.GetUID()] == nil || j.excuse(sizedByHand, j.smallerByHand(s, by)) {
 		return
 	}
 	p := new(Pass)
@@ -243,9 +244,28 @@ func (j *Judge) judgeAvailable(by *Pass, d deployment, s set, m machine) {
 	if !every(all, deployment.steps) || s.size >= size || !j.always(m.GetUID(), p, bySight, mine) || !j.works(p, all, m.GetUID(), false) {
 		return
 	}
-	if n := j.working(p, d, all, m.GetUID()); n < min(least, j.worked(p, d, all)) {
+	if n := max(j.working(p, d, all, m.GetUID()), j.working(by, d, all, m.GetUID())); n < min(least, j.worked(p, d, all)) {
 		j.Broken(NotBelow, "set %s of deployment %s gave up machine %s: %d machines go on working, and %d have to", s.GetName(), d.GetName(), m.GetName(), n, least)
 	}
+}
+
+// smallerByHand reports whether people had given s a smaller size than it has now, as
+// the pass saw it.
+func (j *Judge) smallerByHand(s set, p *Pass) bool {
+	saw, hand := j.since(s.GetUID(), p, bySight), false
+	for _, c := range j.log[s.GetUID()] {
+		if c.now == nil {
+			continue
+		}
+		is := readSet(c.now).size
+		if c.was == nil || readSet(c.was).size != is {
+			hand = c.by.Role == ""
+		}
+		if hand && is < s.size && slices.Contains(saw, c.now) {
+			return true
+		}
+	}
+	return false
 }
 
 // judgeSelection is about a node that is to be updated: it will not be available
