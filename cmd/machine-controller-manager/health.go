@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -35,7 +34,7 @@ func setUpHealth(p program) error {
 	}
 	o := machinehealthcheck.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Nodes: p.nodes(), LiveNodes: p.Target.GetAPIReader(),
-		Recorder: p.mgr.GetEventRecorder(healthSource), Clock: clock.RealClock{}, Metrics: m,
+		Recorder: p.mgr.GetEventRecorder(healthSource), Clock: p.Clock, Metrics: m,
 		Sight:     p.Lookout,
 		Patients:  []dialect.Patients{openshift.Patients{}},
 		Namespace: cmp.Or(p.Flags.NamespaceOf(provider.OpenShift), run.ConditionsNamespace),

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -164,7 +163,7 @@ func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets
 
 func setUpSets[S client.Object](p program, lens dialect.Sets[S], source string) error {
 	o := machineset.Options{
-		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(source),
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: p.Clock, Recorder: p.mgr.GetEventRecorder(source),
 		Sight: p.Lookout,
 	}
 	p.freeze.apply(&o)
@@ -177,7 +176,7 @@ func setUpSets[S client.Object](p program, lens dialect.Sets[S], source string) 
 
 func setUpDeployments[D, S client.Object](ctx context.Context, p program, lens dialect.Deployments[D, S], alarms machinedeployment.Alarms, source string) error {
 	o := machinedeployment.Options{
-		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(source),
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: p.Clock, Recorder: p.mgr.GetEventRecorder(source),
 		Sight: p.Lookout, Alarms: alarms,
 	}
 	s := machinedeployment.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}

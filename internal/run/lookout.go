@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 
+	"github.com/millwright-dev/millwright/internal/serverclock"
 	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -32,11 +32,10 @@ type Probe func(context.Context) (version string, err error)
 type Lookout struct {
 	probes map[sight.Cluster]Probe
 	policy sight.Policy
-	clock  clock.WithTicker
+	clock  *serverclock.Clock
 	log    logr.Logger
 	frozen prometheus.Gauge
 	state  atomic.Pointer[sight.State]
-	began  time.Time
 	// told says that a freeze was logged.
 	told bool
 	// highest are the versions of the stores that were seen last.
@@ -44,7 +43,7 @@ type Lookout struct {
 }
 
 // NewLookout returns a lookout that has not looked yet.
-func NewLookout(probes map[sight.Cluster]Probe, p sight.Policy, clk clock.WithTicker, log logr.Logger) *Lookout {
+func NewLookout(probes map[sight.Cluster]Probe, p sight.Policy, clk *serverclock.Clock, log logr.Logger) *Lookout {
 	l := &Lookout{highest: map[sight.Cluster]string{}, probes: probes, policy: p, clock: clk, log: log, frozen: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "mcm_machine_controller_frozen", Help: "1 while nothing is done because an API server has not answered for too long.",
 	})}
@@ -52,8 +51,7 @@ func NewLookout(probes map[sight.Cluster]Probe, p sight.Policy, clk clock.WithTi
 	for c := range probes {
 		of = append(of, c)
 	}
-	l.began = clk.Now()
-	s := sight.Begin(l.began, p, of...)
+	s := sight.Begin(clk.Now(), p, of...)
 	l.state.Store(&s)
 	return l
 }
@@ -81,8 +79,7 @@ func (l *Lookout) Start(ctx context.Context) error {
 // Look asks every cluster once. None takes longer than half an interval. The error
 // says which of them has gone back to an older state than it had.
 func (l *Lookout) Look(ctx context.Context) error {
-	r := sight.Round{At: l.clock.Now(), Answers: map[sight.Cluster]sight.Answer{}}
-	r.Ahead = r.At.Round(0).Sub(l.began.Round(0)) - l.clock.Since(l.began)
+	r := sight.Round{At: l.clock.Now(), Ahead: l.clock.Ahead(), Answers: map[sight.Cluster]sight.Answer{}}
 	why := map[sight.Cluster]error{}
 	versions := map[sight.Cluster]string{}
 	for c, probe := range l.probes {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/millwright-dev/millwright/internal/serverclock"
 	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -52,7 +54,7 @@ func TestLookout(t *testing.T) {
 	answers := map[sight.Cluster]error{}
 	probe := func(c sight.Cluster) Probe { return func(context.Context) (string, error) { return "", answers[c] } }
 	l := NewLookout(map[sight.Cluster]Probe{sight.Control: probe(sight.Control), sight.Target: probe(sight.Target)},
-		sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk,
+		sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clockOf(clk),
 		funcr.New(func(_, args string) { log = append(log, args) }, funcr.Options{}))
 	frozen := func(want float64) {
 		t.Helper()
@@ -100,39 +102,36 @@ func gauge(t *testing.T, c prometheus.Collector, name string) float64 {
 	return all[0].GetMetric()[0].GetGauge().GetValue()
 }
 
-// setClock is a clock whose wall time somebody sets; the time since a reading of
-// it is not moved by that.
-type setClock struct {
-	*testclock.FakeClock
-	ahead time.Duration
-}
-
-func (c *setClock) Now() time.Time { return c.FakeClock.Now().Add(c.ahead) }
+// clockOf tells the time by clk while no API server does.
+func clockOf(clk clock.WithTicker) *serverclock.Clock { return serverclock.New(clk, logr.Discard()) }
 
 // TestLookoutSeesThatTheClockIsSet: a timer that an API object began does not run
-// out because the wall clock was set ahead.
+// out because the clock of the API server was set ahead.
 func TestLookoutSeesThatTheClockIsSet(t *testing.T) {
 	for _, c := range []struct {
 		by    time.Duration
 		times int
 	}{{0, 1}, {time.Hour, 1}, {-time.Hour, 1}, {5 * time.Second, 60}} {
-		clk := &setClock{FakeClock: testclock.NewFakeClock(epoch)}
-		l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(context.Context) (string, error) { return "", nil }},
-			sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, funcr.New(func(string, string) {}, funcr.Options{}))
+		own, ahead := testclock.NewFakeClock(epoch), time.Duration(0)
+		clk := clockOf(own)
+		l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(context.Context) (string, error) {
+			clk.Answered(own.Now(), own.Now().Add(ahead).Truncate(time.Second))
+			return "", nil
+		}}, sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, logr.Discard())
 		looks := func(n int) {
 			for range n {
 				look(t, l)
-				clk.Step(6 * time.Second)
+				own.Step(6 * time.Second)
 			}
 		}
 		looks(20)
-		stamped, begun := clk.Now().Add(-time.Minute), clk.FakeClock.Now().Add(-time.Minute)
+		stamped, begun := clk.Now().Add(-time.Minute), own.Now().Add(-time.Minute)
 		for range c.times {
-			clk.ahead += c.by
+			ahead += c.by
 			looks(1)
 		}
 		looks(1)
-		want := 20*time.Minute - clk.FakeClock.Since(begun)
+		want := 20*time.Minute - own.Since(begun)
 		if left := l.State().Left(stamped, 20*time.Minute, clk.Now()); left < want-24*time.Second || left > 20*time.Minute {
 			t.Errorf("set by %v, %d times: of 20 minutes %v are left, want %v", c.by, c.times, left, want)
 		}
@@ -144,7 +143,7 @@ func TestLookoutSeesThatTheClockIsSet(t *testing.T) {
 func TestLookoutIsNotBlindedByItsOwnEnd(t *testing.T) {
 	clk := testclock.NewFakeClock(epoch)
 	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(ctx context.Context) (string, error) { return "", ctx.Err() }},
-		sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, funcr.New(func(string, string) {}, funcr.Options{}))
+		sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clockOf(clk), funcr.New(func(string, string) {}, funcr.Options{}))
 	ctx, stop := context.WithCancel(t.Context())
 	if err := l.Look(ctx); err != nil {
 		t.Error(err)
@@ -162,7 +161,7 @@ func TestLookoutIsNotBlindedByItsOwnEnd(t *testing.T) {
 // interval.
 func TestHangingProbe(t *testing.T) {
 	l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }},
-		sight.Policy{Timeout: 30 * time.Second, Interval: 20 * time.Millisecond}, testclock.NewFakeClock(epoch), funcr.New(func(string, string) {}, funcr.Options{}))
+		sight.Policy{Timeout: 30 * time.Second, Interval: 20 * time.Millisecond}, clockOf(testclock.NewFakeClock(epoch)), funcr.New(func(string, string) {}, funcr.Options{}))
 	look(t, l)
 	if got := l.State().Answer(sight.Control); got != sight.Down {
 		t.Errorf("%q", got)
@@ -200,7 +199,7 @@ func TestServerThatWentBackEndsTheProcess(t *testing.T) {
 			l := NewLookout(map[sight.Cluster]Probe{
 				sight.Control: func(context.Context) (string, error) { return now.control, now.err },
 				sight.Target:  func(context.Context) (string, error) { return now.target, now.err },
-			}, sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, testclock.NewFakeClock(epoch), funcr.New(func(string, string) {}, funcr.Options{}))
+			}, sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clockOf(testclock.NewFakeClock(epoch)), funcr.New(func(string, string) {}, funcr.Options{}))
 			var err error
 			for _, now = range c.answers {
 				if err != nil {
@@ -222,7 +221,7 @@ func TestProcessEndsWhenItsServerWentBack(t *testing.T) {
 		v := versions[0]
 		versions = versions[min(1, len(versions)-1):]
 		return v, nil
-	}}, sight.Policy{Timeout: 30 * time.Second, Interval: time.Millisecond}, clock.RealClock{}, funcr.New(func(string, string) {}, funcr.Options{}))
+	}}, sight.Policy{Timeout: 30 * time.Second, Interval: time.Millisecond}, clockOf(clock.RealClock{}), funcr.New(func(string, string) {}, funcr.Options{}))
 	if err := l.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "from version 10 to 8") {
 		t.Errorf("it goes on, or ends well: %v", err)
 	}

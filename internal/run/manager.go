@@ -29,6 +29,7 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/serverclock"
 )
 
 // Scheme knows the types of both APIs and of Kubernetes.
@@ -52,6 +53,9 @@ type Process struct {
 
 	// Lookout looks at both clusters.
 	Lookout *Lookout
+	// Clock tells the time of the control cluster, for what was and will be written
+	// down there and in the other one.
+	Clock *serverclock.Clock
 
 	scheme   *runtime.Scheme
 	managers []ctrl.Manager
@@ -68,6 +72,8 @@ func New(f *Flags, log logr.Logger) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Clock = serverclock.New(clock.RealClock{}, log)
+	control.Wrap(p.Clock.Wrap)
 	p.Control = control
 	if target != nil {
 		if p.Target, err = p.join(target); err != nil {
@@ -78,7 +84,7 @@ func New(f *Flags, log logr.Logger) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Lookout = NewLookout(probes, f.sightPolicy(), clock.RealClock{}, log)
+	p.Lookout = NewLookout(probes, f.sightPolicy(), p.Clock, log)
 	if err := metrics.Registry.Register(p.Lookout); err != nil {
 		return nil, fmt.Errorf("register the metric of freezes: %w", err)
 	}
@@ -98,7 +104,7 @@ func (p *Process) join(target *rest.Config) (cluster.Cluster, error) {
 // Nodes is the cluster that machines join, to be changed while the process leads
 // the API; nil when they join none. A process that asks for it watches nodes,
 // pods and budgets.
-func (p *Process) Nodes(ctx context.Context, clk clock.PassiveClock, api string) (*node.Cluster, error) {
+func (p *Process) Nodes(ctx context.Context, api string) (*node.Cluster, error) {
 	if p.Target == nil {
 		return nil, nil
 	}
@@ -108,7 +114,7 @@ func (p *Process) Nodes(ctx context.Context, clk clock.PassiveClock, api string)
 		}
 		p.indexed = true
 	}
-	return node.New(p.Term(api).Guarded(p.Target.GetClient()), p.Target.GetAPIReader(), clk), nil
+	return node.New(p.Term(api).Guarded(p.Target.GetClient()), p.Target.GetAPIReader(), p.Clock), nil
 }
 
 // Term is that of the process as the leader of an API.

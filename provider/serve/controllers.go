@@ -8,7 +8,6 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -108,12 +107,12 @@ func (a *assembly) gardener(ctx context.Context, mgr ctrl.Manager) error {
 
 // machines sets up the machine controller of one API.
 func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], also ...machine.Watch) error {
-	nodes, err := a.process.Nodes(ctx, clock.RealClock{}, lens.API())
+	nodes, err := a.process.Nodes(ctx, lens.API())
 	if err != nil {
 		return err
 	}
 	r := machine.New(machine.Options[M]{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Dialect: lens, Provider: a.guarded(lens.API()),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: a.process.Clock, Dialect: lens, Provider: a.guarded(lens.API()),
 		Nodes: nodes, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
 		Sight: a.process.Lookout, Handover: machine.Handover,
 	})
@@ -153,7 +152,7 @@ func (a *assembly) approver(ctx context.Context) error {
 		return fmt.Errorf("register the approver's metrics: %w", err)
 	}
 	a.approves = &csr.Approver{
-		Client: a.process.Term(a.flags.APIs[0]).Guarded(a.process.Target.GetClient()), Live: a.process.Target.GetAPIReader(), Clock: clock.RealClock{},
+		Client: a.process.Term(a.flags.APIs[0]).Guarded(a.process.Target.GetClient()), Live: a.process.Target.GetAPIReader(), Clock: a.process.Clock,
 		Policy: approval.DefaultPolicy(), Machines: a.allMachines, Metrics: gauges,
 		Events: a.managers[0].GetEventRecorder("machine-approver"),
 	}

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,7 +16,7 @@ import (
 func keeper[M client.Object](a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], nodes *node.Cluster) error {
 	return keeping.New(keeping.Options[M]{
 		Dialect: lens, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Provider: a.provider, Nodes: nodes,
-		Requests: a.requestsOf, Clock: clock.RealClock{}, Policy: evidence.DefaultPolicy(),
+		Requests: a.requestsOf, Clock: a.process.Clock, Policy: evidence.DefaultPolicy(),
 		Namespace: a.flags.NamespaceOf(lens.API()),
 	}).SetupWithManager(mgr)
 }

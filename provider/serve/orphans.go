@@ -8,7 +8,6 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/spf13/pflag"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -74,12 +73,12 @@ func (a *assembly) orphans(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	nodes, err := a.process.Nodes(ctx, clock.RealClock{}, a.flags.APIs[0])
+	nodes, err := a.process.Nodes(ctx, a.flags.APIs[0])
 	if err != nil {
 		return err
 	}
 	return a.managers[0].Add(collector.New(collector.Options{
-		Nodes: nodes, Kinds: kinds, Provider: a.guarded(a.flags.APIs[0]), Sight: a.process.Lookout, Clock: clock.RealClock{}, Policy: policy,
+		Nodes: nodes, Kinds: kinds, Provider: a.guarded(a.flags.APIs[0]), Sight: a.process.Lookout, Clock: a.process.Clock, Policy: policy,
 		Recorder: a.managers[0].GetEventRecorder("orphan-collector"), Metrics: m,
 	}))
 }
@@ -101,7 +100,7 @@ func (a *assembly) nodesWithoutMachine(kinds []collector.Kind, sources []collect
 		return nil
 	}
 	n := collector.NewNodes(collector.NodeOptions{
-		Client: a.process.Term(provider.Gardener).Guarded(a.process.Target.GetClient()), Kinds: kinds, Clock: clock.RealClock{},
+		Client: a.process.Term(provider.Gardener).Guarded(a.process.Target.GetClient()), Kinds: kinds, Clock: a.process.Clock,
 		JoinTimeout: a.machine.defaults.CreationTimeout,
 		Mark:        v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged,
 		Finalizer: v1alpha1.FinalizerNode,
