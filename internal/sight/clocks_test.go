@@ -103,6 +103,39 @@ func TestBetweenSteps(t *testing.T) {
 	}
 }
 
+// TestSilenceOutlivesTheClock: a cluster that a look found silent for too long is
+// silent until a look finds otherwise, whatever the wall clock says in between.
+func TestSilenceOutlivesTheClock(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		blind  int
+		by     time.Duration
+		frozen bool
+	}{
+		{"silent for too long, and the clock stays right", 8, 0, true},
+		{"silent for too long, then the clock is set back by an hour", 8, -time.Hour, true},
+		{"silent for too long, then the clock is set back to when it still answered", 8, -48 * time.Second, true},
+		{"silent, but not for too long, and the clock is set back", 3, -time.Hour, false},
+	} {
+		clk := newClocks()
+		clk.run(20, 0)
+		clk.blind = true
+		clk.run(c.blind, 0)
+		for _, deleting := range []bool{false, true} {
+			want := c.frozen && !deleting // it is the target that is silent
+			if why := clk.state.Held(clk.now().Add(c.by), deleting); (why != "") != want {
+				t.Errorf("%s: deleting %v: held %q, want %v", c.reason, deleting, why, want)
+			}
+		}
+		clk.ahead += c.by
+		clk.blind = false
+		clk.run(1, 0)
+		if why := clk.state.Frozen(clk.now()); why != "" {
+			t.Errorf("%s: it answers again, and is frozen: %s", c.reason, why)
+		}
+	}
+}
+
 // TestTimersRunByTheClockThatNobodySets: whatever is done to the wall clock, a
 // timer that it stamped is not ahead of the time that has passed by more than
 // what may lie between two looks.
@@ -122,6 +155,35 @@ func TestTimersRunByTheClockThatNobodySets(t *testing.T) {
 		look(rapid.IntRange(0, 80).Draw(t, "after"))
 		if got, passed := clk.state.Elapsed(from, clk.now()), clk.up-began; got > passed+3*policy.Interval {
 			t.Fatalf("%v have passed, and %v count as watched", passed, got)
+		}
+	})
+}
+
+// TestSilenceIsCountedByTheClockThatNobodySets: whatever is done to the wall clock, a
+// look finds a cluster silent when, and only when, it has not answered for the
+// timeout.
+func TestSilenceIsCountedByTheClockThatNobodySets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		clk := &clocks{state: sight.Begin(start, policy, sight.Control, sight.Target)}
+		heard := map[sight.Cluster]time.Duration{}
+		answer := rapid.SampledFrom([]sight.Answer{sight.Seen, sight.Seen, sight.Denied, sight.Down})
+		for range rapid.IntRange(1, 60).Draw(t, "looks") {
+			clk.ahead += time.Duration(rapid.SampledFrom([]int{0, 0, 0, 5, -17, -19, 3600, -3600}).Draw(t, "step")) * time.Second
+			r := sight.Round{At: clk.now(), Ahead: clk.ahead, Answers: map[sight.Cluster]sight.Answer{}}
+			want := false
+			for _, c := range []sight.Cluster{sight.Control, sight.Target} {
+				r.Answers[c] = answer.Draw(t, c.String())
+				if r.Answers[c] != sight.Down {
+					heard[c] = clk.up
+				}
+				at, ever := heard[c]
+				want = want || !ever || clk.up-at > policy.Timeout
+			}
+			clk.state = clk.state.After(r)
+			if why := clk.state.Frozen(clk.now()); (why != "") != want {
+				t.Fatalf("up for %v, frozen %q, want %v", clk.up, why, want)
+			}
+			clk.up += time.Duration(rapid.SampledFrom([]int{6, 6, 6, 20}).Draw(t, "pause")) * time.Second
 		}
 	})
 }

@@ -83,8 +83,11 @@ type State struct {
 	// when it was seen last; broken says that a look after last did not see.
 	started, begun, last time.Time
 	broken               bool
-	// ahead is [Round].Ahead as far as the times here allow for it: all are by the
-	// wall clock.
+	// looked is the last look, whatever came of it, by the wall clock, and steady by
+	// one that nobody sets: the same as the wall clock when looking began.
+	looked, steady time.Time
+	// ahead is [Round].Ahead as far as the times here allow for it: all others are by
+	// the wall clock.
 	ahead time.Duration
 	// gaps are the times without sight between begun and last, in order.
 	gaps []gap
@@ -99,7 +102,7 @@ type gap struct{ from, to time.Time }
 // eye is what is known of one cluster.
 type eye struct {
 	looks bool
-	// heard is when it answered last; zero: never.
+	// heard is when it answered last, by the clock that nobody sets; zero: never.
 	heard  time.Time
 	answer Answer
 }
@@ -132,6 +135,7 @@ func Begin(at time.Time, p Policy, of ...Cluster) State {
 func (s State) After(r Round) State {
 	r.At = r.At.Round(0)
 	s = s.setBack(r)
+	s.looked, s.steady = r.At, r.At.Add(-r.Ahead)
 	was, all := s.frozen(r.At), true
 	for c := range s.eyes {
 		e := &s.eyes[c]
@@ -142,7 +146,7 @@ func (s State) After(r Round) State {
 			e.answer = Down
 		}
 		if e.answer != Down {
-			e.heard = r.At
+			e.heard = s.steady
 		}
 		all = all && e.answer == Seen
 	}
@@ -187,9 +191,6 @@ func (s State) setBack(r Round) State {
 	}
 	s.ahead = r.Ahead
 	times := []*time.Time{&s.started, &s.begun, &s.last, &s.thawed}
-	for c := range s.eyes {
-		times = append(times, &s.eyes[c].heard)
-	}
 	s.gaps = slices.Clone(s.gaps)
 	for n := range s.gaps {
 		times = append(times, &s.gaps[n].from, &s.gaps[n].to)
@@ -324,20 +325,24 @@ func (s State) lost(c Cluster, e eye, now time.Time) string {
 	case e.heard.IsZero():
 		return fmt.Sprintf("the API server of the %s cluster has not answered since %s", c, s.started.UTC().Format(time.RFC3339))
 	case s.silent(e, now):
-		return fmt.Sprintf("the API server of the %s cluster has not answered since %s", c, e.heard.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("the API server of the %s cluster has not answered since %s", c, s.wall(e.heard).UTC().Format(time.RFC3339))
 	}
 	return ""
 }
 
 // silent reports whether a cluster has not answered for longer than the
-// timeout. One that answered last time has until the next look.
+// timeout. One that answered last time has until the next look; one that a look
+// found silent is so until the next, also when the wall clock is set back before.
 func (s State) silent(e eye, now time.Time) bool {
 	patience := s.policy.Timeout
 	if e.answer != Down {
 		patience += s.asleep()
 	}
-	return now.Round(0).Sub(e.heard) > patience
+	return s.steady.Sub(e.heard)+max(now.Round(0).Sub(s.looked), 0) > patience
 }
+
+// wall is a time of the clock that nobody sets by the wall clock of the last look.
+func (s State) wall(steady time.Time) time.Time { return steady.Add(s.looked.Sub(s.steady)) }
 
 // frozen reports whether a cluster that has answered before does not any more.
 func (s State) frozen(now time.Time) bool {
