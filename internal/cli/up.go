@@ -195,7 +195,7 @@ func (u *up) await(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error)
 		if err == nil && ready == fleet.SampleMachines && len(machines) == ready {
 			return machines, nil
 		}
-		if len(dead(f)) > 0 { // nobody starts it again
+		if len(dead(f)) > 0 { // what ends so soon would end again
 			return machines, u.late(ctx, f, "A controller ended before all machines were ready")
 		}
 		select {
@@ -290,12 +290,12 @@ func reason(m fleet.Machine) string {
 	return fmt.Sprintf("%s: node %s is Ready=%s", phase, m.Node, m.NodeReady)
 }
 
-// keep waits until the person has had enough, and says when something ends by
-// itself.
+// keep waits until the person has had enough. Controllers that end meanwhile are
+// started again, as a kubelet would: they end by themselves where that is the way to
+// see anew what there is, as after etcd was restored.
 func (u *up) keep(ctx context.Context, f *fleet.Fleet) error {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
-	told := map[string]bool{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -307,11 +307,8 @@ func (u *up) keep(ctx context.Context, f *fleet.Fleet) error {
 				fmt.Fprintln(os.Stderr, "The fleet was taken down from elsewhere.")
 				return nil
 			}
-			for _, c := range dead(f) {
-				if !told[c.Program] {
-					told[c.Program] = true
-					fmt.Fprintf(os.Stderr, "%s ended, and its part of the work stands still; its log is %s. `%s` and `%s` start anew.\n", c.Program, c.Log, u.line("down"), u.line("up"))
-				}
+			for _, line := range f.Revive(time.Now()) {
+				fmt.Fprintln(os.Stderr, line+".")
 			}
 		}
 	}

@@ -24,7 +24,8 @@ type Controller struct {
 	proc.ID
 	Log string `json:"log"`
 
-	process *proc.Process
+	process  *proc.Process
+	comeback comeback
 }
 
 // Done is closed when a controller that this process started has ended.
@@ -33,6 +34,16 @@ func (c *Controller) Done() <-chan struct{} { return c.process.Done() }
 // StartController starts a controller; several of one program are a leader and
 // its standbys.
 func (f *Fleet) StartController(program string) (*Controller, error) {
+	c, err := f.launch(program)
+	if err != nil {
+		return nil, err
+	}
+	f.Controllers = append(f.Controllers, c)
+	return c, f.save()
+}
+
+// launch starts the process of a controller, of which the fleet does not know yet.
+func (f *Fleet) launch(program string) (*Controller, error) {
 	path := filepath.Join(f.options.Bin, program)
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("the program %s is not in %s: run `make build`", program, f.options.Bin)
@@ -46,9 +57,7 @@ func (f *Fleet) StartController(program string) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{Program: program, ID: p.ID, Log: log, process: p}
-	f.Controllers = append(f.Controllers, c)
-	return c, f.save()
+	return &Controller{Program: program, ID: p.ID, Log: log, process: p, comeback: comeback{since: time.Now()}}, nil
 }
 
 func (f *Fleet) args(program string) ([]string, error) {

@@ -223,6 +223,10 @@ func Down(ctx context.Context, dir, bin string) error {
 	if !Left(dir) {
 		return nil
 	}
+	// Before the controllers are looked up: see [Fleet.Revive].
+	if err := leave(dir); err != nil {
+		return err
+	}
 	s, err := load(dir)
 	if err != nil {
 		return err
