@@ -142,6 +142,17 @@ func (j *journal) instances() map[string][]record {
 	return out
 }
 
+// alive are the IDs of the instances that are there.
+func (j *journal) alive() map[string]bool {
+	out := map[string]bool{}
+	for _, of := range j.instances() {
+		for _, r := range of {
+			out[r.ID] = true
+		}
+	}
+	return out
+}
+
 // leftovers are the disks and network interfaces that are there.
 func (j *journal) leftovers() (string, error) {
 	var left []string

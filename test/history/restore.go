@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -104,6 +106,9 @@ func (w *world) listAll() error {
 // registered is the label of nodes that register made. Their instances know nothing of them.
 const registered = "history/registered"
 
+// approveOrphans is the annotation with which a person allows the removal of instances, by their provider IDs.
+const approveOrphans = "millwright.dev/approve-orphan-removal"
+
 // register plays the kubelets, which register again where etcd has forgotten their nodes, and the cloud controller manager,
 // which deletes the nodes of instances that are not there.
 func (w *world) register(ctx context.Context) error {
@@ -124,7 +129,7 @@ func (w *world) register(ctx context.Context) error {
 		n := &unstructured.Unstructured{}
 		n.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
 		n.SetName(name)
-		n.SetAnnotations(map[string]string{box.KwokNodeAnnotation: box.KwokNodeValue, "millwright.dev/kubemark-instance": r.ID})
+		n.SetAnnotations(map[string]string{box.KwokNodeAnnotation: box.KwokNodeValue, instanceOf: r.ID})
 		n.SetLabels(map[string]string{corev1.LabelHostname: name, registered: ""})
 		if err := unstructured.SetNestedField(n.Object, "kubemark://"+name, "spec", "providerID"); err != nil {
 			return err
@@ -149,10 +154,14 @@ func (w *world) byNode() map[string]record {
 
 // mend does what falls to others after a restore: it deletes the machines of machine.openshift.io that were put back without
 // their instances and failed, as their operator would, and the nodes of instances that ended, as the cloud controller manager
-// would.
+// would; and as the operator it allows the removal of instances whose machines were cut off. Their nodes are Ready, so that
+// nobody removes them unasked.
 func (w *world) mend(ctx context.Context) error {
 	if !w.restores {
 		return nil
+	}
+	if err := w.approve(ctx); err != nil {
+		return err
 	}
 	machines, err := w.list(ctx, "Machine", openshift)
 	if err != nil {
@@ -174,6 +183,44 @@ func (w *world) mend(ctx context.Context) error {
 		_, ours := n.GetLabels()[registered]
 		if _, there := alive[n.GetName()]; ours && !there {
 			if err := w.remove(ctx, ref{n.GroupVersionKind(), client.ObjectKeyFromObject(n)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// approve names the instances that have no machine on the sets and classes that a scope may have.
+func (w *world) approve(ctx context.Context) error {
+	instances := w.log.instances() // before the machines: each is older than its instance
+	machines, err := w.list(ctx, "Machine", apis...)
+	if err != nil {
+		return err
+	}
+	for _, m := range machines {
+		delete(instances, string(m.GetUID()))
+	}
+	var named []string
+	for _, of := range instances {
+		for _, r := range of {
+			named = append(named, "kubemark://"+r.Node)
+		}
+	}
+	slices.Sort(named)
+	word, value := strings.Join(named, ", "), "null"
+	if word != "" {
+		value = fmt.Sprintf("%q", word)
+	}
+	for kind, gv := range map[string]schema.GroupVersion{"MachineSet": openshift, "MachineClass": gardener} {
+		scopes, err := w.list(ctx, kind, gv)
+		if err != nil {
+			return err
+		}
+		for _, s := range scopes {
+			if s.GetAnnotations()[approveOrphans] == word {
+				continue
+			}
+			if err := w.patch(ctx, ref{s.GroupVersionKind(), client.ObjectKeyFromObject(s)}, `{"metadata":{"annotations":{%q:%s}}}`, approveOrphans, value); err != nil {
 				return err
 			}
 		}

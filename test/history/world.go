@@ -63,12 +63,16 @@ var programs = []string{fleet.Sets, fleet.Machines}
 
 func (w *world) auditLog() string { return filepath.Join(w.dir, "audit.log") }
 
-// planeArgs are what the API server is started with besides.
+// planeArgs are what the control plane is started with besides.
 func (w *world) planeArgs() map[string][]string {
-	return map[string][]string{box.APIServer: {
+	args := map[string][]string{box.APIServer: {
 		"--audit-policy-file=" + filepath.Join(w.dir, "audit.yaml"), "--audit-log-path=" + w.auditLog(),
 		"--audit-log-mode=blocking", "--audit-log-maxsize=10000",
 	}}
+	if w.restores {
+		args[box.ControllerManager], args[box.Kwok] = []string{noticesSoon}, []string{renewsSoon}
+	}
+	return args
 }
 
 // start starts the world: control plane, controllers, and the fleet that the example declares.
@@ -98,6 +102,7 @@ func (w *world) start() (err error) {
 			w.log.mark(checker.Entry{Mark: checker.Crashed, Message: err.Error()})
 		}
 	}()
+	go w.kubelets(w.ctx)
 	if err := w.fleet.Create(w.ctx, fleetYAML); err != nil {
 		return err
 	}
