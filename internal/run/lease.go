@@ -49,6 +49,8 @@ type lease struct {
 	// kept up to date.
 	known   *coordinationv1.Lease
 	watched bool
+	// told is the lease that leader election was last told of, or has written.
+	told *coordinationv1.Lease
 	// asked is when the API server was last asked, failed what came of that.
 	asked  time.Time
 	failed error
@@ -108,6 +110,7 @@ func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 			return nil, nil, err
 		}
 	}
+	l.told = l.known
 	r := resourcelock.LeaseSpecToLeaderElectionRecord(&l.known.Spec)
 	raw, err := json.Marshal(r)
 	return r, raw, err
@@ -143,24 +146,39 @@ func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord)
 	})
 }
 
-// Update implements [resourcelock.Interface].
+// Update implements [resourcelock.Interface]. It replaces the lease that leader
+// election knows, and no other: the watch may know by then that somebody else leads.
 func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known == nil {
 		return errors.New("the lease was not read yet")
 	}
-	holder := l.known.Spec.HolderIdentity
-	if renewal := r.HolderIdentity == l.identity && holder != nil && *holder == l.identity; renewal && l.tooSoon() {
+	keeps, ours := r.HolderIdentity == l.identity, l.holder() == l.identity
+	if keeps && ours && l.tooSoon() {
 		return l.failed
+	}
+	if !ours && (!keeps || !l.isTold()) {
+		if !keeps {
+			l.term.Ended()
+		}
+		return apierrors.NewConflict(coordinationv1.Resource("leases"), l.name, fmt.Errorf("it is held by %q by now", l.holder()))
 	}
 	err := l.update(ctx, r)
 	// A renewal that was cut short may have been done, or be done yet: that is no
 	// reason to keep the lease.
-	for r.HolderIdentity != l.identity && apierrors.IsConflict(err) && l.holds(ctx) {
+	for !keeps && apierrors.IsConflict(err) && l.holds(ctx) {
 		err = l.update(ctx, r)
 	}
 	return err
+}
+
+// holder is who holds the lease that is known.
+func (l *lease) holder() string { return ptr.Deref(l.known.Spec.HolderIdentity, "") }
+
+// isTold reports whether leader election knows what is known.
+func (l *lease) isTold() bool {
+	return l.told != nil && l.told.UID == l.known.UID && l.told.ResourceVersion == l.known.ResourceVersion
 }
 
 func (l *lease) update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
@@ -173,7 +191,7 @@ func (l *lease) update(ctx context.Context, r resourcelock.LeaderElectionRecord)
 // holds asks the API server, after a conflict, whether the lease is ours.
 func (l *lease) holds(ctx context.Context) bool {
 	err := l.read(ctx)
-	return err == nil && ptr.Deref(l.known.Spec.HolderIdentity, "") == l.identity
+	return err == nil && l.holder() == l.identity
 }
 
 // write sends the record and tells the term what it means. The lock is held
@@ -189,13 +207,14 @@ func (l *lease) write(ctx context.Context, r resourcelock.LeaderElectionRecord, 
 	case err == nil:
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err), ctx.Err() != nil:
 		// What is known is not what is there, or need not be where we gave up waiting
-		// ourselves: read it before the next try.
-		l.known, l.watched, l.failed = nil, false, nil
+		// ourselves: read it before the next try, which is not to wait. The watch may
+		// show first what was there before.
+		l.known, l.watched, l.asked, l.failed = nil, false, time.Time{}, nil
 		return err
 	default:
 		return err
 	}
-	l.known = known
+	l.known, l.told = known, known
 	if r.HolderIdentity == l.identity {
 		l.term.Renewed(sent)
 	}

@@ -270,6 +270,7 @@ func TestLeaseThatWentBack(t *testing.T) {
 func TestConflictIsReadAgain(t *testing.T) {
 	r := newLeaseRig(t, "other")
 	r.saw(leaseOf("gone", "1"), false, nil)
+	r.tell()
 	r.before = func(verb string) error {
 		if verb == "update" {
 			return apierrors.NewConflict(coordinationv1.Resource("leases"), "l", errors.New("changed"))
@@ -307,5 +308,85 @@ func TestWatch(t *testing.T) {
 			holder = *r.known.Spec.HolderIdentity
 		}
 		r.mu.Unlock()
+	}
+}
+
+// TestNoLeaseIsTakenThatElectionHasNotSeen: leader election renews, takes or gives up
+// the lease that it was told of. Where the watch knows of another one by then, somebody
+// else leads: a process that was stopped for longer than its lease would take it back
+// from its successor, who would take it back again, and both would lead.
+func TestNoLeaseIsTakenThatElectionHasNotSeen(t *testing.T) {
+	giveUp := func(*leaseRig) resourcelock.LeaderElectionRecord {
+		return resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}
+	}
+	for _, c := range []struct {
+		reason string
+		record func(*leaseRig) resourcelock.LeaderElectionRecord
+		known  func(*leaseRig)
+		sent   bool
+	}{
+		{"it is ours", (*leaseRig).ours, func(*leaseRig) {}, true},
+		{"the watch shows what we wrote", (*leaseRig).ours, func(r *leaseRig) { r.saw(leaseOf(r.identity, "2"), false, nil) }, true},
+		{"the watch shows another's", (*leaseRig).ours, func(r *leaseRig) { r.saw(leaseOf("other", "9"), false, nil) }, false},
+		{"the watch shows one that was given up", (*leaseRig).ours, func(r *leaseRig) { r.saw(leaseOf("", "9"), false, nil) }, false},
+		{"election was told of another's, which has expired", (*leaseRig).ours, func(r *leaseRig) { r.saw(leaseOf("other", "9"), false, nil); r.tell() }, true},
+		{"it has expired, and the watch begins anew with it", (*leaseRig).ours, func(r *leaseRig) {
+			r.saw(leaseOf("other", "9"), false, nil)
+			r.tell()
+			r.saw(leaseOf("other", "9"), false, nil)
+		}, true},
+		{"it was renewed just now, after all", (*leaseRig).ours, func(r *leaseRig) {
+			r.saw(leaseOf("other", "9"), false, nil)
+			r.tell()
+			r.saw(leaseOf("other", "10"), false, nil)
+		}, false},
+		{"ours is given up", giveUp, func(*leaseRig) {}, true},
+		{"another's is not given up", giveUp, func(r *leaseRig) { r.saw(leaseOf("other", "9"), false, nil); r.tell() }, false},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			r := newLeaseRig(t, "")
+			r.lead()
+			r.clk.Step(9 * time.Second)
+			c.known(r)
+			err := r.Update(t.Context(), c.record(r))
+			if sent := slices.Contains(r.requests, "update"); sent != c.sent || apierrors.IsConflict(err) == c.sent {
+				t.Errorf("%v, requests %v, want one sent: %v", err, r.requests, c.sent)
+			}
+			r.clk.Step(2 * time.Second)
+			if err := r.term.Err(); !c.sent && err == nil {
+				t.Error("it leads 11 s after its last renewal")
+			}
+		})
+	}
+}
+
+// tell tells leader election what is known.
+func (r *leaseRig) tell() {
+	r.t.Helper()
+	if _, _, err := r.Get(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestConflictIsNoRenewal: a process that comes back finds that its lease was changed,
+// and then reads in the watch's backlog that it was its own.
+func TestConflictIsNoRenewal(t *testing.T) {
+	r := newLeaseRig(t, "")
+	r.lead()
+	r.clk.Step(9 * time.Second)
+	r.before = func(verb string) error {
+		if verb == "update" {
+			return apierrors.NewConflict(coordinationv1.Resource("leases"), "l", errors.New("changed"))
+		}
+		return nil
+	}
+	if err := r.Update(t.Context(), r.ours()); !apierrors.IsConflict(err) {
+		t.Fatal(err)
+	}
+	r.saw(leaseOf(r.identity, "2"), false, nil)
+	r.clk.Step(leasePoll)
+	r.tell()
+	if err := r.Update(t.Context(), r.ours()); err == nil {
+		t.Error("leader election takes the lease for renewed")
 	}
 }
