@@ -175,6 +175,9 @@ func (w *World) breathe() {
 	if w.is.clockwork.set {
 		long += mostSet // a timer that began by a clock that was ahead
 	}
+	if w.is.repaired {
+		long += repairsEvery // a machine was marked again before its node was ready
+	}
 	w.until(w.now.Add(long))
 }
 

@@ -12,8 +12,12 @@ import (
 func (j *Judge) hopeless(o client.Object) bool { return j.Hopeless != nil && j.Hopeless(o) }
 
 // Silent reports whether a machine that is not well does not say why. The phase
-// Provisioned says that its node did not join.
-func (*Judge) Silent(o client.Object) bool {
+// Provisioned says that its node did not join, and an object of which nothing is left
+// but the finalizer of others names that.
+func (j *Judge) Silent(o client.Object) bool {
+	if j.doneWith(readMachine(o)) {
+		return false
+	}
 	switch m := o.(type) {
 	case *v1alpha1.Machine:
 		return m.Status.LastOperation.Description == ""
