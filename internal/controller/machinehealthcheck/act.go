@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +19,7 @@ import (
 // does not keep another from being remedied.
 func (p *pass[C]) remedy(ctx context.Context) error {
 	var errs []error
+	p.ward.remedied = map[string]bool{}
 	for i := range p.plan.Cases {
 		c := &p.plan.Cases[i]
 		switch {
@@ -25,6 +27,7 @@ func (p *pass[C]) remedy(ctx context.Context) error {
 			p.ward.referred[c.Target.UID] = true
 			p.say(&c.Target, corev1.EventTypeNormal, dialect.EventSkippedNoController, "Machine %v has no controller owner, skipping remediation")
 		case c.Act == health.Do:
+			p.ward.remedied[c.Target.Name] = true
 			errs = append(errs, p.do(ctx, c))
 		}
 	}
@@ -100,9 +103,14 @@ func (p *pass[C]) delete(ctx context.Context, m client.Object, c *health.Case) e
 	return nil
 }
 
+// mark asks others to remedy the machine, unless that is asked for already, which the
+// cache has yet to show.
 func (p *pass[C]) mark(ctx context.Context, m client.Object, c *health.Case) error {
 	before := m.DeepCopyObject().(client.Object)
 	p.patients.Mark(m)
+	if equality.Semantic.DeepEqual(before, m) {
+		return nil
+	}
 	if err := p.Client.Patch(ctx, m, client.MergeFrom(before)); err != nil {
 		p.say(&c.Target, corev1.EventTypeWarning, dialect.EventExternalAnnotationFailed, "Requesting external remediation of node associated with machine %v failed: "+escape(err))
 		return fmt.Errorf("mark machine %s: %w", m.GetName(), err)

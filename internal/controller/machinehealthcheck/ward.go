@@ -38,6 +38,10 @@ type ward struct {
 	referred   map[types.UID]bool
 	// lonely says that people were told that the check selects nothing.
 	lonely bool
+	// remedied are the machines, by name, about which the last plan did something.
+	// What they show may have come and gone before anybody looks: what the plan went
+	// by is no news then, and still has to be acted on.
+	remedied map[string]bool
 
 	// What follows is under the lock of the reconciler: events write it.
 
@@ -119,7 +123,7 @@ func (p *pass[C]) observe(ctx context.Context) (changed bool, err error) {
 	} else {
 		for name := range dirty {
 			c, e := p.look(ctx, name)
-			if changed = changed || c; e != nil {
+			if changed = changed || c || p.ward.remedied[name]; e != nil {
 				err = e
 				break
 			}
