@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,12 +39,8 @@ func (w *World) handOver(c *check) {
 // repairs are what those who repair could do now: they restart what a machine runs on,
 // which helps where anything does, and take the mark off it.
 func (w *World) repairs() (out []func()) {
-	if !w.is.repaired {
-		return nil
-	}
-	for _, m := range w.machines() {
-		_, asked := m.GetAnnotations()[openshift.ExternalRemediationAnnotation]
-		if last, before := w.ward.repaired[m.GetUID()]; !asked || before && w.now.Sub(last) < repairsEvery {
+	for _, m := range w.marked() {
+		if w.now.Before(w.repairDue(m)) {
 			continue
 		}
 		out = append(out, func() {
@@ -55,6 +52,34 @@ func (w *World) repairs() (out []func()) {
 			}
 			w.edit(m, "", func(o client.Object) { dialect.SetAnnotation(o, openshift.ExternalRemediationAnnotation, "") })
 		})
+	}
+	return out
+}
+
+// marked are the machines that somebody is asked to repair.
+func (w *World) marked() []client.Object {
+	if !w.is.repaired {
+		return nil
+	}
+	return slices.DeleteFunc(w.machines(), func(m client.Object) bool {
+		_, asked := m.GetAnnotations()[openshift.ExternalRemediationAnnotation]
+		return !asked
+	})
+}
+
+// repairDue is when m may be restarted: zero where it never was.
+func (w *World) repairDue(m client.Object) time.Time {
+	last, before := w.ward.repaired[m.GetUID()]
+	if !before {
+		return time.Time{}
+	}
+	return last.Add(repairsEvery)
+}
+
+// repairTimes are when those who put a repair off come back to it.
+func (w *World) repairTimes() (out []time.Time) {
+	for _, m := range w.marked() {
+		out = append(out, w.repairDue(m))
 	}
 	return out
 }

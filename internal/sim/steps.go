@@ -269,7 +269,7 @@ func (w *World) nextTime() time.Time {
 		sooner(t)
 	}
 	sooner(w.ward.cut.to)
-	for _, t := range w.botherTimes() {
+	for _, t := range append(w.botherTimes(), w.repairTimes()...) {
 		sooner(t)
 	}
 	return next
