@@ -3,6 +3,7 @@ package judge
 import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -32,4 +33,16 @@ func (j *Judge) Silent(o client.Object) bool {
 		}
 	}
 	return true
+}
+
+// ofHopeless reports whether the instance that made the node belongs to a machine about
+// which nothing can be done. One that was deleted before its node joined never tells
+// the name.
+func (j *Judge) ofHopeless(n client.Object) bool {
+	i, made := j.maker(n.(*corev1.Node))
+	if !made || !i.Exists(j.Now()) {
+		return false
+	}
+	m, there := find(j.machines(), types.UID(i.UID))
+	return there && j.hopeless(m.Object)
 }

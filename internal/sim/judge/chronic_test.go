@@ -2,8 +2,11 @@ package judge
 
 import (
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
@@ -37,6 +40,44 @@ func TestSilence(t *testing.T) {
 		}
 		if got := s.judge.Silent(m); got != tc.want {
 			t.Errorf("%s: silent %v, want %v", reason, got, tc.want)
+		}
+	}
+}
+
+// TestNodeOfNobody: which nodes have no machine, where no machine tells their name.
+func TestNodeOfNobody(t *testing.T) {
+	for _, tc := range []struct {
+		reason                               string
+		gone, hopeless, remade, instanceGone bool
+		stray                                bool
+	}{
+		{reason: "its machine was deleted before it joined, and cannot go", hopeless: true},
+		{reason: "its machine could know it", stray: true},
+		{reason: "its machine is gone", gone: true, hopeless: true, stray: true},
+		{reason: "its instance is gone", hopeless: true, instanceGone: true, stray: true},
+		{reason: "somebody else made it anew", hopeless: true, remade: true, stray: true},
+	} {
+		s := newScene()
+		s.judge.Hopeless = func(client.Object) bool { return tc.hopeless }
+		m := gardenerMachine("m", func(m *v1alpha1.Machine) { m.Labels = nil })
+		s.write(nil, m)
+		if tc.gone {
+			s.remove(nil, m)
+		}
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "host-1", UID: "n"}}
+		if tc.remade {
+			n.UID = "another"
+		}
+		s.write(nil, n)
+		i := Instance{ID: "i-1", UID: "m", Name: "m", NodeName: "host-1", Node: "n"}
+		if tc.instanceGone {
+			i.Gone = s.now.Add(-time.Second)
+		}
+		if !tc.gone {
+			s.instances = []Instance{i}
+		}
+		if why := s.judge.Stray(); (why != "") != tc.stray {
+			t.Errorf("%s: %q", tc.reason, why)
 		}
 	}
 }

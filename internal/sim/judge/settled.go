@@ -105,7 +105,7 @@ func (j *Judge) Stray() string {
 	}
 	for _, o := range j.All(&corev1.Node{}) {
 		named := slices.ContainsFunc(all, func(m machine) bool { return m.GetName() == o.GetName() || m.node == o.GetName() })
-		if !named && !j.strayNode(o.GetName()) && !j.heldNode(o) {
+		if !named && !j.ofHopeless(o) && !j.strayNode(o.GetName()) && !j.heldNode(o) {
 			return fmt.Sprintf("node %s has no machine", o.GetName())
 		}
 	}
