@@ -190,9 +190,11 @@ func (p *pass[M]) noteNode(n *corev1.Node, err error) {
 }
 
 // bearsWitness reads the node past the cache where it is about to speak against
-// the infrastructure: a cache that has stopped shows a node as it was for ever.
+// the infrastructure, or, in a deletion, not to: a cache that has stopped shows a node
+// as it was for ever.
 func (p *pass[M]) bearsWitness(ctx context.Context, q node.Query) {
-	if p.world.Node == nil || p.world.Contradiction(p.view) == "" {
+	unlisted := !p.view.Deleted.IsZero() && p.world.Looked && len(p.world.Owned()) == 0 && !p.world.SeenToGo
+	if p.world.Node == nil || !unlisted && p.world.Contradiction(p.view) == "" {
 		return
 	}
 	q.Name = p.world.Node.Name

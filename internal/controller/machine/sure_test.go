@@ -160,3 +160,38 @@ func TestUnlistedIsLookedForAmongNodes(t *testing.T) {
 		t.Error("the machine was released although its node reports Ready")
 	}
 }
+
+// TestUnlistedIsAskedOfTheServer: the same, where the cache has stopped before the node
+// was well, or after it. Its pods are moved first, and nothing of it goes while its
+// node reports.
+func TestUnlistedIsAskedOfTheServer(t *testing.T) {
+	for _, tt := range []struct {
+		reason     string
+		shown, now corev1.ConditionStatus
+		gone       bool
+	}{
+		{"it is well, unseen", corev1.ConditionFalse, corev1.ConditionTrue, false},
+		{"it came back unseen", corev1.ConditionUnknown, corev1.ConditionTrue, false},
+		{"it is silent still", corev1.ConditionUnknown, corev1.ConditionUnknown, true},
+		{"it fell silent unseen", corev1.ConditionTrue, corev1.ConditionUnknown, true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := openshiftRig(t)
+			g.pass()
+			g.joins()
+			g.reports(tt.shown)
+			cache := newRecording(t, g.stored("node-1"))
+			g.reports(tt.now)
+			g.r.Nodes.Client = stopped{g.target, cache}
+			g.cloud.instances = nil
+			g.delete()
+			for range 3 {
+				g.clock.Step(time.Minute)
+				g.pass()
+			}
+			if g.gone() != tt.gone {
+				t.Errorf("gone %v, want %v", g.gone(), tt.gone)
+			}
+		})
+	}
+}
