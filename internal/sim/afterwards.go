@@ -16,8 +16,6 @@ const (
 	// patience is how long the world may take to come to rest: longer than the
 	// longest timeouts (2 h of draining, 10 min of health, 20 min of joining).
 	patience = 8 * time.Hour
-	// mostRounds bounds the work to come to rest.
-	mostRounds = 5000
 	// restTime is for how long nothing may be written at rest, mostPasses how
 	// many passes may be made meanwhile.
 	restTime   = time.Hour
@@ -65,7 +63,7 @@ func (w *World) land() {
 // converge lets the world go on by itself until nothing remains to be done.
 func (w *World) converge(statement string, remains func() string, nurse func()) bool {
 	end, nursing := w.now.Add(patience), w.now.Add(healthEvery)
-	for range mostRounds + 20*w.is.many {
+	for range w.mostRounds() {
 		if w.violation != nil {
 			return false
 		}
@@ -91,8 +89,18 @@ func (w *World) converge(statement string, remains func() string, nurse func()) 
 			nurse()
 		}
 	}
-	w.broken(statement, "still busy after %d rounds: %s", mostRounds, remains())
+	w.broken(statement, "still busy after %d rounds: %s", w.mostRounds(), remains())
 	return false
+}
+
+// mostRounds bounds the work to come to rest. What never succeeds is tried again all
+// the time that the rest may take; how often is judged in [World.endure].
+func (w *World) mostRounds() int {
+	most := 5000 + 20*w.is.many
+	if w.is.ill != "" {
+		most *= int(patience / time.Hour)
+	}
+	return most
 }
 
 // workOnce lets everybody do once what they can do now, and reports whether
@@ -123,7 +131,7 @@ func (w *World) unsettled() string {
 		}
 	}
 	for _, i := range w.cloud.Existing("") {
-		if k := w.kubelet(i); (!w.alive(k) || !k.joined && !k.never) && !w.beyondHelp(k) && !w.shadowed(i) {
+		if k := w.kubelet(i); (!w.alive(k) || !k.joined && !k.never) && !w.beyondHelp(k) && !w.shadowed(i) && !w.hopelessOn(i) {
 			return fmt.Sprintf("the kubelet of %s is silent", i.Name)
 		}
 	}

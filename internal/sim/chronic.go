@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -57,8 +58,19 @@ func (c chronic) ails(name string) bool {
 	return c.ill != "" && c.ill != crashing && strings.HasSuffix(first, "1")
 }
 
-// hopeless reports whether nothing can be done about o.
-func (w *World) hopeless(o client.Object) bool { return w.is.ails(o.GetName()) }
+// hopeless reports whether nothing can be done about o: it is affected, or was adopted
+// by a set that is. A set that may not release a machine does not know how many it has,
+// and leaves all as they are.
+func (w *World) hopeless(o client.Object) bool {
+	by := metav1.GetControllerOf(o)
+	return w.is.ails(o.GetName()) || w.is.ill == forbidden && by != nil && w.is.ails(by.Name)
+}
+
+// hopelessOn reports whether that is so of the machine of i.
+func (w *World) hopelessOn(i *cloud.Machine) bool {
+	m := w.machineOf(i.UID)
+	return m != nil && w.hopeless(m)
+}
 
 // ailingCall is what a call to the infrastructure comes to; nil: it is not affected.
 func (w *World) ailingCall(p *process, c cloud.Call) error {

@@ -374,7 +374,7 @@ func (w *World) keepPlaces() {
 }
 
 func (w *World) keepPlace(at cloud.Place) {
-	o := w.keeper("keep-"+at.Cluster+"-"+at.Account+"-"+at.Region, at)
+	o := w.keeper(strings.TrimSuffix("keep-"+at.Cluster+"-"+at.Account+"-"+at.Region, "-"), at)
 	if w.store.Lookup(o, client.ObjectKeyFromObject(o)) != nil {
 		return
 	}

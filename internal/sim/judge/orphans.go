@@ -134,13 +134,13 @@ func (j *Judge) spare(i Instance, m machine) bool {
 	})
 }
 
-// doubtful reports whether most instances that machines have recorded do not
-// exist. A listing that shows so few is not believed, and nobody can know that it
+// doubtful reports whether most instances that machines have recorded, and are to
+// keep, do not exist. A listing that shows so few is not believed, and nobody can know that it
 // is right: the machines failed, and wait for people.
 func (j *Judge) doubtful() bool {
 	recorded, there := 0, 0
 	for _, m := range j.machines() {
-		if m.provider == "" {
+		if m.provider == "" || m.GetDeletionTimestamp() != nil {
 			continue
 		}
 		recorded++
