@@ -153,6 +153,7 @@ func (w *World) deploymentOfMachine(m client.Object) bool {
 // where nobody else does, and looks after rollouts that wait for somebody.
 func (w *World) nurse() {
 	w.each(w.nurseRollouts)
+	w.letGoOf(false) // a set with a deployment may have adopted what they hold
 	w.guide()
 	w.cleanUp()
 	w.restoreClasses() // one that was deleted may have been held until now

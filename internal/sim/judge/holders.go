@@ -60,3 +60,8 @@ func (j *Judge) lingering(s set) (n int32) {
 	}
 	return n
 }
+
+// crowded reports whether a set by itself stays frozen on account of machines that only
+// others hold: all that are there count, and there have to be fewer than twice what is
+// wanted and two more.
+func (j *Judge) crowded(s set) bool { return s.size+int(j.lingering(s)) > 2*s.size+1 }

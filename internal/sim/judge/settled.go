@@ -188,7 +188,7 @@ func (j *Judge) unrolled() string {
 		}
 	}
 	for _, s := range j.sets() {
-		if s.frozen && !j.hopeless(s.Object) {
+		if s.frozen && !j.hopeless(s.Object) && !j.crowded(s) {
 			return fmt.Sprintf("set %s is frozen", s.GetName())
 		}
 	}
