@@ -140,6 +140,9 @@ func (w *World) unsettled() string {
 			return fmt.Sprintf("machine %s, which an autoscaler wanted gone, is there", m.GetName())
 		}
 	}
+	if name := w.unrepaired(); name != "" {
+		return fmt.Sprintf("machine %s is still to be restarted by others", name)
+	}
 	return w.judge.Unsettled()
 }
 

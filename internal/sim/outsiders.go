@@ -36,6 +36,17 @@ func (w *World) handOver(c *check) {
 	dialect.SetAnnotation(c, openshift.StrategyAnnotation, []string{"", openshift.StrategyMark}[w.roll(2)])
 }
 
+// unrepaired names a machine that others have yet to restart, though it may have got well
+// by itself; empty when there is none.
+func (w *World) unrepaired() string {
+	for _, m := range w.machines() {
+		if _, asked := m.GetAnnotations()[openshift.ExternalRemediationAnnotation]; asked && w.is.repaired && !w.hopeless(m) {
+			return m.GetName()
+		}
+	}
+	return ""
+}
+
 // repairs are what those who repair could do now: they restart what a machine runs on,
 // which helps where anything does, and take the mark off it.
 func (w *World) repairs() (out []func()) {
