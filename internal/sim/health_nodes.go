@@ -214,8 +214,12 @@ func (w *World) lastIllness() {
 }
 
 // beyondHelp reports whether a kubelet may stay silent: nobody replaces its
-// machine, or removes its instance.
+// machine, or removes its instance. Nor does one join whose machine is being deleted, or
+// is lost, when that cannot be done: nobody approves its certificate any more.
 func (w *World) beyondHelp(k *kubelet) bool {
+	if m := w.machineOf(k.on.UID); w.is.ails(k.on.Name) && (m == nil || m.GetDeletionTimestamp() != nil) {
+		return true
+	}
 	if !k.ails.forGood || w.now.Before(k.stalled) {
 		return false
 	}

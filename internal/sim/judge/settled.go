@@ -114,12 +114,14 @@ func (j *Judge) Stray() string {
 
 // namesake reports whether a machine has the instance's name, and none of its own in
 // that place: it was given up, or its own is in another account. Nobody can see there
-// that it has another, and so the instance is not touched before that machine goes.
+// that it has another, and so the instance is not touched before that machine goes. Nor
+// is it while the machine is being deleted, which may be for ever.
 func (j *Judge) namesake(i Instance) bool {
 	own := func(m machine) bool {
 		return slices.ContainsFunc(j.existing(string(m.GetUID())), func(o Instance) bool { return o.Place == i.Place })
 	}
-	return slices.ContainsFunc(j.machines(), func(m machine) bool { return m.GetName() == i.Name && !own(m) })
+	stuck := func(m machine) bool { return m.GetDeletionTimestamp() != nil && j.hopeless(m.Object) }
+	return slices.ContainsFunc(j.machines(), func(m machine) bool { return m.GetName() == i.Name && (!own(m) || stuck(m)) })
 }
 
 // MayStay reports whether what was made for a machine that is gone may stay:
@@ -133,9 +135,13 @@ func (j *Judge) MayStay(uid string) bool {
 
 // strayNode reports whether a stray instance made the node, or one that may stay.
 // Nobody looks for the nodes of those, nor of machines that people had removed without ado.
+// A machine may be told to go before it knows of its node, and may be unable to.
 func (j *Judge) strayNode(name string) bool {
 	return slices.ContainsFunc(j.Instances(), func(i Instance) bool {
-		_, there := find(j.machines(), types.UID(i.UID))
+		m, there := find(j.machines(), types.UID(i.UID))
+		if i.NodeName == name && there && m.GetDeletionTimestamp() != nil && j.hopeless(m.Object) {
+			return true
+		}
 		left := !j.Collects && (j.strays[i.UID] || j.Hurried(i.UID))
 		return i.NodeName == name && (left || i.Exists(j.Now()) && !there && (j.MayStay(i.UID) || j.namesake(i)))
 	})
