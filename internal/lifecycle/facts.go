@@ -223,6 +223,8 @@ type Retry struct {
 	// At is when it failed, Failures how often in a row.
 	At       time.Time
 	Failures int
+	// Told is when people last heard of it; zero: they have not.
+	Told time.Time
 }
 
 // Policy answers the questions on which API groups disagree. Each field is

@@ -14,6 +14,16 @@ func (d Delays) after(err error, failures int) time.Duration {
 	return max(d.wanted(err, failures), FirstDelay)
 }
 
+// toldFor is how long an event that nothing else repeats is relied on: API servers
+// keep events for an hour.
+const toldFor = 50 * time.Minute
+
+// News reports whether people have yet to hear at now of a failure that the object
+// itself does not name, or may have forgotten.
+func (r Retry) News(now time.Time) bool {
+	return r.Err != nil && (r.Told.IsZero() || now.Sub(r.Told) >= toldFor)
+}
+
 // mostLookDelay is how long a machine that has its instance may go without another
 // look at it, after looks that failed.
 const mostLookDelay = 5 * time.Minute

@@ -158,11 +158,12 @@ func (r *remembered) newerThan(o client.Object) bool {
 // failed notes that step failed, and returns all that is known of the failures
 // in a row.
 func (r *remembered) failed(step lifecycle.Step, err error, now time.Time) lifecycle.Retry {
-	n := 1
+	n, told := 1, time.Time{}
 	if r.retry.Step == step {
 		n = r.retry.Failures + 1
+		told = r.retry.Told
 	}
-	r.retry = lifecycle.Retry{Err: err, Step: step, At: now, Failures: n}
+	r.retry = lifecycle.Retry{Err: err, Step: step, At: now, Failures: n, Told: told}
 	return r.retry
 }
 
@@ -212,10 +213,14 @@ func (r *remembered) refused(err error, now time.Time) time.Duration {
 }
 
 // news reports whether d is overdue and that was not told before.
-func (r *remembered) news(d lifecycle.Decision) bool {
-	if !d.Overdue || r.overdue == d.Message {
-		return false
+func (r *remembered) news(d lifecycle.Decision) bool { return d.Overdue && r.overdue != d.Message }
+
+// told notes that people heard of o: of what could not be saved they did not.
+func (r *remembered) told(o lifecycle.Outcome) {
+	if o.Overdue {
+		r.overdue = o.Message
 	}
-	r.overdue = d.Message
-	return true
+	if o.World.Retry.News(o.At) {
+		r.retry.Told = o.At
+	}
 }

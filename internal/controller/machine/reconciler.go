@@ -215,6 +215,7 @@ func (p *pass[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
 	for _, e := range append(p.Dialect.Events(before, p.m, out), p.instanceEvents()...) {
 		p.Recorder.Eventf(p.m, nil, e.Type, e.Reason, e.Action, "%s", dialect.Note(e.Note))
 	}
+	p.mem.told(out)
 	for _, d := range out.Steps {
 		p.log.Info("performed", "step", d.Step, "reason", d.Reason, "providerID", p.view.ProviderID)
 	}

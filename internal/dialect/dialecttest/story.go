@@ -128,6 +128,7 @@ func (s Story[M]) pass(t *testing.T, c Chapter[M], m M, at time.Time) lifecycle.
 // writes nothing.
 func (s Story[M]) repeat(t *testing.T, m M, o lifecycle.Outcome) {
 	t.Helper()
+	o.World.Retry.Told = o.At
 	o.At = o.At.Add(time.Minute)
 	o.World.Retry.Failures++
 	o.Overdue, o.Keep.Told = false, true // the shell tells that once

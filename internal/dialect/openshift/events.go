@@ -69,7 +69,7 @@ func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out [
 	}
 	switch {
 	case o.Reason == lifecycle.ReasonTerminateFailed:
-		if o.World.Retry.Failures <= 1 { // the first of a row
+		if o.World.Retry.News(o.At) { // no condition says it
 			add(corev1.EventTypeWarning, "FailedDelete", "Delete", o.Message)
 		}
 	case o.Err != nil && after.Status.LastUpdated != nil && !after.Status.LastUpdated.Equal(before.Status.LastUpdated):

@@ -1,0 +1,95 @@
+package machine_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+)
+
+// loses fails one pass, whose status is not saved, and returns what it told.
+func (g *rig[M]) loses(write string) []string {
+	g.Helper()
+	g.control.refuse = func(w string) error {
+		if w == write {
+			return errors.New("connection reset by peer")
+		}
+		return nil
+	}
+	if _, err := g.try("m-1"); err == nil {
+		g.Fatal("the pass went well")
+	}
+	g.control.refuse = nil
+	return g.told()
+}
+
+// told returns the events among those told since that begin like one.
+func (g *rig[M]) toldLike(start string) []string {
+	return slices.DeleteFunc(g.told(), func(e string) bool { return !strings.HasPrefix(e, start) })
+}
+
+// TestUnsavedIsToldLater: what a pass could not save it did not tell either, and the
+// first that is saved tells it.
+func TestUnsavedIsToldLater(t *testing.T) {
+	t.Run("that the infrastructure refuses a deletion", func(t *testing.T) {
+		g := openshiftRig(t)
+		g.settle()
+		g.delete()
+		g.cloud.deleteErr = errors.New("in use")
+		told := g.loses("patch Machine/status!")
+		for range 3 {
+			g.clock.Step(g.pass().RequeueAfter)
+			told = append(told, g.toldLike("Warning FailedDelete in use")...)
+		}
+		if len(told) != 1 {
+			t.Errorf("told %q, want it once", told)
+		}
+	})
+	t.Run("that a hook is overdue", func(t *testing.T) {
+		lens := openshift.Machines{TokenLifetime: time.Hour, HookPatience: time.Hour}
+		g := newRig[*machinev1.Machine](t, lens, openshiftMachine(func(m *machinev1.Machine) {
+			m.Spec.LifecycleHooks.PreDrain = []machinev1.LifecycleHook{{Name: "Backup", Owner: "backup-operator"}}
+		}), userData("boot"))
+		g.settle()
+		g.delete()
+		g.clock.SetTime(g.read().DeletionTimestamp.Add(time.Hour)) // by the fake server's own clock
+		told := g.loses("patch Machine/status!")
+		for range 2 {
+			g.pass()
+			told = append(told, g.toldLike("Warning HookPending")...)
+		}
+		if len(told) != 1 {
+			t.Errorf("told %q, want it once", told)
+		}
+	})
+}
+
+// TestRefusalIsToldAnew: events are kept for an hour, and no condition of this API says
+// why a deletion fails. As long as it does, one of the events is there.
+func TestRefusalIsToldAnew(t *testing.T) {
+	g := openshiftRig(t)
+	g.settle()
+	g.delete()
+	g.cloud.deleteErr = errors.New("in use")
+	var told []time.Time
+	for begin := g.clock.Now(); g.clock.Since(begin) < 6*time.Hour; {
+		after := g.pass().RequeueAfter
+		for range g.toldLike("Warning FailedDelete in use") {
+			told = append(told, g.clock.Now())
+		}
+		g.clock.Step(after)
+	}
+	if len(told) < 6 || len(told) > 8 {
+		t.Fatalf("told %d times in six hours, want about once an hour", len(told))
+	}
+	for n, at := range told[1:] {
+		if gap := at.Sub(told[n]); gap >= time.Hour {
+			t.Errorf("nothing told for %v", gap)
+		}
+	}
+}
