@@ -184,9 +184,6 @@ const breath = 6 * time.Minute
 // breathe lets that be done.
 func (w *World) breathe() {
 	long := breath
-	if w.is.clockwork.set {
-		long += mostSet // a timer that began by a clock that was ahead
-	}
 	if w.is.repaired {
 		long += repairsEvery // a machine was marked again before its node was ready
 	}

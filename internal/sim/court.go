@@ -81,9 +81,11 @@ func (w *World) hold() {
 	r := judge.Rules{
 		APIs: w.judgedAPIs(), Check: &check{}, Foreign: foreign, Hopeless: w.hopeless, Owner: owner, Namespace: namespace, Collects: w.is.collects, Hostile: w.is.hostile, Sized: w.is.aided,
 		Grace: w.is.orphans.Grace, Period: w.is.orphans.Period, PerHour: w.is.orphans.PerHour, Percent: w.is.orphans.Limit.Percent,
-		CloudLag: w.is.cloud.Lag, ViewLag: w.is.viewLag, Skew: w.is.skew, Pause: w.longest(),
+		CloudLag: w.is.cloud.Lag, ViewLag: w.is.viewLag, Skew: min(w.is.skew, mostWrong), Pause: w.longest(),
 	}
-	w.clockRules(&r)
+	if w.looks() {
+		r.LookEvery, r.LookFor = looks.Interval, looks.Timeout
+	}
 	w.judge = judge.New(evidence{w}, r, w.broken)
 	for _, s := range []*store.Store{w.store, w.target} {
 		s.OnWrite = func(was, now client.Object) { w.judge.Wrote(w.writing, was, now) }
@@ -100,7 +102,7 @@ func (p *process) sees(key reconcile.Request) *judge.Pass {
 		}
 	}
 	return w.judge.Begin(judge.Pass{
-		By: judge.Author{Role: string(p.role), Process: p.serial, API: p.tells.number}, At: w.now, Born: p.born, Skew: p.skew, Key: key.NamespacedName,
+		By: judge.Author{Role: string(p.role), Process: p.serial, API: p.tells.number}, At: w.now, Born: p.born, Skew: p.wrong(), Key: key.NamespacedName,
 	}, shown)
 }
 
@@ -134,7 +136,7 @@ func (p *process) checked(s *store.Store, c store.Call, before *judge.Pass, sent
 	if t := p.running; c.Verb == "patch" && c.Kind.Kind == "Machine" && apierrors.IsNotFound(err) && t != nil && t.saw != nil {
 		delete(t.saw.objects["Machine"], c.Object.GetUID()) // it is gone, and cannot be adopted
 	}
-	if t := p.running; old != now && t != nil && t.saw != nil && !t.saw.reset && sent == 0 && w.violation == nil {
+	if t := p.running; old != now && t != nil && t.saw != nil && sent == 0 && w.violation == nil {
 		if why := p.plans(t, old, now); why != "" {
 			w.broken(AsDecided, "%s: %s", p.name(), why)
 		}

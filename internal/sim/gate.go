@@ -42,6 +42,7 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 	if w.out(s, w.now) {
 		return p.answered(c, errUnreachable, "")
 	}
+	p.hearsTime()
 	if err := w.ailingWrite(p, c); err != nil {
 		return p.answered(c, err, "")
 	}

@@ -32,7 +32,7 @@ type frailty struct {
 	// frail: nodes fail one by one, by zones, for a while, again and again or for
 	// good.
 	frail bool
-	// skew bounds by how much the clocks of those who go by timeouts are wrong.
+	// skew bounds by how much the wall clocks of processes are wrong.
 	skew time.Duration
 	// shares: people guard their sets against giving up too many machines.
 	shares bool
@@ -41,14 +41,14 @@ type frailty struct {
 // draw is the last that is drawn of a world.
 func (f *frailty) draw(r *rand.Rand) {
 	f.checks, f.frail = r.IntN(3) == 0, r.IntN(3) == 0
-	f.skew = []time.Duration{0, 0, 5 * time.Second, time.Minute}[r.IntN(4)]
+	f.skew = []time.Duration{0, 0, 5 * time.Second, mostSet}[r.IntN(4)]
 	f.shares = r.IntN(4) == 0
 }
 
-// skewOf is by how much the clock of a new process is ahead: anything up to
+// aheadOf is by how much the wall clock of a new process is ahead: anything up to
 // what there is, either way.
-func (w *World) skewOf(r role) time.Duration {
-	if w.is.skew == 0 || r != healthRole && r != machineRole {
+func (w *World) aheadOf() time.Duration {
+	if w.is.skew == 0 {
 		return 0
 	}
 	most := int(w.is.skew / time.Second)

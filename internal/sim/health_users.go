@@ -64,11 +64,7 @@ func (w *World) createCheck() {
 
 // prescribe gives a check other contents.
 func (w *World) prescribe(c *check) {
-	// Who waits for less than clocks are wrong replaces for ever.
-	waits := []string{"2m", "5m", "10m"}
-	if w.is.skew < 30*time.Second {
-		waits = append(waits, "45s")
-	}
+	waits := []string{"45s", "2m", "5m", "10m"}
 	c.Spec.UnhealthyConditions = []lenient.UnhealthyCondition{
 		{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Timeout: waits[w.roll(len(waits))]},
 	}

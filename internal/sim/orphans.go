@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -33,18 +32,6 @@ const owner = "3f6b1a0c-6f0e-4a55-9c1c-2f1d8e7a9b10"
 
 // sweep is what the collector's queue holds.
 var sweep = reconcile.Request{NamespacedName: client.ObjectKey{Name: "sweep"}}
-
-// passiveClock is a clock without timers.
-type passiveClock struct {
-	clock.Clock
-	p *process
-}
-
-// Now implements clock.PassiveClock.
-func (c passiveClock) Now() time.Time { return c.p.Now() }
-
-// Since implements clock.PassiveClock.
-func (c passiveClock) Since(t time.Time) time.Duration { return c.p.Since(t) }
 
 // sightOf is how p sees the machines of a kind, from its caches or not.
 func sightOf[M client.Object](p *process, cached bool, kind collector.Machines[M]) collector.Kind {

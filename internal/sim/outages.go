@@ -99,7 +99,6 @@ func (p *process) look(by time.Time) {
 		return
 	}
 	for ; !p.nextLook.After(by); p.nextLook = p.nextLook.Add(looks.Interval) {
-		p.tick()
 		answers := map[sight.Cluster]sight.Answer{}
 		for _, s := range []*store.Store{p.w.store, p.w.target} {
 			answers[p.w.clusterOf(s)] = sight.Seen
@@ -107,6 +106,7 @@ func (p *process) look(by time.Time) {
 				answers[p.w.clusterOf(s)] = sight.Down
 			}
 		}
-		p.seen = p.seen.After(sight.Round{At: p.nextLook.Add(p.skew + p.dial.ahead), Ahead: p.skipped(), Answers: answers})
+		since := p.w.now.Sub(p.nextLook)
+		p.seen = p.seen.After(sight.Round{At: p.Now().Add(-since), Ahead: p.clock.Ahead(), Answers: answers})
 	}
 }

@@ -29,9 +29,7 @@ const AsDecided = "what is written is what was decided on what was seen"
 // wrote itself, or what it listed live since.
 type glimpse struct {
 	// at is when it began, by the clock of its process.
-	at time.Time
-	// reset: the clock was set since.
-	reset   bool
+	at      time.Time
 	objects map[string]map[types.UID]client.Object
 	// overtaken: the world went on in the middle of the pass, and the caches with it.
 	overtaken bool

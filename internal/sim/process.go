@@ -16,6 +16,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/serverclock"
 	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/internal/sim/judge"
 	"github.com/millwright-dev/millwright/internal/sim/store"
@@ -78,10 +79,11 @@ type process struct {
 	// again.
 	seen     sight.State
 	nextLook time.Time
-	// born is when it started; skew is by how much its clock is ahead.
-	born time.Time
-	skew time.Duration
-	dial dial
+	// born is when it started. By its own wall clock it is ahead; what it goes by is the
+	// other clock.
+	born  time.Time
+	ahead time.Duration
+	clock *serverclock.Clock
 	// earlier: it is of the earlier version.
 	earlier bool
 }
@@ -113,8 +115,9 @@ type killed struct{}
 func (w *World) start(r role, of *flavor, behind int) {
 	p := &process{w: w, role: r, tells: of, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, doubted: map[request]bool{}, stalled: map[*store.View]time.Time{}}
 	w.serials++
-	p.queue, p.born, p.skew, p.serial = newQueue(), w.now, w.skewOf(r), w.serials
-	p.dial = w.dialOf()
+	p.queue, p.born, p.ahead, p.serial = newQueue(), w.now, w.aheadOf(), w.serials
+	p.clock = serverclock.New(ownClock{p: p}, logr.Discard())
+	p.hearsTime()
 	p.opens()
 	p.client, p.live = p.connect(w.store, behind)
 	p.ages()

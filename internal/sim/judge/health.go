@@ -113,7 +113,6 @@ func (j *Judge) under(c *check, objects []client.Object, node func(name string) 
 	for _, o := range objects {
 		if sameKind(o, selectable(c)) && selector.Matches(labels.Set(o.GetLabels())) {
 			m := readMachine(o)
-			m.updated = j.stamped(m)
 			out[o.GetUID()] = patientOf(m, node(m.node))
 		}
 	}

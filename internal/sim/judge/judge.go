@@ -98,10 +98,6 @@ type Rules struct {
 	// Lag is by how much listings of the cloud and caches may be behind, Skew by how much
 	// clocks are wrong, Pause for how long a pass may stop between two calls.
 	CloudLag, ViewLag, Skew, Pause time.Duration
-	// Stepped is by how much more clocks were set, that are right again when the faults stop.
-	Stepped time.Duration
-	// Unnoticed is for how long that may remain unnoticed.
-	Unnoticed time.Duration
 	// LookEvery and LookFor are how often sight is asked for, and for how long.
 	LookEvery, LookFor time.Duration
 }

@@ -76,7 +76,7 @@ func (j *Judge) timeout(m machine) time.Duration {
 // over reports whether a time may be over that began then, as far as somebody
 // watched, by whatever clock it was written down; zero never is.
 func (j *Judge) over(since time.Time, d time.Duration) bool {
-	return d > 0 && !since.IsZero() && j.watched(since) >= d-time.Second-2*j.Skew-j.Unnoticed
+	return d > 0 && !since.IsZero() && j.watched(since) >= d-time.Second-2*j.Skew
 }
 
 // timedOut reports whether the drain of the node of m may have taken its time, since m
@@ -159,7 +159,7 @@ func (j *Judge) volumeLeaves(p *Pass, pod *corev1.Pod) {
 
 // shorter is how long volumes are waited for by the clock of p.
 func (j *Judge) shorter(p *Pass) time.Duration {
-	return j.api(p.By).DetachTimeout - max(0, p.Skew) - j.Unnoticed
+	return j.api(p.By).DetachTimeout - max(0, p.Skew)
 }
 
 // inTurn reports whether volumes leave the node one after another: not in the

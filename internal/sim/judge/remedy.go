@@ -102,9 +102,9 @@ func (j *Judge) judgeSighted(p *Pass, c *check, t patient, name string) {
 // wrong is by how much the process may be off about the age of s.
 func (j *Judge) wrong(p *Pass, s symptom) time.Duration {
 	if s.ours {
-		return 2*j.Skew + j.Unnoticed
+		return 2 * j.Skew
 	}
-	return max(p.Skew, -p.Skew) + j.Unnoticed
+	return max(p.Skew, -p.Skew)
 }
 
 // judgeSymptoms asks whether there is a reason.
@@ -169,7 +169,7 @@ func (j *Judge) judgeRate(c *check, under map[types.UID]patient, name string) {
 	if !enforces(c) {
 		return
 	}
-	window := time.Hour - j.Pause - 2*time.Second - 2*j.Skew - j.Unnoticed
+	window := time.Hour - j.Pause - 2*time.Second - 2*j.Skew
 	n := 0
 	for _, b := range j.remedies[c.UID] {
 		if j.Now().Sub(b.at) < window {

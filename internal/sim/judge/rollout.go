@@ -319,17 +319,13 @@ func (j *Judge) worked(p *Pass, d deployment, all []deployment) int {
 // all the time.
 func (j *Judge) works(p *Pass, all []deployment, uid types.UID, ever bool) bool {
 	least, most := spread(all, func(d deployment) int { return int(d.minReady) })
-	wait := most
 	if ever {
-		wait = least
-	}
-	if ever {
-		return j.ever(uid, p, bySight, func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, time.Duration(wait), true) })
+		wait := time.Duration(least) - j.Skew
+		return j.ever(uid, p, bySight, func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, wait, true) })
 	}
 	// Times are written down in whole seconds.
-	return j.always(uid, p, bySight, func(m machine) bool {
-		return !m.going && !m.failed && j.nodeWorks(p, m, time.Duration(wait)+time.Second, false)
-	})
+	wait := time.Duration(most) + j.Skew + time.Second
+	return j.always(uid, p, bySight, func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, wait, false) })
 }
 
 // nodeWorks reports whether the machine's node was fit for work: by the machine's

@@ -110,7 +110,7 @@ func (j *Judge) mustGo(c *check, t patient) bool {
 		if j.calm.After(from) {
 			from = j.calm
 		}
-		return j.Now().Sub(from) > s.timeout+settle+j.Skew+j.Stepped
+		return j.Now().Sub(from) > s.timeout+settle+j.Skew
 	})
 }
 

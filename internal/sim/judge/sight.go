@@ -63,7 +63,7 @@ func (j *Judge) judgeSight(old, now machine) {
 		return
 	}
 	// Since when is what another clock may have said.
-	if seen := j.watched(since); timeout > 0 && seen < timeout-time.Second-2*j.Skew-j.Unnoticed {
+	if seen := j.watched(since); timeout > 0 && seen < timeout-time.Second-2*j.Skew {
 		j.Broken(SeenOnly, "machine %s, which was %s since %s, was given up after %v in sight, and has %v", old.GetName(), old.phase, since, seen, timeout)
 	}
 }
