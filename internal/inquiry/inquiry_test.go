@@ -159,6 +159,9 @@ func machines(t *testing.T) []situation {
 				}), node("True", "", "", 8*time.Hour))},
 		{name: "removal-denied", ask: machineY, state: why.Stuck, reason: "TerminateFailed", objects: list(class,
 			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Hour), operationG("Delete", "Failed", "PermissionDenied", "machine codes error: code = [PermissionDenied] message = [access key is disabled]. Initiate VM deletion")))},
+		{name: "removal-refused", ask: machineX, state: why.Stuck, reason: "TerminateFailed", objects: list(
+			openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(time.Hour), startedO(lifecycle.DeletionDrain, time.Hour),
+				conditionO("InstanceDeletionStarted", corev1.ConditionTrue, "InstanceListed", "Failed to delete the instance: it is locked", 50*time.Minute)))},
 		{name: "removal-without-class", ask: machineY, state: why.Stuck, reason: "InstanceUnreachable", objects: list(
 			gardenerMachine("Terminating", 9*time.Hour, withNodeG, deletedG(time.Hour), operationG("Delete", "Failed", "Unavailable", "machine codes error: code = [Unavailable] message = [read machineclass small: not found]. Now, getting VM Status")))},
 		{name: "foreign-finalizer", ask: machineX, state: why.Stuck, reason: "ForeignFinalizer", objects: list(openshiftMachine("Deleting", 9*time.Hour, deletedO(time.Hour), func(m *machinev1.Machine) {

@@ -306,9 +306,12 @@ func are(n int, one string) string {
 
 // removalFails is about an instance that cannot be reached or removed.
 func removalFails(q *question) *finding {
-	s := q.latest()
+	s, refused := q.latest(), q.said("condition InstanceDeletionStarted")
+	if refused.Message != "" {
+		s = refused
+	}
 	unknown := s.About == "condition InstanceExists" && s.Status == string(corev1.ConditionUnknown)
-	if !q.View.Held || s.Status != failing && !unknown && !q.NoClass {
+	if !q.View.Held || s.Status != failing && refused.Message == "" && !unknown && !q.NoClass {
 		return nil
 	}
 	f := &finding{

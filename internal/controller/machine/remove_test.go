@@ -167,6 +167,47 @@ func TestDeleteFailureIsToldOnce(t *testing.T) {
 	}
 }
 
+// TestDeleteFailureStaysInTheStatus: an event goes with the write that it follows, and
+// after an hour. What keeps a machine from going is in its status as long as it does,
+// and no longer.
+func TestDeleteFailureStaysInTheStatus(t *testing.T) {
+	g := openshiftRig(t)
+	g.settle()
+	g.delete()
+	for _, step := range []struct {
+		reason string
+		err    error
+		lost   bool
+		want   string
+	}{
+		{"the write is lost, and its event with it", errors.New("in use"), true, ""},
+		{"it is said by the next", errors.New("in use"), false, "Failed to delete the instance: in use"},
+		{"as it is by now", errors.New("locked"), false, "Failed to delete the instance: locked"},
+		{"nothing is in the way any more", nil, false, ""},
+	} {
+		g.cloud.deleteErr, g.cloud.deletions = step.err, 1
+		g.control.refuse = func(write string) error {
+			if step.lost && strings.HasPrefix(write, "patch Machine/status") {
+				return errors.New("no reply")
+			}
+			return nil
+		}
+		if _, err := g.try("m-1"); (err != nil) != step.lost {
+			t.Fatalf("error %v: %s", err, step.reason)
+		}
+		g.clock.Step(time.Minute)
+		got := ""
+		for _, c := range g.read().Status.Conditions {
+			if c.Type == "InstanceDeletionStarted" {
+				got = c.Message
+			}
+		}
+		if got != step.want {
+			t.Errorf("status says %q, want %q: %s", got, step.want, step.reason)
+		}
+	}
+}
+
 // TestLagAtDeletion: an instance asked for just before the machine was deleted
 // may not be listed yet. That is all a deletion in the middle of a creation
 // waits for (P4).

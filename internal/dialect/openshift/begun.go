@@ -18,8 +18,9 @@ func begun(m *machinev1.Machine) []lifecycle.Begun {
 	})
 }
 
-// recordBegun writes when each step of the deletion began. Of a machine that is
-// about to go, nobody reads that any more.
+// recordBegun writes when each step of the deletion began, and why the instance is not
+// removed, which nothing else in the object says once its event is forgotten. Of a
+// machine that is about to go, nobody reads that any more.
 func recordBegun(m *machinev1.Machine, o lifecycle.Outcome) {
 	if m.DeletionTimestamp == nil || o.Did(lifecycle.Release) {
 		return
@@ -31,6 +32,10 @@ func recordBegun(m *machinev1.Machine, o lifecycle.Outcome) {
 	})
 	for _, b := range steps {
 		t := machinev1.ConditionType(dialect.StartedCondition(b.Step))
-		setCondition(m, machinev1.Condition{Type: t, Status: corev1.ConditionTrue, Reason: dialect.StartedReason(b)}, b.At)
+		c := machinev1.Condition{Type: t, Status: corev1.ConditionTrue, Reason: dialect.StartedReason(b)}
+		if b.Step == lifecycle.DeletionInstance && o.Reason == lifecycle.ReasonTerminateFailed {
+			c.Message = "Failed to delete the instance: " + o.Message
+		}
+		setCondition(m, c, b.At)
 	}
 }

@@ -12,8 +12,12 @@ import (
 // hopeless reports whether nothing can be done about o.
 func (j *Judge) hopeless(o client.Object) bool { return j.Hopeless != nil && j.Hopeless(o) }
 
+// removing is the condition that the instance of a machine of OpenShift is to go.
+const removing = "InstanceDeletionStarted"
+
 // Silent reports whether a machine that is not well does not say why. The phase
-// Provisioned says that its node did not join, and an object of which nothing is left
+// Provisioned says that its node did not join, the condition for the removal of an
+// instance has a message only where that fails, and an object of which nothing is left
 // but the finalizer of others names that.
 func (j *Judge) Silent(o client.Object) bool {
 	if j.doneWith(readMachine(o)) {
@@ -27,7 +31,7 @@ func (j *Judge) Silent(o client.Object) bool {
 			return false
 		}
 		for _, c := range m.Status.Conditions {
-			if c.Status != corev1.ConditionTrue && c.Message != "" {
+			if c.Message != "" && (c.Status != corev1.ConditionTrue || c.Type == removing) {
 				return false
 			}
 		}
