@@ -81,9 +81,10 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 		_ = p.answered(c, nil, "REPLY LOST, will take effect later: ")
 		return errReplyLost
 	}
+	was := s.Lookup(c.Object, c.Key)
 	err := effect()
 	if err == nil && p.plans != nil {
-		p.keeps(s, c)
+		p.keeps(s, c, was)
 	}
 	return p.answered(c, err, "")
 }

@@ -31,6 +31,10 @@ type glimpse struct {
 	// at is when it began, by the clock of its process.
 	at      time.Time
 	objects map[string]map[types.UID]client.Object
+	// recalled is the same where the process goes by what it wrote and a server that
+	// went back has undone: it cannot tell that from a cache which is behind. Nil where
+	// no server went back.
+	recalled *glimpse
 	// overtaken: the world went on in the middle of the pass, and the caches with it.
 	overtaken bool
 	// live: machines were listed live, after those were adopted that nobody had.
@@ -65,7 +69,29 @@ func (p *process) glimpse() *glimpse {
 		}
 		g.objects[v.Kind().Kind] = all
 	}
+	if p.w.is.restores {
+		g.recalled = p.recall(g)
+	}
 	return g
+}
+
+// recall is g where the process goes by what it wrote; nil where no server went back yet.
+func (p *process) recall(g *glimpse) *glimpse {
+	out := &glimpse{at: g.at, objects: map[string]map[types.UID]client.Object{}}
+	for _, v := range p.views {
+		if g.objects[v.Kind().Kind] == nil {
+			continue
+		}
+		all := map[types.UID]client.Object{}
+		for _, o := range v.Shown() {
+			all[o.GetUID()] = p.recalls.Over(o)
+		}
+		out.objects[v.Kind().Kind] = all
+	}
+	if p.w.backups.restored == 0 {
+		return nil
+	}
+	return out
 }
 
 // lists notes what a live listing showed.
@@ -74,15 +100,22 @@ func (g *glimpse) lists(k *store.Kind, all []client.Object) {
 	for _, o := range all {
 		g.objects[k.Kind][o.GetUID()] = o
 	}
+	if g.recalled != nil {
+		g.recalled.objects[k.Kind] = g.objects[k.Kind]
+	}
 }
 
-// keeps remembers what the process wrote, and was told that it did.
-func (p *process) keeps(s *store.Store, c store.Call) {
+// keeps remembers what the process wrote, and was told that it did; was is nil where it
+// made something.
+func (p *process) keeps(s *store.Store, c store.Call, was client.Object) {
 	o := s.Lookup(c.Object, c.Key)
 	if o == nil {
 		return
 	}
 	p.wrote[o.GetUID()] = o
+	if was != nil {
+		p.recalls.Wrote(was.GetResourceVersion(), o)
+	}
 	if t := p.running; t != nil && p.role == setRole && c.Kind.Kind == "MachineSet" {
 		t.saw.objects[c.Kind.Kind][o.GetUID()] = o // it may have thawed the set before it decides
 	}
@@ -185,14 +218,20 @@ func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t 
 		if o == nil || !isSet || old == nil || g.overtaken || size(old) == size(now) {
 			return ""
 		}
-		d := o.(D)
-		plan := rollout.Decide(g.at, lens.View(d, g.at), facts(g, lens, d), lens.Policy(d))
-		for _, w := range plan.Sets {
-			if w.UID == now.GetUID() && w.Replicas == size(now) {
+		decided := func(g *glimpse, d D) ([]rollout.SetWant, bool) {
+			sets := rollout.Decide(g.at, lens.View(d, g.at), facts(g, lens, d), lens.Policy(d)).Sets
+			return sets, slices.ContainsFunc(sets, func(w rollout.SetWant) bool { return w.UID == now.GetUID() && w.Replicas == size(now) })
+		}
+		sets, is := decided(g, o.(D))
+		if is {
+			return ""
+		}
+		if was := g.recalled; was != nil {
+			if _, is := decided(was, was.named("MachineDeployment", t.key.NamespacedName).(D)); is {
 				return ""
 			}
 		}
-		return fmt.Sprintf("deployment %s gives set %s %d machines instead of %d, decided was %+v", d.GetName(), now.GetName(), size(now), size(old), plan.Sets)
+		return fmt.Sprintf("deployment %s gives set %s %d machines instead of %d, decided was %+v", o.GetName(), now.GetName(), size(now), size(old), sets)
 	}
 }
 

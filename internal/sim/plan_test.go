@@ -3,14 +3,18 @@ package sim
 import (
 	"errors"
 	"testing"
+	"time"
 
+	machinev1 "github.com/openshift/api/machine/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/rollout"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
 
@@ -74,4 +78,72 @@ func setOfThree(t *testing.T, w *World) (*process, map[string]client.Object) {
 	}
 	t.Fatal("nobody looks after sets")
 	return nil, nil
+}
+
+// TestUndoneWriteIsGoneBy: a deployment whose machines people replace took all from its
+// old set, and the server went back to before that. The process does not know, and may
+// make the new machines, but no other number of them.
+func TestUndoneWriteIsGoneBy(t *testing.T) {
+	for _, tt := range []struct {
+		reason  string
+		goes    bool
+		allowed int
+	}{
+		{"the old set has them, as the cache shows", false, 0},
+		{"it was told that the old set has none any more", true, 3},
+	} {
+		w := newWorld(1, Options{Dialect: OpenShift, Mutation: &Mutation{Setting: func(c *character) {
+			*c = character{deployments: 1, strategy: rollout.OnDelete, wider: wider{archive: archive{restores: true}}}
+		}}})
+		p, old, fresh := twoSets(t, w)
+		w.backups.last = w.store.Backup()
+		if tt.goes {
+			was := w.store.Lookup(old, client.ObjectKeyFromObject(old))
+			w.edit(was, "", func(o client.Object) { o.(*machinev1.MachineSet).Spec.Replicas = ptr.To(int32(0)) })
+			p.running = &task{saw: p.glimpse()}
+			p.keeps(w.store, store.Call{Verb: "patch", Kind: w.store.KindOf(was), Object: was, Key: client.ObjectKeyFromObject(was)}, was)
+		}
+		w.backups.restored++
+		w.store.Restore(w.backups.last)
+		clear(p.wrote)
+		w.catchUp(p)
+		task := &task{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.deployments()[0])}, saw: p.glimpse()}
+		for n := 1; n <= 4; n++ {
+			grown := fresh.DeepCopyObject().(*machinev1.MachineSet)
+			grown.Spec.Replicas = ptr.To(int32(n))
+			if why := p.plans(task, fresh, grown); (why == "") != (n == tt.allowed) {
+				t.Errorf("%s: %d new machines are answered by %q, allowed are %d", tt.reason, n, why, tt.allowed)
+			}
+		}
+		w.shutdown()
+	}
+}
+
+// twoSets lets a deployment of three make its set, and then one of another template.
+func twoSets(t *testing.T, w *World) (p *process, old, fresh client.Object) {
+	t.Helper()
+	for _, p = range w.procs {
+		if p.role == fleetRole {
+			break
+		}
+	}
+	w.tells = w.apis[0]
+	d := w.deployments()[0]
+	w.edit(d, "", func(o client.Object) { w.tells.fleet.resize(o, 3) })
+	w.step = -1
+	for n := range 2 {
+		w.edit(w.deployments()[0], "", func(o client.Object) { w.tells.fleet.roll(o, n) })
+		w.until(w.now.Add(time.Minute))
+	}
+	for _, s := range w.setsOf(d) {
+		if w.tells.fleet.set(w.deployments()[0], s).Current {
+			fresh = s
+		} else {
+			old = s
+		}
+	}
+	if old == nil || fresh == nil {
+		t.Fatalf("no two sets: %v", w.setsOf(d))
+	}
+	return p, old, fresh
 }

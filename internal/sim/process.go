@@ -16,6 +16,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/serverclock"
 	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/internal/sim/judge"
@@ -61,10 +62,12 @@ type process struct {
 
 	// plans says what of a write was not decided; nil: nobody repeats that. wrote is
 	// what the process wrote last, by UID; doubted are the deletions of machines that it
-	// asked for and that may have happened, or not.
+	// asked for and that may have happened, or not. recalls is what it may take for
+	// written still although a server that went back has undone it.
 	plans   func(t *task, old, now client.Object) string
 	wrote   map[types.UID]client.Object
 	doubted map[request]bool
+	recalls expect.Overlay
 	// stalled are the views that hear nothing, and until when.
 	stalled map[*store.View]time.Time
 
