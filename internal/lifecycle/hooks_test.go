@@ -48,8 +48,8 @@ func TestHooksAreOverdue(t *testing.T) {
 		{name: "preDrain, 1h", reason: "reported", policy: p, m: deleted(time.Hour, preDrain), w: world(busy), want: before(0)},
 		{name: "preDrain, 1h, nobody counts", reason: "zero is never", policy: patient, m: deleted(time.Hour, preDrain), w: world(busy), want: unhurried},
 		{name: "preTerminate, drained just now", reason: "the drain was not its owner's doing", policy: p, m: deleted(5*time.Hour, preTerminate), w: world(busy, drained(drain.Decision{Done: true})), want: after(time.Hour)},
-		{name: "preTerminate, drained 20m ago", reason: "counted from then", policy: p, m: deleted(5*time.Hour, preTerminate, drainedFor(20*time.Minute)), w: world(busy), want: after(40 * time.Minute)},
-		{name: "preTerminate, drained 2h ago", reason: "reported", policy: p, m: deleted(5*time.Hour, preTerminate, drainedFor(2*time.Hour)), w: world(busy), want: after(0)},
+		{name: "preTerminate, drained 20m ago", reason: "counted from then", policy: p, m: deleted(5*time.Hour, preTerminate, drainedFor(20*time.Minute)), w: world(runningOn(cordoned())), want: after(40 * time.Minute)},
+		{name: "preTerminate, drained 2h ago", reason: "reported", policy: p, m: deleted(5*time.Hour, preTerminate, drainedFor(2*time.Hour)), w: world(runningOn(cordoned())), want: after(0)},
 		{name: "preTerminate, nothing to drain", reason: "counted from the deletion", policy: p, m: deleted(20*time.Minute, preTerminate), w: world(having(instance(provider.Running))), want: after(40 * time.Minute)},
 	})
 }

@@ -118,7 +118,7 @@ func TestRowsOfOpenShiftHooks(t *testing.T) {
 		},
 		{
 			name: "Hook owners remove their own entry: the other one blocks on", reason: "one at a time",
-			policy: patient, m: leaving(preTerminate, func(m *lifecycle.Machine) { m.Drained = true }), w: world(busy), want: terminate,
+			policy: patient, m: leaving(preTerminate, func(m *lifecycle.Machine) { m.Drained = true }), w: world(runningOn(cordoned())), want: terminate,
 		},
 		{name: "No timeout: preDrain", reason: "a year after the deletion", policy: patient, m: leaving(preDrain, aged), w: world(busy), want: drain},
 		{name: "No timeout: preTerminate", reason: "a year after the deletion", policy: patient, m: leaving(preTerminate, aged), w: world(busy, drained(allDone)), want: terminate},

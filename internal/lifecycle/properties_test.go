@@ -270,7 +270,8 @@ func TestTerminatesOnlyWhatIsFree(t *testing.T) {
 			return
 		}
 		i := f.w.Instance(f.m.ProviderID)
-		empty := f.m.Drained || f.m.SkipDrain || f.p.Targetless || f.w.Drain != nil && f.w.Drain.Done
+		recorded := f.m.Drained && (f.w.Node == nil || f.w.Node.Spec.Unschedulable)
+		empty := recorded || f.m.SkipDrain || f.p.Targetless || f.w.Drain != nil && f.w.Drain.Done
 		lost := f.w.NodeLooked && f.w.Node == nil || i == nil && f.w.Looked || i != nil && i.State == provider.Stopping
 		switch {
 		case f.m.Deleted.IsZero():

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -44,7 +46,7 @@ func preDrainHook(q question) *Decision {
 }
 
 func drainDue(q question) *Decision {
-	if q.m.Drained || q.w.Drain != nil && q.w.Drain.Done || !q.drainable() {
+	if Emptied(q.m, q.w.Node) || q.w.Drain != nil && q.w.Drain.Done || !q.drainable() {
 		return nil
 	}
 	switch {
@@ -59,6 +61,13 @@ func drainDue(q question) *Decision {
 		Step: Await, Reason: ReasonDraining, Stage: StageDeleting,
 		Message: q.w.Drain.Message, After: q.drainAfter(),
 	}
+}
+
+// Emptied reports whether nothing is left to drain of a node, which is nil where there
+// is none: a drain was recorded as finished, and no pod was let onto the node since.
+// One that somebody uncordoned, or that its kubelet has made anew, takes pods again.
+func Emptied(m Machine, n *corev1.Node) bool {
+	return m.Drained && (n == nil || n.Spec.Unschedulable)
 }
 
 // ForcedPatience is how long a deletion that a person forces puts up with a

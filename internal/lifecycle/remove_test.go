@@ -40,6 +40,7 @@ func removal(r lifecycle.Removal) worldEdit {
 
 // TestRemoveDrain is the way out up to the end of the drain.
 func TestRemoveDrain(t *testing.T) {
+	recorded := func(m *lifecycle.Machine) { m.Drained = true }
 	busy := runningOn(node(corev1.ConditionTrue))
 	check(t, []row{
 		{
@@ -62,7 +63,25 @@ func TestRemoveDrain(t *testing.T) {
 		{
 			name:   "openshift 2.4: drain recorded as finished",
 			reason: "a drained node is not drained again",
-			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.Drained = true }), w: world(busy),
+			policy: patient, m: leaving(recorded), w: world(runningOn(cordoned())),
+			want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
+		},
+		{
+			name:   "drain recorded as finished, and the node takes pods again",
+			reason: "somebody uncordoned it, or its kubelet made it anew: what runs there now was never asked to leave",
+			policy: patient, m: leaving(recorded), w: world(busy),
+			want: out(lifecycle.Drain, lifecycle.ReasonDeleting),
+		},
+		{
+			name:   "drain recorded as finished, and the node is gone",
+			reason: "there is nothing to drain",
+			policy: patient, m: leaving(recorded), w: world(having(instance(provider.Running))),
+			want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
+		},
+		{
+			name:   "drain recorded as finished, the node takes pods again, and the instance goes",
+			reason: "a drain saves nothing any more",
+			policy: patient, m: leaving(recorded), w: world(having(instance(provider.Stopping)), joined(node(corev1.ConditionTrue))),
 			want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
 		},
 		{
@@ -114,7 +133,7 @@ func TestRemoveDrain(t *testing.T) {
 		{
 			name:   "openshift 2.5: pre-drain hook added after the drain",
 			reason: "what is drained cannot be held any more",
-			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.PreDrain, m.Drained = etcdHook, true }), w: world(busy),
+			policy: patient, m: leaving(recorded, func(m *lifecycle.Machine) { m.PreDrain = etcdHook }), w: world(runningOn(cordoned())),
 			want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
 		},
 		{
@@ -153,6 +172,13 @@ func TestRemoveDrain(t *testing.T) {
 			want: waiting(lifecycle.ReasonDraining, "1 pod has to leave: db/db-0", 6*time.Second),
 		},
 	})
+}
+
+// cordoned is a Ready node that takes no pods.
+func cordoned() *corev1.Node {
+	n := node(corev1.ConditionTrue)
+	n.Spec.Unschedulable = true
+	return n
 }
 
 func unreadySince(t time.Time) *corev1.Node {

@@ -118,7 +118,7 @@ func (q *question) hooked(step lifecycle.DeletionStep, r lifecycle.Reason, done 
 
 // draining is about pods that are still on the node.
 func draining(q *question) *finding {
-	if q.View.Drained || q.View.SkipDrain || !q.View.Held || !q.HasNode() {
+	if lifecycle.Emptied(q.View, q.Node) || q.View.SkipDrain || !q.View.Held || !q.HasNode() {
 		return nil
 	}
 	left := q.podsLeft()

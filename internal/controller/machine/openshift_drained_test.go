@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // TestDrainedOnlyInThisDeletion: a machine that was restored with the status it had
@@ -29,6 +31,7 @@ func TestDrainedOnlyInThisDeletion(t *testing.T) {
 			})
 			g.settle()
 			g.pod("web-0", true)
+			g.schedulable(false)
 			g.delete()
 			deleted := g.read().DeletionTimestamp.Time
 			m := g.read()
@@ -78,5 +81,56 @@ func TestDrainedBySlowClock(t *testing.T) {
 	g.pass()
 	if w := g.written(); !g.lens.View(g.read()).Drained || len(w) > 0 {
 		t.Errorf("drained %v, written %q", g.lens.View(g.read()).Drained, w)
+	}
+}
+
+// TestDrainedAgain: the drain is recorded as finished, and the infrastructure does not
+// remove the instance at once. Pods that come to the node meanwhile are moved, too.
+func TestDrainedAgain(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		then   func(*rig[*machinev1.Machine])
+		evicts bool
+	}{
+		{"the node is as it was drained", func(*rig[*machinev1.Machine]) {}, false},
+		{"somebody uncordoned it", func(g *rig[*machinev1.Machine]) { g.schedulable(true) }, true},
+		{"its kubelet made it anew", func(g *rig[*machinev1.Machine]) {
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
+			if err := g.target.WithWatch.Delete(g.Context(), n); err != nil {
+				g.Fatal(err)
+			}
+			g.joins()
+		}, true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := openshiftRig(t)
+			g.settle()
+			g.delete()
+			g.cloud.deleteErr = errors.New("internal error")
+			g.pass()
+			if !g.lens.View(g.read()).Drained {
+				t.Fatal("not drained")
+			}
+			tt.then(g)
+			g.pod("web-0", true)
+			g.cloud.deleteErr, g.cloud.calls = nil, nil
+			g.restart()
+			g.target.writes = nil
+			g.pass()
+			if evicts := slices.Contains(g.target.writes, "create Pod/eviction"); evicts != tt.evicts || g.cloud.count("Delete") == 0 {
+				t.Errorf("evicts %v, calls %q", evicts, g.cloud.calls)
+			}
+		})
+	}
+}
+
+// schedulable says whether node-1 takes pods.
+func (g *rig[M]) schedulable(yes bool) {
+	g.Helper()
+	n := g.stored("node-1")
+	before := n.DeepCopy()
+	n.Spec.Unschedulable = !yes
+	if err := g.target.WithWatch.Patch(g.Context(), n, client.MergeFrom(before)); err != nil {
+		g.Fatal(err)
 	}
 }
