@@ -57,6 +57,8 @@ func labelled(w lifecycle.World) lifecycle.World {
 // leaves: section 2.2 and 2.4 of the specification, with the conditions of 1.6.
 func TestMachineStory(t *testing.T) {
 	running, ready := lens.Instance(provider.Running), lens.Node(corev1.ConditionTrue)
+	cordoned := ready.DeepCopy()
+	cordoned.Spec.Unschedulable = true
 	spot := lens.Instance(provider.Running)
 	spot.Interruptible = true
 	stale := lens.World(running, ready)
@@ -197,7 +199,7 @@ func TestMachineStory(t *testing.T) {
 			},
 			{
 				Name: "delete-refused", Reason: "2.2 step 4e: told once for a row of failures, the machine stays", From: "delete-terminating", After: time.Minute,
-				World:   lens.World(running, ready),
+				World:   lens.World(running, cordoned),
 				Effects: effects{lifecycle.Terminate: lens.RemovalFails(provider.Errorf(provider.Denied, "credentials are not valid"))},
 				Events:  []string{"Warning FailedDelete: credentials are not valid"},
 			},
