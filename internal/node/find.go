@@ -27,6 +27,9 @@ type Query struct {
 	InternalIPs      []string
 	// MachineKey is the machine's "namespace/name".
 	MachineKey string
+	// Mark is the key under which nodes name machines of its API, [MachineAnnotation]
+	// or [MachineNameLabel]; empty: either. Machines of two APIs may share a name.
+	Mark string
 	// Instance says that the machine has one. A machine that has none, and has
 	// never recorded one, has no node that shows a provider ID.
 	Instance bool
@@ -49,7 +52,8 @@ type Query struct {
 // It looks by the name recorded, then by provider ID, then by internal IP, then
 // for a node that was marked as the machine's before anything of it could be
 // recorded there. A
-// node that is marked as another machine's is never returned, nor one that has the
+// node that is marked as another machine's is never returned, nor one that shows no
+// provider ID and is marked as a machine's of another API, nor one that has the
 // name of another's and is found by what it says of itself: a kubelet writes its
 // provider ID, addresses and marks, but its name is in its certificate. One found by
 // name or address is not returned either when it shows another instance's
@@ -196,7 +200,14 @@ func (c *Cluster) byMark(ctx context.Context, q Query) (*corev1.Node, error) {
 		return nil, nil
 	}
 	_, name, _ := strings.Cut(q.MachineKey, "/")
-	return c.only(ctx, q, "mark", MarkIndex, []string{q.MachineKey, name})
+	values := []string{q.MachineKey, name}
+	switch q.Mark {
+	case MachineAnnotation:
+		values = values[:1]
+	case MachineNameLabel:
+		values = values[1:]
+	}
+	return c.only(ctx, q, "mark", MarkIndex, values)
 }
 
 // only returns the one node that the index holds under any of the values.
@@ -257,7 +268,7 @@ func (q Query) anothers(n *corev1.Node) string {
 	switch {
 	case q.otherInstance(n):
 		return "instance " + n.Spec.ProviderID
-	case q.others(n):
+	case q.others(n), q.otherAPIs(n):
 		return AnotherMachine
 	}
 	return ""
@@ -279,6 +290,22 @@ func (q Query) others(n *corev1.Node) bool {
 	_, name, _ := strings.Cut(q.MachineKey, "/")
 	label := n.Labels[MachineNameLabel]
 	return label != "" && label != name
+}
+
+// otherAPIs reports whether the node is marked as that of a machine of another API, and
+// as none of this one's. A provider ID says more than that: where it is the machine's,
+// the machine was declared in the other API before.
+func (q Query) otherAPIs(n *corev1.Node) bool {
+	annotation, label := n.Annotations[MachineAnnotation] != "", n.Labels[MachineNameLabel] != ""
+	switch {
+	case n.Spec.ProviderID != "":
+		return false
+	case q.Mark == MachineAnnotation:
+		return label && !annotation
+	case q.Mark == MachineNameLabel:
+		return annotation && !label
+	}
+	return false
 }
 
 // otherInstance reports whether the node shows another instance's provider ID,

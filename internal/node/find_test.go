@@ -75,6 +75,17 @@ func TestFind(t *testing.T) {
 			node("w1", withIPs("10.0.0.1"), since(-time.Hour)), node("w2", withIPs("10.0.0.1"), since(-2*time.Hour)),
 		}, "", "expected 1 node with internal IP"},
 		{"a machine that was declared for a node", query, []client.Object{node("w1", withIPs("10.0.0.1"), since(-time.Hour))}, "w1", ""},
+		{"a mark of another API is another's", inAPI(query, MachineAnnotation), []client.Object{node("w1", withLabel(MachineNameLabel, "m1"))}, "", ""},
+		{"either way", inAPI(query, MachineNameLabel), []client.Object{node("w1", withAnnotation(MachineAnnotation, "ns/m1"))}, "", ""},
+		{"whatever the name", inAPI(named, MachineAnnotation), []client.Object{node("w1", withLabel(MachineNameLabel, "m1"))}, "", ""},
+		{"and whatever the address", inAPI(query, MachineAnnotation), []client.Object{node("w1", withLabel(MachineNameLabel, "m1"), withIPs("10.0.0.1"))}, "", ""},
+		{"unless it shows the machine's instance: that was in the other API before", inAPI(named, MachineAnnotation), []client.Object{
+			node("w1", withLabel(MachineNameLabel, "m1"), withProviderID("sim:///a/1")),
+		}, "w1", ""},
+		{"its own API's mark finds it", inAPI(query, MachineNameLabel), []client.Object{node("w1", withLabel(MachineNameLabel, "m1"))}, "w1", ""},
+		{"beside one of the other, too", inAPI(query, MachineAnnotation), []client.Object{
+			node("w1", withLabel(MachineNameLabel, "m1"), withAnnotation(MachineAnnotation, "ns/m1")),
+		}, "w1", ""},
 		{"nothing is known, nothing is found", Query{}, []client.Object{node("w1")}, "", ""},
 	}
 	for _, tt := range tests {
@@ -96,6 +107,12 @@ func TestFind(t *testing.T) {
 			}
 		})
 	}
+}
+
+// inAPI is the query of a machine of the API whose nodes have the mark.
+func inAPI(q Query, mark string) Query {
+	q.Mark = mark
+	return q
 }
 
 func TestTaken(t *testing.T) {

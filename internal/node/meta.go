@@ -52,6 +52,26 @@ type Want struct {
 	Owned *Owned
 }
 
+// Mark is the key that ties the node to its machine: [MachineAnnotation],
+// [MachineNameLabel], or empty.
+func (w Want) Mark() string {
+	if _, is := w.MarkAnnotations[MachineAnnotation]; is {
+		return MachineAnnotation
+	}
+	if _, is := w.MarkLabels[MachineNameLabel]; is {
+		return MachineNameLabel
+	}
+	return ""
+}
+
+// remarked reports whether the node was marked as a machine's since it was looked at,
+// otherwise than w wants.
+func (w Want) remarked(seen, now *corev1.Node) bool {
+	differs := func(seen, now, want string) bool { return now != "" && now != seen && now != want }
+	return differs(seen.Annotations[MachineAnnotation], now.Annotations[MachineAnnotation], w.MarkAnnotations[MachineAnnotation]) ||
+		differs(seen.Labels[MachineNameLabel], now.Labels[MachineNameLabel], w.MarkLabels[MachineNameLabel])
+}
+
 // applied is the record under [Want.AppliedKey]: the part of a node template
 // that reaches nodes.
 type applied struct {

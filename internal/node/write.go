@@ -20,8 +20,9 @@ const conflicts = 3
 //
 // A patch carries the resource version only where it rewrites the list of
 // taints or takes a finalizer off; after a conflict the plan is made again on
-// what is there now. A node that is gone, or was replaced by another of the same
-// name, is a NotFound error.
+// what is there now. It stays a conflict where the node was marked as that of
+// another machine meanwhile. A node that is gone, or was replaced by another of the
+// same name, is a NotFound error.
 func (c *Cluster) Apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.Node, bool, error) {
 	if c == nil || n == nil {
 		return n, false, nil
@@ -31,9 +32,14 @@ func (c *Cluster) Apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.No
 		if !apierrors.IsConflict(err) || try == conflicts {
 			return after, wrote, err
 		}
-		if n, err = c.again(ctx, n); err != nil {
+		now, again := c.again(ctx, n)
+		switch {
+		case again != nil:
+			return nil, false, again
+		case w.remarked(n, now):
 			return nil, false, err
 		}
+		n = now
 	}
 }
 

@@ -79,6 +79,37 @@ func TestApplyKeepsWhatOthersAddMeanwhile(t *testing.T) {
 	}
 }
 
+// TestApplyAsksAnewWhoseItIs: a node that was marked as a machine's since the cache has
+// seen it may not be what the plan is for any more.
+func TestApplyAsksAnewWhoseItIs(t *testing.T) {
+	for _, tt := range []struct {
+		reason   string
+		mark     func(*corev1.Node)
+		conflict bool
+	}{
+		{"nobody marked it", func(*corev1.Node) {}, false},
+		{"a machine of the other API did", withLabel(MachineNameLabel, "m1"), true},
+		{"another machine did", withAnnotation(MachineAnnotation, "ns/m2"), true},
+		{"another process did, for this machine", withAnnotation(MachineAnnotation, "ns/m1"), false},
+	} {
+		w := newWorld(t, interceptor.Funcs{}, node("w1"))
+		stale, now := w.read(t, "w1"), w.read(t, "w1")
+		withAnnotation("heard", "1")(now)
+		tt.mark(now)
+		if err := w.Client.Update(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+		want := additive(Want{
+			MarkAnnotations: map[string]string{MachineAnnotation: "ns/m1"},
+			Taints:          []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}},
+		})
+		_, wrote, err := w.Apply(t.Context(), stale, want)
+		if apierrors.IsConflict(err) != tt.conflict || wrote == tt.conflict {
+			t.Errorf("%s: wrote %v, %v", tt.reason, wrote, err)
+		}
+	}
+}
+
 // A node that somebody deleted a moment ago, so that the cache does not show it,
 // keeps the finalizer while it is cordoned, or it would be gone before its pods.
 func TestCordonKeepsTheFinalizerOfANodeThatIsDeletedMeanwhile(t *testing.T) {

@@ -262,7 +262,7 @@ func (p *pass[M]) drains() bool {
 func (p *pass[M]) nodeQuery(ctx context.Context) node.Query {
 	q := node.Query{
 		Name: p.view.NodeName, ProviderID: p.view.ProviderID, MachineKey: p.view.Namespace + "/" + p.view.Name,
-		Created: p.view.Created,
+		Mark: p.want().Mark(), Created: p.view.Created,
 		// A cache that has not seen the node yet must not spare it the drain, nor
 		// end what the node asks for.
 		Sure:        !p.view.Deleted.IsZero() || p.view.Keep != (lifecycle.Keeping{}),
