@@ -15,8 +15,8 @@ func (d Delays) after(err error, failures int) time.Duration {
 }
 
 // toldFor is how long an event that nothing else repeats is relied on: API servers
-// keep events for an hour.
-const toldFor = 50 * time.Minute
+// keep events for an hour, and the next attempt may be a quarter of an hour away.
+const toldFor = 40 * time.Minute
 
 // News reports whether people have yet to hear at now of a failure that the object
 // itself does not name, or may have forgotten.

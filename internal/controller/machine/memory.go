@@ -56,8 +56,8 @@ type remembered struct {
 	token  tokenState
 	// otherAccount is the account that was last told not to be the machine's.
 	otherAccount string
-	// refusal is why the machine could not be saved, as it was told last.
-	refusal string
+	// refusal is why the machine could not be saved, and when that was told.
+	refusal lifecycle.Retry
 	// overdue is what was last told to be overdue.
 	overdue string
 	// drainSince is when the drain for its deletion began, drained that this is

@@ -11,7 +11,7 @@ import (
 )
 
 // TestRefusedIsTold: somebody's webhook denies what the controller writes to a machine,
-// so that nothing can be said in it. An event says so, once as long as that lasts.
+// so that nothing can be said in it. An event says so, once as long as that event is kept.
 func TestRefusedIsTold(t *testing.T) {
 	t.Run("openshift", func(t *testing.T) { refusedIsTold(openshiftRig(t)) })
 	t.Run("gardener", func(t *testing.T) { refusedIsTold(gardenerRig(t)) })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -37,19 +38,27 @@ func (p *pass[M]) save(ctx context.Context, before M) error {
 		}
 		p.memory.wrote(stored)
 	}
-	p.mem.refusal = ""
+	p.mem.refusal = lifecycle.Retry{}
 	p.m = wanted
 	p.m.SetResourceVersion(stored.GetResourceVersion())
 	return nil
 }
 
-// unsaved tells once that somebody refuses what is written to the machine, by a webhook
-// or by permissions: the machine itself cannot say so.
+// unsaved tells that somebody refuses what is written to the machine, by a webhook or by
+// permissions: the machine itself cannot say so.
 func (p *pass[M]) unsaved(err error) error {
-	if (apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) && p.mem.refusal != err.Error() {
-		p.mem.refusal = err.Error()
+	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
+		return err
+	}
+	refusal := lifecycle.Retry{Err: err}
+	if was := p.mem.refusal; was.Err != nil && was.Err.Error() == err.Error() {
+		refusal.Told = was.Told
+	}
+	if now := p.Clock.Now(); refusal.News(now) {
+		refusal.Told = now
 		p.Recorder.Eventf(p.found, nil, corev1.EventTypeWarning, "FailedUpdate", "Save", "%s", dialect.Note(err.Error()))
 	}
+	p.mem.refusal = refusal
 	return err
 }
 
