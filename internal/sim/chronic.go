@@ -138,10 +138,16 @@ func (w *World) endure() {
 		w.broken(judge.NotBusy, "%d calls in %v for %d machines that are affected", n, chronicTime, affected-1)
 	}
 	for _, m := range w.machines() {
-		if w.hopeless(m) && w.now.Sub(m.GetCreationTimestamp().Time) > time.Hour && !w.judge.Well(m) && w.judge.Silent(m) && !w.told[m.GetName()] {
+		if w.hopeless(m) && w.now.Sub(m.GetCreationTimestamp().Time) > time.Hour && !w.judge.Well(m) && w.judge.Silent(m) && !w.warned(m) {
 			w.broken(judge.SaysWhy, "machine %s has been there since %s", m.GetName(), m.GetCreationTimestamp())
 		}
 	}
+}
+
+// warned reports whether an event warns of o: API servers keep events for an hour.
+func (w *World) warned(o client.Object) bool {
+	at, told := w.told[o.GetName()]
+	return told && w.now.Sub(at) < time.Hour
 }
 
 // until lets the world go on by itself.

@@ -293,6 +293,8 @@ func (r recorder) Eventf(about, _ runtime.Object, kind, reason, _, note string, 
 		name = o.GetName()
 	}
 	r.p.w.writes++
-	r.p.w.told[name] = r.p.w.told[name] || kind == "Warning"
+	if kind == "Warning" {
+		r.p.w.told[name] = r.p.w.now
+	}
 	r.p.w.tracef(r.p.name(), "event %s %s about %s: %s", kind, reason, name, fmt.Sprintf(note, args...))
 }

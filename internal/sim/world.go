@@ -59,8 +59,8 @@ type World struct {
 	volumes volumes
 	ward    ward
 	turned  turned
-	// told are the names of what warnings were about.
-	told map[string]bool
+	// told is when somebody was last warned, by the names of what it was about.
+	told map[string]time.Time
 
 	// judge sees every write. writing is the pass that writes to an API server now,
 	// nil when the world itself does; acting is that which calls the cloud.
@@ -73,7 +73,7 @@ type World struct {
 }
 
 func newWorld(seed uint64, o Options) *World {
-	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}, told: map[string]bool{}}
+	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}, told: map[string]time.Time{}}
 	w.rng = rand.New(rand.NewPCG(seed, 0))
 	w.is = newCharacter(w.rng)
 	w.is.widen(rand.New(rand.NewPCG(seed, widerSource)))
