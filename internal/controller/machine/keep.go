@@ -19,7 +19,6 @@ func (p *pass[M]) keepBegins(ctx context.Context, out *lifecycle.Outcome) error 
 		return nil
 	}
 	k := p.plan(out)
-	k.Told, p.mem.keepFault = p.mem.keepFault, k.Refused || k.Ignored
 	if out.Keeping(k); !k.Keep || !p.view.Keep.Until.IsZero() {
 		return nil
 	}
@@ -33,7 +32,9 @@ func (p *pass[M]) plan(out *lifecycle.Outcome) lifecycle.KeepPlan {
 	if out.Stage != lifecycle.StageNew {
 		m.Stage = out.Stage
 	}
-	return lifecycle.Keep(p.Clock.Now(), m, p.world, p.policy)
+	k := lifecycle.Keep(p.Clock.Now(), m, p.world, p.policy)
+	k.Told = p.mem.keepFault
+	return k
 }
 
 // keeps does on the node what the plan asks for. A machine that is kept no more

@@ -220,6 +220,7 @@ func (r *remembered) told(o lifecycle.Outcome) {
 	if o.Overdue {
 		r.overdue = o.Message
 	}
+	r.keepFault = o.Keep.Refused || o.Keep.Ignored
 	if o.World.Retry.News(o.At) {
 		r.retry.Told = o.At
 	}

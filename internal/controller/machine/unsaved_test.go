@@ -8,10 +8,12 @@ import (
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 )
 
@@ -65,6 +67,21 @@ func TestUnsavedIsToldLater(t *testing.T) {
 		for range 2 {
 			g.pass()
 			told = append(told, g.toldLike("Warning HookPending")...)
+		}
+		if len(told) != 1 {
+			t.Errorf("told %q, want it once", told)
+		}
+	})
+	t.Run("that a wish to keep the machine means nothing", func(t *testing.T) {
+		g := gardenerRig(t)
+		g.settle()
+		g.told()
+		asks(g, v1alpha1.AnnotationKeyPreserve, "always")
+		g.readiness(corev1.ConditionUnknown) // there is something to save
+		told := g.loses("patch Machine/status!")
+		for range 2 {
+			g.pass()
+			told = append(told, g.toldLike("Warning InvalidPreservation")...)
 		}
 		if len(told) != 1 {
 			t.Errorf("told %q, want it once", told)
