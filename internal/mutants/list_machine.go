@@ -157,6 +157,18 @@ var machineMutants = []Mutant{
 		Statement: 4, Finds: "TestPatienceBeginsAnew", Note: "a success does not end the time for which the cluster has refused",
 	},
 	{
+		ID: "machine/unsaved-is-told", File: "reconciler.go", Func: "pass.finish",
+		From:  "err = p.record(ctx, out)",
+		To:    "p.mem.told(out)\n\terr = p.record(ctx, out)",
+		Finds: "TestUnsavedIsToldLater", Note: "what a pass could not save counts as told",
+	},
+	{
+		ID: "machine/told-for-ever", File: "save.go", Func: "pass.unsaved",
+		From:  "if now := p.Clock.Now(); refusal.News(now) {",
+		To:    "if now := p.Clock.Now(); refusal.Told.IsZero() {",
+		Finds: "TestRefusedIsToldAnew", Note: "an event that is forgotten after an hour is the last word",
+	},
+	{
 		ID: "machine/new-instance-unheard", File: "perform.go", Func: "pass.create",
 		From:     "p.sawInstance(ctx, i)",
 		To:       "_ = i",

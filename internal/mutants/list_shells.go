@@ -111,6 +111,12 @@ var shellMutants = []Mutant{
 		Statement: 6, Note: "a machine is remedied for a node that only the cache does not show",
 	},
 	{
+		ID: "machinehealthcheck/remedied-unlooked", File: "ward.go", Func: "pass.observe",
+		From:  "changed || c || p.ward.remedied[name]",
+		To:    "changed || c",
+		Finds: "TestMarkedAgain", Note: "a mark that came and went unseen is the last one",
+	},
+	{
 		ID: "collector/last-one-goes", File: "act.go", Func: "Collector.objection",
 		From:      "return c.lastOne(ctx, s, v)",
 		To:        `return "", nil`,
