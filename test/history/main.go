@@ -129,7 +129,7 @@ func (w *world) live(o *options) error {
 	if err := w.start(); err != nil {
 		return err
 	}
-	settled := w.settle("the fleet is there", w.unsettled)
+	settled := w.settle("the fleet is there", settles, w.unsettled)
 	until := time.Now().Add(time.Duration(o.minutes * float64(time.Minute)))
 	plan := newPlanner(o.seed, w.previous != "", strings.Split(o.on, ","))
 	for n := 1; settled && time.Now().Before(until) && w.ctx.Err() == nil; n++ {

@@ -260,7 +260,7 @@ func (w *world) play(number int, r round) (settled bool, err error) {
 	if err := w.tidy(w.ctx); err != nil {
 		return false, err
 	}
-	return w.settle(fmt.Sprintf("round %d: settled", number), func(ctx context.Context) (string, error) {
+	return w.settle(fmt.Sprintf("round %d: settled", number), settleTime(r.Comes), func(ctx context.Context) (string, error) {
 		if err := w.mend(ctx); err != nil {
 			return "", err
 		}

@@ -32,10 +32,10 @@ func restore(ctx context.Context, w *world, r *rand.Rand) error {
 	}
 	wait(ctx, millis(r, 4000, 8000))
 	w.each(weather{hang: true})
-	until := time.Now()
 	if err := w.fleet.Plane.Stop(w.ctx); err != nil {
 		return err
 	}
+	until := time.Now() // what had passed the proxies before may have been written until the API server ended
 	if err := os.RemoveAll(data); err != nil {
 		return err
 	}

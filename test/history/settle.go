@@ -17,11 +17,24 @@ import (
 // budget tries again within 30 s.
 const settles = 100 * time.Second
 
-// settle waits until missing finds nothing, and says whether it did. What is missing in the end is a mark in the log.
-func (w *world) settle(what string, missing func(context.Context) (string, error)) bool {
+// asksAgain is after what time machine.sapcloud.io asks again for what was denied to a machine. Credentials that were mended wake
+// nobody.
+const asksAgain = 3 * time.Minute
+
+// settleTime is how long the fleet may take after what came upon it.
+func settleTime(comes []string) time.Duration {
+	if slices.Contains(comes, comesDenied) {
+		return settles + asksAgain
+	}
+	return settles
+}
+
+// settle waits until missing finds nothing, and says whether it did within the time. What is missing in the end is a mark in
+// the log.
+func (w *world) settle(what string, within time.Duration, missing func(context.Context) (string, error)) bool {
 	began := time.Now()
 	last := ""
-	for time.Since(began) < settles && w.ctx.Err() == nil {
+	for time.Since(began) < within && w.ctx.Err() == nil {
 		found, err := missing(w.ctx)
 		if err == nil && found == "" {
 			say("%s after %.1fs", what, time.Since(began).Seconds())
@@ -144,7 +157,7 @@ func (w *world) finish() error {
 			return err
 		}
 	}
-	gone := w.settle("everything is gone", func(ctx context.Context) (string, error) {
+	gone := w.settle("everything is gone", settles, func(ctx context.Context) (string, error) {
 		if err := w.mend(ctx); err != nil {
 			return "", err
 		}
@@ -172,7 +185,7 @@ func (w *world) finish() error {
 		}
 	}
 	if gone {
-		w.settle("the classes are gone", func(ctx context.Context) (string, error) {
+		w.settle("the classes are gone", settles, func(ctx context.Context) (string, error) {
 			left, err := w.list(ctx, "MachineClass", gardener)
 			if err != nil || len(left) == 0 {
 				return "", err
