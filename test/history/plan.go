@@ -36,7 +36,8 @@ const (
 	comesRestore  = "restore"  // etcd is put back to what it was some seconds before
 )
 
-// optional are what switches turn on: it does not pass yet.
+// optional are what switches turn on. They excuse nothing: both pass. With restores others wait less than by default
+// ([noticesSoon], --machine-health-timeout), and edits of the cluster label change the plan of every seed.
 var optional = []string{comesRestore, doCluster}
 
 // step is one thing that a user does. Target and N choose among what there is.

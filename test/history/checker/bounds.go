@@ -135,6 +135,11 @@ func (h *history) gaveUp(e *era, w *Write) *thing {
 // works says whether a machine is available, but for its node.
 func works(o Object) bool { return o.wanted() && o.phase() == "Running" }
 
+// mayWork says whether a machine may be available: one of machine.openshift.io counts by its node, and its phase follows later.
+func mayWork(o Object) bool {
+	return works(o) || o.wanted() && o.phase() != "Failed" && o.Status.NodeRef.Name != ""
+}
+
 func (h *history) givenUp(e *era, set *thing, w *Write, v *Verdict) {
 	deployment, sets := e.siblings(set)
 	if deployment == nil || !deployment.surely(w.Begun, w.Done, Object.wanted) || !set.surely(w.Begun, w.Done, Object.wanted) {
@@ -156,7 +161,7 @@ func (h *history) givenUp(e *era, set *thing, w *Write, v *Verdict) {
 	}
 	left := 0
 	for _, m := range all {
-		if m.maybe(w.Done, w.Done, works) {
+		if m.maybe(w.Done, w.Done, mayWork) {
 			left++
 		}
 	}

@@ -119,6 +119,16 @@ func TestRollouts(t *testing.T) {
 			s.write(10, setsUser, "create", "machines", machineOf("new", "e"))
 			s.give(11, setsUser, "old", "a")
 		}, "unavailable"},
+		{"one for one that has its node", "machine.openshift.io counts a machine by its node, and says Running later", "1", "0", func(s *story) {
+			s.write(10, setsUser, "create", "machines", machineOf("new", "e"))
+			s.write(10.5, mcUser, "patch", "machines", machineOf("new", "e").with(func(o *Object) { o.Status.Phase, o.Status.NodeRef.Name = "Provisioning", "e" }))
+			s.give(11, setsUser, "old", "a")
+		}, ""},
+		{"one for one that failed", "its node does not count", "1", "0", func(s *story) {
+			s.write(10, setsUser, "create", "machines", machineOf("new", "e"))
+			s.write(10.5, mcUser, "patch", "machines", machineOf("new", "e").with(func(o *Object) { o.Status.Phase, o.Status.NodeRef.Name = "Failed", "e" }))
+			s.give(11, setsUser, "old", "a")
+		}, "unavailable"},
 		{"one may be away", "and is", "1", "1", func(s *story) { s.give(10, setsUser, "old", "a") }, ""},
 		{"two are away", "one may be", "1", "1", func(s *story) { s.give(10, setsUser, "old", "a", "b") }, "unavailable"},
 		{"a quarter may be away", "and is", "1", "25%", func(s *story) { s.give(10, setsUser, "old", "a") }, ""},

@@ -90,6 +90,8 @@ type Hook struct {
 type Status struct {
 	Phase         string
 	CurrentStatus struct{ Phase string }
+	// NodeRef is that of machines of machine.openshift.io.
+	NodeRef struct{ Name string }
 
 	ObservedGeneration int64
 }
