@@ -134,7 +134,7 @@ func (p *process) doubts(s *store.Store, c store.Call, err error) {
 	switch asked := (request{set: set.GetUID(), machine: m.GetUID()}); {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		delete(p.doubted, asked)
-	case !apierrors.IsTooManyRequests(err):
+	case !apierrors.IsTooManyRequests(err) && !apierrors.IsForbidden(err):
 		p.doubted[asked] = true
 	}
 }

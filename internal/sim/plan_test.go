@@ -24,6 +24,7 @@ import (
 func TestDoubtedDeletionIsRepeated(t *testing.T) {
 	machines := schema.GroupResource{Resource: "machines"}
 	failed, lost := apierrors.NewInternalError(errors.New("leader changed")), errReplyLost
+	denied := apierrors.NewForbidden(machines, "b", errors.New("not now"))
 	for _, tt := range []struct {
 		reason  string
 		answers []error
@@ -34,6 +35,8 @@ func TestDoubtedDeletionIsRepeated(t *testing.T) {
 		{"a reply that was lost says nothing", []error{lost}, "b"},
 		{"nor does a connection that was refused, to whom sees only its end", []error{errUnreachable}, "b"},
 		{"a server that is busy did nothing", []error{apierrors.NewTooManyRequestsError("busy")}, "a"},
+		{"nor did one whose webhook denies it", []error{denied}, "a"},
+		{"which says nothing about the request before", []error{lost, denied}, "b"},
 		{"being busy says nothing about the request before", []error{lost, apierrors.NewTooManyRequestsError("busy")}, "b"},
 		{"it was done", []error{lost, nil}, "a"},
 		{"it is gone", []error{lost, apierrors.NewNotFound(machines, "b")}, "a"},
