@@ -38,9 +38,8 @@ type Query struct {
 	// Same reports whether two provider IDs name one instance; nil: when they
 	// are equal but for case.
 	Same func(a, b string) bool
-	// Another reports whether another machine has the node of the given name; nil:
-	// none has.
-	Another func(name string) bool
+	// Another reports whether another machine has the node by its name; nil: none has.
+	Another func(*corev1.Node) bool
 	// Sure asks the API server for the node of the given name before it
 	// believes a cache that there is none; where no name is given, Search reads all
 	// nodes from it, 500 at a time, for the provider ID or an internal IP.
@@ -276,7 +275,7 @@ func (q Query) anothers(n *corev1.Node) string {
 
 // mayBe reports whether a node that says it is the machine's can be.
 func (q Query) mayBe(n *corev1.Node) bool {
-	return q.anothers(n) == "" && (q.Another == nil || !q.Another(n.Name))
+	return q.anothers(n) == "" && (q.Another == nil || !q.Another(n))
 }
 
 // others reports whether the node is marked as another machine's.

@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // forgeries are what a kubelet may say of its own node, to be taken for m-1's.
@@ -78,6 +80,50 @@ func forgedNode[M client.Object](t *testing.T, rigged func(*testing.T, ...func(M
 				}
 			})
 		}
+	}
+}
+
+// TestForgedNodeOfAnUnrecordedName: the same, where no machine of this API has recorded
+// the name: its own is of the other API, or could not write it down yet. The
+// infrastructure knows the name.
+func TestForgedNodeOfAnUnrecordedName(t *testing.T) {
+	other := func(edits ...func(*provider.Instance)) provider.Instance {
+		i := provider.Instance{ID: "i-2", ProviderID: "memory:///i-2", UID: "uid-2", Name: "m-2", State: provider.Running}
+		i.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalDNS, Address: "node-2"}}
+		for _, e := range edits {
+			e(&i)
+		}
+		return i
+	}
+	for _, tt := range []struct {
+		reason  string
+		other   provider.Instance
+		listErr error
+		taken   bool
+	}{
+		{"its instance has the name", other(), nil, false},
+		{"its instance foretells the name", other(func(i *provider.Instance) { i.NodeName, i.Addresses = "node-2", nil }), nil, false},
+		{"no instance has the name", other(func(i *provider.Instance) { i.Addresses = nil }), nil, true},
+		{"its instance is gone", other(func(i *provider.Instance) { i.State = provider.Terminated }), nil, true},
+		{"nobody can tell now", other(func(i *provider.Instance) { i.Addresses = nil }), errors.New("connection reset"), false},
+		{"nobody can ever tell", other(func(i *provider.Instance) { i.Addresses = nil }), provider.Errorf(provider.Denied, "not authorized"), true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := openshiftRig(t)
+			g.cloud.next.NodeName = ""
+			g.some(3)
+			g.cloud.instances, g.cloud.listErr = append(g.cloud.instances, tt.other), tt.listErr
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "forged"}}
+			forgeries["all of it, and a provider ID"](n)
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+			if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			g.some(3)
+			if got := g.lens.View(g.read()).NodeName; (got == "node-2") != tt.taken {
+				t.Errorf("the machine's node is %q", got)
+			}
+		})
 	}
 }
 

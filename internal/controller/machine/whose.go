@@ -1,0 +1,42 @@
+package machine
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// isAnothers reports whether the infrastructure lists an instance besides the machine's
+// whose node has the name of n. Machines that have not recorded that name yet, and those
+// of the other API, are known by nothing else. It is unknown as long as the listing
+// fails for the moment. Where it is denied for good nobody can ever tell, and no machine
+// waits for that.
+func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) bool {
+	if p.session == nil || !p.world.Looked || slices.Contains(p.hostNames(), n.Name) {
+		return false
+	}
+	key := dialect.ScopeKey(p.class.Class, p.session)
+	l, ok := p.listings.lately(key, p.Clock.Now())
+	if !ok || !l.at.After(n.CreationTimestamp.Time) { // it may be of an instance that is newer
+		l = p.list(ctx)
+		p.listings.note(key, l)
+	}
+	if provider.KindOf(l.err) == provider.Transient {
+		return true
+	}
+	return slices.ContainsFunc(l.instances, func(i provider.Instance) bool {
+		own := i.UID == p.view.UID || slices.ContainsFunc(p.world.Owned(), func(o provider.Instance) bool { return o.ID == i.ID })
+		return !own && i.Exists() && named(i, n.Name)
+	})
+}
+
+// named reports whether the node of the instance has the name.
+func named(i provider.Instance, name string) bool {
+	return i.NodeName == name || slices.ContainsFunc(i.Addresses, func(a corev1.NodeAddress) bool {
+		return (a.Type == corev1.NodeInternalDNS || a.Type == corev1.NodeHostName) && a.Address == name
+	})
+}
