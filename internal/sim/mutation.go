@@ -5,6 +5,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/controller/csr"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/internal/orphan"
 	"github.com/millwright-dev/millwright/internal/replicas"
@@ -45,8 +46,8 @@ type Mutation struct {
 	Strangers, Secluded bool
 	// Labelled machines are asked for where their labels say now.
 	Labelled bool
-	// Papers is what the approver of certificate requests reads past the cache.
-	Papers func(live client.Reader) client.Reader
+	// Papers changes the approver of certificate requests.
+	Papers func(*csr.Approver)
 	// Aides wraps what those act through who help others.
 	Aides func(c client.Client, live client.Reader) (client.Client, client.Reader)
 	// Sightless controllers do not know how well they see; of a WallClock they do not

@@ -36,12 +36,14 @@ type papers struct {
 	// certified: a kubelet joins with a certificate for which it asks with its token,
 	// and which the machine controller's process has to approve. Others ask, too.
 	certified bool
+	// borrowed: somebody has the credentials with which kubelets ask that have no tokens.
+	borrowed bool
 }
 
 // papersSource is a stream of random numbers that nothing else has.
 const papersSource = widerSource + 0x9a9e5
 
-func (p *papers) draw(r *rand.Rand) { p.certified = r.IntN(3) == 0 }
+func (p *papers) draw(r *rand.Rand) { p.certified, p.borrowed = r.IntN(3) == 0, r.IntN(2) == 0 }
 
 // paper is the certificate of a kubelet.
 type paper struct {
@@ -66,11 +68,10 @@ func (p *process) runApprover(all func(context.Context) ([]approval.Machine, err
 	if !p.w.is.certified {
 		return
 	}
-	live := p.targetLive
+	a := &csr.Approver{Client: p.target, Live: p.targetLive, Clock: p, Policy: approval.DefaultPolicy(), Machines: all, Events: recorder{p}}
 	if m := p.w.o.Mutation; m != nil && m.Papers != nil {
-		live = m.Papers(live)
+		m.Papers(a)
 	}
-	a := &csr.Approver{Client: p.target, Live: live, Clock: p, Policy: approval.DefaultPolicy(), Machines: all, Events: recorder{p}}
 	machines, others := p.reconcile, p.wakes
 	p.reconcile = func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		if req.Namespace == "" {
@@ -200,7 +201,11 @@ func (w *World) impostures() []func() {
 	if !w.is.certified {
 		return nil
 	}
-	return []func(){w.impersonate, w.impersonate, w.serve, w.serve, w.revoke}
+	out := []func(){w.impersonate, w.impersonate, w.serve, w.serve, w.revoke}
+	if w.is.borrowed {
+		out = append(out, w.borrow, w.borrow)
+	}
+	return out
 }
 
 // mostRequests is how many requests there are at most when somebody asks besides.
@@ -222,6 +227,17 @@ func (w *World) impersonate() {
 	}
 	v, _ := pick(w, w.cloud.Existing(""))
 	w.submit(i, as, certificatesv1.KubeAPIServerClientKubeletSignerName, v.Host)
+}
+
+// borrow is that somebody asks for the certificate of any node with the credentials of
+// kubelets that have no tokens.
+func (w *World) borrow() {
+	i, ok := pick(w, w.cloud.Existing(""))
+	if !ok || len(w.target.All(&certificatesv1.CertificateSigningRequest{})) >= 2*mostRequests {
+		return
+	}
+	v, _ := pick(w, w.cloud.Existing(""))
+	w.submit(i, bootstrapper, certificatesv1.KubeAPIServerClientKubeletSignerName, v.Host)
 }
 
 // tokenThere reports whether the API server lets i in with its token.

@@ -2,10 +2,13 @@ package sim
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/approval"
+	"github.com/millwright-dev/millwright/internal/controller/csr"
 	"github.com/millwright-dev/millwright/internal/sim/judge"
 )
 
@@ -21,12 +24,48 @@ func paperMutants() []Mutation {
 	return []Mutation{
 		{
 			Name: "a token is good for any machine", Finds: []string{judge.CertOwn}, Setting: watchful,
-			Papers: func(live client.Reader) client.Reader { return ownerless{live} },
+			Papers: func(a *csr.Approver) { a.Live = ownerless{a.Live} },
+		},
+		{
+			Name: "a machine on its way out may join", Finds: []string{judge.CertOwn}, Setting: leaving,
+			Papers: known(func(m *approval.Machine) { m.Deleting = false }),
+		},
+		{
+			Name: "a machine may join twice", Finds: []string{judge.CertOwn}, Setting: rejoining,
+			Papers: known(func(m *approval.Machine) { m.Linked = false }),
 		},
 		{
 			Name: "a token is left to its expiration", Finds: []string{judge.TokenEnds}, Setting: watchful,
 			Client: func(c client.Client, live client.Reader) (client.Client, client.Reader) { return hoarder{c}, live },
 		},
+	}
+}
+
+// leaving makes worlds in which machines go while their kubelets ask.
+func leaving(c *character) {
+	watchful(c)
+	c.cloud.Stop = time.Minute
+}
+
+// rejoining makes worlds in which intruders delete their nodes, and ask in the name of
+// any.
+func rejoining(c *character) {
+	watchful(c)
+	c.hostile, c.lawless, c.borrowed, c.trouble = true, true, true, 60
+	c.sets, c.cloud.Boot = 0, 0
+}
+
+// known changes what the approver knows of machines.
+func known(edit func(*approval.Machine)) func(*csr.Approver) {
+	return func(a *csr.Approver) {
+		all := a.Machines
+		a.Machines = func(ctx context.Context) ([]approval.Machine, error) {
+			out, err := all(ctx)
+			for i := range out {
+				edit(&out[i])
+			}
+			return out, err
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ func (j *Judge) Approved(p *Pass, r *certificatesv1.CertificateSigningRequest) {
 		j.Broken(CertOwn, "%s is no request: %v", r.Name, err)
 		return
 	}
+	p = p.byItself()
 	name := strings.TrimPrefix(c.Subject.CommonName, "system:node:")
 	serving := r.Spec.SignerName == certificatesv1.KubeletServingSignerName
 	named := serving || strings.HasPrefix(r.Spec.Username, tokenUser)
@@ -53,6 +54,9 @@ func (j *Judge) Approved(p *Pass, r *certificatesv1.CertificateSigningRequest) {
 		if n := j.node(name); n != nil && j.born(n.UID) <= p.began {
 			j.Broken(CertOwn, "%s of instance %s, for node %s, which exists", r.Name, i.ID, name)
 		}
+		if j.always(types.UID(i.UID), p, bySight, func(m machine) bool { return m.running || m.lost }) {
+			j.Broken(CertOwn, "%s of instance %s, for node %s of machine %s, whose node has joined", r.Name, i.ID, name, i.Name)
+		}
 		return
 	}
 	for _, dns := range c.DNSNames {
@@ -65,6 +69,16 @@ func (j *Judge) Approved(p *Pass, r *certificatesv1.CertificateSigningRequest) {
 			j.Broken(CertOwn, "%s of instance %s, with the address %s", r.Name, i.ID, ip)
 		}
 	}
+}
+
+// byItself is the pass as one that does not know what its process wrote after it
+// began: requests and machines have workers of their own, which go on side by side.
+func (p *Pass) byItself() *Pass {
+	out := *p
+	if out.sent == 0 || out.sent > out.looked() {
+		out.sent = out.looked()
+	}
+	return &out
 }
 
 // stays reports whether the machine of i was there, and not on its way out, in one of
