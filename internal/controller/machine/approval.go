@@ -30,10 +30,12 @@ func (m memory) saw(key types.NamespacedName, i provider.Instance) {
 	}
 }
 
-func (m memory) instanceOf(key types.NamespacedName) instance {
+// instanceOf is what was seen of the instance of o, and nothing of what was seen of
+// that of an earlier machine of its name.
+func (m memory) instanceOf(o client.Object) instance {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r := m.all[key]; r != nil {
+	if r := m.all[client.ObjectKeyFromObject(o)]; r != nil && r.uid == o.GetUID() {
 		return r.instance
 	}
 	return instance{}
@@ -64,7 +66,7 @@ func (r *Reconciler[M]) Approval(o client.Object) (approval.Machine, bool) {
 
 func (r *Reconciler[M]) approval(m M) approval.Machine {
 	v := r.Dialect.View(m)
-	seen := r.memory.instanceOf(client.ObjectKeyFromObject(m))
+	seen := r.memory.instanceOf(m)
 	a := approval.Machine{
 		UID: v.UID, Namespace: v.Namespace, Name: v.Name, NodeName: v.NodeName, Linked: v.NodeUID != "" || v.HadNode(),
 		Deleting: !v.Deleted.IsZero(), Created: v.Created, ProviderID: v.ProviderID,
