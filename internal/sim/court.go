@@ -115,8 +115,7 @@ func (p *process) checked(s *store.Store, c store.Call, before *judge.Pass, sent
 	if !c.Writes() {
 		err := do()
 		if saw := p.running.saw; saw != nil && c.Verb == "list" && err == nil {
-			saw.lists(c.Kind, s.All(c.Kind.New()))
-			p.happened(p.running)
+			p.listed(c.Kind, s.All(c.Kind.New()))
 		}
 		return err
 	}

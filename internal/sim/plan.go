@@ -57,22 +57,39 @@ func versionOf(o client.Object) int64 {
 func (p *process) glimpse() *glimpse {
 	g := &glimpse{at: p.Now(), objects: map[string]map[types.UID]client.Object{}}
 	for _, v := range p.views {
-		if !judged[v.Kind().Kind] {
-			continue
+		if judged[v.Kind().Kind] {
+			g.objects[v.Kind().Kind] = p.shows(v)
 		}
-		all := map[types.UID]client.Object{}
-		for _, o := range v.Shown() {
-			if own := p.wrote[o.GetUID()]; own != nil && versionOf(own) > versionOf(o) {
-				o = own
-			}
-			all[o.GetUID()] = o
-		}
-		g.objects[v.Kind().Kind] = all
 	}
 	if p.w.is.restores {
 		g.recalled = p.recall(g)
 	}
 	return g
+}
+
+// shows are the objects of a view, as p wrote them where that is newer.
+func (p *process) shows(v *store.View) map[types.UID]client.Object {
+	all := map[types.UID]client.Object{}
+	for _, o := range v.Shown() {
+		if own := p.wrote[o.GetUID()]; own != nil && versionOf(own) > versionOf(o) {
+			o = own
+		}
+		all[o.GetUID()] = o
+	}
+	return all
+}
+
+// listed notes what a live listing showed, and that whose nodes these are was looked up
+// after it.
+func (p *process) listed(k *store.Kind, all []client.Object) {
+	saw := p.running.saw
+	saw.lists(k, all)
+	for _, v := range p.views {
+		if v.Kind().Kind == "Node" {
+			saw.objects["Node"] = p.shows(v)
+		}
+	}
+	p.happened(p.running)
 }
 
 // recall is g where the process goes by what it wrote; nil where no server went back yet.

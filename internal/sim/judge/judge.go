@@ -121,8 +121,8 @@ type Judge struct {
 	// the UIDs for which an instance came when the machine was gone.
 	surplus map[types.UID]bool
 	strays  map[string]bool
-	// sized is the pass that last gave a set its size; nil: people did.
-	sized map[types.UID]*Pass
+	// sized are the passes that gave sets their sizes.
+	sized map[types.UID][]sizing
 	// refusals count by pod how often its budget refused an eviction; evicted
 	// are, by pod, the processes that sent pods with volumes away.
 	refusals map[types.UID]int
@@ -138,7 +138,7 @@ type Judge struct {
 func New(w World, r Rules, broken func(statement, format string, args ...any)) *Judge {
 	return &Judge{
 		World: w, Rules: r, Broken: broken, log: map[types.UID][]change{},
-		surplus: map[types.UID]bool{}, strays: map[string]bool{}, sized: map[types.UID]*Pass{},
+		surplus: map[types.UID]bool{}, strays: map[string]bool{}, sized: map[types.UID][]sizing{},
 		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, ward: newWard(),
 	}
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -11,7 +12,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// sizes notes who gave a set its size; nil stands for people.
+// sizing is a size that a set was given, in a pass over its deployment; nil: people
+// did.
+type sizing struct {
+	of set
+	by *Pass
+}
+
+// sizes notes who gave a set its size.
 func (j *Judge) sizes(p *Pass, old, now client.Object) {
 	if now == nil || old != nil && readSet(old).size == readSet(now).size {
 		return
@@ -24,7 +32,32 @@ func (j *Judge) sizes(p *Pass, old, now client.Object) {
 		decided.sent = j.seq
 		p = &decided
 	}
-	j.sized[now.GetUID()] = p
+	j.sized[now.GetUID()] = append(j.sized[now.GetUID()], sizing{readSet(now), p})
+}
+
+// sizedBy is the pass that last gave the set its size; nil: people did.
+func (j *Judge) sizedBy(uid types.UID) *Pass {
+	if all := j.sized[uid]; len(all) > 0 {
+		return all[len(all)-1].by
+	}
+	return nil
+}
+
+// sizings are those that s had since the pass looked.
+func (j *Judge) sizings(s set, p *Pass) (out []sizing) {
+	saw, last := j.since(s.GetUID(), p, bySight), sizing{of: s}
+	for _, c := range j.log[s.GetUID()] {
+		if c.now == nil {
+			continue
+		}
+		if i := slices.IndexFunc(j.sized[s.GetUID()], func(z sizing) bool { return z.of.Object == c.now }); i >= 0 {
+			last = j.sized[s.GetUID()][i]
+		}
+		if slices.Contains(saw, c.now) {
+			out = append(out, last)
+		}
+	}
+	return out
 }
 
 // RolloutWrites judges a write of the controller of deployments.
@@ -204,7 +237,7 @@ func (j *Judge) judgeOldFirst(p *Pass, d deployment, grown set, was int) {
 
 // byHand reports whether people gave a set of d its present size.
 func (j *Judge) byHand(d deployment) bool {
-	return j.excuse(sizedByHand, slices.ContainsFunc(j.setsOf(d), func(s set) bool { return j.sized[s.GetUID()] == nil }))
+	return j.excuse(sizedByHand, slices.ContainsFunc(j.setsOf(d), func(s set) bool { return j.sizedBy(s.GetUID()) == nil }))
 }
 
 // judgeNeed is about a deployment whose machines are all of its template.
@@ -227,45 +260,42 @@ func (j *Judge) judgeNeed(p *Pass, d deployment, old set, is int) {
 	j.Broken(NoNeed, "set %s of deployment %s, which wants %d, shrank from %d to %d", old.GetName(), d.GetName(), least, old.size, is)
 }
 
-// judgeAvailable judges that set s of d gives m up. What counts is what was known
-// when the deployment gave the set its size, and what happened since; or what the set
-// went by when it chose among its machines.
+// judgeAvailable judges that set s of d gives m up, for a size that the set had by what
+// its pass saw or came to have since. What counts is what was known when the deployment
+// gave the set that size, and what happened since; or what the set went by when it chose
+// among its machines.
 func (j *Judge) judgeAvailable(by *Pass, d deployment, s set, m machine) {
-	if j.sized[s.GetUID()] == nil || j.excuse(sizedByHand, j.smallerByHand(s, by)) {
-		return
+	broken := ""
+	for _, size := range j.sizings(s, by) {
+		if j.excuse(sizedByHand, size.by == nil) {
+			return
+		}
+		p := *size.by
+		p.now = by.now
+		if broken = j.costly(&p, by, d, size.of, m); broken == "" {
+			return
+		}
 	}
-	p := new(Pass)
-	*p = *j.sized[s.GetUID()]
-	p.now = by.now
+	if broken != "" {
+		j.Broken(NotBelow, "set %s of deployment %s gave up machine %s: %s", s.GetName(), d.GetName(), m.GetName(), broken)
+	}
+}
+
+// costly says why a set that d gave its size in p must not give m up for that; empty
+// when it may.
+func (j *Judge) costly(p, by *Pass, d deployment, s set, m machine) string {
 	all := j.rules(p, d)
 	least, _ := spread(all, deployment.least)
 	size, _ := spread(all, func(d deployment) int { return d.size })
 	mine := func(m machine) bool { return m.owner == s.GetUID() && !m.asked && !m.marked && !m.failed }
-	if !every(all, deployment.steps) || s.size >= size || !j.always(m.GetUID(), p, bySight, mine) || !j.works(p, all, m.GetUID(), false) {
-		return
+	if !every(all, deployment.steps) || s.size >= size || !j.always(m.GetUID(), p, bySight, mine) || !j.works(p, all, m.GetUID(), nil) {
+		return ""
 	}
-	if n := max(j.working(p, d, all, m.GetUID()), j.working(by, d, all, m.GetUID())); n < min(least, j.worked(p, d, all)) {
-		j.Broken(NotBelow, "set %s of deployment %s gave up machine %s: %d machines go on working, and %d have to", s.GetName(), d.GetName(), m.GetName(), n, least)
+	n := max(j.working(p, d, all, m.GetUID()), j.working(by, d, all, m.GetUID()))
+	if least = min(least, j.worked(p, d, all)); n >= least {
+		return ""
 	}
-}
-
-// smallerByHand reports whether people had given s a smaller size than it has now, as
-// the pass saw it.
-func (j *Judge) smallerByHand(s set, p *Pass) bool {
-	saw, hand := j.since(s.GetUID(), p, bySight), false
-	for _, c := range j.log[s.GetUID()] {
-		if c.now == nil {
-			continue
-		}
-		is := readSet(c.now).size
-		if c.was == nil || readSet(c.was).size != is {
-			hand = c.by.Role == ""
-		}
-		if hand && is < s.size && slices.Contains(saw, c.now) {
-			return true
-		}
-	}
-	return false
+	return fmt.Sprintf("%d machines go on working, and %d have to", n, least)
 }
 
 // judgeSelection is about a node that is to be updated: it will not be available
@@ -277,7 +307,7 @@ func (j *Judge) judgeSelection(p *Pass, d deployment, old, now *corev1.Node) {
 	}
 	all := j.rules(p, d)
 	least, _ := spread(all, deployment.least)
-	if n := j.working(p, d, all, m.GetUID()); n < least && j.works(p, all, m.GetUID(), false) {
+	if n := j.working(p, d, all, m.GetUID()); n < least && j.works(p, all, m.GetUID(), nil) {
 		j.Broken(NotBelow, "node %s of deployment %s is to be updated: %d machines go on working, and %d have to", now.Name, d.GetName(), n, least)
 	}
 }
@@ -285,7 +315,9 @@ func (j *Judge) judgeSelection(p *Pass, d deployment, old, now *corev1.Node) {
 // working counts the machines of d, without one, that worked at any time since the
 // pass looked, and that no set gave up to be smaller.
 func (j *Judge) working(p *Pass, d deployment, all []deployment, without types.UID) int {
-	return j.count(func(uid types.UID) bool { return uid != without && !j.surplus[uid] && j.worksFor(p, d, all, uid) })
+	return j.count(func(uid types.UID) bool {
+		return uid != without && !j.surplus[uid] && j.worksFor(p, d, all, uid, j.Now())
+	})
 }
 
 func (j *Judge) count(is func(types.UID) bool) (n int) {
@@ -298,13 +330,13 @@ func (j *Judge) count(is func(types.UID) bool) (n int) {
 }
 
 // worksFor reports whether the machine worked as one of d's at any time since the
-// pass looked.
-func (j *Judge) worksFor(p *Pass, d deployment, all []deployment, uid types.UID) bool {
+// pass looked, up to then.
+func (j *Judge) worksFor(p *Pass, d deployment, all []deployment, uid types.UID, by time.Time) bool {
 	mine := func(m machine) bool {
 		owner, ok := j.deploymentOf(m.owner)
 		return ok && owner.GetUID() == d.GetUID()
 	}
-	return j.ever(uid, p, bySight, mine) && j.works(p, all, uid, true)
+	return j.ever(uid, p, bySight, mine) && j.works(p, all, uid, &by)
 }
 
 // worked is how many of them did when the pass looked: a deployment that had fewer
@@ -312,26 +344,26 @@ func (j *Judge) worksFor(p *Pass, d deployment, all []deployment, uid types.UID)
 func (j *Judge) worked(p *Pass, d deployment, all []deployment) int {
 	then := *p
 	then.now = p.looked()
-	return j.count(func(uid types.UID) bool { return j.worksFor(&then, d, all, uid) })
+	return j.count(func(uid types.UID) bool { return j.worksFor(&then, d, all, uid, p.At) })
 }
 
-// works reports whether the machine worked at any time since the pass looked, or
-// all the time.
-func (j *Judge) works(p *Pass, all []deployment, uid types.UID, ever bool) bool {
+// works reports whether the machine worked at any time since the pass looked, up to
+// then; nil: when it looked, and all the time since.
+func (j *Judge) works(p *Pass, all []deployment, uid types.UID, ever *time.Time) bool {
 	least, most := spread(all, func(d deployment) int { return int(d.minReady) })
-	if ever {
-		wait := time.Duration(least) - j.Skew
-		return j.ever(uid, p, bySight, func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, wait, true) })
+	if ever != nil {
+		since := ever.Add(j.Skew - time.Duration(least))
+		return j.ever(uid, p, bySight, func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, since, true) })
 	}
 	// Times are written down in whole seconds.
-	wait := time.Duration(most) + j.Skew + time.Second
-	return j.always(uid, p, bySight, func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, wait, false) })
+	since := p.At.Add(-j.Skew - time.Second - time.Duration(most))
+	return j.always(uid, p, bySight, func(m machine) bool { return !m.going && !m.failed && j.nodeWorks(p, m, since, false) })
 }
 
 // nodeWorks reports whether the machine's node was fit for work: by the machine's
-// own phase where the API has such, else by its condition; and not about to be
-// updated in place.
-func (j *Judge) nodeWorks(p *Pass, m machine, wait time.Duration, ever bool) bool {
+// own phase where the API has such, else by its condition, since then at the latest;
+// and not about to be updated in place.
+func (j *Judge) nodeWorks(p *Pass, m machine, latest time.Time, ever bool) bool {
 	fit := func(o client.Object) bool {
 		n, ok := o.(*corev1.Node)
 		if !ok || n == nil {
@@ -341,7 +373,7 @@ func (j *Judge) nodeWorks(p *Pass, m machine, wait time.Duration, ever bool) boo
 			return m.works && !updating(n)
 		}
 		since, is := readyAt(n)
-		return is && !j.Now().Before(since.Add(wait))
+		return is && !since.After(latest)
 	}
 	n := j.node(m.node)
 	if ever && j.excuse(nodeGoneSince, workedBefore(p, m, n)) {

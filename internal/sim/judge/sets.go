@@ -63,7 +63,7 @@ func (j *Judge) judgeGivenUp(p *Pass, m machine) {
 	if least, _ := spread(all, func(s set) int { return s.size }); others < least {
 		j.Broken(NotTooFew, "set %s has %d machines without %s, and wants %d", s.GetName(), others, m.GetName(), least)
 	}
-	j.surplus[m.GetUID()] = j.sized[s.GetUID()] != nil
+	j.surplus[m.GetUID()] = j.sizedBy(s.GetUID()) != nil
 	if d, ok := find(j.deployments(), s.owner); ok && d.GetDeletionTimestamp() == nil {
 		j.judgeUpdated(p, d, s, m)
 		j.judgeAvailable(p, d, s, m)
@@ -128,7 +128,7 @@ func (j *Judge) judgeUpdated(p *Pass, d deployment, s set, m machine) {
 	came := j.arrived(s)
 	all, _ := states(j, d.GetUID(), p, bySight, readDeployment)
 	least, _ := spread(all, func(d deployment) int { return d.size })
-	if came == 0 || s.size >= least || !alike(d.Object, s.Object) || j.sized[s.GetUID()] == nil {
+	if came == 0 || s.size >= least || !alike(d.Object, s.Object) || j.sizedBy(s.GetUID()) == nil {
 		return
 	}
 	if n := len(j.members(s)); n < s.size+came {
