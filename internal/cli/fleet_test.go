@@ -144,7 +144,7 @@ func TestHintsNameThisFleet(t *testing.T) {
 	if want := " down --dir '" + dir + "'` ends it"; err == nil || !strings.Contains(stderr, want) {
 		t.Errorf("a second up in MILLWRIGHT_HOME says %q, want %q in it: another shell may have another home", stderr, want)
 	}
-	if got := (where{dir: homeDir()}).line("down"); strings.Contains(got, "--dir") {
+	if got := (where{dir: homeDir()}).down(); strings.Contains(got, "--dir") {
 		t.Errorf("%q, want no flag for the folder that is the default", got)
 	}
 	var next strings.Builder

@@ -14,10 +14,10 @@ func self() string {
 	return quoted(os.Args[0])
 }
 
-// line is the command that does verb to this very fleet, and to no other, from any
+// down is the command that ends this very fleet, and no other, from any
 // shell: `bin/millwright down --dir /tmp/a`.
-func (w where) line(verb string) string {
-	out := self() + " " + verb
+func (w where) down() string {
+	out := self() + " down"
 	if dir := w.folder(); dir != homeDir() {
 		out += " --dir " + quoted(dir)
 	}

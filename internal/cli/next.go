@@ -15,7 +15,7 @@ import (
 func (u *up) printNext(w io.Writer, f *fleet.Fleet, machines []fleet.Machine, took time.Duration) {
 	end := "Interrupt (Ctrl-C) takes everything down."
 	if u.once {
-		end = "`" + u.line("down") + "` takes everything down."
+		end = "`" + u.down() + "` takes everything down."
 	}
 	kubectl := "kubectl"
 	fmt.Fprintf(w, "\n%d machines in two APIs run, each with a Ready node, after %s.\n\n", len(machines), took.Round(100*time.Millisecond))

@@ -84,7 +84,7 @@ func (u *up) run(ctx context.Context) error {
 		return nil
 	}
 	if err != nil && u.once && !errors.Is(err, context.Canceled) {
-		fmt.Fprintf(os.Stderr, "\nThe fleet is left running for a look: KUBECONFIG=%s, logs in %s, `%s` ends it.\n", f.Plane.KubeconfigPath, u.folder(), u.line("down"))
+		fmt.Fprintf(os.Stderr, "\nThe fleet is left running for a look: KUBECONFIG=%s, logs in %s, `%s` ends it.\n", f.Plane.KubeconfigPath, u.folder(), u.down())
 		return err
 	}
 	return errors.Join(err, takeDown(ctx, u.where, os.Stderr))
@@ -95,7 +95,7 @@ func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
 	running, err := fleet.Find(u.dir)
 	if err == nil {
 		return nil, fmt.Errorf("a fleet is already running in %s since %s (KUBECONFIG=%s); `%s` ends it",
-			u.folder(), running.Started.Format(time.TimeOnly), running.Plane.KubeconfigPath, u.line("down"))
+			u.folder(), running.Started.Format(time.TimeOnly), running.Plane.KubeconfigPath, u.down())
 	}
 	if !errors.Is(err, box.ErrNotRunning) {
 		return nil, err
