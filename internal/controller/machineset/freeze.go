@@ -16,10 +16,12 @@ import (
 )
 
 // judge freezes or thaws the set by the very machines that its scale is then
-// decided from. By now those that nobody controlled are adopted, and counted.
+// decided from. By now those that nobody controlled are adopted, and counted. A set
+// that is being deleted makes none and does not freeze, but one that froze before
+// thaws like others: its deployment says that it is frozen for as long.
 func (p *pass[S]) judge(ctx context.Context) error {
 	freezer, ok := p.lens.(dialect.Freezer[S])
-	if !ok || p.set.Deleting || p.thawed {
+	if !ok || p.thawed || p.set.Deleting && !freezer.Crowd(p.object, nil).Frozen {
 		return nil
 	}
 	j, frozen, err := p.judgement(ctx, freezer)

@@ -462,3 +462,39 @@ func TestFreezeAppliesWhereItShould(t *testing.T) {
 		}
 	})
 }
+
+// A set that froze and is then deleted may be there for long, held by machines that
+// others hold. It thaws like others, and its deployment is not frozen on its account.
+func TestFreezeEndsWhileDeleting(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		left   int
+		want   []string
+	}{
+		"few are left":  {"3 are one fewer than freeze a set of 1", 3, []string{"Normal UnfrozeMachineSet 3 machines: more may be made again"}},
+		"many are left": {"4 freeze it", 4, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrowded(t)
+			c.declare(t, 1)
+			c.put(t, tc.left, true, true)
+			c.edit(t, func(s *v1alpha1.MachineSet) {
+				s.Finalizers = []string{v1alpha1.FinalizerMachine}
+				s.Labels = map[string]string{"freeze": "True"}
+				s.Status.Conditions = []v1alpha1.MachineSetCondition{{Type: "Frozen", Status: "True", Reason: "OverShootingReplicaCount", Message: "10 machines"}}
+			})
+			if err := c.Client.Delete(t.Context(), c.read(t)); err != nil {
+				t.Fatal(err)
+			}
+			r := c.guard()
+			c.pass(t, r)
+			after := c.pass(t, r)
+			if thawed := len(tc.want) > 0; c.frozen(t) == thawed || (c.condition(t) == "") != thawed || after > 0 == thawed {
+				t.Errorf("%s: frozen %v, condition %q, again after %v", tc.reason, c.frozen(t), c.condition(t), after)
+			}
+			if got := c.heard(); !slices.Equal(got, tc.want) {
+				t.Errorf("%s: told %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
