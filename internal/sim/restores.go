@@ -107,8 +107,9 @@ func (w *World) restore() {
 	w.backups.restored++
 	w.does("RESTORES version %d, which was %d", w.store.Version(), w.backups.restored)
 	clear(w.owners.chosen) // what was wished for since is forgotten
+	changes := w.judge.Changes()
 	w.store.Restore(w.backups.last)
-	w.judge.Restored()
+	w.judge.Restored(changes)
 	for _, i := range w.cloud.Machines() {
 		if i.UID != "" && w.machineOf(i.UID) == nil && w.losses.since[i.UID].IsZero() {
 			w.losses.since[i.UID] = w.now

@@ -32,6 +32,9 @@ type check = lenient.MachineHealthCheck
 type ward struct {
 	// remedies are what each check asked for, by its UID, oldest first.
 	remedies map[types.UID][]remedy
+	// undone are, by check and machine, remedies of which a restore undid the note,
+	// and how many changes there were before that.
+	undone map[types.UID]map[types.UID]int64
 	// births are all machines that ever had a controller, by the UID of that.
 	births map[types.UID]map[types.UID]time.Time
 	// calm is when the faults stopped, overdue since when faults are to be put right
@@ -47,7 +50,10 @@ type remedy struct {
 }
 
 func newWard() ward {
-	return ward{remedies: map[types.UID][]remedy{}, births: map[types.UID]map[types.UID]time.Time{}, overdue: map[[2]types.UID]time.Time{}}
+	return ward{
+		remedies: map[types.UID][]remedy{}, undone: map[types.UID]map[types.UID]int64{},
+		births: map[types.UID]map[types.UID]time.Time{}, overdue: map[[2]types.UID]time.Time{},
+	}
 }
 
 // note takes down that a machine has a controller.

@@ -295,7 +295,7 @@ func TestQuarantineBeginsAnew(t *testing.T) {
 		s.judge.surplus["m"], s.judge.surplus["gone"] = true, true
 		s.now = s.now.Add(time.Hour)
 		s.write(nil, m)
-		s.judge.Restored()
+		s.judge.Restored(s.judge.Changes())
 		if s.judge.surplus["m"] || !s.judge.surplus["gone"] {
 			t.Errorf("surplus after the restore: %v", s.judge.surplus)
 		}

@@ -31,7 +31,7 @@ func (j *Judge) Remedies(p *Pass, m client.Object) {
 	under := j.seenBy(p, c)
 	t, selected := under[m.GetUID()]
 	first := !j.asked(c, m.GetUID())
-	if first {
+	if first && !j.noteUndone(p, c, m.GetUID()) {
 		j.remedies[c.UID] = append(j.remedies[c.UID], remedy{machine: m.GetUID(), owner: t.owner, at: p.At})
 	}
 	// What people changed since the pass saw the check, it may have learnt by its
