@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -18,9 +19,15 @@ const unreachableAfter = 5 * time.Minute
 // Refused notes that a disruption budget refused the eviction of a pod.
 func (j *Judge) Refused(pod client.Object) { j.refusals[pod.GetUID()]++ }
 
-// machineOn is the machine whose node has the name; false when there is none.
+// machineOn is the machine whose node has the name; false when there is none. It is that
+// of the instance whose kubelet made the node, whatever names it has recorded.
 func (j *Judge) machineOn(nodeName string) (one machine, there bool) {
 	n := j.node(nodeName)
+	for _, i := range j.Instances() {
+		if m, its := find(j.machines(), types.UID(i.UID)); its && n != nil && i.Node == n.UID {
+			return m, true
+		}
+	}
 	for _, m := range j.machines() {
 		if n == nil || m.node != nodeName && (m.node != "" || m.provider == "" || m.provider != n.Spec.ProviderID) {
 			continue
