@@ -248,7 +248,23 @@ func nodeMissing(q question) *Decision {
 	case q.p.TracksHealth:
 		return nil
 	}
-	return &Decision{Step: Settled, Reason: ReasonNodeMissing, Message: "the node object does not exist"}
+	return &Decision{Step: Settled, Reason: ReasonNodeMissing, Message: q.w.NodeLost(q.m)}
+}
+
+// NodeLost says what became of the node that m runs on; empty while that is there,
+// and where nobody can tell.
+func (w World) NodeLost(m Machine) string {
+	what := "the node"
+	if m.NodeName != "" {
+		what += " " + m.NodeName
+	}
+	switch {
+	case !w.NodeLooked || w.Node != nil || !m.HadNode() || w.Astray():
+		return ""
+	case w.NodeTaken != "":
+		return fmt.Sprintf("%s is that of %s", what, w.NodeTaken)
+	}
+	return what + " does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that"
 }
 
 // nodeGone says how the machine lost its node.

@@ -201,7 +201,7 @@ func TestLivePatient(t *testing.T) {
 			reason: "the machine stays Running: a health check may treat it as unhealthy, the machine controller does nothing",
 			policy: patient, m: machine(stage(lifecycle.StageRunning, time.Hour)), w: world(having(instance(provider.Running))),
 			want: lifecycle.Decision{
-				Step: lifecycle.Settled, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "the node object does not exist",
+				Step: lifecycle.Settled, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "the node does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that",
 			},
 		},
 		{

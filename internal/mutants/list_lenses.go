@@ -94,7 +94,7 @@ var lensMutants = []Mutant{
 		Statement: 6, Finds: "TestMachineStory", Note: "a denied answer is reported as InstanceMissing",
 	},
 	{
-		ID: "openshift/node-ref-kept-current", File: "record.go", Func: "recordNode",
+		ID: "openshift/node-ref-kept-current", File: "node.go", Func: "recordNode",
 		From: "n == nil || m.DeletionTimestamp != nil",
 		To:   "n == nil",
 		Note: "the node reference changes while the machine is being deleted",

@@ -1,18 +1,23 @@
 package machine_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -159,4 +164,66 @@ func TestReplacementIsExplained(t *testing.T) {
 	if told := g.told(); !has(told, "Warning NodeDeleted", "The machine is deleted, because node node-1 was deleted; MachineSet pool makes another in its place") {
 		t.Errorf("told %q", told)
 	}
+}
+
+// TestLostNodeIsTold: a machine of OpenShift whose node somebody deleted keeps its phase
+// and its nodeRef, which others go by, and says all the same that the node is gone.
+func TestLostNodeIsTold(t *testing.T) {
+	g := openshiftRig(t)
+	g.settle()
+	before := g.read()
+	if got := said(before, openshift.NodeExistsCondition); got != "" {
+		t.Errorf("with its node: NodeExists is %q, want none", got)
+	}
+	n := g.node()
+	if err := g.target.WithWatch.Delete(g.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	g.pass()
+	m, want := g.read(), "the node node-1 does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that"
+	if got := said(m, openshift.NodeExistsCondition); got != "False NodeMissing "+want {
+		t.Errorf("without its node: NodeExists is %q", got)
+	}
+	if ptr.Deref(m.Status.Phase, "") != machinev1.PhaseRunning || *m.Status.NodeRef != *before.Status.NodeRef || m.Status.ErrorMessage != nil {
+		t.Errorf("phase %s, nodeRef %v, error %v", *m.Status.Phase, m.Status.NodeRef, m.Status.ErrorMessage)
+	}
+	for _, kind := range []machinev1.ConditionType{machinev1.InstanceExistsCondition, machinev1.MachineDrainable, machinev1.MachineTerminable} {
+		if said(m, kind) != said(before, kind) {
+			t.Errorf("%s was %q and is %q", kind, said(before, kind), said(m, kind))
+		}
+	}
+	if told := g.told(); len(told) != 1 || !has(told, "Warning NodeMissing", want) {
+		t.Errorf("told %q", told)
+	}
+	g.written()
+	g.clock.Step(time.Minute)
+	g.pass()
+	if told, wrote := g.told(), g.written(); len(told)+len(wrote) > 0 {
+		t.Errorf("told again: %q, wrote %q", told, wrote)
+	}
+	g.joins()
+	g.pass()
+	if got := said(g.read(), openshift.NodeExistsCondition); got != "" {
+		t.Errorf("with a node again: NodeExists is %q, want none", got)
+	}
+}
+
+// TestUnseenNodeIsNotLost: a node that cannot be looked up is not said to be gone.
+func TestUnseenNodeIsNotLost(t *testing.T) {
+	g := openshiftRig(t)
+	g.settle()
+	g.forgetNode()
+	g.cache = unanswering{g.target}
+	g.restart()
+	g.pass()
+	if m := g.read(); said(m, openshift.NodeExistsCondition) != "" || ptr.Deref(m.Status.Phase, "") != machinev1.PhaseRunning {
+		t.Errorf("phase %q, NodeExists is %q, want none", *m.Status.Phase, said(m, openshift.NodeExistsCondition))
+	}
+}
+
+// unanswering is a cluster of which no node can be read.
+type unanswering struct{ client.Client }
+
+func (unanswering) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return apierrors.NewInternalError(errors.New("no answer"))
 }

@@ -47,6 +47,9 @@ func lifeEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out []di
 			Note: fmt.Sprintf("Created Machine %v", after.Name),
 		})
 	}
+	if c := find(after, NodeExistsCondition); c.Reason != "" && changed(before, after, c.Type) {
+		warn(c.Reason, "Watch", c.Message)
+	}
 	return out
 }
 

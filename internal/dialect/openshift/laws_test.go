@@ -37,7 +37,7 @@ func TestMachineLaws(t *testing.T) {
 			"spec.metadata.labels[machine.openshift.io/interruptible-instance]",
 			"status.addresses", "status.nodeRef", "status.phase", "status.lastUpdated", "status.providerStatus",
 			"status.errorReason", "status.errorMessage",
-			"status.conditions[InstanceExists]", "status.conditions[Drainable]", "status.conditions[Terminable]", "status.conditions[Drained]",
+			"status.conditions[InstanceExists]", "status.conditions[Drainable]", "status.conditions[Terminable]", "status.conditions[Drained]", "status.conditions[NodeExists]",
 			"status.conditions[PreDrainHookStarted]", "status.conditions[DrainStarted]",
 			"status.conditions[VolumeDetachStarted]", "status.conditions[PreTerminateHookStarted]",
 			"status.conditions[InstanceDeletionStarted]", "status.conditions[NodeDeletionStarted]",

@@ -98,14 +98,6 @@ func set(to *map[string]string, key, value string) {
 	(*to)[key] = value
 }
 
-func recordNode(m *machinev1.Machine, o lifecycle.Outcome) {
-	n := o.World.Node
-	if n == nil || m.DeletionTimestamp != nil {
-		return
-	}
-	m.Status.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: n.UID}
-}
-
 var phases = map[lifecycle.Stage]string{
 	lifecycle.StageCreating: machinev1.PhaseProvisioning,
 	lifecycle.StageCrashing: machinev1.PhaseProvisioning,
@@ -174,6 +166,7 @@ func recordConditions(m *machinev1.Machine, o lifecycle.Outcome) {
 		setCondition(m, *c, o.At)
 	}
 	recordDrained(m, o)
+	recordNodeLost(m, o)
 }
 
 // recordDrained writes how far the drain is. What is said of an earlier deletion
