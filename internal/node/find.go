@@ -38,7 +38,7 @@ type Query struct {
 	// Same reports whether two provider IDs name one instance; nil: when they
 	// are equal but for case.
 	Same func(a, b string) bool
-	// Another reports whether another machine has the node by its name; nil: none has.
+	// Another reports whether the node is another machine's by its name; nil: none is.
 	Another func(*corev1.Node) bool
 	// Sure asks the API server for the node of the given name before it
 	// believes a cache that there is none; where no name is given, Search reads all

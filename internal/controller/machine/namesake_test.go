@@ -44,3 +44,64 @@ func nodeOfANamesake[M client.Object](t *testing.T, rigged func(*testing.T, ...f
 		t.Errorf("own mark %v: node gone %v, machine gone %v", own, gone, g.gone())
 	}
 }
+
+// leftNode puts a node into the cluster that an instance left behind: it has the
+// address that the machine's instance has now, and no provider ID yet.
+func (g *rig[M]) leftNode() {
+	g.Helper()
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-0", UID: "left"}}
+	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}
+	if err := g.target.WithWatch.Create(g.Context(), n); err != nil {
+		g.Fatal(err)
+	}
+	g.written()
+}
+
+// TestNodeOfAnEarlierInstance: an address that is given out again leads to the node of
+// the instance that had it before. Where the infrastructure foretells the name of the
+// machine's node, that one is not touched, dead or alive.
+func TestNodeOfAnEarlierInstance(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) { earlierNode(t, openshiftRig) })
+	t.Run("gardener", func(t *testing.T) { earlierNode(t, gardenerRig) })
+}
+
+func earlierNode[M client.Object](t *testing.T, rigged func(*testing.T, ...func(M)) *rig[M]) {
+	left := func(g *rig[M]) (n corev1.Node) {
+		if err := g.target.WithWatch.Get(t.Context(), client.ObjectKey{Name: "node-0"}, &n); err != nil {
+			g.Fatalf("the node that was left: %v", err)
+		}
+		return n
+	}
+	for _, tt := range []struct {
+		reason, foretold string
+		taken            bool
+	}{
+		{"the machine's node is called otherwise", "node-1", false},
+		{"nobody knows how it is called", "", true},
+		{"it is called that", "node-0", true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := rigged(t)
+			g.cloud.next.NodeName = tt.foretold
+			g.leftNode()
+			before := left(g)
+			g.some(3)
+			if got := left(g).ResourceVersion != before.ResourceVersion; got != tt.taken {
+				t.Errorf("the node that was left is written: %v, want %v; %q", got, tt.taken, g.written())
+			}
+			if tt.taken {
+				return
+			}
+			g.joins()
+			g.some(3)
+			if got := g.lens.View(g.read()).NodeName; got != "node-1" {
+				t.Errorf("the machine's node is %q", got)
+			}
+			g.delete()
+			g.some(5)
+			if after := left(g); !g.gone() || after.ResourceVersion != before.ResourceVersion {
+				t.Errorf("gone %v, the node that was left is %v", g.gone(), after)
+			}
+		})
+	}
+}

@@ -270,7 +270,9 @@ func (p *pass[M]) nodeQuery(ctx context.Context) node.Query {
 		Search:      p.drains(),
 		InternalIPs: internalIPs(p.view.Addresses),
 		Same:        func(a, b string) bool { return provider.SameInstance(p.session, a, b) },
-		Another:     func(n *corev1.Node) bool { return p.hasAnother(ctx, n.Name) || p.isAnothers(ctx, n) },
+		Another: func(n *corev1.Node) bool {
+			return p.misnamed(n) || p.hasAnother(ctx, n.Name) || p.isAnothers(ctx, n)
+		},
 	}
 	if i := p.instance(); i != nil {
 		q = completed(q, *i)

@@ -34,6 +34,14 @@ func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) bool {
 	})
 }
 
+// misnamed reports whether the node has another name than the infrastructure foretells,
+// and no provider ID that says more than its name. It is what is left of an instance
+// that had the machine's address before.
+func (p *pass[M]) misnamed(n *corev1.Node) bool {
+	i := p.instance()
+	return n.Spec.ProviderID == "" && i != nil && i.NodeName != "" && i.NodeName != n.Name
+}
+
 // named reports whether the node of the instance has the name.
 func named(i provider.Instance, name string) bool {
 	return i.NodeName == name || slices.ContainsFunc(i.Addresses, func(a corev1.NodeAddress) bool {
