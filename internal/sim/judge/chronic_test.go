@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -46,9 +47,11 @@ func TestSilence(t *testing.T) {
 
 // TestNodeOfNobody: which nodes have no machine, where no machine tells their name.
 func TestNodeOfNobody(t *testing.T) {
+	failed := func(m *v1alpha1.Machine) { m.Status.CurrentStatus.Phase = v1alpha1.MachineFailed }
 	for _, tc := range []struct {
 		reason                               string
 		gone, hopeless, remade, instanceGone bool
+		edit                                 func(*v1alpha1.Machine)
 		stray                                bool
 	}{
 		{reason: "its machine was deleted before it joined, and cannot go", hopeless: true},
@@ -56,10 +59,22 @@ func TestNodeOfNobody(t *testing.T) {
 		{reason: "its machine is gone", gone: true, hopeless: true, stray: true},
 		{reason: "its instance is gone", hopeless: true, instanceGone: true, stray: true},
 		{reason: "somebody else made it anew", hopeless: true, remade: true, stray: true},
+		{reason: "its machine was given up unseen", edit: failed},
+		{reason: "its machine was given up, and knows its instance", edit: func(m *v1alpha1.Machine) { failed(m); m.Spec.ProviderID = "p-1" }, stray: true},
+		{reason: "its machine was given up, and has another node", edit: func(m *v1alpha1.Machine) { failed(m); m.Labels = map[string]string{"node": "host-2"} }, stray: true},
+		{reason: "its machine was given up, and is to be replaced", edit: func(m *v1alpha1.Machine) {
+			failed(m)
+			m.OwnerReferences = []metav1.OwnerReference{{Kind: "MachineSet", Name: "set1", UID: "s", Controller: ptr.To(true)}}
+		}, stray: true},
 	} {
 		s := newScene()
 		s.judge.Hopeless = func(client.Object) bool { return tc.hopeless }
-		m := gardenerMachine("m", func(m *v1alpha1.Machine) { m.Labels = nil })
+		m := gardenerMachine("m", func(m *v1alpha1.Machine) {
+			m.Labels, m.Spec.ProviderID = nil, ""
+			if tc.edit != nil {
+				tc.edit(m)
+			}
+		})
 		s.write(nil, m)
 		if tc.gone {
 			s.remove(nil, m)
