@@ -247,3 +247,12 @@ func (w World) Instance(providerID string) *provider.Instance {
 	}
 	return &w.Instances[0]
 }
+
+// Recordable is the instance that the object records: the machine's, or the one that
+// this pass removed. Nil when none is known.
+func (w World) Recordable(providerID string) *provider.Instance {
+	if i := w.Instance(providerID); i != nil {
+		return i
+	}
+	return w.Removed
+}

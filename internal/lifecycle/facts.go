@@ -117,6 +117,9 @@ type World struct {
 	// Instances is the machine's instance, if it has one, of those that the
 	// infrastructure reported and that exist. Meaningless unless Looked.
 	Instances []provider.Instance
+	// Removed is the instance that this pass saw, and saw to its end; nil: none was.
+	// What it says is recorded still, as it leads to the node that it leaves behind.
+	Removed *provider.Instance
 	// Doubles are further instances of the machine ([Claims]). Nothing is done
 	// with them while the machine lives, and they count for nothing: the orphan
 	// collector has them in quarantine. They go with the machine.

@@ -293,6 +293,7 @@ func (p *pass[M]) terminate(ctx context.Context) {
 		p.world.Retry = p.mem.failed(lifecycle.Terminate, err, now)
 	case done:
 		p.world.Removal = lifecycle.RemovalDone
+		p.world.Removed = p.instance()
 		p.world.Instances, p.world.Doubles = nil, nil
 		p.mem.succeeded()
 	default:

@@ -10,6 +10,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -141,5 +142,61 @@ func TestRefusalIsToldAnew(t *testing.T) {
 		if gap := at.Sub(told[n]); gap >= time.Hour {
 			t.Errorf("nothing told for %v", gap)
 		}
+	}
+}
+
+// TestNodeOfAnUnrecordedInstance: what was made could not be written down, and is gone
+// again within one pass of the deletion. Its node is deleted with it, though nothing
+// leads there any more, also by the next process.
+func TestNodeOfAnUnrecordedInstance(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) { unrecordedNode(t, openshiftRig) })
+	t.Run("gardener", func(t *testing.T) { unrecordedNode(t, gardenerRig) })
+}
+
+func unrecordedNode[M client.Object](t *testing.T, rigged func(*testing.T, ...func(M)) *rig[M]) {
+	for _, tt := range []struct {
+		reason, providerID string
+		restart            bool
+	}{
+		{"the node has no provider ID yet", "", false},
+		{"the node shows its provider ID", "memory:///i-1", false},
+		{"another process goes on, and the node has none", "", true},
+		{"another process goes on", "memory:///i-1", true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := rigged(t)
+			g.cloud.lag = 2 * time.Second
+			g.control.refuse = func(w string) error {
+				if g.cloud.count("Create") > 0 && strings.HasPrefix(w, "patch Machine") {
+					return errors.New("not by our policy")
+				}
+				return nil
+			}
+			_, _ = g.try("m-1")
+			g.control.refuse = nil
+			if v := g.lens.View(g.read()); v.Provisioned || v.NodeName != "" || len(g.cloud.instances) != 1 {
+				t.Fatalf("the machine has recorded %q, %q; %d instances", v.ProviderID, v.NodeName, len(g.cloud.instances))
+			}
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "node-uid"}}
+			n.Spec.ProviderID = tt.providerID
+			n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+			if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			g.delete()
+			g.pass()
+			if tt.restart {
+				g.restart()
+			}
+			g.reports(corev1.ConditionUnknown) // its kubelet is gone
+			for range 5 {
+				g.clock.Step(time.Minute)
+				g.pass()
+			}
+			if n := g.count(&corev1.NodeList{}); !g.gone() || n > 0 || len(g.cloud.instances) > 0 {
+				t.Errorf("gone %v, %d nodes, %d instances", g.gone(), n, len(g.cloud.instances))
+			}
+		})
 	}
 }

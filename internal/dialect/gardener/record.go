@@ -29,7 +29,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	if o.Step == lifecycle.Hold {
 		return // the pass goes on
 	}
-	if i := o.World.Instance(m.Spec.ProviderID); i != nil {
+	if i := o.World.Recordable(m.Spec.ProviderID); i != nil {
 		recordInstance(m, i, o)
 	}
 	dialect.RecordUnrecorded(m, o.World)
