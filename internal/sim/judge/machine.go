@@ -61,19 +61,19 @@ func (j *Judge) Stopped(i Instance, p *Pass) {
 	if j.ever(m.GetUID(), p, atBegin, func(m machine) bool { return m.hurried }) {
 		return
 	}
-	j.drained(i, p)
-	if name := j.leftBehind(i.NodeName, p); name != "" && j.inTurn(i.NodeName, p) {
+	n := j.node(i.NodeName)
+	if n == nil || n.Spec.ProviderID != "" && !sameID(n.Spec.ProviderID, i.ProviderID) || j.hostile(n) && disowned(n, i) {
+		return
+	}
+	j.drained(i, n, p)
+	if name := j.leftBehind(n.Name, p); name != "" && j.inTurn(n.Name, p) {
 		j.Broken(VolumesFirst, "instance %s of %s was sent away with %s attached", i.ID, i.Name, name)
 	}
 }
 
 // drained judges that no pod is on the node but what may stay, was there when
 // the pass began, and can still be waited for.
-func (j *Judge) drained(i Instance, p *Pass) {
-	n := j.node(i.NodeName)
-	if n == nil || n.Spec.ProviderID != "" && !sameID(n.Spec.ProviderID, i.ProviderID) || j.hostile(n) && disowned(n, i) {
-		return
-	}
+func (j *Judge) drained(i Instance, n *corev1.Node, p *Pass) {
 	for _, o := range j.All(&corev1.Pod{}) {
 		pod := o.(*corev1.Pod)
 		if pod.Spec.NodeName != n.Name || daemon(pod) || j.born(pod.UID) > p.began {

@@ -7,6 +7,7 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -49,6 +50,46 @@ func TestPodsLeaveByTheMachineOfTheirNode(t *testing.T) {
 			s.write(p, going)
 			s.judge.PodLeaves(p, pod, going, false)
 		}
+		if !slices.Equal(s.broken, tc.broken) {
+			t.Errorf("%s: broken %q, want %q", tc.reason, s.broken, tc.broken)
+		}
+	}
+}
+
+// TestVolumesFirst: an instance is sent away with a volume attached that its pod has
+// left a moment ago. What a hostile kubelet says of its own node may cost it that.
+func TestVolumesFirst(t *testing.T) {
+	for _, tc := range []struct {
+		reason            string
+		hostile, disowned bool
+		broken            []string
+	}{
+		{reason: "it is waited for", broken: []string{VolumesFirst}},
+		{reason: "also where somebody has put another machine's mark on the node", disowned: true, broken: []string{VolumesFirst}},
+		{reason: "also where a hostile kubelet says nothing of that", hostile: true, broken: []string{VolumesFirst}},
+		{reason: "a hostile kubelet has disowned its node", hostile: true, disowned: true},
+	} {
+		s := newScene()
+		s.judge.Hostile = true
+		s.write(nil, gardenerMachine("m", func(m *v1alpha1.Machine) { m.DeletionTimestamp = &metav1.Time{Time: s.now.Add(-time.Minute)} }))
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m", UID: "n", Annotations: map[string]string{}}}
+		n.Spec.ProviderID = "sim:///i"
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(s.now.Add(-24 * time.Hour))}}
+		if tc.disowned {
+			n.Annotations[machineMark] = "machines/another"
+		}
+		s.write(nil, n)
+		volume := "v"
+		s.write(nil, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: volume, UID: "v"}, Spec: corev1.PersistentVolumeSpec{ClaimRef: &corev1.ObjectReference{Name: "db"}}})
+		s.write(nil, &storagev1.VolumeAttachment{
+			ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a", CreationTimestamp: metav1.NewTime(s.now.Add(-time.Hour))},
+			Spec:       storagev1.VolumeAttachmentSpec{NodeName: "m", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &volume}},
+		})
+		s.remove(nil, s.write(nil, database("db")))
+		i := Instance{ID: "i", UID: "m", Name: "m", Namespace: "machines", ProviderID: "sim:///i", NodeName: "m", Node: "n", Hostile: tc.hostile}
+		s.instances = []Instance{i}
+		s.now = s.now.Add(10 * time.Second)
+		s.judge.Stopped(i, s.begin(Machines, 1))
 		if !slices.Equal(s.broken, tc.broken) {
 			t.Errorf("%s: broken %q, want %q", tc.reason, s.broken, tc.broken)
 		}
