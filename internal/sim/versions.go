@@ -123,7 +123,10 @@ func (c earlierClient) Patch(ctx context.Context, o client.Object, p client.Patc
 	if err != nil {
 		return err
 	}
-	if err = c.editing.Patch(ctx, o, sent, opts...); err == nil {
+	if sent != nil {
+		err = c.editing.Patch(ctx, o, sent, opts...)
+	}
+	if err == nil {
 		c.keeps(o, own)
 	}
 	return err
@@ -139,8 +142,9 @@ func (c earlierClient) keeps(o client.Object, own map[string]string) {
 	c.sees(o)
 }
 
-// sends is the patch as the earlier version makes it, and what that keeps to itself. It
-// writes the cluster of an instance that it has seen.
+// sends is the patch as the earlier version makes it, and what that keeps to itself; nil
+// where that is all: it has nothing to write then. It writes the cluster of an instance
+// that it has seen.
 func (c earlierClient) sends(o client.Object, p client.Patch) (client.Patch, map[string]string, error) {
 	raw, err := p.Data(o)
 	if err != nil {
@@ -171,6 +175,9 @@ func (c earlierClient) sends(o client.Object, p client.Patch) (client.Patch, map
 	}
 	if annotations != nil && len(annotations) == 0 {
 		delete(meta, "annotations")
+	}
+	if _, locked := meta["resourceVersion"]; locked && len(meta) == 1 && len(body) == 1 {
+		return nil, own, nil
 	}
 	raw, err = json.Marshal(body)
 	return client.RawPatch(p.Type(), raw), own, err
