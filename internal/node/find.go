@@ -39,7 +39,8 @@ type Query struct {
 	// are equal but for case.
 	Same func(a, b string) bool
 	// Another reports whether the node is another machine's by its name; nil: none is.
-	Another func(*corev1.Node) bool
+	// An error says that it cannot be told, which is an error of the search.
+	Another func(*corev1.Node) (bool, error)
 	// Sure asks the API server for the node of the given name before it
 	// believes a cache that there is none; where no name is given, Search reads all
 	// nodes from it, 500 at a time, for the provider ID or an internal IP.
@@ -131,7 +132,14 @@ func (c *Cluster) search(ctx context.Context, q Query) (*corev1.Node, error) {
 			return nil, fmt.Errorf("listing all nodes: %w", err)
 		}
 		for _, n := range list.Items {
-			if q.fits(&n) && q.mayBe(&n) {
+			if !q.fits(&n) {
+				continue
+			}
+			may, err := q.mayBe(&n)
+			if err != nil {
+				return nil, err
+			}
+			if may {
 				found = append(found, n)
 			}
 		}
@@ -219,7 +227,14 @@ func (c *Cluster) only(ctx context.Context, q Query, what, index string, values 
 		}
 		for _, n := range list.Items {
 			seen := slices.ContainsFunc(found, func(o corev1.Node) bool { return o.Name == n.Name })
-			if !seen && q.mayBe(&n) {
+			if seen {
+				continue
+			}
+			may, err := q.mayBe(&n)
+			if err != nil {
+				return nil, err
+			}
+			if may {
 				found = append(found, n)
 			}
 		}
@@ -274,8 +289,15 @@ func (q Query) anothers(n *corev1.Node) string {
 }
 
 // mayBe reports whether a node that says it is the machine's can be.
-func (q Query) mayBe(n *corev1.Node) bool {
-	return q.anothers(n) == "" && (q.Another == nil || !q.Another(n))
+func (q Query) mayBe(n *corev1.Node) (bool, error) {
+	if q.anothers(n) != "" || q.Another == nil {
+		return q.anothers(n) == "", nil
+	}
+	another, err := q.Another(n)
+	if err != nil {
+		return false, fmt.Errorf("telling whose node %s is: %w", n.Name, err)
+	}
+	return !another, nil
 }
 
 // others reports whether the node is marked as another machine's.

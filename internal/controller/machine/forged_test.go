@@ -132,12 +132,14 @@ func TestForgedNodeOfAnUnrecordedName(t *testing.T) {
 // does not show that node yet.
 func TestDeniedInstanceOfAnUnseenNode(t *testing.T) {
 	for _, tt := range []struct {
-		reason string
-		ready  corev1.ConditionStatus
-		gone   bool
+		reason  string
+		ready   corev1.ConditionStatus
+		listErr error
+		gone    bool
 	}{
-		{"the node speaks against it", corev1.ConditionTrue, false},
-		{"the node is silent", corev1.ConditionUnknown, true},
+		{"the node speaks against it", corev1.ConditionTrue, nil, false},
+		{"the node is silent", corev1.ConditionUnknown, nil, true},
+		{"it cannot be told whether the node is its own", corev1.ConditionTrue, errors.New("the next page cannot be read"), false},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			g := openshiftRig(t)
@@ -150,7 +152,7 @@ func TestDeniedInstanceOfAnUnseenNode(t *testing.T) {
 			g.joins()
 			g.reports(tt.ready)
 			g.delete()
-			g.cloud.instances = nil
+			g.cloud.instances, g.cloud.listErr = nil, tt.listErr
 			for range 10 {
 				g.clock.Step(time.Minute)
 				g.pass()
@@ -162,5 +164,32 @@ func TestDeniedInstanceOfAnUnseenNode(t *testing.T) {
 				t.Errorf("gone %v, want %v", g.gone(), tt.gone)
 			}
 		})
+	}
+}
+
+// TestForcedDeletionOfAnUntoldNode: a person's word overrules a cluster that does not
+// answer, and not an infrastructure that cannot say just now whose a node is.
+func TestForcedDeletionOfAnUntoldNode(t *testing.T) {
+	g := gardenerRig(t, func(m *v1alpha1.Machine) { m.Labels = map[string]string{"force-deletion": "True"} })
+	g.cloud.next.NodeName = ""
+	g.some(3)
+	g.cache = nodeless{g.target}
+	g.restart()
+	g.joins()
+	g.reports(corev1.ConditionTrue)
+	g.delete()
+	g.cloud.instances, g.cloud.listErr = nil, errors.New("the next page cannot be read")
+	for range 10 {
+		g.clock.Step(time.Minute)
+		g.pass()
+		if g.gone() {
+			t.Fatal("let go while its node reports")
+		}
+	}
+	g.cloud.listErr = nil
+	g.reports(corev1.ConditionUnknown)
+	g.some(10)
+	if !g.gone() {
+		t.Error("not let go, although its node is silent")
 	}
 }

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -183,7 +184,7 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 // noteNode takes down what came of looking for the node.
 func (p *pass[M]) noteNode(n *corev1.Node, err error) {
 	p.world.NodeErr, p.world.NodeLooked = err, err == nil
-	if err != nil && !p.view.Deleted.IsZero() {
+	if err != nil && !errors.Is(err, errUntold) && !p.view.Deleted.IsZero() {
 		p.answered(err)
 	}
 	p.see(n)
@@ -218,21 +219,21 @@ func (p *pass[M]) makeSure(ctx context.Context) {
 }
 
 // hasAnother reports whether another machine has recorded the node of the name, or
-// its instance has the name. It is unknown as long as nobody can tell.
-func (p *pass[M]) hasAnother(ctx context.Context, name string) bool {
+// its instance has the name.
+func (p *pass[M]) hasAnother(ctx context.Context, name string) (bool, error) {
 	if slices.Contains(p.hostNames(), name) {
-		return false
+		return false, nil
 	}
 	list := p.Dialect.NewList()
 	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: "name/" + name}); err != nil {
-		return true
+		return false, fmt.Errorf("listing the machines of node %s: %w", name, err)
 	}
 	for m := range p.Dialect.Items(list) {
 		if p.Dialect.View(m).UID != p.view.UID {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // hostNames are the names of the machine's own instance, now and as recorded.
@@ -270,9 +271,7 @@ func (p *pass[M]) nodeQuery(ctx context.Context) node.Query {
 		Search:      p.drains(),
 		InternalIPs: internalIPs(p.view.Addresses),
 		Same:        func(a, b string) bool { return provider.SameInstance(p.session, a, b) },
-		Another: func(n *corev1.Node) bool {
-			return p.misnamed(n) || p.hasAnother(ctx, n.Name) || p.isAnothers(ctx, n)
-		},
+		Another:     func(n *corev1.Node) (bool, error) { return p.ofAnother(ctx, n) },
 	}
 	if i := p.instance(); i != nil {
 		q = completed(q, *i)

@@ -2,6 +2,8 @@ package machine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,14 +12,29 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
+// errUntold says that the infrastructure cannot tell whose a node is. The cluster that
+// the node is in has answered.
+var errUntold = errors.New("listing instances")
+
+// ofAnother reports whether a node that says it is the machine's is another's by its name.
+func (p *pass[M]) ofAnother(ctx context.Context, n *corev1.Node) (bool, error) {
+	if p.misnamed(n) {
+		return true, nil
+	}
+	if another, err := p.hasAnother(ctx, n.Name); another || err != nil {
+		return another, err
+	}
+	return p.isAnothers(ctx, n)
+}
+
 // isAnothers reports whether the infrastructure lists an instance besides the machine's
 // whose node has the name of n. Machines that have not recorded that name yet, and those
-// of the other API, are known by nothing else. It is unknown as long as the listing
-// fails for the moment. Where it is denied for good nobody can ever tell, and no machine
+// of the other API, are known by nothing else. A listing that fails for the moment leaves
+// it open, which is an error and not an answer. Where it is denied for good nobody can ever tell, and no machine
 // waits for that.
-func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) bool {
+func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) {
 	if p.session == nil || !p.world.Looked || slices.Contains(p.hostNames(), n.Name) {
-		return false
+		return false, nil
 	}
 	key := dialect.ScopeKey(p.class.Class, p.session)
 	l, ok := p.listings.lately(key, p.Clock.Now())
@@ -26,12 +43,12 @@ func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) bool {
 		p.listings.note(key, l)
 	}
 	if provider.KindOf(l.err) == provider.Transient {
-		return true
+		return false, fmt.Errorf("%w: %w", errUntold, l.err)
 	}
 	return slices.ContainsFunc(l.instances, func(i provider.Instance) bool {
 		own := i.UID == p.view.UID || slices.ContainsFunc(p.world.Owned(), func(o provider.Instance) bool { return o.ID == i.ID })
 		return !own && i.Exists() && named(i, n.Name)
-	})
+	}), nil
 }
 
 // misnamed reports whether the node has another name than the infrastructure foretells,
