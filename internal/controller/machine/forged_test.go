@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -191,5 +192,57 @@ func TestForcedDeletionOfAnUntoldNode(t *testing.T) {
 	g.some(10)
 	if !g.gone() {
 		t.Error("not let go, although its node is silent")
+	}
+}
+
+// TestForgedNodeWhileBlind: whose a node is that merely says so is not decided while
+// nobody can ask the infrastructure, for want of credentials or of an answer.
+func TestForgedNodeWhileBlind(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) { forgedWhileBlind(t, openshiftRig) })
+	t.Run("gardener", func(t *testing.T) { forgedWhileBlind(t, gardenerRig) })
+}
+
+func forgedWhileBlind[M client.Object](t *testing.T, rigged func(*testing.T, ...func(M)) *rig[M]) {
+	reset, denied := provider.Errorf(provider.Transient, "connection reset"), provider.Errorf(provider.Denied, "not authorized")
+	for _, tt := range []struct {
+		reason           string
+		openErr, findErr error
+		forgery          string
+		taken            bool
+	}{
+		{"its provider ID, without an answer", nil, reset, "its provider ID", false},
+		{"its marks, without credentials", errors.New("secret not found"), nil, "its marks", false},
+		{"all of it, without an answer", nil, reset, "all of it, and a provider ID", false},
+		{"nobody can ever tell", nil, denied, "its provider ID", true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := rigged(t)
+			g.cloud.next.NodeName = ""
+			g.some(3)
+			i := provider.Instance{ID: "i-2", ProviderID: "memory:///i-2", UID: "uid-2", Name: "m-2", State: provider.Running}
+			i.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalDNS, Address: "node-2"}}
+			g.cloud.instances, g.cloud.findErr = append(g.cloud.instances, i), tt.findErr
+			g.cloud.openErr = func(provider.Class) error { return tt.openErr }
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "forged"}}
+			forgeries[tt.forgery](n)
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+			if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			g.clock.Step(time.Hour) // nor is it given up for want of a node
+			g.some(3)
+			if v := g.lens.View(g.read()); (v.NodeName == "node-2") != tt.taken || v.Stage == lifecycle.StageFailed {
+				t.Errorf("stage %s, the machine's node is %q", v.Stage, v.NodeName)
+			}
+			if tt.taken {
+				return
+			}
+			g.cloud.findErr, g.cloud.openErr = nil, nil
+			g.joins()
+			g.some(3)
+			if got := g.lens.View(g.read()).NodeName; got != "node-1" {
+				t.Errorf("with an answer: the machine's node is %q", got)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,11 +31,18 @@ func (p *pass[M]) ofAnother(ctx context.Context, n *corev1.Node) (bool, error) {
 // isAnothers reports whether the infrastructure lists an instance besides the machine's
 // whose node has the name of n. Machines that have not recorded that name yet, and those
 // of the other API, are known by nothing else. A listing that fails for the moment leaves
-// it open, which is an error and not an answer. Where it is denied for good nobody can ever tell, and no machine
-// waits for that.
+// it open, and so does, for a machine that has had no node yet, that nobody can ask for
+// one: that is an error and not an answer. Where it is denied for good nobody can ever
+// tell, and no machine waits for that.
 func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) {
-	if p.session == nil || !p.world.Looked || slices.Contains(p.hostNames(), n.Name) {
+	switch {
+	case slices.Contains(p.hostNames(), n.Name):
 		return false, nil
+	case p.session == nil || !p.world.Looked:
+		if p.view.HadNode() || p.view.Abandon {
+			return false, nil
+		}
+		return false, untold(cmp.Or(p.world.ClassErr, p.world.LookErr))
 	}
 	key := dialect.ScopeKey(p.class.Class, p.session)
 	l, ok := p.listings.lately(key, p.Clock.Now())
@@ -42,13 +50,22 @@ func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) 
 		l = p.list(ctx)
 		p.listings.note(key, l)
 	}
-	if provider.KindOf(l.err) == provider.Transient {
-		return false, fmt.Errorf("%w: %w", errUntold, l.err)
+	if err := untold(l.err); err != nil {
+		return false, err
 	}
 	return slices.ContainsFunc(l.instances, func(i provider.Instance) bool {
 		own := i.UID == p.view.UID || slices.ContainsFunc(p.world.Owned(), func(o provider.Instance) bool { return o.ID == i.ID })
 		return !own && i.Exists() && named(i, n.Name)
 	}), nil
+}
+
+// untold is an error where err ends some time, after which it can be told whose a node
+// is.
+func untold(err error) error {
+	if provider.KindOf(err) != provider.Transient {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errUntold, err)
 }
 
 // misnamed reports whether the node has another name than the infrastructure foretells,
