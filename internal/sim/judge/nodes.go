@@ -40,6 +40,12 @@ func disowned(n *corev1.Node, i Instance) bool {
 	return key != "" && key != i.Namespace+"/"+i.Name || label != "" && label != i.Name || n.Spec.ProviderID == ""
 }
 
+// tellable reports whether anybody who looks after m could know that the node of i is not
+// m's: one listing shows i beside m's own instance, and these are foretold other names.
+func (j *Judge) tellable(m machine, i Instance) bool {
+	return !slices.ContainsFunc(j.existing(string(m.GetUID())), func(own Instance) bool { return own.Place != i.Place || own.NodeName == i.NodeName })
+}
+
 // judgeOwnNode judges that a machine runs on the node that its own instance made,
 // whatever other nodes say of themselves. A name may have been foretold while another
 // node still has it: only a machine that runs has taken the node for its own.
@@ -48,7 +54,7 @@ func (j *Judge) judgeOwnNode(old, now machine) {
 	if !now.running || old.running && old.node == now.node || n == nil {
 		return
 	}
-	if i, made := j.maker(n); made && i.UID != string(now.GetUID()) && i.Hostile {
+	if i, made := j.maker(n); made && i.UID != string(now.GetUID()) && i.Hostile && j.tellable(now, i) {
 		j.Broken(OwnNode, "machine %s runs on node %s, which instance %s of %s made", now.GetName(), n.Name, i.ID, i.Name)
 	}
 }
