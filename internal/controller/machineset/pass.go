@@ -138,17 +138,18 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 }
 
 // wentBack reports whether the set is not what was written, but older: nothing is
-// made or deleted by a mark that was undone. The API server is asked where
-// the cache shows something older, too.
+// made or deleted by a mark, or a deletion, that was undone. The API server is asked
+// where the cache shows something older, too.
 func (p *pass[S]) wentBack(ctx context.Context) (bool, error) {
-	if !p.written.Hides(p.set.UID) {
+	if !p.written.Hides(p.set.UID) && !p.set.Deleting {
 		return false, nil
 	}
 	now := p.lens.New()
 	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.object), now); err != nil {
 		return false, fmt.Errorf("read set past the cache: %w", err)
 	}
-	if !p.written.Live(p.now, now) {
+	undone := p.set.Deleting && (now.GetUID() != p.set.UID || now.GetDeletionTimestamp() == nil)
+	if !p.written.Live(p.now, now) && !undone {
 		return false, nil
 	}
 	p.again(time.Millisecond)

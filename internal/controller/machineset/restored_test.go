@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -70,6 +71,54 @@ func serverGoesBack[S client.Object](t *testing.T, a api[S]) {
 	}
 	if n := w.replicas(t); n != 2 || w.lens.View(s).Replicas != 2 || s.GetResourceVersion() == backup.GetResourceVersion() {
 		t.Errorf("after %d passes in %v there are %d machines, and the set is still as it was restored (version %s)", passes, w.clock.Since(began), n, s.GetResourceVersion())
+	}
+}
+
+// TestDeletionIsUndone: the cache shows that somebody deletes the set, and the API server
+// has it as it was before that. Its machines stay.
+func TestDeletionIsUndone(t *testing.T) {
+	t.Run("machine.openshift.io", func(t *testing.T) { deletionIsUndone(t, openshiftAPI) })
+	t.Run("machine.sapcloud.io", func(t *testing.T) { deletionIsUndone(t, gardenerAPI) })
+}
+
+func deletionIsUndone[S client.Object](t *testing.T, a api[S]) {
+	w := newWorld(a)
+	w.declare(t, 2)
+	r := machineset.New(w.lens, machineset.Options{
+		Client: w, Live: itself[S]{w}, Clock: w.clock, Recorder: &events.FakeRecorder{}, Creates: replicas.Sequential, Deletes: replicas.Sequential,
+	})
+	settle := func(n int) {
+		for range n {
+			w.sync(t, true, true)
+			if _, err := w.reconcile(t, r); err != nil {
+				t.Fatal(err)
+			}
+			w.clock.SetTime(w.clock.Now().Add(time.Second))
+		}
+	}
+	settle(5)
+	s := w.lens.New()
+	if err := w.Client.Get(t.Context(), w.key(), s); err != nil {
+		t.Fatal(err)
+	}
+	backup := append(w.machinesOf(t, w.Client), s.DeepCopyObject().(client.Object))
+	s.SetFinalizers(append(s.GetFinalizers(), metav1.FinalizerDeleteDependents))
+	if err := w.Client.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Client.Delete(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	w.sync(t, true, true)
+	w.Client = w.build(backup...)
+	for range 3 { // the cache shows the deletion all the while
+		if _, err := w.reconcile(t, r); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.SetTime(w.clock.Now().Add(time.Second))
+	}
+	if n := w.replicas(t); n != 2 {
+		t.Errorf("%d machines of 2 are left, of a set that nobody deletes", n)
 	}
 }
 

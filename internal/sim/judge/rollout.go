@@ -161,6 +161,14 @@ func every(all []deployment, is func(deployment) bool) bool {
 	return !slices.ContainsFunc(all, func(d deployment) bool { return !is(d) })
 }
 
+// makes is up to how many machines the set makes some; one that must not grow makes none.
+func (s set) makes() int {
+	if s.held {
+		return 0
+	}
+	return s.size
+}
+
 // judgeRoom judges that a set may get larger: there is room for what all sets have
 // or are to have, and for what leaves on account of the rollout.
 func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
@@ -176,11 +184,12 @@ func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 		}
 		sizes, _ := states(j, s.GetUID(), p, bySight, readSet)
 		least, _ := spread(sizes, func(s set) int { return s.size })
+		makes, _ := spread(sizes, set.makes)
 		living, leaving, there := j.weigh(p, s)
 		switch {
 		case s.GetUID() != grown.GetUID():
 			alone = alone && least == 0
-			total += max(living, least) + leaving
+			total += max(living, makes) + leaving
 		case s.size <= max(there, was+j.arrived(s)):
 			return // no machine is made on this account
 		default:
