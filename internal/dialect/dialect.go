@@ -92,6 +92,9 @@ type Class struct {
 	// UserDataErr says why there is none.
 	UserData    []byte
 	UserDataErr error
+	// Absent names the secrets that the class refers to, that do not exist, and that
+	// count as empty, as the end of a sentence.
+	Absent string
 	// SpecPath is where the API keeps the provider spec; it prefixes the field
 	// paths of the provider's objections.
 	SpecPath string

@@ -36,10 +36,13 @@ func (p *pass[M]) openSession(ctx context.Context) {
 	class, err := p.Dialect.Class(ctx, p.Client, p.m)
 	p.class = class
 	p.mem.madeFrom(class)
-	p.world.UserDataErr = class.UserDataErr
+	p.world.UserDataErr, p.lacks = class.UserDataErr, class.Absent
 	if err == nil || !p.view.Deleted.IsZero() {
+		if err != nil {
+			p.lacks = "; " + err.Error()
+		}
 		p.session, err = p.Provider.Open(ctx, class.Class)
-		err = class.Objection(err)
+		err = p.lacking(class.Objection(err))
 	}
 	if err != nil && !p.view.Deleted.IsZero() && provider.KindOf(err) == provider.Invalid {
 		bare := class.Class
@@ -55,6 +58,14 @@ func (p *pass[M]) openSession(ctx context.Context) {
 		return
 	}
 	p.world.Origin = p.place()
+}
+
+// lacking adds to a refusal what of the class could not be read: that may be why.
+func (p *pass[M]) lacking(err error) error {
+	if err == nil || p.lacks == "" {
+		return err
+	}
+	return fmt.Errorf("%w%s", err, p.lacks)
 }
 
 // place is where the class asks for instances; which account that is in is not
@@ -120,6 +131,7 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 		err = p.elsewhere(ctx)
 	}
 	if err != nil {
+		err = p.lacking(err)
 		p.world.LookErr = err
 		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
 		return

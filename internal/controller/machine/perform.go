@@ -281,6 +281,7 @@ func (p *pass[M]) announce(ctx context.Context) {
 
 func (p *pass[M]) terminate(ctx context.Context) {
 	done, err := p.session.Delete(ctx, p.ref(), p.world.Owned())
+	err = p.lacking(err)
 	// A request that was refused, or never sent, ends nothing, and one without a reply
 	// may be either.
 	if p.instance() != nil && !p.world.StandIn && err == nil {

@@ -117,10 +117,12 @@ type pass[M client.Object] struct {
 	log   logr.Logger
 
 	// view is what is known by now, was what the object said at first.
-	view    lifecycle.Machine
-	was     lifecycle.Machine
-	policy  lifecycle.Policy
-	class   dialect.Class
+	view   lifecycle.Machine
+	was    lifecycle.Machine
+	policy lifecycle.Policy
+	class  dialect.Class
+	// lacks is what of the class could not be read, as the end of a sentence.
+	lacks   string
 	session provider.Session
 	world   lifecycle.World
 	steps   []lifecycle.Decision

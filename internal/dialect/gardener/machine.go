@@ -255,6 +255,7 @@ func (d Machines) class(ctx context.Context, r client.Reader, m *v1alpha1.Machin
 	if err != nil {
 		return c, err
 	}
+	c.Absent = absent
 	c.UserData, c.UserDataErr = data[v1alpha1.SecretKeyUserData], nil
 	if _, ok := data[v1alpha1.SecretKeyUserData]; !ok {
 		c.UserDataErr = fmt.Errorf("machineclass %s: secretRef: no secret with the key %s%s", mc.Name, v1alpha1.SecretKeyUserData, absent)
