@@ -29,6 +29,10 @@ const (
 func (w *World) afterwards() {
 	w.tracef("world", "the faults stop")
 	w.land()
+	if w.is.ends > 0 {
+		w.lastThings()
+		return
+	}
 	w.mend()
 	w.lastIllness()
 	if !w.converge(judge.Converges, w.unsettled, w.nurse) {

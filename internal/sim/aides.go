@@ -60,6 +60,7 @@ func runClasses(p *process) {
 		}
 		return out
 	}
+	p.holdSecrets()
 }
 
 // followClasses wakes the machines of a class that comes, goes, or changes.

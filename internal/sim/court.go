@@ -156,6 +156,8 @@ func (p *process) tries(c store.Call, pass *judge.Pass, old, now client.Object) 
 		w.judge.PodLeaves(pass, old, now, c.Verb == "delete")
 	case c.Kind.Kind == "MachineClass":
 		w.judge.ClassWritten(pass, old, now)
+	case c.Kind.Kind == "Secret" && p.role == aideRole:
+		w.judge.SecretWritten(pass, old, now)
 	case c.Kind.Kind == "Node" && gone:
 		w.judge.NodeWritten(pass, old.(*corev1.Node))
 		w.judge.NodeDeleted(old.(*corev1.Node))

@@ -162,6 +162,9 @@ func (w *World) stepTrouble() {
 	if w.is.frail {
 		deeds = append(deeds, w.ailNode, w.ailNode, w.ailNode, w.darken)
 	}
+	if w.ended() {
+		deeds = w.lastTroubles()
+	}
 	if deed, ok := pick(w, deeds); ok {
 		deed()
 	}

@@ -62,6 +62,7 @@ func (c *character) deceive(r *rand.Rand) {
 
 // settle makes the rest of a world fit its deceit.
 func (c *character) settle() {
+	c.settleEnding()
 	c.settleHollow()
 	if c.scopes || c.edits || c.accounts || c.blank || c.neighbours {
 		c.trouble = max(c.trouble, 4)

@@ -14,6 +14,7 @@ type troubles struct {
 	strain
 	holding
 	chronic
+	ending
 }
 
 // The sources: streams of random numbers that nothing else has.
@@ -23,6 +24,7 @@ const (
 	chronicSource = widerSource + 0xc4801c
 	holdSource    = widerSource + 0x401d
 	strainSource  = widerSource + 0x57a14
+	endSource     = widerSource + 0xe4d
 )
 
 // bother draws the troubles of the seed's world.
@@ -41,6 +43,7 @@ func (c *character) bother(seed uint64) {
 	if c.holding.draw(from(holdSource)); c.holders {
 		c.trouble = max(c.trouble, 5)
 	}
+	c.ending.draw(from(endSource))
 }
 
 // bothers are the deeds of the troubles.

@@ -48,6 +48,10 @@ func (w *World) furnish(all []client.Object) {
 
 // stepUser is something that somebody does.
 func (w *World) stepUser() {
+	if w.ended() {
+		w.lastDeeds()
+		return
+	}
 	if w.is.deployments > 0 && w.chance(60) {
 		w.stepOwner()
 		return

@@ -217,11 +217,12 @@ func (w *World) grow() bool {
 // act is one step: the seed chooses who acts.
 func (w *World) act() {
 	w.chooseAPI()
+	w.stepEnding()
 	if w.chance(w.is.trouble) {
 		w.stepTrouble()
 		return
 	}
-	if w.chance(w.is.busy) {
+	if w.chance(w.is.busy) && !w.ended() {
 		w.stepOwner()
 		return
 	}

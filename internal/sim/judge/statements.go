@@ -25,6 +25,8 @@ const (
 	ReadyStays = "no machine is given up for its node while that is ready"
 	// ClassHeld is about the finalizer of machine classes.
 	ClassHeld = "no class is let go while a machine uses it"
+	// SecretHeld is about the finalizer of secrets.
+	SecretHeld = "no secret is let go while a class names it"
 	// CertOwn: names and addresses are those of the instance that asks, by what the
 	// cloud has; its machine stays, and has no node yet that joined.
 	CertOwn = "a certificate is approved only for who asks for it, an instance of ours that has no node yet"

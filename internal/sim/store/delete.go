@@ -87,3 +87,13 @@ func meets(k *Kind, o client.Object, p *metav1.Preconditions) error {
 	}
 	return nil
 }
+
+// terminating is what is said of anything new in a namespace that is being deleted.
+func terminating(k *Kind, o client.Object) error {
+	ns := o.GetNamespace()
+	err := apierrors.NewForbidden(k.resource(), o.GetName(), fmt.Errorf("unable to create new content in namespace %s because it is being terminated", ns))
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", ns), Field: "metadata.namespace",
+	})
+	return err
+}

@@ -44,6 +44,9 @@ type Store struct {
 	logs    map[*Kind][]Event
 	version int64
 	born    int64
+	// Terminating is the namespace that is being deleted; empty: none is. Nothing is
+	// made in it any more.
+	Terminating string
 	// OnWrite is told of every change, if it is there: the new object is nil when
 	// that is gone.
 	OnWrite func(was, now client.Object)
@@ -125,6 +128,9 @@ func (s *Store) Create(o client.Object) (client.Object, error) {
 	stored, err := normalized(k, o)
 	if err != nil {
 		return nil, err
+	}
+	if ns := stored.GetNamespace(); ns != "" && ns == s.Terminating {
+		return nil, terminating(k, stored)
 	}
 	s.born++
 	if stored.GetName() == "" && stored.GetGenerateName() != "" {
