@@ -184,9 +184,9 @@ func (w *World) shadowed(i *cloud.Machine) bool {
 	if len(w.apis) < 2 {
 		return false
 	}
-	m := w.machineOf(i.UID)
+	m := w.machineOf(w.uidOf(i))
 	return m != nil && slices.ContainsFunc(w.cloud.Existing(""), func(o *cloud.Machine) bool {
-		other := w.machineOf(o.UID)
+		other := w.machineOf(w.uidOf(o))
 		return o.Host == i.Host && other != nil && w.of(other) != w.of(m) && w.kubelet(o).joined
 	})
 }

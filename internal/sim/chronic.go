@@ -68,7 +68,7 @@ func (w *World) hopeless(o client.Object) bool {
 
 // hopelessOn reports whether that is so of the machine of i.
 func (w *World) hopelessOn(i *cloud.Machine) bool {
-	m := w.machineOf(i.UID)
+	m := w.machineOf(w.uidOf(i))
 	return m != nil && w.hopeless(m)
 }
 

@@ -45,7 +45,7 @@ func (e evidence) Instances() []judge.Instance {
 
 func (w *World) instance(i *cloud.Machine) judge.Instance {
 	out := judge.Instance{
-		ID: i.ID, UID: i.UID, Name: i.Name, IP: i.IP, ProviderID: i.ProviderID(), Owner: i.Owner, Namespace: i.Namespace, NodeName: i.Host, Place: fmt.Sprint(i.Place),
+		ID: i.ID, UID: w.uidOf(i), Name: i.Name, IP: i.IP, ProviderID: i.ProviderID(), Owner: i.Owner, Namespace: i.Namespace, NodeName: i.Host, Place: fmt.Sprint(i.Place),
 		Created: i.Created, Gone: i.Gone(), Died: i.Died, ByHand: w.losses.doubles[i.ID] || w.losses.strangers[i.ID],
 	}
 	if k := w.kubelets[i.ID]; k != nil {
@@ -57,7 +57,7 @@ func (w *World) instance(i *cloud.Machine) judge.Instance {
 // Parts implements [judge.World].
 func (e evidence) Parts() (out []judge.Part) {
 	for _, p := range e.w.cloud.Parts("") {
-		out = append(out, judge.Part{UID: p.UID, Name: p.Name, Owner: p.Owner, Place: fmt.Sprint(p.Place)})
+		out = append(out, judge.Part{UID: e.w.uidOfPart(p), Name: p.Name, Owner: p.Owner, Place: fmt.Sprint(p.Place)})
 	}
 	return out
 }

@@ -217,14 +217,14 @@ func (w *World) lastIllness() {
 // machine, or removes its instance. Nor does one join whose machine is being deleted, or
 // is lost, when that cannot be done: nobody approves its certificate any more.
 func (w *World) beyondHelp(k *kubelet) bool {
-	if m := w.machineOf(k.on.UID); w.is.ails(k.on.Name) && (m == nil || m.GetDeletionTimestamp() != nil) {
+	if m := w.machineOf(w.uidOf(k.on)); w.is.ails(k.on.Name) && (m == nil || m.GetDeletionTimestamp() != nil) {
 		return true
 	}
 	if !k.ails.forGood || w.now.Before(k.stalled) {
 		return false
 	}
-	if m := w.machineOf(k.on.UID); m != nil {
+	if m := w.machineOf(w.uidOf(k.on)); m != nil {
 		return w.judge.GivenUp(m)
 	}
-	return w.judge.MayStay(k.on.UID)
+	return w.judge.MayStay(w.uidOf(k.on))
 }

@@ -134,7 +134,7 @@ func (w *World) neighbour() {
 func (w *World) machineOn(n *corev1.Node) client.Object {
 	for _, i := range w.cloud.Machines() {
 		if (i.Host != i.Name || len(w.apis) > 1) && w.nodeOf(w.kubelet(i)) == n {
-			return w.machineOf(i.UID)
+			return w.machineOf(w.uidOf(i))
 		}
 	}
 	return w.store.Lookup(w.tells.machine, client.ObjectKey{Namespace: namespace, Name: n.Name})

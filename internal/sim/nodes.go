@@ -80,7 +80,7 @@ func (w *World) nodeActions() (out []func()) {
 			out = append(out, func() { w.report(n, w.says(k)) })
 		case n != nil && !w.alive(k) && ready(n) != corev1.ConditionUnknown && !w.now.Before(k.seen.Add(unknownAfter)):
 			out = append(out, func() { w.report(n, corev1.ConditionUnknown) })
-		case n != nil && n.DeletionTimestamp == nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && (!marked(n) || w.lost(i) || w.judge.Hurried(i.UID)):
+		case n != nil && n.DeletionTimestamp == nil && !i.Exists(w.now) && ready(n) == corev1.ConditionUnknown && !w.known(i) && (!marked(n) || w.lost(i) || w.judge.Hurried(w.uidOf(i))):
 			out = append(out, func() {
 				w.tracef("cloud controller", "deletes node %s, whose instance nobody knows", n.Name)
 				w.must("delete a node", w.target.Delete(n, client.DeleteOptions{}))
@@ -108,14 +108,15 @@ func critical(t corev1.Taint) bool { return t.Key == v1alpha1.TaintKeyCriticalCo
 
 // known reports whether a machine has recorded the instance.
 func (w *World) known(i *cloud.Machine) bool {
-	m := w.machineOf(i.UID)
+	m := w.machineOf(w.uidOf(i))
 	return m != nil && w.of(m).view(m).ProviderID == i.ProviderID()
 }
 
 // lost reports whether the machine of i was lost, or is gone after it was put back from
 // a backup: it may not have known of i then, or have had no finalizer.
 func (w *World) lost(i *cloud.Machine) bool {
-	return !w.losses.since[i.UID].IsZero() || w.backups.restored > 0 && w.machineOf(i.UID) == nil
+	back := w.is.remakes || w.backups.restored > 0
+	return !w.losses.since[w.uidOf(i)].IsZero() || back && w.machineOf(w.uidOf(i)) == nil
 }
 
 // marked reports whether a machine has taken the node for its own.

@@ -146,7 +146,7 @@ func (w *World) stepTrouble() {
 	if w.is.outages {
 		deeds = append(deeds, w.cutOff, w.cutOff)
 	}
-	deeds = slices.Concat(deeds, w.deceits(), w.bothers(), w.intrusions(), w.impostures())
+	deeds = slices.Concat(deeds, w.deceits(), w.bothers(), w.intrusions(), w.impostures(), w.remakeDeeds())
 	if w.is.versions {
 		deeds = append(deeds, w.exchange, w.exchange)
 	}
@@ -198,7 +198,7 @@ func (w *World) loseMachines() {
 // of the first. Its kubelet does not join: the name is taken.
 func (w *World) double() {
 	i, ok := pick(w, w.cloud.Existing(""))
-	if !ok || !w.known(i) || w.losses.doubles[i.ID] || len(w.cloud.Existing(i.UID)) > 1 {
+	if !ok || !w.known(i) || w.losses.doubles[i.ID] || len(w.cloud.Existing(i.UID)) > 1 || w.remade.heirs[i.ID] != "" {
 		return
 	}
 	d := w.cloud.Add(i.Place, i.UID, i.Name)

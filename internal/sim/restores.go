@@ -69,7 +69,7 @@ func (w *World) tellsWhere(b *store.Backup) bool {
 // cleanUp is what people do where no collector does: they remove what a backup does
 // not know of, and what an earlier version made without saying for whom.
 func (w *World) cleanUp() {
-	if w.is.collects && !w.is.versions || !w.is.collects && w.backups.restored == 0 {
+	if w.is.collects && !w.is.versions || !w.is.collects && w.backups.restored == 0 && !w.is.remakes {
 		return
 	}
 	nobodys := func(uid string) bool { return uid != "" && w.machineOf(uid) == nil }
@@ -77,14 +77,14 @@ func (w *World) cleanUp() {
 		return by == "" && w.is.versions || by == owner && space == namespace && !w.is.collects
 	}
 	for _, i := range w.cloud.Existing("") {
-		if nobodys(i.UID) && ours(i.Owner, i.Namespace) {
+		if nobodys(w.uidOf(i)) && ours(i.Owner, i.Namespace) {
 			w.cloud.Kill(i)
-			w.losses.since[i.UID] = w.now
+			w.losses.since[w.uidOf(i)] = w.now
 			w.does("removes instance %s of %s, whose machine is in no backup", i.ID, i.Name)
 		}
 	}
 	for _, i := range w.cloud.Machines() {
-		if n := w.nodeOf(w.kubelet(i)); n != nil && nobodys(i.UID) && ours(i.Owner, i.Namespace) && !i.Exists(w.now) {
+		if n := w.nodeOf(w.kubelet(i)); n != nil && nobodys(w.uidOf(i)) && ours(i.Owner, i.Namespace) && !i.Exists(w.now) {
 			w.must("delete a node", client.IgnoreNotFound(w.target.Delete(n, client.DeleteOptions{})))
 			if n := w.node(n.Name); n != nil {
 				w.edit(n, "", func(o client.Object) { o.SetFinalizers(nil) })
@@ -92,7 +92,7 @@ func (w *World) cleanUp() {
 		}
 	}
 	for _, p := range w.cloud.Parts("") {
-		if nobodys(p.UID) && ours(p.Owner, p.Namespace) {
+		if nobodys(w.uidOfPart(p)) && ours(p.Owner, p.Namespace) {
 			w.cloud.Remove(p)
 		}
 	}
@@ -111,10 +111,10 @@ func (w *World) restore() {
 	w.store.Restore(w.backups.last)
 	w.judge.Restored(changes)
 	for _, i := range w.cloud.Machines() {
-		if i.UID != "" && w.machineOf(i.UID) == nil && w.losses.since[i.UID].IsZero() {
-			w.losses.since[i.UID] = w.now
-		} else if w.machineOf(i.UID) != nil {
-			delete(w.losses.since, i.UID)
+		if uid := w.uidOf(i); uid != "" && w.machineOf(uid) == nil && w.losses.since[uid].IsZero() {
+			w.losses.since[uid] = w.now
+		} else if w.machineOf(uid) != nil {
+			delete(w.losses.since, uid)
 		}
 	}
 	for _, p := range slices.Clone(w.procs) {

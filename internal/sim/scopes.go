@@ -63,6 +63,7 @@ func (c *character) deceive(r *rand.Rand) {
 // settle makes the rest of a world fit its deceit.
 func (c *character) settle() {
 	c.settleEnding()
+	c.settleRemaking()
 	c.settleHollow()
 	if c.scopes || c.edits || c.accounts || c.blank || c.neighbours {
 		c.trouble = max(c.trouble, 4)
@@ -354,12 +355,12 @@ func otherCredentials(raw []byte) []byte {
 func (w *World) keepPlaces() {
 	places := map[cloud.Place]bool{}
 	for _, i := range w.cloud.Existing("") {
-		if i.Owner == owner && i.Namespace == namespace && w.machineOf(i.UID) == nil {
+		if i.Owner == owner && i.Namespace == namespace && w.machineOf(w.uidOf(i)) == nil {
 			places[i.Place] = true
 		}
 	}
 	for _, p := range w.cloud.Parts("") {
-		if p.Owner == owner && p.Namespace == namespace && w.machineOf(p.UID) == nil {
+		if p.Owner == owner && p.Namespace == namespace && w.machineOf(w.uidOfPart(p)) == nil {
 			places[p.Place] = true
 		}
 	}

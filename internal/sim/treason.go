@@ -65,7 +65,7 @@ func (w *World) takeOver() {
 	}
 	var fit []*kubelet
 	for _, i := range w.cloud.Existing("") {
-		if k := w.kubelet(i); w.machineOf(i.UID) != nil && !k.never && !k.hostile {
+		if k := w.kubelet(i); w.machineOf(w.uidOf(i)) != nil && !k.never && !k.hostile {
 			fit = append(fit, k)
 		}
 	}
@@ -245,7 +245,7 @@ func (w *World) makeAgain(k *kubelet, n *corev1.Node) {
 // machines.
 func (w *World) unmask() {
 	for _, k := range w.traitors() {
-		if m := w.machineOf(k.on.UID); m != nil && m.GetDeletionTimestamp() == nil {
+		if m := w.machineOf(w.uidOf(k.on)); m != nil && m.GetDeletionTimestamp() == nil {
 			w.sendAway(m)
 			w.does("deletes machine %s, whose kubelet is hostile", m.GetName())
 		}
@@ -261,7 +261,7 @@ func (w *World) clearances() (out []func()) {
 	for _, i := range w.cloud.Machines() {
 		k := w.kubelet(i)
 		n := w.node(i.Host)
-		if !k.hostile || n == nil || n.UID != k.made || i.Exists(w.now) || w.machineOf(i.UID) != nil {
+		if !k.hostile || n == nil || n.UID != k.made || i.Exists(w.now) || w.machineOf(w.uidOf(i)) != nil {
 			continue
 		}
 		out = append(out, func() {

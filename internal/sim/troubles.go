@@ -15,6 +15,7 @@ type troubles struct {
 	holding
 	chronic
 	ending
+	remaking
 }
 
 // The sources: streams of random numbers that nothing else has.
@@ -25,6 +26,7 @@ const (
 	holdSource    = widerSource + 0x401d
 	strainSource  = widerSource + 0x57a14
 	endSource     = widerSource + 0xe4d
+	remadeSource  = widerSource + 0x4e3ade
 )
 
 // bother draws the troubles of the seed's world.
@@ -44,6 +46,9 @@ func (c *character) bother(seed uint64) {
 		c.trouble = max(c.trouble, 5)
 	}
 	c.ending.draw(from(endSource))
+	if c.remaking.draw(from(remadeSource)); c.remakes {
+		c.trouble = max(c.trouble, 3)
+	}
 }
 
 // bothers are the deeds of the troubles.

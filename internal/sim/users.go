@@ -14,6 +14,7 @@ import (
 // begin furnishes the world.
 func (w *World) begin() {
 	w.owners, w.losses = owners{chosen: map[types.UID]bool{}}, newLosses()
+	w.remade.heirs = map[string]string{}
 	w.beginVolumes()
 	w.each(func() { w.furnish(w.tells.furniture()) })
 	w.beginLies()

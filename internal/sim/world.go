@@ -51,6 +51,7 @@ type World struct {
 	losses   losses
 	lies     lies
 	backups  backups
+	remade   remade
 	outages  []outage
 	// earlier are the leases that the earlier version holds.
 	earlier map[lease]bool

@@ -229,7 +229,7 @@ func (c *Cloud) find(at Place, ref provider.Ref) (out []*Machine) {
 			continue
 		}
 		known := !c.LagByID && ref.ProviderID == m.ProviderID() && (m.Exists(c.Now()) || c.Lingers)
-		if known || m.UID == ref.UID && c.shows(m) {
+		if known || (m.UID == ref.UID || m.ProviderID() == ref.ProviderID) && c.shows(m) {
 			out = append(out, m)
 		}
 	}
@@ -256,6 +256,11 @@ func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) bo
 		if m.gone.IsZero() {
 			c.OnStop(m)
 			m.gone = now.Add(c.upTo(c.Stop))
+			if ref.UID != "" && m.UID != ref.UID {
+				for _, p := range c.Parts(m.UID) {
+					p.gone = m.gone // made for a former UID: it goes with the instance
+				}
+			}
 		}
 		left = left || m.Exists(now)
 	}

@@ -11,7 +11,9 @@ import (
 func TestNothingIsMadeInANamespaceThatGoes(t *testing.T) {
 	s := newStore()
 	s.Terminating = "going"
-	pod := func(ns string) *corev1.Pod { return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "a"}} }
+	pod := func(ns string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "a"}}
+	}
 	_, err := s.Create(pod("going"))
 	if !apierrors.IsForbidden(err) || !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		t.Errorf("a pod in it: %v", err)

@@ -1,0 +1,164 @@
+package sim
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
+)
+
+// mostRemade is how often all objects are made anew at most.
+const mostRemade = 1
+
+// remade are objects that were put back from a backup by making them anew, as Velero
+// does: they have other UIDs.
+type remade struct {
+	// heirs are the UIDs of the machines that have instances recorded which were made
+	// for a machine with another UID, by ID.
+	heirs map[string]string
+	// all is how often all objects were.
+	all int
+}
+
+// remaking is that objects are made anew.
+type remaking struct {
+	// remakes: machines and what makes them are taken away and made anew, with other UIDs.
+	remakes bool
+}
+
+func (r *remaking) draw(rng *rand.Rand) { r.remakes = rng.IntN(8) == 0 }
+
+// settleRemaking makes the rest of a world fit: what else puts objects back that were
+// there before would put back the UIDs too, and kubemark knows its instances by them. A
+// machine that is put back without our finalizer, and deleted before it has one again,
+// cannot get one: whoever holds it then keeps its instance from everybody, and may not do
+// so for ever.
+func (c *character) settleRemaking() {
+	if c.remakes {
+		c.restores, c.versions, c.hollow, c.lasting, c.ends, c.ill = false, false, false, false, 0, ""
+	}
+}
+
+// remakeDeeds are the deeds of it.
+func (w *World) remakeDeeds() []func() {
+	if !w.is.remakes {
+		return nil
+	}
+	return []func(){w.remakeMachine, w.remakeMachine, w.remakeAll}
+}
+
+func (w *World) remakeMachine() {
+	if m := w.anyMachine(false); m != nil {
+		w.remake(m)
+	}
+}
+
+// remakeAll makes all anew that people make, or what they make does.
+func (w *World) remakeAll() {
+	if w.remade.all >= mostRemade || !w.chance(30) {
+		return
+	}
+	w.remade.all++
+	var all []client.Object
+	for _, kind := range [][]client.Object{w.deployments(), w.store.All(w.tells.set), w.store.All(w.tells.machine)} {
+		for _, o := range kind {
+			if o.GetDeletionTimestamp() == nil {
+				all = append(all, o)
+			}
+		}
+	}
+	w.does("LOSES ALL, and has a backup")
+	w.remake(all...)
+}
+
+// remake takes objects away and makes them anew, owners first, with or without their
+// finalizers and their status.
+func (w *World) remake(all ...client.Object) {
+	for _, o := range all {
+		w.edit(o, "", func(o client.Object) { o.SetFinalizers(nil) })
+		if o := w.store.Lookup(o, client.ObjectKeyFromObject(o)); o != nil {
+			w.must("lose an object", w.store.Delete(o, client.DeleteOptions{}))
+		}
+	}
+	// Where it is judged how long something was in sight, the judge knows of no former UID.
+	finalizers, status := w.chance(50), w.chance(70) && !w.looks()
+	owners, heirs := w.roll(3), map[types.UID]types.UID{}
+	for _, o := range all {
+		c := o.DeepCopyObject().(client.Object)
+		c.SetUID("")
+		c.SetResourceVersion("")
+		c.SetCreationTimestamp(metav1.Time{})
+		c.SetOwnerReferences(w.references(o, owners, heirs))
+		if !finalizers {
+			c.SetFinalizers(nil)
+		}
+		now, err := w.store.Create(c)
+		w.must("make an object anew", err)
+		if status {
+			c.SetUID(now.GetUID())
+			now, err = w.store.Update(c, "status")
+			w.must("put a status back", err)
+		}
+		heirs[o.GetUID()] = now.GetUID()
+		w.does("REMAKES %s with the UID %s instead of %s, references %d, finalizers %v, status %v", o.GetName(), now.GetUID(), o.GetUID(), owners, finalizers, status)
+		w.inherits(o, now)
+	}
+}
+
+// references are those of o to its owners as they are put back: to one that is there, or
+// else none (0), as they were (1), or to who took its place (2).
+func (w *World) references(o client.Object, how int, heirs map[types.UID]types.UID) []metav1.OwnerReference {
+	refs := slices.Clone(o.GetOwnerReferences())
+	if w.setOf(o) != nil || w.deploymentOf(o) != nil || how == 1 {
+		return refs
+	}
+	if how == 0 {
+		return nil
+	}
+	for i := range refs {
+		refs[i].UID = cmp.Or(heirs[refs[i].UID], refs[i].UID)
+	}
+	return refs
+}
+
+// inherits notes whose the instances of a machine are that was made anew: what it has
+// recorded is its, what it has not is nobody's.
+func (w *World) inherits(was, now client.Object) {
+	delete(w.owners.chosen, was.GetUID())
+	if w.store.KindOf(was) != w.store.KindOf(w.tells.machine) {
+		return
+	}
+	id := w.tells.view(was).ProviderID
+	for _, i := range w.cloud.Machines() {
+		switch {
+		case w.uidOf(i) != string(was.GetUID()):
+		case i.ProviderID() == id:
+			w.remade.heirs[i.ID] = string(now.GetUID())
+		default:
+			w.losses.since[i.UID] = w.now
+		}
+	}
+}
+
+// uidOf is the UID of the machine whose instance i is, or for which it was made.
+func (w *World) uidOf(i *cloud.Machine) string {
+	if heir := w.remade.heirs[i.ID]; heir != "" {
+		return heir
+	}
+	return i.UID
+}
+
+// uidOfPart is the same of a part. What outlives its instance is nobody's.
+func (w *World) uidOfPart(p *cloud.Part) string {
+	for _, i := range w.cloud.Existing(p.UID) {
+		if p.UID != "" && w.remade.heirs[i.ID] != "" {
+			return w.remade.heirs[i.ID]
+		}
+	}
+	return p.UID
+}
