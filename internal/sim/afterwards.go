@@ -188,7 +188,7 @@ const breath = 6 * time.Minute
 // breathe lets that be done.
 func (w *World) breathe() {
 	long := breath
-	if w.is.repaired {
+	if w.is.repaired || w.aged() {
 		long += repairsEvery // a machine was marked again before its node was ready
 	}
 	w.until(w.now.Add(long))
@@ -242,8 +242,10 @@ func (w *World) heartbeat(n *corev1.Node) {
 func (w *World) deleteAll() {
 	w.does("deletes everything")
 	w.letGoOf(true)
-	for _, c := range w.checks() {
-		w.must("delete a health check", w.store.Delete(c, client.DeleteOptions{}))
+	for _, kind := range w.checkKinds() {
+		for _, c := range w.store.All(kind) {
+			w.must("delete a health check", w.store.Delete(c, client.DeleteOptions{}))
+		}
 	}
 	w.each(func() {
 		for _, d := range w.deployments() {

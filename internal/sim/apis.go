@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/openshift/healthchecking/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/sim/judge"
@@ -98,6 +99,7 @@ func (w *World) scheme() *runtime.Scheme {
 	}
 	out := runtime.NewScheme()
 	w.must("know health checks", lenient.AddToScheme(out))
+	w.must("know the older health checks", v1alpha1.AddToScheme(out))
 	for _, f := range w.apis {
 		w.must("know "+f.api, f.knows(out))
 	}
@@ -165,7 +167,7 @@ func (w *World) of(o client.Object) *flavor {
 // caches reports whether the process has a cache of the kind: of those of the API that
 // it is for, and of others where that is its task.
 func (p *process) caches(k *store.Kind) bool {
-	both := p.role == healthRole || p.w.is.together && (p.role == orphanRole || p.role == nodeRole)
+	both := p.checks() || p.w.is.together && (p.role == orphanRole || p.role == nodeRole)
 	if both {
 		return true
 	}

@@ -108,6 +108,7 @@ type wider struct {
 	papers
 	aides
 	outsiders
+	elderly
 	breadth
 }
 

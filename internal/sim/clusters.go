@@ -16,7 +16,7 @@ import (
 // what they join. Each knows its own kinds only, so that a controller which asks
 // the wrong one is found out.
 func (w *World) openStores() {
-	kinds := w.kinds()
+	kinds := append(w.kinds(), w.elders()...)
 	if w.is.apart {
 		w.target = store.New(w.Now, w.scheme(), coreKinds())
 		w.store = store.New(w.Now, w.scheme(), append(kinds, secretKind()))

@@ -36,8 +36,8 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 	p.pause()
 	w, before := p.w, p.running.before
 	effect := func() error { return p.checked(s, c, before, 0, do) }
-	if p.role == healthRole && c.Verb == "delete" {
-		w.judge.Remedies(w.judge.Writes(before, p.deposed != nil, 0), c.Object)
+	if p.checks() && c.Writes() {
+		w.judge.Asks(w.judge.Writes(before, p.deposed != nil, 0), c.Verb, c.Object)
 	}
 	if w.out(s, w.now) {
 		return p.answered(c, errUnreachable, "")

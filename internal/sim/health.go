@@ -14,6 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/controller/machinehealthcheck"
+	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/health"
@@ -77,10 +78,11 @@ func (w *World) checks() []*check { return objects(w, &check{}) }
 
 // CheckDefects are those of the controller of health checks.
 type CheckDefects struct {
-	// OfCheck changes what the lens says of a check that selects so many
-	// machines. OfPatients returns what changes what it says of a machine, for one
+	// OfCheck changes what the lens says of a check that selects so many machines,
+	// OfElder what it says of one of the older form. OfPatients returns what changes what it says of a machine, for one
 	// process.
 	OfCheck    func(c *lenient.MachineHealthCheck, v *health.Check, selected int)
+	OfElder    func(v *health.Check)
 	OfPatients func() func(t *health.Target)
 	// Sight is what the process takes for what it sees.
 	Sight func(now time.Time, s sight.State) sight.State
@@ -91,16 +93,18 @@ type CheckDefects struct {
 }
 
 // checkLens is a kind of check with a defect.
-type checkLens struct {
-	dialect.HealthChecks[*check]
+type checkLens[C client.Object] struct {
+	dialect.HealthChecks[C]
 	p *process
 }
 
 // View implements [dialect.HealthChecks].
-func (l checkLens) View(c *check, common dialect.CommonConditions) health.Check {
-	v := l.HealthChecks.View(c, common)
-	if m := l.p.w.o.Mutation; m.Checks.OfCheck != nil {
-		m.Checks.OfCheck(c, &v, l.p.selected(c))
+func (l checkLens[C]) View(o C, common dialect.CommonConditions) health.Check {
+	v, d := l.HealthChecks.View(o, common), l.p.w.o.Mutation.Checks
+	if c, ok := any(o).(*check); ok && d.OfCheck != nil {
+		d.OfCheck(c, &v, l.p.selected(c))
+	} else if !ok && d.OfElder != nil {
+		d.OfElder(&v)
 	}
 	return v
 }
@@ -146,16 +150,19 @@ func (w *World) patients() []dialect.Patients {
 	return out
 }
 
-// runChecks makes p go by health checks.
-func runChecks(p *process, lens dialect.HealthChecks[*check]) {
+// checks reports whether the process goes by health checks.
+func (p *process) checks() bool { return p.role == healthRole || p.role == oldHealthRole }
+
+// runChecks makes p go by health checks of one form, and by what else it watches.
+func runChecks[C client.Object](p *process, lens dialect.HealthChecks[C], watched ...string) {
 	w := p.w
 	o := machinehealthcheck.Options{
 		Client: p.client, Live: p.live, Nodes: p.target, LiveNodes: p.targetLive, Recorder: recorder{p}, Clock: p, Sight: p.eyes(),
-		Patients: w.patients(), Namespace: namespace,
+		Patients: w.patients(), Namespace: namespace, Common: openshift.ParseConditions,
 	}
 	m := w.o.Mutation
 	if m != nil {
-		lens = checkLens{lens, p}
+		lens = checkLens[C]{lens, p}
 		if m.Checks.OfPatients != nil {
 			change := m.Checks.OfPatients()
 			o.Patients = nil
@@ -178,5 +185,11 @@ func runChecks(p *process, lens dialect.HealthChecks[*check]) {
 		}
 		return r.Reconcile(ctx, req)
 	}
-	p.wakes = wakesBy(r.Wakes, "MachineHealthCheck", "Node", "Machine")
+	others := wakesBy(r.Wakes, watched...)
+	p.wakes = func(e store.Event) []wake.Wake {
+		if e.Kind.GroupVersionKind == lens.Traits().Kind {
+			return r.Wakes(context.Background(), e.Old, e.New)
+		}
+		return others(e)
+	}
 }

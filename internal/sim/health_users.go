@@ -28,6 +28,7 @@ func (w *World) beginWard() {
 	w.ward.beat = w.now.Add(beats)
 	if w.is.checks {
 		w.createCheck()
+		w.beginElders()
 	}
 }
 
@@ -35,6 +36,7 @@ func (w *World) beginWard() {
 func (w *World) healthDeeds() (deeds []func()) {
 	if w.is.checks {
 		deeds = append(deeds, w.createCheck, w.createCheck, w.editCheck, w.editCheck, w.pauseCheck, w.pauseCheck, w.deleteCheck, w.sparePatient, w.bringTimeouts)
+		deeds = append(deeds, w.elderDeeds()...)
 	}
 	if w.is.shares {
 		deeds = append(deeds, w.guardSet, w.guardSet, w.approveMass)
@@ -179,6 +181,7 @@ func (w *World) bringTimeouts() {
 // mendChecks makes every check one that is gone by, and lets sets give up what
 // they have to.
 func (w *World) mendChecks() {
+	w.mendElders()
 	for _, c := range w.checks() {
 		w.change(c, "mends", func(c *check) {
 			delete(c.Annotations, openshift.PausedAnnotation)

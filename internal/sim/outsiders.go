@@ -44,7 +44,7 @@ func (w *World) unrepaired() string {
 			return m.GetName()
 		}
 	}
-	return ""
+	return w.unrestarted()
 }
 
 // repairs are what those who repair could do now: they restart what a machine runs on,
@@ -91,6 +91,9 @@ func (w *World) repairDue(m client.Object) time.Time {
 func (w *World) repairTimes() (out []time.Time) {
 	for _, m := range w.marked() {
 		out = append(out, w.repairDue(m))
+	}
+	for _, k := range w.restarted() {
+		out = append(out, w.repairDue(w.nodeOf(k)))
 	}
 	return out
 }

@@ -34,7 +34,9 @@ const (
 	orphanRole  role = "orphans"
 	nodeRole    role = "nodes"
 	healthRole  role = "health"
-	aideRole    role = "aides"
+	// oldHealthRole is for health checks of the older form.
+	oldHealthRole role = "old health"
+	aideRole      role = "aides"
 )
 
 // process is one controller process.
@@ -138,7 +140,9 @@ func (w *World) start(r role, of *flavor, behind int) {
 	case nodeRole:
 		of.runNodes(p)
 	case healthRole:
-		runChecks(p, openshift.HealthChecks{})
+		runChecks(p, openshift.HealthChecks{}, "Machine", "Node")
+	case oldHealthRole:
+		runChecks(p, openshift.OldHealthChecks{}, "Machine", "Node", "ConfigMap")
 	case aideRole:
 		of.runAides(p)
 	case fleetRole:

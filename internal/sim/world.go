@@ -84,6 +84,7 @@ func newWorld(seed uint64, o Options) *World {
 	w.is.treason.draw(rand.New(rand.NewPCG(seed, treasonSource)))
 	w.is.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
 	w.is.outsiders.draw(rand.New(rand.NewPCG(seed, outsidersSource)))
+	w.is.elderly.draw(rand.New(rand.NewPCG(seed, elderSource)))
 	w.is.aides.draw(rand.New(rand.NewPCG(seed, aidesSource)))
 	w.is.broaden(rand.New(rand.NewPCG(seed, breadthSource)))
 	if m := o.Mutation; m != nil && m.Setting != nil {
@@ -132,6 +133,9 @@ func (w *World) roles(of *flavor) []role {
 	}
 	if w.is.checks && of.number == 0 {
 		all = append(all, healthRole)
+		if w.aged() {
+			all = append(all, oldHealthRole)
+		}
 	}
 	if w.is.aided {
 		all = append(all, aideRole)

@@ -85,6 +85,15 @@ func selectable(c *check) client.Object {
 	return &v1alpha1.Machine{}
 }
 
+// looksAfter is an empty machine of the API that the pass is about: that of a health
+// check, or that of the controller.
+func (j *Judge) looksAfter(p *Pass) client.Object {
+	if c := j.seenCheck(p); c != nil {
+		return selectable(c)
+	}
+	return j.api(p.By).Machine
+}
+
 // NodeWritten judges that the controllers of one API write to a node. One whose
 // instance was made for a machine of another API is none of theirs, whatever names they
 // have. What tells them is its provider ID.
@@ -102,7 +111,7 @@ func (j *Judge) NodeWritten(p *Pass, old *corev1.Node) {
 			continue
 		}
 		for _, m := range j.machines() {
-			if string(m.GetUID()) == i.UID && !sameKind(m.Object, j.api(p.By).Machine) {
+			if string(m.GetUID()) == i.UID && !sameKind(m.Object, j.looksAfter(p)) {
 				j.Broken(NodesApart, "%s-%d writes to node %s, which is that of %T %s", p.By.Role, p.By.Process, old.Name, m.Object, m.GetName())
 			}
 		}

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 )
 
 // Annotations of health checks.
@@ -24,9 +23,6 @@ const (
 	hourlyRate   = "millwright.dev/remediation-rate"
 	remediations = "millwright.dev/remediations"
 )
-
-// check is one health check.
-type check = lenient.MachineHealthCheck
 
 // ward is what a judge of health checks has to remember.
 type ward struct {
@@ -76,6 +72,8 @@ type patient struct {
 	// spared: people want it left alone. treated: somebody else was asked to remedy it.
 	spared, treated bool
 	on              *corev1.Node
+	// restarting: somebody was asked to restart its node.
+	restarting bool
 	// startup and sick are timeouts of its own; nil: as the check says.
 	startup, sick *time.Duration
 	// failure: it was given up for good.
@@ -83,11 +81,14 @@ type patient struct {
 }
 
 // patientOf reads m, whose node is n. The name of a node that never came is none.
-func patientOf(m machine, n *corev1.Node) patient {
+func patientOf(c *check, m machine, n *corev1.Node) patient {
 	a := m.GetAnnotations()
 	skip, spared := a[skipRemediation]
 	_, treated := a[externalRemedy]
 	p := patient{machine: m, on: n, treated: treated, spared: spared && skip != "false" || m.kept}
+	if n != nil {
+		_, p.restarting = n.Annotations[restartNode]
+	}
 	p.startup, p.sick = positive(a[creationTimeout]), positive(a[healthTimeout])
 	p.failure = m.phase == "Failed"
 	if _, gardener := m.Object.(*v1alpha1.Machine); gardener && n == nil && foretold(m.phase) {
@@ -113,13 +114,13 @@ func positive(text string) *time.Duration {
 func (j *Judge) under(c *check, objects []client.Object, node func(name string) *corev1.Node) map[types.UID]patient {
 	out := map[types.UID]patient{}
 	selector, err := metav1.LabelSelectorAsSelector(&c.Spec.Selector)
-	if err != nil {
+	if err != nil || c.older && selector.Empty() {
 		return out
 	}
 	for _, o := range objects {
 		if sameKind(o, selectable(c)) && selector.Matches(labels.Set(o.GetLabels())) {
 			m := readMachine(o)
-			out[o.GetUID()] = patientOf(m, node(m.node))
+			out[o.GetUID()] = patientOf(c, m, node(m.node))
 		}
 	}
 	return out
@@ -173,7 +174,9 @@ func startup(c *check) time.Duration {
 func symptoms(c *check, t patient) (out []symptom) {
 	wait := startup(c)
 	switch {
-	case t.failure:
+	case c.older && t.on == nil:
+		return nil
+	case t.failure && !c.older:
 		return []symptom{{what: "it failed", from: t.updated, ours: true}}
 	case t.node == "" && t.startup != nil:
 		return []symptom{{what: "it has no node", from: t.GetCreationTimestamp().Time, timeout: *t.startup}}
@@ -205,7 +208,7 @@ func symptoms(c *check, t patient) (out []symptom) {
 
 // ill reports whether t counts against the budget of its check.
 func ill(c *check, t patient) bool {
-	return t.GetDeletionTimestamp() != nil || t.treated || t.node == "" || len(symptoms(c, t)) > 0
+	return t.GetDeletionTimestamp() != nil || t.treated || t.on == nil || len(symptoms(c, t)) > 0
 }
 
 // budget is how many of total may be unhealthy, -1 where that cannot be read: a
@@ -242,8 +245,9 @@ func hourly(c *check, total int) int {
 
 func enforces(c *check) bool { return c.Annotations[breaker] == "enforce" }
 
-// external reports whether the check leaves remedies to others.
-func external(c *check) bool { return c.Annotations[strategy] == "external-baremetal" }
+// external reports whether the check leaves remedies to others, but for machines that
+// failed for good.
+func external(c *check) bool { return !c.older && c.Annotations[strategy] == "external-baremetal" }
 
 func paused(c *check) bool {
 	_, is := c.Annotations[remediationPaused]

@@ -77,9 +77,10 @@ type World interface {
 
 // Rules are what the world asks of its controllers, besides what objects say.
 type Rules struct {
-	// APIs are those whose machines are here, Check is an empty health check.
-	APIs  []API
-	Check client.Object
+	// APIs are those whose machines are here, Checks are empty health checks of the
+	// kinds that there are.
+	APIs   []API
+	Checks []client.Object
 	// Hopeless says about what nothing can be done before all is to end; nil: there is
 	// no such thing.
 	Hopeless func(o client.Object) bool

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 )
 
 // mostExcuses may only fall.
@@ -78,7 +79,7 @@ func newScene() *scene {
 			Machine: &v1alpha1.Machine{}, Set: &v1alpha1.MachineSet{}, Deployment: &v1alpha1.MachineDeployment{},
 			Finalizer: v1alpha1.FinalizerMachine, Waits: Waits{DrainTimeout: 2 * time.Hour, DetachTimeout: 2 * time.Minute},
 		}},
-		Check: &check{}, LookEvery: time.Second,
+		Checks: []client.Object{&lenient.MachineHealthCheck{}}, LookEvery: time.Second,
 	}, func(statement, format string, _ ...any) { s.says(statement, format) })
 	return s
 }

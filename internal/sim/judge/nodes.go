@@ -68,7 +68,7 @@ func (j *Judge) judgeSize(o client.Object) {
 	if !j.Hostile || o == nil {
 		return
 	}
-	ours := j.of(o, func(a API) client.Object { return a.Deployment }) || sameKind(o, j.Check)
+	ours := j.of(o, func(a API) client.Object { return a.Deployment }) || j.asCheck(o) != nil
 	if !ours && !j.isMachine(o) && !j.isSet(o) {
 		return
 	}

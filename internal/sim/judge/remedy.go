@@ -12,19 +12,48 @@ import (
 const settle = time.Minute
 
 // seenCheck is the check that the pass is about, as it saw it; nil: it saw none.
-func (p *Pass) seenCheck() *check {
+func (j *Judge) seenCheck(p *Pass) *check {
 	for _, o := range p.seen {
-		if c, ok := o.(*check); ok && client.ObjectKeyFromObject(c) == p.Key {
+		if c := j.asCheck(o); c != nil && client.ObjectKeyFromObject(o) == p.Key {
 			return c
 		}
 	}
 	return nil
 }
 
-// Remedies judges that a check asks for the deletion of a machine. What a deposed
-// process has on the wire nobody can stop.
-func (j *Judge) Remedies(p *Pass, m client.Object) {
-	c := p.seenCheck()
+// Asks judges what the controller of health checks asks for, whatever becomes of the
+// call: that a machine is deleted, or remedied by others.
+func (j *Judge) Asks(p *Pass, verb string, o client.Object) {
+	switch {
+	case verb == "delete" && j.isMachine(o):
+		j.judgeRemedy(p, o, true)
+	case verb == "patch" && j.isMachine(o) && j.asksAnew(o, externalRemedy):
+		j.judgeRemedy(p, o, false)
+	case verb == "patch" && j.asksAnew(o, restartNode):
+		c := j.seenCheck(p)
+		for _, m := range j.machines() {
+			if c != nil && m.node == o.GetName() && sameKind(m.Object, selectable(c)) {
+				j.judgeRemedy(p, m.Object, false)
+			}
+		}
+	}
+}
+
+// asksAnew reports whether o is to get an annotation that it does not have.
+func (j *Judge) asksAnew(o client.Object, annotation string) bool {
+	_, wanted := o.GetAnnotations()[annotation]
+	is, there := find(j.All(o), o.GetUID())
+	if !wanted || !there {
+		return false
+	}
+	_, has := is.GetAnnotations()[annotation]
+	return !has
+}
+
+// judgeRemedy judges that a check asks for the remedy of a machine; gives says that it gives
+// the machine up. What a deposed process has on the wire nobody can stop.
+func (j *Judge) judgeRemedy(p *Pass, m client.Object, gives bool) {
+	c := j.seenCheck(p)
 	if c == nil {
 		return
 	}
@@ -36,15 +65,15 @@ func (j *Judge) Remedies(p *Pass, m client.Object) {
 	}
 	// What people changed since the pass saw the check, it may have learnt by its
 	// own writes.
-	if p.By.Deposed || j.editedSince(c) {
+	if p.By.Deposed || j.editedSince(p, c) {
 		return
 	}
 	switch {
-	case external(c) && !t.failure:
+	case gives && (c.reboots || external(c) && !t.failure):
 		j.Broken(OthersRepair, "%s-%d gives up machine %s by check %s", p.By.Role, p.By.Process, m.GetName(), c.Name)
 	case paused(c):
 		j.Broken(PausedRests, "%s-%d gives up machine %s by check %s", p.By.Role, p.By.Process, m.GetName(), c.Name)
-	case !selected, t.spared, t.owner == "":
+	case !selected, t.spared, t.owner == "" && (gives || c.older):
 		j.Broken(ChosenOnly, "%s-%d gives up machine %s by check %s: selected %v, spared %v, of owner %q", p.By.Role, p.By.Process, m.GetName(), c.Name, selected, t.spared, t.owner)
 	}
 	j.judgeSighted(p, c, t, m.GetName())
@@ -58,13 +87,13 @@ func (j *Judge) Remedies(p *Pass, m client.Object) {
 }
 
 // editedSince reports whether people changed the check since it was as c is.
-func (j *Judge) editedSince(c *check) bool {
+func (j *Judge) editedSince(p *Pass, c *check) bool {
 	seen := false
 	for _, ch := range j.log[c.UID] {
 		if seen && ch.by.Role == "" {
 			return true
 		}
-		seen = seen || ch.now == client.Object(c)
+		seen = seen || ch.now == p.seen[c.UID]
 	}
 	return false
 }

@@ -30,7 +30,7 @@ func (j *Judge) unnoted(c *check, changes int64) {
 	for _, was := range j.log[c.UID] {
 		if was.n <= changes && was.now != nil {
 			clear(undone)
-			for _, b := range remembered(was.now.(*check)).Begun {
+			for _, b := range remembered(j.asCheck(was.now)).Begun {
 				undone[b.Machine] = changes
 			}
 		}

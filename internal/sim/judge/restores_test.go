@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 )
 
 // TestRateAfterRestore: a check that may begin one remedy within an hour, that of a,
@@ -34,8 +35,8 @@ func TestRateAfterRestore(t *testing.T) {
 		{reason: "the note had been lost before", to: bare, at: lost, broken: true},
 	} {
 		s := newScene()
-		remember := func(machines string) *check {
-			return &check{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "c", Annotations: map[string]string{
+		remember := func(machines string) *lenient.MachineHealthCheck {
+			return &lenient.MachineHealthCheck{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "c", Annotations: map[string]string{
 				machineAPI: "machine.sapcloud.io", breaker: "enforce", hourlyRate: "1", remediations: `{"begun":[` + machines + `]}`,
 			}}}
 		}
@@ -53,7 +54,7 @@ func TestRateAfterRestore(t *testing.T) {
 		}
 		asks := func(p *Pass, name string) {
 			going := s.objects[types.UID(name)].DeepCopyObject().(*v1alpha1.Machine)
-			s.judge.Remedies(p, going)
+			s.judge.Asks(p, "delete", going)
 			going.DeletionTimestamp = &metav1.Time{Time: s.now}
 			s.write(p, going)
 		}

@@ -46,11 +46,9 @@ func (j *Judge) Overdue() {
 	}
 }
 
-func (j *Judge) checks() []*check {
-	all := j.All(j.Check)
-	out := make([]*check, len(all))
-	for i, o := range all {
-		out[i] = o.(*check)
+func (j *Judge) checks() (out []*check) {
+	for _, kind := range j.Checks {
+		out = append(out, each(j.All(kind), j.asCheck)...)
 	}
 	return out
 }
@@ -102,7 +100,7 @@ func (j *Judge) noted(c *check) []remedy {
 // mustGo reports whether the machine has to be replaced. Nobody watched before
 // the faults stopped.
 func (j *Judge) mustGo(c *check, t patient) bool {
-	if t.GetDeletionTimestamp() != nil || t.spared || t.owner == "" || t.treated && external(c) {
+	if t.GetDeletionTimestamp() != nil || t.spared || t.owner == "" || t.treated && external(c) || t.restarting && c.reboots {
 		return false
 	}
 	return slices.ContainsFunc(symptoms(c, t), func(s symptom) bool {
