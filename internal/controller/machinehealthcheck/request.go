@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +30,10 @@ func requestKind(ref *corev1.ObjectReference) schema.GroupVersionKind {
 	gvk.Kind = strings.TrimSuffix(gvk.Kind, "Template")
 	return gvk
 }
+
+// requestLook is after how long somebody looks whether a request is still there: its kind
+// is watched by nobody here, and others may delete it while the machine is sick.
+const requestLook = 2 * time.Minute
 
 // request makes the request about a machine; it has the machine's name. One
 // that is there already serves.
