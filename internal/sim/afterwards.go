@@ -188,8 +188,11 @@ const breath = 6 * time.Minute
 // breathe lets that be done.
 func (w *World) breathe() {
 	long := breath
-	if w.is.repaired || w.aged() {
+	if w.is.repaired || w.aged() || w.pleads() {
 		long += repairsEvery // a machine was marked again before its node was ready
+	}
+	if w.pleads() {
+		long += time.Hour // a check that still asks others says what it did within the hour
 	}
 	w.until(w.now.Add(long))
 }

@@ -109,6 +109,7 @@ type wider struct {
 	aides
 	outsiders
 	elderly
+	pleading
 	breadth
 }
 

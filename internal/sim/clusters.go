@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -16,7 +18,7 @@ import (
 // what they join. Each knows its own kinds only, so that a controller which asks
 // the wrong one is found out.
 func (w *World) openStores() {
-	kinds := append(w.kinds(), w.elders()...)
+	kinds := append(w.kinds(), slices.Concat(w.elders(), w.pleaKinds())...)
 	if w.is.apart {
 		w.target = store.New(w.Now, w.scheme(), coreKinds())
 		w.store = store.New(w.Now, w.scheme(), append(kinds, secretKind()))

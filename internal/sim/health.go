@@ -160,6 +160,9 @@ func runChecks[C client.Object](p *process, lens dialect.HealthChecks[C], watche
 		Client: p.client, Live: p.live, Nodes: p.target, LiveNodes: p.targetLive, Recorder: recorder{p}, Clock: p, Sight: p.eyes(),
 		Patients: w.patients(), Namespace: namespace, Common: openshift.ParseConditions,
 	}
+	if w.pleads() {
+		o.Client, o.Live = looseClient{p.client}, looseReader{p.live}
+	}
 	m := w.o.Mutation
 	if m != nil {
 		lens = checkLens[C]{lens, p}
@@ -171,7 +174,7 @@ func runChecks[C client.Object](p *process, lens dialect.HealthChecks[C], watche
 			}
 		}
 		if m.Checks.Client != nil {
-			o.Client, o.Live = m.Checks.Client(p.client, p.live)
+			o.Client, o.Live = m.Checks.Client(o.Client, o.Live)
 			o.Nodes, o.LiveNodes = m.Checks.Client(p.target, p.targetLive)
 		}
 		if m.Checks.Sight != nil {

@@ -25,8 +25,9 @@ const mostChecks = 2
 // beginWard furnishes what is about health.
 func (w *World) beginWard() {
 	w.ward = ward{repaired: map[types.UID]time.Time{}}
-	w.ward.beat = w.now.Add(beats)
+	w.ward.beat, w.plight.seen = w.now.Add(beats), map[types.UID]bool{}
 	if w.is.checks {
+		w.beginPleas()
 		w.createCheck()
 		w.beginElders()
 	}
@@ -96,6 +97,7 @@ func (w *World) prescribe(c *check) {
 	}
 	dialect.SetAnnotation(c, dialect.MachineAPIAnnotation, api)
 	w.handOver(c)
+	w.entrust(c)
 }
 
 func describeCheck(c *check) string {
@@ -185,6 +187,9 @@ func (w *World) mendChecks() {
 	for _, c := range w.checks() {
 		w.change(c, "mends", func(c *check) {
 			delete(c.Annotations, openshift.PausedAnnotation)
+			if c.Spec.RemediationTemplate != nil {
+				c.Spec.RemediationTemplate = w.template(false)
+			}
 			if a := c.Spec.MaxUnhealthy; a != nil {
 				if _, err := health.ParseLimit(a.Text()); err != nil {
 					c.Spec.MaxUnhealthy = nil

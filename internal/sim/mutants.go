@@ -22,7 +22,22 @@ import (
 // Mutants are the historic defects of controllers like these. The simulator
 // must find every one of them.
 func Mutants() []Mutation {
-	return slices.Concat(lensMutants(), cloudMutants(), clientMutants(), processMutants(), fleetMutants(), orphanMutants(), checkMutants(), deceitMutants(), timeMutants(), troubleMutants(), treasonMutants(), paperMutants(), aideMutants(), outsiderMutants(), elderMutants(), apiMutants(), endingMutants(), remadeMutants())
+	return slices.Concat(
+		lensMutants(), cloudMutants(), clientMutants(), processMutants(), fleetMutants(), orphanMutants(),
+		checkMutants(),
+		deceitMutants(),
+		timeMutants(),
+		troubleMutants(),
+		treasonMutants(),
+		paperMutants(),
+		aideMutants(),
+		outsiderMutants(),
+		elderMutants(),
+		pleaMutants(),
+		apiMutants(),
+		endingMutants(),
+		remadeMutants(),
+	)
 }
 
 func lensMutants() []Mutation {

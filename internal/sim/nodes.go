@@ -69,7 +69,7 @@ func (w *World) stepNode() {
 
 // nodeActions are all that could be done about nodes now.
 func (w *World) nodeActions() (out []func()) {
-	out = slices.Concat(w.agentActions(), w.clearances(), w.repairs(), w.restarts())
+	out = slices.Concat(w.agentActions(), w.clearances(), w.repairs(), w.restarts(), w.works())
 	for _, i := range w.cloud.Machines() {
 		k := w.kubelet(i)
 		n := w.nodeOf(k)

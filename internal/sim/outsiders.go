@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -44,7 +45,7 @@ func (w *World) unrepaired() string {
 			return m.GetName()
 		}
 	}
-	return w.unrestarted()
+	return cmp.Or(w.unrestarted(), w.unheard())
 }
 
 // repairs are what those who repair could do now: they restart what a machine runs on,

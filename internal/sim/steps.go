@@ -269,7 +269,7 @@ func (w *World) nextTime() time.Time {
 		sooner(t)
 	}
 	sooner(w.ward.cut.to)
-	for _, t := range append(w.botherTimes(), w.repairTimes()...) {
+	for _, t := range slices.Concat(w.botherTimes(), w.repairTimes(), w.pleaTimes()) {
 		sooner(t)
 	}
 	return next

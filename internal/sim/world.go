@@ -59,6 +59,7 @@ type World struct {
 	hollow  *hollow
 	volumes volumes
 	ward    ward
+	plight  plight
 	turned  turned
 	// told is when somebody was last warned, by the names of what it was about.
 	told map[string]time.Time
@@ -84,6 +85,7 @@ func newWorld(seed uint64, o Options) *World {
 	w.is.treason.draw(rand.New(rand.NewPCG(seed, treasonSource)))
 	w.is.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
 	w.is.outsiders.draw(rand.New(rand.NewPCG(seed, outsidersSource)))
+	w.is.pleading.draw(rand.New(rand.NewPCG(seed, pleaSource)))
 	w.is.elderly.draw(rand.New(rand.NewPCG(seed, elderSource)))
 	w.is.aides.draw(rand.New(rand.NewPCG(seed, aidesSource)))
 	w.is.broaden(rand.New(rand.NewPCG(seed, breadthSource)))

@@ -74,6 +74,8 @@ type patient struct {
 	on              *corev1.Node
 	// restarting: somebody was asked to restart its node.
 	restarting bool
+	// begged: there is a request about it.
+	begged bool
 	// startup and sick are timeouts of its own; nil: as the check says.
 	startup, sick *time.Duration
 	// failure: it was given up for good.
@@ -120,7 +122,9 @@ func (j *Judge) under(c *check, objects []client.Object, node func(name string) 
 	for _, o := range objects {
 		if sameKind(o, selectable(c)) && selector.Matches(labels.Set(o.GetLabels())) {
 			m := readMachine(o)
-			out[o.GetUID()] = patientOf(c, m, node(m.node))
+			t := patientOf(c, m, node(m.node))
+			t.begged = requests(c) && j.begged(o)
+			out[o.GetUID()] = t
 		}
 	}
 	return out
@@ -247,7 +251,9 @@ func enforces(c *check) bool { return c.Annotations[breaker] == "enforce" }
 
 // external reports whether the check leaves remedies to others, but for machines that
 // failed for good.
-func external(c *check) bool { return !c.older && c.Annotations[strategy] == "external-baremetal" }
+func external(c *check) bool {
+	return !c.older && !requests(c) && c.Annotations[strategy] == "external-baremetal"
+}
 
 func paused(c *check) bool {
 	_, is := c.Annotations[remediationPaused]

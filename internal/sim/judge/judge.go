@@ -81,6 +81,9 @@ type Rules struct {
 	// kinds that there are.
 	APIs   []API
 	Checks []client.Object
+	// Request is an empty request of checks that others remedy a machine; nil: there
+	// are none.
+	Request client.Object
 	// Hopeless says about what nothing can be done before all is to end; nil: there is
 	// no such thing.
 	Hopeless func(o client.Object) bool

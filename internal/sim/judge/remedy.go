@@ -29,6 +29,10 @@ func (j *Judge) Asks(p *Pass, verb string, o client.Object) {
 		j.judgeRemedy(p, o, true)
 	case verb == "patch" && j.isMachine(o) && j.asksAnew(o, externalRemedy):
 		j.judgeRemedy(p, o, false)
+	case verb == "create" && j.Request != nil && sameKind(o, j.Request):
+		if m, there := j.about(o); there {
+			j.judgeRemedy(p, m.Object, false)
+		}
 	case verb == "patch" && j.asksAnew(o, restartNode):
 		c := j.seenCheck(p)
 		for _, m := range j.machines() {
@@ -69,7 +73,7 @@ func (j *Judge) judgeRemedy(p *Pass, m client.Object, gives bool) {
 		return
 	}
 	switch {
-	case gives && (c.reboots || external(c) && !t.failure):
+	case gives && (c.reboots || requests(c) || external(c) && !t.failure):
 		j.Broken(OthersRepair, "%s-%d gives up machine %s by check %s", p.By.Role, p.By.Process, m.GetName(), c.Name)
 	case paused(c):
 		j.Broken(PausedRests, "%s-%d gives up machine %s by check %s", p.By.Role, p.By.Process, m.GetName(), c.Name)

@@ -13,7 +13,9 @@ import (
 
 // Unsettled says what is not as was asked for; empty when all is.
 func (j *Judge) Unsettled() string {
-	for _, check := range []func() string{j.unsettledMachines, j.unsettledSets, j.unrolled, j.miscounted, j.unsized, j.Stray} {
+	for _, check := range []func() string{
+		j.unsettledMachines, j.unsettledSets, j.unrolled, j.miscounted, j.overlooked, j.unasked, j.unsized, j.Stray,
+	} {
 		if why := check(); why != "" {
 			return why
 		}

@@ -27,16 +27,17 @@ func (j *Judge) Overdue() {
 	if j.calm.IsZero() {
 		return
 	}
+	was := j.overdue
+	j.overdue = map[[2]types.UID]time.Time{}
 	for _, c := range j.checks() {
 		under := j.truly(c)
 		allowed := j.mayAct(c, under)
 		for uid, t := range under {
-			key := [2]types.UID{c.UID, uid}
 			if !allowed || !j.mustGo(c, t) {
-				delete(j.overdue, key)
 				continue
 			}
-			if j.overdue[key].IsZero() {
+			key := [2]types.UID{c.UID, uid}
+			if j.overdue[key] = was[key]; was[key].IsZero() {
 				j.overdue[key] = j.Now()
 			}
 			if d := j.Now().Sub(j.overdue[key]); d > overdue {
@@ -97,10 +98,18 @@ func (j *Judge) noted(c *check) []remedy {
 	return out
 }
 
+// overlooked says that a check has yet to act; empty when none.
+func (j *Judge) overlooked() string {
+	if len(j.overdue) > 0 {
+		return fmt.Sprintf("%d machines are still to be remedied", len(j.overdue))
+	}
+	return ""
+}
+
 // mustGo reports whether the machine has to be replaced. Nobody watched before
 // the faults stopped.
 func (j *Judge) mustGo(c *check, t patient) bool {
-	if t.GetDeletionTimestamp() != nil || t.spared || t.owner == "" || t.treated && external(c) || t.restarting && c.reboots {
+	if t.GetDeletionTimestamp() != nil || t.spared || t.owner == "" && !requests(c) || t.begged || t.treated && external(c) || t.restarting && c.reboots {
 		return false
 	}
 	return slices.ContainsFunc(symptoms(c, t), func(s symptom) bool {
