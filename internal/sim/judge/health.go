@@ -83,7 +83,7 @@ type patient struct {
 }
 
 // patientOf reads m, whose node is n. The name of a node that never came is none.
-func patientOf(c *check, m machine, n *corev1.Node) patient {
+func patientOf(m machine, n *corev1.Node) patient {
 	a := m.GetAnnotations()
 	skip, spared := a[skipRemediation]
 	_, treated := a[externalRemedy]
@@ -122,7 +122,7 @@ func (j *Judge) under(c *check, objects []client.Object, node func(name string) 
 	for _, o := range objects {
 		if sameKind(o, selectable(c)) && selector.Matches(labels.Set(o.GetLabels())) {
 			m := readMachine(o)
-			t := patientOf(c, m, node(m.node))
+			t := patientOf(m, node(m.node))
 			t.begged = requests(c) && j.begged(o)
 			out[o.GetUID()] = t
 		}
