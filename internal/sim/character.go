@@ -110,6 +110,7 @@ type wider struct {
 	outsiders
 	elderly
 	pleading
+	rebooting
 	breadth
 }
 

@@ -135,7 +135,7 @@ func (p *process) cloudGate(c cloud.Call, do func() error) error {
 	if p.role == orphanRole && c.Verb == "delete" {
 		w.judge.Removes(before, c.Given, c.Ref.UID, p.running.removals)
 	}
-	changes := c.Verb == "create" || c.Verb == "delete"
+	changes := c.Verb == "create" || c.Verb == "delete" || c.Verb == "reboot"
 	if err := w.ailingCall(p, c); err != nil {
 		return tell(err, "")
 	}

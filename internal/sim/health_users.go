@@ -98,6 +98,7 @@ func (w *World) prescribe(c *check) {
 	dialect.SetAnnotation(c, dialect.MachineAPIAnnotation, api)
 	w.handOver(c)
 	w.entrust(c)
+	w.escalate(c)
 }
 
 func describeCheck(c *check) string {

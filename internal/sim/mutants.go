@@ -34,6 +34,7 @@ func Mutants() []Mutation {
 		outsiderMutants(),
 		elderMutants(),
 		pleaMutants(),
+		rebootMutants(),
 		apiMutants(),
 		endingMutants(),
 		remadeMutants(),

@@ -85,6 +85,7 @@ func newWorld(seed uint64, o Options) *World {
 	w.is.treason.draw(rand.New(rand.NewPCG(seed, treasonSource)))
 	w.is.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
 	w.is.outsiders.draw(rand.New(rand.NewPCG(seed, outsidersSource)))
+	w.is.rebooting.draw(rand.New(rand.NewPCG(seed, rebootSource)))
 	w.is.pleading.draw(rand.New(rand.NewPCG(seed, pleaSource)))
 	w.is.elderly.draw(rand.New(rand.NewPCG(seed, elderSource)))
 	w.is.aides.draw(rand.New(rand.NewPCG(seed, aidesSource)))
@@ -101,6 +102,7 @@ func newWorld(seed uint64, o Options) *World {
 		OnCreate: func(i *cloud.Machine) { w.judge.Created(w.instance(i), w.acting, w.cloud.Late != 0) },
 		OnStop:   func(i *cloud.Machine) { w.judge.Stopped(w.instance(i), w.acting) },
 	}
+	w.openPower()
 	w.openHollow()
 	w.hold()
 	w.begin()

@@ -47,6 +47,9 @@ type Cloud struct {
 	// OnCreate and OnStop are told of every instance that is made, and of
 	// every one that a caller sends away while it runs.
 	OnCreate, OnStop func(*Machine)
+	// Power is how it reboots instances, OnReboot is told of each that it reboots.
+	Power    Power
+	OnReboot func(*Machine)
 	// Hides is asked whether the cloud denies that there is the instance, Refuses
 	// whether it knows what a spec means; nil: never, and always.
 	Hides   func(*Machine) bool
@@ -78,6 +81,8 @@ type Machine struct {
 	Died bool
 	// Called is its provider ID where another infrastructure gave it one.
 	Called string
+	// request is that of its last reboot.
+	request string
 }
 
 // Part is something made for an instance that outlives it.

@@ -37,6 +37,8 @@ type ward struct {
 	// is known by pairs of check and machine.
 	calm    time.Time
 	overdue map[[2]types.UID]time.Time
+	// rebooted are all reboots.
+	rebooted reboots
 }
 
 // remedy is one machine that a check gave up, and when it asked for that first.
@@ -48,7 +50,7 @@ type remedy struct {
 func newWard() ward {
 	return ward{
 		remedies: map[types.UID][]remedy{}, undone: map[types.UID]map[types.UID]int64{},
-		births: map[types.UID]map[types.UID]time.Time{}, overdue: map[[2]types.UID]time.Time{},
+		births: map[types.UID]map[types.UID]time.Time{}, overdue: map[[2]types.UID]time.Time{}, rebooted: reboots{},
 	}
 }
 

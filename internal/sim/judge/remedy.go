@@ -26,21 +26,34 @@ func (j *Judge) seenCheck(p *Pass) *check {
 func (j *Judge) Asks(p *Pass, verb string, o client.Object) {
 	switch {
 	case verb == "delete" && j.isMachine(o):
-		j.judgeRemedy(p, o, true)
+		j.judgeRemedy(p, o, deletes)
 	case verb == "patch" && j.isMachine(o) && j.asksAnew(o, externalRemedy):
-		j.judgeRemedy(p, o, false)
+		j.judgeRemedy(p, o, leaves)
+	case verb == "patch" && j.isMachine(o) && j.asksToReboot(o):
+		j.judgeRemedy(p, o, restarts)
 	case verb == "create" && j.Request != nil && sameKind(o, j.Request):
 		if m, there := j.about(o); there {
-			j.judgeRemedy(p, m.Object, false)
+			j.judgeRemedy(p, m.Object, leaves)
 		}
 	case verb == "patch" && j.asksAnew(o, restartNode):
 		c := j.seenCheck(p)
 		for _, m := range j.machines() {
 			if c != nil && m.node == o.GetName() && sameKind(m.Object, selectable(c)) {
-				j.judgeRemedy(p, m.Object, false)
+				j.judgeRemedy(p, m.Object, leaves)
 			}
 		}
 	}
+}
+
+// asksToReboot reports whether o is to get a request that it does not have.
+func (j *Judge) asksToReboot(o client.Object) bool {
+	wanted, _ := rebootAsked(o)
+	is, there := find(j.All(o), o.GetUID())
+	if !there {
+		return false
+	}
+	has, _ := rebootAsked(is)
+	return wanted != "" && wanted != has
 }
 
 // asksAnew reports whether o is to get an annotation that it does not have.
@@ -54,9 +67,19 @@ func (j *Judge) asksAnew(o client.Object, annotation string) bool {
 	return !has
 }
 
-// judgeRemedy judges that a check asks for the remedy of a machine; gives says that it gives
-// the machine up. What a deposed process has on the wire nobody can stop.
-func (j *Judge) judgeRemedy(p *Pass, m client.Object, gives bool) {
+// way is how a check remedies a machine.
+type way string
+
+// The ways: it deletes the machine, leaves it to others, or has it rebooted first.
+const (
+	deletes  way = "deletes"
+	leaves   way = "leaves"
+	restarts way = "restarts"
+)
+
+// judgeRemedy judges that a check asks for the remedy of a machine. What a deposed process
+// has on the wire nobody can stop.
+func (j *Judge) judgeRemedy(p *Pass, m client.Object, how way) {
 	c := j.seenCheck(p)
 	if c == nil {
 		return
@@ -64,7 +87,7 @@ func (j *Judge) judgeRemedy(p *Pass, m client.Object, gives bool) {
 	under := j.seenBy(p, c)
 	t, selected := under[m.GetUID()]
 	first := !j.asked(c, m.GetUID())
-	if first && !j.noteUndone(p, c, m.GetUID()) {
+	if first && how != restarts && !j.noteUndone(p, c, m.GetUID()) {
 		j.remedies[c.UID] = append(j.remedies[c.UID], remedy{machine: m.GetUID(), owner: t.owner, at: p.At})
 	}
 	// What people changed since the pass saw the check, it may have learnt by its
@@ -73,11 +96,11 @@ func (j *Judge) judgeRemedy(p *Pass, m client.Object, gives bool) {
 		return
 	}
 	switch {
-	case gives && (c.reboots || requests(c) || external(c) && !t.failure):
+	case how == deletes && (c.reboots || requests(c) || external(c) && !t.failure):
 		j.Broken(OthersRepair, "%s-%d gives up machine %s by check %s", p.By.Role, p.By.Process, m.GetName(), c.Name)
 	case paused(c):
 		j.Broken(PausedRests, "%s-%d gives up machine %s by check %s", p.By.Role, p.By.Process, m.GetName(), c.Name)
-	case !selected, t.spared, t.owner == "" && (gives || c.older):
+	case !selected, t.spared, t.owner == "" && (how == deletes || c.older):
 		j.Broken(ChosenOnly, "%s-%d gives up machine %s by check %s: selected %v, spared %v, of owner %q", p.By.Role, p.By.Process, m.GetName(), c.Name, selected, t.spared, t.owner)
 	}
 	j.judgeSighted(p, c, t, m.GetName())
@@ -85,7 +108,7 @@ func (j *Judge) judgeRemedy(p *Pass, m client.Object, gives bool) {
 	j.judgeBudget(c, under, m)
 	// What a pass before this one began, by what the check said then, goes on.
 	begun := slices.ContainsFunc(remembered(c).Begun, func(b begun) bool { return b.Machine == m.GetUID() })
-	if first && !begun {
+	if first && !begun && how != restarts {
 		j.judgeRate(c, under, m.GetName())
 	}
 }

@@ -12,6 +12,7 @@ import (
 // a pass looked and what it wrote stays in the history.
 func (j *Judge) Restored(changes int64) {
 	clear(j.sized)
+	clear(j.rebooted)
 	for uid := range j.surplus {
 		if m, there := find(j.machines(), uid); there && !m.going {
 			delete(j.surplus, uid)

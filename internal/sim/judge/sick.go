@@ -109,7 +109,7 @@ func (j *Judge) overlooked() string {
 // mustGo reports whether the machine has to be replaced. Nobody watched before
 // the faults stopped.
 func (j *Judge) mustGo(c *check, t patient) bool {
-	if t.GetDeletionTimestamp() != nil || t.spared || t.owner == "" && !requests(c) || t.begged || t.treated && external(c) || t.restarting && c.reboots {
+	if t.GetDeletionTimestamp() != nil || t.spared || t.owner == "" && !requests(c) || t.begged || j.recovers(c, t) || t.treated && external(c) || t.restarting && c.reboots {
 		return false
 	}
 	return slices.ContainsFunc(symptoms(c, t), func(s symptom) bool {

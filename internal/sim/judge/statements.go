@@ -111,6 +111,9 @@ const (
 	// OthersRepair is about checks that leave it to somebody else to repair what is
 	// unhealthy, and has not failed for good: that takes the mark off the machine.
 	OthersRepair = "a check that leaves remedies to others deletes nothing"
+	// RebootsApart is about machines that are rebooted before they are replaced, once in
+	// an hour, or twice for one request where the infrastructure does not know it again.
+	RebootsApart = "no machine is rebooted twice within the time that a reboot has"
 	// PausedRests is about checks that people paused.
 	PausedRests = "a paused check remedies nothing"
 	// ChosenOnly: machines that the check does not select, those of another API

@@ -1,0 +1,62 @@
+package cloud
+
+import (
+	"context"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Power is how the infrastructure reboots instances.
+type Power string
+
+// How it does. The zero value: not at all.
+const (
+	// EachTime: a call that is repeated is another reboot.
+	EachTime Power = "each time"
+	// Once: it knows the last request of each instance again.
+	Once Power = "once"
+)
+
+// As stands in front of the powers that this infrastructure has.
+func (s session) As(target any) bool {
+	switch t := target.(type) {
+	case *provider.Rebooter:
+		*t = rebooter{s}
+		return s.Cloud.Power == Once
+	case *provider.Powerer:
+		*t = powerer{s}
+		return s.Cloud.Power == EachTime
+	}
+	return false
+}
+
+type (
+	rebooter struct{ session }
+	powerer  struct{ session }
+)
+
+// Reboot implements [provider.Rebooter].
+func (s rebooter) Reboot(_ context.Context, ref provider.Ref, i provider.Instance, request string) error {
+	return s.reboot(ref, i, request)
+}
+
+// Power implements [provider.Powerer].
+func (s powerer) Power(_ context.Context, ref provider.Ref, i provider.Instance, op provider.PowerOp) error {
+	if op != provider.Reboot {
+		return provider.Errorf(provider.Invalid, "cannot %s", op)
+	}
+	return s.reboot(ref, i, "")
+}
+
+func (s session) reboot(ref provider.Ref, i provider.Instance, request string) error {
+	return s.call(Call{Verb: "reboot", Ref: ref, Given: []string{i.ID}}, func() error {
+		for _, m := range s.Cloud.find(placeOf(s.class), ref) {
+			if m.ID != i.ID || !m.Runs(s.Cloud.Now()) || request != "" && m.request == request {
+				continue
+			}
+			m.request = request
+			s.Cloud.OnReboot(m)
+		}
+		return nil
+	})
+}
