@@ -16,8 +16,13 @@ func (c *Cloud) Mirror(m Machine) *Machine {
 	return &m
 }
 
-// Ends says that an instance which is mirrored is gone by then.
-func (c *Cloud) Ends(m *Machine, at time.Time) { m.gone = at }
+// Ends says that an instance which is mirrored is gone by then, or sooner where that was
+// said before.
+func (c *Cloud) Ends(m *Machine, at time.Time) {
+	if m.gone.IsZero() || at.Before(m.gone) {
+		m.gone = at
+	}
+}
 
 // Boots says from when on an instance which is mirrored runs.
 func (m *Machine) Boots(at time.Time) { m.booted = at }
