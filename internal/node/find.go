@@ -135,12 +135,9 @@ func (c *Cluster) search(ctx context.Context, q Query) (*corev1.Node, error) {
 			if !q.fits(&n) {
 				continue
 			}
-			may, err := q.mayBe(&n)
-			if err != nil {
+			var err error
+			if found, err = q.add(found, n); err != nil {
 				return nil, err
-			}
-			if may {
-				found = append(found, n)
 			}
 		}
 		if next = list.Continue; next == "" {
@@ -226,16 +223,12 @@ func (c *Cluster) only(ctx context.Context, q Query, what, index string, values 
 			return nil, fmt.Errorf("listing nodes with %s %s: %w", what, v, err)
 		}
 		for _, n := range list.Items {
-			seen := slices.ContainsFunc(found, func(o corev1.Node) bool { return o.Name == n.Name })
-			if seen {
+			if slices.ContainsFunc(found, func(o corev1.Node) bool { return o.Name == n.Name }) {
 				continue
 			}
-			may, err := q.mayBe(&n)
-			if err != nil {
+			var err error
+			if found, err = q.add(found, n); err != nil {
 				return nil, err
-			}
-			if may {
-				found = append(found, n)
 			}
 		}
 	}
@@ -288,16 +281,21 @@ func (q Query) anothers(n *corev1.Node) string {
 	return ""
 }
 
-// mayBe reports whether a node that says it is the machine's can be.
-func (q Query) mayBe(n *corev1.Node) (bool, error) {
-	if q.anothers(n) != "" || q.Another == nil {
-		return q.anothers(n) == "", nil
+// add adds to those found a node that says it is the machine's, if it can be.
+func (q Query) add(found []corev1.Node, n corev1.Node) ([]corev1.Node, error) {
+	if q.anothers(&n) != "" {
+		return found, nil
 	}
-	another, err := q.Another(n)
-	if err != nil {
-		return false, fmt.Errorf("telling whose node %s is: %w", n.Name, err)
+	if q.Another != nil {
+		another, err := q.Another(&n)
+		if err != nil {
+			return nil, fmt.Errorf("telling whose node %s is: %w", n.Name, err)
+		}
+		if another {
+			return found, nil
+		}
 	}
-	return !another, nil
+	return append(found, n), nil
 }
 
 // others reports whether the node is marked as another machine's.

@@ -64,11 +64,7 @@ func (p *pass[M]) lookForDoubt(ctx context.Context) {
 	if len(ids) < 2 {
 		return
 	}
-	l, ok := p.listings.lately(key, p.Clock.Now())
-	if !ok {
-		l = p.list(ctx)
-		p.listings.note(key, l)
-	}
+	l := p.listed(ctx, key, time.Time{})
 	if l.err != nil {
 		p.world.Doubt = fmt.Sprintf("the scope cannot be listed as a whole: %v", l.err)
 		return
@@ -87,6 +83,16 @@ func (p *pass[M]) wantsSecondOpinion() bool {
 		return p.policy.MissingFails && p.view.Stage != lifecycle.StageFailed
 	}
 	return p.view.Held && !p.view.Abandon
+}
+
+// listed is what the scope listed lately, if that was after the given time, or lists now.
+func (p *pass[M]) listed(ctx context.Context, key string, after time.Time) listing {
+	l, ok := p.listings.lately(key, p.Clock.Now())
+	if !ok || !l.at.After(after) {
+		l = p.list(ctx)
+		p.listings.note(key, l)
+	}
+	return l
 }
 
 func (p *pass[M]) list(ctx context.Context) listing {

@@ -233,9 +233,6 @@ func (p *pass[M]) makeSure(ctx context.Context) {
 // hasAnother reports whether another machine has recorded the node of the name, or
 // its instance has the name.
 func (p *pass[M]) hasAnother(ctx context.Context, name string) (bool, error) {
-	if slices.Contains(p.hostNames(), name) {
-		return false, nil
-	}
 	list := p.Dialect.NewList()
 	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: "name/" + name}); err != nil {
 		return false, fmt.Errorf("listing the machines of node %s: %w", name, err)
@@ -249,11 +246,16 @@ func (p *pass[M]) hasAnother(ctx context.Context, name string) (bool, error) {
 }
 
 // hostNames are the names of the machine's own instance, now and as recorded.
-func (p *pass[M]) hostNames() (out []string) {
+func (p *pass[M]) hostNames() []string {
 	all := p.view.Addresses
 	if i := p.instance(); i != nil {
 		all = slices.Concat(all, i.Addresses)
 	}
+	return namesIn(all)
+}
+
+// namesIn are the names of a host among its addresses.
+func namesIn(all []corev1.NodeAddress) (out []string) {
 	for _, a := range all {
 		if a.Type == corev1.NodeInternalDNS || a.Type == corev1.NodeHostName {
 			out = append(out, a.Address)

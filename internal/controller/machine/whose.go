@@ -19,8 +19,11 @@ var errUntold = errors.New("listing instances")
 
 // ofAnother reports whether a node that says it is the machine's is another's by its name.
 func (p *pass[M]) ofAnother(ctx context.Context, n *corev1.Node) (bool, error) {
-	if p.misnamed(n) {
+	switch {
+	case p.misnamed(n):
 		return true, nil
+	case slices.Contains(p.hostNames(), n.Name):
+		return false, nil
 	}
 	if another, err := p.hasAnother(ctx, n.Name); another || err != nil {
 		return another, err
@@ -35,21 +38,14 @@ func (p *pass[M]) ofAnother(ctx context.Context, n *corev1.Node) (bool, error) {
 // one: that is an error and not an answer. Where it is denied for good nobody can ever
 // tell, and no machine waits for that.
 func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) {
-	switch {
-	case slices.Contains(p.hostNames(), n.Name):
-		return false, nil
-	case p.session == nil || !p.world.Looked:
+	if p.session == nil || !p.world.Looked {
 		if p.view.HadNode() || p.view.Abandon {
 			return false, nil
 		}
 		return false, untold(cmp.Or(p.world.ClassErr, p.world.LookErr))
 	}
-	key := dialect.ScopeKey(p.class.Class, p.session)
-	l, ok := p.listings.lately(key, p.Clock.Now())
-	if !ok || !l.at.After(n.CreationTimestamp.Time) { // it may be of an instance that is newer
-		l = p.list(ctx)
-		p.listings.note(key, l)
-	}
+	// The node may be of an instance that is newer than an earlier listing.
+	l := p.listed(ctx, dialect.ScopeKey(p.class.Class, p.session), n.CreationTimestamp.Time)
 	if err := untold(l.err); err != nil {
 		return false, err
 	}
@@ -78,7 +74,5 @@ func (p *pass[M]) misnamed(n *corev1.Node) bool {
 
 // named reports whether the node of the instance has the name.
 func named(i provider.Instance, name string) bool {
-	return i.NodeName == name || slices.ContainsFunc(i.Addresses, func(a corev1.NodeAddress) bool {
-		return (a.Type == corev1.NodeInternalDNS || a.Type == corev1.NodeHostName) && a.Address == name
-	})
+	return i.NodeName == name || slices.Contains(namesIn(i.Addresses), name)
 }
