@@ -79,7 +79,8 @@ func (l *Lookout) Start(ctx context.Context) error {
 // Look asks every cluster once. None takes longer than half an interval. The error
 // says which of them has gone back to an older state than it had.
 func (l *Lookout) Look(ctx context.Context) error {
-	r := sight.Round{At: l.clock.Now(), Ahead: l.clock.Ahead(), Answers: map[sight.Cluster]sight.Answer{}}
+	r := sight.Round{Answers: map[sight.Cluster]sight.Answer{}}
+	r.At, r.Ahead = l.clock.Read()
 	why := map[sight.Cluster]error{}
 	versions := map[sight.Cluster]string{}
 	for c, probe := range l.probes {

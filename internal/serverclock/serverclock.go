@@ -64,11 +64,13 @@ func (c *Clock) now() time.Time { return c.told.server.Add(c.WithTicker.Since(c.
 // Since implements [clock.PassiveClock].
 func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// Ahead is how much more time was told since the clock began than has passed.
-func (c *Clock) Ahead() time.Duration {
+// Read returns the time, and how much more time was told since the clock began than has
+// passed. Both are of one moment, whatever an answer says meanwhile.
+func (c *Clock) Read() (now time.Time, ahead time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.now().Sub(c.began.server) - c.WithTicker.Since(c.began.own)
+	now = c.now()
+	return now, now.Sub(c.began.server) - c.WithTicker.Since(c.began.own)
 }
 
 // Answered takes down that the API server wrote an answer at date, to a question

@@ -7,10 +7,10 @@
 // that saw everything to the next, however short that was, and begins no sooner
 // than the process began to look. Nobody is judged on what happened unseen.
 //
-// Timers begin at what API objects say, which is by the wall clock. Somebody may
-// set that, and it goes on while a virtual machine is suspended. Each look says
-// how far it is ahead of a clock that nobody sets ([Round].Ahead): the time that it
-// skips was watched by nobody.
+// Timers begin at what API objects say, which is by the clock of the API server: the
+// wall clock, here. Somebody may set that, and it goes on while the virtual machine of
+// this process is suspended. Each look says how far it is ahead of a clock that nobody
+// sets ([Round].Ahead): the time that it skips was watched by nobody.
 //
 // The package reads no clock and asks nobody: looks are arguments. The zero
 // [State] is that of somebody who never looks, and takes all time as watched.

@@ -107,6 +107,7 @@ func (p *process) look(by time.Time) {
 			}
 		}
 		since := p.w.now.Sub(p.nextLook)
-		p.seen = p.seen.After(sight.Round{At: p.Now().Add(-since), Ahead: p.clock.Ahead(), Answers: answers})
+		_, ahead := p.clock.Read()
+		p.seen = p.seen.After(sight.Round{At: p.Now().Add(-since), Ahead: ahead, Answers: answers})
 	}
 }
