@@ -93,6 +93,7 @@ func (p *process) listed(k *store.Kind, all []client.Object) {
 }
 
 // recall is g where the process goes by what it wrote; nil where no server went back yet.
+// What it wrote is asked for before that, too, as it is forgotten by asking.
 func (p *process) recall(g *glimpse) *glimpse {
 	out := &glimpse{at: g.at, objects: map[string]map[types.UID]client.Object{}}
 	for _, v := range p.views {

@@ -72,7 +72,7 @@ func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out [
 	}
 	switch {
 	case o.Reason == lifecycle.ReasonTerminateFailed:
-		if o.World.Retry.News(o.At) { // no condition says it
+		if o.World.Retry.News(o.At) { // the condition that says it may not be saved, and nobody watches it
 			add(corev1.EventTypeWarning, "FailedDelete", "Delete", o.Message)
 		}
 	case o.Err != nil && after.Status.LastUpdated != nil && !after.Status.LastUpdated.Equal(before.Status.LastUpdated):
