@@ -20,10 +20,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/fleet"
 )
 
-// The lease of the standby test.
+// The lease of the standby test. A leader ends if it cannot renew it in time, and here
+// nobody starts it again, so it is longer than the API server is silent when sixteen
+// tests share two cores with it, which was ten seconds once.
 const (
 	standbyNamespace = "standby"
-	leaseDuration    = 10 * time.Second
+	leaseDuration    = 30 * time.Second
 )
 
 // contender is a machine controller that leads, or waits for that.
@@ -40,7 +42,7 @@ func contend(t *testing.T, f *fleet.Fleet) *contender {
 	c := &contender{done: make(chan error, 1), Cmd: exec.Command(filepath.Join(bin, fleet.Machines),
 		"--apis=gardener", "--namespace="+standbyNamespace, "--control-kubeconfig="+f.Plane.KubeconfigPath, "--target-kubeconfig=none",
 		"--kubemark-backend=memory", "--metrics-bind-address=0", "--health-addr="+health,
-		"--leader-elect-lease-duration="+leaseDuration.String(), "--leader-elect-renew-deadline=7s")}
+		"--leader-elect-lease-duration="+leaseDuration.String(), "--leader-elect-renew-deadline=25s")}
 	c.Stdout, c.Stderr = &c.log, &c.log
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
