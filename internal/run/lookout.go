@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	gopath "path"
 	"sync/atomic"
@@ -40,7 +41,14 @@ type Lookout struct {
 	told bool
 	// highest are the versions of the stores that were seen last.
 	highest map[sight.Cluster]string
+	// ahead is what the control cluster's time had skipped when it answered last; nil
+	// before it did.
+	ahead *time.Duration
 }
+
+// mostSetBack is how much longer than asked for this process may wait because the
+// clock of the API server was set back. API servers of one cluster differ by less.
+const mostSetBack = 10 * time.Minute
 
 // NewLookout returns a lookout that has not looked yet.
 func NewLookout(probes map[sight.Cluster]Probe, p sight.Policy, clk *serverclock.Clock, log logr.Logger) *Lookout {
@@ -59,8 +67,8 @@ func NewLookout(probes map[sight.Cluster]Probe, p sight.Policy, clk *serverclock
 // State implements [sight.Source].
 func (l *Lookout) State() sight.State { return *l.state.Load() }
 
-// Start looks until ctx ends, or an API server has gone back: the manager ends
-// with it, and so does the process.
+// Start looks until ctx ends, or an API server or its clock has gone back: the manager
+// ends with it, and so does the process.
 func (l *Lookout) Start(ctx context.Context) error {
 	ticker := l.clock.NewTicker(l.policy.Interval)
 	defer ticker.Stop()
@@ -77,7 +85,7 @@ func (l *Lookout) Start(ctx context.Context) error {
 }
 
 // Look asks every cluster once. None takes longer than half an interval. The error
-// says which of them has gone back to an older state than it had.
+// says which of them has gone back to an older state, or an older time, than it had.
 func (l *Lookout) Look(ctx context.Context) error {
 	r := sight.Round{Answers: map[sight.Cluster]sight.Answer{}}
 	r.At, r.Ahead = l.clock.Read()
@@ -92,9 +100,27 @@ func (l *Lookout) Look(ctx context.Context) error {
 		after := before.After(r)
 		l.state.Store(&after)
 		l.tell(before, after, why)
-		return l.wentBack(versions)
+		return errors.Join(l.wentBack(versions), l.setBack(after.Answer(sight.Control)))
 	}
 	return nil
+}
+
+// setBack says that the API server that tells the time goes by an earlier one than
+// when it answered before. Objects of that time wait until it has come again, which
+// lets none of their timers end too early; what only this process remembers, when to
+// try again above all, must not wait so long.
+func (l *Lookout) setBack(answer sight.Answer) error {
+	if answer == sight.Down {
+		return nil
+	}
+	_, ahead := l.clock.Read()
+	was := l.ahead
+	l.ahead = &ahead
+	if was == nil || ahead >= *was-mostSetBack {
+		return nil
+	}
+	return fmt.Errorf("the clock of the control cluster's API server was set back by %s, and this process remembers times that are yet to come. "+
+		"It ends, to begin anew", (*was - ahead).Round(time.Minute))
 }
 
 // wentBack says which API server has an older version of its store than before: it

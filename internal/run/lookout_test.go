@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -111,7 +112,7 @@ func TestLookoutSeesThatTheClockIsSet(t *testing.T) {
 	for _, c := range []struct {
 		by    time.Duration
 		times int
-	}{{0, 1}, {time.Hour, 1}, {-time.Hour, 1}, {5 * time.Second, 60}} {
+	}{{0, 1}, {time.Hour, 1}, {-9 * time.Minute, 1}, {5 * time.Second, 60}} {
 		own, ahead := testclock.NewFakeClock(epoch), time.Duration(0)
 		clk := clockOf(own)
 		l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(context.Context) (string, error) {
@@ -137,6 +138,49 @@ func TestLookoutSeesThatTheClockIsSet(t *testing.T) {
 		}
 	}
 }
+
+// TestSetBackEndsTheProcess: retries and rests are times that a process remembers, and
+// wait as long as the clock of the API server was set back.
+func TestSetBackEndsTheProcess(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		offs   []time.Duration // by how much the API server differs from us, look by look
+		want   string
+	}{
+		{"our own clock is wrong, which the first answer says", []time.Duration{-time.Hour, -time.Hour}, ""},
+		{"it is set ahead, and nobody waits longer for that", []time.Duration{0, time.Hour, time.Hour}, ""},
+		{"API servers that differ", []time.Duration{0, -time.Minute, time.Minute, -time.Minute}, ""},
+		{"it is corrected bit by bit, more slowly than we remember", []time.Duration{0, -5 * time.Minute, -10 * time.Minute, -15 * time.Minute}, ""},
+		{"it is set back", []time.Duration{0, 0, -time.Hour}, "was set back by 1h0m0s"},
+		{"ahead and back again", []time.Duration{0, time.Hour, 0}, "was set back by 1h0m0s"},
+		{"it did not answer meanwhile", []time.Duration{0, down, -time.Hour}, "was set back by 1h0m0s"},
+		{"it has not answered before", []time.Duration{down, -time.Hour}, ""},
+	} {
+		own := testclock.NewFakeClock(epoch)
+		clk, by := clockOf(own), time.Duration(0)
+		l := NewLookout(map[sight.Cluster]Probe{sight.Control: func(context.Context) (string, error) {
+			if by == down {
+				return "", errors.New("connection refused")
+			}
+			clk.Answered(own.Now(), own.Now().Add(by).Truncate(time.Second))
+			return "", nil
+		}}, sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clk, logr.Discard())
+		var err error
+		for _, by = range c.offs {
+			if err != nil {
+				t.Errorf("%s: it ended before: %v", c.reason, err)
+			}
+			err = l.Look(t.Context())
+			own.Step(6 * time.Second)
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.reason, err, c.want)
+		}
+	}
+}
+
+// down is no difference: the API server does not answer.
+const down = time.Duration(math.MaxInt64)
 
 // TestLookoutIsNotBlindedByItsOwnEnd: the last look of a process that stops says
 // nothing about the clusters.
