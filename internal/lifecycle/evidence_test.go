@@ -118,6 +118,10 @@ func TestUnbelievedAbsence(t *testing.T) {
 			want: because(waiting(lifecycle.ReasonNodeUnknown, "connection reset", 30*time.Second), errTransient),
 		},
 		{
+			name: "decision 18: deletion, the node is silent, and the infrastructure does not answer", reason: "nobody said that the instance is gone",
+			policy: brisk, m: leaving(), w: world(joined(node(corev1.ConditionUnknown)), blind(errDenied)), want: out(lifecycle.Drain, lifecycle.ReasonDeleting),
+		},
+		{
 			name: "decision 18: deletion, abandoned, not drained", reason: "the instance may run, and its pods with it",
 			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Abandon = true }), w: ready, want: out(lifecycle.Drain, lifecycle.ReasonDeleting),
 		},
