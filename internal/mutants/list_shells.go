@@ -198,9 +198,27 @@ var shellMutants = []Mutant{
 		Statement: 5, Note: "a machine that waits for its finalizers is expected for ever",
 	},
 	{
-		ID: "run/one-clock", File: "term.go", Func: "Term.age",
+		ID: "leading/one-clock", File: "term.go", Func: "Term.age",
 		From:      "max(now.Sub(t.renewed), now.Round(0).Sub(t.renewed.Round(0)))",
 		To:        "now.Sub(t.renewed)",
 		Statement: 5, Note: "a process that was suspended takes itself for the leader",
+	},
+	{
+		ID: "leading/wall-clock", File: "term.go", Func: "Term.age",
+		From:      "max(now.Sub(t.renewed), now.Round(0).Sub(t.renewed.Round(0)))",
+		To:        "now.Round(0).Sub(t.renewed.Round(0))",
+		Statement: 5, Note: "a process whose wall clock was set back takes itself for the leader",
+	},
+	{
+		ID: "leading/given-up-unheard", File: "term.go", Func: "Term.Ended",
+		From:      "t.Renewed(time.Time{})",
+		To:        "_ = time.Time{}",
+		Statement: 5, Note: "a process goes on writing when it has given its lease up",
+	},
+	{
+		ID: "run/set-back-unnoticed", File: "lookout.go", Func: "Lookout.setBack",
+		From: "ahead >= *was-mostSetBack",
+		To:   "mostSetBack > 0",
+		Note: "nobody notices that the clock of the API server was set back",
 	},
 }

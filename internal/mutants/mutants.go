@@ -95,6 +95,7 @@ var rooms = []room{
 	{"node", "internal/node", []string{machineShell}},
 	{"bootstrap", "internal/bootstrap", []string{"internal/node", machineShell}},
 	{"expect", "internal/expect", []string{"internal/controller/machineset", "internal/controller/machinedeployment"}},
+	{"leading", "internal/leading", nil},
 	{"run", "internal/run", nil},
 	{"termination", "internal/termination", nil},
 	{"provider", "provider", []string{"provider/decorate", machineShell}},

@@ -17,7 +17,9 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
 
+	"github.com/millwright-dev/millwright/internal/leading"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -53,6 +55,14 @@ type Election struct {
 	Enabled                                   bool
 	Namespace                                 string
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+}
+
+// term is that of a process that takes part, and does not lead yet.
+func (e Election) term(clk clock.WithTicker) *leading.Term {
+	if !e.Enabled {
+		return leading.NewTerm(0, 0, clk)
+	}
+	return leading.NewTerm(e.LeaseDuration, e.RenewDeadline, clk)
 }
 
 // AddFlags binds the flags. DefaultPort is the port that --port defaults to

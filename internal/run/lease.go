@@ -24,6 +24,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/internal/leading"
 )
 
 // leasePoll is how often leader election looks at what is known of the lease.
@@ -32,7 +34,7 @@ import (
 // at which the lease expires or is given up.
 const leasePoll = 250 * time.Millisecond
 
-// lease is the lock of leader election. It tells a [Term] what was confirmed.
+// lease is the lock of leader election. It tells a [leading.Term] what was confirmed.
 // One goroutine elects; another watches.
 type lease struct {
 	// client has a timeout for each request, watcher none.
@@ -40,7 +42,7 @@ type lease struct {
 	namespace, name, identity string
 	retry                     time.Duration
 	clock                     clock.PassiveClock
-	term                      *Term
+	term                      *leading.Term
 	// events takes what is told of the lease; may be nil.
 	events events.EventRecorder
 
@@ -59,7 +61,7 @@ type lease struct {
 var _ resourcelock.Interface = &lease{}
 
 // newLease returns the lock; config is the control cluster's.
-func newLease(config *rest.Config, namespace, name string, e Election, t *Term) (*lease, error) {
+func newLease(config *rest.Config, namespace, name string, e Election, t *leading.Term) (*lease, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("find a name for this process: %w", err)
@@ -77,7 +79,7 @@ func newLease(config *rest.Config, namespace, name string, e Election, t *Term) 
 	}
 	return &lease{
 		client: c.Leases(namespace), watcher: watcher.Leases(namespace), namespace: namespace, name: name, identity: host + "_" + string(uuid.NewUUID()),
-		retry: e.RetryPeriod, clock: t.clock, term: t,
+		retry: e.RetryPeriod, clock: t.Clock, term: t,
 	}, nil
 }
 
@@ -233,7 +235,7 @@ func (l *lease) Watch(ctx context.Context) error {
 		l.mu.Unlock()
 		select {
 		case <-ctx.Done():
-		case <-l.term.clock.After(l.retry):
+		case <-l.term.Clock.After(l.retry):
 		}
 	}
 	return nil

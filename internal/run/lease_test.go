@@ -18,7 +18,14 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	testclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/internal/leading"
 )
+
+// usual is the election of most tests, which begin at epoch.
+var usual = Election{Enabled: true, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // leaseRig is a lock on a lease that an API server in memory has.
 type leaseRig struct {
@@ -34,7 +41,7 @@ type leaseRig struct {
 func newLeaseRig(t *testing.T, holder string) *leaseRig {
 	t.Helper()
 	clk := testclock.NewFakeClock(epoch)
-	l, err := newLease(&rest.Config{}, "ns", "l", usual, NewTerm(usual, clk))
+	l, err := newLease(&rest.Config{}, "ns", "l", usual, usual.term(clk))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,19 +98,26 @@ func TestIdentity(t *testing.T) {
 // TestRenewalCountsFromSending: others see it later, never sooner.
 func TestRenewalCountsFromSending(t *testing.T) {
 	r := newLeaseRig(t, "")
+	endsAt := func(want time.Time) {
+		t.Helper()
+		now := r.clk.Now()
+		for _, at := range []time.Time{want.Add(-1), want} {
+			r.clk.SetTime(at)
+			if err := r.term.Err(); (err != nil) != at.Equal(want) {
+				t.Errorf("at %v: %v, want an end at %v", at, err, want)
+			}
+		}
+		r.clk.SetTime(now)
+	}
 	r.before = func(string) error { r.clk.Step(4 * time.Second); return nil }
 	if err := r.Create(t.Context(), r.ours()); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.term.renewed; !got.Equal(epoch) {
-		t.Errorf("after Create renewed at %v, want %v", got, epoch)
-	}
+	endsAt(epoch.Add(usual.RenewDeadline))
 	if err := r.Update(t.Context(), r.ours()); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := r.term.renewed, epoch.Add(4*time.Second); !got.Equal(want) {
-		t.Errorf("after Update renewed at %v, want %v", got, want)
-	}
+	endsAt(epoch.Add(4*time.Second + usual.RenewDeadline))
 }
 
 // TestOnlyConfirmedRenewalsCount: no answer may mean that nobody heard.
@@ -115,7 +129,7 @@ func TestOnlyConfirmedRenewalsCount(t *testing.T) {
 		r.clk.Step(leasePoll)
 		_ = r.Update(t.Context(), r.ours())
 	}
-	if err := r.term.Err(); !errors.Is(err, errExpiring) {
+	if err := r.term.Err(); !errors.Is(err, leading.ErrExpiring) {
 		t.Errorf("10 s without an answer: %v", err)
 	}
 	if n := len(r.requests); n < 4 || n > 6 {
@@ -151,7 +165,7 @@ func TestReleaseEndsTheTermFirst(t *testing.T) {
 	if err := r.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}); err == nil || len(r.requests) != 1 {
 		t.Errorf("%v, requests %v: a release is not to wait", err, r.requests)
 	}
-	if !errors.Is(during, errNotLeading) || !errors.Is(r.term.Err(), errNotLeading) {
+	if !errors.Is(during, leading.ErrNotLeading) || !errors.Is(r.term.Err(), leading.ErrNotLeading) {
 		t.Errorf("while it is sent: %v; after it: %v", during, r.term.Err())
 	}
 }
@@ -280,7 +294,7 @@ func TestConflictIsReadAgain(t *testing.T) {
 	if err := r.Update(t.Context(), r.ours()); !apierrors.IsConflict(err) {
 		t.Fatal(err)
 	}
-	if err := r.term.Err(); !errors.Is(err, errNotLeading) {
+	if err := r.term.Err(); !errors.Is(err, leading.ErrNotLeading) {
 		t.Errorf("who lost the race leads: %v", err)
 	}
 	if rec, _, err := r.Get(t.Context()); err != nil || rec.HolderIdentity != "other" {

@@ -28,6 +28,7 @@ import (
 	healthchecking "github.com/millwright-dev/millwright/api/openshift/healthchecking/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/leading"
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/serverclock"
 )
@@ -59,7 +60,7 @@ type Process struct {
 
 	scheme   *runtime.Scheme
 	managers []ctrl.Manager
-	terms    map[string]*Term
+	terms    map[string]*leading.Term
 	leases   []*lease
 	indexed  bool
 }
@@ -67,7 +68,7 @@ type Process struct {
 // New connects to the clusters.
 func New(f *Flags, log logr.Logger) (*Process, error) {
 	ctrl.SetLogger(log)
-	p := &Process{Flags: f, Log: log, scheme: Scheme(), terms: map[string]*Term{}}
+	p := &Process{Flags: f, Log: log, scheme: Scheme(), terms: map[string]*leading.Term{}}
 	control, target, err := f.Configs()
 	if err != nil {
 		return nil, err
@@ -118,9 +119,9 @@ func (p *Process) Nodes(ctx context.Context, api string) (*node.Cluster, error) 
 }
 
 // Term is that of the process as the leader of an API.
-func (p *Process) Term(api string) *Term {
+func (p *Process) Term(api string) *leading.Term {
 	if p.terms[api] == nil {
-		p.terms[api] = NewTerm(p.Flags.Election, clock.RealClock{})
+		p.terms[api] = p.Flags.Election.term(clock.RealClock{})
 	}
 	return p.terms[api]
 }

@@ -80,6 +80,7 @@ type process struct {
 	// deposed is when another process took over; what is on the wire then
 	// still arrives.
 	deposed *time.Time
+	tenure  tenure
 	// seen is what the process knows of its own sight, nextLook when it looks
 	// again.
 	seen     sight.State
@@ -255,9 +256,7 @@ func (p *process) run(t *task) {
 // pause lets the rest of the world overtake the running task.
 func (p *process) pause() {
 	t := p.running
-	if p.deposed != nil {
-		panic(killed{})
-	}
+	p.mayCall()
 	if !p.w.chance(p.w.is.pausePercent) || p.w.step < 0 {
 		return
 	}

@@ -232,8 +232,7 @@ func (w *World) stepLeader() {
 	if !ok || !w.faulty(leaderChanges) {
 		return
 	}
-	at := w.now
-	p.deposed = &at
+	w.depose(p)
 	w.tracef(p.name(), "IS DEPOSED with %d passes under way", len(p.tasks))
 	w.start(p.role, p.tells, w.staleness())
 }

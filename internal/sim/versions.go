@@ -50,8 +50,7 @@ func (w *World) exchange() {
 }
 
 func (w *World) install(p *process, earlier bool) {
-	at := w.now
-	p.deposed = &at
+	w.retire(p)
 	w.earlier[p.lease()] = earlier
 	w.tracef(p.name(), "IS EXCHANGED, for an earlier version: %v, with %d passes under way", earlier, len(p.tasks))
 	w.start(p.role, p.tells, w.staleness())

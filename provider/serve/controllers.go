@@ -23,6 +23,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/leading"
 	"github.com/millwright-dev/millwright/internal/run"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
@@ -116,7 +117,7 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 		Nodes: nodes, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
 		Sight: a.process.Lookout, Handover: machine.Handover,
 	})
-	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: run.Finishing}
+	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: leading.Finishing}
 	a.approvals = append(a.approvals, r.Approvals)
 	a.sources = append(a.sources, csr.MachineSource{Cache: mgr.GetCache(), Object: lens.New(), Machine: r.Approval})
 	if err := r.SetupWithManager(ctx, mgr, s); err != nil {

@@ -1,4 +1,4 @@
-package run
+package leading
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	testclock "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,35 +19,39 @@ import (
 
 var (
 	epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	usual = Election{Enabled: true, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
+	usual = election{15 * time.Second, 10 * time.Second}
 )
 
+// election is what a term follows from.
+type election struct{ duration, renewDeadline time.Duration }
+
+func (e election) term(clk clock.WithTicker) *Term { return NewTerm(e.duration, e.renewDeadline, clk) }
+
 func TestTermErr(t *testing.T) {
-	odd := usual
-	odd.LeaseDuration, odd.RenewDeadline = 2900*time.Millisecond, 2500*time.Millisecond
+	odd := election{2900 * time.Millisecond, 2500 * time.Millisecond}
 	for _, c := range []struct {
 		reason   string
-		election Election
+		election election
 		do       func(*Term, *testclock.FakeClock)
 		want     error
 	}{
-		{"a standby changes nothing", usual, func(*Term, *testclock.FakeClock) {}, errNotLeading},
+		{"a standby changes nothing", usual, func(*Term, *testclock.FakeClock) {}, ErrNotLeading},
 		{"a leader does", usual, func(t *Term, c *testclock.FakeClock) { t.Renewed(c.Now()) }, nil},
 		{"until the renew deadline", usual, func(t *Term, c *testclock.FakeClock) { t.Renewed(c.Now()); c.Step(10*time.Second - 1) }, nil},
-		{"and no longer", usual, func(t *Term, c *testclock.FakeClock) { t.Renewed(c.Now()); c.Step(10 * time.Second) }, errExpiring},
-		{"a renewal counts from when it was sent", usual, func(t *Term, c *testclock.FakeClock) { t.Renewed(c.Now().Add(-11 * time.Second)) }, errExpiring},
+		{"and no longer", usual, func(t *Term, c *testclock.FakeClock) { t.Renewed(c.Now()); c.Step(10 * time.Second) }, ErrExpiring},
+		{"a renewal counts from when it was sent", usual, func(t *Term, c *testclock.FakeClock) { t.Renewed(c.Now().Add(-11 * time.Second)) }, ErrExpiring},
 		{"renewed in time", usual, func(t *Term, c *testclock.FakeClock) {
 			t.Renewed(c.Now())
 			c.Step(9 * time.Second)
 			t.Renewed(c.Now())
 			c.Step(9 * time.Second)
 		}, nil},
-		{"given up", usual, func(t *Term, c *testclock.FakeClock) { t.Renewed(c.Now()); t.Ended() }, errNotLeading},
-		{"others count whole seconds of the lease", odd, func(t *Term, c *testclock.FakeClock) { t.Renewed(c.Now()); c.Step(2 * time.Second) }, errExpiring},
-		{"without an election there is nobody else", Election{}, func(t *Term, c *testclock.FakeClock) { c.Step(time.Hour) }, nil},
+		{"given up", usual, func(t *Term, c *testclock.FakeClock) { t.Renewed(c.Now()); t.Ended() }, ErrNotLeading},
+		{"others count whole seconds of the lease", odd, func(t *Term, c *testclock.FakeClock) { t.Renewed(c.Now()); c.Step(2 * time.Second) }, ErrExpiring},
+		{"without an election there is nobody else", election{}, func(t *Term, c *testclock.FakeClock) { c.Step(time.Hour) }, nil},
 	} {
 		clk := testclock.NewFakeClock(epoch)
-		term := NewTerm(c.election, clk)
+		term := c.election.term(clk)
 		c.do(term, clk)
 		if err := term.Err(); !errors.Is(err, c.want) || c.want == nil && err != nil {
 			t.Errorf("%s: %v, want %v", c.reason, err, c.want)
@@ -71,14 +76,14 @@ func TestTermOfASuspendedProcess(t *testing.T) {
 		t.Fatalf("the clocks show %v and %v, want no difference and an hour", after.Sub(before), after.Round(0).Sub(before.Round(0)))
 	}
 	clk := testclock.NewFakeClock(before)
-	term := NewTerm(usual, clk)
+	term := usual.term(clk)
 	term.Renewed(before)
 	if err := term.Err(); err != nil {
 		t.Errorf("just renewed: %v", err)
 	}
 	clk.SetTime(after)
-	if err := term.Err(); !errors.Is(err, errExpiring) {
-		t.Errorf("an hour later: %v, want %v", err, errExpiring)
+	if err := term.Err(); !errors.Is(err, ErrExpiring) {
+		t.Errorf("an hour later: %v, want %v", err, ErrExpiring)
 	}
 }
 
@@ -87,7 +92,7 @@ func TestTermOfASuspendedProcess(t *testing.T) {
 func TestNeverBeyondTheLease(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		clk := testclock.NewFakeClock(epoch)
-		term := NewTerm(usual, clk)
+		term := usual.term(clk)
 		var sent time.Time
 		for range rapid.IntRange(1, 20).Draw(t, "events") {
 			step := time.Duration(rapid.IntRange(0, 20000).Draw(t, "ms")) * time.Millisecond
@@ -98,7 +103,7 @@ func TestNeverBeyondTheLease(t *testing.T) {
 			} else {
 				clk.Step(step)
 			}
-			expired := sent.IsZero() || clk.Since(sent) >= usual.LeaseDuration
+			expired := sent.IsZero() || clk.Since(sent) >= usual.duration
 			if expired && (term.Err() == nil || term.left() > 0) {
 				t.Fatalf("%v after the last renewal: %v, left %v", clk.Since(sent), term.Err(), term.left())
 			}
@@ -133,8 +138,8 @@ func waiting(t *testing.T, clk *testclock.FakeClock, d time.Duration) {
 // goes on for as long as that is renewed.
 func TestEnterIsBounded(t *testing.T) {
 	clk := testclock.NewFakeClock(epoch)
-	term := NewTerm(usual, clk)
-	if _, _, err := term.Enter(t.Context()); !errors.Is(err, errNotLeading) {
+	term := usual.term(clk)
+	if _, _, err := term.Enter(t.Context()); !errors.Is(err, ErrNotLeading) {
 		t.Fatalf("a standby enters: %v", err)
 	}
 	term.Renewed(clk.Now())
@@ -155,7 +160,7 @@ func TestEnterIsBounded(t *testing.T) {
 		clk.Step(0)
 		time.Sleep(time.Millisecond)
 	}
-	if err := ended(inner, t); !errors.Is(err, errExpiring) {
+	if err := ended(inner, t); !errors.Is(err, ErrExpiring) {
 		t.Errorf("ended by %v", err)
 	}
 }
@@ -164,7 +169,7 @@ func TestEnterIsBounded(t *testing.T) {
 // that it waits for, for a while.
 func TestEnterOutlivesItsCaller(t *testing.T) {
 	clk := testclock.NewFakeClock(epoch)
-	term := NewTerm(Election{}, clk)
+	term := election{}.term(clk)
 	outer, stop := context.WithCancel(t.Context())
 	inner, leave, err := term.Enter(outer)
 	if err != nil {
@@ -199,7 +204,7 @@ func TestEnterOutlivesItsCaller(t *testing.T) {
 
 // TestIdle: the process ends when the last change has.
 func TestIdle(t *testing.T) {
-	term := NewTerm(Election{}, testclock.NewFakeClock(epoch))
+	term := election{}.term(testclock.NewFakeClock(epoch))
 	term.Idle()
 	_, leaveOne, _ := term.Enter(t.Context())
 	_, leaveOther, _ := term.Enter(t.Context())
@@ -223,7 +228,7 @@ func TestIdle(t *testing.T) {
 // reads are not.
 func TestGuardedWrites(t *testing.T) {
 	clk := testclock.NewFakeClock(epoch)
-	term := NewTerm(usual, clk)
+	term := usual.term(clk)
 	pod := func() *corev1.Pod { return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p"}} }
 	c := term.Guarded(fake.NewClientBuilder().WithObjects(pod()).Build())
 	ctx := t.Context()
@@ -257,7 +262,7 @@ func TestGuardedWrites(t *testing.T) {
 		},
 	}
 	for name, write := range writes {
-		if err := write(); !errors.Is(err, errNotLeading) {
+		if err := write(); !errors.Is(err, ErrNotLeading) {
 			t.Errorf("%s without the lease: %v", name, err)
 		}
 		term.Renewed(clk.Now())
@@ -273,7 +278,7 @@ func TestGuardedWrites(t *testing.T) {
 		"eviction":   func() error { return c.SubResource("eviction").Create(ctx, pod(), pod()) },
 		"part apply": func() error { return c.Status().Apply(ctx, nil) },
 	} {
-		if err := write(); !errors.Is(err, errNotLeading) {
+		if err := write(); !errors.Is(err, ErrNotLeading) {
 			t.Errorf("%s without the lease: %v", name, err)
 		}
 	}

@@ -1,4 +1,9 @@
-package run
+// Package leading keeps a process that may not lead any more from changing anything.
+//
+// Election itself is that of client-go. What it leaves open is what the rest of the
+// process may still do: when the lease is over by either clock of the process, others
+// may lead, whatever the goroutine that renews it has noticed so far.
+package leading
 
 import (
 	"context"
@@ -20,7 +25,8 @@ const finishGrace = 8 * time.Second
 // before others may take the lease. A renewal counts from when it was sent, which
 // is before anybody else could see it. It is safe for concurrent use.
 type Term struct {
-	clock clock.WithTicker
+	// Clock is what the term goes by.
+	Clock clock.WithTicker
 	// begin and end are for how long after a renewal changes may begin and go
 	// on; zero begin: for ever, there is no election.
 	begin, end time.Duration
@@ -31,22 +37,21 @@ type Term struct {
 	idle     chan struct{} // closed while nothing is under way
 }
 
-// NewTerm returns the term of a process that does not lead yet.
-func NewTerm(e Election, clk clock.WithTicker) *Term {
-	t := &Term{clock: clk, idle: make(chan struct{})}
+// NewTerm returns the term of a process that does not lead yet, whose lease is for the
+// given duration and is renewed before the deadline. A duration of zero is no election.
+func NewTerm(duration, renewDeadline time.Duration, clk clock.WithTicker) *Term {
+	t := &Term{Clock: clk, idle: make(chan struct{})}
 	close(t.idle)
-	if e.Enabled {
-		lease := e.LeaseDuration.Truncate(time.Second) // as the lease tells others
-		t.begin = min(e.RenewDeadline, lease)
-		t.end = lease - (lease-t.begin)/5
-	}
+	lease := duration.Truncate(time.Second) // as the lease tells others
+	t.begin = min(renewDeadline, lease)
+	t.end = lease - (lease-t.begin)/5
 	return t
 }
 
 // Reasons for which nothing may be changed.
 var (
-	errNotLeading = errors.New("this process does not lead")
-	errExpiring   = errors.New("the lease was not renewed in time: another process may lead soon")
+	ErrNotLeading = errors.New("this process does not lead")
+	ErrExpiring   = errors.New("the lease was not renewed in time: another process may lead soon")
 	errStopping   = errors.New("the process is stopping")
 )
 
@@ -58,9 +63,9 @@ func (t *Term) Err() error {
 	case t.begin == 0:
 		return nil
 	case t.renewed.IsZero():
-		return errNotLeading
+		return ErrNotLeading
 	case t.age() >= t.begin:
-		return fmt.Errorf("%w (last renewed %s ago)", errExpiring, t.age().Round(time.Millisecond))
+		return fmt.Errorf("%w (last renewed %s ago)", ErrExpiring, t.age().Round(time.Millisecond))
 	}
 	return nil
 }
@@ -68,7 +73,7 @@ func (t *Term) Err() error {
 // age is that of the last renewal. A machine that was suspended may show it in
 // one of its clocks only.
 func (t *Term) age() time.Duration {
-	now := t.clock.Now()
+	now := t.Clock.Now()
 	return max(now.Sub(t.renewed), now.Round(0).Sub(t.renewed.Round(0)))
 }
 
@@ -115,17 +120,17 @@ func (t *Term) bound(inner context.Context, stopped <-chan struct{}, cancel cont
 	for {
 		left := t.left()
 		if left <= 0 {
-			cancel(errExpiring)
+			cancel(ErrExpiring)
 			return
 		}
 		if grace > 0 {
-			left = min(left, until.Sub(t.clock.Now()))
+			left = min(left, until.Sub(t.Clock.Now()))
 		}
 		if left <= 0 {
 			cancel(errStopping)
 			return
 		}
-		timer := t.clock.NewTimer(left)
+		timer := t.Clock.NewTimer(left)
 		select {
 		case <-inner.Done():
 			timer.Stop()
@@ -133,7 +138,7 @@ func (t *Term) bound(inner context.Context, stopped <-chan struct{}, cancel cont
 		case <-stopped:
 			timer.Stop()
 			stopped, grace = nil, finishGrace
-			until = t.clock.Now().Add(grace)
+			until = t.Clock.Now().Add(grace)
 		case <-timer.C():
 		}
 	}
