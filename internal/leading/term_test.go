@@ -59,11 +59,11 @@ func TestTermErr(t *testing.T) {
 	}
 }
 
-// suspended is a reading of the clocks after a suspension that only the wall
-// clock shows. Nothing in package time makes one: the seconds are above 30 bits of
-// nanoseconds.
-func suspended(t time.Time, seconds uint64) time.Time {
-	*(*uint64)(unsafe.Pointer(&t)) += seconds << 30
+// set is a reading of the clocks of which only the one on the wall differs, after a
+// suspension or by a person's hand. Nothing in package time makes one: the seconds are
+// above 30 bits of nanoseconds.
+func set(t time.Time, seconds int64) time.Time {
+	*(*int64)(unsafe.Pointer(&t)) += seconds << 30
 	return t
 }
 
@@ -71,7 +71,7 @@ func suspended(t time.Time, seconds uint64) time.Time {
 // its monotonic clock may have slept as well.
 func TestTermOfASuspendedProcess(t *testing.T) {
 	before := time.Now()
-	after := suspended(before, 3600)
+	after := set(before, 3600)
 	if after.Sub(before) != 0 || after.Round(0).Sub(before.Round(0)) != time.Hour {
 		t.Fatalf("the clocks show %v and %v, want no difference and an hour", after.Sub(before), after.Round(0).Sub(before.Round(0)))
 	}
@@ -84,6 +84,18 @@ func TestTermOfASuspendedProcess(t *testing.T) {
 	clk.SetTime(after)
 	if err := term.Err(); !errors.Is(err, ErrExpiring) {
 		t.Errorf("an hour later: %v, want %v", err, ErrExpiring)
+	}
+}
+
+// TestTermOutlivesNoSetClock: a wall clock that is set back makes no lease longer.
+func TestTermOutlivesNoSetClock(t *testing.T) {
+	before := time.Now()
+	clk := testclock.NewFakeClock(before)
+	term := usual.term(clk)
+	term.Renewed(before)
+	clk.SetTime(set(before.Add(usual.renewDeadline), -3600))
+	if err := term.Err(); !errors.Is(err, ErrExpiring) {
+		t.Errorf("after the renew deadline: %v, want %v", err, ErrExpiring)
 	}
 }
 

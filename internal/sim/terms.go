@@ -8,7 +8,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/leading"
 )
 
-
 // OnlyLeaders is judged here: only the world knows who leads. What was on the wire
 // before another took over may arrive.
 const OnlyLeaders = "a process begins no call when another may lead"
