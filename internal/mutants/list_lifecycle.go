@@ -61,15 +61,15 @@ var lifecycleMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/denied-is-gone", File: "remove.go", Func: "question.gone",
-		From:      "q.w.Looked && len",
-		To:        "len",
-		Statement: 6, Note: "a denied answer counts as no instance",
+		From: "q.w.Looked && len",
+		To:   "len",
+		Note: "a denied answer counts as no instance, so that no pod is moved while it lasts; nothing is removed either",
 	},
 	{
 		ID: "lifecycle/unreachable-is-gone", File: "remove.go", Func: "unreachable",
-		From:      "provider.KindOf(q.w.ClassErr) == provider.Invalid",
-		To:        `provider.KindOf(q.w.ClassErr) != ""`,
-		Statement: 6, Note: "a machine without a session is let go as long as nothing was asked for, whatever the error",
+		From: "provider.KindOf(q.w.ClassErr) == provider.Invalid",
+		To:   `provider.KindOf(q.w.ClassErr) != ""`,
+		Note: "a machine without a session is let go as long as nothing was asked for, whatever the error: that is wrong for machines only whose instances an earlier version asked for",
 	},
 	{
 		ID: "lifecycle/invalid-proves", File: "remove.go", Func: "unreachable",
