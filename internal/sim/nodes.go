@@ -119,9 +119,11 @@ func (w *World) lost(i *cloud.Machine) bool {
 	return !w.losses.since[w.uidOf(i)].IsZero() || back && w.machineOf(w.uidOf(i)) == nil
 }
 
-// marked reports whether a machine has taken the node for its own.
+// marked reports whether a machine has taken the node for its own. That somebody else
+// holds the node says nothing of that.
 func marked(n *corev1.Node) bool {
-	return len(n.Finalizers) > 0 || n.Annotations[node.MachineAnnotation] != "" || n.Labels[node.MachineNameLabel] != ""
+	ours := func(f string) bool { return f != foreign }
+	return slices.ContainsFunc(n.Finalizers, ours) || n.Annotations[node.MachineAnnotation] != "" || n.Labels[node.MachineNameLabel] != ""
 }
 
 // nodeOf is the node that the kubelet made; nil when it is gone.
