@@ -79,6 +79,7 @@ type (
 		At    string    `json:"at"`
 		Until time.Time `json:"until"`
 		By    string    `json:"by,omitempty"`
+		For   string    `json:"for,omitempty"`
 	}
 	storedReboot struct {
 		Request string                `json:"request"`
@@ -97,7 +98,7 @@ func ReadRebooting(m client.Object) (out lifecycle.Rebooting) {
 	var asked storedRequest
 	if json.Unmarshal([]byte(a[RebootRequestAnnotation]), &asked) == nil {
 		if t, err := time.Parse(time.RFC3339, asked.At); err == nil && t.UTC().Format(time.RFC3339) == asked.At {
-			out.Request, out.Until = asked.At, asked.Until
+			out.Request, out.Until, out.For = asked.At, asked.Until, asked.For
 		}
 	}
 	var came storedReboot
@@ -107,9 +108,10 @@ func ReadRebooting(m client.Object) (out lifecycle.Rebooting) {
 	return out
 }
 
-// WriteRebootRequest edits m to ask for a reboot in the name of a check.
-func WriteRebootRequest(m client.Object, request string, until time.Time, by string) {
-	SetAnnotation(m, RebootRequestAnnotation, encoded(storedRequest{At: request, Until: until.UTC(), By: by}))
+// WriteRebootRequest edits m to ask, in the name of a check, for the reboot that asked
+// describes.
+func WriteRebootRequest(m client.Object, asked lifecycle.Rebooting, by string) {
+	SetAnnotation(m, RebootRequestAnnotation, encoded(storedRequest{At: asked.Request, Until: asked.Until.UTC(), By: by, For: asked.For}))
 }
 
 // mostRebootMessage bounds in bytes what is kept of an error.

@@ -42,10 +42,10 @@ func TestRebooting(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	m := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
 	want := lifecycle.Rebooting{
-		Request: "2026-01-02T03:04:05Z", Until: at.Add(time.Minute),
+		Request: "2026-01-02T03:04:05Z", Until: at.Add(time.Minute), For: "Ready=Unknown,DiskPressure=True",
 		Answered: "2026-01-02T03:04:05Z", State: lifecycle.RebootBegun, At: at.Add(time.Second), Calls: 2, Message: "reset",
 	}
-	dialect.WriteRebootRequest(m, want.Request, want.Until, "check")
+	dialect.WriteRebootRequest(m, want, "check")
 	dialect.WriteReboot(m, want)
 	if got := dialect.ReadRebooting(m); !got.Equal(want) {
 		t.Errorf("got %+v", got)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/lifecycle"
@@ -83,6 +84,21 @@ func (q *question) ailing() (began time.Time) {
 	return began
 }
 
+// ails names all that [question.ailing] is about, as [lifecycle.Rebooting] has it; empty
+// where that has no form for it.
+func (q *question) ails() string {
+	var out []string
+	for _, have := range q.t.Node.Conditions {
+		if strings.Contains(have.Type, ",") {
+			return ""
+		}
+		if len(q.timeouts(have)) > 0 {
+			out = append(out, have.Type+"="+have.Status)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -126,7 +142,7 @@ func (r *round) try(c *Case) (begun bool) {
 	if begun = !c.Request.IsZero(); !begun {
 		c.Request = r.now.Truncate(time.Second)
 	}
-	c.Until = c.Request.Add(r.w.check.Escalation.Patience)
+	c.Until, c.For = c.Request.Add(r.w.check.Escalation.Patience), q.ails()
 	return begun
 }
 

@@ -59,10 +59,11 @@ type Case struct {
 	Act     Act
 	Remedy  Remedy
 	// Request names the reboot that [Restart] asks for, by its time; nobody waits
-	// for it any more after Until. Wait says what is waited for where it was asked
+	// for it any more after Until. For is what ails the node, as
+	// [lifecycle.Rebooting] has it. Wait says what is waited for where it was asked
 	// for before, Tried what came of it where it was in vain.
-	Request, Until time.Time
-	Wait, Tried    string
+	Request, Until   time.Time
+	For, Wait, Tried string
 	// Confirm says that sight has not settled: whoever acts makes sure first, by
 	// live reads, that the verdict still holds.
 	Confirm bool

@@ -2,7 +2,11 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -15,6 +19,10 @@ type Rebooting struct {
 	Request string
 	// Until is when nobody waits for that any more.
 	Until time.Time
+	// For is what ails the node ("Ready=Unknown,DiskPressure=True"): a request goes by
+	// its word while the node shows any of that, or is not Ready. Empty: whoever asked
+	// did not say, and the node is not looked at.
+	For string
 	// Answered is the request that the rest is about.
 	Answered string
 	State    RebootState
@@ -125,13 +133,25 @@ func (q question) rebootable() bool {
 // is replaced. While a failed attempt is left to rest, its life goes on.
 func rebootAsked(q question) *Decision {
 	r := q.m.Reboot
-	if !r.open(q.now, q.w.RebootPower) || !q.rebootable() || q.rebootRest() > 0 {
+	if !r.open(q.now, q.w.RebootPower) || !q.rebootable() || q.recovered() || q.rebootRest() > 0 {
 		return nil
 	}
 	return &Decision{
 		Step: Reboot, Reason: ReasonRebootAsked,
 		Message: fmt.Sprintf("a health check asked at %s for a reboot", r.Request),
 	}
+}
+
+// recovered reports whether the node got well by itself, after a check asked for the
+// reboot and before that was begun. The check takes the request back, but may be late.
+func (q question) recovered() bool {
+	if q.m.Reboot.For == "" || !q.w.NodeLooked || Ready(q.w.Node).Status != corev1.ConditionTrue {
+		return false
+	}
+	ails := strings.Split(q.m.Reboot.For, ",")
+	return !slices.ContainsFunc(q.w.Node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return slices.Contains(ails, fmt.Sprintf("%s=%s", c.Type, c.Status))
+	})
 }
 
 // rebootRest is for how long a failed attempt is left to rest.

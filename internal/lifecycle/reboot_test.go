@@ -34,12 +34,17 @@ func came(s lifecycle.RebootState) func(*lifecycle.Rebooting) {
 	return func(r *lifecycle.Rebooting) { r.Answered, r.State, r.At, r.Calls = rebootAt, s, now, 1 }
 }
 
+func askedBecause(ails string) func(*lifecycle.Rebooting) {
+	return func(r *lifecycle.Rebooting) { r.For = ails }
+}
+
 func powered(p lifecycle.RebootPower) worldEdit {
 	return func(w *lifecycle.World) { w.RebootPower = p }
 }
 
 func TestReboot(t *testing.T) {
-	ill := runningOn(node("Unknown"))
+	ill, well := runningOn(node("Unknown")), runningOn(node("True"))
+	full := runningOn(node("True", "DiskFull", "True"))
 	once, each := powered(lifecycle.RebootsOnce), powered(lifecycle.RebootsEachTime)
 	for _, c := range []struct {
 		reason string
@@ -69,6 +74,16 @@ func TestReboot(t *testing.T) {
 		{"another instance stands in for it", machine(askedFor()), world(ill, once, func(w *lifecycle.World) { w.StandIn = true }), false},
 		{"the instance is on its way out", machine(askedFor()), world(ill, once, having(instance(provider.Stopping))), false},
 		{"one that is off is started by it", machine(askedFor()), world(ill, once, having(instance(provider.Stopped))), true},
+		{"what ails the node is there still", machine(askedFor(askedBecause("Ready=Unknown"))), world(ill, once), true},
+		{"the node fell silent, and now says that it is not ready", machine(askedFor(askedBecause("Ready=False"))), world(ill, once), true},
+		{"the node got well by itself", machine(askedFor(askedBecause("Ready=Unknown"))), world(well, once), false},
+		{"it got well after a call that failed", machine(askedFor(askedBecause("Ready=Unknown"), begunFor(time.Minute, 1))), world(well, once), false},
+		{"what else ailed it is there still", machine(askedFor(askedBecause("Ready=Unknown,DiskFull=True"))), world(full, once), true},
+		{"what only the check minds is there still", machine(askedFor(askedBecause("DiskFull=True"))), world(full, once), true},
+		{"what only the check minds is over", machine(askedFor(askedBecause("DiskFull=True"))), world(well, once), false},
+		{"who asks without a word about the node is obeyed", machine(askedFor()), world(well, once), true},
+		{"nobody knows how the node is", machine(askedFor(askedBecause("Ready=Unknown"))), world(well, once, func(w *lifecycle.World) { w.NodeLooked = false }), true},
+		{"the node is gone", machine(askedFor(askedBecause("Ready=Unknown"))), world(well, once, func(w *lifecycle.World) { w.Node = nil }), true},
 		{"we do not see", machine(askedFor()), world(ill, once, func(w *lifecycle.World) {
 			w.Sight = sight.Begin(now, sight.Policy{Timeout: time.Minute, Interval: 10 * time.Second}, sight.Target)
 		}), false},

@@ -207,4 +207,10 @@ var lifecycleMutants = []Mutant{
 		To:   "",
 		Note: "a machine that ran is not judged by its node while its instance is pending again",
 	},
+	{
+		ID: "lifecycle/well-node-rebooted", File: "reboot.go", Func: "rebootAsked",
+		From: "|| q.recovered() ",
+		To:   "",
+		Note: "a node that got well by itself is rebooted because a health check asked for that before",
+	},
 }

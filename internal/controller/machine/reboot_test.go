@@ -9,6 +9,7 @@ import (
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -55,11 +56,14 @@ func (g *rig[M]) switched(knows bool) *switchboard {
 const rebootRequest = "2026-01-02T03:04:05Z"
 
 // asks lets a health check ask for a reboot.
-func (g *rig[M]) asks() {
+func (g *rig[M]) asks() { g.Helper(); g.asksFor("") }
+
+// asksFor lets it say what ails the node.
+func (g *rig[M]) asksFor(ails string) {
 	g.Helper()
 	m := g.read()
 	before := m.DeepCopyObject().(M)
-	dialect.WriteRebootRequest(m, rebootRequest, start.Add(10*time.Minute), "check")
+	dialect.WriteRebootRequest(m, lifecycle.Rebooting{Request: rebootRequest, Until: start.Add(10 * time.Minute), For: ails}, "check")
 	if err := g.control.WithWatch.Patch(g.Context(), m, client.MergeFrom(before)); err != nil {
 		g.Fatal(err)
 	}
@@ -107,6 +111,30 @@ func TestReboot(t *testing.T) {
 				t.Errorf("afterwards: calls %q, %q", s.calls, g.cloud.calls)
 			}
 		})
+	}
+}
+
+// TestRebootRecovered: a node that got well by itself, while the check did not come to
+// take its request back, is not rebooted. It is when it falls ill again.
+func TestRebootRecovered(t *testing.T) {
+	g := joinedRig(t)
+	s := g.switched(true)
+	g.asksFor("Ready=Unknown")
+	g.pass()
+	if r := rebootOf(g); len(s.calls) != 0 || r.Current() != "" {
+		t.Errorf("a node that is well: calls %q, recorded %+v", s.calls, r)
+	}
+	n := &corev1.Node{}
+	if err := g.target.WithWatch.Get(g.Context(), client.ObjectKey{Name: "node-1"}, n); err != nil {
+		g.Fatal(err)
+	}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
+	if err := g.target.WithWatch.Status().Update(g.Context(), n); err != nil {
+		g.Fatal(err)
+	}
+	g.pass()
+	if r := rebootOf(g); len(s.calls) != 1 || r.Current() != lifecycle.RebootDone {
+		t.Errorf("a node that is ill again: calls %q, recorded %+v", s.calls, r)
 	}
 }
 

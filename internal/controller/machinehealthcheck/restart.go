@@ -11,6 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/lifecycle"
 )
 
 // restart asks for a reboot of the machine, whose controller carries it out. A
@@ -20,7 +21,8 @@ func (p *pass[C]) restart(ctx context.Context, m client.Object, c *health.Case) 
 		return nil
 	}
 	before := m.DeepCopyObject().(client.Object)
-	dialect.WriteRebootRequest(m, c.Request.UTC().Format(time.RFC3339), c.Until, p.object.GetName())
+	asked := lifecycle.Rebooting{Request: c.Request.UTC().Format(time.RFC3339), Until: c.Until, For: c.For}
+	dialect.WriteRebootRequest(m, asked, p.object.GetName())
 	err := p.Client.Patch(ctx, m, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
 		p.say(&c.Target, corev1.EventTypeWarning, dialect.EventRebootRequestFailed, "Requesting a reboot of machine %v failed: "+escape(err))

@@ -71,7 +71,7 @@ func TestRebootThenReplace(t *testing.T) {
 	if got := w.heard(); !strings.HasPrefix(got, "Normal RebootRequested/Remediate a: ") {
 		t.Errorf("told %q", got)
 	}
-	if r := w.rebooting("a"); r.Request != asked.Format(time.RFC3339) || !r.Until.Equal(asked.Add(4*time.Minute)) {
+	if r := w.rebooting("a"); r.Request != asked.Format(time.RFC3339) || !r.Until.Equal(asked.Add(4*time.Minute)) || r.For != "Ready=Unknown" {
 		t.Errorf("asked for %+v", r)
 	}
 	w.step(time.Minute)
