@@ -46,7 +46,9 @@ func setUpHealth(p program) error {
 	if err := setUpChecks(p, openshift.HealthChecks{}, o); err != nil {
 		return err
 	}
-	return setUpChecks(p, openshift.OldHealthChecks{}, o)
+	old := openshift.OldHealthChecks{}
+	o.Metrics = m.Of(old.Traits().Kind.GroupVersion().String())
+	return setUpChecks(p, old, o)
 }
 
 func setUpChecks[C client.Object](p program, lens dialect.HealthChecks[C], o machinehealthcheck.Options) error {

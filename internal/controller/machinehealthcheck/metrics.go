@@ -12,11 +12,14 @@ import (
 type Metrics struct {
 	covered, restricted *prometheus.GaugeVec
 	successes           *prometheus.CounterVec
+	// apiVersion tells checks of an older form from those of the same name.
+	apiVersion string
 }
 
-// NewMetrics makes the metrics and registers them.
+// NewMetrics makes the metrics and registers them. Their label api_version is empty,
+// which to Prometheus is no label: the series are those of the original.
 func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
-	labels := []string{"name", "namespace"}
+	labels := []string{"name", "namespace", "api_version"}
 	m := &Metrics{
 		covered: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "mapi_machinehealthcheck_nodes_covered", Help: "Number of nodes covered by MachineHealthChecks",
@@ -36,21 +39,32 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
+// Of are the same metrics about checks of another form, which may have the names of
+// these.
+func (m *Metrics) Of(apiVersion string) *Metrics {
+	if m == nil {
+		return nil
+	}
+	out := *m
+	out.apiVersion = apiVersion
+	return &out
+}
+
 func (m *Metrics) observe(check types.NamespacedName, covered int, restricted bool) {
 	if m == nil {
 		return
 	}
-	m.covered.WithLabelValues(check.Name, check.Namespace).Set(float64(covered))
+	m.covered.WithLabelValues(check.Name, check.Namespace, m.apiVersion).Set(float64(covered))
 	closed := 0.0
 	if restricted {
 		closed = 1
 	}
-	m.restricted.WithLabelValues(check.Name, check.Namespace).Set(closed)
+	m.restricted.WithLabelValues(check.Name, check.Namespace, m.apiVersion).Set(closed)
 }
 
 func (m *Metrics) remedied(check types.NamespacedName) {
 	if m != nil {
-		m.successes.WithLabelValues(check.Name, check.Namespace).Inc()
+		m.successes.WithLabelValues(check.Name, check.Namespace, m.apiVersion).Inc()
 	}
 }
 
@@ -60,6 +74,6 @@ func (m *Metrics) forget(check types.NamespacedName) {
 	if m == nil {
 		return
 	}
-	m.covered.DeleteLabelValues(check.Name, check.Namespace)
-	m.restricted.WithLabelValues(check.Name, check.Namespace).Set(0)
+	m.covered.DeleteLabelValues(check.Name, check.Namespace, m.apiVersion)
+	m.restricted.WithLabelValues(check.Name, check.Namespace, m.apiVersion).Set(0)
 }
