@@ -17,6 +17,10 @@ import (
 // a live read.
 const Patience = 5 * time.Second
 
+// Lingers is for how long after a write without an answer that may yet happen. An API
+// server gives a request up after a minute, unless it is told otherwise.
+const Lingers = 2 * time.Minute
+
 // Object is what a ledger needs to know of an owned object.
 type Object struct {
 	UID  types.UID
@@ -31,7 +35,7 @@ type Ledger struct {
 	there   map[types.UID]struct{}
 	gone    map[types.UID]struct{}
 	unsure  map[string]struct{}
-	doomed  map[types.UID]struct{}
+	doomed  map[types.UID]time.Time
 	since   time.Time
 	trusted bool
 }
@@ -52,12 +56,21 @@ func (l *Ledger) Gone(now time.Time, uid types.UID) {
 
 // Doom enters that a deletion of the object may have happened or may yet
 // happen: it is to be asked for again before any other.
-func (l *Ledger) Doom(uid types.UID) { l.doomed = put(l.doomed, uid) }
+func (l *Ledger) Doom(now time.Time, uid types.UID) {
+	if l.doomed == nil {
+		l.doomed = map[types.UID]time.Time{}
+	}
+	l.doomed[uid] = now
+}
 
-// Doomed reports whether that was entered and not settled since.
-func (l *Ledger) Doomed(uid types.UID) bool {
-	_, ok := l.doomed[uid]
-	return ok
+// Doomed returns for how long that holds yet, unless it is settled before; zero: it was
+// not entered, or settled since, or has not happened within [Lingers].
+func (l *Ledger) Doomed(now time.Time, uid types.UID) time.Duration {
+	at, ok := l.doomed[uid]
+	if !ok {
+		return 0
+	}
+	return max(0, at.Add(Lingers).Sub(now))
 }
 
 // Unsure enters that a creation under this name may have happened or may yet

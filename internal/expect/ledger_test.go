@@ -62,26 +62,41 @@ func TestDoomed(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		enter  func(l *Ledger)
-		doomed bool
+		doomed time.Duration
 	}{
-		"no answer":    {"it may have happened", func(*Ledger) {}, true},
-		"still there":  {"it may yet happen", func(l *Ledger) { l.Seen([]Object{there("a")}) }, true},
-		"live, there":  {"it may yet happen", func(l *Ledger) { l.Live(now, []Object{there("a")}, nil) }, true},
-		"seen going":   {"it happened", func(l *Ledger) { l.Seen([]Object{going("a")}) }, false},
-		"live, going":  {"it happened", func(l *Ledger) { l.Live(now, []Object{going("a")}, nil) }, false},
-		"asked again":  {"the answer has come", func(l *Ledger) { l.Gone(now, "a") }, false},
-		"server back":  {"it happened, and was undone", func(l *Ledger) { l.Seen([]Object{going("a")}); l.Seen([]Object{there("a")}) }, false},
-		"another went": {"that says nothing", func(l *Ledger) { l.Seen([]Object{going("b")}) }, true},
+		"no answer":            {"it may have happened", func(*Ledger) {}, Lingers},
+		"still there":          {"it may yet happen", func(l *Ledger) { l.Seen([]Object{there("a")}) }, Lingers},
+		"live, there":          {"it may yet happen", func(l *Ledger) { l.Live(now, []Object{there("a")}, nil) }, Lingers},
+		"seen going":           {"it happened", func(l *Ledger) { l.Seen([]Object{going("a")}) }, 0},
+		"live, going":          {"it happened", func(l *Ledger) { l.Live(now, []Object{going("a")}, nil) }, 0},
+		"asked again":          {"the answer has come", func(l *Ledger) { l.Gone(now, "a") }, 0},
+		"server back":          {"it happened, and was undone", func(l *Ledger) { l.Seen([]Object{going("a")}); l.Seen([]Object{there("a")}) }, 0},
+		"asked again, in vain": {"it may yet happen, from now on", func(l *Ledger) { l.Doom(now.Add(time.Second), "a") }, Lingers + time.Second},
+		"another went":         {"that says nothing", func(l *Ledger) { l.Seen([]Object{going("b")}) }, Lingers},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var l Ledger
-			l.Doom("a")
+			l.Doom(now, "a")
 			tc.enter(&l)
-			if l.Doomed("a") != tc.doomed {
-				t.Errorf("%s: doomed %v", tc.reason, l.Doomed("a"))
+			if got := l.Doomed(now, "a"); got != tc.doomed {
+				t.Errorf("%s: doomed for %v", tc.reason, got)
 			}
 		})
+	}
+}
+
+// TestDoomEnds: what has not happened by the time that the API server gives up does not
+// happen any more.
+func TestDoomEnds(t *testing.T) {
+	var l Ledger
+	l.Doom(now, "a")
+	for after, want := range map[time.Duration]time.Duration{
+		0: Lingers, Lingers - time.Second: time.Second, Lingers: 0, Lingers + time.Hour: 0,
+	} {
+		if got := l.Doomed(now.Add(after), "a"); got != want {
+			t.Errorf("after %v it is doomed for %v more, want %v", after, got, want)
+		}
 	}
 }
 

@@ -51,6 +51,12 @@ var replicasMutants = []Mutant{
 		Statement: 5, Note: "a deletion without an answer is not repeated before others",
 	},
 	{
+		ID: "replicas/doomed-at-any-cost", File: "decide.go", Func: "needed",
+		From: "if !costs {",
+		To:   "if true {",
+		Note: "a deletion without an answer is repeated although the machine is needed since, and another is of no use",
+	},
+	{
 		ID: "replicas/growth-forced", File: "decide.go", Func: "grow",
 		From: `set.NoGrowth != ""`,
 		To:   "false",

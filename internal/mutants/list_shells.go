@@ -28,9 +28,15 @@ var shellMutants = []Mutant{
 	},
 	{
 		ID: "machineset/doom-forgotten", File: "scale.go", Func: "pass.delete",
-		From:      "p.ledger.Doom(v.UID)",
+		From:      "p.ledger.Doom(now, v.UID)",
 		To:        "_ = v",
 		Statement: 5, Finds: "TestUnansweredDeletionIsRepeated", Note: "after a deletion without an answer another machine is chosen",
+	},
+	{
+		ID: "machineset/doom-unending", File: "observe.go", Func: "pass.view",
+		From:  "left := p.ledger.Doomed(p.now, member.UID)",
+		To:    "left := p.ledger.Doomed(p.now.Add(-1e18), member.UID)",
+		Finds: "TestUnansweredDeletionWaits", Note: "a deletion without an answer is repeated whenever a machine is too many, for as long as the process lives",
 	},
 	{
 		ID: "machineset/takes-namesakes", File: "scale.go", Func: "pass.recognise",

@@ -122,6 +122,8 @@ func shrink(now time.Time, set Set, counted []Member, leaving int, p Policy) Dec
 	switch {
 	case len(out) == 0 && held != "":
 		d.Reason, d.Message = Guarded, held
+	case len(out) == 0 && surplus > 0:
+		d.Reason, d.Message = ScalingDn, fmt.Sprintf("%d members too many, one of which may be going already", surplus)
 	case len(out) == 0:
 		d.Reason, d.Message = Settled, fmt.Sprintf("%d members, as wanted", len(counted))
 	case surplus == 0:
@@ -145,17 +147,47 @@ func victims(now time.Time, set Set, counted []Member, p Policy) (out []Victim, 
 		// Nobody is chosen by rank: spare a large set at rest the sorting.
 		open = going
 	}
-	left := surplus
-	for _, m := range doomedFirst(Rank(now, open, p)) {
+	ranked, left := Rank(now, open, p), surplus
+	waits := needed(now, set, ranked, surplus, p)
+	for _, m := range doomedFirst(ranked) {
 		why := fate(now, set, m, p)
-		if why == "" && left > 0 {
+		switch {
+		case why == "" && left == 0:
+			continue
+		case why == "":
 			why, left = WhySurplus, left-1
+			if waits[m.Name] {
+				continue
+			}
 		}
-		if why != "" {
-			out = append(out, m.victim(why))
-		}
+		out = append(out, m.victim(why))
 	}
 	return out, surplus
+}
+
+// needed are the names of members that work and would be among the n surplus ones only
+// because their deletion was asked for before, where others of no use would stay in
+// their place. Neither goes: it is not known yet whether that deletion happens.
+func needed(now time.Time, set Set, ranked []Member, n int, p Policy) map[string]bool {
+	if n == 0 || !slices.ContainsFunc(ranked, func(m Member) bool { return m.Doomed }) {
+		return nil
+	}
+	ranked = only(ranked, func(m Member) bool { return fate(now, set, m, p) == "" })
+	works := func(m Member) bool { return uselessness(now, p, &m) == 0 }
+	first, out := map[string]bool{}, map[string]bool{}
+	for _, m := range doomedFirst(ranked)[:n] {
+		first[m.Name] = true
+		out[m.Name] = m.Doomed && works(m)
+	}
+	costs := false
+	for _, m := range ranked[:n] {
+		delete(out, m.Name)
+		costs = costs || !first[m.Name] && !works(m)
+	}
+	if !costs {
+		return nil
+	}
+	return out
 }
 
 // doomedFirst moves those to the front whose deletion was asked for before.

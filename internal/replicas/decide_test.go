@@ -22,6 +22,9 @@ var (
 	}
 )
 
+// sparing is that of a deployment's set: what is of no use goes first.
+var sparing = Policy{Burst: 500, Order: []Criterion{UnavailableFirst, UnlinkedFirst}}
+
 // member is a running machine of the usual priority, changed by changes.
 func member(name string, changes ...func(*Member)) Member {
 	m := Member{
@@ -44,6 +47,8 @@ func many(n int, changes ...func(*Member)) []Member {
 
 func deleting(m *Member) { m.Deleting = true }
 func leaving(m *Member)  { m.Leaving, m.Phase = true, PhaseUnknown }
+func doomed(m *Member)   { m.Doomed = true }
+func useless(m *Member)  { m.Ready, m.Usable = false, false }
 func failed(m *Member)   { m.Failed, m.Phase, m.Ready, m.Usable = true, PhaseFailed, false, false }
 func shielded(m *Member) { m.Shielded = true }
 func marked1(m *Member)  { m.Priority, m.Marked = 1, now.Add(-time.Minute) }
@@ -81,6 +86,26 @@ func TestDecide(t *testing.T) {
 		"equal": {
 			reason: "nothing to do",
 			set:    Set{Replicas: 2}, members: many(2), policy: keeping, decided: Settled,
+		},
+		"a deletion without an answer": {
+			reason: "it may have happened: the same machine goes, and no other",
+			set:    Set{Replicas: 2}, members: []Member{member("a"), member("b"), member("c", doomed)}, policy: keeping, delete: []string{"c"}, decided: ScalingDn,
+		},
+		"a deletion without an answer, of what goes first anyway": {
+			reason: "the choice has not changed",
+			set:    Set{Replicas: 2}, members: []Member{member("a"), member("b"), member("c", useless, doomed)}, policy: sparing, delete: []string{"c"}, decided: ScalingDn,
+		},
+		"a deletion without an answer, of a machine that is needed now": {
+			reason: "another is of no use: nothing goes before it is known whether this one does",
+			set:    Set{Replicas: 2}, members: []Member{member("a"), member("b", useless), member("c", doomed)}, policy: sparing, decided: ScalingDn,
+		},
+		"a deletion without an answer, and two too many": {
+			reason: "the one of no use goes in any case, and one that works with it",
+			set:    Set{Replicas: 1}, members: []Member{member("a"), member("b", useless), member("c", doomed)}, policy: sparing, delete: []string{"c", "b"}, decided: ScalingDn,
+		},
+		"two deletions without an answer, one of them of a machine that is needed now": {
+			reason: "what goes first anyway goes",
+			set:    Set{Replicas: 1}, members: []Member{member("a", useless), member("b", useless, doomed), member("c", doomed)}, policy: sparing, delete: []string{"b"}, decided: ScalingDn,
 		},
 		"too many": {
 			reason: "the surplus goes, in the order of names among equals",

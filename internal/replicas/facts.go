@@ -83,8 +83,8 @@ type Member struct {
 	Priority int
 	// Marked is when an autoscaler chose the member; zero when it did not.
 	Marked time.Time
-	// Doomed says that its deletion was asked for and the answer was lost: it
-	// may happen at any time, so this member goes before any other.
+	// Doomed says that its deletion was asked for a moment ago and the answer was lost:
+	// it may yet happen, so this member goes before any other that is of as much use.
 	Doomed bool
 	// Shielded members count as replicas but are not given up.
 	Shielded bool

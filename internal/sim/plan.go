@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/replicas"
 	"github.com/millwright-dev/millwright/internal/rollout"
 	"github.com/millwright-dev/millwright/internal/sim/store"
@@ -153,7 +154,7 @@ func (p *process) doubts(s *store.Store, c store.Call, err error) {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		delete(p.doubted, asked)
 	case !apierrors.IsTooManyRequests(err) && !apierrors.IsForbidden(err):
-		p.doubted[asked] = true
+		p.doubted[asked] = p.Now()
 	}
 }
 
@@ -186,7 +187,7 @@ func (g *glimpse) node(name string) *corev1.Node {
 }
 
 // planSets tells what of a write of the controller of sets was not decided.
-func planSets[S client.Object](lens dialect.Sets[S], doubted map[request]bool) func(t *task, old, now client.Object) string {
+func planSets[S client.Object](lens dialect.Sets[S], doubted map[request]time.Time) func(t *task, old, now client.Object) string {
 	return func(t *task, old, now client.Object) string {
 		g := t.saw
 		o := g.named("MachineSet", t.key.NamespacedName)
@@ -201,16 +202,21 @@ func planSets[S client.Object](lens dialect.Sets[S], doubted map[request]bool) f
 			free := !g.live && ref == nil && m.GetDeletionTimestamp() == nil
 			ours, matches := ref != nil && ref.UID == s.GetUID(), lens.Selector(s).Matches(labels.Set(m.GetLabels()))
 			if (free || ours) && matches || ours && s.GetDeletionTimestamp() != nil {
-				member := lens.Member(s, m, g.node)
-				member.Doomed = doubted[request{set: s.GetUID(), machine: m.GetUID()}]
-				members = append(members, member)
+				members = append(members, lens.Member(s, m, g.node))
 			}
 		}
 		view := lens.View(s)
 		if metav1.GetControllerOf(s) != nil {
 			view.Guard = nil // it weighs the other sets of the deployment too, and the judge looks at that
 		}
-		d := replicas.Decide(g.at, view, members, lens.Policy(s))
+		decide := func(lingers time.Duration) replicas.Decision {
+			for i := range members {
+				at, asked := doubted[request{set: s.GetUID(), machine: members[i].UID}]
+				members[i].Doomed = asked && g.at.Sub(at) < lingers
+			}
+			return replicas.Decide(g.at, view, members, lens.Policy(s))
+		}
+		d := decide(expect.Lingers)
 		if old == nil {
 			g.created++
 			if g.created > d.Create {
@@ -218,7 +224,9 @@ func planSets[S client.Object](lens dialect.Sets[S], doubted map[request]bool) f
 			}
 			return ""
 		}
-		if !slices.ContainsFunc(d.Delete, func(v replicas.Victim) bool { return v.UID == old.GetUID() }) {
+		chosen := func(v replicas.Victim) bool { return v.UID == old.GetUID() }
+		// The controller counts from the end of the pass that asked, which may have hung.
+		if !slices.ContainsFunc(d.Delete, chosen) && !slices.ContainsFunc(decide(2*expect.Lingers).Delete, chosen) {
 			return fmt.Sprintf("set %s deletes machine %s: %s", s.GetName(), old.GetName(), d.Message)
 		}
 		return ""

@@ -68,7 +68,7 @@ type process struct {
 	// written still although a server that went back has undone it.
 	plans   func(t *task, old, now client.Object) string
 	wrote   map[types.UID]client.Object
-	doubted map[request]bool
+	doubted map[request]time.Time
 	recalls expect.Overlay
 	// stalled are the views that hear nothing, and until when.
 	stalled map[*store.View]time.Time
@@ -119,7 +119,7 @@ type killed struct{}
 
 // start starts a process, whose first listings may be behind.
 func (w *World) start(r role, of *flavor, behind int) {
-	p := &process{w: w, role: r, tells: of, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, doubted: map[request]bool{}, stalled: map[*store.View]time.Time{}}
+	p := &process{w: w, role: r, tells: of, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, doubted: map[request]time.Time{}, stalled: map[*store.View]time.Time{}}
 	w.serials++
 	p.queue, p.born, p.ahead, p.serial = newQueue(), w.now, w.aheadOf(), w.serials
 	p.clock = serverclock.New(ownClock{p: p}, logr.Discard())

@@ -104,7 +104,9 @@ func (p *pass[S]) view(ctx context.Context) error {
 	p.members = make([]replicas.Member, 0, len(p.machines))
 	for _, m := range p.machines {
 		member := p.lens.Member(p.object, m, nodes)
-		member.Doomed = p.ledger.Doomed(member.UID)
+		left := p.ledger.Doomed(p.now, member.UID)
+		member.Doomed = left > 0
+		p.again(left)
 		p.spare(&member)
 		p.members = append(p.members, member)
 	}

@@ -109,7 +109,7 @@ func (p *pass[S]) delete(ctx context.Context, victims []replicas.Victim) error {
 			p.ledger.Gone(now, v.UID)
 			deleted = append(deleted, v)
 		case !expect.Refused(errs[i]):
-			p.ledger.Doom(v.UID)
+			p.ledger.Doom(now, v.UID)
 		}
 	}
 	p.tellDeleted(deleted)

@@ -7,7 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/expect"
 )
@@ -173,6 +175,49 @@ func TestUnansweredDeletionIsRepeated(t *testing.T) {
 	}
 	if n := w.replicas(t); n != 2 {
 		t.Errorf("%d machines are left of 2", n)
+	}
+}
+
+// A deletion without an answer is not asked for again while it would cost a machine that
+// is needed since: of two that work and one that has yet to join, one is too many. Once
+// that deletion cannot happen any more, the one that is of no use goes.
+func TestUnansweredDeletionWaits(t *testing.T) {
+	w := newWorld(gardenerAPI)
+	w.declare(t, 2)
+	r := w.controller()
+	w.rest(t, r)
+	works := map[string]bool{}
+	for _, o := range w.machinesOf(t, w.Client) {
+		m := o.(*v1alpha1.Machine)
+		works[m.Name], m.Status.CurrentStatus.Phase = true, v1alpha1.MachineRunning
+		if err := w.Client.Status().Update(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pass := func(replicas int) reconcile.Result {
+		t.Helper()
+		w.scale(t, replicas)
+		w.sync(t, true, true)
+		res, err := w.reconcile(t, r)
+		if (err != nil) != w.slow {
+			t.Fatal(err)
+		}
+		return res
+	}
+	w.slow = true
+	pass(1)
+	w.slow = false
+	pass(3)
+	res := pass(2)
+	if n := w.replicas(t); n != 3 || res.RequeueAfter <= 0 || res.RequeueAfter > expect.Lingers {
+		t.Errorf("before it is known whether %s goes: %d machines, again after %s", w.leaving[0].GetName(), n, res.RequeueAfter)
+	}
+	w.clock.SetTime(w.clock.Now().Add(expect.Lingers))
+	pass(2)
+	for _, m := range w.machinesOf(t, w.Client) {
+		if going := m.GetDeletionTimestamp() != nil; going == works[m.GetName()] {
+			t.Errorf("machine %s works: %v; goes: %v", m.GetName(), works[m.GetName()], going)
+		}
 	}
 }
 
