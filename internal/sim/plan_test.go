@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/rollout"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
@@ -149,4 +150,30 @@ func twoSets(t *testing.T, w *World) (p *process, old, fresh client.Object) {
 		t.Fatalf("no two sets: %v", w.setsOf(d))
 	}
 	return p, old, fresh
+}
+
+// TestDoubtEnds: the API server gives a request up in time, and the choice is by rank
+// again. In between the controller may know of the doubt for a while longer: it counts
+// from the end of the pass that asked.
+func TestDoubtEnds(t *testing.T) {
+	w := newWorld(1, Options{Dialect: Gardener})
+	defer w.shutdown()
+	p, members := setOfThree(t, w)
+	p.doubts(w.store, store.Call{Verb: "delete", Kind: w.store.KindOf(w.tells.machine), Object: members["b"], Key: client.ObjectKeyFromObject(members["b"])}, errReplyLost)
+	began := p.running.saw.at
+	for _, tt := range []struct {
+		after time.Duration
+		want  string
+	}{{0, "b"}, {expect.Lingers - time.Second, "b"}, {expect.Lingers, "ab"}, {2 * expect.Lingers, "a"}} {
+		p.running.saw.at = began.Add(tt.after)
+		got := ""
+		for _, name := range []string{"a", "b", "c"} {
+			if p.plans(p.running, members[name], nil) == "" {
+				got += name
+			}
+		}
+		if got != tt.want {
+			t.Errorf("after %s the deletion of %q is as decided, want %q", tt.after, got, tt.want)
+		}
+	}
 }
