@@ -155,7 +155,7 @@ var shellMutants = []Mutant{
 	},
 	{
 		ID: "collector/node-from-cache", File: "nodes.go", Func: "Nodes.Reconcile",
-		From:      "if act == orphan.Disown {",
+		From:      "if act == orphan.Disown || act == orphan.LetGo {",
 		To:        "if false {",
 		Statement: 5, Note: "a node is disowned by what the cache shows",
 	},

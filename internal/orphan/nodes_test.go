@@ -23,7 +23,10 @@ func TestJudgeNode(t *testing.T) {
 		"marked already":             {"nothing is left to do", orphan.Node{Created: old, Marked: true}, orphan.LeaveNode, 0},
 		"marked and held":            {"the finalizer was not ours to put there", orphan.Node{Created: old, Marked: true, Held: true}, orphan.Disown, 0},
 		"young, marked and held":     {"a machine was there a moment ago", orphan.Node{Created: young, Marked: true, Held: true}, orphan.LeaveNode, time.Minute},
-		"with machine":               {"nothing to do", orphan.Node{Created: old, Machine: true, Held: true}, orphan.LeaveNode, 0},
+		"with machine":               {"nothing to do", orphan.Node{Created: old, Machine: true, Ours: true, Held: true}, orphan.LeaveNode, 0},
+		"of the other API, held":     {"its machine never takes our finalizer off", orphan.Node{Created: old, Machine: true, Held: true}, orphan.LetGo, 0},
+		"of the other API, young":    {"a machine of ours may be about to record it", orphan.Node{Created: young, Machine: true, Held: true}, orphan.LeaveNode, time.Minute},
+		"of the other API, not held": {"nothing to do", orphan.Node{Created: young, Machine: true}, orphan.LeaveNode, 0},
 		"marked, a machine turns up": {"it is managed again", orphan.Node{Created: old, Machine: true, Marked: true}, orphan.Own, 0},
 		"young, marked, has machine": {"age does not matter", orphan.Node{Created: young, Machine: true, Marked: true}, orphan.Own, 0},
 	}

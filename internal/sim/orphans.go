@@ -100,6 +100,7 @@ func runNodes(p *process) {
 	r := collector.NewNodes(collector.NodeOptions{
 		Client: p.target, Kinds: kinds, Clock: p, JoinTimeout: joinTimeout,
 		Mark: v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged, Finalizer: v1alpha1.FinalizerNode,
+		API: v1alpha1.GroupVersion.Group,
 	})
 	p.reconcile = r.Reconcile
 	p.wakes = func(e store.Event) (out []wake.Wake) {

@@ -103,7 +103,7 @@ func (a *assembly) nodesWithoutMachine(kinds []collector.Kind, sources []collect
 		Client: a.process.Term(provider.Gardener).Guarded(a.process.Target.GetClient()), Kinds: kinds, Clock: a.process.Clock,
 		JoinTimeout: a.machine.defaults.CreationTimeout,
 		Mark:        v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged,
-		Finalizer: v1alpha1.FinalizerNode,
+		Finalizer: v1alpha1.FinalizerNode, API: provider.Gardener,
 	})
 	return n.SetupWithManager(mgr, a.process.Target.GetCache(), sources)
 }

@@ -20,6 +20,8 @@ import (
 
 // Kind is the machines of one API group.
 type Kind interface {
+	// API is the group.
+	API() string
 	// Classes are those from which machines are made, or were made, of this
 	// kind, as a cache has them.
 	Classes(ctx context.Context) ([]Class, error)
@@ -52,7 +54,8 @@ type Seen struct {
 	// NodeName is the node recorded, Ref names the object in events.
 	NodeName string
 	Ref      corev1.ObjectReference
-	// Cached says that a cache has machines of its kind.
+	// API is its group. Cached says that a cache has machines of its kind.
+	API    string
 	Cached bool
 }
 
@@ -84,6 +87,9 @@ type Machines[M client.Object] struct {
 }
 
 var _ Kind = Machines[client.Object]{}
+
+// API implements [Kind].
+func (k Machines[M]) API() string { return k.Lens.API() }
 
 // Object implements [Kind].
 func (k Machines[M]) Object() client.Object { return k.Lens.New() }
@@ -141,7 +147,7 @@ func (k Machines[M]) Machines(ctx context.Context) (out []Seen, err error) {
 
 func (k Machines[M]) seen(m M) Seen {
 	v := k.Lens.View(m)
-	s := Seen{NodeName: v.NodeName, Cached: k.Cache != nil, Machine: orphan.Machine{
+	s := Seen{NodeName: v.NodeName, API: k.API(), Cached: k.Cache != nil, Machine: orphan.Machine{
 		UID: v.UID, Namespace: v.Namespace, Name: v.Name, ProviderID: v.ProviderID,
 		Early: early(v), Deleting: !v.Deleted.IsZero(),
 	}}
@@ -201,7 +207,7 @@ func (s Seen) has(n *corev1.Node) bool {
 	if differ(s.ProviderID, n.Spec.ProviderID) {
 		return false
 	}
-	return s.NodeName == n.Name || s.ProviderID != "" && s.ProviderID == n.Spec.ProviderID ||
+	return s.NodeName == n.Name || s.ProviderID != "" && n.Spec.ProviderID != "" || // one instance in two spellings
 		n.Annotations[node.MachineAnnotation] == s.Namespace+"/"+s.Name || n.Labels[node.MachineNameLabel] == s.Name
 }
 

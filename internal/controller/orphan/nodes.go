@@ -37,8 +37,8 @@ type NodeOptions struct {
 	// JoinTimeout is how long a machine may take to know its node.
 	JoinTimeout time.Duration
 	// Mark is the annotation, with its value, of a node without a machine;
-	// Finalizer is what machines put on their nodes.
-	Mark, MarkValue, Finalizer string
+	// Finalizer is what machines of API put on their nodes, and no others.
+	Mark, MarkValue, Finalizer, API string
 }
 
 // Nodes marks nodes that have no machine, and lets go of them.
@@ -66,29 +66,34 @@ func (r *Nodes) Reconcile(ctx context.Context, req reconcile.Request) (reconcile
 	_, marked := n.Annotations[r.Mark]
 	facts := orphan.Node{Created: n.CreationTimestamp.Time, Marked: marked, Held: controllerutil.ContainsFinalizer(&n, r.Finalizer)}
 	var err error
-	if facts.Machine, err = r.known(ctx, &n); err != nil {
+	if facts.Machine, facts.Ours, err = r.known(ctx, &n); err != nil {
 		return reconcile.Result{}, err
 	}
 	act, after := orphan.JudgeNode(r.Clock.Now(), facts, r.JoinTimeout)
-	if act == orphan.Disown {
+	if act == orphan.Disown || act == orphan.LetGo {
 		var again time.Duration
-		if facts.Machine, again, err = r.surely(ctx, &n); err != nil {
+		if facts.Machine, facts.Ours, again, err = r.surely(ctx, &n); err != nil {
 			return reconcile.Result{}, err
 		}
 		act, after = orphan.JudgeNode(r.Clock.Now(), facts, r.JoinTimeout)
-		after = cmp.Or(after, again)
+		if act != orphan.LetGo {
+			after = cmp.Or(after, again)
+		}
 	}
 	return reconcile.Result{RequeueAfter: after}, r.apply(ctx, &n, act)
 }
 
-// known asks the caches.
-func (r *Nodes) known(ctx context.Context, n *corev1.Node) (bool, error) {
+// known asks the caches whether there is a machine for the node, and whether one of
+// ours is.
+func (r *Nodes) known(ctx context.Context, n *corev1.Node) (known, ours bool, err error) {
 	for _, k := range r.Kinds {
-		if known, err := k.Knows(ctx, n); known || err != nil {
-			return known, err
+		knows, err := k.Knows(ctx, n)
+		if err != nil {
+			return false, false, err
 		}
+		known, ours = known || knows, ours || knows && k.API() == r.API
 	}
-	return false, nil
+	return known, ours, nil
 }
 
 // surely asks the API server, before a finalizer goes. A machine that it shows
@@ -96,18 +101,18 @@ func (r *Nodes) known(ctx context.Context, n *corev1.Node) (bool, error) {
 // nothing may tell of the latter, so again is when to look again. Nor does anything
 // tell that a machine goes whose kind has no cache, and its node waits for that where
 // it is being deleted.
-func (r *Nodes) surely(ctx context.Context, n *corev1.Node) (known bool, again time.Duration, err error) {
+func (r *Nodes) surely(ctx context.Context, n *corev1.Node) (known, ours bool, again time.Duration, err error) {
 	all, err := r.live.machines(ctx, freshEnough)
 	for _, m := range all {
 		if !m.has(n) {
 			continue
 		}
-		known = true
+		known, ours = true, ours || m.API == r.API
 		if m.Cached || n.DeletionTimestamp != nil {
 			again = freshEnough
 		}
 	}
-	return known, again, err
+	return known, ours, again, err
 }
 
 func (r *Nodes) apply(ctx context.Context, n *corev1.Node, act orphan.NodeAct) error {
@@ -121,6 +126,8 @@ func (r *Nodes) apply(ctx context.Context, n *corev1.Node, act orphan.NodeAct) e
 		controllerutil.RemoveFinalizer(edited, r.Finalizer)
 	case orphan.Own:
 		delete(edited.Annotations, r.Mark)
+	case orphan.LetGo:
+		controllerutil.RemoveFinalizer(edited, r.Finalizer)
 	default:
 		return nil
 	}

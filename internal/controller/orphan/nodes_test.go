@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -39,7 +41,11 @@ func (w *world) indexed() {
 	if err := w.api.List(w.Context(), &list); err != nil {
 		w.Fatal(err)
 	}
-	b := fake.NewClientBuilder().WithScheme(scheme(w.T)).WithIndex(&v1alpha1.Machine{}, machine.NodeIndex, keys)
+	others := func(o client.Object) []string {
+		return []string{machine.ProviderIDKey(ptr.Deref(o.(*machinev1.Machine).Spec.ProviderID, ""))}
+	}
+	b := fake.NewClientBuilder().WithScheme(scheme(w.T)).WithIndex(&v1alpha1.Machine{}, machine.NodeIndex, keys).
+		WithIndex(&machinev1.Machine{}, machine.NodeIndex, others)
 	w.api = b.Build()
 	for i := range list.Items {
 		list.Items[i].ResourceVersion = ""
@@ -49,11 +55,16 @@ func (w *world) indexed() {
 	w.served = []string{provider.Gardener}
 }
 
+// serveOpenShift makes the process one that serves both APIs.
+func (w *world) serveOpenShift() {
+	w.served = []string{provider.OpenShift, provider.Gardener}
+}
+
 // nodes is the reconciler of the nodes of a cluster of their own.
 func (w *world) nodes(target client.Client) *shell.Nodes {
 	return shell.NewNodes(shell.NodeOptions{
 		Client: target, Kinds: w.kinds(), Clock: w.clock, JoinTimeout: 20 * time.Minute,
-		Mark: mark, MarkValue: "1", Finalizer: finalizer,
+		Mark: mark, MarkValue: "1", Finalizer: finalizer, API: provider.Gardener,
 	})
 }
 
@@ -87,17 +98,42 @@ func TestNodes(t *testing.T) {
 			n.Annotations = map[string]string{mark: "1"}
 		}, nil, false, true, 0},
 		"of the other API, which is not served": {
-			"by its own mark", "n", func(n *corev1.Node) {
+			"it has a machine, but none that would ever take the finalizer off", "n", func(n *corev1.Node) {
 				n.CreationTimestamp = metav1.NewTime(old)
 				n.Annotations = map[string]string{"machine.openshift.io/machine": ns + "/o-new"}
-			}, func(w *world) { w.create(w.openshiftMachine("o-new", "i-y")) }, false, true, 0,
+			}, func(w *world) { w.create(w.openshiftMachine("o-new", "i-y")) }, false, false, 0,
 		},
 		"of the other API, in deletion": {
-			"nothing tells when its machine goes", "n", func(n *corev1.Node) {
+			"the finalizer would hold it for ever", "n", func(n *corev1.Node) {
 				n.CreationTimestamp = metav1.NewTime(old)
 				n.Annotations = map[string]string{"machine.openshift.io/machine": ns + "/o-new"}
 				n.DeletionTimestamp = &metav1.Time{Time: start}
-			}, func(w *world) { w.create(w.openshiftMachine("o-new", "i-y")) }, false, true, time.Minute,
+			}, func(w *world) { w.create(w.openshiftMachine("o-new", "i-y")) }, false, false, 0,
+		},
+		"of the other API, which is served": {
+			"a machine of its name had taken it before it showed its provider ID", "n", func(n *corev1.Node) {
+				n.CreationTimestamp = metav1.NewTime(old)
+				n.Spec.ProviderID = "example:///i-y"
+				n.Labels = map[string]string{"node.gardener.cloud/machine-name": "g-1"}
+				n.DeletionTimestamp = &metav1.Time{Time: start}
+			}, func(w *world) { w.serveOpenShift(); w.create(w.openshiftMachine("o-new", "i-y")) }, false, false, 0,
+		},
+		"of the other API, and young": {
+			"a machine of ours may be about to record it", "n", func(n *corev1.Node) {
+				n.CreationTimestamp = metav1.NewTime(young)
+				n.Spec.ProviderID = "example:///i-y"
+			}, func(w *world) { w.serveOpenShift(); w.create(w.openshiftMachine("o-new", "i-y")) }, false, true, 19 * time.Minute,
+		},
+		"of both APIs": {
+			"a machine of ours has it by its mark alone, which caches are not asked for", "n", func(n *corev1.Node) {
+				n.CreationTimestamp = metav1.NewTime(old)
+				n.Spec.ProviderID = "example:///i-y"
+				n.Labels = map[string]string{"node.gardener.cloud/machine-name": "g-new"}
+			}, func(w *world) {
+				w.serveOpenShift()
+				w.create(w.openshiftMachine("o-new", "i-y"))
+				w.create(w.gardenerMachine("g-new", ""))
+			}, false, true, time.Minute,
 		},
 		"in deletion": {
 			"the finalizer would hold it for ever", "n", func(n *corev1.Node) {
