@@ -49,7 +49,7 @@ func (w *World) instance(i *cloud.Machine) judge.Instance {
 		Created: i.Created, Gone: i.Gone(), Died: i.Died, ByHand: w.losses.doubles[i.ID] || w.losses.strangers[i.ID],
 	}
 	if k := w.kubelets[i.ID]; k != nil {
-		out.Node, out.Hostile = k.made, k.hostile
+		out.Node, out.Hostile = w.shown(k), k.hostile
 	}
 	return out
 }

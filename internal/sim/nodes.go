@@ -23,8 +23,9 @@ const unknownAfter = 40 * time.Second
 type kubelet struct {
 	on     *cloud.Machine
 	joined bool
-	// made is the node that it made.
+	// made is the node that it made, or, where it took it on, found there.
 	made types.UID
+	took bool
 	// never: it will not join. stalled is until when it is silent, seen when
 	// it was last heard of.
 	never   bool
@@ -74,7 +75,7 @@ func (w *World) nodeActions() (out []func()) {
 		k := w.kubelet(i)
 		n := w.nodeOf(k)
 		switch {
-		case !k.joined && w.alive(k) && !k.never && w.node(i.Host) == nil:
+		case !k.joined && w.alive(k) && !k.never && w.mayRegister(k):
 			out = append(out, w.nextToJoin(k)...)
 		case n != nil && w.alive(k) && ready(n) != w.says(k):
 			out = append(out, func() { w.report(n, w.says(k)) })
@@ -165,6 +166,10 @@ func (w *World) join(k *kubelet) {
 		k.never = true
 		return
 	}
+	if n := w.node(k.on.Host); n != nil {
+		w.takeOn(k, n)
+		return
+	}
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.on.Host}}
 	if !w.is.ccm {
 		n.Spec.ProviderID = w.spelled(k.on)
@@ -175,7 +180,7 @@ func (w *World) join(k *kubelet) {
 	w.birthLies(k, n)
 	made, err := w.target.Create(n)
 	w.must("join", err)
-	k.joined, k.made = true, made.GetUID()
+	k.joined, k.made, k.took = true, made.GetUID(), false
 	w.tracef("kubelet", "%s joins", k.on.Name)
 	w.daemon(k.on.Host)
 }
