@@ -215,15 +215,21 @@ func (w *World) lastIllness() {
 
 // beyondHelp reports whether a kubelet may stay silent: nobody replaces its
 // machine, or removes its instance. Nor does one join whose machine is being deleted, or
-// is lost, when that cannot be done: nobody approves its certificate any more.
+// is lost, when that cannot be done: nobody approves its certificate any more. Nor does
+// one whose machine was given up before it knew of the instance: nobody asks for that
+// again, and so nobody hears under which name it is to join.
 func (w *World) beyondHelp(k *kubelet) bool {
-	if m := w.machineOf(w.uidOf(k.on)); w.is.ails(k.on.Name) && (m == nil || m.GetDeletionTimestamp() != nil) {
+	m := w.machineOf(w.uidOf(k.on))
+	if w.is.certified && !k.joined && m != nil && !w.known(k.on) && w.judge.GivenUp(m) {
+		return true
+	}
+	if w.is.ails(k.on.Name) && (m == nil || m.GetDeletionTimestamp() != nil) {
 		return true
 	}
 	if !k.ails.forGood || w.now.Before(k.stalled) {
 		return false
 	}
-	if m := w.machineOf(w.uidOf(k.on)); m != nil {
+	if m != nil {
 		return w.judge.GivenUp(m)
 	}
 	return w.judge.MayStay(w.uidOf(k.on))
