@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
 // The marks by which a node names its machine.
@@ -38,6 +40,15 @@ func (j *Judge) hostile(n *corev1.Node) bool {
 func disowned(n *corev1.Node, i Instance) bool {
 	key, label := n.Annotations[machineMark], n.Labels[machineLabel]
 	return key != "" && key != i.Namespace+"/"+i.Name || label != "" && label != i.Name || n.Spec.ProviderID == ""
+}
+
+// heldInVain reports whether a finalizer is on the node that only machines of another
+// API than its own know, one of which had taken it by its name.
+func heldInVain(n *corev1.Node, all []machine) bool {
+	return slices.Contains(n.Finalizers, v1alpha1.FinalizerNode) && !slices.ContainsFunc(all, func(m machine) bool {
+		another := m.provider != "" && n.Spec.ProviderID != "" && !sameID(m.provider, n.Spec.ProviderID)
+		return heals(m) && m.node == n.Name && !another
+	})
 }
 
 // tellable reports whether anybody who looks after m could know that the node of i is not

@@ -35,3 +35,25 @@ func TestOwnNode(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldInVain: whose finalizer on a node comes off before the world is at rest.
+func TestHeldInVain(t *testing.T) {
+	ours := gardenerMachine("m", func(m *v1alpha1.Machine) { m.Labels, m.Spec.ProviderID = map[string]string{"node": "n"}, "sim:///i-1" })
+	for _, c := range []struct {
+		reason, provider string
+		finalizers       []string
+		machines         []machine
+		want             bool
+	}{
+		{"its machine has it", "sim:///i-1", []string{v1alpha1.FinalizerNode}, []machine{readMachine(ours)}, false},
+		{"it may be its machine's", "", []string{v1alpha1.FinalizerNode}, []machine{readMachine(ours)}, false},
+		{"it is of another instance", "sim:///i-2", []string{v1alpha1.FinalizerNode}, []machine{readMachine(ours)}, true},
+		{"there is no machine of that API", "", []string{v1alpha1.FinalizerNode}, nil, true},
+		{"nothing holds it", "sim:///i-2", []string{"another/finalizer"}, nil, false},
+	} {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Finalizers: c.finalizers}, Spec: corev1.NodeSpec{ProviderID: c.provider}}
+		if got := heldInVain(n, c.machines); got != c.want {
+			t.Errorf("held in vain: %v, want %v: %s", got, c.want, c.reason)
+		}
+	}
+}

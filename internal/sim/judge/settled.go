@@ -157,7 +157,8 @@ func (j *Judge) Hurried(uid string) bool {
 // Restless reports whether something may be written although all is as was asked
 // for: a node is being updated, which nobody waits for where its set has no
 // deployment any more; a node is no machine's and is not marked for that yet, which takes
-// as long as machines may take to join; a check has still to say that a machine which
+// as long as machines may take to join, and the same goes for the finalizer of machines
+// of which none has it; a check has still to say that a machine which
 // others hold has no node; or a collector may still remove something.
 func (j *Judge) Restless() bool {
 	nodes, all := map[string]bool{}, j.machines()
@@ -168,7 +169,7 @@ func (j *Judge) Restless() bool {
 		}
 	}
 	for _, o := range j.All(&corev1.Node{}) {
-		if _, marked := o.GetAnnotations()[v1alpha1.AnnotationKeyNotManaged]; !marked && !nodes[o.GetName()] {
+		if _, marked := o.GetAnnotations()[v1alpha1.AnnotationKeyNotManaged]; !marked && !nodes[o.GetName()] || heldInVain(o.(*corev1.Node), all) {
 			return true
 		}
 	}
