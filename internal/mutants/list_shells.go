@@ -160,6 +160,12 @@ var shellMutants = []Mutant{
 		Statement: 5, Note: "a node is disowned by what the cache shows",
 	},
 	{
+		ID: "collector/anybodys-finalizer", File: "nodes.go", Func: "Nodes.known",
+		From: "knows && k.API() == r.API",
+		To:   "knows",
+		Note: "a finalizer stays for a machine that would never take it off",
+	},
+	{
 		ID: "csr/node-from-cache", File: "controller.go", Func: "Approver.observeJoining",
 		From:      "nodeExists(ctx, a.Live,",
 		To:        "nodeExists(ctx, a.Client,",
