@@ -57,10 +57,22 @@ var replicasMutants = []Mutant{
 		Note: "a deletion without an answer is repeated although the machine is needed since, and another is of no use",
 	},
 	{
-		ID: "replicas/growth-forced", File: "decide.go", Func: "grow",
+		ID: "replicas/growth-forced", File: "decide.go", Func: "Decide",
 		From: `set.NoGrowth != ""`,
 		To:   "false",
 		Note: "a frozen set grows",
+	},
+	{
+		ID: "replicas/held-keeps-failed", File: "decide.go", Func: "hold",
+		From: "if set.Frozen {",
+		To:   "if true {",
+		Note: "a set that is held and has too few machines keeps those that failed, and so the storm that it waits for",
+	},
+	{
+		ID: "replicas/frozen-gives-up", File: "decide.go", Func: "hold",
+		From: "if set.Frozen {",
+		To:   "if false {",
+		Note: "a frozen set gives up failed machines although others are missing",
 	},
 	{
 		ID: "replicas/old-mark-counts", File: "decide.go", Func: "marked",

@@ -78,7 +78,10 @@ func Decide(now time.Time, set Set, members []Member, p Policy) Decision {
 	}
 	counted := only(members, Member.Counts)
 	if missing := set.Replicas - len(counted); missing > 0 {
-		return grow(set, missing, p)
+		if set.NoGrowth != "" {
+			return hold(now, set, counted, p)
+		}
+		return grow(missing, p)
 	}
 	return shrink(now, set, counted, len(members)-len(counted), p)
 }
@@ -101,12 +104,25 @@ func leave(now time.Time, set Set, members []Member, p Policy) Decision {
 	return d
 }
 
-func grow(set Set, missing int, p Policy) Decision {
-	if set.NoGrowth != "" {
-		return Decision{Reason: Held, Message: fmt.Sprintf("%d members are missing, but %s", missing, set.NoGrowth)}
-	}
+func grow(missing int, p Policy) Decision {
 	n := min(missing, p.Burst)
 	return Decision{Create: n, Reason: ScalingUp, Message: fmt.Sprintf("%d members are missing, creating %d", missing, n)}
+}
+
+// hold is what a set does that has too few members and may create none. Those that
+// failed go as they do when none is missing: a rollout that waits until its machines
+// are not sick any more would wait for them for ever. An autoscaler's choice waits.
+func hold(now time.Time, set Set, counted []Member, p Policy) Decision {
+	d := Decision{Reason: Held, Message: fmt.Sprintf("%d members are missing, but %s", set.Replicas-len(counted), set.NoGrowth)}
+	if set.Frozen {
+		return d
+	}
+	p.HonourMarks = false
+	out, _ := victims(now, set, counted, p)
+	if d.Delete = out[:min(len(out), p.Burst)]; len(d.Delete) > 0 {
+		d.Message += fmt.Sprintf("; deleting %d that failed", len(d.Delete))
+	}
+	return d
 }
 
 // shrink gives up the surplus, and whatever has to go besides. A guard holds

@@ -157,6 +157,36 @@ func TestDecide(t *testing.T) {
 			reason: "a frozen set creates nothing",
 			set:    Set{Replicas: 3, NoGrowth: "frozen"}, members: many(1), policy: replacing, decided: Held,
 		},
+		"held, and some of those that are there failed": {
+			reason: "nobody waits for them to get well, and nothing comes in their place",
+			set:    Set{Replicas: 4, NoGrowth: "held"}, policy: replacing, delete: []string{"b", "c"}, decided: Held,
+			members: []Member{member("a"), member("b", failed), member("c", failed)},
+		},
+		"held, and failed ones are kept or handed over": {
+			reason: "who wants to look at one keeps it, as in any other set",
+			set:    Set{Replicas: 5, NoGrowth: "held"}, policy: replacing, delete: []string{"d"}, decided: Held,
+			members: []Member{
+				member("a", failed, keptUntil(now.Add(time.Second))), member("b", failed, func(m *Member) { m.Keep.Wanted = true }),
+				member("c", failed, shielded), member("d", failed, keptUntil(now)),
+			},
+		},
+		"held, and an autoscaler chose one before": {
+			reason: "too few are there already: only what has failed is of no use",
+			set:    Set{Replicas: 3, Scaled: scaled, NoGrowth: "held"}, members: []Member{member("a"), member("b", marked1)}, policy: replacing, decided: Held,
+		},
+		"held, and an autoscaler chose one that failed": {
+			reason: "it has failed all the same",
+			set:    Set{Replicas: 3, Scaled: scaled, NoGrowth: "held"}, members: []Member{member("a"), member("b", marked1, failed)}, policy: replacing,
+			delete: []string{"b"}, decided: Held,
+		},
+		"held, in an API that keeps failed machines": {
+			reason: "a health check gives them up, or nobody",
+			set:    Set{Replicas: 3, NoGrowth: "held"}, members: []Member{member("a"), member("b", failed)}, policy: keeping, decided: Held,
+		},
+		"frozen, and some of those that are there failed": {
+			reason: "who freezes a set in an outage wants no more of them to go",
+			set:    Set{Replicas: 3, NoGrowth: "frozen", Frozen: true}, members: []Member{member("a"), member("b", failed)}, policy: replacing, decided: Held,
+		},
 		"frozen, too many": {
 			reason: "freezing does not stop scaling down",
 			set:    Set{Replicas: 1, NoGrowth: "frozen"}, members: many(2), policy: replacing, delete: []string{"m-0000"}, decided: ScalingDn,

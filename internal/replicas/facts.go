@@ -25,6 +25,9 @@ type Set struct {
 	Deleting, Orphaning bool
 	// NoGrowth says why no member may be created; empty when they may.
 	NoGrowth string
+	// Frozen says that somebody froze the set: as long as members are missing,
+	// failed ones stay as well.
+	Frozen bool
 	// Scaled is when an autoscaler last changed the replicas; zero when it
 	// never did. Members marked at or before it are given up.
 	Scaled time.Time

@@ -90,12 +90,16 @@ func TestDecideStaysWithinBounds(t *testing.T) {
 // The arithmetic of the original, in its own words: a machine on its way out is
 // none; below the wanted number the difference is made, and nothing deleted; else
 // what exceeds it is deleted, shielded machines left out, and besides only what
-// failed or was marked.
+// failed or was marked. What is ours: below the wanted number a set that may not
+// grow, and is not frozen, gives up what failed.
 func TestDecideDoesTheArithmetic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, members, p := drawSet(t), drawMembers(t), drawPolicy(t)
 		set.Deleting, p.Burst = false, 100
-		there, open, condemned := 0, 0, 0
+		if rapid.Bool().Draw(t, "held") {
+			set.NoGrowth, set.Frozen = "held", rapid.Bool().Draw(t, "frozen")
+		}
+		there, open, condemned, failed := 0, 0, 0, 0
 		for _, m := range members {
 			if m.Deleting || m.Leaving {
 				continue
@@ -107,15 +111,22 @@ func TestDecideDoesTheArithmetic(t *testing.T) {
 			open++
 			stays := m.Keep.Until.After(now) || m.Keep.Until.IsZero() && m.Keep.Wanted
 			called := m.Priority == 1 && !m.Marked.IsZero() && !set.Scaled.IsZero() && !m.Marked.After(set.Scaled)
-			if p.ReplaceFailed && m.Failed && !stays || p.HonourMarks && called {
+			gone := p.ReplaceFailed && m.Failed && !stays
+			if gone || p.HonourMarks && called {
 				condemned++
+			}
+			if gone {
+				failed++
 			}
 		}
 		create, remove := 0, 0
-		if there < set.Replicas {
-			create = set.Replicas - there
-		} else {
+		switch {
+		case there >= set.Replicas:
 			remove = max(condemned, open-set.Replicas)
+		case set.NoGrowth == "":
+			create = set.Replicas - there
+		case !set.Frozen:
+			remove = failed
 		}
 		d := Decide(now, set, members, p)
 		if d.Create != create || len(d.Delete) != remove {

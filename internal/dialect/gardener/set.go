@@ -59,6 +59,7 @@ func (Sets) View(s *v1alpha1.MachineSet) replicas.Set {
 		Deleting:  s.DeletionTimestamp != nil,
 		Orphaning: slices.Contains(s.Finalizers, metav1.FinalizerOrphanDependents),
 		NoGrowth:  noGrowth(s),
+		Frozen:    labelledFrozen(s),
 		Scaled:    stamp(s.Annotations[v1alpha1.AnnotationKeyScalerReplicaChange]),
 		AutoKeep:  int(s.Spec.AutoPreserveFailedMachineMax),
 		Guard:     dialect.ReadDeletionGuard(s),

@@ -158,7 +158,7 @@ func TestSetView(t *testing.T) {
 		change func(*v1alpha1.MachineSet)
 		want   replicas.Set
 	}{
-		"frozen":        {"exactly True", func(s *v1alpha1.MachineSet) { s.Labels = map[string]string{"freeze": "True"} }, replicas.Set{NoGrowth: "the set is frozen (label freeze)"}},
+		"frozen":        {"exactly True", func(s *v1alpha1.MachineSet) { s.Labels = map[string]string{"freeze": "True"} }, replicas.Set{NoGrowth: "the set is frozen (label freeze)", Frozen: true}},
 		"not frozen":    {"any other value", func(s *v1alpha1.MachineSet) { s.Labels = map[string]string{"freeze": "true"} }, replicas.Set{}},
 		"no scaling up": {"the label's presence", func(s *v1alpha1.MachineSet) { s.Labels = map[string]string{v1alpha1.LabelKeyScaleUpDisabled: ""} }, replicas.Set{NoGrowth: "scaling up is disabled (label " + v1alpha1.LabelKeyScaleUpDisabled + ")"}},
 		"scaled": {"RFC 3339", func(s *v1alpha1.MachineSet) {
