@@ -165,6 +165,7 @@ func (w *World) nurse() {
 	w.cleanUp()
 	w.restoreClasses() // one that was deleted may have been held until now
 	w.each(w.nurseMachines)
+	w.each(w.nurseImages)
 }
 
 func (w *World) nurseMachines() {

@@ -70,6 +70,8 @@ type flavor struct {
 	unhook func(m client.Object)
 	hurry  func(m client.Object)
 
+	// templateOf is the number of the template that m was made from.
+	templateOf func(m client.Object) int
 	// fleet is about deployments.
 	fleet *fleet
 
@@ -271,6 +273,11 @@ func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 		watched = append(watched, "MachineDeployment")
 	}
 	p.wakes = wakesBy(r.Wakes, watched...)
+}
+
+// alsoBy are the wakes of both.
+func alsoBy(a, b func(store.Event) []wake.Wake) func(store.Event) []wake.Wake {
+	return func(e store.Event) []wake.Wake { return append(a(e), b(e)...) }
 }
 
 // wakesBy are the wakes of a shell that watches objects of these kinds.

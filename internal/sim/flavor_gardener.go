@@ -54,7 +54,8 @@ func gardenerFlavor(w *World) *flavor {
 		hurry: func(m client.Object) {
 			metav1.SetMetaDataLabel(&m.(*v1alpha1.Machine).ObjectMeta, v1alpha1.LabelKeyForceDeletion, "true")
 		},
-		fleet: gardenerFleet(w),
+		fleet:      gardenerFleet(w),
+		templateOf: func(m client.Object) int { return templateNumber(m.(*v1alpha1.Machine).Spec.Class.Name, className) },
 		runMachines: func(p *process) {
 			runMachines(p, lens)
 			p.followClasses()

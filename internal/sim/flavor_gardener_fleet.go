@@ -20,7 +20,7 @@ import (
 func gardenerFleet(w *World) *fleet {
 	as := func(d client.Object) *v1alpha1.MachineDeployment { return d.(*v1alpha1.MachineDeployment) }
 	lens := gardener.Deployments{StayDuringRollout: w.is.ccm}
-	return fleetOf(w, lens, fleetEdits{
+	return fleetOf(w, lens, gardener.Sets{}, fleetEdits{
 		make:    func(name string, n int) client.Object { return gardenerDeployment(w, name, n) },
 		restyle: func(d client.Object) { as(d).Spec.Strategy = gardenerStrategy(w) },
 		resize:  func(d client.Object, n int) { as(d).Spec.Replicas = int32(n) },

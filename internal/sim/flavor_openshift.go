@@ -56,7 +56,10 @@ func openshiftFlavor(w *World) *flavor {
 		hurry: func(m client.Object) {
 			metav1.SetMetaDataAnnotation(&m.(*machinev1.Machine).ObjectMeta, openshift.ExcludeDrainAnnotation, "")
 		},
-		fleet:       openshiftFleet(w),
+		fleet: openshiftFleet(w),
+		templateOf: func(m client.Object) int {
+			return templateNumber(string(m.(*machinev1.Machine).Spec.ProviderSpec.Value.Raw), `"template":`)
+		},
 		runMachines: func(p *process) { runMachines(p, lens) },
 		runSets:     func(p *process) { runSets(p, setLens) },
 		patients:    openshift.Patients{},

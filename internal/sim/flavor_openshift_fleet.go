@@ -18,7 +18,7 @@ import (
 
 func openshiftFleet(w *World) *fleet {
 	as := func(d client.Object) *v1beta1.MachineDeployment { return d.(*v1beta1.MachineDeployment) }
-	return fleetOf(w, openshift.Deployments{}, fleetEdits{
+	return fleetOf(w, openshift.Deployments{}, openshift.Sets{}, fleetEdits{
 		make:    func(name string, n int) client.Object { return openshiftDeployment(w, name, n) },
 		restyle: func(d client.Object) { as(d).Spec.Strategy = openshiftStrategy(w) },
 		resize:  func(d client.Object, n int) { as(d).Spec.Replicas = ptr.To(int32(n)) },

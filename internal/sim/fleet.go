@@ -69,7 +69,7 @@ type fleetEdits struct {
 const templates = 3
 
 // fleetOf builds a fleet on a lens.
-func fleetOf[D, S client.Object](w *World, lens dialect.Deployments[D, S], edits fleetEdits) *fleet {
+func fleetOf[D, S client.Object](w *World, lens dialect.Deployments[D, S], sets dialect.Sets[S], edits fleetEdits) *fleet {
 	return &fleet{
 		deployment: lens.New(),
 		view:       func(d client.Object) rollout.Deployment { return lens.View(d.(D), w.now) },
@@ -85,7 +85,7 @@ func fleetOf[D, S client.Object](w *World, lens dialect.Deployments[D, S], edits
 		adopts: func(d, s client.Object) bool {
 			return lens.Selector(d.(D)).Matches(labels.Set(s.GetLabels())) && lens.Adopts(d.(D), s.(S))
 		},
-		run:        func(p *process) { runDeployments(p, lens) },
+		run:        func(p *process) { runDeployments(p, lens, alarmsOf(p, sets)) },
 		fleetEdits: edits,
 	}
 }
@@ -97,7 +97,7 @@ type deploymentLens[D, S client.Object] struct {
 }
 
 // runDeployments makes p run the machine deployment controller.
-func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, S]) {
+func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, S], alarms machinedeployment.Alarms) {
 	w, m := p.w, p.w.o.Mutation
 	if m != nil {
 		lens = deploymentLens[D, S]{lens, &m.Defects}
@@ -110,7 +110,7 @@ func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, 
 		p.plans = planDeployments(lens)
 	}
 	o := machinedeployment.Options{
-		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Sight: p.eyes(), Clock: p, Writes: replicas.Sequential,
+		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Sight: p.eyes(), Clock: p, Writes: replicas.Sequential, Alarms: alarms,
 	}
 	r := machinedeployment.New(lens, o)
 	w.store.Index(lens.Machine(), machineset.OwnerIndex, machineset.IndexOwner)
@@ -123,6 +123,9 @@ func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, 
 		}
 	}
 	p.wakes = wakesBy(r.Wakes, "MachineDeployment", "MachineSet", "Machine", "Node")
+	if alarms != nil {
+		p.wakes = alsoBy(p.wakes, wakesBy(r.WakesOfCheck, "MachineHealthCheck"))
+	}
 }
 
 // setOf is the set that controls m; nil when it is gone.

@@ -39,7 +39,7 @@ func (w *World) createDeployment() {
 	}
 	// A name that was used before may find what was left behind.
 	name := fmt.Sprintf("fleet%d", w.between(1, 2))
-	d := w.tells.fleet.make(name, w.between(1, 4))
+	d := w.tells.fleet.make(name, w.recruits())
 	if w.store.Lookup(d, client.ObjectKeyFromObject(d)) != nil {
 		return
 	}

@@ -27,10 +27,10 @@ func (a ail) at(t time.Time) bool {
 // next is when that changes after t; zero: never.
 func (a ail) next(t time.Time) time.Time {
 	switch {
-	case a.forGood, !t.Before(a.to):
-		return time.Time{}
 	case t.Before(a.from):
 		return a.from
+	case a.forGood, !t.Before(a.to):
+		return time.Time{}
 	case a.period == 0:
 		return a.to
 	}

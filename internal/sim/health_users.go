@@ -96,6 +96,7 @@ func (w *World) prescribe(c *check) {
 		api = w.tells.api
 	}
 	dialect.SetAnnotation(c, dialect.MachineAPIAnnotation, api)
+	w.trusts(c)
 	w.handOver(c)
 	w.entrust(c)
 	w.escalate(c)

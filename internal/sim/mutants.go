@@ -38,6 +38,7 @@ func Mutants() []Mutation {
 		apiMutants(),
 		endingMutants(),
 		remadeMutants(),
+		alarmMutants(),
 	)
 }
 

@@ -81,4 +81,8 @@ type Defects struct {
 	// over what it finds. Careless: a machine that is handed over is not
 	// shielded; Clings: it stays so. Deaf: it drops what an autoscaler wants.
 	Forgetful, Grabs, Careless, Clings, Deaf bool
+	// Unalarmed: it does not hear what health checks say; Alarming wraps what it reads
+	// them through.
+	Unalarmed bool
+	Alarming  func(client.Reader) client.Reader
 }

@@ -181,6 +181,7 @@ func (w *World) join(k *kubelet) {
 	made, err := w.target.Create(n)
 	w.must("join", err)
 	k.joined, k.made, k.took = true, made.GetUID(), false
+	w.sours(k)
 	w.tracef("kubelet", "%s joins", k.on.Name)
 	w.daemon(k.on.Host)
 }

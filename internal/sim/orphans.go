@@ -147,7 +147,7 @@ func (w *World) stepTrouble() {
 	if w.is.outages {
 		deeds = append(deeds, w.cutOff, w.cutOff)
 	}
-	deeds = slices.Concat(deeds, w.deceits(), w.bothers(), w.intrusions(), w.impostures(), w.remakeDeeds())
+	deeds = slices.Concat(deeds, w.deceits(), w.bothers(), w.intrusions(), w.impostures(), w.remakeDeeds(), w.spoilDeeds())
 	if w.is.versions {
 		deeds = append(deeds, w.exchange, w.exchange)
 	}

@@ -43,6 +43,7 @@ func (w *World) takeOn(k *kubelet, n *corev1.Node) {
 		s.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: k.on.IP}}
 		s.Conditions = []corev1.NodeCondition{w.readyCondition(corev1.ConditionFalse)}
 	})
+	w.sours(k)
 }
 
 // shown is the Node that is the kubelet's for all to see: one that it took on is not

@@ -16,6 +16,7 @@ type troubles struct {
 	chronic
 	ending
 	remaking
+	spoiling
 }
 
 // The sources: streams of random numbers that nothing else has.
@@ -42,6 +43,7 @@ func (c *character) bother(seed uint64) {
 	if c.chronic.draw(from(chronicSource)); c.ill != "" {
 		c.frailty = frailty{} // nobody else looks after what is affected
 	}
+	c.spoil(from(spoilSource))
 	if c.holding.draw(from(holdSource)); c.holders {
 		c.trouble = max(c.trouble, 5)
 	}

@@ -292,6 +292,7 @@ func (w *World) mendMachines() {
 func (w *World) mend() {
 	w.restoreSecret()
 	w.mendChecks()
+	w.lastImages()
 	w.mendDeceits()
 	w.letGoOf(false)
 	w.restoreClasses()

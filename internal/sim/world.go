@@ -61,6 +61,7 @@ type World struct {
 	ward    ward
 	plight  plight
 	turned  turned
+	bad     badImage
 	// told is when somebody was last warned, by the names of what it was about.
 	told map[string]time.Time
 
@@ -75,7 +76,7 @@ type World struct {
 }
 
 func newWorld(seed uint64, o Options) *World {
-	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}, told: map[string]time.Time{}}
+	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}, told: map[string]time.Time{}, bad: badImage{template: 1, many: stormy}}
 	w.rng = rand.New(rand.NewPCG(seed, 0))
 	w.is = newCharacter(w.rng)
 	w.is.widen(rand.New(rand.NewPCG(seed, widerSource)))
@@ -220,7 +221,8 @@ func (w *World) grow() bool {
 			w.edit(d, "", func(o client.Object) { w.tells.fleet.roll(o, 1+i%2) })
 		}
 	})
-	return true
+	w.ripen()
+	return w.violation == nil
 }
 
 // act is one step: the seed chooses who acts.

@@ -34,7 +34,7 @@ type deployment struct {
 	selector labels.Selector
 	// surge and unavailable are the bounds in machines.
 	surge, unavailable int
-	byHand             bool
+	byHand, paused     bool
 	minReady           time.Duration
 	rollbackTo         *int64
 	history            *int32
@@ -73,6 +73,7 @@ func readGardenerDeployment(out *deployment, d *v1alpha1.MachineDeployment) {
 		bounds, out.byHand = u.UpdateConfiguration, u.OrchestrationType == v1alpha1.OrchestrationTypeManual
 	}
 	out.bounds(bounds.MaxSurge, bounds.MaxUnavailable)
+	out.paused = d.Spec.Paused
 	if d.Spec.RollbackTo != nil {
 		out.rollbackTo = &d.Spec.RollbackTo.Revision
 	}
@@ -107,6 +108,7 @@ func readOpenShiftDeployment(out *deployment, d *v1beta1.MachineDeployment) {
 		}
 	}
 	out.bounds(surge, unavailable)
+	out.paused = d.Spec.Paused
 	if d.Spec.RollbackTo != nil {
 		out.rollbackTo = &d.Spec.RollbackTo.Revision
 	}

@@ -267,6 +267,7 @@ type memory struct {
 	Begun  []begun `json:"begun"`
 	Storms []struct {
 		Kind string     `json:"kind"`
+		Name string     `json:"name"`
 		Over *time.Time `json:"over"`
 	} `json:"storms"`
 }

@@ -123,8 +123,10 @@ func (j *Judge) judgeSet(p *Pass, d deployment, old, now client.Object) {
 	case is > was:
 		j.judgeRoom(p, d, readSet(now), was)
 		j.judgeOldFirst(p, d, readSet(now), was)
+		j.judgeStopped(p, d, readSet(now), was, is)
 	case is < was && old.GetDeletionTimestamp() == nil:
 		j.judgeNeed(p, d, readSet(old), is)
+		j.judgeStopped(p, d, readSet(old), was, is)
 	}
 }
 
@@ -318,6 +320,9 @@ func (j *Judge) judgeSelection(p *Pass, d deployment, old, now *corev1.Node) {
 	least, _ := spread(all, deployment.least)
 	if n := j.working(p, d, all, m.GetUID()); n < least && j.works(p, all, m.GetUID(), nil) {
 		j.Broken(NotBelow, "node %s of deployment %s is to be updated: %d machines go on working, and %d have to", now.Name, d.GetName(), n, least)
+	}
+	if c := j.alarm(p, d, all); c != "" {
+		j.Broken(AlarmStops, "node %s of deployment %s is to be updated in spite of what check %s says", now.Name, d.GetName(), c)
 	}
 }
 

@@ -86,6 +86,8 @@ const (
 	UpdatedStays = "an update in place costs no machine"
 	// FrozenRests: a set with far too many machines makes no more.
 	FrozenRests = "a frozen set makes no machine"
+	// AlarmStops is about checks whose breaker enforces.
+	AlarmStops = "a rollout to what a health check sees fall ill makes no machine of it and gives up no other"
 	// ShareKept is about sets and deployments that people guard.
 	ShareKept = "a guarded set gives up no machine while more than its share are on their way out"
 	// OneByOne is about the timeouts that machines bring along: an outage that makes
