@@ -84,7 +84,18 @@ func (w *World) createSet() {
 // createMachine makes a machine of nobody's, sometimes under a name that was
 // used before.
 func (w *World) createMachine(labels map[string]string) {
-	w.createNamed(fmt.Sprintf("single%d", w.between(1, 4)), labels)
+	w.createNamed(w.single(), labels)
+}
+
+// single is a name for a machine that no set makes. Machines of two APIs share it only
+// where their nodes have names of their own: two hosts of one name, of which neither
+// knows of the other, are no cluster.
+func (w *World) single() string {
+	name := "single"
+	if w.tells.number > 0 && !w.is.cloud.Hosts {
+		name = "lone"
+	}
+	return fmt.Sprintf("%s%d", name, w.between(1, 4))
 }
 
 // mostMachines is how many machines there are at most when people make one.
@@ -180,7 +191,7 @@ func (w *World) relabel() {
 // offerMachine makes a machine that a set will adopt.
 func (w *World) offerMachine() {
 	if s := w.anySet(); s != nil && w.chance(50) {
-		w.offer(s, fmt.Sprintf("single%d", w.between(1, 4)))
+		w.offer(s, w.single())
 	}
 }
 
