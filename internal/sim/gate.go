@@ -27,7 +27,7 @@ var errReplyLost = errors.New("connection reset by peer")
 // gate is where calls to the API server with the store go through.
 func (p *process) gate(s *store.Store, c store.Call, do func() error) error {
 	err := p.sends(s, c, do)
-	p.doubts(s, c, err)
+	p.doubts(c, err)
 	return err
 }
 

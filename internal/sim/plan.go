@@ -142,11 +142,12 @@ func (p *process) keeps(s *store.Store, c store.Call, was client.Object) {
 
 // doubts remembers a deletion of a machine whose answer leaves open whether it happened
 // or yet will: the controller asks for that one again before it gives up any other.
-func (p *process) doubts(s *store.Store, c store.Call, err error) {
+func (p *process) doubts(c store.Call, err error) {
 	if p.plans == nil || c.Verb != "delete" || c.Kind.Kind != "Machine" {
 		return
 	}
-	set, m := p.running.saw.named("MachineSet", p.running.key.NamespacedName), s.Lookup(c.Object, c.Key)
+	saw := p.running.saw
+	set, m := saw.named("MachineSet", p.running.key.NamespacedName), saw.named("Machine", c.Key)
 	if set == nil || m == nil {
 		return
 	}

@@ -46,7 +46,7 @@ func TestDoubtedDeletionIsRepeated(t *testing.T) {
 		w := newWorld(1, Options{Dialect: Gardener})
 		p, members := setOfThree(t, w)
 		for _, err := range tt.answers {
-			p.doubts(w.store, store.Call{Verb: "delete", Kind: w.store.KindOf(w.tells.machine), Object: members["b"], Key: client.ObjectKeyFromObject(members["b"])}, err)
+			p.doubts(store.Call{Verb: "delete", Kind: w.store.KindOf(w.tells.machine), Object: members["b"], Key: client.ObjectKeyFromObject(members["b"])}, err)
 		}
 		for name, m := range members {
 			if why := p.plans(p.running, m, nil); (why == "") != (name == tt.want) {
@@ -159,7 +159,7 @@ func TestDoubtEnds(t *testing.T) {
 	w := newWorld(1, Options{Dialect: Gardener})
 	defer w.shutdown()
 	p, members := setOfThree(t, w)
-	p.doubts(w.store, store.Call{Verb: "delete", Kind: w.store.KindOf(w.tells.machine), Object: members["b"], Key: client.ObjectKeyFromObject(members["b"])}, errReplyLost)
+	p.doubts(store.Call{Verb: "delete", Kind: w.store.KindOf(w.tells.machine), Object: members["b"], Key: client.ObjectKeyFromObject(members["b"])}, errReplyLost)
 	began := p.running.saw.at
 	for _, tt := range []struct {
 		after time.Duration
