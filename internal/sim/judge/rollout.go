@@ -344,9 +344,13 @@ func (j *Judge) count(is func(types.UID) bool) (n int) {
 }
 
 // worksFor reports whether the machine worked as one of d's at any time since the
-// pass looked, up to then.
+// pass looked, up to then. One that a person let go with its set works on, and is
+// adopted by the next: a set whose size was decided before follows that.
 func (j *Judge) worksFor(p *Pass, d deployment, all []deployment, uid types.UID, by time.Time) bool {
 	mine := func(m machine) bool {
+		if m.owner == "" {
+			return d.selector.Matches(labels.Set(m.GetLabels()))
+		}
 		owner, ok := j.deploymentOf(m.owner)
 		return ok && owner.GetUID() == d.GetUID()
 	}
