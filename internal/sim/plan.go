@@ -154,7 +154,7 @@ func (p *process) doubts(c store.Call, err error) {
 	switch asked := (request{set: set.GetUID(), machine: m.GetUID()}); {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		delete(p.doubted, asked)
-	case !apierrors.IsTooManyRequests(err) && !apierrors.IsForbidden(err):
+	case !expect.Refused(err):
 		p.doubted[asked] = p.Now()
 	}
 }

@@ -59,7 +59,8 @@ func (w *World) tellsWhere(b *store.Backup) bool {
 	saved := all(w, func() []client.Object { return w.store.Saved(b, w.tells.machine) })
 	for _, m := range saved {
 		o, _ := dialect.Origin(m, w.of(m).view(m).ProviderID != "")
-		if len(w.cloud.Existing(string(m.GetUID()))) > 0 && (o == nil || o.Cluster == "" || o.Account == "" && w.is.accounts) {
+		uid := string(m.GetUID())
+		if len(w.cloud.Existing(uid))+len(w.cloud.Parts(uid)) > 0 && (o == nil || o.Cluster == "" || o.Account == "" && w.is.accounts) {
 			return false
 		}
 	}
