@@ -202,13 +202,18 @@ func (k Machines[M]) NodesOf(o client.Object) []string {
 
 // has reports whether the machine may have the node: one of them names the
 // other, and they do not name different instances. The node of a machine that
-// was lost may stand in the way of one that was made under the same name.
+// was lost may stand in the way of one that was made under the same name: it names
+// that one too, which has a node of its own.
 func (s Seen) has(n *corev1.Node) bool {
-	if differ(s.ProviderID, n.Spec.ProviderID) {
+	switch {
+	case differ(s.ProviderID, n.Spec.ProviderID):
 		return false
+	case s.ProviderID != "" && n.Spec.ProviderID != "": // one instance, in two spellings maybe
+		return true
+	case s.NodeName != "":
+		return s.NodeName == n.Name
 	}
-	return s.NodeName == n.Name || s.ProviderID != "" && n.Spec.ProviderID != "" || // one instance in two spellings
-		n.Annotations[node.MachineAnnotation] == s.Namespace+"/"+s.Name || n.Labels[node.MachineNameLabel] == s.Name
+	return n.Annotations[node.MachineAnnotation] == s.Namespace+"/"+s.Name || n.Labels[node.MachineNameLabel] == s.Name
 }
 
 // differ reports whether two provider IDs name different instances, in whatever

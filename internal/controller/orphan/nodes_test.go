@@ -141,6 +141,13 @@ func TestNodes(t *testing.T) {
 				n.DeletionTimestamp = &metav1.Time{Time: start}
 			}, nil, true, false, 0,
 		},
+		"of an earlier machine of the name, in deletion": {
+			"the present one has a node of its own", "n", func(n *corev1.Node) {
+				n.CreationTimestamp = metav1.NewTime(old)
+				n.DeletionTimestamp = &metav1.Time{Time: start}
+				n.Labels = map[string]string{"node.gardener.cloud/machine-name": "g-7"}
+			}, func(w *world) { w.create(w.gardenerMachine("g-7", "i-z")) }, true, false, 0,
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
