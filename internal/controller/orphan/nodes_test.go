@@ -145,8 +145,8 @@ func TestNodes(t *testing.T) {
 			"the present one has a node of its own", "n", func(n *corev1.Node) {
 				n.CreationTimestamp = metav1.NewTime(old)
 				n.DeletionTimestamp = &metav1.Time{Time: start}
-				n.Labels = map[string]string{"node.gardener.cloud/machine-name": "g-7"}
-			}, func(w *world) { w.create(w.gardenerMachine("g-7", "i-z")) }, true, false, 0,
+				n.Labels = map[string]string{"node.gardener.cloud/machine-name": "g-again"}
+			}, func(w *world) { w.create(w.gardenerMachine("g-again", "i-z")) }, true, false, 0,
 		},
 	}
 	for name, tc := range tests {
