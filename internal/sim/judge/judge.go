@@ -97,8 +97,9 @@ type Rules struct {
 	// Collects: there is one. Hostile: some kubelets write of their nodes what they
 	// like.
 	Collects, Hostile bool
-	// Sized: somebody says what the machines of sets would offer.
-	Sized bool
+	// Sized: somebody says what the machines of sets would offer. Alarmed: deployments
+	// hear what health checks say, as where one process looks after both.
+	Sized, Alarmed bool
 	// Lag is by how much listings of the cloud and caches may be behind, Skew by how much
 	// clocks are wrong, Pause for how long a pass may stop between two calls.
 	CloudLag, ViewLag, Skew, Pause time.Duration
