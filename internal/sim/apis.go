@@ -167,7 +167,7 @@ func (w *World) of(o client.Object) *flavor {
 // caches reports whether the process has a cache of the kind: of those of the API that
 // it is for, and of others where that is its task.
 func (p *process) caches(k *store.Kind) bool {
-	both := p.checks() || p.w.is.spoils && p.role == fleetRole && k.Kind == "MachineHealthCheck" ||
+	both := p.checks() || p.w.is.checks && p.role == fleetRole && k.Kind == "MachineHealthCheck" ||
 		p.w.is.together && (p.role == orphanRole || p.role == nodeRole)
 	if both {
 		return true

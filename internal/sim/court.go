@@ -79,7 +79,7 @@ func (e evidence) Anchors() []client.Object {
 // hold opens the court.
 func (w *World) hold() {
 	r := judge.Rules{
-		APIs: w.judgedAPIs(), Checks: w.checkKinds(), Request: w.request(), Foreign: foreign, Hopeless: w.hopeless, Owner: owner, Namespace: namespace, Collects: w.is.collects, Hostile: w.is.hostile, Sized: w.is.aided, Alarmed: w.is.spoils,
+		APIs: w.judgedAPIs(), Checks: w.checkKinds(), Request: w.request(), Foreign: foreign, Hopeless: w.hopeless, Owner: owner, Namespace: namespace, Collects: w.is.collects, Hostile: w.is.hostile, Sized: w.is.aided, Alarmed: w.is.checks,
 		Grace: w.is.orphans.Grace, Period: w.is.orphans.Period, PerHour: w.is.orphans.PerHour, Percent: w.is.orphans.Limit.Percent,
 		CloudLag: w.is.cloud.Lag, ViewLag: w.is.viewLag, Skew: min(w.is.skew, mostWrong), Pause: w.longest(),
 	}

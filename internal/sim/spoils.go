@@ -186,7 +186,7 @@ func templateNumber(text, before string) int {
 // listens.
 func alarmsOf[S client.Object](p *process, sets dialect.Sets[S]) machinedeployment.Alarms {
 	m := p.w.o.Mutation
-	if !p.w.is.spoils || m != nil && m.Defects.Unalarmed {
+	if !p.w.is.checks || m != nil && m.Defects.Unalarmed {
 		return nil
 	}
 	var from client.Reader = p.client
