@@ -136,7 +136,7 @@ func (w *World) unsettled() string {
 		}
 	}
 	for _, i := range w.cloud.Existing("") {
-		if k := w.kubelet(i); (!w.alive(k) || !k.joined && !k.never) && !w.beyondHelp(k) && !w.shadowed(i) && !w.hopelessOn(i) {
+		if k := w.kubelet(i); (!w.alive(k) || !k.joined && !k.never) && !w.beyondHelp(k) && !w.hopelessOn(i) {
 			return fmt.Sprintf("the kubelet of %s is silent", i.Name)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/healthchecking/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
-	"github.com/millwright-dev/millwright/internal/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/sim/judge"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
@@ -178,20 +177,6 @@ func (p *process) caches(k *store.Kind) bool {
 		}
 	}
 	return true
-}
-
-// shadowed reports whether the node of an instance of another API's machine has the
-// name of that of i, which therefore cannot join. Nobody who looks after machines can
-// help that.
-func (w *World) shadowed(i *cloud.Machine) bool {
-	if len(w.apis) < 2 {
-		return false
-	}
-	m := w.machineOf(w.uidOf(i))
-	return m != nil && slices.ContainsFunc(w.cloud.Existing(""), func(o *cloud.Machine) bool {
-		other := w.machineOf(w.uidOf(o))
-		return o.Host == i.Host && other != nil && w.of(other) != w.of(m) && w.kubelet(o).joined
-	})
 }
 
 // judgedAPIs are what the judge knows of the APIs.

@@ -219,18 +219,13 @@ func (w *World) lastIllness() {
 // one whose machine was given up before it knew of the instance: nobody asks for that
 // again, and so nobody hears under which name it is to join.
 func (w *World) beyondHelp(k *kubelet) bool {
-	m := w.machineOf(w.uidOf(k.on))
-	if w.is.certified && !k.joined && m != nil && !w.known(k.on) && w.judge.GivenUp(m) {
+	m, ill := w.machineOf(w.uidOf(k.on)), k.ails.forGood && !w.now.Before(k.stalled)
+	switch {
+	case w.is.ails(k.on.Name) && (m == nil || m.GetDeletionTimestamp() != nil):
 		return true
+	case m == nil:
+		return (ill || !k.joined) && w.judge.Stays(w.instance(k.on))
 	}
-	if w.is.ails(k.on.Name) && (m == nil || m.GetDeletionTimestamp() != nil) {
-		return true
-	}
-	if !k.ails.forGood || w.now.Before(k.stalled) {
-		return false
-	}
-	if m != nil {
-		return w.judge.GivenUp(m)
-	}
-	return w.judge.MayStay(w.uidOf(k.on))
+	unknown := w.is.certified && !k.joined && !w.known(k.on)
+	return (ill || unknown) && w.judge.GivenUp(m)
 }

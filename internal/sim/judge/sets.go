@@ -72,8 +72,12 @@ func (j *Judge) judgeGivenUp(p *Pass, m machine) {
 
 // judgeShare judges that a set which people guard, or whose deployment they do,
 // gives up a machine, but one that failed where those are replaced. It knows its
-// own machines, and of its siblings' what its caches showed.
+// own machines, and of its siblings' what its caches showed. What arrives late was
+// weighed against sets that may be gone since.
 func (j *Judge) judgeShare(p *Pass, s set, m machine) {
+	if p.By.Late {
+		return
+	}
 	all, _ := states(j, s.GetUID(), p, bySight, readSet)
 	unguarded := func(s set) bool { return s.share == 0 }
 	if slices.ContainsFunc(all, unguarded) || j.ever(m.GetUID(), p, atBegin, j.replaced) {

@@ -92,7 +92,7 @@ func (j *Judge) Stray() string {
 		m, there := find(all, types.UID(i.UID))
 		switch {
 		case j.others(i):
-		case !there && !j.MayStay(i.UID) && !j.namesake(i):
+		case !there && !j.Stays(i):
 			return fmt.Sprintf("instance %s of %s has no machine", i.ID, i.Name)
 		case there && i.ByHand && j.spare(i, m) && !j.hopeless(m.Object):
 			return fmt.Sprintf("machine %s has instance %s besides its own", i.Name, i.ID)
@@ -135,6 +135,9 @@ func (j *Judge) MayStay(uid string) bool {
 	return j.strays[uid] && !j.Collects || j.Collects && (j.doubtful() || j.untagged(uid))
 }
 
+// Stays reports whether an instance without a machine may stay.
+func (j *Judge) Stays(i Instance) bool { return j.MayStay(i.UID) || j.namesake(i) }
+
 // strayNode reports whether a stray instance made the node, or one that may stay.
 // Nobody looks for the nodes of those, nor of machines that people had removed without ado.
 // A machine may be told to go before it knows of its node, and may be unable to.
@@ -145,7 +148,7 @@ func (j *Judge) strayNode(name string) bool {
 			return true
 		}
 		left := !j.Collects && (j.strays[i.UID] || j.Hurried(i.UID))
-		return i.NodeName == name && (left || i.Exists(j.Now()) && !there && (j.MayStay(i.UID) || j.namesake(i)))
+		return i.NodeName == name && (left || i.Exists(j.Now()) && !there && j.Stays(i))
 	})
 }
 
