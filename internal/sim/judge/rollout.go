@@ -227,10 +227,11 @@ func (j *Judge) weigh(p *Pass, s set) (living, leaving, there int) {
 	return living, leaving, there
 }
 
-// judgeOldFirst judges that the set of the present template gets larger.
+// judgeOldFirst judges that the set of the present template gets larger than it is:
+// machines that were updated in place before are its already.
 func (j *Judge) judgeOldFirst(p *Pass, d deployment, grown set, was int) {
 	all := j.rules(p, d)
-	if !every(all, func(d deployment) bool { return d.strategy == recreate && alike(d.Object, grown.Object) }) || j.byHand(d) {
+	if has := j.count(func(uid types.UID) bool { return j.ever(uid, p, bySight, grown.counts) }); grown.size <= has || !every(all, func(d deployment) bool { return d.strategy == recreate && alike(d.Object, grown.Object) }) || j.byHand(d) {
 		return
 	}
 	olds := 0

@@ -25,11 +25,15 @@ func (s *Store) Saved(b *Backup, example client.Object) []client.Object {
 	return ordered(b.objects[s.kinds.of(example)])
 }
 
+// stride is by how much versions grow. So that no version means two states of an object,
+// each restore goes on with numbers that no earlier time had: nobody can tell such apart.
+const stride = 3
+
 // Restore puts back what was there, and takes away what came since. Resource versions
-// go back as well: later writes get numbers that others had. Whoever watches is told
-// of the differences, as by a new listing.
+// go back as well: later writes get numbers below those that others had. Whoever watches
+// is told of the differences, as by a new listing.
 func (s *Store) Restore(b *Backup) {
-	s.version = b.version
+	s.version = b.version + 1
 	for _, k := range s.Kinds() {
 		for _, o := range s.objects[k].all() {
 			if old := b.objects[k][client.ObjectKeyFromObject(o)]; old == nil || old.GetUID() != o.GetUID() {

@@ -218,7 +218,7 @@ func (s *Store) replace(k *Kind, old, edited client.Object, part string) (client
 		edited.SetGeneration(old.GetGeneration() + 1)
 	}
 	if edited.GetDeletionTimestamp() != nil && len(edited.GetFinalizers()) == 0 && ptrZero(edited.GetDeletionGracePeriodSeconds()) {
-		s.version++
+		s.version += stride
 		edited.SetResourceVersion(strconv.FormatInt(s.version, 10))
 		s.remove(k, old, edited)
 		return edited, nil
@@ -249,7 +249,7 @@ func (k *Kind) sameSpec(a, b client.Object) bool {
 }
 
 func (s *Store) commit(k *Kind, old, stored client.Object) {
-	s.version++
+	s.version += stride
 	stored.SetResourceVersion(strconv.FormatInt(s.version, 10))
 	s.objects[k].put(stored)
 	s.logs[k] = append(s.logs[k], Event{Kind: k, Old: old, New: stored, At: s.now()})
