@@ -17,6 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/expect"
 	"github.com/millwright-dev/millwright/internal/replicas"
 	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
 
@@ -246,7 +247,9 @@ func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t 
 			return ""
 		}
 		decided := func(g *glimpse, d D) ([]rollout.SetWant, bool) {
-			sets := rollout.Decide(g.at, lens.View(d, g.at), facts(g, lens, d), lens.Policy(d)).Sets
+			view := lens.View(d, g.at)
+			view.Sight = sight.Of(t.by.eyes())
+			sets := rollout.Decide(g.at, view, facts(g, lens, d), lens.Policy(d)).Sets
 			return sets, slices.ContainsFunc(sets, func(w rollout.SetWant) bool { return w.UID == now.GetUID() && w.Replicas == size(now) })
 		}
 		sets, is := decided(g, o.(D))

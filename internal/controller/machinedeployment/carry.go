@@ -74,7 +74,8 @@ func (p *pass[D, S]) move(ctx context.Context) error {
 	return nil
 }
 
-// dress brings the sets to what is planned, in the order of the plan.
+// dress brings the sets to what is planned, in the order of the plan. Where somebody
+// deletes one meanwhile the rest waits: its machines were counted on.
 func (p *pass[D, S]) dress(ctx context.Context) error {
 	for _, w := range p.plan.Sets {
 		i, ok := p.set(w.UID)
@@ -83,7 +84,7 @@ func (p *pass[D, S]) dress(ctx context.Context) error {
 		}
 		after, err := p.patchSet(ctx, "update", p.sets[i], func(s S) { p.lens.Dress(p.object, s, w) })
 		if apierrors.IsNotFound(err) {
-			continue
+			return fmt.Errorf("update machine set %s: %w", w.Name, apierrors.NewConflict(p.resource(), p.object.GetName(), errNoSet))
 		}
 		if err != nil {
 			return err

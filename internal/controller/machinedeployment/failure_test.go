@@ -2,6 +2,7 @@ package machinedeployment_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -225,5 +226,51 @@ func countStatusWrites[D, S client.Object](t *testing.T, a api[D, S], size, step
 	w.rest(r)
 	if got := w.facts().Last; got.Available != size {
 		t.Errorf("%d available recorded, want %d", got.Available, size)
+	}
+}
+
+func TestSetGoesInTheMiddle(t *testing.T) { both(t, setGoesInTheMiddle, setGoesInTheMiddle) }
+
+// Somebody deletes a set while a pass makes both smaller: the other one keeps its
+// machines, as those of the first were counted on.
+func setGoesInTheMiddle[D, S client.Object](t *testing.T, a api[D, S]) {
+	w := newWorld(t, a)
+	r := w.controller()
+	w.begun(r, 6)
+	for range 20 {
+		if v1, v2 := w.sizes(); v1 <= 3 && v2 >= 3 {
+			break
+		}
+		w.sync()
+		w.pass(r)
+		w.work()
+	}
+	w.change(func(d D) { a.pause(d, true); a.size(d, 2) })
+	w.sync()
+	sizes := func() map[string]int {
+		out := map[string]int{}
+		for _, s := range w.sets() {
+			out[s.GetName()] = w.setSize(s)
+		}
+		return out
+	}
+	gone, before := "", sizes()
+	w.fate = func(o client.Object) fate {
+		if s, is := o.(S); is && gone == "" {
+			gone = s.GetName()
+			now := a.lens.Set()
+			w.must(w.Client.Get(t.Context(), client.ObjectKeyFromObject(s), now))
+			now.SetFinalizers(nil)
+			w.must(w.Client.Update(t.Context(), now))
+			w.must(client.IgnoreNotFound(w.Client.Delete(t.Context(), now)))
+		}
+		return fine
+	}
+	if res, err := w.reconcile(r); err != nil || res.RequeueAfter == 0 {
+		t.Errorf("looks again after %v, %v", res.RequeueAfter, err)
+	}
+	delete(before, gone)
+	if now := sizes(); gone == "" || !maps.Equal(now, before) {
+		t.Errorf("set %q went: the other is to have %v, and had %v", gone, now, before)
 	}
 }
