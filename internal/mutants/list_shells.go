@@ -160,6 +160,18 @@ var shellMutants = []Mutant{
 		Statement: 5, Note: "a node is disowned by what the cache shows",
 	},
 	{
+		ID: "collector/node-of-namesake", File: "kinds.go", Func: "Seen.has",
+		From: `case s.NodeName != "":`,
+		To:   "case false:",
+		Note: "the node of an earlier machine of the name waits for the present one",
+	},
+	{
+		ID: "machinedeployment/gone-goes-on", File: "carry.go", Func: "pass.dress",
+		From: "return fmt.Errorf(\"update machine set %s: %w\", w.Name, apierrors.NewConflict(p.resource(), p.object.GetName(), errNoSet))",
+		To:   "continue",
+		Note: "machines are given up for those of a set that somebody deleted meanwhile",
+	},
+	{
 		ID: "collector/anybodys-finalizer", File: "nodes.go", Func: "Nodes.known",
 		From: "knows && k.API() == r.API",
 		To:   "knows",
