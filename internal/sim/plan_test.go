@@ -76,7 +76,7 @@ func setOfThree(t *testing.T, w *World) (*process, map[string]client.Object) {
 	for _, p := range w.procs {
 		if p.role == setRole {
 			w.catchUp(p)
-			p.running = &task{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(set)}, saw: p.glimpse()}
+			p.running = &task{by: p, key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(set)}, saw: p.glimpse()}
 			return p, members
 		}
 	}
@@ -104,14 +104,14 @@ func TestUndoneWriteIsGoneBy(t *testing.T) {
 		if tt.goes {
 			was := w.store.Lookup(old, client.ObjectKeyFromObject(old))
 			w.edit(was, "", func(o client.Object) { o.(*machinev1.MachineSet).Spec.Replicas = ptr.To(int32(0)) })
-			p.running = &task{saw: p.glimpse()}
+			p.running = &task{by: p, saw: p.glimpse()}
 			p.keeps(w.store, store.Call{Verb: "patch", Kind: w.store.KindOf(was), Object: was, Key: client.ObjectKeyFromObject(was)}, was)
 		}
 		w.backups.restored++
 		w.store.Restore(w.backups.last)
 		clear(p.wrote)
 		w.catchUp(p)
-		task := &task{key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.deployments()[0])}, saw: p.glimpse()}
+		task := &task{by: p, key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.deployments()[0])}, saw: p.glimpse()}
 		for n := 1; n <= 4; n++ {
 			grown := fresh.DeepCopyObject().(*machinev1.MachineSet)
 			grown.Spec.Replicas = ptr.To(int32(n))
