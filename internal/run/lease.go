@@ -41,7 +41,7 @@ type lease struct {
 	client, watcher           coordinationclient.LeaseInterface
 	namespace, name, identity string
 	retry                     time.Duration
-	clock                     clock.PassiveClock
+	clock                     clock.WithTicker
 	term                      *leading.Term
 	// events takes what is told of the lease; may be nil.
 	events events.EventRecorder
@@ -235,7 +235,7 @@ func (l *lease) Watch(ctx context.Context) error {
 		l.mu.Unlock()
 		select {
 		case <-ctx.Done():
-		case <-l.term.Clock.After(l.retry):
+		case <-l.clock.After(l.retry):
 		}
 	}
 	return nil

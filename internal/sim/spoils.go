@@ -20,8 +20,7 @@ import (
 
 // spoiling is what images do that machines are made from.
 type spoiling struct {
-	// spoils: machines of one template at a time fall ill, and deployments hear what
-	// health checks say of that.
+	// spoils: machines of one template at a time fall ill together.
 	spoils bool
 }
 
@@ -182,8 +181,8 @@ func templateNumber(text, before string) int {
 	return 0
 }
 
-// alarmsOf are what health checks say to the deployments of an API; nil where nobody
-// listens.
+// alarmsOf are what health checks say to the deployments of an API; nil where there are
+// no checks, or nobody listens.
 func alarmsOf[S client.Object](p *process, sets dialect.Sets[S]) machinedeployment.Alarms {
 	m := p.w.o.Mutation
 	if !p.w.is.checks || m != nil && m.Defects.Unalarmed {

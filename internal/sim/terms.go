@@ -15,8 +15,9 @@ const OnlyLeaders = "a process begins no call when another may lead"
 // tenure is a process's time as the leader.
 type tenure struct {
 	term *leading.Term
-	// slept is by how much the lease is over, as far as its own two clocks say so.
-	slept struct{ wall, steady time.Duration }
+	// passed is how much time has passed by each of its clocks since it renewed the lease
+	// last, and another process leads.
+	passed struct{ wall, steady time.Duration }
 }
 
 // The lease of every process.
@@ -25,8 +26,10 @@ const (
 	renewDeadline = 10 * time.Second
 )
 
-// leads begins the time of a process.
-func (p *process) leads() {
+// succeed lets another process lead instead of p, which has renewed the lease up to now.
+func (w *World) succeed(p *process) {
+	at := w.now
+	p.deposed = &at
 	p.tenure.term = leading.NewTerm(leaseDuration, renewDeadline, leaseClock{p: p})
 	p.tenure.term.Renewed(leaseClock{p: p}.Now())
 }
@@ -34,24 +37,21 @@ func (p *process) leads() {
 // depose lets the lease of a process run out: it was suspended and only its wall clock
 // went on, it hung while somebody set that back, or it did not reach the API server.
 func (w *World) depose(p *process) {
-	at, over := w.now, leaseDuration+time.Second
-	p.deposed = &at
-	p.leads() // it was renewed up to now
+	w.succeed(p)
+	over := leaseDuration + time.Second
 	switch p.serial % 3 {
 	case 0:
-		p.tenure.slept.wall = over
+		p.tenure.passed.wall = over
 	case 1:
-		p.tenure.slept.steady = over
+		p.tenure.passed.steady = over
 	default:
-		p.tenure.slept.wall, p.tenure.slept.steady = over, over
+		p.tenure.passed.wall, p.tenure.passed.steady = over, over
 	}
 }
 
 // retire has a process give its lease up.
 func (w *World) retire(p *process) {
-	at := w.now
-	p.deposed = &at
-	p.leads()
+	w.succeed(p)
 	p.tenure.term.Ended()
 }
 
@@ -74,6 +74,6 @@ type leaseClock struct {
 
 // Now implements clock.PassiveClock.
 func (c leaseClock) Now() time.Time {
-	t := c.p.tenure.slept
+	t := c.p.tenure.passed
 	return reading(c.p.w.now.Add(t.wall), c.p.w.now.Sub(epoch)+t.steady)
 }
