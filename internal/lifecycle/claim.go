@@ -222,13 +222,13 @@ func undecided(q question) *Decision {
 // be there, and not be listed yet: it is looked for until listings have caught
 // up, and only then asked for again.
 func unanswered(q question) *Decision {
-	r := q.w.Retry
-	if r.Step != Create || provider.KindOf(r.Err) != provider.Transient || len(q.w.Owned()) > 0 || q.w.QuietFor >= q.w.ReadLag {
+	err := q.w.Unheard
+	if err == nil || len(q.w.Owned()) > 0 || q.w.QuietFor >= q.w.ReadLag {
 		return nil
 	}
 	return &Decision{
-		Step: Await, Reason: ReasonUnconfirmed, Stage: q.struggling(r.Err), Err: r.Err,
-		Message: "the infrastructure may have made the instance without saying so; it is looked for before another try: " + r.Err.Error(),
+		Step: Await, Reason: ReasonUnconfirmed, Stage: q.struggling(err), Err: err,
+		Message: "the infrastructure may have made the instance without saying so; it is looked for before another try: " + err.Error(),
 		After:   q.sooner(q.w.ReadLag - q.w.QuietFor),
 	}
 }

@@ -308,13 +308,13 @@ func TestDuplicates(t *testing.T) {
 		},
 		{
 			"create was not answered, listings lag", "it is looked for before it is asked for again", fresh(),
-			world(failedAt(lifecycle.Create, errTransient, time.Minute, 1), func(w *lifecycle.World) { w.ReadLag, w.QuietFor = 90*time.Second, time.Minute }),
+			world(func(w *lifecycle.World) { w.Unheard, w.ReadLag, w.QuietFor = errTransient, 90*time.Second, time.Minute }),
 			lifecycle.Policy{},
 			lifecycle.Await, lifecycle.ReasonUnconfirmed,
 		},
 		{
 			"create was not answered, listings have caught up", "it is asked for again", fresh(),
-			world(failedAt(lifecycle.Create, errTransient, time.Minute, 1), func(w *lifecycle.World) { w.ReadLag, w.QuietFor = time.Minute, time.Minute }),
+			world(func(w *lifecycle.World) { w.Unheard, w.ReadLag, w.QuietFor = errTransient, time.Minute, time.Minute }),
 			lifecycle.Policy{},
 			lifecycle.Create, lifecycle.ReasonNoInstance,
 		},

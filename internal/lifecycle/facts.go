@@ -161,6 +161,9 @@ type World struct {
 	// Arriving is for how long yet something may come into being that another
 	// process asked for before this one took over; not positive: nothing can.
 	Arriving time.Duration
+	// Unheard is what the last call to Create failed with, where it may have made an
+	// instance all the same; nil: none did.
+	Unheard error
 	// Retry is what came of the last failed attempt to create or initialize.
 	Retry Retry
 	// Removal is how far this pass got with removing the instance, RemoveErr

@@ -83,6 +83,51 @@ func TestLostReply(t *testing.T) {
 	}
 }
 
+// TestLostReplyIsNotForgotten: listings run behind, so the instance whose reply was lost is not shown yet. Whatever ends
+// the retry meanwhile, none is asked for before it can be.
+func TestLostReplyIsNotForgotten(t *testing.T) {
+	for name, meanwhile := range map[string]func(g *rig[*machinev1.Machine]){
+		"a hook is put on the machine": func(g *rig[*machinev1.Machine]) {
+			g.change(func(m *machinev1.Machine) {
+				m.Generation++
+				m.Spec.LifecycleHooks.PreDrain = []machinev1.LifecycleHook{{Name: "copy", Owner: "backup"}}
+			})
+		},
+		"its boot data are renewed": func(g *rig[*machinev1.Machine]) {
+			if err := g.control.WithWatch.Patch(t.Context(), userData("boot again"), client.MergeFrom(userData(""))); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a question fails": func(g *rig[*machinev1.Machine]) {
+			g.cloud.findErr = errors.New("throttled")
+			g.clock.Step(time.Second)
+			g.pass()
+			g.cloud.findErr = nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := openshiftRig(t)
+			g.cloud.lag = time.Minute
+			g.cloud.createErr, g.cloud.replyLost = errors.New("connection reset"), true
+			g.pass()
+			made := g.cloud.instances
+			g.cloud.createErr, g.cloud.instances = nil, nil
+			meanwhile(g)
+			g.clock.Step(30 * time.Second)
+			g.pass()
+			if n := g.cloud.count("Create"); n != 1 {
+				t.Errorf("an instance was asked for %d times within the time by which listings are behind", n)
+			}
+			g.cloud.instances = made
+			g.clock.Step(time.Minute)
+			g.pass()
+			if n := g.cloud.count("Create"); n != 1 || ptr.Deref(g.read().Spec.ProviderID, "") == "" {
+				t.Errorf("%d calls of Create, provider ID %v", n, g.read().Spec.ProviderID)
+			}
+		})
+	}
+}
+
 // TestLostReplyOfAnInstanceThatDied: it is recorded, so that its loss is known.
 func TestLostReplyOfAnInstanceThatDied(t *testing.T) {
 	g := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))

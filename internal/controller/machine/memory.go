@@ -40,7 +40,10 @@ type remembered struct {
 	behindSince time.Time
 	// quietSince is when the machine was first looked at, or an instance last
 	// asked for.
-	quietSince   time.Time
+	quietSince time.Time
+	// unheard is [lifecycle.World.Unheard]. A new spec or an answer to something else
+	// ends the retry, and not this.
+	unheard      error
 	removalSince time.Time
 	// seenToGo says that the instance was reported during the machine's deletion,
 	// and asked to go.
@@ -179,9 +182,14 @@ func (r *remembered) answered() {
 	}
 }
 
-// asking notes that an instance is about to be asked for. Whatever becomes of
-// the call, absence has to be proved anew after it.
-func (r *remembered) asking(now time.Time) { r.quietSince = now }
+// asked notes that an instance was asked for, and what came of it. Absence has to be
+// proved anew after it.
+func (r *remembered) asked(err error, now time.Time) {
+	r.quietSince, r.unheard = now, nil
+	if err != nil && provider.KindOf(err) == provider.Transient {
+		r.unheard = err
+	}
+}
 
 // quiet returns for how long nothing was asked for.
 func (r *remembered) quiet(now time.Time) time.Duration {

@@ -139,7 +139,7 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 	p.world.Looked = true
 	p.world.Inherited = p.class.Inherited
 	p.mem.answered()
-	p.world.QuietFor = p.mem.quiet(p.Clock.Now())
+	p.world.QuietFor, p.world.Unheard = p.mem.quiet(p.Clock.Now()), p.mem.unheard
 	if i := p.instance(); i != nil {
 		p.sawInstance(ctx, *i)
 	}
