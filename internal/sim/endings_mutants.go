@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,7 +36,9 @@ func endingMutants() []Mutation {
 				cleared(c)
 				c.aided, c.viewLag = true, 30*time.Second
 			},
-			Aides: func(c client.Client, live client.Reader) (client.Client, client.Reader) { return forgetting{c}, live },
+			Aides: func(c client.Client, live client.Reader) (client.Client, client.Reader) {
+				return forgetting{c}, forgettingToo{live}
+			},
 		},
 	}
 }
@@ -57,20 +60,28 @@ func (c emptyHanded) Get(ctx context.Context, key client.ObjectKey, o client.Obj
 	return err
 }
 
-// forgetting does not see classes that are to go.
-type forgetting struct{ client.Client }
+// forgetting and forgettingToo do not see classes that are to go.
+type (
+	forgetting    struct{ client.Client }
+	forgettingToo struct{ client.Reader }
+)
 
 // List implements [client.Reader].
 func (c forgetting) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	err := c.Client.List(ctx, list, opts...)
-	if l, is := list.(*v1alpha1.MachineClassList); is {
-		kept := l.Items[:0]
-		for _, c := range l.Items {
-			if c.DeletionTimestamp == nil {
-				kept = append(kept, c)
-			}
-		}
-		l.Items = kept
-	}
+	forget(list)
 	return err
+}
+
+// List implements [client.Reader].
+func (r forgettingToo) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := r.Reader.List(ctx, list, opts...)
+	forget(list)
+	return err
+}
+
+func forget(list client.ObjectList) {
+	if l, is := list.(*v1alpha1.MachineClassList); is {
+		l.Items = slices.DeleteFunc(l.Items, func(c v1alpha1.MachineClass) bool { return c.DeletionTimestamp != nil })
+	}
 }

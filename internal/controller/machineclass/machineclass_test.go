@@ -263,3 +263,20 @@ func TestClassOfANewMachineStays(t *testing.T) {
 		t.Errorf("the class is held although its last machine is gone: %s (%v)", cached.patches, err)
 	}
 }
+
+// TestSecretOfANewClassStays: the cache does not show yet the class that names it.
+func TestSecretOfANewClassStays(t *testing.T) {
+	k := newCluster(t, secret("s", guard))
+	a := naming(class("a"), nil, &corev1.SecretReference{Name: "s"})
+	live := newCluster(t, secret("s", guard), a, class("b"))
+	r := &Secrets{Client: k, Live: live}
+	if _, err := r.Reconcile(t.Context(), request("s")); err != nil || len(k.patches) > 0 {
+		t.Errorf("the secret is let go: %s (%v)", k.patches, err)
+	}
+	if err := live.Delete(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Reconcile(t.Context(), request("s")); err != nil || len(k.patches) != 1 {
+		t.Errorf("the secret is held although its last class is gone: %s (%v)", k.patches, err)
+	}
+}

@@ -3,6 +3,7 @@ package machineclass
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,8 @@ const absentDelay = 10 * time.Minute
 type Secrets struct {
 	// Client reads classes from a cache with [SecretIndex], and writes.
 	Client client.Client
-	// Live reads the metadata of secrets past the cache.
+	// Live reads the metadata of secrets past the cache, and classes before a secret is
+	// let go.
 	Live client.Reader
 }
 
@@ -46,7 +48,22 @@ func (s *Secrets) Reconcile(ctx context.Context, req reconcile.Request) (reconci
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	held := hold{finalizer: v1alpha1.FinalizerSecret, wanted: wanted}
+	if !held.wanted && controllerutil.ContainsFinalizer(secret, held.finalizer) {
+		if held.wanted, err = s.named(ctx, req); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
 	return reconcile.Result{}, held.apply(ctx, s.Client, secret)
+}
+
+// named asks the API server for classes that name the secret: a cache that is behind,
+// as it may be when a process starts, does not show one whose coming wakes the secret.
+func (s *Secrets) named(ctx context.Context, secret reconcile.Request) (bool, error) {
+	var all v1alpha1.MachineClassList
+	if err := s.Live.List(ctx, &all, client.InNamespace(secret.Namespace)); err != nil {
+		return false, fmt.Errorf("list the classes with secret %s past the cache: %w", secret, err)
+	}
+	return slices.ContainsFunc(all.Items, func(c v1alpha1.MachineClass) bool { return slices.Contains(SecretsOf(&c), secret.Name) }), nil
 }
 
 // Held lists the secrets of a namespace that have the finalizer, live: those
