@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -31,6 +32,15 @@ func (j *Judge) begged(m client.Object) bool {
 		}
 	}
 	return false
+}
+
+// sought reports whether others are asked for the machine, or may be as soon as the
+// breaker of a check allows, which may take hours.
+func (j *Judge) sought(m machine) bool {
+	return j.begged(m.Object) || slices.ContainsFunc(j.checks(), func(c *check) bool {
+		t, under := j.truly(c)[m.GetUID()]
+		return under && requests(c) && enforces(c) && !paused(c) && !t.spared
+	})
 }
 
 // unasked names a machine that is well and about which there is a request still, of a

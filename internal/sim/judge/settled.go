@@ -162,13 +162,14 @@ func (j *Judge) Hurried(uid string) bool {
 // deployment any more; a node is no machine's and is not marked for that yet, which takes
 // as long as machines may take to join, and the same goes for the finalizer of machines
 // of which none has it; a check has still to say that a machine which
-// others hold has no node, or asks others for a machine that has failed and that they
-// cannot mend, which it says each hour; or a collector may still remove something.
+// others hold has no node, or asks others for a machine that has failed, at once or when
+// its breaker allows, which they may mend, or else it says each hour that they did not; or
+// a collector may still remove something.
 func (j *Judge) Restless() bool {
 	nodes, all := map[string]bool{}, j.machines()
 	for _, m := range all {
 		nodes[m.node] = true
-		minded := j.doneWith(m) || m.failed && j.begged(m.Object)
+		minded := j.doneWith(m) || m.failed && j.sought(m)
 		if m.phase == string(v1alpha1.MachineInPlaceUpdating) || selected(j.node(m.node)) || minded && len(j.checks()) > 0 {
 			return true
 		}
