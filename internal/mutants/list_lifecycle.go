@@ -76,6 +76,7 @@ var lifecycleMutants = []Mutant{
 		From:      "!q.m.Provisioned && !q.m.Asked() && provider",
 		To:        "!q.m.Provisioned && provider",
 		Statement: 2, Note: "a class that became invalid is proof that nothing was made, although Create was called",
+		Like: "refused specs",
 	},
 	{
 		ID: "lifecycle/lag-ignored", File: "remove.go", Func: "question.gone",
@@ -88,6 +89,7 @@ var lifecycleMutants = []Mutant{
 		From:      "q.gone() && q.w.Arriving <= 0",
 		To:        "q.gone()",
 		Statement: 2, Note: "what the process before this one asked for is not waited for",
+		Like: "succession",
 	},
 	{
 		ID: "lifecycle/leftovers-forgotten", File: "remove.go", Func: "terminateDue",

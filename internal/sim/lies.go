@@ -130,6 +130,18 @@ func (w *World) neighbour() {
 	w.tracef("neighbour", "%s makes instance %s, %s, for namespace %s", by, i.ID, name, space)
 }
 
+// clearNames has neighbours take away the instances whose names keep machines from being made.
+func (w *World) clearNames() {
+	if !w.is.cloud.ByName {
+		return
+	}
+	for _, i := range w.cloud.Existing("") {
+		if i.Owner != owner || i.Namespace != namespace {
+			w.cloud.Kill(i)
+		}
+	}
+}
+
 // machineOn is the machine whose node n is; nil when there is none.
 func (w *World) machineOn(n *corev1.Node) client.Object {
 	for _, i := range w.cloud.Machines() {

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -76,7 +77,10 @@ func (w *World) roomyNode() *corev1.Node {
 }
 
 func (w *World) startPod(app, nodeName string) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: appSpace, GenerateName: app + "-", Labels: map[string]string{"app": app}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: appSpace, GenerateName: app + "-", Labels: map[string]string{"app": app},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID(app), Controller: ptr.To(true)}},
+	}}
 	pod.Spec.NodeName = nodeName
 	pod.Status.Phase = corev1.PodRunning
 	o, err := w.target.Create(pod)

@@ -265,6 +265,7 @@ func (w *World) restoreClasses() {
 // mendDeceits puts right what people only can.
 func (w *World) mendDeceits() {
 	w.lies = lies{}
+	w.clearNames()
 	w.restoreAccount()
 	w.restoreClasses()
 	w.each(w.mendLabels)

@@ -17,6 +17,7 @@ type troubles struct {
 	ending
 	remaking
 	spoiling
+	usurping
 }
 
 // The sources: streams of random numbers that nothing else has.
@@ -60,6 +61,9 @@ func (w *World) bothers() (out []func()) {
 	}
 	if w.is.holders {
 		out = append(out, w.holdOn, w.holdOn)
+	}
+	if w.is.usurps {
+		out = append(out, w.usurp)
 	}
 	return append(out, w.strains()...)
 }

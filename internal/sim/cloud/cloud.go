@@ -29,6 +29,9 @@ type Traits struct {
 	Named, Hosts, Scarce bool
 	// Unforetold: it does not say under which names nodes will register.
 	Unforetold bool
+	// Demanding: it needs a spec to know where to ask. ByName: who looks for a machine's
+	// instance is shown what has its name, too.
+	Demanding, ByName bool
 }
 
 // Cloud is the infrastructure.
@@ -235,6 +238,19 @@ func (c *Cloud) find(at Place, ref provider.Ref) (out []*Machine) {
 		}
 		known := !c.LagByID && ref.ProviderID == m.ProviderID() && (m.Exists(c.Now()) || c.Lingers)
 		if known || (m.UID == ref.UID || m.ProviderID() == ref.ProviderID) && c.shows(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// namesakes are instances of others that a look-up for ref shows for their name.
+func (c *Cloud) namesakes(at Place, ref provider.Ref) (out []*Machine) {
+	if !c.ByName {
+		return nil
+	}
+	for _, m := range c.machines {
+		if m.Place == at && m.Name == ref.Name && m.UID != ref.UID && m.ProviderID() != ref.ProviderID && c.shows(m) {
 			out = append(out, m)
 		}
 	}

@@ -38,12 +38,12 @@ const CredentialKey = "token"
 // Name implements [provider.Provider].
 func (Provider) Name() string { return "sim" }
 
-// Open implements [provider.Provider]. Any spec will do, and none.
+// Open implements [provider.Provider]. Any spec will do, and none, as long as the cloud understands it.
 func (p Provider) Open(_ context.Context, class provider.Class) (provider.Session, error) {
 	if class.Cluster == "" {
 		return nil, provider.InvalidField("cluster", "must be set")
 	}
-	if p.Cloud.Refuses != nil && class.Spec != nil {
+	if p.Cloud.Refuses != nil && (class.Spec != nil || p.Cloud.Demanding) {
 		if err := p.Cloud.Refuses(); err != nil {
 			return nil, err
 		}
@@ -92,7 +92,8 @@ func (s session) call(c Call, do func() error) error {
 // Find implements [provider.Session].
 func (s session) Find(_ context.Context, ref provider.Ref) (out []provider.Instance, err error) {
 	err = s.call(Call{Verb: "find", Ref: ref}, func() error {
-		for _, m := range s.Cloud.find(placeOf(s.class), ref) {
+		at := placeOf(s.class)
+		for _, m := range append(s.Cloud.find(at, ref), s.Cloud.namesakes(at, ref)...) {
 			out = append(out, s.instance(m))
 		}
 		return nil

@@ -16,7 +16,7 @@ import (
 func main() {
 	dialect := flag.String("dialect", sim.OpenShift, "openshift or gardener")
 	seeds := flag.String("seeds", "0+500", "the first seed, and how many worlds to look at")
-	like := flag.String("like", "", "the mutant of the simulator whose setting the worlds have; empty: as they come")
+	like := flag.String("like", "", "the setting of the worlds; empty: as they come")
 	flag.Parse()
 	debug.SetGCPercent(2000)
 	if err := run(*dialect, *seeds, *like); err != nil {
@@ -37,17 +37,16 @@ func run(dialect, seeds, like string) error {
 	return json.NewEncoder(os.Stdout).Encode(look(dialect, start, most, setting))
 }
 
-// settingOf makes the worlds those of a mutant of the simulator, without its defect.
+// settingOf makes the worlds those of a setting of the simulator.
 func settingOf(like string) (*sim.Mutation, error) {
 	if like == "" {
 		return nil, nil
 	}
-	for _, m := range sim.Mutants() {
-		if m.Name == like {
-			return &sim.Mutation{Name: "only its setting", Setting: m.Setting}, nil
-		}
+	m, is := sim.Setting(like)
+	if !is {
+		return nil, fmt.Errorf("the simulator has no setting %q", like)
 	}
-	return nil, fmt.Errorf("the simulator has no mutant %q", like)
+	return m, nil
 }
 
 // found is what internal/mutants reads as a Look. It is not imported from there: what this program says depends on the
