@@ -172,6 +172,12 @@ var shellMutants = []Mutant{
 		Note: "machines are given up for those of a set that somebody deleted meanwhile",
 	},
 	{
+		ID: "machinedeployment/late-size-unawaited", File: "carry.go", Func: "pass.dress",
+		From:      "if w.Scales() && !expect.Refused(err) {",
+		To:        "if false {",
+		Statement: 3, Finds: "TestLateSize", Note: "a set that may yet grow by a write without an answer is not reckoned with",
+	},
+	{
 		ID: "collector/anybodys-finalizer", File: "nodes.go", Func: "Nodes.known",
 		From: "knows && k.API() == r.API",
 		To:   "knows",

@@ -46,6 +46,7 @@ type api[D, S client.Object] struct {
 	deployment func(name string, replicas int) D
 	size       func(d D, replicas int)
 	surge      func(d D, n int)
+	recreate   func(d D)
 	observed   func(d D) int64
 	setSize    func(s S) int
 	// template asks for other machines.
@@ -92,6 +93,9 @@ var gardenerAPI = api[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{
 	size: func(d *v1alpha1.MachineDeployment, n int) { d.Spec.Replicas = int32(n) },
 	surge: func(d *v1alpha1.MachineDeployment, n int) {
 		d.Spec.Strategy.RollingUpdate.MaxSurge = ptr.To(intstr.FromInt(n))
+	},
+	recreate: func(d *v1alpha1.MachineDeployment) {
+		d.Spec.Strategy = v1alpha1.MachineDeploymentStrategy{Type: v1alpha1.RecreateMachineDeploymentStrategyType}
 	},
 	observed: func(d *v1alpha1.MachineDeployment) int64 { return d.Status.ObservedGeneration },
 	setSize:  func(s *v1alpha1.MachineSet) int { return int(s.Spec.Replicas) },
@@ -142,6 +146,9 @@ var openshiftAPI = api[*v1beta1.MachineDeployment, *machinev1.MachineSet]{
 	size: func(d *v1beta1.MachineDeployment, n int) { d.Spec.Replicas = ptr.To(int32(n)) },
 	surge: func(d *v1beta1.MachineDeployment, n int) {
 		d.Spec.Strategy.RollingUpdate = &v1beta1.MachineRollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt(n))}
+	},
+	recreate: func(d *v1beta1.MachineDeployment) {
+		d.Spec.Strategy = v1beta1.MachineDeploymentStrategy{Type: v1beta1.RecreateMachineDeploymentStrategyType}
 	},
 	observed: func(d *v1beta1.MachineDeployment) int64 { return d.Status.ObservedGeneration },
 	setSize:  func(s *machinev1.MachineSet) int { return int(ptr.Deref(s.Spec.Replicas, 1)) },

@@ -87,6 +87,9 @@ func (p *pass[D, S]) dress(ctx context.Context) error {
 			return fmt.Errorf("update machine set %s: %w", w.Name, apierrors.NewConflict(p.resource(), p.object.GetName(), errNoSet))
 		}
 		if err != nil {
+			if w.Scales() && !expect.Refused(err) {
+				p.unsureSize(p.sets[i], w.Replicas)
+			}
 			return err
 		}
 		p.sets[i] = after

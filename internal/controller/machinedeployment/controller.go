@@ -80,9 +80,10 @@ type memory struct {
 	// agreed says that the cache once showed all sets as the API server did,
 	// and that no reply was lost since.
 	agreed bool
-	// late is until when a set may still come into being whose creation got no
-	// answer.
-	late time.Time
+	// late is until when something may still happen that got no answer: a set come
+	// into being, or get one of these sizes.
+	late  time.Time
+	sizes map[types.UID]lateSize
 	// recorded is when the status was last written, headline what it said
 	// but for counters.
 	recorded time.Time

@@ -3,7 +3,6 @@ package machinedeployment
 import (
 	"context"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,10 +11,6 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/expect"
 )
-
-// lateness is for how long after it was sent a creation without an answer may
-// still happen: an API server gives a request up after one minute.
-const lateness = time.Minute
 
 // create makes the set of the present template. Its name follows from the
 // template, so that a creation whose reply was lost happens once.
@@ -80,29 +75,4 @@ func (p *pass[D, S]) failCreate(err error) error {
 	p.createErr = err
 	p.tellCreateError()
 	return err
-}
-
-// pending reports whether a set may still come into being whose creation got
-// no answer and which the plan does not ask for, because the template has
-// changed since. Its machines would come on top of those planned.
-func (p *pass[D, S]) pending() bool {
-	names := p.ledger.UnsureNames()
-	if len(names) == 0 {
-		return false
-	}
-	if p.facts.Deleting && !p.plan.Finished {
-		return false
-	}
-	left := p.late.Sub(p.now)
-	if left <= 0 {
-		for _, name := range names {
-			p.ledger.Sure(name)
-		}
-		return false
-	}
-	if p.plan.Create != nil && len(names) == 1 && p.lens.NewSet(p.object, *p.plan.Create).GetName() == names[0] {
-		return false
-	}
-	p.again(left)
-	return true
 }

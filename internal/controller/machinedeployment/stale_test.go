@@ -31,7 +31,10 @@ func boundsHold[D, S client.Object](t *testing.T, a api[D, S]) {
 		w.rest(r)
 		w.fate = func(o client.Object) fate {
 			fates := []fate{fine, fine, fine, lost, dropped, rejected, beaten}
-			if o.GetUID() == "" {
+			switch _, isSet := o.(S); {
+			case isSet && o.GetUID() != "":
+				fates = append(fates, delayed)
+			case isSet:
 				fates = []fate{fine, fine, lost, dropped, delayed, rejected}
 			}
 			return rapid.SampledFrom(fates).Draw(rt, "fate")

@@ -44,7 +44,7 @@ type world[D, S client.Object] struct {
 	// fate is asked before every creation of a set and every patch of sets,
 	// machines and nodes.
 	fate func(o client.Object) fate
-	late []client.Object
+	late []func() error
 	// lists counts the reads of many objects.
 	lists int
 	// writes counts those that the reconciler asked for and got, conflicts
@@ -63,7 +63,7 @@ const (
 	fine     fate = "fine"
 	lost     fate = "lost"     // done, but the reply is lost
 	dropped  fate = "dropped"  // not done, and no reply
-	delayed  fate = "delayed"  // no reply now, done later: creations only
+	delayed  fate = "delayed"  // no reply now, done later
 	rejected fate = "rejected" // the server says no
 	beaten   fate = "beaten"   // somebody else writes first
 )
@@ -104,7 +104,8 @@ func (w *world[D, S]) Create(ctx context.Context, o client.Object, _ ...client.C
 	case dropped:
 		return errLost
 	case delayed:
-		w.late = append(w.late, o.DeepCopyObject().(client.Object))
+		o = o.DeepCopyObject().(client.Object)
+		w.late = append(w.late, func() error { return w.store(ctx, o) })
 		return errLost
 	case lost:
 		o = o.DeepCopyObject().(client.Object)
@@ -125,6 +126,8 @@ func (w *world[D, S]) Patch(ctx context.Context, o client.Object, p client.Patch
 	if err != nil {
 		return err
 	}
+	send := func(o client.Object) error { return w.Client.Patch(ctx, o, client.RawPatch(p.Type(), data)) }
+	scratch := o.DeepCopyObject().(client.Object)
 	switch f := w.fate(o); f {
 	case rejected:
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, o.GetName(), errors.New("admission refuses it"))
@@ -132,14 +135,16 @@ func (w *world[D, S]) Patch(ctx context.Context, o client.Object, p client.Patch
 		return errLost
 	case beaten:
 		w.touch(o)
+	case delayed:
+		w.late = append(w.late, func() error { return send(scratch) })
+		return errLost
 	case lost:
-		scratch := o.DeepCopyObject().(client.Object)
-		if err := w.Client.Patch(ctx, scratch, client.RawPatch(p.Type(), data)); err != nil {
+		if err := send(scratch); err != nil {
 			return err
 		}
 		return errLost
 	}
-	err = w.Client.Patch(ctx, o, client.RawPatch(p.Type(), data))
+	err = send(o)
 	switch {
 	case err == nil:
 		w.writes++
@@ -182,10 +187,10 @@ func (w *world[D, S]) must(err error) {
 	}
 }
 
-// land lets the delayed creations reach the server.
+// land lets what is delayed reach the server, where it may come too late.
 func (w *world[D, S]) land() {
-	for _, o := range w.late {
-		if err := w.store(w.t.Context(), o); err != nil && !apierrors.IsAlreadyExists(err) {
+	for _, arrive := range w.late {
+		if err := arrive(); err != nil && !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			w.t.Fatal(err)
 		}
 	}
