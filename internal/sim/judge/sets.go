@@ -46,7 +46,7 @@ func (j *Judge) judgeGrowth(p *Pass, m machine) {
 // all that happened since, is given up because there are too many.
 func (j *Judge) judgeGivenUp(p *Pass, m machine) {
 	s, ok := find(j.sets(), m.owner)
-	if !ok || s.GetDeletionTimestamp() != nil || p.By.Deposed {
+	if !ok || j.deleted(p, s.GetUID()) || p.By.Deposed {
 		return
 	}
 	j.judgeShare(p, s, m)
@@ -68,6 +68,13 @@ func (j *Judge) judgeGivenUp(p *Pass, m machine) {
 		j.judgeUpdated(p, d, s, m)
 		j.judgeAvailable(p, d, s, m)
 	}
+}
+
+// deleted reports whether the set was being deleted at any time since the pass looked: a
+// restore may have undone that in the middle of it.
+func (j *Judge) deleted(p *Pass, set types.UID) bool {
+	going := func(o client.Object) bool { return o != nil && o.GetDeletionTimestamp() != nil }
+	return slices.ContainsFunc(j.since(set, p, atBegin), going)
 }
 
 // judgeShare judges that a set which people guard, or whose deployment they do,

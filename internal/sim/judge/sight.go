@@ -78,7 +78,7 @@ func (j *Judge) judgeStill(p *Pass, old, now client.Object) {
 	if m == nil {
 		m = old
 	}
-	if s, ok := find(j.sets(), controller(m)); !ok || s.GetDeletionTimestamp() == nil || old == nil {
+	if old == nil || !j.deleted(p, controller(m)) {
 		j.Broken(StillWhenBlind, "%s-%d makes or deletes machine %s", p.By.Role, p.By.Process, m.GetName())
 	}
 }
