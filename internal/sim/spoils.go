@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
@@ -141,9 +142,20 @@ func (w *World) trouble() ail {
 
 // nurseImages gives deployments another template than the one that was bad, where what
 // was made from it stays until somebody does: in the dialect whose sets replace nothing.
-// In place that makes no other machines, so that they are deleted.
+// In place that makes no other machines, so that they are deleted; and so are those that
+// nobody controls: nobody else replaces them, and as long as they are there the storm of
+// their template goes on.
 func (w *World) nurseImages() {
-	if !w.is.spoils || w.tells.heals {
+	if !w.is.spoils {
+		return
+	}
+	for _, m := range w.store.All(w.tells.machine) {
+		if metav1.GetControllerOf(m) == nil && m.GetDeletionTimestamp() == nil && w.spoilt(m) {
+			w.sendAway(m)
+			w.does("deletes machine %s, which is nobody's, and whose image was bad", m.GetName())
+		}
+	}
+	if w.tells.heals {
 		return
 	}
 	for _, d := range w.deployments() {
