@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
 
@@ -49,7 +50,7 @@ func (w *World) backUp() {
 	}
 }
 
-// tellsWhere reports whether the backup says of each instance where that is, in a
+// tellsWhere reports whether the backup says of each instance where that is or was, in a
 // world in which that may be said otherwise later: what a backup lacks, and labels or
 // credentials do not say any more, nobody can know. People take a later one.
 func (w *World) tellsWhere(b *store.Backup) bool {
@@ -60,7 +61,8 @@ func (w *World) tellsWhere(b *store.Backup) bool {
 	for _, m := range saved {
 		o, _ := dialect.Origin(m, w.of(m).view(m).ProviderID != "")
 		uid := string(m.GetUID())
-		if len(w.cloud.Existing(uid))+len(w.cloud.Parts(uid)) > 0 && (o == nil || o.Cluster == "" || o.Account == "" && w.is.accounts) {
+		made := slices.ContainsFunc(w.cloud.Machines(), func(i *cloud.Machine) bool { return i.UID == uid })
+		if (made || len(w.cloud.Parts(uid)) > 0) && (o == nil || o.Cluster == "" || o.Account == "" && w.is.accounts) {
 			return false
 		}
 	}
