@@ -40,7 +40,7 @@ func (w *World) afterwards() {
 	}
 	w.endure()
 	w.rest()
-	w.is.ill = ""
+	w.cure()
 	w.restoreClasses() // as far as machines that nobody could help still name one
 	w.deleteAll()
 	w.converge(judge.LeavesNothing, w.judge.Leftover, func() { w.guide(); w.cleanUp() })

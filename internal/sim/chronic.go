@@ -144,6 +144,18 @@ func (w *World) endure() {
 	}
 }
 
+// cure ends it. Collectors get the time to remove what machines left behind that
+// could not go before: with the last machine and its set goes who approves of that.
+func (w *World) cure() {
+	if w.is.ill == "" {
+		return
+	}
+	w.is.ill = ""
+	if w.is.collects {
+		w.until(w.now.Add(time.Hour))
+	}
+}
+
 // warned reports whether an event warns of o: API servers keep events for an hour.
 func (w *World) warned(o client.Object) bool {
 	at, told := w.told[o.GetName()]
