@@ -21,6 +21,12 @@ var machineMutants = []Mutant{
 		Statement: 5, Finds: "TestStaleCache", Note: "an object older than what was written is acted on",
 	},
 	{
+		ID: "machine/unanswered-forgotten", File: "memory.go", Func: "memory.of",
+		From:  "r.generation, r.retry = o.GetGeneration(), lifecycle.Retry{}",
+		To:    "r.generation, r.retry, r.unheard = o.GetGeneration(), lifecycle.Retry{}, nil",
+		Finds: "TestLostReplyIsNotForgotten", Note: "a new spec makes a Create without an answer be repeated at once; its token still stands in between",
+	},
+	{
 		ID: "machine/node-from-cache", File: "observe.go", Func: "pass.nodeQuery",
 		From:      "!p.view.Deleted.IsZero() || p.view.Keep != (lifecycle.Keeping{})",
 		To:        "p.view.Keep != (lifecycle.Keeping{})",

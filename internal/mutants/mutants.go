@@ -30,7 +30,7 @@ type Mutant struct {
 	Note string
 	// Finds names a test that is known to find it, and is tried first; empty: none is known.
 	Finds string
-	// Like names a mutant of internal/sim whose Setting shows the defect soon; empty: worlds are as they come.
+	// Like names a setting of internal/sim that shows the defect soon; empty: worlds are as they come.
 	Like string
 	// Survives says why no unit test and no property can find it; empty: one must.
 	Survives string
