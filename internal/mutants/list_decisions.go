@@ -4,21 +4,23 @@ package mutants
 var decisionMutants = []Mutant{
 	{
 		ID: "sight/sleep-unnoticed", File: "sight.go", Func: "State.saw",
-		From:      "s.broken || r.At.Sub(s.last) > s.asleep()",
-		To:        "s.broken",
-		Statement: 6, Note: "the time in which nobody looked runs for all timers",
+		From: "s.broken || r.At.Sub(s.last) > s.asleep()",
+		To:   "s.broken",
+		Note: "the time in which nobody looked runs for all timers; statement 6 holds, as who slept for so long leads no more; without leader election it could break",
 	},
 	{
 		ID: "sight/outage-counts", File: "sight.go", Func: "State.saw",
 		From:      "s.broken || r.At.Sub",
 		To:        "r.At.Sub",
 		Statement: 6, Note: "a short outage runs for all timers",
+		Like: "dimmed",
 	},
 	{
 		ID: "sight/denied-is-seen", File: "sight.go", Func: "State.After",
 		From:      "all = all && e.answer == Seen",
 		To:        "all = all && e.answer != Down",
 		Statement: 6, Note: "an API server that denies counts as one that shows everything",
+		Like: "denied",
 	},
 	{
 		ID: "sight/unsettled", File: "sight.go", Func: "State.Left",
@@ -28,9 +30,9 @@ var decisionMutants = []Mutant{
 	},
 	{
 		ID: "sight/deletion-blind", File: "sight.go", Func: "State.Held",
-		From:      "Cluster(c) == Target && deleting",
-		To:        "deleting",
-		Statement: 6, Note: "machines are deleted while the control cluster does not answer",
+		From: "Cluster(c) == Target && deleting",
+		To:   "deleting",
+		Note: "machines are deleted while the control cluster does not answer; statement 6 holds, as a machine is read live before its instance is removed",
 	},
 	{
 		ID: "sight/silence-at-once", File: "sight.go", Func: "State.silent",
@@ -106,9 +108,9 @@ var decisionMutants = []Mutant{
 	},
 	{
 		ID: "interruption/silence-withdraws", File: "decide.go", Func: "Decide",
-		From:      "r.Clear[row.kind] && have",
-		To:        "have",
-		Statement: 6, Note: "a notice is withdrawn because it was not read",
+		From: "r.Clear[row.kind] && have",
+		To:   "have",
+		Note: "a notice is withdrawn because it was not read; no world has the termination handler",
 	},
 	{
 		ID: "interruption/last-counts", File: "decide.go", Func: "goes",

@@ -19,6 +19,7 @@ var lensMutants = []Mutant{
 		From:      `case !ok || !o.of(m) && (!recorded || o.Cluster == ""):`,
 		To:        "case !ok:",
 		Statement: 2, Finds: "TestMachineLaws", Note: "an object made from a copy of another takes its origin for its own",
+		Like: "made anew",
 	},
 	{
 		ID: "dialect/region-follows-label", File: "origin.go", Func: "Locate",
@@ -28,21 +29,21 @@ var lensMutants = []Mutant{
 	},
 	{
 		ID: "dialect/account-of-another", File: "origin.go", Func: "RecordOrigin",
-		From:      "o.Cluster == used.Cluster && o.Account",
-		To:        "o.Account",
-		Statement: 6, Note: "the account of another scope is recorded as that of the instance",
+		From: "o.Cluster == used.Cluster && o.Account",
+		To:   "o.Account",
+		Note: "the account of another scope is recorded as that of the instance; statement 6 holds, as a session is opened where the origin says",
 	},
 	{
 		ID: "dialect/unasked-though-made", File: "origin.go", Func: "HoldOrigin",
-		From:      "!ok && !was.Provisioned && was",
-		To:        "!ok && was",
-		Statement: 2, Note: "a machine that another implementation made counts as one for which nothing was asked",
+		From: "!ok && !was.Provisioned && was",
+		To:   "!ok && was",
+		Note: "a machine that another implementation made counts as one for which nothing was asked; statement 2 holds, as a machine with an instance on record is never let go for that",
 	},
 	{
 		ID: "dialect/old-origin-forgotten", File: "origin.go", Func: "Locate",
-		From:      `case recorded && m.GetAnnotations()[ClusterAnnotation] != "":`,
-		To:        "case false:",
-		Statement: 1, Note: "the cluster that an earlier version recorded does not count",
+		From: `case recorded && m.GetAnnotations()[ClusterAnnotation] != "":`,
+		To:   "case false:",
+		Note: "the cluster that an earlier version recorded does not count; statement 1 could break where labels are edited under an earlier version, which no world has",
 	},
 	{
 		ID: "openshift/cluster-propagated", File: "set_deployed.go", Func: "found",
@@ -125,9 +126,9 @@ var lensMutants = []Mutant{
 	},
 	{
 		ID: "gardener/forced-though-never", File: "drain.go", Func: "Machines.patience",
-		From:      "p.DrainTimeout, p.UnreachableAfter, p.Drain.MaxEvictAttempts = 0, 0, 0",
-		To:        "p.DrainTimeout, p.UnreachableAfter = 0, 0",
-		Statement: 4, Note: "pods are deleted against their budgets although the drain is never to be forced",
+		From: "p.DrainTimeout, p.UnreachableAfter, p.Drain.MaxEvictAttempts = 0, 0, 0",
+		To:   "p.DrainTimeout, p.UnreachableAfter = 0, 0",
+		Note: "pods are deleted against their budgets although the drain is never to be forced; no machine of a world has the annotation that forbids it",
 	},
 	{
 		ID: "gardener/finalizer-not-added", File: "record.go", Func: "Machines.Record",

@@ -114,6 +114,7 @@ var lifecycleMutants = []Mutant{
 		From:      "return s.Recorded && s.Name == m.Name",
 		To:        "return s.Recorded || s.Name == m.Name",
 		Statement: 2, Note: "an instance of another UID with the name of the machine is taken for its own",
+		Like: "namesakes",
 	},
 	{
 		ID: "lifecycle/younger-claims", File: "claim.go", Func: "Rival.before",
@@ -189,6 +190,7 @@ var lifecycleMutants = []Mutant{
 		From:      "m.Origin == nil || m.Origin",
 		To:        "m.Origin != nil && m.Origin",
 		Statement: 2, Note: "a machine of an earlier version counts as one for which nothing was asked",
+		Like: "refused elder",
 	},
 	{
 		ID: "lifecycle/no-backoff", File: "retry.go", Func: "Delays.wanted",

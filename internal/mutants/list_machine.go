@@ -7,18 +7,21 @@ var machineMutants = []Mutant{
 		From:      `next == lifecycle.Create && p.mem.version == ""`,
 		To:        "false",
 		Statement: 5, Finds: "TestNoInstanceForAMachineThatIsGone", Note: "an instance is asked for without a look at the machine itself",
+		Like: "old successions",
 	},
 	{
 		ID: "machine/remove-from-cache", File: "behind.go", Func: "pass.outdated",
 		From:      "next == lifecycle.Terminate && p.mem.removalSince.IsZero()",
 		To:        "false",
 		Statement: 3, Finds: "TestWantedAgain", Note: "an instance is removed without a look at the machine itself",
+		Like: "undone",
 	},
 	{
 		ID: "machine/stale-cache-believed", File: "memory.go", Func: "remembered.newerThan",
 		From:      "err == nil && c < 0",
 		To:        "err == nil && c < -1",
 		Statement: 5, Finds: "TestStaleCache", Note: "an object older than what was written is acted on",
+		Like: "old successions",
 	},
 	{
 		ID: "machine/unanswered-forgotten", File: "memory.go", Func: "memory.of",
@@ -31,6 +34,7 @@ var machineMutants = []Mutant{
 		From:      "!p.view.Deleted.IsZero() || p.view.Keep != (lifecycle.Keeping{})",
 		To:        "p.view.Keep != (lifecycle.Keeping{})",
 		Statement: 4, Finds: "TestDrainsNodeThatCacheLacks", Note: "the node of a machine on its way out is looked up in the cache only",
+		Like: "old drains",
 	},
 	{
 		ID: "machine/unlocked-writes", File: "save.go", Func: "locked",
@@ -113,6 +117,7 @@ var machineMutants = []Mutant{
 		To: `"group", group)
 		return true`,
 		Statement: 6, Finds: "TestNobodyIsGivenUpUncounted", Note: "a machine is given up although the others of its group could not be counted",
+		Like: "unread groups",
 	},
 	{
 		ID: "machine/failed-look-counts", File: "observe.go", Func: "pass.lookForInstances",
@@ -143,6 +148,7 @@ var machineMutants = []Mutant{
 		From:      "p.world.Arriving = p.Handover - p.Clock.Now().Sub(p.began)",
 		To:        "p.world.Arriving = 0",
 		Statement: 2, Finds: "TestHandover", Note: "what the process before this one asked for is not waited for",
+		Like: "succession",
 	},
 	{
 		ID: "machine/failures-uncounted", File: "memory.go", Func: "remembered.failed",

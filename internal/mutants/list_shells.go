@@ -19,6 +19,7 @@ var shellMutants = []Mutant{
 		From:      "if d.Create > 0 && p.ledger.Trusted() && !overdue {",
 		To:        "if p.ledger.Trusted() && !overdue {",
 		Statement: 5, Finds: "TestSurplusIsCountedLive", Note: "machines are chosen for deletion from the cache",
+		Like: "old caches",
 	},
 	{
 		ID: "machineset/expectations-ignored", File: "pass.go", Func: "pass.decide",
@@ -40,9 +41,9 @@ var shellMutants = []Mutant{
 	},
 	{
 		ID: "machineset/takes-namesakes", File: "scale.go", Func: "pass.recognise",
-		From:      "; !ours {",
-		To:        "; !ours && false {",
-		Statement: 3, Finds: "TestNameOfAStranger", Note: "a machine of somebody else with the chosen name counts as made",
+		From:  "; !ours {",
+		To:    "; !ours && false {",
+		Finds: "TestNameOfAStranger", Note: "a machine of somebody else with the chosen name counts as made; statement 3 holds, as a machine that is never seen stops being counted on after some minutes",
 	},
 	{
 		ID: "machineset/guard-alone", File: "guard.go", Func: "pass.guarded",
@@ -52,21 +53,23 @@ var shellMutants = []Mutant{
 	},
 	{
 		ID: "machineset/kept-past-outage", File: "observe.go", Func: "pass.spare",
-		From:      "m.Keep.Until = p.now.Add(sight.Settle)",
-		To:        "_ = until",
-		Statement: 6, Finds: "TestPreservedThroughAnOutage", Note: "a machine whose time to be kept ended during an outage goes at once",
+		From:  "m.Keep.Until = p.now.Add(sight.Settle)",
+		To:    "_ = until",
+		Finds: "TestPreservedThroughAnOutage", Note: "a machine whose time to be kept ended during an outage goes at once; no machine of a world is preserved",
 	},
 	{
 		ID: "machinedeployment/marks-from-cache", File: "pass.go", Func: "pass.decide",
 		From:      "if !p.plan.ByMarks {",
 		To:        "if true {",
 		Statement: 3, Finds: "TestMarksAreAsNewAsTheNumber", Note: "marks are not read again before a set gets a smaller number",
+		Like: "hasty",
 	},
 	{
 		ID: "machinedeployment/disagreement-forgotten", File: "observe.go", Func: "pass.settle",
 		From:      "overdue || !p.agreed || p.facts",
 		To:        "overdue || p.facts",
 		Statement: 5, Finds: "TestOwnGrowthIsSeen", Note: "sets are read from the cache after it disagreed with the API server",
+		Like: "hasty",
 	},
 	{
 		ID: "machinedeployment/victims-unmarked", File: "pass.go", Func: "pass.carryOut",
@@ -91,12 +94,14 @@ var shellMutants = []Mutant{
 		From:      "if !p.facts.Deleting {",
 		To:        "if false {",
 		Statement: 5, Finds: "TestPruneMeansWhatWasSeen", Note: "an old set is deleted although it was scaled up meanwhile",
+		Like: "hasty",
 	},
 	{
 		ID: "machinehealthcheck/unconfirmed", File: "act.go", Func: "pass.do",
 		From:      "if c.Confirm {",
 		To:        "if false {",
 		Statement: 6, Note: "what was seen before an outage is acted on without another look",
+		Like: "old checks",
 	},
 	{
 		ID: "machinehealthcheck/leaving-remedied", File: "act.go", Func: "pass.still",
@@ -115,6 +120,7 @@ var shellMutants = []Mutant{
 		From:      "if n != nil || err != nil {",
 		To:        "if n != nil && false || err != nil {",
 		Statement: 6, Note: "a machine is remedied for a node that only the cache does not show",
+		Like: "old checks",
 	},
 	{
 		ID: "machinehealthcheck/remedied-unlooked", File: "ward.go", Func: "pass.observe",
@@ -127,18 +133,21 @@ var shellMutants = []Mutant{
 		From:      "return c.lastOne(ctx, s, v)",
 		To:        `return "", nil`,
 		Statement: 2, Note: "the last instance of a machine is removed as a second one",
+		Like: "lossy",
 	},
 	{
 		ID: "collector/itself-is-other", File: "act.go", Func: "Collector.lastOne",
 		From:      "o.ID != v.Instance.ID && ",
 		To:        "",
 		Statement: 2, Note: "an instance counts as the other one of its machine",
+		Like: "lossy",
 	},
 	{
 		ID: "collector/broken-listing", File: "collector.go", Func: "Collector.list",
 		From:      "l.Err = err",
 		To:        "_ = err",
 		Statement: 6, Note: "a listing that failed half-way is taken for a complete one",
+		Like: "partial listings",
 	},
 	{
 		ID: "collector/machines-unknown", File: "act.go", Func: "live.machines",
@@ -152,12 +161,14 @@ var shellMutants = []Mutant{
 		From:      `orphan.Wanted(v, machines); why != ""`,
 		To:        `orphan.Wanted(v, machines); why != "" && false`,
 		Statement: 2, Note: "an instance goes although a machine has it by now",
+		Like: "lossy",
 	},
 	{
 		ID: "collector/node-from-cache", File: "nodes.go", Func: "Nodes.Reconcile",
 		From:      "if act == orphan.Disown || act == orphan.LetGo {",
 		To:        "if false {",
 		Statement: 5, Note: "a node is disowned by what the cache shows",
+		Like: "lossy",
 	},
 	{
 		ID: "collector/node-of-namesake", File: "kinds.go", Func: "Seen.has",
@@ -176,6 +187,7 @@ var shellMutants = []Mutant{
 		From:      "if w.Scales() && !expect.Refused(err) {",
 		To:        "if false {",
 		Statement: 3, Finds: "TestLateSize", Note: "a set that may yet grow by a write without an answer is not reckoned with",
+		Like: "late sizes",
 	},
 	{
 		ID: "collector/anybodys-finalizer", File: "nodes.go", Func: "Nodes.known",
@@ -188,12 +200,14 @@ var shellMutants = []Mutant{
 		From:      "nodeExists(ctx, a.Live,",
 		To:        "nodeExists(ctx, a.Client,",
 		Statement: 5, Note: "a certificate is given for a node that the cache does not show yet",
+		Like: "papers",
 	},
 	{
 		ID: "csr/failed-look-is-absent", File: "controller.go", Func: "nodeExists",
 		From:      "err != nil && !apierrors.IsNotFound(err)",
 		To:        "false",
 		Statement: 6, Note: "a node that could not be read does not exist",
+		Like: "papers",
 	},
 	{
 		ID: "wake/labels-unheard", File: "wake.go", Func: "Asked",
@@ -213,6 +227,7 @@ var shellMutants = []Mutant{
 `,
 		To:        "",
 		Statement: 5, Note: "a deleted machine counts while the cache shows it",
+		Like: "old caches",
 	},
 	{
 		ID: "expect/unsure-is-trusted", File: "ledger.go", Func: "Ledger.Unsure",
@@ -220,12 +235,14 @@ var shellMutants = []Mutant{
 `,
 		To:        "",
 		Statement: 5, Note: "the cache is trusted after a creation without an answer",
+		Like: "lost replies",
 	},
 	{
 		ID: "expect/going-is-gone", File: "ledger.go", Func: "Ledger.Seen",
 		From:      "!listed || g {",
 		To:        "!listed || g && false {",
 		Statement: 5, Note: "a machine that waits for its finalizers is expected for ever",
+		Like: "old caches",
 	},
 	{
 		ID: "leading/one-clock", File: "term.go", Func: "Term.age",

@@ -93,6 +93,8 @@ type wider struct {
 	// outages: API servers are out of reach for some time, and processes look
 	// whether they are.
 	outages bool
+	// denials: they answer then, and deny everything. Settings have that, and no seed.
+	denials bool
 	// volumes: there are pods with volumes, which take the time attach to be
 	// attached or detached.
 	volumes bool

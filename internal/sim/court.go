@@ -66,7 +66,7 @@ func (e evidence) Parts() (out []judge.Part) {
 func (e evidence) Outages() []judge.Outage {
 	out := make([]judge.Outage, len(e.w.outages))
 	for i, o := range e.w.outages {
-		out[i] = judge.Outage{From: o.from, To: o.to}
+		out[i] = judge.Outage{From: o.from, To: o.to, Denied: o.denies}
 	}
 	return out
 }

@@ -40,7 +40,7 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 		w.judge.Asks(w.judge.Writes(before, p.deposed != nil, 0), c.Verb, c.Object)
 	}
 	if w.out(s, w.now) {
-		return p.answered(c, errUnreachable, "")
+		return p.answered(c, w.outages[len(w.outages)-1].unanswered(c), "")
 	}
 	p.hearsTime()
 	if err := w.ailingWrite(p, c); err != nil {

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/millwright-dev/millwright/internal/sight"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
@@ -16,6 +19,8 @@ type outage struct {
 	// kubelets: they do not reach it either, and are taken for lost by whoever
 	// does.
 	kubelets bool
+	// denies: the API server answers, and denies all that it is asked.
+	denies bool
 }
 
 func (o outage) at(t time.Time) bool { return !t.Before(o.from) && t.Before(o.to) }
@@ -34,7 +39,7 @@ func (w *World) cutOff() {
 	if len(w.outages) > 0 && w.now.Before(w.outages[len(w.outages)-1].to) {
 		return
 	}
-	o := outage{of: w.target, from: w.now, kubelets: w.chance(50)}
+	o := outage{of: w.target, from: w.now, kubelets: w.chance(50), denies: w.is.denials}
 	if w.chance(30) {
 		o.of, o.kubelets = w.store, o.kubelets && w.store == w.target
 	}
@@ -56,6 +61,22 @@ func (w *World) out(s *store.Store, at time.Time) bool {
 		return w.outages[n-1].of == s && w.outages[n-1].at(at)
 	}
 	return false
+}
+
+// unanswered is what a call in the outage comes to.
+func (o outage) unanswered(c store.Call) error {
+	if o.denies {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: c.Kind.Kind}, c.Key.Name, errors.New("the authorizer does not answer"))
+	}
+	return errUnreachable
+}
+
+// answer is what a look in the outage comes to.
+func (o outage) answer() sight.Answer {
+	if o.denies {
+		return sight.Denied
+	}
+	return sight.Down
 }
 
 // severed reports whether kubelets do not reach their API server now.
@@ -103,7 +124,7 @@ func (p *process) look(by time.Time) {
 		for _, s := range []*store.Store{p.w.store, p.w.target} {
 			answers[p.w.clusterOf(s)] = sight.Seen
 			if p.w.out(s, p.nextLook) {
-				answers[p.w.clusterOf(s)] = sight.Down
+				answers[p.w.clusterOf(s)] = p.w.outages[len(p.w.outages)-1].answer()
 			}
 		}
 		since := p.w.now.Sub(p.nextLook)

@@ -23,6 +23,73 @@ var settings = map[string]func(*character){
 		quiet(c)
 		c.edits, c.versions, c.cloud.Demanding, c.trouble, c.percent[cloudLost] = true, true, true, 20, 60
 	},
+	// People and sets give machines up that caches show for long after.
+	"old caches": func(c *character) {
+		quiet(c)
+		c.sets, c.singles, c.viewLag = 3, 0, 30*time.Second
+	},
+	// Processes start behind, and machines come and go.
+	"old restarts": func(c *character) {
+		quiet(c)
+		c.viewLag, c.percent[processCrashes], c.percent[listsStale] = 30*time.Second, 100, 100
+	},
+	"old checks": func(c *character) {
+		dimmed(c)
+		c.viewLag, c.pausePercent = 30*time.Second, 40
+	},
+	"lossy": func(c *character) {
+		quiet(c)
+		lossy(c)
+		c.viewLag = 30 * time.Second
+	},
+	"partial listings": func(c *character) {
+		quiet(c)
+		lossy(c)
+		c.percent[cloudCut] = 20
+	},
+	"two accounts": func(c *character) {
+		quiet(c)
+		c.scopes, c.accounts, c.trouble, c.percent[cloudLost] = true, true, 20, 30
+	},
+	// A process begins with caches that show machines which have gone under the one before it.
+	"old successions": func(c *character) {
+		quiet(c)
+		c.viewLag, c.usurps, c.trouble, c.pausePercent = 30*time.Second, true, 15, 10
+		c.cloud.Boot, c.cloud.Stop = 0, 0
+	},
+	"made anew": func(c *character) {
+		quiet(c)
+		c.remakes, c.scopes, c.trouble, c.percent[cloudLost] = true, true, 20, 30
+	},
+	"lost replies": func(c *character) {
+		quiet(c)
+		c.sets, c.singles, c.viewLag, c.percent[apiLost] = 3, 0, 30*time.Second, 40
+	},
+	"papers": func(c *character) {
+		watchful(c)
+		c.viewLag, c.percent[apiFails] = 30*time.Second, 30
+	},
+	"unread groups": func(c *character) {
+		sickbay(c)
+		c.groups, c.checks, c.percent[apiFails] = true, false, 30
+	},
+	"undone": undone,
+	// Machines go soon after their nodes have joined, with pods.
+	"old drains": func(c *character) {
+		quiet(c)
+		c.apps, c.viewLag, c.cloud.Boot, c.cloud.Stop = 8, 30*time.Second, 0, 0
+	},
+	// Writes arrive after people have changed their minds.
+	"late sizes": func(c *character) {
+		rollsOnly(rollout.Recreate)(c)
+		c.percent = [allFaults]int{apiLate: 40}
+		c.busy, c.viewLag = 40, 0
+	},
+	// API servers deny everything for some time, which lets tokens stay, and checks look on.
+	"denied": func(c *character) {
+		dimmed(c)
+		c.denials, c.tokens = true, false
+	},
 	"namesakes": func(c *character) {
 		quiet(c)
 		c.neighbours, c.cloud.ByName, c.trouble = true, true, 20
@@ -52,7 +119,7 @@ var settings = map[string]func(*character){
 // quiet makes a world in which nothing goes wrong by itself, and nobody but machines is there.
 func quiet(c *character) {
 	*c = character{cloud: c.cloud, viewLag: c.viewLag, pausePercent: c.pausePercent, singles: 4}
-	c.cloud.Lag = 0
+	c.cloud.Lag, c.orphans = 0, carefulPolicy()
 }
 
 // Setting is a mutation that changes nothing but the world; false: there is none of the name.

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -29,7 +31,7 @@ func (w *World) usurp() {
 	}
 	w.depose(p)
 	w.tracef(p.name(), "IS DEPOSED with %d passes under way", len(p.tasks))
-	w.start(p.role, p.tells, 0)
+	w.start(p.role, p.tells, w.roll(1+int(w.is.viewLag/time.Second)))
 }
 
 // machineOf is the machine that the pass is for; nil: there is none any more.

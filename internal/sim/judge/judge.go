@@ -59,6 +59,8 @@ type Outage struct {
 	// Control says that it is that of the machines, Target that of their nodes.
 	Control, Target bool
 	From, To        time.Time
+	// Denied: it answered, and denied everything. That stops timers, and nothing else.
+	Denied bool
 }
 
 func (o Outage) at(t time.Time) bool { return !t.Before(o.From) && t.Before(o.To) }

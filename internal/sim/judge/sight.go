@@ -39,7 +39,7 @@ func (j *Judge) outage() (last Outage, some bool) {
 // pass which began since must know it.
 func (j *Judge) blind() bool {
 	o, some := j.outage()
-	return some && o.at(j.Now()) && j.Now().Sub(o.From) > j.LookFor+4*j.LookEvery+j.Pause
+	return some && !o.Denied && o.at(j.Now()) && j.Now().Sub(o.From) > j.LookFor+4*j.LookEvery+j.Pause
 }
 
 // judgeSight judges that a machine is given up: not before it was seen to be
