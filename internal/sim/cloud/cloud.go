@@ -257,13 +257,15 @@ func (c *Cloud) namesakes(at Place, ref provider.Ref) (out []*Machine) {
 	return out
 }
 
-// remove sends the instances away, and then their parts; without a UID only
-// those that are given. It reports whether nothing is left as far as it can see.
+// remove sends away what was made for the UID of ref and what is given, and then the parts;
+// without a UID only what is given. It reports whether nothing is left as far as it can see.
 func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) bool {
 	now := c.Now()
 	var targets []*Machine
-	if ref.UID != "" {
-		targets = c.find(at, ref)
+	for _, m := range c.find(at, ref) {
+		if ref.UID != "" && m.UID == ref.UID {
+			targets = append(targets, m)
+		}
 	}
 	for _, i := range given {
 		for _, m := range c.machines {
@@ -277,7 +279,7 @@ func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) bo
 		if m.gone.IsZero() {
 			c.OnStop(m)
 			m.gone = now.Add(c.upTo(c.Stop))
-			if ref.UID != "" && m.UID != ref.UID {
+			if ref.UID != "" && m.UID != "" && m.UID != ref.UID {
 				for _, p := range c.Parts(m.UID) {
 					p.gone = m.gone // made for a former UID: it goes with the instance
 				}

@@ -179,3 +179,21 @@ func TestLeftovers(t *testing.T) {
 		t.Errorf("%d are listed, want the disk and the interface", n)
 	}
 }
+
+// An instance that carries no UID goes only when it is given, and takes nobody's parts along.
+func TestDeleteLeavesWhatIsNotGiven(t *testing.T) {
+	w := newWorld(Traits{})
+	s := w.open(t)
+	make1(t, s)
+	other := w.Add(w.Machines()[0].Place, "", "other")
+	of := provider.Ref{UID: "another", Name: "other", ProviderID: other.ProviderID()}
+	if _, err := s.Delete(context.Background(), of, nil); err != nil || !other.Exists(w.now) {
+		t.Errorf("%v: what has the provider ID went, and was not given", err)
+	}
+	if _, err := s.Delete(context.Background(), of, []provider.Instance{{ID: other.ID}}); err != nil || other.Exists(w.now) {
+		t.Errorf("%v: what was given stays", err)
+	}
+	if n := len(w.Parts(ref.UID)); n != 2 {
+		t.Errorf("%d parts of the machine are left, of 2", n)
+	}
+}
