@@ -28,9 +28,9 @@ var drainMutants = []Mutant{
 	},
 	{
 		ID: "drain/terminating-is-stuck", File: "pod.go", Func: "question.overstays",
-		From:      "case q.now.Before(end):",
-		To:        "case false:",
-		Statement: 4, Note: "a pod counts as stuck before its grace period is over",
+		From: "case q.now.Before(end):",
+		To:   "case false:",
+		Note: "a pod counts as stuck before its grace period is over; statement 4 holds, as the other waits begin when it was seen to end, or at that end",
 	},
 	{
 		ID: "drain/deadline-is-now", File: "deadline.go", Func: "Policy.Past",
