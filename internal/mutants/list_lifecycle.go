@@ -145,8 +145,8 @@ var lifecycleMutants = []Mutant{
 		ID: "lifecycle/lost-reply-believed", File: "live.go", Func: "life",
 		From: `	unanswered,
 `,
-		To:        "",
-		Statement: 1, Note: "a Create without an answer is repeated before listings have caught up",
+		To:   "",
+		Note: "a Create without an answer is repeated before listings have caught up; statement 1 holds, as providers promise that Create makes no second",
 	},
 	{
 		ID: "lifecycle/create-unpaced", File: "live.go", Func: "life",
