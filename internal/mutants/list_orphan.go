@@ -24,7 +24,7 @@ var orphanMutants = []Mutant{
 		ID: "orphan/recorded-by-uid-only", File: "sweep.go", Func: "sweep.judge",
 		From:      "return m.records(i)",
 		To:        "return m.UID == i.UID && m.records(i)",
-		Statement: 2, Note: "an instance that a machine has recorded is removed because it carries another UID",
+		Statement: 2, Like: "tardy backups", Note: "an instance that a machine has recorded is removed because it carries another UID",
 	},
 	{
 		ID: "orphan/early-unclaimed", File: "sweep.go", Func: "sweep.judge",

@@ -74,6 +74,9 @@ func (w *World) hopelessOn(i *cloud.Machine) bool {
 
 // ailingCall is what a call to the infrastructure comes to; nil: it is not affected.
 func (w *World) ailingCall(p *process, c cloud.Call) error {
+	if err := w.tardyCall(p, c); err != nil {
+		return err
+	}
 	if p.role != machineRole || !w.is.ails(c.Ref.Name) {
 		return nil
 	}

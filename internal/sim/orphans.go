@@ -138,7 +138,7 @@ func newLosses() losses {
 // stepTrouble is something that should not happen.
 func (w *World) stepTrouble() {
 	var deeds []func()
-	if w.is.collects {
+	if w.is.collects && !w.is.tardy {
 		deeds = append(deeds, w.loseMachine, w.loseMachine, w.loseMachines)
 		if w.hollow == nil {
 			deeds = append(deeds, w.double, w.stranger)

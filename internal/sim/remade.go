@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/sim/cloud"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // mostRemade is how often all objects are made anew at most.
@@ -23,12 +24,19 @@ type remade struct {
 	heirs map[string]string
 	// all is how often all objects were.
 	all int
+	// lost are the machines that were lost, and of which there is a backup; asked are the IDs of
+	// the instances that the collector asked to remove.
+	lost  []client.Object
+	asked []string
 }
 
 // remaking is that objects are made anew.
 type remaking struct {
 	// remakes: machines and what makes them are taken away and made anew, with other UIDs.
 	remakes bool
+	// tardy: machines that have two instances are lost, and made anew much later. No seed draws
+	// it: settings have it.
+	tardy bool
 }
 
 func (r *remaking) draw(rng *rand.Rand) { r.remakes = rng.IntN(8) == 0 }
@@ -46,10 +54,73 @@ func (c *character) settleRemaking() {
 
 // remakeDeeds are the deeds of it.
 func (w *World) remakeDeeds() []func() {
-	if !w.is.remakes {
+	switch {
+	case w.is.tardy:
+		return []func(){w.loseDoubled, w.putBack, w.putBack}
+	case !w.is.remakes:
 		return nil
 	}
 	return []func(){w.remakeMachine, w.remakeMachine, w.remakeAll}
+}
+
+// settled is an instance whose machine stays and has it recorded, with the machine; nil: there is
+// none.
+func (w *World) settled() (*cloud.Machine, client.Object) {
+	var fit []*cloud.Machine
+	for _, i := range w.cloud.Existing("") {
+		if m := w.machineOf(w.uidOf(i)); w.known(i) && m.GetDeletionTimestamp() == nil && metav1.GetControllerOf(m) == nil {
+			fit = append(fit, i)
+		}
+	}
+	i, ok := pick(w, fit)
+	if !ok {
+		return nil, nil
+	}
+	return i, w.machineOf(w.uidOf(i))
+}
+
+// loseDoubled takes a machine away, of which there is a backup, and that has a second instance.
+func (w *World) loseDoubled() {
+	i, m := w.settled()
+	if m == nil || i.UID != string(m.GetUID()) {
+		return
+	}
+	d := w.cloud.Add(i.Place, i.UID, i.Name)
+	d.Owner, d.Namespace = owner, namespace
+	w.losses.doubles[d.ID] = true
+	w.kubelet(d).decided, w.kubelet(d).never = true, true
+	w.losses.since[i.UID] = w.now
+	w.take(m)
+	w.remade.lost = append(w.remade.lost, m)
+	w.does("LOSES machine %s, which has %s and %s", m.GetName(), i.ID, d.ID)
+}
+
+// tardyCall is what a call comes to where machines are made anew late: until the faults stop
+// nothing goes that the collector asks to remove.
+func (w *World) tardyCall(p *process, c cloud.Call) error {
+	if !w.is.tardy || p.role != orphanRole || c.Verb != "delete" || w.step < 0 {
+		return nil
+	}
+	w.remade.asked = append(w.remade.asked, c.Given...)
+	return provider.Errorf(provider.Transient, "internal error in zone 1")
+}
+
+// putBack makes a machine anew whose instance the collector asked to remove.
+func (w *World) putBack() {
+	var fit []client.Object
+	for _, m := range w.remade.lost {
+		id := w.tells.view(m).ProviderID
+		runs := slices.ContainsFunc(w.cloud.Machines(), func(i *cloud.Machine) bool {
+			return i.ProviderID() == id && i.Runs(w.now) && slices.Contains(w.remade.asked, i.ID)
+		})
+		if runs && w.machineOf(string(m.GetUID())) == nil && w.store.Lookup(m, client.ObjectKeyFromObject(m)) == nil {
+			fit = append(fit, m)
+		}
+	}
+	if m, ok := pick(w, fit); ok {
+		w.remade.lost = slices.DeleteFunc(w.remade.lost, func(o client.Object) bool { return o == m })
+		w.makeAnew(m)
+	}
 }
 
 func (w *World) remakeMachine() {
@@ -76,17 +147,26 @@ func (w *World) remakeAll() {
 	w.remake(all...)
 }
 
-// remake takes objects away and makes them anew, owners first, with or without their
-// finalizers and their status.
+// remake takes objects away and makes them anew.
 func (w *World) remake(all ...client.Object) {
+	w.take(all...)
+	w.makeAnew(all...)
+}
+
+func (w *World) take(all ...client.Object) {
 	for _, o := range all {
 		w.edit(o, "", func(o client.Object) { o.SetFinalizers(nil) })
 		if o := w.store.Lookup(o, client.ObjectKeyFromObject(o)); o != nil {
 			w.must("lose an object", w.store.Delete(o, client.DeleteOptions{}))
 		}
 	}
+}
+
+// makeAnew makes objects anew, owners first, with or without their finalizers and their status.
+func (w *World) makeAnew(all ...client.Object) {
 	// Where it is judged how long something was in sight, the judge knows of no former UID.
 	finalizers, status := w.chance(50), w.chance(70) && !w.looks()
+	finalizers = finalizers || w.is.tardy // one that goes at once leaves what was asked to go before
 	owners, heirs := w.roll(3), map[types.UID]types.UID{}
 	for _, o := range all {
 		c := o.DeepCopyObject().(client.Object)

@@ -114,6 +114,14 @@ var settings = map[string]func(*character){
 		quiet(c)
 		c.sets, c.singles, c.viewLag, c.percent[apiLost], c.percent[apiLate] = 3, 0, 30*time.Second, 40, 30
 	},
+	// What is being removed, as its machine was lost, is wanted again: a backup brings that back.
+	"tardy backups": func(c *character) {
+		quiet(c)
+		c.collects, c.tardy, c.trouble, c.pausePercent, c.cloud.ByName = true, true, 30, 0, true
+		c.percent[neverJoins] = 100
+		c.orphans = carefulPolicy()
+		c.orphans.Limit.Percent, c.orphans.PerHour = 100, 1000
+	},
 }
 
 // quiet makes a world in which nothing goes wrong by itself, and nobody but machines is there.
