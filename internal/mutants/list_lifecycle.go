@@ -101,13 +101,13 @@ var lifecycleMutants = []Mutant{
 		ID: "lifecycle/doubles-stay", File: "claim.go", Func: "World.Owned",
 		From:      "slices.Concat(w.Instances, w.Doubles)",
 		To:        "slices.Clone(w.Instances)",
-		Statement: 2, Note: "second instances of a machine do not go with it",
+		Statement: 2, Like: "nameless twins", Note: "second instances of a machine do not go with it",
 	},
 	{
 		ID: "lifecycle/claim-of-others", File: "claim.go", Func: "Sighting.of",
 		From:      `case s.Claimant != "":`,
 		To:        "case false:",
-		Statement: 2, Note: "an instance that another machine has more right to is taken, and removed",
+		Statement: 2, Like: "copied manifests", Note: "an instance that another machine has more right to is taken, and removed",
 	},
 	{
 		ID: "lifecycle/restored-by-name", File: "claim.go", Func: "Sighting.of",

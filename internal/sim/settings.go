@@ -122,6 +122,15 @@ var settings = map[string]func(*character){
 		c.orphans = carefulPolicy()
 		c.orphans.Limit.Percent, c.orphans.PerHour = 100, 1000
 	},
+	// Another implementation made instances, which carry no UID.
+	"nameless twins": func(c *character) {
+		quiet(c)
+		c.twins, c.cloud.ByName, c.trouble = true, true, 10
+	},
+	"copied manifests": func(c *character) {
+		quiet(c)
+		c.copies, c.trouble = true, 10
+	},
 }
 
 // quiet makes a world in which nothing goes wrong by itself, and nobody but machines is there.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -18,6 +19,7 @@ type troubles struct {
 	remaking
 	spoiling
 	usurping
+	uidless
 }
 
 // The sources: streams of random numbers that nothing else has.
@@ -65,7 +67,7 @@ func (w *World) bothers() (out []func()) {
 	if w.is.usurps {
 		out = append(out, w.usurp)
 	}
-	return append(out, w.strains()...)
+	return slices.Concat(out, w.uidlessDeeds(), w.strains())
 }
 
 // botherTimes are when troubles end by themselves.
