@@ -12,7 +12,7 @@ var orphanMutants = []Mutant{
 		ID: "orphan/denied-is-complete", File: "believe.go", Func: "doubt",
 		From:      "if l.Err != nil {",
 		To:        "if false {",
-		Statement: 6, Note: "a listing that failed half-way is taken for a complete one",
+		Statement: 6, Like: "forsaken", Note: "a listing that failed half-way is taken for a complete one",
 	},
 	{
 		ID: "orphan/leaving-unclaimed", File: "sweep.go", Func: "sweep.judge",

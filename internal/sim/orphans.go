@@ -129,6 +129,8 @@ type losses struct {
 	// doubles are the IDs of instances that others made for machines, strangers
 	// of those that they made for none.
 	doubles, strangers map[string]bool
+	// forsaken: all objects went for good.
+	forsaken bool
 }
 
 func newLosses() losses {
@@ -138,7 +140,7 @@ func newLosses() losses {
 // stepTrouble is something that should not happen.
 func (w *World) stepTrouble() {
 	var deeds []func()
-	if w.is.collects && !w.is.tardy {
+	if w.is.collects && !w.is.tardy && !w.is.forsakes {
 		deeds = append(deeds, w.loseMachine, w.loseMachine, w.loseMachines)
 		if w.hollow == nil {
 			deeds = append(deeds, w.double, w.stranger)
@@ -224,6 +226,9 @@ func (w *World) stranger() {
 // approve lets as many orphans be removed at once as there may be. Where nothing
 // is left that says where to look for them, nobody looks.
 func (w *World) approve() {
+	if w.losses.forsaken {
+		return
+	}
 	lasting := func(o client.Object) bool { return o.GetDeletionTimestamp() == nil && metav1.GetControllerOf(o) == nil }
 	if !slices.ContainsFunc(w.tells.anchors(), lasting) {
 		_, err := w.store.Create(w.tells.newSet("keeper", 0))

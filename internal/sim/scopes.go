@@ -354,6 +354,9 @@ func otherCredentials(raw []byte) []byte {
 // keepPlaces sees to it that collectors look wherever there is something without
 // a machine: they look where machines are made.
 func (w *World) keepPlaces() {
+	if w.losses.forsaken {
+		return
+	}
 	places := map[cloud.Place]bool{}
 	for _, i := range w.cloud.Existing("") {
 		if i.Owner == owner && i.Namespace == namespace && w.machineOf(w.uidOf(i)) == nil {

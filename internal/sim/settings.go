@@ -122,6 +122,14 @@ var settings = map[string]func(*character){
 		c.orphans = carefulPolicy()
 		c.orphans.Limit.Percent, c.orphans.PerHour = 100, 1000
 	},
+	// All machines were lost, and listings end early while nobody else knows of their instances.
+	"forsaken": func(c *character) {
+		quiet(c)
+		c.collects, c.forsakes, c.trouble, c.pausePercent, c.percent[cloudCut] = true, true, 5, 0, 70
+		c.singles, c.percent[neverJoins] = 3, 100
+		c.orphans = carefulPolicy()
+		c.orphans.Limit.Percent, c.orphans.MinMachines = 100, 0
+	},
 	// Another implementation made instances, which carry no UID.
 	"nameless twins": func(c *character) {
 		quiet(c)

@@ -20,6 +20,7 @@ type troubles struct {
 	spoiling
 	usurping
 	uidless
+	forsaking
 }
 
 // The sources: streams of random numbers that nothing else has.
@@ -63,6 +64,9 @@ func (w *World) bothers() (out []func()) {
 	}
 	if w.is.holders {
 		out = append(out, w.holdOn, w.holdOn)
+	}
+	if w.is.forsakes {
+		out = append(out, w.forsake)
 	}
 	if w.is.usurps {
 		out = append(out, w.usurp)

@@ -49,6 +49,9 @@ func (w *World) furnish(all []client.Object) {
 
 // stepUser is something that somebody does.
 func (w *World) stepUser() {
+	if w.is.forsakes {
+		return
+	}
 	if w.ended() {
 		w.lastDeeds()
 		return
