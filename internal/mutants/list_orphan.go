@@ -16,9 +16,10 @@ var orphanMutants = []Mutant{
 	},
 	{
 		ID: "orphan/leaving-unclaimed", File: "sweep.go", Func: "sweep.judge",
-		From:      "return m.Deleting",
-		To:        "return false",
-		Statement: 4, Note: "the instance of a machine that is being deleted is removed before its drain is done",
+		From: "return m.Deleting",
+		To:   "return false",
+		Note: "a double of a machine that is being deleted is removed by the collector; statement 4 holds, as the instance that is drained is " +
+			"recorded, and kept by that",
 	},
 	{
 		ID: "orphan/recorded-by-uid-only", File: "sweep.go", Func: "sweep.judge",
