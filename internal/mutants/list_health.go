@@ -31,6 +31,7 @@ var healthMutants = []Mutant{
 		From:      "s.Nodes == 0 && linked > 1",
 		To:        "false",
 		Statement: 6, Note: "an empty list of nodes is taken for a fleet without nodes",
+		Like: "no nodes",
 	},
 	{
 		ID: "health/storm-above-share", File: "storm.go", Func: "Breaker.worst",

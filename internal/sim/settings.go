@@ -94,25 +94,12 @@ var settings = map[string]func(*character){
 		quiet(c)
 		c.neighbours, c.cloud.ByName, c.trouble = true, true, 20
 	},
-	"dimmed":  dimmed,
-	"sickbay": sickbay,
-	"rolls":   rollsOnly(rollout.Rolling),
-	"hasty":   hasty(rollout.Rolling),
-	"busy": func(c *character) {
-		c.wider, c.deployments, c.busy = wider{}, 1, 10
-	},
-	"in place": rollsOnly(rollout.InPlace),
-	"blind": func(c *character) {
-		quiet(c)
-		c.outages, c.apart, c.trouble, c.sets, c.percent[nodeStalls] = true, true, 20, 2, 50
-	},
-	"blind2": func(c *character) {
-		quiet(c)
-		c.outages, c.trouble, c.sets, c.percent[nodeStalls] = true, 10, 2, 100
-	},
-	"lost deletions": func(c *character) {
-		quiet(c)
-		c.sets, c.singles, c.viewLag, c.percent[apiLost], c.percent[apiLate] = 3, 0, 30*time.Second, 40, 30
+	"dimmed": dimmed,
+	"hasty":  hasty(rollout.Rolling),
+	// All nodes go at once, and come back.
+	"no nodes": func(c *character) {
+		sickbay(c)
+		c.frail, c.clears = false, true
 	},
 	// What is being removed, as its machine was lost, is wanted again: a backup brings that back.
 	"tardy backups": func(c *character) {

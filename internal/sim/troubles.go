@@ -21,6 +21,7 @@ type troubles struct {
 	usurping
 	uidless
 	forsaking
+	clearing
 }
 
 // The sources: streams of random numbers that nothing else has.
@@ -71,6 +72,9 @@ func (w *World) bothers() (out []func()) {
 	if w.is.usurps {
 		out = append(out, w.usurp)
 	}
+	if w.is.clears {
+		out = append(out, w.clearNodes)
+	}
 	return slices.Concat(out, w.uidlessDeeds(), w.strains())
 }
 
@@ -89,6 +93,7 @@ func (w *World) botherTimes() (out []time.Time) {
 
 // relent ends the troubles that do not last.
 func (w *World) relent() {
+	w.registerAgain()
 	w.turned = turned{}
 	for _, p := range w.procs {
 		for v := range p.stalled {

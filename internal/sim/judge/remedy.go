@@ -1,9 +1,11 @@
 package judge
 
 import (
+	"maps"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -103,6 +105,7 @@ func (j *Judge) judgeRemedy(p *Pass, m client.Object, how way) {
 	case !selected, t.spared, t.owner == "" && (how == deletes || c.older):
 		j.Broken(ChosenOnly, "%s-%d gives up machine %s by check %s: selected %v, spared %v, of owner %q", p.By.Role, p.By.Process, m.GetName(), c.Name, selected, t.spared, t.owner)
 	}
+	j.judgeNodeless(p, under, m.GetName())
 	j.judgeSighted(p, c, t, m.GetName())
 	j.judgeSymptoms(p, c, t, m.GetName())
 	j.judgeBudget(c, under, m)
@@ -152,6 +155,24 @@ func (j *Judge) judgeSighted(p *Pass, c *check, t patient, name string) {
 	fresh := func(s symptom) bool { return !s.from.Before(since.Add(-time.Second - j.wrong(p, s))) }
 	if !slices.ContainsFunc(symptoms(c, t), fresh) {
 		j.Broken(SightedOnly, "%s-%d gives up machine %s, %v after sight began, for what was so before", p.By.Role, p.By.Process, name, p.At.Sub(since))
+	}
+}
+
+// judgeNodeless is about a fleet of which not one node is there, nor was when the pass
+// looked: it is the cluster that lost them, and not each machine its own.
+func (j *Judge) judgeNodeless(p *Pass, under map[types.UID]patient, name string) {
+	known := func(o client.Object) bool { return sameKind(o, &corev1.Node{}) }
+	if len(j.All(&corev1.Node{})) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(p.seen)), known) {
+		return
+	}
+	without := 0
+	for _, t := range under {
+		if t.node != "" && !t.spared && t.GetDeletionTimestamp() == nil {
+			without++
+		}
+	}
+	if without > 1 {
+		j.Broken(SightedOnly, "%s-%d gives up machine %s while there is no node at all, and %d machines had one", p.By.Role, p.By.Process, name, without)
 	}
 }
 
