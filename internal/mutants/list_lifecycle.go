@@ -204,6 +204,7 @@ var lifecycleMutants = []Mutant{
 `,
 		To:        "",
 		Statement: 6, Note: "machines are given up for what was not seen during an outage",
+		Like: "long outages",
 	},
 	{
 		ID: "lifecycle/pending-node-judged", File: "live.go", Func: "pending",

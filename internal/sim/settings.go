@@ -126,6 +126,12 @@ var settings = map[string]func(*character){
 		quiet(c)
 		c.copies, c.trouble = true, 10
 	},
+	// Nodes of a deployment fail, and API servers are out of reach for long besides.
+	"long outages": func(c *character) {
+		quiet(c)
+		c.deployments, c.singles, c.grown = 1, 0, true
+		c.frail, c.outages, c.trouble = true, true, 6
+	},
 }
 
 // quiet makes a world in which nothing goes wrong by itself, and nobody but machines is there.

@@ -112,7 +112,7 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 	}
 	was := readMachine(old)
 	if now != nil {
-		j.judgeSight(was, readMachine(now))
+		j.judgeSight(p, was, readMachine(now))
 		j.judgeLone(p, was, readMachine(now))
 		j.judgeAbsence(p, was, readMachine(now))
 		j.judgeReady(p, was, readMachine(now))

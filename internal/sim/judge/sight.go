@@ -26,6 +26,17 @@ func (j *Judge) watched(since time.Time) time.Duration {
 	return d
 }
 
+// anew is when a time began that was to begin then, and begins anew with the end of each
+// outage in which everybody came to a halt. A pass that began before that end goes on.
+func (j *Judge) anew(p *Pass, since time.Time) time.Time {
+	for _, o := range j.Outages() {
+		if o.To.After(since) && !o.To.After(p.At) && o.To.Sub(o.From) > j.LookFor+4*j.LookEvery+j.Pause {
+			since = o.To
+		}
+	}
+	return since
+}
+
 // outage is the last that there was.
 func (j *Judge) outage() (last Outage, some bool) {
 	all := j.Outages()
@@ -45,11 +56,11 @@ func (j *Judge) blind() bool {
 // judgeSight judges that a machine is given up: not before it was seen to be
 // unwell for as long as it may be. A kubelet that does not reach its API server
 // is none that has gone.
-func (j *Judge) judgeSight(old, now machine) {
+func (j *Judge) judgeSight(p *Pass, old, now machine) {
 	if j.LookEvery == 0 || !now.failed || old.failed || len(j.existing(string(now.GetUID()))) == 0 {
 		return
 	}
-	since, timeout := j.lostFor(old), j.apiOf(old.Object).HealthTimeout
+	since, timeout := j.anew(p, j.lostFor(old)), j.apiOf(old.Object).HealthTimeout
 	switch {
 	case old.lost && old.health != nil:
 		timeout = *old.health
