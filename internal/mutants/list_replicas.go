@@ -49,6 +49,7 @@ var replicasMutants = []Mutant{
 		From:      "if len(doomed) == 0 {",
 		To:        "if true {",
 		Statement: 5, Note: "a deletion without an answer is not repeated before others",
+		Like: "late deletions",
 	},
 	{
 		ID: "replicas/doomed-at-any-cost", File: "decide.go", Func: "needed",

@@ -56,7 +56,7 @@ func (j *Judge) judgeGivenUp(p *Pass, m machine) {
 	}
 	others := 0
 	for _, uid := range j.known {
-		if uid != m.GetUID() && j.ever(uid, p, atBegin, s.counts) {
+		if uid != m.GetUID() && !j.chosenSince(p, uid) && j.ever(uid, p, atBegin, s.counts) {
 			others++
 		}
 	}
@@ -68,6 +68,18 @@ func (j *Judge) judgeGivenUp(p *Pass, m machine) {
 		j.judgeUpdated(p, d, s, m)
 		j.judgeAvailable(p, d, s, m)
 	}
+}
+
+// chosenSince reports whether the process gave up the machine after it sent what arrives
+// only now, though it had no answer to that, and for no fault of the machine.
+func (j *Judge) chosenSince(p *Pass, uid types.UID) bool {
+	return p.sent != 0 && slices.ContainsFunc(j.log[uid], func(c change) bool {
+		if c.n <= p.sent || c.by.Role != p.By.Role || c.by.Process != p.By.Process || c.by.Late || c.was == nil {
+			return false
+		}
+		m, going := readMachine(c.was), c.now == nil || c.now.GetDeletionTimestamp() != nil
+		return going && m.GetDeletionTimestamp() == nil && !m.failed && !m.marked
+	})
 }
 
 // deleted reports whether the set was being deleted at any time since the pass looked: a
