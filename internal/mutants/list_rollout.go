@@ -56,6 +56,7 @@ var rolloutMutants = []Mutant{
 		From:      "if !b.Observed {",
 		To:        "if false {",
 		Statement: 3, Note: "a set that has not seen its last number yet counts by its old status",
+		Like: "late sizes",
 	},
 	{
 		ID: "rollout/recreate-early", File: "rolling.go", Func: "question.recreate",

@@ -195,8 +195,10 @@ type set struct {
 	held, avoided bool
 	// share and approved are what people allow to go at once; share 0: no limit.
 	share, approved int
-	// replicas, ready and available are what the status says.
+	// replicas, ready and available are what the status says, of the set as it was in
+	// the generation observed.
 	replicas, ready, available int32
+	observed                   int64
 }
 
 func readSet(o client.Object) set {
@@ -207,7 +209,7 @@ func readSet(o client.Object) set {
 		out.frozen = s.Labels[v1alpha1.LabelKeyFreeze] == "True"
 		_, out.held = s.Labels[v1alpha1.LabelKeyScaleUpDisabled]
 		out.avoided = s.Annotations[v1alpha1.AnnotationKeyPreferNoSchedule] == "True"
-		out.replicas, out.ready, out.available = s.Status.Replicas, s.Status.ReadyReplicas, s.Status.AvailableReplicas
+		out.replicas, out.ready, out.available, out.observed = s.Status.Replicas, s.Status.ReadyReplicas, s.Status.AvailableReplicas, s.Status.ObservedGeneration
 	case *machinev1.MachineSet:
 		out.size, out.selector = 1, selectorOf(&s.Spec.Selector)
 		text, held := s.Annotations[heldSet]
@@ -215,7 +217,7 @@ func readSet(o client.Object) set {
 		if s.Spec.Replicas != nil {
 			out.size = int(*s.Spec.Replicas)
 		}
-		out.replicas, out.ready, out.available = s.Status.Replicas, s.Status.ReadyReplicas, s.Status.AvailableReplicas
+		out.replicas, out.ready, out.available, out.observed = s.Status.Replicas, s.Status.ReadyReplicas, s.Status.AvailableReplicas, s.Status.ObservedGeneration
 	}
 	out.share, out.approved = guardOf(o)
 	return out

@@ -188,6 +188,7 @@ func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 		least, _ := spread(sizes, func(s set) int { return s.size })
 		makes, _ := spread(sizes, set.makes)
 		living, leaving, there := j.weigh(p, s)
+		living = max(living, j.unheard(p, s))
 		switch {
 		case s.GetUID() != grown.GetUID():
 			alone = alone && least == 0
@@ -206,6 +207,24 @@ func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 	if total > most {
 		j.Broken(NotAbove, "set %s of deployment %s grew from %d to %d: there would be %d machines, and may be %d", grown.GetName(), d.GetName(), was, grown.size, total, most)
 	}
+}
+
+// unheard is how many machines s has that the pass may not have seen, and had to reckon
+// with: by what it saw, the controller of s has yet to hear of the size that s has, and
+// goes by those before.
+func (j *Judge) unheard(p *Pass, s set) int {
+	shown := p.seen[s.GetUID()]
+	if shown == nil || readSet(shown).observed >= shown.GetGeneration() || s.held {
+		return 0
+	}
+	most := 0
+	for _, c := range j.log[s.GetUID()] {
+		if c.now != nil && c.now.GetGeneration() >= readSet(shown).observed {
+			most = max(most, readSet(c.now).size)
+		}
+	}
+	stays := func(m machine) bool { return s.counts(m) && !m.going }
+	return min(most, len(slices.DeleteFunc(j.controlled(s), func(m machine) bool { return !stays(m) })))
 }
 
 // weigh counts the machines of s that stayed since the pass looked, those that
