@@ -188,7 +188,7 @@ func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 		least, _ := spread(sizes, func(s set) int { return s.size })
 		makes, _ := spread(sizes, set.makes)
 		living, leaving, there := j.weigh(p, s)
-		living = max(living, j.unheard(p, s))
+		living = max(living, j.unheard(p, d, s))
 		switch {
 		case s.GetUID() != grown.GetUID():
 			alone = alone && least == 0
@@ -211,10 +211,13 @@ func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 
 // unheard is how many machines s has that the pass may not have seen, and had to reckon
 // with: by what it saw, the controller of s has yet to hear of the size that s has, and
-// goes by those before.
-func (j *Judge) unheard(p *Pass, s set) int {
-	shown := p.seen[s.GetUID()]
-	if shown == nil || readSet(shown).observed >= shown.GetGeneration() || s.held {
+// goes by those before. Another size of d, or one that people gave s, is shared out at once.
+func (j *Judge) unheard(p *Pass, d deployment, s set) int {
+	shown, by := p.seen[s.GetUID()], j.sizedBy(s.GetUID())
+	switch {
+	case shown == nil || by == nil || s.held || readSet(shown).observed >= shown.GetGeneration():
+		return 0
+	case by.seen[d.GetUID()] == nil || readDeployment(by.seen[d.GetUID()]).size != readDeployment(p.seen[d.GetUID()]).size:
 		return 0
 	}
 	most := 0
