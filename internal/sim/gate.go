@@ -73,7 +73,7 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 		err := effect()
 		_ = p.answered(c, err, "REPLY LOST, took effect: ")
 		return errReplyLost
-	case w.faulty(apiLate):
+	case w.faulty(apiLate) && (!w.is.dallies || c.Verb == "delete"):
 		sent := max(1, w.judge.Changes())
 		w.sendLate(p, func() {
 			_ = p.answered(c, p.checked(s, c, before, sent, do), "LATE, arrives only now: ")

@@ -22,6 +22,8 @@ type troubles struct {
 	uidless
 	forsaking
 	clearing
+	// dallies: of all that is written, only deletions come late. No seed draws it.
+	dallies bool
 }
 
 // The sources: streams of random numbers that nothing else has.
