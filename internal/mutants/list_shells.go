@@ -187,7 +187,7 @@ var shellMutants = []Mutant{
 		From:      "if w.Scales() && !expect.Refused(err) {",
 		To:        "if false {",
 		Statement: 3, Finds: "TestLateSize", Note: "a set that may yet grow by a write without an answer is not reckoned with",
-		Like: "late sizes",
+		Like: "late writes",
 	},
 	{
 		ID: "collector/anybodys-finalizer", File: "nodes.go", Func: "Nodes.known",

@@ -80,7 +80,7 @@ var settings = map[string]func(*character){
 		c.apps, c.viewLag, c.cloud.Boot, c.cloud.Stop = 8, 30*time.Second, 0, 0
 	},
 	// Writes arrive after people have changed their minds.
-	"late sizes": func(c *character) {
+	"late writes": func(c *character) {
 		rollsOnly(rollout.Recreate)(c)
 		c.percent = [allFaults]int{apiLate: 40}
 		c.busy, c.viewLag = 40, 0
@@ -96,6 +96,18 @@ var settings = map[string]func(*character){
 	},
 	"dimmed": dimmed,
 	"hasty":  hasty(rollout.Rolling),
+	// Deletions take effect late and unconfirmed, while sets change their size.
+	"late deletions": func(c *character) {
+		quiet(c)
+		c.deployments, c.singles, c.grown, c.strategy = 1, 0, true, rollout.Rolling
+		c.busy, c.dallies, c.percent[apiLate], c.percent[nodeStalls] = 40, true, 60, 100
+	},
+	// People change their minds about a deployment whose sets hear late of their sizes, while instances die.
+	"late sizes": func(c *character) {
+		quiet(c)
+		c.deployments, c.singles, c.grown, c.strategy = 1, 0, true, rollout.Rolling
+		c.busy, c.viewLag, c.pausePercent, c.percent[instanceDies] = 30, 30*time.Second, 40, 100
+	},
 	// All nodes go at once, and come back.
 	"no nodes": func(c *character) {
 		sickbay(c)
