@@ -127,9 +127,10 @@ func (l *Ledger) Live(now time.Time, live, cached []Object) {
 	l.there, l.gone, l.since, l.trusted = nil, nil, now, true
 	shown := index(cached)
 	for _, o := range live {
-		delete(l.unsure, o.Name)
 		if o.Going {
 			delete(l.doomed, o.UID)
+		} else {
+			delete(l.unsure, o.Name) // one that is going may be of an earlier creation, and leaves the name free
 		}
 		c, ok := shown[o.UID]
 		switch {

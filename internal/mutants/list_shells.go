@@ -183,6 +183,12 @@ var shellMutants = []Mutant{
 		Note: "machines are given up for those of a set that somebody deleted meanwhile",
 	},
 	{
+		ID: "machinedeployment/going-is-sure", File: "create.go", Func: "pass.recognise",
+		From:  "case there.GetDeletionTimestamp() != nil:",
+		To:    "case false:",
+		Finds: "TestLateSetUnderATakenName", Note: "a name that is taken by a set on its way out counts as that of the creation without an answer",
+	},
+	{
 		ID: "machinedeployment/late-size-unawaited", File: "carry.go", Func: "pass.dress",
 		From:      "if w.Scales() && !expect.Refused(err) {",
 		To:        "if false {",

@@ -58,11 +58,14 @@ func (p *pass[D, S]) recognise(ctx context.Context, name string) error {
 		p.unsure(name)
 		return p.failCreate(fmt.Errorf("read machine set %s, which exists already: %w", name, err))
 	}
-	p.ledger.Sure(name)
 	ref := metav1.GetControllerOfNoCopy(there)
-	if ref != nil && ref.UID == p.facts.UID && there.GetDeletionTimestamp() == nil && p.lens.ViewSet(p.object, there).Current {
+	switch {
+	case there.GetDeletionTimestamp() != nil: // the name will be free, and an earlier creation may happen yet
+	case ref != nil && ref.UID == p.facts.UID && p.lens.ViewSet(p.object, there).Current:
 		p.enter(there)
 		return nil
+	default:
+		p.ledger.Sure(name)
 	}
 	logf.FromContext(ctx).Info("the name of the new set is taken, and another will be tried", "set", name)
 	p.collided = true

@@ -91,6 +91,57 @@ func lateSizeEnds[D, S client.Object](t *testing.T, a api[D, S]) {
 	}
 }
 
+func TestLateSetUnderATakenName(t *testing.T) {
+	both(t, lateSetUnderATakenName, lateSetUnderATakenName)
+}
+
+// The name of a set whose creation got no answer is taken by one that is going. Once that
+// has gone the creation may happen after all: no other set is made before it cannot any more.
+func lateSetUnderATakenName[D, S client.Object](t *testing.T, a api[D, S]) {
+	for name, lands := range map[string]bool{"it happens": true, "it does not": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, a)
+			r := w.controller()
+			w.declare(3)
+			w.fate = func(o client.Object) fate {
+				if o.GetUID() == "" {
+					return delayed
+				}
+				return fine
+			}
+			w.sync()
+			_, err := w.reconcile(r)
+			if err == nil || len(w.late) == 0 {
+				t.Fatalf("no creation is on its way: %v", err)
+			}
+			w.fate = func(client.Object) fate { return fine }
+			going := w.stray(func(s S) { s.SetFinalizers([]string{"example.com/slow"}) })
+			w.must(w.Client.Delete(t.Context(), going))
+			for range 3 {
+				w.pass(r)
+				w.sync()
+			}
+			now := w.read(going)
+			now.SetFinalizers(nil)
+			w.must(w.Client.Update(t.Context(), now))
+			if !lands {
+				w.late = nil
+			}
+			w.land()
+			if sets := len(w.sets()); sets > 1 {
+				t.Errorf("%d sets of one template", sets)
+			}
+			if !lands {
+				w.clock.SetTime(w.clock.Now().Add(time.Minute))
+			}
+			w.rest(r)
+			if sets, n := len(w.sets()), len(w.machines()); sets != 1 || n != 3 {
+				t.Errorf("%d sets with %d machines, want one with 3", sets, n)
+			}
+		})
+	}
+}
+
 // delaySize begins a rollout to v2, up to where the set of the template gets another
 // size, which does not arrive yet.
 func (w *world[D, S]) delaySize(r *machinedeployment.Reconciler[D, S], set string) {
