@@ -30,6 +30,12 @@ var machineMutants = []Mutant{
 		Finds: "TestLostReplyIsNotForgotten", Note: "a new spec makes a Create without an answer be repeated at once; its token still stands in between",
 	},
 	{
+		ID: "machine/copies-unseen", File: "whose.go", Func: "pass.contested",
+		From:  `p.world.Looked || p.view.ProviderID == ""`,
+		To:    "true",
+		Finds: "TestCopyLeavesTheNodeAlone", Note: "the node of a machine is taken by a copy of it, while the infrastructure cannot say whose it is",
+	},
+	{
 		ID: "machine/node-from-cache", File: "observe.go", Func: "pass.nodeQuery",
 		From:      "!p.view.Deleted.IsZero() || p.view.Keep != (lifecycle.Keeping{})",
 		To:        "p.view.Keep != (lifecycle.Keeping{})",

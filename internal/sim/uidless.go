@@ -42,8 +42,7 @@ func (w *World) twin() {
 }
 
 // copyMachine copies a machine whose instance another implementation made, finalizers and
-// provider ID included, and deletes the copy before anybody looks: while it lives, and the
-// infrastructure cannot be asked, it may still take the node that its copied label names.
+// provider ID included, and deletes the copy.
 func (w *World) copyMachine() {
 	i, m := w.settled()
 	if m == nil || len(w.store.All(w.tells.machine)) >= mostMachines {
@@ -60,8 +59,5 @@ func (w *World) copyMachine() {
 	c, err := w.store.Create(c)
 	w.must("copy a machine", err)
 	w.sendAway(c)
-	for _, p := range w.procs {
-		w.catchUp(p)
-	}
 	w.does("copies machine %s of %s, and deletes copy %s", m.GetName(), i.ID, c.GetName())
 }

@@ -183,6 +183,10 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 		p.see(nil)
 		return
 	}
+	if err := p.contested(ctx); err != nil {
+		p.noteNode(nil, err)
+		return
+	}
 	q := p.nodeQuery(ctx)
 	n, err := p.Nodes.Find(ctx, q)
 	p.world.NodeTaken = ""
@@ -220,6 +224,10 @@ func (p *pass[M]) bearsWitness(ctx context.Context, q node.Query) {
 // joined, or came back, since.
 func (p *pass[M]) makeSure(ctx context.Context) {
 	if p.policy.Targetless || p.world.Astray() { // the node would be another machine's
+		return
+	}
+	if err := p.contested(ctx); err != nil {
+		p.noteNode(nil, err)
 		return
 	}
 	q := p.nodeQuery(ctx)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/provider"
@@ -29,6 +30,27 @@ func (p *pass[M]) ofAnother(ctx context.Context, n *corev1.Node) (bool, error) {
 		return another, err
 	}
 	return p.isAnothers(ctx, n)
+}
+
+// contested says that an older machine has the same instance on record, while the
+// infrastructure has not said whose it is: this machine may be made from a copy of that
+// one's manifest, and what it has recorded leads to the other's node.
+func (p *pass[M]) contested(ctx context.Context) error {
+	if p.world.Looked || p.view.ProviderID == "" {
+		return nil
+	}
+	list := p.Dialect.NewList()
+	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: ProviderIDKey(p.view.ProviderID)}); err != nil {
+		return fmt.Errorf("look whose instance %s is: %w", p.view.ProviderID, err)
+	}
+	for m := range p.Dialect.Items(list) {
+		v := p.Dialect.View(m)
+		older := cmp.Or(v.Created.Compare(p.view.Created), cmp.Compare(v.UID, p.view.UID)) < 0
+		if older && provider.SameInstance(p.session, v.ProviderID, p.view.ProviderID) && p.sharesScope(ctx, m) {
+			return fmt.Errorf("%w: machine %s/%s, which is older, has the same instance on record", errUntold, v.Namespace, v.Name)
+		}
+	}
+	return nil
 }
 
 // isAnothers reports whether the infrastructure lists an instance besides the machine's
