@@ -16,10 +16,9 @@ var lensMutants = []Mutant{
 	},
 	{
 		ID: "dialect/origin-of-another", File: "origin.go", Func: "Origin",
-		From:      `case !ok || !o.of(m) && (!recorded || o.Cluster == ""):`,
-		To:        "case !ok:",
-		Statement: 2, Finds: "TestMachineLaws", Note: "an object made from a copy of another takes its origin for its own",
-		Like: "made anew",
+		From:  `case !ok || !o.of(m) && (!recorded || o.Cluster == ""):`,
+		To:    "case !ok:",
+		Finds: "TestMachineLaws", Note: "an object made from a copy of another takes its origin for its own; statement 2 holds, as the instance is asked for and found there",
 	},
 	{
 		ID: "dialect/region-follows-label", File: "origin.go", Func: "Locate",

@@ -18,10 +18,9 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/stale-cache-believed", File: "memory.go", Func: "remembered.newerThan",
-		From:      "err == nil && c < 0",
-		To:        "err == nil && c < -1",
-		Statement: 5, Finds: "TestStaleCache", Note: "an object older than what was written is acted on",
-		Like: "old successions",
+		From:  "err == nil && c < 0",
+		To:    "err == nil && c < -1",
+		Finds: "TestStaleCache", Note: "an object older than what was written is acted on; statement 5 holds, as what is written has the version that was read, and Create its token",
 	},
 	{
 		ID: "machine/unanswered-forgotten", File: "memory.go", Func: "memory.of",
@@ -89,6 +88,7 @@ var machineMutants = []Mutant{
 		From:      "if i.UID == p.view.UID || !i.Exists() {",
 		To:        "if true {",
 		Statement: 2, Note: "the instance of another machine is taken",
+		Like: "copied manifests",
 	},
 	{
 		ID: "machine/scopes-mixed", File: "claims.go", Func: "pass.sharesScope",
@@ -107,6 +107,7 @@ var machineMutants = []Mutant{
 		From:      "p.world.Owned())",
 		To:        "p.world.Instances)",
 		Statement: 2, Note: "second instances of a machine are not removed with it",
+		Like: "nameless twins",
 	},
 	{
 		ID: "machine/forgotten-though-refused", File: "perform.go", Func: "pass.forget",
@@ -122,8 +123,7 @@ var machineMutants = []Mutant{
 		return false`,
 		To: `"group", group)
 		return true`,
-		Statement: 6, Finds: "TestNobodyIsGivenUpUncounted", Note: "a machine is given up although the others of its group could not be counted",
-		Like: "unread groups",
+		Finds: "TestNobodyIsGivenUpUncounted", Note: "a machine is given up although the others of its group could not be counted; statement 6 breaks where a cache fails, which no world has",
 	},
 	{
 		ID: "machine/failed-look-counts", File: "observe.go", Func: "pass.lookForInstances",
@@ -139,15 +139,15 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/node-unheld-early", File: "perform.go", Func: "pass.cordonWith",
-		From:      "if !vacant {",
-		To:        "if false {",
-		Statement: 4, Finds: "TestNodeIsHeldWhilePodsRun", Note: "a node loses its finalizer while pods are on it",
+		From:  "if !vacant {",
+		To:    "if false {",
+		Finds: "TestNodeIsHeldWhilePodsRun", Note: "a node loses its finalizer while pods are on it; statement 4 breaks for pods that are left on a node which people delete; the simulator's judge does not look at a node's finalizer",
 	},
 	{
 		ID: "machine/released-again", File: "reconciler.go", Func: "pass.finish",
-		From:      "p.mem.released, err = true, nil",
-		To:        "err = nil",
-		Statement: 5, Finds: "TestLetGoOnce", Note: "a machine that was let go is handled once more",
+		From:  "p.mem.released, err = true, nil",
+		To:    "err = nil",
+		Finds: "TestLetGoOnce", Note: "a machine that was let go is handled once more; statement 5 holds, as what is written to an object that has gone is refused",
 	},
 	{
 		ID: "machine/handover-ignored", File: "observe.go", Func: "pass.lookForInstances",

@@ -4,9 +4,11 @@ import (
 	"go/format"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/millwright-dev/millwright/internal/sim"
 	"github.com/millwright-dev/millwright/internal/tidy"
 )
 
@@ -86,5 +88,22 @@ func TestFewSurvivorsAreExplained(t *testing.T) {
 	}
 	if 100*explained > (100-enough)*len(own) {
 		t.Errorf("%d of %d mutants say that no test can find them; %d %% may", explained, len(own), 100-enough)
+	}
+}
+
+// TestLikes: each setting of the simulator is there for a mutant, and each mutant names one that is there.
+func TestLikes(t *testing.T) {
+	var like []string
+	for _, m := range Own() {
+		if m.Like != "" {
+			like = append(like, m.Like)
+		}
+		if m.Like != "" && m.Statement == 0 {
+			t.Errorf("%s has a setting, and breaks no statement", m.ID)
+		}
+	}
+	slices.Sort(like)
+	if like = slices.Compact(like); !slices.Equal(like, sim.Settings()) {
+		t.Errorf("mutants name the settings %q, and the simulator has %q", like, sim.Settings())
 	}
 }

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/rollout"
@@ -12,7 +14,7 @@ var settings = map[string]func(*character){
 	// A process is overtaken in the middle of a creation by another one, whose machines go.
 	"succession": func(c *character) {
 		quiet(c)
-		c.pausePercent, c.usurps, c.trouble = 40, true, 20
+		c.viewLag, c.pausePercent, c.usurps, c.trouble = 0, 40, true, 20
 	},
 	// What was asked for under a spec got no reply, and the spec is refused from then on.
 	"refused specs": func(c *character) {
@@ -28,52 +30,36 @@ var settings = map[string]func(*character){
 		quiet(c)
 		c.sets, c.singles, c.viewLag = 3, 0, 30*time.Second
 	},
-	// Processes start behind, and machines come and go.
-	"old restarts": func(c *character) {
-		quiet(c)
-		c.viewLag, c.percent[processCrashes], c.percent[listsStale] = 30*time.Second, 100, 100
-	},
 	"old checks": func(c *character) {
 		dimmed(c)
 		c.viewLag, c.pausePercent = 30*time.Second, 40
 	},
-	"lossy": func(c *character) {
+	// Instances die one by one, and machines have second ones, which are collected as fast as can be.
+	"dying doubles": func(c *character) {
 		quiet(c)
 		lossy(c)
-		c.viewLag = 30 * time.Second
+		c.trouble, c.percent[instanceDies], c.viewLag = 20, 100, 30*time.Second
+		careless(&c.orphans)
 	},
 	"partial listings": func(c *character) {
 		quiet(c)
 		lossy(c)
 		c.percent[cloudCut] = 20
 	},
-	"two accounts": func(c *character) {
-		quiet(c)
-		c.scopes, c.accounts, c.trouble, c.percent[cloudLost] = true, true, 20, 30
-	},
 	// A process begins with caches that show machines which have gone under the one before it.
 	"old successions": func(c *character) {
 		quiet(c)
-		c.viewLag, c.usurps, c.trouble, c.pausePercent = 30*time.Second, true, 15, 10
-		c.cloud.Boot, c.cloud.Stop = 0, 0
-	},
-	"made anew": func(c *character) {
-		quiet(c)
-		c.remakes, c.scopes, c.trouble, c.percent[cloudLost] = true, true, 20, 30
-	},
-	"lost replies": func(c *character) {
-		quiet(c)
-		c.sets, c.singles, c.viewLag, c.percent[apiLost] = 3, 0, 30*time.Second, 40
+		c.viewLag, c.usurps, c.trouble, c.pausePercent, c.percent[cloudExhausted] = 30*time.Second, true, 15, 10, 60
 	},
 	"papers": func(c *character) {
 		watchful(c)
 		c.viewLag, c.percent[apiFails] = 30*time.Second, 30
 	},
-	"unread groups": func(c *character) {
-		sickbay(c)
-		c.groups, c.checks, c.percent[apiFails] = true, false, 30
+	// API servers are restored to before a machine was deleted, and caches show that it was.
+	"undone": func(c *character) {
+		quiet(c)
+		c.restores, c.apart, c.trouble, c.viewLag = true, true, 40, 30*time.Second
 	},
-	"undone": undone,
 	// Machines go soon after their nodes have joined, with pods.
 	"old drains": func(c *character) {
 		quiet(c)
@@ -151,6 +137,9 @@ func quiet(c *character) {
 	*c = character{cloud: c.cloud, viewLag: c.viewLag, pausePercent: c.pausePercent, singles: 4}
 	c.cloud.Lag, c.orphans = 0, carefulPolicy()
 }
+
+// Settings are their names.
+func Settings() []string { return slices.Sorted(maps.Keys(settings)) }
 
 // Setting is a mutation that changes nothing but the world; false: there is none of the name.
 func Setting(name string) (*Mutation, bool) {
