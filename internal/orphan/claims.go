@@ -43,34 +43,33 @@ func (m Machine) records(i provider.Instance) bool {
 
 // claims are the machines that i may belong to: by UID, by the provider ID that
 // they recorded, and, for what another implementation made, by name.
-//
-// The name counts also where i carries another machine's UID, if the machine of
-// that name has recorded an instance: it may have been restored under a new
-// UID. One that has none yet does not keep what its namesake left behind, or it
-// would wait for ever for a name that the leftover holds.
 func (c *census) claims(i provider.Instance) []Machine {
-	var found []int
-	if i.UID != "" {
-		found = append(found, c.byUID[i.UID]...)
-	}
+	found := c.owning(i.UID, i.Name)
 	for _, t := range tails(i) {
 		found = append(found, c.byID[t]...)
-	}
-	for _, n := range c.named(i.Name) {
-		if i.UID == "" || c.machines[n].ProviderID != "" {
-			found = append(found, n)
-		}
 	}
 	return c.pick(found)
 }
 
 // owners are the machines that something left of an instance may belong to.
-func (c *census) owners(uid, name string) []Machine {
-	found := slices.Clone(c.named(name))
+func (c *census) owners(uid, name string) []Machine { return c.pick(c.owning(uid, name)) }
+
+// owning are the machines that what carries the UID and the name may belong to.
+//
+// The name counts also where there is another machine's UID, if the machine of
+// that name has recorded an instance: it may have been restored under a new
+// UID. One that has none yet does not keep what its namesake left behind, or it
+// would wait for ever for a name that the leftover holds.
+func (c *census) owning(uid, name string) (found []int) {
 	if uid != "" {
 		found = append(found, c.byUID[uid]...)
 	}
-	return c.pick(found)
+	for _, n := range c.named(name) {
+		if uid == "" || c.machines[n].ProviderID != "" {
+			found = append(found, n)
+		}
+	}
+	return found
 }
 
 func (c *census) named(name string) []int {

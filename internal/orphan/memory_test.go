@@ -187,7 +187,22 @@ func TestLeftovers(t *testing.T) {
 			"it is being made", []provider.Leftover{disk}, []orphan.Machine{{UID: "uid-1", Name: "m-1", Early: true}}, nil, "leftover/uid-1", orphan.Keep, orphan.ReasonRecorded,
 		},
 		"of a namesake": {
-			"it may use the interface", []provider.Leftover{disk}, []orphan.Machine{{UID: "uid-2", Name: "m-1"}}, nil, "leftover/uid-1", orphan.Keep, orphan.ReasonRecorded,
+			"it may have been restored under a new UID",
+			[]provider.Leftover{disk},
+			[]orphan.Machine{{UID: "uid-2", Name: "m-1", ProviderID: "sim:///i-2"}},
+			nil, "leftover/uid-1", orphan.Keep, orphan.ReasonRecorded,
+		},
+		"of a namesake without an instance": {
+			"it may wait for the name that the interface holds",
+			[]provider.Leftover{disk, nic},
+			[]orphan.Machine{{UID: "uid-2", Name: "m-1", Early: true}},
+			nil, "leftover/uid-1", orphan.Remove, orphan.ReasonStray,
+		},
+		"of nobody in particular": {
+			"whose it is the name alone says",
+			[]provider.Leftover{{Kind: "disk", ID: "d-1", Name: "m-1", Owner: us, Namespace: ns}},
+			[]orphan.Machine{{UID: "uid-2", Name: "m-1", Early: true}},
+			nil, "leftover/m-1", orphan.Keep, orphan.ReasonRecorded,
 		},
 		"of a stray": {"goes with it", []provider.Leftover{disk}, nil, []provider.Instance{stray}, "leftover/uid-1", orphan.Keep, orphan.ReasonInUse},
 		"unnamed": {
