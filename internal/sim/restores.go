@@ -70,7 +70,9 @@ func (w *World) tellsWhere(b *store.Backup) bool {
 }
 
 // cleanUp is what people do where no collector does: they remove what a backup does
-// not know of, and what an earlier version made without saying for whom.
+// not know of, and what an earlier version made without saying for whom. A machine may
+// be in a backup, and the instance that it had later not: where that is gone, nothing
+// leads to its node.
 func (w *World) cleanUp() {
 	if w.is.collects && !w.is.versions || !w.is.collects && w.backups.restored == 0 && !w.is.remakes {
 		return
@@ -87,7 +89,7 @@ func (w *World) cleanUp() {
 		}
 	}
 	for _, i := range w.cloud.Machines() {
-		if n := w.nodeOf(w.kubelet(i)); n != nil && nobodys(w.uidOf(i)) && ours(i.Owner, i.Namespace) && !i.Exists(w.now) {
+		if n := w.nodeOf(w.kubelet(i)); n != nil && (nobodys(w.uidOf(i)) || w.unrecorded(i)) && ours(i.Owner, i.Namespace) && !i.Exists(w.now) {
 			w.must("delete a node", client.IgnoreNotFound(w.target.Delete(n, client.DeleteOptions{})))
 			if n := w.node(n.Name); n != nil {
 				w.edit(n, "", func(o client.Object) { o.SetFinalizers(nil) })
@@ -99,6 +101,13 @@ func (w *World) cleanUp() {
 			w.cloud.Remove(p)
 		}
 	}
+}
+
+// unrecorded reports whether the machine of i is there after a restore and has no
+// instance recorded.
+func (w *World) unrecorded(i *cloud.Machine) bool {
+	m := w.machineOf(w.uidOf(i))
+	return w.backups.restored > 0 && m != nil && w.of(m).view(m).ProviderID == ""
 }
 
 // restore puts the last backup back. Processes go on, or are started anew; what they
