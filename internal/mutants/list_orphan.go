@@ -7,6 +7,7 @@ var orphanMutants = []Mutant{
 		From:      `i.UID == "" || s.listed.byUID[i.UID] > 1`,
 		To:        `i.UID == ""`,
 		Statement: 2, Note: "one of two instances with a UID is removed by the UID, and the other with it",
+		Like: "dying doubles",
 	},
 	{
 		ID: "orphan/denied-is-complete", File: "believe.go", Func: "doubt",
@@ -32,17 +33,19 @@ var orphanMutants = []Mutant{
 		From:      `return m.Early || m.ProviderID == ""`,
 		To:        "return false",
 		Statement: 2, Note: "the instance of a machine that has not recorded it yet is removed",
+		Like: "dying doubles",
 	},
 	{
 		ID: "orphan/unseen-ignored", File: "sweep.go", Func: "sweep.judge",
 		From:      "return !v.Begun && !s.shows(m, i)",
 		To:        "return false",
 		Statement: 2, Note: "an instance goes although the one that its machine has recorded is not seen",
+		Like: "dying doubles",
 	},
 	{
 		ID: "orphan/others-tags", File: "sweep.go", Func: "ours",
 		From:      "return !others",
-		To:        "return true",
+		To:        "return others || !others",
 		Statement: 2, Note: "instances of other clusters are removed",
 	},
 	{
