@@ -111,7 +111,8 @@ type Instance struct {
 	// of the class's API.
 	ProviderID string
 	// NodeName is the name under which the instance will register; empty when
-	// the infrastructure cannot foretell it.
+	// the infrastructure cannot foretell it. A machine takes no node of another
+	// name than that and its Addresses' host names, domain and case aside.
 	NodeName string
 	// Addresses are the known addresses, in a stable order.
 	Addresses []corev1.NodeAddress

@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -125,6 +126,69 @@ func TestForgedNodeOfAnUnrecordedName(t *testing.T) {
 				t.Errorf("the machine's node is %q", got)
 			}
 		})
+	}
+}
+
+// TestForgedNodeOutlivesItsInstance: the infrastructure foretells the name of m-1's node.
+// A node of another name that shows the provider ID is a forgery, also when no listing
+// shows the instance any more whose kubelet made it.
+func TestForgedNodeOutlivesItsInstance(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) { forgedAndLeft(t, openshiftRig) })
+	t.Run("gardener", func(t *testing.T) { forgedAndLeft(t, gardenerRig) })
+}
+
+func forgedAndLeft[M client.Object](t *testing.T, rigged func(*testing.T, ...func(M)) *rig[M]) {
+	for _, tt := range []struct {
+		reason, foretold, name string
+		hosts                  []string
+		taken                  bool
+	}{
+		{"another name is foretold", "node-1", "node-2", nil, false},
+		{"another one of the same domain is foretold", "node-1.example", "node-2.example", nil, false},
+		{"one of another domain is foretold", "node-1.example", "node-1.elsewhere", nil, false},
+		{"none is foretold", "", "node-2", nil, true},
+		{"it is foretold with its domain", "node-2.example", "node-2", nil, true},
+		{"it is foretold without its domain", "node-2", "node-2.example", nil, true},
+		{"it is foretold in capitals", "NODE-2", "node-2", nil, true},
+		{"the machine's instance has that host name besides", "node-1", "node-2", []string{"node-2"}, true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := rigged(t)
+			g.cloud.next.NodeName = tt.foretold
+			for _, h := range tt.hosts {
+				g.cloud.next.Addresses = append(g.cloud.next.Addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: h})
+			}
+			g.some(3)
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: tt.name, UID: "forged"}}
+			forgeries["its provider ID"](n)
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+			if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			g.written()
+			g.some(3)
+			if got := g.lens.View(g.read()).Stage == lifecycle.StageRunning; got != tt.taken {
+				t.Errorf("the machine runs on it: %v, want %v", got, tt.taken)
+			}
+			if wrote := slices.Contains(g.written(), "patch Node"); wrote && !tt.taken {
+				t.Error("the node is written")
+			}
+		})
+	}
+}
+
+// TestStandInForetellsNothing: the recorded instance is not seen, and another stands in
+// for it. The name foretold for that one says nothing of the node of the recorded one.
+func TestStandInForetellsNothing(t *testing.T) {
+	g := openshiftRig(t)
+	g.some(3)
+	other := made("i-2", "uid-1", time.Minute)
+	other.NodeName = "node-2"
+	g.cloud.instances = []provider.Instance{other}
+	g.joins()
+	g.some(3)
+	if got := g.lens.View(g.read()).NodeName; got != "node-1" {
+		t.Errorf("the machine's node is %q", got)
 	}
 }
 

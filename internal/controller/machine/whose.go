@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +26,8 @@ func (p *pass[M]) ofAnother(ctx context.Context, n *corev1.Node) (bool, error) {
 		return true, nil
 	case slices.Contains(p.hostNames(), n.Name):
 		return false, nil
+	case p.foretoldOtherwise(n):
+		return true, nil
 	}
 	if another, err := p.hasAnother(ctx, n.Name); another || err != nil {
 		return another, err
@@ -92,6 +95,21 @@ func untold(err error) error {
 func (p *pass[M]) misnamed(n *corev1.Node) bool {
 	i := p.instance()
 	return n.Spec.ProviderID == "" && i != nil && i.NodeName != "" && i.NodeName != n.Name
+}
+
+// foretoldOtherwise reports whether the node, which shows the provider ID of the machine's
+// instance, has a name that does not come of the one foretold for that instance. The name
+// may be of an instance that no listing shows any more: a node outlives its instance.
+func (p *pass[M]) foretoldOtherwise(n *corev1.Node) bool {
+	i := p.instance()
+	return i != nil && i.NodeName != "" && provider.SameInstance(p.session, i.ProviderID, n.Spec.ProviderID) && !sameHost(i.NodeName, n.Name)
+}
+
+// sameHost reports whether both names are of one host, the domain and case aside.
+func sameHost(a, b string) bool {
+	a, aDomain, aQualified := strings.Cut(strings.ToLower(a), ".")
+	b, bDomain, bQualified := strings.Cut(strings.ToLower(b), ".")
+	return a == b && (aDomain == bDomain || !aQualified || !bQualified)
 }
 
 // named reports whether the node of the instance has the name.
