@@ -37,6 +37,8 @@ type Instance struct {
 	// Place is what one listing shows.
 	Place   string
 	Created time.Time
+	// Foretold: the infrastructure says NodeName before the node is there.
+	Foretold bool
 	// Gone is when it ceases to exist; zero: it stays. Died: nobody asked for it.
 	Gone time.Time
 	Died bool

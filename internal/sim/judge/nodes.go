@@ -52,8 +52,12 @@ func heldInVain(n *corev1.Node, all []machine) bool {
 }
 
 // tellable reports whether anybody who looks after m could know that the node of i is not
-// m's: one listing shows i beside m's own instance, and these are foretold other names.
+// m's: one listing shows i beside m's own instance, and these are foretold other names. Of
+// an instance that has gone only a name that is foretold for m's own tells.
 func (j *Judge) tellable(m machine, i Instance) bool {
+	if !i.Foretold && !i.Exists(j.Now()) {
+		return false
+	}
 	return !slices.ContainsFunc(j.existing(string(m.GetUID())), func(own Instance) bool { return own.Place != i.Place || own.NodeName == i.NodeName })
 }
 

@@ -3,6 +3,7 @@ package judge
 import (
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,16 +16,25 @@ func TestOwnNode(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		own    Instance
-		broken bool
+		// foretold, gone: what is known of the other instance.
+		foretold, gone bool
+		broken         bool
 	}{
-		{"its own instance registers under another name", Instance{Place: "main", NodeName: "host-2"}, true},
-		{"both register under one name", Instance{Place: "main", NodeName: "host-1"}, false},
-		{"no listing shows both instances", Instance{Place: "other", NodeName: "host-2"}, false},
+		{"its own instance registers under another name", Instance{Place: "main", NodeName: "host-2"}, true, false, true},
+		{"both register under one name", Instance{Place: "main", NodeName: "host-1"}, true, false, false},
+		{"no listing shows both instances", Instance{Place: "other", NodeName: "host-2"}, true, false, false},
+		{"the other has gone, and its own is foretold another name", Instance{Place: "main", NodeName: "host-2"}, true, true, true},
+		{"the other is listed", Instance{Place: "main", NodeName: "host-2"}, false, false, true},
+		{"the other has gone, and nothing is foretold", Instance{Place: "main", NodeName: "host-2"}, false, true, false},
 	} {
 		s := newScene()
 		s.write(nil, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "host-1", UID: "n"}})
 		c.own.ID, c.own.UID, c.own.Name = "i-2", "m", "m"
-		s.instances = []Instance{{ID: "i-1", UID: "x", Name: "x", Place: "main", NodeName: "host-1", Node: "n", Hostile: true}, c.own}
+		other := Instance{ID: "i-1", UID: "x", Name: "x", Place: "main", NodeName: "host-1", Node: "n", Hostile: true, Foretold: c.foretold}
+		if c.gone {
+			other.Gone = s.now.Add(-time.Minute)
+		}
+		s.instances = []Instance{other, c.own}
 		was := gardenerMachine("m", func(m *v1alpha1.Machine) { m.Labels = nil })
 		now := gardenerMachine("m", func(m *v1alpha1.Machine) {
 			m.Labels["node"], m.Status.CurrentStatus.Phase = "host-1", v1alpha1.MachineRunning
