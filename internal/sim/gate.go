@@ -39,8 +39,8 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 	if p.checks() && c.Writes() {
 		w.judge.Asks(w.judge.Writes(before, p.deposed != nil, 0), c.Verb, c.Object)
 	}
-	if w.out(s, w.now) {
-		return p.answered(c, w.outages[len(w.outages)-1].unanswered(c), "")
+	if o := w.outageOf(s, w.now); o != nil {
+		return p.answered(c, o.failure(c), "")
 	}
 	p.hearsTime()
 	if err := w.ailingWrite(p, c); err != nil {

@@ -123,9 +123,8 @@ func (w *World) neighbour() {
 	if w.chance(40) {
 		by, space = owner, "elsewhere"
 	}
-	i := w.cloud.Add(home, uid, name)
+	i := w.idle(home, uid, name)
 	i.Owner, i.Namespace = by, space
-	w.kubelet(i).decided, w.kubelet(i).never = true, true
 	w.cloud.Parted(cloud.Part{Place: home, UID: uid, Name: "disk", Owner: by, Namespace: space})
 	w.tracef("neighbour", "%s makes instance %s, %s, for namespace %s", by, i.ID, name, space)
 }

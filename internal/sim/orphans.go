@@ -15,6 +15,7 @@ import (
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
 	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/internal/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/sim/store"
 )
 
@@ -204,11 +205,22 @@ func (w *World) double() {
 	if !ok || !w.known(i) || w.losses.doubles[i.ID] || len(w.cloud.Existing(i.UID)) > 1 || w.remade.heirs[i.ID] != "" {
 		return
 	}
-	d := w.cloud.Add(i.Place, i.UID, i.Name)
+	w.does("makes instance %s of %s, which has %s", w.doubled(i).ID, i.Name, i.ID)
+}
+
+// doubled is a second instance of i's machine.
+func (w *World) doubled(i *cloud.Machine) *cloud.Machine {
+	d := w.idle(i.Place, i.UID, i.Name)
 	d.Owner, d.Namespace = owner, namespace
 	w.losses.doubles[d.ID] = true
-	w.kubelet(d).decided, w.kubelet(d).never = true, true
-	w.does("makes instance %s of %s, which has %s", d.ID, i.Name, i.ID)
+	return d
+}
+
+// idle is an instance that no controller asked for, and whose kubelet never joins.
+func (w *World) idle(at cloud.Place, uid, name string) *cloud.Machine {
+	i := w.cloud.Add(at, uid, name)
+	w.kubelet(i).decided, w.kubelet(i).never = true, true
+	return i
 }
 
 // stranger is an instance that carries no machine's UID.
@@ -217,9 +229,8 @@ func (w *World) stranger() {
 		return
 	}
 	name := "stranger" + string(rune('a'+len(w.losses.strangers)))
-	s := w.cloud.Add(home, "", name)
+	s := w.idle(home, "", name)
 	w.losses.strangers[s.ID] = true
-	w.kubelet(s).decided, w.kubelet(s).never = true, true
 	w.does("makes instance %s, %s", s.ID, name)
 }
 

@@ -56,15 +56,18 @@ func (w *World) clusterOf(s *store.Store) sight.Cluster {
 }
 
 // out reports whether the controllers do not reach the API server at the time.
-func (w *World) out(s *store.Store, at time.Time) bool {
-	if n := len(w.outages); n > 0 {
-		return w.outages[n-1].of == s && w.outages[n-1].at(at)
+func (w *World) out(s *store.Store, at time.Time) bool { return w.outageOf(s, at) != nil }
+
+// outageOf is that of the API server at the time; nil: there is none.
+func (w *World) outageOf(s *store.Store, at time.Time) *outage {
+	if n := len(w.outages); n > 0 && w.outages[n-1].of == s && w.outages[n-1].at(at) {
+		return &w.outages[n-1]
 	}
-	return false
+	return nil
 }
 
-// unanswered is what a call in the outage comes to.
-func (o outage) unanswered(c store.Call) error {
+// failure is what a call in the outage comes to.
+func (o outage) failure(c store.Call) error {
 	if o.denies {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: c.Kind.Kind}, c.Key.Name, errors.New("the authorizer does not answer"))
 	}
@@ -123,8 +126,8 @@ func (p *process) look(by time.Time) {
 		answers := map[sight.Cluster]sight.Answer{}
 		for _, s := range []*store.Store{p.w.store, p.w.target} {
 			answers[p.w.clusterOf(s)] = sight.Seen
-			if p.w.out(s, p.nextLook) {
-				answers[p.w.clusterOf(s)] = p.w.outages[len(p.w.outages)-1].answer()
+			if o := p.w.outageOf(s, p.nextLook); o != nil {
+				answers[p.w.clusterOf(s)] = o.answer()
 			}
 		}
 		since := p.w.now.Sub(p.nextLook)

@@ -85,10 +85,7 @@ func (w *World) loseDoubled() {
 	if m == nil || i.UID != string(m.GetUID()) {
 		return
 	}
-	d := w.cloud.Add(i.Place, i.UID, i.Name)
-	d.Owner, d.Namespace = owner, namespace
-	w.losses.doubles[d.ID] = true
-	w.kubelet(d).decided, w.kubelet(d).never = true, true
+	d := w.doubled(i)
 	w.losses.since[i.UID] = w.now
 	w.take(m)
 	w.remade.lost = append(w.remade.lost, m)

@@ -104,7 +104,6 @@ var settings = map[string]func(*character){
 		quiet(c)
 		c.collects, c.tardy, c.trouble, c.pausePercent, c.cloud.ByName = true, true, 30, 0, true
 		c.percent[neverJoins] = 100
-		c.orphans = carefulPolicy()
 		c.orphans.Limit.Percent, c.orphans.PerHour = 100, 1000
 	},
 	// All machines were lost, and listings end early while nobody else knows of their instances.
@@ -112,7 +111,6 @@ var settings = map[string]func(*character){
 		quiet(c)
 		c.collects, c.forsakes, c.trouble, c.pausePercent, c.percent[cloudCut] = true, true, 5, 0, 70
 		c.singles, c.percent[neverJoins] = 3, 100
-		c.orphans = carefulPolicy()
 		c.orphans.Limit.Percent, c.orphans.MinMachines = 100, 0
 	},
 	// Another implementation made instances, which carry no UID.

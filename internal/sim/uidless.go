@@ -33,10 +33,9 @@ func (w *World) twin() {
 	if m == nil {
 		return
 	}
-	d := w.cloud.Add(i.Place, "", i.Name)
+	d := w.idle(i.Place, "", i.Name)
 	w.losses.doubles[d.ID] = true
 	w.remade.heirs[d.ID] = w.uidOf(i)
-	w.kubelet(d).decided, w.kubelet(d).never = true, true
 	w.sendAway(m)
 	w.does("deletes machine %s, for which another implementation had made %s next to %s", m.GetName(), d.ID, i.ID)
 }

@@ -52,8 +52,8 @@ func heldInVain(n *corev1.Node, all []machine) bool {
 }
 
 // tellable reports whether anybody who looks after m could know that the node of i is not
-// m's: one listing shows i beside m's own instance, and these are foretold other names. Of
-// an instance that has gone only a name that is foretold for m's own tells.
+// m's: one listing shows i beside m's own instance, and these are foretold other names. No
+// listing shows i once it has gone: then only the name that is foretold for m's own can tell.
 func (j *Judge) tellable(m machine, i Instance) bool {
 	if !i.Foretold && !i.Exists(j.Now()) {
 		return false

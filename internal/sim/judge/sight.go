@@ -30,7 +30,7 @@ func (j *Judge) watched(since time.Time) time.Duration {
 // outage in which everybody came to a halt. A pass that began before that end goes on.
 func (j *Judge) anew(p *Pass, since time.Time) time.Time {
 	for _, o := range j.Outages() {
-		if o.To.After(since) && !o.To.After(p.At) && o.To.Sub(o.From) > j.LookFor+4*j.LookEvery+j.Pause {
+		if o.To.After(since) && !o.To.After(p.At) && o.To.Sub(o.From) > j.noticed() {
 			since = o.To
 		}
 	}
@@ -50,8 +50,11 @@ func (j *Judge) outage() (last Outage, some bool) {
 // pass which began since must know it.
 func (j *Judge) blind() bool {
 	o, some := j.outage()
-	return some && !o.Denied && o.at(j.Now()) && j.Now().Sub(o.From) > j.LookFor+4*j.LookEvery+j.Pause
+	return some && !o.Denied && o.at(j.Now()) && j.Now().Sub(o.From) > j.noticed()
 }
+
+// noticed is how long an outage takes to be known to every pass that began since.
+func (j *Judge) noticed() time.Duration { return j.LookFor + 4*j.LookEvery + j.Pause }
 
 // judgeSight judges that a machine is given up: not before it was seen to be
 // unwell for as long as it may be. A kubelet that does not reach its API server
