@@ -27,6 +27,7 @@ var decisionMutants = []Mutant{
 		From:      "return max(left, min(timeout, Settle)-s.Elapsed(s.Since(), now))",
 		To:        "return left",
 		Statement: 6, Note: "timers end in the moment that sight comes back",
+		Like: "many outages",
 	},
 	{
 		ID: "sight/deletion-blind", File: "sight.go", Func: "State.Held",

@@ -47,9 +47,9 @@ var rolloutMutants = []Mutant{
 	},
 	{
 		ID: "rollout/chosen-forgotten", File: "book.go", Func: "book.chosen",
-		From:      "return max(0, b.living-b.told)",
-		To:        "return 0",
-		Statement: 3, Note: "machines count that their set has chosen to give up",
+		From: "return max(0, b.living-b.told)",
+		To:   "return 0",
+		Note: "machines count that their set has chosen to give up; statement 3 holds, as a set chooses and deletes in one pass, in which a machine would have to get well",
 	},
 	{
 		ID: "rollout/unobserved-grows", File: "book.go", Func: "question.room",

@@ -35,8 +35,8 @@ type remaking struct {
 	// remakes: machines and what makes them are taken away and made anew, with other UIDs.
 	remakes bool
 	// tardy: machines that have two instances are lost, and made anew much later. No seed draws
-	// it: settings have it.
-	tardy bool
+	// it: settings have it. bereaves: their own instances die instead, as the others are removed.
+	tardy, bereaves bool
 }
 
 func (r *remaking) draw(rng *rand.Rand) { r.remakes = rng.IntN(8) == 0 }
@@ -55,6 +55,8 @@ func (c *character) settleRemaking() {
 // remakeDeeds are the deeds of it.
 func (w *World) remakeDeeds() []func() {
 	switch {
+	case w.is.bereaves:
+		return []func(){w.double, w.double, w.bereave}
 	case w.is.tardy:
 		return []func(){w.loseDoubled, w.putBack, w.putBack}
 	case !w.is.remakes:
@@ -100,6 +102,19 @@ func (w *World) tardyCall(p *process, c cloud.Call) error {
 	}
 	w.remade.asked = append(w.remade.asked, c.Given...)
 	return provider.Errorf(provider.Transient, "internal error in zone 1")
+}
+
+// bereave kills the instance that a machine has recorded, where the collector asked to remove another.
+func (w *World) bereave() {
+	second := func(i *cloud.Machine) bool {
+		return slices.ContainsFunc(w.cloud.Existing(i.UID), func(o *cloud.Machine) bool { return o != i && slices.Contains(w.remade.asked, o.ID) })
+	}
+	i, ok := pick(w, slices.DeleteFunc(w.cloud.Existing(""), func(i *cloud.Machine) bool { return !w.known(i) || !second(i) }))
+	if !ok {
+		return
+	}
+	w.tracef("cloud", "instance %s of %s DIES", i.ID, i.Name)
+	w.cloud.Kill(i)
 }
 
 // putBack makes a machine anew whose instance the collector asked to remove.

@@ -30,9 +30,11 @@ var settings = map[string]func(*character){
 		quiet(c)
 		c.sets, c.singles, c.viewLag = 3, 0, 30*time.Second
 	},
-	"old checks": func(c *character) {
-		dimmed(c)
-		c.viewLag, c.pausePercent = 30*time.Second, 40
+	// Watches of some kinds stop, while checks go on by the others.
+	"stalled checks": func(c *character) {
+		sickbay(c)
+		c.frail, c.stalls, c.tokens, c.trouble = false, true, false, 30
+		c.viewLag, c.pausePercent, c.cloud.Boot, c.percent[instanceDies] = 0, 0, 0, 100
 	},
 	// Instances die one by one, and machines have second ones, which are collected as fast as can be.
 	"dying doubles": func(c *character) {
@@ -41,10 +43,18 @@ var settings = map[string]func(*character){
 		c.trouble, c.percent[instanceDies], c.viewLag = 20, 100, 30*time.Second
 		careless(&c.orphans)
 	},
-	"partial listings": func(c *character) {
+	// An instance dies while a second one of its machine is being removed.
+	"bereaved": func(c *character) {
+		quiet(c)
+		c.collects, c.tardy, c.bereaves, c.trouble = true, true, true, 20
+		careless(&c.orphans)
+	},
+	// The collector looks more often than its grace asks for.
+	"frequent listings": func(c *character) {
 		quiet(c)
 		lossy(c)
-		c.percent[cloudCut] = 20
+		careless(&c.orphans)
+		c.orphans.Period = 20 * time.Second
 	},
 	// A process begins with caches that show machines which have gone under the one before it.
 	"old successions": func(c *character) {
@@ -79,6 +89,11 @@ var settings = map[string]func(*character){
 	"namesakes": func(c *character) {
 		quiet(c)
 		c.neighbours, c.cloud.ByName, c.trouble = true, true, 20
+	},
+	// API servers are out of reach again and again, while nodes are lost.
+	"many outages": func(c *character) {
+		quiet(c)
+		c.outages, c.frail, c.apart, c.sets, c.trouble = true, true, true, 2, 15
 	},
 	"dimmed": dimmed,
 	"hasty":  hasty(rollout.Rolling),

@@ -80,6 +80,9 @@ func (j *Judge) judgeSight(p *Pass, old, now machine) {
 	if seen := j.watched(since); timeout > 0 && seen < timeout-time.Second-2*j.Skew {
 		j.Broken(SeenOnly, "machine %s, which was %s since %s, was given up after %v in sight, and has %v", old.GetName(), old.phase, since, seen, timeout)
 	}
+	if seen := j.Now().Sub(j.anew(p, p.Born)); seen < min(timeout, settle)-time.Second {
+		j.Broken(SeenOnly, "machine %s, which was %s since %s, was given up %v after sight began", old.GetName(), old.phase, since, seen)
+	}
 }
 
 // judgeStill judges what sets do with their machines while a cluster is out of
