@@ -82,4 +82,10 @@ var mendMutants = []Mutant{
 		To:   "if true {",
 		Note: "a server that went back stops a machine for ever",
 	},
+	{
+		ID: "rollout/recreate-unheeded", File: "decide.go", Func: "question.cleared",
+		From:      " && q.heeded(q.old)",
+		To:        "",
+		Statement: 3, Finds: "TestRecreate", Note: "Recreate makes machines while an old set may be making one by its former size",
+	},
 }

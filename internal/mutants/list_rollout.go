@@ -53,7 +53,7 @@ var rolloutMutants = []Mutant{
 	},
 	{
 		ID: "rollout/unobserved-grows", File: "book.go", Func: "question.room",
-		From:      "if !b.Observed {",
+		From:      "if !q.heeded(q.all) {",
 		To:        "if false {",
 		Statement: 3, Note: "a set that has not seen its last number yet counts by its old status",
 		Like: "late sizes",

@@ -282,16 +282,23 @@ func (q *question) total() int {
 }
 
 // room is for how many more machines there is room below replicas and surge.
-// While a set's own controller has yet to see what was written last, it may
-// have made machines that nobody sees, and there is none.
 func (q *question) room() int {
-	for _, b := range q.all {
-		if !b.Observed {
-			q.unseen = b.Name
-			return 0
-		}
+	if !q.heeded(q.all) {
+		return 0
 	}
 	return max(0, q.d.Replicas+q.surge-q.total())
+}
+
+// heeded reports whether the sets' own controllers have seen what was written last.
+// One that has not may have made machines that nobody sees.
+func (q *question) heeded(sets []*book) bool {
+	for _, b := range sets {
+		if !b.Observed {
+			q.unseen = b.Name
+			return false
+		}
+	}
+	return true
 }
 
 // leaving is how many machines are on their way out.

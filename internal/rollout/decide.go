@@ -127,9 +127,9 @@ func (q *question) birth() int {
 	return n
 }
 
-// cleared reports whether nothing is left of old machines.
+// cleared reports whether nothing is left of old machines, and none is on its way.
 func (q *question) cleared() bool {
-	return len(q.dying) == 0 && !slices.ContainsFunc(q.old, func(b *book) bool { return !b.empty() })
+	return len(q.dying) == 0 && !slices.ContainsFunc(q.old, func(b *book) bool { return !b.empty() }) && q.heeded(q.old)
 }
 
 // roll brings the sets closer to the present template.

@@ -81,7 +81,9 @@ func (q *question) recreate() {
 		for _, b := range q.old {
 			q.scale(b, 0, "all old machines go before new ones come")
 		}
-		q.waiting = fmt.Sprintf("waiting for %s of old sets to go", machines(sum(q.old, going)+sum(q.dying, going)))
+		if left := sum(q.old, going) + sum(q.dying, going); left > 0 {
+			q.waiting = fmt.Sprintf("waiting for %s of old sets to go", machines(left))
+		}
 	}
 }
 

@@ -167,6 +167,10 @@ func TestRecreate(t *testing.T) {
 		"4.5 Recreate machines of a dying set": {
 			reason: "nor are these", d: recreates, sets: []Set{old("a", 2, dying), current("b", 0)}, waiting: "waiting for 2 machines of old sets to go",
 		},
+		"4.5 Recreate an old set that its controller has not looked at": {
+			reason: "it may have made a machine that nobody has seen, by the size that it had before",
+			d:      recreates, sets: []Set{old("a", 0, unseen), current("b", 0)},
+		},
 		"4.5 Recreate nothing is left": {
 			reason: "now the new ones come", d: recreates, sets: []Set{old("a", 0), current("b", 0)}, plan: []string{"b 0->3"},
 		},
