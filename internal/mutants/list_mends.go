@@ -88,4 +88,17 @@ var mendMutants = []Mutant{
 		To:        "",
 		Statement: 3, Finds: "TestRecreate", Note: "Recreate makes machines while an old set may be making one by its former size",
 	},
+	{
+		ID: "rollout/relents-never", File: "decide.go", Func: "Decide",
+		From: `		(*question).relent,
+`,
+		To:        "",
+		Statement: 3, Finds: "TestNamedGoFirst", Note: "a set gives up what works although others that were counted on were asked to go",
+	},
+	{
+		ID: "rollout/keeps-last", File: "decide.go", Func: "book.turn",
+		From:      "return 0",
+		To:        "return 3",
+		Statement: 3, Finds: "TestNamedGoFirst", Note: "a set is told to keep its machines after others gave theirs up, if the API server lets it",
+	},
 }

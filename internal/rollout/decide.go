@@ -22,6 +22,7 @@ func Decide(now time.Time, d Deployment, sets []Set, p Policy) Plan {
 		(*question).admit,
 		(*question).guard,
 		(*question).rescale,
+		(*question).relent,
 		(*question).pause,
 		(*question).create,
 		(*question).roll,
@@ -170,26 +171,30 @@ func (q *question) chooses() bool {
 	return slices.ContainsFunc(q.all, shrinks) && sum(q.all, func(b *book) int { return min(1, b.Replicas) }) > 1
 }
 
-// writeSets puts what makes room before what takes it.
+// writeSets puts what keeps machines before what gives others up, and that before
+// what makes some.
 func (q *question) writeSets() {
-	for _, b := range q.all {
+	sets := slices.Clone(q.all)
+	slices.SortStableFunc(sets, func(a, b *book) int { return a.turn() - b.turn() })
+	for _, b := range sets {
 		if !slices.ContainsFunc(q.plan.Delete, func(r SetRef) bool { return r.UID == b.UID }) {
 			q.plan.Sets = append(q.plan.Sets, b.want)
 		}
 	}
-	slices.SortStableFunc(q.plan.Sets, func(a, b SetWant) int { return rank(a) - rank(b) })
 }
 
-// rank puts sets that shrink before those that stay, and those before sets
-// that grow.
-func rank(w SetWant) int {
+// turn puts sets that are to keep what they have yet to give up before sets that
+// shrink, those before sets that stay, and those before sets that grow.
+func (b *book) turn() int {
 	switch {
-	case w.Replicas < w.Was:
+	case b.want.Replicas > b.want.Was && b.want.Replicas <= b.want.Was+b.chosen():
 		return 0
-	case w.Replicas == w.Was:
+	case b.want.Replicas < b.want.Was:
 		return 1
+	case b.want.Replicas == b.want.Was:
+		return 2
 	}
-	return 2
+	return 3
 }
 
 func machines(n int) string {

@@ -134,6 +134,7 @@ func (q *question) trim() {
 		keep = q.d.Replicas
 	}
 	over := q.giveUpAsked(q.all, sum(q.all, wanted)-keep)
+	q.relent()
 	for _, b := range q.old {
 		spare := max(0, sum(q.all, surely)-q.floor())
 		if cut := min(over, b.want.Replicas, b.idle()+spare); cut > 0 {

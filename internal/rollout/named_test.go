@@ -7,7 +7,7 @@ import "testing"
 // (cluster-autoscaler#8494).
 func TestNamedGoFirst(t *testing.T) {
 	fewer := func(n int) func(*Deployment) { return func(d *Deployment) { d.Replicas = n } }
-	three, five := scaledFor(3, 4), scaledFor(3, 5)
+	three, four, five := scaledFor(3, 4), scaledFor(2, 4), scaledFor(3, 5)
 	checkRows(t, map[string]row{
 		"a new one, while an old one leaves": {
 			reason: "2 and 1 allowed, 3 wanted: nothing would have to go, and an old one would go for the one that was named",
@@ -37,6 +37,51 @@ func TestNamedGoFirst(t *testing.T) {
 			reason: "scaling goes on",
 			d:      rolls(3, "1", "0").by(fewer(2), paused), sets: []Set{old("a", 2, three, more(1, leaving)), current("b", 1, three, first(1, asked))},
 			plan: []string{"b 1->0"},
+		},
+		"one that was counted on when another set came down": {
+			reason: "that one has yet to give its machine up, and keeps it, which is written first: none would be left that works",
+			d:      rolls(2, "2", "50%").by(fewer(1)), sets: []Set{old("a", 1, wants(0)), old("b", 1, four, first(1, asked)), current("c", 1, four, first(1, pending))},
+			plan: []string{"a 0->1", "b 1->0"},
+		},
+		"one of the only set in use, that was counted on": {
+			reason: "the set of the present template has no room yet",
+			d:      rolls(3, "1", "34%").by(fewer(2)), sets: []Set{old("a", 1, wants(0)), old("b", 3, three, first(1, asked), last(2, pending)), current("c", 0)},
+			plan: []string{"a 0->1", "b 3->1"},
+		},
+		"one that was counted on, before its set has let it go": {
+			reason: "the size of the other was not written, as somebody else wrote to that set",
+			d:      rolls(1, "2", "50%"), sets: []Set{old("a", 1, wants(0)), old("b", 1, wants(0), first(1, asked), scaledFor(1, 3)), current("c", 1, scaledFor(1, 3), first(1, pending))},
+			plan: []string{"a 0->1"},
+		},
+		"one that was counted on, paused": {
+			reason: "scaling goes on",
+			d:      rolls(2, "2", "50%").by(fewer(1), paused), sets: []Set{old("a", 1, wants(0)), old("b", 1, four, first(1, asked)), current("c", 1, four, first(1, pending))},
+			plan: []string{"a 0->1", "b 1->0"},
+		},
+		"one that was counted on, and that the other kept its machine is to be seen": {
+			reason: "once is enough",
+			d:      rolls(1, "2", "50%"), sets: []Set{old("a", 2, wants(1), scaledFor(1, 3)), old("b", 1, wants(0), first(1, asked), scaledFor(1, 3)), current("c", 1, scaledFor(1, 3), first(1, pending))},
+		},
+		"one that was counted on, and the new one works": {
+			reason: "enough are left",
+			d:      rolls(2, "2", "50%").by(fewer(1)), sets: []Set{old("a", 1, wants(0)), old("b", 1, four, first(1, asked)), current("c", 1, four)},
+			plan: []string{"b 1->0"},
+		},
+		"one that was counted on, beside one of no use": {
+			reason: "nothing is won by keeping that",
+			d:      rolls(2, "2", "50%").by(fewer(1)), sets: []Set{old("a", 1, wants(0), first(1, pending)), old("b", 1, four, first(1, asked)), current("c", 1, four, first(1, pending))},
+			plan: []string{"b 1->0"},
+		},
+		"one that was counted on, frozen": {
+			reason: "no set may grow",
+			d:      rolls(2, "2", "50%").by(fewer(1), frozen), sets: []Set{old("a", 1, wants(0)), old("b", 1, four, first(1, asked)), current("c", 1, four, first(1, pending))},
+			plan: []string{"b 1->0"},
+		},
+		"one that was counted on, in place": {
+			reason: "as with a rolling update",
+			d:      rolls(2, "1", "50%").by(fewer(1), strategy(InPlace)),
+			sets:   []Set{old("a", 1, held, wants(0), first(1, candidate)), old("b", 1, held, four, first(1, candidate, asked)), current("c", 1, four, first(1, pending))},
+			plan:   []string{"a 0->1", "b 1->0"},
 		},
 		"named, and the number stays": {
 			reason: "nobody asked for fewer yet",

@@ -1,6 +1,9 @@
 package rollout
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // growCurrent makes machines of the present template as far as there is room
 // below replicas and surge.
@@ -142,4 +145,24 @@ func (q *question) giveUpAsked(sets []*book, over int) int {
 		}
 	}
 	return over
+}
+
+// relent lets old sets keep machines that they have yet to give up, where too few
+// others work without those that go because somebody asked: they were counted on when
+// the sets were told. It comes too late for what a set gives up at this moment.
+func (q *question) relent() bool {
+	asked := func(b *book) bool { return b.asked > 0 && b.living > b.want.Replicas }
+	if q.d.Strategy != Rolling && q.d.Strategy != InPlace || q.d.Frozen != "" || !slices.ContainsFunc(q.all, asked) {
+		return false
+	}
+	kept := sum(q.old, func(b *book) int { return min(b.chosen(), max(0, b.want.Replicas-b.told)) })
+	missing := min(q.floor()-sum(q.all, surely)-kept, q.d.Replicas+q.surge-sum(q.all, wanted))
+	for _, b := range q.old {
+		n := min(missing, b.living-b.want.Replicas, b.chosen(), b.lasting)
+		if n > 0 && b.asked == 0 {
+			missing -= n
+			q.scale(b, b.want.Replicas+n, "it keeps what works, since others were asked to go")
+		}
+	}
+	return false
 }
