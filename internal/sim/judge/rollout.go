@@ -368,16 +368,29 @@ func (j *Judge) count(is func(types.UID) bool) (n int) {
 
 // worksFor reports whether the machine worked as one of d's at any time since the
 // pass looked, up to then. One that a person let go with its set works on, and is
-// adopted by the next: a set whose size was decided before follows that.
+// adopted by the next: a set whose size was decided before follows that. So it does where
+// a person deleted the other set since.
 func (j *Judge) worksFor(p *Pass, d deployment, all []deployment, uid types.UID, by time.Time) bool {
 	mine := func(m machine) bool {
 		if m.owner == "" {
 			return d.selector.Matches(labels.Set(m.GetLabels()))
 		}
-		owner, ok := j.deploymentOf(m.owner)
-		return ok && owner.GetUID() == d.GetUID()
+		sets, _ := states(j, m.owner, p, bySight, readSet)
+		return !j.dissolved(m.owner) && slices.ContainsFunc(sets, func(s set) bool { return s.owner == d.GetUID() })
 	}
 	return j.ever(uid, p, bySight, mine) && j.works(p, all, uid, &by)
+}
+
+// dissolved reports whether the set is gone by the hand of the controller of deployments,
+// which knows what it had.
+func (j *Judge) dissolved(set types.UID) bool {
+	log := j.log[set]
+	if len(log) == 0 || log[len(log)-1].now != nil {
+		return false
+	}
+	return slices.ContainsFunc(log, func(c change) bool {
+		return c.by.Role == Deployments && (c.now == nil || c.now.GetDeletionTimestamp() != nil)
+	})
 }
 
 // worked is how many of them did when the pass looked: a deployment that had fewer

@@ -161,12 +161,3 @@ func (j *Judge) judgeUpdated(p *Pass, d deployment, s set, m machine) {
 
 // owned reports whether o has a controller.
 func owned(o client.Object) bool { return controller(o) != "" }
-
-// deploymentOf is the deployment of the set with the UID; false when it has none.
-func (j *Judge) deploymentOf(uid types.UID) (deployment, bool) {
-	s, ok := find(j.sets(), uid)
-	if !ok {
-		return deployment{}, false
-	}
-	return find(j.deployments(), s.owner)
-}

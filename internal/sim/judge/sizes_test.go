@@ -80,3 +80,52 @@ func TestGivenUpForTheSizeThatWasSeen(t *testing.T) {
 		}
 	}
 }
+
+// TestSetsThatPeopleDeleteWereCountedOn: what a set gives up follows from what its
+// deployment saw. When people delete another set since, with its machines, that one is
+// missed by nobody's decision.
+func TestSetsThatPeopleDeleteWereCountedOn(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		by     string
+		// early: it goes before the deployment looks.
+		early, broken bool
+	}{
+		{"people deleted it since", "", false, false},
+		{"its deployment saw that", "", true, true},
+		{"its deployment did", Deployments, false, true},
+	} {
+		s := newScene()
+		s.write(nil, fleetOf(3, 1))
+		s.write(s.begin(Deployments, 1), setOf(2))
+		other := setOf(1)
+		other.Name, other.UID = "new", "new"
+		s.write(nil, other)
+		a := s.write(nil, workingMachine("a"))
+		s.write(nil, workingMachine("b"))
+		last := workingMachine("c")
+		last.OwnerReferences = owner("MachineSet", "new")
+		s.write(nil, last)
+		goes := func() {
+			if c.by == "" {
+				s.remove(nil, other)
+			} else {
+				s.remove(s.begin(c.by, 1), other)
+			}
+		}
+		if c.early {
+			goes()
+		}
+		pass := s.begin(Deployments, 1)
+		s.now = s.now.Add(time.Second)
+		s.write(pass, setOf(1))
+		if !c.early {
+			goes()
+		}
+		s.broken = nil
+		s.judge.setWrites(s.judge.Writes(s.begin(Sets, 2), false, 0), a, nil)
+		if got := slices.Contains(s.broken, NotBelow); got != c.broken {
+			t.Errorf("%s: %q", c.reason, s.broken)
+		}
+	}
+}
