@@ -88,7 +88,7 @@ func (m *model) change() {
 
 // meddle is a person, or bad luck.
 func (m *model) meddle() {
-	switch m.chance("meddle", 11) {
+	switch m.chance("meddle", 12) {
 	case 0, 1:
 		m.d.Replicas = m.chance("replicas", 7)
 		m.tell("user", "wants %d machines", m.d.Replicas)
@@ -111,8 +111,24 @@ func (m *model) meddle() {
 		if m.chance("thaws", 2) == 0 {
 			m.d.Frozen = ""
 		}
+	case 9:
+		m.name()
 	default:
 		m.mishap()
+	}
+}
+
+// name is an autoscaler that wants one machine gone, and no other for it.
+func (m *model) name() {
+	if len(m.machines) == 0 || m.d.Replicas == 0 {
+		return
+	}
+	x := m.machines[m.chance("named", len(m.machines))]
+	if !x.Leaving && !x.Asked {
+		m.tell("autoscaler", "wants %s gone", x.Name)
+		x.Asked = true
+		x.version++
+		m.d.Replicas--
 	}
 }
 
