@@ -43,7 +43,7 @@ type Machine struct {
 	// Hostname, too.
 	Addresses  []corev1.NodeAddress
 	ProviderID string
-	// Ref is the API object, for events; may be empty.
+	// Ref is the API object, for events, and says which API has it; may be empty.
 	Ref corev1.ObjectReference
 }
 

@@ -77,6 +77,18 @@ var mendMutants = []Mutant{
 		Note: "a key of a million bits is verified",
 	},
 	{
+		ID: "csr/granted-by-the-cache", File: "controller.go", Func: "Approver.decide",
+		From: "d.Verdict != approval.Approve ||",
+		To:   "true ||",
+		Note: "a second node gets the identity of a machine whose node has joined, while a cache is behind",
+	},
+	{
+		ID: "machine/latest-of-the-name", File: "approval.go", Func: "Reconciler.Latest",
+		From: "err == nil && string(m.GetUID()) != shown.UID",
+		To:   "false",
+		Note: "a certificate is granted by what the next machine of the name is",
+	},
+	{
 		ID: "machine/behind-for-ever", File: "behind.go", Func: "Reconciler.pastCache",
 		From: "if since < staleAfter {",
 		To:   "if true {",

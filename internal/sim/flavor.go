@@ -239,7 +239,7 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 		}
 	}
 	p.wakes = wakesBy(r.Wakes, "Machine", "Node", "Pod", "VolumeAttachment", "PodDisruptionBudget")
-	p.runApprover(r.Approvals, r.Approval)
+	p.runApprover(r)
 }
 
 // runSets makes p run the machine set controller.

@@ -62,13 +62,23 @@ const (
 	issuedFor, pendingFor = time.Hour, 24 * time.Hour
 )
 
+// joiners are the machines of a process, as an approver sees them.
+type joiners interface {
+	Approvals(ctx context.Context) ([]approval.Machine, error)
+	Latest(ctx context.Context, shown approval.Machine) (approval.Machine, bool, error)
+	Approval(o client.Object) (approval.Machine, bool)
+}
+
 // runApprover makes p approve requests as well: it knows of instances what the machine
 // controller of the same process was told.
-func (p *process) runApprover(all func(context.Context) ([]approval.Machine, error), one func(client.Object) (approval.Machine, bool)) {
+func (p *process) runApprover(of joiners) {
 	if !p.w.is.certified {
 		return
 	}
-	a := &csr.Approver{Client: p.target, Live: p.targetLive, Clock: p, Policy: approval.DefaultPolicy(), Machines: all, Events: recorder{p}}
+	a := &csr.Approver{
+		Client: p.target, Live: p.targetLive, Clock: p, Policy: approval.DefaultPolicy(),
+		Machines: of.Approvals, Latest: of.Latest, Events: recorder{p},
+	}
 	if m := p.w.o.Mutation; m != nil && m.Papers != nil {
 		m.Papers(a)
 	}
@@ -84,7 +94,7 @@ func (p *process) runApprover(all func(context.Context) ([]approval.Machine, err
 			if o == nil || e.Kind.Kind != "Machine" {
 				continue
 			}
-			for _, r := range a.Concerned(one(o)) {
+			for _, r := range a.Concerned(of.Approval(o)) {
 				out = append(out, wake.Wake{Request: r})
 			}
 		}

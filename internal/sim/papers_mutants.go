@@ -35,6 +35,14 @@ func paperMutants() []Mutation {
 			Papers: known(func(m *approval.Machine) { m.Linked = false }),
 		},
 		{
+			Name: "a certificate is granted by what a cache shows", Finds: []string{judge.CertOwn}, Setting: behind,
+			Papers: func(a *csr.Approver) {
+				a.Latest = func(_ context.Context, shown approval.Machine) (approval.Machine, bool, error) {
+					return shown, true, nil
+				}
+			},
+		},
+		{
 			Name: "a token is left to its expiration", Finds: []string{judge.TokenEnds}, Setting: watchful,
 			Client: func(c client.Client, live client.Reader) (client.Client, client.Reader) { return hoarder{c}, live },
 		},
@@ -45,6 +53,12 @@ func paperMutants() []Mutation {
 func leaving(c *character) {
 	watchful(c)
 	c.cloud.Stop = time.Minute
+}
+
+// behind makes worlds in which the caches of machines show late that they go.
+func behind(c *character) {
+	leaving(c)
+	c.borrowed, c.stalls, c.viewLag, c.cloud.Boot = true, true, 30*time.Second, 0
 }
 
 // rejoining makes worlds in which intruders delete their nodes, and ask in the name of
@@ -65,6 +79,12 @@ func known(edit func(*approval.Machine)) func(*csr.Approver) {
 				edit(&out[i])
 			}
 			return out, err
+		}
+		latest := a.Latest
+		a.Latest = func(ctx context.Context, shown approval.Machine) (approval.Machine, bool, error) {
+			m, there, err := latest(ctx, shown)
+			edit(&m)
+			return m, there, err
 		}
 	}
 }

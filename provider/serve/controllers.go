@@ -37,12 +37,18 @@ type assembly struct {
 	// owner is the identity of the control plane; empty when it is not known.
 	owner   string
 	metrics *machine.Metrics
-	// approvals list the machines of all APIs, sources watch them.
-	approvals []func(context.Context) ([]approval.Machine, error)
+	// approvals show the machines of each API, sources watch them.
+	approvals []approvals
 	sources   []csr.MachineSource
 	managers  []ctrl.Manager
 	// approves is the approver of certificate requests; nil where none runs.
 	approves *csr.Approver
+}
+
+// approvals shows the machines of one API to the approver.
+type approvals interface {
+	Approvals(ctx context.Context) ([]approval.Machine, error)
+	Latest(ctx context.Context, shown approval.Machine) (approval.Machine, bool, error)
 }
 
 func (a *assembly) controllers(ctx context.Context) error {
@@ -118,7 +124,7 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 		Sight: a.process.Lookout, Handover: machine.Handover,
 	})
 	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: leading.Finishing}
-	a.approvals = append(a.approvals, r.Approvals)
+	a.approvals = append(a.approvals, r)
 	a.sources = append(a.sources, csr.MachineSource{Cache: mgr.GetCache(), Object: lens.New(), Machine: r.Approval})
 	if err := r.SetupWithManager(ctx, mgr, s); err != nil {
 		return err
@@ -154,19 +160,28 @@ func (a *assembly) approver(ctx context.Context) error {
 	}
 	a.approves = &csr.Approver{
 		Client: a.process.Term(a.flags.APIs[0]).Guarded(a.process.Target.GetClient()), Live: a.process.Target.GetAPIReader(), Clock: a.process.Clock,
-		Policy: approval.DefaultPolicy(), Machines: a.allMachines, Metrics: gauges,
+		Policy: approval.DefaultPolicy(), Machines: a.allMachines, Latest: a.latest, Metrics: gauges,
 		Events: a.managers[0].GetEventRecorder("machine-approver"),
 	}
 	return a.approves.Setup(a.managers[0], csr.Options{Cache: a.process.Target.GetCache(), Machines: a.sources})
 }
 
 func (a *assembly) allMachines(ctx context.Context) (out []approval.Machine, err error) {
-	for _, list := range a.approvals {
-		some, err := list(ctx)
+	for _, api := range a.approvals {
+		some, err := api.Approvals(ctx)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, some...)
 	}
 	return out, nil
+}
+
+func (a *assembly) latest(ctx context.Context, shown approval.Machine) (m approval.Machine, there bool, err error) {
+	for _, api := range a.approvals {
+		if m, there, err = api.Latest(ctx, shown); there || err != nil {
+			return m, there, err
+		}
+	}
+	return m, false, nil
 }

@@ -50,6 +50,17 @@ func (f *fleet) list(context.Context) ([]approval.Machine, error) {
 	return append([]approval.Machine(nil), f.machines...), nil
 }
 
+func (f *fleet) latest(_ context.Context, shown approval.Machine) (approval.Machine, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.machines {
+		if m.UID == shown.UID {
+			return m, true, nil
+		}
+	}
+	return approval.Machine{}, false, nil
+}
+
 func (f *fleet) edit(edit func(f *fleet)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +88,8 @@ func startApprover(t *testing.T, env *boxtest.Env, f *fleet) {
 		t.Fatal(err)
 	}
 	a := &Approver{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Policy: approval.DefaultPolicy(), Machines: f.list,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Policy: approval.DefaultPolicy(),
+		Machines: f.list, Latest: f.latest,
 		Refused: func(m approval.Machine, reason, _ string) {
 			f.edit(func(f *fleet) { f.refused = append(f.refused, m.Key()+" "+reason) })
 		},

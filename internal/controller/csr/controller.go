@@ -3,6 +3,7 @@ package csr
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,6 +37,8 @@ type Approver struct {
 	Policy approval.Policy
 	// Machines lists the machines of all APIs whose nodes join the cluster.
 	Machines func(context.Context) ([]approval.Machine, error)
+	// Latest is one of them as its API server has it now; false where it is gone.
+	Latest func(context.Context, approval.Machine) (approval.Machine, bool, error)
 	// Refused is told, once per change, why a machine's request is not
 	// granted; may be nil.
 	Refused func(m approval.Machine, reason, message string)
@@ -63,12 +66,11 @@ func (a *Approver) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("reading certificate request %s: %w", req.Name, err)
 	}
-	facts, err := a.observe(ctx, &r)
+	now := a.Clock.Now()
+	d, err := a.decide(ctx, now, &r)
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("judging certificate request %s: %w", r.Name, err)
 	}
-	now := a.Clock.Now()
-	d := approval.Decide(now, facts, a.Policy)
 	switch d.Verdict {
 	case approval.Approve:
 		if err := a.approve(ctx, &r, d); err != nil {
@@ -96,6 +98,30 @@ func again(now time.Time, r *certificatesv1.CertificateSigningRequest, d approva
 		return 0
 	}
 	return min(max(now.Sub(r.CreationTimestamp.Time)/4, againLeast), againMost)
+}
+
+// decide judges a request. A node's identity is granted only when the machine itself
+// says the same as its cache, which may not show yet that the machine has a node or is
+// being deleted.
+func (a *Approver) decide(ctx context.Context, now time.Time, r *certificatesv1.CertificateSigningRequest) (approval.Decision, error) {
+	f, err := a.observe(ctx, r)
+	if err != nil {
+		return approval.Decision{}, err
+	}
+	d := approval.Decide(now, f, a.Policy)
+	if d.Verdict != approval.Approve || r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName {
+		return d, nil
+	}
+	shown := *d.Machine
+	m, there, err := a.Latest(ctx, shown)
+	if err != nil {
+		return d, err
+	}
+	f.Machines = slices.DeleteFunc(f.Machines, func(o approval.Machine) bool { return o.UID == shown.UID })
+	if there {
+		f.Machines = append(f.Machines, m)
+	}
+	return approval.Decide(now, f, a.Policy), nil
 }
 
 // observe collects what the decision needs.

@@ -101,12 +101,22 @@ func newScene(t *testing.T, objects ...client.Object) *scene {
 	}
 	s.Approver = &Approver{
 		Client: c, Live: c, Clock: s.clock, Policy: approval.DefaultPolicy(), Events: s.events, Metrics: metrics,
-		Machines: func(context.Context) ([]approval.Machine, error) { return s.machines, nil },
+		Machines: func(context.Context) ([]approval.Machine, error) { return slices.Clone(s.machines), nil },
+		Latest:   s.latest,
 		Refused: func(m approval.Machine, reason, _ string) {
 			s.refused = append(s.refused, m.Key()+" "+reason)
 		},
 	}
 	return s
+}
+
+func (s *scene) latest(_ context.Context, shown approval.Machine) (m approval.Machine, there bool, err error) {
+	for _, m := range s.machines {
+		if m.UID == shown.UID {
+			return m, true, nil
+		}
+	}
+	return m, false, nil
 }
 
 func tokenOf(id, machine string) client.Object {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -53,6 +54,23 @@ func (r *Reconciler[M]) Approvals(ctx context.Context) ([]approval.Machine, erro
 		out = append(out, r.approval(m))
 	}
 	return out, nil
+}
+
+// Latest is one of them as the API server has it now; false where it is gone, or is of
+// another API.
+func (r *Reconciler[M]) Latest(ctx context.Context, shown approval.Machine) (approval.Machine, bool, error) {
+	m := r.Dialect.New()
+	if own := r.reference(m); own.APIVersion != shown.Ref.APIVersion || own.Kind != shown.Ref.Kind {
+		return approval.Machine{}, false, nil
+	}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: shown.Namespace, Name: shown.Name}, m)
+	if apierrors.IsNotFound(err) || err == nil && string(m.GetUID()) != shown.UID {
+		return approval.Machine{}, false, nil
+	}
+	if err != nil {
+		return approval.Machine{}, false, fmt.Errorf("read machine past the cache: %w", err)
+	}
+	return r.approval(m), true, nil
 }
 
 // Approval is the same for one machine; false for an object of another kind.

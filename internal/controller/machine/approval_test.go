@@ -30,6 +30,40 @@ func approvalIsOfThisMachine[M client.Object](g *rig[M]) {
 	}
 }
 
+// TestLatestIsPastTheCache: what a certificate is granted by is the machine itself, also
+// where the cache is behind, and no other one of its name.
+func TestLatestIsPastTheCache(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) { latestIsPastTheCache(openshiftRig(t), gardenerRig(t)) })
+	t.Run("gardener", func(t *testing.T) { latestIsPastTheCache(gardenerRig(t), openshiftRig(t)) })
+}
+
+func latestIsPastTheCache[M, O client.Object](g *rig[M], other *rig[O]) {
+	made := g.read()
+	shown := g.approval(made)
+	g.settle()
+	g.control.stale = made
+	latest := func(of approval.Machine) (approval.Machine, bool) {
+		m, there, err := g.r.Latest(g.Context(), of)
+		if err != nil {
+			g.Fatal(err)
+		}
+		return m, there
+	}
+	if m, there := latest(shown); !there || shown.Linked || !m.Linked || m.NodeName != "node-1" {
+		g.Errorf("there is %v: node %q, linked %v", there, m.NodeName, m.Linked)
+	}
+	for reason, of := range map[string]approval.Machine{
+		"the next of its name":            {UID: "uid-next", Namespace: ns, Name: shown.Name, Ref: shown.Ref},
+		"one that is gone":                {UID: shown.UID, Namespace: ns, Name: "m-9", Ref: shown.Ref},
+		"one of its name of another API":  other.approval(other.read()),
+		"the same UID, but another's API": {UID: shown.UID, Namespace: ns, Name: shown.Name, Ref: other.approval(other.read()).Ref},
+	} {
+		if m, there := latest(of); there {
+			g.Errorf("%s is taken for %+v", reason, m)
+		}
+	}
+}
+
 func (g *rig[M]) approval(o client.Object) approval.Machine {
 	a, ok := g.r.Approval(o)
 	if !ok {

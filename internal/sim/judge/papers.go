@@ -54,7 +54,7 @@ func (j *Judge) Approved(p *Pass, r *certificatesv1.CertificateSigningRequest) {
 		if n := j.node(name); n != nil && j.born(n.UID) <= p.began {
 			j.Broken(CertOwn, "%s of instance %s, for node %s, which exists", r.Name, i.ID, name)
 		}
-		if j.always(types.UID(i.UID), p, bySight, func(m machine) bool { return m.running || m.lost }) {
+		if j.always(types.UID(i.UID), p, atBegin, func(m machine) bool { return m.running || m.lost }) {
 			j.Broken(CertOwn, "%s of instance %s, for node %s of machine %s, whose node has joined", r.Name, i.ID, name, i.Name)
 		}
 		return
@@ -82,9 +82,9 @@ func (p *Pass) byItself() *Pass {
 }
 
 // stays reports whether the machine of i was there, and not on its way out, in one of
-// the states in which the pass may have seen it.
+// the states since the pass began: a machine is asked for past the caches.
 func (j *Judge) stays(i Instance, p *Pass) bool {
-	return slices.ContainsFunc(j.since(types.UID(i.UID), p, bySight), func(o client.Object) bool { return o != nil && o.GetDeletionTimestamp() == nil })
+	return slices.ContainsFunc(j.since(types.UID(i.UID), p, atBegin), func(o client.Object) bool { return o != nil && o.GetDeletionTimestamp() == nil })
 }
 
 // judgeTokens judges that a machine is let go of. One whose token cannot be deleted,
