@@ -69,11 +69,15 @@ func Lone(now time.Time, m Machine, group ...Machine) bool {
 
 // underway reports whether the machine is on its way in or out. One that failed
 // and has no owner is not: nobody replaces it, and it may stay for ever. Nor is
-// one that failed and is kept, nor one that waits to be given up itself.
+// one that failed and is kept, nor one that waits to be given up itself, nor one
+// under deletion that is released: what others hold it for may take for ever.
 func (m Machine) underway(now time.Time) bool {
+	if !m.Deleted.IsZero() {
+		return m.Held
+	}
 	switch m.Stage {
 	case StageRunning, StageLost, StageUpdateFailed:
-		return !m.Deleted.IsZero() // its controller has not come to that yet
+		return false
 	case StageFailed:
 		return m.Owned && !now.Before(m.Keep.Until)
 	}

@@ -129,6 +129,7 @@ func TestRowsOfGardenerMeltdown(t *testing.T) {
 	keptFor := func(d time.Duration) machineEdit {
 		return func(m *lifecycle.Machine) { m.Keep.Until = now.Add(d) }
 	}
+	letGo := func(m *lifecycle.Machine) { m.Held = false }
 	lost := machine(stage(lifecycle.StageLost, time.Hour))
 	for _, c := range []struct {
 		name  string
@@ -142,7 +143,9 @@ func TestRowsOfGardenerMeltdown(t *testing.T) {
 		{"phase Pending: +1", machine(), false},
 		{"phase CrashLoopBackOff: +1", fresh(stage(lifecycle.StageCrashing, time.Hour)), false},
 		{"phase Available: +1", machine(stage(lifecycle.StageDetached, time.Hour)), false},
-		{"phase Terminating: +1, and +1 more", machine(stage(lifecycle.StageDeleting, time.Hour)), false},
+		{"phase Terminating: +1, and +1 more", leaving(stage(lifecycle.StageDeleting, time.Hour)), false},
+		{"phase Terminating, its instance gone and our finalizer off: different, 0", leaving(letGo, stage(lifecycle.StageDeleting, time.Hour)), true},
+		{"phase Failed, kept, deleted a moment ago: +1", leaving(stage(lifecycle.StageFailed, time.Hour), owned, keptFor(time.Hour)), false},
 		{"phase Failed: +1", machine(stage(lifecycle.StageFailed, time.Hour), owned), false},
 		{"phase Failed, preserveExpiryTime not nil: 0", machine(stage(lifecycle.StageFailed, time.Hour), owned, keptFor(time.Hour)), true},
 		{"phase Failed, preserveExpiryTime passed: +1", machine(stage(lifecycle.StageFailed, time.Hour), owned, keptFor(0)), false},

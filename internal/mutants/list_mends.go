@@ -89,6 +89,12 @@ var mendMutants = []Mutant{
 		Note: "a certificate is granted by what the next machine of the name is",
 	},
 	{
+		ID: "lifecycle/released-is-underway", File: "health.go", Func: "Machine.underway",
+		From: "return m.Held",
+		To:   "return true",
+		Note: "a lost machine is not given up while somebody else holds another of its group that is gone",
+	},
+	{
 		ID: "machine/behind-for-ever", File: "behind.go", Func: "Reconciler.pastCache",
 		From: "if since < staleAfter {",
 		To:   "if true {",

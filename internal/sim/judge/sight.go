@@ -101,11 +101,11 @@ func (j *Judge) judgeStill(p *Pass, old, now client.Object) {
 }
 
 // moves reports whether a machine is on its way in or out: what failed and has
-// an owner is about to go, what has none may stay.
-func moves(m machine) bool {
+// an owner is about to go, what has none may stay, as may what only others hold.
+func (j *Judge) moves(m machine) bool {
 	switch {
 	case m.GetDeletionTimestamp() != nil:
-		return true
+		return !j.doneWith(m)
 	case m.failed:
 		return m.owner != "" && !m.kept
 	}
@@ -119,7 +119,7 @@ func (j *Judge) judgeLone(p *Pass, old, now machine) {
 		return
 	}
 	for _, m := range j.machines() {
-		if m.GetUID() != now.GetUID() && m.group == now.group && j.always(m.GetUID(), p, bySight, moves) {
+		if m.GetUID() != now.GetUID() && m.group == now.group && j.always(m.GetUID(), p, bySight, j.moves) {
 			j.Broken(OneByOne, "%s-%d gives up machine %s while %s is %s", p.By.Role, p.By.Process, now.GetName(), m.GetName(), m.phase)
 		}
 	}
