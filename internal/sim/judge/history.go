@@ -239,12 +239,26 @@ func (j *Judge) lost(uid string) time.Time {
 	return time.Time{}
 }
 
-// lostFor is since when the machine has been lost, up to its being given up for that.
+// lostFor is since when the machine has been lost, up to its being given up for that:
+// since that was written, or since it says so itself, as where that came late or a
+// restore brought it back, but not for longer than its node has not been ready.
 func (j *Judge) lostFor(m machine) time.Time {
-	return j.first(m.GetUID(), func(o client.Object) bool {
+	written := j.first(m.GetUID(), func(o client.Object) bool {
 		now := readMachine(o)
 		return now.lost || now.failed
 	})
+	n := j.node(m.node)
+	if n == nil || ready(n) {
+		return written
+	}
+	since := j.first(n.UID, func(o client.Object) bool { return !ready(o.(*corev1.Node)) })
+	if since.Before(m.lostSince) {
+		since = m.lostSince
+	}
+	if since.Before(written) {
+		return since
+	}
+	return written
 }
 
 // made is when the object with the UID was.

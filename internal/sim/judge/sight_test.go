@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
 // TestDeletedSets: while an API server is out of reach, a set gives machines up only if
@@ -54,6 +57,61 @@ func TestDeletedSets(t *testing.T) {
 		still, wanted := slices.Contains(s.broken, StillWhenBlind), slices.Contains(s.broken, NotTooFew)
 		if still != tc.broken || wanted != (tc.broken && !tc.made) {
 			t.Errorf("%s: broken %q", tc.reason, s.broken)
+		}
+	}
+}
+
+// TestLostFor: a machine is lost since that was written, or since it says so itself and
+// its node bears it out.
+func TestLostFor(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		// lost and says are when the machine was written to be lost, and since when it
+		// says that it is, unready when its node ceased to be ready, in minutes; zero:
+		// it did not, or there is none.
+		lost, says, unready int
+		// recovers: the node was ready again for a minute from then on. gone: the machine
+		// was gone for a minute before it was written last, as it was.
+		recovers int
+		gone     bool
+		want     int
+	}{
+		{reason: "as it was written", lost: 5, says: 5, unready: 4, want: 5},
+		{reason: "that came late", lost: 5, says: 3, unready: 2, want: 3},
+		{reason: "it claims more than the node bears out", lost: 5, says: 1, unready: 3, want: 3},
+		{reason: "the node was well meanwhile", lost: 8, says: 1, unready: 2, recovers: 5, want: 6},
+		{reason: "the node was well after that was written", lost: 3, says: 3, unready: 2, recovers: 5, want: 3},
+		{reason: "nothing is known of the node", lost: 5, says: 1, want: 5},
+		{reason: "a restore brought it back", lost: 3, says: 3, unready: 2, gone: true, want: 3},
+		{reason: "a restore brought it back, whose node was well meanwhile", lost: 3, says: 3, unready: 2, recovers: 5, gone: true, want: 6},
+	} {
+		s := newScene()
+		began := s.now
+		m := gardenerMachine("m")
+		lost := gardenerMachine("m", func(m *v1alpha1.Machine) {
+			m.Status.CurrentStatus.Phase = v1alpha1.MachineUnknown
+			m.Status.CurrentStatus.LastUpdateTime = metav1.NewTime(began.Add(time.Duration(tc.says) * time.Minute))
+		})
+		s.write(nil, m)
+		for minute := range 10 {
+			s.now = began.Add(time.Duration(minute) * time.Minute)
+			is := corev1.ConditionTrue
+			if minute >= tc.unready && minute != tc.recovers {
+				is = corev1.ConditionUnknown
+			}
+			if n := (&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m", UID: "n"}}); tc.unready > 0 {
+				n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: is}}
+				s.write(nil, n)
+			}
+			switch {
+			case minute == tc.lost, minute == 9 && tc.gone:
+				s.write(nil, lost)
+			case minute == 8 && tc.gone:
+				s.remove(nil, lost)
+			}
+		}
+		if got := s.judge.lostFor(readMachine(lost)).Sub(began); got != time.Duration(tc.want)*time.Minute {
+			t.Errorf("%s: since %v, want %d min", tc.reason, got, tc.want)
 		}
 	}
 }
