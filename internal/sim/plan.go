@@ -136,8 +136,10 @@ func (p *process) keeps(s *store.Store, c store.Call, was client.Object) {
 	if was != nil {
 		p.recalls.Wrote(was.GetResourceVersion(), o)
 	}
-	if t := p.running; t != nil && p.role == setRole && c.Kind.Kind == "MachineSet" {
-		t.saw.objects[c.Kind.Kind][o.GetUID()] = o // it may have thawed the set before it decides
+	// Before it decides, the controller of sets may thaw its set, and that of deployments adopt one.
+	adopts := p.role == fleetRole && was != nil && metav1.GetControllerOf(was) == nil && metav1.GetControllerOf(o) != nil
+	if t := p.running; t != nil && (p.role == setRole || adopts) && c.Kind.Kind == "MachineSet" {
+		t.saw.objects[c.Kind.Kind][o.GetUID()] = o
 	}
 }
 

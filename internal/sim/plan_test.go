@@ -177,3 +177,35 @@ func TestDoubtEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestAdoptedSetIsDecidedAbout: what a deployment adopts in a pass, it decides about in the
+// same pass. Its people replace machines themselves: as long as the old ones are there, the
+// new set gets none.
+func TestAdoptedSetIsDecidedAbout(t *testing.T) {
+	w := newWorld(1, Options{Dialect: OpenShift, Mutation: &Mutation{Setting: func(c *character) {
+		*c = character{deployments: 1, strategy: rollout.OnDelete}
+	}}})
+	defer w.shutdown()
+	p, old, fresh := twoSets(t, w)
+	owners := old.GetOwnerReferences()
+	own := func(refs []metav1.OwnerReference) (was client.Object) {
+		was = w.store.Lookup(old, client.ObjectKeyFromObject(old))
+		w.edit(was, "", func(o client.Object) { o.SetOwnerReferences(refs) })
+		return was
+	}
+	own(nil)
+	clear(p.wrote)
+	w.catchUp(p)
+	p.running = &task{by: p, key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.deployments()[0])}, saw: p.glimpse()}
+	for _, allowed := range []int{3, 0} {
+		for n := 1; n <= 4; n++ {
+			grown := fresh.DeepCopyObject().(*machinev1.MachineSet)
+			grown.Spec.Replicas = ptr.To(int32(n))
+			if why := p.plans(p.running, fresh, grown); (why == "") != (n == allowed) {
+				t.Errorf("%d new machines are answered by %q, allowed are %d", n, why, allowed)
+			}
+		}
+		was := own(owners)
+		p.keeps(w.store, store.Call{Verb: "patch", Kind: w.store.KindOf(was), Object: was, Key: client.ObjectKeyFromObject(was)}, was)
+	}
+}
