@@ -78,9 +78,10 @@ var mendMutants = []Mutant{
 	},
 	{
 		ID: "csr/granted-by-the-cache", File: "controller.go", Func: "Approver.decide",
-		From: "d.Verdict != approval.Approve ||",
-		To:   "true ||",
-		Note: "a second node gets the identity of a machine whose node has joined, while a cache is behind",
+		From:      "d.Verdict != approval.Approve ||",
+		To:        "true ||",
+		Statement: 5, Note: "a second node gets the identity of a machine whose node has joined, while a cache is behind",
+		Like: "papers",
 	},
 	{
 		ID: "machine/latest-of-the-name", File: "approval.go", Func: "Reconciler.Latest",
