@@ -81,7 +81,7 @@ var orphanMutants = []Mutant{
 		ID: "orphan/gap-counts-whole", File: "memory.go", Func: "Memory.at",
 		From:      "now.Sub(m.Looked) <= longestGap(period)",
 		To:        "true",
-		Statement: 6, Note: "the time in which nobody looked counts as grace",
+		Note: "the time in which nobody looked counts as grace; statement 6 holds, as each removal reads the machines and looks for the instance again",
 	},
 	{
 		ID: "orphan/frozen-late", File: "freeze.go", Func: "Judge",
