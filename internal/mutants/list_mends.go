@@ -96,6 +96,18 @@ var mendMutants = []Mutant{
 		Note: "a lost machine is not given up while somebody else holds another of its group that is gone",
 	},
 	{
+		ID: "orphan/namesake-elsewhere", File: "claims.go", Func: "census.owning",
+		From: ` && !m.Elsewhere`,
+		To:   "",
+		Note: "what a lost machine left behind is kept for ever by a namesake whose instance is elsewhere",
+	},
+	{
+		ID: "collector/known-nowhere", File: "collector.go", Func: "Collector.machines",
+		From: "other.machines[m.UID]",
+		To:   "!s.machines[m.UID]",
+		Note: "a machine whose class cannot be opened counts as one of another scope",
+	},
+	{
 		ID: "machine/behind-for-ever", File: "behind.go", Func: "Reconciler.pastCache",
 		From: "if since < staleAfter {",
 		To:   "if true {",

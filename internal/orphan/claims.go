@@ -59,13 +59,14 @@ func (c *census) owners(uid, name string) []Machine { return c.pick(c.owning(uid
 // The name counts also where there is another machine's UID, if the machine of
 // that name has recorded an instance: it may have been restored under a new
 // UID. One that has none yet does not keep what its namesake left behind, or it
-// would wait for ever for a name that the leftover holds.
+// would wait for ever for a name that the leftover holds. Nor does one whose
+// instance is in another scope: what it recorded will never be seen here.
 func (c *census) owning(uid, name string) (found []int) {
 	if uid != "" {
 		found = append(found, c.byUID[uid]...)
 	}
 	for _, n := range c.named(name) {
-		if uid == "" || c.machines[n].ProviderID != "" {
+		if m := c.machines[n]; uid == "" || m.ProviderID != "" && !m.Elsewhere {
 			found = append(found, n)
 		}
 	}

@@ -16,8 +16,9 @@ type Machine struct {
 	Early bool
 	// Deleting says that the machine removes its instances itself.
 	Deleting bool
-	// Here says that its instance is in the scope that was listed.
-	Here bool
+	// Here says that its instance is in the scope that was listed, Elsewhere that it is
+	// in another one. Neither is known of a machine whose class cannot be opened.
+	Here, Elsewhere bool
 }
 
 // Listing is what came of asking for all instances of a scope.

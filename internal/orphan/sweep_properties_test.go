@@ -30,13 +30,15 @@ func anInstance(t *rapid.T) provider.Instance {
 
 func aMachine(t *rapid.T) orphan.Machine {
 	pick := func(what string) string { return rapid.SampledFrom(few).Draw(t, what) }
-	m := orphan.Machine{UID: pick("uid") + "u", Name: pick("name") + "n", Here: true}
+	m := orphan.Machine{UID: pick("uid") + "u", Name: pick("name") + "n"}
 	if rapid.Bool().Draw(t, "tagged alike") {
 		m.UID, m.Name = m.UID[:len(m.UID)-1], m.Name[:len(m.Name)-1]
 	}
 	if id := pick("recorded"); id != "" {
 		m.ProviderID = "aws:///eu-9/" + id
 	}
+	m.Elsewhere = rapid.IntRange(0, 3).Draw(t, "elsewhere") == 0
+	m.Here = !m.Elsewhere
 	m.Early = rapid.IntRange(0, 4).Draw(t, "early") == 0
 	m.Deleting = rapid.IntRange(0, 4).Draw(t, "deleting") == 0
 	return m

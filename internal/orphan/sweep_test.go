@@ -104,6 +104,7 @@ func TestVerdicts(t *testing.T) {
 	uid := func(uid string) func(*orphan.Machine) { return func(m *orphan.Machine) { m.UID = uid } }
 	early := func(m *orphan.Machine) { m.Early = true }
 	leaving := func(m *orphan.Machine) { m.Deleting = true }
+	elsewhere := func(m *orphan.Machine) { m.Here, m.Elsewhere = false, true }
 	one, two := inst("i-1", "uid-1", "m-1"), inst("i-2", "uid-1", "m-1")
 	foreign := inst("i-2", "", "m-1")
 	tags := func(k, v string) func(*provider.Instance) {
@@ -157,6 +158,21 @@ func TestVerdicts(t *testing.T) {
 		},
 		"namesake of a restored machine": {
 			"its recorded instance is not seen", "i-2", machine(uid("uid-new")), []provider.Instance{two}, orphan.ReasonUnseen, orphan.Keep, provider.Ref{},
+		},
+		"namesake of a restored machine, in another scope": {
+			"whose instance is looked for there", "i-2", machine(uid("uid-new"), elsewhere),
+			[]provider.Instance{two},
+			orphan.ReasonStray, orphan.Remove,
+			provider.Ref{UID: "uid-1", ProviderID: "aws:///eu-1a/i-2"},
+		},
+		"of a machine in another scope": {
+			"people edited where it is", "i-2", machine(elsewhere), []provider.Instance{two}, orphan.ReasonUnseen, orphan.Keep, provider.Ref{},
+		},
+		"recorded by a machine in another scope": {
+			"it was moved by hand", "i-1", machine(uid("uid-new"), elsewhere), []provider.Instance{one}, orphan.ReasonRecorded, orphan.Keep, provider.Ref{},
+		},
+		"without a UID, by the name of a machine in another scope": {
+			"nothing says that it is not that machine's", "i-2", machine(elsewhere), []provider.Instance{foreign}, orphan.ReasonUnseen, orphan.Keep, provider.Ref{},
 		},
 		"namesake of a new machine": {
 			"the new one waits for the name", "i-2", machine(uid("uid-new"), id(""), early),

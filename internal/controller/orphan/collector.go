@@ -191,6 +191,9 @@ func (c *Collector) machines(ctx context.Context, s *scope) ([]orphan.Machine, e
 	for n, m := range seen {
 		out[n] = m.Machine
 		out[n].Here = s.machines[m.UID]
+		for _, other := range c.scopes {
+			out[n].Elsewhere = out[n].Elsewhere || other != s && other.machines[m.UID]
+		}
 	}
 	return out, nil
 }

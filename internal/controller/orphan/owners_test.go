@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/node"
 	"github.com/millwright-dev/millwright/internal/orphan"
 	"github.com/millwright-dev/millwright/provider"
@@ -256,5 +257,36 @@ func TestNamedIsLookedAtAgain(t *testing.T) {
 	var list machinev1.MachineList
 	if err := w.api.List(t.Context(), &list); err != nil || len(list.Items) != 11 {
 		t.Errorf("%d machines: %v", len(list.Items), err)
+	}
+}
+
+// TestNamesakeElsewhere: a machine was lost, and another one was made under its name in
+// another scope. That one's instance will never be listed here, and does not keep what
+// the first has left. Of a machine whose class cannot be opened nobody knows where its
+// instance is.
+func TestNamesakeElsewhere(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cluster string
+		goes    bool
+	}{
+		"in another scope":   {"green", true},
+		"in this scope":      {ns, false},
+		"nobody knows where": {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			id := w.plant("uid-lost", "x-1")
+			m := w.openshiftMachine("x-1", "")
+			m.Spec.ProviderID, m.Status.Phase = ptr.To("example://elsewhere"), ptr.To("Running")
+			m.Labels[openshift.ClusterLabel] = tc.cluster
+			w.create(m)
+			other := w.openshiftMachine("y-1", "")
+			other.Labels[openshift.ClusterLabel] = "green"
+			w.create(other)
+			w.passes(90 * time.Minute)
+			if w.exists(id) == tc.goes {
+				t.Errorf("the instance exists: %v", !tc.goes)
+			}
+		})
 	}
 }
