@@ -108,6 +108,12 @@ var mendMutants = []Mutant{
 		Note: "a machine whose class cannot be opened counts as one of another scope",
 	},
 	{
+		ID: "machine/token-goes-with-any-node", File: "userdata.go", Func: "pass.dropToken",
+		From:  " && p.world.Node != nil",
+		To:    "",
+		Finds: "TestTokenOutlivesAnOlderNode", Note: "an instance cannot join, since a node that was another's is gone",
+	},
+	{
 		ID: "machine/behind-for-ever", File: "behind.go", Func: "Reconciler.pastCache",
 		From: "if since < staleAfter {",
 		To:   "if true {",

@@ -251,7 +251,8 @@ func TestUserData(t *testing.T) {
 }
 
 // TestTokenOutlivesAnOlderNode: what has the machine's address was there before its
-// token was made. The token stays until its own node has joined, or it is released.
+// token was made. The token stays until its own node has joined, or it is released,
+// also when that other node goes.
 func TestTokenOutlivesAnOlderNode(t *testing.T) {
 	g := openshiftRig(t)
 	if err := g.control.WithWatch.Patch(t.Context(), userData("join <<BOOTSTRAP_TOKEN>>"), client.MergeFrom(userData(""))); err != nil {
@@ -273,6 +274,12 @@ func TestTokenOutlivesAnOlderNode(t *testing.T) {
 	for range 2 {
 		if g.pass(); ptr.Deref(g.read().Status.Phase, "") != "Running" || !there() {
 			t.Errorf("phase %q, token there %v", ptr.Deref(g.read().Status.Phase, ""), there())
+		}
+	}
+	g.forgetNode()
+	for range 2 {
+		if g.pass(); !there() {
+			t.Error("the token went with the node of another")
 		}
 	}
 	g.delete()

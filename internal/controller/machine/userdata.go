@@ -54,10 +54,12 @@ const (
 // whatever the user data says by then. It returns when to try again; zero: not. A
 // machine is not released while its token may be there and a later attempt may take
 // that away: nobody would think of it again. One that is forced goes nevertheless, and
-// so does one whose token may not be touched.
+// so does one whose token may not be touched. Of a machine that has no node by now it is
+// not known whether its own has joined, or one that was there before.
 func (p *pass[M]) dropToken(ctx context.Context, out lifecycle.Outcome) (again time.Duration, err error) {
 	released := out.Did(lifecycle.Release)
-	if !p.Nodes.Exists() || p.mem.token == tokenGone || !released && (out.Stage != lifecycle.StageRunning || !p.mayHaveToken()) {
+	served := out.Stage == lifecycle.StageRunning && p.world.Node != nil
+	if !p.Nodes.Exists() || p.mem.token == tokenGone || !released && (!served || !p.mayHaveToken()) {
 		return 0, nil
 	}
 	joined := p.world.Node
