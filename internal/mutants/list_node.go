@@ -4,14 +4,14 @@ package mutants
 var nodeMutants = []Mutant{
 	{
 		ID: "node/refused-is-accepted", File: "drain.go", Func: "noted",
-		From:      "case err == nil:",
-		To:        "case err == nil || apierrors.IsTooManyRequests(err):",
+		From: "case err == nil:",
+		To:   "case err == nil || apierrors.IsTooManyRequests(err):",
 		Note: "a refused eviction counts as accepted; statement 4 holds, as the drain waits until the pod has gone, whatever it was told",
 	},
 	{
 		ID: "node/busy-is-a-budget", File: "drain.go", Func: "byBudget",
-		From:      "apierrors.IsTooManyRequests(err) && apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause)",
-		To:        `apierrors.IsTooManyRequests(err) && policyv1.DisruptionBudgetCause != ""`,
+		From: "apierrors.IsTooManyRequests(err) && apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause)",
+		To:   `apierrors.IsTooManyRequests(err) && policyv1.DisruptionBudgetCause != ""`,
 		Note: "an API server that is busy counts as a budget that refuses; statement 4 holds, as either is asked for again",
 	},
 	{

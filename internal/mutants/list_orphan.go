@@ -67,20 +67,20 @@ var orphanMutants = []Mutant{
 	},
 	{
 		ID: "orphan/shrunk-is-believed", File: "scant.go", Func: "shrunk",
-		From:      "2*n < before",
-		To:        "4*n < before",
+		From: "2*n < before",
+		To:   "4*n < before",
 		Note: "a listing with a third of the instances is believed; statement 6 holds, as each removal looks for its own instance again",
 	},
 	{
 		ID: "orphan/wanted-again-ignored", File: "sweep.go", Func: "Wanted",
-		From:      "again.Fate == Keep || again.Cause",
-		To:        "again.Fate == Keep && again.Cause",
+		From: "again.Fate == Keep || again.Cause",
+		To:   "again.Fate == Keep && again.Cause",
 		Note: "an instance that is wanted again is removed all the same; statement 2 holds, as no machine comes back between two calls of one pass of the collector",
 	},
 	{
 		ID: "orphan/gap-counts-whole", File: "memory.go", Func: "Memory.at",
-		From:      "now.Sub(m.Looked) <= longestGap(period)",
-		To:        "true",
+		From: "now.Sub(m.Looked) <= longestGap(period)",
+		To:   "true",
 		Note: "the time in which nobody looked counts as grace; statement 6 holds, as each removal reads the machines and looks for the instance again",
 	},
 	{
