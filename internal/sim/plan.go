@@ -39,8 +39,10 @@ type glimpse struct {
 	recalled *glimpse
 	// overtaken: the world went on in the middle of the pass, and the caches with it.
 	overtaken bool
-	// live: machines were listed live, after those were adopted that nobody had.
-	live bool
+	// live: machines were listed live, after those were adopted that nobody had. cached
+	// are those that the caches showed before; nil where none were listed live.
+	live   bool
+	cached map[types.UID]client.Object
 	// created counts the machines that the pass asked for.
 	created int
 }
@@ -116,6 +118,12 @@ func (p *process) recall(g *glimpse) *glimpse {
 
 // lists notes what a live listing showed.
 func (g *glimpse) lists(k *store.Kind, all []client.Object) {
+	if k.Kind == "Machine" && g.cached == nil {
+		g.cached = g.objects[k.Kind]
+		if g.recalled != nil {
+			g.recalled.cached = g.recalled.objects[k.Kind]
+		}
+	}
 	g.objects[k.Kind], g.live = map[types.UID]client.Object{}, g.live || k.Kind == "Machine"
 	for _, o := range all {
 		g.objects[k.Kind][o.GetUID()] = o
@@ -267,14 +275,33 @@ func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t 
 	}
 }
 
+// machines are those that a deployment with the selector saw. A live listing by that does
+// not find what has other labels, and of these it goes by its cache.
+func (g *glimpse) machines(selector labels.Selector) (out []client.Object) {
+	found := func(m client.Object) bool { return m != nil && selector.Matches(labels.Set(m.GetLabels())) }
+	listed := g.objects["Machine"]
+	for _, m := range listed {
+		if g.cached == nil || found(m) {
+			out = append(out, m)
+		}
+	}
+	for uid, m := range g.cached {
+		if !found(m) && !found(listed[uid]) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
 // facts are the sets of d with their machines, as the pass saw them.
 func facts[D, S client.Object](g *glimpse, lens dialect.Deployments[D, S], d D) (out []rollout.Set) {
+	machines := g.machines(lens.Selector(d))
 	for _, s := range g.objects["MachineSet"] {
 		if !metav1.IsControlledBy(s, d) || !lens.Selector(d).Matches(labels.Set(s.GetLabels())) {
 			continue
 		}
 		v := lens.ViewSet(d, s.(S))
-		for _, m := range g.objects["Machine"] {
+		for _, m := range machines {
 			if metav1.IsControlledBy(m, s) {
 				v.Machines = append(v.Machines, lens.ViewMachine(m, g.node(lens.NodeName(m))))
 			}

@@ -209,3 +209,32 @@ func TestAdoptedSetIsDecidedAbout(t *testing.T) {
 		p.keeps(w.store, store.Call{Verb: "patch", Kind: w.store.KindOf(was), Object: was, Key: client.ObjectKeyFromObject(was)}, was)
 	}
 }
+
+// TestMachineThatWasTakenOutIsSeenInTheCache: a deployment lists live by its selector, and
+// goes by its cache for a machine with other labels, which was let go of since.
+func TestMachineThatWasTakenOutIsSeenInTheCache(t *testing.T) {
+	w := newWorld(1, Options{Dialect: OpenShift, Mutation: &Mutation{Setting: func(c *character) {
+		*c = character{deployments: 1, strategy: rollout.OnDelete}
+	}}})
+	defer w.shutdown()
+	p, old, fresh := twoSets(t, w)
+	var out client.Object
+	for _, m := range w.store.All(w.tells.machine) {
+		if metav1.IsControlledBy(m, old) {
+			out = m
+		}
+	}
+	w.edit(out, "", func(o client.Object) { o.SetLabels(nil) })
+	clear(p.wrote)
+	w.catchUp(p)
+	p.running = &task{by: p, key: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.deployments()[0])}, saw: p.glimpse()}
+	w.edit(w.store.Lookup(out, client.ObjectKeyFromObject(out)), "", func(o client.Object) { o.SetOwnerReferences(nil) })
+	p.listed(w.store.KindOf(out), w.store.All(w.tells.machine))
+	for n := 1; n <= 3; n++ {
+		grown := fresh.DeepCopyObject().(*machinev1.MachineSet)
+		grown.Spec.Replicas = ptr.To(int32(n))
+		if why := p.plans(p.running, fresh, grown); why == "" {
+			t.Errorf("%d new machines beside 3 old ones are as decided", n)
+		}
+	}
+}
