@@ -138,4 +138,10 @@ var mendMutants = []Mutant{
 		To:    "return 3",
 		Finds: "TestNamedGoFirst", Note: "a set is told to keep its machines after others gave theirs up, if the API server lets it; likewise",
 	},
+	{
+		ID: "machinedeployment/counted-twice", File: "observe.go", Func: "pass.liveMachines",
+		From:  "listed.Has(m.GetUID()) || ",
+		To:    "",
+		Finds: "TestMachineOfTwoLabelsCountsOnce", Note: "a machine that was taken out and put back counts as listed, and as cached",
+	},
 }

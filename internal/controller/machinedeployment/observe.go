@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
@@ -252,7 +253,13 @@ func (p *pass[D, S]) liveMachines(ctx context.Context) ([]client.Object, error) 
 	if err != nil {
 		return nil, err
 	}
-	found := func(m client.Object) bool { return p.selector.Matches(labels.Set(m.GetLabels())) }
+	listed := sets.New[types.UID]()
+	for _, m := range live {
+		listed.Insert(m.GetUID())
+	}
+	found := func(m client.Object) bool {
+		return listed.Has(m.GetUID()) || p.selector.Matches(labels.Set(m.GetLabels()))
+	}
 	return append(live, slices.DeleteFunc(cached, found)...), nil
 }
 

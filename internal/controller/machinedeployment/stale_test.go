@@ -361,6 +361,45 @@ func marksAreNew[D, S client.Object](t *testing.T, a api[D, S]) {
 	}
 }
 
+// A machine that was taken out and put back, and that the cache shows as it was between,
+// counts once: its set would give up another for it, and another set keep its own.
+func TestMachineOfTwoLabelsCountsOnce(t *testing.T) { both(t, countsOnce, countsOnce) }
+
+func countsOnce[D, S client.Object](t *testing.T, a api[D, S]) {
+	w := newWorld(t, a)
+	w.declare(4)
+	r := w.controller()
+	w.rest(r)
+	w.change(func(d D) { a.template(d, "v2") })
+	w.sync()
+	w.pass(r)
+	w.change(func(d D) { a.pause(d, true) })
+	w.work()
+	w.sync()
+	w.pass(r)
+
+	sets := map[string][]client.Object{}
+	for _, s := range w.sets() {
+		sets[a.version(s)] = w.machinesOf(s)
+	}
+	lost, back := sets["v1"][0], sets["v1"][1]
+	lost.SetFinalizers(nil)
+	w.must(w.Client.Update(t.Context(), lost))
+	w.must(w.Client.Delete(t.Context(), lost))
+	labels := back.GetLabels()
+	back.SetLabels(nil)
+	w.ask(back, sets["v2"][0])
+	w.sync()
+	back.SetLabels(labels)
+	w.must(w.Client.Update(t.Context(), back))
+	w.change(func(d D) { a.size(d, 2) })
+	w.sync("deployments")
+	w.pass(r)
+	if old, v2 := w.sizes(); old != 3 || v2 != 0 {
+		t.Errorf("sets of %d and %d, want 3 and 0: one machine of each was marked", old, v2)
+	}
+}
+
 // ask marks machines to be given up first, in the words of either API.
 func (w *world[D, S]) ask(machines ...client.Object) {
 	for _, m := range machines {
