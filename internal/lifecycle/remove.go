@@ -63,11 +63,16 @@ func drainDue(q question) *Decision {
 	}
 }
 
+// DrainedAgainAnnotation is put on a node with the cordon that begins another drain,
+// after one was recorded as finished: that record says nothing of what came since.
+const DrainedAgainAnnotation = "millwright.dev/drained-again"
+
 // Emptied reports whether nothing is left to drain of a node, which is nil where there
 // is none: a drain was recorded as finished, and no pod was let onto the node since.
-// One that somebody uncordoned, or that its kubelet has made anew, takes pods again.
+// One that somebody uncordoned, or that its kubelet has made anew, takes pods again. It
+// is drained with each pass from then on, as long as its instance is there.
 func Emptied(m Machine, n *corev1.Node) bool {
-	return m.Drained && (n == nil || n.Spec.Unschedulable)
+	return m.Drained && (n == nil || n.Spec.Unschedulable && n.Annotations[DrainedAgainAnnotation] == "")
 }
 
 // ForcedPatience is how long a deletion that a person forces puts up with a

@@ -73,6 +73,17 @@ func TestRemoveDrain(t *testing.T) {
 			want: out(lifecycle.Drain, lifecycle.ReasonDeleting),
 		},
 		{
+			name:   "drain recorded as finished, and the node was drained again",
+			reason: "pods that came since may still be there, and the node is cordoned by the drain itself",
+			policy: patient, m: leaving(recorded), w: world(runningOn(again())), want: out(lifecycle.Drain, lifecycle.ReasonDeleting),
+		},
+		{
+			name:   "drain recorded as finished, and the node is drained again",
+			reason: "what is recorded is of the first drain",
+			policy: patient, m: leaving(recorded), w: world(runningOn(again()), drained(blocked)),
+			want: waiting(lifecycle.ReasonDraining, "1 pod has to leave: db/db-0", 20*time.Second),
+		},
+		{
 			name:   "drain recorded as finished, and the node is gone",
 			reason: "there is nothing to drain",
 			policy: patient, m: leaving(recorded), w: world(having(instance(provider.Running))),
@@ -178,6 +189,12 @@ func TestRemoveDrain(t *testing.T) {
 func cordoned() *corev1.Node {
 	n := node(corev1.ConditionTrue)
 	n.Spec.Unschedulable = true
+	return n
+}
+
+func again() *corev1.Node {
+	n := cordoned()
+	n.Annotations = map[string]string{lifecycle.DrainedAgainAnnotation: "true"}
 	return n
 }
 

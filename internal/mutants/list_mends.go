@@ -114,6 +114,13 @@ var mendMutants = []Mutant{
 		Finds: "TestTokenOutlivesAnOlderNode", Note: "an instance cannot join, since a node that was another's is gone",
 	},
 	{
+		ID: "lifecycle/drained-again-forgotten", File: "remove.go", Func: "Emptied",
+		From:      ` && n.Annotations[DrainedAgainAnnotation] == ""`,
+		To:        "",
+		Statement: 4, Note: "a drained node that took pods again is cordoned, and its instance goes under them",
+		Like: "uncordoned",
+	},
+	{
 		ID: "machine/behind-for-ever", File: "behind.go", Func: "Reconciler.pastCache",
 		From: "if since < staleAfter {",
 		To:   "if true {",

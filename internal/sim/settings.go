@@ -75,6 +75,12 @@ var settings = map[string]func(*character){
 		quiet(c)
 		c.apps, c.viewLag, c.cloud.Boot, c.cloud.Stop = 8, 30*time.Second, 0, 0
 	},
+	// Nodes are uncordoned that were drained, and whose instances are not removed at once.
+	"uncordoned": func(c *character) {
+		quiet(c)
+		c.apps, c.viewLag, c.pausePercent, c.cloud.Boot, c.percent[cloudThrottled] = 20, 0, 0, 0, 95
+		c.hostile, c.trouble = true, 40
+	},
 	// Writes arrive after people have changed their minds.
 	"late writes": func(c *character) {
 		rollsOnly(rollout.Recreate)(c)

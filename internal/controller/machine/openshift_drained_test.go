@@ -85,7 +85,8 @@ func TestDrainedBySlowClock(t *testing.T) {
 }
 
 // TestDrainedAgain: the drain is recorded as finished, and the infrastructure does not
-// remove the instance at once. Pods that come to the node meanwhile are moved, too.
+// remove the instance at once. Pods that come to the node meanwhile are moved, too, and
+// waited for, also by another process, which finds the node cordoned.
 func TestDrainedAgain(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
@@ -117,8 +118,25 @@ func TestDrainedAgain(t *testing.T) {
 			g.restart()
 			g.target.writes = nil
 			g.pass()
-			if evicts := slices.Contains(g.target.writes, "create Pod/eviction"); evicts != tt.evicts || g.cloud.count("Delete") == 0 {
-				t.Errorf("evicts %v, calls %q", evicts, g.cloud.calls)
+			if evicts := slices.Contains(g.target.writes, "create Pod/eviction"); evicts != tt.evicts {
+				t.Errorf("evicts %v", evicts)
+			}
+			if !tt.evicts {
+				if g.cloud.count("Delete") == 0 {
+					t.Error("the instance stays, though its node takes no pods")
+				}
+				return
+			}
+			for range 2 {
+				if g.cloud.count("Delete") > 0 || !g.lens.View(g.read()).Drained {
+					t.Errorf("calls %q", g.cloud.calls)
+				}
+				g.restart()
+				g.pass()
+			}
+			g.ends("web-0")
+			if g.pass(); g.cloud.count("Delete") == 0 {
+				t.Error("the instance stays, though all pods have left")
 			}
 		})
 	}

@@ -253,6 +253,9 @@ func (p *pass[M]) cordonWith(ctx context.Context, policy drain.Policy) (w node.W
 		return w, false, nil
 	}
 	w = p.Dialect.Leave(p.m)
+	if p.view.Drained {
+		w.MarkAnnotations = map[string]string{lifecycle.DrainedAgainAnnotation: "true"}
+	}
 	if w.DropFinalizer == "" {
 		return w, true, nil
 	}
