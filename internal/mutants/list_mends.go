@@ -121,6 +121,12 @@ var mendMutants = []Mutant{
 		Like: "uncordoned",
 	},
 	{
+		ID: "machine/listing-never-behind", File: "whose.go", Func: "pass.isAnothers",
+		From:  "p.world.ReadLag > 0 && l.at.Before(shown)",
+		To:    "false",
+		Finds: "TestForgedNodeOfAnUnlistedInstance", Note: "a kubelet whose instance is not listed yet is taken for another machine's",
+	},
+	{
 		ID: "machine/behind-for-ever", File: "behind.go", Func: "Reconciler.pastCache",
 		From: "if since < staleAfter {",
 		To:   "if true {",

@@ -129,6 +129,48 @@ func TestForgedNodeOfAnUnrecordedName(t *testing.T) {
 	}
 }
 
+// TestForgedNodeOfAnUnlistedInstance: the same, where listings run behind, and show the
+// other instance only after its kubelet has joined.
+func TestForgedNodeOfAnUnlistedInstance(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		of     string // the name of the node that the other instance has
+		taken  bool
+	}{
+		{"it has the name", "node-2", false},
+		{"it has another", "node-3", true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := openshiftRig(t)
+			g.cloud.next.NodeName, g.cloud.lag = "", 10*time.Second
+			for range 3 {
+				g.clock.Step(11 * time.Second)
+				g.pass()
+			}
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "forged", CreationTimestamp: metav1.NewTime(g.clock.Now())}}
+			forgeries["all of it, and a provider ID"](n)
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+			if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				g.clock.Step(3 * time.Second)
+				if g.pass(); g.lens.View(g.read()).NodeName != "" {
+					t.Error("taken before its instance is sure to be listed")
+				}
+			}
+			other := provider.Instance{ID: "i-2", ProviderID: "memory:///i-2", UID: "uid-2", Name: "m-2", State: provider.Running}
+			other.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalDNS, Address: tt.of}}
+			g.cloud.instances = append(g.cloud.instances, other)
+			g.clock.Step(5 * time.Second)
+			g.some(3)
+			if got := g.lens.View(g.read()).NodeName; (got == "node-2") != tt.taken {
+				t.Errorf("the machine's node is %q", got)
+			}
+		})
+	}
+}
+
 // TestForgedNodeOutlivesItsInstance: the infrastructure foretells the name of m-1's node.
 // A node of another name that shows the provider ID is a forgery, also when no listing
 // shows the instance any more whose kubelet made it.

@@ -60,8 +60,9 @@ func (p *pass[M]) contested(ctx context.Context) error {
 // whose node has the name of n. Machines that have not recorded that name yet, and those
 // of the other API, are known by nothing else. A listing that fails for the moment leaves
 // it open, and so does, for a machine that has had no node yet, that nobody can ask for
-// one: that is an error and not an answer. Where it is denied for good nobody can ever
-// tell, and no machine waits for that.
+// one, and that listings do not show yet all that the node may be of: that is an error and
+// not an answer. Where it is denied for good nobody can ever tell, and no machine waits for
+// that.
 func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) {
 	if p.session == nil || !p.world.Looked {
 		if p.view.HadNode() || p.view.Abandon {
@@ -69,15 +70,20 @@ func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) 
 		}
 		return false, untold(cmp.Or(p.world.ClassErr, p.world.LookErr))
 	}
-	// The node may be of an instance that is newer than an earlier listing.
-	l := p.listed(ctx, dialect.ScopeKey(p.class.Class, p.session), n.CreationTimestamp.Time)
+	// The node may be of an instance that is newer than what listings show.
+	shown := n.CreationTimestamp.Add(p.world.ReadLag)
+	l := p.listed(ctx, dialect.ScopeKey(p.class.Class, p.session), shown)
 	if err := untold(l.err); err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(l.instances, func(i provider.Instance) bool {
+	another := slices.ContainsFunc(l.instances, func(i provider.Instance) bool {
 		own := i.UID == p.view.UID || slices.ContainsFunc(p.world.Owned(), func(o provider.Instance) bool { return o.ID == i.ID })
 		return !own && i.Exists() && named(i, n.Name)
-	}), nil
+	})
+	if !another && p.world.ReadLag > 0 && l.at.Before(shown) {
+		return false, fmt.Errorf("%w: they run up to %v behind, and node %s is newer", errUntold, p.world.ReadLag, n.Name)
+	}
+	return another, nil
 }
 
 // untold is an error where err ends some time, after which it can be told whose a node
