@@ -94,8 +94,8 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	}
 	switch o := o.(type) {
 	case *corev1.Pod:
-		if end := o.DeletionTimestamp; end != nil && end.Time.Before(c.at) {
-			c.at = end.Time // written off then
+		if end := j.writtenOffAt(o); o.DeletionTimestamp != nil && end.Before(c.at) {
+			c.at = end
 		}
 		if now == nil && len(claims(o)) > 0 {
 			j.departed = append(j.departed, c)
@@ -106,6 +106,18 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 			j.note(now)
 		}
 	}
+}
+
+// writtenOffAt is when a pod that is being deleted is over by its own word: at its
+// deletion timestamp, or when that was written, which may be later, as where the time
+// that the pod has was cut short.
+func (j *Judge) writtenOffAt(pod *corev1.Pod) time.Time {
+	end := pod.GetDeletionTimestamp()
+	since := j.first(pod.UID, func(o client.Object) bool { return end.Equal(o.GetDeletionTimestamp()) })
+	if end == nil || end.Time.Before(since) {
+		return since
+	}
+	return end.Time
 }
 
 // window is when a pass looked.

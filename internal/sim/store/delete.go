@@ -47,15 +47,18 @@ func (s *Store) Delete(o client.Object, opts client.DeleteOptions) error {
 	return nil
 }
 
-// mark sets the deletion timestamp, or brings it forward; false: nothing is to
-// be changed.
+// mark sets the deletion timestamp, or brings it forward, counted from when the deletion
+// was first asked for, as kube-apiserver does; false: nothing is to be changed.
 func (s *Store) mark(o, old client.Object, grace int64) bool {
-	if old.GetDeletionTimestamp() != nil {
-		if had := old.GetDeletionGracePeriodSeconds(); had == nil || *had <= grace {
+	from := s.second().Time
+	if before := old.GetDeletionTimestamp(); before != nil {
+		had := old.GetDeletionGracePeriodSeconds()
+		if had == nil || *had <= grace {
 			return false
 		}
+		from = before.Add(-time.Duration(*had) * time.Second)
 	}
-	at := metav1.NewTime(s.second().Add(time.Duration(grace) * time.Second))
+	at := metav1.NewTime(from.Add(time.Duration(grace) * time.Second))
 	o.SetDeletionTimestamp(&at)
 	if _, ok := o.(*corev1.Pod); ok {
 		o.SetDeletionGracePeriodSeconds(&grace)

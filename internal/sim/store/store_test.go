@@ -150,6 +150,26 @@ func TestFinalizersHoldAnObject(t *testing.T) {
 	}
 }
 
+// TestShorterGraceCountsFromTheFirst: who deletes a pod again with less grace moves its
+// deletion timestamp back, as kube-apiserver does, and never forth.
+func TestShorterGraceCountsFromTheFirst(t *testing.T) {
+	now := start
+	s := newStore()
+	s.now = func() time.Time { return now }
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", Finalizers: []string{"x"}}}
+	create(t, s, pod)
+	for _, c := range []struct{ grace, left int64 }{{30, 30}, {60, 30}, {10, 10}, {0, 0}} {
+		if err := s.Delete(pod, client.DeleteOptions{GracePeriodSeconds: &c.grace}); err != nil {
+			t.Fatal(err)
+		}
+		got := s.Lookup(pod, client.ObjectKeyFromObject(pod))
+		if at := got.GetDeletionTimestamp().Sub(start.Truncate(time.Second)); at != time.Duration(c.left)*time.Second || *got.GetDeletionGracePeriodSeconds() != c.left {
+			t.Errorf("with %d s: deleted %v after it was asked for, with %d s", c.grace, at, *got.GetDeletionGracePeriodSeconds())
+		}
+		now = now.Add(time.Minute)
+	}
+}
+
 func TestBudgetsHoldPods(t *testing.T) {
 	s := newStore()
 	app := map[string]string{"app": "a"}
