@@ -42,6 +42,19 @@ func (m memory) instanceOf(o client.Object) instance {
 	return instance{}
 }
 
+// hasNamed reports whether the instance of another machine than that with the UID was seen
+// with the host name, which caches may not show on that machine yet.
+func (m memory) hasNamed(uid, host string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.all {
+		if string(r.uid) != uid && (r.instance.nodeName == host || slices.Contains(namesIn(r.instance.addresses), host)) {
+			return true
+		}
+	}
+	return false
+}
+
 // Approvals are the machines for whose nodes certificates may be asked.
 func (r *Reconciler[M]) Approvals(ctx context.Context) ([]approval.Machine, error) {
 	list := r.Dialect.NewList()

@@ -9,8 +9,10 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/lifecycle"
@@ -168,6 +170,62 @@ func TestForgedNodeOfAnUnlistedInstance(t *testing.T) {
 				t.Errorf("the machine's node is %q", got)
 			}
 		})
+	}
+}
+
+// TestForgedNodeOfAnUnseenName: the same, where m-2 has written the name down, caches do not
+// show that yet, and nobody can list instances for m-1, whose account is closed to it.
+func TestForgedNodeOfAnUnseenName(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		seen   bool
+	}{
+		{"this process has seen the name of its instance", true},
+		{"nobody has", false},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := openshiftRig(t)
+			g.cloud.next.NodeName = ""
+			g.some(3)
+			if other := openshiftMachine(func(m *machinev1.Machine) { m.Name, m.UID = "m-2", "uid-2" }); tt.seen {
+				i := provider.Instance{ID: "i-2", ProviderID: "memory:///i-2", UID: "uid-2", Name: "m-2", State: provider.Running}
+				i.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalDNS, Address: "node-2"}}
+				g.cloud.instances = append(g.cloud.instances, i)
+				g.makes(other)
+			}
+			g.cloud.findErr = provider.Errorf(provider.Denied, "not authorized")
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "unseen"}}
+			forgeries["its address"](n)
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+			if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			g.some(3)
+			if got := g.lens.View(g.read()).NodeName; (got == "node-2") == tt.seen {
+				t.Errorf("the machine's node is %q", got)
+			}
+		})
+	}
+}
+
+// makes lets the reconciler look at another machine, which no cache shows afterwards.
+func (g *rig[M]) makes(other M) {
+	g.Helper()
+	if err := g.control.WithWatch.Create(g.Context(), other); err != nil {
+		g.Fatal(err)
+	}
+	key := client.ObjectKeyFromObject(other)
+	for range 3 {
+		if _, err := g.r.Reconcile(g.Context(), reconcile.Request{NamespacedName: key}); err != nil {
+			g.Fatal(err)
+		}
+	}
+	free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	if err := g.control.WithWatch.Patch(g.Context(), other, free); err != nil {
+		g.Fatal(err)
+	}
+	if err := g.control.WithWatch.Delete(g.Context(), other); err != nil {
+		g.Fatal(err)
 	}
 }
 

@@ -241,6 +241,9 @@ func (p *pass[M]) makeSure(ctx context.Context) {
 // hasAnother reports whether another machine has recorded the node of the name, or
 // its instance has the name.
 func (p *pass[M]) hasAnother(ctx context.Context, name string) (bool, error) {
+	if p.memory.hasNamed(p.view.UID, name) {
+		return true, nil
+	}
 	list := p.Dialect.NewList()
 	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: "name/" + name}); err != nil {
 		return false, fmt.Errorf("listing the machines of node %s: %w", name, err)
