@@ -133,6 +133,12 @@ var mendMutants = []Mutant{
 		Finds: "TestForgedNodeOfAnUnseenName", Note: "a node is taken whose name a cache does not show on its own machine yet",
 	},
 	{
+		ID: "machine/cordoned-is-own", File: "perform.go", Func: "pass.drainOnce",
+		From:  "p.nodeQuery(ctx).Anothers(n)",
+		To:    "false",
+		Finds: "TestNodeThatSaysLateWhoseItIs", Note: "a node goes that was found by its name, and says of another instance that it is its",
+	},
+	{
 		ID: "machine/behind-for-ever", File: "behind.go", Func: "Reconciler.pastCache",
 		From: "if since < staleAfter {",
 		To:   "if true {",

@@ -269,6 +269,10 @@ func (q Query) joinedSince(nodes []corev1.Node) []corev1.Node {
 	return since
 }
 
+// Anothers reports whether the node, as it was read since it was found, is not the
+// machine's.
+func (q Query) Anothers(n *corev1.Node) bool { return n != nil && q.anothers(n) != "" }
+
 // anothers says whose the node is where it is not the machine's, as
 // [Cluster.Taken] does.
 func (q Query) anothers(n *corev1.Node) string {

@@ -1,8 +1,11 @@
 package machine_test
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -104,4 +107,46 @@ func earlierNode[M client.Object](t *testing.T, rigged func(*testing.T, ...func(
 			}
 		})
 	}
+}
+
+// shy is a cache that does not show yet whose nodes are.
+type shy struct{ client.Client }
+
+func (c shy) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := c.Client.Get(ctx, key, o, opts...)
+	if n, ok := o.(*corev1.Node); ok {
+		n.Spec.ProviderID = ""
+	}
+	return err
+}
+
+// TestNodeThatSaysLateWhoseItIs: a node has the name of the machine's, and the provider ID
+// of another instance, which caches show late. The reply to the cordon has it: the node is
+// neither drained nor deleted for the machine.
+func TestNodeThatSaysLateWhoseItIs(t *testing.T) {
+	t.Run("openshift", func(t *testing.T) { nodeThatSaysLate(openshiftRig(t)) })
+	t.Run("gardener", func(t *testing.T) { nodeThatSaysLate(gardenerRig(t)) })
+}
+
+func nodeThatSaysLate[M client.Object](g *rig[M]) {
+	g.some(3)
+	g.joins()
+	n := g.stored("node-1")
+	before := n.DeepCopy()
+	n.Spec.ProviderID = "memory:///i-9"
+	if err := g.target.WithWatch.Patch(g.Context(), n, client.MergeFrom(before)); err != nil {
+		g.Fatal(err)
+	}
+	g.pod("web-0", false)
+	g.cache = shy{g.target}
+	g.restart()
+	g.delete()
+	g.clock.Step(time.Minute)
+	if g.some(10); !g.gone() {
+		g.Error("the machine is there")
+	}
+	if writes := g.target.writes; slices.Contains(writes, "delete Node") || slices.Contains(writes, "create Pod/eviction") {
+		g.Errorf("done to the node of another: %q", writes)
+	}
+	g.stored("node-1")
 }

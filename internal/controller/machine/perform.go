@@ -233,6 +233,12 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 	if err != nil {
 		return drain.Decision{}, fmt.Errorf("cordon node %s: %w", p.world.Node.Name, err)
 	}
+	if p.nodeQuery(ctx).Anothers(n) { // by what a cache did not show
+		p.see(nil)
+		return drain.Decision{
+			Done: !p.view.Deleted.IsZero(), Message: "node " + n.Name + " is another machine's", Next: p.policy.Delays.Transient,
+		}, nil
+	}
 	p.world.Node = n
 	if held != "" && !policy.Past(p.Clock.Now()) {
 		return drain.Decision{Message: held, Next: p.policy.Delays.Transient}, nil
