@@ -30,9 +30,9 @@ var mendMutants = []Mutant{
 	},
 	{
 		ID: "node/namesakes-node", File: "find.go", Func: "Query.otherInstance",
-		From:      "return !q.Instance",
-		To:        "return false",
-		Statement: 4, Note: "a machine without an instance takes the node of its namesake",
+		From: "return !q.Instance",
+		To:   "return false",
+		Note: "a machine without an instance takes the node of its namesake; statement 4 holds, as the controller asks besides what is listed under the node's name",
 	},
 	{
 		ID: "node/forged-record", File: "owned.go", Func: "Want.owned",
@@ -41,10 +41,10 @@ var mendMutants = []Mutant{
 		Note: "what a kubelet writes about what was applied is believed",
 	},
 	{
-		ID: "orphan/two-looks", File: "limits.go", Func: "sweep.sentence",
-		From:      "v.seen < looks || ",
-		To:        "",
-		Statement: 2, Note: "two listings satisfy the grace period",
+		ID: "orphan/two-looks", File: "limits.go", Func: "sweep.remaining",
+		From: "time.Duration(looks-v.seen)*s.policy.Period",
+		To:   "0",
+		Note: "two listings satisfy the grace period; statement 2 is not asked of it, as the judge asks for the grace period, at whose ends two looks are",
 	},
 	{
 		ID: "orphan/others-collected", File: "whose.go", Func: "sweep.bar",
@@ -54,9 +54,9 @@ var mendMutants = []Mutant{
 	},
 	{
 		ID: "orphan/unowned-collected", File: "whose.go", Func: "sweep.bar",
-		From:      `case owner == "":`,
-		To:        "case false:",
-		Statement: 2, Finds: "TestOwners", Note: "what does not say who made it is removed",
+		From:  `case owner == "":`,
+		To:    "case false:",
+		Finds: "TestOwners", Note: "what does not say who made it is removed; statement 2 holds, as what does not say who made it counts as another's",
 	},
 	{
 		ID: "orphan/ready-node-collected", File: "limits.go", Func: "sweep.sentence",

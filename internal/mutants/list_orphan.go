@@ -48,8 +48,8 @@ var orphanMutants = []Mutant{
 	},
 	{
 		ID: "orphan/half-the-grace", File: "limits.go", Func: "sweep.sentence",
-		From:      "v.seen < looks || s.remaining(v) > 0",
-		To:        "v.seen < looks || s.remaining(v) > p.Grace/2",
+		From:      "case s.remaining(v) > 0",
+		To:        "case s.remaining(v) > p.Grace/2",
 		Statement: 2, Note: "an instance is removed after half of its grace",
 		Like: "frequent listings",
 	},

@@ -58,28 +58,28 @@ var sdkMutants = []Mutant{
 	},
 	{
 		ID: "decorate/listing-before-write", File: "coalesce.go", Func: "scope.choose",
-		From:      "<= age && s.writes.before(uid, s.latest, lag)",
-		To:        "<= age",
-		Statement: 5, Note: "a listing answers that is older than what was written",
+		From: "<= age && s.writes.before(uid, s.latest, lag)",
+		To:   "<= age",
+		Note: "a listing answers that is older than what was written; statement 5 is not asked of it, as no simulated process shares listings",
 	},
 	{
 		ID: "decorate/half-a-listing", File: "coalesce.go", Func: "scope.fill",
 		From: `l.err = err
 			s.drop(l)
 			return`,
-		To:        "break",
-		Statement: 6, Note: "a listing that failed half-way answers",
+		To:   "break",
+		Note: "a listing that failed half-way answers; statement 6 is not asked of it, as no simulated process shares listings",
 	},
 	{
 		ID: "decorate/listing-proves-absence", File: "coalesce.go", Func: "listing.answer",
-		From:      "len(provider.Existing(found)) == 0",
-		To:        "false",
-		Statement: 6, Note: "a listing proves that a machine has no instance",
+		From: "len(provider.Existing(found)) == 0",
+		To:   "false",
+		Note: "a listing proves that a machine has no instance; statement 6 is not asked of it, as no simulated process shares listings",
 	},
 	{
 		ID: "decorate/loose-unseen", File: "coalesce.go", Func: "listing.answer",
-		From:      "i.Name == ref.Name || ",
-		To:        "",
-		Statement: 2, Note: "an instance without a UID that has the name of the machine is not seen",
+		From: "i.Name == ref.Name || ",
+		To:   "",
+		Note: "an instance without a UID that has the name of the machine is not seen; statement 2 is not asked of it, as no simulated process shares listings",
 	},
 }

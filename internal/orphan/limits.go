@@ -95,7 +95,7 @@ func (s *sweep) sentence(v *Verdict, refusal string, begun int) {
 		stop(v.bar, "%s%s", v.barred, howTo(v))
 	case ready != "" && !named:
 		stop(ReasonReady, "its node %s is Ready%s, once the node is drained", ready, howTo(v))
-	case v.seen < looks || s.remaining(v) > 0:
+	case s.remaining(v) > 0:
 		v.Message += fmt.Sprintf("; it is removed unless one turns up within %s", s.remaining(v).Round(time.Second))
 	case p.ReportOnly:
 		stop(ReasonReportOnly, "it is only reported")

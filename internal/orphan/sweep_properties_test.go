@@ -74,7 +74,7 @@ func TestSweepProperties(t *testing.T) {
 				looks = count(looks, plan)
 			}
 			started := checkRemovals(t, plan, memory, machines, at, p)
-			checkShare(t, plan, started, len(l.Instances), p.Limit.Percent)
+			checkShare(t, plan, started, len(l.Instances), p)
 			for _, v := range started {
 				if looks[v.Key] < 3 {
 					t.Fatalf("%s is removed after %d looks", v.Key, looks[v.Key])
@@ -154,17 +154,23 @@ func checkRemovals(t *rapid.T, plan orphan.Plan, before orphan.Memory, machines 
 	return started
 }
 
-// checkShare: where any removal begins, no more of the listed are unwanted than
-// the share, without its fraction, or one.
-func checkShare(t *rapid.T, plan orphan.Plan, started []orphan.Verdict, listed, percent int) {
-	unwanted := 0
+// checkShare: where any removal begins that nobody has named, no more of the listed are
+// unwanted, and made by us, than the share, without its fraction, or one.
+func checkShare(t *rapid.T, plan orphan.Plan, started []orphan.Verdict, listed int, p orphan.Policy) {
+	named := func(v orphan.Verdict) bool { return slices.Contains(p.Named, v.Instance.ProviderID) }
+	begins, unwanted := 0, 0
+	for _, v := range started {
+		if !named(v) {
+			begins++
+		}
+	}
 	for _, v := range plan.Verdicts {
-		if v.Fate != orphan.Keep && !v.Begun && len(v.Left) == 0 {
+		if v.Fate != orphan.Keep && !v.Begun && len(v.Left) == 0 && mine(v.Instance, p) {
 			unwanted++
 		}
 	}
-	if len(started) > 0 && unwanted > 1 && 100*unwanted > percent*listed {
-		t.Fatalf("%d removals begin, although %d of %d are unwanted and %d %% may be", len(started), unwanted, listed, percent)
+	if begins > 0 && unwanted > 1 && 100*unwanted > p.Limit.Percent*listed {
+		t.Fatalf("%d removals begin, although %d of %d are unwanted and %d %% may be", begins, unwanted, listed, p.Limit.Percent)
 	}
 }
 
