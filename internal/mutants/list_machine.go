@@ -4,17 +4,23 @@ package mutants
 var machineMutants = []Mutant{
 	{
 		ID: "machine/create-from-cache", File: "behind.go", Func: "pass.outdated",
-		From:      `next == lifecycle.Create && p.mem.version == ""`,
+		From:      `next.Step == lifecycle.Create && p.mem.version == ""`,
 		To:        "false",
 		Statement: 5, Finds: "TestNoInstanceForAMachineThatIsGone", Note: "an instance is asked for without a look at the machine itself",
 		Like: "old successions",
 	},
 	{
 		ID: "machine/remove-from-cache", File: "behind.go", Func: "pass.outdated",
-		From:      "next == lifecycle.Terminate && p.mem.removalSince.IsZero()",
+		From:      "next.Step == lifecycle.Terminate && p.mem.removalSince.IsZero()",
 		To:        "false",
 		Statement: 3, Finds: "TestWantedAgain", Note: "an instance is removed without a look at the machine itself",
 		Like: "undone",
+	},
+	{
+		ID: "machine/forced-from-cache", File: "behind.go", Func: "pass.outdated",
+		From:  "next.Step == lifecycle.Drain && next.Force",
+		To:    "false",
+		Finds: "TestForcedForALeavingMachineOnly", Note: "pods are forced off the node of a machine that only the cache shows as being deleted",
 	},
 	{
 		ID: "machine/stale-cache-believed", File: "memory.go", Func: "remembered.newerThan",

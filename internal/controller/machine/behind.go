@@ -73,17 +73,18 @@ func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shadow M
 }
 
 // outdated reports whether the machine is not what the cache shows, asking the API
-// server itself before an instance is made or removed.
+// server itself before an instance is made or removed, or pods are forced off its node.
 //
 // A process that has just taken over may see machines that the one before has removed
 // since, and would make instances that nobody has. After a write of its own it knows
 // better: nobody else takes finalizers off. A removal is asked about again for as long
 // as the infrastructure has accepted none: the server may have gone back meanwhile, to
 // when the machine was wanted.
-func (p *pass[M]) outdated(ctx context.Context, next lifecycle.Step) (bool, error) {
+func (p *pass[M]) outdated(ctx context.Context, next lifecycle.Decision) (bool, error) {
 	switch {
-	case next == lifecycle.Create && p.mem.version == "":
-	case next == lifecycle.Terminate && p.mem.removalSince.IsZero():
+	case next.Step == lifecycle.Create && p.mem.version == "":
+	case next.Step == lifecycle.Drain && next.Force:
+	case next.Step == lifecycle.Terminate && p.mem.removalSince.IsZero():
 	default:
 		return false, nil
 	}

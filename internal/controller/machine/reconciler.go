@@ -150,7 +150,7 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 		if d.Waits() {
 			return p.finish(ctx, d)
 		}
-		if outdated, err := p.outdated(ctx, d.Step); err != nil || outdated {
+		if outdated, err := p.outdated(ctx, d); err != nil || outdated {
 			return reconcile.Result{RequeueAfter: staleDelay(p.mem.stays(p.Clock.Now()))}, err
 		}
 		if err := p.perform(ctx, d); err != nil {

@@ -1,0 +1,49 @@
+package machine_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+)
+
+// restored answers reads of machines as an API server that went back to before a deletion.
+type restored struct{ client.Reader }
+
+func (r restored) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := r.Reader.Get(ctx, key, o, opts...)
+	if m, is := o.(*v1alpha1.Machine); is {
+		m.DeletionTimestamp, m.ResourceVersion = nil, "1"
+	}
+	return err
+}
+
+// TestForcedForALeavingMachineOnly: pods are forced off the node of a machine that is being
+// deleted, as the API server itself says. It may have been restored since, to when the
+// machine was wanted.
+func TestForcedForALeavingMachineOnly(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		live   func(client.Reader) client.Reader
+		forced bool
+	}{
+		{"the cache is right", func(r client.Reader) client.Reader { return r }, true},
+		{"nobody deleted it any more", func(r client.Reader) client.Reader { return restored{r} }, false},
+	} {
+		g := gardenerRig(t)
+		g.settle()
+		g.pod("db-0", true)
+		g.change(func(m *v1alpha1.Machine) {
+			m.Labels = map[string]string{"force-deletion": "True"}
+		})
+		g.delete()
+		g.r.Live = tt.live(g.r.Live)
+		_, _ = g.try("m-1")
+		if forced := slices.Contains(g.target.writes, "delete Pod"); forced != tt.forced {
+			t.Errorf("%s: %v", tt.reason, g.target.writes)
+		}
+	}
+}
