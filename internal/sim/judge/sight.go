@@ -113,13 +113,13 @@ func (j *Judge) moves(m machine) bool {
 }
 
 // judgeLone judges that a machine is given up because its node was lost for too
-// long.
+// long. One that was made since the pass began counts for the next.
 func (j *Judge) judgeLone(p *Pass, old, now machine) {
 	if now.group == "" || p.By.Deposed || !old.lost || !now.failed {
 		return
 	}
 	for _, m := range j.machines() {
-		if m.GetUID() != now.GetUID() && m.group == now.group && j.always(m.GetUID(), p, bySight, j.moves) {
+		if m.GetUID() != now.GetUID() && m.group == now.group && j.born(m.GetUID()) <= p.began && j.always(m.GetUID(), p, bySight, j.moves) {
 			j.Broken(OneByOne, "%s-%d gives up machine %s while %s is %s", p.By.Role, p.By.Process, now.GetName(), m.GetName(), m.phase)
 		}
 	}

@@ -115,3 +115,36 @@ func TestLostFor(t *testing.T) {
 		}
 	}
 }
+
+// TestLoneMachines: one machine of a group is given up at a time, as far as the pass can know
+// when it looks: not by what its own process makes in another pass since.
+func TestLoneMachines(t *testing.T) {
+	for _, tc := range []struct {
+		reason        string
+		early, broken bool
+	}{
+		{"another was on its way in", true, true},
+		{"it was made since", false, false},
+	} {
+		s := newScene()
+		grouped := func(phase v1alpha1.MachinePhase) func(*v1alpha1.Machine) {
+			return func(m *v1alpha1.Machine) {
+				m.Labels["name"], m.Status.CurrentStatus.Phase = "group", phase
+			}
+		}
+		lost := s.write(nil, gardenerMachine("lost", grouped(v1alpha1.MachineUnknown)))
+		other := gardenerMachine("other", grouped(v1alpha1.MachinePending))
+		if tc.early {
+			s.write(nil, other)
+		}
+		pass := s.begin(Machines, 1)
+		if !tc.early {
+			s.write(s.begin(Machines, 1), other)
+		}
+		s.broken = nil
+		s.judge.judgeLone(s.judge.Writes(pass, false, 0), readMachine(lost), readMachine(gardenerMachine("lost", grouped(v1alpha1.MachineFailed))))
+		if got := slices.Contains(s.broken, OneByOne); got != tc.broken {
+			t.Errorf("%s: %q", tc.reason, s.broken)
+		}
+	}
+}
