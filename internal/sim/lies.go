@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,13 +99,16 @@ func (w *World) deny() {
 }
 
 // hides reports whether the infrastructure denies that there is the instance, whose
-// node says otherwise.
+// node says otherwise: one that no other instance can have made, by its name.
 func (w *World) hides(i *cloud.Machine) bool {
 	if !w.now.Before(w.lies.denied) || !i.Runs(w.now) || !w.known(i) || w.kubelet(i).hostile {
 		return false
 	}
 	n := w.nodeOf(w.kubelet(i))
-	return nodeReady(n) && n.Spec.ProviderID != ""
+	if !nodeReady(n) || n.Spec.ProviderID == "" {
+		return false
+	}
+	return !slices.ContainsFunc(w.cloud.Existing(""), func(o *cloud.Machine) bool { return o != i && o.Host == i.Host })
 }
 
 // neighbour is an instance that somebody else made in the same place: another
