@@ -14,7 +14,7 @@ import (
 // Unsettled says what is not as was asked for; empty when all is.
 func (j *Judge) Unsettled() string {
 	for _, check := range []func() string{
-		j.unsettledMachines, j.unsettledSets, j.unrolled, j.miscounted, j.overlooked, j.unasked, j.unsized, j.Stray,
+		j.unsettledMachines, j.unsettledSets, j.unrolled, j.miscounted, j.overlooked, j.unasked, j.unsized, j.Stray, j.young,
 	} {
 		if why := check(); why != "" {
 			return why
@@ -109,6 +109,20 @@ func (j *Judge) Stray() string {
 		named := slices.ContainsFunc(all, func(m machine) bool { return m.GetName() == o.GetName() || m.node == o.GetName() })
 		if !named && !j.ofHopeless(o) && !j.strayNode(o.GetName()) && !j.heldNode(o) {
 			return fmt.Sprintf("node %s has no machine", o.GetName())
+		}
+	}
+	return ""
+}
+
+// young names a node that no machine has, and that may yet get one: it is marked as
+// nobody's only when a machine would have had the time to join.
+func (j *Judge) young() string {
+	all := j.machines()
+	for _, o := range j.All(&corev1.Node{}) {
+		had := slices.ContainsFunc(all, func(m machine) bool { return m.node == o.GetName() && (m.running || m.lost) })
+		age := j.Now().Sub(o.GetCreationTimestamp().Time)
+		if !had && slices.ContainsFunc(j.APIs, func(a API) bool { return age < a.JoinTimeout }) {
+			return fmt.Sprintf("node %s, which no machine has, is there only for %v", o.GetName(), age)
 		}
 	}
 	return ""

@@ -1,0 +1,37 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+)
+
+// TestYoungNodes: a world is not at rest while a node that no machine has may yet get one.
+func TestYoungNodes(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		phase  v1alpha1.MachinePhase // of the machine that says it is its node; empty: none does
+		age    time.Duration
+		young  bool
+	}{
+		{"nobody has it", "", 5 * time.Minute, true},
+		{"nobody has it, nor will have it", "", 20 * time.Minute, false},
+		{"it is a machine's", v1alpha1.MachineRunning, 5 * time.Minute, false},
+		{"it is a machine's that has lost it", v1alpha1.MachineUnknown, 5 * time.Minute, false},
+		{"its machine was given up before it had joined", v1alpha1.MachineFailed, 5 * time.Minute, true},
+	} {
+		s := newScene()
+		s.judge.APIs[0].JoinTimeout = 20 * time.Minute
+		s.write(nil, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "node", CreationTimestamp: metav1.NewTime(s.now.Add(-tc.age))}})
+		if tc.phase != "" {
+			s.write(nil, gardenerMachine("n", func(m *v1alpha1.Machine) { m.Status.CurrentStatus.Phase = tc.phase }))
+		}
+		if young := s.judge.young(); (young != "") != tc.young {
+			t.Errorf("%s: %q", tc.reason, young)
+		}
+	}
+}
