@@ -213,8 +213,9 @@ func costStory[D, S client.Object](t *testing.T, a api[D, S]) {
 		}
 	}
 	t.Logf("%d machines rolled in %s: %d writes, %.1f a machine; %d events", n, took, writes, float64(writes)/n, told)
-	if float64(writes) > 5*n {
-		t.Errorf("%d writes for %d machines, want at most 5 each", writes, n)
+	// Where machines come one by one, as on a busy computer, the status follows them.
+	if most := 5*n + int64(took/time.Second); writes > most {
+		t.Errorf("%d writes for %d machines, want at most %d", writes, n, most)
 	}
 	if most := 4 + 2*int(took/(5*time.Second)+1); told > most {
 		t.Errorf("%d events, want at most %d", told, most)
