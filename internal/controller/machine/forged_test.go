@@ -87,6 +87,16 @@ func forgedNode[M client.Object](t *testing.T, rigged func(*testing.T, ...func(M
 	}
 }
 
+// forge lets a node join that says of itself what the forgery is, and is Ready.
+func (g *rig[M]) forge(n *corev1.Node, forgery string) {
+	g.Helper()
+	forgeries[forgery](n)
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	if err := g.target.WithWatch.Create(g.Context(), n); err != nil {
+		g.Fatal(err)
+	}
+}
+
 // TestForgedNodeOfAnUnrecordedName: the same, where no machine of this API has recorded
 // the name: its own is of the other API, or could not write it down yet. The
 // infrastructure knows the name.
@@ -118,11 +128,7 @@ func TestForgedNodeOfAnUnrecordedName(t *testing.T) {
 			g.some(3)
 			g.cloud.instances, g.cloud.listErr = append(g.cloud.instances, tt.other), tt.listErr
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "forged"}}
-			forgeries["all of it, and a provider ID"](n)
-			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-			if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
-				t.Fatal(err)
-			}
+			g.forge(n, "all of it, and a provider ID")
 			g.some(3)
 			if got := g.lens.View(g.read()).NodeName; (got == "node-2") != tt.taken {
 				t.Errorf("the machine's node is %q", got)
@@ -150,11 +156,7 @@ func TestForgedNodeOfAnUnlistedInstance(t *testing.T) {
 				g.pass()
 			}
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "forged", CreationTimestamp: metav1.NewTime(g.clock.Now())}}
-			forgeries["all of it, and a provider ID"](n)
-			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-			if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
-				t.Fatal(err)
-			}
+			g.forge(n, "all of it, and a provider ID")
 			for range 3 {
 				g.clock.Step(3 * time.Second)
 				if g.pass(); g.lens.View(g.read()).NodeName != "" {
@@ -195,11 +197,7 @@ func TestForgedNodeOfAnUnseenName(t *testing.T) {
 			}
 			g.cloud.findErr = provider.Errorf(provider.Denied, "not authorized")
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "unseen"}}
-			forgeries["its address"](n)
-			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-			if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
-				t.Fatal(err)
-			}
+			g.forge(n, "its address")
 			g.some(3)
 			if got := g.lens.View(g.read()).NodeName; (got == "node-2") == tt.seen {
 				t.Errorf("the machine's node is %q", got)
@@ -260,11 +258,7 @@ func forgedAndLeft[M client.Object](t *testing.T, rigged func(*testing.T, ...fun
 			}
 			g.some(3)
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: tt.name, UID: "forged"}}
-			forgeries["its provider ID"](n)
-			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-			if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
-				t.Fatal(err)
-			}
+			g.forge(n, "its provider ID")
 			g.written()
 			g.some(3)
 			if got := g.lens.View(g.read()).Stage == lifecycle.StageRunning; got != tt.taken {
@@ -388,11 +382,7 @@ func forgedWhileBlind[M client.Object](t *testing.T, rigged func(*testing.T, ...
 			g.cloud.instances, g.cloud.findErr = append(g.cloud.instances, i), tt.findErr
 			g.cloud.openErr = func(provider.Class) error { return tt.openErr }
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "forged"}}
-			forgeries[tt.forgery](n)
-			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-			if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
-				t.Fatal(err)
-			}
+			g.forge(n, tt.forgery)
 			g.clock.Step(time.Hour) // nor is it given up for want of a node
 			g.some(3)
 			if v := g.lens.View(g.read()); (v.NodeName == "node-2") != tt.taken || v.Stage == lifecycle.StageFailed {

@@ -323,11 +323,9 @@ func ownGrowthIsSeen[D, S client.Object](t *testing.T, a api[D, S]) {
 	}
 }
 
-// Whoever lowers the number marks machines just before. They go first, also where
-// the cache shows the number before the marks.
-func TestMarksAreAsNewAsTheNumber(t *testing.T) { both(t, marksAreNew, marksAreNew) }
-
-func marksAreNew[D, S client.Object](t *testing.T, a api[D, S]) {
+// pausedRollout is one of four machines that was paused after its first new machine.
+func pausedRollout[D, S client.Object](t *testing.T, a api[D, S]) (*world[D, S], *machinedeployment.Reconciler[D, S]) {
+	t.Helper()
 	w := newWorld(t, a)
 	w.declare(4)
 	r := w.controller()
@@ -339,7 +337,15 @@ func marksAreNew[D, S client.Object](t *testing.T, a api[D, S]) {
 	w.work()
 	w.sync()
 	w.pass(r)
+	return w, r
+}
 
+// Whoever lowers the number marks machines just before. They go first, also where
+// the cache shows the number before the marks.
+func TestMarksAreAsNewAsTheNumber(t *testing.T) { both(t, marksAreNew, marksAreNew) }
+
+func marksAreNew[D, S client.Object](t *testing.T, a api[D, S]) {
+	w, r := pausedRollout(t, a)
 	sizes := map[string]int{}
 	for _, s := range w.sets() {
 		sizes[a.version(s)] = a.setSize(s)
@@ -366,18 +372,7 @@ func marksAreNew[D, S client.Object](t *testing.T, a api[D, S]) {
 func TestMachineOfTwoLabelsCountsOnce(t *testing.T) { both(t, countsOnce, countsOnce) }
 
 func countsOnce[D, S client.Object](t *testing.T, a api[D, S]) {
-	w := newWorld(t, a)
-	w.declare(4)
-	r := w.controller()
-	w.rest(r)
-	w.change(func(d D) { a.template(d, "v2") })
-	w.sync()
-	w.pass(r)
-	w.change(func(d D) { a.pause(d, true) })
-	w.work()
-	w.sync()
-	w.pass(r)
-
+	w, r := pausedRollout(t, a)
 	sets := map[string][]client.Object{}
 	for _, s := range w.sets() {
 		sets[a.version(s)] = w.machinesOf(s)
