@@ -94,8 +94,8 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 	}
 	switch o := o.(type) {
 	case *corev1.Pod:
-		if end := j.writtenOffAt(o); o.DeletionTimestamp != nil && end.Before(c.at) {
-			c.at = end
+		if o.DeletionTimestamp != nil {
+			c.at = slices.MinFunc([]time.Time{c.at, j.writtenOffAt(o)}, time.Time.Compare)
 		}
 		if now == nil && len(claims(o)) > 0 {
 			j.departed = append(j.departed, c)
@@ -114,10 +114,7 @@ func (j *Judge) Wrote(p *Pass, was, now client.Object) {
 func (j *Judge) writtenOffAt(pod *corev1.Pod) time.Time {
 	end := pod.GetDeletionTimestamp()
 	since := j.first(pod.UID, func(o client.Object) bool { return end.Equal(o.GetDeletionTimestamp()) })
-	if end == nil || end.Time.Before(since) {
-		return since
-	}
-	return end.Time
+	return slices.MaxFunc([]time.Time{end.Time, since}, time.Time.Compare)
 }
 
 // window is when a pass looked.
@@ -263,14 +260,9 @@ func (j *Judge) lostFor(m machine) time.Time {
 	if n == nil || ready(n) {
 		return written
 	}
-	since := j.first(n.UID, func(o client.Object) bool { return !ready(o.(*corev1.Node)) })
-	if since.Before(m.lostSince) {
-		since = m.lostSince
-	}
-	if since.Before(written) {
-		return since
-	}
-	return written
+	unready := j.first(n.UID, func(o client.Object) bool { return !ready(o.(*corev1.Node)) })
+	borneOut := slices.MaxFunc([]time.Time{unready, m.lostSince}, time.Time.Compare)
+	return slices.MinFunc([]time.Time{written, borneOut}, time.Time.Compare)
 }
 
 // made is when the object with the UID was.
