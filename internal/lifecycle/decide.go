@@ -165,14 +165,20 @@ func Decide(now time.Time, m Machine, w World, p Policy) Decision {
 	return q.first(life, q.running())
 }
 
-// running is the life of a machine to which nothing objects. Where the
-// infrastructure still called its instance pending, it is asked again.
+// running is the life of a machine to which nothing objects.
 func (q question) running() Decision {
 	d := Decision{Step: Settled, Reason: ReasonRunning, Stage: StageRunning}
 	if text := q.w.Contradiction(q.m); text != "" {
 		d.Step, d.Reason, d.Message, d.After = Await, ReasonContradicted, text, q.p.Delays.unmended()
 	}
-	if i := q.w.Instance(q.m.ProviderID); i != nil && i.State == provider.Pending {
+	return q.onItsWay(d)
+}
+
+// onItsWay is d, and the infrastructure is asked again where it called the instance
+// pending, or stopping: nothing else tells what becomes of that.
+func (q question) onItsWay(d Decision) Decision {
+	i := q.w.Instance(q.m.ProviderID)
+	if i != nil && (i.State == provider.Pending || i.State == provider.Stopping) {
 		d.Step, d.After = Await, Poll(q.now.Sub(i.Created))
 	}
 	return d

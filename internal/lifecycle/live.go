@@ -216,7 +216,8 @@ func detached(q question) *Decision {
 	if !q.p.Targetless {
 		return nil
 	}
-	return &Decision{Step: Settled, Reason: ReasonDetached, Stage: StageDetached}
+	d := q.onItsWay(Decision{Step: Settled, Reason: ReasonDetached, Stage: StageDetached})
+	return &d
 }
 
 func nodeUnknown(q question) *Decision {
@@ -248,7 +249,8 @@ func nodeMissing(q question) *Decision {
 	case q.p.TracksHealth:
 		return nil
 	}
-	return &Decision{Step: Settled, Reason: ReasonNodeMissing, Message: q.w.NodeLost(q.m)}
+	d := q.onItsWay(Decision{Step: Settled, Reason: ReasonNodeMissing, Message: q.w.NodeLost(q.m)})
+	return &d
 }
 
 // NodeLost says what became of the node that m runs on; empty while that is there,

@@ -100,6 +100,27 @@ func TestLivePatient(t *testing.T) {
 			want: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning, After: time.Second},
 		},
 		{
+			name:   "openshift 2.2 step 8: an instance that others shut down",
+			reason: "nothing tells when it is gone, which is when the machine fails; until then its node says how it is",
+			policy: patient, w: world(having(instance(provider.Stopping)), joined(node(corev1.ConditionUnknown))), m: machine(stage(lifecycle.StageRunning, time.Hour)),
+			want: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning, After: time.Second},
+		},
+		{
+			name:   "openshift 2.2 step 8: an instance that others shut down, its node gone before it",
+			reason: "the node's deletion tells of the instance no more than the node did",
+			policy: patient, w: world(having(instance(provider.Stopping))), m: machine(stage(lifecycle.StageRunning, time.Hour)),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, After: time.Second,
+				Message: "the node does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that",
+			},
+		},
+		{
+			name:   "gardener 2.2: an instance that others shut down, without a cluster to join",
+			reason: "the infrastructure alone tells of a machine whose node nobody looks at",
+			policy: targetless(brisk), w: world(having(instance(provider.Stopping))), m: machine(stage(lifecycle.StageDetached, time.Hour)),
+			want: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonDetached, Stage: lifecycle.StageDetached, After: time.Second},
+		},
+		{
 			name:   "openshift 2.2 step 8: provisioned, instance vanished",
 			reason: "a machine that had an instance does not get another: it fails, and its owner or a health check decides",
 			policy: patient, w: world(), m: machine(stage(lifecycle.StageRunning, time.Hour)),

@@ -6,7 +6,7 @@ var mendMutants = []Mutant{
 	{
 		ID: "dialect/origin-ignored", File: "origin.go", Func: "Locate",
 		From:      `err == nil && ok && o.Cluster != "" && (o.of(m) || recorded)`,
-		To:        "false",
+		To:        "err == nil && ok && false",
 		Statement: 1, Finds: "TestLocate", Note: "an instance is looked for where the labels say now",
 	},
 	{

@@ -154,6 +154,7 @@ func (w *World) cure() {
 		return
 	}
 	w.is.ill = ""
+	w.nurse() // who had no hope until now
 	if w.is.collects {
 		w.until(w.now.Add(time.Hour))
 	}

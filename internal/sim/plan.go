@@ -37,7 +37,8 @@ type glimpse struct {
 	// went back has undone: it cannot tell that from a cache which is behind. Nil where
 	// no server went back.
 	recalled *glimpse
-	// overtaken: the world went on in the middle of the pass, and the caches with it.
+	// overtaken: the world went on in the middle of the pass, and the caches with it, which
+	// the pass may have read only then.
 	overtaken bool
 	// live: machines were listed live, after those were adopted that nobody had. cached
 	// are those that the caches showed before; nil where none were listed live.
@@ -204,7 +205,7 @@ func planSets[S client.Object](lens dialect.Sets[S], doubted map[request]time.Ti
 		g := t.saw
 		o := g.named("MachineSet", t.key.NamespacedName)
 		gone := old != nil && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)
-		if o == nil || old != nil && !gone {
+		if o == nil || old != nil && !gone || g.overtaken && !g.live {
 			return ""
 		}
 		s := o.(S)

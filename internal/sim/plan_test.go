@@ -57,6 +57,22 @@ func TestDoubtedDeletionIsRepeated(t *testing.T) {
 	}
 }
 
+// TestOvertakenPass: a pass that held its set while the world went on reads its machines
+// after that, and is held to no more than what it listed live.
+func TestOvertakenPass(t *testing.T) {
+	w := newWorld(1, Options{Dialect: Gardener})
+	defer w.shutdown()
+	p, members := setOfThree(t, w)
+	for _, tt := range []struct {
+		overtaken, live, judged bool
+	}{{false, false, true}, {true, false, false}, {true, true, true}} {
+		p.running.saw.overtaken, p.running.saw.live = tt.overtaken, tt.live
+		if why := p.plans(p.running, members["c"], nil); (why != "") != tt.judged {
+			t.Errorf("overtaken %v, live %v: the deletion of c is answered by %q", tt.overtaken, tt.live, why)
+		}
+	}
+}
+
 // setOfThree makes a set of two that has three machines, and begins a pass over it.
 func setOfThree(t *testing.T, w *World) (*process, map[string]client.Object) {
 	t.Helper()

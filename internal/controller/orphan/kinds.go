@@ -27,8 +27,8 @@ type Kind interface {
 	Classes(ctx context.Context) ([]Class, error)
 	// Machines are all of this kind as the API server has them now.
 	Machines(ctx context.Context) ([]Seen, error)
-	// Knows reports whether a cached machine of this kind may have the node.
-	Knows(ctx context.Context, n *corev1.Node) (bool, error)
+	// Having are the cached machines of this kind that may have the node.
+	Having(ctx context.Context, n *corev1.Node) ([]client.Object, error)
 	// Object is an empty machine, NodesOf what nodes one may have.
 	Object() client.Object
 	NodesOf(o client.Object) []string
@@ -165,10 +165,10 @@ func early(v lifecycle.Machine) bool {
 	return false
 }
 
-// Knows implements [Kind].
-func (k Machines[M]) Knows(ctx context.Context, n *corev1.Node) (bool, error) {
+// Having implements [Kind].
+func (k Machines[M]) Having(ctx context.Context, n *corev1.Node) (out []client.Object, err error) {
 	if k.Cache == nil {
-		return false, nil
+		return nil, nil
 	}
 	keys := []string{"name/" + n.Name}
 	if key := machine.ProviderIDKey(n.Spec.ProviderID); key != "" {
@@ -177,15 +177,15 @@ func (k Machines[M]) Knows(ctx context.Context, n *corev1.Node) (bool, error) {
 	for _, key := range keys {
 		list := k.Lens.NewList()
 		if err := k.Cache.List(ctx, list, client.MatchingFields{machine.NodeIndex: key}); err != nil {
-			return false, fmt.Errorf("look for the machine of node %s: %w", n.Name, err)
+			return nil, fmt.Errorf("look for the machine of node %s: %w", n.Name, err)
 		}
 		for m := range k.Lens.Items(list) {
 			if !differ(k.Lens.View(m).ProviderID, n.Spec.ProviderID) {
-				return true, nil
+				out = append(out, m)
 			}
 		}
 	}
-	return false, nil
+	return out, nil
 }
 
 // NodesOf implements [Kind].

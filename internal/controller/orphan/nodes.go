@@ -65,35 +65,41 @@ func (r *Nodes) Reconcile(ctx context.Context, req reconcile.Request) (reconcile
 	}
 	_, marked := n.Annotations[r.Mark]
 	facts := orphan.Node{Created: n.CreationTimestamp.Time, Marked: marked, Held: controllerutil.ContainsFinalizer(&n, r.Finalizer)}
+	var again time.Duration
 	var err error
-	if facts.Machine, facts.Ours, err = r.known(ctx, &n); err != nil {
+	if facts.Machine, facts.Ours, again, err = r.known(ctx, &n); err != nil {
 		return reconcile.Result{}, err
 	}
 	act, after := orphan.JudgeNode(r.Clock.Now(), facts, r.JoinTimeout)
 	if act == orphan.Disown || act == orphan.LetGo {
-		var again time.Duration
 		if facts.Machine, facts.Ours, again, err = r.surely(ctx, &n); err != nil {
 			return reconcile.Result{}, err
 		}
 		act, after = orphan.JudgeNode(r.Clock.Now(), facts, r.JoinTimeout)
-		if act != orphan.LetGo {
-			after = cmp.Or(after, again)
-		}
+	}
+	if act != orphan.LetGo {
+		after = cmp.Or(after, again)
 	}
 	return reconcile.Result{RequeueAfter: after}, r.apply(ctx, &n, act)
 }
 
 // known asks the caches whether there is a machine for the node, and whether one of
-// ours is.
-func (r *Nodes) known(ctx context.Context, n *corev1.Node) (known, ours bool, err error) {
+// ours is. A machine that has it by its provider ID alone, as of a node with a name of
+// its own, does not bring it here when it goes: again is when to look again.
+func (r *Nodes) known(ctx context.Context, n *corev1.Node) (known, ours bool, again time.Duration, err error) {
+	told := false
 	for _, k := range r.Kinds {
-		knows, err := k.Knows(ctx, n)
+		all, err := k.Having(ctx, n)
 		if err != nil {
-			return false, false, err
+			return false, false, 0, err
 		}
-		known, ours = known || knows, ours || knows && k.API() == r.API
+		told = told || slices.ContainsFunc(all, func(m client.Object) bool { return slices.Contains(k.NodesOf(m), n.Name) })
+		known, ours = known || len(all) > 0, ours || len(all) > 0 && k.API() == r.API
 	}
-	return known, ours, nil
+	if known && !told {
+		again = freshEnough
+	}
+	return known, ours, again, nil
 }
 
 // surely asks the API server, before a finalizer goes. A machine that it shows

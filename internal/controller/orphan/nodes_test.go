@@ -84,7 +84,7 @@ func TestNodes(t *testing.T) {
 		"old":            {"nobody has it", "n", func(n *corev1.Node) { n.CreationTimestamp = metav1.NewTime(old) }, nil, true, false, 0},
 		"young":          {"its machine may not know it yet", "n", func(n *corev1.Node) { n.CreationTimestamp = metav1.NewTime(young) }, nil, false, true, 19 * time.Minute},
 		"of a machine":   {"by name", "g-1", func(n *corev1.Node) { n.CreationTimestamp = metav1.NewTime(old) }, nil, false, true, 0},
-		"by provider ID": {"it is called otherwise", "n", func(n *corev1.Node) { n.Spec.ProviderID = "example:///i-x"; n.CreationTimestamp = metav1.NewTime(old) }, func(w *world) { w.create(w.gardenerMachine("g-x", "i-x")) }, false, true, 0},
+		"by provider ID": {"it is called otherwise, so that nothing tells when the machine goes", "n", func(n *corev1.Node) { n.Spec.ProviderID = "example:///i-x"; n.CreationTimestamp = metav1.NewTime(old) }, func(w *world) { w.create(w.gardenerMachine("g-x", "i-x")) }, false, true, time.Minute},
 		"of a lost machine": {"the machine of the name has another instance, whose kubelet cannot join", "g-1", func(n *corev1.Node) {
 			n.Spec.ProviderID = "example:///i-lost"
 			n.CreationTimestamp = metav1.NewTime(old)
