@@ -270,9 +270,7 @@ func (w *World) mendDeceits() {
 	w.restoreClasses()
 	w.each(w.mendLabels)
 	w.guide()
-	if w.is.collects {
-		w.each(w.keepPlaces)
-	}
+	w.each(w.keepPlaces)
 }
 
 // mendLabels says again in which cluster machines are asked for.
@@ -352,9 +350,9 @@ func otherCredentials(raw []byte) []byte {
 }
 
 // keepPlaces sees to it that collectors look wherever there is something without
-// a machine: they look where machines are made.
+// a machine: they look where machines are made. What goes there is approved of.
 func (w *World) keepPlaces() {
-	if w.losses.forsaken {
+	if !w.is.collects || w.losses.forsaken {
 		return
 	}
 	places := map[cloud.Place]bool{}
@@ -371,22 +369,24 @@ func (w *World) keepPlaces() {
 	for _, cluster := range []string{clusterName, "green"} {
 		for _, region := range []string{"", otherRegion} {
 			for _, account := range []string{cloud.MainAccount, otherAccount} {
-				if at := (cloud.Place{Account: account, Region: region, Cluster: cluster}); places[at] {
-					w.keepPlace(at)
+				if at := (cloud.Place{Account: account, Region: region, Cluster: cluster}); places[at] && w.keepPlace(at) {
+					w.approve()
 				}
 			}
 		}
 	}
 }
 
-func (w *World) keepPlace(at cloud.Place) {
+// keepPlace reports whether nothing had been made for that yet.
+func (w *World) keepPlace(at cloud.Place) bool {
 	o := w.keeper(strings.TrimSuffix("keep-"+at.Cluster+"-"+at.Account+"-"+at.Region, "-"), at)
 	if w.store.Lookup(o, client.ObjectKeyFromObject(o)) != nil {
-		return
+		return false
 	}
 	_, err := w.store.Create(o)
 	w.must("keep a place", err)
 	w.does("makes %s, so that somebody looks at %v", o.GetName(), at)
+	return true
 }
 
 // keeper is a template of no machine's that says where to look.

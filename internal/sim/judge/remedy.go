@@ -128,12 +128,12 @@ func (j *Judge) editedSince(p *Pass, c *check) bool {
 	return false
 }
 
-// sighted is since when the process has seen everything without a gap that it
-// must have noticed: who looks every few seconds may miss a shorter one.
+// sighted is since when the process had seen everything, as the pass began, without a
+// gap that it must have noticed: who looks every few seconds may miss a shorter one.
 func (j *Judge) sighted(p *Pass) time.Time {
 	since := p.Born
 	for _, o := range j.Outages() {
-		if o.To.After(since) && !o.To.After(j.Now()) && o.To.Sub(o.From) >= j.LookEvery {
+		if o.To.After(since) && !o.To.After(p.At) && o.To.Sub(o.From) >= j.LookEvery {
 			since = o.To
 		}
 	}

@@ -193,7 +193,7 @@ func (j *Judge) judgeRoom(p *Pass, d deployment, grown set, was int) {
 		case s.GetUID() != grown.GetUID():
 			alone = alone && least == 0
 			total += max(living, makes) + leaving
-		case s.size <= max(there, was+j.arrived(s)):
+		case s.size <= max(there, was+j.arrived(s, grown.Object)):
 			return // no machine is made on this account
 		default:
 			own = leaving

@@ -127,11 +127,11 @@ func (j *Judge) judgeShare(p *Pass, s set, m machine) {
 }
 
 // arrived counts the machines that a deployment handed over to s since it last
-// gave it its size.
-func (j *Judge) arrived(s set) (n int) {
+// gave it its size, but for the one that it gives with now; nil: none.
+func (j *Judge) arrived(s set, now client.Object) (n int) {
 	since := int64(0)
 	for _, c := range j.log[s.GetUID()] {
-		if c.was != nil && c.now != nil && c.by.Role == Deployments && readSet(c.was).size != readSet(c.now).size {
+		if c.now != now && c.was != nil && c.now != nil && c.by.Role == Deployments && readSet(c.was).size != readSet(c.now).size {
 			since = c.n
 		}
 	}
@@ -148,7 +148,7 @@ func (j *Judge) arrived(s set) (n int) {
 // judgeUpdated judges that a set gives up m for those that were updated in place
 // and handed over to it: it has as many more as came until it is resized.
 func (j *Judge) judgeUpdated(p *Pass, d deployment, s set, m machine) {
-	came := j.arrived(s)
+	came := j.arrived(s, nil)
 	all, _ := states(j, d.GetUID(), p, bySight, readDeployment)
 	least, _ := spread(all, func(d deployment) int { return d.size })
 	if came == 0 || s.size >= least || !alike(d.Object, s.Object) || j.sizedBy(s.GetUID()) == nil {

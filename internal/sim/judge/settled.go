@@ -154,7 +154,8 @@ func (j *Judge) Stays(i Instance) bool { return j.MayStay(i.UID) || j.namesake(i
 
 // strayNode reports whether a stray instance made the node, or one that may stay.
 // Nobody looks for the nodes of those, nor of machines that people had removed without ado.
-// A machine may be told to go before it knows of its node, and may be unable to.
+// A machine may be told to go before it knows of its node, and may be unable to. A node
+// with the name of an instance of others may be theirs, for all that a machine can see.
 func (j *Judge) strayNode(name string) bool {
 	return slices.ContainsFunc(j.Instances(), func(i Instance) bool {
 		m, there := find(j.machines(), types.UID(i.UID))
@@ -162,7 +163,7 @@ func (j *Judge) strayNode(name string) bool {
 			return true
 		}
 		left := !j.Collects && (j.strays[i.UID] || j.Hurried(i.UID))
-		return i.NodeName == name && (left || i.Exists(j.Now()) && !there && j.Stays(i))
+		return i.NodeName == name && (left || i.Exists(j.Now()) && !there && (j.Stays(i) || j.others(i)))
 	})
 }
 

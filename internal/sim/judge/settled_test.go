@@ -35,3 +35,25 @@ func TestYoungNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestStrayNodes: a node whose machine is gone has to go, unless it may be that of an
+// instance of others with its name.
+func TestStrayNodes(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		others []Instance
+		stray  bool
+	}{
+		{"nobody else has the name", nil, true},
+		{"a neighbour has", []Instance{{ID: "i-2", NodeName: "n", Owner: "another"}}, false},
+		{"a neighbour had", []Instance{{ID: "i-2", NodeName: "n", Owner: "another", Gone: time.Unix(1, 0)}}, true},
+		{"a neighbour has another", []Instance{{ID: "i-2", NodeName: "o", Owner: "another"}}, true},
+	} {
+		s := newScene()
+		s.judge.Owner, s.instances = "us", tc.others
+		s.write(nil, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "node"}})
+		if why := s.judge.Stray(); (why != "") != tc.stray {
+			t.Errorf("%s: %q", tc.reason, why)
+		}
+	}
+}

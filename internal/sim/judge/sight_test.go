@@ -148,3 +148,25 @@ func TestLoneMachines(t *testing.T) {
 		}
 	}
 }
+
+// TestSightOfAPass: what a pass began by does not know of outages that came later, however
+// long the pass takes.
+func TestSightOfAPass(t *testing.T) {
+	s := newScene()
+	p := &Pass{Born: s.now.Add(-time.Hour), At: s.now}
+	for _, tc := range []struct {
+		reason   string
+		from, to time.Duration
+		want     time.Time
+	}{
+		{"it was over", -time.Minute, -30 * time.Second, s.now.Add(-30 * time.Second)},
+		{"nobody need notice it", -time.Minute, -time.Minute + time.Millisecond, p.Born},
+		{"it came in the middle of the pass", time.Second, 11 * time.Second, p.Born},
+	} {
+		s.outages = []Outage{{From: p.At.Add(tc.from), To: p.At.Add(tc.to)}}
+		s.now = p.At.Add(20 * time.Second)
+		if got := s.judge.sighted(p); !got.Equal(tc.want) {
+			t.Errorf("%s: %v, want %v", tc.reason, got, tc.want)
+		}
+	}
+}

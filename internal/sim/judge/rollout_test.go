@@ -1,0 +1,57 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+)
+
+// TestHandedOverTakesNoRoom: a set that has yet to make two machines grows by the one that
+// comes to it from the set of the template before, and makes none for that.
+func TestHandedOverTakesNoRoom(t *testing.T) {
+	for _, handed := range []bool{true, false} {
+		s := newScene()
+		d := &v1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d"}}
+		d.Spec.Replicas, d.Spec.Strategy.Type = 3, v1alpha1.InPlaceUpdateMachineDeploymentStrategyType
+		d.Spec.Strategy.InPlaceUpdate = &v1alpha1.InPlaceUpdateMachineDeployment{}
+		d.Spec.Strategy.InPlaceUpdate.MaxSurge = ptr.To(intstr.FromInt32(1))
+		d.Spec.Template.Spec.Class.Name = "new"
+		s.write(nil, d)
+		sets := map[string]*v1alpha1.MachineSet{}
+		set := func(by *Pass, name string, n int32) {
+			o := &v1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+			o.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, v1alpha1.GroupVersion.WithKind("MachineDeployment"))}
+			o.Spec.Replicas, o.Spec.Template.Spec.Class.Name = n, name
+			was := s.objects[o.UID]
+			s.write(by, o)
+			if sets[name] = o; by != nil {
+				s.judge.RolloutWrites(s.judge.Writes(by, false, 0), was, o)
+			}
+		}
+		machine := func(by *Pass, name, owner string) {
+			s.write(by, gardenerMachine(name, func(m *v1alpha1.Machine) {
+				m.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(sets[owner], v1alpha1.GroupVersion.WithKind("MachineSet"))}
+			}))
+		}
+		set(nil, "old", 3)
+		set(nil, "new", 2)
+		for _, name := range []string{"a", "b", "c"} {
+			machine(nil, name, "old")
+		}
+		p := s.begin(Deployments, 1)
+		if p.Key.Name = "d"; handed {
+			machine(p, "a", "new")
+		}
+		set(p, "old", 2)
+		set(p, "new", 3)
+		if broken := slices.Contains(s.broken, NotAbove); broken == handed {
+			t.Errorf("a machine handed over: %v, broken: %v", handed, broken)
+		}
+	}
+}
