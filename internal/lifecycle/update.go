@@ -145,18 +145,19 @@ func (q question) markOfNoCandidate() Mark {
 }
 
 // updateAnswered is about machines whose agent was waited for. One that
-// answers after its time is heard all the same.
+// answers after its time is heard all the same, and so is a failure where our own word
+// that it was waited for was lost.
 func updateAnswered(q question) *Decision {
-	if !q.updates() || q.m.Stage != StageUpdating && q.m.Stage != StageUpdateFailed {
+	if !q.updates() {
 		return nil
 	}
-	switch u := q.w.Update; {
-	case u.Answer == AnswerDone:
+	switch u, s := q.w.Update, q.m.Stage; {
+	case u.Answer == AnswerDone && (s == StageUpdating || s == StageUpdateFailed):
 		return &Decision{
 			Step: Await, Reason: ReasonUpdated, Stage: StageUpdated, After: FirstDelay,
 			Message: fmt.Sprintf("Machine %s was updated in place", q.m.Name),
 		}
-	case u.Answer == AnswerFailed && q.m.Stage == StageUpdating:
+	case u.Answer == AnswerFailed && (s == StageUpdating || s == StageRunning && u.Candidate && u.Selected):
 		message := fmt.Sprintf("Machine %s could not be updated in place", q.m.Name)
 		if u.Detail != "" {
 			message += ": " + u.Detail

@@ -183,6 +183,8 @@ func TestUpdates(t *testing.T) {
 	}
 	detailed := answered(lifecycle.MarkFailed, lifecycle.AnswerFailed)
 	detailed.Detail = "no space left"
+	unselected := answered(lifecycle.MarkFailed, lifecycle.AnswerFailed)
+	unselected.Selected = false
 	unknownSince := selected(lifecycle.MarkSelected)
 	unknownSince.Since = time.Time{}
 	check(t, []row{
@@ -305,8 +307,16 @@ func TestUpdates(t *testing.T) {
 			},
 		},
 		{
-			name: "gardener 2.4 step 3: result failed, Running", reason: "what is not under way does not fail",
-			policy: brisk, m: ran, w: updating(ready, answered(lifecycle.MarkFailed, lifecycle.AnswerFailed)), want: runs,
+			name: "gardener 2.4 step 3: result failed, Running", reason: "our own word that it was under way was lost; half updated it would stay for ever",
+			policy: brisk, m: ran, w: updating(ready, answered(lifecycle.MarkFailed, lifecycle.AnswerFailed)),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonUpdateFailed, Stage: lifecycle.StageUpdateFailed, After: 10 * time.Minute,
+				Message: "Machine m-1 could not be updated in place",
+			},
+		},
+		{
+			name: "gardener 2.4 step 3: result failed, Running, selected no more", reason: "what was not asked for does not fail",
+			policy: brisk, m: ran, w: updating(ready, unselected), want: runs,
 		},
 		{
 			name: "gardener 1.3: InPlaceUpdateSuccessful, healthy", reason: "Running",
