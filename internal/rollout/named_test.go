@@ -33,6 +33,11 @@ func TestNamedGoFirst(t *testing.T) {
 			d:      rolls(3, "1", "0").by(fewer(2)), sets: []Set{old("a", 2, three, more(1, leaving), first(1, asked)), current("b", 1, three)},
 			plan: []string{"a 2->1"},
 		},
+		"a person sizes an old set that was not in use when the number came down": {
+			reason: "that set has no machines yet, and makes none: nobody has to go for them",
+			d:      rolls(4, "25%", "100%").by(fewer(3)), sets: []Set{old("a", 0, wants(3), scaledFor(4, 5)), current("b", 3, scaledFor(3, 4), first(1, asked, pending), more(1, leaving))},
+			plan: []string{"a 3->0"},
+		},
 		"paused, while an old one leaves": {
 			reason: "scaling goes on",
 			d:      rolls(3, "1", "0").by(fewer(2), paused), sets: []Set{old("a", 2, three, more(1, leaving)), current("b", 1, three, first(1, asked))},

@@ -109,9 +109,11 @@ func (q *question) shareOut(active []*book) {
 		allowed = q.d.Replicas + q.surge
 	}
 	// Whoever lowers the number may have named machines. They go even where
-	// room below the surge would let all stay, or others would go for them.
+	// room below the surge would let all stay, or others would go for them. Sets
+	// that have heard of this number gave theirs up then.
 	fewer := q.fewer(active)
-	named := fewer - q.giveUpAsked(active, fewer)
+	unheard := slices.DeleteFunc(slices.Clone(active), func(b *book) bool { return b.Desired != nil && *b.Desired == q.d.Replicas })
+	named := fewer - q.giveUpAsked(unheard, fewer)
 	switch delta := allowed - sum(active, wanted); {
 	case delta > 0 && named == 0:
 		q.shareMore(active, delta)
@@ -163,14 +165,14 @@ func (q *question) grow(b *book, n int, note string) {
 	q.scale(b, b.want.Replicas+n, note)
 }
 
-// shareLess takes machines that somebody asked to give up from the sets that
-// have them, then those that old sets have yet to make, and the rest from all in
+// shareLess takes machines that old sets have yet to make, then those that somebody
+// asked to give up from the sets that have them, and the rest from all in
 // proportion to their sizes. What rounding leaves over comes from the largest. As
 // long as too few would stay available, machines that are not go instead,
 // whichever set they are of.
 func (q *question) shareLess(active []*book, delta int) {
 	note := fmt.Sprintf("%s wanted now", machines(q.d.Replicas))
-	delta = -q.giveUpUnmade(active, q.giveUpAsked(active, -delta))
+	delta = -q.giveUpAsked(active, q.giveUpUnmade(active, -delta))
 	sorted := largestFirst(active)
 	sizes := make([]int, len(sorted))
 	left := delta
