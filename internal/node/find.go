@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // The marks by which nodes name their machine: an annotation that holds the
@@ -141,7 +143,7 @@ func (c *Cluster) search(ctx context.Context, q Query) (*corev1.Node, error) {
 			}
 		}
 		if next = list.Continue; next == "" {
-			return one(q.joinedSince(found), "provider ID or internal IP", append([]string{q.ProviderID}, q.InternalIPs...))
+			return one(q.joinedSince(found), "provider ID or internal IP "+strings.Join(append([]string{q.ProviderID}, q.InternalIPs...), " or "))
 		}
 	}
 }
@@ -192,11 +194,11 @@ func (c *Cluster) byProviderID(ctx context.Context, q Query) (*corev1.Node, erro
 	if q.ProviderID == "" {
 		return nil, nil
 	}
-	return c.only(ctx, q, "provider ID", ProviderIDIndex, []string{q.ProviderID})
+	return c.only(ctx, q, "provider ID "+q.ProviderID, ProviderIDIndex, []string{provider.Tail(q.ProviderID)})
 }
 
 func (c *Cluster) byInternalIP(ctx context.Context, q Query) (*corev1.Node, error) {
-	return c.only(ctx, q, "internal IP", InternalIPIndex, q.InternalIPs)
+	return c.only(ctx, q, "internal IP "+strings.Join(q.InternalIPs, " or "), InternalIPIndex, q.InternalIPs)
 }
 
 func (c *Cluster) byMark(ctx context.Context, q Query) (*corev1.Node, error) {
@@ -211,16 +213,17 @@ func (c *Cluster) byMark(ctx context.Context, q Query) (*corev1.Node, error) {
 	case MachineNameLabel:
 		values = values[1:]
 	}
-	return c.only(ctx, q, "mark", MarkIndex, values)
+	return c.only(ctx, q, "mark "+strings.Join(values, " or "), MarkIndex, values)
 }
 
-// only returns the one node that the index holds under any of the values.
+// only returns the one node that the index holds under any of the values, of those that
+// have what says.
 func (c *Cluster) only(ctx context.Context, q Query, what, index string, values []string) (*corev1.Node, error) {
 	var found []corev1.Node
 	for _, v := range values {
 		var list corev1.NodeList
 		if err := c.Client.List(ctx, &list, client.MatchingFields{index: v}); err != nil {
-			return nil, fmt.Errorf("listing nodes with %s %s: %w", what, v, err)
+			return nil, fmt.Errorf("listing nodes with %s: %w", what, err)
 		}
 		for _, n := range list.Items {
 			if slices.ContainsFunc(found, func(o corev1.Node) bool { return o.Name == n.Name }) {
@@ -232,11 +235,11 @@ func (c *Cluster) only(ctx context.Context, q Query, what, index string, values 
 			}
 		}
 	}
-	return one(q.joinedSince(found), what, values)
+	return one(q.joinedSince(found), what)
 }
 
-// one returns the only node that was found by the values.
-func one(found []corev1.Node, what string, values []string) (*corev1.Node, error) {
+// one returns the only node that was found.
+func one(found []corev1.Node, what string) (*corev1.Node, error) {
 	switch len(found) {
 	case 0:
 		return nil, nil
@@ -247,8 +250,7 @@ func one(found []corev1.Node, what string, values []string) (*corev1.Node, error
 	for i := range found {
 		names[i] = found[i].Name
 	}
-	return nil, fmt.Errorf("expected 1 node with %s %s, found %d: %s",
-		what, strings.Join(values, " or "), len(found), strings.Join(names, ", "))
+	return nil, fmt.Errorf("expected 1 node with %s, found %d: %s", what, len(found), strings.Join(names, ", "))
 }
 
 // clockSkew is by how far the clocks of two API servers may differ.

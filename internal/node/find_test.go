@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 func TestFind(t *testing.T) {
@@ -21,6 +23,7 @@ func TestFind(t *testing.T) {
 	since := func(after time.Duration) func(*corev1.Node) {
 		return func(n *corev1.Node) { n.CreationTimestamp = metav1.NewTime(query.Created.Add(after)) }
 	}
+	spelled := Query{ProviderID: "sim:///a/1", Same: func(a, b string) bool { return provider.SameInstance(nil, a, b) }}
 	tests := []struct {
 		reason string
 		query  Query
@@ -47,6 +50,8 @@ func TestFind(t *testing.T) {
 		{"a name left behind by another instance is passed over", named, []client.Object{node("w1", withProviderID("sim:///a/0"))}, "", ""},
 		{"an address left behind, too", query, []client.Object{node("w1", withIPs("10.0.0.1"), withProviderID("sim:///a/0"))}, "", ""},
 		{"case is no difference", named, []client.Object{node("w1", withProviderID("SIM:///A/1"))}, "w1", ""},
+		{"nor is another spelling of the same instance", spelled, []client.Object{node("w1", withProviderID("sim:////zone/1"))}, "w1", ""},
+		{"what only ends alike is another's", spelled, []client.Object{node("w1", withProviderID("other:///a/1"))}, "", ""},
 		{"two nodes of one provider ID are an error", query, []client.Object{
 			node("w1", withProviderID("sim:///a/1")), node("w2", withProviderID("sim:///a/1")),
 		}, "", "expected 1 node with provider ID sim:///a/1, found 2: w1, w2"},

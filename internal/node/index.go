@@ -9,12 +9,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/drain"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // The indexes that [Cluster] reads by. That of pods by node is a field selector
 // that the API server knows too.
 const (
-	ProviderIDIndex = "spec.providerID"
+	// ProviderIDIndex holds what the provider IDs of an instance have in common in all
+	// spellings ([provider.Tail]).
+	ProviderIDIndex = "millwright.instance"
 	InternalIPIndex = "status.addresses.internalIP"
 	PodNodeIndex    = "spec.nodeName"
 	// MarkIndex holds what ties a node to its machine: "namespace/name" or the
@@ -61,7 +64,7 @@ func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 
 func providerID(o client.Object) []string {
 	if id := o.(*corev1.Node).Spec.ProviderID; id != "" {
-		return []string{id}
+		return []string{provider.Tail(id)}
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func newWorld[M client.Object](t *testing.T, lens dialect.Machines[M], objects .
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "cloud"}, Data: credentials},
 	).WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} })
 	for name, get := range map[string]client.IndexerFunc{
-		node.ProviderIDIndex: func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} },
+		node.ProviderIDIndex: func(o client.Object) []string { return []string{provider.Tail(o.(*corev1.Node).Spec.ProviderID)} },
 		node.InternalIPIndex: func(client.Object) []string { return nil },
 		node.MarkIndex:       func(client.Object) []string { return nil },
 	} {
