@@ -107,7 +107,7 @@ func (p *process) sees(key reconcile.Request) *judge.Pass {
 }
 
 // judged are the kinds by whose caches controllers go.
-var judged = map[string]bool{"Machine": true, "MachineSet": true, "MachineDeployment": true, "MachineHealthCheck": true, "Node": true}
+var judged = map[string]bool{"Machine": true, "MachineSet": true, "MachineDeployment": true, "MachineHealthCheck": true, "Node": true, "VolumeAttachment": true}
 
 // checked makes a call to an API server and has judged what it wrote. sent is when
 // it was sent, for one that arrives late.

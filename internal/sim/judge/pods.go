@@ -183,7 +183,7 @@ func (j *Judge) inTurn(nodeName string, p *Pass) bool {
 
 // leftBehind names a volume that is attached to the node although its pod has
 // left, so long before the pass began that every cache shows both, and not so long
-// ago that it is waited for no more.
+// ago that it is waited for no more. The cache of attachments may have stopped before.
 func (j *Judge) leftBehind(nodeName string, p *Pass) string {
 	for _, o := range j.All(&storagev1.VolumeAttachment{}) {
 		a := o.(*storagev1.VolumeAttachment)
@@ -193,7 +193,7 @@ func (j *Judge) leftBehind(nodeName string, p *Pass) string {
 		left, gone := j.leftBy(*a.Spec.Source.PersistentVolumeName, nodeName)
 		made := a.CreationTimestamp.Time
 		known := left.Add(j.ViewLag).Before(p.At) && made.Add(time.Second+j.ViewLag).Before(p.At)
-		if gone && known && j.Now().Sub(left) < j.shorter(p) && j.watched(made) == j.Now().Sub(made) {
+		if gone && known && p.seen[a.UID] != nil && j.Now().Sub(left) < j.shorter(p) && j.watched(made) == j.Now().Sub(made) {
 			return a.Name
 		}
 	}

@@ -62,9 +62,12 @@ func TestVolumesFirst(t *testing.T) {
 	for _, tc := range []struct {
 		reason            string
 		hostile, disowned bool
-		broken            []string
+		// unseen: a cache that has stopped does not show the attachment.
+		unseen bool
+		broken []string
 	}{
 		{reason: "it is waited for", broken: []string{VolumesFirst}},
+		{reason: "as far as a cache shows it", unseen: true},
 		{reason: "also where somebody has put another machine's mark on the node", disowned: true, broken: []string{VolumesFirst}},
 		{reason: "also where a hostile kubelet says nothing of that", hostile: true, broken: []string{VolumesFirst}},
 		{reason: "a hostile kubelet has disowned its node", hostile: true, disowned: true},
@@ -89,8 +92,11 @@ func TestVolumesFirst(t *testing.T) {
 		i := Instance{ID: "i", UID: "m", Name: "m", Namespace: "machines", ProviderID: "sim:///i", NodeName: "m", Node: "n", Hostile: tc.hostile}
 		s.instances = []Instance{i}
 		s.now = s.now.Add(10 * time.Second)
-		s.judge.Stopped(i, s.begin(Machines, 1))
-		if !slices.Equal(s.broken, tc.broken) {
+		p := s.begin(Machines, 1)
+		if tc.unseen {
+			delete(p.seen, "a")
+		}
+		if s.judge.Stopped(i, p); !slices.Equal(s.broken, tc.broken) {
 			t.Errorf("%s: broken %q, want %q", tc.reason, s.broken, tc.broken)
 		}
 	}

@@ -110,7 +110,7 @@ func (j *Judge) judgeSet(p *Pass, d deployment, old, now client.Object) {
 		return
 	}
 	if old == nil {
-		j.judgeTwin(d, readSet(now))
+		j.judgeTwin(p, d, readSet(now))
 	}
 	was, is := 0, 0
 	if old != nil {
@@ -145,9 +145,13 @@ func (j *Judge) judgeOwn(d deployment, old, now client.Object) {
 	}
 }
 
-func (j *Judge) judgeTwin(d deployment, made set) {
+// judgeTwin judges that the deployment makes a set beside one of the same template that
+// stays, and did since the pass looked.
+func (j *Judge) judgeTwin(p *Pass, d deployment, made set) {
 	for _, s := range j.setsOf(d) {
-		if s.GetUID() != made.GetUID() && s.GetDeletionTimestamp() == nil && alike(s.Object, made.Object) {
+		all, _ := states(j, s.GetUID(), p, bySight, readSet)
+		stays := !slices.ContainsFunc(all, func(s set) bool { return s.GetDeletionTimestamp() != nil })
+		if s.GetUID() != made.GetUID() && stays && alike(s.Object, made.Object) {
 			j.Broken(OneSet, "set %s has the template of %s", made.GetName(), s.GetName())
 		}
 	}

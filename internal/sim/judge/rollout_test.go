@@ -55,3 +55,40 @@ func TestHandedOverTakesNoRoom(t *testing.T) {
 		}
 	}
 }
+
+// TestTwins: a set is made beside one of the same template that stays. One that was being
+// deleted when the pass looked may stay after all, where a server went back.
+func TestTwins(t *testing.T) {
+	for _, tc := range []struct {
+		reason          string
+		deleted, undone bool
+		broken          bool
+	}{
+		{"it stays", false, false, true},
+		{"it goes", true, false, false},
+		{"a restore in mid-pass has undone that", true, true, false},
+	} {
+		s := newScene()
+		d := &v1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d"}}
+		s.write(nil, d)
+		set := func(name string, deleted bool) *v1alpha1.MachineSet {
+			o := &v1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+			o.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, v1alpha1.GroupVersion.WithKind("MachineDeployment"))}
+			if deleted {
+				o.DeletionTimestamp = &metav1.Time{Time: s.now}
+			}
+			s.write(nil, o)
+			return o
+		}
+		set("a", tc.deleted)
+		p := s.begin(Deployments, 1)
+		p.Key.Name = "d"
+		if tc.undone {
+			set("a", false)
+		}
+		s.judge.RolloutWrites(s.judge.Writes(p, false, 0), nil, set("b", false))
+		if broken := slices.Contains(s.broken, OneSet); broken != tc.broken {
+			t.Errorf("%s: broken %v", tc.reason, broken)
+		}
+	}
+}
