@@ -75,6 +75,8 @@ type Deployments[D, S client.Object] interface {
 	// Adopts reports whether d is to take over s, which nobody controls and
 	// which the selector matches.
 	Adopts(d D, s S) bool
+	// Claims reports whether s is to take over m, which nobody controls.
+	Claims(s S, m client.Object) bool
 	// ViewSet projects a set of d, without its machines.
 	ViewSet(d D, s S) rollout.Set
 	// ViewMachine projects a machine; n is its node, nil when there is none.

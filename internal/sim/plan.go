@@ -303,7 +303,7 @@ func facts[D, S client.Object](g *glimpse, lens dialect.Deployments[D, S], d D) 
 		}
 		v := lens.ViewSet(d, s.(S))
 		for _, m := range machines {
-			if metav1.IsControlledBy(m, s) {
+			if metav1.IsControlledBy(m, s) || metav1.GetControllerOf(m) == nil && lens.Claims(s.(S), m) {
 				v.Machines = append(v.Machines, lens.ViewMachine(m, g.node(lens.NodeName(m))))
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/rollout"
@@ -131,5 +133,32 @@ func nameCollision[D, S client.Object](t *testing.T, a api[D, S]) {
 	}
 	if n := a.collisions(w.deployment()); n != 1 {
 		t.Errorf("%d collisions recorded, want 1", n)
+	}
+}
+
+// TestUnclaimedMachines: a restore without owner references leaves machines that the set has
+// yet to take over. It has not lost them, and their deployment counts on them.
+func TestUnclaimedMachines(t *testing.T) {
+	both(t, unclaimedMachines, unclaimedMachines)
+}
+
+func unclaimedMachines[D, S client.Object](t *testing.T, a api[D, S]) {
+	w := newWorld(t, a)
+	w.declare(3)
+	r := w.controller()
+	w.rest(r)
+	for i, m := range w.machines() {
+		m.SetOwnerReferences(nil)
+		if i == 0 {
+			m.SetLabels(map[string]string{"of": "nobody"})
+		}
+		w.must(w.Client.Update(t.Context(), m))
+	}
+	w.sync()
+	w.pass(r)
+	d, err := runtime.DefaultUnstructuredConverter.ToUnstructured(w.deployment())
+	w.must(err)
+	if n, _, _ := unstructured.NestedInt64(d, "status", "availableReplicas"); n != 2 {
+		t.Errorf("%d machines count as available, want the 2 that the set may take over", n)
 	}
 }

@@ -137,8 +137,10 @@ func (p *pass[D, S]) only(all []S) (out []S) {
 	return out
 }
 
-// observeMachines takes in what the sets control. A machine that was handed over
-// a moment ago may still be listed with the set that it came from.
+// observeMachines takes in what the sets control, and what they have yet to take over: after
+// a restore all machines may be without an owner, and a set that waits for its own has not
+// lost them. A machine that was handed over a moment ago may still be listed with the set
+// that it came from.
 func (p *pass[D, S]) observeMachines(ctx context.Context, list func(context.Context) ([]client.Object, error)) error {
 	p.machines, p.nodes, p.view = map[types.UID]client.Object{}, map[string]*corev1.Node{}, nil
 	place, alarm := make(map[types.UID]int, len(p.sets)), p.look(ctx)
@@ -154,11 +156,7 @@ func (p *pass[D, S]) observeMachines(ctx context.Context, list func(context.Cont
 	}
 	for _, m := range machines {
 		m = p.written.Over(m)
-		ref := metav1.GetControllerOfNoCopy(m)
-		if ref == nil {
-			continue
-		}
-		i, ours := place[ref.UID]
+		i, ours := p.setOf(m, place)
 		if !ours {
 			continue
 		}
@@ -170,6 +168,16 @@ func (p *pass[D, S]) observeMachines(ctx context.Context, list func(context.Cont
 		p.view[i].Machines = append(p.view[i].Machines, p.lens.ViewMachine(m, n))
 	}
 	return nil
+}
+
+// setOf is the place of the set that has m, or is to take it over.
+func (p *pass[D, S]) setOf(m client.Object, place map[types.UID]int) (int, bool) {
+	if ref := metav1.GetControllerOfNoCopy(m); ref != nil {
+		i, ours := place[ref.UID]
+		return i, ours
+	}
+	i := slices.IndexFunc(p.sets, func(s S) bool { return p.lens.Claims(s, m) })
+	return i, i >= 0
 }
 
 func (p *pass[D, S]) nodeOf(ctx context.Context, m client.Object) (*corev1.Node, error) {
@@ -221,10 +229,14 @@ func (p *pass[D, S]) listSets(ctx context.Context, owner string) ([]S, error) {
 
 // cachedMachines are those that the cache lists with the sets.
 func (p *pass[D, S]) cachedMachines(ctx context.Context) (out []client.Object, err error) {
+	owners := []string{machineset.NoOwner}
 	for _, s := range p.sets {
+		owners = append(owners, string(s.GetUID()))
+	}
+	for _, owner := range owners {
 		list := p.lens.Machines()
 		err := p.Client.List(ctx, list, client.InNamespace(p.facts.Namespace),
-			client.MatchingFields{machineset.OwnerIndex: string(s.GetUID())}, client.UnsafeDisableDeepCopy)
+			client.MatchingFields{machineset.OwnerIndex: owner}, client.UnsafeDisableDeepCopy)
 		if err != nil {
 			return nil, fmt.Errorf("list machines by owner: %w", err)
 		}

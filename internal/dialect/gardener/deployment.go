@@ -234,3 +234,8 @@ func (Deployments) Selector(d *v1alpha1.MachineDeployment) labels.Selector {
 func (Deployments) Adopts(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) bool {
 	return d.DeletionTimestamp == nil && s.DeletionTimestamp == nil
 }
+
+// Claims reports whether the controller of s is to take over m, which nobody controls.
+func (Deployments) Claims(s *v1alpha1.MachineSet, m client.Object) bool {
+	return s.DeletionTimestamp == nil && m.GetDeletionTimestamp() == nil && Sets{}.Selector(s).Matches(labels.Set(m.GetLabels()))
+}

@@ -209,6 +209,11 @@ func (Deployments) Adopts(d *v1beta1.MachineDeployment, s *machinev1.MachineSet)
 	return s.Annotations[DeploymentAnnotation] == d.Name && s.Name == setName(d.Name, s.Labels[TemplateHashLabel])
 }
 
+// Claims reports whether the controller of s is to take over m, which nobody controls.
+func (Deployments) Claims(s *machinev1.MachineSet, m client.Object) bool {
+	return s.DeletionTimestamp == nil && m.GetDeletionTimestamp() == nil && Sets{}.Selector(s).Matches(labels.Set(m.GetLabels()))
+}
+
 // revision is the recorded one; 0 where there is none, or no number.
 func revision(o client.Object) int64 {
 	n, err := strconv.ParseInt(o.GetAnnotations()[RevisionAnnotation], 10, 64)
