@@ -400,3 +400,46 @@ func forgedWhileBlind[M client.Object](t *testing.T, rigged func(*testing.T, ...
 		})
 	}
 }
+
+// TestNodeOfANamesake: the machine's object came back under another UID, so that two
+// instances have its name. The node says of neither that it is its: it stays when the
+// machine's own instance goes.
+func TestNodeOfANamesake(t *testing.T) {
+	namesake := provider.Instance{ID: "i-0", ProviderID: "memory:///i-0", UID: "uid-before", Name: "m-1", State: provider.Running, NodeName: "node-1"}
+	gone := namesake
+	gone.State = provider.Terminated
+	for _, tt := range []struct {
+		reason      string
+		other       provider.Instance
+		listErr     error
+		shows       string // the provider ID that the node shows
+		gone, stays bool
+	}{
+		{"the other is there", namesake, nil, "", true, true},
+		{"the other is gone", gone, nil, "", true, false},
+		{"the node says whose it is", namesake, nil, "memory:///i-1", true, false},
+		{"nobody can tell now", gone, errors.New("connection reset"), "", false, true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := openshiftRig(t)
+			g.some(2)
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "node-uid"}, Spec: corev1.NodeSpec{ProviderID: tt.shows}}
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+			if err := g.target.WithWatch.Create(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			g.some(2)
+			g.cloud.instances, g.cloud.listErr = append(g.cloud.instances, tt.other), tt.listErr
+			g.delete()
+			for range 6 {
+				if !g.gone() {
+					_, _ = g.try("m-1")
+				}
+			}
+			err := g.target.WithWatch.Get(t.Context(), client.ObjectKeyFromObject(n), n)
+			if g.gone() != tt.gone || (err == nil) != tt.stays {
+				t.Errorf("the machine is gone: %v, reading its node: %v", g.gone(), err)
+			}
+		})
+	}
+}

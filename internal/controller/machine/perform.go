@@ -312,8 +312,15 @@ func (p *pass[M]) terminate(ctx context.Context) {
 	}
 }
 
+// forget deletes the node, unless another instance goes by its name: it may be that of one
+// whose object came back under another UID.
 func (p *pass[M]) forget(ctx context.Context) {
-	err := p.Nodes.Delete(ctx, p.world.Node, p.Dialect.Leave(p.m).DropFinalizer)
+	shared, err := p.shared(ctx, p.world.Node)
+	if shared || err != nil {
+		p.noteNode(nil, err)
+		return
+	}
+	err = p.Nodes.Delete(ctx, p.world.Node, p.Dialect.Leave(p.m).DropFinalizer)
 	p.answered(err)
 	if err != nil {
 		p.world.NodeErr, p.world.NodeLooked = fmt.Errorf("delete node %s: %w", p.world.Node.Name, err), false

@@ -86,6 +86,15 @@ func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) 
 	return another, nil
 }
 
+// shared reports whether the node, which shows no provider ID, may as well be of an
+// instance besides the machine's that the infrastructure lists with its name.
+func (p *pass[M]) shared(ctx context.Context, n *corev1.Node) (bool, error) {
+	if n.Spec.ProviderID != "" {
+		return false, nil
+	}
+	return p.isAnothers(ctx, n)
+}
+
 // untold is an error where err ends some time, after which it can be told whose a node
 // is.
 func untold(err error) error {
