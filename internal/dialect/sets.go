@@ -52,9 +52,9 @@ type Sets[S client.Object] interface {
 type Freezer[S client.Object] interface {
 	// Parent returns an empty object of the kind that may control a set.
 	Parent() client.Object
-	// Crowd projects what the freeze is decided from, but for the number of
-	// machines; parent controls s, nil when there is none.
-	Crowd(s S, parent client.Object) orphan.Crowd
+	// Crowd projects what the freeze is decided from; parent controls s, nil when
+	// there is none, and s has the machines.
+	Crowd(s S, parent client.Object, machines []client.Object) orphan.Crowd
 	// Freeze edits the metadata of s to be frozen, or to be so no longer, in
 	// which case a request for that is granted. View then says [replicas.Set]
 	// NoGrowth, and Record brings the status in step.

@@ -19,7 +19,8 @@ type Crowd struct {
 	// Parent is the deployment that controls the set; nil when none does.
 	Parent *Parent
 	// Machines is how many belong to the set, in whatever state, those on
-	// their way out included: what runs costs, whoever is to blame for it.
+	// their way out included: what runs costs, whoever is to blame for it. Those that
+	// only finalizers of others hold are over.
 	Machines int
 	// Frozen says that the set makes no machines already, Asked that somebody
 	// wants it thawed whatever the number.

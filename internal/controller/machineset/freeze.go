@@ -21,7 +21,7 @@ import (
 // thaws like others: its deployment says that it is frozen for as long.
 func (p *pass[S]) judge(ctx context.Context) error {
 	freezer, ok := p.lens.(dialect.Freezer[S])
-	if !ok || p.thawed || p.set.Deleting && !freezer.Crowd(p.object, nil).Frozen {
+	if !ok || p.thawed || p.set.Deleting && !freezer.Crowd(p.object, nil, nil).Frozen {
 		return nil
 	}
 	j, frozen, err := p.judgement(ctx, freezer)
@@ -45,8 +45,7 @@ func (p *pass[S]) judgement(ctx context.Context, f dialect.Freezer[S]) (j orphan
 	if err != nil {
 		return j, false, err
 	}
-	crowd := f.Crowd(p.object, parent)
-	crowd.Machines = len(p.machines)
+	crowd := f.Crowd(p.object, parent, p.machines)
 	return orphan.Judge(crowd, *p.Margins), crowd.Frozen, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -25,9 +26,15 @@ func labelledFrozen(s *v1alpha1.MachineSet) bool {
 func (Sets) Parent() client.Object { return &v1alpha1.MachineDeployment{} }
 
 // Crowd implements [dialect.Freezer].
-func (Sets) Crowd(s *v1alpha1.MachineSet, parent client.Object) orphan.Crowd {
+func (Sets) Crowd(s *v1alpha1.MachineSet, parent client.Object, machines []client.Object) orphan.Crowd {
 	_, asked := s.Annotations[v1alpha1.AnnotationKeyUnfreeze]
 	c := orphan.Crowd{Replicas: int(s.Spec.Replicas), Frozen: labelledFrozen(s), Asked: asked}
+	for _, m := range machines {
+		// One that only others hold has no instance any more.
+		if m.GetDeletionTimestamp() == nil || controllerutil.ContainsFinalizer(m, v1alpha1.FinalizerMachine) {
+			c.Machines++
+		}
+	}
 	if d, ok := parent.(*v1alpha1.MachineDeployment); ok {
 		c.Parent = &orphan.Parent{Replicas: int(d.Spec.Replicas), Surge: toleratedSurge(&d.Spec.Strategy)}
 	}

@@ -50,7 +50,7 @@ func TestSetCrowd(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Sets{}.Crowd(tc.set, tc.parent)); diff != "" {
+			if diff := cmp.Diff(tc.want, Sets{}.Crowd(tc.set, tc.parent, nil)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -68,7 +68,7 @@ func TestSetFreezeLaws(t *testing.T) {
 				})
 				before := s.DeepCopy()
 				Sets{}.Freeze(s, frozen)
-				c := Sets{}.Crowd(s, nil)
+				c := Sets{}.Crowd(s, nil, nil)
 				if c.Frozen != frozen || (Sets{}.View(s).NoGrowth != "") != frozen || !frozen && c.Asked {
 					t.Errorf("from %v, %v to frozen %v: got %+v", labels, annotations, frozen, c)
 				}
@@ -128,5 +128,30 @@ func TestSetFrozenConditionFollowsTheLabel(t *testing.T) {
 				t.Errorf("%s: since %s", tc.reason, got[0].LastTransitionTime)
 			}
 		})
+	}
+}
+
+// TestSetCrowdCountsWhatRuns: a machine counts until the machine controller has let go of it.
+func TestSetCrowdCountsWhatRuns(t *testing.T) {
+	machine := func(deleting bool, finalizers ...string) client.Object {
+		m := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Finalizers: finalizers}}
+		if deleting {
+			m.DeletionTimestamp = &metav1.Time{}
+		}
+		return m
+	}
+	for _, tc := range []struct {
+		reason  string
+		machine client.Object
+		want    int
+	}{
+		{"it lives", machine(false, v1alpha1.FinalizerMachine), 1},
+		{"it is new", machine(false), 1},
+		{"its instance may run", machine(true, v1alpha1.FinalizerMachine, "example.com/backup"), 1},
+		{"only others hold it", machine(true, "example.com/backup"), 0},
+	} {
+		if got := (Sets{}).Crowd(&v1alpha1.MachineSet{}, nil, []client.Object{tc.machine}).Machines; got != tc.want {
+			t.Errorf("%s: %d machines, want %d", tc.reason, got, tc.want)
+		}
 	}
 }
