@@ -41,12 +41,13 @@ func (j *Judge) Silent(o client.Object) bool {
 
 // ofHopeless reports whether the instance that made the node belongs to a machine about
 // which nothing can be done. One that was deleted before its node joined never tells
-// the name, nor does one that was given up before it could see its instance.
+// the name, nor does one that was given up before it could see its instance, which may
+// have died since.
 func (j *Judge) ofHopeless(n client.Object) bool {
 	i, made := j.maker(n.(*corev1.Node))
-	if !made || !i.Exists(j.Now()) {
+	if !made {
 		return false
 	}
 	m, there := find(j.machines(), types.UID(i.UID))
-	return there && (j.hopeless(m.Object) || m.provider == "" && m.node == "" && j.GivenUp(m.Object))
+	return there && (i.Exists(j.Now()) && j.hopeless(m.Object) || m.provider == "" && m.node == "" && j.GivenUp(m.Object))
 }

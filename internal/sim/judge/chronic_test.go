@@ -60,6 +60,7 @@ func TestNodeOfNobody(t *testing.T) {
 		{reason: "its instance is gone", hopeless: true, instanceGone: true, stray: true},
 		{reason: "somebody else made it anew", hopeless: true, remade: true, stray: true},
 		{reason: "its machine was given up unseen", edit: failed},
+		{reason: "its machine was given up unseen, and its instance is gone", edit: failed, instanceGone: true},
 		{reason: "its machine was given up, and knows its instance", edit: func(m *v1alpha1.Machine) { failed(m); m.Spec.ProviderID = "p-1" }, stray: true},
 		{reason: "its machine was given up, and has another node", edit: func(m *v1alpha1.Machine) { failed(m); m.Labels = map[string]string{"node": "host-2"} }, stray: true},
 		{reason: "its machine was given up, and is to be replaced", edit: func(m *v1alpha1.Machine) {

@@ -149,8 +149,8 @@ func (j *Judge) judgeOwn(d deployment, old, now client.Object) {
 // stays, and did since the pass looked.
 func (j *Judge) judgeTwin(p *Pass, d deployment, made set) {
 	for _, s := range j.setsOf(d) {
-		all, _ := states(j, s.GetUID(), p, bySight, readSet)
-		stays := !slices.ContainsFunc(all, func(s set) bool { return s.GetDeletionTimestamp() != nil })
+		all, there := states(j, s.GetUID(), p, bySight, readSet)
+		stays := there && !slices.ContainsFunc(all, func(s set) bool { return s.GetDeletionTimestamp() != nil })
 		if s.GetUID() != made.GetUID() && stays && alike(s.Object, made.Object) {
 			j.Broken(OneSet, "set %s has the template of %s", made.GetName(), s.GetName())
 		}

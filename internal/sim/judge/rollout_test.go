@@ -62,11 +62,13 @@ func TestTwins(t *testing.T) {
 	for _, tc := range []struct {
 		reason          string
 		deleted, undone bool
-		broken          bool
+		// since: it was made since, while the creation of the other was on its way.
+		since, broken bool
 	}{
-		{"it stays", false, false, true},
-		{"it goes", true, false, false},
-		{"a restore in mid-pass has undone that", true, true, false},
+		{"it stays", false, false, false, true},
+		{"it goes", true, false, false, false},
+		{"a restore in mid-pass has undone that", true, true, false, false},
+		{"it came later", false, false, true, false},
 	} {
 		s := newScene()
 		d := &v1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d"}}
@@ -80,9 +82,13 @@ func TestTwins(t *testing.T) {
 			s.write(nil, o)
 			return o
 		}
-		set("a", tc.deleted)
+		if !tc.since {
+			set("a", tc.deleted)
+		}
 		p := s.begin(Deployments, 1)
-		p.Key.Name = "d"
+		if p.Key.Name = "d"; tc.since {
+			set("a", false)
+		}
 		if tc.undone {
 			set("a", false)
 		}
