@@ -183,14 +183,14 @@ func blockedPods(d drain.Decision) []types.NamespacedName {
 func (c *Cluster) request(ctx context.Context, now time.Time, d drain.Decision, attempts drain.Attempts) error {
 	var failed []error
 	for _, t := range d.Evict {
-		err := c.evict(ctx, t)
+		err := c.gone(ctx, t, c.evict(ctx, t))
 		a := noted(attempts[t.UID], now, err)
 		a.Evicted = true
 		attempts[t.UID] = a
 		failed = append(failed, unexpected(err, "evicting", t))
 	}
 	for _, t := range d.Delete {
-		err := c.deletePod(ctx, t)
+		err := c.gone(ctx, t, c.deletePod(ctx, t))
 		a := noted(attempts[t.UID], now, err)
 		a.Evicted = false
 		attempts[t.UID] = a
@@ -224,6 +224,22 @@ func (c *Cluster) deletePod(ctx context.Context, t drain.Target) error {
 	})
 }
 
+// gone is err, or that there is no such pod where that is what a conflict means: another
+// one has its name. Else the budget was written at the same moment.
+func (c *Cluster) gone(ctx context.Context, t drain.Target, err error) error {
+	if !apierrors.IsConflict(err) {
+		return err
+	}
+	var now corev1.Pod
+	switch lookErr := c.Live.Get(ctx, t.Pod, &now); {
+	case apierrors.IsNotFound(lookErr):
+		return lookErr
+	case lookErr == nil && now.UID != t.UID:
+		return apierrors.NewNotFound(corev1.Resource("pods"), t.Pod.Name)
+	}
+	return err
+}
+
 func seconds(d *time.Duration) *int64 {
 	if d == nil {
 		return nil
@@ -232,9 +248,7 @@ func seconds(d *time.Duration) *int64 {
 	return &s
 }
 
-// noted adds the answer to a request to what is known of the pod. A conflict
-// means that another pod has its name, or that the budget was written at the
-// same moment; the next look at the pods tells which.
+// noted adds the answer to a request to what is known of the pod.
 func noted(a drain.Attempt, now time.Time, err error) drain.Attempt {
 	a.At = now
 	switch {

@@ -172,6 +172,38 @@ func TestDrainTellsRefusals(t *testing.T) {
 	}
 }
 
+// TestReplacedPodIsGone: the cache shows a pod whose name another one has by now, or nobody,
+// which a conflict may tell. What it left behind is waited for from then on.
+func TestReplacedPodIsGone(t *testing.T) {
+	conflict := apierrors.NewConflict(corev1.Resource("pods"), "a", errors.New("the UID in the precondition does not match"))
+	for _, tt := range []struct {
+		reason string
+		uid    string // of the pod that the API server has; empty: none
+		gone   bool
+	}{
+		{"another has its name", "uid-another", true},
+		{"nobody has", "", true},
+		{"it is there: its budget was written meanwhile", "uid-a", false},
+	} {
+		cached, live := newWorld(t, refusing(func() error { return conflict }), podOn("w1", "a")), newWorld(t, interceptor.Funcs{})
+		if tt.uid != "" {
+			pod := podOn("w2", "a")
+			pod.UID = types.UID(tt.uid)
+			if err := live.Client.Create(t.Context(), pod); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cached.Live = live.Client
+		attempts, target := drain.Attempts{}, drain.Target{Pod: types.NamespacedName{Namespace: "web", Name: "a"}, UID: "uid-a"}
+		if err := cached.request(t.Context(), start, drain.Decision{Evict: []drain.Target{target}}, attempts); err != nil {
+			t.Fatal(err)
+		}
+		if got := attempts["uid-a"].Gone; got != tt.gone {
+			t.Errorf("%s: gone %t", tt.reason, got)
+		}
+	}
+}
+
 func TestDrainOverrulesABudgetWhereThePolicySaysSo(t *testing.T) {
 	w := newWorld(t, refusing(budgetRefusal), podOn("w1", "a"), pdb())
 	policy := drain.Policy{MaxEvictAttempts: 2}
