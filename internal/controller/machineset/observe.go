@@ -3,6 +3,7 @@ package machineset
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -82,7 +83,16 @@ func (p *pass[S]) observeLive(ctx context.Context) error {
 	}
 	p.machines, p.live = p.only(all), true
 	p.ledger.Live(p.now, objects(p.machines), objects(p.only(p.owned)))
+	if p.set.Deleting && slices.ContainsFunc(p.machines, p.unshown) {
+		p.again(expect.Patience)
+	}
 	return p.view(ctx)
+}
+
+// unshown reports whether the cache does not show the machine: nothing tells then when it
+// goes.
+func (p *pass[S]) unshown(m client.Object) bool {
+	return !slices.ContainsFunc(p.owned, func(o client.Object) bool { return o.GetUID() == m.GetUID() })
 }
 
 // only leaves out what is not the set's.

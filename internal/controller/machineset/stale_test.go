@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -239,5 +240,39 @@ func TestNameOfAStranger(t *testing.T) {
 	}
 	if _, err := w.reconcile(t, r); err != nil || w.created != 1 {
 		t.Errorf("%d machines made, %v; want 1", w.created, err)
+	}
+}
+
+// TestDeletedBehindABlindCache: nothing tells when the machines go that the cache has never
+// shown, and the set that is being deleted goes with the last of them.
+func TestDeletedBehindABlindCache(t *testing.T) {
+	w := newWorld(gardenerAPI)
+	w.declare(t, 2)
+	w.sync(t, true, false)
+	r := w.controller()
+	pass := func() time.Duration {
+		w.sync(t, true, false)
+		res, err := w.reconcile(t, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.clock.SetTime(w.clock.Now().Add(max(res.RequeueAfter, time.Millisecond)))
+		return res.RequeueAfter
+	}
+	for range 3 {
+		pass()
+	}
+	s := w.lens.New()
+	if err := w.Client.Get(t.Context(), w.key(), s); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Client.Delete(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	for pass() > 0 {
+		w.bury(t)
+	}
+	if err := w.Client.Get(t.Context(), w.key(), s); !apierrors.IsNotFound(err) {
+		t.Errorf("nobody looks at the set again, which has %d machines: %v", len(w.machinesOf(t, w.Client)), err)
 	}
 }
