@@ -34,12 +34,12 @@ func (j *Judge) begged(m client.Object) bool {
 	return false
 }
 
-// sought reports whether others are asked for the machine, or may be as soon as the
-// breaker of a check allows, which may take hours.
+// sought reports whether others are asked for the machine, or may be: again, when they have
+// answered, or as soon as the breaker of a check allows, which may take hours.
 func (j *Judge) sought(m machine) bool {
 	return j.begged(m.Object) || slices.ContainsFunc(j.checks(), func(c *check) bool {
 		t, under := j.truly(c)[m.GetUID()]
-		return under && requests(c) && enforces(c) && !paused(c) && !t.spared
+		return under && requests(c) && !paused(c) && !t.spared
 	})
 }
 

@@ -23,7 +23,7 @@ func TestRestlessWhileOthersMayBeAsked(t *testing.T) {
 		{reason: "nothing is wrong with the machine", machine: func(m *v1alpha1.Machine) { m.Status.CurrentStatus.Phase = v1alpha1.MachineRunning }},
 		{reason: "people want it left alone", machine: func(m *v1alpha1.Machine) { m.Annotations = map[string]string{skipRemediation: ""} }},
 		{reason: "the check asks nobody, and machines without a set it leaves", check: func(c *lenient.MachineHealthCheck) { c.Spec.RemediationTemplate = nil }},
-		{reason: "nothing is put off", check: func(c *lenient.MachineHealthCheck) { delete(c.Annotations, breaker) }},
+		{reason: "others have just answered, and are asked again", check: func(c *lenient.MachineHealthCheck) { delete(c.Annotations, breaker) }, want: true},
 		{reason: "the check is paused", check: func(c *lenient.MachineHealthCheck) { c.Annotations[remediationPaused] = "" }},
 		{reason: "it is about others", check: func(c *lenient.MachineHealthCheck) { c.Spec.Selector.MatchLabels = map[string]string{"set": "other"} }},
 	} {
