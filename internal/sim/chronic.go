@@ -140,11 +140,25 @@ func (w *World) endure() {
 	if n := w.cloudCalls + w.writes - calls; n > affected*mostCalls*int(chronicTime/time.Hour) {
 		w.broken(judge.NotBusy, "%d calls in %v for %d machines that are affected", n, chronicTime, affected-1)
 	}
+	w.resync()
 	for _, m := range w.machines() {
 		if w.hopeless(m) && w.now.Sub(m.GetCreationTimestamp().Time) > time.Hour && !w.judge.Well(m) && w.judge.Silent(m) && !w.warned(m) {
 			w.broken(judge.SaysWhy, "machine %s has been there since %s", m.GetName(), m.GetCreationTimestamp())
 		}
 	}
+}
+
+// resync has everything looked at once more, as informers do every ten minutes: nothing
+// else tells that an instance died whose node was silent already.
+func (w *World) resync() {
+	for _, p := range w.procs {
+		for _, v := range p.views {
+			for _, o := range v.Shown() {
+				p.hear(store.Event{Kind: v.Kind(), Old: o, New: o, At: w.now})
+			}
+		}
+	}
+	w.until(w.now.Add(time.Minute))
 }
 
 // cure ends it. Collectors get the time to remove what machines left behind that
