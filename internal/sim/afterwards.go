@@ -229,7 +229,7 @@ func (w *World) rest() {
 			break
 		}
 	}
-	if n := w.writes - writes; n > w.askedSince(end.Add(-restTime)) {
+	if n := w.writes - writes; n > len(w.apis)*w.askedSince(end.Add(-restTime)) {
 		w.broken(judge.Rests, "%d writes in %v", n, restTime)
 	}
 	if n := w.reconciles - passes; n > mostPasses+20*w.is.many {
@@ -238,7 +238,7 @@ func (w *World) rest() {
 }
 
 // askedSince counts the requests for certificates of kubelets that no machine has yet, or
-// any more: each may be told once why it gets none.
+// any more: each may be told once, for each API, why it gets none.
 func (w *World) askedSince(start time.Time) (n int) {
 	for _, r := range objects(w, &certificatesv1.CertificateSigningRequest{}) {
 		if !r.CreationTimestamp.Time.Before(start.Truncate(time.Second)) {
