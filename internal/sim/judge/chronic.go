@@ -18,9 +18,10 @@ const removing = "InstanceDeletionStarted"
 // Silent reports whether a machine that is not well does not say why. The phase
 // Provisioned says that its node did not join, the condition for the removal of an
 // instance has a message only where that fails, and an object of which nothing is left
-// but the finalizer of others names that.
+// but the finalizer of others names that. One that lists instances besides the one that it
+// has recorded says what is wrong, too.
 func (j *Judge) Silent(o client.Object) bool {
-	if j.doneWith(readMachine(o)) {
+	if j.doneWith(readMachine(o)) || o.GetAnnotations()[unrecorded] != "" {
 		return false
 	}
 	switch m := o.(type) {

@@ -19,8 +19,10 @@ func TestSilence(t *testing.T) {
 	for reason, tc := range map[string]struct {
 		finalizers []string
 		left, says bool
-		want       bool
+		// double: it lists an instance that it has not recorded.
+		double, want bool
 	}{
+		"it lists an instance besides its own":          {left: true, double: true},
 		"only others hold it: the object names them":    {finalizers: []string{others}},
 		"we hold it as well":                            {finalizers: []string{others, ours}, want: true},
 		"nobody holds it, and it is not said":           {want: true},
@@ -32,6 +34,9 @@ func TestSilence(t *testing.T) {
 		s.judge.Foreign = others
 		m := gardenerMachine("a", func(m *v1alpha1.Machine) {
 			m.Finalizers, m.DeletionTimestamp = tc.finalizers, &metav1.Time{Time: s.now}
+			if tc.double {
+				m.Annotations = map[string]string{unrecorded: `["i-2"]`}
+			}
 			if tc.says {
 				m.Status.LastOperation.Description = "internal error in zone 1"
 			}
