@@ -15,7 +15,8 @@ import (
 // TestHandedOverTakesNoRoom: a set that has yet to make two machines grows by the one that
 // comes to it from the set of the template before, and makes none for that.
 func TestHandedOverTakesNoRoom(t *testing.T) {
-	for _, handed := range []bool{true, false} {
+	for _, tc := range []struct{ handed, undone bool }{{true, false}, {false, false}, {true, true}} {
+		handed := tc.handed
 		s := newScene()
 		d := &v1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d"}}
 		d.Spec.Replicas, d.Spec.Strategy.Type = 3, v1alpha1.InPlaceUpdateMachineDeploymentStrategyType
@@ -50,8 +51,16 @@ func TestHandedOverTakesNoRoom(t *testing.T) {
 		}
 		set(p, "old", 2)
 		set(p, "new", 3)
+		if tc.undone { // a restore has the sizes that were, and the machine where it is
+			set(nil, "old", 3)
+			set(nil, "new", 2)
+			p = s.begin(Deployments, 1)
+			p.Key.Name = "d"
+			set(p, "old", 2)
+			set(p, "new", 3)
+		}
 		if broken := slices.Contains(s.broken, NotAbove); broken == handed {
-			t.Errorf("a machine handed over: %v, broken: %v", handed, broken)
+			t.Errorf("a machine handed over: %v, undone: %v, broken: %v", handed, tc.undone, broken)
 		}
 	}
 }

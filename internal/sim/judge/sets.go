@@ -127,14 +127,19 @@ func (j *Judge) judgeShare(p *Pass, s set, m machine) {
 }
 
 // arrived counts the machines that a deployment handed over to s since it last
-// gave it its size, but for the one that it gives with now; nil: none.
+// gave it its size, but for the one that it gives with now; nil: none. What it gave and a
+// restore, or a person, took back since does not count.
 func (j *Judge) arrived(s set, now client.Object) (n int) {
-	since := int64(0)
+	given := []int64{0}
 	for _, c := range j.log[s.GetUID()] {
-		if c.now != now && c.was != nil && c.now != nil && c.by.Role == Deployments && readSet(c.was).size != readSet(c.now).size {
-			since = c.n
+		switch resized := c.now != now && c.was != nil && c.now != nil && readSet(c.was).size != readSet(c.now).size; {
+		case resized && c.by.Role == Deployments:
+			given = append(given, c.n)
+		case resized:
+			given = given[:max(1, len(given)-1)]
 		}
 	}
+	since := given[len(given)-1]
 	for _, uid := range j.known {
 		for _, c := range j.log[uid] {
 			if c.n > since && c.by.Role == Deployments && c.was != nil && c.now != nil && controller(c.was) != s.GetUID() && controller(c.now) == s.GetUID() {
