@@ -443,3 +443,34 @@ func TestNodeOfANamesake(t *testing.T) {
 		})
 	}
 }
+
+// TestForgedNodeWhileDenied: the same, while the infrastructure tells nobody anything for
+// good. What it told before is the names of the machine's own host.
+func TestForgedNodeWhileDenied(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		host   string // the name that the infrastructure told before; empty: none
+		node   string
+		taken  bool
+	}{
+		{"it told another name", "node-1", "node-2", false},
+		{"it told this one", "node-2", "node-2", true},
+		{"it told this one, with a domain", "node-2.example.com", "node-2", true},
+		{"it never told a name", "", "node-2", true},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			g := openshiftRig(t)
+			g.cloud.next.NodeName, g.cloud.next.Addresses = "", []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}
+			if tt.host != "" {
+				g.cloud.next.Addresses = append(g.cloud.next.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: tt.host})
+			}
+			g.some(3)
+			g.cloud.findErr = provider.Errorf(provider.Denied, "not authorized")
+			g.forge(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: tt.node, UID: "forged"}}, "all of it, and a provider ID")
+			g.some(3)
+			if got := g.lens.View(g.read()).NodeName; (got == tt.node) != tt.taken {
+				t.Errorf("the machine's node is %q", got)
+			}
+		})
+	}
+}

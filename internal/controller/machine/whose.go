@@ -62,13 +62,15 @@ func (p *pass[M]) contested(ctx context.Context) error {
 // it open, and so does, for a machine that has had no node yet, that nobody can ask for
 // one, and that listings do not show yet all that the node may be of: that is an error and
 // not an answer. Where it is denied for good nobody can ever tell, and no machine waits for
-// that.
+// that; but a name that is none of those that it told before is another's.
 func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) {
 	if p.session == nil || !p.world.Looked {
 		if p.view.HadNode() || p.view.Abandon {
 			return false, nil
 		}
-		return false, untold(cmp.Or(p.world.ClassErr, p.world.LookErr))
+		names := p.hostNames()
+		known := slices.ContainsFunc(names, func(name string) bool { return sameHost(name, n.Name) })
+		return len(names) > 0 && !known, untold(cmp.Or(p.world.ClassErr, p.world.LookErr))
 	}
 	// The node may be of an instance that is newer than what listings show.
 	shown := n.CreationTimestamp.Add(p.world.ReadLag)
