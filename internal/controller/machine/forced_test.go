@@ -4,7 +4,9 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -44,6 +46,29 @@ func TestForcedForALeavingMachineOnly(t *testing.T) {
 		_, _ = g.try("m-1")
 		if forced := slices.Contains(g.target.writes, "delete Pod"); forced != tt.forced {
 			t.Errorf("%s: %v", tt.reason, g.target.writes)
+		}
+	}
+}
+
+// TestForcedWhileUnreachableOnly: pods are forced off a node that was silent for long. One
+// whose kubelet reports again with the cordon is drained with patience.
+func TestForcedWhileUnreachableOnly(t *testing.T) {
+	for _, back := range []bool{false, true} {
+		g := gardenerRig(t)
+		g.settle()
+		g.pod("db-0", true)
+		g.reports(corev1.ConditionUnknown)
+		g.clock.Step(20 * time.Minute)
+		g.delete()
+		g.target.refuse = func(write string) error {
+			if back && write == "patch Node" {
+				g.reports(corev1.ConditionTrue)
+			}
+			return nil
+		}
+		_, _ = g.try("m-1")
+		if forced := slices.Contains(g.target.writes, "delete Pod"); forced == back {
+			t.Errorf("back %v: %v", back, g.target.writes)
 		}
 	}
 }

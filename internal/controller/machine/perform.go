@@ -240,6 +240,9 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 		}, nil
 	}
 	p.world.Node = n
+	if d.Force { // the answer shows the node as it is now
+		policy = p.drainPolicy(lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy).Force)
+	}
 	if held != "" && !policy.Past(p.Clock.Now()) {
 		return drain.Decision{Message: held, Next: p.policy.Delays.Transient}, nil
 	}
