@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/replicas"
 	"github.com/millwright-dev/millwright/internal/rollout"
 )
 
@@ -109,6 +110,15 @@ type Deployments[D, S client.Object] interface {
 	// Record writes what came of a pass into the status of d, and nothing
 	// else.
 	Record(d D, o DeploymentOutcome[S])
+}
+
+// Claims reports whether the controller of set, which selects by selector, is to take over
+// m, which nobody controls ([replicas.Claim]).
+func Claims(selector labels.Selector, set, m client.Object) bool {
+	return replicas.Claim(replicas.Tie{
+		Free: true, Matches: selector.Matches(labels.Set(m.GetLabels())),
+		MachineDeleting: m.GetDeletionTimestamp() != nil, SetDeleting: set.GetDeletionTimestamp() != nil,
+	}) == replicas.Adopt
 }
 
 // DeploymentTraits is what holds for all deployments of a kind.

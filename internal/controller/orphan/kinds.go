@@ -184,6 +184,9 @@ func (k Machines[M]) Having(ctx context.Context, n *corev1.Node) (out []client.O
 				out = append(out, m)
 			}
 		}
+		if len(out) > 0 {
+			break // those of its name tell when they change
+		}
 	}
 	return out, nil
 }

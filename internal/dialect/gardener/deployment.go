@@ -237,5 +237,5 @@ func (Deployments) Adopts(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet)
 
 // Claims reports whether the controller of s is to take over m, which nobody controls.
 func (Deployments) Claims(s *v1alpha1.MachineSet, m client.Object) bool {
-	return s.DeletionTimestamp == nil && m.GetDeletionTimestamp() == nil && Sets{}.Selector(s).Matches(labels.Set(m.GetLabels()))
+	return dialect.Claims(Sets{}.Selector(s), s, m)
 }

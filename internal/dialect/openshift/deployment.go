@@ -211,7 +211,7 @@ func (Deployments) Adopts(d *v1beta1.MachineDeployment, s *machinev1.MachineSet)
 
 // Claims reports whether the controller of s is to take over m, which nobody controls.
 func (Deployments) Claims(s *machinev1.MachineSet, m client.Object) bool {
-	return s.DeletionTimestamp == nil && m.GetDeletionTimestamp() == nil && Sets{}.Selector(s).Matches(labels.Set(m.GetLabels()))
+	return dialect.Claims(Sets{}.Selector(s), s, m)
 }
 
 // revision is the recorded one; 0 where there is none, or no number.
