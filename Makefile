@@ -14,14 +14,14 @@ ARGS ?=
 ROOM ?=
 SIM ?=
 GENERATED ?= 0
-# Packages that the tests and linters look at: make test-unit PKG=./internal/drain/...
+# Packages that the tests and linters look at: make test-unit PKG=./internal/engine/drain/...
 PKG ?= ./...
 
-# Packages whose tests start a control plane: those that test with internal/box. They run without the race detector, one at a
+# Packages whose tests start a control plane: those that test with internal/demo/devplane. They run without the race detector, one at a
 # time, because processes are what they wait for.
 WITH_TEST_IMPORTS = go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' $(PKG)
-BOXED = '/internal/box(/[a-z]+)? '
-UNIT_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -vE $(BOXED)'|^[^ ]*/internal/sim ' | cut -d' ' -f1)
+BOXED = '/internal/demo/devplane(/[a-z]+)? '
+UNIT_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -vE $(BOXED)'|^[^ ]*/internal/verify/sim ' | cut -d' ' -f1)
 BOX_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -E $(BOXED) | cut -d' ' -f1)
 
 TEST_TIMEOUT ?= 15m
@@ -51,7 +51,7 @@ build: ## Build the commands into bin/
 
 .PHONY: box
 box: ## Build the development control plane, once, and print its folder
-	@go run ./internal/box/cmd/box-assets
+	@go run ./internal/demo/devplane/cmd/box-assets
 
 .PHONY: generate
 generate: ## Make deep copies, CRDs and RBAC roles again
@@ -80,11 +80,11 @@ test-fuzz: ## Try 5000 inputs on each fuzz target
 # Without the race detector: a world runs one thing at a time by construction, and thousands of worlds take minutes even so.
 .PHONY: test-sim
 test-sim: ## Run the simulator's fixed seeds, and prove that it finds every defect put in on purpose
-	go test -timeout 30m ./internal/sim
+	go test -timeout 30m ./internal/verify/sim
 
 .PHONY: test-box
 test-box: ## Run the tests that need a control plane
-	@assets=$$(go run ./internal/box/cmd/box-assets) && packages="$(BOX_PACKAGES)" && \
+	@assets=$$(go run ./internal/demo/devplane/cmd/box-assets) && packages="$(BOX_PACKAGES)" && \
 	if [ -z "$$packages" ]; then echo "no package here needs a control plane"; exit 0; fi && \
 	echo "KUBEBUILDER_ASSETS=$$assets go test -p 1 -timeout $(TEST_TIMEOUT)" $$packages && \
 	KUBEBUILDER_ASSETS=$$assets go test -p 1 -timeout $(TEST_TIMEOUT) $$packages
@@ -113,11 +113,11 @@ test-history: box ## Run the real binaries through troubles and have their histo
 
 .PHONY: sim
 sim: ## Run the simulator on many seeds: SEEDS=100000
-	go run ./internal/sim/cmd/sim --seeds $(SEEDS) $(ARGS)
+	go run ./internal/verify/sim/cmd/sim --seeds $(SEEDS) $(ARGS)
 
 .PHONY: mutants
 mutants: ## Put defects into the product and report which tests find them: ROOM=lifecycle,drain SIM=1 GENERATED=20
-	nice go run ./internal/mutants/cmd/mutants -room='$(ROOM)' -sim='$(SIM)' -generated=$(GENERATED) $(ARGS)
+	nice go run ./internal/verify/mutants/cmd/mutants -room='$(ROOM)' -sim='$(SIM)' -generated=$(GENERATED) $(ARGS)
 
 .PHONY: bench
 bench: box build ## Measure against the raw ceiling of the same control plane: ARGS='--machines 100 --api gardener', or --roll, --heartbeats 1000

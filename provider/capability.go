@@ -4,8 +4,6 @@ import (
 	"context"
 	"iter"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Wrapper is a decorator of providers or sessions: it names what it decorates.
@@ -44,24 +42,6 @@ type Initializer interface {
 	Initialize(ctx context.Context, ref Ref, i Instance) error
 }
 
-// Updater is a Session that keeps the mutable parts of an instance (tags, load
-// balancers) in step. It never destroys anything.
-type Updater interface {
-	Update(ctx context.Context, ref Ref, want Want, i Instance) (Instance, error)
-}
-
-// Admitter is a Provider that can judge a spec before anything is bought.
-type Admitter interface {
-	// Default returns class.Spec with defaults filled in.
-	Default(class Class) ([]byte, error)
-	// Validate returns an [Invalid] error for each fault, joined, and
-	// warnings for what is accepted but probably not meant.
-	Validate(class Class) (warnings []string, err error)
-	// Immutable returns an [Invalid] error for each field that differs
-	// between old and new and that no running instance can take over.
-	Immutable(old, new Class) error
-}
-
 // SecretRef names a secret; an empty namespace is the machine's own.
 type SecretRef struct{ Namespace, Name string }
 
@@ -70,13 +50,6 @@ type SecretRef struct{ Namespace, Name string }
 // read.
 type Referrer interface {
 	Refers(api string, spec []byte) (userData, credentials SecretRef, err error)
-}
-
-// VolumeNamer is a Session that knows under which names the volumes of the
-// given specs appear in a node's status.volumesAttached. Foreign volumes are
-// left out.
-type VolumeNamer interface {
-	VolumeIDs(specs []*corev1.PersistentVolumeSpec) []string
 }
 
 // Size is what one instance of a class offers, for scaling from zero.
@@ -122,13 +95,6 @@ type Rebooter interface {
 	// with the request that it was last called with for the instance, it changes
 	// nothing. A request is at most 32 characters long.
 	Reboot(ctx context.Context, ref Ref, i Instance, request string) error
-}
-
-// Interrupter is a Session that can tell, or bring about, that the
-// infrastructure takes an instance back.
-type Interrupter interface {
-	// Interrupted returns when the instance will go; zero when it will stay.
-	Interrupted(ctx context.Context, ref Ref, i Instance) (time.Time, error)
 }
 
 // StatusReporter is a Session with provider status of its own.

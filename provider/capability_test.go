@@ -73,7 +73,7 @@ func TestAsAsksForOneInterfaceOnly(t *testing.T) {
 	if _, ok := provider.As[provider.Initializer](initializer{}); !ok {
 		t.Error("its own Initializer is not found")
 	}
-	if _, ok := provider.As[provider.Updater](initializer{}); ok {
-		t.Error("an Updater is found where there is none")
+	if _, ok := provider.As[provider.Sizer](initializer{}); ok {
+		t.Error("a Sizer is found where there is none")
 	}
 }

@@ -19,10 +19,10 @@ type Clock interface{ Now() time.Time }
 // credentials, so it may be logged.
 type ClientKey string
 
-// KeyOf hashes credentials, endpoint and region: rotated credentials give
-// another key. Every part goes in with its length before it, so that no two
+// KeyOf hashes credentials, endpoint, region, and what else the client is made
+// with, such as a CA bundle: what was rotated gives another key. Every part goes in with its length before it, so that no two
 // different inputs read the same.
-func KeyOf(credentials map[string][]byte, endpoint, region string) ClientKey {
+func KeyOf(credentials map[string][]byte, endpoint, region string, also ...[]byte) ClientKey {
 	h := sha256.New()
 	add := func(part []byte) {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
@@ -33,6 +33,10 @@ func KeyOf(credentials map[string][]byte, endpoint, region string) ClientKey {
 	for _, k := range slices.Sorted(maps.Keys(credentials)) {
 		add([]byte(k))
 		add(credentials[k])
+	}
+	for _, part := range also {
+		h.Write([]byte{'+'}) // the length of no part begins like this
+		add(part)
 	}
 	return ClientKey(hex.EncodeToString(h.Sum(nil)[:16]))
 }

@@ -56,6 +56,11 @@ func TestKeysTellAccountsApart(t *testing.T) {
 		"the border elsewhere":          provider.KeyOf(cred("user", "a", "password", "b"), "https://xr", ""),
 		"the border within credentials": provider.KeyOf(cred("usera", "password", "b", ""), "https://x", "r"),
 		"nothing":                       provider.KeyOf(nil, "", ""),
+		"a CA bundle":                   provider.KeyOf(cred("user", "a", "password", "b"), "https://x", "r", []byte("ca")),
+		"rotated CA bundle":             provider.KeyOf(cred("user", "a", "password", "b"), "https://x", "r", []byte("cb")),
+		"two of them":                   provider.KeyOf(cred("user", "a", "password", "b"), "https://x", "r", []byte("c"), []byte("a")),
+		"an empty one":                  provider.KeyOf(cred("user", "a", "password", "b"), "https://x", "r", nil),
+		"no credentials":                provider.KeyOf(nil, "https://x", "r", []byte("user"), []byte("a"), []byte("password"), []byte("b")),
 	} {
 		if other, ok := seen[key]; ok {
 			t.Errorf("%q and %q have one key", reason, other)

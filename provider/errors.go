@@ -38,10 +38,36 @@ type Error struct {
 	// Field is the path of the offending field of the provider spec
 	// ("spec.zone"); empty unless Kind is Invalid.
 	Field string
+	// Scope is what is used up; empty where that is not known, and unless Kind is
+	// Exhausted.
+	Scope Scope
 	Err   error
 }
 
+// Scope is how far something is used up: who looks for another place need not look
+// within it.
+type Scope string
+
+// The scopes, narrowest first.
+const (
+	// ScopeType: instances of that type, in that zone.
+	ScopeType Scope = "type"
+	// ScopeZone: instances of any type, in that zone.
+	ScopeZone Scope = "zone"
+	// ScopeAccount: a quota of the account, in that region.
+	ScopeAccount Scope = "account"
+)
+
+// ExhaustedIn makes an [Exhausted] error.
+func ExhaustedIn(s Scope, format string, args ...any) *Error {
+	return &Error{Kind: Exhausted, Scope: s, Err: fmt.Errorf(format, args...)}
+}
+
+// Error is Err's text, and the kind where a provider gave none.
 func (e *Error) Error() string {
+	if e.Err == nil {
+		return string(e.Kind)
+	}
 	if e.Field != "" {
 		return fmt.Sprintf("%s: %v", e.Field, e.Err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"sync"
 
@@ -69,7 +68,7 @@ func (s *shelfSession) find(ref provider.Ref) (found []provider.Instance) {
 	return found
 }
 
-func (s *shelfSession) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+func (s *shelfSession) Create(ctx context.Context, ref provider.Ref, _ provider.Want) (provider.Instance, error) {
 	if len(s.class.Spec) == 0 {
 		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec")
 	}
@@ -81,16 +80,11 @@ func (s *shelfSession) Create(ctx context.Context, ref provider.Ref, want provid
 	if err := ctx.Err(); err != nil {
 		return provider.Instance{}, err
 	}
-	tags := maps.Clone(want.Tags)
-	if tags == nil {
-		tags = map[string]string{}
-	}
-	tags[clusterTag] = s.class.Cluster
 	id := ref.Token(s.class.Cluster)
 	i := provider.Instance{
 		ID: id, UID: ref.UID, Name: ref.Name, ProviderID: "shelf:///" + id,
 		Owner: s.class.Owner, Namespace: ref.Namespace,
-		State: provider.Running, Tags: tags,
+		State: provider.Running, Tags: map[string]string{clusterTag: s.class.Cluster},
 	}
 	s.shelf.slots = append(s.shelf.slots, i)
 	return i, nil

@@ -69,16 +69,14 @@ type Ref struct {
 	Namespace, Name string
 	// ProviderID is what was recorded for the machine; empty until known.
 	ProviderID string
-	// Attempt counts deliberate re-creations under one UID, from 0. It exists
-	// so that a token once used for an instance that died can be left behind.
-	Attempt int
 }
 
 // Token is the idempotency token for creating ref's instance in cluster: 32
-// hexadecimal digits, the same after any restart. Providers hand it to the
+// hexadecimal digits, the same after any restart. There is one for the life of a
+// machine, since it gets one instance. Providers hand it to the
 // infrastructure as client token, deterministic name or UUID.
 func (r Ref) Token(cluster string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", cluster, r.UID, r.Attempt))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/0", cluster, r.UID))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -87,8 +85,6 @@ type Want struct {
 	// UserData is the boot data, placeholders already replaced. The encoding
 	// that the infrastructure asks for is the provider's business.
 	UserData []byte
-	// Tags are put on the instance besides the ownership tags.
-	Tags map[string]string
 	// Role is the machine's role ("worker", "master"), empty when unknown.
 	Role string
 }
@@ -121,6 +117,14 @@ type Instance struct {
 	// RawState is the infrastructure's own word for it ("running",
 	// "powering-on"), for humans.
 	RawState string
+	// Fault is why the infrastructure gave up what it had accepted: capacity was
+	// used up after all, a quota, an image that does not boot; nil while it did
+	// not. Such an instance was never usable, and is not Running: it is Stopped
+	// while something of it is left (an instance in error), and Terminated else. It
+	// is found, listed and deleted as any other: a fault is never an error of Find.
+	// The kind says what may come of it: what is [Transient], [Throttled] or
+	// [Conflict] the infrastructure may still mend, the others are final.
+	Fault *Error
 	// Uninitialized says that Initialize has still to be called.
 	Uninitialized bool
 	// Type, Region and Zone describe where and what it is; empty when unknown.

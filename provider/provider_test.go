@@ -13,8 +13,6 @@ import (
 // under way. The values are those of sha256sum over "prod/<UID>/0" and so on.
 func TestTokenNeverChanges(t *testing.T) {
 	ref := provider.Ref{UID: "0b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e", Namespace: "ns", Name: "m"}
-	second := ref
-	second.Attempt = 1
 	renamed := ref
 	renamed.Namespace, renamed.Name, renamed.ProviderID = "other", "other", "x://y"
 	cases := []struct {
@@ -22,10 +20,9 @@ func TestTokenNeverChanges(t *testing.T) {
 		ref             provider.Ref
 		want            string
 	}{
-		{"the first attempt", "prod", ref, "9824b30e99a3e3032661a4e14e1b7305"},
-		{"another attempt leaves the token behind", "prod", second, "d119e1f7a11e09b8a04bf8b5f1e9dadd"},
+		{"a machine", "prod", ref, "9824b30e99a3e3032661a4e14e1b7305"},
 		{"another cluster is another world", "test", ref, "f7ab4d9749823a1434fa0707e5bd468c"},
-		{"only UID and attempt are identity", "prod", renamed, "9824b30e99a3e3032661a4e14e1b7305"},
+		{"only the UID is identity", "prod", renamed, "9824b30e99a3e3032661a4e14e1b7305"},
 	}
 	for _, c := range cases {
 		t.Run(c.reason, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millwright-dev/millwright/provider"
-	"github.com/millwright-dev/millwright/provider/serve"
 	"github.com/millwright-dev/millwright/providers/kubemark"
+	"github.com/millwright-dev/millwright/serve"
 )
 
 func main() {

@@ -14,7 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/run"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -35,10 +35,10 @@ func setUpHealth(p program) error {
 	o := machinehealthcheck.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Nodes: p.nodes(), LiveNodes: p.Target.GetAPIReader(),
 		Recorder: p.mgr.GetEventRecorder(healthSource), Clock: p.Clock, Metrics: m,
-		Sight:     p.Lookout,
-		Patients:  []dialect.Patients{openshift.Patients{}},
-		Namespace: cmp.Or(p.Flags.NamespaceOf(provider.OpenShift), run.ConditionsNamespace),
-		Common:    openshift.ParseConditions,
+		Connectivity: p.Prober,
+		Patients:     []dialect.Patients{openshift.Patients{}},
+		Namespace:    cmp.Or(p.Flags.NamespaceOf(provider.OpenShift), run.ConditionsNamespace),
+		Common:       openshift.ParseConditions,
 	}
 	if p.Flags.Serves(provider.Gardener) {
 		o.Patients = append(o.Patients, gardener.Patients{})

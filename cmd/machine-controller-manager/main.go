@@ -23,7 +23,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/run"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -164,7 +164,7 @@ func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets
 func setUpSets[S client.Object](p program, lens dialect.Sets[S], source string) error {
 	o := machineset.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: p.Clock, Recorder: p.mgr.GetEventRecorder(source),
-		Sight: p.Lookout,
+		Connectivity: p.Prober,
 	}
 	p.freeze.apply(&o)
 	s := machineset.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}
@@ -177,7 +177,7 @@ func setUpSets[S client.Object](p program, lens dialect.Sets[S], source string) 
 func setUpDeployments[D, S client.Object](ctx context.Context, p program, lens dialect.Deployments[D, S], alarms machinedeployment.Alarms, source string) error {
 	o := machinedeployment.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: p.Clock, Recorder: p.mgr.GetEventRecorder(source),
-		Sight: p.Lookout, Alarms: alarms,
+		Connectivity: p.Prober, Alarms: alarms,
 	}
 	s := machinedeployment.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}
 	if p.Target != nil {

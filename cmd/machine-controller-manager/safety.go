@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
 )
 
 // safety are the flags of the freeze of sets that have far too many machines.

@@ -1,5 +1,5 @@
-// Command millwright is the command line: a fleet on this machine, and a look
-// into any fleet. As kubectl-machine it is a plugin of kubectl.
+// Command millwright is the development tool: a fleet on this machine, and a look
+// into any fleet.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/millwright-dev/millwright/internal/cli"
+	"github.com/millwright-dev/millwright/internal/demo/cli"
 )
 
 func main() { os.Exit(cli.Run(ctrl.SetupSignalHandler(), os.Args)) }

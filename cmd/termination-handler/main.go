@@ -22,9 +22,9 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/millwright-dev/millwright/internal/run"
-	"github.com/millwright-dev/millwright/internal/termination"
-	"github.com/millwright-dev/millwright/internal/termination/metadata"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/runtime/termination"
+	"github.com/millwright-dev/millwright/internal/runtime/termination/metadata"
 )
 
 func main() {

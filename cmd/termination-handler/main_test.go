@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	testclock "k8s.io/utils/clock/testing"
 
-	"github.com/millwright-dev/millwright/internal/termination"
+	"github.com/millwright-dev/millwright/internal/runtime/termination"
 )
 
 func TestFlags(t *testing.T) {

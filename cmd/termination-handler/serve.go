@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/klog/v2"
 
-	"github.com/millwright-dev/millwright/internal/termination"
+	"github.com/millwright-dev/millwright/internal/runtime/termination"
 )
 
 // endpoints are /healthz, /readyz and /metrics.

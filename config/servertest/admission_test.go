@@ -12,9 +12,9 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/bootstrap"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
-	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // secretOf is a secret of kube-system.
@@ -30,7 +30,7 @@ func secretOf(name, kind string) *corev1.Secret {
 // kube-system are not those of whoever has an account there.
 func TestMachineControllerWritesOnlyBootstrapTokens(t *testing.T) {
 	install(t)
-	config := rest.CopyConfig(boxtest.Start(t).Config)
+	config := rest.CopyConfig(devplanetest.Start(t).Config)
 	admin, err := client.New(config, client.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 )
 
@@ -69,7 +69,7 @@ func cacheOf(t *testing.T, kinds func(*runtime.Scheme) error, user string) clien
 	if err := kinds(scheme); err != nil {
 		t.Fatal(err)
 	}
-	config := rest.CopyConfig(boxtest.Start(t).Config)
+	config := rest.CopyConfig(devplanetest.Start(t).Config)
 	config.Impersonate.UserName = user
 	c, err := cache.New(config, cache.Options{Scheme: scheme})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
 // earlyDeployment is as generators of the time wrote them, with the fields that have gone since.
@@ -160,7 +160,7 @@ func TestDeploymentColumns(t *testing.T) {
 
 func tableOf(t *testing.T, namespace, resource string) metav1.Table {
 	t.Helper()
-	config := rest.CopyConfig(boxtest.Start(t).Config)
+	config := rest.CopyConfig(devplanetest.Start(t).Config)
 	config.GroupVersion = &schema.GroupVersion{Group: v1beta1.GroupName, Version: "v1beta1"}
 	config.APIPath, config.NegotiatedSerializer = "/apis", scheme.Codecs.WithoutConversion()
 	c, err := rest.RESTClientFor(config)

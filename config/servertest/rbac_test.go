@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
 // install creates every object of config/rbac, once.
@@ -82,7 +82,7 @@ func TestPermissions(t *testing.T) {
 		{"machine-controller-manager", "list", "", "nodes", "", true, "it counts ready nodes"},
 	}
 	install(t)
-	reviews := kubernetes.NewForConfigOrDie(boxtest.Start(t).Config).AuthorizationV1().SubjectAccessReviews()
+	reviews := kubernetes.NewForConfigOrDie(devplanetest.Start(t).Config).AuthorizationV1().SubjectAccessReviews()
 	for _, tc := range cases {
 		resource, subresource, _ := strings.Cut(tc.resource, "/")
 		review, err := reviews.Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -105,7 +105,7 @@ func TestPermissions(t *testing.T) {
 // identity of the control plane, and for others.
 func identity(t *testing.T, home string) {
 	t.Helper()
-	config := rest.CopyConfig(boxtest.Start(t).Config)
+	config := rest.CopyConfig(devplanetest.Start(t).Config)
 	config.Impersonate.UserName = "system:serviceaccount:" + home + ":machine-controller"
 	namespaces := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces()
 	if ns, err := namespaces.Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{}); err != nil || ns.UID == "" {

@@ -18,10 +18,10 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(boxtest.Main(m, boxtest.Options{})) }
+func TestMain(m *testing.M) { os.Exit(devplanetest.Main(m, devplanetest.Options{})) }
 
 // connect returns a client, and a namespace for the test.
 func connect(t *testing.T) (client.Client, string) {
@@ -32,11 +32,11 @@ func connect(t *testing.T) (client.Client, string) {
 			t.Fatal(err)
 		}
 	}
-	c, err := client.New(boxtest.Start(t).Config, client.Options{Scheme: scheme})
+	c, err := client.New(devplanetest.Start(t).Config, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c, boxtest.Namespace(t)
+	return c, devplanetest.Namespace(t)
 }
 
 // manifest decodes JSON into an object of the test's namespace.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // started ends the types of conditions of ours on machines on their way out.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // Each step has a condition, by which it is found again; what others call

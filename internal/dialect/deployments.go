@@ -8,8 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // Annotations of ours on deployments of every API group. They ask for
@@ -18,37 +19,37 @@ import (
 const (
 	// MaxFailuresAnnotation stops a rollout after so many new machines in a
 	// row did not become ready ("3").
-	MaxFailuresAnnotation = "millwright.dev/rollout-max-failures"
+	MaxFailuresAnnotation = millwright.RolloutMaxFailures
 	// ReadyWithinAnnotation is how long a new machine may take until it counts
 	// as failed ("20m"); without it only one that was given up counts.
-	ReadyWithinAnnotation = "millwright.dev/rollout-ready-within"
+	ReadyWithinAnnotation = millwright.RolloutReadyWithin
 	// OnFailureAnnotation is what a stopped rollout does: "stop", which is the
 	// default, or "rollback".
-	OnFailureAnnotation = "millwright.dev/rollout-on-failure"
+	OnFailureAnnotation = millwright.RolloutOnFailure
 	// CanaryAnnotation is how many machines are updated first ("1", "10%").
-	CanaryAnnotation = "millwright.dev/rollout-canary"
+	CanaryAnnotation = millwright.RolloutCanary
 	// SoakAnnotation is for how long the canary must have been available until
 	// the rest follows by itself ("30m"); without it a person approves.
-	SoakAnnotation = "millwright.dev/rollout-canary-soak"
+	SoakAnnotation = millwright.RolloutCanarySoak
 	// ApprovedAnnotation is the revision whose canary was found good ("7").
 	ApprovedAnnotation = rollout.ApproveKey
 	// EstimateAnnotation, unless "false", adds to the Progressing condition
 	// how far the rollout is and how long it may take.
-	EstimateAnnotation = "millwright.dev/rollout-estimate"
+	EstimateAnnotation = millwright.RolloutEstimate
 	// OverlapAnnotation, unless "false", lets new machines be made while old
 	// ones are still on their way out, so that slow drains do not hold up a
 	// rollout. There are then more instances than replicas and surge.
-	OverlapAnnotation = "millwright.dev/rollout-overlap"
+	OverlapAnnotation = millwright.RolloutOverlap
 )
 
 // Annotations of ours on sets, written by their deployment.
 const (
 	// FailedAnnotation are the new machines that did not become ready since
 	// the last one that did, separated by commas.
-	FailedAnnotation = "millwright.dev/rollout-failed"
+	FailedAnnotation = millwright.RolloutFailed
 	// CanarySinceAnnotation is since when the canary has been available, in
 	// RFC 3339.
-	CanarySinceAnnotation = "millwright.dev/rollout-canary-since"
+	CanarySinceAnnotation = millwright.RolloutCanarySince
 )
 
 // Deployments reads and writes one kind of deployment, the sets that it owns,
@@ -89,24 +90,20 @@ type Deployments[D, S client.Object] interface {
 	// finalizer and its owner in place. Its name follows from the template and
 	// from the collisions that d has recorded.
 	NewSet(d D, w rollout.SetWant) S
-	// Dress edits s to look as w says and, where it is the current one, to
+	// ApplySet edits s to look as w says and, where it is the current one, to
 	// follow d in all that can be changed on living machines.
-	Dress(d D, s S, w rollout.SetWant)
-	// Victimize edits m to be given up first, as the autoscaler chose at the
+	ApplySet(d D, s S, w rollout.SetWant)
+	// MarkForDeletion edits m to be given up first, as the autoscaler chose at the
 	// given time.
-	Victimize(m client.Object, at time.Time)
-	// Move edits m, an updated machine of the set from, to be one of the set
-	// to, and shields it until that has made room. Unshield ends that.
-	Move(m client.Object, from, to S)
-	Unshield(m client.Object)
+	MarkForDeletion(m client.Object, at time.Time)
 	// MarkNode edits n to carry what w says.
 	MarkNode(n *corev1.Node, w rollout.NodeWant)
 	// RollBack edits d to ask for the template of s, which is nil where only
 	// the request is to be cleared.
 	RollBack(d D, s *S, p rollout.RollBack)
-	// Amend edits the metadata of d as p says: its revision, its wishes, and
+	// ApplyMetadata edits the metadata of d as p says: its revision, its wishes, and
 	// whether it is frozen.
-	Amend(d D, sets []S, p rollout.Plan)
+	ApplyMetadata(d D, sets []S, p rollout.Plan)
 	// Record writes what came of a pass into the status of d, and nothing
 	// else.
 	Record(d D, o DeploymentOutcome[S])

@@ -20,8 +20,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/lifecycle"
-	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -31,13 +32,14 @@ const (
 	// although its instance cannot be reached any more, for instance because
 	// the class and the credentials were deleted first. Any value but "false"
 	// counts. The instance, if there is one, is left to the orphan collector.
-	AbandonAnnotation = "millwright.dev/abandon-instance"
+	AbandonAnnotation = millwright.AbandonInstance
 	// OnNodeAnnotation on a machine names what the machine has put on its node,
 	// as [node.Owned], where that is taken off again once it is wanted no more.
-	OnNodeAnnotation = "millwright.dev/on-node"
+	OnNodeAnnotation = millwright.OnNode
 )
 
-// Machines reads and writes one kind of machine object.
+// Machines reads and writes one kind of machine object. What one API alone has is in
+// optional.go.
 type Machines[M client.Object] interface {
 	// API is the group: [provider.OpenShift] or [provider.Gardener].
 	API() string
@@ -61,22 +63,6 @@ type Machines[M client.Object] interface {
 	// to the node when it is cordoned for good.
 	Want(m M, c Class) node.Want
 	Leave(m M) node.Want
-	// Leaving is the condition with which n tells, while it is drained for good,
-	// why that is: it, or its machine, was unwell, or there is one too many. An
-	// API without such a condition returns none, with an empty type.
-	Leaving(n *corev1.Node, unwell bool) corev1.NodeCondition
-	// Update is what n says about an update in place of its machine, Marked the
-	// node condition that says how far it is. An API without such updates is
-	// not asked ([lifecycle.Policy].UpdatesInPlace).
-	Update(n *corev1.Node) lifecycle.Update
-	Marked(mark lifecycle.Mark) corev1.NodeCondition
-	// Kept is what n says about keeping its machine although it failed, Keep
-	// edits its metadata and taints as k wants them at a time, Signed is the
-	// node condition for k.Sign. An API in which machines are not kept is not
-	// asked ([lifecycle.Policy].Keeps).
-	Kept(n *corev1.Node) lifecycle.Kept
-	Keep(n *corev1.Node, k lifecycle.KeepPlan, at time.Time)
-	Signed(k lifecycle.KeepPlan) corev1.NodeCondition
 	// Record writes what came of a pass into m: finalizer, labels, spec fields
 	// and status that the dialect owns, and nothing else.
 	Record(m M, o lifecycle.Outcome)

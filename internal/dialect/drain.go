@@ -8,8 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/drain"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // Annotations of ours on machines about their drain, for what the API has no
@@ -17,10 +18,10 @@ import (
 const (
 	// DrainTimeoutAnnotation is the time after deletion from which the drain is
 	// forced (a duration such as "90m"), or [Never].
-	DrainTimeoutAnnotation = "millwright.dev/drain-timeout"
+	DrainTimeoutAnnotation = millwright.DrainTimeout
 	// CordonLeadAnnotation is the time between the cordon of the node and the
 	// first eviction (a duration such as "30s").
-	CordonLeadAnnotation = "millwright.dev/cordon-lead"
+	CordonLeadAnnotation = millwright.CordonLead
 	// Never as a drain timeout: pods leave when their budgets let them.
 	Never = "never"
 )

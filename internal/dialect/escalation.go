@@ -8,27 +8,28 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/health"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // Annotations of ours on health checks of every API group.
 const (
 	// EscalationAnnotation with "reboot" makes a reboot the first remedy for a
 	// machine that would be deleted; "none" is the default.
-	EscalationAnnotation = "millwright.dev/escalation"
+	EscalationAnnotation = millwright.Escalation
 	// RebootTimeoutAnnotation is how long a machine may take to be rebooted, and
 	// then to be healthy ("5m"). The default is the check's startup timeout, or 10
 	// minutes without one.
-	RebootTimeoutAnnotation = "millwright.dev/reboot-timeout"
+	RebootTimeoutAnnotation = millwright.RebootTimeout
 )
 
 // Annotations of ours on machines of every API group.
 const (
 	// RebootRequestAnnotation asks for a reboot. Health checks write it.
-	RebootRequestAnnotation = "millwright.dev/reboot-request"
+	RebootRequestAnnotation = millwright.RebootRequest
 	// RebootAnnotation says what came of the last request. We write it.
-	RebootAnnotation = "millwright.dev/reboot"
+	RebootAnnotation = millwright.Reboot
 )
 
 // Events about reboots.
@@ -52,7 +53,7 @@ const defaultRebootTimeout = 10 * time.Minute
 // ReadEscalation reads what a check tries before it replaces a machine; startup
 // is its startup timeout. What is not understood is a fault, and the default
 // holds.
-func ReadEscalation(annotations map[string]string, startup time.Duration) (health.Escalation, []health.Fault) {
+func ReadEscalation(annotations map[string]string, startup time.Duration) (health.Escalation, []lifecycle.Fault) {
 	e := health.Escalation{Patience: startup}
 	if startup <= 0 {
 		e.Patience = defaultRebootTimeout

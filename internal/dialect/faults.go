@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // SelectsEverything is the message of the fault of a deployment whose selector
@@ -14,27 +14,27 @@ import (
 const SelectsEverything = "is empty and would select every set: name the labels of the sets that belong here"
 
 // SelectsAll reports whether a deployment is at fault for an empty selector.
-func SelectsAll(faults []replicas.Fault) bool {
-	return slices.ContainsFunc(faults, func(f replicas.Fault) bool { return f.Message == SelectsEverything })
+func SelectsAll(faults []lifecycle.Fault) bool {
+	return slices.ContainsFunc(faults, func(f lifecycle.Fault) bool { return f.Message == SelectsEverything })
 }
 
 // CheckBound says what is wrong with a bound of a rollout: it must be a number
 // of machines or a percentage ("25%"), and not below 0. How large it may be is
 // not asked: the engine keeps within what there is. A nil bound is wrong only
 // where it is required.
-func CheckBound(field string, bound *intstr.IntOrString, required bool) []replicas.Fault {
+func CheckBound(field string, bound *intstr.IntOrString, required bool) []lifecycle.Fault {
 	if bound == nil {
 		if !required {
 			return nil
 		}
-		return []replicas.Fault{{Field: field, Message: "must be a number of machines or a percentage, is missing"}}
+		return []lifecycle.Fault{{Field: field, Message: "must be a number of machines or a percentage, is missing"}}
 	}
 	n, err := intstr.GetScaledValueFromIntOrPercent(bound, 100, true)
 	switch {
 	case err != nil:
-		return []replicas.Fault{{Field: field, Message: fmt.Sprintf("must be a number of machines or a percentage, is %q", bound.String())}}
+		return []lifecycle.Fault{{Field: field, Message: fmt.Sprintf("must be a number of machines or a percentage, is %q", bound.String())}}
 	case n < 0:
-		return []replicas.Fault{{Field: field, Message: fmt.Sprintf("must not be negative, is %s", bound.String())}}
+		return []lifecycle.Fault{{Field: field, Message: fmt.Sprintf("must not be negative, is %s", bound.String())}}
 	}
 	return nil
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
-	"github.com/millwright-dev/millwright/internal/node"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // fuzzKeys are annotations and labels that somebody reads.
@@ -104,8 +104,6 @@ type lens[M client.Object] interface {
 	Policy(M) lifecycle.Policy
 	Record(M, lifecycle.Outcome)
 	Events(before, after M, o lifecycle.Outcome) []dialect.Event
-	Kept(*corev1.Node) lifecycle.Kept
-	Update(*corev1.Node) lifecycle.Update
 	Want(M, dialect.Class) node.Want
 }
 
@@ -114,9 +112,15 @@ func life[M client.Object](t *testing.T, l lens[M], m M, n *corev1.Node) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	for range 3 {
 		v, p := l.View(m), l.Policy(m)
-		w := lifecycle.World{Looked: true, NodeLooked: true, Node: n, Kept: l.Kept(n), Update: l.Update(n)}
+		w := lifecycle.World{Looked: true, NodeLooked: true, Node: n}
+		if k, ok := dialect.As[dialect.Preserver](l); ok {
+			w.NodePreservation = k.NodePreservation(n)
+		}
+		if u, ok := dialect.As[dialect.InPlaceUpdater](l); ok {
+			w.Update = u.Update(n)
+		}
 		d := lifecycle.Decide(now, v, w, p)
-		o := lifecycle.Outcome{Decision: d, World: w, At: now, Keep: lifecycle.Keep(now, v, w, p)}
+		o := lifecycle.Outcome{Decision: d, World: w, At: now, Preserve: lifecycle.Preserve(now, v, w, p)}
 		before := m.DeepCopyObject().(M)
 		l.Record(m, o)
 		if grew := size(t, m) - size(t, before); grew > 64<<10 {
@@ -132,7 +136,7 @@ func life[M client.Object](t *testing.T, l lens[M], m M, n *corev1.Node) {
 		}
 		// What is recorded once is recorded: another time it costs no write.
 		again := m.DeepCopyObject().(M)
-		o.Keep = lifecycle.Keep(now, l.View(again), w, p)
+		o.Preserve = lifecycle.Preserve(now, l.View(again), w, p)
 		l.Record(again, o)
 		l.Record(again, o)
 		twice := again.DeepCopyObject().(M)

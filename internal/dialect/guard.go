@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // ReadGuard reads the precautions that a deployment asks for by annotations of
 // ours. A value that is not understood is a fault: a precaution that is
 // silently not taken is worse than none.
-func ReadGuard(annotations map[string]string) (rollout.Guard, []replicas.Fault) {
+func ReadGuard(annotations map[string]string) (rollout.Guard, []lifecycle.Fault) {
 	r := guardReader{annotations: annotations}
 	g := rollout.Guard{
 		MaxFailures: int(r.number(MaxFailuresAnnotation, "a number of machines")),
@@ -40,11 +40,11 @@ func Asked(annotations map[string]string, key string) bool {
 
 type guardReader struct {
 	annotations map[string]string
-	faults      []replicas.Fault
+	faults      []lifecycle.Fault
 }
 
 func (r *guardReader) fault(key, want string) {
-	r.faults = append(r.faults, replicas.Fault{
+	r.faults = append(r.faults, lifecycle.Fault{
 		Field: "metadata.annotations[" + key + "]", Message: fmt.Sprintf("must be %s, is %q", want, r.annotations[key]),
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 func TestReadGuard(t *testing.T) {
@@ -105,7 +105,7 @@ func TestCheckBound(t *testing.T) {
 	if faults := CheckBound("f", nil, false); faults != nil {
 		t.Errorf("not required: %v", faults)
 	}
-	if !SelectsAll([]replicas.Fault{{Field: "spec.selector", Message: SelectsEverything}}) || SelectsAll([]replicas.Fault{{Field: "spec.selector", Message: "x"}}) {
+	if !SelectsAll([]lifecycle.Fault{{Field: "spec.selector", Message: SelectsEverything}}) || SelectsAll([]lifecycle.Fault{{Field: "spec.selector", Message: "x"}}) {
 		t.Error("the empty selector is not told from other faults")
 	}
 }

@@ -14,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // Annotations of ours on health checks of every API group. Without them, the
@@ -23,47 +25,47 @@ const (
 	// BreakerAnnotation is what the storm breaker's word is worth: "report",
 	// which is the default, "enforce" or "off". Enforced, a storm of machines of
 	// one template also stops the rollout of a deployment to it.
-	BreakerAnnotation = "millwright.dev/remediation-breaker"
+	BreakerAnnotation = millwright.RemediationBreaker
 	// RateAnnotation is how many remedies may begin within an hour ("5", "20%").
 	// Of a percentage, 3 are the least.
-	RateAnnotation = "millwright.dev/remediation-rate"
+	RateAnnotation = millwright.RemediationRate
 	// StormShareAnnotation is which share of a zone, a rack, the machines of a
 	// template or all of them is a storm when it is sick ("55%").
-	StormShareAnnotation = "millwright.dev/remediation-storm-share"
+	StormShareAnnotation = millwright.RemediationStormShare
 	// CooldownAnnotation is how long after a storm its machines are left alone
 	// ("10m").
-	CooldownAnnotation = "millwright.dev/remediation-cooldown"
+	CooldownAnnotation = millwright.RemediationCooldown
 	// BackoffAnnotation is how long a machine is left that was made in the place
 	// of one that failed ("1m"); it doubles with each further one.
-	BackoffAnnotation = "millwright.dev/remediation-backoff"
+	BackoffAnnotation = millwright.RemediationBackoff
 	// RackLabelAnnotation names the label of nodes that holds their rack.
-	RackLabelAnnotation = "millwright.dev/rack-label"
+	RackLabelAnnotation = millwright.RackLabel
 	// MachineAPIAnnotation is the API group of the machines that the check
 	// selects; by default its own.
-	MachineAPIAnnotation = "millwright.dev/machine-api"
+	MachineAPIAnnotation = millwright.MachineAPI
 	// RemediationsAnnotation is written by us: what was begun, and the storms.
-	RemediationsAnnotation = "millwright.dev/remediations"
+	RemediationsAnnotation = millwright.Remediations
 )
 
 // Annotations of ours on machines of every API group, for health checks.
 const (
 	// SkipRemediationAnnotation, unless "false", keeps health checks from
 	// remedying the machine. It counts as unhealthy all the same.
-	SkipRemediationAnnotation = "millwright.dev/skip-remediation"
+	SkipRemediationAnnotation = millwright.SkipRemediation
 	// CreationTimeoutAnnotation is how long the machine may be without a node,
 	// from its creation ("20m"), whatever the check says.
-	CreationTimeoutAnnotation = "millwright.dev/creation-timeout"
+	CreationTimeoutAnnotation = millwright.CreationTimeout
 	// HealthTimeoutAnnotation counts instead of the timeouts of a check's
 	// conditions ("10m").
-	HealthTimeoutAnnotation = "millwright.dev/health-timeout"
+	HealthTimeoutAnnotation = millwright.HealthTimeout
 	// NodeConditionsAnnotation are node conditions, separated by commas, that
 	// must be False as well; it has an effect together with
 	// [HealthTimeoutAnnotation].
-	NodeConditionsAnnotation = "millwright.dev/node-conditions"
+	NodeConditionsAnnotation = millwright.NodeConditions
 	// UnhealthySinceAnnotation is written by us on machines of an API that has no
 	// phase for that, where they have a health timeout: since when the node has
 	// not been well (RFC 3339).
-	UnhealthySinceAnnotation = "millwright.dev/unhealthy-since"
+	UnhealthySinceAnnotation = millwright.UnhealthySince
 )
 
 // DefaultRackLabel is the label that holds a node's rack.
@@ -105,7 +107,7 @@ type HealthTraits struct {
 // CommonConditions are conditions that all checks of a kind share.
 type CommonConditions struct {
 	Conditions []health.Condition
-	Faults     []health.Fault
+	Faults     []lifecycle.Fault
 }
 
 // HealthOutcome is what a pass over a check came to.
@@ -156,7 +158,7 @@ const (
 
 // ReadBreaker reads what a check asks of the storm breaker. What is not
 // understood is a fault, and the default holds.
-func ReadBreaker(annotations map[string]string) (health.Breaker, []health.Fault) {
+func ReadBreaker(annotations map[string]string) (health.Breaker, []lifecycle.Fault) {
 	b := health.DefaultBreaker()
 	r := breakerReader{annotations: annotations}
 	r.read(BreakerAnnotation, `"report", "enforce" or "off"`, func(text string) bool {
@@ -188,7 +190,7 @@ func ReadBreaker(annotations map[string]string) (health.Breaker, []health.Fault)
 
 type breakerReader struct {
 	annotations map[string]string
-	faults      []health.Fault
+	faults      []lifecycle.Fault
 }
 
 // read hands an annotation that is there to a function that says whether it
@@ -196,7 +198,7 @@ type breakerReader struct {
 func (r *breakerReader) read(key, want string, understand func(string) bool) {
 	text, ok := r.annotations[key]
 	if ok && !understand(text) {
-		r.faults = append(r.faults, health.Fault{Field: "metadata.annotations[" + key + "]", Message: fmt.Sprintf("must be %s, is %q", want, text)})
+		r.faults = append(r.faults, lifecycle.Fault{Field: "metadata.annotations[" + key + "]", Message: fmt.Sprintf("must be %s, is %q", want, text)})
 	}
 }
 

@@ -9,14 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 // UnrecordedAnnotation on a machine lists, separated by commas, the IDs of the
 // instances that are the machine's and that it has not recorded: the doubles of
 // the one that it has, which the orphan collector removes after its grace period.
-const UnrecordedAnnotation = "millwright.dev/unrecorded-instances"
+const UnrecordedAnnotation = millwright.UnrecordedInstances
 
 // RecordUnrecorded keeps [UnrecordedAnnotation] as the infrastructure has it. A
 // machine under deletion takes all its instances along: nothing is noted then.
@@ -34,11 +35,11 @@ func RecordUnrecorded(m client.Object, w lifecycle.World) {
 
 // StoppedAnnotation on a machine says that its instance does not run, in the
 // infrastructure's word ("exited"), or is "missing". It goes when that is over.
-const StoppedAnnotation = "millwright.dev/instance-stopped"
+const StoppedAnnotation = millwright.InstanceStopped
 
 // DeletedBecauseAnnotation on a machine that we delete ourselves says why, as a
 // clause ("node n-1 was deleted").
-const DeletedBecauseAnnotation = "millwright.dev/deleted-because"
+const DeletedBecauseAnnotation = millwright.DeletedBecause
 
 // missing is the word for an instance that the infrastructure does not know.
 const missing = "missing"

@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -16,10 +17,10 @@ const (
 	// JSON ([lifecycle.Origin] with the machine's UID). A MachineSet controller
 	// makes machines with an empty one; the machine controller completes it once,
 	// before it asks for the instance, and never changes it again.
-	OriginAnnotation = "millwright.dev/origin"
+	OriginAnnotation = millwright.Origin
 	// ClusterAnnotation is what earlier versions kept instead. It is read, and
 	// not written any more.
-	ClusterAnnotation = "millwright.dev/cluster"
+	ClusterAnnotation = millwright.Cluster
 	// NoOrigin is the value for a machine for which nothing was asked yet.
 	NoOrigin = "{}"
 )

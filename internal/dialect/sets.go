@@ -8,8 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/orphan"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // Sets reads and writes one kind of set, and the machines that it owns. The
@@ -40,8 +41,6 @@ type Sets[S client.Object] interface {
 	// living machines, and reports whether anything changed. With dry, it only
 	// reports.
 	Propagate(s S, m client.Object, dry bool) bool
-	// Keep writes into m that the set keeps it for inspection, or no longer.
-	Keep(m client.Object, keep bool)
 	// Record writes what came of a pass into the status of s, and nothing
 	// else. What o does not tell is left as it is.
 	Record(s S, o SetOutcome)
@@ -94,7 +93,7 @@ type SetOutcome struct {
 	Now time.Time
 	// Faults are what is wrong with the object; with any, nothing but the
 	// faults was looked at.
-	Faults []replicas.Fault
+	Faults []lifecycle.Fault
 	// Tally counts the members, and Machines are their objects.
 	Tally    replicas.Tally
 	Machines []client.Object

@@ -19,7 +19,7 @@ func priorityOf(verb string) priority {
 	switch verb {
 	case Delete:
 		return deletes
-	case Create, Initialize, Update, Power:
+	case Create, Initialize, Power:
 		return creates
 	}
 	return reads

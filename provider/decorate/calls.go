@@ -9,16 +9,15 @@ import (
 
 // The verbs of a [Call]. They are label values of metrics.
 const (
-	Find        = "find"
-	Create      = "create"
-	Delete      = "delete"
-	List        = "list"
-	Initialize  = "initialize"
-	Update      = "update"
-	Size        = "size"
-	Power       = "power"
-	Interrupted = "interrupted"
-	Leftovers   = "leftovers"
+	Find       = "find"
+	Create     = "create"
+	Delete     = "delete"
+	List       = "list"
+	Initialize = "initialize"
+	Size       = "size"
+	Power      = "power"
+	Leftovers  = "leftovers"
+	Console    = "console"
 )
 
 // Call is a call that is about to be made.

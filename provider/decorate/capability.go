@@ -3,7 +3,6 @@ package decorate
 import (
 	"context"
 	"iter"
-	"time"
 
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -27,16 +26,14 @@ func (n *interception) As(target any) bool {
 	switch t := target.(type) {
 	case *provider.Initializer:
 		return stand(n, t, func(i provider.Initializer) provider.Initializer { return initializer{n, i} })
-	case *provider.Updater:
-		return stand(n, t, func(u provider.Updater) provider.Updater { return updater{n, u} })
 	case *provider.Sizer:
 		return stand(n, t, func(s provider.Sizer) provider.Sizer { return sizer{n, s} })
 	case *provider.Powerer:
 		return stand(n, t, func(p provider.Powerer) provider.Powerer { return powerer{n, p} })
 	case *provider.Rebooter:
 		return stand(n, t, func(r provider.Rebooter) provider.Rebooter { return rebooter{n, r} })
-	case *provider.Interrupter:
-		return stand(n, t, func(i provider.Interrupter) provider.Interrupter { return interrupter{n, i} })
+	case *provider.ConsoleReader:
+		return stand(n, t, func(c provider.ConsoleReader) provider.ConsoleReader { return consoleReader{n, c} })
 	case *provider.LeftoverLister:
 		return stand(n, t, func(l provider.LeftoverLister) provider.LeftoverLister { return leftoverLister{n, l} })
 	}
@@ -59,15 +56,6 @@ type initializer struct {
 
 func (c initializer) Initialize(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	return c.n.run(ctx, Initialize, ref, func(ctx context.Context) error { return c.inner.Initialize(ctx, ref, i) })
-}
-
-type updater struct {
-	n     *interception
-	inner provider.Updater
-}
-
-func (c updater) Update(ctx context.Context, ref provider.Ref, want provider.Want, i provider.Instance) (provider.Instance, error) {
-	return asked(ctx, c.n, Update, ref, func(ctx context.Context) (provider.Instance, error) { return c.inner.Update(ctx, ref, want, i) })
 }
 
 type sizer struct {
@@ -98,13 +86,13 @@ func (c rebooter) Reboot(ctx context.Context, ref provider.Ref, i provider.Insta
 	return c.n.run(ctx, Power, ref, func(ctx context.Context) error { return c.inner.Reboot(ctx, ref, i, request) })
 }
 
-type interrupter struct {
+type consoleReader struct {
 	n     *interception
-	inner provider.Interrupter
+	inner provider.ConsoleReader
 }
 
-func (c interrupter) Interrupted(ctx context.Context, ref provider.Ref, i provider.Instance) (time.Time, error) {
-	return asked(ctx, c.n, Interrupted, ref, func(ctx context.Context) (time.Time, error) { return c.inner.Interrupted(ctx, ref, i) })
+func (c consoleReader) Console(ctx context.Context, ref provider.Ref, i provider.Instance, limit int) (string, error) {
+	return asked(ctx, c.n, Console, ref, func(ctx context.Context) (string, error) { return c.inner.Console(ctx, ref, i, limit) })
 }
 
 type leftoverLister struct {

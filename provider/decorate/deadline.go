@@ -38,6 +38,12 @@ func (d Deadlines) of(verb string) time.Duration {
 	return d.Read
 }
 
+// What else has a deadline and is no [Call].
+const (
+	open    = "open"
+	account = "account"
+)
+
 // grace is what a call that is called off has to return.
 const grace = time.Second
 
@@ -48,8 +54,8 @@ const grace = time.Second
 // A call whose context has ended, and that goes on all the same, is left behind.
 // Until it returns, nothing else is asked of the same machine by that verb, and
 // nothing at all is changed about it if it was to change something: a creation
-// that lands late must not land beside another, nor behind a deletion. Leftovers
-// are left to their caller's deadline.
+// that lands late must not land beside another, nor behind a deletion. What asks the
+// infrastructure in Open, and for the account, has a deadline, too.
 func Deadline(p provider.Provider, clk clock.Clock, d Deadlines) provider.Provider {
 	b := &bounds{clock: clk, limits: d.withDefaults(), left: map[string]*endless{}}
 	return &bounded{Provider: Calls(p, b.around), bounds: b}
@@ -63,18 +69,24 @@ type bounded struct {
 func (p *bounded) Unwrap() any { return p.Provider }
 
 func (p *bounded) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
-	s, err := p.Provider.Open(ctx, class)
+	n := &interception{around: p.bounds.around}
+	s, err := asked(ctx, n, open, provider.Ref{}, func(ctx context.Context) (provider.Session, error) {
+		return p.Provider.Open(ctx, class)
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &boundedSession{Session: s, bounds: p.bounds, key: List + "/" + string(provider.KeyOf(class.Credentials, class.Cluster, class.Region))}, nil
+	return &boundedSession{Session: s, bounds: p.bounds, account: provider.KeyOf(class.Credentials, class.Cluster, class.Region)}, nil
 }
 
 type boundedSession struct {
 	provider.Session
-	bounds *bounds
-	key    string
+	bounds  *bounds
+	account provider.ClientKey
 }
+
+// key is what no listing of the verb is begun for while one is left behind.
+func (s *boundedSession) key(verb string) string { return verb + "/" + string(s.account) }
 
 func (s *boundedSession) Unwrap() any { return s.Session }
 
@@ -207,28 +219,68 @@ var errNotWanted = errors.New("no more is wanted")
 
 // List has a deadline for each item, so that it may take as long as it gets on.
 func (s *boundedSession) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
-	return func(yield func(provider.Instance, error) bool) {
-		b := s.bounds
-		if b.before(s.key) != "" {
-			yield(provider.Instance{}, &provider.Error{Kind: provider.Transient, Err: errors.New("list: not called: an earlier one has not returned, though it was called off")})
+	return listed(ctx, s.bounds, List, s.key(List), s.Session.List)
+}
+
+// As puts deadlines on the capabilities that the calls of other decorators do not
+// pass, or not as single calls.
+func (s *boundedSession) As(target any) bool {
+	switch t := target.(type) {
+	case *provider.Accounter:
+		inner, ok := provider.As[provider.Accounter](s.Session)
+		*t = boundedAccounter{s.bounds, inner}
+		return ok
+	case *provider.LeftoverLister:
+		inner, ok := provider.As[provider.LeftoverLister](s.Session)
+		*t = boundedLister{s, inner}
+		return ok
+	}
+	return false
+}
+
+type boundedAccounter struct {
+	bounds *bounds
+	inner  provider.Accounter
+}
+
+func (a boundedAccounter) Account(ctx context.Context) (string, error) {
+	n := &interception{around: a.bounds.around}
+	return asked(ctx, n, account, provider.Ref{}, a.inner.Account)
+}
+
+type boundedLister struct {
+	session *boundedSession
+	inner   provider.LeftoverLister
+}
+
+func (l boundedLister) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
+	return listed(ctx, l.session.bounds, Leftovers, l.session.key(Leftovers), l.inner.Leftovers)
+}
+
+// listed is a listing with a deadline for each item.
+func listed[T any](ctx context.Context, b *bounds, verb, key string, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		if b.before(key) != "" {
+			yield(none, &provider.Error{Kind: provider.Transient, Err: fmt.Errorf("%s: not called: an earlier one has not returned, though it was called off", verb)})
 			return
 		}
 		inner, cancel := context.WithCancelCause(ctx)
 		defer cancel(errNotWanted)
-		me, items := &endless{verb: List}, make(chan item)
-		go s.fetch(inner, me, items)
+		me, items := &endless{verb: verb}, make(chan item[T])
+		go fetch(inner, items, list, func() { b.ends(key, me) })
 		for {
-			i := b.next(ctx, items)
+			i := next(ctx, b, items)
 			if i.late != nil {
 				cancel(i.late)
-				b.leave(s.key, me)
-				yield(provider.Instance{}, unknown(List, i.late))
+				b.leave(key, me)
+				yield(none, unknown(verb, i.late))
 				return
 			}
 			if i.panicked != nil {
 				panic(i.panicked)
 			}
-			if i.last || !yield(i.instance, i.err) || i.err != nil {
+			if i.last || !yield(i.value, i.err) || i.err != nil {
 				return
 			}
 		}
@@ -236,8 +288,8 @@ func (s *boundedSession) List(ctx context.Context) iter.Seq2[provider.Instance, 
 }
 
 // item is one of a listing, or its end; late says that none came.
-type item struct {
-	instance provider.Instance
+type item[T any] struct {
+	value    T
 	err      error
 	last     bool
 	late     error
@@ -245,8 +297,8 @@ type item struct {
 }
 
 // fetch runs the listing until inner ends.
-func (s *boundedSession) fetch(inner context.Context, me *endless, items chan<- item) {
-	give := func(i item) bool {
+func fetch[T any](inner context.Context, items chan<- item[T], list func(context.Context) iter.Seq2[T, error], over func()) {
+	give := func(i item[T]) bool {
 		select {
 		case items <- i:
 			return true
@@ -255,26 +307,26 @@ func (s *boundedSession) fetch(inner context.Context, me *endless, items chan<- 
 		}
 	}
 	o := run(inner, func(ctx context.Context) error {
-		for i, err := range s.Session.List(ctx) {
-			if !give(item{instance: i, err: err}) || err != nil {
+		for i, err := range list(ctx) {
+			if !give(item[T]{value: i, err: err}) || err != nil {
 				break
 			}
 		}
 		return nil
 	})
-	s.bounds.ends(s.key, me)
-	give(item{last: true, panicked: o.panicked})
+	over()
+	give(item[T]{last: true, panicked: o.panicked})
 }
 
-func (b *bounds) next(ctx context.Context, items <-chan item) item {
+func next[T any](ctx context.Context, b *bounds, items <-chan item[T]) item[T] {
 	timer := b.clock.NewTimer(b.limits.Read)
 	defer timer.Stop()
 	select {
 	case i := <-items:
 		return i
 	case <-timer.C():
-		return item{late: fmt.Errorf("no answer in %v", b.limits.Read)}
+		return item[T]{late: fmt.Errorf("no answer in %v", b.limits.Read)}
 	case <-ctx.Done():
-		return item{late: context.Cause(ctx)}
+		return item[T]{late: context.Cause(ctx)}
 	}
 }

@@ -243,6 +243,68 @@ func TestListingsGetOn(t *testing.T) {
 	close(p.free)
 }
 
+// hung is a provider of which nothing ends before its context does, what is no call
+// of the other decorators included.
+type hung struct {
+	provider.Provider
+	opens bool
+}
+
+func (p hung) Open(ctx context.Context, c provider.Class) (provider.Session, error) {
+	s, err := p.Provider.Open(ctx, c)
+	if !p.opens {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return hungSession{s}, err
+}
+
+type hungSession struct{ provider.Session }
+
+func (s hungSession) Account(ctx context.Context) (string, error) {
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+func (s hungSession) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
+	return func(yield func(provider.Leftover, error) bool) {
+		<-ctx.Done()
+		yield(provider.Leftover{}, ctx.Err())
+	}
+}
+
+func (s hungSession) Console(ctx context.Context, _ provider.Ref, _ provider.Instance, _ int) (string, error) {
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// TestEverythingEnds: what else asks the infrastructure has a deadline, too.
+func TestEverythingEnds(t *testing.T) {
+	w := newWorld()
+	class := w.cloud.Class(provider.OpenShift, "c")
+	s := open(t, w, decorate.Discreet(decorate.Deadline(hung{w.provider(), true}, w.clock, limits)))
+	accounter, _ := provider.As[provider.Accounter](s)
+	lister, _ := provider.As[provider.LeftoverLister](s)
+	console, _ := provider.As[provider.ConsoleReader](s)
+	for name, call := range map[string]func() error{
+		"open": func() error {
+			_, err := decorate.Deadline(hung{w.provider(), false}, w.clock, limits).Open(t.Context(), class)
+			return err
+		},
+		"account": func() error { _, err := accounter.Account(t.Context()); return err },
+		"leftovers": func() (err error) {
+			for _, err = range lister.Leftovers(t.Context()) {
+			}
+			return err
+		},
+		"console": func() error { _, err := console.Console(t.Context(), ref("a"), provider.Instance{}, 100); return err },
+	} {
+		if err := w.ends(t, 10*time.Second, calling(call)); provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), "no answer in 1m0s") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestPanicsReachTheCaller: whoever recovers from a provider's panic does so still.
 func TestPanicsReachTheCaller(t *testing.T) {
 	w := newWorld()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"iter"
 	"regexp"
 	"strings"
 
@@ -27,7 +28,69 @@ func (p *discreet) Unwrap() any { return p.Provider }
 
 func (p *discreet) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
 	s, err := p.Provider.Open(ctx, class)
-	return s, told(err, class.Credentials)
+	if err != nil {
+		return nil, told(err, class.Credentials)
+	}
+	return &discreetSession{s, class.Credentials}, nil
+}
+
+// discreetSession makes what instances failed with fit to be told.
+type discreetSession struct {
+	provider.Session
+	credentials map[string][]byte
+}
+
+func (s *discreetSession) Unwrap() any { return s.Session }
+
+// As answers for the account, which is no call of the other decorators.
+func (s *discreetSession) As(target any) bool {
+	t, ok := target.(*provider.Accounter)
+	if !ok {
+		return false
+	}
+	inner, ok := provider.As[provider.Accounter](s.Session)
+	*t = discreetAccounter{inner, s.credentials}
+	return ok
+}
+
+type discreetAccounter struct {
+	provider.Accounter
+	credentials map[string][]byte
+}
+
+func (a discreetAccounter) Account(ctx context.Context) (string, error) {
+	name, err := a.Accounter.Account(ctx)
+	return name, told(err, a.credentials)
+}
+
+func (s *discreetSession) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	all, err := s.Session.Find(ctx, ref)
+	for n := range all {
+		all[n] = s.told(all[n])
+	}
+	return all, err
+}
+
+func (s *discreetSession) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	i, err := s.Session.Create(ctx, ref, want)
+	return s.told(i), err
+}
+
+func (s *discreetSession) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		for i, err := range s.Session.List(ctx) {
+			if !yield(s.told(i), err) {
+				return
+			}
+		}
+	}
+}
+
+func (s *discreetSession) told(i provider.Instance) provider.Instance {
+	if i.Fault != nil {
+		i.Fault = fit(i.Fault, s.credentials)
+	}
+	return i
 }
 
 // mostError is the most bytes of an error's text.
@@ -51,15 +114,23 @@ func told(err error, credentials map[string][]byte) error {
 	// The engine takes a classified error out of its chain, so that its own
 	// words have to be fit as well.
 	if e, ok := errors.AsType[*provider.Error](err); ok && e.Err != nil {
-		fit := *e
-		fit.Field = provider.Clip(e.Field, mostError)
-		fit.Err = &worded{reword(e.Err.Error(), credentials), []error{e.Err}}
+		f := fit(e, credentials)
 		if same, ok := err.(*provider.Error); ok && same == e { //nolint:errorlint // the error itself, not what it wraps
-			return &fit
+			return f
 		}
-		out = append(out, &fit)
+		out = append(out, f)
 	}
 	return &worded{reword(err.Error(), credentials), append(out, err)}
+}
+
+// fit is e in words that may be told.
+func fit(e *provider.Error, credentials map[string][]byte) *provider.Error {
+	out := *e
+	out.Field = provider.Clip(e.Field, mostError)
+	if e.Err != nil {
+		out.Err = &worded{reword(e.Err.Error(), credentials), []error{e.Err}}
+	}
+	return &out
 }
 
 // secret are the names under which credentials keep what nobody may read; others

@@ -1,9 +1,11 @@
 package decorate_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,77 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
+
+// TestDiscreetFault: what an instance failed with is told in objects, too.
+func TestDiscreetFault(t *testing.T) {
+	const key = "wJalrXUtnFEMI"
+	w := newWorld()
+	class := w.cloud.Class(provider.OpenShift, "blue")
+	p := decorate.Discreet(faulty{w.cloud.Provider(), provider.Errorf(provider.Exhausted, "no room for %s: %w", key, io.EOF)})
+	class.Credentials["secretAccessKey"] = []byte(key)
+	s, err := p.Open(t.Context(), class)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := s.Create(t.Context(), ref("a"), provider.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.Find(t.Context(), ref("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, err := collect(s.List(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range append(append(found, listed...), made) {
+		if f := i.Fault; f == nil || f.Error() != "no room for ***: EOF" || f.Kind != provider.Exhausted || !errors.Is(f, io.EOF) {
+			t.Errorf("says %v", f)
+		}
+	}
+}
+
+// faulty is a provider whose instances all have a fault.
+type faulty struct {
+	provider.Provider
+	fault *provider.Error
+}
+
+func (p faulty) Open(ctx context.Context, c provider.Class) (provider.Session, error) {
+	s, err := p.Provider.Open(ctx, c)
+	return faultySession{s, p.fault}, err
+}
+
+type faultySession struct {
+	provider.Session
+	fault *provider.Error
+}
+
+func (s faultySession) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	all, err := s.Session.Find(ctx, ref)
+	for n := range all {
+		all[n].Fault = s.fault
+	}
+	return all, err
+}
+
+func (s faultySession) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	i, err := s.Session.Create(ctx, ref, want)
+	i.Fault = s.fault
+	return i, err
+}
+
+func (s faultySession) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		for i, err := range s.Session.List(ctx) {
+			i.Fault = s.fault
+			if !yield(i, err) {
+				return
+			}
+		}
+	}
+}
 
 func TestDiscreet(t *testing.T) {
 	const key = "wJalrXUtnFEMI"

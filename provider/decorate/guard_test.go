@@ -55,14 +55,6 @@ func TestGuard(t *testing.T) {
 			}
 			return i.Initialize(t.Context(), ref("a"), found[0])
 		},
-		decorate.Update: func() error {
-			u, ok := provider.As[provider.Updater](s)
-			if !ok {
-				t.Fatal("the reference cloud updates")
-			}
-			_, err := u.Update(t.Context(), ref("a"), provider.Want{}, found[0])
-			return err
-		},
 		decorate.Power: func() error {
 			p, ok := provider.As[provider.Powerer](s)
 			if !ok {
@@ -93,7 +85,7 @@ func TestGuard(t *testing.T) {
 		t.Error("list:", all, err)
 	}
 	g.shut = false
-	if err := changes[decorate.Update](); err != nil || g.entered != 1 || g.left != 1 {
+	if err := changes[decorate.Initialize](); err != nil || g.entered != 1 || g.left != 1 {
 		t.Errorf("with the lease again: %v; entered %d, left %d", err, g.entered, g.left)
 	}
 }

@@ -22,6 +22,10 @@ type Limits struct {
 	// Wait is how long a call may be held for its turn; a call that would wait
 	// longer is Throttled at once. 0 holds none.
 	Wait time.Duration
+	// Writes are the limits of calls that change something, where the
+	// infrastructure counts those apart; the others are then those of calls that only
+	// ask. Nil: one limit is for all.
+	Writes *Limits
 }
 
 func (l Limits) withDefaults() Limits {
@@ -48,24 +52,45 @@ func (l Limits) withDefaults() Limits {
 // for them.
 func Limit(p provider.Provider, clk clock.Clock, l Limits) provider.Provider {
 	limiter := &limiter{clock: clk, limits: l.withDefaults()}
-	limiter.buckets = provider.NewClients[*bucket](clk, time.Hour, 1000)
+	if l.Writes != nil {
+		writes := l.Writes.withDefaults()
+		limiter.writes = &writes
+	}
+	limiter.buckets = provider.NewClients[*bucket](clk, time.Hour, 2000)
 	return Calls(p, limiter.around)
 }
 
 type limiter struct {
-	clock   clock.Clock
-	limits  Limits
+	clock  clock.Clock
+	limits Limits
+	// writes are those of calls that change something; nil: limits are for all.
+	writes  *Limits
 	buckets *provider.Clients[*bucket]
 }
 
-func (l *limiter) around(ctx context.Context, c Call, do func(context.Context) error) error {
-	b, err := l.buckets.Get(ctx, c.Account, func(context.Context) (*bucket, error) {
-		return newBucket(l.limits, l.clock.Now()), nil
+// bucket is where the call takes its token from, and with which priority: reads that
+// have a bucket for themselves leave nothing to others.
+func (l *limiter) bucket(ctx context.Context, c Call) (*bucket, priority, error) {
+	key, limits, p := c.Account, l.limits, priorityOf(c.Verb)
+	switch {
+	case l.writes == nil:
+	case changes[c.Verb]:
+		key, limits = key+"/writes", *l.writes
+	default:
+		p = deletes
+	}
+	b, err := l.buckets.Get(ctx, key, func(context.Context) (*bucket, error) {
+		return newBucket(limits, l.clock.Now()), nil
 	})
+	return b, p, err
+}
+
+func (l *limiter) around(ctx context.Context, c Call, do func(context.Context) error) error {
+	b, p, err := l.bucket(ctx, c)
 	if err != nil {
 		return fmt.Errorf("rate limit: %w", err)
 	}
-	wait, granted := b.take(l.clock.Now(), priorityOf(c.Verb))
+	wait, granted := b.take(l.clock.Now(), p)
 	if !granted {
 		return provider.ThrottledFor(wait, fmt.Errorf("rate limit of the account: %s is due in %v", c.Verb, wait))
 	}

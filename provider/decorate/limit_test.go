@@ -66,6 +66,32 @@ func TestDeletesGoBeforeCreatesBeforeReads(t *testing.T) {
 	}
 }
 
+// TestWritesHaveTheirOwnRate: where the infrastructure counts them apart, neither
+// class of calls is short because of the other, nor slowed by its throttling.
+func TestWritesHaveTheirOwnRate(t *testing.T) {
+	w := newWorld()
+	limits := decorate.Limits{PerSecond: 10, Burst: 20, Writes: &decorate.Limits{PerSecond: 1, Burst: 5}}
+	s := open(t, w, decorate.Limit(w.provider(), w.clock, limits))
+	remove := func() error {
+		_, err := s.Delete(t.Context(), ref("m"), nil)
+		return err
+	}
+	if granted, _ := spend(t, func() error { return find(t, s) }); granted != 20 {
+		t.Errorf("%d reads granted, want the whole burst of 20", granted)
+	}
+	if granted, err := spend(t, remove); granted != 5 || provider.AfterOf(err) != time.Second {
+		t.Errorf("%d deletes granted, and the next in %v; want 5 and 1s", granted, provider.AfterOf(err))
+	}
+	w.clock.Step(time.Minute)
+	w.refuse[decorate.Delete] = provider.ThrottledFor(time.Hour, context.DeadlineExceeded)
+	if err := remove(); provider.AfterOf(err) != time.Hour {
+		t.Fatal(err)
+	}
+	if err := find(t, s); err != nil {
+		t.Errorf("reads stop because writes are throttled: %v", err)
+	}
+}
+
 func TestAccountsDoNotShareARate(t *testing.T) {
 	w := newWorld()
 	p := decorate.Limit(w.provider(), w.clock, decorate.Limits{PerSecond: 1, Burst: 1})

@@ -1,6 +1,7 @@
 package decorate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 //
 //   - millwright_provider_call_seconds{provider,verb,outcome}, a histogram;
 //     outcome is "ok" or the [provider.Kind] of the error;
+//   - millwright_provider_exhausted_total{provider,scope}, a counter of calls that
+//     found something used up; scope is the [provider.Scope], "unknown" without one;
 //   - mcm_cloud_api_driver_request_duration_seconds{provider,operation}, a
 //     histogram of successful calls, and
 //   - mcm_cloud_api_driver_requests_failed_total{provider,operation,error_code},
@@ -30,6 +33,13 @@ func Metrics(p provider.Provider, registry prometheus.Registerer, clock provider
 		Help:    "Duration of provider calls by verb and outcome.",
 		Buckets: prometheus.ExponentialBuckets(0.005, 2, 14), // 5 ms to 41 s
 	}, []string{"provider", "verb", "outcome"}))
+	if err != nil {
+		return nil, err
+	}
+	m.exhausted, err = register(registry, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "millwright_provider_exhausted_total",
+		Help: "Provider calls that found capacity or a quota used up, by how far.",
+	}, []string{"provider", "scope"}))
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +61,9 @@ func Metrics(p provider.Provider, registry prometheus.Registerer, clock provider
 }
 
 type metrics struct {
-	clock            provider.Clock
-	calls, succeeded *prometheus.HistogramVec
-	failed           *prometheus.CounterVec
+	clock             provider.Clock
+	calls, succeeded  *prometheus.HistogramVec
+	failed, exhausted *prometheus.CounterVec
 }
 
 // register adds c to the registry, or finds the equal one already there.
@@ -75,6 +85,9 @@ func (m *metrics) around(ctx context.Context, c Call, do func(context.Context) e
 	err := do(ctx)
 	seconds := m.clock.Now().Sub(start).Seconds()
 	m.calls.WithLabelValues(c.Provider, c.Verb, outcome(err)).Observe(seconds)
+	if e, ok := errors.AsType[*provider.Error](err); ok && e.Kind == provider.Exhausted {
+		m.exhausted.WithLabelValues(c.Provider, cmp.Or(string(e.Scope), "unknown")).Inc()
+	}
 	operation, ok := operations[c.Verb]
 	switch {
 	case !ok:

@@ -32,6 +32,27 @@ func gather(t *testing.T, registry *prometheus.Registry, name string) (series []
 	return series
 }
 
+func TestExhaustedIsCountedByScope(t *testing.T) {
+	w, registry := newWorld(), prometheus.NewRegistry()
+	p, err := decorate.Metrics(w.provider(), registry, w.clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, refused := range []error{provider.ExhaustedIn(provider.ScopeZone, "no host"), provider.Errorf(provider.Exhausted, "no")} {
+		w.refuse[decorate.Create] = refused
+		if _, err := open(t, w, p).Create(t.Context(), ref("m"), provider.Want{}); err == nil {
+			t.Fatal("not refused")
+		}
+	}
+	seen := map[string]bool{}
+	for _, s := range gather(t, registry, "millwright_provider_exhausted_total") {
+		seen[s["scope"]] = true
+	}
+	if !maps.Equal(seen, map[string]bool{"zone": true, "unknown": true}) {
+		t.Errorf("scopes %v", seen)
+	}
+}
+
 func TestFailuresCarryTheDriverCode(t *testing.T) {
 	cases := []struct {
 		reason string

@@ -98,7 +98,7 @@ func (w *writes) before(uid string, l *listing, lag time.Duration) bool {
 
 // around makes calls of capabilities count as writes.
 func (w *writes) around(ctx context.Context, c Call, do func(context.Context) error) error {
-	if c.Ref.UID != "" && c.Verb != Interrupted {
+	if c.Ref.UID != "" && changes[c.Verb] {
 		defer w.begin(c.Ref.UID)()
 	}
 	return do(ctx)

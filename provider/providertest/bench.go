@@ -73,7 +73,6 @@ func (b *bench) ref(name string) provider.Ref {
 func want() provider.Want {
 	return provider.Want{
 		UserData: []byte("#cloud-config\n"),
-		Tags:     map[string]string{"team": "conformance"},
 		Role:     "worker",
 	}
 }

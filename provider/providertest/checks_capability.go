@@ -6,23 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
 )
 
 func capabilityChecks() []Check {
 	return []Check{
-		check("updater", "mutable parts are kept in step without harm to the instance", checkUpdater),
 		check("initializer", "the step after creation ends, and may be repeated", checkInitializer),
 		check("sizer", "scaling from zero needs to know what a node would offer", checkSizer),
 		check("status reporter", "provider status is part of each API", checkStatusReporter),
-		check("volume namer", "detaching waits for the volumes that the provider knows", checkVolumeNamer),
 		check("powerer", "a reboot is the first remedy, and no replacement", checkPowerer),
 		check("rebooter", "a reboot whose reply was lost is asked for again", checkRebooter),
-		check("admitter", "defaulting settles, and what it yields is valid", checkAdmitter),
 		check("referrer", "secrets are found without decoding the spec elsewhere", checkReferrer),
 	}
 }
@@ -34,37 +28,6 @@ func capability[T any](v any, name string) (T, error) {
 		return t, Skip("the provider has no " + name)
 	}
 	return t, nil
-}
-
-func checkUpdater(ctx context.Context, b *bench) error {
-	u, err := capability[provider.Updater](b.session, "Updater")
-	if err != nil {
-		return err
-	}
-	ref := b.ref("m")
-	i, err := b.running(ctx, ref)
-	if err != nil {
-		return err
-	}
-	w := b.want()
-	w.Tags = maps.Clone(w.Tags)
-	w.Tags["cost-centre"] = "42"
-	for range 2 {
-		if _, err := u.Update(ctx, ref, w, i); err != nil {
-			return fmt.Errorf("update: %w", err)
-		}
-	}
-	found, err := b.only(ctx, ref)
-	if err != nil {
-		return fmt.Errorf("after update: %w", err)
-	}
-	if found.ID != i.ID || found.State != provider.Running {
-		return fmt.Errorf("update turned %s into %s in state %s", i.ID, found.ID, found.State)
-	}
-	if found.Tags != nil && found.Tags["cost-centre"] != "42" {
-		return errors.New("the new tag does not arrive")
-	}
-	return b.holds(1)
 }
 
 func checkInitializer(ctx context.Context, b *bench) error {
@@ -122,22 +85,6 @@ func checkStatusReporter(ctx context.Context, b *bench) error {
 	second, err := r.Status(i)
 	if err != nil || !bytes.Equal(first, second) {
 		return fmt.Errorf("the same instance gives %s, then %s (error %w): the object would be written again and again", first, second, orNone(err))
-	}
-	return nil
-}
-
-func checkVolumeNamer(_ context.Context, b *bench) error {
-	v, err := capability[provider.VolumeNamer](b.session, "VolumeNamer")
-	if err != nil {
-		return err
-	}
-	foreign := &corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{
-		CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.foreign.example", VolumeHandle: "vol-1"},
-	}}
-	for _, specs := range [][]*corev1.PersistentVolumeSpec{nil, {}, {{}}, {foreign}} {
-		if ids := v.VolumeIDs(specs); len(ids) > 0 {
-			return fmt.Errorf("names %q for volumes that are not its own", ids)
-		}
 	}
 	return nil
 }
@@ -223,37 +170,6 @@ func checkRebooter(ctx context.Context, b *bench) error {
 		}
 	}
 	return b.holds(1)
-}
-
-func checkAdmitter(_ context.Context, b *bench) error {
-	a, err := capability[provider.Admitter](b.provider, "Admitter")
-	if err != nil {
-		return err
-	}
-	class := b.class
-	if class.Spec, err = a.Default(b.class); err != nil {
-		return fmt.Errorf("default a valid class: %w", err)
-	}
-	again, err := a.Default(class)
-	if err != nil || !bytes.Equal(again, class.Spec) {
-		return fmt.Errorf("defaulting twice changes %s to %s, error %w", class.Spec, again, orNone(err))
-	}
-	if _, err := a.Validate(class); err != nil {
-		return fmt.Errorf("a defaulted class is not valid: %w", err)
-	}
-	if err := a.Immutable(class, class); err != nil {
-		return fmt.Errorf("a class differs from itself: %w", err)
-	}
-	for _, bad := range b.BadSpecs {
-		if bad.API != "" && bad.API != b.api {
-			continue
-		}
-		class.Spec = []byte(bad.Spec)
-		if _, err := a.Validate(class); !namesField(err, bad.Field) {
-			return fmt.Errorf("%s: want an Invalid error that names %q, got %w", bad.Reason, bad.Field, orNone(err))
-		}
-	}
-	return nil
 }
 
 func checkReferrer(_ context.Context, b *bench) error {

@@ -17,8 +17,6 @@ func identityChecks() []Check {
 		check("one of two", "of two instances the one that is not recorded goes, and only that", checkOneOfTwo),
 		check("one without UID", "an instance that names no machine goes alone", checkOneForeign),
 		check("duplicates not added to", "create with two instances present reports one and makes none", checkCreateOnDuplicates),
-		check("next attempt beside a live one", "a live instance is reported whatever the attempt", checkAttemptLive),
-		check("next attempt", "a dead instance's token can be left behind", checkAttemptAfterDelete),
 	}
 }
 
@@ -202,37 +200,4 @@ func checkCreateOnDuplicates(ctx context.Context, b *bench) error {
 		return fmt.Errorf("after create there are %d instances, want the 2 of before", len(found))
 	}
 	return b.holds(2)
-}
-
-func checkAttemptLive(ctx context.Context, b *bench) error {
-	ref := b.ref("m")
-	i, err := b.running(ctx, ref)
-	if err != nil {
-		return err
-	}
-	ref.Attempt = 1
-	made, err := b.session.Create(ctx, ref, b.want())
-	if err != nil {
-		return fmt.Errorf("create: %w", err)
-	}
-	if made.ID != i.ID {
-		return fmt.Errorf("attempt 1 made %s beside %s", made.ID, i.ID)
-	}
-	return b.holds(1)
-}
-
-func checkAttemptAfterDelete(ctx context.Context, b *bench) error {
-	ref := b.ref("m")
-	i, err := b.running(ctx, ref)
-	if err != nil {
-		return err
-	}
-	if err := b.remove(ctx, ref, []provider.Instance{i}); err != nil {
-		return err
-	}
-	ref.Attempt = 1
-	if _, err := b.running(ctx, ref); err != nil {
-		return fmt.Errorf("attempt 1: %w", err)
-	}
-	return b.holds(1)
 }

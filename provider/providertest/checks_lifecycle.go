@@ -49,7 +49,7 @@ func checkLife(ctx context.Context, b *bench) error {
 	if i.ID != made.ID {
 		return fmt.Errorf("create reported %s, find reports %s", made.ID, i.ID)
 	}
-	if err := errors.Join(describes(i, ref), tagged(i), b.listed(ctx, i), b.holds(1)); err != nil {
+	if err := errors.Join(describes(i, ref), b.listed(ctx, i), b.holds(1)); err != nil {
 		return err
 	}
 	if i.ProviderID == "" {
@@ -72,20 +72,6 @@ func describes(i provider.Instance, ref provider.Ref) error {
 		return fmt.Errorf("name %q, want %q", i.Name, ref.Name)
 	case i.State == "":
 		return errors.New("no state")
-	}
-	return nil
-}
-
-// tagged demands that i carries the tags that it was asked to, if any are
-// reported.
-func tagged(i provider.Instance) error {
-	if i.Tags == nil {
-		return nil
-	}
-	for k, v := range want().Tags {
-		if i.Tags[k] != v {
-			return fmt.Errorf("tag %s is %q, want %q", k, i.Tags[k], v)
-		}
 	}
 	return nil
 }
@@ -225,7 +211,7 @@ func checkArguments(ctx context.Context, b *bench) error {
 	if !bytes.Equal(b.class.Spec, b.pristine.Spec) || !maps.EqualFunc(b.class.Credentials, b.pristine.Credentials, bytes.Equal) {
 		return errors.New("the class has changed")
 	}
-	if !bytes.Equal(w.UserData, b.want().UserData) || !maps.Equal(w.Tags, want().Tags) {
+	if !bytes.Equal(w.UserData, b.want().UserData) {
 		return errors.New("the want has changed")
 	}
 	return nil

@@ -12,7 +12,6 @@ func ownerChecks() []Check {
 	return []Check{
 		check("owner", "an instance tells which control plane made it, and in which namespace its machine is", checkOwner),
 		check("owner unknown", "what nobody has written on an instance must not be read from it", checkNoOwner),
-		check("owner borrowed", "a user's tags make nobody an owner", checkBorrowedOwner),
 		check("another owner", "a machine that moved to another control plane finds its instance, and gets no second one", checkOtherOwner),
 	}
 }
@@ -113,32 +112,6 @@ func checkNoOwner(ctx context.Context, b *bench) error {
 	return nil
 }
 
-func checkBorrowedOwner(ctx context.Context, b *bench) error {
-	if err := b.owned(ctx, thisOwner); err != nil {
-		return err
-	}
-	i, err := b.running(ctx, b.ref("m"))
-	if err != nil {
-		return err
-	}
-	if i.Tags == nil {
-		return Skip("the provider reports no tags")
-	}
-	if err := b.owned(ctx, ""); err != nil {
-		return err
-	}
-	ref, w := b.ref("copy"), b.want()
-	ref.Namespace, w.Tags = "elsewhere", i.Tags
-	made, err := b.session.Create(ctx, ref, w)
-	if err != nil {
-		return fmt.Errorf("create with the tags of another instance: %w", err)
-	}
-	if made.Owner != "" || made.Namespace != ref.Namespace {
-		return fmt.Errorf("with another instance's tags it is reported to be of owner %q and namespace %q", made.Owner, made.Namespace)
-	}
-	return nil
-}
-
 func checkOtherOwner(ctx context.Context, b *bench) error {
 	if err := b.owned(ctx, thisOwner); err != nil {
 		return err
@@ -157,14 +130,6 @@ func checkOtherOwner(ctx context.Context, b *bench) error {
 	made, err := b.session.Create(ctx, ref, b.want())
 	if err != nil || made.ID != i.ID || made.Owner != thisOwner {
 		return fmt.Errorf("create by another owner reports %q of owner %q, want %s of %s (error %w)", made.ID, made.Owner, i.ID, thisOwner, orNone(err))
-	}
-	if u, ok := provider.As[provider.Updater](b.session); ok {
-		if _, err := u.Update(ctx, ref, b.want(), i); err != nil {
-			return fmt.Errorf("update by another owner: %w", err)
-		}
-		if err := b.tells(ctx, ref, thisOwner, ref.Namespace); err != nil {
-			return fmt.Errorf("after an update by another owner: %w", err)
-		}
 	}
 	if err := b.holds(1); err != nil {
 		return err

@@ -43,6 +43,7 @@ type vm struct {
 	created, deleted time.Time
 	off              bool
 	reboot           string // the last request
+	fault            *provider.Error
 }
 
 // disk is a dependant. It is deleted on its own, and only while no instance
@@ -110,6 +111,18 @@ func (c *Cloud) Remove(_ provider.Class, id string) error {
 		return fmt.Errorf("no instance %s", id)
 	}
 	v.deleted = c.clock.Now().Add(-c.Shutdown)
+	return nil
+}
+
+// GiveUp is [Knobs.GiveUp].
+func (c *Cloud) GiveUp(_ provider.Class, id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := c.vm(id)
+	if v == nil {
+		return fmt.Errorf("no instance %s", id)
+	}
+	v.fault = provider.Errorf(provider.Exhausted, "no host has room for %s", id)
 	return nil
 }
 
@@ -233,9 +246,9 @@ func (c *Cloud) stateAt(v *vm, now time.Time) provider.State {
 		return provider.Terminated
 	case !v.deleted.IsZero() && !now.Before(v.deleted):
 		return provider.Stopping
-	case now.Before(v.created.Add(c.Boot)):
+	case v.fault == nil && now.Before(v.created.Add(c.Boot)):
 		return provider.Pending
-	case v.off:
+	case v.off, v.fault != nil:
 		return provider.Stopped
 	}
 	return provider.Running
@@ -265,12 +278,13 @@ type instanceView struct {
 	tags       map[string]string
 	state      provider.State
 	created    time.Time
+	fault      *provider.Error
 }
 
 func (c *Cloud) view(v *vm, at time.Time) instanceView {
 	return instanceView{
 		id: v.id, name: v.name, size: v.spec.Size, zone: v.spec.Zone,
-		tags: maps.Clone(v.tags), state: c.stateAt(v, at), created: v.created,
+		tags: maps.Clone(v.tags), state: c.stateAt(v, at), created: v.created, fault: v.fault,
 	}
 }
 

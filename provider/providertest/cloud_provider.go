@@ -68,35 +68,6 @@ func (p cloudProvider) Open(_ context.Context, class provider.Class) (provider.S
 	return &cloudSession{cloud: p.cloud, class: class, spec: spec, password: string(class.Credentials["password"])}, nil
 }
 
-func (p cloudProvider) Default(class provider.Class) ([]byte, error) {
-	s, err := p.decode(class)
-	if err != nil {
-		return nil, err
-	}
-	s.Zone = cmpOr(s.Zone, "a")
-	return json.Marshal(s)
-}
-
-func (p cloudProvider) Validate(class provider.Class) ([]string, error) {
-	_, err := p.decode(class)
-	return nil, err
-}
-
-func (p cloudProvider) Immutable(was, now provider.Class) error {
-	o, err := p.decode(was)
-	if err != nil {
-		return err
-	}
-	n, err := p.decode(now)
-	if err != nil {
-		return err
-	}
-	if o.Zone != n.Zone {
-		return provider.InvalidField("zone", "cannot change from %q to %q", o.Zone, n.Zone)
-	}
-	return nil
-}
-
 type cloudSession struct {
 	cloud    *Cloud
 	class    provider.Class
@@ -134,6 +105,7 @@ func (s *cloudSession) instance(v instanceView) provider.Instance {
 		Owner: v.tags[ownerTag], Namespace: v.tags[namespaceTag],
 		ProviderID: providerID(s.class.API, v.id),
 		Addresses:  []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: v.name}},
+		Fault:      v.fault,
 		State:      v.state, RawState: strings.ToLower(string(v.state)),
 		Type: v.size, Zone: v.zone, Created: v.created, Tags: v.tags,
 	}
@@ -201,9 +173,6 @@ func (s *cloudSession) Create(ctx context.Context, ref provider.Ref, want provid
 		return there[0], nil
 	}
 	tags := map[string]string{}
-	for k, v := range want.Tags {
-		tags[k] = v
-	}
 	tags[clusterTag], tags[uidTag] = s.class.Cluster, ref.UID
 	tags[ownerTag], tags[namespaceTag] = s.class.Owner, ref.Namespace
 	var made instanceView
@@ -280,23 +249,6 @@ func (s *cloudSession) List(ctx context.Context) iter.Seq2[provider.Instance, er
 	return s.all(ctx, List, func(*vm) bool { return true })
 }
 
-func (s *cloudSession) Update(ctx context.Context, _ provider.Ref, want provider.Want, i provider.Instance) (provider.Instance, error) {
-	err := s.cloud.call(ctx, Update, s.password, func() error {
-		v := s.cloud.vm(i.ID)
-		if v == nil {
-			return provider.Errorf(provider.Conflict, "instance %s is gone", i.ID)
-		}
-		for k, t := range want.Tags {
-			if k != ownerTag && k != namespaceTag {
-				v.tags[k] = t
-			}
-		}
-		i = s.instance(s.cloud.view(v, s.cloud.clock.Now()))
-		return nil
-	})
-	return i, err
-}
-
 func (s *cloudSession) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {
 	return s.cloud.call(ctx, Power, s.password, func() error {
 		if v := s.cloud.vm(i.ID); v != nil {
@@ -329,16 +281,6 @@ func (s *cloudSession) Size(context.Context) (provider.Size, error) {
 
 func (s *cloudSession) Status(i provider.Instance) ([]byte, error) {
 	return json.Marshal(map[string]string{"instanceId": i.ID, "instanceState": i.RawState})
-}
-
-func (s *cloudSession) VolumeIDs(specs []*corev1.PersistentVolumeSpec) []string {
-	var ids []string
-	for _, spec := range specs {
-		if spec != nil && spec.CSI != nil && spec.CSI.Driver == "csi.example" {
-			ids = append(ids, spec.CSI.VolumeHandle)
-		}
-	}
-	return ids
 }
 
 // ReadLag is what the cloud promises to be behind at most.

@@ -17,10 +17,6 @@ func (s *faultySession) As(target any) bool {
 		inner, ok := provider.As[provider.Initializer](s.Session)
 		*t = faultyInitializer{s.faults, inner}
 		return ok
-	case *provider.Updater:
-		inner, ok := provider.As[provider.Updater](s.Session)
-		*t = faultyUpdater{s.faults, inner}
-		return ok
 	case *provider.Powerer:
 		inner, ok := provider.As[provider.Powerer](s.Session)
 		*t = faultyPowerer{s.faults, inner}
@@ -59,19 +55,6 @@ type faultyInitializer struct {
 
 func (c faultyInitializer) Initialize(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	return c.faults.visit(ctx, Initialize, func(ctx context.Context) error { return c.inner.Initialize(ctx, ref, i) })
-}
-
-type faultyUpdater struct {
-	faults *Faults
-	inner  provider.Updater
-}
-
-func (c faultyUpdater) Update(ctx context.Context, ref provider.Ref, want provider.Want, i provider.Instance) (after provider.Instance, err error) {
-	err = c.faults.visit(ctx, Update, func(ctx context.Context) error {
-		after, err = c.inner.Update(ctx, ref, want, i)
-		return err
-	})
-	return after, err
 }
 
 type faultyPowerer struct {

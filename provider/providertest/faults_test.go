@@ -254,8 +254,8 @@ func TestCapabilitiesFailToo(t *testing.T) {
 	if err := power.Power(t.Context(), machine, i, provider.PowerOff); provider.KindOf(err) != provider.Conflict {
 		t.Errorf("got %v", err)
 	}
-	if _, ok := provider.As[provider.Interrupter](r.Session); ok {
-		t.Error("an Interrupter appears where there is none")
+	if _, ok := provider.As[provider.Referrer](r.Session); ok {
+		t.Error("a Referrer appears where there is none")
 	}
 }
 

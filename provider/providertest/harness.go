@@ -20,7 +20,6 @@ const (
 	List   Verb = "list"
 
 	Initialize Verb = "initialize"
-	Update     Verb = "update"
 	Power      Verb = "power"
 	Leftovers  Verb = "leftovers"
 )
@@ -114,6 +113,9 @@ type Knobs struct {
 	Plant func(class provider.Class, i provider.Instance) error
 	// Remove makes the instance disappear around the provider.
 	Remove func(class provider.Class, id string) error
+	// GiveUp lets the infrastructure give up, for want of capacity, the instance that
+	// it has accepted and that does not run yet, at the latest when it would run.
+	GiveUp func(class provider.Class, id string) error
 	// Leave makes what a create leaves behind that failed half way: dependants
 	// of ref (disk, NIC, port) without an instance, with the class's owner.
 	Leave func(class provider.Class, ref provider.Ref) error

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
@@ -44,12 +42,6 @@ func offers[T any](f func(T) T) func(provider.Provider) provider.Provider {
 	}
 }
 
-type forgetfulUpdater struct{ provider.Updater }
-
-func (forgetfulUpdater) Update(_ context.Context, _ provider.Ref, _ provider.Want, i provider.Instance) (provider.Instance, error) {
-	return i, nil
-}
-
 type onceInitializer struct {
 	provider.Initializer
 	done bool
@@ -71,17 +63,6 @@ type restlessReporter struct{ provider.StatusReporter }
 
 func (restlessReporter) Status(provider.Instance) ([]byte, error) {
 	return fmt.Appendf(nil, `{"observed":%d}`, serial.Add(1)), nil
-}
-
-type greedyNamer struct{ provider.VolumeNamer }
-
-func (greedyNamer) VolumeIDs(specs []*corev1.PersistentVolumeSpec) (ids []string) {
-	for _, s := range specs {
-		if s != nil && s.CSI != nil {
-			ids = append(ids, s.CSI.VolumeHandle)
-		}
-	}
-	return ids
 }
 
 // inclusiveLister also lists what belongs to an instance.
@@ -140,18 +121,6 @@ func rebootsAgain(p provider.Provider) provider.Provider {
 	}}
 }
 
-// restlessAdmitter adds a space whenever it fills in defaults.
-type restlessAdmitter struct{ provider.Provider }
-
-func (a restlessAdmitter) Unwrap() any { return a.Provider }
-
-func (restlessAdmitter) Default(c provider.Class) ([]byte, error) {
-	return append([]byte(" "), c.Spec...), nil
-}
-
-func (restlessAdmitter) Validate(provider.Class) ([]string, error)      { return nil, nil }
-func (restlessAdmitter) Immutable(provider.Class, provider.Class) error { return nil }
-
 type brokenReferrer struct{ provider.Provider }
 
 func (brokenReferrer) Refers(string, []byte) (provider.SecretRef, provider.SecretRef, error) {
@@ -181,10 +150,6 @@ func capabilityMutations() []mutation {
 		},
 		{"writes into the class", "arguments untouched", "callers share it", scribbling},
 		{
-			"update does nothing", "updater", "tags stay as they were",
-			offers(func(u provider.Updater) provider.Updater { return forgetfulUpdater{u} }),
-		},
-		{
 			"initializes once only", "initializer", "it is repeated after a crash",
 			offers(func(i provider.Initializer) provider.Initializer { return &onceInitializer{Initializer: i} }),
 		},
@@ -197,10 +162,6 @@ func capabilityMutations() []mutation {
 			offers(func(r provider.StatusReporter) provider.StatusReporter { return restlessReporter{r} }),
 		},
 		{
-			"names foreign volumes", "volume namer", "detaching waits for volumes that never were attached",
-			offers(func(v provider.VolumeNamer) provider.VolumeNamer { return greedyNamer{v} }),
-		},
-		{
 			"power does nothing", "powerer", "a reboot is believed that never was",
 			offers(func(p provider.Powerer) provider.Powerer { return deafPowerer{p} }),
 		},
@@ -210,10 +171,6 @@ func capabilityMutations() []mutation {
 			offers(func(provider.Rebooter) provider.Rebooter { return deafRebooter{} }),
 		},
 		{"calls disks in use left over", "leftovers listed", "the collector takes the disks of living machines", listsUsedDisks},
-		{
-			"defaulting never settles", "admitter", "every write of the object is a change",
-			func(p provider.Provider) provider.Provider { return restlessAdmitter{p} },
-		},
 		{
 			"refuses its own spec", "referrer", "no secret is ever found",
 			func(p provider.Provider) provider.Provider { return brokenReferrer{p} },

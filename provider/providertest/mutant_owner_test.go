@@ -87,18 +87,6 @@ func ownerMutations() []mutation {
 		{"no namespace", "owner", "an instance of another process' namespace is collected", shows(nowhere, all...)},
 		{"everything is the caller's", "owner unknown", "the collector takes what others made", shows(mine, all...)},
 		{
-			"believes the tags of users", "owner borrowed", "a tag that was copied makes an instance ours",
-			onSession(func(c provider.Class, s provider.Session) verbs {
-				return verbs{create: func(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
-					i, err := s.Create(ctx, ref, w)
-					if owner := w.Tags["example/owner"]; owner != "" && c.Owner == "" {
-						i.Owner = owner
-					}
-					return i, err
-				}}
-			}),
-		},
-		{
 			"leftovers of no owner", "leftovers listed", "no disk is ever collected",
 			offers(func(l provider.LeftoverLister) provider.LeftoverLister { return anonymous{l} }),
 		},

@@ -89,7 +89,7 @@ type mutation struct {
 }
 
 func allMutations() (all []mutation) {
-	for _, group := range [][]mutation{createMutations(), readMutations(), otherMutations(), capabilityMutations(), takeoverMutations(), accountMutations(), ownerMutations()} {
+	for _, group := range [][]mutation{createMutations(), readMutations(), otherMutations(), capabilityMutations(), takeoverMutations(), accountMutations(), ownerMutations(), faultMutations()} {
 		all = append(all, group...)
 	}
 	return all
@@ -125,12 +125,14 @@ func createMutations() []mutation {
 		},
 		{
 			"random token, looks first", "listing lag", "a lookup before create does not replace a token when reads lag",
-			onSession(func(_ provider.Class, s provider.Session) verbs {
-				return verbs{create: func(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
-					ref.Attempt += 1000 * int(serial.Add(1))
-					return s.Create(ctx, ref, w)
-				}}
-			}),
+			func(p provider.Provider) provider.Provider {
+				return onSession(func(_ provider.Class, s provider.Session) verbs {
+					return verbs{create: func(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
+						providertest.ForgetTokens(p)
+						return s.Create(ctx, ref, w)
+					}}
+				})(p)
+			},
 		},
 		{
 			"reports the instance it was not given", "found by name", "a second instance beside what another implementation made",

@@ -80,6 +80,7 @@ func Checks() []Check {
 		takeoverChecks(),
 		repetitionChecks(),
 		errorChecks(),
+		faultChecks(),
 		ownershipChecks(),
 		accountChecks(),
 		ownerChecks(),

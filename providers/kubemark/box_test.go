@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/millwright-dev/millwright/internal/box"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
@@ -109,7 +109,7 @@ func checkNode(t *testing.T, n *corev1.Node, i provider.Instance) {
 }
 
 func TestKwokNode(t *testing.T) {
-	env := boxtest.Start(t)
+	env := devplanetest.Start(t)
 	p, err := kubemark.New(kubemark.Config{Backend: kubemark.Kwok, Target: env.Config, Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func deleteNow(t *testing.T, s provider.Session, ref provider.Ref) {
 
 // TestKwokForeignNode: a Node that is not the instance's is left alone.
 func TestKwokForeignNode(t *testing.T) {
-	env := boxtest.Start(t)
+	env := devplanetest.Start(t)
 	ref := provider.Ref{UID: "kwok-2", Name: "kwok-2"}
 	foreign := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: ref.Name, Labels: map[string]string{"whose": "foreign"}}}
 	foreign, err := env.Client.CoreV1().Nodes().Create(t.Context(), foreign, metav1.CreateOptions{})
@@ -188,7 +188,7 @@ func TestKwokForeignNode(t *testing.T) {
 // with one write each.
 func TestKwokFleet(t *testing.T) {
 	const fleet = 200
-	env := boxtest.Start(t)
+	env := devplanetest.Start(t)
 	config := kubemark.Config{Backend: kubemark.Kwok, Target: env.Config, Dir: t.TempDir()}
 	start := func() provider.Session {
 		p, err := kubemark.New(config)
@@ -246,16 +246,16 @@ func TestKwokFleet(t *testing.T) {
 // TestHollowKubelet: a real kubelet joins with the user data, outlives the
 // provider, and goes with its instance.
 func TestHollowKubelet(t *testing.T) {
-	env := boxtest.Start(t)
-	assets, err := box.Ensure(t.Context(), box.BuildOptions{Programs: []string{box.Hollow}, Progress: os.Stderr})
+	env := devplanetest.Start(t)
+	assets, err := devplane.Ensure(t.Context(), devplane.BuildOptions{Programs: []string{devplane.Hollow}, Progress: os.Stderr})
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := assets.Path(box.Hollow)
+	program, err := assets.Path(devplane.Hollow)
 	if err != nil {
 		t.Fatal(err)
 	}
-	userData, err := env.TokenKubeconfig(boxtest.BootstrapToken(t, env.Client))
+	userData, err := env.TokenKubeconfig(devplanetest.BootstrapToken(t, env.Client))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -20,13 +18,10 @@ import (
 
 var (
 	_ provider.Initializer    = &session{}
-	_ provider.Updater        = &session{}
-	_ provider.VolumeNamer    = &session{}
 	_ provider.Sizer          = &session{}
 	_ provider.Powerer        = &session{}
 	_ provider.Rebooter       = &session{}
 	_ provider.ConsoleReader  = &session{}
-	_ provider.Interrupter    = &session{}
 	_ provider.StatusReporter = &session{}
 	_ provider.Lagger         = &session{}
 	_ provider.Identifier     = &session{}
@@ -37,58 +32,23 @@ var (
 )
 
 // change alters an instance.
-func (s *session) change(ctx context.Context, i provider.Instance, c cloud.Change) (provider.Instance, error) {
+func (s *session) change(ctx context.Context, i provider.Instance, c cloud.Change) error {
 	if err := s.call(ctx); err != nil {
-		return provider.Instance{}, err
+		return err
 	}
-	now, ok, err := s.provider.cloud.Change(ctx, s.class.Cluster, given(i), c)
+	_, ok, err := s.provider.cloud.Change(ctx, s.class.Cluster, given(i), c)
 	if err != nil {
-		return provider.Instance{}, fmt.Errorf("change instance %s: %w", i.ID, err)
+		return fmt.Errorf("change instance %s: %w", i.ID, err)
 	}
 	if !ok {
-		return provider.Instance{}, gone(i)
+		return gone(i)
 	}
-	return instance(now), nil
+	return nil
 }
 
 // Initialize does what the spec's "initialize" asks for.
 func (s *session) Initialize(ctx context.Context, _ provider.Ref, i provider.Instance) error {
-	_, err := s.change(ctx, i, func(r *cloud.Record, _ time.Time) { r.Initialized = true })
-	return err
-}
-
-// Update keeps tags in step; tags of others are left alone.
-func (s *session) Update(ctx context.Context, ref provider.Ref, want provider.Want, i provider.Instance) (provider.Instance, error) {
-	tags := s.tags(ref, want)
-	if has(i.Tags, tags) {
-		return i, nil
-	}
-	return s.change(ctx, i, func(r *cloud.Record, _ time.Time) {
-		if r.Tags == nil {
-			r.Tags = map[string]string{}
-		}
-		maps.Copy(r.Tags, tags)
-	})
-}
-
-func has(all, some map[string]string) bool {
-	for k, v := range some {
-		if got, ok := all[k]; !ok || got != v {
-			return false
-		}
-	}
-	return true
-}
-
-// VolumeIDs names the volumes of the CSI driver csi.kubemark.millwright.dev.
-func (s *session) VolumeIDs(specs []*corev1.PersistentVolumeSpec) []string {
-	var ids []string
-	for _, spec := range specs {
-		if spec != nil && spec.CSI != nil && spec.CSI.Driver == volumeDriver {
-			ids = append(ids, "kubernetes.io/csi/"+volumeDriver+"^"+spec.CSI.VolumeHandle)
-		}
-	}
-	return sorted(ids)
+	return s.change(ctx, i, func(r *cloud.Record, _ time.Time) { r.Initialized = true })
 }
 
 // Size is what the spec says.
@@ -110,14 +70,12 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 	if !ok {
 		return provider.Errorf(provider.Invalid, "unknown power operation %q", op)
 	}
-	_, err := s.change(ctx, i, s.provider.cloud.SetPower(power))
-	return err
+	return s.change(ctx, i, s.provider.cloud.SetPower(power))
 }
 
 // Reboot ends the body and starts it again; the instance stays what it is.
 func (s *session) Reboot(ctx context.Context, _ provider.Ref, i provider.Instance, request string) error {
-	_, err := s.change(ctx, i, s.provider.cloud.Reboot(request))
-	return err
+	return s.change(ctx, i, s.provider.cloud.Reboot(request))
 }
 
 // Console is the end of the kubelet's log where the instance is a process, and
@@ -134,22 +92,6 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 		return "", gone(i)
 	}
 	return text, nil
-}
-
-// Interrupted says when the instance goes, from interruptNotice before that, or
-// from the moment at which the infrastructure was told so.
-func (s *session) Interrupted(ctx context.Context, _ provider.Ref, i provider.Instance) (time.Time, error) {
-	if err := s.call(ctx); err != nil {
-		return time.Time{}, err
-	}
-	now, ok, err := s.provider.cloud.Lookup(ctx, s.class.Cluster, given(i))
-	if err != nil {
-		return time.Time{}, fmt.Errorf("look at instance %s: %w", i.ID, err)
-	}
-	if !ok {
-		return time.Time{}, gone(i)
-	}
-	return now.AnnouncedAt(s.provider.config.Clock.Now()), nil
 }
 
 // ReadLag is what the spec says.

@@ -67,6 +67,15 @@ func (c cloud) harness() providertest.Harness {
 	ctx := context.Background()
 	faults := providertest.NewFaults(c.clock, rand.New(rand.NewPCG(1, 1)))
 	console := func() kubemark.Console { return c.start().Console() }
+	with := func(class provider.Class, id string, do func(provider.Instance) error) error {
+		all, err := console().Instances(ctx, class.Cluster)
+		for _, i := range all {
+			if i.ID == id {
+				return do(i)
+			}
+		}
+		return fmt.Errorf("no instance %s: %w", id, err)
+	}
 	return providertest.Harness{
 		Start:      func() provider.Provider { return faults.Wrap(c.start()) },
 		Class:      class,
@@ -90,13 +99,12 @@ func (c cloud) harness() providertest.Harness {
 				return err
 			},
 			Remove: func(class provider.Class, id string) error {
-				all, err := console().Instances(ctx, class.Cluster)
-				for _, i := range all {
-					if i.ID == id {
-						return console().Remove(ctx, class.Cluster, i)
-					}
-				}
-				return fmt.Errorf("no instance %s: %w", id, err)
+				return with(class, id, func(i provider.Instance) error { return console().Remove(ctx, class.Cluster, i) })
+			},
+			GiveUp: func(class provider.Class, id string) error {
+				return with(class, id, func(i provider.Instance) error {
+					return console().GiveUp(ctx, class.Cluster, i, provider.Exhausted)
+				})
 			},
 			Rotate: func(class provider.Class) (provider.Class, error) {
 				class.Credentials = map[string][]byte{"password": []byte("rotated")}

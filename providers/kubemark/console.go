@@ -42,6 +42,19 @@ func (c Console) Remove(ctx context.Context, cluster string, i provider.Instance
 	return err
 }
 
+// GiveUp lets the infrastructure give up an instance that it accepted, when it would
+// run. It is an error where that is over.
+func (c Console) GiveUp(ctx context.Context, cluster string, i provider.Instance, kind provider.Kind) error {
+	now, ok, err := c.provider.cloud.Change(ctx, cluster, given(i), func(r *cloud.Record, _ time.Time) { r.Traits.Fault = string(kind) })
+	switch {
+	case err == nil && !ok:
+		return gone(i)
+	case err == nil && now.State == provider.Running:
+		return fmt.Errorf("instance %s runs already", i.ID)
+	}
+	return err
+}
+
 // PowerOff stops an instance, as if it had crashed.
 func (c Console) PowerOff(ctx context.Context, cluster string, i provider.Instance) error {
 	_, _, err := c.provider.cloud.Change(ctx, cluster, given(i), c.provider.cloud.SetPower(cloud.PowerOff))
@@ -71,7 +84,7 @@ func (c Console) tell(ctx context.Context, cluster string, i provider.Instance, 
 // the name of i: a second one if there is one already, or, with an empty UID, one as another implementation makes
 // it. With a UID, or if the name is taken, its node name gets a number.
 func (c Console) Plant(ctx context.Context, class provider.Class, i provider.Instance) (provider.Instance, error) {
-	spec, _, err := c.provider.decode(class)
+	spec, err := c.provider.decode(class)
 	if err != nil {
 		return provider.Instance{}, err
 	}
@@ -79,11 +92,11 @@ func (c Console) Plant(ctx context.Context, class provider.Class, i provider.Ins
 	r := cloud.Record{
 		Cluster: class.Cluster, UID: i.UID, Name: i.Name, Node: i.Name,
 		Traits: s.traits(i.UID),
-		Tags:   s.tags(provider.Ref{UID: i.UID}, provider.Want{Tags: i.Tags}),
+		Tags:   s.tags(provider.Ref{UID: i.UID}, provider.Want{}),
 	}
 	if i.UID != "" {
 		r.Owner, r.Namespace = class.Owner, i.Namespace
-		r.Tags = s.birth(provider.Ref{UID: i.UID, Namespace: i.Namespace}, provider.Want{Tags: i.Tags})
+		r.Tags = s.birth(provider.Ref{UID: i.UID, Namespace: i.Namespace}, provider.Want{})
 	}
 	sight, err := c.provider.cloud.Plant(ctx, r)
 	if err != nil {

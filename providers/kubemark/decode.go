@@ -36,14 +36,13 @@ var apiVersions = map[string][]string{
 }
 
 // decode decodes and judges the spec of a class, and fills in its defaults.
-func (p *Provider) decode(class provider.Class) (spec Spec, warnings []string, err error) {
+func (p *Provider) decode(class provider.Class) (spec Spec, err error) {
 	spec, err = p.specs.Get(class.API, class.Spec)
 	if err != nil {
-		return Spec{}, nil, err
+		return Spec{}, err
 	}
-	warnings = p.warn(spec)
 	p.fill(&spec, class)
-	return spec, warnings, nil
+	return spec, nil
 }
 
 // judge decodes and judges a spec. The result is shared by all that ask.
@@ -128,6 +127,7 @@ func (s Spec) traits(uid string) cloud.Traits {
 		CreateLatency: duration(s.CreateLatency, 0),
 		BootLatency:   duration(s.BootLatency, 0),
 		DeleteLatency: duration(s.DeleteLatency, duration(s.DeletionTimeout, 0)),
+		Fault:         s.Fault,
 		NeverJoins:    s.NeverJoins,
 		NeedsInit:     s.Initialize,
 		DiesAfter:     duration(s.DiesAfter, 0),

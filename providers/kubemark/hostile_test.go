@@ -105,12 +105,6 @@ func TestOneSpecOpensTogether(t *testing.T) {
 				if _, err := p.Open(t.Context(), class); err != nil {
 					t.Error(err)
 				}
-				if _, err := p.Default(class); err != nil {
-					t.Error(err)
-				}
-				if err := p.Immutable(class, class); err != nil {
-					t.Error(err)
-				}
 			}
 		})
 	}

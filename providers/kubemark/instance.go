@@ -20,6 +20,7 @@ func instance(s cloud.Sight) provider.Instance {
 		Addresses:     s.NodeAddresses(),
 		State:         s.State,
 		RawState:      s.Raw,
+		Fault:         fault(s),
 		Uninitialized: s.Traits.NeedsInit && !s.Initialized,
 		Type:          s.Traits.InstanceType,
 		Region:        s.Traits.Region,
@@ -28,6 +29,14 @@ func instance(s cloud.Sight) provider.Instance {
 		Created:       s.Created,
 		Tags:          maps.Clone(s.Tags),
 	}
+}
+
+// fault is why an instance was given up; nil where it was not.
+func fault(s cloud.Sight) *provider.Error {
+	if s.Raw != cloud.RawError {
+		return nil
+	}
+	return provider.Errorf(provider.Kind(s.Traits.Fault), "instance %s was accepted and could not be started (fault: %s)", s.ID, s.Traits.Fault)
 }
 
 func given(i provider.Instance) cloud.Given {
@@ -57,12 +66,11 @@ func (s *session) birth(ref provider.Ref, want provider.Want) map[string]string 
 	return tags
 }
 
-// tags are those of the spec, of the want, and of ownership: the latter win, and
+// tags are those of the spec and of ownership: the latter win, and
 // what says who the owner is comes from nobody else.
 func (s *session) tags(ref provider.Ref, want provider.Want) map[string]string {
 	tags := map[string]string{}
 	maps.Copy(tags, s.spec.Tags)
-	maps.Copy(tags, want.Tags)
 	delete(tags, ownerTag)
 	delete(tags, namespaceTag)
 	tags[clusterTagPrefix+s.class.Cluster] = "owned"

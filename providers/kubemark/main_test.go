@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/millwright-dev/millwright/internal/box"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
@@ -23,8 +23,8 @@ const roleVariable = "KUBEMARK_TEST_ROLE"
 func TestMain(m *testing.M) {
 	switch role := os.Getenv(roleVariable); role {
 	case "":
-		os.Exit(boxtest.Main(m, boxtest.Options{
-			Components: []string{box.ControllerManager, box.Kwok}, NoCRDs: true,
+		os.Exit(devplanetest.Main(m, devplanetest.Options{
+			Components: []string{devplane.ControllerManager, devplane.Kwok}, NoCRDs: true,
 		}))
 	case "kubelet", "deaf-kubelet":
 		playKubelet(role == "deaf-kubelet")

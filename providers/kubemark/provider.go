@@ -15,7 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
 
-// Provider implements [provider.Provider] and [provider.Admitter].
+// Provider implements [provider.Provider].
 type Provider struct {
 	config  Config
 	store   cloud.Store
@@ -27,10 +27,7 @@ type Provider struct {
 	limiters map[limited]*rate.Limiter
 }
 
-var (
-	_ provider.Provider = &Provider{}
-	_ provider.Admitter = &Provider{}
-)
+var _ provider.Provider = &Provider{}
 
 // New makes a provider. It fails when the directory cannot be made or the
 // default back end cannot be used.
@@ -82,7 +79,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	if len(class.Spec) == 0 {
 		return &session{provider: p, class: class, bare: true}, nil
 	}
-	spec, _, err := p.decode(class)
+	spec, err := p.decode(class)
 	if err != nil {
 		return nil, err
 	}

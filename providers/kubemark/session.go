@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -160,10 +159,7 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	}
 	if ref.UID != "" {
 		r.Nodes = s.nodes(ref)
-		attempt := ref
-		for attempt.Attempt = 0; attempt.Attempt <= ref.Attempt; attempt.Attempt++ {
-			r.Tokens = append(r.Tokens, attempt.Token(s.class.Cluster))
-		}
+		r.Tokens = []string{ref.Token(s.class.Cluster)}
 	}
 	done, err := s.provider.cloud.Delete(ctx, r)
 	if err != nil {
@@ -190,9 +186,6 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 	}
 }
 
-// volumeDriver is the CSI driver whose volumes would be disks of this cloud.
-const volumeDriver = "csi.kubemark.millwright.dev"
-
 // powers are the power operations in the cloud's words.
 var powers = map[provider.PowerOp]cloud.Power{
 	provider.PowerOn:  cloud.PowerOn,
@@ -203,10 +196,4 @@ var powers = map[provider.PowerOp]cloud.Power{
 // gone is the error about an instance that is not there any more.
 func gone(i provider.Instance) error {
 	return provider.Errorf(provider.Conflict, "instance %s is gone", i.ID)
-}
-
-// sorted makes a list of volume names fit to compare.
-func sorted(names []string) []string {
-	slices.Sort(names)
-	return slices.Compact(names)
 }

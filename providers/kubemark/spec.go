@@ -81,6 +81,9 @@ type Spec struct {
 	// limit.
 	CallsPerSecond float64 `json:"callsPerSecond,omitempty"`
 
+	// Fault lets an instance that was accepted be given up in place of running,
+	// with an error of that [provider.Kind].
+	Fault string `json:"fault,omitempty"`
 	// NeverJoins leaves Running instances without a body.
 	NeverJoins bool `json:"neverJoins,omitempty"`
 	// DiesAfter is how long an instance runs before it stops by itself.

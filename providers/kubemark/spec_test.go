@@ -69,6 +69,7 @@ var faults = []struct{ reason, fields, path string }{
 	{"a taint without key", `"taints":[{"key":"a","effect":"NoSchedule"},{"effect":"NoExecute"}]`, "taints[1].key"},
 	{"a taint value that is none", `"taints":[{"key":"a","value":"b c","effect":"NoSchedule"}]`, "taints[0].value"},
 	{"a taint given twice", `"taints":[{"key":"a","effect":"NoSchedule"},{"key":"a","value":"b","effect":"NoSchedule"}]`, "taints[1]"},
+	{"a fault of no kind", `"fault":"exhausted"`, "fault"},
 	{"a rate above one", `"createFailureRate":1.5`, "createFailureRate"},
 	{"a negative rate", `"deleteFailureRate":-0.1`, "deleteFailureRate"},
 	{"a negative quota", `"quota":-1`, "quota"},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -201,7 +200,15 @@ func checkDurations(s Spec) (errs []error) {
 	return errs
 }
 
+// faultKinds are those of which a fault may be.
+var faultKinds = []provider.Kind{
+	provider.Transient, provider.Throttled, provider.Exhausted, provider.Invalid, provider.Denied, provider.Conflict,
+}
+
 func checkLimits(s Spec) (errs []error) {
+	if s.Fault != "" && !slices.Contains(faultKinds, provider.Kind(s.Fault)) {
+		errs = append(errs, provider.InvalidField("fault", "%q is none of %q", shown(s.Fault), faultKinds))
+	}
 	for _, f := range []struct {
 		path  string
 		value float64
@@ -227,28 +234,4 @@ func checkSecrets(s Spec) (errs []error) {
 		errs = append(errs, provider.InvalidField("credentialsSecret.name", "is empty"))
 	}
 	return errs
-}
-
-// warn says what is accepted but probably not meant.
-func (p *Provider) warn(s Spec) (warnings []string) {
-	moody := s.TurnUnhealthyAfter || s.TurnUnhealthyPeriodically
-	hollow := s.Backend == Hollow || s.Backend == "" && p.config.Backend == Hollow
-	for _, w := range []struct {
-		applies bool
-		text    string
-	}{
-		{s.Image != "", "image: has no effect"},
-		{s.TurnUnhealthyAfter && s.TurnUnhealthyPeriodically, "turnUnhealthyAfter: has no effect beside turnUnhealthyPeriodically"},
-		{s.HealthyDuration != nil && !moody, "healthyDuration: has no effect without turnUnhealthyAfter or turnUnhealthyPeriodically"},
-		{s.UnhealthyDuration != nil && !s.TurnUnhealthyPeriodically, "unhealthyDuration: has no effect without turnUnhealthyPeriodically"},
-		{s.InterruptNotice != nil && s.InterruptAfter == nil, "interruptNotice: has no effect without interruptAfter"},
-		{hollow && s.GPUs != nil && *s.GPUs > 0, "gpus: the hollow back end's nodes do not report them"},
-		{hollow && s.Arch != "" && s.Arch != runtime.GOARCH, "arch: the hollow back end's nodes report " + runtime.GOARCH},
-		{s.BootLatency != nil && s.NeverJoins, "bootLatency: has no effect with neverJoins"},
-	} {
-		if w.applies {
-			warnings = append(warnings, w.text)
-		}
-	}
-	return warnings
 }

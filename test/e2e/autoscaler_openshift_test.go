@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/provider"
 )
 

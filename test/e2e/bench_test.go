@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/millwright-dev/millwright/internal/bench"
+	"github.com/millwright-dev/millwright/internal/demo/bench"
 )
 
 // TestHeartbeatsCauseNoWrites plays the bench of heartbeats in small, for what

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	testclock "k8s.io/utils/clock/testing"
 
-	"github.com/millwright-dev/millwright/internal/serverclock"
+	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
 )
 
 // TestServersTellTheTime: a real API server says in every answer what time it is, be it

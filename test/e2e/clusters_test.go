@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/box"
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
 // controls runs a machine controller of machine.sapcloud.io for one namespace
@@ -105,22 +105,22 @@ func TestWithoutTarget(t *testing.T) {
 func TestTargetApart(t *testing.T) {
 	t.Parallel()
 	f := hollow(t)
-	target, err := box.Start(t.Context(), box.Options{
-		Dir: filepath.Join(t.TempDir(), "target"), Assets: f.Plane.Assets, Components: []string{box.ControllerManager},
+	target, err := devplane.Start(t.Context(), devplane.Options{
+		Dir: filepath.Join(t.TempDir(), "target"), Assets: f.Plane.Assets, Components: []string{devplane.ControllerManager},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = box.Clean(context.Background(), target.Dir) })
+	t.Cleanup(func() { _ = devplane.Clean(context.Background(), target.Dir) })
 	userData, err := target.TokenKubeconfig("<<BOOTSTRAP_TOKEN>>")
 	if err != nil {
 		t.Fatal(err)
 	}
-	kubelet, err := f.Plane.Assets.Path(box.Hollow)
+	kubelet, err := f.Plane.Assets.Path(devplane.Hollow)
 	if err != nil {
 		t.Fatal(err)
 	}
-	controls(t, f, "apart", "--target-kubeconfig="+target.KubeconfigPath, "--bootstrap-token-auth-extra-groups="+box.BootstrapGroup,
+	controls(t, f, "apart", "--target-kubeconfig="+target.KubeconfigPath, "--bootstrap-token-auth-extra-groups="+devplane.BootstrapGroup,
 		"--kubemark-dir="+filepath.Join(t.TempDir(), "cloud"), "--kubemark-backend=hollow", "--hollow-binary="+kubelet)
 	m := lone(t, f, "apart", userData)
 	phased(t, f, m, v1alpha1.MachineRunning)

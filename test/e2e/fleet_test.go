@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millwright-dev/millwright/internal/box"
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
 // shared is the fleet of hollow kubelets that all stories play on.
@@ -34,7 +34,7 @@ func hollow(t *testing.T) *fleet.Fleet {
 		}
 		shared.Fleet, shared.err = fleet.Start(ctx, fleet.Options{
 			Dir: shared.dir, Bin: bin, Backend: "hollow", Log: os.Stderr,
-			PlaneArgs: map[string][]string{box.ControllerManager: {"--node-monitor-grace-period=20s"}},
+			PlaneArgs: map[string][]string{devplane.ControllerManager: {"--node-monitor-grace-period=20s"}},
 		})
 		if shared.err == nil {
 			shared.err = shared.ApplySamples(ctx)
@@ -74,7 +74,7 @@ func eventually(t *testing.T, within time.Duration, what string, look func(ctx c
 // kubectl runs the box's kubectl and returns what it printed.
 func kubectl(t *testing.T, f *fleet.Fleet, input string, args ...string) string {
 	t.Helper()
-	path, err := f.Plane.Assets.Path(box.Kubectl)
+	path, err := f.Plane.Assets.Path(devplane.Kubectl)
 	if err != nil {
 		t.Fatal(err)
 	}

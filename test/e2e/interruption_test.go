@@ -16,8 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/fleet"
-	"github.com/millwright-dev/millwright/internal/interruption"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/engine/interruption"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )

@@ -5,7 +5,7 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
 func budget(name string) *policyv1.PodDisruptionBudget {

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
 // impatience is how a user of an API forces a drain that is under way: a label

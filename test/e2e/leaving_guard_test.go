@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
 // A set that asks for the guard of deletions does not give up three of its four

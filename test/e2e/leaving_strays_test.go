@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/box"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	lenses "github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/fleet"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -71,7 +71,7 @@ func startStrays(t *testing.T) strays {
 	})
 	s := strays{metrics: freeAddress(t)}
 	f, err := fleet.Start(t.Context(), fleet.Options{
-		Dir: dir, Bin: bin, Backend: "kwok", Components: []string{box.Kwok}, Log: os.Stderr,
+		Dir: dir, Bin: bin, Backend: "kwok", Components: []string{devplane.Kwok}, Log: os.Stderr,
 		Args: map[string][]string{fleet.Machines: {
 			"--machine-safety-orphan-vms-period=" + strayPeriod.String(), "--orphan-grace-period=" + strayGrace.String(),
 			"--metrics-bind-address=" + s.metrics,

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
 // bin is the folder of the programs under test, built from this tree.
@@ -53,7 +53,7 @@ func run(m *testing.M) (code int, err error) {
 }
 
 func build(into string) (string, error) {
-	root, err := boxtest.RepositoryRoot()
+	root, err := devplanetest.RepositoryRoot()
 	if err != nil {
 		return "", err
 	}

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/box"
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
 // The times of the outage test: the outage is longer than a machine may be
@@ -45,7 +45,7 @@ func TestOutage(t *testing.T) {
 	phased(t, f, &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}, v1alpha1.MachineUnknown)
 	frozen(t, metrics, "0")
 
-	server, ok := f.Plane.Component(box.APIServer)
+	server, ok := f.Plane.Component(devplane.APIServer)
 	if !ok {
 		t.Fatal("the box has no API server")
 	}

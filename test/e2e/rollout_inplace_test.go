@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
 // osPool are the nodes of the example of updates in place.

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/examples"
-	"github.com/millwright-dev/millwright/internal/box"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
 // recipe is what the comment at the top of an example tells its reader to do:
@@ -77,11 +77,11 @@ func (r *recipe) play(t *testing.T, step int) string {
 		t.Fatalf("%s has no step %d", r.file, step)
 	}
 	delete(r.steps, step)
-	kubectl, err := r.fleet.Plane.Assets.Path(box.Kubectl)
+	kubectl, err := r.fleet.Plane.Assets.Path(devplane.Kubectl)
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := boxtest.RepositoryRoot()
+	root, err := devplanetest.RepositoryRoot()
 	if err != nil {
 		t.Fatal(err)
 	}

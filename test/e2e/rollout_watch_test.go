@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/provider"
 )
 

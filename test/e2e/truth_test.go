@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/bootstrap"
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )

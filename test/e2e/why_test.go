@@ -12,15 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millwright-dev/millwright/internal/fleet"
-	"github.com/millwright-dev/millwright/internal/why"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
-// asked runs `millwright why` for scripts. The command fails where nothing is to
+// asked runs `kubectl machine why` for scripts. The command fails where nothing is to
 // be explained, and prints its answer nevertheless.
-func asked(t *testing.T, f *fleet.Fleet, args ...string) (a why.Answer, failed bool) {
+func asked(t *testing.T, f *fleet.Fleet, args ...string) (a explain.Answer, failed bool) {
 	t.Helper()
-	c := exec.Command(filepath.Join(bin, "millwright"), append([]string{"why", "-o", "json", "--kubeconfig", f.Plane.KubeconfigPath}, args...)...)
+	c := exec.Command(filepath.Join(bin, "kubectl-machine"), append([]string{"why", "-o", "json", "--kubeconfig", f.Plane.KubeconfigPath}, args...)...)
 	var out, messages bytes.Buffer
 	c.Stdout, c.Stderr = &out, &messages
 	err := c.Run()
@@ -41,9 +41,9 @@ func TestWhy(t *testing.T) {
 	d, name := dialects[1], "why-never"
 	userData(t, f, d, name)
 	text := strings.Replace(manifest(t, "machine-gardener.yaml", name), "numCores: 2", "numCores: 2\n  neverJoins: true", 1)
-	kubectl(t, f, text+"  creationTimeout: 15s\n", "apply", "-f", "-")
+	kubectl(t, f, text+"  creationTimeout: 40s\n", "apply", "-f", "-")
 
-	becomes := func(state why.State, reason string) (a why.Answer) {
+	becomes := func(state explain.State, reason string) (a explain.Answer) {
 		t.Helper()
 		eventually(t, time.Minute, "explained as "+string(state)+", "+reason, func(context.Context) (string, error) {
 			if a, _ = asked(t, f, "machine/"+name); a.State != state || a.Reason != reason {
@@ -53,14 +53,14 @@ func TestWhy(t *testing.T) {
 		})
 		return a
 	}
-	a := becomes(why.Degraded, "AwaitingNode")
+	a := becomes(explain.Degraded, "AwaitingNode")
 	// These controllers lead without leases, and why says that it looked for one.
 	others := slices.DeleteFunc(slices.Clone(a.Gaps), func(gap string) bool { return strings.Contains(gap, "it has no lease") })
-	if !strings.Contains(a.Sentence, "no node has joined") || !strings.Contains(a.Sentence, "(limit 15s)") || len(others) > 0 {
+	if !strings.Contains(a.Sentence, "no node has joined") || !strings.Contains(a.Sentence, "(limit 40s)") || len(others) > 0 {
 		t.Errorf("while it waits: %+v, not seen %q", a, others)
 	}
-	becomes(why.Failed, "Failed")
-	var kept *why.Evidence
+	becomes(explain.Failed, "Failed")
+	var kept *explain.Evidence
 	eventually(t, 30*time.Second, "evidence kept", func(context.Context) (string, error) {
 		a, _ := asked(t, f, d.machines()+"/"+name, "-n", d.namespace)
 		kept = a.Evidence
@@ -79,11 +79,11 @@ func TestWhy(t *testing.T) {
 
 	kubectl(t, f, "", "-n", d.namespace, "delete", d.machines()+"/"+name, "--timeout=1m")
 	d.gone(t, f, name)
-	a = becomes(why.Gone, "GivenUp")
+	a = becomes(explain.Gone, "GivenUp")
 	if a.Evidence == nil || a.API != d.group || a.Namespace != d.namespace {
 		t.Errorf("when it is gone: %+v", a)
 	}
-	if a, failed := asked(t, f, "machine/why-nobody"); !failed || a.State != why.Unknown {
+	if a, failed := asked(t, f, "machine/why-nobody"); !failed || a.State != explain.Unknown {
 		t.Errorf("of a machine that never was: failed=%v, %+v", failed, a)
 	}
 }
@@ -94,14 +94,27 @@ func TestWhyInOrder(t *testing.T) {
 		d.machine(t, f, "why-"+d.name)
 		eventually(t, 30*time.Second, "explained as healthy", func(context.Context) (string, error) {
 			a, failed := asked(t, f, d.machines()+"/why-"+d.name)
-			if failed || a.State != why.Healthy || len(a.Gaps) > 0 {
+			if failed || a.State != explain.Healthy || len(a.Gaps) > 0 {
 				return a.Sentence + strings.Join(a.Gaps, " "), nil
 			}
 			return "", nil
 		})
+		a, _ := asked(t, f, d.machines()+"/why-"+d.name)
+		_, rest, _ := strings.Cut(a.Sentence, "its node ")
+		node, _, _ := strings.Cut(rest, " ")
+		if a, failed := asked(t, f, "node/"+node); failed || a.State != explain.Healthy || len(a.Because) == 0 || !strings.Contains(a.Because[0].Message, "why-"+d.name) {
+			t.Errorf("its node %q is explained as %+v", node, a)
+		}
+		if a, failed := asked(t, f, "-n", d.namespace); failed || a.Kind != "Namespace" || a.Name != d.namespace {
+			t.Errorf("its namespace is explained as %+v", a)
+		}
+		out, err := exec.Command(filepath.Join(bin, "kubectl-machine"), "__complete", "why", "--kubeconfig", f.Plane.KubeconfigPath, "-n", d.namespace, d.machines()+"/why-").Output()
+		if err != nil || !strings.Contains(string(out), d.machines()+"/why-"+d.name+"\n") {
+			t.Errorf("completed to %q, %v", out, err)
+		}
 		kubectl(t, f, "", "-n", d.namespace, "delete", d.machines()+"/why-"+d.name, "--timeout=1m")
 		d.gone(t, f, "why-"+d.name)
-		if a, failed := asked(t, f, d.machines()+"/why-"+d.name); !failed || a.State != why.Unknown {
+		if a, failed := asked(t, f, d.machines()+"/why-"+d.name); !failed || a.State != explain.Unknown {
 			t.Errorf("a machine that left in good order leaves %+v", a)
 		}
 	})

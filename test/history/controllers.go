@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millwright-dev/millwright/internal/box"
-	"github.com/millwright-dev/millwright/internal/box/proc"
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/proc"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/test/history/checker"
 )
 
@@ -124,7 +124,7 @@ func (w *world) args(program, version string, start int) []string {
 	}
 	args = append(
 		args,
-		"--bootstrap-token-auth-extra-groups="+box.BootstrapGroup,
+		"--bootstrap-token-auth-extra-groups="+devplane.BootstrapGroup,
 		"--kubemark-dir="+fleet.CloudDir(w.fleet.Dir), "--kubemark-backend=kwok",
 		"--fault-rate=0.05", fmt.Sprintf("--fault-seed=%d", w.seed+uint64(start)),
 		// The collector is quick, so that it has occasions to be wrong.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/box"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
 )
 
 // instanceOf is the annotation that names a node's instance.
@@ -52,7 +52,7 @@ func (w *world) silenceTheDead(ctx context.Context) error {
 	}
 	alive := w.log.alive()
 	for _, n := range nodes {
-		if n.GetAnnotations()[box.KwokNodeAnnotation] == "" || alive[n.GetAnnotations()[instanceOf]] {
+		if n.GetAnnotations()[devplane.KwokNodeAnnotation] == "" || alive[n.GetAnnotations()[instanceOf]] {
 			continue
 		}
 		if err := w.silenceNode(ctx, n); err != nil {

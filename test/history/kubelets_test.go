@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/millwright-dev/millwright/internal/box"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
 )
 
 // TestKubeletsFallSilent: those whose instance is gone, and no others.
@@ -34,9 +34,9 @@ func TestKubeletsFallSilent(t *testing.T) {
 		marks        map[string]string
 		silent       bool
 	}{
-		{"its instance is there", "lives", map[string]string{box.KwokNodeAnnotation: box.KwokNodeValue, instanceOf: "i-1"}, false},
-		{"its instance is gone", "gone", map[string]string{box.KwokNodeAnnotation: box.KwokNodeValue, instanceOf: "i-2"}, true},
-		{"another instance has its name now", "lives", map[string]string{box.KwokNodeAnnotation: box.KwokNodeValue, instanceOf: "i-0"}, true},
+		{"its instance is there", "lives", map[string]string{devplane.KwokNodeAnnotation: devplane.KwokNodeValue, instanceOf: "i-1"}, false},
+		{"its instance is gone", "gone", map[string]string{devplane.KwokNodeAnnotation: devplane.KwokNodeValue, instanceOf: "i-2"}, true},
+		{"another instance has its name now", "lives", map[string]string{devplane.KwokNodeAnnotation: devplane.KwokNodeValue, instanceOf: "i-0"}, true},
 		{"kwok does not play it", "real", nil, false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
 // options are the command line.

@@ -12,8 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/millwright-dev/millwright/internal/box"
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/test/history/checker"
 )
 
@@ -104,7 +104,7 @@ func stop(_ context.Context, w *world, r *rand.Rand) error {
 
 // pause stops the API server.
 func pause(ctx context.Context, w *world, r *rand.Rand) error {
-	server, ok := w.fleet.Plane.Component(box.APIServer)
+	server, ok := w.fleet.Plane.Component(devplane.APIServer)
 	if !ok {
 		return fmt.Errorf("the box has no API server")
 	}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/box"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/test/history/checker"
 )
 
@@ -42,8 +42,8 @@ func restore(ctx context.Context, w *world, r *rand.Rand) error {
 	if err := os.Rename(copied, data); err != nil {
 		return err
 	}
-	plane, err := box.Start(w.ctx, box.Options{
-		Dir: w.fleet.Plane.Dir, Assets: w.fleet.Plane.Assets, Components: []string{box.ControllerManager, box.Scheduler, box.Kwok},
+	plane, err := devplane.Start(w.ctx, devplane.Options{
+		Dir: w.fleet.Plane.Dir, Assets: w.fleet.Plane.Assets, Components: []string{devplane.ControllerManager, devplane.Scheduler, devplane.Kwok},
 		ExtraArgs: w.planeArgs(), Log: os.Stderr,
 	})
 	if err != nil {
@@ -63,7 +63,7 @@ func restore(ctx context.Context, w *world, r *rand.Rand) error {
 
 // snapshot copies etcd's folder while etcd stands still, which is what a crash at that moment would leave.
 func (w *world) snapshot(data, into string) error {
-	etcd, ok := w.fleet.Plane.Component(box.Etcd)
+	etcd, ok := w.fleet.Plane.Component(devplane.Etcd)
 	if !ok {
 		return fmt.Errorf("the box has no etcd")
 	}
@@ -129,7 +129,7 @@ func (w *world) register(ctx context.Context) error {
 		n := &unstructured.Unstructured{}
 		n.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
 		n.SetName(name)
-		n.SetAnnotations(map[string]string{box.KwokNodeAnnotation: box.KwokNodeValue, instanceOf: r.ID})
+		n.SetAnnotations(map[string]string{devplane.KwokNodeAnnotation: devplane.KwokNodeValue, instanceOf: r.ID})
 		n.SetLabels(map[string]string{corev1.LabelHostname: name, registered: ""})
 		if err := unstructured.SetNestedField(n.Object, "kubemark://"+name, "spec", "providerID"); err != nil {
 			return err

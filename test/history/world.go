@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/box"
-	"github.com/millwright-dev/millwright/internal/fleet"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/test/history/checker"
 )
 
@@ -65,12 +65,12 @@ func (w *world) auditLog() string { return filepath.Join(w.dir, "audit.log") }
 
 // planeArgs are what the control plane is started with besides.
 func (w *world) planeArgs() map[string][]string {
-	args := map[string][]string{box.APIServer: {
+	args := map[string][]string{devplane.APIServer: {
 		"--audit-policy-file=" + filepath.Join(w.dir, "audit.yaml"), "--audit-log-path=" + w.auditLog(),
 		"--audit-log-mode=blocking", "--audit-log-maxsize=10000",
 	}}
 	if w.restores {
-		args[box.ControllerManager], args[box.Kwok] = []string{noticesSoon}, []string{renewsSoon}
+		args[devplane.ControllerManager], args[devplane.Kwok] = []string{noticesSoon}, []string{renewsSoon}
 	}
 	return args
 }

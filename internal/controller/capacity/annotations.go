@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -24,7 +25,7 @@ const (
 	LabelsAnnotation = "capacity.cluster-autoscaler.kubernetes.io/labels"
 	// OwnLabelsAnnotation repeats what of the list is ours, so that it can be
 	// told from the user's when the instance type changes.
-	OwnLabelsAnnotation = "millwright.dev/capacity-labels"
+	OwnLabelsAnnotation = millwright.CapacityLabels
 )
 
 // annotate returns the annotations of a set whose machines are of this size,

@@ -22,16 +22,16 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/run"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 func TestMain(m *testing.M) {
 	logf.SetLogger(logr.Discard())
-	os.Exit(boxtest.Main(m, boxtest.Options{}))
+	os.Exit(devplanetest.Main(m, devplanetest.Options{}))
 }
 
 // byType sizes machines by the instance type of their spec.
@@ -62,8 +62,8 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, namespace: boxtest.Namespace(t)}
-	mgr, err := ctrl.NewManager(boxtest.Start(t).Config, ctrl.Options{
+	w := &world{T: t, namespace: devplanetest.Namespace(t)}
+	mgr, err := ctrl.NewManager(devplanetest.Start(t).Config, ctrl.Options{
 		Scheme: run.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}},
 	})

@@ -25,15 +25,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/millwright-dev/millwright/internal/approval"
-	"github.com/millwright-dev/millwright/internal/bootstrap"
-	"github.com/millwright-dev/millwright/internal/box"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
-	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(boxtest.Main(m, boxtest.Options{Components: []string{box.ControllerManager}, NoCRDs: true}))
+	os.Exit(devplanetest.Main(m, devplanetest.Options{Components: []string{devplane.ControllerManager}, NoCRDs: true}))
 }
 
 // fleet stands in for the machines of both APIs. A ConfigMap is the API object
@@ -78,7 +78,7 @@ func (f *fleet) ofConfigMap(o client.Object) (approval.Machine, bool) {
 	return approval.Machine{}, false
 }
 
-func startApprover(t *testing.T, env *boxtest.Env, f *fleet) {
+func startApprover(t *testing.T, env *devplanetest.Env, f *fleet) {
 	t.Helper()
 	mgr, err := ctrl.NewManager(env.Config, manager.Options{Metrics: server.Options{BindAddress: "0"}})
 	if err != nil {
@@ -116,7 +116,7 @@ type identity struct {
 	client kubernetes.Interface
 }
 
-func withToken(t *testing.T, env *boxtest.Env, token string) identity {
+func withToken(t *testing.T, env *devplanetest.Env, token string) identity {
 	t.Helper()
 	config := rest.AnonymousClientConfig(env.Config)
 	config.BearerToken = token
@@ -171,7 +171,7 @@ func (i identity) askServing(t *testing.T, node string, names []string, ips ...s
 
 // signed waits for the certificate that kube-controller-manager issues once the
 // request is approved.
-func signed(t *testing.T, env *boxtest.Env, name string) []byte {
+func signed(t *testing.T, env *devplanetest.Env, name string) []byte {
 	t.Helper()
 	var cert []byte
 	eventually(t, "certificate of "+name, func(ctx context.Context) (bool, error) {
@@ -194,8 +194,8 @@ func eventually(t *testing.T, what string, done func(context.Context) (bool, err
 // A node's whole way in: its token, its client certificate, its node object,
 // its serving certificate; and what it may not have on that way.
 func TestNodeJoinsRealServer(t *testing.T) {
-	env := boxtest.Start(t)
-	ns := boxtest.Namespace(t)
+	env := devplanetest.Start(t)
+	ns := devplanetest.Namespace(t)
 	f := &fleet{machines: []approval.Machine{
 		{UID: ns + "/m1", Namespace: ns, Name: "m1", Created: time.Now()},
 		{UID: ns + "/m2", Namespace: ns, Name: "m2", Created: time.Now(), NodeName: "w2"},
@@ -239,14 +239,14 @@ func TestNodeJoinsRealServer(t *testing.T) {
 	}
 }
 
-func tokenFor(t *testing.T, env *boxtest.Env, machine string) string {
+func tokenFor(t *testing.T, env *devplanetest.Env, machine string) string {
 	t.Helper()
 	c, err := client.New(env.Config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	token, err := node.New(c, c, clock.RealClock{}).Token(t.Context(), node.TokenRequest{
-		Machine: bootstrap.Owner{Key: machine, UID: machine}, Lifetime: time.Hour, Groups: box.BootstrapGroup,
+		Machine: bootstrap.Owner{Key: machine, UID: machine}, Lifetime: time.Hour, Groups: devplane.BootstrapGroup,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func tokenFor(t *testing.T, env *boxtest.Env, machine string) string {
 	return token
 }
 
-func touch(t *testing.T, env *boxtest.Env, namespace, name string) {
+func touch(t *testing.T, env *devplanetest.Env, namespace, name string) {
 	t.Helper()
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := env.Client.CoreV1().ConfigMaps(namespace).Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
@@ -263,7 +263,7 @@ func touch(t *testing.T, env *boxtest.Env, namespace, name string) {
 }
 
 // certified is a client that shows the certificate.
-func certified(t *testing.T, env *boxtest.Env, key *ecdsa.PrivateKey, cert []byte) kubernetes.Interface {
+func certified(t *testing.T, env *devplanetest.Env, key *ecdsa.PrivateKey, cert []byte) kubernetes.Interface {
 	t.Helper()
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/millwright-dev/millwright/internal/approval"
-	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // +kubebuilder:rbac:groups=certificates.k8s.io,resources=certificatesigningrequests,verbs=get;list;watch
@@ -145,7 +145,7 @@ func (a *Approver) observe(ctx context.Context, r *certificatesv1.CertificateSig
 	// Who asks comes first: only for those who may is a signature checked, and
 	// the API server asked.
 	f.Certificate, f.ParseErr = a.readings.read(r)
-	if !approval.Heard(a.Clock.Now(), f, a.Policy) {
+	if !approval.WorthReading(a.Clock.Now(), f, a.Policy) {
 		return f, nil
 	}
 	f.Certificate, f.ParseErr = a.readings.verified(r)

@@ -7,22 +7,22 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/approval"
-	"github.com/millwright-dev/millwright/internal/evidence"
-	"github.com/millwright-dev/millwright/internal/said"
+	"github.com/millwright-dev/millwright/internal/dialect/status"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
 // RequestsOf are the pending requests of the machine with this UID, or of nodes
 // of these names, each with what is to be said of it now. Nothing is decided. A
 // request that cannot be judged is reported without a verdict, and the error.
-func (a *Approver) RequestsOf(ctx context.Context, uid string, nodes ...string) (out []evidence.Request, err error) {
+func (a *Approver) RequestsOf(ctx context.Context, uid string, nodes ...string) (out []postmortem.Request, err error) {
 	var list certificatesv1.CertificateSigningRequestList
 	if err := a.Client.List(ctx, &list, client.MatchingFields{PendingIndex: pendingValue}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing pending certificate requests: %w", err)
 	}
 	for i := range list.Items {
 		r := &list.Items[i]
-		if !said.Asks(r, uid, nodes...) {
+		if !status.Asks(r, uid, nodes...) {
 			continue
 		}
 		var d approval.Decision
@@ -32,7 +32,7 @@ func (a *Approver) RequestsOf(ctx context.Context, uid string, nodes ...string) 
 		} else {
 			d = approval.Decide(a.Clock.Now(), facts, a.Policy)
 		}
-		out = append(out, said.Request(r, d))
+		out = append(out, status.Request(r, d))
 	}
 	return out, err
 }

@@ -3,8 +3,8 @@ package csr
 import (
 	"testing"
 
-	"github.com/millwright-dev/millwright/internal/approval"
-	"github.com/millwright-dev/millwright/internal/bootstrap"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
 )
 
 // TestRequestsOf: evidence of a machine holds its own pending requests, with the

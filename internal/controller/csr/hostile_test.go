@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/approval"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
 )
 
 // flood are pending requests of one kubelet.

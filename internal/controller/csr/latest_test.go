@@ -9,7 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/approval"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
 )
 
 // TestMachineIsAskedPastTheCache: the cache of machines may be behind, and a node's

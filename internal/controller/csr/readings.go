@@ -7,7 +7,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/millwright-dev/millwright/internal/approval"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
 )
 
 // readings remembers what requests hold, so that each is read once and its

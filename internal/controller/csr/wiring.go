@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/millwright-dev/millwright/internal/approval"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
 )
 
 // The index of requests of our kinds that wait for a decision.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/approval"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
 	"github.com/millwright-dev/millwright/provider"
 )
 

@@ -9,28 +9,58 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// A cache that is behind is waited for: first for firstStaleDelay, then for as long
-// again as it has been, up to lastStaleDelay. From staleAfter on the API server
-// itself is asked: the watch has stopped, or the server has gone back.
+// A cache that is behind is waited for until it shows the machine again, which wakes it
+// ([memory.awaits]). The delays are for what nobody is told of: first firstStaleDelay,
+// then for as long again as it has been, up to lastStaleDelay. From staleAfter on the API
+// server itself is asked: the watch has stopped, or the server has gone back.
 const (
-	firstStaleDelay = 50 * time.Millisecond
+	firstStaleDelay = time.Second
 	lastStaleDelay  = 10 * time.Second
 	staleAfter      = 5 * time.Second
 )
 
 // stays notes that the cache is behind, and returns since how long.
-func (r *remembered) stays(now time.Time) time.Duration {
-	if r.behindSince.IsZero() {
-		r.behindSince = now
-	}
-	return now.Sub(r.behindSince)
+func (m memory) stays(o client.Object, now time.Time) (since time.Duration) {
+	m.note(client.ObjectKeyFromObject(o), func(r *remembered) {
+		if r.behindSince.IsZero() {
+			r.behindSince = now
+		}
+		since = now.Sub(r.behindSince)
+	})
+	return since
+}
+
+// caughtUp notes that the cache is no longer behind.
+func (m memory) caughtUp(o client.Object) {
+	m.note(client.ObjectKeyFromObject(o), func(r *remembered) { r.behindSince = time.Time{} })
+}
+
+// awaits reports whether o, as the cache has it now, is what a pass waits for.
+func (m memory) awaits(o client.Object) bool {
+	return m.knows(client.ObjectKeyFromObject(o), func(r *remembered) bool { return !r.behindSince.IsZero() && !r.newerThan(o) })
 }
 
 func staleDelay(since time.Duration) time.Duration {
 	return min(max(since, firstStaleDelay), lastStaleDelay)
+}
+
+// read returns the machine as the cache has it, and whether that is behind: the machine is
+// woken then as soon as the cache has caught up. That is noted before the cache is asked
+// once more, so that no change comes in between.
+func (r *Reconciler[M]) read(ctx context.Context, key client.ObjectKey) (m M, behind bool, err error) {
+	m = r.Dialect.New()
+	if err := r.Client.Get(ctx, key, m); err != nil || !r.shadow(r.memory.of(m), m) {
+		return m, false, err
+	}
+	r.memory.stays(m, r.Clock.Now())
+	m = r.Dialect.New()
+	if err := r.Client.Get(ctx, key, m); err != nil {
+		return m, false, err
+	}
+	return m, r.shadow(r.memory.of(m), m), nil
 }
 
 // shadow reports whether m, as the cache has it, is older than what we know of it:
@@ -46,7 +76,7 @@ func (r *Reconciler[M]) shadow(mem *remembered, m M) bool {
 // our last write, which has not happened by now. What was remembered of it is
 // forgotten then.
 func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shadow M) (now M, wait time.Duration, err error) {
-	since := mem.stays(r.Clock.Now())
+	since := r.memory.stays(shadow, r.Clock.Now())
 	if since < staleAfter {
 		return now, staleDelay(since), nil
 	}

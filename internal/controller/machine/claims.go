@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -27,8 +27,8 @@ func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) error {
 		}
 	}
 	c := lifecycle.Claims(p.view, sightings)
-	p.world.Instances, p.world.Doubles, p.world.StandIn = c.Instances, c.Doubles, c.StandIn
-	p.world.Strangers = c.Strangers
+	p.world.Instances, p.world.Duplicates, p.world.Substitute = c.Instances, c.Duplicates, c.Substitute
+	p.world.Foreign, p.world.Fault = c.Foreign, c.Fault
 	p.world.SeenToGo = c.Ended || !p.view.Deleted.IsZero() && (p.mem.seenToGo || p.view.SawInstanceGo())
 	p.view.Provisioned = p.view.Provisioned || c.Made
 	return nil
@@ -87,8 +87,8 @@ func claimKeys(uid, name, providerID string) (out []string) {
 	return out
 }
 
-// choose stores which instance is the machine's before anything is done with it.
-func (p *pass[M]) choose(ctx context.Context, d lifecycle.Decision) error {
+// recordInstance stores which instance is the machine's before anything is done with it.
+func (p *pass[M]) recordInstance(ctx context.Context, d lifecycle.Decision) error {
 	err := p.recordNow(ctx, lifecycle.Decision{Step: lifecycle.Await, Reason: d.Reason, Stage: p.view.Stage}, d)
 	if err != nil {
 		return err

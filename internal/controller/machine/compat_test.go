@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
-	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -33,7 +33,7 @@ func TestLabelsAreWishes(t *testing.T) {
 			changed := old.DeepCopy()
 			changed.ResourceVersion = "2"
 			tc.change(changed)
-			if got := wake.Asked(old, changed); got != tc.want {
+			if got := enqueue.SpecChanged(old, changed); got != tc.want {
 				t.Errorf("woken %v, want %v", got, tc.want)
 			}
 		})

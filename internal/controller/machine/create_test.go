@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/bootstrap"
+	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
 	"github.com/millwright-dev/millwright/provider"
 )
 

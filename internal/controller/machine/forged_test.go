@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -32,12 +32,11 @@ type remembered struct {
 	// class or new credentials get a new try.
 	generation int64
 	class      provider.ClientKey
+	source     provider.ClientKey
 	retry      lifecycle.Retry
 	// released says that our finalizer is off an object under deletion: what
 	// the cache still shows of it is a shadow.
 	released bool
-	// behindSince is since when the cache has been behind; zero when it is not.
-	behindSince time.Time
 	// quietSince is when the machine was first looked at, or an instance last
 	// asked for.
 	quietSince time.Time
@@ -51,9 +50,9 @@ type remembered struct {
 	// refusedSince is since when the cluster that machines join refuses what the
 	// machine's deletion asks of it.
 	refusedSince time.Time
-	// keepFault says that a wish to keep the machine which means nothing was
+	// preserveFault says that a wish to keep the machine which means nothing was
 	// told.
-	keepFault bool
+	preserveFault bool
 	// reboot is what came of the last one.
 	reboot lifecycle.Rebooting
 	token  tokenState
@@ -77,6 +76,8 @@ type remembered struct {
 	// them, and needs no lock to read.
 	version string
 	saving  bool
+	// behindSince is since when the cache has been behind; zero when it is not.
+	behindSince time.Time
 	// drains says that pods are waited for.
 	drains bool
 }
@@ -104,6 +105,21 @@ func (r *remembered) madeFrom(c dialect.Class) {
 	}
 }
 
+// openedFrom notes what else a session was opened from than its class. What is
+// rotated there gets a new try, as rotated credentials do.
+func (r *remembered) openedFrom(s provider.Session) {
+	from, ok := provider.As[provider.Sourced](s)
+	if !ok {
+		return
+	}
+	if source := from.Source(); r.source != source {
+		if r.source != "" {
+			r.retry = lifecycle.Retry{}
+		}
+		r.source = source
+	}
+}
+
 // saves notes whether o is being written.
 func (m memory) saves(o client.Object, saving bool) {
 	m.note(client.ObjectKeyFromObject(o), func(r *remembered) { r.saving = saving })
@@ -122,13 +138,16 @@ func (m memory) note(key types.NamespacedName, change func(*remembered)) {
 	}
 }
 
+// knows reports whether that is so of what is remembered of a machine.
+func (m memory) knows(key types.NamespacedName, is func(*remembered) bool) (so bool) {
+	m.note(key, func(r *remembered) { so = is(r) })
+	return so
+}
+
 // wroteIt reports whether o is as we wrote it last, or may be what we are writing:
 // whoever writes learns of what somebody else wrote first.
 func (m memory) wroteIt(o client.Object) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r := m.all[client.ObjectKeyFromObject(o)]
-	return r != nil && (r.saving || r.version == o.GetResourceVersion())
+	return m.knows(client.ObjectKeyFromObject(o), func(r *remembered) bool { return r.saving || r.version == o.GetResourceVersion() })
 }
 
 // drains notes whether the machine waits for the pods of its node.
@@ -137,10 +156,7 @@ func (m memory) drains(key types.NamespacedName, waits bool) {
 }
 
 func (m memory) podsAwaited(key types.NamespacedName) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r := m.all[key]
-	return r != nil && r.drains
+	return m.knows(key, func(r *remembered) bool { return r.drains })
 }
 
 func (m memory) forget(key types.NamespacedName) {
@@ -228,7 +244,7 @@ func (r *remembered) told(o lifecycle.Outcome) {
 	if o.Overdue {
 		r.overdue = o.Message
 	}
-	r.keepFault = o.Keep.Refused || o.Keep.Ignored
+	r.preserveFault = o.Preserve.Refused || o.Preserve.Ignored
 	if o.World.Retry.News(o.At) {
 		r.retry.Told = o.At
 	}

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/lifecycle"
-	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -57,6 +57,7 @@ func (p *pass[M]) openSession(ctx context.Context) {
 		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
 		return
 	}
+	p.mem.openedFrom(p.session)
 	p.world.Origin = p.place()
 }
 
@@ -178,7 +179,7 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 	if p.policy.Targetless {
 		return
 	}
-	if p.world.Astray() { // what leads to its node leads to another machine's
+	if p.world.RecordedIsForeign() { // what leads to its node leads to another machine's
 		p.world.NodeErr, p.world.NodeLooked, p.world.NodeTaken = nil, true, node.AnotherMachine
 		p.see(nil)
 		return
@@ -223,7 +224,7 @@ func (p *pass[M]) bearsWitness(ctx context.Context, q node.Query) {
 // pods are forced off: that is final, and a cache that has stopped shows no node that
 // joined, or came back, since.
 func (p *pass[M]) makeSure(ctx context.Context) {
-	if p.policy.Targetless || p.world.Astray() { // the node would be another machine's
+	if p.policy.Targetless || p.world.RecordedIsForeign() { // the node would be another machine's
 		return
 	}
 	if err := p.contested(ctx); err != nil {
@@ -291,7 +292,7 @@ func (p *pass[M]) nodeQuery(ctx context.Context) node.Query {
 		Mark: p.want().Mark(), Created: p.view.Created,
 		// A cache that has not seen the node yet must not spare it the drain, nor
 		// end what the node asks for.
-		Sure:        !p.view.Deleted.IsZero() || p.view.Keep != (lifecycle.Keeping{}),
+		Sure:        !p.view.Deleted.IsZero() || p.view.Preservation != (lifecycle.Preservation{}),
 		Instance:    p.instance() != nil,
 		Search:      p.drains(),
 		InternalIPs: internalIPs(p.view.Addresses),
@@ -300,7 +301,7 @@ func (p *pass[M]) nodeQuery(ctx context.Context) node.Query {
 	}
 	if i := p.instance(); i != nil {
 		q = completed(q, *i)
-		if i.ProviderID != "" && !p.world.StandIn {
+		if i.ProviderID != "" && !p.world.Substitute {
 			q.ProviderID = i.ProviderID // the API's own spelling, whatever was recorded
 		}
 	}
@@ -332,15 +333,15 @@ func internalIPs(addresses []corev1.NodeAddress) (out []string) {
 // see takes down what the node looks like now.
 func (p *pass[M]) see(n *corev1.Node) {
 	p.world.Node = n
-	p.world.NodeStale, p.world.Update, p.world.Kept = false, lifecycle.Update{}, lifecycle.Kept{}
+	p.world.NodeStale, p.world.Update, p.world.NodePreservation = false, lifecycle.Update{}, lifecycle.NodePreservation{}
 	if n == nil || !p.view.Deleted.IsZero() {
 		return
 	}
-	if p.policy.UpdatesInPlace {
-		p.world.Update = p.Dialect.Update(n)
+	if p.lens.updates != nil && p.policy.UpdatesInPlace {
+		p.world.Update = p.lens.updates.Update(n)
 	}
-	if p.policy.Keeps {
-		p.world.Kept = p.Dialect.Kept(n)
+	if p.lens.preserves != nil && p.policy.Keeps {
+		p.world.NodePreservation = p.lens.preserves.NodePreservation(n)
 	}
 	_, changed, err := node.Plan(n, p.want())
 	if err != nil {

@@ -2,7 +2,7 @@ package machine
 
 import (
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // want is what the machine asks of its node. Which capacity it offers is in the

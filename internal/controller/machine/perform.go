@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/drain"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
-	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -21,20 +21,20 @@ import (
 // error ends the pass; what the engine has an answer to is a fact instead.
 func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 	switch d.Step {
-	case lifecycle.Hold:
-		return p.hold(ctx, d)
-	case lifecycle.Choose:
-		return p.choose(ctx, d)
+	case lifecycle.AddFinalizer:
+		return p.addFinalizer(ctx, d)
+	case lifecycle.RecordInstance:
+		return p.recordInstance(ctx, d)
 	case lifecycle.Create:
 		p.create(ctx)
 	case lifecycle.Initialize:
 		p.initialize(ctx)
 	case lifecycle.Reboot:
 		return p.reboot(ctx)
-	case lifecycle.Adopt:
-		return p.adopt(ctx)
-	case lifecycle.Note:
-		return p.note(ctx, d)
+	case lifecycle.SyncNode:
+		return p.syncNode(ctx)
+	case lifecycle.MarkUpdate:
+		return p.markUpdate(ctx, d)
 	case lifecycle.Fail:
 		p.view.Stage, p.over = lifecycle.StageFailed, true
 	case lifecycle.Replace:
@@ -43,9 +43,9 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 		p.drain(ctx, d)
 	case lifecycle.Terminate:
 		p.terminate(ctx)
-	case lifecycle.Forget:
-		p.forget(ctx)
-	case lifecycle.Release:
+	case lifecycle.DeleteNode:
+		p.deleteNode(ctx)
+	case lifecycle.RemoveFinalizer:
 		p.over = true
 	default:
 		return fmt.Errorf("no handler for step %q", d.Step)
@@ -53,10 +53,10 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 	return nil
 }
 
-// hold saves the finalizer before anything is bought, and what it is made from.
+// addFinalizer saves the finalizer before anything is bought, and what it is made from.
 // As long as the infrastructure cannot tell the account that it is bought in,
 // nothing is bought: credentials of another account would buy it again.
-func (p *pass[M]) hold(ctx context.Context, d lifecycle.Decision) error {
+func (p *pass[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) error {
 	if p.world.Origin.Cluster == "" { // this pass has asked for the account before, in vain
 		p.world.Origin = p.place()
 	}
@@ -115,10 +115,10 @@ func (p *pass[M]) initialize(ctx context.Context) {
 	i.Uninitialized = false
 }
 
-// adopt marks the node for the machine. What links the two is stored in the
+// syncNode marks the node for the machine. What links the two is stored in the
 // machine first: a mark alone could not be found again once the instance is
 // gone.
-func (p *pass[M]) adopt(ctx context.Context) error {
+func (p *pass[M]) syncNode(ctx context.Context) error {
 	if i := p.instance(); p.view.ProviderID == "" && i != nil && i.ProviderID != "" {
 		if err := p.recordNow(ctx, lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonAwaitingNode, Stage: p.view.Stage}); err != nil {
 			return err
@@ -214,7 +214,7 @@ func (p *pass[M]) answered(err error) { p.world.RefusedFor = p.mem.refused(err, 
 func (p *pass[M]) drainPolicy(force bool) drain.Policy {
 	policy := p.policy.Drain
 	policy.Force = policy.Force || force
-	policy.Sight = p.world.Sight
+	policy.Connectivity = p.world.Connectivity
 	policy.NodeUnreachable = lifecycle.Ready(p.world.Node).Status == corev1.ConditionUnknown
 	if p.view.Deleted.IsZero() {
 		policy.RemoveAttachments = false
@@ -279,10 +279,10 @@ func (p *pass[M]) cordonWith(ctx context.Context, policy drain.Policy) (w node.W
 // together with the cordon, so that this costs a write, which a node that
 // nothing has to leave is spared. A drain does not fail by it.
 func (p *pass[M]) announce(ctx context.Context) {
-	want := p.Dialect.Leaving(p.world.Node, lifecycle.Unwell(p.view, p.world.Node, p.policy))
-	if want.Type == "" {
+	if p.lens.narrates == nil {
 		return
 	}
+	want := p.lens.narrates.Leaving(p.world.Node, lifecycle.Unwell(p.view, p.world.Node, p.policy))
 	n, err := p.Nodes.Condition(ctx, p.world.Node, want)
 	if err != nil {
 		p.log.Error(err, "cannot tell on the node why it is drained", "node", p.world.Node.Name)
@@ -296,7 +296,7 @@ func (p *pass[M]) terminate(ctx context.Context) {
 	err = p.lacking(err)
 	// A request that was refused, or never sent, ends nothing, and one without a reply
 	// may be either.
-	if p.instance() != nil && !p.world.StandIn && err == nil {
+	if p.instance() != nil && !p.world.Substitute && err == nil {
 		p.mem.seenToGo, p.world.SeenToGo = true, true
 	}
 	now := p.Clock.Now()
@@ -307,7 +307,7 @@ func (p *pass[M]) terminate(ctx context.Context) {
 	case done:
 		p.world.Removal = lifecycle.RemovalDone
 		p.world.Removed = p.instance()
-		p.world.Instances, p.world.Doubles = nil, nil
+		p.world.Instances, p.world.Duplicates = nil, nil
 		p.mem.succeeded()
 	default:
 		p.world.Removal = lifecycle.RemovalUnderway
@@ -315,9 +315,9 @@ func (p *pass[M]) terminate(ctx context.Context) {
 	}
 }
 
-// forget deletes the node, unless another instance goes by its name: it may be that of one
+// deleteNode deletes the node, unless another instance goes by its name: it may be that of one
 // whose object came back under another UID.
-func (p *pass[M]) forget(ctx context.Context) {
+func (p *pass[M]) deleteNode(ctx context.Context) {
 	shared, err := p.shared(ctx, p.world.Node)
 	if shared || err != nil {
 		p.noteNode(nil, err)

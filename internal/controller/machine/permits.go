@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // permits let one machine of a group be given up at a time, so that an outage
@@ -45,7 +45,7 @@ func (p permits) take(group, uid string, now time.Time) bool {
 // givenUp reports whether the machine's time is over: it has been lost, or its
 // update failed, for too long.
 func (p *pass[M]) givenUp() bool {
-	if timeout := p.policy.HealthTimeout; timeout == 0 || p.world.Sight.Left(p.view.StageSince, timeout, p.Clock.Now()) > 0 {
+	if timeout := p.policy.HealthTimeout; timeout == 0 || p.world.Connectivity.Remaining(p.view.StageSince, timeout, p.Clock.Now()) > 0 {
 		return false
 	}
 	switch p.view.Stage {

@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/drain"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
-	"github.com/millwright-dev/millwright/internal/node"
-	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -40,8 +40,8 @@ type Options[M client.Object] struct {
 	Recorder events.EventRecorder
 	// Metrics may be nil.
 	Metrics *Metrics
-	// Sight is how well the clusters are seen; nil: perfectly.
-	Sight sight.Source
+	// Connectivity is how well the clusters are seen; nil: perfectly.
+	Connectivity connectivity.Source
 	// Handover is how long what a process asked of the infrastructure may take
 	// to arrive once another one does its work; zero: nothing ever did before.
 	Handover time.Duration
@@ -55,6 +55,7 @@ const Handover = 2 * time.Second
 // for. Reconcile may be called for different machines at once.
 type Reconciler[M client.Object] struct {
 	Options[M]
+	lens    lens
 	memory  memory
 	permits permits
 	// listings are those that a doubt asked for.
@@ -66,7 +67,7 @@ type Reconciler[M client.Object] struct {
 
 // New returns a reconciler.
 func New[M client.Object](o Options[M]) *Reconciler[M] {
-	return &Reconciler[M]{Options: o, memory: newMemory(), permits: newPermits(), listings: &listings{}}
+	return &Reconciler[M]{Options: o, lens: lensOf(o.Dialect), memory: newMemory(), permits: newPermits(), listings: &listings{}}
 }
 
 // maxSteps bounds a pass: no life has that many steps, so more are a defect.
@@ -76,8 +77,7 @@ const maxSteps = 20
 // one needs something that is not known yet.
 func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	r.beginning.Do(func() { r.began = r.Clock.Now() })
-	m := r.Dialect.New()
-	err := r.Client.Get(ctx, req.NamespacedName, m)
+	m, live, err := r.read(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.memory.forget(req.NamespacedName)
 		r.Metrics.forget(r.Dialect.API(), req.NamespacedName)
@@ -87,7 +87,6 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		return reconcile.Result{}, fmt.Errorf("read machine: %w", err)
 	}
 	mem := r.memory.of(m)
-	live := r.shadow(mem, m)
 	if live {
 		now, wait, err := r.pastCache(ctx, mem, m)
 		if err != nil || wait > 0 {
@@ -95,13 +94,13 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		}
 		m, mem = now, r.memory.of(now)
 	}
-	seen := sight.Of(r.Sight)
-	if why := seen.Held(r.Clock.Now(), m.GetDeletionTimestamp() != nil); why != "" {
+	seen := connectivity.Of(r.Connectivity)
+	if why := seen.Blocked(r.Clock.Now(), m.GetDeletionTimestamp() != nil); why != "" {
 		log.FromContext(ctx).V(1).Info("frozen", "why", why)
 		return reconcile.Result{RequeueAfter: seen.Again()}, nil
 	}
 	p := &pass[M]{Reconciler: r, m: m.DeepCopyObject().(M), found: m, live: live, mem: mem, log: log.FromContext(ctx)}
-	p.world.Sight = seen
+	p.world.Connectivity = seen
 	return p.run(ctx)
 }
 
@@ -151,7 +150,7 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 			return p.finish(ctx, d)
 		}
 		if outdated, err := p.outdated(ctx, d); err != nil || outdated {
-			return reconcile.Result{RequeueAfter: staleDelay(p.mem.stays(p.Clock.Now()))}, err
+			return reconcile.Result{RequeueAfter: staleDelay(p.memory.stays(p.m, p.Clock.Now()))}, err
 		}
 		if err := p.perform(ctx, d); err != nil {
 			return reconcile.Result{}, err
@@ -171,7 +170,7 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.R
 	out := lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.Clock.Now()}
 	out.Overdue = p.mem.news(out.Decision)
 	if !p.live {
-		p.mem.behindSince = time.Time{}
+		p.memory.caughtUp(p.m)
 	}
 	again, err := p.dropToken(ctx, out)
 	if err != nil {
@@ -179,13 +178,13 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.R
 	}
 	out.After = lifecycle.Earlier(out.After, again)
 	before := p.m.DeepCopyObject().(M)
-	if err := p.keepBegins(ctx, &out); err != nil {
+	if err := p.beginPreservation(ctx, &out); err != nil {
 		return reconcile.Result{}, err
 	}
-	unkept := p.keeps(ctx, &out)
-	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain) || underDrain(p.world.KeepDrain))
+	unkept := p.preserve(ctx, &out)
+	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain) || underDrain(p.world.PreserveDrain))
 	err = p.record(ctx, out)
-	if out.Did(lifecycle.Release) && client.IgnoreNotFound(err) == nil {
+	if out.Did(lifecycle.RemoveFinalizer) && client.IgnoreNotFound(err) == nil {
 		p.mem.released, err = true, nil
 	}
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -90,7 +90,7 @@ func (p *pass[M]) removed(ctx context.Context, out lifecycle.Outcome) {
 	}
 	m := &p.Metrics.removal
 	key := types.NamespacedName{Namespace: p.view.Namespace, Name: p.view.Name}
-	if out.Did(lifecycle.Release) {
+	if out.Did(lifecycle.RemoveFinalizer) {
 		p.Metrics.forget(p.Dialect.API(), key)
 	} else {
 		m.blocked.note(blockedKey{api: p.Dialect.API(), machine: key}, obstacle(out), p.Clock)
@@ -106,7 +106,7 @@ func (p *pass[M]) removed(ctx context.Context, out lifecycle.Outcome) {
 		p.mem.drained = true
 		m.drained.WithLabelValues(key.Namespace, deployment).Set(rounded(out.At.Sub(p.mem.drainSince)))
 	}
-	if out.Did(lifecycle.Release) {
+	if out.Did(lifecycle.RemoveFinalizer) {
 		m.took.WithLabelValues(key.Namespace, deployment, p.mem.instanceType, p.mem.zone).Set(rounded(out.At.Sub(p.view.Deleted)))
 		over := m.groups.deleted(group{p.Dialect.API(), key.Namespace, deployment}, func() map[group]bool { return p.livingGroups(ctx) })
 		for _, g := range over {

@@ -46,7 +46,7 @@ func wantedAgain[M client.Object](t *testing.T, build func(*testing.T) *rig[M]) 
 			tc.server(g, before)
 			for range 5 {
 				res, _ := g.try("m-1")
-				g.clock.Step(max(res.RequeueAfter, time.Second/20))
+				g.clock.Step(max(min(res.RequeueAfter, time.Second/2), time.Second/20))
 			}
 			if removed := g.cloud.count("Delete") > 0; removed != tc.removed {
 				t.Errorf("%s: the instance was removed: %v", tc.reason, removed)

@@ -22,8 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/millwright-dev/millwright/internal/controller/wake"
-	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -62,14 +62,14 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 		return fmt.Errorf("index machines by node: %w", err)
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named(s.Name).
-		Watches(r.Dialect.New(), wake.Func(r.Wakes)).
+		Watches(r.Dialect.New(), enqueue.Func(r.Wakes)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: s.Workers, RateLimiter: Limiter()})
 	for _, w := range s.Also {
 		b = b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Which))
 	}
 	if s.Target != nil {
 		for _, o := range []client.Object{&corev1.Node{}, &corev1.Pod{}, &storagev1.VolumeAttachment{}, &policyv1.PodDisruptionBudget{}} {
-			b = b.WatchesRawSource(source.Kind[client.Object](s.Target, o, wake.Func(r.Wakes)))
+			b = b.WatchesRawSource(source.Kind[client.Object](s.Target, o, enqueue.Func(r.Wakes)))
 		}
 	}
 	if s.Around == nil {
@@ -118,24 +118,30 @@ func (r *Reconciler[M]) NodeKeys(o client.Object) (out []string) {
 // Wakes returns the machines that a change of one object concerns: of a machine,
 // of a node in what matters, of pods and volumes that have left a node, and of
 // budgets that let pods go, since drains may be waiting for that.
-func (r *Reconciler[M]) Wakes(ctx context.Context, before, after client.Object) []wake.Wake {
-	switch o := wake.Either(before, after).(type) {
+func (r *Reconciler[M]) Wakes(ctx context.Context, before, after client.Object) []enqueue.Request {
+	switch o := enqueue.Either(before, after).(type) {
 	case M:
-		if own := wake.Own(before, after); own != nil || r.memory.wroteIt(after) {
+		if own := enqueue.ForSpecChange(before, after); own != nil {
 			return own
 		}
-		return wake.Reported(before, after)
+		if r.memory.awaits(after) {
+			return []enqueue.Request{enqueue.For(after)}
+		}
+		if r.memory.wroteIt(after) {
+			return nil
+		}
+		return enqueue.Reported(before, after)
 	case *corev1.Node:
 		return r.wakesOfNode(ctx, before, after)
 	case *corev1.Pod:
 		if after == nil && o.Spec.NodeName != "" {
-			return wake.All(r.DrainsOf(ctx, o.Spec.NodeName), 0)
+			return enqueue.Requests(r.DrainsOf(ctx, o.Spec.NodeName), 0)
 		}
 	case *storagev1.VolumeAttachment:
 		was, _ := before.(*storagev1.VolumeAttachment)
 		is, _ := after.(*storagev1.VolumeAttachment)
 		if node.AttachmentMoved(was, is) {
-			return wake.All(r.DrainsOf(ctx, r.Nodes.DrainsWaitingFor(o)...), 0)
+			return enqueue.Requests(r.DrainsOf(ctx, r.Nodes.DrainsWaitingFor(o)...), 0)
 		}
 	case *policyv1.PodDisruptionBudget:
 		was, _ := before.(*policyv1.PodDisruptionBudget)
@@ -148,8 +154,8 @@ func (r *Reconciler[M]) Wakes(ctx context.Context, before, after client.Object) 
 }
 
 // inTurn wakes one after another: the first may take all that a budget allows.
-func inTurn(requests []reconcile.Request) []wake.Wake {
-	out := wake.All(requests, 0)
+func inTurn(requests []reconcile.Request) []enqueue.Request {
+	out := enqueue.Requests(requests, 0)
 	for i := range out {
 		out[i].After = time.Duration(i) * turnPause
 	}
@@ -159,18 +165,18 @@ func inTurn(requests []reconcile.Request) []wake.Wake {
 // turnPause is longer than it takes until an eviction shows in its budget.
 const turnPause = 50 * time.Millisecond
 
-func (r *Reconciler[M]) wakesOfNode(ctx context.Context, before, after client.Object) (out []wake.Wake) {
+func (r *Reconciler[M]) wakesOfNode(ctx context.Context, before, after client.Object) (out []enqueue.Request) {
 	was, _ := before.(*corev1.Node)
 	is, _ := after.(*corev1.Node)
 	if was == nil || is == nil || node.Matters(was, is) {
 		for _, n := range []*corev1.Node{was, is} {
 			if n != nil {
-				out = append(out, wake.All(r.MachinesOf(ctx, n), 0)...)
+				out = append(out, enqueue.Requests(r.MachinesOf(ctx, n), 0)...)
 			}
 		}
 	}
 	if node.VolumesLeft(was, is) {
-		out = append(out, wake.All(r.DrainsOf(ctx, is.Name), 0)...)
+		out = append(out, enqueue.Requests(r.DrainsOf(ctx, is.Name), 0)...)
 	}
 	return out
 }

@@ -7,14 +7,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 
-	"github.com/millwright-dev/millwright/internal/lifecycle"
-	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// note writes on the node how far its update in place is. The machine says
+// markUpdate writes on the node how far its update in place is. The machine says
 // first that one is under way: once the node says so, its agent may restart it
 // at any moment, and a machine that knew nothing of that would look lost.
-func (p *pass[M]) note(ctx context.Context, d lifecycle.Decision) error {
+func (p *pass[M]) markUpdate(ctx context.Context, d lifecycle.Decision) error {
 	if d.Stage != p.view.Stage {
 		if err := p.recordNow(ctx, d); err != nil {
 			return err
@@ -40,7 +40,7 @@ func (p *pass[M]) noteOnNode(ctx context.Context, d lifecycle.Decision) error {
 		}
 		n = after
 	}
-	after, err := p.Nodes.Condition(ctx, n, p.Dialect.Marked(d.Mark))
+	after, err := p.Nodes.Condition(ctx, n, p.lens.updates.Marked(d.Mark))
 	if err != nil {
 		return fmt.Errorf("note on node %s that it is %s: %w", was, d.Mark, err)
 	}

@@ -7,9 +7,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/millwright-dev/millwright/internal/bootstrap"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
-	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // bootData renders the machine's user data, with a bootstrap token of its own
@@ -57,7 +57,7 @@ const (
 // so does one whose token may not be touched. Of a machine that has no node by now it is
 // not known whether its own has joined, or one that was there before.
 func (p *pass[M]) dropToken(ctx context.Context, out lifecycle.Outcome) (again time.Duration, err error) {
-	released := out.Did(lifecycle.Release)
+	released := out.Did(lifecycle.RemoveFinalizer)
 	served := out.Stage == lifecycle.StageRunning && p.world.Node != nil
 	if !p.Nodes.Exists() || p.mem.token == tokenGone || !released && (!served || !p.mayHaveToken()) {
 		return 0, nil

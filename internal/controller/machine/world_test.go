@@ -27,8 +27,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/node"
-	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -167,7 +167,7 @@ type rig[M client.Object] struct {
 	cloud   *cloud
 	clock   *clocktesting.FakeClock
 	events  *events.FakeRecorder
-	sight   sight.Source
+	sight   connectivity.Source
 	// cache shows the cluster that machines join; nil: it is never behind.
 	cache client.Client
 	// handover is how long what another process asked for may take to arrive.
@@ -196,7 +196,7 @@ func (g *rig[M]) restart() {
 	}
 	g.r = machine.New(machine.Options[M]{
 		Client: g.control, Live: fresh{g.control}, Clock: g.clock, Dialect: g.lens, Provider: g.cloud, Recorder: g.events,
-		Nodes: node.New(cache, g.target, g.clock), Sight: g.sight, Handover: g.handover,
+		Nodes: node.New(cache, g.target, g.clock), Connectivity: g.sight, Handover: g.handover,
 	})
 }
 

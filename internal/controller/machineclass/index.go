@@ -62,7 +62,7 @@ func SecretsOf(o client.Object) (names []string) {
 // reader must have [ClassIndex]. Without an answer from it nobody is woken.
 func MachinesOfClass(ctx context.Context, r client.Reader, class types.NamespacedName) []reconcile.Request {
 	var list v1alpha1.MachineList
-	if err := r.List(ctx, &list, client.InNamespace(class.Namespace), client.MatchingFields{ClassIndex: class.Name}); err != nil {
+	if err := r.List(ctx, &list, client.InNamespace(class.Namespace), client.MatchingFields{ClassIndex: class.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil // the cache is in memory and the index ours: there is nothing to be done
 	}
 	out := make([]reconcile.Request, len(list.Items))

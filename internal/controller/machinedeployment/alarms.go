@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/millwright-dev/millwright/internal/controller/wake"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // Alarms tells what health checks say of the machines that sets make.
@@ -33,7 +33,7 @@ func (p *pass[D, S]) look(ctx context.Context) func(client.Object) rollout.Alarm
 
 // WakesOfCheck returns the deployments that a change of a health check concerns:
 // those of its namespace, when what it says of templates changes. That is rare.
-func (r *Reconciler[D, S]) WakesOfCheck(ctx context.Context, before, after client.Object) (out []wake.Wake) {
+func (r *Reconciler[D, S]) WakesOfCheck(ctx context.Context, before, after client.Object) (out []enqueue.Request) {
 	if !r.Alarms.Changed(before, after) {
 		return nil
 	}

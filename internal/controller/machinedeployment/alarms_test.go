@@ -12,13 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/controller/machinehealthcheck"
-	"github.com/millwright-dev/millwright/internal/controller/wake"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/health"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // checked is a world with a health check over all machines of the pool, whose
@@ -258,7 +258,7 @@ func wakesOfCheck[D, S client.Object](t *testing.T, a api[D, S]) {
 		"counters": {stormy, counted, false}, "calm": {calm, calm.DeepCopy(), false}, "made calm": {nil, calm, false}, "gone calm": {calm, nil, false},
 	} {
 		got := r.WakesOfCheck(t.Context(), tc.before, tc.after)
-		if (len(got) == 1) != tc.wakes || len(got) > 1 || slices.ContainsFunc(got, func(x wake.Wake) bool { return x.NamespacedName != key }) {
+		if (len(got) == 1) != tc.wakes || len(got) > 1 || slices.ContainsFunc(got, func(x enqueue.Request) bool { return x.NamespacedName != key }) {
 			t.Errorf("%s: wakes %v", name, got)
 		}
 	}

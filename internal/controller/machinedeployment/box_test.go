@@ -25,11 +25,11 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"github.com/millwright-dev/millwright/internal/box"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	// The controller manager brings the garbage collector.
-	os.Exit(boxtest.Main(m, boxtest.Options{Components: []string{box.ControllerManager}}))
+	os.Exit(devplanetest.Main(m, devplanetest.Options{Components: []string{devplane.ControllerManager}}))
 }
 
 // cluster is a namespace of the real API server in which the deployments and
@@ -57,8 +57,8 @@ type cluster[D, S client.Object] struct {
 
 func startCluster[D, S client.Object](t *testing.T, a api[D, S]) *cluster[D, S] {
 	t.Helper()
-	env := boxtest.Start(t)
-	c := &cluster[D, S]{api: a, t: t, namespace: boxtest.Namespace(t)}
+	env := devplanetest.Start(t)
+	c := &cluster[D, S]{api: a, t: t, namespace: devplanetest.Namespace(t)}
 	mgr, err := ctrl.NewManager(env.Config, ctrl.Options{
 		Scheme:     scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},

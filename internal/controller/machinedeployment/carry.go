@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/millwright-dev/millwright/internal/expect"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // rollBack makes the template of an earlier set the deployment's again, or
@@ -32,21 +32,21 @@ func (p *pass[D, S]) rollBack(ctx context.Context, b rollout.RollBack) error {
 	return nil
 }
 
-// amend writes what the deployment's metadata say about the rollout.
+// applyMetadata writes what the deployment's metadata say about the rollout.
 //
 // It is done once more after the sets were written: what was passed on to all of
 // them is dropped before they can act on it, or they would be told again.
-func (p *pass[D, S]) amend(ctx context.Context) error {
-	return p.patchDeployment(ctx, "amend deployment", func(d D) { p.lens.Amend(d, p.sets, p.plan) })
+func (p *pass[D, S]) applyMetadata(ctx context.Context) error {
+	return p.patchDeployment(ctx, "amend deployment", func(d D) { p.lens.ApplyMetadata(d, p.sets, p.plan) })
 }
 
-// markVictims passes an autoscaler's choice on to the machines.
-func (p *pass[D, S]) markVictims(ctx context.Context) error {
+// markForDeletion passes an autoscaler's choice on to the machines.
+func (p *pass[D, S]) markForDeletion(ctx context.Context) error {
 	uids := make([]types.UID, 0, len(p.plan.Victims))
 	for _, v := range p.plan.Victims {
 		uids = append(uids, v.UID)
 	}
-	return p.patchMachines(ctx, "mark machine", uids, func(i int, m client.Object) { p.lens.Victimize(m, p.plan.Victims[i].At) })
+	return p.patchMachines(ctx, "mark machine", uids, func(i int, m client.Object) { p.lens.MarkForDeletion(m, p.plan.Victims[i].At) })
 }
 
 // move hands machines over. Their sets are made to fit them afterwards.
@@ -63,7 +63,7 @@ func (p *pass[D, S]) move(ctx context.Context) error {
 	err := p.patchMachines(ctx, "hand over machine", uids, func(i int, m client.Object) {
 		from, _ := p.set(p.plan.Moves[i].From)
 		to, _ := p.set(p.plan.Moves[i].To)
-		p.lens.Move(m, p.sets[from], p.sets[to])
+		p.mover.Move(m, p.sets[from], p.sets[to])
 	})
 	if err != nil {
 		return err
@@ -74,20 +74,20 @@ func (p *pass[D, S]) move(ctx context.Context) error {
 	return nil
 }
 
-// dress brings the sets to what is planned, in the order of the plan. Where somebody
+// applySets brings the sets to what is planned, in the order of the plan. Where somebody
 // deletes one meanwhile the rest waits: its machines were counted on.
-func (p *pass[D, S]) dress(ctx context.Context) error {
+func (p *pass[D, S]) applySets(ctx context.Context) error {
 	for _, w := range p.plan.Sets {
 		i, ok := p.set(w.UID)
 		if !ok {
 			continue
 		}
-		after, err := p.patchSet(ctx, "update", p.sets[i], func(s S) { p.lens.Dress(p.object, s, w) })
+		after, err := p.patchSet(ctx, "update", p.sets[i], func(s S) { p.lens.ApplySet(p.object, s, w) })
 		if apierrors.IsNotFound(err) {
 			return fmt.Errorf("update machine set %s: %w", w.Name, apierrors.NewConflict(p.resource(), p.object.GetName(), errNoSet))
 		}
 		if err != nil {
-			if w.Scales() && !expect.Refused(err) {
+			if w.Scales() && !expectations.Refused(err) {
 				p.unsureSize(p.sets[i], w.Replicas)
 			}
 			return err
@@ -102,14 +102,14 @@ func (p *pass[D, S]) dress(ctx context.Context) error {
 	return nil
 }
 
-// unshield lets machines count like any other again, once their set has made
+// unprotect lets machines count like any other again, once their set has made
 // room for them.
-func (p *pass[D, S]) unshield(ctx context.Context) error {
-	uids := make([]types.UID, 0, len(p.plan.Unshield))
-	for _, m := range p.plan.Unshield {
+func (p *pass[D, S]) unprotect(ctx context.Context) error {
+	uids := make([]types.UID, 0, len(p.plan.Unprotect))
+	for _, m := range p.plan.Unprotect {
 		uids = append(uids, m.UID)
 	}
-	return p.patchMachines(ctx, "release machine after its handing over", uids, func(_ int, m client.Object) { p.lens.Unshield(m) })
+	return p.patchMachines(ctx, "release machine after its handing over", uids, func(_ int, m client.Object) { p.mover.Unprotect(m) })
 }
 
 // prune deletes sets: those and no others, and unless all have to go, only as
@@ -122,9 +122,9 @@ func (p *pass[D, S]) prune(ctx context.Context) error {
 	for i, ref := range sets {
 		switch {
 		case errs[i] == nil:
-			p.ledger.Gone(now, ref.UID)
+			p.ledger.Deleted(now, ref.UID)
 			logf.FromContext(ctx).Info("deleted machine set", "set", ref.Name, "reason", ref.Note)
-		case !expect.Refused(errs[i]):
+		case !expectations.Refused(errs[i]):
 			p.agreed = false
 		}
 	}

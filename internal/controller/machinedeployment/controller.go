@@ -24,12 +24,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/controller/past"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/expect"
-	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // Options are what a [Reconciler] works with.
@@ -46,8 +46,8 @@ type Options struct {
 	Nodes client.Client
 	// Recorder takes the events. Required.
 	Recorder events.EventRecorder
-	// Sight is how well the clusters are seen; nil: perfectly.
-	Sight sight.Source
+	// Connectivity is how well the clusters are seen; nil: perfectly.
+	Connectivity connectivity.Source
 	// Alarms tells what health checks say of the machines that are made; nil:
 	// nothing.
 	Alarms Alarms
@@ -63,6 +63,8 @@ type Options struct {
 type Reconciler[D, S client.Object] struct {
 	Options
 	lens dialect.Deployments[D, S]
+	// mover is nil where no strategy updates machines in place.
+	mover dialect.Mover[S]
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
@@ -75,8 +77,8 @@ type memory struct {
 	// machines is how many there were.
 	machines atomic.Int64
 	// ledger awaits sets created and deleted, written the objects updated.
-	ledger  expect.Ledger
-	written expect.Overlay
+	ledger  expectations.Expectations
+	written expectations.Written
 	// agreed says that the cache once showed all sets as the API server did,
 	// and that no reply was lost since.
 	agreed bool
@@ -99,7 +101,8 @@ func New[D, S client.Object](lens dialect.Deployments[D, S], o Options) *Reconci
 	if o.Writes == nil {
 		o.Writes = machineset.Parallel(16)
 	}
-	return &Reconciler[D, S]{Options: o, lens: lens, memories: map[types.NamespacedName]*memory{}}
+	mover, _ := dialect.As[dialect.Mover[S]](lens)
+	return &Reconciler[D, S]{Options: o, lens: lens, mover: mover, memories: map[types.NamespacedName]*memory{}}
 }
 
 // Reconcile makes one pass over the deployment that req names.
@@ -113,8 +116,8 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("read deployment: %w", err)
 	}
-	seen := sight.Of(r.Sight)
-	if seen.Held(r.Clock.Now(), d.GetDeletionTimestamp() != nil) != "" {
+	seen := connectivity.Of(r.Connectivity)
+	if seen.Blocked(r.Clock.Now(), d.GetDeletionTimestamp() != nil) != "" {
 		return reconcile.Result{RequeueAfter: seen.Again()}, nil
 	}
 	m := r.remember(req.NamespacedName, d.GetUID())
@@ -124,10 +127,10 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 		Reconciler: r, memory: m, object: d, now: now,
 		facts: r.lens.View(d, now), policy: r.lens.Policy(d), selector: r.lens.Selector(d),
 	}
-	p.facts.Sight = seen
+	p.facts.Connectivity = seen
 	err = p.run(ctx)
 	p.again(past.Cache(ctx, r.past, &m.written, now))
-	if expect.OnlyConflicts(err) {
+	if expectations.OnlyConflicts(err) {
 		p.again(conflictDelay)
 		err = nil
 	}

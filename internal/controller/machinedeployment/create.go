@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/millwright-dev/millwright/internal/expect"
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
 )
 
 // create makes the set of the present template. Its name follows from the
@@ -29,7 +29,7 @@ func (p *pass[D, S]) create(ctx context.Context) error {
 		return nil
 	case apierrors.IsAlreadyExists(err):
 		return p.recognise(ctx, s.GetName())
-	case !expect.Refused(err):
+	case !expectations.Refused(err):
 		p.unsure(s.GetName())
 	}
 	return p.failCreate(fmt.Errorf("create machine set %s: %w", s.GetName(), err))
@@ -38,13 +38,13 @@ func (p *pass[D, S]) create(ctx context.Context) error {
 // enter takes a set into account that the cache does not show yet.
 func (p *pass[D, S]) enter(s S) {
 	p.told.createError = ""
-	p.ledger.Sure(s.GetName())
+	p.ledger.CreationKnown(s.GetName())
 	p.ledger.Created(p.Clock.Now(), s.GetUID()) // the call took its time, and patience begins now
 	p.sets = append(p.sets, s)
 }
 
 func (p *pass[D, S]) unsure(name string) {
-	p.ledger.Unsure(name)
+	p.ledger.CreationUnknown(name)
 	p.agreed, p.late = false, p.Clock.Now().Add(lateness)
 }
 
@@ -65,7 +65,7 @@ func (p *pass[D, S]) recognise(ctx context.Context, name string) error {
 		p.enter(there)
 		return nil
 	default:
-		p.ledger.Sure(name)
+		p.ledger.CreationKnown(name)
 	}
 	logf.FromContext(ctx).Info("the name of the new set is taken, and another will be tried", "set", name)
 	p.collided = true

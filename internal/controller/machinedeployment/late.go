@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // lateness is for how long after it was sent a write without an answer may
@@ -38,8 +38,8 @@ func (p *pass[D, S]) pending() bool {
 	case p.facts.Deleting && !p.plan.Finished:
 		return false
 	case left <= 0:
-		for _, name := range p.ledger.UnsureNames() {
-			p.ledger.Sure(name)
+		for _, name := range p.ledger.UnknownCreations() {
+			p.ledger.CreationKnown(name)
 		}
 		clear(p.sizes)
 		return false
@@ -52,7 +52,7 @@ func (p *pass[D, S]) pending() bool {
 
 // pendingSet reports whether that is the creation of a set.
 func (p *pass[D, S]) pendingSet() bool {
-	names := p.ledger.UnsureNames()
+	names := p.ledger.UnknownCreations()
 	if len(names) == 0 {
 		return false
 	}

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/expect"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // The field indexes that the shell lists by besides [machineset.OwnerIndex],
@@ -51,9 +51,9 @@ func (p *pass[D, S]) observe(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	p.ledger.Seen(known(owned))
+	p.ledger.Observe(known(owned))
 	for _, s := range owned {
-		p.ledger.Sure(s.GetName())
+		p.ledger.CreationKnown(s.GetName())
 	}
 	listed := append(owned[:len(owned):len(owned)], free...)
 	for i, s := range listed {
@@ -82,7 +82,7 @@ func (p *pass[D, S]) settle(ctx context.Context, cached []S) (bool, error) {
 	switch {
 	case overdue || !p.agreed || p.facts.Deleting:
 		return true, p.observeLive(ctx, cached)
-	case !p.ledger.Settled():
+	case !p.ledger.Satisfied():
 		p.again(left)
 		return false, nil
 	}
@@ -283,10 +283,10 @@ func items[O client.Object](list client.ObjectList) (out []O, err error) {
 	return out, err
 }
 
-func known[S client.Object](all []S) []expect.Object {
-	out := make([]expect.Object, 0, len(all))
+func known[S client.Object](all []S) []expectations.Object {
+	out := make([]expectations.Object, 0, len(all))
 	for _, s := range all {
-		out = append(out, expect.Object{UID: s.GetUID(), Name: s.GetName(), Going: s.GetDeletionTimestamp() != nil})
+		out = append(out, expectations.Object{UID: s.GetUID(), Name: s.GetName(), Terminating: s.GetDeletionTimestamp() != nil})
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // pass is one pass over one deployment.
@@ -53,7 +53,7 @@ func (p *pass[D, S]) run(ctx context.Context) error {
 		return p.refuse(ctx)
 	}
 	p.told.fault = ""
-	if err := p.hold(ctx); err != nil {
+	if err := p.addFinalizer(ctx); err != nil {
 		return err
 	}
 	if ok, err := p.observe(ctx); err != nil || !ok {
@@ -92,13 +92,13 @@ func (p *pass[D, S]) decide(ctx context.Context) error {
 // that the new set is made before, to get its first machines meanwhile.
 func (p *pass[D, S]) carryOut(ctx context.Context) error {
 	if p.plan.Finished {
-		return p.letGo(ctx)
+		return p.removeFinalizer(ctx)
 	}
 	if p.plan.RollBack != nil {
 		return p.rollBack(ctx, *p.plan.RollBack)
 	}
 	for _, step := range []func(context.Context) error{
-		p.amend, p.markVictims, p.create, p.markFirst, p.move, p.dress, p.amend, p.unshield, p.prune,
+		p.applyMetadata, p.markForDeletion, p.create, p.markFirst, p.move, p.applySets, p.applyMetadata, p.unprotect, p.prune,
 	} {
 		if err := step(ctx); err != nil || p.collided {
 			return err
@@ -107,8 +107,8 @@ func (p *pass[D, S]) carryOut(ctx context.Context) error {
 	return nil
 }
 
-// hold puts the deployment's finalizer in place before anything is created.
-func (p *pass[D, S]) hold(ctx context.Context) error {
+// addFinalizer puts the deployment's finalizer in place before anything is created.
+func (p *pass[D, S]) addFinalizer(ctx context.Context) error {
 	finalizer := p.lens.Traits().Finalizer
 	if finalizer == "" || p.facts.Deleting || controllerutil.ContainsFinalizer(p.object, finalizer) {
 		return nil
@@ -116,8 +116,8 @@ func (p *pass[D, S]) hold(ctx context.Context) error {
 	return p.patchDeployment(ctx, "add finalizer", func(d D) { controllerutil.AddFinalizer(d, finalizer) })
 }
 
-// letGo takes the finalizer off a deployment without sets.
-func (p *pass[D, S]) letGo(ctx context.Context) error {
+// removeFinalizer takes the finalizer off a deployment without sets.
+func (p *pass[D, S]) removeFinalizer(ctx context.Context) error {
 	finalizer := p.lens.Traits().Finalizer
 	if !controllerutil.ContainsFinalizer(p.object, finalizer) {
 		return nil

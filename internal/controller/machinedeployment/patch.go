@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/expect"
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
 )
 
 // merge is the difference between before and what it was made into, to be
@@ -49,7 +49,7 @@ func (p *pass[D, S]) patchSet(ctx context.Context, doing string, before S, apply
 		return before, nil
 	}
 	if err := p.Client.Patch(ctx, after, merge(before)); err != nil {
-		p.agreed = p.agreed && expect.Refused(err)
+		p.agreed = p.agreed && expectations.Refused(err)
 		return before, fmt.Errorf("%s machine set %s: %w", doing, before.GetName(), err)
 	}
 	p.written.Wrote(before.GetResourceVersion(), after)
@@ -93,7 +93,7 @@ func brief(errs []error) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	if i := slices.IndexFunc(errs, func(err error) bool { return !expect.OnlyConflicts(err) }); i > 0 {
+	if i := slices.IndexFunc(errs, func(err error) bool { return !expectations.OnlyConflicts(err) }); i > 0 {
 		errs[0], errs[i] = errs[i], errs[0]
 	}
 	if len(errs) == 1 {

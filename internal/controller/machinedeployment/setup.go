@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/controller/wake"
 )
 
 // Bounds of the pause after a failed pass; it doubles from one to the other.
@@ -52,20 +52,20 @@ func (r *Reconciler[D, S]) SetupWithManager(ctx context.Context, mgr ctrl.Manage
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())).
-		Watches(r.lens.New(), wake.Func(r.Wakes)).
-		Watches(r.lens.Set(), wake.Func(r.Wakes)).
-		Watches(r.lens.Machine(), wake.Func(r.Wakes)).
+		Watches(r.lens.New(), enqueue.Func(r.Wakes)).
+		Watches(r.lens.Set(), enqueue.Func(r.Wakes)).
+		Watches(r.lens.Machine(), enqueue.Func(r.Wakes)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: s.MaxConcurrent,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
 		})
 	if r.Alarms != nil {
 		for _, check := range r.Alarms.Kinds() {
-			b = b.Watches(check, wake.Func(r.WakesOfCheck))
+			b = b.Watches(check, enqueue.Func(r.WakesOfCheck))
 		}
 	}
 	if s.NodeCache != nil {
-		b = b.WatchesRawSource(source.Kind[client.Object](s.NodeCache, &corev1.Node{}, wake.Func(r.Wakes)))
+		b = b.WatchesRawSource(source.Kind[client.Object](s.NodeCache, &corev1.Node{}, enqueue.Func(r.Wakes)))
 	}
 	if err := b.Complete(r); err != nil {
 		return fmt.Errorf("set up %s: %w", kind.GroupKind(), err)

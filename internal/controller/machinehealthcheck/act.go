@@ -12,22 +12,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
 // remedy begins, or begins again, what was decided. A failure about one machine
 // does not keep another from being remedied.
 func (p *pass[C]) remedy(ctx context.Context) error {
 	var errs []error
-	p.ward.remedied = map[string]bool{}
+	p.state.remedied = map[string]bool{}
 	for i := range p.plan.Cases {
 		c := &p.plan.Cases[i]
 		switch {
-		case c.Act == health.Refer && !p.ward.referred[c.Target.UID]:
-			p.ward.referred[c.Target.UID] = true
+		case c.Act == health.Refer && !p.state.referred[c.Target.UID]:
+			p.state.referred[c.Target.UID] = true
 			p.say(&c.Target, corev1.EventTypeNormal, dialect.EventSkippedNoController, "Machine %v has no controller owner, skipping remediation")
 		case c.Act == health.Do:
-			p.ward.remedied[c.Target.Name] = true
+			p.state.remedied[c.Target.Name] = true
 			errs = append(errs, p.do(ctx, c))
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/health"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 	"github.com/millwright-dev/millwright/provider"
 )
 

@@ -1,10 +1,10 @@
 // Package machinehealthcheck finds machines whose nodes are not well and
 // remedies them, by health checks of every kind.
 //
-// A check has a ward ([health.Ward]) in memory. Events tell which machines to
+// A check has a cohort ([health.Cohort]) in memory. Events tell which machines to
 // look at again: one event costs one judgement, whatever the size of the fleet,
 // and a heartbeat of a node costs a comparison. A pass over a check brings its
-// ward up to date, asks for a plan, remembers in the object what is about to
+// cohort up to date, asks for a plan, remembers in the object what is about to
 // begin, begins it, and records. It comes again at the next moment that matters
 // and not before.
 package machinehealthcheck
@@ -24,12 +24,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/controller/past"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/expect"
-	"github.com/millwright-dev/millwright/internal/health"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
-	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // Options are what a [Reconciler] works with.
@@ -46,8 +45,8 @@ type Options struct {
 	Recorder events.EventRecorder
 	// Clock is the real one by default.
 	Clock clock.PassiveClock
-	// Sight tells how well the clusters are seen; nil: perfectly.
-	Sight sight.Source
+	// Connectivity tells how well the clusters are seen; nil: perfectly.
+	Connectivity connectivity.Source
 	// Metrics may be nil.
 	Metrics *Metrics
 	// Patients are the machines of the API groups that checks may select, the
@@ -65,8 +64,8 @@ type Reconciler[C client.Object] struct {
 	Options
 	lens dialect.HealthChecks[C]
 
-	mu    sync.Mutex
-	wards map[types.NamespacedName]*ward
+	mu     sync.Mutex
+	states map[types.NamespacedName]*state
 	// heard is when any node was last heard of, in Unix nanoseconds; 0 never.
 	heard atomic.Int64
 }
@@ -76,7 +75,7 @@ func New[C client.Object](lens dialect.HealthChecks[C], o Options) *Reconciler[C
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	return &Reconciler[C]{Options: o, lens: lens, wards: map[types.NamespacedName]*ward{}}
+	return &Reconciler[C]{Options: o, lens: lens, states: map[types.NamespacedName]*state{}}
 }
 
 // maxRest is after how long a check with a moment to wait for is looked at
@@ -99,10 +98,10 @@ func (r *Reconciler[C]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	p := &pass[C]{Reconciler: r, object: c, check: r.lens.View(c, common), now: r.Clock.Now(), seen: sight.Of(r.Sight)}
+	p := &pass[C]{Reconciler: r, object: c, check: r.lens.View(c, common), now: r.Clock.Now(), seen: connectivity.Of(r.Connectivity)}
 	var served bool
 	if p.patients, served = r.patients(c); !served {
-		p.check.Faults = append(p.check.Faults, health.Fault{
+		p.check.Faults = append(p.check.Faults, lifecycle.Fault{
 			Field: "metadata.annotations[" + dialect.MachineAPIAnnotation + "]", Message: "names an API of machines that is not served here",
 		})
 	}
@@ -110,12 +109,12 @@ func (r *Reconciler[C]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		r.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
-	p.ward = r.remember(req.NamespacedName, c)
-	p.object = p.ward.written.Over(c).(C)
+	p.state = r.remember(req.NamespacedName, c)
+	p.object = p.state.written.Over(c).(C)
 	result, err := p.run(ctx)
-	again := past.Cache(ctx, func(client.Object) client.Reader { return r.Live }, &p.ward.written, p.now)
+	again := past.Cache(ctx, func(client.Object) client.Reader { return r.Live }, &p.state.written, p.now)
 	result.RequeueAfter = lifecycle.Earlier(result.RequeueAfter, again)
-	if expect.OnlyConflicts(err) {
+	if expectations.OnlyConflicts(err) {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
 	return result, err

@@ -12,20 +12,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/health"
-	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
 // pass is one pass over one check.
 type pass[C client.Object] struct {
 	*Reconciler[C]
-	ward *ward
+	state *state
 	// patients are the machines that the check selects among.
 	patients dialect.Patients
 	object   C
 	check    health.Check
 	now      time.Time
-	seen     sight.State
+	seen     connectivity.State
 	plan     health.Plan
 	// requested, templateErr and requestErr are what came of requests.
 	requested               bool
@@ -37,16 +37,16 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if !changed && p.object.GetResourceVersion() == p.ward.version {
+	if !changed && p.object.GetResourceVersion() == p.state.version {
 		return p.rest(), nil
 	}
 	view, err := p.view(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	p.ward.version = ""
+	p.state.version = ""
 	before := dialect.ReadMemory(p.object)
-	p.plan = p.ward.health.Plan(p.now, view, before)
+	p.plan = p.state.health.Plan(p.now, view, before)
 	if err := p.note(ctx, before); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -56,20 +56,20 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 	if err = errors.Join(err, p.record(ctx)); err != nil {
 		return reconcile.Result{}, err
 	}
-	p.ward.version, p.ward.due = p.object.GetResourceVersion(), p.due()
+	p.state.version, p.state.due = p.object.GetResourceVersion(), p.due()
 	return p.rest(), nil
 }
 
 // rest waits for the next moment that matters.
 func (p *pass[C]) rest() reconcile.Result {
-	if p.ward.due.IsZero() {
+	if p.state.due.IsZero() {
 		return reconcile.Result{}
 	}
-	return reconcile.Result{RequeueAfter: min(max(p.ward.due.Sub(p.now), time.Millisecond), maxRest)}
+	return reconcile.Result{RequeueAfter: min(max(p.state.due.Sub(p.now), time.Millisecond), maxRest)}
 }
 
 // view is how far nodes can be seen.
-func (p *pass[C]) view(ctx context.Context) (s health.Sight, err error) {
+func (p *pass[C]) view(ctx context.Context) (s health.Connectivity, err error) {
 	s = health.Look(p.seen, p.now)
 	if at := p.heard.Load(); at != 0 {
 		s.Heard = time.Unix(0, at)
@@ -120,6 +120,6 @@ func (p *pass[C]) since() client.Patch {
 }
 
 func (p *pass[C]) wrote(after C) {
-	p.ward.written.Wrote(p.object.GetResourceVersion(), after)
+	p.state.written.Wrote(p.object.GetResourceVersion(), after)
 	p.object = after
 }

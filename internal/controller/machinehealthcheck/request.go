@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
 // Annotations of remediation requests that their controllers read.
@@ -124,7 +124,7 @@ func (p *pass[C]) clear(ctx context.Context) error {
 				continue
 			}
 		}
-		p.ward.health.Cleared(t.UID)
+		p.state.health.Cleared(t.UID)
 	}
 	return errors.Join(errs...)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 func escalating(c *lenient.MachineHealthCheck) {

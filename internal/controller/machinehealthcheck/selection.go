@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // grace is how old a check is before people hear that it selects nothing: its
@@ -18,9 +18,9 @@ const grace = 2 * time.Minute
 // check selects too.
 func (p *pass[C]) tellSelection() {
 	if !p.empty() {
-		p.ward.lonely = false
-	} else if !p.ward.lonely && !p.now.Before(p.emptyDue()) {
-		p.ward.lonely = true
+		p.state.lonely = false
+	} else if !p.state.lonely && !p.now.Before(p.emptyDue()) {
+		p.state.lonely = true
 		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, dialect.EventNoMachines, dialect.ActionHealthCheck,
 			"The selector matches no machine of %s in the namespace: nothing is watched", p.patients.API())
 	}
@@ -61,17 +61,17 @@ func (p *pass[C]) shared() (news []C) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	own := p.object.GetName()
-	for key, w := range p.wards {
-		if w == p.ward || key.Namespace != p.object.GetNamespace() {
+	for key, w := range p.states {
+		if w == p.state || key.Namespace != p.object.GetNamespace() {
 			continue
 		}
-		switch both := w.api() == p.ward.api() && overlap(w, p.ward); {
+		switch both := w.api() == p.state.api() && overlap(w, p.state); {
 		case !both:
 			delete(w.sharedWith, own)
-			delete(p.ward.sharedWith, key.Name)
-		case !p.ward.sharedWith[key.Name] && !w.sharedWith[own]:
+			delete(p.state.sharedWith, key.Name)
+		case !p.state.sharedWith[key.Name] && !w.sharedWith[own]:
 			w.shares(own)
-			p.ward.shares(key.Name)
+			p.state.shares(key.Name)
 			other := p.lens.New()
 			other.SetNamespace(key.Namespace)
 			other.SetName(key.Name)
@@ -82,20 +82,20 @@ func (p *pass[C]) shared() (news []C) {
 	return news
 }
 
-func (w *ward) shares(with string) {
+func (w *state) shares(with string) {
 	if w.sharedWith == nil {
 		w.sharedWith = map[string]bool{}
 	}
 	w.sharedWith[with] = true
 }
 
-// api is the group of the ward's machines, as its check says it.
-func (w *ward) api() string {
+// api is the group of the cohort's machines, as its check says it.
+func (w *state) api() string {
 	_, api, _ := strings.Cut(w.view, " ")
 	return api
 }
 
-func overlap(a, b *ward) bool {
+func overlap(a, b *state) bool {
 	if len(a.uids) > len(b.uids) {
 		a, b = b, a
 	}

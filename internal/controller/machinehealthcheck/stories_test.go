@@ -19,8 +19,8 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/healthchecking/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/health"
-	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
 // A kubelet stops: the machine is watched for the timeout, told of once, and
@@ -275,13 +275,13 @@ func TestBlindRemediesNothing(t *testing.T) {
 	m, _ := pair("a")
 	_, n := pair("b")
 	w := newWorld(t, m, n, checkOf())
-	w.seen = sight.Begin(w.clock.Now(), sight.Policy{Timeout: 30 * time.Second, Interval: 10 * time.Second}, sight.Target)
+	w.seen = connectivity.Begin(w.clock.Now(), connectivity.Policy{Timeout: 30 * time.Second, Interval: 10 * time.Second}, connectivity.Target)
 	rest := w.pass()
 	if got := w.leaving(); got != nil || w.condition("Calm").Reason != "Blind" {
 		t.Errorf("leaving %v, %+v", got, w.condition("Calm"))
 	}
-	w.look(sight.Settle)
-	if w.pass(); rest.RequeueAfter > sight.Settle || rest.RequeueAfter == 0 {
+	w.look(connectivity.Settle)
+	if w.pass(); rest.RequeueAfter > connectivity.Settle || rest.RequeueAfter == 0 {
 		t.Errorf("comes again after %s", rest.RequeueAfter)
 	}
 	if got := w.leaving(); !slices.Equal(got, []string{"a"}) || w.condition("Calm").Status != "True" {
@@ -292,10 +292,10 @@ func TestBlindRemediesNothing(t *testing.T) {
 // look lets time pass while everything is seen.
 func (w *world) look(d time.Duration) {
 	for range d / (10 * time.Second) {
-		w.seen = w.seen.After(sight.Round{At: w.clock.Now(), Answers: map[sight.Cluster]sight.Answer{sight.Target: sight.Seen}})
+		w.seen = w.seen.After(connectivity.Probe{At: w.clock.Now(), Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Target: connectivity.Reachable}})
 		w.step(10 * time.Second)
 	}
-	w.seen = w.seen.After(sight.Round{At: w.clock.Now(), Answers: map[sight.Cluster]sight.Answer{sight.Target: sight.Seen}})
+	w.seen = w.seen.After(connectivity.Probe{At: w.clock.Now(), Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Target: connectivity.Reachable}})
 }
 
 // C26: a node was silent for long when we started. Its timer begins then, and
@@ -304,13 +304,13 @@ func TestTimersCountWatchedTime(t *testing.T) {
 	m, n := pair("a")
 	n.Status.Conditions[0].Status = "Unknown"
 	w := newWorld(t, m, n, checkOf())
-	w.seen = sight.Begin(w.clock.Now(), sight.Policy{Timeout: 30 * time.Second, Interval: 10 * time.Second}, sight.Target)
+	w.seen = connectivity.Begin(w.clock.Now(), connectivity.Policy{Timeout: 30 * time.Second, Interval: 10 * time.Second}, connectivity.Target)
 	w.look(4 * time.Minute)
 	w.pass()
 	if got := w.leaving(); got != nil {
 		t.Fatalf("watched for 4 minutes: leaving %v", got)
 	}
-	w.seen = w.seen.After(sight.Round{At: w.clock.Now()})
+	w.seen = w.seen.After(connectivity.Probe{At: w.clock.Now()})
 	w.step(time.Hour)
 	w.look(10 * time.Second)
 	w.pass()

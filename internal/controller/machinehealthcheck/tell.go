@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
 // tell says what changed: each machine that fell ill, once, that nothing may be
@@ -22,20 +22,20 @@ func (p *pass[C]) tell(before health.Memory) {
 				"%d of %d machines of %s are sick: %s", s.Sick, s.Total, s.Group, stormy[p.check.Breaker.Mode])
 		}
 	}
-	for _, n := range p.ward.health.News() {
+	for _, n := range p.state.health.News() {
 		if n.Now.State == health.Suspect || n.Now.State == health.Unhealthy && n.Was.State != health.Suspect {
 			p.emit(&n.Target, corev1.EventTypeNormal, dialect.EventDetectedUnhealthy, dialect.ActionHealthCheck,
 				fmt.Sprintf("Machine %s has unhealthy node %s: %s", p.title(&n.Target), n.Target.NodeName, n.Now.Message))
 		}
 	}
 	restricted := !p.plan.Allowed
-	if restricted && !p.ward.restricted {
+	if restricted && !p.state.restricted {
 		total := p.plan.Expected + p.plan.Missing
 		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, dialect.EventRemediationRestricted, dialect.ActionRemediate,
 			"Remediation restricted due to exceeded number of unhealthy machines (total: %v, unhealthy: %v, maxUnhealthy: %v)",
 			total, total-p.plan.Healthy, p.check.MaxUnhealthy)
 	}
-	p.ward.restricted = restricted
+	p.state.restricted = restricted
 	p.Metrics.observe(client.ObjectKeyFromObject(p.object), p.plan.Expected, restricted)
 }
 

@@ -15,33 +15,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/millwright-dev/millwright/internal/controller/wake"
-	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
+	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
 // Wakes returns the checks that a change of one object concerns: of a check, a node,
 // a machine, and of the conditions that checks share.
-func (r *Reconciler[C]) Wakes(_ context.Context, before, after client.Object) []wake.Wake {
-	switch o := wake.Either(before, after).(type) {
+func (r *Reconciler[C]) Wakes(_ context.Context, before, after client.Object) []enqueue.Request {
+	switch o := enqueue.Either(before, after).(type) {
 	case C:
-		return wake.Reported(before, after)
+		return enqueue.Reported(before, after)
 	case *corev1.Node:
 		was, _ := before.(*corev1.Node)
 		is, _ := after.(*corev1.Node)
-		return wake.All(r.NodeChanged(was, is), 0)
+		return enqueue.Requests(r.NodeChanged(was, is), 0)
 	case *corev1.ConfigMap:
-		return wake.All(r.CommonChanged(o), 0)
+		return enqueue.Requests(r.CommonChanged(o), 0)
 	default:
-		return wake.All(r.MachineChanged(o), 0)
+		return enqueue.Requests(r.MachineChanged(o), 0)
 	}
 }
 
-// MachineChanged tells the wards of a machine's namespace which select it, or
+// MachineChanged tells the cohorts of a machine's namespace which select it, or
 // did, to look at it again, and returns their checks.
 func (r *Reconciler[C]) MachineChanged(m client.Object) (due []reconcile.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for key, w := range r.wards {
+	for key, w := range r.states {
 		if key.Namespace != m.GetNamespace() {
 			continue
 		}
@@ -67,7 +67,7 @@ func (r *Reconciler[C]) NodeChanged(before, after *corev1.Node) (due []reconcile
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for key, w := range r.wards {
+	for key, w := range r.states {
 		if machine, in := w.nodes[n.Name]; in {
 			due = append(due, w.soil(key, machine))
 		}
@@ -83,13 +83,13 @@ func (r *Reconciler[C]) CommonChanged(cm client.Object) (due []reconcile.Request
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for key := range r.wards {
+	for key := range r.states {
 		due = append(due, reconcile.Request{NamespacedName: key})
 	}
 	return due
 }
 
-func (w *ward) soil(key types.NamespacedName, machine string) reconcile.Request {
+func (w *state) soil(key types.NamespacedName, machine string) reconcile.Request {
 	if w.dirty == nil {
 		w.dirty = map[string]bool{}
 	}
@@ -113,14 +113,14 @@ func (r *Reconciler[C]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())).
-		Watches(r.lens.New(), wake.Func(r.Wakes)).
-		WatchesRawSource(source.Kind[client.Object](s.NodeCache, &corev1.Node{}, wake.Func(r.Wakes))).
+		Watches(r.lens.New(), enqueue.Func(r.Wakes)).
+		WatchesRawSource(source.Kind[client.Object](s.NodeCache, &corev1.Node{}, enqueue.Func(r.Wakes))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: s.MaxConcurrent})
 	for _, p := range r.Patients {
-		b = b.Watches(p.Machine(), wake.Func(r.Wakes))
+		b = b.Watches(p.Machine(), enqueue.Func(r.Wakes))
 	}
 	if r.lens.Traits().ReadsCommon {
-		b = b.Watches(&corev1.ConfigMap{}, wake.Func(r.Wakes))
+		b = b.Watches(&corev1.ConfigMap{}, enqueue.Func(r.Wakes))
 	}
 	if err := b.Complete(r); err != nil {
 		return fmt.Errorf("set up %s: %w", kind.GroupKind(), err)

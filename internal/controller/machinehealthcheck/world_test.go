@@ -26,7 +26,7 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 )
 
 var begin = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -44,11 +44,11 @@ type world struct {
 	mu      sync.Mutex
 	writes  []string
 	refuses func(verb string, o client.Object) error
-	seen    sight.State
+	seen    connectivity.State
 }
 
-// State implements sight.Source.
-func (w *world) State() sight.State { return w.seen }
+// State implements connectivity.Source.
+func (w *world) State() connectivity.State { return w.seen }
 
 // Eventf implements events.EventRecorder.
 func (w *world) Eventf(regarding, _ runtime.Object, kind, reason, action, note string, args ...any) {
@@ -112,7 +112,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			},
 		}).Build()
 	o := Options{
-		Client: w, Live: w, Nodes: w, LiveNodes: w, Recorder: w, Clock: w.clock, Sight: w,
+		Client: w, Live: w, Nodes: w, LiveNodes: w, Recorder: w, Clock: w.clock, Connectivity: w,
 		Patients: []dialect.Patients{openshift.Patients{}}, Namespace: ns, Common: openshift.ParseConditions,
 	}
 	w.r, w.old = New[*lenient.MachineHealthCheck](openshift.HealthChecks{}, o), New[*v1alpha1.MachineHealthCheck](openshift.OldHealthChecks{}, o)

@@ -26,15 +26,15 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/box"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
 func TestMain(m *testing.M) {
 	logf.SetLogger(logr.Discard())
 	// The controller manager brings the garbage collector.
-	os.Exit(boxtest.Main(m, boxtest.Options{Components: []string{box.ControllerManager}}))
+	os.Exit(devplanetest.Main(m, devplanetest.Options{Components: []string{devplane.ControllerManager}}))
 }
 
 // cluster is a namespace of the real API server in which the sets of one API
@@ -49,8 +49,8 @@ type cluster[S client.Object] struct {
 
 func startCluster[S client.Object](t *testing.T, a api[S]) *cluster[S] {
 	t.Helper()
-	env := boxtest.Start(t)
-	c := &cluster[S]{api: a, namespace: boxtest.Namespace(t)}
+	env := devplanetest.Start(t)
+	c := &cluster[S]{api: a, namespace: devplanetest.Namespace(t)}
 	mgr, err := ctrl.NewManager(env.Config, ctrl.Options{
 		Scheme:     scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},

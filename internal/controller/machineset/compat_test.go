@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/run"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
 // The schema of machine.sapcloud.io has no default for replicas, and zero is
@@ -26,7 +26,7 @@ import (
 func TestScaleOfASetWithoutReplicas(t *testing.T) {
 	c := startCluster(t, gardenerAPI)
 	s := c.declare(t, 0)
-	scaler, err := client.New(boxtest.Start(t).Config, client.Options{Scheme: run.Scheme()})
+	scaler, err := client.New(devplanetest.Start(t).Config, client.Options{Scheme: run.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}

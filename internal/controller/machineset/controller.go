@@ -22,12 +22,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/controller/past"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/expect"
-	"github.com/millwright-dev/millwright/internal/orphan"
-	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // Options are what a [Reconciler] works with.
@@ -42,8 +42,8 @@ type Options struct {
 	Nodes client.Reader
 	// Recorder takes the events. Required.
 	Recorder events.EventRecorder
-	// Sight is how well the clusters are seen; nil: perfectly.
-	Sight sight.Source
+	// Connectivity is how well the clusters are seen; nil: perfectly.
+	Connectivity connectivity.Source
 	// Clock is the real one by default.
 	Clock clock.PassiveClock
 	// Names returns the random end of a machine's name, five characters; by
@@ -66,6 +66,8 @@ type Options struct {
 type Reconciler[S client.Object] struct {
 	Options
 	lens dialect.Sets[S]
+	// preserver is nil where sets keep no machines.
+	preserver dialect.SetPreserver
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
@@ -76,8 +78,8 @@ type Reconciler[S client.Object] struct {
 type memory struct {
 	uid types.UID
 	// ledger awaits machines created and deleted, written the objects updated.
-	ledger  expect.Ledger
-	written expect.Overlay
+	ledger  expectations.Expectations
+	written expectations.Written
 	// recorded is when the status was last written, observed the generation
 	// that it was last written for, told the fault that was last told, misread
 	// and refused the same of the guard of deletions.
@@ -109,7 +111,8 @@ func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 	if o.Margins == nil {
 		o.Margins = &orphan.DefaultMargins
 	}
-	return &Reconciler[S]{Options: o, lens: lens, memories: map[types.NamespacedName]*memory{}}
+	preserver, _ := dialect.As[dialect.SetPreserver](lens)
+	return &Reconciler[S]{Options: o, lens: lens, preserver: preserver, memories: map[types.NamespacedName]*memory{}}
 }
 
 // Reconcile makes one pass over the set that req names.
@@ -123,8 +126,8 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("read set: %w", err)
 	}
-	seen := sight.Of(r.Sight)
-	if seen.Held(r.Clock.Now(), s.GetDeletionTimestamp() != nil) != "" {
+	seen := connectivity.Of(r.Connectivity)
+	if seen.Blocked(r.Clock.Now(), s.GetDeletionTimestamp() != nil) != "" {
 		return reconcile.Result{RequeueAfter: seen.Again()}, nil
 	}
 	m := r.remember(req.NamespacedName, s.GetUID())
@@ -136,7 +139,7 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	err = p.run(ctx)
 	p.again(past.Cache(ctx, func(client.Object) client.Reader { return r.Live }, &m.written, p.now))
-	if expect.OnlyConflicts(err) {
+	if expectations.OnlyConflicts(err) {
 		p.again(conflictDelay)
 		err = nil
 	}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
 )
 
 // judge freezes or thaws the set by the very machines that its scale is then
@@ -85,7 +85,7 @@ func (p *pass[S]) carryOut(ctx context.Context, f dialect.Freezer[S], j orphan.J
 // Freezing does not wait for that, because it harms nobody.
 func (p *pass[S]) sure(ctx context.Context) (bool, error) {
 	switch overdue, left := p.ledger.Overdue(p.now); {
-	case p.live, p.ledger.Trusted() && p.ledger.Settled():
+	case p.live, p.ledger.Trusted() && p.ledger.Satisfied():
 		return true, nil
 	case p.ledger.Trusted() && !overdue:
 		p.again(left)

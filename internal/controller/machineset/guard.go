@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // heldPause is when a set whose machines are held is looked at again: that
@@ -34,7 +34,7 @@ func (p *pass[S]) guarded(ctx context.Context) (replicas.Decision, error) {
 }
 
 // elsewhere is the toll of the sets that have the same owner.
-func (p *pass[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) (sum replicas.Toll, err error) {
+func (p *pass[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) (sum replicas.Disruption, err error) {
 	sets, err := p.listSets(ctx, p.set.Namespace)
 	if err != nil {
 		return sum, fmt.Errorf("list the other sets of %s: %w", owner.Name, err)
@@ -55,16 +55,16 @@ func (p *pass[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) (
 
 // weigh is the toll of another set. How many of its machines go does not depend
 // on their readiness, so that no nodes are read.
-func (p *pass[S]) weigh(ctx context.Context, s S) (replicas.Toll, error) {
+func (p *pass[S]) weigh(ctx context.Context, s S) (replicas.Disruption, error) {
 	machines, err := p.listCached(ctx, string(s.GetUID()))
 	if err != nil {
-		return replicas.Toll{}, err
+		return replicas.Disruption{}, err
 	}
 	members := make([]replicas.Member, 0, len(machines))
 	for _, m := range machines {
 		members = append(members, p.lens.Member(s, m, func(string) *corev1.Node { return nil }))
 	}
-	return replicas.Weigh(p.now, p.lens.View(s), members, p.lens.Policy(s)), nil
+	return replicas.DisruptionOf(p.now, p.lens.View(s), members, p.lens.Policy(s)), nil
 }
 
 // hear keeps what a guard said for the record, and tells people once: again only

@@ -14,8 +14,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/orphan"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // eachAPI runs a story in each API without an API server.

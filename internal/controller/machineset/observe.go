@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/expect"
-	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // OwnerIndex is the field index over machines that the shell lists by: the UID
@@ -45,7 +45,7 @@ func (p *pass[S]) observe(ctx context.Context) error {
 		return err
 	}
 	p.owned = owned
-	p.ledger.Seen(objects(owned))
+	p.ledger.Observe(objects(owned))
 	listed := append(owned[:len(owned):len(owned)], free...)
 	p.written.Prune(append(listed[:len(listed):len(listed)], p.object))
 	for i, m := range listed {
@@ -84,7 +84,7 @@ func (p *pass[S]) observeLive(ctx context.Context) error {
 	p.machines, p.live = p.only(all), true
 	p.ledger.Live(p.now, objects(p.machines), objects(p.only(p.owned)))
 	if p.set.Deleting && slices.ContainsFunc(p.machines, p.unshown) {
-		p.again(expect.Patience)
+		p.again(expectations.Patience)
 	}
 	return p.view(ctx)
 }
@@ -114,8 +114,8 @@ func (p *pass[S]) view(ctx context.Context) error {
 	p.members = make([]replicas.Member, 0, len(p.machines))
 	for _, m := range p.machines {
 		member := p.lens.Member(p.object, m, nodes)
-		left := p.ledger.Doomed(p.now, member.UID)
-		member.Doomed = left > 0
+		left := p.ledger.DeletionPending(p.now, member.UID)
+		member.PendingDeletion = left > 0
 		p.again(left)
 		p.spare(&member)
 		p.members = append(p.members, member)
@@ -126,9 +126,9 @@ func (p *pass[S]) view(ctx context.Context) error {
 // spare keeps a member on whose preservation ended unseen: it may have recovered,
 // and sight has to be back for a while before that would show.
 func (p *pass[S]) spare(m *replicas.Member) {
-	if until := m.Keep.Until; !until.IsZero() && !p.now.Before(until) && !p.seen.Past(until, p.now) {
-		m.Keep.Until = p.now.Add(sight.Settle)
-		p.again(sight.Settle)
+	if until := m.Preservation.Until; !until.IsZero() && !p.now.Before(until) && !p.seen.Past(until, p.now) {
+		m.Preservation.Until = p.now.Add(connectivity.Settle)
+		p.again(connectivity.Settle)
 	}
 }
 
@@ -158,10 +158,10 @@ func items(list client.ObjectList) ([]client.Object, error) {
 	return out, err
 }
 
-func objects(all []client.Object) []expect.Object {
-	out := make([]expect.Object, 0, len(all))
+func objects(all []client.Object) []expectations.Object {
+	out := make([]expectations.Object, 0, len(all))
 	for _, m := range all {
-		out = append(out, expect.Object{UID: m.GetUID(), Name: m.GetName(), Going: m.GetDeletionTimestamp() != nil})
+		out = append(out, expectations.Object{UID: m.GetUID(), Name: m.GetName(), Terminating: m.GetDeletionTimestamp() != nil})
 	}
 	return out
 }

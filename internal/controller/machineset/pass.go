@@ -14,8 +14,8 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // pass is one pass over one set.
@@ -30,7 +30,7 @@ type pass[S client.Object] struct {
 	selector labels.Selector
 	now      time.Time
 	// seen is how well the clusters are.
-	seen sight.State
+	seen connectivity.State
 
 	// owned are the machines that the cache lists as the set's, machines
 	// those of them that count as its own, members the same as facts.
@@ -114,7 +114,7 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 		return d, false, err
 	}
 	if !d.Acts() && !d.Finished {
-		return d, p.ledger.Settled(), nil
+		return d, p.ledger.Satisfied(), nil
 	}
 	if back, err := p.wentBack(ctx); err != nil || back {
 		return d, false, err
@@ -123,7 +123,7 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 		return d, true, nil
 	}
 	overdue, left := p.ledger.Overdue(p.now)
-	if p.ledger.Trusted() && !p.ledger.Settled() && !overdue {
+	if p.ledger.Trusted() && !p.ledger.Satisfied() && !overdue {
 		p.again(left)
 		return d, false, nil
 	}

@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // propagate brings living machines in step with the template, where the API
@@ -31,7 +31,7 @@ func (p *pass[S]) propagate(ctx context.Context) error {
 
 // keepFailed decides for the set which failed machines to keep for inspection.
 func (p *pass[S]) keepFailed(ctx context.Context) error {
-	if p.set.Deleting {
+	if p.set.Deleting || p.preserver == nil {
 		return nil
 	}
 	want := map[string]bool{}
@@ -47,7 +47,7 @@ func (p *pass[S]) keepFailed(ctx context.Context) error {
 	})
 	changed, err := p.patchEach(ctx, chosen, change{
 		doing: "keep failed machine",
-		apply: func(m client.Object) { p.lens.Keep(m, want[m.GetName()]) },
+		apply: func(m client.Object) { p.preserver.PreserveMachine(m, want[m.GetName()]) },
 	})
 	p.replace(changed)
 	if err != nil {

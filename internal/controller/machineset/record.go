@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // Counters are written after a pause since the last time that follows the

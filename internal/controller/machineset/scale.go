@@ -9,9 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/expect"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // attempt is one creation. The name is chosen beforehand and, when the reply
@@ -29,7 +29,7 @@ type attempt struct {
 // create makes n machines in batches of 1, 2, 4 and so on.
 func (p *pass[S]) create(ctx context.Context, n int) error {
 	attempts := make([]attempt, n)
-	names := p.ledger.UnsureNames()
+	names := p.ledger.UnknownCreations()
 	for i := range attempts {
 		if i < len(names) {
 			attempts[i].name = names[i]
@@ -50,13 +50,13 @@ func (p *pass[S]) enterCreated(attempts []attempt) (made []client.Object) {
 	for _, a := range attempts {
 		switch {
 		case a.made != nil:
-			p.ledger.Sure(a.name)
+			p.ledger.CreationKnown(a.name)
 			p.ledger.Created(now, a.made.GetUID())
 			made = append(made, a.made)
 		case a.sure:
-			p.ledger.Sure(a.name)
+			p.ledger.CreationKnown(a.name)
 		case a.unsure:
-			p.ledger.Unsure(a.name)
+			p.ledger.CreationUnknown(a.name)
 		}
 	}
 	return made
@@ -71,7 +71,7 @@ func (p *pass[S]) createOne(ctx context.Context, a *attempt) error {
 		return nil
 	case apierrors.IsAlreadyExists(err):
 		return p.recognise(ctx, a)
-	case !expect.Refused(err):
+	case !expectations.Refused(err):
 		a.unsure = true
 	}
 	return fmt.Errorf("create machine %s: %w", a.name, err)
@@ -106,10 +106,10 @@ func (p *pass[S]) delete(ctx context.Context, victims []replicas.Victim) error {
 	for i, v := range victims {
 		switch {
 		case errs[i] == nil:
-			p.ledger.Gone(now, v.UID)
+			p.ledger.Deleted(now, v.UID)
 			deleted = append(deleted, v)
-		case !expect.Refused(errs[i]):
-			p.ledger.Doom(now, v.UID)
+		case !expectations.Refused(errs[i]):
+			p.ledger.ExpectDeletion(now, v.UID)
 		}
 	}
 	p.tellDeleted(deleted)

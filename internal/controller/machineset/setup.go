@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/millwright-dev/millwright/internal/controller/wake"
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // Bounds of the pause after a failed pass; it doubles from one to the other.
@@ -68,17 +68,17 @@ func (r *Reconciler[S]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())).
-		Watches(r.lens.New(), wake.Func(r.Wakes)).
-		Watches(r.lens.Machine(), wake.Func(r.Wakes)).
+		Watches(r.lens.New(), enqueue.Func(r.Wakes)).
+		Watches(r.lens.Machine(), enqueue.Func(r.Wakes)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: s.MaxConcurrent,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
 		})
 	if s.NodeCache != nil && r.lens.Traits().ReadsNodes {
-		b = b.WatchesRawSource(source.Kind[client.Object](s.NodeCache, &corev1.Node{}, wake.Func(r.Wakes)))
+		b = b.WatchesRawSource(source.Kind[client.Object](s.NodeCache, &corev1.Node{}, enqueue.Func(r.Wakes)))
 	}
 	if f, ok := r.lens.(dialect.Freezer[S]); ok {
-		b = b.Watches(f.Parent(), wake.Func(r.Wakes))
+		b = b.Watches(f.Parent(), enqueue.Func(r.Wakes))
 	}
 	if err := b.Complete(r); err != nil {
 		return fmt.Errorf("set up %s: %w", kind.GroupKind(), err)

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/expect"
 )
 
 // Whatever the cache hides, whichever replies are lost, and however often the
@@ -43,7 +43,7 @@ func neverTooMany[S client.Object](t *testing.T, a api[S]) {
 			case "sync machines":
 				w.sync(t, false, true)
 			case "wait":
-				w.clock.SetTime(w.clock.Now().Add(rapid.SampledFrom([]time.Duration{time.Second, expect.Patience}).Draw(rt, "for")))
+				w.clock.SetTime(w.clock.Now().Add(rapid.SampledFrom([]time.Duration{time.Second, expectations.Patience}).Draw(rt, "for")))
 			case "scale":
 				n := rapid.IntRange(0, 12).Draw(rt, "replicas")
 				most = max(most, n)
@@ -82,7 +82,7 @@ func TestBlindCache(t *testing.T) {
 		if _, err := w.reconcile(t, r); err != nil {
 			t.Fatal(err)
 		}
-		w.clock.SetTime(w.clock.Now().Add(expect.Patience + time.Second))
+		w.clock.SetTime(w.clock.Now().Add(expectations.Patience + time.Second))
 	}
 	if w.created != 7 {
 		t.Errorf("%d machines created for 7 replicas behind a blind cache", w.created)
@@ -210,10 +210,10 @@ func TestUnansweredDeletionWaits(t *testing.T) {
 	w.slow = false
 	pass(3)
 	res := pass(2)
-	if n := w.replicas(t); n != 3 || res.RequeueAfter <= 0 || res.RequeueAfter > expect.Lingers {
+	if n := w.replicas(t); n != 3 || res.RequeueAfter <= 0 || res.RequeueAfter > expectations.Lingers {
 		t.Errorf("before it is known whether %s goes: %d machines, again after %s", w.leaving[0].GetName(), n, res.RequeueAfter)
 	}
-	w.clock.SetTime(w.clock.Now().Add(expect.Lingers))
+	w.clock.SetTime(w.clock.Now().Add(expectations.Lingers))
 	pass(2)
 	for _, m := range w.machinesOf(t, w.Client) {
 		if going := m.GetDeletionTimestamp() != nil; going == works[m.GetName()] {

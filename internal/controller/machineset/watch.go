@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/millwright-dev/millwright/internal/controller/wake"
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
@@ -27,11 +27,11 @@ const eventPause = 100 * time.Millisecond
 
 // Wakes returns the sets that a change of one object concerns: of a set, of a
 // machine, of a node where those count, and of a deployment.
-func (r *Reconciler[S]) Wakes(ctx context.Context, before, after client.Object) []wake.Wake {
-	o := wake.Either(before, after)
+func (r *Reconciler[S]) Wakes(ctx context.Context, before, after client.Object) []enqueue.Request {
+	o := enqueue.Either(before, after)
 	switch o.(type) {
 	case S:
-		return wake.Reported(before, after)
+		return enqueue.Reported(before, after)
 	case *corev1.Node:
 		return r.wakesOfNode(ctx, before, after)
 	}
@@ -39,18 +39,18 @@ func (r *Reconciler[S]) Wakes(ctx context.Context, before, after client.Object) 
 		if before != nil && after != nil && before.GetGeneration() == after.GetGeneration() {
 			return nil
 		}
-		return wake.All(r.setsOf(ctx, o), 0)
+		return enqueue.Requests(r.setsOf(ctx, o), 0)
 	}
 	return r.wakesOfMachine(ctx, before, after)
 }
 
 // wakesOfMachine is at once where the number of machines may have changed, and
 // gathered where not.
-func (r *Reconciler[S]) wakesOfMachine(ctx context.Context, before, after client.Object) []wake.Wake {
+func (r *Reconciler[S]) wakesOfMachine(ctx context.Context, before, after client.Object) []enqueue.Request {
 	if before == nil || after == nil {
 		return append(r.concerned(ctx, before, 0), r.concerned(ctx, after, 0)...)
 	}
-	moved := wake.ControllerOf(before) != wake.ControllerOf(after)
+	moved := enqueue.ControllerOf(before) != enqueue.ControllerOf(after)
 	relabelled := !maps.Equal(before.GetLabels(), after.GetLabels())
 	switch {
 	case before.GetResourceVersion() == after.GetResourceVersion():
@@ -59,7 +59,7 @@ func (r *Reconciler[S]) wakesOfMachine(ctx context.Context, before, after client
 		return append(r.concerned(ctx, before, 0), r.concerned(ctx, after, 0)...)
 	case relabelled || (before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil):
 		return r.concerned(ctx, after, 0)
-	case wake.ControllerOf(after) == "":
+	case enqueue.ControllerOf(after) == "":
 		return nil
 	}
 	return r.concerned(ctx, after, eventPause)
@@ -67,7 +67,7 @@ func (r *Reconciler[S]) wakesOfMachine(ctx context.Context, before, after client
 
 // wakesOfNode is about the set of the machine that a node is. Of a node only
 // whose it is and whether it is ready matters: heartbeats wake nobody.
-func (r *Reconciler[S]) wakesOfNode(ctx context.Context, before, after client.Object) (out []wake.Wake) {
+func (r *Reconciler[S]) wakesOfNode(ctx context.Context, before, after client.Object) (out []enqueue.Request) {
 	was, _ := before.(*corev1.Node)
 	is, _ := after.(*corev1.Node)
 	if was != nil && is != nil && r.lens.MachineOf(was) == r.lens.MachineOf(is) && ready(was) == ready(is) {
@@ -93,13 +93,13 @@ func ready(n *corev1.Node) bool {
 }
 
 // concerned is the set that controls m, or those that might adopt it.
-func (r *Reconciler[S]) concerned(ctx context.Context, m client.Object, after time.Duration) []wake.Wake {
+func (r *Reconciler[S]) concerned(ctx context.Context, m client.Object, after time.Duration) []enqueue.Request {
 	if m == nil {
 		return nil
 	}
 	ref := metav1.GetControllerOfNoCopy(m)
 	if ref == nil {
-		return wake.All(r.matchingSets(ctx, m), after)
+		return enqueue.Requests(r.matchingSets(ctx, m), after)
 	}
 	kind := r.lens.Traits().Kind
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
@@ -107,7 +107,7 @@ func (r *Reconciler[S]) concerned(ctx context.Context, m client.Object, after ti
 		return nil
 	}
 	set := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: m.GetNamespace(), Name: ref.Name}}
-	return wake.All([]reconcile.Request{set}, after)
+	return enqueue.Requests([]reconcile.Request{set}, after)
 }
 
 // matchingSets are the sets of m's namespace that might adopt it.

@@ -24,7 +24,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // api is one of the two API groups, as far as the tests have to tell them

@@ -10,7 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
 
-	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
 	"github.com/millwright-dev/millwright/provider"
 )
 

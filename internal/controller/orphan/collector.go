@@ -11,9 +11,9 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/millwright-dev/millwright/internal/node"
-	"github.com/millwright-dev/millwright/internal/orphan"
-	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -32,8 +32,8 @@ type Options struct {
 	Metrics *Metrics
 	// Nodes is the cluster that machines join; nil when they join none.
 	Nodes *node.Cluster
-	// Sight is how well the clusters are seen; nil: perfectly.
-	Sight sight.Source
+	// Connectivity is how well the clusters are seen; nil: perfectly.
+	Connectivity connectivity.Source
 	// Random returns numbers from 0 to 1, by which processes that started
 	// together come apart; nil: math/rand.
 	Random func() float64
@@ -96,7 +96,7 @@ func (c *Collector) Start(ctx context.Context) error {
 // returns when to be called again.
 func (c *Collector) Pass(ctx context.Context) time.Duration {
 	now := c.Clock.Now()
-	if seen := sight.Of(c.Sight); seen.Frozen(now) != "" {
+	if seen := connectivity.Of(c.Connectivity); seen.Frozen(now) != "" {
 		return seen.Again()
 	}
 	if now.Before(c.next) {

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
 )
 
 // NodeOptions are what [Nodes] are made of.

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/node"
-	"github.com/millwright-dev/millwright/internal/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 

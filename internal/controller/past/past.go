@@ -8,14 +8,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/millwright-dev/millwright/internal/expect"
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
 )
 
 // Cache asks the API server for the objects whose updates the cache has hidden for
 // too long, and returns when to look again; zero: nothing is hidden. A server that
 // was restored has them as they were before: they are taken as they are from then
 // on. An object that live cannot read is left out: its cluster is another one.
-func Cache(ctx context.Context, live func(client.Object) client.Reader, written *expect.Overlay, now time.Time) (again time.Duration) {
+func Cache(ctx context.Context, live func(client.Object) client.Reader, written *expectations.Written, now time.Time) (again time.Duration) {
 	overdue, again := written.Hidden(now)
 	for _, o := range overdue {
 		there := o.DeepCopyObject().(client.Object)
@@ -24,7 +24,7 @@ func Cache(ctx context.Context, live func(client.Object) client.Reader, written 
 			continue
 		}
 		if again == 0 {
-			again = expect.Patience
+			again = expectations.Patience
 		}
 		if err := r.Get(ctx, client.ObjectKeyFromObject(o), there); err != nil {
 			continue // asked again

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/randfill"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
 // HealthLaws describe a lens of health checks to be checked.
@@ -56,7 +56,7 @@ func (l HealthLaws[C]) Check(t *testing.T) {
 
 // healthOutcome is what a random fleet comes to.
 func healthOutcome(r *rand.Rand, c health.Check) dialect.HealthOutcome {
-	w := health.NewWard(c)
+	w := health.NewCohort(c)
 	for i := range r.Intn(8) {
 		m := health.Target{
 			UID: types.UID(fmt.Sprint(i)), Name: fmt.Sprint("m", i), Created: Now.Add(-time.Hour), Updated: Now.Add(-time.Hour),
@@ -67,7 +67,7 @@ func healthOutcome(r *rand.Rand, c health.Check) dialect.HealthOutcome {
 		}
 		w.Put(Now, m)
 	}
-	sight := health.Sight{Nodes: 9, Heard: Now}
+	sight := health.Connectivity{Nodes: 9, Heard: Now}
 	if r.Intn(5) == 0 {
 		sight.Blind = "it is dark"
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/randfill"
 )
 
@@ -25,6 +26,9 @@ func fillers() []any {
 			*q = *resource.NewQuantity(c.Int63n(1000), resource.DecimalSI)
 		},
 		func(f *metav1.FieldsV1, _ randfill.Continue) { f.SetRawString(`{}`) },
+		func(n *intstr.IntOrString, c randfill.Continue) {
+			*n = []intstr.IntOrString{intstr.FromInt32(c.Int31n(4)), intstr.FromString("25%"), intstr.FromString("many")}[c.Intn(3)]
+		},
 		func(e *runtime.RawExtension, c randfill.Continue) {
 			e.Raw, e.Object = fmt.Appendf(nil, `{"big":%d,"instanceState":"running"}`, c.Int63()), nil
 		},

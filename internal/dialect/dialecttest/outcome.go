@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/millwright-dev/millwright/internal/drain"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -19,13 +19,13 @@ import (
 // are those of a pass that has only just held the machine.
 func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Outcome {
 	o := outcome(r, m, p)
-	if o.Step == lifecycle.Hold || o.Step == lifecycle.Note || o.Did(lifecycle.Replace) || o.Did(lifecycle.Release) {
+	if o.Step == lifecycle.AddFinalizer || o.Step == lifecycle.MarkUpdate || o.Did(lifecycle.Replace) || o.Did(lifecycle.RemoveFinalizer) {
 		return o
 	}
 	if m.Stage = o.Stage; r.Intn(2) == 0 {
-		o.World.KeepDrain = &drain.Decision{Done: r.Intn(2) == 0, Message: "1 pod has to leave: a/b", Next: time.Second}
+		o.World.PreserveDrain = &drain.Decision{Done: r.Intn(2) == 0, Message: "1 pod has to leave: a/b", Next: time.Second}
 	}
-	o.Keeping(lifecycle.Keep(Now, m, o.World, p))
+	o.Preserves(lifecycle.Preserve(Now, m, o.World, p))
 	return o
 }
 
@@ -40,20 +40,23 @@ func outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 		}
 		o.Steps = append(o.Steps, d)
 		switch d.Step {
-		case lifecycle.Fail, lifecycle.Replace, lifecycle.Release:
+		case lifecycle.Fail, lifecycle.Replace, lifecycle.RemoveFinalizer:
 			return o
-		case lifecycle.Hold:
+		case lifecycle.AddFinalizer:
 			if m.Held = true; r.Intn(2) == 0 {
 				return o
 			}
 			o.World.Inherited, m.Origin = nil, &o.World.Origin
-		case lifecycle.Note:
+		case lifecycle.MarkUpdate:
 			if r.Intn(4) == 0 {
 				return o // the machine says so before the node does
 			}
 			m.Stage, m.StageSince = d.Stage, Now
 			o.World.Update.Mark = d.Mark
-		case lifecycle.Choose:
+		case lifecycle.Reboot:
+			m.Reboot, _ = m.Reboot.Begin(Now, o.World.RebootPower)
+			m.Reboot = m.Reboot.End(Now, failure(r))
+		case lifecycle.RecordInstance:
 			m.ProviderID = o.World.Instances[0].ProviderID
 		default:
 			effect(r, d.Step, &o.World)
@@ -80,7 +83,7 @@ func world(r *rand.Rand) lifecycle.World {
 		w.Instances = []provider.Instance{someInstance(r)}
 	}
 	if w.Looked && r.Intn(8) == 0 {
-		w.Doubles, w.StandIn = []provider.Instance{someInstance(r)}, r.Intn(2) == 0
+		w.Duplicates, w.Substitute = []provider.Instance{someInstance(r)}, r.Intn(2) == 0
 	}
 	if w.Looked && r.Intn(3) == 0 {
 		w.Inherited = []byte(`{"region":"north"}`)
@@ -91,8 +94,20 @@ func world(r *rand.Rand) lifecycle.World {
 	if w.NodeErr = failure(r); w.NodeErr == nil {
 		w.NodeLooked = true
 		if r.Intn(3) > 0 {
-			w.Node, w.Update, w.Kept = someNode(r), someUpdate(r), someKept(r)
+			w.Node, w.Update, w.NodePreservation = someNode(r), someUpdate(r), someKept(r)
 		}
+	}
+	w.RebootPower = []lifecycle.RebootPower{"", lifecycle.RebootsEachTime, lifecycle.RebootsOnce}[r.Intn(3)]
+	w.UserDataErr = failure(r)
+	if w.SeenToGo = r.Intn(4) == 0; w.Looked && r.Intn(8) == 0 {
+		w.Doubt = "2 of 2 machines are not listed"
+	}
+	if w.Looked && len(w.Instances) == 0 && r.Intn(8) == 0 {
+		i := someInstance(r)
+		w.Removed = &i
+	}
+	if r.Intn(4) == 0 {
+		w.ReadLag, w.QuietFor = time.Minute, time.Duration(r.Intn(120))*time.Second
 	}
 	if err := failure(r); err != nil {
 		w.Retry = lifecycle.Retry{Err: err, Step: lifecycle.Create, At: Now, Failures: 1 + r.Intn(3)}
@@ -142,15 +157,15 @@ func someUpdate(r *rand.Rand) lifecycle.Update {
 }
 
 // someKept is nothing in every second world.
-func someKept(r *rand.Rand) lifecycle.Kept {
+func someKept(r *rand.Rand) lifecycle.NodePreservation {
 	if r.Intn(2) == 0 {
-		return lifecycle.Kept{}
+		return lifecycle.NodePreservation{}
 	}
 	wishes := []lifecycle.Wish{
 		lifecycle.WishNone, lifecycle.WishNot, lifecycle.WishNow, lifecycle.WishFailed, lifecycle.WishOwner, lifecycle.WishUnknown,
 	}
-	signs := []lifecycle.KeepSign{lifecycle.SignNone, lifecycle.SignKept, lifecycle.SignDraining, lifecycle.SignStopped}
-	return lifecycle.Kept{Wish: wishes[r.Intn(6)], Fenced: r.Intn(2) == 0, FencedSince: Now.Add(-time.Hour), Sign: signs[r.Intn(4)]}
+	signs := []lifecycle.PreserveCondition{lifecycle.PreserveNone, lifecycle.PreserveActive, lifecycle.PreserveDraining, lifecycle.PreserveStopped}
+	return lifecycle.NodePreservation{Wish: wishes[r.Intn(6)], Fenced: r.Intn(2) == 0, FencedSince: Now.Add(-time.Hour), Sign: signs[r.Intn(4)]}
 }
 
 // effect is what the effect of a step may do to the world.
@@ -167,13 +182,13 @@ func effect(r *rand.Rand, s lifecycle.Step, w *lifecycle.World) {
 		if err != nil {
 			w.Instances[0].Uninitialized, w.Retry = true, lifecycle.Retry{Err: err, Step: s, At: Now, Failures: 1}
 		}
-	case lifecycle.Adopt:
+	case lifecycle.SyncNode:
 		w.NodeStale, w.NodeErr, w.NodeLooked = false, err, err == nil
 	case lifecycle.Drain:
 		w.Drain = &drain.Decision{Done: err == nil && r.Intn(2) == 0, Message: "1 pod has to leave: a/b", Next: time.Second}
 	case lifecycle.Terminate:
 		terminated(r, err, w)
-	case lifecycle.Forget:
+	case lifecycle.DeleteNode:
 		if w.Node = nil; err != nil {
 			w.NodeErr, w.NodeLooked = err, false
 		}

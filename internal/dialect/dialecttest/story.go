@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // Chapter is one pass over a machine: the engine decides on the given world,
@@ -76,8 +76,8 @@ func (s Story[M]) chapter(t *testing.T, c Chapter[M], from page[M]) page[M] {
 	}
 	o := s.pass(t, c, before, at)
 	view, policy := s.Dialect.View(before), s.Dialect.Policy(before)
-	if view.Stage = o.Stage; !o.Did(lifecycle.Replace) && !o.Did(lifecycle.Release) {
-		o.Keeping(lifecycle.Keep(at, view, o.World, policy))
+	if view.Stage = o.Stage; !o.Did(lifecycle.Replace) && !o.Did(lifecycle.RemoveFinalizer) {
+		o.Preserves(lifecycle.Preserve(at, view, o.World, policy))
 	}
 	after := clone(before)
 	s.Dialect.Record(after, o)
@@ -86,7 +86,7 @@ func (s Story[M]) chapter(t *testing.T, c Chapter[M], from page[M]) page[M] {
 	if !slices.Equal(events, c.Events) {
 		t.Errorf("%s\nevents (-want +got)\n%s", c.Reason, cmp.Diff(c.Events, events))
 	}
-	if !o.Did(lifecycle.Release) {
+	if !o.Did(lifecycle.RemoveFinalizer) {
 		s.repeat(t, after, o)
 	}
 	s.compare(t, c, after, o)
@@ -105,9 +105,9 @@ func (s Story[M]) pass(t *testing.T, c Chapter[M], m M, at time.Time) lifecycle.
 		}
 		o.Steps = append(o.Steps, o.Decision)
 		switch o.Step {
-		case lifecycle.Fail, lifecycle.Replace, lifecycle.Release:
+		case lifecycle.Fail, lifecycle.Replace, lifecycle.RemoveFinalizer:
 			return o
-		case lifecycle.Hold:
+		case lifecycle.AddFinalizer:
 			view.Held, view.Origin = true, &o.World.Origin
 			continue
 		}
@@ -116,7 +116,7 @@ func (s Story[M]) pass(t *testing.T, c Chapter[M], m M, at time.Time) lifecycle.
 			t.Fatalf("the engine comes to %s (%s), of which chapter %q says nothing", o.Step, o.Reason, c.Name)
 		}
 		effect(&o.World)
-		if o.Step == lifecycle.Note && o.Stage != view.Stage {
+		if o.Step == lifecycle.MarkUpdate && o.Stage != view.Stage {
 			view.Stage, view.StageSince = o.Stage, at
 		}
 	}
@@ -131,7 +131,7 @@ func (s Story[M]) repeat(t *testing.T, m M, o lifecycle.Outcome) {
 	o.World.Retry.Told = o.At
 	o.At = o.At.Add(time.Minute)
 	o.World.Retry.Failures++
-	o.Overdue, o.Keep.Told = false, true // the shell tells that once
+	o.Overdue, o.Preserve.Told = false, true // the shell tells that once
 	again := clone(m)
 	s.Dialect.Record(again, o)
 	if d := cmp.Diff(m, again); d != "" {

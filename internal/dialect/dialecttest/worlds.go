@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/millwright-dev/millwright/internal/drain"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 

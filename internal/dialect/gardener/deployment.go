@@ -12,8 +12,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // Deployments reads and writes machine deployments of this API.
@@ -25,7 +25,10 @@ type Deployments struct {
 	Nodeless bool
 }
 
-var _ dialect.Deployments[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet] = Deployments{}
+var (
+	_ dialect.Deployments[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet] = Deployments{}
+	_ dialect.Mover[*v1alpha1.MachineSet]                                    = Deployments{}
+)
 
 // Traits implements [dialect.Deployments]. The last four events and Invalid
 // are additions to what the original tells.
@@ -149,8 +152,8 @@ func last(d *v1alpha1.MachineDeployment) rollout.Last {
 // deploymentFaults are those for which the original does nothing and says
 // nothing. How large a bound is is no fault: more than there is cannot surge
 // or be unavailable, and neither surge nor unavailable is one unavailable.
-func deploymentFaults(d *v1alpha1.MachineDeployment) (out []replicas.Fault) {
-	add := func(field, message string) { out = append(out, replicas.Fault{Field: field, Message: message}) }
+func deploymentFaults(d *v1alpha1.MachineDeployment) (out []lifecycle.Fault) {
+	add := func(field, message string) { out = append(out, lifecycle.Fault{Field: field, Message: message}) }
 	if d.Spec.Replicas < 0 {
 		add("spec.replicas", fmt.Sprintf("must not be negative, is %d", d.Spec.Replicas))
 	}
@@ -175,9 +178,9 @@ func deploymentFaults(d *v1alpha1.MachineDeployment) (out []replicas.Fault) {
 }
 
 // strategyFaults looks at the block of the chosen strategy only.
-func strategyFaults(s *v1alpha1.MachineDeploymentStrategy) []replicas.Fault {
-	one := func(field, message string) []replicas.Fault {
-		return []replicas.Fault{{Field: field, Message: message}}
+func strategyFaults(s *v1alpha1.MachineDeploymentStrategy) []lifecycle.Fault {
+	one := func(field, message string) []lifecycle.Fault {
+		return []lifecycle.Fault{{Field: field, Message: message}}
 	}
 	switch s.Type {
 	case v1alpha1.RecreateMachineDeploymentStrategyType:
@@ -202,8 +205,8 @@ func strategyFaults(s *v1alpha1.MachineDeploymentStrategy) []replicas.Fault {
 	return one("spec.strategy.type", fmt.Sprintf("must be RollingUpdate, Recreate or InPlaceUpdate, is %q", s.Type))
 }
 
-func boundFaults(block string, b v1alpha1.UpdateConfiguration) []replicas.Fault {
-	check := func(field string, bound *intstr.IntOrString) []replicas.Fault {
+func boundFaults(block string, b v1alpha1.UpdateConfiguration) []lifecycle.Fault {
+	check := func(field string, bound *intstr.IntOrString) []lifecycle.Fault {
 		return dialect.CheckBound(block+"."+field, bound, true)
 	}
 	return append(check("maxSurge", b.MaxSurge), check("maxUnavailable", b.MaxUnavailable)...)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // wishes reads the machines that the autoscaler wants gone: "a~T,b~T". An
@@ -60,9 +60,9 @@ func (Deployments) RollBack(d *v1alpha1.MachineDeployment, s **v1alpha1.MachineS
 	}
 }
 
-// Amend writes the revision of the present template, the wishes that are left,
+// ApplyMetadata writes the revision of the present template, the wishes that are left,
 // and whether a set is frozen.
-func (Deployments) Amend(d *v1alpha1.MachineDeployment, sets []*v1alpha1.MachineSet, p rollout.Plan) {
+func (Deployments) ApplyMetadata(d *v1alpha1.MachineDeployment, sets []*v1alpha1.MachineSet, p rollout.Plan) {
 	if p.Revision != 0 {
 		setAnnotation(d, v1alpha1.AnnotationKeyRevision, strconv.FormatInt(p.Revision, 10))
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 const (
@@ -88,19 +88,19 @@ func TestAmend(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d, want := sampleDeployment(tc.before), sampleDeployment(tc.expect)
-			Deployments{}.Amend(d, tc.sets, tc.plan)
+			Deployments{}.ApplyMetadata(d, tc.sets, tc.plan)
 			if diff := cmp.Diff(want, d, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			again := d.DeepCopy()
-			if (Deployments{}).Amend(again, tc.sets, tc.plan); !cmp.Equal(d, again) {
+			if (Deployments{}).ApplyMetadata(again, tc.sets, tc.plan); !cmp.Equal(d, again) {
 				t.Errorf("amended twice:\n%s", cmp.Diff(d, again))
 			}
 		})
 	}
 	d := sampleDeployment(annotatedWith(trigger, "c, a~2026-01-02T03:04:05Z"))
 	v := Deployments{}.View(d, setNow)
-	Deployments{}.Amend(d, nil, rollout.Plan{Rewish: true, Wishes: v.Wishes})
+	Deployments{}.ApplyMetadata(d, nil, rollout.Plan{Rewish: true, Wishes: v.Wishes})
 	for _, w := range (Deployments{}).View(d, setNow.Add(time.Hour)).Wishes {
 		if w.Undated || !w.At.Equal(setNow) {
 			t.Errorf("what was made up is not written down: %+v", w)
@@ -113,8 +113,8 @@ func TestAmend(t *testing.T) {
 func TestThawIsHandedOn(t *testing.T) {
 	d, s := sampleDeployment(annotatedWith(v1alpha1.AnnotationKeyUnfreeze, "True")), sampleSet()
 	pass := func() {
-		Deployments{}.Amend(d, []*v1alpha1.MachineSet{s}, rollout.Plan{})
-		Deployments{}.Dress(d, s, rollout.SetWant{Replicas: 3, Was: 3})
+		Deployments{}.ApplyMetadata(d, []*v1alpha1.MachineSet{s}, rollout.Plan{})
+		Deployments{}.ApplySet(d, s, rollout.SetWant{Replicas: 3, Was: 3})
 	}
 	Sets{}.Freeze(s, true)
 	pass()

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // stored is one deployment with all that belongs to it.
@@ -109,7 +109,7 @@ func TestStoredObjectsAtRest(t *testing.T) {
 				t.Errorf("%d current sets; %+v", current, p.Status)
 			}
 			before := s.deployment.DeepCopy()
-			if l.Amend(s.deployment, s.sets, p); !cmp.Equal(before, s.deployment) {
+			if l.ApplyMetadata(s.deployment, s.sets, p); !cmp.Equal(before, s.deployment) {
 				t.Errorf("the deployment is amended:\n%s", cmp.Diff(before, s.deployment))
 			}
 		})
@@ -124,7 +124,7 @@ func (s stored) undressed(t *testing.T, l Deployments, w rollout.SetWant) {
 			continue
 		}
 		before := set.DeepCopy()
-		l.Dress(s.deployment, set, w)
+		l.ApplySet(s.deployment, set, w)
 		if diff := cmp.Diff(before, set, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s is written:\n%s", set.Name, diff)
 		}

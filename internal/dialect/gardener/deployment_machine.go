@@ -10,7 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // preferNoScheduleValue is the value of the taint on nodes of old sets, and of
@@ -20,31 +20,24 @@ const preferNoScheduleValue = "True"
 // nodeLabelTrue is the value of the labels that ask for an update in place.
 const nodeLabelTrue = "true"
 
-// ViewMachine projects a machine and its node. A failed machine with a time
-// until which it is preserved is kept: when that is over, the time goes.
+// ViewMachine projects a machine and its node. What sets know by priorities, that a
+// machine was asked to go first, deployments ask for in one word.
 func (Deployments) ViewMachine(o client.Object, n *corev1.Node) rollout.Machine {
 	m := o.(*v1alpha1.Machine)
 	status := m.Status.CurrentStatus
-	preserved := status.PreserveExpiryTime != nil
 	v := rollout.Machine{
-		UID: m.UID, Name: m.Name, Created: m.CreationTimestamp.Time,
-		Leaving: m.DeletionTimestamp != nil || status.Phase == v1alpha1.MachineTerminating,
-		Failed:  status.Phase == v1alpha1.MachineFailed,
-		Kept:    status.Phase == v1alpha1.MachineFailed && preserved,
-		Ready:   status.Phase == v1alpha1.MachineRunning,
-		Usable:  status.Phase == v1alpha1.MachineRunning || status.Phase == v1alpha1.MachineAvailable,
-		Joined:  status.Phase == v1alpha1.MachineRunning || len(m.Status.Conditions) > 0,
-		Asked:   m.Annotations[v1alpha1.AnnotationKeyMachinePriority] == v1alpha1.MachinePriorityFirst,
-		Marked:  stamp(m.Annotations[v1alpha1.AnnotationKeyMarkedForDeletionTime]),
-		Moved:   m.Labels[v1alpha1.LabelKeyNodeUpdateResult] == v1alpha1.LabelValueNodeUpdateSuccessful,
-		Node:    m.Labels[v1alpha1.LabelKeyNode],
-		Seen:    n != nil,
+		Member: member(m),
+		Joined: status.Phase == v1alpha1.MachineRunning || len(m.Status.Conditions) > 0,
+		Moved:  m.Labels[v1alpha1.LabelKeyNodeUpdateResult] == v1alpha1.LabelValueNodeUpdateSuccessful,
+		Node:   m.Labels[v1alpha1.LabelKeyNode],
+		Seen:   n != nil,
 	}
+	v.Asked = m.Annotations[v1alpha1.AnnotationKeyMachinePriority] == v1alpha1.MachinePriorityFirst
 	if v.Ready {
 		v.ReadySince = status.LastUpdateTime.Time
 	}
 	if n != nil {
-		v.Marks = nodeMarks(n, preserved)
+		v.Marks = nodeMarks(n, v.Preservation.Begun())
 		v.Update = updateOf(n, status.Phase)
 	}
 	return v
@@ -141,8 +134,8 @@ func timedOut(step string, phase v1alpha1.MachinePhase) bool {
 	return answering && phase == v1alpha1.MachineInPlaceUpdateFailed
 }
 
-// Victimize edits m to be given up before others.
-func (Deployments) Victimize(m client.Object, at time.Time) {
+// MarkForDeletion edits m to be given up before others.
+func (Deployments) MarkForDeletion(m client.Object, at time.Time) {
 	setAnnotation(m, v1alpha1.AnnotationKeyMachinePriority, v1alpha1.MachinePriorityFirst)
 	setAnnotation(m, v1alpha1.AnnotationKeyMarkedForDeletionTime, at.UTC().Format(time.RFC3339))
 }
@@ -177,8 +170,8 @@ func selected(s *v1alpha1.MachineSet) map[string]string {
 	return s.Spec.Selector.MatchLabels
 }
 
-// Unshield edits m, which its new set has room for, to be like any other.
-func (Deployments) Unshield(m client.Object) {
+// Unprotect edits m, which its new set has room for, to be like any other.
+func (Deployments) Unprotect(m client.Object) {
 	delete(m.GetLabels(), v1alpha1.LabelKeyNodeUpdateResult)
 }
 

@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 func runningMachine(changes ...func(*v1alpha1.Machine)) *v1alpha1.Machine {
@@ -87,10 +88,10 @@ func TestViewMachine(t *testing.T) {
 		"updating":    {"not available meanwhile", in(v1alpha1.MachineInPlaceUpdating), idle},
 		"updated":     {"not available until it runs", in(v1alpha1.MachineInPlaceUpdateSuccessful), idle},
 		"failed":      {"to be replaced", in(v1alpha1.MachineFailed), func(v *rollout.Machine) { idle(v); v.Failed = true }},
-		"kept":        {"failed, and preserved for a time", runningMachine(inPhase(v1alpha1.MachineFailed), expiring), func(v *rollout.Machine) { idle(v); v.Failed, v.Kept = true, true }},
-		"preserved":   {"runs: nothing is kept", runningMachine(expiring), func(*rollout.Machine) {}},
+		"kept":        {"failed, and preserved for a time", runningMachine(inPhase(v1alpha1.MachineFailed), expiring), func(v *rollout.Machine) { idle(v); v.Failed = true; v.Preservation.Until = setNow.Add(time.Hour) }},
+		"preserved":   {"runs: nothing is kept", runningMachine(expiring), func(v *rollout.Machine) { v.Preservation.Until = setNow.Add(time.Hour) }},
 		"terminating": {"by its phase", in(v1alpha1.MachineTerminating), func(v *rollout.Machine) { idle(v); v.Leaving = true }},
-		"deleted":     {"C37: by its timestamp, before the phase", runningMachine(func(m *v1alpha1.Machine) { m.DeletionTimestamp = &metav1.Time{Time: setNow} }), func(v *rollout.Machine) { v.Leaving = true }},
+		"deleted":     {"C37: by its timestamp, before the phase", runningMachine(func(m *v1alpha1.Machine) { m.DeletionTimestamp = &metav1.Time{Time: setNow} }), func(v *rollout.Machine) { v.Deleting = true }},
 		"asked":       {"9: the autoscaler's priority", runningMachine(func(m *v1alpha1.Machine) { setAnnotation(m, "machinepriority.machine.sapcloud.io", "1") }), func(v *rollout.Machine) { v.Asked = true }},
 		"not asked":   {"the usual priority", runningMachine(func(m *v1alpha1.Machine) { setAnnotation(m, "machinepriority.machine.sapcloud.io", "3") }), func(*rollout.Machine) {}},
 		"marked": {"", runningMachine(func(m *v1alpha1.Machine) {
@@ -101,10 +102,15 @@ func TestViewMachine(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			want := rollout.Machine{
-				UID: "m-uid", Name: "m-1", Created: setNow.Add(-time.Hour), Ready: true, Usable: true, ReadySince: setNow, Joined: true, Node: "node-1",
+				Member: replicas.Member{UID: "m-uid", Name: "m-1", Created: setNow.Add(-time.Hour), Ready: true, Usable: true, ReadySince: setNow},
+				Joined: true, Node: "node-1",
 			}
 			tc.expect(&want)
-			if diff := cmp.Diff(want, Deployments{}.ViewMachine(tc.machine, nil)); diff != "" {
+			got := Deployments{}.ViewMachine(tc.machine, nil)
+			if got.Kept() != (name == "kept") {
+				t.Errorf("%s: kept %v", tc.reason, got.Kept())
+			}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(replicas.Member{}, "Phase", "Linked", "Priority")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if got := (Deployments{}).NodeName(tc.machine); got != "node-1" {
@@ -282,7 +288,7 @@ func TestMoveGolden(t *testing.T) {
 	if v := (Deployments{}).ViewMachine(m, nil); !v.Moved {
 		t.Error("moved, and not shielded")
 	}
-	Deployments{}.Unshield(m)
+	Deployments{}.Unprotect(m)
 	if v := (Deployments{}).ViewMachine(m, nil); v.Moved {
 		t.Error("shielded still")
 	}
@@ -302,7 +308,7 @@ func TestMoveFromAnAdoptedSet(t *testing.T) {
 // TestVictimize: section 4.1 row 8; the set grants it.
 func TestVictimize(t *testing.T) {
 	m := runningMachine()
-	Deployments{}.Victimize(m, setNow.In(time.FixedZone("east", 3600)))
+	Deployments{}.MarkForDeletion(m, setNow.In(time.FixedZone("east", 3600)))
 	if m.Annotations["machinepriority.machine.sapcloud.io"] != "1" || m.Annotations["machine.sapcloud.io/marked-for-deletion-time"] != "2026-01-02T03:04:05Z" {
 		t.Errorf("%v", m.Annotations)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 type deploymentOutcome = dialect.DeploymentOutcome[*v1alpha1.MachineSet]
@@ -128,8 +128,8 @@ func underway(o deploymentOutcome) deploymentOutcome {
 
 // faulty has numbers that must not be recorded: nothing was counted.
 func faulty(o deploymentOutcome, field, message string) deploymentOutcome {
-	f := replicas.Fault{Field: field, Message: message}
-	o.Deployment.Faults = []replicas.Fault{f}
+	f := lifecycle.Fault{Field: field, Message: message}
+	o.Deployment.Faults = []lifecycle.Fault{f}
 	o.Plan = rollout.Plan{Status: rollout.Status{Faulty: true, Progress: rollout.Progress{Status: rollout.False, Reason: rollout.InvalidObject, Message: f.String(), Since: o.Now}}}
 	return o
 }

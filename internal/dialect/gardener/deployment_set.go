@@ -12,8 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // ViewSet projects a set of d.
@@ -82,7 +83,7 @@ func (l Deployments) NewSet(d *v1alpha1.MachineDeployment, w rollout.SetWant) *v
 	s.Spec.Selector.MatchLabels = labelled(s.Spec.Selector.MatchLabels, v1alpha1.LabelKeyMachineTemplateHash, hash)
 	s.Spec.Template.Labels = labelled(s.Spec.Template.Labels, v1alpha1.LabelKeyMachineTemplateHash, hash)
 	w.Current = true
-	l.Dress(d, s, w)
+	l.ApplySet(d, s, w)
 	return s
 }
 
@@ -94,14 +95,14 @@ func labelled(m map[string]string, key, value string) map[string]string {
 	return out
 }
 
-// Dress edits s to look as w says.
+// ApplySet edits s to look as w says.
 //
 // An adopted set whose selector does not have the hash keeps it so. The
 // original labels its machines one by one before it narrows the selector, and
 // holds a worker for minutes meanwhile. There is no need: a machine belongs to
 // the set that controls it, also where another set's selector matches it, and
 // only one that nobody controls could be taken by either.
-func (Deployments) Dress(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet, w rollout.SetWant) {
+func (Deployments) ApplySet(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet, w rollout.SetWant) {
 	s.Spec.Replicas = int32(w.Replicas)
 	if w.Current {
 		followDeployment(d, s)
@@ -151,7 +152,7 @@ func staysHome(key string) bool {
 		v1alpha1.AnnotationKeyPreferNoSchedule, v1alpha1.AnnotationKeyUnfreeze, v1alpha1.AnnotationKeyTriggerDeletion:
 		return true
 	}
-	return strings.HasPrefix(key, "millwright.dev/")
+	return strings.HasPrefix(key, millwright.Prefix)
 }
 
 // setAnnotation is [dialect.SetAnnotation] for values that may be empty.

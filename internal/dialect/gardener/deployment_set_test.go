@@ -13,7 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // sampleWant is a current set of three machines, with a surge of one.
@@ -88,7 +88,7 @@ func TestNewSetGolden(t *testing.T) {
 	}
 	again := s.DeepCopy()
 	w.Current = true
-	if (Deployments{}).Dress(d, again, w); !cmp.Equal(s, again) {
+	if (Deployments{}).ApplySet(d, again, w); !cmp.Equal(s, again) {
 		t.Errorf("a set just made is dressed again:\n%s", cmp.Diff(s, again))
 	}
 	if v := (Deployments{}).ViewSet(d, s); !v.Current || v.Replicas != 2 || v.Revision != 9 || *v.Desired != 3 || *v.Max != 4 || !cmp.Equal(v.Notes, w.Notes) {
@@ -235,12 +235,12 @@ func TestDress(t *testing.T) {
 			tc.want(&w)
 			tc.expect(want)
 			d := sampleDeployment(tc.md)
-			Deployments{}.Dress(d, s, w)
+			Deployments{}.ApplySet(d, s, w)
 			if diff := cmp.Diff(want, s, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			again := s.DeepCopy()
-			Deployments{}.Dress(d, again, w)
+			Deployments{}.ApplySet(d, again, w)
 			if diff := cmp.Diff(s, again); diff != "" {
 				t.Errorf("dressed twice:\n%s", diff)
 			}
@@ -269,7 +269,7 @@ func TestAdoptedSetKeepsItsSelector(t *testing.T) {
 	if !(Deployments{}).ViewSet(d, s).Current {
 		t.Fatal("a set of the same template is not the current one")
 	}
-	Deployments{}.Dress(d, s, sampleWant(3))
+	Deployments{}.ApplySet(d, s, sampleWant(3))
 	if diff := cmp.Diff(sampleSet().Spec.Selector, s.Spec.Selector); diff != "" || len(s.Spec.Template.Labels) != 2 {
 		t.Errorf("selector %s\nlabels %v", diff, s.Spec.Template.Labels)
 	}

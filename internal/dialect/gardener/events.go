@@ -7,13 +7,13 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // Events tells what changed. The original tells nothing about machines; these
 // are additions, with the words of its operations.
 func (Machines) Events(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.Event {
-	out := append(lifeEvents(before, after, o), keepEvents(before, after, o.Keep)...)
+	out := append(lifeEvents(before, after, o), keepEvents(before, after, o.Preserve)...)
 	if dialect.Abandoned(o) != "" && before.DeletionTimestamp != nil && !drainedBefore(before) {
 		out = append(out, dialect.AbandonedEvent(o))
 	}
@@ -28,7 +28,7 @@ func drainedBefore(m *v1alpha1.Machine) bool {
 
 func lifeEvents(before, after *v1alpha1.Machine, o lifecycle.Outcome) []dialect.Event {
 	was, is := before.Status.LastOperation, after.Status.LastOperation
-	if o.Did(lifecycle.Release) {
+	if o.Did(lifecycle.RemoveFinalizer) {
 		return []dialect.Event{{Type: corev1.EventTypeNormal, Reason: "Deleted", Action: "Delete", Note: farewell(before, after, o)}}
 	}
 	if was.Description == is.Description && was.State == is.State {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // TestRowsOfGardenerConfiguration: the table of timeouts in section 1.3 of the

@@ -11,7 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
 func TestPatient(t *testing.T) {

@@ -2,6 +2,7 @@ package gardener_test
 
 import (
 	"math/rand"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/dialecttest"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // TestMachineLaws holds the lens to the laws. The paths are the complete list
@@ -35,6 +37,16 @@ func TestMachineLaws(t *testing.T) {
 		Kept: []string{"metadata.labels[node]", "spec.providerID", "status.lastKnownState"},
 		Stages: map[lifecycle.Stage]lifecycle.Stage{
 			lifecycle.StageCreating: lifecycle.StageJoining,
+		},
+		Addresses: func(o lifecycle.Outcome, i provider.Instance) []corev1.NodeAddress {
+			if o.Stage != lifecycle.StageDetached || len(i.Addresses) == 0 {
+				return nil // its node has them
+			}
+			out := slices.Clone(i.Addresses) // by type
+			if slices.Reverse(out); i.NodeName != "" {
+				out = slices.Insert(out, 1, corev1.NodeAddress{Type: corev1.NodeHostName, Address: i.NodeName})
+			}
+			return out
 		},
 	}.Check(t)
 }

@@ -19,10 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/approval"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
-	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -67,7 +67,12 @@ func StandardDefaults() Defaults {
 	}
 }
 
-var _ dialect.Machines[*v1alpha1.Machine] = Machines{}
+var (
+	_ dialect.Machines[*v1alpha1.Machine] = Machines{}
+	_ dialect.InPlaceUpdater              = Machines{}
+	_ dialect.Preserver                   = Machines{}
+	_ dialect.DrainNarrator               = Machines{}
+)
 
 // API implements [dialect.Machines].
 func (Machines) API() string { return provider.Gardener }
@@ -101,20 +106,20 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 	abandon, asked := m.Annotations[dialect.AbandonAnnotation]
 	v := lifecycle.Machine{
 		UID: string(m.UID), Namespace: m.Namespace, Name: m.Name,
-		ProviderID:  m.Spec.ProviderID,
-		NodeName:    m.Labels[v1alpha1.LabelKeyNode],
-		Addresses:   m.Status.Addresses,
-		Created:     m.CreationTimestamp.Time,
-		Held:        controllerutil.ContainsFinalizer(m, v1alpha1.FinalizerMachine),
-		Provisioned: m.Spec.ProviderID != "",
-		Stage:       stages[m.Status.CurrentStatus.Phase],
-		StageSince:  m.Status.CurrentStatus.LastUpdateTime.Time,
-		Force:       force,
-		ForceDrain:  m.Labels[v1alpha1.LabelKeyForceDrain] == v1alpha1.LabelValueTrue,
-		Abandon:     asked && abandon != "false",
-		Owned:       metav1.GetControllerOfNoCopy(m) != nil,
-		Keep:        keeping(m),
-		Faults:      faults(m),
+		ProviderID:   m.Spec.ProviderID,
+		NodeName:     m.Labels[v1alpha1.LabelKeyNode],
+		Addresses:    m.Status.Addresses,
+		Created:      m.CreationTimestamp.Time,
+		Held:         controllerutil.ContainsFinalizer(m, v1alpha1.FinalizerMachine),
+		Provisioned:  m.Spec.ProviderID != "",
+		Stage:        stages[m.Status.CurrentStatus.Phase],
+		StageSince:   m.Status.CurrentStatus.LastUpdateTime.Time,
+		Force:        force,
+		ForceDrain:   m.Labels[v1alpha1.LabelKeyForceDrain] == v1alpha1.LabelValueTrue,
+		Abandon:      asked && abandon != "false",
+		Owned:        metav1.GetControllerOfNoCopy(m) != nil,
+		Preservation: keeping(m),
+		Faults:       faults(m),
 	}
 	var unread []lifecycle.Fault
 	v.Origin, unread = dialect.Origin(m, m.Spec.ProviderID != "")

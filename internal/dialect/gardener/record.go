@@ -12,21 +12,21 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 // Record writes o into m.
 func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
-	if o.Did(lifecycle.Release) {
+	if o.Did(lifecycle.RemoveFinalizer) {
 		controllerutil.RemoveFinalizer(m, v1alpha1.FinalizerMachine)
 		return
 	}
-	if o.Did(lifecycle.Hold) {
+	if o.Did(lifecycle.AddFinalizer) {
 		controllerutil.AddFinalizer(m, v1alpha1.FinalizerMachine)
 		dialect.HoldOrigin(m, d.View(m), o.World.Origin)
 	}
-	if o.Step == lifecycle.Hold {
+	if o.Step == lifecycle.AddFinalizer {
 		return // the pass goes on
 	}
 	if i := o.World.Recordable(m.Spec.ProviderID); i != nil {
@@ -44,7 +44,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 		recordOperation(m, *op, o.At)
 	}
 	recordPhase(m, was, o)
-	recordKeep(m, o.Keep)
+	recordKeep(m, o.Preserve)
 }
 
 // recordInstance takes down what the infrastructure says. The node's name is
@@ -178,7 +178,7 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateProcessing, "Creating machine on cloud provider")
 	case o.Stage == lifecycle.StageLost && was != o.Stage:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateProcessing, o.Message+stopped(m))
-	case o.Reason == lifecycle.ReasonThawed:
+	case o.Reason == lifecycle.ReasonReconnected:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "Machine Health Timeout was reset due to APIServer being unreachable")
 	case o.Reason == lifecycle.ReasonContradicted:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateProcessing, o.Message)
@@ -225,27 +225,6 @@ func trouble(err error) *v1alpha1.LastOperation {
 		Type: v1alpha1.MachineOperationCreate, State: v1alpha1.MachineStateFailed,
 		ErrorCode: code(err), Description: "Cloud provider message - " + coded(err),
 	}
-}
-
-// code is the machine code that clients of this API know for err.
-func code(err error) string {
-	switch provider.KindOf(err) {
-	case provider.Exhausted:
-		return "ResourceExhausted"
-	case provider.Invalid:
-		return "InvalidArgument"
-	case provider.Denied:
-		return "PermissionDenied"
-	case provider.Conflict:
-		return "Aborted"
-	}
-	return "Unavailable"
-}
-
-// coded is the text form from which clients read code and message back.
-// Brackets in the message would end it early, so they are rounded.
-func coded(err error) string {
-	return fmt.Sprintf("machine codes error: code = [%s] message = [%s]", code(err), strings.NewReplacer("[", "(", "]", ")").Replace(provider.Clip(err.Error(), dialect.MostError)))
 }
 
 // removal words each step of the way out with the marks from which another

@@ -15,8 +15,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // setBurst is how many machines of one set are created, or deleted, in one
@@ -26,7 +26,10 @@ const setBurst = 100
 // Sets reads and writes machine sets of this API.
 type Sets struct{}
 
-var _ dialect.Sets[*v1alpha1.MachineSet] = Sets{}
+var (
+	_ dialect.Sets[*v1alpha1.MachineSet] = Sets{}
+	_ dialect.SetPreserver               = Sets{}
+)
 
 // Traits implements [dialect.Sets].
 func (Sets) Traits() dialect.SetTraits {
@@ -81,8 +84,8 @@ func noGrowth(s *v1alpha1.MachineSet) string {
 
 // setFaults are those that keep a set from being scaled. They do not keep it
 // from being deleted.
-func setFaults(s *v1alpha1.MachineSet) (out []replicas.Fault) {
-	add := func(field, message string) { out = append(out, replicas.Fault{Field: field, Message: message}) }
+func setFaults(s *v1alpha1.MachineSet) (out []lifecycle.Fault) {
+	add := func(field, message string) { out = append(out, lifecycle.Fault{Field: field, Message: message}) }
 	if s.Spec.Replicas < 0 {
 		add("spec.replicas", fmt.Sprintf("must not be negative, is %d", s.Spec.Replicas))
 	}
@@ -143,9 +146,17 @@ var setPhases = map[v1alpha1.MachinePhase]replicas.Phase{
 	v1alpha1.MachineRunning:          replicas.PhaseRunning,
 }
 
-// Member projects a machine of s. Its phase says all about readiness.
+// Member projects a machine of s.
 func (Sets) Member(s *v1alpha1.MachineSet, o client.Object, _ dialect.Nodes) replicas.Member {
 	m := o.(*v1alpha1.Machine)
+	out := member(m)
+	out.Shielded = shielded(s, m)
+	out.FullyLabeled = labels.SelectorFromSet(s.Spec.Template.Labels).Matches(labels.Set(m.Labels))
+	return out
+}
+
+// member is what m says whoever owns it. Its phase says all about readiness.
+func member(m *v1alpha1.Machine) replicas.Member {
 	phase := m.Status.CurrentStatus.Phase
 	return replicas.Member{
 		UID: m.UID, Name: m.Name, Created: m.CreationTimestamp.Time,
@@ -156,9 +167,7 @@ func (Sets) Member(s *v1alpha1.MachineSet, o client.Object, _ dialect.Nodes) rep
 		Linked:       m.Labels[v1alpha1.LabelKeyNode] != "",
 		Priority:     priority(m),
 		Marked:       stamp(m.Annotations[v1alpha1.AnnotationKeyMarkedForDeletionTime]),
-		Shielded:     shielded(s, m),
-		Keep:         keep(m),
-		FullyLabeled: labels.SelectorFromSet(s.Spec.Template.Labels).Matches(labels.Set(m.Labels)),
+		Preservation: keeping(m),
 		Ready:        phase == v1alpha1.MachineRunning,
 		Usable:       phase == v1alpha1.MachineRunning || phase == v1alpha1.MachineAvailable,
 	}
@@ -176,26 +185,6 @@ func priority(m *v1alpha1.Machine) int {
 		return usual
 	}
 	return p
-}
-
-// keep reads the machine's preservation. What its node was last seen to ask
-// for wins over the machine's own annotation. A machine about which its node
-// has spoken, or which is preserved already or was until now, is not the set's
-// to choose.
-func keep(m *v1alpha1.Machine) replicas.Keep {
-	k := keeping(m)
-	asked := k.Own
-	if k.Heard != lifecycle.WishNone {
-		asked = k.Heard
-	}
-	return replicas.Keep{
-		Until: k.Until, Auto: k.Own == lifecycle.WishOwner, Wanted: preserves(asked),
-		Decided: preserves(asked) || asked == lifecycle.WishNot || !k.Until.IsZero(),
-	}
-}
-
-func preserves(w lifecycle.Wish) bool {
-	return w == lifecycle.WishNow || w == lifecycle.WishFailed || w == lifecycle.WishOwner
 }
 
 // stamp reads a time in RFC 3339; zero when it is missing or is not one.
@@ -285,8 +274,8 @@ func configuration(s *v1alpha1.MachineSet) *v1alpha1.MachineConfiguration {
 	return m.Spec.MachineConfiguration
 }
 
-// Keep writes the set's own choice to keep m, or takes it back.
-func (Sets) Keep(o client.Object, keep bool) {
+// PreserveMachine writes the set's own choice to keep m, or takes it back.
+func (Sets) PreserveMachine(o client.Object, keep bool) {
 	m := o.(*v1alpha1.Machine)
 	delete(m.Annotations, v1alpha1.AnnotationKeyPreserve)
 	if keep {

@@ -16,7 +16,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 var setNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -97,7 +98,7 @@ func TestSetRecordGolden(t *testing.T) {
 		"set-mended":         {sampleSet(failing), dialect.SetOutcome{Judged: true}},
 		"set-frozen":         {sampleSet(labelled), dialect.SetOutcome{Tally: tally, Judged: true, Frozen: "12 machines, and 8 are too many"}},
 		"set-thawed":         {sampleSet(frozen, func(s *v1alpha1.MachineSet) { s.Labels = nil }), dialect.SetOutcome{Tally: tally, Judged: true}},
-		"set-invalid":        {sampleSet(), dialect.SetOutcome{Faults: []replicas.Fault{{Field: "spec.selector", Message: "must not be empty"}}}},
+		"set-invalid":        {sampleSet(), dialect.SetOutcome{Faults: []lifecycle.Fault{{Field: "spec.selector", Message: "must not be empty"}}}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -211,10 +212,10 @@ func TestSetMember(t *testing.T) {
 		"priority":               {"", annotated(v1alpha1.AnnotationKeyMachinePriority, "-4"), replicas.Member{Priority: -4}},
 		"priority, malformed":    {"the usual one", annotated(v1alpha1.AnnotationKeyMachinePriority, "high"), replicas.Member{Priority: usual}},
 		"marked":                 {"", annotated(v1alpha1.AnnotationKeyMarkedForDeletionTime, setNow.Format(time.RFC3339)), replicas.Member{Priority: usual, Marked: setNow}},
-		"kept by the set":        {"", annotated(v1alpha1.AnnotationKeyPreserve, "auto-preserved"), replicas.Member{Priority: usual, Keep: replicas.Keep{Auto: true, Wanted: true, Decided: true}}},
-		"not to be kept":         {"decided against", annotated(v1alpha1.AnnotationKeyPreserve, "false"), replicas.Member{Priority: usual, Keep: replicas.Keep{Decided: true}}},
-		"keep, malformed":        {"ignored", annotated(v1alpha1.AnnotationKeyPreserve, "please"), replicas.Member{Priority: usual}},
-		"node's wish over own":   {"what was last applied from the node", annotated(v1alpha1.AnnotationKeyPreserve, "now", v1alpha1.AnnotationKeyLastAppliedNodePreserve, "false"), replicas.Member{Priority: usual, Keep: replicas.Keep{Decided: true}}},
+		"kept by the set":        {"", annotated(v1alpha1.AnnotationKeyPreserve, "auto-preserved"), replicas.Member{Priority: usual, Preservation: lifecycle.Preservation{Own: lifecycle.WishOwner}}},
+		"not to be kept":         {"decided against", annotated(v1alpha1.AnnotationKeyPreserve, "false"), replicas.Member{Priority: usual, Preservation: lifecycle.Preservation{Own: lifecycle.WishNot}}},
+		"keep, malformed":        {"ignored", annotated(v1alpha1.AnnotationKeyPreserve, "please"), replicas.Member{Priority: usual, Preservation: lifecycle.Preservation{Own: lifecycle.WishUnknown}}},
+		"node's wish over own":   {"what was last applied from the node", annotated(v1alpha1.AnnotationKeyPreserve, "now", v1alpha1.AnnotationKeyLastAppliedNodePreserve, "false"), replicas.Member{Priority: usual, Preservation: lifecycle.Preservation{Own: lifecycle.WishNow, LastApplied: lifecycle.WishNot}}},
 		"updated in place":       {"shielded", &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelKeyNodeUpdateResult: "successful"}}}, replicas.Member{Priority: usual, Shielded: true}},
 		"update in place failed": {"not shielded", &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelKeyNodeUpdateResult: "failed"}}}, replicas.Member{Priority: usual}},
 	}

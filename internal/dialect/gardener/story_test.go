@@ -12,9 +12,9 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	lens "github.com/millwright-dev/millwright/internal/dialect/dialecttest"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/drain"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
-	"github.com/millwright-dev/millwright/internal/sight"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -54,9 +54,9 @@ func blind(classErr, lookErr error, n *corev1.Node) lifecycle.World {
 // thawed is a world that was out of sight for longer than the freeze takes, up
 // to a moment after the machine became Unknown.
 func thawed(w lifecycle.World) lifecycle.World {
-	w.Sight = sight.Begin(lens.Now, sight.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, sight.Control)
+	w.Connectivity = connectivity.Begin(lens.Now, connectivity.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, connectivity.Control)
 	for _, at := range []time.Duration{0, 100 * time.Hour} {
-		w.Sight = w.Sight.After(sight.Round{At: lens.Now.Add(at), Answers: map[sight.Cluster]sight.Answer{sight.Control: sight.Seen}})
+		w.Connectivity = w.Connectivity.After(connectivity.Probe{At: lens.Now.Add(at), Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Control: connectivity.Reachable}})
 	}
 	return w
 }
@@ -97,7 +97,7 @@ func TestMachineStory(t *testing.T) {
 			},
 			{
 				Name: "running", Reason: "2.4 step 2: joined; node conditions copied, timeout no longer active", From: "joining", After: 30 * time.Second,
-				World: stale, Effects: effects{lifecycle.Adopt: lens.Adopted},
+				World: stale, Effects: effects{lifecycle.SyncNode: lens.Adopted},
 				Events: []string{"Normal Joined: Machine m-1 successfully joined the cluster in 38s"},
 			},
 			{
@@ -194,7 +194,7 @@ func TestMachineStory(t *testing.T) {
 			},
 			{
 				Name: "delete-released", Reason: "2.7: node gone, finalizer gone, nothing else is written", From: "delete-terminating", After: time.Minute,
-				World: lens.World(running, ready), Effects: effects{lifecycle.Drain: done, lifecycle.Terminate: lens.Removed, lifecycle.Forget: lens.Forgotten},
+				World: lens.World(running, ready), Effects: effects{lifecycle.Drain: done, lifecycle.Terminate: lens.Removed, lifecycle.DeleteNode: lens.Forgotten},
 				Events: []string{"Normal Deleted: Machine and instance are gone"},
 			},
 			{

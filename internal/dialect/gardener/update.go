@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // marks are the reasons of the node condition InPlaceUpdate, and its message

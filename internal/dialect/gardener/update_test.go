@@ -11,8 +11,8 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	lens "github.com/millwright-dev/millwright/internal/dialect/dialecttest"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/drain"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -145,7 +145,7 @@ func TestUpdateStory(t *testing.T) {
 	done := map[string]string{candidateLabel: "true", selectedLabel: "true", resultLabel: "successful"}
 	failed := map[string]string{candidateLabel: "true", selectedLabel: "true", resultLabel: "failed"}
 	notes := func(marks ...lifecycle.Mark) effects {
-		return effects{lifecycle.Note: lens.Noted(machines.Marked, marks...)}
+		return effects{lifecycle.MarkUpdate: lens.Noted(machines.Marked, marks...)}
 	}
 	waits := lens.Drained(drain.Decision{Message: "1 pod has to leave: db/db-0 (disruption budget db has no room)", Next: time.Minute})
 	fewer := lens.Drained(drain.Decision{Message: "1 pod has to leave: db/db-0 (terminating)", Next: time.Second})
@@ -164,7 +164,7 @@ func TestUpdateStory(t *testing.T) {
 			{
 				Name: "update-draining", Reason: "2.9: DrainNode says what blocks; Running meanwhile", From: "update-candidate", After: time.Minute,
 				World:   world(corev1.ConditionTrue, lifecycle.MarkCandidate, chosen),
-				Effects: effects{lifecycle.Note: lens.Noted(machines.Marked, lifecycle.MarkSelected), lifecycle.Drain: waits},
+				Effects: effects{lifecycle.MarkUpdate: lens.Noted(machines.Marked, lifecycle.MarkSelected), lifecycle.Drain: waits},
 				Events:  []string{"Normal Draining: Drain is not done yet: 1 pod has to leave: db/db-0 (disruption budget db has no room). Will retry in next sync."},
 			},
 			{

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // begun are the steps of m's deletion that its conditions record, in order.
@@ -22,7 +22,7 @@ func begun(m *machinev1.Machine) []lifecycle.Begun {
 // removed, which nothing else in the object says once its event is forgotten. Of a
 // machine that is about to go, nobody reads that any more.
 func recordBegun(m *machinev1.Machine, o lifecycle.Outcome) {
-	if m.DeletionTimestamp == nil || o.Did(lifecycle.Release) {
+	if m.DeletionTimestamp == nil || o.Did(lifecycle.RemoveFinalizer) {
 		return
 	}
 	steps := lifecycle.Begin(begun(m), m.DeletionTimestamp.Time, o)
@@ -34,7 +34,7 @@ func recordBegun(m *machinev1.Machine, o lifecycle.Outcome) {
 		t := machinev1.ConditionType(dialect.StartedCondition(b.Step))
 		c := machinev1.Condition{Type: t, Status: corev1.ConditionTrue, Reason: dialect.StartedReason(b)}
 		if b.Step == lifecycle.DeletionInstance && o.Reason == lifecycle.ReasonTerminateFailed {
-			c.Message = "Failed to delete the instance: " + o.Message
+			c.Message = notDeleted + ": " + o.Message
 		}
 		setCondition(m, c, b.At)
 	}

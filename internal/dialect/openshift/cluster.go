@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 )
 
@@ -21,7 +22,7 @@ import (
 // from then on counts instead of the cluster, whose region or account may be
 // another by the time that the instance is looked for. On the template of a set
 // it keeps clusters from having a say.
-const DefaultsAnnotation = "millwright.dev/cluster-defaults"
+const DefaultsAnnotation = millwright.ClusterDefaults
 
 // nothing is what is kept of clusters that hand down nothing.
 const nothing = "{}"

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -192,7 +192,7 @@ func TestKeptNonsense(t *testing.T) {
 // What is to be kept is written with the finalizer, and with the instance.
 func TestRecordKeepsDefaults(t *testing.T) {
 	w := lifecycle.World{Looked: true, Inherited: []byte(`{"zone":"b"}`)}
-	hold := lifecycle.Decision{Step: lifecycle.Hold}
+	hold := lifecycle.Decision{Step: lifecycle.AddFinalizer}
 	found := w
 	found.Instances = []provider.Instance{{ProviderID: "cloud:///i-1"}}
 	await := lifecycle.Decision{Step: lifecycle.Await, Stage: lifecycle.StageCreating}

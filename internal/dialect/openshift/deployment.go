@@ -14,8 +14,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // What stands in for fields that a deployment leaves out, as it always was.
@@ -138,8 +138,8 @@ func last(s *v1beta1.MachineDeploymentStatus) rollout.Last {
 // deploymentFaults are those for which nothing is done about d. How large a
 // bound is is no fault: more than there is cannot surge or be unavailable, and
 // with neither one machine may be unavailable.
-func deploymentFaults(d *v1beta1.MachineDeployment) (out []replicas.Fault) {
-	add := func(field, message string) { out = append(out, replicas.Fault{Field: field, Message: message}) }
+func deploymentFaults(d *v1beta1.MachineDeployment) (out []lifecycle.Fault) {
+	add := func(field, message string) { out = append(out, lifecycle.Fault{Field: field, Message: message}) }
 	if n := d.Spec.Replicas; n != nil && *n < 0 {
 		add("spec.replicas", fmt.Sprintf("must not be negative, is %d", *n))
 	}
@@ -158,10 +158,10 @@ func deploymentFaults(d *v1beta1.MachineDeployment) (out []replicas.Fault) {
 	return append(out, strategyFaults(d)...)
 }
 
-func strategyFaults(d *v1beta1.MachineDeployment) (out []replicas.Fault) {
+func strategyFaults(d *v1beta1.MachineDeployment) (out []lifecycle.Fault) {
 	strategy, known := strategies[d.Spec.Strategy.Type]
 	if !known {
-		out = append(out, replicas.Fault{
+		out = append(out, lifecycle.Fault{
 			Field:   "spec.strategy.type",
 			Message: fmt.Sprintf("must be RollingUpdate, OnDelete or Recreate, is %q", d.Spec.Strategy.Type),
 		})
@@ -173,7 +173,7 @@ func strategyFaults(d *v1beta1.MachineDeployment) (out []replicas.Fault) {
 		out = append(out, dialect.CheckBound(field+".maxUnavailable", b.MaxUnavailable, false)...)
 	}
 	if _, ok := deleteOrders[machinev1.MachineSetDeletePolicy(b.DeletePolicy)]; !ok {
-		out = append(out, replicas.Fault{
+		out = append(out, lifecycle.Fault{
 			Field: field + ".deletePolicy", Message: fmt.Sprintf("must be Random, Newest or Oldest, is %q", b.DeletePolicy),
 		})
 	}

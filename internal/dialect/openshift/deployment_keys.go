@@ -1,5 +1,7 @@
 package openshift
 
+import "github.com/millwright-dev/millwright/api/millwright"
+
 // Labels, annotations and taints of machine deployments. The first group is
 // what clients know from deployments of other kinds.
 const (
@@ -26,20 +28,20 @@ const (
 	// DeploymentAnnotation on a set holds the name of the deployment that made
 	// it, so that one of the same name can take it over when the first was
 	// deleted and the set was to stay.
-	DeploymentAnnotation = "millwright.dev/machinedeployment"
+	DeploymentAnnotation = millwright.MachineDeployment
 	// TemplateAnnotation on a set says which template it was made from, so that
 	// defaults which somebody filled into the set are told from a change.
-	TemplateAnnotation = "millwright.dev/template"
+	TemplateAnnotation = millwright.Template
 	// ScaleUpDisabledAnnotation, unless "false", keeps a set from creating
 	// machines.
-	ScaleUpDisabledAnnotation = "millwright.dev/scale-up-disabled"
+	ScaleUpDisabledAnnotation = millwright.ScaleUpDisabled
 	// OutdatedKey is the taint, with the effect PreferNoSchedule, of nodes that
 	// a rollout is about to remove, and the annotation of their set.
-	OutdatedKey = "millwright.dev/outdated"
+	OutdatedKey = millwright.Outdated
 	// ScaleDownDisabledByAnnotation on a node, with the value "rollout", says
 	// that [ScaleDownDisabledAnnotation] was written by a rollout, which
 	// therefore may remove it.
-	ScaleDownDisabledByAnnotation = "millwright.dev/scale-down-disabled-by"
+	ScaleDownDisabledByAnnotation = millwright.ScaleDownDisabledBy
 )
 
 const (

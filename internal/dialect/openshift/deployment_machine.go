@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // ViewMachine projects a machine. It is ready when its node is, and usable as
@@ -17,22 +17,15 @@ import (
 func (l Deployments) ViewMachine(o client.Object, n *corev1.Node) rollout.Machine {
 	m := o.(*machinev1.Machine)
 	v := rollout.Machine{
-		UID: m.UID, Name: m.Name, Created: m.CreationTimestamp.Time,
-		Leaving: m.DeletionTimestamp != nil,
-		Failed:  failed(m),
-		Joined:  m.Status.NodeRef != nil,
-		Asked:   asked(m),
-		Node:    l.NodeName(m),
-		Seen:    n != nil,
-		Marks:   marks(n),
+		Member: member(m, n),
+		Joined: m.Status.NodeRef != nil,
+		Node:   l.NodeName(m),
+		Seen:   n != nil,
+		Marks:  marks(n),
 	}
-	v.Ready, v.ReadySince = nodeReady(n)
+	v.Failed = v.Failed || ptr.Deref(m.Status.Phase, "") == machinev1.PhaseFailed
 	v.Usable = v.Ready && !v.Failed
 	return v
-}
-
-func failed(m *machinev1.Machine) bool {
-	return m.Status.ErrorReason != nil || m.Status.ErrorMessage != nil || ptr.Deref(m.Status.Phase, "") == machinev1.PhaseFailed
 }
 
 // asked reports whether somebody, mostly the autoscaler, wants m to go first.
@@ -63,17 +56,11 @@ func (Deployments) NodeName(o client.Object) string {
 	return ""
 }
 
-// Victimize asks for m as the autoscaler of this API does.
-func (Deployments) Victimize(o client.Object, at time.Time) {
+// MarkForDeletion asks for m as the autoscaler of this API does.
+func (Deployments) MarkForDeletion(o client.Object, at time.Time) {
 	m := o.(*machinev1.Machine)
 	set(&m.Annotations, DeleteMachineAnnotation, at.UTC().Format(time.RFC3339))
 }
-
-// Move does nothing: no strategy of this API updates machines in place.
-func (Deployments) Move(client.Object, *machinev1.MachineSet, *machinev1.MachineSet) {}
-
-// Unshield does nothing: no machine is ever moved.
-func (Deployments) Unshield(client.Object) {}
 
 // MarkNode edits n to carry what w says. What somebody else asked the
 // autoscaler for is left alone.

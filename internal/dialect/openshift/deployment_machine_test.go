@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 func TestDeploymentViewMachine(t *testing.T) {
@@ -23,7 +24,7 @@ func TestDeploymentViewMachine(t *testing.T) {
 		}
 		return n
 	}
-	ready := rollout.Machine{Joined: true, Node: "node-1", Seen: true, Ready: true, Usable: true, ReadySince: setNow}
+	ready := rollout.Machine{Member: replicas.Member{Ready: true, Usable: true, ReadySince: setNow}, Joined: true, Node: "node-1", Seen: true}
 	with := func(m rollout.Machine, change func(*rollout.Machine)) rollout.Machine { change(&m); return m }
 	annotate := func(key, value string) func(*corev1.Node) {
 		return func(n *corev1.Node) { set(&n.Annotations, key, value) }
@@ -38,13 +39,13 @@ func TestDeploymentViewMachine(t *testing.T) {
 		"node gone":    {"joined once, not there", linked, nil, rollout.Machine{Joined: true, Node: "node-1"}},
 		"ready":        {"since the node's transition", linked, node(), ready},
 		"not ready":    {"the node says so", linked, node(func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }), rollout.Machine{Joined: true, Node: "node-1", Seen: true}},
-		"leaving":      {"on its way out", func(m *machinev1.Machine) { linked(m); m.DeletionTimestamp = &metav1.Time{Time: setNow} }, node(), with(ready, func(m *rollout.Machine) { m.Leaving = true })},
+		"leaving":      {"on its way out", func(m *machinev1.Machine) { linked(m); m.DeletionTimestamp = &metav1.Time{Time: setNow} }, node(), with(ready, func(m *rollout.Machine) { m.Deleting = true })},
 		"failed phase": {"given up: its node counts no more", func(m *machinev1.Machine) { linked(m); m.Status.Phase = ptr.To("Failed") }, node(), with(ready, func(m *rollout.Machine) { m.Failed, m.Usable = true, false })},
-		"error reason": {"given up", func(m *machinev1.Machine) { m.Status.ErrorReason = ptr.To(machinev1.CreateMachineError) }, nil, rollout.Machine{Failed: true}},
+		"error reason": {"given up", func(m *machinev1.Machine) { m.Status.ErrorReason = ptr.To(machinev1.CreateMachineError) }, nil, rollout.Machine{Member: replicas.Member{Failed: true}}},
 		"asked": {"the autoscaler's mark", func(m *machinev1.Machine) {
 			set(&m.Annotations, DeleteMachineAnnotation, "2026-01-02 03:04:05 +0000 UTC")
-		}, nil, rollout.Machine{Asked: true}},
-		"asked, old": {"the older spelling", func(m *machinev1.Machine) { set(&m.Annotations, OldDeleteMachineAnnotation, "yes") }, nil, rollout.Machine{Asked: true}},
+		}, nil, rollout.Machine{Member: replicas.Member{Asked: true}}},
+		"asked, old": {"the older spelling", func(m *machinev1.Machine) { set(&m.Annotations, OldDeleteMachineAnnotation, "yes") }, nil, rollout.Machine{Member: replicas.Member{Asked: true}}},
 		"avoided": {"our taint", linked, node(func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: OutdatedKey, Effect: corev1.TaintEffectPreferNoSchedule}}
 		}), with(ready, func(m *rollout.Machine) { m.Marks.Avoid = true })},
@@ -60,7 +61,7 @@ func TestDeploymentViewMachine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m", UID: "u", CreationTimestamp: metav1.NewTime(setNow)}}
 			tc.change(m)
-			tc.want.Name, tc.want.UID, tc.want.Created = "m", "u", setNow
+			tc.want.Name, tc.want.UID, tc.want.Created, tc.want.Linked = "m", "u", setNow, tc.want.Joined
 			if diff := cmp.Diff(tc.want, Deployments{}.ViewMachine(m, tc.node)); diff != "" {
 				t.Errorf("%s (-want +got)\n%s", tc.reason, diff)
 			}
@@ -104,7 +105,7 @@ func TestDeploymentMarkNode(t *testing.T) {
 // The autoscaler's own way to ask is the one that is written, and read.
 func TestDeploymentVictimize(t *testing.T) {
 	m := &machinev1.Machine{}
-	Deployments{}.Victimize(m, setNow.In(time.FixedZone("east", 3600)))
+	Deployments{}.MarkForDeletion(m, setNow.In(time.FixedZone("east", 3600)))
 	if m.Annotations[DeleteMachineAnnotation] != "2026-01-02T03:04:05Z" || !(Deployments{}).ViewMachine(m, nil).Asked {
 		t.Errorf("annotations %v", m.Annotations)
 	}

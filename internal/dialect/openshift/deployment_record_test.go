@@ -15,8 +15,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/replicas"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 type deploymentOutcome = dialect.DeploymentOutcome[*machinev1.MachineSet]
@@ -41,7 +41,7 @@ func progress(t rollout.Truth, r rollout.Reason, message string) rollout.Progres
 	return rollout.Progress{Status: t, Reason: r, Message: message, Since: setNow}
 }
 
-func faulty(faults ...replicas.Fault) deploymentOutcome {
+func faulty(faults ...lifecycle.Fault) deploymentOutcome {
 	return outcome(
 		rollout.Status{Faulty: true, Progress: progress(rollout.False, rollout.InvalidObject, faults[0].String())},
 		func(o *deploymentOutcome) { o.Deployment.Faults = faults },
@@ -72,8 +72,8 @@ func situations() map[string]deploymentOutcome {
 		"collided": outcome(counted(0, 3, 3, progress(rollout.True, rollout.SetCreated, "a set is being made")), func(o *deploymentOutcome) {
 			o.Collided, o.CreateErr = true, errors.New("create set workers-x: the name is taken")
 		}),
-		"invalid":     faulty(replicas.Fault{Field: "spec.strategy.type", Message: `must be RollingUpdate, OnDelete or Recreate, is "x"`}),
-		"selects-all": faulty(replicas.Fault{Field: "spec.selector", Message: dialect.SelectsEverything}),
+		"invalid":     faulty(lifecycle.Fault{Field: "spec.strategy.type", Message: `must be RollingUpdate, OnDelete or Recreate, is "x"`}),
+		"selects-all": faulty(lifecycle.Fault{Field: "spec.selector", Message: dialect.SelectsEverything}),
 		"deleting":    outcome(counted(3, 3, 3, done), func(o *deploymentOutcome) { o.Deployment.Deleting = true }),
 	}
 }

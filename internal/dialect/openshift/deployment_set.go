@@ -10,9 +10,10 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // ViewSet projects a set of d.
@@ -72,12 +73,12 @@ func (l Deployments) NewSet(d *v1beta1.MachineDeployment, w rollout.SetWant) *ma
 	}
 	s.Spec.Selector.MatchLabels[TemplateHashLabel] = hash
 	w.Current = true
-	l.Dress(d, s, w)
+	l.ApplySet(d, s, w)
 	return s
 }
 
-// Dress edits s to look as w says.
-func (Deployments) Dress(d *v1beta1.MachineDeployment, s *machinev1.MachineSet, w rollout.SetWant) {
+// ApplySet edits s to look as w says.
+func (Deployments) ApplySet(d *v1beta1.MachineDeployment, s *machinev1.MachineSet, w rollout.SetWant) {
 	s.Spec.Replicas = ptr.To(int32(w.Replicas))
 	if w.Current {
 		followDeployment(d, s)
@@ -140,7 +141,7 @@ func staysHome(key string) bool {
 		return true
 	}
 	for _, prefix := range []string{
-		"millwright.dev/", "capacity.cluster-autoscaler.kubernetes.io/",
+		millwright.Prefix, "capacity.cluster-autoscaler.kubernetes.io/",
 		"machine.openshift.io/cluster-api-autoscaler-", "machine.openshift.io/autoscaling-options-",
 	} {
 		if strings.HasPrefix(key, prefix) {
@@ -183,9 +184,9 @@ func (Deployments) RollBack(d *v1beta1.MachineDeployment, s **machinev1.MachineS
 	}
 }
 
-// Amend writes the revision of the present template. There are neither wishes
+// ApplyMetadata writes the revision of the present template. There are neither wishes
 // nor frozen sets in this API.
-func (Deployments) Amend(d *v1beta1.MachineDeployment, _ []*machinev1.MachineSet, p rollout.Plan) {
+func (Deployments) ApplyMetadata(d *v1beta1.MachineDeployment, _ []*machinev1.MachineSet, p rollout.Plan) {
 	if p.Revision != 0 {
 		set(&d.Annotations, RevisionAnnotation, strconv.FormatInt(p.Revision, 10))
 	}

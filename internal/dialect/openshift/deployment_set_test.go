@@ -14,7 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 func TestDeploymentSetGolden(t *testing.T) {
@@ -47,7 +47,7 @@ func TestDeploymentDress(t *testing.T) {
 	for name, w := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3, Revision: 1, Avoided: true, Held: true, Notes: rollout.Notes{Failed: []string{"old"}}})
-			Deployments{}.Dress(d, s, w)
+			Deployments{}.ApplySet(d, s, w)
 			v := Deployments{}.ViewSet(d, s)
 			got := rollout.SetWant{Current: w.Current, Replicas: v.Replicas, Desired: v.Desired, Max: v.Max, Avoided: v.Avoided, Held: v.Held, Notes: v.Notes}
 			want := w
@@ -59,7 +59,7 @@ func TestDeploymentDress(t *testing.T) {
 				t.Errorf("revision %d, want %d", v.Revision, w.Revision)
 			}
 			again := s.DeepCopy()
-			Deployments{}.Dress(d, again, w)
+			Deployments{}.ApplySet(d, again, w)
 			if diff := cmp.Diff(s, again); diff != "" {
 				t.Errorf("the second time it changed\n%s", diff)
 			}
@@ -73,7 +73,7 @@ func TestDeploymentDressesOldSetsOutsideOnly(t *testing.T) {
 	s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3})
 	before := s.DeepCopy()
 	d.Spec.Template.Labels["new"], d.Annotations["new"], d.Spec.MinReadySeconds = "x", "x", 99
-	Deployments{}.Dress(d, s, rollout.SetWant{Replicas: 1, Avoided: true})
+	Deployments{}.ApplySet(d, s, rollout.SetWant{Replicas: 1, Avoided: true})
 	before.Spec.Replicas, before.Annotations[OutdatedKey] = ptr.To(int32(1)), "true"
 	if diff := cmp.Diff(before, s); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -101,7 +101,7 @@ func TestDeploymentDressesCurrentSets(t *testing.T) {
 	want.Labels["new"], want.Annotations["team"] = "x", "red"
 	d.Annotations["team"], d.Spec.MinReadySeconds = "red", 99
 	want.Spec.MinReadySeconds = 99
-	Deployments{}.Dress(d, s, rollout.SetWant{Current: true, Replicas: 3})
+	Deployments{}.ApplySet(d, s, rollout.SetWant{Current: true, Replicas: 3})
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -138,13 +138,13 @@ func TestDeploymentKeepsSetsSound(t *testing.T) {
 	s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3})
 	delete(d.Spec.Selector.MatchLabels, "stage")
 	delete(d.Spec.Template.Labels, "stage")
-	Deployments{}.Dress(d, s, rollout.SetWant{Current: true, Replicas: 3})
+	Deployments{}.ApplySet(d, s, rollout.SetWant{Current: true, Replicas: 3})
 	if faults := (Sets{}).View(s).Faults; len(faults) > 0 {
 		t.Errorf("a label less: %v", faults)
 	}
 	d.Spec.Selector.MatchExpressions = nil
 	delete(d.Spec.Template.Labels, "wing")
-	Deployments{}.Dress(d, s, rollout.SetWant{Current: true, Replicas: 3})
+	Deployments{}.ApplySet(d, s, rollout.SetWant{Current: true, Replicas: 3})
 	if faults := (Sets{}).View(s).Faults; len(faults) > 0 {
 		t.Errorf("an expression less: %v", faults)
 	}
@@ -154,7 +154,7 @@ func TestDeploymentRevisionHistory(t *testing.T) {
 	d := sampleDeployment()
 	s := Deployments{}.NewSet(d, rollout.SetWant{Revision: 1})
 	for _, n := range []int64{1, 3, 3, 8} {
-		Deployments{}.Dress(d, s, rollout.SetWant{Revision: n})
+		Deployments{}.ApplySet(d, s, rollout.SetWant{Revision: n})
 	}
 	if s.Annotations[RevisionAnnotation] != "8" || s.Annotations[RevisionHistoryAnnotation] != "1,3" {
 		t.Errorf("revision %s, before %s", s.Annotations[RevisionAnnotation], s.Annotations[RevisionHistoryAnnotation])
@@ -194,11 +194,11 @@ func TestDeploymentRollBack(t *testing.T) {
 func TestDeploymentAmend(t *testing.T) {
 	d := sampleDeployment()
 	before := d.DeepCopy()
-	Deployments{}.Amend(d, nil, rollout.Plan{})
+	Deployments{}.ApplyMetadata(d, nil, rollout.Plan{})
 	if diff := cmp.Diff(before, d); diff != "" {
 		t.Errorf("nothing to amend:\n%s", diff)
 	}
-	Deployments{}.Amend(d, nil, rollout.Plan{Revision: 12})
+	Deployments{}.ApplyMetadata(d, nil, rollout.Plan{Revision: 12})
 	before.Annotations[RevisionAnnotation] = "12"
 	if diff := cmp.Diff(before, d); diff != "" || (Deployments{}).View(d, setNow).Revision != 12 {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 func value(raw string) func(*machinev1.MachineTemplateSpec) {
@@ -138,7 +138,7 @@ func TestStoredSetsAreCurrent(t *testing.T) {
 				t.Fatalf("not current")
 			}
 			before := s.DeepCopy()
-			Deployments{}.Dress(d, s, rollout.SetWant{Current: true, Replicas: v.Replicas, Desired: v.Desired, Max: v.Max, Notes: v.Notes})
+			Deployments{}.ApplySet(d, s, rollout.SetWant{Current: true, Replicas: v.Replicas, Desired: v.Desired, Max: v.Max, Notes: v.Notes})
 			if !maps.Equal(before.Spec.Template.Labels, s.Spec.Template.Labels) || string(s.Spec.Template.Spec.ProviderSpec.Value.Raw) != c.set {
 				t.Errorf("dressing it writes\n%v, %s", s.Spec.Template.Labels, s.Spec.Template.Spec.ProviderSpec.Value.Raw)
 			}

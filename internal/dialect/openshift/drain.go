@@ -4,8 +4,8 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/drain"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // patience is how a machine's node is drained: as kubectl does, all pods at once,

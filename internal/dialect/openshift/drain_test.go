@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -64,10 +64,10 @@ func TestDrainIsSkippedForGood(t *testing.T) {
 		over   bool
 	}{
 		{"the instance leaves", lifecycle.World{Removal: lifecycle.RemovalUnderway, Instances: []provider.Instance{one}}, true},
-		{"it leaves with a double", lifecycle.World{Removal: lifecycle.RemovalUnderway, Instances: []provider.Instance{one}, Doubles: []provider.Instance{other}}, true},
+		{"it leaves with a double", lifecycle.World{Removal: lifecycle.RemovalUnderway, Instances: []provider.Instance{one}, Duplicates: []provider.Instance{other}}, true},
 		{"all is gone", lifecycle.World{Removal: lifecycle.RemovalDone}, true},
-		{"only a double is listed, and leaves", lifecycle.World{Removal: lifecycle.RemovalUnderway, Doubles: []provider.Instance{other}}, false},
-		{"another is listed in its place, and leaves", lifecycle.World{Removal: lifecycle.RemovalUnderway, Instances: []provider.Instance{other}, StandIn: true}, false},
+		{"only a double is listed, and leaves", lifecycle.World{Removal: lifecycle.RemovalUnderway, Duplicates: []provider.Instance{other}}, false},
+		{"another is listed in its place, and leaves", lifecycle.World{Removal: lifecycle.RemovalUnderway, Instances: []provider.Instance{other}, Substitute: true}, false},
 		{"nothing was removed", lifecycle.World{Instances: []provider.Instance{one}}, false},
 	} {
 		deleted := metav1.NewTime(compatNow)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // Events tells what changed, in the words that clients of this API filter on:
@@ -77,7 +77,7 @@ func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out [
 		}
 	case o.Err != nil && after.Status.LastUpdated != nil && !after.Status.LastUpdated.Equal(before.Status.LastUpdated):
 		add(corev1.EventTypeWarning, "FailedDelete", "Delete", o.Err.Error())
-	case o.World.Removal == lifecycle.RemovalDone && o.Did(lifecycle.Release):
+	case o.World.Removal == lifecycle.RemovalDone && o.Did(lifecycle.RemoveFinalizer):
 		add(corev1.EventTypeNormal, "Delete", "Delete", farewell(after))
 	}
 	return out

@@ -14,7 +14,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // Annotations about health checks that clients of this API depend on.
@@ -104,10 +105,10 @@ func (HealthChecks) Record(c *lenient.MachineHealthCheck, o dialect.HealthOutcom
 }
 
 // checkReader gathers the faults of a check while it is read.
-type checkReader struct{ faults []health.Fault }
+type checkReader struct{ faults []lifecycle.Fault }
 
 func (r *checkReader) fault(field, format string, args ...any) {
-	r.faults = append(r.faults, health.Fault{Field: field, Message: fmt.Sprintf(format, args...)})
+	r.faults = append(r.faults, lifecycle.Fault{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
 // conditions reads those that can be read.
@@ -170,7 +171,7 @@ func (r *checkReader) escalation(annotations map[string]string, startup time.Dur
 }
 
 // faultList tells faults in one line.
-func faultList(faults []health.Fault) string {
+func faultList(faults []lifecycle.Fault) string {
 	out := make([]string, len(faults))
 	for i, f := range faults {
 		out[i] = f.Field + " " + f.Message

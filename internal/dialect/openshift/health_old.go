@@ -16,7 +16,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/healthchecking/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // OldStrategyAnnotation is where checks of healthchecking.openshift.io/v1alpha1
@@ -118,7 +119,7 @@ func ParseConditions(cm *corev1.ConfigMap) dialect.CommonConditions {
 	var out dialect.CommonConditions
 	at := fmt.Sprintf("configmap %s/%s: data.%s", cm.Namespace, cm.Name, v1alpha1.ConditionsKey)
 	fault := func(field, format string, args ...any) {
-		out.Faults = append(out.Faults, health.Fault{Field: at + field, Message: fmt.Sprintf(format, args...)})
+		out.Faults = append(out.Faults, lifecycle.Fault{Field: at + field, Message: fmt.Sprintf(format, args...)})
 	}
 	text, ok := cm.Data[v1alpha1.ConditionsKey]
 	if !ok {

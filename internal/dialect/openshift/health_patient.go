@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/engine/health"
 	"github.com/millwright-dev/millwright/provider"
 )
 

@@ -15,7 +15,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // Conditions of health checks. The first group is what clients know.
@@ -93,7 +94,7 @@ func condition(kind machinev1.ConditionType, reason string, severity machinev1.C
 func allowed(o dialect.HealthOutcome) machinev1.Condition {
 	p, c := &o.Plan, &o.Check
 	message := ""
-	if i := slices.IndexFunc(c.Faults, func(f health.Fault) bool { return f.Field == health.MaxUnhealthyField }); i >= 0 {
+	if i := slices.IndexFunc(c.Faults, func(f lifecycle.Fault) bool { return f.Field == health.MaxUnhealthyField }); i >= 0 {
 		message = "Remediation is not allowed: " + faultList(c.Faults[i:i+1])
 		return condition(RemediationAllowed, ReasonInvalidSpec, machinev1.ConditionSeverityWarning, message)
 	}

@@ -24,7 +24,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/dialecttest"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/health"
+	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 var statusOfChecks = []string{"status.expectedMachines", "status.currentHealthy", "status.remediationsAllowed", "status.conditions"}
@@ -263,7 +264,7 @@ func TestRecordHealth(t *testing.T) {
 	limit, _ := health.ParseLimit("40%")
 	check := health.Check{MaxUnhealthy: limit, Breaker: health.DefaultBreaker()}
 	invalid := check
-	invalid.Faults = []health.Fault{{Field: "spec.maxUnhealthy", Message: "must be good"}, {Field: "spec.selector", Message: "must be kind"}}
+	invalid.Faults = []lifecycle.Fault{{Field: "spec.maxUnhealthy", Message: "must be good"}, {Field: "spec.selector", Message: "must be kind"}}
 	enforcing, off := check, check
 	enforcing.Breaker.Mode, off.Breaker.Mode = health.Enforce, health.Off
 	storms := []health.Storm{{Group: health.Group{Kind: health.Zone, Name: "a"}}}

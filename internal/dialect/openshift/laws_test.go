@@ -13,7 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/dialecttest"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // TestMachineLaws holds the lens to the laws. The paths are the complete list
@@ -47,7 +48,9 @@ func TestMachineLaws(t *testing.T) {
 			lifecycle.StageCrashing: lifecycle.StageCreating,
 			lifecycle.StageDetached: lifecycle.StageJoining,
 		},
-		KeepsDrained: true,
+		KeepsDrained: true, KeepsNodeUID: true, TellsWrites: true,
+		Addresses: func(_ lifecycle.Outcome, i provider.Instance) []corev1.NodeAddress { return i.Addresses },
+		Never:     []lifecycle.Step{lifecycle.MarkUpdate, lifecycle.Replace},
 	}.Check(t)
 }
 

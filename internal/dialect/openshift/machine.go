@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
-	"github.com/millwright-dev/millwright/internal/node"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -237,9 +237,6 @@ func (Machines) Want(m *machinev1.Machine, _ dialect.Class) node.Want {
 
 // Leave asks for nothing besides the cordon.
 func (Machines) Leave(*machinev1.Machine) node.Want { return node.Want{} }
-
-// Leaving is nothing that nodes of this API tell.
-func (Machines) Leaving(*corev1.Node, bool) corev1.NodeCondition { return corev1.NodeCondition{} }
 
 // isDrained reports whether the drain for m's deletion was recorded as finished. A
 // condition that is older than the deletion is of an earlier life of an object

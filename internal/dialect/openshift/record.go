@@ -17,21 +17,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 // Record writes o into m.
 func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 	switch {
-	case o.Did(lifecycle.Release):
+	case o.Did(lifecycle.RemoveFinalizer):
 		controllerutil.RemoveFinalizer(m, machinev1.MachineFinalizer)
-	case o.Did(lifecycle.Hold):
+	case o.Did(lifecycle.AddFinalizer):
 		controllerutil.AddFinalizer(m, machinev1.MachineFinalizer)
 		setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Inherited))
 		dialect.HoldOrigin(m, Machines{}.View(m), o.World.Origin)
 	}
-	if o.Step == lifecycle.Hold {
+	if o.Step == lifecycle.AddFinalizer {
 		return // the pass goes on
 	}
 	before := m.Status.DeepCopy()
@@ -111,7 +111,7 @@ var phases = map[lifecycle.Stage]string{
 
 func recordPhase(m *machinev1.Machine, o lifecycle.Outcome) {
 	phase, ok := phases[o.Stage]
-	if !ok || o.Did(lifecycle.Release) {
+	if !ok || o.Did(lifecycle.RemoveFinalizer) {
 		return
 	}
 	if ptr.Deref(m.Status.Phase, "") != phase {
@@ -131,6 +131,10 @@ func recordFailure(m *machinev1.Machine, o lifecycle.Outcome) {
 	switch {
 	case provider.KindOf(why.Err) == provider.Invalid:
 		m.Status.ErrorReason = ptr.To(machinev1.InvalidConfigurationMachineError)
+	case why.Reason == lifecycle.ReasonGivenUp && provider.KindOf(why.Err) == provider.Exhausted:
+		m.Status.ErrorReason = ptr.To(machinev1.InsufficientResourcesMachineError)
+	case why.Reason == lifecycle.ReasonGivenUp:
+		m.Status.ErrorReason = ptr.To(machinev1.CreateMachineError)
 	case why.Reason == lifecycle.ReasonJoinTimeout, why.Reason == lifecycle.ReasonCreateTimeout:
 		m.Status.ErrorReason = ptr.To[machinev1.MachineStatusError](machinev1.JoinClusterTimeoutMachineError)
 	}
@@ -218,12 +222,14 @@ func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 		return nil
 	case o.Reason == lifecycle.ReasonInvalidObject:
 		c.Status, c.Reason = corev1.ConditionUnknown, machinev1.ErrorCheckingProviderReason
-		c.Message = "Failed to check if machine exists: " + o.Message
+		c.Message = notChecked + ": " + o.Message
 	case !o.World.Looked && err == nil:
 		return nil
 	case !o.World.Looked:
 		c.Status, c.Reason = corev1.ConditionUnknown, machinev1.ErrorCheckingProviderReason
-		c.Message = "Failed to check if machine exists: " + err.Error()
+		c.Message = notChecked + ": " + err.Error()
+	case len(o.World.Instances) > 0 && o.Reason == lifecycle.ReasonGivenUp:
+		c.Message = o.Message
 	case len(o.World.Instances) > 0 || o.Reason == lifecycle.ReasonUnconfirmed:
 		c.Message = relabelled(m)
 	case ptr.Deref(m.Spec.ProviderID, "") != "" || len(m.Status.Addresses) > 0:
@@ -231,7 +237,7 @@ func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 		c.Message = "Instance not found on provider"
 	default:
 		c.Status, c.Severity, c.Reason = corev1.ConditionFalse, machinev1.ConditionSeverityWarning, machinev1.InstanceNotCreatedReason
-		c.Message = "Instance has not been created"
+		c.Message = notCreated
 		if o.Err != nil {
 			c.Message += ": " + o.Err.Error()
 		}
@@ -252,7 +258,7 @@ func relabelled(m *machinev1.Machine) string {
 
 // drained follows the drain of a machine under deletion.
 func drained(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
-	if m.DeletionTimestamp == nil || isDrained(m) || o.Did(lifecycle.Release) {
+	if m.DeletionTimestamp == nil || isDrained(m) || o.Did(lifecycle.RemoveFinalizer) {
 		return nil
 	}
 	c := &machinev1.Condition{Type: machinev1.MachineDrained, Status: corev1.ConditionTrue, Message: "Drain finished successfully"}
@@ -286,7 +292,7 @@ func leaves(o lifecycle.Outcome) bool {
 	if o.Reason == lifecycle.ReasonUnconfirmed || o.World.Removal == lifecycle.RemovalUntried {
 		return false
 	}
-	return o.World.Removal == lifecycle.RemovalDone || len(o.World.Instances) > 0 && !o.World.StandIn
+	return o.World.Removal == lifecycle.RemovalDone || len(o.World.Instances) > 0 && !o.World.Substitute
 }
 
 // setCondition keeps the list sorted by type and bumps the transition time

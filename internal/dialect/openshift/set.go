@@ -15,7 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // Annotations on machines that ask, with any value that is not empty, to
@@ -81,8 +82,8 @@ func paused(s *machinev1.MachineSet) string {
 
 // setFaults are those that keep a set from being scaled. They do not keep it
 // from being deleted.
-func setFaults(s *machinev1.MachineSet) (out []replicas.Fault) {
-	add := func(field, message string) { out = append(out, replicas.Fault{Field: field, Message: message}) }
+func setFaults(s *machinev1.MachineSet) (out []lifecycle.Fault) {
+	add := func(field, message string) { out = append(out, lifecycle.Fault{Field: field, Message: message}) }
 	switch n := s.Spec.Replicas; {
 	case n == nil:
 		add("spec.replicas", fmt.Sprintf("the Replicas field in Spec for machineset %s is nil, this should not be allowed", s.Name))
@@ -135,18 +136,25 @@ func (Sets) Selector(s *machinev1.MachineSet) labels.Selector {
 // Member projects a machine of s. It is ready when its node is.
 func (Sets) Member(s *machinev1.MachineSet, o client.Object, nodes dialect.Nodes) replicas.Member {
 	m := o.(*machinev1.Machine)
+	var n *corev1.Node
+	if ref := m.Status.NodeRef; ref != nil {
+		n = nodes(ref.Name)
+	}
+	out := member(m, n)
+	out.FullyLabeled = labels.SelectorFromSet(s.Spec.Template.Labels).Matches(labels.Set(m.Labels))
+	return out
+}
+
+// member is what m, whose node is n, says whoever owns it.
+func member(m *machinev1.Machine, n *corev1.Node) replicas.Member {
 	out := replicas.Member{
 		UID: m.UID, Name: m.Name, Created: m.CreationTimestamp.Time,
-		Deleting:     m.DeletionTimestamp != nil,
-		Failed:       m.Status.ErrorReason != nil || m.Status.ErrorMessage != nil,
-		Linked:       m.Status.NodeRef != nil,
-		Asked:        asked(m),
-		FullyLabeled: labels.SelectorFromSet(s.Spec.Template.Labels).Matches(labels.Set(m.Labels)),
+		Deleting: m.DeletionTimestamp != nil,
+		Failed:   m.Status.ErrorReason != nil || m.Status.ErrorMessage != nil,
+		Linked:   m.Status.NodeRef != nil,
+		Asked:    asked(m),
 	}
-	if m.Status.NodeRef == nil {
-		return out
-	}
-	out.Ready, out.ReadySince = nodeReady(nodes(m.Status.NodeRef.Name))
+	out.Ready, out.ReadySince = nodeReady(n)
 	out.Usable = out.Ready
 	return out
 }
@@ -183,6 +191,3 @@ func (d Sets) NewMachine(s *machinev1.MachineSet, name string) client.Object {
 	dialect.Unasked(m)
 	return m
 }
-
-// Keep does nothing: no set of this API keeps machines for inspection.
-func (Sets) Keep(client.Object, bool) {}

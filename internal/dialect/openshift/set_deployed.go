@@ -11,7 +11,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // Deployed reports whether s belongs to a machine deployment. Only then does it

@@ -11,8 +11,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/orphan"
-	"github.com/millwright-dev/millwright/internal/rollout"
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // That machines are held is a condition of ours since it began, which a
@@ -50,12 +50,12 @@ func TestRecordHeld(t *testing.T) {
 func TestDressGuards(t *testing.T) {
 	d, s := sampleDeployment(), sampleSet()
 	d.Annotations = map[string]string{orphan.MaxShareAnnotation: "30%", orphan.ApproveShrinkAnnotation: "4"}
-	Deployments{}.Dress(d, s, rollout.SetWant{Replicas: 3})
+	Deployments{}.ApplySet(d, s, rollout.SetWant{Replicas: 3})
 	if g := (Sets{}).View(s).Guard; g == nil || g.Limit.Percent != 30 || g.Approved != 4 {
 		t.Errorf("the set is guarded by %+v", g)
 	}
 	d.Annotations = nil
-	Deployments{}.Dress(d, s, rollout.SetWant{Replicas: 3})
+	Deployments{}.ApplySet(d, s, rollout.SetWant{Replicas: 3})
 	if g := (Sets{}).View(s).Guard; g != nil {
 		t.Errorf("the set is still guarded by %+v", g)
 	}

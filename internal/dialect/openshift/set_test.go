@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 var setNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -76,7 +77,7 @@ func TestSetRecordGolden(t *testing.T) {
 		},
 		"set-invalid": {
 			sampleSet(func(s *machinev1.MachineSet) { s.Status.Replicas = 3 }),
-			dialect.SetOutcome{Faults: []replicas.Fault{{Field: "spec.selector", Message: "empty selector is not valid for MachineSet."}}},
+			dialect.SetOutcome{Faults: []lifecycle.Fault{{Field: "spec.selector", Message: "empty selector is not valid for MachineSet."}}},
 		},
 		"set-mended": {
 			sampleSet(invalid), dialect.SetOutcome{Judged: true},

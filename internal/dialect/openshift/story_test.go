@@ -14,8 +14,8 @@ import (
 
 	lens "github.com/millwright-dev/millwright/internal/dialect/dialecttest"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/drain"
-	"github.com/millwright-dev/millwright/internal/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -110,7 +110,7 @@ func TestMachineStory(t *testing.T) {
 			},
 			{
 				Name: "running", Reason: "2.2 step 7e and 5: node linked, its readiness is irrelevant", From: "provisioned", After: 30 * time.Second,
-				World: stale, Effects: effects{lifecycle.Adopt: lens.Adopted},
+				World: stale, Effects: effects{lifecycle.SyncNode: lens.Adopted},
 			},
 			{
 				Name: "running-not-ready", Reason: "2.2: Running stays, whatever becomes of the node", From: "running", After: time.Hour,
@@ -194,7 +194,7 @@ func TestMachineStory(t *testing.T) {
 			{
 				Name: "delete-released", Reason: "2.2 step 4g and 4h: node gone, finalizer gone, phase stays Deleting", From: "delete-terminating", After: time.Minute,
 				World:   lens.World(lens.Instance(provider.Stopping), ready),
-				Effects: effects{lifecycle.Terminate: lens.Removed, lifecycle.Forget: lens.Forgotten},
+				Effects: effects{lifecycle.Terminate: lens.Removed, lifecycle.DeleteNode: lens.Forgotten},
 				Events:  []string{"Normal Delete: Deleted machine m-1"},
 			},
 			{

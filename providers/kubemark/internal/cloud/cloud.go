@@ -32,6 +32,9 @@ func New(store Store, c clock.Clock, bodies map[string]Body) *Cloud {
 	return &Cloud{store: store, clock: c, bodies: bodies, agenda: newAgenda(), dice: newDice()}
 }
 
+// RawError is the state of an instance that was given up.
+const RawError = "error"
+
 // Sight is an instance as it shows itself.
 type Sight struct {
 	Record
@@ -247,6 +250,8 @@ func (c *Cloud) sight(r Record) Sight {
 		s.Raw = "pending"
 	case life.State == provider.Stopping:
 		s.Raw = "shutting-down"
+	case life.State == provider.Stopped && r.Traits.Fault != "":
+		s.Raw = RawError
 	case life.State == provider.Stopped:
 		s.Raw = "stopped"
 	case c.died(r):

@@ -75,6 +75,9 @@ func (r Record) poweredAt(now time.Time) Life {
 	if now.Before(since) {
 		return Life{Want: Absent, State: provider.Pending, Next: since}
 	}
+	if r.Traits.Fault != "" {
+		return Life{Want: Absent, State: provider.Stopped}
+	}
 	if r.Power == PowerOff {
 		return Life{Want: Down, State: provider.Stopped}
 	}

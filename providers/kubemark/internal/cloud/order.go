@@ -109,7 +109,7 @@ func (c *Cloud) admit(r *Record, o Order) error {
 		return err
 	}
 	if used >= o.Quota {
-		return provider.Errorf(provider.Exhausted, "the quota of %d instances of type %q in zone %q is used up",
+		return provider.ExhaustedIn(provider.ScopeType, "the quota of %d instances of type %q in zone %q is used up",
 			o.Quota, r.Traits.InstanceType, r.Traits.Zone)
 	}
 	return c.put(r, o)

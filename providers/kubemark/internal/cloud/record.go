@@ -72,7 +72,10 @@ type Traits struct {
 	CreateLatency time.Duration `json:"createLatency,omitempty"`
 	BootLatency   time.Duration `json:"bootLatency,omitempty"`
 	DeleteLatency time.Duration `json:"deleteLatency,omitempty"`
-	NeverJoins    bool          `json:"neverJoins,omitempty"`
+	// Fault is the [provider.Kind] of the error with which the instance is given up
+	// when it would run; empty where it runs.
+	Fault      string `json:"fault,omitempty"`
+	NeverJoins bool   `json:"neverJoins,omitempty"`
 	// NeedsInit says that the instance is incomplete until initialized.
 	NeedsInit bool `json:"needsInit,omitempty"`
 	// DiesAfter and InterruptAfter count from the first moment of running;

@@ -23,21 +23,21 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/box/boxtest"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/controller/machineclass"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
-	"github.com/millwright-dev/millwright/internal/node"
-	"github.com/millwright-dev/millwright/internal/run"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
 
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard())
-	os.Exit(boxtest.Main(m, boxtest.Options{}))
+	os.Exit(devplanetest.Main(m, devplanetest.Options{}))
 }
 
 // within is how long the API server and the controllers are given for one step.
@@ -54,8 +54,8 @@ type stage struct {
 
 // open starts the controllers of both APIs for one namespace.
 func open(t *testing.T) *stage {
-	env := boxtest.Start(t)
-	s := &stage{T: t, ns: boxtest.Namespace(t), cloud: providertest.NewCloud(clock.RealClock{})}
+	env := devplanetest.Start(t)
+	s := &stage{T: t, ns: devplanetest.Namespace(t), cloud: providertest.NewCloud(clock.RealClock{})}
 	s.cloud.Boot, s.cloud.Shutdown = 300*time.Millisecond, 300*time.Millisecond
 	mgr, err := ctrl.NewManager(env.Config, ctrl.Options{
 		Scheme: run.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard(),

@@ -1,0 +1,81 @@
+package machine_test
+
+import (
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// TestWakesOfAStatus: what we write ourselves wakes nobody, or each write would
+// cost another question to the infrastructure; what somebody else wrote does, since
+// that may be a write of ours, or of who led before, which came late.
+func TestWakesOfAStatus(t *testing.T) {
+	g := openshiftRig(t)
+	g.settle()
+	before := g.read()
+	older := before.DeepCopy()
+	older.ResourceVersion = "1"
+	if woken := g.r.Wakes(t.Context(), older, before); len(woken) > 0 {
+		t.Errorf("our own write woke %v", woken)
+	}
+	late := before.DeepCopy()
+	late.ResourceVersion = before.ResourceVersion + "0"
+	late.Status.Phase = ptr.To("Provisioned")
+	woken := g.r.Wakes(t.Context(), before, late)
+	if len(woken) != 1 || woken[0].Name != before.Name || woken[0].After != time.Second {
+		t.Errorf("a late write woke %v, want the machine after a second", woken)
+	}
+	asked := late.DeepCopy()
+	asked.Generation++
+	if woken := g.r.Wakes(t.Context(), late, asked); len(woken) != 1 || woken[0].After != 0 {
+		t.Errorf("a wish woke %v", woken)
+	}
+	if woken := g.r.Wakes(t.Context(), before, nil); len(woken) != 1 {
+		t.Errorf("a machine that is gone woke %v", woken)
+	}
+}
+
+// TestNodeOfAnotherSpellingWakes: a kubelet may spell the provider ID in another
+// way than the infrastructure, and have another name than the machine. A machine
+// that its node does not wake would wait for it until everything is listed again.
+func TestNodeOfAnotherSpellingWakes(t *testing.T) {
+	g := openshiftRig(t, func(m *machinev1.Machine) { m.Spec.ProviderID = ptr.To("sim:///zone-a/i-7") })
+	for spelled, want := range map[string]int{
+		"sim:///zone-a/i-7": 1, "SIM:///zone-a/I-7": 1, "sim:////zone-a/i-7": 1, "sim:///i-7": 1, "sim:///zone-a/i-8": 0, "": 0,
+	} {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "host-1"}, Spec: corev1.NodeSpec{ProviderID: spelled}}
+		if woken := g.r.Wakes(t.Context(), nil, n); len(woken) != want {
+			t.Errorf("a node with the provider ID %q woke %v, want %d", spelled, woken, want)
+		}
+	}
+}
+
+// TestCacheThatCatchesUpWakes: who found the cache behind our own write is woken by that
+// write's event, not by asking again and again.
+func TestCacheThatCatchesUpWakes(t *testing.T) {
+	g := openshiftRig(t)
+	g.settle()
+	now := g.read()
+	older := now.DeepCopy()
+	older.ResourceVersion = "1"
+	g.control.stale = older
+	res, err := g.try("m-1")
+	if err != nil || res.RequeueAfter < time.Second {
+		t.Fatalf("a machine whose cache is behind is looked at again after %v, %v", res.RequeueAfter, err)
+	}
+	if woken := g.r.Wakes(t.Context(), older, older.DeepCopy()); len(woken) != 1 { // the cache's reminder
+		t.Errorf("a reminder woke %v", woken)
+	}
+	if woken := g.r.Wakes(t.Context(), older, now); len(woken) != 1 || woken[0].After != 0 {
+		t.Errorf("the write that is waited for woke %v, want the machine at once", woken)
+	}
+	g.control.stale = nil
+	g.pass()
+	if woken := g.r.Wakes(t.Context(), older, now); len(woken) > 0 {
+		t.Errorf("our own write woke %v although nobody waits for it", woken)
+	}
+}

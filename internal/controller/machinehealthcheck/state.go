@@ -1,0 +1,227 @@
+package machinehealthcheck
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/health"
+)
+
+// state is what is known about a check between passes.
+type state struct {
+	uid types.UID
+	// health holds the verdicts, nil before the first pass. It belongs to the
+	// pass.
+	health *health.Cohort
+	// written is the check as last written.
+	written expectations.Written
+	// version is that of the check which the last pass left behind, empty where it
+	// did not come to its end; due is when the plan may change though nothing
+	// happens.
+	version string
+	due     time.Time
+	// restricted says that people were told that nothing may be remedied,
+	// referred of which machines they were told that nobody controls them.
+	restricted bool
+	referred   map[types.UID]bool
+	// lonely says that people were told that the check selects nothing.
+	lonely bool
+	// remedied are the machines, by name, about which the last plan did something.
+	// What they show may have come and gone before anybody looks: what the plan went
+	// by is no news then, and still has to be acted on.
+	remedied map[string]bool
+
+	// What follows is under the lock of the reconciler: events write it.
+
+	// dirty are the machines to look at again, all says that it is all of them.
+	dirty map[string]bool
+	all   bool
+	// selector is the check's, view what else it says of how machines are looked
+	// at; uids are the machines in the cohort by name, nodes their names by node,
+	// nodeOf their nodes by name.
+	selector labels.Selector
+	view     string
+	uids     map[string]types.UID
+	nodes    map[string]string
+	nodeOf   map[string]string
+	// sharedWith are the checks of which people were told that they select
+	// machines of this one.
+	sharedWith map[string]bool
+}
+
+// remember is the cohort of c, a new one where there is none yet or the selection
+// changed.
+func (r *Reconciler[C]) remember(key types.NamespacedName, c C) *state {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w, selector := r.states[key], r.lens.Selector(c)
+	if _, served := r.patients(c); !served {
+		selector = labels.Nothing()
+	}
+	view := dialect.RackLabel(c) + " " + c.GetAnnotations()[dialect.MachineAPIAnnotation]
+	if w == nil || w.uid != c.GetUID() {
+		w = &state{uid: c.GetUID(), all: true, referred: map[types.UID]bool{}}
+		r.states[key] = w
+	}
+	if w.selector == nil || w.view != view || w.selector.String() != selector.String() {
+		w.selector, w.view, w.all = selector, view, true
+	}
+	return w
+}
+
+func (r *Reconciler[C]) forget(key types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.states, key)
+}
+
+// take hands out what events left to be looked at.
+func (r *Reconciler[C]) take(w *state) (all bool, dirty map[string]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all, dirty = w.all, w.dirty
+	w.all, w.dirty = false, map[string]bool{}
+	if all {
+		w.uids, w.nodes, w.nodeOf = map[string]types.UID{}, map[string]string{}, map[string]string{}
+	}
+	return all, dirty
+}
+
+// giveBack makes the next pass look at what this one could not.
+func (r *Reconciler[C]) giveBack(w *state) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w.all = true
+}
+
+// observe brings the cohort up to date, and reports whether anything changed that
+// a plan is made of.
+func (p *pass[C]) observe(ctx context.Context) (changed bool, err error) {
+	if p.state.health == nil {
+		p.state.health, changed = health.NewCohort(p.check), true
+	}
+	p.state.health.See(p.seen)
+	if before := p.state.health.Check(); !reflect.DeepEqual(before, p.check) {
+		p.state.health.Recheck(p.now, p.check)
+		changed = true
+	}
+	all, dirty := p.take(p.state)
+	if all {
+		changed, err = true, p.load(ctx)
+	} else {
+		for name := range dirty {
+			c, e := p.look(ctx, name)
+			if changed = changed || c || p.state.remedied[name]; e != nil {
+				err = e
+				break
+			}
+		}
+	}
+	if err != nil {
+		p.giveBack(p.state)
+		return false, err
+	}
+	if due := p.state.due; !due.IsZero() && !p.now.Before(due) {
+		changed = true
+	}
+	p.state.health.Tick(p.now)
+	return changed, nil
+}
+
+// load looks at all machines.
+func (p *pass[C]) load(ctx context.Context) error {
+	list := p.patients.Machines()
+	if err := p.Client.List(ctx, list, client.InNamespace(p.object.GetNamespace()), client.MatchingLabelsSelector{Selector: p.state.selector}); err != nil {
+		return fmt.Errorf("list machines: %w", err)
+	}
+	there := map[types.UID]bool{}
+	err := meta.EachListItem(list, func(o runtime.Object) error {
+		m := o.(client.Object)
+		there[m.GetUID()] = true
+		_, err := p.admit(ctx, m)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p.state.health.Retain(func(uid types.UID) bool { return there[uid] })
+	return nil
+}
+
+// look looks at one machine.
+func (p *pass[C]) look(ctx context.Context, name string) (bool, error) {
+	m := p.patients.Machine()
+	err := p.Client.Get(ctx, client.ObjectKey{Namespace: p.object.GetNamespace(), Name: name}, m)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read machine %s: %w", name, err)
+	}
+	gone, changed := apierrors.IsNotFound(err), false
+	if known, ok := p.state.uids[name]; ok && known != m.GetUID() {
+		changed = p.release(name, known)
+	}
+	if gone {
+		return changed, nil
+	}
+	if !p.state.selector.Matches(labels.Set(m.GetLabels())) {
+		return p.release(name, m.GetUID()) || changed, nil
+	}
+	admitted, err := p.admit(ctx, m)
+	return admitted || changed, err
+}
+
+// admit judges a machine with its node.
+func (p *pass[C]) admit(ctx context.Context, m client.Object) (bool, error) {
+	node := p.patients.NodeName(m)
+	p.mu.Lock()
+	delete(p.state.nodes, p.state.nodeOf[m.GetName()])
+	p.state.uids[m.GetName()] = m.GetUID()
+	if node != "" {
+		p.state.nodes[node], p.state.nodeOf[m.GetName()] = m.GetName(), node
+	}
+	p.mu.Unlock()
+	n, err := p.node(ctx, p.Nodes, node)
+	if err != nil {
+		return false, err
+	}
+	return p.state.health.Put(p.now, p.patients.Patient(m, health.NodeOf(n, dialect.RackLabel(p.object)))), nil
+}
+
+// node reads a node; nil when there is none. An answer that failed is not
+// absence.
+func (p *pass[C]) node(ctx context.Context, from client.Reader, name string) (*corev1.Node, error) {
+	if name == "" {
+		return nil, nil
+	}
+	n := &corev1.Node{}
+	err := from.Get(ctx, client.ObjectKey{Name: name}, n)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read node %s: %w", name, err)
+	}
+	return n, nil
+}
+
+// release forgets a machine that is gone or is no longer selected.
+func (p *pass[C]) release(name string, uid types.UID) bool {
+	p.mu.Lock()
+	delete(p.state.nodes, p.state.nodeOf[name])
+	delete(p.state.nodeOf, name)
+	delete(p.state.uids, name)
+	p.mu.Unlock()
+	delete(p.state.referred, uid)
+	return p.state.health.Remove(uid)
+}

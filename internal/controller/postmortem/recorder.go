@@ -1,0 +1,208 @@
+package postmortem
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/status"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// +kubebuilder:rbac:groups="",namespace=millwright-system,resources=configmaps,verbs=get;list;create;delete
+// +kubebuilder:rbac:groups="",namespace=millwright-system,resources=events,verbs=list
+
+// Options are what a [Recorder] is made of.
+type Options[M client.Object] struct {
+	Dialect dialect.Machines[M]
+	// Client reads machines, classes and secrets, and writes records. Live reads
+	// records and events past any cache: they are not worth watching.
+	Client client.Client
+	Live   client.Reader
+	// Provider is asked what the infrastructure says.
+	Provider provider.Provider
+	// Nodes finds the machines' nodes; nil where they join no cluster.
+	Nodes *node.Cluster
+	// Requests are the pending certificate requests of the machine with this
+	// UID, or of nodes of these names; nil where nobody approves any.
+	Requests func(ctx context.Context, uid string, nodes ...string) ([]postmortem.Request, error)
+	Clock    clock.WithTicker
+	Policy   postmortem.Policy
+	// Namespace of the machines; empty is all.
+	Namespace string
+}
+
+// Recorder keeps the evidence about machines of one API.
+type Recorder[M client.Object] struct {
+	Options[M]
+	memory *memory
+}
+
+// New returns a keeper.
+func New[M client.Object](o Options[M]) *Recorder[M] {
+	return &Recorder[M]{Options: o, memory: newMemory()}
+}
+
+// Reconcile takes evidence of one machine, if it leaves any, once.
+func (k *Recorder[M]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	m := k.Dialect.New()
+	if err := k.Client.Get(ctx, req.NamespacedName, m); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if k.memory.judged(m.GetUID()) {
+		return ctrl.Result{}, nil
+	}
+	s := k.look(ctx, m)
+	cause, worth := postmortem.Worth(s.facts)
+	if !worth {
+		if m.GetDeletionTimestamp() != nil {
+			k.memory.judge(m.GetUID()) // later its node is gone in any case
+		}
+		return ctrl.Result{}, nil
+	}
+	if err := k.keep(ctx, s, cause); err != nil {
+		return ctrl.Result{}, err
+	}
+	k.memory.judge(m.GetUID())
+	return ctrl.Result{}, nil
+}
+
+// look finds what decides whether there is something to keep.
+func (k *Recorder[M]) look(ctx context.Context, m M) *snapshot[M] {
+	s := &snapshot[M]{Recorder: k, m: m, view: k.Dialect.View(m)}
+	s.facts = postmortem.Facts{
+		Machine: s.view, Policy: k.Dialect.Policy(m), Was: k.memory.before(m.GetUID(), s.view.Stage),
+		Replaced: m.GetAnnotations()[dialect.DeletedBecauseAnnotation] != "",
+	}
+	if s.facts.Policy.Targetless || s.view.Stage == lifecycle.StageDetached {
+		return s
+	}
+	n, err := k.Nodes.Find(ctx, s.query())
+	s.facts.Node, s.facts.Looked = n, err == nil
+	if err != nil {
+		s.gap("node", err)
+	}
+	return s
+}
+
+// keep stores what can be found out, unless it is stored already or there is no
+// room. That it may not be stored is no reason to try for ever.
+func (k *Recorder[M]) keep(ctx context.Context, s *snapshot[M], cause postmortem.Cause) error {
+	key := client.ObjectKey{Namespace: s.view.Namespace, Name: status.StoredName(s.view.Name, s.view.UID)}
+	var stored corev1.ConfigMap
+	err := k.Live.Get(ctx, key, &stored)
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err):
+		log.FromContext(ctx).Error(err, "evidence cannot be kept", "machine", s.view.Name)
+		return nil
+	case !apierrors.IsNotFound(err):
+		return fmt.Errorf("look for evidence %s: %w", key, err)
+	}
+	room, err := k.makeRoom(ctx, s.view.Namespace)
+	if err != nil || !room {
+		return err
+	}
+	now := k.Clock.Now()
+	record := s.record(ctx, now, cause)
+	raw, err := postmortem.Encode(record, s.secrets(), k.Policy.Size)
+	if err != nil {
+		return err
+	}
+	err = k.Client.Create(ctx, status.Stored(record, raw, now.Add(k.Policy.For)))
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("keep evidence %s: %w", key, err)
+	}
+	log.FromContext(ctx).Info("evidence kept", "configmap", key.Name, "cause", cause, "bytes", len(raw))
+	return nil
+}
+
+// makeRoom deletes records whose time is over, and the oldest where there are
+// too many; false where the room is taken by those of a storm.
+func (k *Recorder[M]) makeRoom(ctx context.Context, namespace string) (bool, error) {
+	list, err := k.stored(ctx, namespace)
+	if err != nil {
+		return false, err
+	}
+	kept := make([]postmortem.Kept, len(list.Items))
+	for i := range list.Items {
+		kept[i] = status.Kept(&list.Items[i])
+	}
+	drop, room := k.Policy.Admit(k.Clock.Now(), kept)
+	for _, name := range drop {
+		if err := k.drop(ctx, client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
+			return false, err
+		}
+	}
+	if !room {
+		log.FromContext(ctx).Info("evidence not kept: so much was kept within the hour that more of it tells nothing", "kept", len(kept))
+	}
+	return room, nil
+}
+
+func (k *Recorder[M]) stored(ctx context.Context, namespace string) (*corev1.ConfigMapList, error) {
+	var list corev1.ConfigMapList
+	err := k.Live.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{status.Label: status.LabelValue})
+	if err != nil {
+		return nil, fmt.Errorf("list evidence: %w", err)
+	}
+	return &list, nil
+}
+
+func (k *Recorder[M]) drop(ctx context.Context, key client.ObjectKey) error {
+	c := &corev1.ConfigMap{}
+	c.Namespace, c.Name = key.Namespace, key.Name
+	if err := k.Client.Delete(ctx, c); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("drop evidence %s: %w", key, err)
+	}
+	return nil
+}
+
+// sweepEvery is how often records are looked at whose time may be over.
+const sweepEvery = time.Hour
+
+// Start drops expired records until ctx ends.
+func (k *Recorder[M]) Start(ctx context.Context) error {
+	tick := k.Clock.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if err := k.Sweep(ctx); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "expired evidence is still there")
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C():
+		}
+	}
+}
+
+// Sweep drops the records whose time is over.
+func (k *Recorder[M]) Sweep(ctx context.Context) error {
+	list, err := k.stored(ctx, k.Namespace)
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		c := &list.Items[i]
+		if len(k.Policy.Expired(k.Clock.Now(), []postmortem.Kept{status.Kept(c)})) == 0 {
+			continue
+		}
+		if err := k.drop(ctx, client.ObjectKeyFromObject(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

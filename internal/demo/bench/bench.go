@@ -1,0 +1,229 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+)
+
+// Options say what to measure.
+type Options struct {
+	// Dir holds the control planes while they run; it must not exist or be
+	// empty. Required.
+	Dir string
+	// Bin is the folder of the controllers' programs. Required.
+	Bin string
+	// Machines are the numbers of machines to measure with. Required.
+	Machines []int
+	// APIs are the API groups to measure. Required.
+	APIs []string
+	// Roll measures how a deployment replaces all its machines, instead of how
+	// a set creates and deletes them.
+	Roll bool
+	// Blocked measures instead what so many drains that a budget blocks cost
+	// machines that are created and deleted meanwhile; 0: nothing of it.
+	Blocked int
+	// Heartbeats measures instead what heartbeats of the nodes cost the
+	// controllers, with a health check over all machines and without one.
+	Heartbeats bool
+	// Window is how long that is measured with a check, and as long without: a
+	// minute, unless given.
+	Window time.Duration
+	// Rest is how long writes at rest are counted: a minute, unless given.
+	Rest time.Duration
+	// Timeout bounds each phase: ten minutes, unless given.
+	Timeout time.Duration
+	// Profiling makes the controllers serve /debug/pprof/ at these addresses,
+	// by program.
+	Profiling map[string]string
+	// Log gets lines for a person who waits.
+	Log io.Writer
+}
+
+// Run measures each API with each number of machines, on a control plane of
+// its own: what earlier runs left in etcd and in caches favours nobody. With an
+// error comes what was measured before.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if o.Rest == 0 {
+		o.Rest = time.Minute
+	}
+	if o.Window == 0 {
+		o.Window = time.Minute
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 10 * time.Minute
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	report := &Report{Runs: []Measured{}}
+	if o.Roll {
+		report.Decisions = decisions()
+	}
+	for _, api := range o.APIs {
+		shape, err := shapeOf(api)
+		if err != nil {
+			return report, err
+		}
+		for i, n := range o.Machines {
+			s := &session{Options: o, shape: shape, machines: n, restful: i == len(o.Machines)-1}
+			if err := s.run(ctx, report); err != nil {
+				return report, fmt.Errorf("measure %s with %d machines: %w", api, n, err)
+			}
+		}
+	}
+	return report, nil
+}
+
+// session is one control plane, on which one API is measured with one number
+// of machines.
+type session struct {
+	Options
+	shape    *shape
+	machines int
+	// restful sessions also count writes at rest, with all machines running.
+	restful bool
+
+	plane *plane
+	// health are the addresses of the controllers' health endpoints, metrics
+	// those of their metrics, where they serve them.
+	health, metrics map[string]string
+}
+
+func (s *session) run(ctx context.Context, report *Report) (err error) {
+	dir := filepath.Join(s.Dir, fmt.Sprintf("%s-%d", s.shape.API, s.machines))
+	s.logf("starting a control plane")
+	if err := s.findAddresses(); err != nil {
+		return err
+	}
+	s.plane, err = startPlane(ctx, fleet.Options{
+		Dir: dir, Bin: s.Bin, Backend: "kwok", AuditLog: true, Idle: true, Args: s.controllerArgs(),
+		PlaneArgs: planeArgs(),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		if e := fleet.Down(fresh, dir, s.Bin); e != nil && err == nil {
+			err = fmt.Errorf("take the control plane down: %w", e)
+		}
+	}()
+	return s.measure(ctx, report)
+}
+
+func (s *session) measure(ctx context.Context, report *Report) error {
+	if err := s.plane.prepare(ctx, s.shape); err != nil {
+		return err
+	}
+	if s.Roll {
+		return s.measureRoll(ctx, report)
+	}
+	if s.Blocked > 0 {
+		return s.measureBlocked(ctx, report)
+	}
+	if s.Heartbeats {
+		return s.measureHeartbeats(ctx, report)
+	}
+	bounds, err := s.ceilings(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.startControllers(ctx); err != nil {
+		return err
+	}
+	created, err := s.phase(ctx, s.creating(), bounds)
+	if err != nil {
+		return err
+	}
+	report.add(created, s.Log)
+	if err := s.restIfAsked(ctx, report); err != nil {
+		return err
+	}
+	deleted, err := s.phase(ctx, s.removing(), bounds)
+	if err != nil {
+		return err
+	}
+	deleted.Alone, err = s.leaveAlone(ctx, bounds.alone)
+	deleted.round()
+	report.add(deleted, s.Log)
+	return err
+}
+
+// restIfAsked counts writes at rest in sessions that do so.
+func (s *session) restIfAsked(ctx context.Context, report *Report) error {
+	if !s.restful {
+		return nil
+	}
+	writes, err := s.rest(ctx)
+	report.WritesAtRest = max(report.WritesAtRest, writes)
+	return err
+}
+
+func (s *session) logf(format string, args ...any) {
+	fmt.Fprintf(s.Log, "%s, %d machines: %s\n", s.shape.API, s.machines, fmt.Sprintf(format, args...))
+}
+
+// TempDir makes a folder for control planes.
+func TempDir() (string, error) {
+	dir, err := os.MkdirTemp("", "millwright-bench-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for control planes: %w", err)
+	}
+	return dir, nil
+}
+
+// planeArgs keep the control plane out of the way: a log in one piece, and no
+// nodes declared lost that no kubelet stands behind.
+func planeArgs() map[string][]string {
+	return map[string][]string{
+		"kube-apiserver":          {"--audit-log-maxsize=100000"}, // megabytes
+		"kube-controller-manager": {"--node-monitor-grace-period=2h"},
+	}
+}
+
+// findAddresses gives each controller one for its health, and one for metrics
+// where these, or profiles, are asked for.
+func (s *session) findAddresses() (err error) {
+	s.health, s.metrics = map[string]string{}, map[string]string{}
+	for _, program := range programs {
+		if s.health[program], err = FreeAddress(); err != nil {
+			return err
+		}
+		s.metrics[program] = s.Profiling[program]
+	}
+	if s.Heartbeats && s.metrics[fleet.Sets] == "" {
+		s.metrics[fleet.Sets], err = FreeAddress()
+	}
+	return err
+}
+
+func (s *session) controllerArgs() map[string][]string {
+	out := map[string][]string{}
+	for _, program := range programs {
+		out[program] = []string{"--health-addr=" + s.health[program]}
+		if address := s.metrics[program]; address != "" {
+			out[program] = append(out[program], "--metrics-bind-address="+address)
+		}
+		if s.Profiling[program] != "" {
+			out[program] = append(out[program], "--profiling")
+		}
+	}
+	return out
+}
+
+// FreeAddress is one on loopback that nobody listens on.
+func FreeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return l.Addr().String(), l.Close()
+}

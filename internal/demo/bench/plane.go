@@ -1,0 +1,108 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+)
+
+// plane is a control plane and a client that adds nothing to what is sent:
+// bodies are bytes, answers are not looked at, nothing is throttled.
+type plane struct {
+	*fleet.Fleet
+	raw   rest.Interface
+	audit *auditLog
+}
+
+func startPlane(ctx context.Context, o fleet.Options) (*plane, error) {
+	f, err := fleet.Start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	config, err := f.Plane.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme.Scheme)
+	config.UserAgent = agent + "/v0"
+	raw, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return &plane{Fleet: f, raw: raw, audit: &auditLog{path: f.Plane.AuditLog()}}, nil
+}
+
+func (p *plane) prepare(ctx context.Context, s *shape) error {
+	for _, object := range s.Prepare {
+		if err := p.Create(ctx, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// get reads one object, or a list.
+func (p *plane) get(ctx context.Context, path string, into any, parameters ...string) error {
+	r := p.raw.Get().AbsPath(path)
+	for i := 0; i+1 < len(parameters); i += 2 {
+		r = r.Param(parameters[i], parameters[i+1])
+	}
+	raw, err := r.DoRaw(ctx)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return json.Unmarshal(raw, into)
+}
+
+// any reports whether the collection has an object at all.
+func (p *plane) any(ctx context.Context, path string) (bool, error) {
+	var list struct{ Items []json.RawMessage }
+	err := p.get(ctx, path, &list, "limit", "1")
+	return len(list.Items) > 0, err
+}
+
+// quiet waits until nobody has written anything for two seconds, leases aside.
+// After a minute it gives up and says who does not rest.
+func (p *plane) quiet(ctx context.Context) (restless string, err error) {
+	const calm, patience = 2 * time.Second, time.Minute
+	begin := time.Now()
+	for {
+		if err := p.audit.read(); err != nil {
+			return "", err
+		}
+		last := p.audit.last()
+		if now := time.Now(); now.Sub(last.Done) > calm && now.Sub(begin) > calm {
+			return "", nil
+		} else if now.Sub(begin) > patience {
+			return last.Agent + " " + last.what(), nil
+		}
+		if err := pause(ctx, 250*time.Millisecond); err != nil {
+			return "", err
+		}
+	}
+}
+
+func (s *session) quiet(ctx context.Context) error {
+	restless, err := s.plane.quiet(ctx)
+	if restless != "" {
+		s.logf("still not quiet: the last write was %s", restless)
+	}
+	return err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,183 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+)
+
+// reading is what the controllers had used at a moment.
+type reading struct {
+	at             time.Time
+	sets, machines usage
+}
+
+func (s *session) reading() (r reading, err error) {
+	for _, c := range s.plane.Controllers {
+		u, err := usageOf([]*fleet.Controller{c})
+		if err != nil {
+			return r, err
+		}
+		if c.Program == fleet.Sets {
+			r.sets = u
+		} else {
+			r.machines = u
+		}
+	}
+	r.at = time.Now()
+	return r, nil
+}
+
+// counters are what is counted elsewhere, from the beginning on.
+type counters struct{ passes, renewals int }
+
+// counters reads them. That costs the controllers something.
+func (s *session) counters(ctx context.Context) (c counters, err error) {
+	if err := s.plane.audit.read(); err != nil {
+		return c, err
+	}
+	c.renewals = s.plane.audit.renewals
+	c.passes, err = passes(ctx, s.metrics[fleet.Sets])
+	return c, err
+}
+
+// stretch measures for its part of the window.
+func (s *session) stretch(ctx context.Context) (out Stretch, err error) {
+	if err := resetPeak(s.plane.Controllers); err != nil {
+		return out, err
+	}
+	before, err := s.counters(ctx)
+	if err != nil {
+		return out, err
+	}
+	from, err := s.reading()
+	if err != nil {
+		return out, err
+	}
+	if err := pause(ctx, s.Window/turns); err != nil {
+		return out, err
+	}
+	to, err := s.reading()
+	if err != nil {
+		return out, errors.Join(s.alive(), err)
+	}
+	after, err := s.counters(ctx)
+	if err != nil {
+		return out, errors.Join(s.alive(), err)
+	}
+	out = used(from, to)
+	out.Passes, out.Renewals = after.passes-before.passes, after.renewals-before.renewals
+	out.Wanted = wanted(to.at.Sub(from.at), s.machines)
+	writes := window{seen: to.at, writes: s.plane.audit.since(from.at)}.until()
+	out.count(writes)
+	for _, w := range writes {
+		if ours(w) {
+			s.logf("a write beside heartbeats: %s %s by %s, answered %d", w.what(), w.Name, w.Agent, w.Code)
+		}
+	}
+	return out, nil
+}
+
+// used is what was used from one moment to another.
+func used(from, to reading) Stretch {
+	return Stretch{
+		Seconds:    to.at.Sub(from.at).Seconds(),
+		CPUSeconds: to.sets.cpuSeconds - from.sets.cpuSeconds, MachinesCPUSeconds: to.machines.cpuSeconds - from.machines.cpuSeconds,
+		PeakRSSBytes: to.sets.peakRSS,
+	}
+}
+
+// wanted is how many heartbeats of evenly spread hearts are sure to fall into a
+// time.
+func wanted(d time.Duration, machines int) int {
+	return int(d / (period / time.Duration(machines)))
+}
+
+// count takes in the writes of a stretch.
+func (s *Stretch) count(writes []write) {
+	s.Writes = map[string]int{}
+	for _, w := range writes {
+		if w.by(heart) && w.is("patch nodes/status") {
+			s.Heartbeats++
+		}
+		if ours(w) {
+			program, _, _ := strings.Cut(w.Agent, "/")
+			s.Writes[program+": "+w.what()]++
+		}
+	}
+}
+
+// percent is the share of one core that so many seconds of CPU are.
+func (s *Stretch) percent(cpuSeconds float64) float64 { return 100 * cpuSeconds / s.Seconds }
+
+// together sums stretches up.
+func together(all []Stretch) Stretch {
+	sum := Stretch{Writes: map[string]int{}}
+	for _, s := range all {
+		sum.Seconds += s.Seconds
+		sum.CPUSeconds += s.CPUSeconds
+		sum.MachinesCPUSeconds += s.MachinesCPUSeconds
+		sum.PeakRSSBytes = max(sum.PeakRSSBytes, s.PeakRSSBytes)
+		sum.Heartbeats += s.Heartbeats
+		sum.Wanted += s.Wanted
+		sum.Renewals += s.Renewals
+		sum.Passes += s.Passes
+		for what, n := range s.Writes {
+			sum.Writes[what] += n
+		}
+	}
+	for _, f := range []*float64{&sum.Seconds, &sum.CPUSeconds, &sum.MachinesCPUSeconds} {
+		*f = rounded(*f)
+	}
+	return sum
+}
+
+// passes asks a program how often it has looked at a MachineHealthCheck.
+func passes(ctx context.Context, address string) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, fmt.Errorf("read metrics: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("read metrics: %s", answer.Status)
+	}
+	return readPasses(answer.Body)
+}
+
+// readPasses sums up, whatever their result, the passes that metrics in the text
+// format tell of. The series are there from the start, with zeroes: that there
+// are none is an error.
+func readPasses(r io.Reader) (sum int, err error) {
+	const series, kind = "controller_runtime_reconcile_total", "machinehealthcheck.machine.openshift.io"
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(r)
+	if err != nil {
+		return 0, fmt.Errorf("read metrics: %w", err)
+	}
+	found := false
+	for _, m := range families[series].GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "controller" && l.GetValue() == kind {
+				sum, found = sum+int(m.GetCounter().GetValue()), true
+			}
+		}
+	}
+	if !found {
+		return 0, errors.New("the metrics tell nothing of passes over health checks")
+	}
+	return sum, nil
+}

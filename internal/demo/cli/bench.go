@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millwright-dev/millwright/internal/demo/bench"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+type benchmark struct {
+	options   bench.Options
+	nodes     int
+	output    string
+	backend   string
+	profiling bool
+}
+
+// apiNames are the ways to name an API on the command line.
+var apiNames = map[string]string{
+	"openshift": provider.OpenShift, provider.OpenShift: provider.OpenShift,
+	"gardener": provider.Gardener, provider.Gardener: provider.Gardener,
+}
+
+func benchCommand() *cobra.Command {
+	b := &benchmark{}
+	c := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure the controllers against the raw ceiling of a control plane on this machine",
+		Long: `bench starts a control plane with nodes played by kwok for each API and number
+of machines. It measures first how long a client takes that only does the writes
+which nobody can do without, then how long the controllers take from no machine
+to all of them Running with Ready nodes, and back. With --roll it measures how a
+deployment replaces as many machines instead, a tenth at a time; with --blocked
+what drains that a budget blocks cost machines that come and go meanwhile; with
+--heartbeats what heartbeats of nodes cost, with a health check and without. Each figure
+is printed with its budget. The machine should have nothing else to do.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
+	}
+	c.Flags().IntSliceVar(&b.options.Machines, "machines", []int{100, 1000}, "numbers of machines to measure with")
+	c.Flags().StringSliceVar(&b.options.APIs, "api", []string{"openshift", "gardener"}, "APIs to measure")
+	c.Flags().BoolVar(&b.options.Roll, "roll", false, "measure a rolling update (surge 10%, unavailable 0) instead of creating and deleting")
+	c.Flags().IntVar(&b.options.Blocked, "blocked", 0, "measure what so many drains that a budget blocks cost machines that are created and deleted meanwhile, instead")
+	c.Flags().IntVar(&b.nodes, "heartbeats", 0, "measure what the heartbeats of so many nodes cost the controllers, with a health check over all their machines and without, instead")
+	c.Flags().DurationVar(&b.options.Window, "window", 0, "how long to measure heartbeats with a health check, and as long without; 0 for a minute")
+	c.Flags().StringVar(&b.backend, "backend", "kwok", `what stands for an instance: only "kwok" can be measured against the ceiling`)
+	c.Flags().DurationVar(&b.options.Rest, "rest", 0, "how long to count writes at rest; 0 for a minute")
+	c.Flags().DurationVar(&b.options.Timeout, "timeout", 0, "how long a phase may take; 0 for ten minutes")
+	c.Flags().StringVarP(&b.output, "output", "o", "", `"json" prints one document at the end, and nothing else on standard output`)
+	c.Flags().BoolVar(&b.profiling, "profiling", false, "let the controllers serve /debug/pprof/, at addresses that are printed")
+	c.Flags().StringVar(&b.options.Dir, "dir", "", "folder for the control planes while they run; empty for a temporary one")
+	c.Flags().StringVar(&b.options.Bin, "bin", defaultBin(), "folder of the controllers' programs")
+	_ = c.Flags().MarkHidden("bin")
+	c.MarkFlagsMutuallyExclusive("roll", "blocked", "heartbeats")
+	c.MarkFlagsMutuallyExclusive("machines", "heartbeats")
+	return c
+}
+
+func (b *benchmark) run(ctx context.Context) error {
+	if err := b.complete(); err != nil {
+		return err
+	}
+	if b.options.Dir == "" {
+		dir, err := bench.TempDir()
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		b.options.Dir = dir
+	}
+	report, err := bench.Run(ctx, b.options)
+	return errors.Join(err, b.show(report))
+}
+
+// show prints what was measured, even if not all could be.
+func (b *benchmark) show(report *bench.Report) error {
+	if b.output != "json" {
+		return report.Print(os.Stdout)
+	}
+	e := json.NewEncoder(os.Stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(report)
+}
+
+func (b *benchmark) complete() error {
+	if b.output != "" && b.output != "json" {
+		return fmt.Errorf("--output: must be json, not %q", b.output)
+	}
+	if b.backend != "kwok" {
+		return fmt.Errorf("--backend: must be kwok, not %q", b.backend)
+	}
+	for i, name := range b.options.APIs {
+		full, ok := apiNames[name]
+		if !ok {
+			return fmt.Errorf("--api: unknown API %q: want openshift or gardener", name)
+		}
+		b.options.APIs[i] = full
+	}
+	for _, n := range b.options.Machines {
+		if n < 1 {
+			return fmt.Errorf("--machines: must be at least 1, not %d", n)
+		}
+	}
+	if b.options.Blocked < 0 {
+		return fmt.Errorf("--blocked: must not be negative, is %d", b.options.Blocked)
+	}
+	if b.nodes < 0 {
+		return fmt.Errorf("--heartbeats: must not be negative, is %d", b.nodes)
+	}
+	if b.nodes > 0 {
+		b.options.Machines, b.options.Heartbeats = []int{b.nodes}, true
+	}
+	b.options.Log = os.Stderr
+	if b.profiling {
+		return b.profile()
+	}
+	return nil
+}
+
+// profile finds a free port for each program.
+func (b *benchmark) profile() error {
+	b.options.Profiling = map[string]string{}
+	for _, program := range []string{fleet.Sets, fleet.Machines} {
+		address, err := bench.FreeAddress()
+		if err != nil {
+			return err
+		}
+		b.options.Profiling[program] = address
+		fmt.Fprintf(os.Stderr, "profiles of %s: http://%s/debug/pprof/\n", program, address)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+// Package cli is the millwright command.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/millwright-dev/millwright/internal/plugin"
+)
+
+// Run runs the command line, of which the first word is the program, and returns
+// the exit code.
+func Run(ctx context.Context, line []string) int {
+	c := command()
+	c.SetArgs(line[min(1, len(line)):])
+	err := c.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case !errors.Is(err, plugin.ErrReported):
+		fmt.Fprintln(os.Stderr, "millwright:", err)
+	}
+	return 1
+}
+
+func command() *cobra.Command {
+	c := &cobra.Command{
+		Use:           "millwright",
+		Short:         "Keep the machines of a Kubernetes cluster as they are declared",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), benchCommand(), plugin.Why("millwright", streams))
+	return c
+}
+
+// where is the place of the fleet on this machine.
+type where struct{ dir, bin string }
+
+func (w *where) addFlags(c *cobra.Command) {
+	c.Flags().StringVar(&w.dir, "dir", defaultDir(), "folder that holds the fleet; MILLWRIGHT_HOME sets the default")
+	c.Flags().StringVar(&w.bin, "bin", defaultBin(), "folder of the controllers' programs")
+	_ = c.Flags().MarkHidden("bin")
+}
+
+func defaultDir() string {
+	if dir := os.Getenv("MILLWRIGHT_HOME"); dir != "" {
+		return dir
+	}
+	return homeDir()
+}
+
+// homeDir is where the fleet is of a person who chose no place.
+func homeDir() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), fmt.Sprintf("millwright-%d", os.Getuid()))
+	}
+	return filepath.Join(home, ".millwright")
+}
+
+func defaultBin() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "."
+	}
+	return filepath.Dir(self)
+}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+)
+
+func downCommand() *cobra.Command {
+	w := &where{}
+	c := &cobra.Command{
+		Use:   "down",
+		Short: "End the fleet that up started and remove all it stored",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if !fleet.Left(w.dir) {
+				fmt.Fprintf(os.Stderr, "There is no fleet in %s.\n", w.dir)
+				return nil
+			}
+			return takeDown(c.Context(), *w, os.Stderr)
+		},
+	}
+	w.addFlags(c)
+	return c
+}
+
+// takeDown ends the fleet also when ctx, which an interrupt ends, is over.
+func takeDown(ctx context.Context, w where, out io.Writer) error {
+	fmt.Fprintln(out, "\nTaking the fleet down ...")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if err := fleet.Down(ctx, w.dir, w.bin); err != nil {
+		return fmt.Errorf("take the fleet down: %w", err)
+	}
+	fmt.Fprintln(out, "Done: no process and no file is left.")
+	return nil
+}

@@ -1,0 +1,316 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/plugin"
+)
+
+type up struct {
+	where
+	backend string
+	port    int
+	timeout time.Duration
+	once    bool
+	output  string
+}
+
+func upCommand() *cobra.Command {
+	u := &up{}
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Start a control plane, the controllers and a sample fleet on this machine",
+		Long: `up starts a Kubernetes control plane on loopback, installs both machine APIs,
+starts the controllers with the kubemark provider, and creates a sample set of
+three machines in each API. Every machine is a real kubelet over a fake
+container runtime. It shows the machines until all of them run, then keeps the
+fleet running until it is interrupted, and takes everything down again.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return u.run(c.Context()) },
+	}
+	u.addFlags(c)
+	c.Flags().StringVar(&u.backend, "backend", hollowBackend, `what stands for an instance: "hollow" (a kubelet process) or "kwok" (a node played by kwok)`)
+	c.Flags().IntVar(&u.port, "port", 0, "port of the API server; 0 for the one used before, or a free one")
+	c.Flags().DurationVar(&u.timeout, "timeout", 3*time.Minute, "how long the machines may take to get ready")
+	c.Flags().BoolVar(&u.once, "exit-when-ready", false, "exit once all machines are ready and leave the fleet running")
+	c.Flags().StringVarP(&u.output, "output", "o", "", `"json" prints one document when all machines are ready, or when that failed, and nothing else on standard output`)
+	return c
+}
+
+// hollowBackend and kwokBackend are what may stand for an instance.
+const (
+	hollowBackend = "hollow"
+	kwokBackend   = "kwok"
+)
+
+// report is what -o json prints.
+type report struct {
+	Seconds float64 `json:"seconds"`
+	// Dir is the fleet's folder, Server and Kubeconfig lead to its API server;
+	// those are empty where it did not start.
+	Dir        string          `json:"dir"`
+	Server     string          `json:"server,omitempty"`
+	Kubeconfig string          `json:"kubeconfig,omitempty"`
+	Machines   []fleet.Machine `json:"machines"`
+	// Error says why not all machines are ready, Reasons say it one by one.
+	Error   string   `json:"error,omitempty"`
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+func (u *up) run(ctx context.Context) error {
+	if u.output != "" && u.output != "json" {
+		return fmt.Errorf("--output: must be json, not %q", u.output)
+	}
+	if u.backend != hollowBackend && u.backend != kwokBackend {
+		return fmt.Errorf("--backend: must be %s or %s, not %q", hollowBackend, kwokBackend, u.backend)
+	}
+	started := time.Now()
+	f, err := u.start(ctx)
+	if err != nil {
+		return errors.Join(err, u.report(os.Stdout, nil, started, nil, err))
+	}
+	err = u.serve(ctx, f, started)
+	if err == nil && u.once {
+		return nil
+	}
+	if err != nil && u.once && !errors.Is(err, context.Canceled) {
+		fmt.Fprintf(os.Stderr, "\nThe fleet is left running for a look: KUBECONFIG=%s, logs in %s, `%s` ends it.\n", f.Plane.KubeconfigPath, u.folder(), u.down())
+		return err
+	}
+	return errors.Join(err, takeDown(ctx, u.where, os.Stderr))
+}
+
+// start clears what a crash left behind and starts the fleet.
+func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
+	running, err := fleet.Find(u.dir)
+	if err == nil {
+		return nil, fmt.Errorf("a fleet is already running in %s since %s (KUBECONFIG=%s); `%s` ends it",
+			u.folder(), running.Started.Format(time.TimeOnly), running.Plane.KubeconfigPath, u.down())
+	}
+	if !errors.Is(err, devplane.ErrNotRunning) {
+		return nil, err
+	}
+	if fleet.Left(u.dir) {
+		fmt.Fprintf(os.Stderr, "Clearing what an interrupted run left in %s.\n", u.dir)
+		if err := fleet.Down(ctx, u.dir, u.bin); err != nil {
+			return nil, fmt.Errorf("clear %s: %w", u.dir, err)
+		}
+	}
+	f, err := fleet.Start(ctx, fleet.Options{
+		Dir: u.dir, Bin: u.bin, Backend: u.backend, Port: u.port, Detach: true, Log: os.Stderr,
+		Args: map[string][]string{fleet.Sets: leading(), fleet.Machines: leading()},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// leading lets a controller lead under its lease, by which `why` sees whether it is
+// at work. On a machine that is busy it has longer than usual to renew it: nobody
+// waits to take its place.
+func leading() []string {
+	return []string{"--leader-elect=true", "--leader-elect-lease-duration=60s", "--leader-elect-renew-deadline=50s"}
+}
+
+func (u *up) serve(ctx context.Context, f *fleet.Fleet, started time.Time) error {
+	machines, err := u.awaken(ctx, f)
+	if err != nil {
+		return errors.Join(err, u.report(os.Stdout, f, started, machines, err))
+	}
+	if err := u.report(os.Stdout, f, started, machines, nil); err != nil {
+		return err
+	}
+	if u.output != "json" {
+		u.printNext(os.Stdout, f, machines, time.Since(started))
+	}
+	if u.once {
+		return nil
+	}
+	return u.keep(ctx, f)
+}
+
+// awaken creates the samples and waits until they run. Where they do not, it
+// returns what there is and says why.
+func (u *up) awaken(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error) {
+	if err := f.ApplySamples(ctx); err != nil {
+		return nil, err
+	}
+	return u.await(ctx, f)
+}
+
+// report prints the document that -o json asks for; f is nil where no fleet
+// started, failed where all machines are ready.
+func (u *up) report(w io.Writer, f *fleet.Fleet, started time.Time, machines []fleet.Machine, failed error) error {
+	if u.output != "json" {
+		return nil
+	}
+	r := report{Seconds: round(time.Since(started)), Dir: u.folder(), Machines: machines}
+	if r.Machines == nil {
+		r.Machines = []fleet.Machine{}
+	}
+	if f != nil {
+		r.Server, r.Kubeconfig = f.Plane.Server, f.Plane.KubeconfigPath
+	}
+	if failed != nil {
+		r.Error = failed.Error()
+	}
+	var l *lateError
+	if errors.As(failed, &l) {
+		r.Error, r.Reasons = l.what, l.reasons
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+func round(d time.Duration) float64 {
+	return float64(d.Round(10*time.Millisecond).Milliseconds()) / 1000
+}
+
+// await shows the machines until all of the samples' are ready.
+func (u *up) await(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error) {
+	ctx, cancel := context.WithTimeout(ctx, u.timeout)
+	defer cancel()
+	t := newTable(os.Stderr)
+	since := time.Now()
+	readyAt := map[string]time.Time{}
+	for {
+		machines, err := f.Census(ctx)
+		if err != nil && ctx.Err() == nil && len(dead(f)) == 0 {
+			return nil, err
+		}
+		ready := note(machines, readyAt)
+		t.show(machines)
+		if err == nil && ready == fleet.SampleMachines && len(machines) == ready {
+			return machines, nil
+		}
+		if len(dead(f)) > 0 { // what ends so soon would end again
+			return machines, u.late(ctx, f, "A controller ended before all machines were ready")
+		}
+		select {
+		case <-ctx.Done():
+			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return machines, context.Canceled
+			}
+			return machines, u.late(ctx, f, fmt.Sprintf("Not all machines are ready after %s", time.Since(since).Round(time.Second)))
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// note counts the machines that are ready, and how long each took.
+func note(machines []fleet.Machine, readyAt map[string]time.Time) (ready int) {
+	for i := range machines {
+		m := &machines[i]
+		at := time.Now()
+		if m.Ready() {
+			ready++
+			if readyAt[m.UID].IsZero() {
+				readyAt[m.UID] = at
+			}
+			at = readyAt[m.UID]
+		}
+		m.Seconds = round(at.Sub(m.Created))
+	}
+	return ready
+}
+
+// dead are the controllers that have ended.
+func dead(f *fleet.Fleet) (out []*fleet.Controller) {
+	for _, c := range f.Controllers {
+		if !c.Alive() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// lateError says why not all machines are ready, in words that were told to the
+// person already.
+type lateError struct {
+	what    string
+	reasons []string
+}
+
+func (e *lateError) Error() string { return e.what }
+
+func (e *lateError) Is(other error) bool { return other == plugin.ErrReported }
+
+// late tells why each machine that is not ready is not.
+func (u *up) late(ctx context.Context, f *fleet.Fleet, what string) error {
+	fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	out := &lateError{what: what}
+	machines, err := f.Census(fresh)
+	if err != nil {
+		out.reasons = append(out.reasons, "the machines cannot be listed: "+err.Error())
+	}
+	for _, m := range machines {
+		if !m.Ready() {
+			out.reasons = append(out.reasons, fmt.Sprintf("%s %s/%s: %s", m.API, m.Namespace, m.Name, reason(m)))
+		}
+	}
+	if n := fleet.SampleMachines - len(machines); n > 0 && err == nil {
+		out.reasons = append(out.reasons, fmt.Sprintf("%d machines were not even created; see the logs in %s", n, u.folder()))
+	}
+	for _, c := range dead(f) {
+		out.reasons = append(out.reasons, fmt.Sprintf("%s ended; its log %s ends with:\n%s", c.Program, c.Log, strings.TrimSpace(c.Tail())))
+	}
+	fmt.Fprintf(os.Stderr, "\n%s:\n", what)
+	for _, r := range out.reasons {
+		fmt.Fprintln(os.Stderr, "  "+r)
+	}
+	return out
+}
+
+func reason(m fleet.Machine) string {
+	phase := m.Phase
+	if phase == "" {
+		phase = "not looked at yet"
+	}
+	switch {
+	case m.Why != "":
+		return phase + ": " + m.Why
+	case m.Node == "":
+		return phase + ": no node has joined"
+	case m.NodeReady == "":
+		return phase + ": node " + m.Node + " has not joined"
+	}
+	return fmt.Sprintf("%s: node %s is Ready=%s", phase, m.Node, m.NodeReady)
+}
+
+// keep waits until the person has had enough. Controllers that end meanwhile are
+// started again, as a kubelet would: they end by themselves where that is the way to
+// see anew what there is, as after etcd was restored.
+func (u *up) keep(ctx context.Context, f *fleet.Fleet) error {
+	tick := time.NewTicker(2 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-f.Plane.Failed():
+			return fmt.Errorf("the control plane ended: %w", err)
+		case <-tick.C:
+			if _, err := devplane.Find(fleet.PlaneDir(u.dir)); errors.Is(err, devplane.ErrNotRunning) {
+				fmt.Fprintln(os.Stderr, "The fleet was taken down from elsewhere.")
+				return nil
+			}
+			for _, line := range f.Revive(time.Now()) {
+				fmt.Fprintln(os.Stderr, line+".")
+			}
+		}
+	}
+}

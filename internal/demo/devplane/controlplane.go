@@ -1,0 +1,179 @@
+package devplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// stopGrace is how long a component may take to end by itself. The API server takes up to about a second.
+const stopGrace = 10 * time.Second
+
+// ControlPlane is a control plane that runs, started by this process or found.
+type ControlPlane struct {
+	// Dir holds everything it writes.
+	Dir string
+	// Server is the URL of the API server.
+	Server string
+	// KubeconfigPath is the cluster administrator's kubeconfig.
+	KubeconfigPath string
+	// Ports in use; 0 for components that do not run.
+	Ports Ports
+	// Assets are the programs it runs, and has further ones beside, such as kubectl and hollow.
+	Assets Assets
+	// Components that were started, in the order of their start.
+	Components []Component
+
+	// Kubernetes is the version the API server reports, for instance "v1.36.3".
+	Kubernetes string
+
+	failed   chan error
+	stopping atomic.Bool
+}
+
+// Find returns the control plane that an earlier process started in dir, as long as any of its processes runs: ask
+// Health whether all do. The error is ErrNotRunning where none does, wrapped in the reason: never started, stopped, or
+// gone without having been stopped (the machine was restarted, or it was started not to outlive its starter).
+func Find(dir string) (*ControlPlane, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("making %s absolute: %w", dir, err)
+	}
+	recorded, err := loadState(dir)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case recorded.StartedAt.IsZero():
+		return nil, fmt.Errorf("%w: none was ever started in %s", ErrNotRunning, dir)
+	case len(recorded.Processes) == 0:
+		return nil, fmt.Errorf("%w: the one in %s was stopped", ErrNotRunning, dir)
+	case len(recorded.alive()) == 0:
+		return nil, fmt.Errorf("%w: the one started in %s at %s is gone without having been stopped",
+			ErrNotRunning, dir, recorded.StartedAt.Format(time.DateTime))
+	}
+	return fromState(dir, recorded), nil
+}
+
+func fromState(dir string, s state) *ControlPlane {
+	return &ControlPlane{
+		Dir:            dir,
+		Server:         s.Server,
+		KubeconfigPath: s.Kubeconfig,
+		Ports:          s.Ports,
+		Assets:         s.Assets,
+		Components:     s.Processes,
+		Kubernetes:     s.Kubernetes,
+		failed:         make(chan error),
+	}
+}
+
+// Health is nil when every component runs and says it is ready. Otherwise the error names those that are not, with the
+// end of their logs.
+func (cp *ControlPlane) Health(ctx context.Context) error {
+	probe, err := cp.newProbe()
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, component := range cp.Components {
+		if !component.Alive() {
+			problems = append(problems, fmt.Errorf("%s (process %d) is not running%s", component.Name, component.PID, logTail(component.Log)))
+			continue
+		}
+		if err := probe.check(ctx, component.Name); err != nil {
+			problems = append(problems, fmt.Errorf("%s is not ready: %w%s", component.Name, err, logTail(component.Log)))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// Component returns the process of a component by its name.
+func (cp *ControlPlane) Component(name string) (Component, bool) {
+	i := slices.IndexFunc(cp.Components, func(c Component) bool { return c.Name == name })
+	if i < 0 {
+		return Component{}, false
+	}
+	return cp.Components[i], true
+}
+
+// Failed yields an error when a component that this process started ends without Stop having been called here. It never yields for a control plane
+// that was found.
+func (cp *ControlPlane) Failed() <-chan error { return cp.failed }
+
+// AuditLog is the file with one JSON line (audit.k8s.io/v1 Event) per request, where Options.AuditLog was set.
+func (cp *ControlPlane) AuditLog() string { return filepath.Join(cp.Dir, "logs", "audit.log") }
+
+// Stop ends every component, those that use others first, and keeps the data: a Start in the same folder goes on with it.
+// Stopping one that is stopped is no error.
+func (cp *ControlPlane) Stop(ctx context.Context) error {
+	cp.stopping.Store(true)
+	recorded, err := loadState(cp.Dir)
+	if err != nil {
+		return err
+	}
+	if err := stopComponents(ctx, cp.Components); err != nil {
+		return err
+	}
+	recorded.Processes = nil
+	return saveState(cp.Dir, recorded)
+}
+
+func stopComponents(ctx context.Context, components []Component) error {
+	var problems []error
+	for _, component := range slices.Backward(components) {
+		if err := component.Stop(ctx, stopGrace); err != nil {
+			problems = append(problems, fmt.Errorf("stopping %s: %w", component.Name, err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// Stop ends the control plane that runs in dir, whoever started it. Where none runs, it only tidies what is recorded.
+func Stop(ctx context.Context, dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("making %s absolute: %w", dir, err)
+	}
+	recorded, err := loadState(dir)
+	if err != nil || recorded.StartedAt.IsZero() {
+		return err
+	}
+	return fromState(dir, recorded).Stop(ctx)
+}
+
+// Clean stops the control plane in dir and removes the folder with all its data. A folder that no control plane was
+// started in is refused, so that a mistyped path costs nothing; one that does not exist is no error.
+func Clean(ctx context.Context, dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, lockName)); err != nil {
+		return fmt.Errorf("%s is not the folder of a control plane: not removing it", dir)
+	}
+	if err := Stop(ctx, dir); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("removing the control plane's folder: %w", err)
+	}
+	return nil
+}
+
+// logTail is the end of a log for an error message: at most 15 lines.
+func logTail(path string) string {
+	const keep = 15
+	content, err := os.ReadFile(path)
+	if err != nil || len(content) == 0 {
+		return ""
+	}
+	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
+	lines = lines[max(0, len(lines)-keep):]
+	return fmt.Sprintf("\n%s ends with:\n  %s", path, strings.Join(lines, "\n  "))
+}

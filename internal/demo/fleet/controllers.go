@@ -1,0 +1,132 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/proc"
+)
+
+// stopGrace is how long a controller may take to finish what it has in hand.
+const stopGrace = 10 * time.Second
+
+// Controller is one controller process.
+type Controller struct {
+	Program string `json:"program"`
+	proc.ID
+	Log string `json:"log"`
+
+	process  *proc.Process
+	comeback comeback
+}
+
+// Done is closed when a controller that this process started has ended.
+func (c *Controller) Done() <-chan struct{} { return c.process.Done() }
+
+// StartController starts a controller; several of one program are a leader and
+// its standbys.
+func (f *Fleet) StartController(program string) (*Controller, error) {
+	c, err := f.launch(program)
+	if err != nil {
+		return nil, err
+	}
+	f.Controllers = append(f.Controllers, c)
+	return c, f.save()
+}
+
+// launch starts the process of a controller, of which the fleet does not know yet.
+func (f *Fleet) launch(program string) (*Controller, error) {
+	path := filepath.Join(f.options.Bin, program)
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("the program %s is not in %s: run `make build`", program, f.options.Bin)
+	}
+	args, err := f.args(program)
+	if err != nil {
+		return nil, err
+	}
+	log := filepath.Join(f.Dir, program+".log")
+	p, err := proc.Start(proc.Spec{Path: path, Args: args, Log: log, Detach: f.options.Detach})
+	if err != nil {
+		return nil, err
+	}
+	return &Controller{Program: program, ID: p.ID, Log: log, process: p, comeback: comeback{since: time.Now()}}, nil
+}
+
+func (f *Fleet) args(program string) ([]string, error) {
+	args := []string{
+		"--target-kubeconfig=" + f.Kubeconfig(program),
+		"--metrics-bind-address=0",
+		// One process of each kind needs no lease; who wants one turns it on.
+		"--leader-elect=false", "--leader-elect-resource-namespace=kube-system",
+	}
+	if program != Machines {
+		return append(args, f.options.Args[program]...), nil
+	}
+	hollow, err := f.Plane.Assets.Path(devplane.Hollow)
+	if err != nil {
+		return nil, err
+	}
+	args = append(args,
+		"--bootstrap-token-auth-extra-groups="+devplane.BootstrapGroup,
+		"--kubemark-dir="+CloudDir(f.Dir), "--kubemark-backend="+f.options.Backend, "--hollow-binary="+hollow,
+		"--kubemark-metadata-address=127.0.0.1:0",
+	)
+	return append(args, f.options.Args[program]...), nil
+}
+
+// KillController ends a controller as a crash does, without a chance to tidy.
+func (f *Fleet) KillController(ctx context.Context, c *Controller) error {
+	if err := c.Signal(syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill %s: %w", c.Program, err)
+	}
+	select {
+	case <-c.Done():
+	case <-ctx.Done():
+		return fmt.Errorf("kill %s: %w", c.Program, ctx.Err())
+	}
+	f.Controllers = slices.DeleteFunc(f.Controllers, func(o *Controller) bool { return o == c })
+	return f.save()
+}
+
+func (f *Fleet) stopControllers(ctx context.Context) error {
+	var problems []error
+	for _, c := range f.Controllers {
+		if err := c.Stop(ctx, stopGrace); err != nil {
+			problems = append(problems, fmt.Errorf("stop %s: %w", c.Program, err))
+		}
+	}
+	f.Controllers = nil
+	return errors.Join(append(problems, f.save())...)
+}
+
+// stopInstances ends the processes that stand for instances, through the
+// provider's own program: how it runs them is its business.
+func (f *Fleet) stopInstances(ctx context.Context) error {
+	path := filepath.Join(f.options.Bin, Machines)
+	if _, err := os.Stat(CloudDir(f.Dir)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	out, err := exec.CommandContext(ctx, path, "halt", "--kubemark-dir="+CloudDir(f.Dir)).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("stop the instances: %w: %s", err, out)
+	}
+	return nil
+}
+
+// Tail is the end of a controller's log, for messages.
+func (c *Controller) Tail() string {
+	raw, err := os.ReadFile(c.Log)
+	if err != nil {
+		return ""
+	}
+	const most = 2000
+	return string(raw[max(0, len(raw)-most):])
+}

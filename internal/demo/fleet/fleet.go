@@ -1,0 +1,242 @@
+// Package fleet runs everything that a living fleet needs on one machine: the
+// development control plane, the CRDs of both APIs, and the controllers with
+// the kubemark provider. It stands behind `millwright up`, the bench and the
+// tests that kill controllers.
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+)
+
+// Namespaces of the sample objects.
+const (
+	OpenShiftNamespace = "openshift-machine-api"
+	GardenerNamespace  = "default"
+)
+
+// The programs of the controllers.
+const (
+	Sets     = "machine-controller-manager"
+	Machines = "machine-controller-kubemark"
+)
+
+// Options describe a fleet to start.
+type Options struct {
+	// Dir holds everything the fleet writes. Required.
+	Dir string
+	// Bin is the folder of the controllers' programs. Required.
+	Bin string
+	// Backend is the kubemark back end of specs that name none: "hollow" or
+	// "kwok".
+	Backend string
+	// Port is the API server's; 0 for the one used before, or a free one.
+	Port int
+	// Detach lets the fleet outlive this process.
+	Detach bool
+	// AuditLog makes the API server log every request.
+	AuditLog bool
+	// Components run besides etcd and the API server; by default the
+	// controller manager and the scheduler, and kwok for that back end.
+	Components []string
+	// Args are added to the command lines of the controllers, by program.
+	Args map[string][]string
+	// PlaneArgs are added to the command lines of the control plane's
+	// components, by component.
+	PlaneArgs map[string][]string
+	// Idle leaves the controllers to be started by StartController.
+	Idle bool
+	// Log gets lines for a person who waits; nil: none.
+	Log io.Writer
+}
+
+// Fleet is a fleet that runs.
+type Fleet struct {
+	Dir         string
+	Plane       *devplane.ControlPlane
+	Controllers []*Controller
+	// Client is the administrator's.
+	Client client.Client
+	// Started is when everything was asked to start.
+	Started time.Time
+
+	options Options
+}
+
+// state is what is kept in Dir for later processes.
+type state struct {
+	Started     time.Time     `json:"started"`
+	Controllers []*Controller `json:"controllers"`
+}
+
+// PlaneDir is the control plane's folder in that of the fleet.
+func PlaneDir(dir string) string { return filepath.Join(dir, "plane") }
+
+// CloudDir is the folder of the instances in that of the fleet: kubemark's
+// Config.Dir.
+func CloudDir(dir string) string { return filepath.Join(dir, "instances") }
+
+func statePath(dir string) string { return filepath.Join(dir, "fleet.json") }
+
+// Start starts a fleet in o.Dir, which must hold none that runs.
+func Start(ctx context.Context, o Options) (*Fleet, error) {
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	started := time.Now()
+	assets, err := devplane.Ensure(ctx, devplane.BuildOptions{Progress: o.Log})
+	if err != nil {
+		return nil, fmt.Errorf("provide the control plane's programs: %w", err)
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the fleet's folder: %w", err)
+	}
+	f := &Fleet{Dir: o.Dir, Started: started, options: o}
+	if err := f.save(); err != nil {
+		return nil, err
+	}
+	f.Plane, err = devplane.Start(ctx, devplane.Options{
+		Dir: PlaneDir(o.Dir), Assets: assets, Components: components(o), Ports: devplane.Ports{APIServer: o.Port},
+		Detach: o.Detach, AuditLog: o.AuditLog, ExtraArgs: o.PlaneArgs, Log: o.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := f.furnish(ctx); err != nil {
+		return nil, errors.Join(err, f.Stop(context.WithoutCancel(ctx)))
+	}
+	return f, nil
+}
+
+func components(o Options) []string {
+	if o.Components != nil {
+		return o.Components
+	}
+	out := []string{devplane.ControllerManager, devplane.Scheduler}
+	if o.Backend == "kwok" {
+		out = append(out, devplane.Kwok)
+	}
+	return out
+}
+
+// furnish installs what the controllers need and starts them.
+func (f *Fleet) furnish(ctx context.Context) error {
+	config, err := f.Plane.RESTConfig()
+	if err != nil {
+		return err
+	}
+	if f.Client, err = client.New(config, client.Options{Scheme: run.Scheme()}); err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	if err := installCRDs(ctx, config); err != nil {
+		return err
+	}
+	if err := f.prepareNamespaces(ctx); err != nil {
+		return err
+	}
+	for _, program := range []string{Sets, Machines} {
+		if err := f.grant(ctx, program); err != nil {
+			return err
+		}
+		if f.options.Idle {
+			continue
+		}
+		if _, err := f.StartController(program); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Find returns the fleet that runs in dir. The error is [devplane.ErrNotRunning],
+// wrapped in the reason, where none does.
+func Find(dir string) (*Fleet, error) {
+	plane, err := devplane.Find(PlaneDir(dir))
+	if err != nil {
+		return nil, err
+	}
+	s, err := load(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Fleet{Dir: dir, Plane: plane, Controllers: s.Controllers, Started: s.Started}, nil
+}
+
+func load(dir string) (state, error) {
+	var s state
+	raw, err := os.ReadFile(statePath(dir))
+	if errors.Is(err, os.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return s, fmt.Errorf("read the state of the fleet: %w", err)
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return s, fmt.Errorf("read %s, which is damaged (remove it if nothing runs there): %w", statePath(dir), err)
+	}
+	return s, nil
+}
+
+func (f *Fleet) save() error {
+	raw, err := json.MarshalIndent(state{Started: f.Started, Controllers: f.Controllers}, "", "  ")
+	if err != nil {
+		return err
+	}
+	temporary := statePath(f.Dir) + ".new"
+	if err := os.WriteFile(temporary, raw, 0o600); err != nil {
+		return fmt.Errorf("write the state of the fleet: %w", err)
+	}
+	return os.Rename(temporary, statePath(f.Dir))
+}
+
+// Left reports whether a fleet was started in dir and not taken down since,
+// whether or not it still runs.
+func Left(dir string) bool {
+	_, err := os.Stat(statePath(dir))
+	return err == nil
+}
+
+// Stop ends all processes of the fleet: controllers, instances, control plane.
+// What was stored stays.
+func (f *Fleet) Stop(ctx context.Context) error {
+	problems := []error{f.stopControllers(ctx), f.stopInstances(ctx)}
+	if f.Plane != nil {
+		problems = append(problems, f.Plane.Stop(ctx))
+	}
+	return errors.Join(problems...)
+}
+
+// Down stops the fleet in dir, in whatever state an earlier process left it,
+// and removes all it stored; bin is the folder of the programs. A folder without a fleet is left alone.
+func Down(ctx context.Context, dir, bin string) error {
+	if !Left(dir) {
+		return nil
+	}
+	// Before the controllers are looked up: see [Fleet.Revive].
+	if err := leave(dir); err != nil {
+		return err
+	}
+	s, err := load(dir)
+	if err != nil {
+		return err
+	}
+	f := &Fleet{Dir: dir, Controllers: s.Controllers, options: Options{Bin: bin}}
+	if err := f.Stop(ctx); err != nil {
+		return err
+	}
+	if err := devplane.Clean(ctx, PlaneDir(dir)); err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,150 @@
+package dialecttest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// look is all that the object says: the lens's view, and what is asked about a reboot,
+// which is of one form in every API.
+func (l Laws[M]) look(m M) lifecycle.Machine {
+	v := l.Dialect.View(m)
+	v.Reboot = dialect.ReadRebooting(m)
+	return v
+}
+
+// shows: View(Record(m, o)) shows what o says, and what it does not speak of as it was.
+// No field is left out: [Laws.told] has the few that more than one answer is right for.
+func (l Laws[M]) shows(c trial[M]) error {
+	want := c.was
+	switch gone := c.o.Did(lifecycle.RemoveFinalizer); {
+	case gone:
+		want.Held = false
+	case c.o.Did(lifecycle.AddFinalizer):
+		want.Held = true
+	}
+	if c.o.Step != lifecycle.AddFinalizer {
+		l.expect(&want, c)
+	}
+	if err := l.told(&want, c); err != nil {
+		return err
+	}
+	if d := cmp.Diff(want, c.is, cmpopts.EquateEmpty()); d != "" {
+		return fmt.Errorf("View(Record(m, o)) (-what o says +what it shows)\n%s", d)
+	}
+	return nil
+}
+
+// told checks what more than one answer is right for, and makes it the expected one.
+func (l Laws[M]) told(want *lifecycle.Machine, c trial[M]) error {
+	if err := located(c.was.Origin, c.is.Origin, c.o); err != nil {
+		return err
+	}
+	legible := !slices.ContainsFunc(c.was.Faults, func(f lifecycle.Fault) bool { return f.Field == "metadata.annotations["+dialect.OriginAnnotation+"]" })
+	asks := c.o.Did(lifecycle.AddFinalizer) || c.instance(l) != nil
+	if asks && legible && !c.o.Did(lifecycle.RemoveFinalizer) && c.o.World.Origin.Cluster != "" && (c.is.Origin == nil || c.is.Origin.Cluster == "") {
+		return fmt.Errorf("the instance is asked for in %+v, and the object says %+v", c.o.World.Origin, c.is.Origin)
+	}
+	want.Origin = c.is.Origin
+	switch {
+	case want.Stage != c.was.Stage:
+		want.StageSince = Now
+	case l.TellsWrites && c.is.StageSince.Equal(Now):
+		want.StageSince = Now
+	}
+	return l.drained(want, c)
+}
+
+// drained: a drain that is done is remembered where the API has a place for that, with the
+// time; one that is not done is not.
+func (l Laws[M]) drained(want *lifecycle.Machine, c trial[M]) error {
+	d := c.o.World.Drain
+	switch {
+	case c.was.Drained, c.o.Did(lifecycle.RemoveFinalizer), c.o.Step == lifecycle.AddFinalizer:
+		return nil
+	case !l.KeepsDrained, c.was.Deleted.IsZero(), d != nil && !d.Done:
+		return nil
+	case d != nil && c.o.Reason != lifecycle.ReasonDrainBlockedHook, c.is.Drained:
+		want.Drained, want.DrainedAt = true, Now
+	}
+	if d == nil && c.is.Drained && !c.was.SkipDrain && c.o.World.Removal == lifecycle.RemovalUntried {
+		return fmt.Errorf("nobody drained the node, the instance stays, and a finished drain is shown")
+	}
+	return nil
+}
+
+// instance is the one that Record takes down; nil when it takes down none.
+func (c trial[M]) instance(l Laws[M]) *provider.Instance {
+	if c.o.Step == lifecycle.AddFinalizer || c.o.Did(lifecycle.RemoveFinalizer) && !l.TellsWrites {
+		return nil
+	}
+	return c.o.World.Recordable(c.was.ProviderID)
+}
+
+func (l Laws[M]) expect(want *lifecycle.Machine, c trial[M]) {
+	if i := c.instance(l); i != nil {
+		l.expectInstance(want, c, *i)
+	}
+	if c.o.Did(lifecycle.RemoveFinalizer) {
+		return
+	}
+	if c.o.Stage != lifecycle.StageNew {
+		want.Stage = c.o.Stage
+		if shown, ok := l.Stages[c.o.Stage]; ok {
+			want.Stage = shown
+		}
+	}
+	l.expectNode(want, c)
+	if !c.was.Deleted.IsZero() {
+		want.Begun = lifecycle.Begin(c.was.Begun, c.was.Deleted, c.o)
+	}
+	l.expectKeeping(want, c)
+}
+
+func (l Laws[M]) expectInstance(want *lifecycle.Machine, c trial[M], i provider.Instance) {
+	if want.ProviderID == "" {
+		want.ProviderID = i.ProviderID
+	}
+	if want.NodeName == "" && c.is.NodeName == i.NodeName {
+		want.NodeName = i.NodeName // an API may keep the name before the node is there
+	}
+	if shown := l.Addresses(c.o, i); shown != nil {
+		want.Addresses = shown
+	}
+	want.Provisioned = true
+}
+
+// expectNode: a machine that is wanted shows its node.
+func (l Laws[M]) expectNode(want *lifecycle.Machine, c trial[M]) {
+	n := c.o.World.Node
+	if n == nil || !c.was.Deleted.IsZero() {
+		return
+	}
+	if want.NodeName == "" || c.is.NodeName == n.Name {
+		want.NodeName = n.Name
+	}
+	if l.KeepsNodeUID {
+		want.NodeUID = n.UID
+	}
+}
+
+// expectKeeping: what is on its way out is kept no more.
+func (l Laws[M]) expectKeeping(want *lifecycle.Machine, c trial[M]) {
+	if k := c.o.Preserve; k.Bound {
+		want.Preservation.Until, want.Preservation.LastApplied = k.Until.Truncate(time.Second), k.LastApplied
+		if k.DropOwn {
+			want.Preservation.Own = lifecycle.WishNone
+		}
+	}
+	if want.Stage == lifecycle.StageDeleting && c.was.Stage != want.Stage {
+		want.Preservation.Until = time.Time{}
+	}
+}

@@ -1,0 +1,193 @@
+package gardener
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+)
+
+// keepWords are the values by which nodes and machines ask for preservation.
+var keepWords = map[string]lifecycle.Wish{
+	"":                          lifecycle.WishNone,
+	v1alpha1.PreserveFalse:      lifecycle.WishNot,
+	v1alpha1.PreserveNow:        lifecycle.WishNow,
+	v1alpha1.PreserveWhenFailed: lifecycle.WishFailed,
+	v1alpha1.PreserveAuto:       lifecycle.WishOwner,
+}
+
+func wish(value string) lifecycle.Wish {
+	if w, ok := keepWords[value]; ok {
+		return w
+	}
+	return lifecycle.WishUnknown
+}
+
+// wished is the value for a wish.
+func wished(w lifecycle.Wish) string {
+	for value, known := range keepWords {
+		if known == w {
+			return value
+		}
+	}
+	return ""
+}
+
+// keeps reads how long machines are preserved.
+func (d Machines) keeps(p *lifecycle.Policy, m *v1alpha1.Machine) {
+	p.Keeps, p.KeepTimeout = true, d.Defaults.PreserveTimeout
+	if c := m.Spec.MachineConfiguration; c != nil {
+		override(&p.KeepTimeout, c.MachinePreserveTimeout)
+	}
+}
+
+// keeping reads the machine's preservation.
+func keeping(m *v1alpha1.Machine) lifecycle.Preservation {
+	k := lifecycle.Preservation{
+		Own:         wish(m.Annotations[v1alpha1.AnnotationKeyPreserve]),
+		LastApplied: wish(m.Annotations[v1alpha1.AnnotationKeyLastAppliedNodePreserve]),
+	}
+	if t := m.Status.CurrentStatus.PreserveExpiryTime; t != nil {
+		k.Until = t.Time
+	}
+	return k
+}
+
+// NodePreservation reads the node's annotation, taint and condition.
+func (Machines) NodePreservation(n *corev1.Node) lifecycle.NodePreservation {
+	k := lifecycle.NodePreservation{Wish: wish(n.Annotations[v1alpha1.AnnotationKeyPreserve])}
+	if i := slices.IndexFunc(n.Spec.Taints, isPreserved); i >= 0 {
+		k.Fenced = true
+		if t := n.Spec.Taints[i].TimeAdded; t != nil {
+			k.FencedSince = t.Time
+		}
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == v1alpha1.NodePreserved {
+			k.Sign = signOf(c)
+		}
+	}
+	return k
+}
+
+func isPreserved(t corev1.Taint) bool {
+	return t.Key == v1alpha1.TaintKeyPreserved && t.Effect == corev1.TaintEffectNoSchedule
+}
+
+func signOf(c corev1.NodeCondition) lifecycle.PreserveCondition {
+	switch {
+	case c.Reason == v1alpha1.ReasonPreservationStopped:
+		return lifecycle.PreserveStopped
+	case c.Status == corev1.ConditionTrue:
+		return lifecycle.PreserveActive
+	}
+	return lifecycle.PreserveDraining
+}
+
+// Preserve puts the annotations that hold off the autoscaler on n, unless somebody
+// does so already, and the taint where it is to be. At the end it takes off the
+// taint, and the annotations if they are those of machine controllers.
+func (Machines) Preserve(n *corev1.Node, k lifecycle.PreservePlan, at time.Time) {
+	switch {
+	case k.Preserve:
+		if !stays(n) {
+			metav1.SetMetaDataAnnotation(&n.ObjectMeta, v1alpha1.AnnotationKeyScaleDownDisabled, "true")
+			metav1.SetMetaDataAnnotation(&n.ObjectMeta, v1alpha1.AnnotationKeyScaleDownDisabledByUs, "true")
+		}
+	case k.End && n.Annotations[v1alpha1.AnnotationKeyScaleDownDisabledByUs] == "true":
+		delete(n.Annotations, v1alpha1.AnnotationKeyScaleDownDisabled)
+		delete(n.Annotations, v1alpha1.AnnotationKeyScaleDownDisabledByUs)
+	}
+	switch fenced := slices.ContainsFunc(n.Spec.Taints, isPreserved); {
+	case k.Fence && !fenced:
+		since := metav1.NewTime(at).Rfc3339Copy()
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{
+			Key: v1alpha1.TaintKeyPreserved, Effect: corev1.TaintEffectNoSchedule, TimeAdded: &since,
+		})
+	case !k.Fence && (k.Preserve || k.End):
+		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, isPreserved)
+	}
+	if k.DropNode {
+		delete(n.Annotations, v1alpha1.AnnotationKeyPreserve)
+	}
+}
+
+// PreserveCondition words the condition. What the drain waits for comes after the
+// sentence that clients know.
+func (Machines) PreserveCondition(k lifecycle.PreservePlan) corev1.NodeCondition {
+	c := corev1.NodeCondition{Type: v1alpha1.NodePreserved, Status: corev1.ConditionTrue, Reason: v1alpha1.ReasonPreservedByUser}
+	if k.ByOwner {
+		c.Reason = v1alpha1.ReasonPreservedByMCM
+	}
+	until := v1alpha1.MessagePreservedUntil + k.Until.UTC().Format(time.RFC3339)
+	switch {
+	case k.Sign == lifecycle.PreserveActive && k.Fence:
+		c.Message = v1alpha1.MessagePreservedDrained + " " + until
+	case k.Sign == lifecycle.PreserveActive:
+		c.Message = until
+	case k.Sign == lifecycle.PreserveDraining && k.Message != "":
+		c.Status, c.Message = corev1.ConditionFalse, v1alpha1.MessagePreservedDrainError+" It is tried again: "+k.Message
+	case k.Sign == lifecycle.PreserveDraining:
+		c.Status, c.Message = corev1.ConditionFalse, v1alpha1.MessagePreservedDrainError+" The drain begins"
+	default:
+		c.Status, c.Reason, c.Message = corev1.ConditionFalse, v1alpha1.ReasonPreservationStopped, "The machine is not preserved: "+k.Message
+	}
+	return c
+}
+
+// recordKeep writes until when the machine is preserved, what its node asked
+// when that was last heard, and takes away what it asks itself where that is
+// over. When the machine came into its phase is another matter: nothing here
+// moves that time.
+func recordKeep(m *v1alpha1.Machine, k lifecycle.PreservePlan) {
+	if !k.Bound {
+		return
+	}
+	if k.DropOwn {
+		delete(m.Annotations, v1alpha1.AnnotationKeyPreserve)
+	}
+	if heard := wished(k.LastApplied); heard != "" {
+		metav1.SetMetaDataAnnotation(&m.ObjectMeta, v1alpha1.AnnotationKeyLastAppliedNodePreserve, heard)
+	} else if !k.Refused {
+		delete(m.Annotations, v1alpha1.AnnotationKeyLastAppliedNodePreserve)
+	}
+	current := &m.Status.CurrentStatus
+	switch has := current.PreserveExpiryTime; {
+	case k.Until.IsZero():
+		current.PreserveExpiryTime = nil
+	case has == nil || !has.Time.Equal(k.Until.Truncate(time.Second)):
+		until := metav1.NewTime(k.Until).Rfc3339Copy()
+		current.PreserveExpiryTime = &until
+	}
+}
+
+// keepEvents tell when preservation begins and ends, and of wishes that mean
+// nothing.
+func keepEvents(before, after *v1alpha1.Machine, k lifecycle.PreservePlan) (out []dialect.Event) {
+	add := func(kind, reason, note string) {
+		out = append(out, dialect.Event{Type: kind, Reason: reason, Action: "Preserve", Note: note})
+	}
+	was, is := before.Status.CurrentStatus.PreserveExpiryTime, after.Status.CurrentStatus.PreserveExpiryTime
+	const words = " must be one of now, when-failed, auto-preserved and false"
+	switch {
+	case k.Told:
+	case k.Refused:
+		add(corev1.EventTypeWarning, "InvalidPreservation", "annotation "+v1alpha1.AnnotationKeyPreserve+" of the node"+words+"; nothing is done until it is")
+	case k.Ignored:
+		add(corev1.EventTypeWarning, "InvalidPreservation", "annotation "+v1alpha1.AnnotationKeyPreserve+words+"; it is ignored")
+	}
+	switch {
+	case was == nil && is != nil && k.ByOwner:
+		add(corev1.EventTypeNormal, "Preserved", "Chosen by its set: "+v1alpha1.MessagePreservedUntil+is.UTC().Format(time.RFC3339))
+	case was == nil && is != nil:
+		add(corev1.EventTypeNormal, "Preserved", v1alpha1.MessagePreservedUntil+is.UTC().Format(time.RFC3339))
+	case was != nil && is == nil && k.Message != "":
+		add(corev1.EventTypeNormal, "PreservationStopped", "The machine is not preserved: "+k.Message)
+	}
+	return out
+}

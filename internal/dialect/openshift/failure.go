@@ -1,0 +1,43 @@
+package openshift
+
+import (
+	"errors"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// What conditions say before an error.
+const (
+	notCreated = "Instance has not been created"
+	notChecked = "Failed to check if machine exists"
+	notDeleted = "Failed to delete the instance"
+)
+
+// Failure reads back what m records of the attempt at its instance that failed last;
+// nil when it records none. Of the kinds of failures the API keeps one: a spec that
+// was refused. All others come back as [provider.Transient].
+func (Machines) Failure(m *machinev1.Machine) error {
+	if text := ptr.Deref(m.Status.ErrorMessage, ""); text != "" {
+		if ptr.Deref(m.Status.ErrorReason, "") == machinev1.InvalidConfigurationMachineError {
+			return provider.Errorf(provider.Invalid, "%s", text)
+		}
+		return errors.New(text)
+	}
+	for _, at := range []struct{ condition, frame string }{
+		{dialect.StartedCondition(lifecycle.DeletionInstance), notDeleted},
+		{string(machinev1.InstanceExistsCondition), notCreated},
+		{string(machinev1.InstanceExistsCondition), notChecked},
+	} {
+		c := find(m, machinev1.ConditionType(at.condition))
+		if text, ok := strings.CutPrefix(c.Message, at.frame+": "); ok {
+			return errors.New(text)
+		}
+	}
+	return nil
+}

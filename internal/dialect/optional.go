@@ -1,0 +1,58 @@
+package dialect
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// What follows is what a lens also is where its API has such a thing. Whoever serves the
+// API looks once, when it is made, by [As].
+
+// InPlaceUpdater is the lens of machines that are updated in place
+// ([lifecycle.Policy].UpdatesInPlace).
+type InPlaceUpdater interface {
+	// Update is what n says about an update of its machine, Marked the node condition
+	// that says how far it is.
+	Update(n *corev1.Node) lifecycle.Update
+	Marked(mark lifecycle.Mark) corev1.NodeCondition
+}
+
+// Preserver is the lens of machines that are kept although they failed
+// ([lifecycle.Policy].Keeps).
+type Preserver interface {
+	// NodePreservation is what n says about that, Preserve edits its metadata and taints
+	// as k wants them at a time, PreserveCondition is the node condition for k.Sign.
+	NodePreservation(n *corev1.Node) lifecycle.NodePreservation
+	Preserve(n *corev1.Node, k lifecycle.PreservePlan, at time.Time)
+	PreserveCondition(k lifecycle.PreservePlan) corev1.NodeCondition
+}
+
+// DrainNarrator is the lens of machines whose nodes tell why they are drained for good.
+type DrainNarrator interface {
+	// Leaving is the condition with which n tells that it, or its machine, was unwell,
+	// or that there is one too many.
+	Leaving(n *corev1.Node, unwell bool) corev1.NodeCondition
+}
+
+// SetPreserver is the lens of sets that choose failed machines to keep for inspection
+// (replicas.Set.AutoKeep).
+type SetPreserver interface {
+	// PreserveMachine writes into m that its set keeps it, or no longer.
+	PreserveMachine(m client.Object, keep bool)
+}
+
+// Mover is the lens of deployments whose machines are updated in place.
+type Mover[S client.Object] interface {
+	// Move edits m, an updated machine of the set from, to be one of the set
+	// to, and shields it until that has made room. Unprotect ends that.
+	Move(m client.Object, from, to S)
+	Unprotect(m client.Object)
+}
+
+// As is the lens as a T, or what it wraps, as sessions of providers have their powers.
+func As[T any](lens any) (T, bool) { return provider.As[T](lens) }

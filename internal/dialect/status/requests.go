@@ -1,0 +1,52 @@
+package status
+
+import (
+	"slices"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+)
+
+// tokenAttempts is how many token ids a machine may have; only the first is
+// likely.
+const tokenAttempts = 8
+
+// Asks reports whether a pending certificate request is, or may be, that of the
+// kubelet of the machine with this UID: it was made with the machine's bootstrap
+// token, or for a node of one of the given names.
+func Asks(r *certificatesv1.CertificateSigningRequest, uid string, nodes ...string) bool {
+	if kind, pending := approval.Handled(r); !kind || !pending {
+		return false
+	}
+	if id := approval.TokenID(r); id != "" {
+		for attempt := range tokenAttempts {
+			if id == bootstrap.TokenID(uid, attempt) {
+				return true
+			}
+		}
+	}
+	name := nodeName(r)
+	return name != "" && slices.Contains(nodes, name)
+}
+
+// nodeName is the node that a request names. Whether its sender has the key is
+// not asked: that takes longer, and nothing is granted here.
+func nodeName(r *certificatesv1.CertificateSigningRequest) string {
+	f := approval.Facts{Request: r}
+	if r.Spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName {
+		f.Certificate, f.ParseErr = approval.Read(r.Spec.Request)
+	}
+	return approval.NodeName(f)
+}
+
+// Request is a certificate request and what the approver says of it; d is its
+// zero value where nobody was asked.
+func Request(r *certificatesv1.CertificateSigningRequest, d approval.Decision) postmortem.Request {
+	return postmortem.Request{
+		Name: r.Name, Signer: r.Spec.SignerName, Node: nodeName(r), Created: r.CreationTimestamp.Time,
+		Verdict: string(d.Verdict), Reason: string(d.Reason), Message: d.Message,
+	}
+}

@@ -1,0 +1,66 @@
+package status
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+)
+
+// How a record is stored: a ConfigMap in the machine's namespace.
+const (
+	// Label, with LabelValue, marks records.
+	Label      = millwright.Evidence
+	LabelValue = "machine"
+	// MachineAnnotation is the machine's "<plural>.<group>/<name>",
+	// ExpiresAnnotation until when the record is kept (RFC 3339). A person may
+	// change the latter.
+	MachineAnnotation = millwright.EvidenceOf
+	ExpiresAnnotation = millwright.EvidenceExpires
+	// Key holds the record.
+	Key = "evidence.json"
+
+	namePrefix = "evidence-"
+	// longestName leaves room for prefix and hash in the 253 bytes of a name.
+	longestName = 200
+)
+
+// StoredName is the name of the record of a machine: the same whenever it is
+// asked for, so that it is taken once.
+func StoredName(name, uid string) string {
+	sum := sha256.Sum256([]byte(uid))
+	name = strings.TrimRight(name[:min(len(name), longestName)], ".-")
+	return namePrefix + name + "-" + hex.EncodeToString(sum[:4])
+}
+
+// Of names a machine in [MachineAnnotation].
+func Of(api, name string) string { return "machines." + api + "/" + name }
+
+// Stored is the object that keeps a record, encoded as raw, until a time.
+func Stored(r postmortem.Record, raw []byte, until time.Time) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: r.Namespace, Name: StoredName(r.Name, r.UID),
+			Labels: map[string]string{Label: LabelValue},
+			Annotations: map[string]string{
+				MachineAnnotation: Of(r.API, r.Name), ExpiresAnnotation: until.UTC().Format(time.RFC3339),
+			},
+		},
+		Data: map[string]string{Key: string(raw)},
+	}
+}
+
+// Kept is what counts for how long c is kept.
+func Kept(c *corev1.ConfigMap) postmortem.Kept {
+	k := postmortem.Kept{Name: c.Name, Taken: c.CreationTimestamp.Time}
+	if t, err := time.Parse(time.RFC3339, c.Annotations[ExpiresAnnotation]); err == nil {
+		k.Expires = t
+	}
+	return k
+}

@@ -1,0 +1,155 @@
+package approval
+
+import (
+	"net"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// servingSender and servingRequest are the way of a request for a serving
+// certificate, which a node makes in its own name.
+var servingSender = []check{settled, crowded, requestorIsNode}
+
+var servingRequest = []check{
+	servingUsages,
+	servingSubject,
+	servingNames,
+	machineByNode,
+	machineLinked,
+	addressesKnown,
+	addressesOfMachine,
+}
+
+func requestorIsNode(q *input) *Decision {
+	s := q.f.Request.Spec
+	if q.nodeName == "" {
+		return refuse(ReasonUntrusted, "user %q is not a node", s.Username)
+	}
+	for _, g := range []string{nodesGroup, "system:authenticated"} {
+		if !slices.Contains(s.Groups, g) {
+			return refuse(ReasonUntrusted, "user %q is not in group %s", s.Username, g)
+		}
+	}
+	return nil
+}
+
+// servingUsages: both that a server needs, and key encipherment, which RSA keys
+// ask for. The original lets any third usage pass.
+func servingUsages(q *input) *Decision {
+	usages := without(q.f.Request.Spec.Usages, certificatesv1.UsageKeyEncipherment)
+	if sameSet(usages, []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth}) {
+		return nil
+	}
+	return refuse(ReasonUsages, "usages %q are not those of a serving certificate", q.f.Request.Spec.Usages)
+}
+
+func servingSubject(q *input) *Decision {
+	s := q.f.Certificate.Subject
+	if s.CommonName != q.f.Request.Spec.Username {
+		return refuse(ReasonSubject, "common name %q is not the requestor, %q", s.CommonName, q.f.Request.Spec.Username)
+	}
+	if !slices.Contains(s.Organization, nodesGroup) {
+		return refuse(ReasonSubject, "organization %q lacks %q", s.Organization, nodesGroup)
+	}
+	return nil
+}
+
+func servingNames(q *input) *Decision {
+	c := q.f.Certificate
+	if len(c.EmailAddresses)+len(c.URIs) > 0 {
+		return refuse(ReasonNames, "a serving certificate has no e-mail addresses and no URIs")
+	}
+	if len(c.DNSNames)+len(c.IPAddresses) == 0 {
+		return refuse(ReasonNames, "a serving certificate has at least one name or address")
+	}
+	return nil
+}
+
+func machineByNode(q *input) *Decision {
+	found := q.machines(func(m *Machine) bool { return m.NodeName == q.nodeName })
+	switch len(found) {
+	case 1:
+		q.machine = found[0]
+		return nil
+	case 0:
+		return wait(ReasonNoMachine, "no machine has node %s", q.nodeName)
+	}
+	return wait(ReasonAmbiguous, "%d machines have node %s: %s", len(found), q.nodeName, keys(found))
+}
+
+// machineLinked wants the node to have joined. An API that does not record which
+// node that was has foretold its name, and then there is a node of that name.
+func machineLinked(q *input) *Decision {
+	if q.machine.Linked || q.f.NodeExists {
+		return nil
+	}
+	return wait(ReasonNotLinked, "the node of machine %s has not joined yet", q.machine.Key())
+}
+
+func addressesKnown(q *input) *Decision {
+	if len(q.machine.Addresses) > 0 {
+		return nil
+	}
+	return wait(ReasonNoAddresses, "no addresses are known of machine %s", q.machine.Key())
+}
+
+// addressesOfMachine waits for addresses that are asked for but not known: the
+// infrastructure may report them later.
+func addressesOfMachine(q *input) *Decision {
+	for _, name := range q.f.Certificate.DNSNames {
+		if !q.machine.has(name, sameName, corev1.NodeInternalDNS, corev1.NodeExternalDNS, corev1.NodeHostName) {
+			return wait(ReasonAddress, "name %q is not one of machine %s", name, q.machine.Key())
+		}
+	}
+	for _, ip := range q.f.Certificate.IPAddresses {
+		if !q.machine.has(ip.String(), sameIP, corev1.NodeInternalIP, corev1.NodeExternalIP) {
+			return wait(ReasonAddress, "address %s is not one of machine %s", ip, q.machine.Key())
+		}
+	}
+	return nil
+}
+
+func (m Machine) has(wanted string, same func(a, b string) bool, types ...corev1.NodeAddressType) bool {
+	return slices.ContainsFunc(m.Addresses, func(a corev1.NodeAddress) bool {
+		return slices.Contains(types, a.Type) && same(a.Address, wanted)
+	})
+}
+
+func sameIP(a, b string) bool {
+	x, y := net.ParseIP(a), net.ParseIP(b)
+	return x != nil && x.Equal(y)
+}
+
+// sameName compares as DNS does: without case and without the final dot.
+func sameName(a, b string) bool {
+	a, b = strings.TrimSuffix(a, "."), strings.TrimSuffix(b, ".")
+	return a != "" && strings.EqualFold(a, b)
+}
+
+// sameSet reports whether both have the same elements, each once.
+func sameSet[T comparable](a, b []T) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	return !slices.ContainsFunc(b, func(x T) bool { return !slices.Contains(a, x) })
+}
+
+// without leaves out at most one occurrence of x.
+func without[T comparable](list []T, x T) []T {
+	i := slices.Index(list, x)
+	if i < 0 {
+		return list
+	}
+	return slices.Delete(slices.Clone(list), i, i+1)
+}
+
+func keys(machines []*Machine) string {
+	out := make([]string, len(machines))
+	for i, m := range machines {
+		out[i] = m.Key()
+	}
+	return strings.Join(out, ", ")
+}

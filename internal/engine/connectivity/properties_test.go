@@ -1,0 +1,123 @@
+package connectivity_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+)
+
+// story is a random sequence of looks: when, and what came of each.
+type story struct {
+	rounds []connectivity.Probe
+	state  connectivity.State
+}
+
+func tell(t *rapid.T, n int) story {
+	var out story
+	out.state = connectivity.Begin(start, policy, connectivity.Control, connectivity.Target)
+	now := 0
+	for range rapid.IntRange(0, n).Draw(t, "looks") {
+		now += rapid.SampledFrom([]int{1, 6, 6, 6, 18, 19, 100}).Draw(t, "pause")
+		r := round(now, rapid.SampledFrom([]string{"ss", "ss", "ss", "xs", "sx", "xx", "sd", "ds"}).Draw(t, "answers"))
+		out.rounds = append(out.rounds, r)
+		out.state = out.state.After(r)
+	}
+	return out
+}
+
+func saw(r connectivity.Probe) bool {
+	return r.Answers[connectivity.Control] == connectivity.Reachable && r.Answers[connectivity.Target] == connectivity.Reachable
+}
+
+// watched says of a second, by definition, whether it counts: it lies between
+// two looks in a row that both saw everything and are not too far apart.
+func (s story) watched(second int) bool {
+	for n := 1; n < len(s.rounds); n++ {
+		a, b := s.rounds[n-1], s.rounds[n]
+		if !at(second).Before(a.At) && at(second).Before(b.At) {
+			return saw(a) && saw(b) && b.At.Sub(a.At) <= 3*policy.Interval
+		}
+	}
+	return false
+}
+
+// TestElapsedCountsWatchedSeconds compares with a count, second by second.
+func TestElapsedCountsWatchedSeconds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := tell(t, 40)
+		from := rapid.IntRange(-50, 400).Draw(t, "from")
+		to := from + rapid.IntRange(0, 400).Draw(t, "for")
+		want := 0
+		for second := from; second < to; second++ {
+			if s.watched(second) {
+				want++
+			}
+		}
+		if got := s.state.Elapsed(at(from), at(to)); got != time.Duration(want)*time.Second {
+			t.Fatalf("watched %v of %d to %d, want %ds", got, from, to, want)
+		}
+	})
+}
+
+// TestTimersNeverRunFasterThanTheClock: whatever is seen, no timer ends before
+// its time.
+func TestTimersNeverRunFasterThanTheClock(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := tell(t, 40)
+		from, timeout := rapid.IntRange(-50, 400).Draw(t, "from"), rapid.IntRange(1, 300).Draw(t, "timeout")
+		now := from + rapid.IntRange(0, 600).Draw(t, "for")
+		left := s.state.Remaining(at(from), time.Duration(timeout)*time.Second, at(now))
+		if clock := at(from + timeout).Sub(at(now)); left < clock {
+			t.Fatalf("%v are left, by the clock %v", left, clock)
+		}
+	})
+}
+
+// TestOutageEndsNobody: what had time left when sight was lost has time left
+// when it comes back, however long that took.
+func TestOutageEndsNobody(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := tell(t, 20)
+		s.state = s.state.After(round(5000, "ss")).After(round(5006, "ss"))
+		from, timeout := rapid.IntRange(0, 5006).Draw(t, "from"), rapid.IntRange(1, 900).Draw(t, "timeout")
+		d := time.Duration(timeout) * time.Second
+		left := s.state.Remaining(at(from), d, at(5006))
+		outage := rapid.IntRange(1, 100).Draw(t, "failed looks")
+		for n := range outage {
+			s.state = s.state.After(round(5012+6*n, rapid.SampledFrom([]string{"xs", "sx", "xx", "dd"}).Draw(t, "answers")))
+		}
+		back := 5012 + 6*outage
+		s.state = s.state.After(round(back, "ss"))
+		if after := s.state.Remaining(at(from), d, at(back)); after < left || after <= 0 {
+			t.Fatalf("%v were left before the outage, %v after it", left, after)
+		}
+	})
+}
+
+// TestMemoryIsBounded: a thousand outages are remembered in little, and never
+// make a timer run faster.
+func TestMemoryIsBounded(t *testing.T) {
+	s := connectivity.Begin(start, policy, connectivity.Control, connectivity.Target)
+	for n := range 1000 {
+		s = s.After(round(18*n, "ss")).After(round(18*n+6, "ss")).After(round(18*n+12, "xs"))
+	}
+	watched := s.Elapsed(start, at(18000))
+	if watched < 90*6*time.Second || watched > 1000*6*time.Second {
+		t.Errorf("watched %v of 1000 times 6 s", watched)
+	}
+}
+
+// TestStatesAreValues: two futures of one past do not meddle with each other.
+func TestStatesAreValues(t *testing.T) {
+	past := looks("ss xs ss xs ss xs ss xs")
+	one, other := past.After(round(100, "ss")), past.After(round(200, "ss"))
+	if got := one.Since(); !got.Equal(at(100)) {
+		t.Errorf("one sees since %v, want what it saw itself", got)
+	}
+	if got := other.Since(); !got.Equal(at(200)) {
+		t.Errorf("the other sees since %v", got)
+	}
+}

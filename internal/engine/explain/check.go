@@ -1,0 +1,85 @@
+package explain
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+)
+
+// HealthCheck is a health check that selects a machine.
+type HealthCheck struct {
+	// Name is the object's.
+	Name string
+	// Said is what it says about itself.
+	Said []postmortem.Statement
+	// Verdict is what it makes of the machine.
+	Verdict health.Verdict
+}
+
+// What checks say that is told of a machine.
+const (
+	RemediationAllowed = "condition RemediationAllowed"
+	Calm               = "condition Calm"
+	Valid              = "condition Valid"
+)
+
+// checked tells what the health checks have to do with a machine that is unwell:
+// what holds them, and who replaces it.
+func (q *input) checked() (causes []Cause, next string) {
+	if len(q.Checks) == 0 {
+		return nil, "without a health check nothing replaces the machine"
+	}
+	var names, held []string
+	for _, c := range q.Checks {
+		names = append(names, c.Name)
+		for _, about := range []string{Valid, RemediationAllowed, Calm} {
+			s := find(c.Said, about)
+			if s.Status != string(corev1.ConditionFalse) {
+				continue
+			}
+			causes = append(causes, Cause{Source: "machinehealthcheck " + c.Name, Reason: s.Reason, Message: clause(s.Message), Since: s.Since})
+			if about == RemediationAllowed {
+				held = append(held, c.Name)
+			}
+		}
+	}
+	if len(held) == len(names) {
+		return causes, "health check " + strings.Join(held, ", ") + " remedies nothing at the moment"
+	}
+	return causes, q.verdict()
+}
+
+// verdict says which check is the first to remedy the machine, and when.
+func (q *input) verdict() string {
+	first := q.Checks[0]
+	for _, c := range q.Checks[1:] {
+		if at := c.remedies(q.now); !at.IsZero() && (first.remedies(q.now).IsZero() || at.Before(first.remedies(q.now))) {
+			first = c
+		}
+	}
+	switch at := first.remedies(q.now); {
+	case at.IsZero() && first.Verdict.State == health.Healthy:
+		return "health check " + first.Name + " does not go by what is wrong with the node, and remedies nothing"
+	case at.IsZero():
+		return "health check " + first.Name + " does not remedy it: " + cmp.Or(clause(first.Verdict.Message), string(first.Verdict.State))
+	case at.After(q.now):
+		return "health check " + first.Name + " remedies the machine in " + span(at.Sub(q.now))
+	}
+	return "health check " + first.Name + " remedies the machine now"
+}
+
+// remedies is when the check remedies the machine if nothing changes; zero: never.
+func (c HealthCheck) remedies(now time.Time) time.Time {
+	switch v := c.Verdict; v.State {
+	case health.Unhealthy:
+		return now
+	case health.Suspect, health.Starting:
+		return v.Due
+	}
+	return time.Time{}
+}

@@ -1,0 +1,76 @@
+package explain
+
+import "time"
+
+// Controller is what leases say of the controller that an object waits for.
+type Controller struct {
+	// Name is what people call it ("machine controller").
+	Name string
+	// Leases are those under which it may lead; none where none was found.
+	Leases []Lease
+}
+
+// Lease is what a controller leads under.
+type Lease struct {
+	// Where is "kube-system/machine-controller".
+	Where string
+	// Holder is empty when nobody has it; who stops in good order gives it up.
+	Holder string
+	// Renewed is when its holder was last heard of, Lasts for how long that is
+	// worth.
+	Renewed time.Time
+	Lasts   time.Duration
+}
+
+// silence is how long a leader is at least let be that does not renew: clocks
+// differ, and some renew twice a minute only.
+const silence = time.Minute
+
+// idle says why nobody acts under the lease; empty when somebody seems to.
+func (l Lease) idle(now time.Time) string {
+	switch since := now.Sub(l.Renewed); {
+	case l.Holder == "":
+		return "nobody holds it"
+	case l.Renewed.IsZero():
+		return "its holder " + l.Holder + " has never renewed it"
+	case since > max(silence, l.Lasts):
+		return "its holder " + l.Holder + " has not renewed it for " + span(since)
+	}
+	return ""
+}
+
+// ReasonUnattended is the reason of what waits for a controller that is not at
+// work.
+const ReasonUnattended = "ControllerNotRunning"
+
+// unattended answers with a finding, and adds that its controller is not at work,
+// where all its leases say so: what is waited for does not come.
+func (c Controller) unattended(now time.Time, s Subject, f finding) Answer {
+	a := f.answer(s, nil)
+	var causes []Cause
+	for _, l := range c.Leases {
+		why := l.idle(now)
+		if why == "" {
+			return a
+		}
+		causes = append(causes, Cause{Source: "lease " + l.Where, Reason: ReasonUnattended, Message: why})
+	}
+	if len(causes) == 0 || a.State == Healthy || f.key == reasonForeign {
+		return a
+	}
+	next := "see that a " + c.Name + " for the API " + s.API + " runs: its log says what is wrong"
+	if reasons[f.key].waits {
+		a.Reason, a.Because = ReasonUnattended, append(causes, a.Because...)
+	} else {
+		next += "; then " + a.Next
+		a.Because = append(a.Because, causes...)
+	}
+	a.Sentence, a.Next = clause(a.Sentence)+"; no "+c.Name+" is at work.", next
+	switch a.State {
+	case Progressing, Waiting:
+		a.State = Degraded
+	case Deleting:
+		a.State = Stuck
+	}
+	return a
+}

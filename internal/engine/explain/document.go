@@ -1,0 +1,36 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Document is the page of all reasons, in Markdown.
+func Document() string {
+	var b strings.Builder
+	b.WriteString(`# Reasons
+
+What ` + "`kubectl machine why`" + ` may answer, and what to do next. The reason is the word in the answer's ` + "`reason`" + `; where it stands more than once,
+the situation decides. Words in braces are filled in. This page is generated from ` + "`internal/engine/explain/reasons.go`" + `: do not edit it.
+
+| reason | state | the object ... | next |
+|---|---|---|---|
+`)
+	keys := slices.SortedFunc(maps.Keys(reasons), func(a, b string) int {
+		return cmp.Or(strings.Compare(strings.ToLower(reasonOf(a)), strings.ToLower(reasonOf(b))), strings.Compare(a, b))
+	})
+	for _, key := range keys {
+		a := reasons[key]
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", reasonOf(key), a.state, a.text, a.next)
+	}
+	return b.String()
+}
+
+// reasonOf is the reason in the key of an advice.
+func reasonOf(key string) string {
+	reason, _, _ := strings.Cut(key, "/")
+	return reason
+}

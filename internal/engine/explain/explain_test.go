@@ -1,0 +1,190 @@
+package explain_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+var now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+var stages = []lifecycle.Stage{
+	lifecycle.StageNew, lifecycle.StageCreating, lifecycle.StageCrashing, lifecycle.StageJoining, lifecycle.StageDetached, lifecycle.StageRunning,
+	lifecycle.StageLost, lifecycle.StageUpdating, lifecycle.StageUpdated, lifecycle.StageUpdateFailed, lifecycle.StageFailed, lifecycle.StageDeleting,
+}
+
+// when is a moment around now, or none.
+func when(t *rapid.T, name string) time.Time {
+	if rapid.Bool().Draw(t, name+" known") {
+		return now.Add(-time.Duration(rapid.IntRange(-60, 6000).Draw(t, name)) * time.Minute)
+	}
+	return time.Time{}
+}
+
+func statements(t *rapid.T) (out []postmortem.Statement) {
+	for range rapid.IntRange(0, 3).Draw(t, "said") {
+		out = append(out, postmortem.Statement{
+			About:   rapid.SampledFrom([]string{explain.ErrorStatement, explain.OperationStatement, "condition Drained", "condition InstanceExists", "condition Progressing", "condition ReplicaFailure", "condition Frozen", "condition DeletionHeld"}).Draw(t, "about"),
+			Status:  rapid.SampledFrom([]string{"", "True", "False", "Unknown", "Failed", "Processing", "Successful"}).Draw(t, "status"),
+			Reason:  rapid.SampledFrom([]string{"", "RolloutStopped", "ProgressDeadlineExceeded", "InvalidSpec", "DeletionHeld", "Other"}).Draw(t, "reason"),
+			Message: rapid.SampledFrom([]string{"", "something happened."}).Draw(t, "message"),
+			Since:   when(t, "since"),
+		})
+	}
+	return out
+}
+
+func nodeOf(t *rapid.T) *corev1.Node {
+	if !rapid.Bool().Draw(t, "node") {
+		return nil
+	}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-1"}, Spec: corev1.NodeSpec{Unschedulable: rapid.Bool().Draw(t, "cordoned")}}
+	for _, kind := range []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeDiskPressure} {
+		if rapid.Bool().Draw(t, string(kind)) {
+			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{
+				Type: kind, Status: rapid.SampledFrom([]corev1.ConditionStatus{"True", "False", "Unknown"}).Draw(t, "status"), LastTransitionTime: metav1.NewTime(when(t, "transition")),
+			})
+		}
+	}
+	return n
+}
+
+func machineFacts(t *rapid.T) explain.MachineFacts {
+	hooks := func(name string) []lifecycle.Hook {
+		return rapid.SampledFrom([][]lifecycle.Hook{nil, {{Name: "h", Owner: "o"}}}).Draw(t, name)
+	}
+	f := explain.MachineFacts{
+		Subject: explain.Subject{Kind: "Machine", Namespace: "blue", Name: "m"},
+		View: lifecycle.Machine{
+			Namespace: "blue", Name: "m", Created: now.Add(-time.Hour), Deleted: when(t, "deleted"), Held: rapid.Bool().Draw(t, "held"),
+			Stage: rapid.SampledFrom(stages).Draw(t, "stage"), StageSince: when(t, "stage since"), Provisioned: rapid.Bool().Draw(t, "provisioned"),
+			NodeName: rapid.SampledFrom([]string{"", "n-1"}).Draw(t, "node name"), Drained: rapid.Bool().Draw(t, "drained"), SkipDrain: rapid.Bool().Draw(t, "skip"),
+			PreDrain: hooks("pre-drain"), PreTerminate: hooks("pre-terminate"),
+		},
+		Policy: lifecycle.Policy{
+			LinkedIsRunning: rapid.Bool().Draw(t, "linked"), TracksHealth: rapid.Bool().Draw(t, "tracks"), UnhealthyConditions: []string{"DiskPressure"},
+			JoinTimeout: rapid.SampledFrom([]time.Duration{0, 20 * time.Minute}).Draw(t, "join"), HealthTimeout: rapid.SampledFrom([]time.Duration{0, 10 * time.Minute}).Draw(t, "health"),
+		},
+		Said: statements(t), Failure: rapid.SampledFrom([]error{nil, provider.Errorf(provider.Exhausted, "no room"), provider.Errorf(provider.Invalid, "no such zone"), provider.Errorf(provider.Denied, "no"), errors.New("no")}).Draw(t, "failure"),
+		Owner: rapid.SampledFrom([]string{"", "MachineSet s"}).Draw(t, "owner"), Replaces: rapid.Bool().Draw(t, "replaces"),
+		Class: "machineclass c", NoClass: rapid.Bool().Draw(t, "no class"), Foreign: rapid.SampledFrom([][]string{nil, {"x/y"}}).Draw(t, "foreign"),
+		Stopped:   rapid.SampledFrom([]string{"", "its instance does not run"}).Draw(t, "stopped"),
+		KeptUntil: when(t, "kept"), Node: nodeOf(t), NodeLooked: rapid.Bool().Draw(t, "looked"), PodsLooked: rapid.Bool().Draw(t, "pods"),
+	}
+	if rapid.Bool().Draw(t, "request") {
+		f.Requests = []postmortem.Request{{
+			Name: "csr", Created: when(t, "asked"), Verdict: rapid.SampledFrom([]string{"", "Wait", "Refuse", "Approve"}).Draw(t, "verdict"),
+			Reason: rapid.SampledFrom([]string{"", "TokenGone", "Other"}).Draw(t, "objection"), Message: rapid.SampledFrom([]string{"", "no."}).Draw(t, "text"),
+		}}
+	}
+	return f
+}
+
+// whole fails for an answer that lacks what every answer has.
+func whole(t *rapid.T, a explain.Answer) {
+	t.Helper()
+	if a.State == "" || a.Reason == "" || a.Next == "" || strings.HasSuffix(a.Next, ".") || !strings.HasPrefix(a.Sentence, a.Subject.String()+" ") || !strings.HasSuffix(a.Sentence, ".") || strings.HasSuffix(a.Sentence, "..") {
+		t.Fatalf("incomplete: %+v", a)
+	}
+	for _, c := range a.Because {
+		if c.Message == "" || strings.HasSuffix(c.Message, ".") {
+			t.Fatalf("a cause without words, or with a full stop: %+v", a)
+		}
+	}
+	text := a.Text(now)
+	if !strings.HasPrefix(text, a.Sentence+"\n") || !strings.Contains(text, "\nNext: "+a.Next+".\n") || strings.Contains(text, " -1") || strings.ContainsAny(text, "{}") || strings.Contains(text, "%!") {
+		t.Fatalf("printed as %q", text)
+	}
+	if _, err := json.Marshal(a); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMachineIsTotal: every combination of facts has a whole answer; what is on
+// its way out is never said to be healthy, what cannot be seen neither.
+func TestMachineIsTotal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := machineFacts(t)
+		a := explain.Machine(now, f)
+		whole(t, a)
+		leaving := !f.View.Deleted.IsZero()
+		if out := slices.Contains([]explain.State{explain.Deleting, explain.Stuck}, a.State); out != leaving {
+			t.Fatalf("in deletion: %v, but answered %s", leaving, a.State)
+		}
+		blind := !f.NodeLooked && f.View.Stage != lifecycle.StageDetached
+		unready := f.Node == nil || lifecycle.Ready(f.Node).Status != corev1.ConditionTrue
+		if a.State == explain.Healthy && (blind || unready && f.View.Stage != lifecycle.StageDetached) {
+			t.Fatalf("healthy, with node %+v (seen: %v)", f.Node, f.NodeLooked)
+		}
+		if a.State == explain.Healthy && f.Stopped != "" && f.View.Stage != lifecycle.StageDetached {
+			t.Fatalf("healthy, though %s", f.Stopped)
+		}
+		if !leaving && f.View.Stage == lifecycle.StageFailed && a.State != explain.Failed {
+			t.Fatalf("a failed machine is %s", a.State)
+		}
+	})
+}
+
+// TestGroupIsTotal: the same of sets and deployments.
+func TestGroupIsTotal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := func(name string) int { return rapid.IntRange(0, 5).Draw(t, name) }
+		f := explain.GroupFacts{
+			Subject: explain.Subject{Kind: "MachineSet", Namespace: "blue", Name: "s"}, Created: now.Add(-time.Hour), Deleted: when(t, "deleted"),
+			Wanted: n("wanted"), Have: n("have"), Ready: n("ready"), Available: n("available"), Updated: n("updated"),
+			Unseen: rapid.Bool().Draw(t, "unseen"), Paused: rapid.Bool().Draw(t, "paused"), Frozen: rapid.Bool().Draw(t, "frozen"),
+			CanarySince: when(t, "canary"), Soak: rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "soak"), Revision: 7, Said: statements(t),
+		}
+		if rapid.Bool().Draw(t, "fault") {
+			f.Faults = []lifecycle.Fault{{Field: "spec.selector", Message: "must be set."}}
+		}
+		if rapid.Bool().Draw(t, "member") {
+			f.Members = []explain.Answer{explain.Machine(now, machineFacts(t))}
+		}
+		a := explain.Group(now, f)
+		whole(t, a)
+		if a.State == explain.Healthy && (f.Available < f.Wanted || f.Have > f.Wanted) {
+			t.Fatalf("in order with %d of %d available, %d there", f.Available, f.Wanted, f.Have)
+		}
+	})
+}
+
+func TestDepartedIsTotal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := postmortem.Record{
+			Name: "m", Taken: now.Add(-time.Hour), Cause: rapid.SampledFrom([]postmortem.Cause{postmortem.GivenUp, postmortem.NeverJoined, postmortem.Unwell, "OfALaterVersion"}).Draw(t, "cause"),
+			Summary: rapid.SampledFrom([]string{"", "it failed."}).Draw(t, "summary"), Console: rapid.SampledFrom([]string{"", "\n", "a\nb."}).Draw(t, "console"),
+			Node: rapid.SampledFrom([]*postmortem.Node{nil, {Name: "n", Conditions: []postmortem.Statement{{About: "Ready", Status: "Unknown"}}}}).Draw(t, "node"),
+		}
+		if rapid.Bool().Draw(t, "created") {
+			r.Moments = []postmortem.Moment{{What: postmortem.MomentCreated, At: now.Add(-2 * time.Hour)}}
+		}
+		whole(t, explain.Departed(now, explain.Subject{Kind: "Machine", Name: "m"}, explain.Evidence{Where: "configmap", Record: r}, nil))
+	})
+}
+
+func TestNear(t *testing.T) {
+	names := []string{"mill-worker-a-x7k2p", "mill-worker-b-x7k2p", "other", "mill-worker-a-zzzzz"}
+	for name, want := range map[string][]string{
+		"mill-worker-a-x7k2q": {"mill-worker-a-x7k2p", "mill-worker-a-zzzzz", "mill-worker-b-x7k2p"},
+		"worker-a-x7k2p":      {"mill-worker-a-x7k2p"},
+		"quite-different":     nil,
+		"":                    {"mill-worker-a-x7k2p", "mill-worker-a-zzzzz", "mill-worker-b-x7k2p", "other"},
+	} {
+		if got := explain.Near(name, names); !slices.Equal(got, want) {
+			t.Errorf("near %q: %v, want %v", name, got, want)
+		}
+	}
+}

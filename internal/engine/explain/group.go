@@ -1,0 +1,295 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
+)
+
+// GroupFacts are what is stored about a set or a deployment.
+type GroupFacts struct {
+	Subject
+	Created, Deleted time.Time
+	// Wanted is spec.replicas; the others are counted in the status.
+	Wanted, Have, Ready, Available int
+	// Updated are the machines of the present template, of a deployment.
+	Updated int
+	// Unseen says that the controller has not seen the last change of the spec.
+	Unseen bool
+	// Paused says that a deployment is not rolled.
+	Paused bool
+	// Frozen says that no machines are made because there are far too many.
+	Frozen bool
+	// CanarySince is when the canary of a rollout was first available; zero when
+	// no rollout waits for one. Soak is how long it has to be so, zero when a
+	// person approves it; Revision is what is to be approved.
+	CanarySince time.Time
+	Soak        time.Duration
+	Revision    int64
+	// Faults are what is wrong with the object.
+	Faults []lifecycle.Fault
+	Said   []postmortem.Statement
+	// Decision is what the controller of a set would decide; its zero value of a
+	// deployment.
+	Decision replicas.Decision
+	// Rivals are the other sets that select the same machines ("MachineSet mill").
+	Rivals []string
+	// Members are the answers about its machines that are not in order, the
+	// worst first.
+	Members []Answer
+	// Controller is what is to look after the object; its zero value where nobody
+	// asked.
+	Controller Controller
+	Gaps       []string
+}
+
+// Conditions of groups, as statements name them.
+const (
+	progressing    = "condition Progressing"
+	replicaFailure = "condition ReplicaFailure"
+	frozen         = "condition Frozen"
+	held           = "condition DeletionHeld"
+)
+
+// deletionHeld is why a set gives up no machine.
+const deletionHeld = "DeletionHeld"
+
+type groupCheck func(now time.Time, f *GroupFacts) *finding
+
+// group explains a set or a deployment; what explains it best comes first.
+var group = []groupCheck{
+	groupInvalid,
+	groupDeleting,
+	groupUnseen,
+	groupFrozen,
+	groupHeld,
+	setWaits,
+	rolloutStopped,
+	canaryWaits,
+	groupPaused,
+	replicasFail,
+	rolloutLate,
+	membersUnwell,
+	groupIncomplete,
+	groupShared,
+}
+
+// Group explains a set or a deployment at the time now.
+func Group(now time.Time, f GroupFacts) Answer {
+	found := finding{key: "Available"}
+	for _, c := range group {
+		if a := c(now, &f); a != nil {
+			found = *a
+			break
+		}
+	}
+	found = found.with("count", f.count(), "rolled", fmt.Sprintf("%d of %d machines are updated", f.Updated, f.Wanted),
+		"available", fmt.Sprint(f.Available), "machines", plural(f.Have, "machine"), "deleted", span(now.Sub(f.Deleted)), "controller", setController)
+	if len(f.Members) > 0 {
+		found = found.with("member next", f.Members[0].Next)
+	}
+	a := f.Controller.unattended(now, f.Subject, found)
+	a.Gaps = f.Gaps
+	return a
+}
+
+// count is "2 of 3 machines are available".
+func (f *GroupFacts) count() string {
+	if f.Wanted == 0 && f.Have == 0 {
+		return "it wants no machines, and has none"
+	}
+	if f.Available > f.Wanted {
+		return fmt.Sprintf("%d machines are there, %d wanted", f.Have, f.Wanted)
+	}
+	if f.Have > f.Wanted {
+		return fmt.Sprintf("%d of %d machines are available, there are %d", f.Available, f.Wanted, f.Have)
+	}
+	return fmt.Sprintf("%d of %d machines are available", f.Available, f.Wanted)
+}
+
+func (f *GroupFacts) said(about string) postmortem.Statement { return find(f.Said, about) }
+
+// members are the causes that the machines add which are not in order: the worst with
+// what is behind it, and of the others one for each further reason.
+func (f *GroupFacts) members() (out []Cause) {
+	told := map[string]bool{}
+	for i, m := range f.Members {
+		if told[m.Reason] {
+			continue
+		}
+		told[m.Reason] = true
+		out = append(out, Cause{Reason: m.Reason, Message: clause(m.Sentence)})
+		if i == 0 {
+			out = append(out, m.Because...)
+		}
+	}
+	return out
+}
+
+// bad reports whether the worst machine does not go on by itself.
+func (f *GroupFacts) bad() bool {
+	return len(f.Members) > 0 && slices.Contains([]State{Failed, Stuck, Degraded, Waiting}, f.Members[0].State)
+}
+
+func groupInvalid(_ time.Time, f *GroupFacts) *finding {
+	p := f.said(progressing)
+	wrong := p.Reason == string(rollout.InvalidObject) || p.Reason == string(rollout.SelectsAll)
+	if len(f.Faults) == 0 && !wrong || !f.Deleted.IsZero() {
+		return nil
+	}
+	out := &finding{key: string(rollout.InvalidObject), fill: []string{"field", "what is named"}}
+	if wrong {
+		out.reason, out.chain = p.Reason, quote(p)
+	}
+	for _, x := range f.Faults {
+		out.chain = append(out.chain, Cause{Source: x.Field, Reason: string(rollout.InvalidObject), Message: clause(x.Message)})
+		out.fill = []string{"field", f.Faults[0].Field}
+	}
+	return out
+}
+
+func groupDeleting(_ time.Time, f *GroupFacts) *finding {
+	if f.Deleted.IsZero() {
+		return nil
+	}
+	out := &finding{key: variant("Deleting", "Set"), chain: f.members()}
+	if len(f.Members) > 0 && f.Members[0].State == Stuck {
+		out.key = variant("Deleting", "SetStuck")
+	}
+	return out
+}
+
+func groupUnseen(now time.Time, f *GroupFacts) *finding {
+	if !f.Unseen || now.Sub(f.Created) < unseen {
+		return nil
+	}
+	return &finding{key: variant(ReasonNotSeen, "Set")}
+}
+
+func groupFrozen(_ time.Time, f *GroupFacts) *finding {
+	if !f.Frozen {
+		return nil
+	}
+	s := f.said(frozen)
+	return &finding{key: "Frozen", reason: s.Reason, chain: quote(s)}
+}
+
+func groupHeld(_ time.Time, f *GroupFacts) *finding {
+	s := f.said(held)
+	if s.Message == "" {
+		s = f.said(replicaFailure)
+		if s.Reason != deletionHeld {
+			return nil
+		}
+	}
+	return &finding{key: deletionHeld, chain: quote(s)}
+}
+
+// setWaits is about sets whose controller does nothing, or makes no machine, because
+// somebody wants that.
+func setWaits(_ time.Time, f *GroupFacts) *finding {
+	d := f.Decision
+	switch d.Reason {
+	case replicas.Paused, replicas.Held:
+		return &finding{key: variant(d.Reason, "Set"), chain: []Cause{{Reason: string(d.Reason), Message: clause(d.Message)}}}
+	}
+	return nil
+}
+
+func rolloutStopped(_ time.Time, f *GroupFacts) *finding {
+	s := f.said(progressing)
+	if s.Reason != string(rollout.Stopped) {
+		return nil
+	}
+	return &finding{key: s.Reason, chain: append(quote(s), f.members()...)}
+}
+
+func canaryWaits(now time.Time, f *GroupFacts) *finding {
+	if f.CanarySince.IsZero() || f.Paused {
+		return nil
+	}
+	out := &finding{
+		key: "CanaryWaiting", chain: quote(f.said(progressing)),
+		fill: []string{"canary", lasting(now, f.CanarySince), "revision", fmt.Sprint(f.Revision), "left", span(f.CanarySince.Add(f.Soak).Sub(now))},
+	}
+	if f.Soak > 0 {
+		out.key = variant(out.key, "Soak")
+	}
+	return out
+}
+
+func groupPaused(_ time.Time, f *GroupFacts) *finding {
+	if !f.Paused || f.Updated == f.Wanted && f.Available == f.Wanted {
+		return nil
+	}
+	return &finding{key: string(rollout.IsPaused), chain: f.members()}
+}
+
+func replicasFail(_ time.Time, f *GroupFacts) *finding {
+	s := f.said(replicaFailure)
+	if s.Message == "" {
+		if s = f.said(ErrorStatement); s.Message == "" {
+			return nil
+		}
+	}
+	return &finding{key: "ReplicaFailure", reason: s.Reason, chain: quote(s)}
+}
+
+func rolloutLate(_ time.Time, f *GroupFacts) *finding {
+	s := f.said(progressing)
+	if !slices.Contains([]string{string(rollout.DeadlineExceeded), string(rollout.SetCreateError)}, s.Reason) {
+		return nil
+	}
+	out := &finding{key: string(rollout.DeadlineExceeded), reason: s.Reason, chain: append(quote(s), f.members()...)}
+	if len(f.Members) > 0 {
+		out.key = variant(rollout.DeadlineExceeded, "Member")
+	}
+	return out
+}
+
+func membersUnwell(_ time.Time, f *GroupFacts) *finding {
+	complete := f.Available >= f.Wanted && f.Have <= f.Wanted
+	if len(f.Members) == 0 || complete && !f.bad() {
+		return nil
+	}
+	m := f.Members[0]
+	out := &finding{key: membersKey, reason: m.Reason, chain: f.members(), fill: []string{"unwell", ""}}
+	if f.Available >= f.Wanted {
+		out.key = variant(membersKey, "Complete")
+	}
+	if !f.bad() {
+		out.state = Progressing
+	}
+	if n := len(f.Members); n > 1 {
+		out.fill[1] = fmt.Sprintf(", %d are not in order", n)
+	}
+	return out
+}
+
+const membersKey = "MembersUnwell"
+
+func groupIncomplete(_ time.Time, f *GroupFacts) *finding {
+	s := f.said(progressing)
+	rolling := f.Updated < f.Wanted && s.Message != ""
+	if f.Available >= f.Wanted && f.Have <= f.Wanted && !rolling {
+		return nil
+	}
+	out := &finding{key: "MachinesUnavailable", reason: s.Reason, chain: quote(s)}
+	if rolling {
+		out.key = "MachineSetUpdated"
+	}
+	return out
+}
+
+func groupShared(_ time.Time, f *GroupFacts) *finding {
+	if len(f.Rivals) == 0 {
+		return nil
+	}
+	return &finding{key: "SelectorShared", fill: []string{"rivals", strings.Join(f.Rivals[:min(len(f.Rivals), mostNames)], ", ")}}
+}

@@ -1,0 +1,314 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// input is a machine that is asked about.
+type input struct {
+	MachineFacts
+	now time.Time
+	// left is what has to leave the node yet, of a machine on its way out.
+	left drain.Decision
+}
+
+// Machine explains a machine at the time now: by the decision that its controller
+// would take on what is stored, and by what stands beside it.
+func Machine(now time.Time, f MachineFacts) Answer {
+	q := &input{MachineFacts: f, now: now}
+	if q.NodeLooked && q.Node != nil {
+		q.left = drain.Decide(now, drain.Facts{Node: q.Node, Pods: q.Pods}, drain.Memory{}, drain.Policy{})
+	}
+	found := q.found(lifecycle.Decide(now, q.view(), q.world(), q.policy()))
+	found.fill = append(found.fill, q.words()...)
+	a := f.Controller.unattended(now, f.Subject, found)
+	a.Evidence, a.Gaps = f.Evidence, f.Gaps
+	return a
+}
+
+// found is what a decision means.
+func (q *input) found(d lifecycle.Decision) finding {
+	if !q.View.Deleted.IsZero() {
+		return q.leaving(d)
+	}
+	return q.living(d)
+}
+
+// view is the machine as its controller is going to see it: what the first of its
+// passes stores is no reason for anything.
+func (q *input) view() lifecycle.Machine {
+	m := q.View
+	if m.Deleted.IsZero() && !q.notSeen() {
+		m.Held = true
+		m.Origin = &lifecycle.Origin{Cluster: "recorded"}
+	}
+	return m
+}
+
+// policy completes what only a controller's flags say by what the object shows.
+func (q *input) policy() lifecycle.Policy {
+	p := q.Policy
+	p.Targetless = p.Targetless || q.View.Stage == lifecycle.StageDetached
+	return p
+}
+
+// world is what is true outside of the object, as far as it is stored. Nobody asks
+// the infrastructure: an instance is there if one was recorded.
+func (q *input) world() lifecycle.World {
+	w := lifecycle.World{Node: q.Node, NodeLooked: q.NodeLooked, Update: q.Update, Looked: true}
+	if q.NoClass && (!q.View.Provisioned || !q.View.Deleted.IsZero()) {
+		w.Looked, w.ClassErr = false, errors.New("its "+q.Class+" does not exist")
+	}
+	if q.View.Provisioned {
+		i := provider.Instance{ProviderID: q.View.ProviderID, State: provider.Running}
+		switch {
+		case q.Stopped != "":
+			i.State = provider.Stopped
+		case q.early():
+			i.State = provider.Pending
+		}
+		w.Instances = []provider.Instance{i}
+	}
+	if q.View.Deleted.IsZero() {
+		w.Retry = lifecycle.Retry{Err: q.Failure, Step: lifecycle.Create, At: q.now, Failures: 1}
+		if q.View.Provisioned {
+			w.Retry.Step = lifecycle.Initialize
+		}
+		if !q.early() {
+			w.Retry = lifecycle.Retry{}
+		}
+		return w
+	}
+	w.RemoveErr = q.Failure
+	if !q.View.Since(lifecycle.DeletionInstance).IsZero() || q.NodeLooked && q.Node == nil && q.View.Stage == lifecycle.StageDeleting {
+		w.Removal = lifecycle.RemovalUnderway
+	}
+	if q.HasNode() && q.PodsLooked {
+		left := q.left
+		left.Done = left.Done && !q.detaching()
+		w.Drain = &left
+	}
+	return w
+}
+
+// early reports whether the machine has no usable instance yet.
+func (q *input) early() bool {
+	switch q.View.Stage {
+	case lifecycle.StageNew, lifecycle.StageCreating, lifecycle.StageCrashing:
+		return true
+	}
+	return false
+}
+
+// HasNode reports whether a node of the machine was seen.
+func (f *MachineFacts) HasNode() bool { return f.NodeLooked && f.Node != nil }
+
+// unseen is how long an object may be untouched before that is worth telling.
+const unseen = 30 * time.Second
+
+func (q *input) notSeen() bool {
+	return !q.View.Held && q.View.Stage == lifecycle.StageNew && len(q.Said) == 0
+}
+
+// living says what a decision about a living machine means, and what stands beside it.
+func (q *input) living(d lifecycle.Decision) finding {
+	switch d.Reason {
+	case lifecycle.ReasonNew:
+		if q.now.Sub(q.View.Created) >= unseen {
+			return finding{key: ReasonNotSeen}
+		}
+	case lifecycle.ReasonInvalidObject:
+		f := finding{key: string(d.Reason), fill: []string{"field", q.View.Faults[0].Field}}
+		for _, x := range q.View.Faults {
+			f.chain = append(f.chain, Cause{Source: x.Field, Reason: string(d.Reason), Message: clause(x.Message)})
+		}
+		return f
+	case lifecycle.ReasonFailed:
+		return q.failed()
+	case lifecycle.ReasonRetry, lifecycle.ReasonCreateFailed:
+		f := finding{key: string(lifecycle.ReasonCreateFailed), chain: q.latest()}
+		if key, ok := refusals[provider.KindOf(d.Err)]; ok {
+			f.key = key
+		}
+		return f
+	case lifecycle.ReasonAwaitingNode, lifecycle.ReasonJoinTimeout:
+		return q.joining(d)
+	case lifecycle.ReasonNodeMissing:
+		held, remedy := q.checked()
+		f := finding{key: string(d.Reason), chain: slices.Concat(q.stopped(), q.latest(), held), fill: []string{"remedy", remedy}}
+		if d.Step == lifecycle.Replace {
+			f.key = variant(d.Reason, "Replaced")
+		}
+		return f
+	case lifecycle.ReasonNodeUnhealthy, lifecycle.ReasonFailureWithheld, lifecycle.ReasonHealthTimeout, lifecycle.ReasonRunning:
+		if q.View.Stage != lifecycle.StageUpdateFailed || d.Reason == lifecycle.ReasonRunning {
+			return q.running(d)
+		}
+		return finding{key: string(lifecycle.ReasonUpdateFailed), chain: q.latest()}
+	}
+	return finding{key: string(d.Reason), chain: q.latest()}
+}
+
+// failed machines stay as they are.
+func (q *input) failed() finding {
+	of := ""
+	switch {
+	case q.KeptUntil.After(q.now):
+		of = "Preserved"
+	case q.Replaces:
+		of = "Replaced"
+	case q.Owner != "" && provider.KindOf(q.Failure) == provider.Invalid:
+		of = "Template"
+	case q.Owner != "":
+		of = "Owned"
+	}
+	f := finding{key: variant(lifecycle.ReasonFailed, of), fill: []string{"left", span(q.KeptUntil.Sub(q.now))}}
+	if !q.View.StageSince.IsZero() {
+		f = f.with("failed", " "+span(q.now.Sub(q.View.StageSince))+" ago")
+	}
+	f.chain = append(q.latest(), q.requestCauses()...)
+	f.chain = append(f.chain, q.ailing()...)
+	if q.Evidence != nil && len(f.chain) < 2 { // what was seen when it became so
+		f.chain = append(f.chain, remains(q.Evidence.Record)...)
+	}
+	return f
+}
+
+// usualJoin is how long a node may take to join or to become ready before somebody
+// should look, where it has no less than twice that; lonely is how long no certificate
+// request of its kubelet means nothing.
+const (
+	usualJoin = 5 * time.Minute
+	lonely    = time.Minute
+)
+
+// joining is about a machine whose instance runs, and whose node is not ready yet.
+func (q *input) joining(d lifecycle.Decision) finding {
+	if len(q.Requests) > 0 {
+		return q.requested()
+	}
+	f := finding{key: string(d.Reason)}
+	usual := usualJoin
+	if t := q.Policy.JoinTimeout; t > 0 {
+		usual = min(usual, t/2)
+	}
+	late := q.now.Sub(q.View.Created) > usual && d.Reason == lifecycle.ReasonAwaitingNode
+	switch {
+	case q.Stopped != "":
+		return finding{key: reasonStopped, chain: q.latest()}
+	case q.HasNode():
+		f.chain = q.holdups()
+		f.key = variant(d.Reason, "Unready")
+		if late {
+			f.key = variant(d.Reason, "Stays")
+		}
+		return f
+	case late:
+		f.key = variant(d.Reason, "Long")
+		if _, remedy := q.checked(); len(q.Checks) > 0 {
+			f = f.with("health", "; "+remedy)
+		}
+	}
+	if late || q.now.Sub(q.joiningSince()) > lonely {
+		f.chain = append(f.chain, Cause{Reason: "NoCertificateRequest", Message: "no certificate request of its kubelet is pending: it was not started, or does not reach the API server"})
+	}
+	return f
+}
+
+// joiningSince is when the instance began to run, as far as that was recorded.
+func (q *input) joiningSince() time.Time {
+	if q.View.StageSince.IsZero() {
+		return q.View.Created
+	}
+	return q.View.StageSince
+}
+
+// running is about a machine that has a node.
+func (q *input) running(d lifecycle.Decision) finding {
+	if lifecycle.Healthy(q.Node, q.Policy) {
+		return q.healthy(d)
+	}
+	if len(q.Requests) > 0 && ready(q.Node).Status != corev1.ConditionTrue {
+		return q.requested()
+	}
+	held, remedy := q.checked()
+	causes := q.ailing()
+	f := finding{
+		chain: append(q.stopped(), append(causes, held...)...),
+		fill:  []string{"remedy", remedy, "condition", worst(q.Node, q.Policy)},
+	}
+	if len(causes) > 0 {
+		f = f.with("unwell", lasting(q.now, causes[0].Since))
+	}
+	of := "Unready"
+	if t := q.Policy.HealthTimeout; q.Policy.TracksHealth && t > 0 && !q.View.StageSince.IsZero() && q.View.Stage == lifecycle.StageLost {
+		of, f = "Timed", f.with("left", span(q.View.StageSince.Add(t).Sub(q.now)))
+	}
+	f.key = variant(lifecycle.ReasonNodeUnhealthy, of)
+	if q.Stopped != "" {
+		f.key = variant(reasonStopped, of)
+	}
+	if d.Reason == lifecycle.ReasonFailureWithheld {
+		f.key = string(d.Reason)
+		f.chain = append(f.chain, Cause{Reason: f.key, Message: "its time of " + span(q.Policy.HealthTimeout) + " is over, but machines of one deployment become Failed one at a time, and none while the controllers do not see the cluster well"})
+	}
+	return f
+}
+
+// healthy is about a machine whose node is as it should be.
+func (q *input) healthy(d lifecycle.Decision) finding {
+	f := finding{key: string(d.Reason)}
+	switch {
+	case q.Stopped != "":
+		return finding{key: reasonStopped, chain: q.latest()}
+	case q.contradicted() != nil:
+		return finding{key: string(lifecycle.ReasonContradicted), chain: q.contradicted()}
+	case q.View.Stage == lifecycle.StageJoining || q.early():
+		f.key = string(lifecycle.ReasonJoined)
+	case q.View.Stage != lifecycle.StageRunning:
+		f.key = string(lifecycle.ReasonRecovered)
+	}
+	if q.Owner == "" && q.Checks == nil {
+		f.chain = append(f.chain, Cause{Source: "metadata.ownerReferences", Reason: "NoOwner", Message: "no set owns the machine: nothing makes another when it goes"})
+	}
+	if q.Node.Spec.Unschedulable {
+		f.key = variant(f.key, "Cordoned")
+		f.chain = append(f.chain, Cause{Source: "node " + q.Node.Name, Reason: "Unschedulable", Message: "the node is cordoned, and takes no new pods"})
+	}
+	return f
+}
+
+// words are what the texts may name of any machine.
+func (q *input) words() []string {
+	limit, update, class, node := "", "", q.Class, q.View.NodeName
+	if t := q.Policy.JoinTimeout; t > 0 {
+		limit = " (limit " + span(t) + ")"
+	}
+	if t := q.Policy.UpdateTimeout; t > 0 {
+		update = " (limit " + span(t) + ")"
+	}
+	if class == "" {
+		class = "what it is made from"
+	}
+	if q.HasNode() {
+		node = q.Node.Name
+	}
+	since := lasting(q.now, q.View.StageSince)
+	return []string{
+		"age", span(q.now.Sub(q.View.Created)), "limit", limit, "update", update, "class", class, "node", node, "owner", q.Owner,
+		"since", since, "stopped", q.Stopped, "joining", span(q.now.Sub(q.joiningSince())), "unwell", since, "failed", "", "health", "", "controller", machineController,
+		"ready", lasting(q.now, ready(q.Node).LastTransitionTime.Time), "going", q.going(), "pods", fmt.Sprint(len(q.Pods)), "left", "a moment",
+	}
+}
+
+// machineController is what people call it.
+const machineController = "machine controller of its provider"

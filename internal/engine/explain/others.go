@@ -1,0 +1,103 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+)
+
+// CheckFacts are what is stored about a health check.
+type CheckFacts struct {
+	Subject
+	Created time.Time
+	// Machines is the API group of the machines that it selects.
+	Machines string
+	// Paused says that somebody stopped it.
+	Paused bool
+	// Expected and Healthy count machines. Meaningless unless Seen, which says that
+	// a controller has looked at the check.
+	Expected, Healthy int
+	Seen              bool
+	Said              []postmortem.Statement
+	// Controller is what is to look after the check; its zero value where nobody
+	// asked.
+	Controller Controller
+	Gaps       []string
+}
+
+// Check explains a health check at the time now.
+func Check(now time.Time, f CheckFacts) Answer {
+	found := f.finding(now).with("age", span(now.Sub(f.Created)), "controller", setController, "machines", f.Machines,
+		"sick", fmt.Sprintf("%d of %s are unhealthy", f.Expected-f.Healthy, plural(f.Expected, "machine")), "number", plural(f.Expected, "machine"))
+	a := f.Controller.unattended(now, f.Subject, found)
+	a.Gaps = f.Gaps
+	return a
+}
+
+func (f *CheckFacts) finding(now time.Time) finding {
+	valid, allowed, calm := find(f.Said, Valid), find(f.Said, RemediationAllowed), find(f.Said, Calm)
+	no := string(corev1.ConditionFalse)
+	switch {
+	case f.Paused:
+		return finding{key: "Paused"}
+	case valid.Status == no:
+		return finding{key: "InvalidSpec/Check", reason: valid.Reason, chain: quote(valid)}
+	case !f.Seen && now.Sub(f.Created) >= unseen:
+		return finding{key: variant(ReasonNotSeen, "Check")}
+	case !f.Seen:
+		return finding{key: variant(ReasonNotSeen, "New")}
+	case f.Expected == 0:
+		return finding{key: ReasonNoMachines}
+	case allowed.Status == no:
+		return finding{key: "TooManyUnhealthy", reason: allowed.Reason, chain: quote(allowed)}
+	case calm.Status == no:
+		return finding{key: "NotCalm", reason: calm.Reason, chain: quote(calm)}
+	case f.Healthy < f.Expected:
+		return finding{key: "Unhealthy", chain: quote(calm)}
+	}
+	return finding{key: "AllHealthy"}
+}
+
+// setController is what people call what looks after sets, deployments and health
+// checks.
+const setController = "machine-controller-manager"
+
+// ClassFacts are what is stored about a class of machines.
+type ClassFacts struct {
+	Subject
+	Deleted time.Time
+	// Users are the machines, sets and deployments that refer to it.
+	Users []string
+	// Absent are secrets to which it refers and that do not exist.
+	Absent []string
+	Gaps   []string
+}
+
+// Class explains a class of machines at the time now.
+func Class(now time.Time, f ClassFacts) Answer {
+	used := "nothing refers to it"
+	if n := len(f.Users); n > 0 {
+		used = "it is used by " + strings.Join(f.Users[:min(n, mostNames)], ", ")
+		if more := n - mostNames; more > 0 {
+			used += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	out := finding{key: "Exists", fill: []string{"used", used, "deleted", span(now.Sub(f.Deleted))}}
+	switch {
+	case !f.Deleted.IsZero() && len(f.Users) > 0:
+		out.key = "InUse"
+	case !f.Deleted.IsZero():
+		out.key = "Deleting/Class"
+	case len(f.Absent) > 0:
+		out.key = "SecretMissing"
+		out = out.with("secret", f.Absent[0])
+	}
+	for _, name := range f.Absent {
+		out.chain = append(out.chain, Cause{Source: "secret " + name, Reason: ReasonNotFound, Message: "it does not exist"})
+	}
+	return out.answer(f.Subject, f.Gaps)
+}

@@ -1,0 +1,265 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// going is "has been in deletion for 3h12m", and for how long the step has gone on in
+// which the machine is, where that was recorded and is less: "has been in deletion for
+// 3h12m, in its drain for 2h5m".
+func (q *input) going() string {
+	out := "has been in deletion for " + span(q.now.Sub(q.View.Deleted))
+	if len(q.View.Begun) == 0 {
+		return out
+	}
+	last := q.View.Begun[len(q.View.Begun)-1]
+	if span(q.now.Sub(last.At)) == span(q.now.Sub(q.View.Deleted)) {
+		return out
+	}
+	return out + ", " + steps[last.Step] + lasting(q.now, last.At)
+}
+
+var steps = map[lifecycle.DeletionStep]string{
+	lifecycle.DeletionPreDrainHook: "held by a hook", lifecycle.DeletionDrain: "in its drain", lifecycle.DeletionVolumeDetach: "with no pods left",
+	lifecycle.DeletionPreTerminateHook: "held by a hook", lifecycle.DeletionInstance: "in the removal of its instance", lifecycle.DeletionNode: "in the removal of its node",
+}
+
+// leaving says what a decision about a machine on its way out means. What was recorded
+// is said: that the machine is to go does not mean that anybody has begun.
+func (q *input) leaving(d lifecycle.Decision) finding {
+	f := finding{key: variant(d.Reason, "Deleting"), chain: q.latest()}
+	switch d.Reason {
+	case lifecycle.ReasonReleased:
+		f.chain = nil
+		if len(q.Foreign) > 0 {
+			f.key = reasonForeign
+			f.chain = []Cause{{Source: "metadata.finalizers", Reason: reasonForeign, Message: "not ours: " + strings.Join(q.Foreign, ", ")}}
+		}
+	case lifecycle.ReasonDrainBlockedHook:
+		return hooked(d.Reason, q.View.PreDrain)
+	case lifecycle.ReasonTerminateHook:
+		return hooked(d.Reason, q.View.PreTerminate)
+	case lifecycle.ReasonDraining:
+		return q.draining()
+	case lifecycle.ReasonTerminateFailed:
+		f.key = variant(d.Reason, string(provider.KindOf(d.Err)))
+	case lifecycle.ReasonDeleting:
+		switch {
+		case d.Step == lifecycle.Drain && q.said(drained).Status == string(corev1.ConditionFalse):
+			f.key = variant(lifecycle.ReasonDraining, "Unseen")
+		case q.View.Stage == lifecycle.StageDeleting && len(q.latest()) == 0:
+		case q.View.Stage == lifecycle.StageDeleting:
+			f.reason = string(lifecycle.ReasonTerminating)
+		default: // what it says is about its life
+			f.key, f.chain = variant(d.Reason, "NotBegun"), nil
+			if q.now.Sub(q.View.Deleted) >= unseen {
+				f.key = variant(d.Reason, "NotSeen")
+			}
+		}
+	}
+	if said := q.contradicted(); said != nil && d.Waits() && d.Reason != lifecycle.ReasonReleased {
+		f.key, f.chain = variant(lifecycle.ReasonContradicted, "Deleting"), said
+	}
+	return f
+}
+
+func hooked(reason lifecycle.Reason, hooks []lifecycle.Hook) finding {
+	f := finding{key: string(reason), fill: []string{"hook", hooks[0].Name, "hook owner", hooks[0].Owner}}
+	for _, h := range hooks {
+		f.chain = append(f.chain, Cause{Source: "spec.lifecycleHooks", Reason: string(reason), Message: "hook " + h.Name + " is owned by " + h.Owner})
+	}
+	return f
+}
+
+// drained is what says whether the drain is over.
+const drained = "condition Drained"
+
+// draining is about what is still on the node.
+func (q *input) draining() finding {
+	left := q.podsLeft()
+	if len(left) == 0 {
+		return q.volumes()
+	}
+	if blocked := q.blockers(left); len(blocked) > 0 {
+		b := blocked[0]
+		f := finding{key: b.key(q.Peers), fill: []string{"pod", b.pod, "budget", b.budget}}
+		if sick := b.sick(q.Peers); len(sick) > 0 {
+			f = f.with("sick", sick[0].Namespace+"/"+sick[0].Name)
+		}
+		for _, b := range blocked[:min(len(blocked), mostCauses)] {
+			f.chain = append(f.chain, b.causes(q.Peers)...)
+		}
+		return f
+	}
+	f := finding{key: string(lifecycle.ReasonDraining), fill: []string{"pods", plural(len(left), "pod")}}
+	if s := q.said(drained); s.Status == string(corev1.ConditionFalse) {
+		f.chain = quote(s)
+	}
+	f.chain = append(f.chain, q.endingPods(left)...)
+	if len(f.chain) == 0 {
+		f.chain = q.latest()
+	}
+	return f
+}
+
+// mostCauses is how many pods are named.
+const mostCauses = 5
+
+// podsLeft are the pods that a drain has to move.
+func (q *input) podsLeft() (out []corev1.Pod) {
+	going := map[string]bool{}
+	for _, t := range slices.Concat(q.left.Evict, q.left.Delete) {
+		going[t.Pod.String()] = true
+	}
+	for _, b := range slices.Concat(q.left.Waiting, q.left.Blocked) {
+		going[b.Pod.String()] = true
+	}
+	for _, p := range q.Pods {
+		if going[p.Namespace+"/"+p.Name] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// blocker is a pod that a budget keeps.
+type blocker struct {
+	pod, budget string
+	several     bool
+	is          *policyv1.PodDisruptionBudget
+	pick        labels.Selector
+}
+
+// blockers are the pods to which a budget says no at the moment.
+func (q *input) blockers(left []corev1.Pod) (out []blocker) {
+	for _, p := range left {
+		covering := drain.Covering(p, q.Budgets)
+		several := len(covering) > 1
+		i := slices.IndexFunc(covering, func(b *policyv1.PodDisruptionBudget) bool { return several || drain.Room(b) == 0 })
+		if p.DeletionTimestamp != nil || i < 0 {
+			continue
+		}
+		b := covering[i]
+		pick, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil {
+			continue // it covers nothing
+		}
+		out = append(out, blocker{p.Namespace + "/" + p.Name, b.Namespace + "/" + b.Name, several, b, pick})
+	}
+	return out
+}
+
+// causes are the budget's arithmetic and the pods that are not healthy.
+func (b blocker) causes(peers []corev1.Pod) []Cause {
+	s := b.is.Status
+	out := []Cause{{
+		Source: "poddisruptionbudget " + b.budget, Reason: string(drain.ReasonBudget),
+		Message: fmt.Sprintf("it covers pod %s and allows %d disruptions: of %s %d are healthy, and at least %d must be", b.pod, s.DisruptionsAllowed, plural(int(s.ExpectedPods), "pod"), s.CurrentHealthy, s.DesiredHealthy),
+	}}
+	sick := b.sick(peers)
+	for _, p := range sick[:min(len(sick), mostCauses)] {
+		out = append(out, Cause{Source: "pod " + p.Namespace + "/" + p.Name, Reason: "NotReady", Message: "it is not Ready" + colon(unreadyBecause(p))})
+	}
+	return out
+}
+
+// sick are the pods of the budget that are not healthy.
+func (b blocker) sick(peers []corev1.Pod) (out []corev1.Pod) {
+	for _, p := range peers {
+		if p.Namespace == b.is.Namespace && b.pick.Matches(labels.Set(p.Labels)) && !podReady(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// key says why the budget keeps the pod.
+func (b blocker) key(peers []corev1.Pod) string {
+	s, of := b.is.Status, ""
+	switch {
+	case b.several:
+		return string(drain.ReasonBudgets)
+	case len(b.sick(peers)) > 0:
+		of = "Sick"
+	case s.CurrentHealthy < s.DesiredHealthy:
+		of = "Few"
+	case s.ExpectedPods > 0 && s.DesiredHealthy >= s.ExpectedPods:
+		of = "Never"
+	}
+	return variant(drain.ReasonBudget, of)
+}
+
+func podReady(p corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+func unreadyBecause(p corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Status != corev1.ConditionTrue && c.Message != "" {
+			return c.Message
+		}
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		if w := c.State.Waiting; w != nil {
+			return c.Name + ": " + w.Reason
+		}
+	}
+	return string(p.Status.Phase)
+}
+
+// endingPods are pods that take their time to end.
+func (q *input) endingPods(left []corev1.Pod) (out []Cause) {
+	for _, p := range left[:min(len(left), mostCauses)] {
+		if at := p.DeletionTimestamp; at != nil {
+			out = append(out, Cause{Source: "pod " + p.Namespace + "/" + p.Name, Reason: string(drain.ReasonTerminating), Since: at.Time, Message: "it is told to end"})
+		}
+	}
+	return out
+}
+
+// detaching reports whether volumes that the pods have left behind are waited for.
+func (q *input) detaching() bool {
+	return q.Policy.Drain.VolumesOneByOne && !q.View.Drained && len(q.Attachments) > 0
+}
+
+// volumes is about those.
+func (q *input) volumes() finding {
+	f := finding{key: string(drain.ReasonStillAttached), fill: []string{"volumes", are(len(q.Attachments), "volume")}}
+	for _, a := range q.Attachments[:min(len(q.Attachments), mostCauses)] {
+		volume := "an inline volume"
+		if a.Spec.Source.PersistentVolumeName != nil {
+			volume = "volume " + *a.Spec.Source.PersistentVolumeName
+		}
+		c := Cause{Source: "volumeattachment " + a.Name, Reason: f.key, Message: volume + " of " + a.Spec.Attacher + " is attached"}
+		if e := a.Status.DetachError; e != nil {
+			c.Message, c.Since = volume+" cannot be detached"+colon(e.Message), e.Time.Time
+		}
+		f.chain = append(f.chain, c)
+	}
+	if slices.ContainsFunc(q.Attachments, func(a storagev1.VolumeAttachment) bool { return a.Status.DetachError != nil }) {
+		f.key = variant(drain.ReasonStillAttached, "Failing")
+	}
+	f.chain = append(f.chain, q.latest()...)
+	return f
+}
+
+func are(n int, one string) string {
+	if n == 1 {
+		return "1 " + one + " is"
+	}
+	return plural(n, one) + " are"
+}

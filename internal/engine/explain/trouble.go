@@ -1,0 +1,70 @@
+package explain
+
+import (
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+)
+
+// patience is how long a certificate request may wait before somebody should
+// look: a node usually asks moments before its machine is known under its name.
+const patience = time.Minute
+
+// refused is the approver's verdict on what will not be granted as it is.
+const refused = string(approval.Refuse)
+
+// requested is about a machine whose kubelet has asked for a certificate and got
+// none.
+func (q *input) requested() finding {
+	r := q.worstRequest()
+	f := finding{
+		key: reasonCertificate, reason: r.Reason, chain: q.requestCauses(),
+		fill: []string{"asked", span(q.now.Sub(r.Created)), "request", r.Name},
+	}
+	long := q.now.Sub(r.Created) > patience
+	switch {
+	case r.Verdict == refused || r.Verdict != "" && long:
+		f.key = variant(reasonCertificate, "Other")
+		if reasons[r.Reason].text == kubelet {
+			f.key = r.Reason
+		}
+	case r.Verdict == "" && long:
+		f.key = variant(reasonCertificate, "Long")
+	}
+	return f
+}
+
+// requestCauses are the requests that were not granted, the refused first.
+func (q *input) requestCauses() (out []Cause) {
+	for _, hard := range []bool{true, false} {
+		for _, r := range q.Requests {
+			if (r.Verdict == refused) != hard {
+				continue
+			}
+			c := Cause{Source: "certificatesigningrequest " + r.Name, Reason: r.Reason, Since: r.Created, Message: "it waits for a decision"}
+			switch {
+			case hard:
+				c.Message = "it was refused" + colon(r.Message)
+			case r.Message != "":
+				c.Message = "it is not approved yet" + colon(r.Message)
+			}
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// worstRequest is the refused one that has waited longest, else the one that
+// has.
+func (q *input) worstRequest() postmortem.Request {
+	var worst postmortem.Request
+	for _, r := range q.Requests {
+		harder := r.Verdict == refused && worst.Verdict != refused
+		same := (r.Verdict == refused) == (worst.Verdict == refused)
+		if worst.Name == "" || harder || same && r.Created.Before(worst.Created) {
+			worst = r
+		}
+	}
+	return worst
+}

@@ -1,0 +1,162 @@
+package health
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+)
+
+// Escalation is what is tried before a machine is replaced.
+type Escalation struct {
+	// Reboot the machine through its infrastructure first.
+	Reboot bool
+	// Patience is how long a machine may take to be rebooted, from the request,
+	// and how long to be healthy, from the reboot.
+	Patience time.Duration
+}
+
+// rebooted, as [Past].Again, says that the machine was not replaced.
+const rebooted = -1
+
+// relapse is for how long after a reboot, and the patience with it, nobody tries
+// another one: a machine that falls ill again within it is replaced.
+const relapse = rateWindow
+
+// trial is where the escalation stands with a machine.
+type trial struct {
+	// restart says that a reboot comes first, asks that it is asked for now.
+	restart, asks bool
+	// wait says why nothing is done now, until until.
+	wait  string
+	until time.Time
+	// tried says what was done before the machine is replaced.
+	tried string
+}
+
+// trial asks what comes first: a machine whose node is there may recover by a
+// reboot, once. One that failed, or has no node, does not.
+func (q *input) trial() trial {
+	r, e := &q.t.Reboot, &q.c.Escalation
+	if !e.Reboot || q.c.Remedy != Delete || q.t.Failed || q.t.Node == nil {
+		return trial{}
+	}
+	asked, err := time.Parse(time.RFC3339, r.Request)
+	if err != nil || q.ailing().Sub(latest(asked, r.At)) > relapse+e.Patience {
+		return trial{restart: true, asks: true}
+	}
+	switch r.Current() {
+	case lifecycle.RebootUnsupported:
+		return trial{tried: "its infrastructure cannot reboot it"}
+	case lifecycle.RebootFailed:
+		return trial{tried: "the reboot failed: " + r.Message}
+	case lifecycle.RebootDone:
+		return q.since(r.At, "it was rebooted at %s", "")
+	}
+	return q.since(asked, "a reboot was asked for at %s", r.Message)
+}
+
+// since is the trial that began at a time: left to itself until the patience is
+// over, and given up then.
+func (q *input) since(begun time.Time, format, trouble string) trial {
+	what := fmt.Sprintf(format, stamp(begun))
+	if trouble != "" {
+		what += " (" + trouble + ")"
+	}
+	left := q.left(begun, q.c.Escalation.Patience)
+	if left < 0 {
+		return trial{tried: fmt.Sprintf("%s and it is not healthy after %s", what, q.c.Escalation.Patience)}
+	}
+	until := q.now.Add(left)
+	return trial{restart: true, wait: fmt.Sprintf("%s, and has until %s to be healthy", what, stamp(until)), until: until.Add(margin)}
+}
+
+// ailing is since when anything is wrong with the node that the check minds.
+func (q *input) ailing() (began time.Time) {
+	for _, have := range q.t.Node.Conditions {
+		if len(q.timeouts(have)) > 0 {
+			began = sooner(began, have.Since)
+		}
+	}
+	return began
+}
+
+// ails names all that [question.ailing] is about, as [lifecycle.Rebooting] has it; empty
+// where that has no form for it.
+func (q *input) ails() string {
+	var out []string
+	for _, have := range q.t.Node.Conditions {
+		if strings.Contains(have.Type, ",") {
+			return ""
+		}
+		if len(q.timeouts(have)) > 0 {
+			out = append(out, have.Type+"="+have.Status)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// restart remembers that t is rebooted from now on. It is one remedy more within
+// the hour; nothing is made in its place.
+func (m *Memory) restart(now time.Time, t *Target, free bool) {
+	m.Past = append(m.Past, Past{Machine: t.UID, Name: t.Name, Owner: t.Owner.UID, At: now.Truncate(time.Second), Again: rebooted, Settled: true, Free: free})
+}
+
+// restarting is when a reboot of t was begun after what ails it now, and within
+// the patience; zero: it was not.
+func (m Memory) restarting(q *input) (at time.Time) {
+	for _, p := range m.Past {
+		if p.Machine == q.t.UID && p.Again == rebooted && !p.At.Before(q.ailing().Truncate(time.Second)) && q.left(p.At, q.c.Escalation.Patience) >= 0 {
+			at = latest(at, p.At)
+		}
+	}
+	return at
+}
+
+// try puts the escalation before the remedy of a case. It reports whether that
+// was begun before: whoever began did not come so far
+// as to ask, and the request is the same.
+func (r *round) try(c *Case) (begun bool) {
+	q := &input{r.now, r.w.seen, &r.w.check, &c.Target}
+	t := q.trial()
+	c.Tried, c.Wait = t.tried, t.wait
+	if !t.restart {
+		return false
+	}
+	c.Remedy = Restart
+	r.plan.Due = sooner(r.plan.Due, t.until)
+	if !t.asks {
+		return false
+	}
+	c.Request = r.memory.restarting(q)
+	if begun = !c.Request.IsZero(); !begun {
+		c.Request = r.now.Truncate(time.Second)
+	}
+	c.Until, c.For = c.Request.Add(r.w.check.Escalation.Patience), q.ails()
+	return begun
+}
+
+// withdrawn are the healthy machines that are still to be rebooted, by name.
+func (w *Cohort) withdrawn() (out []Target) {
+	if !w.check.Escalation.Reboot {
+		return nil
+	}
+	for _, b := range w.entries {
+		r := b.target.Reboot
+		if b.verdict.State == Healthy && r.Request != "" && (r.Current() == "" || r.Current() == lifecycle.RebootBegun) {
+			out = append(out, b.target)
+		}
+	}
+	slices.SortFunc(out, func(a, b Target) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}

@@ -1,0 +1,297 @@
+package health
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+)
+
+// Plan is what a check comes to.
+type Plan struct {
+	// Expected machines are selected, Healthy of them are.
+	Expected, Healthy int
+	// Missing were remedied and are gone, and not replaced yet.
+	Missing int
+	// Max is how many may be unhealthy; Allowed says whether so few are that
+	// anything is remedied, Remaining how many more might fall ill.
+	Max       int
+	Allowed   bool
+	Remaining int
+	// Blind says why nothing can be said about nodes, Doubt why most of what was
+	// found out about them waits, where anything does.
+	Blind, Doubt string
+	// Cases are the machines to be remedied, those ill the longest first.
+	Cases []Case
+	// Recovered are healthy machines for which a request may be left over.
+	Recovered []Target
+	// Withdrawn are healthy machines that are still to be rebooted.
+	Withdrawn []Target
+	// Storms are those under way and those cooling down.
+	Storms []Storm
+	// Sentence is the verdict with its arithmetic.
+	Sentence string
+	// Memory is to be remembered.
+	Memory Memory
+	// Due is the next moment to look though nothing happens; zero: never.
+	Due time.Time
+}
+
+// Act is what is done about one machine now.
+type Act string
+
+// The acts. Each may be repeated without harm.
+const (
+	// Leave it.
+	Leave Act = "Leave"
+	// Refer: it is nobody's to replace, so that people have to know.
+	Refer Act = "Refer"
+	// Do the case's remedy.
+	Do Act = "Do"
+)
+
+// Case is one machine that is to be remedied.
+type Case struct {
+	Target  Target
+	Verdict Verdict
+	Act     Act
+	Remedy  Remedy
+	// Request names the reboot that [Restart] asks for, by its time; nobody waits
+	// for it any more after Until. For is what ails the node, as
+	// [lifecycle.Rebooting] has it. Wait says what is waited for where it was asked
+	// for before, Tried what came of it where it was in vain.
+	Request, Until   time.Time
+	For, Wait, Tried string
+	// Confirm says that sight has not settled: whoever acts makes sure first, by
+	// live reads, that the verdict still holds.
+	Confirm bool
+	// Hold is what the breaker has against it, though it may be overruled.
+	Hold string
+	// Why tells people what is done and why.
+	Why string
+}
+
+// blindRetry is how often somebody who sees nothing looks again, unless it is
+// known when to: that sight comes back is no news about any machine.
+const blindRetry = 30 * time.Second
+
+// again is when to look again where nothing, or not much, can be believed.
+func (s Connectivity) again(now time.Time) time.Time {
+	if s.Again.After(now) && (s.Blind != "" || !s.Since.IsZero()) {
+		return s.Again
+	}
+	return now.Add(blindRetry)
+}
+
+// round is one making of a plan.
+type round struct {
+	w            *Cohort
+	now          time.Time
+	connectivity Connectivity
+	memory       Memory
+	// known are the machines of which a remedy began before.
+	known map[types.UID]bool
+	plan  Plan
+	// begun remedies began within the hour, spent of them count against the
+	// rate: in this pass, those that the breaker would not have stopped. The
+	// first of them is an hour ago at rateEnd.
+	begun, spent, rate int
+	rateEnd            time.Time
+}
+
+// Plan weighs what is to be done now.
+func (w *Cohort) Plan(now time.Time, s Connectivity, m Memory) Plan {
+	r := &round{w: w, now: now, connectivity: s}
+	r.memory, r.plan.Missing = m.at(now).missing(now, w.entries)
+	r.known = r.memory.underWay()
+	p := &r.plan
+	p.Expected, p.Healthy, p.Due = len(w.entries), len(w.entries)-len(w.ill), w.Due()
+	p.Blind = s.blind(now, r.linked())
+	r.budget()
+	r.watch()
+	for _, b := range r.unhealthy() {
+		r.consider(b)
+	}
+	if p.Blind != "" || len(p.Cases) > 0 && !s.Since.IsZero() {
+		p.Due = sooner(p.Due, s.again(now))
+	}
+	if w.check.Remedy == Request {
+		p.Recovered = w.Recovered()
+	}
+	p.Withdrawn = w.withdrawn()
+	p.Storms, p.Memory = r.memory.Storms, r.memory
+	p.Sentence = r.sentence()
+	return r.plan
+}
+
+// budget: machines that were remedied and are not there yet count as unhealthy,
+// so that what is under way never exceeds what may be.
+func (r *round) budget() {
+	p, c := &r.plan, &r.w.check
+	p.Max = c.MaxUnhealthy.Of(p.Expected + p.Missing)
+	unhealthy := r.unwell()
+	p.Allowed = unhealthy <= p.Max && !c.faulty(MaxUnhealthyField)
+	if p.Allowed {
+		p.Remaining = max(0, p.Max-unhealthy)
+	}
+}
+
+// unwell is how many machines the fleet has to do without.
+func (r *round) unwell() int { return len(r.w.ill) + r.plan.Missing }
+
+// MaxUnhealthyField is the field without which no budget is known.
+const MaxUnhealthyField = "spec.maxUnhealthy"
+
+func (c *Check) faulty(field string) bool {
+	return slices.ContainsFunc(c.Faults, func(f lifecycle.Fault) bool { return f.Field == field })
+}
+
+// watch looks for storms, and how many remedies may begin. Who is blind neither
+// finds a storm nor sees one end.
+func (r *round) watch() {
+	br := r.w.check.Breaker
+	if br.Mode == Off {
+		r.memory.Storms = nil
+		return
+	}
+	present := r.memory.raging()
+	if r.plan.Blind == "" {
+		present = r.w.storms(br, r.plan.Max)
+	}
+	r.memory = r.memory.weather(r.now, present, br.Cooldown)
+	r.begun, r.rateEnd = r.memory.within(r.now)
+	r.spent = r.begun
+	r.rate = br.rate(r.plan.Expected + r.plan.Missing)
+	for _, s := range r.memory.Storms {
+		if !s.Over.IsZero() {
+			r.plan.Due = sooner(r.plan.Due, s.Over.Add(br.Cooldown))
+		}
+	}
+}
+
+func (r *round) linked() (n int) {
+	for _, b := range r.w.ill {
+		if b.target.NodeName != "" && b.target.Node == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// unhealthy are the machines to be remedied, those ill the longest first.
+func (r *round) unhealthy() []*entry {
+	out := slices.DeleteFunc(slices.Collect(maps.Values(r.w.ill)), func(b *entry) bool { return b.verdict.State != Unhealthy })
+	slices.SortFunc(out, func(a, b *entry) int {
+		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.target.Name, b.target.Name), cmp.Compare(a.target.UID, b.target.UID))
+	})
+	return out
+}
+
+// consider decides about one unhealthy machine. What was begun goes on whatever
+// the breaker says.
+func (r *round) consider(b *entry) {
+	c := Case{Target: b.target, Verdict: b.verdict, Remedy: r.remedy(&b.target)}
+	// Who reboots what is taken back loses the time for its pods to leave.
+	known := !b.verdict.Reclaimed && r.try(&c) || r.known[b.target.UID]
+	c.Act, c.Why = r.may(&c)
+	if c.Confirm = !r.connectivity.Since.IsZero(); c.Act == Do && c.Confirm {
+		if why := r.doubt(b); why != "" {
+			c.Act, c.Why, r.plan.Doubt = Leave, why, why
+		}
+	}
+	if c.Act == Do && !known && r.w.check.Breaker.Mode != Off {
+		if h, held := r.holds(b); held {
+			c.Hold = h.why
+			if r.w.check.Breaker.Mode == Enforce {
+				c.Act, c.Why = Leave, h.why
+				r.plan.Due = sooner(r.plan.Due, h.until)
+			}
+		}
+	}
+	if c.Act == Do {
+		c.Why = b.verdict.Message
+		if !known {
+			r.begin(&c, b.verdict.Reclaimed)
+		}
+	}
+	r.plan.Cases = append(r.plan.Cases, c)
+}
+
+// begin remembers that a remedy begins. That of a machine that is taken back is
+// free: it uses up nothing that others need.
+func (r *round) begin(c *Case, free bool) {
+	if !free {
+		r.begun++
+		if c.Hold == "" {
+			r.spent++
+		}
+	}
+	if c.Remedy == Restart {
+		r.memory.restart(r.now, &c.Target, free)
+		return
+	}
+	r.memory.add(r.now, &c.Target, r.w.newest(c.Target.Owner.UID), free)
+}
+
+// newest is when the newest of the owner's machines was made; zero where nobody
+// owns them.
+func (w *Cohort) newest(owner types.UID) (at time.Time) {
+	for _, b := range w.entries {
+		if owner != "" && b.target.Owner.UID == owner {
+			at = latest(at, b.target.Created)
+		}
+	}
+	return at
+}
+
+// remedy is the check's, but that there is nothing to power on where the
+// machine failed.
+func (r *round) remedy(t *Target) Remedy {
+	if r.w.check.Remedy == Mark && t.Failed {
+		return Delete
+	}
+	return r.w.check.Remedy
+}
+
+// may asks what does not depend on the breaker.
+func (r *round) may(c *Case) (Act, string) {
+	t, check := &c.Target, &r.w.check
+	switch {
+	case check.Paused:
+		return Leave, "the check is paused"
+	case !r.plan.Allowed:
+		return Leave, "more machines are unhealthy than may be"
+	case r.plan.Blind != "":
+		return Leave, r.plan.Blind
+	case t.Skip:
+		return Leave, "the machine is to be left alone"
+	case check.SparesControlPlane && t.Node != nil && t.Node.ControlPlane:
+		return Leave, "machines of the control plane are spared"
+	}
+	return applies(c, check.OwnerKind)
+}
+
+// applies asks whether the remedy makes sense for the machine. A machine that
+// nobody controls would not be replaced.
+func applies(c *Case, kind string) (Act, string) {
+	t := &c.Target
+	switch {
+	case t.Deleting:
+		return Leave, "it is being deleted"
+	case c.Wait != "":
+		return Leave, c.Wait
+	case c.Remedy == Mark && t.Marked, c.Remedy == Reboot && t.Node != nil && t.Node.Reboots:
+		return Leave, "somebody was asked to remedy the machine"
+	case kind != "" && t.Owner.Kind != kind:
+		return Leave, "it is not of a " + kind
+	case c.Remedy == Reboot && t.Node == nil:
+		return Leave, "there is no node to restart"
+	case c.Remedy == Delete && t.Owner.UID == "":
+		return Refer, "no controller would replace it"
+	}
+	return Do, ""
+}

@@ -1,0 +1,246 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Sighting is an instance that the infrastructure reported for a machine, and
+// what ties it to this one and to others.
+type Sighting struct {
+	provider.Instance
+	// Recorded says that the machine has it recorded, in whatever spelling.
+	Recorded bool
+	// Claimant is another machine that has more right to it ("namespace/name");
+	// empty when there is none. See [Rival].
+	Claimant string
+}
+
+// of reports whether the instance is m's. One that carries no UID was made by
+// another implementation, for the machine that recorded it or has its name. One
+// that carries a former UID is m's when m was restored from a backup: then both
+// the record and the name say so.
+func (s Sighting) of(m Machine) bool {
+	switch {
+	case s.UID == m.UID:
+		return true
+	case s.Claimant != "":
+		return false
+	case s.UID == "":
+		return s.Recorded || s.Name == m.Name
+	}
+	return s.Recorded && s.Name == m.Name
+}
+
+// owner names whom the instance of somebody else belongs to.
+func (s Sighting) owner() string {
+	return cmp.Or(s.Claimant, "a machine with the UID "+s.UID)
+}
+
+// Claim is whose the instances are that were reported for a machine.
+type Claim struct {
+	// Instances holds the machine's instance; it is empty when there is none.
+	Instances []provider.Instance
+	// Duplicates are the machine's, too, Strangers are not: see [World], also for
+	// StandIn.
+	Duplicates []provider.Instance
+	Foreign    []Sighting
+	Substitute bool
+	// Made says that an instance was made for the machine, which may be gone, Ended
+	// that the one recorded is reported as terminated.
+	Made, Ended bool
+	// Fault is why the infrastructure gave up the machine's instance, or, where there
+	// is none, the one that it had; nil: it did not.
+	Fault error
+}
+
+// Claims decides whose the instances are. Of several that are the machine's, the
+// one recorded is kept. Where that is not among them, or nothing is recorded,
+// every observer keeps the same one: what stays before what is on its way out,
+// what carries the machine's UID before what does not, then the oldest, then the
+// lowest ID. Only what carries its UID stands in for one that is recorded.
+func Claims(m Machine, all []Sighting) (c Claim) {
+	var mine []Sighting
+	for _, s := range all {
+		switch {
+		case s.of(m) && s.Exists():
+			mine = append(mine, s)
+		case s.of(m):
+			c.Made = c.Made || s.Recorded || s.UID == m.UID
+			c.Ended = c.Ended || s.Recorded || m.ProviderID == ""
+			if s.Fault != nil && (s.Recorded || m.ProviderID == "" && s.UID == m.UID) {
+				c.Fault = s.Fault
+			}
+		case s.Exists():
+			c.Foreign = append(c.Foreign, s)
+		}
+	}
+	slices.SortStableFunc(mine, func(a, b Sighting) int { return a.compare(b, m) })
+	for n, s := range mine {
+		c.Made = true
+		if n == 0 && (s.Recorded || s.UID == m.UID || m.ProviderID == "") {
+			c.Instances = append(c.Instances, s.Instance)
+			c.Substitute = !s.Recorded && m.ProviderID != "" && s.ProviderID != ""
+			continue
+		}
+		c.Duplicates = append(c.Duplicates, s.Instance)
+	}
+	if len(c.Instances) > 0 {
+		c.Fault = nil
+		if fault := c.Instances[0].Fault; fault != nil { // a nil pointer would be an error
+			c.Fault = fault
+		}
+	}
+	return c
+}
+
+// compare orders instances of m by the right to be kept.
+func (s Sighting) compare(o Sighting, m Machine) int {
+	first := func(a, b bool) int {
+		switch {
+		case a == b:
+			return 0
+		case a:
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(
+		first(s.Recorded, o.Recorded),
+		// Without a UID it cannot stand in for what is recorded, leaving or not.
+		first(m.ProviderID == "" || s.UID == m.UID, m.ProviderID == "" || o.UID == m.UID),
+		first(s.State != provider.Stopping, o.State != provider.Stopping),
+		first(s.UID == m.UID, o.UID == m.UID),
+		s.Created.Compare(o.Created),
+		cmp.Compare(s.ID, o.ID),
+	)
+}
+
+// Rival is a machine that something ties to an instance.
+type Rival struct {
+	UID, Namespace, Name string
+	Created              time.Time
+	// Records says that it has the instance recorded, Other that it has another
+	// one recorded.
+	Records, Other bool
+}
+
+// right is how good a claim to i is, down to noRight; the lowest is the best.
+func (r Rival) right(i provider.Instance) int {
+	named := r.Name == i.Name
+	switch {
+	case r.UID == i.UID:
+		return 0
+	case r.Records && named:
+		return 1
+	case r.Records:
+		return 2
+	case i.UID == "" && named && !r.Other:
+		return 3
+	case i.UID == "" && named:
+		return 4
+	}
+	return noRight
+}
+
+const noRight = 5
+
+// ClaimantOf names the machine among rivals that has more right to i than m;
+// empty when none has. Who has the UID that it carries comes first, then who
+// recorded it and has its name, then who recorded it, and, if it carries no UID,
+// who has its name. Among equals the older machine has it.
+func ClaimantOf(i provider.Instance, m Rival, rivals []Rival) string {
+	best := m
+	for _, r := range rivals {
+		if r.before(best, i) {
+			best = r
+		}
+	}
+	if best.UID == m.UID || best.right(i) == noRight {
+		return ""
+	}
+	return best.Namespace + "/" + best.Name
+}
+
+func (r Rival) before(o Rival, i provider.Instance) bool {
+	return cmp.Or(cmp.Compare(r.right(i), o.right(i)), r.Created.Compare(o.Created), cmp.Compare(r.UID, o.UID)) < 0
+}
+
+// Owned are all instances of the machine: what is removed with it.
+func (w World) Owned() []provider.Instance { return slices.Concat(w.Instances, w.Duplicates) }
+
+// Unrecorded are the instances of the machine that it has not recorded, or will
+// not, of those reported.
+func (w World) Unrecorded() []provider.Instance {
+	if w.Substitute {
+		return w.Owned()
+	}
+	return w.Duplicates
+}
+
+// RecordedIsForeign reports whether the instance that the machine has recorded is another
+// machine's. Then the node of that name is, too.
+func (w World) RecordedIsForeign() bool {
+	return len(w.Instances) == 0 && slices.ContainsFunc(w.Foreign, func(s Sighting) bool { return s.Recorded })
+}
+
+// taken stops a machine before it is made, because what has its name is another
+// machine's: it would get in the way, or be taken for the machine's by whoever
+// goes by names.
+func taken(q input) *Decision {
+	if q.m.Provisioned || !q.w.Looked || len(q.w.Owned()) > 0 || len(q.w.Foreign) == 0 {
+		return nil
+	}
+	s := q.w.Foreign[0]
+	err := provider.Errorf(provider.Conflict, "instance %s has the name of this machine and belongs to %s: no other is made while it is there",
+		s.ID, s.owner())
+	if q.overdue() {
+		return &Decision{Step: Fail, Reason: ReasonCreateTimeout, Stage: StageFailed, Err: err, Message: err.Error()}
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonTaken, Stage: q.struggling(err), Err: err, Message: err.Error(),
+		After: q.sooner(q.p.Delays.after(err, q.w.Retry.Failures)),
+	}
+}
+
+// lost says that the machine's instance is not there, and why that may be.
+func (q input) lost() string {
+	const text = "can't find created instance" // clients of one API wait for these words
+	for _, s := range q.w.Foreign {
+		if s.Recorded {
+			return fmt.Sprintf("%s: instance %s, which is recorded, belongs to %s", text, s.ID, s.owner())
+		}
+	}
+	return text
+}
+
+// undecided is about several instances and none recorded: which one is the
+// machine's is stored before anything is done with it.
+func undecided(q input) *Decision {
+	if q.m.ProviderID != "" || len(q.w.Instances) == 0 || len(q.w.Duplicates) == 0 || q.w.Instances[0].ProviderID == "" {
+		return nil
+	}
+	return &Decision{
+		Step: RecordInstance, Reason: ReasonDuplicate,
+		Message: fmt.Sprintf("%d instances were made for the machine; %s is kept", len(q.w.Owned()), q.w.Instances[0].ID),
+	}
+}
+
+// unanswered is about an instance that was asked for without an answer. It may
+// be there, and not be listed yet: it is looked for until listings have caught
+// up, and only then asked for again.
+func unanswered(q input) *Decision {
+	err := q.w.Unheard
+	if err == nil || len(q.w.Owned()) > 0 || q.w.QuietFor >= q.w.ReadLag {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonUnconfirmed, Stage: q.struggling(err), Err: err,
+		Message: "the infrastructure may have made the instance without saying so; it is looked for before another try: " + err.Error(),
+		After:   q.sooner(q.w.ReadLag - q.w.QuietFor),
+	}
+}

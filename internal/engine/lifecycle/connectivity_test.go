@@ -1,0 +1,210 @@
+package lifecycle_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// watching is the sight of a process that saw everything at each of the times
+// before now, and nothing else.
+func watching(ago ...time.Duration) worldEdit {
+	return func(w *lifecycle.World) {
+		w.Connectivity = connectivity.Begin(now.Add(-ago[0]), connectivity.Policy{Timeout: 30 * time.Second, Interval: 10 * time.Second}, connectivity.Control)
+		for _, a := range ago {
+			w.Connectivity = w.Connectivity.After(connectivity.Probe{At: now.Add(-a), Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Control: connectivity.Reachable}})
+		}
+	}
+}
+
+// steadily is the sight of a process that has seen everything for so long.
+func steadily(since time.Duration) worldEdit {
+	var ago []time.Duration
+	for a := since; a > 0; a -= 10 * time.Second {
+		ago = append(ago, a)
+	}
+	return watching(append(ago, 0)...)
+}
+
+// TestTimersStandStill: every timeout that ends badly counts watched time only
+// (C26). Each machine is far beyond its time by the clock, and fine by what was
+// seen; the same machine is judged by somebody who watched all along.
+func TestTimersStandStill(t *testing.T) {
+	silent := node(corev1.ConditionUnknown)
+	silent.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-time.Hour))
+	updating := func(mark lifecycle.Mark) worldEdit {
+		return func(w *lifecycle.World) {
+			w.Update = lifecycle.Update{Candidate: true, Selected: true, Mark: mark, Since: now.Add(-3 * time.Hour)}
+		}
+	}
+	forever := func(m *lifecycle.Machine) { m.Deleted = now.Add(-3 * time.Hour) }
+	long := 4 * time.Hour
+	for _, c := range []struct {
+		name string
+		m    lifecycle.Machine
+		w    []worldEdit
+		bad  func(lifecycle.Decision) bool
+	}{
+		{"creation", fresh(aged(long)), []worldEdit{failedAt(lifecycle.Create, errTransient, time.Minute, 9)}, failing},
+		{"joining", machine(aged(long)), []worldEdit{having(instance(provider.Running))}, failing},
+		{"health", machine(stage(lifecycle.StageLost, long)), []worldEdit{runningOn(silent)}, failing},
+		{"update", machine(stage(lifecycle.StageUpdating, long)), []worldEdit{runningOn(node(corev1.ConditionTrue)), updating(lifecycle.MarkReady)}, func(d lifecycle.Decision) bool { return d.Reason == lifecycle.ReasonUpdateTimeout }},
+		{"failed update", machine(stage(lifecycle.StageUpdateFailed, long)), []worldEdit{runningOn(node(corev1.ConditionTrue)), updating(lifecycle.MarkReady)}, failing},
+		{"drain", leaving(forever), []worldEdit{runningOn(node(corev1.ConditionTrue))}, forcing},
+		{"drain of a silent node", leaving(), []worldEdit{runningOn(silent)}, forcing},
+		{"drain for an update", machine(stage(lifecycle.StageRunning, long)), []worldEdit{runningOn(node(corev1.ConditionTrue)), updating(lifecycle.MarkSelected)}, forcing},
+	} {
+		for sees, edit := range map[string]worldEdit{"watched": steadily(long), "just begun": watching(0), "after an outage": watching(long, long-time.Second, 0)} {
+			w := world(append(c.w, edit)...)
+			if d := lifecycle.Decide(now, c.m, w, brisk); c.bad(d) != (sees == "watched") {
+				t.Errorf("%s, %s: %s (%s), force %v: %s", c.name, sees, d.Step, d.Reason, d.Force, d.Message)
+			}
+		}
+	}
+}
+
+// TestNearlyOver: a timer with next to nothing left may stand still until the next
+// look at the clusters. It is not asked for every few milliseconds until then.
+func TestNearlyOver(t *testing.T) {
+	silent := node(corev1.ConditionUnknown)
+	underway := func(w *lifecycle.World) {
+		w.Update = lifecycle.Update{Candidate: true, Selected: true, Mark: lifecycle.MarkReady}
+	}
+	nearly := func(timeout time.Duration) time.Duration { return timeout - 2*time.Millisecond }
+	for name, c := range map[string]struct {
+		m lifecycle.Machine
+		w worldEdit
+	}{
+		"joining":   {machine(aged(nearly(brisk.JoinTimeout))), having(instance(provider.Running))},
+		"health":    {machine(stage(lifecycle.StageLost, nearly(brisk.HealthTimeout))), runningOn(silent)},
+		"update":    {machine(stage(lifecycle.StageUpdating, nearly(brisk.UpdateTimeout))), underway},
+		"coming up": {machine(stage(lifecycle.StageUpdated, nearly(brisk.HealthTimeout))), runningOn(silent)},
+	} {
+		d := lifecycle.Decide(now, c.m, world(runningOn(silent), c.w), brisk)
+		if d.Step != lifecycle.Await || d.After < time.Second || d.After > 2*time.Second {
+			t.Errorf("%s: %s (%s), again after %s", name, d.Step, d.Reason, d.After)
+		}
+	}
+}
+
+func failing(d lifecycle.Decision) bool { return d.Step == lifecycle.Fail }
+func forcing(d lifecycle.Decision) bool { return d.Step == lifecycle.Drain && d.Force }
+
+// TestNobodyIsJudgedUnseen: whatever the facts, who has just begun to look gives
+// up nobody for want of time.
+func TestNobodyIsJudgedUnseen(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		watching(0)(&f.w)
+		d := lifecycle.Decide(now, f.m, f.w, f.p)
+		switch d.Reason {
+		case lifecycle.ReasonCreateTimeout, lifecycle.ReasonJoinTimeout, lifecycle.ReasonHealthTimeout, lifecycle.ReasonUpdateTimeout, lifecycle.ReasonFailureWithheld:
+			t.Fatalf("%s (%s)", d.Step, d.Reason)
+		}
+		if d.Step == lifecycle.Drain && d.Force && !f.m.Force && !f.m.ForceDrain {
+			t.Fatalf("forced: %s", d.Reason)
+		}
+	})
+}
+
+// TestKeptThroughAnOutage: a time that came unseen counts when sight has been
+// back for a while; meanwhile its owner sees the machine recover.
+func TestKeptThroughAnOutage(t *testing.T) {
+	p := brisk
+	p.Keeps, p.KeepTimeout = true, 96*time.Hour
+	m := machine(stage(lifecycle.StageFailed, 2*time.Hour))
+	m.Preservation = lifecycle.Preservation{Own: lifecycle.WishNow, Until: now.Add(-time.Minute)}
+	w := world(runningOn(node(corev1.ConditionFalse)), watching(time.Hour, time.Hour-time.Second, 0))
+	w.PreserveDrain = &drain.Decision{Done: true}
+	if k := lifecycle.Preserve(now, m, w, p); !k.Preserve || k.After != connectivity.Settle {
+		t.Errorf("back just now: %+v", k)
+	}
+	steadily(2 * time.Minute)(&w)
+	m.Preservation.Until = now.Add(-time.Hour)
+	if k := lifecycle.Preserve(now, m, w, p); k.Preserve || !k.End {
+		t.Errorf("back for two minutes: %+v", k)
+	}
+}
+
+// TestKeepDrainIsNotForcedUnseen: patience with the pods of a kept machine ends by
+// what was watched, too.
+func TestKeepDrainIsNotForcedUnseen(t *testing.T) {
+	p := brisk
+	p.Keeps, p.KeepTimeout = true, 96*time.Hour
+	m := machine(stage(lifecycle.StageFailed, 4*time.Hour))
+	m.Preservation = lifecycle.Preservation{Own: lifecycle.WishNow, Until: now.Add(time.Hour)}
+	for sees, edit := range map[string]worldEdit{"watched": steadily(4 * time.Hour), "just begun": watching(0)} {
+		w := world(runningOn(node(corev1.ConditionFalse)), edit)
+		w.NodePreservation = lifecycle.NodePreservation{Fenced: true, FencedSince: now.Add(-3 * time.Hour), Sign: lifecycle.PreserveDraining}
+		if k := lifecycle.Preserve(now, m, w, p); !k.Drain || k.Force != (sees == "watched") {
+			t.Errorf("%s: drain %v, force %v", sees, k.Drain, k.Force)
+		}
+	}
+}
+
+// TestThawed is Gardener 5.3, "up while frozen".
+func TestThawed(t *testing.T) {
+	thaw := watching(time.Hour, time.Hour-time.Second, time.Minute) // frozen for an hour, back since a minute
+	silent := node(corev1.ConditionUnknown)
+	reset := lifecycle.Decision{
+		Step: lifecycle.Await, Reason: lifecycle.ReasonReconnected, Stage: lifecycle.StageRunning, After: 30 * time.Second,
+		Message: "the API server was out of reach for too long to tell whether the node is healthy",
+	}
+	lost := machine(stage(lifecycle.StageLost, 2*time.Hour))
+	check(t, []row{
+		{
+			name: "gardener 5.3: Unknown before the freeze", reason: "every Unknown machine is set Running when the API server is back",
+			policy: brisk, m: lost, w: world(runningOn(silent), thaw), want: reset,
+		},
+		{
+			name: "gardener 5.3: Unknown in the freeze", reason: "it makes no difference when",
+			policy: brisk, m: machine(stage(lifecycle.StageLost, 2*time.Minute)), w: world(runningOn(silent), thaw), want: reset,
+		},
+		{
+			name: "gardener 5.3: although its node is missing from the cache", reason: "that says little so soon",
+			policy: brisk, m: lost, w: world(having(instance(provider.Running)), thaw), want: reset,
+		},
+		{
+			name: "gardener 5.3: Unknown after it", reason: "its time began anew",
+			policy: brisk, m: machine(stage(lifecycle.StageLost, time.Minute)), w: world(runningOn(silent), thaw),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeUnhealthy, Stage: lifecycle.StageLost, After: 10 * time.Minute,
+				Message: "Ready is Unknown (Test)",
+			},
+		},
+		{
+			name: "gardener 5.3: Unknown again in the second of the thaw", reason: "objects keep whole seconds: this one is told apart from one of before, lest it be reset twice",
+			policy: brisk, m: machine(stage(lifecycle.StageLost, time.Minute)), w: world(runningOn(silent), watching(time.Hour, time.Hour-time.Second, time.Minute-100*time.Millisecond)),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeUnhealthy, Stage: lifecycle.StageLost, After: 10 * time.Minute,
+				Message: "Ready is Unknown (Test)",
+			},
+		},
+		{
+			name: "gardener 5.3: Running stays", reason: "nothing has to be reset",
+			policy: brisk, m: machine(stage(lifecycle.StageRunning, 2*time.Hour)), w: world(runningOn(node(corev1.ConditionTrue)), thaw),
+			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
+		},
+		{
+			name: "gardener 5.3: an outage below the timeout", reason: "nothing froze, and nothing is reset; the timer stood still",
+			policy: brisk, m: machine(stage(lifecycle.StageLost, time.Minute)), w: world(runningOn(silent), watching(time.Minute, 0)),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeUnhealthy, Stage: lifecycle.StageLost, After: 10 * time.Minute,
+				Message: "Ready is Unknown (Test)",
+			},
+		},
+		{
+			name: "gardener 5.3: Failed stays", reason: "only Unknown machines are reset",
+			policy: brisk, m: machine(stage(lifecycle.StageFailed, 2*time.Hour)), w: world(runningOn(silent), thaw),
+			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonFailed, Stage: lifecycle.StageFailed},
+		},
+	})
+}

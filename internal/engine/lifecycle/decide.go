@@ -1,0 +1,268 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Step is one thing to do.
+type Step string
+
+// The steps. The set is closed: the shell has a handler for each.
+const (
+	// Settled: nothing to do until something changes.
+	Settled Step = "Settled"
+	// Await: nothing to do until Decision.After, or until something changes.
+	Await Step = "Await"
+	// AddFinalizer: put the finalizer in place, and store World.Origin and World.Inherited.
+	AddFinalizer Step = "AddFinalizer"
+	// RecordInstance: store which of several instances is the machine's.
+	RecordInstance Step = "RecordInstance"
+	// Create: ask for an instance.
+	Create Step = "Create"
+	// Initialize: do what an instance needs once it was created.
+	Initialize Step = "Initialize"
+	// Reboot: restart the instance, once for the request.
+	Reboot Step = "Reboot"
+	// SyncNode: bring the node's metadata in step.
+	SyncNode Step = "SyncNode"
+	// MarkUpdate: write on the node how far its update is, which is Decision.Mark.
+	// Where Decision.Stage is another than the machine's, the machine says so
+	// first.
+	MarkUpdate Step = "MarkUpdate"
+	// Fail: give up on the machine.
+	Fail Step = "Fail"
+	// Replace: delete the machine object; its owner makes another.
+	Replace Step = "Replace"
+	// Drain: cordon the node and move workloads away, as far as is allowed
+	// now.
+	Drain Step = "Drain"
+	// Terminate: remove the instance and all that was made for it.
+	Terminate Step = "Terminate"
+	// DeleteNode: delete the node.
+	DeleteNode Step = "DeleteNode"
+	// RemoveFinalizer: let the API object go.
+	RemoveFinalizer Step = "RemoveFinalizer"
+)
+
+// Reason is a stable CamelCase word for why a step was chosen. It stands in
+// conditions, events, logs and the CLI.
+type Reason string
+
+// The reasons.
+const (
+	ReasonNew               Reason = "New"
+	ReasonInvalidObject     Reason = "InvalidObject"
+	ReasonFailed            Reason = "Failed"
+	ReasonClassUnavailable  Reason = "ClassUnavailable"
+	ReasonLookupFailed      Reason = "LookupFailed"
+	ReasonMissing           Reason = "InstanceMissing"
+	ReasonUnconfirmed       Reason = "InstanceUnconfirmed"
+	ReasonContradicted      Reason = "InstanceContradicted"
+	ReasonNoInstance        Reason = "InstanceNotCreated"
+	ReasonTaken             Reason = "NameTaken"
+	ReasonDuplicate         Reason = "DuplicateInstance"
+	ReasonUserData          Reason = "UserDataUnavailable"
+	ReasonRetry             Reason = "RetryPending"
+	ReasonCreateFailed      Reason = "CreateFailed"
+	ReasonCreateTimeout     Reason = "CreateTimeout"
+	ReasonPending           Reason = "InstancePending"
+	ReasonGivenUp           Reason = "InstanceGivenUp"
+	ReasonUninitialized     Reason = "Uninitialized"
+	ReasonRebootAsked       Reason = "RebootRequested"
+	ReasonDetached          Reason = "NoNodeExpected"
+	ReasonNodeUnknown       Reason = "NodeLookupFailed"
+	ReasonAwaitingNode      Reason = "AwaitingNode"
+	ReasonJoinTimeout       Reason = "JoinTimeout"
+	ReasonNodeMissing       Reason = "NodeMissing"
+	ReasonNodeStale         Reason = "NodeMetadataDiffers"
+	ReasonNodeUnhealthy     Reason = "NodeUnhealthy"
+	ReasonHealthTimeout     Reason = "HealthTimeout"
+	ReasonFailureWithheld   Reason = "FailureWithheld"
+	ReasonRunning           Reason = "Running"
+	ReasonRecovered         Reason = "Recovered"
+	ReasonJoined            Reason = "Joined"
+	ReasonUpdateCandidate   Reason = "CandidateForUpdate"
+	ReasonUpdateSelected    Reason = "SelectedForUpdate"
+	ReasonUpdateDraining    Reason = "DrainingForUpdate"
+	ReasonUpdateDrained     Reason = "DrainedForUpdate"
+	ReasonUpdateReady       Reason = "ReadyForUpdate"
+	ReasonUpdating          Reason = "Updating"
+	ReasonUpdated           Reason = "Updated"
+	ReasonUpdateFailed      Reason = "UpdateFailed"
+	ReasonUpdateTimeout     Reason = "UpdateTimeout"
+	ReasonUpdateWithdrawn   Reason = "UpdateWithdrawn"
+	ReasonReconnected       Reason = "SightRegained"
+	ReasonReleased          Reason = "Released"
+	ReasonDeleting          Reason = "Deleting"
+	ReasonDrainBlockedHook  Reason = "PreDrainHookPresent"
+	ReasonDraining          Reason = "Draining"
+	ReasonTerminateHook     Reason = "PreTerminateHookPresent"
+	ReasonTerminating       Reason = "Terminating"
+	ReasonTerminateFailed   Reason = "TerminateFailed"
+	ReasonInstanceGone      Reason = "InstanceGone"
+	ReasonNothingLeft       Reason = "NothingLeft"
+	ReasonAbandoned         Reason = "Abandoned"
+	ReasonDeletionNeedsHelp Reason = "InstanceUnreachable"
+)
+
+// Decision is a step, why it was chosen, and when to ask again.
+type Decision struct {
+	Step    Step
+	Reason  Reason
+	Message string
+	// After is when to ask again even if nothing changes; zero: never.
+	After time.Duration
+	// Stage is where the machine stands by this decision.
+	Stage Stage
+	// Overdue says that what is waited for has taken longer than anybody expects
+	// of it.
+	Overdue bool
+	// Force tells the Drain step to have no patience.
+	Force bool
+	// Mark is what the Note step writes; Uncordon tells it to let pods onto the
+	// node again.
+	Mark     Mark
+	Uncordon bool
+	// Err is the failure behind the reason, if one is.
+	Err error
+}
+
+// Waits reports whether the decision needs something that is not known yet,
+// so that going on now would only repeat it.
+func (d Decision) Waits() bool { return d.Step == Settled || d.Step == Await }
+
+// DoubtsNode reports whether m is given up, or its pods are forced off, for what its
+// node does not do or say: for what must be sure before.
+func (d Decision) DoubtsNode(m Machine) bool {
+	switch d.Step {
+	case Drain:
+		return d.Force && !m.Force
+	case Fail:
+		switch d.Reason {
+		case ReasonJoinTimeout, ReasonHealthTimeout, ReasonMissing, ReasonGivenUp:
+			return true
+		}
+	}
+	return false
+}
+
+// input is all that a check may look at.
+type input struct {
+	now time.Time
+	m   Machine
+	w   World
+	p   Policy
+}
+
+// check looks at one thing. It objects by returning a decision.
+type check func(input) *Decision
+
+// Decide chooses the next step. It is total: every combination of facts has
+// an answer.
+func Decide(now time.Time, m Machine, w World, p Policy) Decision {
+	q := input{now: now, m: m, w: w, p: p}
+	if !m.Deleted.IsZero() {
+		return q.first(removal, Decision{Step: RemoveFinalizer, Reason: ReasonNothingLeft, Stage: StageDeleting})
+	}
+	return q.first(life, q.running())
+}
+
+// running is the life of a machine to which nothing objects.
+func (q input) running() Decision {
+	d := Decision{Step: Settled, Reason: ReasonRunning, Stage: StageRunning}
+	if text := q.w.Contradiction(q.m); text != "" {
+		d.Step, d.Reason, d.Message, d.After = Await, ReasonContradicted, text, q.p.Delays.unmended()
+	}
+	return q.onItsWay(d)
+}
+
+// onItsWay is d, and the infrastructure is asked again where it called the instance
+// pending, or stopping: nothing else tells what becomes of that.
+func (q input) onItsWay(d Decision) Decision {
+	i := q.w.Instance(q.m.ProviderID)
+	if i != nil && (i.State == provider.Pending || i.State == provider.Stopping) {
+		d.Step, d.After = Await, Poll(q.now.Sub(i.Created))
+	}
+	return d
+}
+
+// left is how long a timer has still to run that began at since. It counts only
+// the time in which we have seen.
+func (q input) left(since time.Time, timeout time.Duration) time.Duration {
+	return q.w.Connectivity.Remaining(since, timeout, q.now)
+}
+
+func (q input) first(checks []check, otherwise Decision) Decision {
+	for _, c := range checks {
+		if d := c(q); d != nil {
+			if d.Stage == StageNew {
+				d.Stage = q.m.Stage
+			}
+			return *d
+		}
+	}
+	return otherwise
+}
+
+// Outcome is what came of a pass over a machine, for the API object to
+// remember.
+type Outcome struct {
+	// Decision is the last one: the one that ended the pass.
+	Decision
+	// Steps are those performed before it, in order.
+	Steps []Decision
+	// World is what was seen, the effects of Steps included.
+	World World
+	// Preserve is what becomes of keeping the machine.
+	Preserve PreservePlan
+	At       time.Time
+}
+
+// Did reports whether the pass performed step.
+func (o Outcome) Did(step Step) bool {
+	for _, d := range o.Steps {
+		if d.Step == step {
+			return true
+		}
+	}
+	return false
+}
+
+// Overruled is what the cluster that machines join answered where the pass went
+// on to remove the instance all the same; nil where it did not.
+func (o Outcome) Overruled() error {
+	switch {
+	case !o.Did(Terminate):
+		return nil
+	case o.World.DrainErr != nil:
+		return o.World.DrainErr
+	case !o.World.NodeLooked && !o.Did(DeleteNode):
+		return o.World.NodeErr
+	}
+	return nil
+}
+
+// Instance returns the machine's instance: the one recorded under providerID
+// where there are several, else the oldest. Nil when none is known.
+func (w World) Instance(providerID string) *provider.Instance {
+	if !w.Looked || len(w.Instances) == 0 {
+		return nil
+	}
+	for i := range w.Instances {
+		if providerID != "" && w.Instances[i].ProviderID == providerID {
+			return &w.Instances[i]
+		}
+	}
+	return &w.Instances[0]
+}
+
+// Recordable is the instance that the object records: the machine's, or the one that
+// this pass removed. Nil when none is known.
+func (w World) Recordable(providerID string) *provider.Instance {
+	if i := w.Instance(providerID); i != nil {
+		return i
+	}
+	return w.Removed
+}

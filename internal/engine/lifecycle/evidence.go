@@ -1,0 +1,90 @@
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// unlisted begins what is said of an answer that is contradicted.
+const unlisted = "the infrastructure does not list "
+
+// Contradicts reports whether text is what [World.Contradiction] said once.
+func Contradicts(text string) bool { return strings.HasPrefix(text, unlisted) }
+
+// Contradiction says what speaks against an infrastructure that does not list
+// the instance of m, and what to do about it; empty when nothing does, or when it
+// gave another answer.
+//
+// Credentials of another account, or another scope, make an infrastructure say
+// in all honesty that there is nothing. A kubelet that reports knows better: it
+// runs on something. So does a fleet whose instances are not listed either
+// ([World].Doubt). Neither counts once the instance was seen to go, nor once a
+// person has said to go on without it ([Machine].Abandon).
+func (w World) Contradiction(m Machine) string {
+	if m.Abandon && !m.Deleted.IsZero() {
+		return ""
+	}
+	against := w.against(m)
+	switch {
+	case against == "":
+		return ""
+	case m.Deleted.IsZero():
+		return against + "check the credentials and the account that they open; nothing is done about the instance until then"
+	}
+	return against + "check the credentials and the account that they open; if the instance is gone, the deletion goes on as soon as the node is not Ready; " +
+		"or set the annotation millwright.dev/abandon-instance to let the machine go without its instance"
+}
+
+// against is what speaks against it, whatever anybody wants done.
+func (w World) against(m Machine) string {
+	there := w.Owned()
+	if m.Deleted.IsZero() {
+		if !w.Looked || !m.Provisioned {
+			return "" // nothing, which it says, is what is to be expected
+		}
+		there = w.Instances
+	}
+	if len(there) > 0 || w.SeenToGo {
+		return ""
+	}
+	what := "an instance of the machine"
+	if m.ProviderID != "" {
+		what = "instance " + m.ProviderID
+	}
+	if n := w.witness(m); n != nil {
+		return fmt.Sprintf("%s%s, but node %s reports Ready under it: ", unlisted, what, n.Name)
+	}
+	if w.Doubt != "" && m.Provisioned {
+		return fmt.Sprintf("%s%s, and is not believed: %s: ", unlisted, what, w.Doubt)
+	}
+	return ""
+}
+
+// witness is the machine's node, where that says by itself that the instance is
+// there. A node that has stopped reporting says nothing. Of a machine that lives,
+// one that came in place of the recorded one, and shows no provider ID, may be
+// anybody's; one that would be deleted with its machine counts in any case.
+func (w World) witness(m Machine) *corev1.Node {
+	n := w.Node
+	switch {
+	case !w.NodeLooked || Ready(n).Status != corev1.ConditionTrue:
+		return nil
+	case m.Deleted.IsZero() && n.Spec.ProviderID == "" && m.NodeUID != "" && m.NodeUID != n.UID:
+		return nil
+	}
+	return n
+}
+
+// contradicted stops a deletion before the machine is let go on the word of an
+// infrastructure that may be wrong. Its node is drained by then. Forcing a
+// deletion does not help: that is about pods, and an instance that is not there
+// where one looks would be left behind.
+func contradicted(q input) *Decision {
+	text := q.w.Contradiction(q.m)
+	if text == "" {
+		return nil
+	}
+	return &Decision{Step: Await, Reason: ReasonContradicted, Stage: StageDeleting, Message: text, After: q.p.Delays.unmended()}
+}

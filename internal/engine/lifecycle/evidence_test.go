@@ -1,0 +1,153 @@
+package lifecycle_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// TestContradiction: what outvotes an infrastructure that lists no instance.
+func TestContradiction(t *testing.T) {
+	nodeWith := func(edit func(*corev1.Node)) worldEdit {
+		n := node(corev1.ConditionTrue)
+		edit(n)
+		return joined(n)
+	}
+	nameless := func(n *corev1.Node) { n.Spec.ProviderID = "" }
+	recorded := func(m *lifecycle.Machine) { m.NodeName, m.NodeUID = "node-1", "node-uid" }
+	never := func(m *lifecycle.Machine) { m.Provisioned, m.ProviderID = false, "" }
+	seen := func(w *lifecycle.World) { w.SeenToGo = true }
+	doubtful := func(w *lifecycle.World) { w.Doubt = "it lists 1 of 7" }
+	abandon := func(m *lifecycle.Machine) { m.Abandon = true }
+	for _, r := range []struct {
+		reason string
+		m      lifecycle.Machine
+		w      lifecycle.World
+		want   string // a part of the text; empty: it is believed
+	}{
+		{"a kubelet that reports runs on something", machine(), world(joined(node(corev1.ConditionTrue))), "cloud:///i-1, but node node-1 reports Ready"},
+		{"so it does on the way out", leaving(), world(joined(node(corev1.ConditionTrue))), "millwright.dev/abandon-instance"},
+		{"a silent one says nothing", machine(), world(joined(node(corev1.ConditionUnknown))), ""},
+		{"one that reports trouble is no proof of a running instance", machine(), world(joined(node(corev1.ConditionFalse))), ""},
+		{"there is no node", machine(), world(), ""},
+		{"the node cannot be looked up", machine(), world(nodeBlind), ""},
+		{"the instance is listed", machine(), world(runningOn(node(corev1.ConditionTrue))), ""},
+		{"nobody answered, so there is nothing to speak against", machine(), world(joined(node(corev1.ConditionTrue)), blind(errDenied)), ""},
+		{"a machine that lives and never had an instance has nothing to miss", fresh(), world(nodeWith(nameless)), ""},
+		{"one on its way out would have its node deleted", leaving(never), world(nodeWith(nameless)), "an instance of the machine, but node node-1"},
+		{"the recorded node shows no provider ID", machine(recorded), world(nodeWith(nameless)), "node node-1"},
+		{"another node took its name, and shows none", machine(recorded), world(nodeWith(func(n *corev1.Node) { nameless(n); n.UID = "other" })), ""},
+		{"the same, and it would be deleted", leaving(recorded), world(nodeWith(func(n *corev1.Node) { nameless(n); n.UID = "other" })), "node node-1"},
+		{"a node that came anew with the recorded provider ID is the machine's", machine(recorded), world(nodeWith(func(n *corev1.Node) { n.UID = "other" })), "node node-1"},
+		{"the instance was seen to go", leaving(), world(joined(node(corev1.ConditionTrue)), seen), ""},
+		{"a person has said so", leaving(abandon), world(joined(node(corev1.ConditionTrue)), doubtful), ""},
+		{"who abandons a machine that lives has said it for later", machine(abandon), world(joined(node(corev1.ConditionTrue))), "reports Ready"},
+		{"the fleet is not listed either", machine(), world(doubtful), "is not believed: it lists 1 of 7"},
+		{"nor is it on the way out", leaving(), world(doubtful), "is not believed: it lists 1 of 7"},
+		{"of a machine that never had one, nothing is expected", leaving(never), world(doubtful), ""},
+		{"doubles go without it", leaving(), world(joined(node(corev1.ConditionTrue)), func(w *lifecycle.World) { w.Duplicates = []provider.Instance{instance(provider.Running)} }), ""},
+	} {
+		got := r.w.Contradiction(r.m)
+		if r.want == "" && got != "" || !strings.Contains(got, r.want) || (got != "") != lifecycle.Contradicts(got) {
+			t.Errorf("%s: %q, want %q", r.reason, got, r.want)
+		}
+	}
+}
+
+// TestUnbelievedAbsence is what becomes of machines meanwhile.
+func TestUnbelievedAbsence(t *testing.T) {
+	ready, silent := world(joined(node(corev1.ConditionTrue))), world(joined(node(corev1.ConditionUnknown)))
+	doubtful := world(func(w *lifecycle.World) { w.Doubt = "it lists 1 of 7" })
+	says := func(w lifecycle.World, m lifecycle.Machine, d lifecycle.Decision) lifecycle.Decision {
+		d.Message = w.Contradiction(m)
+		return d
+	}
+	running := machine(stage(lifecycle.StageRunning, time.Hour))
+	gone := func(w lifecycle.World) lifecycle.World { w.Drain = &allDone; return w }
+	held := func(after time.Duration) lifecycle.Decision { return waiting(lifecycle.ReasonContradicted, "", after) }
+	check(t, []row{
+		{
+			name: "decision 18: the node is Ready", reason: "no Failed on the word of an infrastructure that may be wrong",
+			policy: patient, m: running, w: ready,
+			want: says(ready, running, lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonContradicted, Stage: lifecycle.StageRunning, After: time.Minute}),
+		},
+		{
+			name: "decision 18: the node is silent", reason: "nothing speaks for the instance any more",
+			policy: patient, m: running, w: silent,
+			want: lifecycle.Decision{Step: lifecycle.Fail, Reason: lifecycle.ReasonMissing, Stage: lifecycle.StageFailed, Message: "can't find created instance"},
+		},
+		{
+			name: "decision 18: the node cannot be looked up", reason: "what cannot be asked may speak for it",
+			policy: patient, m: running, w: world(nodeBlind),
+			want: because(lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonNodeUnknown, Stage: lifecycle.StageRunning, Message: "connection reset", After: 30 * time.Second}, errTransient),
+		},
+		{
+			name: "decision 18: the fleet is not listed either, and the machine has lost its node", reason: "it is not failed for its instance; its node is another question",
+			policy: patient, m: running, w: doubtful,
+			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "the node does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that"},
+		},
+		{
+			name: "decision 18: deletion, the node is Ready", reason: "its pods live, and are moved",
+			policy: brisk, m: leaving(), w: ready, want: out(lifecycle.Drain, lifecycle.ReasonDeleting),
+		},
+		{
+			name: "decision 18: deletion, drained", reason: "neither the instance's removal is asked for where it is not, nor the node deleted, nor the object let go",
+			policy: brisk, m: leaving(), w: gone(ready), want: says(ready, leaving(), held(3*time.Minute)),
+		},
+		{
+			name: "decision 18: forced deletion", reason: "a person's word about pods is none about instances",
+			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Force = true }), w: gone(ready), want: says(ready, leaving(), held(3*time.Minute)),
+		},
+		{
+			name: "decision 18: deletion, drain excluded", reason: "that is about pods, too",
+			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.SkipDrain = true }), w: ready, want: says(ready, leaving(), held(time.Minute)),
+		},
+		{
+			name: "decision 18: deletion, the fleet is not listed either", reason: "the machine has no node to speak for it, and waits",
+			policy: patient, m: leaving(), w: doubtful, want: says(doubtful, leaving(), held(time.Minute)),
+		},
+		{
+			name: "decision 18: deletion, the node cannot be looked up", reason: "it may have pods",
+			policy: patient, m: leaving(), w: world(nodeBlind),
+			want: because(waiting(lifecycle.ReasonNodeUnknown, "connection reset", 30*time.Second), errTransient),
+		},
+		{
+			name: "decision 18: deletion, the node is silent, and the infrastructure does not answer", reason: "nobody said that the instance is gone",
+			policy: brisk, m: leaving(), w: world(joined(node(corev1.ConditionUnknown)), blind(errDenied)), want: out(lifecycle.Drain, lifecycle.ReasonDeleting),
+		},
+		{
+			name: "decision 18: deletion, abandoned, not drained", reason: "the instance may run, and its pods with it",
+			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Abandon = true }), w: ready, want: out(lifecycle.Drain, lifecycle.ReasonDeleting),
+		},
+		{
+			name: "decision 18: deletion, abandoned, drained", reason: "a person has decided",
+			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Abandon = true }), w: gone(ready), want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
+		},
+		{
+			name: "decision 18: no node is expected", reason: "there is none to ask, and the answer counts",
+			policy: targetless(patient), m: running, w: world(nodeBlind),
+			want: lifecycle.Decision{Step: lifecycle.Fail, Reason: lifecycle.ReasonMissing, Stage: lifecycle.StageFailed, Message: "can't find created instance"},
+		},
+	})
+}
+
+// TestReadyNodeIsKept: whatever else is true, a Ready node is not deleted, nor its
+// machine let go or failed for want of an instance, unless that was seen to go or
+// a person has decided.
+func TestReadyNodeIsKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		f.w.Node, f.w.NodeLooked, f.w.NodeErr = node(corev1.ConditionTrue), true, nil
+		f.w.SeenToGo, f.m.Abandon, f.p.Targetless = false, false, false
+		switch d := f.decide(); {
+		case d.Step == lifecycle.DeleteNode, d.Step == lifecycle.RemoveFinalizer, d.Step == lifecycle.Fail && d.Reason == lifecycle.ReasonMissing:
+			t.Fatalf("%s (%s) although the node is Ready", d.Step, d.Reason)
+		}
+	})
+}

@@ -1,0 +1,312 @@
+// Package lifecycle decides what the machine controller does next about one machine.
+//
+// [Decide] takes three structs and returns one value: [Machine] is what the object says, [World] what is true outside of it,
+// [Policy] what the API groups disagree about, and [Decision] the next step with its reason. Decide runs a list of checks from top
+// to bottom, and the first check that objects names the step. live.go has the checks for a living machine, remove.go those for
+// a machine under deletion.
+//
+// The package performs no I/O, reads no clock and imports no API group, so that the same code serves several API groups, runs in the
+// simulator, and explains itself to users. testdata/create-run-delete.golden shows a whole life.
+package lifecycle
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Machine is what the API object says, in the engine's words.
+type Machine struct {
+	UID, Namespace, Name string
+	// ProviderID is the one recorded; empty until an instance was seen.
+	ProviderID string
+	// NodeName is the node recorded as the machine's; empty until known.
+	NodeName string
+	// NodeUID is that node's UID where the API records it.
+	NodeUID types.UID
+	// Addresses are those recorded; they also serve to find the node.
+	Addresses []corev1.NodeAddress
+	// Created and Deleted are the object's timestamps; Deleted is zero while
+	// the machine is wanted.
+	Created, Deleted time.Time
+	// Held says that our finalizer is in place.
+	Held bool
+	// Provisioned says that an instance was recorded at least once, so that
+	// finding none is a loss and not a beginning.
+	Provisioned bool
+	// Origin is where its instance is asked for; nil where the object does not say.
+	Origin *Origin
+	// Stage is where the object says the machine stands, since StageSince
+	// (zero when the API does not keep it).
+	Stage      Stage
+	StageSince time.Time
+	// Drained says that an earlier drain was recorded as finished, DrainedAt
+	// when (zero when that is not known).
+	Drained   bool
+	DrainedAt time.Time
+	// Begun are the steps of its deletion that were recorded as begun, in order;
+	// none while the machine is wanted.
+	Begun []Begun
+	// SkipDrain asks to leave the node's pods alone.
+	SkipDrain bool
+	// Force asks to get rid of the machine without patience.
+	Force bool
+	// ForceDrain asks the same of moving workloads away while the machine stays.
+	ForceDrain bool
+	// Abandon allows to let the object go although its instance can no longer
+	// be reached through any class.
+	Abandon bool
+	// PreDrain and PreTerminate are the hooks that stop the step they name.
+	PreDrain, PreTerminate []Hook
+	// Owned says that another object replaces the machine when it failed.
+	Owned bool
+	// Preservation is what is asked about keeping the machine although it failed.
+	Preservation Preservation
+	// Reboot is what is asked about rebooting it before it is replaced.
+	Reboot Rebooting
+	// Faults are what is wrong with the object itself.
+	Faults []Fault
+}
+
+// Stage is a coarse place in a machine's life.
+type Stage string
+
+// The stages. Each API group has its own words for them.
+const (
+	StageNew      Stage = ""         // nothing was done yet
+	StageCreating Stage = "Creating" // no usable instance yet
+	StageCrashing Stage = "Crashing" // as Creating, and the last attempt failed
+	StageJoining  Stage = "Joining"  // the instance runs, its node is awaited
+	StageDetached Stage = "Detached" // the instance runs, no node is expected
+	StageRunning  Stage = "Running"
+	StageLost     Stage = "Lost" // was Running; its node is missing or unhealthy
+	// Three stages of a machine that ran before, and whose node is given new
+	// software.
+	StageUpdating     Stage = "Updating"
+	StageUpdated      Stage = "Updated"
+	StageUpdateFailed Stage = "UpdateFailed"
+	StageFailed       Stage = "Failed"
+	StageDeleting     Stage = "Deleting"
+)
+
+// Hook is a named request to wait, and who made it.
+type Hook struct{ Name, Owner string }
+
+// Fault is something wrong with an object that only its author can mend.
+type Fault struct {
+	// Field is the path of the offending field ("spec.class.kind").
+	Field string
+	// Message says what is wrong and what is expected.
+	Message string
+}
+
+// String is "spec.class.kind: must be set".
+func (f Fault) String() string { return f.Field + ": " + f.Message }
+
+// World is what is true outside the API object at the time of asking.
+type World struct {
+	// Connectivity is how well the clusters were seen: timers run by it. The zero value
+	// has seen everything.
+	Connectivity connectivity.State
+	// ClassErr says why there is no session with the infrastructure; nil when
+	// there is one.
+	ClassErr error
+	// Instances is the machine's instance, if it has one, of those that the
+	// infrastructure reported and that exist. Meaningless unless Looked.
+	Instances []provider.Instance
+	// Removed is the instance that this pass saw, and saw to its end; nil: none was.
+	// What it says is recorded still, as it leads to the node that it leaves behind.
+	Removed *provider.Instance
+	// Duplicates are further instances of the machine ([Claims]). Nothing is done
+	// with them while the machine lives, and they count for nothing: the orphan
+	// collector has them in quarantine. They go with the machine.
+	Duplicates []provider.Instance
+	// Fault is why the infrastructure gave up the machine's instance, be it there
+	// still or not ([provider.Instance].Fault); nil: it did not.
+	Fault error
+	// Substitute says that the instance is not the one that the machine has recorded,
+	// which was not reported. It carries the machine's UID.
+	Substitute bool
+	// Foreign were reported because of what the machine has recorded, or of its
+	// name, and are not the machine's.
+	Foreign []Sighting
+	// SeenToGo says that more than silence tells of the instance's end: it is
+	// reported as terminated, or it was reported during the machine's deletion and
+	// asked to go.
+	SeenToGo bool
+	// Doubt is why the infrastructure is not believed that a recorded instance is
+	// not there, whatever the machine's node says: it does not report those of
+	// other machines either. Empty where there is no such reason.
+	Doubt string
+	// Looked says that the infrastructure answered. An answer that failed, was
+	// partial or denied leaves it false and is in LookErr.
+	Looked  bool
+	LookErr error
+	// Origin is what the session is for; its Cluster is empty while there is none.
+	Origin Origin
+	// Inherited is what else the instance is going to be made from than what the
+	// object says and refers to, as far as the object does not keep it yet; nil
+	// when there is nothing to keep. Where it comes from may say otherwise by the
+	// time that the instance is looked for, so it is stored before one is asked
+	// for. Meaningless unless Looked.
+	Inherited []byte
+	// QuietFor is for how long nothing can have been asked for that listings
+	// might not show yet: since this process first looked at the machine, or
+	// since it last asked for an instance.
+	QuietFor time.Duration
+	// ReadLag is how far the infrastructure's listings may run behind its
+	// writes; an empty answer is not believed until it has been quiet for so
+	// long.
+	ReadLag time.Duration
+	// Arriving is for how long yet something may come into being that another
+	// process asked for before this one took over; not positive: nothing can.
+	Arriving time.Duration
+	// Unheard is what the last call to Create failed with, where it may have made an
+	// instance all the same; nil: none did.
+	Unheard error
+	// Retry is what came of the last failed attempt to create or initialize.
+	Retry Retry
+	// Removal is how far this pass got with removing the instance, RemoveErr
+	// what the infrastructure objected.
+	Removal   Removal
+	RemoveErr error
+	// RemovalFor is since when this process has been asking for removal.
+	RemovalFor time.Duration
+	// RebootPower is how the infrastructure reboots.
+	RebootPower RebootPower
+	// ProviderStatus is what the provider wants kept in the object; nil leaves
+	// it as it is. Its form depends on the API ([provider.StatusReporter]).
+	ProviderStatus []byte
+	// Node is the machine's node; nil when there is none. Meaningless unless
+	// NodeLooked.
+	Node       *corev1.Node
+	NodeLooked bool
+	NodeErr    error
+	// NodeTaken says whose the node of the recorded name is, where the machine has
+	// neither that nor an instance.
+	NodeTaken string
+	// NodeStale says that the node's metadata differs from what the machine
+	// asks for.
+	NodeStale bool
+	// Update is what the node says about an update in place.
+	Update Update
+	// Drain is what draining the node came to; nil when this pass did not try.
+	// DrainErr is what the cluster answered where it refused, or could not be
+	// asked.
+	Drain    *drain.Decision
+	DrainErr error
+	// RefusedFor is for how long, and without a success in between, the cluster
+	// that machines join has refused or not answered what a deletion asks of it.
+	RefusedFor time.Duration
+	// NodePreservation is what the node says about keeping its machine, KeepDrain what
+	// draining it for that came to; nil when this pass did not try.
+	NodePreservation NodePreservation
+	PreserveDrain    *drain.Decision
+	// MayFail says that giving up on an unhealthy machine is permitted now.
+	MayFail bool
+	// UserDataErr says why there is no boot data; it matters to creation only.
+	UserDataErr error
+}
+
+// Removal is how far removing an instance got.
+type Removal string
+
+// How far removing an instance got.
+const (
+	RemovalUntried Removal = ""
+	// RemovalUnderway: accepted, not finished.
+	RemovalUnderway Removal = "Underway"
+	// RemovalDone: the infrastructure confirmed that nothing is left.
+	RemovalDone Removal = "Done"
+)
+
+// Retry describes failed attempts at one thing.
+type Retry struct {
+	// Err is the last failure; nil when nothing failed.
+	Err error
+	// Step is what failed: Create or Initialize.
+	Step Step
+	// At is when it failed, Failures how often in a row.
+	At       time.Time
+	Failures int
+	// Told is when people last heard of it; zero: they have not.
+	Told time.Time
+}
+
+// Policy answers the questions on which API groups disagree. Each field is
+// named for the behaviour it selects; none is named for an API group.
+type Policy struct {
+	// Targetless: no node is expected to join.
+	Targetless bool
+	// MissingFails: an instance that vanished, or that the infrastructure gave up
+	// for good, makes the machine Failed at once; else the machine is kept, without
+	// another instance, until JoinTimeout, or until its node is found unhealthy.
+	MissingFails bool
+	// InvalidFails: a refusal of the spec at creation makes the machine Failed
+	// at once; else it is retried until JoinTimeout.
+	InvalidFails bool
+	// JoinTimeout bounds creating and joining, from the object's creation;
+	// zero: wait for ever.
+	JoinTimeout time.Duration
+	// LinkedIsRunning: a machine runs as soon as its node is known; else only
+	// when that node is healthy and carries none of HoldingTaints.
+	LinkedIsRunning bool
+	// UnhealthyConditions are node condition types that must be False on a
+	// healthy node, besides Ready, which must be True.
+	UnhealthyConditions []string
+	// HoldingTaints are keys of NoSchedule taints that keep a new node from
+	// counting as running.
+	HoldingTaints []string
+	// TracksHealth: a running machine whose node is missing or unhealthy is
+	// Lost, and running again once it recovers.
+	TracksHealth bool
+	// HealthTimeout makes a Lost machine Failed; zero: never.
+	HealthTimeout time.Duration
+	// FailedRecovers: a Failed machine whose node is healthy runs again.
+	FailedRecovers bool
+	// NodeLossDeletes: when a joined machine's node object is deleted, the
+	// machine is to be replaced.
+	NodeLossDeletes bool
+	// Delays are the upper bounds between attempts.
+	Delays Delays
+	// DrainTimeout forces the drain, counted from deletion or from the
+	// selection for an update; zero: never.
+	DrainTimeout time.Duration
+	// Drain is handed to the drain as it is, but for Force and Unreachable.
+	Drain drain.Policy
+	// UpdatesInPlace: nodes are given new software where [Update] asks for it;
+	// else what nodes say of that is not heard.
+	UpdatesInPlace bool
+	// UpdateTimeout bounds the time that a node's agent takes; zero: wait for
+	// ever.
+	UpdateTimeout time.Duration
+	// UnreachableAfter: the drain is forced when the node has not been Ready
+	// for so long, or one of DefectConditions, which are node condition types,
+	// has been other than False; zero: never.
+	UnreachableAfter time.Duration
+	DefectConditions []string
+	// Keeps: failed machines are kept for inspection where somebody asks for it
+	// ([Preserve]), for KeepTimeout.
+	Keeps       bool
+	KeepTimeout time.Duration
+	// HookPatience is for how long hooks may stop a step before that is overdue;
+	// zero: for ever.
+	HookPatience time.Duration
+}
+
+// Delays are upper bounds between attempts, per reaction. Attempts after
+// [provider.Transient] and [provider.Conflict] errors begin at [FirstDelay] and
+// double up to Transient.
+type Delays struct {
+	Transient time.Duration
+	Exhausted time.Duration
+	Other     time.Duration
+}
+
+// FirstDelay is the pause after a first transient failure.
+const FirstDelay = 500 * time.Millisecond

@@ -1,0 +1,174 @@
+package lifecycle_test
+
+import (
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// born is when the machine of the tables was created, now when they ask: ten
+// minutes later.
+var (
+	born = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	now  = born.Add(10 * time.Minute)
+)
+
+// patient is the policy of machine.openshift.io, brisk that of
+// machine.sapcloud.io with its standard defaults.
+var (
+	patient = lifecycle.Policy{
+		MissingFails: true, InvalidFails: true, LinkedIsRunning: true,
+		Delays: lifecycle.Delays{Transient: 30 * time.Second, Exhausted: time.Minute, Other: time.Minute},
+	}
+	brisk = lifecycle.Policy{
+		JoinTimeout: 20 * time.Minute, UnhealthyConditions: []string{"DiskPressure", "KernelDeadlock"},
+		HoldingTaints: []string{"critical"}, TracksHealth: true, HealthTimeout: 10 * time.Minute, FailedRecovers: true,
+		NodeLossDeletes: true, DrainTimeout: 2 * time.Hour, UnreachableAfter: 5 * time.Minute,
+		UpdatesInPlace: true, UpdateTimeout: 20 * time.Minute,
+		Delays: lifecycle.Delays{Transient: 5 * time.Second, Exhausted: 10 * time.Minute, Other: 3 * time.Minute},
+	}
+)
+
+func targetless(p lifecycle.Policy) lifecycle.Policy { p.Targetless = true; return p }
+
+var (
+	errTransient = errors.New("connection reset")
+	errExhausted = provider.Errorf(provider.Exhausted, "no capacity in zone a")
+	errInvalid   = provider.InvalidField("spec.zone", "there is no zone q")
+	errDenied    = provider.Errorf(provider.Denied, "credentials are not valid")
+	errThrottled = provider.ThrottledFor(7*time.Second, errors.New("slow down"))
+)
+
+// edits change facts that a table row starts from.
+type (
+	machineEdit func(*lifecycle.Machine)
+	worldEdit   func(*lifecycle.World)
+)
+
+func inBlue() *lifecycle.Origin { return &lifecycle.Origin{Cluster: "blue"} }
+
+func notProvisioned(m *lifecycle.Machine) { m.Provisioned, m.ProviderID = false, "" }
+
+// unasked is a machine for which no instance was ever asked.
+func unasked(m *lifecycle.Machine) { m.Origin = &lifecycle.Origin{} }
+
+// machine is one that was seen before and has an instance.
+func machine(edits ...machineEdit) lifecycle.Machine {
+	m := lifecycle.Machine{
+		UID: "uid-1", Namespace: "ns", Name: "m-1", Created: born, Held: true,
+		Provisioned: true, ProviderID: "cloud:///i-1", Stage: lifecycle.StageJoining, StageSince: born, Origin: inBlue(),
+	}
+	for _, e := range edits {
+		e(&m)
+	}
+	return m
+}
+
+// fresh is a machine for which nothing was done yet but to hold it.
+func fresh(edits ...machineEdit) lifecycle.Machine {
+	return machine(append([]machineEdit{func(m *lifecycle.Machine) {
+		m.Provisioned, m.ProviderID, m.Stage = false, "", lifecycle.StageNew
+	}}, edits...)...)
+}
+
+// leaving is a machine that was deleted a minute ago.
+func leaving(edits ...machineEdit) lifecycle.Machine {
+	return machine(append([]machineEdit{func(m *lifecycle.Machine) {
+		m.Stage, m.Deleted = lifecycle.StageDeleting, now.Add(-time.Minute)
+	}}, edits...)...)
+}
+
+func stage(s lifecycle.Stage, since time.Duration) machineEdit {
+	return func(m *lifecycle.Machine) { m.Stage, m.StageSince = s, now.Add(-since) }
+}
+
+func aged(age time.Duration) machineEdit {
+	return func(m *lifecycle.Machine) { m.Created = now.Add(-age) }
+}
+
+// world is one in which the cloud and the cluster answered, and have nothing.
+func world(edits ...worldEdit) lifecycle.World {
+	w := lifecycle.World{Looked: true, NodeLooked: true, MayFail: true, Origin: *inBlue()}
+	for _, e := range edits {
+		e(&w)
+	}
+	return w
+}
+
+func having(i provider.Instance) worldEdit {
+	return func(w *lifecycle.World) { w.Instances = []provider.Instance{i} }
+}
+
+func inheriting(w *lifecycle.World) { w.Inherited = []byte(`{"zone":"a"}`) }
+
+func instance(s provider.State) provider.Instance {
+	return provider.Instance{ID: "i-1", UID: "uid-1", ProviderID: "cloud:///i-1", State: s, Created: now.Add(-4 * time.Second), Addresses: address}
+}
+
+func joined(n *corev1.Node) worldEdit { return func(w *lifecycle.World) { w.Node = n } }
+
+// runningOn has a running instance and the node.
+func runningOn(n *corev1.Node) worldEdit {
+	return func(w *lifecycle.World) {
+		having(instance(provider.Running))(w)
+		joined(n)(w)
+	}
+}
+
+func blind(err error) worldEdit {
+	return func(w *lifecycle.World) { w.Looked, w.LookErr, w.Instances = false, err, nil }
+}
+
+func classless(err error) worldEdit {
+	return func(w *lifecycle.World) { w.Looked, w.ClassErr, w.Instances = false, err, nil }
+}
+
+func nodeBlind(w *lifecycle.World) { w.Node, w.NodeLooked, w.NodeErr = nil, false, errTransient }
+
+func onNode1(m *lifecycle.Machine) { m.NodeName = "node-1" }
+
+func nodeTaken(w *lifecycle.World) { w.NodeTaken = "instance cloud:///i-9" }
+
+func failedAt(step lifecycle.Step, err error, ago time.Duration, failures int) worldEdit {
+	return func(w *lifecycle.World) {
+		w.Retry = lifecycle.Retry{Step: step, Err: err, At: now.Add(-ago), Failures: failures}
+	}
+}
+
+func drained(d drain.Decision) worldEdit { return func(w *lifecycle.World) { w.Drain = &d } }
+
+// node is a Ready node; further conditions are given as pairs of type and
+// status.
+func node(ready corev1.ConditionStatus, more ...string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "node-uid"}}
+	n.Spec.ProviderID = "cloud:///i-1"
+	condition := func(t corev1.NodeConditionType, s corev1.ConditionStatus) {
+		n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{
+			Type: t, Status: s, Reason: "Test", LastTransitionTime: metav1.NewTime(now.Add(-time.Minute)),
+		})
+	}
+	condition(corev1.NodeReady, ready)
+	for i := 0; i+1 < len(more); i += 2 {
+		condition(corev1.NodeConditionType(more[i]), corev1.ConditionStatus(more[i+1]))
+	}
+	return n
+}
+
+func tainted(n *corev1.Node, key string) *corev1.Node {
+	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
+	return n
+}
+
+func withdrawn(n *corev1.Node) *corev1.Node {
+	n.DeletionTimestamp = &metav1.Time{Time: now}
+	return n
+}
+
+// address is where the instances of the tables answer.
+var address = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}

@@ -1,0 +1,30 @@
+package lifecycle
+
+import "time"
+
+// waitForHooks stops the way out for the owners of hooks. There is no end to
+// that: whoever put a hook there relies on it. From Policy.HookPatience on it is
+// overdue, and people should hear of it.
+func (q input) waitForHooks(d Decision, since time.Time) *Decision {
+	if q.p.HookPatience <= 0 {
+		return &d
+	}
+	if left := q.p.HookPatience - q.now.Sub(since); left > 0 {
+		d.Step, d.After = Await, left
+		return &d
+	}
+	d.Overdue = true
+	return &d
+}
+
+// hooksBlockSince is since when the pre-terminate hooks alone have stopped the
+// way out. What came before was not their owners' doing.
+func (q input) hooksBlockSince() time.Time {
+	switch {
+	case !q.m.DrainedAt.IsZero():
+		return q.m.DrainedAt
+	case q.w.Drain != nil:
+		return q.now
+	}
+	return q.m.Deleted
+}

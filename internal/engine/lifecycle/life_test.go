@@ -1,0 +1,247 @@
+package lifecycle_test
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// life is a machine with the truth around it: a cloud with at most one
+// instance and a cluster with at most one node. A pass over it is the shell's,
+// with effects that do at once what they are told to do.
+type life struct {
+	now time.Time
+	m   lifecycle.Machine
+	p   lifecycle.Policy
+
+	instance                                *provider.Instance
+	node                                    *corev1.Node
+	update                                  lifecycle.Update
+	pods                                    []string
+	classErr, findErr, createErr, deleteErr error
+	replyLost                               bool
+	deletions                               int // Delete calls until the instance is gone
+	readLag                                 time.Duration
+
+	retry                      lifecycle.Retry
+	missingSince, removedSince time.Time
+	created                    int // instances ever made
+	seenToGo                   bool
+	story                      strings.Builder
+}
+
+func newLife(p lifecycle.Policy) *life {
+	return &life{now: born, p: p, m: lifecycle.Machine{UID: "uid-1", Namespace: "ns", Name: "m-1", Created: born}}
+}
+
+// tell writes what happens in the world.
+func (l *life) tell(format string, args ...any) {
+	fmt.Fprintf(&l.story, "%-11s %s\n", "+"+l.now.Sub(born).String(), fmt.Sprintf(format, args...))
+}
+
+// after lets time pass.
+func (l *life) after(d time.Duration) *life { l.now = l.now.Add(d); return l }
+
+// pass makes one pass and writes what was decided.
+func (l *life) pass() lifecycle.Decision {
+	w := l.observe()
+	for i := range maxSteps {
+		d := lifecycle.Decide(l.now, l.m, w, l.p)
+		l.write(i == 0, d)
+		if d.Waits() {
+			l.record(d, w)
+			return d
+		}
+		if l.perform(d, &w); d.Step == lifecycle.Fail || d.Step == lifecycle.Replace || d.Step == lifecycle.RemoveFinalizer {
+			l.record(d, w)
+			return d
+		}
+	}
+	panic("a pass without an end:\n" + l.story.String())
+}
+
+func (l *life) write(first bool, d lifecycle.Decision) {
+	at := ""
+	if first {
+		at = "+" + l.now.Sub(born).String()
+	}
+	what := []string{string(d.Step), string(d.Reason)}
+	if d.Waits() || d.Step == lifecycle.Fail {
+		what = append(what, "and is "+string(d.Stage))
+	}
+	if d.Step == lifecycle.MarkUpdate {
+		what = append(what, fmt.Sprintf("the node is %q", d.Mark))
+	}
+	if d.Uncordon {
+		what = append(what, "uncordoned")
+	}
+	if d.Force {
+		what = append(what, "forced")
+	}
+	if d.After > 0 {
+		what = append(what, "again in "+d.After.String())
+	}
+	line := fmt.Sprintf("%-11s   %s", at, strings.Join(what, ", "))
+	if d.Message != "" {
+		line += ": " + d.Message
+	}
+	l.story.WriteString(line + "\n")
+}
+
+func (l *life) observe() lifecycle.World {
+	w := lifecycle.World{SeenToGo: l.seenToGo, ClassErr: l.classErr, Retry: l.retry, ReadLag: l.readLag, MayFail: true, NodeLooked: true, Node: l.node, Update: l.update}
+	if l.classErr != nil {
+		return w
+	}
+	if w.LookErr = l.findErr; l.findErr != nil {
+		return w
+	}
+	w.Looked = true
+	if l.instance == nil {
+		l.missingSince = cmp.Or(l.missingSince, l.now)
+		w.QuietFor = l.now.Sub(l.missingSince)
+		return w
+	}
+	l.missingSince = time.Time{}
+	if f := l.instance.Fault; f != nil {
+		w.Fault = f
+	}
+	if l.instance.Exists() {
+		w.Instances = []provider.Instance{*l.instance}
+	}
+	l.m.Provisioned = true
+	return w
+}
+
+func (l *life) perform(d lifecycle.Decision, w *lifecycle.World) {
+	switch d.Step {
+	case lifecycle.AddFinalizer:
+		l.m.Held, l.m.Origin = true, inBlue()
+	case lifecycle.Create:
+		l.create(w)
+	case lifecycle.MarkUpdate:
+		l.enter(d.Stage)
+		l.update.Mark, l.update.Since = d.Mark, l.now
+		w.Update = l.update
+	case lifecycle.Drain:
+		w.Drain = &drain.Decision{Done: len(l.pods) == 0}
+		if len(l.pods) > 0 {
+			w.Drain.Message, w.Drain.Next = "still there: "+strings.Join(l.pods, ", "), 20*time.Second
+		}
+	case lifecycle.Terminate:
+		l.terminate(w)
+	case lifecycle.DeleteNode:
+		l.node, w.Node = nil, nil
+	case lifecycle.Replace:
+		l.m.Deleted = l.now
+	}
+}
+
+func (l *life) create(w *lifecycle.World) {
+	if l.createErr != nil {
+		l.retry = lifecycle.Retry{Err: l.createErr, Step: lifecycle.Create, At: l.now, Failures: l.retry.Failures + 1}
+	}
+	if l.createErr == nil || l.replyLost {
+		l.created++
+		l.instance = &provider.Instance{ID: "i-1", ProviderID: "cloud:///i-1", State: provider.Pending, Created: l.now, Addresses: address}
+	}
+	if l.createErr == nil {
+		l.retry = lifecycle.Retry{}
+		w.Instances = []provider.Instance{*l.instance}
+	}
+	w.Retry = l.retry
+}
+
+func (l *life) terminate(w *lifecycle.World) {
+	if w.RemoveErr = l.deleteErr; l.deleteErr != nil {
+		l.retry = lifecycle.Retry{Err: l.deleteErr, Step: lifecycle.Terminate, At: l.now, Failures: l.retry.Failures + 1}
+		w.Retry = l.retry
+		return
+	}
+	l.seenToGo = l.seenToGo || len(w.Instances) > 0
+	w.SeenToGo = l.seenToGo
+	if l.deletions > 0 {
+		l.deletions--
+		l.removedSince = cmp.Or(l.removedSince, l.now)
+		w.Removal, w.RemovalFor = lifecycle.RemovalUnderway, l.now.Sub(l.removedSince)
+		if l.instance != nil {
+			l.instance.State = provider.Stopping
+		}
+		return
+	}
+	l.instance, w.Instances, w.Removal = nil, nil, lifecycle.RemovalDone
+}
+
+// record is what a lens keeps, without its spelling.
+func (l *life) record(d lifecycle.Decision, w lifecycle.World) {
+	l.enter(d.Stage)
+	if i := w.Instance(l.m.ProviderID); i != nil {
+		l.m.ProviderID, l.m.Provisioned = i.ProviderID, true
+	}
+	if w.Node != nil {
+		l.m.NodeName = w.Node.Name
+	}
+	if d.Step == lifecycle.RemoveFinalizer {
+		l.m.Held = false
+	}
+}
+
+func (l *life) enter(s lifecycle.Stage) {
+	if s != l.m.Stage {
+		l.m.Stage, l.m.StageSince = s, l.now
+	}
+}
+
+// runs lets the instance come up, joins lets its node appear and be Ready.
+func (l *life) runs() {
+	l.instance.State = provider.Running
+	l.tell("the instance runs")
+}
+
+// givesUp lets the infrastructure give up the instance that it accepted.
+func (l *life) givesUp(s provider.State, why *provider.Error) {
+	l.instance.State, l.instance.Fault = s, why
+	l.tell("the instance is %s: %v", s, why)
+}
+
+func (l *life) joins() {
+	l.node = &corev1.Node{}
+	l.node.Name, l.node.Spec.ProviderID = "node-1", l.instance.ProviderID
+	l.reports(corev1.ConditionTrue)
+}
+
+func (l *life) reports(ready corev1.ConditionStatus) {
+	n := l.node.DeepCopy()
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready, Reason: "KubeletSays"}}
+	n.Status.Conditions[0].LastTransitionTime.Time = l.now
+	l.node = n
+	l.tell("the node reports Ready %s", ready)
+}
+
+// asks writes what others ask of, or answer about, the node's update.
+func (l *life) asks(what string, edit func(*lifecycle.Update)) {
+	edit(&l.update)
+	l.tell("%s", what)
+}
+
+func (l *life) delete() {
+	l.m.Deleted = l.now
+	l.tell("the machine is deleted")
+}
+
+// settle makes a machine that runs, from nothing.
+func (l *life) settle() {
+	l.tell("the machine is created")
+	l.pass()
+	l.after(8 * time.Second).runs()
+	l.pass()
+	l.after(30 * time.Second).joins()
+	l.pass()
+}

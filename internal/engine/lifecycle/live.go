@@ -1,0 +1,464 @@
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// life is a living machine's way, from an object that was just written to a
+// node that does its work. Each check assumes that those before it had nothing
+// to object.
+var life = []check{
+	notHeld,
+	faulty,
+	failed,
+	thawed,
+	lookupFailed,
+	taken,
+	givenUp,
+	instanceMissing,
+	undecided,
+	retryPending,
+	unanswered,
+	notCreated,
+	pending,
+	uninitialized,
+	rebootAsked,
+	detached,
+	nodeUnknown,
+	nodeMissing,
+	notJoined,
+	nodeStale,
+	markDue,
+	updateAnswered,
+	updateDrain,
+	updateUnderway,
+	updateMissed,
+	updateSettles,
+	notYetHealthy,
+	unhealthy,
+}
+
+func notHeld(q input) *Decision {
+	if q.m.Held {
+		return nil
+	}
+	return &Decision{Step: AddFinalizer, Reason: ReasonNew}
+}
+
+func faulty(q input) *Decision {
+	if len(q.m.Faults) == 0 {
+		return nil
+	}
+	return &Decision{Step: Settled, Reason: ReasonInvalidObject, Message: Describe(q.m.Faults)}
+}
+
+// Describe puts faults into one line: "spec.class.kind: must be set".
+func Describe(faults []Fault) string {
+	out := make([]string, len(faults))
+	for i, f := range faults {
+		out[i] = f.String()
+	}
+	return strings.Join(out, "; ")
+}
+
+// failed machines stay as they are until their owner, or a person, deletes
+// them, unless the API lets them recover with their node. What would keep a new
+// node from counting as running keeps a machine from recovering too: else one
+// that ran out of time for it would be back at once. So does an update that
+// never came to its end. Whoever deletes the node of one asks for its end, too.
+func failed(q input) *Decision {
+	switch {
+	case q.m.Stage != StageFailed:
+		return nil
+	case q.nodeLeaves():
+		return nodeMissing(q)
+	case q.p.FailedRecovers && holdup(q.w.Node, q.p) == "" && !q.updateOpen():
+		return nil
+	}
+	return &Decision{Step: Settled, Reason: ReasonFailed, Stage: StageFailed}
+}
+
+// thawed gives machines another chance that were lost when we became blind for so
+// long that everything froze (Gardener 5.3): what their nodes looked like then
+// means nothing. Those that are still unhealthy are lost again when the kubelets
+// have had time to report.
+func thawed(q input) *Decision {
+	if q.m.Stage != StageLost || !q.m.StageSince.Before(q.w.Connectivity.Recovered().Truncate(time.Second)) {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonReconnected, Stage: StageRunning, After: thawGrace,
+		Message: "the API server was out of reach for too long to tell whether the node is healthy",
+	}
+}
+
+// thawGrace is what a node has to report after a freeze.
+const thawGrace = 30 * time.Second
+
+// lookupFailed stops a machine that has no instance yet. One that has lives
+// on by what its node says: a blind cloud is no reason to neglect it.
+func lookupFailed(q input) *Decision {
+	if q.w.Looked || q.m.Provisioned {
+		return nil
+	}
+	d := &Decision{Step: Await, Stage: StageCreating, Err: q.w.LookErr, Reason: ReasonLookupFailed}
+	if q.w.ClassErr != nil {
+		d.Err, d.Reason = q.w.ClassErr, ReasonClassUnavailable
+		if q.p.InvalidFails && provider.KindOf(d.Err) == provider.Invalid {
+			d.Step, d.Stage = Fail, StageFailed
+			d.Message = d.Err.Error()
+			return d
+		}
+	}
+	d.Message = text(d.Err)
+	if q.w.ClassErr == nil && q.overdue() {
+		d.Step, d.Reason, d.Stage = Fail, ReasonCreateTimeout, StageFailed
+		return d
+	}
+	d.Stage = q.struggling(d.Err)
+	d.After = q.p.Delays.after(d.Err, q.w.Retry.Failures)
+	return d
+}
+
+// givenUp is about an instance that was accepted and never became usable. The
+// machine gets no other: its owner makes another machine. One API gives it up at
+// once where nothing can come of it any more; the other says why in the words of a
+// failed creation, which whoever scales the group waits for, and gives it up in its
+// time. An instance that has proved itself by its node is judged by that.
+func givenUp(q input) *Decision {
+	err := q.w.Fault
+	if err == nil || q.m.HadNode() || q.m.Stage == StageDetached || q.w.Node != nil {
+		return nil
+	}
+	left, unknown := len(q.w.Instances) > 0, !q.w.NodeLooked && !q.p.Targetless
+	message := "the infrastructure gave the instance up: " + err.Error()
+	if !left {
+		message = q.lost() + ": " + err.Error()
+	}
+	switch {
+	case unknown: // nobody can tell that its node has not joined
+	case q.p.InvalidFails && provider.KindOf(err) == provider.Invalid, q.p.MissingFails && (!left || final(err)):
+		return &Decision{Step: Fail, Reason: ReasonGivenUp, Stage: StageFailed, Err: err, Message: message}
+	case q.overdue():
+		return &Decision{Step: Fail, Reason: ReasonCreateTimeout, Stage: StageFailed, Err: err, Message: message}
+	}
+	d := &Decision{Step: Await, Reason: ReasonGivenUp, Stage: StageCrashing, Err: err, Message: message, After: q.untilOverdue()}
+	switch i := q.w.Instance(q.m.ProviderID); {
+	case unknown:
+		d.After = q.sooner(max(q.p.Delays.Transient, FirstDelay))
+	case i != nil:
+		d.After = q.sooner(max(q.p.Delays.after(err, 0), Poll(q.now.Sub(i.Created))))
+	}
+	return d
+}
+
+// final reports whether the infrastructure will not mend by itself what it gave up.
+func final(err error) bool {
+	switch provider.KindOf(err) {
+	case provider.Exhausted, provider.Invalid, provider.Denied:
+		return true
+	}
+	return false
+}
+
+func instanceMissing(q input) *Decision {
+	if !q.m.Provisioned || !q.w.Looked || len(q.w.Instances) > 0 {
+		return nil
+	}
+	if q.w.QuietFor < q.w.ReadLag {
+		return &Decision{
+			Step: Await, Reason: ReasonUnconfirmed, After: q.w.ReadLag - q.w.QuietFor,
+			Message: "the infrastructure does not list the instance; asking again before this is believed",
+		}
+	}
+	if !q.p.MissingFails || !q.absent() {
+		return nil
+	}
+	return &Decision{Step: Fail, Reason: ReasonMissing, Stage: StageFailed, Message: q.lost()}
+}
+
+// retryPending keeps attempts apart, and gives up where the API says so. Only
+// attempts at creating and initializing count: a question that could not be
+// answered says nothing about a machine that is there.
+func retryPending(q input) *Decision {
+	r := q.w.Retry
+	if r.Err == nil || r.Step != Initialize && (r.Step != Create || q.m.Provisioned) {
+		return nil
+	}
+	if r.Step == Create && q.p.InvalidFails && provider.KindOf(r.Err) == provider.Invalid {
+		return &Decision{Step: Fail, Reason: ReasonCreateFailed, Stage: StageFailed, Err: r.Err, Message: r.Err.Error()}
+	}
+	if q.overdue() {
+		return &Decision{Step: Fail, Reason: ReasonCreateTimeout, Stage: StageFailed, Err: r.Err, Message: r.Err.Error()}
+	}
+	wait := q.p.Delays.after(r.Err, r.Failures) - q.now.Sub(r.At)
+	if wait <= 0 {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonRetry, Stage: q.struggling(r.Err), Err: r.Err,
+		Message: r.Err.Error(), After: q.sooner(wait),
+	}
+}
+
+func notCreated(q input) *Decision {
+	if q.m.Provisioned || len(q.w.Owned()) > 0 {
+		return nil
+	}
+	if q.w.UserDataErr != nil {
+		return &Decision{
+			Step: Await, Reason: ReasonUserData, Stage: q.struggling(q.w.UserDataErr), Err: q.w.UserDataErr,
+			Message: q.w.UserDataErr.Error(), After: q.p.Delays.Transient,
+		}
+	}
+	if q.w.Inherited != nil || !q.m.HasOrigin() {
+		return &Decision{Step: AddFinalizer, Reason: ReasonNew}
+	}
+	return &Decision{Step: Create, Reason: ReasonNoInstance, Stage: StageCreating}
+}
+
+// pending is about instances that were never usable: one that has proved itself
+// by its node and is pending again, as after a stop and a start, is judged by
+// its node.
+func pending(q input) *Decision {
+	i := q.w.Instance(q.m.ProviderID)
+	if i == nil || i.State != provider.Pending || q.m.HadNode() || Healthy(q.w.Node, q.p) {
+		return nil
+	}
+	if q.overdue() {
+		return q.joinTimeout()
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonPending, Stage: StageCreating,
+		Message: "the infrastructure is working on the instance",
+		After:   q.sooner(Poll(q.now.Sub(i.Created))),
+	}
+}
+
+// Poll is how long to wait before asking again about something that has been
+// pending for so long: a quarter of it, between 250 ms and 15 s. What takes
+// 4 s is seen at most 1 s late, what takes 10 minutes at most 15 s.
+func Poll(pendingFor time.Duration) time.Duration {
+	return min(max(pendingFor/4, 250*time.Millisecond), 15*time.Second)
+}
+
+func uninitialized(q input) *Decision {
+	if i := q.w.Instance(q.m.ProviderID); i == nil || !i.Uninitialized {
+		return nil
+	}
+	return &Decision{Step: Initialize, Reason: ReasonUninitialized, Stage: StageCreating}
+}
+
+func detached(q input) *Decision {
+	if !q.p.Targetless {
+		return nil
+	}
+	d := q.onItsWay(Decision{Step: Settled, Reason: ReasonDetached, Stage: StageDetached})
+	return &d
+}
+
+func nodeUnknown(q input) *Decision {
+	if q.w.NodeLooked {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonNodeUnknown, Stage: q.joined(), Err: q.w.NodeErr,
+		Message: text(q.w.NodeErr), After: q.p.Delays.Transient,
+	}
+}
+
+// nodeMissing is about machines that had a node. Where losing it means
+// replacement, a node that is being deleted is lost, also one that was still on
+// its way to count: our finalizer on it only sees to it that nobody misses the
+// wish. A node that is another's now was not deleted: the machine is unhealthy.
+func nodeMissing(q input) *Decision {
+	if !q.nodeLeaves() && (q.w.Node != nil || !q.m.HadNode()) {
+		return nil
+	}
+	switch {
+	case q.p.NodeLossDeletes && q.w.NodeTaken == "":
+		return &Decision{Step: Replace, Reason: ReasonNodeMissing, Message: "the node object was deleted"}
+	case q.p.TracksHealth && q.m.Stage != StageLost:
+		return &Decision{
+			Step: Await, Reason: ReasonNodeMissing, Stage: StageLost, After: q.p.HealthTimeout,
+			Message: fmt.Sprintf("%s. Machine %s is unhealthy - changing MachinePhase to Unknown", q.nodeGone(), q.m.Name),
+		}
+	case q.p.TracksHealth:
+		return nil
+	}
+	d := q.onItsWay(Decision{Step: Settled, Reason: ReasonNodeMissing, Message: q.w.NodeLost(q.m)})
+	return &d
+}
+
+// NodeLost says what became of the node that m runs on; empty while that is there,
+// and where nobody can tell.
+func (w World) NodeLost(m Machine) string {
+	what := "the node"
+	if m.NodeName != "" {
+		what += " " + m.NodeName
+	}
+	switch {
+	case !w.NodeLooked || w.Node != nil || !m.HadNode() || w.RecordedIsForeign():
+		return ""
+	case w.NodeTaken != "":
+		return fmt.Sprintf("%s is that of %s", what, w.NodeTaken)
+	}
+	return what + " does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that"
+}
+
+// nodeGone says how the machine lost its node.
+func (q input) nodeGone() string {
+	if q.w.NodeTaken == "" {
+		return "Node object went missing"
+	}
+	return fmt.Sprintf("Node %s is that of %s, and the machine's own instance is gone", q.m.NodeName, q.w.NodeTaken)
+}
+
+// nodeLeaves reports whether somebody deleted the node, where that is a wish.
+func (q input) nodeLeaves() bool {
+	return q.p.NodeLossDeletes && q.w.Node != nil && q.w.Node.DeletionTimestamp != nil
+}
+
+// HadNode reports whether the machine's node has joined and counted at least
+// once.
+func (m Machine) HadNode() bool {
+	switch m.Stage {
+	case StageRunning, StageLost, StageUpdating, StageUpdated, StageUpdateFailed:
+		return true
+	}
+	return false
+}
+
+func notJoined(q input) *Decision {
+	if q.w.Node != nil || q.m.Stage == StageLost {
+		return nil
+	}
+	if q.overdue() {
+		return q.joinTimeout()
+	}
+	d := &Decision{
+		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.untilOverdue(),
+		Message: "the instance runs; its node has not joined yet",
+	}
+	if i := q.w.Instance(q.m.ProviderID); i != nil && len(i.Addresses) == 0 {
+		// Its node may be found by an address that is not known yet.
+		d.After = q.sooner(Poll(q.now.Sub(i.Created)))
+	}
+	return d
+}
+
+func nodeStale(q input) *Decision {
+	if !q.w.NodeStale {
+		return nil
+	}
+	return &Decision{Step: SyncNode, Reason: ReasonNodeStale}
+}
+
+// notYetHealthy is about machines that have not run yet.
+func notYetHealthy(q input) *Decision {
+	if q.p.LinkedIsRunning || q.m.HadNode() || holdup(q.w.Node, q.p) == "" {
+		return nil
+	}
+	if q.overdue() {
+		return q.joinTimeout()
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.untilOverdue(),
+		Message: "the node joined, but does not count as healthy yet: " + holdup(q.w.Node, q.p),
+	}
+}
+
+// unhealthy is about machines that have run.
+func unhealthy(q input) *Decision {
+	if !q.p.TracksHealth || q.w.Node != nil && Healthy(q.w.Node, q.p) {
+		return nil
+	}
+	if q.m.Stage != StageLost {
+		return &Decision{
+			Step: Await, Reason: ReasonNodeUnhealthy, Stage: StageLost, After: q.p.HealthTimeout,
+			Message: fmt.Sprintf("Machine %s is unhealthy - changing MachinePhase to Unknown. Node conditions: %s", q.m.Name, Conditions(q.w.Node, q.p)),
+		}
+	}
+	return q.losing(StageLost)
+}
+
+// losing is about a machine that has been in a stage for some time which it may
+// be in for HealthTimeout only.
+func (q input) losing(s Stage) *Decision {
+	left := q.left(q.m.StageSince, q.p.HealthTimeout)
+	switch {
+	case q.p.HealthTimeout == 0 || left > 0:
+		return &Decision{Step: Await, Reason: ReasonNodeUnhealthy, Stage: s, After: connectivity.Again(left), Message: Ailment(q.w.Node, q.p)}
+	case !q.w.MayFail:
+		return &Decision{
+			Step: Await, Reason: ReasonFailureWithheld, Stage: s, After: q.p.Delays.Transient,
+			Message: "another machine of the group is being replaced",
+		}
+	}
+	return &Decision{
+		Step: Fail, Reason: ReasonHealthTimeout, Stage: StageFailed,
+		Message: fmt.Sprintf("Machine %s health checks failing since last %v minutes. Updating machine phase to Failed. Node Conditions: %s",
+			q.m.Name, q.p.HealthTimeout.Minutes(), Conditions(q.w.Node, q.p)),
+	}
+}
+
+func (q input) overdue() bool {
+	return q.p.JoinTimeout > 0 && q.left(q.m.Created, q.p.JoinTimeout) < 0
+}
+
+func (q input) untilOverdue() time.Duration {
+	if q.p.JoinTimeout == 0 {
+		return 0
+	}
+	return max(q.left(q.m.Created, q.p.JoinTimeout), 0) + time.Second
+}
+
+// sooner bounds a wait by the moment at which the machine is overdue.
+func (q input) sooner(wait time.Duration) time.Duration {
+	if u := q.untilOverdue(); u > 0 && u < wait {
+		return u
+	}
+	return wait
+}
+
+// joinTimeout gives up a machine whose node did not join in time; not while nobody can
+// tell whether it did.
+func (q input) joinTimeout() *Decision {
+	if d := nodeUnknown(q); d != nil && !q.p.Targetless {
+		return d
+	}
+	return &Decision{
+		Step: Fail, Reason: ReasonJoinTimeout, Stage: StageFailed,
+		Message: fmt.Sprintf("Machine %s failed to join the cluster in %v minutes.", q.m.Name, q.p.JoinTimeout.Minutes()),
+	}
+}
+
+// joined is the stage of a machine whose instance is there and whose node is
+// not known.
+func (q input) joined() Stage {
+	if q.m.HadNode() || q.m.Stage == StageFailed {
+		return q.m.Stage
+	}
+	return StageJoining
+}
+
+// struggling is the stage of a machine that has no usable instance because of
+// err.
+func (q input) struggling(err error) Stage {
+	if err != nil {
+		return StageCrashing
+	}
+	return StageCreating
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,39 @@
+package lifecycle
+
+import "time"
+
+// asked is the wish that counts for whoever decides about a failed machine without its
+// node at hand: what the node was last heard to ask wins over the machine's own.
+func (k Preservation) asked() Wish {
+	if k.LastApplied != WishNone {
+		return k.LastApplied
+	}
+	return k.Own
+}
+
+// Active reports whether the machine is preserved at now.
+func (k Preservation) Active(now time.Time) bool { return now.Before(k.Until) }
+
+// Begun reports whether preserving it began, be it over or not: whoever counts preserved
+// machines goes by that, as their clients do.
+func (k Preservation) Begun() bool { return !k.Until.IsZero() }
+
+// Spares reports whether a failed machine is left alone at now: until its preservation
+// ends, or because one is asked for that has not begun.
+func (k Preservation) Spares(now time.Time) bool {
+	if !k.Begun() {
+		return preserves(k.asked())
+	}
+	return k.Active(now)
+}
+
+// ByOwner reports whether the machine's owner chose it.
+func (k Preservation) ByOwner() bool { return k.Own == WishOwner }
+
+// Decided reports whether there is nothing left to choose: somebody did, for or against,
+// or the machine is preserved already, or was until now.
+func (k Preservation) Decided() bool {
+	return preserves(k.asked()) || k.asked() == WishNot || k.Begun()
+}
+
+func preserves(w Wish) bool { return w == WishNow || w == WishFailed || w == WishOwner }

@@ -1,0 +1,251 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+)
+
+// Wish is what somebody asks about keeping a machine although it failed, or
+// there is one too many. Each API group has its own words for it.
+type Wish string
+
+// The wishes.
+const (
+	WishNone Wish = ""
+	// WishNot: it is not to be kept.
+	WishNot Wish = "Not"
+	// WishNow: it is to be kept from now on, whatever becomes of it.
+	WishNow Wish = "Now"
+	// WishFailed: it is to be kept while it is Failed.
+	WishFailed Wish = "WhenFailed"
+	// WishOwner: its owner chose to keep it, and has to choose again when it
+	// fails again.
+	WishOwner Wish = "ChosenByOwner"
+	// WishUnknown: the word means nothing.
+	WishUnknown Wish = "Unknown"
+)
+
+// Preservation is what a machine's object says about keeping it.
+type Preservation struct {
+	// Own is what the machine itself asks, LastApplied what its node asked when that
+	// was last acted upon.
+	Own, LastApplied Wish
+	// Until is when keeping it ends; zero while it is not kept.
+	Until time.Time
+}
+
+// PreserveCondition is what a node tells its readers about keeping its machine.
+type PreserveCondition string
+
+// The signs.
+const (
+	PreserveNone PreserveCondition = ""
+	// PreserveActive: the machine is kept, and if it failed, its node is drained.
+	PreserveActive PreserveCondition = "Kept"
+	// PreserveDraining: the machine is kept and failed, its node is not drained yet.
+	PreserveDraining PreserveCondition = "Draining"
+	// PreserveStopped: the machine was kept once.
+	PreserveStopped PreserveCondition = "Stopped"
+)
+
+// NodePreservation is what a node says about keeping its machine.
+type NodePreservation struct {
+	// Wish is what the node asks.
+	Wish Wish
+	// Fenced says that new pods are kept off the node for that, FencedSince
+	// since when (zero when that is not known).
+	Fenced      bool
+	FencedSince time.Time
+	Sign        PreserveCondition
+}
+
+// inForce reports whether the node was prepared for keeping its machine.
+func (k NodePreservation) inForce() bool {
+	return k.Fenced || k.Sign == PreserveActive || k.Sign == PreserveDraining
+}
+
+// drained reports whether the pods were moved away since the machine failed:
+// the sign says Draining from before the fence is put up.
+func (k NodePreservation) drained() bool { return k.Fenced && k.Sign == PreserveActive }
+
+// PreservePlan is what is to become of keeping a machine: what its object and its
+// node are to say. The zero value leaves everything as it is.
+type PreservePlan struct {
+	// Bound says that there is something to say at all.
+	Bound bool
+	// Refused says that what the node asks means nothing, so that nothing is
+	// done; Ignored the same of the machine, whose wish does not count then.
+	// Told says that there is no news in that.
+	Refused, Ignored, Told bool
+
+	// Preserve says that the machine is kept, ByOwner that its owner chose so.
+	Preserve, ByOwner bool
+	// Until and Heard are what the machine is to say.
+	Until       time.Time
+	LastApplied Wish
+	// DropOwn takes the machine's own wish away, DropNode the node's.
+	DropOwn, DropNode bool
+
+	// End undoes on the node what was done for keeping its machine.
+	End bool
+	// Fence keeps new pods off the node. Drain moves the others away, Force
+	// without patience.
+	Fence, Drain, Force bool
+	// Sign is what the node is to tell, Message in more words: what the drain
+	// waits for, or why the machine is kept no more. SignNone leaves what it
+	// tells.
+	Sign    PreserveCondition
+	Message string
+	// After is when to ask again; zero: never.
+	After time.Duration
+}
+
+// Preserve decides whether a machine is kept although it failed, or there is one
+// too many, and what that takes. It is asked about living machines, once all is
+// decided that has to do with their health, and again when the node has been
+// drained (World.KeepDrain). Like [Decide] it is total.
+//
+// The machine is to say that it is kept before anything is done to its node,
+// and that it is not after all of that was undone.
+func Preserve(now time.Time, m Machine, w World, p Policy) PreservePlan {
+	q := input{now: now, m: m, w: w, p: p}
+	if !p.Keeps || !m.Deleted.IsZero() || m.Stage == StageDeleting || !p.Targetless && !w.NodeLooked {
+		return PreservePlan{}
+	}
+	if m.Preservation == (Preservation{}) && w.NodePreservation.Wish == WishNone && !w.NodePreservation.inForce() {
+		return PreservePlan{}
+	}
+	wish, byNode := q.wish()
+	k := PreservePlan{Bound: true, Until: m.Preservation.Until, LastApplied: m.Preservation.LastApplied, Ignored: m.Preservation.Own == WishUnknown}
+	if wish == WishUnknown {
+		k.Refused = true
+		return k
+	}
+	k.LastApplied = WishNone
+	if byNode {
+		k.LastApplied, k.DropOwn = w.NodePreservation.Wish, m.Preservation.Own != WishNone
+	}
+	return q.keepOrEnd(k, wish)
+}
+
+// wish is the one that counts: the node's wherever it has or had one. Without
+// a node it is the machine's.
+func (q input) wish() (w Wish, byNode bool) {
+	if q.w.Node != nil && (q.w.NodePreservation.Wish != WishNone || q.m.Preservation.LastApplied != WishNone) {
+		return q.w.NodePreservation.Wish, true
+	}
+	if q.m.Preservation.Own == WishUnknown {
+		return WishNone, false
+	}
+	return q.m.Preservation.Own, false
+}
+
+func (q input) keepOrEnd(k PreservePlan, wish Wish) PreservePlan {
+	failed := q.m.Stage == StageFailed
+	switch {
+	case wish == WishNone, wish == WishNot:
+		return q.keepEnds(k, "nobody asks for it any more")
+	case q.keepOver():
+		return q.keepEnds(q.forgetting(k), keepTimeOver)
+	case wish == WishFailed && !failed:
+		return q.keepEnds(k, "the machine has not failed, or has recovered")
+	case wish == WishOwner && !failed:
+		return q.keepEnds(q.forgetting(k), "the machine has not failed, or has recovered")
+	}
+	k.ByOwner = wish == WishOwner
+	return q.keepGoes(k, failed)
+}
+
+const keepTimeOver = "its time is over"
+
+// keepOver reports whether the machine was kept for as long as it was to be.
+func (q input) keepOver() bool {
+	return !q.m.Preservation.Until.IsZero() && q.w.Connectivity.Past(q.m.Preservation.Until, q.now)
+}
+
+// forgetting takes all wishes away: who still wants the machine kept has to ask
+// anew.
+func (q input) forgetting(k PreservePlan) PreservePlan {
+	k.LastApplied, k.DropOwn, k.DropNode = WishNone, q.m.Preservation.Own != WishNone, q.w.NodePreservation.Wish != WishNone
+	return k
+}
+
+// keepGoes on. The time begins once: wishing the same again does not prolong
+// it.
+func (q input) keepGoes(k PreservePlan, failed bool) PreservePlan {
+	if k.Preserve = true; k.Until.IsZero() {
+		k.Until = q.now.Add(q.p.KeepTimeout)
+	}
+	if k.After = max(k.Until.Sub(q.now), FirstDelay); !q.now.Before(k.Until) {
+		k.After = connectivity.Settle // its time came unseen
+	}
+	if q.w.Node == nil {
+		return k
+	}
+	k.Sign, k.Fence = PreserveActive, failed
+	if !failed || q.w.NodePreservation.drained() && q.w.PreserveDrain == nil {
+		return k
+	}
+	switch d := q.w.PreserveDrain; {
+	case d == nil:
+		k.Sign, k.Drain, k.Force = PreserveDraining, true, q.keepForce()
+	case !d.Done:
+		k.Sign, k.Message = PreserveDraining, d.Message
+		k.After = Earlier(k.After, q.keepDrainAfter(*d))
+	}
+	return k
+}
+
+// keepForce reports whether patience with the pods is at its end, as in an
+// update. It is counted from the fence: nothing else is written when the drain
+// begins, and by nobody else.
+func (q input) keepForce() bool {
+	overdue := q.p.DrainTimeout > 0 && q.left(q.fencedSince(), q.p.DrainTimeout) < 0
+	return q.m.ForceDrain || overdue || q.helpless()
+}
+
+func (q input) fencedSince() time.Time {
+	switch k := q.w.NodePreservation; {
+	case !k.Fenced:
+		return q.now
+	case k.FencedSince.IsZero():
+		return q.m.StageSince
+	default:
+		return k.FencedSince
+	}
+}
+
+func (q input) keepDrainAfter(d drain.Decision) time.Duration {
+	after := d.Next
+	if left := q.left(q.fencedSince(), q.p.DrainTimeout); q.p.DrainTimeout > 0 && left > 0 {
+		after = Earlier(after, left+time.Second)
+	}
+	return after
+}
+
+// keepEnds, or has ended long ago. A failed machine whose time is over goes on
+// showing that time to its owner, which looks for failed machines to keep, and
+// would choose this one anew instead of replacing it.
+func (q input) keepEnds(k PreservePlan, why string) PreservePlan {
+	until := q.m.Preservation.Until
+	k.Until = time.Time{}
+	if q.keepOver() {
+		if why = keepTimeOver; q.m.Owned && q.m.Stage == StageFailed {
+			k.Until = until
+		}
+	}
+	if k.End = !until.IsZero() || q.w.NodePreservation.inForce(); k.End {
+		k.Message = why
+	}
+	if k.End && q.w.Node != nil {
+		k.Sign = PreserveStopped
+	}
+	return k
+}
+
+// Preserves adds to the outcome what becomes of keeping the machine.
+func (o *Outcome) Preserves(k PreservePlan) {
+	o.Preserve, o.After = k, Earlier(o.After, k.After)
+}

@@ -1,0 +1,334 @@
+package lifecycle_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+var steps = []lifecycle.Step{
+	lifecycle.Settled, lifecycle.Await, lifecycle.AddFinalizer, lifecycle.RecordInstance, lifecycle.Create, lifecycle.Initialize, lifecycle.Reboot, lifecycle.SyncNode, lifecycle.MarkUpdate, lifecycle.Fail,
+	lifecycle.Replace, lifecycle.Drain, lifecycle.Terminate, lifecycle.DeleteNode, lifecycle.RemoveFinalizer,
+}
+
+var stagesKnown = []lifecycle.Stage{
+	lifecycle.StageNew, lifecycle.StageCreating, lifecycle.StageCrashing, lifecycle.StageJoining, lifecycle.StageDetached,
+	lifecycle.StageRunning, lifecycle.StageLost, lifecycle.StageUpdating, lifecycle.StageUpdated, lifecycle.StageUpdateFailed,
+	lifecycle.StageFailed, lifecycle.StageDeleting,
+}
+
+var marksKnown = []lifecycle.Mark{
+	lifecycle.MarkNone, lifecycle.MarkCandidate, lifecycle.MarkSelected, lifecycle.MarkDrained, lifecycle.MarkReady,
+	lifecycle.MarkUpdated, lifecycle.MarkFailed,
+}
+
+// facts is a random question.
+type facts struct {
+	m lifecycle.Machine
+	w lifecycle.World
+	p lifecycle.Policy
+}
+
+func (f facts) decide() lifecycle.Decision { return lifecycle.Decide(now, f.m, f.w, f.p) }
+
+func drawBool(t *rapid.T, label string) bool { return rapid.Bool().Draw(t, label) }
+
+// drawError is nil half of the time.
+func drawError(t *rapid.T, label string) error {
+	return rapid.SampledFrom([]error{nil, nil, nil, nil, nil, errTransient, errExhausted, errInvalid, errDenied, errThrottled}).Draw(t, label)
+}
+
+func drawSpan(t *rapid.T, label string) time.Duration {
+	return rapid.SampledFrom([]time.Duration{0, time.Second, 30 * time.Second, 10 * time.Minute, 21 * time.Minute, 3 * time.Hour}).Draw(t, label)
+}
+
+func drawMachine(t *rapid.T) lifecycle.Machine {
+	m := lifecycle.Machine{
+		UID: "uid-1", Namespace: "ns", Name: "m-1", Held: rapid.IntRange(0, 5).Draw(t, "held") > 0,
+		Provisioned: drawBool(t, "provisioned"), Drained: drawBool(t, "drained"), SkipDrain: drawBool(t, "skipDrain"),
+		Force: drawBool(t, "force"), Abandon: drawBool(t, "abandon"),
+		Stage: rapid.SampledFrom(stagesKnown).Draw(t, "stage"), StageSince: now.Add(-drawSpan(t, "stageSince")),
+		Created: now.Add(-drawSpan(t, "age")),
+	}
+	m.Origin = rapid.SampledFrom([]*lifecycle.Origin{nil, {}, inBlue()}).Draw(t, "origin")
+	if m.Provisioned {
+		m.ProviderID = "cloud:///i-1"
+	}
+	if drawBool(t, "deleted") {
+		m.Deleted = now.Add(-drawSpan(t, "deletedFor"))
+	}
+	few := rapid.IntRange(0, 3)
+	if few.Draw(t, "preDrain") == 0 {
+		m.PreDrain = etcdHook
+	}
+	if few.Draw(t, "preTerminate") == 0 {
+		m.PreTerminate = etcdHook
+	}
+	if few.Draw(t, "faults") == 0 {
+		m.Faults = []lifecycle.Fault{{Field: "spec.x", Message: "must be set"}}
+	}
+	return m
+}
+
+func drawInstance(t *rapid.T) provider.Instance {
+	s := rapid.SampledFrom([]provider.State{provider.Pending, provider.Running, provider.Stopped, provider.Stopping}).Draw(t, "state")
+	i := instance(s)
+	i.Uninitialized = drawBool(t, "uninitialized")
+	return i
+}
+
+// drawOthers adds instances besides the machine's to every fourth world.
+func drawOthers(t *rapid.T, w *lifecycle.World) {
+	if !w.Looked || rapid.IntRange(0, 3).Draw(t, "others") > 0 {
+		return
+	}
+	if drawBool(t, "double") {
+		w.Duplicates = []provider.Instance{drawInstance(t)}
+	}
+	if drawBool(t, "stranger") {
+		w.Foreign = []lifecycle.Sighting{{Instance: drawInstance(t), Recorded: drawBool(t, "strangerRecorded"), Claimant: "ns/m-2"}}
+	}
+}
+
+func drawNode(t *rapid.T) *corev1.Node {
+	n := node(rapid.SampledFrom([]corev1.ConditionStatus{"True", "True", "False", "Unknown"}).Draw(t, "ready"))
+	if drawBool(t, "taint") {
+		n = tainted(n, "critical")
+	}
+	if rapid.IntRange(0, 4).Draw(t, "withdrawn") == 0 {
+		n = withdrawn(n)
+	}
+	return n
+}
+
+// drawUpdate is about an update in every second world.
+func drawUpdate(t *rapid.T) lifecycle.Update {
+	if drawBool(t, "no update") {
+		return lifecycle.Update{}
+	}
+	return lifecycle.Update{
+		Candidate: rapid.IntRange(0, 3).Draw(t, "candidate") > 0, Selected: drawBool(t, "selected"),
+		Answer: rapid.SampledFrom([]lifecycle.Answer{"", "", lifecycle.AnswerDone, lifecycle.AnswerFailed}).Draw(t, "answer"),
+		Mark:   rapid.SampledFrom(marksKnown).Draw(t, "mark"), Since: now.Add(-drawSpan(t, "markSince")),
+	}
+}
+
+// drawWorld draws a world such as a shell can see: without a session nobody
+// looked, and what was not seen has a reason.
+func drawWorld(t *rapid.T) lifecycle.World {
+	w := lifecycle.World{
+		Origin:   *inBlue(),
+		ClassErr: drawError(t, "classErr"), ReadLag: drawSpan(t, "readLag"), QuietFor: drawSpan(t, "missingFor"),
+		SeenToGo: drawBool(t, "seenToGo"), Doubt: rapid.SampledFrom([]string{"", "", "it lists 1 of 7"}).Draw(t, "doubt"),
+		MayFail: drawBool(t, "mayFail"), UserDataErr: drawError(t, "userDataErr"), NodeStale: drawBool(t, "nodeStale"),
+	}
+	if w.ClassErr == nil {
+		w.LookErr = drawError(t, "lookErr")
+		w.Looked = w.LookErr == nil
+	}
+	if w.Looked && rapid.IntRange(0, 3).Draw(t, "inherited") == 0 {
+		inheriting(&w)
+	}
+	if w.Looked && drawBool(t, "instance") {
+		w.Instances = []provider.Instance{drawInstance(t)}
+	}
+	if w.Looked && rapid.IntRange(0, 3).Draw(t, "given up") == 0 {
+		w.Fault = drawError(t, "fault")
+	}
+	drawOthers(t, &w)
+	if w.NodeErr = drawError(t, "nodeErr"); w.NodeErr == nil {
+		w.NodeLooked = true
+		if drawBool(t, "node") {
+			w.Node, w.Update = drawNode(t), drawUpdate(t)
+		}
+	}
+	if err := drawError(t, "retryErr"); err != nil {
+		w.Retry = lifecycle.Retry{
+			Err: err, At: now.Add(-drawSpan(t, "retryAt")), Failures: rapid.IntRange(1, 30).Draw(t, "failures"),
+			Step: rapid.SampledFrom([]lifecycle.Step{lifecycle.Create, lifecycle.Initialize, lifecycle.Await, lifecycle.Terminate}).Draw(t, "retryStep"),
+		}
+	}
+	return w
+}
+
+func drawPolicy(t *rapid.T) lifecycle.Policy {
+	p := rapid.SampledFrom([]lifecycle.Policy{patient, brisk, targetless(patient), targetless(brisk), {}}).Draw(t, "policy")
+	if drawBool(t, "anyPolicy") {
+		p.MissingFails, p.InvalidFails = drawBool(t, "missingFails"), drawBool(t, "invalidFails")
+		p.LinkedIsRunning, p.TracksHealth = drawBool(t, "linkedIsRunning"), drawBool(t, "tracksHealth")
+		p.FailedRecovers, p.NodeLossDeletes = drawBool(t, "failedRecovers"), drawBool(t, "nodeLossDeletes")
+		p.JoinTimeout, p.HealthTimeout, p.DrainTimeout = drawSpan(t, "join"), drawSpan(t, "health"), drawSpan(t, "drainTimeout")
+		p.UpdatesInPlace, p.UpdateTimeout = drawBool(t, "updatesInPlace"), drawSpan(t, "updateTimeout")
+	}
+	return p
+}
+
+// drawPassage puts the facts where a pass over a leaving machine may stand.
+func drawPassage(t *rapid.T, f *facts) {
+	if f.m.Deleted.IsZero() {
+		return
+	}
+	if drawBool(t, "drainTried") {
+		f.w.Drain = &drain.Decision{Done: drawBool(t, "drainDone"), Message: "1 pod has to leave", Next: drawSpan(t, "drainNext")}
+	}
+	if !f.w.Looked || !drawBool(t, "removalTried") {
+		return
+	}
+	switch rapid.IntRange(0, 2).Draw(t, "removal") {
+	case 0:
+		f.w.Removal, f.w.Instances, f.w.Duplicates = lifecycle.RemovalDone, nil, nil
+	case 1:
+		f.w.Removal = lifecycle.RemovalUnderway
+	case 2:
+		f.w.RemoveErr = errDenied
+	}
+}
+
+func drawFacts(t *rapid.T) facts {
+	f := facts{m: drawMachine(t), w: drawWorld(t), p: drawPolicy(t)}
+	drawPassage(t, &f)
+	return f
+}
+
+// TestTotal: whatever the facts, also those that no shell would bring, there is
+// an answer of the closed set.
+func TestTotal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		if drawBool(t, "impossible") {
+			f.w.Looked, f.w.NodeLooked = drawBool(t, "looked"), drawBool(t, "nodeLooked")
+			f.w.Instances = append(f.w.Instances, drawInstance(t))
+		}
+		d := f.decide()
+		switch {
+		case !slices.Contains(steps, d.Step):
+			t.Fatalf("step %q is not of the closed set", d.Step)
+		case d.Reason == "":
+			t.Fatalf("%s has no reason", d.Step)
+		case d.After < 0:
+			t.Fatalf("%s (%s) asks to come back %v ago", d.Step, d.Reason, -d.After)
+		case !slices.Contains(stagesKnown, d.Stage):
+			t.Fatalf("stage %q is not known", d.Stage)
+		case d.Step == lifecycle.Settled && d.After != 0:
+			t.Fatalf("settled, and yet to be asked again after %v", d.After)
+		}
+	})
+}
+
+// TestFailuresExplainThemselves: a failure is never without words.
+func TestFailuresExplainThemselves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawFacts(t).decide()
+		if (d.Step == lifecycle.Fail || d.Step == lifecycle.Replace || d.Err != nil) && d.Message == "" {
+			t.Fatalf("%s (%s, %v) has no message", d.Step, d.Reason, d.Err)
+		}
+		if d.Step == lifecycle.Fail && d.Stage != lifecycle.StageFailed {
+			t.Fatalf("Fail (%s) leaves the machine %s", d.Reason, d.Stage)
+		}
+	})
+}
+
+// TestCreatesOnlyWhatIsMissing: at most one instance per machine.
+func TestCreatesOnlyWhatIsMissing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		if f.decide().Step != lifecycle.Create {
+			return
+		}
+		switch {
+		case f.m.Provisioned:
+			t.Fatal("a machine that had an instance gets another")
+		case len(f.w.Owned()) > 0:
+			t.Fatal("an instance is there")
+		case len(f.w.Foreign) > 0:
+			t.Fatal("another machine's instance has the name")
+		case !f.w.Looked:
+			t.Fatal("nobody looked whether there is one")
+		case !f.m.Held:
+			t.Fatal("the finalizer is not in place")
+		case !f.m.HasOrigin():
+			t.Fatal("it is not stored where the instance is asked for")
+		case f.w.Inherited != nil:
+			t.Fatal("it is not stored what the instance is made from")
+		case !f.m.Deleted.IsZero():
+			t.Fatal("the machine is deleted")
+		case len(f.m.Faults) > 0:
+			t.Fatal("the object is invalid")
+		}
+	})
+}
+
+// TestTerminatesOnlyWhatIsFree: workloads first, and hooks are honoured.
+func TestTerminatesOnlyWhatIsFree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		if f.decide().Step != lifecycle.Terminate {
+			return
+		}
+		i := f.w.Instance(f.m.ProviderID)
+		recorded := f.m.Drained && (f.w.Node == nil || f.w.Node.Spec.Unschedulable)
+		empty := recorded || f.m.SkipDrain || f.p.Targetless || f.w.Drain != nil && f.w.Drain.Done
+		lost := f.w.NodeLooked && f.w.Node == nil || i == nil && f.w.Looked || i != nil && i.State == provider.Stopping
+		switch {
+		case f.m.Deleted.IsZero():
+			t.Fatal("the machine is wanted")
+		case len(f.m.PreTerminate) > 0, len(f.m.PreDrain) > 0 && !f.m.Drained:
+			t.Fatal("a hook is there")
+		case !empty && !lost:
+			t.Fatal("the drain is not done")
+		case !f.w.Looked || f.w.ClassErr != nil:
+			t.Fatal("nobody knows what would be terminated")
+		}
+	})
+}
+
+// TestReleasesOnlyWhatIsGone: no instance without a machine, and a denied
+// answer is never read as gone.
+func TestReleasesOnlyWhatIsGone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		if f.decide().Step != lifecycle.RemoveFinalizer {
+			return
+		}
+		never := !f.m.Provisioned && provider.KindOf(f.w.ClassErr) == provider.Invalid
+		switch {
+		case f.m.Deleted.IsZero() || !f.m.Held:
+			t.Fatal("there is nothing to release")
+		case len(f.w.Owned()) > 0:
+			t.Fatal("an instance is there")
+		case len(f.m.PreTerminate) > 0, len(f.m.PreDrain) > 0 && !f.m.Drained:
+			t.Fatal("a hook is there")
+		case !f.p.Targetless && (!f.w.NodeLooked || f.w.Node != nil):
+			t.Fatal("the node is there, or may be")
+		case f.w.Removal != lifecycle.RemovalDone && !f.m.Abandon && !never:
+			t.Fatal("nobody confirmed that nothing is left")
+		}
+		for _, err := range []error{f.w.ClassErr, f.w.LookErr, f.w.RemoveErr} {
+			if provider.KindOf(err) == provider.Denied && !f.m.Abandon {
+				t.Fatal("released on a denied answer")
+			}
+		}
+	})
+}
+
+// TestBlindnessIsNotLoss: when the cloud or the cluster does not answer, a
+// machine that has an instance is neither given up nor replaced for that.
+func TestBlindnessIsNotLoss(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		f.m.Deleted, f.m.Provisioned, f.m.Stage = time.Time{}, true, lifecycle.StageRunning
+		f.w.Retry = lifecycle.Retry{Step: lifecycle.Await, Err: errTransient, At: now, Failures: 3}
+		blind(errDenied)(&f.w)
+		nodeBlind(&f.w)
+		if d := f.decide(); d.Step == lifecycle.Fail || d.Step == lifecycle.Replace {
+			t.Fatalf("%s (%s) in the dark", d.Step, d.Reason)
+		}
+	})
+}

@@ -1,0 +1,229 @@
+package lifecycle
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// removal is the way out: workloads, instance, node, object. Nothing in it
+// needs a valid object, and what cannot be asked is never taken for gone.
+var removal = []check{
+	released,
+	preDrainHook,
+	drainDue,
+	preTerminateHook,
+	unreachable,
+	terminateFailed,
+	terminating,
+	unconfirmed,
+	contradicted,
+	terminateDue,
+	nodeLeft,
+}
+
+func released(q input) *Decision {
+	if q.m.Held {
+		return nil
+	}
+	return &Decision{Step: Settled, Reason: ReasonReleased, Stage: StageDeleting}
+}
+
+// preDrainHook is honoured whether or not there is anything to drain: its
+// owner relies on the machine being there.
+func preDrainHook(q input) *Decision {
+	if len(q.m.PreDrain) == 0 || q.m.Drained {
+		return nil
+	}
+	return q.waitForHooks(Decision{
+		Step: Settled, Reason: ReasonDrainBlockedHook, Stage: StageDeleting,
+		Message: "waiting for the owners of the pre-drain hooks: " + names(q.m.PreDrain),
+	}, q.m.Deleted)
+}
+
+func drainDue(q input) *Decision {
+	if Emptied(q.m, q.w.Node) || q.w.Drain != nil && q.w.Drain.Done || !q.drainable() {
+		return nil
+	}
+	switch {
+	case !q.w.NodeLooked:
+		return q.nodeUnknown()
+	case q.w.Drain == nil:
+		return &Decision{Step: Drain, Reason: ReasonDeleting, Stage: StageDeleting, Force: q.force()}
+	case q.w.DrainErr != nil && q.overrules():
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonDraining, Stage: StageDeleting,
+		Message: q.w.Drain.Message, After: q.drainAfter(),
+	}
+}
+
+// DrainedAgainAnnotation is put on a node with the cordon that begins another drain,
+// after one was recorded as finished: that record says nothing of what came since.
+const DrainedAgainAnnotation = millwright.DrainedAgain
+
+// Emptied reports whether nothing is left to drain of a node, which is nil where there
+// is none: a drain was recorded as finished, and no pod was let onto the node since.
+// One that somebody uncordoned, or that its kubelet has made anew, takes pods again. It
+// is drained with each pass from then on, as long as its instance is there.
+func Emptied(m Machine, n *corev1.Node) bool {
+	return m.Drained && (n == nil || n.Spec.Unschedulable && n.Annotations[DrainedAgainAnnotation] == "")
+}
+
+// ForcedPatience is how long a deletion that a person forces puts up with a
+// cluster that refuses or does not answer what it asks: it may be gone for good.
+const ForcedPatience = time.Minute
+
+// overrules reports whether the machine goes although the cluster that it joined
+// cannot be asked to drain or to forget its node. It is tried once more in each
+// pass. Only a person's word does that: no timeout takes silence for consent.
+func (q input) overrules() bool { return q.m.Force && q.w.RefusedFor >= ForcedPatience }
+
+// nodeUnknown waits until it can be told what becomes of the node, unless the
+// machine goes without.
+func (q input) nodeUnknown() *Decision {
+	if q.overrules() {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonNodeUnknown, Stage: StageDeleting, Err: q.w.NodeErr,
+		Message: text(q.w.NodeErr), After: q.p.Delays.Transient,
+	}
+}
+
+// drainable reports whether there may be workloads that a drain would save.
+// Once the instance is positively gone, or on its way, there are none.
+func (q input) drainable() bool {
+	if q.p.Targetless || q.m.SkipDrain || q.w.NodeLooked && q.w.Node == nil {
+		return false
+	}
+	if q.w.Removal == RemovalDone || q.gone() && q.absent() {
+		return false
+	}
+	i := q.w.Instance(q.m.ProviderID)
+	return i == nil || i.State != provider.Stopping
+}
+
+// absent reports whether nothing in the cluster speaks against an answer that there
+// is no instance, and that is known.
+func (q input) absent() bool {
+	return q.w.SeenToGo || (q.p.Targetless || q.w.NodeLooked) && q.w.against(q.m) == ""
+}
+
+// gone reports whether the infrastructure can have noticed that the machine has
+// an instance, and says that it has none. One may have been asked for just before;
+// until listings have caught up with that, absence proves nothing.
+func (q input) gone() bool {
+	return q.w.Looked && len(q.w.Owned()) == 0 && q.w.QuietFor >= q.w.ReadLag
+}
+
+func (q input) force() bool {
+	overdue := q.p.DrainTimeout > 0 && q.left(q.m.Deleted, q.p.DrainTimeout) < 0
+	return q.m.Force || overdue || q.helpless()
+}
+
+func (q input) drainAfter() time.Duration {
+	after := q.w.Drain.Next
+	if q.p.DrainTimeout > 0 {
+		if left := q.left(q.m.Deleted, q.p.DrainTimeout); left > 0 && (after == 0 || left < after) {
+			after = left + time.Second
+		}
+	}
+	return after
+}
+
+func preTerminateHook(q input) *Decision {
+	if len(q.m.PreTerminate) == 0 {
+		return nil
+	}
+	return q.waitForHooks(Decision{
+		Step: Settled, Reason: ReasonTerminateHook, Stage: StageDeleting,
+		Message: "waiting for the owners of the pre-terminate hooks: " + names(q.m.PreTerminate),
+	}, q.hooksBlockSince())
+}
+
+// unreachable: there is no session, or it cannot say what exists.
+func unreachable(q input) *Decision {
+	if q.w.Removal == RemovalDone || q.w.ClassErr == nil && q.w.Looked {
+		return nil
+	}
+	err := errors.Join(q.w.ClassErr, q.w.LookErr)
+	if q.m.Abandon {
+		return nil
+	}
+	if q.w.ClassErr != nil && !q.m.Provisioned && !q.m.Asked() && provider.KindOf(q.w.ClassErr) == provider.Invalid {
+		return nil // nothing was made
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonDeletionNeedsHelp, Stage: StageDeleting, Err: err, Message: text(err),
+		After: q.p.Delays.after(err, q.w.Retry.Failures),
+	}
+}
+
+func terminateFailed(q input) *Decision {
+	if q.w.RemoveErr == nil {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonTerminateFailed, Stage: StageDeleting, Err: q.w.RemoveErr,
+		Message: q.w.RemoveErr.Error(), After: q.p.Delays.after(q.w.RemoveErr, q.w.Retry.Failures),
+	}
+}
+
+func terminating(q input) *Decision {
+	if q.w.Removal != RemovalUnderway {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonTerminating, Stage: StageDeleting, After: Poll(q.w.RemovalFor),
+		Message: "the infrastructure is removing the instance",
+	}
+}
+
+// terminateDue asks for removal also where no instance was found: there may be
+// leftovers of one that was never completed.
+func terminateDue(q input) *Decision {
+	if q.w.Removal == RemovalDone || !q.w.Looked || q.w.ClassErr != nil {
+		return nil
+	}
+	return &Decision{Step: Terminate, Reason: ReasonDeleting, Stage: StageDeleting}
+}
+
+// unconfirmed: removal found nothing to remove, but the listing may run
+// behind, and what the process before this one asked for may be on its way.
+func unconfirmed(q input) *Decision {
+	if !q.w.Looked || len(q.w.Owned()) > 0 || q.gone() && q.w.Arriving <= 0 {
+		return nil
+	}
+	return &Decision{
+		Step: Await, Reason: ReasonUnconfirmed, Stage: StageDeleting,
+		Message: "nothing is listed for the machine; asking again before this is believed",
+		After:   max(q.w.ReadLag-q.w.QuietFor, q.w.Arriving, FirstDelay),
+	}
+}
+
+func nodeLeft(q input) *Decision {
+	switch {
+	case q.p.Targetless:
+		return nil
+	case !q.w.NodeLooked:
+		return q.nodeUnknown()
+	case q.w.Node == nil:
+		return nil
+	}
+	return &Decision{Step: DeleteNode, Reason: ReasonInstanceGone, Stage: StageDeleting}
+}
+
+func names(hooks []Hook) string {
+	out := make([]string, len(hooks))
+	for i, h := range hooks {
+		out[i] = h.Name + " (" + h.Owner + ")"
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,106 @@
+package lifecycle_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// maxSteps is what the shell allows one pass.
+const maxSteps = 20
+
+// TestPassesEnd drives random facts through the shell's loop, with effects
+// that go well or badly by chance: every pass ends, and no step is done twice
+// in one (of notes, none is written twice).
+func TestPassesEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := facts{m: drawMachine(t), w: drawWorld(t), p: drawPolicy(t)}
+		done := map[string]bool{}
+		for range maxSteps {
+			d := f.decide()
+			if d.Waits() || !f.perform(t, d) {
+				return
+			}
+			what := string(d.Step) + string(d.Mark)
+			if done[what] {
+				t.Fatalf("%s (%s) a second time in one pass", d.Step, d.Reason)
+			}
+			done[what] = true
+		}
+		t.Fatalf("%d steps without an end", maxSteps)
+	})
+}
+
+// perform does to the facts what the effect of a step may do to them, and
+// reports whether the pass goes on.
+func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
+	err := drawError(t, "effect of "+string(d.Step))
+	switch d.Step {
+	case lifecycle.AddFinalizer:
+		f.m.Held, f.w.Inherited = true, nil
+		if !f.m.HasOrigin() {
+			f.m.Origin = &f.w.Origin
+		}
+		return err == nil
+	case lifecycle.RecordInstance:
+		f.m.ProviderID = f.w.Instances[0].ProviderID
+		return err == nil
+	case lifecycle.Create:
+		f.create(t, err)
+	case lifecycle.Initialize:
+		f.initialize(err)
+	case lifecycle.SyncNode:
+		f.w.NodeStale, f.w.NodeErr, f.w.NodeLooked = err != nil, err, err == nil
+	case lifecycle.MarkUpdate:
+		f.m.Stage, f.m.StageSince = d.Stage, now
+		if f.w.NodeErr, f.w.NodeLooked = err, err == nil; err == nil {
+			f.w.Update.Mark, f.w.Update.Since = d.Mark, now
+		}
+	case lifecycle.Drain:
+		f.w.Drain = &drain.Decision{Done: err == nil, Message: "1 pod has to leave", Next: time.Second}
+	case lifecycle.Terminate:
+		f.terminate(t, err)
+	case lifecycle.DeleteNode:
+		f.w.Node, f.w.NodeErr, f.w.NodeLooked = nil, err, err == nil
+	default: // Fail, Replace and Release end a pass
+		return false
+	}
+	return true
+}
+
+func (f *facts) create(t *rapid.T, err error) {
+	switch {
+	case err == nil:
+		f.w.Retry, f.w.Instances = lifecycle.Retry{}, []provider.Instance{drawInstance(t)}
+	case drawBool(t, "token"):
+		f.w.UserDataErr = err
+	default:
+		f.w.Retry = lifecycle.Retry{Err: err, Step: lifecycle.Create, At: now, Failures: f.w.Retry.Failures + 1}
+	}
+}
+
+func (f *facts) initialize(err error) {
+	if err != nil {
+		f.w.Retry = lifecycle.Retry{Err: err, Step: lifecycle.Initialize, At: now, Failures: f.w.Retry.Failures + 1}
+		return
+	}
+	f.w.Retry = lifecycle.Retry{}
+	f.w.Instances[0].Uninitialized = false
+}
+
+func (f *facts) terminate(t *rapid.T, err error) {
+	switch {
+	case err != nil:
+		f.w.RemoveErr = err
+	case drawBool(t, "removed"):
+		f.w.SeenToGo = f.w.SeenToGo || len(f.w.Instances) > 0
+		f.w.Removal, f.w.Instances, f.w.Duplicates = lifecycle.RemovalDone, nil, nil
+	default:
+		f.w.Removal = lifecycle.RemovalUnderway
+	}
+}

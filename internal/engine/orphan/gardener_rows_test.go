@@ -1,0 +1,135 @@
+package orphan_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// TestRowsOfGardenerOvershoot: section 5.1 of the Gardener notes: its table, and
+// the formulas before it.
+func TestRowsOfGardenerOvershoot(t *testing.T) {
+	percent, number := intstr.FromString("25%"), intstr.FromInt32(3)
+	alone := func(machines int, frozen bool) orphan.Crowd { // of 5: 2x5+2 = 12, and 11
+		return orphan.Crowd{Replicas: 5, Machines: machines, Frozen: frozen}
+	}
+	under := func(machines int, surge *intstr.IntOrString) orphan.Crowd {
+		return orphan.Crowd{Replicas: 4, Parent: &orphan.Parent{Replicas: 10, Surge: surge}, Machines: machines}
+	}
+	asked := alone(20, true)
+	asked.Asked = true
+	for _, r := range []struct {
+		row   string
+		crowd orphan.Crowd
+		want  orphan.Act
+	}{
+		{"not labelled freeze=True | count ≥ high | freeze", alone(12, false), orphan.Freeze},
+		{"not labelled freeze=True | count < high", alone(11, false), orphan.Leave},
+		{"label present | count ≤ low | thaw", alone(11, true), orphan.Thaw},
+		{"label present | count > low", alone(12, true), orphan.Leave},
+		{"parent MD: high = MD.replicas + surge + safetyUp: a number", under(15, &number), orphan.Freeze},
+		{"parent MD: high = MD.replicas + surge + safetyUp: one fewer", under(14, &number), orphan.Leave},
+		{"parent MD: percent up: 10 + 3 + 2", under(15, &percent), orphan.Freeze},
+		{"parent MD: percent up: one fewer", under(14, &percent), orphan.Leave},
+		{"parent MD: nil for Recreate ⇒ error aborts the whole loop: different, counts 0 (C14)", under(12, nil), orphan.Freeze},
+		{"parent MD: nil for Recreate: one fewer", under(11, nil), orphan.Leave},
+		{"(4) MS with unfreeze annotation", asked, orphan.Thaw},
+	} {
+		t.Run(r.row, func(t *testing.T) {
+			if got := orphan.Judge(r.crowd, orphan.DefaultMargins); got.Act != r.want {
+				t.Errorf("%s (%s), want %s", got.Act, got.Message, r.want)
+			}
+		})
+	}
+	t.Run("low = high − safetyDown", func(t *testing.T) {
+		if high, low := alone(0, false).Bounds(orphan.Margins{Up: 4, Down: 3}); high != 14 || low != 11 {
+			t.Errorf("freezes at %d, thaws at %d; want 14, 11", high, low)
+		}
+	})
+}
+
+// TestRowsOfGardenerOrphans: section 5.2, "for each (providerID, name)": what
+// becomes of an instance on sight, and when its grace is over.
+func TestRowsOfGardenerOrphans(t *testing.T) {
+	m := orphan.Machine{UID: "uid-1", Namespace: "ns", Name: "m-1", ProviderID: "aws:///eu-1a/i-1", Here: true}
+	with := func(edit func(*orphan.Machine)) []orphan.Machine {
+		c := m
+		edit(&c)
+		return []orphan.Machine{c}
+	}
+	crashing := with(func(m *orphan.Machine) { m.Early, m.ProviderID = true, "" })
+	initializing := with(func(m *orphan.Machine) { m.Early = true })
+	spelled := with(func(m *orphan.Machine) { m.ProviderID = "aws:///EU-1/I-1" })
+	foreign, own, other := inst("i-1", "", "m-1"), inst("i-1", "uid-1", "m-1"), inst("i-2", "uid-1", "m-1")
+	for _, r := range []struct {
+		row       string
+		machines  []orphan.Machine
+		instances []provider.Instance
+		key       string
+		sight     orphan.Fate
+		then      orphan.Fate
+	}{
+		{"yes and spec.providerID equal ⇒ fine", []orphan.Machine{m}, []provider.Instance{own}, "i-1", orphan.Keep, orphan.Keep},
+		{`yes and phase ""/CrashLoopBackOff ⇒ skip`, crashing, []provider.Instance{foreign}, "i-1", orphan.Keep, orphan.Keep},
+		{`yes and phase ""/CrashLoopBackOff ⇒ skip: one is recorded already`, initializing, []provider.Instance{own, other}, "i-2", orphan.Keep, orphan.Keep},
+		{
+			"yes otherwise ⇒ DeleteMachine (duplicate VM): after the grace period",
+			[]orphan.Machine{m},
+			[]provider.Instance{own, other},
+			"i-2",
+			orphan.Quarantine, orphan.Remove,
+		},
+		{
+			"yes otherwise ⇒ DeleteMachine: different, not while the recorded one is not seen (C12)",
+			[]orphan.Machine{m},
+			[]provider.Instance{other},
+			"i-2",
+			orphan.Keep, orphan.Keep,
+		},
+		{"providerID text differs (case, format change): different, it is the same (C12)", spelled, []provider.Instance{inst("i-1", "", "other")}, "i-1", orphan.Keep, orphan.Keep},
+		{"no ⇒ DeleteMachine: after the grace period (C12)", nil, []provider.Instance{own}, "i-1", orphan.Quarantine, orphan.Remove},
+		{"no ⇒ DeleteMachine: different, not one that does not say whose it is", nil, []provider.Instance{foreign}, "i-1", orphan.Quarantine, orphan.Quarantine},
+	} {
+		t.Run(r.row, func(t *testing.T) {
+			w := world{machines: r.machines, instances: r.instances, policy: func(p *orphan.Policy) { p.Untagged = true; p.Limit.Min = 2 }}
+			first := w.sweep(now)
+			if v := verdict(t, first, r.key); v.Fate != r.sight {
+				t.Errorf("on sight %s (%s), want %s", v.Fate, v.Message, r.sight)
+			}
+			w.memory = w.watched()
+			if v := verdict(t, w.sweep(later), r.key); v.Fate != r.then {
+				t.Errorf("then %s (%s), want %s", v.Fate, v.Message, r.then)
+			}
+		})
+	}
+}
+
+// "A ListMachines error": in 5.2 it aborts the rest of the classes; here nothing
+// at all is concluded from a listing that is not whole.
+func TestRowsOfGardenerOrphanListing(t *testing.T) {
+	w := world{instances: []provider.Instance{inst("i-1", "uid-1", "m-1")}}
+	w.memory = w.sweep(now).Memory
+	for row, c := range map[string]struct {
+		edit func(*orphan.Listing)
+		want string
+	}{
+		"ListMachines error: nothing goes":  {func(l *orphan.Listing) { l.Err = errors.New("EOF") }, "incomplete"},
+		"ListMachines denied: nothing goes": {func(l *orphan.Listing) { l.Err = provider.Errorf(provider.Denied, "no") }, "incomplete (Denied)"},
+		"if non-empty: an empty answer that was not empty before: nothing goes": {
+			func(l *orphan.Listing) { l.Instances = nil }, "has 0 instances",
+		},
+	} {
+		t.Run(row, func(t *testing.T) {
+			p := w.sweep(later.Add(time.Hour), c.edit)
+			if !strings.Contains(p.Doubt, c.want) || len(p.Verdicts) > 0 {
+				t.Errorf("%d verdicts, doubt %q", len(p.Verdicts), p.Doubt)
+			}
+		})
+	}
+}

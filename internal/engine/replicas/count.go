@@ -1,0 +1,45 @@
+package replicas
+
+import "time"
+
+// Tally is what a set reports about its members.
+type Tally struct {
+	Replicas, FullyLabeled, Ready, Available int32
+	// Kept are failed members with an end of their preservation set, AutoKept
+	// the members kept by the set's own choice.
+	Kept, AutoKept int32
+	// Next is when Available grows by the passing of time alone; zero when it
+	// does not.
+	Next time.Duration
+}
+
+// Count tallies members at now.
+func Count(now time.Time, members []Member, p Policy) Tally {
+	var t Tally
+	for _, m := range members {
+		if m.Counts() || p.StatusCountsLeaving {
+			t.add(now, m, p)
+		}
+	}
+	return t
+}
+
+func (t *Tally) add(now time.Time, m Member, p Policy) {
+	t.Replicas++
+	t.FullyLabeled += one(m.FullyLabeled)
+	t.Ready += one(m.Ready)
+	t.Kept += one(m.Kept())
+	t.AutoKept += one(m.Preservation.ByOwner())
+	wait := m.availableIn(now, p.MinReady)
+	t.Available += one(m.Usable && wait == 0)
+	if m.Usable && wait > 0 && wait < never && (t.Next == 0 || wait < t.Next) {
+		t.Next = wait
+	}
+}
+
+func one(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}

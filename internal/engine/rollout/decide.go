@@ -1,0 +1,205 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Decide returns what to do about d, whose sets are those given, at now. The
+// order of sets and machines does not matter.
+//
+// A rollout passes these rules from top to bottom. The first that says so ends
+// the pass; what it leaves out, the next pass does.
+func Decide(now time.Time, d Deployment, sets []Set, p Policy) Plan {
+	q := newInput(now, d, sets, p)
+	for _, rule := range []func(*input) (done bool){
+		(*input).leave,
+		(*input).refuse,
+		(*input).grantWishes,
+		(*input).goBack,
+		(*input).number,
+		(*input).admit,
+		(*input).guard,
+		(*input).rescale,
+		(*input).relent,
+		(*input).pause,
+		(*input).create,
+		(*input).roll,
+		(*input).mark,
+		(*input).prune,
+	} {
+		if rule(q) {
+			break
+		}
+	}
+	return q.finish()
+}
+
+// leave is the end of a deployment.
+func (q *input) leave() bool {
+	switch {
+	case !q.d.Deleting:
+		return false
+	case !q.p.Cascade:
+		q.plan.Finished = true
+	case q.d.Orphaning:
+	case len(q.all)+len(q.dying) == 0:
+		q.plan.Finished = true
+	default:
+		for _, b := range q.all {
+			q.plan.Delete = append(q.plan.Delete, SetRef{UID: b.UID, Name: b.Name, Note: "its deployment is being deleted"})
+		}
+	}
+	return true
+}
+
+// refuse does nothing about an object that is at fault.
+func (q *input) refuse() bool {
+	if len(q.d.Faults) == 0 {
+		return false
+	}
+	q.plan.Status.Faulty = true
+	q.plan.Status.Progress = Progress{Status: False, Reason: InvalidObject, Message: q.d.Faults[0].String(), Since: q.now}
+	return true
+}
+
+// number gives the current set the highest revision, and the deployment the
+// same.
+func (q *input) number() bool {
+	if q.current == nil {
+		return false
+	}
+	q.current.want.Revision = max(q.current.Revision, newest(q.old)+1)
+	q.plan.Revision = q.current.want.Revision
+	return false
+}
+
+// newest is the highest revision.
+func newest(sets []*setState) (n int64) {
+	for _, b := range sets {
+		n = max(n, b.Revision)
+	}
+	return n
+}
+
+// pause ends the pass before anything is rolled out. What was emptied goes, and
+// nodes whose update is done are given back.
+func (q *input) pause() bool {
+	if q.d.Paused {
+		q.release()
+		q.history()
+	}
+	return q.d.Paused
+}
+
+// create asks for the set of the present template.
+func (q *input) create() bool {
+	if q.current != nil {
+		return false
+	}
+	n := q.birth()
+	w := SetWant{
+		Current: true, Replicas: n, Was: n, Revision: newest(q.old) + 1,
+		Note: fmt.Sprintf("no set has the present template; a new one begins with %s", machines(n)),
+	}
+	b := &setState{want: w}
+	q.record(b)
+	q.plan.Create, q.plan.Revision = &b.want, w.Revision
+	q.mark()
+	return true
+}
+
+// birth is with how many machines a new set begins. It may be none: the set is
+// there, so that the template has its revision.
+func (q *input) birth() int {
+	switch {
+	case q.d.Frozen != "", q.d.Strategy == Recreate && !q.cleared():
+		return 0
+	case q.d.Strategy == OnDelete:
+		return max(0, q.d.Replicas-sum(q.old, wanted))
+	case q.d.Strategy == InPlace && (q.d.ByHand || q.p.Nodeless) && q.rolling():
+		return max(0, q.d.Replicas-q.total())
+	}
+	n := min(q.d.Replicas, q.room())
+	if q.rolling() {
+		n = min(n, q.canary())
+	}
+	return n
+}
+
+// cleared reports whether nothing is left of old machines, and none is on its way.
+func (q *input) cleared() bool {
+	return len(q.dying) == 0 && !slices.ContainsFunc(q.old, func(b *setState) bool { return !b.empty() }) && q.heeded(q.old)
+}
+
+// roll brings the sets closer to the present template.
+func (q *input) roll() bool {
+	if q.current == nil {
+		return false
+	}
+	switch q.d.Strategy {
+	case Recreate:
+		q.recreate()
+	case OnDelete:
+		q.onDelete()
+	case InPlace:
+		q.inPlace()
+	case Rolling:
+		q.growCurrent()
+		q.shrinkOld()
+	}
+	return false
+}
+
+// finish puts the plan together. Sets of a deployment that goes, is at fault or
+// returns to another template are left as they are.
+func (q *input) finish() Plan {
+	if !q.d.Deleting && len(q.d.Faults) == 0 && q.plan.RollBack == nil {
+		q.writeSets()
+		q.plan.ByMarks = q.marked && q.chooses()
+		q.unshield()
+	}
+	q.status()
+	return q.plan
+}
+
+// chooses reports whether a set shrinks that is not the only one with machines:
+// another might have instead.
+func (q *input) chooses() bool {
+	shrinks := func(b *setState) bool { return b.want.Replicas < b.Replicas }
+	return slices.ContainsFunc(q.all, shrinks) && sum(q.all, func(b *setState) int { return min(1, b.Replicas) }) > 1
+}
+
+// writeSets puts what keeps machines before what gives others up, and that before
+// what makes some.
+func (q *input) writeSets() {
+	sets := slices.Clone(q.all)
+	slices.SortStableFunc(sets, func(a, b *setState) int { return a.turn() - b.turn() })
+	for _, b := range sets {
+		if !slices.ContainsFunc(q.plan.Delete, func(r SetRef) bool { return r.UID == b.UID }) {
+			q.plan.Sets = append(q.plan.Sets, b.want)
+		}
+	}
+}
+
+// turn puts sets that are to keep what they have yet to give up before sets that
+// shrink, those before sets that stay, and those before sets that grow.
+func (b *setState) turn() int {
+	switch {
+	case b.want.Replicas > b.want.Was && b.want.Replicas <= b.want.Was+b.chosen():
+		return 0
+	case b.want.Replicas < b.want.Was:
+		return 1
+	case b.want.Replicas == b.want.Was:
+		return 2
+	}
+	return 3
+}
+
+func machines(n int) string {
+	if n == 1 {
+		return "1 machine"
+	}
+	return fmt.Sprintf("%d machines", n)
+}

@@ -1,0 +1,202 @@
+package rollout
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/api/millwright"
+)
+
+// Plan is what is to be done about a deployment now. It is carried out in the
+// order of the fields, but for Nodes: those that are to be updated come before
+// Moves, the others last. What fails stops the rest until the next pass, again
+// but for nodes: one that cannot be written stops nothing.
+type Plan struct {
+	// Finished says that a deployment being deleted has no sets left.
+	Finished bool
+	// RollBack makes the template of this set the deployment's again, or only
+	// clears the request; nothing else is planned beside it.
+	RollBack *RollBack
+	// Revision is the one to record with the deployment; 0 leaves it alone.
+	Revision int64
+	// Wishes are those that are still to be granted; they are written where
+	// Rewish says that they differ from what the deployment says.
+	Wishes []Wish
+	Rewish bool
+	// Victims are machines to mark as the autoscaler's choice.
+	Victims []Victim
+	// Nodes are what nodes are to carry, where they do not yet.
+	Nodes []NodeWant
+	// Create asks for the set of the present template; nil: it is there, or
+	// must not be made now.
+	Create *SetWant
+	// Moves are machines to hand over to another set.
+	Moves []Move
+	// Sets are what the sets are to look like, in the order of writing. Every
+	// set that is not being deleted is among them.
+	Sets []SetWant
+	// ByMarks says that one of several sets shrinks for a smaller number: machines
+	// that somebody asked to give up go first, so that their marks have to be
+	// known as of now. Whoever lowers a number marks them just before.
+	ByMarks bool
+	// Unprotect are machines whose set has made room for them.
+	Unprotect []MachineRef
+	// Delete are sets to delete.
+	Delete []SetRef
+	// Status is what to report.
+	Status Status
+	// After is when to look again although nothing happens; zero: never.
+	After time.Duration
+}
+
+// ApproveKey is the annotation that approves a canary, for messages.
+const ApproveKey = millwright.RolloutApproved
+
+// SetRef names a set, and why it is meant.
+type SetRef struct {
+	UID  types.UID
+	Name string
+	Note string
+}
+
+// MachineRef names a machine.
+type MachineRef struct {
+	UID  types.UID
+	Name string
+}
+
+// RollBack is the answer to a request to go back, or to a rollout that failed.
+type RollBack struct {
+	// To is the set whose template to return to; nil where there is none, and
+	// only the request is cleared.
+	To *SetRef
+	// Found says that there is such a revision, Differs that its template is
+	// another than the present. Automatic, that nobody asked.
+	Found, Differs, Automatic bool
+	// Revision is the one returned to.
+	Revision int64
+	Note     string
+}
+
+// Victim is a machine to mark as an autoscaler's choice made at At.
+type Victim struct {
+	MachineRef
+	At time.Time
+}
+
+// Move hands a machine over from one set to another.
+type Move struct {
+	MachineRef
+	From, To types.UID
+	Note     string
+}
+
+// SetWant is what a set is to look like.
+type SetWant struct {
+	UID  types.UID
+	Name string
+	// Current sets follow the deployment in all that can be changed on living
+	// machines.
+	Current bool
+	// Replicas is the wanted number of machines, Was the present one, Note why
+	// they differ; empty when they do not.
+	Replicas, Was int
+	Note          string
+	// Desired and Max are to be recorded with the set; nil leaves them alone.
+	Desired, Max *int
+	// Revision is to be recorded; 0 leaves it alone.
+	Revision int64
+	// Avoided and Held are the flags of the same names of [Set].
+	Avoided, Held bool
+	// Notes are to be remembered.
+	Notes Notes
+}
+
+// Scales reports whether w changes the number of machines.
+func (w SetWant) Scales() bool { return w.Replicas != w.Was }
+
+// NodeWant is what a node is to carry. It is planned only where the node
+// differs from it.
+type NodeWant struct {
+	Node    string
+	Machine string
+	// Avoid, Stay, Candidate and Selected are the marks of the same names of
+	// [Marks]; Stay leaves alone what somebody else asked for.
+	Avoid, Stay, Candidate, Selected bool
+	// Release ends an update in place: all requests and answers about it come
+	// off, the node takes pods again, and is held back until its critical
+	// components are ready.
+	Release bool
+	Note    string
+}
+
+// Progress is the condition that tells how the rollout goes.
+type Progress struct {
+	Status Truth
+	Reason Reason
+	// Message is for people.
+	Message string
+	// Since is when the condition was last written; progress counts from
+	// there.
+	Since time.Time
+}
+
+// Truth is the status of a condition; empty where there is none.
+type Truth string
+
+// The truths.
+const (
+	True    Truth = "True"
+	False   Truth = "False"
+	Unknown Truth = "Unknown"
+)
+
+// Reason is why the condition is as it is. The first eight are on the wire in
+// every API group.
+type Reason string
+
+// The reasons.
+const (
+	SetCreated       Reason = "NewMachineSetCreated"
+	SetFound         Reason = "FoundNewMachineSet"
+	SetUpdated       Reason = "MachineSetUpdated"
+	SetAvailable     Reason = "NewMachineSetAvailable"
+	SetCreateError   Reason = "MachineSetCreateError"
+	DeadlineExceeded Reason = "ProgressDeadlineExceeded"
+	IsPaused         Reason = "DeploymentPaused"
+	IsResumed        Reason = "DeploymentResumed"
+	// Stopped: the guard stopped a failing rollout, or a health check one to a
+	// template whose machines fall ill.
+	Stopped Reason = "RolloutStopped"
+	// HeldBack: a set gives up no machine before a person allows it.
+	HeldBack Reason = "DeletionHeld"
+	// InvalidObject: the object is at fault, and nothing is done.
+	InvalidObject Reason = "InvalidSpec"
+	// SelectsAll: the empty selector would match every set.
+	SelectsAll Reason = "SelectingAll"
+)
+
+// Status is what to report about a deployment.
+type Status struct {
+	// Replicas, Updated, Ready, Available, Kept (failed and preserved) and
+	// Unavailable count machines.
+	Replicas, Updated, Ready, Available, Kept, Unavailable int
+	// Waiting says what the rollout waits for, for people; empty when it goes
+	// on by itself or there is none.
+	Waiting string
+	// Complete says that all machines are of the present template and there
+	// are as many as wanted, all available.
+	Complete bool
+	// Enough says that at least as many are available as must be at all times,
+	// which is Floor.
+	Enough bool
+	Floor  int
+	// Progress is the condition to record; an empty truth leaves it as it is.
+	Progress Progress
+	// Failure mirrors a set's failure; nil when no set has one.
+	Failure *Failure
+	// Faulty says that nothing was counted because of a fault; counters and
+	// availability are then to be left alone.
+	Faulty bool
+}

@@ -1,0 +1,47 @@
+package rollout
+
+import (
+	"cmp"
+	"slices"
+)
+
+// grantWishes marks the machines that an autoscaler wants gone, and drops the
+// wishes that have come true or never can: the machine is not there, is on its
+// way out, or has failed, which is a reason of its own to go.
+func (q *input) grantWishes() bool {
+	if len(q.d.Wishes) == 0 {
+		return false
+	}
+	type place struct {
+		b *setState
+		m Machine
+	}
+	byName := map[string]place{}
+	for _, b := range q.all {
+		for _, m := range b.Machines {
+			byName[m.Name] = place{b, m}
+		}
+	}
+	for _, w := range q.d.Wishes {
+		at, ok := byName[w.Machine]
+		m := at.m
+		if !ok || w.At.IsZero() || !m.Counts() || m.Failed {
+			q.plan.Rewish = true
+			continue
+		}
+		q.plan.Rewish = q.plan.Rewish || w.Undated
+		w.Undated = false
+		q.plan.Wishes = append(q.plan.Wishes, w)
+		if m.Asked && !m.Marked.IsZero() {
+			continue
+		}
+		q.plan.Victims = append(q.plan.Victims, Victim{MachineRef: MachineRef{UID: m.UID, Name: m.Name}, At: w.At})
+		// The mark is written before any set is scaled, so that it counts.
+		at.b.count(q.now, m, q.p, -1)
+		m.Asked, m.Marked = true, w.At
+		at.b.count(q.now, m, q.p, 1)
+		byName[w.Machine] = place{at.b, m}
+	}
+	slices.SortFunc(q.plan.Victims, func(a, b Victim) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Name, b.Name)) })
+	return false
+}

@@ -1,0 +1,66 @@
+package collect_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/plugin/collect"
+)
+
+// silent is a node that nobody has heard of for a while.
+var silent = node("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", 4*time.Minute)
+
+// check is a health check that is content and selects every machine of the
+// namespace.
+func check(name string, edits ...func(*lenient.MachineHealthCheck)) *lenient.MachineHealthCheck {
+	c := &lenient.MachineHealthCheck{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+	c.Spec.UnhealthyConditions = []lenient.UnhealthyCondition{{Type: "Ready", Status: "Unknown", Timeout: "5m"}}
+	c.Status.Conditions = []machinev1.Condition{{Type: "RemediationAllowed", Status: "True", LastTransitionTime: ago(time.Hour)}}
+	for _, e := range edits {
+		e(c)
+	}
+	return c
+}
+
+// saysC lets a check have a condition that is False.
+func saysC(kind, reason, message string) func(*lenient.MachineHealthCheck) {
+	return func(c *lenient.MachineHealthCheck) {
+		said := machinev1.Condition{Type: machinev1.ConditionType(kind), Status: "False", Reason: reason, Message: message, LastTransitionTime: ago(3 * time.Minute)}
+		if kind == "RemediationAllowed" {
+			c.Status.Conditions = nil
+		}
+		c.Status.Conditions = append(c.Status.Conditions, said)
+	}
+}
+
+// A cluster without the kind has no checks; one that does not tell of them leaves
+// a gap.
+func TestChecksNotRead(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		err    error
+		gaps   int
+	}{
+		{"the kind is not installed", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "MachineHealthCheck"}}, 0},
+		{"it may not be read", errors.New("user jane may not"), 1},
+	} {
+		refuse := func(what string) error {
+			if what == "*lenient.MachineHealthCheckList" {
+				return c.err
+			}
+			return nil
+		}
+		a, err := ask(t, cluster(t, refuse, append(atWork(), openshiftMachine("Running", 5*time.Hour, withNodeO), silent)...), collect.Question{Kind: "Machine", Name: "mill-a-x"})
+		if err != nil || len(a.Gaps) != c.gaps || !strings.Contains(a.Next, "without a health check") {
+			t.Errorf("%s: gaps %q, next %q, %v", c.reason, a.Gaps, a.Next, err)
+		}
+	}
+}

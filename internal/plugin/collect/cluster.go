@@ -1,0 +1,81 @@
+package collect
+
+import (
+	"context"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect/status"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
+)
+
+// machines are those of both APIs in all namespaces.
+func (l *look) machines(ctx context.Context) (out []client.Object) {
+	for _, k := range kindsOf(Question{Kind: "Machine"}) {
+		list, err := l.listed(ctx, k, "")
+		if !meta.IsNoMatchError(err) {
+			l.gap(k.plural()+"."+k.api, err)
+		}
+		out = append(out, list...)
+	}
+	return out
+}
+
+// ofNode explains a node by its machine.
+func (l *look) ofNode(ctx context.Context, n *corev1.Node) explain.Answer {
+	for _, o := range l.machines(ctx) {
+		v := machineOf(o).View
+		if v.NodeName == n.Name || v.NodeName == "" && theirs(v.Namespace, v.Name, v.ProviderID, n) {
+			a := explain.Machine(l.now, l.machine(ctx, o))
+			return explain.Node(l.now, subject(n), n, &a, l.gaps)
+		}
+	}
+	return explain.Node(l.now, subject(n), n, nil, l.gaps)
+}
+
+// theirs reports whether a node shows the provider ID, or is marked as the machine's.
+func theirs(namespace, name, providerID string, n *corev1.Node) bool {
+	return providerID != "" && n.Spec.ProviderID == providerID || n.Annotations[node.MachineAnnotation] == namespace+"/"+name
+}
+
+// request explains a certificate request, by the approver's rules for the machine that
+// it is of.
+func (l *look) request(ctx context.Context, r *certificatesv1.CertificateSigningRequest) explain.Answer {
+	f := explain.RequestFacts{Subject: subject(r), Request: status.Request(r, approval.Decision{})}
+	for _, c := range r.Status.Conditions {
+		f.Settled = strings.TrimSpace(string(c.Type) + " " + c.Message)
+	}
+	kind, pending := approval.Handled(r)
+	f.Foreign = !kind || !pending && f.Settled == ""
+	for _, o := range l.machines(ctx) {
+		m := machineOf(o)
+		if !asks(r, m) {
+			continue
+		}
+		f.Machine = m.Subject
+		m.Events = l.events(ctx, o)
+		if !recorded(&f.Request, m.Events) {
+			l.judge(ctx, &f.Request, r, m)
+		}
+		break
+	}
+	f.Gaps = l.gaps
+	return explain.Requested(l.now, f)
+}
+
+// asks reports whether the request is, or may be, of the machine's kubelet.
+func asks(r *certificatesv1.CertificateSigningRequest, f *explain.MachineFacts) bool {
+	names := []string{f.View.NodeName}
+	for _, a := range f.View.Addresses {
+		if a.Type == corev1.NodeInternalDNS || a.Type == corev1.NodeHostName {
+			names = append(names, a.Address)
+		}
+	}
+	return status.Asks(r, f.View.UID, names...)
+}

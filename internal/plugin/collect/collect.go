@@ -1,0 +1,215 @@
+// Package collect reads from clusters what package explain explains. It only reads,
+// and each thing by itself: what a person may not read is a gap in the answer.
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Question is what a person asks about.
+type Question struct {
+	// Kind is "Machine", or another of [kinds]; API is empty where it was not said.
+	API, Kind, Name string
+	// Namespace is the one that was said, else empty: all are searched. Home is
+	// where a person is who may not search all.
+	Namespace, Home string
+	// Tree asks for what the object made as well.
+	Tree bool
+}
+
+// kinds are the words for kinds, as kubectl knows them.
+var kinds = map[string]string{
+	"machine": "Machine", "machines": "Machine", "ma": "Machine",
+	"machineset": "MachineSet", "machinesets": "MachineSet", "ms": "MachineSet",
+	"machinedeployment": "MachineDeployment", "machinedeployments": "MachineDeployment", "md": "MachineDeployment",
+	"machinehealthcheck": "MachineHealthCheck", "machinehealthchecks": "MachineHealthCheck", "mhc": "MachineHealthCheck",
+	"machineclass": "MachineClass", "machineclasses": "MachineClass", "mcc": "MachineClass",
+	"node": "Node", "nodes": "Node", "no": "Node",
+	"certificatesigningrequest": "CertificateSigningRequest", "certificatesigningrequests": "CertificateSigningRequest", "csr": "CertificateSigningRequest",
+	"namespace": "Namespace", "namespaces": "Namespace", "ns": "Namespace",
+}
+
+// Parse reads "machine/mill-a" or "machinesets.machine.sapcloud.io/mill".
+func Parse(arg string) (Question, error) {
+	kind, name, ok := strings.Cut(arg, "/")
+	if !ok || name == "" || strings.Contains(name, "/") {
+		return Question{}, fmt.Errorf("%q: want <kind>/<name>, for instance machine/mill-a", arg)
+	}
+	word, group, _ := strings.Cut(strings.ToLower(kind), ".")
+	q := Question{Kind: kinds[word], Name: name, API: group}
+	if version, rest, ok := strings.Cut(group, "."); ok && (version == "v1beta1" || version == "v1alpha1") {
+		q.API = rest
+	}
+	switch {
+	case q.Kind == "":
+		return q, fmt.Errorf("%q: unknown kind %q: want %s", arg, word, strings.Join(Kinds(""), ", "))
+	case q.API != "" && q.API != provider.OpenShift && q.API != provider.Gardener && q.API != certificatesv1.GroupName:
+		return q, fmt.Errorf("%q: unknown API %q: want %s or %s", arg, q.API, provider.OpenShift, provider.Gardener)
+	}
+	return q, nil
+}
+
+// Clusters are where to look. The clients read past any cache.
+type Clusters struct {
+	// Control has the machines, Target the nodes; often one and the same.
+	Control, Target client.Reader
+}
+
+// look is one inquiry.
+type look struct {
+	Clusters
+	now  time.Time
+	gaps []string
+	// memo is what was read and may be asked for again, closely how many machines
+	// were looked at closely.
+	memo    map[string]any
+	closely int
+}
+
+// gap notes what could not be read. The absence of what was looked for is none.
+func (l *look) gap(what string, err error) {
+	if err == nil || apierrors.IsNotFound(err) {
+		return
+	}
+	l.note(what + ": " + err.Error())
+}
+
+// note adds to what was not seen.
+func (l *look) note(text string) {
+	if !slices.Contains(l.gaps, text) {
+		l.gaps = append(l.gaps, text)
+	}
+}
+
+// Ask explains what q asks about. An error means that nothing could be read at
+// all.
+func Ask(ctx context.Context, now time.Time, c Clusters, q Question) (explain.Answer, error) {
+	l := &look{Clusters: c, now: now, memo: map[string]any{}}
+	if q.Kind == "Namespace" {
+		return l.overview(ctx, q)
+	}
+	found, err := l.find(ctx, q)
+	if err != nil {
+		return explain.Answer{}, err
+	}
+	s := explain.Subject{API: q.API, Kind: q.Kind, Namespace: q.Namespace, Name: q.Name}
+	switch len(found) {
+	case 0:
+		return l.absent(ctx, q, s), nil
+	case 1:
+		a := l.explain(ctx, found[0])
+		if q.Tree {
+			b := l.tree(ctx, found[0], a)
+			a.Tree, a.Gaps = &b, l.gaps
+		}
+		return a, nil
+	}
+	var all []explain.Subject
+	for _, o := range found {
+		all = append(all, subject(o))
+	}
+	return explain.Several(s, all, l.gaps), nil
+}
+
+func (l *look) explain(ctx context.Context, o client.Object) explain.Answer {
+	switch o := o.(type) {
+	case *machinev1.Machine, *v1alpha1.Machine:
+		return explain.Machine(l.now, l.machine(ctx, o))
+	case *lenient.MachineHealthCheck:
+		return explain.Check(l.now, l.check(ctx, o))
+	case *v1alpha1.MachineClass:
+		return explain.Class(l.now, l.class(ctx, o))
+	case *corev1.Node:
+		return l.ofNode(ctx, o)
+	case *certificatesv1.CertificateSigningRequest:
+		return l.request(ctx, o)
+	}
+	return explain.Group(l.now, l.group(ctx, o))
+}
+
+// find are the objects that q may mean. That an API is not installed is no
+// trouble; that no API can be asked is.
+func (l *look) find(ctx context.Context, q Question) (found []client.Object, err error) {
+	var failed []error
+	for _, k := range kindsOf(q) {
+		some, err := l.named(ctx, k, q)
+		switch {
+		case meta.IsNoMatchError(err):
+		case err != nil && !apierrors.IsForbidden(err):
+			failed = append(failed, fmt.Errorf("look for %s %s of %s: %w", strings.ToLower(q.Kind), q.Name, k.api, err))
+		default:
+			l.gap(k.plural()+"."+k.api, err)
+		}
+		found = append(found, some...)
+	}
+	if len(failed) > 0 && len(found) == 0 {
+		return nil, errors.Join(failed...)
+	}
+	for _, e := range failed {
+		l.gap("other API", e)
+	}
+	return found, nil
+}
+
+// named are the objects of one kind with the name: in all namespaces, where none
+// was said and that may be read, else in the person's own.
+func (l *look) named(ctx context.Context, k kind, q Question) (out []client.Object, err error) {
+	if k.core() {
+		o := k.object()
+		if err := l.Target.Get(ctx, client.ObjectKey{Name: q.Name}, o); err != nil {
+			return nil, client.IgnoreNotFound(err)
+		}
+		return []client.Object{o}, nil
+	}
+	if q.Namespace == "" {
+		list := k.list()
+		err = l.Control.List(ctx, list, client.MatchingFields{"metadata.name": q.Name})
+		if err == nil {
+			return items(list), nil
+		}
+		if !apierrors.IsForbidden(err) {
+			return nil, err
+		}
+	}
+	o, key := k.object(), client.ObjectKey{Namespace: q.Namespace, Name: q.Name}
+	if key.Namespace == "" {
+		key.Namespace = q.Home
+	}
+	if err := l.Control.Get(ctx, key, o); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return []client.Object{o}, nil
+}
+
+// absent answers for a name that nothing has: by evidence of a machine, else by
+// names that are alike.
+func (l *look) absent(ctx context.Context, q Question, s explain.Subject) explain.Answer {
+	if q.Kind == "Machine" {
+		if e := l.evidence(ctx, q, ""); e != nil {
+			s.API, s.Namespace = e.Record.API, e.Record.Namespace
+			return explain.Departed(l.now, s, *e, l.gaps)
+		}
+	}
+	var kinds []string
+	for _, k := range kindsOf(q) {
+		kinds = append(kinds, strings.TrimSuffix(k.plural()+"."+k.api, "."))
+	}
+	return explain.NotFound(s, explain.Near(q.Name, Names(ctx, l.Clusters, q)), kinds, l.gaps)
+}

@@ -1,0 +1,189 @@
+package collect
+
+import (
+	"context"
+	"slices"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/dialect/status"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+)
+
+// machineOf is what o says as a machine; nil when it is none.
+func machineOf(o client.Object) *explain.MachineFacts {
+	f := &explain.MachineFacts{Subject: subject(o), Said: status.By(o), Failure: status.Failure(o), Stopped: dialect.Stopped(o)}
+	ours := machinev1.MachineFinalizer
+	switch m := o.(type) {
+	case *machinev1.Machine:
+		f.View, f.Policy = openshift.Machines{}.View(m), openshift.Machines{}.Policy(m)
+	case *v1alpha1.Machine:
+		lens := gardener.Machines{Defaults: gardener.StandardDefaults()}
+		f.View, f.Policy, ours = lens.View(m), lens.Policy(m), v1alpha1.FinalizerMachine
+		f.Class, f.Replaces = "machineclass "+m.Spec.Class.Name, f.View.Owned
+		if t := m.Status.CurrentStatus.PreserveExpiryTime; t != nil {
+			f.KeptUntil = t.Time
+		}
+	default:
+		return nil
+	}
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		f.Owner = ref.Kind + " " + ref.Name
+	}
+	f.Foreign = slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(name string) bool { return name == ours })
+	return f
+}
+
+// machine finds out all that concerns one machine.
+func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFacts {
+	f := machineOf(o)
+	if m, ok := o.(*v1alpha1.Machine); ok {
+		f.NoClass = l.lacksClass(ctx, m)
+	}
+	n, looked := l.node(ctx, f.View)
+	l.withNode(f, n, looked)
+	f.Events = l.events(ctx, o)
+	if !f.View.Deleted.IsZero() && f.Node != nil {
+		l.workloads(ctx, f)
+	}
+	if f.View.Deleted.IsZero() && (f.Node == nil || lifecycle.Ready(f.Node).Status != corev1.ConditionTrue) {
+		f.Requests = l.requests(ctx, f)
+	}
+	if f.View.Deleted.IsZero() && f.NodeLooked && !lifecycle.Healthy(f.Node, f.Policy) {
+		f.Checks = l.checks(ctx, f.API, o, f.Node)
+	}
+	q := Question{API: f.API, Namespace: f.Namespace, Name: f.Name}
+	f.Evidence = l.evidence(ctx, q, f.View.UID)
+	f.Gaps = l.gaps
+	if explain.Machine(l.now, *f).State != explain.Healthy { // else nothing is waited for
+		f.Controller = l.machineController(ctx, f.Subject)
+	}
+	f.Gaps = l.gaps
+	return *f
+}
+
+// withNode adds the machine's node, and what it says.
+func (l *look) withNode(f *explain.MachineFacts, n *corev1.Node, looked bool) {
+	f.Node, f.NodeLooked = n, looked
+	if n != nil && f.Policy.UpdatesInPlace {
+		f.Update = gardener.Machines{}.Update(n)
+	}
+}
+
+func (l *look) lacksClass(ctx context.Context, m *v1alpha1.Machine) bool {
+	if m.Spec.Class.Name == "" {
+		return false
+	}
+	var c v1alpha1.MachineClass
+	err := l.Control.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: m.Spec.Class.Name}, &c)
+	l.gap("machineclass "+m.Spec.Class.Name, err)
+	return apierrors.IsNotFound(err)
+}
+
+// node is the machine's node: the one that is recorded, else one that shows the
+// machine's provider ID or is marked as its own.
+func (l *look) node(ctx context.Context, v lifecycle.Machine) (*corev1.Node, bool) {
+	if v.NodeName != "" {
+		var n corev1.Node
+		switch err := l.Target.Get(ctx, client.ObjectKey{Name: v.NodeName}, &n); {
+		case err == nil:
+			return &n, true
+		case apierrors.IsNotFound(err):
+			return nil, true
+		default:
+			l.gap("node "+v.NodeName, err)
+			return nil, false
+		}
+	}
+	var list corev1.NodeList
+	if err := l.Target.List(ctx, &list); err != nil {
+		l.gap("nodes", err)
+		return nil, false
+	}
+	for i := range list.Items {
+		n := &list.Items[i]
+		if theirs(v.Namespace, v.Name, v.ProviderID, n) {
+			return n, true
+		}
+	}
+	return nil, true
+}
+
+func (l *look) events(ctx context.Context, o client.Object) []postmortem.Event {
+	var list corev1.EventList
+	err := l.Control.List(ctx, &list, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID())})
+	l.gap("events", err)
+	return status.Events(list.Items)
+}
+
+// workloads are what a drain has to do with: the pods of the node, the budgets
+// over them, the pods that those budgets count, and the volumes.
+func (l *look) workloads(ctx context.Context, f *explain.MachineFacts) {
+	var pods corev1.PodList
+	err := l.Target.List(ctx, &pods, client.MatchingFields{"spec.nodeName": f.Node.Name})
+	l.gap("pods of node "+f.Node.Name, err)
+	f.Pods, f.PodsLooked = pods.Items, err == nil
+	var budgets policyv1.PodDisruptionBudgetList
+	if len(f.Pods) > 0 {
+		l.gap("poddisruptionbudgets", l.Target.List(ctx, &budgets))
+	}
+	asked := map[string]bool{}
+	for _, b := range budgets.Items {
+		one := []policyv1.PodDisruptionBudget{b}
+		if !slices.ContainsFunc(f.Pods, func(p corev1.Pod) bool { return len(drain.Covering(p, one)) > 0 }) {
+			continue
+		}
+		f.Budgets = append(f.Budgets, b)
+		if drain.Room(&b) > 0 || asked[b.Namespace] {
+			continue
+		}
+		asked[b.Namespace] = true
+		var peers corev1.PodList
+		l.gap("pods of namespace "+b.Namespace, l.Target.List(ctx, &peers, client.InNamespace(b.Namespace)))
+		f.Peers = append(f.Peers, peers.Items...)
+	}
+	var attachments storagev1.VolumeAttachmentList
+	l.gap("volumeattachments", l.Target.List(ctx, &attachments))
+	for _, a := range attachments.Items {
+		if a.Spec.NodeName == f.Node.Name && a.Status.Attached {
+			f.Attachments = append(f.Attachments, a)
+		}
+	}
+}
+
+// evidence is the newest record of a machine, of the one with this UID where
+// that is known; nil when none is kept.
+func (l *look) evidence(ctx context.Context, q Question, uid string) *explain.Evidence {
+	var list corev1.ConfigMapList
+	marked := client.MatchingLabels{status.Label: status.LabelValue}
+	err := l.Control.List(ctx, &list, marked, client.InNamespace(q.Namespace))
+	if apierrors.IsForbidden(err) && q.Namespace == "" {
+		err = l.Control.List(ctx, &list, marked, client.InNamespace(q.Home))
+	}
+	l.gap("evidence (configmaps)", err)
+	var newest *explain.Evidence
+	for i := range list.Items {
+		c := &list.Items[i]
+		r, err := postmortem.Decode([]byte(c.Data[status.Key]))
+		if err != nil || r.Name != q.Name || q.API != "" && r.API != q.API || uid != "" && r.UID != uid {
+			continue
+		}
+		if newest == nil || r.Taken.After(newest.Record.Taken) {
+			newest = &explain.Evidence{Where: "configmap " + c.Namespace + "/" + c.Name, Expires: postmortem.DefaultPolicy().Until(status.Kept(c)), Record: r}
+		}
+	}
+	return newest
+}

@@ -1,0 +1,125 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+)
+
+// mostCloseLooks is how many machines of one answer are looked at closely: each costs
+// some calls.
+const mostCloseLooks = 20
+
+// overview answers for all objects of a namespace, the worst first.
+func (l *look) overview(ctx context.Context, q Question) (explain.Answer, error) {
+	s := explain.Subject{Kind: q.Kind, Name: q.Name}
+	var answers []explain.Answer
+	var failed []error
+	read := false
+	for _, k := range all {
+		if k.core() || q.API != "" && q.API != k.api {
+			continue
+		}
+		list, err := l.listed(ctx, k, q.Name)
+		switch {
+		case meta.IsNoMatchError(err):
+			continue
+		case err != nil:
+			l.gap(k.plural()+"."+k.api, err)
+			failed = append(failed, fmt.Errorf("list %s.%s: %w", k.plural(), k.api, err))
+			continue
+		}
+		read = true
+		for _, o := range list {
+			answers = append(answers, l.glance(ctx, o))
+		}
+	}
+	if !read && len(failed) > 0 {
+		return explain.Answer{}, errors.Join(failed...)
+	}
+	return explain.Overview(s, answers, l.gaps), nil
+}
+
+// glance explains one of many objects: a machine closely only where something is
+// wrong, and only some.
+func (l *look) glance(ctx context.Context, o client.Object) explain.Answer {
+	f := machineOf(o)
+	if f == nil {
+		return l.explain(ctx, o)
+	}
+	nodes, looked := l.nodes(ctx)
+	l.withNode(f, nodes[f.View.NodeName], looked)
+	a := explain.Machine(l.now, *f)
+	if a.State != explain.Healthy && l.closely < mostCloseLooks {
+		l.closely++
+		return explain.Machine(l.now, l.machine(ctx, o))
+	}
+	return a
+}
+
+// tree is what o made, and what is in the way of that.
+func (l *look) tree(ctx context.Context, o client.Object, a explain.Answer) explain.Branch {
+	var parts []explain.Branch
+	part := map[string]string{"MachineDeployment": "MachineSet", "MachineSet": "Machine"}[a.Kind]
+	if part == "" {
+		return explain.Grow(a)
+	}
+	list, err := l.listed(ctx, kindOf(a.API, part), a.Namespace)
+	l.gap(kindOf(a.API, part).plural(), err)
+	var answers []explain.Answer
+	made := map[explain.Subject]client.Object{}
+	for _, p := range list {
+		if controls(o.GetUID(), p) {
+			pa := l.glance(ctx, p)
+			answers = append(answers, pa)
+			made[pa.Subject] = p
+		}
+	}
+	slices.SortFunc(answers, explain.WorstFirst)
+	for _, pa := range answers {
+		parts = append(parts, l.tree(ctx, made[pa.Subject], pa))
+	}
+	return explain.Grow(a, parts...)
+}
+
+// listed are the objects of a kind in a namespace, read once.
+func (l *look) listed(ctx context.Context, k kind, namespace string) ([]client.Object, error) {
+	return once(l, k.api+"/"+k.name+"/"+namespace, func() ([]client.Object, error) {
+		list := k.list()
+		if err := l.Control.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			return nil, err
+		}
+		return items(list), nil
+	})
+}
+
+// once reads what is asked for under the key, the first time.
+func once[T any](l *look, key string, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	if r, ok := l.memo[key].(result); ok {
+		return r.value, r.err
+	}
+	value, err := read()
+	l.memo[key] = result{value, err}
+	return value, err
+}
+
+// owned are the machines that the owners control.
+func owned(list []client.Object, owners []types.UID) (out []client.Object) {
+	for _, o := range list {
+		if slices.ContainsFunc(owners, func(uid types.UID) bool { return controls(uid, o) }) {
+			out = append(out, o)
+		}
+	}
+	return out
+}

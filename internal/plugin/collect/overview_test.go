@@ -1,0 +1,90 @@
+package collect_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/plugin/collect"
+)
+
+// exhausted is a machine of set mill-2 for which there is no room.
+func exhausted() *v1alpha1.Machine {
+	return gardenerMachine("CrashLoopBackOff", 12*time.Minute, operationG("Create", "Failed", "ResourceExhausted", "machine codes error: code = [ResourceExhausted] message = [no capacity in zone a]"), func(m *v1alpha1.Machine) {
+		m.Name, m.UID, m.OwnerReferences[0].UID = "mill-2-a", "uid-2-a", "uid-set-2"
+	})
+}
+
+// blocked is a machine whose pod a budget keeps.
+func blocked() []client.Object {
+	return list(openshiftMachine("Deleting", 9*time.Hour, withNodeO, deletedO(time.Hour)), cordoned(node("True", "", "", 8*time.Hour)), pod("web-1", "n-1", "True", ""), budget(1, 1, 1))
+}
+
+// clusters are namespaces, nodes, certificate requests and trees.
+func clusters(t *testing.T) []situation {
+	approved := request(t, "uid-o", "n-1", time.Hour, usages)
+	approved.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue}}
+	foreign := request(t, "uid-o", "n-1", time.Hour, usages)
+	foreign.Spec.SignerName = "example.com/x"
+	joining := openshiftMachine("Provisioned", 13*time.Minute, provisionedO)
+	running := openshiftMachine("Running", 5*time.Hour, withNodeO)
+	well := node("True", "", "", 4*time.Hour)
+	return []situation{
+		{name: "namespace-empty", ask: "namespace/blue", state: explain.Unknown, reason: "NothingThere"},
+		{name: "namespace-in-order", ask: "ns/blue", state: explain.Healthy, reason: "NothingWrong", objects: list(class, running, openshiftSet(1, 1, 1), well)},
+		{name: "namespace-worst-first", ask: "ns/blue", state: explain.Stuck, reason: "DisruptionBudget", objects: append(blocked(),
+			class, exhausted(), gardenerSet(2, 1, 0, ofDeployment(nil)), openshiftSet(1, 1, 0))},
+		{name: "node-of-machine", ask: "node/n-1", state: explain.Stuck, reason: "DisruptionBudget", objects: blocked()},
+		{name: "node-healthy", ask: "no/n-1", state: explain.Healthy, reason: "Running", objects: list(running, well)},
+		{name: "node-of-nobody", ask: "node/n-1", state: explain.Healthy, reason: "NodeWithoutMachine", objects: list(well)},
+		{name: "node-of-nobody-unready", ask: "nodes/n-1", state: explain.Degraded, reason: "NodeWithoutMachine", objects: list(silent)},
+		{name: "csr-refused", ask: "csr/csr-1", state: explain.Degraded, reason: "TokenGone", objects: list(joining, request(t, "uid-o", "n-1", 10*time.Minute, usages))},
+		{name: "csr-of-nobody", ask: "csr/csr-1", state: explain.Waiting, reason: "CertificatePending", objects: list(request(t, "uid-other", "n-9", 10*time.Second, usages))},
+		{name: "csr-approved", ask: "certificatesigningrequests.certificates.k8s.io/csr-1", state: explain.Healthy, reason: "Approved", objects: list(joining, approved)},
+		{name: "csr-foreign", ask: "csr/csr-1", state: explain.Waiting, reason: "RequestOfOthers", objects: list(foreign)},
+		{name: "tree-deployment", ask: "md/mill", tree: true, state: explain.Degraded, reason: "ProgressDeadlineExceeded", objects: list(
+			gardenerDeployment(progress("False", "ProgressDeadlineExceeded", "no progress for 10m0s: 1 of 10 machines updated")), gardenerSet(2, 2, 1, ofDeployment(nil)), class, exhausted())},
+		{name: "tree-set", ask: "machineset/mill-a", tree: true, state: explain.Degraded, reason: "DisruptionBudget", objects: append(blocked(), openshiftSet(2, 2, 2),
+			openshiftMachine("Running", 5*time.Hour, withNodeO, func(m *machinev1.Machine) { m.Name, m.UID = "mill-a-y", "uid-y" }))},
+		{name: "tree-machine", ask: machineX, tree: true, state: explain.Healthy, reason: "Running", objects: list(running, well)},
+	}
+}
+
+// TestOverviewOfMany: however much is wrong, the answer stays short, and costs no look
+// at each machine.
+func TestOverviewOfMany(t *testing.T) {
+	calls := 0
+	counted := func(string) error { calls++; return nil }
+	var objects []client.Object
+	for i := range 100 {
+		objects = append(objects, openshiftMachine("Failed", time.Hour, func(m *machinev1.Machine) { m.Name = fmt.Sprintf("mill-%03d", i) }))
+	}
+	a, err := ask(t, cluster(t, counted, objects...), collect.Question{Kind: "Namespace", Name: ns})
+	if err != nil || a.State != explain.Failed || len(a.Because) != 21 || !strings.Contains(a.Because[20].Message, "80 more objects") {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if calls > 200 {
+		t.Errorf("%d calls for 100 machines", calls)
+	}
+}
+
+// TestOverviewUnread: a namespace that cannot be read is not in order.
+func TestOverviewUnread(t *testing.T) {
+	q := collect.Question{Kind: "Namespace", Name: ns}
+	if a, err := ask(t, cluster(t, func(string) error { return errors.New("connection refused") }), q); err == nil {
+		t.Errorf("nothing could be read, and it answers %s", a.Sentence)
+	}
+	a, err := ask(t, cluster(t, forbid("*v1beta1.MachineList"), class), q)
+	if err != nil || len(a.Gaps) == 0 || !strings.Contains(a.Gaps[0], "machines.machine.openshift.io") {
+		t.Errorf("%+v, %v: want what was not seen", a, err)
+	}
+}

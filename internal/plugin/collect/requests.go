@@ -1,0 +1,94 @@
+package collect
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/millwright-dev/millwright/internal/dialect/status"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
+)
+
+// requests are the pending certificate requests of the machine, each with what
+// the approver told about it. Of some the approver tells nothing on the machine,
+// because it does not know whose they are; those are judged here by its rules,
+// as far as these do not depend on what only it knows.
+func (l *look) requests(ctx context.Context, f *explain.MachineFacts) (out []postmortem.Request) {
+	var list certificatesv1.CertificateSigningRequestList
+	if err := l.Target.List(ctx, &list); err != nil {
+		l.gap("certificatesigningrequests", err)
+		return nil
+	}
+	for i := range list.Items {
+		r := &list.Items[i]
+		if !asks(r, f) {
+			continue
+		}
+		request := status.Request(r, approval.Decision{})
+		if !recorded(&request, f.Events) {
+			l.judge(ctx, &request, r, f)
+		}
+		out = append(out, request)
+	}
+	return out
+}
+
+// recorded takes the approver's word from the events about the machine, if there
+// is one.
+func recorded(r *postmortem.Request, events []postmortem.Event) bool {
+	for _, e := range slices.Backward(events) {
+		_, message, ok := strings.Cut(e.Message, "certificate request "+r.Name+" of node ")
+		if !ok {
+			continue
+		}
+		if _, objection, ok := strings.Cut(message, " is not approved: "); ok {
+			message = objection
+		}
+		r.Reason, r.Message, r.Verdict = e.Reason, message, string(approval.Wait)
+		if !waits[approval.Reason(e.Reason)] {
+			r.Verdict = string(approval.Refuse)
+		}
+		return true
+	}
+	return false
+}
+
+// waits are the reasons of objections that may pass by themselves.
+var waits = map[approval.Reason]bool{
+	approval.ReasonTooMany: true, approval.ReasonNoMachine: true, approval.ReasonAmbiguous: true,
+	approval.ReasonNotLinked: true, approval.ReasonNoAddresses: true, approval.ReasonAddress: true, approval.ReasonNodeExists: true,
+}
+
+// sure are the reasons that follow from what anybody may read.
+var sure = map[approval.Reason]bool{
+	approval.ReasonMalformed: true, approval.ReasonUntrusted: true, approval.ReasonTokenGone: true, approval.ReasonUsages: true,
+	approval.ReasonSubject: true, approval.ReasonNames: true, approval.ReasonOtherToken: true, approval.ReasonOutsideJoinWindow: true,
+	approval.ReasonNoMachine: true,
+}
+
+// judge asks the approver's rules.
+func (l *look) judge(ctx context.Context, out *postmortem.Request, r *certificatesv1.CertificateSigningRequest, f *explain.MachineFacts) {
+	facts := approval.Facts{Request: r, TokenKnown: true}
+	facts.Certificate, facts.ParseErr = approval.Parse(r.Spec.Request)
+	if id := approval.TokenID(r); id != "" {
+		owner, known, err := node.TokenOwner(ctx, l.Target, id)
+		l.gap("bootstrap token "+id, err)
+		if err == nil {
+			facts.TokenOwner, facts.TokenUID, facts.TokenKnown = owner.Key, owner.UID, known
+		}
+	}
+	v := f.View
+	facts.Machines = []approval.Machine{{
+		UID: v.UID, Namespace: v.Namespace, Name: v.Name, NodeName: v.NodeName, Linked: v.NodeUID != "" || v.HadNode(),
+		Deleting: !v.Deleted.IsZero(), Created: v.Created, ProviderID: v.ProviderID, Addresses: v.Addresses,
+	}}
+	d := approval.Decide(l.now, facts, approval.DefaultPolicy())
+	if sure[d.Reason] && (d.Reason != approval.ReasonNoMachine || v.NodeName != "" || len(v.Addresses) > 0) {
+		out.Verdict, out.Reason, out.Message = string(d.Verdict), string(d.Reason), d.Message
+	}
+}

@@ -1,0 +1,44 @@
+package collect
+
+import (
+	"context"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+)
+
+// rivals are the other sets of the namespace that select the machines of set o, as it
+// selects theirs.
+func (l *look) rivals(ctx context.Context, s explain.Subject, o client.Object) (out []string) {
+	selector, made := selects(o)
+	if selector == nil {
+		return nil
+	}
+	list, err := l.listed(ctx, kindOf(s.API, "MachineSet"), s.Namespace)
+	l.gap("machinesets", err)
+	for _, other := range list {
+		theirs, ofTheirs := selects(other)
+		if other.GetUID() != o.GetUID() && other.GetDeletionTimestamp() == nil && selector.Matches(ofTheirs) && theirs.Matches(made) {
+			out = append(out, "MachineSet "+other.GetName())
+		}
+	}
+	return out
+}
+
+// selects is the selector of a set, and the labels of the machines that it makes; nil
+// of another object.
+func selects(o client.Object) (labels.Selector, labels.Set) {
+	switch o := o.(type) {
+	case *machinev1.MachineSet:
+		return openshift.Sets{}.Selector(o), o.Spec.Template.Labels
+	case *v1alpha1.MachineSet:
+		return gardener.Sets{}.Selector(o), o.Spec.Template.Labels
+	}
+	return nil, nil
+}

@@ -1,0 +1,95 @@
+package plugin
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/millwright-dev/millwright/internal/plugin/collect"
+)
+
+// completionTime is how long a shell waits for names: nobody waits for a cluster
+// that does not answer before he types on.
+const completionTime = 3 * time.Second
+
+// complete offers kinds, and the names that there are of a kind: "machine/mill-a",
+// or "mill-a" after "machine".
+func (w *why) complete(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	kind, _, slash := strings.Cut(begun, "/")
+	before := kind + "/"
+	switch {
+	case len(args) > 1:
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	case len(args) == 1:
+		kind, before = args[0], ""
+	case !slash:
+		return begins(begun, collect.Kinds("/")), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	names := w.offer(c, func(ctx context.Context, l collect.Clusters) []string {
+		q, err := w.question([]string{kind, "any"})
+		if err != nil {
+			return nil
+		}
+		return collect.Names(ctx, l, q)
+	})
+	for i := range names {
+		names[i] = before + names[i]
+	}
+	return begins(begun, names), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeFlags offers values of flags.
+func (w *why) completeFlags(c *cobra.Command) {
+	values := map[string]func() []string{
+		"namespace": func() []string {
+			return w.offer(c, func(ctx context.Context, l collect.Clusters) []string { return collect.Namespaces(ctx, l.Control) })
+		},
+		"context": w.contexts,
+		"api":     func() []string { return sets.List(sets.KeySet(apiNames)) },
+		"output":  w.print.AllowedFormats,
+	}
+	for flag, offer := range values {
+		complete := func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+			return begins(begun, offer()), cobra.ShellCompDirectiveNoFileComp
+		}
+		if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
+			panic(err) // the flag is not there, which the first test finds
+		}
+	}
+}
+
+// offer asks a cluster; who cannot be asked offers nothing.
+func (w *why) offer(c *cobra.Command, ask func(context.Context, collect.Clusters) []string) []string {
+	clusters, _, err := w.clusters()
+	if err != nil {
+		return nil
+	}
+	ctx := c.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, stop := context.WithTimeout(ctx, completionTime)
+	defer stop()
+	return ask(ctx, clusters)
+}
+
+func (w *why) contexts() []string {
+	config, err := w.config.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return nil
+	}
+	return sets.List(sets.KeySet(config.Contexts))
+}
+
+// begins are those of names that begin like that.
+func begins(like string, names []string) (out []string) {
+	for _, n := range names {
+		if strings.HasPrefix(n, like) {
+			out = append(out, n)
+		}
+	}
+	return out
+}

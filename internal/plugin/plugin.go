@@ -1,0 +1,63 @@
+// Package plugin is the kubectl plugin, whose command why is also one of the
+// development tool's. It reads clusters with the rights of whoever runs it, and
+// changes nothing.
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// ErrReported ends a program with an exit code, the message having been printed
+// already.
+var ErrReported = errors.New("reported")
+
+// name is what people call the plugin by.
+const name = "kubectl machine"
+
+// completer is the name under which kubectl asks for the completions of a plugin:
+// a link of that name to this program is enough.
+const completer = "kubectl_complete-machine"
+
+// Run runs the command line, of which the first word is the program, and returns
+// the exit code.
+func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams) int {
+	c := &cobra.Command{
+		Use:           "kubectl-machine",
+		Short:         "Look after the machines of a cluster, whichever API they are of",
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: name},
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	c.AddCommand(Why(name, streams))
+	c.SetIn(streams.In)
+	c.SetOut(streams.Out)
+	c.SetErr(streams.ErrOut)
+	c.SetArgs(arguments(line))
+	err := c.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case !errors.Is(err, ErrReported):
+		_, _ = fmt.Fprintln(streams.ErrOut, "error:", err)
+	}
+	return 1
+}
+
+// arguments are those of a command line, as kubectl calls a plugin or its
+// completer.
+func arguments(line []string) []string {
+	args := []string{}
+	if len(line) == 0 {
+		return args
+	}
+	if filepath.Base(line[0]) == completer {
+		args = append(args, cobra.ShellCompRequestCmd)
+	}
+	return append(args, line[1:]...)
+}

@@ -1,0 +1,229 @@
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/plugin/collect"
+	"github.com/millwright-dev/millwright/internal/plugin/terminal"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// apiNames are the ways to name an API on the command line.
+var apiNames = map[string]string{
+	"openshift": provider.OpenShift, provider.OpenShift: provider.OpenShift,
+	"gardener": provider.Gardener, provider.Gardener: provider.Gardener,
+}
+
+// why is a question on the command line.
+type why struct {
+	genericiooptions.IOStreams
+	config      *genericclioptions.ConfigFlags
+	print       *genericclioptions.PrintFlags
+	target, api string
+	tree        bool
+}
+
+// Why is the command that explains objects; program is what people call it by.
+func Why(program string, streams genericiooptions.IOStreams) *cobra.Command {
+	return newWhy(streams).command(program)
+}
+
+func newWhy(streams genericiooptions.IOStreams) *why {
+	w := &why{IOStreams: streams, config: genericclioptions.NewConfigFlags(true), print: genericclioptions.NewPrintFlags("")}
+	w.print.NamePrintFlags = nil // an answer is no object
+	return w
+}
+
+func (w *why) command(program string) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "why [<kind>/<name>]",
+		Short: "Say in one sentence how a machine, what made it, or a namespace is, what the cause is, and what to do next",
+		Long: `why explains a machine, a machine set, a machine deployment, a health check or a
+class of either API, a node, a certificate request, or all that is in a namespace,
+from what is stored in the cluster: what objects say about themselves, nodes, pods
+and disruption budgets, certificate requests, events, the leases of the controllers,
+and the evidence that is kept for a week of machines that failed. It only reads;
+what may not be read is named in the answer and hides nothing else.
+
+Without an object it explains the namespace, the worst first. Without -n an object
+is searched in all namespaces, or in the context's where not all may be read.
+
+It exits with 1 if there is no such object, several have the name, or nothing
+could be read.`,
+		Args:              cobra.MaximumNArgs(2),
+		ValidArgsFunction: w.complete,
+		RunE:              func(c *cobra.Command, args []string) error { return w.run(c.Context(), args) },
+	}
+	c.Example = `  # what is wrong in a namespace
+  ` + program + ` why -n shoot--blue
+  # a machine, wherever it is
+  ` + program + ` why machine/mill-worker-a-x7k2p
+  # a machine of one API in one namespace
+  ` + program + ` why machines.machine.sapcloud.io/mill-4f7d -n shoot--blue
+  # a deployment with its sets, its machines, and what is in the way of each
+  ` + program + ` why machinedeployment/mill --tree
+  # for scripts
+  ` + program + ` why machinedeployment/mill -o json`
+	w.config.AddFlags(c.Flags())
+	w.print.AddFlags(c)
+	c.Flags().StringVar(&w.target, "target-kubeconfig", "", "file with the cluster that the machines join; empty: the same")
+	c.Flags().StringVar(&w.api, "api", "", "openshift or gardener; empty for both")
+	c.Flags().BoolVar(&w.tree, "tree", false, "show what a set or a deployment made, and what is in the way of that")
+	w.completeFlags(c)
+	return c
+}
+
+// homeName stands for the namespace of the context: no object has such a name.
+const homeName = "."
+
+func (w *why) run(ctx context.Context, args []string) error {
+	p, err := w.printer()
+	if err != nil {
+		return err
+	}
+	q, err := w.question(args)
+	if err != nil {
+		return err
+	}
+	clusters, home, err := w.clusters()
+	if err != nil {
+		return err
+	}
+	if q.Home = home; q.Name == homeName {
+		q.Name = home
+	}
+	now := time.Now()
+	answer, err := collect.Ask(ctx, now, clusters, q)
+	if err != nil {
+		return err
+	}
+	return tell(w.Out, answer, p, now)
+}
+
+// printer prints one document for scripts; nil where a person reads.
+func (w *why) printer() (printers.ResourcePrinter, error) {
+	if *w.print.OutputFormat == "" && *w.print.TemplatePrinterFlags.TemplateArgument == "" {
+		return nil, nil
+	}
+	return w.print.ToPrinter()
+}
+
+// question reads "machine/x", or "machine x" as kubectl does; nothing asks about the
+// namespace.
+func (w *why) question(args []string) (collect.Question, error) {
+	if len(args) == 0 {
+		args = []string{"namespace", cmp.Or(*w.config.Namespace, homeName)}
+	}
+	arg := strings.Join(args, "/")
+	q, err := collect.Parse(arg)
+	if err != nil {
+		return q, err
+	}
+	q.Namespace, q.Tree = *w.config.Namespace, w.tree
+	if w.api == "" {
+		return q, nil
+	}
+	full, ok := apiNames[w.api]
+	if !ok {
+		return q, fmt.Errorf("--api: unknown API %q: want openshift or gardener", w.api)
+	}
+	if q.API != "" && q.API != full {
+		return q, fmt.Errorf("--api: %s, but %q is of another API", full, arg)
+	}
+	q.API = full
+	return q, nil
+}
+
+// clusters connects as kubectl does; home is the namespace of the context.
+func (w *why) clusters() (c collect.Clusters, home string, err error) {
+	log.SetLogger(logr.Discard())
+	if c.Control, err = reader(w.config); err != nil {
+		return c, "", fmt.Errorf("connect to the cluster: %w", err)
+	}
+	if home, _, err = w.config.ToRawKubeConfigLoader().Namespace(); err != nil {
+		return c, "", fmt.Errorf("read the namespace of the context: %w", err)
+	}
+	c.Target = c.Control
+	if w.target != "" {
+		target := genericclioptions.NewConfigFlags(false)
+		target.KubeConfig = &w.target
+		if c.Target, err = reader(target); err != nil {
+			return c, "", fmt.Errorf("--target-kubeconfig: %w", err)
+		}
+	}
+	return c, home, nil
+}
+
+// noServer is where kubectl goes that was told of no cluster.
+const noServer = "localhost:8080"
+
+func reader(flags genericclioptions.RESTClientGetter) (client.Reader, error) {
+	c, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	if raw, err := flags.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 && strings.HasSuffix(c.Host, noServer) {
+		return nil, errors.New("neither --kubeconfig nor the variable KUBECONFIG names a file with a cluster")
+	}
+	c.QPS, c.Burst = 50, 100
+	return client.New(c, client.Options{Scheme: run.Scheme()})
+}
+
+// document lets an answer be printed as objects are. Its kind is that of its
+// subject, and it has no version: it is not stored anywhere.
+type document struct{ explain.Answer }
+
+func (d *document) GetObjectKind() schema.ObjectKind { return d }
+func (d *document) DeepCopyObject() runtime.Object   { out := *d; return &out }
+
+// SetGroupVersionKind changes nothing.
+func (d *document) SetGroupVersionKind(schema.GroupVersionKind) {}
+
+// GroupVersionKind tells printers that the kind is known.
+func (d *document) GroupVersionKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: d.API, Kind: d.Kind}
+}
+
+// tell prints the answer, through p where a script reads it. Where there is nothing
+// to explain, the command fails after having said so.
+func tell(out io.Writer, a explain.Answer, p printers.ResourcePrinter, now time.Time) (err error) {
+	if p != nil {
+		err = p.PrintObj(&document{a}, out)
+	} else {
+		_, err = io.WriteString(out, a.Text(now)+tree(out, a, now))
+	}
+	if err == nil && (a.State == explain.Ambiguous || a.State == explain.Unknown && (a.Reason == explain.ReasonNotFound || a.Reason == explain.ReasonNotReadable)) {
+		return ErrReported
+	}
+	return err
+}
+
+// tree is that of the answer, and fits into the terminal where there is one.
+func tree(out io.Writer, a explain.Answer, now time.Time) string {
+	if a.Tree == nil {
+		return ""
+	}
+	fit := func(line string) string { return line }
+	if terminal.Is(out) {
+		fit = func(line string) string { return terminal.Line(line, terminal.SizeOf(out).Width) }
+	}
+	return "\n" + a.Tree.Tree(now, fit)
+}

@@ -1,0 +1,139 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+)
+
+// tokenAttempts is how many token ids are tried for one machine. Each is taken
+// with a chance of (tokens in the cluster) / 2.2 billion.
+const tokenAttempts = 8
+
+// TokenRequest asks for the bootstrap token of one machine.
+type TokenRequest struct {
+	Machine bootstrap.Owner
+	// Lifetime is how long the token is to be valid from now.
+	Lifetime time.Duration
+	// Groups is the comma-separated list of further groups of the user that
+	// the token authenticates, each beginning with "system:bootstrappers:".
+	// May be empty.
+	Groups string
+}
+
+// Token returns the machine's bootstrap token ("<id>.<secret>"), the same one
+// when asked again, as long as it exists. One that has less than half of its
+// lifetime left is prolonged. Empty when there is no cluster to join.
+func (c *Cluster) Token(ctx context.Context, t TokenRequest) (string, error) {
+	if c == nil {
+		return "", nil
+	}
+	secret, err := bootstrap.NewSecret(c.random())
+	if err != nil {
+		return "", err
+	}
+	for attempt := range tokenAttempts {
+		token := bootstrap.Token{
+			ID: bootstrap.TokenID(t.Machine.UID, attempt), Secret: secret, Owner: t.Machine,
+			Expires: c.Clock.Now().Add(t.Lifetime), Groups: t.Groups,
+		}
+		got, ours, err := c.offer(ctx, token, t.Lifetime/2)
+		if err != nil {
+			return "", fmt.Errorf("bootstrap token of machine %s: %w", t.Machine.Key, err)
+		}
+		if ours {
+			return got, nil
+		}
+	}
+	return "", fmt.Errorf("bootstrap token of machine %s: the %d token ids it may have are taken", t.Machine.Key, tokenAttempts)
+}
+
+// offer creates the token, or returns the one there if it is the machine's.
+// ours is false when the id belongs to somebody else.
+func (c *Cluster) offer(ctx context.Context, token bootstrap.Token, least time.Duration) (got string, ours bool, err error) {
+	err = c.Client.Create(ctx, token.Object())
+	if err == nil {
+		return token.String(), true, nil
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return "", false, fmt.Errorf("creating secret %s: %w", bootstrap.SecretKey(token.ID), err)
+	}
+	secret, have, ours, err := c.held(ctx, token.ID, token.Owner.UID)
+	if err != nil || !ours {
+		return "", false, err
+	}
+	if have.Expires.Sub(c.Clock.Now()) >= least && have.Groups == token.Groups {
+		return have.String(), true, nil
+	}
+	token.Secret = have.Secret
+	prolonged := secret.DeepCopy()
+	prolonged.Data = token.Object().Data
+	if err := c.Client.Patch(ctx, prolonged, client.MergeFrom(secret)); err != nil {
+		return "", false, fmt.Errorf("prolonging secret %s: %w", bootstrap.SecretKey(token.ID), err)
+	}
+	return have.String(), true, nil
+}
+
+// held reads the token with this id and reports whether it is the machine's.
+// What is not a well-formed token is nobody's. It reads past the cache: secrets
+// of a whole cluster are not worth caching for this.
+func (c *Cluster) held(ctx context.Context, id, machineUID string) (*corev1.Secret, bootstrap.Token, bool, error) {
+	var secret corev1.Secret
+	if err := c.Live.Get(ctx, bootstrap.SecretKey(id), &secret); err != nil {
+		return nil, bootstrap.Token{}, false, fmt.Errorf("reading secret %s: %w", bootstrap.SecretKey(id), err)
+	}
+	token, err := bootstrap.Read(&secret)
+	return &secret, token, err == nil && token.Owner.UID == machineUID, nil
+}
+
+// DropToken deletes the machine's token, and reports whether there is none any more.
+// A token that was made under a later id because the first was taken, and is not any
+// more, is left to its expiration.
+//
+// Where joined is given, the token goes only if that node may have joined by it: one
+// that was there before is what is left of an instance that had the address or the
+// name, and the machine's own instance may still need the token. Both times are the
+// same API server's.
+func (c *Cluster) DropToken(ctx context.Context, machine bootstrap.Owner, joined *corev1.Node) (gone bool, err error) {
+	if c == nil {
+		return true, nil
+	}
+	for attempt := range tokenAttempts {
+		secret, _, ours, err := c.held(ctx, bootstrap.TokenID(machine.UID, attempt), machine.UID)
+		switch {
+		case apierrors.IsNotFound(err):
+			return true, nil
+		case err == nil && !ours:
+			continue
+		case err == nil && joined != nil && joined.CreationTimestamp.Before(&secret.CreationTimestamp):
+			return false, nil
+		case err == nil:
+			err = client.IgnoreNotFound(c.Client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID}))
+		}
+		if err != nil {
+			return false, fmt.Errorf("dropping the bootstrap token of machine %s: %w", machine.Key, err)
+		}
+		return true, nil
+	}
+	return true, nil
+}
+
+// TokenOwner returns the machine for which the token with this id was made, empty
+// when nobody says so, and whether there is such a token at all.
+func TokenOwner(ctx context.Context, live client.Reader, id string) (owner bootstrap.Owner, exists bool, err error) {
+	var secret corev1.Secret
+	name := bootstrap.SecretKey(id)
+	switch err := live.Get(ctx, name, &secret); {
+	case apierrors.IsNotFound(err):
+		return owner, false, nil
+	case err != nil:
+		return owner, false, fmt.Errorf("reading secret %s: %w", name, err)
+	}
+	return bootstrap.Owner{Key: secret.Annotations[bootstrap.MachineAnnotation], UID: secret.Annotations[bootstrap.MachineUIDAnnotation]}, true, nil
+}

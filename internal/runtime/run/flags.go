@@ -1,0 +1,193 @@
+// Package run is what every controller process has in common: flags, clients,
+// managers, leader election, metrics and health.
+//
+// A process serves one or both APIs. Each API has a manager of its own, with
+// the lease, the namespace and the cache that its users expect; they share one
+// view of the cluster that machines join, and whatever else the process hands
+// to both.
+package run
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/internal/runtime/leading"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// NoTarget as --target-kubeconfig says that machines join no cluster.
+const NoTarget = "none"
+
+// Flags are the flags of every controller process. The names are those of the
+// two systems whose place the process takes.
+type Flags struct {
+	APIs              []string
+	Namespace         string
+	ControlKubeconfig string
+	TargetKubeconfig  string
+	Workers           int
+	MetricsAddress    string
+	HealthAddress     string
+	Profiling         bool
+	QPS               float32
+	Burst             int
+	ResyncPeriod      time.Duration
+	Election          Election
+	// SightTimeout and SightPeriod say when a cluster that does not answer
+	// freezes the controllers, and how often the clusters are looked at.
+	SightTimeout, SightPeriod time.Duration
+
+	address string
+	port    int
+	set     *pflag.FlagSet
+}
+
+// Election are the settings of leader election.
+type Election struct {
+	Enabled                                   bool
+	Namespace                                 string
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+}
+
+// term is that of a process that takes part, and does not lead yet.
+func (e Election) term(clk clock.WithTicker) *leading.Term {
+	if !e.Enabled {
+		return leading.NewTerm(0, 0, clk)
+	}
+	return leading.NewTerm(e.LeaseDuration, e.RenewDeadline, clk)
+}
+
+// AddFlags binds the flags. DefaultPort is the port that --port defaults to
+// where the process serves machine.sapcloud.io.
+func (f *Flags) AddFlags(fs *pflag.FlagSet, defaultPort int) {
+	f.set = fs
+	fs.StringSliceVar(&f.APIs, "apis", []string{provider.OpenShift, provider.Gardener}, "API groups to serve")
+	fs.StringVar(&f.Namespace, "namespace", "", "control namespace; empty is every namespace for machine.openshift.io and \"default\" for machine.sapcloud.io")
+	fs.StringVar(&f.ControlKubeconfig, "control-kubeconfig", "", "kubeconfig of the cluster that holds the machine objects; empty is the target's, inClusterConfig this pod's")
+	fs.StringVar(&f.TargetKubeconfig, "target-kubeconfig", "", "kubeconfig of the cluster that the machines join; empty is this pod's, \"none\" is no cluster")
+	fs.IntVar(&f.Workers, "concurrent-syncs", 200, "objects of one kind that are worked on at once")
+	fs.IntVar(&f.Workers, "max-concurrent-reconciles", 200, "the same as --concurrent-syncs")
+	fs.StringVar(&f.MetricsAddress, "metrics-bind-address", "", "address of the metrics endpoint, \"0\" for none; empty is --address and --port")
+	fs.StringVar(&f.HealthAddress, "health-addr", "", "address of /healthz and /readyz; empty for none of its own")
+	fs.StringVar(&f.address, "address", "0.0.0.0", "IP address of the metrics endpoint")
+	fs.IntVar(&f.port, "port", defaultPort, "port of the metrics endpoint")
+	fs.BoolVar(&f.Profiling, "profiling", false, "serve /debug/pprof/ beside the metrics")
+	fs.Float32Var(&f.QPS, "kube-api-qps", 0, "requests per second to each API server; 0 leaves the limit to the server's priority and fairness")
+	fs.IntVar(&f.Burst, "kube-api-burst", 30, "burst of --kube-api-qps")
+	fs.DurationVar(&f.ResyncPeriod, "min-resync-period", 10*time.Minute, "how often every object is looked at although nothing changed")
+	fs.BoolVar(&f.Election.Enabled, "leader-elect", true, "wait for the lease before acting")
+	fs.StringVar(&f.Election.Namespace, "leader-elect-resource-namespace", "", "namespace of the lease; empty is the control namespace")
+	fs.DurationVar(&f.Election.LeaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long others wait for a leader that does not renew")
+	fs.DurationVar(&f.Election.RenewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew before it stops")
+	fs.DurationVar(&f.Election.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "pause between attempts")
+	fs.DurationVar(&f.SightTimeout, "machine-safety-apiserver-statuscheck-timeout", 30*time.Second, "how long the API server of either cluster may be silent before nothing is created, replaced or judged any more")
+	fs.DurationVar(&f.SightPeriod, "machine-safety-apiserver-statuscheck-period", time.Minute, "how often the API servers are looked at, at the least; a fifth of the timeout if that is sooner")
+	f.addIgnored(fs)
+}
+
+// addIgnored accepts flags of the systems before us that mean nothing here, so
+// that their manifests work unchanged.
+func (f *Flags) addIgnored(fs *pflag.FlagSet) {
+	var ignored pflag.FlagSet
+	ignored.String("cloud-provider", "", "accepted, without effect")
+	ignored.String("kube-api-content-type", "application/vnd.kubernetes.protobuf", "accepted, without effect")
+	ignored.Duration("controller-start-interval", 0, "accepted, without effect")
+	ignored.Bool("contention-profiling", false, "accepted, without effect")
+	ignored.String("leader-elect-resource-lock", "leases", "accepted, without effect: leases it is")
+	ignored.String("feature-gates", "", "accepted, without effect")
+	ignored.String("tls-min-version", "", "accepted, without effect")
+	ignored.String("tls-cipher-suites", "", "accepted, without effect")
+	ignored.Bool("enable-pprof", false, "accepted, without effect: --profiling it is")
+	ignored.VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
+	fs.AddFlagSet(&ignored)
+}
+
+// Complete checks the flags and fills in what follows from others.
+func (f *Flags) Complete() error {
+	for i, api := range f.APIs {
+		full, ok := groups[api]
+		if !ok {
+			return fmt.Errorf("--apis: unknown API %q: want openshift (%s) or gardener (%s)", api, provider.OpenShift, provider.Gardener)
+		}
+		f.APIs[i] = full
+	}
+	if len(f.APIs) == 0 {
+		return fmt.Errorf("--apis: at least one is needed")
+	}
+	if f.Workers < 1 {
+		return fmt.Errorf("--concurrent-syncs: must be at least 1, not %d", f.Workers)
+	}
+	if f.SightTimeout < 0 || f.SightPeriod < f.SightTimeout {
+		return fmt.Errorf("--machine-safety-apiserver-statuscheck-period, --machine-safety-apiserver-statuscheck-timeout: the period (%s) must not be shorter than the timeout (%s), nor that negative", f.SightPeriod, f.SightTimeout)
+	}
+	if f.TargetKubeconfig == NoTarget && f.ControlKubeconfig == "" {
+		return fmt.Errorf("--control-kubeconfig: must be set where --target-kubeconfig is %q", NoTarget)
+	}
+	if f.MetricsAddress == "" {
+		if net.ParseIP(f.address) == nil || f.port < 0 || f.port > 65535 {
+			return fmt.Errorf("--address, --port: %s:%d is no address", f.address, f.port)
+		}
+		f.MetricsAddress = net.JoinHostPort(f.address, strconv.Itoa(f.port))
+	}
+	return nil
+}
+
+var groups = map[string]string{
+	"openshift": provider.OpenShift, provider.OpenShift: provider.OpenShift,
+	"gardener": provider.Gardener, provider.Gardener: provider.Gardener,
+}
+
+// Serves reports whether the process serves the API.
+func (f *Flags) Serves(api string) bool { return slices.Contains(f.APIs, api) }
+
+// NamespaceOf is the control namespace for the API; empty is all.
+func (f *Flags) NamespaceOf(api string) string {
+	if f.Namespace == "" && api == provider.Gardener && !f.set.Changed("namespace") {
+		return "default"
+	}
+	return f.Namespace
+}
+
+// Configs are the clients' configurations of both clusters; target is nil
+// where machines join none.
+func (f *Flags) Configs() (control, target *rest.Config, err error) {
+	if f.TargetKubeconfig != NoTarget {
+		if target, err = f.config(f.TargetKubeconfig); err != nil {
+			return nil, nil, fmt.Errorf("--target-kubeconfig: %w", err)
+		}
+	}
+	if f.ControlKubeconfig == "" {
+		return target, target, nil
+	}
+	if control, err = f.config(f.ControlKubeconfig); err != nil {
+		return nil, nil, fmt.Errorf("--control-kubeconfig: %w", err)
+	}
+	return control, target, nil
+}
+
+func (f *Flags) config(path string) (*rest.Config, error) {
+	if path == "inClusterConfig" {
+		path = ""
+	}
+	c, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		return nil, err
+	}
+	bound(c, callTime)
+	c.QPS, c.Burst = f.QPS, f.Burst
+	// The API server warns of the finalizers' names on every write; they are
+	// what clients depend on.
+	c.WarningHandler = rest.NoWarnings{}
+	if f.QPS == 0 {
+		c.QPS = -1
+	}
+	return c, nil
+}

@@ -1,0 +1,48 @@
+package run
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// TestMapOfProcesses holds docs/contributing/processes.md to the leases and to the defaults of the flags.
+func TestMapOfProcesses(t *testing.T) {
+	raw, err := os.ReadFile("../../../docs/contributing/processes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(raw)
+	var f Flags
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.AddFlags(fs, 1)
+	short := func(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) + "s" }
+	for what, text := range map[string]string{
+		"the lease of OpenShift sets":     "`" + SetLease(provider.OpenShift) + "`",
+		"the lease of Gardener sets":      "`" + SetLease(provider.Gardener) + "`",
+		"the lease of OpenShift machines": "`" + MachineLease(provider.OpenShift, "<provider>") + "`",
+		"the lease of Gardener machines":  "`" + MachineLease(provider.Gardener, "") + "`",
+		"the lease's duration":            "`--leader-elect-lease-duration` (" + short(f.Election.LeaseDuration) + ")",
+		"the renew deadline":              "`--leader-elect-renew-deadline` (" + short(f.Election.RenewDeadline) + ")",
+		"the retry period":                "`--leader-elect-retry-period` (" + short(f.Election.RetryPeriod) + ")",
+		"the address of metrics":          "`" + f.address + ":",
+	} {
+		if !strings.Contains(page, text) {
+			t.Errorf("%s is %s, and the page does not say so", what, text)
+		}
+	}
+	some := []string{"controllers", "webhook-port"} // of one program only
+	for _, found := range regexp.MustCompile(`--([a-z][a-z-]*)`).FindAllStringSubmatch(page, -1) {
+		if name := found[1]; fs.Lookup(name) == nil && !slices.Contains(some, name) {
+			t.Errorf("the page names the flag --%s, which no controller process has", name)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// answers answers each request with code after a while; without a code it fails.
+type answers struct {
+	code  int
+	after time.Duration
+}
+
+func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
+	time.Sleep(a.after)
+	if a.code == 0 {
+		return nil, errors.New("no answer")
+	}
+	return &http.Response{StatusCode: a.code, Body: http.NoBody}, nil
+}
+
+// slow answers each request after latency, and counts those under way.
+type slow struct {
+	latency time.Duration
+	under   atomic.Int64
+}
+
+func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.under.Add(1)
+	defer s.under.Add(-1)
+	select {
+	case <-time.After(s.latency):
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+func write(ctx context.Context, method, path string) *http.Request {
+	r, err := http.NewRequestWithContext(ctx, method, "http://api"+path, http.NoBody)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// TestPaceFollowsLatency: 200 workers have as many writes under way as their API server
+// answers within the goal, also when it becomes faster or slower meanwhile.
+func TestPaceFollowsLatency(t *testing.T) {
+	p := newPaced()
+	for _, tc := range []struct {
+		reason      string
+		latency     time.Duration
+		least, most float64
+	}{
+		{"it answers 500 a second: 150 at once take 300 ms", 2 * time.Millisecond, 110, 190},
+		{"it answers 200 a second: 60 at once take 300 ms", 5 * time.Millisecond, 42, 80},
+		{"one alone takes 310 ms: nothing helps", 310 * time.Millisecond, paceLeast, paceLeast},
+		{"it is never late", 0, 199, paceMost},
+		{"it answers 200 a second again", 5 * time.Millisecond, 42, 80},
+	} {
+		for range 100_000 {
+			for p.under < 200 && float64(p.under) < p.limit {
+				if err := p.begin(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.end(true, tc.latency*time.Duration(p.under) > paceGoal)
+		}
+		if p.limit < tc.least || p.limit > tc.most {
+			t.Errorf("%s: %.1f may be under way, want %.0f to %.0f", tc.reason, p.limit, tc.least, tc.most)
+		}
+	}
+}
+
+// TestPaceSeesLateAnswers: what takes longer than the goal, or is refused for too much to
+// do, is late; what has no answer says nothing.
+func TestPaceSeesLateAnswers(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		rt     http.RoundTripper
+		want   func(limit float64) bool
+	}{
+		{"in time", answers{code: http.StatusOK}, func(l float64) bool { return l > paceFirst }},
+		{"late", answers{code: http.StatusOK, after: paceGoal + 1}, func(l float64) bool { return l < paceFirst }},
+		{"refused", answers{code: http.StatusTooManyRequests}, func(l float64) bool { return l < paceFirst }},
+		{"no answer", answers{after: time.Minute}, func(l float64) bool { return l == paceFirst }},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPaced()
+			answer, err := pacedTripper{tc.rt, p}.RoundTrip(write(t.Context(), http.MethodPatch, "/m"))
+			if err == nil {
+				_ = answer.Body.Close()
+			}
+			if !tc.want(p.limit) || p.under != 0 {
+				t.Errorf("%s: %.1f may be under way and %d are", tc.reason, p.limit, p.under)
+			}
+		})
+	}
+}
+
+// TestPaceLetsPass: reads and leases wait for nobody, and who gives up keeps nobody's place.
+func TestPaceLetsPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{latency: time.Hour}
+		p := newPaced()
+		rt := pacedTripper{s, p}
+		ctx, cancel := context.WithCancel(t.Context())
+		var answered atomic.Int64
+		send := func(ctx context.Context, method, path string) {
+			go func() {
+				if answer, err := rt.RoundTrip(write(ctx, method, path)); err == nil {
+					_ = answer.Body.Close()
+					answered.Add(1)
+				}
+			}()
+		}
+		for range 2 * paceFirst {
+			send(ctx, http.MethodPost, "/machines")
+		}
+		synctest.Wait()
+		if got := s.under.Load(); got != paceFirst {
+			t.Errorf("%d writes are under way, want %d", got, paceFirst)
+		}
+		s.latency = time.Millisecond
+		for _, other := range []struct{ method, path string }{
+			{http.MethodGet, "/machines"}, {http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/a/leases/b"},
+		} {
+			send(t.Context(), other.method, other.path)
+		}
+		time.Sleep(time.Second)
+		if got := answered.Load(); got != 2 {
+			t.Errorf("%d of a read and a lease were answered", got)
+		}
+		cancel() // all give up
+		synctest.Wait()
+		if p.under != 0 || p.waiting.Len() != 0 {
+			t.Errorf("%d are under way and %d wait after all gave up", p.under, p.waiting.Len())
+		}
+		send(t.Context(), http.MethodPost, "/machines")
+		time.Sleep(time.Second)
+		if got := answered.Load(); got != 3 {
+			t.Errorf("a write after those that gave up was not answered")
+		}
+	})
+}

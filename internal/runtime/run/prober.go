@@ -1,0 +1,274 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	gopath "path"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Probe asks a cluster something. NotFound is an answer as good as another. The
+// version is the resourceVersion of the API server's store at that moment; empty: it
+// is not told.
+type Probe func(context.Context) (version string, err error)
+
+// Prober looks at the clusters in turn, in the leader and in standbys, and
+// remembers what it saw. It is safe for concurrent use; one goroutine looks.
+type Prober struct {
+	probes map[connectivity.Cluster]Probe
+	policy connectivity.Policy
+	clock  *serverclock.Clock
+	log    logr.Logger
+	frozen prometheus.Gauge
+	state  atomic.Pointer[connectivity.State]
+	// told says that a freeze was logged.
+	told bool
+	// highest are the versions of the stores that were seen last.
+	highest map[connectivity.Cluster]string
+	// ahead is what the control cluster's time had skipped when it answered last; nil
+	// before it did.
+	ahead *time.Duration
+}
+
+// mostSetBack is how much longer than asked for this process may wait because the
+// clock of the API server was set back. API servers of one cluster differ by less.
+const mostSetBack = 10 * time.Minute
+
+// NewProber returns a lookout that has not looked yet.
+func NewProber(probes map[connectivity.Cluster]Probe, p connectivity.Policy, clk *serverclock.Clock, log logr.Logger) *Prober {
+	l := &Prober{highest: map[connectivity.Cluster]string{}, probes: probes, policy: p, clock: clk, log: log, frozen: prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "mcm_machine_controller_frozen", Help: "1 while nothing is done because an API server has not answered for too long.",
+	})}
+	of := make([]connectivity.Cluster, 0, len(probes))
+	for c := range probes {
+		of = append(of, c)
+	}
+	s := connectivity.Begin(clk.Now(), p, of...)
+	l.state.Store(&s)
+	return l
+}
+
+// State implements [connectivity.Source].
+func (l *Prober) State() connectivity.State { return *l.state.Load() }
+
+// Start looks until ctx ends, or an API server or its clock has gone back: the manager
+// ends with it, and so does the process.
+func (l *Prober) Start(ctx context.Context) error {
+	ticker := l.clock.NewTicker(l.policy.Interval)
+	defer ticker.Stop()
+	for {
+		if err := l.Look(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+		}
+	}
+}
+
+// Look asks every cluster once. None takes longer than half an interval. The error
+// says which of them has gone back to an older state, or an older time, than it had.
+func (l *Prober) Look(ctx context.Context) error {
+	r := connectivity.Probe{Answers: map[connectivity.Cluster]connectivity.Answer{}}
+	r.At, r.Ahead = l.clock.Read()
+	why := map[connectivity.Cluster]error{}
+	versions := map[connectivity.Cluster]string{}
+	for c, probe := range l.probes {
+		versions[c], why[c] = l.ask(ctx, probe)
+		r.Answers[c] = AnswerOf(why[c])
+	}
+	if ctx.Err() == nil { // else we end, not the clusters
+		before := l.State()
+		after := before.After(r)
+		l.state.Store(&after)
+		l.tell(before, after, why)
+		return errors.Join(l.wentBack(versions), l.setBack(after.Answer(connectivity.Control)))
+	}
+	return nil
+}
+
+// setBack says that the API server that tells the time goes by an earlier one than
+// when it answered before. Objects of that time wait until it has come again, which
+// lets none of their timers end too early; what only this process remembers, when to
+// try again above all, must not wait so long.
+func (l *Prober) setBack(answer connectivity.Answer) error {
+	if answer == connectivity.Unreachable {
+		return nil
+	}
+	_, ahead := l.clock.Read()
+	was := l.ahead
+	l.ahead = &ahead
+	if was == nil || ahead >= *was-mostSetBack {
+		return nil
+	}
+	return fmt.Errorf("the clock of the control cluster's API server was set back by %s, and this process remembers times that are yet to come. "+
+		"It ends, to begin anew", (*was - ahead).Round(time.Minute))
+}
+
+// wentBack says which API server has an older version of its store than before: it
+// was restored from a backup, or another one answers in its place. The watches of
+// the caches wait there for versions that are yet to come, and show nothing of what
+// happens until then; nobody closes them.
+func (l *Prober) wentBack(versions map[connectivity.Cluster]string) error {
+	for c, version := range versions {
+		was := l.highest[c]
+		order, err := resourceversion.CompareResourceVersion(version, was)
+		switch {
+		case was == "":
+			l.highest[c] = version
+		case err != nil: // not told, or not comparable
+		case order < 0:
+			return fmt.Errorf("the API server of the %s cluster went back from version %s to %s: it was restored, or is another one, "+
+				"and the caches of this process follow the one that was. It ends, to begin anew", c, was, version)
+		default:
+			l.highest[c] = version
+		}
+	}
+	return nil
+}
+
+func (l *Prober) ask(ctx context.Context, probe Probe) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.policy.Interval/2)
+	defer cancel()
+	return probe(ctx)
+}
+
+// AnswerOf reads what came of a question. Whoever is refused has reached the
+// server and learnt nothing.
+func AnswerOf(err error) connectivity.Answer {
+	switch {
+	case err == nil, apierrors.IsNotFound(err):
+		return connectivity.Reachable
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return connectivity.Denied
+	}
+	return connectivity.Unreachable
+}
+
+// tell logs changes, and nothing else.
+func (l *Prober) tell(before, after connectivity.State, why map[connectivity.Cluster]error) {
+	for c, err := range why {
+		if a, b := before.Answer(c), after.Answer(c); a != b && (a != "" || b != connectivity.Reachable) {
+			l.log.Info("sight changed", "cluster", c.String(), "answer", b, "was", a, "why", fmt.Sprint(err))
+		}
+	}
+	frozen := after.Frozen(l.clock.Now())
+	is := frozen != ""
+	switch {
+	case is && !l.told:
+		l.log.Info("frozen: nothing is created, replaced or judged", "why", frozen)
+	case !is && l.told:
+		l.log.Info("not frozen any more")
+	}
+	l.told = is
+}
+
+// Describe and Collect make a metric of the lookout, which is true at any time:
+// a freeze begins between two looks.
+
+// Describe implements [prometheus.Collector].
+func (l *Prober) Describe(ch chan<- *prometheus.Desc) { l.frozen.Describe(ch) }
+
+// Collect implements [prometheus.Collector].
+func (l *Prober) Collect(ch chan<- prometheus.Metric) {
+	l.frozen.Set(0)
+	if l.State().Frozen(l.clock.Now()) != "" {
+		l.frozen.Set(1)
+	}
+	l.frozen.Collect(ch)
+}
+
+// connectivityPolicy is what the flags ask for. A freeze takes five looks, as in the
+// original once it has become suspicious; the period bounds the time between
+// them from above.
+func (f *Flags) connectivityPolicy() connectivity.Policy {
+	interval := max(f.SightTimeout/5, time.Second)
+	if f.SightPeriod > 0 {
+		interval = min(interval, f.SightPeriod)
+	}
+	return connectivity.Policy{Timeout: f.SightTimeout, Interval: interval}
+}
+
+// probeName is the original's. No object can have it.
+const probeName = "dummy_name"
+
+// controlPaths are what is asked of the control cluster, by API.
+func controlPath(api, namespace string) string {
+	if namespace == "" {
+		namespace = "default"
+	}
+	version := "v1alpha1"
+	if api == provider.OpenShift {
+		version = "v1beta1"
+	}
+	return "/apis/" + api + "/" + version + "/namespaces/" + namespace + "/machines/" + probeName
+}
+
+const targetPath = "/api/v1/nodes/" + probeName
+
+// getProbe reads a path, and lists one of what is beside it, with the connection
+// and the rights that the rest of the process has.
+func getProbe(c *rest.Config, path string) (Probe, error) {
+	c = rest.CopyConfig(c)
+	c.GroupVersion, c.NegotiatedSerializer = &schema.GroupVersion{}, scheme.Codecs.WithoutConversion()
+	r, err := rest.UnversionedRESTClientFor(c)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for looking at the cluster: %w", err)
+	}
+	return func(ctx context.Context) (string, error) {
+		err := r.Get().AbsPath(path).Do(ctx).Error()
+		if AnswerOf(err) != connectivity.Reachable {
+			return "", err
+		}
+		return storeVersion(ctx, r, gopath.Dir(path)), err
+	}, nil
+}
+
+// storeVersion is the version of the store from which a list is answered; empty where
+// that cannot be told. Lists that ask for no version are answered from the newest
+// state, by whichever API server of the cluster, so that it never falls.
+func storeVersion(ctx context.Context, r rest.Interface, path string) string {
+	raw, err := r.Get().AbsPath(path).Param("limit", "1").
+		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").Do(ctx).Raw()
+	if err != nil {
+		return ""
+	}
+	var list metav1.PartialObjectMetadataList
+	if json.Unmarshal(raw, &list) != nil {
+		return ""
+	}
+	return list.ResourceVersion
+}
+
+// probes are those of the process's clusters.
+func (p *Process) probes() (map[connectivity.Cluster]Probe, error) {
+	api := p.Flags.APIs[0]
+	control, err := getProbe(p.Control, controlPath(api, p.Flags.NamespaceOf(api)))
+	if err != nil {
+		return nil, err
+	}
+	out := map[connectivity.Cluster]Probe{connectivity.Control: control}
+	if p.Target == nil {
+		return out, nil
+	}
+	out[connectivity.Target], err = getProbe(p.Target.GetConfig(), targetPath)
+	return out, err
+}

@@ -1,0 +1,74 @@
+package termination
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millwright-dev/millwright/internal/engine/interruption"
+)
+
+// Metrics count what a watcher does. A nil *Metrics counts nothing.
+type Metrics struct {
+	looks   *prometheus.CounterVec
+	answer  prometheus.Gauge
+	notices *prometheus.GaugeVec
+	writes  *prometheus.CounterVec
+}
+
+// NewMetrics makes and registers the metrics.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	const prefix = "millwright_termination_handler_"
+	m := &Metrics{
+		looks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "looks_total", Help: "Looks at the metadata service, by whether all of it was answered.",
+		}, []string{"result"}),
+		answer: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: prefix + "last_answer_timestamp_seconds", Help: "When the metadata service last answered everything.",
+		}),
+		notices: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: prefix + "notices", Help: "Notices about the instance that stand, by kind.",
+		}, []string{"kind"}),
+		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "node_writes_total", Help: "Attempts to tell notices on the node, by result.",
+		}, []string{"result"}),
+	}
+	r.MustRegister(m.looks, m.answer, m.notices, m.writes)
+	return m
+}
+
+func result(err error) string {
+	if err != nil {
+		return "error"
+	}
+	return "success"
+}
+
+func (m *Metrics) looked(err error, now time.Time) {
+	if m == nil {
+		return
+	}
+	m.looks.WithLabelValues(result(err)).Inc()
+	if err == nil {
+		m.answer.Set(float64(now.Unix()))
+	}
+}
+
+func (m *Metrics) knows(r interruption.Report) {
+	if m == nil {
+		return
+	}
+	count := map[interruption.Kind]int{}
+	for _, n := range r.Notices {
+		count[n.Kind]++
+	}
+	for _, k := range interruption.Kinds {
+		m.notices.WithLabelValues(string(k)).Set(float64(count[k]))
+	}
+}
+
+func (m *Metrics) wrote(err error) {
+	if m != nil {
+		m.writes.WithLabelValues(result(err)).Inc()
+	}
+}

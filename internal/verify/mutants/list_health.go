@@ -1,0 +1,78 @@
+package mutants
+
+// healthMutants are in the verdicts of health checks.
+var healthMutants = []Mutant{
+	{
+		ID: "health/missing-outside-budget", File: "plan.go", Func: "round.budget",
+		From: "p.Expected + p.Missing",
+		To:   "p.Expected",
+		Note: "machines that were remedied and are not back yet shrink the fleet that maxUnhealthy is of",
+	},
+	{
+		ID: "health/missing-is-well", File: "plan.go", Func: "round.unwell",
+		From: "len(r.w.ill) + r.plan.Missing",
+		To:   "len(r.w.ill)",
+		Note: "machines that are not back yet do not count as unhealthy",
+	},
+	{
+		ID: "health/budget-ignored", File: "plan.go", Func: "round.may",
+		From: "case !r.plan.Allowed:",
+		To:   "case false:",
+		Note: "maxUnhealthy stops nothing",
+	},
+	{
+		ID: "health/blind-remedies", File: "plan.go", Func: "round.may",
+		From:      `case r.plan.Blind != "":`,
+		To:        "case false:",
+		Statement: 6, Note: "machines are remedied while nodes cannot be seen",
+	},
+	{
+		ID: "health/silence-unnoticed", File: "breaker.go", Func: "Connectivity.blind",
+		From:      "s.Nodes == 0 && linked > 1",
+		To:        "false",
+		Statement: 6, Note: "an empty list of nodes is taken for a fleet without nodes",
+		Like: "no nodes",
+	},
+	{
+		ID: "health/storm-above-share", File: "storm.go", Func: "Breaker.worst",
+		From: "100*s.Sick >= b.StormShare*s.Total",
+		To:   "100*s.Sick > b.StormShare*s.Total",
+		Note: "exactly the share of a group that makes a storm does not make one",
+	},
+	{
+		ID: "health/unknown-announces", File: "evaluate.go", Func: "input.sickness",
+		From: "if have.Status != unknown {",
+		To:   "if true {",
+		Note: "a condition of which nothing is known counts as announced; statement 6 could break where checks are about silence of other conditions than Ready, which no world has",
+	},
+	{
+		ID: "health/control-plane-remedied", File: "plan.go", Func: "round.may",
+		From: "check.SparesControlPlane && t.Node",
+		To:   "false && t.Node",
+		Note: "machines of the control plane are remedied",
+	},
+	{
+		ID: "health/chain-of-others", File: "memory.go", Func: "Memory.chain",
+		From: "p.Owner == t.Owner.UID && ",
+		To:   "",
+		Note: "failures of another set hold a machine back",
+	},
+	{
+		ID: "health/one-more-per-hour", File: "breaker.go", Func: "round.holds",
+		From: "r.spent >= r.rate",
+		To:   "r.spent > r.rate",
+		Note: "one machine more than the rate is remedied",
+	},
+	{
+		ID: "health/nobody-replaces", File: "plan.go", Func: "applies",
+		From: `case c.Remedy == Delete && t.Owner.UID == "":`,
+		To:   "case false:",
+		Note: "a machine is deleted that no controller replaces",
+	},
+	{
+		ID: "health/backoff-flat", File: "breaker.go", Func: "Breaker.backoff",
+		From: "math.Pow(2, float64(failed-1))",
+		To:   "math.Pow(1, float64(failed-1))",
+		Note: "the pause after failed replacements does not grow",
+	},
+}

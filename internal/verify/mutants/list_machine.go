@@ -1,0 +1,203 @@
+package mutants
+
+// machineMutants are in the shell of the machine controller.
+var machineMutants = []Mutant{
+	{
+		ID: "machine/create-from-cache", File: "behind.go", Func: "pass.outdated",
+		From:      `next.Step == lifecycle.Create && p.mem.version == ""`,
+		To:        "false",
+		Statement: 5, Finds: "TestNoInstanceForAMachineThatIsGone", Note: "an instance is asked for without a look at the machine itself",
+		Like: "old successions",
+	},
+	{
+		ID: "machine/remove-from-cache", File: "behind.go", Func: "pass.outdated",
+		From:      "next.Step == lifecycle.Terminate && p.mem.removalSince.IsZero()",
+		To:        "false",
+		Statement: 3, Finds: "TestWantedAgain", Note: "an instance is removed without a look at the machine itself",
+		Like: "undone",
+	},
+	{
+		ID: "machine/forced-from-cache", File: "behind.go", Func: "pass.outdated",
+		From:  "next.Step == lifecycle.Drain && next.Force",
+		To:    "false",
+		Finds: "TestForcedForALeavingMachineOnly", Note: "pods are forced off the node of a machine that only the cache shows as being deleted",
+	},
+	{
+		ID: "machine/stale-cache-believed", File: "memory.go", Func: "remembered.newerThan",
+		From:  "err == nil && c < 0",
+		To:    "err == nil && c < -1",
+		Finds: "TestStaleCache", Note: "an object older than what was written is acted on; statement 5 holds, as what is written has the version that was read, and Create its token",
+	},
+	{
+		ID: "machine/unanswered-forgotten", File: "memory.go", Func: "memory.of",
+		From:  "r.generation, r.retry = o.GetGeneration(), lifecycle.Retry{}",
+		To:    "r.generation, r.retry, r.unheard = o.GetGeneration(), lifecycle.Retry{}, nil",
+		Finds: "TestLostReplyIsNotForgotten", Note: "a new spec makes a Create without an answer be repeated at once; its token still stands in between",
+	},
+	{
+		ID: "machine/copies-unseen", File: "whose.go", Func: "pass.contested",
+		From:  `p.world.Looked || p.view.ProviderID == ""`,
+		To:    "true",
+		Finds: "TestCopyLeavesTheNodeAlone", Note: "the node of a machine is taken by a copy of it, while the infrastructure cannot say whose it is",
+	},
+	{
+		ID: "machine/node-from-cache", File: "observe.go", Func: "pass.nodeQuery",
+		From:      "!p.view.Deleted.IsZero() || p.view.Preservation != (lifecycle.Preservation{})",
+		To:        "p.view.Preservation != (lifecycle.Preservation{})",
+		Statement: 4, Finds: "TestDrainsNodeThatCacheLacks", Note: "the node of a machine on its way out is looked up in the cache only",
+		Like: "old drains",
+	},
+	{
+		ID: "machine/unlocked-writes", File: "save.go", Func: "locked",
+		From:      `metadata["resourceVersion"] = version`,
+		To:        "_ = version",
+		Statement: 5, Note: "a machine is written whatever was written to it meanwhile",
+	},
+	{
+		ID: "machine/permits-for-all", File: "permits.go", Func: "permits.take",
+		From:  "return false",
+		To:    "return true",
+		Finds: "TestPermitOutlastsTheCache", Note: "all machines of a group are given up in the same moment",
+	},
+	{
+		ID: "machine/permits-end", File: "permits.go", Func: "permits.take",
+		From:  "now.Sub(g.at) >= permitTime",
+		To:    "true",
+		Finds: "TestPermitOutlastsTheCache", Note: "a permit does not last until the cache shows what it was used for",
+	},
+	{
+		ID: "machine/new-spec-waits", File: "memory.go", Func: "memory.of",
+		From:  "r.generation, r.retry = o.GetGeneration(), lifecycle.Retry{}",
+		To:    "r.generation = o.GetGeneration()",
+		Finds: "TestRetryDelay", Note: "a new spec is not tried before the pause for the old one is over",
+	},
+	{
+		ID: "machine/account-not-asked", File: "observe.go", Func: "pass.elsewhere",
+		From:      "return p.view.Origin.Elsewhere(p.world.Origin.Account)",
+		To:        "return nil",
+		Statement: 6, Finds: "TestAnotherAccount", Note: "an empty answer of another account is believed",
+	},
+	{
+		ID: "machine/account-not-stored", File: "perform.go", Func: "pass.addFinalizer",
+		From: `	if p.view.Provisioned || len(p.world.Owned()) > 0 {
+		p.noteAccount(ctx)
+	} else if err := p.learnAccount(ctx); err != nil {
+		p.world.Origin = lifecycle.Origin{}
+		p.world.Retry = p.mem.failed(lifecycle.Create, err, p.Clock.Now())
+	}
+`,
+		To:        "",
+		Statement: 6, Finds: "TestNoSecondInAnotherAccount", Note: "the account is not stored before an instance is asked for",
+	},
+	{
+		ID: "machine/rivals-unseen", File: "claims.go", Func: "pass.claim",
+		From:      "if i.UID == p.view.UID || !i.Exists() {",
+		To:        "if true {",
+		Statement: 2, Note: "the instance of another machine is taken",
+		Like: "copied manifests",
+	},
+	{
+		ID: "machine/scopes-mixed", File: "claims.go", Func: "pass.sharesScope",
+		From: "c.Cluster == p.class.Cluster",
+		To:   `c.Cluster != ""`,
+		Note: "a machine of another cluster counts as a rival",
+	},
+	{
+		ID: "machine/removal-not-awaited", File: "perform.go", Func: "pass.terminate",
+		From:      "case done:",
+		To:        "case done || true:",
+		Statement: 2, Note: "an instance counts as removed once its removal was asked for",
+	},
+	{
+		ID: "machine/doubles-not-removed", File: "perform.go", Func: "pass.terminate",
+		From:      "p.world.Owned())",
+		To:        "p.world.Instances)",
+		Statement: 2, Note: "second instances of a machine are not removed with it",
+		Like: "nameless twins",
+	},
+	{
+		ID: "machine/forgotten-though-refused", File: "perform.go", Func: "pass.deleteNode",
+		From: `p.answered(err)
+	if err != nil {`,
+		To: `p.answered(err)
+	if err != nil && false {`,
+		Finds: "TestStaysUntilNodeIsDeleted", Note: "the machine is let go although its node could not be deleted",
+	},
+	{
+		ID: "machine/group-unknown-is-lone", File: "permits.go", Func: "pass.mayFail",
+		From: `"group", group)
+		return false`,
+		To: `"group", group)
+		return true`,
+		Finds: "TestNobodyIsGivenUpUncounted", Note: "a machine is given up although the others of its group could not be counted; statement 6 breaks where a cache fails, which no world has",
+	},
+	{
+		ID: "machine/failed-look-counts", File: "observe.go", Func: "pass.lookForInstances",
+		From:      "p.world.LookErr = err",
+		To:        "p.world.LookErr, p.world.Looked = err, true",
+		Statement: 6, Note: "a failed answer counts as an empty one",
+	},
+	{
+		ID: "machine/failed-drain-is-done", File: "perform.go", Func: "pass.drain",
+		From:      "came = drain.Decision{Message",
+		To:        "came = drain.Decision{Done: true, Message",
+		Statement: 4, Finds: "TestRowsOfGardenerForcedFailures", Note: "a drain that failed is done",
+	},
+	{
+		ID: "machine/node-unheld-early", File: "perform.go", Func: "pass.cordonWith",
+		From:  "if !vacant {",
+		To:    "if false {",
+		Finds: "TestNodeIsHeldWhilePodsRun", Note: "a node loses its finalizer while pods are on it; statement 4 breaks for pods that are left on a node which people delete; the simulator's judge does not look at a node's finalizer",
+	},
+	{
+		ID: "machine/released-again", File: "reconciler.go", Func: "pass.finish",
+		From:  "p.mem.released, err = true, nil",
+		To:    "err = nil",
+		Finds: "TestLetGoOnce", Note: "a machine that was let go is handled once more; statement 5 holds, as what is written to an object that has gone is refused",
+	},
+	{
+		ID: "machine/handover-ignored", File: "observe.go", Func: "pass.lookForInstances",
+		From:      "p.world.Arriving = p.Handover - p.Clock.Now().Sub(p.began)",
+		To:        "p.world.Arriving = 0",
+		Statement: 2, Finds: "TestHandover", Note: "what the process before this one asked for is not waited for",
+		Like: "succession",
+	},
+	{
+		ID: "machine/failures-uncounted", File: "memory.go", Func: "remembered.failed",
+		From:  "n = r.retry.Failures + 1",
+		To:    "n = 1",
+		Finds: "TestTransientBackOff", Note: "pauses between attempts do not grow",
+	},
+	{
+		ID: "machine/new-class-waits", File: "memory.go", Func: "remembered.madeFrom",
+		From:  "r.class, r.retry = key, lifecycle.Retry{}",
+		To:    "r.class = key",
+		Finds: "TestNewClassNewTry", Note: "a new class is not tried before the pause for the old one is over",
+	},
+	{
+		ID: "machine/refusals-never-end", File: "memory.go", Func: "remembered.refused",
+		From:  "r.refusedSince = time.Time{}",
+		To:    "_ = now",
+		Finds: "TestPatienceBeginsAnew",
+		Note:  "a success does not end the time for which the cluster has refused; it matters to machines alone that a person forces, whose drain is excluded",
+	},
+	{
+		ID: "machine/unsaved-is-told", File: "reconciler.go", Func: "pass.finish",
+		From:  "err = p.record(ctx, out)",
+		To:    "p.mem.told(out)\n\terr = p.record(ctx, out)",
+		Finds: "TestUnsavedIsToldLater", Note: "what a pass could not save counts as told",
+	},
+	{
+		ID: "machine/told-for-ever", File: "save.go", Func: "pass.unsaved",
+		From:  "if now := p.Clock.Now(); refusal.News(now) {",
+		To:    "if now := p.Clock.Now(); refusal.Told.IsZero() {",
+		Finds: "TestRefusedIsToldAnew", Note: "an event that is forgotten after an hour is the last word",
+	},
+	{
+		ID: "machine/new-instance-unheard", File: "perform.go", Func: "pass.create",
+		From:     "p.sawInstance(ctx, i)",
+		To:       "_ = i",
+		Note:     "what a new instance says is not recorded in the same pass",
+		Survives: "the next pass looks at the instance anyway, and records the same",
+	},
+}

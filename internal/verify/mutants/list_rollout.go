@@ -1,0 +1,79 @@
+package mutants
+
+// rolloutMutants are in the arithmetic of rollouts.
+var rolloutMutants = []Mutant{
+	{
+		ID: "rollout/one-more-unavailable", File: "bounds.go", Func: "Bounds",
+		From:      "min(unavailable, d.Replicas)",
+		To:        "min(unavailable+1, d.Replicas)",
+		Statement: 3, Note: "one machine more than maxUnavailable may be missing",
+	},
+	{
+		ID: "rollout/one-more-surge", File: "setstate.go", Func: "input.room",
+		From:      "q.d.Replicas+q.surge-q.total()",
+		To:        "q.d.Replicas+q.surge+1-q.total()",
+		Statement: 3, Note: "there is one machine more than maxSurge",
+	},
+	{
+		ID: "rollout/canary-unprotected", File: "rolling.go", Func: "input.shrinkOld",
+		From: `	budget = min(budget, sum(q.old, wanted)-(q.d.Replicas-min(q.limit, q.d.Replicas)))
+`,
+		To:   "",
+		Note: "a canary does not keep the others",
+	},
+	{
+		ID: "rollout/coming-counted", File: "rolling.go", Func: "input.shrinkOld",
+		From: "q.floor() - coming",
+		To:   "q.floor() - 0*coming",
+		Note: "new machines count before they are available; statement 3 holds, as what works is kept by the bound behind it, and what does not work is not missed",
+	},
+	{
+		ID: "rollout/leaving-takes-no-room", File: "setstate.go", Func: "setState.atMost",
+		From:      "if p.LeavingTakesRoom {",
+		To:        "if false {",
+		Statement: 3, Note: "machines on their way out make room for new ones at once",
+	},
+	{
+		ID: "rollout/frozen-grows", File: "setstate.go", Func: "input.scale",
+		From: `n > b.want.Replicas && q.d.Frozen != ""`,
+		To:   "false",
+		Note: "sets grow while the deployment is frozen",
+	},
+	{
+		ID: "rollout/chosen-forgotten", File: "setstate.go", Func: "setState.chosen",
+		From: "return max(0, b.living-b.expected)",
+		To:   "return 0",
+		Note: "machines count that their set has chosen to give up; statement 3 holds, as a set chooses and deletes in one pass, in which a machine would have to get well",
+	},
+	{
+		ID: "rollout/unobserved-grows", File: "setstate.go", Func: "input.room",
+		From:      "if !q.heeded(q.all) {",
+		To:        "if false {",
+		Statement: 3, Note: "a set that has not seen its last number yet counts by its old status",
+		Like: "late sizes",
+	},
+	{
+		ID: "rollout/unheard-alone", File: "rescale.go", Func: "input.alone",
+		From: "q.heeded(q.except(b))",
+		To:   "true",
+		Note: "paused, a set grows beside one that has yet to hear of its size; it takes more than 500 worlds of \"late sizes\" to break statement 3",
+	},
+	{
+		ID: "rollout/recreate-early", File: "rolling.go", Func: "input.recreate",
+		From:      "case q.cleared():",
+		To:        "case true:",
+		Statement: 3, Note: "Recreate makes new machines while old ones are there",
+	},
+	{
+		ID: "rollout/on-delete-unready", File: "rolling.go", Func: "input.onDelete",
+		From: "min(q.current.want.Replicas, q.current.available)",
+		To:   "q.current.want.Replicas",
+		Note: "OnDelete gives machines up for new ones that do not work yet; statement 3 holds, as OnDelete promises no number of machines that work",
+	},
+	{
+		ID: "rollout/kept-counts-for-floor", File: "setstate.go", Func: "input.floor",
+		From: "-sum(q.all, kept)",
+		To:   "",
+		Note: "machines kept for inspection stop a rollout",
+	},
+}

@@ -1,0 +1,85 @@
+package mutants
+
+// sdkMutants are in the SDK and its decorators.
+var sdkMutants = []Mutant{
+	{
+		ID: "provider/token-by-name", File: "provider.go", Func: "Ref.Token",
+		From:      "cluster, r.UID)",
+		To:        "cluster, r.Name)",
+		Statement: 1, Note: "the token of Create is the same for a machine and for its successor",
+	},
+	{
+		ID: "provider/token-without-cluster", File: "provider.go", Func: "Ref.Token",
+		From: "cluster, r.UID)",
+		To:   `"", r.UID)`,
+		Note: "tokens of two clusters are the same",
+	},
+	{
+		ID: "provider/denied-client-kept", File: "clients.go", Func: "Clients.Observe",
+		From: "if KindOf(err) == Denied {",
+		To:   "if false {",
+		Note: "a client whose credentials were denied is used again",
+	},
+	{
+		ID: "provider/unknown-is-invalid", File: "errors.go", Func: "KindOf",
+		From: "return Transient",
+		To:   "return Invalid",
+		Note: "an error that nobody classified counts as a refusal of the spec; statement 6 holds, as what was asked for is looked for and removed whatever its error was",
+	},
+	{
+		ID: "provider/nothing-is-same", File: "identity.go", Func: "SameInstance",
+		From: `name != "" && `,
+		To:   "",
+		Note: "two provider IDs that say nothing are of the same instance; statement 2 holds, as who compares has a provider ID",
+	},
+	{
+		ID: "provider/abandoned-shared", File: "clients.go", Func: "Clients.Get",
+		From: "!abandoned(e.err) || ctx.Err() != nil",
+		To:   "true",
+		Note: "a caller gets the error of another that was called off",
+	},
+	{
+		ID: "decorate/power-unguarded", File: "guard.go", Func: "changes",
+		From: "Initialize: true, Power: true",
+		To:   "Initialize: true",
+		Note: "an instance is rebooted by a process that lost its lease; the simulator has a gate of its own instead of this one, which asks the same term",
+	},
+	{
+		ID: "decorate/unguarded", File: "guard.go", Func: "Guard",
+		From: "if !changes[c.Verb] {",
+		To:   "if true {",
+		Note: "an infrastructure is changed by a process that lost its lease; the simulator has a gate of its own instead of this one, which asks the same term",
+	},
+	{
+		ID: "decorate/throttling-unheard", File: "limit.go", Func: "limiter.around",
+		From: "if provider.KindOf(err) == provider.Throttled {",
+		To:   "if false {",
+		Note: "calls go on at the same rate after the infrastructure asked for fewer",
+	},
+	{
+		ID: "decorate/listing-before-write", File: "coalesce.go", Func: "scope.choose",
+		From: "<= age && s.writes.before(uid, s.latest, lag)",
+		To:   "<= age",
+		Note: "a listing answers that is older than what was written; statement 5 is not asked of it, as no simulated process shares listings",
+	},
+	{
+		ID: "decorate/half-a-listing", File: "coalesce.go", Func: "scope.fill",
+		From: `l.err = err
+			s.drop(l)
+			return`,
+		To:   "break",
+		Note: "a listing that failed half-way answers; statement 6 is not asked of it, as no simulated process shares listings",
+	},
+	{
+		ID: "decorate/listing-proves-absence", File: "coalesce.go", Func: "listing.answer",
+		From: "len(provider.Existing(found)) == 0",
+		To:   "false",
+		Note: "a listing proves that a machine has no instance; statement 6 is not asked of it, as no simulated process shares listings",
+	},
+	{
+		ID: "decorate/loose-unseen", File: "coalesce.go", Func: "listing.answer",
+		From: "i.Name == ref.Name || ",
+		To:   "",
+		Note: "an instance without a UID that has the name of the machine is not seen; statement 2 is not asked of it, as no simulated process shares listings",
+	},
+}

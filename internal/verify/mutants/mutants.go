@@ -1,0 +1,128 @@
+// Package mutants puts defects into the product's own decisions, one at a time, and reports who finds each: unit tests,
+// properties or the simulator, and how soon.
+//
+// A mutant is a few words of one function in exchange for others. Many are compiled into one program with `go build
+// -overlay`, and its environment says which it has, so the tree is never touched and several can be tried side by side. Our
+// own are listed by room in list_*.go; [Generate] makes more of standard kinds. How to read what comes out: docs/mutants.md.
+//
+// The mutants of internal/verify/sim are put around the controllers from outside, and prove that its statements can be broken.
+// These are inside, and prove that what decides is tested.
+package mutants
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Mutant is one deliberate defect.
+type Mutant struct {
+	// ID is the room's name and what is wrong: "lifecycle/hooks-overruled".
+	ID string
+	// File is in the room's folder, without the folder's name. Func is the top-level declaration in it that is changed:
+	// Name, or Receiver.Name of a method; the name of a variable, constant or type.
+	File, Func string
+	// From occurs exactly once in Func; To takes its place.
+	From, To string
+	// Statement is the one of ARCHITECTURE.md, "Safety", that the defect can break, from 1; 0: none.
+	Statement int
+	// Note says what becomes of the product.
+	Note string
+	// Finds names a test that is known to find it, and is tried first; empty: none is known.
+	Finds string
+	// Like names a setting of internal/verify/sim that shows the defect soon; empty: worlds are as they come.
+	Like string
+	// Survives says why no unit test and no property can find it; empty: one must.
+	Survives string
+
+	// at is the place of a generated mutant, whose From may occur more than once.
+	at *span
+}
+
+// span is a range of bytes of a file.
+type span struct{ from, to int }
+
+// Generated reports whether the mutant was made by [Generate].
+func (m Mutant) Generated() bool { return m.at != nil }
+
+// Room is the first word of the ID.
+func (m Mutant) Room() string {
+	name, _, _ := strings.Cut(m.ID, "/")
+	return name
+}
+
+// path of the mutant's file, relative to the root of the repository.
+func (m Mutant) path() string { return path.Join(roomOf(m.Room()).dir, m.File) }
+
+// room is where mutants are made.
+type room struct {
+	name string
+	// dir is its folder, relative to the root of the repository. Its own tests are run first.
+	dir string
+	// tests are further folders whose tests are about what the room decides.
+	tests []string
+}
+
+const (
+	machineShell = "internal/controller/machine"
+	openshift    = "internal/dialect/openshift"
+	gardener     = "internal/dialect/gardener"
+)
+
+// rooms has the pure ones, the lenses, the shells, and what is around them.
+var rooms = []room{
+	{"lifecycle", "internal/engine/lifecycle", []string{machineShell, openshift, gardener}},
+	{"replicas", "internal/engine/replicas", []string{"internal/controller/machineset"}},
+	{"rollout", "internal/engine/rollout", []string{"internal/controller/machinedeployment"}},
+	{"health", "internal/engine/health", []string{"internal/controller/machinehealthcheck"}},
+	{"drain", "internal/engine/drain", []string{"internal/runtime/node", machineShell}},
+	{"orphan", "internal/engine/orphan", []string{"internal/controller/orphan", "internal/controller/machineset"}},
+	{"approval", "internal/engine/approval", []string{"internal/controller/csr"}},
+	{"connectivity", "internal/engine/connectivity", []string{"internal/engine/lifecycle", "internal/engine/health", machineShell}},
+	{"interruption", "internal/engine/interruption", []string{"internal/runtime/termination"}},
+	{"dialect", "internal/dialect", []string{openshift, gardener, machineShell}},
+	{"openshift", openshift, []string{machineShell, "internal/controller/machineset"}},
+	{"gardener", gardener, []string{machineShell, "internal/controller/machineset", "internal/controller/machinedeployment"}},
+	{"machine", machineShell, nil},
+	{"machineset", "internal/controller/machineset", nil},
+	{"machinedeployment", "internal/controller/machinedeployment", nil},
+	{"machinehealthcheck", "internal/controller/machinehealthcheck", nil},
+	{"collector", "internal/controller/orphan", nil},
+	{"csr", "internal/controller/csr", nil},
+	{"capacity", "internal/controller/capacity", nil},
+	{"machineclass", "internal/controller/machineclass", nil},
+	{"enqueue", "internal/controller/enqueue", []string{machineShell}},
+	{"node", "internal/runtime/node", []string{machineShell}},
+	{"bootstrap", "internal/runtime/bootstrap", []string{"internal/runtime/node", machineShell}},
+	{"expectations", "internal/controller/expectations", []string{"internal/controller/machineset", "internal/controller/machinedeployment"}},
+	{"leading", "internal/runtime/leading", nil},
+	{"run", "internal/runtime/run", nil},
+	{"termination", "internal/runtime/termination", nil},
+	{"provider", "provider", []string{"provider/decorate", machineShell}},
+	{"decorate", "provider/decorate", nil},
+}
+
+// roomOf returns the room of a name; one without a folder where there is none.
+func roomOf(name string) room {
+	if n := slices.IndexFunc(rooms, func(r room) bool { return r.name == name }); n >= 0 {
+		return rooms[n]
+	}
+	return room{name: name}
+}
+
+// Rooms are the names of all rooms.
+func Rooms() []string {
+	var names []string
+	for _, r := range rooms {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// Own are the mutants that people thought of.
+func Own() []Mutant {
+	return slices.Concat(
+		lifecycleMutants, replicasMutants, rolloutMutants, healthMutants, drainMutants, orphanMutants, decisionMutants,
+		lensMutants, machineMutants, shellMutants, nodeMutants, sdkMutants, mendMutants,
+	)
+}

@@ -1,0 +1,190 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/openshift/healthchecking/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
+	"github.com/millwright-dev/millwright/internal/verify/sim/store"
+)
+
+// breadth is how much there is in a world.
+type breadth struct {
+	// together: where there are machines of both APIs, one process looks for orphans of
+	// both, and has caches of both. Else each API has a binary of its own, which asks the
+	// API server for the machines of the other.
+	together bool
+	// versions: processes of an earlier version stand by, take over and hand back.
+	versions bool
+	// many is how many machines there are about, in sets, where there are hundreds; the
+	// faults find them at rest.
+	many int
+	// hollow: the infrastructure is the provider kubemark's, where all machines are of
+	// one API: it gives a node name to one machine only.
+	hollow bool
+}
+
+// breadthSource is a stream of random numbers that nothing else has.
+const breadthSource = widerSource + 0xb4ead
+
+func (b *breadth) draw(r *rand.Rand) {
+	b.together, b.versions = r.IntN(2) == 0, r.IntN(6) == 0
+	if r.IntN(400) == 0 { // such a world takes as long as a hundred others
+		b.many = 100 + r.IntN(201)
+	}
+	b.hollow = r.IntN(10) == 0
+}
+
+// broaden draws how much there is.
+func (c *profile) broaden(r *rand.Rand) {
+	c.breadth.draw(r)
+	c.crowd()
+	c.settle()
+}
+
+// crowds is how many sets the machines of a world of many are in.
+const crowds = 3
+
+// crowd makes a world of hundreds of machines one of sets alone.
+func (c *profile) crowd() {
+	if c.many > 0 {
+		c.sets, c.deployments, c.grown = crowds, 0, true
+	}
+}
+
+// size is that of a set that people make or scale.
+func (w *World) size(least, most int) int {
+	if n := w.profile.many / crowds / len(w.apis); n > 0 {
+		return w.between(n/2, n)
+	}
+	return w.between(least, most)
+}
+
+// steps is how many steps there are: fewer where each takes long.
+func (w *World) steps() int {
+	if w.profile.many > 0 {
+		return w.o.Steps / 4
+	}
+	return w.o.Steps
+}
+
+// flavors are the APIs whose machines there are, by dialect.
+var flavors = map[string][]func(*World) *adapter{
+	OpenShift: {openshiftFlavor}, Gardener: {gardenerFlavor}, Both: {openshiftFlavor, gardenerFlavor},
+}
+
+func (w *World) openAPIs() {
+	for n, open := range flavors[w.o.Dialect] {
+		w.apis = append(w.apis, open(w))
+		w.apis[n].number = n
+	}
+	w.adapter = w.apis[0]
+}
+
+// schemes are those of the dialects: they take long to make.
+var schemes sync.Map
+
+// scheme knows the types of all APIs.
+func (w *World) scheme() *runtime.Scheme {
+	if known, ok := schemes.Load(w.o.Dialect); ok {
+		return known.(*runtime.Scheme)
+	}
+	out := runtime.NewScheme()
+	w.must("know health checks", lenient.AddToScheme(out))
+	w.must("know the older health checks", v1alpha1.AddToScheme(out))
+	for _, f := range w.apis {
+		w.must("know "+f.api, f.knows(out))
+	}
+	w.must("know nodes", corev1.AddToScheme(out))
+	known, _ := schemes.LoadOrStore(w.o.Dialect, out)
+	return known.(*runtime.Scheme)
+}
+
+// kinds are those of all APIs. Where both have one, it is one.
+func (w *World) kinds() (out []*store.Kind) {
+	for _, f := range w.apis {
+		for _, k := range f.kinds {
+			if !slices.ContainsFunc(out, func(o *store.Kind) bool { return o.GroupVersionKind == k.GroupVersionKind }) {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// has reports whether there are machines of the API.
+func (w *World) has(api string) bool {
+	return slices.ContainsFunc(w.apis, func(f *adapter) bool { return f.api == api })
+}
+
+// chooseAPI chooses the API that the next step is about.
+func (w *World) chooseAPI() {
+	if len(w.apis) > 1 {
+		w.adapter = w.apis[w.roll(len(w.apis))]
+	}
+}
+
+// each does something for every API in turn.
+func (w *World) each(do func()) {
+	was := w.adapter
+	for _, f := range w.apis {
+		w.adapter = f
+		do()
+	}
+	w.adapter = was
+}
+
+// all collects what there is of every API.
+func all[T any](w *World, of func() []T) (out []T) {
+	w.each(func() { out = append(out, of()...) })
+	return out
+}
+
+// machines are those of every API.
+func (w *World) machines() []client.Object {
+	return all(w, func() []client.Object { return w.store.All(w.adapter.machine) })
+}
+
+// of is the API of a machine, set or deployment.
+func (w *World) of(o client.Object) *adapter {
+	group := w.store.KindOf(o).Group
+	for _, f := range w.apis {
+		if f.api == group {
+			return f
+		}
+	}
+	return w.adapter
+}
+
+// caches reports whether the process has a cache of the kind: of those of the API that
+// it is for, and of others where that is its task.
+func (p *process) caches(k *store.Kind) bool {
+	both := p.checks() || p.w.profile.checks && p.role == fleetRole && k.Kind == "MachineHealthCheck" ||
+		p.w.profile.together && (p.role == orphanRole || p.role == nodeRole)
+	if both {
+		return true
+	}
+	for _, f := range p.w.apis {
+		if f != p.adapter && k.Group == f.api {
+			return false
+		}
+	}
+	return true
+}
+
+// judgedAPIs are what the judge knows of the APIs.
+func (w *World) judgedAPIs() (out []judge.API) {
+	for _, f := range w.apis {
+		out = append(out, judge.API{
+			Machine: f.machine, Set: f.set, Deployment: f.fleet.deployment, Finalizer: f.finalizer, Waits: f.waits,
+		})
+	}
+	return out
+}

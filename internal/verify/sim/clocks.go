@@ -1,0 +1,106 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+	"unsafe"
+
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
+)
+
+// clockwork is what the clocks of a world do. That of the API servers is right.
+type clockwork struct {
+	// set: somebody sets the wall clocks of processes, by up to mostSet.
+	set bool
+}
+
+func (c *clockwork) draw(r *rand.Rand) { c.set = r.IntN(4) == 0 }
+
+// mostSet is how far a wall clock that was set is off at most.
+const mostSet = time.Hour
+
+// mostWrong is how far the time that a process goes by may be off: it is that of the
+// API server, which tells whole seconds, and API servers of one cluster differ by two.
+const mostWrong = 3 * time.Second
+
+// looks reports whether processes look how well they see.
+func (w *World) looks() bool { return w.profile.outages || w.profile.clockwork.set }
+
+// setClock sets the wall clock of a process.
+func (w *World) setClock() {
+	if p, ok := pick(w, w.procs); ok {
+		p.ahead = []time.Duration{mostSet, -mostSet, time.Duration(w.between(-3600, 3600)) * time.Second}[w.roll(3)]
+		w.tracef(p.name(), "the wall CLOCK IS SET to %v ahead", p.ahead)
+	}
+}
+
+// ownClock is the clock of the machine that a process runs on, without timers.
+type ownClock struct {
+	clock.WithTicker
+	p *process
+}
+
+// Now implements clock.PassiveClock.
+func (c ownClock) Now() time.Time {
+	wall := c.p.w.now.Add(c.p.ahead)
+	if !c.p.w.profile.clockwork.set {
+		return wall
+	}
+	return reading(wall, c.p.w.now.Sub(epoch))
+}
+
+// Since implements clock.PassiveClock.
+func (c ownClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// passiveClock is what a process goes by, without timers.
+type passiveClock struct {
+	clock.Clock
+	p *process
+}
+
+// Now implements clock.PassiveClock.
+func (c passiveClock) Now() time.Time { return c.p.Now() }
+
+// Since implements clock.PassiveClock.
+func (c passiveClock) Since(t time.Time) time.Duration { return c.p.Since(t) }
+
+// Now implements clock.PassiveClock: it is what the process takes for the time.
+func (p *process) Now() time.Time {
+	if p.wallOnly() {
+		return ownClock{p: p}.Now().Round(0)
+	}
+	return p.clock.Now()
+}
+
+// Since implements clock.PassiveClock.
+func (p *process) Since(t time.Time) time.Duration { return p.Now().Sub(t) }
+
+func (p *process) wallOnly() bool { return p.w.o.Mutation != nil && p.w.o.Mutation.WallClock }
+
+// hearsTime has the process read off an answer what time it is.
+func (p *process) hearsTime() {
+	p.clock.Answered(ownClock{p: p}.Now(), p.w.now.Truncate(serverclock.Precision))
+}
+
+// wrong is by how much the process is off, as far as anybody may be.
+func (p *process) wrong() time.Duration {
+	return min(max(p.Now().Sub(p.w.now), -mostWrong), mostWrong)
+}
+
+// begun is a reading of both clocks: only the kernel gives one.
+var begun = clock.RealClock{}.Now()
+
+// reading is what a process reads off its two clocks: that on the wall, and one that
+// nobody sets, which has run for so long.
+func reading(wall time.Time, up time.Duration) time.Time {
+	by := wall.Sub(begun.Round(0))
+	out := begun.Add(by)
+	(*struct {
+		wall uint64
+		ext  int64
+		loc  *time.Location
+	})(unsafe.Pointer(&out)).ext += int64(up - by)
+	return out
+}

@@ -1,0 +1,214 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Call is one request to the infrastructure: find, create, delete or list.
+type Call struct {
+	Verb string
+	Ref  provider.Ref
+	// Given are the IDs of the instances that a deletion names.
+	Given []string
+}
+
+// Gate stands between a session and the infrastructure: it makes the call, or
+// not, and says what the caller gets to know of it.
+type Gate func(c Call, do func() error) error
+
+// Provider gives access to the infrastructure through a gate.
+type Provider struct {
+	Cloud *Cloud
+	Gate  Gate
+	// Untagged: what is made does not say for whom.
+	Untagged bool
+}
+
+var _ provider.Provider = Provider{}
+
+// CredentialKey is the key of the credentials that are needed.
+const CredentialKey = "token"
+
+// Name implements [provider.Provider].
+func (Provider) Name() string { return "sim" }
+
+// Open implements [provider.Provider]. Any spec will do, and none, as long as the cloud understands it.
+func (p Provider) Open(_ context.Context, class provider.Class) (provider.Session, error) {
+	if class.Cluster == "" {
+		return nil, provider.InvalidField("cluster", "must be set")
+	}
+	if p.Cloud.Refuses != nil && (class.Spec != nil || p.Cloud.Demanding) {
+		if err := p.Cloud.Refuses(); err != nil {
+			return nil, err
+		}
+	}
+	s := session{Provider: p, class: class}
+	if p.Cloud.Named {
+		return named{s}, nil
+	}
+	return s, nil
+}
+
+type session struct {
+	Provider
+	class provider.Class
+}
+
+var _ provider.Lagger = session{}
+
+// ReadLag implements [provider.Lagger].
+func (s session) ReadLag() time.Duration { return s.Cloud.Lag }
+
+var _ provider.Scoper = session{}
+
+// Scope implements [provider.Scoper]: whatever the spec says, all is listed.
+func (session) Scope() string { return "" }
+
+var _ provider.Sizer = session{}
+
+// Size implements [provider.Sizer]: a machine has as many CPUs as its spec has bytes,
+// and as many MiB.
+func (s session) Size(context.Context) (provider.Size, error) {
+	n := int64(len(s.class.Spec))
+	return provider.Size{VCPU: n, MemoryMiB: n}, nil
+}
+
+// call denies whoever has no credentials.
+func (s session) call(c Call, do func() error) error {
+	return s.Gate(c, func() error {
+		if len(s.class.Credentials[CredentialKey]) == 0 {
+			return provider.Errorf(provider.Denied, "not authorized")
+		}
+		return do()
+	})
+}
+
+// Find implements [provider.Session].
+func (s session) Find(_ context.Context, ref provider.Ref) (out []provider.Instance, err error) {
+	err = s.call(Call{Verb: "find", Ref: ref}, func() error {
+		at := placeOf(s.class)
+		for _, m := range append(s.Cloud.find(at, ref), s.Cloud.namesakes(at, ref)...) {
+			out = append(out, s.instance(m))
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Create implements [provider.Session].
+func (s session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {
+	if s.Untagged {
+		s.class.Owner, ref.Namespace = "", ""
+	}
+	err = s.call(Call{Verb: "create", Ref: ref}, func() error {
+		m, err := s.Cloud.create(s.class, ref, tokenIn(ctx, ref.Token(s.class.Cluster)), want.UserData)
+		if err == nil {
+			i = s.instance(m)
+		}
+		return err
+	})
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	return i, nil
+}
+
+// retoken is the key of what [Retoken] puts into a context.
+type retoken struct{}
+
+// Retoken lets creations under ctx use the nth other client token, as a provider
+// does that makes up its own; 0 is the right one.
+func Retoken(ctx context.Context, n int) context.Context { return context.WithValue(ctx, retoken{}, n) }
+
+func tokenIn(ctx context.Context, token string) string {
+	if n, _ := ctx.Value(retoken{}).(int); n > 0 {
+		return fmt.Sprintf("%s/%d", token, n)
+	}
+	return token
+}
+
+// Delete implements [provider.Session].
+func (s session) Delete(_ context.Context, ref provider.Ref, given []provider.Instance) (done bool, err error) {
+	var ids []string
+	for _, i := range given {
+		ids = append(ids, i.ID)
+	}
+	err = s.call(Call{Verb: "delete", Ref: ref, Given: ids}, func() error {
+		done = s.Cloud.remove(placeOf(s.class), ref, given)
+		return nil
+	})
+	return done && err == nil, err
+}
+
+// List implements [provider.Session].
+func (s session) List(context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		err := s.call(Call{Verb: "list"}, func() error { return nil })
+		if err != nil {
+			yield(provider.Instance{}, err)
+			return
+		}
+		for _, m := range s.Cloud.machines {
+			if s.Cloud.Cut() {
+				yield(provider.Instance{}, provider.Errorf(provider.Transient, "the next page cannot be read"))
+				return
+			}
+			if s.Cloud.shows(m) && m.Place == placeOf(s.class) && !s.Cloud.hides(m) && !yield(s.instance(m), nil) {
+				return
+			}
+		}
+	}
+}
+
+var _ provider.LeftoverLister = session{}
+
+// Leftovers implements [provider.LeftoverLister].
+func (s session) Leftovers(context.Context) iter.Seq2[provider.Leftover, error] {
+	return func(yield func(provider.Leftover, error) bool) {
+		err := s.call(Call{Verb: "list parts"}, func() error { return nil })
+		if err != nil {
+			yield(provider.Leftover{}, err)
+			return
+		}
+		for _, p := range s.Cloud.Parts("") {
+			if s.Cloud.Now().Before(p.listed) || p.Place != placeOf(s.class) || s.Cloud.user(p) != nil {
+				continue
+			}
+			if !yield(provider.Leftover{Kind: p.Name, ID: p.UID + "/" + p.Name, UID: p.UID, Owner: p.Owner, Namespace: p.Namespace}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s session) instance(m *Machine) provider.Instance {
+	i := provider.Instance{
+		ID: m.ID, UID: m.UID, Name: m.Name, ProviderID: m.ProviderID(), NodeName: m.Host,
+		Owner: m.Owner, Namespace: m.Namespace,
+		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: m.IP}, {Type: corev1.NodeInternalDNS, Address: m.Host}},
+		Created:   m.Created,
+	}
+	if s.Cloud.Unforetold {
+		i.NodeName = ""
+	}
+	now := s.Cloud.Now()
+	switch {
+	case !m.Exists(now):
+		i.State = provider.Terminated
+	case !m.gone.IsZero():
+		i.State = provider.Stopping
+	case now.Before(m.booted):
+		i.State = provider.Pending
+	default:
+		i.State = provider.Running
+	}
+	i.RawState = string(i.State)
+	return i
+}

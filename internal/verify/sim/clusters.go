@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"slices"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/controller/csr"
+	"github.com/millwright-dev/millwright/internal/verify/sim/store"
+)
+
+// openStores makes the API servers: one, or one for machines and another for
+// what they join. Each knows its own kinds only, so that a controller which asks
+// the wrong one is found out.
+func (w *World) openStores() {
+	kinds := append(w.kinds(), slices.Concat(w.elders(), w.pleaKinds())...)
+	if w.profile.apart {
+		w.target = store.New(w.Now, w.scheme(), coreKinds())
+		w.store = store.New(w.Now, w.scheme(), append(kinds, secretKind()))
+	} else {
+		w.store = store.New(w.Now, w.scheme(), append(coreKinds(), kinds...))
+		w.target = w.store
+	}
+	w.target.Index(&certificatesv1.CertificateSigningRequest{}, csr.PendingIndex, csr.Pending)
+	for _, i := range w.adapter.indexes {
+		w.target.Index(i.Object, i.Name, i.Extract)
+	}
+}
+
+// home is where objects of the kind of example are stored. Secrets, which both
+// clusters have, are those of the machines' own.
+func (w *World) home(example runtime.Object) *store.Store {
+	switch example.(type) {
+	case *corev1.Node, *certificatesv1.CertificateSigningRequest, *corev1.Pod, *policyv1.PodDisruptionBudget,
+		*corev1.PersistentVolume, *corev1.PersistentVolumeClaim, *storagev1.VolumeAttachment:
+		return w.target
+	}
+	return w.store
+}
+
+// view is what the process has seen of the kind of example.
+func (p *process) view(example runtime.Object) *store.View {
+	return p.byKind[p.w.home(example).KindOf(example)]
+}
+
+// connect gives the process its clients of an API server, whose first listings
+// are behind.
+func (p *process) connect(s *store.Store, behind int) (client.Client, client.Reader) {
+	views := map[*store.Kind]*store.View{}
+	for _, k := range s.Kinds() {
+		if !p.caches(k) {
+			continue
+		}
+		v := s.View(k, behind)
+		p.views = append(p.views, v)
+		p.byKind[k], views[k] = v, v
+	}
+	gate := func(c store.Call, do func() error) error { return p.gate(s, c, do) }
+	live := store.Live{Store: s, Gate: gate}
+	cached := &store.Client{Store: s, Views: views, Gate: gate}
+	if m := p.w.o.Mutation; m != nil && m.Client != nil {
+		return m.Client(cached, live)
+	}
+	return cached, live
+}

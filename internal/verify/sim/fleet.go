@@ -1,0 +1,211 @@
+package sim
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
+	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
+)
+
+// fleet is what differs between the dialects' deployments, for the world's own
+// actors and for the checks.
+type fleet struct {
+	// deployment is an empty object.
+	deployment client.Object
+	// view, policy and selector read a deployment, set and machine what is of
+	// it; alike tells whether two sets have
+	// the same template, adopts whether d may take over s, which nobody controls.
+	view     func(d client.Object) rollout.Deployment
+	policy   func(d client.Object) rollout.Policy
+	selector func(d client.Object) labels.Selector
+	set      func(d, s client.Object) rollout.Set
+	machine  func(m client.Object, n *corev1.Node) rollout.Machine
+	alike    func(a, b client.Object) bool
+	adopts   func(d, s client.Object) bool
+	run      func(p *process)
+
+	fleetEdits
+}
+
+// fleetEdits are what people do to deployments.
+type fleetEdits struct {
+	// make returns a new deployment, restyle gives one another strategy.
+	make    func(name string, n int) client.Object
+	restyle func(d client.Object)
+	resize  func(d client.Object, n int)
+	// roll asks for the template of that number, touch for something that
+	// rolls nothing.
+	roll   func(d client.Object, template int)
+	touch  func(d client.Object)
+	pause  func(d client.Object, paused bool)
+	goBack func(d client.Object, revision int64)
+	// scaleIn is what an autoscaler does to have machines of d removed.
+	scaleIn func(d client.Object, victims []client.Object)
+	// thaw asks to unfreeze; nil where nothing freezes.
+	thaw func(d client.Object)
+	// free lets a set grow that a deployment held and left behind.
+	free func(s client.Object)
+	// done reports whether the status says that the rollout is complete, and
+	// its counters.
+	done func(d client.Object) (bool, rollout.Status)
+	// awaits reports whether the agent on the node may update it, answer is
+	// what that then says, choose what people do to have a node updated; nil
+	// where nothing is updated in place.
+	awaits func(n *corev1.Node) bool
+	answer func(n *corev1.Node, ok bool)
+	choose func(n *corev1.Node)
+}
+
+// templates is how many different templates there are.
+const templates = 3
+
+// fleetOf builds a fleet on a lens.
+func fleetOf[D, S client.Object](w *World, lens dialect.Deployments[D, S], sets dialect.Sets[S], edits fleetEdits) *fleet {
+	return &fleet{
+		deployment: lens.New(),
+		view:       func(d client.Object) rollout.Deployment { return lens.View(d.(D), w.now) },
+		policy:     func(d client.Object) rollout.Policy { return lens.Policy(d.(D)) },
+		selector:   func(d client.Object) labels.Selector { return lens.Selector(d.(D)) },
+		set:        func(d, s client.Object) rollout.Set { return lens.ViewSet(d.(D), s.(S)) },
+		machine:    lens.ViewMachine,
+		alike: func(a, b client.Object) bool {
+			d, s := lens.New(), a.(S)
+			lens.RollBack(d, &s, rollout.RollBack{})
+			return lens.ViewSet(d, b.(S)).Current
+		},
+		adopts: func(d, s client.Object) bool {
+			return lens.Selector(d.(D)).Matches(labels.Set(s.GetLabels())) && lens.Adopts(d.(D), s.(S))
+		},
+		run:        func(p *process) { runDeployments(p, lens, alarmsOf(p, sets)) },
+		fleetEdits: edits,
+	}
+}
+
+// deploymentLens is a dialect with a defect.
+type deploymentLens[D, S client.Object] struct {
+	dialect.Deployments[D, S]
+	m *Defects
+}
+
+// runDeployments makes p run the machine deployment controller.
+func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, S], alarms machinedeployment.Alarms) {
+	w, m := p.w, p.w.o.Mutation
+	if m != nil {
+		lens = misread(lens, &m.Defects)
+		if m.Defects.Client != nil {
+			p.client, p.live = m.Defects.Client(p.client, p.live)
+			p.target, p.targetLive = m.Defects.Client(p.target, p.targetLive)
+		}
+	}
+	if !w.profile.checks { // else their alarms count besides
+		p.plans = planDeployments(lens)
+	}
+	o := machinedeployment.Options{
+		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Connectivity: p.connectivity(), Clock: p, Writes: replicas.Sequential, Alarms: alarms,
+	}
+	r := machinedeployment.New(lens, o)
+	w.store.Index(lens.Machine(), machineset.OwnerIndex, machineset.IndexOwner)
+	w.store.Index(lens.Set(), machinedeployment.SetIndex, machineset.IndexOwner)
+	w.store.Index(lens.Machine(), machinedeployment.NodeIndex, r.IndexNode)
+	p.reconcile = r.Reconcile
+	if m != nil && (m.Forgetful || m.Defects.Forgetful) {
+		p.reconcile = func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+			return machinedeployment.New(lens, o).Reconcile(ctx, req)
+		}
+	}
+	p.wakes = wakesBy(r.Wakes, "MachineDeployment", "MachineSet", "Machine", "Node")
+	if alarms != nil {
+		p.wakes = alsoBy(p.wakes, wakesBy(r.WakesOfCheck, "MachineHealthCheck"))
+	}
+}
+
+// setOf is the set that controls m; nil when it is gone.
+func (w *World) setOf(m client.Object) client.Object {
+	ref := metav1.GetControllerOf(m)
+	if ref == nil {
+		return nil
+	}
+	s := w.store.Lookup(w.of(m).set, client.ObjectKey{Namespace: m.GetNamespace(), Name: ref.Name})
+	if s == nil || s.GetUID() != ref.UID {
+		return nil
+	}
+	return s
+}
+
+// machineOf is the machine object with the UID; nil when there is none.
+func (w *World) machineOf(uid string) client.Object {
+	for _, m := range w.machines() {
+		if string(m.GetUID()) == uid {
+			return m
+		}
+	}
+	return nil
+}
+
+// deployments are all that there are.
+func (w *World) deployments() []client.Object {
+	if w.adapter.fleet == nil {
+		return nil
+	}
+	return w.store.All(w.adapter.fleet.deployment)
+}
+
+// deploymentOf is the deployment that controls the set; nil when none does.
+func (w *World) deploymentOf(s client.Object) client.Object {
+	ref := metav1.GetControllerOf(s)
+	if ref == nil || w.adapter.fleet == nil {
+		return nil
+	}
+	d := w.store.Lookup(w.of(s).fleet.deployment, client.ObjectKey{Namespace: s.GetNamespace(), Name: ref.Name})
+	if d == nil || d.GetUID() != ref.UID {
+		return nil
+	}
+	return d
+}
+
+// setsOf are the sets that d controls.
+func (w *World) setsOf(d client.Object) (out []client.Object) {
+	for _, s := range w.store.All(w.of(d).set) {
+		if metav1.IsControlledBy(s, d) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// controlled are the machines that s controls.
+func (w *World) controlled(s client.Object) (out []client.Object) {
+	for _, m := range w.store.All(w.of(s).machine) {
+		if metav1.IsControlledBy(m, s) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// fact is the machine as the engine of rollouts sees it, by the truth.
+func (w *World) fact(m client.Object) rollout.Machine {
+	read := w.of(m).fleet.machine
+	return read(m, w.node(read(m, nil).Node))
+}
+
+// living are the machines of d that nobody has sent away.
+func (w *World) living(d client.Object) (out []client.Object) {
+	for _, s := range w.setsOf(d) {
+		for _, m := range w.controlled(s) {
+			if w.fact(m).Counts() {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}

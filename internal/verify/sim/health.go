@@ -1,0 +1,200 @@
+package sim
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
+	"github.com/millwright-dev/millwright/internal/controller/machinehealthcheck"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/verify/sim/store"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// frailty is how unwell a world is, and who looks after that.
+type frailty struct {
+	// checks: people make health checks, and somebody goes by them.
+	checks bool
+	// strict: each of them enforces the lowest rate. foreign: none of them asks for
+	// machines of another API than its own.
+	strict, foreign bool
+	// frail: nodes fail one by one, by zones, for a while, again and again or for
+	// good.
+	frail bool
+	// skew bounds by how much the wall clocks of processes are wrong.
+	skew time.Duration
+	// shares: people guard their sets against giving up too many machines.
+	shares bool
+}
+
+// draw is the last that is drawn of a world.
+func (f *frailty) draw(r *rand.Rand) {
+	f.checks, f.frail = r.IntN(3) == 0, r.IntN(3) == 0
+	f.skew = []time.Duration{0, 0, 5 * time.Second, mostSet}[r.IntN(4)]
+	f.shares = r.IntN(4) == 0
+}
+
+// aheadOf is by how much the wall clock of a new process is ahead: anything up to
+// what there is, either way.
+func (w *World) aheadOf() time.Duration {
+	if w.profile.skew == 0 {
+		return 0
+	}
+	most := int(w.profile.skew / time.Second)
+	return time.Duration(w.between(-most, most)) * time.Second
+}
+
+// ward is what happens around health checks.
+type ward struct {
+	made int
+	// cut is the last zone that went dark, beat when kubelets are heard of next.
+	cut  cut
+	beat time.Time
+	// repaired is when others last restarted a machine.
+	repaired map[types.UID]time.Time
+}
+
+func checkKind() *store.Kind {
+	return store.NewKind(machinev1.GroupVersion.WithKind("MachineHealthCheck"), &lenient.MachineHealthCheck{})
+}
+
+// check is one as it is stored.
+type check = lenient.MachineHealthCheck
+
+// checks are all that there are.
+func (w *World) checks() []*check { return objects(w, &check{}) }
+
+// CheckDefects are those of the controller of health checks.
+type CheckDefects struct {
+	// OfCheck changes what the lens says of a check that selects so many machines,
+	// OfElder what it says of one of the older form. OfPatients returns what changes what it says of a machine, for one
+	// process.
+	OfCheck    func(c *lenient.MachineHealthCheck, v *health.Check, selected int)
+	OfElder    func(v *health.Check)
+	OfPatients func() func(t *health.Target)
+	// Sight is what the process takes for what it sees.
+	Sight func(now time.Time, s connectivity.State) connectivity.State
+	// Client wraps what it acts through, and what it reads the API servers with.
+	Client func(c client.Client, live client.Reader) (client.Client, client.Reader)
+	// Forgetful: it begins every pass with an empty memory.
+	Forgetful bool
+}
+
+// checkLens is a kind of check with a defect.
+type checkLens[C client.Object] struct {
+	dialect.HealthChecks[C]
+	p *process
+}
+
+// View implements [dialect.HealthChecks].
+func (l checkLens[C]) View(o C, common dialect.CommonConditions) health.Check {
+	v, d := l.HealthChecks.View(o, common), l.p.w.o.Mutation.Checks
+	if c, ok := any(o).(*check); ok && d.OfCheck != nil {
+		d.OfCheck(c, &v, l.p.selected(c))
+	} else if !ok && d.OfElder != nil {
+		d.OfElder(&v)
+	}
+	return v
+}
+
+// selected is how many machines of c the process has seen.
+func (p *process) selected(c *check) (n int) {
+	selector, err := metav1.LabelSelectorAsSelector(&c.Spec.Selector)
+	for _, m := range p.view(p.adapter.machine).All() {
+		if err == nil && selector.Matches(labels.Set(m.GetLabels())) {
+			n++
+		}
+	}
+	return n
+}
+
+// patientLens shows machines with a defect.
+type patientLens struct {
+	dialect.Patients
+	change func(*health.Target)
+}
+
+// Patient implements [dialect.Patients].
+func (l patientLens) Patient(m client.Object, n *health.Node) health.Target {
+	t := l.Patients.Patient(m, n)
+	l.change(&t)
+	return t
+}
+
+// blurred is a sight that is not what it seems.
+type blurred struct{ p *process }
+
+// State implements [connectivity.Source].
+func (b blurred) State() connectivity.State {
+	return b.p.w.o.Mutation.Checks.Sight(b.p.Now(), b.p.State())
+}
+
+// patients are the machines that checks may select: of machine.openshift.io always.
+func (w *World) patients() []dialect.Patients {
+	out := []dialect.Patients{openshift.Patients{}}
+	for _, f := range w.apis {
+		if f.api != provider.OpenShift {
+			out = append(out, f.patients)
+		}
+	}
+	return out
+}
+
+// checks reports whether the process goes by health checks.
+func (p *process) checks() bool { return p.role == healthRole || p.role == oldHealthRole }
+
+// runChecks makes p go by health checks of one form, and by what else it watches.
+func runChecks[C client.Object](p *process, lens dialect.HealthChecks[C], watched ...string) {
+	w := p.w
+	o := machinehealthcheck.Options{
+		Client: p.client, Live: p.live, Nodes: p.target, LiveNodes: p.targetLive, Recorder: recorder{p}, Clock: p, Connectivity: p.connectivity(),
+		Patients: w.patients(), Namespace: namespace, Common: openshift.ParseConditions,
+	}
+	if w.pleads() {
+		o.Client, o.Live = looseClient{p.client}, looseReader{p.live}
+	}
+	m := w.o.Mutation
+	if m != nil {
+		lens = checkLens[C]{lens, p}
+		if m.Checks.OfPatients != nil {
+			change := m.Checks.OfPatients()
+			o.Patients = nil
+			for _, all := range w.patients() {
+				o.Patients = append(o.Patients, patientLens{all, change})
+			}
+		}
+		if m.Checks.Client != nil {
+			o.Client, o.Live = m.Checks.Client(o.Client, o.Live)
+			o.Nodes, o.LiveNodes = m.Checks.Client(p.target, p.targetLive)
+		}
+		if m.Checks.Sight != nil {
+			o.Connectivity = blurred{p}
+		}
+	}
+	r := machinehealthcheck.New(lens, o)
+	p.reconcile = func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		if m != nil && m.Checks.Forgetful {
+			r = machinehealthcheck.New(lens, o)
+		}
+		return r.Reconcile(ctx, req)
+	}
+	others := wakesBy(r.Wakes, watched...)
+	p.wakes = func(e store.Event) []enqueue.Request {
+		if e.Kind.GroupVersionKind == lens.Traits().Kind {
+			return r.Wakes(context.Background(), e.Old, e.New)
+		}
+		return others(e)
+	}
+}

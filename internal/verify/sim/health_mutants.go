@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// sickbay makes worlds of nodes that fail, and of checks that go by that.
+func sickbay(c *profile) {
+	c.wider = wider{frailty: frailty{checks: true, frail: true}, trouble: 15}
+	c.deployments, c.sets, c.singles, c.apps = 0, 3, 0, 0
+}
+
+// strict makes such worlds in which every check enforces the lowest rate.
+func strict(c *profile) {
+	sickbay(c)
+	c.strict = true
+}
+
+// dimmed makes such worlds in which API servers are out of reach besides.
+func dimmed(c *profile) {
+	sickbay(c)
+	c.outages, c.apart, c.trouble = true, true, 20
+}
+
+// shared makes worlds of sets that people guard and resize.
+func shared(c *profile) {
+	c.wider = wider{frailty: frailty{shares: true}}
+	c.deployments, c.sets, c.singles, c.apps = 0, 3, 0, 0
+}
+
+func checkMutants() []Mutation {
+	return slices.Concat(budgetMutants(), timerMutants(), choiceMutants())
+}
+
+// budgetMutants remedy more than they may.
+func budgetMutants() []Mutation {
+	return []Mutation{
+		{
+			Name: "a paused check goes on", Finds: []string{judge.PausedRests}, Setting: sickbay,
+			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.Paused = false }},
+		},
+		{
+			Name: "what is being remedied does not count", Finds: []string{judge.BudgetKept}, Setting: sickbay,
+			Checks: CheckDefects{Client: oblivious, Forgetful: true},
+		},
+		{
+			Name: "a share of machines is rounded up", Finds: []string{judge.BudgetKept}, Setting: sickbay,
+			Checks: CheckDefects{OfCheck: roundUp},
+		},
+		{
+			Name: "the budget bounds each remedy by itself", Finds: []string{judge.BudgetKept}, Setting: sickbay,
+			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.MaxUnhealthy = health.Limit{} }},
+		},
+		{
+			Name: "an enforcing breaker reports", Finds: []string{judge.RateKept}, Setting: strict,
+			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) {
+				if v.Breaker.Mode == health.Enforce {
+					v.Breaker.Mode = health.Report
+				}
+			}},
+		},
+	}
+}
+
+// timerMutants count wrong times.
+func timerMutants() []Mutation {
+	return []Mutation{
+		{
+			Name: "who is blind remedies what was seen last", Finds: []string{judge.SightedOnly}, Setting: dimmed,
+			Checks: CheckDefects{Sight: func(time.Time, connectivity.State) connectivity.State { return connectivity.State{} }},
+		},
+		{
+			Name: "timers run while nobody watches", Finds: []string{judge.WatchedOnly}, Setting: dimmed,
+			Checks: CheckDefects{Sight: timeless},
+		},
+		{
+			Name: "the timer of a node that comes and goes never starts anew", Finds: []string{judge.HealthyStay}, Setting: sickbay,
+			Checks: CheckDefects{OfPatients: grudge},
+		},
+		{
+			Name: "timers start anew with every pass", Finds: []string{judge.SickGo}, Setting: sickbay,
+			Checks: CheckDefects{Sight: func(now time.Time, _ connectivity.State) connectivity.State {
+				return since(now.Add(-2*connectivity.Settle), now)
+			}},
+		},
+	}
+}
+
+// choiceMutants give up other machines than they may, or none.
+func choiceMutants() []Mutation {
+	return []Mutation{
+		{
+			Name: "nodes are judged, and machines are not", Finds: []string{judge.SickGo}, Dialects: []string{OpenShift}, Setting: sickbay,
+			Checks: CheckDefects{OfCheck: func(_ *check, v *health.Check, _ int) { v.NodesOnly = true }},
+		},
+		{
+			Name: "a check selects machines of any API", Finds: []string{judge.ChosenOnly}, Dialects: []string{Gardener},
+			Setting: func(c *profile) { sickbay(c); c.foreign = true },
+			Checks:  CheckDefects{Client: optedIn},
+		},
+		{
+			Name: "machines that people spare are remedied", Finds: []string{judge.ChosenOnly}, Dialects: []string{OpenShift}, Setting: sickbay,
+			Checks: CheckDefects{OfPatients: func() func(*health.Target) {
+				return func(t *health.Target) { t.Skip = false }
+			}},
+		},
+		{
+			Name: "machines are given up for their health all at once", Finds: []string{judge.OneByOne}, Dialects: []string{Gardener}, Groupless: true,
+			Setting: func(c *profile) { sickbay(c); c.checks, c.groups = false, true },
+		},
+		{
+			Name: "a guard is ignored", Finds: []string{judge.ShareKept}, Setting: shared,
+			Set: func(s *replicas.Set) { s.Guard = nil },
+		},
+	}
+}
+
+// roundUp takes 40 % of 3 for 2.
+func roundUp(c *check, v *health.Check, selected int) {
+	if c.Spec.MaxUnhealthy == nil {
+		return
+	}
+	digits, percent := strings.CutSuffix(c.Spec.MaxUnhealthy.Text(), "%")
+	if n, err := strconv.Atoi(digits); percent && err == nil {
+		v.MaxUnhealthy, _ = health.ParseLimit(fmt.Sprint((n*selected + 99) / 100))
+	}
+}
+
+// since has seen everything from one time to another.
+func since(from, to time.Time) connectivity.State {
+	s := connectivity.Begin(from, connectivity.Policy{Timeout: looks.Timeout, Interval: 24 * time.Hour}, connectivity.Control, connectivity.Target)
+	return looking(looking(s, from, connectivity.Reachable), to, connectivity.Reachable)
+}
+
+// looking is the state after one more look, with the same answer of all.
+func looking(s connectivity.State, at time.Time, a connectivity.Answer) connectivity.State {
+	return s.After(connectivity.Probe{At: at, Answers: map[connectivity.Cluster]connectivity.Answer{connectivity.Control: a, connectivity.Target: a}})
+}
+
+// timeless sees what s does, and forgets but for a moment that it ever did not.
+func timeless(now time.Time, s connectivity.State) connectivity.State {
+	if !s.Connected() || s.Frozen(now) != "" || s.Since().IsZero() {
+		return s
+	}
+	out := since(epoch.Add(-time.Hour), s.Since().Add(-2))
+	return looking(looking(looking(out, s.Since().Add(-1), connectivity.Unreachable), s.Since(), connectivity.Reachable), now, connectivity.Reachable)
+}
+
+// grudge remembers when each machine's node was unwell first.
+func grudge() func(*health.Target) {
+	first := map[types.UID]time.Time{}
+	return func(t *health.Target) {
+		if t.Node == nil {
+			return
+		}
+		for _, c := range t.Node.Conditions {
+			if was := first[t.UID]; c.Status != "True" && (was.IsZero() || c.Since.Before(was)) {
+				first[t.UID] = c.Since
+			}
+		}
+		for i := range t.Node.Conditions {
+			if at := first[t.UID]; !at.IsZero() {
+				t.Node.Conditions[i].Since = at
+			}
+		}
+	}
+}
+
+// editing changes what is read before it is seen, or hides it.
+type editing struct {
+	client.Client
+	edit func(client.Object) (hide bool)
+}
+
+// Get implements [client.Reader].
+func (c editing) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := c.Client.Get(ctx, key, o, opts...)
+	if err == nil && c.edit(o) {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	return err
+}
+
+// List implements [client.Reader].
+func (c editing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := c.Client.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	var kept []runtime.Object
+	err := meta.EachListItem(list, func(o runtime.Object) error {
+		if o = o.DeepCopyObject(); !c.edit(o.(client.Object)) {
+			kept = append(kept, o)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return meta.SetList(list, kept)
+}
+
+// oblivious does not see machines on their way out, nor what a check remembers.
+func oblivious(c client.Client, live client.Reader) (client.Client, client.Reader) {
+	return editing{c, func(o client.Object) bool {
+		if c, ok := o.(*check); ok {
+			dialect.SetAnnotation(c, dialect.RemediationsAnnotation, "")
+		}
+		_, isNode := o.(*corev1.Node)
+		return !isNode && o.GetDeletionTimestamp() != nil
+	}}, live
+}
+
+// optedIn reads every check as one of machines of the other API.
+func optedIn(c client.Client, live client.Reader) (client.Client, client.Reader) {
+	return editing{c, func(o client.Object) bool {
+		if c, ok := o.(*check); ok {
+			dialect.SetAnnotation(c, dialect.MachineAPIAnnotation, provider.Gardener)
+		}
+		return false
+	}}, live
+}

@@ -1,0 +1,34 @@
+package sim
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/internal/runtime/node"
+)
+
+// TestMarked: the cloud controller leaves a node alone that a machine has taken for its
+// own, not one that somebody else holds.
+func TestMarked(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		meta   metav1.ObjectMeta
+		want   bool
+	}{
+		"bare":                {"nobody looks after it", metav1.ObjectMeta{}, false},
+		"held by others":      {"a backup is no machine", metav1.ObjectMeta{Finalizers: []string{foreign}}, false},
+		"with our finalizer":  {"a machine sees it off", metav1.ObjectMeta{Finalizers: []string{"node.machine.sapcloud.io/machine-controller"}}, true},
+		"with both":           {"a machine sees it off", metav1.ObjectMeta{Finalizers: []string{foreign, "node.machine.sapcloud.io/machine-controller"}}, true},
+		"named by annotation": {"a machine named itself", metav1.ObjectMeta{Annotations: map[string]string{node.MachineAnnotation: "machines/m"}}, true},
+		"named by label":      {"a machine named itself", metav1.ObjectMeta{Labels: map[string]string{node.MachineNameLabel: "m"}}, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := marked(&corev1.Node{ObjectMeta: tc.meta}); got != tc.want {
+				t.Errorf("%s: marked %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,259 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
+	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/verify/sim/store"
+)
+
+// carefulPolicy is how the collector is to be: quicker than in real life, so
+// that the time of a world is enough for it, and longer than any effect of a
+// call whose reply was lost may take.
+func carefulPolicy() orphan.Policy {
+	p := orphan.DefaultPolicy()
+	p.Period, p.Grace, p.PerHour = time.Minute, 2*time.Minute, 4
+	return p
+}
+
+// owner is the identity of the control plane.
+const owner = "3f6b1a0c-6f0e-4a55-9c1c-2f1d8e7a9b10"
+
+// sweep is what the collector's queue holds.
+var sweep = reconcile.Request{NamespacedName: client.ObjectKey{Name: "sweep"}}
+
+// sightOf is how p sees the machines of a kind, from its caches or not.
+func sightOf[M client.Object](p *process, cached bool, kind collector.Machines[M]) collector.Kind {
+	cache := client.Reader(p.client)
+	kind.Live = p.live
+	if p.w.profile.neighbours {
+		kind.Namespace = namespace
+	}
+	if m := p.w.o.Mutation; m != nil && p.role == orphanRole {
+		if m.Collector != nil {
+			cache, kind.Live = m.Collector(p.client, p.live)
+		}
+		kind.Untagged = kind.Untagged || m.Strangers
+	}
+	if cached {
+		kind.Cache = cache
+	}
+	return kind
+}
+
+// kinds are the machines of all APIs, as p sees them.
+func (p *process) kinds() (out []collector.Kind) {
+	for _, f := range p.w.apis {
+		own := f == p.adapter || p.w.profile.together
+		if m := p.w.o.Mutation; own || m == nil || !m.Secluded {
+			out = append(out, f.seen(p, own))
+		}
+	}
+	return out
+}
+
+// runCollector makes p look for instances without a machine.
+func runCollector(p *process) {
+	w := p.w
+	infra := p.infrastructure()
+	policy := w.profile.orphans
+	policy.Owner = owner
+	if w.profile.neighbours {
+		policy.Namespace = namespace
+	}
+	if m := w.o.Mutation; m != nil {
+		if m.Provider != nil {
+			infra = m.Provider(infra, p.target)
+		}
+		if m.Policy != nil {
+			m.Policy(&policy)
+		}
+	}
+	c := collector.New(collector.Options{
+		Kinds: p.kinds(), Provider: infra, Clock: passiveClock{p: p}, Policy: policy,
+		Recorder: recorder{p}, Connectivity: p.connectivity(), Random: func() float64 { return 0.5 },
+	})
+	p.wakes = func(store.Event) []enqueue.Request { return nil }
+	p.queue.add(sweep)
+	p.reconcile = func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+		return reconcile.Result{RequeueAfter: max(c.Pass(ctx), time.Millisecond)}, nil
+	}
+}
+
+// joinTimeout is how long a machine may take to know its node.
+const joinTimeout = 20 * time.Minute
+
+// runNodes makes p mark nodes without a machine, and let go of them.
+func runNodes(p *process) {
+	kinds := p.kinds()
+	r := collector.NewNodes(collector.NodeOptions{
+		Client: p.target, Kinds: kinds, Clock: p, JoinTimeout: joinTimeout,
+		Mark: v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged, Finalizer: v1alpha1.FinalizerNode,
+		API: v1alpha1.GroupVersion.Group,
+	})
+	p.reconcile = r.Reconcile
+	p.wakes = func(e store.Event) (out []enqueue.Request) {
+		var names []string
+		if n, ok := e.Object().(*corev1.Node); ok {
+			names = append(names, n.Name)
+		}
+		for _, kind := range kinds {
+			for _, o := range []client.Object{e.Old, e.New} {
+				if o != nil {
+					names = append(names, kind.NodesOf(o)...)
+				}
+			}
+		}
+		for _, name := range names {
+			out = append(out, enqueue.Request{Request: ctrl.Request{NamespacedName: client.ObjectKey{Name: name}}})
+		}
+		return out
+	}
+}
+
+// losses is what became of machines whose objects went without them.
+type losses struct {
+	// since is when the object with the UID was lost.
+	since map[string]time.Time
+	// doubles are the IDs of instances that others made for machines, strangers
+	// of those that they made for none.
+	doubles, strangers map[string]bool
+	// forsaken: all objects went for good.
+	forsaken bool
+}
+
+func newLosses() losses {
+	return losses{since: map[string]time.Time{}, doubles: map[string]bool{}, strangers: map[string]bool{}}
+}
+
+// stepTrouble is something that should not happen.
+func (w *World) stepTrouble() {
+	var deeds []func()
+	if w.profile.collects && !w.profile.tardy && !w.profile.forsakes {
+		deeds = append(deeds, w.loseMachine, w.loseMachine, w.loseMachines)
+		if w.hollow == nil {
+			deeds = append(deeds, w.double, w.stranger)
+		}
+	}
+	if w.profile.outages {
+		deeds = append(deeds, w.cutOff, w.cutOff)
+	}
+	deeds = slices.Concat(deeds, w.deceits(), w.bothers(), w.intrusions(), w.impostures(), w.remakeDeeds(), w.spoilDeeds())
+	if w.profile.versions {
+		deeds = append(deeds, w.exchange, w.exchange)
+	}
+	if w.profile.aided {
+		deeds = append(deeds, w.remakeClass, w.remakeClass)
+	}
+	if w.profile.restores {
+		deeds = append(deeds, w.backUp, w.backUp)
+	}
+	if w.profile.clockwork.set {
+		deeds = append(deeds, w.setClock, w.setClock)
+	}
+	if w.profile.frail {
+		deeds = append(deeds, w.ailNode, w.ailNode, w.ailNode, w.darken)
+	}
+	if w.ended() {
+		deeds = w.lastTroubles()
+	}
+	if deed, ok := pick(w, deeds); ok {
+		deed()
+	}
+}
+
+// loseMachine takes away a machine's object by force: its finalizers were
+// removed by hand, or the API server was restored from an old backup.
+func (w *World) loseMachine() {
+	m, ok := pick(w, w.store.All(w.adapter.machine))
+	if !ok {
+		return
+	}
+	w.losses.since[string(m.GetUID())] = w.now
+	w.edit(m, "", func(o client.Object) { o.SetFinalizers(nil) })
+	if o := w.store.Lookup(m, client.ObjectKeyFromObject(m)); o != nil {
+		w.must("lose a machine", w.store.Delete(o, client.DeleteOptions{}))
+	}
+	w.does("loses the object of machine %s", m.GetName())
+}
+
+func (w *World) loseMachines() {
+	if !w.chance(30) {
+		return
+	}
+	for range w.between(2, 6) {
+		w.loseMachine()
+	}
+}
+
+// double is a second instance of a machine, made by somebody who did not know
+// of the first. Its kubelet does not join: the name is taken.
+func (w *World) double() {
+	i, ok := pick(w, w.cloud.Existing(""))
+	if !ok || !w.known(i) || w.losses.doubles[i.ID] || len(w.cloud.Existing(i.UID)) > 1 || w.remade.heirs[i.ID] != "" {
+		return
+	}
+	w.does("makes instance %s of %s, which has %s", w.doubled(i).ID, i.Name, i.ID)
+}
+
+// doubled is a second instance of i's machine.
+func (w *World) doubled(i *cloud.Machine) *cloud.Machine {
+	d := w.idle(i.Place, i.UID, i.Name)
+	d.Owner, d.Namespace = owner, namespace
+	w.losses.doubles[d.ID] = true
+	return d
+}
+
+// idle is an instance that no controller asked for, and whose kubelet never joins.
+func (w *World) idle(at cloud.Place, uid, name string) *cloud.Machine {
+	i := w.cloud.Add(at, uid, name)
+	w.kubelet(i).decided, w.kubelet(i).never = true, true
+	return i
+}
+
+// stranger is an instance that carries no machine's UID.
+func (w *World) stranger() {
+	if len(w.losses.strangers) >= 2 {
+		return
+	}
+	name := "stranger" + string(rune('a'+len(w.losses.strangers)))
+	s := w.idle(home, "", name)
+	w.losses.strangers[s.ID] = true
+	w.does("makes instance %s, %s", s.ID, name)
+}
+
+// approve lets as many orphans be removed at once as there may be. Where nothing
+// is left that says where to look for them, nobody looks.
+func (w *World) approve() {
+	if w.losses.forsaken {
+		return
+	}
+	lasting := func(o client.Object) bool { return o.GetDeletionTimestamp() == nil && metav1.GetControllerOf(o) == nil }
+	if !slices.ContainsFunc(w.adapter.anchors(), lasting) {
+		_, err := w.store.Create(w.adapter.newSet("keeper", 0))
+		w.must("create a set", err)
+	}
+	for _, o := range append(w.adapter.anchors(), w.deployments()...) { // a deployment hands it to its sets
+		w.edit(o, "", func(o client.Object) {
+			annotations := o.GetAnnotations()
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[orphan.ApproveAnnotation] = "99"
+			o.SetAnnotations(annotations)
+		})
+	}
+	w.does("approves that orphans are removed")
+}

@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/verify/sim/store"
+)
+
+// outage is a time in which none of the controllers reaches an API server. What
+// is on the wire when it begins arrives.
+type outage struct {
+	of       *store.Store
+	from, to time.Time
+	// kubelets: they do not reach it either, and are taken for lost by whoever
+	// does.
+	kubelets bool
+	// denies: the API server answers, and denies all that it is asked.
+	denies bool
+}
+
+func (o outage) at(t time.Time) bool { return !t.Before(o.from) && t.Before(o.to) }
+
+// shortestOutage is longer than the time between two looks: what is over sooner
+// cannot be known.
+const shortestOutage = 10
+
+// looks are the defaults of the binaries.
+var looks = connectivity.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}
+
+var errUnreachable = errors.New("dial tcp: connect: connection refused")
+
+// cutOff makes an API server unreachable.
+func (w *World) cutOff() {
+	if len(w.outages) > 0 && w.now.Before(w.outages[len(w.outages)-1].to) {
+		return
+	}
+	o := outage{of: w.target, from: w.now, kubelets: w.chance(50), denies: w.profile.denials}
+	if w.chance(30) {
+		o.of, o.kubelets = w.store, o.kubelets && w.store == w.target
+	}
+	o.to = w.now.Add(time.Duration(w.between(shortestOutage, []int{60, 300, 1800}[w.roll(3)])) * time.Second)
+	w.outages = append(w.outages, o)
+	w.tracef("network", "the API server of the cluster %s is OUT OF REACH for %v, kubelets %v", w.clusterOf(o.of), o.to.Sub(o.from), o.kubelets)
+}
+
+func (w *World) clusterOf(s *store.Store) connectivity.Cluster {
+	if s == w.store {
+		return connectivity.Control
+	}
+	return connectivity.Target
+}
+
+// out reports whether the controllers do not reach the API server at the time.
+func (w *World) out(s *store.Store, at time.Time) bool { return w.outageOf(s, at) != nil }
+
+// outageOf is that of the API server at the time; nil: there is none.
+func (w *World) outageOf(s *store.Store, at time.Time) *outage {
+	if n := len(w.outages); n > 0 && w.outages[n-1].of == s && w.outages[n-1].at(at) {
+		return &w.outages[n-1]
+	}
+	return nil
+}
+
+// failure is what a call in the outage comes to.
+func (o outage) failure(c store.Call) error {
+	if o.denies {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: c.Kind.Kind}, c.Key.Name, errors.New("the authorizer does not answer"))
+	}
+	return errUnreachable
+}
+
+// answer is what a look in the outage comes to.
+func (o outage) answer() connectivity.Answer {
+	if o.denies {
+		return connectivity.Denied
+	}
+	return connectivity.Unreachable
+}
+
+// severed reports whether kubelets do not reach their API server now.
+func (w *World) severed() bool {
+	n := len(w.outages)
+	return n > 0 && w.outages[n-1].kubelets && w.outages[n-1].at(w.now)
+}
+
+// reconnect ends the outage that there may be.
+func (w *World) reconnect() {
+	if n := len(w.outages); n > 0 && w.now.Before(w.outages[n-1].to) {
+		w.outages[n-1].to = w.now
+	}
+}
+
+// State implements [connectivity.Source].
+func (p *process) State() connectivity.State { return p.seen }
+
+// connectivity are what the controllers of p know their sight by; nil where it is
+// perfect.
+func (p *process) connectivity() connectivity.Source {
+	if m := p.w.o.Mutation; !p.w.looks() || m != nil && m.Unprobed {
+		return nil
+	}
+	return p
+}
+
+// opens begins to look.
+func (p *process) opens() {
+	of := []connectivity.Cluster{connectivity.Control}
+	if p.w.target != p.w.store {
+		of = append(of, connectivity.Target)
+	}
+	p.seen, p.nextLook = connectivity.Begin(p.Now(), looks, of...), p.w.now
+	p.look(p.w.now)
+}
+
+// look makes the looks that are due by then.
+func (p *process) look(by time.Time) {
+	if !p.w.looks() {
+		return
+	}
+	for ; !p.nextLook.After(by); p.nextLook = p.nextLook.Add(looks.Interval) {
+		answers := map[connectivity.Cluster]connectivity.Answer{}
+		for _, s := range []*store.Store{p.w.store, p.w.target} {
+			answers[p.w.clusterOf(s)] = connectivity.Reachable
+			if o := p.w.outageOf(s, p.nextLook); o != nil {
+				answers[p.w.clusterOf(s)] = o.answer()
+			}
+		}
+		since := p.w.now.Sub(p.nextLook)
+		_, ahead := p.clock.Read()
+		p.seen = p.seen.After(connectivity.Probe{At: p.Now().Add(-since), Ahead: ahead, Answers: answers})
+	}
+}

@@ -1,0 +1,313 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
+	"github.com/millwright-dev/millwright/internal/verify/sim/store"
+)
+
+// AsDecided is the other half of what is judged: whether the controllers of sets and of
+// deployments do what the product itself decides on what they saw. Whether that decision
+// is right is judged by internal/verify/sim/judge, and by the properties of the rooms that
+// decide.
+const AsDecided = "what is written is what was decided on what was seen"
+
+// observed is what a pass went by: its caches when it began, with what the process
+// wrote itself, or what it listed live since.
+type observed struct {
+	// at is when it began, by the clock of its process.
+	at      time.Time
+	objects map[string]map[types.UID]client.Object
+	// recalled is the same where the process goes by what it wrote and a server that
+	// went back has undone: it cannot tell that from a cache which is behind. Nil where
+	// no server went back.
+	recalled *observed
+	// overtaken: the world went on in the middle of the pass, and the caches with it, which
+	// the pass may have read only then.
+	overtaken bool
+	// live: machines were listed live, after those were adopted that nobody had. cached
+	// are those that the caches showed before; nil where none were listed live.
+	live   bool
+	cached map[types.UID]client.Object
+	// created counts the machines that the pass asked for.
+	created int
+}
+
+// request is one for the deletion of a machine, on behalf of a set.
+type request struct{ set, machine types.UID }
+
+func versionOf(o client.Object) int64 {
+	v, err := strconv.ParseInt(o.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+func (p *process) observes() *observed {
+	g := &observed{at: p.Now(), objects: map[string]map[types.UID]client.Object{}}
+	for _, v := range p.views {
+		if judged[v.Kind().Kind] {
+			g.objects[v.Kind().Kind] = p.shows(v)
+		}
+	}
+	if p.w.profile.restores {
+		g.recalled = p.recall(g)
+	}
+	return g
+}
+
+// shows are the objects of a view, as p wrote them where that is newer.
+func (p *process) shows(v *store.View) map[types.UID]client.Object {
+	all := map[types.UID]client.Object{}
+	for _, o := range v.Shown() {
+		if own := p.wrote[o.GetUID()]; own != nil && versionOf(own) > versionOf(o) {
+			o = own
+		}
+		all[o.GetUID()] = o
+	}
+	return all
+}
+
+// listed notes what a live listing showed, and that whose nodes these are was looked up
+// after it.
+func (p *process) listed(k *store.Kind, all []client.Object) {
+	saw := p.running.saw
+	saw.lists(k, all)
+	for _, v := range p.views {
+		if v.Kind().Kind == "Node" {
+			saw.objects["Node"] = p.shows(v)
+		}
+	}
+	p.happened(p.running)
+}
+
+// recall is g where the process goes by what it wrote; nil where no server went back yet.
+// What it wrote is asked for before that, too, as it is forgotten by asking.
+func (p *process) recall(g *observed) *observed {
+	out := &observed{at: g.at, objects: map[string]map[types.UID]client.Object{}}
+	for _, v := range p.views {
+		if g.objects[v.Kind().Kind] == nil {
+			continue
+		}
+		all := map[types.UID]client.Object{}
+		for _, o := range v.Shown() {
+			all[o.GetUID()] = p.recalls.Over(o)
+		}
+		out.objects[v.Kind().Kind] = all
+	}
+	if p.w.backups.restored == 0 {
+		return nil
+	}
+	return out
+}
+
+// lists notes what a live listing showed.
+func (g *observed) lists(k *store.Kind, all []client.Object) {
+	if k.Kind == "Machine" && g.cached == nil {
+		g.cached = g.objects[k.Kind]
+		if g.recalled != nil {
+			g.recalled.cached = g.recalled.objects[k.Kind]
+		}
+	}
+	g.objects[k.Kind], g.live = map[types.UID]client.Object{}, g.live || k.Kind == "Machine"
+	for _, o := range all {
+		g.objects[k.Kind][o.GetUID()] = o
+	}
+	if g.recalled != nil {
+		g.recalled.objects[k.Kind] = g.objects[k.Kind]
+	}
+}
+
+// keeps remembers what the process wrote, and was told that it did; was is nil where it
+// made something.
+func (p *process) keeps(s *store.Store, c store.Call, was client.Object) {
+	o := s.Lookup(c.Object, c.Key)
+	if o == nil {
+		return
+	}
+	p.wrote[o.GetUID()] = o
+	if was != nil {
+		p.recalls.Wrote(was.GetResourceVersion(), o)
+	}
+	// Before it decides, the controller of sets may thaw its set, and that of deployments adopt one.
+	adopts := p.role == fleetRole && was != nil && metav1.GetControllerOf(was) == nil && metav1.GetControllerOf(o) != nil
+	if t := p.running; t != nil && (p.role == setRole || adopts) && c.Kind.Kind == "MachineSet" {
+		t.saw.objects[c.Kind.Kind][o.GetUID()] = o
+	}
+}
+
+// doubts remembers a deletion of a machine whose answer leaves open whether it happened
+// or yet will: the controller asks for that one again before it gives up any other.
+func (p *process) doubts(c store.Call, err error) {
+	if p.plans == nil || c.Verb != "delete" || c.Kind.Kind != "Machine" {
+		return
+	}
+	saw := p.running.saw
+	set, m := saw.named("MachineSet", p.running.key.NamespacedName), saw.named("Machine", c.Key)
+	if set == nil || m == nil {
+		return
+	}
+	switch asked := (request{set: set.GetUID(), machine: m.GetUID()}); {
+	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		delete(p.doubted, asked)
+	case !expectations.Refused(err):
+		p.doubted[asked] = p.Now()
+	}
+}
+
+// happened forgets the doubts about deletions of the pass's set that it saw under way: a
+// server that goes back undoes them, and nobody asks again.
+func (p *process) happened(t *task) {
+	set := t.saw.named("MachineSet", t.key.NamespacedName)
+	if set == nil {
+		return
+	}
+	for _, m := range t.saw.objects["Machine"] {
+		if m.GetDeletionTimestamp() != nil {
+			delete(p.doubted, request{set: set.GetUID(), machine: m.GetUID()})
+		}
+	}
+}
+
+func (g *observed) named(kind string, key client.ObjectKey) client.Object {
+	for _, o := range g.objects[kind] {
+		if client.ObjectKeyFromObject(o) == key {
+			return o
+		}
+	}
+	return nil
+}
+
+func (g *observed) node(name string) *corev1.Node {
+	n, _ := g.named("Node", client.ObjectKey{Name: name}).(*corev1.Node)
+	return n
+}
+
+// planSets tells what of a write of the controller of sets was not decided.
+func planSets[S client.Object](lens dialect.Sets[S], doubted map[request]time.Time) func(t *task, old, now client.Object) string {
+	return func(t *task, old, now client.Object) string {
+		g := t.saw
+		o := g.named("MachineSet", t.key.NamespacedName)
+		gone := old != nil && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)
+		if o == nil || old != nil && !gone || g.overtaken && !g.live {
+			return ""
+		}
+		s := o.(S)
+		var members []replicas.Member
+		for _, m := range g.objects["Machine"] {
+			ref := metav1.GetControllerOf(m)
+			free := !g.live && ref == nil && m.GetDeletionTimestamp() == nil
+			ours, matches := ref != nil && ref.UID == s.GetUID(), lens.Selector(s).Matches(labels.Set(m.GetLabels()))
+			if (free || ours) && matches || ours && s.GetDeletionTimestamp() != nil {
+				members = append(members, lens.Member(s, m, g.node))
+			}
+		}
+		view := lens.View(s)
+		if metav1.GetControllerOf(s) != nil {
+			view.Guard = nil // it weighs the other sets of the deployment too, and the judge looks at that
+		}
+		decide := func(lingers time.Duration) replicas.Decision {
+			for i := range members {
+				at, asked := doubted[request{set: s.GetUID(), machine: members[i].UID}]
+				members[i].PendingDeletion = asked && g.at.Sub(at) < lingers
+			}
+			return replicas.Decide(g.at, view, members, lens.Policy(s))
+		}
+		d := decide(expectations.Lingers)
+		if old == nil {
+			g.created++
+			if g.created > d.Create {
+				return fmt.Sprintf("set %s makes machine %s, the %dth of %d: %s", s.GetName(), now.GetName(), g.created, d.Create, d.Message)
+			}
+			return ""
+		}
+		chosen := func(v replicas.Victim) bool { return v.UID == old.GetUID() }
+		// The controller counts from the end of the pass that asked, which may have hung.
+		if !slices.ContainsFunc(d.Delete, chosen) && !slices.ContainsFunc(decide(2*expectations.Lingers).Delete, chosen) {
+			return fmt.Sprintf("set %s deletes machine %s: %s", s.GetName(), old.GetName(), d.Message)
+		}
+		return ""
+	}
+}
+
+// planDeployments tells what of a write of the controller of deployments was not
+// decided: the sizes of sets, where the caches stood still meanwhile.
+func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t *task, old, now client.Object) string {
+	size := func(o client.Object) int { return lens.ViewSet(lens.New(), o.(S)).Replicas }
+	return func(t *task, old, now client.Object) string {
+		g := t.saw
+		_, isSet := now.(S)
+		o := g.named("MachineDeployment", t.key.NamespacedName)
+		if o == nil || !isSet || old == nil || g.overtaken || size(old) == size(now) {
+			return ""
+		}
+		decided := func(g *observed, d D) ([]rollout.SetWant, bool) {
+			view := lens.View(d, g.at)
+			view.Connectivity = connectivity.Of(t.by.connectivity())
+			sets := rollout.Decide(g.at, view, facts(g, lens, d), lens.Policy(d)).Sets
+			return sets, slices.ContainsFunc(sets, func(w rollout.SetWant) bool { return w.UID == now.GetUID() && w.Replicas == size(now) })
+		}
+		sets, is := decided(g, o.(D))
+		if is {
+			return ""
+		}
+		if was := g.recalled; was != nil {
+			if _, is := decided(was, was.named("MachineDeployment", t.key.NamespacedName).(D)); is {
+				return ""
+			}
+		}
+		return fmt.Sprintf("deployment %s gives set %s %d machines instead of %d, decided was %+v", o.GetName(), now.GetName(), size(now), size(old), sets)
+	}
+}
+
+// machines are those that a deployment with the selector saw. A live listing by that does
+// not find what has other labels, and of these it goes by its cache.
+func (g *observed) machines(selector labels.Selector) (out []client.Object) {
+	found := func(m client.Object) bool { return m != nil && selector.Matches(labels.Set(m.GetLabels())) }
+	listed := g.objects["Machine"]
+	for _, m := range listed {
+		if g.cached == nil || found(m) {
+			out = append(out, m)
+		}
+	}
+	for uid, m := range g.cached {
+		if !found(m) && !found(listed[uid]) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// facts are the sets of d with their machines, as the pass saw them.
+func facts[D, S client.Object](g *observed, lens dialect.Deployments[D, S], d D) (out []rollout.Set) {
+	machines := g.machines(lens.Selector(d))
+	for _, s := range g.objects["MachineSet"] {
+		if !metav1.IsControlledBy(s, d) || !lens.Selector(d).Matches(labels.Set(s.GetLabels())) {
+			continue
+		}
+		v := lens.ViewSet(d, s.(S))
+		for _, m := range machines {
+			if metav1.IsControlledBy(m, s) || metav1.GetControllerOf(m) == nil && lens.Claims(s.(S), m) {
+				v.Machines = append(v.Machines, lens.ViewMachine(m, g.node(lens.NodeName(m))))
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}

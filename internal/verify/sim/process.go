@@ -1,0 +1,303 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/controller/enqueue"
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
+	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
+	"github.com/millwright-dev/millwright/internal/verify/sim/store"
+)
+
+// role is what a process runs.
+type role string
+
+// The roles. They are processes of their own, each with its own caches.
+const (
+	machineRole role = "machines"
+	setRole     role = "sets"
+	fleetRole   role = "deployments"
+	orphanRole  role = "orphans"
+	nodeRole    role = "nodes"
+	healthRole  role = "health"
+	// oldHealthRole is for health checks of the older form.
+	oldHealthRole role = "old health"
+	aideRole      role = "aides"
+)
+
+// process is one controller process.
+type process struct {
+	w    *World
+	role role
+	// adapter is the API that it is for.
+	adapter *adapter
+	// number is how it is called, serial what no other process has.
+	number, serial int
+	views          []*store.View
+	byKind         map[*store.Kind]*store.View
+	// client and live are those of the machines' cluster, target and targetLive
+	// of the one that they join.
+	client, target   client.Client
+	live, targetLive client.Reader
+	queue            queue
+	tasks            []*task
+	// running is the task whose code is being executed.
+	running *task
+
+	reconcile func(context.Context, reconcile.Request) (reconcile.Result, error)
+	// wakes says whom a change concerns, and after how long.
+	wakes func(e store.Event) []enqueue.Request
+
+	// plans says what of a write was not decided; nil: nobody repeats that. wrote is
+	// what the process wrote last, by UID; doubted are the deletions of machines that it
+	// asked for and that may have happened, or not. recalls is what it may take for
+	// written still although a server that went back has undone it.
+	plans   func(t *task, old, now client.Object) string
+	wrote   map[types.UID]client.Object
+	doubted map[request]time.Time
+	recalls expectations.Written
+	// stalled are the views that hear nothing, and until when.
+	stalled map[*store.View]time.Time
+
+	// writes counts those that it sent; doomed: it has crashed, and is to be started
+	// anew.
+	writes int
+	doomed bool
+	// deposed is when another process took over; what is on the wire then
+	// still arrives.
+	deposed *time.Time
+	tenure  tenure
+	// seen is what the process knows of its own sight, nextLook when it looks
+	// again.
+	seen     connectivity.State
+	nextLook time.Time
+	// born is when it started. By its own wall clock it is ahead; what it goes by is the
+	// other clock.
+	born  time.Time
+	ahead time.Duration
+	clock *serverclock.Clock
+	// earlier: it is of the earlier version.
+	earlier bool
+}
+
+// task is one call of Reconcile, as a coroutine that stops wherever the rest
+// of the world may overtake it.
+type task struct {
+	by      *process
+	hang    hang
+	key     reconcile.Request
+	next    func() (struct{}, bool)
+	stop    func()
+	yield   func(struct{}) bool
+	started time.Time
+	result  reconcile.Result
+	err     error
+	// before is what was known when the pass began.
+	before *judge.Pass
+	// saw is what it goes by; nil for those whose decisions nobody repeats.
+	saw *observed
+	// removals counts the orphans whose removal it was the first to ask for, by place.
+	removals map[string]int
+}
+
+// killed unwinds the code of a process that crashed.
+type killed struct{}
+
+// start starts a process, whose first listings may be behind.
+func (w *World) start(r role, of *adapter, behind int) {
+	p := &process{w: w, role: r, adapter: of, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, doubted: map[request]time.Time{}, stalled: map[*store.View]time.Time{}}
+	w.serials++
+	p.queue, p.born, p.ahead, p.serial = newQueue(), w.now, w.aheadOf(), w.serials
+	p.clock = serverclock.New(ownClock{p: p}, logr.Discard())
+	p.hearsTime()
+	p.opens()
+	p.client, p.live = p.connect(w.store, behind)
+	p.ages()
+	p.target, p.targetLive = p.client, p.live
+	if w.target != w.store {
+		p.target, p.targetLive = p.connect(w.target, behind)
+	}
+	switch r {
+	case machineRole:
+		of.runMachines(p)
+	case setRole:
+		of.runSets(p)
+	case orphanRole:
+		runCollector(p)
+	case nodeRole:
+		of.runNodes(p)
+	case healthRole:
+		runChecks(p, openshift.HealthChecks{}, "Machine", "Node")
+	case oldHealthRole:
+		runChecks(p, openshift.OldHealthChecks{}, "Machine", "Node", "ConfigMap")
+	case aideRole:
+		of.runAides(p)
+	case fleetRole:
+		of.fleet.run(p)
+		if behind > 0 {
+			clear(w.owners.chosen) // it may not see who was meant
+		}
+	}
+	for _, v := range p.views {
+		for _, o := range v.All() {
+			p.hear(store.Event{Kind: v.Kind(), New: o})
+		}
+	}
+	w.procs = append(w.procs, p)
+	w.tracef(p.name(), "starts, up to %d changes behind", behind)
+}
+
+func (p *process) name() string { return fmt.Sprintf("%s-%d", p.role, p.number) }
+
+// hear puts into the queue whom a change concerns.
+func (p *process) hear(e store.Event) {
+	for _, wk := range p.wakes(e) {
+		if wk.After == 0 {
+			p.queue.add(wk.Request)
+		} else {
+			p.queue.addAt(wk.Request, p.w.now.Add(wk.After))
+		}
+	}
+}
+
+// advance lets a view see up to n changes.
+func (p *process) advance(v *store.View, n int) {
+	for range min(n, v.Behind()) {
+		e := v.Advance()
+		p.w.tracef(p.name(), "sees %s", describe(e))
+		p.hear(e)
+	}
+}
+
+func describe(e store.Event) string {
+	o := e.Object()
+	verb := "changed"
+	switch {
+	case e.Old == nil:
+		verb = "created"
+	case e.New == nil:
+		verb = "gone"
+	case e.New.GetDeletionTimestamp() != nil && e.Old.GetDeletionTimestamp() == nil:
+		verb = "deleting"
+	}
+	return fmt.Sprintf("%s %s %s (version %s)", e.Kind.Kind, o.GetName(), verb, o.GetResourceVersion())
+}
+
+// startable are the keys for which a pass can begin. The controller of nodes has
+// one worker, and holds a lock while it reads.
+func (p *process) startable() []reconcile.Request {
+	if p.role == nodeRole && len(p.tasks) > 0 {
+		return nil
+	}
+	return p.queue.startable()
+}
+
+// begin begins a pass for the key and runs it to its first stop.
+func (p *process) begin(key reconcile.Request) {
+	if p.doomed {
+		return
+	}
+	p.queue.take(key)
+	t := &task{by: p, key: key, started: p.w.now, before: p.sees(key), removals: map[string]int{}}
+	if p.plans != nil {
+		t.saw = p.observes()
+		p.happened(t)
+	}
+	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
+		t.yield = yield
+		defer func() {
+			if r := recover(); r != nil {
+				if _, ok := r.(killed); !ok {
+					panic(r)
+				}
+			}
+		}()
+		t.result, t.err = p.reconcile(log.IntoContext(context.Background(), logr.Discard()), key)
+	})
+	p.tasks = append(p.tasks, t)
+	p.w.reconciles++
+	p.w.tracef(p.name(), "reconciles %s", key)
+	p.run(t)
+}
+
+// run goes on with a task up to its next stop, or its end.
+func (p *process) run(t *task) {
+	p.running = t
+	_, stopped := t.next()
+	p.running = nil
+	if stopped {
+		return
+	}
+	p.tasks = slices.DeleteFunc(p.tasks, func(o *task) bool { return o == t })
+	p.queue.done(t.key, t.result, t.err, p.w.now)
+	if t.err != nil {
+		p.w.tracef(p.name(), "reconciled %s: error: %v", t.key, t.err)
+	} else {
+		p.w.tracef(p.name(), "reconciled %s: again after %v", t.key, t.result.RequeueAfter)
+	}
+	p.checkPass(t)
+	p.mourn()
+}
+
+// pause lets the rest of the world overtake the running task.
+func (p *process) pause() {
+	t := p.running
+	p.mayCall()
+	if !p.w.chance(p.w.profile.pausePercent) || p.w.step < 0 {
+		return
+	}
+	if !t.yield(struct{}{}) {
+		panic(killed{})
+	}
+	if t.saw != nil {
+		t.saw.overtaken = true
+	}
+}
+
+// kill ends a process at once. What it had put on the wire is lost.
+func (p *process) kill() {
+	for _, t := range p.tasks {
+		p.running = t
+		t.stop()
+	}
+	p.running, p.tasks = nil, nil
+	w := p.w
+	w.late = slices.DeleteFunc(w.late, func(l lateEffect) bool { return l.by == p })
+	w.procs = slices.DeleteFunc(w.procs, func(o *process) bool { return o == p })
+}
+
+func (w *World) shutdown() {
+	for len(w.procs) > 0 {
+		w.procs[0].kill()
+	}
+}
+
+// recorder takes events. They are writes like others.
+type recorder struct{ p *process }
+
+// Eventf implements events.EventRecorder.
+func (r recorder) Eventf(about, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	name := ""
+	if o, ok := about.(client.Object); ok {
+		name = o.GetName()
+	}
+	r.p.w.writes++
+	if kind == "Warning" {
+		r.p.w.told[name] = r.p.w.now
+	}
+	r.p.w.tracef(r.p.name(), "event %s %s about %s: %s", kind, reason, name, fmt.Sprintf(note, args...))
+}

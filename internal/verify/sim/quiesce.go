@@ -1,0 +1,279 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
+)
+
+const (
+	// patience is how long the world may take to come to rest: longer than the
+	// longest timeouts (2 h of draining, 10 min of health, 20 min of joining).
+	patience = 8 * time.Hour
+	// restTime is for how long nothing may be written at rest, mostPasses how
+	// many passes may be made meanwhile.
+	restTime   = time.Hour
+	mostPasses = 2000
+	// healthEvery is how often somebody deletes machines that are beyond help,
+	// in the dialect that leaves it to others.
+	healthEvery = 20 * time.Minute
+)
+
+// quiesce is the time after the faults.
+func (w *World) quiesce() {
+	w.tracef("world", "the faults stop")
+	w.land()
+	if w.profile.ends > 0 {
+		w.lastThings()
+		return
+	}
+	w.mend()
+	w.lastIllness()
+	if !w.converge(judge.Converges, w.unsettled, w.nurse) {
+		return
+	}
+	w.endure()
+	w.rest()
+	w.cure()
+	w.restoreClasses() // as far as machines that nobody could help still name one
+	w.deleteAll()
+	w.converge(judge.LeavesNothing, w.judge.Leftover, func() { w.guide(); w.cleanUp() })
+}
+
+// land brings to an end all that is under way.
+func (w *World) land() {
+	w.reconnect()
+	w.relent()
+	w.upgrade()
+	for len(w.late) > 0 {
+		w.stepLate()
+	}
+	for _, p := range slices.Clone(w.procs) {
+		if p.deposed != nil {
+			w.lapse(p)
+			continue
+		}
+		for _, t := range slices.Clone(p.tasks) {
+			w.finish(p, t)
+		}
+	}
+}
+
+// converge lets the world go on by itself until nothing remains to be done.
+func (w *World) converge(statement string, remains func() string, nurse func()) bool {
+	end, nursing := w.now.Add(patience), w.now.Add(healthEvery)
+	for range w.mostRounds() {
+		if w.violation != nil {
+			return false
+		}
+		if w.workOnce() {
+			continue
+		}
+		w.judge.Overdue()
+		why := remains()
+		if why == "" {
+			return true
+		}
+		next := w.nextTime()
+		if next.IsZero() || next.After(nursing) {
+			next = nursing
+		}
+		if w.now.After(end) {
+			w.broken(statement, "after %v: %s", patience, why)
+			return false
+		}
+		w.advanceTo(next)
+		if !w.now.Before(nursing) {
+			nursing = w.now.Add(healthEvery)
+			nurse()
+		}
+	}
+	w.broken(statement, "still busy after %d rounds: %s", w.mostRounds(), remains())
+	return false
+}
+
+// mostRounds bounds the work to come to rest. What never succeeds is tried again all
+// the time that the rest may take; how often is judged in [World.endure].
+func (w *World) mostRounds() int {
+	most := 5000 + 20*w.profile.many
+	if w.profile.ill != "" {
+		most *= int(patience / time.Hour)
+	}
+	return most
+}
+
+// workOnce lets everybody do once what they can do now, and reports whether
+// anybody could.
+func (w *World) workOnce() bool {
+	did := false
+	for _, p := range slices.Clone(w.procs) {
+		did = w.catchUp(p) || did
+		for _, key := range p.startable() {
+			p.begin(key)
+			did = true
+		}
+	}
+	for _, actions := range []func() []func(){w.nodeActions, w.podActions, w.collectorActions} {
+		if all := actions(); len(all) > 0 {
+			all[0]()
+			did = true
+		}
+	}
+	return did
+}
+
+// unsettled says what is not as was asked for; empty when all is.
+func (w *World) unsettled() string {
+	for _, p := range w.procs {
+		if n := w.failing(p); n > 0 {
+			return fmt.Sprintf("%s has to repeat %d passes that failed", p.name(), n)
+		}
+	}
+	for _, i := range w.cloud.Existing("") {
+		if k := w.kubelet(i); (!w.alive(k) || !k.joined && !k.never) && !w.beyondHelp(k) && !w.hopelessOn(i) {
+			return fmt.Sprintf("the kubelet of %s is silent", i.Name)
+		}
+	}
+	for _, m := range w.machines() {
+		if w.owners.chosen[m.GetUID()] && m.GetDeletionTimestamp() == nil && w.deploymentOfMachine(m) && !w.hopeless(m) {
+			return fmt.Sprintf("machine %s, which an autoscaler wanted gone, is there", m.GetName())
+		}
+	}
+	if name := w.unrepaired(); name != "" {
+		return fmt.Sprintf("machine %s is still to be restarted by others", name)
+	}
+	return w.judge.Unsettled()
+}
+
+// deploymentOfMachine reports whether m is of a deployment.
+func (w *World) deploymentOfMachine(m client.Object) bool {
+	s := w.setOf(m)
+	return s != nil && w.deploymentOf(s) != nil
+}
+
+// nurse does what only people do: it deletes machines that are beyond help,
+// where nobody else does, and looks after rollouts that wait for somebody.
+func (w *World) nurse() {
+	w.each(w.nurseRollouts)
+	w.letGoOf(false) // a set with a deployment may have adopted what they hold
+	w.guide()
+	w.each(w.keepPlaces)
+	w.cleanUp()
+	w.restoreClasses() // one that was deleted may have been held until now
+	w.each(w.nurseMachines)
+	w.each(w.nurseImages)
+}
+
+func (w *World) nurseMachines() {
+	if w.adapter.heals {
+		return
+	}
+	for _, m := range w.store.All(w.adapter.machine) {
+		if m.GetDeletionTimestamp() == nil && !w.judge.Well(m) && !w.hopeless(m) {
+			w.sendAway(m)
+			w.does("deletes machine %s, which is beyond help", m.GetName())
+		}
+	}
+}
+
+// breath is how long the world may take to do what its controllers put off: a
+// set that is woken often is looked at half a second later, a kubelet that has gone is
+// noticed after its grace, and an instance whose look-up failed is looked for again
+// after 5 minutes.
+const breath = 6 * time.Minute
+
+// breathe lets that be done.
+func (w *World) breathe() {
+	long := breath
+	if w.profile.repaired || w.aged() || w.pleads() {
+		long += repairsEvery // a machine was marked again before its node was ready
+	}
+	if w.pleads() {
+		long += time.Hour // a check that still asks others says what it did within the hour
+	}
+	w.until(w.now.Add(long))
+}
+
+// rest watches that nothing is written while nothing changes but heartbeats.
+func (w *World) rest() {
+	if w.profile.ill != "" || w.judge.Restless() {
+		return
+	}
+	w.breathe()
+	writes, passes, end := w.writes, w.reconciles, w.now.Add(restTime)
+	w.tracef("world", "is at rest")
+	for beat := w.now; w.now.Before(end) && w.violation == nil; {
+		if w.workOnce() {
+			continue
+		}
+		if !w.now.Before(beat) {
+			for _, n := range objects(w, &corev1.Node{}) {
+				w.heartbeat(n)
+			}
+			beat = w.now.Add(5 * time.Minute)
+			continue
+		}
+		next := w.nextTime()
+		if next.IsZero() || next.After(beat) {
+			next = beat
+		}
+		w.advanceTo(next)
+		if w.reconciles-passes > mostPasses+20*w.profile.many {
+			break
+		}
+	}
+	if n := w.writes - writes; n > len(w.apis)*w.askedSince(end.Add(-restTime)) {
+		w.broken(judge.Rests, "%d writes in %v", n, restTime)
+	}
+	if n := w.reconciles - passes; n > mostPasses+20*w.profile.many {
+		w.broken(judge.Rests, "%d passes in %v", n, restTime)
+	}
+}
+
+// askedSince counts the requests for certificates of kubelets that no machine has yet, or
+// any more: each may be told once, for each API, why it gets none.
+func (w *World) askedSince(start time.Time) (n int) {
+	for _, r := range objects(w, &certificatesv1.CertificateSigningRequest{}) {
+		if !r.CreationTimestamp.Time.Before(start.Truncate(time.Second)) {
+			n++
+		}
+	}
+	return n
+}
+
+// heartbeat is what a kubelet writes all the time.
+func (w *World) heartbeat(n *corev1.Node) {
+	w.edit(n, "status", func(o client.Object) {
+		for i := range o.(*corev1.Node).Status.Conditions {
+			o.(*corev1.Node).Status.Conditions[i].LastHeartbeatTime = metav1.NewTime(w.now.Truncate(time.Second))
+		}
+	})
+}
+
+func (w *World) deleteAll() {
+	w.does("deletes everything")
+	w.letGoOf(true)
+	for _, kind := range w.checkKinds() {
+		for _, c := range w.store.All(kind) {
+			w.must("delete a health check", w.store.Delete(c, client.DeleteOptions{}))
+		}
+	}
+	w.each(func() {
+		for _, d := range w.deployments() {
+			w.must("delete a deployment", w.store.Delete(d, client.DeleteOptions{}))
+		}
+		for _, s := range w.store.All(w.adapter.set) {
+			w.must("delete a set", w.store.Delete(s, client.DeleteOptions{}))
+		}
+		for _, m := range w.store.All(w.adapter.machine) {
+			w.sendAway(m)
+		}
+	})
+}

@@ -1,0 +1,32 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// TestBreathOutlastsALook: a machine says that its instance is not known until it looks
+// again, which it may put off once the last fault is over. The world is not at rest
+// before.
+func TestBreathOutlastsALook(t *testing.T) {
+	for name, p := range map[string]lifecycle.Policy{
+		Gardener:  gardener.Machines{}.Policy(&v1alpha1.Machine{}),
+		OpenShift: openshift.Machines{}.Policy(&machinev1.Machine{}),
+	} {
+		for _, kind := range []provider.Kind{provider.Transient, provider.Denied} {
+			w := lifecycle.World{LookErr: provider.Errorf(kind, "no answer"), Retry: lifecycle.Retry{Failures: 100}}
+			again := lifecycle.LookAgain(lifecycle.Machine{Provisioned: true}, w, p)
+			if again <= 0 || breath < again+time.Second {
+				t.Errorf("%s: a look that failed as %v is repeated after %v, and the world is given %v", name, kind, again, breath)
+			}
+		}
+	}
+}

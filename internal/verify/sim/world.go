@@ -1,0 +1,322 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
+	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
+	"github.com/millwright-dev/millwright/internal/verify/sim/store"
+)
+
+// epoch is when every world begins.
+var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// widerSource is a stream of random numbers that no step has.
+const widerSource = 1 << 63
+
+// World is all there is.
+type World struct {
+	o    Options
+	seed uint64
+	now  time.Time
+	// rng is the source of the present step; step is its number, -1 once the
+	// faults have stopped.
+	rng  *rand.Rand
+	step int
+	calm bool
+
+	profile profile
+	// apis are those of the machines here, tells is the one whose turn it is: what
+	// people do next is about it.
+	apis    []*adapter
+	adapter *adapter
+	// named counts the names that sets have chosen: none comes twice.
+	named int
+	// store is what the machines' cluster has stored, target what the cluster
+	// has that they join: the same, or another.
+	store, target *store.Store
+	cloud         *cloud.Cloud
+	procs         []*process
+	// serials is how many processes there were.
+	serials int
+	late    []lateEffect
+
+	kubelets map[string]*kubelet
+	owners   owners
+	losses   losses
+	lies     lies
+	backups  backups
+	remade   remade
+	outages  []outage
+	// earlier are the leases that the earlier version holds.
+	earlier map[lease]bool
+	// hollow is the infrastructure where it is kubemark's.
+	hollow  *hollow
+	volumes volumes
+	ward    ward
+	plight  plight
+	turned  turned
+	bad     badImage
+	// told is when somebody was last warned, by the names of what it was about.
+	told map[string]time.Time
+
+	// judge sees every write. writing is the pass that writes to an API server now,
+	// nil when the world itself does; acting is that which calls the cloud.
+	judge           *judge.Judge
+	writing, acting *judge.Pass
+
+	reconciles, writes, cloudCalls int
+	violation                      *Violation
+	trace                          []string
+}
+
+func newWorld(seed uint64, o Options) *World {
+	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}, told: map[string]time.Time{}, bad: badImage{template: 1, many: stormy}}
+	w.rng = rand.New(rand.NewPCG(seed, 0))
+	w.profile = newCharacter(w.rng)
+	w.profile.widen(rand.New(rand.NewPCG(seed, widerSource)))
+	w.profile.deceive(rand.New(rand.NewPCG(seed, deceitSource)))
+	w.profile.restore(rand.New(rand.NewPCG(seed, archiveSource)))
+	w.profile.bother(seed)
+	w.profile.treason.draw(rand.New(rand.NewPCG(seed, treasonSource)))
+	w.profile.papers.draw(rand.New(rand.NewPCG(seed, papersSource)))
+	w.profile.outsiders.draw(rand.New(rand.NewPCG(seed, outsidersSource)))
+	w.profile.rebooting.draw(rand.New(rand.NewPCG(seed, rebootSource)))
+	w.profile.pleading.draw(rand.New(rand.NewPCG(seed, pleaSource)))
+	w.profile.elderly.draw(rand.New(rand.NewPCG(seed, elderSource)))
+	w.profile.aides.draw(rand.New(rand.NewPCG(seed, aidesSource)))
+	w.profile.broaden(rand.New(rand.NewPCG(seed, breadthSource)))
+	if m := o.Mutation; m != nil && m.Setting != nil {
+		m.Setting(&w.profile)
+		w.profile.settle()
+	}
+	w.openAPIs()
+	w.openStores()
+	w.cloud = &cloud.Cloud{
+		Traits: w.profile.cloud, Now: w.Now, Roll: w.roll, Half: func() bool { return w.faulty(cloudHalf) },
+		Cut:      func() bool { return w.faulty(cloudCut) },
+		OnCreate: func(i *cloud.Machine) { w.judge.Created(w.instance(i), w.acting, w.cloud.Late != 0) },
+		OnStop:   func(i *cloud.Machine) { w.judge.Stopped(w.instance(i), w.acting) },
+	}
+	w.openPower()
+	w.openHollow()
+	w.hold()
+	w.begin()
+	w.beginVersions()
+	for _, of := range w.apis {
+		for _, role := range w.roles(of) {
+			w.start(role, of, 0)
+			if o.Mutation != nil && o.Mutation.TwoLeaders {
+				w.start(role, of, 0)
+			}
+		}
+	}
+	return w
+}
+
+// roles are what runs for an API. Where there are no deployments, nobody looks for
+// them; nor for orphans where none are collected.
+func (w *World) roles(of *adapter) []role {
+	all := []role{machineRole, setRole}
+	if w.profile.deployments > 0 {
+		all = append(all, fleetRole)
+	}
+	if w.profile.collects {
+		if of.number == 0 || !w.profile.together {
+			all = append(all, orphanRole)
+		}
+	}
+	// A node that has no provider ID yet may be taken by the machine of the other API
+	// that has its name, which lets go of it later.
+	if of.runNodes != nil && (w.profile.collects || len(w.apis) > 1) {
+		all = append(all, nodeRole)
+	}
+	if w.profile.checks && of.number == 0 {
+		all = append(all, healthRole)
+		if w.aged() {
+			all = append(all, oldHealthRole)
+		}
+	}
+	if w.profile.aided {
+		all = append(all, aideRole)
+	}
+	return all
+}
+
+// Now implements clock.PassiveClock.
+func (w *World) Now() time.Time { return w.now }
+
+// Since implements clock.PassiveClock.
+func (w *World) Since(t time.Time) time.Duration { return w.now.Sub(t) }
+
+func (w *World) roll(n int) int          { return w.rng.IntN(n) }
+func (w *World) chance(percent int) bool { return percent > 0 && w.rng.IntN(100) < percent }
+func (w *World) between(a, b int) int    { return a + w.rng.IntN(b-a+1) }
+
+// faulty reports whether the fault occurs here and now. It draws in calm steps
+// too, so that calm changes nothing else.
+func (w *World) faulty(f fault) bool { return w.chance(w.profile.percent[f]) && !w.calm }
+
+// pick chooses one of n things; the last of them when there is none is -1.
+func pick[T any](w *World, all []T) (one T, ok bool) {
+	if len(all) == 0 {
+		return one, false
+	}
+	return all[w.roll(len(all))], true
+}
+
+func (w *World) tracef(who, format string, args ...any) {
+	if w.o.Trace {
+		w.trace = append(w.trace, fmt.Sprintf("%10.3fs %4d  %-22s %s", w.now.Sub(epoch).Seconds(), w.step, who, fmt.Sprintf(format, args...)))
+	}
+}
+
+// broken notes the first broken promise. The run ends with the step.
+func (w *World) broken(statement, format string, args ...any) {
+	if w.violation == nil {
+		w.violation = &Violation{Statement: statement, Detail: fmt.Sprintf(format, args...), Step: w.step}
+		w.tracef("VIOLATION", "%s", w.violation)
+	}
+}
+
+// live is a whole run.
+func (w *World) live() {
+	defer w.shutdown()
+	if w.profile.grown && !w.grow() {
+		return
+	}
+	only := w.o.only
+	if only == nil {
+		for i := range w.steps() {
+			only = append(only, i)
+		}
+	}
+	for _, step := range only {
+		w.step, w.calm = step, w.o.calm[step]
+		w.rng = rand.New(rand.NewPCG(w.seed, uint64(step)+1))
+		w.act()
+		if w.violation != nil {
+			return
+		}
+	}
+	w.step, w.calm = -1, true
+	w.rng = rand.New(rand.NewPCG(w.seed, uint64(w.o.Steps)+1))
+	w.quiesce()
+}
+
+// grow lets the world come to rest and begins a rollout, so that the faults
+// meet it half way. It reports whether the world came to rest.
+func (w *World) grow() bool {
+	w.step, w.calm = -1, true
+	if !w.converge(judge.Converges, w.unsettled, w.nurse) {
+		return false
+	}
+	w.each(func() {
+		for i, d := range w.deployments() {
+			w.edit(d, "", func(o client.Object) { w.adapter.fleet.roll(o, 1+i%2) })
+		}
+	})
+	w.ripen()
+	return w.violation == nil
+}
+
+// act is one step: the seed chooses who acts.
+func (w *World) act() {
+	w.chooseAPI()
+	w.stepEnding()
+	if w.chance(w.profile.trouble) {
+		w.stepTrouble()
+		return
+	}
+	if w.chance(w.profile.busy) && !w.ended() {
+		w.stepOwner()
+		return
+	}
+	total := 0
+	for _, a := range actors {
+		total += a.weight
+	}
+	n := w.roll(total)
+	for _, a := range actors {
+		if n -= a.weight; n < 0 {
+			a.act(w)
+			break
+		}
+	}
+	if w.profile.grown {
+		w.getOn()
+	}
+}
+
+// getOn lets somebody make some progress besides: a rollout takes many passes
+// of all controllers in turn.
+func (w *World) getOn() {
+	p, ok := pick(w, w.leading())
+	if !ok {
+		return
+	}
+	w.catchUp(p)
+	if key, ok := pick(w, p.startable()); ok {
+		p.begin(key)
+	} else if len(p.tasks) > 0 {
+		p.run(p.tasks[w.roll(len(p.tasks))])
+	}
+	w.stepNode()
+}
+
+var actors = []struct {
+	weight int
+	act    func(*World)
+}{
+	{30, (*World).stepInformer},
+	{28, (*World).stepWork},
+	{12, (*World).stepResume},
+	{14, (*World).stepTime},
+	{12, (*World).stepNode},
+	{6, (*World).stepPod},
+	{5, (*World).stepUser},
+	{3, (*World).stepCollector},
+	{3, (*World).stepLate},
+	{1, (*World).stepCrash},
+	{1, (*World).stepLeader},
+	{1, (*World).stepDeath},
+}
+
+// objects returns the objects of the kind of example as they truly are.
+func objects[T client.Object](w *World, example T) []T {
+	all := w.home(example).All(example)
+	out := make([]T, len(all))
+	for i, o := range all {
+		out[i] = o.(T)
+	}
+	return out
+}
+
+// ofNodes is a Node to ask by: worlds ask so often that making one each time was a
+// fifth of all memory.
+var ofNodes = &corev1.Node{}
+
+func (w *World) node(name string) *corev1.Node {
+	n, _ := w.target.Lookup(ofNodes, client.ObjectKey{Name: name}).(*corev1.Node)
+	return n
+}
+
+// must makes a write of the world's own.
+func (w *World) must(what string, err error) {
+	if err != nil {
+		panic(fmt.Sprintf("seed %d: the world cannot %s: %v", w.seed, what, err))
+	}
+}
+
+// edit changes an object in place, as somebody who read it live would.
+func (w *World) edit(o client.Object, part string, change func(client.Object)) {
+	c := o.DeepCopyObject().(client.Object)
+	change(c)
+	_, err := w.home(c).Update(c, part)
+	w.must("edit "+c.GetName(), err)
+}

@@ -1,0 +1,33 @@
+package tidy
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestPluginIsSlim: what people install beside kubectl links no controller, no
+// infrastructure, and nothing that proves or demonstrates the product, whatever
+// lies between.
+func TestPluginIsSlim(t *testing.T) {
+	c := exec.Command("go", "list", "-deps", "./cmd/kubectl-machine")
+	c.Dir = root(t)
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := strings.Fields(string(out))
+	if len(linked) < 100 {
+		t.Fatalf("%d packages are linked, which cannot be all", len(linked))
+	}
+	for _, name := range linked {
+		for _, out := range []string{"/internal/verify", "/internal/demo", "/internal/controller", "/providers", "/serve", "/dev", "/test"} {
+			if under(name, Module+out) {
+				t.Errorf("links %s", name)
+			}
+		}
+	}
+}
+
+// under reports whether a package is dir, or in it.
+func under(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }

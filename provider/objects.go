@@ -1,0 +1,39 @@
+package provider
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrNoObject says that an object does not exist.
+var ErrNoObject = errors.New("it does not exist")
+
+// ObjectRef names an object of the control cluster, the one that holds the machines:
+// the ConfigMap with a CA bundle, a secret, the Infrastructure called "cluster".
+type ObjectRef struct {
+	// APIVersion is "v1" or "group/version".
+	APIVersion, Kind string
+	// Namespace is empty for objects of no namespace.
+	Namespace, Name string
+}
+
+// Objects reads what the infrastructure has to be opened with and neither the
+// provider spec nor the credentials say. A provider gets it with its environment,
+// and reads in [Provider].Open each time: what was read lately is not read again.
+//
+// What is read makes part of the key of the client ([KeyOf]), so that a client is
+// made anew when it changes, and of what the session says of itself ([Sourced]).
+type Objects interface {
+	// Object returns the object as JSON, shared: not to be changed. That it
+	// is not there is [ErrNoObject], which the caller may put up with; that it may not
+	// be read is [Denied].
+	Object(ctx context.Context, ref ObjectRef) ([]byte, error)
+}
+
+// Sourced is a Session that was opened from more than its class.
+type Sourced interface {
+	// Source stands for what it took from [Objects], and for nothing else of them:
+	// what failed is tried again at once when it changes. [KeyOf] makes one. It makes
+	// no call.
+	Source() ClientKey
+}

@@ -1,0 +1,187 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/controller/capacity"
+	"github.com/millwright-dev/millwright/internal/controller/csr"
+	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/controller/machineclass"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/runtime/leading"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+)
+
+// assembly puts the controllers of one process together.
+type assembly struct {
+	*server
+	process  *run.Process
+	provider provider.Provider
+	// owner is the identity of the control plane; empty when it is not known.
+	owner   string
+	metrics *machine.Metrics
+	// approvals show the machines of each API, sources watch them.
+	approvals []approvals
+	sources   []csr.MachineSource
+	managers  []ctrl.Manager
+	// approves is the approver of certificate requests; nil where none runs.
+	approves *csr.Approver
+}
+
+// approvals shows the machines of one API to the approver.
+type approvals interface {
+	Approvals(ctx context.Context) ([]approval.Machine, error)
+	Latest(ctx context.Context, shown approval.Machine) (approval.Machine, bool, error)
+}
+
+func (a *assembly) controllers(ctx context.Context) error {
+	steps := map[string]func(context.Context, ctrl.Manager) error{provider.OpenShift: a.openshift, provider.Gardener: a.gardener}
+	for _, api := range a.flags.APIs {
+		mgr, err := a.process.Manager(api, run.MachineLease(api, a.plugin.Name))
+		if err != nil {
+			return err
+		}
+		if err := steps[api](ctx, mgr); err != nil {
+			return fmt.Errorf("set up %s: %w", api, err)
+		}
+		a.managers = append(a.managers, mgr)
+	}
+	return errors.Join(a.approver(ctx), a.orphans(ctx))
+}
+
+func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
+	lens := openshift.Machines{
+		Provider: a.provider, DefaultCluster: a.machine.cluster,
+		TokenGroups: a.machine.tokenGroups, TokenLifetime: a.machine.tokenTTL,
+		Clusters: mgr.GetClient(), HookPatience: a.machine.hooks,
+	}
+	if err := machines[*machinev1.Machine](ctx, a, mgr, lens); err != nil {
+		return err
+	}
+	return a.capacity(mgr, lens)
+}
+
+// capacity tells the autoscaler what machines would offer. A cluster with the
+// kinds of the original only has no deployments.
+func (a *assembly) capacity(mgr ctrl.Manager, lens openshift.Machines) error {
+	groups := []capacity.Group{capacity.Sets()}
+	kind := schema.GroupKind{Group: provider.OpenShift, Kind: "MachineDeployment"}
+	switch _, err := mgr.GetRESTMapper().RESTMapping(kind, v1beta1.GroupVersion.Version); {
+	case err == nil:
+		groups = append(groups, capacity.Deployments())
+	case !meta.IsNoMatchError(err):
+		return fmt.Errorf("look for %s: %w", kind.String(), err)
+	}
+	for _, g := range groups {
+		c := capacity.New(capacity.Options{
+			Group: g, Client: mgr.GetClient(), Secrets: mgr.GetClient(), Lens: lens, Provider: a.provider,
+			Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"),
+		})
+		if err := c.SetupWithManager(mgr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *assembly) gardener(ctx context.Context, mgr ctrl.Manager) error {
+	lens := gardener.Machines{Defaults: a.machine.defaults, Cluster: a.machine.cluster, TokenGroups: a.machine.tokenGroups}
+	classes := machine.Watch{
+		Object: &v1alpha1.MachineClass{}, Handler: machineclass.Handler(mgr.GetClient()), Which: machineclass.Changed(),
+	}
+	if err := machines[*v1alpha1.Machine](ctx, a, mgr, lens, classes); err != nil {
+		return err
+	}
+	return machineclass.SetupWithManager(ctx, mgr, machineclass.Setup{Namespace: a.flags.NamespaceOf(provider.Gardener)})
+}
+
+// machines sets up the machine controller of one API.
+func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], also ...machine.Watch) error {
+	nodes, err := a.process.Nodes(ctx, lens.API())
+	if err != nil {
+		return err
+	}
+	r := machine.New(machine.Options[M]{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: a.process.Clock, Dialect: lens, Provider: a.guarded(lens.API()),
+		Nodes: nodes, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
+		Connectivity: a.process.Prober, Handover: machine.Handover,
+	})
+	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: leading.Finishing}
+	a.approvals = append(a.approvals, r)
+	a.sources = append(a.sources, csr.MachineSource{Cache: mgr.GetCache(), Object: lens.New(), Machine: r.Approval})
+	if err := r.SetupWithManager(ctx, mgr, s); err != nil {
+		return err
+	}
+	return keeper(a, mgr, lens, nodes)
+}
+
+// guarded is the provider for those who act under the lease of an API: without
+// the lease they change nothing.
+func (a *assembly) guarded(api string) provider.Provider {
+	return decorate.Guard(a.provider, a.process.Term(api))
+}
+
+func (a *assembly) targetCache() cache.Cache {
+	if a.process.Target == nil {
+		return nil
+	}
+	return a.process.Target.GetCache()
+}
+
+// approver watches the certificate requests of the target cluster on behalf of
+// the machines of every API. The first API's lease decides who approves.
+func (a *assembly) approver(ctx context.Context) error {
+	if a.process.Target == nil || !a.machine.approve {
+		return nil
+	}
+	if err := csr.SetupIndexes(ctx, a.process.Target.GetFieldIndexer()); err != nil {
+		return err
+	}
+	gauges, err := csr.NewMetrics(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register the approver's metrics: %w", err)
+	}
+	a.approves = &csr.Approver{
+		Client: a.process.Term(a.flags.APIs[0]).Guarded(a.process.Target.GetClient()), Live: a.process.Target.GetAPIReader(), Clock: a.process.Clock,
+		Policy: approval.DefaultPolicy(), Machines: a.allMachines, Latest: a.latest, Metrics: gauges,
+		Events: a.managers[0].GetEventRecorder("machine-approver"),
+	}
+	return a.approves.Setup(a.managers[0], csr.Options{Cache: a.process.Target.GetCache(), Machines: a.sources})
+}
+
+func (a *assembly) allMachines(ctx context.Context) (out []approval.Machine, err error) {
+	for _, api := range a.approvals {
+		some, err := api.Approvals(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, some...)
+	}
+	return out, nil
+}
+
+func (a *assembly) latest(ctx context.Context, shown approval.Machine) (m approval.Machine, there bool, err error) {
+	for _, api := range a.approvals {
+		if m, there, err = api.Latest(ctx, shown); there || err != nil {
+			return m, there, err
+		}
+	}
+	return m, false, nil
+}

@@ -1,0 +1,179 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// orphanFlags are those that say what becomes of instances without a machine.
+type orphanFlags struct {
+	policy orphan.Policy
+	share  string
+}
+
+func (o *orphanFlags) add(fs *pflag.FlagSet) {
+	o.policy = orphan.DefaultPolicy()
+	p := &o.policy
+	fs.DurationVar(&p.Period, "machine-safety-orphan-vms-period", p.Period, "how often instances without a machine are looked for; 0 for never")
+	fs.DurationVar(&p.Grace, "orphan-grace-period", p.Grace, "how long an instance must have been seen without a machine before it is deleted")
+	fs.IntVar(&p.PerHour, "orphan-max-per-hour", p.PerHour, "how many instances without a machine are deleted per hour in one account and region; 0 for none")
+	fs.StringVar(&o.share, "orphan-max-share", fmt.Sprintf("%d%%", p.Limit.Percent), "share of all instances up to which such are deleted without the annotation "+orphan.ApproveAnnotation+"; one always is")
+	fs.BoolVar(&p.ReportOnly, "orphan-report-only", false, "report instances without a machine, and delete none")
+}
+
+// complete checks the flags.
+func (o *orphanFlags) complete() (orphan.Policy, error) {
+	p := o.policy
+	for name, d := range map[string]time.Duration{"machine-safety-orphan-vms-period": p.Period, "orphan-grace-period": p.Grace} {
+		if d < 0 {
+			return p, fmt.Errorf("--%s: must not be negative, and is %s", name, d)
+		}
+	}
+	if p.PerHour < 0 {
+		return p, fmt.Errorf("--orphan-max-per-hour: must not be negative, and is %d", p.PerHour)
+	}
+	limit, err := orphan.ParseLimit(o.share)
+	if err != nil {
+		return p, fmt.Errorf("--orphan-max-share: %w", err)
+	}
+	p.Limit = limit
+	return p, nil
+}
+
+// orphans sets up the collector of instances without a machine, for the
+// machines of every API, and the controller of nodes without one. The first
+// API's lease decides who collects.
+func (a *assembly) orphans(ctx context.Context) error {
+	policy, err := a.machine.orphans.complete()
+	if err != nil {
+		return err
+	}
+	kinds, sources := a.machineKinds()
+	policy.Owner = a.owner
+	policy.Namespace = cmp.Or(a.reads(provider.OpenShift), a.reads(provider.Gardener))
+	if err := a.nodesWithoutMachine(kinds, sources); err != nil || policy.Period == 0 {
+		return err
+	}
+	m, err := collector.NewMetrics(metrics.Registry)
+	if err != nil {
+		return err
+	}
+	nodes, err := a.process.Nodes(ctx, a.flags.APIs[0])
+	if err != nil {
+		return err
+	}
+	return a.managers[0].Add(collector.New(collector.Options{
+		Nodes: nodes, Kinds: kinds, Provider: a.guarded(a.flags.APIs[0]), Connectivity: a.process.Prober, Clock: a.process.Clock, Policy: policy,
+		Recorder: a.managers[0].GetEventRecorder("orphan-collector"), Metrics: m,
+	}))
+}
+
+// reads is the namespace in which machines of the API are looked for; empty is
+// all. Who sees those of machine.openshift.io everywhere asks for the others there
+// too: an instance tells its machine's namespace, and not its API.
+func (a *assembly) reads(api string) string {
+	if api == provider.Gardener && a.flags.Serves(provider.OpenShift) {
+		api = provider.OpenShift
+	}
+	return a.flags.NamespaceOf(api)
+}
+
+// nodesWithoutMachine are marked for clients of machine.sapcloud.io.
+func (a *assembly) nodesWithoutMachine(kinds []collector.Kind, sources []collector.MachineSource) error {
+	mgr := a.managerOf(provider.Gardener)
+	if a.process.Target == nil || mgr == nil {
+		return nil
+	}
+	n := collector.NewNodes(collector.NodeOptions{
+		Client: a.process.Term(provider.Gardener).Guarded(a.process.Target.GetClient()), Kinds: kinds, Clock: a.process.Clock,
+		JoinTimeout: a.machine.defaults.CreationTimeout,
+		Mark:        v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged,
+		Finalizer: v1alpha1.FinalizerNode, API: provider.Gardener,
+	})
+	return n.SetupWithManager(mgr, a.process.Target.GetCache(), sources)
+}
+
+// machineKinds are the machines of both APIs. Those of an API that this process
+// does not serve are read past any cache: an instance of theirs may be in the
+// same scope, and it is not an orphan.
+func (a *assembly) machineKinds() (kinds []collector.Kind, sources []collector.MachineSource) {
+	o := collector.Machines[*machinev1.Machine]{
+		GVK:  machinev1.GroupVersion.WithKind("Machine"),
+		Live: a.managers[0].GetAPIReader(), Namespace: a.reads(provider.OpenShift), Templates: machineSets,
+	}
+	lens := openshift.Machines{Provider: a.provider, DefaultCluster: a.machine.cluster}
+	mgr := a.managerOf(provider.OpenShift)
+	if mgr != nil {
+		o.Cache, lens.Clusters = mgr.GetClient(), mgr.GetClient()
+	}
+	o.Lens = lens
+	if mgr != nil {
+		sources = append(sources, collector.MachineSource{Cache: mgr.GetCache(), Kind: o})
+	}
+	g := collector.Machines[*v1alpha1.Machine]{
+		Lens:     gardener.Machines{Defaults: a.machine.defaults, Cluster: a.machine.cluster},
+		Untagged: true,
+		GVK:      v1alpha1.GroupVersion.WithKind("Machine"),
+		Live:     a.managers[0].GetAPIReader(), Namespace: a.reads(provider.Gardener), Templates: machineClasses,
+	}
+	if mgr := a.managerOf(provider.Gardener); mgr != nil {
+		g.Cache = mgr.GetClient()
+		sources = append(sources, collector.MachineSource{Cache: mgr.GetCache(), Kind: g})
+	}
+	return []collector.Kind{o, g}, sources
+}
+
+// managerOf is the manager of an API; nil when it is not served.
+func (a *assembly) managerOf(api string) ctrl.Manager {
+	for n, served := range a.flags.APIs {
+		if served == api {
+			return a.managers[n]
+		}
+	}
+	return nil
+}
+
+// machineSets are the templates of machine.openshift.io.
+func machineSets(ctx context.Context, r client.Reader) (out []collector.Template[*machinev1.Machine], err error) {
+	var list machinev1.MachineSetList
+	if err := r.List(ctx, &list); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		s := &list.Items[i]
+		m := openshift.Sets{}.NewMachine(s, s.Name).(*machinev1.Machine)
+		out = append(out, collector.Template[*machinev1.Machine]{Anchor: s, Machine: m})
+	}
+	return out, nil
+}
+
+// machineClasses are the templates of machine.sapcloud.io.
+func machineClasses(ctx context.Context, r client.Reader) (out []collector.Template[*v1alpha1.Machine], err error) {
+	var list v1alpha1.MachineClassList
+	if err := r.List(ctx, &list); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		c := &list.Items[i]
+		m := &v1alpha1.Machine{}
+		m.Namespace = c.Namespace
+		m.Spec.Class = v1alpha1.ClassSpec{Kind: v1alpha1.KindMachineClass, Name: c.Name}
+		out = append(out, collector.Template[*v1alpha1.Machine]{Anchor: c, Machine: m})
+	}
+	return out, nil
+}

@@ -1,0 +1,156 @@
+// Package serve turns a provider into a machine controller: a provider's
+// program is a call of [Main].
+//
+// It adds what every provider needs: flags, clients, leader election, metrics,
+// the decorators of package decorate, and the controllers that need the
+// infrastructure: machines of both APIs, the capacity of machine sets and
+// deployments for scaling from zero, the protection of classes, and the
+// approver of certificate requests.
+package serve
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+)
+
+// Plugin is a provider to be served.
+type Plugin struct {
+	// Name is the provider's: the program is machine-controller-<name>.
+	Name string
+	// AddFlags binds the provider's own flags; may be nil.
+	AddFlags func(*pflag.FlagSet)
+	// New makes the provider, once flags are parsed and clusters connected.
+	New func(ctx context.Context, e Env) (provider.Provider, error)
+	// Limits are the rate limits of an account unless flags say otherwise; a
+	// zero PerSecond means no limit.
+	Limits decorate.Limits
+	// Commands are further commands of the program; may be empty.
+	Commands []*cobra.Command
+}
+
+// Env is what a provider may need to know of the process it runs in.
+type Env struct {
+	// Target is the cluster that the machines join; nil when they join none.
+	Target *rest.Config
+	// Background runs f beside the controllers while the process leads
+	// nothing or everything: it must be safe to run in several processes.
+	Background func(f func(context.Context) error)
+	Clock      clock.WithTicker
+	// Objects reads named objects of the control cluster. The provider's role has to
+	// let it get them.
+	Objects provider.Objects
+}
+
+// Main parses the command line, serves the plugin until it is told to stop,
+// and ends the process.
+func Main(p Plugin) {
+	if err := Command(p).ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+}
+
+// Command is the program as a command.
+func Command(p Plugin) *cobra.Command {
+	s := &server{plugin: p}
+	c := &cobra.Command{
+		Use:           "machine-controller-" + p.Name,
+		Short:         "Keep the machines on " + p.Name + " as they are declared",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE:          func(c *cobra.Command, _ []string) error { return s.serve(c.Context()) },
+	}
+	s.addFlags(c.Flags())
+	c.AddCommand(p.Commands...)
+	return c
+}
+
+// server is one process.
+type server struct {
+	plugin  Plugin
+	flags   run.Flags
+	machine machineFlags
+	rate    float64
+	also    []func(context.Context) error
+}
+
+func (s *server) addFlags(fs *pflag.FlagSet) {
+	s.flags.AddFlags(fs, 10259)
+	s.machine.add(fs)
+	fs.Float64Var(&s.rate, "provider-qps", s.plugin.Limits.PerSecond, "calls per second to the infrastructure per account, learned down when it throttles; 0 for no limit")
+	run.AddLogFlags(fs)
+	if s.plugin.AddFlags != nil {
+		s.plugin.AddFlags(fs)
+	}
+}
+
+func (s *server) serve(ctx context.Context) error {
+	if err := s.flags.Complete(); err != nil {
+		return err
+	}
+	log := klog.Background().WithName("machine-controller-" + s.plugin.Name)
+	process, err := run.New(&s.flags, log)
+	if err != nil {
+		return err
+	}
+	p, err := s.provider(ctx, process)
+	if err != nil {
+		return fmt.Errorf("start provider %s: %w", s.plugin.Name, err)
+	}
+	owner, err := identity(ctx, process)
+	if err != nil {
+		return err
+	}
+	a := &assembly{server: s, process: process, provider: decorate.Own(p, owner), owner: owner, metrics: machine.NewMetrics(metrics.Registry)}
+	if err := a.controllers(ctx); err != nil {
+		return err
+	}
+	return process.Run(ctx, s.also...)
+}
+
+// provider makes the provider and decorates it. From the inside out: calls end in
+// time, they are limited, reads are shared, and errors are made fit to be told.
+func (s *server) provider(ctx context.Context, process *run.Process) (provider.Provider, error) {
+	env := Env{Clock: clock.RealClock{}, Background: func(f func(context.Context) error) { s.also = append(s.also, f) }}
+	if process.Target != nil {
+		env.Target = process.Target.GetConfig()
+	}
+	var err error
+	if env.Objects, err = objectsOf(process); err != nil {
+		return nil, err
+	}
+	p, err := s.plugin.New(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	return decorated(p, s.rate, s.plugin.Limits, metrics.Registry)
+}
+
+func decorated(p provider.Provider, rate float64, l decorate.Limits, r prometheus.Registerer) (provider.Provider, error) {
+	p, err := decorate.Metrics(p, r, clock.RealClock{})
+	if err != nil {
+		return nil, err
+	}
+	p = decorate.Deadline(p, clock.RealClock{}, decorate.Deadlines{})
+	if rate > 0 {
+		l.PerSecond = rate
+		p = decorate.Limit(p, clock.RealClock{}, l)
+	}
+	return decorate.Discreet(decorate.Coalesce(p, clock.RealClock{}, decorate.Reads{})), nil
+}
