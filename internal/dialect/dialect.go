@@ -86,7 +86,7 @@ type Class struct {
 	SpecPath string
 	// Inherited is what of the spec neither m nor what it refers to says, in the
 	// form in which Record keeps it, which makes Class ask no more for it; nil
-	// when there is none, or it is kept already ([lifecycle.World].Inherited).
+	// when there is none, or it is kept already ([lifecycle.Session].Inherited).
 	Inherited []byte
 	// Role is the machine's role, empty when unknown.
 	Role string

@@ -64,7 +64,7 @@ func DrainWishOf(m client.Object) (w DrainWish) {
 // Abandoned says what was lost when the instance was taken away in mid-drain, or
 // why it was removed without one although nobody excluded it; empty: neither.
 func Abandoned(o lifecycle.Outcome) string {
-	drained := o.World.Drain
+	drained := o.World.Drain.Result
 	if err := o.Overruled(); err != nil {
 		return fmt.Sprintf("The deletion is forced: the instance goes undrained, after %s without an answer to go on with: %v", lifecycle.ForcedPatience, err)
 	}
@@ -81,7 +81,7 @@ func AbandonedEvent(o lifecycle.Outcome) Event {
 
 // Foreseen warns, when a drain begins, of what will stand in its way.
 func Foreseen(o lifecycle.Outcome) []Event {
-	d := o.World.Drain
+	d := o.World.Drain.Result
 	if d == nil || !d.Began || len(d.Obstacles) == 0 {
 		return nil
 	}

@@ -44,12 +44,12 @@ func TestDrainWishOf(t *testing.T) {
 
 func TestForeseenWarnsOnceAtTheBeginning(t *testing.T) {
 	d := drain.Decision{Began: true, Obstacles: []drain.Obstacle{{Message: "it stays", Endless: true}}}
-	got := Foreseen(lifecycle.Outcome{World: lifecycle.World{Drain: &d}})
+	got := Foreseen(lifecycle.Outcome{World: lifecycle.World{Drain: lifecycle.Draining{Result: &d}}})
 	if len(got) != 1 || got[0].Type != corev1.EventTypeWarning || got[0].Reason != "DrainObstacle" || !strings.Contains(got[0].Note, "it stays") {
 		t.Errorf("got %+v", got)
 	}
 	d.Began = false
-	if got := Foreseen(lifecycle.Outcome{World: lifecycle.World{Drain: &d}}); len(got) != 0 {
+	if got := Foreseen(lifecycle.Outcome{World: lifecycle.World{Drain: lifecycle.Draining{Result: &d}}}); len(got) != 0 {
 		t.Errorf("later: %+v", got)
 	}
 	if got := Foreseen(lifecycle.Outcome{}); len(got) != 0 {

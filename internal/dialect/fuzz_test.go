@@ -112,12 +112,12 @@ func life[M client.Object](t *testing.T, l lens[M], m M, n *corev1.Node) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	for range 3 {
 		v, p := l.View(m), l.Policy(m)
-		w := lifecycle.World{Looked: true, NodeLooked: true, Node: n}
+		w := lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Node: lifecycle.Node{Looked: true, Object: n}}
 		if k, ok := dialect.As[dialect.Preserver](l); ok {
-			w.NodePreservation = k.NodePreservation(n)
+			w.Node.Preservation = k.NodePreservation(n)
 		}
 		if u, ok := dialect.As[dialect.InPlaceUpdater](l); ok {
-			w.Update = u.Update(n)
+			w.Node.Update = u.Update(n)
 		}
 		d := lifecycle.Decide(now, v, w, p)
 		o := lifecycle.Outcome{Decision: d, World: w, At: now, Preserve: lifecycle.Preserve(now, v, w, p)}

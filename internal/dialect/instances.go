@@ -22,7 +22,7 @@ const UnrecordedAnnotation = millwright.UnrecordedInstances
 // RecordUnrecorded keeps [UnrecordedAnnotation] as the infrastructure has it. A
 // machine under deletion takes all its instances along: nothing is noted then.
 func RecordUnrecorded(m client.Object, w lifecycle.World) {
-	if !w.Looked || m.GetDeletionTimestamp() != nil {
+	if !w.Instances.Looked || m.GetDeletionTimestamp() != nil {
 		return
 	}
 	var ids []string
@@ -48,16 +48,16 @@ const missing = "missing"
 // is believed. A machine that failed, or is under deletion, says that by itself.
 func RecordStopped(m client.Object, o lifecycle.Outcome, v lifecycle.Machine) {
 	w := o.World
-	if !w.Looked || m.GetDeletionTimestamp() != nil || o.Stage == lifecycle.StageFailed {
+	if !w.Instances.Looked || m.GetDeletionTimestamp() != nil || o.Stage == lifecycle.StageFailed {
 		return
 	}
 	word := ""
-	switch i := w.Instance(v.ProviderID); {
+	switch i := w.Instance(v.Recorded.ProviderID); {
 	case i != nil && i.State == provider.Stopped:
 		word = cmp.Or(i.RawState, strings.ToLower(string(i.State)))
-	case i == nil && v.ProviderID != "" && w.QuietFor < w.ReadLag:
+	case i == nil && v.Recorded.ProviderID != "" && w.Unlisted.QuietFor < w.Unlisted.ReadLag:
 		return // nobody can tell yet
-	case i == nil && v.ProviderID != "" && w.Contradiction(v) == "":
+	case i == nil && v.Recorded.ProviderID != "" && w.Contradiction(v) == "":
 		word = missing
 	}
 	SetAnnotation(m, StoppedAnnotation, word)

@@ -28,8 +28,8 @@ func TestStoppedUntilItIsSeen(t *testing.T) {
 	} {
 		m := &corev1.Node{}
 		SetAnnotation(m, StoppedAnnotation, tt.was)
-		w := lifecycle.World{Looked: true, Instances: tt.instances, QuietFor: tt.quiet, ReadLag: 10 * time.Second}
-		v := lifecycle.Machine{UID: "u", ProviderID: id, Provisioned: true, Stage: lifecycle.StageLost}
+		w := lifecycle.World{Instances: lifecycle.Instances{Looked: true, Own: tt.instances}, Unlisted: lifecycle.Unlisted{QuietFor: tt.quiet, ReadLag: 10 * time.Second}}
+		v := lifecycle.Machine{UID: "u", Recorded: lifecycle.Recorded{ProviderID: id, Provisioned: true}, Stage: lifecycle.StageLost}
 		RecordStopped(m, lifecycle.Outcome{World: w}, v)
 		if got := m.Annotations[StoppedAnnotation]; got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.reason, got, tt.want)

@@ -14,7 +14,7 @@ import (
 // API looks once, when it is made, by [As].
 
 // InPlaceUpdater is the lens of machines that are updated in place
-// ([lifecycle.Policy].UpdatesInPlace).
+// ([lifecycle.UpdatePolicy].InPlace).
 type InPlaceUpdater interface {
 	// Update is what n says about an update of its machine, Marked the node condition
 	// that says how far it is.
@@ -23,7 +23,7 @@ type InPlaceUpdater interface {
 }
 
 // Preserver is the lens of machines that are kept although they failed
-// ([lifecycle.Policy].Keeps).
+// ([lifecycle.PreservePolicy].Supported).
 type Preserver interface {
 	// NodePreservation is what n says about that, Preserve edits its metadata and taints
 	// as k wants them at a time, PreserveCondition is the node condition for k.Sign.

@@ -75,10 +75,10 @@ func Locate(c *provider.Class, m metav1.Object, recorded bool) {
 // HoldOrigin stores with the finalizer where m's instance is asked for, or that
 // nothing was asked for a machine that is new.
 func HoldOrigin(m metav1.Object, was lifecycle.Machine, used lifecycle.Origin) {
-	if _, ok := m.GetAnnotations()[OriginAnnotation]; !ok && !was.Provisioned && was.Stage == lifecycle.StageNew {
+	if _, ok := m.GetAnnotations()[OriginAnnotation]; !ok && !was.Recorded.Provisioned && was.Stage == lifecycle.StageNew {
 		Unasked(m)
 	}
-	RecordOrigin(m, used, was.ProviderID != "")
+	RecordOrigin(m, used, was.Recorded.ProviderID != "")
 }
 
 // RecordOrigin stores in m where its instance is asked for, once that is known.

@@ -106,7 +106,7 @@ func TestHoldOrigin(t *testing.T) {
 		want string
 	}{
 		"new":               {lifecycle.Machine{}, "{}"},
-		"has an instance":   {lifecycle.Machine{Provisioned: true}, ""},
+		"has an instance":   {lifecycle.Machine{Recorded: lifecycle.Recorded{Provisioned: true}}, ""},
 		"was begun already": {lifecycle.Machine{Stage: lifecycle.StageCreating}, ""},
 	} {
 		m := keeping("")

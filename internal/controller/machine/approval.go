@@ -99,9 +99,9 @@ func (r *Reconciler[M]) approval(m M) approval.Machine {
 	v := r.Dialect.View(m)
 	seen := r.memory.instanceOf(m)
 	a := approval.Machine{
-		UID: v.UID, Namespace: v.Namespace, Name: v.Name, NodeName: v.NodeName, Linked: v.NodeUID != "" || v.HadNode(),
-		Deleting: !v.Deleted.IsZero(), Created: v.Created, ProviderID: v.ProviderID,
-		Addresses: append(slices.Clone(v.Addresses), seen.addresses...),
+		UID: v.UID, Namespace: v.Namespace, Name: v.Name, NodeName: v.Recorded.NodeName, Linked: v.Recorded.NodeUID != "" || v.HadNode(),
+		Deleting: !v.Deleted.IsZero(), Created: v.Created, ProviderID: v.Recorded.ProviderID,
+		Addresses: append(slices.Clone(v.Recorded.Addresses), seen.addresses...),
 		Ref:       r.reference(m),
 	}
 	if a.NodeName == "" {

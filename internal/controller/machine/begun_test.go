@@ -16,7 +16,7 @@ import (
 // begun are the steps on the object, with their time after a moment.
 func (g *rig[M]) begun(after time.Time) map[lifecycle.DeletionStep]time.Duration {
 	out := map[lifecycle.DeletionStep]time.Duration{}
-	for _, b := range g.lens.View(g.read()).Begun {
+	for _, b := range g.lens.View(g.read()).Deletion.Begun {
 		out[b.Step] = b.At.Sub(after)
 	}
 	return out

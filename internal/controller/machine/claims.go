@@ -17,7 +17,7 @@ import (
 func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) error {
 	sightings := make([]lifecycle.Sighting, len(all))
 	for n, i := range all {
-		sightings[n] = lifecycle.Sighting{Instance: i, Recorded: provider.SameInstance(p.session, i.ProviderID, p.view.ProviderID)}
+		sightings[n] = lifecycle.Sighting{Instance: i, Recorded: provider.SameInstance(p.session, i.ProviderID, p.view.Recorded.ProviderID)}
 		if i.UID == p.view.UID || !i.Exists() {
 			continue
 		}
@@ -27,10 +27,10 @@ func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) error {
 		}
 	}
 	c := lifecycle.Claims(p.view, sightings)
-	p.world.Instances, p.world.Duplicates, p.world.Substitute = c.Instances, c.Duplicates, c.Substitute
-	p.world.Foreign, p.world.Fault = c.Foreign, c.Fault
-	p.world.SeenToGo = c.Ended || !p.view.Deleted.IsZero() && (p.mem.seenToGo || p.view.SawInstanceGo())
-	p.view.Provisioned = p.view.Provisioned || c.Made
+	p.world.Instances.Own, p.world.Instances.Duplicates, p.world.Instances.Substitute = c.Instances, c.Duplicates, c.Substitute
+	p.world.Instances.Foreign, p.world.Instances.Fault = c.Foreign, c.Fault
+	p.world.Instances.SeenToGo = c.Ended || !p.view.Deleted.IsZero() && (p.mem.seenToGo || p.view.SawInstanceGo())
+	p.view.Recorded.Provisioned = p.view.Recorded.Provisioned || c.Made
 	return nil
 }
 
@@ -58,10 +58,10 @@ func (p *pass[M]) claimant(ctx context.Context, s lifecycle.Sighting) (string, e
 }
 
 func (p *pass[M]) rival(v lifecycle.Machine, i provider.Instance) lifecycle.Rival {
-	records := provider.SameInstance(p.session, i.ProviderID, v.ProviderID)
+	records := provider.SameInstance(p.session, i.ProviderID, v.Recorded.ProviderID)
 	return lifecycle.Rival{
 		UID: v.UID, Namespace: v.Namespace, Name: v.Name, Created: v.Created,
-		Records: records, Other: v.ProviderID != "" && !records,
+		Records: records, Other: v.Recorded.ProviderID != "" && !records,
 	}
 }
 
@@ -93,7 +93,7 @@ func (p *pass[M]) recordInstance(ctx context.Context, d lifecycle.Decision) erro
 	if err != nil {
 		return err
 	}
-	p.view.ProviderID = p.instance().ProviderID
+	p.view.Recorded.ProviderID = p.instance().ProviderID
 	return nil
 }
 
@@ -101,8 +101,8 @@ func (p *pass[M]) recordInstance(ctx context.Context, d lifecycle.Decision) erro
 // in which the instance was asked for: not every API has a place for that on a
 // machine that lives.
 func (p *pass[M]) accountEvents() []dialect.Event {
-	account := p.world.Origin.Account
-	err := p.view.Origin.Elsewhere(account)
+	account := p.world.Session.Origin.Account
+	err := p.view.Recorded.Origin.Elsewhere(account)
 	if err == nil || len(p.world.Owned()) > 0 {
 		p.mem.otherAccount = ""
 		return nil
@@ -119,9 +119,9 @@ func (p *pass[M]) accountEvents() []dialect.Event {
 // that others made it and that it is not what the class says.
 func (p *pass[M]) instanceEvents() []dialect.Event {
 	now := p.Dialect.View(p.m)
-	out := append(dialect.InstanceEvents(p.found, p.m, now.ProviderID), p.accountEvents()...)
+	out := append(dialect.InstanceEvents(p.found, p.m, now.Recorded.ProviderID), p.accountEvents()...)
 	i := p.instance()
-	if p.was.ProviderID != "" || now.ProviderID == "" || i == nil {
+	if p.was.Recorded.ProviderID != "" || now.Recorded.ProviderID == "" || i == nil {
 		return out
 	}
 	if i.UID != now.UID {

@@ -63,7 +63,7 @@ func (g *rig[M]) toldOf(reason string) (out []string) {
 	return out
 }
 
-func (g *rig[M]) providerID() string { return g.lens.View(g.read()).ProviderID }
+func (g *rig[M]) providerID() string { return g.lens.View(g.read()).Recorded.ProviderID }
 
 // TestDuplicateFound: of two instances of a machine the recorded one is kept.
 // The other is reported once, by annotation, event and metric; it is not removed

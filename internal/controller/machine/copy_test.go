@@ -47,8 +47,8 @@ func copyOfAMachine[M client.Object](t *testing.T, rigged func(*testing.T, ...fu
 		}
 		g.cloud.findErr = nil
 		g.some(3)
-		if v := g.lens.View(g.read()); v.NodeName != "node-1" {
-			t.Errorf("copy deleted %v: the node of the older machine is %q", deleted, v.NodeName)
+		if v := g.lens.View(g.read()); v.Recorded.NodeName != "node-1" {
+			t.Errorf("copy deleted %v: the node of the older machine is %q", deleted, v.Recorded.NodeName)
 		}
 	}
 }

@@ -157,8 +157,8 @@ func suffer[M client.Object](t *testing.T, g *rig[M], o *ordeal) []string {
 		}
 	}
 	v := g.lens.View(g.read())
-	if v.Stage != "Running" || v.ProviderID == "" || len(g.cloud.instances) != 1 || g.cloud.instances[0].Uninitialized {
-		t.Fatalf("stage %s, provider ID %q, instances %+v", v.Stage, v.ProviderID, g.cloud.instances)
+	if v.Stage != "Running" || v.Recorded.ProviderID == "" || len(g.cloud.instances) != 1 || g.cloud.instances[0].Uninitialized {
+		t.Fatalf("stage %s, provider ID %q, instances %+v", v.Stage, v.Recorded.ProviderID, g.cloud.instances)
 	}
 	g.delete()
 	g.clock.SetTime(g.read().GetDeletionTimestamp().Time)

@@ -58,7 +58,7 @@ func (p *pass[M]) lookForDoubt(ctx context.Context) {
 	key := dialect.ScopeKey(p.class.Class, p.session)
 	ids, err := p.recordedBeside(ctx, key)
 	if err != nil {
-		p.world.Doubt = fmt.Sprintf("it cannot be told what other machines have recorded: %v", err)
+		p.world.Instances.Doubt = fmt.Sprintf("it cannot be told what other machines have recorded: %v", err)
 		return
 	}
 	if len(ids) < 2 {
@@ -66,10 +66,10 @@ func (p *pass[M]) lookForDoubt(ctx context.Context) {
 	}
 	l := p.listed(ctx, key, time.Time{})
 	if l.err != nil {
-		p.world.Doubt = fmt.Sprintf("the scope cannot be listed as a whole: %v", l.err)
+		p.world.Instances.Doubt = fmt.Sprintf("the scope cannot be listed as a whole: %v", l.err)
 		return
 	}
-	p.world.Doubt = orphan.Scant(ids, l.instances)
+	p.world.Instances.Doubt = orphan.Scant(ids, l.instances)
 }
 
 // wantsSecondOpinion reports whether anything would come of it that the instance
@@ -77,12 +77,12 @@ func (p *pass[M]) lookForDoubt(ctx context.Context) {
 func (p *pass[M]) wantsSecondOpinion() bool {
 	w, living := &p.world, p.view.Deleted.IsZero()
 	switch {
-	case !w.Looked || !p.view.Provisioned || len(w.Owned()) > 0 || w.SeenToGo || w.QuietFor < w.ReadLag || w.Contradiction(p.view) != "":
+	case !w.Instances.Looked || !p.view.Recorded.Provisioned || len(w.Owned()) > 0 || w.Instances.SeenToGo || w.Unlisted.QuietFor < w.Unlisted.ReadLag || w.Contradiction(p.view) != "":
 		return false
 	case living:
-		return p.policy.MissingFails && p.view.Stage != lifecycle.StageFailed
+		return p.policy.Join.MissingFails && p.view.Stage != lifecycle.StageFailed
 	}
-	return p.view.Held && !p.view.Abandon
+	return p.view.Held && !p.view.Deletion.Abandon
 }
 
 // listed is what the scope listed lately, if that was after the given time, or lists now.
@@ -119,7 +119,7 @@ func (p *pass[M]) recordedBeside(ctx context.Context, key string) (ids []string,
 	once, scopes := dialect.Once(p.Client), map[provider.ClientKey]string{}
 	for m := range p.Dialect.Items(list) {
 		v := p.Dialect.View(m)
-		if v.UID == p.view.UID || v.ProviderID == "" || !v.Deleted.IsZero() || v.Stage == lifecycle.StageFailed || p.silent(ctx, v.NodeName) {
+		if v.UID == p.view.UID || v.Recorded.ProviderID == "" || !v.Deleted.IsZero() || v.Stage == lifecycle.StageFailed || p.silent(ctx, v.Recorded.NodeName) {
 			continue
 		}
 		// Where the class is incomplete, so is what is known of its scope.
@@ -133,7 +133,7 @@ func (p *pass[M]) recordedBeside(ctx context.Context, key string) (ids []string,
 			}
 		}
 		if scopes[k] == key {
-			ids = append(ids, v.ProviderID)
+			ids = append(ids, v.Recorded.ProviderID)
 		}
 	}
 	return ids, nil

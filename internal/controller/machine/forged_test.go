@@ -79,7 +79,7 @@ func forgedNode[M client.Object](t *testing.T, rigged func(*testing.T, ...func(M
 				for range 5 {
 					g.pass()
 				}
-				if got := g.lens.View(g.read()).NodeName; got != want {
+				if got := g.lens.View(g.read()).Recorded.NodeName; got != want {
 					t.Errorf("the machine's node is %q, want %q", got, want)
 				}
 			})
@@ -130,7 +130,7 @@ func TestForgedNodeOfAnUnrecordedName(t *testing.T) {
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "forged"}}
 			g.forge(n, "all of it, and a provider ID")
 			g.some(3)
-			if got := g.lens.View(g.read()).NodeName; (got == "node-2") != tt.taken {
+			if got := g.lens.View(g.read()).Recorded.NodeName; (got == "node-2") != tt.taken {
 				t.Errorf("the machine's node is %q", got)
 			}
 		})
@@ -159,7 +159,7 @@ func TestForgedNodeOfAnUnlistedInstance(t *testing.T) {
 			g.forge(n, "all of it, and a provider ID")
 			for range 3 {
 				g.clock.Step(3 * time.Second)
-				if g.pass(); g.lens.View(g.read()).NodeName != "" {
+				if g.pass(); g.lens.View(g.read()).Recorded.NodeName != "" {
 					t.Error("taken before its instance is sure to be listed")
 				}
 			}
@@ -168,7 +168,7 @@ func TestForgedNodeOfAnUnlistedInstance(t *testing.T) {
 			g.cloud.instances = append(g.cloud.instances, other)
 			g.clock.Step(5 * time.Second)
 			g.some(3)
-			if got := g.lens.View(g.read()).NodeName; (got == "node-2") != tt.taken {
+			if got := g.lens.View(g.read()).Recorded.NodeName; (got == "node-2") != tt.taken {
 				t.Errorf("the machine's node is %q", got)
 			}
 		})
@@ -199,7 +199,7 @@ func TestForgedNodeOfAnUnseenName(t *testing.T) {
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2", UID: "unseen"}}
 			g.forge(n, "its address")
 			g.some(3)
-			if got := g.lens.View(g.read()).NodeName; (got == "node-2") == tt.seen {
+			if got := g.lens.View(g.read()).Recorded.NodeName; (got == "node-2") == tt.seen {
 				t.Errorf("the machine's node is %q", got)
 			}
 		})
@@ -281,7 +281,7 @@ func TestStandInForetellsNothing(t *testing.T) {
 	g.cloud.instances = []provider.Instance{other}
 	g.joins()
 	g.some(3)
-	if got := g.lens.View(g.read()).NodeName; got != "node-1" {
+	if got := g.lens.View(g.read()).Recorded.NodeName; got != "node-1" {
 		t.Errorf("the machine's node is %q", got)
 	}
 }
@@ -385,8 +385,8 @@ func forgedWhileBlind[M client.Object](t *testing.T, rigged func(*testing.T, ...
 			g.forge(n, tt.forgery)
 			g.clock.Step(time.Hour) // nor is it given up for want of a node
 			g.some(3)
-			if v := g.lens.View(g.read()); (v.NodeName == "node-2") != tt.taken || v.Stage == lifecycle.StageFailed {
-				t.Errorf("stage %s, the machine's node is %q", v.Stage, v.NodeName)
+			if v := g.lens.View(g.read()); (v.Recorded.NodeName == "node-2") != tt.taken || v.Stage == lifecycle.StageFailed {
+				t.Errorf("stage %s, the machine's node is %q", v.Stage, v.Recorded.NodeName)
 			}
 			if tt.taken {
 				return
@@ -394,7 +394,7 @@ func forgedWhileBlind[M client.Object](t *testing.T, rigged func(*testing.T, ...
 			g.cloud.findErr, g.cloud.openErr = nil, nil
 			g.joins()
 			g.some(3)
-			if got := g.lens.View(g.read()).NodeName; got != "node-1" {
+			if got := g.lens.View(g.read()).Recorded.NodeName; got != "node-1" {
 				t.Errorf("with an answer: the machine's node is %q", got)
 			}
 		})
@@ -468,7 +468,7 @@ func TestForgedNodeWhileDenied(t *testing.T) {
 			g.cloud.findErr = provider.Errorf(provider.Denied, "not authorized")
 			g.forge(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: tt.node, UID: "forged"}}, "all of it, and a provider ID")
 			g.some(3)
-			if got := g.lens.View(g.read()).NodeName; (got == tt.node) != tt.taken {
+			if got := g.lens.View(g.read()).Recorded.NodeName; (got == tt.node) != tt.taken {
 				t.Errorf("the machine's node is %q", got)
 			}
 		})

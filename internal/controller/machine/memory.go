@@ -40,9 +40,9 @@ type remembered struct {
 	// quietSince is when the machine was first looked at, or an instance last
 	// asked for.
 	quietSince time.Time
-	// unheard is [lifecycle.World.Unheard]. A new spec or an answer to something else
+	// createErr is [lifecycle.Unlisted].CreateErr. A new spec or an answer to something else
 	// ends the retry, and not this.
-	unheard      error
+	createErr    error
 	removalSince time.Time
 	// seenToGo says that the instance was reported during the machine's deletion,
 	// and asked to go.
@@ -201,9 +201,9 @@ func (r *remembered) answered() {
 // asked notes that an instance was asked for, and what came of it. Absence has to be
 // proved anew after it.
 func (r *remembered) asked(err error, now time.Time) {
-	r.quietSince, r.unheard = now, nil
+	r.quietSince, r.createErr = now, nil
 	if err != nil && provider.KindOf(err) == provider.Transient {
-		r.unheard = err
+		r.createErr = err
 	}
 }
 

@@ -97,7 +97,7 @@ func earlierNode[M client.Object](t *testing.T, rigged func(*testing.T, ...func(
 			}
 			g.joins()
 			g.some(3)
-			if got := g.lens.View(g.read()).NodeName; got != "node-1" {
+			if got := g.lens.View(g.read()).Recorded.NodeName; got != "node-1" {
 				t.Errorf("the machine's node is %q", got)
 			}
 			g.delete()

@@ -36,7 +36,7 @@ func (p *pass[M]) openSession(ctx context.Context) {
 	class, err := p.Dialect.Class(ctx, p.Client, p.m)
 	p.class = class
 	p.mem.madeFrom(class)
-	p.world.UserDataErr, p.lacks = class.UserDataErr, class.Absent
+	p.world.Session.UserDataErr, p.lacks = class.UserDataErr, class.Absent
 	if err == nil || !p.view.Deleted.IsZero() {
 		if err != nil {
 			p.lacks = "; " + err.Error()
@@ -51,14 +51,14 @@ func (p *pass[M]) openSession(ctx context.Context) {
 			p.session, err = s, nil
 		}
 	}
-	p.world.ClassErr = err
+	p.world.Session.Err = err
 	if err != nil {
 		p.session = nil
 		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
 		return
 	}
 	p.mem.openedFrom(p.session)
-	p.world.Origin = p.place()
+	p.world.Session.Origin = p.place()
 }
 
 // lacking adds to a refusal what of the class could not be read: that may be why.
@@ -82,32 +82,32 @@ func (p *pass[M]) place() lifecycle.Origin {
 // matters: a machine at rest costs no question.
 func (p *pass[M]) learnAccount(ctx context.Context) error {
 	a, ok := provider.As[provider.Accounter](p.session)
-	if p.session == nil || !ok || p.world.Origin.Account != "" {
+	if p.session == nil || !ok || p.world.Session.Origin.Account != "" {
 		return nil
 	}
 	account, err := a.Account(ctx)
 	if err != nil {
 		return fmt.Errorf("tell which account the credentials open: %w", err)
 	}
-	p.world.Origin.Account = account
+	p.world.Session.Origin.Account = account
 	return nil
 }
 
 // elsewhere says why an empty answer is none: another account was asked, or it
 // cannot be told which.
 func (p *pass[M]) elsewhere(ctx context.Context) error {
-	if len(p.world.Owned()) > 0 || p.view.Origin == nil || p.view.Origin.Account == "" {
+	if len(p.world.Owned()) > 0 || p.view.Recorded.Origin == nil || p.view.Recorded.Origin.Account == "" {
 		return nil
 	}
 	if err := p.learnAccount(ctx); err != nil {
 		return err
 	}
-	return p.view.Origin.Elsewhere(p.world.Origin.Account)
+	return p.view.Recorded.Origin.Elsewhere(p.world.Session.Origin.Account)
 }
 
 // noteAccount completes what the machine keeps of its origin.
 func (p *pass[M]) noteAccount(ctx context.Context) {
-	if p.view.Origin != nil && p.view.Origin.Account != "" {
+	if p.view.Recorded.Origin != nil && p.view.Recorded.Origin.Account != "" {
 		return
 	}
 	if err := p.learnAccount(ctx); err != nil {
@@ -119,11 +119,11 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 	if p.session == nil {
 		return
 	}
-	p.world.RebootPower = rebootPower(p.session)
+	p.world.Session.RebootPower = rebootPower(p.session)
 	if l, ok := provider.As[provider.Lagger](p.session); ok {
-		p.world.ReadLag = l.ReadLag()
+		p.world.Unlisted.ReadLag = l.ReadLag()
 	}
-	p.world.Arriving = p.Handover - p.Clock.Now().Sub(p.began)
+	p.world.Unlisted.Arriving = p.Handover - p.Clock.Now().Sub(p.began)
 	all, err := p.session.Find(ctx, p.ref())
 	if err == nil {
 		err = p.claim(ctx, all)
@@ -133,14 +133,14 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 	}
 	if err != nil {
 		err = p.lacking(err)
-		p.world.LookErr = err
+		p.world.Instances.Err = err
 		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
 		return
 	}
-	p.world.Looked = true
-	p.world.Inherited = p.class.Inherited
+	p.world.Instances.Looked = true
+	p.world.Session.Inherited = p.class.Inherited
 	p.mem.answered()
-	p.world.QuietFor, p.world.Unheard = p.mem.quiet(p.Clock.Now()), p.mem.unheard
+	p.world.Unlisted.QuietFor, p.world.Unlisted.CreateErr = p.mem.quiet(p.Clock.Now()), p.mem.createErr
 	if i := p.instance(); i != nil {
 		p.sawInstance(ctx, *i)
 	}
@@ -149,7 +149,7 @@ func (p *pass[M]) lookForInstances(ctx context.Context) {
 // sawInstance takes down what the infrastructure says of the instance.
 func (p *pass[M]) sawInstance(ctx context.Context, i provider.Instance) {
 	p.noteAccount(ctx)
-	p.world.ProviderStatus = p.statusOf(i)
+	p.world.Instances.ProviderStatus = p.statusOf(i)
 	p.mem.instanceType, p.mem.zone = i.Type, i.Zone
 	p.memory.saw(client.ObjectKeyFromObject(p.m), i)
 }
@@ -167,10 +167,10 @@ func (p *pass[M]) statusOf(i provider.Instance) []byte {
 	return raw
 }
 
-func (p *pass[M]) instance() *provider.Instance { return p.world.Instance(p.view.ProviderID) }
+func (p *pass[M]) instance() *provider.Instance { return p.world.Instance(p.view.Recorded.ProviderID) }
 
 func (p *pass[M]) ref() provider.Ref {
-	return provider.Ref{UID: p.view.UID, Namespace: p.view.Namespace, Name: p.view.Name, ProviderID: p.view.ProviderID}
+	return provider.Ref{UID: p.view.UID, Namespace: p.view.Namespace, Name: p.view.Name, ProviderID: p.view.Recorded.ProviderID}
 }
 
 // lookForNode finds the machine's node by all that is known of it: by what was
@@ -180,7 +180,7 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 		return
 	}
 	if p.world.RecordedIsForeign() { // what leads to its node leads to another machine's
-		p.world.NodeErr, p.world.NodeLooked, p.world.NodeTaken = nil, true, node.AnotherMachine
+		p.world.Node.Err, p.world.Node.Looked, p.world.Node.Taken = nil, true, node.AnotherMachine
 		p.see(nil)
 		return
 	}
@@ -190,9 +190,9 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 	}
 	q := p.nodeQuery(ctx)
 	n, err := p.Nodes.Find(ctx, q)
-	p.world.NodeTaken = ""
-	if err == nil && n == nil && p.world.Looked && p.instance() == nil {
-		p.world.NodeTaken, err = p.Nodes.Taken(ctx, q)
+	p.world.Node.Taken = ""
+	if err == nil && n == nil && p.world.Instances.Looked && p.instance() == nil {
+		p.world.Node.Taken, err = p.Nodes.Taken(ctx, q)
 	}
 	p.noteNode(n, err)
 	p.bearsWitness(ctx, q)
@@ -200,7 +200,7 @@ func (p *pass[M]) lookForNode(ctx context.Context) {
 
 // noteNode takes down what came of looking for the node.
 func (p *pass[M]) noteNode(n *corev1.Node, err error) {
-	p.world.NodeErr, p.world.NodeLooked = err, err == nil
+	p.world.Node.Err, p.world.Node.Looked = err, err == nil
 	if err != nil && !errors.Is(err, errUntold) && !p.view.Deleted.IsZero() {
 		p.answered(err)
 	}
@@ -211,11 +211,11 @@ func (p *pass[M]) noteNode(n *corev1.Node, err error) {
 // the infrastructure, or, in a deletion, not to: a cache that has stopped shows a node
 // as it was for ever.
 func (p *pass[M]) bearsWitness(ctx context.Context, q node.Query) {
-	unlisted := !p.view.Deleted.IsZero() && p.world.Looked && len(p.world.Owned()) == 0 && !p.world.SeenToGo
-	if p.world.Node == nil || !unlisted && p.world.Contradiction(p.view) == "" {
+	unlisted := !p.view.Deleted.IsZero() && p.world.Instances.Looked && len(p.world.Owned()) == 0 && !p.world.Instances.SeenToGo
+	if p.world.Node.Object == nil || !unlisted && p.world.Contradiction(p.view) == "" {
 		return
 	}
-	q.Name = p.world.Node.Name
+	q.Name = p.world.Node.Object.Name
 	n, err := p.Nodes.Named(ctx, q)
 	p.noteNode(n, err)
 }
@@ -232,7 +232,7 @@ func (p *pass[M]) makeSure(ctx context.Context) {
 		return
 	}
 	q := p.nodeQuery(ctx)
-	if n := p.world.Node; n != nil {
+	if n := p.world.Node.Object; n != nil {
 		q.Name = n.Name
 	}
 	n, err := p.Nodes.Surely(ctx, q)
@@ -259,7 +259,7 @@ func (p *pass[M]) hasAnother(ctx context.Context, name string) (bool, error) {
 
 // hostNames are the names of the machine's own instance, now and as recorded.
 func (p *pass[M]) hostNames() []string {
-	all := p.view.Addresses
+	all := p.view.Recorded.Addresses
 	if i := p.instance(); i != nil {
 		all = slices.Concat(all, i.Addresses)
 	}
@@ -279,29 +279,29 @@ func namesIn(all []corev1.NodeAddress) (out []string) {
 // drains reports whether the machine's deletion may still have to find pods, or to
 // hear its node: nobody has asked its instance to go, which is there, or was.
 func (p *pass[M]) drains() bool {
-	if p.view.Deleted.IsZero() || p.world.SeenToGo {
+	if p.view.Deleted.IsZero() || p.world.Instances.SeenToGo {
 		return false
 	}
 	i := p.instance()
-	return i == nil && p.world.Looked && p.view.Provisioned || i != nil && i.State != provider.Stopping
+	return i == nil && p.world.Instances.Looked && p.view.Recorded.Provisioned || i != nil && i.State != provider.Stopping
 }
 
 func (p *pass[M]) nodeQuery(ctx context.Context) node.Query {
 	q := node.Query{
-		Name: p.view.NodeName, ProviderID: p.view.ProviderID, MachineKey: p.view.Namespace + "/" + p.view.Name,
+		Name: p.view.Recorded.NodeName, ProviderID: p.view.Recorded.ProviderID, MachineKey: p.view.Namespace + "/" + p.view.Name,
 		Mark: p.want().Mark(), Created: p.view.Created,
 		// A cache that has not seen the node yet must not spare it the drain, nor
 		// end what the node asks for.
 		Sure:        !p.view.Deleted.IsZero() || p.view.Preservation != (lifecycle.Preservation{}),
 		Instance:    p.instance() != nil,
 		Search:      p.drains(),
-		InternalIPs: internalIPs(p.view.Addresses),
+		InternalIPs: internalIPs(p.view.Recorded.Addresses),
 		Same:        func(a, b string) bool { return provider.SameInstance(p.session, a, b) },
 		Another:     func(n *corev1.Node) (bool, error) { return p.ofAnother(ctx, n) },
 	}
 	if i := p.instance(); i != nil {
 		q = completed(q, *i)
-		if i.ProviderID != "" && !p.world.Substitute {
+		if i.ProviderID != "" && !p.world.Instances.Substitute {
 			q.ProviderID = i.ProviderID // the API's own spelling, whatever was recorded
 		}
 	}
@@ -332,21 +332,21 @@ func internalIPs(addresses []corev1.NodeAddress) (out []string) {
 
 // see takes down what the node looks like now.
 func (p *pass[M]) see(n *corev1.Node) {
-	p.world.Node = n
-	p.world.NodeStale, p.world.Update, p.world.NodePreservation = false, lifecycle.Update{}, lifecycle.NodePreservation{}
+	p.world.Node.Object = n
+	p.world.Node.Stale, p.world.Node.Update, p.world.Node.Preservation = false, lifecycle.Update{}, lifecycle.NodePreservation{}
 	if n == nil || !p.view.Deleted.IsZero() {
 		return
 	}
-	if p.lens.updates != nil && p.policy.UpdatesInPlace {
-		p.world.Update = p.lens.updates.Update(n)
+	if p.lens.updates != nil && p.policy.Update.InPlace {
+		p.world.Node.Update = p.lens.updates.Update(n)
 	}
-	if p.lens.preserves != nil && p.policy.Keeps {
-		p.world.NodePreservation = p.lens.preserves.NodePreservation(n)
+	if p.lens.preserves != nil && p.policy.Preserve.Supported {
+		p.world.Node.Preservation = p.lens.preserves.NodePreservation(n)
 	}
 	_, changed, err := node.Plan(n, p.want())
 	if err != nil {
 		p.log.Error(err, "cannot bring the node's metadata in step", "node", n.Name)
 		return
 	}
-	p.world.NodeStale = changed
+	p.world.Node.Stale = changed
 }

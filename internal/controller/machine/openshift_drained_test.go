@@ -79,8 +79,8 @@ func TestDrainedBySlowClock(t *testing.T) {
 	g.written()
 	g.clock.Step(time.Second)
 	g.pass()
-	if w := g.written(); !g.lens.View(g.read()).Drained || len(w) > 0 {
-		t.Errorf("drained %v, written %q", g.lens.View(g.read()).Drained, w)
+	if w := g.written(); !g.lens.View(g.read()).Deletion.Drained || len(w) > 0 {
+		t.Errorf("drained %v, written %q", g.lens.View(g.read()).Deletion.Drained, w)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestDrainedAgain(t *testing.T) {
 			g.delete()
 			g.cloud.deleteErr = errors.New("internal error")
 			g.pass()
-			if !g.lens.View(g.read()).Drained {
+			if !g.lens.View(g.read()).Deletion.Drained {
 				t.Fatal("not drained")
 			}
 			tt.then(g)
@@ -128,7 +128,7 @@ func TestDrainedAgain(t *testing.T) {
 				return
 			}
 			for range 2 {
-				if g.cloud.count("Delete") > 0 || !g.lens.View(g.read()).Drained {
+				if g.cloud.count("Delete") > 0 || !g.lens.View(g.read()).Deletion.Drained {
 					t.Errorf("calls %q", g.cloud.calls)
 				}
 				g.restart()

@@ -298,7 +298,7 @@ func (k *kubemarked[M]) makesNoSecond(t *testing.T, cluster string) {
 		t.Fatalf("a second instance was made: %v", made)
 	}
 	k.account = first
-	if k.passes(60); len(k.existing(cluster)) != 1 || k.lens.View(k.read()).ProviderID == "" {
+	if k.passes(60); len(k.existing(cluster)) != 1 || k.lens.View(k.read()).Recorded.ProviderID == "" {
 		t.Errorf("instances %v, machine %+v", k.existing(cluster), k.lens.View(k.read()))
 	}
 }

@@ -9,7 +9,7 @@ import (
 // class: while that cannot be read, capacity stays as it is.
 func (p *pass[M]) want() node.Want {
 	w := p.Dialect.Want(p.m, p.class)
-	if p.world.ClassErr != nil {
+	if p.world.Session.Err != nil {
 		w.CapacityKey = ""
 	}
 	if w.AppliedKey != "" {
@@ -24,11 +24,11 @@ func (p *pass[M]) want() node.Want {
 // may not touch, is spared the write.
 func (p *pass[M]) recordOwned() {
 	w := p.want()
-	if w.AppliedKey == "" || p.policy.Targetless || !p.view.Deleted.IsZero() || !p.world.NodeLooked {
+	if w.AppliedKey == "" || p.policy.Targetless || !p.view.Deleted.IsZero() || !p.world.Node.Looked {
 		return
 	}
-	joined := p.world.Node != nil || p.view.HadNode()
-	if joined && (p.world.Node == nil || p.world.NodeStale) {
+	joined := p.world.Node.Object != nil || p.view.HadNode()
+	if joined && (p.world.Node.Object == nil || p.world.Node.Stale) {
 		return
 	}
 	o := node.OwnedBy(w, w.Owned)

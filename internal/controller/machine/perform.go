@@ -57,27 +57,27 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 // As long as the infrastructure cannot tell the account that it is bought in,
 // nothing is bought: credentials of another account would buy it again.
 func (p *pass[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) error {
-	if p.world.Origin.Cluster == "" { // this pass has asked for the account before, in vain
-		p.world.Origin = p.place()
+	if p.world.Session.Origin.Cluster == "" { // this pass has asked for the account before, in vain
+		p.world.Session.Origin = p.place()
 	}
-	if p.view.Provisioned || len(p.world.Owned()) > 0 {
+	if p.view.Recorded.Provisioned || len(p.world.Owned()) > 0 {
 		p.noteAccount(ctx)
 	} else if err := p.learnAccount(ctx); err != nil {
-		p.world.Origin = lifecycle.Origin{}
+		p.world.Session.Origin = lifecycle.Origin{}
 		p.world.Retry = p.mem.failed(lifecycle.Create, err, p.Clock.Now())
 	}
 	if err := p.recordNow(ctx, d, d); err != nil {
 		return err
 	}
-	p.view.Held, p.world.Inherited = true, nil
-	p.view.Origin, _ = dialect.Origin(p.m, p.view.ProviderID != "")
+	p.view.Held, p.world.Session.Inherited = true, nil
+	p.view.Recorded.Origin, _ = dialect.Origin(p.m, p.view.Recorded.ProviderID != "")
 	return nil
 }
 
 func (p *pass[M]) create(ctx context.Context) {
 	userData, err := p.bootData(ctx)
 	if err != nil {
-		p.world.UserDataErr = err
+		p.world.Session.UserDataErr = err
 		return
 	}
 	want := provider.Want{UserData: userData, Role: p.class.Role}
@@ -95,9 +95,9 @@ func (p *pass[M]) create(ctx context.Context) {
 	if len(p.world.Owned()) == 0 && i.UID == p.view.UID {
 		// It was made by an earlier call whose reply was lost, and has died since.
 		// It is recorded, or it would be asked for again and again.
-		p.world.Instances = []provider.Instance{i}
+		p.world.Instances.Own = []provider.Instance{i}
 	}
-	if len(p.world.Instances) > 0 {
+	if len(p.world.Instances.Own) > 0 {
 		p.sawInstance(ctx, i)
 		p.lookForNode(ctx)
 	}
@@ -119,17 +119,17 @@ func (p *pass[M]) initialize(ctx context.Context) {
 // machine first: a mark alone could not be found again once the instance is
 // gone.
 func (p *pass[M]) syncNode(ctx context.Context) error {
-	if i := p.instance(); p.view.ProviderID == "" && i != nil && i.ProviderID != "" {
+	if i := p.instance(); p.view.Recorded.ProviderID == "" && i != nil && i.ProviderID != "" {
 		if err := p.recordNow(ctx, lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonAwaitingNode, Stage: p.view.Stage}); err != nil {
 			return err
 		}
 	}
-	n, _, err := p.Nodes.Apply(ctx, p.world.Node, p.want())
+	n, _, err := p.Nodes.Apply(ctx, p.world.Node.Object, p.want())
 	if err != nil {
-		p.world.NodeErr, p.world.NodeLooked = fmt.Errorf("bring node %s in step: %w", p.world.Node.Name, err), false
+		p.world.Node.Err, p.world.Node.Looked = fmt.Errorf("bring node %s in step: %w", p.world.Node.Object.Name, err), false
 		return nil
 	}
-	p.world.Node, p.world.NodeStale = n, false
+	p.world.Node.Object, p.world.Node.Stale = n, false
 	return nil
 }
 
@@ -146,13 +146,13 @@ func (p *pass[M]) recordNow(ctx context.Context, d lifecycle.Decision, steps ...
 // nor is a machine that never knew its node's name.
 func (p *pass[M]) replace(ctx context.Context) error {
 	p.over = true
-	if p.view.NodeName == "" {
+	if p.view.Recorded.NodeName == "" {
 		return nil
 	}
 	var n corev1.Node
-	err := p.Nodes.Live.Get(ctx, client.ObjectKey{Name: p.view.NodeName}, &n)
+	err := p.Nodes.Live.Get(ctx, client.ObjectKey{Name: p.view.Recorded.NodeName}, &n)
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read node %s: %w", p.view.NodeName, err)
+		return fmt.Errorf("read node %s: %w", p.view.Recorded.NodeName, err)
 	}
 	if err == nil && n.DeletionTimestamp == nil {
 		return nil
@@ -170,7 +170,7 @@ func (p *pass[M]) replace(ctx context.Context) error {
 // explainReplacement says why the machine is about to be deleted, once, where that
 // outlives the moment: with the machine for its evidence, and in an event.
 func (p *pass[M]) explainReplacement(ctx context.Context) error {
-	why := fmt.Sprintf("node %s was deleted", p.view.NodeName)
+	why := fmt.Sprintf("node %s was deleted", p.view.Recorded.NodeName)
 	if p.m.GetAnnotations()[dialect.DeletedBecauseAnnotation] == why {
 		return nil
 	}
@@ -200,27 +200,27 @@ func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {
 	} else if came.Refused() {
 		err = errors.New(came.Message)
 	}
-	p.world.Drain, p.world.DrainErr = &came, err
+	p.world.Drain.Result, p.world.Drain.Err = &came, err
 	p.answered(err)
 }
 
 // answered takes in whether the cluster that machines join did what the
 // machine's deletion asked of it.
-func (p *pass[M]) answered(err error) { p.world.RefusedFor = p.mem.refused(err, p.Clock.Now()) }
+func (p *pass[M]) answered(err error) { p.world.Drain.RefusedFor = p.mem.refused(err, p.Clock.Now()) }
 
 // drainPolicy is the machine's, with what is true now. Volumes are taken away
 // from a node only with its machine: one that stays may go on to use them. Only
 // then does it matter, too, that the cloud takes the instance back.
 func (p *pass[M]) drainPolicy(force bool) drain.Policy {
-	policy := p.policy.Drain
+	policy := p.policy.Drain.Policy
 	policy.Force = policy.Force || force
 	policy.Connectivity = p.world.Connectivity
-	policy.NodeUnreachable = lifecycle.Ready(p.world.Node).Status == corev1.ConditionUnknown
+	policy.NodeUnreachable = lifecycle.Ready(p.world.Node.Object).Status == corev1.ConditionUnknown
 	if p.view.Deleted.IsZero() {
 		policy.RemoveAttachments = false
 		return policy
 	}
-	return lifecycle.Hasten(p.Clock.Now(), p.world.Node, policy, p.policy)
+	return lifecycle.Hasten(p.Clock.Now(), p.world.Node.Object, policy, p.policy)
 }
 
 func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.Decision, error) {
@@ -229,9 +229,9 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 	if err != nil {
 		return drain.Decision{}, err
 	}
-	n, held, err := p.Nodes.Cordon(ctx, p.world.Node, with)
+	n, held, err := p.Nodes.Cordon(ctx, p.world.Node.Object, with)
 	if err != nil {
-		return drain.Decision{}, fmt.Errorf("cordon node %s: %w", p.world.Node.Name, err)
+		return drain.Decision{}, fmt.Errorf("cordon node %s: %w", p.world.Node.Object.Name, err)
 	}
 	if p.nodeQuery(ctx).Anothers(n) { // by what a cache did not show
 		p.see(nil)
@@ -239,7 +239,7 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 			Done: !p.view.Deleted.IsZero(), Message: "node " + n.Name + " is another machine's", Next: p.policy.Delays.Transient,
 		}, nil
 	}
-	p.world.Node = n
+	p.world.Node.Object = n
 	if d.Force { // the answer shows the node as it is now
 		policy = p.drainPolicy(lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy).Force)
 	}
@@ -249,7 +249,7 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 	if moves {
 		p.announce(ctx)
 	}
-	return p.Nodes.Drain(ctx, p.world.Node, policy)
+	return p.Nodes.Drain(ctx, p.world.Node.Object, policy)
 }
 
 // cordonWith is what happens to the node with the cordon, and whether the drain
@@ -262,13 +262,13 @@ func (p *pass[M]) cordonWith(ctx context.Context, policy drain.Policy) (w node.W
 		return w, false, nil
 	}
 	w = p.Dialect.Leave(p.m)
-	if p.view.Drained {
+	if p.view.Deletion.Drained {
 		w.MarkAnnotations = map[string]string{lifecycle.DrainedAgainAnnotation: "true"}
 	}
 	if w.DropFinalizer == "" {
 		return w, true, nil
 	}
-	vacant, err := p.Nodes.Vacant(ctx, p.world.Node, policy)
+	vacant, err := p.Nodes.Vacant(ctx, p.world.Node.Object, policy)
 	if !vacant {
 		w.DropFinalizer = ""
 	}
@@ -282,13 +282,13 @@ func (p *pass[M]) announce(ctx context.Context) {
 	if p.lens.narrates == nil {
 		return
 	}
-	want := p.lens.narrates.Leaving(p.world.Node, lifecycle.Unwell(p.view, p.world.Node, p.policy))
-	n, err := p.Nodes.Condition(ctx, p.world.Node, want)
+	want := p.lens.narrates.Leaving(p.world.Node.Object, lifecycle.Unwell(p.view, p.world.Node.Object, p.policy))
+	n, err := p.Nodes.Condition(ctx, p.world.Node.Object, want)
 	if err != nil {
-		p.log.Error(err, "cannot tell on the node why it is drained", "node", p.world.Node.Name)
+		p.log.Error(err, "cannot tell on the node why it is drained", "node", p.world.Node.Object.Name)
 		return
 	}
-	p.world.Node = n
+	p.world.Node.Object = n
 }
 
 func (p *pass[M]) terminate(ctx context.Context) {
@@ -296,38 +296,38 @@ func (p *pass[M]) terminate(ctx context.Context) {
 	err = p.lacking(err)
 	// A request that was refused, or never sent, ends nothing, and one without a reply
 	// may be either.
-	if p.instance() != nil && !p.world.Substitute && err == nil {
-		p.mem.seenToGo, p.world.SeenToGo = true, true
+	if p.instance() != nil && !p.world.Instances.Substitute && err == nil {
+		p.mem.seenToGo, p.world.Instances.SeenToGo = true, true
 	}
 	now := p.Clock.Now()
 	switch {
 	case err != nil:
-		p.world.RemoveErr = err
+		p.world.Removal.Err = err
 		p.world.Retry = p.mem.failed(lifecycle.Terminate, err, now)
 	case done:
-		p.world.Removal = lifecycle.RemovalDone
-		p.world.Removed = p.instance()
-		p.world.Instances, p.world.Duplicates = nil, nil
+		p.world.Removal.State = lifecycle.RemovalDone
+		p.world.Instances.Removed = p.instance()
+		p.world.Instances.Own, p.world.Instances.Duplicates = nil, nil
 		p.mem.succeeded()
 	default:
-		p.world.Removal = lifecycle.RemovalUnderway
-		p.world.RemovalFor = p.mem.removing(now)
+		p.world.Removal.State = lifecycle.RemovalUnderway
+		p.world.Removal.For = p.mem.removing(now)
 	}
 }
 
 // deleteNode deletes the node, unless another instance goes by its name: it may be that of one
 // whose object came back under another UID.
 func (p *pass[M]) deleteNode(ctx context.Context) {
-	shared, err := p.shared(ctx, p.world.Node)
+	shared, err := p.shared(ctx, p.world.Node.Object)
 	if shared || err != nil {
 		p.noteNode(nil, err)
 		return
 	}
-	err = p.Nodes.Delete(ctx, p.world.Node, p.Dialect.Leave(p.m).DropFinalizer)
+	err = p.Nodes.Delete(ctx, p.world.Node.Object, p.Dialect.Leave(p.m).DropFinalizer)
 	p.answered(err)
 	if err != nil {
-		p.world.NodeErr, p.world.NodeLooked = fmt.Errorf("delete node %s: %w", p.world.Node.Name, err), false
+		p.world.Node.Err, p.world.Node.Looked = fmt.Errorf("delete node %s: %w", p.world.Node.Object.Name, err), false
 		return
 	}
-	p.world.Node = nil
+	p.world.Node.Object = nil
 }

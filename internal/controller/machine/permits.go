@@ -45,12 +45,12 @@ func (p permits) take(group, uid string, now time.Time) bool {
 // givenUp reports whether the machine's time is over: it has been lost, or its
 // update failed, for too long.
 func (p *pass[M]) givenUp() bool {
-	if timeout := p.policy.HealthTimeout; timeout == 0 || p.world.Connectivity.Remaining(p.view.StageSince, timeout, p.Clock.Now()) > 0 {
+	if timeout := p.policy.Health.Timeout; timeout == 0 || p.world.Connectivity.Remaining(p.view.StageSince, timeout, p.Clock.Now()) > 0 {
 		return false
 	}
 	switch p.view.Stage {
 	case lifecycle.StageLost:
-		return !lifecycle.Healthy(p.world.Node, p.policy)
+		return !lifecycle.Healthy(p.world.Node.Object, p.policy)
 	case lifecycle.StageUpdateFailed:
 		return true
 	}

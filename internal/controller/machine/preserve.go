@@ -41,10 +41,10 @@ func (p *pass[M]) preservePlan(out *lifecycle.Outcome) lifecycle.PreservePlan {
 // is to say so last, lest anything be left behind: when something went wrong it
 // says nothing yet.
 func (p *pass[M]) preserve(ctx context.Context, out *lifecycle.Outcome) error {
-	if !out.Preserve.Bound || p.world.Node == nil {
+	if !out.Preserve.Bound || p.world.Node.Object == nil {
 		return nil
 	}
-	name := p.world.Node.Name
+	name := p.world.Node.Object.Name
 	err := p.preserveNode(ctx, out)
 	if err != nil && !out.Preserve.Preserve {
 		out.Preserve = lifecycle.PreservePlan{}
@@ -67,15 +67,15 @@ func (p *pass[M]) record(ctx context.Context, out lifecycle.Outcome) error {
 // preserveNode brings the node in step with the plan, and drains it where that is
 // asked for. It says that it is not drained before anything makes it look so.
 func (p *pass[M]) preserveNode(ctx context.Context, out *lifecycle.Outcome) error {
-	if out.Preserve.Drain && p.world.NodePreservation.Sign == lifecycle.PreserveActive {
+	if out.Preserve.Drain && p.world.Node.Preservation.Sign == lifecycle.PreserveActive {
 		if err := p.tellPreservation(ctx, out.Preserve); err != nil {
 			return err
 		}
 	}
 	k := out.Preserve
-	n, err := p.Nodes.Edit(ctx, p.world.Node, func(n *corev1.Node) { p.lens.preserves.Preserve(n, k, p.Clock.Now()) })
+	n, err := p.Nodes.Edit(ctx, p.world.Node.Object, func(n *corev1.Node) { p.lens.preserves.Preserve(n, k, p.Clock.Now()) })
 	if err != nil {
-		return fmt.Errorf("mark node %s for keeping its machine: %w", p.world.Node.Name, err)
+		return fmt.Errorf("mark node %s for keeping its machine: %w", p.world.Node.Object.Name, err)
 	}
 	p.see(n)
 	if k.Drain {
@@ -94,9 +94,9 @@ func (p *pass[M]) tellPreservation(ctx context.Context, k lifecycle.PreservePlan
 	if k.Sign == lifecycle.PreserveNone {
 		return nil
 	}
-	n, err := p.Nodes.Condition(ctx, p.world.Node, p.lens.preserves.PreserveCondition(k))
+	n, err := p.Nodes.Condition(ctx, p.world.Node.Object, p.lens.preserves.PreserveCondition(k))
 	if err != nil {
-		return fmt.Errorf("say on node %s that its machine is %s: %w", p.world.Node.Name, k.Sign, err)
+		return fmt.Errorf("say on node %s that its machine is %s: %w", p.world.Node.Object.Name, k.Sign, err)
 	}
 	p.see(n)
 	return nil
@@ -105,9 +105,9 @@ func (p *pass[M]) tellPreservation(ctx context.Context, k lifecycle.PreservePlan
 // preserveDrain moves the pods of a failed machine away. The node is fenced, not
 // cordoned: one that recovers is to be as it was.
 func (p *pass[M]) preserveDrain(ctx context.Context, k lifecycle.PreservePlan) {
-	came, err := p.Nodes.Drain(ctx, p.world.Node, p.drainPolicy(k.Force))
+	came, err := p.Nodes.Drain(ctx, p.world.Node.Object, p.drainPolicy(k.Force))
 	if err != nil {
 		came = drain.Decision{Message: err.Error(), Next: p.policy.Delays.Transient}
 	}
-	p.world.PreserveDrain = &came
+	p.world.Drain.Preserve = &came
 }

@@ -35,7 +35,7 @@ func rebootPower(s provider.Session) lifecycle.RebootPower {
 // reboot restarts the instance. That it is about to is stored first: who crashes
 // in between must not do so for ever.
 func (p *pass[M]) reboot(ctx context.Context) error {
-	r, call := p.view.Reboot.Begin(p.Clock.Now(), p.world.RebootPower)
+	r, call := p.view.Reboot.Begin(p.Clock.Now(), p.world.Session.RebootPower)
 	if err := p.recordReboot(ctx, r); err != nil {
 		return err
 	}

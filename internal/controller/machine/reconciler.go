@@ -182,7 +182,7 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.R
 		return reconcile.Result{}, err
 	}
 	unkept := p.preserve(ctx, &out)
-	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain) || underDrain(p.world.PreserveDrain))
+	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain.Result) || underDrain(p.world.Drain.Preserve))
 	err = p.record(ctx, out)
 	if out.Did(lifecycle.RemoveFinalizer) && client.IgnoreNotFound(err) == nil {
 		p.mem.released, err = true, nil
@@ -218,7 +218,7 @@ func (p *pass[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
 	}
 	p.mem.told(out)
 	for _, d := range out.Steps {
-		p.log.Info("performed", "step", d.Step, "reason", d.Reason, "providerID", p.view.ProviderID)
+		p.log.Info("performed", "step", d.Step, "reason", d.Reason, "providerID", p.view.Recorded.ProviderID)
 	}
 	if was := p.was.Stage; out.Stage != was || out.Err != nil {
 		p.log.Info("machine", "stage", out.Stage, "was", was, "reason", out.Reason, "message", out.Message, "after", out.After)

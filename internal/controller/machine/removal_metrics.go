@@ -102,7 +102,7 @@ func (p *pass[M]) removed(ctx context.Context, out lifecycle.Outcome) {
 	if deployment == "" {
 		return
 	}
-	if d := out.World.Drain; d != nil && d.Done && !p.mem.drained {
+	if d := out.World.Drain.Result; d != nil && d.Done && !p.mem.drained {
 		p.mem.drained = true
 		m.drained.WithLabelValues(key.Namespace, deployment).Set(rounded(out.At.Sub(p.mem.drainSince)))
 	}
@@ -150,7 +150,7 @@ func obstacle(out lifecycle.Outcome) string {
 		lifecycle.ReasonTerminateFailed, lifecycle.ReasonNodeUnknown, lifecycle.ReasonContradicted:
 		return string(out.Reason)
 	case lifecycle.ReasonDraining:
-		d := out.World.Drain
+		d := out.World.Drain.Result
 		if d != nil && (len(d.Blocked) > 0 || len(d.Evict)+len(d.Delete)+len(d.Waiting) == 0) {
 			return string(out.Reason)
 		}

@@ -99,7 +99,7 @@ func ProviderIDKey(id string) string {
 // NodeKeys are the keys of NodeIndex for a machine.
 func (r *Reconciler[M]) NodeKeys(o client.Object) (out []string) {
 	v := r.Dialect.View(o.(M))
-	for _, a := range v.Addresses {
+	for _, a := range v.Recorded.Addresses {
 		switch a.Type {
 		case corev1.NodeInternalIP:
 			out = append(out, "ip/"+a.Address)
@@ -107,10 +107,10 @@ func (r *Reconciler[M]) NodeKeys(o client.Object) (out []string) {
 			out = append(out, "name/"+a.Address)
 		}
 	}
-	if v.NodeName != "" {
-		out = append(out, "name/"+v.NodeName)
+	if v.Recorded.NodeName != "" {
+		out = append(out, "name/"+v.Recorded.NodeName)
 	}
-	out = append(out, claimKeys(v.UID, v.Name, v.ProviderID)...)
+	out = append(out, claimKeys(v.UID, v.Name, v.Recorded.ProviderID)...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

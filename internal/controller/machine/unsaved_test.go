@@ -174,8 +174,8 @@ func unrecordedNode[M client.Object](t *testing.T, rigged func(*testing.T, ...fu
 			}
 			_, _ = g.try("m-1")
 			g.control.refuse = nil
-			if v := g.lens.View(g.read()); v.Provisioned || v.NodeName != "" || len(g.cloud.instances) != 1 {
-				t.Fatalf("the machine has recorded %q, %q; %d instances", v.ProviderID, v.NodeName, len(g.cloud.instances))
+			if v := g.lens.View(g.read()); v.Recorded.Provisioned || v.Recorded.NodeName != "" || len(g.cloud.instances) != 1 {
+				t.Fatalf("the machine has recorded %q, %q; %d instances", v.Recorded.ProviderID, v.Recorded.NodeName, len(g.cloud.instances))
 			}
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "node-uid"}}
 			n.Spec.ProviderID = tt.providerID

@@ -26,13 +26,13 @@ func (p *pass[M]) markUpdate(ctx context.Context, d lifecycle.Decision) error {
 		return err // the node is not what the decision was made on
 	}
 	if err != nil {
-		p.world.NodeErr, p.world.NodeLooked = err, false
+		p.world.Node.Err, p.world.Node.Looked = err, false
 	}
 	return nil
 }
 
 func (p *pass[M]) noteOnNode(ctx context.Context, d lifecycle.Decision) error {
-	n, was := p.world.Node, p.world.Node.Name
+	n, was := p.world.Node.Object, p.world.Node.Object.Name
 	if d.Uncordon {
 		after, _, err := p.Nodes.Apply(ctx, n, node.Want{Unschedulable: ptr.To(false)})
 		if err != nil {

@@ -58,17 +58,17 @@ const (
 // not known whether its own has joined, or one that was there before.
 func (p *pass[M]) dropToken(ctx context.Context, out lifecycle.Outcome) (again time.Duration, err error) {
 	released := out.Did(lifecycle.RemoveFinalizer)
-	served := out.Stage == lifecycle.StageRunning && p.world.Node != nil
+	served := out.Stage == lifecycle.StageRunning && p.world.Node.Object != nil
 	if !p.Nodes.Exists() || p.mem.token == tokenGone || !released && (!served || !p.mayHaveToken()) {
 		return 0, nil
 	}
-	joined := p.world.Node
+	joined := p.world.Node.Object
 	if released {
 		joined = nil
 	}
 	gone, err := p.Nodes.DropToken(ctx, p.tokenOwner(), joined)
 	switch {
-	case err != nil && released && !p.view.Force && !apierrors.IsForbidden(err):
+	case err != nil && released && !p.view.Deletion.Force && !apierrors.IsForbidden(err):
 		return 0, err
 	case err != nil:
 		p.log.Error(err, "cannot delete the bootstrap token; it expires by itself", "released", released)

@@ -39,17 +39,17 @@ func (p *pass[M]) ofAnother(ctx context.Context, n *corev1.Node) (bool, error) {
 // infrastructure has not said whose it is: this machine may be made from a copy of that
 // one's manifest, and what it has recorded leads to the other's node.
 func (p *pass[M]) contested(ctx context.Context) error {
-	if p.world.Looked || p.view.ProviderID == "" {
+	if p.world.Instances.Looked || p.view.Recorded.ProviderID == "" {
 		return nil
 	}
 	list := p.Dialect.NewList()
-	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: ProviderIDKey(p.view.ProviderID)}); err != nil {
-		return fmt.Errorf("look whose instance %s is: %w", p.view.ProviderID, err)
+	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: ProviderIDKey(p.view.Recorded.ProviderID)}); err != nil {
+		return fmt.Errorf("look whose instance %s is: %w", p.view.Recorded.ProviderID, err)
 	}
 	for m := range p.Dialect.Items(list) {
 		v := p.Dialect.View(m)
 		older := cmp.Or(v.Created.Compare(p.view.Created), cmp.Compare(v.UID, p.view.UID)) < 0
-		if older && provider.SameInstance(p.session, v.ProviderID, p.view.ProviderID) && p.sharesScope(ctx, m) {
+		if older && provider.SameInstance(p.session, v.Recorded.ProviderID, p.view.Recorded.ProviderID) && p.sharesScope(ctx, m) {
 			return fmt.Errorf("%w: machine %s/%s, which is older, has the same instance on record", errUntold, v.Namespace, v.Name)
 		}
 	}
@@ -64,16 +64,16 @@ func (p *pass[M]) contested(ctx context.Context) error {
 // not an answer. Where it is denied for good nobody can ever tell, and no machine waits for
 // that; but a name that is none of those that it told before is another's.
 func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) {
-	if p.session == nil || !p.world.Looked {
-		if p.view.HadNode() || p.view.Abandon {
+	if p.session == nil || !p.world.Instances.Looked {
+		if p.view.HadNode() || p.view.Deletion.Abandon {
 			return false, nil
 		}
 		names := p.hostNames()
 		known := slices.ContainsFunc(names, func(name string) bool { return sameHost(name, n.Name) })
-		return len(names) > 0 && !known, untold(cmp.Or(p.world.ClassErr, p.world.LookErr))
+		return len(names) > 0 && !known, untold(cmp.Or(p.world.Session.Err, p.world.Instances.Err))
 	}
 	// The node may be of an instance that is newer than what listings show.
-	shown := n.CreationTimestamp.Add(p.world.ReadLag)
+	shown := n.CreationTimestamp.Add(p.world.Unlisted.ReadLag)
 	l := p.listed(ctx, dialect.ScopeKey(p.class.Class, p.session), shown)
 	if err := untold(l.err); err != nil {
 		return false, err
@@ -82,8 +82,8 @@ func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) 
 		own := i.UID == p.view.UID || slices.ContainsFunc(p.world.Owned(), func(o provider.Instance) bool { return o.ID == i.ID })
 		return !own && i.Exists() && named(i, n.Name)
 	})
-	if !another && p.world.ReadLag > 0 && l.at.Before(shown) {
-		return false, fmt.Errorf("%w: they run up to %v behind, and node %s is newer", errUntold, p.world.ReadLag, n.Name)
+	if !another && p.world.Unlisted.ReadLag > 0 && l.at.Before(shown) {
+		return false, fmt.Errorf("%w: they run up to %v behind, and node %s is newer", errUntold, p.world.Unlisted.ReadLag, n.Name)
 	}
 	return another, nil
 }

@@ -147,8 +147,8 @@ func (k Machines[M]) Machines(ctx context.Context) (out []Seen, err error) {
 
 func (k Machines[M]) seen(m M) Seen {
 	v := k.Lens.View(m)
-	s := Seen{NodeName: v.NodeName, API: k.API(), Cached: k.Cache != nil, Machine: orphan.Machine{
-		UID: v.UID, Namespace: v.Namespace, Name: v.Name, ProviderID: v.ProviderID,
+	s := Seen{NodeName: v.Recorded.NodeName, API: k.API(), Cached: k.Cache != nil, Machine: orphan.Machine{
+		UID: v.UID, Namespace: v.Namespace, Name: v.Name, ProviderID: v.Recorded.ProviderID,
 		Early: early(v), Deleting: !v.Deleted.IsZero(),
 	}}
 	s.Ref = corev1.ObjectReference{Namespace: v.Namespace, Name: v.Name, UID: types.UID(v.UID)}
@@ -180,7 +180,7 @@ func (k Machines[M]) Having(ctx context.Context, n *corev1.Node) (out []client.O
 			return nil, fmt.Errorf("look for the machine of node %s: %w", n.Name, err)
 		}
 		for m := range k.Lens.Items(list) {
-			if !differ(k.Lens.View(m).ProviderID, n.Spec.ProviderID) {
+			if !differ(k.Lens.View(m).Recorded.ProviderID, n.Spec.ProviderID) {
 				out = append(out, m)
 			}
 		}
@@ -197,7 +197,7 @@ func (k Machines[M]) NodesOf(o client.Object) []string {
 	if !ok {
 		return nil
 	}
-	if name := k.Lens.View(m).NodeName; name != "" {
+	if name := k.Lens.View(m).Recorded.NodeName; name != "" {
 		return []string{name}
 	}
 	return nil

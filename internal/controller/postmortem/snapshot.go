@@ -31,8 +31,8 @@ type snapshot[M client.Object] struct {
 func (s *snapshot[M]) gap(what string, err error) { s.gaps = append(s.gaps, what+": "+err.Error()) }
 
 func (s *snapshot[M]) query() node.Query {
-	q := node.Query{Name: s.view.NodeName, ProviderID: s.view.ProviderID, MachineKey: s.view.Namespace + "/" + s.view.Name}
-	for _, a := range s.view.Addresses {
+	q := node.Query{Name: s.view.Recorded.NodeName, ProviderID: s.view.Recorded.ProviderID, MachineKey: s.view.Namespace + "/" + s.view.Name}
+	for _, a := range s.view.Recorded.Addresses {
 		if a.Type == corev1.NodeInternalIP {
 			q.InternalIPs = append(q.InternalIPs, a.Address)
 		}
@@ -64,7 +64,7 @@ func (s *snapshot[M]) record(ctx context.Context, now time.Time, cause postmorte
 		r.Owner = o.Kind + "/" + o.Name
 	}
 	instance, console := s.infrastructure(ctx)
-	names := []string{s.view.NodeName}
+	names := []string{s.view.Recorded.NodeName}
 	if instance != nil {
 		r.Instance = described(*instance)
 		names = append(names, instance.NodeName)
@@ -84,7 +84,7 @@ func (s *snapshot[M]) summary(r postmortem.Record) string {
 		return s.m.GetAnnotations()[dialect.DeletedBecauseAnnotation]
 	}
 	if r.Cause == postmortem.Unwell && s.facts.Looked {
-		return "node " + s.view.NodeName + ": " + lifecycle.Ailment(s.facts.Node, s.facts.Policy)
+		return "node " + s.view.Recorded.NodeName + ": " + lifecycle.Ailment(s.facts.Node, s.facts.Policy)
 	}
 	for _, about := range r.Said {
 		if about.Message != "" && about.Status != string(corev1.ConditionTrue) && about.Status != "Successful" {
@@ -156,7 +156,7 @@ func (s *snapshot[M]) infrastructure(ctx context.Context) (*provider.Instance, s
 		s.gap("instance", class.Objection(err))
 		return nil, ""
 	}
-	ref := provider.Ref{UID: s.view.UID, Namespace: s.view.Namespace, Name: s.view.Name, ProviderID: s.view.ProviderID}
+	ref := provider.Ref{UID: s.view.UID, Namespace: s.view.Namespace, Name: s.view.Name, ProviderID: s.view.Recorded.ProviderID}
 	all, err := session.Find(ctx, ref)
 	if err != nil {
 		s.gap("instance", err)
@@ -171,7 +171,9 @@ func (s *snapshot[M]) infrastructure(ctx context.Context) (*provider.Instance, s
 
 // own is the machine's instance; nil when none of all is.
 func (s *snapshot[M]) own(all []provider.Instance) *provider.Instance {
-	i := slices.IndexFunc(all, func(i provider.Instance) bool { return s.view.ProviderID != "" && i.ProviderID == s.view.ProviderID })
+	i := slices.IndexFunc(all, func(i provider.Instance) bool {
+		return s.view.Recorded.ProviderID != "" && i.ProviderID == s.view.Recorded.ProviderID
+	})
 	if i < 0 {
 		i = slices.IndexFunc(all, func(i provider.Instance) bool { return i.UID == s.view.UID })
 	}

@@ -108,11 +108,11 @@ func (l Laws[M]) Check(t *testing.T) {
 func (l Laws[M]) optional(t *testing.T) {
 	t.Helper()
 	p := l.Dialect.Policy(l.Dialect.New())
-	if _, ok := dialect.As[dialect.InPlaceUpdater](l.Dialect); ok != p.UpdatesInPlace {
-		t.Errorf("the policy updates in place: %v, and the lens is an InPlaceUpdater: %v", p.UpdatesInPlace, ok)
+	if _, ok := dialect.As[dialect.InPlaceUpdater](l.Dialect); ok != p.Update.InPlace {
+		t.Errorf("the policy updates in place: %v, and the lens is an InPlaceUpdater: %v", p.Update.InPlace, ok)
 	}
-	if _, ok := dialect.As[dialect.Preserver](l.Dialect); ok != p.Keeps {
-		t.Errorf("the policy keeps machines: %v, and the lens is a Preserver: %v", p.Keeps, ok)
+	if _, ok := dialect.As[dialect.Preserver](l.Dialect); ok != p.Preserve.Supported {
+		t.Errorf("the policy keeps machines: %v, and the lens is a Preserver: %v", p.Preserve.Supported, ok)
 	}
 }
 
@@ -227,13 +227,13 @@ func (l Laws[M]) kept(c trial[M]) error {
 			return fmt.Errorf("%s was cleared", path)
 		}
 	}
-	if c.was.ProviderID != "" && c.is.ProviderID != c.was.ProviderID {
-		return fmt.Errorf("provider ID %q became %q", c.was.ProviderID, c.is.ProviderID)
+	if c.was.Recorded.ProviderID != "" && c.is.Recorded.ProviderID != c.was.Recorded.ProviderID {
+		return fmt.Errorf("provider ID %q became %q", c.was.Recorded.ProviderID, c.is.Recorded.ProviderID)
 	}
-	if len(c.was.Addresses) > 0 && len(c.is.Addresses) == 0 {
+	if len(c.was.Recorded.Addresses) > 0 && len(c.is.Recorded.Addresses) == 0 {
 		return fmt.Errorf("the addresses were cleared")
 	}
-	if c.was.Drained && !c.is.Drained {
+	if c.was.Deletion.Drained && !c.is.Deletion.Drained {
 		return fmt.Errorf("a finished drain was forgotten")
 	}
 	return nil
@@ -249,11 +249,11 @@ func located(was, is *lifecycle.Origin, o lifecycle.Outcome) error {
 		return fmt.Errorf("the origin was cleared")
 	case was == nil && *is == lifecycle.Origin{}:
 		return nil
-	case (was == nil || was.Cluster == "") && *is == o.World.Origin:
+	case (was == nil || was.Cluster == "") && *is == o.World.Session.Origin:
 		return nil
 	}
 	completed := *was
-	completed.Account = o.World.Origin.Account
+	completed.Account = o.World.Session.Origin.Account
 	if was.Account == "" && *is == completed {
 		return nil
 	}

@@ -23,7 +23,7 @@ func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 		return o
 	}
 	if m.Stage = o.Stage; r.Intn(2) == 0 {
-		o.World.PreserveDrain = &drain.Decision{Done: r.Intn(2) == 0, Message: "1 pod has to leave: a/b", Next: time.Second}
+		o.World.Drain.Preserve = &drain.Decision{Done: r.Intn(2) == 0, Message: "1 pod has to leave: a/b", Next: time.Second}
 	}
 	o.Preserves(lifecycle.Preserve(Now, m, o.World, p))
 	return o
@@ -46,18 +46,18 @@ func outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 			if m.Held = true; r.Intn(2) == 0 {
 				return o
 			}
-			o.World.Inherited, m.Origin = nil, &o.World.Origin
+			o.World.Session.Inherited, m.Recorded.Origin = nil, &o.World.Session.Origin
 		case lifecycle.MarkUpdate:
 			if r.Intn(4) == 0 {
 				return o // the machine says so before the node does
 			}
 			m.Stage, m.StageSince = d.Stage, Now
-			o.World.Update.Mark = d.Mark
+			o.World.Node.Update.Mark = d.Mark
 		case lifecycle.Reboot:
-			m.Reboot, _ = m.Reboot.Begin(Now, o.World.RebootPower)
+			m.Reboot, _ = m.Reboot.Begin(Now, o.World.Session.RebootPower)
 			m.Reboot = m.Reboot.End(Now, failure(r))
 		case lifecycle.RecordInstance:
-			m.ProviderID = o.World.Instances[0].ProviderID
+			m.Recorded.ProviderID = o.World.Instances.Own[0].ProviderID
 		default:
 			effect(r, d.Step, &o.World)
 		}
@@ -73,41 +73,41 @@ func failure(r *rand.Rand) error {
 }
 
 func world(r *rand.Rand) lifecycle.World {
-	w := lifecycle.World{ClassErr: failure(r), MayFail: r.Intn(2) == 0, NodeStale: r.Intn(3) == 0}
-	if w.ClassErr == nil {
-		w.Origin = lifecycle.Origin{Cluster: "blue", Region: "north", Account: []string{"", "one", "two"}[r.Intn(3)]}
-		w.LookErr = failure(r)
-		w.Looked = w.LookErr == nil
+	w := lifecycle.World{Session: lifecycle.Session{Err: failure(r)}, MayFail: r.Intn(2) == 0, Node: lifecycle.Node{Stale: r.Intn(3) == 0}}
+	if w.Session.Err == nil {
+		w.Session.Origin = lifecycle.Origin{Cluster: "blue", Region: "north", Account: []string{"", "one", "two"}[r.Intn(3)]}
+		w.Instances.Err = failure(r)
+		w.Instances.Looked = w.Instances.Err == nil
 	}
-	if w.Looked && r.Intn(3) > 0 {
-		w.Instances = []provider.Instance{someInstance(r)}
+	if w.Instances.Looked && r.Intn(3) > 0 {
+		w.Instances.Own = []provider.Instance{someInstance(r)}
 	}
-	if w.Looked && r.Intn(8) == 0 {
-		w.Duplicates, w.Substitute = []provider.Instance{someInstance(r)}, r.Intn(2) == 0
+	if w.Instances.Looked && r.Intn(8) == 0 {
+		w.Instances.Duplicates, w.Instances.Substitute = []provider.Instance{someInstance(r)}, r.Intn(2) == 0
 	}
-	if w.Looked && r.Intn(3) == 0 {
-		w.Inherited = []byte(`{"region":"north"}`)
+	if w.Instances.Looked && r.Intn(3) == 0 {
+		w.Session.Inherited = []byte(`{"region":"north"}`)
 	}
 	if r.Intn(2) == 0 {
-		w.ProviderStatus = []byte(`{"instanceState":"running","count":12345678901234567}`)
+		w.Instances.ProviderStatus = []byte(`{"instanceState":"running","count":12345678901234567}`)
 	}
-	if w.NodeErr = failure(r); w.NodeErr == nil {
-		w.NodeLooked = true
+	if w.Node.Err = failure(r); w.Node.Err == nil {
+		w.Node.Looked = true
 		if r.Intn(3) > 0 {
-			w.Node, w.Update, w.NodePreservation = someNode(r), someUpdate(r), someKept(r)
+			w.Node.Object, w.Node.Update, w.Node.Preservation = someNode(r), someUpdate(r), someKept(r)
 		}
 	}
-	w.RebootPower = []lifecycle.RebootPower{"", lifecycle.RebootsEachTime, lifecycle.RebootsOnce}[r.Intn(3)]
-	w.UserDataErr = failure(r)
-	if w.SeenToGo = r.Intn(4) == 0; w.Looked && r.Intn(8) == 0 {
-		w.Doubt = "2 of 2 machines are not listed"
+	w.Session.RebootPower = []lifecycle.RebootPower{"", lifecycle.RebootsEachTime, lifecycle.RebootsOnce}[r.Intn(3)]
+	w.Session.UserDataErr = failure(r)
+	if w.Instances.SeenToGo = r.Intn(4) == 0; w.Instances.Looked && r.Intn(8) == 0 {
+		w.Instances.Doubt = "2 of 2 machines are not listed"
 	}
-	if w.Looked && len(w.Instances) == 0 && r.Intn(8) == 0 {
+	if w.Instances.Looked && len(w.Instances.Own) == 0 && r.Intn(8) == 0 {
 		i := someInstance(r)
-		w.Removed = &i
+		w.Instances.Removed = &i
 	}
 	if r.Intn(4) == 0 {
-		w.ReadLag, w.QuietFor = time.Minute, time.Duration(r.Intn(120))*time.Second
+		w.Unlisted.ReadLag, w.Unlisted.QuietFor = time.Minute, time.Duration(r.Intn(120))*time.Second
 	}
 	if err := failure(r); err != nil {
 		w.Retry = lifecycle.Retry{Err: err, Step: lifecycle.Create, At: Now, Failures: 1 + r.Intn(3)}
@@ -173,24 +173,24 @@ func effect(r *rand.Rand, s lifecycle.Step, w *lifecycle.World) {
 	err := failure(r)
 	switch s {
 	case lifecycle.Create:
-		w.Instances = []provider.Instance{someInstance(r)}
+		w.Instances.Own = []provider.Instance{someInstance(r)}
 		if w.Retry = (lifecycle.Retry{}); err != nil {
-			w.Instances, w.Retry = nil, lifecycle.Retry{Err: err, Step: s, At: Now, Failures: 1}
+			w.Instances.Own, w.Retry = nil, lifecycle.Retry{Err: err, Step: s, At: Now, Failures: 1}
 		}
 	case lifecycle.Initialize:
-		w.Instances[0].Uninitialized = false
+		w.Instances.Own[0].Uninitialized = false
 		if err != nil {
-			w.Instances[0].Uninitialized, w.Retry = true, lifecycle.Retry{Err: err, Step: s, At: Now, Failures: 1}
+			w.Instances.Own[0].Uninitialized, w.Retry = true, lifecycle.Retry{Err: err, Step: s, At: Now, Failures: 1}
 		}
 	case lifecycle.SyncNode:
-		w.NodeStale, w.NodeErr, w.NodeLooked = false, err, err == nil
+		w.Node.Stale, w.Node.Err, w.Node.Looked = false, err, err == nil
 	case lifecycle.Drain:
-		w.Drain = &drain.Decision{Done: err == nil && r.Intn(2) == 0, Message: "1 pod has to leave: a/b", Next: time.Second}
+		w.Drain.Result = &drain.Decision{Done: err == nil && r.Intn(2) == 0, Message: "1 pod has to leave: a/b", Next: time.Second}
 	case lifecycle.Terminate:
 		terminated(r, err, w)
 	case lifecycle.DeleteNode:
-		if w.Node = nil; err != nil {
-			w.NodeErr, w.NodeLooked = err, false
+		if w.Node.Object = nil; err != nil {
+			w.Node.Err, w.Node.Looked = err, false
 		}
 	}
 }
@@ -198,22 +198,22 @@ func effect(r *rand.Rand, s lifecycle.Step, w *lifecycle.World) {
 func terminated(r *rand.Rand, err error, w *lifecycle.World) {
 	switch {
 	case err != nil:
-		w.RemoveErr, w.Retry = err, lifecycle.Retry{Err: err, Step: lifecycle.Terminate, At: Now, Failures: 1}
+		w.Removal.Err, w.Retry = err, lifecycle.Retry{Err: err, Step: lifecycle.Terminate, At: Now, Failures: 1}
 	case r.Intn(2) == 0:
-		w.Removal = lifecycle.RemovalUnderway
+		w.Removal.State = lifecycle.RemovalUnderway
 	default:
-		w.Removal, w.Instances = lifecycle.RemovalDone, nil
+		w.Removal.State, w.Instances.Own = lifecycle.RemovalDone, nil
 	}
 }
 
 // copied has memory of its own wherever Record could take hold of it.
 func copied(o lifecycle.Outcome) lifecycle.Outcome {
-	o.World.Instances = slices.Clone(o.World.Instances)
-	for i := range o.World.Instances {
-		o.World.Instances[i].Addresses = slices.Clone(o.World.Instances[i].Addresses)
+	o.World.Instances.Own = slices.Clone(o.World.Instances.Own)
+	for i := range o.World.Instances.Own {
+		o.World.Instances.Own[i].Addresses = slices.Clone(o.World.Instances.Own[i].Addresses)
 	}
-	o.World.ProviderStatus = slices.Clone(o.World.ProviderStatus)
-	o.World.Inherited = slices.Clone(o.World.Inherited)
-	o.World.Node = o.World.Node.DeepCopy()
+	o.World.Instances.ProviderStatus = slices.Clone(o.World.Instances.ProviderStatus)
+	o.World.Session.Inherited = slices.Clone(o.World.Session.Inherited)
+	o.World.Node.Object = o.World.Node.Object.DeepCopy()
 	return o
 }

@@ -45,15 +45,15 @@ func (l Laws[M]) shows(c trial[M]) error {
 
 // told checks what more than one answer is right for, and makes it the expected one.
 func (l Laws[M]) told(want *lifecycle.Machine, c trial[M]) error {
-	if err := located(c.was.Origin, c.is.Origin, c.o); err != nil {
+	if err := located(c.was.Recorded.Origin, c.is.Recorded.Origin, c.o); err != nil {
 		return err
 	}
 	legible := !slices.ContainsFunc(c.was.Faults, func(f lifecycle.Fault) bool { return f.Field == "metadata.annotations["+dialect.OriginAnnotation+"]" })
 	asks := c.o.Did(lifecycle.AddFinalizer) || c.instance(l) != nil
-	if asks && legible && !c.o.Did(lifecycle.RemoveFinalizer) && c.o.World.Origin.Cluster != "" && (c.is.Origin == nil || c.is.Origin.Cluster == "") {
-		return fmt.Errorf("the instance is asked for in %+v, and the object says %+v", c.o.World.Origin, c.is.Origin)
+	if asks && legible && !c.o.Did(lifecycle.RemoveFinalizer) && c.o.World.Session.Origin.Cluster != "" && (c.is.Recorded.Origin == nil || c.is.Recorded.Origin.Cluster == "") {
+		return fmt.Errorf("the instance is asked for in %+v, and the object says %+v", c.o.World.Session.Origin, c.is.Recorded.Origin)
 	}
-	want.Origin = c.is.Origin
+	want.Recorded.Origin = c.is.Recorded.Origin
 	switch {
 	case want.Stage != c.was.Stage:
 		want.StageSince = Now
@@ -66,16 +66,16 @@ func (l Laws[M]) told(want *lifecycle.Machine, c trial[M]) error {
 // drained: a drain that is done is remembered where the API has a place for that, with the
 // time; one that is not done is not.
 func (l Laws[M]) drained(want *lifecycle.Machine, c trial[M]) error {
-	d := c.o.World.Drain
+	d := c.o.World.Drain.Result
 	switch {
-	case c.was.Drained, c.o.Did(lifecycle.RemoveFinalizer), c.o.Step == lifecycle.AddFinalizer:
+	case c.was.Deletion.Drained, c.o.Did(lifecycle.RemoveFinalizer), c.o.Step == lifecycle.AddFinalizer:
 		return nil
 	case !l.KeepsDrained, c.was.Deleted.IsZero(), d != nil && !d.Done:
 		return nil
-	case d != nil && c.o.Reason != lifecycle.ReasonDrainBlockedHook, c.is.Drained:
-		want.Drained, want.DrainedAt = true, Now
+	case d != nil && c.o.Reason != lifecycle.ReasonDrainBlockedHook, c.is.Deletion.Drained:
+		want.Deletion.Drained, want.Deletion.DrainedAt = true, Now
 	}
-	if d == nil && c.is.Drained && !c.was.SkipDrain && c.o.World.Removal == lifecycle.RemovalUntried {
+	if d == nil && c.is.Deletion.Drained && !c.was.Deletion.SkipDrain && c.o.World.Removal.State == lifecycle.RemovalUntried {
 		return fmt.Errorf("nobody drained the node, the instance stays, and a finished drain is shown")
 	}
 	return nil
@@ -86,7 +86,7 @@ func (c trial[M]) instance(l Laws[M]) *provider.Instance {
 	if c.o.Step == lifecycle.AddFinalizer || c.o.Did(lifecycle.RemoveFinalizer) && !l.TellsWrites {
 		return nil
 	}
-	return c.o.World.Recordable(c.was.ProviderID)
+	return c.o.World.Recordable(c.was.Recorded.ProviderID)
 }
 
 func (l Laws[M]) expect(want *lifecycle.Machine, c trial[M]) {
@@ -104,35 +104,35 @@ func (l Laws[M]) expect(want *lifecycle.Machine, c trial[M]) {
 	}
 	l.expectNode(want, c)
 	if !c.was.Deleted.IsZero() {
-		want.Begun = lifecycle.Begin(c.was.Begun, c.was.Deleted, c.o)
+		want.Deletion.Begun = lifecycle.Begin(c.was.Deletion.Begun, c.was.Deleted, c.o)
 	}
 	l.expectKeeping(want, c)
 }
 
 func (l Laws[M]) expectInstance(want *lifecycle.Machine, c trial[M], i provider.Instance) {
-	if want.ProviderID == "" {
-		want.ProviderID = i.ProviderID
+	if want.Recorded.ProviderID == "" {
+		want.Recorded.ProviderID = i.ProviderID
 	}
-	if want.NodeName == "" && c.is.NodeName == i.NodeName {
-		want.NodeName = i.NodeName // an API may keep the name before the node is there
+	if want.Recorded.NodeName == "" && c.is.Recorded.NodeName == i.NodeName {
+		want.Recorded.NodeName = i.NodeName // an API may keep the name before the node is there
 	}
 	if shown := l.Addresses(c.o, i); shown != nil {
-		want.Addresses = shown
+		want.Recorded.Addresses = shown
 	}
-	want.Provisioned = true
+	want.Recorded.Provisioned = true
 }
 
 // expectNode: a machine that is wanted shows its node.
 func (l Laws[M]) expectNode(want *lifecycle.Machine, c trial[M]) {
-	n := c.o.World.Node
+	n := c.o.World.Node.Object
 	if n == nil || !c.was.Deleted.IsZero() {
 		return
 	}
-	if want.NodeName == "" || c.is.NodeName == n.Name {
-		want.NodeName = n.Name
+	if want.Recorded.NodeName == "" || c.is.Recorded.NodeName == n.Name {
+		want.Recorded.NodeName = n.Name
 	}
 	if l.KeepsNodeUID {
-		want.NodeUID = n.UID
+		want.Recorded.NodeUID = n.UID
 	}
 }
 

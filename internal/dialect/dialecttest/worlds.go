@@ -14,9 +14,9 @@ import (
 // World is one in which the cloud and the cluster answered, with the given
 // instance and node; each may be nil.
 func World(i *provider.Instance, n *corev1.Node) lifecycle.World {
-	w := lifecycle.World{Looked: true, NodeLooked: true, Node: n, MayFail: true, Origin: lifecycle.Origin{Cluster: "blue"}}
+	w := lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Node: lifecycle.Node{Looked: true, Object: n}, MayFail: true, Session: lifecycle.Session{Origin: lifecycle.Origin{Cluster: "blue"}}}
 	if i != nil {
-		w.Instances = []provider.Instance{*i}
+		w.Instances.Own = []provider.Instance{*i}
 	}
 	return w
 }
@@ -41,7 +41,7 @@ func Node(ready corev1.ConditionStatus) *corev1.Node {
 
 // Created is the effect of a Create that goes well.
 func Created(i *provider.Instance) func(*lifecycle.World) {
-	return func(w *lifecycle.World) { w.Instances = []provider.Instance{*i} }
+	return func(w *lifecycle.World) { w.Instances.Own = []provider.Instance{*i} }
 }
 
 // Failed is the effect of a Create or Initialize that came to err, for the
@@ -52,39 +52,41 @@ func Failed(s lifecycle.Step, err error) func(*lifecycle.World) {
 
 // Drained is the effect of a Drain.
 func Drained(d drain.Decision) func(*lifecycle.World) {
-	return func(w *lifecycle.World) { w.Drain = &d }
+	return func(w *lifecycle.World) { w.Drain.Result = &d }
 }
 
 // Removed is the effect of a Terminate after which nothing is left.
 func Removed(w *lifecycle.World) {
-	w.SeenToGo = w.SeenToGo || len(w.Instances) > 0
-	w.Removal, w.Instances = lifecycle.RemovalDone, nil
+	w.Instances.SeenToGo = w.Instances.SeenToGo || len(w.Instances.Own) > 0
+	w.Removal.State, w.Instances.Own = lifecycle.RemovalDone, nil
 }
 
 // Removing is the effect of one that was accepted and is not finished.
-func Removing(w *lifecycle.World) { w.Removal, w.SeenToGo = lifecycle.RemovalUnderway, true }
+func Removing(w *lifecycle.World) {
+	w.Removal.State, w.Instances.SeenToGo = lifecycle.RemovalUnderway, true
+}
 
 // RemovalFails is the effect of one that came to err, for the first time in a
 // row.
 func RemovalFails(err error) func(*lifecycle.World) {
 	return func(w *lifecycle.World) {
-		w.RemoveErr = err
+		w.Removal.Err = err
 		w.Retry = lifecycle.Retry{Err: err, Step: lifecycle.Terminate, At: Now, Failures: 1}
 	}
 }
 
 // Forgotten is the effect of a Forget.
-func Forgotten(w *lifecycle.World) { w.Node = nil }
+func Forgotten(w *lifecycle.World) { w.Node.Object = nil }
 
 // Adopted is the effect of an Adopt.
-func Adopted(w *lifecycle.World) { w.NodeStale = false }
+func Adopted(w *lifecycle.World) { w.Node.Stale = false }
 
 // Noted is the effect of Notes that go well: the node says each of the marks,
 // in the order in which the pass comes to them. Marked is the lens's.
 func Noted(marked func(lifecycle.Mark) corev1.NodeCondition, marks ...lifecycle.Mark) func(*lifecycle.World) {
 	return func(w *lifecycle.World) {
-		w.Update.Mark, w.Update.Since = marks[0], Now
-		w.Node = Says(w.Node, marked(marks[0]))
+		w.Node.Update.Mark, w.Node.Update.Since = marks[0], Now
+		w.Node.Object = Says(w.Node.Object, marked(marks[0]))
 		marks = marks[1:]
 	}
 }

@@ -159,29 +159,29 @@ func TestMachinePolicy(t *testing.T) {
 		ok           func(lifecycle.Policy) bool
 	}{
 		{"defaults", "20m, 10m, 2h, 360 retries of 20s", func(*v1alpha1.Machine) {}, func(p lifecycle.Policy) bool {
-			return p.JoinTimeout == 20*time.Minute && p.HealthTimeout == 10*time.Minute && p.DrainTimeout == 2*time.Hour &&
-				p.Drain.MaxEvictAttempts == 360 && p.Drain.RetryEvery == 20*time.Second && len(p.UnhealthyConditions) == 4
+			return p.Join.Timeout == 20*time.Minute && p.Health.Timeout == 10*time.Minute && p.Drain.Timeout == 2*time.Hour &&
+				p.Drain.Policy.MaxEvictAttempts == 360 && p.Drain.Policy.RetryEvery == 20*time.Second && len(p.Health.Conditions) == 4
 		}},
 		{"own timeouts", "the machine's beat the flags", with(v1alpha1.MachineConfiguration{
 			MachineCreationTimeout: span(time.Minute), MachineHealthTimeout: span(time.Hour), MachineDrainTimeout: span(100 * time.Second),
 		}), func(p lifecycle.Policy) bool {
-			return p.JoinTimeout == time.Minute && p.HealthTimeout == time.Hour && p.DrainTimeout == 100*time.Second && p.Drain.MaxEvictAttempts == 5
+			return p.Join.Timeout == time.Minute && p.Health.Timeout == time.Hour && p.Drain.Timeout == 100*time.Second && p.Drain.Policy.MaxEvictAttempts == 5
 		}},
 		{"effective creation timeout", "the annotation beats the spec", func(m *v1alpha1.Machine) {
 			with(v1alpha1.MachineConfiguration{MachineCreationTimeout: span(time.Minute)})(m)
 			m.Annotations = map[string]string{"node.machine.sapcloud.io/effective-creation-timeout": "7m"}
-		}, func(p lifecycle.Policy) bool { return p.JoinTimeout == 7*time.Minute }},
+		}, func(p lifecycle.Policy) bool { return p.Join.Timeout == 7*time.Minute }},
 		{"annotation that is no duration", "passed over", func(m *v1alpha1.Machine) {
 			m.Annotations = map[string]string{"node.machine.sapcloud.io/effective-creation-timeout": "soon"}
-		}, func(p lifecycle.Policy) bool { return p.JoinTimeout == 20*time.Minute }},
+		}, func(p lifecycle.Policy) bool { return p.Join.Timeout == 20*time.Minute }},
 		{"disableHealthTimeout", "never Failed for being unhealthy", with(v1alpha1.MachineConfiguration{
 			DisableHealthTimeout: ptr.To(true), MachineHealthTimeout: span(time.Minute),
-		}), func(p lifecycle.Policy) bool { return p.HealthTimeout == 0 }},
+		}), func(p lifecycle.Policy) bool { return p.Health.Timeout == 0 }},
 		{"node conditions", "replace the list", with(v1alpha1.MachineConfiguration{NodeConditions: ptr.To("A,B")}), func(p lifecycle.Policy) bool {
-			return cmp.Equal(p.UnhealthyConditions, []string{"A", "B"})
+			return cmp.Equal(p.Health.Conditions, []string{"A", "B"})
 		}},
 		{"no node conditions", "an empty list is a list", with(v1alpha1.MachineConfiguration{NodeConditions: ptr.To("")}), func(p lifecycle.Policy) bool {
-			return len(p.UnhealthyConditions) == 0
+			return len(p.Health.Conditions) == 0
 		}},
 	} {
 		m := freshMachine()

@@ -25,11 +25,11 @@ var compatNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func TestForceDeletionLabel(t *testing.T) {
 	for value, want := range map[string]bool{"true": true, "True": true, "1": true, "false": false, "": false, "please": false} {
 		m := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"force-deletion": value}}}
-		if got := (Machines{}).View(m).Force; got != want {
+		if got := (Machines{}).View(m).Deletion.Force; got != want {
 			t.Errorf("label force-deletion=%q: forced %v", value, got)
 		}
 	}
-	if (Machines{}).View(&v1alpha1.Machine{}).Force {
+	if (Machines{}).View(&v1alpha1.Machine{}).Deletion.Force {
 		t.Error("forced without the label")
 	}
 }
@@ -39,10 +39,10 @@ func TestForceDeletionLabel(t *testing.T) {
 func TestForcedDrainLeavesGraceWhereTheKubeletAnswers(t *testing.T) {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p"}}
 	policy := Machines{Defaults: StandardDefaults()}.Policy(&v1alpha1.Machine{})
-	if policy.UnreachableAfter != 5*time.Minute {
-		t.Errorf("forced after %v without Ready, want 5 minutes", policy.UnreachableAfter)
+	if policy.Drain.UnreachableAfter != 5*time.Minute {
+		t.Errorf("forced after %v without Ready, want 5 minutes", policy.Drain.UnreachableAfter)
 	}
-	p := policy.Drain
+	p := policy.Drain.Policy
 	facts := drain.Facts{Pods: []corev1.Pod{pod}}
 	if d := drain.Decide(compatNow, facts, drain.Memory{}, p); len(d.Evict) != 1 || d.Evict[0].Grace != nil {
 		t.Errorf("unforced: %+v", d)
@@ -74,10 +74,10 @@ func TestMinReadySecondsDoesNotCount(t *testing.T) {
 func TestAvailableWithoutATarget(t *testing.T) {
 	m := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(compatNow), Finalizers: []string{v1alpha1.FinalizerMachine}}}
 	m.Spec.Class = v1alpha1.ClassSpec{Kind: v1alpha1.KindMachineClass, Name: "c"}
-	w := lifecycle.World{Looked: true, Instances: []provider.Instance{{
+	w := lifecycle.World{Instances: lifecycle.Instances{Looked: true, Own: []provider.Instance{{
 		ProviderID: "memory:///i-1", NodeName: "n-1", State: provider.Running,
 		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}},
-	}}}
+	}}}}
 	lens := Machines{Defaults: StandardDefaults()}
 	p := lens.Policy(m)
 	p.Targetless = true
@@ -97,8 +97,8 @@ func TestPolicyOfTheAPI(t *testing.T) {
 	if want := (lifecycle.Delays{Transient: 5 * time.Second, Exhausted: 10 * time.Minute, Other: 3 * time.Minute}); p.Delays != want {
 		t.Errorf("pauses %+v, want %+v", p.Delays, want)
 	}
-	if want := []string{"node.gardener.cloud/critical-components-not-ready"}; !slices.Equal(p.HoldingTaints, want) {
-		t.Errorf("taints %v, want %v", p.HoldingTaints, want)
+	if want := []string{"node.gardener.cloud/critical-components-not-ready"}; !slices.Equal(p.Join.HoldingTaints, want) {
+		t.Errorf("taints %v, want %v", p.Join.HoldingTaints, want)
 	}
 }
 

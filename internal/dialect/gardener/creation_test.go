@@ -43,7 +43,7 @@ func TestCreationTimeouts(t *testing.T) {
 			m.Annotations = map[string]string{key: c.annotation}
 		}
 		lens := gardener.Machines{Defaults: gardener.StandardDefaults()}
-		if got := lens.Policy(m).JoinTimeout; got != c.join {
+		if got := lens.Policy(m).Join.Timeout; got != c.join {
 			t.Errorf("%s: may take %v to join, want %v", c.reason, got, c.join)
 		}
 		scheme := fake.NewClientBuilder().Build().Scheme()
@@ -65,7 +65,7 @@ func TestCreationTimeouts(t *testing.T) {
 		}
 		m.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 		m.Spec.ProviderID = ""
-		d := lifecycle.Decide(time.Now(), lens.View(m), lifecycle.World{Looked: true, NodeLooked: true}, lens.Policy(m))
+		d := lifecycle.Decide(time.Now(), lens.View(m), lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Node: lifecycle.Node{Looked: true}}, lens.Policy(m))
 		if d.Step != lifecycle.Terminate {
 			t.Errorf("%s: on deletion %s, want Terminate", c.reason, d.Step)
 		}

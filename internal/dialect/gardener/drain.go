@@ -22,18 +22,18 @@ func (d Machines) patience(p *lifecycle.Policy, m *v1alpha1.Machine) {
 		retries = *c.MaxEvictRetries
 	}
 	wish := dialect.DrainWishOf(m)
-	p.UnreachableAfter, p.DefectConditions = 5*time.Minute, drainConditions
-	p.Drain = drain.Policy{
-		RetryEvery: evictEvery, MaxEvictAttempts: evictAttempts(retries, p.DrainTimeout),
+	p.Drain.UnreachableAfter, p.Drain.DefectConditions = 5*time.Minute, drainConditions
+	p.Drain.Policy = drain.Policy{
+		RetryEvery: evictEvery, MaxEvictAttempts: evictAttempts(retries, p.Drain.Timeout),
 		VolumesOneByOne: true, DetachTimeout: d.Defaults.DetachTimeout, ReattachTimeout: d.Defaults.ReattachTimeout,
 		RemoveAttachments: true,
 		CordonLead:        wish.CordonLead, Remark: wish.Remark,
 	}
 	if wish.Timeout != 0 {
-		p.Drain.Remark = cmp.Or(wish.Remark, "annotation "+dialect.DrainTimeoutAnnotation+" is passed over: spec.drainTimeout is the field for it")
+		p.Drain.Policy.Remark = cmp.Or(wish.Remark, "annotation "+dialect.DrainTimeoutAnnotation+" is passed over: spec.drainTimeout is the field for it")
 	}
 	if wish.NeverForce {
-		p.DrainTimeout, p.UnreachableAfter, p.Drain.MaxEvictAttempts = 0, 0, 0
+		p.Drain.Timeout, p.Drain.UnreachableAfter, p.Drain.Policy.MaxEvictAttempts = 0, 0, 0
 	}
 }
 

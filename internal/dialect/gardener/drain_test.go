@@ -38,14 +38,14 @@ func TestDrainPolicyOfMachine(t *testing.T) {
 			}
 			m.Spec.MachineConfiguration = &v1alpha1.MachineConfiguration{MachineDrainTimeout: tt.timeout, MaxEvictRetries: tt.retries}
 			p := Machines{Defaults: StandardDefaults()}.Policy(m)
-			if p.DrainTimeout != tt.drain || p.Drain.MaxEvictAttempts != tt.attempts || (p.UnreachableAfter > 0) != tt.forced {
-				t.Errorf("timeout %v, attempts %d, unreachable after %v", p.DrainTimeout, p.Drain.MaxEvictAttempts, p.UnreachableAfter)
+			if p.Drain.Timeout != tt.drain || p.Drain.Policy.MaxEvictAttempts != tt.attempts || (p.Drain.UnreachableAfter > 0) != tt.forced {
+				t.Errorf("timeout %v, attempts %d, unreachable after %v", p.Drain.Timeout, p.Drain.Policy.MaxEvictAttempts, p.Drain.UnreachableAfter)
 			}
-			if !strings.Contains(p.Drain.Remark, tt.remark) || (tt.remark == "") != (p.Drain.Remark == "") {
-				t.Errorf("remark %q", p.Drain.Remark)
+			if !strings.Contains(p.Drain.Policy.Remark, tt.remark) || (tt.remark == "") != (p.Drain.Policy.Remark == "") {
+				t.Errorf("remark %q", p.Drain.Policy.Remark)
 			}
-			if !p.Drain.VolumesOneByOne || !p.Drain.RemoveAttachments || p.Drain.DetachTimeout != 2*time.Minute || p.Drain.ReattachTimeout != 90*time.Second {
-				t.Errorf("volumes: %+v", p.Drain)
+			if !p.Drain.Policy.VolumesOneByOne || !p.Drain.Policy.RemoveAttachments || p.Drain.Policy.DetachTimeout != 2*time.Minute || p.Drain.Policy.ReattachTimeout != 90*time.Second {
+				t.Errorf("volumes: %+v", p.Drain.Policy)
 			}
 		})
 	}

@@ -53,13 +53,13 @@ func farewell(before, after *v1alpha1.Machine, o lifecycle.Outcome) string {
 	held := dialect.HeldByOthers(after)
 	what := "Machine is gone"
 	switch {
-	case o.World.Removal == lifecycle.RemovalDone && before.Spec.ProviderID == "":
+	case o.World.Removal.State == lifecycle.RemovalDone && before.Spec.ProviderID == "":
 		what = "Machine is gone; it had no instance"
-	case o.World.Removal == lifecycle.RemovalDone && held != "":
+	case o.World.Removal.State == lifecycle.RemovalDone && held != "":
 		what = "Instance is gone"
-	case o.World.Removal == lifecycle.RemovalDone:
+	case o.World.Removal.State == lifecycle.RemovalDone:
 		what = "Machine and instance are gone"
-	case (Machines{}).View(before).Abandon:
+	case (Machines{}).View(before).Deletion.Abandon:
 		what = "Instance was left behind, as annotation " + dialect.AbandonAnnotation + " asks"
 	case held != "":
 		what = "Nothing is left at the infrastructure"

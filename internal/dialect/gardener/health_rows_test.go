@@ -27,19 +27,19 @@ func TestRowsOfGardenerConfiguration(t *testing.T) {
 		{
 			"drainTimeout: else flag --machine-drain-timeout (2h)",
 			func(c *v1alpha1.MachineConfiguration, _ *v1alpha1.Machine) { c.MachineDrainTimeout = minute }, nil,
-			func(p lifecycle.Policy) any { return p.DrainTimeout }, 2 * time.Hour, time.Minute, nil,
+			func(p lifecycle.Policy) any { return p.Drain.Timeout }, 2 * time.Hour, time.Minute, nil,
 		},
 		{
 			"healthTimeout: else flag (10m); disableHealthTimeout true ⇒ never",
 			func(c *v1alpha1.MachineConfiguration, _ *v1alpha1.Machine) { c.MachineHealthTimeout = minute },
 			func(c *v1alpha1.MachineConfiguration, _ *v1alpha1.Machine) { c.DisableHealthTimeout = ptr.To(true) },
-			func(p lifecycle.Policy) any { return p.HealthTimeout }, 10 * time.Minute, time.Minute, time.Duration(0),
+			func(p lifecycle.Policy) any { return p.Health.Timeout }, 10 * time.Minute, time.Minute, time.Duration(0),
 		},
 		{
 			"healthTimeout: disableHealthTimeout false ⇒ as without",
 			func(c *v1alpha1.MachineConfiguration, _ *v1alpha1.Machine) { c.MachineHealthTimeout = minute },
 			func(c *v1alpha1.MachineConfiguration, _ *v1alpha1.Machine) { c.DisableHealthTimeout = ptr.To(false) },
-			func(p lifecycle.Policy) any { return p.HealthTimeout }, 10 * time.Minute, time.Minute, time.Minute,
+			func(p lifecycle.Policy) any { return p.Health.Timeout }, 10 * time.Minute, time.Minute, time.Minute,
 		},
 		{
 			"creationTimeout: else flag (20m); annotation node.machine.sapcloud.io/effective-creation-timeout beats it",
@@ -47,27 +47,27 @@ func TestRowsOfGardenerConfiguration(t *testing.T) {
 			func(_ *v1alpha1.MachineConfiguration, m *v1alpha1.Machine) {
 				m.Annotations = map[string]string{"node.machine.sapcloud.io/effective-creation-timeout": "7m"}
 			},
-			func(p lifecycle.Policy) any { return p.JoinTimeout }, 20 * time.Minute, time.Minute, 7 * time.Minute,
+			func(p lifecycle.Policy) any { return p.Join.Timeout }, 20 * time.Minute, time.Minute, 7 * time.Minute,
 		},
 		{
 			"inPlaceUpdateTimeout: else flag (20m)",
 			func(c *v1alpha1.MachineConfiguration, _ *v1alpha1.Machine) { c.MachineInPlaceUpdateTimeout = minute }, nil,
-			func(p lifecycle.Policy) any { return p.UpdateTimeout }, 20 * time.Minute, time.Minute, nil,
+			func(p lifecycle.Policy) any { return p.Update.Timeout }, 20 * time.Minute, time.Minute, nil,
 		},
 		{
 			"machinePreserveTimeout: else flag (96h)",
 			func(c *v1alpha1.MachineConfiguration, _ *v1alpha1.Machine) { c.MachinePreserveTimeout = minute }, nil,
-			func(p lifecycle.Policy) any { return p.KeepTimeout }, 96 * time.Hour, time.Minute, nil,
+			func(p lifecycle.Policy) any { return p.Preserve.Timeout }, 96 * time.Hour, time.Minute, nil,
 		},
 		{
 			"maxEvictRetries: else flag (360)",
 			func(c *v1alpha1.MachineConfiguration, _ *v1alpha1.Machine) { c.MaxEvictRetries = ptr.To[int32](7) }, nil,
-			func(p lifecycle.Policy) any { return p.Drain.MaxEvictAttempts }, 360, 7, nil,
+			func(p lifecycle.Policy) any { return p.Drain.Policy.MaxEvictAttempts }, 360, 7, nil,
 		},
 		{
 			"nodeConditions: else flag, KernelDeadlock,ReadonlyFilesystem,DiskPressure,NetworkUnavailable; replaces the list",
 			func(c *v1alpha1.MachineConfiguration, _ *v1alpha1.Machine) { c.NodeConditions = ptr.To("A,B") }, nil,
-			func(p lifecycle.Policy) any { return fmt.Sprint(p.UnhealthyConditions) },
+			func(p lifecycle.Policy) any { return fmt.Sprint(p.Health.Conditions) },
 			"[KernelDeadlock ReadonlyFilesystem DiskPressure NetworkUnavailable]", "[A B]", nil,
 		},
 	} {

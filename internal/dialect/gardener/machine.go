@@ -105,28 +105,29 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 	force, _ := strconv.ParseBool(m.Labels[v1alpha1.LabelKeyForceDeletion])
 	abandon, asked := m.Annotations[dialect.AbandonAnnotation]
 	v := lifecycle.Machine{
-		UID: string(m.UID), Namespace: m.Namespace, Name: m.Name,
-		ProviderID:   m.Spec.ProviderID,
-		NodeName:     m.Labels[v1alpha1.LabelKeyNode],
-		Addresses:    m.Status.Addresses,
+		UID:       string(m.UID),
+		Namespace: m.Namespace,
+		Name:      m.Name,
+		Recorded: lifecycle.Recorded{
+			ProviderID: m.Spec.ProviderID, Provisioned: m.Spec.ProviderID != "",
+			NodeName: m.Labels[v1alpha1.LabelKeyNode], Addresses: m.Status.Addresses,
+		},
 		Created:      m.CreationTimestamp.Time,
 		Held:         controllerutil.ContainsFinalizer(m, v1alpha1.FinalizerMachine),
-		Provisioned:  m.Spec.ProviderID != "",
 		Stage:        stages[m.Status.CurrentStatus.Phase],
 		StageSince:   m.Status.CurrentStatus.LastUpdateTime.Time,
-		Force:        force,
+		Deletion:     lifecycle.Deletion{Force: force, Abandon: asked && abandon != "false"},
 		ForceDrain:   m.Labels[v1alpha1.LabelKeyForceDrain] == v1alpha1.LabelValueTrue,
-		Abandon:      asked && abandon != "false",
 		Owned:        metav1.GetControllerOfNoCopy(m) != nil,
 		Preservation: keeping(m),
 		Faults:       faults(m),
 	}
 	var unread []lifecycle.Fault
-	v.Origin, unread = dialect.Origin(m, m.Spec.ProviderID != "")
+	v.Recorded.Origin, unread = dialect.Origin(m, m.Spec.ProviderID != "")
 	v.Faults = append(v.Faults, unread...)
 	if m.DeletionTimestamp != nil {
 		v.Deleted = m.DeletionTimestamp.Time
-		v.Begun = begun(m)
+		v.Deletion.Begun = begun(m)
 	}
 	return v
 }
@@ -176,27 +177,24 @@ var stages = map[v1alpha1.MachinePhase]lifecycle.Stage{
 // Policy reads the timeouts that this API keeps on each machine.
 func (d Machines) Policy(m *v1alpha1.Machine) lifecycle.Policy {
 	p := lifecycle.Policy{
-		JoinTimeout:         d.creationTimeout(m),
-		UnhealthyConditions: split(d.Defaults.NodeConditions),
-		HoldingTaints:       []string{v1alpha1.TaintKeyCriticalComponentsNotReady},
-		TracksHealth:        true,
-		HealthTimeout:       d.Defaults.HealthTimeout,
-		FailedRecovers:      true,
-		NodeLossDeletes:     true,
-		Delays:              lifecycle.Delays{Transient: 5 * time.Second, Exhausted: cmp.Or(d.Defaults.ExhaustedRetry, 10*time.Minute), Other: 3 * time.Minute},
-		DrainTimeout:        d.Defaults.DrainTimeout,
-		UpdatesInPlace:      true,
-		UpdateTimeout:       d.Defaults.UpdateTimeout,
+		Join: lifecycle.JoinPolicy{Timeout: d.creationTimeout(m), HoldingTaints: []string{v1alpha1.TaintKeyCriticalComponentsNotReady}},
+		Health: lifecycle.HealthPolicy{
+			Conditions: split(d.Defaults.NodeConditions), Tracked: true, Timeout: d.Defaults.HealthTimeout,
+			FailedRecovers: true, NodeLossDeletes: true,
+		},
+		Delays: lifecycle.Delays{Transient: 5 * time.Second, Exhausted: cmp.Or(d.Defaults.ExhaustedRetry, 10*time.Minute), Other: 3 * time.Minute},
+		Drain:  lifecycle.DrainPolicy{Timeout: d.Defaults.DrainTimeout},
+		Update: lifecycle.UpdatePolicy{InPlace: true, Timeout: d.Defaults.UpdateTimeout},
 	}
 	if c := m.Spec.MachineConfiguration; c != nil {
-		override(&p.DrainTimeout, c.MachineDrainTimeout)
-		override(&p.HealthTimeout, c.MachineHealthTimeout)
-		override(&p.UpdateTimeout, c.MachineInPlaceUpdateTimeout)
+		override(&p.Drain.Timeout, c.MachineDrainTimeout)
+		override(&p.Health.Timeout, c.MachineHealthTimeout)
+		override(&p.Update.Timeout, c.MachineInPlaceUpdateTimeout)
 		if c.DisableHealthTimeout != nil && *c.DisableHealthTimeout {
-			p.HealthTimeout = 0
+			p.Health.Timeout = 0
 		}
 		if c.NodeConditions != nil {
-			p.UnhealthyConditions = split(*c.NodeConditions)
+			p.Health.Conditions = split(*c.NodeConditions)
 		}
 	}
 	d.patience(&p, m)

@@ -40,9 +40,9 @@ func wished(w lifecycle.Wish) string {
 
 // keeps reads how long machines are preserved.
 func (d Machines) keeps(p *lifecycle.Policy, m *v1alpha1.Machine) {
-	p.Keeps, p.KeepTimeout = true, d.Defaults.PreserveTimeout
+	p.Preserve.Supported, p.Preserve.Timeout = true, d.Defaults.PreserveTimeout
 	if c := m.Spec.MachineConfiguration; c != nil {
-		override(&p.KeepTimeout, c.MachinePreserveTimeout)
+		override(&p.Preserve.Timeout, c.MachinePreserveTimeout)
 	}
 }
 

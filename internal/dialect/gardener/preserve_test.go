@@ -146,12 +146,12 @@ func TestKeptIsSaid(t *testing.T) {
 // TestPreserveTimeout: the spec's, else the flag's (1.3, 6.3).
 func TestPreserveTimeout(t *testing.T) {
 	m := freshMachine()
-	if p := machines.Policy(m); !p.Keeps || p.KeepTimeout != 96*time.Hour {
-		t.Errorf("without a wish: %v, keeps %v", p.KeepTimeout, p.Keeps)
+	if p := machines.Policy(m); !p.Preserve.Supported || p.Preserve.Timeout != 96*time.Hour {
+		t.Errorf("without a wish: %v, keeps %v", p.Preserve.Timeout, p.Preserve.Supported)
 	}
 	m.Spec.MachineConfiguration = &v1alpha1.MachineConfiguration{MachinePreserveTimeout: &metav1.Duration{Duration: time.Hour}}
-	if p := machines.Policy(m); p.KeepTimeout != time.Hour {
-		t.Errorf("spec.machinePreserveTimeout: 1h is taken for %v", p.KeepTimeout)
+	if p := machines.Policy(m); p.Preserve.Timeout != time.Hour {
+		t.Errorf("spec.machinePreserveTimeout: 1h is taken for %v", p.Preserve.Timeout)
 	}
 }
 
@@ -195,8 +195,8 @@ func TestSetReadsWhatIsKept(t *testing.T) {
 func TestPreservationStory(t *testing.T) {
 	asked := func(wish string, k lifecycle.NodePreservation) func(*lifecycle.World) {
 		return func(w *lifecycle.World) {
-			w.NodePreservation = k
-			w.NodePreservation.Wish = map[string]lifecycle.Wish{"": lifecycle.WishNone, "now": lifecycle.WishNow}[wish]
+			w.Node.Preservation = k
+			w.Node.Preservation.Wish = map[string]lifecycle.Wish{"": lifecycle.WishNone, "now": lifecycle.WishNow}[wish]
 		}
 	}
 	world := func(ready corev1.ConditionStatus, edits ...func(*lifecycle.World)) lifecycle.World {
@@ -211,7 +211,7 @@ func TestPreservationStory(t *testing.T) {
 	running.Annotations = map[string]string{v1alpha1.AnnotationKeyMachinePriority: "3", preserve: "when-failed"}
 	running.Status.CurrentStatus.PreserveExpiryTime = nil
 	running.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&v1alpha1.MachineSet{}, gardener.Sets{}.Traits().Kind)}
-	drained := func(w *lifecycle.World) { w.PreserveDrain = &drain.Decision{Done: true} }
+	drained := func(w *lifecycle.World) { w.Drain.Preserve = &drain.Decision{Done: true} }
 	fenced := lifecycle.NodePreservation{Fenced: true, FencedSince: lens.Now, Sign: lifecycle.PreserveActive}
 
 	lens.Story[*v1alpha1.Machine]{

@@ -24,7 +24,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	}
 	if o.Did(lifecycle.AddFinalizer) {
 		controllerutil.AddFinalizer(m, v1alpha1.FinalizerMachine)
-		dialect.HoldOrigin(m, d.View(m), o.World.Origin)
+		dialect.HoldOrigin(m, d.View(m), o.World.Session.Origin)
 	}
 	if o.Step == lifecycle.AddFinalizer {
 		return // the pass goes on
@@ -51,7 +51,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 // known before the node is there. Addresses are kept only where there is no
 // node to have them.
 func recordInstance(m *v1alpha1.Machine, i *provider.Instance, o lifecycle.Outcome) {
-	dialect.RecordOrigin(m, o.World.Origin, m.Spec.ProviderID != "")
+	dialect.RecordOrigin(m, o.World.Session.Origin, m.Spec.ProviderID != "")
 	if m.Spec.ProviderID == "" {
 		m.Spec.ProviderID = i.ProviderID
 	}
@@ -61,8 +61,8 @@ func recordInstance(m *v1alpha1.Machine, i *provider.Instance, o lifecycle.Outco
 	if m.Annotations[v1alpha1.AnnotationKeyMachinePriority] == "" && m.DeletionTimestamp == nil {
 		metav1.SetMetaDataAnnotation(&m.ObjectMeta, v1alpha1.AnnotationKeyMachinePriority, v1alpha1.MachinePriorityDefault)
 	}
-	if dialect.Storable(o.World.ProviderStatus) {
-		m.Status.LastKnownState = string(o.World.ProviderStatus)
+	if dialect.Storable(o.World.Instances.ProviderStatus) {
+		m.Status.LastKnownState = string(o.World.Instances.ProviderStatus)
 	}
 	if o.Stage == lifecycle.StageDetached && len(i.Addresses) > 0 {
 		m.Status.Addresses = addresses(*i)
@@ -86,7 +86,7 @@ func addresses(i provider.Instance) []corev1.NodeAddress {
 // write any number of conditions; only some are copied then, and the others
 // cause no writes.
 func recordNode(m *v1alpha1.Machine, o lifecycle.Outcome, p lifecycle.Policy) {
-	n := o.World.Node
+	n := o.World.Node.Object
 	if n == nil || m.DeletionTimestamp != nil {
 		return
 	}
@@ -188,7 +188,7 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 	case o.Stage == lifecycle.StageRunning && was != o.Stage:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful,
 			fmt.Sprintf("Machine %s successfully re-joined the cluster", m.Name))
-	case lifecycle.Contradicts(last.Description) && o.World.Looked && o.Stage == lifecycle.StageRunning:
+	case lifecycle.Contradicts(last.Description) && o.World.Instances.Looked && o.Stage == lifecycle.StageRunning:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "What the infrastructure lists for the machine agrees with its node again")
 	}
 	return nil
@@ -258,7 +258,7 @@ func removal(o lifecycle.Outcome) *v1alpha1.LastOperation {
 // cannot be looked up: at the drain, unless the instance is gone. From the mark
 // of the node's deletion on it would not ask for the instance any more.
 func nodeMark(o lifecycle.Outcome) string {
-	if o.World.Removal == lifecycle.RemovalDone {
+	if o.World.Removal.State == lifecycle.RemovalDone {
 		return "Initiate node object deletion"
 	}
 	return "Initiate node drain"
@@ -268,9 +268,9 @@ func drainWord(o lifecycle.Outcome) string {
 	switch {
 	case dialect.Abandoned(o) != "":
 		return dialect.Abandoned(o) + "."
-	case o.World.Drain == nil:
+	case o.World.Drain.Result == nil:
 		return "Node drain was not necessary or is done."
-	case o.Did(lifecycle.Drain) && o.World.Drain.Done:
+	case o.Did(lifecycle.Drain) && o.World.Drain.Result.Done:
 		return "Drain successful."
 	}
 	return "Drain skipped."

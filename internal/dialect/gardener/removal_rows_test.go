@@ -51,7 +51,7 @@ func TestRowsOfGardenerMarks(t *testing.T) {
 	for row, c := range map[string]struct {
 		reason  lifecycle.Reason
 		err     error
-		removal lifecycle.Removal
+		removal lifecycle.RemovalState
 		state   v1alpha1.MachineState
 		want    string
 	}{
@@ -65,10 +65,10 @@ func TestRowsOfGardenerMarks(t *testing.T) {
 	} {
 		t.Run(row, func(t *testing.T) {
 			m := deletingMachine()
-			o := lifecycle.Outcome{At: compatNow, World: lifecycle.World{Removal: c.removal}}
+			o := lifecycle.Outcome{At: compatNow, World: lifecycle.World{Removal: lifecycle.Removal{State: c.removal}}}
 			o.Decision = lifecycle.Decision{Step: lifecycle.Await, Reason: c.reason, Stage: lifecycle.StageDeleting, Err: c.err, Message: "why"}
 			if c.reason == lifecycle.ReasonDraining {
-				o.World.Drain = &drain.Decision{Message: "why"}
+				o.World.Drain.Result = &drain.Decision{Message: "why"}
 			}
 			Machines{}.Record(m, o)
 			op := m.Status.LastOperation

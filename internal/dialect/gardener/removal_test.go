@@ -15,14 +15,14 @@ import (
 // 2.7: from the mark of the node's deletion on, the original would not ask for
 // the instance any more. So it is not given while there may be one.
 func TestUnknownNodeMarks(t *testing.T) {
-	for removal, mark := range map[lifecycle.Removal]string{
+	for removal, mark := range map[lifecycle.RemovalState]string{
 		lifecycle.RemovalDone:     "Initiate node object deletion",
 		lifecycle.RemovalUnderway: "Initiate node drain",
 		lifecycle.RemovalUntried:  "Initiate node drain",
 	} {
 		op := removalOf(t, lifecycle.Outcome{
 			Decision: lifecycle.Decision{Reason: lifecycle.ReasonNodeUnknown, Err: errors.New("no answer"), Message: "no answer"},
-			World:    lifecycle.World{Removal: removal},
+			World:    lifecycle.World{Removal: lifecycle.Removal{State: removal}},
 		})
 		if !strings.HasSuffix(op.Description, ". "+mark) || op.State != v1alpha1.MachineStateFailed {
 			t.Errorf("removal %q: %s, %q, want the mark %q", removal, op.State, op.Description, mark)
@@ -48,7 +48,7 @@ func TestNodeLabelStays(t *testing.T) {
 			m.Labels = map[string]string{v1alpha1.LabelKeyNode: recorded}
 		}
 		Machines{}.Record(m, lifecycle.Outcome{
-			World: lifecycle.World{NodeLooked: true, Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}},
+			World: lifecycle.World{Node: lifecycle.Node{Looked: true, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}}},
 		})
 		if got := m.Labels[v1alpha1.LabelKeyNode]; got != want {
 			t.Errorf("recorded %q, found node-2: the label is %q, want %q", recorded, got, want)

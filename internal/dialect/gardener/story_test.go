@@ -47,7 +47,7 @@ func deletedAt(after time.Duration) func(*v1alpha1.Machine) {
 
 func blind(classErr, lookErr error, n *corev1.Node) lifecycle.World {
 	w := lens.World(nil, n)
-	w.Looked, w.ClassErr, w.LookErr = false, classErr, lookErr
+	w.Instances.Looked, w.Session.Err, w.Instances.Err = false, classErr, lookErr
 	return w
 }
 
@@ -70,11 +70,11 @@ func TestMachineStory(t *testing.T) {
 	unforetold := lens.Instance(provider.Running)
 	unforetold.NodeName = ""
 	stale := lens.World(running, ready)
-	stale.NodeStale = true
+	stale.Node.Stale = true
 	stated := lens.World(running, nil)
-	stated.ProviderStatus = []byte("driver-state-1")
+	stated.Instances.ProviderStatus = []byte("driver-state-1")
 	noUserData := lens.World(nil, nil)
-	noUserData.UserDataErr = errors.New("machineclass pool-a: secretRef: no secret with the key userData")
+	noUserData.Session.UserDataErr = errors.New("machineclass pool-a: secretRef: no secret with the key userData")
 	quota := provider.Errorf(provider.Exhausted, "quota [cores] is used up")
 	denied := provider.Errorf(provider.Denied, "credentials are not valid")
 	waits := drain.Decision{Message: "1 pod has to leave: db/db-0 (disruption budget db has no room)", Next: time.Minute}

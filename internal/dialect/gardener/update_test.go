@@ -92,12 +92,12 @@ func TestUpdateIsMarked(t *testing.T) {
 // TestUpdateTimeout: the spec's, else the flag's (1.3, 6.3).
 func TestUpdateTimeout(t *testing.T) {
 	m := freshMachine()
-	if p := machines.Policy(m); p.UpdateTimeout != 20*time.Minute || !p.UpdatesInPlace {
-		t.Errorf("without a wish: %v, updates %v", p.UpdateTimeout, p.UpdatesInPlace)
+	if p := machines.Policy(m); p.Update.Timeout != 20*time.Minute || !p.Update.InPlace {
+		t.Errorf("without a wish: %v, updates %v", p.Update.Timeout, p.Update.InPlace)
 	}
 	m.Spec.MachineConfiguration = &v1alpha1.MachineConfiguration{MachineInPlaceUpdateTimeout: &metav1.Duration{Duration: time.Hour}}
-	if p := machines.Policy(m); p.UpdateTimeout != time.Hour {
-		t.Errorf("spec.inPlaceUpdateTimeout: 1h is taken for %v", p.UpdateTimeout)
+	if p := machines.Policy(m); p.Update.Timeout != time.Hour {
+		t.Errorf("spec.inPlaceUpdateTimeout: 1h is taken for %v", p.Update.Timeout)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestUpdateStory(t *testing.T) {
 			n.Annotations = map[string]string{"node.machine.sapcloud.io/update-failed-reason": "no space left"}
 		}
 		w := lens.World(running, n)
-		w.Update = machines.Update(n)
+		w.Node.Update = machines.Update(n)
 		return w
 	}
 	asked := map[string]string{candidateLabel: "true"}

@@ -191,10 +191,10 @@ func TestKeptNonsense(t *testing.T) {
 
 // What is to be kept is written with the finalizer, and with the instance.
 func TestRecordKeepsDefaults(t *testing.T) {
-	w := lifecycle.World{Looked: true, Inherited: []byte(`{"zone":"b"}`)}
+	w := lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Session: lifecycle.Session{Inherited: []byte(`{"zone":"b"}`)}}
 	hold := lifecycle.Decision{Step: lifecycle.AddFinalizer}
 	found := w
-	found.Instances = []provider.Instance{{ProviderID: "cloud:///i-1"}}
+	found.Instances.Own = []provider.Instance{{ProviderID: "cloud:///i-1"}}
 	await := lifecycle.Decision{Step: lifecycle.Await, Stage: lifecycle.StageCreating}
 	tests := map[string]struct {
 		reason, want string

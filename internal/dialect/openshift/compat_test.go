@@ -33,7 +33,8 @@ func TestNothingForcesADrain(t *testing.T) {
 		{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, LastTransitionTime: ago},
 	}}}
 	w := lifecycle.World{
-		Looked: true, Instances: []provider.Instance{{State: provider.Running}}, NodeLooked: true, Node: n,
+		Instances: lifecycle.Instances{Looked: true, Own: []provider.Instance{{State: provider.Running}}},
+		Node:      lifecycle.Node{Looked: true, Object: n},
 	}
 	d := lifecycle.Decide(compatNow, Machines{}.View(m), w, Machines{}.Policy(m))
 	if d.Step != lifecycle.Drain || d.Force {
@@ -41,7 +42,7 @@ func TestNothingForcesADrain(t *testing.T) {
 	}
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p"}}
 	tried := drain.Attempts{"p": {At: compatNow.Add(-time.Hour), Refusals: 10_000}}
-	p := Machines{}.Policy(m).Drain
+	p := Machines{}.Policy(m).Drain.Policy
 	p.NodeUnreachable = true
 	if d := drain.Decide(compatNow, drain.Facts{Pods: []corev1.Pod{pod}}, drain.Memory{Attempts: tried}, p); len(d.Evict) != 1 || len(d.Delete) != 0 {
 		t.Errorf("after 10000 refusals: evicts %v, deletes %v", d.Evict, d.Delete)
@@ -92,7 +93,7 @@ func TestSetLeavesLivingMachinesAlone(t *testing.T) {
 
 // A linked node is enough to run: its readiness is no part of this API's phase.
 func TestLinkedIsRunning(t *testing.T) {
-	if !(Machines{}).Policy(&machinev1.Machine{}).LinkedIsRunning {
+	if !(Machines{}).Policy(&machinev1.Machine{}).Join.LinkedIsRunning {
 		t.Error("a machine waits for its node to be Ready")
 	}
 }

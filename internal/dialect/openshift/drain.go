@@ -13,6 +13,6 @@ import (
 // say otherwise.
 func patience(p *lifecycle.Policy, m *machinev1.Machine) {
 	wish := dialect.DrainWishOf(m)
-	p.DrainTimeout = wish.Timeout
-	p.Drain = drain.Policy{CordonLead: wish.CordonLead, Remark: wish.Remark}
+	p.Drain.Timeout = wish.Timeout
+	p.Drain.Policy = drain.Policy{CordonLead: wish.CordonLead, Remark: wish.Remark}
 }

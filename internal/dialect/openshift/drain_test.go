@@ -28,10 +28,10 @@ func TestDrainPolicyOfMachine(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
 			p := Machines{}.Policy(&machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Annotations: tt.annotations}})
-			if p.DrainTimeout != tt.timeout || p.Drain.CordonLead != tt.lead || p.UnreachableAfter != 0 || p.Drain.MaxEvictAttempts != 0 {
+			if p.Drain.Timeout != tt.timeout || p.Drain.Policy.CordonLead != tt.lead || p.Drain.UnreachableAfter != 0 || p.Drain.Policy.MaxEvictAttempts != 0 {
 				t.Errorf("got %+v", p)
 			}
-			if p.Drain.VolumesOneByOne || p.Drain.RemoveAttachments {
+			if p.Drain.Policy.VolumesOneByOne || p.Drain.Policy.RemoveAttachments {
 				t.Error("this API does not look at volumes")
 			}
 		})
@@ -46,7 +46,7 @@ func TestDrainTimeoutAnnotationForces(t *testing.T) {
 		Annotations: map[string]string{dialect.DrainTimeoutAnnotation: "1h"},
 	}}
 	for after, forced := range map[time.Duration]bool{59 * time.Minute: false, 61 * time.Minute: true} {
-		w := lifecycle.World{Looked: true, Instances: []provider.Instance{{State: provider.Running}}, NodeLooked: true, Node: &corev1.Node{}}
+		w := lifecycle.World{Instances: lifecycle.Instances{Looked: true, Own: []provider.Instance{{State: provider.Running}}}, Node: lifecycle.Node{Looked: true, Object: &corev1.Node{}}}
 		d := lifecycle.Decide(compatNow.Add(after), Machines{}.View(m), w, Machines{}.Policy(m))
 		if d.Step != lifecycle.Drain || d.Force != forced {
 			t.Errorf("after %v: %s, forced %v", after, d.Step, d.Force)
@@ -63,20 +63,20 @@ func TestDrainIsSkippedForGood(t *testing.T) {
 		world  lifecycle.World
 		over   bool
 	}{
-		{"the instance leaves", lifecycle.World{Removal: lifecycle.RemovalUnderway, Instances: []provider.Instance{one}}, true},
-		{"it leaves with a double", lifecycle.World{Removal: lifecycle.RemovalUnderway, Instances: []provider.Instance{one}, Duplicates: []provider.Instance{other}}, true},
-		{"all is gone", lifecycle.World{Removal: lifecycle.RemovalDone}, true},
-		{"only a double is listed, and leaves", lifecycle.World{Removal: lifecycle.RemovalUnderway, Duplicates: []provider.Instance{other}}, false},
-		{"another is listed in its place, and leaves", lifecycle.World{Removal: lifecycle.RemovalUnderway, Instances: []provider.Instance{other}, Substitute: true}, false},
-		{"nothing was removed", lifecycle.World{Instances: []provider.Instance{one}}, false},
+		{"the instance leaves", lifecycle.World{Removal: lifecycle.Removal{State: lifecycle.RemovalUnderway}, Instances: lifecycle.Instances{Own: []provider.Instance{one}}}, true},
+		{"it leaves with a double", lifecycle.World{Removal: lifecycle.Removal{State: lifecycle.RemovalUnderway}, Instances: lifecycle.Instances{Own: []provider.Instance{one}, Duplicates: []provider.Instance{other}}}, true},
+		{"all is gone", lifecycle.World{Removal: lifecycle.Removal{State: lifecycle.RemovalDone}}, true},
+		{"only a double is listed, and leaves", lifecycle.World{Removal: lifecycle.Removal{State: lifecycle.RemovalUnderway}, Instances: lifecycle.Instances{Duplicates: []provider.Instance{other}}}, false},
+		{"another is listed in its place, and leaves", lifecycle.World{Removal: lifecycle.Removal{State: lifecycle.RemovalUnderway}, Instances: lifecycle.Instances{Own: []provider.Instance{other}, Substitute: true}}, false},
+		{"nothing was removed", lifecycle.World{Instances: lifecycle.Instances{Own: []provider.Instance{one}}}, false},
 	} {
 		deleted := metav1.NewTime(compatNow)
 		m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &deleted, Finalizers: []string{machinev1.MachineFinalizer}}}
-		tt.world.Looked, tt.world.NodeLooked = true, true
+		tt.world.Instances.Looked, tt.world.Node.Looked = true, true
 		Machines{}.Record(m, lifecycle.Outcome{
 			Decision: lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonTerminating, Stage: lifecycle.StageDeleting}, World: tt.world, At: compatNow,
 		})
-		if got := (Machines{}).View(m).Drained; got != tt.over {
+		if got := (Machines{}).View(m).Deletion.Drained; got != tt.over {
 			t.Errorf("%s: the drain is over: %t, want %t", tt.reason, got, tt.over)
 		}
 	}

@@ -59,7 +59,7 @@ func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out [
 	}
 	drained := isDrained(after) && !isDrained(before)
 	switch {
-	case drained && o.World.Drain == nil:
+	case drained && o.World.Drain.Result == nil:
 		add(corev1.EventTypeNormal, "DrainSkipped", "Drain", "Node drain skipped")
 	case dialect.Abandoned(o) != "" && !isDrained(before):
 		out = append(out, dialect.AbandonedEvent(o))
@@ -77,7 +77,7 @@ func removalEvents(before, after *machinev1.Machine, o lifecycle.Outcome) (out [
 		}
 	case o.Err != nil && after.Status.LastUpdated != nil && !after.Status.LastUpdated.Equal(before.Status.LastUpdated):
 		add(corev1.EventTypeWarning, "FailedDelete", "Delete", o.Err.Error())
-	case o.World.Removal == lifecycle.RemovalDone && o.Did(lifecycle.RemoveFinalizer):
+	case o.World.Removal.State == lifecycle.RemovalDone && o.Did(lifecycle.RemoveFinalizer):
 		add(corev1.EventTypeNormal, "Delete", "Delete", farewell(after))
 	}
 	return out
@@ -94,7 +94,7 @@ func farewell(m *machinev1.Machine) string {
 // stuck reports whether a drain is held up by more than pods that take their
 // time to end.
 func stuck(o lifecycle.Outcome) bool {
-	d := o.World.Drain
+	d := o.World.Drain.Result
 	return len(d.Blocked) > 0 || len(d.Evict)+len(d.Delete)+len(d.Waiting) == 0
 }
 

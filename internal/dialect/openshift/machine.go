@@ -84,33 +84,32 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 	_, skipDrain := m.Annotations[ExcludeDrainAnnotation]
 	abandon, asked := m.Annotations[dialect.AbandonAnnotation]
 	v := lifecycle.Machine{
-		UID: string(m.UID), Namespace: m.Namespace, Name: m.Name,
-		ProviderID:   ptr.Deref(m.Spec.ProviderID, ""),
-		Addresses:    m.Status.Addresses,
-		Created:      m.CreationTimestamp.Time,
-		Held:         controllerutil.ContainsFinalizer(m, machinev1.MachineFinalizer),
-		Stage:        stages[ptr.Deref(m.Status.Phase, "")],
-		Drained:      isDrained(m),
-		DrainedAt:    drainedAt(m),
-		SkipDrain:    skipDrain,
-		Abandon:      asked && abandon != "false",
-		PreDrain:     hooks(m.Spec.LifecycleHooks.PreDrain),
-		PreTerminate: hooks(m.Spec.LifecycleHooks.PreTerminate),
-		Faults:       faults(m),
+		UID:       string(m.UID),
+		Namespace: m.Namespace,
+		Name:      m.Name,
+		Recorded:  lifecycle.Recorded{ProviderID: ptr.Deref(m.Spec.ProviderID, ""), Addresses: m.Status.Addresses},
+		Created:   m.CreationTimestamp.Time,
+		Held:      controllerutil.ContainsFinalizer(m, machinev1.MachineFinalizer),
+		Stage:     stages[ptr.Deref(m.Status.Phase, "")],
+		Deletion: lifecycle.Deletion{
+			Drained: isDrained(m), DrainedAt: drainedAt(m), SkipDrain: skipDrain, Abandon: asked && abandon != "false",
+			PreDrain: hooks(m.Spec.LifecycleHooks.PreDrain), PreTerminate: hooks(m.Spec.LifecycleHooks.PreTerminate),
+		},
+		Faults: faults(m),
 	}
 	var unread []lifecycle.Fault
-	v.Origin, unread = dialect.Origin(m, recorded(m))
+	v.Recorded.Origin, unread = dialect.Origin(m, recorded(m))
 	v.Faults = append(v.Faults, unread...)
-	v.Provisioned = provisioned(m)
+	v.Recorded.Provisioned = provisioned(m)
 	if m.DeletionTimestamp != nil {
 		v.Deleted = m.DeletionTimestamp.Time
-		v.Begun = begun(m)
+		v.Deletion.Begun = begun(m)
 	}
 	if m.Status.LastUpdated != nil {
 		v.StageSince = m.Status.LastUpdated.Time
 	}
 	if ref := m.Status.NodeRef; ref != nil {
-		v.NodeName, v.NodeUID = ref.Name, ref.UID
+		v.Recorded.NodeName, v.Recorded.NodeUID = ref.Name, ref.UID
 	}
 	v.Owned = metav1.GetControllerOfNoCopy(m) != nil
 	viewTimeouts(&v, m)
@@ -161,11 +160,9 @@ func hooks(in []machinev1.LifecycleHook) (out []lifecycle.Hook) {
 // it. A machine may bring timeouts along.
 func (d Machines) Policy(m *machinev1.Machine) lifecycle.Policy {
 	p := lifecycle.Policy{
-		MissingFails:    true,
-		InvalidFails:    true,
-		LinkedIsRunning: true,
-		HookPatience:    d.HookPatience,
-		Delays:          lifecycle.Delays{Transient: 30 * time.Second, Exhausted: time.Minute, Other: time.Minute},
+		Join:   lifecycle.JoinPolicy{MissingFails: true, InvalidFails: true, LinkedIsRunning: true},
+		Drain:  lifecycle.DrainPolicy{HookPatience: d.HookPatience},
+		Delays: lifecycle.Delays{Transient: 30 * time.Second, Exhausted: time.Minute, Other: time.Minute},
 	}
 	patience(&p, m)
 	timeouts(&p, m)

@@ -14,7 +14,7 @@ import (
 const NodeExistsCondition machinev1.ConditionType = "NodeExists"
 
 func recordNode(m *machinev1.Machine, o lifecycle.Outcome) {
-	n := o.World.Node
+	n := o.World.Node.Object
 	if n == nil || m.DeletionTimestamp != nil {
 		return
 	}
@@ -26,7 +26,7 @@ func recordNodeLost(m *machinev1.Machine, o lifecycle.Outcome) {
 	if m.DeletionTimestamp != nil {
 		return
 	}
-	if o.World.Node != nil {
+	if o.World.Node.Object != nil {
 		m.Status.Conditions = slices.DeleteFunc(m.Status.Conditions, func(c machinev1.Condition) bool { return c.Type == NodeExistsCondition })
 		return
 	}

@@ -28,8 +28,8 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 		controllerutil.RemoveFinalizer(m, machinev1.MachineFinalizer)
 	case o.Did(lifecycle.AddFinalizer):
 		controllerutil.AddFinalizer(m, machinev1.MachineFinalizer)
-		setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Inherited))
-		dialect.HoldOrigin(m, Machines{}.View(m), o.World.Origin)
+		setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Session.Inherited))
+		dialect.HoldOrigin(m, Machines{}.View(m), o.World.Session.Origin)
 	}
 	if o.Step == lifecycle.AddFinalizer {
 		return // the pass goes on
@@ -52,7 +52,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 // recordInstance takes down what the infrastructure says. Nothing known is
 // ever cleared by a silence: clients rely on provider ID and addresses staying.
 func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outcome) {
-	dialect.RecordOrigin(m, o.World.Origin, recorded(m))
+	dialect.RecordOrigin(m, o.World.Session.Origin, recorded(m))
 	if i.ProviderID != "" && ptr.Deref(m.Spec.ProviderID, "") == "" {
 		m.Spec.ProviderID = ptr.To(i.ProviderID)
 	}
@@ -62,7 +62,7 @@ func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outc
 	if m.DeletionTimestamp == nil { // on the way out the phase tells more, and each word would cost a write
 		setNonEmpty(&m.Annotations, InstanceStateAnnotation, provider.Clip(i.RawState, dialect.MostWord))
 	}
-	setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Inherited)) // in case somebody took it away
+	setNonEmpty(&m.Annotations, DefaultsAnnotation, string(o.World.Session.Inherited)) // in case somebody took it away
 	if i.Interruptible {
 		set(&m.Labels, InterruptibleLabel, "")
 		set(&m.Spec.ObjectMeta.Labels, InterruptibleLabel, "")
@@ -70,7 +70,7 @@ func recordInstance(m *machinev1.Machine, i *provider.Instance, o lifecycle.Outc
 	if len(i.Addresses) > 0 {
 		m.Status.Addresses = dialect.Addresses(i.Addresses)
 	}
-	if raw := o.World.ProviderStatus; dialect.Storable(raw) && json.Valid(raw) && !sameJSON(m.Status.ProviderStatus, raw) {
+	if raw := o.World.Instances.ProviderStatus; dialect.Storable(raw) && json.Valid(raw) && !sameJSON(m.Status.ProviderStatus, raw) {
 		m.Status.ProviderStatus = &runtime.RawExtension{Raw: bytes.Clone(raw)}
 	}
 }
@@ -211,26 +211,26 @@ func hookCondition(t machinev1.ConditionType, operation string, hooks []machinev
 func existence(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 	c := &machinev1.Condition{Type: machinev1.InstanceExistsCondition, Status: corev1.ConditionTrue}
 	contradiction := o.World.Contradiction(Machines{}.View(m))
-	err := o.World.LookErr
-	if o.World.ClassErr != nil {
-		err = o.World.ClassErr
+	err := o.World.Instances.Err
+	if o.World.Session.Err != nil {
+		err = o.World.Session.Err
 	}
 	switch {
-	case o.World.Looked && contradiction != "" && o.Reason != lifecycle.ReasonUnconfirmed:
+	case o.World.Instances.Looked && contradiction != "" && o.Reason != lifecycle.ReasonUnconfirmed:
 		c.Status, c.Reason, c.Message = corev1.ConditionUnknown, string(lifecycle.ReasonContradicted), contradiction
-	case o.World.Removal == lifecycle.RemovalDone, len(m.Finalizers) == 0:
+	case o.World.Removal.State == lifecycle.RemovalDone, len(m.Finalizers) == 0:
 		return nil
 	case o.Reason == lifecycle.ReasonInvalidObject:
 		c.Status, c.Reason = corev1.ConditionUnknown, machinev1.ErrorCheckingProviderReason
 		c.Message = notChecked + ": " + o.Message
-	case !o.World.Looked && err == nil:
+	case !o.World.Instances.Looked && err == nil:
 		return nil
-	case !o.World.Looked:
+	case !o.World.Instances.Looked:
 		c.Status, c.Reason = corev1.ConditionUnknown, machinev1.ErrorCheckingProviderReason
 		c.Message = notChecked + ": " + err.Error()
-	case len(o.World.Instances) > 0 && o.Reason == lifecycle.ReasonGivenUp:
+	case len(o.World.Instances.Own) > 0 && o.Reason == lifecycle.ReasonGivenUp:
 		c.Message = o.Message
-	case len(o.World.Instances) > 0 || o.Reason == lifecycle.ReasonUnconfirmed:
+	case len(o.World.Instances.Own) > 0 || o.Reason == lifecycle.ReasonUnconfirmed:
 		c.Message = relabelled(m)
 	case ptr.Deref(m.Spec.ProviderID, "") != "" || len(m.Status.Addresses) > 0:
 		c.Status, c.Severity, c.Reason = corev1.ConditionFalse, machinev1.ConditionSeverityWarning, machinev1.InstanceMissingReason
@@ -265,12 +265,12 @@ func drained(m *machinev1.Machine, o lifecycle.Outcome) *machinev1.Condition {
 	switch {
 	case o.Reason == lifecycle.ReasonDrainBlockedHook:
 		return nil
-	case o.Reason == lifecycle.ReasonDraining, o.World.Drain != nil && !o.World.Drain.Done:
+	case o.Reason == lifecycle.ReasonDraining, o.World.Drain.Result != nil && !o.World.Drain.Result.Done:
 		c.Status, c.Severity, c.Reason = corev1.ConditionFalse, machinev1.ConditionSeverityWarning, machinev1.MachineDrainError
-		c.Message = "could not drain machine: " + o.World.Drain.Message
-	case o.World.Drain == nil && !undrained(m) && !leaves(o):
+		c.Message = "could not drain machine: " + o.World.Drain.Result.Message
+	case o.World.Drain.Result == nil && !undrained(m) && !leaves(o):
 		return nil
-	case o.World.Drain == nil:
+	case o.World.Drain.Result == nil:
 		c.Message = "Node drain skipped"
 	case dialect.Abandoned(o) != "":
 		c.Message = dialect.Abandoned(o)
@@ -289,10 +289,10 @@ func undrained(m *machinev1.Machine) bool {
 // that, a drain that was not necessary may still become so: the node may join. It
 // is not enough that a double leaves while listings do not show the instance yet.
 func leaves(o lifecycle.Outcome) bool {
-	if o.Reason == lifecycle.ReasonUnconfirmed || o.World.Removal == lifecycle.RemovalUntried {
+	if o.Reason == lifecycle.ReasonUnconfirmed || o.World.Removal.State == lifecycle.RemovalUntried {
 		return false
 	}
-	return o.World.Removal == lifecycle.RemovalDone || len(o.World.Instances) > 0 && !o.World.Substitute
+	return o.World.Removal.State == lifecycle.RemovalDone || len(o.World.Instances.Own) > 0 && !o.World.Instances.Substitute
 }
 
 // setCondition keeps the list sorted by type and bumps the transition time

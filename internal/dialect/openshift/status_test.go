@@ -24,8 +24,7 @@ func TestKeyOrderIsNoChange(t *testing.T) {
 	o := lifecycle.Outcome{
 		Decision: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
 		World: lifecycle.World{
-			Looked: true, Instances: []provider.Instance{{ProviderID: "p://1"}},
-			ProviderStatus: []byte(`{"kind":"X","apiVersion":"y/v1"}`),
+			Instances: lifecycle.Instances{Looked: true, Own: []provider.Instance{{ProviderID: "p://1"}}, ProviderStatus: []byte(`{"kind":"X","apiVersion":"y/v1"}`)},
 		},
 		At: time.Unix(2000, 0),
 	}
@@ -37,7 +36,7 @@ func TestKeyOrderIsNoChange(t *testing.T) {
 	if !m.Status.LastUpdated.Equal(&stored) {
 		t.Error("the same status with its keys in another order was taken for a change")
 	}
-	o.World.ProviderStatus = []byte(`{"kind":"Z"}`)
+	o.World.Instances.ProviderStatus = []byte(`{"kind":"Z"}`)
 	Machines{}.Record(m, o)
 	if m.Status.LastUpdated.Equal(&stored) {
 		t.Error("a change of the provider status was missed")
@@ -63,7 +62,7 @@ func TestErrorReasonIsOfTheLastFailure(t *testing.T) {
 			}
 			d := c.why
 			d.Step, d.Stage = lifecycle.Fail, lifecycle.StageFailed
-			Machines{}.Record(m, lifecycle.Outcome{Decision: d, Steps: []lifecycle.Decision{d}, World: lifecycle.World{Looked: true}, At: time.Unix(1000, 0)})
+			Machines{}.Record(m, lifecycle.Outcome{Decision: d, Steps: []lifecycle.Decision{d}, World: lifecycle.World{Instances: lifecycle.Instances{Looked: true}}, At: time.Unix(1000, 0)})
 			if got := ptr.Deref(m.Status.ErrorReason, ""); got != c.want || ptr.Deref(m.Status.ErrorMessage, "") != d.Message {
 				t.Errorf("%s, after %q: %q, %q", c.reason, stale, got, ptr.Deref(m.Status.ErrorMessage, ""))
 			}
@@ -86,7 +85,7 @@ func TestNodeRefStaysOnTheWayOut(t *testing.T) {
 		m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: c.deleted}}
 		m.Status.NodeRef = linked.DeepCopy()
 		Machines{}.Record(m, lifecycle.Outcome{
-			World: lifecycle.World{NodeLooked: true, Node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "second"}}},
+			World: lifecycle.World{Node: lifecycle.Node{Looked: true, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "second"}}}},
 			At:    time.Unix(2000, 0),
 		})
 		if got := m.Status.NodeRef.UID; got != c.want {

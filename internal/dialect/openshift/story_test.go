@@ -49,7 +49,7 @@ func deletedAt(after time.Duration) func(*machinev1.Machine) {
 }
 
 func labelled(w lifecycle.World) lifecycle.World {
-	w.ProviderStatus = []byte(`{"instanceId":"i-1","instanceState":"running"}`)
+	w.Instances.ProviderStatus = []byte(`{"instanceId":"i-1","instanceState":"running"}`)
 	return w
 }
 
@@ -62,15 +62,15 @@ func TestMachineStory(t *testing.T) {
 	spot := lens.Instance(provider.Running)
 	spot.Interruptible = true
 	stale := lens.World(running, ready)
-	stale.NodeStale = true
+	stale.Node.Stale = true
 	blind := lens.World(nil, nil)
-	blind.Looked, blind.LookErr = false, errors.New("connection reset")
+	blind.Instances.Looked, blind.Instances.Err = false, errors.New("connection reset")
 	undecodable := lens.World(nil, nil)
-	undecodable.Looked, undecodable.ClassErr = false, provider.InvalidField("spec.providerSpec.value.zone", "unknown field")
+	undecodable.Instances.Looked, undecodable.Session.Err = false, provider.InvalidField("spec.providerSpec.value.zone", "unknown field")
 	classGone := lens.World(nil, nil)
-	classGone.Looked, classGone.ClassErr = false, errors.New("credentialsSecret: not found")
+	classGone.Instances.Looked, classGone.Session.Err = false, errors.New("credentialsSecret: not found")
 	noUserData := lens.World(nil, nil)
-	noUserData.UserDataErr = errors.New("spec.providerSpec.value.userDataSecret.name: secret ns/x has no key userData")
+	noUserData.Session.UserDataErr = errors.New("spec.providerSpec.value.userDataSecret.name: secret ns/x has no key userData")
 	quota := provider.Errorf(provider.Exhausted, "quota of 3 instances is used up")
 	invalid := provider.InvalidField("spec.providerSpec.value.zone", "there is no zone q")
 	blocked := drain.Decision{
@@ -242,6 +242,6 @@ func reborn() *corev1.Node {
 }
 
 func withNode(w lifecycle.World, n *corev1.Node) lifecycle.World {
-	w.Node = n
+	w.Node.Object = n
 	return w
 }

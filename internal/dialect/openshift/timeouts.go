@@ -29,9 +29,9 @@ func (Machines) Group(m *machinev1.Machine) (key, value string) {
 // final here; a MachineHealthCheck replaces it.
 func timeouts(p *lifecycle.Policy, m *machinev1.Machine) {
 	own := dialect.ReadOwn(m.Annotations)
-	p.JoinTimeout = ptr.Deref(own.Startup, 0)
+	p.Join.Timeout = ptr.Deref(own.Startup, 0)
 	if own.Health != nil {
-		p.TracksHealth, p.HealthTimeout, p.UnhealthyConditions = true, *own.Health, own.Conditions
+		p.Health.Tracked, p.Health.Timeout, p.Health.Conditions = true, *own.Health, own.Conditions
 	}
 }
 

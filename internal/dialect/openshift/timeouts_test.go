@@ -39,10 +39,10 @@ func TestTimeoutsAreAskedFor(t *testing.T) {
 		{"zero is none", map[string]string{dialect.CreationTimeoutAnnotation: "0s", dialect.HealthTimeoutAnnotation: "0"}, asked{}},
 	} {
 		p := Machines{}.Policy(&machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}})
-		if d := cmp.Diff(c.want, asked{p.JoinTimeout, p.HealthTimeout, p.TracksHealth, p.UnhealthyConditions}); d != "" {
+		if d := cmp.Diff(c.want, asked{p.Join.Timeout, p.Health.Timeout, p.Health.Tracked, p.Health.Conditions}); d != "" {
 			t.Errorf("%s:\n%s", c.reason, d)
 		}
-		if p.FailedRecovers || p.NodeLossDeletes {
+		if p.Health.FailedRecovers || p.Health.NodeLossDeletes {
 			t.Errorf("%s: what is Failed recovers, or who loses a node is deleted", c.reason)
 		}
 	}

@@ -49,7 +49,7 @@ func (q *input) view() lifecycle.Machine {
 	m := q.View
 	if m.Deleted.IsZero() && !q.notSeen() {
 		m.Held = true
-		m.Origin = &lifecycle.Origin{Cluster: "recorded"}
+		m.Recorded.Origin = &lifecycle.Origin{Cluster: "recorded"}
 	}
 	return m
 }
@@ -64,23 +64,23 @@ func (q *input) policy() lifecycle.Policy {
 // world is what is true outside of the object, as far as it is stored. Nobody asks
 // the infrastructure: an instance is there if one was recorded.
 func (q *input) world() lifecycle.World {
-	w := lifecycle.World{Node: q.Node, NodeLooked: q.NodeLooked, Update: q.Update, Looked: true}
-	if q.NoClass && (!q.View.Provisioned || !q.View.Deleted.IsZero()) {
-		w.Looked, w.ClassErr = false, errors.New("its "+q.Class+" does not exist")
+	w := lifecycle.World{Node: lifecycle.Node{Object: q.Node, Looked: q.NodeLooked, Update: q.Update}, Instances: lifecycle.Instances{Looked: true}}
+	if q.NoClass && (!q.View.Recorded.Provisioned || !q.View.Deleted.IsZero()) {
+		w.Instances.Looked, w.Session.Err = false, errors.New("its "+q.Class+" does not exist")
 	}
-	if q.View.Provisioned {
-		i := provider.Instance{ProviderID: q.View.ProviderID, State: provider.Running}
+	if q.View.Recorded.Provisioned {
+		i := provider.Instance{ProviderID: q.View.Recorded.ProviderID, State: provider.Running}
 		switch {
 		case q.Stopped != "":
 			i.State = provider.Stopped
 		case q.early():
 			i.State = provider.Pending
 		}
-		w.Instances = []provider.Instance{i}
+		w.Instances.Own = []provider.Instance{i}
 	}
 	if q.View.Deleted.IsZero() {
 		w.Retry = lifecycle.Retry{Err: q.Failure, Step: lifecycle.Create, At: q.now, Failures: 1}
-		if q.View.Provisioned {
+		if q.View.Recorded.Provisioned {
 			w.Retry.Step = lifecycle.Initialize
 		}
 		if !q.early() {
@@ -88,14 +88,14 @@ func (q *input) world() lifecycle.World {
 		}
 		return w
 	}
-	w.RemoveErr = q.Failure
+	w.Removal.Err = q.Failure
 	if !q.View.Since(lifecycle.DeletionInstance).IsZero() || q.NodeLooked && q.Node == nil && q.View.Stage == lifecycle.StageDeleting {
-		w.Removal = lifecycle.RemovalUnderway
+		w.Removal.State = lifecycle.RemovalUnderway
 	}
 	if q.HasNode() && q.PodsLooked {
 		left := q.left
 		left.Done = left.Done && !q.detaching()
-		w.Drain = &left
+		w.Drain.Result = &left
 	}
 	return w
 }
@@ -198,7 +198,7 @@ func (q *input) joining(d lifecycle.Decision) finding {
 	}
 	f := finding{key: string(d.Reason)}
 	usual := usualJoin
-	if t := q.Policy.JoinTimeout; t > 0 {
+	if t := q.Policy.Join.Timeout; t > 0 {
 		usual = min(usual, t/2)
 	}
 	late := q.now.Sub(q.View.Created) > usual && d.Reason == lifecycle.ReasonAwaitingNode
@@ -250,7 +250,7 @@ func (q *input) running(d lifecycle.Decision) finding {
 		f = f.with("unwell", lasting(q.now, causes[0].Since))
 	}
 	of := "Unready"
-	if t := q.Policy.HealthTimeout; q.Policy.TracksHealth && t > 0 && !q.View.StageSince.IsZero() && q.View.Stage == lifecycle.StageLost {
+	if t := q.Policy.Health.Timeout; q.Policy.Health.Tracked && t > 0 && !q.View.StageSince.IsZero() && q.View.Stage == lifecycle.StageLost {
 		of, f = "Timed", f.with("left", span(q.View.StageSince.Add(t).Sub(q.now)))
 	}
 	f.key = variant(lifecycle.ReasonNodeUnhealthy, of)
@@ -259,7 +259,7 @@ func (q *input) running(d lifecycle.Decision) finding {
 	}
 	if d.Reason == lifecycle.ReasonFailureWithheld {
 		f.key = string(d.Reason)
-		f.chain = append(f.chain, Cause{Reason: f.key, Message: "its time of " + span(q.Policy.HealthTimeout) + " is over, but machines of one deployment become Failed one at a time, and none while the controllers do not see the cluster well"})
+		f.chain = append(f.chain, Cause{Reason: f.key, Message: "its time of " + span(q.Policy.Health.Timeout) + " is over, but machines of one deployment become Failed one at a time, and none while the controllers do not see the cluster well"})
 	}
 	return f
 }
@@ -289,11 +289,11 @@ func (q *input) healthy(d lifecycle.Decision) finding {
 
 // words are what the texts may name of any machine.
 func (q *input) words() []string {
-	limit, update, class, node := "", "", q.Class, q.View.NodeName
-	if t := q.Policy.JoinTimeout; t > 0 {
+	limit, update, class, node := "", "", q.Class, q.View.Recorded.NodeName
+	if t := q.Policy.Join.Timeout; t > 0 {
 		limit = " (limit " + span(t) + ")"
 	}
-	if t := q.Policy.UpdateTimeout; t > 0 {
+	if t := q.Policy.Update.Timeout; t > 0 {
 		update = " (limit " + span(t) + ")"
 	}
 	if class == "" {

@@ -23,7 +23,7 @@ func worst(n *corev1.Node, p lifecycle.Policy) string {
 		return "NotReady"
 	}
 	for _, c := range n.Status.Conditions {
-		if slices.Contains(p.UnhealthyConditions, string(c.Type)) && c.Status != corev1.ConditionFalse {
+		if slices.Contains(p.Health.Conditions, string(c.Type)) && c.Status != corev1.ConditionFalse {
 			return string(c.Type)
 		}
 	}
@@ -39,7 +39,7 @@ func (q *input) ailing() (out []Cause) {
 		for _, c := range q.Node.Status.Conditions {
 			isReady := c.Type == corev1.NodeReady
 			bad := isReady && c.Status != corev1.ConditionTrue ||
-				!isReady && slices.Contains(q.Policy.UnhealthyConditions, string(c.Type)) && c.Status != corev1.ConditionFalse
+				!isReady && slices.Contains(q.Policy.Health.Conditions, string(c.Type)) && c.Status != corev1.ConditionFalse
 			if bad && isReady == first {
 				out = append(out, Cause{
 					Source: "node " + q.Node.Name, Reason: c.Reason, Since: c.LastTransitionTime.Time,
@@ -58,7 +58,7 @@ func (q *input) ailing() (out []Cause) {
 func (q *input) holdups() []Cause {
 	out := q.ailing()
 	for _, t := range q.Node.Spec.Taints {
-		if t.Effect == corev1.TaintEffectNoSchedule && slices.Contains(q.Policy.HoldingTaints, t.Key) {
+		if t.Effect == corev1.TaintEffectNoSchedule && slices.Contains(q.Policy.Join.HoldingTaints, t.Key) {
 			out = append(out, Cause{Source: "node " + q.Node.Name, Reason: "Taint", Message: "it has the taint " + t.Key + ", which goes when its critical components are ready"})
 		}
 	}

@@ -21,10 +21,10 @@ import (
 // 3h12m, in its drain for 2h5m".
 func (q *input) going() string {
 	out := "has been in deletion for " + span(q.now.Sub(q.View.Deleted))
-	if len(q.View.Begun) == 0 {
+	if len(q.View.Deletion.Begun) == 0 {
 		return out
 	}
-	last := q.View.Begun[len(q.View.Begun)-1]
+	last := q.View.Deletion.Begun[len(q.View.Deletion.Begun)-1]
 	if span(q.now.Sub(last.At)) == span(q.now.Sub(q.View.Deleted)) {
 		return out
 	}
@@ -48,9 +48,9 @@ func (q *input) leaving(d lifecycle.Decision) finding {
 			f.chain = []Cause{{Source: "metadata.finalizers", Reason: reasonForeign, Message: "not ours: " + strings.Join(q.Foreign, ", ")}}
 		}
 	case lifecycle.ReasonDrainBlockedHook:
-		return hooked(d.Reason, q.View.PreDrain)
+		return hooked(d.Reason, q.View.Deletion.PreDrain)
 	case lifecycle.ReasonTerminateHook:
-		return hooked(d.Reason, q.View.PreTerminate)
+		return hooked(d.Reason, q.View.Deletion.PreTerminate)
 	case lifecycle.ReasonDraining:
 		return q.draining()
 	case lifecycle.ReasonTerminateFailed:
@@ -233,7 +233,7 @@ func (q *input) endingPods(left []corev1.Pod) (out []Cause) {
 
 // detaching reports whether volumes that the pods have left behind are waited for.
 func (q *input) detaching() bool {
-	return q.Policy.Drain.VolumesOneByOne && !q.View.Drained && len(q.Attachments) > 0
+	return q.Policy.Drain.Policy.VolumesOneByOne && !q.View.Deletion.Drained && len(q.Attachments) > 0
 }
 
 // volumes is about those.

@@ -44,7 +44,7 @@ type Begun struct {
 	Step DeletionStep
 	At   time.Time
 	// Seen says, of [DeletionInstance], that the instance was seen to go
-	// ([World].SeenToGo): whoever goes on need not see it again.
+	// ([Instances].SeenToGo): whoever goes on need not see it again.
 	Seen bool
 }
 
@@ -76,7 +76,7 @@ func Begin(recorded []Begun, deleted time.Time, o Outcome) []Begun {
 		}
 	}
 	for n := range out {
-		out[n].Seen = out[n].Seen || out[n].Step == DeletionInstance && o.World.SeenToGo
+		out[n].Seen = out[n].Seen || out[n].Step == DeletionInstance && o.World.Instances.SeenToGo
 	}
 	slices.SortStableFunc(out, func(a, b Begun) int { return a.Step.place() - b.Step.place() })
 	return out
@@ -84,13 +84,13 @@ func Begin(recorded []Begun, deleted time.Time, o Outcome) []Begun {
 
 // Since is when the step began; zero when it has not, or that is not recorded.
 func (m Machine) Since(s DeletionStep) time.Time {
-	at, _ := since(m.Begun, s)
+	at, _ := since(m.Deletion.Begun, s)
 	return at
 }
 
 // SawInstanceGo reports whether it is recorded that the instance was seen to go.
 func (m Machine) SawInstanceGo() bool {
-	return slices.ContainsFunc(m.Begun, func(b Begun) bool { return b.Seen })
+	return slices.ContainsFunc(m.Deletion.Begun, func(b Begun) bool { return b.Seen })
 }
 
 func since(steps []Begun, s DeletionStep) (time.Time, bool) {
@@ -141,7 +141,7 @@ func (o Outcome) stands() DeletionStep {
 	case ReasonDrainBlockedHook:
 		return DeletionPreDrainHook
 	case ReasonDraining:
-		if d := o.World.Drain; d != nil && d.OnlyVolumes() {
+		if d := o.World.Drain.Result; d != nil && d.OnlyVolumes() {
 			return DeletionVolumeDetach
 		}
 		return DeletionDrain
@@ -150,7 +150,7 @@ func (o Outcome) stands() DeletionStep {
 	case ReasonDeletionNeedsHelp, ReasonTerminateFailed, ReasonTerminating, ReasonUnconfirmed, ReasonContradicted:
 		return DeletionInstance
 	case ReasonNodeUnknown:
-		if o.World.Removal == RemovalDone {
+		if o.World.Removal.State == RemovalDone {
 			return DeletionNode
 		}
 		return DeletionDrain

@@ -34,9 +34,9 @@ func TestBegin(t *testing.T) {
 		hook, drains, detach = lifecycle.DeletionPreDrainHook, lifecycle.DeletionDrain, lifecycle.DeletionVolumeDetach
 		last, instance, node = lifecycle.DeletionPreTerminateHook, lifecycle.DeletionInstance, lifecycle.DeletionNode
 	)
-	volumes := lifecycle.World{Drain: &drain.Decision{Waiting: []drain.Blocker{{Volume: "pv-1"}}}}
-	pods := lifecycle.World{Drain: &drain.Decision{Waiting: []drain.Blocker{{Volume: "pv-1"}, {}}}}
-	gone := lifecycle.World{Removal: lifecycle.RemovalDone}
+	volumes := lifecycle.World{Drain: lifecycle.Draining{Result: &drain.Decision{Waiting: []drain.Blocker{{Volume: "pv-1"}}}}}
+	pods := lifecycle.World{Drain: lifecycle.Draining{Result: &drain.Decision{Waiting: []drain.Blocker{{Volume: "pv-1"}, {}}}}}
+	gone := lifecycle.World{Removal: lifecycle.Removal{State: lifecycle.RemovalDone}}
 	rows := []struct {
 		reason   string
 		recorded list
@@ -90,7 +90,7 @@ func TestStory(t *testing.T) {
 	if s := lifecycle.Story(steps); s != want {
 		t.Errorf("%q, want %q", s, want)
 	}
-	if at := (lifecycle.Machine{Begun: steps}).Since(lifecycle.DeletionInstance); !at.Equal(now.Add(time.Minute)) {
+	if at := (lifecycle.Machine{Deletion: lifecycle.Deletion{Begun: steps}}).Since(lifecycle.DeletionInstance); !at.Equal(now.Add(time.Minute)) {
 		t.Errorf("since %v", at)
 	}
 }
@@ -108,14 +108,14 @@ func TestBeginProperties(t *testing.T) {
 		f.m.Deleted = now.Add(-drawSpan(t, "deleted"))
 		for _, s := range lifecycle.DeletionSteps {
 			if drawBool(t, "recorded "+string(s)) {
-				f.m.Begun = append(f.m.Begun, lifecycle.Begun{Step: s, At: f.m.Deleted.Add(time.Duration(rapid.IntRange(0, 900).Draw(t, "at")) * time.Second)})
+				f.m.Deletion.Begun = append(f.m.Deletion.Begun, lifecycle.Begun{Step: s, At: f.m.Deleted.Add(time.Duration(rapid.IntRange(0, 900).Draw(t, "at")) * time.Second)})
 			}
 		}
 		o := lifecycle.Outcome{Decision: f.decide(), World: f.w, At: now}
 		if !o.Waits() {
 			o.Steps = append(o.Steps, o.Decision)
 		}
-		got := lifecycle.Begin(f.m.Begun, f.m.Deleted, o)
+		got := lifecycle.Begin(f.m.Deletion.Begun, f.m.Deleted, o)
 		for i, b := range got {
 			if b.At.Before(f.m.Deleted) || i > 0 && place[got[i-1].Step] >= place[b.Step] {
 				t.Fatalf("%v, deleted at %v", got, f.m.Deleted)

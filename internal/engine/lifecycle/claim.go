@@ -71,8 +71,8 @@ func Claims(m Machine, all []Sighting) (c Claim) {
 			mine = append(mine, s)
 		case s.of(m):
 			c.Made = c.Made || s.Recorded || s.UID == m.UID
-			c.Ended = c.Ended || s.Recorded || m.ProviderID == ""
-			if s.Fault != nil && (s.Recorded || m.ProviderID == "" && s.UID == m.UID) {
+			c.Ended = c.Ended || s.Recorded || m.Recorded.ProviderID == ""
+			if s.Fault != nil && (s.Recorded || m.Recorded.ProviderID == "" && s.UID == m.UID) {
 				c.Fault = s.Fault
 			}
 		case s.Exists():
@@ -82,9 +82,9 @@ func Claims(m Machine, all []Sighting) (c Claim) {
 	slices.SortStableFunc(mine, func(a, b Sighting) int { return a.compare(b, m) })
 	for n, s := range mine {
 		c.Made = true
-		if n == 0 && (s.Recorded || s.UID == m.UID || m.ProviderID == "") {
+		if n == 0 && (s.Recorded || s.UID == m.UID || m.Recorded.ProviderID == "") {
 			c.Instances = append(c.Instances, s.Instance)
-			c.Substitute = !s.Recorded && m.ProviderID != "" && s.ProviderID != ""
+			c.Substitute = !s.Recorded && m.Recorded.ProviderID != "" && s.ProviderID != ""
 			continue
 		}
 		c.Duplicates = append(c.Duplicates, s.Instance)
@@ -112,7 +112,7 @@ func (s Sighting) compare(o Sighting, m Machine) int {
 	return cmp.Or(
 		first(s.Recorded, o.Recorded),
 		// Without a UID it cannot stand in for what is recorded, leaving or not.
-		first(m.ProviderID == "" || s.UID == m.UID, m.ProviderID == "" || o.UID == m.UID),
+		first(m.Recorded.ProviderID == "" || s.UID == m.UID, m.Recorded.ProviderID == "" || o.UID == m.UID),
 		first(s.State != provider.Stopping, o.State != provider.Stopping),
 		first(s.UID == m.UID, o.UID == m.UID),
 		s.Created.Compare(o.Created),
@@ -171,31 +171,33 @@ func (r Rival) before(o Rival, i provider.Instance) bool {
 }
 
 // Owned are all instances of the machine: what is removed with it.
-func (w World) Owned() []provider.Instance { return slices.Concat(w.Instances, w.Duplicates) }
+func (w World) Owned() []provider.Instance {
+	return slices.Concat(w.Instances.Own, w.Instances.Duplicates)
+}
 
 // Unrecorded are the instances of the machine that it has not recorded, or will
 // not, of those reported.
 func (w World) Unrecorded() []provider.Instance {
-	if w.Substitute {
+	if w.Instances.Substitute {
 		return w.Owned()
 	}
-	return w.Duplicates
+	return w.Instances.Duplicates
 }
 
 // RecordedIsForeign reports whether the instance that the machine has recorded is another
 // machine's. Then the node of that name is, too.
 func (w World) RecordedIsForeign() bool {
-	return len(w.Instances) == 0 && slices.ContainsFunc(w.Foreign, func(s Sighting) bool { return s.Recorded })
+	return len(w.Instances.Own) == 0 && slices.ContainsFunc(w.Instances.Foreign, func(s Sighting) bool { return s.Recorded })
 }
 
 // taken stops a machine before it is made, because what has its name is another
 // machine's: it would get in the way, or be taken for the machine's by whoever
 // goes by names.
 func taken(q input) *Decision {
-	if q.m.Provisioned || !q.w.Looked || len(q.w.Owned()) > 0 || len(q.w.Foreign) == 0 {
+	if q.m.Recorded.Provisioned || !q.w.Instances.Looked || len(q.w.Owned()) > 0 || len(q.w.Instances.Foreign) == 0 {
 		return nil
 	}
-	s := q.w.Foreign[0]
+	s := q.w.Instances.Foreign[0]
 	err := provider.Errorf(provider.Conflict, "instance %s has the name of this machine and belongs to %s: no other is made while it is there",
 		s.ID, s.owner())
 	if q.overdue() {
@@ -210,7 +212,7 @@ func taken(q input) *Decision {
 // lost says that the machine's instance is not there, and why that may be.
 func (q input) lost() string {
 	const text = "can't find created instance" // clients of one API wait for these words
-	for _, s := range q.w.Foreign {
+	for _, s := range q.w.Instances.Foreign {
 		if s.Recorded {
 			return fmt.Sprintf("%s: instance %s, which is recorded, belongs to %s", text, s.ID, s.owner())
 		}
@@ -221,12 +223,12 @@ func (q input) lost() string {
 // undecided is about several instances and none recorded: which one is the
 // machine's is stored before anything is done with it.
 func undecided(q input) *Decision {
-	if q.m.ProviderID != "" || len(q.w.Instances) == 0 || len(q.w.Duplicates) == 0 || q.w.Instances[0].ProviderID == "" {
+	if q.m.Recorded.ProviderID != "" || len(q.w.Instances.Own) == 0 || len(q.w.Instances.Duplicates) == 0 || q.w.Instances.Own[0].ProviderID == "" {
 		return nil
 	}
 	return &Decision{
 		Step: RecordInstance, Reason: ReasonDuplicate,
-		Message: fmt.Sprintf("%d instances were made for the machine; %s is kept", len(q.w.Owned()), q.w.Instances[0].ID),
+		Message: fmt.Sprintf("%d instances were made for the machine; %s is kept", len(q.w.Owned()), q.w.Instances.Own[0].ID),
 	}
 }
 
@@ -234,13 +236,13 @@ func undecided(q input) *Decision {
 // be there, and not be listed yet: it is looked for until listings have caught
 // up, and only then asked for again.
 func unanswered(q input) *Decision {
-	err := q.w.Unheard
-	if err == nil || len(q.w.Owned()) > 0 || q.w.QuietFor >= q.w.ReadLag {
+	err := q.w.Unlisted.CreateErr
+	if err == nil || len(q.w.Owned()) > 0 || q.w.Unlisted.QuietFor >= q.w.Unlisted.ReadLag {
 		return nil
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonUnconfirmed, Stage: q.struggling(err), Err: err,
 		Message: "the infrastructure may have made the instance without saying so; it is looked for before another try: " + err.Error(),
-		After:   q.sooner(q.w.ReadLag - q.w.QuietFor),
+		After:   q.sooner(q.w.Unlisted.ReadLag - q.w.Unlisted.QuietFor),
 	}
 }

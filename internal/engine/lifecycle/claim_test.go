@@ -176,7 +176,7 @@ func TestClaimsProperties(t *testing.T) {
 			s := sighting(string(rune('a'+n)), rapid.SampledFrom([]string{"", m.UID, m.UID, "other"}).Draw(t, "uid"), rapid.IntRange(0, 2).Draw(t, "age"))
 			s.State = rapid.SampledFrom([]provider.State{provider.Running, provider.Pending, provider.Stopping, provider.Terminated}).Draw(t, "state")
 			s.Name = rapid.SampledFrom([]string{m.Name, m.Name, "other"}).Draw(t, "name")
-			s.Recorded = m.ProviderID != "" && n == 0 && drawBool(t, "recorded")
+			s.Recorded = m.Recorded.ProviderID != "" && n == 0 && drawBool(t, "recorded")
 			if drawBool(t, "claimed") {
 				s.Claimant = "ns/other"
 			}
@@ -266,11 +266,11 @@ func TestDuplicates(t *testing.T) {
 	double := sighting("i-2", "uid-1", 9).Instance
 	twice := func(w *lifecycle.World) {
 		having(instance(provider.Running))(w)
-		w.Duplicates = []provider.Instance{double}
+		w.Instances.Duplicates = []provider.Instance{double}
 	}
 	stranger := func(edits ...func(*lifecycle.Sighting)) worldEdit {
 		return func(w *lifecycle.World) {
-			w.Foreign = []lifecycle.Sighting{sighting("i-3", "uid-3", 9, append(edits, claimed)...)}
+			w.Instances.Foreign = []lifecycle.Sighting{sighting("i-3", "uid-3", 9, append(edits, claimed)...)}
 		}
 	}
 	for _, r := range []struct {
@@ -284,43 +284,47 @@ func TestDuplicates(t *testing.T) {
 		{"nothing recorded", "the choice is stored before anything else", fresh(), world(twice), lifecycle.Policy{}, lifecycle.RecordInstance, lifecycle.ReasonDuplicate},
 		{"one recorded", "the machine lives on", machine(), world(twice, joined(node("True"))), lifecycle.Policy{}, lifecycle.Settled, lifecycle.ReasonRunning},
 		{
-			"deleted, only a double left", "the machine does not go before all its instances", leaving(func(m *lifecycle.Machine) { m.Drained = true }),
-			world(func(w *lifecycle.World) { w.Duplicates = []provider.Instance{double} }),
+			"deleted, only a double left", "the machine does not go before all its instances", leaving(func(m *lifecycle.Machine) { m.Deletion.Drained = true }),
+			world(func(w *lifecycle.World) { w.Instances.Duplicates = []provider.Instance{double} }),
 			lifecycle.Policy{},
 			lifecycle.Terminate, lifecycle.ReasonDeleting,
 		},
 		{
 			"deleted, only a double left, and a node", "there may be workloads", leaving(),
-			world(joined(node("True")), func(w *lifecycle.World) { w.Duplicates = []provider.Instance{double} }),
+			world(joined(node("True")), func(w *lifecycle.World) { w.Instances.Duplicates = []provider.Instance{double} }),
 			lifecycle.Policy{},
 			lifecycle.Drain, lifecycle.ReasonDeleting,
 		},
 		{"the name is taken", "none is made, and it is said why", fresh(), world(stranger()), lifecycle.Policy{}, lifecycle.Await, lifecycle.ReasonTaken},
 		{
 			"the name is taken, and the time is over", "the owner may make another", fresh(aged(time.Hour)), world(stranger()),
-			lifecycle.Policy{JoinTimeout: time.Minute},
+			lifecycle.Policy{Join: lifecycle.JoinPolicy{Timeout: time.Minute}},
 			lifecycle.Fail, lifecycle.ReasonCreateTimeout,
 		},
 		{
 			"the instance recorded is another's", "there is none for this machine", machine(), world(stranger(recorded)),
-			lifecycle.Policy{MissingFails: true},
+			lifecycle.Policy{Join: lifecycle.JoinPolicy{MissingFails: true}},
 			lifecycle.Fail, lifecycle.ReasonMissing,
 		},
 		{
 			"create was not answered, listings lag", "it is looked for before it is asked for again", fresh(),
-			world(func(w *lifecycle.World) { w.Unheard, w.ReadLag, w.QuietFor = errTransient, 90*time.Second, time.Minute }),
+			world(func(w *lifecycle.World) {
+				w.Unlisted.CreateErr, w.Unlisted.ReadLag, w.Unlisted.QuietFor = errTransient, 90*time.Second, time.Minute
+			}),
 			lifecycle.Policy{},
 			lifecycle.Await, lifecycle.ReasonUnconfirmed,
 		},
 		{
 			"create was not answered, listings have caught up", "it is asked for again", fresh(),
-			world(func(w *lifecycle.World) { w.Unheard, w.ReadLag, w.QuietFor = errTransient, time.Minute, time.Minute }),
+			world(func(w *lifecycle.World) {
+				w.Unlisted.CreateErr, w.Unlisted.ReadLag, w.Unlisted.QuietFor = errTransient, time.Minute, time.Minute
+			}),
 			lifecycle.Policy{},
 			lifecycle.Create, lifecycle.ReasonNoInstance,
 		},
 		{
 			"create was refused, listings lag", "a refusal made nothing", fresh(),
-			world(failedAt(lifecycle.Create, provider.Errorf(provider.Exhausted, "full"), time.Minute, 1), func(w *lifecycle.World) { w.ReadLag = time.Hour }),
+			world(failedAt(lifecycle.Create, provider.Errorf(provider.Exhausted, "full"), time.Minute, 1), func(w *lifecycle.World) { w.Unlisted.ReadLag = time.Hour }),
 			lifecycle.Policy{},
 			lifecycle.Create, lifecycle.ReasonNoInstance,
 		},

@@ -42,7 +42,7 @@ func TestTimersStandStill(t *testing.T) {
 	silent.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-time.Hour))
 	updating := func(mark lifecycle.Mark) worldEdit {
 		return func(w *lifecycle.World) {
-			w.Update = lifecycle.Update{Candidate: true, Selected: true, Mark: mark, Since: now.Add(-3 * time.Hour)}
+			w.Node.Update = lifecycle.Update{Candidate: true, Selected: true, Mark: mark, Since: now.Add(-3 * time.Hour)}
 		}
 	}
 	forever := func(m *lifecycle.Machine) { m.Deleted = now.Add(-3 * time.Hour) }
@@ -76,17 +76,17 @@ func TestTimersStandStill(t *testing.T) {
 func TestNearlyOver(t *testing.T) {
 	silent := node(corev1.ConditionUnknown)
 	underway := func(w *lifecycle.World) {
-		w.Update = lifecycle.Update{Candidate: true, Selected: true, Mark: lifecycle.MarkReady}
+		w.Node.Update = lifecycle.Update{Candidate: true, Selected: true, Mark: lifecycle.MarkReady}
 	}
 	nearly := func(timeout time.Duration) time.Duration { return timeout - 2*time.Millisecond }
 	for name, c := range map[string]struct {
 		m lifecycle.Machine
 		w worldEdit
 	}{
-		"joining":   {machine(aged(nearly(brisk.JoinTimeout))), having(instance(provider.Running))},
-		"health":    {machine(stage(lifecycle.StageLost, nearly(brisk.HealthTimeout))), runningOn(silent)},
-		"update":    {machine(stage(lifecycle.StageUpdating, nearly(brisk.UpdateTimeout))), underway},
-		"coming up": {machine(stage(lifecycle.StageUpdated, nearly(brisk.HealthTimeout))), runningOn(silent)},
+		"joining":   {machine(aged(nearly(brisk.Join.Timeout))), having(instance(provider.Running))},
+		"health":    {machine(stage(lifecycle.StageLost, nearly(brisk.Health.Timeout))), runningOn(silent)},
+		"update":    {machine(stage(lifecycle.StageUpdating, nearly(brisk.Update.Timeout))), underway},
+		"coming up": {machine(stage(lifecycle.StageUpdated, nearly(brisk.Health.Timeout))), runningOn(silent)},
 	} {
 		d := lifecycle.Decide(now, c.m, world(runningOn(silent), c.w), brisk)
 		if d.Step != lifecycle.Await || d.After < time.Second || d.After > 2*time.Second {
@@ -109,7 +109,7 @@ func TestNobodyIsJudgedUnseen(t *testing.T) {
 		case lifecycle.ReasonCreateTimeout, lifecycle.ReasonJoinTimeout, lifecycle.ReasonHealthTimeout, lifecycle.ReasonUpdateTimeout, lifecycle.ReasonFailureWithheld:
 			t.Fatalf("%s (%s)", d.Step, d.Reason)
 		}
-		if d.Step == lifecycle.Drain && d.Force && !f.m.Force && !f.m.ForceDrain {
+		if d.Step == lifecycle.Drain && d.Force && !f.m.Deletion.Force && !f.m.ForceDrain {
 			t.Fatalf("forced: %s", d.Reason)
 		}
 	})
@@ -119,11 +119,11 @@ func TestNobodyIsJudgedUnseen(t *testing.T) {
 // back for a while; meanwhile its owner sees the machine recover.
 func TestKeptThroughAnOutage(t *testing.T) {
 	p := brisk
-	p.Keeps, p.KeepTimeout = true, 96*time.Hour
+	p.Preserve.Supported, p.Preserve.Timeout = true, 96*time.Hour
 	m := machine(stage(lifecycle.StageFailed, 2*time.Hour))
 	m.Preservation = lifecycle.Preservation{Own: lifecycle.WishNow, Until: now.Add(-time.Minute)}
 	w := world(runningOn(node(corev1.ConditionFalse)), watching(time.Hour, time.Hour-time.Second, 0))
-	w.PreserveDrain = &drain.Decision{Done: true}
+	w.Drain.Preserve = &drain.Decision{Done: true}
 	if k := lifecycle.Preserve(now, m, w, p); !k.Preserve || k.After != connectivity.Settle {
 		t.Errorf("back just now: %+v", k)
 	}
@@ -138,12 +138,12 @@ func TestKeptThroughAnOutage(t *testing.T) {
 // what was watched, too.
 func TestKeepDrainIsNotForcedUnseen(t *testing.T) {
 	p := brisk
-	p.Keeps, p.KeepTimeout = true, 96*time.Hour
+	p.Preserve.Supported, p.Preserve.Timeout = true, 96*time.Hour
 	m := machine(stage(lifecycle.StageFailed, 4*time.Hour))
 	m.Preservation = lifecycle.Preservation{Own: lifecycle.WishNow, Until: now.Add(time.Hour)}
 	for sees, edit := range map[string]worldEdit{"watched": steadily(4 * time.Hour), "just begun": watching(0)} {
 		w := world(runningOn(node(corev1.ConditionFalse)), edit)
-		w.NodePreservation = lifecycle.NodePreservation{Fenced: true, FencedSince: now.Add(-3 * time.Hour), Sign: lifecycle.PreserveDraining}
+		w.Node.Preservation = lifecycle.NodePreservation{Fenced: true, FencedSince: now.Add(-3 * time.Hour), Sign: lifecycle.PreserveDraining}
 		if k := lifecycle.Preserve(now, m, w, p); !k.Drain || k.Force != (sees == "watched") {
 			t.Errorf("%s: drain %v, force %v", sees, k.Drain, k.Force)
 		}

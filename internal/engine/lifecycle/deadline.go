@@ -39,7 +39,7 @@ func Deadline(now time.Time, n *corev1.Node) (at time.Time, remark string) {
 // budgets say only where p forces drains that take too long.
 func Hasten(now time.Time, n *corev1.Node, d drain.Policy, p Policy) drain.Policy {
 	at, remark := Deadline(now, n)
-	d.Deadline, d.ForceLate = at, p.DrainTimeout > 0
+	d.Deadline, d.ForceLate = at, p.Drain.Timeout > 0
 	switch {
 	case d.Remark == "":
 		d.Remark = remark

@@ -48,7 +48,7 @@ func TestHasten(t *testing.T) {
 	n := node(corev1.ConditionTrue)
 	n.Annotations = map[string]string{"millwright.dev/termination-deadline": now.Add(time.Minute).UTC().Format(time.RFC3339)}
 	for timeout, late := range map[time.Duration]bool{0: false, time.Hour: true} {
-		got := lifecycle.Hasten(now, n, drain.Policy{MaxEvictAttempts: 3, Remark: "a"}, lifecycle.Policy{DrainTimeout: timeout})
+		got := lifecycle.Hasten(now, n, drain.Policy{MaxEvictAttempts: 3, Remark: "a"}, lifecycle.Policy{Drain: lifecycle.DrainPolicy{Timeout: timeout}})
 		if !got.Deadline.Equal(now.Add(time.Minute)) || got.ForceLate != late || got.MaxEvictAttempts != 3 || got.Remark != "a" {
 			t.Errorf("drain timeout %v: %+v", timeout, got)
 		}

@@ -15,7 +15,7 @@ const (
 	Settled Step = "Settled"
 	// Await: nothing to do until Decision.After, or until something changes.
 	Await Step = "Await"
-	// AddFinalizer: put the finalizer in place, and store World.Origin and World.Inherited.
+	// AddFinalizer: put the finalizer in place, and store [Session].Origin and [Session].Inherited.
 	AddFinalizer Step = "AddFinalizer"
 	// RecordInstance: store which of several instances is the machine's.
 	RecordInstance Step = "RecordInstance"
@@ -138,7 +138,7 @@ func (d Decision) Waits() bool { return d.Step == Settled || d.Step == Await }
 func (d Decision) DoubtsNode(m Machine) bool {
 	switch d.Step {
 	case Drain:
-		return d.Force && !m.Force
+		return d.Force && !m.Deletion.Force
 	case Fail:
 		switch d.Reason {
 		case ReasonJoinTimeout, ReasonHealthTimeout, ReasonMissing, ReasonGivenUp:
@@ -181,7 +181,7 @@ func (q input) running() Decision {
 // onItsWay is d, and the infrastructure is asked again where it called the instance
 // pending, or stopping: nothing else tells what becomes of that.
 func (q input) onItsWay(d Decision) Decision {
-	i := q.w.Instance(q.m.ProviderID)
+	i := q.w.Instance(q.m.Recorded.ProviderID)
 	if i != nil && (i.State == provider.Pending || i.State == provider.Stopping) {
 		d.Step, d.After = Await, Poll(q.now.Sub(i.Created))
 	}
@@ -236,10 +236,10 @@ func (o Outcome) Overruled() error {
 	switch {
 	case !o.Did(Terminate):
 		return nil
-	case o.World.DrainErr != nil:
-		return o.World.DrainErr
-	case !o.World.NodeLooked && !o.Did(DeleteNode):
-		return o.World.NodeErr
+	case o.World.Drain.Err != nil:
+		return o.World.Drain.Err
+	case !o.World.Node.Looked && !o.Did(DeleteNode):
+		return o.World.Node.Err
 	}
 	return nil
 }
@@ -247,15 +247,15 @@ func (o Outcome) Overruled() error {
 // Instance returns the machine's instance: the one recorded under providerID
 // where there are several, else the oldest. Nil when none is known.
 func (w World) Instance(providerID string) *provider.Instance {
-	if !w.Looked || len(w.Instances) == 0 {
+	if !w.Instances.Looked || len(w.Instances.Own) == 0 {
 		return nil
 	}
-	for i := range w.Instances {
-		if providerID != "" && w.Instances[i].ProviderID == providerID {
-			return &w.Instances[i]
+	for i := range w.Instances.Own {
+		if providerID != "" && w.Instances.Own[i].ProviderID == providerID {
+			return &w.Instances.Own[i]
 		}
 	}
-	return &w.Instances[0]
+	return &w.Instances.Own[0]
 }
 
 // Recordable is the instance that the object records: the machine's, or the one that
@@ -264,5 +264,5 @@ func (w World) Recordable(providerID string) *provider.Instance {
 	if i := w.Instance(providerID); i != nil {
 		return i
 	}
-	return w.Removed
+	return w.Instances.Removed
 }

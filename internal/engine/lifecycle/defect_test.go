@@ -27,7 +27,7 @@ func TestDefectForcesTheDrain(t *testing.T) {
 		{"Ready other than True for more than 5 minutes forces", lasting(corev1.NodeReady, corev1.ConditionFalse, 6*time.Minute), nil, true},
 		{
 			"never, where that is the policy", lasting("ReadonlyFilesystem", corev1.ConditionTrue, time.Hour),
-			func(p *lifecycle.Policy) { p.UnreachableAfter = 0 }, false,
+			func(p *lifecycle.Policy) { p.Drain.UnreachableAfter = 0 }, false,
 		},
 	}
 	for _, tt := range tests {
@@ -38,7 +38,7 @@ func TestDefectForcesTheDrain(t *testing.T) {
 			}
 			n.Status.Conditions = append(n.Status.Conditions, tt.condition)
 			p := brisk
-			p.DefectConditions = []string{"ReadonlyFilesystem"}
+			p.Drain.DefectConditions = []string{"ReadonlyFilesystem"}
 			if tt.policy != nil {
 				tt.policy(&p)
 			}

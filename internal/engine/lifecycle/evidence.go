@@ -21,9 +21,9 @@ func Contradicts(text string) bool { return strings.HasPrefix(text, unlisted) }
 // in all honesty that there is nothing. A kubelet that reports knows better: it
 // runs on something. So does a fleet whose instances are not listed either
 // ([World].Doubt). Neither counts once the instance was seen to go, nor once a
-// person has said to go on without it ([Machine].Abandon).
+// person has said to go on without it ([Deletion].Abandon).
 func (w World) Contradiction(m Machine) string {
-	if m.Abandon && !m.Deleted.IsZero() {
+	if m.Deletion.Abandon && !m.Deleted.IsZero() {
 		return ""
 	}
 	against := w.against(m)
@@ -41,23 +41,23 @@ func (w World) Contradiction(m Machine) string {
 func (w World) against(m Machine) string {
 	there := w.Owned()
 	if m.Deleted.IsZero() {
-		if !w.Looked || !m.Provisioned {
+		if !w.Instances.Looked || !m.Recorded.Provisioned {
 			return "" // nothing, which it says, is what is to be expected
 		}
-		there = w.Instances
+		there = w.Instances.Own
 	}
-	if len(there) > 0 || w.SeenToGo {
+	if len(there) > 0 || w.Instances.SeenToGo {
 		return ""
 	}
 	what := "an instance of the machine"
-	if m.ProviderID != "" {
-		what = "instance " + m.ProviderID
+	if m.Recorded.ProviderID != "" {
+		what = "instance " + m.Recorded.ProviderID
 	}
 	if n := w.witness(m); n != nil {
 		return fmt.Sprintf("%s%s, but node %s reports Ready under it: ", unlisted, what, n.Name)
 	}
-	if w.Doubt != "" && m.Provisioned {
-		return fmt.Sprintf("%s%s, and is not believed: %s: ", unlisted, what, w.Doubt)
+	if w.Instances.Doubt != "" && m.Recorded.Provisioned {
+		return fmt.Sprintf("%s%s, and is not believed: %s: ", unlisted, what, w.Instances.Doubt)
 	}
 	return ""
 }
@@ -67,11 +67,11 @@ func (w World) against(m Machine) string {
 // one that came in place of the recorded one, and shows no provider ID, may be
 // anybody's; one that would be deleted with its machine counts in any case.
 func (w World) witness(m Machine) *corev1.Node {
-	n := w.Node
+	n := w.Node.Object
 	switch {
-	case !w.NodeLooked || Ready(n).Status != corev1.ConditionTrue:
+	case !w.Node.Looked || Ready(n).Status != corev1.ConditionTrue:
 		return nil
-	case m.Deleted.IsZero() && n.Spec.ProviderID == "" && m.NodeUID != "" && m.NodeUID != n.UID:
+	case m.Deleted.IsZero() && n.Spec.ProviderID == "" && m.Recorded.NodeUID != "" && m.Recorded.NodeUID != n.UID:
 		return nil
 	}
 	return n

@@ -20,11 +20,11 @@ func TestContradiction(t *testing.T) {
 		return joined(n)
 	}
 	nameless := func(n *corev1.Node) { n.Spec.ProviderID = "" }
-	recorded := func(m *lifecycle.Machine) { m.NodeName, m.NodeUID = "node-1", "node-uid" }
-	never := func(m *lifecycle.Machine) { m.Provisioned, m.ProviderID = false, "" }
-	seen := func(w *lifecycle.World) { w.SeenToGo = true }
-	doubtful := func(w *lifecycle.World) { w.Doubt = "it lists 1 of 7" }
-	abandon := func(m *lifecycle.Machine) { m.Abandon = true }
+	recorded := func(m *lifecycle.Machine) { m.Recorded.NodeName, m.Recorded.NodeUID = "node-1", "node-uid" }
+	never := func(m *lifecycle.Machine) { m.Recorded.Provisioned, m.Recorded.ProviderID = false, "" }
+	seen := func(w *lifecycle.World) { w.Instances.SeenToGo = true }
+	doubtful := func(w *lifecycle.World) { w.Instances.Doubt = "it lists 1 of 7" }
+	abandon := func(m *lifecycle.Machine) { m.Deletion.Abandon = true }
 	for _, r := range []struct {
 		reason string
 		m      lifecycle.Machine
@@ -51,7 +51,7 @@ func TestContradiction(t *testing.T) {
 		{"the fleet is not listed either", machine(), world(doubtful), "is not believed: it lists 1 of 7"},
 		{"nor is it on the way out", leaving(), world(doubtful), "is not believed: it lists 1 of 7"},
 		{"of a machine that never had one, nothing is expected", leaving(never), world(doubtful), ""},
-		{"doubles go without it", leaving(), world(joined(node(corev1.ConditionTrue)), func(w *lifecycle.World) { w.Duplicates = []provider.Instance{instance(provider.Running)} }), ""},
+		{"doubles go without it", leaving(), world(joined(node(corev1.ConditionTrue)), func(w *lifecycle.World) { w.Instances.Duplicates = []provider.Instance{instance(provider.Running)} }), ""},
 	} {
 		got := r.w.Contradiction(r.m)
 		if r.want == "" && got != "" || !strings.Contains(got, r.want) || (got != "") != lifecycle.Contradicts(got) {
@@ -63,13 +63,13 @@ func TestContradiction(t *testing.T) {
 // TestUnbelievedAbsence is what becomes of machines meanwhile.
 func TestUnbelievedAbsence(t *testing.T) {
 	ready, silent := world(joined(node(corev1.ConditionTrue))), world(joined(node(corev1.ConditionUnknown)))
-	doubtful := world(func(w *lifecycle.World) { w.Doubt = "it lists 1 of 7" })
+	doubtful := world(func(w *lifecycle.World) { w.Instances.Doubt = "it lists 1 of 7" })
 	says := func(w lifecycle.World, m lifecycle.Machine, d lifecycle.Decision) lifecycle.Decision {
 		d.Message = w.Contradiction(m)
 		return d
 	}
 	running := machine(stage(lifecycle.StageRunning, time.Hour))
-	gone := func(w lifecycle.World) lifecycle.World { w.Drain = &allDone; return w }
+	gone := func(w lifecycle.World) lifecycle.World { w.Drain.Result = &allDone; return w }
 	held := func(after time.Duration) lifecycle.Decision { return waiting(lifecycle.ReasonContradicted, "", after) }
 	check(t, []row{
 		{
@@ -102,11 +102,11 @@ func TestUnbelievedAbsence(t *testing.T) {
 		},
 		{
 			name: "decision 18: forced deletion", reason: "a person's word about pods is none about instances",
-			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Force = true }), w: gone(ready), want: says(ready, leaving(), held(3*time.Minute)),
+			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Deletion.Force = true }), w: gone(ready), want: says(ready, leaving(), held(3*time.Minute)),
 		},
 		{
 			name: "decision 18: deletion, drain excluded", reason: "that is about pods, too",
-			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.SkipDrain = true }), w: ready, want: says(ready, leaving(), held(time.Minute)),
+			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.Deletion.SkipDrain = true }), w: ready, want: says(ready, leaving(), held(time.Minute)),
 		},
 		{
 			name: "decision 18: deletion, the fleet is not listed either", reason: "the machine has no node to speak for it, and waits",
@@ -123,11 +123,11 @@ func TestUnbelievedAbsence(t *testing.T) {
 		},
 		{
 			name: "decision 18: deletion, abandoned, not drained", reason: "the instance may run, and its pods with it",
-			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Abandon = true }), w: ready, want: out(lifecycle.Drain, lifecycle.ReasonDeleting),
+			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Deletion.Abandon = true }), w: ready, want: out(lifecycle.Drain, lifecycle.ReasonDeleting),
 		},
 		{
 			name: "decision 18: deletion, abandoned, drained", reason: "a person has decided",
-			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Abandon = true }), w: gone(ready), want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
+			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Deletion.Abandon = true }), w: gone(ready), want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
 		},
 		{
 			name: "decision 18: no node is expected", reason: "there is none to ask, and the answer counts",
@@ -143,8 +143,8 @@ func TestUnbelievedAbsence(t *testing.T) {
 func TestReadyNodeIsKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
-		f.w.Node, f.w.NodeLooked, f.w.NodeErr = node(corev1.ConditionTrue), true, nil
-		f.w.SeenToGo, f.m.Abandon, f.p.Targetless = false, false, false
+		f.w.Node.Object, f.w.Node.Looked, f.w.Node.Err = node(corev1.ConditionTrue), true, nil
+		f.w.Instances.SeenToGo, f.m.Deletion.Abandon, f.p.Targetless = false, false, false
 		switch d := f.decide(); {
 		case d.Step == lifecycle.DeleteNode, d.Step == lifecycle.RemoveFinalizer, d.Step == lifecycle.Fail && d.Reason == lifecycle.ReasonMissing:
 			t.Fatalf("%s (%s) although the node is Ready", d.Step, d.Reason)

@@ -23,28 +23,51 @@ import (
 // Machine is what the API object says, in the engine's words.
 type Machine struct {
 	UID, Namespace, Name string
-	// ProviderID is the one recorded; empty until an instance was seen.
-	ProviderID string
-	// NodeName is the node recorded as the machine's; empty until known.
-	NodeName string
-	// NodeUID is that node's UID where the API records it.
-	NodeUID types.UID
-	// Addresses are those recorded; they also serve to find the node.
-	Addresses []corev1.NodeAddress
 	// Created and Deleted are the object's timestamps; Deleted is zero while
 	// the machine is wanted.
 	Created, Deleted time.Time
 	// Held says that our finalizer is in place.
 	Held bool
+	// Recorded is what the object keeps of the instance and the node.
+	Recorded Recorded
+	// Stage is where the object says the machine stands, since StageSince
+	// (zero when the API does not keep it).
+	Stage      Stage
+	StageSince time.Time
+	// Deletion is what is asked about the machine's deletion, and how far that is.
+	Deletion Deletion
+	// ForceDrain asks to move workloads away without patience while the machine stays.
+	ForceDrain bool
+	// Owned says that another object replaces the machine when it failed.
+	Owned bool
+	// Preservation is what is asked about keeping the machine although it failed.
+	Preservation Preservation
+	// Reboot is what is asked about rebooting it before it is replaced.
+	Reboot Rebooting
+	// Faults are what is wrong with the object itself.
+	Faults []Fault
+}
+
+// Recorded is what a machine's object keeps of its instance and of its node.
+type Recorded struct {
+	// ProviderID is empty until an instance was seen.
+	ProviderID string
+	// NodeName is the machine's node; empty until known.
+	NodeName string
+	// NodeUID is that node's UID where the API records it.
+	NodeUID types.UID
+	// Addresses also serve to find the node.
+	Addresses []corev1.NodeAddress
 	// Provisioned says that an instance was recorded at least once, so that
 	// finding none is a loss and not a beginning.
 	Provisioned bool
 	// Origin is where its instance is asked for; nil where the object does not say.
 	Origin *Origin
-	// Stage is where the object says the machine stands, since StageSince
-	// (zero when the API does not keep it).
-	Stage      Stage
-	StageSince time.Time
+}
+
+// Deletion is what a machine's object says about its deletion. Requests count also
+// before it.
+type Deletion struct {
 	// Drained says that an earlier drain was recorded as finished, DrainedAt
 	// when (zero when that is not known).
 	Drained   bool
@@ -56,21 +79,11 @@ type Machine struct {
 	SkipDrain bool
 	// Force asks to get rid of the machine without patience.
 	Force bool
-	// ForceDrain asks the same of moving workloads away while the machine stays.
-	ForceDrain bool
 	// Abandon allows to let the object go although its instance can no longer
 	// be reached through any class.
 	Abandon bool
 	// PreDrain and PreTerminate are the hooks that stop the step they name.
 	PreDrain, PreTerminate []Hook
-	// Owned says that another object replaces the machine when it failed.
-	Owned bool
-	// Preservation is what is asked about keeping the machine although it failed.
-	Preservation Preservation
-	// Reboot is what is asked about rebooting it before it is replaced.
-	Reboot Rebooting
-	// Faults are what is wrong with the object itself.
-	Faults []Fault
 }
 
 // Stage is a coarse place in a machine's life.
@@ -113,18 +126,58 @@ type World struct {
 	// Connectivity is how well the clusters were seen: timers run by it. The zero value
 	// has seen everything.
 	Connectivity connectivity.State
-	// ClassErr says why there is no session with the infrastructure; nil when
-	// there is one.
-	ClassErr error
-	// Instances is the machine's instance, if it has one, of those that the
+	// Session is where instances are asked for.
+	Session Session
+	// Instances are what the infrastructure says of the machine's.
+	Instances Instances
+	// Unlisted is what may exist although no listing shows it.
+	Unlisted Unlisted
+	// Retry is what came of the last failed attempt to create or initialize.
+	Retry Retry
+	// Node is the machine's node.
+	Node Node
+	// Drain is how moving the workloads away goes, Removal how removing the
+	// instance does.
+	Drain   Draining
+	Removal Removal
+	// MayFail says that giving up on an unhealthy machine is permitted now. Nobody
+	// asks for that before a decision does ([Decision.Asks]).
+	MayFail bool
+}
+
+// Session is what is known of the infrastructure before it is asked about instances.
+type Session struct {
+	// Err says why there is no session; nil when there is one.
+	Err error
+	// UserDataErr says why there is no boot data; it matters to creation only.
+	UserDataErr error
+	// Origin is what the session is for; its Cluster is empty while there is none.
+	Origin Origin
+	// Inherited is what else the instance is going to be made from than what the
+	// object says and refers to, as far as the object does not keep it yet; nil
+	// when there is nothing to keep. Where it comes from may say otherwise by the
+	// time that the instance is looked for, so it is stored before one is asked
+	// for. Meaningless unless Instances.Looked.
+	Inherited []byte
+	// RebootPower is how the infrastructure reboots.
+	RebootPower RebootPower
+}
+
+// Instances are what the infrastructure says of a machine's instances ([Claims]).
+type Instances struct {
+	// Looked says that the infrastructure answered. An answer that failed, was
+	// partial or denied leaves it false and is in Err.
+	Looked bool
+	Err    error
+	// Own is the machine's instance, if it has one, of those that the
 	// infrastructure reported and that exist. Meaningless unless Looked.
-	Instances []provider.Instance
+	Own []provider.Instance
 	// Removed is the instance that this pass saw, and saw to its end; nil: none was.
 	// What it says is recorded still, as it leads to the node that it leaves behind.
 	Removed *provider.Instance
-	// Duplicates are further instances of the machine ([Claims]). Nothing is done
-	// with them while the machine lives, and they count for nothing: the orphan
-	// collector has them in quarantine. They go with the machine.
+	// Duplicates are further instances of the machine. Nothing is done with them
+	// while the machine lives, and they count for nothing: the orphan collector has
+	// them in quarantine. They go with the machine.
 	Duplicates []provider.Instance
 	// Fault is why the infrastructure gave up the machine's instance, be it there
 	// still or not ([provider.Instance].Fault); nil: it did not.
@@ -143,18 +196,13 @@ type World struct {
 	// not there, whatever the machine's node says: it does not report those of
 	// other machines either. Empty where there is no such reason.
 	Doubt string
-	// Looked says that the infrastructure answered. An answer that failed, was
-	// partial or denied leaves it false and is in LookErr.
-	Looked  bool
-	LookErr error
-	// Origin is what the session is for; its Cluster is empty while there is none.
-	Origin Origin
-	// Inherited is what else the instance is going to be made from than what the
-	// object says and refers to, as far as the object does not keep it yet; nil
-	// when there is nothing to keep. Where it comes from may say otherwise by the
-	// time that the instance is looked for, so it is stored before one is asked
-	// for. Meaningless unless Looked.
-	Inherited []byte
+	// ProviderStatus is what the provider wants kept in the object; nil leaves
+	// it as it is. Its form depends on the API ([provider.StatusReporter]).
+	ProviderStatus []byte
+}
+
+// Unlisted is what may exist although the infrastructure does not list it.
+type Unlisted struct {
 	// QuietFor is for how long nothing can have been asked for that listings
 	// might not show yet: since this process first looked at the machine, or
 	// since it last asked for an instance.
@@ -166,63 +214,61 @@ type World struct {
 	// Arriving is for how long yet something may come into being that another
 	// process asked for before this one took over; not positive: nothing can.
 	Arriving time.Duration
-	// Unheard is what the last call to Create failed with, where it may have made an
+	// CreateErr is what the last call to Create failed with, where it may have made an
 	// instance all the same; nil: none did.
-	Unheard error
-	// Retry is what came of the last failed attempt to create or initialize.
-	Retry Retry
-	// Removal is how far this pass got with removing the instance, RemoveErr
-	// what the infrastructure objected.
-	Removal   Removal
-	RemoveErr error
-	// RemovalFor is since when this process has been asking for removal.
-	RemovalFor time.Duration
-	// RebootPower is how the infrastructure reboots.
-	RebootPower RebootPower
-	// ProviderStatus is what the provider wants kept in the object; nil leaves
-	// it as it is. Its form depends on the API ([provider.StatusReporter]).
-	ProviderStatus []byte
-	// Node is the machine's node; nil when there is none. Meaningless unless
-	// NodeLooked.
-	Node       *corev1.Node
-	NodeLooked bool
-	NodeErr    error
-	// NodeTaken says whose the node of the recorded name is, where the machine has
+	CreateErr error
+}
+
+// Node is what is known of a machine's node.
+type Node struct {
+	// Object is nil when there is none. Meaningless unless Looked.
+	Object *corev1.Node
+	Looked bool
+	Err    error
+	// Taken says whose the node of the recorded name is, where the machine has
 	// neither that nor an instance.
-	NodeTaken string
-	// NodeStale says that the node's metadata differs from what the machine
-	// asks for.
-	NodeStale bool
-	// Update is what the node says about an update in place.
-	Update Update
-	// Drain is what draining the node came to; nil when this pass did not try.
-	// DrainErr is what the cluster answered where it refused, or could not be
-	// asked.
-	Drain    *drain.Decision
-	DrainErr error
+	Taken string
+	// Stale says that the node's metadata differs from what the machine asks for.
+	Stale bool
+	// Update is what the node says about an update in place, Preservation what it
+	// says about keeping its machine.
+	Update       Update
+	Preservation NodePreservation
+}
+
+// Draining is how moving the workloads away goes.
+type Draining struct {
+	// Result is what draining the node came to; nil when this pass did not try.
+	// Err is what the cluster answered where it refused, or could not be asked.
+	Result *drain.Decision
+	Err    error
 	// RefusedFor is for how long, and without a success in between, the cluster
 	// that machines join has refused or not answered what a deletion asks of it.
 	RefusedFor time.Duration
-	// NodePreservation is what the node says about keeping its machine, KeepDrain what
-	// draining it for that came to; nil when this pass did not try.
-	NodePreservation NodePreservation
-	PreserveDrain    *drain.Decision
-	// MayFail says that giving up on an unhealthy machine is permitted now.
-	MayFail bool
-	// UserDataErr says why there is no boot data; it matters to creation only.
-	UserDataErr error
+	// Preserve is what draining the node of a machine that is kept came to; nil when
+	// this pass did not try.
+	Preserve *drain.Decision
 }
 
-// Removal is how far removing an instance got.
-type Removal string
+// Removal is how removing the instance goes.
+type Removal struct {
+	State RemovalState
+	// Err is what the infrastructure objected.
+	Err error
+	// For is since when this process has been asking for removal.
+	For time.Duration
+}
+
+// RemovalState is how far this pass got with removing an instance got.
+type RemovalState string
 
 // How far removing an instance got.
 const (
-	RemovalUntried Removal = ""
+	RemovalUntried RemovalState = ""
 	// RemovalUnderway: accepted, not finished.
-	RemovalUnderway Removal = "Underway"
+	RemovalUnderway RemovalState = "Underway"
 	// RemovalDone: the infrastructure confirmed that nothing is left.
-	RemovalDone Removal = "Done"
+	RemovalDone RemovalState = "Done"
 )
 
 // Retry describes failed attempts at one thing.
@@ -243,60 +289,84 @@ type Retry struct {
 type Policy struct {
 	// Targetless: no node is expected to join.
 	Targetless bool
+	Join       JoinPolicy
+	Health     HealthPolicy
+	Drain      DrainPolicy
+	Update     UpdatePolicy
+	Preserve   PreservePolicy
+	// Delays are the upper bounds between attempts.
+	Delays Delays
+}
+
+// JoinPolicy is about the way to a machine that runs.
+type JoinPolicy struct {
+	// Timeout bounds creating and joining, from the object's creation; zero: wait
+	// for ever.
+	Timeout time.Duration
 	// MissingFails: an instance that vanished, or that the infrastructure gave up
 	// for good, makes the machine Failed at once; else the machine is kept, without
-	// another instance, until JoinTimeout, or until its node is found unhealthy.
+	// another instance, until Timeout, or until its node is found unhealthy.
 	MissingFails bool
 	// InvalidFails: a refusal of the spec at creation makes the machine Failed
-	// at once; else it is retried until JoinTimeout.
+	// at once; else it is retried until Timeout.
 	InvalidFails bool
-	// JoinTimeout bounds creating and joining, from the object's creation;
-	// zero: wait for ever.
-	JoinTimeout time.Duration
 	// LinkedIsRunning: a machine runs as soon as its node is known; else only
 	// when that node is healthy and carries none of HoldingTaints.
 	LinkedIsRunning bool
-	// UnhealthyConditions are node condition types that must be False on a
-	// healthy node, besides Ready, which must be True.
-	UnhealthyConditions []string
 	// HoldingTaints are keys of NoSchedule taints that keep a new node from
 	// counting as running.
 	HoldingTaints []string
-	// TracksHealth: a running machine whose node is missing or unhealthy is
-	// Lost, and running again once it recovers.
-	TracksHealth bool
-	// HealthTimeout makes a Lost machine Failed; zero: never.
-	HealthTimeout time.Duration
+}
+
+// HealthPolicy is about machines that have run.
+type HealthPolicy struct {
+	// Conditions are node condition types that must be False on a healthy node,
+	// besides Ready, which must be True.
+	Conditions []string
+	// Tracked: a running machine whose node is missing or unhealthy is Lost, and
+	// running again once it recovers.
+	Tracked bool
+	// Timeout makes a Lost machine Failed; zero: never.
+	Timeout time.Duration
 	// FailedRecovers: a Failed machine whose node is healthy runs again.
 	FailedRecovers bool
 	// NodeLossDeletes: when a joined machine's node object is deleted, the
 	// machine is to be replaced.
 	NodeLossDeletes bool
-	// Delays are the upper bounds between attempts.
-	Delays Delays
-	// DrainTimeout forces the drain, counted from deletion or from the
-	// selection for an update; zero: never.
-	DrainTimeout time.Duration
-	// Drain is handed to the drain as it is, but for Force and Unreachable.
-	Drain drain.Policy
-	// UpdatesInPlace: nodes are given new software where [Update] asks for it;
-	// else what nodes say of that is not heard.
-	UpdatesInPlace bool
-	// UpdateTimeout bounds the time that a node's agent takes; zero: wait for
-	// ever.
-	UpdateTimeout time.Duration
+}
+
+// DrainPolicy is about moving workloads away.
+type DrainPolicy struct {
+	// Timeout forces the drain, counted from deletion or from the selection for an
+	// update; zero: never.
+	Timeout time.Duration
+	// Policy is handed to the drain as it is, but for Force and Unreachable.
+	Policy drain.Policy
 	// UnreachableAfter: the drain is forced when the node has not been Ready
 	// for so long, or one of DefectConditions, which are node condition types,
 	// has been other than False; zero: never.
 	UnreachableAfter time.Duration
 	DefectConditions []string
-	// Keeps: failed machines are kept for inspection where somebody asks for it
-	// ([Preserve]), for KeepTimeout.
-	Keeps       bool
-	KeepTimeout time.Duration
 	// HookPatience is for how long hooks may stop a step before that is overdue;
 	// zero: for ever.
 	HookPatience time.Duration
+}
+
+// UpdatePolicy is about updates in place.
+type UpdatePolicy struct {
+	// InPlace: nodes are given new software where [Update] asks for it; else what
+	// nodes say of that is not heard.
+	InPlace bool
+	// Timeout bounds the time that a node's agent takes; zero: wait for ever.
+	Timeout time.Duration
+}
+
+// PreservePolicy is about machines that are kept although they failed.
+type PreservePolicy struct {
+	// Supported: failed machines are kept for inspection where somebody asks for it
+	// ([Preserve]), for Timeout.
+	Supported bool
+	Timeout   time.Duration
 }
 
 // Delays are upper bounds between attempts, per reaction. Attempts after

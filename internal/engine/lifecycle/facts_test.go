@@ -23,14 +23,14 @@ var (
 // machine.sapcloud.io with its standard defaults.
 var (
 	patient = lifecycle.Policy{
-		MissingFails: true, InvalidFails: true, LinkedIsRunning: true,
+		Join:   lifecycle.JoinPolicy{MissingFails: true, InvalidFails: true, LinkedIsRunning: true},
 		Delays: lifecycle.Delays{Transient: 30 * time.Second, Exhausted: time.Minute, Other: time.Minute},
 	}
 	brisk = lifecycle.Policy{
-		JoinTimeout: 20 * time.Minute, UnhealthyConditions: []string{"DiskPressure", "KernelDeadlock"},
-		HoldingTaints: []string{"critical"}, TracksHealth: true, HealthTimeout: 10 * time.Minute, FailedRecovers: true,
-		NodeLossDeletes: true, DrainTimeout: 2 * time.Hour, UnreachableAfter: 5 * time.Minute,
-		UpdatesInPlace: true, UpdateTimeout: 20 * time.Minute,
+		Join:   lifecycle.JoinPolicy{Timeout: 20 * time.Minute, HoldingTaints: []string{"critical"}},
+		Health: lifecycle.HealthPolicy{Conditions: []string{"DiskPressure", "KernelDeadlock"}, Tracked: true, Timeout: 10 * time.Minute, FailedRecovers: true, NodeLossDeletes: true},
+		Drain:  lifecycle.DrainPolicy{Timeout: 2 * time.Hour, UnreachableAfter: 5 * time.Minute},
+		Update: lifecycle.UpdatePolicy{InPlace: true, Timeout: 20 * time.Minute},
 		Delays: lifecycle.Delays{Transient: 5 * time.Second, Exhausted: 10 * time.Minute, Other: 3 * time.Minute},
 	}
 )
@@ -53,16 +53,22 @@ type (
 
 func inBlue() *lifecycle.Origin { return &lifecycle.Origin{Cluster: "blue"} }
 
-func notProvisioned(m *lifecycle.Machine) { m.Provisioned, m.ProviderID = false, "" }
+func notProvisioned(m *lifecycle.Machine) { m.Recorded.Provisioned, m.Recorded.ProviderID = false, "" }
 
 // unasked is a machine for which no instance was ever asked.
-func unasked(m *lifecycle.Machine) { m.Origin = &lifecycle.Origin{} }
+func unasked(m *lifecycle.Machine) { m.Recorded.Origin = &lifecycle.Origin{} }
 
 // machine is one that was seen before and has an instance.
 func machine(edits ...machineEdit) lifecycle.Machine {
 	m := lifecycle.Machine{
-		UID: "uid-1", Namespace: "ns", Name: "m-1", Created: born, Held: true,
-		Provisioned: true, ProviderID: "cloud:///i-1", Stage: lifecycle.StageJoining, StageSince: born, Origin: inBlue(),
+		UID:        "uid-1",
+		Namespace:  "ns",
+		Name:       "m-1",
+		Created:    born,
+		Held:       true,
+		Recorded:   lifecycle.Recorded{Provisioned: true, ProviderID: "cloud:///i-1", Origin: inBlue()},
+		Stage:      lifecycle.StageJoining,
+		StageSince: born,
 	}
 	for _, e := range edits {
 		e(&m)
@@ -73,7 +79,7 @@ func machine(edits ...machineEdit) lifecycle.Machine {
 // fresh is a machine for which nothing was done yet but to hold it.
 func fresh(edits ...machineEdit) lifecycle.Machine {
 	return machine(append([]machineEdit{func(m *lifecycle.Machine) {
-		m.Provisioned, m.ProviderID, m.Stage = false, "", lifecycle.StageNew
+		m.Recorded.Provisioned, m.Recorded.ProviderID, m.Stage = false, "", lifecycle.StageNew
 	}}, edits...)...)
 }
 
@@ -94,7 +100,7 @@ func aged(age time.Duration) machineEdit {
 
 // world is one in which the cloud and the cluster answered, and have nothing.
 func world(edits ...worldEdit) lifecycle.World {
-	w := lifecycle.World{Looked: true, NodeLooked: true, MayFail: true, Origin: *inBlue()}
+	w := lifecycle.World{Instances: lifecycle.Instances{Looked: true}, Node: lifecycle.Node{Looked: true}, MayFail: true, Session: lifecycle.Session{Origin: *inBlue()}}
 	for _, e := range edits {
 		e(&w)
 	}
@@ -102,16 +108,16 @@ func world(edits ...worldEdit) lifecycle.World {
 }
 
 func having(i provider.Instance) worldEdit {
-	return func(w *lifecycle.World) { w.Instances = []provider.Instance{i} }
+	return func(w *lifecycle.World) { w.Instances.Own = []provider.Instance{i} }
 }
 
-func inheriting(w *lifecycle.World) { w.Inherited = []byte(`{"zone":"a"}`) }
+func inheriting(w *lifecycle.World) { w.Session.Inherited = []byte(`{"zone":"a"}`) }
 
 func instance(s provider.State) provider.Instance {
 	return provider.Instance{ID: "i-1", UID: "uid-1", ProviderID: "cloud:///i-1", State: s, Created: now.Add(-4 * time.Second), Addresses: address}
 }
 
-func joined(n *corev1.Node) worldEdit { return func(w *lifecycle.World) { w.Node = n } }
+func joined(n *corev1.Node) worldEdit { return func(w *lifecycle.World) { w.Node.Object = n } }
 
 // runningOn has a running instance and the node.
 func runningOn(n *corev1.Node) worldEdit {
@@ -122,18 +128,20 @@ func runningOn(n *corev1.Node) worldEdit {
 }
 
 func blind(err error) worldEdit {
-	return func(w *lifecycle.World) { w.Looked, w.LookErr, w.Instances = false, err, nil }
+	return func(w *lifecycle.World) { w.Instances.Looked, w.Instances.Err, w.Instances.Own = false, err, nil }
 }
 
 func classless(err error) worldEdit {
-	return func(w *lifecycle.World) { w.Looked, w.ClassErr, w.Instances = false, err, nil }
+	return func(w *lifecycle.World) { w.Instances.Looked, w.Session.Err, w.Instances.Own = false, err, nil }
 }
 
-func nodeBlind(w *lifecycle.World) { w.Node, w.NodeLooked, w.NodeErr = nil, false, errTransient }
+func nodeBlind(w *lifecycle.World) {
+	w.Node.Object, w.Node.Looked, w.Node.Err = nil, false, errTransient
+}
 
-func onNode1(m *lifecycle.Machine) { m.NodeName = "node-1" }
+func onNode1(m *lifecycle.Machine) { m.Recorded.NodeName = "node-1" }
 
-func nodeTaken(w *lifecycle.World) { w.NodeTaken = "instance cloud:///i-9" }
+func nodeTaken(w *lifecycle.World) { w.Node.Taken = "instance cloud:///i-9" }
 
 func failedAt(step lifecycle.Step, err error, ago time.Duration, failures int) worldEdit {
 	return func(w *lifecycle.World) {
@@ -141,7 +149,7 @@ func failedAt(step lifecycle.Step, err error, ago time.Duration, failures int) w
 	}
 }
 
-func drained(d drain.Decision) worldEdit { return func(w *lifecycle.World) { w.Drain = &d } }
+func drained(d drain.Decision) worldEdit { return func(w *lifecycle.World) { w.Drain.Result = &d } }
 
 // node is a Ready node; further conditions are given as pairs of type and
 // status.

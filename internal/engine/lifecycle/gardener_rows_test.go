@@ -17,8 +17,8 @@ import (
 // notes, in their order. They are found in the world here, and not in words.
 func TestRowsOfGardenerDeletionFlow(t *testing.T) {
 	busy := runningOn(node(corev1.ConditionTrue))
-	asked := func(w *lifecycle.World) { w.ReadLag, w.QuietFor = 10*time.Second, 4*time.Second }
-	fresh := leaving(func(m *lifecycle.Machine) { m.Provisioned, m.ProviderID = false, "" })
+	asked := func(w *lifecycle.World) { w.Unlisted.ReadLag, w.Unlisted.QuietFor = 10*time.Second, 4*time.Second }
+	fresh := leaving(func(m *lifecycle.Machine) { m.Recorded.Provisioned, m.Recorded.ProviderID = false, "" })
 	check(t, []row{
 		{
 			name: "creation in flight ⇒ refuse, 3m: different, until listings have caught up (P4)", reason: "asked for 4 s ago, and listings lag 10 s",
@@ -166,14 +166,14 @@ func TestRowsOfGardenerForceRules(t *testing.T) {
 		{"ReadonlyFilesystem ≠ False for > 5m: Unknown", with(readOnly, corev1.ConditionUnknown, 5*time.Minute+time.Second), leaving(), lifecycle.Drain, true},
 		{"ReadonlyFilesystem ≠ False for 5m is not more than 5m", with(readOnly, corev1.ConditionTrue, 5*time.Minute), leaving(), lifecycle.Drain, false},
 		{"ReadonlyFilesystem = False for > 5m", with(readOnly, corev1.ConditionFalse, time.Hour), leaving(), lifecycle.Drain, false},
-		{"label force-deletion true", well, leaving(func(m *lifecycle.Machine) { m.Force = true }), lifecycle.Drain, true},
+		{"label force-deletion true", well, leaving(func(m *lifecycle.Machine) { m.Deletion.Force = true }), lifecycle.Drain, true},
 		{"now > deletionTimestamp + drainTimeout", well, leaving(deleted(2*time.Hour + time.Second)), lifecycle.Drain, true},
 		{"now = deletionTimestamp + drainTimeout is not later", well, leaving(deleted(2 * time.Hour)), lifecycle.Drain, false},
 		{"label force-drain is about updates and preservation", well, leaving(func(m *lifecycle.Machine) { m.ForceDrain = true }), lifecycle.Drain, false},
 	} {
 		t.Run(r.row, func(t *testing.T) {
 			p := brisk
-			p.DefectConditions = []string{"ReadonlyFilesystem"}
+			p.Drain.DefectConditions = []string{"ReadonlyFilesystem"}
 			w := world(having(instance(provider.Running)), joined(r.node))
 			if d := lifecycle.Decide(now, r.m, w, p); d.Step != r.step || d.Force != r.forced {
 				t.Errorf("%s, forced %v; want %s, %v", d.Step, d.Force, r.step, r.forced)
@@ -185,7 +185,7 @@ func TestRowsOfGardenerForceRules(t *testing.T) {
 // TestRowsOfGardenerDrainResults: what the results of a drain lead to.
 func TestRowsOfGardenerDrainResults(t *testing.T) {
 	busy := runningOn(node(corev1.ConditionTrue))
-	forced := func(m *lifecycle.Machine) { m.Force = true }
+	forced := func(m *lifecycle.Machine) { m.Deletion.Force = true }
 	failing := drain.Decision{Message: "evicting pod db/db-0: denied", Next: 5 * time.Second}
 	check(t, []row{
 		{name: "ok+forced ⇒ Force Drain successful", reason: "the instance is next", policy: brisk, m: leaving(forced), w: world(busy, drained(allDone)), want: out(lifecycle.Terminate, lifecycle.ReasonDeleting)},
@@ -209,7 +209,7 @@ func TestRowsOfGardenerDrainResults(t *testing.T) {
 		},
 		{
 			name: "waits for its turn, forced and long after a refusal", reason: "a node of the control plane is not refused, it waits", policy: brisk, m: leaving(forced),
-			w:    world(busy, drained(failing), func(w *lifecycle.World) { w.RefusedFor = time.Hour }),
+			w:    world(busy, drained(failing), func(w *lifecycle.World) { w.Drain.RefusedFor = time.Hour }),
 			want: waiting(lifecycle.ReasonDraining, "evicting pod db/db-0: denied", 5*time.Second),
 		},
 		{
@@ -222,7 +222,7 @@ func TestRowsOfGardenerDrainResults(t *testing.T) {
 		},
 		{
 			name: "the node cannot be deleted, forced, for a minute", reason: "nor does the object stay for that", policy: brisk, m: leaving(forced),
-			w:    world(busy, unlooked(time.Minute), func(w *lifecycle.World) { w.Removal = lifecycle.RemovalDone }),
+			w:    world(busy, unlooked(time.Minute), func(w *lifecycle.World) { w.Removal.State = lifecycle.RemovalDone }),
 			want: out(lifecycle.RemoveFinalizer, lifecycle.ReasonNothingLeft),
 		},
 	})
@@ -232,12 +232,14 @@ var errAway = errors.New("away")
 
 // refusing is a cluster that has refused to drain for so long.
 func refusing(d time.Duration) func(*lifecycle.World) {
-	return func(w *lifecycle.World) { w.DrainErr, w.RefusedFor = errAway, d }
+	return func(w *lifecycle.World) { w.Drain.Err, w.Drain.RefusedFor = errAway, d }
 }
 
 // unlooked is a cluster that has not said for so long what becomes of the node.
 func unlooked(d time.Duration) func(*lifecycle.World) {
-	return func(w *lifecycle.World) { w.Node, w.NodeLooked, w.NodeErr, w.RefusedFor = nil, false, errAway, d }
+	return func(w *lifecycle.World) {
+		w.Node.Object, w.Node.Looked, w.Node.Err, w.Drain.RefusedFor = nil, false, errAway, d
+	}
 }
 
 // TestRowsOfGardenerPreservationByNode: the table of section 2.10 where the

@@ -15,9 +15,9 @@ import (
 // error, or, where nothing is left of it, nothing.
 func givenUp(err error, left bool) worldEdit {
 	return func(w *lifecycle.World) {
-		w.Fault = err
+		w.Instances.Fault = err
 		if left {
-			w.Instances = []provider.Instance{instance(provider.Stopped)}
+			w.Instances.Own = []provider.Instance{instance(provider.Stopped)}
 		}
 	}
 }

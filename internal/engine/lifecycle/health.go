@@ -23,7 +23,7 @@ func Ailment(n *corev1.Node, p Policy) string {
 		switch {
 		case c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue:
 			ready = true
-		case c.Type == corev1.NodeReady, slices.Contains(p.UnhealthyConditions, string(c.Type)) && c.Status != corev1.ConditionFalse:
+		case c.Type == corev1.NodeReady, slices.Contains(p.Health.Conditions, string(c.Type)) && c.Status != corev1.ConditionFalse:
 			return fmt.Sprintf("%s is %s (%s)", c.Type, c.Status, c.Reason)
 		}
 	}
@@ -40,7 +40,7 @@ func holdup(n *corev1.Node, p Policy) string {
 		return a
 	}
 	for _, t := range n.Spec.Taints {
-		if t.Effect == corev1.TaintEffectNoSchedule && slices.Contains(p.HoldingTaints, t.Key) {
+		if t.Effect == corev1.TaintEffectNoSchedule && slices.Contains(p.Join.HoldingTaints, t.Key) {
 			return "taint " + t.Key
 		}
 	}
@@ -87,19 +87,19 @@ func (m Machine) underway(now time.Time) bool {
 // helpless reports whether the node has been in a state in which a drain cannot
 // be expected to end for too long.
 func (q input) helpless() bool {
-	if q.p.UnreachableAfter <= 0 || q.w.Node == nil {
+	if q.p.Drain.UnreachableAfter <= 0 || q.w.Node.Object == nil {
 		return false
 	}
-	if c := Ready(q.w.Node); c.Status != corev1.ConditionTrue && q.lasts(c) {
+	if c := Ready(q.w.Node.Object); c.Status != corev1.ConditionTrue && q.lasts(c) {
 		return true
 	}
-	return slices.ContainsFunc(q.w.Node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return slices.Contains(q.p.DefectConditions, string(c.Type)) && c.Status != corev1.ConditionFalse && q.lasts(c)
+	return slices.ContainsFunc(q.w.Node.Object.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return slices.Contains(q.p.Drain.DefectConditions, string(c.Type)) && c.Status != corev1.ConditionFalse && q.lasts(c)
 	})
 }
 
 // lasts reports whether the node has been in the condition for too long; never
 // when it does not say since when.
 func (q input) lasts(c corev1.NodeCondition) bool {
-	return !c.LastTransitionTime.IsZero() && q.left(c.LastTransitionTime.Time, q.p.UnreachableAfter) < 0
+	return !c.LastTransitionTime.IsZero() && q.left(c.LastTransitionTime.Time, q.p.Drain.UnreachableAfter) < 0
 }

@@ -47,7 +47,7 @@ func TestRowsOfGardenerTimeouts(t *testing.T) {
 	// waits is for a node that was deleted, as machines do of whose deletion it is
 	// no wish.
 	waits := brisk
-	waits.NodeLossDeletes = false
+	waits.Health.NodeLossDeletes = false
 	gone := world(having(instance(provider.Running)))
 	withheld := func(w *lifecycle.World) { w.MayFail = false }
 	failing := func(text string) lifecycle.Decision {

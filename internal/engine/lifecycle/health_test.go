@@ -186,7 +186,7 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 	})
 }
 
-func untimed(p lifecycle.Policy) lifecycle.Policy { p.HealthTimeout = 0; return p }
+func untimed(p lifecycle.Policy) lifecycle.Policy { p.Health.Timeout = 0; return p }
 
 func TestAilment(t *testing.T) {
 	for _, c := range []struct {

@@ -6,10 +6,10 @@ import "time"
 // that: whoever put a hook there relies on it. From Policy.HookPatience on it is
 // overdue, and people should hear of it.
 func (q input) waitForHooks(d Decision, since time.Time) *Decision {
-	if q.p.HookPatience <= 0 {
+	if q.p.Drain.HookPatience <= 0 {
 		return &d
 	}
-	if left := q.p.HookPatience - q.now.Sub(since); left > 0 {
+	if left := q.p.Drain.HookPatience - q.now.Sub(since); left > 0 {
 		d.Step, d.After = Await, left
 		return &d
 	}
@@ -21,9 +21,9 @@ func (q input) waitForHooks(d Decision, since time.Time) *Decision {
 // way out. What came before was not their owners' doing.
 func (q input) hooksBlockSince() time.Time {
 	switch {
-	case !q.m.DrainedAt.IsZero():
-		return q.m.DrainedAt
-	case q.w.Drain != nil:
+	case !q.m.Deletion.DrainedAt.IsZero():
+		return q.m.Deletion.DrainedAt
+	case q.w.Drain.Result != nil:
 		return q.now
 	}
 	return q.m.Deleted

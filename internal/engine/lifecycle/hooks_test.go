@@ -15,7 +15,7 @@ import (
 // hour on. The hour of a pre-terminate hook begins with the end of the drain.
 func TestHooksAreOverdue(t *testing.T) {
 	p := patient
-	p.HookPatience = time.Hour
+	p.Drain.HookPatience = time.Hour
 	busy := func(w *lifecycle.World) {
 		having(instance(provider.Running))(w)
 		joined(node(corev1.ConditionTrue))(w)
@@ -23,10 +23,10 @@ func TestHooksAreOverdue(t *testing.T) {
 	deleted := func(ago time.Duration, edits ...machineEdit) lifecycle.Machine {
 		return leaving(append(edits, func(m *lifecycle.Machine) { m.Deleted = now.Add(-ago) })...)
 	}
-	preDrain := func(m *lifecycle.Machine) { m.PreDrain = etcdHook }
-	preTerminate := func(m *lifecycle.Machine) { m.PreTerminate = etcdHook }
+	preDrain := func(m *lifecycle.Machine) { m.Deletion.PreDrain = etcdHook }
+	preTerminate := func(m *lifecycle.Machine) { m.Deletion.PreTerminate = etcdHook }
 	drainedFor := func(d time.Duration) machineEdit {
-		return func(m *lifecycle.Machine) { m.Drained, m.DrainedAt = true, now.Add(-d) }
+		return func(m *lifecycle.Machine) { m.Deletion.Drained, m.Deletion.DrainedAt = true, now.Add(-d) }
 	}
 	waits := func(r lifecycle.Reason, kind string, left time.Duration) lifecycle.Decision {
 		d := lifecycle.Decision{Step: lifecycle.Await, Reason: r, Stage: lifecycle.StageDeleting, After: left, Message: "waiting for the owners of the " + kind + " hooks: EtcdQuorumOperator (etcd-operator)"}

@@ -96,49 +96,49 @@ func (l *life) write(first bool, d lifecycle.Decision) {
 }
 
 func (l *life) observe() lifecycle.World {
-	w := lifecycle.World{SeenToGo: l.seenToGo, ClassErr: l.classErr, Retry: l.retry, ReadLag: l.readLag, MayFail: true, NodeLooked: true, Node: l.node, Update: l.update}
+	w := lifecycle.World{Instances: lifecycle.Instances{SeenToGo: l.seenToGo}, Session: lifecycle.Session{Err: l.classErr}, Retry: l.retry, Unlisted: lifecycle.Unlisted{ReadLag: l.readLag}, MayFail: true, Node: lifecycle.Node{Looked: true, Object: l.node, Update: l.update}}
 	if l.classErr != nil {
 		return w
 	}
-	if w.LookErr = l.findErr; l.findErr != nil {
+	if w.Instances.Err = l.findErr; l.findErr != nil {
 		return w
 	}
-	w.Looked = true
+	w.Instances.Looked = true
 	if l.instance == nil {
 		l.missingSince = cmp.Or(l.missingSince, l.now)
-		w.QuietFor = l.now.Sub(l.missingSince)
+		w.Unlisted.QuietFor = l.now.Sub(l.missingSince)
 		return w
 	}
 	l.missingSince = time.Time{}
 	if f := l.instance.Fault; f != nil {
-		w.Fault = f
+		w.Instances.Fault = f
 	}
 	if l.instance.Exists() {
-		w.Instances = []provider.Instance{*l.instance}
+		w.Instances.Own = []provider.Instance{*l.instance}
 	}
-	l.m.Provisioned = true
+	l.m.Recorded.Provisioned = true
 	return w
 }
 
 func (l *life) perform(d lifecycle.Decision, w *lifecycle.World) {
 	switch d.Step {
 	case lifecycle.AddFinalizer:
-		l.m.Held, l.m.Origin = true, inBlue()
+		l.m.Held, l.m.Recorded.Origin = true, inBlue()
 	case lifecycle.Create:
 		l.create(w)
 	case lifecycle.MarkUpdate:
 		l.enter(d.Stage)
 		l.update.Mark, l.update.Since = d.Mark, l.now
-		w.Update = l.update
+		w.Node.Update = l.update
 	case lifecycle.Drain:
-		w.Drain = &drain.Decision{Done: len(l.pods) == 0}
+		w.Drain.Result = &drain.Decision{Done: len(l.pods) == 0}
 		if len(l.pods) > 0 {
-			w.Drain.Message, w.Drain.Next = "still there: "+strings.Join(l.pods, ", "), 20*time.Second
+			w.Drain.Result.Message, w.Drain.Result.Next = "still there: "+strings.Join(l.pods, ", "), 20*time.Second
 		}
 	case lifecycle.Terminate:
 		l.terminate(w)
 	case lifecycle.DeleteNode:
-		l.node, w.Node = nil, nil
+		l.node, w.Node.Object = nil, nil
 	case lifecycle.Replace:
 		l.m.Deleted = l.now
 	}
@@ -154,39 +154,39 @@ func (l *life) create(w *lifecycle.World) {
 	}
 	if l.createErr == nil {
 		l.retry = lifecycle.Retry{}
-		w.Instances = []provider.Instance{*l.instance}
+		w.Instances.Own = []provider.Instance{*l.instance}
 	}
 	w.Retry = l.retry
 }
 
 func (l *life) terminate(w *lifecycle.World) {
-	if w.RemoveErr = l.deleteErr; l.deleteErr != nil {
+	if w.Removal.Err = l.deleteErr; l.deleteErr != nil {
 		l.retry = lifecycle.Retry{Err: l.deleteErr, Step: lifecycle.Terminate, At: l.now, Failures: l.retry.Failures + 1}
 		w.Retry = l.retry
 		return
 	}
-	l.seenToGo = l.seenToGo || len(w.Instances) > 0
-	w.SeenToGo = l.seenToGo
+	l.seenToGo = l.seenToGo || len(w.Instances.Own) > 0
+	w.Instances.SeenToGo = l.seenToGo
 	if l.deletions > 0 {
 		l.deletions--
 		l.removedSince = cmp.Or(l.removedSince, l.now)
-		w.Removal, w.RemovalFor = lifecycle.RemovalUnderway, l.now.Sub(l.removedSince)
+		w.Removal.State, w.Removal.For = lifecycle.RemovalUnderway, l.now.Sub(l.removedSince)
 		if l.instance != nil {
 			l.instance.State = provider.Stopping
 		}
 		return
 	}
-	l.instance, w.Instances, w.Removal = nil, nil, lifecycle.RemovalDone
+	l.instance, w.Instances.Own, w.Removal.State = nil, nil, lifecycle.RemovalDone
 }
 
 // record is what a lens keeps, without its spelling.
 func (l *life) record(d lifecycle.Decision, w lifecycle.World) {
 	l.enter(d.Stage)
-	if i := w.Instance(l.m.ProviderID); i != nil {
-		l.m.ProviderID, l.m.Provisioned = i.ProviderID, true
+	if i := w.Instance(l.m.Recorded.ProviderID); i != nil {
+		l.m.Recorded.ProviderID, l.m.Recorded.Provisioned = i.ProviderID, true
 	}
-	if w.Node != nil {
-		l.m.NodeName = w.Node.Name
+	if w.Node.Object != nil {
+		l.m.Recorded.NodeName = w.Node.Object.Name
 	}
 	if d.Step == lifecycle.RemoveFinalizer {
 		l.m.Held = false

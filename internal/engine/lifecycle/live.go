@@ -77,7 +77,7 @@ func failed(q input) *Decision {
 		return nil
 	case q.nodeLeaves():
 		return nodeMissing(q)
-	case q.p.FailedRecovers && holdup(q.w.Node, q.p) == "" && !q.updateOpen():
+	case q.p.Health.FailedRecovers && holdup(q.w.Node.Object, q.p) == "" && !q.updateOpen():
 		return nil
 	}
 	return &Decision{Step: Settled, Reason: ReasonFailed, Stage: StageFailed}
@@ -103,20 +103,20 @@ const thawGrace = 30 * time.Second
 // lookupFailed stops a machine that has no instance yet. One that has lives
 // on by what its node says: a blind cloud is no reason to neglect it.
 func lookupFailed(q input) *Decision {
-	if q.w.Looked || q.m.Provisioned {
+	if q.w.Instances.Looked || q.m.Recorded.Provisioned {
 		return nil
 	}
-	d := &Decision{Step: Await, Stage: StageCreating, Err: q.w.LookErr, Reason: ReasonLookupFailed}
-	if q.w.ClassErr != nil {
-		d.Err, d.Reason = q.w.ClassErr, ReasonClassUnavailable
-		if q.p.InvalidFails && provider.KindOf(d.Err) == provider.Invalid {
+	d := &Decision{Step: Await, Stage: StageCreating, Err: q.w.Instances.Err, Reason: ReasonLookupFailed}
+	if q.w.Session.Err != nil {
+		d.Err, d.Reason = q.w.Session.Err, ReasonClassUnavailable
+		if q.p.Join.InvalidFails && provider.KindOf(d.Err) == provider.Invalid {
 			d.Step, d.Stage = Fail, StageFailed
 			d.Message = d.Err.Error()
 			return d
 		}
 	}
 	d.Message = text(d.Err)
-	if q.w.ClassErr == nil && q.overdue() {
+	if q.w.Session.Err == nil && q.overdue() {
 		d.Step, d.Reason, d.Stage = Fail, ReasonCreateTimeout, StageFailed
 		return d
 	}
@@ -131,24 +131,24 @@ func lookupFailed(q input) *Decision {
 // failed creation, which whoever scales the group waits for, and gives it up in its
 // time. An instance that has proved itself by its node is judged by that.
 func givenUp(q input) *Decision {
-	err := q.w.Fault
-	if err == nil || q.m.HadNode() || q.m.Stage == StageDetached || q.w.Node != nil {
+	err := q.w.Instances.Fault
+	if err == nil || q.m.HadNode() || q.m.Stage == StageDetached || q.w.Node.Object != nil {
 		return nil
 	}
-	left, unknown := len(q.w.Instances) > 0, !q.w.NodeLooked && !q.p.Targetless
+	left, unknown := len(q.w.Instances.Own) > 0, !q.w.Node.Looked && !q.p.Targetless
 	message := "the infrastructure gave the instance up: " + err.Error()
 	if !left {
 		message = q.lost() + ": " + err.Error()
 	}
 	switch {
 	case unknown: // nobody can tell that its node has not joined
-	case q.p.InvalidFails && provider.KindOf(err) == provider.Invalid, q.p.MissingFails && (!left || final(err)):
+	case q.p.Join.InvalidFails && provider.KindOf(err) == provider.Invalid, q.p.Join.MissingFails && (!left || final(err)):
 		return &Decision{Step: Fail, Reason: ReasonGivenUp, Stage: StageFailed, Err: err, Message: message}
 	case q.overdue():
 		return &Decision{Step: Fail, Reason: ReasonCreateTimeout, Stage: StageFailed, Err: err, Message: message}
 	}
 	d := &Decision{Step: Await, Reason: ReasonGivenUp, Stage: StageCrashing, Err: err, Message: message, After: q.untilOverdue()}
-	switch i := q.w.Instance(q.m.ProviderID); {
+	switch i := q.w.Instance(q.m.Recorded.ProviderID); {
 	case unknown:
 		d.After = q.sooner(max(q.p.Delays.Transient, FirstDelay))
 	case i != nil:
@@ -167,16 +167,16 @@ func final(err error) bool {
 }
 
 func instanceMissing(q input) *Decision {
-	if !q.m.Provisioned || !q.w.Looked || len(q.w.Instances) > 0 {
+	if !q.m.Recorded.Provisioned || !q.w.Instances.Looked || len(q.w.Instances.Own) > 0 {
 		return nil
 	}
-	if q.w.QuietFor < q.w.ReadLag {
+	if q.w.Unlisted.QuietFor < q.w.Unlisted.ReadLag {
 		return &Decision{
-			Step: Await, Reason: ReasonUnconfirmed, After: q.w.ReadLag - q.w.QuietFor,
+			Step: Await, Reason: ReasonUnconfirmed, After: q.w.Unlisted.ReadLag - q.w.Unlisted.QuietFor,
 			Message: "the infrastructure does not list the instance; asking again before this is believed",
 		}
 	}
-	if !q.p.MissingFails || !q.absent() {
+	if !q.p.Join.MissingFails || !q.absent() {
 		return nil
 	}
 	return &Decision{Step: Fail, Reason: ReasonMissing, Stage: StageFailed, Message: q.lost()}
@@ -187,10 +187,10 @@ func instanceMissing(q input) *Decision {
 // answered says nothing about a machine that is there.
 func retryPending(q input) *Decision {
 	r := q.w.Retry
-	if r.Err == nil || r.Step != Initialize && (r.Step != Create || q.m.Provisioned) {
+	if r.Err == nil || r.Step != Initialize && (r.Step != Create || q.m.Recorded.Provisioned) {
 		return nil
 	}
-	if r.Step == Create && q.p.InvalidFails && provider.KindOf(r.Err) == provider.Invalid {
+	if r.Step == Create && q.p.Join.InvalidFails && provider.KindOf(r.Err) == provider.Invalid {
 		return &Decision{Step: Fail, Reason: ReasonCreateFailed, Stage: StageFailed, Err: r.Err, Message: r.Err.Error()}
 	}
 	if q.overdue() {
@@ -207,16 +207,16 @@ func retryPending(q input) *Decision {
 }
 
 func notCreated(q input) *Decision {
-	if q.m.Provisioned || len(q.w.Owned()) > 0 {
+	if q.m.Recorded.Provisioned || len(q.w.Owned()) > 0 {
 		return nil
 	}
-	if q.w.UserDataErr != nil {
+	if q.w.Session.UserDataErr != nil {
 		return &Decision{
-			Step: Await, Reason: ReasonUserData, Stage: q.struggling(q.w.UserDataErr), Err: q.w.UserDataErr,
-			Message: q.w.UserDataErr.Error(), After: q.p.Delays.Transient,
+			Step: Await, Reason: ReasonUserData, Stage: q.struggling(q.w.Session.UserDataErr), Err: q.w.Session.UserDataErr,
+			Message: q.w.Session.UserDataErr.Error(), After: q.p.Delays.Transient,
 		}
 	}
-	if q.w.Inherited != nil || !q.m.HasOrigin() {
+	if q.w.Session.Inherited != nil || !q.m.HasOrigin() {
 		return &Decision{Step: AddFinalizer, Reason: ReasonNew}
 	}
 	return &Decision{Step: Create, Reason: ReasonNoInstance, Stage: StageCreating}
@@ -226,8 +226,8 @@ func notCreated(q input) *Decision {
 // by its node and is pending again, as after a stop and a start, is judged by
 // its node.
 func pending(q input) *Decision {
-	i := q.w.Instance(q.m.ProviderID)
-	if i == nil || i.State != provider.Pending || q.m.HadNode() || Healthy(q.w.Node, q.p) {
+	i := q.w.Instance(q.m.Recorded.ProviderID)
+	if i == nil || i.State != provider.Pending || q.m.HadNode() || Healthy(q.w.Node.Object, q.p) {
 		return nil
 	}
 	if q.overdue() {
@@ -248,7 +248,7 @@ func Poll(pendingFor time.Duration) time.Duration {
 }
 
 func uninitialized(q input) *Decision {
-	if i := q.w.Instance(q.m.ProviderID); i == nil || !i.Uninitialized {
+	if i := q.w.Instance(q.m.Recorded.ProviderID); i == nil || !i.Uninitialized {
 		return nil
 	}
 	return &Decision{Step: Initialize, Reason: ReasonUninitialized, Stage: StageCreating}
@@ -263,12 +263,12 @@ func detached(q input) *Decision {
 }
 
 func nodeUnknown(q input) *Decision {
-	if q.w.NodeLooked {
+	if q.w.Node.Looked {
 		return nil
 	}
 	return &Decision{
-		Step: Await, Reason: ReasonNodeUnknown, Stage: q.joined(), Err: q.w.NodeErr,
-		Message: text(q.w.NodeErr), After: q.p.Delays.Transient,
+		Step: Await, Reason: ReasonNodeUnknown, Stage: q.joined(), Err: q.w.Node.Err,
+		Message: text(q.w.Node.Err), After: q.p.Delays.Transient,
 	}
 }
 
@@ -277,18 +277,18 @@ func nodeUnknown(q input) *Decision {
 // its way to count: our finalizer on it only sees to it that nobody misses the
 // wish. A node that is another's now was not deleted: the machine is unhealthy.
 func nodeMissing(q input) *Decision {
-	if !q.nodeLeaves() && (q.w.Node != nil || !q.m.HadNode()) {
+	if !q.nodeLeaves() && (q.w.Node.Object != nil || !q.m.HadNode()) {
 		return nil
 	}
 	switch {
-	case q.p.NodeLossDeletes && q.w.NodeTaken == "":
+	case q.p.Health.NodeLossDeletes && q.w.Node.Taken == "":
 		return &Decision{Step: Replace, Reason: ReasonNodeMissing, Message: "the node object was deleted"}
-	case q.p.TracksHealth && q.m.Stage != StageLost:
+	case q.p.Health.Tracked && q.m.Stage != StageLost:
 		return &Decision{
-			Step: Await, Reason: ReasonNodeMissing, Stage: StageLost, After: q.p.HealthTimeout,
+			Step: Await, Reason: ReasonNodeMissing, Stage: StageLost, After: q.p.Health.Timeout,
 			Message: fmt.Sprintf("%s. Machine %s is unhealthy - changing MachinePhase to Unknown", q.nodeGone(), q.m.Name),
 		}
-	case q.p.TracksHealth:
+	case q.p.Health.Tracked:
 		return nil
 	}
 	d := q.onItsWay(Decision{Step: Settled, Reason: ReasonNodeMissing, Message: q.w.NodeLost(q.m)})
@@ -299,29 +299,29 @@ func nodeMissing(q input) *Decision {
 // and where nobody can tell.
 func (w World) NodeLost(m Machine) string {
 	what := "the node"
-	if m.NodeName != "" {
-		what += " " + m.NodeName
+	if m.Recorded.NodeName != "" {
+		what += " " + m.Recorded.NodeName
 	}
 	switch {
-	case !w.NodeLooked || w.Node != nil || !m.HadNode() || w.RecordedIsForeign():
+	case !w.Node.Looked || w.Node.Object != nil || !m.HadNode() || w.RecordedIsForeign():
 		return ""
-	case w.NodeTaken != "":
-		return fmt.Sprintf("%s is that of %s", what, w.NodeTaken)
+	case w.Node.Taken != "":
+		return fmt.Sprintf("%s is that of %s", what, w.Node.Taken)
 	}
 	return what + " does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that"
 }
 
 // nodeGone says how the machine lost its node.
 func (q input) nodeGone() string {
-	if q.w.NodeTaken == "" {
+	if q.w.Node.Taken == "" {
 		return "Node object went missing"
 	}
-	return fmt.Sprintf("Node %s is that of %s, and the machine's own instance is gone", q.m.NodeName, q.w.NodeTaken)
+	return fmt.Sprintf("Node %s is that of %s, and the machine's own instance is gone", q.m.Recorded.NodeName, q.w.Node.Taken)
 }
 
 // nodeLeaves reports whether somebody deleted the node, where that is a wish.
 func (q input) nodeLeaves() bool {
-	return q.p.NodeLossDeletes && q.w.Node != nil && q.w.Node.DeletionTimestamp != nil
+	return q.p.Health.NodeLossDeletes && q.w.Node.Object != nil && q.w.Node.Object.DeletionTimestamp != nil
 }
 
 // HadNode reports whether the machine's node has joined and counted at least
@@ -335,7 +335,7 @@ func (m Machine) HadNode() bool {
 }
 
 func notJoined(q input) *Decision {
-	if q.w.Node != nil || q.m.Stage == StageLost {
+	if q.w.Node.Object != nil || q.m.Stage == StageLost {
 		return nil
 	}
 	if q.overdue() {
@@ -345,7 +345,7 @@ func notJoined(q input) *Decision {
 		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.untilOverdue(),
 		Message: "the instance runs; its node has not joined yet",
 	}
-	if i := q.w.Instance(q.m.ProviderID); i != nil && len(i.Addresses) == 0 {
+	if i := q.w.Instance(q.m.Recorded.ProviderID); i != nil && len(i.Addresses) == 0 {
 		// Its node may be found by an address that is not known yet.
 		d.After = q.sooner(Poll(q.now.Sub(i.Created)))
 	}
@@ -353,7 +353,7 @@ func notJoined(q input) *Decision {
 }
 
 func nodeStale(q input) *Decision {
-	if !q.w.NodeStale {
+	if !q.w.Node.Stale {
 		return nil
 	}
 	return &Decision{Step: SyncNode, Reason: ReasonNodeStale}
@@ -361,7 +361,7 @@ func nodeStale(q input) *Decision {
 
 // notYetHealthy is about machines that have not run yet.
 func notYetHealthy(q input) *Decision {
-	if q.p.LinkedIsRunning || q.m.HadNode() || holdup(q.w.Node, q.p) == "" {
+	if q.p.Join.LinkedIsRunning || q.m.HadNode() || holdup(q.w.Node.Object, q.p) == "" {
 		return nil
 	}
 	if q.overdue() {
@@ -369,31 +369,31 @@ func notYetHealthy(q input) *Decision {
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.untilOverdue(),
-		Message: "the node joined, but does not count as healthy yet: " + holdup(q.w.Node, q.p),
+		Message: "the node joined, but does not count as healthy yet: " + holdup(q.w.Node.Object, q.p),
 	}
 }
 
 // unhealthy is about machines that have run.
 func unhealthy(q input) *Decision {
-	if !q.p.TracksHealth || q.w.Node != nil && Healthy(q.w.Node, q.p) {
+	if !q.p.Health.Tracked || q.w.Node.Object != nil && Healthy(q.w.Node.Object, q.p) {
 		return nil
 	}
 	if q.m.Stage != StageLost {
 		return &Decision{
-			Step: Await, Reason: ReasonNodeUnhealthy, Stage: StageLost, After: q.p.HealthTimeout,
-			Message: fmt.Sprintf("Machine %s is unhealthy - changing MachinePhase to Unknown. Node conditions: %s", q.m.Name, Conditions(q.w.Node, q.p)),
+			Step: Await, Reason: ReasonNodeUnhealthy, Stage: StageLost, After: q.p.Health.Timeout,
+			Message: fmt.Sprintf("Machine %s is unhealthy - changing MachinePhase to Unknown. Node conditions: %s", q.m.Name, Conditions(q.w.Node.Object, q.p)),
 		}
 	}
 	return q.losing(StageLost)
 }
 
 // losing is about a machine that has been in a stage for some time which it may
-// be in for HealthTimeout only.
+// be in for the health timeout only.
 func (q input) losing(s Stage) *Decision {
-	left := q.left(q.m.StageSince, q.p.HealthTimeout)
+	left := q.left(q.m.StageSince, q.p.Health.Timeout)
 	switch {
-	case q.p.HealthTimeout == 0 || left > 0:
-		return &Decision{Step: Await, Reason: ReasonNodeUnhealthy, Stage: s, After: connectivity.Again(left), Message: Ailment(q.w.Node, q.p)}
+	case q.p.Health.Timeout == 0 || left > 0:
+		return &Decision{Step: Await, Reason: ReasonNodeUnhealthy, Stage: s, After: connectivity.Again(left), Message: Ailment(q.w.Node.Object, q.p)}
 	case !q.w.MayFail:
 		return &Decision{
 			Step: Await, Reason: ReasonFailureWithheld, Stage: s, After: q.p.Delays.Transient,
@@ -403,19 +403,19 @@ func (q input) losing(s Stage) *Decision {
 	return &Decision{
 		Step: Fail, Reason: ReasonHealthTimeout, Stage: StageFailed,
 		Message: fmt.Sprintf("Machine %s health checks failing since last %v minutes. Updating machine phase to Failed. Node Conditions: %s",
-			q.m.Name, q.p.HealthTimeout.Minutes(), Conditions(q.w.Node, q.p)),
+			q.m.Name, q.p.Health.Timeout.Minutes(), Conditions(q.w.Node.Object, q.p)),
 	}
 }
 
 func (q input) overdue() bool {
-	return q.p.JoinTimeout > 0 && q.left(q.m.Created, q.p.JoinTimeout) < 0
+	return q.p.Join.Timeout > 0 && q.left(q.m.Created, q.p.Join.Timeout) < 0
 }
 
 func (q input) untilOverdue() time.Duration {
-	if q.p.JoinTimeout == 0 {
+	if q.p.Join.Timeout == 0 {
 		return 0
 	}
-	return max(q.left(q.m.Created, q.p.JoinTimeout), 0) + time.Second
+	return max(q.left(q.m.Created, q.p.Join.Timeout), 0) + time.Second
 }
 
 // sooner bounds a wait by the moment at which the machine is overdue.
@@ -434,7 +434,7 @@ func (q input) joinTimeout() *Decision {
 	}
 	return &Decision{
 		Step: Fail, Reason: ReasonJoinTimeout, Stage: StageFailed,
-		Message: fmt.Sprintf("Machine %s failed to join the cluster in %v minutes.", q.m.Name, q.p.JoinTimeout.Minutes()),
+		Message: fmt.Sprintf("Machine %s failed to join the cluster in %v minutes.", q.m.Name, q.p.Join.Timeout.Minutes()),
 	}
 }
 

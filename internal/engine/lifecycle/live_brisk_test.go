@@ -201,7 +201,7 @@ func TestLiveBrisk(t *testing.T) {
 		{
 			name:   "gardener 2.6: node template not on the node",
 			reason: "mirrored as soon as there is a node, before it is healthy",
-			policy: brisk, m: machine(), w: world(runningOn(node(corev1.ConditionFalse)), func(w *lifecycle.World) { w.NodeStale = true }),
+			policy: brisk, m: machine(), w: world(runningOn(node(corev1.ConditionFalse)), func(w *lifecycle.World) { w.Node.Stale = true }),
 			want: lifecycle.Decision{Step: lifecycle.SyncNode, Reason: lifecycle.ReasonNodeStale, Stage: lifecycle.StageJoining},
 		},
 	})

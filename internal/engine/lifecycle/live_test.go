@@ -132,7 +132,7 @@ func TestLivePatient(t *testing.T) {
 			name:   "openshift 2.2 step 8: provisioned, the listing may run behind",
 			reason: "absence is believed only once it has lasted longer than the listing lags: 5 s, of which 2 s are over",
 			policy: patient, m: machine(),
-			w: world(func(w *lifecycle.World) { w.ReadLag, w.QuietFor = 5*time.Second, 2*time.Second }),
+			w: world(func(w *lifecycle.World) { w.Unlisted.ReadLag, w.Unlisted.QuietFor = 5*time.Second, 2*time.Second }),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonUnconfirmed, Stage: lifecycle.StageJoining, After: 3 * time.Second,
 				Message: "the infrastructure does not list the instance; asking again before this is believed",
@@ -147,7 +147,7 @@ func TestLivePatient(t *testing.T) {
 		{
 			name:   "openshift 2.2 step 9b: user data unavailable",
 			reason: "an instance without boot data would never join",
-			policy: patient, m: fresh(), w: world(func(w *lifecycle.World) { w.UserDataErr = errTransient }),
+			policy: patient, m: fresh(), w: world(func(w *lifecycle.World) { w.Session.UserDataErr = errTransient }),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonUserData, Stage: lifecycle.StageCrashing,
 				Message: "connection reset", Err: errTransient, After: 30 * time.Second,
@@ -162,7 +162,7 @@ func TestLivePatient(t *testing.T) {
 		{
 			name:   "openshift 2.2 step 9b: made from more, and user data unavailable",
 			reason: "nothing is asked for yet, and until then what the cluster says can be mended",
-			policy: patient, m: fresh(), w: world(inheriting, func(w *lifecycle.World) { w.UserDataErr = errTransient }),
+			policy: patient, m: fresh(), w: world(inheriting, func(w *lifecycle.World) { w.Session.UserDataErr = errTransient }),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonUserData, Stage: lifecycle.StageCrashing,
 				Message: "connection reset", Err: errTransient, After: 30 * time.Second,
@@ -214,7 +214,7 @@ func TestLivePatient(t *testing.T) {
 			name:   "openshift 5 step 7: metadata not on the node",
 			reason: "labels, annotations and taints of the machine are brought to the node before it counts as settled",
 			policy: patient, m: machine(stage(lifecycle.StageRunning, 0)),
-			w:    world(runningOn(node(corev1.ConditionTrue)), func(w *lifecycle.World) { w.NodeStale = true }),
+			w:    world(runningOn(node(corev1.ConditionTrue)), func(w *lifecycle.World) { w.Node.Stale = true }),
 			want: lifecycle.Decision{Step: lifecycle.SyncNode, Reason: lifecycle.ReasonNodeStale, Stage: lifecycle.StageRunning},
 		},
 		{

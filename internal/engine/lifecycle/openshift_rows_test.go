@@ -15,7 +15,7 @@ import (
 func removeFailed(err error, failures int) worldEdit {
 	return func(w *lifecycle.World) {
 		having(instance(provider.Running))(w)
-		w.RemoveErr, w.Retry = err, lifecycle.Retry{Step: lifecycle.Terminate, Err: err, At: now, Failures: failures}
+		w.Removal.Err, w.Retry = err, lifecycle.Retry{Step: lifecycle.Terminate, Err: err, At: now, Failures: failures}
 	}
 }
 
@@ -60,7 +60,7 @@ func TestRowsOfOpenShiftDeleteErrors(t *testing.T) {
 		},
 		{
 			name: "step 4f: Exists: true ⇒ requeue 30s: different, from 250 ms to 15 s (W3)", reason: "a quarter of the time for which it was asked",
-			policy: patient, m: leaving(), w: world(having(instance(provider.Stopping)), removal(lifecycle.RemovalUnderway), func(w *lifecycle.World) { w.RemovalFor = time.Hour }),
+			policy: patient, m: leaving(), w: world(having(instance(provider.Stopping)), removal(lifecycle.RemovalUnderway), func(w *lifecycle.World) { w.Removal.For = time.Hour }),
 			want: waiting(lifecycle.ReasonTerminating, "the infrastructure is removing the instance", 15*time.Second),
 		},
 	})
@@ -83,9 +83,9 @@ func TestRowsOfOpenShiftPhaseTransitions(t *testing.T) {
 // TestRowsOfOpenShiftHooks: section 2.5, and the rows of 2.4 about hooks.
 func TestRowsOfOpenShiftHooks(t *testing.T) {
 	busy := runningOn(node(corev1.ConditionTrue))
-	preDrain := func(m *lifecycle.Machine) { m.PreDrain = etcdHook }
-	preTerminate := func(m *lifecycle.Machine) { m.PreTerminate = etcdHook }
-	skipped := func(m *lifecycle.Machine) { m.SkipDrain = true }
+	preDrain := func(m *lifecycle.Machine) { m.Deletion.PreDrain = etcdHook }
+	preTerminate := func(m *lifecycle.Machine) { m.Deletion.PreTerminate = etcdHook }
+	skipped := func(m *lifecycle.Machine) { m.Deletion.SkipDrain = true }
 	aged := func(m *lifecycle.Machine) { m.Deleted = now.AddDate(-1, 0, 0) }
 	held := func(r lifecycle.Reason, kind string) lifecycle.Decision {
 		return lifecycle.Decision{
@@ -118,13 +118,13 @@ func TestRowsOfOpenShiftHooks(t *testing.T) {
 		},
 		{
 			name: "Hook owners remove their own entry: the other one blocks on", reason: "one at a time",
-			policy: patient, m: leaving(preTerminate, func(m *lifecycle.Machine) { m.Drained = true }), w: world(runningOn(cordoned())), want: terminate,
+			policy: patient, m: leaving(preTerminate, func(m *lifecycle.Machine) { m.Deletion.Drained = true }), w: world(runningOn(cordoned())), want: terminate,
 		},
 		{name: "No timeout: preDrain", reason: "a year after the deletion", policy: patient, m: leaving(preDrain, aged), w: world(busy), want: drain},
 		{name: "No timeout: preTerminate", reason: "a year after the deletion", policy: patient, m: leaving(preTerminate, aged), w: world(busy, drained(allDone)), want: terminate},
 		{
 			name: "No timeout: preDrain, although the drain would be forced by now", reason: "force is about pods, not about hooks",
-			policy: brisk, m: leaving(preDrain, aged, func(m *lifecycle.Machine) { m.Force = true }), w: world(busy), want: drain,
+			policy: brisk, m: leaving(preDrain, aged, func(m *lifecycle.Machine) { m.Deletion.Force = true }), w: world(busy), want: drain,
 		},
 	})
 }

@@ -21,10 +21,10 @@ type Origin struct {
 // Asked reports whether Create may have been called for the machine. Nobody
 // knows it of a machine without an origin: another implementation, or an
 // earlier version, had it in hand.
-func (m Machine) Asked() bool { return m.Origin == nil || m.Origin.Cluster != "" }
+func (m Machine) Asked() bool { return m.Recorded.Origin == nil || m.Recorded.Origin.Cluster != "" }
 
 // HasOrigin reports whether the machine keeps where its instance is asked for.
-func (m Machine) HasOrigin() bool { return m.Origin != nil && m.Origin.Cluster != "" }
+func (m Machine) HasOrigin() bool { return m.Recorded.Origin != nil && m.Recorded.Origin.Cluster != "" }
 
 // Elsewhere says why an empty answer means nothing: the credentials open
 // another account than the one in which the instance was asked for. It is nil

@@ -105,16 +105,16 @@ type PreservePlan struct {
 // Preserve decides whether a machine is kept although it failed, or there is one
 // too many, and what that takes. It is asked about living machines, once all is
 // decided that has to do with their health, and again when the node has been
-// drained (World.KeepDrain). Like [Decide] it is total.
+// drained ([Draining].Preserve). Like [Decide] it is total.
 //
 // The machine is to say that it is kept before anything is done to its node,
 // and that it is not after all of that was undone.
 func Preserve(now time.Time, m Machine, w World, p Policy) PreservePlan {
 	q := input{now: now, m: m, w: w, p: p}
-	if !p.Keeps || !m.Deleted.IsZero() || m.Stage == StageDeleting || !p.Targetless && !w.NodeLooked {
+	if !p.Preserve.Supported || !m.Deleted.IsZero() || m.Stage == StageDeleting || !p.Targetless && !w.Node.Looked {
 		return PreservePlan{}
 	}
-	if m.Preservation == (Preservation{}) && w.NodePreservation.Wish == WishNone && !w.NodePreservation.inForce() {
+	if m.Preservation == (Preservation{}) && w.Node.Preservation.Wish == WishNone && !w.Node.Preservation.inForce() {
 		return PreservePlan{}
 	}
 	wish, byNode := q.wish()
@@ -125,7 +125,7 @@ func Preserve(now time.Time, m Machine, w World, p Policy) PreservePlan {
 	}
 	k.LastApplied = WishNone
 	if byNode {
-		k.LastApplied, k.DropOwn = w.NodePreservation.Wish, m.Preservation.Own != WishNone
+		k.LastApplied, k.DropOwn = w.Node.Preservation.Wish, m.Preservation.Own != WishNone
 	}
 	return q.keepOrEnd(k, wish)
 }
@@ -133,8 +133,8 @@ func Preserve(now time.Time, m Machine, w World, p Policy) PreservePlan {
 // wish is the one that counts: the node's wherever it has or had one. Without
 // a node it is the machine's.
 func (q input) wish() (w Wish, byNode bool) {
-	if q.w.Node != nil && (q.w.NodePreservation.Wish != WishNone || q.m.Preservation.LastApplied != WishNone) {
-		return q.w.NodePreservation.Wish, true
+	if q.w.Node.Object != nil && (q.w.Node.Preservation.Wish != WishNone || q.m.Preservation.LastApplied != WishNone) {
+		return q.w.Node.Preservation.Wish, true
 	}
 	if q.m.Preservation.Own == WishUnknown {
 		return WishNone, false
@@ -168,7 +168,7 @@ func (q input) keepOver() bool {
 // forgetting takes all wishes away: who still wants the machine kept has to ask
 // anew.
 func (q input) forgetting(k PreservePlan) PreservePlan {
-	k.LastApplied, k.DropOwn, k.DropNode = WishNone, q.m.Preservation.Own != WishNone, q.w.NodePreservation.Wish != WishNone
+	k.LastApplied, k.DropOwn, k.DropNode = WishNone, q.m.Preservation.Own != WishNone, q.w.Node.Preservation.Wish != WishNone
 	return k
 }
 
@@ -176,19 +176,19 @@ func (q input) forgetting(k PreservePlan) PreservePlan {
 // it.
 func (q input) keepGoes(k PreservePlan, failed bool) PreservePlan {
 	if k.Preserve = true; k.Until.IsZero() {
-		k.Until = q.now.Add(q.p.KeepTimeout)
+		k.Until = q.now.Add(q.p.Preserve.Timeout)
 	}
 	if k.After = max(k.Until.Sub(q.now), FirstDelay); !q.now.Before(k.Until) {
 		k.After = connectivity.Settle // its time came unseen
 	}
-	if q.w.Node == nil {
+	if q.w.Node.Object == nil {
 		return k
 	}
 	k.Sign, k.Fence = PreserveActive, failed
-	if !failed || q.w.NodePreservation.drained() && q.w.PreserveDrain == nil {
+	if !failed || q.w.Node.Preservation.drained() && q.w.Drain.Preserve == nil {
 		return k
 	}
-	switch d := q.w.PreserveDrain; {
+	switch d := q.w.Drain.Preserve; {
 	case d == nil:
 		k.Sign, k.Drain, k.Force = PreserveDraining, true, q.keepForce()
 	case !d.Done:
@@ -202,12 +202,12 @@ func (q input) keepGoes(k PreservePlan, failed bool) PreservePlan {
 // update. It is counted from the fence: nothing else is written when the drain
 // begins, and by nobody else.
 func (q input) keepForce() bool {
-	overdue := q.p.DrainTimeout > 0 && q.left(q.fencedSince(), q.p.DrainTimeout) < 0
+	overdue := q.p.Drain.Timeout > 0 && q.left(q.fencedSince(), q.p.Drain.Timeout) < 0
 	return q.m.ForceDrain || overdue || q.helpless()
 }
 
 func (q input) fencedSince() time.Time {
-	switch k := q.w.NodePreservation; {
+	switch k := q.w.Node.Preservation; {
 	case !k.Fenced:
 		return q.now
 	case k.FencedSince.IsZero():
@@ -219,7 +219,7 @@ func (q input) fencedSince() time.Time {
 
 func (q input) keepDrainAfter(d drain.Decision) time.Duration {
 	after := d.Next
-	if left := q.left(q.fencedSince(), q.p.DrainTimeout); q.p.DrainTimeout > 0 && left > 0 {
+	if left := q.left(q.fencedSince(), q.p.Drain.Timeout); q.p.Drain.Timeout > 0 && left > 0 {
 		after = Earlier(after, left+time.Second)
 	}
 	return after
@@ -236,10 +236,10 @@ func (q input) keepEnds(k PreservePlan, why string) PreservePlan {
 			k.Until = until
 		}
 	}
-	if k.End = !until.IsZero() || q.w.NodePreservation.inForce(); k.End {
+	if k.End = !until.IsZero() || q.w.Node.Preservation.inForce(); k.End {
 		k.Message = why
 	}
-	if k.End && q.w.Node != nil {
+	if k.End && q.w.Node.Object != nil {
 		k.Sign = PreserveStopped
 	}
 	return k

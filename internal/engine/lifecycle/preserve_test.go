@@ -21,7 +21,7 @@ func keeping(s lifecycle.Stage, k lifecycle.Preservation) lifecycle.Machine {
 
 // keptOn is a world with a node that says k about keeping its machine.
 func keptOn(n *corev1.Node, k lifecycle.NodePreservation, edits ...worldEdit) lifecycle.World {
-	w := world(runningOn(n), func(w *lifecycle.World) { w.NodePreservation = k })
+	w := world(runningOn(n), func(w *lifecycle.World) { w.Node.Preservation = k })
 	for _, e := range edits {
 		e(&w)
 	}
@@ -29,13 +29,13 @@ func keptOn(n *corev1.Node, k lifecycle.NodePreservation, edits ...worldEdit) li
 }
 
 func keepDrained(d drain.Decision) worldEdit {
-	return func(w *lifecycle.World) { w.PreserveDrain = &d }
+	return func(w *lifecycle.World) { w.Drain.Preserve = &d }
 }
 
 // keeper is the policy of an API in which machines are kept, for four days.
 func keeper() lifecycle.Policy {
 	p := brisk
-	p.Keeps, p.KeepTimeout = true, 96*time.Hour
+	p.Preserve.Supported, p.Preserve.Timeout = true, 96*time.Hour
 	return p
 }
 
@@ -128,7 +128,7 @@ func TestKeepWish(t *testing.T) {
 	nothing := lifecycle.PreservePlan{Bound: true}
 	ends := lifecycle.PreservePlan{Bound: true, End: true, Sign: lifecycle.PreserveStopped, Message: nobodyAsks}
 	expired := lifecycle.PreservePlan{Bound: true, End: true, Sign: lifecycle.PreserveStopped, Message: isOver, DropOwn: true, DropNode: true}
-	unheard := func(w *lifecycle.World) { w.NodeLooked, w.NodeErr = false, errTransient }
+	unheard := func(w *lifecycle.World) { w.Node.Looked, w.Node.Err = false, errTransient }
 	checkKeep(t, []keepRow{
 		{"nobody asks", "not bound at all", keeping(running, lifecycle.Preservation{}), says(lifecycle.WishNone), lifecycle.PreservePlan{}},
 		{"the node asks", "N; L becomes N", keeping(running, lifecycle.Preservation{}), says(lifecycle.WishNow), heard(kept, lifecycle.WishNow, false)},
@@ -178,11 +178,11 @@ func TestKeepDrain(t *testing.T) {
 		{"kept while it ran", "the sign of before is no drained node", m, keptOn(sick, lifecycle.NodePreservation{Sign: lifecycle.PreserveActive}), due},
 		{"drain under way", "on and on", m, keptOn(sick, draining), due},
 		{"pods are left", "asked again when the drain says so", m, keptOn(sick, draining, blocked), waits},
-		{"pods are left, patience ends soon", "asked again then", m, keptOn(sick, fencedFor(brisk.DrainTimeout-30*time.Second, lifecycle.PreserveDraining), blocked), soon},
+		{"pods are left, patience ends soon", "asked again then", m, keptOn(sick, fencedFor(brisk.Drain.Timeout-30*time.Second, lifecycle.PreserveDraining), blocked), soon},
 		{"drained", "said", m, keptOn(sick, draining, keepDrained(drain.Decision{Done: true})), done},
 		{"drained before", "once is enough", m, keptOn(sick, fencedFor(time.Hour, lifecycle.PreserveActive)), done},
 		{"force: label", "force-drain", pushed, keptOn(sick, draining), forced},
-		{"force: timeout", "counted from the taint", m, keptOn(sick, fencedFor(brisk.DrainTimeout+time.Second, lifecycle.PreserveDraining)), forced},
+		{"force: timeout", "counted from the taint", m, keptOn(sick, fencedFor(brisk.Drain.Timeout+time.Second, lifecycle.PreserveDraining)), forced},
 		{"force: timeout, taint without a time", "from when it failed", m, keptOn(sick, unstamped), forced},
 		{"force: node silent", "5m of it", m, keptOn(silent, draining), forced},
 		{"running again", "the taint goes, the rest stays", keeping(running, m.Preservation), keptOn(sick, fencedFor(time.Hour, lifecycle.PreserveActive)), recovered},
@@ -214,13 +214,13 @@ func drawKeep(t *rapid.T, f *facts) {
 		lifecycle.WishNone, lifecycle.WishNot, lifecycle.WishNow, lifecycle.WishFailed, lifecycle.WishOwner, lifecycle.WishUnknown,
 	})
 	signs := rapid.SampledFrom([]lifecycle.PreserveCondition{lifecycle.PreserveNone, lifecycle.PreserveActive, lifecycle.PreserveDraining, lifecycle.PreserveStopped})
-	f.p.Keeps, f.p.KeepTimeout = drawBool(t, "keeps"), drawSpan(t, "keepTimeout")
+	f.p.Preserve.Supported, f.p.Preserve.Timeout = drawBool(t, "keeps"), drawSpan(t, "keepTimeout")
 	f.m.Preservation = lifecycle.Preservation{Own: wishes.Draw(t, "own"), LastApplied: wishes.Draw(t, "heard")}
 	if drawBool(t, "has a time") {
 		f.m.Preservation.Until = now.Add(drawSpan(t, "left") - drawSpan(t, "over"))
 	}
-	if f.w.Node != nil {
-		f.w.NodePreservation = lifecycle.NodePreservation{Wish: wishes.Draw(t, "wish"), Fenced: drawBool(t, "fenced"), FencedSince: now.Add(-drawSpan(t, "fencedFor")), Sign: signs.Draw(t, "sign")}
+	if f.w.Node.Object != nil {
+		f.w.Node.Preservation = lifecycle.NodePreservation{Wish: wishes.Draw(t, "wish"), Fenced: drawBool(t, "fenced"), FencedSince: now.Add(-drawSpan(t, "fencedFor")), Sign: signs.Draw(t, "sign")}
 	}
 }
 
@@ -254,19 +254,19 @@ func (f *facts) carryOut(k lifecycle.PreservePlan) {
 	if k.DropOwn {
 		f.m.Preservation.Own = lifecycle.WishNone
 	}
-	if f.w.Node == nil {
+	if f.w.Node.Object == nil {
 		return
 	}
 	if k.DropNode {
-		f.w.NodePreservation.Wish = lifecycle.WishNone
+		f.w.Node.Preservation.Wish = lifecycle.WishNone
 	}
 	if k.Preserve || k.End {
-		f.w.NodePreservation.Fenced = k.Fence
+		f.w.Node.Preservation.Fenced = k.Fence
 	}
 	if k.Sign != lifecycle.PreserveNone {
-		f.w.NodePreservation.Sign = k.Sign
+		f.w.Node.Preservation.Sign = k.Sign
 	}
 	if k.Drain {
-		f.w.NodePreservation.Sign = lifecycle.PreserveActive
+		f.w.Node.Preservation.Sign = lifecycle.PreserveActive
 	}
 }

@@ -51,25 +51,29 @@ func drawSpan(t *rapid.T, label string) time.Duration {
 
 func drawMachine(t *rapid.T) lifecycle.Machine {
 	m := lifecycle.Machine{
-		UID: "uid-1", Namespace: "ns", Name: "m-1", Held: rapid.IntRange(0, 5).Draw(t, "held") > 0,
-		Provisioned: drawBool(t, "provisioned"), Drained: drawBool(t, "drained"), SkipDrain: drawBool(t, "skipDrain"),
-		Force: drawBool(t, "force"), Abandon: drawBool(t, "abandon"),
-		Stage: rapid.SampledFrom(stagesKnown).Draw(t, "stage"), StageSince: now.Add(-drawSpan(t, "stageSince")),
-		Created: now.Add(-drawSpan(t, "age")),
+		UID:        "uid-1",
+		Namespace:  "ns",
+		Name:       "m-1",
+		Held:       rapid.IntRange(0, 5).Draw(t, "held") > 0,
+		Recorded:   lifecycle.Recorded{Provisioned: drawBool(t, "provisioned")},
+		Deletion:   lifecycle.Deletion{Drained: drawBool(t, "drained"), SkipDrain: drawBool(t, "skipDrain"), Force: drawBool(t, "force"), Abandon: drawBool(t, "abandon")},
+		Stage:      rapid.SampledFrom(stagesKnown).Draw(t, "stage"),
+		StageSince: now.Add(-drawSpan(t, "stageSince")),
+		Created:    now.Add(-drawSpan(t, "age")),
 	}
-	m.Origin = rapid.SampledFrom([]*lifecycle.Origin{nil, {}, inBlue()}).Draw(t, "origin")
-	if m.Provisioned {
-		m.ProviderID = "cloud:///i-1"
+	m.Recorded.Origin = rapid.SampledFrom([]*lifecycle.Origin{nil, {}, inBlue()}).Draw(t, "origin")
+	if m.Recorded.Provisioned {
+		m.Recorded.ProviderID = "cloud:///i-1"
 	}
 	if drawBool(t, "deleted") {
 		m.Deleted = now.Add(-drawSpan(t, "deletedFor"))
 	}
 	few := rapid.IntRange(0, 3)
 	if few.Draw(t, "preDrain") == 0 {
-		m.PreDrain = etcdHook
+		m.Deletion.PreDrain = etcdHook
 	}
 	if few.Draw(t, "preTerminate") == 0 {
-		m.PreTerminate = etcdHook
+		m.Deletion.PreTerminate = etcdHook
 	}
 	if few.Draw(t, "faults") == 0 {
 		m.Faults = []lifecycle.Fault{{Field: "spec.x", Message: "must be set"}}
@@ -86,14 +90,14 @@ func drawInstance(t *rapid.T) provider.Instance {
 
 // drawOthers adds instances besides the machine's to every fourth world.
 func drawOthers(t *rapid.T, w *lifecycle.World) {
-	if !w.Looked || rapid.IntRange(0, 3).Draw(t, "others") > 0 {
+	if !w.Instances.Looked || rapid.IntRange(0, 3).Draw(t, "others") > 0 {
 		return
 	}
 	if drawBool(t, "double") {
-		w.Duplicates = []provider.Instance{drawInstance(t)}
+		w.Instances.Duplicates = []provider.Instance{drawInstance(t)}
 	}
 	if drawBool(t, "stranger") {
-		w.Foreign = []lifecycle.Sighting{{Instance: drawInstance(t), Recorded: drawBool(t, "strangerRecorded"), Claimant: "ns/m-2"}}
+		w.Instances.Foreign = []lifecycle.Sighting{{Instance: drawInstance(t), Recorded: drawBool(t, "strangerRecorded"), Claimant: "ns/m-2"}}
 	}
 }
 
@@ -124,29 +128,30 @@ func drawUpdate(t *rapid.T) lifecycle.Update {
 // looked, and what was not seen has a reason.
 func drawWorld(t *rapid.T) lifecycle.World {
 	w := lifecycle.World{
-		Origin:   *inBlue(),
-		ClassErr: drawError(t, "classErr"), ReadLag: drawSpan(t, "readLag"), QuietFor: drawSpan(t, "missingFor"),
-		SeenToGo: drawBool(t, "seenToGo"), Doubt: rapid.SampledFrom([]string{"", "", "it lists 1 of 7"}).Draw(t, "doubt"),
-		MayFail: drawBool(t, "mayFail"), UserDataErr: drawError(t, "userDataErr"), NodeStale: drawBool(t, "nodeStale"),
+		Session:   lifecycle.Session{Origin: *inBlue(), Err: drawError(t, "classErr"), UserDataErr: drawError(t, "userDataErr")},
+		Unlisted:  lifecycle.Unlisted{ReadLag: drawSpan(t, "readLag"), QuietFor: drawSpan(t, "missingFor")},
+		Instances: lifecycle.Instances{SeenToGo: drawBool(t, "seenToGo"), Doubt: rapid.SampledFrom([]string{"", "", "it lists 1 of 7"}).Draw(t, "doubt")},
+		MayFail:   drawBool(t, "mayFail"),
+		Node:      lifecycle.Node{Stale: drawBool(t, "nodeStale")},
 	}
-	if w.ClassErr == nil {
-		w.LookErr = drawError(t, "lookErr")
-		w.Looked = w.LookErr == nil
+	if w.Session.Err == nil {
+		w.Instances.Err = drawError(t, "lookErr")
+		w.Instances.Looked = w.Instances.Err == nil
 	}
-	if w.Looked && rapid.IntRange(0, 3).Draw(t, "inherited") == 0 {
+	if w.Instances.Looked && rapid.IntRange(0, 3).Draw(t, "inherited") == 0 {
 		inheriting(&w)
 	}
-	if w.Looked && drawBool(t, "instance") {
-		w.Instances = []provider.Instance{drawInstance(t)}
+	if w.Instances.Looked && drawBool(t, "instance") {
+		w.Instances.Own = []provider.Instance{drawInstance(t)}
 	}
-	if w.Looked && rapid.IntRange(0, 3).Draw(t, "given up") == 0 {
-		w.Fault = drawError(t, "fault")
+	if w.Instances.Looked && rapid.IntRange(0, 3).Draw(t, "given up") == 0 {
+		w.Instances.Fault = drawError(t, "fault")
 	}
 	drawOthers(t, &w)
-	if w.NodeErr = drawError(t, "nodeErr"); w.NodeErr == nil {
-		w.NodeLooked = true
+	if w.Node.Err = drawError(t, "nodeErr"); w.Node.Err == nil {
+		w.Node.Looked = true
 		if drawBool(t, "node") {
-			w.Node, w.Update = drawNode(t), drawUpdate(t)
+			w.Node.Object, w.Node.Update = drawNode(t), drawUpdate(t)
 		}
 	}
 	if err := drawError(t, "retryErr"); err != nil {
@@ -161,11 +166,11 @@ func drawWorld(t *rapid.T) lifecycle.World {
 func drawPolicy(t *rapid.T) lifecycle.Policy {
 	p := rapid.SampledFrom([]lifecycle.Policy{patient, brisk, targetless(patient), targetless(brisk), {}}).Draw(t, "policy")
 	if drawBool(t, "anyPolicy") {
-		p.MissingFails, p.InvalidFails = drawBool(t, "missingFails"), drawBool(t, "invalidFails")
-		p.LinkedIsRunning, p.TracksHealth = drawBool(t, "linkedIsRunning"), drawBool(t, "tracksHealth")
-		p.FailedRecovers, p.NodeLossDeletes = drawBool(t, "failedRecovers"), drawBool(t, "nodeLossDeletes")
-		p.JoinTimeout, p.HealthTimeout, p.DrainTimeout = drawSpan(t, "join"), drawSpan(t, "health"), drawSpan(t, "drainTimeout")
-		p.UpdatesInPlace, p.UpdateTimeout = drawBool(t, "updatesInPlace"), drawSpan(t, "updateTimeout")
+		p.Join.MissingFails, p.Join.InvalidFails = drawBool(t, "missingFails"), drawBool(t, "invalidFails")
+		p.Join.LinkedIsRunning, p.Health.Tracked = drawBool(t, "linkedIsRunning"), drawBool(t, "tracksHealth")
+		p.Health.FailedRecovers, p.Health.NodeLossDeletes = drawBool(t, "failedRecovers"), drawBool(t, "nodeLossDeletes")
+		p.Join.Timeout, p.Health.Timeout, p.Drain.Timeout = drawSpan(t, "join"), drawSpan(t, "health"), drawSpan(t, "drainTimeout")
+		p.Update.InPlace, p.Update.Timeout = drawBool(t, "updatesInPlace"), drawSpan(t, "updateTimeout")
 	}
 	return p
 }
@@ -176,18 +181,18 @@ func drawPassage(t *rapid.T, f *facts) {
 		return
 	}
 	if drawBool(t, "drainTried") {
-		f.w.Drain = &drain.Decision{Done: drawBool(t, "drainDone"), Message: "1 pod has to leave", Next: drawSpan(t, "drainNext")}
+		f.w.Drain.Result = &drain.Decision{Done: drawBool(t, "drainDone"), Message: "1 pod has to leave", Next: drawSpan(t, "drainNext")}
 	}
-	if !f.w.Looked || !drawBool(t, "removalTried") {
+	if !f.w.Instances.Looked || !drawBool(t, "removalTried") {
 		return
 	}
 	switch rapid.IntRange(0, 2).Draw(t, "removal") {
 	case 0:
-		f.w.Removal, f.w.Instances, f.w.Duplicates = lifecycle.RemovalDone, nil, nil
+		f.w.Removal.State, f.w.Instances.Own, f.w.Instances.Duplicates = lifecycle.RemovalDone, nil, nil
 	case 1:
-		f.w.Removal = lifecycle.RemovalUnderway
+		f.w.Removal.State = lifecycle.RemovalUnderway
 	case 2:
-		f.w.RemoveErr = errDenied
+		f.w.Removal.Err = errDenied
 	}
 }
 
@@ -203,8 +208,8 @@ func TestTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
 		if drawBool(t, "impossible") {
-			f.w.Looked, f.w.NodeLooked = drawBool(t, "looked"), drawBool(t, "nodeLooked")
-			f.w.Instances = append(f.w.Instances, drawInstance(t))
+			f.w.Instances.Looked, f.w.Node.Looked = drawBool(t, "looked"), drawBool(t, "nodeLooked")
+			f.w.Instances.Own = append(f.w.Instances.Own, drawInstance(t))
 		}
 		d := f.decide()
 		switch {
@@ -243,19 +248,19 @@ func TestCreatesOnlyWhatIsMissing(t *testing.T) {
 			return
 		}
 		switch {
-		case f.m.Provisioned:
+		case f.m.Recorded.Provisioned:
 			t.Fatal("a machine that had an instance gets another")
 		case len(f.w.Owned()) > 0:
 			t.Fatal("an instance is there")
-		case len(f.w.Foreign) > 0:
+		case len(f.w.Instances.Foreign) > 0:
 			t.Fatal("another machine's instance has the name")
-		case !f.w.Looked:
+		case !f.w.Instances.Looked:
 			t.Fatal("nobody looked whether there is one")
 		case !f.m.Held:
 			t.Fatal("the finalizer is not in place")
 		case !f.m.HasOrigin():
 			t.Fatal("it is not stored where the instance is asked for")
-		case f.w.Inherited != nil:
+		case f.w.Session.Inherited != nil:
 			t.Fatal("it is not stored what the instance is made from")
 		case !f.m.Deleted.IsZero():
 			t.Fatal("the machine is deleted")
@@ -272,18 +277,18 @@ func TestTerminatesOnlyWhatIsFree(t *testing.T) {
 		if f.decide().Step != lifecycle.Terminate {
 			return
 		}
-		i := f.w.Instance(f.m.ProviderID)
-		recorded := f.m.Drained && (f.w.Node == nil || f.w.Node.Spec.Unschedulable)
-		empty := recorded || f.m.SkipDrain || f.p.Targetless || f.w.Drain != nil && f.w.Drain.Done
-		lost := f.w.NodeLooked && f.w.Node == nil || i == nil && f.w.Looked || i != nil && i.State == provider.Stopping
+		i := f.w.Instance(f.m.Recorded.ProviderID)
+		recorded := f.m.Deletion.Drained && (f.w.Node.Object == nil || f.w.Node.Object.Spec.Unschedulable)
+		empty := recorded || f.m.Deletion.SkipDrain || f.p.Targetless || f.w.Drain.Result != nil && f.w.Drain.Result.Done
+		lost := f.w.Node.Looked && f.w.Node.Object == nil || i == nil && f.w.Instances.Looked || i != nil && i.State == provider.Stopping
 		switch {
 		case f.m.Deleted.IsZero():
 			t.Fatal("the machine is wanted")
-		case len(f.m.PreTerminate) > 0, len(f.m.PreDrain) > 0 && !f.m.Drained:
+		case len(f.m.Deletion.PreTerminate) > 0, len(f.m.Deletion.PreDrain) > 0 && !f.m.Deletion.Drained:
 			t.Fatal("a hook is there")
 		case !empty && !lost:
 			t.Fatal("the drain is not done")
-		case !f.w.Looked || f.w.ClassErr != nil:
+		case !f.w.Instances.Looked || f.w.Session.Err != nil:
 			t.Fatal("nobody knows what would be terminated")
 		}
 	})
@@ -297,21 +302,21 @@ func TestReleasesOnlyWhatIsGone(t *testing.T) {
 		if f.decide().Step != lifecycle.RemoveFinalizer {
 			return
 		}
-		never := !f.m.Provisioned && provider.KindOf(f.w.ClassErr) == provider.Invalid
+		never := !f.m.Recorded.Provisioned && provider.KindOf(f.w.Session.Err) == provider.Invalid
 		switch {
 		case f.m.Deleted.IsZero() || !f.m.Held:
 			t.Fatal("there is nothing to release")
 		case len(f.w.Owned()) > 0:
 			t.Fatal("an instance is there")
-		case len(f.m.PreTerminate) > 0, len(f.m.PreDrain) > 0 && !f.m.Drained:
+		case len(f.m.Deletion.PreTerminate) > 0, len(f.m.Deletion.PreDrain) > 0 && !f.m.Deletion.Drained:
 			t.Fatal("a hook is there")
-		case !f.p.Targetless && (!f.w.NodeLooked || f.w.Node != nil):
+		case !f.p.Targetless && (!f.w.Node.Looked || f.w.Node.Object != nil):
 			t.Fatal("the node is there, or may be")
-		case f.w.Removal != lifecycle.RemovalDone && !f.m.Abandon && !never:
+		case f.w.Removal.State != lifecycle.RemovalDone && !f.m.Deletion.Abandon && !never:
 			t.Fatal("nobody confirmed that nothing is left")
 		}
-		for _, err := range []error{f.w.ClassErr, f.w.LookErr, f.w.RemoveErr} {
-			if provider.KindOf(err) == provider.Denied && !f.m.Abandon {
+		for _, err := range []error{f.w.Session.Err, f.w.Instances.Err, f.w.Removal.Err} {
+			if provider.KindOf(err) == provider.Denied && !f.m.Deletion.Abandon {
 				t.Fatal("released on a denied answer")
 			}
 		}
@@ -323,7 +328,7 @@ func TestReleasesOnlyWhatIsGone(t *testing.T) {
 func TestBlindnessIsNotLoss(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
-		f.m.Deleted, f.m.Provisioned, f.m.Stage = time.Time{}, true, lifecycle.StageRunning
+		f.m.Deleted, f.m.Recorded.Provisioned, f.m.Stage = time.Time{}, true, lifecycle.StageRunning
 		f.w.Retry = lifecycle.Retry{Step: lifecycle.Await, Err: errTransient, At: now, Failures: 3}
 		blind(errDenied)(&f.w)
 		nodeBlind(&f.w)

@@ -125,15 +125,15 @@ var rebootHeld = map[Stage]bool{
 // rebootable reports whether the machine's own instance is there, and we see
 // well enough to touch it.
 func (q input) rebootable() bool {
-	i := q.w.Instance(q.m.ProviderID)
-	return i != nil && i.State != provider.Stopping && !q.w.Substitute && q.w.Connectivity.Connected() && !rebootHeld[q.m.Stage] && !q.w.Update.Selected
+	i := q.w.Instance(q.m.Recorded.ProviderID)
+	return i != nil && i.State != provider.Stopping && !q.w.Instances.Substitute && q.w.Connectivity.Connected() && !rebootHeld[q.m.Stage] && !q.w.Node.Update.Selected
 }
 
 // rebootAsked is about a machine whose health check wants it rebooted before it
 // is replaced. While a failed attempt is left to rest, its life goes on.
 func rebootAsked(q input) *Decision {
 	r := q.m.Reboot
-	if !r.open(q.now, q.w.RebootPower) || !q.rebootable() || q.recovered() || q.rebootRest() > 0 {
+	if !r.open(q.now, q.w.Session.RebootPower) || !q.rebootable() || q.recovered() || q.rebootRest() > 0 {
 		return nil
 	}
 	return &Decision{
@@ -145,11 +145,11 @@ func rebootAsked(q input) *Decision {
 // recovered reports whether the node got well by itself, after a check asked for the
 // reboot and before that was begun. The check takes the request back, but may be late.
 func (q input) recovered() bool {
-	if q.m.Reboot.For == "" || !q.w.NodeLooked || Ready(q.w.Node).Status != corev1.ConditionTrue {
+	if q.m.Reboot.For == "" || !q.w.Node.Looked || Ready(q.w.Node.Object).Status != corev1.ConditionTrue {
 		return false
 	}
 	ails := strings.Split(q.m.Reboot.For, ",")
-	return !slices.ContainsFunc(q.w.Node.Status.Conditions, func(c corev1.NodeCondition) bool {
+	return !slices.ContainsFunc(q.w.Node.Object.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return slices.Contains(ails, fmt.Sprintf("%s=%s", c.Type, c.Status))
 	})
 }
@@ -167,7 +167,7 @@ func (q input) rebootRest() time.Duration {
 // an attempt failed, or what it takes is not seen. Zero: there is none.
 func RebootAgain(now time.Time, m Machine, w World, p Policy) time.Duration {
 	q := input{now: now, m: m, w: w, p: p}
-	if !m.Deleted.IsZero() || !m.Reboot.open(now, w.RebootPower) {
+	if !m.Deleted.IsZero() || !m.Reboot.open(now, w.Session.RebootPower) {
 		return 0
 	}
 	if rest := q.rebootRest(); rest > 0 {

@@ -39,7 +39,7 @@ func askedBecause(ails string) func(*lifecycle.Rebooting) {
 }
 
 func powered(p lifecycle.RebootPower) worldEdit {
-	return func(w *lifecycle.World) { w.RebootPower = p }
+	return func(w *lifecycle.World) { w.Session.RebootPower = p }
 }
 
 func TestReboot(t *testing.T) {
@@ -68,10 +68,10 @@ func TestReboot(t *testing.T) {
 		{"our finalizer is not in place", machine(askedFor(), func(m *lifecycle.Machine) { m.Held = false }), world(ill, once), false},
 		{"given up", machine(askedFor(), stage(lifecycle.StageFailed, 0)), world(ill, once), false},
 		{"its node's agent is at work", machine(askedFor(), stage(lifecycle.StageUpdating, 0)), world(ill, once), false},
-		{"it is drained for an update", machine(askedFor()), world(ill, once, func(w *lifecycle.World) { w.Update.Selected = true }), false},
+		{"it is drained for an update", machine(askedFor()), world(ill, once, func(w *lifecycle.World) { w.Node.Update.Selected = true }), false},
 		{"the infrastructure does not answer", machine(askedFor()), world(ill, once, blind(errTransient)), false},
-		{"the instance is gone", machine(askedFor()), world(ill, once, func(w *lifecycle.World) { w.Instances = nil }), false},
-		{"another instance stands in for it", machine(askedFor()), world(ill, once, func(w *lifecycle.World) { w.Substitute = true }), false},
+		{"the instance is gone", machine(askedFor()), world(ill, once, func(w *lifecycle.World) { w.Instances.Own = nil }), false},
+		{"another instance stands in for it", machine(askedFor()), world(ill, once, func(w *lifecycle.World) { w.Instances.Substitute = true }), false},
 		{"the instance is on its way out", machine(askedFor()), world(ill, once, having(instance(provider.Stopping))), false},
 		{"one that is off is started by it", machine(askedFor()), world(ill, once, having(instance(provider.Stopped))), true},
 		{"what ails the node is there still", machine(askedFor(askedBecause("Ready=Unknown"))), world(ill, once), true},
@@ -82,8 +82,8 @@ func TestReboot(t *testing.T) {
 		{"what only the check minds is there still", machine(askedFor(askedBecause("DiskFull=True"))), world(full, once), true},
 		{"what only the check minds is over", machine(askedFor(askedBecause("DiskFull=True"))), world(well, once), false},
 		{"who asks without a word about the node is obeyed", machine(askedFor()), world(well, once), true},
-		{"nobody knows how the node is", machine(askedFor(askedBecause("Ready=Unknown"))), world(well, once, func(w *lifecycle.World) { w.NodeLooked = false }), true},
-		{"the node is gone", machine(askedFor(askedBecause("Ready=Unknown"))), world(well, once, func(w *lifecycle.World) { w.Node = nil }), true},
+		{"nobody knows how the node is", machine(askedFor(askedBecause("Ready=Unknown"))), world(well, once, func(w *lifecycle.World) { w.Node.Looked = false }), true},
+		{"the node is gone", machine(askedFor(askedBecause("Ready=Unknown"))), world(well, once, func(w *lifecycle.World) { w.Node.Object = nil }), true},
 		{"we do not see", machine(askedFor()), world(ill, once, func(w *lifecycle.World) {
 			w.Connectivity = connectivity.Begin(now, connectivity.Policy{Timeout: time.Minute, Interval: 10 * time.Second}, connectivity.Target)
 		}), false},

@@ -37,30 +37,30 @@ func released(q input) *Decision {
 // preDrainHook is honoured whether or not there is anything to drain: its
 // owner relies on the machine being there.
 func preDrainHook(q input) *Decision {
-	if len(q.m.PreDrain) == 0 || q.m.Drained {
+	if len(q.m.Deletion.PreDrain) == 0 || q.m.Deletion.Drained {
 		return nil
 	}
 	return q.waitForHooks(Decision{
 		Step: Settled, Reason: ReasonDrainBlockedHook, Stage: StageDeleting,
-		Message: "waiting for the owners of the pre-drain hooks: " + names(q.m.PreDrain),
+		Message: "waiting for the owners of the pre-drain hooks: " + names(q.m.Deletion.PreDrain),
 	}, q.m.Deleted)
 }
 
 func drainDue(q input) *Decision {
-	if Emptied(q.m, q.w.Node) || q.w.Drain != nil && q.w.Drain.Done || !q.drainable() {
+	if Emptied(q.m, q.w.Node.Object) || q.w.Drain.Result != nil && q.w.Drain.Result.Done || !q.drainable() {
 		return nil
 	}
 	switch {
-	case !q.w.NodeLooked:
+	case !q.w.Node.Looked:
 		return q.nodeUnknown()
-	case q.w.Drain == nil:
+	case q.w.Drain.Result == nil:
 		return &Decision{Step: Drain, Reason: ReasonDeleting, Stage: StageDeleting, Force: q.force()}
-	case q.w.DrainErr != nil && q.overrules():
+	case q.w.Drain.Err != nil && q.overrules():
 		return nil
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonDraining, Stage: StageDeleting,
-		Message: q.w.Drain.Message, After: q.drainAfter(),
+		Message: q.w.Drain.Result.Message, After: q.drainAfter(),
 	}
 }
 
@@ -73,7 +73,7 @@ const DrainedAgainAnnotation = millwright.DrainedAgain
 // One that somebody uncordoned, or that its kubelet has made anew, takes pods again. It
 // is drained with each pass from then on, as long as its instance is there.
 func Emptied(m Machine, n *corev1.Node) bool {
-	return m.Drained && (n == nil || n.Spec.Unschedulable && n.Annotations[DrainedAgainAnnotation] == "")
+	return m.Deletion.Drained && (n == nil || n.Spec.Unschedulable && n.Annotations[DrainedAgainAnnotation] == "")
 }
 
 // ForcedPatience is how long a deletion that a person forces puts up with a
@@ -83,7 +83,7 @@ const ForcedPatience = time.Minute
 // overrules reports whether the machine goes although the cluster that it joined
 // cannot be asked to drain or to forget its node. It is tried once more in each
 // pass. Only a person's word does that: no timeout takes silence for consent.
-func (q input) overrules() bool { return q.m.Force && q.w.RefusedFor >= ForcedPatience }
+func (q input) overrules() bool { return q.m.Deletion.Force && q.w.Drain.RefusedFor >= ForcedPatience }
 
 // nodeUnknown waits until it can be told what becomes of the node, unless the
 // machine goes without.
@@ -92,46 +92,46 @@ func (q input) nodeUnknown() *Decision {
 		return nil
 	}
 	return &Decision{
-		Step: Await, Reason: ReasonNodeUnknown, Stage: StageDeleting, Err: q.w.NodeErr,
-		Message: text(q.w.NodeErr), After: q.p.Delays.Transient,
+		Step: Await, Reason: ReasonNodeUnknown, Stage: StageDeleting, Err: q.w.Node.Err,
+		Message: text(q.w.Node.Err), After: q.p.Delays.Transient,
 	}
 }
 
 // drainable reports whether there may be workloads that a drain would save.
 // Once the instance is positively gone, or on its way, there are none.
 func (q input) drainable() bool {
-	if q.p.Targetless || q.m.SkipDrain || q.w.NodeLooked && q.w.Node == nil {
+	if q.p.Targetless || q.m.Deletion.SkipDrain || q.w.Node.Looked && q.w.Node.Object == nil {
 		return false
 	}
-	if q.w.Removal == RemovalDone || q.gone() && q.absent() {
+	if q.w.Removal.State == RemovalDone || q.gone() && q.absent() {
 		return false
 	}
-	i := q.w.Instance(q.m.ProviderID)
+	i := q.w.Instance(q.m.Recorded.ProviderID)
 	return i == nil || i.State != provider.Stopping
 }
 
 // absent reports whether nothing in the cluster speaks against an answer that there
 // is no instance, and that is known.
 func (q input) absent() bool {
-	return q.w.SeenToGo || (q.p.Targetless || q.w.NodeLooked) && q.w.against(q.m) == ""
+	return q.w.Instances.SeenToGo || (q.p.Targetless || q.w.Node.Looked) && q.w.against(q.m) == ""
 }
 
 // gone reports whether the infrastructure can have noticed that the machine has
 // an instance, and says that it has none. One may have been asked for just before;
 // until listings have caught up with that, absence proves nothing.
 func (q input) gone() bool {
-	return q.w.Looked && len(q.w.Owned()) == 0 && q.w.QuietFor >= q.w.ReadLag
+	return q.w.Instances.Looked && len(q.w.Owned()) == 0 && q.w.Unlisted.QuietFor >= q.w.Unlisted.ReadLag
 }
 
 func (q input) force() bool {
-	overdue := q.p.DrainTimeout > 0 && q.left(q.m.Deleted, q.p.DrainTimeout) < 0
-	return q.m.Force || overdue || q.helpless()
+	overdue := q.p.Drain.Timeout > 0 && q.left(q.m.Deleted, q.p.Drain.Timeout) < 0
+	return q.m.Deletion.Force || overdue || q.helpless()
 }
 
 func (q input) drainAfter() time.Duration {
-	after := q.w.Drain.Next
-	if q.p.DrainTimeout > 0 {
-		if left := q.left(q.m.Deleted, q.p.DrainTimeout); left > 0 && (after == 0 || left < after) {
+	after := q.w.Drain.Result.Next
+	if q.p.Drain.Timeout > 0 {
+		if left := q.left(q.m.Deleted, q.p.Drain.Timeout); left > 0 && (after == 0 || left < after) {
 			after = left + time.Second
 		}
 	}
@@ -139,25 +139,25 @@ func (q input) drainAfter() time.Duration {
 }
 
 func preTerminateHook(q input) *Decision {
-	if len(q.m.PreTerminate) == 0 {
+	if len(q.m.Deletion.PreTerminate) == 0 {
 		return nil
 	}
 	return q.waitForHooks(Decision{
 		Step: Settled, Reason: ReasonTerminateHook, Stage: StageDeleting,
-		Message: "waiting for the owners of the pre-terminate hooks: " + names(q.m.PreTerminate),
+		Message: "waiting for the owners of the pre-terminate hooks: " + names(q.m.Deletion.PreTerminate),
 	}, q.hooksBlockSince())
 }
 
 // unreachable: there is no session, or it cannot say what exists.
 func unreachable(q input) *Decision {
-	if q.w.Removal == RemovalDone || q.w.ClassErr == nil && q.w.Looked {
+	if q.w.Removal.State == RemovalDone || q.w.Session.Err == nil && q.w.Instances.Looked {
 		return nil
 	}
-	err := errors.Join(q.w.ClassErr, q.w.LookErr)
-	if q.m.Abandon {
+	err := errors.Join(q.w.Session.Err, q.w.Instances.Err)
+	if q.m.Deletion.Abandon {
 		return nil
 	}
-	if q.w.ClassErr != nil && !q.m.Provisioned && !q.m.Asked() && provider.KindOf(q.w.ClassErr) == provider.Invalid {
+	if q.w.Session.Err != nil && !q.m.Recorded.Provisioned && !q.m.Asked() && provider.KindOf(q.w.Session.Err) == provider.Invalid {
 		return nil // nothing was made
 	}
 	return &Decision{
@@ -167,21 +167,21 @@ func unreachable(q input) *Decision {
 }
 
 func terminateFailed(q input) *Decision {
-	if q.w.RemoveErr == nil {
+	if q.w.Removal.Err == nil {
 		return nil
 	}
 	return &Decision{
-		Step: Await, Reason: ReasonTerminateFailed, Stage: StageDeleting, Err: q.w.RemoveErr,
-		Message: q.w.RemoveErr.Error(), After: q.p.Delays.after(q.w.RemoveErr, q.w.Retry.Failures),
+		Step: Await, Reason: ReasonTerminateFailed, Stage: StageDeleting, Err: q.w.Removal.Err,
+		Message: q.w.Removal.Err.Error(), After: q.p.Delays.after(q.w.Removal.Err, q.w.Retry.Failures),
 	}
 }
 
 func terminating(q input) *Decision {
-	if q.w.Removal != RemovalUnderway {
+	if q.w.Removal.State != RemovalUnderway {
 		return nil
 	}
 	return &Decision{
-		Step: Await, Reason: ReasonTerminating, Stage: StageDeleting, After: Poll(q.w.RemovalFor),
+		Step: Await, Reason: ReasonTerminating, Stage: StageDeleting, After: Poll(q.w.Removal.For),
 		Message: "the infrastructure is removing the instance",
 	}
 }
@@ -189,7 +189,7 @@ func terminating(q input) *Decision {
 // terminateDue asks for removal also where no instance was found: there may be
 // leftovers of one that was never completed.
 func terminateDue(q input) *Decision {
-	if q.w.Removal == RemovalDone || !q.w.Looked || q.w.ClassErr != nil {
+	if q.w.Removal.State == RemovalDone || !q.w.Instances.Looked || q.w.Session.Err != nil {
 		return nil
 	}
 	return &Decision{Step: Terminate, Reason: ReasonDeleting, Stage: StageDeleting}
@@ -198,13 +198,13 @@ func terminateDue(q input) *Decision {
 // unconfirmed: removal found nothing to remove, but the listing may run
 // behind, and what the process before this one asked for may be on its way.
 func unconfirmed(q input) *Decision {
-	if !q.w.Looked || len(q.w.Owned()) > 0 || q.gone() && q.w.Arriving <= 0 {
+	if !q.w.Instances.Looked || len(q.w.Owned()) > 0 || q.gone() && q.w.Unlisted.Arriving <= 0 {
 		return nil
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonUnconfirmed, Stage: StageDeleting,
 		Message: "nothing is listed for the machine; asking again before this is believed",
-		After:   max(q.w.ReadLag-q.w.QuietFor, q.w.Arriving, FirstDelay),
+		After:   max(q.w.Unlisted.ReadLag-q.w.Unlisted.QuietFor, q.w.Unlisted.Arriving, FirstDelay),
 	}
 }
 
@@ -212,9 +212,9 @@ func nodeLeft(q input) *Decision {
 	switch {
 	case q.p.Targetless:
 		return nil
-	case !q.w.NodeLooked:
+	case !q.w.Node.Looked:
 		return q.nodeUnknown()
-	case q.w.Node == nil:
+	case q.w.Node.Object == nil:
 		return nil
 	}
 	return &Decision{Step: DeleteNode, Reason: ReasonInstanceGone, Stage: StageDeleting}

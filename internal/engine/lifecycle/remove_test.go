@@ -30,17 +30,17 @@ func because(d lifecycle.Decision, err error) lifecycle.Decision { d.Err = err; 
 
 func forced(d lifecycle.Decision) lifecycle.Decision { d.Force = true; return d }
 
-func removal(r lifecycle.Removal) worldEdit {
+func removal(r lifecycle.RemovalState) worldEdit {
 	return func(w *lifecycle.World) {
-		if w.Removal = r; r == lifecycle.RemovalDone {
-			w.Instances, w.SeenToGo = nil, true
+		if w.Removal.State = r; r == lifecycle.RemovalDone {
+			w.Instances.Own, w.Instances.SeenToGo = nil, true
 		}
 	}
 }
 
 // TestRemoveDrain is the way out up to the end of the drain.
 func TestRemoveDrain(t *testing.T) {
-	recorded := func(m *lifecycle.Machine) { m.Drained = true }
+	recorded := func(m *lifecycle.Machine) { m.Deletion.Drained = true }
 	busy := runningOn(node(corev1.ConditionTrue))
 	check(t, []row{
 		{
@@ -98,7 +98,7 @@ func TestRemoveDrain(t *testing.T) {
 		{
 			name:   "openshift 2.4: exclude-node-draining",
 			reason: "the drain is skipped",
-			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.SkipDrain = true }), w: world(busy),
+			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.Deletion.SkipDrain = true }), w: world(busy),
 			want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
 		},
 		{
@@ -126,7 +126,7 @@ func TestRemoveDrain(t *testing.T) {
 		{
 			name:   "openshift 2.5: pre-drain hook",
 			reason: "its owner takes it away; there is no timeout",
-			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.PreDrain = etcdHook }), w: world(busy),
+			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.Deletion.PreDrain = etcdHook }), w: world(busy),
 			want: lifecycle.Decision{
 				Step: lifecycle.Settled, Reason: lifecycle.ReasonDrainBlockedHook, Stage: lifecycle.StageDeleting,
 				Message: "waiting for the owners of the pre-drain hooks: EtcdQuorumOperator (etcd-operator)",
@@ -135,7 +135,7 @@ func TestRemoveDrain(t *testing.T) {
 		{
 			name:   "openshift 13.2 C2: pre-drain hook without a drain",
 			reason: "the owner of the hook relies on the machine, whether or not there is something to drain",
-			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.PreDrain, m.SkipDrain = etcdHook, true }), w: world(),
+			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.Deletion.PreDrain, m.Deletion.SkipDrain = etcdHook, true }), w: world(),
 			want: lifecycle.Decision{
 				Step: lifecycle.Settled, Reason: lifecycle.ReasonDrainBlockedHook, Stage: lifecycle.StageDeleting,
 				Message: "waiting for the owners of the pre-drain hooks: EtcdQuorumOperator (etcd-operator)",
@@ -144,7 +144,7 @@ func TestRemoveDrain(t *testing.T) {
 		{
 			name:   "openshift 2.5: pre-drain hook added after the drain",
 			reason: "what is drained cannot be held any more",
-			policy: patient, m: leaving(recorded, func(m *lifecycle.Machine) { m.PreDrain = etcdHook }), w: world(runningOn(cordoned())),
+			policy: patient, m: leaving(recorded, func(m *lifecycle.Machine) { m.Deletion.PreDrain = etcdHook }), w: world(runningOn(cordoned())),
 			want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
 		},
 		{
@@ -156,7 +156,7 @@ func TestRemoveDrain(t *testing.T) {
 		{
 			name:   "gardener 2.8: force-deletion",
 			reason: "the drain has no patience, but there is one",
-			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Force = true }), w: world(busy),
+			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Deletion.Force = true }), w: world(busy),
 			want: forced(out(lifecycle.Drain, lifecycle.ReasonDeleting)),
 		},
 		{
@@ -207,15 +207,15 @@ func unreadySince(t time.Time) *corev1.Node {
 // TestRemoveInstance is the way out from the end of the drain.
 func TestRemoveInstance(t *testing.T) {
 	busy := runningOn(node(corev1.ConditionTrue))
-	never := leaving(func(m *lifecycle.Machine) { m.Provisioned, m.ProviderID = false, "" })
+	never := leaving(func(m *lifecycle.Machine) { m.Recorded.Provisioned, m.Recorded.ProviderID = false, "" })
 	lagging := func(lag, missing time.Duration) worldEdit {
-		return func(w *lifecycle.World) { w.ReadLag, w.QuietFor = lag, missing }
+		return func(w *lifecycle.World) { w.Unlisted.ReadLag, w.Unlisted.QuietFor = lag, missing }
 	}
 	check(t, []row{
 		{
 			name:   "openshift 2.2 step 4d: pre-terminate hook",
 			reason: "after the drain, before the instance; its owner takes it away",
-			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.PreTerminate = etcdHook }), w: world(busy, drained(allDone)),
+			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.Deletion.PreTerminate = etcdHook }), w: world(busy, drained(allDone)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Settled, Reason: lifecycle.ReasonTerminateHook, Stage: lifecycle.StageDeleting,
 				Message: "waiting for the owners of the pre-terminate hooks: EtcdQuorumOperator (etcd-operator)",
@@ -236,7 +236,7 @@ func TestRemoveInstance(t *testing.T) {
 			reason: "tried again; the machine stays",
 			policy: patient, m: leaving(),
 			w: world(having(instance(provider.Running)), func(w *lifecycle.World) {
-				w.RemoveErr, w.Retry = errDenied, lifecycle.Retry{Step: lifecycle.Terminate, Err: errDenied, At: now, Failures: 1}
+				w.Removal.Err, w.Retry = errDenied, lifecycle.Retry{Step: lifecycle.Terminate, Err: errDenied, At: now, Failures: 1}
 			}),
 			want: because(waiting(lifecycle.ReasonTerminateFailed, "credentials are not valid", time.Minute), errDenied),
 		},
@@ -244,7 +244,7 @@ func TestRemoveInstance(t *testing.T) {
 			name:   "openshift 2.2 step 4f: still there",
 			reason: "removal has been asked for since 8 s: a quarter of that",
 			policy: patient, m: leaving(),
-			w:    world(having(instance(provider.Stopping)), removal(lifecycle.RemovalUnderway), func(w *lifecycle.World) { w.RemovalFor = 8 * time.Second }),
+			w:    world(having(instance(provider.Stopping)), removal(lifecycle.RemovalUnderway), func(w *lifecycle.World) { w.Removal.For = 8 * time.Second }),
 			want: waiting(lifecycle.ReasonTerminating, "the infrastructure is removing the instance", 2*time.Second),
 		},
 		{
@@ -272,7 +272,9 @@ func TestRemoveInstance(t *testing.T) {
 		{
 			name:   "openshift 2.1: created just before it was deleted",
 			reason: "the listing lags 5 s and an instance may have been asked for 1 s ago: absence proves nothing for 4 s more",
-			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.Provisioned, m.ProviderID, m.Deleted = false, "", now.Add(-time.Second) }),
+			policy: patient, m: leaving(func(m *lifecycle.Machine) {
+				m.Recorded.Provisioned, m.Recorded.ProviderID, m.Deleted = false, "", now.Add(-time.Second)
+			}),
 			w:    world(lagging(5*time.Second, time.Second), removal(lifecycle.RemovalDone)),
 			want: waiting(lifecycle.ReasonUnconfirmed, "nothing is listed for the machine; asking again before this is believed", 4*time.Second),
 		},
@@ -280,7 +282,7 @@ func TestRemoveInstance(t *testing.T) {
 			name:   "openshift 2.1: never listed, by a process that has just taken over",
 			reason: "what the one before it asked for may be on its way for 2 s more",
 			policy: patient, m: never,
-			w:    world(removal(lifecycle.RemovalDone), func(w *lifecycle.World) { w.Arriving = 2 * time.Second }),
+			w:    world(removal(lifecycle.RemovalDone), func(w *lifecycle.World) { w.Unlisted.Arriving = 2 * time.Second }),
 			want: waiting(lifecycle.ReasonUnconfirmed, "nothing is listed for the machine; asking again before this is believed", 2*time.Second),
 		},
 		{
@@ -304,19 +306,19 @@ func TestRemoveInstance(t *testing.T) {
 		{
 			name:   "gardener 11.2 C15: class missing, abandoned",
 			reason: "somebody has taken it upon himself to look after the instance",
-			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Abandon = true }), w: world(classless(errTransient)),
+			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Deletion.Abandon = true }), w: world(classless(errTransient)),
 			want: out(lifecycle.RemoveFinalizer, lifecycle.ReasonNothingLeft),
 		},
 		{
 			name:   "gardener 11.2 C15: abandoned, but reachable",
 			reason: "abandoning allows to let go of what cannot be reached; what can be reached is removed",
-			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Abandon = true }), w: world(having(instance(provider.Running))),
+			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Deletion.Abandon = true }), w: world(having(instance(provider.Running))),
 			want: out(lifecycle.Terminate, lifecycle.ReasonDeleting),
 		},
 		{
 			name:   "gardener 11.2 C15: abandoned, node left",
 			reason: "the node is within reach, so it is not left behind",
-			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Abandon = true }),
+			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Deletion.Abandon = true }),
 			w: world(classless(errTransient), joined(node(corev1.ConditionUnknown)), drained(allDone)), want: out(lifecycle.DeleteNode, lifecycle.ReasonInstanceGone),
 		},
 		{
@@ -333,7 +335,7 @@ func TestRemoveInstance(t *testing.T) {
 		{
 			name:   "bad input: broken spec of a machine that others had in hand",
 			reason: "nobody knows what they asked for",
-			policy: brisk, m: leaving(notProvisioned, func(m *lifecycle.Machine) { m.Origin = nil }), w: world(classless(errInvalid)),
+			policy: brisk, m: leaving(notProvisioned, func(m *lifecycle.Machine) { m.Recorded.Origin = nil }), w: world(classless(errInvalid)),
 			want: because(waiting(lifecycle.ReasonDeletionNeedsHelp, "spec.zone: there is no zone q", 3*time.Minute), joinedError{errInvalid}),
 		},
 		{

@@ -14,7 +14,7 @@ func TestUnwell(t *testing.T) {
 		}}}
 	}
 	well, silent, full := with(corev1.ConditionTrue, corev1.ConditionFalse), with(corev1.ConditionUnknown, corev1.ConditionFalse), with(corev1.ConditionTrue, corev1.ConditionTrue)
-	p := Policy{UnhealthyConditions: []string{"DiskPressure"}}
+	p := Policy{Health: HealthPolicy{Conditions: []string{"DiskPressure"}}}
 	for name, tc := range map[string]struct {
 		reason string
 		stage  Stage

@@ -36,11 +36,11 @@ func LookAgain(m Machine, w World, p Policy) time.Duration {
 	if m.Deleted.IsZero() && w.Contradiction(m) != "" {
 		return p.Delays.unmended()
 	}
-	err := w.ClassErr
+	err := w.Session.Err
 	if err == nil {
-		err = w.LookErr
+		err = w.Instances.Err
 	}
-	if err == nil || w.Looked || !m.Provisioned || !m.Deleted.IsZero() {
+	if err == nil || w.Instances.Looked || !m.Recorded.Provisioned || !m.Deleted.IsZero() {
 		return 0
 	}
 	rarely := Delays{Transient: mostLookDelay, Exhausted: mostLookDelay, Other: mostLookDelay}

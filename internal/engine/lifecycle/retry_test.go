@@ -32,21 +32,21 @@ func TestPoll(t *testing.T) {
 func TestLookAgain(t *testing.T) {
 	runs := machine(stage(lifecycle.StageRunning, time.Hour))
 	fails := func(err error, failures int) lifecycle.World {
-		return lifecycle.World{LookErr: err, Retry: lifecycle.Retry{Step: lifecycle.Await, Err: err, Failures: failures}}
+		return lifecycle.World{Instances: lifecycle.Instances{Err: err}, Retry: lifecycle.Retry{Step: lifecycle.Await, Err: err, Failures: failures}}
 	}
 	for reason, c := range map[string]struct {
 		m    lifecycle.Machine
 		w    lifecycle.World
 		want time.Duration
 	}{
-		"it answered":                            {runs, lifecycle.World{Looked: true}, 0},
+		"it answered":                            {runs, lifecycle.World{Instances: lifecycle.Instances{Looked: true}}, 0},
 		"nobody asked":                           {runs, lifecycle.World{}, 0},
 		"once: soon":                             {runs, fails(errTransient, 1), 500 * time.Millisecond},
 		"more and more rarely, unlike a new one": {runs, fails(errTransient, 8), 64 * time.Second},
 		"but not for ever":                       {runs, fails(errTransient, 99), 5 * time.Minute},
 		"it said when":                           {runs, fails(provider.ThrottledFor(4*time.Second, errTransient), 1), 4 * time.Second},
 		"it was denied: somebody has to act":     {runs, fails(provider.Errorf(provider.Denied, "no"), 1), 5 * time.Minute},
-		"its class cannot be read":               {runs, lifecycle.World{ClassErr: errTransient, Retry: lifecycle.Retry{Failures: 1}}, 500 * time.Millisecond},
+		"its class cannot be read":               {runs, lifecycle.World{Session: lifecycle.Session{Err: errTransient}, Retry: lifecycle.Retry{Failures: 1}}, 500 * time.Millisecond},
 		"it has none yet: that is a decision":    {fresh(), fails(errTransient, 1), 0},
 		"it leaves: that is a decision":          {leaving(), fails(errTransient, 1), 0},
 	} {
@@ -66,7 +66,7 @@ func TestDelays(t *testing.T) {
 		return out
 	}
 	untimely := brisk
-	untimely.JoinTimeout = 0
+	untimely.Join.Timeout = 0
 	without := untimely
 	without.Delays = lifecycle.Delays{}
 	for _, c := range []struct {

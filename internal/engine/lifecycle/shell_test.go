@@ -42,31 +42,31 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 	err := drawError(t, "effect of "+string(d.Step))
 	switch d.Step {
 	case lifecycle.AddFinalizer:
-		f.m.Held, f.w.Inherited = true, nil
+		f.m.Held, f.w.Session.Inherited = true, nil
 		if !f.m.HasOrigin() {
-			f.m.Origin = &f.w.Origin
+			f.m.Recorded.Origin = &f.w.Session.Origin
 		}
 		return err == nil
 	case lifecycle.RecordInstance:
-		f.m.ProviderID = f.w.Instances[0].ProviderID
+		f.m.Recorded.ProviderID = f.w.Instances.Own[0].ProviderID
 		return err == nil
 	case lifecycle.Create:
 		f.create(t, err)
 	case lifecycle.Initialize:
 		f.initialize(err)
 	case lifecycle.SyncNode:
-		f.w.NodeStale, f.w.NodeErr, f.w.NodeLooked = err != nil, err, err == nil
+		f.w.Node.Stale, f.w.Node.Err, f.w.Node.Looked = err != nil, err, err == nil
 	case lifecycle.MarkUpdate:
 		f.m.Stage, f.m.StageSince = d.Stage, now
-		if f.w.NodeErr, f.w.NodeLooked = err, err == nil; err == nil {
-			f.w.Update.Mark, f.w.Update.Since = d.Mark, now
+		if f.w.Node.Err, f.w.Node.Looked = err, err == nil; err == nil {
+			f.w.Node.Update.Mark, f.w.Node.Update.Since = d.Mark, now
 		}
 	case lifecycle.Drain:
-		f.w.Drain = &drain.Decision{Done: err == nil, Message: "1 pod has to leave", Next: time.Second}
+		f.w.Drain.Result = &drain.Decision{Done: err == nil, Message: "1 pod has to leave", Next: time.Second}
 	case lifecycle.Terminate:
 		f.terminate(t, err)
 	case lifecycle.DeleteNode:
-		f.w.Node, f.w.NodeErr, f.w.NodeLooked = nil, err, err == nil
+		f.w.Node.Object, f.w.Node.Err, f.w.Node.Looked = nil, err, err == nil
 	default: // Fail, Replace and Release end a pass
 		return false
 	}
@@ -76,9 +76,9 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 func (f *facts) create(t *rapid.T, err error) {
 	switch {
 	case err == nil:
-		f.w.Retry, f.w.Instances = lifecycle.Retry{}, []provider.Instance{drawInstance(t)}
+		f.w.Retry, f.w.Instances.Own = lifecycle.Retry{}, []provider.Instance{drawInstance(t)}
 	case drawBool(t, "token"):
-		f.w.UserDataErr = err
+		f.w.Session.UserDataErr = err
 	default:
 		f.w.Retry = lifecycle.Retry{Err: err, Step: lifecycle.Create, At: now, Failures: f.w.Retry.Failures + 1}
 	}
@@ -90,17 +90,17 @@ func (f *facts) initialize(err error) {
 		return
 	}
 	f.w.Retry = lifecycle.Retry{}
-	f.w.Instances[0].Uninitialized = false
+	f.w.Instances.Own[0].Uninitialized = false
 }
 
 func (f *facts) terminate(t *rapid.T, err error) {
 	switch {
 	case err != nil:
-		f.w.RemoveErr = err
+		f.w.Removal.Err = err
 	case drawBool(t, "removed"):
-		f.w.SeenToGo = f.w.SeenToGo || len(f.w.Instances) > 0
-		f.w.Removal, f.w.Instances, f.w.Duplicates = lifecycle.RemovalDone, nil, nil
+		f.w.Instances.SeenToGo = f.w.Instances.SeenToGo || len(f.w.Instances.Own) > 0
+		f.w.Removal.State, f.w.Instances.Own, f.w.Instances.Duplicates = lifecycle.RemovalDone, nil, nil
 	default:
-		f.w.Removal = lifecycle.RemovalUnderway
+		f.w.Removal.State = lifecycle.RemovalUnderway
 	}
 }

@@ -163,14 +163,14 @@ var stories = map[string]struct {
 	"hooks": {
 		reason: "each hook stops the step it names until its owner takes it away",
 		tell: func(l *life) {
-			l.m.PreDrain, l.m.PreTerminate = etcdHook, []lifecycle.Hook{{Name: "Backup", Owner: "backup-operator"}}
+			l.m.Deletion.PreDrain, l.m.Deletion.PreTerminate = etcdHook, []lifecycle.Hook{{Name: "Backup", Owner: "backup-operator"}}
 			l.settle()
 			l.after(time.Hour).delete()
 			l.pass()
-			l.m.PreDrain = nil
+			l.m.Deletion.PreDrain = nil
 			l.after(time.Minute).tell("the pre-drain hook is taken away")
 			l.pass()
-			l.m.PreTerminate = nil
+			l.m.Deletion.PreTerminate = nil
 			l.after(time.Minute).tell("the pre-terminate hook is taken away")
 			l.pass()
 		},
@@ -200,7 +200,7 @@ var stories = map[string]struct {
 			d := l.pass()
 			l.after(d.After)
 			l.pass()
-			l.m.Abandon = true
+			l.m.Deletion.Abandon = true
 			l.after(time.Minute).tell("the machine is marked: abandon the instance")
 			l.pass()
 		},

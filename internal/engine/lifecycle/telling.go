@@ -33,7 +33,7 @@ func Telling(n *corev1.Node, p Policy, named ...corev1.NodeConditionType) []core
 		return slices.Clone(all)
 	}
 	ranks := map[string]int{}
-	for _, t := range slices.Concat(p.UnhealthyConditions, p.DefectConditions) {
+	for _, t := range slices.Concat(p.Health.Conditions, p.Drain.DefectConditions) {
 		ranks[t] = 1
 	}
 	for _, t := range named {

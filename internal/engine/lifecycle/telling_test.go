@@ -27,7 +27,7 @@ func numbered(n int) (types []string) {
 }
 
 func TestTelling(t *testing.T) {
-	policy := Policy{UnhealthyConditions: []string{"KernelDeadlock"}, DefectConditions: []string{"BadDisk"}}
+	policy := Policy{Health: HealthPolicy{Conditions: []string{"KernelDeadlock"}}, Drain: DrainPolicy{DefectConditions: []string{"BadDisk"}}}
 	long := reporting("Ready", "b")
 	long.Status.Conditions[1].Message = strings.Repeat("é", 20_000)
 	cases := []struct {

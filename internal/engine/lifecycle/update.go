@@ -54,13 +54,13 @@ const (
 func (m Mark) begun() bool { return m == MarkDrained || m == MarkReady }
 
 // updates reports whether there is anything to ask about updates.
-func (q input) updates() bool { return q.p.UpdatesInPlace && q.w.Node != nil }
+func (q input) updates() bool { return q.p.Update.InPlace && q.w.Node.Object != nil }
 
 // updateOpen reports whether the node is half way: its update failed, or was
 // begun and has no answer. Such a node may look healthy, and is not fit for
 // work.
 func (q input) updateOpen() bool {
-	u := q.w.Update
+	u := q.w.Node.Update
 	if !q.updates() || !u.Candidate {
 		return false
 	}
@@ -73,7 +73,7 @@ func markDue(q input) *Decision {
 	if !q.updates() {
 		return nil
 	}
-	u, due := q.w.Update, q.mark()
+	u, due := q.w.Node.Update, q.mark()
 	if due == u.Mark {
 		return nil
 	}
@@ -99,7 +99,7 @@ var noted = map[Mark]Reason{
 
 // mark is what the node should say now.
 func (q input) mark() Mark {
-	u := q.w.Update
+	u := q.w.Node.Update
 	switch {
 	case !u.Candidate:
 		return q.markOfNoCandidate()
@@ -118,7 +118,7 @@ func (q input) mark() Mark {
 		}
 	case MarkSelected:
 		switch {
-		case updating, u.Selected && q.w.Drain != nil && q.w.Drain.Done:
+		case updating, u.Selected && q.w.Drain.Result != nil && q.w.Drain.Result.Done:
 			return MarkDrained
 		case !u.Selected:
 			return MarkCandidate
@@ -137,7 +137,7 @@ func (q input) mark() Mark {
 // the agent begins on a node that nobody drained for it; what the agent may
 // have begun has to end first, and what was done stays said.
 func (q input) markOfNoCandidate() Mark {
-	m := q.w.Update.Mark
+	m := q.w.Node.Update.Mark
 	if m == MarkUpdated || q.m.Stage == StageUpdating && (m == MarkSelected || m.begun()) {
 		return m
 	}
@@ -151,7 +151,7 @@ func updateAnswered(q input) *Decision {
 	if !q.updates() {
 		return nil
 	}
-	switch u, s := q.w.Update, q.m.Stage; {
+	switch u, s := q.w.Node.Update, q.m.Stage; {
 	case u.Answer == AnswerDone && (s == StageUpdating || s == StageUpdateFailed):
 		return &Decision{
 			Step: Await, Reason: ReasonUpdated, Stage: StageUpdated, After: FirstDelay,
@@ -162,7 +162,7 @@ func updateAnswered(q input) *Decision {
 		if u.Detail != "" {
 			message += ": " + u.Detail
 		}
-		return &Decision{Step: Await, Reason: ReasonUpdateFailed, Stage: StageUpdateFailed, After: q.p.HealthTimeout, Message: message}
+		return &Decision{Step: Await, Reason: ReasonUpdateFailed, Stage: StageUpdateFailed, After: q.p.Health.Timeout, Message: message}
 	}
 	return nil
 }
@@ -170,15 +170,15 @@ func updateAnswered(q input) *Decision {
 // updateDrain moves the workloads away. Meanwhile the machine does its work,
 // and its health matters as ever.
 func updateDrain(q input) *Decision {
-	if !q.updates() || q.w.Update.Mark != MarkSelected || !q.w.Update.Candidate {
+	if !q.updates() || q.w.Node.Update.Mark != MarkSelected || !q.w.Node.Update.Candidate {
 		return nil
 	}
-	if q.w.Drain == nil {
+	if q.w.Drain.Result == nil {
 		return &Decision{Step: Drain, Reason: ReasonUpdateSelected, Force: q.updateForce()}
 	}
 	d := &Decision{
 		Step: Await, Reason: ReasonUpdateDraining, Stage: StageRunning,
-		Message: q.w.Drain.Message, After: q.updateDrainAfter(),
+		Message: q.w.Drain.Result.Message, After: q.updateDrainAfter(),
 	}
 	for _, ill := range []check{notYetHealthy, unhealthy} {
 		h := ill(q)
@@ -194,19 +194,19 @@ func updateDrain(q input) *Decision {
 
 // updateForce reports whether patience with the pods is at its end.
 func (q input) updateForce() bool {
-	since := q.w.Update.Since
-	overdue := q.p.DrainTimeout > 0 && !since.IsZero() && q.left(since, q.p.DrainTimeout) < 0
+	since := q.w.Node.Update.Since
+	overdue := q.p.Drain.Timeout > 0 && !since.IsZero() && q.left(since, q.p.Drain.Timeout) < 0
 	return q.m.ForceDrain || overdue || q.helpless()
 }
 
 // updateDrainAfter looks again when the drain asks for it, and when patience
 // ends.
 func (q input) updateDrainAfter() time.Duration {
-	after, since := q.w.Drain.Next, q.w.Update.Since
-	if q.p.DrainTimeout == 0 || since.IsZero() {
+	after, since := q.w.Drain.Result.Next, q.w.Node.Update.Since
+	if q.p.Drain.Timeout == 0 || since.IsZero() {
 		return after
 	}
-	if left := q.left(since, q.p.DrainTimeout); left > 0 {
+	if left := q.left(since, q.p.Drain.Timeout); left > 0 {
 		after = Earlier(after, left+time.Second)
 	}
 	return after
@@ -226,7 +226,7 @@ func updateUnderway(q input) *Decision {
 	if !q.updates() {
 		return nil
 	}
-	u, since := q.w.Update, q.m.StageSince
+	u, since := q.w.Node.Update, q.m.StageSince
 	switch {
 	case q.m.Stage == StageUpdating && (u.Mark == MarkSelected || u.Mark.begun()):
 	case q.m.Stage != StageUpdateFailed && u.Candidate && u.Selected && u.Mark.begun():
@@ -234,11 +234,11 @@ func updateUnderway(q input) *Decision {
 	default:
 		return nil
 	}
-	left := q.left(since, q.p.UpdateTimeout)
-	if q.p.UpdateTimeout > 0 && left <= 0 {
+	left := q.left(since, q.p.Update.Timeout)
+	if q.p.Update.Timeout > 0 && left <= 0 {
 		return &Decision{
-			Step: Await, Reason: ReasonUpdateTimeout, Stage: StageUpdateFailed, After: q.p.HealthTimeout,
-			Message: fmt.Sprintf("Machine %s was not updated in place in %v minutes", q.m.Name, q.p.UpdateTimeout.Minutes()),
+			Step: Await, Reason: ReasonUpdateTimeout, Stage: StageUpdateFailed, After: q.p.Health.Timeout,
+			Message: fmt.Sprintf("Machine %s was not updated in place in %v minutes", q.m.Name, q.p.Update.Timeout.Minutes()),
 		}
 	}
 	return &Decision{
@@ -254,7 +254,7 @@ func updateMissed(q input) *Decision {
 		return nil
 	}
 	d := q.losing(StageUpdateFailed)
-	switch detail := q.w.Update.Detail; {
+	switch detail := q.w.Node.Update.Detail; {
 	case d.Reason == ReasonNodeUnhealthy:
 		d.Reason, d.Message = ReasonUpdateFailed, "the update in place failed; it is tried again when its requests and its answer are taken off the node"
 	case d.Step == Fail && detail != "":
@@ -266,12 +266,12 @@ func updateMissed(q input) *Decision {
 // updateSettles lets a node that was just updated come back, for as long as a
 // sick one.
 func updateSettles(q input) *Decision {
-	left := q.left(q.m.StageSince, q.p.HealthTimeout)
-	if !q.updates() || q.m.Stage != StageUpdated || left <= 0 || Healthy(q.w.Node, q.p) {
+	left := q.left(q.m.StageSince, q.p.Health.Timeout)
+	if !q.updates() || q.m.Stage != StageUpdated || left <= 0 || Healthy(q.w.Node.Object, q.p) {
 		return nil
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonUpdated, Stage: StageUpdated, After: connectivity.Again(left),
-		Message: "the node was updated in place and does not count as healthy yet: " + Ailment(q.w.Node, q.p),
+		Message: "the node was updated in place and does not count as healthy yet: " + Ailment(q.w.Node.Object, q.p),
 	}
 }

@@ -15,7 +15,7 @@ import (
 // updating is a world with a running instance and a node that says u about its
 // update.
 func updating(n *corev1.Node, u lifecycle.Update, edits ...worldEdit) lifecycle.World {
-	w := world(runningOn(n), func(w *lifecycle.World) { w.Update = u })
+	w := world(runningOn(n), func(w *lifecycle.World) { w.Node.Update = u })
 	for _, e := range edits {
 		e(&w)
 	}
@@ -422,21 +422,21 @@ func TestUpdates(t *testing.T) {
 func TestUpdatesBeginDrained(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
-		was := f.w.Update.Mark
+		was := f.w.Node.Update.Mark
 		d := f.decide()
 		if d.Step != lifecycle.MarkUpdate || d.Mark != lifecycle.MarkDrained && d.Mark != lifecycle.MarkReady {
 			return
 		}
-		empty := f.w.Drain != nil && f.w.Drain.Done || f.m.Stage == lifecycle.StageUpdating
+		empty := f.w.Drain.Result != nil && f.w.Drain.Result.Done || f.m.Stage == lifecycle.StageUpdating
 		switch {
 		case d.Stage != lifecycle.StageUpdating:
 			t.Fatalf("the node becomes %s and the machine %s", d.Mark, d.Stage)
 		case d.Mark == lifecycle.MarkDrained && (was != lifecycle.MarkSelected || !empty):
-			t.Fatalf("%s after %q, machine %s, drain %v", d.Mark, was, f.m.Stage, f.w.Drain)
+			t.Fatalf("%s after %q, machine %s, drain %v", d.Mark, was, f.m.Stage, f.w.Drain.Result)
 		case d.Mark == lifecycle.MarkReady && was != lifecycle.MarkDrained:
 			t.Fatalf("%s after %q", d.Mark, was)
-		case f.w.Update.Answer != lifecycle.AnswerNone, !f.w.Update.Candidate:
-			t.Fatalf("%s although %+v", d.Mark, f.w.Update)
+		case f.w.Node.Update.Answer != lifecycle.AnswerNone, !f.w.Node.Update.Candidate:
+			t.Fatalf("%s although %+v", d.Mark, f.w.Node.Update)
 		}
 	})
 }
@@ -446,9 +446,9 @@ func TestUpdatesBeginDrained(t *testing.T) {
 func TestRestartsAreNoLoss(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := facts{m: drawMachine(t), w: drawWorld(t), p: brisk}
-		f.m.Deleted, f.m.Held, f.m.Faults, f.m.Provisioned = time.Time{}, true, nil, true
+		f.m.Deleted, f.m.Held, f.m.Faults, f.m.Recorded.Provisioned = time.Time{}, true, nil, true
 		f.m.Stage, f.m.StageSince = lifecycle.StageUpdating, now.Add(-19*time.Minute)
-		f.w.Node, f.w.NodeLooked, f.w.Update = unready(drawSpan(t, "silent")), true, selected(lifecycle.MarkReady)
+		f.w.Node.Object, f.w.Node.Looked, f.w.Node.Update = unready(drawSpan(t, "silent")), true, selected(lifecycle.MarkReady)
 		f.w.Retry = lifecycle.Retry{}
 		if d := f.decide(); d.Stage != lifecycle.StageUpdating && d.Step != lifecycle.Initialize {
 			t.Fatalf("%s (%s) makes it %s", d.Step, d.Reason, d.Stage)
@@ -461,9 +461,9 @@ func TestRestartsAreNoLoss(t *testing.T) {
 func TestOthersDoNotUpdate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
-		f.p.UpdatesInPlace = false
+		f.p.Update.InPlace = false
 		heard := f.decide()
-		f.w.Update = lifecycle.Update{}
+		f.w.Node.Update = lifecycle.Update{}
 		deaf := f.decide()
 		heard.Err, deaf.Err = nil, nil // its text is the message
 		if heard != deaf {

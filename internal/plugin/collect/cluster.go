@@ -31,7 +31,7 @@ func (l *look) machines(ctx context.Context) (out []client.Object) {
 func (l *look) ofNode(ctx context.Context, n *corev1.Node) explain.Answer {
 	for _, o := range l.machines(ctx) {
 		v := machineOf(o).View
-		if v.NodeName == n.Name || v.NodeName == "" && theirs(v.Namespace, v.Name, v.ProviderID, n) {
+		if v.Recorded.NodeName == n.Name || v.Recorded.NodeName == "" && theirs(v.Namespace, v.Name, v.Recorded.ProviderID, n) {
 			a := explain.Machine(l.now, l.machine(ctx, o))
 			return explain.Node(l.now, subject(n), n, &a, l.gaps)
 		}
@@ -71,8 +71,8 @@ func (l *look) request(ctx context.Context, r *certificatesv1.CertificateSigning
 
 // asks reports whether the request is, or may be, of the machine's kubelet.
 func asks(r *certificatesv1.CertificateSigningRequest, f *explain.MachineFacts) bool {
-	names := []string{f.View.NodeName}
-	for _, a := range f.View.Addresses {
+	names := []string{f.View.Recorded.NodeName}
+	for _, a := range f.View.Recorded.Addresses {
 		if a.Type == corev1.NodeInternalDNS || a.Type == corev1.NodeHostName {
 			names = append(names, a.Address)
 		}

@@ -78,7 +78,7 @@ func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFact
 // withNode adds the machine's node, and what it says.
 func (l *look) withNode(f *explain.MachineFacts, n *corev1.Node, looked bool) {
 	f.Node, f.NodeLooked = n, looked
-	if n != nil && f.Policy.UpdatesInPlace {
+	if n != nil && f.Policy.Update.InPlace {
 		f.Update = gardener.Machines{}.Update(n)
 	}
 }
@@ -96,15 +96,15 @@ func (l *look) lacksClass(ctx context.Context, m *v1alpha1.Machine) bool {
 // node is the machine's node: the one that is recorded, else one that shows the
 // machine's provider ID or is marked as its own.
 func (l *look) node(ctx context.Context, v lifecycle.Machine) (*corev1.Node, bool) {
-	if v.NodeName != "" {
+	if v.Recorded.NodeName != "" {
 		var n corev1.Node
-		switch err := l.Target.Get(ctx, client.ObjectKey{Name: v.NodeName}, &n); {
+		switch err := l.Target.Get(ctx, client.ObjectKey{Name: v.Recorded.NodeName}, &n); {
 		case err == nil:
 			return &n, true
 		case apierrors.IsNotFound(err):
 			return nil, true
 		default:
-			l.gap("node "+v.NodeName, err)
+			l.gap("node "+v.Recorded.NodeName, err)
 			return nil, false
 		}
 	}
@@ -115,7 +115,7 @@ func (l *look) node(ctx context.Context, v lifecycle.Machine) (*corev1.Node, boo
 	}
 	for i := range list.Items {
 		n := &list.Items[i]
-		if theirs(v.Namespace, v.Name, v.ProviderID, n) {
+		if theirs(v.Namespace, v.Name, v.Recorded.ProviderID, n) {
 			return n, true
 		}
 	}

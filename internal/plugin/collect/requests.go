@@ -84,11 +84,11 @@ func (l *look) judge(ctx context.Context, out *postmortem.Request, r *certificat
 	}
 	v := f.View
 	facts.Machines = []approval.Machine{{
-		UID: v.UID, Namespace: v.Namespace, Name: v.Name, NodeName: v.NodeName, Linked: v.NodeUID != "" || v.HadNode(),
-		Deleting: !v.Deleted.IsZero(), Created: v.Created, ProviderID: v.ProviderID, Addresses: v.Addresses,
+		UID: v.UID, Namespace: v.Namespace, Name: v.Name, NodeName: v.Recorded.NodeName, Linked: v.Recorded.NodeUID != "" || v.HadNode(),
+		Deleting: !v.Deleted.IsZero(), Created: v.Created, ProviderID: v.Recorded.ProviderID, Addresses: v.Recorded.Addresses,
 	}}
 	d := approval.Decide(l.now, facts, approval.DefaultPolicy())
-	if sure[d.Reason] && (d.Reason != approval.ReasonNoMachine || v.NodeName != "" || len(v.Addresses) > 0) {
+	if sure[d.Reason] && (d.Reason != approval.ReasonNoMachine || v.Recorded.NodeName != "" || len(v.Recorded.Addresses) > 0) {
 		out.Verdict, out.Reason, out.Message = string(d.Verdict), string(d.Reason), d.Message
 	}
 }

@@ -34,7 +34,7 @@ var lensMutants = []Mutant{
 	},
 	{
 		ID: "dialect/unasked-though-made", File: "origin.go", Func: "HoldOrigin",
-		From: "!ok && !was.Provisioned && was",
+		From: "!ok && !was.Recorded.Provisioned && was",
 		To:   "!ok && was",
 		Note: "a machine that another implementation made counts as one for which nothing was asked; statement 2 holds, as a machine with an instance on record is never let go for that",
 	},
@@ -89,7 +89,7 @@ var lensMutants = []Mutant{
 	},
 	{
 		ID: "openshift/denied-is-missing", File: "record.go", Func: "existence",
-		From:      "case !o.World.Looked:",
+		From:      "case !o.World.Instances.Looked:",
 		To:        "case false:",
 		Statement: 6, Finds: "TestMachineStory", Note: "a denied answer is reported as InstanceMissing",
 	},
@@ -125,8 +125,8 @@ var lensMutants = []Mutant{
 	},
 	{
 		ID: "gardener/forced-though-never", File: "drain.go", Func: "Machines.patience",
-		From: "p.DrainTimeout, p.UnreachableAfter, p.Drain.MaxEvictAttempts = 0, 0, 0",
-		To:   "p.DrainTimeout, p.UnreachableAfter = 0, 0",
+		From: "p.Drain.Timeout, p.Drain.UnreachableAfter, p.Drain.Policy.MaxEvictAttempts = 0, 0, 0",
+		To:   "p.Drain.Timeout, p.Drain.UnreachableAfter = 0, 0",
 		Note: "pods are deleted against their budgets although the drain is never to be forced; no machine of a world has the annotation that forbids it",
 	},
 	{

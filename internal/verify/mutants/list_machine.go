@@ -31,12 +31,12 @@ var machineMutants = []Mutant{
 	{
 		ID: "machine/unanswered-forgotten", File: "memory.go", Func: "memory.of",
 		From:  "r.generation, r.retry = o.GetGeneration(), lifecycle.Retry{}",
-		To:    "r.generation, r.retry, r.unheard = o.GetGeneration(), lifecycle.Retry{}, nil",
+		To:    "r.generation, r.retry, r.createErr = o.GetGeneration(), lifecycle.Retry{}, nil",
 		Finds: "TestLostReplyIsNotForgotten", Note: "a new spec makes a Create without an answer be repeated at once; its token still stands in between",
 	},
 	{
 		ID: "machine/copies-unseen", File: "whose.go", Func: "pass.contested",
-		From:  `p.world.Looked || p.view.ProviderID == ""`,
+		From:  `p.world.Instances.Looked || p.view.Recorded.ProviderID == ""`,
 		To:    "true",
 		Finds: "TestCopyLeavesTheNodeAlone", Note: "the node of a machine is taken by a copy of it, while the infrastructure cannot say whose it is",
 	},
@@ -73,16 +73,16 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/account-not-asked", File: "observe.go", Func: "pass.elsewhere",
-		From:      "return p.view.Origin.Elsewhere(p.world.Origin.Account)",
+		From:      "return p.view.Recorded.Origin.Elsewhere(p.world.Session.Origin.Account)",
 		To:        "return nil",
 		Statement: 6, Finds: "TestAnotherAccount", Note: "an empty answer of another account is believed",
 	},
 	{
 		ID: "machine/account-not-stored", File: "perform.go", Func: "pass.addFinalizer",
-		From: `	if p.view.Provisioned || len(p.world.Owned()) > 0 {
+		From: `	if p.view.Recorded.Provisioned || len(p.world.Owned()) > 0 {
 		p.noteAccount(ctx)
 	} else if err := p.learnAccount(ctx); err != nil {
-		p.world.Origin = lifecycle.Origin{}
+		p.world.Session.Origin = lifecycle.Origin{}
 		p.world.Retry = p.mem.failed(lifecycle.Create, err, p.Clock.Now())
 	}
 `,
@@ -111,7 +111,7 @@ var machineMutants = []Mutant{
 	{
 		ID: "machine/doubles-not-removed", File: "perform.go", Func: "pass.terminate",
 		From:      "p.world.Owned())",
-		To:        "p.world.Instances)",
+		To:        "p.world.Instances.Own)",
 		Statement: 2, Note: "second instances of a machine are not removed with it",
 		Like: "nameless twins",
 	},
@@ -133,8 +133,8 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/failed-look-counts", File: "observe.go", Func: "pass.lookForInstances",
-		From:      "p.world.LookErr = err",
-		To:        "p.world.LookErr, p.world.Looked = err, true",
+		From:      "p.world.Instances.Err = err",
+		To:        "p.world.Instances.Err, p.world.Instances.Looked = err, true",
 		Statement: 6, Note: "a failed answer counts as an empty one",
 	},
 	{
@@ -157,8 +157,8 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/handover-ignored", File: "observe.go", Func: "pass.lookForInstances",
-		From:      "p.world.Arriving = p.Handover - p.Clock.Now().Sub(p.began)",
-		To:        "p.world.Arriving = 0",
+		From:      "p.world.Unlisted.Arriving = p.Handover - p.Clock.Now().Sub(p.began)",
+		To:        "p.world.Unlisted.Arriving = 0",
 		Statement: 2, Finds: "TestHandover", Note: "what the process before this one asked for is not waited for",
 		Like: "succession",
 	},

@@ -17,7 +17,7 @@ var mendMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/witness-ignored", File: "evidence.go", Func: "World.witness",
-		From:      "!w.NodeLooked || Ready(n).Status != corev1.ConditionTrue",
+		From:      "!w.Node.Looked || Ready(n).Status != corev1.ConditionTrue",
 		To:        "true",
 		Statement: 6, Note: "an empty answer is believed against a Ready node",
 	},
@@ -109,7 +109,7 @@ var mendMutants = []Mutant{
 	},
 	{
 		ID: "machine/token-goes-with-any-node", File: "userdata.go", Func: "pass.dropToken",
-		From:  " && p.world.Node != nil",
+		From:  " && p.world.Node.Object != nil",
 		To:    "",
 		Finds: "TestTokenOutlivesAnOlderNode", Note: "an instance cannot join, since a node that was another's is gone",
 	},
@@ -122,7 +122,7 @@ var mendMutants = []Mutant{
 	},
 	{
 		ID: "machine/listing-never-behind", File: "whose.go", Func: "pass.isAnothers",
-		From:  "p.world.ReadLag > 0 && l.at.Before(shown)",
+		From:  "p.world.Unlisted.ReadLag > 0 && l.at.Before(shown)",
 		To:    "false",
 		Finds: "TestForgedNodeOfAnUnlistedInstance", Note: "a kubelet whose instance is not listed yet is taken for another machine's",
 	},

@@ -28,7 +28,7 @@ func endingMutants() []Mutation {
 		},
 		{
 			Name: "what a person says of an instance is not heard", Finds: []string{judge.LeavesNothing}, Setting: cleared,
-			View: func(m *lifecycle.Machine) { m.Abandon = false },
+			View: func(m *lifecycle.Machine) { m.Deletion.Abandon = false },
 		},
 		{
 			Name: "a secret is let go with the deletion of its class", Finds: []string{judge.SecretHeld}, Dialects: []string{Gardener},

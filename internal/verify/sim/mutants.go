@@ -58,16 +58,16 @@ func lensMutants() []Mutation {
 		},
 		{
 			Name: "terminate before drain", Finds: []string{judge.DrainedFirst},
-			View: func(m *lifecycle.Machine) { m.SkipDrain = true },
+			View: func(m *lifecycle.Machine) { m.Deletion.SkipDrain = true },
 		},
 		{
 			Name: "a drain that was only begun counts as finished", Finds: []string{judge.DrainedFirst},
-			View: func(m *lifecycle.Machine) { m.Drained = m.Stage == lifecycle.StageDeleting },
+			View: func(m *lifecycle.Machine) { m.Deletion.Drained = m.Stage == lifecycle.StageDeleting },
 		},
 		{
 			Name: "hooks are ignored", Finds: []string{judge.HooksHonoured}, Dialects: []string{OpenShift},
 			Setting: func(c *profile) { c.wider, c.deployments, c.sets, c.singles = wider{}, 0, 2, 2 },
-			View:    func(m *lifecycle.Machine) { m.PreDrain, m.PreTerminate = nil, nil },
+			View:    func(m *lifecycle.Machine) { m.Deletion.PreDrain, m.Deletion.PreTerminate = nil, nil },
 		},
 		{
 			Name: "hooks are overruled when their time is over", Finds: []string{judge.HooksHonoured}, Dialects: []string{OpenShift},
@@ -76,17 +76,17 @@ func lensMutants() []Mutation {
 			},
 			Aged: func(m *lifecycle.Machine, now time.Time) {
 				if !m.Deleted.IsZero() && now.Sub(m.Deleted) > time.Minute {
-					m.PreDrain, m.PreTerminate = nil, nil
+					m.Deletion.PreDrain, m.Deletion.PreTerminate = nil, nil
 				}
 			},
 		},
 		{
 			Name: "a drain is forced at half of its time", Finds: []string{judge.ForceInTime}, Dialects: []string{Gardener}, Setting: protected,
-			Patience: func(p *lifecycle.Policy) { p.DrainTimeout /= 2 },
+			Patience: func(p *lifecycle.Policy) { p.Drain.Timeout /= 2 },
 		},
 		{
 			Name: "a budget that refuses once is overruled", Finds: []string{judge.ForceInTime}, Setting: protected,
-			Patience: func(p *lifecycle.Policy) { p.Drain.MaxEvictAttempts = 1 },
+			Patience: func(p *lifecycle.Policy) { p.Drain.Policy.MaxEvictAttempts = 1 },
 		},
 		{
 			Name: "a machine on its way out counts as a replica", Finds: []string{judge.NotTooFew, judge.Converges},

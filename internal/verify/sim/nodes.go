@@ -110,7 +110,7 @@ func critical(t corev1.Taint) bool { return t.Key == v1alpha1.TaintKeyCriticalCo
 // known reports whether a machine has recorded the instance.
 func (w *World) known(i *cloud.Machine) bool {
 	m := w.machineOf(w.uidOf(i))
-	return m != nil && w.of(m).view(m).ProviderID == i.ProviderID()
+	return m != nil && w.of(m).view(m).Recorded.ProviderID == i.ProviderID()
 }
 
 // lost reports whether the machine of i was lost, or is gone after it was put back from

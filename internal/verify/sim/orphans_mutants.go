@@ -82,7 +82,7 @@ func orphanMutants() []Mutation {
 		{
 			Name: "pods with volumes leave all at once", Finds: []string{judge.VolumesInTurn, judge.VolumesFirst}, Dialects: []string{Gardener},
 			Setting:  func(c *profile) { c.volumes, c.attach, c.sets, c.deployments = true, time.Minute, 1, 0 },
-			Patience: func(p *lifecycle.Policy) { p.Drain.VolumesOneByOne = false },
+			Patience: func(p *lifecycle.Policy) { p.Drain.Policy.VolumesOneByOne = false },
 		},
 		{
 			Name: "the time of an outage counts", Finds: []string{judge.SeenOnly}, Dialects: []string{Gardener}, Unprobed: true,

@@ -22,8 +22,8 @@ func TestBreathOutlastsALook(t *testing.T) {
 		OpenShift: openshift.Machines{}.Policy(&machinev1.Machine{}),
 	} {
 		for _, kind := range []provider.Kind{provider.Transient, provider.Denied} {
-			w := lifecycle.World{LookErr: provider.Errorf(kind, "no answer"), Retry: lifecycle.Retry{Failures: 100}}
-			again := lifecycle.LookAgain(lifecycle.Machine{Provisioned: true}, w, p)
+			w := lifecycle.World{Instances: lifecycle.Instances{Err: provider.Errorf(kind, "no answer")}, Retry: lifecycle.Retry{Failures: 100}}
+			again := lifecycle.LookAgain(lifecycle.Machine{Recorded: lifecycle.Recorded{Provisioned: true}}, w, p)
 			if again <= 0 || breath < again+time.Second {
 				t.Errorf("%s: a look that failed as %v is repeated after %v, and the world is given %v", name, kind, again, breath)
 			}

@@ -121,7 +121,7 @@ func (w *World) bereave() {
 func (w *World) putBack() {
 	var fit []client.Object
 	for _, m := range w.remade.lost {
-		id := w.adapter.view(m).ProviderID
+		id := w.adapter.view(m).Recorded.ProviderID
 		runs := slices.ContainsFunc(w.cloud.Machines(), func(i *cloud.Machine) bool {
 			return i.ProviderID() == id && i.Runs(w.now) && slices.Contains(w.remade.asked, i.ID)
 		})
@@ -222,7 +222,7 @@ func (w *World) inherits(was, now client.Object) {
 	if w.store.KindOf(was) != w.store.KindOf(w.adapter.machine) {
 		return
 	}
-	id := w.adapter.view(was).ProviderID
+	id := w.adapter.view(was).Recorded.ProviderID
 	for _, i := range w.cloud.Machines() {
 		switch {
 		case w.uidOf(i) != string(was.GetUID()):

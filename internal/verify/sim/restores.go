@@ -59,7 +59,7 @@ func (w *World) tellsWhere(b *store.Backup) bool {
 	}
 	saved := all(w, func() []client.Object { return w.store.Saved(b, w.adapter.machine) })
 	for _, m := range saved {
-		o, _ := dialect.Origin(m, w.of(m).view(m).ProviderID != "")
+		o, _ := dialect.Origin(m, w.of(m).view(m).Recorded.ProviderID != "")
 		uid := string(m.GetUID())
 		made := slices.ContainsFunc(w.cloud.Machines(), func(i *cloud.Machine) bool { return i.UID == uid })
 		if (made || len(w.cloud.Parts(uid)) > 0) && (o == nil || o.Cluster == "" || o.Account == "" && w.profile.accounts) {
@@ -107,7 +107,7 @@ func (w *World) cleanUp() {
 // instance recorded.
 func (w *World) unrecorded(i *cloud.Machine) bool {
 	m := w.machineOf(w.uidOf(i))
-	return w.backups.restored > 0 && m != nil && w.of(m).view(m).ProviderID == ""
+	return w.backups.restored > 0 && m != nil && w.of(m).view(m).Recorded.ProviderID == ""
 }
 
 // restore puts the last backup back. Processes go on, or are started anew; what they

@@ -49,7 +49,7 @@ func (c nobodys) List(ctx context.Context, list client.ObjectList, opts ...clien
 
 // copyWords takes over all that a node says.
 func copyWords(o client.Object, out lifecycle.Outcome) {
-	if m, ok := o.(*v1alpha1.Machine); ok && out.World.Node != nil {
-		m.Status.Conditions = out.World.Node.DeepCopy().Status.Conditions
+	if m, ok := o.(*v1alpha1.Machine); ok && out.World.Node.Object != nil {
+		m.Status.Conditions = out.World.Node.Object.DeepCopy().Status.Conditions
 	}
 }
