@@ -26,7 +26,6 @@ func (p *pass[M]) observe(ctx context.Context) {
 	p.lookForNode(ctx)
 	p.lookForDoubt(ctx)
 	p.world.Retry = p.mem.retry
-	p.world.MayFail = p.mayFail(ctx)
 }
 
 // openSession resolves the class. A machine on its way out makes do with what

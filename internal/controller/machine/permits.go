@@ -42,28 +42,9 @@ func (p permits) take(group, uid string, now time.Time) bool {
 	return true
 }
 
-// givenUp reports whether the machine's time is over: it has been lost, or its
-// update failed, for too long.
-func (p *pass[M]) givenUp() bool {
-	if timeout := p.policy.Health.Timeout; timeout == 0 || p.world.Connectivity.Remaining(p.view.StageSince, timeout, p.Clock.Now()) > 0 {
-		return false
-	}
-	switch p.view.Stage {
-	case lifecycle.StageLost:
-		return !lifecycle.Healthy(p.world.Node.Object, p.policy)
-	case lifecycle.StageUpdateFailed:
-		return true
-	}
-	return false
-}
-
 // mayFail reports whether giving up on the machine is permitted: no other
-// machine of its group is on its way out or in. It is asked only about machines
-// that could be given up now.
+// machine of its group is on its way out or in.
 func (p *pass[M]) mayFail(ctx context.Context) bool {
-	if !p.givenUp() {
-		return false
-	}
 	now := p.Clock.Now()
 	key, group := p.Dialect.Group(p.m)
 	if group == "" {

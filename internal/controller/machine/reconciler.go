@@ -138,12 +138,12 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 	if err := p.storeReboot(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
-	sure := false
+	answered := map[lifecycle.Question]bool{"": true}
 	for range maxSteps {
 		d := lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy)
-		if !sure && d.DoubtsNode(p.view) {
-			sure = true
-			p.makeSure(ctx)
+		if q := d.Asks(p.view); !answered[q] {
+			answered[q] = true
+			p.answer(ctx, q)
 			continue
 		}
 		if d.Waits() {
@@ -162,6 +162,16 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 	}
 	return reconcile.Result{}, fmt.Errorf("machine %s/%s: %d steps without an end, the last %s (%s)",
 		p.view.Namespace, p.view.Name, maxSteps, p.steps[maxSteps-1].Step, p.steps[maxSteps-1].Reason)
+}
+
+// answer finds out what a decision asks for.
+func (p *pass[M]) answer(ctx context.Context, q lifecycle.Question) {
+	switch q {
+	case lifecycle.AskNode:
+		p.makeSure(ctx)
+	case lifecycle.AskGroup:
+		p.world.MayFail = p.mayFail(ctx)
+	}
 }
 
 // finish records what the pass came to. The bootstrap token goes first: after
@@ -191,22 +201,7 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.R
 		return reconcile.Result{}, err
 	}
 	p.tell(ctx, before, out)
-	return reconcile.Result{RequeueAfter: p.again(out.After)}, unkept
-}
-
-// doublesDelay is how soon a machine that has instances besides its own is looked
-// at again: nothing tells when somebody has removed them.
-const doublesDelay = 10 * time.Minute
-
-// again is when to look again, given when the decision wants to; zero is when
-// something changes.
-func (p *pass[M]) again(after time.Duration) time.Duration {
-	after = lifecycle.Earlier(after, lifecycle.RebootAgain(p.Clock.Now(), p.view, p.world, p.policy))
-	after = lifecycle.Earlier(after, lifecycle.LookAgain(p.view, p.world, p.policy))
-	if p.m.GetAnnotations()[dialect.UnrecordedAnnotation] != "" {
-		after = lifecycle.Earlier(after, doublesDelay)
-	}
-	return after
+	return reconcile.Result{RequeueAfter: out.After}, unkept
 }
 
 // underDrain reports whether pods are waited for.

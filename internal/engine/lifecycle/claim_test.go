@@ -282,7 +282,7 @@ func TestDuplicates(t *testing.T) {
 		because      lifecycle.Reason
 	}{
 		{"nothing recorded", "the choice is stored before anything else", fresh(), world(twice), lifecycle.Policy{}, lifecycle.RecordInstance, lifecycle.ReasonDuplicate},
-		{"one recorded", "the machine lives on", machine(), world(twice, joined(node("True"))), lifecycle.Policy{}, lifecycle.Settled, lifecycle.ReasonRunning},
+		{"one recorded", "the machine lives on, and looks whether it is gone", machine(), world(twice, joined(node("True"))), lifecycle.Policy{}, lifecycle.Await, lifecycle.ReasonRunning},
 		{
 			"deleted, only a double left", "the machine does not go before all its instances", leaving(func(m *lifecycle.Machine) { m.Deletion.Drained = true }),
 			world(func(w *lifecycle.World) { w.Instances.Duplicates = []provider.Instance{double} }),

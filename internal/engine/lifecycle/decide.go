@@ -133,20 +133,35 @@ type Decision struct {
 // so that going on now would only repeat it.
 func (d Decision) Waits() bool { return d.Step == Settled || d.Step == Await }
 
-// DoubtsNode reports whether m is given up, or its pods are forced off, for what its
-// node does not do or say: for what must be sure before.
-func (d Decision) DoubtsNode(m Machine) bool {
-	switch d.Step {
-	case Drain:
-		return d.Force && !m.Deletion.Force
-	case Fail:
-		switch d.Reason {
-		case ReasonJoinTimeout, ReasonHealthTimeout, ReasonMissing, ReasonGivenUp:
-			return true
-		}
+// Question is what a decision needs to know before it is carried out, and what is
+// looked up only then: it costs much, or binds somebody.
+type Question string
+
+// The questions. Each is answered once in a pass.
+const (
+	// AskNode: what the node is like now, whatever the cache says.
+	AskNode Question = "Node"
+	// AskGroup: whether the machine's group lets it fail, which is World.MayFail.
+	AskGroup Question = "Group"
+)
+
+// Asks returns what has to be known before the decision about m stands; empty:
+// nothing. A machine is given up, or its pods are forced off, for what its node does
+// not do or say only where that is sure.
+func (d Decision) Asks(m Machine) Question {
+	switch {
+	case d.Step == Drain && d.Force && !m.Deletion.Force:
+		return AskNode
+	case d.Step == Fail && unheard[d.Reason]:
+		return AskNode
+	case d.Reason == ReasonFailureWithheld:
+		return AskGroup
 	}
-	return false
+	return ""
 }
+
+// unheard are the reasons to fail that rest on a node's silence.
+var unheard = map[Reason]bool{ReasonJoinTimeout: true, ReasonHealthTimeout: true, ReasonMissing: true, ReasonGivenUp: true}
 
 // input is all that a check may look at.
 type input struct {
@@ -166,7 +181,14 @@ func Decide(now time.Time, m Machine, w World, p Policy) Decision {
 	if !m.Deleted.IsZero() {
 		return q.first(removal, Decision{Step: RemoveFinalizer, Reason: ReasonNothingLeft, Stage: StageDeleting})
 	}
-	return q.first(life, q.running())
+	d := q.first(life, q.running())
+	for _, after := range []time.Duration{q.rebootAgain(), q.lookAgain(), q.duplicatesAgain()} {
+		d.After = Earlier(d.After, after)
+	}
+	if d.Step == Settled && d.After > 0 {
+		d.Step = Await
+	}
+	return d
 }
 
 // running is the life of a machine to which nothing objects.

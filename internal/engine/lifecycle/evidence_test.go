@@ -90,7 +90,7 @@ func TestUnbelievedAbsence(t *testing.T) {
 		{
 			name: "decision 18: the fleet is not listed either, and the machine has lost its node", reason: "it is not failed for its instance; its node is another question",
 			policy: patient, m: running, w: doubtful,
-			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "the node does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that"},
+			want: lifecycle.Decision{Step: lifecycle.Await, After: time.Minute, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "the node does not exist: it comes back only if its kubelet registers again; else delete the machine, or have a health check do that"},
 		},
 		{
 			name: "decision 18: deletion, the node is Ready", reason: "its pods live, and are moved",

@@ -41,7 +41,7 @@ func TestLiveBrisk(t *testing.T) {
 			reason: "an old machine whose class was lost is not late in being created: its node says that it runs",
 			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Hour), aged(time.Hour)),
 			w:    world(classless(errTransient), failedAt(lifecycle.Await, errTransient, 0, 3), joined(node(corev1.ConditionTrue))),
-			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
+			want: lifecycle.Decision{Step: lifecycle.Await, After: 2 * time.Second, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
 		},
 		{
 			name:   "gardener 2.3 step 2: status error while young",

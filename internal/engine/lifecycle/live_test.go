@@ -49,7 +49,7 @@ func TestLivePatient(t *testing.T) {
 			name:   "openshift 2.2 step 6: the cloud does not answer about a running machine",
 			reason: "a blind cloud is no reason to neglect a machine whose node is there",
 			policy: patient, w: world(blind(errDenied), joined(node(corev1.ConditionTrue))), m: machine(stage(lifecycle.StageRunning, time.Hour)),
-			want: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
+			want: lifecycle.Decision{Step: lifecycle.Await, After: 5 * time.Minute, Reason: lifecycle.ReasonRunning, Stage: lifecycle.StageRunning},
 		},
 		{
 			name:   "openshift 2.2 step 6: the spec cannot be decoded",

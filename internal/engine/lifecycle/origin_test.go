@@ -55,9 +55,9 @@ func TestElsewhere(t *testing.T) {
 		m    lifecycle.Machine
 		want lifecycle.Step
 	}{
-		"a running machine lives on by its node": {machine(stage(lifecycle.StageRunning, 0)), lifecycle.Settled},
-		"nothing is made in the other account":   {fresh(), lifecycle.Await},
-		"a deletion drains first":                {leaving(), lifecycle.Drain},
+		"a running machine lives on by its node, and asks again": {machine(stage(lifecycle.StageRunning, 0)), lifecycle.Await},
+		"nothing is made in the other account":                   {fresh(), lifecycle.Await},
+		"a deletion drains first":                                {leaving(), lifecycle.Drain},
 	} {
 		if d := lifecycle.Decide(now, c.m, world(blind(blindness), joined(node(corev1.ConditionTrue))), patient); d.Step != c.want {
 			t.Errorf("%s: %s (%s), want %s", name, d.Step, d.Reason, c.want)

@@ -163,17 +163,16 @@ func (q input) rebootRest() time.Duration {
 	return q.p.Delays.after(nil, r.calls()) - q.now.Sub(r.At)
 }
 
-// RebootAgain is when to look again at a machine that is still to be rebooted:
+// rebootAgain is when to look again at a machine that is still to be rebooted:
 // an attempt failed, or what it takes is not seen. Zero: there is none.
-func RebootAgain(now time.Time, m Machine, w World, p Policy) time.Duration {
-	q := input{now: now, m: m, w: w, p: p}
-	if !m.Deleted.IsZero() || !m.Reboot.open(now, w.Session.RebootPower) {
+func (q input) rebootAgain() time.Duration {
+	if !q.m.Reboot.open(q.now, q.w.Session.RebootPower) {
 		return 0
 	}
 	if rest := q.rebootRest(); rest > 0 {
 		return rest
 	}
-	return max(p.Delays.Transient, FirstDelay)
+	return max(q.p.Delays.Transient, FirstDelay)
 }
 
 // Equal reports whether two say the same.

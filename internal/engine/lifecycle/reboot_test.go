@@ -134,7 +134,6 @@ func TestRebootAgain(t *testing.T) {
 		{"what it takes is not seen", machine(askedFor()), 5 * time.Second},
 		{"an attempt rests", machine(askedFor(begunFor(0, 2))), time.Second},
 		{"it is too late", machine(askedFor(func(r *lifecycle.Rebooting) { r.Until = now })), 0},
-		{"on its way out", leaving(askedFor()), 0},
 	} {
 		if got := lifecycle.RebootAgain(now, c.m, w, p); got != c.want {
 			t.Errorf("%s: %s, want %s", c.reason, got, c.want)

@@ -28,23 +28,34 @@ func (r Retry) News(now time.Time) bool {
 // look at it, after looks that failed.
 const mostLookDelay = 5 * time.Minute
 
-// LookAgain is when to ask the infrastructure once more about an instance that was
+// lookAgain is when to ask the infrastructure once more about an instance that was
 // there: the machine lives on without the answer, but says meanwhile that it does
 // not know, or that it does not believe the answer. Many machines may do so at
 // once, and ask ever more rarely. Zero: it answered.
-func LookAgain(m Machine, w World, p Policy) time.Duration {
-	if m.Deleted.IsZero() && w.Contradiction(m) != "" {
-		return p.Delays.unmended()
+func (q input) lookAgain() time.Duration {
+	if q.w.Contradiction(q.m) != "" {
+		return q.p.Delays.unmended()
 	}
-	err := w.Session.Err
+	err := q.w.Session.Err
 	if err == nil {
-		err = w.Instances.Err
+		err = q.w.Instances.Err
 	}
-	if err == nil || w.Instances.Looked || !m.Recorded.Provisioned || !m.Deleted.IsZero() {
+	if err == nil || q.w.Instances.Looked || !q.m.Recorded.Provisioned {
 		return 0
 	}
 	rarely := Delays{Transient: mostLookDelay, Exhausted: mostLookDelay, Other: mostLookDelay}
-	return max(p.Delays.after(err, w.Retry.Failures), rarely.after(err, w.Retry.Failures))
+	return max(q.p.Delays.after(err, q.w.Retry.Failures), rarely.after(err, q.w.Retry.Failures))
+}
+
+// duplicatesDelay is how soon a machine that has instances besides its own is looked
+// at again: nothing tells when somebody has removed them.
+const duplicatesDelay = 10 * time.Minute
+
+func (q input) duplicatesAgain() time.Duration {
+	if q.w.Instances.Looked && len(q.w.Unrecorded()) > 0 {
+		return duplicatesDelay
+	}
+	return 0
 }
 
 // unmended is when to look again at what only a person can mend, and nothing tells

@@ -48,7 +48,6 @@ func TestLookAgain(t *testing.T) {
 		"it was denied: somebody has to act":     {runs, fails(provider.Errorf(provider.Denied, "no"), 1), 5 * time.Minute},
 		"its class cannot be read":               {runs, lifecycle.World{Session: lifecycle.Session{Err: errTransient}, Retry: lifecycle.Retry{Failures: 1}}, 500 * time.Millisecond},
 		"it has none yet: that is a decision":    {fresh(), fails(errTransient, 1), 0},
-		"it leaves: that is a decision":          {leaving(), fails(errTransient, 1), 0},
 	} {
 		if got := lifecycle.LookAgain(c.m, c.w, brisk); got != c.want {
 			t.Errorf("%s: %v, want %v", reason, got, c.want)
@@ -97,5 +96,29 @@ func TestDelaysDoNotOverflow(t *testing.T) {
 	w := world(failedAt(lifecycle.Create, errTransient, 0, 1<<40))
 	if d := lifecycle.Decide(now, fresh(), w, patient); d.After != 30*time.Second {
 		t.Errorf("after very many failures the pause is %v, not the bound", d.After)
+	}
+}
+
+// TestDecideLooksAgain: whatever else a living machine waits for, it also waits for what
+// nothing tells of.
+func TestDecideLooksAgain(t *testing.T) {
+	i := provider.Instance{ID: "i-1", ProviderID: "p://1", State: provider.Running}
+	twice := world(having(i))
+	twice.Instances.Duplicates = []provider.Instance{{ID: "i-2"}}
+	for _, c := range []struct {
+		reason string
+		m      lifecycle.Machine
+		w      lifecycle.World
+		want   time.Duration
+	}{
+		{"nothing", machine(stage(lifecycle.StageRunning, time.Hour)), world(having(i)), 0},
+		{"a duplicate that somebody may remove", machine(stage(lifecycle.StageRunning, time.Hour)), twice, 10 * time.Minute},
+		{"a reboot that is left to rest", machine(askedFor(begunFor(0, 2))), world(having(i), powered(lifecycle.RebootsOnce)), time.Second},
+		{"on its way out: that is a decision", leaving(askedFor()), world(having(i)), 0},
+	} {
+		p := lifecycle.Policy{Targetless: true, Delays: lifecycle.Delays{Transient: 5 * time.Second}}
+		if d := lifecycle.Decide(now, c.m, c.w, p); d.After != c.want {
+			t.Errorf("%s: %s after %v, want %v", c.reason, d.Reason, d.After, c.want)
+		}
 	}
 }

@@ -1,0 +1,12 @@
+package lifecycle
+
+import "time"
+
+// RebootAgain and LookAgain are when a decision looks again for these reasons alone.
+func RebootAgain(now time.Time, m Machine, w World, p Policy) time.Duration {
+	return input{now: now, m: m, w: w, p: p}.rebootAgain()
+}
+
+func LookAgain(m Machine, w World, p Policy) time.Duration {
+	return input{m: m, w: w, p: p}.lookAgain()
+}
