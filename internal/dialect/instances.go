@@ -26,7 +26,7 @@ func RecordUnrecorded(m client.Object, w lifecycle.World) {
 		return
 	}
 	var ids []string
-	for _, i := range w.Unrecorded() {
+	for _, i := range w.Instances.Unrecorded() {
 		ids = append(ids, i.ID)
 	}
 	slices.Sort(ids)
@@ -52,7 +52,7 @@ func RecordStopped(m client.Object, o lifecycle.Outcome, v lifecycle.Machine) {
 		return
 	}
 	word := ""
-	switch i := w.Instance(v.Recorded.ProviderID); {
+	switch i := w.Instances.Of(v.Recorded.ProviderID); {
 	case i != nil && i.State == provider.Stopped:
 		word = cmp.Or(i.RawState, strings.ToLower(string(i.State)))
 	case i == nil && v.Recorded.ProviderID != "" && w.Unlisted.QuietFor < w.Unlisted.ReadLag:

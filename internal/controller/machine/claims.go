@@ -13,8 +13,8 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// claim takes down which of the instances reported are the machine's.
-func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) error {
+// claim tells which of the instances reported are the machine's.
+func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) (lifecycle.Instances, error) {
 	sightings := make([]lifecycle.Sighting, len(all))
 	for n, i := range all {
 		sightings[n] = lifecycle.Sighting{Instance: i, Recorded: provider.SameInstance(p.session, i.ProviderID, p.view.Recorded.ProviderID)}
@@ -23,15 +23,15 @@ func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) error {
 		}
 		var err error
 		if sightings[n].Claimant, err = p.claimant(ctx, sightings[n]); err != nil {
-			return err
+			return lifecycle.Instances{}, err
 		}
 	}
 	c := lifecycle.Claims(p.view, sightings)
-	p.world.Instances.Own, p.world.Instances.Duplicates, p.world.Instances.Substitute = c.Instances, c.Duplicates, c.Substitute
-	p.world.Instances.Foreign, p.world.Instances.Fault = c.Foreign, c.Fault
-	p.world.Instances.SeenToGo = c.Ended || !p.view.Deleted.IsZero() && (p.mem.seenToGo || p.view.SawInstanceGo())
 	p.view.Recorded.Provisioned = p.view.Recorded.Provisioned || c.Made
-	return nil
+	return lifecycle.Instances{
+		Looked: true, Own: c.Instances, Duplicates: c.Duplicates, Substitute: c.Substitute, Foreign: c.Foreign, Fault: c.Fault,
+		SeenToGo: c.Ended || !p.view.Deleted.IsZero() && (p.mem.seenToGo || p.view.SawInstanceGo()),
+	}, nil
 }
 
 // claimant names the machine that has more right to an instance than ours;
@@ -103,7 +103,7 @@ func (p *pass[M]) recordInstance(ctx context.Context, d lifecycle.Decision) erro
 func (p *pass[M]) accountEvents() []dialect.Event {
 	account := p.world.Session.Origin.Account
 	err := p.view.Recorded.Origin.Elsewhere(account)
-	if err == nil || len(p.world.Owned()) > 0 {
+	if err == nil || len(p.world.Instances.Owned()) > 0 {
 		p.mem.otherAccount = ""
 		return nil
 	}

@@ -49,27 +49,25 @@ func (l *listings) note(key string, one listing) {
 	l.all[key] = one
 }
 
-// lookForDoubt asks whether the infrastructure lists the instances of other
-// machines, where it is about to be believed that it does not have this one's.
-func (p *pass[M]) lookForDoubt(ctx context.Context) {
+// doubt says why the infrastructure is not believed where it is about to be that it does
+// not have this machine's instance: it does not list those of other machines either.
+func (p *pass[M]) doubt(ctx context.Context) string {
 	if !p.wantsSecondOpinion() {
-		return
+		return ""
 	}
 	key := dialect.ScopeKey(p.class.Class, p.session)
 	ids, err := p.recordedBeside(ctx, key)
-	if err != nil {
-		p.world.Instances.Doubt = fmt.Sprintf("it cannot be told what other machines have recorded: %v", err)
-		return
-	}
-	if len(ids) < 2 {
-		return
+	switch {
+	case err != nil:
+		return fmt.Sprintf("it cannot be told what other machines have recorded: %v", err)
+	case len(ids) < 2:
+		return ""
 	}
 	l := p.listed(ctx, key, time.Time{})
 	if l.err != nil {
-		p.world.Instances.Doubt = fmt.Sprintf("the scope cannot be listed as a whole: %v", l.err)
-		return
+		return fmt.Sprintf("the scope cannot be listed as a whole: %v", l.err)
 	}
-	p.world.Instances.Doubt = orphan.Scant(ids, l.instances)
+	return orphan.Scant(ids, l.instances)
 }
 
 // wantsSecondOpinion reports whether anything would come of it that the instance
@@ -77,7 +75,7 @@ func (p *pass[M]) lookForDoubt(ctx context.Context) {
 func (p *pass[M]) wantsSecondOpinion() bool {
 	w, living := &p.world, p.view.Deleted.IsZero()
 	switch {
-	case !w.Instances.Looked || !p.view.Recorded.Provisioned || len(w.Owned()) > 0 || w.Instances.SeenToGo || w.Unlisted.QuietFor < w.Unlisted.ReadLag || w.Contradiction(p.view) != "":
+	case !w.Instances.Looked || !p.view.Recorded.Provisioned || len(w.Instances.Owned()) > 0 || w.Instances.SeenToGo || w.Unlisted.QuietFor < w.Unlisted.ReadLag || w.Contradiction(p.view) != "":
 		return false
 	case living:
 		return p.policy.Join.MissingFails && p.view.Stage != lifecycle.StageFailed

@@ -21,21 +21,26 @@ func (p *pass[M]) observe(ctx context.Context) {
 	if !p.view.Held && deleting || !deleting && len(p.view.Faults) > 0 {
 		return
 	}
-	p.openSession(ctx)
-	p.lookForInstances(ctx)
-	p.lookForNode(ctx)
-	p.lookForDoubt(ctx)
+	p.world.Session = p.openSession(ctx)
+	if p.session != nil {
+		p.world.Instances = p.lookForInstances(ctx)
+		p.world.Unlisted = p.unlisted()
+	}
+	if p.world.Instances.Looked {
+		p.world.Session.Inherited = p.class.Inherited
+	}
+	p.world.Node = p.lookForNode(ctx)
+	p.world.Instances.Doubt = p.doubt(ctx)
 	p.world.Retry = p.mem.retry
 }
 
-// openSession resolves the class. A machine on its way out makes do with what
-// is left of it: without user data, without credentials, and in the end
+// openSession resolves the class, and opens p.session. A machine on its way out makes
+// do with what is left of it: without user data, without credentials, and in the end
 // without a spec.
-func (p *pass[M]) openSession(ctx context.Context) {
+func (p *pass[M]) openSession(ctx context.Context) lifecycle.Session {
 	class, err := p.Dialect.Class(ctx, p.Client, p.m)
-	p.class = class
+	p.class, p.lacks = class, class.Absent
 	p.mem.madeFrom(class)
-	p.world.Session.UserDataErr, p.lacks = class.UserDataErr, class.Absent
 	if err == nil || !p.view.Deleted.IsZero() {
 		if err != nil {
 			p.lacks = "; " + err.Error()
@@ -50,14 +55,13 @@ func (p *pass[M]) openSession(ctx context.Context) {
 			p.session, err = s, nil
 		}
 	}
-	p.world.Session.Err = err
 	if err != nil {
 		p.session = nil
 		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
-		return
+		return lifecycle.Session{Err: err, UserDataErr: class.UserDataErr}
 	}
 	p.mem.openedFrom(p.session)
-	p.world.Session.Origin = p.place()
+	return lifecycle.Session{UserDataErr: class.UserDataErr, Origin: p.place(), RebootPower: rebootPower(p.session)}
 }
 
 // lacking adds to a refusal what of the class could not be read: that may be why.
@@ -94,8 +98,8 @@ func (p *pass[M]) learnAccount(ctx context.Context) error {
 
 // elsewhere says why an empty answer is none: another account was asked, or it
 // cannot be told which.
-func (p *pass[M]) elsewhere(ctx context.Context) error {
-	if len(p.world.Owned()) > 0 || p.view.Recorded.Origin == nil || p.view.Recorded.Origin.Account == "" {
+func (p *pass[M]) elsewhere(ctx context.Context, found lifecycle.Instances) error {
+	if len(found.Owned()) > 0 || p.view.Recorded.Origin == nil || p.view.Recorded.Origin.Account == "" {
 		return nil
 	}
 	if err := p.learnAccount(ctx); err != nil {
@@ -114,43 +118,53 @@ func (p *pass[M]) noteAccount(ctx context.Context) {
 	}
 }
 
-func (p *pass[M]) lookForInstances(ctx context.Context) {
-	if p.session == nil {
-		return
-	}
-	p.world.Session.RebootPower = rebootPower(p.session)
-	if l, ok := provider.As[provider.Lagger](p.session); ok {
-		p.world.Unlisted.ReadLag = l.ReadLag()
-	}
-	p.world.Unlisted.Arriving = p.Handover - p.Clock.Now().Sub(p.began)
-	all, err := p.session.Find(ctx, p.ref())
-	if err == nil {
-		err = p.claim(ctx, all)
-	}
-	if err == nil {
-		err = p.elsewhere(ctx)
-	}
+// lookForInstances asks the infrastructure about the machine's instances.
+func (p *pass[M]) lookForInstances(ctx context.Context) lifecycle.Instances {
+	found, err := p.find(ctx)
 	if err != nil {
 		err = p.lacking(err)
-		p.world.Instances.Err = err
 		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
-		return
+		found.Looked, found.Err = false, err
+		return found
 	}
-	p.world.Instances.Looked = true
-	p.world.Session.Inherited = p.class.Inherited
 	p.mem.answered()
-	p.world.Unlisted.QuietFor, p.world.Unlisted.CreateErr = p.mem.quiet(p.Clock.Now()), p.mem.createErr
-	if i := p.instance(); i != nil {
-		p.sawInstance(ctx, *i)
+	if i := found.Of(p.view.Recorded.ProviderID); i != nil {
+		found.ProviderStatus = p.sawInstance(ctx, *i)
 	}
+	return found
 }
 
-// sawInstance takes down what the infrastructure says of the instance.
-func (p *pass[M]) sawInstance(ctx context.Context, i provider.Instance) {
+func (p *pass[M]) find(ctx context.Context) (found lifecycle.Instances, err error) {
+	all, err := p.session.Find(ctx, p.ref())
+	if err == nil {
+		found, err = p.claim(ctx, all)
+	}
+	if err == nil {
+		err = p.elsewhere(ctx, found)
+	}
+	return found, err
+}
+
+// unlisted is what may exist although the session does not list it.
+func (p *pass[M]) unlisted() (u lifecycle.Unlisted) {
+	if l, ok := provider.As[provider.Lagger](p.session); ok {
+		u.ReadLag = l.ReadLag()
+	}
+	now := p.Clock.Now()
+	u.Arriving = p.Handover - now.Sub(p.began)
+	if p.world.Instances.Looked {
+		u.QuietFor, u.CreateErr = p.mem.quiet(now), p.mem.createErr
+	}
+	return u
+}
+
+// sawInstance takes down what the infrastructure says of the instance, and returns what
+// the provider wants kept of that.
+func (p *pass[M]) sawInstance(ctx context.Context, i provider.Instance) []byte {
 	p.noteAccount(ctx)
-	p.world.Instances.ProviderStatus = p.statusOf(i)
 	p.mem.instanceType, p.mem.zone = i.Type, i.Zone
 	p.memory.saw(client.ObjectKeyFromObject(p.m), i)
+	return p.statusOf(i)
 }
 
 func (p *pass[M]) statusOf(i provider.Instance) []byte {
@@ -166,7 +180,9 @@ func (p *pass[M]) statusOf(i provider.Instance) []byte {
 	return raw
 }
 
-func (p *pass[M]) instance() *provider.Instance { return p.world.Instance(p.view.Recorded.ProviderID) }
+func (p *pass[M]) instance() *provider.Instance {
+	return p.world.Instances.Of(p.view.Recorded.ProviderID)
+}
 
 func (p *pass[M]) ref() provider.Ref {
 	return provider.Ref{UID: p.view.UID, Namespace: p.view.Namespace, Name: p.view.Name, ProviderID: p.view.Recorded.ProviderID}
@@ -174,68 +190,68 @@ func (p *pass[M]) ref() provider.Ref {
 
 // lookForNode finds the machine's node by all that is known of it: by what was
 // recorded, else by what the instance says.
-func (p *pass[M]) lookForNode(ctx context.Context) {
+func (p *pass[M]) lookForNode(ctx context.Context) lifecycle.Node {
 	if p.policy.Targetless {
-		return
+		return lifecycle.Node{}
 	}
-	if p.world.RecordedIsForeign() { // what leads to its node leads to another machine's
-		p.world.Node.Err, p.world.Node.Looked, p.world.Node.Taken = nil, true, node.AnotherMachine
-		p.see(nil)
-		return
+	if p.world.Instances.RecordedIsForeign() { // what leads to its node leads to another machine's
+		return lifecycle.Node{Looked: true, Taken: node.AnotherMachine}
 	}
 	if err := p.contested(ctx); err != nil {
-		p.noteNode(nil, err)
-		return
+		return p.looked(nil, err)
 	}
-	q := p.nodeQuery(ctx)
+	q, taken := p.nodeQuery(ctx), ""
 	n, err := p.Nodes.Find(ctx, q)
-	p.world.Node.Taken = ""
 	if err == nil && n == nil && p.world.Instances.Looked && p.instance() == nil {
-		p.world.Node.Taken, err = p.Nodes.Taken(ctx, q)
+		taken, err = p.Nodes.Taken(ctx, q)
 	}
-	p.noteNode(n, err)
-	p.bearsWitness(ctx, q)
+	f := p.looked(n, err)
+	f.Taken = taken
+	return p.bearsWitness(ctx, q, f)
 }
 
-// noteNode takes down what came of looking for the node.
-func (p *pass[M]) noteNode(n *corev1.Node, err error) {
-	p.world.Node.Err, p.world.Node.Looked = err, err == nil
+// looked is what came of looking for the node.
+func (p *pass[M]) looked(n *corev1.Node, err error) lifecycle.Node {
 	if err != nil && !errors.Is(err, errUntold) && !p.view.Deleted.IsZero() {
 		p.answered(err)
 	}
-	p.see(n)
+	f := p.see(n)
+	f.Looked, f.Err = err == nil, err
+	return f
 }
 
 // bearsWitness reads the node past the cache where it is about to speak against
 // the infrastructure, or, in a deletion, not to: a cache that has stopped shows a node
 // as it was for ever.
-func (p *pass[M]) bearsWitness(ctx context.Context, q node.Query) {
-	unlisted := !p.view.Deleted.IsZero() && p.world.Instances.Looked && len(p.world.Owned()) == 0 && !p.world.Instances.SeenToGo
-	if p.world.Node.Object == nil || !unlisted && p.world.Contradiction(p.view) == "" {
-		return
+func (p *pass[M]) bearsWitness(ctx context.Context, q node.Query, f lifecycle.Node) lifecycle.Node {
+	w := p.world
+	w.Node = f
+	unlisted := !p.view.Deleted.IsZero() && w.Instances.Looked && len(w.Instances.Owned()) == 0 && !w.Instances.SeenToGo
+	if f.Object == nil || !unlisted && w.Contradiction(p.view) == "" {
+		return f
 	}
-	q.Name = p.world.Node.Object.Name
-	n, err := p.Nodes.Named(ctx, q)
-	p.noteNode(n, err)
+	q.Name = f.Object.Name
+	return p.looked(p.Nodes.Named(ctx, q))
 }
 
 // makeSure reads the node past the cache before the machine is given up for it, or its
 // pods are forced off: that is final, and a cache that has stopped shows no node that
 // joined, or came back, since.
-func (p *pass[M]) makeSure(ctx context.Context) {
-	if p.policy.Targetless || p.world.RecordedIsForeign() { // the node would be another machine's
-		return
+func (p *pass[M]) makeSure(ctx context.Context) lifecycle.Node {
+	was := p.world.Node
+	if p.policy.Targetless || p.world.Instances.RecordedIsForeign() { // the node would be another machine's
+		return was
 	}
 	if err := p.contested(ctx); err != nil {
-		p.noteNode(nil, err)
-		return
+		return p.looked(nil, err)
 	}
 	q := p.nodeQuery(ctx)
-	if n := p.world.Node.Object; n != nil {
-		q.Name = n.Name
+	if was.Object != nil {
+		q.Name = was.Object.Name
 	}
-	n, err := p.Nodes.Surely(ctx, q)
-	p.noteNode(n, err)
+	f := p.looked(p.Nodes.Surely(ctx, q))
+	f.Taken = was.Taken
+	return f
 }
 
 // hasAnother reports whether another machine has recorded the node of the name, or
@@ -329,23 +345,23 @@ func internalIPs(addresses []corev1.NodeAddress) (out []string) {
 	return out
 }
 
-// see takes down what the node looks like now.
-func (p *pass[M]) see(n *corev1.Node) {
-	p.world.Node.Object = n
-	p.world.Node.Stale, p.world.Node.Update, p.world.Node.Preservation = false, lifecycle.Update{}, lifecycle.NodePreservation{}
+// see is what the node looks like now.
+func (p *pass[M]) see(n *corev1.Node) lifecycle.Node {
+	f := lifecycle.Node{Object: n, Looked: true}
 	if n == nil || !p.view.Deleted.IsZero() {
-		return
+		return f
 	}
 	if p.lens.updates != nil && p.policy.Update.InPlace {
-		p.world.Node.Update = p.lens.updates.Update(n)
+		f.Update = p.lens.updates.Update(n)
 	}
 	if p.lens.preserves != nil && p.policy.Preserve.Supported {
-		p.world.Node.Preservation = p.lens.preserves.NodePreservation(n)
+		f.Preservation = p.lens.preserves.NodePreservation(n)
 	}
 	_, changed, err := node.Plan(n, p.want())
 	if err != nil {
 		p.log.Error(err, "cannot bring the node's metadata in step", "node", n.Name)
-		return
+		return f
 	}
-	p.world.Node.Stale = changed
+	f.Stale = changed
+	return f
 }

@@ -28,7 +28,7 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 	case lifecycle.Create:
 		p.create(ctx)
 	case lifecycle.Initialize:
-		p.initialize(ctx)
+		p.world.Retry = p.initialize(ctx)
 	case lifecycle.Reboot:
 		return p.reboot(ctx)
 	case lifecycle.SyncNode:
@@ -40,11 +40,12 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 	case lifecycle.Replace:
 		return p.replace(ctx)
 	case lifecycle.Drain:
-		p.drain(ctx, d)
+		p.world.Drain.Result, p.world.Drain.Err = p.drain(ctx, d)
+		p.answered(p.world.Drain.Err)
 	case lifecycle.Terminate:
-		p.terminate(ctx)
+		p.world.Removal = p.terminate(ctx)
 	case lifecycle.DeleteNode:
-		p.deleteNode(ctx)
+		p.world.Node = p.deleteNode(ctx)
 	case lifecycle.RemoveFinalizer:
 		p.over = true
 	default:
@@ -60,7 +61,7 @@ func (p *pass[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) error 
 	if p.world.Session.Origin.Cluster == "" { // this pass has asked for the account before, in vain
 		p.world.Session.Origin = p.place()
 	}
-	if p.view.Recorded.Provisioned || len(p.world.Owned()) > 0 {
+	if p.view.Recorded.Provisioned || len(p.world.Instances.Owned()) > 0 {
 		p.noteAccount(ctx)
 	} else if err := p.learnAccount(ctx); err != nil {
 		p.world.Session.Origin = lifecycle.Origin{}
@@ -87,32 +88,32 @@ func (p *pass[M]) create(ctx context.Context) {
 		p.world.Retry = p.mem.failed(lifecycle.Create, p.class.Objection(err), p.Clock.Now())
 		return
 	}
-	if err := p.claim(ctx, []provider.Instance{i}); err != nil {
+	made, err := p.claim(ctx, []provider.Instance{i})
+	if err != nil {
 		p.world.Retry = p.mem.failed(lifecycle.Create, err, p.Clock.Now())
 		return
 	}
 	p.world.Retry = p.mem.succeeded()
-	if len(p.world.Owned()) == 0 && i.UID == p.view.UID {
+	if len(made.Owned()) == 0 && i.UID == p.view.UID {
 		// It was made by an earlier call whose reply was lost, and has died since.
 		// It is recorded, or it would be asked for again and again.
-		p.world.Instances.Own = []provider.Instance{i}
+		made.Own = []provider.Instance{i}
 	}
-	if len(p.world.Instances.Own) > 0 {
-		p.sawInstance(ctx, i)
-		p.lookForNode(ctx)
+	if p.world.Instances = made; len(made.Own) > 0 {
+		p.world.Instances.ProviderStatus = p.sawInstance(ctx, i)
+		p.world.Node = p.lookForNode(ctx)
 	}
 }
 
-func (p *pass[M]) initialize(ctx context.Context) {
+func (p *pass[M]) initialize(ctx context.Context) lifecycle.Retry {
 	i := p.instance()
 	if s, ok := provider.As[provider.Initializer](p.session); ok {
 		if err := s.Initialize(ctx, p.ref(), *i); err != nil {
-			p.world.Retry = p.mem.failed(lifecycle.Initialize, err, p.Clock.Now())
-			return
+			return p.mem.failed(lifecycle.Initialize, err, p.Clock.Now())
 		}
 	}
-	p.world.Retry = p.mem.succeeded()
 	i.Uninitialized = false
+	return p.mem.succeeded()
 }
 
 // syncNode marks the node for the machine. What links the two is stored in the
@@ -187,7 +188,7 @@ func (p *pass[M]) explainReplacement(ctx context.Context) error {
 	return nil
 }
 
-func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {
+func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) (*drain.Decision, error) {
 	if p.mem.drainSince.IsZero() && !p.view.Deleted.IsZero() {
 		p.mem.drainSince = p.Clock.Now()
 		if at := p.view.Since(lifecycle.DeletionDrain); !at.IsZero() { // an earlier process began it
@@ -200,8 +201,7 @@ func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) {
 	} else if came.Refused() {
 		err = errors.New(came.Message)
 	}
-	p.world.Drain.Result, p.world.Drain.Err = &came, err
-	p.answered(err)
+	return &came, err
 }
 
 // answered takes in whether the cluster that machines join did what the
@@ -234,7 +234,7 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 		return drain.Decision{}, fmt.Errorf("cordon node %s: %w", p.world.Node.Object.Name, err)
 	}
 	if p.nodeQuery(ctx).Anothers(n) { // by what a cache did not show
-		p.see(nil)
+		p.world.Node = p.see(nil)
 		return drain.Decision{
 			Done: !p.view.Deleted.IsZero(), Message: "node " + n.Name + " is another machine's", Next: p.policy.Delays.Transient,
 		}, nil
@@ -291,8 +291,8 @@ func (p *pass[M]) announce(ctx context.Context) {
 	p.world.Node.Object = n
 }
 
-func (p *pass[M]) terminate(ctx context.Context) {
-	done, err := p.session.Delete(ctx, p.ref(), p.world.Owned())
+func (p *pass[M]) terminate(ctx context.Context) lifecycle.Removal {
+	done, err := p.session.Delete(ctx, p.ref(), p.world.Instances.Owned())
 	err = p.lacking(err)
 	// A request that was refused, or never sent, ends nothing, and one without a reply
 	// may be either.
@@ -302,32 +302,31 @@ func (p *pass[M]) terminate(ctx context.Context) {
 	now := p.Clock.Now()
 	switch {
 	case err != nil:
-		p.world.Removal.Err = err
 		p.world.Retry = p.mem.failed(lifecycle.Terminate, err, now)
+		return lifecycle.Removal{Err: err}
 	case done:
-		p.world.Removal.State = lifecycle.RemovalDone
 		p.world.Instances.Removed = p.instance()
 		p.world.Instances.Own, p.world.Instances.Duplicates = nil, nil
 		p.mem.succeeded()
-	default:
-		p.world.Removal.State = lifecycle.RemovalUnderway
-		p.world.Removal.For = p.mem.removing(now)
+		return lifecycle.Removal{State: lifecycle.RemovalDone}
 	}
+	return lifecycle.Removal{State: lifecycle.RemovalUnderway, For: p.mem.removing(now)}
 }
 
 // deleteNode deletes the node, unless another instance goes by its name: it may be that of one
 // whose object came back under another UID.
-func (p *pass[M]) deleteNode(ctx context.Context) {
-	shared, err := p.shared(ctx, p.world.Node.Object)
+func (p *pass[M]) deleteNode(ctx context.Context) lifecycle.Node {
+	f := p.world.Node
+	shared, err := p.shared(ctx, f.Object)
 	if shared || err != nil {
-		p.noteNode(nil, err)
-		return
+		return p.looked(nil, err)
 	}
-	err = p.Nodes.Delete(ctx, p.world.Node.Object, p.Dialect.Leave(p.m).DropFinalizer)
+	err = p.Nodes.Delete(ctx, f.Object, p.Dialect.Leave(p.m).DropFinalizer)
 	p.answered(err)
 	if err != nil {
-		p.world.Node.Err, p.world.Node.Looked = fmt.Errorf("delete node %s: %w", p.world.Node.Object.Name, err), false
-		return
+		f.Looked, f.Err = false, fmt.Errorf("delete node %s: %w", f.Object.Name, err)
+		return f
 	}
-	p.world.Node.Object = nil
+	f.Object = nil
+	return f
 }

@@ -77,9 +77,9 @@ func (p *pass[M]) preserveNode(ctx context.Context, out *lifecycle.Outcome) erro
 	if err != nil {
 		return fmt.Errorf("mark node %s for keeping its machine: %w", p.world.Node.Object.Name, err)
 	}
-	p.see(n)
+	p.world.Node = p.see(n)
 	if k.Drain {
-		p.preserveDrain(ctx, k)
+		p.world.Drain.Preserve = p.preserveDrain(ctx, k)
 		out.Preserves(p.preservePlan(out))
 	}
 	if err := p.tellPreservation(ctx, out.Preserve); err != nil {
@@ -98,16 +98,16 @@ func (p *pass[M]) tellPreservation(ctx context.Context, k lifecycle.PreservePlan
 	if err != nil {
 		return fmt.Errorf("say on node %s that its machine is %s: %w", p.world.Node.Object.Name, k.Sign, err)
 	}
-	p.see(n)
+	p.world.Node = p.see(n)
 	return nil
 }
 
 // preserveDrain moves the pods of a failed machine away. The node is fenced, not
 // cordoned: one that recovers is to be as it was.
-func (p *pass[M]) preserveDrain(ctx context.Context, k lifecycle.PreservePlan) {
+func (p *pass[M]) preserveDrain(ctx context.Context, k lifecycle.PreservePlan) *drain.Decision {
 	came, err := p.Nodes.Drain(ctx, p.world.Node.Object, p.drainPolicy(k.Force))
 	if err != nil {
 		came = drain.Decision{Message: err.Error(), Next: p.policy.Delays.Transient}
 	}
-	p.world.Drain.Preserve = &came
+	return &came
 }

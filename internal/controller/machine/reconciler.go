@@ -168,7 +168,7 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 func (p *pass[M]) answer(ctx context.Context, q lifecycle.Question) {
 	switch q {
 	case lifecycle.AskNode:
-		p.makeSure(ctx)
+		p.world.Node = p.makeSure(ctx)
 	case lifecycle.AskGroup:
 		p.world.MayFail = p.mayFail(ctx)
 	}

@@ -44,6 +44,6 @@ func (p *pass[M]) noteOnNode(ctx context.Context, d lifecycle.Decision) error {
 	if err != nil {
 		return fmt.Errorf("note on node %s that it is %s: %w", was, d.Mark, err)
 	}
-	p.see(after)
+	p.world.Node = p.see(after)
 	return nil
 }

@@ -79,7 +79,7 @@ func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) 
 		return false, err
 	}
 	another := slices.ContainsFunc(l.instances, func(i provider.Instance) bool {
-		own := i.UID == p.view.UID || slices.ContainsFunc(p.world.Owned(), func(o provider.Instance) bool { return o.ID == i.ID })
+		own := i.UID == p.view.UID || slices.ContainsFunc(p.world.Instances.Owned(), func(o provider.Instance) bool { return o.ID == i.ID })
 		return !own && i.Exists() && named(i, n.Name)
 	})
 	if !another && p.world.Unlisted.ReadLag > 0 && l.at.Before(shown) {

@@ -86,7 +86,7 @@ func (c trial[M]) instance(l Laws[M]) *provider.Instance {
 	if c.o.Step == lifecycle.AddFinalizer || c.o.Did(lifecycle.RemoveFinalizer) && !l.TellsWrites {
 		return nil
 	}
-	return c.o.World.Recordable(c.was.Recorded.ProviderID)
+	return c.o.World.Instances.Recordable(c.was.Recorded.ProviderID)
 }
 
 func (l Laws[M]) expect(want *lifecycle.Machine, c trial[M]) {

@@ -29,7 +29,7 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	if o.Step == lifecycle.AddFinalizer {
 		return // the pass goes on
 	}
-	if i := o.World.Recordable(m.Spec.ProviderID); i != nil {
+	if i := o.World.Instances.Recordable(m.Spec.ProviderID); i != nil {
 		recordInstance(m, i, o)
 	}
 	dialect.RecordUnrecorded(m, o.World)

@@ -35,7 +35,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 		return // the pass goes on
 	}
 	before := m.Status.DeepCopy()
-	if i := o.World.Recordable(ptr.Deref(m.Spec.ProviderID, "")); i != nil {
+	if i := o.World.Instances.Recordable(ptr.Deref(m.Spec.ProviderID, "")); i != nil {
 		recordInstance(m, i, o)
 	}
 	dialect.RecordUnrecorded(m, o.World)

@@ -170,31 +170,52 @@ func (r Rival) before(o Rival, i provider.Instance) bool {
 	return cmp.Or(cmp.Compare(r.right(i), o.right(i)), r.Created.Compare(o.Created), cmp.Compare(r.UID, o.UID)) < 0
 }
 
-// Owned are all instances of the machine: what is removed with it.
-func (w World) Owned() []provider.Instance {
-	return slices.Concat(w.Instances.Own, w.Instances.Duplicates)
+// Of returns the machine's instance: the one recorded under providerID where there are
+// several, else the oldest. Nil when none is known.
+func (is Instances) Of(providerID string) *provider.Instance {
+	if !is.Looked || len(is.Own) == 0 {
+		return nil
+	}
+	for i := range is.Own {
+		if providerID != "" && is.Own[i].ProviderID == providerID {
+			return &is.Own[i]
+		}
+	}
+	return &is.Own[0]
 }
+
+// Recordable is the instance that the object records: the machine's, or the one that
+// this pass removed. Nil when none is known.
+func (is Instances) Recordable(providerID string) *provider.Instance {
+	if i := is.Of(providerID); i != nil {
+		return i
+	}
+	return is.Removed
+}
+
+// Owned are all instances of the machine: what is removed with it.
+func (is Instances) Owned() []provider.Instance { return slices.Concat(is.Own, is.Duplicates) }
 
 // Unrecorded are the instances of the machine that it has not recorded, or will
 // not, of those reported.
-func (w World) Unrecorded() []provider.Instance {
-	if w.Instances.Substitute {
-		return w.Owned()
+func (is Instances) Unrecorded() []provider.Instance {
+	if is.Substitute {
+		return is.Owned()
 	}
-	return w.Instances.Duplicates
+	return is.Duplicates
 }
 
 // RecordedIsForeign reports whether the instance that the machine has recorded is another
 // machine's. Then the node of that name is, too.
-func (w World) RecordedIsForeign() bool {
-	return len(w.Instances.Own) == 0 && slices.ContainsFunc(w.Instances.Foreign, func(s Sighting) bool { return s.Recorded })
+func (is Instances) RecordedIsForeign() bool {
+	return len(is.Own) == 0 && slices.ContainsFunc(is.Foreign, func(s Sighting) bool { return s.Recorded })
 }
 
 // taken stops a machine before it is made, because what has its name is another
 // machine's: it would get in the way, or be taken for the machine's by whoever
 // goes by names.
 func taken(q input) *Decision {
-	if q.m.Recorded.Provisioned || !q.w.Instances.Looked || len(q.w.Owned()) > 0 || len(q.w.Instances.Foreign) == 0 {
+	if q.m.Recorded.Provisioned || !q.w.Instances.Looked || len(q.w.Instances.Owned()) > 0 || len(q.w.Instances.Foreign) == 0 {
 		return nil
 	}
 	s := q.w.Instances.Foreign[0]
@@ -228,7 +249,7 @@ func undecided(q input) *Decision {
 	}
 	return &Decision{
 		Step: RecordInstance, Reason: ReasonDuplicate,
-		Message: fmt.Sprintf("%d instances were made for the machine; %s is kept", len(q.w.Owned()), q.w.Instances.Own[0].ID),
+		Message: fmt.Sprintf("%d instances were made for the machine; %s is kept", len(q.w.Instances.Owned()), q.w.Instances.Own[0].ID),
 	}
 }
 
@@ -237,7 +258,7 @@ func undecided(q input) *Decision {
 // up, and only then asked for again.
 func unanswered(q input) *Decision {
 	err := q.w.Unlisted.CreateErr
-	if err == nil || len(q.w.Owned()) > 0 || q.w.Unlisted.QuietFor >= q.w.Unlisted.ReadLag {
+	if err == nil || len(q.w.Instances.Owned()) > 0 || q.w.Unlisted.QuietFor >= q.w.Unlisted.ReadLag {
 		return nil
 	}
 	return &Decision{

@@ -203,7 +203,7 @@ func (q input) running() Decision {
 // onItsWay is d, and the infrastructure is asked again where it called the instance
 // pending, or stopping: nothing else tells what becomes of that.
 func (q input) onItsWay(d Decision) Decision {
-	i := q.w.Instance(q.m.Recorded.ProviderID)
+	i := q.w.Instances.Of(q.m.Recorded.ProviderID)
 	if i != nil && (i.State == provider.Pending || i.State == provider.Stopping) {
 		d.Step, d.After = Await, Poll(q.now.Sub(i.Created))
 	}
@@ -264,27 +264,4 @@ func (o Outcome) Overruled() error {
 		return o.World.Node.Err
 	}
 	return nil
-}
-
-// Instance returns the machine's instance: the one recorded under providerID
-// where there are several, else the oldest. Nil when none is known.
-func (w World) Instance(providerID string) *provider.Instance {
-	if !w.Instances.Looked || len(w.Instances.Own) == 0 {
-		return nil
-	}
-	for i := range w.Instances.Own {
-		if providerID != "" && w.Instances.Own[i].ProviderID == providerID {
-			return &w.Instances.Own[i]
-		}
-	}
-	return &w.Instances.Own[0]
-}
-
-// Recordable is the instance that the object records: the machine's, or the one that
-// this pass removed. Nil when none is known.
-func (w World) Recordable(providerID string) *provider.Instance {
-	if i := w.Instance(providerID); i != nil {
-		return i
-	}
-	return w.Instances.Removed
 }

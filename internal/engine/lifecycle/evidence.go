@@ -39,7 +39,7 @@ func (w World) Contradiction(m Machine) string {
 
 // against is what speaks against it, whatever anybody wants done.
 func (w World) against(m Machine) string {
-	there := w.Owned()
+	there := w.Instances.Owned()
 	if m.Deleted.IsZero() {
 		if !w.Instances.Looked || !m.Recorded.Provisioned {
 			return "" // nothing, which it says, is what is to be expected

@@ -182,7 +182,7 @@ func (l *life) terminate(w *lifecycle.World) {
 // record is what a lens keeps, without its spelling.
 func (l *life) record(d lifecycle.Decision, w lifecycle.World) {
 	l.enter(d.Stage)
-	if i := w.Instance(l.m.Recorded.ProviderID); i != nil {
+	if i := w.Instances.Of(l.m.Recorded.ProviderID); i != nil {
 		l.m.Recorded.ProviderID, l.m.Recorded.Provisioned = i.ProviderID, true
 	}
 	if w.Node.Object != nil {

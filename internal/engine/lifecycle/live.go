@@ -148,7 +148,7 @@ func givenUp(q input) *Decision {
 		return &Decision{Step: Fail, Reason: ReasonCreateTimeout, Stage: StageFailed, Err: err, Message: message}
 	}
 	d := &Decision{Step: Await, Reason: ReasonGivenUp, Stage: StageCrashing, Err: err, Message: message, After: q.untilOverdue()}
-	switch i := q.w.Instance(q.m.Recorded.ProviderID); {
+	switch i := q.w.Instances.Of(q.m.Recorded.ProviderID); {
 	case unknown:
 		d.After = q.sooner(max(q.p.Delays.Transient, FirstDelay))
 	case i != nil:
@@ -207,7 +207,7 @@ func retryPending(q input) *Decision {
 }
 
 func notCreated(q input) *Decision {
-	if q.m.Recorded.Provisioned || len(q.w.Owned()) > 0 {
+	if q.m.Recorded.Provisioned || len(q.w.Instances.Owned()) > 0 {
 		return nil
 	}
 	if q.w.Session.UserDataErr != nil {
@@ -226,7 +226,7 @@ func notCreated(q input) *Decision {
 // by its node and is pending again, as after a stop and a start, is judged by
 // its node.
 func pending(q input) *Decision {
-	i := q.w.Instance(q.m.Recorded.ProviderID)
+	i := q.w.Instances.Of(q.m.Recorded.ProviderID)
 	if i == nil || i.State != provider.Pending || q.m.HadNode() || Healthy(q.w.Node.Object, q.p) {
 		return nil
 	}
@@ -248,7 +248,7 @@ func Poll(pendingFor time.Duration) time.Duration {
 }
 
 func uninitialized(q input) *Decision {
-	if i := q.w.Instance(q.m.Recorded.ProviderID); i == nil || !i.Uninitialized {
+	if i := q.w.Instances.Of(q.m.Recorded.ProviderID); i == nil || !i.Uninitialized {
 		return nil
 	}
 	return &Decision{Step: Initialize, Reason: ReasonUninitialized, Stage: StageCreating}
@@ -303,7 +303,7 @@ func (w World) NodeLost(m Machine) string {
 		what += " " + m.Recorded.NodeName
 	}
 	switch {
-	case !w.Node.Looked || w.Node.Object != nil || !m.HadNode() || w.RecordedIsForeign():
+	case !w.Node.Looked || w.Node.Object != nil || !m.HadNode() || w.Instances.RecordedIsForeign():
 		return ""
 	case w.Node.Taken != "":
 		return fmt.Sprintf("%s is that of %s", what, w.Node.Taken)
@@ -345,7 +345,7 @@ func notJoined(q input) *Decision {
 		Step: Await, Reason: ReasonAwaitingNode, Stage: StageJoining, After: q.untilOverdue(),
 		Message: "the instance runs; its node has not joined yet",
 	}
-	if i := q.w.Instance(q.m.Recorded.ProviderID); i != nil && len(i.Addresses) == 0 {
+	if i := q.w.Instances.Of(q.m.Recorded.ProviderID); i != nil && len(i.Addresses) == 0 {
 		// Its node may be found by an address that is not known yet.
 		d.After = q.sooner(Poll(q.now.Sub(i.Created)))
 	}

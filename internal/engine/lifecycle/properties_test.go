@@ -250,7 +250,7 @@ func TestCreatesOnlyWhatIsMissing(t *testing.T) {
 		switch {
 		case f.m.Recorded.Provisioned:
 			t.Fatal("a machine that had an instance gets another")
-		case len(f.w.Owned()) > 0:
+		case len(f.w.Instances.Owned()) > 0:
 			t.Fatal("an instance is there")
 		case len(f.w.Instances.Foreign) > 0:
 			t.Fatal("another machine's instance has the name")
@@ -277,7 +277,7 @@ func TestTerminatesOnlyWhatIsFree(t *testing.T) {
 		if f.decide().Step != lifecycle.Terminate {
 			return
 		}
-		i := f.w.Instance(f.m.Recorded.ProviderID)
+		i := f.w.Instances.Of(f.m.Recorded.ProviderID)
 		recorded := f.m.Deletion.Drained && (f.w.Node.Object == nil || f.w.Node.Object.Spec.Unschedulable)
 		empty := recorded || f.m.Deletion.SkipDrain || f.p.Targetless || f.w.Drain.Result != nil && f.w.Drain.Result.Done
 		lost := f.w.Node.Looked && f.w.Node.Object == nil || i == nil && f.w.Instances.Looked || i != nil && i.State == provider.Stopping
@@ -306,7 +306,7 @@ func TestReleasesOnlyWhatIsGone(t *testing.T) {
 		switch {
 		case f.m.Deleted.IsZero() || !f.m.Held:
 			t.Fatal("there is nothing to release")
-		case len(f.w.Owned()) > 0:
+		case len(f.w.Instances.Owned()) > 0:
 			t.Fatal("an instance is there")
 		case len(f.m.Deletion.PreTerminate) > 0, len(f.m.Deletion.PreDrain) > 0 && !f.m.Deletion.Drained:
 			t.Fatal("a hook is there")

@@ -125,7 +125,7 @@ var rebootHeld = map[Stage]bool{
 // rebootable reports whether the machine's own instance is there, and we see
 // well enough to touch it.
 func (q input) rebootable() bool {
-	i := q.w.Instance(q.m.Recorded.ProviderID)
+	i := q.w.Instances.Of(q.m.Recorded.ProviderID)
 	return i != nil && i.State != provider.Stopping && !q.w.Instances.Substitute && q.w.Connectivity.Connected() && !rebootHeld[q.m.Stage] && !q.w.Node.Update.Selected
 }
 

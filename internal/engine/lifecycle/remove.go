@@ -106,7 +106,7 @@ func (q input) drainable() bool {
 	if q.w.Removal.State == RemovalDone || q.gone() && q.absent() {
 		return false
 	}
-	i := q.w.Instance(q.m.Recorded.ProviderID)
+	i := q.w.Instances.Of(q.m.Recorded.ProviderID)
 	return i == nil || i.State != provider.Stopping
 }
 
@@ -120,7 +120,7 @@ func (q input) absent() bool {
 // an instance, and says that it has none. One may have been asked for just before;
 // until listings have caught up with that, absence proves nothing.
 func (q input) gone() bool {
-	return q.w.Instances.Looked && len(q.w.Owned()) == 0 && q.w.Unlisted.QuietFor >= q.w.Unlisted.ReadLag
+	return q.w.Instances.Looked && len(q.w.Instances.Owned()) == 0 && q.w.Unlisted.QuietFor >= q.w.Unlisted.ReadLag
 }
 
 func (q input) force() bool {
@@ -198,7 +198,7 @@ func terminateDue(q input) *Decision {
 // unconfirmed: removal found nothing to remove, but the listing may run
 // behind, and what the process before this one asked for may be on its way.
 func unconfirmed(q input) *Decision {
-	if !q.w.Instances.Looked || len(q.w.Owned()) > 0 || q.gone() && q.w.Unlisted.Arriving <= 0 {
+	if !q.w.Instances.Looked || len(q.w.Instances.Owned()) > 0 || q.gone() && q.w.Unlisted.Arriving <= 0 {
 		return nil
 	}
 	return &Decision{

@@ -52,7 +52,7 @@ func (q input) lookAgain() time.Duration {
 const duplicatesDelay = 10 * time.Minute
 
 func (q input) duplicatesAgain() time.Duration {
-	if q.w.Instances.Looked && len(q.w.Unrecorded()) > 0 {
+	if q.w.Instances.Looked && len(q.w.Instances.Unrecorded()) > 0 {
 		return duplicatesDelay
 	}
 	return 0

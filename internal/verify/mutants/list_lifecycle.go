@@ -94,13 +94,13 @@ var lifecycleMutants = []Mutant{
 	{
 		ID: "lifecycle/leftovers-forgotten", File: "remove.go", Func: "terminateDue",
 		From:      "q.w.Removal.State == RemovalDone ||",
-		To:        "q.w.Removal.State == RemovalDone || len(q.w.Owned()) == 0 ||",
+		To:        "q.w.Removal.State == RemovalDone || len(q.w.Instances.Owned()) == 0 ||",
 		Statement: 2, Note: "nothing is removed where no instance is listed",
 	},
 	{
-		ID: "lifecycle/doubles-stay", File: "claim.go", Func: "World.Owned",
-		From:      "slices.Concat(w.Instances.Own, w.Instances.Duplicates)",
-		To:        "slices.Clone(w.Instances.Own)",
+		ID: "lifecycle/doubles-stay", File: "claim.go", Func: "Instances.Owned",
+		From:      "slices.Concat(is.Own, is.Duplicates)",
+		To:        "slices.Clone(is.Own)",
 		Statement: 2, Like: "nameless twins", Note: "second instances of a machine do not go with it",
 	},
 	{
@@ -166,6 +166,24 @@ var lifecycleMutants = []Mutant{
 		From: "(r.Step != Create || q.m.Recorded.Provisioned)",
 		To:   "r.Step != Create",
 		Note: "an error of creation keeps a machine that has its instance waiting",
+	},
+	{
+		ID: "lifecycle/node-not-asked", File: "decide.go", Func: "Decision.Asks",
+		From: "d.Step == Fail && unheard[d.Reason]",
+		To:   "d.Step == Fail && d.Message == \"\"",
+		Note: "a machine fails for a node that only a cache has not shown",
+	},
+	{
+		ID: "lifecycle/group-not-asked", File: "decide.go", Func: "Decision.Asks",
+		From: "d.Reason == ReasonFailureWithheld",
+		To:   "d.Step == Settled && d.Reason == ReasonFailureWithheld",
+		Note: "an unhealthy machine is never given up",
+	},
+	{
+		ID: "lifecycle/duplicates-not-looked-for", File: "retry.go", Func: "input.duplicatesAgain",
+		From: "q.w.Instances.Looked &&",
+		To:   "!q.w.Instances.Looked &&",
+		Note: "nobody sees that a duplicate is gone",
 	},
 	{
 		ID: "lifecycle/failure-not-withheld", File: "live.go", Func: "input.losing",

@@ -79,7 +79,7 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/account-not-stored", File: "perform.go", Func: "pass.addFinalizer",
-		From: `	if p.view.Recorded.Provisioned || len(p.world.Owned()) > 0 {
+		From: `	if p.view.Recorded.Provisioned || len(p.world.Instances.Owned()) > 0 {
 		p.noteAccount(ctx)
 	} else if err := p.learnAccount(ctx); err != nil {
 		p.world.Session.Origin = lifecycle.Origin{}
@@ -110,7 +110,7 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/doubles-not-removed", File: "perform.go", Func: "pass.terminate",
-		From:      "p.world.Owned())",
+		From:      "p.world.Instances.Owned())",
 		To:        "p.world.Instances.Own)",
 		Statement: 2, Note: "second instances of a machine are not removed with it",
 		Like: "nameless twins",
@@ -133,8 +133,8 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/failed-look-counts", File: "observe.go", Func: "pass.lookForInstances",
-		From:      "p.world.Instances.Err = err",
-		To:        "p.world.Instances.Err, p.world.Instances.Looked = err, true",
+		From:      "found.Looked, found.Err = false, err",
+		To:        "found.Looked, found.Err = true, err",
 		Statement: 6, Note: "a failed answer counts as an empty one",
 	},
 	{
@@ -156,9 +156,9 @@ var machineMutants = []Mutant{
 		Finds: "TestLetGoOnce", Note: "a machine that was let go is handled once more; statement 5 holds, as what is written to an object that has gone is refused",
 	},
 	{
-		ID: "machine/handover-ignored", File: "observe.go", Func: "pass.lookForInstances",
-		From:      "p.world.Unlisted.Arriving = p.Handover - p.Clock.Now().Sub(p.began)",
-		To:        "p.world.Unlisted.Arriving = 0",
+		ID: "machine/handover-ignored", File: "observe.go", Func: "pass.unlisted",
+		From:      "u.Arriving = p.Handover - now.Sub(p.began)",
+		To:        "u.Arriving = 0",
 		Statement: 2, Finds: "TestHandover", Note: "what the process before this one asked for is not waited for",
 		Like: "succession",
 	},
@@ -195,7 +195,7 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/new-instance-unheard", File: "perform.go", Func: "pass.create",
-		From:     "p.sawInstance(ctx, i)",
+		From:     "p.world.Instances.ProviderStatus = p.sawInstance(ctx, i)",
 		To:       "_ = i",
 		Note:     "what a new instance says is not recorded in the same pass",
 		Survives: "the next pass looks at the instance anyway, and records the same",
