@@ -244,7 +244,7 @@ func (r *remembered) told(o lifecycle.Outcome) {
 	if o.Overdue {
 		r.overdue = o.Message
 	}
-	r.preserveFault = o.Preserve.Refused || o.Preserve.Ignored
+	r.preserveFault = o.Preserve.Wish.Refused || o.Preserve.Wish.Ignored
 	if o.World.Retry.News(o.At) {
 		r.retry.Told = o.At
 	}

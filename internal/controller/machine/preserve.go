@@ -19,10 +19,10 @@ func (p *pass[M]) beginPreservation(ctx context.Context, out *lifecycle.Outcome)
 		return nil
 	}
 	k := p.preservePlan(out)
-	if out.Preserves(k); !k.Preserve || !p.view.Preservation.Until.IsZero() {
+	if out.Preserves(k); !k.Machine.Preserve || !p.view.Preservation.Until.IsZero() {
 		return nil
 	}
-	p.view.Preservation.Until = k.Until
+	p.view.Preservation.Until = k.Machine.Until
 	return p.record(ctx, *out)
 }
 
@@ -33,7 +33,7 @@ func (p *pass[M]) preservePlan(out *lifecycle.Outcome) lifecycle.PreservePlan {
 		m.Stage = out.Stage
 	}
 	k := lifecycle.Preserve(p.Clock.Now(), m, p.world, p.policy)
-	k.Told = p.mem.preserveFault
+	k.Wish.Told = p.mem.preserveFault
 	return k
 }
 
@@ -46,7 +46,7 @@ func (p *pass[M]) preserve(ctx context.Context, out *lifecycle.Outcome) error {
 	}
 	name := p.world.Node.Object.Name
 	err := p.preserveNode(ctx, out)
-	if err != nil && !out.Preserve.Preserve {
+	if err != nil && !out.Preserve.Machine.Preserve {
 		out.Preserve = lifecycle.PreservePlan{}
 	}
 	if apierrors.IsNotFound(err) {
@@ -67,7 +67,7 @@ func (p *pass[M]) record(ctx context.Context, out lifecycle.Outcome) error {
 // preserveNode brings the node in step with the plan, and drains it where that is
 // asked for. It says that it is not drained before anything makes it look so.
 func (p *pass[M]) preserveNode(ctx context.Context, out *lifecycle.Outcome) error {
-	if out.Preserve.Drain && p.world.Node.Preservation.Sign == lifecycle.PreserveActive {
+	if out.Preserve.Node.Drain != lifecycle.DrainNone && p.world.Node.Preservation.Condition == lifecycle.PreserveActive {
 		if err := p.tellPreservation(ctx, out.Preserve); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (p *pass[M]) preserveNode(ctx context.Context, out *lifecycle.Outcome) erro
 		return fmt.Errorf("mark node %s for keeping its machine: %w", p.world.Node.Object.Name, err)
 	}
 	p.world.Node = p.see(n)
-	if k.Drain {
+	if k.Node.Drain != lifecycle.DrainNone {
 		p.world.Drain.Preserve = p.preserveDrain(ctx, k)
 		out.Preserves(p.preservePlan(out))
 	}
@@ -91,12 +91,12 @@ func (p *pass[M]) preserveNode(ctx context.Context, out *lifecycle.Outcome) erro
 
 // tellPreservation says on the node how far it is.
 func (p *pass[M]) tellPreservation(ctx context.Context, k lifecycle.PreservePlan) error {
-	if k.Sign == lifecycle.PreserveNone {
+	if k.Node.Condition == lifecycle.PreserveNone {
 		return nil
 	}
 	n, err := p.Nodes.Condition(ctx, p.world.Node.Object, p.lens.preserves.PreserveCondition(k))
 	if err != nil {
-		return fmt.Errorf("say on node %s that its machine is %s: %w", p.world.Node.Object.Name, k.Sign, err)
+		return fmt.Errorf("say on node %s that its machine is %s: %w", p.world.Node.Object.Name, k.Node.Condition, err)
 	}
 	p.world.Node = p.see(n)
 	return nil
@@ -105,7 +105,7 @@ func (p *pass[M]) tellPreservation(ctx context.Context, k lifecycle.PreservePlan
 // preserveDrain moves the pods of a failed machine away. The node is fenced, not
 // cordoned: one that recovers is to be as it was.
 func (p *pass[M]) preserveDrain(ctx context.Context, k lifecycle.PreservePlan) *drain.Decision {
-	came, err := p.Nodes.Drain(ctx, p.world.Node.Object, p.drainPolicy(k.Force))
+	came, err := p.Nodes.Drain(ctx, p.world.Node.Object, p.drainPolicy(k.Node.Drain == lifecycle.DrainForced))
 	if err != nil {
 		came = drain.Decision{Message: err.Error(), Next: p.policy.Delays.Transient}
 	}

@@ -165,7 +165,7 @@ func someKept(r *rand.Rand) lifecycle.NodePreservation {
 		lifecycle.WishNone, lifecycle.WishNot, lifecycle.WishNow, lifecycle.WishFailed, lifecycle.WishOwner, lifecycle.WishUnknown,
 	}
 	signs := []lifecycle.PreserveCondition{lifecycle.PreserveNone, lifecycle.PreserveActive, lifecycle.PreserveDraining, lifecycle.PreserveStopped}
-	return lifecycle.NodePreservation{Wish: wishes[r.Intn(6)], Fenced: r.Intn(2) == 0, FencedSince: Now.Add(-time.Hour), Sign: signs[r.Intn(4)]}
+	return lifecycle.NodePreservation{Wish: wishes[r.Intn(6)], Fenced: r.Intn(2) == 0, FencedSince: Now.Add(-time.Hour), Condition: signs[r.Intn(4)]}
 }
 
 // effect is what the effect of a step may do to the world.

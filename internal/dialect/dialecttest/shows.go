@@ -139,8 +139,8 @@ func (l Laws[M]) expectNode(want *lifecycle.Machine, c trial[M]) {
 // expectKeeping: what is on its way out is kept no more.
 func (l Laws[M]) expectKeeping(want *lifecycle.Machine, c trial[M]) {
 	if k := c.o.Preserve; k.Bound {
-		want.Preservation.Until, want.Preservation.LastApplied = k.Until.Truncate(time.Second), k.LastApplied
-		if k.DropOwn {
+		want.Preservation.Until, want.Preservation.LastApplied = k.Machine.Until.Truncate(time.Second), k.Machine.LastApplied
+		if k.Machine.DropWish {
 			want.Preservation.Own = lifecycle.WishNone
 		}
 	}

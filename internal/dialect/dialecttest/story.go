@@ -131,7 +131,7 @@ func (s Story[M]) repeat(t *testing.T, m M, o lifecycle.Outcome) {
 	o.World.Retry.Told = o.At
 	o.At = o.At.Add(time.Minute)
 	o.World.Retry.Failures++
-	o.Overdue, o.Preserve.Told = false, true // the shell tells that once
+	o.Overdue, o.Preserve.Wish.Told = false, true // the shell tells that once
 	again := clone(m)
 	s.Dialect.Record(again, o)
 	if d := cmp.Diff(m, again); d != "" {

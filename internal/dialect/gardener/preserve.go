@@ -69,7 +69,7 @@ func (Machines) NodePreservation(n *corev1.Node) lifecycle.NodePreservation {
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == v1alpha1.NodePreserved {
-			k.Sign = signOf(c)
+			k.Condition = signOf(c)
 		}
 	}
 	return k
@@ -94,25 +94,25 @@ func signOf(c corev1.NodeCondition) lifecycle.PreserveCondition {
 // taint, and the annotations if they are those of machine controllers.
 func (Machines) Preserve(n *corev1.Node, k lifecycle.PreservePlan, at time.Time) {
 	switch {
-	case k.Preserve:
+	case k.Machine.Preserve:
 		if !stays(n) {
 			metav1.SetMetaDataAnnotation(&n.ObjectMeta, v1alpha1.AnnotationKeyScaleDownDisabled, "true")
 			metav1.SetMetaDataAnnotation(&n.ObjectMeta, v1alpha1.AnnotationKeyScaleDownDisabledByUs, "true")
 		}
-	case k.End && n.Annotations[v1alpha1.AnnotationKeyScaleDownDisabledByUs] == "true":
+	case k.Node.End && n.Annotations[v1alpha1.AnnotationKeyScaleDownDisabledByUs] == "true":
 		delete(n.Annotations, v1alpha1.AnnotationKeyScaleDownDisabled)
 		delete(n.Annotations, v1alpha1.AnnotationKeyScaleDownDisabledByUs)
 	}
 	switch fenced := slices.ContainsFunc(n.Spec.Taints, isPreserved); {
-	case k.Fence && !fenced:
+	case k.Node.Fence && !fenced:
 		since := metav1.NewTime(at).Rfc3339Copy()
 		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{
 			Key: v1alpha1.TaintKeyPreserved, Effect: corev1.TaintEffectNoSchedule, TimeAdded: &since,
 		})
-	case !k.Fence && (k.Preserve || k.End):
+	case !k.Node.Fence && (k.Machine.Preserve || k.Node.End):
 		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, isPreserved)
 	}
-	if k.DropNode {
+	if k.Node.DropWish {
 		delete(n.Annotations, v1alpha1.AnnotationKeyPreserve)
 	}
 }
@@ -121,21 +121,21 @@ func (Machines) Preserve(n *corev1.Node, k lifecycle.PreservePlan, at time.Time)
 // sentence that clients know.
 func (Machines) PreserveCondition(k lifecycle.PreservePlan) corev1.NodeCondition {
 	c := corev1.NodeCondition{Type: v1alpha1.NodePreserved, Status: corev1.ConditionTrue, Reason: v1alpha1.ReasonPreservedByUser}
-	if k.ByOwner {
+	if k.Machine.ByOwner {
 		c.Reason = v1alpha1.ReasonPreservedByMCM
 	}
-	until := v1alpha1.MessagePreservedUntil + k.Until.UTC().Format(time.RFC3339)
+	until := v1alpha1.MessagePreservedUntil + k.Machine.Until.UTC().Format(time.RFC3339)
 	switch {
-	case k.Sign == lifecycle.PreserveActive && k.Fence:
+	case k.Node.Condition == lifecycle.PreserveActive && k.Node.Fence:
 		c.Message = v1alpha1.MessagePreservedDrained + " " + until
-	case k.Sign == lifecycle.PreserveActive:
+	case k.Node.Condition == lifecycle.PreserveActive:
 		c.Message = until
-	case k.Sign == lifecycle.PreserveDraining && k.Message != "":
-		c.Status, c.Message = corev1.ConditionFalse, v1alpha1.MessagePreservedDrainError+" It is tried again: "+k.Message
-	case k.Sign == lifecycle.PreserveDraining:
+	case k.Node.Condition == lifecycle.PreserveDraining && k.Node.Message != "":
+		c.Status, c.Message = corev1.ConditionFalse, v1alpha1.MessagePreservedDrainError+" It is tried again: "+k.Node.Message
+	case k.Node.Condition == lifecycle.PreserveDraining:
 		c.Status, c.Message = corev1.ConditionFalse, v1alpha1.MessagePreservedDrainError+" The drain begins"
 	default:
-		c.Status, c.Reason, c.Message = corev1.ConditionFalse, v1alpha1.ReasonPreservationStopped, "The machine is not preserved: "+k.Message
+		c.Status, c.Reason, c.Message = corev1.ConditionFalse, v1alpha1.ReasonPreservationStopped, "The machine is not preserved: "+k.Node.Message
 	}
 	return c
 }
@@ -148,20 +148,20 @@ func recordKeep(m *v1alpha1.Machine, k lifecycle.PreservePlan) {
 	if !k.Bound {
 		return
 	}
-	if k.DropOwn {
+	if k.Machine.DropWish {
 		delete(m.Annotations, v1alpha1.AnnotationKeyPreserve)
 	}
-	if heard := wished(k.LastApplied); heard != "" {
+	if heard := wished(k.Machine.LastApplied); heard != "" {
 		metav1.SetMetaDataAnnotation(&m.ObjectMeta, v1alpha1.AnnotationKeyLastAppliedNodePreserve, heard)
-	} else if !k.Refused {
+	} else if !k.Wish.Refused {
 		delete(m.Annotations, v1alpha1.AnnotationKeyLastAppliedNodePreserve)
 	}
 	current := &m.Status.CurrentStatus
 	switch has := current.PreserveExpiryTime; {
-	case k.Until.IsZero():
+	case k.Machine.Until.IsZero():
 		current.PreserveExpiryTime = nil
-	case has == nil || !has.Time.Equal(k.Until.Truncate(time.Second)):
-		until := metav1.NewTime(k.Until).Rfc3339Copy()
+	case has == nil || !has.Time.Equal(k.Machine.Until.Truncate(time.Second)):
+		until := metav1.NewTime(k.Machine.Until).Rfc3339Copy()
 		current.PreserveExpiryTime = &until
 	}
 }
@@ -175,19 +175,19 @@ func keepEvents(before, after *v1alpha1.Machine, k lifecycle.PreservePlan) (out 
 	was, is := before.Status.CurrentStatus.PreserveExpiryTime, after.Status.CurrentStatus.PreserveExpiryTime
 	const words = " must be one of now, when-failed, auto-preserved and false"
 	switch {
-	case k.Told:
-	case k.Refused:
+	case k.Wish.Told:
+	case k.Wish.Refused:
 		add(corev1.EventTypeWarning, "InvalidPreservation", "annotation "+v1alpha1.AnnotationKeyPreserve+" of the node"+words+"; nothing is done until it is")
-	case k.Ignored:
+	case k.Wish.Ignored:
 		add(corev1.EventTypeWarning, "InvalidPreservation", "annotation "+v1alpha1.AnnotationKeyPreserve+words+"; it is ignored")
 	}
 	switch {
-	case was == nil && is != nil && k.ByOwner:
+	case was == nil && is != nil && k.Machine.ByOwner:
 		add(corev1.EventTypeNormal, "Preserved", "Chosen by its set: "+v1alpha1.MessagePreservedUntil+is.UTC().Format(time.RFC3339))
 	case was == nil && is != nil:
 		add(corev1.EventTypeNormal, "Preserved", v1alpha1.MessagePreservedUntil+is.UTC().Format(time.RFC3339))
-	case was != nil && is == nil && k.Message != "":
-		add(corev1.EventTypeNormal, "PreservationStopped", "The machine is not preserved: "+k.Message)
+	case was != nil && is == nil && k.Node.Message != "":
+		add(corev1.EventTypeNormal, "PreservationStopped", "The machine is not preserved: "+k.Node.Message)
 	}
 	return out
 }

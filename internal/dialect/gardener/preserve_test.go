@@ -65,10 +65,10 @@ func TestKeptIsRead(t *testing.T) {
 		"another word":     {"is none", keptNode([]string{preserve, "True"}), lifecycle.NodePreservation{Wish: lifecycle.WishUnknown}},
 		"taint":            {"with its time", keptNode(nil, fencedAt(&now)), lifecycle.NodePreservation{Fenced: true, FencedSince: now.Time}},
 		"taint, no time":   {"somebody else's", keptNode(nil, fencedAt(nil)), lifecycle.NodePreservation{Fenced: true}},
-		"Preserved True":   {"by user", keptNode(nil, preservedSays("True", "Preserved by user.")), lifecycle.NodePreservation{Sign: lifecycle.PreserveActive}},
-		"Preserved by MCM": {"by its set", keptNode(nil, preservedSays("True", "Preserved by MCM.")), lifecycle.NodePreservation{Sign: lifecycle.PreserveActive}},
-		"Preserved False":  {"not drained", keptNode(nil, preservedSays("False", "Preserved by user.")), lifecycle.NodePreservation{Sign: lifecycle.PreserveDraining}},
-		"stopped":          {"False as well", keptNode(nil, preservedSays("False", "Preservation stopped.")), lifecycle.NodePreservation{Sign: lifecycle.PreserveStopped}},
+		"Preserved True":   {"by user", keptNode(nil, preservedSays("True", "Preserved by user.")), lifecycle.NodePreservation{Condition: lifecycle.PreserveActive}},
+		"Preserved by MCM": {"by its set", keptNode(nil, preservedSays("True", "Preserved by MCM.")), lifecycle.NodePreservation{Condition: lifecycle.PreserveActive}},
+		"Preserved False":  {"not drained", keptNode(nil, preservedSays("False", "Preserved by user.")), lifecycle.NodePreservation{Condition: lifecycle.PreserveDraining}},
+		"stopped":          {"False as well", keptNode(nil, preservedSays("False", "Preservation stopped.")), lifecycle.NodePreservation{Condition: lifecycle.PreserveStopped}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := cmp.Diff(tc.want, machines.NodePreservation(tc.node)); d != "" {
@@ -88,15 +88,15 @@ func TestKeepOnNode(t *testing.T) {
 		node, want *corev1.Node
 		k          lifecycle.PreservePlan
 	}{
-		"preserve":                 {"the pair", keptNode(nil), keptNode(pair), lifecycle.PreservePlan{Preserve: true}},
-		"preserve, disabled":       {"skipped: it is the user's", keptNode([]string{stay, "true"}), keptNode([]string{stay, "true"}), lifecycle.PreservePlan{Preserve: true}},
-		"preserve, enabled":        {"not disabled", keptNode([]string{stay, "false"}), keptNode(pair), lifecycle.PreservePlan{Preserve: true}},
-		"preserve, Failed":         {"the taint, with its time", keptNode(pair), keptNode(pair, fencedAt(&now)), lifecycle.PreservePlan{Preserve: true, Fence: true}},
-		"preserve, tainted before": {"its time stays", keptNode(pair, fencedAt(nil)), keptNode(pair, fencedAt(nil)), lifecycle.PreservePlan{Preserve: true, Fence: true}},
-		"running again":            {"the taint goes", keptNode(pair, fencedAt(&now)), keptNode(pair), lifecycle.PreservePlan{Preserve: true}},
-		"stop":                     {"all goes but the wish", keptNode(append(pair, preserve, "false"), fencedAt(&now)), keptNode([]string{preserve, "false"}), lifecycle.PreservePlan{End: true}},
-		"stop, not ours":           {"only with the by-mcm one", keptNode([]string{stay, "true"}), keptNode([]string{stay, "true"}), lifecycle.PreservePlan{End: true}},
-		"stop, expired":            {"the wish goes too", keptNode(append(pair, preserve, "now")), keptNode(nil), lifecycle.PreservePlan{End: true, DropNode: true}},
+		"preserve":                 {"the pair", keptNode(nil), keptNode(pair), lifecycle.PreservePlan{Machine: lifecycle.PreservedMachine{Preserve: true}}},
+		"preserve, disabled":       {"skipped: it is the user's", keptNode([]string{stay, "true"}), keptNode([]string{stay, "true"}), lifecycle.PreservePlan{Machine: lifecycle.PreservedMachine{Preserve: true}}},
+		"preserve, enabled":        {"not disabled", keptNode([]string{stay, "false"}), keptNode(pair), lifecycle.PreservePlan{Machine: lifecycle.PreservedMachine{Preserve: true}}},
+		"preserve, Failed":         {"the taint, with its time", keptNode(pair), keptNode(pair, fencedAt(&now)), lifecycle.PreservePlan{Machine: lifecycle.PreservedMachine{Preserve: true}, Node: lifecycle.PreservedNode{Fence: true}}},
+		"preserve, tainted before": {"its time stays", keptNode(pair, fencedAt(nil)), keptNode(pair, fencedAt(nil)), lifecycle.PreservePlan{Machine: lifecycle.PreservedMachine{Preserve: true}, Node: lifecycle.PreservedNode{Fence: true}}},
+		"running again":            {"the taint goes", keptNode(pair, fencedAt(&now)), keptNode(pair), lifecycle.PreservePlan{Machine: lifecycle.PreservedMachine{Preserve: true}}},
+		"stop":                     {"all goes but the wish", keptNode(append(pair, preserve, "false"), fencedAt(&now)), keptNode([]string{preserve, "false"}), lifecycle.PreservePlan{Node: lifecycle.PreservedNode{End: true}}},
+		"stop, not ours":           {"only with the by-mcm one", keptNode([]string{stay, "true"}), keptNode([]string{stay, "true"}), lifecycle.PreservePlan{Node: lifecycle.PreservedNode{End: true}}},
+		"stop, expired":            {"the wish goes too", keptNode(append(pair, preserve, "now")), keptNode(nil), lifecycle.PreservePlan{Node: lifecycle.PreservedNode{End: true, DropWish: true}}},
 		"not kept":                 {"the pair is a rollout's", keptNode(pair), keptNode(pair), lifecycle.PreservePlan{Bound: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,12 +123,12 @@ func TestKeptIsSaid(t *testing.T) {
 		status          corev1.ConditionStatus
 		reason, message string
 	}{
-		"not Failed":   {lifecycle.PreservePlan{Sign: lifecycle.PreserveActive, Until: until}, "True", "Preserved by user.", "Machine preserved until 2026-01-06T03:04:05Z"},
-		"drained":      {lifecycle.PreservePlan{Sign: lifecycle.PreserveActive, Until: until, Fence: true}, "True", "Preserved by user.", "Preserved node drained successfully. Machine preserved until 2026-01-06T03:04:05Z"},
-		"by its set":   {lifecycle.PreservePlan{Sign: lifecycle.PreserveActive, Until: until, Fence: true, ByOwner: true}, "True", "Preserved by MCM.", "Preserved node drained successfully. Machine preserved until 2026-01-06T03:04:05Z"},
-		"drain begins": {lifecycle.PreservePlan{Sign: lifecycle.PreserveDraining}, "False", "Preserved by user.", "Preserved node could not be drained. The drain begins"},
-		"not drained":  {lifecycle.PreservePlan{Sign: lifecycle.PreserveDraining, Message: "1 pod has to leave: a/b"}, "False", "Preserved by user.", "Preserved node could not be drained. It is tried again: 1 pod has to leave: a/b"},
-		"stopped":      {lifecycle.PreservePlan{Sign: lifecycle.PreserveStopped, Message: "its time is over"}, "False", "Preservation stopped.", "The machine is not preserved: its time is over"},
+		"not Failed":   {lifecycle.PreservePlan{Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveActive}, Machine: lifecycle.PreservedMachine{Until: until}}, "True", "Preserved by user.", "Machine preserved until 2026-01-06T03:04:05Z"},
+		"drained":      {lifecycle.PreservePlan{Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveActive, Fence: true}, Machine: lifecycle.PreservedMachine{Until: until}}, "True", "Preserved by user.", "Preserved node drained successfully. Machine preserved until 2026-01-06T03:04:05Z"},
+		"by its set":   {lifecycle.PreservePlan{Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveActive, Fence: true}, Machine: lifecycle.PreservedMachine{Until: until, ByOwner: true}}, "True", "Preserved by MCM.", "Preserved node drained successfully. Machine preserved until 2026-01-06T03:04:05Z"},
+		"drain begins": {lifecycle.PreservePlan{Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveDraining}}, "False", "Preserved by user.", "Preserved node could not be drained. The drain begins"},
+		"not drained":  {lifecycle.PreservePlan{Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveDraining, Message: "1 pod has to leave: a/b"}}, "False", "Preserved by user.", "Preserved node could not be drained. It is tried again: 1 pod has to leave: a/b"},
+		"stopped":      {lifecycle.PreservePlan{Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveStopped, Message: "its time is over"}}, "False", "Preservation stopped.", "The machine is not preserved: its time is over"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := machines.PreserveCondition(tc.k)
@@ -136,8 +136,8 @@ func TestKeptIsSaid(t *testing.T) {
 			if d := cmp.Diff(want, c); d != "" {
 				t.Errorf("(-want +got)\n%s", d)
 			}
-			if got := machines.NodePreservation(lens.Says(keptNode(nil), c)).Sign; got != tc.k.Sign {
-				t.Errorf("%s is read back as %s", tc.k.Sign, got)
+			if got := machines.NodePreservation(lens.Says(keptNode(nil), c)).Condition; got != tc.k.Node.Condition {
+				t.Errorf("%s is read back as %s", tc.k.Node.Condition, got)
 			}
 		})
 	}
@@ -212,7 +212,7 @@ func TestPreservationStory(t *testing.T) {
 	running.Status.CurrentStatus.PreserveExpiryTime = nil
 	running.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&v1alpha1.MachineSet{}, gardener.Sets{}.Traits().Kind)}
 	drained := func(w *lifecycle.World) { w.Drain.Preserve = &drain.Decision{Done: true} }
-	fenced := lifecycle.NodePreservation{Fenced: true, FencedSince: lens.Now, Sign: lifecycle.PreserveActive}
+	fenced := lifecycle.NodePreservation{Fenced: true, FencedSince: lens.Now, Condition: lifecycle.PreserveActive}
 
 	lens.Story[*v1alpha1.Machine]{
 		Dialect: machines, Fresh: running, Dir: "testdata/machine", Update: *update,
@@ -230,7 +230,7 @@ func TestPreservationStory(t *testing.T) {
 			}},
 			{Name: "preserve-by-node", Reason: "2.10 node-driven: the machine's own annotation goes, what was heard is noted", From: "preserve-failed", After: time.Hour, World: world("Unknown", asked("now", fenced))},
 			{Name: "preserve-over", Reason: "2.10 expired: annotations go; a Failed machine shows its set that its time is over", From: "preserve-by-node", After: 95 * time.Hour, World: world("Unknown", asked("now", fenced))},
-			{Name: "preserve-ended", Reason: "2.10: the time goes last", From: "preserve-over", After: time.Minute, World: world("True", asked("", lifecycle.NodePreservation{Sign: lifecycle.PreserveStopped})), Events: []string{
+			{Name: "preserve-ended", Reason: "2.10: the time goes last", From: "preserve-over", After: time.Minute, World: world("True", asked("", lifecycle.NodePreservation{Condition: lifecycle.PreserveStopped})), Events: []string{
 				"Normal Recovered: Machine m-1 successfully re-joined the cluster",
 				"Normal PreservationStopped: The machine is not preserved: its time is over",
 			}},

@@ -124,12 +124,12 @@ func TestKeptThroughAnOutage(t *testing.T) {
 	m.Preservation = lifecycle.Preservation{Own: lifecycle.WishNow, Until: now.Add(-time.Minute)}
 	w := world(runningOn(node(corev1.ConditionFalse)), watching(time.Hour, time.Hour-time.Second, 0))
 	w.Drain.Preserve = &drain.Decision{Done: true}
-	if k := lifecycle.Preserve(now, m, w, p); !k.Preserve || k.After != connectivity.Settle {
+	if k := lifecycle.Preserve(now, m, w, p); !k.Machine.Preserve || k.After != connectivity.Settle {
 		t.Errorf("back just now: %+v", k)
 	}
 	steadily(2 * time.Minute)(&w)
 	m.Preservation.Until = now.Add(-time.Hour)
-	if k := lifecycle.Preserve(now, m, w, p); k.Preserve || !k.End {
+	if k := lifecycle.Preserve(now, m, w, p); k.Machine.Preserve || !k.Node.End {
 		t.Errorf("back for two minutes: %+v", k)
 	}
 }
@@ -143,9 +143,9 @@ func TestKeepDrainIsNotForcedUnseen(t *testing.T) {
 	m.Preservation = lifecycle.Preservation{Own: lifecycle.WishNow, Until: now.Add(time.Hour)}
 	for sees, edit := range map[string]worldEdit{"watched": steadily(4 * time.Hour), "just begun": watching(0)} {
 		w := world(runningOn(node(corev1.ConditionFalse)), edit)
-		w.Node.Preservation = lifecycle.NodePreservation{Fenced: true, FencedSince: now.Add(-3 * time.Hour), Sign: lifecycle.PreserveDraining}
-		if k := lifecycle.Preserve(now, m, w, p); !k.Drain || k.Force != (sees == "watched") {
-			t.Errorf("%s: drain %v, force %v", sees, k.Drain, k.Force)
+		w.Node.Preservation = lifecycle.NodePreservation{Fenced: true, FencedSince: now.Add(-3 * time.Hour), Condition: lifecycle.PreserveDraining}
+		if k := lifecycle.Preserve(now, m, w, p); k.Node.Drain == lifecycle.DrainNone || (k.Node.Drain == lifecycle.DrainForced) != (sees == "watched") {
+			t.Errorf("%s: drain %q", sees, k.Node.Drain)
 		}
 	}
 }

@@ -247,25 +247,25 @@ func unlooked(d time.Duration) func(*lifecycle.World) {
 func TestRowsOfGardenerPreservationByNode(t *testing.T) {
 	sick := node(corev1.ConditionFalse)
 	asks := func(w lifecycle.Wish) lifecycle.World {
-		return keptOn(sick, lifecycle.NodePreservation{Wish: w, Sign: lifecycle.PreserveActive})
+		return keptOn(sick, lifecycle.NodePreservation{Wish: w, Condition: lifecycle.PreserveActive})
 	}
 	heard := func(s lifecycle.Stage, w lifecycle.Wish, until time.Time) lifecycle.Machine {
 		return keeping(s, lifecycle.Preservation{LastApplied: w, Until: until})
 	}
 	kept := func(w lifecycle.Wish) lifecycle.PreservePlan {
-		return lifecycle.PreservePlan{Bound: true, Preserve: true, Until: keepEnd, LastApplied: w, Sign: lifecycle.PreserveActive, After: 96 * time.Hour}
+		return lifecycle.PreservePlan{Bound: true, Machine: lifecycle.PreservedMachine{Preserve: true, Until: keepEnd, LastApplied: w}, Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveActive}, After: 96 * time.Hour}
 	}
 	failing := func(w lifecycle.Wish) lifecycle.PreservePlan {
 		k := kept(w)
-		k.Fence, k.Drain, k.Sign, k.ByOwner = true, true, lifecycle.PreserveDraining, w == lifecycle.WishOwner
+		k.Node.Fence, k.Node.Drain, k.Node.Condition, k.Machine.ByOwner = true, lifecycle.DrainPatient, lifecycle.PreserveDraining, w == lifecycle.WishOwner
 		return k
 	}
 	stop := func(w lifecycle.Wish, why string) lifecycle.PreservePlan {
-		return lifecycle.PreservePlan{Bound: true, End: true, LastApplied: w, Sign: lifecycle.PreserveStopped, Message: why}
+		return lifecycle.PreservePlan{Bound: true, Node: lifecycle.PreservedNode{End: true, Condition: lifecycle.PreserveStopped, Message: why}, Machine: lifecycle.PreservedMachine{LastApplied: w}}
 	}
 	remove := func(why string) lifecycle.PreservePlan {
 		k := stop(lifecycle.WishNone, why)
-		k.DropNode = true
+		k.Node.DropWish = true
 		return k
 	}
 	now, when, auto, not := lifecycle.WishNow, lifecycle.WishFailed, lifecycle.WishOwner, lifecycle.WishNot
@@ -293,8 +293,8 @@ func TestRowsOfGardenerPreservationExpiry(t *testing.T) {
 			m := keeping(running, lifecycle.Preservation{Own: lifecycle.WishNow, Until: now.Add(left)})
 			n := node(corev1.ConditionTrue)
 			n.CreationTimestamp = metav1.NewTime(born)
-			if k := lifecycle.Preserve(now, m, keptOn(n, lifecycle.NodePreservation{Sign: lifecycle.PreserveActive}), keeper()); k.Preserve != (left > 0) || k.End != (left == 0) {
-				t.Errorf("%v before it ends: keep %v, end %v", left, k.Preserve, k.End)
+			if k := lifecycle.Preserve(now, m, keptOn(n, lifecycle.NodePreservation{Condition: lifecycle.PreserveActive}), keeper()); k.Machine.Preserve != (left > 0) || k.Node.End != (left == 0) {
+				t.Errorf("%v before it ends: keep %v, end %v", left, k.Machine.Preserve, k.Node.End)
 			}
 		})
 	}

@@ -39,7 +39,7 @@ type Preservation struct {
 // PreserveCondition is what a node tells its readers about keeping its machine.
 type PreserveCondition string
 
-// The signs.
+// The conditions.
 const (
 	PreserveNone PreserveCondition = ""
 	// PreserveActive: the machine is kept, and if it failed, its node is drained.
@@ -58,49 +58,74 @@ type NodePreservation struct {
 	// since when (zero when that is not known).
 	Fenced      bool
 	FencedSince time.Time
-	Sign        PreserveCondition
+	Condition   PreserveCondition
 }
 
 // inForce reports whether the node was prepared for keeping its machine.
 func (k NodePreservation) inForce() bool {
-	return k.Fenced || k.Sign == PreserveActive || k.Sign == PreserveDraining
+	return k.Fenced || k.Condition == PreserveActive || k.Condition == PreserveDraining
 }
 
 // drained reports whether the pods were moved away since the machine failed:
-// the sign says Draining from before the fence is put up.
-func (k NodePreservation) drained() bool { return k.Fenced && k.Sign == PreserveActive }
+// the condition says Draining from before the fence is put up.
+func (k NodePreservation) drained() bool { return k.Fenced && k.Condition == PreserveActive }
 
 // PreservePlan is what is to become of keeping a machine: what its object and its
 // node are to say. The zero value leaves everything as it is.
 type PreservePlan struct {
 	// Bound says that there is something to say at all.
 	Bound bool
+	// Wish is what is wrong with what is asked.
+	Wish PreserveFault
+	// Machine is what the object is to say, Node what is to be done on the node.
+	Machine PreservedMachine
+	Node    PreservedNode
+	// After is when to ask again; zero: never.
+	After time.Duration
+}
+
+// PreserveFault is what is wrong with a wish.
+type PreserveFault struct {
 	// Refused says that what the node asks means nothing, so that nothing is
 	// done; Ignored the same of the machine, whose wish does not count then.
 	// Told says that there is no news in that.
 	Refused, Ignored, Told bool
+}
 
+// PreservedMachine is what a machine's object is to say about keeping it.
+type PreservedMachine struct {
 	// Preserve says that the machine is kept, ByOwner that its owner chose so.
 	Preserve, ByOwner bool
-	// Until and Heard are what the machine is to say.
-	Until       time.Time
-	LastApplied Wish
-	// DropOwn takes the machine's own wish away, DropNode the node's.
-	DropOwn, DropNode bool
-
-	// End undoes on the node what was done for keeping its machine.
-	End bool
-	// Fence keeps new pods off the node. Drain moves the others away, Force
-	// without patience.
-	Fence, Drain, Force bool
-	// Sign is what the node is to tell, Message in more words: what the drain
-	// waits for, or why the machine is kept no more. SignNone leaves what it
-	// tells.
-	Sign    PreserveCondition
-	Message string
-	// After is when to ask again; zero: never.
-	After time.Duration
+	Until             time.Time
+	LastApplied       Wish
+	// DropWish takes the machine's own wish away.
+	DropWish bool
 }
+
+// PreservedNode is what is to be done on the node of a machine that is kept.
+type PreservedNode struct {
+	// DropWish takes the node's wish away.
+	DropWish bool
+	// End undoes what was done for keeping the machine.
+	End bool
+	// Fence keeps new pods off the node, Drain moves the others away.
+	Fence bool
+	Drain DrainMode
+	// Condition is what the node is to tell, Message in more words: what the drain
+	// waits for, or why the machine is kept no more. PreserveNone leaves what it tells.
+	Condition PreserveCondition
+	Message   string
+}
+
+// DrainMode is how pods are moved away.
+type DrainMode string
+
+// The modes.
+const (
+	DrainNone    DrainMode = ""
+	DrainPatient DrainMode = "Patient"
+	DrainForced  DrainMode = "Forced"
+)
 
 // Preserve decides whether a machine is kept although it failed, or there is one
 // too many, and what that takes. It is asked about living machines, once all is
@@ -118,16 +143,16 @@ func Preserve(now time.Time, m Machine, w World, p Policy) PreservePlan {
 		return PreservePlan{}
 	}
 	wish, byNode := q.wish()
-	k := PreservePlan{Bound: true, Until: m.Preservation.Until, LastApplied: m.Preservation.LastApplied, Ignored: m.Preservation.Own == WishUnknown}
+	k := PreservePlan{Bound: true, Machine: PreservedMachine{Until: m.Preservation.Until, LastApplied: m.Preservation.LastApplied}, Wish: PreserveFault{Ignored: m.Preservation.Own == WishUnknown}}
 	if wish == WishUnknown {
-		k.Refused = true
+		k.Wish.Refused = true
 		return k
 	}
-	k.LastApplied = WishNone
+	k.Machine.LastApplied = WishNone
 	if byNode {
-		k.LastApplied, k.DropOwn = w.Node.Preservation.Wish, m.Preservation.Own != WishNone
+		k.Machine.LastApplied, k.Machine.DropWish = w.Node.Preservation.Wish, m.Preservation.Own != WishNone
 	}
-	return q.keepOrEnd(k, wish)
+	return q.preserveOrEnd(k, wish)
 }
 
 // wish is the one that counts: the node's wherever it has or had one. Without
@@ -142,68 +167,71 @@ func (q input) wish() (w Wish, byNode bool) {
 	return q.m.Preservation.Own, false
 }
 
-func (q input) keepOrEnd(k PreservePlan, wish Wish) PreservePlan {
+func (q input) preserveOrEnd(k PreservePlan, wish Wish) PreservePlan {
 	failed := q.m.Stage == StageFailed
 	switch {
 	case wish == WishNone, wish == WishNot:
-		return q.keepEnds(k, "nobody asks for it any more")
-	case q.keepOver():
-		return q.keepEnds(q.forgetting(k), keepTimeOver)
+		return q.preserveEnds(k, "nobody asks for it any more")
+	case q.preserveOver():
+		return q.preserveEnds(q.forgetting(k), preserveTimeOver)
 	case wish == WishFailed && !failed:
-		return q.keepEnds(k, "the machine has not failed, or has recovered")
+		return q.preserveEnds(k, "the machine has not failed, or has recovered")
 	case wish == WishOwner && !failed:
-		return q.keepEnds(q.forgetting(k), "the machine has not failed, or has recovered")
+		return q.preserveEnds(q.forgetting(k), "the machine has not failed, or has recovered")
 	}
-	k.ByOwner = wish == WishOwner
-	return q.keepGoes(k, failed)
+	k.Machine.ByOwner = wish == WishOwner
+	return q.preserveGoesOn(k, failed)
 }
 
-const keepTimeOver = "its time is over"
+const preserveTimeOver = "its time is over"
 
-// keepOver reports whether the machine was kept for as long as it was to be.
-func (q input) keepOver() bool {
+// preserveOver reports whether the machine was kept for as long as it was to be.
+func (q input) preserveOver() bool {
 	return !q.m.Preservation.Until.IsZero() && q.w.Connectivity.Past(q.m.Preservation.Until, q.now)
 }
 
 // forgetting takes all wishes away: who still wants the machine kept has to ask
 // anew.
 func (q input) forgetting(k PreservePlan) PreservePlan {
-	k.LastApplied, k.DropOwn, k.DropNode = WishNone, q.m.Preservation.Own != WishNone, q.w.Node.Preservation.Wish != WishNone
+	k.Machine.LastApplied, k.Machine.DropWish, k.Node.DropWish = WishNone, q.m.Preservation.Own != WishNone, q.w.Node.Preservation.Wish != WishNone
 	return k
 }
 
-// keepGoes on. The time begins once: wishing the same again does not prolong
+// preserveGoesOn on. The time begins once: wishing the same again does not prolong
 // it.
-func (q input) keepGoes(k PreservePlan, failed bool) PreservePlan {
-	if k.Preserve = true; k.Until.IsZero() {
-		k.Until = q.now.Add(q.p.Preserve.Timeout)
+func (q input) preserveGoesOn(k PreservePlan, failed bool) PreservePlan {
+	if k.Machine.Preserve = true; k.Machine.Until.IsZero() {
+		k.Machine.Until = q.now.Add(q.p.Preserve.Timeout)
 	}
-	if k.After = max(k.Until.Sub(q.now), FirstDelay); !q.now.Before(k.Until) {
+	if k.After = max(k.Machine.Until.Sub(q.now), FirstDelay); !q.now.Before(k.Machine.Until) {
 		k.After = connectivity.Settle // its time came unseen
 	}
 	if q.w.Node.Object == nil {
 		return k
 	}
-	k.Sign, k.Fence = PreserveActive, failed
+	k.Node.Condition, k.Node.Fence = PreserveActive, failed
 	if !failed || q.w.Node.Preservation.drained() && q.w.Drain.Preserve == nil {
 		return k
 	}
 	switch d := q.w.Drain.Preserve; {
 	case d == nil:
-		k.Sign, k.Drain, k.Force = PreserveDraining, true, q.keepForce()
+		k.Node.Condition, k.Node.Drain = PreserveDraining, q.preserveDrain()
 	case !d.Done:
-		k.Sign, k.Message = PreserveDraining, d.Message
-		k.After = Earlier(k.After, q.keepDrainAfter(*d))
+		k.Node.Condition, k.Node.Message = PreserveDraining, d.Message
+		k.After = Earlier(k.After, q.preserveDrainAfter(*d))
 	}
 	return k
 }
 
-// keepForce reports whether patience with the pods is at its end, as in an
-// update. It is counted from the fence: nothing else is written when the drain
-// begins, and by nobody else.
-func (q input) keepForce() bool {
+// preserveDrain is forced when patience with the pods is at its end, as in an update.
+// That is counted from the fence: nothing else is written when the drain begins, and by
+// nobody else.
+func (q input) preserveDrain() DrainMode {
 	overdue := q.p.Drain.Timeout > 0 && q.left(q.fencedSince(), q.p.Drain.Timeout) < 0
-	return q.m.ForceDrain || overdue || q.helpless()
+	if q.m.ForceDrain || overdue || q.helpless() {
+		return DrainForced
+	}
+	return DrainPatient
 }
 
 func (q input) fencedSince() time.Time {
@@ -217,7 +245,7 @@ func (q input) fencedSince() time.Time {
 	}
 }
 
-func (q input) keepDrainAfter(d drain.Decision) time.Duration {
+func (q input) preserveDrainAfter(d drain.Decision) time.Duration {
 	after := d.Next
 	if left := q.left(q.fencedSince(), q.p.Drain.Timeout); q.p.Drain.Timeout > 0 && left > 0 {
 		after = Earlier(after, left+time.Second)
@@ -225,22 +253,22 @@ func (q input) keepDrainAfter(d drain.Decision) time.Duration {
 	return after
 }
 
-// keepEnds, or has ended long ago. A failed machine whose time is over goes on
+// preserveEnds, or has ended long ago. A failed machine whose time is over goes on
 // showing that time to its owner, which looks for failed machines to keep, and
 // would choose this one anew instead of replacing it.
-func (q input) keepEnds(k PreservePlan, why string) PreservePlan {
+func (q input) preserveEnds(k PreservePlan, why string) PreservePlan {
 	until := q.m.Preservation.Until
-	k.Until = time.Time{}
-	if q.keepOver() {
-		if why = keepTimeOver; q.m.Owned && q.m.Stage == StageFailed {
-			k.Until = until
+	k.Machine.Until = time.Time{}
+	if q.preserveOver() {
+		if why = preserveTimeOver; q.m.Owned && q.m.Stage == StageFailed {
+			k.Machine.Until = until
 		}
 	}
-	if k.End = !until.IsZero() || q.w.Node.Preservation.inForce(); k.End {
-		k.Message = why
+	if k.Node.End = !until.IsZero() || q.w.Node.Preservation.inForce(); k.Node.End {
+		k.Node.Message = why
 	}
-	if k.End && q.w.Node.Object != nil {
-		k.Sign = PreserveStopped
+	if k.Node.End && q.w.Node.Object != nil {
+		k.Node.Condition = PreserveStopped
 	}
 	return k
 }

@@ -81,19 +81,19 @@ func TestKeepRows(t *testing.T) {
 	own := func(w lifecycle.Wish, until time.Time) lifecycle.Preservation {
 		return lifecycle.Preservation{Own: w, Until: until}
 	}
-	inForce := lifecycle.NodePreservation{Sign: lifecycle.PreserveActive}
-	fenced := lifecycle.NodePreservation{Sign: lifecycle.PreserveActive, Fenced: true, FencedSince: now.Add(-time.Minute)}
-	kept := lifecycle.PreservePlan{Bound: true, Preserve: true, Until: keepEnd, Sign: lifecycle.PreserveActive, After: 96 * time.Hour}
+	inForce := lifecycle.NodePreservation{Condition: lifecycle.PreserveActive}
+	fenced := lifecycle.NodePreservation{Condition: lifecycle.PreserveActive, Fenced: true, FencedSince: now.Add(-time.Minute)}
+	kept := lifecycle.PreservePlan{Bound: true, Machine: lifecycle.PreservedMachine{Preserve: true, Until: keepEnd}, Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveActive}, After: 96 * time.Hour}
 	begins := kept
-	begins.Fence, begins.Drain, begins.Sign = true, true, lifecycle.PreserveDraining
+	begins.Node.Fence, begins.Node.Drain, begins.Node.Condition = true, lifecycle.DrainPatient, lifecycle.PreserveDraining
 	chosen := begins
-	chosen.ByOwner = true
+	chosen.Machine.ByOwner = true
 	ends := func(why string) lifecycle.PreservePlan {
-		return lifecycle.PreservePlan{Bound: true, End: true, Sign: lifecycle.PreserveStopped, Message: why}
+		return lifecycle.PreservePlan{Bound: true, Node: lifecycle.PreservedNode{End: true, Condition: lifecycle.PreserveStopped, Message: why}}
 	}
 	forgotten := func(why string) lifecycle.PreservePlan {
 		k := ends(why)
-		k.DropOwn = true
+		k.Machine.DropWish = true
 		return k
 	}
 	checkKeep(t, []keepRow{
@@ -118,16 +118,16 @@ func TestKeepWish(t *testing.T) {
 	n := node(corev1.ConditionTrue)
 	says := func(w lifecycle.Wish) lifecycle.World { return keptOn(n, lifecycle.NodePreservation{Wish: w}) }
 	inForce := func(w lifecycle.Wish) lifecycle.World {
-		return keptOn(n, lifecycle.NodePreservation{Wish: w, Sign: lifecycle.PreserveActive})
+		return keptOn(n, lifecycle.NodePreservation{Wish: w, Condition: lifecycle.PreserveActive})
 	}
-	kept := lifecycle.PreservePlan{Bound: true, Preserve: true, Until: keepEnd, Sign: lifecycle.PreserveActive, After: 96 * time.Hour}
+	kept := lifecycle.PreservePlan{Bound: true, Machine: lifecycle.PreservedMachine{Preserve: true, Until: keepEnd}, Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveActive}, After: 96 * time.Hour}
 	heard := func(k lifecycle.PreservePlan, w lifecycle.Wish, dropOwn bool) lifecycle.PreservePlan {
-		k.LastApplied, k.DropOwn = w, dropOwn
+		k.Machine.LastApplied, k.Machine.DropWish = w, dropOwn
 		return k
 	}
 	nothing := lifecycle.PreservePlan{Bound: true}
-	ends := lifecycle.PreservePlan{Bound: true, End: true, Sign: lifecycle.PreserveStopped, Message: nobodyAsks}
-	expired := lifecycle.PreservePlan{Bound: true, End: true, Sign: lifecycle.PreserveStopped, Message: isOver, DropOwn: true, DropNode: true}
+	ends := lifecycle.PreservePlan{Bound: true, Node: lifecycle.PreservedNode{End: true, Condition: lifecycle.PreserveStopped, Message: nobodyAsks}}
+	expired := lifecycle.PreservePlan{Bound: true, Node: lifecycle.PreservedNode{End: true, Condition: lifecycle.PreserveStopped, Message: isOver, DropWish: true}, Machine: lifecycle.PreservedMachine{DropWish: true}}
 	unheard := func(w *lifecycle.World) { w.Node.Looked, w.Node.Err = false, errTransient }
 	checkKeep(t, []keepRow{
 		{"nobody asks", "not bound at all", keeping(running, lifecycle.Preservation{}), says(lifecycle.WishNone), lifecycle.PreservePlan{}},
@@ -138,14 +138,14 @@ func TestKeepWish(t *testing.T) {
 		{"the node's time is over", "both annotations and what was heard go", keeping(running, lifecycle.Preservation{Own: lifecycle.WishNow, LastApplied: lifecycle.WishNow, Until: keepPast}), inForce(lifecycle.WishNow), expired},
 		{
 			"no node", "M; what the node asked is forgotten with it", keeping(running, lifecycle.Preservation{Own: lifecycle.WishNow, LastApplied: lifecycle.WishNot}), world(runningOn(nil)),
-			lifecycle.PreservePlan{Bound: true, Preserve: true, Until: keepEnd, After: 96 * time.Hour},
+			lifecycle.PreservePlan{Bound: true, Machine: lifecycle.PreservedMachine{Preserve: true, Until: keepEnd}, After: 96 * time.Hour},
 		},
-		{"no node, which asked", "M, which is empty: stop", keeping(failed, lifecycle.Preservation{LastApplied: lifecycle.WishNow, Until: keepEnd}), world(runningOn(nil)), lifecycle.PreservePlan{Bound: true, End: true, Message: nobodyAsks}},
+		{"no node, which asked", "M, which is empty: stop", keeping(failed, lifecycle.Preservation{LastApplied: lifecycle.WishNow, Until: keepEnd}), world(runningOn(nil)), lifecycle.PreservePlan{Bound: true, Node: lifecycle.PreservedNode{End: true, Message: nobodyAsks}}},
 		{"node not looked up", "nothing is known of N", keeping(failed, lifecycle.Preservation{LastApplied: lifecycle.WishNow, Until: keepEnd}), world(runningOn(nil), unheard), lifecycle.PreservePlan{}},
-		{"machine's word unknown", "ignored, and said", keeping(running, lifecycle.Preservation{Own: lifecycle.WishUnknown}), says(lifecycle.WishNone), lifecycle.PreservePlan{Bound: true, Ignored: true}},
-		{"node's word unknown", "aborts: all stays as it is", keeping(running, lifecycle.Preservation{Own: lifecycle.WishNow, LastApplied: lifecycle.WishNow, Until: keepPast}), inForce(lifecycle.WishUnknown), lifecycle.PreservePlan{Bound: true, Refused: true, Until: keepPast, LastApplied: lifecycle.WishNow}},
+		{"machine's word unknown", "ignored, and said", keeping(running, lifecycle.Preservation{Own: lifecycle.WishUnknown}), says(lifecycle.WishNone), lifecycle.PreservePlan{Bound: true, Wish: lifecycle.PreserveFault{Ignored: true}}},
+		{"node's word unknown", "aborts: all stays as it is", keeping(running, lifecycle.Preservation{Own: lifecycle.WishNow, LastApplied: lifecycle.WishNow, Until: keepPast}), inForce(lifecycle.WishUnknown), lifecycle.PreservePlan{Bound: true, Wish: lifecycle.PreserveFault{Refused: true}, Machine: lifecycle.PreservedMachine{Until: keepPast, LastApplied: lifecycle.WishNow}}},
 		{"left behind", "a node that says so of a machine which does not: stop", keeping(running, lifecycle.Preservation{}), inForce(lifecycle.WishNone), ends},
-		{"stopped long ago", "not bound: what the node tells stays", keeping(running, lifecycle.Preservation{Own: lifecycle.WishNot}), keptOn(n, lifecycle.NodePreservation{Sign: lifecycle.PreserveStopped}), nothing},
+		{"stopped long ago", "not bound: what the node tells stays", keeping(running, lifecycle.Preservation{Own: lifecycle.WishNot}), keptOn(n, lifecycle.NodePreservation{Condition: lifecycle.PreserveStopped}), nothing},
 		{"on its way out", "deletion wins", leaving(func(m *lifecycle.Machine) { m.Preservation.Own = lifecycle.WishNow }), says(lifecycle.WishNow), lifecycle.PreservePlan{}},
 	})
 }
@@ -159,23 +159,23 @@ func TestKeepDrain(t *testing.T) {
 	pushed := m
 	pushed.ForceDrain = true
 	fencedFor := func(d time.Duration, s lifecycle.PreserveCondition) lifecycle.NodePreservation {
-		return lifecycle.NodePreservation{Fenced: true, FencedSince: now.Add(-d), Sign: s}
+		return lifecycle.NodePreservation{Fenced: true, FencedSince: now.Add(-d), Condition: s}
 	}
-	due := lifecycle.PreservePlan{Bound: true, Preserve: true, Until: keepEnd, Fence: true, Drain: true, Sign: lifecycle.PreserveDraining, After: 96 * time.Hour}
+	due := lifecycle.PreservePlan{Bound: true, Machine: lifecycle.PreservedMachine{Preserve: true, Until: keepEnd}, Node: lifecycle.PreservedNode{Fence: true, Drain: lifecycle.DrainPatient, Condition: lifecycle.PreserveDraining}, After: 96 * time.Hour}
 	forced, waits, done := due, due, due
-	forced.Force = true
-	waits.Drain, waits.Message, waits.After = false, "1 pod has to leave", time.Minute
-	done.Drain, done.Sign = false, lifecycle.PreserveActive
+	forced.Node.Drain = lifecycle.DrainForced
+	waits.Node.Drain, waits.Node.Message, waits.After = lifecycle.DrainNone, "1 pod has to leave", time.Minute
+	done.Node.Drain, done.Node.Condition = lifecycle.DrainNone, lifecycle.PreserveActive
 	soon := waits
 	soon.After = 31 * time.Second
-	recovered := lifecycle.PreservePlan{Bound: true, Preserve: true, Until: keepEnd, Sign: lifecycle.PreserveActive, After: 96 * time.Hour}
+	recovered := lifecycle.PreservePlan{Bound: true, Machine: lifecycle.PreservedMachine{Preserve: true, Until: keepEnd}, Node: lifecycle.PreservedNode{Condition: lifecycle.PreserveActive}, After: 96 * time.Hour}
 	blocked := keepDrained(drain.Decision{Message: "1 pod has to leave", Next: time.Minute})
 	unstamped := fencedFor(0, lifecycle.PreserveDraining)
 	unstamped.FencedSince = time.Time{}
 	draining := fencedFor(time.Minute, lifecycle.PreserveDraining)
 	checkKeep(t, []keepRow{
 		{"failed just now", "taint and drain; Failed since days is not the drain's time", m, keptOn(sick, lifecycle.NodePreservation{}), due},
-		{"kept while it ran", "the sign of before is no drained node", m, keptOn(sick, lifecycle.NodePreservation{Sign: lifecycle.PreserveActive}), due},
+		{"kept while it ran", "the sign of before is no drained node", m, keptOn(sick, lifecycle.NodePreservation{Condition: lifecycle.PreserveActive}), due},
 		{"drain under way", "on and on", m, keptOn(sick, draining), due},
 		{"pods are left", "asked again when the drain says so", m, keptOn(sick, draining, blocked), waits},
 		{"pods are left, patience ends soon", "asked again then", m, keptOn(sick, fencedFor(brisk.Drain.Timeout-30*time.Second, lifecycle.PreserveDraining), blocked), soon},
@@ -195,11 +195,11 @@ func TestKeepOver(t *testing.T) {
 	own := lifecycle.Preservation{Own: lifecycle.WishOwner, Until: keepPast}
 	owned := func(m lifecycle.Machine) lifecycle.Machine { m.Owned = true; return m }
 	sick := keptOn(node(corev1.ConditionFalse), lifecycle.NodePreservation{})
-	end := lifecycle.PreservePlan{Bound: true, End: true, Sign: lifecycle.PreserveStopped, Message: isOver, DropOwn: true}
+	end := lifecycle.PreservePlan{Bound: true, Node: lifecycle.PreservedNode{End: true, Condition: lifecycle.PreserveStopped, Message: isOver}, Machine: lifecycle.PreservedMachine{DropWish: true}}
 	seen := end
-	seen.Until = keepPast
+	seen.Machine.Until = keepPast
 	after := seen
-	after.DropOwn = false
+	after.Machine.DropWish = false
 	checkKeep(t, []keepRow{
 		{"owned", "all goes but the time", owned(keeping(failed, own)), sick, seen},
 		{"owned, forgotten", "the time stays", owned(keeping(failed, lifecycle.Preservation{Until: keepPast})), sick, after},
@@ -220,7 +220,7 @@ func drawKeep(t *rapid.T, f *facts) {
 		f.m.Preservation.Until = now.Add(drawSpan(t, "left") - drawSpan(t, "over"))
 	}
 	if f.w.Node.Object != nil {
-		f.w.Node.Preservation = lifecycle.NodePreservation{Wish: wishes.Draw(t, "wish"), Fenced: drawBool(t, "fenced"), FencedSince: now.Add(-drawSpan(t, "fencedFor")), Sign: signs.Draw(t, "sign")}
+		f.w.Node.Preservation = lifecycle.NodePreservation{Wish: wishes.Draw(t, "wish"), Fenced: drawBool(t, "fenced"), FencedSince: now.Add(-drawSpan(t, "fencedFor")), Condition: signs.Draw(t, "sign")}
 	}
 }
 
@@ -233,13 +233,13 @@ func TestKeepConverges(t *testing.T) {
 		var last lifecycle.PreservePlan
 		for range 3 {
 			last = lifecycle.Preserve(now, f.m, f.w, f.p)
-			if last.After < 0 || last.Preserve && last.End || last.Drain && !last.Fence {
+			if last.After < 0 || last.Machine.Preserve && last.Node.End || last.Node.Drain != lifecycle.DrainNone && !last.Node.Fence {
 				t.Fatalf("contradictory: %+v", last)
 			}
 			f.carryOut(last)
 		}
 		again := lifecycle.Preserve(now, f.m, f.w, f.p)
-		if again.Bound && (again.Drain || again.DropOwn || again.DropNode || again.End && again.Until.IsZero() || again.LastApplied != f.m.Preservation.LastApplied || again.Preserve && !again.Until.Equal(f.m.Preservation.Until)) {
+		if again.Bound && (again.Node.Drain != lifecycle.DrainNone || again.Machine.DropWish || again.Node.DropWish || again.Node.End && again.Machine.Until.IsZero() || again.Machine.LastApplied != f.m.Preservation.LastApplied || again.Machine.Preserve && !again.Machine.Until.Equal(f.m.Preservation.Until)) {
 			t.Fatalf("wants more after three passes: %+v", again)
 		}
 	})
@@ -247,26 +247,26 @@ func TestKeepConverges(t *testing.T) {
 
 // carryOut does what the plan wants; every drain goes well.
 func (f *facts) carryOut(k lifecycle.PreservePlan) {
-	if !k.Bound || k.Refused {
+	if !k.Bound || k.Wish.Refused {
 		return
 	}
-	f.m.Preservation.Until, f.m.Preservation.LastApplied = k.Until, k.LastApplied
-	if k.DropOwn {
+	f.m.Preservation.Until, f.m.Preservation.LastApplied = k.Machine.Until, k.Machine.LastApplied
+	if k.Machine.DropWish {
 		f.m.Preservation.Own = lifecycle.WishNone
 	}
 	if f.w.Node.Object == nil {
 		return
 	}
-	if k.DropNode {
+	if k.Node.DropWish {
 		f.w.Node.Preservation.Wish = lifecycle.WishNone
 	}
-	if k.Preserve || k.End {
-		f.w.Node.Preservation.Fenced = k.Fence
+	if k.Machine.Preserve || k.Node.End {
+		f.w.Node.Preservation.Fenced = k.Node.Fence
 	}
-	if k.Sign != lifecycle.PreserveNone {
-		f.w.Node.Preservation.Sign = k.Sign
+	if k.Node.Condition != lifecycle.PreserveNone {
+		f.w.Node.Preservation.Condition = k.Node.Condition
 	}
-	if k.Drain {
-		f.w.Node.Preservation.Sign = lifecycle.PreserveActive
+	if k.Node.Drain != lifecycle.DrainNone {
+		f.w.Node.Preservation.Condition = lifecycle.PreserveActive
 	}
 }
