@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -67,31 +66,31 @@ func (a *assembly) controllers(ctx context.Context) error {
 }
 
 func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
-	lens := openshift.Machines{
+	resolver := openshift.Resolver{
+		Reader: mgr.GetClient(), Clusters: mgr.GetClient(),
 		Provider: a.provider, DefaultCluster: a.machine.cluster,
 		TokenGroups: a.machine.tokenGroups, TokenLifetime: a.machine.tokenTTL,
-		Clusters: mgr.GetClient(), HookPatience: a.machine.hooks,
 	}
-	if err := machines[*machinev1.Machine](ctx, a, mgr, lens); err != nil {
+	if err := machines(ctx, a, mgr, openshift.Machines{HookPatience: a.machine.hooks}, resolver); err != nil {
 		return err
 	}
-	return a.capacity(mgr, lens)
+	return a.capacity(mgr, dialect.AnyResolver(resolver))
 }
 
 // capacity tells the autoscaler what machines would offer. A cluster with the
 // kinds of the original only has no deployments.
-func (a *assembly) capacity(mgr ctrl.Manager, lens openshift.Machines) error {
-	groups := []capacity.Group{capacity.Sets()}
+func (a *assembly) capacity(mgr ctrl.Manager, resolver dialect.Resolver[client.Object]) error {
+	kinds := []dialect.Scaled{openshift.ScaledSets{}}
 	kind := schema.GroupKind{Group: provider.OpenShift, Kind: "MachineDeployment"}
 	switch _, err := mgr.GetRESTMapper().RESTMapping(kind, v1beta1.GroupVersion.Version); {
 	case err == nil:
-		groups = append(groups, capacity.Deployments())
+		kinds = append(kinds, openshift.ScaledDeployments{})
 	case !meta.IsNoMatchError(err):
 		return fmt.Errorf("look for %s: %w", kind.String(), err)
 	}
-	for _, g := range groups {
+	for _, k := range kinds {
 		c := capacity.New(capacity.Options{
-			Group: g, Client: mgr.GetClient(), Secrets: mgr.GetClient(), Lens: lens, Provider: a.provider,
+			Kind: k, Client: mgr.GetClient(), Resolver: resolver, Provider: a.provider,
 			Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"),
 		})
 		if err := c.SetupWithManager(mgr); err != nil {
@@ -102,24 +101,25 @@ func (a *assembly) capacity(mgr ctrl.Manager, lens openshift.Machines) error {
 }
 
 func (a *assembly) gardener(ctx context.Context, mgr ctrl.Manager) error {
-	lens := gardener.Machines{Defaults: a.machine.defaults, Cluster: a.machine.cluster, TokenGroups: a.machine.tokenGroups}
+	lens := gardener.Machines{Defaults: a.machine.defaults}
+	resolver := gardener.Resolver{Reader: mgr.GetClient(), Defaults: a.machine.defaults, Cluster: a.machine.cluster, TokenGroups: a.machine.tokenGroups}
 	classes := machine.Watch{
 		Object: &v1alpha1.MachineClass{}, Handler: machineclass.Handler(mgr.GetClient()), Which: machineclass.Changed(),
 	}
-	if err := machines[*v1alpha1.Machine](ctx, a, mgr, lens, classes); err != nil {
+	if err := machines(ctx, a, mgr, lens, resolver, classes); err != nil {
 		return err
 	}
 	return machineclass.SetupWithManager(ctx, mgr, machineclass.Setup{Namespace: a.flags.NamespaceOf(provider.Gardener)})
 }
 
 // machines sets up the machine controller of one API.
-func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], also ...machine.Watch) error {
+func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], resolver dialect.Resolver[M], also ...machine.Watch) error {
 	nodes, err := a.process.Nodes(ctx, lens.API())
 	if err != nil {
 		return err
 	}
 	r := machine.New(machine.Options[M]{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: a.process.Clock, Dialect: lens, Provider: a.guarded(lens.API()),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: a.process.Clock, Dialect: lens, Resolver: resolver, Provider: a.guarded(lens.API()),
 		Nodes: nodes, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
 		Connectivity: a.process.Prober, Handover: machine.Handover,
 	})
@@ -129,7 +129,7 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 	if err := r.SetupWithManager(ctx, mgr, s); err != nil {
 		return err
 	}
-	return keeper(a, mgr, lens, nodes)
+	return keeper(a, mgr, lens, resolver, nodes)
 }
 
 // guarded is the provider for those who act under the lease of an API: without

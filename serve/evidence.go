@@ -13,9 +13,9 @@ import (
 )
 
 // keeper keeps evidence of the machines of one API that failed.
-func keeper[M client.Object](a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], nodes *node.Cluster) error {
+func keeper[M client.Object](a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], resolver dialect.Resolver[M], nodes *node.Cluster) error {
 	return keeping.New(keeping.Options[M]{
-		Dialect: lens, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Provider: a.provider, Nodes: nodes,
+		Dialect: lens, Resolver: resolver, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Provider: a.provider, Nodes: nodes,
 		Requests: a.requestsOf, Clock: a.process.Clock, Policy: postmortem.DefaultPolicy(),
 		Namespace: a.flags.NamespaceOf(lens.API()),
 	}).SetupWithManager(mgr)

@@ -9,7 +9,6 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -114,25 +113,24 @@ func (a *assembly) nodesWithoutMachine(kinds []collector.Kind, sources []collect
 func (a *assembly) machineKinds() (kinds []collector.Kind, sources []collector.MachineSource) {
 	o := collector.Machines[*machinev1.Machine]{
 		GVK:  machinev1.GroupVersion.WithKind("Machine"),
-		Live: a.managers[0].GetAPIReader(), Namespace: a.reads(provider.OpenShift), Templates: machineSets,
+		Live: a.managers[0].GetAPIReader(), Namespace: a.reads(provider.OpenShift), Lens: openshift.Machines{},
 	}
-	lens := openshift.Machines{Provider: a.provider, DefaultCluster: a.machine.cluster}
-	mgr := a.managerOf(provider.OpenShift)
-	if mgr != nil {
-		o.Cache, lens.Clusters = mgr.GetClient(), mgr.GetClient()
-	}
-	o.Lens = lens
-	if mgr != nil {
+	if mgr := a.managerOf(provider.OpenShift); mgr != nil {
+		o.Cache = mgr.GetClient()
+		o.Resolver = openshift.Resolver{
+			Reader: mgr.GetClient(), Clusters: mgr.GetClient(), Provider: a.provider, DefaultCluster: a.machine.cluster,
+		}
 		sources = append(sources, collector.MachineSource{Cache: mgr.GetCache(), Kind: o})
 	}
 	g := collector.Machines[*v1alpha1.Machine]{
-		Lens:     gardener.Machines{Defaults: a.machine.defaults, Cluster: a.machine.cluster},
+		Lens:     gardener.Machines{Defaults: a.machine.defaults},
 		Untagged: true,
 		GVK:      v1alpha1.GroupVersion.WithKind("Machine"),
-		Live:     a.managers[0].GetAPIReader(), Namespace: a.reads(provider.Gardener), Templates: machineClasses,
+		Live:     a.managers[0].GetAPIReader(), Namespace: a.reads(provider.Gardener),
 	}
 	if mgr := a.managerOf(provider.Gardener); mgr != nil {
 		g.Cache = mgr.GetClient()
+		g.Resolver = gardener.Resolver{Reader: mgr.GetClient(), Defaults: a.machine.defaults, Cluster: a.machine.cluster}
 		sources = append(sources, collector.MachineSource{Cache: mgr.GetCache(), Kind: g})
 	}
 	return []collector.Kind{o, g}, sources
@@ -146,34 +144,4 @@ func (a *assembly) managerOf(api string) ctrl.Manager {
 		}
 	}
 	return nil
-}
-
-// machineSets are the templates of machine.openshift.io.
-func machineSets(ctx context.Context, r client.Reader) (out []collector.Template[*machinev1.Machine], err error) {
-	var list machinev1.MachineSetList
-	if err := r.List(ctx, &list); err != nil {
-		return nil, err
-	}
-	for i := range list.Items {
-		s := &list.Items[i]
-		m := openshift.Sets{}.NewMachine(s, s.Name).(*machinev1.Machine)
-		out = append(out, collector.Template[*machinev1.Machine]{Anchor: s, Machine: m})
-	}
-	return out, nil
-}
-
-// machineClasses are the templates of machine.sapcloud.io.
-func machineClasses(ctx context.Context, r client.Reader) (out []collector.Template[*v1alpha1.Machine], err error) {
-	var list v1alpha1.MachineClassList
-	if err := r.List(ctx, &list); err != nil {
-		return nil, err
-	}
-	for i := range list.Items {
-		c := &list.Items[i]
-		m := &v1alpha1.Machine{}
-		m.Namespace = c.Namespace
-		m.Spec.Class = v1alpha1.ClassSpec{Kind: v1alpha1.KindMachineClass, Name: c.Name}
-		out = append(out, collector.Template[*v1alpha1.Machine]{Anchor: c, Machine: m})
-	}
-	return out, nil
 }

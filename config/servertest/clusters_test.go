@@ -47,11 +47,11 @@ func TestClustersNeverHoldAWorker(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			lens := openshift.Machines{Clusters: cacheOf(t, tc.kinds, tc.user)}
+			resolver := openshift.Resolver{Reader: c, Clusters: cacheOf(t, tc.kinds, tc.user)}
 			m := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "m"}}
 			m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: []byte(`{"size":3}`)}
 			begun := time.Now()
-			class, err := lens.Class(t.Context(), c, m)
+			class, err := resolver.Class(t.Context(), m)
 			if (err != nil) != tc.fails || string(class.Spec) != tc.spec {
 				t.Errorf("%s: spec %s, error %v", tc.reason, class.Spec, err)
 			}

@@ -10,14 +10,13 @@
 package dialect
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/millwright"
@@ -38,16 +37,14 @@ const (
 	OnNodeAnnotation = millwright.OnNode
 )
 
-// Machines reads and writes one kind of machine object. What one API alone has is in
-// optional.go.
+// Machines reads and writes one kind of machine object. It does no I/O: what a machine is
+// made from is read by a [Resolver]. What one API alone has is in optional.go.
 type Machines[M client.Object] interface {
 	// API is the group: [provider.OpenShift] or [provider.Gardener].
 	API() string
 	// New returns an empty object, NewList an empty list of them.
 	New() M
 	NewList() client.ObjectList
-	// Items yields the machines of a list.
-	Items(list client.ObjectList) iter.Seq[M]
 	// Group is the label by which m belongs to a group of which one machine
 	// at a time may be given up; an empty value is no group.
 	Group(m M) (key, value string)
@@ -55,20 +52,27 @@ type Machines[M client.Object] interface {
 	View(m M) lifecycle.Machine
 	// Policy answers, for m, the questions on which API groups disagree.
 	Policy(m M) lifecycle.Policy
-	// Class resolves what m is made from. The class is as complete as it
-	// could be made also where err is not nil: a machine on its way out makes
-	// do with what is left.
-	Class(ctx context.Context, r client.Reader, m M) (Class, error)
-	// Want is what m asks of its node while it lives, Leave what is to happen
-	// to the node when it is cordoned for good.
+	// Want is what m asks of its node while it lives.
 	Want(m M, c Class) node.Want
-	Leave(m M) node.Want
 	// Record writes what came of a pass into m: finalizer, labels, spec fields
 	// and status that the dialect owns, and nothing else.
 	Record(m M, o lifecycle.Outcome)
 	// Events are what a human should read about the pass, given the object
 	// before and after it was recorded. Only changes are told, never retries.
 	Events(before, after M, o lifecycle.Outcome) []Event
+}
+
+// Items yields the objects of a list, as it has them.
+func Items[O client.Object](list client.ObjectList) iter.Seq[O] {
+	return func(yield func(O) bool) {
+		done := errors.New("done")
+		_ = meta.EachListItem(list, func(o runtime.Object) error { // it fails where we tell it to, or for what is no list
+			if !yield(o.(O)) {
+				return done
+			}
+			return nil
+		})
+	}
 }
 
 // Class is what a machine is made from.
@@ -120,38 +124,4 @@ func (c Class) Objection(err error) error {
 		path += "." + e.Field
 	}
 	return provider.InvalidField(path, "%w", e.Err)
-}
-
-// Refers reads which secrets a provider spec names: through p where it has a
-// say ([provider.Referrer]), else from the fields that the specs of all
-// infrastructures share.
-func Refers(p provider.Provider, api string, spec []byte) (userData, credentials provider.SecretRef, err error) {
-	if r, ok := provider.As[provider.Referrer](p); ok {
-		return r.Refers(api, spec)
-	}
-	var common struct {
-		UserDataSecret    *provider.SecretRef `json:"userDataSecret"`
-		CredentialsSecret *provider.SecretRef `json:"credentialsSecret"`
-	}
-	if err := json.Unmarshal(spec, &common); err != nil {
-		return userData, credentials, provider.Errorf(provider.Invalid, "cannot decode the provider spec: %v", err)
-	}
-	if common.UserDataSecret != nil {
-		userData = *common.UserDataSecret
-	}
-	if common.CredentialsSecret != nil {
-		credentials = *common.CredentialsSecret
-	}
-	return userData, credentials, nil
-}
-
-// Secret reads the secret that field refers to. A secret that does not exist
-// is an error that names the field and the secret.
-func Secret(ctx context.Context, r client.Reader, ref provider.SecretRef, field string) (map[string][]byte, error) {
-	var s corev1.Secret
-	err := r.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &s)
-	if err != nil {
-		return nil, fmt.Errorf("%s: read secret %s/%s: %w", field, ref.Namespace, ref.Name, err)
-	}
-	return s.Data, nil
 }

@@ -3,7 +3,6 @@ package dialect
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -79,8 +78,6 @@ type HealthChecks[C client.Object] interface {
 	// New returns an empty check, NewList an empty list of them.
 	New() C
 	NewList() client.ObjectList
-	// Items yields the checks of a list.
-	Items(list client.ObjectList) iter.Seq[C]
 	// View projects c onto the engine's facts, faults included. Common are the
 	// conditions that all checks share, where the kind goes by such.
 	View(c C, common CommonConditions) health.Check

@@ -54,5 +54,21 @@ type Mover[S client.Object] interface {
 	Unprotect(m client.Object)
 }
 
+// Scaled is a kind whose objects the autoscaler scales from zero, in an API where it reads
+// the size of their machines from annotations.
+type Scaled interface {
+	// Name is what the controller that writes them is called.
+	Name() string
+	// New returns an empty object.
+	New() client.Object
+	// Machine is one that o would make.
+	Machine(o client.Object) client.Object
+	// Left says that somebody else writes the annotations of o, or that o was paused.
+	Left(o client.Object) bool
+	// Differ reports whether a change from one to the other may change the annotations. What
+	// is about status and replicas alone may not.
+	Differ(a, b client.Object) bool
+}
+
 // As is the lens as a T, or what it wraps, as sessions of providers have their powers.
 func As[T any](lens any) (T, bool) { return provider.As[T](lens) }

@@ -1,13 +1,8 @@
 package dialect
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"reflect"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -36,35 +31,4 @@ func account(c provider.Class) provider.ClientKey {
 func digest(spec []byte) string {
 	sum := sha256.Sum256(spec)
 	return hex.EncodeToString(sum[:8])
-}
-
-// Once returns a reader that reads each object once: a thousand machines of one
-// class read its secrets once. It is for one goroutine.
-func Once(r client.Reader) client.Reader { return &once{Reader: r, known: map[string]read{}} }
-
-type once struct {
-	client.Reader
-	known map[string]read
-}
-
-type read struct {
-	object client.Object
-	err    error
-}
-
-// Get implements [client.Reader].
-func (r *once) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	id := fmt.Sprintf("%T %s", o, key)
-	k, ok := r.known[id]
-	if !ok {
-		k.object = o.DeepCopyObject().(client.Object)
-		k.err = r.Reader.Get(ctx, key, k.object, opts...)
-		r.known[id] = k
-	}
-	if k.err != nil {
-		return k.err
-	}
-	// What is read is not changed, so a shallow copy will do.
-	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(k.object).Elem())
-	return nil
 }

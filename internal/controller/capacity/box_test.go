@@ -24,6 +24,7 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/provider"
@@ -78,9 +79,9 @@ func newWorld(t *testing.T) *world {
 			return c.Patch(ctx, o, p, opts...)
 		},
 	})
-	for _, g := range []capacity.Group{capacity.Sets(), capacity.Deployments()} {
+	for _, kind := range []dialect.Scaled{openshift.ScaledSets{}, openshift.ScaledDeployments{}} {
 		w.must(capacity.New(capacity.Options{
-			Group: g, Client: counting, Secrets: counting, Provider: byType{}, Recorder: events.NewFakeRecorder(100),
+			Kind: kind, Client: counting, Resolver: dialect.AnyResolver(openshift.Resolver{Reader: counting}), Provider: byType{}, Recorder: events.NewFakeRecorder(100),
 		}).SetupWithManager(mgr))
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,9 +17,7 @@ import (
 	"sync"
 	"time"
 
-	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -32,8 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -52,46 +49,15 @@ const (
 
 // Options are what a [Reconciler] works with; all are required.
 type Options struct {
-	// Group is the kind whose objects are annotated.
-	Group Group
-	// Client reads sets from a cache and writes their annotations; Secrets
-	// reads the secrets that provider specs name.
-	Client  client.Client
-	Secrets client.Reader
-	// Lens resolves what machines are made from.
-	Lens openshift.Machines
+	// Kind is the kind whose objects are annotated.
+	Kind dialect.Scaled
+	// Client reads such objects from a cache and writes their annotations.
+	Client client.Client
+	// Resolver reads what machines are made from.
+	Resolver dialect.Resolver[client.Object]
 	// Provider sizes them. One without [provider.Sizer] leaves all sets alone.
 	Provider provider.Provider
 	Recorder events.EventRecorder
-}
-
-// Group is a kind of what the autoscaler scales.
-type Group struct {
-	name  string
-	empty func() client.Object
-	// set is a machine set of the same machines.
-	set func(client.Object) *machinev1.MachineSet
-}
-
-// Sets are MachineSets.
-func Sets() Group {
-	return Group{
-		name:  "capacity",
-		empty: func() client.Object { return &machinev1.MachineSet{} },
-		set:   func(o client.Object) *machinev1.MachineSet { return o.(*machinev1.MachineSet) },
-	}
-}
-
-// Deployments are MachineDeployments.
-func Deployments() Group {
-	return Group{
-		name:  "capacity.machinedeployment",
-		empty: func() client.Object { return &v1beta1.MachineDeployment{} },
-		set: func(o client.Object) *machinev1.MachineSet {
-			d := o.(*v1beta1.MachineDeployment)
-			return &machinev1.MachineSet{ObjectMeta: d.ObjectMeta, Spec: machinev1.MachineSetSpec{Template: d.Spec.Template}}
-		},
-	}
 }
 
 // Reconciler keeps the capacity annotations of one kind.
@@ -110,7 +76,7 @@ func New(o Options) *Reconciler {
 
 // Reconcile brings the annotations of one object in step with its template.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	o := r.Group.empty()
+	o := r.Kind.New()
 	err := r.Client.Get(ctx, req.NamespacedName, o)
 	if apierrors.IsNotFound(err) {
 		r.tell(nil, req.NamespacedName, nil)
@@ -119,11 +85,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("read what to annotate: %w", err)
 	}
-	s := r.Group.set(o)
-	if o.GetDeletionTimestamp() != nil || openshift.Deployed(s) || (openshift.Sets{}).View(s).Paused != "" {
+	if o.GetDeletionTimestamp() != nil || r.Kind.Left(o) {
 		return reconcile.Result{}, nil
 	}
-	size, known, err := r.size(ctx, s)
+	size, known, err := r.size(ctx, o)
 	r.tell(o, req.NamespacedName, err)
 	if err != nil {
 		return later(err)
@@ -149,11 +114,10 @@ func later(err error) (reconcile.Result, error) {
 }
 
 // size asks the provider; false where it cannot know.
-func (r *Reconciler) size(ctx context.Context, s *machinev1.MachineSet) (provider.Size, bool, error) {
-	m := openshift.Sets{}.NewMachine(s, s.Name).(*machinev1.Machine)
-	class, err := r.Lens.Class(ctx, r.Secrets, m)
+func (r *Reconciler) size(ctx context.Context, o client.Object) (provider.Size, bool, error) {
+	class, err := r.Resolver.Class(ctx, r.Kind.Machine(o))
 	if err != nil {
-		// Every error of the lens begins with the field of the machine.
+		// Every error of the resolver begins with the field of the machine.
 		return provider.Size{}, false, fmt.Errorf("spec.template.%w", err)
 	}
 	session, err := r.Provider.Open(ctx, class.Class)
@@ -227,8 +191,8 @@ func (r *Reconciler) tell(o client.Object, name types.NamespacedName, err error)
 // SetupWithManager registers the watch.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
-		Named(r.Group.name).
-		For(r.Group.empty(), builder.WithPredicates(predicate.Funcs{UpdateFunc: r.Group.changed})).
+		Named(r.Kind.Name()).
+		For(r.Kind.New(), builder.WithPredicates(predicate.Funcs{UpdateFunc: r.changed})).
 		WithOptions(controller.Options{
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
 		}).
@@ -239,11 +203,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// changed leaves out changes of the status and of the replicas: they say
-// nothing about the size of a machine.
-func (g Group) changed(e event.UpdateEvent) bool {
-	a, b := g.set(e.ObjectOld), g.set(e.ObjectNew)
-	return !maps.Equal(a.Annotations, b.Annotations) ||
-		a.Status.AuthoritativeAPI != b.Status.AuthoritativeAPI || openshift.Deployed(a) != openshift.Deployed(b) ||
-		!equality.Semantic.DeepEqual(a.Spec.Template, b.Spec.Template)
+// changed leaves out changes that say nothing about the size of a machine.
+func (r *Reconciler) changed(e event.UpdateEvent) bool {
+	return r.Kind.Differ(e.ObjectOld, e.ObjectNew)
 }

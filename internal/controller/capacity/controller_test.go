@@ -20,6 +20,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -74,7 +75,7 @@ func newFixture(t *testing.T, p provider.Provider, changes ...func(*machinev1.Ma
 			return c.Patch(ctx, o, p, opts...)
 		},
 	}).Build()
-	f.reconciler = capacity.New(capacity.Options{Group: capacity.Sets(), Client: f, Secrets: f, Provider: p, Recorder: f.events})
+	f.reconciler = capacity.New(capacity.Options{Kind: openshift.ScaledSets{}, Client: f, Resolver: dialect.AnyResolver(openshift.Resolver{Reader: f}), Provider: p, Recorder: f.events})
 	return f
 }
 
@@ -222,7 +223,7 @@ func TestDeployment(t *testing.T) {
 	if err := f.Create(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	f.reconciler.Group = capacity.Deployments()
+	f.reconciler.Kind = openshift.ScaledDeployments{}
 	for range 2 {
 		if _, err := f.reconcile(t); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -63,7 +64,7 @@ func (r *Reconciler[M]) Approvals(ctx context.Context) ([]approval.Machine, erro
 		return nil, fmt.Errorf("list machines: %w", err)
 	}
 	var out []approval.Machine
-	for m := range r.Dialect.Items(list) {
+	for m := range dialect.Items[M](list) {
 		out = append(out, r.approval(m))
 	}
 	return out, nil

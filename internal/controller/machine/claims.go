@@ -43,7 +43,7 @@ func (p *pass[M]) claimant(ctx context.Context, s lifecycle.Sighting) (string, e
 		if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: key}); err != nil {
 			return "", fmt.Errorf("look whose instance %s is: %w", s.ID, err)
 		}
-		for m := range p.Dialect.Items(list) {
+		for m := range dialect.Items[M](list) {
 			v := p.Dialect.View(m)
 			if v.UID != p.view.UID && (v.UID == s.UID || p.sharesScope(ctx, m)) {
 				rivals[v.UID] = p.rival(v, s.Instance)
@@ -68,7 +68,7 @@ func (p *pass[M]) rival(v lifecycle.Machine, i provider.Instance) lifecycle.Riva
 // sharesScope reports whether another machine's instances are where ours are:
 // elsewhere, names and provider IDs may be the same for different instances.
 func (p *pass[M]) sharesScope(ctx context.Context, m M) bool {
-	c, _ := p.Dialect.Class(ctx, p.Client, m) // the scope is known also of a class that is incomplete
+	c, _ := p.Resolver.Class(ctx, m) // the scope is known also of a class that is incomplete
 	return c.Cluster == p.class.Cluster
 }
 

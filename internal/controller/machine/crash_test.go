@@ -130,7 +130,7 @@ func suffer[M client.Object](t *testing.T, g *rig[M], o *ordeal) []string {
 	start := func() {
 		target := o.client(g.target)
 		r = machine.New(machine.Options[M]{
-			Client: o.client(g.control), Live: o.client(g.control), Clock: g.clock, Dialect: g.lens, Provider: brittle{g.cloud, o, g.clock.Now}, Recorder: g.events,
+			Client: o.client(g.control), Live: o.client(g.control), Clock: g.clock, Dialect: g.lens, Resolver: resolver(g.lens, g.control), Provider: brittle{g.cloud, o, g.clock.Now}, Recorder: g.events,
 			Nodes: node.New(target, target, g.clock),
 		})
 		o.dead = false

@@ -49,20 +49,19 @@ type regional struct {
 
 func newRegional(t *testing.T, clusters ...client.Object) *regional {
 	g := &regional{
-		rig:     newRig[*machinev1.Machine](t, nil, append(clusters, openshiftMachine(held[*machinev1.Machine](openshiftFinalizer)), userData("boot"))...),
+		rig:     newRig[*machinev1.Machine](t, openshift.Machines{}, append(clusters, openshiftMachine(held[*machinev1.Machine](openshiftFinalizer)), userData("boot"))...),
 		regions: &regions{all: map[string]*cloud{}},
 	}
 	for _, name := range []string{"", "north", "south"} {
 		g.regions.all[name] = &cloud{next: g.cloud.next}
 	}
-	g.lens = openshift.Machines{Clusters: g.control}
 	g.restart()
 	return g
 }
 
 func (g *regional) restart() {
 	g.r = machine.New(machine.Options[*machinev1.Machine]{
-		Client: g.control, Live: g.control, Clock: g.clock, Dialect: g.lens, Provider: g.regions, Recorder: g.events,
+		Client: g.control, Live: g.control, Clock: g.clock, Dialect: g.lens, Resolver: openshift.Resolver{Reader: g.control, Clusters: g.control}, Provider: g.regions, Recorder: g.events,
 		Nodes: node.New(g.target, g.target, g.clock),
 	})
 }

@@ -114,14 +114,14 @@ func (p *pass[M]) recordedBeside(ctx context.Context, key string) (ids []string,
 	if err := p.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
 		return nil, fmt.Errorf("list machines: %w", err)
 	}
-	once, scopes := dialect.Once(p.Client), map[provider.ClientKey]string{}
-	for m := range p.Dialect.Items(list) {
+	once, scopes := p.Resolver.Once(), map[provider.ClientKey]string{}
+	for m := range dialect.Items[M](list) {
 		v := p.Dialect.View(m)
 		if v.UID == p.view.UID || v.Recorded.ProviderID == "" || !v.Deleted.IsZero() || v.Stage == lifecycle.StageFailed || p.silent(ctx, v.Recorded.NodeName) {
 			continue
 		}
 		// Where the class is incomplete, so is what is known of its scope.
-		class, _ := p.Dialect.Class(ctx, once, m)
+		class, _ := once.Class(ctx, m)
 		k := dialect.ClassKey(class.Class)
 		if _, known := scopes[k]; !known {
 			if s, err := p.Provider.Open(ctx, class.Class); err == nil {

@@ -16,7 +16,7 @@ func TestOldHooksAreReported(t *testing.T) {
 	hook := func(name, owner string) []machinev1.LifecycleHook {
 		return []machinev1.LifecycleHook{{Name: name, Owner: owner}}
 	}
-	lens := openshift.Machines{TokenLifetime: time.Hour, HookPatience: time.Hour}
+	lens := openshift.Machines{HookPatience: time.Hour}
 	g := newRig[*machinev1.Machine](t, lens, openshiftMachine(func(m *machinev1.Machine) {
 		m.Spec.LifecycleHooks = machinev1.LifecycleHooks{PreDrain: hook("EtcdQuorumOperator", "clusteroperator/etcd"), PreTerminate: hook("Backup", "backup-operator")}
 	}), userData("boot"))

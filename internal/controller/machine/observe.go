@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
@@ -38,7 +39,7 @@ func (p *pass[M]) observe(ctx context.Context) {
 // do with what is left of it: without user data, without credentials, and in the end
 // without a spec.
 func (p *pass[M]) openSession(ctx context.Context) lifecycle.Session {
-	class, err := p.Dialect.Class(ctx, p.Client, p.m)
+	class, err := p.Resolver.Class(ctx, p.m)
 	p.class, p.lacks = class, class.Absent
 	p.mem.madeFrom(class)
 	if err == nil || !p.view.Deleted.IsZero() {
@@ -264,7 +265,7 @@ func (p *pass[M]) hasAnother(ctx context.Context, name string) (bool, error) {
 	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: "name/" + name}); err != nil {
 		return false, fmt.Errorf("listing the machines of node %s: %w", name, err)
 	}
-	for m := range p.Dialect.Items(list) {
+	for m := range dialect.Items[M](list) {
 		if p.Dialect.View(m).UID != p.view.UID {
 			return true, nil
 		}

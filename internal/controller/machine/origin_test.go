@@ -63,7 +63,7 @@ func gardenerKubemark(t *testing.T) *kubemarked[*v1alpha1.Machine] {
 // restarted is a new process.
 func (k *kubemarked[M]) restarted() {
 	k.r = machine.New(machine.Options[M]{
-		Client: k.control, Live: fresh{k.control}, Clock: k.clock, Dialect: k.lens, Provider: k, Recorder: k.events,
+		Client: k.control, Live: fresh{k.control}, Clock: k.clock, Dialect: k.lens, Resolver: resolver(k.lens, k.control), Provider: k, Recorder: k.events,
 		Nodes: node.New(k.target, k.target, k.clock),
 	})
 }

@@ -261,7 +261,7 @@ func (p *pass[M]) cordonWith(ctx context.Context, policy drain.Policy) (w node.W
 	if p.view.Deleted.IsZero() {
 		return w, false, nil
 	}
-	w = p.Dialect.Leave(p.m)
+	w = p.Dialect.Want(p.m, p.class).Leave()
 	if p.view.Deletion.Drained {
 		w.MarkAnnotations = map[string]string{lifecycle.DrainedAgainAnnotation: "true"}
 	}
@@ -321,7 +321,7 @@ func (p *pass[M]) deleteNode(ctx context.Context) lifecycle.Node {
 	if shared || err != nil {
 		return p.looked(nil, err)
 	}
-	err = p.Nodes.Delete(ctx, f.Object, p.Dialect.Leave(p.m).DropFinalizer)
+	err = p.Nodes.Delete(ctx, f.Object, p.Dialect.Want(p.m, p.class).Leave().DropFinalizer)
 	p.answered(err)
 	if err != nil {
 		f.Looked, f.Err = false, fmt.Errorf("delete node %s: %w", f.Object.Name, err)

@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
@@ -57,7 +58,7 @@ func (p *pass[M]) mayFail(ctx context.Context) bool {
 		return false
 	}
 	var others []lifecycle.Machine
-	for m := range p.Dialect.Items(list) {
+	for m := range dialect.Items[M](list) {
 		others = append(others, p.Dialect.View(m))
 	}
 	return lifecycle.Lone(now, p.view, others...) && p.permits.take(p.view.Namespace+"/"+group, p.view.UID, now)

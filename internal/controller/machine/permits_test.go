@@ -29,7 +29,7 @@ func outage(t *testing.T) *rig[*v1alpha1.Machine] {
 		m.Status.CurrentStatus = v1alpha1.CurrentStatus{Phase: "Unknown", LastUpdateTime: metav1.NewTime(start.Add(-10 * time.Minute))}
 		objects = append(objects, m)
 	}
-	g := newRig[*v1alpha1.Machine](t, gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: ns}, objects...)
+	g := newRig[*v1alpha1.Machine](t, gardener.Machines{Defaults: gardener.StandardDefaults()}, objects...)
 	for i := range 4 {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i)}}
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}

@@ -338,7 +338,7 @@ func TestKeepAsksTheServer(t *testing.T) {
 	fails(g)
 	want := keeps(g)
 	g.r = machine.New(machine.Options[*v1alpha1.Machine]{
-		Client: g.control, Live: g.control, Clock: g.clock, Dialect: g.lens, Provider: g.cloud, Recorder: g.events,
+		Client: g.control, Live: g.control, Clock: g.clock, Dialect: g.lens, Resolver: resolver(g.lens, g.control), Provider: g.cloud, Recorder: g.events,
 		Nodes: node.New(newRecording(t), g.target, g.clock),
 	})
 	g.pass()

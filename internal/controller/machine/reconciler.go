@@ -32,8 +32,9 @@ type Options[M client.Object] struct {
 	// Live reads machines from the API server itself.
 	Live  client.Reader
 	Clock clock.PassiveClock
-	// Dialect spells the API group.
+	// Dialect spells the API group, Resolver reads what machines are made from.
 	Dialect  dialect.Machines[M]
+	Resolver dialect.Resolver[M]
 	Provider provider.Provider
 	// Nodes is the cluster that the machines join; nil when they join none.
 	Nodes    *node.Cluster

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -124,7 +125,7 @@ func (r *Reconciler[M]) livingGroups(ctx context.Context) map[group]bool {
 		return nil
 	}
 	out := map[group]bool{}
-	for m := range r.Dialect.Items(list) {
+	for m := range dialect.Items[M](list) {
 		_, name := r.Dialect.Group(m)
 		out[group{r.Dialect.API(), m.GetNamespace(), name}] = true
 	}

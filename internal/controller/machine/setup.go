@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -218,7 +219,7 @@ func (r *Reconciler[M]) requests(ctx context.Context, keys []string, which func(
 		if err := r.Client.List(ctx, list, client.MatchingFields{NodeIndex: key}); err != nil {
 			continue // the index is ours and the cache in memory: there is nothing to be done
 		}
-		for m := range r.Dialect.Items(list) {
+		for m := range dialect.Items[M](list) {
 			if which(m) {
 				found[client.ObjectKeyFromObject(m)] = true
 			}

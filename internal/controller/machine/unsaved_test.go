@@ -57,7 +57,7 @@ func TestUnsavedIsToldLater(t *testing.T) {
 		}
 	})
 	t.Run("that a hook is overdue", func(t *testing.T) {
-		lens := openshift.Machines{TokenLifetime: time.Hour, HookPatience: time.Hour}
+		lens := openshift.Machines{HookPatience: time.Hour}
 		g := newRig[*machinev1.Machine](t, lens, openshiftMachine(func(m *machinev1.Machine) {
 			m.Spec.LifecycleHooks.PreDrain = []machinev1.LifecycleHook{{Name: "Backup", Owner: "backup-operator"}}
 		}), userData("boot"))

@@ -46,7 +46,7 @@ func (p *pass[M]) contested(ctx context.Context) error {
 	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: ProviderIDKey(p.view.Recorded.ProviderID)}); err != nil {
 		return fmt.Errorf("look whose instance %s is: %w", p.view.Recorded.ProviderID, err)
 	}
-	for m := range p.Dialect.Items(list) {
+	for m := range dialect.Items[M](list) {
 		v := p.Dialect.View(m)
 		older := cmp.Or(v.Created.Compare(p.view.Created), cmp.Compare(v.UID, p.view.UID)) < 0
 		if older && provider.SameInstance(p.session, v.Recorded.ProviderID, p.view.Recorded.ProviderID) && p.sharesScope(ctx, m) {

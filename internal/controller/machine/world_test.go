@@ -195,7 +195,7 @@ func (g *rig[M]) restart() {
 		cache = g.cache
 	}
 	g.r = machine.New(machine.Options[M]{
-		Client: g.control, Live: fresh{g.control}, Clock: g.clock, Dialect: g.lens, Provider: g.cloud, Recorder: g.events,
+		Client: g.control, Live: fresh{g.control}, Clock: g.clock, Dialect: g.lens, Resolver: resolver(g.lens, g.control), Provider: g.cloud, Recorder: g.events,
 		Nodes: node.New(cache, g.target, g.clock), Connectivity: g.sight, Handover: g.handover,
 	})
 }
@@ -308,11 +308,20 @@ func machineClass() *v1alpha1.MachineClass {
 	}
 }
 
+// resolver reads what the machines of a lens are made from.
+func resolver[M client.Object](lens dialect.Machines[M], r client.Reader) dialect.Resolver[M] {
+	var of any = openshift.Resolver{Reader: r, TokenLifetime: time.Hour}
+	if lens.API() == provider.Gardener {
+		of = gardener.Resolver{Reader: r, Defaults: gardener.StandardDefaults(), Cluster: ns}
+	}
+	return of.(dialect.Resolver[M])
+}
+
 func openshiftRig(t *testing.T, edits ...func(*machinev1.Machine)) *rig[*machinev1.Machine] {
-	return newRig[*machinev1.Machine](t, openshift.Machines{TokenLifetime: time.Hour}, openshiftMachine(edits...), userData("boot <<MACHINE_NAME>>"))
+	return newRig[*machinev1.Machine](t, openshift.Machines{}, openshiftMachine(edits...), userData("boot <<MACHINE_NAME>>"))
 }
 
 func gardenerRig(t *testing.T, edits ...func(*v1alpha1.Machine)) *rig[*v1alpha1.Machine] {
-	lens := gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: ns}
+	lens := gardener.Machines{Defaults: gardener.StandardDefaults()}
 	return newRig[*v1alpha1.Machine](t, lens, gardenerMachine(edits...), machineClass(), userData("boot <<MACHINE_NAME>>"))
 }

@@ -78,7 +78,7 @@ func (k kind[C]) list(ctx context.Context, from client.Reader, namespace string)
 	if err := from.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list health checks: %w", err)
 	}
-	for c := range k.lens.Items(list) {
+	for c := range dialect.Items[C](list) {
 		if s := k.says(c); len(s.alarms) > 0 {
 			out = append(out, s)
 		}

@@ -59,20 +59,16 @@ type Seen struct {
 	Cached bool
 }
 
-// Template is what machines are made from, and one made from it.
-type Template[M client.Object] struct {
-	Anchor  client.Object
-	Machine M
-}
-
 // Machines implements [Kind] for the machines of a lens.
 type Machines[M client.Object] struct {
 	Lens dialect.Machines[M]
+	// Resolver reads classes and templates from the cache; nil where there is none.
+	Resolver dialect.Resolver[M]
 	// GVK is what the API server calls them.
 	GVK schema.GroupVersionKind
-	// Cache reads machines, with the index of the machine controller, and
-	// whatever classes are made of; nil where the process does not serve the
-	// API. That such an API does not exist is then no error.
+	// Cache reads machines, with the index of the machine controller; nil where
+	// the process does not serve the API. That such an API does not exist is then
+	// no error.
 	Cache client.Reader
 	// Live reads past the cache.
 	Live client.Reader
@@ -82,8 +78,6 @@ type Machines[M client.Object] struct {
 	Untagged bool
 	// Namespace of the machines; empty is all.
 	Namespace string
-	// Templates are those that may have no machine just now.
-	Templates func(ctx context.Context, cache client.Reader) ([]Template[M], error)
 }
 
 var _ Kind = Machines[client.Object]{}
@@ -100,22 +94,22 @@ func (k Machines[M]) Classes(ctx context.Context) ([]Class, error) {
 	if k.Cache == nil {
 		return nil, nil
 	}
-	templates, err := k.Templates(ctx, k.Cache)
+	templates, err := k.Resolver.Templates(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the templates of %s: %w", k.Lens.API(), err)
 	}
-	memo := dialect.Once(k.Cache)
+	once := k.Resolver.Once()
 	var out []Class
 	for _, t := range templates {
-		c, err := k.Lens.Class(ctx, memo, t.Machine)
+		c, err := once.Class(ctx, t.Machine)
 		out = append(out, Class{Class: c.Class, Anchor: t.Anchor, Untagged: k.Untagged, Err: err})
 	}
 	list := k.Lens.NewList()
 	if err := k.Cache.List(ctx, list, client.InNamespace(k.Namespace)); err != nil {
 		return nil, fmt.Errorf("list the machines of %s: %w", k.Lens.API(), err)
 	}
-	for m := range k.Lens.Items(list) {
-		c, err := k.Lens.Class(ctx, memo, m)
+	for m := range dialect.Items[M](list) {
+		c, err := once.Class(ctx, m)
 		out = append(out, Class{Class: c.Class, Anchor: m, Machine: string(m.GetUID()), Untagged: k.Untagged, Err: err})
 	}
 	return out, nil
@@ -136,7 +130,7 @@ func (k Machines[M]) Machines(ctx context.Context) (out []Seen, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("list the machines of %s past the cache: %w", k.Lens.API(), err)
 		}
-		for m := range k.Lens.Items(list) {
+		for m := range dialect.Items[M](list) {
 			out = append(out, k.seen(m))
 		}
 		if next = list.GetContinue(); next == "" {
@@ -179,7 +173,7 @@ func (k Machines[M]) Having(ctx context.Context, n *corev1.Node) (out []client.O
 		if err := k.Cache.List(ctx, list, client.MatchingFields{machine.NodeIndex: key}); err != nil {
 			return nil, fmt.Errorf("look for the machine of node %s: %w", n.Name, err)
 		}
-		for m := range k.Lens.Items(list) {
+		for m := range dialect.Items[M](list) {
 			if !differ(k.Lens.View(m).Recorded.ProviderID, n.Spec.ProviderID) {
 				out = append(out, m)
 			}

@@ -177,32 +177,12 @@ func (w *world) restart() {
 
 func (w *world) kinds() []shell.Kind {
 	o := shell.Machines[*machinev1.Machine]{
-		Lens: openshift.Machines{Provider: w.provider}, GVK: machinev1.GroupVersion.WithKind("Machine"), Live: w.live, Namespace: ns,
-		Templates: func(ctx context.Context, r client.Reader) (out []shell.Template[*machinev1.Machine], err error) {
-			var list machinev1.MachineSetList
-			err = r.List(ctx, &list)
-			for i := range list.Items {
-				out = append(out, shell.Template[*machinev1.Machine]{
-					Anchor: &list.Items[i], Machine: openshift.Sets{}.NewMachine(&list.Items[i], "x").(*machinev1.Machine),
-				})
-			}
-			return out, err
-		},
+		Lens: openshift.Machines{}, Resolver: openshift.Resolver{Reader: w.cache, Provider: w.provider},
+		GVK: machinev1.GroupVersion.WithKind("Machine"), Live: w.live, Namespace: ns,
 	}
 	g := shell.Machines[*v1alpha1.Machine]{
-		Lens: gardener.Machines{Defaults: gardener.StandardDefaults()}, GVK: v1alpha1.GroupVersion.WithKind("Machine"), Live: w.live, Namespace: ns,
-		Untagged: true,
-		Templates: func(ctx context.Context, r client.Reader) (out []shell.Template[*v1alpha1.Machine], err error) {
-			var list v1alpha1.MachineClassList
-			err = r.List(ctx, &list)
-			for i := range list.Items {
-				m := &v1alpha1.Machine{}
-				m.Namespace = ns
-				m.Spec.Class = v1alpha1.ClassSpec{Kind: "MachineClass", Name: list.Items[i].Name}
-				out = append(out, shell.Template[*v1alpha1.Machine]{Anchor: &list.Items[i], Machine: m})
-			}
-			return out, err
-		},
+		Lens: gardener.Machines{Defaults: gardener.StandardDefaults()}, Resolver: gardener.Resolver{Reader: w.cache, Defaults: gardener.StandardDefaults()},
+		GVK: v1alpha1.GroupVersion.WithKind("Machine"), Live: w.live, Namespace: ns, Untagged: true,
 	}
 	if slices.Contains(w.served, provider.OpenShift) {
 		o.Cache = w.cache

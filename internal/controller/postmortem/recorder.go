@@ -26,7 +26,9 @@ import (
 // Options are what a [Recorder] is made of.
 type Options[M client.Object] struct {
 	Dialect dialect.Machines[M]
-	// Client reads machines, classes and secrets, and writes records. Live reads
+	// Resolver reads what machines are made from.
+	Resolver dialect.Resolver[M]
+	// Client reads machines, and writes records. Live reads
 	// records and events past any cache: they are not worth watching.
 	Client client.Client
 	Live   client.Reader

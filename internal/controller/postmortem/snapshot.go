@@ -145,7 +145,7 @@ func (s *snapshot[M]) requests(ctx context.Context, nodes []string) []postmortem
 func (s *snapshot[M]) infrastructure(ctx context.Context) (*provider.Instance, string) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	class, err := s.Dialect.Class(ctx, s.Client, s.m)
+	class, err := s.Resolver.Class(ctx, s.m)
 	s.class = class
 	if err != nil {
 		s.gap("instance", err)

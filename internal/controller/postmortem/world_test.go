@@ -26,6 +26,7 @@ import (
 	shell "github.com/millwright-dev/millwright/internal/controller/postmortem"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/dialect/status"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
@@ -152,7 +153,7 @@ func (w *world[M]) call(what string) error {
 // restart is a new process.
 func (w *world[M]) restart() {
 	w.keeper = shell.New(shell.Options[M]{
-		Dialect: w.lens, Client: w.api, Live: w.api, Provider: w.provider, Nodes: node.New(w.api, w.api, w.clock),
+		Dialect: w.lens, Resolver: resolver(w.lens, w.api), Client: w.api, Live: w.api, Provider: w.provider, Nodes: node.New(w.api, w.api, w.clock),
 		Requests: func(_ context.Context, uid string, nodes ...string) ([]postmortem.Request, error) {
 			w.asked = append([]string{uid}, nodes...)
 			return w.requests, nil
@@ -274,4 +275,13 @@ func (w *world[M]) instance(uid, name string) provider.Instance {
 		w.Fatal(err)
 	}
 	return i
+}
+
+// resolver reads what the machines of a lens are made from.
+func resolver[M client.Object](lens dialect.Machines[M], r client.Reader) dialect.Resolver[M] {
+	var of any = openshift.Resolver{Reader: r}
+	if lens.API() == provider.Gardener {
+		of = gardener.Resolver{Reader: r, Defaults: gardener.StandardDefaults()}
+	}
+	return of.(dialect.Resolver[M])
 }

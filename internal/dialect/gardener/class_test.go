@@ -117,8 +117,8 @@ func TestClass(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: ns}
-			got, err := d.Class(t.Context(), reader(t, c.objects...), freshMachine())
+			d := gardener.Resolver{Reader: reader(t, c.objects...), Defaults: gardener.StandardDefaults(), Cluster: ns}
+			got, err := d.Class(t.Context(), freshMachine())
 			names(t, c.reason, err, c.wantErr)
 			names(t, c.reason, got.UserDataErr, c.wantNoBoot)
 			if string(got.UserData) != c.userData || cmp.Diff(c.credentials, got.Credentials) != "" {
@@ -143,7 +143,7 @@ func names(t *testing.T, reason string, err error, want string) {
 
 // TestObjection: a provider's objection to the spec shows where the spec is.
 func TestObjection(t *testing.T) {
-	c, _ := gardener.Machines{}.Class(t.Context(), reader(t), freshMachine())
+	c, _ := gardener.Resolver{Reader: reader(t)}.Class(t.Context(), freshMachine())
 	names(t, "the field is named with the class", c.Objection(provider.InvalidField("zone", "there is none")), "machineclass pool-a: providerSpec.zone: there is none")
 }
 

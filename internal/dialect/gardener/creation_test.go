@@ -51,7 +51,7 @@ func TestCreationTimeouts(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r client.Reader = fake.NewClientBuilder().WithScheme(scheme).Build()
-		class, _ := lens.Class(t.Context(), r, m)
+		class, _ := gardener.Resolver{Reader: r, Defaults: lens.Defaults}.Class(t.Context(), m)
 		if class.TokenLifetime != c.token {
 			t.Errorf("%s: the token lives for %v, want %v", c.reason, class.TokenLifetime, c.token)
 		}

@@ -21,7 +21,7 @@ import (
 // of what this dialect writes into a machine.
 func TestMachineLaws(t *testing.T) {
 	dialecttest.Laws[*v1alpha1.Machine]{
-		Dialect:   gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: "shoot--a--b"},
+		Dialect:   gardener.Machines{Defaults: gardener.StandardDefaults()},
 		Prepare:   prepare,
 		Finalizer: "machine.sapcloud.io/machine-controller-manager",
 		Owned: []string{

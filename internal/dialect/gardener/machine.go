@@ -3,39 +3,26 @@ package gardener
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/engine/approval"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 // Machines reads and writes machines of this API.
-type Machines struct {
-	Defaults Defaults
-	// Cluster is the ownership scope; empty is the machine's namespace, which
-	// in Gardener is the technical name of the cluster.
-	Cluster string
-	// TokenGroups are the extra groups of bootstrap tokens
-	// (--bootstrap-token-auth-extra-groups).
-	TokenGroups string
-}
+type Machines struct{ Defaults Defaults }
 
 // Defaults hold where a machine has no configuration of its own.
 type Defaults struct {
@@ -82,18 +69,6 @@ func (Machines) New() *v1alpha1.Machine { return &v1alpha1.Machine{} }
 
 // NewList implements [dialect.Machines].
 func (Machines) NewList() client.ObjectList { return &v1alpha1.MachineList{} }
-
-// Items implements [dialect.Machines].
-func (Machines) Items(list client.ObjectList) iter.Seq[*v1alpha1.Machine] {
-	return func(yield func(*v1alpha1.Machine) bool) {
-		items := list.(*v1alpha1.MachineList).Items
-		for i := range items {
-			if !yield(&items[i]) {
-				return
-			}
-		}
-	}
-}
 
 // Group is the machine's deployment, by the label that its template carries.
 func (Machines) Group(m *v1alpha1.Machine) (key, value string) {
@@ -214,12 +189,6 @@ func (d Machines) creationTimeout(m *v1alpha1.Machine) time.Duration {
 	return max(d.Defaults.CreationTimeout, 0)
 }
 
-// tokenLifetime is as long as the machine may take to join. Where that has no end,
-// it is as long as a certificate is approved for it.
-func (d Machines) tokenLifetime(m *v1alpha1.Machine) time.Duration {
-	return cmp.Or(d.creationTimeout(m), approval.JoinWindow)
-}
-
 func override(d *time.Duration, o *metav1.Duration) {
 	if o != nil {
 		*d = o.Duration
@@ -228,97 +197,6 @@ func override(d *time.Duration, o *metav1.Duration) {
 
 func split(list string) []string {
 	return slices.DeleteFunc(strings.Split(list, ","), func(s string) bool { return s == "" })
-}
-
-// Class follows the machine's reference to its class, and the class's to its
-// secrets.
-func (d Machines) Class(ctx context.Context, r client.Reader, m *v1alpha1.Machine) (dialect.Class, error) {
-	c, err := d.class(ctx, r, m)
-	dialect.Locate(&c.Class, m, m.Spec.ProviderID != "")
-	return c, err
-}
-
-// class is what the machine's class says, wherever its instance is.
-func (d Machines) class(ctx context.Context, r client.Reader, m *v1alpha1.Machine) (dialect.Class, error) {
-	c := dialect.Class{
-		Class:         provider.Class{API: provider.Gardener, Cluster: cmp.Or(d.Cluster, m.Namespace)},
-		SpecPath:      fmt.Sprintf("machineclass %s: providerSpec", m.Spec.Class.Name),
-		TokenLifetime: d.tokenLifetime(m),
-		TokenGroups:   d.TokenGroups,
-	}
-	var mc v1alpha1.MachineClass
-	if err := r.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: m.Spec.Class.Name}, &mc); err != nil {
-		return c, fmt.Errorf("spec.class.name: read machineclass %s: %w", m.Spec.Class.Name, err)
-	}
-	c.Spec = mc.ProviderSpec.Raw
-	if t := mc.NodeTemplate; t != nil {
-		c.Region, c.Zone, c.Capacity = t.Region, t.Zone, t.VirtualCapacity
-	}
-	data, absent, err := secrets(ctx, r, &mc)
-	if err != nil {
-		return c, err
-	}
-	c.Absent = absent
-	c.UserData, c.UserDataErr = data[v1alpha1.SecretKeyUserData], nil
-	if _, ok := data[v1alpha1.SecretKeyUserData]; !ok {
-		c.UserDataErr = fmt.Errorf("machineclass %s: secretRef: no secret with the key %s%s", mc.Name, v1alpha1.SecretKeyUserData, absent)
-	}
-	c.Credentials = maps.Clone(data)
-	delete(c.Credentials, v1alpha1.SecretKeyUserData)
-	return c, validate(&mc)
-}
-
-// secrets merges the data of the class's secrets; the credentials' wins. One
-// that does not exist counts as empty; absent names those, as the end of a sentence.
-func secrets(ctx context.Context, r client.Reader, mc *v1alpha1.MachineClass) (out map[string][]byte, absent string, err error) {
-	out = map[string][]byte{}
-	for field, ref := range refs(mc) {
-		if ref.Namespace == "" {
-			ref.Namespace = mc.Namespace
-		}
-		data, err := dialect.Secret(ctx, r, ref, "machineclass "+mc.Name+": "+field)
-		if errors.IsNotFound(err) {
-			absent += fmt.Sprintf("; secret %s/%s does not exist", ref.Namespace, ref.Name)
-			continue
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		maps.Copy(out, data)
-	}
-	return out, absent, nil
-}
-
-// refs yields the class's secrets in the order in which they are merged.
-func refs(mc *v1alpha1.MachineClass) func(yield func(string, provider.SecretRef) bool) {
-	return func(yield func(string, provider.SecretRef) bool) {
-		if s := mc.SecretRef; s != nil && !yield("secretRef", provider.SecretRef{Namespace: s.Namespace, Name: s.Name}) {
-			return
-		}
-		if s := mc.CredentialsSecretRef; s != nil {
-			yield("credentialsSecretRef", provider.SecretRef{Namespace: s.Namespace, Name: s.Name})
-		}
-	}
-}
-
-// validate checks what the original checks at reconciliation: a node template
-// may be absent, but not half there.
-func validate(mc *v1alpha1.MachineClass) error {
-	t := mc.NodeTemplate
-	if t == nil {
-		return nil
-	}
-	for _, k := range []corev1.ResourceName{corev1.ResourceCPU, "gpu", corev1.ResourceMemory} {
-		if _, ok := t.Capacity[k]; !ok {
-			return provider.InvalidField("machineclass "+mc.Name+": nodeTemplate.capacity", "must have the key %s", k)
-		}
-	}
-	for field, value := range map[string]string{"instanceType": t.InstanceType, "region": t.Region, "zone": t.Zone} {
-		if value == "" {
-			return provider.InvalidField("machineclass "+mc.Name+": nodeTemplate."+field, "must be set")
-		}
-	}
-	return nil
 }
 
 // Want mirrors spec.nodeTemplate to the node and takes away again what was
@@ -333,12 +211,6 @@ func (Machines) Want(m *v1alpha1.Machine, c dialect.Class) node.Want {
 		AppliedKey:  v1alpha1.AnnotationKeyLastAppliedNodeTemplate,
 		CapacityKey: v1alpha1.AnnotationKeyLastAppliedVirtualCapacity,
 	}
-}
-
-// Leave drops the node's finalizer with the cordon: from then on, deleting the
-// node means nothing more.
-func (Machines) Leave(*v1alpha1.Machine) node.Want {
-	return node.Want{DropFinalizer: v1alpha1.FinalizerNode}
 }
 
 // Leaving is the condition Terminating. Its reason is found once, when it is

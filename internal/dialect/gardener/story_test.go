@@ -84,7 +84,7 @@ func TestMachineStory(t *testing.T) {
 	invalid := func(m *v1alpha1.Machine) { m.Spec.Class.Kind = "" }
 
 	lens.Story[*v1alpha1.Machine]{
-		Dialect: gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: "shoot--a--b"},
+		Dialect: gardener.Machines{Defaults: gardener.StandardDefaults()},
 		Fresh:   freshMachine(), Dir: "testdata/machine", Update: *update,
 		Chapters: []chapter{
 			{

@@ -16,7 +16,7 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-var machines = gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: "shoot--a--b"}
+var machines = gardener.Machines{Defaults: gardener.StandardDefaults()}
 
 // updatable is a node with the labels and the condition of an update in place.
 func updatable(ready corev1.ConditionStatus, labels map[string]string, mark lifecycle.Mark) *corev1.Node {

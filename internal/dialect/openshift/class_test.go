@@ -69,7 +69,7 @@ func TestClass(t *testing.T) {
 			if c.spec != "" {
 				m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: []byte(c.spec)}
 			}
-			got, err := openshift.Machines{}.Class(t.Context(), fake.NewClientBuilder().WithObjects(c.secrets...).Build(), m)
+			got, err := openshift.Resolver{Reader: fake.NewClientBuilder().WithObjects(c.secrets...).Build()}.Class(t.Context(), m)
 			names(t, c.reason, err, c.wantErr)
 			names(t, c.reason, got.UserDataErr, c.wantNoBoot)
 			if string(got.UserData) != c.userData || cmp.Diff(c.credentials, got.Credentials) != "" {
@@ -94,7 +94,7 @@ func names(t *testing.T, reason string, err error, want string) {
 
 // TestCluster: the scope in which a machine's instance is looked for.
 func TestCluster(t *testing.T) {
-	lens := openshift.Machines{DefaultCluster: "default"}
+	resolver := openshift.Resolver{Reader: fake.NewClientBuilder().Build(), DefaultCluster: "default"}
 	for _, c := range []struct {
 		name, reason, want string
 		edit               func(*machinev1.Machine)
@@ -116,7 +116,7 @@ func TestCluster(t *testing.T) {
 	} {
 		m := freshMachine()
 		c.edit(m)
-		got, err := lens.Class(t.Context(), fake.NewClientBuilder().Build(), m)
+		got, err := resolver.Class(t.Context(), m)
 		if err != nil || got.Cluster != c.want {
 			t.Errorf("%s: cluster %q (%v), want %q: %s", c.name, got.Cluster, err, c.want, c.reason)
 		}

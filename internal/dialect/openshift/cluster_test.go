@@ -110,14 +110,14 @@ func TestWhichCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := clientWith(t, tc.clusters...)
 			m := blueMachine()
-			c, err := Machines{Clusters: r}.Class(t.Context(), r, m)
+			c, err := Resolver{Reader: r, Clusters: r}.Class(t.Context(), m)
 			if err != nil || string(c.Spec) != tc.want || c.Cluster != "blue" {
 				t.Errorf("%s: spec %s of cluster %s, error %v", tc.reason, c.Spec, c.Cluster, err)
 			}
 			if string(m.Spec.ProviderSpec.Value.Raw) != `{"size":3}` {
 				t.Error("the machine was changed")
 			}
-			if c, err := (Machines{}).Class(t.Context(), r, m); err != nil || string(c.Spec) != `{"size":3}` {
+			if c, err := (Resolver{Reader: r}).Class(t.Context(), m); err != nil || string(c.Spec) != `{"size":3}` {
 				t.Errorf("a lens that reads no clusters: spec %s, error %v", c.Spec, err)
 			}
 		})
@@ -166,7 +166,7 @@ func TestWhatAMachineKeeps(t *testing.T) {
 			m := blueMachine()
 			m.CreationTimestamp = metav1.NewTime(born)
 			tc.edit(m)
-			c, err := Machines{Clusters: r}.Class(t.Context(), r, m)
+			c, err := Resolver{Reader: r, Clusters: r}.Class(t.Context(), m)
 			if err != nil || string(c.Spec) != tc.spec || string(c.Inherited) != tc.keeps {
 				t.Errorf("%s: spec %s, to be kept %q, error %v, want %s and %q", tc.reason, c.Spec, c.Inherited, err, tc.spec, tc.keeps)
 			}
@@ -180,7 +180,7 @@ func TestKeptNonsense(t *testing.T) {
 	r := clientWith(t)
 	m := blueMachine()
 	m.Annotations = map[string]string{DefaultsAnnotation: `["x"]`}
-	c, err := Machines{Clusters: r}.Class(t.Context(), r, m)
+	c, err := Resolver{Reader: r, Clusters: r}.Class(t.Context(), m)
 	if err == nil || err.Error() != "metadata.annotations[millwright.dev/cluster-defaults]: is not an object" {
 		t.Errorf("error %v", err)
 	}
@@ -217,7 +217,7 @@ func TestRecordKeepsDefaults(t *testing.T) {
 func TestSecretsNamedByTheCluster(t *testing.T) {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "cloud"}, Data: map[string][]byte{"key": []byte("k"), "userData": []byte("boot")}}
 	r := clientWith(t, s, cluster("ns", "blue", `{"credentialsSecret":{"name":"cloud"},"userDataSecret":{"name":"cloud"}}`))
-	c, err := Machines{Clusters: r}.Class(t.Context(), r, blueMachine())
+	c, err := Resolver{Reader: r, Clusters: r}.Class(t.Context(), blueMachine())
 	if err != nil || string(c.Credentials["key"]) != "k" || string(c.UserData) != "boot" {
 		t.Errorf("credentials %v, user data %q, error %v", c.Credentials, c.UserData, err)
 	}
@@ -254,7 +254,7 @@ func TestClustersThatCannotBeRead(t *testing.T) {
 			m := blueMachine()
 			m.Spec.ProviderSpec.Value.Raw = []byte(`{"credentialsSecret":{"name":"cloud"}}`)
 			begun := time.Now()
-			c, err := Machines{Clusters: answers{err: tc.err}}.Class(t.Context(), clientWith(t, s), m)
+			c, err := Resolver{Reader: clientWith(t, s), Clusters: answers{err: tc.err}}.Class(t.Context(), m)
 			if (err != nil) != (tc.fails != "") || err != nil && !strings.HasPrefix(err.Error(), tc.fails) {
 				t.Errorf("%s (%s): error %v", name, tc.reason, err)
 			}
@@ -270,7 +270,7 @@ func TestClustersThatCannotBeRead(t *testing.T) {
 
 func TestClusterThatSaysNonsense(t *testing.T) {
 	r := clientWith(t, cluster("ns", "blue", `["x"]`))
-	c, err := Machines{Clusters: r}.Class(t.Context(), r, blueMachine())
+	c, err := Resolver{Reader: r, Clusters: r}.Class(t.Context(), blueMachine())
 	if err == nil || !strings.HasPrefix(err.Error(), "spec.providerSpec.value: complete it by cluster blue: its spec.providerSpec.value is not an object") {
 		t.Errorf("error %v", err)
 	}

@@ -2,7 +2,6 @@ package openshift
 
 import (
 	"fmt"
-	"iter"
 	"strings"
 	"time"
 
@@ -49,18 +48,6 @@ func (HealthChecks) New() *lenient.MachineHealthCheck { return &lenient.MachineH
 
 // NewList implements [dialect.HealthChecks].
 func (HealthChecks) NewList() client.ObjectList { return &lenient.MachineHealthCheckList{} }
-
-// Items implements [dialect.HealthChecks].
-func (HealthChecks) Items(list client.ObjectList) iter.Seq[*lenient.MachineHealthCheck] {
-	return func(yield func(*lenient.MachineHealthCheck) bool) {
-		items := list.(*lenient.MachineHealthCheckList).Items
-		for i := range items {
-			if !yield(&items[i]) {
-				return
-			}
-		}
-	}
-}
 
 // View projects c onto the engine's facts.
 func (HealthChecks) View(c *lenient.MachineHealthCheck, _ dialect.CommonConditions) health.Check {

@@ -3,7 +3,6 @@ package openshift
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -43,18 +42,6 @@ func (OldHealthChecks) New() *v1alpha1.MachineHealthCheck { return &v1alpha1.Mac
 
 // NewList implements [dialect.HealthChecks].
 func (OldHealthChecks) NewList() client.ObjectList { return &v1alpha1.MachineHealthCheckList{} }
-
-// Items implements [dialect.HealthChecks].
-func (OldHealthChecks) Items(list client.ObjectList) iter.Seq[*v1alpha1.MachineHealthCheck] {
-	return func(yield func(*v1alpha1.MachineHealthCheck) bool) {
-		items := list.(*v1alpha1.MachineHealthCheckList).Items
-		for i := range items {
-			if !yield(&items[i]) {
-				return
-			}
-		}
-	}
-}
 
 // View projects c onto the engine's facts. Nodes are all that counts.
 func (OldHealthChecks) View(c *v1alpha1.MachineHealthCheck, common dialect.CommonConditions) health.Check {

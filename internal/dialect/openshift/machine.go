@@ -2,10 +2,7 @@
 package openshift
 
 import (
-	"cmp"
-	"context"
 	"fmt"
-	"iter"
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -37,23 +34,9 @@ const (
 
 // Machines reads and writes machines of this API.
 type Machines struct {
-	// Provider tells which secrets its specs name; nil reads the fields that
-	// all specs share.
-	Provider provider.Provider
-	// DefaultCluster is the ownership scope of machines under deletion that have
-	// neither an origin nor a cluster label.
-	DefaultCluster string
-	// TokenGroups and TokenLifetime are those of bootstrap tokens, for user
-	// data that asks for one; it is an extension of this API, whose own user
-	// data has no placeholders.
-	TokenGroups   string
-	TokenLifetime time.Duration
 	// HookPatience is after how long a hook that stops a deletion is reported
 	// with its owner; zero: never.
 	HookPatience time.Duration
-	// Clusters reads what machines of a cluster have in common; nil: every
-	// machine says all itself.
-	Clusters client.Reader
 }
 
 var _ dialect.Machines[*machinev1.Machine] = Machines{}
@@ -66,18 +49,6 @@ func (Machines) New() *machinev1.Machine { return &machinev1.Machine{} }
 
 // NewList implements [dialect.Machines].
 func (Machines) NewList() client.ObjectList { return &machinev1.MachineList{} }
-
-// Items implements [dialect.Machines].
-func (Machines) Items(list client.ObjectList) iter.Seq[*machinev1.Machine] {
-	return func(yield func(*machinev1.Machine) bool) {
-		items := list.(*machinev1.MachineList).Items
-		for i := range items {
-			if !yield(&items[i]) {
-				return
-			}
-		}
-	}
-}
 
 // View projects m onto the engine's facts.
 func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
@@ -169,57 +140,6 @@ func (d Machines) Policy(m *machinev1.Machine) lifecycle.Policy {
 	return p
 }
 
-// Class takes the provider spec out of the machine, completes it by what its
-// cluster says, and reads the secrets that it names, in the machine's namespace
-// unless it says otherwise.
-func (d Machines) Class(ctx context.Context, r client.Reader, m *machinev1.Machine) (dialect.Class, error) {
-	c := dialect.Class{
-		Class:         provider.Class{API: provider.OpenShift, Cluster: m.Labels[ClusterLabel], Zone: m.Labels[ZoneLabel], Region: m.Labels[RegionLabel]},
-		SpecPath:      "spec.providerSpec.value",
-		Role:          m.Labels[RoleLabel],
-		TokenLifetime: d.TokenLifetime,
-		TokenGroups:   d.TokenGroups,
-	}
-	dialect.Locate(&c.Class, m, recorded(m))
-	c.Cluster = cmp.Or(c.Cluster, m.Annotations[dialect.ClusterAnnotation], d.DefaultCluster)
-	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
-		return c, provider.InvalidField("spec.providerSpec.value", "value field must be set")
-	}
-	var incomplete error
-	c.Spec, c.Inherited, incomplete = d.completed(ctx, m)
-	userData, credentials, err := dialect.Refers(d.Provider, provider.OpenShift, c.Spec)
-	if err != nil {
-		return c, cmp.Or(incomplete, c.Objection(err))
-	}
-	c.UserData, c.UserDataErr = userDataOf(ctx, r, m.Namespace, userData)
-	if credentials.Name == "" {
-		return c, incomplete
-	}
-	if credentials.Namespace == "" {
-		credentials.Namespace = m.Namespace
-	}
-	c.Credentials, err = dialect.Secret(ctx, r, credentials, "spec.providerSpec.value.credentialsSecret.name")
-	return c, cmp.Or(incomplete, err)
-}
-
-func userDataOf(ctx context.Context, r client.Reader, namespace string, ref provider.SecretRef) ([]byte, error) {
-	if ref.Name == "" {
-		return nil, nil
-	}
-	if ref.Namespace == "" {
-		ref.Namespace = namespace
-	}
-	const field = "spec.providerSpec.value.userDataSecret.name"
-	data, err := dialect.Secret(ctx, r, ref, field)
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := data["userData"]; !ok {
-		return nil, fmt.Errorf("%s: secret %s/%s has no key userData", field, ref.Namespace, ref.Name)
-	}
-	return data["userData"], nil
-}
-
 // Want copies spec.metadata and spec.taints to the node. Nothing is ever
 // removed from it: clients rely on that.
 func (Machines) Want(m *machinev1.Machine, _ dialect.Class) node.Want {
@@ -231,9 +151,6 @@ func (Machines) Want(m *machinev1.Machine, _ dialect.Class) node.Want {
 		MarkAnnotations: map[string]string{NodeAnnotation: m.Namespace + "/" + m.Name},
 	}
 }
-
-// Leave asks for nothing besides the cordon.
-func (Machines) Leave(*machinev1.Machine) node.Want { return node.Want{} }
 
 // isDrained reports whether the drain for m's deletion was recorded as finished. A
 // condition that is older than the deletion is of an earlier life of an object

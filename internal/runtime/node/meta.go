@@ -52,6 +52,10 @@ type Want struct {
 	Owned *Owned
 }
 
+// Leave is what is to happen to the node when it is cordoned for good: without the
+// finalizer, deleting the node means nothing more.
+func (w Want) Leave() Want { return Want{DropFinalizer: w.Finalizer} }
+
 // Mark is the key that ties the node to its machine: [MachineAnnotation],
 // [MachineNameLabel], or empty.
 func (w Want) Mark() string {

@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/controller/machineclass"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
@@ -83,12 +84,13 @@ func (p *process) followClasses() {
 }
 
 // runCapacity makes p say what machines would offer, for sets and for deployments.
-func runCapacity(p *process, lens openshift.Machines) {
-	c, live := p.aide()
+func runCapacity(p *process, classes openshift.Resolver) {
+	var c client.Client
+	c, classes.Reader = p.aide()
 	var all []*capacity.Reconciler
-	for _, g := range []capacity.Group{capacity.Sets(), capacity.Deployments()} {
+	for _, kind := range []dialect.Scaled{openshift.ScaledSets{}, openshift.ScaledDeployments{}} {
 		all = append(all, capacity.New(capacity.Options{
-			Group: g, Client: c, Secrets: live, Lens: lens, Provider: p.infrastructure(), Recorder: recorder{p},
+			Kind: kind, Client: c, Resolver: dialect.AnyResolver(classes), Provider: p.infrastructure(), Recorder: recorder{p},
 		}))
 	}
 	p.reconcile = func(ctx context.Context, req reconcile.Request) (out reconcile.Result, err error) {

@@ -142,13 +142,19 @@ func (l machineLens[M]) View(o M) lifecycle.Machine {
 	return v
 }
 
-// Class implements [dialect.Machines].
-func (l machineLens[M]) Class(ctx context.Context, r client.Reader, o M) (dialect.Class, error) {
-	c, err := l.Machines.Class(ctx, r, o)
-	if l.m.Labelled {
-		c.Cluster, c.Region = labelled(o)
-	}
+// labelledResolver looks for instances where a machine's labels say.
+type labelledResolver[M client.Object] struct{ dialect.Resolver[M] }
+
+// Class implements [dialect.Resolver].
+func (l labelledResolver[M]) Class(ctx context.Context, o M) (dialect.Class, error) {
+	c, err := l.Resolver.Class(ctx, o)
+	c.Cluster, c.Region = labelled(o)
 	return c, err
+}
+
+// Once implements [dialect.Resolver].
+func (l labelledResolver[M]) Once() dialect.Resolver[M] {
+	return labelledResolver[M]{l.Resolver.Once()}
 }
 
 // Policy implements [dialect.Machines].
@@ -218,12 +224,15 @@ func broken[S client.Object](lens dialect.Sets[S], m *Mutation) dialect.Sets[S] 
 }
 
 // runMachines makes p run the machine controller.
-func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
+func runMachines[M client.Object](p *process, lens dialect.Machines[M], classes dialect.Resolver[M]) {
 	w := p.w
 	infra := p.infrastructure()
 	m := w.o.Mutation
 	if m != nil {
 		lens = machineLens[M]{lens, m, p.Now}
+		if m.Labelled {
+			classes = labelledResolver[M]{classes}
+		}
 		if m.Provider != nil {
 			infra = m.Provider(infra, p.target)
 		}
@@ -232,8 +241,8 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M]) {
 		nodes := node.New(p.target, p.targetLive, p)
 		nodes.Random = zeros{}
 		return machine.New(machine.Options[M]{
-			Client: p.client, Live: p.live, Clock: p, Dialect: lens, Provider: infra, Nodes: nodes, Recorder: recorder{p}, Connectivity: p.connectivity(),
-			Handover: machine.Handover,
+			Client: p.client, Live: p.live, Clock: p, Dialect: lens, Resolver: classes, Provider: infra, Nodes: nodes, Recorder: recorder{p},
+			Connectivity: p.connectivity(), Handover: machine.Handover,
 		})
 	}
 	r := build()

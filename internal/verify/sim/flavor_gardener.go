@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
@@ -36,7 +36,10 @@ func gardenerFlavor(w *World) *adapter {
 	for _, k := range []*store.Kind{machines, sets, deployments, checks, foreign} {
 		k.Subresource, k.Counted = true, true
 	}
-	lens, setLens := gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: clusterName}, gardener.Sets{}
+	lens, setLens := gardener.Machines{Defaults: gardener.StandardDefaults()}, gardener.Sets{}
+	from := func(r client.Reader) dialect.Resolver[*v1alpha1.Machine] {
+		return gardener.Resolver{Reader: r, Defaults: lens.Defaults, Cluster: clusterName}
+	}
 	f := &adapter{
 		api: provider.Gardener, knows: v1alpha1.AddToScheme, kinds: []*store.Kind{machines, sets, deployments, classes, checks, foreign}, indexes: node.Indexes(),
 		machine: &v1alpha1.Machine{}, set: &v1alpha1.MachineSet{},
@@ -57,7 +60,7 @@ func gardenerFlavor(w *World) *adapter {
 		fleet:      gardenerFleet(w),
 		templateOf: func(m client.Object) int { return templateNumber(m.(*v1alpha1.Machine).Spec.Class.Name, className) },
 		runMachines: func(p *process) {
-			runMachines(p, lens)
+			runMachines(p, lens, from(p.client))
 			p.followClasses()
 		},
 		runSets:  func(p *process) { runSets(p, setLens) },
@@ -65,10 +68,11 @@ func gardenerFlavor(w *World) *adapter {
 		runAides: runClasses,
 		anchors:  func() []client.Object { return w.store.All(&v1alpha1.MachineClass{}) },
 	}
-	seen := collector.Machines[*v1alpha1.Machine]{
-		Lens: lens, GVK: v1alpha1.GroupVersion.WithKind("Machine"), Templates: gardenerTemplates, Untagged: true,
+	f.seen = func(p *process, cached bool) collector.Kind {
+		return sightOf(p, cached, collector.Machines[*v1alpha1.Machine]{
+			Lens: lens, GVK: v1alpha1.GroupVersion.WithKind("Machine"), Untagged: true,
+		}, from)
 	}
-	f.seen = func(p *process, cached bool) collector.Kind { return sightOf(p, cached, seen) }
 	f.runNodes = runNodes
 	return f
 }
@@ -81,19 +85,6 @@ func gardenerSpec(w *World) v1alpha1.MachineSpec {
 		spec.MachineConfiguration = &v1alpha1.MachineConfiguration{MachineDrainTimeout: &metav1.Duration{Duration: w.profile.drains}, MaxEvictRetries: w.profile.retries()}
 	}
 	return spec
-}
-
-// gardenerTemplates are what machines are made from.
-func gardenerTemplates(ctx context.Context, r client.Reader) (out []collector.Template[*v1alpha1.Machine], err error) {
-	var list v1alpha1.MachineClassList
-	err = r.List(ctx, &list)
-	for i := range list.Items {
-		c := &list.Items[i]
-		m := &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace}}
-		m.Spec.Class = v1alpha1.ClassSpec{Kind: v1alpha1.KindMachineClass, Name: c.Name}
-		out = append(out, collector.Template[*v1alpha1.Machine]{Anchor: c, Machine: m})
-	}
-	return out, err
 }
 
 func gardenerClasses() (out []client.Object) {

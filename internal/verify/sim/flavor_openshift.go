@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
@@ -32,9 +32,15 @@ func openshiftFlavor(w *World) *adapter {
 	for _, k := range []*store.Kind{machines, sets, deployments, checks} {
 		k.Subresource, k.Counted = true, true
 	}
-	lens, setLens := openshift.Machines{TokenLifetime: tokenLifetime, DefaultCluster: clusterName, HookPatience: w.profile.hooks}, openshift.Sets{}
+	lens, setLens := openshift.Machines{HookPatience: w.profile.hooks}, openshift.Sets{}
+	classes := openshift.Resolver{TokenLifetime: tokenLifetime, DefaultCluster: clusterName}
 	if w.profile.scopes && w.profile.unnamed {
-		lens.DefaultCluster = ""
+		classes.DefaultCluster = ""
+	}
+	from := func(r client.Reader) dialect.Resolver[*machinev1.Machine] {
+		of := classes
+		of.Reader = r
+		return of
 	}
 	f := &adapter{
 		api: provider.OpenShift, knows: v1beta1.AddToScheme, kinds: []*store.Kind{machines, sets, deployments, checks}, indexes: node.Indexes(),
@@ -60,29 +66,18 @@ func openshiftFlavor(w *World) *adapter {
 		templateOf: func(m client.Object) int {
 			return templateNumber(string(m.(*machinev1.Machine).Spec.ProviderSpec.Value.Raw), `"template":`)
 		},
-		runMachines: func(p *process) { runMachines(p, lens) },
+		runMachines: func(p *process) { runMachines(p, lens, from(p.client)) },
 		runSets:     func(p *process) { runSets(p, setLens) },
 		patients:    openshift.Patients{},
-		runAides:    func(p *process) { runCapacity(p, lens) },
+		runAides:    func(p *process) { runCapacity(p, classes) },
 		anchors:     func() []client.Object { return w.store.All(&machinev1.MachineSet{}) },
 		seen: func(p *process, cached bool) collector.Kind {
 			return sightOf(p, cached, collector.Machines[*machinev1.Machine]{
-				Lens: lens, GVK: machinev1.GroupVersion.WithKind("Machine"), Templates: openshiftTemplates,
-			})
+				Lens: lens, GVK: machinev1.GroupVersion.WithKind("Machine"),
+			}, from)
 		},
 	}
 	return f
-}
-
-// openshiftTemplates are what sets make machines from.
-func openshiftTemplates(ctx context.Context, r client.Reader) (out []collector.Template[*machinev1.Machine], err error) {
-	var list machinev1.MachineSetList
-	err = r.List(ctx, &list)
-	for i := range list.Items {
-		s := &list.Items[i]
-		out = append(out, collector.Template[*machinev1.Machine]{Anchor: s, Machine: openshift.Sets{}.NewMachine(s, s.Name).(*machinev1.Machine)})
-	}
-	return out, err
 }
 
 func machineLabels() map[string]string {

@@ -14,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 	"github.com/millwright-dev/millwright/internal/verify/sim/cloud"
 	"github.com/millwright-dev/millwright/internal/verify/sim/store"
@@ -35,7 +36,7 @@ const owner = "3f6b1a0c-6f0e-4a55-9c1c-2f1d8e7a9b10"
 var sweep = reconcile.Request{NamespacedName: client.ObjectKey{Name: "sweep"}}
 
 // sightOf is how p sees the machines of a kind, from its caches or not.
-func sightOf[M client.Object](p *process, cached bool, kind collector.Machines[M]) collector.Kind {
+func sightOf[M client.Object](p *process, cached bool, kind collector.Machines[M], from func(client.Reader) dialect.Resolver[M]) collector.Kind {
 	cache := client.Reader(p.client)
 	kind.Live = p.live
 	if p.w.profile.neighbours {
@@ -48,7 +49,7 @@ func sightOf[M client.Object](p *process, cached bool, kind collector.Machines[M
 		kind.Untagged = kind.Untagged || m.Strangers
 	}
 	if cached {
-		kind.Cache = cache
+		kind.Cache, kind.Resolver = cache, from(cache)
 	}
 	return kind
 }

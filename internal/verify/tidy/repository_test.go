@@ -43,6 +43,7 @@ func TestRepository(t *testing.T) {
 		"comments":     Comments,
 		"wiring":       Wiring,
 		"keys":         Keys,
+		"lenses":       Lenses,
 		"size":         func(files []*File) []Violation { return Ratchet(Sizes(files), exceptions) },
 	}
 	for name, rule := range rules {

@@ -66,8 +66,9 @@ func open(t *testing.T) *stage {
 	s.must("make a client", err)
 
 	s.must("index nodes", node.SetupIndexes(t.Context(), mgr.GetFieldIndexer()))
-	serve[*machinev1.Machine](s, mgr, openshift.Machines{Provider: referring{s.cloud.Provider()}})
-	serve[*v1alpha1.Machine](s, mgr, gardener.Machines{Defaults: gardener.StandardDefaults(), Cluster: s.ns})
+	serve(s, mgr, openshift.Machines{}, openshift.Resolver{Reader: mgr.GetClient(), Provider: referring{s.cloud.Provider()}})
+	defaults := gardener.StandardDefaults()
+	serve(s, mgr, gardener.Machines{Defaults: defaults}, gardener.Resolver{Reader: mgr.GetClient(), Defaults: defaults, Cluster: s.ns})
 	s.must("set up classes", machineclass.SetupWithManager(t.Context(), mgr, machineclass.Setup{Namespace: s.ns}))
 
 	ctx, cancel := context.WithCancel(context.Background())
@@ -90,10 +91,10 @@ func (referring) Refers(string, []byte) (userData, credentials provider.SecretRe
 	return provider.SecretRef{Name: "cloud"}, provider.SecretRef{Name: "cloud"}, nil
 }
 
-func serve[M client.Object](s *stage, mgr ctrl.Manager, lens dialect.Machines[M]) {
+func serve[M client.Object](s *stage, mgr ctrl.Manager, lens dialect.Machines[M], classes dialect.Resolver[M]) {
 	s.Helper()
 	r := machine.New(machine.Options[M]{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Dialect: lens, Provider: s.cloud.Provider(),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Dialect: lens, Resolver: classes, Provider: s.cloud.Provider(),
 		Nodes: node.New(mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{}), Recorder: mgr.GetEventRecorder("machine"),
 	})
 	setup := machine.Setup{Name: "machine." + lens.API(), Workers: 2, Target: mgr.GetCache()}

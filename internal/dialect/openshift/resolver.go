@@ -1,0 +1,175 @@
+package openshift
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Resolver reads what machines of this API are made from.
+type Resolver struct {
+	// Reader reads secrets and machine sets.
+	Reader client.Reader
+	// Clusters reads what machines of a cluster have in common; nil: every
+	// machine says all itself.
+	Clusters client.Reader
+	// Provider tells which secrets its specs name; nil reads the fields that
+	// all specs share.
+	Provider provider.Provider
+	// DefaultCluster is the ownership scope of machines under deletion that have
+	// neither an origin nor a cluster label.
+	DefaultCluster string
+	// TokenGroups and TokenLifetime are those of bootstrap tokens, for user
+	// data that asks for one; it is an extension of this API, whose own user
+	// data has no placeholders.
+	TokenGroups   string
+	TokenLifetime time.Duration
+}
+
+var _ dialect.Resolver[*machinev1.Machine] = Resolver{}
+
+// Once implements [dialect.Resolver].
+func (d Resolver) Once() dialect.Resolver[*machinev1.Machine] {
+	d.Reader = dialect.Once(d.Reader)
+	return d
+}
+
+// Templates are the machine sets.
+func (d Resolver) Templates(ctx context.Context) (out []dialect.Template[*machinev1.Machine], err error) {
+	var list machinev1.MachineSetList
+	if err := d.Reader.List(ctx, &list); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		s := &list.Items[i]
+		m := Sets{}.NewMachine(s, s.Name).(*machinev1.Machine)
+		out = append(out, dialect.Template[*machinev1.Machine]{Anchor: s, Machine: m})
+	}
+	return out, nil
+}
+
+// Class takes the provider spec out of the machine, completes it by what its
+// cluster says, and reads the secrets that it names, in the machine's namespace
+// unless it says otherwise.
+func (d Resolver) Class(ctx context.Context, m *machinev1.Machine) (dialect.Class, error) {
+	c := dialect.Class{
+		Class:         provider.Class{API: provider.OpenShift, Cluster: m.Labels[ClusterLabel], Zone: m.Labels[ZoneLabel], Region: m.Labels[RegionLabel]},
+		SpecPath:      "spec.providerSpec.value",
+		Role:          m.Labels[RoleLabel],
+		TokenLifetime: d.TokenLifetime,
+		TokenGroups:   d.TokenGroups,
+	}
+	dialect.Locate(&c.Class, m, recorded(m))
+	c.Cluster = cmp.Or(c.Cluster, m.Annotations[dialect.ClusterAnnotation], d.DefaultCluster)
+	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
+		return c, provider.InvalidField("spec.providerSpec.value", "value field must be set")
+	}
+	var incomplete error
+	c.Spec, c.Inherited, incomplete = d.completed(ctx, m)
+	userData, credentials, err := dialect.Refers(d.Provider, provider.OpenShift, c.Spec)
+	if err != nil {
+		return c, cmp.Or(incomplete, c.Objection(err))
+	}
+	c.UserData, c.UserDataErr = userDataOf(ctx, d.Reader, m.Namespace, userData)
+	if credentials.Name == "" {
+		return c, incomplete
+	}
+	if credentials.Namespace == "" {
+		credentials.Namespace = m.Namespace
+	}
+	c.Credentials, err = dialect.Secret(ctx, d.Reader, credentials, "spec.providerSpec.value.credentialsSecret.name")
+	return c, cmp.Or(incomplete, err)
+}
+
+func userDataOf(ctx context.Context, r client.Reader, namespace string, ref provider.SecretRef) ([]byte, error) {
+	if ref.Name == "" {
+		return nil, nil
+	}
+	if ref.Namespace == "" {
+		ref.Namespace = namespace
+	}
+	const field = "spec.providerSpec.value.userDataSecret.name"
+	data, err := dialect.Secret(ctx, r, ref, field)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := data["userData"]; !ok {
+		return nil, fmt.Errorf("%s: secret %s/%s has no key userData", field, ref.Namespace, ref.Name)
+	}
+	return data["userData"], nil
+}
+
+// clusterWait bounds how long a look at clusters may take: a cache that may not
+// list them would wait for ever, and every worker with it.
+const clusterWait = 3 * time.Second
+
+// completed is the provider spec of m with what its cluster says laid beneath,
+// and what of that m does not keep yet; where that cannot be found out, the
+// machine's own, with the reason.
+//
+// A machine that keeps nothing was made from nothing else, so that one that has
+// an instance goes without. Until then it counts which clusters are older than
+// the machine. Where there are any, what they come to is kept before an instance
+// is asked for, even if it is nothing; where there are none, there never will
+// be. So nothing that happens to clusters later makes a second instance, not even
+// between a call whose reply was lost and the next. Times of creation are in
+// seconds: a cluster of the same second counts as older, for it may well come
+// from the same file.
+func (d Resolver) completed(ctx context.Context, m *machinev1.Machine) (spec, inherited []byte, err error) {
+	own := m.Spec.ProviderSpec.Value.Raw
+	if kept, ok := m.Annotations[DefaultsAnnotation]; ok {
+		spec, _, err = beneath(own, []byte(kept))
+		if err != nil {
+			return own, nil, fmt.Errorf("metadata.annotations[%s]: %w", DefaultsAnnotation, err)
+		}
+		return spec, nil, nil
+	}
+	if provisioned(m) {
+		return own, nil, nil
+	}
+	clusters, err := d.clustersBefore(ctx, m)
+	if err != nil || len(clusters) == 0 {
+		return own, nil, err
+	}
+	c := clusterOf(m, clusters)
+	if c == nil || c.Spec.ProviderSpec.Value == nil {
+		return own, []byte(nothing), nil
+	}
+	spec, inherited, err = beneath(own, c.Spec.ProviderSpec.Value.Raw)
+	if err != nil {
+		return own, nil, fmt.Errorf("spec.providerSpec.value: complete it by cluster %s: its spec.providerSpec.value %w", c.Name, err)
+	}
+	return spec, inherited, nil
+}
+
+// clustersBefore are the clusters of m's namespace that are not younger than m.
+// A server that does not know the kind has none. A machine that is not stored
+// is younger than all.
+func (d Resolver) clustersBefore(ctx context.Context, m *machinev1.Machine) ([]v1beta1.Cluster, error) {
+	if d.Clusters == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, clusterWait)
+	defer cancel()
+	var list v1beta1.ClusterList
+	err := d.Clusters.List(ctx, &list, client.InNamespace(m.Namespace))
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("spec.providerSpec.value: list the clusters whose defaults it may have: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(c v1beta1.Cluster) bool {
+		return !m.CreationTimestamp.IsZero() && c.CreationTimestamp.After(m.CreationTimestamp.Time)
+	}), nil
+}

@@ -1,0 +1,117 @@
+package dialect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Resolver reads what one kind of machine is made from, with the reader that it was made
+// with. All I/O of a dialect is in its resolver; lenses have none.
+type Resolver[M client.Object] interface {
+	// Class resolves what m is made from. The class is as complete as it
+	// could be made also where err is not nil: a machine on its way out makes
+	// do with what is left.
+	Class(ctx context.Context, m M) (Class, error)
+	// Templates are those from which machines may be made that do not exist just now.
+	Templates(ctx context.Context) ([]Template[M], error)
+	// Once is this resolver, which reads each object once from now on ([Once]).
+	Once() Resolver[M]
+}
+
+// Template is what machines are made from, and one made from it.
+type Template[M client.Object] struct {
+	// Anchor is the object that has the template: people look there.
+	Anchor  client.Object
+	Machine M
+}
+
+// Refers reads which secrets a provider spec names: through p where it has a
+// say ([provider.Referrer]), else from the fields that the specs of all
+// infrastructures share.
+func Refers(p provider.Provider, api string, spec []byte) (userData, credentials provider.SecretRef, err error) {
+	if r, ok := provider.As[provider.Referrer](p); ok {
+		return r.Refers(api, spec)
+	}
+	var common struct {
+		UserDataSecret    *provider.SecretRef `json:"userDataSecret"`
+		CredentialsSecret *provider.SecretRef `json:"credentialsSecret"`
+	}
+	if err := json.Unmarshal(spec, &common); err != nil {
+		return userData, credentials, provider.Errorf(provider.Invalid, "cannot decode the provider spec: %v", err)
+	}
+	if common.UserDataSecret != nil {
+		userData = *common.UserDataSecret
+	}
+	if common.CredentialsSecret != nil {
+		credentials = *common.CredentialsSecret
+	}
+	return userData, credentials, nil
+}
+
+// Secret reads the secret that field refers to. A secret that does not exist
+// is an error that names the field and the secret.
+func Secret(ctx context.Context, r client.Reader, ref provider.SecretRef, field string) (map[string][]byte, error) {
+	var s corev1.Secret
+	err := r.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &s)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read secret %s/%s: %w", field, ref.Namespace, ref.Name, err)
+	}
+	return s.Data, nil
+}
+
+// AnyResolver is a resolver for [client.Object].
+func AnyResolver[M client.Object](r Resolver[M]) Resolver[client.Object] { return anyResolver[M]{r} }
+
+type anyResolver[M client.Object] struct{ resolver Resolver[M] }
+
+func (a anyResolver[M]) Class(ctx context.Context, m client.Object) (Class, error) {
+	return a.resolver.Class(ctx, m.(M))
+}
+
+func (a anyResolver[M]) Templates(ctx context.Context) (out []Template[client.Object], err error) {
+	all, err := a.resolver.Templates(ctx)
+	for _, t := range all {
+		out = append(out, Template[client.Object]{Anchor: t.Anchor, Machine: t.Machine})
+	}
+	return out, err
+}
+
+func (a anyResolver[M]) Once() Resolver[client.Object] { return anyResolver[M]{a.resolver.Once()} }
+
+// Once returns a reader that reads each object once: a thousand machines of one
+// class read its secrets once. It is for one goroutine.
+func Once(r client.Reader) client.Reader { return &once{Reader: r, known: map[string]read{}} }
+
+type once struct {
+	client.Reader
+	known map[string]read
+}
+
+type read struct {
+	object client.Object
+	err    error
+}
+
+// Get implements [client.Reader].
+func (r *once) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	id := fmt.Sprintf("%T %s", o, key)
+	k, ok := r.known[id]
+	if !ok {
+		k.object = o.DeepCopyObject().(client.Object)
+		k.err = r.Reader.Get(ctx, key, k.object, opts...)
+		r.known[id] = k
+	}
+	if k.err != nil {
+		return k.err
+	}
+	// What is read is not changed, so a shallow copy will do.
+	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(k.object).Elem())
+	return nil
+}
