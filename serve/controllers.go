@@ -4,23 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
 	"github.com/millwright-dev/millwright/internal/controller/csr"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
-	"github.com/millwright-dev/millwright/internal/controller/machineclass"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/approval"
 	"github.com/millwright-dev/millwright/internal/runtime/leading"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
@@ -51,13 +46,14 @@ type approvals interface {
 }
 
 func (a *assembly) controllers(ctx context.Context) error {
-	steps := map[string]func(context.Context, ctrl.Manager) error{provider.OpenShift: a.openshift, provider.Gardener: a.gardener}
 	for _, api := range a.flags.APIs {
-		mgr, err := a.process.Manager(api, run.MachineLease(api, a.plugin.Name))
+		known, _ := apis.Of(api)
+		mgr, err := a.process.Manager(api, known.MachineLease(a.plugin.Name))
 		if err != nil {
 			return err
 		}
-		if err := steps[api](ctx, mgr); err != nil {
+		row := apiTable[slices.IndexFunc(apiTable, func(r served) bool { return r.api == api })]
+		if err := row.setUp(a, ctx, mgr); err != nil {
 			return fmt.Errorf("set up %s: %w", api, err)
 		}
 		a.managers = append(a.managers, mgr)
@@ -65,29 +61,8 @@ func (a *assembly) controllers(ctx context.Context) error {
 	return errors.Join(a.approver(ctx), a.orphans(ctx))
 }
 
-func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
-	resolver := openshift.Resolver{
-		Reader: mgr.GetClient(), Clusters: mgr.GetClient(),
-		Provider: a.provider, DefaultCluster: a.machine.cluster,
-		TokenGroups: a.machine.tokenGroups, TokenLifetime: a.machine.tokenTTL,
-	}
-	if err := machines(ctx, a, mgr, openshift.Machines{HookPatience: a.machine.hooks}, resolver); err != nil {
-		return err
-	}
-	return a.capacity(mgr, dialect.AnyResolver(resolver))
-}
-
-// capacity tells the autoscaler what machines would offer. A cluster with the
-// kinds of the original only has no deployments.
-func (a *assembly) capacity(mgr ctrl.Manager, resolver dialect.Resolver[client.Object]) error {
-	kinds := []dialect.Scaled{openshift.ScaledSets{}}
-	kind := schema.GroupKind{Group: provider.OpenShift, Kind: "MachineDeployment"}
-	switch _, err := mgr.GetRESTMapper().RESTMapping(kind, v1beta1.GroupVersion.Version); {
-	case err == nil:
-		kinds = append(kinds, openshift.ScaledDeployments{})
-	case !meta.IsNoMatchError(err):
-		return fmt.Errorf("look for %s: %w", kind.String(), err)
-	}
+// capacity tells the autoscaler what machines of an API would offer.
+func (a *assembly) capacity(mgr ctrl.Manager, resolver dialect.Resolver[client.Object], kinds ...dialect.Scaled) error {
 	for _, k := range kinds {
 		c := capacity.New(capacity.Options{
 			Kind: k, Client: mgr.GetClient(), Resolver: resolver, Provider: a.provider,
@@ -98,18 +73,6 @@ func (a *assembly) capacity(mgr ctrl.Manager, resolver dialect.Resolver[client.O
 		}
 	}
 	return nil
-}
-
-func (a *assembly) gardener(ctx context.Context, mgr ctrl.Manager) error {
-	lens := gardener.Machines{Defaults: a.machine.defaults}
-	resolver := gardener.Resolver{Reader: mgr.GetClient(), Defaults: a.machine.defaults, Cluster: a.machine.cluster, TokenGroups: a.machine.tokenGroups}
-	classes := machine.Watch{
-		Object: &v1alpha1.MachineClass{}, Handler: machineclass.Handler(mgr.GetClient()), Which: machineclass.Changed(),
-	}
-	if err := machines(ctx, a, mgr, lens, resolver, classes); err != nil {
-		return err
-	}
-	return machineclass.SetupWithManager(ctx, mgr, machineclass.Setup{Namespace: a.flags.NamespaceOf(provider.Gardener)})
 }
 
 // machines sets up the machine controller of one API.

@@ -4,13 +4,11 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-
-	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 )
 
 // machineFlags are those that say how machines are treated.
 type machineFlags struct {
-	defaults    gardener.Defaults
+	defaults    defaults
 	tokenGroups string
 	tokenTTL    time.Duration
 	cluster     string
@@ -20,7 +18,7 @@ type machineFlags struct {
 }
 
 func (m *machineFlags) add(fs *pflag.FlagSet) {
-	d := gardener.StandardDefaults()
+	d := standardDefaults()
 	fs.DurationVar(&m.defaults.CreationTimeout, "machine-creation-timeout", d.CreationTimeout, "how long a machine of machine.sapcloud.io may take to join before it is Failed")
 	fs.DurationVar(&m.defaults.HealthTimeout, "machine-health-timeout", d.HealthTimeout, "how long its node may be unhealthy before it is Failed")
 	fs.DurationVar(&m.defaults.DrainTimeout, "machine-drain-timeout", d.DrainTimeout, "how long its drain may take before it is forced")

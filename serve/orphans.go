@@ -6,17 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
-	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // orphanFlags are those that say what becomes of instances without a machine.
@@ -64,7 +60,9 @@ func (a *assembly) orphans(ctx context.Context) error {
 	}
 	kinds, sources := a.machineKinds()
 	policy.Owner = a.owner
-	policy.Namespace = cmp.Or(a.reads(provider.OpenShift), a.reads(provider.Gardener))
+	for _, api := range apis.Names() {
+		policy.Namespace = cmp.Or(policy.Namespace, a.reads(api))
+	}
 	if err := a.nodesWithoutMachine(kinds, sources); err != nil || policy.Period == 0 {
 		return err
 	}
@@ -83,57 +81,47 @@ func (a *assembly) orphans(ctx context.Context) error {
 }
 
 // reads is the namespace in which machines of the API are looked for; empty is
-// all. Who sees those of machine.openshift.io everywhere asks for the others there
-// too: an instance tells its machine's namespace, and not its API.
+// all. Where this process serves an API that is further up in the table, those of the others are
+// looked for where its own are: an instance tells its machine's namespace, and not its API.
 func (a *assembly) reads(api string) string {
-	if api == provider.Gardener && a.flags.Serves(provider.OpenShift) {
-		api = provider.OpenShift
+	for _, above := range apis.Names() {
+		if above == api || a.flags.Serves(above) {
+			return a.flags.NamespaceOf(above)
+		}
 	}
 	return a.flags.NamespaceOf(api)
 }
 
-// nodesWithoutMachine are marked for clients of machine.sapcloud.io.
+// nodesWithoutMachine are marked for clients of those APIs that ask for it.
 func (a *assembly) nodesWithoutMachine(kinds []collector.Kind, sources []collector.MachineSource) error {
-	mgr := a.managerOf(provider.Gardener)
-	if a.process.Target == nil || mgr == nil {
-		return nil
+	for _, row := range apiTable {
+		mgr := a.managerOf(row.api)
+		if a.process.Target == nil || mgr == nil || row.nodes == nil {
+			continue
+		}
+		o := *row.nodes
+		o.Client, o.Kinds, o.Clock = a.process.Term(row.api).Guarded(a.process.Target.GetClient()), kinds, a.process.Clock
+		o.JoinTimeout = a.machine.defaults.CreationTimeout
+		if err := collector.NewNodes(o).SetupWithManager(mgr, a.process.Target.GetCache(), sources); err != nil {
+			return err
+		}
 	}
-	n := collector.NewNodes(collector.NodeOptions{
-		Client: a.process.Term(provider.Gardener).Guarded(a.process.Target.GetClient()), Kinds: kinds, Clock: a.process.Clock,
-		JoinTimeout: a.machine.defaults.CreationTimeout,
-		Mark:        v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged,
-		Finalizer: v1alpha1.FinalizerNode, API: provider.Gardener,
-	})
-	return n.SetupWithManager(mgr, a.process.Target.GetCache(), sources)
+	return nil
 }
 
-// machineKinds are the machines of both APIs. Those of an API that this process
+// machineKinds are the machines of all APIs. Those of an API that this process
 // does not serve are read past any cache: an instance of theirs may be in the
 // same scope, and it is not an orphan.
 func (a *assembly) machineKinds() (kinds []collector.Kind, sources []collector.MachineSource) {
-	o := collector.Machines[*machinev1.Machine]{
-		GVK:  machinev1.GroupVersion.WithKind("Machine"),
-		Live: a.managers[0].GetAPIReader(), Namespace: a.reads(provider.OpenShift), Lens: openshift.Machines{},
-	}
-	if mgr := a.managerOf(provider.OpenShift); mgr != nil {
-		o.Cache = mgr.GetClient()
-		o.Resolver = openshift.Resolver{
-			Reader: mgr.GetClient(), Clusters: mgr.GetClient(), Provider: a.provider, DefaultCluster: a.machine.cluster,
+	for _, row := range apiTable {
+		mgr := a.managerOf(row.api)
+		k := row.kind(a, mgr)
+		kinds = append(kinds, k)
+		if mgr != nil {
+			sources = append(sources, collector.MachineSource{Cache: mgr.GetCache(), Kind: k})
 		}
-		sources = append(sources, collector.MachineSource{Cache: mgr.GetCache(), Kind: o})
 	}
-	g := collector.Machines[*v1alpha1.Machine]{
-		Lens:     gardener.Machines{Defaults: a.machine.defaults},
-		Untagged: true,
-		GVK:      v1alpha1.GroupVersion.WithKind("Machine"),
-		Live:     a.managers[0].GetAPIReader(), Namespace: a.reads(provider.Gardener),
-	}
-	if mgr := a.managerOf(provider.Gardener); mgr != nil {
-		g.Cache = mgr.GetClient()
-		g.Resolver = gardener.Resolver{Reader: mgr.GetClient(), Defaults: a.machine.defaults, Cluster: a.machine.cluster}
-		sources = append(sources, collector.MachineSource{Cache: mgr.GetCache(), Kind: g})
-	}
-	return []collector.Kind{o, g}, sources
+	return kinds, sources
 }
 
 // managerOf is the manager of an API; nil when it is not served.

@@ -12,20 +12,17 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/controller/machinehealthcheck"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // healthSource is the name under which health checks tell events.
 const healthSource = "machinehealthcheck-controller"
 
-// setUpHealth sets up the health checks of both generations. They look at
-// nodes, so that there are none where machines join no cluster. A kind that the
+// setUpHealth sets up the health checks that belong to p's API, of every generation. They
+// look at nodes, so that there are none where machines join no cluster. A kind that the
 // API server does not have is left out until the next start.
-func setUpHealth(p program) error {
-	if p.Target == nil || !p.runs(machineHealthChecks) {
+func setUpHealth(p program, row served) error {
+	if p.Target == nil || len(row.checks) == 0 || !p.runs(machineHealthChecks) {
 		return nil
 	}
 	m, err := machinehealthcheck.NewMetrics(metrics.Registry)
@@ -36,19 +33,24 @@ func setUpHealth(p program) error {
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Nodes: p.nodes(), LiveNodes: p.Target.GetAPIReader(),
 		Recorder: p.mgr.GetEventRecorder(healthSource), Clock: p.Clock, Metrics: m,
 		Connectivity: p.Prober,
-		Patients:     []dialect.Patients{openshift.Patients{}},
-		Namespace:    cmp.Or(p.Flags.NamespaceOf(provider.OpenShift), run.ConditionsNamespace),
-		Common:       openshift.ParseConditions,
+		Patients:     []dialect.Patients{row.patients},
+		Namespace:    cmp.Or(p.Flags.NamespaceOf(p.api), run.ConditionsNamespace),
+		Common:       row.common,
 	}
-	if p.Flags.Serves(provider.Gardener) {
-		o.Patients = append(o.Patients, gardener.Patients{})
+	for _, other := range apiTable() {
+		if other.api != p.api && p.Flags.Serves(other.api) {
+			o.Patients = append(o.Patients, other.patients)
+		}
 	}
-	if err := setUpChecks(p, openshift.HealthChecks{}, o); err != nil {
-		return err
+	for i, c := range row.checks {
+		if i > 0 { // the metrics of the first are those of the original
+			o.Metrics = m.Of(c.kind.GroupVersion().String())
+		}
+		if err := c.setUp(p, o); err != nil {
+			return err
+		}
 	}
-	old := openshift.OldHealthChecks{}
-	o.Metrics = m.Of(old.Traits().Kind.GroupVersion().String())
-	return setUpChecks(p, old, o)
+	return nil
 }
 
 func setUpChecks[C client.Object](p program, lens dialect.HealthChecks[C], o machinehealthcheck.Options) error {
@@ -82,31 +84,34 @@ func (p program) has(kind schema.GroupVersionKind) (bool, error) {
 // p's API; nil where the process looks after no checks. A check that nobody
 // looks after would give its last alarm for ever.
 func alarmsFor[S client.Object](p program, sets dialect.Sets[S]) (machinedeployment.Alarms, error) {
-	if p.Target == nil || !p.runs(machineHealthChecks) || !p.Flags.Serves(provider.OpenShift) {
+	if p.Target == nil || !p.runs(machineHealthChecks) {
 		return nil, nil
 	}
 	a := &machinehealthcheck.Alarms{
-		Client: p.mgr.GetClient(), Patients: openshift.Patients{}, Default: p.api == provider.OpenShift,
+		Client: p.mgr.GetClient(),
 		Sample: func(s client.Object) client.Object { return sets.NewMachine(s.(S), "sample") },
 	}
-	if p.api == provider.Gardener {
-		a.Patients = gardener.Patients{}
+	looked := false
+	for _, row := range apiTable() {
+		if row.api == p.api {
+			a.Patients, a.Default = row.patients, len(row.checks) > 0
+		}
+		for _, c := range row.checks {
+			if !p.Flags.Serves(row.api) {
+				continue
+			}
+			looked = true
+			has, err := p.has(c.kind)
+			if err != nil {
+				return nil, err
+			}
+			if has {
+				a.Checks = append(a.Checks, c.reads)
+			}
+		}
 	}
-	current, old := openshift.HealthChecks{}, openshift.OldHealthChecks{}
-	for _, k := range []struct {
-		kind   schema.GroupVersionKind
-		checks machinehealthcheck.Kind
-	}{
-		{current.Traits().Kind, machinehealthcheck.KindOf(current)},
-		{old.Traits().Kind, machinehealthcheck.KindOf(old)},
-	} {
-		has, err := p.has(k.kind)
-		if err != nil {
-			return nil, err
-		}
-		if has {
-			a.Checks = append(a.Checks, k.checks)
-		}
+	if !looked {
+		return nil, nil
 	}
 	return a, nil
 }

@@ -9,22 +9,17 @@ import (
 	"os"
 	"slices"
 
-	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // The kinds of controllers, as --controllers names them.
@@ -103,23 +98,17 @@ func serve(ctx context.Context, flags *run.Flags, o *options) error {
 		return err
 	}
 	for _, api := range flags.APIs {
-		mgr, err := process.Manager(api, run.SetLease(api))
+		known, _ := apis.Of(api)
+		mgr, err := process.Manager(api, known.SetLease())
 		if err != nil {
 			return err
 		}
+		row := apiTable()[slices.IndexFunc(apiTable(), func(r served) bool { return r.api == api })]
 		p := program{Process: process, options: o, mgr: mgr, api: api}
-		switch api {
-		case provider.OpenShift:
-			err = setUp[*v1beta1.MachineDeployment, *machinev1.MachineSet](ctx, p, openshift.Sets{}, openshift.Deployments{},
-				sources{"machineset_controller", "machinedeployment_controller"})
-			if err == nil {
-				err = setUpHealth(p)
-			}
-		case provider.Gardener:
-			err = setUp[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet](ctx, p, gardener.Sets{}, gardener.Deployments{StayDuringRollout: o.stay, Nodeless: process.Target == nil},
-				sources{"machineset-controller", "machine-controller-manager"})
+		if err := row.setUp(ctx, p); err != nil {
+			return fmt.Errorf("set up %s: %w", api, err)
 		}
-		if err != nil {
+		if err := setUpHealth(p, row); err != nil {
 			return fmt.Errorf("set up %s: %w", api, err)
 		}
 	}

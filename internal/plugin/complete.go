@@ -2,12 +2,14 @@ package plugin
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 )
 
@@ -48,7 +50,7 @@ func (w *why) completeFlags(c *cobra.Command) {
 			return w.offer(c, func(ctx context.Context, l collect.Clusters) []string { return collect.Namespaces(ctx, l.Control) })
 		},
 		"context": w.contexts,
-		"api":     func() []string { return sets.List(sets.KeySet(apiNames)) },
+		"api":     func() []string { return slices.Sorted(slices.Values(append(apis.Words(), apis.Names()...))) },
 		"output":  w.print.AllowedFormats,
 	}
 	for flag, offer := range values {

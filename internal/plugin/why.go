@@ -19,18 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
-	"github.com/millwright-dev/millwright/provider"
 )
-
-// apiNames are the ways to name an API on the command line.
-var apiNames = map[string]string{
-	"openshift": provider.OpenShift, provider.OpenShift: provider.OpenShift,
-	"gardener": provider.Gardener, provider.Gardener: provider.Gardener,
-}
 
 // why is a question on the command line.
 type why struct {
@@ -85,7 +79,7 @@ could be read.`,
 	w.config.AddFlags(c.Flags())
 	w.print.AddFlags(c)
 	c.Flags().StringVar(&w.target, "target-kubeconfig", "", "file with the cluster that the machines join; empty: the same")
-	c.Flags().StringVar(&w.api, "api", "", "openshift or gardener; empty for both")
+	c.Flags().StringVar(&w.api, "api", "", strings.Join(apis.Words(), " or ")+"; empty for all")
 	c.Flags().BoolVar(&w.tree, "tree", false, "show what a set or a deployment made, and what is in the way of that")
 	w.completeFlags(c)
 	return c
@@ -141,14 +135,14 @@ func (w *why) question(args []string) (collect.Question, error) {
 	if w.api == "" {
 		return q, nil
 	}
-	full, ok := apiNames[w.api]
+	known, ok := apis.Of(w.api)
 	if !ok {
-		return q, fmt.Errorf("--api: unknown API %q: want openshift or gardener", w.api)
+		return q, fmt.Errorf("--api: unknown API %q: want %s", w.api, strings.Join(apis.Words(), " or "))
 	}
-	if q.API != "" && q.API != full {
-		return q, fmt.Errorf("--api: %s, but %q is of another API", full, arg)
+	if q.API != "" && q.API != known.Name {
+		return q, fmt.Errorf("--api: %s, but %q is of another API", known.Name, arg)
 	}
-	q.API = full
+	q.API = known.Name
 	return q, nil
 }
 

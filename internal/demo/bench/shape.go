@@ -5,10 +5,12 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 )
 
 //go:embed shapes/*.yaml
@@ -58,21 +60,18 @@ func (b *body) UnmarshalJSON(raw []byte) error {
 func (b body) of(name string) []byte { return bytes.ReplaceAll(b, []byte("NAME"), []byte(name)) }
 
 func shapeOf(api string) (*shape, error) {
-	files := map[string]struct{ file, version string }{
-		provider.OpenShift: {"shapes/openshift.yaml", "v1beta1"},
-		provider.Gardener:  {"shapes/gardener.yaml", "v1alpha1"},
-	}
-	f, ok := files[api]
+	known, ok := apis.Of(api)
 	if !ok {
-		return nil, fmt.Errorf("unknown API %q: want %s or %s", api, provider.OpenShift, provider.Gardener)
+		return nil, fmt.Errorf("unknown API %q: want %s", api, strings.Join(apis.Names(), " or "))
 	}
-	raw, err := shapes.ReadFile(f.file)
+	file := "shapes/" + known.Short + ".yaml"
+	raw, err := shapes.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.file, err)
+		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	s := &shape{API: api, Version: f.version}
+	s := &shape{API: known.Name, Version: known.Version}
 	if err := yaml.UnmarshalStrict(raw, s); err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.file, err)
+		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	return s, nil
 }
@@ -89,7 +88,13 @@ func (s *shape) deployment() string         { return s.path(s.Roll.Resource) + "
 // checks is where health checks of the machines are: they are of one API,
 // whichever the machines are of.
 func (s *shape) checks() string {
-	return "/apis/" + provider.OpenShift + "/v1beta1/namespaces/" + s.Namespace + "/machinehealthchecks"
+	var of schema.GroupVersion
+	for _, api := range apis.All {
+		if api.Checks != nil {
+			of = api.Checks.Kind().GroupVersion()
+		}
+	}
+	return "/apis/" + of.String() + "/namespaces/" + s.Namespace + "/machinehealthchecks"
 }
 
 func (s *shape) check() string { return s.checks() + "/bench" }

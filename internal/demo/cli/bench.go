@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/millwright-dev/millwright/internal/demo/bench"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 )
 
 type benchmark struct {
@@ -20,12 +21,6 @@ type benchmark struct {
 	output    string
 	backend   string
 	profiling bool
-}
-
-// apiNames are the ways to name an API on the command line.
-var apiNames = map[string]string{
-	"openshift": provider.OpenShift, provider.OpenShift: provider.OpenShift,
-	"gardener": provider.Gardener, provider.Gardener: provider.Gardener,
 }
 
 func benchCommand() *cobra.Command {
@@ -45,7 +40,7 @@ is printed with its budget. The machine should have nothing else to do.`,
 		RunE: func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
 	}
 	c.Flags().IntSliceVar(&b.options.Machines, "machines", []int{100, 1000}, "numbers of machines to measure with")
-	c.Flags().StringSliceVar(&b.options.APIs, "api", []string{"openshift", "gardener"}, "APIs to measure")
+	c.Flags().StringSliceVar(&b.options.APIs, "api", apis.Words(), "APIs to measure")
 	c.Flags().BoolVar(&b.options.Roll, "roll", false, "measure a rolling update (surge 10%, unavailable 0) instead of creating and deleting")
 	c.Flags().IntVar(&b.options.Blocked, "blocked", 0, "measure what so many drains that a budget blocks cost machines that are created and deleted meanwhile, instead")
 	c.Flags().IntVar(&b.nodes, "heartbeats", 0, "measure what the heartbeats of so many nodes cost the controllers, with a health check over all their machines and without, instead")
@@ -97,11 +92,11 @@ func (b *benchmark) complete() error {
 		return fmt.Errorf("--backend: must be kwok, not %q", b.backend)
 	}
 	for i, name := range b.options.APIs {
-		full, ok := apiNames[name]
+		known, ok := apis.Of(name)
 		if !ok {
-			return fmt.Errorf("--api: unknown API %q: want openshift or gardener", name)
+			return fmt.Errorf("--api: unknown API %q: want %s", name, strings.Join(apis.Words(), " or "))
 		}
-		b.options.APIs[i] = full
+		b.options.APIs[i] = known.Name
 	}
 	for _, n := range b.options.Machines {
 		if n < 1 {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // printNext says what is there now and what to try with it.
@@ -25,10 +24,10 @@ func (u *up) printNext(w io.Writer, f *fleet.Fleet, machines []fleet.Machine, to
 			fmt.Fprintf(w, "  alias kubectl=%s    # none is installed here; this one came with the control plane\n", own)
 		}
 	}
-	first := map[string]string{}
+	first := map[string]string{} // of the sample objects of each namespace
 	for _, m := range machines {
-		if first[m.API] == "" {
-			first[m.API] = m.Name
+		if first[m.Namespace] == "" {
+			first[m.Namespace] = m.Name
 		}
 	}
 	fmt.Fprintf(w, `
@@ -40,13 +39,13 @@ Things to try:
 
   - Delete a machine: its node is drained, its instance removed, and another takes its place:
       %[1]s -n %[3]s delete machines.machine.sapcloud.io/%[4]s
-`, kubectl, fleet.OpenShiftNamespace, fleet.GardenerNamespace, first[provider.Gardener])
+`, kubectl, fleet.OpenShiftNamespace, fleet.GardenerNamespace, first[fleet.GardenerNamespace])
 	if u.backend == hollowBackend {
 		fmt.Fprintf(w, `
   - Crash an instance: its node becomes NotReady after about 40 s, and its machine says so:
       pkill -f -- --name=%[1]s
       %[2]s get nodes --watch
-`, first[provider.OpenShift], kubectl)
+`, first[fleet.OpenShiftNamespace], kubectl)
 	}
 	fmt.Fprintf(w, `
   - Ask why something is as it is:
@@ -56,5 +55,5 @@ Things to try:
       %[3]s apply -f examples/gardener-machinedeployment.yaml
 
 Logs and state are in %[4]s. %[5]s
-`, self(), first[provider.OpenShift], kubectl, u.folder(), end)
+`, self(), first[fleet.OpenShiftNamespace], kubectl, u.folder(), end)
 }

@@ -5,8 +5,8 @@ import (
 	"os"
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/plugin/terminal"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // table shows machines: on a terminal one table that is drawn anew, else a
@@ -48,9 +48,6 @@ func (t *table) draw(machines []fleet.Machine) {
 	}
 }
 
-// shortAPIs are the words for API groups where there is little room.
-var shortAPIs = map[string]string{provider.OpenShift: "openshift", provider.Gardener: "gardener"}
-
 // render is the table in lines that fit.
 func render(machines []fleet.Machine, size terminal.Size) []string {
 	api := terminal.Column{Title: "API", Drop: 3}
@@ -59,7 +56,8 @@ func render(machines []fleet.Machine, size terminal.Size) []string {
 	phase, node := terminal.Column{Title: "PHASE"}, terminal.Column{Title: "NODE"}
 	seconds := terminal.Column{Title: "SECONDS", Drop: 2}
 	for _, m := range machines {
-		api.Cells, api.Short = append(api.Cells, m.API), append(api.Short, shortAPIs[m.API])
+		of, _ := apis.Of(m.API)
+		api.Cells, api.Short = append(api.Cells, m.API), append(api.Short, of.Short)
 		namespace.Cells, name.Cells = append(namespace.Cells, m.Namespace), append(name.Cells, m.Name)
 		phase.Cells, node.Cells = append(phase.Cells, orDash(m.Phase)), append(node.Cells, nodeWord(m))
 		seconds.Cells = append(seconds.Cells, fmt.Sprintf("%.1f", m.Seconds))

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
+	"github.com/millwright-dev/millwright/internal/dialect/status"
 )
 
 // Machine is one machine of the fleet, as a user sees it.
@@ -40,7 +40,7 @@ func (m Machine) Ready() bool {
 	return m.Phase == "Running" && m.NodeReady == corev1.ConditionTrue && !m.Deleted
 }
 
-// Census lists the machines of both APIs in all namespaces, sorted.
+// Census lists the machines of all APIs in all namespaces, sorted.
 func (f *Fleet) Census(ctx context.Context) ([]Machine, error) {
 	var nodes corev1.NodeList
 	if err := f.Client.List(ctx, &nodes); err != nil {
@@ -75,49 +75,27 @@ func ready(n *corev1.Node) corev1.ConditionStatus {
 }
 
 func (f *Fleet) machines(ctx context.Context) (out []Machine, err error) {
-	var openshift machinev1.MachineList
-	if err := f.Client.List(ctx, &openshift); err != nil {
-		return nil, fmt.Errorf("list machines of %s: %w", provider.OpenShift, err)
-	}
-	for i := range openshift.Items {
-		out = append(out, openshiftMachine(&openshift.Items[i]))
-	}
-	var gardener v1alpha1.MachineList
-	if err := f.Client.List(ctx, &gardener); err != nil {
-		return nil, fmt.Errorf("list machines of %s: %w", provider.Gardener, err)
-	}
-	for i := range gardener.Items {
-		out = append(out, gardenerMachine(&gardener.Items[i]))
+	for _, api := range apis.All {
+		list := api.Kinds[0].List()
+		if err := f.Client.List(ctx, list); err != nil {
+			return nil, fmt.Errorf("list machines of %s: %w", api.Name, err)
+		}
+		for m := range dialect.Items[client.Object](list) {
+			out = append(out, machineOf(api, m))
+		}
 	}
 	return out, nil
 }
 
-func openshiftMachine(m *machinev1.Machine) Machine {
-	out := common(m, provider.OpenShift)
-	out.Phase = ptr.Deref(m.Status.Phase, "")
-	if m.Status.NodeRef != nil {
-		out.Node = m.Status.NodeRef.Name
+func machineOf(api apis.API, m client.Object) Machine {
+	out := Machine{
+		API: api.Name, Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID()), Node: api.Machines.View(m).Recorded.NodeName,
+		Phase: status.Phase(m), Created: m.GetCreationTimestamp().Time, Deleted: m.GetDeletionTimestamp() != nil,
 	}
-	out.Why = ptr.Deref(m.Status.ErrorMessage, "")
-	for _, c := range m.Status.Conditions {
-		if c.Status != corev1.ConditionTrue && out.Why == "" {
-			out.Why = c.Message
+	for _, s := range status.By(m) {
+		if s.Status != string(metav1.ConditionTrue) && out.Why == "" {
+			out.Why = s.Message
 		}
 	}
 	return out
-}
-
-func gardenerMachine(m *v1alpha1.Machine) Machine {
-	out := common(m, provider.Gardener)
-	out.Phase = string(m.Status.CurrentStatus.Phase)
-	out.Node = m.Labels[v1alpha1.LabelKeyNode]
-	out.Why = m.Status.LastOperation.Description
-	return out
-}
-
-func common(m client.Object, api string) Machine {
-	return Machine{
-		API: api, Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID()),
-		Created: m.GetCreationTimestamp().Time, Deleted: m.GetDeletionTimestamp() != nil,
-	}
 }

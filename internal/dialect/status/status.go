@@ -56,6 +56,37 @@ func Phase(o client.Object) string {
 	return ""
 }
 
+// ClassOf is the class that a machine, or what makes machines, names; ok is false where
+// its API has no classes.
+func ClassOf(o client.Object) (name string, ok bool) {
+	switch o := o.(type) {
+	case *v1alpha1.Machine:
+		return o.Spec.Class.Name, true
+	case *v1alpha1.MachineSet:
+		return o.Spec.Template.Spec.Class.Name, true
+	case *v1alpha1.MachineDeployment:
+		return o.Spec.Template.Spec.Class.Name, true
+	}
+	return "", false
+}
+
+// KeptUntil is until when a failed machine is preserved; zero where it is not.
+func KeptUntil(o client.Object) time.Time {
+	if m, ok := o.(*v1alpha1.Machine); ok && m.Status.CurrentStatus.PreserveExpiryTime != nil {
+		return m.Status.CurrentStatus.PreserveExpiryTime.Time
+	}
+	return time.Time{}
+}
+
+// Frozen reports whether a set or deployment is frozen.
+func Frozen(o client.Object) bool {
+	switch o.(type) {
+	case *v1alpha1.MachineSet, *v1alpha1.MachineDeployment:
+		return o.GetLabels()[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
+	}
+	return false
+}
+
 // Failure is what a machine records of the attempt that failed last, with its kind as
 // far as its API keeps that; nil where it records none.
 func Failure(o client.Object) error {

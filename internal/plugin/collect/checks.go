@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,16 +11,12 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/dialect/status"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/engine/health"
-	"github.com/millwright-dev/millwright/provider"
 )
-
-var patients = map[string]dialect.Patients{provider.OpenShift: openshift.Patients{}, provider.Gardener: gardener.Patients{}}
 
 // checks are the health checks that select a machine of the API. A cluster that
 // does not know the kind has none. Each judges the machine by what is stored.
@@ -32,14 +29,17 @@ func (l *look) checks(ctx context.Context, api string, o client.Object, n *corev
 	l.gap("machinehealthchecks", err)
 	for i := range list.Items {
 		c := &list.Items[i]
-		among := c.Annotations[dialect.MachineAPIAnnotation]
-		if among == "" {
-			among = provider.OpenShift
-		}
-		if among == api && (openshift.HealthChecks{}).Selector(c).Matches(labels.Set(o.GetLabels())) {
-			v, t := (openshift.HealthChecks{}).View(c, dialect.CommonConditions{}), patients[api].Patient(o, health.NodeOf(n, ""))
+		lens := of(subject(c)).Checks
+		if among(c) == api && lens.Selector(c).Matches(labels.Set(o.GetLabels())) {
+			machines, _ := apis.Of(api)
+			v, t := lens.View(c), machines.Patients.Patient(o, health.NodeOf(n, ""))
 			out = append(out, explain.HealthCheck{Name: c.Name, Said: status.By(c), Verdict: health.Evaluate(l.now, connectivity.State{}, &v, &t)})
 		}
 	}
 	return out
+}
+
+// among is the API of the machines that a check selects.
+func among(c client.Object) string {
+	return cmp.Or(c.GetAnnotations()[dialect.MachineAPIAnnotation], subject(c).API)
 }

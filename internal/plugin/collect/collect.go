@@ -19,8 +19,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // Question is what a person asks about.
@@ -60,8 +60,8 @@ func Parse(arg string) (Question, error) {
 	switch {
 	case q.Kind == "":
 		return q, fmt.Errorf("%q: unknown kind %q: want %s", arg, word, strings.Join(Kinds(""), ", "))
-	case q.API != "" && q.API != provider.OpenShift && q.API != provider.Gardener && q.API != certificatesv1.GroupName:
-		return q, fmt.Errorf("%q: unknown API %q: want %s or %s", arg, q.API, provider.OpenShift, provider.Gardener)
+	case q.API != "" && !slices.Contains(apis.Names(), q.API) && q.API != certificatesv1.GroupName:
+		return q, fmt.Errorf("%q: unknown API %q: want %s", arg, q.API, strings.Join(apis.Names(), " or "))
 	}
 	return q, nil
 }

@@ -11,17 +11,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/engine/explain"
-	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
 // machineController is what leases say of the machine controllers of an API, and
 // setController of what looks after sets, deployments and health checks.
 func (l *look) machineController(ctx context.Context, s explain.Subject) explain.Controller {
-	return l.controller(ctx, s, "machine controller", func(lease string) bool { return run.LeadsMachines(s.API, lease) })
+	return l.controller(ctx, s, "machine controller", func(lease string) bool { return of(s).LeadsMachines(lease) })
 }
 
 func (l *look) setController(ctx context.Context, s explain.Subject) explain.Controller {
-	return l.controller(ctx, s, "machine-controller-manager", func(lease string) bool { return lease == run.SetLease(s.API) })
+	return l.controller(ctx, s, "machine-controller-manager", func(lease string) bool { return lease == of(s).SetLease() })
 }
 
 // controller looks for its leases where they are by default: with the machines, or

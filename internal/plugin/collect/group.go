@@ -5,17 +5,11 @@ import (
 	"slices"
 	"time"
 
-	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
-	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/dialect/status"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
@@ -28,35 +22,15 @@ func (l *look) group(ctx context.Context, o client.Object) explain.GroupFacts {
 	if t := o.GetDeletionTimestamp(); t != nil {
 		f.Deleted = t.Time
 	}
-	owners := []types.UID{o.GetUID()}
-	observed := int64(0)
-	switch g := o.(type) {
-	case *machinev1.MachineSet:
-		v, st := openshift.Sets{}.View(g), g.Status
-		f.Wanted, f.Faults, observed = v.Replicas, v.Faults, st.ObservedGeneration
-		f.Have, f.Ready, f.Available = int(st.Replicas), int(st.ReadyReplicas), int(st.AvailableReplicas)
-		f.Updated, f.Decision = f.Wanted, decided(ctx, l, f.Subject, openshift.Sets{}, g)
-	case *v1alpha1.MachineSet:
-		v, st := gardener.Sets{}.View(g), g.Status
-		f.Wanted, f.Faults, observed = v.Replicas, v.Faults, st.ObservedGeneration
-		f.Have, f.Ready, f.Available = int(st.Replicas), int(st.ReadyReplicas), int(st.AvailableReplicas)
-		f.Updated, f.Frozen = f.Wanted, g.Labels[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
-		f.Decision = decided(ctx, l, f.Subject, gardener.Sets{}, g)
-	case *v1beta1.MachineDeployment:
-		st := g.Status
-		observed = st.ObservedGeneration
-		f.Have, f.Ready, f.Available, f.Updated = int(st.Replicas), int(st.ReadyReplicas), int(st.AvailableReplicas), int(st.UpdatedReplicas)
-		lens := openshift.Deployments{}
-		owners = deployed(ctx, l, &f, lens.View(g, l.now), func(s *machinev1.MachineSet) rollout.Set { return lens.ViewSet(g, s) })
-	case *v1alpha1.MachineDeployment:
-		st := g.Status
-		observed = st.ObservedGeneration
-		f.Have, f.Ready, f.Available, f.Updated = int(st.Replicas), int(st.ReadyReplicas), int(st.AvailableReplicas), int(st.UpdatedReplicas)
-		lens := gardener.Deployments{}
-		owners = deployed(ctx, l, &f, lens.View(g, l.now), func(s *v1alpha1.MachineSet) rollout.Set { return lens.ViewSet(g, s) })
-		f.Frozen = g.Labels[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
+	owners, counts := []types.UID{o.GetUID()}, status.CountsOf(o)
+	f.Have, f.Ready, f.Available, f.Updated = counts.Have, counts.Ready, counts.Available, counts.Updated
+	f.Frozen, f.Unseen = status.Frozen(o), counts.Observed < o.GetGeneration()
+	if api := of(f.Subject); f.Kind == "MachineSet" {
+		v := api.Sets.View(o)
+		f.Wanted, f.Updated, f.Faults, f.Decision = v.Replicas, v.Replicas, v.Faults, l.decided(ctx, f.Subject, o)
+	} else {
+		owners = l.deployed(ctx, &f, o, api.Deployments.View(o, l.now))
 	}
-	f.Unseen = observed < o.GetGeneration()
 	f.Rivals = l.rivals(ctx, f.Subject, o)
 	f.Members = l.members(ctx, f.Subject, owners)
 	if explain.Group(l.now, f).State != explain.Healthy {
@@ -68,34 +42,30 @@ func (l *look) group(ctx context.Context, o client.Object) explain.GroupFacts {
 
 // decided is what the controller of a set would decide on what is stored; its zero
 // value where its machines cannot be read.
-func decided[S client.Object](ctx context.Context, l *look, at explain.Subject, lens dialect.Sets[S], s S) (d replicas.Decision) {
+func (l *look) decided(ctx context.Context, at explain.Subject, s client.Object) (d replicas.Decision) {
 	list, err := l.listed(ctx, kindOf(at.API, "Machine"), at.Namespace)
 	if err != nil {
 		return d
 	}
 	nodes, _ := l.nodes(ctx)
-	var members []replicas.Member
-	for _, m := range owned(list, []types.UID{s.GetUID()}) {
-		members = append(members, lens.Member(s, m, func(name string) *corev1.Node { return nodes[name] }))
-	}
-	return replicas.Decide(l.now, lens.View(s), members, lens.Policy(s))
+	machines := owned(list, []types.UID{s.GetUID()})
+	return of(at).Sets.Decide(l.now, s, machines, func(name string) *corev1.Node { return nodes[name] })
 }
 
 // deployed reads a deployment's own view and its sets, and returns their UIDs.
-func deployed[S client.Object](ctx context.Context, l *look, f *explain.GroupFacts, d rollout.Deployment, view func(S) rollout.Set) (owners []types.UID) {
+func (l *look) deployed(ctx context.Context, f *explain.GroupFacts, o client.Object, d rollout.Deployment) (owners []types.UID) {
 	f.Wanted, f.Paused, f.Faults = d.Replicas, d.Paused, d.Faults
-	k := kindOf(f.API, "MachineSet")
-	list := k.list()
+	list := kindOf(f.API, "MachineSet").list()
 	if err := l.Control.List(ctx, list, client.InNamespace(f.Namespace)); err != nil {
 		l.gap("machinesets", err)
 		return nil
 	}
-	for _, o := range items(list) {
-		if !controls(d.UID, o) {
+	for _, set := range items(list) {
+		if !controls(d.UID, set) {
 			continue
 		}
-		owners = append(owners, o.GetUID())
-		if s := view(o.(S)); s.Current {
+		owners = append(owners, set.GetUID())
+		if s := of(f.Subject).Deployments.ViewSet(o, set); s.Current {
 			canary(l.now, f, d, s)
 		}
 	}

@@ -1,9 +1,10 @@
 package collect
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 
-	machinev1 "github.com/openshift/api/machine/v1beta1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -11,11 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
-	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // kind is one kind of one API.
@@ -32,22 +30,27 @@ func (k kind) plural() string {
 	return strings.ToLower(k.name) + "s"
 }
 
-var all = []kind{
-	{provider.OpenShift, "Machine", func() client.Object { return &machinev1.Machine{} }, func() client.ObjectList { return &machinev1.MachineList{} }},
-	{provider.OpenShift, "MachineSet", func() client.Object { return &machinev1.MachineSet{} }, func() client.ObjectList { return &machinev1.MachineSetList{} }},
-	{provider.OpenShift, "MachineDeployment", func() client.Object { return &v1beta1.MachineDeployment{} }, func() client.ObjectList { return &v1beta1.MachineDeploymentList{} }},
-	{provider.OpenShift, "MachineHealthCheck", func() client.Object { return &lenient.MachineHealthCheck{} }, func() client.ObjectList { return &lenient.MachineHealthCheckList{} }},
-	{provider.Gardener, "Machine", func() client.Object { return &v1alpha1.Machine{} }, func() client.ObjectList { return &v1alpha1.MachineList{} }},
-	{provider.Gardener, "MachineSet", func() client.Object { return &v1alpha1.MachineSet{} }, func() client.ObjectList { return &v1alpha1.MachineSetList{} }},
-	{provider.Gardener, "MachineDeployment", func() client.Object { return &v1alpha1.MachineDeployment{} }, func() client.ObjectList { return &v1alpha1.MachineDeploymentList{} }},
-	{provider.Gardener, "MachineClass", func() client.Object { return &v1alpha1.MachineClass{} }, func() client.ObjectList { return &v1alpha1.MachineClassList{} }},
-	{"", "Node", func() client.Object { return &corev1.Node{} }, func() client.ObjectList { return &corev1.NodeList{} }},
-	{certificatesv1.GroupName, "CertificateSigningRequest", func() client.Object { return &certificatesv1.CertificateSigningRequest{} }, func() client.ObjectList { return &certificatesv1.CertificateSigningRequestList{} }},
+// all are the kinds of the APIs, and those of Kubernetes that concern machines.
+var all = func() (out []kind) {
+	for _, a := range apis.All {
+		for _, k := range a.Kinds {
+			out = append(out, kind{a.Name, k.Name, k.New, k.List})
+		}
+	}
+	return append(out,
+		kind{"", "Node", func() client.Object { return &corev1.Node{} }, func() client.ObjectList { return &corev1.NodeList{} }},
+		kind{certificatesv1.GroupName, "CertificateSigningRequest", func() client.Object { return &certificatesv1.CertificateSigningRequest{} }, func() client.ObjectList { return &certificatesv1.CertificateSigningRequestList{} }})
+}()
+
+// of is the API of an object.
+func of(s explain.Subject) apis.API {
+	a, _ := apis.Of(s.API)
+	return a
 }
 
 // core reports whether the kind is one of Kubernetes' own, which are in no namespace of
 // the cluster that machines join.
-func (k kind) core() bool { return k.api != provider.OpenShift && k.api != provider.Gardener }
+func (k kind) core() bool { return !slices.Contains(apis.Names(), k.api) }
 
 // kindsOf are the kinds that q may mean.
 func kindsOf(q Question) (out []kind) {
@@ -65,27 +68,10 @@ func kindOf(api, name string) kind { return kindsOf(Question{API: api, Kind: nam
 // subject names an object that was read.
 func subject(o client.Object) explain.Subject {
 	s := explain.Subject{Namespace: o.GetNamespace(), Name: o.GetName()}
-	switch o.(type) {
-	case *machinev1.Machine:
-		s.API, s.Kind = provider.OpenShift, "Machine"
-	case *machinev1.MachineSet:
-		s.API, s.Kind = provider.OpenShift, "MachineSet"
-	case *v1beta1.MachineDeployment:
-		s.API, s.Kind = provider.OpenShift, "MachineDeployment"
-	case *lenient.MachineHealthCheck:
-		s.API, s.Kind = provider.OpenShift, "MachineHealthCheck"
-	case *v1alpha1.MachineClass:
-		s.API, s.Kind = provider.Gardener, "MachineClass"
-	case *v1alpha1.Machine:
-		s.API, s.Kind = provider.Gardener, "Machine"
-	case *v1alpha1.MachineSet:
-		s.API, s.Kind = provider.Gardener, "MachineSet"
-	case *v1alpha1.MachineDeployment:
-		s.API, s.Kind = provider.Gardener, "MachineDeployment"
-	case *corev1.Node:
-		s.Kind = "Node"
-	case *certificatesv1.CertificateSigningRequest:
-		s.API, s.Kind = certificatesv1.GroupName, "CertificateSigningRequest"
+	for _, k := range all {
+		if reflect.TypeOf(o) == reflect.TypeOf(k.object()) {
+			s.API, s.Kind = k.api, k.name
+		}
 	}
 	return s
 }

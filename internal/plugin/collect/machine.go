@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -12,10 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/dialect/status"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
@@ -26,32 +22,26 @@ import (
 // machineOf is what o says as a machine; nil when it is none.
 func machineOf(o client.Object) *explain.MachineFacts {
 	f := &explain.MachineFacts{Subject: subject(o), Said: status.By(o), Failure: status.Failure(o), Stopped: dialect.Stopped(o)}
-	ours := machinev1.MachineFinalizer
-	switch m := o.(type) {
-	case *machinev1.Machine:
-		f.View, f.Policy = openshift.Machines{}.View(m), openshift.Machines{}.Policy(m)
-	case *v1alpha1.Machine:
-		lens := gardener.Machines{Defaults: gardener.StandardDefaults()}
-		f.View, f.Policy, ours = lens.View(m), lens.Policy(m), v1alpha1.FinalizerMachine
-		f.Class, f.Replaces = "machineclass "+m.Spec.Class.Name, f.View.Owned
-		if t := m.Status.CurrentStatus.PreserveExpiryTime; t != nil {
-			f.KeptUntil = t.Time
-		}
-	default:
+	if f.Kind != "Machine" {
 		return nil
+	}
+	lens := of(f.Subject).Machines
+	f.View, f.Policy, f.KeptUntil = lens.View(o), lens.Policy(o), status.KeptUntil(o)
+	if class, ok := status.ClassOf(o); ok {
+		f.Class, f.Replaces = "machineclass "+class, f.View.Owned
 	}
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
 		f.Owner = ref.Kind + " " + ref.Name
 	}
-	f.Foreign = slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(name string) bool { return name == ours })
+	f.Foreign = slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(name string) bool { return name == of(f.Subject).Finalizer })
 	return f
 }
 
 // machine finds out all that concerns one machine.
 func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFacts {
 	f := machineOf(o)
-	if m, ok := o.(*v1alpha1.Machine); ok {
-		f.NoClass = l.lacksClass(ctx, m)
+	if class, _ := status.ClassOf(o); class != "" {
+		f.NoClass = l.lacksClass(ctx, f.Subject, class)
 	}
 	n, looked := l.node(ctx, f.View)
 	l.withNode(f, n, looked)
@@ -78,18 +68,14 @@ func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFact
 // withNode adds the machine's node, and what it says.
 func (l *look) withNode(f *explain.MachineFacts, n *corev1.Node, looked bool) {
 	f.Node, f.NodeLooked = n, looked
-	if n != nil && f.Policy.Update.InPlace {
-		f.Update = gardener.Machines{}.Update(n)
+	if updater, ok := dialect.As[dialect.InPlaceUpdater](of(f.Subject).Machines); ok && n != nil {
+		f.Update = updater.Update(n)
 	}
 }
 
-func (l *look) lacksClass(ctx context.Context, m *v1alpha1.Machine) bool {
-	if m.Spec.Class.Name == "" {
-		return false
-	}
-	var c v1alpha1.MachineClass
-	err := l.Control.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: m.Spec.Class.Name}, &c)
-	l.gap("machineclass "+m.Spec.Class.Name, err)
+func (l *look) lacksClass(ctx context.Context, s explain.Subject, class string) bool {
+	err := l.Control.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: class}, kindOf(s.API, "MachineClass").object())
+	l.gap("machineclass "+class, err)
 	return apierrors.IsNotFound(err)
 }
 

@@ -11,22 +11,16 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
-	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/dialect/status"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // check finds out what concerns a health check.
 func (l *look) check(ctx context.Context, c *lenient.MachineHealthCheck) explain.CheckFacts {
 	f := explain.CheckFacts{
-		Subject: subject(c), Created: c.CreationTimestamp.Time, Said: status.By(c), Machines: provider.OpenShift,
-		Paused:   (openshift.HealthChecks{}).View(c, dialect.CommonConditions{}).Paused,
+		Subject: subject(c), Created: c.CreationTimestamp.Time, Said: status.By(c), Machines: among(c),
+		Paused:   of(subject(c)).Checks.View(c).Paused,
 		Expected: int(ptr.Deref(c.Status.ExpectedMachines, 0)), Healthy: int(ptr.Deref(c.Status.CurrentHealthy, 0)), Seen: c.Status.ExpectedMachines != nil,
-	}
-	if api := c.Annotations[dialect.MachineAPIAnnotation]; api != "" {
-		f.Machines = api
 	}
 	if explain.Check(l.now, f).State != explain.Healthy {
 		f.Controller = l.setController(ctx, f.Subject)
@@ -42,10 +36,10 @@ func (l *look) class(ctx context.Context, c *v1alpha1.MachineClass) explain.Clas
 		f.Deleted = c.DeletionTimestamp.Time
 	}
 	for _, name := range []string{"MachineDeployment", "MachineSet", "Machine"} {
-		list := kindOf(provider.Gardener, name).list()
+		list := kindOf(f.API, name).list()
 		l.gap(strings.ToLower(name)+"s", l.Control.List(ctx, list, client.InNamespace(c.Namespace)))
 		for _, o := range items(list) {
-			if className(o) == c.Name {
+			if class, _ := status.ClassOf(o); class == c.Name {
 				f.Users = append(f.Users, name+" "+o.GetName())
 			}
 		}
@@ -66,17 +60,4 @@ func (l *look) class(ctx context.Context, c *v1alpha1.MachineClass) explain.Clas
 	}
 	f.Gaps = l.gaps
 	return f
-}
-
-// className is the class to which o refers.
-func className(o client.Object) string {
-	switch o := o.(type) {
-	case *v1alpha1.Machine:
-		return o.Spec.Class.Name
-	case *v1alpha1.MachineSet:
-		return o.Spec.Template.Spec.Class.Name
-	case *v1alpha1.MachineDeployment:
-		return o.Spec.Template.Spec.Class.Name
-	}
-	return ""
 }

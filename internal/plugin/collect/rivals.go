@@ -3,13 +3,9 @@ package collect
 import (
 	"context"
 
-	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/dialect/gardener"
-	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
@@ -34,11 +30,10 @@ func (l *look) rivals(ctx context.Context, s explain.Subject, o client.Object) (
 // selects is the selector of a set, and the labels of the machines that it makes; nil
 // of another object.
 func selects(o client.Object) (labels.Selector, labels.Set) {
-	switch o := o.(type) {
-	case *machinev1.MachineSet:
-		return openshift.Sets{}.Selector(o), o.Spec.Template.Labels
-	case *v1alpha1.MachineSet:
-		return gardener.Sets{}.Selector(o), o.Spec.Template.Labels
+	s := subject(o)
+	if s.Kind != "MachineSet" {
+		return nil, nil
 	}
-	return nil, nil
+	lens := of(s).Sets
+	return lens.Selector(o), lens.Makes(o)
 }

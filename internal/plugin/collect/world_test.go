@@ -31,6 +31,7 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/dialect/status"
@@ -89,8 +90,8 @@ func lease(name, holder string, renewed time.Duration) *coordinationv1.Lease {
 
 // atWork are the leases of controllers that look after both APIs.
 func atWork() (out []client.Object) {
-	for _, api := range []string{provider.OpenShift, provider.Gardener} {
-		out = append(out, lease(run.MachineLease(api, "test"), "pod-1", 2*time.Second), lease(run.SetLease(api), "pod-2", 2*time.Second))
+	for _, api := range apis.All {
+		out = append(out, lease(api.MachineLease("test"), "pod-1", 2*time.Second), lease(api.SetLease(), "pod-2", 2*time.Second))
 	}
 	return out
 }

@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/runtime/leading"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // NoTarget as --target-kubeconfig says that machines join no cluster.
@@ -69,7 +69,7 @@ func (e Election) term(clk clock.WithTicker) *leading.Term {
 // where the process serves machine.sapcloud.io.
 func (f *Flags) AddFlags(fs *pflag.FlagSet, defaultPort int) {
 	f.set = fs
-	fs.StringSliceVar(&f.APIs, "apis", []string{provider.OpenShift, provider.Gardener}, "API groups to serve")
+	fs.StringSliceVar(&f.APIs, "apis", apis.Names(), "API groups to serve")
 	fs.StringVar(&f.Namespace, "namespace", "", "control namespace; empty is every namespace for machine.openshift.io and \"default\" for machine.sapcloud.io")
 	fs.StringVar(&f.ControlKubeconfig, "control-kubeconfig", "", "kubeconfig of the cluster that holds the machine objects; empty is the target's, inClusterConfig this pod's")
 	fs.StringVar(&f.TargetKubeconfig, "target-kubeconfig", "", "kubeconfig of the cluster that the machines join; empty is this pod's, \"none\" is no cluster")
@@ -113,11 +113,11 @@ func (f *Flags) addIgnored(fs *pflag.FlagSet) {
 // Complete checks the flags and fills in what follows from others.
 func (f *Flags) Complete() error {
 	for i, api := range f.APIs {
-		full, ok := groups[api]
+		known, ok := apis.Of(api)
 		if !ok {
-			return fmt.Errorf("--apis: unknown API %q: want openshift (%s) or gardener (%s)", api, provider.OpenShift, provider.Gardener)
+			return fmt.Errorf("--apis: unknown API %q: want %s", api, apis.Choice())
 		}
-		f.APIs[i] = full
+		f.APIs[i] = known.Name
 	}
 	if len(f.APIs) == 0 {
 		return fmt.Errorf("--apis: at least one is needed")
@@ -140,18 +140,13 @@ func (f *Flags) Complete() error {
 	return nil
 }
 
-var groups = map[string]string{
-	"openshift": provider.OpenShift, provider.OpenShift: provider.OpenShift,
-	"gardener": provider.Gardener, provider.Gardener: provider.Gardener,
-}
-
 // Serves reports whether the process serves the API.
 func (f *Flags) Serves(api string) bool { return slices.Contains(f.APIs, api) }
 
 // NamespaceOf is the control namespace for the API; empty is all.
 func (f *Flags) NamespaceOf(api string) string {
-	if f.Namespace == "" && api == provider.Gardener && !f.set.Changed("namespace") {
-		return "default"
+	if known, ok := apis.Of(api); ok && f.Namespace == "" && !f.set.Changed("namespace") {
+		return known.Namespace
 	}
 	return f.Namespace
 }

@@ -24,19 +24,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	healthchecking "github.com/millwright-dev/millwright/api/openshift/healthchecking/v1alpha1"
-	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
-	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/runtime/leading"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
 )
 
-// Scheme knows the types of both APIs and of Kubernetes.
+// Scheme knows the types of all APIs and of Kubernetes.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, lenient.AddToScheme, v1beta1.AddToScheme, healthchecking.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apis.AddToScheme} {
 		if err := add(s); err != nil {
 			panic(err) // two of our own types collide
 		}

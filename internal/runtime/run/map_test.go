@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -24,12 +25,14 @@ func TestMapOfProcesses(t *testing.T) {
 	var f Flags
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.AddFlags(fs, 1)
+	one, _ := apis.Of(provider.OpenShift)
+	other, _ := apis.Of(provider.Gardener)
 	short := func(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) + "s" }
 	for what, text := range map[string]string{
-		"the lease of OpenShift sets":     "`" + SetLease(provider.OpenShift) + "`",
-		"the lease of Gardener sets":      "`" + SetLease(provider.Gardener) + "`",
-		"the lease of OpenShift machines": "`" + MachineLease(provider.OpenShift, "<provider>") + "`",
-		"the lease of Gardener machines":  "`" + MachineLease(provider.Gardener, "") + "`",
+		"the lease of OpenShift sets":     "`" + one.SetLease() + "`",
+		"the lease of Gardener sets":      "`" + other.SetLease() + "`",
+		"the lease of OpenShift machines": "`" + one.MachineLease("<provider>") + "`",
+		"the lease of Gardener machines":  "`" + other.MachineLease("") + "`",
 		"the lease's duration":            "`--leader-elect-lease-duration` (" + short(f.Election.LeaseDuration) + ")",
 		"the renew deadline":              "`--leader-elect-renew-deadline` (" + short(f.Election.RenewDeadline) + ")",
 		"the retry period":                "`--leader-elect-retry-period` (" + short(f.Election.RetryPeriod) + ")",

@@ -18,9 +18,9 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // Probe asks a cluster something. NotFound is an answer as good as another. The
@@ -215,11 +215,8 @@ func controlPath(api, namespace string) string {
 	if namespace == "" {
 		namespace = "default"
 	}
-	version := "v1alpha1"
-	if api == provider.OpenShift {
-		version = "v1beta1"
-	}
-	return "/apis/" + api + "/" + version + "/namespaces/" + namespace + "/machines/" + probeName
+	of, _ := apis.Of(api)
+	return "/apis/" + of.Name + "/" + of.Version + "/namespaces/" + namespace + "/machines/" + probeName
 }
 
 const targetPath = "/api/v1/nodes/" + probeName

@@ -44,6 +44,7 @@ func TestRepository(t *testing.T) {
 		"wiring":       Wiring,
 		"keys":         Keys,
 		"lenses":       Lenses,
+		"apis":         APIs,
 		"size":         func(files []*File) []Violation { return Ratchet(Sizes(files), exceptions) },
 	}
 	for name, rule := range rules {

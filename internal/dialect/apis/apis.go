@@ -1,0 +1,152 @@
+// Package apis is the table of the APIs that machines may be declared in: what each is
+// called, and its lenses for those who only read. Wiring ranges over it. Whoever starts
+// controllers has a row for each of its entries besides, in serve and in
+// cmd/machine-controller-manager, because controllers are made for the types of one API.
+package apis
+
+import (
+	"slices"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	healthchecking "github.com/millwright-dev/millwright/api/openshift/healthchecking/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/gardener"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// API is one API.
+type API struct {
+	// Name is the group, Short the word for it on command lines, Version the version.
+	Name, Short, Version string
+	// Namespace is the control namespace where none is asked for; empty is all.
+	Namespace string
+	// Finalizer is that of machines.
+	Finalizer string
+	// Kinds are those that people ask about, machines first.
+	Kinds []Kind
+	// The lenses, for those who only read.
+	Machines    Machines
+	Sets        Sets
+	Deployments Deployments
+	Patients    dialect.Patients
+	// Checks are the health checks that belong to this API, whichever machines they select;
+	// nil: there are none.
+	Checks Checks
+
+	leases leases
+	types  []func(*runtime.Scheme) error
+}
+
+// Kind is one kind of an API.
+type Kind struct {
+	Name string
+	New  func() client.Object
+	List func() client.ObjectList
+}
+
+// All are the APIs. Where one has to be taken for all, it is the first.
+var All = []API{
+	{
+		Name: provider.OpenShift, Short: "openshift", Version: machinev1.GroupVersion.Version,
+		Finalizer: machinev1.MachineFinalizer,
+		Kinds: []Kind{
+			kind[machinev1.Machine, machinev1.MachineList]("Machine"),
+			kind[machinev1.MachineSet, machinev1.MachineSetList]("MachineSet"),
+			kind[v1beta1.MachineDeployment, v1beta1.MachineDeploymentList]("MachineDeployment"),
+			kind[lenient.MachineHealthCheck, lenient.MachineHealthCheckList]("MachineHealthCheck"),
+		},
+		Machines:    machines[*machinev1.Machine]{openshift.Machines{}},
+		Sets:        sets[*machinev1.MachineSet]{openshift.Sets{}},
+		Deployments: deployments[*v1beta1.MachineDeployment, *machinev1.MachineSet]{openshift.Deployments{}},
+		Patients:    openshift.Patients{},
+		Checks:      checks[*lenient.MachineHealthCheck]{openshift.HealthChecks{}},
+		leases:      leases{prefix: "cluster-api-provider-", suffix: "-leader", sets: "machineset", others: []string{"healthcheck", "nodelink"}},
+		types:       []func(*runtime.Scheme) error{lenient.AddToScheme, v1beta1.AddToScheme, healthchecking.AddToScheme},
+	},
+	{
+		Name: provider.Gardener, Short: "gardener", Version: v1alpha1.GroupVersion.Version, Namespace: "default",
+		Finalizer: v1alpha1.FinalizerMachine,
+		Kinds: []Kind{
+			kind[v1alpha1.Machine, v1alpha1.MachineList]("Machine"),
+			kind[v1alpha1.MachineSet, v1alpha1.MachineSetList]("MachineSet"),
+			kind[v1alpha1.MachineDeployment, v1alpha1.MachineDeploymentList]("MachineDeployment"),
+			kind[v1alpha1.MachineClass, v1alpha1.MachineClassList]("MachineClass"),
+		},
+		Machines:    machines[*v1alpha1.Machine]{gardener.Machines{Defaults: gardener.StandardDefaults()}},
+		Sets:        sets[*v1alpha1.MachineSet]{gardener.Sets{}},
+		Deployments: deployments[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{gardener.Deployments{}},
+		Patients:    gardener.Patients{},
+		leases:      leases{machines: "machine-controller", sets: "machine-controller-manager"},
+		types:       []func(*runtime.Scheme) error{v1alpha1.AddToScheme},
+	},
+}
+
+// object is a pointer to a T that is an object of an API.
+type object[T any] interface {
+	*T
+	client.Object
+}
+
+// listOf is a pointer to a T that is a list.
+type listOf[T any] interface {
+	*T
+	client.ObjectList
+}
+
+func kind[O, L any, PO object[O], PL listOf[L]](name string) Kind {
+	return Kind{Name: name, New: func() client.Object { return PO(new(O)) }, List: func() client.ObjectList { return PL(new(L)) }}
+}
+
+// Names are the groups.
+func Names() (out []string) {
+	for _, a := range All {
+		out = append(out, a.Name)
+	}
+	return out
+}
+
+// Words are the words for all of them on command lines.
+func Words() (out []string) {
+	for _, a := range All {
+		out = append(out, a.Short)
+	}
+	return out
+}
+
+// Of is the API of that group, or of that word on a command line.
+func Of(name string) (API, bool) {
+	i := slices.IndexFunc(All, func(a API) bool { return a.Name == name || a.Short == name })
+	if i < 0 {
+		return API{}, false
+	}
+	return All[i], true
+}
+
+// Choice tells people what there is: "openshift (machine.openshift.io) or …".
+func Choice() string {
+	var all []string
+	for _, a := range All {
+		all = append(all, a.Short+" ("+a.Name+")")
+	}
+	return strings.Join(all, " or ")
+}
+
+// AddToScheme adds the types of all APIs.
+func AddToScheme(s *runtime.Scheme) error {
+	for _, a := range All {
+		for _, add := range a.types {
+			if err := add(s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package apis
+
+import (
+	"slices"
+	"strings"
+)
+
+// leases are the names under which the originals lead, so that two never act at the same
+// time. Where they are named for what leads under them, a provider or a controller that
+// knows none, that is between prefix and suffix.
+type leases struct {
+	prefix, suffix string
+	// machines is the lease of every machine controller; empty: it is named for the provider.
+	machines string
+	// sets is what leads the controllers of sets and deployments, others are further
+	// controllers that know no provider.
+	sets   string
+	others []string
+}
+
+// MachineLease is the lease of the machine controller of a provider, and SetLease
+// that of the controllers of sets and deployments.
+func (a API) MachineLease(plugin string) string {
+	if a.leases.machines != "" {
+		plugin = a.leases.machines
+	}
+	return a.leases.prefix + plugin + a.leases.suffix
+}
+
+// SetLease is told at [API.MachineLease].
+func (a API) SetLease() string { return a.leases.prefix + a.leases.sets + a.leases.suffix }
+
+// LeadsMachines reports whether a machine controller of the API, of any provider,
+// leads under the lease of that name.
+func (a API) LeadsMachines(lease string) bool {
+	if a.leases.machines != "" {
+		return lease == a.MachineLease("")
+	}
+	plugin, begins := strings.CutPrefix(lease, a.leases.prefix)
+	plugin, ends := strings.CutSuffix(plugin, a.leases.suffix)
+	return begins && ends && plugin != "" && plugin != a.leases.sets && !slices.Contains(a.leases.others, plugin)
+}
