@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/randfill"
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -263,33 +261,5 @@ func TestSetPropagate(t *testing.T) {
 	Sets{}.Propagate(s, failed, false)
 	if failed.Spec.NodeTemplateSpec.Labels["tier"] != "old" || failed.Spec.Class.Kind != v1alpha1.KindMachineClass {
 		t.Errorf("of a failed machine only the class kind is mended, got %+v", failed.Spec)
-	}
-}
-
-// Record shows what it was told and changes nothing outside the status, nor a
-// condition that is not its own.
-func TestSetRecordLaws(t *testing.T) {
-	fill := randfill.NewWithSeed(7).NilChance(0.3).NumElements(0, 2)
-	foreign := cmpopts.IgnoreSliceElements(func(c v1alpha1.MachineSetCondition) bool { return c.Type == v1alpha1.MachineSetReplicaFailure })
-	for range 300 {
-		s, o := sampleSet(), dialect.SetOutcome{Now: setNow, Judged: true}
-		fill.Fill(&s.Status)
-		fill.Fill(&o.Tally)
-		before := s.DeepCopy()
-		Sets{}.Record(s, o)
-		got := replicas.Tally{
-			Replicas: s.Status.Replicas, FullyLabeled: s.Status.FullyLabeledReplicas, Ready: s.Status.ReadyReplicas, Available: s.Status.AvailableReplicas,
-			Kept: s.Status.PreservedFailedReplicas, AutoKept: s.Status.AutoPreserveFailedMachineCount, Next: o.Tally.Next,
-		}
-		if diff := cmp.Diff(o.Tally, got); diff != "" {
-			t.Fatalf("recorded and shown differ:\n%s", diff)
-		}
-		if diff := cmp.Diff(before.Status.Conditions, s.Status.Conditions, foreign, cmpopts.EquateEmpty()); diff != "" {
-			t.Fatalf("writes a condition that is not its own:\n%s", diff)
-		}
-		before.Status, s.Status = v1alpha1.MachineSetStatus{}, v1alpha1.MachineSetStatus{}
-		if diff := cmp.Diff(before, s); diff != "" {
-			t.Fatalf("writes outside the status:\n%s", diff)
-		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/randfill"
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -164,31 +163,5 @@ func TestSetMember(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// Record shows what it was told and changes nothing outside the status.
-func TestSetRecordLaws(t *testing.T) {
-	fill := randfill.NewWithSeed(7).NilChance(0.3).NumElements(0, 2)
-	for range 300 {
-		s, o := sampleSet(), dialect.SetOutcome{Now: setNow, Judged: true}
-		fill.Fill(&s.Status)
-		fill.Fill(&o.Tally)
-		before := s.DeepCopy()
-		Sets{}.Record(s, o)
-		if got := (replicas.Tally{Replicas: s.Status.Replicas, FullyLabeled: s.Status.FullyLabeledReplicas, Ready: s.Status.ReadyReplicas, Available: s.Status.AvailableReplicas}); got.Replicas != o.Tally.Replicas || got.FullyLabeled != o.Tally.FullyLabeled || got.Ready != o.Tally.Ready || got.Available != o.Tally.Available {
-			t.Fatalf("recorded %+v, shows %+v", o.Tally, got)
-		}
-		foreign := s.Status.DeepCopy()
-		foreign.Replicas, foreign.FullyLabeledReplicas, foreign.ReadyReplicas, foreign.AvailableReplicas = before.Status.Replicas, before.Status.FullyLabeledReplicas, before.Status.ReadyReplicas, before.Status.AvailableReplicas
-		foreign.ObservedGeneration, foreign.LabelSelector = before.Status.ObservedGeneration, before.Status.LabelSelector
-		foreign.ErrorReason, foreign.ErrorMessage = before.Status.ErrorReason, before.Status.ErrorMessage
-		if diff := cmp.Diff(&before.Status, foreign); diff != "" {
-			t.Fatalf("writes what is not its own:\n%s", diff)
-		}
-		before.Status, s.Status = machinev1.MachineSetStatus{}, machinev1.MachineSetStatus{}
-		if diff := cmp.Diff(before, s); diff != "" {
-			t.Fatalf("writes outside the status:\n%s", diff)
-		}
 	}
 }
