@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,4 +98,54 @@ func namesAPI(node ast.Node) string {
 		}
 	}
 	return ""
+}
+
+// spelling matches what only one API calls so: groups, prefixes of keys, fields and words of its objects.
+var spelling = regexp.MustCompile(`(?i)openshift|sapcloud|gardener|cluster-api|\b(lastOperation|currentStatus|lastKnownState|errorMessage|errorReason|` +
+	`providerSpec|providerStatus|lifecycleHooks|deletePolicy|machinePhase|machineClass)\b|spec\.(template|class)`)
+
+// spelt are literals of pure rooms that may be spelt as one API does, by file: a part of the text, and why. The list only
+// gets shorter.
+var spelt = map[string]map[string]string{
+	"internal/engine/lifecycle/live.go": {"changing MachinePhase to Unknown": "clients match on the whole message, which is in golden stories of either API"},
+	"internal/engine/health/node.go":    {"healthchecking.openshift.io/machine-remediation-reboot": "agents look for this key on nodes of machines of any API"},
+	"internal/engine/approval/client.go": {
+		"openshift-machine-config-operator": "the user whose requests are approved is the cluster's, and not an API's",
+	},
+	"internal/engine/explain/facts.go":   {"status.errorMessage": "where a statement was read is shown, and stored in evidence", "status.lastOperation": "as above"},
+	"internal/engine/explain/removal.go": {"spec.lifecycleHooks": "where a statement was read is shown, and stored in evidence"},
+	"internal/engine/explain/reasons.go": {"safety.machine.sapcloud.io/unfreeze": "what a person is to type", "kubectl get machines.": "what a person is to type"},
+}
+
+// Spelling checks that pure rooms spell nothing as one API does: decisions carry facts, and lenses word them.
+func Spelling(files []*File) []Violation {
+	return each(files, func(file *File) []Violation {
+		if file.Test || !within(file.Dir(), Pure) {
+			return nil
+		}
+		var violations []Violation
+		ast.Inspect(file.Syntax, func(node ast.Node) bool {
+			if _, is := node.(*ast.ImportSpec); is {
+				return false
+			}
+			literal, ok := node.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			if word := spelling.FindString(literal.Value); word != "" && !excused(file.Path, literal.Value) {
+				violations = append(violations, file.violation(node.Pos(), "spells %s, which is one API's: let the lens word it", word))
+			}
+			return true
+		})
+		return violations
+	})
+}
+
+func excused(path, literal string) bool {
+	for part := range spelt[path] {
+		if strings.Contains(literal, part) {
+			return true
+		}
+	}
+	return false
 }

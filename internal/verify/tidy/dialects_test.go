@@ -1,6 +1,10 @@
 package tidy
 
-import "testing"
+import (
+	"go/ast"
+	"strings"
+	"testing"
+)
 
 func TestLensesCatches(t *testing.T) {
 	const reads = "package a\n\nfunc f(ctx context.Context, r client.Reader) {}\n"
@@ -25,4 +29,44 @@ func TestAPIsCatches(t *testing.T) {
 		{"providers/kubemark/decode.go", asks, 0, "the spec of a provider is spelt in each API"},
 		{"serve/apis_test.go", asks, 0, "tests are about single APIs"},
 	})
+}
+
+func TestSpellingCatches(t *testing.T) {
+	const pure = "internal/engine/drain/a.go"
+	check(t, Spelling, []sourceCase{
+		{pure, "package a\n\nconst k = \"machine.sapcloud.io/x\"\n", 1, "a key of one API"},
+		{pure, "package a\n\nconst f = \"spec.providerSpec.value\"\n", 1, "a field of one API"},
+		{pure, "package a\n\nconst f = \"spec.replicas\"\n", 0, "a field of both"},
+		{pure, "package a\n\nimport _ \"github.com/openshift/api\"\n", 0, "imports are held by the rooms"},
+		{"internal/engine/explain/facts.go", "package a\n\nconst f = \"status.lastOperation\"\n", 0, "what is listed, with a reason"},
+		{"internal/engine/drain/a_test.go", "package a\n\nconst f = \"spec.class.kind\"\n", 0, "tests are let through"},
+		{"internal/dialect/gardener/a.go", "package a\n\nconst f = \"spec.class.kind\"\n", 0, "a lens spells its API"},
+	})
+}
+
+// TestSpeltIsStillThere: an exception whose text has gone goes too.
+func TestSpeltIsStillThere(t *testing.T) {
+	files, err := Load(root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]string{}
+	for _, file := range files {
+		if spelt[file.Path] == nil {
+			continue
+		}
+		ast.Inspect(file.Syntax, func(node ast.Node) bool {
+			if literal, ok := node.(*ast.BasicLit); ok {
+				there[file.Path] += literal.Value
+			}
+			return true
+		})
+	}
+	for path, parts := range spelt {
+		for part, why := range parts {
+			if why == "" || !strings.Contains(there[path], part) {
+				t.Errorf("%s: %q is not there, or has no reason: take it off the list", path, part)
+			}
+		}
+	}
 }

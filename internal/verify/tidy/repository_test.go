@@ -45,6 +45,7 @@ func TestRepository(t *testing.T) {
 		"keys":         Keys,
 		"lenses":       Lenses,
 		"apis":         APIs,
+		"spelling":     Spelling,
 		"size":         func(files []*File) []Violation { return Ratchet(Sizes(files), exceptions) },
 	}
 	for name, rule := range rules {
