@@ -170,7 +170,7 @@ func setUpDeployments[D, S client.Object](ctx context.Context, p program, lens d
 	}
 	s := machinedeployment.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}
 	if p.Target != nil {
-		o.Nodes, s.NodeCache = p.nodes(), p.Target.GetCache()
+		o.Nodes, o.LiveNodes, s.NodeCache = p.nodes(), p.Target.GetAPIReader(), p.Target.GetCache()
 	}
 	return machinedeployment.New(lens, o).SetupWithManager(ctx, p.mgr, s)
 }

@@ -77,7 +77,7 @@ func startCluster[D, S client.Object](t *testing.T, a api[D, S]) *cluster[D, S] 
 	})
 	c.must(sets.SetupWithManager(mgr, machineset.Setup{NodeCache: mgr.GetCache()}))
 	r := machinedeployment.New(a.lens, machinedeployment.Options{
-		Client: counting, Live: mgr.GetAPIReader(), Nodes: counting, Recorder: mgr.GetEventRecorder("machinedeployment"),
+		Client: counting, Live: mgr.GetAPIReader(), Nodes: counting, LiveNodes: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("machinedeployment"),
 	})
 	c.must(r.SetupWithManager(t.Context(), mgr, machinedeployment.Setup{NodeCache: mgr.GetCache()}))
 	c.must(ctrl.NewControllerManagedBy(mgr).Named("stand-in").For(a.lens.Machine()).

@@ -118,11 +118,9 @@ func (p *pass[D, S]) prune(ctx context.Context) error {
 	sets := p.plan.Delete
 	errs := make([]error, len(sets))
 	p.Writes(len(sets), func(i int) { errs[i] = p.deleteSet(ctx, sets[i]) })
-	now := p.Clock.Now()
 	for i, ref := range sets {
 		switch {
 		case errs[i] == nil:
-			p.ledger.Deleted(now, ref.UID)
 			logf.FromContext(ctx).Info("deleted machine set", "set", ref.Name, "reason", ref.Note)
 		case !expectations.Refused(errs[i]):
 			p.agreed = false

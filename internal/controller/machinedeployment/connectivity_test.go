@@ -32,7 +32,7 @@ func frozenDeployment[D, S client.Object](t *testing.T, a api[D, S]) {
 		e.state = e.state.After(connectivity.Probe{At: w.clock.Now()})
 	}
 	r := machinedeployment.New(w.lens, machinedeployment.Options{
-		Client: w, Live: w.Client, Nodes: w, Clock: w.clock, Recorder: events.NewFakeRecorder(1000), Connectivity: e,
+		Client: w, Live: w.Client, Nodes: w, LiveNodes: w.Client, Clock: w.clock, Recorder: events.NewFakeRecorder(1000), Connectivity: e,
 	})
 	res, err := w.reconcile(r)
 	if err != nil || res.RequeueAfter != 6*time.Second || len(w.sets()) != 0 || w.writes != 0 {
@@ -56,7 +56,7 @@ func progressUnseen[D, S client.Object](t *testing.T, a api[D, S]) {
 	e := &eyes{connectivity.Begin(w.clock.Now(), connectivity.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, connectivity.Control)}
 	e.state = e.state.After(connectivity.Probe{At: w.clock.Now(), Answers: answers})
 	r := machinedeployment.New(w.lens, machinedeployment.Options{
-		Client: w, Live: w.Client, Nodes: w, Clock: w.clock, Recorder: events.NewFakeRecorder(1000), Connectivity: e,
+		Client: w, Live: w.Client, Nodes: w, LiveNodes: w.Client, Clock: w.clock, Recorder: events.NewFakeRecorder(1000), Connectivity: e,
 	})
 	for range 4 { // its set is there and no machine is
 		if _, err := w.reconcile(r); err != nil {

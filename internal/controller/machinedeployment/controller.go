@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -26,7 +25,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/controller/past"
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
@@ -42,8 +41,10 @@ type Options struct {
 	// Required.
 	Live client.Reader
 	// Nodes reads the nodes that the machines have become, from a cache, and
-	// patches them; nil: machines join no cluster.
-	Nodes client.Client
+	// patches them; nil: machines join no cluster. LiveNodes reads them from the API
+	// server itself. Required with Nodes.
+	Nodes     client.Client
+	LiveNodes client.Reader
 	// Recorder takes the events. Required.
 	Recorder events.EventRecorder
 	// Connectivity is how well the clusters are seen; nil: perfectly.
@@ -65,6 +66,9 @@ type Reconciler[D, S client.Object] struct {
 	lens dialect.Deployments[D, S]
 	// mover is nil where no strategy updates machines in place.
 	mover dialect.Mover[S]
+	// writes are the deployments, sets and machines that were written, nodeWrites the
+	// nodes.
+	writes, nodeWrites written.Writes
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
@@ -76,9 +80,10 @@ type memory struct {
 	uid types.UID
 	// machines is how many there were.
 	machines atomic.Int64
-	// ledger awaits sets created and deleted, written the objects updated.
+	// awaited are the sets that were made and deleted, ledger has those of which that
+	// is not known.
+	awaited written.Awaited
 	ledger  expectations.Expectations
-	written expectations.Written
 	// agreed says that the cache once showed all sets as the API server did,
 	// and that no reply was lost since.
 	agreed bool
@@ -107,8 +112,9 @@ func New[D, S client.Object](lens dialect.Deployments[D, S], o Options) *Reconci
 
 // Reconcile makes one pass over the deployment that req names.
 func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	c := &written.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Clock: r.Clock}
 	d := r.lens.New()
-	err := r.Client.Get(ctx, req.NamespacedName, d)
+	err := c.Get(ctx, req.NamespacedName, d)
 	if apierrors.IsNotFound(err) {
 		r.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
@@ -121,15 +127,18 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 		return reconcile.Result{RequeueAfter: seen.Again()}, nil
 	}
 	m := r.remember(req.NamespacedName, d.GetUID())
-	d = m.written.Over(d).(D)
+	c.Awaited = &m.awaited
 	now := r.Clock.Now()
 	p := &pass[D, S]{
-		Reconciler: r, memory: m, object: d, now: now,
+		Reconciler: r, Client: c, Nodes: r.nodeClient(), memory: m, object: d, now: now,
 		facts: r.lens.View(d, now), policy: r.lens.Policy(d), selector: r.lens.Selector(d),
 	}
 	p.facts.Connectivity = seen
 	err = p.run(ctx)
-	p.again(past.Cache(ctx, r.past, &m.written, now))
+	p.again(c.Settle(ctx, now))
+	if p.Nodes != nil {
+		p.again(p.Nodes.Settle(ctx, now))
+	}
 	if expectations.OnlyConflicts(err) {
 		p.again(conflictDelay)
 		err = nil
@@ -140,12 +149,12 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 	return reconcile.Result{RequeueAfter: p.after}, nil
 }
 
-// past reads objects like o from the API server itself; nil: nothing reads nodes so.
-func (r *Reconciler[D, S]) past(o client.Object) client.Reader {
-	if _, ok := o.(*corev1.Node); ok {
+// nodeClient is that of nodes for one pass; nil: machines join no cluster.
+func (r *Reconciler[D, S]) nodeClient() *written.Client {
+	if r.Nodes == nil {
 		return nil
 	}
-	return r.Live
+	return &written.Client{Client: r.Nodes, Live: r.LiveNodes, Writes: &r.nodeWrites, Clock: r.Clock}
 }
 
 // conflictDelay is how long the cache is given to catch up after somebody

@@ -39,7 +39,6 @@ func (p *pass[D, S]) create(ctx context.Context) error {
 func (p *pass[D, S]) enter(s S) {
 	p.told.createError = ""
 	p.ledger.CreationKnown(s.GetName())
-	p.ledger.Created(p.Clock.Now(), s.GetUID()) // the call took its time, and patience begins now
 	p.sets = append(p.sets, s)
 }
 
@@ -62,6 +61,7 @@ func (p *pass[D, S]) recognise(ctx context.Context, name string) error {
 	switch {
 	case there.GetDeletionTimestamp() != nil: // the name will be free, and an earlier creation may happen yet
 	case ref != nil && ref.UID == p.facts.UID && p.lens.ViewSet(p.object, there).Current:
+		p.Client.Await(there)
 		p.enter(there)
 		return nil
 	default:

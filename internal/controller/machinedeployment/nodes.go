@@ -69,7 +69,6 @@ func (p *pass[D, S]) markNodes(ctx context.Context, wants []rollout.NodeWant) {
 	for i, w := range wants {
 		switch err := errs[i]; {
 		case done[i] != nil:
-			p.written.Wrote(p.nodes[w.Node].GetResourceVersion(), done[i])
 			log.Info("marked node", "node", w.Node, "machine", w.Machine, "reason", w.Note)
 		case err == nil || apierrors.IsNotFound(err):
 		case apierrors.IsConflict(err):

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
@@ -51,15 +50,11 @@ func (p *pass[D, S]) observe(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	p.ledger.Observe(known(owned))
+	p.awaited.Observe(known(owned))
 	for _, s := range owned {
 		p.ledger.CreationKnown(s.GetName())
 	}
-	listed := append(owned[:len(owned):len(owned)], free...)
-	for i, s := range listed {
-		listed[i] = p.written.Over(s).(S)
-	}
-	if p.sets, err = p.claim(ctx, listed); err != nil {
+	if p.sets, err = p.claim(ctx, slices.Concat(owned, free)); err != nil {
 		return false, err
 	}
 	if ok, err := p.settle(ctx, owned); err != nil || !ok {
@@ -69,7 +64,6 @@ func (p *pass[D, S]) observe(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	p.memory.machines.Store(int64(len(p.machines)))
-	p.prunePast(listed)
 	return true, nil
 }
 
@@ -78,11 +72,11 @@ func (p *pass[D, S]) observe(ctx context.Context) (bool, error) {
 // on its way out always asks: the garbage collector may just have freed its
 // sets, which the deployment must then leave alone.
 func (p *pass[D, S]) settle(ctx context.Context, cached []S) (bool, error) {
-	overdue, left := p.ledger.Overdue(p.now)
+	overdue, left := p.awaited.Overdue(p.now)
 	switch {
 	case overdue || !p.agreed || p.facts.Deleting:
 		return true, p.observeLive(ctx, cached)
-	case !p.ledger.Satisfied():
+	case !p.awaited.Satisfied():
 		p.again(left)
 		return false, nil
 	}
@@ -106,7 +100,8 @@ func (p *pass[D, S]) observeLive(ctx context.Context, cached []S) error {
 	live := p.only(all)
 	p.agreed = same(live, p.sets)
 	p.sets = live
-	p.ledger.Live(p.now, known(live), known(p.only(cached)))
+	p.awaited.Live(p.now, known(live), known(p.only(cached)))
+	p.ledger.Live(known(live))
 	return nil
 }
 
@@ -155,7 +150,6 @@ func (p *pass[D, S]) observeMachines(ctx context.Context, list func(context.Cont
 		return err
 	}
 	for _, m := range machines {
-		m = p.written.Over(m)
 		i, ours := p.setOf(m, place)
 		if !ours {
 			continue
@@ -193,28 +187,8 @@ func (p *pass[D, S]) nodeOf(ctx context.Context, m client.Object) (*corev1.Node,
 	if err != nil {
 		return nil, fmt.Errorf("read node %s: %w", name, err)
 	}
-	n = p.written.Over(n).(*corev1.Node)
 	p.nodes[name] = n
 	return n, nil
-}
-
-// prunePast forgets what was written to objects that are gone by now, or are
-// no longer the deployment's.
-func (p *pass[D, S]) prunePast(listed []S) {
-	there := []client.Object{p.object}
-	for _, s := range listed {
-		there = append(there, s)
-	}
-	for _, s := range p.sets {
-		there = append(there, s)
-	}
-	for _, m := range p.machines {
-		there = append(there, m)
-	}
-	for _, n := range p.nodes {
-		there = append(there, n)
-	}
-	p.written.Prune(there)
 }
 
 func (p *pass[D, S]) listSets(ctx context.Context, owner string) ([]S, error) {
@@ -283,10 +257,11 @@ func items[O client.Object](list client.ObjectList) (out []O, err error) {
 	return out, err
 }
 
-func known[S client.Object](all []S) []expectations.Object {
-	out := make([]expectations.Object, 0, len(all))
+// known are the same as objects of any kind.
+func known[S client.Object](all []S) []client.Object {
+	out := make([]client.Object, 0, len(all))
 	for _, s := range all {
-		out = append(out, expectations.Object{UID: s.GetUID(), Name: s.GetName(), Terminating: s.GetDeletionTimestamp() != nil})
+		out = append(out, s)
 	}
 	return out
 }

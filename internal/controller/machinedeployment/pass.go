@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
@@ -18,6 +19,8 @@ import (
 type pass[D, S client.Object] struct {
 	*Reconciler[D, S]
 	*memory
+	// Client and Nodes show what was written; Nodes may be nil.
+	Client, Nodes *written.Client
 
 	// object is the deployment as last read or written, facts what it said
 	// when the pass began.

@@ -31,13 +31,8 @@ func (p *pass[D, S]) patchDeployment(ctx context.Context, doing string, apply fu
 	if err := p.Client.Patch(ctx, after, merge(p.object)); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	p.wroteDeployment(after)
-	return nil
-}
-
-func (p *pass[D, S]) wroteDeployment(after D) {
-	p.written.Wrote(p.object.GetResourceVersion(), after)
 	p.object = after
+	return nil
 }
 
 // patchSet makes a change to a set and returns the result. A change of nothing
@@ -52,7 +47,6 @@ func (p *pass[D, S]) patchSet(ctx context.Context, doing string, before S, apply
 		p.agreed = p.agreed && expectations.Refused(err)
 		return before, fmt.Errorf("%s machine set %s: %w", doing, before.GetName(), err)
 	}
-	p.written.Wrote(before.GetResourceVersion(), after)
 	return after, nil
 }
 
@@ -79,7 +73,6 @@ func (p *pass[D, S]) patchMachines(ctx context.Context, doing string, uids []typ
 	})
 	for i, m := range done {
 		if m != nil {
-			p.written.Wrote(p.machines[uids[i]].GetResourceVersion(), m)
 			p.machines[uids[i]] = m
 		}
 	}

@@ -79,7 +79,7 @@ func (p *pass[D, S]) write(ctx context.Context) error {
 			return fmt.Errorf("write status: %w", err)
 		}
 		p.recorded = p.now
-		p.wroteDeployment(after)
+		p.object = after
 	}
 	p.headline = p.headlineNow()
 	p.tellProgress()

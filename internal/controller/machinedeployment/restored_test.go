@@ -37,7 +37,7 @@ func serverGoesBack[D, S client.Object](t *testing.T, a api[D, S]) {
 	backup := w.lens.New()
 	w.must(w.Client.Get(t.Context(), key, backup))
 	r := machinedeployment.New(w.lens, machinedeployment.Options{
-		Client: w, Live: itself[D, S]{w}, Nodes: w, Clock: w.clock, Recorder: w.told, Writes: replicas.Sequential,
+		Client: w, Live: itself[D, S]{w}, Nodes: w, LiveNodes: itself[D, S]{w}, Clock: w.clock, Recorder: w.told, Writes: replicas.Sequential,
 	})
 	for range 3 { // the cache is behind all the while
 		if _, err := w.reconcile(r); err != nil {

@@ -226,7 +226,7 @@ func (w *world[D, S]) indexes() map[string]client.IndexerFunc {
 // controller is a fresh one, as after a restart.
 func (w *world[D, S]) controller() *machinedeployment.Reconciler[D, S] {
 	return machinedeployment.New(w.lens, machinedeployment.Options{
-		Client: w, Live: w.Client, Nodes: w, Clock: w.clock, Recorder: w.told, Writes: replicas.Sequential, Alarms: w.alarms,
+		Client: w, Live: w.Client, Nodes: w, LiveNodes: w.Client, Clock: w.clock, Recorder: w.told, Writes: replicas.Sequential, Alarms: w.alarms,
 	})
 }
 

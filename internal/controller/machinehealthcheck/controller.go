@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
-	"github.com/millwright-dev/millwright/internal/controller/past"
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
@@ -63,6 +63,8 @@ type Options struct {
 type Reconciler[C client.Object] struct {
 	Options
 	lens dialect.HealthChecks[C]
+	// writes are the checks and machines that were written.
+	writes written.Writes
 
 	mu     sync.Mutex
 	states map[types.NamespacedName]*state
@@ -84,8 +86,9 @@ const maxRest = time.Hour
 
 // Reconcile makes one pass over the check that req names.
 func (r *Reconciler[C]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	from := &written.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Clock: r.Clock}
 	c := r.lens.New()
-	err := r.Client.Get(ctx, req.NamespacedName, c)
+	err := from.Get(ctx, req.NamespacedName, c)
 	if apierrors.IsNotFound(err) {
 		r.forget(req.NamespacedName)
 		r.Metrics.forget(req.NamespacedName)
@@ -98,7 +101,7 @@ func (r *Reconciler[C]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	p := &pass[C]{Reconciler: r, object: c, check: r.lens.View(c, common), now: r.Clock.Now(), seen: connectivity.Of(r.Connectivity)}
+	p := &pass[C]{Reconciler: r, Client: from, object: c, check: r.lens.View(c, common), now: r.Clock.Now(), seen: connectivity.Of(r.Connectivity)}
 	var served bool
 	if p.patients, served = r.patients(c); !served {
 		p.check.Faults = append(p.check.Faults, lifecycle.Fault{
@@ -110,10 +113,8 @@ func (r *Reconciler[C]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		return reconcile.Result{}, nil
 	}
 	p.state = r.remember(req.NamespacedName, c)
-	p.object = p.state.written.Over(c).(C)
 	result, err := p.run(ctx)
-	again := past.Cache(ctx, func(client.Object) client.Reader { return r.Live }, &p.state.written, p.now)
-	result.RequeueAfter = lifecycle.Earlier(result.RequeueAfter, again)
+	result.RequeueAfter = lifecycle.Earlier(result.RequeueAfter, from.Settle(ctx, p.now))
 	if expectations.OnlyConflicts(err) {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/health"
@@ -19,7 +20,9 @@ import (
 // pass is one pass over one check.
 type pass[C client.Object] struct {
 	*Reconciler[C]
-	state *state
+	// Client shows what was written.
+	Client *written.Client
+	state  *state
 	// patients are the machines that the check selects among.
 	patients dialect.Patients
 	object   C
@@ -94,7 +97,7 @@ func (p *pass[C]) note(ctx context.Context, before health.Memory) error {
 	if err := p.Client.Patch(ctx, after, p.since()); err != nil {
 		return fmt.Errorf("remember what is remedied: %w", err)
 	}
-	p.wrote(after)
+	p.object = after
 	return nil
 }
 
@@ -110,16 +113,11 @@ func (p *pass[C]) record(ctx context.Context) error {
 	if err := p.Client.Status().Patch(ctx, after, p.since()); err != nil {
 		return fmt.Errorf("record status: %w", err)
 	}
-	p.wrote(after)
+	p.object = after
 	return nil
 }
 
 // since is a patch from the version that was looked at, and no other.
 func (p *pass[C]) since() client.Patch {
 	return client.MergeFromWithOptions(p.object, client.MergeFromWithOptimisticLock{})
-}
-
-func (p *pass[C]) wrote(after C) {
-	p.state.written.Wrote(p.object.GetResourceVersion(), after)
-	p.object = after
 }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
@@ -25,8 +24,6 @@ type state struct {
 	// health holds the verdicts, nil before the first pass. It belongs to the
 	// pass.
 	health *health.Cohort
-	// written is the check as last written.
-	written expectations.Written
 	// version is that of the check which the last pass left behind, empty where it
 	// did not come to its end; due is when the plan may change though nothing
 	// happens.

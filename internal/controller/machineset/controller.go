@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
-	"github.com/millwright-dev/millwright/internal/controller/past"
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
@@ -68,6 +68,8 @@ type Reconciler[S client.Object] struct {
 	lens dialect.Sets[S]
 	// preserver is nil where sets keep no machines.
 	preserver dialect.SetPreserver
+	// writes are the sets and machines that were written.
+	writes written.Writes
 
 	mu       sync.Mutex
 	memories map[types.NamespacedName]*memory
@@ -77,9 +79,10 @@ type Reconciler[S client.Object] struct {
 // costs one live listing.
 type memory struct {
 	uid types.UID
-	// ledger awaits machines created and deleted, written the objects updated.
+	// awaited are the machines that were made and deleted, ledger has those of which
+	// that is not known.
+	awaited written.Awaited
 	ledger  expectations.Expectations
-	written expectations.Written
 	// recorded is when the status was last written, observed the generation
 	// that it was last written for, told the fault that was last told, misread
 	// and refused the same of the guard of deletions.
@@ -117,8 +120,9 @@ func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 
 // Reconcile makes one pass over the set that req names.
 func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	c := &written.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Clock: r.Clock}
 	s := r.lens.New()
-	err := r.Client.Get(ctx, req.NamespacedName, s)
+	err := c.Get(ctx, req.NamespacedName, s)
 	if apierrors.IsNotFound(err) {
 		r.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
@@ -131,14 +135,14 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		return reconcile.Result{RequeueAfter: seen.Again()}, nil
 	}
 	m := r.remember(req.NamespacedName, s.GetUID())
-	s = m.written.Over(s).(S)
+	c.Awaited = &m.awaited
 	p := &pass[S]{
 		seen:       seen,
-		Reconciler: r, memory: m, object: s,
+		Reconciler: r, Client: c, memory: m, object: s,
 		set: r.lens.View(s), policy: r.lens.Policy(s), selector: r.lens.Selector(s), now: r.Clock.Now(),
 	}
 	err = p.run(ctx)
-	p.again(past.Cache(ctx, func(client.Object) client.Reader { return r.Live }, &m.written, p.now))
+	p.again(c.Settle(ctx, p.now))
 	if expectations.OnlyConflicts(err) {
 		p.again(conflictDelay)
 		err = nil

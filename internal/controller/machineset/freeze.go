@@ -84,8 +84,8 @@ func (p *pass[S]) carryOut(ctx context.Context, f dialect.Freezer[S], j orphan.J
 // more of them: nothing is awaited, or what the API server says was read.
 // Freezing does not wait for that, because it harms nobody.
 func (p *pass[S]) sure(ctx context.Context) (bool, error) {
-	switch overdue, left := p.ledger.Overdue(p.now); {
-	case p.live, p.ledger.Trusted() && p.ledger.Satisfied():
+	switch overdue, left := p.awaited.Overdue(p.now); {
+	case p.live, p.ledger.Trusted() && p.awaited.Satisfied():
 		return true, nil
 	case p.ledger.Trusted() && !overdue:
 		p.again(left)

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
@@ -236,7 +236,7 @@ func TestThawIsSure(t *testing.T) {
 		c.pass(t, r)
 		c.edit(t, freeze(1))
 		c.sync(t, true, false)
-		for _, wait := range []time.Duration{expectations.Patience / 2, expectations.Patience} {
+		for _, wait := range []time.Duration{written.Patience / 2, written.Patience} {
 			c.clock.SetTime(c.clock.Now().Add(wait))
 			if _, err := c.reconcile(t, r); err != nil {
 				t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/controller/expectations"
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
@@ -45,13 +45,9 @@ func (p *pass[S]) observe(ctx context.Context) error {
 		return err
 	}
 	p.owned = owned
-	p.ledger.Observe(objects(owned))
-	listed := append(owned[:len(owned):len(owned)], free...)
-	p.written.Prune(append(listed[:len(listed):len(listed)], p.object))
-	for i, m := range listed {
-		listed[i] = p.written.Over(m)
-	}
-	if p.machines, err = p.claim(ctx, listed); err != nil {
+	p.awaited.Observe(owned)
+	p.ledger.Observe(owned)
+	if p.machines, err = p.claim(ctx, slices.Concat(owned, free)); err != nil {
 		return err
 	}
 	return p.view(ctx)
@@ -82,9 +78,10 @@ func (p *pass[S]) observeLive(ctx context.Context) error {
 		return err
 	}
 	p.machines, p.live = p.only(all), true
-	p.ledger.Live(p.now, objects(p.machines), objects(p.only(p.owned)))
+	p.awaited.Live(p.now, p.machines, p.only(p.owned))
+	p.ledger.Live(p.machines)
 	if p.set.Deleting && slices.ContainsFunc(p.machines, p.unshown) {
-		p.again(expectations.Patience)
+		p.again(written.Patience)
 	}
 	return p.view(ctx)
 }
@@ -156,12 +153,4 @@ func items(list client.ObjectList) ([]client.Object, error) {
 		return nil
 	})
 	return out, err
-}
-
-func objects(all []client.Object) []expectations.Object {
-	out := make([]expectations.Object, 0, len(all))
-	for _, m := range all {
-		out = append(out, expectations.Object{UID: m.GetUID(), Name: m.GetName(), Terminating: m.GetDeletionTimestamp() != nil})
-	}
-	return out
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
@@ -22,6 +23,8 @@ import (
 type pass[S client.Object] struct {
 	*Reconciler[S]
 	*memory
+	// Client shows what was written.
+	Client *written.Client
 
 	// object is the set as last read or written, set what it says.
 	object   S
@@ -114,7 +117,7 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 		return d, false, err
 	}
 	if !d.Acts() && !d.Finished {
-		return d, p.ledger.Satisfied(), nil
+		return d, p.awaited.Satisfied(), nil
 	}
 	if back, err := p.wentBack(ctx); err != nil || back {
 		return d, false, err
@@ -122,8 +125,8 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 	if p.live {
 		return d, true, nil
 	}
-	overdue, left := p.ledger.Overdue(p.now)
-	if p.ledger.Trusted() && !p.ledger.Satisfied() && !overdue {
+	overdue, left := p.awaited.Overdue(p.now)
+	if p.ledger.Trusted() && !p.awaited.Satisfied() && !overdue {
 		p.again(left)
 		return d, false, nil
 	}
@@ -141,7 +144,7 @@ func (p *pass[S]) decide(ctx context.Context) (replicas.Decision, bool, error) {
 // made or deleted by a mark, or a deletion, that was undone. The API server is asked
 // where the cache shows something older, too.
 func (p *pass[S]) wentBack(ctx context.Context) (bool, error) {
-	if !p.written.Hides(p.set.UID) && !p.set.Deleting {
+	if !p.Client.Hides(p.set.UID) && !p.set.Deleting {
 		return false, nil
 	}
 	now := p.lens.New()
@@ -149,7 +152,7 @@ func (p *pass[S]) wentBack(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("read set past the cache: %w", err)
 	}
 	undone := p.set.Deleting && (now.GetUID() != p.set.UID || now.GetDeletionTimestamp() == nil)
-	if !p.written.Live(p.now, now) && !undone {
+	if !p.writes.WentBack(p.now, now) && !undone {
 		return false, nil
 	}
 	p.again(time.Millisecond)

@@ -38,12 +38,11 @@ func (p *pass[S]) patchEach(ctx context.Context, machines []client.Object, c cha
 		}
 	})
 	var out []client.Object
-	for i, m := range done {
+	for _, m := range done {
 		if m == nil {
 			continue
 		}
 		out = append(out, m)
-		p.written.Wrote(machines[i].GetResourceVersion(), m)
 		if c.reason != "" {
 			p.Recorder.Eventf(p.object, m, corev1.EventTypeNormal, c.reason, c.action, c.note, m.GetName())
 		}
@@ -59,13 +58,8 @@ func (p *pass[S]) patchSet(ctx context.Context, doing string, apply func(S)) err
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	p.wroteSet(after)
-	return nil
-}
-
-func (p *pass[S]) wroteSet(after S) {
-	p.written.Wrote(p.object.GetResourceVersion(), after)
 	p.object = after
+	return nil
 }
 
 // resource is the set's, for errors.

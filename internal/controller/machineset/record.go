@@ -77,6 +77,6 @@ func (p *pass[S]) write(ctx context.Context, o dialect.SetOutcome) error {
 		return fmt.Errorf("write status: %w", err)
 	}
 	p.recorded, p.observed = p.now, p.object.GetGeneration()
-	p.wroteSet(after)
+	p.object = after
 	return nil
 }

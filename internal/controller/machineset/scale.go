@@ -46,12 +46,10 @@ func (p *pass[S]) create(ctx context.Context, n int) error {
 
 // enterCreated keeps account of the attempts and returns the machines made.
 func (p *pass[S]) enterCreated(attempts []attempt) (made []client.Object) {
-	now := p.Clock.Now() // the calls took their time, and patience begins now
 	for _, a := range attempts {
 		switch {
 		case a.made != nil:
 			p.ledger.CreationKnown(a.name)
-			p.ledger.Created(now, a.made.GetUID())
 			made = append(made, a.made)
 		case a.sure:
 			p.ledger.CreationKnown(a.name)
@@ -92,6 +90,7 @@ func (p *pass[S]) recognise(ctx context.Context, a *attempt) error {
 	}
 	if there.GetDeletionTimestamp() == nil {
 		a.made = there
+		p.Client.Await(there)
 	}
 	return nil
 }
@@ -106,7 +105,7 @@ func (p *pass[S]) delete(ctx context.Context, victims []replicas.Victim) error {
 	for i, v := range victims {
 		switch {
 		case errs[i] == nil:
-			p.ledger.Deleted(now, v.UID)
+			p.ledger.DeletionKnown(v.UID)
 			deleted = append(deleted, v)
 		case !expectations.Refused(errs[i]):
 			p.ledger.ExpectDeletion(now, v.UID)

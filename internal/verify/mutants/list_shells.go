@@ -3,12 +3,6 @@ package mutants
 // shellMutants are in the other shells, and in what they share.
 var shellMutants = []Mutant{
 	{
-		ID: "machineset/created-forgotten", File: "scale.go", Func: "pass.enterCreated",
-		From:      "p.ledger.Created(now, a.made.GetUID())",
-		To:        "_ = now",
-		Statement: 5, Note: "a set does not expect the machines that it made",
-	},
-	{
 		ID: "machineset/unsure-forgotten", File: "scale.go", Func: "pass.createOne",
 		From:      "a.unsure = true",
 		To:        "a.unsure = false",
@@ -23,8 +17,8 @@ var shellMutants = []Mutant{
 	},
 	{
 		ID: "machineset/expectations-ignored", File: "pass.go", Func: "pass.decide",
-		From:      "p.ledger.Trusted() && !p.ledger.Satisfied() && !overdue {",
-		To:        "p.ledger.Satisfied() && left < 0 {",
+		From:      "p.ledger.Trusted() && !p.awaited.Satisfied() && !overdue {",
+		To:        "p.awaited.Satisfied() && left < 0 {",
 		Statement: 5, Note: "a set acts before the cache shows what it did",
 	},
 	{
@@ -224,13 +218,6 @@ var shellMutants = []Mutant{
 		Note: "a deletion wakes nobody",
 	},
 	{
-		ID: "expectations/gone-forgotten", File: "expectations.go", Func: "Expectations.Deleted",
-		From: `	l.gone = put(l.gone, uid)
-`,
-		To:   "",
-		Note: "a deleted machine counts while the cache shows it; statement 5 holds, as a set that deletes lists live, and one that creates makes too few for a moment",
-	},
-	{
 		ID: "expectations/unsure-is-trusted", File: "expectations.go", Func: "Expectations.CreationUnknown",
 		From: `	l.trusted = false
 `,
@@ -238,10 +225,34 @@ var shellMutants = []Mutant{
 		Note: "the cache is trusted after a creation without an answer; statement 5 holds, as the name is used again, so that the creation happens once",
 	},
 	{
-		ID: "expectations/going-is-gone", File: "expectations.go", Func: "Expectations.Observe",
-		From: "!listed || g {",
-		To:   "!listed || g && false {",
-		Note: "a machine that waits for its finalizers is expected for ever; statement 5 holds, as the API server is asked after five seconds",
+		ID: "written/created-forgotten", File: "client.go", Func: "Client.Create",
+		From:      "c.Await(o)",
+		To:        "_ = o",
+		Statement: 5, Note: "a set does not await the machines that it made",
+	},
+	{
+		ID: "written/gone-forgotten", File: "awaited.go", Func: "Awaited.Deleted",
+		From: "a.gone, a.since = add(a.gone, uid), now",
+		To:   "a.since = now",
+		Note: "a deleted machine counts while the cache shows it; statement 5 holds, as a set that deletes lists live, and one that creates makes too few for a moment",
+	},
+	{
+		ID: "written/going-is-gone", File: "awaited.go", Func: "Awaited.Observe",
+		From: "if o.GetDeletionTimestamp() == nil {",
+		To:   "if true {",
+		Note: "a machine that waits for its finalizers is awaited for ever; statement 5 holds, as the API server is asked after five seconds",
+	},
+	{
+		ID: "written/unread", File: "writes.go", Func: "Writes.Over",
+		From:  "; hidden {",
+		To:    "; hidden && false {",
+		Finds: "TestReadsItsWrites", Note: "a controller reads what it wrote over; statement 5 holds, as what is written has the version that was read",
+	},
+	{
+		ID: "written/undone-unseen", File: "client.go", Func: "Client.pastCache",
+		From:  "err != nil || !c.Writes.WentBack(now, there)",
+		To:    "err != nil || !c.Writes.WentBack(now, there) || true",
+		Finds: "TestSettle", Note: "a server that went back wakes nobody",
 	},
 	{
 		ID: "leading/one-clock", File: "term.go", Func: "Term.age",

@@ -95,6 +95,7 @@ var rooms = []room{
 	{"node", "internal/runtime/node", []string{machineShell}},
 	{"bootstrap", "internal/runtime/bootstrap", []string{"internal/runtime/node", machineShell}},
 	{"expectations", "internal/controller/expectations", []string{"internal/controller/machineset", "internal/controller/machinedeployment"}},
+	{"written", "internal/controller/written", []string{"internal/controller/machineset", "internal/controller/machinedeployment"}},
 	{"leading", "internal/runtime/leading", nil},
 	{"run", "internal/runtime/run", nil},
 	{"termination", "internal/runtime/termination", nil},

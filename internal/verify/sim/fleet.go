@@ -110,7 +110,7 @@ func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, 
 		p.plans = planDeployments(lens)
 	}
 	o := machinedeployment.Options{
-		Client: p.client, Live: p.live, Nodes: p.target, Recorder: recorder{p}, Connectivity: p.connectivity(), Clock: p, Writes: replicas.Sequential, Alarms: alarms,
+		Client: p.client, Live: p.live, Nodes: p.target, LiveNodes: p.targetLive, Recorder: recorder{p}, Connectivity: p.connectivity(), Clock: p, Writes: replicas.Sequential, Alarms: alarms,
 	}
 	r := machinedeployment.New(lens, o)
 	w.store.Index(lens.Machine(), machineset.OwnerIndex, machineset.IndexOwner)

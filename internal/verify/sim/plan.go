@@ -107,7 +107,7 @@ func (p *process) recall(g *observed) *observed {
 		}
 		all := map[types.UID]client.Object{}
 		for _, o := range v.Shown() {
-			all[o.GetUID()] = p.recalls.Over(o)
+			all[o.GetUID()] = p.latest(o)
 		}
 		out.objects[v.Kind().Kind] = all
 	}
@@ -115,6 +115,33 @@ func (p *process) recall(g *observed) *observed {
 		return nil
 	}
 	return out
+}
+
+// recalled is what a process wrote last to an object, and the versions that it wrote over.
+type recalled struct {
+	object client.Object
+	older  []string
+}
+
+// remembers enters what the process wrote over the version before.
+func (p *process) remembers(before string, o client.Object) {
+	was := p.recalls[o.GetUID()]
+	if was.object == nil || was.object.GetResourceVersion() != before {
+		was.older = nil
+	}
+	if before != o.GetResourceVersion() {
+		p.recalls[o.GetUID()] = recalled{o, append(was.older, before)}
+	}
+}
+
+// latest is what the process wrote where its cache shows a version that it wrote over.
+func (p *process) latest(cached client.Object) client.Object {
+	last := p.recalls[cached.GetUID()]
+	if slices.Contains(last.older, cached.GetResourceVersion()) {
+		return last.object
+	}
+	delete(p.recalls, cached.GetUID())
+	return cached
 }
 
 // lists notes what a live listing showed.
@@ -143,7 +170,7 @@ func (p *process) keeps(s *store.Store, c store.Call, was client.Object) {
 	}
 	p.wrote[o.GetUID()] = o
 	if was != nil {
-		p.recalls.Wrote(was.GetResourceVersion(), o)
+		p.remembers(was.GetResourceVersion(), o)
 	}
 	// Before it decides, the controller of sets may thaw its set, and that of deployments adopt one.
 	adopts := p.role == fleetRole && was != nil && metav1.GetControllerOf(was) == nil && metav1.GetControllerOf(o) != nil

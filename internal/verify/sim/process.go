@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
-	"github.com/millwright-dev/millwright/internal/controller/expectations"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
@@ -69,7 +68,7 @@ type process struct {
 	plans   func(t *task, old, now client.Object) string
 	wrote   map[types.UID]client.Object
 	doubted map[request]time.Time
-	recalls expectations.Written
+	recalls map[types.UID]recalled
 	// stalled are the views that hear nothing, and until when.
 	stalled map[*store.View]time.Time
 
@@ -119,7 +118,7 @@ type killed struct{}
 
 // start starts a process, whose first listings may be behind.
 func (w *World) start(r role, of *adapter, behind int) {
-	p := &process{w: w, role: r, adapter: of, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, doubted: map[request]time.Time{}, stalled: map[*store.View]time.Time{}}
+	p := &process{w: w, role: r, adapter: of, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, recalls: map[types.UID]recalled{}, doubted: map[request]time.Time{}, stalled: map[*store.View]time.Time{}}
 	w.serials++
 	p.queue, p.born, p.ahead, p.serial = newQueue(), w.now, w.aheadOf(), w.serials
 	p.clock = serverclock.New(ownClock{p: p}, logr.Discard())
