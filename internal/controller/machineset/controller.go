@@ -88,6 +88,8 @@ type memory struct {
 	// and refused the same of the guard of deletions.
 	recorded time.Time
 	observed int64
+	// inStep are machines that need not be compared with the template again.
+	inStep inStep
 	// compared is the generation that was last compared with other sets, selects
 	// what it selects and makes.
 	compared int64

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
@@ -17,16 +18,41 @@ func (p *pass[S]) propagate(ctx context.Context) error {
 	}
 	var stale []client.Object
 	for _, m := range p.machines {
-		if m.GetDeletionTimestamp() == nil && p.lens.Propagate(p.object, m, true) {
+		if m.GetDeletionTimestamp() == nil && !p.inStep.knows(p.object, m) && p.lens.Propagate(p.object, m, true) {
 			stale = append(stale, m)
 		}
 	}
+	p.inStep.note(p.object, p.machines, stale)
 	changed, err := p.patchEach(ctx, stale, change{
 		doing: "update machine from the template",
 		apply: func(m client.Object) { p.lens.Propagate(p.object, m, false) },
 	})
 	p.replace(changed)
 	return err
+}
+
+// inStep are the machines that were found in step with the template of their set: to
+// compare a thousand with it in each pass costs more than all else of a pass.
+type inStep struct {
+	// set is the version of the set, machines those of its machines.
+	set      string
+	machines map[types.UID]string
+}
+
+// knows reports whether the machine as it is was compared with the set as it is.
+func (s *inStep) knows(set, m client.Object) bool {
+	return s.set == set.GetResourceVersion() && s.machines[m.GetUID()] == m.GetResourceVersion()
+}
+
+// note enters that all machines but those were compared.
+func (s *inStep) note(set client.Object, machines, but []client.Object) {
+	s.set, s.machines = set.GetResourceVersion(), make(map[types.UID]string, len(machines))
+	for _, m := range machines {
+		s.machines[m.GetUID()] = m.GetResourceVersion()
+	}
+	for _, m := range but {
+		delete(s.machines, m.GetUID())
+	}
 }
 
 // keepFailed decides for the set which failed machines to keep for inspection.
