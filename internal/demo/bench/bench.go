@@ -143,6 +143,7 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	if err != nil {
 		return err
 	}
+	first := len(report.Runs)
 	report.add(created, s.Log)
 	if err := s.restIfAsked(ctx, report); err != nil {
 		return err
@@ -154,7 +155,10 @@ func (s *session) measure(ctx context.Context, report *Report) error {
 	deleted.Alone, err = s.leaveAlone(ctx, bounds.alone)
 	deleted.round()
 	report.add(deleted, s.Log)
-	return err
+	if err != nil {
+		return err
+	}
+	return s.joinAgain(ctx, &report.Runs[first])
 }
 
 // restIfAsked counts writes at rest in sessions that do so.

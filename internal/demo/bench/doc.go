@@ -2,7 +2,9 @@
 // with nodes played by kwok, against the raw ceiling: the time that a client
 // without any controller takes, on the same control plane, for the writes that
 // nobody can do without. A rolling update is measured against a client that
-// replaces machines in waves, within the same bounds. What heartbeats of nodes
+// replaces machines in waves, within the same bounds. A creation counts against a
+// client whose nodes join while it writes, as those of the controllers do; it takes a
+// turn before them and one after. What heartbeats of nodes
 // and drains that are blocked cost is measured in turns with and without them.
 //
 // Everything that can be is read afterwards from the API server's audit log,

@@ -38,13 +38,14 @@ func (s *session) judge(ctx context.Context, m *Measured, bounds ceilings, w win
 		return fmt.Errorf("%s: the audit log shows no end", m.Phase)
 	}
 	m.Seconds = end.Sub(w.begin).Seconds()
-	m.Ratio = m.Seconds / m.CeilingSeconds
+	m.compare()
 	m.round()
 	return nil
 }
 
 func judgeCreate(m *Measured, bounds ceilings, w window, calls map[string]time.Time) (end time.Time) {
-	m.CeilingSeconds, m.JoiningCeilingSeconds = bounds.create.Seconds(), bounds.joining.Seconds()
+	m.CeilingSeconds = bounds.create.Seconds()
+	m.joined(bounds.joining.Seconds())
 	m.AddedLatency = quantiles(between(answered(w.writes, fleet.Sets, "create machines"), calls))
 	m.RunningLatency = runningLatency(w)
 	return latest(lastOf(w.until(), fleet.Machines, "patch machines/status"), lastOf(w.until(), "kwok", "patch nodes/status"))

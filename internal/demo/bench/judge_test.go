@@ -129,7 +129,7 @@ func TestJudgeCreate(t *testing.T) {
 		t.Errorf("it ends %s, want when the last machine was Running, before that was noticed: %s", end, at(700))
 	}
 	want := Measured{
-		CeilingSeconds: 1, JoiningCeilingSeconds: 2,
+		CeilingSeconds: 1, JoiningCeilingSeconds: 2, JoiningTurns: []float64{2},
 		AddedLatency: &Latency{P50: 0.02, P99: 0.05}, RunningLatency: &Latency{P50: 0.05, P99: 0.3},
 	}
 	if diff := cmp.Diff(want, m); diff != "" {

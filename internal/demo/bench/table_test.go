@@ -93,6 +93,41 @@ func TestPrintMarksWhatIsExceeded(t *testing.T) {
 	}
 }
 
+// TestRatioThatCounts: machines that are created are held to the raw client whose nodes
+// join as theirs do, all others to the plain one.
+func TestRatioThatCounts(t *testing.T) {
+	cases := []struct {
+		phase        string
+		raw, joining float64
+		exceeded     string
+	}{
+		{create, 4, 1.2, ""},
+		{create, 1, 1.3, "ratio to the raw ceiling with nodes joining"},
+		{remove, 1.3, 0, "ratio to the raw ceiling"},
+		{roll, 1.2, 4, ""},
+	}
+	for _, c := range cases {
+		m := rolled()
+		m.Phase, m.Seconds, m.CeilingSeconds, m.Ratio, m.JoiningRatio = c.phase, 10*c.raw, 10, 0, 0
+		if c.phase != roll {
+			m.Roll = nil
+			m.WritesPerMachine, m.OtherWritesPerMachine = nil, nil
+		}
+		if c.joining > 0 {
+			m.joined(10*c.raw/c.joining - 1)
+			m.joined(10*c.raw/c.joining + 1)
+		}
+		m.compare()
+		m.round()
+		if got := exceeded(t, &Report{Runs: []Measured{m}}); got != c.exceeded {
+			t.Errorf("%s, %.1f times raw and %.1f times with nodes joining: exceeded %q, want %q", c.phase, c.raw, c.joining, got, c.exceeded)
+		}
+		if ratio, _ := m.counts(); ratio != map[bool]float64{true: c.joining, false: c.raw}[c.phase == create] {
+			t.Errorf("%s: the ratio %v counts", c.phase, ratio)
+		}
+	}
+}
+
 func TestPrintDecisions(t *testing.T) {
 	report := &Report{Decisions: []Decision{{Question: "rollout", Machines: 5000, Seconds: &Latency{P50: 0.0012, P99: 0.0101}}}}
 	var out strings.Builder
