@@ -1,12 +1,18 @@
 package enqueue_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
@@ -23,6 +29,37 @@ func TestReported(t *testing.T) {
 	after.Generation = 2
 	if got := enqueue.Reported(before, after); len(got) != 1 || got[0].After != 0 {
 		t.Errorf("it asks for something else: %v", got)
+	}
+}
+
+// TestPriority: who has the higher priority goes first, whenever it was woken, once its
+// pause is over; a queue without priorities takes all.
+func TestPriority(t *testing.T) {
+	wakes := enqueue.Func(func(_ context.Context, _, after client.Object) []enqueue.Request {
+		w := enqueue.For(after)
+		if after.GetName() == "pausing" {
+			w.After = time.Hour
+		}
+		return []enqueue.Request{w}
+	}).With(func(_ context.Context, key types.NamespacedName) int {
+		return map[string]int{"done": 2, "pausing": 2, "soon": 1}[key.Name]
+	})
+	plain := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	for name, q := range map[string]workqueue.TypedRateLimitingInterface[reconcile.Request]{"ranked": priorityqueue.New[reconcile.Request](t.Name()), "plain": plain} {
+		for _, name := range []string{"first", "second", "pausing", "soon", "done"} {
+			wakes.Create(t.Context(), event.CreateEvent{Object: &v1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: name}}}, q)
+		}
+		want := map[string]string{"ranked": "done soon first second ", "plain": "first second soon done "}[name]
+		got := ""
+		for range 4 {
+			req, _ := q.Get()
+			got += req.Name + " "
+			q.Done(req)
+		}
+		if got != want {
+			t.Errorf("%s: in the order %s, want %s", name, got, want)
+		}
+		q.ShutDown()
 	}
 }
 
