@@ -1,0 +1,227 @@
+package forecast
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Exit is what is known about the deletion of a machine.
+type Exit struct {
+	Machine lifecycle.Machine
+	Policy  lifecycle.Policy
+	// Node is the machine's node; nil when there is none, or when NodeUnread says why it is not known.
+	Node       *corev1.Node
+	NodeUnread string
+	// Pods are those of the node with the budgets of their namespaces. Unread says what of it could not be read.
+	Pods   drain.Facts
+	Unread string
+}
+
+// Leave is what the deletion of a machine meets.
+type Leave struct {
+	// Drains says that the node is drained, Pods how many pods that moves; meaningless where Unknown says what could not be read.
+	Drains  bool   `json:"drains"`
+	Pods    int    `json:"pods"`
+	Unknown string `json:"unknown,omitempty"`
+	// Hooks are those that have to be taken off first.
+	Hooks []string `json:"hooks,omitempty"`
+	// Budgets are those that cover pods of the node.
+	Budgets []Block `json:"budgets,omitempty"`
+	// Blocked are the budgets and pods that stand in the way.
+	Blocked []Block `json:"blocked,omitempty"`
+	// Stays is why the machine does not go unless somebody does something; Slow, why it takes longer than usual.
+	Stays string `json:"stays,omitempty"`
+	Slow  string `json:"slow,omitempty"`
+	// Forced is after how long the drain no longer asks; zero: it always does.
+	Forced time.Duration `json:"forced,omitempty"`
+}
+
+// Block is something in the way of a drain.
+type Block struct {
+	// Pod is the first that has to stay; empty where the budget lets some go in turn.
+	Pod    string `json:"pod,omitempty"`
+	Budget string `json:"budget,omitempty"`
+	// Allowed is how many pods the budget lets go now, Covered how many of the node's pods it is about.
+	Allowed int `json:"allowed"`
+	Covered int `json:"covered,omitempty"`
+	// Endless says that waiting alone does not help.
+	Endless bool   `json:"endless,omitempty"`
+	Message string `json:"message"`
+}
+
+// leave asks the machine's lifecycle, and the drain, what a deletion at now meets.
+func leave(now time.Time, e Exit) Leave {
+	m := e.Machine
+	if m.Deleted.IsZero() {
+		m.Deleted = now
+	}
+	w := lifecycle.World{Node: lifecycle.Node{Object: e.Node, Looked: e.NodeUnread == ""}, Instances: lifecycle.Instances{Looked: true}}
+	if m.Recorded.ProviderID != "" {
+		w.Instances.Own = []provider.Instance{{ID: m.Recorded.ProviderID, State: provider.Running}}
+	}
+	var out Leave
+	for _, h := range slices.Concat(m.Deletion.PreDrain, m.Deletion.PreTerminate) {
+		out.Hooks = append(out.Hooks, fmt.Sprintf("%s (%s)", h.Name, h.Owner))
+	}
+	if len(out.Hooks) > 0 {
+		out.Stays = "it waits until these hooks are taken off: " + strings.Join(out.Hooks, ", ")
+	}
+	if e.NodeUnread != "" {
+		out.Unknown = e.NodeUnread
+		return out
+	}
+	m.Deletion.PreDrain, m.Deletion.PreTerminate = nil, nil
+	d := lifecycle.Decide(now, m, w, e.Policy)
+	if out.Drains = d.Step == lifecycle.Drain; !out.Drains {
+		return out
+	}
+	if e.Unread != "" {
+		out.Unknown = e.Unread
+		return out
+	}
+	out.drain(now, e, d.Force)
+	return out
+}
+
+// drain asks what the drain of the node does, and what it will not.
+func (l *Leave) drain(now time.Time, e Exit, force bool) {
+	p := e.Policy.Drain.Policy
+	p.Force = p.Force || force
+	p.NodeUnreachable = lifecycle.Ready(e.Node).Status == corev1.ConditionUnknown
+	p = lifecycle.Hasten(now, e.Node, p, e.Policy)
+	p.CordonLead = 0
+	f := e.Pods
+	f.Node = e.Node
+	d := drain.Decide(now, f, drain.Memory{}, p)
+	asked := map[types.NamespacedName]bool{}
+	for _, t := range slices.Concat(d.Evict, d.Delete) {
+		asked[t.Pod] = true
+	}
+	for _, b := range slices.Concat(d.Waiting, d.Blocked) {
+		if b.Pod.Name != "" && b.Volume == "" {
+			asked[b.Pod] = true
+		}
+	}
+	l.Pods = len(asked)
+	for _, o := range drain.Foresee(f, p) {
+		l.foresee(o)
+	}
+	if !p.Force {
+		l.budgets(f, asked)
+	}
+	l.judge(e.Policy)
+}
+
+func (l *Leave) foresee(o drain.Obstacle) {
+	if o.Reason != drain.ReasonBudgetNever && o.Reason != drain.ReasonBudgets {
+		return
+	}
+	b := Block{Pod: o.Pod.String(), Endless: o.Endless, Message: o.Message}
+	if o.Budget.Name != "" {
+		b.Budget = o.Budget.String()
+	}
+	same := func(o Block) bool { return o.Budget == b.Budget && o.Message == b.Message }
+	if i := slices.IndexFunc(l.Blocked, same); i >= 0 {
+		l.Blocked[i].Covered++
+		return
+	}
+	b.Covered = 1
+	l.Blocked = append(l.Blocked, b)
+}
+
+// budgets are those that let fewer pods go now than the node has of them.
+func (l *Leave) budgets(f drain.Facts, asked map[types.NamespacedName]bool) {
+	covered := map[string]int{}
+	for _, pod := range f.Pods {
+		if !asked[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] || unprotected(pod) {
+			continue
+		}
+		for _, b := range drain.Covering(pod, f.Budgets) {
+			covered[b.Namespace+"/"+b.Name]++
+		}
+	}
+	for i := range f.Budgets {
+		b := &f.Budgets[i]
+		name := b.Namespace + "/" + b.Name
+		n, room := covered[name], drain.Room(b)
+		known := slices.ContainsFunc(l.Blocked, func(o Block) bool { return o.Budget == name })
+		if n == 0 || known {
+			continue
+		}
+		l.Budgets = append(l.Budgets, Block{Budget: name, Allowed: room, Covered: n, Message: covers(name, n, "its pods", room)})
+		if n > room {
+			l.Blocked = append(l.Blocked, l.Budgets[len(l.Budgets)-1])
+		}
+	}
+	slices.SortFunc(l.Blocked, func(a, b Block) int { return cmp.Or(cmp.Compare(a.Budget, b.Budget), cmp.Compare(a.Pod, b.Pod)) })
+}
+
+// covers is "disruption budget web/web covers 2 of its pods and allows 1 disruption now".
+func covers(budget string, n int, of string, room int) string {
+	return fmt.Sprintf("disruption budget %s covers %d of %s and allows %s now", budget, n, of, count(room, "disruption"))
+}
+
+// together are the budgets that let all of the machines' pods go only in turn, though none of the machines alone has too many.
+func together(machines []Subject) (out []Block) {
+	sum := map[string]*Block{}
+	var names []string
+	for _, m := range machines {
+		if m.Exit == nil {
+			continue
+		}
+		for _, b := range m.Exit.Budgets {
+			if sum[b.Budget] == nil {
+				sum[b.Budget] = &Block{Budget: b.Budget, Allowed: b.Allowed}
+				names = append(names, b.Budget)
+			}
+			sum[b.Budget].Covered += b.Covered
+		}
+	}
+	alone := func(name string) bool {
+		return slices.ContainsFunc(machines, func(m Subject) bool {
+			return m.Exit != nil && slices.ContainsFunc(m.Exit.Blocked, func(b Block) bool { return b.Budget == name })
+		})
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if b := sum[name]; b.Covered > b.Allowed && !alone(name) {
+			b.Message = covers(name, b.Covered, "the pods of these machines", b.Allowed)
+			out = append(out, *b)
+		}
+	}
+	return out
+}
+
+// unprotected reports whether the API server evicts the pod whatever its budgets say.
+func unprotected(p corev1.Pod) bool {
+	switch p.Status.Phase {
+	case corev1.PodPending, corev1.PodSucceeded, corev1.PodFailed:
+		return true
+	}
+	return p.DeletionTimestamp != nil
+}
+
+// judge says what the obstacles make of the deletion.
+func (l *Leave) judge(p lifecycle.Policy) {
+	for _, b := range l.Blocked {
+		switch {
+		case b.Endless && p.Drain.Timeout == 0 && l.Stays == "":
+			l.Stays = "pod " + b.Pod + ": " + b.Message
+		case l.Slow == "":
+			l.Slow = b.Message
+		}
+	}
+	if l.Slow != "" && p.Drain.Timeout > 0 && slices.ContainsFunc(l.Blocked, func(b Block) bool { return b.Endless }) {
+		l.Forced = p.Drain.Timeout
+	}
+}

@@ -1,0 +1,81 @@
+package forecast
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+)
+
+// finish puts the forecast together.
+func (r *run) finish() Forecast {
+	f := r.out
+	for _, s := range f.Steps {
+		switch s.Kind {
+		case Create:
+			f.Created += s.Count
+		case Delete:
+			f.Deleted += s.Count
+		}
+	}
+	machines := r.Machines(r.now)
+	for _, m := range machines {
+		if m.State != Leaving {
+			f.Rest++
+		}
+	}
+	f.Waits = r.waits(machines)
+	f.Took.Known = len(r.unsure) == 0 && len(f.Waits) == 0 && !f.Cut
+	if len(f.Steps) > 0 {
+		f.Took.Length = r.end.Sub(r.start)
+	}
+	switch {
+	case len(f.Waits) > 0:
+		f.Took.Source = "it does not come to its end by itself"
+	case len(r.unsure) > 0:
+		f.Took.Source = "not known: " + strings.Join(r.unsure, "; ")
+	default:
+		f.Took.Source = r.sources(f)
+	}
+	return f
+}
+
+func (r *run) sources(f Forecast) string {
+	var out []string
+	if f.Created > 0 {
+		out = append(out, r.d.Create.Source)
+	}
+	if f.Deleted > 0 {
+		out = append(out, r.d.Delete.Source)
+	}
+	return strings.Join(slices.Compact(out), "; ")
+}
+
+// waits are what nothing here brings about.
+func (r *run) waits(machines []Machine) (out []string) {
+	if _, ok := r.Rollout(r.now); ok {
+		switch st := r.plan.Status; {
+		case st.Faulty:
+			out = append(out, st.Progress.Message)
+		case st.Waiting != "":
+			out = append(out, st.Waiting)
+		case st.Failure != nil:
+			out = append(out, st.Failure.Message)
+		}
+	}
+	for _, s := range r.Sets(r.now) {
+		d := r.last[s.Set.UID]
+		switch {
+		case d.Held != "":
+			out = append(out, "set "+s.Set.Name+": "+d.Held)
+		case slices.Contains([]replicas.Reason{replicas.Invalid, replicas.Paused, replicas.Held, replicas.Guarded}, d.Reason):
+			out = append(out, "set "+s.Set.Name+": "+d.Message)
+		}
+	}
+	for _, m := range machines {
+		if why := r.stuck[m.UID]; why != "" {
+			out = append(out, why)
+		}
+	}
+	return out
+}

@@ -1,0 +1,356 @@
+package forecast
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Report is all that is said about changes.
+type Report struct {
+	// Changes are what happens to the objects themselves.
+	Changes []Changed `json:"changes"`
+	// Plans are what controllers do then, each about one deployment, set or machine.
+	Plans []Plan `json:"plans"`
+	// Notes are for people; Unknown is what could not be read, and what the plans do not know for that.
+	Notes   []string `json:"notes,omitempty"`
+	Unknown []string `json:"unknown,omitempty"`
+}
+
+// Plan is what the controllers of one deployment, set or machine do.
+type Plan struct {
+	Root Object `json:"object"`
+	Forecast
+}
+
+// Changed is what happens to one object.
+type Changed struct {
+	Object
+	// Verb is [Created], [Edited], [Removed] or [Same].
+	Verb string `json:"verb"`
+	// Fields are those that change.
+	Fields []Field `json:"fields,omitempty"`
+	// Effect says what that means for machines where no controller acts on it.
+	Effect string `json:"effect,omitempty"`
+}
+
+// Field is one that changes: its values as JSON, cut where they are long; none is "none".
+type Field struct {
+	Path string `json:"path"`
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// String is "spec.replicas: 3 -> 5".
+func (f Field) String() string { return f.Path + ": " + f.From + " -> " + f.To }
+
+// What happens to an object.
+const (
+	Created = "create"
+	Edited  = "change"
+	Removed = "delete"
+	Same    = "none"
+)
+
+// Nothing reports whether nothing at all changes.
+func (r Report) Nothing() bool {
+	return !slices.ContainsFunc(r.Changes, func(c Changed) bool { return c.Verb != Same }) &&
+		!slices.ContainsFunc(r.Plans, func(p Plan) bool { return !p.Nothing() })
+}
+
+// width is that of the text.
+const width = 80
+
+// mostSteps is how many steps of one plan are printed, mostMachines how many machines of one step, mostFields how many fields.
+const (
+	mostSteps    = 24
+	mostMachines = 10
+	mostFields   = 8
+)
+
+// printer writes lines that fit.
+type printer struct{ strings.Builder }
+
+// line writes text that begins at indent, and goes on at hang.
+func (p *printer) line(indent, hang int, text string) {
+	col := indent
+	p.WriteString(strings.Repeat(" ", indent))
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case col+1+len([]rune(word)) > width:
+			p.WriteString("\n" + strings.Repeat(" ", hang))
+			col = hang
+		default:
+			p.WriteString(" ")
+			col++
+		}
+		p.WriteString(word)
+		col += len([]rune(word))
+	}
+	p.WriteString("\n")
+}
+
+// Text is the report for people.
+func (r Report) Text() string {
+	var p printer
+	for _, c := range r.Changes {
+		p.changed(c)
+	}
+	if r.Nothing() {
+		p.line(0, 0, "Nothing to do.")
+	}
+	for _, plan := range r.Plans {
+		if r.Nothing() && len(plan.Waits) == 0 {
+			continue
+		}
+		if len(r.Changes) > 0 || len(r.Plans) > 1 {
+			p.WriteString("\n")
+		}
+		p.plan(plan)
+	}
+	p.list("Note:", r.Notes)
+	p.list("Not known:", r.Unknown)
+	return p.String()
+}
+
+func (p *printer) list(title string, all []string) {
+	if len(all) == 0 {
+		return
+	}
+	p.WriteString("\n" + title + "\n")
+	for _, text := range all {
+		p.line(2, 4, "- "+text)
+	}
+}
+
+// String is "machineset/mill of machine.sapcloud.io in default".
+func (o Object) String() string {
+	return fmt.Sprintf("%s/%s of %s in %s", strings.ToLower(o.Kind), o.Name, o.API, o.Namespace)
+}
+
+func (p *printer) changed(c Changed) {
+	verb := map[string]string{Created: " is created", Edited: " is changed:", Removed: " is deleted", Same: " stays as it is"}[c.Verb]
+	p.line(0, 2, c.String()+verb)
+	if c.Verb == Edited {
+		for _, f := range c.Fields[:min(len(c.Fields), mostFields)] {
+			p.line(2, 4, f.String())
+		}
+		if more := len(c.Fields) - mostFields; more > 0 {
+			p.line(2, 4, fmt.Sprintf("and %s more", count(more, "field")))
+		}
+	}
+	if c.Effect != "" {
+		p.line(2, 2, c.Effect)
+	}
+}
+
+func (p *printer) plan(f Plan) {
+	name := strings.ToLower(f.Root.Kind) + "/" + f.Root.Name
+	if f.Nothing() {
+		p.line(0, 2, name+": no machine is created, changed or deleted.")
+		p.waits(f)
+		return
+	}
+	p.line(0, 2, name+":")
+	shown := f.Steps[:min(len(f.Steps), mostSteps)]
+	at := time.Duration(0)
+	for i, s := range shown {
+		if s.At != at {
+			p.line(0, 2, s.when())
+		}
+		at = s.At
+		p.step(i+1, s)
+	}
+	if more := len(f.Steps) - len(shown); more > 0 {
+		p.line(2, 4, fmt.Sprintf("and %s more, all of them with -o json", count(more, "step")))
+	}
+	if f.Cut {
+		p.line(2, 4, "It goes on after that: no more steps were looked at.")
+	}
+	p.line(0, 2, fmt.Sprintf("In all: %s created, %d deleted; %s in the end.", count(f.Created, "machine"), f.Deleted, count(f.Rest, "machine")))
+	p.duration(f)
+	if slices.ContainsFunc(f.Steps, func(s Step) bool { return s.Open }) {
+		p.line(0, 2, "Order: steps marked ~ may come in smaller ones, as machines come and go one by one.")
+	}
+	p.waits(f)
+}
+
+// when is "then, with 1 machine ready (+2m):"; times that nobody knows are not said.
+func (s Step) when() string {
+	out := "then"
+	if s.After != "" {
+		out += ", with " + s.After
+	}
+	if s.At >= time.Second {
+		out += " (+" + span(s.At) + ")"
+	}
+	return out + ":"
+}
+
+func (p *printer) duration(f Plan) {
+	switch {
+	case len(f.Waits) > 0:
+		p.line(0, 2, "Duration: "+f.Took.Source+".")
+	case f.Took.Known:
+		p.line(0, 2, fmt.Sprintf("Duration: about %s (%s).", span(f.Took.Length), f.Took.Source))
+	case f.Took.Length >= time.Second:
+		p.line(0, 2, fmt.Sprintf("Duration: at least %s; %s.", span(f.Took.Length), f.Took.Source))
+	default:
+		p.line(0, 2, "Duration: "+f.Took.Source+".")
+	}
+}
+
+func (p *printer) waits(f Plan) {
+	for _, w := range f.Waits {
+		p.line(0, 2, "Then it waits: "+w+".")
+	}
+}
+
+// step is "3. delete 2 machines of mill-a: 2 members too many".
+func (p *printer) step(n int, s Step) {
+	mark := " "
+	if s.Open {
+		mark = "~"
+	}
+	text := fmt.Sprintf("%2d.%s%s", n, mark, s.what())
+	if s.Reason != "" && !s.plain() {
+		text += ": " + s.Reason
+	}
+	p.line(0, 6, text)
+	for _, m := range s.Machines[:min(len(s.Machines), mostMachines)] {
+		p.subject(m)
+	}
+	if more := len(s.Machines) - mostMachines; more > 0 {
+		p.line(6, 8, fmt.Sprintf("and %s more", count(more, "machine")))
+	}
+	for _, b := range s.Shared {
+		p.line(6, 8, b.word()+": "+b.Message)
+	}
+	if fresh := s.Count - len(s.Machines); fresh > 0 && s.Kind == Delete {
+		p.line(6, 8, fmt.Sprintf("%s that this plan creates", count(fresh, "machine")))
+	}
+}
+
+// plain reports whether the reason of s says no more than its number and its machines do.
+func (s Step) plain() bool {
+	told := func(m Subject) bool { return m.Reason == "" }
+	return s.Kind == Create && len(s.Machines) == 0 || s.Kind == Delete && len(s.Machines) > 0 && !slices.ContainsFunc(s.Machines, told)
+}
+
+func (s Step) what() string {
+	of := ""
+	if s.Set != "" {
+		of = " of " + s.Set
+	}
+	machines := count(s.Count, "machine") + of
+	switch s.Kind {
+	case CreateSet:
+		return fmt.Sprintf("create machine set %s of %s", s.Set, count(*s.To, "machine"))
+	case DeleteSet:
+		return "delete machine set " + s.Set
+	case SetGone:
+		return "machine set " + s.Set + " is gone"
+	case ScaleSet:
+		return fmt.Sprintf("scale machine set %s from %d to %d", s.Set, *s.From, *s.To)
+	case RollBack:
+		return "return to an earlier template"
+	case Create:
+		return "create " + machines
+	case Delete:
+		return "delete " + machines
+	case Adopt:
+		return fmt.Sprintf("machine set %s adopts %s", s.Set, count(s.Count, "machine"))
+	case Release:
+		return fmt.Sprintf("machine set %s releases %s", s.Set, count(s.Count, "machine"))
+	case Amend:
+		return "change " + machines + " in place"
+	case Freeze:
+		return "freeze machine set " + s.Set
+	case Thaw:
+		return "thaw machine set " + s.Set
+	case Select:
+		return "update the nodes of " + machines + " in place"
+	case HandOver:
+		return "hand " + count(s.Count, "machine") + " over to machine set " + s.Set
+	}
+	return string(s.Kind)
+}
+
+func (p *printer) subject(m Subject) {
+	text := m.Name
+	if m.Reason != "" {
+		text += ": " + m.Reason
+	}
+	if m.Open {
+		text += " (as of now)"
+	}
+	if m.Exit == nil {
+		p.line(6, 8, text)
+		return
+	}
+	p.line(6, 8, text+"; "+m.Exit.what())
+	for _, b := range m.Exit.Blocked {
+		text := b.word() + ": "
+		if b.Pod != "" {
+			text += "pod " + b.Pod
+			if b.Covered > 1 {
+				text += fmt.Sprintf(" and %d more", b.Covered-1)
+			}
+			text += ": "
+		}
+		p.line(8, 10, text+b.Message)
+	}
+	if m.Exit.Stays != "" && len(m.Exit.Hooks) > 0 {
+		p.line(8, 10, "blocked: "+m.Exit.Stays)
+	}
+	if m.Exit.Forced > 0 {
+		p.line(8, 10, fmt.Sprintf("the drain is forced after %s", span(m.Exit.Forced)))
+	}
+}
+
+func (b Block) word() string {
+	switch {
+	case b.Endless:
+		return "blocked for good"
+	case b.Allowed == 0:
+		return "blocked now"
+	}
+	return "slowed"
+}
+
+func (l Leave) what() string {
+	switch {
+	case l.Unknown != "":
+		return "what its drain meets is not known"
+	case !l.Drains:
+		return "no drain"
+	}
+	if l.Pods == 0 {
+		return "no pods to drain"
+	}
+	return "drains " + count(l.Pods, "pod")
+}
+
+func count(n int, one string) string {
+	switch n {
+	case 0:
+		return "no " + one
+	case 1:
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// span is "45s", "12m", "3h5m".
+func span(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
+}

@@ -1,0 +1,360 @@
+package forecast
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
+)
+
+const (
+	// mostRounds bounds a forecast: a rollout of 500 machines, one by one, takes 2000 rounds.
+	mostRounds = 5000
+	// mostIdle is how often time may pass in a row without anything to do. Controllers look again at times at which they only write a
+	// condition.
+	mostIdle = 8
+	// nominalCreate and nominalDelete put in order what takes an unknown time. They are too short to count in an estimate.
+	nominalCreate = 2 * time.Millisecond
+	nominalDelete = time.Millisecond
+)
+
+// run is a forecast under way.
+type run struct {
+	Model
+	// start is when the change is made, end when something happened last.
+	start, now, end time.Time
+	d               Durations
+	out             Forecast
+	rounds          int
+	// parted says that several machines were under way at once when time passed.
+	parted bool
+	// after is what happened to machines last.
+	after string
+	// due is what happens to machines by itself, and when.
+	due map[types.UID]event
+	// stuck is why machines stay although they are being deleted.
+	stuck map[types.UID]string
+	// unsure are the times that are not known.
+	unsure []string
+	// plan and last are what was decided last about the deployment, and about each set.
+	plan rollout.Plan
+	last map[types.UID]replicas.Decision
+}
+
+type event struct {
+	at time.Time
+	to State
+}
+
+// Run says what happens from now on.
+func Run(now time.Time, m Model, d Durations) Forecast {
+	r := &run{
+		Model: m, start: now, now: now, d: d, due: map[types.UID]event{}, stuck: map[types.UID]string{},
+		last: map[types.UID]replicas.Decision{},
+	}
+	for idle := 0; idle <= mostIdle; idle++ {
+		if r.act() {
+			idle = 0
+		}
+		if r.out.Cut || !r.pass() {
+			break
+		}
+	}
+	return r.finish()
+}
+
+// act lets the controllers look until none has anything to do at this time. The last look of all is at what the one before recorded.
+func (r *run) act() (did bool) {
+	for quiet := 0; quiet < 2; quiet++ {
+		if r.rounds++; r.rounds > mostRounds {
+			r.out.Cut = true
+			return did
+		}
+		before := len(r.out.Steps)
+		changed := r.round()
+		if r.watch() || changed || len(r.out.Steps) > before {
+			did, quiet = true, -1
+		}
+	}
+	return did
+}
+
+// round lets each controller look once.
+func (r *run) round() (changed bool) {
+	if ro, ok := r.Rollout(r.now); ok {
+		r.plan = rollout.Decide(r.now, ro.Deployment, ro.Sets, ro.Policy)
+		steps := r.planned(ro)
+		if changed = r.Carry(r.now, r.plan); changed {
+			r.add(r.named(steps, ro)...)
+		}
+	}
+	r.add(r.Settle(r.now)...)
+	for _, s := range r.Sets(r.now) {
+		d := replicas.Decide(r.now, s.Set, s.Members, s.Policy)
+		r.last[s.Set.UID] = d
+		r.decided(s, d)
+		created := r.Act(r.now, s.Set.UID, d)
+		if len(created) > 0 {
+			r.add(Step{Kind: Create, Set: s.Set.Name, Count: len(created), Reason: d.Message})
+		}
+		if d.Finished && s.Set.Deleting {
+			r.add(Step{Kind: SetGone, Set: s.Set.Name, Reason: d.Message})
+		}
+	}
+	return changed
+}
+
+func (r *run) add(steps ...Step) {
+	for _, s := range steps {
+		s.At, s.After, s.Open, r.end = r.now.Sub(r.start), r.after, r.parted && s.splits(), r.now
+		for i, m := range s.Machines {
+			if s.Kind == Delete && m.Exit == nil {
+				exit := leave(r.now, r.Exit(m.UID))
+				s.Machines[i].Exit = &exit
+			}
+		}
+		s.Shared = together(s.Machines)
+		for _, b := range s.Shared {
+			r.doubt("how long drains wait: " + b.Message)
+		}
+		r.out.Steps = append(r.out.Steps, s)
+	}
+}
+
+// splits reports whether a step can come in several smaller ones.
+func (s Step) splits() bool {
+	switch s.Kind {
+	case ScaleSet, Create, Delete, Select, HandOver:
+		return true
+	}
+	return false
+}
+
+// planned are the steps of a plan.
+func (r *run) planned(ro Rollout) (out []Step) {
+	p := r.plan
+	if b := p.RollBack; b != nil {
+		return []Step{{Kind: RollBack, Reason: b.Note}}
+	}
+	if w := p.Create; w != nil {
+		out = append(out, Step{Kind: CreateSet, To: &w.Replicas, Reason: w.Note})
+	}
+	if chosen := selected(ro, p); len(chosen) > 0 {
+		out = append(out, Step{Kind: Select, Count: len(chosen), Machines: chosen})
+	}
+	for _, m := range p.Moves {
+		out = append(out, Step{Kind: HandOver, Set: nameOf(ro, m.To), Count: 1, Machines: []Subject{{Name: m.Name, UID: m.UID, Reason: m.Note}}})
+	}
+	for _, w := range p.Sets {
+		if w.Scales() {
+			out = append(out, Step{Kind: ScaleSet, Set: w.Name, From: &w.Was, To: &w.Replicas, Reason: w.Note})
+		}
+	}
+	for _, s := range p.Delete {
+		out = append(out, Step{Kind: DeleteSet, Set: s.Name, Reason: s.Note})
+	}
+	return out
+}
+
+// named gives the set that was created its name.
+func (r *run) named(steps []Step, before Rollout) []Step {
+	now, _ := r.Rollout(r.now)
+	for i, s := range steps {
+		if s.Kind != CreateSet {
+			continue
+		}
+		for _, set := range now.Sets {
+			if nameOf(before, set.UID) == "" {
+				steps[i].Set = set.Name
+			}
+		}
+	}
+	return steps
+}
+
+// selected are the machines whose nodes may be updated now and might not before.
+func selected(ro Rollout, p rollout.Plan) (out []Subject) {
+	for _, w := range p.Nodes {
+		for _, s := range ro.Sets {
+			i := slices.IndexFunc(s.Machines, func(m rollout.Machine) bool { return m.Name == w.Machine })
+			if i >= 0 && w.Selected && !s.Machines[i].Marks.Selected {
+				out = append(out, Subject{Name: w.Machine, UID: s.Machines[i].UID, Reason: w.Note})
+			}
+		}
+	}
+	return out
+}
+
+func nameOf(ro Rollout, uid types.UID) string {
+	for _, s := range ro.Sets {
+		if s.UID == uid {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// decided notes whom a set gives up, and why these.
+func (r *run) decided(s Set, d replicas.Decision) {
+	if len(d.Delete) == 0 {
+		return
+	}
+	here := map[types.UID]Machine{}
+	for _, m := range r.Machines(r.now) {
+		here[m.UID] = m
+	}
+	step := Step{Kind: Delete, Set: s.Set.Name, Count: len(d.Delete), Reason: d.Message}
+	for _, v := range d.Delete {
+		if here[v.UID].New {
+			continue
+		}
+		subject := Subject{Name: v.Name, UID: v.UID}
+		subject.Reason, subject.Open = why(r.now, s, d, v)
+		subject.Open = subject.Open && r.now.After(r.start)
+		step.Machines = append(step.Machines, subject)
+	}
+	r.add(step)
+}
+
+// watch takes note of machines that are under way, and reports whether any is new to it.
+func (r *run) watch() (news bool) {
+	seen := map[types.UID]bool{}
+	for _, m := range r.Machines(r.now) {
+		seen[m.UID] = true
+		to := map[State]State{Coming: Running, Updating: Updated, Leaving: Gone}[m.State]
+		if to == "" {
+			delete(r.due, m.UID)
+			continue
+		}
+		if e, known := r.due[m.UID]; known && e.to == to || r.stuck[m.UID] != "" {
+			continue
+		}
+		news = true
+		if to == Gone {
+			r.leaves(m)
+			continue
+		}
+		takes, what := r.d.Create, "how long a machine takes to come up"
+		if to == Updated {
+			takes, what = Estimate{Source: "the node's agent does it"}, "how long an update in place takes"
+		}
+		r.due[m.UID] = event{at: r.over(m, takes, nominalCreate, what), to: to}
+	}
+	for uid := range r.due {
+		if !seen[uid] {
+			delete(r.due, uid)
+		}
+	}
+	return news
+}
+
+// leaves says when a machine that is being deleted is gone, or why it stays.
+func (r *run) leaves(m Machine) {
+	exit := leave(r.now, r.Exit(m.UID))
+	if exit.Stays != "" {
+		r.stuck[m.UID] = fmt.Sprintf("machine %s stays: %s", called(m), exit.Stays)
+		delete(r.due, m.UID)
+		return
+	}
+	at := r.over(m, r.d.Delete, nominalDelete, "how long a deletion takes")
+	if exit.Forced > 0 {
+		at = r.now.Add(exit.Forced)
+	}
+	if exit.Slow != "" && exit.Forced == 0 {
+		r.doubt("how long machine " + called(m) + " waits: " + exit.Slow)
+	}
+	r.due[m.UID] = event{at: at, to: Gone}
+}
+
+func called(m Machine) string {
+	if m.New {
+		return "to come"
+	}
+	return m.Name
+}
+
+// over is when something that takes so long is over.
+func (r *run) over(m Machine, e Estimate, nominal time.Duration, what string) time.Time {
+	if !e.Known {
+		r.doubt(what + ": " + e.Source)
+		return r.now.Add(nominal)
+	}
+	begun := r.now
+	if !m.Since.IsZero() && m.Since.Before(begun) && !m.New {
+		begun = m.Since
+	}
+	if at := begun.Add(e.Length); at.After(r.now) {
+		return at
+	}
+	return r.now.Add(nominal)
+}
+
+func (r *run) doubt(what string) {
+	if !slices.Contains(r.unsure, what) {
+		r.unsure = append(r.unsure, what)
+	}
+}
+
+// pass lets time pass until something is due. It reports whether anything is.
+func (r *run) pass() bool {
+	var next time.Time
+	sooner := func(t time.Time) {
+		if t.After(r.now) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for _, e := range r.due {
+		sooner(e.at)
+	}
+	if next.IsZero() {
+		if r.plan.After > 0 {
+			sooner(r.now.Add(r.plan.After))
+		}
+	}
+	for _, s := range r.Sets(r.now) {
+		if wait := replicas.Count(r.now, s.Members, s.Policy).Next; wait > 0 {
+			sooner(r.now.Add(wait))
+		}
+	}
+	if next.IsZero() {
+		return false
+	}
+	r.parted = r.parted || len(r.due) > 1
+	r.now = next
+	r.arrive()
+	return true
+}
+
+// arrive lets happen what is due, in the order of names where it is due at once.
+func (r *run) arrive() {
+	var all []types.UID
+	for uid, e := range r.due {
+		if !e.at.After(r.now) {
+			all = append(all, uid)
+		}
+	}
+	slices.SortFunc(all, func(a, b types.UID) int { return cmp.Or(r.due[a].at.Compare(r.due[b].at), cmp.Compare(a, b)) })
+	came := map[State]int{}
+	for _, uid := range all {
+		r.end = r.now
+		came[r.due[uid].to]++
+		r.Become(r.now, uid, r.due[uid].to)
+		delete(r.due, uid)
+	}
+	var what []string
+	for _, s := range []struct {
+		to   State
+		text string
+	}{{Running, "ready"}, {Updated, "updated"}, {Gone, "gone"}} {
+		if n := came[s.to]; n > 0 {
+			what = append(what, count(n, "machine")+" "+s.text)
+		}
+	}
+	r.after = strings.Join(what, ", ")
+}
