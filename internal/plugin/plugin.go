@@ -1,4 +1,4 @@
-// Package plugin is the kubectl plugin, whose command why is also one of the
+// Package plugin is the kubectl plugin, whose commands why and plan are also the
 // development tool's. It reads clusters with the rights of whoever runs it, and
 // changes nothing.
 package plugin
@@ -34,19 +34,17 @@ func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams)
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(Why(name, streams))
+	c.AddCommand(Why(name, streams), Plan(name, streams))
 	c.SetIn(streams.In)
 	c.SetOut(streams.Out)
 	c.SetErr(streams.ErrOut)
 	c.SetArgs(arguments(line))
 	err := c.ExecuteContext(ctx)
-	switch {
-	case err == nil:
-		return 0
-	case !errors.Is(err, ErrReported):
+	code, untold := ExitCode(err)
+	if untold {
 		_, _ = fmt.Fprintln(streams.ErrOut, "error:", err)
 	}
-	return 1
+	return code
 }
 
 // arguments are those of a command line, as kubectl calls a plugin or its

@@ -3,7 +3,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,13 +19,11 @@ func Run(ctx context.Context, line []string) int {
 	c := command()
 	c.SetArgs(line[min(1, len(line)):])
 	err := c.ExecuteContext(ctx)
-	switch {
-	case err == nil:
-		return 0
-	case !errors.Is(err, plugin.ErrReported):
+	code, untold := plugin.ExitCode(err)
+	if untold {
 		fmt.Fprintln(os.Stderr, "millwright:", err)
 	}
-	return 1
+	return code
 }
 
 func command() *cobra.Command {
@@ -37,7 +34,7 @@ func command() *cobra.Command {
 		SilenceErrors: true,
 	}
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), benchCommand(), plugin.Why("millwright", streams))
+	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), benchCommand(), plugin.Why("millwright", streams), plugin.Plan("millwright", streams))
 	return c
 }
 

@@ -1,0 +1,15 @@
+package collect
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Find are the objects that q may mean, and what could not be read besides. An error means that nothing could be read at all.
+func Find(ctx context.Context, now time.Time, c Clusters, q Question) (found []client.Object, gaps []string, err error) {
+	l := &look{Clusters: c, now: now, memo: map[string]any{}}
+	found, err = l.find(ctx, q)
+	return found, l.gaps, err
+}

@@ -1,0 +1,218 @@
+// Package project plans changes of stored objects: it applies them to copies, lets the lenses of the APIs show these as facts to package
+// forecast, and writes what is decided into the copies as the controllers do. It reads and writes no cluster.
+package project
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/engine/forecast"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Stored is what was read.
+type Stored struct {
+	// Objects are the deployments, sets, machines and classes of the namespaces that the changes are about.
+	Objects []client.Object
+	// Nodes are by name. NodesUnread says why they are not known; then a machine that says that it runs is taken for ready.
+	Nodes       map[string]*corev1.Node
+	NodesUnread string
+	// Pods are by the name of their node. PodsUnread says what of pods and budgets could not be read.
+	Pods       map[string][]corev1.Pod
+	Budgets    []policyv1.PodDisruptionBudget
+	PodsUnread string
+}
+
+// Change is what somebody wants: Before is nil for an object to create, After for one to delete.
+type Change struct{ Before, After client.Object }
+
+// About is the object that the change is about.
+func (c Change) About() client.Object {
+	if c.After != nil {
+		return c.After
+	}
+	return c.Before
+}
+
+// Plans applies the changes and says what happens then, for each deployment, set or machine that is concerned.
+func Plans(now time.Time, st Stored, changes []Change, durations func(api string) forecast.Durations) []forecast.Plan {
+	now = now.UTC()
+	w := &world{Stored: st, now: now, gone: map[types.UID]bool{}, asked: map[types.UID]forecast.Kind{}}
+	w.Objects = slices.Clone(st.Objects)
+	var roots []client.Object
+	for _, c := range changes {
+		roots = append(roots, w.rootsOf(c.About())...)
+		w.apply(c)
+		roots = append(roots, w.rootsOf(c.About())...)
+	}
+	var out []forecast.Plan
+	seen := map[types.UID]bool{}
+	for _, o := range roots {
+		if seen[o.GetUID()] {
+			continue
+		}
+		seen[o.GetUID()] = true
+		id := ObjectOf(o)
+		m := w.model(o)
+		if m == nil {
+			continue
+		}
+		out = append(out, forecast.Plan{Root: id, Forecast: forecast.Run(now, m, durations(id.API))})
+	}
+	return out
+}
+
+// world is what is stored, with the changes applied.
+type world struct {
+	Stored
+	now time.Time
+	// gone are the owners that were deleted, whose dependents go.
+	gone map[types.UID]bool
+	// asked are the machines that the change creates or deletes.
+	asked map[types.UID]forecast.Kind
+}
+
+func same(a, b client.Object) bool {
+	return ObjectOf(a) == ObjectOf(b)
+}
+
+// apply puts a change among the objects, as an API server does.
+func (w *world) apply(c Change) {
+	at := slices.IndexFunc(w.Objects, func(o client.Object) bool { return same(o, c.About()) })
+	switch {
+	case c.After == nil && at < 0:
+	case c.After == nil:
+		w.delete(at)
+	case at < 0:
+		o := born(w.now, c.After.DeepCopyObject().(client.Object), "new-"+types.UID(c.After.GetName()))
+		w.Objects = append(w.Objects, o)
+		if ObjectOf(o).Kind == "Machine" {
+			w.asked[o.GetUID()] = forecast.Create
+		}
+	default:
+		after := c.After.DeepCopyObject().(client.Object)
+		before := w.Objects[at]
+		after.SetUID(before.GetUID())
+		after.SetCreationTimestamp(before.GetCreationTimestamp())
+		if after.GetGeneration() == before.GetGeneration() && !equality.Semantic.DeepEqual(specOf(before), specOf(after)) {
+			after.SetGeneration(before.GetGeneration() + 1)
+		}
+		w.Objects[at] = after
+	}
+}
+
+// born is o as it is stored first.
+func born(now time.Time, o client.Object, uid types.UID) client.Object {
+	if o.GetUID() == "" {
+		o.SetUID(uid)
+	}
+	o.SetCreationTimestamp(metav1.NewTime(now.Truncate(time.Second)))
+	o.SetGeneration(max(1, o.GetGeneration()))
+	return o
+}
+
+// delete marks an object, or removes it where nothing holds it.
+func (w *world) delete(at int) {
+	o := w.Objects[at].DeepCopyObject().(client.Object)
+	if len(o.GetFinalizers()) == 0 {
+		w.gone[o.GetUID()] = true
+	}
+	if ObjectOf(o).Kind == "Machine" && o.GetDeletionTimestamp() == nil {
+		w.asked[o.GetUID()] = forecast.Delete
+	}
+	doom(w.now, o)
+	w.Objects[at] = o
+}
+
+// doom marks an object as deleted.
+func doom(now time.Time, o client.Object) {
+	if o.GetDeletionTimestamp() == nil {
+		t := metav1.NewTime(now.Truncate(time.Second))
+		o.SetDeletionTimestamp(&t)
+	}
+}
+
+// ObjectOf names an object.
+func ObjectOf(o client.Object) forecast.Object {
+	out := forecast.Object{Namespace: o.GetNamespace(), Name: o.GetName()}
+	switch o.(type) {
+	case *machinev1.Machine:
+		out.API, out.Kind = provider.OpenShift, "Machine"
+	case *machinev1.MachineSet:
+		out.API, out.Kind = provider.OpenShift, "MachineSet"
+	case *v1beta1.MachineDeployment:
+		out.API, out.Kind = provider.OpenShift, "MachineDeployment"
+	case *v1alpha1.Machine:
+		out.API, out.Kind = provider.Gardener, "Machine"
+	case *v1alpha1.MachineSet:
+		out.API, out.Kind = provider.Gardener, "MachineSet"
+	case *v1alpha1.MachineDeployment:
+		out.API, out.Kind = provider.Gardener, "MachineDeployment"
+	case *v1alpha1.MachineClass:
+		out.API, out.Kind = provider.Gardener, "MachineClass"
+	}
+	return out
+}
+
+func specOf(o client.Object) any {
+	switch o := o.(type) {
+	case *machinev1.Machine:
+		return o.Spec
+	case *machinev1.MachineSet:
+		return o.Spec
+	case *v1beta1.MachineDeployment:
+		return o.Spec
+	case *v1alpha1.Machine:
+		return o.Spec
+	case *v1alpha1.MachineSet:
+		return o.Spec
+	case *v1alpha1.MachineDeployment:
+		return o.Spec
+	}
+	return nil
+}
+
+// rootsOf are the objects whose controllers have to do with o: its controller's controller at the top, or what may adopt it.
+func (w *world) rootsOf(o client.Object) []client.Object {
+	at := slices.IndexFunc(w.Objects, func(x client.Object) bool { return same(x, o) })
+	if at >= 0 {
+		o = w.Objects[at]
+	}
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		for _, x := range w.Objects {
+			if x.GetUID() == ref.UID {
+				return w.rootsOf(x)
+			}
+		}
+	}
+	kind := ObjectOf(o)
+	if kind.Kind == "MachineClass" || at < 0 && o.GetUID() == "" {
+		return nil
+	}
+	var out []client.Object
+	if kind.Kind != "MachineDeployment" {
+		for _, x := range w.adopters(o) {
+			out = append(out, w.rootsOf(x)...)
+		}
+	}
+	if len(out) == 0 && at >= 0 {
+		out = append(out, o)
+	}
+	return out
+}
+
+// byAge orders as the API server's time does, then by name.
+func byAge(a, b client.Object) int {
+	return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), cmp.Compare(a.GetName(), b.GetName()))
+}

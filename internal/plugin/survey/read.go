@@ -1,0 +1,208 @@
+// Package survey reads from clusters what a plan is made from, and has an API server try changes without storing them.
+package survey
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/engine/forecast"
+	"github.com/millwright-dev/millwright/internal/plugin/project"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Clusters are where to read.
+type Clusters struct {
+	// Control has the machines, Target the nodes; often one and the same.
+	Control client.Client
+	Target  client.Reader
+}
+
+// Read is what was read.
+type Read struct {
+	project.Stored
+	// Unknown is what could not be read, and what is not known for that.
+	Unknown []string
+}
+
+// lists are what is read of an API. Without machines and sets nothing can be planned; deployments may be of no concern.
+func lists(api string) []client.ObjectList {
+	switch api {
+	case provider.OpenShift:
+		return []client.ObjectList{&machinev1.MachineList{}, &machinev1.MachineSetList{}, &v1beta1.MachineDeploymentList{}}
+	case provider.Gardener:
+		return []client.ObjectList{&v1alpha1.MachineList{}, &v1alpha1.MachineSetList{}, &v1alpha1.MachineDeploymentList{}}
+	}
+	return nil
+}
+
+// All reads what concerns these objects.
+func All(ctx context.Context, c Clusters, about []forecast.Object) (*Read, error) {
+	r := &Read{}
+	type place struct{ api, namespace string }
+	seen := map[place]bool{}
+	for _, o := range about {
+		at := place{o.API, o.Namespace}
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		for i, list := range lists(o.API) {
+			err := c.Control.List(ctx, list, client.InNamespace(o.Namespace))
+			switch {
+			case meta.IsNoMatchError(err):
+			case err != nil && i == 2:
+				r.unknown("machine deployments", err, "a deployment that controls one of these sets may undo or add to what is planned")
+			case err != nil:
+				return nil, fmt.Errorf("a plan needs all machines and machine sets: %w", err)
+			}
+			r.Objects = append(r.Objects, items(list)...)
+		}
+	}
+	r.nodes(ctx, c.Target)
+	r.pods(ctx, c.Target)
+	return r, nil
+}
+
+// unknown notes what could not be read, and what follows.
+func (r *Read) unknown(what string, err error, so string) {
+	why := err.Error()
+	if apierrors.IsForbidden(err) {
+		why = "you may not read them"
+	}
+	r.Unknown = append(r.Unknown, fmt.Sprintf("%s: %s; %s", what, why, so))
+}
+
+func items(list client.ObjectList) (out []client.Object) {
+	_ = meta.EachListItem(list, func(o runtime.Object) error { // a typed list of objects has no others
+		out = append(out, o.(client.Object))
+		return nil
+	})
+	return out
+}
+
+func (r *Read) nodes(ctx context.Context, c client.Reader) {
+	r.Nodes = map[string]*corev1.Node{}
+	var list corev1.NodeList
+	if err := c.List(ctx, &list); err != nil {
+		r.NodesUnread = "nodes were not read"
+		r.unknown("nodes", err, "machines that say that they run are taken for ready, and drains are not foreseen")
+		return
+	}
+	for i := range list.Items {
+		r.Nodes[list.Items[i].Name] = &list.Items[i]
+	}
+}
+
+// mostAsked is how many nodes are asked about one by one.
+const mostAsked = 30
+
+// pods reads those of the machines' nodes, and all disruption budgets.
+func (r *Read) pods(ctx context.Context, c client.Reader) {
+	r.Pods = map[string][]corev1.Pod{}
+	if r.NodesUnread != "" {
+		return
+	}
+	names := r.nodeNames()
+	if err := r.listPods(ctx, c, names); err != nil {
+		r.PodsUnread = "pods were not read"
+		r.unknown("pods", err, "what drains meet is not known")
+		return
+	}
+	var budgets policyv1.PodDisruptionBudgetList
+	if err := c.List(ctx, &budgets); err != nil {
+		r.PodsUnread = "disruption budgets were not read"
+		r.unknown("disruption budgets", err, "what drains meet is not known")
+		return
+	}
+	r.Budgets = budgets.Items
+}
+
+func (r *Read) listPods(ctx context.Context, c client.Reader, names []string) error {
+	if len(names) > mostAsked {
+		var all corev1.PodList
+		if err := c.List(ctx, &all); err != nil {
+			return err
+		}
+		for _, p := range all.Items {
+			r.Pods[p.Spec.NodeName] = append(r.Pods[p.Spec.NodeName], p)
+		}
+		return nil
+	}
+	for _, name := range names {
+		var some corev1.PodList
+		if err := c.List(ctx, &some, client.MatchingFields{"spec.nodeName": name}); err != nil {
+			return err
+		}
+		r.Pods[name] = some.Items
+	}
+	return nil
+}
+
+func nodeName(o client.Object) string {
+	switch m := o.(type) {
+	case *machinev1.Machine:
+		if m.Status.NodeRef != nil {
+			return m.Status.NodeRef.Name
+		}
+	case *v1alpha1.Machine:
+		return m.Labels[v1alpha1.LabelKeyNode]
+	}
+	return ""
+}
+
+func (r *Read) nodeNames() (out []string) {
+	for _, o := range r.Objects {
+		if name := nodeName(o); name != "" && r.Nodes[name] != nil {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// mostToReady is how long after its node appeared a machine can have become ready for the first time. A later time is about a node that
+// was not ready meanwhile.
+const mostToReady = 10 * time.Minute
+
+// Durations are how long machines of an API took, as far as objects show that.
+func (r *Read) Durations(api string) forecast.Durations {
+	var all []time.Duration
+	for _, o := range r.Objects {
+		n := r.Nodes[nodeName(o)]
+		if n == nil || project.ObjectOf(o).API != api {
+			continue
+		}
+		ready := n.CreationTimestamp.Time
+		for _, c := range n.Status.Conditions {
+			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && c.LastTransitionTime.Sub(ready) < mostToReady {
+				ready = c.LastTransitionTime.Time
+			}
+		}
+		if took := ready.Sub(o.GetCreationTimestamp().Time); took > 0 {
+			all = append(all, took)
+		}
+	}
+	out := forecast.Durations{
+		Create: forecast.Estimate{Source: "no machine here shows how long it took"},
+		Delete: forecast.Estimate{Source: "no object shows how long earlier ones took"},
+	}
+	if len(all) > 0 {
+		slices.Sort(all)
+		out.Create = forecast.Estimate{
+			Length: all[len(all)/2], Known: true, Source: fmt.Sprintf("creations: median of %d machines, from creation to a ready node", len(all)),
+		}
+	}
+	return out
+}

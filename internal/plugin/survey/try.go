@@ -1,0 +1,208 @@
+package survey
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/plugin/project"
+)
+
+// Documents reads manifests: several documents, and lists. Objects that are none of machines are named in skipped.
+func Documents(r io.Reader, namespace string) (docs []*unstructured.Unstructured, skipped []string, err error) {
+	d := yaml.NewYAMLOrJSONDecoder(r, 4096)
+	for {
+		var u unstructured.Unstructured
+		if err := d.Decode(&u); errors.Is(err, io.EOF) {
+			return docs, skipped, nil
+		} else if err != nil {
+			return nil, nil, fmt.Errorf("read manifest: %w", err)
+		}
+		if len(u.Object) == 0 {
+			continue
+		}
+		all := []*unstructured.Unstructured{&u}
+		if u.IsList() {
+			list, err := u.ToList()
+			if err != nil {
+				return nil, nil, fmt.Errorf("read manifest: %w", err)
+			}
+			all = nil
+			for i := range list.Items {
+				all = append(all, &list.Items[i])
+			}
+		}
+		for _, o := range all {
+			if !planned(o.GroupVersionKind()) {
+				skipped = append(skipped, fmt.Sprintf("%s %s is left out: a plan is about machines, their sets, deployments and classes", o.GetKind(), o.GetName()))
+				continue
+			}
+			if o.GetName() == "" {
+				return nil, nil, fmt.Errorf("a %s has no name", o.GetKind())
+			}
+			if o.GetNamespace() == "" {
+				o.SetNamespace(namespace)
+			}
+			docs = append(docs, o)
+		}
+	}
+}
+
+// planned reports whether a kind is one that a plan is about.
+func planned(k schema.GroupVersionKind) bool {
+	if k.Group != "machine.openshift.io" && k.Group != "machine.sapcloud.io" {
+		return false
+	}
+	switch k.Kind {
+	case "Machine", "MachineSet", "MachineDeployment":
+		return true
+	case "MachineClass":
+		return k.Group == "machine.sapcloud.io"
+	}
+	return false
+}
+
+// Trial is what an API server said of a change.
+type Trial struct {
+	project.Change
+	// Note says what was not tried.
+	Note string
+}
+
+// Apply tries what `kubectl apply` would do with a manifest.
+func Apply(ctx context.Context, c client.Client, doc *unstructured.Unstructured) (t Trial, err error) {
+	wanted, err := typed(c, doc)
+	if err != nil {
+		return t, err
+	}
+	now := wanted.DeepCopyObject().(client.Object)
+	err = c.Get(ctx, client.ObjectKeyFromObject(wanted), now)
+	switch {
+	case apierrors.IsNotFound(err):
+		return create(ctx, c, wanted)
+	case err != nil:
+		return t, fmt.Errorf("read %s %s: %w", doc.GetKind(), doc.GetName(), err)
+	}
+	patch, err := applied(now, doc)
+	if err != nil {
+		return t, fmt.Errorf("compare %s %s: %w", doc.GetKind(), doc.GetName(), err)
+	}
+	return Patch(ctx, c, now, patch)
+}
+
+func typed(c client.Client, doc *unstructured.Unstructured) (client.Object, error) {
+	o, err := c.Scheme().New(doc.GroupVersionKind())
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %s is not a version that is known here", doc.GetKind(), doc.GetName(), doc.GetAPIVersion())
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(doc.Object, o); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", doc.GetKind(), doc.GetName(), err)
+	}
+	return o.(client.Object), nil
+}
+
+func create(ctx context.Context, c client.Client, wanted client.Object) (Trial, error) {
+	after := wanted.DeepCopyObject().(client.Object)
+	err := c.Create(ctx, after, client.DryRunAll)
+	name := project.ObjectOf(wanted)
+	switch {
+	case apierrors.IsForbidden(err):
+		return Trial{project.Change{After: wanted}, untried(name.Kind, name.Name, "create")}, nil
+	case meta.IsNoMatchError(err):
+		return Trial{}, fmt.Errorf("create %s %s: the cluster has no such kind", name.Kind, name.Name)
+	case err != nil:
+		return Trial{}, fmt.Errorf("create %s %s: %w", name.Kind, name.Name, err)
+	}
+	return Trial{Change: project.Change{After: after}}, nil
+}
+
+func untried(kind, name, verb string) string {
+	return fmt.Sprintf("you may not %s %s %s: the API server was not asked, so that its defaults and objections are missing here", verb, kind, name)
+}
+
+// applied is the patch that makes of now what doc says, and takes away what an earlier `kubectl apply` said and this one does not.
+func applied(now client.Object, doc *unstructured.Unstructured) ([]byte, error) {
+	current, err := json.Marshal(now)
+	if err != nil {
+		return nil, err
+	}
+	original := []byte(now.GetAnnotations()[corev1.LastAppliedConfigAnnotation])
+	if len(original) > 0 {
+		// kubectl notes what it applied among the annotations, so that a manifest without any takes away none of others.
+		doc = doc.DeepCopy()
+		noted := doc.GetAnnotations()
+		if noted == nil {
+			noted = map[string]string{}
+		}
+		noted[corev1.LastAppliedConfigAnnotation] = string(original)
+		doc.SetAnnotations(noted)
+	}
+	modified, err := json.Marshal(doc.Object)
+	if err != nil {
+		return nil, err
+	}
+	return jsonmergepatch.CreateThreeWayJSONMergePatch(original, modified, current)
+}
+
+// Patch tries a JSON merge patch.
+func Patch(ctx context.Context, c client.Client, before client.Object, patch []byte) (Trial, error) {
+	if bytes.Equal(bytes.TrimSpace(patch), []byte("{}")) {
+		return Trial{Change: project.Change{Before: before, After: before}}, nil
+	}
+	after := before.DeepCopyObject().(client.Object)
+	err := c.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), client.DryRunAll)
+	name := project.ObjectOf(before)
+	switch {
+	case apierrors.IsForbidden(err):
+		after, err := merged(before, patch)
+		return Trial{project.Change{Before: before, After: after}, untried(name.Kind, name.Name, "change")}, err
+	case err != nil:
+		return Trial{}, fmt.Errorf("change %s %s: %w", name.Kind, name.Name, err)
+	}
+	return Trial{Change: project.Change{Before: before, After: after}}, nil
+}
+
+// merged is the patch applied in memory.
+func merged(before client.Object, patch []byte) (client.Object, error) {
+	raw, err := json.Marshal(before)
+	if err != nil {
+		return nil, err
+	}
+	if raw, err = jsonpatch.MergePatch(raw, patch); err != nil {
+		return nil, err
+	}
+	after := reflect.New(reflect.TypeOf(before).Elem()).Interface().(client.Object)
+	if err := json.Unmarshal(raw, after); err != nil {
+		return nil, err
+	}
+	return after, nil
+}
+
+// Delete tries a deletion.
+func Delete(ctx context.Context, c client.Client, o client.Object) (Trial, error) {
+	err := c.Delete(ctx, o.DeepCopyObject().(client.Object), client.DryRunAll)
+	name := project.ObjectOf(o)
+	switch {
+	case apierrors.IsForbidden(err):
+		return Trial{project.Change{Before: o}, untried(name.Kind, name.Name, "delete")}, nil
+	case err != nil:
+		return Trial{}, fmt.Errorf("delete %s %s: %w", name.Kind, name.Name, err)
+	}
+	return Trial{Change: project.Change{Before: o}}, nil
+}
