@@ -68,8 +68,8 @@ func (q *input) inPlace() {
 	for _, b := range q.old {
 		q.follow(b)
 	}
-	q.fill()
 	q.trim()
+	q.fill()
 	q.selectNext()
 }
 
@@ -194,31 +194,38 @@ func (m Machine) busy() bool {
 	return m.Update == UpdateUnderway || m.Marks.Selected
 }
 
-// pick selects n machines that can be updated.
+// pick selects n machines that can be updated. One that somebody asked to give up is
+// chosen where there is no other: it may be that nobody has to go.
 func (q *input) pick(n int) {
-	for _, b := range q.old {
-		if !b.Held {
-			continue
+	for _, asked := range []bool{false, true} {
+		for _, b := range q.old {
+			n -= q.pickOf(b, asked, n)
 		}
-		// Those that the set is about to give up are not to be updated before.
-		spare := b.want.Replicas
-		for _, m := range byAge(b.Machines) {
-			if m.busy() {
-				spare--
-			}
-		}
-		for _, m := range byAge(b.Machines) {
-			if n == 0 || spare <= 0 {
-				break
-			}
-			if m.Update != UpdateCandidate || m.busy() || m.Asked || !m.Seen || !m.Available(q.now, q.p.MinReady) {
-				continue
-			}
-			q.chosen[m.UID] = true
-			n--
+	}
+}
+
+// pickOf selects up to n machines of b that can be updated, and says how many those are.
+func (q *input) pickOf(b *setState, asked bool, n int) (picked int) {
+	if !b.Held || asked && b.living > b.want.Replicas {
+		return 0
+	}
+	// Those that the set is about to give up are not to be updated before.
+	spare := b.want.Replicas
+	for _, m := range b.Machines {
+		if m.busy() || q.chosen[m.UID] {
 			spare--
 		}
 	}
+	for _, m := range byAge(b.Machines) {
+		if picked >= min(n, spare) {
+			break
+		}
+		if m.Update == UpdateCandidate && !m.busy() && m.Asked == asked && m.Seen && m.Available(q.now, q.p.MinReady) {
+			q.chosen[m.UID] = true
+			picked++
+		}
+	}
+	return picked
 }
 
 // byAge puts the oldest machines first.

@@ -124,6 +124,29 @@ func TestUpdateInPlaceAuto(t *testing.T) {
 			reason: "is not updated before",
 			d:      auto, sets: []Set{old("a", 4, append(ready, first(1, asked))...), current("b", 0)}, plan: []string{"node-a2: candidate selected"},
 		},
+		"4.5 f the last old one is what an autoscaler wanted gone": {
+			reason: "the number went up again, so that nobody has to go: else it would stay as it is for ever",
+			d:      auto, sets: []Set{old("a", 1, held, first(1, asked, candidate)), current("b", 3)}, plan: []string{"node-a1: candidate selected"},
+		},
+		"4.5 f two at a time, and an autoscaler wants the older one gone": {
+			reason: "the other one first",
+			d:      rolls(4, "0", "2").by(strategy(InPlace)), sets: []Set{old("a", 2, held, first(2, candidate), first(1, asked)), current("b", 2)},
+			plan: []string{"node-a1: candidate selected", "node-a2: candidate selected"},
+		},
+		"4.5 f one that an autoscaler wants gone, of a set that is to give one up": {
+			reason: "that will be the one",
+			d:      rolls(4, "0", "2").by(strategy(InPlace)), sets: []Set{old("a", 2, held, wants(1), first(2, candidate), first(1, asked), last(1, broken)), current("b", 3)},
+		},
+		"4.5 f the only new one is what an autoscaler wanted gone": {
+			reason: "there is room for the surge, and nobody has to go before that is there",
+			d:      rolls(2, "1", "0").by(strategy(InPlace)), sets: []Set{old("a", 1, held, first(1, candidate)), current("b", 1, first(1, asked))},
+			plan: []string{"b 1->2"},
+		},
+		"4.5 f the surge is there, and an autoscaler wanted the first new one gone": {
+			reason: "that one goes before an old one, and its room is not taken at once",
+			d:      rolls(2, "1", "0").by(strategy(InPlace)), sets: []Set{old("a", 1, held, first(1, candidate)), current("b", 2, first(1, asked))},
+			plan: []string{"b 2->1"},
+		},
 		"4.5 f enough are under way": {
 			reason: "with them the new set has all that are wanted; the one left over goes when they are done",
 			d:      rolls(4, "1", "2").by(strategy(InPlace)), sets: []Set{old("a", 3, held, first(3, candidate), first(2, updating)), current("b", 2)},

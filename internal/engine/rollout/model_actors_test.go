@@ -140,7 +140,7 @@ func (m *model) updateNode(x *modelMachine) {
 			break
 		}
 		x.Update, x.Marks.Updated, x.Ready, x.Usable, x.ReadySince = UpdateDone, true, true, true, m.now
-		x.template = m.template
+		x.template, x.updated = m.template, true
 	case x.Update == UpdateFailed && !m.now.Before(x.endAt):
 		m.spoil(x)
 	}

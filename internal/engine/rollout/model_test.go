@@ -76,8 +76,9 @@ type modelMachine struct {
 	readyAt  time.Time
 	goneAt   time.Time
 	endAt    time.Time
-	// surplus says that it leaves because its set had too many.
-	surplus bool
+	// surplus says that it leaves because its set had too many, updated that its node was
+	// updated in place, to the template that was wanted then.
+	surplus, updated bool
 }
 
 func newModel(d Deployment, p Policy, chance func(string, int) int) *model {

@@ -242,7 +242,7 @@ func (m *model) clean() {
 		if x.Marks != (Marks{}) || x.Moved {
 			m.fail("%s is still marked: %+v", x.Name, x.Marks)
 		}
-		if m.d.Strategy != InPlace && x.template != m.template {
+		if !x.updated && x.template != m.template {
 			m.fail("%s is of template %s", x.Name, x.template)
 		}
 	}
