@@ -49,7 +49,9 @@ func (p *pass[D, S]) unsure(name string) {
 
 // recognise looks whose the set is that has the name already. It is the one
 // wanted if an earlier creation went through although its reply was lost.
-// Anything else keeps its name, and the next pass takes another.
+// Anything else keeps its name, and the next pass takes another: after an earlier creation
+// without an answer that waits until the creation cannot happen any more, as the other set
+// may go first.
 func (p *pass[D, S]) recognise(ctx context.Context, name string) error {
 	there := p.lens.Set()
 	err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.facts.Namespace, Name: name}, there)
@@ -64,8 +66,6 @@ func (p *pass[D, S]) recognise(ctx context.Context, name string) error {
 		p.Client.Await(there)
 		p.enter(there)
 		return nil
-	default:
-		p.ledger.CreationKnown(name)
 	}
 	logf.FromContext(ctx).Info("the name of the new set is taken, and another will be tried", "set", name)
 	p.collided = true

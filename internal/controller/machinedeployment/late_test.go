@@ -95,10 +95,14 @@ func TestLateSetUnderATakenName(t *testing.T) {
 	both(t, lateSetUnderATakenName, lateSetUnderATakenName)
 }
 
-// The name of a set whose creation got no answer is taken by one that is going. Once that
-// has gone the creation may happen after all: no other set is made before it cannot any more.
+// The name of a set whose creation got no answer is taken by one that is going, or by one of
+// others. Once that has gone the creation may happen after all: no other set is made before it
+// cannot any more.
 func lateSetUnderATakenName[D, S client.Object](t *testing.T, a api[D, S]) {
-	for name, lands := range map[string]bool{"it happens": true, "it does not": false} {
+	for name, c := range map[string]struct{ lands, foreign bool }{
+		"it happens": {true, false}, "it does not": {false, false},
+		"of others, it happens": {true, true}, "of others, it does not": {false, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, a)
 			r := w.controller()
@@ -115,23 +119,33 @@ func lateSetUnderATakenName[D, S client.Object](t *testing.T, a api[D, S]) {
 				t.Fatalf("no creation is on its way: %v", err)
 			}
 			w.fate = func(client.Object) fate { return fine }
-			going := w.stray(func(s S) { s.SetFinalizers([]string{"example.com/slow"}) })
-			w.must(w.Client.Delete(t.Context(), going))
+			other := w.stray(func(s S) {
+				s.SetFinalizers([]string{"example.com/slow"})
+				if c.foreign {
+					s.SetLabels(map[string]string{"pool": "other"})
+				}
+			})
+			if !c.foreign {
+				w.must(w.Client.Delete(t.Context(), other))
+			}
 			for range 3 {
 				w.pass(r)
 				w.sync()
 			}
-			now := w.read(going)
+			if c.foreign {
+				w.must(w.Client.Delete(t.Context(), w.read(other)))
+			}
+			now := w.read(other)
 			now.SetFinalizers(nil)
 			w.must(w.Client.Update(t.Context(), now))
-			if !lands {
+			if !c.lands {
 				w.late = nil
 			}
 			w.land()
 			if sets := len(w.sets()); sets > 1 {
 				t.Errorf("%d sets of one template", sets)
 			}
-			if !lands {
+			if !c.lands {
 				w.clock.SetTime(w.clock.Now().Add(time.Minute))
 			}
 			w.rest(r)

@@ -179,6 +179,12 @@ var shellMutants = []Mutant{
 		Finds: "TestLateSetUnderATakenName", Note: "a name that is taken by a set on its way out counts as that of the creation without an answer",
 	},
 	{
+		ID: "machinedeployment/taken-is-sure", File: "create.go", Func: "pass.recognise",
+		From:  "p.collided = true",
+		To:    "p.ledger.CreationKnown(name)\n\tp.collided = true",
+		Finds: "TestLateSetUnderATakenName", Note: "a creation without an answer counts as one that cannot happen, while somebody else has its name; one world in thousands shows it",
+	},
+	{
 		ID: "machinedeployment/late-size-unawaited", File: "carry.go", Func: "pass.applySets",
 		From:      "if w.Scales() && !expectations.Refused(err) {",
 		To:        "if false {",
