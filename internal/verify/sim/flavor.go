@@ -271,7 +271,7 @@ func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 			return string([]byte{'p', byte('a' + p.number%26), byte('a' + w.named/676%26), byte('a' + w.named/26%26), byte('a' + w.named%26)})
 		},
 	}
-	p.plans = planSets(lens, p.doubted)
+	p.plans = planSets(lens)
 	w.store.Index(lens.Machine(), machineset.OwnerIndex, machineset.IndexOwner)
 	r := machineset.New(lens, o)
 	p.reconcile = r.Reconcile

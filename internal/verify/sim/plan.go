@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -44,6 +45,9 @@ type observed struct {
 	// are those that the caches showed before; nil where none were listed live.
 	live   bool
 	cached map[types.UID]client.Object
+	// doubted are the deletions of machines of which the process did not know then whether
+	// they happened.
+	doubted map[request]time.Time
 	// created counts the machines that the pass asked for.
 	created int
 }
@@ -60,7 +64,7 @@ func versionOf(o client.Object) int64 {
 }
 
 func (p *process) observes() *observed {
-	g := &observed{at: p.Now(), objects: map[string]map[types.UID]client.Object{}}
+	g := &observed{at: p.Now(), objects: map[string]map[types.UID]client.Object{}, doubted: maps.Clone(p.doubted)}
 	for _, v := range p.views {
 		if judged[v.Kind().Kind] {
 			g.objects[v.Kind().Kind] = p.shows(v)
@@ -208,6 +212,7 @@ func (p *process) happened(t *task) {
 	for _, m := range t.saw.objects["Machine"] {
 		if m.GetDeletionTimestamp() != nil {
 			delete(p.doubted, request{set: set.GetUID(), machine: m.GetUID()})
+			delete(t.saw.doubted, request{set: set.GetUID(), machine: m.GetUID()})
 		}
 	}
 }
@@ -227,7 +232,7 @@ func (g *observed) node(name string) *corev1.Node {
 }
 
 // planSets tells what of a write of the controller of sets was not decided.
-func planSets[S client.Object](lens dialect.Sets[S], doubted map[request]time.Time) func(t *task, old, now client.Object) string {
+func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now client.Object) string {
 	return func(t *task, old, now client.Object) string {
 		g := t.saw
 		o := g.named("MachineSet", t.key.NamespacedName)
@@ -251,7 +256,7 @@ func planSets[S client.Object](lens dialect.Sets[S], doubted map[request]time.Ti
 		}
 		decide := func(lingers time.Duration) replicas.Decision {
 			for i := range members {
-				at, asked := doubted[request{set: s.GetUID(), machine: members[i].UID}]
+				at, asked := g.doubted[request{set: s.GetUID(), machine: members[i].UID}]
 				members[i].PendingDeletion = asked && g.at.Sub(at) < lingers
 			}
 			return replicas.Decide(g.at, view, members, lens.Policy(s))

@@ -48,12 +48,32 @@ func TestDoubtedDeletionIsRepeated(t *testing.T) {
 		for _, err := range tt.answers {
 			p.doubts(store.Call{Verb: "delete", Kind: w.store.KindOf(w.adapter.machine), Object: members["b"], Key: client.ObjectKeyFromObject(members["b"])}, err)
 		}
+		p.running.saw = p.observes()
 		for name, m := range members {
 			if why := p.plans(p.running, m, nil); (why == "") != (name == tt.want) {
 				t.Errorf("%s: the deletion of %s is answered by %q, want that of %s and no other", tt.reason, name, why, tt.want)
 			}
 		}
 		w.shutdown()
+	}
+}
+
+// TestDoubtsOfAPass: what a pass decided on does not change with what it is told of its own
+// deletions. The next pass goes by that.
+func TestDoubtsOfAPass(t *testing.T) {
+	w := newWorld(1, Options{Dialect: Gardener})
+	defer w.shutdown()
+	p, members := setOfThree(t, w)
+	b := store.Call{Verb: "delete", Kind: w.store.KindOf(w.adapter.machine), Object: members["b"], Key: client.ObjectKeyFromObject(members["b"])}
+	p.doubts(b, errReplyLost)
+	for _, want := range []string{"b", "a"} {
+		p.running.saw = p.observes()
+		p.doubts(b, nil)
+		for name, m := range members {
+			if why := p.plans(p.running, m, nil); (why == "") != (name == want) {
+				t.Errorf("the deletion of %s is answered by %q, want that of %s and no other", name, why, want)
+			}
+		}
 	}
 }
 
@@ -176,6 +196,7 @@ func TestDoubtEnds(t *testing.T) {
 	defer w.shutdown()
 	p, members := setOfThree(t, w)
 	p.doubts(store.Call{Verb: "delete", Kind: w.store.KindOf(w.adapter.machine), Object: members["b"], Key: client.ObjectKeyFromObject(members["b"])}, errReplyLost)
+	p.running.saw = p.observes()
 	began := p.running.saw.at
 	for _, tt := range []struct {
 		after time.Duration

@@ -30,6 +30,11 @@ type change struct {
 	was client.Object
 }
 
+// amends reports whether the object was there before and after, and was not asked to go.
+func (c change) amends() bool {
+	return c.was != nil && c.now != nil && (c.was.GetDeletionTimestamp() == nil) == (c.now.GetDeletionTimestamp() == nil)
+}
+
 // Pass is what could be known when a pass began.
 type Pass struct {
 	By Author
@@ -129,13 +134,14 @@ const (
 
 // knows reports whether what was written is known to the pass: its own process did
 // it, or it came or went by the hand of a process that had the lead before, which a
-// new one has to ask the API server about.
+// new one has to ask the API server about. When a change arrives whose answer was lost,
+// nobody knows.
 func (p *Pass) knows(c change) bool {
 	switch {
 	case p.sent != 0 && c.n > p.sent, c.by.Role != p.By.Role, c.by.API != p.By.API:
 		return false
 	case c.by.Process == p.By.Process:
-		return true
+		return !c.by.Late || c.n <= p.began || !c.amends()
 	}
 	came := c.was == nil
 	went := !came && c.was.GetDeletionTimestamp() == nil && (c.now == nil || c.now.GetDeletionTimestamp() != nil)

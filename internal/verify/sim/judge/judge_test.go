@@ -170,6 +170,42 @@ func TestSince(t *testing.T) {
 	expect("a deposed process cannot know", s.judge.Writes(p, true, 0), bySight, "own another gone")
 }
 
+// TestLateChangeIsNews: whose answer was lost does not know when the change arrives, in
+// the middle of a pass. What it made or removed it reckons with.
+func TestLateChangeIsNews(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, want string
+		late, before bool
+		write        func(s *scene, by *Pass)
+	}{
+		"answered": {"it knows", "new", false, false, func(s *scene, by *Pass) { s.write(by, gardenerMachine("m", labelled("new"))) }},
+		"late":     {"it may have been so all the time", "old new", true, false, func(s *scene, by *Pass) { s.write(by, gardenerMachine("m", labelled("new"))) }},
+		"before":   {"it was there to be seen", "new", true, true, func(s *scene, by *Pass) { s.write(by, gardenerMachine("m", labelled("new"))) }},
+		"removed":  {"it asks for that again", "", true, false, func(s *scene, by *Pass) { s.remove(by, gardenerMachine("m")) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene()
+			s.write(nil, gardenerMachine("m", labelled("old")))
+			p := s.begin(Sets, 2)
+			by := *p
+			by.By.Late = c.late
+			c.write(s, &by)
+			if c.before {
+				p = &Pass{By: p.By, seen: p.seen, began: s.judge.Changes()}
+			}
+			var got []string
+			for _, o := range s.judge.since("m", p, bySight) {
+				if o != nil {
+					got = append(got, o.GetLabels()["v"])
+				}
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("%s: %q, want %q", c.reason, got, c.want)
+			}
+		})
+	}
+}
+
 // TestForce is about when a pod may be deleted without asking its budget.
 func TestForce(t *testing.T) {
 	deleted := func(ago time.Duration) func(*scene, *v1alpha1.Machine) {
