@@ -30,7 +30,8 @@ type Mutant struct {
 	Note string
 	// Finds names a test that is known to find it, and is tried first; empty: none is known.
 	Finds string
-	// Like names a setting of internal/verify/sim that shows the defect soon; empty: worlds are as they come.
+	// Like names a setting of internal/verify/sim that shows the defect soon; empty: worlds are as they come. Without a Statement
+	// of ARCHITECTURE.md the defect breaks another one of the simulator.
 	Like string
 	// Survives says why no unit test and no property can find it; empty: one must.
 	Survives string
@@ -44,6 +45,9 @@ type span struct{ from, to int }
 
 // Generated reports whether the mutant was made by [Generate].
 func (m Mutant) Generated() bool { return m.at != nil }
+
+// Hunted reports whether the simulator has to find the mutant.
+func (m Mutant) Hunted() bool { return m.Statement > 0 || m.Like != "" }
 
 // Room is the first word of the ID.
 func (m Mutant) Room() string {
@@ -124,6 +128,6 @@ func Rooms() []string {
 func Own() []Mutant {
 	return slices.Concat(
 		lifecycleMutants, replicasMutants, rolloutMutants, healthMutants, drainMutants, orphanMutants, decisionMutants,
-		lensMutants, machineMutants, shellMutants, nodeMutants, sdkMutants, mendMutants,
+		lensMutants, machineMutants, shellMutants, nodeMutants, sdkMutants, mendMutants, faultMutants,
 	)
 }

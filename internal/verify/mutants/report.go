@@ -20,6 +20,7 @@ type Result struct {
 	Note      string          `json:"note"`
 	Generated bool            `json:"generated,omitempty"`
 	Statement int             `json:"statement,omitempty"`
+	Hunted    bool            `json:"hunted,omitempty"`
 	Survives  string          `json:"survives,omitempty"`
 	Verdicts  []Verdict       `json:"verdicts"`
 	Looks     map[string]Look `json:"looks,omitempty"`
@@ -29,7 +30,7 @@ type Result struct {
 func NewResult(m Mutant, verdicts []Verdict) Result {
 	return Result{
 		ID: m.ID, Place: m.path() + " " + m.Func, From: m.From, To: m.To, Note: m.Note, Generated: m.Generated(),
-		Statement: m.Statement, Survives: m.Survives, Verdicts: verdicts,
+		Statement: m.Statement, Hunted: m.Hunted(), Survives: m.Survives, Verdicts: verdicts,
 	}
 }
 
@@ -212,8 +213,8 @@ func Shortcomings(results []Result) []string {
 		if r.Tested() && r.Survives != "" {
 			short = append(short, fmt.Sprintf("%s is found, and says that it cannot be: %s", r.ID, r.Survives))
 		}
-		if r.Statement > 0 && len(r.Looks) > 0 && !r.Seen() {
-			short = append(short, fmt.Sprintf("%s touches statement %d, and the simulator does not find it", r.ID, r.Statement))
+		if r.Hunted && len(r.Looks) > 0 && !r.Seen() {
+			short = append(short, fmt.Sprintf("%s touches a statement, and the simulator does not find it", r.ID))
 		}
 	}
 	if t := Count(own); t.percent(t.Tested) < enough {

@@ -19,7 +19,7 @@ func TestShortcomings(t *testing.T) {
 	explained := func(r *Result) { r.Survives = "it cannot be reached" }
 	looked := func(statement string) func(*Result) {
 		return func(r *Result) {
-			r.Statement, r.Looks = 4, map[string]Look{"gardener": {Worlds: 500, Statement: statement}}
+			r.Hunted, r.Looks = true, map[string]Look{"gardener": {Worlds: 500, Statement: statement}}
 		}
 	}
 	var nineteen []Result

@@ -130,7 +130,7 @@ func (w *World) endure() {
 		return
 	}
 	w.breathe()
-	calls, end, affected := w.cloudCalls+w.writes, w.now.Add(chronicTime), 1
+	calls, made, end, affected := w.cloudCalls+w.writes, w.madeInVain(), w.now.Add(chronicTime), 1
 	for _, m := range w.machines() {
 		if w.hopeless(m) {
 			affected++
@@ -140,6 +140,7 @@ func (w *World) endure() {
 	if n := w.cloudCalls + w.writes - calls; n > affected*mostCalls*int(chronicTime/time.Hour) {
 		w.broken(judge.NotBusy, "%d calls in %v for %d machines that are affected", n, chronicTime, affected-1)
 	}
+	w.storms(made, affected)
 	w.resync()
 	for _, m := range w.machines() {
 		if w.hopeless(m) && w.now.Sub(m.GetCreationTimestamp().Time) > time.Hour && !w.judge.Well(m) && w.judge.Silent(m) && !w.warned(m) {

@@ -225,6 +225,8 @@ func (w *World) beyondHelp(k *kubelet) bool {
 		return true
 	case m == nil:
 		return (ill || !k.joined) && w.judge.Stays(w.instance(k.on))
+	case w.hopelessInstance(k.on):
+		return true
 	}
 	unknown := w.profile.certified && !k.joined && !w.known(k.on)
 	return (ill || unknown) && w.judge.GivenUp(m)

@@ -20,6 +20,8 @@ type lies struct {
 	// refused: no spec is understood. denied: instances with a ready node are not
 	// shown.
 	refused, denied time.Time
+	// spent: there is no room for what is accepted.
+	spent time.Time
 	// neighbours is how many instances others made.
 	neighbours int
 }

@@ -143,6 +143,14 @@ var settings = map[string]func(*profile){
 		quiet(c)
 		c.copies, c.trouble = true, 10
 	},
+	// Instances are accepted and then given up, and answers about them get lost.
+	"accepted and given up": func(c *profile) {
+		f, lingers := c.failing, c.cloud.Lingers
+		quiet(c)
+		c.failing, c.cloud.Lingers = f, lingers
+		c.sets, c.singles, c.trouble, c.percent[cloudLost], c.percent[listsStale] = 1, 2, 10, 20, 30
+		c.fails()
+	},
 	// Nodes of a deployment fail, and API servers are out of reach for long besides.
 	"long outages": func(c *profile) {
 		quiet(c)

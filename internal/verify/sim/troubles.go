@@ -22,6 +22,7 @@ type troubles struct {
 	uidless
 	forsaking
 	clearing
+	failing
 	// dallies: of all that is written, only deletions come late. No seed draws it.
 	dallies bool
 }
@@ -58,6 +59,9 @@ func (c *profile) bother(seed uint64) {
 	if c.remaking.draw(from(remadeSource)); c.remakes {
 		c.trouble = max(c.trouble, 3)
 	}
+	if c.failing.draw(from(failSource)); c.gives {
+		c.fails()
+	}
 }
 
 // bothers are the deeds of the troubles.
@@ -76,6 +80,9 @@ func (w *World) bothers() (out []func()) {
 	}
 	if w.profile.clears {
 		out = append(out, w.clearNodes)
+	}
+	if w.profile.gives {
+		out = append(out, w.spend)
 	}
 	return slices.Concat(out, w.uidlessDeeds(), w.strains())
 }

@@ -100,6 +100,7 @@ func newWorld(seed uint64, o Options) *World {
 	w.cloud = &cloud.Cloud{
 		Traits: w.profile.cloud, Now: w.Now, Roll: w.roll, Half: func() bool { return w.faulty(cloudHalf) },
 		Cut:      func() bool { return w.faulty(cloudCut) },
+		Fate:     w.fate,
 		OnCreate: func(i *cloud.Machine) { w.judge.Created(w.instance(i), w.acting, w.cloud.Late != 0) },
 		OnStop:   func(i *cloud.Machine) { w.judge.Stopped(w.instance(i), w.acting) },
 	}

@@ -44,6 +44,8 @@ type Cloud struct {
 	Half func() bool
 	// Cut is asked whether a listing is to end early.
 	Cut func() bool
+	// Fate is asked what becomes of each instance that is accepted; nil: it starts.
+	Fate func(*Machine) *Fate
 	// Late is for how long the call being carried out was on its way. Listings
 	// run behind the caller by Lag in all.
 	Late time.Duration
@@ -86,6 +88,7 @@ type Machine struct {
 	Called string
 	// request is that of its last reboot.
 	request string
+	end     end
 }
 
 // Part is something made for an instance that outlives it.
@@ -108,7 +111,9 @@ func (m *Machine) Exists(now time.Time) bool { return m.gone.IsZero() || now.Bef
 func (m *Machine) Gone() time.Time { return m.gone }
 
 // Runs reports whether it has started and was not sent away.
-func (m *Machine) Runs(now time.Time) bool { return !now.Before(m.booted) && m.gone.IsZero() }
+func (m *Machine) Runs(now time.Time) bool {
+	return m.hopeful() && !now.Before(m.booted) && m.gone.IsZero()
+}
 
 // Machines are all instances that were ever made, oldest first.
 func (c *Cloud) Machines() []*Machine { return c.machines }
@@ -139,12 +144,13 @@ func (c *Cloud) Parts(uid string) (out []*Part) {
 
 // Kill makes an instance die by itself.
 func (c *Cloud) Kill(m *Machine) {
-	m.Died = true
 	if c.OnKill != nil {
+		m.Died = true
 		c.OnKill(m)
 		return
 	}
-	m.gone = c.Now()
+	m.sent(c.Now(), c.Now())
+	m.Died = true
 }
 
 // Next is when something changes by the passing of time alone; zero: never.
@@ -157,6 +163,8 @@ func (c *Cloud) Next() time.Time {
 	}
 	for _, m := range c.machines {
 		soonest(m.booted)
+		soonest(m.end.from)
+		soonest(m.end.to)
 		soonest(m.gone)
 		soonest(m.listed)
 		soonest(m.gone.Add(c.Lag))
@@ -194,6 +202,7 @@ func (c *Cloud) create(class provider.Class, ref provider.Ref, token string, use
 		IP: c.address(n), UserData: userData,
 		Created: now, listed: now.Add(c.upTo(c.Lag - c.Late)), booted: now.Add(c.upTo(c.Boot)),
 	}
+	c.seal(m)
 	c.machines = append(c.machines, m)
 	c.OnCreate(m)
 	return m, nil
@@ -276,9 +285,9 @@ func (c *Cloud) remove(at Place, ref provider.Ref, given []provider.Instance) bo
 	}
 	left := false
 	for _, m := range targets {
-		if m.gone.IsZero() {
+		if !m.leaves(now) {
 			c.OnStop(m)
-			m.gone = now.Add(c.upTo(c.Stop))
+			m.sent(now, now.Add(c.upTo(c.Stop)))
 			if ref.UID != "" && m.UID != "" && m.UID != ref.UID {
 				for _, p := range c.Parts(m.UID) {
 					p.gone = m.gone // made for a former UID: it goes with the instance

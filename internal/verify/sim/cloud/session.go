@@ -199,12 +199,15 @@ func (s session) instance(m *Machine) provider.Instance {
 		i.NodeName = ""
 	}
 	now := s.Cloud.Now()
+	i.Fault, _, _ = m.Fault(now)
 	switch {
 	case !m.Exists(now):
 		i.State = provider.Terminated
-	case !m.gone.IsZero():
+	case m.leaves(now):
 		i.State = provider.Stopping
-	case now.Before(m.booted):
+	case i.Fault != nil:
+		i.State = provider.Stopped
+	case !m.hopeful(), now.Before(m.booted):
 		i.State = provider.Pending
 	default:
 		i.State = provider.Running

@@ -48,6 +48,8 @@ type Instance struct {
 	// writes of its node what it likes.
 	Node    types.UID
 	Hostile bool
+	// Cause is why the infrastructure has given it up, as it shows; zero: it has not.
+	Cause Cause
 }
 
 // Exists reports whether there is one at t.

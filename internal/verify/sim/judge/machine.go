@@ -117,6 +117,7 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 		j.judgeAbsence(p, was, readMachine(now))
 		j.judgeReady(p, was, readMachine(now))
 		j.judgeOwnNode(was, readMachine(now))
+		j.judgeHaste(was, readMachine(now))
 	}
 	if j.held(was) && (now == nil || !j.held(readMachine(now))) {
 		j.released(was)

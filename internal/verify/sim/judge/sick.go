@@ -27,6 +27,7 @@ func (j *Judge) Overdue() {
 	if j.calm.IsZero() {
 		return
 	}
+	j.judgeCauses()
 	was := j.overdue
 	j.overdue = map[[2]types.UID]time.Time{}
 	for _, c := range j.checks() {

@@ -49,6 +49,17 @@ const (
 	NotBusy = "what cannot be done is not tried all the time"
 	SaysWhy = "what cannot be done says why"
 
+	// About instances that were accepted and then given up.
+
+	// CauseTold: by words in either API, and by the reason or the code that whoever
+	// scales the group waits for where it is about room.
+	CauseTold = "a machine whose instance was given up says why"
+	// NoHaste is about the API that gives such a machine the time to be created, and about
+	// what may still be mended.
+	NoHaste = "no machine fails early for an instance that was given up"
+	// NoStorm bounds how many instances are asked for, one after the other.
+	NoStorm = "what is given up is not asked for again and again"
+
 	// About the collector of orphans.
 	WantedKept    = "no wanted instance is collected"
 	OthersKept    = "what was not made for a machine of this cluster is not collected"

@@ -154,7 +154,7 @@ func (o options) one(ctx context.Context, bench *mutants.Bench, m mutants.Mutant
 		return mutants.Result{}, err
 	}
 	result := mutants.NewResult(m, verdicts)
-	if result.Stillborn() != "" || o.sim == "" || o.sim != "all" && m.Statement == 0 && result.Tested() {
+	if result.Stillborn() != "" || o.sim == "" || o.sim != "all" && !m.Hunted() && result.Tested() {
 		return result, nil
 	}
 	result.Looks, err = bench.Simulate(ctx, m)

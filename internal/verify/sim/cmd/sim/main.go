@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ type options struct {
 	budget       int
 	keep         bool
 	most         time.Duration
+	setting      string
 }
 
 func main() {
@@ -36,10 +38,15 @@ func main() {
 	flag.IntVar(&o.budget, "shrink", 1000, "how many runs shrinking may take; 0 does not shrink")
 	flag.BoolVar(&o.keep, "keep-going", false, "list all failing seeds instead of stopping at the first")
 	flag.DurationVar(&o.most, "for", 0, "begin no more worlds after this time; 0 runs all seeds")
+	flag.StringVar(&o.setting, "setting", "", "a setting of the worlds, one of "+strings.Join(sim.Settings(), ", ")+"; empty: as they come")
 	flag.Parse()
 	// Worlds are small and short-lived: a quarter of the time would go into
 	// collecting them.
 	debug.SetGCPercent(2000)
+	if _, is := sim.Setting(o.setting); o.setting != "" && !is {
+		fmt.Fprintf(os.Stderr, "there is no setting %q\n", o.setting)
+		os.Exit(2)
+	}
 	os.Exit(o.run())
 }
 
@@ -48,6 +55,15 @@ func (o options) dialects() []string {
 		return []string{sim.OpenShift, sim.Gardener, sim.Both}
 	}
 	return []string{o.dialect}
+}
+
+// world has the options of the world of a dialect.
+func (o options) world(dialect string) sim.Options {
+	out := sim.Options{Dialect: dialect, Steps: o.steps}
+	if o.setting != "" {
+		out.Mutation, _ = sim.Setting(o.setting)
+	}
+	return out
 }
 
 // summary is what all runs came to.
@@ -63,7 +79,9 @@ type summary struct {
 func (o options) run() int {
 	dialects := o.dialects()
 	if o.trace {
-		r := sim.Run(o.start, sim.Options{Dialect: dialects[0], Steps: o.steps, Trace: true})
+		traced := o.world(dialects[0])
+		traced.Trace = true
+		r := sim.Run(o.start, traced)
 		for _, line := range r.Trace {
 			fmt.Println(line)
 		}
@@ -76,7 +94,7 @@ func (o options) run() int {
 		workers.Go(func() {
 			for i := range next {
 				n := uint64(len(dialects))
-				s.add(o, sim.Run(o.start+i/n, sim.Options{Dialect: dialects[i%n], Steps: o.steps}))
+				s.add(o, sim.Run(o.start+i/n, o.world(dialects[i%n])))
 			}
 		})
 	}
@@ -119,7 +137,7 @@ func (s *summary) report(o options, took time.Duration) int {
 	if s.first != nil {
 		worst := *s.first
 		if o.budget > 0 {
-			worst = sim.Shrink(worst, sim.Options{Dialect: worst.Dialect, Steps: o.steps}, o.budget)
+			worst = sim.Shrink(worst, o.world(worst.Dialect), o.budget)
 		}
 		fmt.Println(worst.Report())
 	}

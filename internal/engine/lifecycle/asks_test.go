@@ -1,0 +1,34 @@
+package lifecycle_test
+
+import (
+	"testing"
+
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+)
+
+// TestAsks: what has to be known before a decision stands.
+func TestAsks(t *testing.T) {
+	fails := func(r lifecycle.Reason) lifecycle.Decision { return lifecycle.Decision{Step: lifecycle.Fail, Reason: r} }
+	hurried := leaving()
+	hurried.Deletion.Force = true
+	for name, c := range map[string]struct {
+		d    lifecycle.Decision
+		m    lifecycle.Machine
+		want lifecycle.Question
+	}{
+		"its node did not join":        {fails(lifecycle.ReasonJoinTimeout), machine(), lifecycle.AskNode},
+		"its node was not healthy":     {fails(lifecycle.ReasonHealthTimeout), machine(), lifecycle.AskNode},
+		"its instance is missing":      {fails(lifecycle.ReasonMissing), machine(), lifecycle.AskNode},
+		"its instance was given up":    {fails(lifecycle.ReasonGivenUp), machine(), lifecycle.AskNode},
+		"nothing was made":             {fails(lifecycle.ReasonCreateFailed), machine(), ""},
+		"its instance may still come":  {lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonGivenUp}, machine(), ""},
+		"its pods are forced off":      {lifecycle.Decision{Step: lifecycle.Drain, Force: true}, leaving(), lifecycle.AskNode},
+		"its pods are asked to go":     {lifecycle.Decision{Step: lifecycle.Drain}, leaving(), ""},
+		"a person has them forced off": {lifecycle.Decision{Step: lifecycle.Drain, Force: true}, hurried, ""},
+		"its group may not let it":     {lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonFailureWithheld}, machine(), lifecycle.AskGroup},
+	} {
+		if got := c.d.Asks(c.m); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
