@@ -8,7 +8,9 @@ import (
 
 // TestAsks: what has to be known before a decision stands.
 func TestAsks(t *testing.T) {
-	fails := func(r lifecycle.Reason) lifecycle.Decision { return lifecycle.Decision{Step: lifecycle.Fail, Reason: r} }
+	fails := func(r lifecycle.Reason) lifecycle.Decision {
+		return lifecycle.Decision{Step: lifecycle.Fail, Reason: r}
+	}
 	hurried := leaving()
 	hurried.Deletion.Force = true
 	for name, c := range map[string]struct {

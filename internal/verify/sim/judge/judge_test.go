@@ -3,6 +3,7 @@ package judge
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,6 +204,23 @@ func TestLateChangeIsNews(t *testing.T) {
 				t.Errorf("%s: %q, want %q", c.reason, got, c.want)
 			}
 		})
+	}
+}
+
+// TestMadeAnewSince: a machine goes, and somebody makes it anew under another UID, with its
+// instance, in the middle of a pass for it.
+func TestMadeAnewSince(t *testing.T) {
+	for name, before := range map[string]bool{"before the pass": true, "in the middle of it": false} {
+		s := newScene()
+		p := s.begin(Machines, 1)
+		s.write(nil, gardenerMachine("m"))
+		if before {
+			p = s.begin(Machines, 1)
+		}
+		s.judge.Stopped(Instance{ID: "i-1", UID: "m"}, p)
+		if got := slices.Contains(s.broken, WantedStays); got != before {
+			t.Errorf("%s: broken %v", name, s.broken)
+		}
 	}
 }
 

@@ -46,8 +46,8 @@ func (j *Judge) Stopped(i Instance, p *Pass) {
 		j.collected(i, m, there)
 		return
 	}
-	if !there {
-		return
+	if !there || j.born(m.GetUID()) > p.began {
+		return // what was made anew since the pass began, in the place of one that goes, it cannot know
 	}
 	// One that was deleted is wanted again where its API server went back, whatever
 	// caches show: it is asked.
