@@ -127,7 +127,7 @@ type Accounter interface {
 	// account, whatever API, cluster, region and spec the class has, also where it
 	// has no spec, and after a restart.
 	//
-	// It is asked for in every pass: the answer is kept with the client (see
+	// It is asked for where an answer depends on it: the answer is kept with the client (see
 	// [Clients]), so that each client makes one call for it. That the account is
 	// not known is an error, never an empty name.
 	Account(ctx context.Context) (string, error)

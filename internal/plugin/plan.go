@@ -20,11 +20,11 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
 	"github.com/millwright-dev/millwright/internal/plugin/collect"
 	"github.com/millwright-dev/millwright/internal/plugin/project"
 	"github.com/millwright-dev/millwright/internal/plugin/survey"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // plan is a change on the command line.
@@ -268,8 +268,8 @@ func (p *plan) change(cmd *cobra.Command, o client.Object) ([]byte, error) {
 		set(out, p.replicas, "spec", "replicas")
 	}
 	if p.class != "" {
-		if !group || id.API != provider.Gardener {
-			return nil, fmt.Errorf("--class is for machine sets and machine deployments of %s: %s", provider.Gardener, id)
+		if api, _ := apis.Of(id.API); !group || !api.Has("MachineClass") {
+			return nil, fmt.Errorf("--class is for machine sets and machine deployments of an API with classes: %s", id)
 		}
 		set(out, p.class, "spec", "template", "spec", "class", "name")
 	}

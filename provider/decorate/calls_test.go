@@ -45,7 +45,7 @@ func TestCapabilitiesPassEveryDecorator(t *testing.T) {
 	if _, ok := provider.As[provider.StatusReporter](s); !ok {
 		t.Error("the StatusReporter is lost")
 	}
-	// An account is asked for in every pass and kept with the client: it is
+	// An account is asked for where it matters and kept with the client: it is
 	// neither limited nor counted.
 	accounter, ok := provider.As[provider.Accounter](s)
 	if !ok {

@@ -66,7 +66,7 @@ func (l *Expectations) CreationKnown(name string) { delete(l.unknown, name) }
 
 // UnknownCreations returns the names to be used again, in order. A refusal of the
 // second attempt says nothing about the first: a name stays unsure until
-// [CreationKnown] or until a live listing shows it.
+// [Expectations.CreationKnown] or until a live listing shows it.
 func (l *Expectations) UnknownCreations() []string { return slices.Sorted(maps.Keys(l.unknown)) }
 
 // Observe strikes off the deletions that a listing of the owner's objects shows.

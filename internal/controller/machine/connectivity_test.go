@@ -86,7 +86,7 @@ func TestFrozenDeletion(t *testing.T) {
 	}
 }
 
-// TestThaw is Gardener 5.3 from end to end: Unknown, frozen, Running with the
+// TestThaw is section 5.3 of the Gardener notes from end to end: Unknown, frozen, Running with the
 // text that clients know, and a whole health timeout before it fails.
 func TestThaw(t *testing.T) {
 	g := gardenerRig(t)

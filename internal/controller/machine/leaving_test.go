@@ -18,7 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
 
-// Rows of the tables about deletion (OpenShift 2.2, 2.4, 2.6; Gardener 2.7, 2.8)
+// Rows of the tables about deletion (sections 2.2, 2.4 and 2.6 of the OpenShift notes, 2.7 and 2.8 of the Gardener notes)
 // and defects listed there that only the whole shell can show. Nothing here
 // waits: the clock stands still unless a test moves it.
 

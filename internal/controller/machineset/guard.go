@@ -33,7 +33,7 @@ func (p *pass[S]) guarded(ctx context.Context) (replicas.Decision, error) {
 	return replicas.Decide(p.now, p.set, p.members, p.policy), nil
 }
 
-// elsewhere is the toll of the sets that have the same owner.
+// elsewhere is what is disrupted of the sets that have the same owner.
 func (p *pass[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) (sum replicas.Disruption, err error) {
 	sets, err := p.listSets(ctx, p.set.Namespace)
 	if err != nil {
@@ -53,7 +53,7 @@ func (p *pass[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) (
 	return sum, nil
 }
 
-// weigh is the toll of another set. How many of its machines go does not depend
+// weigh is what is disrupted of another set. How many of its machines go does not depend
 // on their readiness, so that no nodes are read.
 func (p *pass[S]) weigh(ctx context.Context, s S) (replicas.Disruption, error) {
 	machines, err := p.listCached(ctx, string(s.GetUID()))

@@ -5,6 +5,7 @@
 package apis
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -128,6 +129,23 @@ func Of(name string) (API, bool) {
 		return API{}, false
 	}
 	return All[i], true
+}
+
+// KindOf is the API of an object, and its kind; empty where it is of none.
+func KindOf(o client.Object) (api, kind string) {
+	for _, a := range All {
+		for _, k := range a.Kinds {
+			if reflect.TypeOf(k.New()) == reflect.TypeOf(o) {
+				return a.Name, k.Name
+			}
+		}
+	}
+	return "", ""
+}
+
+// Has reports whether the API has a kind.
+func (a API) Has(kind string) bool {
+	return slices.ContainsFunc(a.Kinds, func(k Kind) bool { return k.Name == kind })
 }
 
 // Choice tells people what there is: "openshift (machine.openshift.io) or …".

@@ -120,7 +120,9 @@ func machineByName(q *input) *Decision {
 }
 
 // tokenOfMachine keeps a machine from joining as another one: a token made for
-// one machine is good for that one only, and not for the next of its name.
+// one machine is good for that one only, and not for the next of its name. Whoever asks
+// without a bootstrap token of ours is held to the checks around this one: no such node
+// yet, one machine of that name that has not joined, inside its time.
 func tokenOfMachine(q *input) *Decision {
 	switch {
 	case TokenID(q.f.Request) == "":

@@ -26,8 +26,8 @@ type Machine struct {
 	// NodeName is the node recorded for the machine, or the name under which
 	// the infrastructure foretells that it will register.
 	NodeName string
-	// Linked says that the API records the node that joined. Where an API has no
-	// place for that it stays false.
+	// Linked says that the machine's node has joined: the API records that node, or the
+	// machine has run.
 	Linked bool
 	// Deleting says that the machine is on its way out.
 	Deleting bool

@@ -214,7 +214,7 @@ func (q input) ownGrace() time.Duration {
 
 // tooEarly reports whether the pod was asked to leave too short a while ago to
 // be asked again. Whoever wants force in the middle of a drain does not wait for
-// the pause after the last eviction (C24).
+// the pause after the last eviction (C24 of the Gardener notes).
 func (q input) tooEarly() bool {
 	if q.policy.forces(q.now) && q.attempt.Evicted {
 		return false

@@ -45,8 +45,8 @@ func (s Sighting) owner() string {
 type Claim struct {
 	// Instances holds the machine's instance; it is empty when there is none.
 	Instances []provider.Instance
-	// Duplicates are the machine's, too, Strangers are not: see [World], also for
-	// StandIn.
+	// Duplicates are the machine's, too, Foreign are not: see [Instances], also for
+	// Substitute.
 	Duplicates []provider.Instance
 	Foreign    []Sighting
 	Substitute bool

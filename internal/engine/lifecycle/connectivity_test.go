@@ -150,7 +150,7 @@ func TestKeepDrainIsNotForcedUnseen(t *testing.T) {
 	}
 }
 
-// TestThawed is Gardener 5.3, "up while frozen".
+// TestThawed is section 5.3 of the Gardener notes, "up while frozen".
 func TestThawed(t *testing.T) {
 	thaw := watching(time.Hour, time.Hour-time.Second, time.Minute) // frozen for an hour, back since a minute
 	silent := node(corev1.ConditionUnknown)

@@ -121,7 +121,7 @@ type Decision struct {
 	Overdue bool
 	// Force tells the Drain step to have no patience.
 	Force bool
-	// Mark is what the Note step writes; Uncordon tells it to let pods onto the
+	// Mark is what the MarkUpdate step writes; Uncordon tells it to let pods onto the
 	// node again.
 	Mark     Mark
 	Uncordon bool

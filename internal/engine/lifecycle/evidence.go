@@ -20,7 +20,7 @@ func Contradicts(text string) bool { return strings.HasPrefix(text, unlisted) }
 // Credentials of another account, or another scope, make an infrastructure say
 // in all honesty that there is nothing. A kubelet that reports knows better: it
 // runs on something. So does a fleet whose instances are not listed either
-// ([World].Doubt). Neither counts once the instance was seen to go, nor once a
+// ([Instances].Doubt). Neither counts once the instance was seen to go, nor once a
 // person has said to go on without it ([Deletion].Abandon).
 func (w World) Contradiction(m Machine) string {
 	if m.Deletion.Abandon && !m.Deleted.IsZero() {

@@ -2,7 +2,7 @@
 //
 // [Decide] takes three structs and returns one value: [Machine] is what the object says, [World] what is true outside of it,
 // [Policy] what the API groups disagree about, and [Decision] the next step with its reason. Decide runs a list of checks from top
-// to bottom, and the first check that objects names the step. live.go has the checks for a living machine, remove.go those for
+// to bottom, and the first check that objects names the step. live.go lists the checks for a living machine, remove.go those for
 // a machine under deletion.
 //
 // The package performs no I/O, reads no clock and imports no API group, so that the same code serves several API groups, runs in the
@@ -203,9 +203,9 @@ type Instances struct {
 
 // Unlisted is what may exist although the infrastructure does not list it.
 type Unlisted struct {
-	// QuietFor is for how long nothing can have been asked for that listings
-	// might not show yet: since this process first looked at the machine, or
-	// since it last asked for an instance.
+	// QuietFor is the time since this process last asked for an instance, or first
+	// looked at the machine. An instance that was asked for before that is listed
+	// once QuietFor has reached ReadLag.
 	QuietFor time.Duration
 	// ReadLag is how far the infrastructure's listings may run behind its
 	// writes; an empty answer is not believed until it has been quiet for so
@@ -259,7 +259,7 @@ type Removal struct {
 	For time.Duration
 }
 
-// RemovalState is how far this pass got with removing an instance got.
+// RemovalState is how far this pass got with removing the instance.
 type RemovalState string
 
 // How far removing an instance got.

@@ -60,8 +60,8 @@ func Ready(n *corev1.Node) corev1.NodeCondition {
 	return corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}
 }
 
-// Lone reports whether no other of a group of machines is on its way in or out, or
-// away for an update: only then is m given up (Gardener 2.5). An outage that makes
+// Lone reports whether m may be given up: no other machine of its group is on its way in or out, or
+// away for an update (section 2.5 of the Gardener notes). An outage that makes
 // all of them unhealthy gets them replaced one by one.
 func Lone(now time.Time, m Machine, group ...Machine) bool {
 	return !slices.ContainsFunc(group, func(o Machine) bool { return o.UID != m.UID && o.underway(now) })

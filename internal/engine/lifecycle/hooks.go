@@ -3,7 +3,7 @@ package lifecycle
 import "time"
 
 // waitForHooks stops the way out for the owners of hooks. There is no end to
-// that: whoever put a hook there relies on it. From Policy.HookPatience on it is
+// that: whoever put a hook there relies on it. From [DrainPolicy].HookPatience on it is
 // overdue, and people should hear of it.
 func (q input) waitForHooks(d Decision, since time.Time) *Decision {
 	if q.p.Drain.HookPatience <= 0 {

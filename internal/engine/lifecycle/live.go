@@ -84,7 +84,7 @@ func failed(q input) *Decision {
 }
 
 // thawed gives machines another chance that were lost when we became blind for so
-// long that everything froze (Gardener 5.3): what their nodes looked like then
+// long that everything froze (section 5.3 of the Gardener notes): what their nodes looked like then
 // means nothing. Those that are still unhealthy are lost again when the kubelets
 // have had time to report.
 func thawed(q input) *Decision {

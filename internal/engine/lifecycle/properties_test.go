@@ -129,7 +129,7 @@ func drawUpdate(t *rapid.T) lifecycle.Update {
 func drawWorld(t *rapid.T) lifecycle.World {
 	w := lifecycle.World{
 		Session:   lifecycle.Session{Origin: *inBlue(), Err: drawError(t, "classErr"), UserDataErr: drawError(t, "userDataErr")},
-		Unlisted:  lifecycle.Unlisted{ReadLag: drawSpan(t, "readLag"), QuietFor: drawSpan(t, "missingFor")},
+		Unlisted:  lifecycle.Unlisted{ReadLag: drawSpan(t, "readLag"), QuietFor: drawSpan(t, "quietFor")},
 		Instances: lifecycle.Instances{SeenToGo: drawBool(t, "seenToGo"), Doubt: rapid.SampledFrom([]string{"", "", "it lists 1 of 7"}).Draw(t, "doubt")},
 		MayFail:   drawBool(t, "mayFail"),
 		Node:      lifecycle.Node{Stale: drawBool(t, "nodeStale")},

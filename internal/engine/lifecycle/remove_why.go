@@ -7,7 +7,7 @@ import corev1 "k8s.io/api/core/v1"
 //
 // It is asked when a drain begins. The original asks the phase, and by then that
 // is always the one of machines on their way out, so that people read ScaleDown
-// whatever happened (C16). Here the phase counts that the machine had before,
+// whatever happened (C16 of the Gardener notes). Here the phase counts that the machine had before,
 // and where that was overwritten already, the node itself. A node that has not
 // been well yet, because it is only just joining, has not failed.
 func Unwell(m Machine, n *corev1.Node, p Policy) bool {

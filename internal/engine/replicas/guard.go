@@ -40,7 +40,7 @@ func (t Disruption) Add(o Disruption) Disruption {
 	return Disruption{Total: t.Total + o.Total, Going: t.Going + o.Going}
 }
 
-// DisruptionOf is the toll of a set that nobody guards: what is on its way out, and
+// DisruptionOf is what is disrupted of a set that nobody guards: what is on its way out, and
 // what the set would give up now.
 func DisruptionOf(now time.Time, set Set, members []Member, p Policy) Disruption {
 	counted := only(members, Member.Counts)

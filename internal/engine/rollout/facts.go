@@ -89,7 +89,8 @@ type Wish struct {
 	Undated bool
 }
 
-// Guard are precautions that nobody has to ask for. The zero value takes none.
+// Guard are the precautions of a rollout that its owner asks for (decision 9: none is
+// taken by itself). The zero value takes none.
 type Guard struct {
 	// MaxFailures stops a rollout after so many new machines in a row did not
 	// become ready; 0 never stops it.

@@ -17,8 +17,8 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // Stored is what was read.
@@ -143,25 +143,10 @@ func doom(now time.Time, o client.Object) {
 	}
 }
 
-// ObjectOf names an object.
+// ObjectOf names an object; its API and kind are empty where it is of none.
 func ObjectOf(o client.Object) forecast.Object {
 	out := forecast.Object{Namespace: o.GetNamespace(), Name: o.GetName()}
-	switch o.(type) {
-	case *machinev1.Machine:
-		out.API, out.Kind = provider.OpenShift, "Machine"
-	case *machinev1.MachineSet:
-		out.API, out.Kind = provider.OpenShift, "MachineSet"
-	case *v1beta1.MachineDeployment:
-		out.API, out.Kind = provider.OpenShift, "MachineDeployment"
-	case *v1alpha1.Machine:
-		out.API, out.Kind = provider.Gardener, "Machine"
-	case *v1alpha1.MachineSet:
-		out.API, out.Kind = provider.Gardener, "MachineSet"
-	case *v1alpha1.MachineDeployment:
-		out.API, out.Kind = provider.Gardener, "MachineDeployment"
-	case *v1alpha1.MachineClass:
-		out.API, out.Kind = provider.Gardener, "MachineClass"
-	}
+	out.API, out.Kind = apis.KindOf(o)
 	return out
 }
 

@@ -16,10 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
 	"github.com/millwright-dev/millwright/internal/plugin/project"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // Clusters are where to read.
@@ -36,15 +35,18 @@ type Read struct {
 	Unknown []string
 }
 
-// lists are what is read of an API. Without machines and sets nothing can be planned; deployments may be of no concern.
-func lists(api string) []client.ObjectList {
-	switch api {
-	case provider.OpenShift:
-		return []client.ObjectList{&machinev1.MachineList{}, &machinev1.MachineSetList{}, &v1beta1.MachineDeploymentList{}}
-	case provider.Gardener:
-		return []client.ObjectList{&v1alpha1.MachineList{}, &v1alpha1.MachineSetList{}, &v1alpha1.MachineDeploymentList{}}
+// readKinds are the kinds that are read of an API. Without machines and sets nothing can be planned; deployments may be of no
+// concern.
+var readKinds = []string{"Machine", "MachineSet", "MachineDeployment"}
+
+func lists(api string) (out []client.ObjectList) {
+	a, _ := apis.Of(api)
+	for _, k := range a.Kinds {
+		if slices.Contains(readKinds, k.Name) {
+			out = append(out, k.List())
+		}
 	}
-	return nil
+	return out
 }
 
 // All reads what concerns these objects.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/plugin/project"
 )
 
@@ -66,17 +68,12 @@ func Documents(r io.Reader, namespace string) (docs []*unstructured.Unstructured
 
 // planned reports whether a kind is one that a plan is about.
 func planned(k schema.GroupVersionKind) bool {
-	if k.Group != "machine.openshift.io" && k.Group != "machine.sapcloud.io" {
-		return false
-	}
-	switch k.Kind {
-	case "Machine", "MachineSet", "MachineDeployment":
-		return true
-	case "MachineClass":
-		return k.Group == "machine.sapcloud.io"
-	}
-	return false
+	a, is := apis.Of(k.Group)
+	return is && a.Name == k.Group && a.Has(k.Kind) && (slices.Contains(readKinds, k.Kind) || k.Kind == classKind)
 }
+
+// classKind is what machines of some APIs are made from.
+const classKind = "MachineClass"
 
 // Trial is what an API server said of a change.
 type Trial struct {

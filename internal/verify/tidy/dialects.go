@@ -46,10 +46,10 @@ func isClient(name string) bool {
 }
 
 // apiFiles may name an API or import its lens. They are the table of APIs, what reads the words that objects of each have
-// about themselves, and the rows of the two programs that make controllers for the types of each: what a further API adds to.
+// about themselves, and the rows of the programs that make controllers, or plans, for the types of each: what a further API adds to.
 var apiFiles = []string{
 	"internal/dialect/apis/apis.go", "internal/dialect/status/status.go",
-	"serve/apis.go", "cmd/machine-controller-manager/apis.go",
+	"serve/apis.go", "cmd/machine-controller-manager/apis.go", "internal/plugin/project/apis.go",
 }
 
 // apiRooms are about single APIs: their types, their lenses, how a provider spells its specs in each, and what proves all that.
