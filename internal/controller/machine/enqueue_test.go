@@ -7,7 +7,9 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // TestWakesOfAStatus: what we write ourselves wakes nobody, or each write would
@@ -77,5 +79,25 @@ func TestCacheThatCatchesUpWakes(t *testing.T) {
 	g.pass()
 	if woken := g.r.Wakes(t.Context(), older, now); len(woken) > 0 {
 		t.Errorf("our own write woke %v although nobody waits for it", woken)
+	}
+}
+
+// TestWakesHavePriority: a machine whose node is about to be Ready goes before one that has
+// no instance yet, and one under deletion before both.
+func TestWakesHavePriority(t *testing.T) {
+	priority := func(edit func(*machinev1.Machine)) int {
+		g := openshiftRig(t, edit)
+		return g.r.Priority(t.Context(), client.ObjectKeyFromObject(g.read()))
+	}
+	created := priority(func(*machinev1.Machine) {})
+	joining := priority(func(m *machinev1.Machine) {
+		m.Spec.ProviderID, m.Status.Phase = ptr.To("sim:///zone-a/i-7"), ptr.To("Provisioned")
+	})
+	if created != 0 || joining <= created {
+		t.Errorf("a new machine has priority %d, one whose instance runs %d", created, joining)
+	}
+	g := openshiftRig(t)
+	if got := g.r.Priority(t.Context(), types.NamespacedName{Namespace: "ns", Name: "gone"}); got != 0 {
+		t.Errorf("a machine that is gone has priority %d", got)
 	}
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -62,21 +63,32 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 	if err := mgr.GetFieldIndexer().IndexField(ctx, r.Dialect.New(), NodeIndex, r.NodeKeys); err != nil {
 		return fmt.Errorf("index machines by node: %w", err)
 	}
+	wakes := enqueue.Func(r.Wakes).With(r.Priority)
 	b := ctrl.NewControllerManagedBy(mgr).Named(s.Name).
-		Watches(r.Dialect.New(), enqueue.Func(r.Wakes)).
+		Watches(r.Dialect.New(), wakes).
 		WithOptions(controller.Options{MaxConcurrentReconciles: s.Workers, RateLimiter: Limiter()})
 	for _, w := range s.Also {
 		b = b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Which))
 	}
 	if s.Target != nil {
 		for _, o := range []client.Object{&corev1.Node{}, &corev1.Pod{}, &storagev1.VolumeAttachment{}, &policyv1.PodDisruptionBudget{}} {
-			b = b.WatchesRawSource(source.Kind[client.Object](s.Target, o, enqueue.Func(r.Wakes)))
+			b = b.WatchesRawSource(source.Kind[client.Object](s.Target, o, wakes))
 		}
 	}
 	if s.Around == nil {
 		return b.Complete(r)
 	}
 	return b.Complete(s.Around(r))
+}
+
+// Priority is that of [lifecycle.Priority] for the machine of this name, as the cache has
+// it.
+func (r *Reconciler[M]) Priority(ctx context.Context, key types.NamespacedName) int {
+	m := r.Dialect.New()
+	if err := r.Client.Get(ctx, key, m, client.UnsafeDisableDeepCopy); err != nil {
+		return 0 // it is gone, or the pass will say what is wrong
+	}
+	return lifecycle.Priority(r.Dialect.View(m))
 }
 
 // Limiter backs off per machine only. The usual shared bucket of 10 a second

@@ -16,8 +16,8 @@ import (
 // falls behind. The bound begins with paceFirst, grows by one with as many answers in time,
 // and shrinks by a tenth with as many that are late, between paceLeast and paceMost.
 const (
-	paceGoal  = 300 * time.Millisecond
-	paceFirst = 64
+	paceGoal  = 100 * time.Millisecond
+	paceFirst = 32
 	paceLeast = 16
 	paceMost  = 400
 )

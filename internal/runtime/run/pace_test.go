@@ -58,11 +58,11 @@ func TestPaceFollowsLatency(t *testing.T) {
 		latency     time.Duration
 		least, most float64
 	}{
-		{"it answers 500 a second: 150 at once take 300 ms", 2 * time.Millisecond, 110, 190},
-		{"it answers 200 a second: 60 at once take 300 ms", 5 * time.Millisecond, 42, 80},
-		{"one alone takes 310 ms: nothing helps", 310 * time.Millisecond, paceLeast, paceLeast},
+		{"it answers 500 a second: 50 at once take 100 ms", 2 * time.Millisecond, 36, 64},
+		{"it answers 200 a second: 20 at once take 100 ms", 5 * time.Millisecond, paceLeast, 27},
+		{"one alone takes 110 ms: nothing helps", 110 * time.Millisecond, paceLeast, paceLeast},
 		{"it is never late", 0, 199, paceMost},
-		{"it answers 200 a second again", 5 * time.Millisecond, 42, 80},
+		{"it answers 500 a second again", 2 * time.Millisecond, 36, 64},
 	} {
 		for range 100_000 {
 			for p.under < 200 && float64(p.under) < p.limit {
