@@ -62,7 +62,7 @@ func (p *process) hangs(what string, limit time.Duration, now, later func()) boo
 		now()
 	}
 	for t.hanging() {
-		if !t.yield(struct{}{}) || p.deposed != nil {
+		if !t.on.pause() || p.deposed != nil {
 			panic(killed{})
 		}
 	}

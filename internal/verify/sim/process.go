@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -99,9 +98,7 @@ type task struct {
 	by      *process
 	hang    hang
 	key     reconcile.Request
-	next    func() (struct{}, bool)
-	stop    func()
-	yield   func(struct{}) bool
+	on      *routine
 	started time.Time
 	result  reconcile.Result
 	err     error
@@ -112,9 +109,6 @@ type task struct {
 	// removals counts the orphans whose removal it was the first to ask for, by place.
 	removals map[string]int
 }
-
-// killed unwinds the code of a process that crashed.
-type killed struct{}
 
 // start starts a process, whose first listings may be behind.
 func (w *World) start(r role, of *adapter, behind int) {
@@ -216,15 +210,7 @@ func (p *process) begin(key reconcile.Request) {
 		t.saw = p.observes()
 		p.happened(t)
 	}
-	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
-		t.yield = yield
-		defer func() {
-			if r := recover(); r != nil {
-				if _, ok := r.(killed); !ok {
-					panic(r)
-				}
-			}
-		}()
+	t.on = p.w.routine(func() {
 		t.result, t.err = p.reconcile(log.IntoContext(context.Background(), logr.Discard()), key)
 	})
 	p.tasks = append(p.tasks, t)
@@ -236,11 +222,12 @@ func (p *process) begin(key reconcile.Request) {
 // run goes on with a task up to its next stop, or its end.
 func (p *process) run(t *task) {
 	p.running = t
-	_, stopped := t.next()
+	ended := t.on.resume()
 	p.running = nil
-	if stopped {
+	if !ended {
 		return
 	}
+	p.w.spare = append(p.w.spare, t.on)
 	p.tasks = slices.DeleteFunc(p.tasks, func(o *task) bool { return o == t })
 	p.queue.done(t.key, t.result, t.err, p.w.now)
 	if t.err != nil {
@@ -259,7 +246,7 @@ func (p *process) pause() {
 	if !p.w.chance(p.w.profile.pausePercent) || p.w.step < 0 {
 		return
 	}
-	if !t.yield(struct{}{}) {
+	if !t.on.pause() {
 		panic(killed{})
 	}
 	if t.saw != nil {
@@ -271,7 +258,7 @@ func (p *process) pause() {
 func (p *process) kill() {
 	for _, t := range p.tasks {
 		p.running = t
-		t.stop()
+		t.on.stop()
 	}
 	p.running, p.tasks = nil, nil
 	w := p.w
@@ -283,6 +270,10 @@ func (w *World) shutdown() {
 	for len(w.procs) > 0 {
 		w.procs[0].kill()
 	}
+	for _, r := range w.spare {
+		r.stop()
+	}
+	w.spare = nil
 }
 
 // recorder takes events. They are writes like others.

@@ -44,7 +44,9 @@ type World struct {
 	procs         []*process
 	// serials is how many processes there were.
 	serials int
-	late    []lateEffect
+	// spare are routines whose pass has ended.
+	spare []*routine
+	late  []lateEffect
 
 	kubelets map[string]*kubelet
 	owners   owners
