@@ -124,6 +124,14 @@ func WriteReboot(m client.Object, r lifecycle.Rebooting) {
 	SetAnnotation(m, RebootAnnotation, encoded(storedReboot{Request: r.Answered, State: r.State, At: r.At.UTC(), Calls: r.Calls, Message: message}))
 }
 
+// RecordReboot writes into m how far the reboot is that o knows of, if m asks for that one.
+func RecordReboot(m client.Object, o lifecycle.Outcome) {
+	says := ReadRebooting(m)
+	if knows := says.Saw(o.World.Reboot); !knows.Equal(says) && !o.Did(lifecycle.RemoveFinalizer) {
+		WriteReboot(m, knows)
+	}
+}
+
 func encoded(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {

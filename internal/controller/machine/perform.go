@@ -30,7 +30,7 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 	case lifecycle.Initialize:
 		p.world.Retry = p.initialize(ctx)
 	case lifecycle.Reboot:
-		return p.reboot(ctx)
+		return p.reboot(ctx, d)
 	case lifecycle.SyncNode:
 		return p.syncNode(ctx)
 	case lifecycle.MarkUpdate:

@@ -11,16 +11,6 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// lookForReboot reads what is asked about a reboot. What this process knows to
-// have come of it counts where storing that failed.
-func (p *pass[M]) lookForReboot() {
-	p.view.Reboot = dialect.ReadRebooting(p.m)
-	if r := p.mem.reboot; r.Answered != "" && r.Answered == p.view.Reboot.Request {
-		r.Request, r.Until = p.view.Reboot.Request, p.view.Reboot.Until
-		p.view.Reboot = r
-	}
-}
-
 // rebootPower is how the session reboots.
 func rebootPower(s provider.Session) lifecycle.RebootPower {
 	if _, ok := provider.As[provider.Rebooter](s); ok {
@@ -34,9 +24,9 @@ func rebootPower(s provider.Session) lifecycle.RebootPower {
 
 // reboot restarts the instance. That it is about to is stored first: who crashes
 // in between must not do so for ever.
-func (p *pass[M]) reboot(ctx context.Context) error {
-	r, call := p.view.Reboot.Begin(p.Clock.Now(), p.world.Session.RebootPower)
-	if err := p.recordReboot(ctx, r); err != nil {
+func (p *pass[M]) reboot(ctx context.Context, d lifecycle.Decision) error {
+	r, call := p.view.Reboot.Saw(p.world.Reboot).Begin(p.Clock.Now(), p.world.Session.RebootPower)
+	if err := p.rebooting(ctx, d, r); err != nil {
 		return err
 	}
 	if !call {
@@ -52,7 +42,16 @@ func (p *pass[M]) reboot(ctx context.Context) error {
 	} else {
 		p.sayReboot(corev1.EventTypeNormal, dialect.EventRebooted, fmt.Sprintf("rebooted instance %s, as was asked for at %s", i.ID, r.Request))
 	}
-	return p.recordReboot(ctx, r)
+	return p.rebooting(ctx, d, r)
+}
+
+// rebooting stores how far the reboot is.
+func (p *pass[M]) rebooting(ctx context.Context, d lifecycle.Decision, r lifecycle.Rebooting) error {
+	p.world.Reboot = r
+	if err := p.recordNow(ctx, d); err != nil {
+		return fmt.Errorf("store how far the reboot is: %w", err)
+	}
+	return nil
 }
 
 func (p *pass[M]) callReboot(ctx context.Context, i provider.Instance, request string) error {
@@ -64,26 +63,6 @@ func (p *pass[M]) callReboot(ctx context.Context, i provider.Instance, request s
 		return provider.Errorf(provider.Invalid, "the provider cannot reboot")
 	}
 	return s.Power(ctx, p.ref(), i, provider.Reboot)
-}
-
-// recordReboot stores how far the reboot is.
-func (p *pass[M]) recordReboot(ctx context.Context, r lifecycle.Rebooting) error {
-	before := p.m.DeepCopyObject().(M)
-	p.m = before.DeepCopyObject().(M)
-	dialect.WriteReboot(p.m, r)
-	if err := p.save(ctx, before); err != nil {
-		return fmt.Errorf("store how far the reboot is: %w", err)
-	}
-	p.view.Reboot = r
-	return nil
-}
-
-// storeReboot stores what came of a reboot where that failed before.
-func (p *pass[M]) storeReboot(ctx context.Context) error {
-	if p.mem.reboot.Answered == "" || dialect.ReadRebooting(p.m).Equal(p.view.Reboot) {
-		return nil
-	}
-	return p.recordReboot(ctx, p.view.Reboot)
 }
 
 func (p *pass[M]) sayReboot(kind, reason, note string) {

@@ -132,13 +132,9 @@ type pass[M client.Object] struct {
 
 func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 	p.view, p.policy = p.Dialect.View(p.m), p.Dialect.Policy(p.m)
-	p.lookForReboot()
-	p.was = p.view
+	p.was, p.world.Reboot = p.view, p.mem.reboot
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
 	p.observe(ctx)
-	if err := p.storeReboot(ctx); err != nil {
-		return reconcile.Result{}, err
-	}
 	answered := map[lifecycle.Question]bool{"": true}
 	for range maxSteps {
 		d := lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy)

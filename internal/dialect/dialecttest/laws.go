@@ -126,11 +126,11 @@ var everyStep = []lifecycle.Step{
 func (l Laws[M]) trial(seed int64) trial[M] {
 	r := rand.New(rand.NewSource(seed))
 	before := l.object(seed, r)
-	was := l.look(before)
+	was := l.Dialect.View(before)
 	o := Outcome(r, was, l.Dialect.Policy(before))
 	after := clone(before)
 	l.Dialect.Record(after, o)
-	return trial[M]{before: before, after: after, was: was, is: l.look(after), o: o}
+	return trial[M]{before: before, after: after, was: was, is: l.Dialect.View(after), o: o}
 }
 
 func (l Laws[M]) object(seed int64, r *rand.Rand) M {

@@ -19,7 +19,7 @@ import (
 // are those of a pass that has only just held the machine.
 func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Outcome {
 	o := outcome(r, m, p)
-	if o.Step == lifecycle.AddFinalizer || o.Step == lifecycle.MarkUpdate || o.Did(lifecycle.Replace) || o.Did(lifecycle.RemoveFinalizer) {
+	if o.Step == lifecycle.AddFinalizer || o.Step == lifecycle.Reboot || o.Step == lifecycle.MarkUpdate || o.Did(lifecycle.Replace) || o.Did(lifecycle.RemoveFinalizer) {
 		return o
 	}
 	if m.Stage = o.Stage; r.Intn(2) == 0 {
@@ -54,8 +54,11 @@ func outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 			m.Stage, m.StageSince = d.Stage, Now
 			o.World.Node.Update.Mark = d.Mark
 		case lifecycle.Reboot:
-			m.Reboot, _ = m.Reboot.Begin(Now, o.World.Session.RebootPower)
-			m.Reboot = m.Reboot.End(Now, failure(r))
+			o.World.Reboot, _ = m.Reboot.Saw(o.World.Reboot).Begin(Now, o.World.Session.RebootPower)
+			if r.Intn(4) == 0 {
+				return o // that is stored before the infrastructure is called
+			}
+			o.World.Reboot = o.World.Reboot.End(Now, failure(r))
 		case lifecycle.RecordInstance:
 			m.Recorded.ProviderID = o.World.Instances.Own[0].ProviderID
 		default:

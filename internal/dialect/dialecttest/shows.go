@@ -13,14 +13,6 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// look is all that the object says: the lens's view, and what is asked about a reboot,
-// which is of one form in every API.
-func (l Laws[M]) look(m M) lifecycle.Machine {
-	v := l.Dialect.View(m)
-	v.Reboot = dialect.ReadRebooting(m)
-	return v
-}
-
 // shows: View(Record(m, o)) shows what o says, and what it does not speak of as it was.
 // No field is left out: [Laws.told] has the few that more than one answer is right for.
 func (l Laws[M]) shows(c trial[M]) error {
@@ -31,7 +23,10 @@ func (l Laws[M]) shows(c trial[M]) error {
 	case c.o.Did(lifecycle.AddFinalizer):
 		want.Held = true
 	}
-	if c.o.Step != lifecycle.AddFinalizer {
+	if c.o.Step != lifecycle.AddFinalizer && !c.o.Did(lifecycle.RemoveFinalizer) {
+		want.Reboot = want.Reboot.Saw(c.o.World.Reboot)
+	}
+	if !c.goesOn() {
 		l.expect(&want, c)
 	}
 	if err := l.told(&want, c); err != nil {
@@ -41,6 +36,12 @@ func (l Laws[M]) shows(c trial[M]) error {
 		return fmt.Errorf("View(Record(m, o)) (-what o says +what it shows)\n%s", d)
 	}
 	return nil
+}
+
+// goesOn reports whether Record was asked in the middle of a pass for no more than to
+// store a step.
+func (c trial[M]) goesOn() bool {
+	return c.o.Step == lifecycle.AddFinalizer || c.o.Step == lifecycle.Reboot
 }
 
 // told checks what more than one answer is right for, and makes it the expected one.
@@ -68,7 +69,7 @@ func (l Laws[M]) told(want *lifecycle.Machine, c trial[M]) error {
 func (l Laws[M]) drained(want *lifecycle.Machine, c trial[M]) error {
 	d := c.o.World.Drain.Result
 	switch {
-	case c.was.Deletion.Drained, c.o.Did(lifecycle.RemoveFinalizer), c.o.Step == lifecycle.AddFinalizer:
+	case c.was.Deletion.Drained, c.o.Did(lifecycle.RemoveFinalizer), c.goesOn():
 		return nil
 	case !l.KeepsDrained, c.was.Deleted.IsZero(), d != nil && !d.Done:
 		return nil
@@ -83,7 +84,7 @@ func (l Laws[M]) drained(want *lifecycle.Machine, c trial[M]) error {
 
 // instance is the one that Record takes down; nil when it takes down none.
 func (c trial[M]) instance(l Laws[M]) *provider.Instance {
-	if c.o.Step == lifecycle.AddFinalizer || c.o.Did(lifecycle.RemoveFinalizer) && !l.TellsWrites {
+	if c.goesOn() || c.o.Did(lifecycle.RemoveFinalizer) && !l.TellsWrites {
 		return nil
 	}
 	return c.o.World.Instances.Recordable(c.was.Recorded.ProviderID)

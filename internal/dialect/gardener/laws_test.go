@@ -26,7 +26,7 @@ func TestMachineLaws(t *testing.T) {
 		Finalizer: "machine.sapcloud.io/machine-controller-manager",
 		Owned: []string{
 			"metadata.labels[node]",
-			"metadata.annotations[millwright.dev/origin]",
+			"metadata.annotations[millwright.dev/origin]", "metadata.annotations[millwright.dev/reboot]",
 			"metadata.annotations[millwright.dev/unrecorded-instances]", "metadata.annotations[millwright.dev/instance-stopped]",
 			"metadata.annotations[machinepriority.machine.sapcloud.io]",
 			"metadata.annotations[node.machine.sapcloud.io/preserve]",

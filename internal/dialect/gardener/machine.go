@@ -95,6 +95,7 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 		ForceDrain:   m.Labels[v1alpha1.LabelKeyForceDrain] == v1alpha1.LabelValueTrue,
 		Owned:        metav1.GetControllerOfNoCopy(m) != nil,
 		Preservation: keeping(m),
+		Reboot:       dialect.ReadRebooting(m),
 		Faults:       faults(m),
 	}
 	var unread []lifecycle.Fault

@@ -29,6 +29,9 @@ func (d Machines) Record(m *v1alpha1.Machine, o lifecycle.Outcome) {
 	if o.Step == lifecycle.AddFinalizer {
 		return // the pass goes on
 	}
+	if dialect.RecordReboot(m, o); o.Step == lifecycle.Reboot {
+		return // so does it after this
+	}
 	if i := o.World.Instances.Recordable(m.Spec.ProviderID); i != nil {
 		recordInstance(m, i, o)
 	}

@@ -30,7 +30,7 @@ func TestMachineLaws(t *testing.T) {
 			"metadata.labels[machine.openshift.io/zone]",
 			"metadata.labels[machine.openshift.io/interruptible-instance]",
 			"metadata.annotations[machine.openshift.io/instance-state]",
-			"metadata.annotations[millwright.dev/origin]",
+			"metadata.annotations[millwright.dev/origin]", "metadata.annotations[millwright.dev/reboot]",
 			"metadata.annotations[millwright.dev/unrecorded-instances]", "metadata.annotations[millwright.dev/instance-stopped]",
 			"metadata.annotations[millwright.dev/cluster-defaults]",
 			"metadata.annotations[millwright.dev/unhealthy-since]",

@@ -66,6 +66,7 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 			Drained: isDrained(m), DrainedAt: drainedAt(m), SkipDrain: skipDrain, Abandon: asked && abandon != "false",
 			PreDrain: hooks(m.Spec.LifecycleHooks.PreDrain), PreTerminate: hooks(m.Spec.LifecycleHooks.PreTerminate),
 		},
+		Reboot: dialect.ReadRebooting(m),
 		Faults: faults(m),
 	}
 	var unread []lifecycle.Fault

@@ -34,6 +34,9 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 	if o.Step == lifecycle.AddFinalizer {
 		return // the pass goes on
 	}
+	if dialect.RecordReboot(m, o); o.Step == lifecycle.Reboot {
+		return // so does it after this
+	}
 	before := m.Status.DeepCopy()
 	if i := o.World.Instances.Recordable(ptr.Deref(m.Spec.ProviderID, "")); i != nil {
 		recordInstance(m, i, o)

@@ -140,6 +140,9 @@ type World struct {
 	// instance does.
 	Drain   Draining
 	Removal Removal
+	// Reboot is what this process knows of the last reboot, be that stored or not; its
+	// Request, Until and For say nothing. The zero value: it knows of none.
+	Reboot Rebooting
 	// MayFail says that giving up on an unhealthy machine is permitted now. Nobody
 	// asks for that before a decision does ([Decision.Asks]).
 	MayFail bool

@@ -66,6 +66,19 @@ const (
 // a lost reply, costs one more reboot at the most.
 const maxBlindReboots = 2
 
+// Saw is r with what a process saw come of the present request. What it saw of another
+// one is over.
+func (r Rebooting) Saw(came Rebooting) Rebooting {
+	if came.Answered == "" || came.Answered != r.Request {
+		return r
+	}
+	came.Request, came.Until, came.For = r.Request, r.Until, r.For
+	return came
+}
+
+// reboot is what is asked and known about rebooting the machine's instance.
+func (q input) reboot() Rebooting { return q.m.Reboot.Saw(q.w.Reboot) }
+
 // Current is how far the present request is; empty: nobody has begun.
 func (r Rebooting) Current() RebootState {
 	if r.Request == "" || r.Answered != r.Request {
@@ -132,7 +145,7 @@ func (q input) rebootable() bool {
 // rebootAsked is about a machine whose health check wants it rebooted before it
 // is replaced. While a failed attempt is left to rest, its life goes on.
 func rebootAsked(q input) *Decision {
-	r := q.m.Reboot
+	r := q.reboot()
 	if !r.open(q.now, q.w.Session.RebootPower) || !q.rebootable() || q.recovered() || q.rebootRest() > 0 {
 		return nil
 	}
@@ -145,10 +158,10 @@ func rebootAsked(q input) *Decision {
 // recovered reports whether the node got well by itself, after a check asked for the
 // reboot and before that was begun. The check takes the request back, but may be late.
 func (q input) recovered() bool {
-	if q.m.Reboot.For == "" || !q.w.Node.Looked || Ready(q.w.Node.Object).Status != corev1.ConditionTrue {
+	if q.reboot().For == "" || !q.w.Node.Looked || Ready(q.w.Node.Object).Status != corev1.ConditionTrue {
 		return false
 	}
-	ails := strings.Split(q.m.Reboot.For, ",")
+	ails := strings.Split(q.reboot().For, ",")
 	return !slices.ContainsFunc(q.w.Node.Object.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return slices.Contains(ails, fmt.Sprintf("%s=%s", c.Type, c.Status))
 	})
@@ -156,7 +169,7 @@ func (q input) recovered() bool {
 
 // rebootRest is for how long a failed attempt is left to rest.
 func (q input) rebootRest() time.Duration {
-	r := q.m.Reboot
+	r := q.reboot()
 	if r.Current() != RebootBegun {
 		return 0
 	}
@@ -166,7 +179,7 @@ func (q input) rebootRest() time.Duration {
 // rebootAgain is when to look again at a machine that is still to be rebooted:
 // an attempt failed, or what it takes is not seen. Zero: there is none.
 func (q input) rebootAgain() time.Duration {
-	if !q.m.Reboot.open(q.now, q.w.Session.RebootPower) {
+	if !q.reboot().open(q.now, q.w.Session.RebootPower) {
 		return 0
 	}
 	if rest := q.rebootRest(); rest > 0 {

@@ -170,3 +170,28 @@ func TestNeverTwoRebootsForARequest(t *testing.T) {
 		}
 	})
 }
+
+// TestRebootSaw: what this process saw come of the request that stands counts before what is
+// stored, and keeps how long that request is waited for.
+func TestRebootSaw(t *testing.T) {
+	stored := askedFor(begunFor(time.Minute, 1), askedBecause("Ready=False"))
+	for _, c := range []struct {
+		reason string
+		saw    lifecycle.Rebooting
+		want   lifecycle.RebootState
+	}{
+		{"nothing was seen", lifecycle.Rebooting{}, lifecycle.RebootBegun},
+		{"it was done, and could not be stored", lifecycle.Rebooting{Answered: rebootAt, State: lifecycle.RebootDone}, lifecycle.RebootDone},
+		{"another one was done", lifecycle.Rebooting{Answered: "2026-01-01T03:09:00Z", State: lifecycle.RebootDone}, lifecycle.RebootBegun},
+	} {
+		m := machine(stored)
+		got := m.Reboot.Saw(c.saw)
+		if got.Current() != c.want || got.Request != rebootAt || got.Until != m.Reboot.Until || got.For != "Ready=False" {
+			t.Errorf("%s: %+v", c.reason, got)
+		}
+		w := world(powered(lifecycle.RebootsOnce), func(w *lifecycle.World) { w.Reboot = c.saw })
+		if again := lifecycle.RebootAgain(now, m, w, lifecycle.Policy{}) > 0; again != (c.want == lifecycle.RebootBegun) {
+			t.Errorf("%s: it is looked at again: %v", c.reason, again)
+		}
+	}
+}
