@@ -132,7 +132,7 @@ type sources struct{ sets, deployments string }
 
 // setUp sets up those controllers of one API that are to run.
 func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets[S], deployments dialect.Deployments[D, S], as sources) error {
-	if err := machineset.SetupIndex(ctx, p.mgr, sets.Machine()); err != nil {
+	if err := machineset.SetupIndex(ctx, p.mgr, sets.Traits().Machine()); err != nil {
 		return err
 	}
 	if p.runs(machineSets) {

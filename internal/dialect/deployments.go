@@ -52,52 +52,16 @@ const (
 	CanarySinceAnnotation = millwright.RolloutCanarySince
 )
 
-// Deployments reads and writes one kind of deployment, the sets that it owns,
-// and what a rollout writes on their machines and nodes. What edits an object
-// edits a copy that the caller made.
+// Deployments reads and writes one kind of deployment. What edits an object edits a copy
+// that the caller made; so it is with the sets that a deployment owns, and with what a
+// rollout writes on their machines and nodes, which have lenses of their own.
 type Deployments[D, S client.Object] interface {
 	// Traits are what does not depend on the object.
 	Traits() DeploymentTraits
-	// New returns an empty deployment; Set, Sets, Machine and Machines empty
-	// objects and lists of the kinds that it owns.
+	// New returns an empty deployment.
 	New() D
-	Set() S
-	Sets() client.ObjectList
-	Machine() client.Object
-	Machines() client.ObjectList
-
-	// View projects d onto the engine's facts, faults included. It has no
-	// opinion on who owns what.
-	View(d D, now time.Time) rollout.Deployment
-	// Policy answers, for d, the questions on which API groups disagree.
-	Policy(d D) rollout.Policy
-	// Selector tells the sets of d; it matches nothing where d is at fault
-	// about it.
-	Selector(d D) labels.Selector
-	// Adopts reports whether d is to take over s, which nobody controls and
-	// which the selector matches.
-	Adopts(d D, s S) bool
-	// Claims reports whether s is to take over m, which nobody controls.
-	Claims(s S, m client.Object) bool
-	// ViewSet projects a set of d, without its machines.
-	ViewSet(d D, s S) rollout.Set
-	// ViewMachine projects a machine; n is its node, nil when there is none.
-	ViewMachine(m client.Object, n *corev1.Node) rollout.Machine
-	// NodeName is the node recorded as the machine's; empty when none is.
-	NodeName(m client.Object) string
-
-	// NewSet is the set of the present template, dressed as w says, with its
-	// finalizer and its owner in place. Its name follows from the template and
-	// from the collisions that d has recorded.
-	NewSet(d D, w rollout.SetWant) S
-	// ApplySet edits s to look as w says and, where it is the current one, to
-	// follow d in all that can be changed on living machines.
-	ApplySet(d D, s S, w rollout.SetWant)
-	// MarkForDeletion edits m to be given up first, as the autoscaler chose at the
-	// given time.
-	MarkForDeletion(m client.Object, at time.Time)
-	// MarkNode edits n to carry what w says.
-	MarkNode(n *corev1.Node, w rollout.NodeWant)
+	// View is what d says, faults included. It has no opinion on who owns what.
+	View(d D, now time.Time) DeploymentView
 	// RollBack edits d to ask for the template of s, which is nil where only
 	// the request is to be cleared.
 	RollBack(d D, s *S, p rollout.RollBack)
@@ -107,6 +71,46 @@ type Deployments[D, S client.Object] interface {
 	// Record writes what came of a pass into the status of d, and nothing
 	// else.
 	Record(d D, o DeploymentOutcome[S])
+	// Sets is the lens of the sets that deployments own, Machines that of their machines.
+	Sets() DeployedSets[D, S]
+	Machines() DeployedMachines
+}
+
+// DeploymentView is what a deployment says, in the engine's words.
+type DeploymentView struct {
+	rollout.Deployment
+	// Policy answers, for the deployment, the questions on which API groups disagree.
+	Policy rollout.Policy
+	// Selector tells the sets of the deployment; it matches nothing where the deployment is
+	// at fault about it.
+	Selector labels.Selector
+}
+
+// DeployedSets reads and writes the sets that deployments own.
+type DeployedSets[D, S client.Object] interface {
+	// Lens is that of the sets by themselves.
+	Lens() Sets[S]
+	// View projects a set of d, without its machines.
+	View(d D, s S) rollout.Set
+	// Adopts reports whether d is to take over s, which nobody controls and
+	// which the selector matches.
+	Adopts(d D, s S) bool
+	// New is the set of the present template, dressed as w says, with its
+	// finalizer and its owner in place. Its name follows from the template and
+	// from the collisions that d has recorded.
+	New(d D, w rollout.SetWant) S
+	// Apply edits s to look as w says and, where it is the current one, to
+	// follow d in all that can be changed on living machines.
+	Apply(d D, s S, w rollout.SetWant)
+}
+
+// DeployedMachines reads the machines of such sets, and writes on their nodes. It may also
+// be a [VictimMarker] and a [Mover].
+type DeployedMachines interface {
+	// View projects a machine and, where it has one, its node. It does not change m.
+	View(m client.Object, nodes Nodes) rollout.Machine
+	// MarkNode edits n to carry what w says.
+	MarkNode(n *corev1.Node, w rollout.NodeWant)
 }
 
 // Claims reports whether the controller of set, which selects by selector, is to take over
@@ -120,9 +124,8 @@ func Claims(selector labels.Selector, set, m client.Object) bool {
 
 // DeploymentTraits is what holds for all deployments of a kind.
 type DeploymentTraits struct {
-	// Kind is the deployment's, SetKind the sets', as owner references spell
-	// them.
-	Kind, SetKind schema.GroupVersionKind
+	// Kind is the deployment's, as owner references spell it.
+	Kind schema.GroupVersionKind
 	// Finalizer holds a deployment until its sets are gone; empty when that is
 	// the garbage collector's work.
 	Finalizer string

@@ -205,12 +205,12 @@ func FuzzSets(f *testing.F) {
 			var s machinev1.MachineSet
 			var m machinev1.Machine
 			if decode(raw, key, value, &s) && decode(rawNode, key, value, &m) {
-				_, _, _ = openshift.Sets{}.View(&s), openshift.Sets{}.Policy(&s), openshift.Sets{}.Member(&s, &m, nodes)
+				_, _ = openshift.Sets{}.View(&s), openshift.Sets{}.Member(&s, &m, nodes)
 			}
 			var gs v1alpha1.MachineSet
 			var gm v1alpha1.Machine
 			if decode(raw, key, value, &gs) && decode(rawNode, key, value, &gm) {
-				_, _, _ = gardener.Sets{}.View(&gs), gardener.Sets{}.Policy(&gs), gardener.Sets{}.Member(&gs, &gm, nodes)
+				_, _ = gardener.Sets{}.View(&gs), gardener.Sets{}.Member(&gs, &gm, nodes)
 				_ = dialect.ReadDeletionGuard(&gs)
 			}
 		})
@@ -229,8 +229,7 @@ func FuzzDeployments(f *testing.F) {
 		inTime(t, func() {
 			var o v1beta1.MachineDeployment
 			if decode(raw, key, value, &o) {
-				bounds(t, openshift.Deployments{}.View(&o, now))
-				_ = openshift.Deployments{}.Policy(&o)
+				bounds(t, openshift.Deployments{}.View(&o, now).Deployment)
 				_, _ = dialect.ReadGuard(o.Annotations)
 				notes := dialect.ReadNotes(o.Annotations)
 				dialect.WriteNotes(&o, notes)
@@ -240,8 +239,7 @@ func FuzzDeployments(f *testing.F) {
 			}
 			var g v1alpha1.MachineDeployment
 			if decode(raw, key, value, &g) {
-				bounds(t, gardener.Deployments{}.View(&g, now))
-				_ = gardener.Deployments{}.Policy(&g)
+				bounds(t, gardener.Deployments{}.View(&g, now).Deployment)
 			}
 		})
 	})

@@ -46,7 +46,21 @@ type SetPreserver interface {
 	PreserveMachine(m client.Object, keep bool)
 }
 
-// Mover is the lens of deployments whose machines are updated in place.
+// NodeReader is the lens of sets whose machines are ready when their nodes are, which the
+// machines do not say themselves.
+type NodeReader interface {
+	// MachineOf is the machine that a node says it is; empty when it does not.
+	MachineOf(n *corev1.Node) client.ObjectKey
+}
+
+// VictimMarker is the lens of machines whose deployments pass on the autoscaler's choice
+// ([rollout.Plan].Victims). Elsewhere the autoscaler marks machines itself.
+type VictimMarker interface {
+	// MarkForDeletion edits m to be given up first, as the autoscaler chose at the given time.
+	MarkForDeletion(m client.Object, at time.Time)
+}
+
+// Mover is the lens of machines that their deployments update in place.
 type Mover[S client.Object] interface {
 	// Move edits m, an updated machine of the set from, to be one of the set
 	// to, and shields it until that has made room. Unprotect ends that.

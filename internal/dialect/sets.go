@@ -18,22 +18,12 @@ import (
 type Sets[S client.Object] interface {
 	// Traits are what does not depend on the object.
 	Traits() SetTraits
-	// New returns an empty set; Machine and Machines an empty machine and an
-	// empty list of machines of the kind that it owns.
+	// New returns an empty set.
 	New() S
-	Machine() client.Object
-	Machines() client.ObjectList
-	// View projects s onto the engine's facts, faults included.
-	View(s S) replicas.Set
-	// Policy answers, for s, the questions on which API groups disagree.
-	Policy(s S) replicas.Policy
-	// Selector tells the machines of s; it matches nothing where s is at
-	// fault about it.
-	Selector(s S) labels.Selector
+	// View is what s says, faults included.
+	View(s S) SetView
 	// Member projects a machine of s. It does not change m.
 	Member(s S, m client.Object, nodes Nodes) replicas.Member
-	// MachineOf is the machine that a node says it is; empty when it does not.
-	MachineOf(n *corev1.Node) client.ObjectKey
 	// NewMachine is the machine of this name as it is to be created, with its
 	// finalizer and its owner in place.
 	NewMachine(s S, name string) client.Object
@@ -44,6 +34,16 @@ type Sets[S client.Object] interface {
 	// Record writes what came of a pass into the status of s, and nothing
 	// else. What o does not tell is left as it is.
 	Record(s S, o SetOutcome)
+}
+
+// SetView is what a set says, in the engine's words.
+type SetView struct {
+	replicas.Set
+	// Policy answers, for the set, the questions on which API groups disagree.
+	Policy replicas.Policy
+	// Selector tells the machines of the set; it matches nothing where the set is at fault
+	// about it.
+	Selector labels.Selector
 }
 
 // Freezer is what the lens of an API group also is whose sets stop making
@@ -63,6 +63,12 @@ type Freezer[S client.Object] interface {
 // Nodes finds a node by name; nil when there is none.
 type Nodes func(name string) *corev1.Node
 
+// NoNode is for those who know no nodes.
+func NoNode(string) *corev1.Node { return nil }
+
+// OnNode is for those who know one node: the one asked for, whatever its name.
+func OnNode(n *corev1.Node) Nodes { return func(string) *corev1.Node { return n } }
+
 // SetTraits is what holds for all sets of a kind.
 type SetTraits struct {
 	// Kind is the set's, as owner references spell it.
@@ -70,8 +76,10 @@ type SetTraits struct {
 	// Finalizer holds a set until its machines are gone; empty when that is
 	// the garbage collector's work.
 	Finalizer string
-	// ReadsNodes says that readiness is read from nodes, not from machines.
-	ReadsNodes bool
+	// Machine returns an empty machine of the kind that sets own, Machines an empty list
+	// of them, and Sets an empty list of sets.
+	Machine        func() client.Object
+	Machines, Sets func() client.ObjectList
 	// Events are the reasons of what the set tells people; an empty one is
 	// not told.
 	Events SetEvents

@@ -84,7 +84,7 @@ func openshiftWorld() (out []client.Object) {
 		Strategy: v1beta1.MachineDeploymentStrategy{RollingUpdate: &v1beta1.MachineRollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0))}},
 	}}
 	d.Spec.Template.Labels = map[string]string{"pool": "fleet"}
-	owned := openshift.Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3, Revision: 1, Desired: ptr.To(3), Max: ptr.To(4)})
+	owned := openshift.Deployments{}.Sets().New(d, rollout.SetWant{Replicas: 3, Revision: 1, Desired: ptr.To(3), Max: ptr.To(4)})
 	owned.UID, owned.CreationTimestamp, owned.Generation = "uid-owned", before(24*time.Hour), 1
 	d.Annotations = map[string]string{openshift.RevisionAnnotation: "1"}
 	for _, s := range []*machinev1.MachineSet{s, owned} {
@@ -118,7 +118,7 @@ func gardenerWorld() (out []client.Object) {
 	}}
 	d.Finalizers = []string{v1alpha1.FinalizerMachine}
 	d.Spec.Template.Labels = map[string]string{"pool": "fleet"}
-	owned := gardener.Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3, Revision: 1, Desired: ptr.To(3), Max: ptr.To(4)})
+	owned := gardener.Deployments{}.Sets().New(d, rollout.SetWant{Replicas: 3, Revision: 1, Desired: ptr.To(3), Max: ptr.To(4)})
 	owned.UID, owned.CreationTimestamp, owned.Generation = "uid-owned", before(24*time.Hour), 1
 	d.Annotations = map[string]string{v1alpha1.AnnotationKeyRevision: "1"}
 	for _, s := range []*v1alpha1.MachineSet{s, owned} {

@@ -42,7 +42,7 @@ func benchmarkPass[D, S client.Object](b *testing.B, a api[D, S]) {
 			Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 		})
 	}
-	w.cache.show(w.lens.Machines(), machines, w.indexes())
+	w.cache.show(w.lens.Sets().Lens().Traits().Machines(), machines, w.indexes())
 	w.cache.show(&corev1.NodeList{}, nodes, w.indexes())
 	w.cache.prepare()
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))

@@ -29,6 +29,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
@@ -71,7 +72,7 @@ func startCluster[D, S client.Object](t *testing.T, a api[D, S]) *cluster[D, S] 
 	writes, err := client.NewWithWatch(env.Config, client.Options{Scheme: scheme(), Cache: &client.CacheOptions{Reader: mgr.GetCache()}})
 	c.must(err)
 	counting := c.counting(writes)
-	c.must(machineset.SetupIndex(t.Context(), mgr, a.lens.Machine()))
+	c.must(machineset.SetupIndex(t.Context(), mgr, a.lens.Sets().Lens().Traits().Machine()))
 	sets := machineset.New(a.members, machineset.Options{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Nodes: mgr.GetClient(), Recorder: mgr.GetEventRecorder("machineset"),
 	})
@@ -80,7 +81,7 @@ func startCluster[D, S client.Object](t *testing.T, a api[D, S]) *cluster[D, S] 
 		Client: counting, Live: mgr.GetAPIReader(), Nodes: counting, LiveNodes: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("machinedeployment"),
 	})
 	c.must(r.SetupWithManager(t.Context(), mgr, machinedeployment.Setup{NodeCache: mgr.GetCache()}))
-	c.must(ctrl.NewControllerManagedBy(mgr).Named("stand-in").For(a.lens.Machine()).
+	c.must(ctrl.NewControllerManagedBy(mgr).Named("stand-in").For(a.lens.Sets().Lens().Traits().Machine()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 20}).Complete(standIn[D, S]{c}))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -127,7 +128,7 @@ func (c *cluster[D, S]) must(err error) {
 type standIn[D, S client.Object] struct{ c *cluster[D, S] }
 
 func (s standIn[D, S]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	m := s.c.lens.Machine()
+	m := s.c.lens.Sets().Lens().Traits().Machine()
 	if err := s.c.Get(ctx, req.NamespacedName, m); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
@@ -140,7 +141,7 @@ func (s standIn[D, S]) Reconcile(ctx context.Context, req reconcile.Request) (re
 			return reconcile.Result{}, err
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(s.c.Patch(ctx, m, client.MergeFrom(before)))
-	case s.c.lens.NodeName(m) != "":
+	case s.c.lens.Machines().View(m, dialect.NoNode).Node != "":
 		return reconcile.Result{}, nil
 	}
 	if err := s.c.Create(ctx, n); client.IgnoreAlreadyExists(err) != nil {
@@ -176,7 +177,7 @@ func (c *cluster[D, S]) change(d D, edit func(D)) {
 
 func (c *cluster[D, S]) sets() []S {
 	c.t.Helper()
-	list := c.lens.Sets()
+	list := c.lens.Sets().Lens().Traits().Sets()
 	c.must(c.List(c.t.Context(), list, client.InNamespace(c.namespace)))
 	return itemsOf[S](c.t, list)
 }
@@ -184,7 +185,7 @@ func (c *cluster[D, S]) sets() []S {
 // machines lists those that are not being deleted.
 func (c *cluster[D, S]) machines() []client.Object {
 	c.t.Helper()
-	list := c.lens.Machines()
+	list := c.lens.Sets().Lens().Traits().Machines()
 	c.must(c.List(c.t.Context(), list, client.InNamespace(c.namespace)))
 	return slices.DeleteFunc(itemsOf[client.Object](c.t, list), func(m client.Object) bool { return m.GetDeletionTimestamp() != nil })
 }

@@ -46,7 +46,7 @@ func (p *pass[D, S]) markForDeletion(ctx context.Context) error {
 	for _, v := range p.plan.Victims {
 		uids = append(uids, v.UID)
 	}
-	return p.patchMachines(ctx, "mark machine", uids, func(i int, m client.Object) { p.lens.MarkForDeletion(m, p.plan.Victims[i].At) })
+	return p.patchMachines(ctx, "mark machine", uids, func(i int, m client.Object) { p.marker.MarkForDeletion(m, p.plan.Victims[i].At) })
 }
 
 // move hands machines over. Their sets are made to fit them afterwards.
@@ -82,7 +82,7 @@ func (p *pass[D, S]) applySets(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		after, err := p.patchSet(ctx, "update", p.sets[i], func(s S) { p.lens.ApplySet(p.object, s, w) })
+		after, err := p.patchSet(ctx, "update", p.sets[i], func(s S) { p.lens.Sets().Apply(p.object, s, w) })
 		if apierrors.IsNotFound(err) {
 			return fmt.Errorf("update machine set %s: %w", w.Name, apierrors.NewConflict(p.resource(), p.object.GetName(), errNoSet))
 		}
@@ -142,7 +142,7 @@ func (p *pass[D, S]) deleteSet(ctx context.Context, ref rollout.SetRef) error {
 	if !p.facts.Deleting {
 		as.ResourceVersion = ptr.To(s.GetResourceVersion())
 	}
-	gone := p.lens.Set()
+	gone := p.lens.Sets().Lens().New()
 	gone.SetNamespace(s.GetNamespace())
 	gone.SetName(s.GetName())
 	if err := client.IgnoreNotFound(p.Client.Delete(ctx, gone, as)); err != nil {

@@ -38,7 +38,7 @@ func (p *pass[D, S]) tie(s S) replicas.Tie {
 	ref := metav1.GetControllerOfNoCopy(s)
 	return replicas.Tie{
 		Ours:            ref != nil && ref.UID == p.facts.UID,
-		Free:            ref == nil && p.lens.Adopts(p.object, s),
+		Free:            ref == nil && p.lens.Sets().Adopts(p.object, s),
 		Matches:         p.selector.Matches(labels.Set(s.GetLabels())),
 		MachineDeleting: s.GetDeletionTimestamp() != nil,
 		SetDeleting:     p.facts.Deleting,

@@ -16,7 +16,7 @@ import (
 // nobody has heard yet.
 func (w *world[D, S]) stray(edit func(S)) S {
 	w.t.Helper()
-	s := w.lens.NewSet(w.deployment(), rollout.SetWant{Current: true, Replicas: 2})
+	s := w.lens.Sets().New(w.deployment(), rollout.SetWant{Current: true, Replicas: 2})
 	s.SetOwnerReferences(nil)
 	edit(s)
 	w.must(w.store(w.t.Context(), s))
@@ -26,7 +26,7 @@ func (w *world[D, S]) stray(edit func(S)) S {
 // read is a set as the server has it.
 func (w *world[D, S]) read(s S) S {
 	w.t.Helper()
-	now := w.lens.Set()
+	now := w.lens.Sets().Lens().New()
 	w.must(w.Client.Get(w.t.Context(), client.ObjectKeyFromObject(s), now))
 	return now
 }

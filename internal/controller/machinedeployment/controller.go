@@ -64,8 +64,10 @@ type Options struct {
 type Reconciler[D, S client.Object] struct {
 	Options
 	lens dialect.Deployments[D, S]
-	// mover is nil where no strategy updates machines in place.
-	mover dialect.Mover[S]
+	// mover is nil where no strategy updates machines in place, marker where the autoscaler
+	// marks machines itself.
+	mover  dialect.Mover[S]
+	marker dialect.VictimMarker
 	// writes are the deployments, sets and machines that were written, nodeWrites the
 	// nodes.
 	writes, nodeWrites written.Writes
@@ -106,8 +108,9 @@ func New[D, S client.Object](lens dialect.Deployments[D, S], o Options) *Reconci
 	if o.Writes == nil {
 		o.Writes = machineset.Parallel(16)
 	}
-	mover, _ := dialect.As[dialect.Mover[S]](lens)
-	return &Reconciler[D, S]{Options: o, lens: lens, mover: mover, memories: map[types.NamespacedName]*memory{}}
+	mover, _ := dialect.As[dialect.Mover[S]](lens.Machines())
+	marker, _ := dialect.As[dialect.VictimMarker](lens.Machines())
+	return &Reconciler[D, S]{Options: o, lens: lens, mover: mover, marker: marker, memories: map[types.NamespacedName]*memory{}}
 }
 
 // Reconcile makes one pass over the deployment that req names.
@@ -129,9 +132,10 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 	m := r.remember(req.NamespacedName, d.GetUID())
 	c.Awaited = &m.awaited
 	now := r.Clock.Now()
+	v := r.lens.View(d, now)
 	p := &pass[D, S]{
 		Reconciler: r, Client: c, Nodes: r.nodeClient(), memory: m, object: d, now: now,
-		facts: r.lens.View(d, now), policy: r.lens.Policy(d), selector: r.lens.Selector(d),
+		facts: v.Deployment, policy: v.Policy, selector: v.Selector,
 	}
 	p.facts.Connectivity = seen
 	err = p.run(ctx)

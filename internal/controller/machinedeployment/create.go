@@ -19,7 +19,7 @@ func (p *pass[D, S]) create(ctx context.Context) error {
 		p.told.createError = ""
 		return nil
 	}
-	s := p.lens.NewSet(p.object, *p.plan.Create)
+	s := p.lens.Sets().New(p.object, *p.plan.Create)
 	err := p.Client.Create(ctx, s)
 	switch {
 	case err == nil:
@@ -53,7 +53,7 @@ func (p *pass[D, S]) unsure(name string) {
 // without an answer that waits until the creation cannot happen any more, as the other set
 // may go first.
 func (p *pass[D, S]) recognise(ctx context.Context, name string) error {
-	there := p.lens.Set()
+	there := p.lens.Sets().Lens().New()
 	err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.facts.Namespace, Name: name}, there)
 	if err != nil {
 		p.unsure(name)
@@ -62,7 +62,7 @@ func (p *pass[D, S]) recognise(ctx context.Context, name string) error {
 	ref := metav1.GetControllerOfNoCopy(there)
 	switch {
 	case there.GetDeletionTimestamp() != nil: // the name will be free, and an earlier creation may happen yet
-	case ref != nil && ref.UID == p.facts.UID && p.lens.ViewSet(p.object, there).Current:
+	case ref != nil && ref.UID == p.facts.UID && p.lens.Sets().View(p.object, there).Current:
 		p.Client.Await(there)
 		p.enter(there)
 		return nil

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
@@ -78,7 +79,7 @@ type condition struct {
 }
 
 func (r *Reconciler[D, S]) condition(s client.Object) condition {
-	v := r.lens.ViewSet(r.lens.New(), s.(S))
+	v := r.lens.Sets().View(r.lens.New(), s.(S))
 	c := condition{observed: v.Observed}
 	if v.Failure != nil {
 		c.failure = *v.Failure
@@ -89,7 +90,7 @@ func (r *Reconciler[D, S]) condition(s client.Object) condition {
 // wakesOfMachine looks at what is decided from a machine.
 func (r *Reconciler[D, S]) wakesOfMachine(ctx context.Context, before, after client.Object) []enqueue.Request {
 	if before != nil && after != nil {
-		if enqueue.ControllerOf(before) == enqueue.ControllerOf(after) && r.lens.ViewMachine(before, nil).Alike(r.lens.ViewMachine(after, nil)) {
+		if enqueue.ControllerOf(before) == enqueue.ControllerOf(after) && r.lens.Machines().View(before, dialect.NoNode).Alike(r.lens.Machines().View(after, dialect.NoNode)) {
 			return nil
 		}
 		if enqueue.ControllerOf(before) == enqueue.ControllerOf(after) {
@@ -105,7 +106,7 @@ func (r *Reconciler[D, S]) wakesOfNode(ctx context.Context, before, after client
 	if before != nil && after != nil && beats(before.(*corev1.Node), after.(*corev1.Node)) {
 		return nil
 	}
-	list := r.lens.Machines()
+	list := r.lens.Sets().Lens().Traits().Machines()
 	if err := r.Client.List(ctx, list, client.MatchingFields{NodeIndex: name}, client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "cannot list the machines of a node", "node", name)
 		return nil
@@ -116,12 +117,18 @@ func (r *Reconciler[D, S]) wakesOfNode(ctx context.Context, before, after client
 		return nil
 	}
 	for _, m := range machines {
-		if before != nil && after != nil && r.lens.ViewMachine(m, before.(*corev1.Node)).Alike(r.lens.ViewMachine(m, after.(*corev1.Node))) {
+		if before != nil && after != nil && r.alike(m, before.(*corev1.Node), after.(*corev1.Node)) {
 			continue
 		}
 		out = append(out, r.ofMachine(ctx, m)...)
 	}
 	return out
+}
+
+// alike reports whether m is the same to a rollout with either node.
+func (r *Reconciler[D, S]) alike(m client.Object, before, after *corev1.Node) bool {
+	lens := r.lens.Machines()
+	return lens.View(m, dialect.OnNode(before)).Alike(lens.View(m, dialect.OnNode(after)))
 }
 
 // beats reports whether a node merely gave a sign of life: most of what is heard
@@ -137,10 +144,10 @@ func (r *Reconciler[D, S]) ofMachine(ctx context.Context, m client.Object) []enq
 		return nil
 	}
 	ref := metav1.GetControllerOfNoCopy(m)
-	if ref == nil || !refersTo(ref, r.lens.Traits().SetKind) {
+	if ref == nil || !refersTo(ref, r.lens.Sets().Lens().Traits().Kind) {
 		return nil
 	}
-	s := r.lens.Set()
+	s := r.lens.Sets().Lens().New()
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: ref.Name}, s, client.UnsafeDisableDeepCopy)
 	if err != nil || s.GetUID() != ref.UID {
 		// Not there, or not yet: then the set's own event does it.
@@ -171,7 +178,7 @@ func (r *Reconciler[D, S]) controllers(ctx context.Context, s client.Object, pau
 		return nil
 	}
 	for _, d := range deployments {
-		if r.lens.Selector(d).Matches(labels.Set(s.GetLabels())) && r.lens.Adopts(d, s.(S)) {
+		if r.lens.View(d, r.Clock.Now()).Selector.Matches(labels.Set(s.GetLabels())) && r.lens.Sets().Adopts(d, s.(S)) {
 			out = append(out, r.waking(d, pause))
 		}
 	}

@@ -31,7 +31,7 @@ func wakes[D, S client.Object](t *testing.T, a api[D, S]) {
 	free := set.DeepCopyObject().(S)
 	free.SetOwnerReferences(nil)
 	machine := w.machines()[0]
-	node := w.node(w.lens.NodeName(machine))
+	node := w.node(w.lens.Machines().View(machine, dialect.NoNode).Node)
 	const never = -1
 	tests := map[string]struct {
 		reason string

@@ -258,7 +258,7 @@ func setGoesInTheMiddle[D, S client.Object](t *testing.T, a api[D, S]) {
 	w.fate = func(o client.Object) fate {
 		if s, is := o.(S); is && gone == "" {
 			gone = s.GetName()
-			now := a.lens.Set()
+			now := a.lens.Sets().Lens().New()
 			w.must(w.Client.Get(t.Context(), client.ObjectKeyFromObject(s), now))
 			now.SetFinalizers(nil)
 			w.must(w.Client.Update(t.Context(), now))

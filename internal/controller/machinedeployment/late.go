@@ -56,7 +56,7 @@ func (p *pass[D, S]) pendingSet() bool {
 	if len(names) == 0 {
 		return false
 	}
-	return p.plan.Create == nil || len(names) > 1 || p.lens.NewSet(p.object, *p.plan.Create).GetName() != names[0]
+	return p.plan.Create == nil || len(names) > 1 || p.lens.Sets().New(p.object, *p.plan.Create).GetName() != names[0]
 }
 
 // pendingSize reports whether that is the size of a set: nobody has written it since.

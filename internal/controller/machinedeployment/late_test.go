@@ -181,7 +181,7 @@ func (w *world[D, S]) delaySize(r *machinedeployment.Reconciler[D, S], set strin
 
 // sizeOf is the size that the set has on the server.
 func (w *world[D, S]) sizeOf(s S) int {
-	now := w.lens.Set()
+	now := w.lens.Sets().Lens().New()
 	w.must(w.Client.Get(w.t.Context(), client.ObjectKeyFromObject(s), now))
 	return w.setSize(now)
 }

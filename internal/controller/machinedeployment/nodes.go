@@ -57,7 +57,7 @@ func (p *pass[D, S]) markNodes(ctx context.Context, wants []rollout.NodeWant) {
 			return
 		}
 		after := before.DeepCopy()
-		p.lens.MarkNode(after, wants[i])
+		p.lens.Machines().MarkNode(after, wants[i])
 		if equality.Semantic.DeepEqual(before, after) {
 			return
 		}

@@ -16,7 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // The field indexes that the shell lists by besides [machineset.OwnerIndex],
@@ -32,7 +34,7 @@ const (
 
 // IndexNode computes [NodeIndex].
 func (r *Reconciler[D, S]) IndexNode(m client.Object) []string {
-	if name := r.lens.NodeName(m); name != "" {
+	if name := r.lens.Machines().View(m, dialect.NoNode).Node; name != "" {
 		return []string{name}
 	}
 	return nil
@@ -85,7 +87,7 @@ func (p *pass[D, S]) settle(ctx context.Context, cached []S) (bool, error) {
 
 // observeLive replaces the sets by what the API server says now.
 func (p *pass[D, S]) observeLive(ctx context.Context, cached []S) error {
-	list := p.lens.Sets()
+	list := p.lens.Sets().Lens().Traits().Sets()
 	opts := []client.ListOption{client.InNamespace(p.facts.Namespace)}
 	if !p.facts.Deleting {
 		opts = append(opts, client.MatchingLabelsSelector{Selector: p.selector})
@@ -141,7 +143,7 @@ func (p *pass[D, S]) observeMachines(ctx context.Context, list func(context.Cont
 	place, alarm := make(map[types.UID]int, len(p.sets)), p.look(ctx)
 	for i, s := range p.sets {
 		place[s.GetUID()] = i
-		view := p.lens.ViewSet(p.object, s)
+		view := p.lens.Sets().View(p.object, s)
 		view.Alarm = alarm(s)
 		p.view = append(p.view, view)
 	}
@@ -154,12 +156,12 @@ func (p *pass[D, S]) observeMachines(ctx context.Context, list func(context.Cont
 		if !ours {
 			continue
 		}
-		n, err := p.nodeOf(ctx, m)
+		v, err := p.withNode(ctx, m)
 		if err != nil {
 			return err
 		}
 		p.machines[m.GetUID()] = m
-		p.view[i].Machines = append(p.view[i].Machines, p.lens.ViewMachine(m, n))
+		p.view[i].Machines = append(p.view[i].Machines, v)
 	}
 	return nil
 }
@@ -170,13 +172,22 @@ func (p *pass[D, S]) setOf(m client.Object, place map[types.UID]int) (int, bool)
 		i, ours := place[ref.UID]
 		return i, ours
 	}
-	i := slices.IndexFunc(p.sets, func(s S) bool { return p.lens.Claims(s, m) })
+	lens := p.lens.Sets().Lens()
+	i := slices.IndexFunc(p.sets, func(s S) bool { return dialect.Claims(lens.View(s).Selector, s, m) })
 	return i, i >= 0
 }
 
-func (p *pass[D, S]) nodeOf(ctx context.Context, m client.Object) (*corev1.Node, error) {
-	name := p.lens.NodeName(m)
-	if name == "" || p.Nodes == nil {
+// withNode is a machine as facts, its node included.
+func (p *pass[D, S]) withNode(ctx context.Context, m client.Object) (v rollout.Machine, err error) {
+	v = p.lens.Machines().View(m, func(name string) (n *corev1.Node) {
+		n, err = p.node(ctx, name)
+		return n
+	})
+	return v, err
+}
+
+func (p *pass[D, S]) node(ctx context.Context, name string) (*corev1.Node, error) {
+	if p.Nodes == nil {
 		return nil, nil
 	}
 	n := &corev1.Node{}
@@ -192,7 +203,7 @@ func (p *pass[D, S]) nodeOf(ctx context.Context, m client.Object) (*corev1.Node,
 }
 
 func (p *pass[D, S]) listSets(ctx context.Context, owner string) ([]S, error) {
-	list := p.lens.Sets()
+	list := p.lens.Sets().Lens().Traits().Sets()
 	err := p.Client.List(ctx, list, client.InNamespace(p.facts.Namespace),
 		client.MatchingFields{SetIndex: owner}, client.UnsafeDisableDeepCopy)
 	if err != nil {
@@ -208,7 +219,7 @@ func (p *pass[D, S]) cachedMachines(ctx context.Context) (out []client.Object, e
 		owners = append(owners, string(s.GetUID()))
 	}
 	for _, owner := range owners {
-		list := p.lens.Machines()
+		list := p.lens.Sets().Lens().Traits().Machines()
 		err := p.Client.List(ctx, list, client.InNamespace(p.facts.Namespace),
 			client.MatchingFields{machineset.OwnerIndex: owner}, client.UnsafeDisableDeepCopy)
 		if err != nil {
@@ -226,7 +237,7 @@ func (p *pass[D, S]) cachedMachines(ctx context.Context) (out []client.Object, e
 // liveMachines are those that the API server has now, and from the cache what the
 // deployment's labels do not find: a set that was adopted may make such machines.
 func (p *pass[D, S]) liveMachines(ctx context.Context) ([]client.Object, error) {
-	list := p.lens.Machines()
+	list := p.lens.Sets().Lens().Traits().Machines()
 	err := p.Live.List(ctx, list, client.InNamespace(p.facts.Namespace), client.MatchingLabelsSelector{Selector: p.selector})
 	if err != nil {
 		return nil, fmt.Errorf("list machines live: %w", err)

@@ -35,7 +35,7 @@ func nobodyWaitsForMarks[D, S client.Object](t *testing.T, a api[D, S]) {
 				}
 			}
 		case S:
-			if v := w.lens.ViewSet(w.deployment(), o); !v.Current && v.Replicas < 4 && avoided < 4 {
+			if v := w.lens.Sets().View(w.deployment(), o); !v.Current && v.Replicas < 4 && avoided < 4 {
 				t.Errorf("set %s comes down to %d after %d of 4 nodes were marked", o.GetName(), v.Replicas, avoided)
 			}
 		}

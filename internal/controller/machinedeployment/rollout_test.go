@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
 )
 
 func TestRollingUpdate(t *testing.T) { both(t, rollingUpdate, rollingUpdate) }
@@ -55,14 +57,14 @@ func (c *cluster[D, S]) watchBounds(least, most int) (stop func()) {
 				return
 			default:
 			}
-			list := c.lens.Machines()
+			list := c.lens.Sets().Lens().Traits().Machines()
 			if err := c.List(c.t.Context(), list, client.InNamespace(c.namespace)); err != nil {
 				c.t.Error(err)
 				return
 			}
 			all, working := itemsOf[client.Object](c.t, list), 0
 			for _, m := range all {
-				if m.GetDeletionTimestamp() == nil && c.lens.NodeName(m) != "" {
+				if m.GetDeletionTimestamp() == nil && c.lens.Machines().View(m, dialect.NoNode).Node != "" {
 					working++
 				}
 			}

@@ -40,11 +40,12 @@ type Setup struct {
 // the sets reads by it as well.
 func (r *Reconciler[D, S]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
 	kind := r.lens.Traits().Kind
+	sets := r.lens.Sets().Lens()
 	indexer := mgr.GetFieldIndexer()
-	if err := indexer.IndexField(ctx, r.lens.Set(), SetIndex, machineset.IndexOwner); err != nil {
+	if err := indexer.IndexField(ctx, sets.New(), SetIndex, machineset.IndexOwner); err != nil {
 		return fmt.Errorf("index sets of %s by owner: %w", kind.GroupKind(), err)
 	}
-	if err := indexer.IndexField(ctx, r.lens.Machine(), NodeIndex, r.IndexNode); err != nil {
+	if err := indexer.IndexField(ctx, sets.Traits().Machine(), NodeIndex, r.IndexNode); err != nil {
 		return fmt.Errorf("index machines of %s by node: %w", kind.GroupKind(), err)
 	}
 	if s.MaxConcurrent == 0 {
@@ -53,8 +54,8 @@ func (r *Reconciler[D, S]) SetupWithManager(ctx context.Context, mgr ctrl.Manage
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())).
 		Watches(r.lens.New(), enqueue.Func(r.Wakes)).
-		Watches(r.lens.Set(), enqueue.Func(r.Wakes)).
-		Watches(r.lens.Machine(), enqueue.Func(r.Wakes)).
+		Watches(sets.New(), enqueue.Func(r.Wakes)).
+		Watches(sets.Traits().Machine(), enqueue.Func(r.Wakes)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: s.MaxConcurrent,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),

@@ -76,7 +76,7 @@ func newWorld[D, S client.Object](t testing.TB, a api[D, S]) *world[D, S] {
 	w := &world[D, S]{api: a, t: t, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
 	w.fate = func(client.Object) fate { return fine }
 	w.Client = fake.NewClientBuilder().WithScheme(scheme()).
-		WithStatusSubresource(a.lens.New(), a.lens.Set(), a.lens.Machine(), &corev1.Node{}).Build()
+		WithStatusSubresource(a.lens.New(), a.lens.Sets().Lens().New(), a.lens.Sets().Lens().Traits().Machine(), &corev1.Node{}).Build()
 	w.cache = &snapshot{}
 	w.told = events.NewFakeRecorder(10000)
 	return w
@@ -201,7 +201,7 @@ func (w *world[D, S]) land() {
 // are independent, or in all.
 func (w *world[D, S]) sync(kinds ...string) {
 	w.t.Helper()
-	lists := map[string]client.ObjectList{"sets": w.lens.Sets(), "machines": w.lens.Machines(), "nodes": &corev1.NodeList{}, "deployments": w.deployments(), "checks": &lenient.MachineHealthCheckList{}}
+	lists := map[string]client.ObjectList{"sets": w.lens.Sets().Lens().Traits().Sets(), "machines": w.lens.Sets().Lens().Traits().Machines(), "nodes": &corev1.NodeList{}, "deployments": w.deployments(), "checks": &lenient.MachineHealthCheckList{}}
 	for kind, list := range lists {
 		if len(kinds) > 0 && !slices.Contains(kinds, kind) {
 			continue
@@ -321,7 +321,7 @@ func (w *world[D, S]) bury(m client.Object) bool {
 
 // join makes a machine run.
 func (w *world[D, S]) join(m client.Object) bool {
-	if m.GetDeletionTimestamp() != nil || w.lens.NodeName(m) != "" {
+	if m.GetDeletionTimestamp() != nil || w.lens.Machines().View(m, dialect.NoNode).Node != "" {
 		return false
 	}
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-" + m.GetName()}}
@@ -333,13 +333,13 @@ func (w *world[D, S]) join(m client.Object) bool {
 }
 
 func (w *world[D, S]) sets() []S {
-	list := w.lens.Sets()
+	list := w.lens.Sets().Lens().Traits().Sets()
 	w.must(w.Client.List(w.t.Context(), list, client.InNamespace(namespace)))
 	return itemsOf[S](w.t, list)
 }
 
 func (w *world[D, S]) machines() []client.Object {
-	list := w.lens.Machines()
+	list := w.lens.Sets().Lens().Traits().Machines()
 	w.must(w.Client.List(w.t.Context(), list, client.InNamespace(namespace)))
 	return itemsOf[client.Object](w.t, list)
 }
@@ -354,10 +354,10 @@ func (w *world[D, S]) machinesOf(s S) []client.Object {
 // viewMachine is a machine on the server as facts.
 func (w *world[D, S]) viewMachine(m client.Object) rollout.Machine {
 	n := &corev1.Node{}
-	if err := w.Client.Get(w.t.Context(), client.ObjectKey{Name: w.lens.NodeName(m)}, n); err != nil {
+	if err := w.Client.Get(w.t.Context(), client.ObjectKey{Name: w.lens.Machines().View(m, dialect.NoNode).Node}, n); err != nil {
 		n = nil
 	}
-	return w.lens.ViewMachine(m, n)
+	return w.lens.Machines().View(m, dialect.OnNode(n))
 }
 
 func (w *world[D, S]) node(name string) *corev1.Node {
@@ -384,7 +384,9 @@ func (w *world[D, S]) deployment() D {
 }
 
 // facts are what the deployment on the server says.
-func (w *world[D, S]) facts() rollout.Deployment { return w.lens.View(w.deployment(), w.clock.Now()) }
+func (w *world[D, S]) facts() rollout.Deployment {
+	return w.lens.View(w.deployment(), w.clock.Now()).Deployment
+}
 
 func (w *world[D, S]) declare(replicas int, changes ...func(D)) D {
 	w.t.Helper()
@@ -412,7 +414,7 @@ func (w *world[D, S]) views() (out []rollout.Set) {
 	d := w.deployment()
 	for _, s := range w.sets() {
 		if ref := metav1.GetControllerOf(s); ref != nil && ref.UID == d.GetUID() {
-			out = append(out, w.lens.ViewSet(d, s))
+			out = append(out, w.lens.Sets().View(d, s))
 		}
 	}
 	return out

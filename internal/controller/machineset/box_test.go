@@ -78,13 +78,13 @@ func startCluster[S client.Object](t *testing.T, a api[S]) *cluster[S] {
 	r := machineset.New(a.lens, machineset.Options{
 		Client: counting, Live: mgr.GetAPIReader(), Nodes: mgr.GetClient(), Recorder: mgr.GetEventRecorder("machineset"),
 	})
-	if err := machineset.SetupIndex(t.Context(), mgr, a.lens.Machine()); err != nil {
+	if err := machineset.SetupIndex(t.Context(), mgr, a.lens.Traits().Machine()); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.SetupWithManager(mgr, machineset.Setup{NodeCache: mgr.GetCache()}); err != nil {
 		t.Fatal(err)
 	}
-	if err := ctrl.NewControllerManagedBy(mgr).Named("stand-in").For(a.lens.Machine()).Complete(standIn[S]{c}); err != nil {
+	if err := ctrl.NewControllerManagedBy(mgr).Named("stand-in").For(a.lens.Traits().Machine()).Complete(standIn[S]{c}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -104,7 +104,7 @@ func startCluster[S client.Object](t *testing.T, a api[S]) *cluster[S] {
 type standIn[S client.Object] struct{ c *cluster[S] }
 
 func (s standIn[S]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	m := s.c.lens.Machine()
+	m := s.c.lens.Traits().Machine()
 	if err := s.c.Get(ctx, req.NamespacedName, m); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
@@ -173,7 +173,7 @@ func (c *cluster[S]) scale(t *testing.T, s S, replicas int32) {
 func (c *cluster[S]) machines(t *testing.T) []client.Object {
 	t.Helper()
 	w := world[S]{api: c.api}
-	list := c.lens.Machines()
+	list := c.lens.Traits().Machines()
 	if err := c.List(t.Context(), list, client.InNamespace(c.namespace)); err != nil {
 		t.Fatal(err)
 	}

@@ -66,8 +66,10 @@ type Options struct {
 type Reconciler[S client.Object] struct {
 	Options
 	lens dialect.Sets[S]
-	// preserver is nil where sets keep no machines.
-	preserver dialect.SetPreserver
+	// preserver is nil where sets keep no machines, nodeReader where machines say themselves
+	// that they are ready.
+	preserver  dialect.SetPreserver
+	nodeReader dialect.NodeReader
 	// writes are the sets and machines that were written.
 	writes written.Writes
 
@@ -117,7 +119,8 @@ func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 		o.Margins = &orphan.DefaultMargins
 	}
 	preserver, _ := dialect.As[dialect.SetPreserver](lens)
-	return &Reconciler[S]{Options: o, lens: lens, preserver: preserver, memories: map[types.NamespacedName]*memory{}}
+	nodeReader, _ := dialect.As[dialect.NodeReader](lens)
+	return &Reconciler[S]{Options: o, lens: lens, preserver: preserver, nodeReader: nodeReader, memories: map[types.NamespacedName]*memory{}}
 }
 
 // Reconcile makes one pass over the set that req names.
@@ -138,10 +141,11 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	m := r.remember(req.NamespacedName, s.GetUID())
 	c.Awaited = &m.awaited
+	v := r.lens.View(s)
 	p := &pass[S]{
 		seen:       seen,
 		Reconciler: r, Client: c, memory: m, object: s,
-		set: r.lens.View(s), policy: r.lens.Policy(s), selector: r.lens.Selector(s), now: r.Clock.Now(),
+		set: v.Set, policy: v.Policy, selector: v.Selector, now: r.Clock.Now(),
 	}
 	err = p.run(ctx)
 	p.again(c.Settle(ctx, p.now))

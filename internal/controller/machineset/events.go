@@ -36,7 +36,7 @@ func (p *pass[S]) tellDeleted(deleted []replicas.Victim) {
 		return
 	}
 	for _, v := range deleted[:min(len(deleted), eventsPerPass)] {
-		m := p.lens.Machine()
+		m := p.lens.Traits().Machine()
 		m.SetNamespace(p.set.Namespace)
 		m.SetName(v.Name)
 		m.SetUID(v.UID)

@@ -72,7 +72,7 @@ func (p *pass[S]) carryOut(ctx context.Context, f dialect.Freezer[S], j orphan.J
 		p.thawed = true
 		reason, action = p.lens.Traits().Events.Thawed, "Unfreeze"
 	}
-	p.set = p.lens.View(p.object)
+	p.set = p.lens.View(p.object).Set
 	if j.Act == orphan.Freeze || frozen {
 		logf.FromContext(ctx).Info(j.Message, "act", j.Act)
 		p.Recorder.Eventf(p.object, nil, corev1.EventTypeNormal, reason, action, "%s", j.Message)

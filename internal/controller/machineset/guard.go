@@ -64,7 +64,8 @@ func (p *pass[S]) weigh(ctx context.Context, s S) (replicas.Disruption, error) {
 	for _, m := range machines {
 		members = append(members, p.lens.Member(s, m, func(string) *corev1.Node { return nil }))
 	}
-	return replicas.DisruptionOf(p.now, p.lens.View(s), members, p.lens.Policy(s)), nil
+	v := p.lens.View(s)
+	return replicas.DisruptionOf(p.now, v.Set, members, v.Policy), nil
 }
 
 // hear keeps what a guard said for the record, and tells people once: again only

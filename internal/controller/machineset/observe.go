@@ -54,7 +54,7 @@ func (p *pass[S]) observe(ctx context.Context) error {
 }
 
 func (p *pass[S]) listCached(ctx context.Context, owner string) ([]client.Object, error) {
-	list := p.lens.Machines()
+	list := p.lens.Traits().Machines()
 	err := p.Client.List(ctx, list, client.InNamespace(p.set.Namespace),
 		client.MatchingFields{OwnerIndex: owner}, client.UnsafeDisableDeepCopy)
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *pass[S]) listCached(ctx context.Context, owner string) ([]client.Object
 
 // observeLive replaces what was observed by what the API server says now.
 func (p *pass[S]) observeLive(ctx context.Context) error {
-	list := p.lens.Machines()
+	list := p.lens.Traits().Machines()
 	opts := []client.ListOption{client.InNamespace(p.set.Namespace)}
 	if !p.set.Deleting {
 		opts = append(opts, client.MatchingLabelsSelector{Selector: p.selector})
@@ -132,7 +132,7 @@ func (p *pass[S]) spare(m *replicas.Member) {
 // nodes reads all nodes at once: from a cache that costs a pointer per node.
 func (p *pass[S]) nodes(ctx context.Context) (dialect.Nodes, error) {
 	none := func(string) *corev1.Node { return nil }
-	if p.Nodes == nil || !p.lens.Traits().ReadsNodes || len(p.machines) == 0 {
+	if p.Nodes == nil || p.nodeReader == nil || len(p.machines) == 0 {
 		return none, nil
 	}
 	var list corev1.NodeList

@@ -59,7 +59,7 @@ func (p *pass[S]) overlaps(s S) bool {
 	if s.GetUID() == p.set.UID || s.GetDeletionTimestamp() != nil || siblings {
 		return false
 	}
-	return p.selector.Matches(p.makes(s)) || p.lens.Selector(s).Matches(p.makes(p.object))
+	return p.selector.Matches(p.makes(s)) || p.lens.View(s).Selector.Matches(p.makes(p.object))
 }
 
 // makes are the labels of machines that a set makes.

@@ -78,7 +78,7 @@ func (p *pass[S]) createOne(ctx context.Context, a *attempt) error {
 // recognise looks whose the machine is that has the name already: it is ours
 // if an earlier creation went through although its reply was lost.
 func (p *pass[S]) recognise(ctx context.Context, a *attempt) error {
-	there := p.lens.Machine()
+	there := p.lens.Traits().Machine()
 	err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.set.Namespace, Name: a.name}, there)
 	if err != nil {
 		a.unsure = !apierrors.IsNotFound(err)
@@ -116,7 +116,7 @@ func (p *pass[S]) delete(ctx context.Context, victims []replicas.Victim) error {
 }
 
 func (p *pass[S]) deleteOne(ctx context.Context, v replicas.Victim) error {
-	m := p.lens.Machine()
+	m := p.lens.Traits().Machine()
 	m.SetNamespace(p.set.Namespace)
 	m.SetName(v.Name)
 	err := p.Client.Delete(ctx, m, client.Preconditions{UID: ptr.To(v.UID)})

@@ -69,12 +69,12 @@ func (r *Reconciler[S]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.GroupKind().String())).
 		Watches(r.lens.New(), enqueue.Func(r.Wakes)).
-		Watches(r.lens.Machine(), enqueue.Func(r.Wakes)).
+		Watches(r.lens.Traits().Machine(), enqueue.Func(r.Wakes)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: s.MaxConcurrent,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
 		})
-	if s.NodeCache != nil && r.lens.Traits().ReadsNodes {
+	if s.NodeCache != nil && r.nodeReader != nil {
 		b = b.WatchesRawSource(source.Kind[client.Object](s.NodeCache, &corev1.Node{}, enqueue.Func(r.Wakes)))
 	}
 	if f, ok := r.lens.(dialect.Freezer[S]); ok {

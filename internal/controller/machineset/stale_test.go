@@ -229,7 +229,7 @@ func TestNameOfAStranger(t *testing.T) {
 	w := newWorld(openshiftAPI)
 	w.declare(t, 1)
 	w.sync(t, true, true)
-	stranger := w.lens.Machine()
+	stranger := w.lens.Traits().Machine()
 	stranger.SetNamespace(namespace)
 	stranger.SetName("set-a0001")
 	if err := w.Client.Create(t.Context(), stranger); err != nil {

@@ -68,17 +68,20 @@ func (r *Reconciler[S]) wakesOfMachine(ctx context.Context, before, after client
 // wakesOfNode is about the set of the machine that a node is. Of a node only
 // whose it is and whether it is ready matters: heartbeats wake nobody.
 func (r *Reconciler[S]) wakesOfNode(ctx context.Context, before, after client.Object) (out []enqueue.Request) {
+	if r.nodeReader == nil {
+		return nil
+	}
 	was, _ := before.(*corev1.Node)
 	is, _ := after.(*corev1.Node)
-	if was != nil && is != nil && r.lens.MachineOf(was) == r.lens.MachineOf(is) && ready(was) == ready(is) {
+	if was != nil && is != nil && r.nodeReader.MachineOf(was) == r.nodeReader.MachineOf(is) && ready(was) == ready(is) {
 		return nil
 	}
 	for _, n := range []*corev1.Node{was, is} {
 		if n == nil {
 			continue
 		}
-		m := r.lens.Machine()
-		if key := r.lens.MachineOf(n); key.Name == "" || r.Client.Get(ctx, key, m) != nil {
+		m := r.lens.Traits().Machine()
+		if key := r.nodeReader.MachineOf(n); key.Name == "" || r.Client.Get(ctx, key, m) != nil {
 			continue // not there, or not yet: then the machine's own event does it
 		}
 		out = append(out, r.concerned(ctx, m, eventPause)...)
@@ -118,7 +121,7 @@ func (r *Reconciler[S]) matchingSets(ctx context.Context, m client.Object) (out 
 		return nil
 	}
 	for _, s := range list {
-		if r.lens.Selector(s).Matches(labels.Set(m.GetLabels())) {
+		if r.lens.View(s).Selector.Matches(labels.Set(m.GetLabels())) {
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)})
 		}
 	}
@@ -126,12 +129,7 @@ func (r *Reconciler[S]) matchingSets(ctx context.Context, m client.Object) (out 
 }
 
 func (r *Reconciler[S]) listSets(ctx context.Context, namespace string) (out []S, err error) {
-	kind := r.lens.Traits().Kind
-	o, err := r.Client.Scheme().New(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err != nil {
-		return nil, err
-	}
-	list := o.(client.ObjectList)
+	list := r.lens.Traits().Sets()
 	if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}

@@ -123,8 +123,8 @@ func newWorld[S client.Object](a api[S]) *world[S] {
 
 func (w *world[S]) build(objs ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(scheme()).WithObjects(objs...).
-		WithStatusSubresource(w.lens.New(), w.lens.Machine()).
-		WithIndex(w.lens.Machine(), machineset.OwnerIndex, machineset.IndexOwner).Build()
+		WithStatusSubresource(w.lens.New(), w.lens.Traits().Machine()).
+		WithIndex(w.lens.Traits().Machine(), machineset.OwnerIndex, machineset.IndexOwner).Build()
 }
 
 // Get reads from the cache.
@@ -214,7 +214,7 @@ func (w *world[S]) sync(t testing.TB, sets, machines bool) {
 
 func (w *world[S]) machinesOf(t testing.TB, r client.Reader) (out []client.Object) {
 	t.Helper()
-	list := w.lens.Machines()
+	list := w.lens.Traits().Machines()
 	if err := r.List(t.Context(), list, client.InNamespace(namespace)); err != nil {
 		t.Fatal(err)
 	}

@@ -54,8 +54,8 @@ func (r machines[M]) Policy(m client.Object) lifecycle.Policy { return r.lens.Po
 
 type sets[S client.Object] struct{ lens dialect.Sets[S] }
 
-func (r sets[S]) View(s client.Object) replicas.Set        { return r.lens.View(s.(S)) }
-func (r sets[S]) Selector(s client.Object) labels.Selector { return r.lens.Selector(s.(S)) }
+func (r sets[S]) View(s client.Object) replicas.Set        { return r.lens.View(s.(S)).Set }
+func (r sets[S]) Selector(s client.Object) labels.Selector { return r.lens.View(s.(S)).Selector }
 
 func (r sets[S]) Makes(s client.Object) labels.Set {
 	return r.lens.NewMachine(s.(S), s.GetName()).GetLabels()
@@ -67,17 +67,18 @@ func (r sets[S]) Decide(now time.Time, o client.Object, machines []client.Object
 	for _, m := range machines {
 		members = append(members, r.lens.Member(s, m, nodes))
 	}
-	return replicas.Decide(now, r.lens.View(s), members, r.lens.Policy(s))
+	v := r.lens.View(s)
+	return replicas.Decide(now, v.Set, members, v.Policy)
 }
 
 type deployments[D, S client.Object] struct{ lens dialect.Deployments[D, S] }
 
 func (r deployments[D, S]) View(d client.Object, now time.Time) rollout.Deployment {
-	return r.lens.View(d.(D), now)
+	return r.lens.View(d.(D), now).Deployment
 }
 
 func (r deployments[D, S]) ViewSet(d, s client.Object) rollout.Set {
-	return r.lens.ViewSet(d.(D), s.(S))
+	return r.lens.Sets().View(d.(D), s.(S))
 }
 
 type checks[C client.Object] struct{ lens dialect.HealthChecks[C] }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,8 +23,6 @@ import (
 // DeploymentLaws describe a lens of deployments to be checked.
 type DeploymentLaws[D, S client.Object] struct {
 	Dialect dialect.Deployments[D, S]
-	// Sets is the lens of the sets that the deployment makes.
-	Sets dialect.Sets[S]
 	// Prepare makes a random deployment one that the API server could hold, at fault or
 	// not; Set, Machine and Node do the same of a set, a machine and a node.
 	Prepare func(d D, r *rand.Rand)
@@ -35,9 +34,9 @@ type DeploymentLaws[D, S client.Object] struct {
 	// Owned are the JSON paths that Record may change in a deployment, Amended those
 	// that ApplyMetadata may, and Returned those that RollBack may.
 	Owned, Amended, Returned []string
-	// Applied are those that ApplySet may change in a set, Marked those that
-	// MarkForDeletion may in a machine, and Moved those that Move and Unprotect may;
-	// none where machines are not updated in place.
+	// Applied are those that Apply may change in a set, Marked those that
+	// MarkForDeletion may in a machine, none where the autoscaler marks them itself, and
+	// Moved those that Move and Unprotect may; none where machines are not updated in place.
 	Applied, Marked, Moved []string
 	// Shows is what the status of d shows besides its [rollout.Last], Tells what it is
 	// to show after Record was given o for d.
@@ -110,6 +109,16 @@ func (l DeploymentLaws[D, S]) Check(t *testing.T) {
 	}
 }
 
+func (l DeploymentLaws[D, S]) sets() dialect.DeployedSets[D, S] { return l.Dialect.Sets() }
+
+// facts are what the engine is told of d.
+func (l DeploymentLaws[D, S]) facts(d D) rollout.Deployment { return l.Dialect.View(d, Now).Deployment }
+
+// machine is what the engine is told of m, whose node is n.
+func (l DeploymentLaws[D, S]) machine(m client.Object, n *corev1.Node) rollout.Machine {
+	return l.Dialect.Machines().View(m, dialect.OnNode(n))
+}
+
 func (l DeploymentLaws[D, S]) trial(seed int64) deploymentTrial[D, S] {
 	r := rand.New(rand.NewSource(seed))
 	c := deploymentTrial[D, S]{r: r, before: l.Dialect.New(), node: someNode(r)}
@@ -119,22 +128,22 @@ func (l DeploymentLaws[D, S]) trial(seed int64) deploymentTrial[D, S] {
 	l.Node(c.node, r)
 	var view []rollout.Set
 	for i := range 1 + r.Intn(3) {
-		s := l.Dialect.Set()
+		s := l.sets().Lens().New()
 		filler(seed*7+int64(i), l.Fill).Fill(s)
 		meta(s, r, l.Dialect.Traits().Finalizer)
 		s.SetName(fmt.Sprint("s-", i))
 		s.SetUID(types.UID(s.GetName()))
 		l.Set(s, r)
-		v := l.Dialect.ViewSet(c.before, s)
+		v := l.sets().View(c.before, s)
 		for range r.Intn(3) {
-			m := l.Dialect.Machine()
+			m := l.sets().Lens().Traits().Machine()
 			filler(seed*7+int64(len(c.machines)), l.Fill).Fill(m)
 			meta(m, r, l.Dialect.Traits().Finalizer)
 			m.SetName(fmt.Sprint("m-", len(c.machines)))
 			m.SetUID(types.UID(m.GetName()))
 			l.Machine(m, r)
 			c.machines = append(c.machines, m)
-			v.Machines = append(v.Machines, l.Dialect.ViewMachine(m, c.node))
+			v.Machines = append(v.Machines, l.machine(m, c.node))
 		}
 		c.sets, view = append(c.sets, s), append(view, v)
 	}
@@ -146,11 +155,11 @@ func (l DeploymentLaws[D, S]) trial(seed int64) deploymentTrial[D, S] {
 
 // outcome is what a pass over the deployment comes to.
 func (l DeploymentLaws[D, S]) outcome(c deploymentTrial[D, S], view []rollout.Set) dialect.DeploymentOutcome[S] {
-	o := dialect.DeploymentOutcome[S]{Now: Now, Deployment: l.Dialect.View(c.before, Now), Sets: c.sets}
+	o := dialect.DeploymentOutcome[S]{Now: Now, Deployment: l.facts(c.before), Sets: c.sets}
 	if len(o.Deployment.Faults) > 0 {
 		view, o.Sets = nil, nil
 	}
-	o.Plan = rollout.Decide(Now, o.Deployment, view, l.Dialect.Policy(c.before))
+	o.Plan = rollout.Decide(Now, o.Deployment, view, l.Dialect.View(c.before, Now).Policy)
 	switch faulty := o.Plan.Status.Faulty; {
 	case faulty:
 	case c.r.Intn(9) == 0:
@@ -169,7 +178,7 @@ func (l DeploymentLaws[D, S]) shows(c deploymentTrial[D, S]) error {
 	if c.o.Plan.Finished || c.o.Plan.RollBack != nil {
 		return nil // nothing is told of such a pass
 	}
-	was, is, st := l.Dialect.View(c.before, Now), l.Dialect.View(c.after, Now), c.o.Plan.Status
+	was, is, st := l.facts(c.before), l.facts(c.after), c.o.Plan.Status
 	want := was
 	if !st.Faulty {
 		want.Last = rollout.Last{Updated: st.Updated, Old: st.Replicas - st.Updated, Ready: st.Ready, Available: st.Available, Progress: want.Last.Progress}
@@ -244,7 +253,7 @@ func (l DeploymentLaws[D, S]) unshared(c deploymentTrial[D, S]) error {
 func (l DeploymentLaws[D, S]) amended(c deploymentTrial[D, S]) error {
 	d, p := clone(c.before), c.o.Plan
 	l.Dialect.ApplyMetadata(d, c.sets, p)
-	want, is := l.Dialect.View(c.before, Now), l.Dialect.View(d, Now)
+	want, is := l.facts(c.before), l.facts(d)
 	if p.Revision != 0 {
 		want.Revision = p.Revision
 	}
@@ -273,9 +282,9 @@ func (l DeploymentLaws[D, S]) rolledBack(c deploymentTrial[D, S]) error {
 		d, s := clone(c.before), clone(c.sets[i])
 		l.Dialect.RollBack(d, &s, rollout.RollBack{})
 		switch {
-		case l.Dialect.View(d, Now).RollbackTo != nil:
+		case l.facts(d).RollbackTo != nil:
 			return errors.New("the request is not cleared")
-		case !l.Dialect.ViewSet(d, s).Current:
+		case !l.sets().View(d, s).Current:
 			return errors.New("the set is not of the template")
 		}
 		was := clone(d)
@@ -290,31 +299,31 @@ func (l DeploymentLaws[D, S]) rolledBack(c deploymentTrial[D, S]) error {
 // made: the set of the present template is current, without fault, the deployment's, and as
 // planned; after a collision it has another name.
 func (l DeploymentLaws[D, S]) made(c deploymentTrial[D, S]) error {
-	if len(l.Dialect.View(c.before, Now).Faults) > 0 {
+	if len(l.facts(c.before).Faults) > 0 {
 		return nil
 	}
 	c.before.SetUID("d-uid")
-	d, w := clone(c.before), l.want(c, l.Dialect.Set())
+	d, w := clone(c.before), l.want(c, l.sets().Lens().New())
 	w.Current = true
-	s := l.Dialect.NewSet(d, w)
-	ref, v := metav1.GetControllerOf(s), l.Dialect.ViewSet(d, s)
+	s := l.sets().New(d, w)
+	ref, v := metav1.GetControllerOf(s), l.sets().View(d, s)
 	switch {
 	case ref == nil || ref.UID != d.GetUID() || ref.Kind != l.Dialect.Traits().Kind.Kind:
 		return fmt.Errorf("its controller is %+v", ref)
-	case s.GetNamespace() != d.GetNamespace() || !l.Dialect.Selector(d).Matches(labels.Set(s.GetLabels())):
+	case s.GetNamespace() != d.GetNamespace() || !l.Dialect.View(d, Now).Selector.Matches(labels.Set(s.GetLabels())):
 		return fmt.Errorf("the deployment does not select %s with labels %v", client.ObjectKeyFromObject(s), s.GetLabels())
 	case !v.Current || v.Replicas != w.Replicas || v.Revision != w.Revision || v.Held != w.Held:
 		return fmt.Errorf("wanted %+v, made %+v", w, v)
 	}
-	for _, f := range l.Sets.View(s).Faults {
+	for _, f := range l.sets().Lens().View(s).Faults {
 		return fmt.Errorf("the set is at fault: %s", f)
 	}
 	collided := clone(c.before)
 	l.Dialect.Record(collided, dialect.DeploymentOutcome[S]{Now: Now, Collided: true})
-	if l.Dialect.NewSet(collided, w).GetName() == s.GetName() || l.Dialect.NewSet(d, w).GetName() != s.GetName() {
+	if l.sets().New(collided, w).GetName() == s.GetName() || l.sets().New(d, w).GetName() != s.GetName() {
 		return fmt.Errorf("%s does not follow from template and collisions alone", s.GetName())
 	}
-	return l.apart(d, s, func(d D) S { return l.Dialect.NewSet(d, w) })
+	return l.apart(d, s, func(d D) S { return l.sets().New(d, w) })
 }
 
 // apart: neither of d and s, which was made from it, reaches the other.
@@ -331,7 +340,7 @@ func (l DeploymentLaws[D, S]) apart(d D, s S, apply func(D) S) error {
 
 // want is what may be planned for s.
 func (l DeploymentLaws[D, S]) want(c deploymentTrial[D, S], s S) rollout.SetWant {
-	v, r := l.Dialect.ViewSet(c.before, s), c.r
+	v, r := l.sets().View(c.before, s), c.r
 	w := rollout.SetWant{UID: v.UID, Name: v.Name, Current: v.Current, Replicas: r.Intn(5), Revision: int64(r.Intn(3)), Avoided: r.Intn(2) == 0, Held: r.Intn(2) == 0}
 	if n := r.Intn(9); n > 0 {
 		w.Desired, w.Max = &n, &n
@@ -347,8 +356,8 @@ func (l DeploymentLaws[D, S]) applied(c deploymentTrial[D, S]) error {
 	for _, before := range c.sets {
 		w := l.want(c, before)
 		d, s := clone(c.before), clone(before)
-		l.Dialect.ApplySet(d, s, w)
-		want := l.Dialect.ViewSet(d, before)
+		l.sets().Apply(d, s, w)
+		want := l.sets().View(d, before)
 		want.Replicas, want.Avoided, want.Held, want.Notes = w.Replicas, w.Avoided, w.Held, w.Notes
 		if w.Desired != nil {
 			want.Desired, want.Max = w.Desired, w.Max
@@ -356,18 +365,18 @@ func (l DeploymentLaws[D, S]) applied(c deploymentTrial[D, S]) error {
 		if w.Revision != 0 {
 			want.Revision = w.Revision
 		}
-		if diff := cmp.Diff(want, l.Dialect.ViewSet(d, s)); diff != "" {
+		if diff := cmp.Diff(want, l.sets().View(d, s)); diff != "" {
 			return fmt.Errorf("(-wanted +shown)\n%s", diff)
 		}
 		again := clone(s)
-		l.Dialect.ApplySet(d, again, w)
-		err := errors.Join(same("ApplySet", c.before, d), same("ApplySet, once more,", s, again), changesOnly(before, s, l.Applied))
+		l.sets().Apply(d, again, w)
+		err := errors.Join(same("Apply", c.before, d), same("Apply, once more,", s, again), changesOnly(before, s, l.Applied))
 		if err != nil {
 			return err
 		}
 		err = l.apart(d, s, func(d D) S {
 			s := clone(before)
-			l.Dialect.ApplySet(d, s, w)
+			l.sets().Apply(d, s, w)
 			return s
 		})
 		if err != nil {
@@ -379,10 +388,17 @@ func (l DeploymentLaws[D, S]) applied(c deploymentTrial[D, S]) error {
 
 // marked: a machine that is to go first says so, and when it was chosen where the API keeps that.
 func (l DeploymentLaws[D, S]) marked(c deploymentTrial[D, S]) error {
+	marker, ok := dialect.As[dialect.VictimMarker](l.Dialect.Machines())
+	if ok != (len(l.Marked) > 0) {
+		return fmt.Errorf("the lens marks machines: %v", ok)
+	}
 	for _, before := range c.machines {
+		if !ok {
+			break
+		}
 		m, again := clone(before), clone(before)
-		l.Dialect.MarkForDeletion(m, Now)
-		want, is := l.Dialect.ViewMachine(before, c.node), l.Dialect.ViewMachine(m, c.node)
+		marker.MarkForDeletion(m, Now)
+		want, is := l.machine(before, c.node), l.machine(m, c.node)
 		if want.Asked = true; is.Marked.Equal(Now) {
 			want.Marked = Now
 		}
@@ -390,8 +406,8 @@ func (l DeploymentLaws[D, S]) marked(c deploymentTrial[D, S]) error {
 		if diff := cmp.Diff(want, is); diff != "" {
 			return fmt.Errorf("(-wanted +shown)\n%s", diff)
 		}
-		l.Dialect.MarkForDeletion(again, Now)
-		l.Dialect.MarkForDeletion(again, Now)
+		marker.MarkForDeletion(again, Now)
+		marker.MarkForDeletion(again, Now)
 		if err := errors.Join(same("marking once more", m, again), changesOnly(before, m, l.Marked)); err != nil {
 			return err
 		}
@@ -402,7 +418,7 @@ func (l DeploymentLaws[D, S]) marked(c deploymentTrial[D, S]) error {
 // moved: a machine that is handed over has its new set for a controller, and is shielded until
 // it is unprotected, and looks in all else as before.
 func (l DeploymentLaws[D, S]) moved(c deploymentTrial[D, S]) error {
-	mover, ok := l.Dialect.(dialect.Mover[S])
+	mover, ok := dialect.As[dialect.Mover[S]](l.Dialect.Machines())
 	if ok != (len(l.Moved) > 0) {
 		return fmt.Errorf("the lens moves machines: %v", ok)
 	}
@@ -415,7 +431,7 @@ func (l DeploymentLaws[D, S]) moved(c deploymentTrial[D, S]) error {
 		if err := changesOnly(before, m, l.Moved); err != nil {
 			return err
 		}
-		want, is := l.Dialect.ViewMachine(before, c.node), l.Dialect.ViewMachine(m, c.node)
+		want, is := l.machine(before, c.node), l.machine(m, c.node)
 		if want.Moved = true; cmp.Diff(want, is) != "" {
 			return fmt.Errorf("(-wanted +shown)\n%s", cmp.Diff(want, is))
 		}
@@ -425,8 +441,8 @@ func (l DeploymentLaws[D, S]) moved(c deploymentTrial[D, S]) error {
 		again, done := clone(m), clone(m)
 		mover.Move(again, from, to)
 		mover.Unprotect(done)
-		if want.Moved = false; cmp.Diff(want, l.Dialect.ViewMachine(done, c.node)) != "" {
-			return fmt.Errorf("(-wanted +shown)\n%s", cmp.Diff(want, l.Dialect.ViewMachine(done, c.node)))
+		if want.Moved = false; cmp.Diff(want, l.machine(done, c.node)) != "" {
+			return fmt.Errorf("(-wanted +shown)\n%s", cmp.Diff(want, l.machine(done, c.node)))
 		}
 		if err := errors.Join(same("moving once more", m, again), changesOnly(m, done, l.Moved)); err != nil {
 			return err
@@ -437,14 +453,22 @@ func (l DeploymentLaws[D, S]) moved(c deploymentTrial[D, S]) error {
 
 // nodes: a node carries what it is wanted to, and what others asked for stays theirs.
 func (l DeploymentLaws[D, S]) nodes(c deploymentTrial[D, S]) error {
-	r, bare := c.r, l.Dialect.Machine()
+	r := c.r
+	at := slices.IndexFunc(c.machines, func(m client.Object) bool {
+		v := l.machine(m, nil)
+		return v.Node != "" && !v.Preservation.Begun()
+	})
+	if at < 0 {
+		return nil
+	}
+	m := c.machines[at]
 	w := rollout.NodeWant{Avoid: r.Intn(2) == 0, Stay: r.Intn(2) == 0}
 	if updates := len(l.Moved) > 0; updates {
 		w.Candidate, w.Selected, w.Release = r.Intn(2) == 0, r.Intn(2) == 0, r.Intn(4) == 0
 	}
 	n := c.node.DeepCopy()
-	l.Dialect.MarkNode(n, w)
-	was, is := l.Dialect.ViewMachine(bare, c.node), l.Dialect.ViewMachine(bare, n)
+	l.Dialect.Machines().MarkNode(n, w)
+	was, is := l.machine(m, c.node), l.machine(m, n)
 	foreign := was.Marks.StayForeign || w.Stay && is.Marks.StayForeign // of a machine that is kept, it is shared
 	want := rollout.Marks{
 		Avoid: w.Avoid && !w.Release, Candidate: w.Candidate && !w.Release, Selected: w.Selected && !w.Release,
@@ -459,6 +483,6 @@ func (l DeploymentLaws[D, S]) nodes(c deploymentTrial[D, S]) error {
 		return fmt.Errorf("marking the node changed more\n%s", diff)
 	}
 	again := n.DeepCopy()
-	l.Dialect.MarkNode(again, w)
+	l.Dialect.Machines().MarkNode(again, w)
 	return same("marking once more", n, again)
 }

@@ -127,7 +127,7 @@ func filler(seed int64, own []any) *randfill.Filler {
 }
 
 func (l SetLaws[S]) machine(seed int64, r *rand.Rand) client.Object {
-	m := l.Dialect.Machine()
+	m := l.Dialect.Traits().Machine()
 	filler(seed, l.Fill).Fill(m)
 	meta(m, r, l.Dialect.Traits().Finalizer)
 	m.SetName(fmt.Sprint("m-", seed))
@@ -139,7 +139,8 @@ func (l SetLaws[S]) machine(seed int64, r *rand.Rand) client.Object {
 // writes go well or badly by chance.
 func (l SetLaws[S]) outcome(c setTrial[S]) dialect.SetOutcome {
 	o := dialect.SetOutcome{Now: Now}
-	set, policy := l.Dialect.View(c.before), l.Dialect.Policy(c.before)
+	v := l.Dialect.View(c.before)
+	set, policy := v.Set, v.Policy
 	if o.Faults = set.Faults; len(o.Faults) > 0 {
 		return o
 	}
@@ -175,7 +176,7 @@ func (l SetLaws[S]) shows(c setTrial[S]) error {
 	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
 		return fmt.Errorf("the status (-what o says +what it shows)\n%s", d)
 	}
-	if d := cmp.Diff(l.Dialect.View(c.before), l.Dialect.View(c.after)); d != "" {
+	if d := cmp.Diff(l.Dialect.View(c.before).Set, l.Dialect.View(c.after).Set); d != "" {
 		return fmt.Errorf("what is wanted was changed by Record\n%s", d)
 	}
 	return nil
@@ -269,7 +270,7 @@ func (l SetLaws[S]) made(c setTrial[S]) error {
 	}
 	if len(l.Dialect.View(s).Faults) == 0 {
 		switch {
-		case !l.Dialect.Selector(s).Matches(labels.Set(m.GetLabels())):
+		case !l.Dialect.View(s).Selector.Matches(labels.Set(m.GetLabels())):
 			return errors.New("the set does not select it")
 		case !l.Dialect.Member(s, m, someNodes(c.r)).FullyLabeled:
 			return errors.New("it lacks labels of the template")
@@ -356,11 +357,11 @@ func (l SetLaws[S]) frozen(c setTrial[S]) error {
 		}
 		s := clone(c.before)
 		f.Freeze(s, freeze)
-		v, crowd := l.Dialect.View(s), f.Crowd(s, nil, nil)
+		v, crowd := l.Dialect.View(s).Set, f.Crowd(s, nil, nil)
 		if crowd.Frozen != freeze || v.Frozen != freeze || freeze && v.NoGrowth == "" || !freeze && crowd.Asked {
 			return fmt.Errorf("frozen %v, shows %+v and %+v", freeze, v, crowd)
 		}
-		want := l.Dialect.View(c.before)
+		want := l.Dialect.View(c.before).Set
 		want.Frozen, want.NoGrowth = v.Frozen, v.NoGrowth
 		if d := cmp.Diff(want, v); d != "" {
 			return fmt.Errorf("freezing changed more\n%s", d)

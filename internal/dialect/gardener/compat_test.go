@@ -64,7 +64,7 @@ func TestMinReadySecondsDoesNotCount(t *testing.T) {
 		Phase: v1alpha1.MachineRunning, LastUpdateTime: metav1.NewTime(compatNow),
 	}}}
 	none := dialect.Nodes(func(string) *corev1.Node { return nil })
-	got := replicas.Count(compatNow, []replicas.Member{Sets{}.Member(s, m, none)}, Sets{}.Policy(s))
+	got := replicas.Count(compatNow, []replicas.Member{Sets{}.Member(s, m, none)}, Sets{}.View(s).Policy)
 	if got.Available != 1 || got.Next != 0 {
 		t.Errorf("a machine that runs since now: %+v", got)
 	}
@@ -144,7 +144,7 @@ func TestSetPolicyOfTheAPI(t *testing.T) {
 		Burst: 100, ReplaceFailed: true, HonourMarks: true, Cascade: true, StatusCountsLeaving: true,
 		Order: []replicas.Criterion{replicas.KeptLast, replicas.ByPriority, replicas.MarkedFirst, replicas.ByPhase, replicas.ByAge},
 	}
-	if diff := cmp.Diff(want, Sets{}.Policy(&v1alpha1.MachineSet{})); diff != "" {
+	if diff := cmp.Diff(want, Sets{}.View(&v1alpha1.MachineSet{}).Policy); diff != "" {
 		t.Errorf("policy (-want +got)\n%s", diff)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -25,9 +24,17 @@ type Deployments struct {
 	Nodeless bool
 }
 
+// deployedSets reads and writes the sets of such deployments, deployedMachines their
+// machines.
+type (
+	deployedSets     struct{}
+	deployedMachines struct{}
+)
+
 var (
 	_ dialect.Deployments[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet] = Deployments{}
-	_ dialect.Mover[*v1alpha1.MachineSet]                                    = Deployments{}
+	_ dialect.Mover[*v1alpha1.MachineSet]                                    = deployedMachines{}
+	_ dialect.VictimMarker                                                   = deployedMachines{}
 )
 
 // Traits implements [dialect.Deployments]. The last four events and Invalid
@@ -35,7 +42,6 @@ var (
 func (Deployments) Traits() dialect.DeploymentTraits {
 	return dialect.DeploymentTraits{
 		Kind:      v1alpha1.GroupVersion.WithKind(v1alpha1.KindMachineDeployment),
-		SetKind:   v1alpha1.GroupVersion.WithKind(v1alpha1.KindMachineSet),
 		Finalizer: v1alpha1.FinalizerMachine,
 		Events: dialect.DeploymentEvents{
 			Scaled:            "ScalingMachineSet",
@@ -55,21 +61,21 @@ func (Deployments) Traits() dialect.DeploymentTraits {
 // New implements [dialect.Deployments].
 func (Deployments) New() *v1alpha1.MachineDeployment { return &v1alpha1.MachineDeployment{} }
 
-// Set implements [dialect.Deployments].
-func (Deployments) Set() *v1alpha1.MachineSet { return &v1alpha1.MachineSet{} }
-
 // Sets implements [dialect.Deployments].
-func (Deployments) Sets() client.ObjectList { return &v1alpha1.MachineSetList{} }
-
-// Machine implements [dialect.Deployments].
-func (Deployments) Machine() client.Object { return &v1alpha1.Machine{} }
+func (Deployments) Sets() dialect.DeployedSets[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet] {
+	return deployedSets{}
+}
 
 // Machines implements [dialect.Deployments].
-func (Deployments) Machines() client.ObjectList { return &v1alpha1.MachineList{} }
+func (Deployments) Machines() dialect.DeployedMachines { return deployedMachines{} }
 
 // View projects d onto the engine's facts. The label freeze is only a mirror
 // of the sets, each of which stops growing by itself.
-func (Deployments) View(d *v1alpha1.MachineDeployment, now time.Time) rollout.Deployment {
+func (l Deployments) View(d *v1alpha1.MachineDeployment, now time.Time) dialect.DeploymentView {
+	return dialect.DeploymentView{Deployment: deploymentFacts(d, now), Policy: l.policy(d), Selector: deploymentSelector(d)}
+}
+
+func deploymentFacts(d *v1alpha1.MachineDeployment, now time.Time) rollout.Deployment {
 	guard, faults := dialect.ReadGuard(d.Annotations)
 	bounds, byHand := bounds(d)
 	v := rollout.Deployment{
@@ -212,10 +218,10 @@ func boundFaults(block string, b v1alpha1.UpdateConfiguration) []lifecycle.Fault
 	return append(check("maxSurge", b.MaxSurge), check("maxUnavailable", b.MaxUnavailable)...)
 }
 
-// Policy says that a deployment takes its sets with it, that machines take
+// policy says that a deployment takes its sets with it, that machines take
 // room until they are gone, and that nodes of old sets are avoided. Nothing is
 // asked of minReadySeconds.
-func (l Deployments) Policy(d *v1alpha1.MachineDeployment) rollout.Policy {
+func (l Deployments) policy(d *v1alpha1.MachineDeployment) rollout.Policy {
 	return rollout.Policy{
 		LeavingTakesRoom:    !dialect.Asked(d.Annotations, dialect.OverlapAnnotation),
 		StatusCountsLeaving: true, Cascade: true, AvoidOld: true,
@@ -223,8 +229,8 @@ func (l Deployments) Policy(d *v1alpha1.MachineDeployment) rollout.Policy {
 	}
 }
 
-// Selector implements [dialect.Deployments].
-func (Deployments) Selector(d *v1alpha1.MachineDeployment) labels.Selector {
+// deploymentSelector matches nothing where d is at fault about it.
+func deploymentSelector(d *v1alpha1.MachineDeployment) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil || selector.Empty() {
 		return labels.Nothing()
@@ -234,11 +240,6 @@ func (Deployments) Selector(d *v1alpha1.MachineDeployment) labels.Selector {
 
 // Adopts says that every set that the selector matches belongs here, as long
 // as neither is on its way out.
-func (Deployments) Adopts(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) bool {
+func (deployedSets) Adopts(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) bool {
 	return d.DeletionTimestamp == nil && s.DeletionTimestamp == nil
-}
-
-// Claims reports whether the controller of s is to take over m, which nobody controls.
-func (Deployments) Claims(s *v1alpha1.MachineSet, m client.Object) bool {
-	return dialect.Claims(Sets{}.Selector(s), s, m)
 }

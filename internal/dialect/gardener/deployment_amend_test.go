@@ -114,7 +114,7 @@ func TestThawIsHandedOn(t *testing.T) {
 	d, s := sampleDeployment(annotatedWith(v1alpha1.AnnotationKeyUnfreeze, "True")), sampleSet()
 	pass := func() {
 		Deployments{}.ApplyMetadata(d, []*v1alpha1.MachineSet{s}, rollout.Plan{})
-		Deployments{}.ApplySet(d, s, rollout.SetWant{Replicas: 3, Was: 3})
+		deployedSets{}.Apply(d, s, rollout.SetWant{Replicas: 3, Was: 3})
 	}
 	Sets{}.Freeze(s, true)
 	pass()
@@ -134,7 +134,7 @@ func TestThawIsHandedOn(t *testing.T) {
 // TestRollBack: section 4.5, rollback.
 func TestRollBack(t *testing.T) {
 	d := sampleDeployment(annotatedWith("team", "blue", "deployment.kubernetes.io/revision", "1"))
-	s := Deployments{}.NewSet(d, sampleWant(3))
+	s := deployedSets{}.New(d, sampleWant(3))
 	setAnnotation(s, scaler, "2025-01-01T00:00:00Z")
 	s.Annotations["deployment.machine.sapcloud.io/prefer-no-schedule"] = "True"
 	s.Annotations[dialect.FailedAnnotation] = "a"
@@ -158,7 +158,7 @@ func TestRollBack(t *testing.T) {
 	if diff := cmp.Diff(want, d); diff != "" {
 		t.Errorf("template and annotations of the set (-want +got):\n%s", diff)
 	}
-	if !(Deployments{}).ViewSet(d, s).Current {
+	if !(deployedSets{}).View(d, s).Current {
 		t.Error("the set rolled back to is not the current one")
 	}
 	d.Spec.Template.Labels["x"] = "y"

@@ -65,15 +65,15 @@ func readStored(t *testing.T, path string) (s stored) {
 func (s stored) facts(l Deployments, now time.Time) (rollout.Deployment, []rollout.Set) {
 	var sets []rollout.Set
 	for _, set := range s.sets {
-		v := l.ViewSet(s.deployment, set)
+		v := l.Sets().View(s.deployment, set)
 		for _, m := range s.machines {
 			if metav1.IsControlledBy(m, set) {
-				v.Machines = append(v.Machines, l.ViewMachine(m, s.nodes[l.NodeName(m)]))
+				v.Machines = append(v.Machines, l.Machines().View(m, func(name string) *corev1.Node { return s.nodes[name] }))
 			}
 		}
 		sets = append(sets, v)
 	}
-	return l.View(s.deployment, now), sets
+	return l.View(s.deployment, now).Deployment, sets
 }
 
 // TestStoredObjectsAtRest: to take over from another implementation, or to
@@ -90,7 +90,7 @@ func TestStoredObjectsAtRest(t *testing.T) {
 			if len(d.Faults) > 0 {
 				t.Fatalf("at fault: %v", d.Faults)
 			}
-			p := rollout.Decide(setNow, d, sets, l.Policy(s.deployment))
+			p := rollout.Decide(setNow, d, sets, l.policy(s.deployment))
 			want := rollout.Plan{Revision: d.Revision, Sets: p.Sets, Status: p.Status}
 			if diff := cmp.Diff(want, p, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("something is to be done (-rest +plan):\n%s", diff)
@@ -124,7 +124,7 @@ func (s stored) undressed(t *testing.T, l Deployments, w rollout.SetWant) {
 			continue
 		}
 		before := set.DeepCopy()
-		l.ApplySet(s.deployment, set, w)
+		l.Sets().Apply(s.deployment, set, w)
 		if diff := cmp.Diff(before, set, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s is written:\n%s", set.Name, diff)
 		}
@@ -137,12 +137,12 @@ func TestStoredObjectsRoll(t *testing.T) {
 	l, s := Deployments{}, readStored(t, "testdata/deployment-corpus/rolling.yaml")
 	s.deployment.Spec.Template.Spec.Class.Name = "other"
 	d, sets := s.facts(l, setNow)
-	p := rollout.Decide(setNow, d, sets, l.Policy(s.deployment))
+	p := rollout.Decide(setNow, d, sets, l.policy(s.deployment))
 	if p.Create == nil || p.Create.Revision != 3 {
 		t.Fatalf("no set for another template: %+v", p)
 	}
-	made := l.NewSet(s.deployment, *p.Create)
-	if got := l.ViewSet(s.deployment, made); !got.Current || got.Revision != 3 || got.Replicas != p.Create.Replicas {
+	made := l.Sets().New(s.deployment, *p.Create)
+	if got := l.Sets().View(s.deployment, made); !got.Current || got.Revision != 3 || got.Replicas != p.Create.Replicas {
 		t.Errorf("%+v", got)
 	}
 }

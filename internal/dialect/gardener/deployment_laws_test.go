@@ -20,7 +20,7 @@ import (
 // TestDeploymentLaws holds the lens of deployments to the laws.
 func TestDeploymentLaws(t *testing.T) {
 	dialecttest.DeploymentLaws[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{
-		Dialect: gardener.Deployments{}, Sets: gardener.Sets{},
+		Dialect: gardener.Deployments{},
 		Prepare: prepareDeployment, Set: prepareOwnedSet, Machine: prepareMember, Node: prepareNode,
 		Owned: []string{"status"},
 		Amended: []string{
@@ -65,7 +65,7 @@ func deploymentTells(d *v1alpha1.MachineDeployment, o dialect.DeploymentOutcome[
 	if st.Faulty {
 		return out
 	}
-	out.Selector, out.Kept, out.Unavailable = gardener.Deployments{}.Selector(d).String(), st.Kept, st.Unavailable
+	out.Selector, out.Kept, out.Unavailable = gardener.Deployments{}.View(d, o.Now).Selector.String(), st.Kept, st.Unavailable
 	out.Conditions["Available"] = map[bool]string{true: "True MinimumReplicasAvailable", false: "False MinimumReplicasUnavailable"}[st.Enough]
 	if delete(out.Conditions, "ReplicaFailure"); st.Failure != nil {
 		out.Conditions["ReplicaFailure"] = "True " + st.Failure.Reason

@@ -20,9 +20,9 @@ const preferNoScheduleValue = "True"
 // nodeLabelTrue is the value of the labels that ask for an update in place.
 const nodeLabelTrue = "true"
 
-// ViewMachine projects a machine and its node. What sets know by priorities, that a
+// View projects a machine and its node. What sets know by priorities, that a
 // machine was asked to go first, deployments ask for in one word.
-func (Deployments) ViewMachine(o client.Object, n *corev1.Node) rollout.Machine {
+func (deployedMachines) View(o client.Object, nodes dialect.Nodes) rollout.Machine {
 	m := o.(*v1alpha1.Machine)
 	status := m.Status.CurrentStatus
 	v := rollout.Machine{
@@ -30,21 +30,21 @@ func (Deployments) ViewMachine(o client.Object, n *corev1.Node) rollout.Machine 
 		Joined: status.Phase == v1alpha1.MachineRunning || len(m.Status.Conditions) > 0,
 		Moved:  m.Labels[v1alpha1.LabelKeyNodeUpdateResult] == v1alpha1.LabelValueNodeUpdateSuccessful,
 		Node:   m.Labels[v1alpha1.LabelKeyNode],
-		Seen:   n != nil,
 	}
 	v.Asked = m.Annotations[v1alpha1.AnnotationKeyMachinePriority] == v1alpha1.MachinePriorityFirst
 	if v.Ready {
 		v.ReadySince = status.LastUpdateTime.Time
 	}
-	if n != nil {
+	if v.Node == "" {
+		return v
+	}
+	if n := nodes(v.Node); n != nil {
+		v.Seen = true
 		v.Marks = nodeMarks(n, v.Preservation.Begun())
 		v.Update = updateOf(n, status.Phase)
 	}
 	return v
 }
-
-// NodeName implements [dialect.Deployments].
-func (Deployments) NodeName(o client.Object) string { return o.GetLabels()[v1alpha1.LabelKeyNode] }
 
 // nodeMarks reads what a rollout puts on nodes. The annotations that keep the
 // autoscaler away are shared with preservation, whose they are while it lasts.
@@ -135,7 +135,7 @@ func timedOut(step string, phase v1alpha1.MachinePhase) bool {
 }
 
 // MarkForDeletion edits m to be given up before others.
-func (Deployments) MarkForDeletion(m client.Object, at time.Time) {
+func (deployedMachines) MarkForDeletion(m client.Object, at time.Time) {
 	setAnnotation(m, v1alpha1.AnnotationKeyMachinePriority, v1alpha1.MachinePriorityFirst)
 	setAnnotation(m, v1alpha1.AnnotationKeyMarkedForDeletionTime, at.UTC().Format(time.RFC3339))
 }
@@ -144,12 +144,12 @@ func (Deployments) MarkForDeletion(m client.Object, at time.Time) {
 // set. Its spec stays: instance, class and credentials are those that it was
 // made with. The owner stays in its place among the references, because
 // clients look at the first.
-func (l Deployments) Move(o client.Object, from, to *v1alpha1.MachineSet) {
+func (deployedMachines) Move(o client.Object, from, to *v1alpha1.MachineSet) {
 	m := o.(*v1alpha1.Machine)
 	either := func(r metav1.OwnerReference) bool { return r.UID == from.UID || r.UID == to.UID }
 	place := max(0, slices.IndexFunc(m.OwnerReferences, either))
 	others := slices.DeleteFunc(slices.Clone(m.OwnerReferences), either)
-	m.OwnerReferences = slices.Insert(others, place, *metav1.NewControllerRef(to, l.Traits().SetKind))
+	m.OwnerReferences = slices.Insert(others, place, *metav1.NewControllerRef(to, Sets{}.Traits().Kind))
 	if m.Labels == nil {
 		m.Labels = map[string]string{}
 	}
@@ -171,12 +171,12 @@ func selected(s *v1alpha1.MachineSet) map[string]string {
 }
 
 // Unprotect edits m, which its new set has room for, to be like any other.
-func (Deployments) Unprotect(m client.Object) {
+func (deployedMachines) Unprotect(m client.Object) {
 	delete(m.GetLabels(), v1alpha1.LabelKeyNodeUpdateResult)
 }
 
 // MarkNode edits n to carry what w says.
-func (Deployments) MarkNode(n *corev1.Node, w rollout.NodeWant) {
+func (deployedMachines) MarkNode(n *corev1.Node, w rollout.NodeWant) {
 	if w.Release {
 		release(n)
 	}

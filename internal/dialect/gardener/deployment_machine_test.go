@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
@@ -106,15 +107,12 @@ func TestViewMachine(t *testing.T) {
 				Joined: true, Node: "node-1",
 			}
 			tc.expect(&want)
-			got := Deployments{}.ViewMachine(tc.machine, nil)
+			got := deployedMachines{}.View(tc.machine, dialect.NoNode)
 			if got.Kept() != (name == "kept") {
 				t.Errorf("%s: kept %v", tc.reason, got.Kept())
 			}
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(replicas.Member{}, "Phase", "Linked", "Priority")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-			if got := (Deployments{}).NodeName(tc.machine); got != "node-1" {
-				t.Errorf("node %q", got)
 			}
 		})
 	}
@@ -154,7 +152,7 @@ func TestNodeMarks(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			v := Deployments{}.ViewMachine(runningMachine(tc.machine), sampleNode(tc.node))
+			v := deployedMachines{}.View(runningMachine(tc.machine), dialect.OnNode(sampleNode(tc.node)))
 			if diff := cmp.Diff(tc.want, v.Marks); diff != "" || !v.Seen {
 				t.Errorf("%s: seen %v (-want +got):\n%s", tc.reason, v.Seen, diff)
 			}
@@ -202,7 +200,7 @@ func TestUpdateOf(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := (Deployments{}).ViewMachine(runningMachine(inPhase(tc.phase)), sampleNode(tc.node...)).Update; got != tc.want {
+			if got := (deployedMachines{}).View(runningMachine(inPhase(tc.phase)), dialect.OnNode(sampleNode(tc.node...))).Update; got != tc.want {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
 			}
 		})
@@ -222,7 +220,7 @@ func TestMarkNodeGolden(t *testing.T) {
 		}
 	}
 	all := rollout.NodeWant{Avoid: true, Stay: true, Candidate: true, Selected: true}
-	marked := func(n *corev1.Node) { nodeLabels()(n); Deployments{}.MarkNode(n, all) }
+	marked := func(n *corev1.Node) { nodeLabels()(n); deployedMachines{}.MarkNode(n, all) }
 	tests := map[string]struct {
 		node func(*corev1.Node)
 		want rollout.NodeWant
@@ -242,16 +240,16 @@ func TestMarkNodeGolden(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			n := sampleNode(tc.node)
-			Deployments{}.MarkNode(n, tc.want)
+			deployedMachines{}.MarkNode(n, tc.want)
 			setGolden(t, "deployment/node-"+name, map[string]any{
 				"labels": n.Labels, "annotations": n.Annotations, "taints": n.Spec.Taints, "unschedulable": n.Spec.Unschedulable,
 			})
 			again := n.DeepCopy()
-			Deployments{}.MarkNode(again, tc.want)
+			deployedMachines{}.MarkNode(again, tc.want)
 			if diff := cmp.Diff(n, again); diff != "" {
 				t.Errorf("marked twice:\n%s", diff)
 			}
-			is := Deployments{}.ViewMachine(runningMachine(), n).Marks
+			is := deployedMachines{}.View(runningMachine(), dialect.OnNode(n)).Marks
 			shown := rollout.NodeWant{Avoid: is.Avoid, Stay: is.Stay || is.StayForeign && tc.want.Stay, Candidate: is.Candidate, Selected: is.Selected, Release: tc.want.Release}
 			if diff := cmp.Diff(tc.want, shown); diff != "" {
 				t.Errorf("asked for and shown differ:\n%s", diff)
@@ -264,43 +262,43 @@ func TestMarkNodeGolden(t *testing.T) {
 // same place, the labels of the new selector, and the spec as it was.
 func TestMoveGolden(t *testing.T) {
 	d := sampleDeployment()
-	from := Deployments{}.NewSet(d, sampleWant(3))
+	from := deployedSets{}.New(d, sampleWant(3))
 	d.Spec.Template.Spec.Class.Name = "class-b"
-	to := Deployments{}.NewSet(d, sampleWant(3))
+	to := deployedSets{}.New(d, sampleWant(3))
 	from.UID, to.UID = "old-uid", "new-uid"
 	m := Sets{}.NewMachine(from, "workers-x7k2p").(*v1alpha1.Machine)
 	m.UID = "m-uid"
 	m.Labels["example.com/own"] = "1"
 	m.OwnerReferences = append(m.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "other-uid"})
 	before := m.DeepCopy()
-	Deployments{}.Move(m, from, to)
+	deployedMachines{}.Move(m, from, to)
 	setGolden(t, "deployment/move", m)
 	if diff := cmp.Diff(before, m, cmpopts.IgnoreFields(metav1.ObjectMeta{}, "Labels", "OwnerReferences")); diff != "" {
 		t.Errorf("more than owner and labels changed:\n%s", diff)
 	}
-	if !metav1.IsControlledBy(m, to) || metav1.IsControlledBy(m, from) || !(Sets{}).Selector(to).Matches(labels.Set(m.Labels)) || (Sets{}).Selector(from).Matches(labels.Set(m.Labels)) {
+	if !metav1.IsControlledBy(m, to) || metav1.IsControlledBy(m, from) || !(Sets{}).View(to).Selector.Matches(labels.Set(m.Labels)) || (Sets{}).View(from).Selector.Matches(labels.Set(m.Labels)) {
 		t.Errorf("owners %v, labels %v", m.OwnerReferences, m.Labels)
 	}
 	again := m.DeepCopy()
-	if (Deployments{}).Move(again, from, to); !cmp.Equal(m, again) {
+	if (deployedMachines{}).Move(again, from, to); !cmp.Equal(m, again) {
 		t.Errorf("moved twice:\n%s", cmp.Diff(m, again))
 	}
-	if v := (Deployments{}).ViewMachine(m, nil); !v.Moved {
+	if v := (deployedMachines{}).View(m, dialect.NoNode); !v.Moved {
 		t.Error("moved, and not shielded")
 	}
-	Deployments{}.Unprotect(m)
-	if v := (Deployments{}).ViewMachine(m, nil); v.Moved {
+	deployedMachines{}.Unprotect(m)
+	if v := (deployedMachines{}).View(m, dialect.NoNode); v.Moved {
 		t.Error("shielded still")
 	}
 }
 
 // TestMoveFromAnAdoptedSet: one whose selector does not have the hash.
 func TestMoveFromAnAdoptedSet(t *testing.T) {
-	from, to := sampleSet(), Deployments{}.NewSet(sampleDeployment(), sampleWant(3))
+	from, to := sampleSet(), deployedSets{}.New(sampleDeployment(), sampleWant(3))
 	from.UID, to.UID = "old-uid", "new-uid"
 	m := Sets{}.NewMachine(from, "workers-x7k2p").(*v1alpha1.Machine)
-	Deployments{}.Move(m, from, to)
-	if !(Sets{}).Selector(to).Matches(labels.Set(m.Labels)) || !metav1.IsControlledBy(m, to) || len(m.OwnerReferences) != 1 {
+	deployedMachines{}.Move(m, from, to)
+	if !(Sets{}).View(to).Selector.Matches(labels.Set(m.Labels)) || !metav1.IsControlledBy(m, to) || len(m.OwnerReferences) != 1 {
 		t.Errorf("owners %v, labels %v", m.OwnerReferences, m.Labels)
 	}
 }
@@ -308,11 +306,11 @@ func TestMoveFromAnAdoptedSet(t *testing.T) {
 // TestVictimize: section 4.1 row 8; the set grants it.
 func TestVictimize(t *testing.T) {
 	m := runningMachine()
-	Deployments{}.MarkForDeletion(m, setNow.In(time.FixedZone("east", 3600)))
+	deployedMachines{}.MarkForDeletion(m, setNow.In(time.FixedZone("east", 3600)))
 	if m.Annotations["machinepriority.machine.sapcloud.io"] != "1" || m.Annotations["machine.sapcloud.io/marked-for-deletion-time"] != "2026-01-02T03:04:05Z" {
 		t.Errorf("%v", m.Annotations)
 	}
-	if v := (Deployments{}).ViewMachine(m, nil); !v.Asked || !v.Marked.Equal(setNow) {
+	if v := (deployedMachines{}).View(m, dialect.NoNode); !v.Asked || !v.Marked.Equal(setNow) {
 		t.Errorf("what was written does not show: %+v", v)
 	}
 	if v := (Sets{}).Member(sampleSet(), m, nil); v.Priority != 1 || !v.Marked.Equal(setNow) {

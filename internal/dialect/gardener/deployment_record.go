@@ -44,7 +44,7 @@ func recordCounters(d *v1alpha1.MachineDeployment, o dialect.DeploymentOutcome[*
 	st.AvailableReplicas = int32(is.Available)
 	st.PreservedFailedReplicas = int32(is.Kept)
 	st.UnavailableReplicas = int32(is.Unavailable)
-	st.LabelSelector = Deployments{}.Selector(d).String()
+	st.LabelSelector = deploymentSelector(d).String()
 	st.FailedMachines = failedOfAll(o.Sets)
 }
 

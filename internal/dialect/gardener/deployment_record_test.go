@@ -185,7 +185,7 @@ func TestCollisionCount(t *testing.T) {
 	d := sampleDeployment()
 	names := map[string]bool{}
 	for n := range int32(3) {
-		names[Deployments{}.NewSet(d, sampleWant(3)).Name] = true
+		names[deployedSets{}.New(d, sampleWant(3)).Name] = true
 		Deployments{}.Record(d, deploymentOutcome{Now: setNow, Plan: rollout.Plan{Status: complete()}, Collided: true})
 		if got := ptr.Deref(d.Status.CollisionCount, 0); got != n+1 {
 			t.Errorf("counted %d, want %d", got, n+1)

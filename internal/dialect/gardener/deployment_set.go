@@ -17,8 +17,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// ViewSet projects a set of d.
-func (Deployments) ViewSet(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) rollout.Set {
+// Lens implements [dialect.DeployedSets].
+func (deployedSets) Lens() dialect.Sets[*v1alpha1.MachineSet] { return Sets{} }
+
+// View projects a set of d.
+func (deployedSets) View(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) rollout.Set {
 	_, held := s.Labels[v1alpha1.LabelKeyScaleUpDisabled]
 	v := rollout.Set{
 		UID: s.UID, Name: s.Name, Created: s.CreationTimestamp.Time,
@@ -64,16 +67,16 @@ func setCondition(s *v1alpha1.MachineSet, t v1alpha1.MachineSetConditionType) *v
 	return &s.Status.Conditions[i]
 }
 
-// NewSet makes the set of the present template. The hash is on its labels, in
+// New makes the set of the present template. The hash is on its labels, in
 // its selector and on its machines.
-func (l Deployments) NewSet(d *v1alpha1.MachineDeployment, w rollout.SetWant) *v1alpha1.MachineSet {
+func (l deployedSets) New(d *v1alpha1.MachineDeployment, w rollout.SetWant) *v1alpha1.MachineSet {
 	hash := templateHash(d)
 	s := &v1alpha1.MachineSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: setName(d, hash), Namespace: d.Namespace,
 			Labels:          labelled(d.Spec.Template.Labels, v1alpha1.LabelKeyMachineTemplateHash, hash),
 			Finalizers:      []string{v1alpha1.FinalizerMachine},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, l.Traits().Kind)},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, Deployments{}.Traits().Kind)},
 		},
 		Spec: v1alpha1.MachineSetSpec{
 			Selector: ptr.To(*d.Spec.Selector.DeepCopy()),
@@ -83,7 +86,7 @@ func (l Deployments) NewSet(d *v1alpha1.MachineDeployment, w rollout.SetWant) *v
 	s.Spec.Selector.MatchLabels = labelled(s.Spec.Selector.MatchLabels, v1alpha1.LabelKeyMachineTemplateHash, hash)
 	s.Spec.Template.Labels = labelled(s.Spec.Template.Labels, v1alpha1.LabelKeyMachineTemplateHash, hash)
 	w.Current = true
-	l.ApplySet(d, s, w)
+	l.Apply(d, s, w)
 	return s
 }
 
@@ -95,14 +98,14 @@ func labelled(m map[string]string, key, value string) map[string]string {
 	return out
 }
 
-// ApplySet edits s to look as w says.
+// Apply edits s to look as w says.
 //
 // An adopted set whose selector does not have the hash keeps it so. The
 // original labels its machines one by one before it narrows the selector, and
 // holds a worker for minutes meanwhile. There is no need: a machine belongs to
 // the set that controls it, also where another set's selector matches it, and
 // only one that nobody controls could be taken by either.
-func (Deployments) ApplySet(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet, w rollout.SetWant) {
+func (deployedSets) Apply(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet, w rollout.SetWant) {
 	s.Spec.Replicas = int32(w.Replicas)
 	if w.Current {
 		followDeployment(d, s)

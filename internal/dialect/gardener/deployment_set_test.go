@@ -47,17 +47,17 @@ func TestTemplateEquality(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := sampleDeployment()
-			s := Deployments{}.NewSet(d, sampleWant(3))
+			s := deployedSets{}.New(d, sampleWant(3))
 			tc.change(&d.Spec.Template)
-			v := Deployments{}.ViewSet(d, s)
+			v := deployedSets{}.View(d, s)
 			if v.Current == tc.rolls {
 				t.Errorf("%s: current %v", tc.reason, v.Current)
 			}
-			again := Deployments{}.NewSet(d, sampleWant(3))
+			again := deployedSets{}.New(d, sampleWant(3))
 			if (again.Name == s.Name) == tc.rolls {
 				t.Errorf("%s: the set's name was %s and is %s", tc.reason, s.Name, again.Name)
 			}
-			if !(Deployments{}).ViewSet(d, again).Current {
+			if !(deployedSets{}).View(d, again).Current {
 				t.Error("a set just made of the template is not the current one")
 			}
 		})
@@ -81,17 +81,17 @@ func TestNewSetGolden(t *testing.T) {
 	before := d.DeepCopy()
 	w := sampleWant(2)
 	w.Current, w.Revision, w.Notes = false, 9, rollout.Notes{Failed: []string{"workers-a"}}
-	s := Deployments{}.NewSet(d, w)
+	s := deployedSets{}.New(d, w)
 	setGolden(t, "deployment/newset", s)
 	if diff := cmp.Diff(before, d); diff != "" {
 		t.Errorf("making a set changes the deployment:\n%s", diff)
 	}
 	again := s.DeepCopy()
 	w.Current = true
-	if (Deployments{}).ApplySet(d, again, w); !cmp.Equal(s, again) {
+	if (deployedSets{}).Apply(d, again, w); !cmp.Equal(s, again) {
 		t.Errorf("a set just made is dressed again:\n%s", cmp.Diff(s, again))
 	}
-	if v := (Deployments{}).ViewSet(d, s); !v.Current || v.Replicas != 2 || v.Revision != 9 || *v.Desired != 3 || *v.Max != 4 || !cmp.Equal(v.Notes, w.Notes) {
+	if v := (deployedSets{}).View(d, s); !v.Current || v.Replicas != 2 || v.Revision != 9 || *v.Desired != 3 || *v.Max != 4 || !cmp.Equal(v.Notes, w.Notes) {
 		t.Errorf("what was made does not show: %+v", v)
 	}
 	if faults := (Sets{}).View(s).Faults; len(faults) > 0 {
@@ -102,7 +102,7 @@ func TestNewSetGolden(t *testing.T) {
 // TestSetName: names follow from template and collisions.
 func TestSetName(t *testing.T) {
 	name := func(changes ...change) string {
-		return Deployments{}.NewSet(sampleDeployment(changes...), sampleWant(3)).Name
+		return deployedSets{}.New(sampleDeployment(changes...), sampleWant(3)).Name
 	}
 	collided := func(n int32) change { return func(d *deployment) { d.Status.CollisionCount = &n } }
 	if a, b := name(), name(); a != b || len(a) != len("workers-")+5 || !strings.HasPrefix(a, "workers-") {
@@ -162,7 +162,7 @@ func TestViewSet(t *testing.T) {
 			s := sampleSet(func(s *v1alpha1.MachineSet) { s.Status.ObservedGeneration = s.Generation }, tc.change)
 			want := rollout.Set{UID: "set-uid", Name: "workers", Replicas: 3, Observed: true}
 			tc.expect(&want)
-			if diff := cmp.Diff(want, Deployments{}.ViewSet(sampleDeployment(), s)); diff != "" {
+			if diff := cmp.Diff(want, deployedSets{}.View(sampleDeployment(), s)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -229,18 +229,18 @@ func TestDress(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := Deployments{}.NewSet(sampleDeployment(), sampleWant(3))
+			s := deployedSets{}.New(sampleDeployment(), sampleWant(3))
 			tc.before(s)
 			want, w := s.DeepCopy(), sampleWant(3)
 			tc.want(&w)
 			tc.expect(want)
 			d := sampleDeployment(tc.md)
-			Deployments{}.ApplySet(d, s, w)
+			deployedSets{}.Apply(d, s, w)
 			if diff := cmp.Diff(want, s, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			again := s.DeepCopy()
-			Deployments{}.ApplySet(d, again, w)
+			deployedSets{}.Apply(d, again, w)
 			if diff := cmp.Diff(s, again); diff != "" {
 				t.Errorf("dressed twice:\n%s", diff)
 			}
@@ -252,7 +252,7 @@ func TestDress(t *testing.T) {
 // deployment, which belongs to a cache.
 func TestDressSharesNothing(t *testing.T) {
 	d := sampleDeployment(func(d *deployment) { d.Spec.Template.Spec.MachineConfiguration = drainTimeout(time.Hour) })
-	s := Deployments{}.NewSet(d, sampleWant(3))
+	s := deployedSets{}.New(d, sampleWant(3))
 	before := d.DeepCopy()
 	s.Spec.Selector.MatchLabels["x"], s.Spec.Template.Labels["x"], s.Labels["x"] = "y", "y", "y"
 	s.Spec.Template.Spec.NodeTemplateSpec.Labels["x"] = "y"
@@ -266,10 +266,10 @@ func TestDressSharesNothing(t *testing.T) {
 func TestAdoptedSetKeepsItsSelector(t *testing.T) {
 	d := sampleDeployment()
 	s := sampleSet(func(s *v1alpha1.MachineSet) { s.Spec.Template = *d.Spec.Template.DeepCopy() })
-	if !(Deployments{}).ViewSet(d, s).Current {
+	if !(deployedSets{}).View(d, s).Current {
 		t.Fatal("a set of the same template is not the current one")
 	}
-	Deployments{}.ApplySet(d, s, sampleWant(3))
+	deployedSets{}.Apply(d, s, sampleWant(3))
 	if diff := cmp.Diff(sampleSet().Spec.Selector, s.Spec.Selector); diff != "" || len(s.Spec.Template.Labels) != 2 {
 		t.Errorf("selector %s\nlabels %v", diff, s.Spec.Template.Labels)
 	}

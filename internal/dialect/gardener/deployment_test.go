@@ -130,7 +130,7 @@ func TestDeploymentFaults(t *testing.T) {
 			if dialect.SelectsAll(faults) != (name == "empty selector") {
 				t.Errorf("taken for the empty selector: %v", dialect.SelectsAll(faults))
 			}
-			if selects := tc.field != "spec.selector"; selects != (Deployments{}).Selector(d).Matches(labels.Set{"name": "workers"}) {
+			if selects := tc.field != "spec.selector"; selects != (Deployments{}).View(d, setNow).Selector.Matches(labels.Set{"name": "workers"}) {
 				t.Errorf("selects its sets: %v", !selects)
 			}
 		})
@@ -193,7 +193,7 @@ func TestDeploymentView(t *testing.T) {
 			tc.expect(&want)
 			d := sampleDeployment(tc.change)
 			before := d.DeepCopy()
-			if diff := cmp.Diff(want, Deployments{}.View(d, setNow)); diff != "" {
+			if diff := cmp.Diff(want, Deployments{}.View(d, setNow).Deployment); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(before, d); diff != "" {
@@ -208,20 +208,20 @@ func TestDeploymentView(t *testing.T) {
 func TestDeploymentPolicy(t *testing.T) {
 	usual := rollout.Policy{LeavingTakesRoom: true, StatusCountsLeaving: true, Cascade: true, AvoidOld: true}
 	slow := sampleDeployment(func(d *deployment) { d.Spec.MinReadySeconds = 3600 })
-	if diff := cmp.Diff(usual, Deployments{}.Policy(slow)); diff != "" {
+	if diff := cmp.Diff(usual, Deployments{}.View(slow, setNow).Policy); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	overlapping := usual
 	overlapping.LeavingTakesRoom = false
-	if diff := cmp.Diff(overlapping, Deployments{}.Policy(sampleDeployment(annotatedWith(dialect.OverlapAnnotation, "true")))); diff != "" {
+	if diff := cmp.Diff(overlapping, Deployments{}.View(sampleDeployment(annotatedWith(dialect.OverlapAnnotation, "true")), setNow).Policy); diff != "" {
 		t.Errorf("overlap (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(usual, Deployments{}.Policy(sampleDeployment(annotatedWith(dialect.OverlapAnnotation, "false")))); diff != "" {
+	if diff := cmp.Diff(usual, Deployments{}.View(sampleDeployment(annotatedWith(dialect.OverlapAnnotation, "false")), setNow).Policy); diff != "" {
 		t.Errorf("no overlap (-want +got):\n%s", diff)
 	}
 	apart := usual
 	apart.StayDuringRollout, apart.Nodeless = true, true
-	if diff := cmp.Diff(apart, Deployments{StayDuringRollout: true, Nodeless: true}.Policy(slow)); diff != "" {
+	if diff := cmp.Diff(apart, Deployments{StayDuringRollout: true, Nodeless: true}.View(slow, setNow).Policy); diff != "" {
 		t.Errorf("flags (-want +got):\n%s", diff)
 	}
 }
@@ -229,7 +229,7 @@ func TestDeploymentPolicy(t *testing.T) {
 // TestDeploymentTraits: the reasons of section 7.4.
 func TestDeploymentTraits(t *testing.T) {
 	got := Deployments{}.Traits()
-	if got.Finalizer != "machine.sapcloud.io/machine-controller-manager" || got.Kind.Kind != "MachineDeployment" || got.SetKind.Kind != "MachineSet" {
+	if got.Finalizer != "machine.sapcloud.io/machine-controller-manager" || got.Kind.Kind != "MachineDeployment" || (Sets{}).Traits().Kind.Kind != "MachineSet" {
 		t.Errorf("%+v", got)
 	}
 	want := dialect.DeploymentEvents{
@@ -245,15 +245,15 @@ func TestDeploymentTraits(t *testing.T) {
 func TestDeploymentAdopts(t *testing.T) {
 	gone := func(m *metav1.ObjectMeta) { m.DeletionTimestamp = &metav1.Time{Time: setNow} }
 	d, s := sampleDeployment(), sampleSet()
-	if !(Deployments{}).Adopts(d, s) {
+	if !(deployedSets{}).Adopts(d, s) {
 		t.Error("3.2: a set that nobody controls and the selector matches is taken over")
 	}
 	gone(&s.ObjectMeta)
-	if (Deployments{}).Adopts(d, s) {
+	if (deployedSets{}).Adopts(d, s) {
 		t.Error("a set on its way out is taken over")
 	}
 	gone(&d.ObjectMeta)
-	if (Deployments{}).Adopts(d, sampleSet()) {
+	if (deployedSets{}).Adopts(d, sampleSet()) {
 		t.Error("a deployment on its way out takes over")
 	}
 }

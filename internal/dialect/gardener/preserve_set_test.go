@@ -50,12 +50,12 @@ func (k *keepers) setPass() (deleted []string) {
 		}
 		return out
 	}
-	set := gardener.Sets{}.View(k.set)
+	set := gardener.Sets{}.View(k.set).Set
 	for _, c := range replicas.AutoKeep(set, view()) {
 		i := slices.IndexFunc(k.machines, func(m *v1alpha1.Machine) bool { return m.Name == c.Name })
 		gardener.Sets{}.PreserveMachine(k.machines[i], c.Keep)
 	}
-	for _, v := range replicas.Decide(k.now, set, view(), gardener.Sets{}.Policy(k.set)).Delete {
+	for _, v := range replicas.Decide(k.now, set, view(), gardener.Sets{}.View(k.set).Policy).Delete {
 		deleted = append(deleted, v.Name)
 		k.machines = slices.DeleteFunc(k.machines, func(m *v1alpha1.Machine) bool { return m.Name == v.Name })
 		k.set.Spec.Replicas-- // the test is not about replacements

@@ -125,7 +125,7 @@ func TestRowsOfGardenerEffectivePreserve(t *testing.T) {
 			}}}
 			m.Status.CurrentStatus.Phase = v1alpha1.MachineFailed
 			member := Sets{}.Member(s, m, nil)
-			d := replicas.Decide(compatNow, replicas.Set{Replicas: 1}, []replicas.Member{member}, Sets{}.Policy(s))
+			d := replicas.Decide(compatNow, replicas.Set{Replicas: 1}, []replicas.Member{member}, Sets{}.View(s).Policy)
 			if spared := len(d.Delete) == 0; spared != c.spared {
 				t.Errorf("spared %v, want %v (%s)", spared, c.spared, d.Message)
 			}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -36,6 +35,9 @@ func (Sets) Traits() dialect.SetTraits {
 	return dialect.SetTraits{
 		Kind:      v1alpha1.GroupVersion.WithKind(v1alpha1.KindMachineSet),
 		Finalizer: v1alpha1.FinalizerMachine,
+		Machine:   func() client.Object { return &v1alpha1.Machine{} },
+		Machines:  func() client.ObjectList { return &v1alpha1.MachineList{} },
+		Sets:      func() client.ObjectList { return &v1alpha1.MachineSetList{} },
 		Events: dialect.SetEvents{
 			Created: "SuccessfulCreate", Deleted: "SuccessfulDelete",
 			FailedCreate: v1alpha1.ReasonFailedCreate, FailedDelete: v1alpha1.ReasonFailedDelete,
@@ -48,14 +50,12 @@ func (Sets) Traits() dialect.SetTraits {
 // New implements [dialect.Sets].
 func (Sets) New() *v1alpha1.MachineSet { return &v1alpha1.MachineSet{} }
 
-// Machine implements [dialect.Sets].
-func (Sets) Machine() client.Object { return &v1alpha1.Machine{} }
-
-// Machines implements [dialect.Sets].
-func (Sets) Machines() client.ObjectList { return &v1alpha1.MachineList{} }
-
 // View projects s onto the engine's facts.
-func (Sets) View(s *v1alpha1.MachineSet) replicas.Set {
+func (Sets) View(s *v1alpha1.MachineSet) dialect.SetView {
+	return dialect.SetView{Set: setFacts(s), Policy: setPolicy, Selector: setSelector(s)}
+}
+
+func setFacts(s *v1alpha1.MachineSet) replicas.Set {
 	return replicas.Set{
 		UID: s.UID, Namespace: s.Namespace, Name: s.Name,
 		Replicas:  int(s.Spec.Replicas),
@@ -112,13 +112,11 @@ var setOrder = []replicas.Criterion{
 	replicas.KeptLast, replicas.ByPriority, replicas.MarkedFirst, replicas.ByPhase, replicas.ByAge,
 }
 
-// Policy says that failed machines are replaced, the autoscaler's choice is honoured,
+// setPolicy says that failed machines are replaced, the autoscaler's choice is honoured,
 // and a set takes its machines with it. Nothing is asked of minReadySeconds.
-func (Sets) Policy(*v1alpha1.MachineSet) replicas.Policy {
-	return replicas.Policy{
-		Burst: setBurst, Order: setOrder,
-		ReplaceFailed: true, HonourMarks: true, Cascade: true, StatusCountsLeaving: true,
-	}
+var setPolicy = replicas.Policy{
+	Burst: setBurst, Order: setOrder,
+	ReplaceFailed: true, HonourMarks: true, Cascade: true, StatusCountsLeaving: true,
 }
 
 // shielded reports whether m was handed over to s and waits for room there. It
@@ -128,8 +126,8 @@ func shielded(s *v1alpha1.MachineSet, m *v1alpha1.Machine) bool {
 	return m.Labels[v1alpha1.LabelKeyNodeUpdateResult] == v1alpha1.LabelValueNodeUpdateSuccessful && metav1.GetControllerOf(s) != nil
 }
 
-// Selector implements [dialect.Sets].
-func (Sets) Selector(s *v1alpha1.MachineSet) labels.Selector {
+// setSelector matches nothing where s is at fault about it.
+func setSelector(s *v1alpha1.MachineSet) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(s.Spec.Selector)
 	if err != nil || selector.Empty() {
 		return labels.Nothing()
@@ -172,9 +170,6 @@ func member(m *v1alpha1.Machine) replicas.Member {
 		Usable:       phase == v1alpha1.MachineRunning || phase == v1alpha1.MachineAvailable,
 	}
 }
-
-// MachineOf is not asked: readiness of this API's machines is in their phase.
-func (Sets) MachineOf(*corev1.Node) client.ObjectKey { return client.ObjectKey{} }
 
 // priority is the machine's, or the usual one where it is missing or is not a
 // number.

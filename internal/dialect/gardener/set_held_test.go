@@ -38,7 +38,7 @@ func TestRecordHeld(t *testing.T) {
 	want("begun", record(0, dialect.SetOutcome{Judged: true, Held: "5 of 10"}), "5 of 10")
 	want("counted again", record(time.Minute, dialect.SetOutcome{Judged: true, Held: "4 of 9"}), "4 of 9")
 	want("not looked at", record(2*time.Minute, dialect.SetOutcome{}), "4 of 9")
-	if f := (Deployments{}).ViewSet(&v1alpha1.MachineDeployment{}, s).Failure; f == nil || f.Reason != "DeletionHeld" || f.Message != "4 of 9" || !f.Held {
+	if f := (deployedSets{}).View(&v1alpha1.MachineDeployment{}, s).Failure; f == nil || f.Reason != "DeletionHeld" || f.Message != "4 of 9" || !f.Held {
 		t.Errorf("the deployment does not see it: %+v", f)
 	}
 	want("ended", record(3*time.Minute, dialect.SetOutcome{Judged: true}), "")
@@ -48,12 +48,12 @@ func TestRecordHeld(t *testing.T) {
 func TestDressGuards(t *testing.T) {
 	d, s := &v1alpha1.MachineDeployment{}, sampleSet()
 	d.Annotations = map[string]string{orphan.MaxShareAnnotation: "30%", orphan.ApproveShrinkAnnotation: "4"}
-	Deployments{}.ApplySet(d, s, rollout.SetWant{Replicas: 3})
+	deployedSets{}.Apply(d, s, rollout.SetWant{Replicas: 3})
 	if g := (Sets{}).View(s).Guard; g == nil || g.Limit.Percent != 30 || g.Approved != 4 {
 		t.Errorf("the set is guarded by %+v", g)
 	}
 	d.Annotations = nil
-	Deployments{}.ApplySet(d, s, rollout.SetWant{Replicas: 3})
+	deployedSets{}.Apply(d, s, rollout.SetWant{Replicas: 3})
 	if g := (Sets{}).View(s).Guard; g != nil {
 		t.Errorf("the set is still guarded by %+v", g)
 	}

@@ -173,7 +173,7 @@ func TestSetView(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			tc.want.UID, tc.want.Namespace, tc.want.Name, tc.want.Replicas = "set-uid", "ns", "workers", 3
-			if diff := cmp.Diff(tc.want, Sets{}.View(sampleSet(tc.change))); diff != "" {
+			if diff := cmp.Diff(tc.want, Sets{}.View(sampleSet(tc.change)).Set); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

@@ -82,7 +82,7 @@ func TestSetLeavesLivingMachinesAlone(t *testing.T) {
 	failed := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"pool": "a"}}}
 	failed.Status.Phase, failed.Status.ErrorMessage = ptr.To(machinev1.PhaseFailed), ptr.To("can't find created instance")
 	none := dialect.Nodes(func(string) *corev1.Node { return nil })
-	d := replicas.Decide(compatNow, Sets{}.View(s), []replicas.Member{Sets{}.Member(s, failed, none)}, Sets{}.Policy(s))
+	d := replicas.Decide(compatNow, Sets{}.View(s).Set, []replicas.Member{Sets{}.Member(s, failed, none)}, Sets{}.View(s).Policy)
 	if d.Acts() || d.Reason != replicas.Settled {
 		t.Errorf("with one failed machine of one: %s, %s", d.Reason, d.Message)
 	}
@@ -127,7 +127,7 @@ func TestSetPolicyOfTheAPI(t *testing.T) {
 	} {
 		s := &machinev1.MachineSet{Spec: machinev1.MachineSetSpec{DeletePolicy: name, MinReadySeconds: 7}}
 		want := replicas.Policy{Burst: 500, Order: []replicas.Criterion{first}, MinReady: 7 * time.Second}
-		if diff := cmp.Diff(want, Sets{}.Policy(s)); diff != "" {
+		if diff := cmp.Diff(want, Sets{}.View(s).Policy); diff != "" {
 			t.Errorf("delete policy %q (-want +got)\n%s", name, diff)
 		}
 	}

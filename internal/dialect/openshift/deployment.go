@@ -30,14 +30,20 @@ var defaultSurge, defaultUnavailable = intstr.FromInt32(1), intstr.FromInt32(0)
 // Deployments reads and writes machine deployments of this API.
 type Deployments struct{}
 
+// deployedSets reads and writes the sets of such deployments, deployedMachines their
+// machines.
+type (
+	deployedSets     struct{}
+	deployedMachines struct{}
+)
+
 var _ dialect.Deployments[*v1beta1.MachineDeployment, *machinev1.MachineSet] = Deployments{}
 
 // Traits implements [dialect.Deployments]. There is no finalizer: sets follow
 // their deployment by the garbage collector, as machines follow their set.
 func (Deployments) Traits() dialect.DeploymentTraits {
 	return dialect.DeploymentTraits{
-		Kind:    v1beta1.GroupVersion.WithKind(v1beta1.KindMachineDeployment),
-		SetKind: Sets{}.Traits().Kind,
+		Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindMachineDeployment),
 		Events: dialect.DeploymentEvents{
 			Scaled:            "ScalingMachineSet",
 			CreateError:       string(rollout.SetCreateError),
@@ -56,22 +62,22 @@ func (Deployments) Traits() dialect.DeploymentTraits {
 // New implements [dialect.Deployments].
 func (Deployments) New() *v1beta1.MachineDeployment { return &v1beta1.MachineDeployment{} }
 
-// Set implements [dialect.Deployments].
-func (Deployments) Set() *machinev1.MachineSet { return &machinev1.MachineSet{} }
-
 // Sets implements [dialect.Deployments].
-func (Deployments) Sets() client.ObjectList { return &machinev1.MachineSetList{} }
-
-// Machine implements [dialect.Deployments].
-func (Deployments) Machine() client.Object { return &machinev1.Machine{} }
+func (Deployments) Sets() dialect.DeployedSets[*v1beta1.MachineDeployment, *machinev1.MachineSet] {
+	return deployedSets{}
+}
 
 // Machines implements [dialect.Deployments].
-func (Deployments) Machines() client.ObjectList { return &machinev1.MachineList{} }
+func (Deployments) Machines() dialect.DeployedMachines { return deployedMachines{} }
 
 // View projects d onto the engine's facts. There are no wishes among them: the
 // autoscaler of this API marks the machines themselves before it lowers the
 // replicas.
-func (Deployments) View(d *v1beta1.MachineDeployment, _ time.Time) rollout.Deployment {
+func (Deployments) View(d *v1beta1.MachineDeployment, _ time.Time) dialect.DeploymentView {
+	return dialect.DeploymentView{Deployment: deploymentFacts(d), Policy: deploymentPolicy(d), Selector: deploymentSelector(d)}
+}
+
+func deploymentFacts(d *v1beta1.MachineDeployment) rollout.Deployment {
 	guard, faults := dialect.ReadGuard(d.Annotations)
 	v := rollout.Deployment{
 		UID: d.UID, Namespace: d.Namespace, Name: d.Name,
@@ -180,10 +186,10 @@ func strategyFaults(d *v1beta1.MachineDeployment) (out []lifecycle.Fault) {
 	return out
 }
 
-// Policy says that there is never more than asked for unless that is asked
+// deploymentPolicy says that there is never more than asked for unless that is asked
 // for, too. With OnDelete a machine is replaced while it leaves, as sets of
 // this API do it.
-func (Deployments) Policy(d *v1beta1.MachineDeployment) rollout.Policy {
+func deploymentPolicy(d *v1beta1.MachineDeployment) rollout.Policy {
 	onDelete := strategies[d.Spec.Strategy.Type] == rollout.OnDelete
 	return rollout.Policy{
 		MinReady:          time.Duration(d.Spec.MinReadySeconds) * time.Second,
@@ -193,8 +199,8 @@ func (Deployments) Policy(d *v1beta1.MachineDeployment) rollout.Policy {
 	}
 }
 
-// Selector implements [dialect.Deployments].
-func (Deployments) Selector(d *v1beta1.MachineDeployment) labels.Selector {
+// deploymentSelector matches nothing where d is at fault about it.
+func deploymentSelector(d *v1beta1.MachineDeployment) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
 	if err != nil || selector.Empty() {
 		return labels.Nothing()
@@ -205,13 +211,8 @@ func (Deployments) Selector(d *v1beta1.MachineDeployment) labels.Selector {
 // Adopts takes over what a deployment of this name made and left behind: the
 // annotation says so, and the name follows from the hash. A set that a person
 // made is never taken, nor a copy of one of ours under another name.
-func (Deployments) Adopts(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) bool {
+func (deployedSets) Adopts(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) bool {
 	return s.Annotations[DeploymentAnnotation] == d.Name && s.Name == setName(d.Name, s.Labels[TemplateHashLabel])
-}
-
-// Claims reports whether the controller of s is to take over m, which nobody controls.
-func (Deployments) Claims(s *machinev1.MachineSet, m client.Object) bool {
-	return dialect.Claims(Sets{}.Selector(s), s, m)
 }
 
 // revision is the recorded one; 0 where there is none, or no number.

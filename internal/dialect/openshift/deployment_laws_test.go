@@ -20,13 +20,12 @@ import (
 // TestDeploymentLaws holds the lens of deployments to the laws.
 func TestDeploymentLaws(t *testing.T) {
 	dialecttest.DeploymentLaws[*v1beta1.MachineDeployment, *machinev1.MachineSet]{
-		Dialect: openshift.Deployments{}, Sets: openshift.Sets{},
+		Dialect: openshift.Deployments{},
 		Prepare: prepareDeployment, Set: prepareOwnedSet, Machine: prepareMember, Node: prepareNode,
 		Owned:    []string{"status"},
 		Amended:  []string{"metadata.annotations[deployment.kubernetes.io/revision]"},
 		Returned: []string{"spec.rollbackTo", "spec.template", "metadata.annotations"},
 		Applied:  []string{"spec", "metadata.labels", "metadata.annotations"},
-		Marked:   []string{"metadata.annotations[machine.openshift.io/delete-machine]"},
 		Shows:    deploymentShows,
 		Tells: func(d *v1beta1.MachineDeployment, o dialect.DeploymentOutcome[*machinev1.MachineSet]) dialecttest.DeploymentShown {
 			out, st := deploymentShows(d), o.Plan.Status

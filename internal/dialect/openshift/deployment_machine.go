@@ -2,26 +2,29 @@ package openshift
 
 import (
 	"slices"
-	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// ViewMachine projects a machine. It is ready when its node is, and usable as
+// View projects a machine. It is ready when its node is, and usable as
 // long as it was not given up.
-func (l Deployments) ViewMachine(o client.Object, n *corev1.Node) rollout.Machine {
+func (deployedMachines) View(o client.Object, nodes dialect.Nodes) rollout.Machine {
 	m := o.(*machinev1.Machine)
+	n := nodeOf(m, nodes)
 	v := rollout.Machine{
 		Member: member(m, n),
 		Joined: m.Status.NodeRef != nil,
-		Node:   l.NodeName(m),
 		Seen:   n != nil,
 		Marks:  marks(n),
+	}
+	if ref := m.Status.NodeRef; ref != nil {
+		v.Node = ref.Name
 	}
 	v.Failed = v.Failed || ptr.Deref(m.Status.Phase, "") == machinev1.PhaseFailed
 	v.Usable = v.Ready && !v.Failed
@@ -48,23 +51,9 @@ func isOutdated(t corev1.Taint) bool {
 	return t.Key == OutdatedKey && t.Effect == corev1.TaintEffectPreferNoSchedule
 }
 
-// NodeName implements [dialect.Deployments].
-func (Deployments) NodeName(o client.Object) string {
-	if ref := o.(*machinev1.Machine).Status.NodeRef; ref != nil {
-		return ref.Name
-	}
-	return ""
-}
-
-// MarkForDeletion asks for m as the autoscaler of this API does.
-func (Deployments) MarkForDeletion(o client.Object, at time.Time) {
-	m := o.(*machinev1.Machine)
-	set(&m.Annotations, DeleteMachineAnnotation, at.UTC().Format(time.RFC3339))
-}
-
 // MarkNode edits n to carry what w says. What somebody else asked the
 // autoscaler for is left alone.
-func (Deployments) MarkNode(n *corev1.Node, w rollout.NodeWant) {
+func (deployedMachines) MarkNode(n *corev1.Node, w rollout.NodeWant) {
 	have := marks(n)
 	switch {
 	case w.Avoid && !have.Avoid:

@@ -2,7 +2,6 @@ package openshift
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -10,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
@@ -62,7 +62,7 @@ func TestDeploymentViewMachine(t *testing.T) {
 			m := &machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m", UID: "u", CreationTimestamp: metav1.NewTime(setNow)}}
 			tc.change(m)
 			tc.want.Name, tc.want.UID, tc.want.Created, tc.want.Linked = "m", "u", setNow, tc.want.Joined
-			if diff := cmp.Diff(tc.want, Deployments{}.ViewMachine(m, tc.node)); diff != "" {
+			if diff := cmp.Diff(tc.want, deployedMachines{}.View(m, dialect.OnNode(tc.node))); diff != "" {
 				t.Errorf("%s (-want +got)\n%s", tc.reason, diff)
 			}
 		})
@@ -73,21 +73,22 @@ func TestDeploymentViewMachine(t *testing.T) {
 // others wrote.
 func TestDeploymentMarkNode(t *testing.T) {
 	foreignTaint := corev1.Taint{Key: "theirs", Effect: corev1.TaintEffectNoSchedule}
-	view := func(n *corev1.Node) rollout.Marks { return Deployments{}.ViewMachine(&machinev1.Machine{}, n).Marks }
+	m := &machinev1.Machine{Status: machinev1.MachineStatus{NodeRef: &corev1.ObjectReference{Name: "node-1"}}}
+	view := func(n *corev1.Node) rollout.Marks { return deployedMachines{}.View(m, dialect.OnNode(n)).Marks }
 	for _, from := range []rollout.NodeWant{{}, {Avoid: true}, {Stay: true}, {Avoid: true, Stay: true}} {
 		for _, to := range []rollout.NodeWant{{}, {Avoid: true}, {Stay: true}, {Avoid: true, Stay: true}} {
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"theirs": "x"}}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{foreignTaint}}}
-			Deployments{}.MarkNode(n, from)
-			Deployments{}.MarkNode(n, to)
+			deployedMachines{}.MarkNode(n, from)
+			deployedMachines{}.MarkNode(n, to)
 			if got := view(n); got.Avoid != to.Avoid || got.Stay != to.Stay || got.StayForeign {
 				t.Errorf("from %+v to %+v: %+v", from, to, got)
 			}
 			again := n.DeepCopy()
-			Deployments{}.MarkNode(again, to)
+			deployedMachines{}.MarkNode(again, to)
 			if diff := cmp.Diff(n, again); diff != "" {
 				t.Errorf("to %+v again:\n%s", to, diff)
 			}
-			Deployments{}.MarkNode(n, rollout.NodeWant{})
+			deployedMachines{}.MarkNode(n, rollout.NodeWant{})
 			if diff := cmp.Diff(map[string]string{"theirs": "x"}, n.Annotations); diff != "" || len(n.Spec.Taints) != 1 || n.Spec.Taints[0] != foreignTaint {
 				t.Errorf("what is left: %v, %v", n.Annotations, n.Spec.Taints)
 			}
@@ -95,18 +96,9 @@ func TestDeploymentMarkNode(t *testing.T) {
 	}
 	theirs := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{ScaleDownDisabledAnnotation: "true"}}}
 	before := theirs.DeepCopy()
-	Deployments{}.MarkNode(theirs, rollout.NodeWant{Stay: true})
-	Deployments{}.MarkNode(theirs, rollout.NodeWant{})
+	deployedMachines{}.MarkNode(theirs, rollout.NodeWant{Stay: true})
+	deployedMachines{}.MarkNode(theirs, rollout.NodeWant{})
 	if diff := cmp.Diff(before, theirs); diff != "" {
 		t.Errorf("somebody else's wish was touched:\n%s", diff)
-	}
-}
-
-// The autoscaler's own way to ask is the one that is written, and read.
-func TestDeploymentVictimize(t *testing.T) {
-	m := &machinev1.Machine{}
-	Deployments{}.MarkForDeletion(m, setNow.In(time.FixedZone("east", 3600)))
-	if m.Annotations[DeleteMachineAnnotation] != "2026-01-02T03:04:05Z" || !(Deployments{}).ViewMachine(m, nil).Asked {
-		t.Errorf("annotations %v", m.Annotations)
 	}
 }

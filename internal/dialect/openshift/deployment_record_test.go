@@ -207,9 +207,9 @@ func TestDeploymentFaultKeepsCounters(t *testing.T) {
 func TestDeploymentCollisionsAreCounted(t *testing.T) {
 	d := sampleDeployment()
 	for n := range int32(3) {
-		before := Deployments{}.NewSet(d, rollout.SetWant{}).Name
+		before := deployedSets{}.New(d, rollout.SetWant{}).Name
 		Deployments{}.Record(d, situations()["collided"])
-		if ptr.Deref(d.Status.CollisionCount, 0) != n+1 || (Deployments{}).NewSet(d, rollout.SetWant{}).Name == before {
+		if ptr.Deref(d.Status.CollisionCount, 0) != n+1 || (deployedSets{}).New(d, rollout.SetWant{}).Name == before {
 			t.Errorf("after %d: %v, name %s", n+1, d.Status.CollisionCount, before)
 		}
 	}

@@ -16,8 +16,11 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// ViewSet projects a set of d.
-func (Deployments) ViewSet(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) rollout.Set {
+// Lens implements [dialect.DeployedSets].
+func (deployedSets) Lens() dialect.Sets[*machinev1.MachineSet] { return Sets{} }
+
+// View projects a set of d.
+func (deployedSets) View(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) rollout.Set {
 	return rollout.Set{
 		UID: s.UID, Name: s.Name, Created: s.CreationTimestamp.Time,
 		Deleting: s.DeletionTimestamp != nil,
@@ -55,16 +58,16 @@ func failure(s *machinev1.MachineSet) *rollout.Failure {
 	return &rollout.Failure{Reason: string(ptr.Deref(s.Status.ErrorReason, "")), Message: ptr.Deref(s.Status.ErrorMessage, "")}
 }
 
-// NewSet makes the set of the present template. The hash is on its labels, in
+// New makes the set of the present template. The hash is on its labels, in
 // its selector and on its machines.
-func (l Deployments) NewSet(d *v1beta1.MachineDeployment, w rollout.SetWant) *machinev1.MachineSet {
+func (l deployedSets) New(d *v1beta1.MachineDeployment, w rollout.SetWant) *machinev1.MachineSet {
 	hash := templateHash(d)
 	s := &machinev1.MachineSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: setName(d.Name, hash), Namespace: d.Namespace,
 			Labels:          map[string]string{TemplateHashLabel: hash},
 			Annotations:     map[string]string{TemplateAnnotation: rollingOf(&d.Spec.Template).fingerprint()},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, l.Traits().Kind)},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, Deployments{}.Traits().Kind)},
 		},
 		Spec: machinev1.MachineSetSpec{Selector: *d.Spec.Selector.DeepCopy(), Template: *d.Spec.Template.DeepCopy()},
 	}
@@ -73,12 +76,12 @@ func (l Deployments) NewSet(d *v1beta1.MachineDeployment, w rollout.SetWant) *ma
 	}
 	s.Spec.Selector.MatchLabels[TemplateHashLabel] = hash
 	w.Current = true
-	l.ApplySet(d, s, w)
+	l.Apply(d, s, w)
 	return s
 }
 
-// ApplySet edits s to look as w says.
-func (Deployments) ApplySet(d *v1beta1.MachineDeployment, s *machinev1.MachineSet, w rollout.SetWant) {
+// Apply edits s to look as w says.
+func (deployedSets) Apply(d *v1beta1.MachineDeployment, s *machinev1.MachineSet, w rollout.SetWant) {
 	s.Spec.Replicas = ptr.To(int32(w.Replicas))
 	if w.Current {
 		followDeployment(d, s)

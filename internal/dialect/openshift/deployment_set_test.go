@@ -19,16 +19,16 @@ import (
 
 func TestDeploymentSetGolden(t *testing.T) {
 	d := sampleDeployment(rollingBlock(v1beta1.MachineRollingUpdateDeployment{DeletePolicy: "Oldest"}))
-	s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 2, Desired: ptr.To(3), Max: ptr.To(4), Revision: 4})
+	s := deployedSets{}.New(d, rollout.SetWant{Replicas: 2, Desired: ptr.To(3), Max: ptr.To(4), Revision: 4})
 	setGolden(t, "deployment-set", s)
 	if faults := (Sets{}).View(s).Faults; len(faults) > 0 {
 		t.Errorf("the set is at fault: %v", faults)
 	}
-	v := Deployments{}.ViewSet(d, s)
+	v := deployedSets{}.View(d, s)
 	if !v.Current || v.Replicas != 2 || *v.Desired != 3 || *v.Max != 4 || v.Revision != 4 || !Deployed(s) {
 		t.Errorf("it shows %+v", v)
 	}
-	if !(Deployments{}).Selector(d).Matches(labels.Set(s.Labels)) {
+	if !(Deployments{}).View(d, setNow).Selector.Matches(labels.Set(s.Labels)) {
 		t.Error("the deployment does not select its own set")
 	}
 }
@@ -46,9 +46,9 @@ func TestDeploymentDress(t *testing.T) {
 	}
 	for name, w := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3, Revision: 1, Avoided: true, Held: true, Notes: rollout.Notes{Failed: []string{"old"}}})
-			Deployments{}.ApplySet(d, s, w)
-			v := Deployments{}.ViewSet(d, s)
+			s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3, Revision: 1, Avoided: true, Held: true, Notes: rollout.Notes{Failed: []string{"old"}}})
+			deployedSets{}.Apply(d, s, w)
+			v := deployedSets{}.View(d, s)
 			got := rollout.SetWant{Current: w.Current, Replicas: v.Replicas, Desired: v.Desired, Max: v.Max, Avoided: v.Avoided, Held: v.Held, Notes: v.Notes}
 			want := w
 			want.Revision = 0
@@ -59,7 +59,7 @@ func TestDeploymentDress(t *testing.T) {
 				t.Errorf("revision %d, want %d", v.Revision, w.Revision)
 			}
 			again := s.DeepCopy()
-			Deployments{}.ApplySet(d, again, w)
+			deployedSets{}.Apply(d, again, w)
 			if diff := cmp.Diff(s, again); diff != "" {
 				t.Errorf("the second time it changed\n%s", diff)
 			}
@@ -70,10 +70,10 @@ func TestDeploymentDress(t *testing.T) {
 // A set that has not the present template keeps its own, for going back.
 func TestDeploymentDressesOldSetsOutsideOnly(t *testing.T) {
 	d := sampleDeployment()
-	s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3})
+	s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3})
 	before := s.DeepCopy()
 	d.Spec.Template.Labels["new"], d.Annotations["new"], d.Spec.MinReadySeconds = "x", "x", 99
-	Deployments{}.ApplySet(d, s, rollout.SetWant{Replicas: 1, Avoided: true})
+	deployedSets{}.Apply(d, s, rollout.SetWant{Replicas: 1, Avoided: true})
 	before.Spec.Replicas, before.Annotations[OutdatedKey] = ptr.To(int32(1)), "true"
 	if diff := cmp.Diff(before, s); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -84,7 +84,7 @@ func TestDeploymentDressesOldSetsOutsideOnly(t *testing.T) {
 // of the set changes.
 func TestDeploymentDressesCurrentSets(t *testing.T) {
 	d := sampleDeployment()
-	s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3})
+	s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3})
 	s.Annotations["foreign"], s.Labels["foreign"] = "x", "x"
 	s.Annotations[capacityOfSet] = "8"
 	want := s.DeepCopy()
@@ -101,7 +101,7 @@ func TestDeploymentDressesCurrentSets(t *testing.T) {
 	want.Labels["new"], want.Annotations["team"] = "x", "red"
 	d.Annotations["team"], d.Spec.MinReadySeconds = "red", 99
 	want.Spec.MinReadySeconds = 99
-	Deployments{}.ApplySet(d, s, rollout.SetWant{Current: true, Replicas: 3})
+	deployedSets{}.Apply(d, s, rollout.SetWant{Current: true, Replicas: 3})
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -119,7 +119,7 @@ const capacityOfSet = "machine.openshift.io/vCPU"
 // sets up.
 func TestDeploymentMakesItsOwnHash(t *testing.T) {
 	d := sampleDeployment(func(d *v1beta1.MachineDeployment) { d.Spec.Template.Labels[TemplateHashLabel] = "copied" })
-	s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3})
+	s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3})
 	for place, l := range map[string]map[string]string{"labels": s.Labels, "selector": s.Spec.Selector.MatchLabels, "template": s.Spec.Template.Labels} {
 		if l[TemplateHashLabel] != "ljc445l" {
 			t.Errorf("%s: %v", place, l)
@@ -135,16 +135,16 @@ func TestDeploymentKeepsSetsSound(t *testing.T) {
 		d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "wing", Operator: metav1.LabelSelectorOpExists}}
 		d.Spec.Template.Labels["wing"] = "left"
 	})
-	s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3})
+	s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3})
 	delete(d.Spec.Selector.MatchLabels, "stage")
 	delete(d.Spec.Template.Labels, "stage")
-	Deployments{}.ApplySet(d, s, rollout.SetWant{Current: true, Replicas: 3})
+	deployedSets{}.Apply(d, s, rollout.SetWant{Current: true, Replicas: 3})
 	if faults := (Sets{}).View(s).Faults; len(faults) > 0 {
 		t.Errorf("a label less: %v", faults)
 	}
 	d.Spec.Selector.MatchExpressions = nil
 	delete(d.Spec.Template.Labels, "wing")
-	Deployments{}.ApplySet(d, s, rollout.SetWant{Current: true, Replicas: 3})
+	deployedSets{}.Apply(d, s, rollout.SetWant{Current: true, Replicas: 3})
 	if faults := (Sets{}).View(s).Faults; len(faults) > 0 {
 		t.Errorf("an expression less: %v", faults)
 	}
@@ -152,9 +152,9 @@ func TestDeploymentKeepsSetsSound(t *testing.T) {
 
 func TestDeploymentRevisionHistory(t *testing.T) {
 	d := sampleDeployment()
-	s := Deployments{}.NewSet(d, rollout.SetWant{Revision: 1})
+	s := deployedSets{}.New(d, rollout.SetWant{Revision: 1})
 	for _, n := range []int64{1, 3, 3, 8} {
-		Deployments{}.ApplySet(d, s, rollout.SetWant{Revision: n})
+		deployedSets{}.Apply(d, s, rollout.SetWant{Revision: n})
 	}
 	if s.Annotations[RevisionAnnotation] != "8" || s.Annotations[RevisionHistoryAnnotation] != "1,3" {
 		t.Errorf("revision %s, before %s", s.Annotations[RevisionAnnotation], s.Annotations[RevisionHistoryAnnotation])
@@ -165,7 +165,7 @@ func TestDeploymentRevisionHistory(t *testing.T) {
 // and takes nothing from the deployment.
 func TestDeploymentRollBack(t *testing.T) {
 	d := sampleDeployment()
-	s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3, Revision: 1})
+	s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3, Revision: 1})
 	value(`{"kind":"Any","size":3,"disks":[{"gb":10}],"zone":"filled-in"}`)(&s.Spec.Template)
 	s.Annotations["of-the-set"] = "x"
 	value(`{"kind":"Any","size":9}`)(&d.Spec.Template)
@@ -173,7 +173,7 @@ func TestDeploymentRollBack(t *testing.T) {
 	before := maps.Clone(d.Annotations)
 	d.Spec.RollbackTo = &v1beta1.RollbackConfig{Revision: 1}
 	Deployments{}.RollBack(d, &s, rollout.RollBack{})
-	if d.Spec.RollbackTo != nil || !(Deployments{}).ViewSet(d, s).Current {
+	if d.Spec.RollbackTo != nil || !(deployedSets{}).View(d, s).Current {
 		t.Errorf("request %v, template %s", d.Spec.RollbackTo, d.Spec.Template.Spec.ProviderSpec.Value.Raw)
 	}
 	if _, ok := d.Spec.Template.Labels[TemplateHashLabel]; ok || d.Spec.Template.Labels["new"] != "" {
@@ -209,7 +209,7 @@ func TestDeploymentAmend(t *testing.T) {
 // same machines the autoscaler would count them twice.
 func TestAutoscalerSeesOneGroup(t *testing.T) {
 	d := sampleDeployment()
-	s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3})
+	s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3})
 	for key := range d.Annotations {
 		_, copied := s.Annotations[key]
 		if want := key == "team"; copied != want {
@@ -220,14 +220,14 @@ func TestAutoscalerSeesOneGroup(t *testing.T) {
 
 func TestDeploymentViewSet(t *testing.T) {
 	d := sampleDeployment()
-	s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3})
+	s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3})
 	s.Generation, s.Status.ObservedGeneration = 4, 3
 	s.DeletionTimestamp = &metav1.Time{Time: setNow}
 	s.Annotations[DesiredAnnotation], s.Annotations[RevisionAnnotation] = "many", "first"
 	s.Annotations[ScaleUpDisabledAnnotation] = "false"
 	s.Status.ErrorReason = ptr.To(machinev1.InvalidConfigurationMachineSetError)
 	s.Status.ErrorMessage = ptr.To("spec.replicas: x")
-	v := Deployments{}.ViewSet(d, s)
+	v := deployedSets{}.View(d, s)
 	if v.Observed || !v.Deleting || v.Desired != nil || v.Revision != 0 || v.Held {
 		t.Errorf("shows %+v", v)
 	}
@@ -235,7 +235,7 @@ func TestDeploymentViewSet(t *testing.T) {
 		t.Error(diff)
 	}
 	s.Spec.Replicas = nil
-	if v := (Deployments{}).ViewSet(d, s); v.Replicas != 0 {
+	if v := (deployedSets{}).View(d, s); v.Replicas != 0 {
 		t.Errorf("a set without replicas makes none: %d", v.Replicas)
 	}
 }

@@ -55,9 +55,9 @@ func TestWhatRolls(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := sampleDeployment()
-			s := Deployments{}.NewSet(d, rollout.SetWant{})
+			s := deployedSets{}.New(d, rollout.SetWant{})
 			tc.change(&d.Spec.Template)
-			if got := !(Deployments{}).ViewSet(d, s).Current; got != tc.rolls {
+			if got := !(deployedSets{}).View(d, s).Current; got != tc.rolls {
 				t.Errorf("rolls: %v, want %v: %s", got, tc.rolls, tc.reason)
 			}
 		})
@@ -93,18 +93,18 @@ func TestDefaultsFilledIntoASet(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := sampleDeployment()
-			s := Deployments{}.NewSet(d, rollout.SetWant{})
+			s := deployedSets{}.New(d, rollout.SetWant{})
 			tc.change(s)
-			if got := (Deployments{}).ViewSet(d, s).Current; got != tc.want {
+			if got := (deployedSets{}).View(d, s).Current; got != tc.want {
 				t.Errorf("current: %v, want %v: %s", got, tc.want, tc.reason)
 			}
 		})
 	}
 	d := sampleDeployment()
-	s := Deployments{}.NewSet(d, rollout.SetWant{})
+	s := deployedSets{}.New(d, rollout.SetWant{})
 	value(`{"kind":"Any","size":3,"zone":"z","disks":[{"gb":10}]}`)(&s.Spec.Template)
 	value(`{"kind":"Any","size":3,"zone":"y","disks":[{"gb":10}]}`)(&d.Spec.Template)
-	if (Deployments{}).ViewSet(d, s).Current {
+	if (deployedSets{}).View(d, s).Current {
 		t.Error("the deployment came to say something else than the default, and the set stays current")
 	}
 }
@@ -128,17 +128,17 @@ func TestStoredSetsAreCurrent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := sampleDeployment()
 			value(c.deployment)(&d.Spec.Template)
-			s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3})
+			s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3})
 			value(c.set)(&s.Spec.Template)
 			delete(s.Annotations, TemplateAnnotation)                                         // nor is it there on older sets
 			s.Labels[TemplateHashLabel], s.Spec.Template.Labels[TemplateHashLabel] = "1", "1" // a hash made otherwise
 			s.Spec.Selector.MatchLabels[TemplateHashLabel] = "1"
-			v := Deployments{}.ViewSet(d, s)
+			v := deployedSets{}.View(d, s)
 			if !v.Current {
 				t.Fatalf("not current")
 			}
 			before := s.DeepCopy()
-			Deployments{}.ApplySet(d, s, rollout.SetWant{Current: true, Replicas: v.Replicas, Desired: v.Desired, Max: v.Max, Notes: v.Notes})
+			deployedSets{}.Apply(d, s, rollout.SetWant{Current: true, Replicas: v.Replicas, Desired: v.Desired, Max: v.Max, Notes: v.Notes})
 			if !maps.Equal(before.Spec.Template.Labels, s.Spec.Template.Labels) || string(s.Spec.Template.Spec.ProviderSpec.Value.Raw) != c.set {
 				t.Errorf("dressing it writes\n%v, %s", s.Spec.Template.Labels, s.Spec.Template.Spec.ProviderSpec.Value.Raw)
 			}
@@ -154,7 +154,7 @@ func TestNamesFollowFromTheTemplate(t *testing.T) {
 		return func(d *v1beta1.MachineDeployment) { d.Status.CollisionCount = ptr.To(n) }
 	}
 	name := func(changes ...func(*v1beta1.MachineDeployment)) string {
-		return Deployments{}.NewSet(sampleDeployment(changes...), rollout.SetWant{}).Name
+		return deployedSets{}.New(sampleDeployment(changes...), rollout.SetWant{}).Name
 	}
 	const want = "workers-ljc44"
 	if got := name(); got != want {

@@ -89,7 +89,7 @@ func TestDeploymentView(t *testing.T) {
 			Progress: rollout.Progress{Status: rollout.True, Reason: rollout.SetUpdated, Message: "m", Since: setNow},
 		},
 	}
-	if diff := cmp.Diff(want, Deployments{}.View(d, setNow)); diff != "" {
+	if diff := cmp.Diff(want, Deployments{}.View(d, setNow).Deployment); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -125,7 +125,7 @@ func TestDeploymentStrategies(t *testing.T) {
 	}
 	for name, tc := range tests {
 		d := sampleDeployment(strategy(name), rollingBlock(v1beta1.MachineRollingUpdateDeployment{}))
-		v, p := Deployments{}.View(d, setNow), Deployments{}.Policy(d)
+		v, p := Deployments{}.View(d, setNow), Deployments{}.View(d, setNow).Policy
 		if v.Strategy != tc.want || (v.Surge != nil) != tc.bounded || p.LeavingTakesRoom != tc.leaving || len(v.Faults) > 0 {
 			t.Errorf("%q (%s): %s, surge %v, leaving takes room %v, faults %v", name, tc.reason, v.Strategy, v.Surge, p.LeavingTakesRoom, v.Faults)
 		}
@@ -134,11 +134,11 @@ func TestDeploymentStrategies(t *testing.T) {
 
 func TestDeploymentPolicy(t *testing.T) {
 	want := rollout.Policy{MinReady: 5 * time.Second, LeavingTakesRoom: true, AvoidOld: true, StayDuringRollout: true}
-	if diff := cmp.Diff(want, Deployments{}.Policy(sampleDeployment())); diff != "" {
+	if diff := cmp.Diff(want, Deployments{}.View(sampleDeployment(), setNow).Policy); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	want.LeavingTakesRoom = false
-	if diff := cmp.Diff(want, Deployments{}.Policy(sampleDeployment(annotated(dialect.OverlapAnnotation, "")))); diff != "" {
+	if diff := cmp.Diff(want, Deployments{}.View(sampleDeployment(annotated(dialect.OverlapAnnotation, "")), setNow).Policy); diff != "" {
 		t.Errorf("with overlap (-want +got)\n%s", diff)
 	}
 }
@@ -198,12 +198,12 @@ func TestDeploymentFaults(t *testing.T) {
 }
 
 func TestDeploymentSelector(t *testing.T) {
-	if s := (Deployments{}).Selector(sampleDeployment()); !s.Matches(labels.Set{"pool": "a", "x": "y"}) || s.Matches(labels.Set{"pool": "b"}) {
+	if s := (Deployments{}).View(sampleDeployment(), setNow).Selector; !s.Matches(labels.Set{"pool": "a", "x": "y"}) || s.Matches(labels.Set{"pool": "b"}) {
 		t.Errorf("selector %v", s)
 	}
 	for _, broken := range []metav1.LabelSelector{{}, {MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}} {
 		d := sampleDeployment(func(d *v1beta1.MachineDeployment) { d.Spec.Selector = broken })
-		if s := (Deployments{}).Selector(d); s.Matches(labels.Set{"pool": "a"}) || s.Matches(labels.Set{}) {
+		if s := (Deployments{}).View(d, setNow).Selector; s.Matches(labels.Set{"pool": "a"}) || s.Matches(labels.Set{}) {
 			t.Errorf("%v matches something", broken)
 		}
 	}
@@ -213,7 +213,7 @@ func TestDeploymentSelector(t *testing.T) {
 func TestDeploymentAdopts(t *testing.T) {
 	d := sampleDeployment()
 	left := func(changes ...func(*machinev1.MachineSet)) *machinev1.MachineSet {
-		s := Deployments{}.NewSet(d, rollout.SetWant{Replicas: 3})
+		s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3})
 		s.OwnerReferences = nil
 		for _, c := range changes {
 			c(s)
@@ -232,7 +232,7 @@ func TestDeploymentAdopts(t *testing.T) {
 		"without hash":    {"it could not be told apart", left(func(s *machinev1.MachineSet) { delete(s.Labels, TemplateHashLabel) }), false},
 	}
 	for name, tc := range tests {
-		if got := (Deployments{}).Adopts(d, tc.set); got != tc.want {
+		if got := (deployedSets{}).Adopts(d, tc.set); got != tc.want {
 			t.Errorf("%s: adopted %v: %s", name, got, tc.reason)
 		}
 	}

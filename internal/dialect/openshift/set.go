@@ -34,13 +34,18 @@ const setBurst = 500
 // Sets reads and writes machine sets of this API.
 type Sets struct{}
 
-var _ dialect.Sets[*machinev1.MachineSet] = Sets{}
+var (
+	_ dialect.Sets[*machinev1.MachineSet] = Sets{}
+	_ dialect.NodeReader                  = Sets{}
+)
 
 // Traits implements [dialect.Sets].
 func (Sets) Traits() dialect.SetTraits {
 	return dialect.SetTraits{
-		Kind:       machinev1.GroupVersion.WithKind("MachineSet"),
-		ReadsNodes: true,
+		Kind:     machinev1.GroupVersion.WithKind("MachineSet"),
+		Machine:  func() client.Object { return &machinev1.Machine{} },
+		Machines: func() client.ObjectList { return &machinev1.MachineList{} },
+		Sets:     func() client.ObjectList { return &machinev1.MachineSetList{} },
 		Events: dialect.SetEvents{
 			FailedCreate: "ReconcileError", FailedDelete: "ReconcileError", Invalid: "ReconcileError",
 			Failure: "failed to sync machines",
@@ -51,14 +56,12 @@ func (Sets) Traits() dialect.SetTraits {
 // New implements [dialect.Sets].
 func (Sets) New() *machinev1.MachineSet { return &machinev1.MachineSet{} }
 
-// Machine implements [dialect.Sets].
-func (Sets) Machine() client.Object { return &machinev1.Machine{} }
-
-// Machines implements [dialect.Sets].
-func (Sets) Machines() client.ObjectList { return &machinev1.MachineList{} }
-
 // View projects s onto the engine's facts.
-func (Sets) View(s *machinev1.MachineSet) replicas.Set {
+func (Sets) View(s *machinev1.MachineSet) dialect.SetView {
+	return dialect.SetView{Set: setFacts(s), Policy: setPolicy(s), Selector: setSelector(s)}
+}
+
+func setFacts(s *machinev1.MachineSet) replicas.Set {
 	return replicas.Set{
 		UID: s.UID, Namespace: s.Namespace, Name: s.Name,
 		Replicas: int(ptr.Deref(s.Spec.Replicas, 0)),
@@ -114,9 +117,9 @@ var deleteOrders = map[machinev1.MachineSetDeletePolicy]replicas.Criterion{
 	machinev1.NewestMachineSetDeletePolicy: replicas.NewestFirst,
 }
 
-// Policy says that a failed machine stays a replica and that machines outlive the
+// setPolicy says that a failed machine stays a replica and that machines outlive the
 // set until the garbage collector takes them.
-func (Sets) Policy(s *machinev1.MachineSet) replicas.Policy {
+func setPolicy(s *machinev1.MachineSet) replicas.Policy {
 	return replicas.Policy{
 		Burst:    setBurst,
 		Order:    setOrder(s),
@@ -124,8 +127,8 @@ func (Sets) Policy(s *machinev1.MachineSet) replicas.Policy {
 	}
 }
 
-// Selector implements [dialect.Sets].
-func (Sets) Selector(s *machinev1.MachineSet) labels.Selector {
+// setSelector matches nothing where s is at fault about it.
+func setSelector(s *machinev1.MachineSet) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(&s.Spec.Selector)
 	if err != nil || selector.Empty() {
 		return labels.Nothing()
@@ -136,13 +139,17 @@ func (Sets) Selector(s *machinev1.MachineSet) labels.Selector {
 // Member projects a machine of s. It is ready when its node is.
 func (Sets) Member(s *machinev1.MachineSet, o client.Object, nodes dialect.Nodes) replicas.Member {
 	m := o.(*machinev1.Machine)
-	var n *corev1.Node
-	if ref := m.Status.NodeRef; ref != nil {
-		n = nodes(ref.Name)
-	}
-	out := member(m, n)
+	out := member(m, nodeOf(m, nodes))
 	out.FullyLabeled = labels.SelectorFromSet(s.Spec.Template.Labels).Matches(labels.Set(m.Labels))
 	return out
+}
+
+// nodeOf is the node recorded as that of m; nil where it has none.
+func nodeOf(m *machinev1.Machine, nodes dialect.Nodes) *corev1.Node {
+	if m.Status.NodeRef == nil {
+		return nil
+	}
+	return nodes(m.Status.NodeRef.Name)
 }
 
 // member is what m, whose node is n, says whoever owns it.

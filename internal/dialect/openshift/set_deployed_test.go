@@ -15,7 +15,7 @@ import (
 )
 
 func deployedSet(changes ...func(*machinev1.MachineSet)) *machinev1.MachineSet {
-	s := Deployments{}.NewSet(sampleDeployment(), rollout.SetWant{Replicas: 3})
+	s := deployedSets{}.New(sampleDeployment(), rollout.SetWant{Replicas: 3})
 	s.UID = "set-uid"
 	for _, c := range changes {
 		c(s)
@@ -28,7 +28,7 @@ func deployedSet(changes ...func(*machinev1.MachineSet)) *machinev1.MachineSet {
 func TestDeployedSetOrder(t *testing.T) {
 	for policy, criterion := range deleteOrders {
 		s := deployedSet(func(s *machinev1.MachineSet) { s.Spec.DeletePolicy = string(policy) })
-		if diff := cmp.Diff([]replicas.Criterion{replicas.UnavailableFirst, criterion}, Sets{}.Policy(s).Order); diff != "" {
+		if diff := cmp.Diff([]replicas.Criterion{replicas.UnavailableFirst, criterion}, Sets{}.View(s).Policy.Order); diff != "" {
 			t.Errorf("%q (-want +got)\n%s", policy, diff)
 		}
 	}
@@ -39,7 +39,7 @@ func TestDeployedSetOrder(t *testing.T) {
 		"broken version": {APIVersion: "a/b/c", Kind: "MachineDeployment", Controller: ptr.To(true)},
 	} {
 		s := deployedSet(func(s *machinev1.MachineSet) { s.OwnerReferences = []metav1.OwnerReference{ref} })
-		if order := (Sets{}).Policy(s).Order; len(order) != 1 {
+		if order := (Sets{}).View(s).Policy.Order; len(order) != 1 {
 			t.Errorf("owned by %s: %v", name, order)
 		}
 	}
@@ -48,7 +48,7 @@ func TestDeployedSetOrder(t *testing.T) {
 func TestHeldSetDoesNotGrow(t *testing.T) {
 	for value, held := range map[string]bool{"true": true, "": true, "false": false} {
 		s := deployedSet(func(s *machinev1.MachineSet) { s.Annotations[ScaleUpDisabledAnnotation] = value })
-		d := replicas.Decide(setNow, Sets{}.View(s), nil, Sets{}.Policy(s))
+		d := replicas.Decide(setNow, Sets{}.View(s).Set, nil, Sets{}.View(s).Policy)
 		if got := d.Reason == replicas.Held && d.Create == 0; got != held {
 			t.Errorf("%q: %s, creates %d", value, d.Reason, d.Create)
 		}
@@ -144,7 +144,7 @@ func TestMarkedMachineOfADeployedSetGoesFirst(t *testing.T) {
 			return n
 		})))
 	}
-	d := replicas.Decide(setNow, Sets{}.View(s), members, Sets{}.Policy(s))
+	d := replicas.Decide(setNow, Sets{}.View(s).Set, members, Sets{}.View(s).Policy)
 	if len(d.Delete) != 1 || d.Delete[0].Name != "b" {
 		t.Errorf("deletes %v, want b", d.Delete)
 	}

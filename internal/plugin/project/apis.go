@@ -12,6 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
@@ -87,7 +88,7 @@ func adopters[D, S client.Object](a api[D, S], w *world, o client.Object) (out [
 		if x.GetNamespace() != o.GetNamespace() || x.GetDeletionTimestamp() != nil {
 			continue
 		}
-		if set, ok := x.(S); ok && !isSet && a.deployments.Claims(set, o) {
+		if set, ok := x.(S); ok && !isSet && dialect.Claims(a.lens.View(set).Selector, set, o) {
 			out = append(out, x)
 		}
 		if d, ok := x.(D); ok && isSet && g.child(d, s) {

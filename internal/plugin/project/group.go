@@ -78,7 +78,7 @@ func newGroup[D, S client.Object](a api[D, S], w *world, root client.Object) *gr
 		}
 	}
 	slices.SortFunc(g.sets, func(a, b S) int { return byAge(a, b) })
-	kind := fmt.Sprintf("%T", g.lens.Machine())
+	kind := fmt.Sprintf("%T", g.lens.Traits().Machine())
 	for _, o := range w.Objects {
 		if fmt.Sprintf("%T", o) == kind && o.GetNamespace() == root.GetNamespace() && g.concerns(root, o) {
 			g.machines = append(g.machines, o)
@@ -100,7 +100,7 @@ func (g *group[D, S]) child(root client.Object, s S) bool {
 	if ref := metav1.GetControllerOfNoCopy(s); ref != nil {
 		return ref.UID == root.GetUID()
 	}
-	return g.deployments.Selector(d).Matches(labels.Set(s.GetLabels())) && g.deployments.Adopts(d, s)
+	return g.deployments.View(d, time.Time{}).Selector.Matches(labels.Set(s.GetLabels())) && g.deployments.Sets().Adopts(d, s)
 }
 
 // concerns reports whether m is the root, is controlled by one of the sets or by what is gone, or may be adopted.
@@ -116,7 +116,7 @@ func (g *group[D, S]) concerns(root, m client.Object) bool {
 		if ref != nil {
 			return ref.UID == s.GetUID()
 		}
-		return g.deployments.Claims(s, m)
+		return dialect.Claims(g.lens.View(s).Selector, s, m)
 	})
 }
 
@@ -194,16 +194,17 @@ func (g *group[D, S]) Rollout(now time.Time) (out forecast.Rollout, ok bool) {
 	if !g.has || g.root.GetDeletionTimestamp() != nil && g.deployments.Traits().Finalizer == "" {
 		return out, false
 	}
-	out.Deployment, out.Policy = g.deployments.View(g.root, now), g.deployments.Policy(g.root)
+	view := g.deployments.View(g.root, now)
+	out.Deployment, out.Policy = view.Deployment, view.Policy
 	if len(out.Deployment.Faults) > 0 {
 		return out, true
 	}
 	for _, s := range g.sets {
-		v := g.deployments.ViewSet(g.root, s)
+		v := g.deployments.Sets().View(g.root, s)
 		for _, m := range g.machines {
 			ref := metav1.GetControllerOfNoCopy(m)
-			if ref != nil && ref.UID == s.GetUID() || ref == nil && g.deployments.Claims(s, m) {
-				v.Machines = append(v.Machines, g.deployments.ViewMachine(m, g.node(g.deployments.NodeName(m))))
+			if ref != nil && ref.UID == s.GetUID() || ref == nil && dialect.Claims(g.lens.View(s).Selector, s, m) {
+				v.Machines = append(v.Machines, g.deployments.Machines().View(m, g.node))
 			}
 		}
 		out.Sets = append(out.Sets, v)
@@ -217,7 +218,8 @@ func (g *group[D, S]) Sets(time.Time) (out []forecast.Set) {
 		if s.GetDeletionTimestamp() != nil && g.lens.Traits().Finalizer == "" {
 			continue
 		}
-		f := forecast.Set{Set: g.lens.View(s), Policy: g.lens.Policy(s)}
+		v := g.lens.View(s)
+		f := forecast.Set{Set: v.Set, Policy: v.Policy}
 		for _, m := range g.of(s) {
 			f.Members = append(f.Members, g.lens.Member(s, m, g.node))
 		}
@@ -247,7 +249,7 @@ func (g *group[D, S]) Machines(time.Time) (out []forecast.Machine) {
 		}
 		v, _ := g.view(m)
 		f.State = stateOf(v)
-		if node := g.node(v.Recorded.NodeName); f.State != forecast.Leaving && node != nil && g.deployments.ViewMachine(m, node).Update == rollout.UpdateUnderway {
+		if f.State != forecast.Leaving && g.deployments.Machines().View(m, g.node).Update == rollout.UpdateUnderway {
 			f.State = forecast.Updating
 		}
 		switch {

@@ -21,7 +21,7 @@ import (
 // Carry implements [forecast.Model]: it writes a plan in the order in which the deployment's controller does.
 func (g *group[D, S]) Carry(now time.Time, p rollout.Plan) bool {
 	g.changed = false
-	facts := g.deployments.View(g.root, now)
+	facts := g.deployments.View(g.root, now).Deployment
 	switch {
 	case len(facts.Faults) > 0 && !facts.Deleting:
 		return false
@@ -40,8 +40,10 @@ func (g *group[D, S]) Carry(now time.Time, p rollout.Plan) bool {
 	}
 	g.adoptSets()
 	g.editRoot(func(d D) { g.deployments.ApplyMetadata(d, g.sets, p) })
-	for _, v := range p.Victims {
-		g.editMachine(v.UID, func(m client.Object) { g.deployments.MarkForDeletion(m, v.At) })
+	if marker, ok := dialect.As[dialect.VictimMarker](g.deployments.Machines()); ok {
+		for _, v := range p.Victims {
+			g.editMachine(v.UID, func(m client.Object) { marker.MarkForDeletion(m, v.At) })
+		}
 	}
 	if p.Create != nil {
 		g.createSet(now, *p.Create)
@@ -49,10 +51,10 @@ func (g *group[D, S]) Carry(now time.Time, p rollout.Plan) bool {
 	g.markNodes(p.Nodes)
 	g.move(p.Moves)
 	for _, w := range p.Sets {
-		g.editSet(w.UID, func(s S) { g.deployments.ApplySet(g.root, s, w) })
+		g.editSet(w.UID, func(s S) { g.deployments.Sets().Apply(g.root, s, w) })
 	}
 	g.editRoot(func(d D) { g.deployments.ApplyMetadata(d, g.sets, p) })
-	if mover, ok := dialect.As[dialect.Mover[S]](g.deployments); ok {
+	if mover, ok := dialect.As[dialect.Mover[S]](g.deployments.Machines()); ok {
 		for _, m := range p.Unprotect {
 			g.editMachine(m.UID, mover.Unprotect)
 		}
@@ -67,7 +69,7 @@ func (g *group[D, S]) Carry(now time.Time, p rollout.Plan) bool {
 
 func (g *group[D, S]) createSet(now time.Time, w rollout.SetWant) {
 	g.serial++
-	s := g.deployments.NewSet(g.root, w)
+	s := g.deployments.Sets().New(g.root, w)
 	g.sets = append(g.sets, born(now, s, types.UID(fmt.Sprintf("new-set-%d", g.serial))).(S))
 	g.changed = true
 }
@@ -78,13 +80,13 @@ func (g *group[D, S]) markNodes(wants []rollout.NodeWant) {
 		if n == nil {
 			continue
 		}
-		after, changed := edit(n, func(n *corev1.Node) { g.deployments.MarkNode(n, w) })
+		after, changed := edit(n, func(n *corev1.Node) { g.deployments.Machines().MarkNode(n, w) })
 		g.nodes[w.Node], g.changed = after, g.changed || changed
 	}
 }
 
 func (g *group[D, S]) move(moves []rollout.Move) {
-	mover, ok := dialect.As[dialect.Mover[S]](g.deployments)
+	mover, ok := dialect.As[dialect.Mover[S]](g.deployments.Machines())
 	if !ok {
 		return
 	}
@@ -188,7 +190,7 @@ func (g *group[D, S]) claim(s S) (out []forecast.Step) {
 		owner := metav1.GetControllerOfNoCopy(m)
 		t := replicas.Tie{
 			Ours: owner != nil && owner.UID == s.GetUID(), Free: owner == nil,
-			Matches:         g.lens.Selector(s).Matches(labels.Set(m.GetLabels())),
+			Matches:         g.lens.View(s).Selector.Matches(labels.Set(m.GetLabels())),
 			MachineDeleting: m.GetDeletionTimestamp() != nil,
 		}
 		step := forecast.Step{Set: s.GetName(), Count: 1, Machines: []forecast.Subject{{Name: m.GetName(), UID: m.GetUID()}}}
@@ -237,7 +239,7 @@ func (g *group[D, S]) keep(s S) (out []forecast.Step) {
 	for _, m := range g.of(s) {
 		members = append(members, g.lens.Member(s, m, g.node))
 	}
-	for _, c := range replicas.AutoKeep(g.lens.View(s), members) {
+	for _, c := range replicas.AutoKeep(g.lens.View(s).Set, members) {
 		i := slices.IndexFunc(g.machines, func(m client.Object) bool { return m.GetName() == c.Name })
 		g.editMachine(g.machines[i].GetUID(), func(m client.Object) { preserver.PreserveMachine(m, c.Keep) })
 		reason := "it failed, and is kept for inspection"
@@ -304,7 +306,7 @@ func (g *group[D, S]) Act(now time.Time, uid types.UID, d replicas.Decision) (cr
 }
 
 func (g *group[D, S]) record(now time.Time, s S, d replicas.Decision) {
-	policy := g.lens.Policy(s)
+	v := g.lens.View(s)
 	var members []replicas.Member
 	machines := g.of(s)
 	for _, m := range machines {
@@ -312,7 +314,7 @@ func (g *group[D, S]) record(now time.Time, s S, d replicas.Decision) {
 	}
 	after := s.DeepCopyObject().(S)
 	g.lens.Record(after, dialect.SetOutcome{
-		Now: now, Faults: g.lens.View(s).Faults, Tally: replicas.Count(now, members, policy), Machines: machines, Judged: true, Held: d.Held,
+		Now: now, Faults: v.Faults, Tally: replicas.Count(now, members, v.Policy), Machines: machines, Judged: true, Held: d.Held,
 	})
 	g.sets[g.set(s.GetUID())] = after
 }

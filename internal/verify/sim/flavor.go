@@ -192,10 +192,10 @@ type setLens[S client.Object] struct {
 func (l setLens[S]) Unwrap() any { return l.Sets }
 
 // View implements [dialect.Sets].
-func (l setLens[S]) View(s S) replicas.Set {
+func (l setLens[S]) View(s S) dialect.SetView {
 	v := l.Sets.View(s)
 	if l.m.Set != nil {
-		l.m.Set(&v)
+		l.m.Set(&v.Set)
 	}
 	return v
 }
@@ -272,7 +272,7 @@ func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 		},
 	}
 	p.plans = planSets(lens)
-	w.store.Index(lens.Machine(), machineset.OwnerIndex, machineset.IndexOwner)
+	w.store.Index(lens.Traits().Machine(), machineset.OwnerIndex, machineset.IndexOwner)
 	r := machineset.New(lens, o)
 	p.reconcile = r.Reconcile
 	if m != nil && m.Forgetful {
@@ -281,7 +281,7 @@ func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 		}
 	}
 	watched := []string{"MachineSet", "Machine"}
-	if lens.Traits().ReadsNodes {
+	if _, ok := dialect.As[dialect.NodeReader](lens); ok {
 		watched = append(watched, "Node")
 	}
 	if _, ok := lens.(dialect.Freezer[S]); ok {

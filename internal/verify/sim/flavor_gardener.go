@@ -53,7 +53,7 @@ func gardenerFlavor(w *World) *adapter {
 		view:     func(m client.Object) lifecycle.Machine { return lens.View(m.(*v1alpha1.Machine)) },
 		size:     func(s client.Object) int { return int(s.(*v1alpha1.MachineSet).Spec.Replicas) },
 		resize:   func(s client.Object, n int) { s.(*v1alpha1.MachineSet).Spec.Replicas = int32(n) },
-		selector: func(s client.Object) labels.Selector { return setLens.Selector(s.(*v1alpha1.MachineSet)) },
+		selector: func(s client.Object) labels.Selector { return setLens.View(s.(*v1alpha1.MachineSet)).Selector },
 		hurry: func(m client.Object) {
 			metav1.SetMetaDataLabel(&m.(*v1alpha1.Machine).ObjectMeta, v1alpha1.LabelKeyForceDeletion, "true")
 		},

@@ -54,7 +54,7 @@ func openshiftFlavor(w *World) *adapter {
 		view:     func(m client.Object) lifecycle.Machine { return lens.View(m.(*machinev1.Machine)) },
 		size:     func(s client.Object) int { return int(*s.(*machinev1.MachineSet).Spec.Replicas) },
 		resize:   func(s client.Object, n int) { s.(*machinev1.MachineSet).Spec.Replicas = ptr.To(int32(n)) },
-		selector: func(s client.Object) labels.Selector { return setLens.Selector(s.(*machinev1.MachineSet)) },
+		selector: func(s client.Object) labels.Selector { return setLens.View(s.(*machinev1.MachineSet)).Selector },
 		hook:     openshiftHook,
 		unhook: func(m client.Object) {
 			m.(*machinev1.Machine).Spec.LifecycleHooks = machinev1.LifecycleHooks{}

@@ -72,18 +72,20 @@ const templates = 3
 func fleetOf[D, S client.Object](w *World, lens dialect.Deployments[D, S], sets dialect.Sets[S], edits fleetEdits) *fleet {
 	return &fleet{
 		deployment: lens.New(),
-		view:       func(d client.Object) rollout.Deployment { return lens.View(d.(D), w.now) },
-		policy:     func(d client.Object) rollout.Policy { return lens.Policy(d.(D)) },
-		selector:   func(d client.Object) labels.Selector { return lens.Selector(d.(D)) },
-		set:        func(d, s client.Object) rollout.Set { return lens.ViewSet(d.(D), s.(S)) },
-		machine:    lens.ViewMachine,
+		view:       func(d client.Object) rollout.Deployment { return lens.View(d.(D), w.now).Deployment },
+		policy:     func(d client.Object) rollout.Policy { return lens.View(d.(D), w.now).Policy },
+		selector:   func(d client.Object) labels.Selector { return lens.View(d.(D), w.now).Selector },
+		set:        func(d, s client.Object) rollout.Set { return lens.Sets().View(d.(D), s.(S)) },
+		machine: func(m client.Object, n *corev1.Node) rollout.Machine {
+			return lens.Machines().View(m, dialect.OnNode(n))
+		},
 		alike: func(a, b client.Object) bool {
 			d, s := lens.New(), a.(S)
 			lens.RollBack(d, &s, rollout.RollBack{})
-			return lens.ViewSet(d, b.(S)).Current
+			return lens.Sets().View(d, b.(S)).Current
 		},
 		adopts: func(d, s client.Object) bool {
-			return lens.Selector(d.(D)).Matches(labels.Set(s.GetLabels())) && lens.Adopts(d.(D), s.(S))
+			return lens.View(d.(D), w.now).Selector.Matches(labels.Set(s.GetLabels())) && lens.Sets().Adopts(d.(D), s.(S))
 		},
 		run:        func(p *process) { runDeployments(p, lens, alarmsOf(p, sets)) },
 		fleetEdits: edits,
@@ -113,9 +115,10 @@ func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, 
 		Client: p.client, Live: p.live, Nodes: p.target, LiveNodes: p.targetLive, Recorder: recorder{p}, Connectivity: p.connectivity(), Clock: p, Writes: replicas.Sequential, Alarms: alarms,
 	}
 	r := machinedeployment.New(lens, o)
-	w.store.Index(lens.Machine(), machineset.OwnerIndex, machineset.IndexOwner)
-	w.store.Index(lens.Set(), machinedeployment.SetIndex, machineset.IndexOwner)
-	w.store.Index(lens.Machine(), machinedeployment.NodeIndex, r.IndexNode)
+	sets := lens.Sets().Lens()
+	w.store.Index(sets.Traits().Machine(), machineset.OwnerIndex, machineset.IndexOwner)
+	w.store.Index(sets.New(), machinedeployment.SetIndex, machineset.IndexOwner)
+	w.store.Index(sets.Traits().Machine(), machinedeployment.NodeIndex, r.IndexNode)
 	p.reconcile = r.Reconcile
 	if m != nil && (m.Forgetful || m.Defects.Forgetful) {
 		p.reconcile = func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {

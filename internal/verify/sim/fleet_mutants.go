@@ -19,61 +19,79 @@ import (
 	"github.com/millwright-dev/millwright/internal/verify/sim/judge"
 )
 
-// Selector implements [dialect.Deployments].
-func (l deploymentLens[D, S]) Selector(d D) labels.Selector {
-	if l.m.Grabs {
-		return labels.Everything()
-	}
-	return l.Deployments.Selector(d)
-}
-
-// Adopts implements [dialect.Deployments].
-func (l deploymentLens[D, S]) Adopts(d D, s S) bool { return l.m.Grabs || l.Deployments.Adopts(d, s) }
-
 // View implements [dialect.Deployments].
-func (l deploymentLens[D, S]) View(d D, now time.Time) rollout.Deployment {
+func (l deploymentLens[D, S]) View(d D, now time.Time) dialect.DeploymentView {
 	v := l.Deployments.View(d, now)
 	if l.m.OfDeployment != nil {
-		l.m.OfDeployment(&v)
+		l.m.OfDeployment(&v.Deployment)
+	}
+	if l.m.OfPolicy != nil {
+		l.m.OfPolicy(&v.Policy)
+	}
+	if l.m.Grabs {
+		v.Selector = labels.Everything()
 	}
 	return v
 }
 
-// Policy implements [dialect.Deployments].
-func (l deploymentLens[D, S]) Policy(d D) rollout.Policy {
-	p := l.Deployments.Policy(d)
-	if l.m.OfPolicy != nil {
-		l.m.OfPolicy(&p)
-	}
-	return p
+// Sets implements [dialect.Deployments].
+func (l deploymentLens[D, S]) Sets() dialect.DeployedSets[D, S] {
+	return deployedSetLens[D, S]{l.Deployments.Sets(), l.m}
 }
 
-// ViewSet implements [dialect.Deployments].
-func (l deploymentLens[D, S]) ViewSet(d D, s S) rollout.Set {
-	v := l.Deployments.ViewSet(d, s)
+// Machines implements [dialect.Deployments]. What else the lens of machines is, it stays.
+func (l deploymentLens[D, S]) Machines() dialect.DeployedMachines {
+	machines := deployedMachineLens{l.Deployments.Machines(), l.m}
+	mover, moves := dialect.As[dialect.Mover[S]](machines.DeployedMachines)
+	marker, marks := dialect.As[dialect.VictimMarker](machines.DeployedMachines)
+	if moves && marks {
+		return movingLens[S]{machines, mover, marker}
+	}
+	return machines
+}
+
+// deployedSetLens is a lens of the sets of deployments with a defect.
+type deployedSetLens[D, S client.Object] struct {
+	dialect.DeployedSets[D, S]
+	m *Defects
+}
+
+// Adopts implements [dialect.DeployedSets].
+func (l deployedSetLens[D, S]) Adopts(d D, s S) bool { return l.m.Grabs || l.DeployedSets.Adopts(d, s) }
+
+// View implements [dialect.DeployedSets].
+func (l deployedSetLens[D, S]) View(d D, s S) rollout.Set {
+	v := l.DeployedSets.View(d, s)
 	if l.m.OfSet != nil {
 		l.m.OfSet(&v)
 	}
 	return v
 }
 
-// ViewMachine implements [dialect.Deployments].
-func (l deploymentLens[D, S]) ViewMachine(m client.Object, n *corev1.Node) rollout.Machine {
-	v := l.Deployments.ViewMachine(m, n)
+// deployedMachineLens is a lens of the machines of deployments with a defect.
+type deployedMachineLens struct {
+	dialect.DeployedMachines
+	m *Defects
+}
+
+// View implements [dialect.DeployedMachines].
+func (l deployedMachineLens) View(m client.Object, nodes dialect.Nodes) rollout.Machine {
+	v := l.DeployedMachines.View(m, nodes)
 	if l.m.OfMachine != nil {
 		l.m.OfMachine(&v)
 	}
 	return v
 }
 
-// movingLens is one whose deployments move machines.
-type movingLens[D, S client.Object] struct {
-	deploymentLens[D, S]
-	mover dialect.Mover[S]
+// movingLens is one of machines that their deployments move, and mark.
+type movingLens[S client.Object] struct {
+	deployedMachineLens
+	mover  dialect.Mover[S]
+	marker dialect.VictimMarker
 }
 
 // Move implements [dialect.Mover].
-func (l movingLens[D, S]) Move(m client.Object, from, to S) {
+func (l movingLens[S]) Move(m client.Object, from, to S) {
 	l.mover.Move(m, from, to)
 	if l.m.Careless {
 		l.mover.Unprotect(m)
@@ -81,41 +99,38 @@ func (l movingLens[D, S]) Move(m client.Object, from, to S) {
 }
 
 // Unprotect implements [dialect.Mover].
-func (l movingLens[D, S]) Unprotect(m client.Object) {
+func (l movingLens[S]) Unprotect(m client.Object) {
 	if !l.m.Clings {
 		l.mover.Unprotect(m)
 	}
 }
 
-// misread puts the defect around a lens, which stays what else it is.
+// misread puts the defect around a lens.
 func misread[D, S client.Object](lens dialect.Deployments[D, S], m *Defects) dialect.Deployments[D, S] {
-	if mover, ok := dialect.As[dialect.Mover[S]](lens); ok {
-		return movingLens[D, S]{deploymentLens[D, S]{lens, m}, mover}
-	}
 	return deploymentLens[D, S]{lens, m}
 }
 
-// MarkForDeletion implements [dialect.Deployments].
-func (l deploymentLens[D, S]) MarkForDeletion(m client.Object, at time.Time) {
+// MarkForDeletion implements [dialect.VictimMarker].
+func (l movingLens[S]) MarkForDeletion(m client.Object, at time.Time) {
 	if !l.m.Deaf {
-		l.Deployments.MarkForDeletion(m, at)
+		l.marker.MarkForDeletion(m, at)
 	}
 }
 
-// MarkNode implements [dialect.Deployments].
-func (l deploymentLens[D, S]) MarkNode(n *corev1.Node, w rollout.NodeWant) {
+// MarkNode implements [dialect.DeployedMachines].
+func (l deployedMachineLens) MarkNode(n *corev1.Node, w rollout.NodeWant) {
 	if l.m.OfNode != nil {
 		l.m.OfNode(&w)
 	}
-	l.Deployments.MarkNode(n, w)
+	l.DeployedMachines.MarkNode(n, w)
 }
 
-// ApplySet implements [dialect.Deployments].
-func (l deploymentLens[D, S]) ApplySet(d D, s S, w rollout.SetWant) {
+// Apply implements [dialect.DeployedSets].
+func (l deployedSetLens[D, S]) Apply(d D, s S, w rollout.SetWant) {
 	if l.m.OfWant != nil {
 		l.m.OfWant(&w)
 	}
-	l.Deployments.ApplySet(d, s, w)
+	l.DeployedSets.Apply(d, s, w)
 }
 
 // ApplyMetadata implements [dialect.Deployments].

@@ -241,16 +241,16 @@ func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now clie
 			return ""
 		}
 		s := o.(S)
+		view := lens.View(s)
 		var members []replicas.Member
 		for _, m := range g.objects["Machine"] {
 			ref := metav1.GetControllerOf(m)
 			free := !g.live && ref == nil && m.GetDeletionTimestamp() == nil
-			ours, matches := ref != nil && ref.UID == s.GetUID(), lens.Selector(s).Matches(labels.Set(m.GetLabels()))
+			ours, matches := ref != nil && ref.UID == s.GetUID(), view.Selector.Matches(labels.Set(m.GetLabels()))
 			if (free || ours) && matches || ours && s.GetDeletionTimestamp() != nil {
 				members = append(members, lens.Member(s, m, g.node))
 			}
 		}
-		view := lens.View(s)
 		if metav1.GetControllerOf(s) != nil {
 			view.Guard = nil // it weighs the other sets of the deployment too, and the judge looks at that
 		}
@@ -259,7 +259,7 @@ func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now clie
 				at, asked := g.doubted[request{set: s.GetUID(), machine: members[i].UID}]
 				members[i].PendingDeletion = asked && g.at.Sub(at) < lingers
 			}
-			return replicas.Decide(g.at, view, members, lens.Policy(s))
+			return replicas.Decide(g.at, view.Set, members, view.Policy)
 		}
 		d := decide(expectations.Lingers)
 		if old == nil {
@@ -281,7 +281,7 @@ func planSets[S client.Object](lens dialect.Sets[S]) func(t *task, old, now clie
 // planDeployments tells what of a write of the controller of deployments was not
 // decided: the sizes of sets, where the caches stood still meanwhile.
 func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t *task, old, now client.Object) string {
-	size := func(o client.Object) int { return lens.ViewSet(lens.New(), o.(S)).Replicas }
+	size := func(o client.Object) int { return lens.Sets().View(lens.New(), o.(S)).Replicas }
 	return func(t *task, old, now client.Object) string {
 		g := t.saw
 		_, isSet := now.(S)
@@ -292,7 +292,7 @@ func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t 
 		decided := func(g *observed, d D) ([]rollout.SetWant, bool) {
 			view := lens.View(d, g.at)
 			view.Connectivity = connectivity.Of(t.by.connectivity())
-			sets := rollout.Decide(g.at, view, facts(g, lens, d), lens.Policy(d)).Sets
+			sets := rollout.Decide(g.at, view.Deployment, facts(g, lens, d), view.Policy).Sets
 			return sets, slices.ContainsFunc(sets, func(w rollout.SetWant) bool { return w.UID == now.GetUID() && w.Replicas == size(now) })
 		}
 		sets, is := decided(g, o.(D))
@@ -328,15 +328,16 @@ func (g *observed) machines(selector labels.Selector) (out []client.Object) {
 
 // facts are the sets of d with their machines, as the pass saw them.
 func facts[D, S client.Object](g *observed, lens dialect.Deployments[D, S], d D) (out []rollout.Set) {
-	machines := g.machines(lens.Selector(d))
+	selector := lens.View(d, g.at).Selector
+	machines := g.machines(selector)
 	for _, s := range g.objects["MachineSet"] {
-		if !metav1.IsControlledBy(s, d) || !lens.Selector(d).Matches(labels.Set(s.GetLabels())) {
+		if !metav1.IsControlledBy(s, d) || !selector.Matches(labels.Set(s.GetLabels())) {
 			continue
 		}
-		v := lens.ViewSet(d, s.(S))
+		v := lens.Sets().View(d, s.(S))
 		for _, m := range machines {
-			if metav1.IsControlledBy(m, s) || metav1.GetControllerOf(m) == nil && lens.Claims(s.(S), m) {
-				v.Machines = append(v.Machines, lens.ViewMachine(m, g.node(lens.NodeName(m))))
+			if metav1.IsControlledBy(m, s) || metav1.GetControllerOf(m) == nil && dialect.Claims(lens.Sets().Lens().View(s.(S)).Selector, s, m) {
+				v.Machines = append(v.Machines, lens.Machines().View(m, g.node))
 			}
 		}
 		out = append(out, v)
