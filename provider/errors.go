@@ -15,8 +15,9 @@ const (
 	Transient Kind = "Transient"
 	// Throttled: too many requests; try again after Error.After.
 	Throttled Kind = "Throttled"
-	// Exhausted: quota or capacity is used up; try again on a slow clock. The
-	// owner may choose another class meanwhile.
+	// Exhausted: quota or capacity is used up, and nothing was made; try again on a
+	// slow clock. Another [Choice] is tried at once, and the owner may choose another
+	// class meanwhile.
 	Exhausted Kind = "Exhausted"
 	// Invalid: no retry can succeed until the spec changes.
 	Invalid Kind = "Invalid"
@@ -90,6 +91,15 @@ func InvalidField(path, format string, args ...any) *Error {
 // ThrottledFor makes a [Throttled] error that asks to wait.
 func ThrottledFor(after time.Duration, err error) *Error {
 	return &Error{Kind: Throttled, After: after, Err: err}
+}
+
+// ScopeOf returns how far what err says to be used up reaches: [ScopeType] where it
+// does not say.
+func ScopeOf(err error) Scope {
+	if e, ok := errors.AsType[*Error](err); ok && e.Scope != "" {
+		return e.Scope
+	}
+	return ScopeType
 }
 
 // KindOf classifies err: the kind of the first [Error] in its chain, else

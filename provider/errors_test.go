@@ -55,3 +55,19 @@ func TestErrorSaysWhatTheInfrastructureSaid(t *testing.T) {
 		}
 	}
 }
+
+func TestScopeOf(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		err    error
+		want   provider.Scope
+	}{
+		{"as it says", fmt.Errorf("create: %w", provider.ExhaustedIn(provider.ScopeAccount, "quota")), provider.ScopeAccount},
+		{"the narrowest where it does not say", provider.Errorf(provider.Exhausted, "full"), provider.ScopeType},
+		{"and where nobody classified it", errors.New("full"), provider.ScopeType},
+	} {
+		if got := provider.ScopeOf(c.err); got != c.want {
+			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
+		}
+	}
+}

@@ -87,6 +87,9 @@ type Want struct {
 	UserData []byte
 	// Role is the machine's role ("worker", "master"), empty when unknown.
 	Role string
+	// Choice is the name of the [Choice] to make it of; empty: the first one, if the
+	// session is a [Chooser].
+	Choice string
 }
 
 // Instance is what the infrastructure says about a machine.
@@ -205,7 +208,8 @@ type Session interface {
 	// listings run behind their writes.
 	Find(ctx context.Context, ref Ref) ([]Instance, error)
 	// Create makes an instance for ref, or reports one of those that Find would:
-	// never a second, also when the class has changed since ([Comparer] tells).
+	// never a second, also when the class has changed since ([Comparer] tells) or
+	// another choice is asked for.
 	// The instance may still be Pending.
 	Create(ctx context.Context, ref Ref, want Want) (Instance, error)
 	// Delete begins, or continues, to remove the given instances, whatever UID

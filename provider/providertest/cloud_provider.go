@@ -36,6 +36,17 @@ func (cloudProvider) Name() string { return "example" }
 type cloudSpec struct {
 	Size string `json:"size"`
 	Zone string `json:"zone,omitempty"`
+	// Zones are further ones, to be tried in order while those before are exhausted.
+	Zones []string `json:"zones,omitempty"`
+}
+
+// in is the spec as it is for one of its zones: the first, if none is named.
+func (s cloudSpec) in(zone string) (cloudSpec, error) {
+	if zone != "" && zone != s.Zone && !slices.Contains(s.Zones, zone) {
+		return s, provider.Errorf(provider.Invalid, "the spec has no zone %q", zone)
+	}
+	s.Zone = cmpOr(zone, s.Zone)
+	return s, nil
 }
 
 var cloudSizes = map[string]provider.Size{
@@ -53,6 +64,11 @@ func (cloudProvider) decode(class provider.Class) (cloudSpec, error) {
 	}
 	if s.Zone != "" && s.Zone != "a" && s.Zone != "b" {
 		return s, provider.InvalidField("zone", "%q is neither a nor b", s.Zone)
+	}
+	for n, zone := range s.Zones {
+		if zone != "a" && zone != "b" || zone == s.Zone || slices.Contains(s.Zones[:n], zone) {
+			return s, provider.InvalidField(fmt.Sprintf("zones[%d]", n), "%q is neither a nor b, or given twice", zone)
+		}
 	}
 	return s, nil
 }
@@ -134,7 +150,7 @@ func (s *cloudSession) Differences(_ provider.Ref, i provider.Instance) (out []s
 		{"size", i.Type, s.spec.Size},
 		{"zone", i.Zone, s.spec.Zone},
 	} {
-		if f.has != "" && f.says != "" && f.has != f.says {
+		if f.has != "" && f.says != "" && f.has != f.says && (f.field != "zone" || !slices.Contains(s.spec.Zones, f.has)) {
 			out = append(out, fmt.Sprintf("%s: the instance has %q, the spec says %q", f.field, f.has, f.says))
 		}
 	}
@@ -165,6 +181,10 @@ func (s *cloudSession) Create(ctx context.Context, ref provider.Ref, want provid
 	if len(s.class.Spec) == 0 {
 		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec")
 	}
+	spec, err := s.spec.in(want.Choice)
+	if err != nil {
+		return provider.Instance{}, err
+	}
 	found, err := s.find(ctx, Find, ref)
 	if err != nil {
 		return provider.Instance{}, err
@@ -177,7 +197,7 @@ func (s *cloudSession) Create(ctx context.Context, ref provider.Ref, want provid
 	tags[ownerTag], tags[namespaceTag] = s.class.Owner, ref.Namespace
 	var made instanceView
 	err = s.cloud.call(ctx, Create, s.password, func() error {
-		made = s.cloud.view(s.cloud.run(ref.Token(s.class.Cluster), ref.Name, tags, s.spec), s.cloud.clock.Now())
+		made = s.cloud.view(s.cloud.run(ref.Token(s.class.Cluster), ref.Name, tags, spec), s.cloud.clock.Now())
 		return nil
 	})
 	if err != nil {
@@ -213,6 +233,17 @@ func (s *cloudSession) Delete(ctx context.Context, ref provider.Ref, instances [
 		return false, fmt.Errorf("remove what was made for %s: %w", ref.Name, err)
 	}
 	return !left, nil
+}
+
+// Choices are the zones of the spec, where it has more than one.
+func (s *cloudSession) Choices(provider.Ref) (out []provider.Choice) {
+	if len(s.spec.Zones) == 0 {
+		return nil
+	}
+	for _, zone := range append([]string{s.spec.Zone}, s.spec.Zones...) {
+		out = append(out, provider.Choice{Name: zone, Zone: zone, Type: s.spec.Size})
+	}
+	return out
 }
 
 // Scope is empty: a spec says nothing of where to look.

@@ -146,6 +146,6 @@ func (f Fault) err(v Verb) error {
 	if f.Done {
 		e.Err = fmt.Errorf("injected into %s: the reply is lost", v)
 	}
-	e.After = f.After
+	e.After, e.Scope = f.After, f.Scope
 	return e
 }

@@ -40,6 +40,8 @@ type Fault struct {
 	Slow time.Duration
 	// Partial lets a List fail only after this many instances, or a page more.
 	Partial int
+	// Scope is how far an Exhausted fault reaches; empty: it does not say.
+	Scope provider.Scope
 	// Duplicate makes a Create buy two instances and report one.
 	Duplicate bool
 }
@@ -80,6 +82,9 @@ type Harness struct {
 	// Changed returns the class with another valid spec, from which another
 	// instance would be made; nil skips the check.
 	Changed func(class provider.Class) provider.Class
+	// Choices returns the class with a spec that has at least two choices
+	// ([provider.Chooser]), of different zones or types; nil skips the checks of those.
+	Choices func(class provider.Class) provider.Class
 	// BadSpecs are specs that Open has to refuse; see [provider.Provider].
 	BadSpecs []BadSpec
 	// PageSize is the number of instances on a page of the double's listings;

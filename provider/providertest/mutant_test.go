@@ -89,7 +89,7 @@ type mutation struct {
 }
 
 func allMutations() (all []mutation) {
-	for _, group := range [][]mutation{createMutations(), readMutations(), otherMutations(), capabilityMutations(), takeoverMutations(), accountMutations(), ownerMutations(), faultMutations()} {
+	for _, group := range [][]mutation{createMutations(), readMutations(), otherMutations(), capabilityMutations(), takeoverMutations(), accountMutations(), ownerMutations(), faultMutations(), choiceMutations()} {
 		all = append(all, group...)
 	}
 	return all

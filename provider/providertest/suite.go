@@ -81,6 +81,7 @@ func Checks() []Check {
 		repetitionChecks(),
 		errorChecks(),
 		faultChecks(),
+		choiceChecks(),
 		ownershipChecks(),
 		accountChecks(),
 		ownerChecks(),

@@ -32,10 +32,15 @@ func harness(wrap func(provider.Provider) provider.Provider) providertest.Harnes
 			class.Spec = []byte(`{"size":"large","zone":"a"}`)
 			return class
 		},
+		Choices: func(class provider.Class) provider.Class {
+			class.Spec = []byte(`{"size":"small","zone":"a","zones":["b"]}`)
+			return class
+		},
 		BadSpecs: []providertest.BadSpec{
 			{Reason: "an unknown field", Spec: `{"size":"small","sice":1}`, Field: "sice"},
 			{Reason: "a field of the wrong type", Spec: `{"size":7}`, Field: "size"},
 			{Reason: "a value out of range", Spec: `{"size":"huge"}`, Field: "size"},
+			{Reason: "a zone given twice", Spec: `{"size":"small","zone":"a","zones":["b","a"]}`, Field: "zones[1]"},
 			{Reason: "a field given twice", Spec: `{"size":"small","size":"large"}`, Field: "size"},
 		},
 		Knobs: providertest.Knobs{

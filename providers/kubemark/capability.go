@@ -29,6 +29,7 @@ var (
 	_ provider.Scoper         = &session{}
 	_ provider.LeftoverLister = &session{}
 	_ provider.Accounter      = &session{}
+	_ provider.Chooser        = &session{}
 )
 
 // change alters an instance.
@@ -97,17 +98,32 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 // ReadLag is what the spec says.
 func (s *session) ReadLag() time.Duration { return duration(s.spec.ReadLag, 0) }
 
-// Differences looks at what instances show of their traits.
+// Choices are those of the spec.
+func (s *session) Choices(provider.Ref) (out []provider.Choice) {
+	for _, c := range s.spec.Choices {
+		out = append(out, provider.Choice{Name: c.name(), Region: s.spec.Region, Zone: c.Zone, Type: c.InstanceType})
+	}
+	return out
+}
+
+// Differences looks at what instances show of their traits. One that was made of any
+// choice is as the spec says.
 func (s *session) Differences(_ provider.Ref, i provider.Instance) (out []string) {
-	zones, field := s.spec.Zones, "zones"
+	types, zones, field := []string{s.spec.InstanceType}, s.spec.Zones, "zones"
 	if len(zones) == 0 {
 		zones, field = []string{s.spec.Zone}, "zone"
+	}
+	if len(s.spec.Choices) > 0 {
+		types, zones, field = nil, nil, "choices"
+		for _, c := range s.spec.Choices {
+			types, zones = append(types, c.InstanceType), append(zones, c.Zone)
+		}
 	}
 	for _, f := range []struct {
 		field, has string
 		says       []string
 	}{
-		{"instanceType", i.Type, []string{s.spec.InstanceType}},
+		{"instanceType", i.Type, types},
 		{"region", i.Region, []string{s.spec.Region}},
 		{field, i.Zone, zones},
 	} {

@@ -90,6 +90,10 @@ func (c cloud) harness() providertest.Harness {
 			class.Spec = []byte(strings.Replace(string(class.Spec), `["a","b"]`, `["c"]`, 1))
 			return class
 		},
+		Choices: func(class provider.Class) provider.Class {
+			class.Spec = []byte(strings.Replace(string(class.Spec), `"zones":["a","b"]`, `"choices":[{"zone":"a","instanceType":"big"},{"zone":"b","instanceType":"small"}]`, 1))
+			return class
+		},
 		Knobs: providertest.Knobs{
 			Advance: c.clock.Step,
 			Inject:  faults.Inject,

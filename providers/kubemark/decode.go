@@ -89,6 +89,36 @@ func (p *Provider) fill(s *Spec, class provider.Class) {
 	if len(s.Zones) == 0 {
 		s.Zone = cmp.Or(s.Zone, class.Zone)
 	}
+	s.Choices = slices.Clone(s.Choices)
+	for n := range s.Choices {
+		c := &s.Choices[n]
+		c.InstanceType, c.Zone = cmp.Or(c.InstanceType, s.InstanceType), cmp.Or(c.Zone, s.Zone)
+	}
+}
+
+// choose is the spec as it is for one of its choices: the first, if none is named.
+func (s Spec) choose(name string) (Spec, error) {
+	if name == "" && len(s.Choices) == 0 {
+		return s, nil
+	}
+	for _, c := range s.Choices {
+		if name == "" || c.name() == name {
+			s.InstanceType, s.Zone = c.InstanceType, c.Zone
+			return s, nil
+		}
+	}
+	return s, provider.Errorf(provider.Invalid, "the spec has no choice %q", name)
+}
+
+// name tells a choice from the others of a spec.
+func (c Choice) name() string {
+	switch {
+	case c.Zone == "":
+		return c.InstanceType
+	case c.InstanceType == "":
+		return "zone " + c.Zone
+	}
+	return c.InstanceType + " in " + c.Zone
 }
 
 // copied is a copy of q, or other when there is none.

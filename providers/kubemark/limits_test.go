@@ -3,6 +3,8 @@ package kubemark_test
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -276,5 +278,36 @@ func TestHooks(t *testing.T) {
 	got, want := fmt.Sprint(trace), "[running m-1 stopped m-1 running m-1 gone m-1]"
 	if got != want {
 		t.Errorf("hooks were called as %s, want %s", got, want)
+	}
+}
+
+// TestChoices: each has a quota of its own, and what is made of any is as the spec says.
+func TestChoices(t *testing.T) {
+	_, s := shop(t, `{"quota":1,"instanceType":"big","choices":[{"zone":"a"},{"zone":"b"},{"zone":"a","instanceType":"small"}]}`)
+	c, ok := provider.As[provider.Chooser](s)
+	if !ok {
+		t.Fatal("no Chooser")
+	}
+	all := c.Choices(machine(1))
+	want := []provider.Choice{
+		{Name: "big in a", Zone: "a", Type: "big"}, {Name: "big in b", Zone: "b", Type: "big"}, {Name: "small in a", Zone: "a", Type: "small"},
+	}
+	if !slices.Equal(all, want) {
+		t.Fatalf("choices %+v, want %+v", all, want)
+	}
+	for n, choice := range all {
+		i, err := s.Create(t.Context(), machine(n), provider.Want{Choice: choice.Name})
+		if err != nil || i.Zone != choice.Zone || i.Type != choice.Type {
+			t.Errorf("%s: an instance of type %q in zone %q, error %v", choice.Name, i.Type, i.Zone, err)
+		}
+		if _, err := s.Create(t.Context(), machine(100+n), provider.Want{Choice: choice.Name}); provider.KindOf(err) != provider.Exhausted || provider.ScopeOf(err) != provider.ScopeType {
+			t.Errorf("beyond the quota of %s: error %v", choice.Name, err)
+		}
+		if d, ok := provider.As[provider.Comparer](s); !ok || len(d.Differences(machine(n), i)) > 0 {
+			t.Errorf("%s differs from its spec: %q", choice.Name, d.Differences(machine(n), i))
+		}
+	}
+	if _, err := s.Create(t.Context(), machine(9), provider.Want{}); provider.KindOf(err) != provider.Exhausted || !strings.Contains(err.Error(), `type "big" in zone "a"`) {
+		t.Errorf("none is named, so it is the first: %v", err)
 	}
 }

@@ -114,6 +114,10 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if err := checkName(ref.Name); err != nil {
 		return provider.Instance{}, err
 	}
+	spec, err := s.spec.choose(want.Choice)
+	if err != nil {
+		return provider.Instance{}, err
+	}
 	made, err := s.provider.cloud.Create(ctx, cloud.Order{
 		Record: cloud.Record{
 			ID:      cloud.InstanceID(ref.Token(s.class.Cluster)),
@@ -122,7 +126,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 			Name:    ref.Name,
 			Node:    ref.Name,
 			Owner:   s.class.Owner, Namespace: ref.Namespace,
-			Traits: s.traits(ref.UID),
+			Traits: s.traits(spec, ref.UID),
 			Tags:   s.birth(ref, want),
 		},
 		UserData:    want.UserData,
@@ -137,8 +141,8 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 }
 
 // traits are those of the spec; hollow nodes have the address of their host.
-func (s *session) traits(uid string) cloud.Traits {
-	t := s.spec.traits(uid)
+func (s *session) traits(spec Spec, uid string) cloud.Traits {
+	t := spec.traits(uid)
 	if t.Backend == Hollow {
 		t.Address = s.provider.config.NodeIP
 	}

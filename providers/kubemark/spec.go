@@ -53,6 +53,9 @@ type Spec struct {
 	Zone   string `json:"zone,omitempty"`
 	// Zones spreads instances, by hash of the machine's UID.
 	Zones []string `json:"zones,omitempty"`
+	// Choices are what an instance may be made of, best first: each is tried while
+	// those before it are exhausted.
+	Choices []Choice `json:"choices,omitempty"`
 
 	// Labels and Taints are what the node registers with.
 	Labels map[string]string `json:"labels,omitempty"`
@@ -96,13 +99,7 @@ type Spec struct {
 	// Initialize demands a step after creation.
 	Initialize bool `json:"initialize,omitempty"`
 
-	// TurnUnhealthyAfter lets the body fall silent for good after
-	// HealthyDuration, TurnUnhealthyPeriodically for UnhealthyDuration again
-	// and again. Default of both durations: 1m.
-	TurnUnhealthyAfter        bool             `json:"turnUnhealthyAfter,omitempty"`
-	TurnUnhealthyPeriodically bool             `json:"turnUnhealthyPeriodically,omitempty"`
-	HealthyDuration           *metav1.Duration `json:"healthyDuration,omitempty"`
-	UnhealthyDuration         *metav1.Duration `json:"unhealthyDuration,omitempty"`
+	Moods `json:",inline"`
 
 	// Image is accepted as the ancestor does, without effect.
 	Image string `json:"image,omitempty"`
@@ -110,6 +107,24 @@ type Spec struct {
 	// UserDataSecret and CredentialsSecret are read by the engine.
 	UserDataSecret    *SecretName `json:"userDataSecret,omitempty"`
 	CredentialsSecret *SecretName `json:"credentialsSecret,omitempty"`
+}
+
+// Choice is one of several things to make an instance of. What it leaves out is as in
+// the rest of the spec.
+type Choice struct {
+	InstanceType string `json:"instanceType,omitempty"`
+	Zone         string `json:"zone,omitempty"`
+}
+
+// Moods are how bodies fall silent.
+type Moods struct {
+	// TurnUnhealthyAfter lets the body fall silent for good after
+	// HealthyDuration, TurnUnhealthyPeriodically for UnhealthyDuration again
+	// and again. Default of both durations: 1m.
+	TurnUnhealthyAfter        bool             `json:"turnUnhealthyAfter,omitempty"`
+	TurnUnhealthyPeriodically bool             `json:"turnUnhealthyPeriodically,omitempty"`
+	HealthyDuration           *metav1.Duration `json:"healthyDuration,omitempty"`
+	UnhealthyDuration         *metav1.Duration `json:"unhealthyDuration,omitempty"`
 }
 
 // SecretName names a secret in the machine's namespace.

@@ -1,6 +1,7 @@
 package kubemark
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,7 +21,7 @@ import (
 func (p *Provider) validate(s Spec) error {
 	errs := []error{p.checkBackend(s)}
 	for _, check := range []func(Spec) []error{
-		checkCapacity, checkPlace, checkLabels, checkTaints, checkDurations, checkLimits, checkSecrets,
+		checkCapacity, checkPlace, checkChoices, checkLabels, checkTaints, checkDurations, checkLimits, checkSecrets,
 	} {
 		errs = append(errs, check(s)...)
 	}
@@ -93,6 +94,31 @@ func checkPlace(s Spec) (errs []error) {
 			errs = append(errs, checkLabelValue(path, zone)...)
 		}
 		seen[zone] = true
+	}
+	return errs
+}
+
+// checkChoices judges choices as they will be, with what they leave out.
+func checkChoices(s Spec) (errs []error) {
+	if len(s.Choices) > 0 && len(s.Zones) > 0 {
+		errs = append(errs, provider.InvalidField("choices", "cannot be given together with zones"))
+	}
+	if len(s.Choices) > mostFaults {
+		return append(errs, provider.InvalidField("choices", "are %d, more than %d", len(s.Choices), mostFaults))
+	}
+	seen := map[Choice]bool{}
+	for i, c := range s.Choices {
+		path := fmt.Sprintf("choices[%d]", i)
+		errs = append(errs, checkLabelValue(path+".instanceType", c.InstanceType)...)
+		errs = append(errs, checkLabelValue(path+".zone", c.Zone)...)
+		whole := Choice{InstanceType: cmp.Or(c.InstanceType, s.InstanceType), Zone: cmp.Or(c.Zone, s.Zone)}
+		switch {
+		case whole == Choice{}:
+			errs = append(errs, provider.InvalidField(path, "has neither an instance type nor a zone"))
+		case seen[whole]:
+			errs = append(errs, provider.InvalidField(path, "%q is given twice", shown(whole.name())))
+		}
+		seen[whole] = true
 	}
 	return errs
 }

@@ -30,6 +30,8 @@ type cloud struct {
 	differs []string
 	// offers are the optional capabilities that the test wants besides.
 	offers func(target any) bool
+	// answers is what Create comes to for a choice, where that is an error.
+	answers func(choice string) error
 	// before is called with the name of each call.
 	before func(call string)
 
@@ -88,6 +90,11 @@ func (c *cloud) Find(_ context.Context, ref provider.Ref) (out []provider.Instan
 func (c *cloud) Create(_ context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
 	c.called("Create")
 	c.userData = string(want.UserData)
+	if c.answers != nil {
+		if err := c.answers(want.Choice); err != nil {
+			return provider.Instance{}, err
+		}
+	}
 	if c.createErr != nil && !c.replyLost {
 		return provider.Instance{}, c.createErr
 	}

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/choice"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -18,10 +20,12 @@ import (
 type memory struct {
 	mu  *sync.Mutex
 	all map[types.NamespacedName]*remembered
+	// shortages are shared by all machines.
+	shortages *shortages
 }
 
 func newMemory() memory {
-	return memory{mu: &sync.Mutex{}, all: map[types.NamespacedName]*remembered{}}
+	return memory{mu: &sync.Mutex{}, all: map[types.NamespacedName]*remembered{}, shortages: newShortages()}
 }
 
 // remembered is about one machine. Only the worker that has the machine in
@@ -205,6 +209,13 @@ func (r *remembered) asked(err error, now time.Time) {
 	if err != nil && provider.KindOf(err) == provider.Transient {
 		r.createErr = err
 	}
+}
+
+// unanswered is the name of the choice that was last asked for without a clear answer;
+// empty: there is none.
+func (r *remembered) unanswered() string {
+	u, _ := errors.AsType[choice.UnansweredError](r.createErr)
+	return u.Choice
 }
 
 // quiet returns for how long nothing was asked for.

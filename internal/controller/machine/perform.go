@@ -82,8 +82,7 @@ func (p *pass[M]) create(ctx context.Context) {
 		return
 	}
 	want := provider.Want{UserData: userData, Role: p.class.Role}
-	i, err := p.session.Create(ctx, p.ref(), want)
-	p.mem.asked(err, p.Clock.Now())
+	i, err := p.buy(ctx, want)
 	if err != nil {
 		p.world.Retry = p.mem.failed(lifecycle.Create, p.class.Objection(err), p.Clock.Now())
 		return

@@ -83,6 +83,7 @@ var rooms = []room{
 	{"orphan", "internal/engine/orphan", []string{"internal/controller/orphan", "internal/controller/machineset"}},
 	{"approval", "internal/engine/approval", []string{"internal/controller/csr"}},
 	{"connectivity", "internal/engine/connectivity", []string{"internal/engine/lifecycle", "internal/engine/health", machineShell}},
+	{"choice", "internal/engine/choice", []string{machineShell}},
 	{"interruption", "internal/engine/interruption", []string{"internal/runtime/termination"}},
 	{"dialect", "internal/dialect", []string{openshift, gardener, machineShell}},
 	{"openshift", openshift, []string{machineShell, "internal/controller/machineset"}},
@@ -128,6 +129,6 @@ func Rooms() []string {
 func Own() []Mutant {
 	return slices.Concat(
 		lifecycleMutants, replicasMutants, rolloutMutants, healthMutants, drainMutants, orphanMutants, decisionMutants,
-		lensMutants, machineMutants, shellMutants, nodeMutants, sdkMutants, mendMutants, faultMutants,
+		lensMutants, machineMutants, shellMutants, nodeMutants, sdkMutants, mendMutants, faultMutants, choiceMutants,
 	)
 }

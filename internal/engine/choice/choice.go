@@ -1,0 +1,182 @@
+// Package choice decides what an instance is made of where a provider spec names several choices and some of them are exhausted.
+//
+// [Pick] takes the first choice of which nothing says that it is exhausted. [Shortages] is what an account was found to lack, by
+// whichever machine, and until when nobody asks for it again.
+//
+// The package performs no I/O and reads no clock.
+package choice
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Picked is what to ask for.
+type Picked struct {
+	// Choice is the one to ask for. Meaningless where Err is set.
+	Choice provider.Choice
+	// Err is an Exhausted error where every choice is known to be exhausted. It names
+	// each, and asks to wait until the first of them is worth another try.
+	Err error
+}
+
+// Pick chooses, and returns what is known from then on: a shortage whose time is over is tried by one machine, and the others
+// leave it alone meanwhile.
+//
+// unanswered is the name of the choice that was asked for without a clear answer; empty: there is none. It is asked for again,
+// whatever is known by now: the infrastructure may have made it, and takes the repetition for what it is.
+func Pick(now time.Time, known Shortages, choices []provider.Choice, unanswered string) (Picked, Shortages) {
+	if n := slices.IndexFunc(choices, func(c provider.Choice) bool { return c.Name == unanswered }); n >= 0 && unanswered != "" {
+		return Picked{Choice: choices[n]}, known
+	}
+	var first time.Time
+	for _, c := range choices {
+		until := known.until(c)
+		if !until.After(now) {
+			return Picked{Choice: c}, known.trying(now, c)
+		}
+		if first.IsZero() || until.Before(first) {
+			first = until
+		}
+	}
+	return Picked{Err: &provider.Error{
+		Kind: provider.Exhausted, Scope: known.widest(choices), After: first.Sub(now),
+		Err: fmt.Errorf("none of %d choices has capacity: %s", len(choices), known.describe(choices)),
+	}}, known
+}
+
+// Partly is the error after as many choices were tried as one pass may try: the others are tried after the pause.
+func Partly(known Shortages, tried []provider.Choice, pause time.Duration) error {
+	return &provider.Error{
+		Kind: provider.Exhausted, After: pause,
+		Err: fmt.Errorf("%d choices have no capacity, others are tried next: %s", len(tried), known.describe(tried)),
+	}
+}
+
+// UnansweredError is the failure of a call that may have made an instance all the same.
+type UnansweredError struct {
+	error
+	// Choice is the name of what was asked for.
+	Choice string
+}
+
+// Unwrap returns the failure itself.
+func (u UnansweredError) Unwrap() error { return u.error }
+
+// Unclear is err, with the choice that was asked for where the outcome is not known.
+func Unclear(err error, c provider.Choice) error {
+	if err == nil || provider.KindOf(err) != provider.Transient {
+		return err
+	}
+	return UnansweredError{err, c.Name}
+}
+
+// place is what a shortage is of.
+type place struct {
+	scope              provider.Scope
+	region, zone, kind string
+}
+
+// places are those that c lies in, widest first.
+func places(c provider.Choice) [3]place {
+	return [3]place{
+		{scope: provider.ScopeAccount, region: c.Region},
+		{scope: provider.ScopeZone, region: c.Region, zone: c.Zone},
+		{scope: provider.ScopeType, region: c.Region, zone: c.Zone, kind: c.Type},
+	}
+}
+
+// within is the place of c that has the scope.
+func within(c provider.Choice, s provider.Scope) place {
+	all := places(c)
+	switch s {
+	case provider.ScopeAccount:
+		return all[0]
+	case provider.ScopeZone:
+		return all[1]
+	}
+	return all[2]
+}
+
+// widest is the account where that is what every choice lacks; empty else.
+func (s Shortages) widest(choices []provider.Choice) provider.Scope {
+	for _, c := range choices {
+		if _, ok := s.known[places(c)[0]]; !ok {
+			return ""
+		}
+	}
+	return provider.ScopeAccount
+}
+
+// Bounds of the text that names choices, in bytes.
+const (
+	mostText = 1 << 10
+	mostName = 60
+	leastWhy = 24
+)
+
+// describe names each choice once, followed by what the infrastructure said of it: "large in a, small in a (zone a is full);
+// large in b (no host)". Neighbours that lack the same are told together.
+func (s Shortages) describe(choices []provider.Choice) string {
+	type group struct{ names, why string }
+	var groups []group
+	var last place
+	names := 0
+	for n, c := range choices {
+		at := s.lacks(c)
+		name := provider.Clip(c.Name, mostName)
+		names += len(name)
+		if n > 0 && at == last {
+			groups[len(groups)-1].names += ", " + name
+		} else {
+			groups = append(groups, group{name, s.known[at].Said})
+		}
+		last = at
+	}
+	share := max(leastWhy, (mostText-names-2*len(choices))/max(len(groups), 1)-len(" ()"))
+	text := ""
+	for n, g := range groups {
+		if n > 0 {
+			text += "; "
+		}
+		text += g.names
+		if g.why != "" {
+			text += " (" + provider.Clip(g.why, share) + ")"
+		}
+	}
+	return provider.Clip(text, mostText)
+}
+
+// lacks is the widest place of c of which a shortage is known.
+func (s Shortages) lacks(c provider.Choice) place {
+	all := places(c)
+	for _, p := range all {
+		if _, ok := s.known[p]; ok {
+			return p
+		}
+	}
+	return all[2]
+}
+
+// until is when everything that c needs is worth another try; zero: nothing says that it is exhausted.
+func (s Shortages) until(c provider.Choice) (until time.Time) {
+	for _, p := range places(c) {
+		if at := s.known[p].Until; at.After(until) {
+			until = at
+		}
+	}
+	return until
+}
+
+// pause is how long nobody asks for what was found exhausted so many times in a row.
+func pause(base time.Duration, times int) time.Duration {
+	wait := cmp.Or(base, time.Minute)
+	for range min(times-1, 10) {
+		wait *= 2
+	}
+	return min(wait, max(base, mostPause))
+}

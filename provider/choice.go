@@ -1,0 +1,21 @@
+package provider
+
+// Choice is one of several things that a provider spec allows to make an instance of.
+type Choice struct {
+	// Name tells it from the spec's other choices, also to people: "large in eu-1a". It
+	// stays the same for as long as the spec does.
+	Name string
+	// Region, Zone and Type are what its capacity is counted by, in the
+	// infrastructure's words. What one machine finds exhausted no other asks for
+	// meanwhile, so no two choices have all three in common: one type that is sold as
+	// spot and on demand is two types here. A region that is left empty is the class's.
+	Region, Zone, Type string
+}
+
+// Chooser is a Session whose spec may name several choices.
+type Chooser interface {
+	// Choices are what ref's instance may be made of, best first: each is asked for
+	// while those before it are [Exhausted]. None where the spec names none. They
+	// depend on the spec and on ref's UID alone, and no call is made for them.
+	Choices(ref Ref) []Choice
+}

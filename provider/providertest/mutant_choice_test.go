@@ -1,0 +1,122 @@
+package providertest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// chooser overrides the choices of a session.
+type chooser struct {
+	provider.Session
+	choices func(provider.Ref) []provider.Choice
+}
+
+func (c chooser) Unwrap() any { return c.Session }
+
+func (c chooser) Choices(ref provider.Ref) []provider.Choice { return c.choices(ref) }
+
+// renames makes a mutant that names choices otherwise.
+func renames(edit func(n int, c *provider.Choice)) func(provider.Provider) provider.Provider {
+	return func(p provider.Provider) provider.Provider {
+		return mutant{Provider: p, session: func(_ provider.Class, s provider.Session) provider.Session {
+			return chooser{s, func(ref provider.Ref) []provider.Choice {
+				inner, ok := provider.As[provider.Chooser](s)
+				if !ok {
+					return nil
+				}
+				all := inner.Choices(ref)
+				for n := range all {
+					edit(n, &all[n])
+				}
+				return all
+			}}
+		}}
+	}
+}
+
+// creates makes a mutant whose Create does something else.
+func creates(create func(context.Context, provider.Session, provider.Ref, provider.Want) (provider.Instance, error)) func(provider.Provider) provider.Provider {
+	return onSession(func(_ provider.Class, s provider.Session) verbs {
+		return verbs{create: func(ctx context.Context, ref provider.Ref, w provider.Want) (provider.Instance, error) {
+			return create(ctx, s, ref, w)
+		}}
+	})
+}
+
+// anotherForAnother makes another instance for another choice.
+func anotherForAnother() func(provider.Provider) provider.Provider {
+	asked := map[string]string{} // outlives the process, as names of instances do
+	return creates(func(ctx context.Context, s provider.Session, ref provider.Ref, w provider.Want) (provider.Instance, error) {
+		first, ok := asked[ref.UID]
+		if !ok {
+			asked[ref.UID] = w.Choice
+		} else if first != w.Choice {
+			ref.UID += "-" + w.Choice
+		}
+		return s.Create(ctx, ref, w)
+	})
+}
+
+func choiceMutations() []mutation {
+	return []mutation{
+		{"choices without names", "choices named", "none can be asked for", renames(func(_ int, c *provider.Choice) { c.Name = "" })},
+		{"choices of one name", "choices named", "the second is never asked for", renames(func(_ int, c *provider.Choice) { c.Name = "a" })},
+		{"choices in one place", "choices named", "all are left alone once one is exhausted", renames(func(_ int, c *provider.Choice) { c.Zone = "a" })},
+		{
+			"names that change", "choices named", "a shortage is forgotten at once",
+			renames(func(_ int, c *provider.Choice) { c.Name += fmt.Sprint(serial.Add(1)) }),
+		},
+		{
+			"takes the first choice always", "choice exhausted", "no other is ever tried",
+			creates(func(ctx context.Context, s provider.Session, ref provider.Ref, w provider.Want) (provider.Instance, error) {
+				w.Choice = ""
+				return s.Create(ctx, ref, w)
+			}),
+		},
+		{
+			"makes what it was not asked for", "choice unknown", "nobody knows what is paid for",
+			creates(func(ctx context.Context, s provider.Session, ref provider.Ref, w provider.Want) (provider.Instance, error) {
+				i, err := s.Create(ctx, ref, w)
+				if provider.KindOf(err) == provider.Invalid {
+					w.Choice = ""
+					return s.Create(ctx, ref, w)
+				}
+				return i, err
+			}),
+		},
+		{
+			"hides the zone", "choices made", "nobody sees what was chosen",
+			creates(func(ctx context.Context, s provider.Session, ref provider.Ref, w provider.Want) (provider.Instance, error) {
+				if w.Choice == "b" {
+					w.Choice = "a"
+				}
+				return s.Create(ctx, ref, w)
+			}),
+		},
+		{"makes one for each choice", "choice lost", "a machine has two instances", anotherForAnother()},
+		{
+			"loses the scope", "choice exhausted for all", "every zone of an account is tried in vain",
+			creates(func(ctx context.Context, s provider.Session, ref provider.Ref, w provider.Want) (provider.Instance, error) {
+				i, err := s.Create(ctx, ref, w)
+				if e, ok := errors.AsType[*provider.Error](err); ok {
+					e.Scope = ""
+				}
+				return i, err
+			}),
+		},
+		{
+			"buys and calls it exhausted", "choice exhausted", "the next choice is a second instance",
+			creates(func(ctx context.Context, s provider.Session, ref provider.Ref, w provider.Want) (provider.Instance, error) {
+				i, err := s.Create(ctx, ref, w)
+				if provider.KindOf(err) == provider.Exhausted {
+					ref.UID += "-half"
+					_, _ = s.Create(ctx, ref, w)
+				}
+				return i, err
+			}),
+		},
+	}
+}
