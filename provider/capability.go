@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Wrapper is a decorator of providers or sessions: it names what it decorates.
@@ -62,6 +64,17 @@ type Size struct {
 	Architecture string
 	// MaxPods is 0 when the infrastructure does not limit them.
 	MaxPods int64
+	// EphemeralStorageMiB is what the root disk has for pods, in MiB; 0 if unknown.
+	EphemeralStorageMiB int64
+	// GPUResource is the resource by which pods ask for accelerators
+	// ("nvidia.com/gpu"); empty if unknown. Autoscalers have no place for other
+	// extended resources.
+	GPUResource corev1.ResourceName
+	// Labels and Taints are what every node of the class registers with, as far as the
+	// provider spec decides: zone, type, what a spec asks for. Those of the machine's
+	// template are not meant, which the autoscaler reads itself.
+	Labels map[string]string
+	Taints []corev1.Taint
 }
 
 // Sizer is a Session that knows the capacity of its class's instances.

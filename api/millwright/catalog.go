@@ -299,10 +299,10 @@ var writtenKeys = []Key{
 		"Which template the set was made from, so that defaults which somebody filled in are told from a change.",
 	},
 	{
-		CapacityLabels,
+		Capacity,
 		[]string{"MachineSet (OpenShift)", "MachineDeployment (OpenShift)"},
-		Controller, Text, nil, "a label", nothing,
-		"What of the autoscaler's list of labels is the controller's, so that it is told from the user's.",
+		Controller, JSON, nil, "annotations of the autoscaler, and what of each is the controller's", nothing,
+		"What of the annotations that the autoscaler reads to scale from zero is the controller's, so that it is told from the user's. It took the place of `capacity-labels`, which is read once and taken off.",
 	},
 }
 

@@ -60,7 +60,7 @@ const (
 	RolloutCanarySince  = "millwright.dev/rollout-canary-since"
 	MachineDeployment   = "millwright.dev/machinedeployment"
 	Template            = "millwright.dev/template"
-	CapacityLabels      = "millwright.dev/capacity-labels"
+	Capacity            = "millwright.dev/capacity"
 )
 
 // What controllers write on objects of Kubernetes.

@@ -6,6 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -60,8 +64,25 @@ func checkSizer(ctx context.Context, b *bench) error {
 	if err != nil {
 		return fmt.Errorf("size: %w", err)
 	}
-	if size.VCPU <= 0 || size.MemoryMiB <= 0 || size.GPU < 0 || size.MaxPods < 0 {
+	if size.VCPU <= 0 || size.MemoryMiB <= 0 || size.GPU < 0 || size.MaxPods < 0 || size.EphemeralStorageMiB < 0 {
 		return fmt.Errorf("size of a valid class: %+v", size)
+	}
+	return wellFormed(size)
+}
+
+// wellFormed demands what an autoscaler can read: it separates labels and taints by commas.
+func wellFormed(size provider.Size) error {
+	for key, value := range size.Labels {
+		if why := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...); len(why) > 0 {
+			return fmt.Errorf("label %q=%q of the size: %v", key, value, why)
+		}
+	}
+	effects := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
+	for _, t := range size.Taints {
+		why := append(validation.IsQualifiedName(t.Key), validation.IsValidLabelValue(t.Value)...)
+		if len(why) > 0 || !slices.Contains(effects, t.Effect) {
+			return fmt.Errorf("taint %+v of the size: effect %q: %v", t, t.Effect, why)
+		}
 	}
 	return nil
 }

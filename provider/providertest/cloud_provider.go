@@ -307,7 +307,10 @@ func (s *cloudSession) Initialize(ctx context.Context, _ provider.Ref, _ provide
 }
 
 func (s *cloudSession) Size(context.Context) (provider.Size, error) {
-	return cloudSizes[s.spec.Size], nil
+	size := cloudSizes[s.spec.Size]
+	size.Labels = map[string]string{corev1.LabelInstanceTypeStable: s.spec.Size}
+	size.Taints = []corev1.Taint{{Key: "example/booting", Effect: corev1.TaintEffectNoSchedule}}
+	return size, nil
 }
 
 func (s *cloudSession) Status(i provider.Instance) ([]byte, error) {

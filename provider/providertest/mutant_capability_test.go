@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/providertest"
 )
@@ -53,6 +55,14 @@ func (i *onceInitializer) Initialize(context.Context, provider.Ref, provider.Ins
 	}
 	i.done = true
 	return nil
+}
+
+type vagueSizer struct{ provider.Sizer }
+
+func (v vagueSizer) Size(ctx context.Context) (provider.Size, error) {
+	size, err := v.Sizer.Size(ctx)
+	size.Taints = []corev1.Taint{{Key: "example/booting"}}
+	return size, err
 }
 
 type emptySizer struct{ provider.Sizer }
@@ -156,6 +166,10 @@ func capabilityMutations() []mutation {
 		{
 			"a class of no size", "sizer", "the autoscaler would never choose it",
 			offers(func(s provider.Sizer) provider.Sizer { return emptySizer{s} }),
+		},
+		{
+			"a taint without an effect", "sizer", "the autoscaler does not read it, and pods are taken to fit",
+			offers(func(s provider.Sizer) provider.Sizer { return vagueSizer{s} }),
 		},
 		{
 			"status with a counter", "status reporter", "the object is written at every look",

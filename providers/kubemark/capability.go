@@ -57,13 +57,19 @@ func (s *session) Size(context.Context) (provider.Size, error) {
 	if s.bare {
 		return provider.Size{}, provider.Errorf(provider.Invalid, "the class has no spec that says a size")
 	}
-	return provider.Size{
+	size := provider.Size{
 		VCPU:         s.spec.NumCores.Value(),
 		GPU:          ptr.Deref(s.spec.GPUs, 0),
 		MemoryMiB:    s.spec.MemoryCapacity.Value() >> 20,
 		Architecture: s.spec.Arch,
 		MaxPods:      *s.spec.MaxPods,
-	}, nil
+		Labels:       s.spec.nodeLabels(),
+		Taints:       slices.Clone(s.spec.Taints),
+	}
+	if size.GPU > 0 {
+		size.GPUResource = "nvidia.com/gpu"
+	}
+	return size, nil
 }
 
 func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"hash/fnv"
+	"maps"
 	"runtime"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -138,6 +140,35 @@ func (s Spec) zoneOf(uid string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(uid)) // a hash never fails
 	return s.Zones[int(h.Sum32()%uint32(len(s.Zones)))]
+}
+
+// nodeLabels are the labels that every node of the class has: of its place and type
+// those that do not depend on the machine.
+func (s Spec) nodeLabels() map[string]string {
+	out := maps.Clone(s.Labels)
+	if out == nil {
+		out = map[string]string{}
+	}
+	kind, zone := s.InstanceType, s.Zone
+	for n, c := range s.Choices {
+		if n == 0 {
+			kind, zone = c.InstanceType, c.Zone
+		}
+		if kind != c.InstanceType {
+			kind = ""
+		}
+		if zone != c.Zone {
+			zone = ""
+		}
+	}
+	for key, value := range map[string]string{
+		corev1.LabelInstanceTypeStable: kind, corev1.LabelTopologyRegion: s.Region, corev1.LabelTopologyZone: zone,
+	} {
+		if value != "" {
+			out[key] = value
+		}
+	}
+	return out
 }
 
 // traits are what the spec says about the instance of one machine.

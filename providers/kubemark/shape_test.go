@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/kubemark"
@@ -75,7 +76,8 @@ var versionOf = map[string]string{
 }
 
 func TestSize(t *testing.T) {
-	_, s := shop(t, `{"numCores":8,"memoryCapacity":"1536Mi","gpus":2,"maxPods":20,"arch":"arm64"}`)
+	_, s := shop(t, `{"numCores":8,"memoryCapacity":"1536Mi","gpus":2,"maxPods":20,"arch":"arm64","labels":{"tier":"x"},
+		"taints":[{"key":"gpu","effect":"NoSchedule"}],"region":"r","choices":[{"instanceType":"big","zone":"a"},{"instanceType":"big","zone":"b"}]}`)
 	sizer, ok := provider.As[provider.Sizer](s)
 	if !ok {
 		t.Fatal("no Sizer")
@@ -84,9 +86,13 @@ func TestSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := provider.Size{VCPU: 8, GPU: 2, MemoryMiB: 1536, Architecture: "arm64", MaxPods: 20}
-	if got != want {
-		t.Errorf("got %+v, want %+v", got, want)
+	want := provider.Size{
+		VCPU: 8, GPU: 2, MemoryMiB: 1536, Architecture: "arm64", MaxPods: 20, GPUResource: "nvidia.com/gpu",
+		Labels: map[string]string{"tier": "x", corev1.LabelInstanceTypeStable: "big", corev1.LabelTopologyRegion: "r"},
+		Taints: []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the zone depends on the choice, and is not told (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -20,12 +21,31 @@ const (
 	MemoryAnnotation = "machine.openshift.io/memoryMb"
 	// GPUAnnotation is a whole number of accelerators, "0" for none.
 	GPUAnnotation = "machine.openshift.io/GPU"
+)
+
+// Annotations that belong to the user too, whose values win.
+const (
 	// LabelsAnnotation is a list of labels, "key=value" separated by commas.
-	// It belongs to the user too, whose values win.
 	LabelsAnnotation = "capacity.cluster-autoscaler.kubernetes.io/labels"
-	// OwnLabelsAnnotation repeats what of the list is ours, so that it can be
-	// told from the user's when the instance type changes.
-	OwnLabelsAnnotation = millwright.CapacityLabels
+	// TaintsAnnotation is a list of taints, "key=value:effect" or "key:effect".
+	TaintsAnnotation = "capacity.cluster-autoscaler.kubernetes.io/taints"
+	// DiskAnnotation is the ephemeral storage as a quantity.
+	DiskAnnotation = "capacity.cluster-autoscaler.kubernetes.io/ephemeral-disk"
+	// GPUTypeAnnotation is the resource by which pods ask for accelerators, and
+	// GPUCountAnnotation how many of it there are.
+	GPUTypeAnnotation  = "capacity.cluster-autoscaler.kubernetes.io/gpu-type"
+	GPUCountAnnotation = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
+)
+
+// Annotations of ours.
+const (
+	// OwnAnnotation repeats what of the annotations that the user may write is ours: an
+	// object with the value of each, or our part of its list. So it can be told from
+	// the user's when the template changes.
+	OwnAnnotation = millwright.Capacity
+	// formerAnnotation repeated what of the list of labels is ours: one label. It is
+	// read once, and taken off.
+	formerAnnotation = millwright.Capacity + "-labels"
 )
 
 // annotate returns the annotations of a set whose machines are of this size,
@@ -38,27 +58,131 @@ func annotate(have map[string]string, size provider.Size) map[string]string {
 	out[VCPUAnnotation] = strconv.FormatInt(size.VCPU, 10)
 	out[MemoryAnnotation] = strconv.FormatInt(size.MemoryMiB, 10)
 	out[GPUAnnotation] = strconv.FormatInt(size.GPU, 10)
-	mergeLabels(out, size.Architecture)
+	m := merge{out: out, was: ownOf(have), own: map[string]string{}}
+	m.value(DiskAnnotation, quantity(size.EphemeralStorageMiB))
+	gpuType, gpuCount := "", ""
+	if size.GPU > 0 && size.GPUResource != "" {
+		gpuType, gpuCount = string(size.GPUResource), strconv.FormatInt(size.GPU, 10)
+	}
+	m.value(GPUTypeAnnotation, gpuType)
+	m.value(GPUCountAnnotation, gpuCount)
+	m.list(LabelsAnnotation, labels(size), labelKey)
+	m.list(TaintsAnnotation, taints(size), taintKey)
+	m.write()
 	return out
 }
 
-// mergeLabels puts the architecture into the list of labels, unless the user
-// says something else about it.
-func mergeLabels(annotations map[string]string, architecture string) {
-	if architecture == "" {
+func quantity(mib int64) string {
+	if mib <= 0 {
+		return ""
+	}
+	return strconv.FormatInt(mib, 10) + "Mi"
+}
+
+func labels(size provider.Size) (out []string) {
+	for key, value := range size.Labels {
+		if key != corev1.LabelArchStable || size.Architecture == "" {
+			out = append(out, key+"="+value)
+		}
+	}
+	if size.Architecture != "" {
+		out = append(out, corev1.LabelArchStable+"="+size.Architecture)
+	}
+	return out
+}
+
+func taints(size provider.Size) (out []string) {
+	for _, t := range size.Taints {
+		text := t.Key
+		if t.Value != "" {
+			text += "=" + t.Value
+		}
+		out = append(out, text+":"+string(t.Effect))
+	}
+	return out
+}
+
+// labelKey is what of a label there is one of.
+func labelKey(label string) string {
+	k, _, _ := strings.Cut(label, "=")
+	return k
+}
+
+// taintKey is what of a taint there is one of: the key and the effect.
+func taintKey(taint string) string {
+	rest, effect, _ := strings.Cut(taint, ":")
+	return labelKey(rest) + ":" + effect
+}
+
+// ownOf reads what of the annotations is ours. What cannot be read says that nothing is.
+func ownOf(have map[string]string) (own map[string]string) {
+	if text, ok := have[OwnAnnotation]; ok {
+		_ = json.Unmarshal([]byte(text), &own) // a person may have edited it
+		return own
+	}
+	if label, ok := have[formerAnnotation]; ok {
+		return map[string]string{LabelsAnnotation: label}
+	}
+	return nil
+}
+
+// merge puts what is ours among what is the user's.
+type merge struct {
+	out map[string]string
+	// was is what was ours, own is what is by now.
+	was, own map[string]string
+}
+
+// value sets an annotation, unless the user has; an empty one takes ours off.
+func (m merge) value(key, want string) {
+	if has, ok := m.out[key]; ok && has != m.was[key] {
 		return
 	}
-	ours := corev1.LabelArchStable + "=" + architecture
-	list := split(annotations[LabelsAnnotation])
-	list = slices.DeleteFunc(list, func(l string) bool { return l == annotations[OwnLabelsAnnotation] })
-	if slices.ContainsFunc(list, func(l string) bool { return key(l) == corev1.LabelArchStable }) {
-		delete(annotations, OwnLabelsAnnotation)
+	if want == "" {
+		delete(m.out, key)
 		return
 	}
-	list = append(list, ours)
-	slices.Sort(list)
-	annotations[LabelsAnnotation] = strings.Join(list, ",")
-	annotations[OwnLabelsAnnotation] = ours
+	m.out[key], m.own[key] = want, want
+}
+
+// list puts the wanted entries into a list, in the place of those that were ours, unless
+// the user's have the same key.
+func (m merge) list(key string, want []string, keyOf func(string) string) {
+	before, ours := split(m.out[key]), split(m.was[key])
+	now := slices.DeleteFunc(slices.Clone(before), func(e string) bool { return slices.Contains(ours, e) })
+	taken := map[string]bool{}
+	for _, e := range now {
+		taken[keyOf(e)] = true
+	}
+	var added []string
+	for _, e := range want {
+		if !taken[keyOf(e)] {
+			added = append(added, e)
+			taken[keyOf(e)] = true
+		}
+	}
+	if len(added) == 0 && len(now) == len(before) {
+		return // as the user wrote it
+	}
+	now = append(now, added...)
+	slices.Sort(now)
+	slices.Sort(added)
+	if m.out[key] = strings.Join(now, ","); len(now) == 0 {
+		delete(m.out, key)
+	}
+	if len(added) > 0 {
+		m.own[key] = strings.Join(added, ",")
+	}
+}
+
+// write notes what is ours.
+func (m merge) write() {
+	delete(m.out, formerAnnotation)
+	delete(m.out, OwnAnnotation)
+	if len(m.own) > 0 {
+		text, _ := json.Marshal(m.own) // strings have no errors
+		m.out[OwnAnnotation] = string(text)
+	}
 }
 
 func split(list string) (out []string) {
@@ -68,9 +192,4 @@ func split(list string) (out []string) {
 		}
 	}
 	return out
-}
-
-func key(label string) string {
-	k, _, _ := strings.Cut(label, "=")
-	return k
 }

@@ -133,7 +133,7 @@ func template(instanceType string) (t machinev1.MachineTemplateSpec) {
 func offers(cpu, memory, gpu, arch string, more ...string) map[string]string {
 	out := map[string]string{
 		capacity.VCPUAnnotation: cpu, capacity.MemoryAnnotation: memory, capacity.GPUAnnotation: gpu,
-		capacity.LabelsAnnotation: "kubernetes.io/arch=" + arch, capacity.OwnLabelsAnnotation: "kubernetes.io/arch=" + arch,
+		capacity.LabelsAnnotation: "kubernetes.io/arch=" + arch, capacity.OwnAnnotation: `{"capacity.cluster-autoscaler.kubernetes.io/labels":"kubernetes.io/arch=` + arch + `"}`,
 	}
 	for i := 0; i < len(more); i += 2 {
 		out[more[i]] = more[i+1]

@@ -234,7 +234,7 @@ func TestDeployment(t *testing.T) {
 	}
 	want := map[string]string{
 		"own": "x", capacity.VCPUAnnotation: "4", capacity.MemoryAnnotation: "8192", capacity.GPUAnnotation: "0",
-		capacity.LabelsAnnotation: "kubernetes.io/arch=arm64", capacity.OwnLabelsAnnotation: "kubernetes.io/arch=arm64",
+		capacity.LabelsAnnotation: "kubernetes.io/arch=arm64", capacity.OwnAnnotation: `{"capacity.cluster-autoscaler.kubernetes.io/labels":"kubernetes.io/arch=arm64"}`,
 	}
 	if !maps.Equal(d.Annotations, want) || f.patches != 1 {
 		t.Errorf("%v after %d patches, want %v after one", d.Annotations, f.patches, want)

@@ -39,6 +39,27 @@ var sdkMutants = []Mutant{
 		Note: "a caller gets the error of another that was called off",
 	},
 	{
+		ID: "capacity/users-value-overwritten", File: "annotations.go", Func: "merge.value",
+		From:  "ok && has != m.was[key]",
+		To:    "ok && false && has == m.was[key]",
+		Note:  "what a user says of the disk of his machines is written over",
+		Finds: "TestAnnotate",
+	},
+	{
+		ID: "capacity/users-taint-doubled", File: "annotations.go", Func: "taintKey",
+		From:  `return labelKey(rest) + ":" + effect`,
+		To:    `return rest + ":" + effect`,
+		Note:  "a taint is told twice with different values, and the autoscaler takes either",
+		Finds: "TestAnnotate",
+	},
+	{
+		ID: "capacity/former-note-unread", File: "annotations.go", Func: "ownOf",
+		From:  "have[formerAnnotation]; ok",
+		To:    "have[formerAnnotation]; ok && false",
+		Note:  "after an upgrade the label of an architecture that the machines have no more counts as the user's for ever",
+		Finds: "TestAnnotate",
+	},
+	{
 		ID: "decorate/power-unguarded", File: "guard.go", Func: "changes",
 		From: "Initialize: true, Power: true",
 		To:   "Initialize: true",
