@@ -119,7 +119,7 @@ func (s *cloudSession) instance(v instanceView) provider.Instance {
 	return provider.Instance{
 		ID: v.id, UID: v.tags[uidTag], Name: v.name, NodeName: v.name,
 		Owner: v.tags[ownerTag], Namespace: v.tags[namespaceTag],
-		ProviderID: providerID(s.class.API, v.id),
+		ProviderID: schemes[s.class.API] + v.id,
 		Addresses:  []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: v.name}},
 		Fault:      v.fault,
 		State:      v.state, RawState: strings.ToLower(string(v.state)),
@@ -127,13 +127,9 @@ func (s *cloudSession) instance(v instanceView) provider.Instance {
 	}
 }
 
-// providerID differs between the APIs, as those of real infrastructures do.
-func providerID(api, id string) string {
-	if api == provider.Gardener {
-		return "example:///" + id
-	}
-	return "example://" + id
-}
+// schemes begin provider IDs. They differ between the APIs, as those of real
+// infrastructures do.
+var schemes = map[string]string{provider.OpenShift: "example://", provider.Gardener: "example:///"}
 
 // Identify takes the slashes of either API, and IDs in capitals, as an old
 // version wrote them.

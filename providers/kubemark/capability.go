@@ -197,10 +197,19 @@ type LastKnownState struct {
 
 // Status depends on nothing but the instance, so that it changes only with it.
 func (s *session) Status(i provider.Instance) ([]byte, error) {
-	if s.class.API == provider.Gardener {
-		return json.Marshal(LastKnownState{InstanceID: i.ID, InstanceState: i.RawState})
+	d, err := dialectOf(s.class.API)
+	if err != nil {
+		return nil, err
 	}
-	return json.Marshal(Status{
+	return json.Marshal(d.status(i))
+}
+
+func lastKnownState(i provider.Instance) any {
+	return LastKnownState{InstanceID: i.ID, InstanceState: i.RawState}
+}
+
+func providerStatus(i provider.Instance) any {
+	return Status{
 		TypeMeta:      metav1.TypeMeta{APIVersion: OpenShiftAPIVersion, Kind: "KubemarkMachineProviderStatus"},
 		InstanceID:    i.ID,
 		InstanceState: i.RawState,
@@ -211,5 +220,5 @@ func (s *session) Status(i provider.Instance) ([]byte, error) {
 			Message:            "The instance was created",
 			LastTransitionTime: metav1.NewTime(i.Created),
 		}},
-	})
+	}
 }

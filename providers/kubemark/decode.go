@@ -27,14 +27,34 @@ const (
 	defaultMood    = time.Minute
 )
 
-// apiVersions are those in which a spec may be written.
-var apiVersions = map[string][]string{
+// dialect is what the APIs disagree about.
+type dialect struct {
+	// versions are the apiVersions in which a spec may be written; untyped says that
+	// it may leave out its apiVersion and kind, or the kind.
+	versions []string
+	untyped  bool
+	// status is what the API keeps of an instance.
+	status func(provider.Instance) any
+}
+
+var dialects = map[string]dialect{
 	provider.OpenShift: {
-		OpenShiftAPIVersion,
-		"kubemarkproviderconfig.k8s.io/v1alpha1",
-		"machine.openshift.io/v1beta1",
+		versions: []string{
+			OpenShiftAPIVersion,
+			"kubemarkproviderconfig.k8s.io/v1alpha1",
+			"machine.openshift.io/v1beta1",
+		},
+		status: providerStatus,
 	},
-	provider.Gardener: {GardenerAPIVersion},
+	provider.Gardener: {versions: []string{GardenerAPIVersion}, untyped: true, status: lastKnownState},
+}
+
+func dialectOf(api string) (dialect, error) {
+	d, ok := dialects[api]
+	if !ok {
+		return d, provider.Errorf(provider.Invalid, "kubemark has no specs of the API %q", api)
+	}
+	return d, nil
 }
 
 // decode decodes and judges the spec of a class, and fills in its defaults.
@@ -59,18 +79,15 @@ func (p *Provider) judge(api string, raw []byte) (spec Spec, err error) {
 }
 
 func checkType(api string, t metav1.TypeMeta) error {
-	versions, ok := apiVersions[api]
-	if !ok {
-		return provider.Errorf(provider.Invalid, "kubemark has no specs of the API %q", api)
-	}
-	if api == provider.Gardener && t == (metav1.TypeMeta{}) {
-		return nil
+	d, err := dialectOf(api)
+	if err != nil || d.untyped && t == (metav1.TypeMeta{}) {
+		return err
 	}
 	var errs []error
-	if !slices.Contains(versions, t.APIVersion) {
-		errs = append(errs, provider.InvalidField("apiVersion", "%q is not one of %q", t.APIVersion, versions))
+	if !slices.Contains(d.versions, t.APIVersion) {
+		errs = append(errs, provider.InvalidField("apiVersion", "%q is not one of %q", t.APIVersion, d.versions))
 	}
-	if t.Kind != Kind && (api == provider.OpenShift || t.Kind != "") {
+	if t.Kind != Kind && (!d.untyped || t.Kind != "") {
 		errs = append(errs, provider.InvalidField("kind", "%q is not %q", t.Kind, Kind))
 	}
 	return errors.Join(errs...)
