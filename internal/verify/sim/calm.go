@@ -156,9 +156,9 @@ func (c *Calm) Make(before, after client.Object) {
 // Settle lets the world go on until nothing is written any more.
 func (c *Calm) Settle() {
 	for end := c.w.now.Add(patience); c.w.now.Before(end) && c.w.violation == nil; {
-		before := c.w.writes
+		before := c.w.counts.writes
 		c.w.until(c.w.now.Add(quietTime))
-		if c.w.writes == before {
+		if c.w.counts.writes == before {
 			return
 		}
 	}

@@ -130,14 +130,14 @@ func (w *World) endure() {
 		return
 	}
 	w.breathe()
-	calls, made, end, affected := w.cloudCalls+w.writes, w.madeInVain(), w.now.Add(chronicTime), 1
+	calls, made, end, affected := w.counts.cloudCalls+w.counts.writes, w.madeInVain(), w.now.Add(chronicTime), 1
 	for _, m := range w.machines() {
 		if w.hopeless(m) {
 			affected++
 		}
 	}
 	w.until(end)
-	if n := w.cloudCalls + w.writes - calls; n > affected*mostCalls*int(chronicTime/time.Hour) {
+	if n := w.counts.cloudCalls + w.counts.writes - calls; n > affected*mostCalls*int(chronicTime/time.Hour) {
 		w.broken(judge.NotBusy, "%d calls in %v for %d machines that are affected", n, chronicTime, affected-1)
 	}
 	w.storms(made, affected)

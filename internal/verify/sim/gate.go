@@ -61,7 +61,7 @@ func (p *process) sends(s *store.Store, c store.Call, do func() error) error {
 		w.tracef(p.name(), "%s %s %s live: %s", c.Verb, c.Kind.Kind, c.Key.Name, outcome(err))
 		return err
 	}
-	w.writes++
+	w.counts.writes++
 	switch {
 	case p.hungWrite(s, c, do):
 		return p.answered(c, errHung, "")
@@ -123,7 +123,7 @@ func outcome(err error) string {
 func (p *process) cloudGate(c cloud.Call, do func() error) error {
 	p.pause()
 	w, before := p.w, p.running.before
-	w.cloudCalls++
+	w.counts.cloudCalls++
 	effect := func() error {
 		w.acting = w.judge.Writes(before, p.deposed != nil, 0)
 		return do()

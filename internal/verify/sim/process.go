@@ -214,7 +214,7 @@ func (p *process) begin(key reconcile.Request) {
 		t.result, t.err = p.reconcile(log.IntoContext(context.Background(), logr.Discard()), key)
 	})
 	p.tasks = append(p.tasks, t)
-	p.w.reconciles++
+	p.w.counts.reconciles++
 	p.w.tracef(p.name(), "reconciles %s", key)
 	p.run(t)
 }
@@ -285,7 +285,7 @@ func (r recorder) Eventf(about, _ runtime.Object, kind, reason, _, note string, 
 	if o, ok := about.(client.Object); ok {
 		name = o.GetName()
 	}
-	r.p.w.writes++
+	r.p.w.counts.writes++
 	if kind == "Warning" {
 		r.p.w.told[name] = r.p.w.now
 	}

@@ -207,7 +207,7 @@ func (w *World) rest() {
 		return
 	}
 	w.breathe()
-	writes, passes, end := w.writes, w.reconciles, w.now.Add(restTime)
+	writes, passes, end := w.counts.writes, w.counts.reconciles, w.now.Add(restTime)
 	w.tracef("world", "is at rest")
 	for beat := w.now; w.now.Before(end) && w.violation == nil; {
 		if w.workOnce() {
@@ -225,14 +225,14 @@ func (w *World) rest() {
 			next = beat
 		}
 		w.advanceTo(next)
-		if w.reconciles-passes > mostPasses+20*w.profile.many {
+		if w.counts.reconciles-passes > mostPasses+20*w.profile.many {
 			break
 		}
 	}
-	if n := w.writes - writes; n > len(w.apis)*w.askedSince(end.Add(-restTime)) {
+	if n := w.counts.writes - writes; n > len(w.apis)*w.askedSince(end.Add(-restTime)) {
 		w.broken(judge.Rests, "%d writes in %v", n, restTime)
 	}
-	if n := w.reconciles - passes; n > mostPasses+20*w.profile.many {
+	if n := w.counts.reconciles - passes; n > mostPasses+20*w.profile.many {
 		w.broken(judge.Rests, "%d passes in %v", n, restTime)
 	}
 }

@@ -87,7 +87,7 @@ func Run(seed uint64, o Options) Result {
 	w.live()
 	return Result{
 		Seed: seed, Dialect: o.Dialect, Violation: w.violation, Trace: w.trace, Steps: o.Steps,
-		Reconciles: w.reconciles, Writes: w.writes, CloudCalls: w.cloudCalls, Virtual: w.now.Sub(epoch),
+		Reconciles: w.counts.reconciles, Writes: w.counts.writes, CloudCalls: w.counts.cloudCalls, Virtual: w.now.Sub(epoch),
 	}
 }
 

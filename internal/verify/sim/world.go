@@ -72,10 +72,13 @@ type World struct {
 	judge           *judge.Judge
 	writing, acting *judge.Pass
 
-	reconciles, writes, cloudCalls int
-	violation                      *Violation
-	trace                          []string
+	counts    counts
+	violation *Violation
+	trace     []string
 }
+
+// counts are what a run came to in numbers.
+type counts struct{ reconciles, writes, cloudCalls int }
 
 func newWorld(seed uint64, o Options) *World {
 	w := &World{o: o, seed: seed, now: epoch, kubelets: map[string]*kubelet{}, told: map[string]time.Time{}, bad: badImage{template: 1, many: stormy}}
