@@ -11,19 +11,36 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// beginPreservation asks what becomes of keeping the machine although it failed. One
-// that is to be kept from now on says so before anything else is done, lest what
-// is put on its node be taken for somebody else's.
-func (p *pass[M]) beginPreservation(ctx context.Context, out *lifecycle.Outcome) error {
+// preserve does what is to be done for keeping the machine although it failed, step by
+// step. What went wrong on the node is unkept: the pass is recorded all the same.
+func (p *pass[M]) preserve(ctx context.Context, out *lifecycle.Outcome) (unkept, err error) {
 	if out.Did(lifecycle.Replace) || out.Did(lifecycle.RemoveFinalizer) {
-		return nil
+		return nil, nil
 	}
-	k := p.preservePlan(out)
-	if out.Preserves(k); !k.Machine.Preserve || !p.view.Preservation.Until.IsZero() {
-		return nil
+	out.Preserves(p.preservePlan(out))
+	did := lifecycle.PreserveNothing
+	for {
+		if did = out.Preserve.Next(did, p.view, p.world.Node); did == lifecycle.PreserveNothing {
+			out.World = p.world
+			return nil, nil
+		}
+		if did == lifecycle.PreserveStore {
+			p.view.Preservation.Until = out.Preserve.Machine.Until
+			if err := p.record(ctx, *out); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		name := p.world.Node.Object.Name
+		if err := p.preserveStep(ctx, did, out); err != nil {
+			out.Preserve = out.Preserve.CutShort()
+			if apierrors.IsNotFound(err) {
+				p.log.Info("the node went away while it was being marked for its machine", "node", name)
+				return nil, nil
+			}
+			return err, nil
+		}
 	}
-	p.view.Preservation.Until = k.Machine.Until
-	return p.record(ctx, *out)
 }
 
 // preservePlan is about the machine as it stands after the pass.
@@ -37,25 +54,6 @@ func (p *pass[M]) preservePlan(out *lifecycle.Outcome) lifecycle.PreservePlan {
 	return k
 }
 
-// preserve does on the node what the plan asks for. A machine that is kept no more
-// is to say so last, lest anything be left behind: when something went wrong it
-// says nothing yet.
-func (p *pass[M]) preserve(ctx context.Context, out *lifecycle.Outcome) error {
-	if !out.Preserve.Bound || p.world.Node.Object == nil {
-		return nil
-	}
-	name := p.world.Node.Object.Name
-	err := p.preserveNode(ctx, out)
-	if err != nil && !out.Preserve.Machine.Preserve {
-		out.Preserve = lifecycle.PreservePlan{}
-	}
-	if apierrors.IsNotFound(err) {
-		p.log.Info("the node went away while it was being marked for its machine", "node", name)
-		return nil
-	}
-	return err
-}
-
 // record stores what the pass has come to.
 func (p *pass[M]) record(ctx context.Context, out lifecycle.Outcome) error {
 	before := p.m.DeepCopyObject().(M)
@@ -64,36 +62,33 @@ func (p *pass[M]) record(ctx context.Context, out lifecycle.Outcome) error {
 	return p.save(ctx, before)
 }
 
-// preserveNode brings the node in step with the plan, and drains it where that is
-// asked for. It says that it is not drained before anything makes it look so.
-func (p *pass[M]) preserveNode(ctx context.Context, out *lifecycle.Outcome) error {
-	if out.Preserve.Node.Drain != lifecycle.DrainNone && p.world.Node.Preservation.Condition == lifecycle.PreserveActive {
-		if err := p.tellPreservation(ctx, out.Preserve); err != nil {
-			return err
-		}
+// preserveStep carries out a step on the node.
+func (p *pass[M]) preserveStep(ctx context.Context, s lifecycle.PreserveStep, out *lifecycle.Outcome) error {
+	switch s {
+	case lifecycle.PreserveWarn, lifecycle.PreserveTell:
+		return p.tellPreservation(ctx, out.Preserve)
+	case lifecycle.PreserveMark:
+		return p.markPreserved(ctx, out.Preserve)
+	case lifecycle.PreserveDrain:
+		p.world.Drain.Preserve = p.preserveDrain(ctx, out.Preserve)
+		out.Preserves(p.preservePlan(out))
+		return nil
 	}
-	k := out.Preserve
+	return fmt.Errorf("no handler for step %q of keeping a machine", s)
+}
+
+// markPreserved edits the node as the plan wants it.
+func (p *pass[M]) markPreserved(ctx context.Context, k lifecycle.PreservePlan) error {
 	n, err := p.Nodes.Edit(ctx, p.world.Node.Object, func(n *corev1.Node) { p.lens.preserves.Preserve(n, k, p.Clock.Now()) })
 	if err != nil {
 		return fmt.Errorf("mark node %s for keeping its machine: %w", p.world.Node.Object.Name, err)
 	}
 	p.world.Node = p.see(n)
-	if k.Node.Drain != lifecycle.DrainNone {
-		p.world.Drain.Preserve = p.preserveDrain(ctx, k)
-		out.Preserves(p.preservePlan(out))
-	}
-	if err := p.tellPreservation(ctx, out.Preserve); err != nil {
-		return err
-	}
-	out.World = p.world
 	return nil
 }
 
 // tellPreservation says on the node how far it is.
 func (p *pass[M]) tellPreservation(ctx context.Context, k lifecycle.PreservePlan) error {
-	if k.Node.Condition == lifecycle.PreserveNone {
-		return nil
-	}
 	n, err := p.Nodes.Condition(ctx, p.world.Node.Object, p.lens.preserves.PreserveCondition(k))
 	if err != nil {
 		return fmt.Errorf("say on node %s that its machine is %s: %w", p.world.Node.Object.Name, k.Node.Condition, err)

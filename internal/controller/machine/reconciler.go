@@ -185,10 +185,10 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.R
 	}
 	out.After = lifecycle.Earlier(out.After, again)
 	before := p.m.DeepCopyObject().(M)
-	if err := p.beginPreservation(ctx, &out); err != nil {
+	unkept, err := p.preserve(ctx, &out)
+	if err != nil {
 		return reconcile.Result{}, err
 	}
-	unkept := p.preserve(ctx, &out)
 	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain.Result) || underDrain(p.world.Drain.Preserve))
 	err = p.record(ctx, out)
 	if out.Did(lifecycle.RemoveFinalizer) && client.IgnoreNotFound(err) == nil {
