@@ -121,9 +121,10 @@ func prepareDeployment(d *v1alpha1.MachineDeployment, r *rand.Rand) {
 	if d.Labels = nil; r.Intn(2) == 0 {
 		d.Labels = map[string]string{"freeze": "True"}
 	}
+	first := r.Intn(5)
 	for i := range d.Status.Conditions {
 		c := &d.Status.Conditions[i]
-		c.Type, c.Status, c.Reason = []v1alpha1.MachineDeploymentConditionType{"Progressing", "Available", "ReplicaFailure", "Frozen"}[i%4], []v1alpha1.ConditionStatus{"True", "False"}[r.Intn(2)], "FoundNewMachineSet"
+		c.Type, c.Status, c.Reason = []v1alpha1.MachineDeploymentConditionType{"Progressing", "Available", "ReplicaFailure", "Frozen", "Foreign"}[(first+i)%5], []v1alpha1.ConditionStatus{"True", "False"}[r.Intn(2)], "FoundNewMachineSet"
 	}
 }
 

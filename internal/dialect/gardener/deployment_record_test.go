@@ -2,14 +2,12 @@ package gardener
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/randfill"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -193,50 +191,6 @@ func TestCollisionCount(t *testing.T) {
 	}
 	if len(names) != 3 {
 		t.Errorf("names %v", names)
-	}
-}
-
-// TestDeploymentRecordLaws: what was recorded shows, nothing outside the
-// status is written, and no condition but the four.
-func TestDeploymentRecordLaws(t *testing.T) {
-	fill := randfill.NewWithSeed(11).NilChance(0.3).NumElements(0, 2)
-	foreign := func(all []v1alpha1.MachineDeploymentCondition) (out []v1alpha1.MachineDeploymentCondition) {
-		own := []v1alpha1.MachineDeploymentConditionType{"Available", "Progressing", "ReplicaFailure", "Frozen"}
-		for _, c := range all {
-			if !slices.Contains(own, c.Type) {
-				out = append(out, c)
-			}
-		}
-		return out
-	}
-	for range 300 {
-		d, o := sampleDeployment(), deploymentOutcome{Now: setNow}
-		fill.Fill(&d.Status)
-		for _, n := range []*int{&o.Plan.Status.Replicas, &o.Plan.Status.Updated, &o.Plan.Status.Ready, &o.Plan.Status.Available, &o.Plan.Status.Kept, &o.Plan.Status.Unavailable} {
-			fill.Fill(n)
-			*n &= 0xffff
-		}
-		fill.Fill(&o.Plan.Status.Failure)
-		fill.Fill(&o.Plan.Status.Enough)
-		fill.Fill(&o.Plan.Status.Progress.Message)
-		o.Plan.Status.Progress.Status, o.Plan.Status.Progress.Reason, o.Plan.Status.Progress.Since = rollout.True, rollout.SetUpdated, setNow
-		before := d.DeepCopy()
-		Deployments{}.Record(d, o)
-		is := o.Plan.Status
-		want := rollout.Last{Updated: is.Updated, Old: is.Replicas - is.Updated, Ready: is.Ready, Available: is.Available, Progress: is.Progress}
-		if diff := cmp.Diff(want, Deployments{}.View(d, setNow).Last); diff != "" {
-			t.Fatalf("recorded and shown differ:\n%s", diff)
-		}
-		if int(d.Status.PreservedFailedReplicas) != is.Kept || int(d.Status.UnavailableReplicas) != is.Unavailable || d.Status.ObservedGeneration != 7 || d.Status.LabelSelector != "name=workers" {
-			t.Fatalf("recorded %+v of %+v", d.Status, is)
-		}
-		if diff := cmp.Diff(foreign(before.Status.Conditions), foreign(d.Status.Conditions)); diff != "" {
-			t.Fatalf("writes a condition that is not its own:\n%s", diff)
-		}
-		before.Status, d.Status = v1alpha1.MachineDeploymentStatus{}, v1alpha1.MachineDeploymentStatus{}
-		if diff := cmp.Diff(before, d); diff != "" {
-			t.Fatalf("writes outside the status:\n%s", diff)
-		}
 	}
 }
 

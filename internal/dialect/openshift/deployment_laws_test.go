@@ -86,9 +86,10 @@ func prepareDeployment(d *v1beta1.MachineDeployment, r *rand.Rand) {
 	if r.Intn(2) == 0 {
 		d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "2", dialect.EstimateAnnotation: "", "a": "b", dialect.CanaryAnnotation: "1"}
 	}
+	first := r.Intn(4)
 	for i := range d.Status.Conditions {
 		c := &d.Status.Conditions[i]
-		c.Type, c.Status, c.Reason = []string{"Progressing", "Available", "ReplicaFailure", "Foreign"}[i%4], []metav1.ConditionStatus{"True", "False"}[r.Intn(2)], "FoundNewMachineSet"
+		c.Type, c.Status, c.Reason = []string{"Progressing", "Available", "ReplicaFailure", "Foreign"}[(first+i)%4], []metav1.ConditionStatus{"True", "False"}[r.Intn(2)], "FoundNewMachineSet"
 	}
 	if r.Intn(3) == 0 {
 		d.Spec.Template.Spec.ProviderSpec.Value = nil

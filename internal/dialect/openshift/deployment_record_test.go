@@ -2,7 +2,6 @@ package openshift
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/randfill"
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -128,70 +126,6 @@ func TestDeploymentIsUnderstoodByTools(t *testing.T) {
 				t.Errorf("%s: stalled %v, on its way %v, there %v", name, stalled, going, ready)
 			}
 		}
-	}
-}
-
-// View(Record(d, o)) shows o; the same outcome later changes nothing, so that
-// rest costs no write; nothing but the status is touched.
-func TestDeploymentRecordLaws(t *testing.T) {
-	fill := randfill.NewWithSeed(7).NilChance(0.3).NumElements(0, 2).Funcs(
-		func(v *metav1.Time, c randfill.Continue) { *v = metav1.Unix(c.Int63n(1<<30), 0) },
-	)
-	for range 50 {
-		for name, o := range situations() {
-			d := sampleDeployment()
-			fill.Fill(&d.Status)
-			before := d.DeepCopy()
-			Deployments{}.Record(d, o)
-			showsOutcome(t, name, d, o)
-			keepsForeign(t, name, before, d)
-			again := d.DeepCopy()
-			o.Now = o.Now.Add(time.Hour)
-			if o.Plan.Status.Faulty { // is found anew by every pass
-				o.Plan.Status.Progress.Since = o.Now
-			}
-			o.Collided = false
-			Deployments{}.Record(again, o)
-			if diff := cmp.Diff(d, again); diff != "" {
-				t.Fatalf("%s: the second time it changed\n%s", name, diff)
-			}
-		}
-	}
-}
-
-func showsOutcome(t *testing.T, name string, d *v1beta1.MachineDeployment, o deploymentOutcome) {
-	t.Helper()
-	v, st := Deployments{}.View(d, o.Now), o.Plan.Status
-	want := rollout.Last{Updated: st.Updated, Old: st.Replicas - st.Updated, Ready: st.Ready, Available: st.Available, Progress: st.Progress}
-	switch {
-	case st.Faulty:
-		want = v.Last
-		want.Progress = st.Progress
-		if dialect.SelectsAll(o.Deployment.Faults) {
-			want.Progress.Reason = rollout.SelectsAll
-		}
-	case o.CreateErr != nil:
-		want.Progress = progress(rollout.False, rollout.SetCreateError, o.CreateErr.Error())
-	}
-	if diff := cmp.Diff(want, v.Last); diff != "" {
-		t.Fatalf("%s (-want +shown)\n%s", name, diff)
-	}
-}
-
-// keepsForeign: conditions of others stay, and so do counters that nobody
-// counted.
-func keepsForeign(t *testing.T, name string, before, after *v1beta1.MachineDeployment) {
-	t.Helper()
-	own := []string{"Available", "Progressing", "ReplicaFailure", "Ready", "Reconciling", "Stalled"}
-	for _, c := range before.Status.Conditions {
-		if !slices.Contains(own, c.Type) && !slices.Contains(after.Status.Conditions, c) {
-			t.Fatalf("%s: lost the condition %s", name, c.Type)
-		}
-	}
-	a, b := before.DeepCopy(), after.DeepCopy()
-	a.Status, b.Status = v1beta1.MachineDeploymentStatus{}, v1beta1.MachineDeploymentStatus{}
-	if diff := cmp.Diff(a, b); diff != "" {
-		t.Fatalf("%s: writes outside the status:\n%s", name, diff)
 	}
 }
 
