@@ -65,9 +65,9 @@ type Deployments[D, S client.Object] interface {
 	// RollBack edits d to ask for the template of s, which is nil where only
 	// the request is to be cleared.
 	RollBack(d D, s *S, p rollout.RollBack)
-	// ApplyMetadata edits the metadata of d as p says: its revision, its wishes, and
+	// ApplyMetadata edits the metadata of d as a says: its revision, its wishes, and
 	// whether it is frozen.
-	ApplyMetadata(d D, sets []S, p rollout.Plan)
+	ApplyMetadata(d D, sets []S, a rollout.Amend)
 	// Record writes what came of a pass into the status of d, and nothing
 	// else.
 	Record(d D, o DeploymentOutcome[S])

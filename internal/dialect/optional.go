@@ -54,7 +54,7 @@ type NodeReader interface {
 }
 
 // VictimMarker is the lens of machines whose deployments pass on the autoscaler's choice
-// ([rollout.Plan].Victims). Elsewhere the autoscaler marks machines itself.
+// ([rollout.MarkVictims]). Elsewhere the autoscaler marks machines itself.
 type VictimMarker interface {
 	// MarkForDeletion edits m to be given up first, as the autoscaler chose at the given time.
 	MarkForDeletion(m client.Object, at time.Time)

@@ -33,26 +33,23 @@ func (p *pass[D, S]) rollBack(ctx context.Context, b rollout.RollBack) error {
 }
 
 // applyMetadata writes what the deployment's metadata say about the rollout.
-//
-// It is done once more after the sets were written: what was passed on to all of
-// them is dropped before they can act on it, or they would be told again.
-func (p *pass[D, S]) applyMetadata(ctx context.Context) error {
-	return p.patchDeployment(ctx, "amend deployment", func(d D) { p.lens.ApplyMetadata(d, p.sets, p.plan) })
+func (p *pass[D, S]) applyMetadata(ctx context.Context, a rollout.Amend) error {
+	return p.patchDeployment(ctx, "amend deployment", func(d D) { p.lens.ApplyMetadata(d, p.sets, a) })
 }
 
 // markForDeletion passes an autoscaler's choice on to the machines.
-func (p *pass[D, S]) markForDeletion(ctx context.Context) error {
-	uids := make([]types.UID, 0, len(p.plan.Victims))
-	for _, v := range p.plan.Victims {
+func (p *pass[D, S]) markForDeletion(ctx context.Context, victims []rollout.Victim) error {
+	uids := make([]types.UID, 0, len(victims))
+	for _, v := range victims {
 		uids = append(uids, v.UID)
 	}
-	return p.patchMachines(ctx, "mark machine", uids, func(i int, m client.Object) { p.marker.MarkForDeletion(m, p.plan.Victims[i].At) })
+	return p.patchMachines(ctx, "mark machine", uids, func(i int, m client.Object) { p.marker.MarkForDeletion(m, victims[i].At) })
 }
 
-// move hands machines over. Their sets are made to fit them afterwards.
-func (p *pass[D, S]) move(ctx context.Context) error {
-	uids := make([]types.UID, 0, len(p.plan.Moves))
-	for _, m := range p.plan.Moves {
+// move hands machines over.
+func (p *pass[D, S]) move(ctx context.Context, moves []rollout.Move) error {
+	uids := make([]types.UID, 0, len(moves))
+	for _, m := range moves {
 		_, from := p.set(m.From)
 		_, to := p.set(m.To)
 		if !from || !to {
@@ -61,52 +58,50 @@ func (p *pass[D, S]) move(ctx context.Context) error {
 		uids = append(uids, m.UID)
 	}
 	err := p.patchMachines(ctx, "hand over machine", uids, func(i int, m client.Object) {
-		from, _ := p.set(p.plan.Moves[i].From)
-		to, _ := p.set(p.plan.Moves[i].To)
+		from, _ := p.set(moves[i].From)
+		to, _ := p.set(moves[i].To)
 		p.mover.Move(m, p.sets[from], p.sets[to])
 	})
 	if err != nil {
 		return err
 	}
-	for _, m := range p.plan.Moves {
+	for _, m := range moves {
 		logf.FromContext(ctx).Info("handed a machine over", "machine", m.Name, "reason", m.Note)
 	}
 	return nil
 }
 
-// applySets brings the sets to what is planned, in the order of the plan. Where somebody
-// deletes one meanwhile the rest waits: its machines were counted on.
-func (p *pass[D, S]) applySets(ctx context.Context) error {
-	for _, w := range p.plan.Sets {
-		i, ok := p.set(w.UID)
-		if !ok {
-			continue
-		}
-		after, err := p.patchSet(ctx, "update", p.sets[i], func(s S) { p.lens.Sets().Apply(p.object, s, w) })
-		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("update machine set %s: %w", w.Name, apierrors.NewConflict(p.resource(), p.object.GetName(), errNoSet))
-		}
-		if err != nil {
-			if w.Scales() && !expectations.Refused(err) {
-				p.unsureSize(p.sets[i], w.Replicas)
-			}
-			return err
-		}
-		p.sets[i] = after
-		if w.Scales() {
-			logf.FromContext(ctx).Info("scaled machine set", "set", w.Name, "from", w.Was, "to", w.Replicas, "reason", w.Note)
-			p.scaled(after, w.Was, w.Replicas)
-		}
-		p.tellCanary(w)
+// applySet brings a set to what is planned. Where somebody deleted it meanwhile the rest
+// waits: its machines were counted on.
+func (p *pass[D, S]) applySet(ctx context.Context, w rollout.SetWant) error {
+	i, ok := p.set(w.UID)
+	if !ok {
+		return nil
 	}
+	after, err := p.patchSet(ctx, "update", p.sets[i], func(s S) { p.lens.Sets().Apply(p.object, s, w) })
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("update machine set %s: %w", w.Name, apierrors.NewConflict(p.resource(), p.object.GetName(), errNoSet))
+	}
+	if err != nil {
+		if w.Scales() && !expectations.Refused(err) {
+			p.unsureSize(p.sets[i], w.Replicas)
+		}
+		return err
+	}
+	p.sets[i] = after
+	if w.Scales() {
+		logf.FromContext(ctx).Info("scaled machine set", "set", w.Name, "from", w.Was, "to", w.Replicas, "reason", w.Note)
+		p.scaled(after, w.Was, w.Replicas)
+	}
+	p.tellCanary(w)
 	return nil
 }
 
 // unprotect lets machines count like any other again, once their set has made
 // room for them.
-func (p *pass[D, S]) unprotect(ctx context.Context) error {
-	uids := make([]types.UID, 0, len(p.plan.Unprotect))
-	for _, m := range p.plan.Unprotect {
+func (p *pass[D, S]) unprotect(ctx context.Context, machines []rollout.MachineRef) error {
+	uids := make([]types.UID, 0, len(machines))
+	for _, m := range machines {
 		uids = append(uids, m.UID)
 	}
 	return p.patchMachines(ctx, "release machine after its handing over", uids, func(_ int, m client.Object) { p.mover.Unprotect(m) })
@@ -114,8 +109,7 @@ func (p *pass[D, S]) unprotect(ctx context.Context) error {
 
 // prune deletes sets: those and no others, and unless all have to go, only as
 // empty as they were when that was decided.
-func (p *pass[D, S]) prune(ctx context.Context) error {
-	sets := p.plan.Delete
+func (p *pass[D, S]) prune(ctx context.Context, sets []rollout.SetRef) error {
 	errs := make([]error, len(sets))
 	p.Writes(len(sets), func(i int) { errs[i] = p.deleteSet(ctx, sets[i]) })
 	for i, ref := range sets {

@@ -10,22 +10,19 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // create makes the set of the present template. Its name follows from the
 // template, so that a creation whose reply was lost happens once.
-func (p *pass[D, S]) create(ctx context.Context) error {
-	if p.plan.Create == nil {
-		p.told.createError = ""
-		return nil
-	}
-	s := p.lens.Sets().New(p.object, *p.plan.Create)
+func (p *pass[D, S]) create(ctx context.Context, w rollout.SetWant) error {
+	s := p.lens.Sets().New(p.object, w)
 	err := p.Client.Create(ctx, s)
 	switch {
 	case err == nil:
-		logf.FromContext(ctx).Info(p.plan.Create.Note, "set", s.GetName(), "replicas", p.plan.Create.Replicas)
+		logf.FromContext(ctx).Info(w.Note, "set", s.GetName(), "replicas", w.Replicas)
 		p.enter(s)
-		p.scaled(s, 0, p.plan.Create.Replicas)
+		p.scaled(s, 0, w.Replicas)
 		return nil
 	case apierrors.IsAlreadyExists(err):
 		return p.recognise(ctx, s.GetName())

@@ -35,7 +35,7 @@ func (p *pass[D, S]) unsureSize(s S, n int) {
 func (p *pass[D, S]) pending() bool {
 	left := p.late.Sub(p.now)
 	switch {
-	case p.facts.Deleting && !p.plan.Finished:
+	case p.facts.Deleting && !p.plan.Finished():
 		return false
 	case left <= 0:
 		for _, name := range p.ledger.UnknownCreations() {
@@ -56,7 +56,8 @@ func (p *pass[D, S]) pendingSet() bool {
 	if len(names) == 0 {
 		return false
 	}
-	return p.plan.Create == nil || len(names) > 1 || p.lens.Sets().New(p.object, *p.plan.Create).GetName() != names[0]
+	w := p.plan.Create()
+	return w == nil || len(names) > 1 || p.lens.Sets().New(p.object, *w).GetName() != names[0]
 }
 
 // pendingSize reports whether that is the size of a set: nobody has written it since.
@@ -64,7 +65,7 @@ func (p *pass[D, S]) pendingSize() bool {
 	for uid, late := range p.sizes {
 		again := func(w rollout.SetWant) bool { return w.UID == uid && w.Replicas == late.n }
 		i, there := p.set(uid)
-		if there && p.sets[i].GetResourceVersion() == late.version && !slices.ContainsFunc(p.plan.Sets, again) {
+		if there && p.sets[i].GetResourceVersion() == late.version && !slices.ContainsFunc(p.plan.Sets(), again) {
 			return true
 		}
 	}

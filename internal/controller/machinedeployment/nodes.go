@@ -2,7 +2,6 @@ package machinedeployment
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,23 +16,6 @@ import (
 // nodeRetry is how long after a failure a node is tried again. Nobody waits
 // for it.
 const nodeRetry = 2 * time.Second
-
-// urgent reports whether a mark has to be there before sets are changed: where
-// new pods go decides what a drain does, and updates in place wait for theirs.
-// Whether the autoscaler leaves a node alone, and marks that come off, can wait
-// until the rollout has gone on and the status is written.
-func urgent(w rollout.NodeWant) bool { return w.Avoid || w.Candidate || w.Selected || w.Release }
-
-// markFirst brings nodes to what is planned where that is urgent.
-func (p *pass[D, S]) markFirst(ctx context.Context) error {
-	p.markNodes(ctx, slices.DeleteFunc(slices.Clone(p.plan.Nodes), func(w rollout.NodeWant) bool { return !urgent(w) }))
-	return nil
-}
-
-// markRest brings the other nodes to what is planned.
-func (p *pass[D, S]) markRest(ctx context.Context) {
-	p.markNodes(ctx, slices.DeleteFunc(slices.Clone(p.plan.Nodes), urgent))
-}
 
 // nodePatch asks for the version that was looked at where a list is rewritten,
 // or where what was looked at decided who is next. Annotations alone are set

@@ -69,11 +69,7 @@ func (p *pass[D, S]) run(ctx context.Context) error {
 	if p.pending() {
 		return p.record(ctx)
 	}
-	err := p.carryOut(ctx)
-	p.tellScales()
-	err = errors.Join(err, p.record(ctx))
-	p.markRest(ctx)
-	return err
+	return p.carryOut(ctx)
 }
 
 // decide plans, and once more with machines as they are now where their marks
@@ -90,22 +86,51 @@ func (p *pass[D, S]) decide(ctx context.Context) error {
 	return nil
 }
 
-// carryOut makes the plan true in the order in which it is written. What fails
-// stops the rest, but for nodes. Marking a thousand of those takes seconds, so
-// that the new set is made before, to get its first machines meanwhile.
+// carryOut does what is planned, in the order of the plan. Once an action failed, those that
+// wait are left to the next pass.
 func (p *pass[D, S]) carryOut(ctx context.Context) error {
-	if p.plan.Finished {
-		return p.removeFinalizer(ctx)
+	if p.plan.Create() == nil {
+		p.told.createError = ""
 	}
-	if p.plan.RollBack != nil {
-		return p.rollBack(ctx, *p.plan.RollBack)
-	}
-	for _, step := range []func(context.Context) error{
-		p.applyMetadata, p.markForDeletion, p.create, p.markFirst, p.move, p.applySets, p.applyMetadata, p.unprotect, p.prune,
-	} {
-		if err := step(ctx); err != nil || p.collided {
-			return err
+	var errs []error
+	for _, a := range p.plan.Actions {
+		if a.Waits() && (len(errs) > 0 || p.collided) {
+			continue
 		}
+		if err := p.carry(ctx, a); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (p *pass[D, S]) carry(ctx context.Context, a rollout.Action) error {
+	switch a := a.(type) {
+	case rollout.Finish:
+		return p.removeFinalizer(ctx)
+	case rollout.RollBack:
+		return p.rollBack(ctx, a)
+	case rollout.Amend:
+		return p.applyMetadata(ctx, a)
+	case rollout.MarkVictims:
+		return p.markForDeletion(ctx, a)
+	case rollout.CreateSet:
+		return p.create(ctx, a.SetWant)
+	case rollout.MarkNodes:
+		p.markNodes(ctx, a)
+	case rollout.HandOver:
+		return p.move(ctx, a)
+	case rollout.ApplySet:
+		return p.applySet(ctx, a.SetWant)
+	case rollout.Unprotect:
+		return p.unprotect(ctx, a)
+	case rollout.DeleteSets:
+		return p.prune(ctx, a)
+	case rollout.Report:
+		p.tellScales()
+		return p.record(ctx)
+	case rollout.MarkNodesLate:
+		p.markNodes(ctx, a)
 	}
 	return nil
 }

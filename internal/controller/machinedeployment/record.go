@@ -54,7 +54,7 @@ func (p *pass[D, S]) refuse(ctx context.Context) error {
 // record writes the status, if it changed. A pass that went back to another
 // template leaves it to the next one, and one that let go has nothing to tell.
 func (p *pass[D, S]) record(ctx context.Context) error {
-	if p.plan.Finished || p.plan.RollBack != nil {
+	if p.plan.Finished() || p.plan.RollBack() != nil {
 		p.again(conflictDelay)
 		return nil
 	}

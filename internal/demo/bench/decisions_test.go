@@ -12,8 +12,8 @@ import (
 func TestDecisionsDecideSomething(t *testing.T) {
 	d, p := deployment()
 	first := rollout.Decide(noon, d, setsOf(noon, 0), p)
-	if len(first.Nodes) != crowd {
-		t.Errorf("at its beginning a rollout marks %d nodes, want %d", len(first.Nodes), crowd)
+	if len(first.Nodes()) != crowd {
+		t.Errorf("at its beginning a rollout marks %d nodes, want %d", len(first.Nodes()), crowd)
 	}
 	if n := scaled(first, "new"); n != surgeOf(crowd) {
 		t.Errorf("at its beginning a rollout makes %d machines, want the surge of %d", n, surgeOf(crowd))
@@ -33,7 +33,7 @@ func TestDecisionsDecideSomething(t *testing.T) {
 
 // scaled is by how many machines the plan changes the set.
 func scaled(p rollout.Plan, name string) int {
-	for _, w := range p.Sets {
+	for _, w := range p.Sets() {
 		if w.Name == name {
 			return w.Replicas - w.Was
 		}

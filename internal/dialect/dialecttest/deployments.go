@@ -90,7 +90,7 @@ func (l DeploymentLaws[D, S]) Check(t *testing.T) {
 		c := l.trial(seed)
 		for kind, is := range map[string]bool{
 			"faulty": c.o.Plan.Status.Faulty, "complete": c.o.Plan.Status.Complete, "collided": c.o.Collided, "create error": c.o.CreateErr != nil,
-			"scaling": len(c.o.Plan.Sets) > 0, "failure": c.o.Plan.Status.Failure != nil, "progress": c.o.Plan.Status.Progress.Status != "",
+			"scaling": len(c.o.Plan.Sets()) > 0, "failure": c.o.Plan.Status.Failure != nil, "progress": c.o.Plan.Status.Progress.Status != "",
 		} {
 			if is {
 				came[kind]++
@@ -175,7 +175,7 @@ func (l DeploymentLaws[D, S]) outcome(c deploymentTrial[D, S], view []rollout.Se
 // shows: View shows the counters and the progress that Record was given, and all else as it
 // was; the rest of the status is the API's own.
 func (l DeploymentLaws[D, S]) shows(c deploymentTrial[D, S]) error {
-	if c.o.Plan.Finished || c.o.Plan.RollBack != nil {
+	if c.o.Plan.Finished() || c.o.Plan.RollBack() != nil {
 		return nil // nothing is told of such a pass
 	}
 	was, is, st := l.facts(c.before), l.facts(c.after), c.o.Plan.Status
@@ -251,7 +251,7 @@ func (l DeploymentLaws[D, S]) unshared(c deploymentTrial[D, S]) error {
 
 // amended: revision and wishes show as they were planned.
 func (l DeploymentLaws[D, S]) amended(c deploymentTrial[D, S]) error {
-	d, p := clone(c.before), c.o.Plan
+	d, p := clone(c.before), c.o.Plan.Amendment()
 	l.Dialect.ApplyMetadata(d, c.sets, p)
 	want, is := l.facts(c.before), l.facts(d)
 	if p.Revision != 0 {

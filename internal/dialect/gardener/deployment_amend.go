@@ -62,12 +62,12 @@ func (Deployments) RollBack(d *v1alpha1.MachineDeployment, s **v1alpha1.MachineS
 
 // ApplyMetadata writes the revision of the present template, the wishes that are left,
 // and whether a set is frozen.
-func (Deployments) ApplyMetadata(d *v1alpha1.MachineDeployment, sets []*v1alpha1.MachineSet, p rollout.Plan) {
-	if p.Revision != 0 {
-		setAnnotation(d, v1alpha1.AnnotationKeyRevision, strconv.FormatInt(p.Revision, 10))
+func (Deployments) ApplyMetadata(d *v1alpha1.MachineDeployment, sets []*v1alpha1.MachineSet, a rollout.Amend) {
+	if a.Revision != 0 {
+		setAnnotation(d, v1alpha1.AnnotationKeyRevision, strconv.FormatInt(a.Revision, 10))
 	}
-	if p.Rewish {
-		dialect.SetAnnotation(d, v1alpha1.AnnotationKeyTriggerDeletion, spell(p.Wishes))
+	if a.Rewish {
+		dialect.SetAnnotation(d, v1alpha1.AnnotationKeyTriggerDeletion, spell(a.Wishes))
 	}
 	mirrored := d.Labels[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
 	switch cold := slices.ContainsFunc(sets, frozen); {

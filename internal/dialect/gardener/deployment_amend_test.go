@@ -69,21 +69,21 @@ func TestAmend(t *testing.T) {
 		reason         string
 		before, expect change
 		sets           []*v1alpha1.MachineSet
-		plan           rollout.Plan
+		plan           rollout.Amend
 	}{
-		"nothing":           {"no change, no write", nothing, nothing, []*v1alpha1.MachineSet{sampleSet()}, rollout.Plan{}},
-		"revision":          {"", nothing, annotatedWith("deployment.kubernetes.io/revision", "4"), nil, rollout.Plan{Revision: 4}},
-		"wishes":            {"sorted, with their times", annotatedWith(trigger, "b"), annotatedWith(trigger, "a~2026-01-02T03:04:05Z,b~2026-01-02T02:04:05Z"), nil, rollout.Plan{Rewish: true, Wishes: []rollout.Wish{{Machine: "b", At: setNow.Add(-time.Hour)}, {Machine: "a", At: setNow.In(time.FixedZone("east", 3600))}}}},
-		"wishes stay":       {"written only where they differ", annotatedWith(trigger, "b~x"), annotatedWith(trigger, "b~x"), nil, rollout.Plan{}},
-		"wishes granted":    {"none are left", annotatedWith(trigger, "b~x"), annotatedWith(), nil, rollout.Plan{Rewish: true}},
-		"frozen":            {"a set has the label", nothing, labelled("True"), []*v1alpha1.MachineSet{sampleSet(), cold}, rollout.Plan{}},
-		"frozen, condition": {"a set has the condition", nothing, labelled("True"), []*v1alpha1.MachineSet{conditioned}, rollout.Plan{}},
-		"thawed":            {"no set has either", labelled("True"), nothing, []*v1alpha1.MachineSet{sampleSet()}, rollout.Plan{}},
-		"label of a user":   {"is not the freeze", labelled("true"), labelled("true"), nil, rollout.Plan{}},
-		"thaw, not told":    {"waits until the set has it", thaw, func(d *deployment) { thaw(d); labelled("True")(d) }, []*v1alpha1.MachineSet{told, cold}, rollout.Plan{}},
-		"thaw, not leaving": {"a set that is being deleted is not told", thaw, labelled("True"), []*v1alpha1.MachineSet{told, leaving}, rollout.Plan{}},
-		"thaw, told":        {"has done its work", thaw, labelled("True"), []*v1alpha1.MachineSet{told}, rollout.Plan{}},
-		"thaw, none frozen": {"has nothing to do", thaw, nothing, []*v1alpha1.MachineSet{sampleSet()}, rollout.Plan{}},
+		"nothing":           {"no change, no write", nothing, nothing, []*v1alpha1.MachineSet{sampleSet()}, rollout.Amend{}},
+		"revision":          {"", nothing, annotatedWith("deployment.kubernetes.io/revision", "4"), nil, rollout.Amend{Revision: 4}},
+		"wishes":            {"sorted, with their times", annotatedWith(trigger, "b"), annotatedWith(trigger, "a~2026-01-02T03:04:05Z,b~2026-01-02T02:04:05Z"), nil, rollout.Amend{Rewish: true, Wishes: []rollout.Wish{{Machine: "b", At: setNow.Add(-time.Hour)}, {Machine: "a", At: setNow.In(time.FixedZone("east", 3600))}}}},
+		"wishes stay":       {"written only where they differ", annotatedWith(trigger, "b~x"), annotatedWith(trigger, "b~x"), nil, rollout.Amend{}},
+		"wishes granted":    {"none are left", annotatedWith(trigger, "b~x"), annotatedWith(), nil, rollout.Amend{Rewish: true}},
+		"frozen":            {"a set has the label", nothing, labelled("True"), []*v1alpha1.MachineSet{sampleSet(), cold}, rollout.Amend{}},
+		"frozen, condition": {"a set has the condition", nothing, labelled("True"), []*v1alpha1.MachineSet{conditioned}, rollout.Amend{}},
+		"thawed":            {"no set has either", labelled("True"), nothing, []*v1alpha1.MachineSet{sampleSet()}, rollout.Amend{}},
+		"label of a user":   {"is not the freeze", labelled("true"), labelled("true"), nil, rollout.Amend{}},
+		"thaw, not told":    {"waits until the set has it", thaw, func(d *deployment) { thaw(d); labelled("True")(d) }, []*v1alpha1.MachineSet{told, cold}, rollout.Amend{}},
+		"thaw, not leaving": {"a set that is being deleted is not told", thaw, labelled("True"), []*v1alpha1.MachineSet{told, leaving}, rollout.Amend{}},
+		"thaw, told":        {"has done its work", thaw, labelled("True"), []*v1alpha1.MachineSet{told}, rollout.Amend{}},
+		"thaw, none frozen": {"has nothing to do", thaw, nothing, []*v1alpha1.MachineSet{sampleSet()}, rollout.Amend{}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestAmend(t *testing.T) {
 	}
 	d := sampleDeployment(annotatedWith(trigger, "c, a~2026-01-02T03:04:05Z"))
 	v := Deployments{}.View(d, setNow)
-	Deployments{}.ApplyMetadata(d, nil, rollout.Plan{Rewish: true, Wishes: v.Wishes})
+	Deployments{}.ApplyMetadata(d, nil, rollout.Amend{Rewish: true, Wishes: v.Wishes})
 	for _, w := range (Deployments{}).View(d, setNow.Add(time.Hour)).Wishes {
 		if w.Undated || !w.At.Equal(setNow) {
 			t.Errorf("what was made up is not written down: %+v", w)
@@ -113,7 +113,7 @@ func TestAmend(t *testing.T) {
 func TestThawIsHandedOn(t *testing.T) {
 	d, s := sampleDeployment(annotatedWith(v1alpha1.AnnotationKeyUnfreeze, "True")), sampleSet()
 	pass := func() {
-		Deployments{}.ApplyMetadata(d, []*v1alpha1.MachineSet{s}, rollout.Plan{})
+		Deployments{}.ApplyMetadata(d, []*v1alpha1.MachineSet{s}, rollout.Amend{})
 		deployedSets{}.Apply(d, s, rollout.SetWant{Replicas: 3, Was: 3})
 	}
 	Sets{}.Freeze(s, true)

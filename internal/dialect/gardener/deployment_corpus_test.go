@@ -91,12 +91,17 @@ func TestStoredObjectsAtRest(t *testing.T) {
 				t.Fatalf("at fault: %v", d.Faults)
 			}
 			p := rollout.Decide(setNow, d, sets, l.policy(s.deployment))
-			want := rollout.Plan{Revision: d.Revision, Sets: p.Sets, Status: p.Status}
+			asIs := []rollout.Action{rollout.Amend{Revision: d.Revision}, rollout.MarkVictims(nil), rollout.MarkNodes(nil), rollout.HandOver(nil)}
+			for _, w := range p.Sets() {
+				asIs = append(asIs, rollout.ApplySet{SetWant: w})
+			}
+			asIs = append(asIs, rollout.Amend{Revision: d.Revision}, rollout.Unprotect(nil), rollout.DeleteSets(nil), rollout.Report{}, rollout.MarkNodesLate(nil))
+			want := rollout.Plan{Actions: asIs, Status: p.Status}
 			if diff := cmp.Diff(want, p, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("something is to be done (-rest +plan):\n%s", diff)
 			}
 			current := 0
-			for _, w := range p.Sets {
+			for _, w := range p.Sets() {
 				if w.Scales() {
 					t.Errorf("%s is scaled from %d to %d: %s", w.Name, w.Was, w.Replicas, w.Note)
 				}
@@ -109,7 +114,7 @@ func TestStoredObjectsAtRest(t *testing.T) {
 				t.Errorf("%d current sets; %+v", current, p.Status)
 			}
 			before := s.deployment.DeepCopy()
-			if l.ApplyMetadata(s.deployment, s.sets, p); !cmp.Equal(before, s.deployment) {
+			if l.ApplyMetadata(s.deployment, s.sets, p.Amendment()); !cmp.Equal(before, s.deployment) {
 				t.Errorf("the deployment is amended:\n%s", cmp.Diff(before, s.deployment))
 			}
 		})
@@ -138,11 +143,11 @@ func TestStoredObjectsRoll(t *testing.T) {
 	s.deployment.Spec.Template.Spec.Class.Name = "other"
 	d, sets := s.facts(l, setNow)
 	p := rollout.Decide(setNow, d, sets, l.policy(s.deployment))
-	if p.Create == nil || p.Create.Revision != 3 {
+	if p.Create() == nil || p.Create().Revision != 3 {
 		t.Fatalf("no set for another template: %+v", p)
 	}
-	made := l.Sets().New(s.deployment, *p.Create)
-	if got := l.Sets().View(s.deployment, made); !got.Current || got.Revision != 3 || got.Replicas != p.Create.Replicas {
+	made := l.Sets().New(s.deployment, *p.Create())
+	if got := l.Sets().View(s.deployment, made); !got.Current || got.Revision != 3 || got.Replicas != p.Create().Replicas {
 		t.Errorf("%+v", got)
 	}
 }

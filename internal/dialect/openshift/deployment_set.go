@@ -189,8 +189,8 @@ func (Deployments) RollBack(d *v1beta1.MachineDeployment, s **machinev1.MachineS
 
 // ApplyMetadata writes the revision of the present template. There are neither wishes
 // nor frozen sets in this API.
-func (Deployments) ApplyMetadata(d *v1beta1.MachineDeployment, _ []*machinev1.MachineSet, p rollout.Plan) {
-	if p.Revision != 0 {
-		set(&d.Annotations, RevisionAnnotation, strconv.FormatInt(p.Revision, 10))
+func (Deployments) ApplyMetadata(d *v1beta1.MachineDeployment, _ []*machinev1.MachineSet, a rollout.Amend) {
+	if a.Revision != 0 {
+		set(&d.Annotations, RevisionAnnotation, strconv.FormatInt(a.Revision, 10))
 	}
 }

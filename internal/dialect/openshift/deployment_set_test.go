@@ -194,11 +194,11 @@ func TestDeploymentRollBack(t *testing.T) {
 func TestDeploymentAmend(t *testing.T) {
 	d := sampleDeployment()
 	before := d.DeepCopy()
-	Deployments{}.ApplyMetadata(d, nil, rollout.Plan{})
+	Deployments{}.ApplyMetadata(d, nil, rollout.Amend{})
 	if diff := cmp.Diff(before, d); diff != "" {
 		t.Errorf("nothing to amend:\n%s", diff)
 	}
-	Deployments{}.ApplyMetadata(d, nil, rollout.Plan{Revision: 12})
+	Deployments{}.ApplyMetadata(d, nil, rollout.Amend{Revision: 12})
 	before.Annotations[RevisionAnnotation] = "12"
 	if diff := cmp.Diff(before, d); diff != "" || (Deployments{}).View(d, setNow).Revision != 12 {
 		t.Errorf("(-want +got)\n%s", diff)

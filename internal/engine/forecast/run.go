@@ -139,24 +139,24 @@ func (s Step) splits() bool {
 // planned are the steps of a plan.
 func (r *run) planned(ro Rollout) (out []Step) {
 	p := r.plan
-	if b := p.RollBack; b != nil {
+	if b := p.RollBack(); b != nil {
 		return []Step{{Kind: RollBack, Reason: b.Note}}
 	}
-	if w := p.Create; w != nil {
+	if w := p.Create(); w != nil {
 		out = append(out, Step{Kind: CreateSet, To: &w.Replicas, Reason: w.Note})
 	}
 	if chosen := selected(ro, p); len(chosen) > 0 {
 		out = append(out, Step{Kind: Select, Count: len(chosen), Machines: chosen})
 	}
-	for _, m := range p.Moves {
+	for _, m := range p.Moves() {
 		out = append(out, Step{Kind: HandOver, Set: nameOf(ro, m.To), Count: 1, Machines: []Subject{{Name: m.Name, UID: m.UID, Reason: m.Note}}})
 	}
-	for _, w := range p.Sets {
+	for _, w := range p.Sets() {
 		if w.Scales() {
 			out = append(out, Step{Kind: ScaleSet, Set: w.Name, From: &w.Was, To: &w.Replicas, Reason: w.Note})
 		}
 	}
-	for _, s := range p.Delete {
+	for _, s := range p.Delete() {
 		out = append(out, Step{Kind: DeleteSet, Set: s.Name, Reason: s.Note})
 	}
 	return out
@@ -180,7 +180,7 @@ func (r *run) named(steps []Step, before Rollout) []Step {
 
 // selected are the machines whose nodes may be updated now and might not before.
 func selected(ro Rollout, p rollout.Plan) (out []Subject) {
-	for _, w := range p.Nodes {
+	for _, w := range p.Nodes() {
 		for _, s := range ro.Sets {
 			i := slices.IndexFunc(s.Machines, func(m rollout.Machine) bool { return m.Name == w.Machine })
 			if i >= 0 && w.Selected && !s.Machines[i].Marks.Selected {

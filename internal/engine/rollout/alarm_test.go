@@ -154,7 +154,7 @@ func checkAlarms(t *testing.T, rows map[string]alarmRow) {
 			if p.After != r.after {
 				t.Errorf("looks again after %s, expected %s: %s", p.After, r.after, r.reason)
 			}
-			for _, w := range p.Sets {
+			for _, w := range p.Sets() {
 				if w.Current && w.Held != (r.stopped != "") {
 					t.Errorf("set %s is held %v: %s", w.Name, w.Held, r.reason)
 				}
@@ -247,9 +247,9 @@ func (m *model) storms(template string) {
 // quiet is that p leaves alone what an alarm is to keep.
 func (m *model) quiet(sets []Set, p Plan) {
 	c := m.current()
-	if c == nil || p.RollBack != nil {
-		if p.RollBack != nil {
-			m.fail("goes back: %+v", p.RollBack)
+	if c == nil || p.RollBack() != nil {
+		if p.RollBack() != nil {
+			m.fail("goes back: %+v", p.RollBack())
 		}
 		return
 	}
@@ -257,7 +257,7 @@ func (m *model) quiet(sets []Set, p Plan) {
 	if ongoing != (p.Status.Progress.Reason == Stopped) && !m.leftovers(sets) {
 		m.fail("stopped: %s, although a rollout is under way: %v", p.Status.Progress.Reason, ongoing)
 	}
-	for _, w := range p.Sets {
+	for _, w := range p.Sets() {
 		switch {
 		case p.Status.Progress.Reason != Stopped:
 		case w.UID == c.UID && w.Replicas > w.Was:

@@ -42,13 +42,13 @@ func (q *input) leave() bool {
 	case !q.d.Deleting:
 		return false
 	case !q.p.Cascade:
-		q.plan.Finished = true
+		q.draft.finished = true
 	case q.d.Orphaning:
 	case len(q.all)+len(q.dying) == 0:
-		q.plan.Finished = true
+		q.draft.finished = true
 	default:
 		for _, b := range q.all {
-			q.plan.Delete = append(q.plan.Delete, SetRef{UID: b.UID, Name: b.Name, Note: "its deployment is being deleted"})
+			q.draft.prune = append(q.draft.prune, SetRef{UID: b.UID, Name: b.Name, Note: "its deployment is being deleted"})
 		}
 	}
 	return true
@@ -59,8 +59,8 @@ func (q *input) refuse() bool {
 	if len(q.d.Faults) == 0 {
 		return false
 	}
-	q.plan.Status.Faulty = true
-	q.plan.Status.Progress = Progress{Status: False, Reason: InvalidObject, Message: q.d.Faults[0].String(), Since: q.now}
+	q.draft.status.Faulty = true
+	q.draft.status.Progress = Progress{Status: False, Reason: InvalidObject, Message: q.d.Faults[0].String(), Since: q.now}
 	return true
 }
 
@@ -71,7 +71,7 @@ func (q *input) number() bool {
 		return false
 	}
 	q.current.want.Revision = max(q.current.Revision, newest(q.old)+1)
-	q.plan.Revision = q.current.want.Revision
+	q.draft.Revision = q.current.want.Revision
 	return false
 }
 
@@ -105,7 +105,7 @@ func (q *input) create() bool {
 	}
 	b := &setState{want: w}
 	q.record(b)
-	q.plan.Create, q.plan.Revision = &b.want, w.Revision
+	q.draft.create, q.draft.Revision = &b.want, w.Revision
 	q.mark()
 	return true
 }
@@ -155,13 +155,13 @@ func (q *input) roll() bool {
 // finish puts the plan together. Sets of a deployment that goes, is at fault or
 // returns to another template are left as they are.
 func (q *input) finish() Plan {
-	if !q.d.Deleting && len(q.d.Faults) == 0 && q.plan.RollBack == nil {
+	if !q.d.Deleting && len(q.d.Faults) == 0 && q.draft.back == nil {
 		q.writeSets()
-		q.plan.ByMarks = q.marked && q.chooses()
+		q.draft.byMarks = q.marked && q.chooses()
 		q.unshield()
 	}
 	q.status()
-	return q.plan
+	return q.draft.plan()
 }
 
 // chooses reports whether a set shrinks that is not the only one with machines:
@@ -177,8 +177,8 @@ func (q *input) writeSets() {
 	sets := slices.Clone(q.all)
 	slices.SortStableFunc(sets, func(a, b *setState) int { return a.turn() - b.turn() })
 	for _, b := range sets {
-		if !slices.ContainsFunc(q.plan.Delete, func(r SetRef) bool { return r.UID == b.UID }) {
-			q.plan.Sets = append(q.plan.Sets, b.want)
+		if !slices.ContainsFunc(q.draft.prune, func(r SetRef) bool { return r.UID == b.UID }) {
+			q.draft.sets = append(q.draft.sets, b.want)
 		}
 	}
 }

@@ -157,38 +157,38 @@ func updateFailed(m *Machine) {
 func brief(sets []Set, p Plan) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if r := p.RollBack; r != nil {
+	if r := p.RollBack(); r != nil {
 		to := "nothing"
 		if r.To != nil {
 			to = r.To.Name
 		}
 		say("roll back to %s", to)
 	}
-	for _, v := range p.Victims {
+	for _, v := range p.Victims() {
 		say("mark %s", v.Name)
 	}
-	for _, n := range p.Nodes {
+	for _, n := range p.Nodes() {
 		say("%s", nodeBrief(n))
 	}
-	if p.Create != nil {
-		say("create with %d as revision %d", p.Create.Replicas, p.Create.Revision)
+	if p.Create() != nil {
+		say("create with %d as revision %d", p.Create().Replicas, p.Create().Revision)
 	}
 	name := map[types.UID]string{}
 	for _, s := range sets {
 		name[s.UID] = s.Name
 	}
-	for _, m := range p.Moves {
+	for _, m := range p.Moves() {
 		say("move %s from %s to %s", m.Name, name[m.From], name[m.To])
 	}
-	for _, w := range p.Sets {
+	for _, w := range p.Sets() {
 		if w.Scales() {
 			say("%s %d->%d", w.Name, w.Was, w.Replicas)
 		}
 	}
-	for _, m := range p.Unprotect {
+	for _, m := range p.Unprotect() {
 		say("unshield %s", m.Name)
 	}
-	for _, s := range p.Delete {
+	for _, s := range p.Delete() {
 		say("delete %s", s.Name)
 	}
 	return out
@@ -232,7 +232,7 @@ func checkRows(t *testing.T, rows map[string]row) {
 			if r.waiting != "" && p.Status.Waiting != r.waiting {
 				t.Errorf("%s\nwaits for %q, expected %q", r.reason, p.Status.Waiting, r.waiting)
 			}
-			for _, w := range p.Sets {
+			for _, w := range p.Sets() {
 				if w.Scales() && w.Note == "" {
 					t.Errorf("set %s is scaled without a reason", w.Name)
 				}
@@ -244,7 +244,7 @@ func checkRows(t *testing.T, rows map[string]row) {
 // want returns what the plan wants of a set.
 func want(t *testing.T, p Plan, name string) SetWant {
 	t.Helper()
-	for _, w := range p.Sets {
+	for _, w := range p.Sets() {
 		if w.Name == name {
 			return w
 		}

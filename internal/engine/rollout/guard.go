@@ -186,7 +186,7 @@ func (q *input) retreat() bool {
 	if to == nil {
 		return false
 	}
-	q.plan.RollBack = &RollBack{
+	q.draft.back = &RollBack{
 		To: &SetRef{UID: to.UID, Name: to.Name, Note: q.stopped}, Found: true, Differs: true, Automatic: true, Revision: to.Revision,
 		Note: fmt.Sprintf("going back to revision %d: %s", to.Revision, q.stopped),
 	}
@@ -195,8 +195,8 @@ func (q *input) retreat() bool {
 
 // again asks for another look after d at the latest.
 func (q *input) again(d time.Duration) {
-	if d > 0 && (q.plan.After == 0 || d < q.plan.After) {
-		q.plan.After = d
+	if d > 0 && (q.draft.after == 0 || d < q.draft.after) {
+		q.draft.after = d
 	}
 }
 

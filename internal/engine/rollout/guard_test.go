@@ -131,10 +131,10 @@ func TestFailures(t *testing.T) {
 			if p.After != tt.after {
 				t.Errorf("looks again after %s, expected %s: %s", p.After, tt.after, tt.reason)
 			}
-			if got := p.RollBack != nil && p.RollBack.Automatic; got != (tt.rollback != "") || got && p.RollBack.To.Name != tt.rollback {
-				t.Errorf("rolls back %+v, expected to %q: %s", p.RollBack, tt.rollback, tt.reason)
+			if got := p.RollBack() != nil && p.RollBack().Automatic; got != (tt.rollback != "") || got && p.RollBack().To.Name != tt.rollback {
+				t.Errorf("rolls back %+v, expected to %q: %s", p.RollBack(), tt.rollback, tt.reason)
 			}
-			for _, w := range p.Sets {
+			for _, w := range p.Sets() {
 				if diff := cmp.Diff(tt.notes, w.Notes.Failed, cmpopts.EquateEmpty()); w.Current && diff != "" {
 					t.Errorf("%s (-want +got)\n%s", tt.reason, diff)
 				}

@@ -28,7 +28,7 @@ func (q *input) goBack() bool {
 		back.Found, back.Differs, back.Revision = true, true, to.Revision
 		back.Note = fmt.Sprintf("went back to the template of revision %d", to.Revision)
 	}
-	q.plan.RollBack = back
+	q.draft.back = back
 	return true
 }
 
@@ -72,7 +72,7 @@ func (q *input) history() {
 	}
 	slices.SortStableFunc(done, func(a, b *setState) int { return cmp.Or(cmp.Compare(a.Revision, b.Revision), oldestFirst(a, b)) })
 	for _, b := range done[:max(0, len(done)-max(0, *q.d.HistoryLimit))] {
-		q.plan.Delete = append(q.plan.Delete, SetRef{
+		q.draft.prune = append(q.draft.prune, SetRef{
 			UID: b.UID, Name: b.Name, Note: fmt.Sprintf("%d emptied sets are kept", *q.d.HistoryLimit),
 		})
 	}

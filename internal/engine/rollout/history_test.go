@@ -44,7 +44,7 @@ func TestRollback(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := Decide(now, tt.d, tt.sets, counting)
-			r := p.RollBack
+			r := p.RollBack()
 			if r == nil {
 				t.Fatal("no answer to the request")
 			}
@@ -55,12 +55,12 @@ func TestRollback(t *testing.T) {
 			if to != tt.to || r.Found != tt.found || r.Differs != tt.differs || r.Revision != tt.revision || r.Note != tt.note || r.Automatic {
 				t.Errorf("%+v to %q: %s", r, to, tt.reason)
 			}
-			if len(p.Sets)+len(p.Nodes)+len(p.Delete) > 0 || p.Create != nil {
+			if len(p.Sets())+len(p.Nodes())+len(p.Delete()) > 0 || p.Create() != nil {
 				t.Errorf("something else is planned beside it: %q", brief(tt.sets, p))
 			}
 		})
 	}
-	if p := Decide(now, d.by(backTo(1), paused), three, counting); p.RollBack != nil {
+	if p := Decide(now, d.by(backTo(1), paused), three, counting); p.RollBack() != nil {
 		t.Error("4.1 step 9: a paused deployment goes back when it is resumed")
 	}
 }
@@ -82,13 +82,13 @@ func TestRevisions(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := Decide(now, rolls(3, "1", "0"), tt.sets, counting)
-			for _, w := range p.Sets {
+			for _, w := range p.Sets() {
 				if w.Current && w.Revision != tt.want {
 					t.Errorf("set %s gets revision %d, expected %d: %s", w.Name, w.Revision, tt.want, tt.reason)
 				}
 			}
-			if p.Revision != tt.want {
-				t.Errorf("the deployment gets revision %d, expected %d: %s", p.Revision, tt.want, tt.reason)
+			if p.Amendment().Revision != tt.want {
+				t.Errorf("the deployment gets revision %d, expected %d: %s", p.Amendment().Revision, tt.want, tt.reason)
 			}
 		})
 	}
@@ -157,8 +157,8 @@ func TestTheEndOfADeployment(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := Decide(now, tt.d, tt.sets, tt.policy)
-			if len(p.Delete) != tt.deletes || p.Finished != tt.finished || len(p.Sets) > 0 || p.Create != nil {
-				t.Errorf("deletes %d, finished %v, %q: %s", len(p.Delete), p.Finished, brief(tt.sets, p), tt.reason)
+			if len(p.Delete()) != tt.deletes || p.Finished() != tt.finished || len(p.Sets()) > 0 || p.Create() != nil {
+				t.Errorf("deletes %d, finished %v, %q: %s", len(p.Delete()), p.Finished(), brief(tt.sets, p), tt.reason)
 			}
 		})
 	}

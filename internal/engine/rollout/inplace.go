@@ -47,7 +47,7 @@ func (q *input) unshield() {
 		}
 		for _, m := range b.Machines {
 			if m.Moved && m.Counts() && !m.Marks.Updated {
-				q.plan.Unprotect = append(q.plan.Unprotect, MachineRef{UID: m.UID, Name: m.Name})
+				q.draft.unprotect = append(q.draft.unprotect, MachineRef{UID: m.UID, Name: m.Name})
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func (q *input) handOver() {
 			if !m.Counts() || m.Moved || m.Update != UpdateDone {
 				continue
 			}
-			q.plan.Moves = append(q.plan.Moves, Move{
+			q.draft.moves = append(q.draft.moves, Move{
 				MachineRef: MachineRef{UID: m.UID, Name: m.Name}, From: b.UID, To: n.UID,
 				Note: "its update in place is done",
 			})

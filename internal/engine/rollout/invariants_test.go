@@ -259,7 +259,7 @@ func TestWithoutAGuardNothingIsStopped(t *testing.T) {
 			}
 			asked := m.d.RollbackTo != nil
 			m.act()
-			if m.plan.Status.Progress.Reason == Stopped || m.plan.RollBack != nil && m.plan.RollBack.Automatic && !asked {
+			if m.plan.Status.Progress.Reason == Stopped || m.plan.RollBack() != nil && m.plan.RollBack().Automatic && !asked {
 				m.fail("stopped: %+v", m.plan)
 			}
 			if c := m.current(); c != nil && len(c.Notes.Failed) > 0 {

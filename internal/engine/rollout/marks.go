@@ -8,7 +8,7 @@ import "slices"
 // the node carries, so that one that joined late, or could not be written, is
 // made good.
 func (q *input) mark() bool {
-	ongoing := q.rolling() && (q.current != nil || q.plan.Create != nil)
+	ongoing := q.rolling() && (q.current != nil || q.draft.create != nil)
 	avoid := ongoing && q.p.AvoidOld && (q.d.Strategy == Rolling || q.d.Strategy == InPlace)
 	stay := ongoing && q.p.StayDuringRollout && q.d.Strategy != OnDelete
 	for _, b := range q.old {
@@ -92,5 +92,5 @@ func (q *input) markNode(m Machine, w NodeWant) {
 	case w.Selected && !m.Marks.Selected:
 		w.Note = "chosen to be updated in place"
 	}
-	q.plan.Nodes = append(q.plan.Nodes, w)
+	q.draft.nodes = append(q.draft.nodes, w)
 }

@@ -224,13 +224,13 @@ func (m *model) settle(rounds int) bool {
 
 // unchanged reports whether the plan would write nothing.
 func (m *model) unchanged(p Plan) bool {
-	for _, w := range p.Sets {
+	for _, w := range p.Sets() {
 		if changes(m.set(w.UID).Set, w) {
 			return false
 		}
 	}
-	numbered := p.Revision == 0 || p.Revision == m.d.Revision
-	return numbered && p.Status.Progress == m.d.Last.Progress && p.Create == nil && p.RollBack == nil && !p.Rewish && len(p.Victims)+len(p.Nodes)+len(p.Moves)+len(p.Unprotect)+len(p.Delete) == 0
+	numbered := p.Amendment().Revision == 0 || p.Amendment().Revision == m.d.Revision
+	return numbered && p.Status.Progress == m.d.Last.Progress && p.Create() == nil && p.RollBack() == nil && !p.Amendment().Rewish && len(p.Victims())+len(p.Nodes())+len(p.Moves())+len(p.Unprotect())+len(p.Delete()) == 0
 }
 
 // rest makes the deployment's first set, all of it available.

@@ -189,20 +189,43 @@ func (m *model) pass() {
 		m.hear(s)
 	}
 	m.plan = Decide(m.now, m.d, m.view(), m.p)
-	if m.carryOut(m.plan) {
-		m.record(m.plan.Status)
-	}
+	m.carryOut(m.plan)
 	m.crash = -1
 }
 
 func (m *model) carryOut(p Plan) bool {
-	if p.RollBack != nil {
-		return m.rollBack(*p.RollBack)
-	}
-	for _, step := range []func(Plan) bool{m.amend, m.victims, m.nodes, m.create, m.moves, m.dress, m.unshield, m.deleteSets} {
-		if !step(p) {
+	for _, a := range p.Actions {
+		if !m.carry(p, a) {
 			return false
 		}
+	}
+	return true
+}
+
+func (m *model) carry(p Plan, a Action) bool {
+	switch a := a.(type) {
+	case RollBack:
+		return m.rollBack(a)
+	case Amend:
+		return m.amend(a)
+	case MarkVictims:
+		return m.victims(a)
+	case CreateSet:
+		return m.create(p, a.SetWant)
+	case MarkNodes:
+		return m.nodes(a)
+	case MarkNodesLate:
+		return m.nodes(a)
+	case HandOver:
+		return m.moves(a)
+	case ApplySet:
+		return m.dress(a.SetWant)
+	case Unprotect:
+		return m.unshield(a)
+	case DeleteSets:
+		return m.deleteSets(a)
+	case Report:
+		m.record(p.Status)
 	}
 	return true
 }
@@ -223,13 +246,13 @@ func (m *model) rollBack(r RollBack) bool {
 	return true
 }
 
-func (m *model) amend(p Plan) bool {
-	if p.Rewish || p.Revision != 0 && p.Revision != m.d.Revision {
+func (m *model) amend(a Amend) bool {
+	if a.Rewish || a.Revision != 0 && a.Revision != m.d.Revision {
 		if !m.write() {
 			return false
 		}
-		m.d.Revision = cmp.Or(p.Revision, m.d.Revision)
-		m.d.Wishes = p.Wishes
+		m.d.Revision = cmp.Or(a.Revision, m.d.Revision)
+		m.d.Wishes = a.Wishes
 	}
 	return true
 }
@@ -250,8 +273,8 @@ func (m *model) edit(uid types.UID, change func(*modelMachine)) (conflict, died 
 	return false, false
 }
 
-func (m *model) victims(p Plan) bool {
-	for _, v := range p.Victims {
+func (m *model) victims(all []Victim) bool {
+	for _, v := range all {
 		conflict, died := m.edit(v.UID, func(x *modelMachine) { x.Asked, x.Marked = true, v.At })
 		if conflict || died {
 			return false
@@ -260,8 +283,8 @@ func (m *model) victims(p Plan) bool {
 	return true
 }
 
-func (m *model) nodes(p Plan) bool {
-	for _, n := range p.Nodes {
+func (m *model) nodes(all []NodeWant) bool {
+	for _, n := range all {
 		i := slices.IndexFunc(m.shown, func(x modelMachine) bool { return x.Name == n.Machine })
 		if n.Note != "" {
 			m.tell("rollout", "%s: %s", n.Node, n.Note)
@@ -279,10 +302,7 @@ func (m *model) nodes(p Plan) bool {
 	return true
 }
 
-func (m *model) create(p Plan) bool {
-	if p.Create == nil {
-		return true
-	}
+func (m *model) create(p Plan, w SetWant) bool {
 	if !m.write() {
 		return false
 	}
@@ -290,7 +310,6 @@ func (m *model) create(p Plan) bool {
 		m.fail("a second set of template %s beside %s", m.template, s.Name)
 	}
 	m.serial++
-	w := *p.Create
 	s := &modelSet{template: m.template, version: 1, generation: 1}
 	s.Set = Set{
 		UID: types.UID(fmt.Sprintf("uid-%s-%d", m.template, m.serial)), Name: "pool-" + m.template, Created: m.now,
@@ -300,12 +319,12 @@ func (m *model) create(p Plan) bool {
 	m.tell("rollout", "%s %s", s.Name, w.Note)
 	m.sets = append(m.sets, s)
 	m.shownSets = append(m.shownSets, *s)
-	m.d.Revision = cmp.Or(p.Revision, m.d.Revision)
+	m.d.Revision = cmp.Or(p.Amendment().Revision, m.d.Revision)
 	return true
 }
 
-func (m *model) moves(p Plan) bool {
-	for _, v := range p.Moves {
+func (m *model) moves(all []Move) bool {
+	for _, v := range all {
 		conflict, died := m.edit(v.UID, func(x *modelMachine) { x.set, x.Moved = v.To, true })
 		if conflict || died {
 			return false
@@ -315,26 +334,24 @@ func (m *model) moves(p Plan) bool {
 	return true
 }
 
-func (m *model) dress(p Plan) bool {
-	for _, w := range p.Sets {
-		i := slices.IndexFunc(m.shownSets, func(s modelSet) bool { return s.UID == w.UID })
-		if !changes(m.shownSets[i].Set, w) {
-			continue
-		}
-		s := m.set(w.UID)
-		if !m.write() || s == nil || s.version != m.shownSets[i].version {
-			return false
-		}
-		m.onSet(w)
-		if w.Scales() {
-			m.onScale(s, w.Replicas)
-			m.tell("rollout", "%s %d->%d: %s", s.Name, w.Was, w.Replicas, w.Note)
-			s.generation++
-		}
-		wear(&s.Set, w)
-		s.version++
-		m.shownSets[i] = *s
+func (m *model) dress(w SetWant) bool {
+	i := slices.IndexFunc(m.shownSets, func(s modelSet) bool { return s.UID == w.UID })
+	if !changes(m.shownSets[i].Set, w) {
+		return true
 	}
+	s := m.set(w.UID)
+	if !m.write() || s == nil || s.version != m.shownSets[i].version {
+		return false
+	}
+	m.onSet(w)
+	if w.Scales() {
+		m.onScale(s, w.Replicas)
+		m.tell("rollout", "%s %d->%d: %s", s.Name, w.Was, w.Replicas, w.Note)
+		s.generation++
+	}
+	wear(&s.Set, w)
+	s.version++
+	m.shownSets[i] = *s
 	return true
 }
 
@@ -360,8 +377,8 @@ func wear(s *Set, w SetWant) {
 	}
 }
 
-func (m *model) unshield(p Plan) bool {
-	for _, r := range p.Unprotect {
+func (m *model) unshield(all []MachineRef) bool {
+	for _, r := range all {
 		if conflict, died := m.edit(r.UID, func(x *modelMachine) { x.Moved = false }); conflict || died {
 			return false
 		}
@@ -369,8 +386,8 @@ func (m *model) unshield(p Plan) bool {
 	return true
 }
 
-func (m *model) deleteSets(p Plan) bool {
-	for _, r := range p.Delete {
+func (m *model) deleteSets(all []SetRef) bool {
+	for _, r := range all {
 		if !m.write() {
 			return false
 		}

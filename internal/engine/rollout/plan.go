@@ -8,42 +8,14 @@ import (
 	"github.com/millwright-dev/millwright/api/millwright"
 )
 
-// Plan is what is to be done about a deployment now. It is carried out in the
-// order of the fields, but for Nodes: those that are to be updated come before
-// Moves, the others last. What fails stops the rest until the next pass, again
-// but for nodes: one that cannot be written stops nothing.
+// Plan is what is to be done about a deployment now.
 type Plan struct {
-	// Finished says that a deployment being deleted has no sets left.
-	Finished bool
-	// RollBack makes the template of this set the deployment's again, or only
-	// clears the request; nothing else is planned beside it.
-	RollBack *RollBack
-	// Revision is the one to record with the deployment; 0 leaves it alone.
-	Revision int64
-	// Wishes are those that are still to be granted; they are written where
-	// Rewish says that they differ from what the deployment says.
-	Wishes []Wish
-	Rewish bool
-	// Victims are machines to mark as the autoscaler's choice.
-	Victims []Victim
-	// Nodes are what nodes are to carry, where they do not yet.
-	Nodes []NodeWant
-	// Create asks for the set of the present template; nil: it is there, or
-	// must not be made now.
-	Create *SetWant
-	// Moves are machines to hand over to another set.
-	Moves []Move
-	// Sets are what the sets are to look like, in the order of writing. Every
-	// set that is not being deleted is among them.
-	Sets []SetWant
+	// Actions are to be done in their order.
+	Actions []Action
 	// ByMarks says that one of several sets shrinks for a smaller number: machines
 	// that somebody asked to give up go first, so that their marks have to be
 	// known as of now. Whoever lowers a number marks them just before.
 	ByMarks bool
-	// Unprotect are machines whose set has made room for them.
-	Unprotect []MachineRef
-	// Delete are sets to delete.
-	Delete []SetRef
 	// Status is what to report.
 	Status Status
 	// After is when to look again although nothing happens; zero: never.

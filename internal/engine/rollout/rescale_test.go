@@ -210,7 +210,7 @@ func TestScalingIsWrittenDown(t *testing.T) {
 			}
 		})
 	}
-	for _, w := range Decide(now, rolls(15, "3", "2"), []Set{old("a", 8, scaledFor(10, 13)), current("b", 5, scaledFor(10, 13))}, counting).Sets {
+	for _, w := range Decide(now, rolls(15, "3", "2"), []Set{old("a", 8, scaledFor(10, 13)), current("b", 5, scaledFor(10, 13))}, counting).Sets() {
 		if w.Desired == nil || *w.Desired != 15 || *w.Max != 18 {
 			t.Errorf("set %s took part in scaling to 15 and is not written down for it", w.Name)
 		}

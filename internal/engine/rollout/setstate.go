@@ -166,7 +166,7 @@ type input struct {
 	all     []*setState
 	dying   []*setState
 
-	plan Plan
+	draft draft
 	// limit is how many machines the current set may have, for a canary;
 	// stopped says why nothing goes on, waiting what is waited for. Patient is
 	// who waits for a person, or for time that was asked for: it is not late.

@@ -9,7 +9,7 @@ import (
 
 // status counts what there is, and judges how the rollout goes.
 func (q *input) status() {
-	if q.plan.Status.Faulty {
+	if q.draft.status.Faulty {
 		return
 	}
 	st := q.count()
@@ -19,7 +19,7 @@ func (q *input) status() {
 		st.Waiting = q.stopped
 	}
 	st.Progress = q.progress(st)
-	q.plan.Status = st
+	q.draft.status = st
 	q.ripen()
 }
 
@@ -99,7 +99,7 @@ func (q *input) progress(st Status) Progress {
 	case last.Reason == IsPaused:
 		q.again(time.Second) // to tell how it goes on
 		return told(Unknown, IsResumed, "the rollout is resumed")
-	case q.plan.Create != nil:
+	case q.draft.create != nil:
 		return told(True, SetCreated, "a set of the present template is being made")
 	case st.Complete:
 		return told(True, SetAvailable, fmt.Sprintf("set %s has all %s available", q.current.Name, machines(q.d.Replicas)))

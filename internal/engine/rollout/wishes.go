@@ -26,22 +26,22 @@ func (q *input) grantWishes() bool {
 		at, ok := byName[w.Machine]
 		m := at.m
 		if !ok || w.At.IsZero() || !m.Counts() || m.Failed {
-			q.plan.Rewish = true
+			q.draft.Rewish = true
 			continue
 		}
-		q.plan.Rewish = q.plan.Rewish || w.Undated
+		q.draft.Rewish = q.draft.Rewish || w.Undated
 		w.Undated = false
-		q.plan.Wishes = append(q.plan.Wishes, w)
+		q.draft.Wishes = append(q.draft.Wishes, w)
 		if m.Asked && !m.Marked.IsZero() {
 			continue
 		}
-		q.plan.Victims = append(q.plan.Victims, Victim{MachineRef: MachineRef{UID: m.UID, Name: m.Name}, At: w.At})
+		q.draft.victims = append(q.draft.victims, Victim{MachineRef: MachineRef{UID: m.UID, Name: m.Name}, At: w.At})
 		// The mark is written before any set is scaled, so that it counts.
 		at.b.count(q.now, m, q.p, -1)
 		m.Asked, m.Marked = true, w.At
 		at.b.count(q.now, m, q.p, 1)
 		byName[w.Machine] = place{at.b, m}
 	}
-	slices.SortFunc(q.plan.Victims, func(a, b Victim) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(q.draft.victims, func(a, b Victim) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Name, b.Name)) })
 	return false
 }

@@ -69,11 +69,11 @@ func TestWishes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := Decide(now, rolls(3, "1", "0").by(func(d *Deployment) { d.Wishes = tt.wishes }), tt.sets, counting)
 			var victims []string
-			for _, v := range p.Victims {
+			for _, v := range p.Victims() {
 				victims = append(victims, v.Name)
 			}
-			if diff := cmp.Diff(tt.left, p.Wishes); diff != "" || p.Rewish != tt.rewrite {
-				t.Errorf("rewritten %v, %s (-want +got)\n%s", p.Rewish, tt.reason, diff)
+			if diff := cmp.Diff(tt.left, p.Amendment().Wishes); diff != "" || p.Amendment().Rewish != tt.rewrite {
+				t.Errorf("rewritten %v, %s (-want +got)\n%s", p.Amendment().Rewish, tt.reason, diff)
 			}
 			if diff := cmp.Diff(tt.victims, victims); diff != "" {
 				t.Errorf("%s (-want +got)\n%s", tt.reason, diff)

@@ -18,53 +18,71 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// Carry implements [forecast.Model]: it writes a plan in the order in which the deployment's controller does.
+// Carry implements [forecast.Model].
 func (g *group[D, S]) Carry(now time.Time, p rollout.Plan) bool {
 	g.changed = false
 	facts := g.deployments.View(g.root, now).Deployment
-	switch {
-	case len(facts.Faults) > 0 && !facts.Deleting:
+	if len(facts.Faults) > 0 && !facts.Deleting {
 		return false
-	case p.Finished:
+	}
+	if !p.Finished() && p.RollBack() == nil {
+		g.adoptSets()
+	}
+	for _, a := range p.Actions {
+		g.carry(now, a)
+		if _, ok := a.(rollout.Report); ok && g.has && p.RollBack() == nil {
+			g.root = g.root.DeepCopyObject().(D)
+			g.deployments.Record(g.root, dialect.DeploymentOutcome[S]{Now: now, Deployment: facts, Plan: p, Sets: g.sets})
+		}
+	}
+	return g.changed
+}
+
+func (g *group[D, S]) carry(now time.Time, a rollout.Action) {
+	switch a := a.(type) {
+	case rollout.Finish:
 		g.changed, g.has = true, false
-		return true
-	case p.RollBack != nil:
-		var to *S
-		if b := p.RollBack.To; b != nil {
-			if i := g.set(b.UID); i >= 0 {
-				to = &g.sets[i]
+	case rollout.RollBack:
+		g.rollBack(a)
+	case rollout.Amend:
+		g.editRoot(func(d D) { g.deployments.ApplyMetadata(d, g.sets, a) })
+	case rollout.MarkVictims:
+		if marker, ok := dialect.As[dialect.VictimMarker](g.deployments.Machines()); ok {
+			for _, v := range a {
+				g.editMachine(v.UID, func(m client.Object) { marker.MarkForDeletion(m, v.At) })
 			}
 		}
-		g.editRoot(func(d D) { g.deployments.RollBack(d, to, *p.RollBack) })
-		return g.changed
-	}
-	g.adoptSets()
-	g.editRoot(func(d D) { g.deployments.ApplyMetadata(d, g.sets, p) })
-	if marker, ok := dialect.As[dialect.VictimMarker](g.deployments.Machines()); ok {
-		for _, v := range p.Victims {
-			g.editMachine(v.UID, func(m client.Object) { marker.MarkForDeletion(m, v.At) })
+	case rollout.CreateSet:
+		g.createSet(now, a.SetWant)
+	case rollout.MarkNodes:
+		g.markNodes(a)
+	case rollout.MarkNodesLate:
+		g.markNodes(a)
+	case rollout.HandOver:
+		g.move(a)
+	case rollout.ApplySet:
+		g.editSet(a.UID, func(s S) { g.deployments.Sets().Apply(g.root, s, a.SetWant) })
+	case rollout.Unprotect:
+		if mover, ok := dialect.As[dialect.Mover[S]](g.deployments.Machines()); ok {
+			for _, m := range a {
+				g.editMachine(m.UID, mover.Unprotect)
+			}
+		}
+	case rollout.DeleteSets:
+		for _, ref := range a {
+			g.deleteSet(now, ref.UID)
 		}
 	}
-	if p.Create != nil {
-		g.createSet(now, *p.Create)
-	}
-	g.markNodes(p.Nodes)
-	g.move(p.Moves)
-	for _, w := range p.Sets {
-		g.editSet(w.UID, func(s S) { g.deployments.Sets().Apply(g.root, s, w) })
-	}
-	g.editRoot(func(d D) { g.deployments.ApplyMetadata(d, g.sets, p) })
-	if mover, ok := dialect.As[dialect.Mover[S]](g.deployments.Machines()); ok {
-		for _, m := range p.Unprotect {
-			g.editMachine(m.UID, mover.Unprotect)
+}
+
+func (g *group[D, S]) rollBack(b rollout.RollBack) {
+	var to *S
+	if b.To != nil {
+		if i := g.set(b.To.UID); i >= 0 {
+			to = &g.sets[i]
 		}
 	}
-	for _, ref := range p.Delete {
-		g.deleteSet(now, ref.UID)
-	}
-	g.root = g.root.DeepCopyObject().(D)
-	g.deployments.Record(g.root, dialect.DeploymentOutcome[S]{Now: now, Deployment: facts, Plan: p, Sets: g.sets})
-	return g.changed
+	g.editRoot(func(d D) { g.deployments.RollBack(d, to, b) })
 }
 
 func (g *group[D, S]) createSet(now time.Time, w rollout.SetWant) {

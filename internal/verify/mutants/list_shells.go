@@ -66,15 +66,15 @@ var shellMutants = []Mutant{
 		Like: "late writes",
 	},
 	{
-		ID: "machinedeployment/victims-unmarked", File: "pass.go", Func: "pass.carryOut",
-		From:      "p.applyMetadata, p.markForDeletion, p.create",
-		To:        "p.applyMetadata, p.create",
+		ID: "machinedeployment/victims-unmarked", File: "pass.go", Func: "pass.carry",
+		From:      "return p.markForDeletion(ctx, a)",
+		To:        "return nil",
 		Statement: 3, Note: "a set is made smaller before it is told which machines go",
 	},
 	{
-		ID: "machinedeployment/shield-stays", File: "pass.go", Func: "pass.carryOut",
-		From:  "p.applySets, p.applyMetadata, p.unprotect, p.prune",
-		To:    "p.applySets, p.applyMetadata, p.prune",
+		ID: "machinedeployment/shield-stays", File: "pass.go", Func: "pass.carry",
+		From:  "return p.unprotect(ctx, a)",
+		To:    "return nil",
 		Finds: "TestHandedOverIsReleased", Note: "a machine that was handed over is never released",
 	},
 	{
@@ -167,9 +167,9 @@ var shellMutants = []Mutant{
 		Note: "the node of an earlier machine of the name waits for the present one",
 	},
 	{
-		ID: "machinedeployment/gone-goes-on", File: "carry.go", Func: "pass.applySets",
+		ID: "machinedeployment/gone-goes-on", File: "carry.go", Func: "pass.applySet",
 		From: "return fmt.Errorf(\"update machine set %s: %w\", w.Name, apierrors.NewConflict(p.resource(), p.object.GetName(), errNoSet))",
-		To:   "continue",
+		To:   "return nil",
 		Note: "machines are given up for those of a set that somebody deleted meanwhile",
 	},
 	{
@@ -185,7 +185,7 @@ var shellMutants = []Mutant{
 		Finds: "TestLateSetUnderATakenName", Note: "a creation without an answer counts as one that cannot happen, while somebody else has its name; one world in thousands shows it",
 	},
 	{
-		ID: "machinedeployment/late-size-unawaited", File: "carry.go", Func: "pass.applySets",
+		ID: "machinedeployment/late-size-unawaited", File: "carry.go", Func: "pass.applySet",
 		From:      "if w.Scales() && !expectations.Refused(err) {",
 		To:        "if false {",
 		Statement: 3, Finds: "TestLateSize", Note: "a set that may yet grow by a write without an answer is not reckoned with",

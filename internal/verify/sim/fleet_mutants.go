@@ -134,11 +134,11 @@ func (l deployedSetLens[D, S]) Apply(d D, s S, w rollout.SetWant) {
 }
 
 // ApplyMetadata implements [dialect.Deployments].
-func (l deploymentLens[D, S]) ApplyMetadata(d D, sets []S, p rollout.Plan) {
+func (l deploymentLens[D, S]) ApplyMetadata(d D, sets []S, a rollout.Amend) {
 	if l.m.Deaf {
-		p.Wishes, p.Rewish = nil, true
+		a.Wishes, a.Rewish = nil, true
 	}
-	l.Deployments.ApplyMetadata(d, sets, p)
+	l.Deployments.ApplyMetadata(d, sets, a)
 }
 
 // rollsOnly makes worlds of one deployment with one strategy, where little else

@@ -292,7 +292,7 @@ func planDeployments[D, S client.Object](lens dialect.Deployments[D, S]) func(t 
 		decided := func(g *observed, d D) ([]rollout.SetWant, bool) {
 			view := lens.View(d, g.at)
 			view.Connectivity = connectivity.Of(t.by.connectivity())
-			sets := rollout.Decide(g.at, view.Deployment, facts(g, lens, d), view.Policy).Sets
+			sets := rollout.Decide(g.at, view.Deployment, facts(g, lens, d), view.Policy).Sets()
 			return sets, slices.ContainsFunc(sets, func(w rollout.SetWant) bool { return w.UID == now.GetUID() && w.Replicas == size(now) })
 		}
 		sets, is := decided(g, o.(D))
