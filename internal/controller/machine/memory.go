@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/choice"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
@@ -22,10 +22,12 @@ type memory struct {
 	all map[types.NamespacedName]*remembered
 	// shortages are shared by all machines.
 	shortages *shortages
+	// versions are of the machines that are remembered.
+	versions *written.Versions
 }
 
 func newMemory() memory {
-	return memory{mu: &sync.Mutex{}, all: map[types.NamespacedName]*remembered{}, shortages: newShortages()}
+	return memory{mu: &sync.Mutex{}, all: map[types.NamespacedName]*remembered{}, shortages: newShortages(), versions: &written.Versions{}}
 }
 
 // remembered is about one machine. Only the worker that has the machine in
@@ -38,9 +40,9 @@ type remembered struct {
 	class      provider.ClientKey
 	source     provider.ClientKey
 	retry      lifecycle.Retry
-	// released says that our finalizer is off an object under deletion: what
-	// the cache still shows of it is a shadow.
-	released bool
+	// released is when our finalizer was taken off an object under deletion. The cache
+	// may still show the object with it.
+	released time.Time
 	// quietSince is when the machine was first looked at, or an instance last
 	// asked for.
 	quietSince time.Time
@@ -75,13 +77,6 @@ type remembered struct {
 	// What follows is guarded by the memory's lock: others read it.
 
 	instance instance
-	// version is the resource version of our last write, or of what the API server
-	// said itself; saving says that a write is under way. Only the worker changes
-	// them, and needs no lock to read.
-	version string
-	saving  bool
-	// behindSince is since when the cache has been behind; zero when it is not.
-	behindSince time.Time
 	// drains says that pods are waited for.
 	drains bool
 }
@@ -92,6 +87,7 @@ func (m memory) of(o client.Object) *remembered {
 	key := client.ObjectKeyFromObject(o)
 	r := m.all[key]
 	if r == nil || r.uid != o.GetUID() {
+		m.drop(key)
 		r = &remembered{uid: o.GetUID()}
 		m.all[key] = r
 	}
@@ -124,16 +120,6 @@ func (r *remembered) openedFrom(s provider.Session) {
 	}
 }
 
-// saves notes whether o is being written.
-func (m memory) saves(o client.Object, saving bool) {
-	m.note(client.ObjectKeyFromObject(o), func(r *remembered) { r.saving = saving })
-}
-
-// wrote notes that o is as the API server has it now.
-func (m memory) wrote(o client.Object) {
-	m.note(client.ObjectKeyFromObject(o), func(r *remembered) { r.version = o.GetResourceVersion() })
-}
-
 func (m memory) note(key types.NamespacedName, change func(*remembered)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -148,12 +134,6 @@ func (m memory) knows(key types.NamespacedName, is func(*remembered) bool) (so b
 	return so
 }
 
-// wroteIt reports whether o is as we wrote it last, or may be what we are writing:
-// whoever writes learns of what somebody else wrote first.
-func (m memory) wroteIt(o client.Object) bool {
-	return m.knows(client.ObjectKeyFromObject(o), func(r *remembered) bool { return r.saving || r.version == o.GetResourceVersion() })
-}
-
 // drains notes whether the machine waits for the pods of its node.
 func (m memory) drains(key types.NamespacedName, waits bool) {
 	m.note(key, func(r *remembered) { r.drains = waits })
@@ -166,16 +146,15 @@ func (m memory) podsAwaited(key types.NamespacedName) bool {
 func (m memory) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.all, key)
+	m.drop(key)
 }
 
-// newerThan reports whether o was read before our own last write to it.
-func (r *remembered) newerThan(o client.Object) bool {
-	if r.version == "" {
-		return false
+// drop forgets a machine; the lock is held.
+func (m memory) drop(key types.NamespacedName) {
+	if r := m.all[key]; r != nil {
+		m.versions.Forget(r.uid)
+		delete(m.all, key)
 	}
-	c, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), r.version)
-	return err == nil && c < 0
 }
 
 // failed notes that step failed, and returns all that is known of the failures

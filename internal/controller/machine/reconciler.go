@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
@@ -59,6 +60,8 @@ type Reconciler[M client.Object] struct {
 	lens    lens
 	memory  memory
 	permits permits
+	// writes are the machines that were written.
+	writes written.Writes
 	// listings are those that a doubt asked for.
 	listings *listings
 	// began is when the first pass did.
@@ -78,29 +81,32 @@ const maxSteps = 20
 // one needs something that is not known yet.
 func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	r.beginning.Do(func() { r.began = r.Clock.Now() })
-	m, live, err := r.read(ctx, req.NamespacedName)
-	if apierrors.IsNotFound(err) {
-		r.memory.forget(req.NamespacedName)
-		r.Metrics.forget(r.Dialect.API(), req.NamespacedName)
-		return reconcile.Result{}, nil
-	}
+	own := &written.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Versions: r.memory.versions, Overtaken: true, Clock: r.Clock}
+	after, err := r.reconcile(ctx, own, req.NamespacedName)
+	again := own.Settle(ctx, r.Clock.Now())
 	if err != nil {
-		return reconcile.Result{}, fmt.Errorf("read machine: %w", err)
+		return reconcile.Result{}, err
 	}
-	mem := r.memory.of(m)
-	if live {
-		now, wait, err := r.pastCache(ctx, mem, m)
-		if err != nil || wait > 0 {
-			return reconcile.Result{RequeueAfter: wait}, err
-		}
-		m, mem = now, r.memory.of(now)
+	return reconcile.Result{RequeueAfter: lifecycle.Earlier(after, again)}, nil
+}
+
+// reconcile returns when to look again.
+func (r *Reconciler[M]) reconcile(ctx context.Context, own *written.Client, key client.ObjectKey) (after time.Duration, err error) {
+	m, wait, err := r.read(ctx, own, key)
+	if apierrors.IsNotFound(err) {
+		r.memory.forget(key)
+		r.Metrics.forget(r.Dialect.API(), key)
+		return 0, nil
+	}
+	if err != nil || wait > 0 {
+		return wait, err
 	}
 	seen := connectivity.Of(r.Connectivity)
 	if why := seen.Blocked(r.Clock.Now(), m.GetDeletionTimestamp() != nil); why != "" {
 		log.FromContext(ctx).V(1).Info("frozen", "why", why)
-		return reconcile.Result{RequeueAfter: seen.Again()}, nil
+		return seen.Again(), nil
 	}
-	p := &pass[M]{Reconciler: r, m: m.DeepCopyObject().(M), found: m, live: live, mem: mem, log: log.FromContext(ctx)}
+	p := &pass[M]{Reconciler: r, own: own, m: m.DeepCopyObject().(M), found: m, mem: r.memory.of(m), log: log.FromContext(ctx)}
 	p.world.Connectivity = seen
 	return p.run(ctx)
 }
@@ -108,11 +114,11 @@ func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (r
 // pass is one reconciliation of one machine.
 type pass[M client.Object] struct {
 	*Reconciler[M]
-	// m is the object as the pass last saved it, found as the pass found it; live
-	// says that this was past the cache.
+	// own reads the machine, and writes it.
+	own *written.Client
+	// m is the object as the pass last saved it, found as the pass found it.
 	m     M
 	found M
-	live  bool
 	mem   *remembered
 	log   logr.Logger
 
@@ -130,7 +136,8 @@ type pass[M client.Object] struct {
 	over bool
 }
 
-func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
+// run returns when to look again.
+func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 	p.view, p.policy = p.Dialect.View(p.m), p.Dialect.Policy(p.m)
 	p.was, p.world.Reboot = p.view, p.mem.reboot
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
@@ -146,18 +153,18 @@ func (p *pass[M]) run(ctx context.Context) (reconcile.Result, error) {
 		if d.Waits() {
 			return p.finish(ctx, d)
 		}
-		if outdated, err := p.outdated(ctx, d); err != nil || outdated {
-			return reconcile.Result{RequeueAfter: staleDelay(p.memory.stays(p.m, p.Clock.Now()))}, err
+		if again, err := p.outdated(ctx, d); err != nil || again > 0 {
+			return again, err
 		}
 		if err := p.perform(ctx, d); err != nil {
-			return reconcile.Result{}, err
+			return 0, err
 		}
 		p.steps = append(p.steps, d)
 		if p.over {
 			return p.finish(ctx, d)
 		}
 	}
-	return reconcile.Result{}, fmt.Errorf("machine %s/%s: %d steps without an end, the last %s (%s)",
+	return 0, fmt.Errorf("machine %s/%s: %d steps without an end, the last %s (%s)",
 		p.view.Namespace, p.view.Name, maxSteps, p.steps[maxSteps-1].Step, p.steps[maxSteps-1].Reason)
 }
 
@@ -173,32 +180,29 @@ func (p *pass[M]) answer(ctx context.Context, q lifecycle.Question) {
 
 // finish records what the pass came to. The bootstrap token goes first: after
 // the object says that it has served, nobody would think of it again.
-func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (reconcile.Result, error) {
+func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (time.Duration, error) {
 	out := lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.Clock.Now()}
 	out.Overdue = p.mem.news(out.Decision)
-	if !p.live {
-		p.memory.caughtUp(p.m)
-	}
 	again, err := p.dropToken(ctx, out)
 	if err != nil {
-		return reconcile.Result{}, err
+		return 0, err
 	}
 	out.After = lifecycle.Earlier(out.After, again)
 	before := p.m.DeepCopyObject().(M)
 	unkept, err := p.preserve(ctx, &out)
 	if err != nil {
-		return reconcile.Result{}, err
+		return 0, err
 	}
 	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain.Result) || underDrain(p.world.Drain.Preserve))
 	err = p.record(ctx, out)
 	if out.Did(lifecycle.RemoveFinalizer) && client.IgnoreNotFound(err) == nil {
-		p.mem.released, err = true, nil
+		p.mem.released, err = p.Clock.Now(), nil
 	}
 	if err != nil {
-		return reconcile.Result{}, err
+		return 0, err
 	}
 	p.tell(ctx, before, out)
-	return reconcile.Result{RequeueAfter: out.After}, unkept
+	return out.After, unkept
 }
 
 // underDrain reports whether pods are waited for.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -35,7 +36,7 @@ func wantedAgain[M client.Object](t *testing.T, build func(*testing.T) *rig[M]) 
 		"of another UID":  {"it was restored as another object", func(g *rig[M], before M) { before.SetUID("uid-2"); g.puts(before) }, false},
 		"gone by force":   {"somebody has moved it elsewhere, or let go of it", func(g *rig[M], _ M) { g.puts(*new(M)) }, false},
 		"out of reach":    {"nobody says so", func(g *rig[M], _ M) { g.control.unread = errors.New("no route to host") }, false},
-		"changed besides": {"it may have a hook by now", func(g *rig[M], _ M) { g.change(func(m M) { m.SetLabels(map[string]string{"a": "b"}) }) }, false},
+		"changed besides": {"it goes by all that the API server says", func(g *rig[M], _ M) { g.change(func(m M) { m.SetLabels(map[string]string{"a": "b"}) }) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := build(t)
@@ -68,5 +69,50 @@ func (g *rig[M]) puts(m M) {
 	m.SetResourceVersion("")
 	if err := g.control.WithWatch.Create(g.Context(), m); err != nil {
 		g.Fatal(err)
+	}
+}
+
+// TestHookThatTheCacheHides: what the API server says is acted on, and not what the cache does.
+func TestHookThatTheCacheHides(t *testing.T) {
+	g := openshiftRig(t)
+	g.settle()
+	g.delete()
+	g.control.stale = g.read()
+	g.change(func(m *machinev1.Machine) {
+		m.Spec.LifecycleHooks.PreTerminate = []machinev1.LifecycleHook{{Name: "Backup", Owner: "backup-operator"}}
+	})
+	for range 5 {
+		g.clock.Step(max(g.pass().RequeueAfter, time.Second))
+	}
+	if g.cloud.count("Delete") > 0 {
+		t.Error("the instance was removed, and its machine has a hook")
+	}
+	g.control.stale = nil
+	g.change(func(m *machinev1.Machine) { m.Spec.LifecycleHooks.PreTerminate = nil })
+	g.pass()
+	if g.cloud.count("Delete") == 0 {
+		t.Error("the instance stays, and its machine has no hook any more")
+	}
+}
+
+// TestAnswersAreWhole: what is read of a machine that was written is what the API server has,
+// and nothing that the answer does not mention.
+func TestAnswersAreWhole(t *testing.T) {
+	g := openshiftRig(t, held[*machinev1.Machine](openshiftFinalizer))
+	before := g.read()
+	g.control.refuse = func(w string) error {
+		if w == "patch Machine/status!" {
+			return errors.New("timeout")
+		}
+		return nil
+	}
+	if _, err := g.try("m-1"); err == nil {
+		t.Fatal("the status was to be refused")
+	}
+	g.control.refuse, g.control.stale = nil, before
+	g.joins()
+	g.pass()
+	if m := g.liveMachine(); ptr.Deref(m.Status.Phase, "") != "Running" || m.Status.NodeRef == nil || len(m.Status.Addresses) == 0 {
+		t.Errorf("status %+v: what was not stored counts as stored", m.Status)
 	}
 }

@@ -23,25 +23,36 @@ func (p *pass[M]) save(ctx context.Context, before M) error {
 	if err != nil {
 		return err
 	}
-	stored := before.DeepCopyObject().(M)
-	p.memory.saves(stored, true)
-	defer p.memory.saves(stored, false)
+	stored := before
 	if body != nil {
-		if err := p.Client.Patch(ctx, stored, locked(body, before.GetResourceVersion())); err != nil {
+		stored = p.answerTo(before)
+		if err := p.own.Patch(ctx, stored, locked(body, before.GetResourceVersion())); err != nil {
 			return p.unsaved(fmt.Errorf("save machine: %w", err))
 		}
-		p.memory.wrote(stored)
 	}
 	if status != nil && !gone(stored) {
-		if err := p.Client.Status().Patch(ctx, stored, locked(status, stored.GetResourceVersion())); err != nil {
+		patch := locked(status, stored.GetResourceVersion())
+		stored = p.answerTo(stored)
+		if err := p.own.Status().Patch(ctx, stored, patch); err != nil {
 			return p.unsaved(fmt.Errorf("save machine status: %w", err))
 		}
-		p.memory.wrote(stored)
 	}
 	p.mem.refusal = lifecycle.Retry{}
 	p.m = wanted
 	p.m.SetResourceVersion(stored.GetResourceVersion())
 	return nil
+}
+
+// answerTo is where the answer to a write of m goes. It is empty but for what names m:
+// a decoder leaves what the answer does not mention as it is, and the answer is what is
+// read from now on.
+func (p *pass[M]) answerTo(m M) M {
+	o := p.Dialect.New()
+	o.SetNamespace(m.GetNamespace())
+	o.SetName(m.GetName())
+	o.SetUID(m.GetUID())
+	o.SetResourceVersion(m.GetResourceVersion())
+	return o
 }
 
 // unsaved tells that somebody refuses what is written to the machine, by a webhook or by

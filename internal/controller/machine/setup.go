@@ -137,10 +137,7 @@ func (r *Reconciler[M]) Wakes(ctx context.Context, before, after client.Object) 
 		if own := enqueue.ForSpecChange(before, after); own != nil {
 			return own
 		}
-		if r.memory.awaits(after) {
-			return []enqueue.Request{enqueue.For(after)}
-		}
-		if r.memory.wroteIt(after) {
+		if r.memory.versions.Ours(after) {
 			return nil
 		}
 		return enqueue.Reported(before, after)

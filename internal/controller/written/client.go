@@ -27,6 +27,11 @@ type Client struct {
 	Writes  *Writes
 	Awaited *Awaited
 	Clock   clock.PassiveClock
+	// Versions, if there are any, are those of what was written.
+	Versions *Versions
+	// Overtaken: where the cache hides a write for too long, what somebody else wrote since
+	// is shown in its place. Who decides by many objects of one cache goes by that cache.
+	Overtaken bool
 
 	mu sync.Mutex
 	// hidden are the objects of which the cache showed an older version than was
@@ -117,20 +122,22 @@ func (c *Client) await(enter func(*Awaited)) {
 
 // Update implements [client.Writer].
 func (c *Client) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
-	before := o.GetResourceVersion()
-	return c.entered(before, o, c.Client.Update(ctx, o, opts...))
+	return c.enter(o, func() error { return c.Client.Update(ctx, o, opts...) })
 }
 
 // Patch implements [client.Writer].
 func (c *Client) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	before := o.GetResourceVersion()
-	return c.entered(before, o, c.Client.Patch(ctx, o, patch, opts...))
+	return c.enter(o, func() error { return c.Client.Patch(ctx, o, patch, opts...) })
 }
 
-func (c *Client) entered(before string, answer client.Object, err error) error {
+// enter writes o, which becomes the answer.
+func (c *Client) enter(o client.Object, write func() error) error {
+	before, end := o.GetResourceVersion(), c.Versions.begin(o)
+	err := write()
 	if err == nil {
-		c.Writes.Wrote(before, answer)
+		c.Writes.Wrote(before, o)
 	}
+	end(o, err)
 	return err
 }
 
@@ -144,14 +151,12 @@ type status struct {
 
 // Update implements [client.SubResourceWriter].
 func (s status) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
-	before := o.GetResourceVersion()
-	return s.of.entered(before, o, s.SubResourceWriter.Update(ctx, o, opts...))
+	return s.of.enter(o, func() error { return s.SubResourceWriter.Update(ctx, o, opts...) })
 }
 
 // Patch implements [client.SubResourceWriter].
 func (s status) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-	before := o.GetResourceVersion()
-	return s.of.entered(before, o, s.SubResourceWriter.Patch(ctx, o, patch, opts...))
+	return s.of.enter(o, func() error { return s.SubResourceWriter.Patch(ctx, o, patch, opts...) })
 }
 
 // Hides reports whether the cache showed the pass an older version of the object
@@ -198,8 +203,15 @@ func (c *Client) ids() []types.UID {
 // pastCache looks what has become of a write that the cache hides, and returns when to
 // look again.
 func (c *Client) pastCache(ctx context.Context, now time.Time, was client.Object) time.Duration {
-	there := was.DeepCopyObject().(client.Object)
-	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(was), there); err != nil || !c.Writes.WentBack(now, there) {
+	there := reflect.New(reflect.TypeOf(was).Elem()).Interface().(client.Object) // what is read is entered whole
+	there.GetObjectKind().SetGroupVersionKind(was.GetObjectKind().GroupVersionKind())
+	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(was), there); err != nil || there.GetUID() != was.GetUID() {
+		return Patience
+	}
+	if !c.Writes.WentBack(now, there) {
+		if c.Overtaken {
+			c.Writes.Wrote(was.GetResourceVersion(), there)
+		}
 		return Patience
 	}
 	log.FromContext(ctx).Info("the API server has gone back: what was written is forgotten",

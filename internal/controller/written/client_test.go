@@ -225,3 +225,49 @@ func TestAwaits(t *testing.T) {
 		})
 	}
 }
+
+// TestSettleOvertaken: where the watch has stopped, what somebody else wrote over it is shown
+// in the place of what was written, as the API server has it, to those who ask for that.
+func TestSettleOvertaken(t *testing.T) {
+	for _, asks := range []bool{true, false} {
+		l := lag(t, "a")
+		c := l.pass(nil)
+		c.Overtaken = asks
+		l.mark(c, "patch", "a", "written")
+		other := &corev1.Node{}
+		l.must(l.server.Get(t.Context(), client.ObjectKey{Name: "a"}, other))
+		other.Annotations, other.Labels = nil, map[string]string{"by": "others"}
+		l.must(l.server.Update(t.Context(), other))
+		l.get(c, "a")
+		c.Settle(t.Context(), now)
+		l.clock.SetTime(now.Add(Patience))
+		if again := c.Settle(t.Context(), l.clock.Now()); again != Patience {
+			t.Errorf("looked again after %v, want %v", again, Patience)
+		}
+		got := l.get(l.pass(nil), "a")
+		if theirs := got.Labels["by"] == "others" && got.Annotations["note"] == ""; theirs != asks || got.ResourceVersion == l.cached.Items[0].ResourceVersion {
+			t.Errorf("asked for: %v, and version %s is shown with %v and %v", asks, got.ResourceVersion, got.Labels, got.Annotations)
+		}
+		l.sync()
+		if c = l.pass(nil); l.get(c, "a").Labels["by"] != "others" || c.Hides("a") {
+			t.Error("the cache has caught up, and is not believed")
+		}
+	}
+}
+
+// TestSettleOfAnother: an object of the same name is another one.
+func TestSettleOfAnother(t *testing.T) {
+	l := lag(t, "a")
+	c := l.pass(nil)
+	l.mark(c, "patch", "a", "written")
+	l.must(l.server.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}))
+	l.must(l.server.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "b"}}))
+	l.get(c, "a")
+	c.Settle(t.Context(), now)
+	if again := c.Settle(t.Context(), now.Add(Patience)); again != Patience {
+		t.Errorf("looked again after %v, want %v", again, Patience)
+	}
+	if got := l.get(l.pass(nil), "a"); got.UID != "a" || got.Annotations["note"] != "written" {
+		t.Errorf("%s is shown with %v", got.UID, got.Annotations)
+	}
+}

@@ -50,8 +50,9 @@ type write struct {
 	unread bool
 }
 
-// Wrote enters the API server's answer to a write of an object that had the resource
-// version before. The answer must not be changed any more.
+// Wrote enters the API server's answer to a write, or to a read past the cache, of an
+// object that was shown in the resource version before. The answer must not be changed
+// any more.
 func (w *Writes) Wrote(before string, answer client.Object) {
 	if before == answer.GetResourceVersion() {
 		return // nothing changed

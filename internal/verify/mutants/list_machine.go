@@ -4,7 +4,7 @@ package mutants
 var machineMutants = []Mutant{
 	{
 		ID: "machine/create-from-cache", File: "behind.go", Func: "pass.outdated",
-		From:      `next.Step == lifecycle.Create && p.mem.version == ""`,
+		From:      "next.Step == lifecycle.Create && !p.memory.versions.Known(p.m)",
 		To:        "false",
 		Statement: 5, Finds: "TestNoInstanceForAMachineThatIsGone", Note: "an instance is asked for without a look at the machine itself",
 		Like: "old successions",
@@ -23,10 +23,10 @@ var machineMutants = []Mutant{
 		Finds: "TestForcedForALeavingMachineOnly", Note: "pods are forced off the node of a machine that only the cache shows as being deleted",
 	},
 	{
-		ID: "machine/stale-cache-believed", File: "memory.go", Func: "remembered.newerThan",
-		From:  "err == nil && c < 0",
-		To:    "err == nil && c < -1",
-		Finds: "TestStaleCache", Note: "an object older than what was written is acted on; statement 5 holds, as what is written has the version that was read, and Create its token",
+		ID: "machine/gone-back-unseen", File: "behind.go", Func: "Reconciler.read",
+		From:  "case !r.memory.versions.Older(m):",
+		To:    "default:",
+		Finds: "TestServerGoesBack", Note: "what is remembered of a machine outlives a server that went back, and nobody hears of it",
 	},
 	{
 		ID: "machine/unanswered-forgotten", File: "memory.go", Func: "memory.of",
@@ -151,7 +151,7 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/released-again", File: "reconciler.go", Func: "pass.finish",
-		From:  "p.mem.released, err = true, nil",
+		From:  "p.mem.released, err = p.Clock.Now(), nil",
 		To:    "err = nil",
 		Finds: "TestLetGoOnce", Note: "a machine that was let go is handled once more; statement 5 holds, as what is written to an object that has gone is refused",
 	},

@@ -139,10 +139,10 @@ var mendMutants = []Mutant{
 		Finds: "TestNodeThatSaysLateWhoseItIs", Note: "a node goes that was found by its name, and says of another instance that it is its",
 	},
 	{
-		ID: "machine/behind-for-ever", File: "behind.go", Func: "Reconciler.pastCache",
-		From: "if since < staleAfter {",
-		To:   "if true {",
-		Note: "a server that went back stops a machine for ever",
+		ID: "machine/behind-for-ever", File: "behind.go", Func: "Reconciler.read",
+		From:  "return m, left, nil",
+		To:    "_ = left\n\t\t}\n\t\tif true {\n\t\t\treturn m, written.Patience, nil",
+		Finds: "TestReleasedIsThereAgain", Note: "a machine that was let go and restored is waited for, and not looked after",
 	},
 	{
 		ID: "rollout/recreate-unheeded", File: "decide.go", Func: "input.cleared",

@@ -255,9 +255,15 @@ var shellMutants = []Mutant{
 		Finds: "TestReadsItsWrites", Note: "a controller reads what it wrote over; statement 5 holds, as what is written has the version that was read",
 	},
 	{
+		ID: "written/older-is-news", File: "versions.go", Func: "Versions.Older",
+		From:  "err == nil && c < 0",
+		To:    "err == nil && c < -1",
+		Finds: "TestVersions", Note: "what is older than what was written passes for newer",
+	},
+	{
 		ID: "written/undone-unseen", File: "client.go", Func: "Client.pastCache",
-		From:  "err != nil || !c.Writes.WentBack(now, there)",
-		To:    "err != nil || !c.Writes.WentBack(now, there) || true",
+		From:  "if !c.Writes.WentBack(now, there) {",
+		To:    "if !c.Writes.WentBack(now, there) || true {",
 		Finds: "TestSettle", Note: "a server that went back wakes nobody",
 	},
 	{
