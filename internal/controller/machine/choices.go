@@ -53,7 +53,7 @@ func (s *shortages) partly(account string, tried []provider.Choice) error {
 func (p *pass[M]) buy(ctx context.Context, want provider.Want) (provider.Instance, error) {
 	choices := p.choices()
 	if len(choices) == 0 {
-		i, err := p.session.Create(ctx, p.ref(), want)
+		i, err := p.infra.session.Create(ctx, p.ref(), want)
 		p.mem.asked(err, p.Clock.Now())
 		return i, err
 	}
@@ -67,7 +67,7 @@ func (p *pass[M]) buy(ctx context.Context, want provider.Want) (provider.Instanc
 		}
 		c := picked.Choice
 		want.Choice = c.Name
-		i, err := p.session.Create(ctx, p.ref(), want)
+		i, err := p.infra.session.Create(ctx, p.ref(), want)
 		now := p.Clock.Now()
 		p.mem.asked(choice.Unclear(err, c), now)
 		p.memory.shortages.answered(account, choice.Answer{Choice: c, Began: began, At: now, Err: err, Pause: p.policy.Delays.Exhausted})
@@ -83,13 +83,13 @@ func (p *pass[M]) buy(ctx context.Context, want provider.Want) (provider.Instanc
 
 // choices are those of the class for the machine; none where it has no several.
 func (p *pass[M]) choices() []provider.Choice {
-	c, ok := provider.As[provider.Chooser](p.session)
+	c, ok := provider.As[provider.Chooser](p.infra.session)
 	if !ok {
 		return nil
 	}
 	out := append([]provider.Choice(nil), c.Choices(p.ref())...)
 	for n := range out {
-		out[n].Region = cmp.Or(out[n].Region, p.class.Region)
+		out[n].Region = cmp.Or(out[n].Region, p.infra.class.Region)
 	}
 	return out
 }
@@ -100,5 +100,5 @@ func (p *pass[M]) account() string {
 	if o := p.view.Recorded.Origin; o != nil && o.Account != "" {
 		return "account/" + o.Account
 	}
-	return "credentials/" + string(provider.KeyOf(p.class.Credentials, "", ""))
+	return "credentials/" + string(provider.KeyOf(p.infra.class.Credentials, "", ""))
 }

@@ -17,7 +17,7 @@ import (
 func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) (lifecycle.Instances, error) {
 	sightings := make([]lifecycle.Sighting, len(all))
 	for n, i := range all {
-		sightings[n] = lifecycle.Sighting{Instance: i, Recorded: provider.SameInstance(p.session, i.ProviderID, p.view.Recorded.ProviderID)}
+		sightings[n] = lifecycle.Sighting{Instance: i, Recorded: p.infra.same(i.ProviderID, p.view.Recorded.ProviderID)}
 		if i.UID == p.view.UID || !i.Exists() {
 			continue
 		}
@@ -58,7 +58,7 @@ func (p *pass[M]) claimant(ctx context.Context, s lifecycle.Sighting) (string, e
 }
 
 func (p *pass[M]) rival(v lifecycle.Machine, i provider.Instance) lifecycle.Rival {
-	records := provider.SameInstance(p.session, i.ProviderID, v.Recorded.ProviderID)
+	records := p.infra.same(i.ProviderID, v.Recorded.ProviderID)
 	return lifecycle.Rival{
 		UID: v.UID, Namespace: v.Namespace, Name: v.Name, Created: v.Created,
 		Records: records, Other: v.Recorded.ProviderID != "" && !records,
@@ -69,7 +69,7 @@ func (p *pass[M]) rival(v lifecycle.Machine, i provider.Instance) lifecycle.Riva
 // elsewhere, names and provider IDs may be the same for different instances.
 func (p *pass[M]) sharesScope(ctx context.Context, m M) bool {
 	c, _ := p.Resolver.Class(ctx, m) // the scope is known also of a class that is incomplete
-	return c.Cluster == p.class.Cluster
+	return c.Cluster == p.infra.class.Cluster
 }
 
 // claimKeys are those keys of [NodeIndex] by which a machine may have an
@@ -130,10 +130,10 @@ func (p *pass[M]) instanceEvents() []dialect.Event {
 			Note: fmt.Sprintf("instance %s (%s) has the machine's name and was made by another implementation: it is the machine's from now on", i.ID, i.State),
 		})
 	}
-	if c, ok := provider.As[provider.Comparer](p.session); ok && len(c.Differences(p.ref(), *i)) > 0 {
+	if differences := p.infra.differences(p.ref(), *i); len(differences) > 0 {
 		out = append(out, dialect.Event{
 			Type: corev1.EventTypeWarning, Reason: "InstanceDiffers", Action: "Find",
-			Note: fmt.Sprintf("instance %s is not what the class says by now: %s", i.ID, strings.Join(c.Differences(p.ref(), *i), "; ")),
+			Note: fmt.Sprintf("instance %s is not what the class says by now: %s", i.ID, strings.Join(differences, "; ")),
 		})
 	}
 	return out

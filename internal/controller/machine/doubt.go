@@ -55,7 +55,7 @@ func (p *pass[M]) doubt(ctx context.Context) string {
 	if !p.wantsSecondOpinion() {
 		return ""
 	}
-	key := dialect.ScopeKey(p.class.Class, p.session)
+	key := p.infra.scope()
 	ids, err := p.recordedBeside(ctx, key)
 	switch {
 	case err != nil:
@@ -87,20 +87,8 @@ func (p *pass[M]) wantsSecondOpinion() bool {
 func (p *pass[M]) listed(ctx context.Context, key string, after time.Time) listing {
 	l, ok := p.listings.lately(key, p.Clock.Now())
 	if !ok || !l.at.After(after) {
-		l = p.list(ctx)
+		l = p.infra.list(ctx, p.Clock.Now())
 		p.listings.note(key, l)
-	}
-	return l
-}
-
-func (p *pass[M]) list(ctx context.Context) listing {
-	l := listing{at: p.Clock.Now()}
-	for i, err := range p.session.List(ctx) {
-		if err != nil {
-			l.err = err
-			break
-		}
-		l.instances = append(l.instances, i)
 	}
 	return l
 }

@@ -23,78 +23,38 @@ func (p *pass[M]) observe(ctx context.Context) {
 		return
 	}
 	p.world.Session = p.openSession(ctx)
-	if p.session != nil {
+	if p.infra.session != nil {
 		p.world.Instances = p.lookForInstances(ctx)
 		p.world.Unlisted = p.unlisted()
 	}
 	if p.world.Instances.Looked {
-		p.world.Session.Inherited = p.class.Inherited
+		p.world.Session.Inherited = p.infra.class.Inherited
 	}
 	p.world.Node = p.lookForNode(ctx)
 	p.world.Instances.Doubt = p.doubt(ctx)
 	p.world.Retry = p.mem.retry
 }
 
-// openSession resolves the class, and opens p.session. A machine on its way out makes
-// do with what is left of it: without user data, without credentials, and in the end
-// without a spec.
+// openSession resolves the class, and opens a session from it.
 func (p *pass[M]) openSession(ctx context.Context) lifecycle.Session {
 	class, err := p.Resolver.Class(ctx, p.m)
-	p.class, p.lacks = class, class.Absent
 	p.mem.madeFrom(class)
-	if err == nil || !p.view.Deleted.IsZero() {
-		if err != nil {
-			p.lacks = "; " + err.Error()
-		}
-		p.session, err = p.Provider.Open(ctx, class.Class)
-		err = p.lacking(class.Objection(err))
-	}
-	if err != nil && !p.view.Deleted.IsZero() && provider.KindOf(err) == provider.Invalid {
-		bare := class.Class
-		bare.Spec = nil
-		if s, bareErr := p.Provider.Open(ctx, bare); bareErr == nil {
-			p.session, err = s, nil
-		}
-	}
+	p.infra, err = openInfrastructure(ctx, p.Provider, class, err, !p.view.Deleted.IsZero())
 	if err != nil {
-		p.session = nil
 		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
 		return lifecycle.Session{Err: err, UserDataErr: class.UserDataErr}
 	}
-	p.mem.openedFrom(p.session)
-	return lifecycle.Session{UserDataErr: class.UserDataErr, Origin: p.place(), RebootPower: rebootPower(p.session)}
-}
-
-// lacking adds to a refusal what of the class could not be read: that may be why.
-func (p *pass[M]) lacking(err error) error {
-	if err == nil || p.lacks == "" {
-		return err
-	}
-	return fmt.Errorf("%w%s", err, p.lacks)
-}
-
-// place is where the class asks for instances; which account that is in is not
-// known yet.
-func (p *pass[M]) place() lifecycle.Origin {
-	if p.session == nil {
-		return lifecycle.Origin{}
-	}
-	return lifecycle.Origin{Cluster: p.class.Cluster, Region: p.class.Region, Zone: p.class.Zone}
+	p.mem.openedFrom(p.infra.session)
+	return lifecycle.Session{UserDataErr: class.UserDataErr, Origin: p.infra.place(), RebootPower: rebootPower(p.infra.session)}
 }
 
 // learnAccount finds out what the credentials open. It is asked where that
 // matters: a machine at rest costs no question.
-func (p *pass[M]) learnAccount(ctx context.Context) error {
-	a, ok := provider.As[provider.Accounter](p.session)
-	if p.session == nil || !ok || p.world.Session.Origin.Account != "" {
-		return nil
+func (p *pass[M]) learnAccount(ctx context.Context) (err error) {
+	if p.world.Session.Origin.Account == "" {
+		p.world.Session.Origin.Account, err = p.infra.account(ctx)
 	}
-	account, err := a.Account(ctx)
-	if err != nil {
-		return fmt.Errorf("tell which account the credentials open: %w", err)
-	}
-	p.world.Session.Origin.Account = account
-	return nil
+	return err
 }
 
 // elsewhere says why an empty answer is none: another account was asked, or it
@@ -123,7 +83,7 @@ func (p *pass[M]) noteAccount(ctx context.Context) {
 func (p *pass[M]) lookForInstances(ctx context.Context) lifecycle.Instances {
 	found, err := p.find(ctx)
 	if err != nil {
-		err = p.lacking(err)
+		err = p.infra.lacking(err)
 		p.mem.failed(lifecycle.Await, err, p.Clock.Now())
 		found.Looked, found.Err = false, err
 		return found
@@ -136,7 +96,7 @@ func (p *pass[M]) lookForInstances(ctx context.Context) lifecycle.Instances {
 }
 
 func (p *pass[M]) find(ctx context.Context) (found lifecycle.Instances, err error) {
-	all, err := p.session.Find(ctx, p.ref())
+	all, err := p.infra.session.Find(ctx, p.ref())
 	if err == nil {
 		found, err = p.claim(ctx, all)
 	}
@@ -148,9 +108,7 @@ func (p *pass[M]) find(ctx context.Context) (found lifecycle.Instances, err erro
 
 // unlisted is what may exist although the session does not list it.
 func (p *pass[M]) unlisted() (u lifecycle.Unlisted) {
-	if l, ok := provider.As[provider.Lagger](p.session); ok {
-		u.ReadLag = l.ReadLag()
-	}
+	u.ReadLag = p.infra.readLag()
 	now := p.Clock.Now()
 	u.Arriving = p.Handover - now.Sub(p.began)
 	if p.world.Instances.Looked {
@@ -165,15 +123,7 @@ func (p *pass[M]) sawInstance(ctx context.Context, i provider.Instance) []byte {
 	p.noteAccount(ctx)
 	p.mem.instanceType, p.mem.zone = i.Type, i.Zone
 	p.memory.saw(client.ObjectKeyFromObject(p.m), i)
-	return p.statusOf(i)
-}
-
-func (p *pass[M]) statusOf(i provider.Instance) []byte {
-	s, ok := provider.As[provider.StatusReporter](p.session)
-	if !ok {
-		return nil
-	}
-	raw, err := s.Status(i)
+	raw, err := p.infra.statusOf(i)
 	if err != nil {
 		p.log.Error(err, "cannot form the provider status")
 		return nil
@@ -312,7 +262,7 @@ func (p *pass[M]) nodeQuery(ctx context.Context) node.Query {
 		Instance:    p.instance() != nil,
 		Search:      p.drains(),
 		InternalIPs: internalIPs(p.view.Recorded.Addresses),
-		Same:        func(a, b string) bool { return provider.SameInstance(p.session, a, b) },
+		Same:        p.infra.same,
 		Another:     func(n *corev1.Node) (bool, error) { return p.ofAnother(ctx, n) },
 	}
 	if i := p.instance(); i != nil {

@@ -8,7 +8,7 @@ import (
 // want is what the machine asks of its node. Which capacity it offers is in the
 // class: while that cannot be read, capacity stays as it is.
 func (p *pass[M]) want() node.Want {
-	w := p.Dialect.Want(p.m, p.class)
+	w := p.Dialect.Want(p.m, p.infra.class)
 	if p.world.Session.Err != nil {
 		w.CapacityKey = ""
 	}

@@ -59,7 +59,7 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 // nothing is bought: credentials of another account would buy it again.
 func (p *pass[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) error {
 	if p.world.Session.Origin.Cluster == "" { // this pass has asked for the account before, in vain
-		p.world.Session.Origin = p.place()
+		p.world.Session.Origin = p.infra.place()
 	}
 	if p.view.Recorded.Provisioned || len(p.world.Instances.Owned()) > 0 {
 		p.noteAccount(ctx)
@@ -81,10 +81,10 @@ func (p *pass[M]) create(ctx context.Context) {
 		p.world.Session.UserDataErr = err
 		return
 	}
-	want := provider.Want{UserData: userData, Role: p.class.Role}
+	want := provider.Want{UserData: userData, Role: p.infra.class.Role}
 	i, err := p.buy(ctx, want)
 	if err != nil {
-		p.world.Retry = p.mem.failed(lifecycle.Create, p.class.Objection(err), p.Clock.Now())
+		p.world.Retry = p.mem.failed(lifecycle.Create, p.infra.class.Objection(err), p.Clock.Now())
 		return
 	}
 	made, err := p.claim(ctx, []provider.Instance{i})
@@ -106,10 +106,8 @@ func (p *pass[M]) create(ctx context.Context) {
 
 func (p *pass[M]) initialize(ctx context.Context) lifecycle.Retry {
 	i := p.instance()
-	if s, ok := provider.As[provider.Initializer](p.session); ok {
-		if err := s.Initialize(ctx, p.ref(), *i); err != nil {
-			return p.mem.failed(lifecycle.Initialize, err, p.Clock.Now())
-		}
+	if err := p.infra.initialize(ctx, p.ref(), *i); err != nil {
+		return p.mem.failed(lifecycle.Initialize, err, p.Clock.Now())
 	}
 	i.Uninitialized = false
 	return p.mem.succeeded()
@@ -260,7 +258,7 @@ func (p *pass[M]) cordonWith(ctx context.Context, policy drain.Policy) (w node.W
 	if p.view.Deleted.IsZero() {
 		return w, false, nil
 	}
-	w = p.Dialect.Want(p.m, p.class).Leave()
+	w = p.Dialect.Want(p.m, p.infra.class).Leave()
 	if p.view.Deletion.Drained {
 		w.MarkAnnotations = map[string]string{lifecycle.DrainedAgainAnnotation: "true"}
 	}
@@ -291,8 +289,7 @@ func (p *pass[M]) announce(ctx context.Context) {
 }
 
 func (p *pass[M]) terminate(ctx context.Context) lifecycle.Removal {
-	done, err := p.session.Delete(ctx, p.ref(), p.world.Instances.Owned())
-	err = p.lacking(err)
+	done, err := p.infra.remove(ctx, p.ref(), p.world.Instances.Owned())
 	// A request that was refused, or never sent, ends nothing, and one without a reply
 	// may be either.
 	if p.instance() != nil && !p.world.Instances.Substitute && err == nil {
@@ -320,7 +317,7 @@ func (p *pass[M]) deleteNode(ctx context.Context) lifecycle.Node {
 	if shared || err != nil {
 		return p.looked(nil, err)
 	}
-	err = p.Nodes.Delete(ctx, f.Object, p.Dialect.Want(p.m, p.class).Leave().DropFinalizer)
+	err = p.Nodes.Delete(ctx, f.Object, p.Dialect.Want(p.m, p.infra.class).Leave().DropFinalizer)
 	p.answered(err)
 	if err != nil {
 		f.Looked, f.Err = false, fmt.Errorf("delete node %s: %w", f.Object.Name, err)

@@ -55,10 +55,10 @@ func (p *pass[M]) rebooting(ctx context.Context, d lifecycle.Decision, r lifecyc
 }
 
 func (p *pass[M]) callReboot(ctx context.Context, i provider.Instance, request string) error {
-	if s, ok := provider.As[provider.Rebooter](p.session); ok {
+	if s, ok := provider.As[provider.Rebooter](p.infra.session); ok {
 		return s.Reboot(ctx, p.ref(), i, request)
 	}
-	s, ok := provider.As[provider.Powerer](p.session)
+	s, ok := provider.As[provider.Powerer](p.infra.session)
 	if !ok {
 		return provider.Errorf(provider.Invalid, "the provider cannot reboot")
 	}

@@ -126,12 +126,9 @@ type pass[M client.Object] struct {
 	view   lifecycle.Machine
 	was    lifecycle.Machine
 	policy lifecycle.Policy
-	class  dialect.Class
-	// lacks is what of the class could not be read, as the end of a sentence.
-	lacks   string
-	session provider.Session
-	world   lifecycle.World
-	steps   []lifecycle.Decision
+	infra  infrastructure
+	world  lifecycle.World
+	steps  []lifecycle.Decision
 	// over ends the pass although the decision would not.
 	over bool
 }

@@ -18,7 +18,7 @@ func (p *pass[M]) bootData(ctx context.Context) ([]byte, error) {
 	values := bootstrap.Values{MachineName: p.view.Name}
 	if p.needsToken() {
 		token, err := p.Nodes.Token(ctx, node.TokenRequest{
-			Machine: p.tokenOwner(), Lifetime: p.class.TokenLifetime, Groups: p.class.TokenGroups,
+			Machine: p.tokenOwner(), Lifetime: p.infra.class.TokenLifetime, Groups: p.infra.class.TokenGroups,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("make a bootstrap token: %w", err)
@@ -27,12 +27,12 @@ func (p *pass[M]) bootData(ctx context.Context) ([]byte, error) {
 	} else if p.mem.token == tokenUnknown {
 		p.mem.token = tokenGone
 	}
-	out, _ := bootstrap.Render(p.class.UserData, values)
+	out, _ := bootstrap.Render(p.infra.class.UserData, values)
 	return out, nil
 }
 
 func (p *pass[M]) needsToken() bool {
-	return p.Nodes.Exists() && bootstrap.NeedsToken(p.class.UserData)
+	return p.Nodes.Exists() && bootstrap.NeedsToken(p.infra.class.UserData)
 }
 
 func (p *pass[M]) tokenOwner() bootstrap.Owner {
@@ -85,5 +85,5 @@ func (p *pass[M]) dropToken(ctx context.Context, out lifecycle.Outcome) (again t
 // mayHaveToken reports whether the token of a machine that runs may still be
 // good. After a new start nobody is asked about machines that have run for long.
 func (p *pass[M]) mayHaveToken() bool {
-	return p.mem.token == tokenMade || !p.view.HadNode() || p.Clock.Now().Sub(p.view.Created) < 2*p.class.TokenLifetime
+	return p.mem.token == tokenMade || !p.view.HadNode() || p.Clock.Now().Sub(p.view.Created) < 2*p.infra.class.TokenLifetime
 }

@@ -49,7 +49,7 @@ func (p *pass[M]) contested(ctx context.Context) error {
 	for m := range dialect.Items[M](list) {
 		v := p.Dialect.View(m)
 		older := cmp.Or(v.Created.Compare(p.view.Created), cmp.Compare(v.UID, p.view.UID)) < 0
-		if older && provider.SameInstance(p.session, v.Recorded.ProviderID, p.view.Recorded.ProviderID) && p.sharesScope(ctx, m) {
+		if older && p.infra.same(v.Recorded.ProviderID, p.view.Recorded.ProviderID) && p.sharesScope(ctx, m) {
 			return fmt.Errorf("%w: machine %s/%s, which is older, has the same instance on record", errUntold, v.Namespace, v.Name)
 		}
 	}
@@ -64,7 +64,7 @@ func (p *pass[M]) contested(ctx context.Context) error {
 // not an answer. Where it is denied for good nobody can ever tell, and no machine waits for
 // that; but a name that is none of those that it told before is another's.
 func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) {
-	if p.session == nil || !p.world.Instances.Looked {
+	if p.infra.session == nil || !p.world.Instances.Looked {
 		if p.view.HadNode() || p.view.Deletion.Abandon {
 			return false, nil
 		}
@@ -74,7 +74,7 @@ func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) 
 	}
 	// The node may be of an instance that is newer than what listings show.
 	shown := n.CreationTimestamp.Add(p.world.Unlisted.ReadLag)
-	l := p.listed(ctx, dialect.ScopeKey(p.class.Class, p.session), shown)
+	l := p.listed(ctx, p.infra.scope(), shown)
 	if err := untold(l.err); err != nil {
 		return false, err
 	}
@@ -119,7 +119,7 @@ func (p *pass[M]) misnamed(n *corev1.Node) bool {
 // may be of an instance that no listing shows any more: a node outlives its instance.
 func (p *pass[M]) foretoldOtherwise(n *corev1.Node) bool {
 	i := p.instance()
-	return i != nil && i.NodeName != "" && provider.SameInstance(p.session, i.ProviderID, n.Spec.ProviderID) && !sameHost(i.NodeName, n.Name)
+	return i != nil && i.NodeName != "" && p.infra.same(i.ProviderID, n.Spec.ProviderID) && !sameHost(i.NodeName, n.Name)
 }
 
 // sameHost reports whether both names are of one host, the domain and case aside.

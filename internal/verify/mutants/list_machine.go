@@ -98,7 +98,7 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/scopes-mixed", File: "claims.go", Func: "pass.sharesScope",
-		From: "c.Cluster == p.class.Cluster",
+		From: "c.Cluster == p.infra.class.Cluster",
 		To:   `c.Cluster != ""`,
 		Note: "a machine of another cluster counts as a rival",
 	},

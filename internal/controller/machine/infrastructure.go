@@ -1,0 +1,137 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// infrastructure is where a machine's instances are: the class that they are made from, and
+// the session that was opened from it. It does what it is asked for, and returns what came
+// of it; what follows from that is the pass's to know.
+type infrastructure struct {
+	// session is nil where none could be opened.
+	session provider.Session
+	class   dialect.Class
+	// lacks is what of the class could not be read, as the end of a sentence.
+	lacks string
+}
+
+// openInfrastructure opens a session from a class, of which unread is what could not be
+// read. A machine on its way out makes do with what is left of it: without user data,
+// without credentials, and in the end without a spec.
+func openInfrastructure(ctx context.Context, from provider.Provider, class dialect.Class, unread error, deleting bool) (infrastructure, error) {
+	i, err := infrastructure{class: class, lacks: class.Absent}, unread
+	if err == nil || deleting {
+		if err != nil {
+			i.lacks = "; " + err.Error()
+		}
+		i.session, err = from.Open(ctx, class.Class)
+		err = i.lacking(class.Objection(err))
+	}
+	if err != nil && deleting && provider.KindOf(err) == provider.Invalid {
+		bare := class.Class
+		bare.Spec = nil
+		if s, bareErr := from.Open(ctx, bare); bareErr == nil {
+			i.session, err = s, nil
+		}
+	}
+	if err != nil {
+		i.session = nil
+	}
+	return i, err
+}
+
+// lacking adds to a refusal what of the class could not be read: that may be why.
+func (i *infrastructure) lacking(err error) error {
+	if err == nil || i.lacks == "" {
+		return err
+	}
+	return fmt.Errorf("%w%s", err, i.lacks)
+}
+
+// place is where the class asks for instances; which account that is in is not
+// known yet.
+func (i *infrastructure) place() lifecycle.Origin {
+	if i.session == nil {
+		return lifecycle.Origin{}
+	}
+	return lifecycle.Origin{Cluster: i.class.Cluster, Region: i.class.Region, Zone: i.class.Zone}
+}
+
+// account is the one that the credentials open; empty where there is none to tell.
+func (i *infrastructure) account(ctx context.Context) (string, error) {
+	a, ok := provider.As[provider.Accounter](i.session)
+	if i.session == nil || !ok {
+		return "", nil
+	}
+	account, err := a.Account(ctx)
+	if err != nil {
+		return "", fmt.Errorf("tell which account the credentials open: %w", err)
+	}
+	return account, nil
+}
+
+// scope is the key of the scope that the session lists.
+func (i *infrastructure) scope() string { return dialect.ScopeKey(i.class.Class, i.session) }
+
+// same reports whether both provider IDs are of one instance.
+func (i *infrastructure) same(a, b string) bool { return provider.SameInstance(i.session, a, b) }
+
+// readLag is how far its listings may be behind.
+func (i *infrastructure) readLag() time.Duration {
+	if l, ok := provider.As[provider.Lagger](i.session); ok {
+		return l.ReadLag()
+	}
+	return 0
+}
+
+// list lists the scope.
+func (i *infrastructure) list(ctx context.Context, now time.Time) listing {
+	l := listing{at: now}
+	for one, err := range i.session.List(ctx) {
+		if err != nil {
+			l.err = err
+			break
+		}
+		l.instances = append(l.instances, one)
+	}
+	return l
+}
+
+// statusOf is what the provider wants kept of the instance; nil: nothing.
+func (i *infrastructure) statusOf(one provider.Instance) ([]byte, error) {
+	s, ok := provider.As[provider.StatusReporter](i.session)
+	if !ok {
+		return nil, nil
+	}
+	return s.Status(one)
+}
+
+// differences are those of the instance from the class.
+func (i *infrastructure) differences(ref provider.Ref, one provider.Instance) []string {
+	c, ok := provider.As[provider.Comparer](i.session)
+	if !ok {
+		return nil
+	}
+	return c.Differences(ref, one)
+}
+
+// initialize does what an instance needs once it is there.
+func (i *infrastructure) initialize(ctx context.Context, ref provider.Ref, one provider.Instance) error {
+	s, ok := provider.As[provider.Initializer](i.session)
+	if !ok {
+		return nil
+	}
+	return s.Initialize(ctx, ref, one)
+}
+
+// remove asks for the removal of the machine's instances, and reports whether they are gone.
+func (i *infrastructure) remove(ctx context.Context, ref provider.Ref, owned []provider.Instance) (bool, error) {
+	done, err := i.session.Delete(ctx, ref, owned)
+	return done, i.lacking(err)
+}
