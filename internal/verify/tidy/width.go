@@ -11,39 +11,42 @@ import (
 
 // Limits on width. Short functions do not keep a package simple when every one of them reads the same wide struct.
 const (
-	MaxFields  = 20 // fields of a struct; an embedded struct is one, an anonymous struct counts with its own fields
-	MaxBools   = 4  // boolean fields of a struct: n of them spell 2^n states, most of which are never meant
-	MaxMethods = 8  // methods of an interface, those of embedded interfaces of the same package included
-	MaxFanOut  = 12 // packages of this module that one package imports
-	MaxKeys    = 0  // annotation and label keys of millwright.dev: each one is API, so there is no free number of them
+	MaxFields   = 20 // fields of a struct; an embedded struct is one, an anonymous struct counts with its own fields
+	MaxBools    = 4  // boolean fields of a struct: n of them spell 2^n states, most of which are never meant
+	MaxMethods  = 8  // methods of an interface, those of embedded interfaces of the same package included
+	MaxReceiver = 20 // methods of a type that is no interface: all of them read and write the same fields
+	MaxFanOut   = 12 // packages of this module that one package imports
+	MaxKeys     = 0  // annotation and label keys of millwright.dev: each one is API, so there is no free number of them
 )
 
 // The kinds of width, as they stand in width.txt.
 const (
-	widthFields  = "fields"
-	widthBools   = "bools"
-	widthMethods = "methods"
-	widthFanOut  = "fan-out"
-	widthKeys    = "keys"
+	widthFields   = "fields"
+	widthBools    = "bools"
+	widthMethods  = "methods"
+	widthReceiver = "receiver"
+	widthFanOut   = "fan-out"
+	widthKeys     = "keys"
 )
 
 var widthLimits = map[string]int{
-	widthFields: MaxFields, widthBools: MaxBools, widthMethods: MaxMethods, widthFanOut: MaxFanOut, widthKeys: MaxKeys,
+	widthFields: MaxFields, widthBools: MaxBools, widthMethods: MaxMethods, widthReceiver: MaxReceiver, widthFanOut: MaxFanOut, widthKeys: MaxKeys,
 }
 
 var widthAdvice = map[string]string{
-	widthFields:  "group what is read together into structs of their own",
-	widthBools:   "use one closed set of values for booleans that exclude each other",
-	widthMethods: "split the interface by who calls it, or make the rare methods an optional interface",
-	widthFanOut:  "let the package that wires call both, or move the shared part down",
-	widthKeys:    "a new key takes the place of another one",
+	widthFields:   "group what is read together into structs of their own",
+	widthBools:    "use one closed set of values for booleans that exclude each other",
+	widthMethods:  "split the interface by who calls it, or make the rare methods an optional interface",
+	widthReceiver: "give what is asked for together, and the fields that it needs, a type of its own",
+	widthFanOut:   "let the package that wires call both, or move the shared part down",
+	widthKeys:     "a new key takes the place of another one",
 }
 
 // shapes are directories whose structs have the shape that an API gives them: their fields and booleans are not counted.
 var shapes = []string{"api"}
 
 // Widths measures what is over the limits on width. The key is "kind place": place is the directory of the package, a dot and
-// the type for structs and interfaces, the directory for fan-out, and "millwright.dev" for keys. Tests and generated code are
+// the type for structs, receivers and interfaces, the directory for fan-out, and "millwright.dev" for keys. Tests and generated code are
 // not measured.
 func Widths(files []*File) map[string]int {
 	measured := map[string]int{}
@@ -53,6 +56,7 @@ func Widths(files []*File) map[string]int {
 			continue
 		}
 		ofTypes(file, measured, interfaces)
+		countReceivers(file, measured)
 		collectImports(file, imports)
 		collectKeys(file, keys)
 	}
@@ -129,6 +133,33 @@ func methodsOf(declared *ast.InterfaceType, dir string, interfaces map[string]*a
 		}
 	}
 	return count
+}
+
+// countReceivers counts the methods that a file declares by their receiver.
+func countReceivers(file *File, measured map[string]int) {
+	for _, decl := range file.Syntax.Decls {
+		method, ok := decl.(*ast.FuncDecl)
+		if !ok || method.Recv == nil {
+			continue
+		}
+		switch receiver := pointed(method.Recv.List[0].Type).(type) {
+		case *ast.Ident:
+			measured[widthReceiver+" "+file.Dir()+"."+receiver.Name]++
+		case *ast.IndexExpr: // with one type parameter
+			measured[widthReceiver+" "+file.Dir()+"."+nameOf(receiver.X)]++
+		case *ast.IndexListExpr: // with several
+			measured[widthReceiver+" "+file.Dir()+"."+nameOf(receiver.X)]++
+		}
+	}
+}
+
+// nameOf is the name of a generic type.
+func nameOf(expr ast.Expr) string {
+	name, ok := expr.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	return name.Name
 }
 
 // embeddedName is the name of an embedded interface of the same package, without its type arguments.

@@ -53,6 +53,7 @@ func TestWidthsCatches(t *testing.T) {
 	imports := func(of string, n int) string {
 		return "package a\n\nimport (\n" + lines("\t_ \""+of+"/p%d\"", n) + ")\n"
 	}
+	receivers := func(of string, n int) string { return "package a\n\n" + lines("func (t "+of+") m%d() {}", n) }
 	keys := func(literals ...string) string {
 		return "package a\n\nvar v = []string{\"" + strings.Join(literals, "\", \"") + "\"}\n"
 	}
@@ -72,6 +73,11 @@ func TestWidthsCatches(t *testing.T) {
 		{"api/x/a.go", structure(lines("F%d bool", 30)), map[string]int{}, "an API gives its types their shape"},
 		{"x/a.go", interfaces, map[string]int{"methods x.I": 9}, "what is embedded has to be implemented too"},
 		{"x/a.go", strings.Replace(interfaces, "\tJ\n", "\tio.Reader\n", 1), map[string]int{}, "an interface of another package counts once"},
+		{"x/a.go", receivers("T", 20), map[string]int{}, "20 methods are the limit"},
+		{"x/a.go", receivers("*T", 21), map[string]int{"receiver x.T": 21}, "one more is over it, by a pointer or not"},
+		{"x/a.go", receivers("T[M]", 21), map[string]int{"receiver x.T": 21}, "a type parameter hides nothing"},
+		{"x/a.go", receivers("*T[M, N]", 21), map[string]int{"receiver x.T": 21}, "nor do several"},
+		{"x/a.go", "package a\n\n" + lines("func f%d() {}", 30), map[string]int{}, "functions share no fields"},
 		{"x/a.go", imports(Module, 12), map[string]int{}, "12 packages are the limit"},
 		{"x/a.go", imports(Module, 13), map[string]int{"fan-out x": 13}, "one more is over it"},
 		{"x/a.go", imports("example.com", 13), map[string]int{}, "packages of others are the rooms' concern"},
