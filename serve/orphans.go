@@ -42,11 +42,10 @@ func (o *orphanFlags) complete() (orphan.Policy, error) {
 	if p.PerHour < 0 {
 		return p, fmt.Errorf("--orphan-max-per-hour: must not be negative, and is %d", p.PerHour)
 	}
-	limit, err := orphan.ParseLimit(o.share)
+	p, err := p.WithShare(o.share)
 	if err != nil {
 		return p, fmt.Errorf("--orphan-max-share: %w", err)
 	}
-	p.Limit = limit
 	return p, nil
 }
 

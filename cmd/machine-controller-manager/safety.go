@@ -7,19 +7,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
 // safety are the flags of the freeze of sets that have far too many machines.
 type safety struct {
-	margins orphan.Margins
+	margins limits.Margins
 	period  time.Duration
 }
 
 func (s *safety) addFlags(fs *pflag.FlagSet) {
-	fs.IntVar(&s.margins.Up, "safety-up", orphan.DefaultMargins.Up,
+	fs.IntVar(&s.margins.Up, "safety-up", limits.DefaultMargins.Up,
 		"machines above twice a set's replicas, or above the replicas and surge of its deployment, at which the set stops making more (machine.sapcloud.io)")
-	fs.IntVar(&s.margins.Down, "safety-down", orphan.DefaultMargins.Down,
+	fs.IntVar(&s.margins.Down, "safety-down", limits.DefaultMargins.Down,
 		"how many machines fewer than that let it make more again (machine.sapcloud.io)")
 	fs.DurationVar(&s.period, "machine-safety-overshooting-period", time.Minute,
 		"how often a set that stopped is looked at although nothing changed, 0 for never (machine.sapcloud.io)")

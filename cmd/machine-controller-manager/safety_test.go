@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
 func TestSafetyFlags(t *testing.T) {
@@ -17,14 +17,14 @@ func TestSafetyFlags(t *testing.T) {
 		want         machineset.Options
 		err          string
 	}{
-		{reason: "the defaults of the original", want: machineset.Options{Margins: &orphan.Margins{Up: 2, Down: 1}, FreezePeriod: time.Minute}},
+		{reason: "the defaults of the original", want: machineset.Options{Margins: &limits.Margins{Up: 2, Down: 1}, FreezePeriod: time.Minute}},
 		{
 			reason: "all set", args: "--safety-up=5 --safety-down=3 --machine-safety-overshooting-period=10s",
-			want: machineset.Options{Margins: &orphan.Margins{Up: 5, Down: 3}, FreezePeriod: 10 * time.Second},
+			want: machineset.Options{Margins: &limits.Margins{Up: 5, Down: 3}, FreezePeriod: 10 * time.Second},
 		},
 		{
 			reason: "zero is a margin", args: "--safety-up=0 --safety-down=0 --machine-safety-overshooting-period=0",
-			want: machineset.Options{Margins: &orphan.Margins{}},
+			want: machineset.Options{Margins: &limits.Margins{}},
 		},
 		{reason: "below zero", args: "--safety-up=-1", err: "--safety-up: must not be negative, is -1"},
 		{reason: "below zero", args: "--safety-down=-1", err: "--safety-down: must not be negative, is -1"},

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
@@ -47,13 +47,13 @@ type SetView struct {
 }
 
 // Freezer is what the lens of an API group also is whose sets stop making
-// machines when there are far too many ([orphan.Judge]).
+// machines when there are far too many ([limits.Judge]).
 type Freezer[S client.Object] interface {
 	// Parent returns an empty object of the kind that may control a set.
 	Parent() client.Object
 	// Crowd projects what the freeze is decided from; parent controls s, nil when
 	// there is none, and s has the machines.
-	Crowd(s S, parent client.Object, machines []client.Object) orphan.Crowd
+	Crowd(s S, parent client.Object, machines []client.Object) limits.Crowd
 	// Freeze edits the metadata of s to be frozen, or to be so no longer, in
 	// which case a request for that is granted. View then says [replicas.Set]
 	// NoGrowth, and Record brings the status in step.

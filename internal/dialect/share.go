@@ -6,8 +6,20 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
+)
+
+// Annotations about deletions of many machines at once.
+const (
+	// MaxShareAnnotation on a set or a deployment asks for a limit for its machines:
+	// "30%". Without it users remove as many as they like.
+	MaxShareAnnotation = millwright.MaxDeletionShare
+	// ApproveShrinkAnnotation allows, on such a set or deployment, that so many of
+	// its machines go at once: "12". It is another than the orphan collector's: who lets
+	// a set shrink has not looked at what else there is in its account.
+	ApproveShrinkAnnotation = millwright.ApproveDeletion
 )
 
 // What a set tells about its guard. Neither API has words for it.
@@ -24,18 +36,18 @@ const (
 // that is none approves nothing.
 func ReadDeletionGuard(set client.Object) *replicas.Guard {
 	a := set.GetAnnotations()
-	share, asked := a[orphan.MaxShareAnnotation]
+	share, asked := a[MaxShareAnnotation]
 	if !asked {
 		return nil
 	}
 	g := &replicas.Guard{}
 	var misread []string
 	var err error
-	if g.Limit, err = orphan.ParseLimit(share); err != nil {
-		g.Limit = orphan.DefaultLimit
-		misread = append(misread, fmt.Sprintf("%s: %v; the default of %d%% is in force", orphan.MaxShareAnnotation, err, g.Limit.Percent))
+	if g.Limit, err = limits.ParseLimit(share); err != nil {
+		g.Limit = limits.DefaultLimit
+		misread = append(misread, fmt.Sprintf("%s: %v; the default of %d%% is in force", MaxShareAnnotation, err, g.Limit.Percent))
 	}
-	if g.Approved, err = orphan.ParseApproval(a, orphan.ApproveShrinkAnnotation); err != nil {
+	if g.Approved, err = limits.ParseApproval(a, ApproveShrinkAnnotation); err != nil {
 		misread = append(misread, fmt.Sprintf("%v; nothing is approved", err))
 	}
 	g.Misread = strings.Join(misread, "; ")
@@ -46,7 +58,7 @@ func ReadDeletionGuard(set client.Object) *replicas.Guard {
 // deployment is, and not otherwise.
 func HandDeletionGuard(deployment, set client.Object) {
 	a := set.GetAnnotations()
-	for _, key := range []string{orphan.MaxShareAnnotation, orphan.ApproveShrinkAnnotation} {
+	for _, key := range []string{MaxShareAnnotation, ApproveShrinkAnnotation} {
 		value, ok := deployment.GetAnnotations()[key]
 		switch {
 		case !ok:

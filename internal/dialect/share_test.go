@@ -6,14 +6,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
-const share, approve = orphan.MaxShareAnnotation, orphan.ApproveShrinkAnnotation
+const share, approve = MaxShareAnnotation, ApproveShrinkAnnotation
 
 func TestReadDeletionGuard(t *testing.T) {
-	limit := func(percent int) orphan.Limit { return orphan.Limit{Percent: percent, Min: 1} }
+	limit := func(percent int) limits.Limit { return limits.Limit{Percent: percent, Min: 1} }
 	tests := map[string]struct {
 		reason      string
 		annotations map[string]string

@@ -2,7 +2,7 @@
 // that has such sets.
 //
 // One pass over a set observes its machines, settles to whom they belong,
-// judges whether they are far too many ([orphan.Judge]), decides
+// judges whether they are far too many ([limits.Judge]), decides
 // ([replicas.Decide]), creates or deletes, and records. It creates by
 // the cache, once that shows all its own writes, and deletes by a live
 // listing, because who is to go may have been marked a moment ago.
@@ -26,7 +26,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
@@ -54,8 +54,8 @@ type Options struct {
 	Creates, Deletes replicas.Runner
 	// Margins are those of the freeze of sets that have far too many machines,
 	// in API groups that know it ([dialect.Freezer]); by default
-	// [orphan.DefaultMargins].
-	Margins *orphan.Margins
+	// [limits.DefaultMargins].
+	Margins *limits.Margins
 	// FreezePeriod is how often a frozen set is looked at although nothing
 	// happened; zero is never.
 	FreezePeriod time.Duration
@@ -116,7 +116,7 @@ func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 		o.Deletes = Parallel(16)
 	}
 	if o.Margins == nil {
-		o.Margins = &orphan.DefaultMargins
+		o.Margins = &limits.DefaultMargins
 	}
 	preserver, _ := dialect.As[dialect.SetPreserver](lens)
 	nodeReader, _ := dialect.As[dialect.NodeReader](lens)

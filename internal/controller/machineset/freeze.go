@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
 // judge freezes or thaws the set by the very machines that its scale is then
@@ -25,7 +25,7 @@ func (p *pass[S]) judge(ctx context.Context) error {
 		return nil
 	}
 	j, frozen, err := p.judgement(ctx, freezer)
-	if err == nil && j.Act == orphan.Thaw {
+	if err == nil && j.Act == limits.Thaw {
 		var sure bool
 		if sure, err = p.sure(ctx); err != nil || !sure {
 			return err
@@ -40,31 +40,31 @@ func (p *pass[S]) judge(ctx context.Context) error {
 
 // judgement is the verdict about the machines at hand; frozen says that the
 // set is at present.
-func (p *pass[S]) judgement(ctx context.Context, f dialect.Freezer[S]) (j orphan.Judgement, frozen bool, err error) {
+func (p *pass[S]) judgement(ctx context.Context, f dialect.Freezer[S]) (j limits.Judgement, frozen bool, err error) {
 	parent, err := p.parent(ctx, f)
 	if err != nil {
 		return j, false, err
 	}
 	crowd := f.Crowd(p.object, parent, p.machines)
-	return orphan.Judge(crowd, *p.Margins), crowd.Frozen, nil
+	return limits.Judge(crowd, *p.Margins), crowd.Frozen, nil
 }
 
-func (p *pass[S]) carryOut(ctx context.Context, f dialect.Freezer[S], j orphan.Judgement, frozen bool) error {
+func (p *pass[S]) carryOut(ctx context.Context, f dialect.Freezer[S], j limits.Judgement, frozen bool) error {
 	reason, action := p.lens.Traits().Events.Froze, "Freeze"
 	switch j.Act {
-	case orphan.Leave:
+	case limits.Leave:
 		if frozen {
 			p.frozen = j.Message
 			p.again(p.FreezePeriod)
 		}
 		return nil
-	case orphan.Freeze:
+	case limits.Freeze:
 		if err := p.patchSet(ctx, "freeze set", func(s S) { f.Freeze(s, true) }); err != nil {
 			return err
 		}
 		p.frozen = j.Message
 		p.again(p.FreezePeriod)
-	case orphan.Thaw:
+	case limits.Thaw:
 		if err := p.patchSet(ctx, "thaw set", func(s S) { f.Freeze(s, false) }); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (p *pass[S]) carryOut(ctx context.Context, f dialect.Freezer[S], j orphan.J
 		reason, action = p.lens.Traits().Events.Thawed, "Unfreeze"
 	}
 	p.set = p.lens.View(p.object).Set
-	if j.Act == orphan.Freeze || frozen {
+	if j.Act == limits.Freeze || frozen {
 		logf.FromContext(ctx).Info(j.Message, "act", j.Act)
 		p.Recorder.Eventf(p.object, nil, corev1.EventTypeNormal, reason, action, "%s", j.Message)
 	}

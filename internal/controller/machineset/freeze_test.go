@@ -19,7 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/controller/written"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
@@ -426,7 +426,7 @@ func TestFreezeAppliesWhereItShould(t *testing.T) {
 			c := newCrowded(t)
 			c.declare(t, 4)
 			c.put(t, machines, true, true)
-			c.pass(t, c.guard(func(o *machineset.Options) { o.Margins = &orphan.Margins{Up: 7, Down: 1} }))
+			c.pass(t, c.guard(func(o *machineset.Options) { o.Margins = &limits.Margins{Up: 7, Down: 1} }))
 			if got := c.frozen(t); got != frozen {
 				t.Errorf("%d machines, frozen %v", machines, got)
 			}

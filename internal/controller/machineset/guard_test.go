@@ -14,7 +14,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
@@ -37,7 +37,7 @@ func newGuarded[S client.Object](t *testing.T, a api[S]) *guarded[S] {
 	w.declare(t, 10)
 	w.rest(t, w.world.controller())
 	w.restart()
-	w.annotate(t, orphan.MaxShareAnnotation, "30%")
+	w.annotate(t, dialect.MaxShareAnnotation, "30%")
 	return w
 }
 
@@ -154,10 +154,10 @@ func guardStory[S client.Object](t *testing.T, g *guarded[S]) {
 	g.scale(t, 1)
 	g.passes(t)
 	g.expect(t, "another number", 10, "9 of 10 would be removed", "DeletionHeld")
-	g.annotate(t, orphan.ApproveShrinkAnnotation, "5")
+	g.annotate(t, dialect.ApproveShrinkAnnotation, "5")
 	g.passes(t)
 	g.expect(t, "the approval of the number before", 10, "9 of 10 would be removed", "DeletionHeld")
-	g.annotate(t, orphan.ApproveShrinkAnnotation, "lots")
+	g.annotate(t, dialect.ApproveShrinkAnnotation, "lots")
 	g.passes(t)
 	g.expect(t, "no approval at all", 10, "nothing is approved", "InvalidDeletionShare", "DeletionHeld")
 
@@ -167,7 +167,7 @@ func guardStory[S client.Object](t *testing.T, g *guarded[S]) {
 	g.bury(t)
 
 	g.scale(t, 2)
-	g.annotate(t, orphan.ApproveShrinkAnnotation, "6")
+	g.annotate(t, dialect.ApproveShrinkAnnotation, "6")
 	g.passes(t)
 	g.expect(t, "approved", 2, "")
 	g.bury(t)
@@ -175,8 +175,8 @@ func guardStory[S client.Object](t *testing.T, g *guarded[S]) {
 	g.passes(t)
 	g.expect(t, "growing", 9, "")
 
-	g.annotate(t, orphan.MaxShareAnnotation, "a bit")
-	g.annotate(t, orphan.ApproveShrinkAnnotation, "0")
+	g.annotate(t, dialect.MaxShareAnnotation, "a bit")
+	g.annotate(t, dialect.ApproveShrinkAnnotation, "0")
 	g.scale(t, 7)
 	g.passes(t)
 	g.expect(t, "a share that is none", 9, "the default of 20% is in force", "InvalidDeletionShare", "DeletionHeld")

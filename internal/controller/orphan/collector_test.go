@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/providertest"
@@ -380,7 +381,7 @@ func TestMassDeletion(t *testing.T) {
 		}
 	}
 	for _, useless := range []struct{ key, value string }{
-		{orphan.ApproveAnnotation, "7"}, {orphan.ApproveAnnotation, "true"}, {orphan.ApproveShrinkAnnotation, "8"},
+		{orphan.ApproveAnnotation, "7"}, {orphan.ApproveAnnotation, "true"}, {dialect.ApproveShrinkAnnotation, "8"},
 	} {
 		approve(useless.key, useless.value)
 		w.passes(time.Hour)

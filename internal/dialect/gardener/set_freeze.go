@@ -10,7 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
 var _ dialect.Freezer[*v1alpha1.MachineSet] = Sets{}
@@ -26,9 +26,9 @@ func labelledFrozen(s *v1alpha1.MachineSet) bool {
 func (Sets) Parent() client.Object { return &v1alpha1.MachineDeployment{} }
 
 // Crowd implements [dialect.Freezer].
-func (Sets) Crowd(s *v1alpha1.MachineSet, parent client.Object, machines []client.Object) orphan.Crowd {
+func (Sets) Crowd(s *v1alpha1.MachineSet, parent client.Object, machines []client.Object) limits.Crowd {
 	_, asked := s.Annotations[v1alpha1.AnnotationKeyUnfreeze]
-	c := orphan.Crowd{Replicas: int(s.Spec.Replicas), Frozen: labelledFrozen(s), Asked: asked}
+	c := limits.Crowd{Replicas: int(s.Spec.Replicas), Frozen: labelledFrozen(s), Asked: asked}
 	for _, m := range machines {
 		// One that only others hold has no instance any more.
 		if m.GetDeletionTimestamp() == nil || controllerutil.ContainsFinalizer(m, v1alpha1.FinalizerMachine) {
@@ -36,7 +36,7 @@ func (Sets) Crowd(s *v1alpha1.MachineSet, parent client.Object, machines []clien
 		}
 	}
 	if d, ok := parent.(*v1alpha1.MachineDeployment); ok {
-		c.Parent = &orphan.Parent{Replicas: int(d.Spec.Replicas), Surge: toleratedSurge(&d.Spec.Strategy)}
+		c.Parent = &limits.Parent{Replicas: int(d.Spec.Replicas), Surge: toleratedSurge(&d.Spec.Strategy)}
 	}
 	return c
 }

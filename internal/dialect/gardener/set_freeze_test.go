@@ -13,7 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
 func TestSetCrowd(t *testing.T) {
@@ -30,23 +30,23 @@ func TestSetCrowd(t *testing.T) {
 	as := func(labels, annotations map[string]string) *v1alpha1.MachineSet {
 		return sampleSet(func(s *v1alpha1.MachineSet) { s.Labels, s.Annotations = labels, annotations })
 	}
-	with, without := &orphan.Parent{Replicas: 8, Surge: surge.MaxSurge}, &orphan.Parent{Replicas: 8}
+	with, without := &limits.Parent{Replicas: 8, Surge: surge.MaxSurge}, &limits.Parent{Replicas: 8}
 	tests := map[string]struct {
 		reason string
 		set    *v1alpha1.MachineSet
 		parent client.Object
-		want   orphan.Crowd
+		want   limits.Crowd
 	}{
-		"alone":                {"its own size counts", sampleSet(), nil, orphan.Crowd{Replicas: 3}},
-		"rolling":              {"surge of the block in force", sampleSet(), deployment("RollingUpdate"), orphan.Crowd{Replicas: 3, Parent: with}},
-		"in place":             {"surge of the block in force", sampleSet(), deployment("InPlaceUpdate"), orphan.Crowd{Replicas: 3, Parent: with}},
-		"recreate":             {"no surge, and no error", sampleSet(), deployment("Recreate"), orphan.Crowd{Replicas: 3, Parent: without}},
-		"unknown strategy":     {"no surge, and no error", sampleSet(), deployment("Sideways"), orphan.Crowd{Replicas: 3, Parent: without}},
-		"rolling, no block":    {"no surge, and no crash", sampleSet(), bare, orphan.Crowd{Replicas: 3, Parent: without}},
-		"frozen":               {"exactly True", as(map[string]string{"freeze": "True"}, nil), nil, orphan.Crowd{Replicas: 3, Frozen: true}},
-		"not frozen":           {"any other value", as(map[string]string{"freeze": "true"}, nil), nil, orphan.Crowd{Replicas: 3}},
-		"asked to thaw":        {"by its presence", as(nil, map[string]string{"safety.machine.sapcloud.io/unfreeze": ""}), nil, orphan.Crowd{Replicas: 3, Asked: true}},
-		"a parent of a kind..": {"..that is none of ours", sampleSet(), &v1alpha1.Machine{}, orphan.Crowd{Replicas: 3}},
+		"alone":                {"its own size counts", sampleSet(), nil, limits.Crowd{Replicas: 3}},
+		"rolling":              {"surge of the block in force", sampleSet(), deployment("RollingUpdate"), limits.Crowd{Replicas: 3, Parent: with}},
+		"in place":             {"surge of the block in force", sampleSet(), deployment("InPlaceUpdate"), limits.Crowd{Replicas: 3, Parent: with}},
+		"recreate":             {"no surge, and no error", sampleSet(), deployment("Recreate"), limits.Crowd{Replicas: 3, Parent: without}},
+		"unknown strategy":     {"no surge, and no error", sampleSet(), deployment("Sideways"), limits.Crowd{Replicas: 3, Parent: without}},
+		"rolling, no block":    {"no surge, and no crash", sampleSet(), bare, limits.Crowd{Replicas: 3, Parent: without}},
+		"frozen":               {"exactly True", as(map[string]string{"freeze": "True"}, nil), nil, limits.Crowd{Replicas: 3, Frozen: true}},
+		"not frozen":           {"any other value", as(map[string]string{"freeze": "true"}, nil), nil, limits.Crowd{Replicas: 3}},
+		"asked to thaw":        {"by its presence", as(nil, map[string]string{"safety.machine.sapcloud.io/unfreeze": ""}), nil, limits.Crowd{Replicas: 3, Asked: true}},
+		"a parent of a kind..": {"..that is none of ours", sampleSet(), &v1alpha1.Machine{}, limits.Crowd{Replicas: 3}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
@@ -49,7 +48,7 @@ func TestRecordHeld(t *testing.T) {
 // A deployment's guard is that of all its sets, the old ones too.
 func TestDressGuards(t *testing.T) {
 	d, s := sampleDeployment(), sampleSet()
-	d.Annotations = map[string]string{orphan.MaxShareAnnotation: "30%", orphan.ApproveShrinkAnnotation: "4"}
+	d.Annotations = map[string]string{dialect.MaxShareAnnotation: "30%", dialect.ApproveShrinkAnnotation: "4"}
 	deployedSets{}.Apply(d, s, rollout.SetWant{Replicas: 3})
 	if g := (Sets{}).View(s).Guard; g == nil || g.Limit.Percent != 30 || g.Approved != 4 {
 		t.Errorf("the set is guarded by %+v", g)

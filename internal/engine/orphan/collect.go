@@ -3,6 +3,7 @@ package orphan
 import (
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -56,7 +57,7 @@ type Policy struct {
 	// Limit is how many of the instances of a scope may be without a machine
 	// at once. With more, the machines are what is wrong, and nothing goes
 	// unless so many removals are Approved.
-	Limit    Limit
+	Limit    limits.Limit
 	Approved int
 	// Named are the provider IDs of instances that somebody allows to be removed,
 	// whoever made them and whatever the limits say, but the cap per hour.
@@ -78,9 +79,19 @@ type Policy struct {
 // DefaultPolicy waits for a quarter of an hour and removes ten an hour.
 func DefaultPolicy() Policy {
 	return Policy{
-		Grace: 15 * time.Minute, PerHour: 10, Limit: DefaultLimit, MinMachines: 1,
+		Grace: 15 * time.Minute, PerHour: 10, Limit: limits.DefaultLimit, MinMachines: 1,
 		Period: 15 * time.Minute,
 	}
+}
+
+// WithShare is the policy with a share of all instances ("30%") as its limit.
+func (p Policy) WithShare(text string) (Policy, error) {
+	l, err := limits.ParseLimit(text)
+	if err != nil {
+		return p, err
+	}
+	p.Limit = l
+	return p, nil
 }
 
 // Fate is what becomes of an instance.

@@ -6,53 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 	"github.com/millwright-dev/millwright/provider"
 )
-
-// TestRowsOfGardenerOvershoot: section 5.1 of the Gardener notes: its table, and
-// the formulas before it.
-func TestRowsOfGardenerOvershoot(t *testing.T) {
-	percent, number := intstr.FromString("25%"), intstr.FromInt32(3)
-	alone := func(machines int, frozen bool) orphan.Crowd { // of 5: 2x5+2 = 12, and 11
-		return orphan.Crowd{Replicas: 5, Machines: machines, Frozen: frozen}
-	}
-	under := func(machines int, surge *intstr.IntOrString) orphan.Crowd {
-		return orphan.Crowd{Replicas: 4, Parent: &orphan.Parent{Replicas: 10, Surge: surge}, Machines: machines}
-	}
-	asked := alone(20, true)
-	asked.Asked = true
-	for _, r := range []struct {
-		row   string
-		crowd orphan.Crowd
-		want  orphan.Act
-	}{
-		{"not labelled freeze=True | count ≥ high | freeze", alone(12, false), orphan.Freeze},
-		{"not labelled freeze=True | count < high", alone(11, false), orphan.Leave},
-		{"label present | count ≤ low | thaw", alone(11, true), orphan.Thaw},
-		{"label present | count > low", alone(12, true), orphan.Leave},
-		{"parent MD: high = MD.replicas + surge + safetyUp: a number", under(15, &number), orphan.Freeze},
-		{"parent MD: high = MD.replicas + surge + safetyUp: one fewer", under(14, &number), orphan.Leave},
-		{"parent MD: percent up: 10 + 3 + 2", under(15, &percent), orphan.Freeze},
-		{"parent MD: percent up: one fewer", under(14, &percent), orphan.Leave},
-		{"parent MD: nil for Recreate ⇒ error aborts the whole loop: different, counts 0 (C14)", under(12, nil), orphan.Freeze},
-		{"parent MD: nil for Recreate: one fewer", under(11, nil), orphan.Leave},
-		{"(4) MS with unfreeze annotation", asked, orphan.Thaw},
-	} {
-		t.Run(r.row, func(t *testing.T) {
-			if got := orphan.Judge(r.crowd, orphan.DefaultMargins); got.Act != r.want {
-				t.Errorf("%s (%s), want %s", got.Act, got.Message, r.want)
-			}
-		})
-	}
-	t.Run("low = high − safetyDown", func(t *testing.T) {
-		if high, low := alone(0, false).Bounds(orphan.Margins{Up: 4, Down: 3}); high != 14 || low != 11 {
-			t.Errorf("freezes at %d, thaws at %d; want 14, 11", high, low)
-		}
-	})
-}
 
 // TestRowsOfGardenerOrphans: section 5.2, "for each (providerID, name)": what
 // becomes of an instance on sight, and when its grace is over.

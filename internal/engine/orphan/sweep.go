@@ -1,3 +1,8 @@
+// Package orphan decides about instances and nodes that nobody asked for.
+//
+// [Sweep] decides which instances without a machine to remove, and [JudgeNode] what to do about a node without a machine.
+//
+// The package performs no I/O, reads no clock and imports no API group.
 package orphan
 
 import (

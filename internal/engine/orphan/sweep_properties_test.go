@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -54,7 +55,7 @@ func TestSweepProperties(t *testing.T) {
 		p.Namespace = rapid.SampledFrom(few[:2]).Draw(t, "namespace")
 		p.Named = rapid.SliceOfN(rapid.SampledFrom([]string{"aws:///eu-1a/a", "kubemark://b"}), 0, 1).Draw(t, "named")
 		p.PerHour = rapid.IntRange(0, 3).Draw(t, "cap")
-		p.Limit = orphan.Limit{Percent: rapid.IntRange(1, 100).Draw(t, "share"), Min: 1}
+		p.Limit = limits.Limit{Percent: rapid.IntRange(1, 100).Draw(t, "share"), Min: 1}
 		p.Untagged = rapid.Bool().Draw(t, "untagged")
 		p.ReportOnly = rapid.IntRange(0, 9).Draw(t, "report only") == 0
 		at, memory, looks := now, orphan.Memory{}, map[string]int{}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -41,7 +42,7 @@ func TestOwners(t *testing.T) {
 		"named, only reported":            {"nothing goes, ever", by("", ""), []func(*orphan.Policy){named, func(p *orphan.Policy) { p.ReportOnly = true }}, orphan.Quarantine, orphan.ReasonReportOnly, ""},
 		"named, with too many others": {
 			"the guard is about what nobody has looked at", by(us, ns),
-			[]func(*orphan.Policy){named, func(p *orphan.Policy) { p.Limit = orphan.Limit{} }},
+			[]func(*orphan.Policy){named, func(p *orphan.Policy) { p.Limit = limits.Limit{} }},
 			orphan.Remove, orphan.ReasonStray, "",
 		},
 		"another is approved by number": {

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
 // Guard keeps a set from giving up too many members at once. People ask for it;
@@ -18,7 +19,7 @@ import (
 type Guard struct {
 	// Limit is the share of the whole that may be on its way out at once,
 	// Approved the number that somebody has allowed besides.
-	Limit    orphan.Limit
+	Limit    limits.Limit
 	Approved int
 	// Misread says what was not understood of what people asked for. The
 	// default limit is in force then, or nothing is approved.
@@ -64,7 +65,7 @@ func (g *Guard) refuse(out []Victim, members, leaving int) string {
 		return ""
 	}
 	t := Disruption{Total: members, Going: leaving + len(out)}.Add(g.Elsewhere)
-	why := g.Limit.Refuse(t.Total, t.Going, g.Approved, orphan.ApproveShrinkAnnotation)
+	why := g.Limit.Refuse(t.Total, t.Going, g.Approved, millwright.ApproveDeletion)
 	if why == "" {
 		return ""
 	}

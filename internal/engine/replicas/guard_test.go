@@ -9,12 +9,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
 // third is the guard of somebody who asked for 30 %.
 func third(changes ...func(*Guard)) *Guard {
-	g := &Guard{Limit: orphan.Limit{Percent: 30, Min: 1}}
+	g := &Guard{Limit: limits.Limit{Percent: 30, Min: 1}}
 	for _, c := range changes {
 		c(g)
 	}
@@ -191,7 +191,7 @@ func TestGuardHoldsAllOrNothing(t *testing.T) {
 		set.Deleting, p.Burst = false, 100
 		free := Decide(now, set, members, p)
 		share, approved := rapid.IntRange(1, 100).Draw(t, "share"), rapid.IntRange(0, 12).Draw(t, "approved")
-		set.Guard = &Guard{Limit: orphan.Limit{Percent: share, Min: 1}, Approved: approved}
+		set.Guard = &Guard{Limit: limits.Limit{Percent: share, Min: 1}, Approved: approved}
 		d := Decide(now, set, members, p)
 		want := free.Delete
 		if d.Held != "" {

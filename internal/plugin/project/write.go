@@ -13,7 +13,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
+	"github.com/millwright-dev/millwright/internal/engine/limits"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
@@ -280,13 +280,13 @@ func (g *group[D, S]) judge(s S) []forecast.Step {
 	if g.has {
 		parent = g.root
 	}
-	j := orphan.Judge(f.Crowd(s, parent, g.of(s)), orphan.DefaultMargins)
+	j := limits.Judge(f.Crowd(s, parent, g.of(s)), limits.DefaultMargins)
 	step := forecast.Step{Set: s.GetName(), Reason: j.Message}
 	switch j.Act {
-	case orphan.Freeze:
+	case limits.Freeze:
 		g.editSet(s.GetUID(), func(s S) { f.Freeze(s, true) })
 		step.Kind = forecast.Freeze
-	case orphan.Thaw:
+	case limits.Thaw:
 		g.editSet(s.GetUID(), func(s S) { f.Freeze(s, false) })
 		step.Kind = forecast.Thaw
 	default:

@@ -3,6 +3,19 @@ package mutants
 // decisionMutants are in sight, the approval of certificates, and the notices of clouds.
 var decisionMutants = []Mutant{
 	{
+		ID: "limits/frozen-late", File: "freeze.go", Func: "Judge",
+		From: "!c.Frozen && c.Machines >= high",
+		To:   "!c.Frozen && c.Machines > high",
+		Note: "a set that overshoots is frozen one machine late",
+	},
+	{
+		ID: "limits/approval-forbids", File: "share.go", Func: "Limit.Refuse",
+		From:  "max(l.Of(total), approved)",
+		To:    "approved",
+		Note:  "an approval of two keeps a limit of six from letting three go",
+		Finds: "TestLimit",
+	},
+	{
 		ID: "connectivity/sleep-unnoticed", File: "connectivity.go", Func: "State.connected",
 		From: "s.broken || r.At.Sub(s.last) > s.asleep()",
 		To:   "s.broken",

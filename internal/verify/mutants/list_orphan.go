@@ -83,10 +83,4 @@ var orphanMutants = []Mutant{
 		To:   "true",
 		Note: "the time in which nobody looked counts as grace; statement 6 holds, as each removal reads the machines and looks for the instance again",
 	},
-	{
-		ID: "orphan/frozen-late", File: "freeze.go", Func: "Judge",
-		From: "!c.Frozen && c.Machines >= high",
-		To:   "!c.Frozen && c.Machines > high",
-		Note: "a set that overshoots is frozen one machine late",
-	},
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/health"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -207,7 +206,7 @@ func (w *World) mendChecks() {
 	if w.profile.shares {
 		w.each(func() {
 			for _, o := range append(w.deployments(), w.store.All(w.adapter.set)...) {
-				w.edit(o, "", func(o client.Object) { dialect.SetAnnotation(o, orphan.MaxShareAnnotation, "") })
+				w.edit(o, "", func(o client.Object) { dialect.SetAnnotation(o, dialect.MaxShareAnnotation, "") })
 			}
 		})
 	}
@@ -220,7 +219,7 @@ func (w *World) guardSet() {
 		return
 	}
 	share := []string{"", "20%", "34%", "50%", "a third"}[w.roll(5)]
-	w.edit(o, "", func(o client.Object) { dialect.SetAnnotation(o, orphan.MaxShareAnnotation, share) })
+	w.edit(o, "", func(o client.Object) { dialect.SetAnnotation(o, dialect.MaxShareAnnotation, share) })
 	w.does("guards %s: at most %q of its machines", o.GetName(), share)
 }
 
@@ -232,7 +231,7 @@ func (w *World) approveMass() {
 		return
 	}
 	n := []string{"", "2", "3", "4"}[w.roll(4)]
-	w.edit(o, "", func(o client.Object) { dialect.SetAnnotation(o, orphan.ApproveShrinkAnnotation, n) })
+	w.edit(o, "", func(o client.Object) { dialect.SetAnnotation(o, dialect.ApproveShrinkAnnotation, n) })
 	w.does("approves that %q machines of %s go", n, o.GetName())
 }
 

@@ -1,4 +1,4 @@
-package orphan
+package limits
 
 import (
 	"testing"

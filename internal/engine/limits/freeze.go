@@ -1,10 +1,10 @@
-// Package orphan decides about machines, instances and nodes that nobody asked for.
+// Package limits decides when there are too many machines, and when too many of them go at once.
 //
-// [Judge] tells when a MachineSet has so many machines that it must not create more. [Sweep] decides which instances without a machine
-// to remove, and [JudgeNode] what to do about a node without a machine.
+// [Judge] tells when a MachineSet has so many machines that it must not create more. [Limit] is how much of a whole may be removed
+// at once: of the machines of a set, or of the instances of an account.
 //
 // The package performs no I/O, reads no clock and imports no API group.
-package orphan
+package limits
 
 import (
 	"fmt"
