@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -100,33 +102,48 @@ func TestAccountExhausted(t *testing.T) {
 	}
 }
 
-// TestOthersKnow: what one machine finds exhausted no other asks for; a new process asks once.
+// named is the account that credentials open.
+type named string
+
+func (n named) Account(context.Context) (string, error) { return string(n), nil }
+
+// TestOthersKnow: what one machine finds exhausted no other asks for, in the account that the infrastructure names, or by credentials;
+// a new process asks once.
 func TestOthersKnow(t *testing.T) {
-	g := openshiftRig(t)
-	second := func(m *machinev1.Machine) { m.Name, m.UID = "m-2", "uid-2" }
-	if err := g.control.WithWatch.Create(t.Context(), openshiftMachine(second)); err != nil {
-		t.Fatal(err)
-	}
-	asked := chooses(g, zones("a", "b"), exhausted(provider.ScopeZone, "a"))
-	g.pass()
-	g.cloud.next.ID, g.cloud.next.ProviderID, g.cloud.next.NodeName = "i-2", "memory:///i-2", "node-2"
-	if _, err := g.try("m-2"); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(*asked, []string{"a", "b", "b"}) || len(g.cloud.instances) != 2 {
-		t.Errorf("asked for %q, %d instances", *asked, len(g.cloud.instances))
-	}
-	third := func(m *machinev1.Machine) { m.Name, m.UID = "m-3", "uid-3" }
-	if err := g.control.WithWatch.Create(t.Context(), openshiftMachine(third)); err != nil {
-		t.Fatal(err)
-	}
-	g.restart()
-	g.cloud.next.ID, g.cloud.next.ProviderID, g.cloud.next.NodeName = "i-3", "memory:///i-3", "node-3"
-	if _, err := g.try("m-3"); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"a", "b", "b", "a", "b"}; !slices.Equal(*asked, want) {
-		t.Errorf("asked for %q, want %q", *asked, want)
+	for name, tells := range map[string]bool{"account": true, "credentials": false} {
+		t.Run(name, func(t *testing.T) {
+			g := openshiftRig(t)
+			asked := chooses(g, zones("a", "b"), exhausted(provider.ScopeZone, "a"))
+			offers := g.cloud.offers
+			g.cloud.offers = func(target any) bool {
+				if a, ok := target.(*provider.Accounter); ok && tells {
+					*a = named("4711")
+					return true
+				}
+				return offers(target)
+			}
+			g.pass()
+			another := func(n int, want ...string) {
+				t.Helper()
+				m := openshiftMachine(func(m *machinev1.Machine) {
+					m.Name, m.UID = fmt.Sprintf("m-%d", n), types.UID(fmt.Sprintf("uid-%d", n))
+				})
+				if err := g.control.WithWatch.Create(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				i := &g.cloud.next
+				i.ID, i.ProviderID, i.NodeName = fmt.Sprintf("i-%d", n), fmt.Sprintf("memory:///i-%d", n), fmt.Sprintf("node-%d", n)
+				if _, err := g.try(m.Name); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(*asked, want) || len(g.cloud.instances) != n {
+					t.Errorf("asked for %q, want %q; %d instances", *asked, want, len(g.cloud.instances))
+				}
+			}
+			another(2, "a", "b", "b")
+			g.restart()
+			another(3, "a", "b", "b", "a", "b")
+		})
 	}
 }
 
