@@ -31,7 +31,8 @@ func TestMutantsAreFound(t *testing.T) {
 // hunt returns the first seed that finds the defect, and by which statement. A
 // world that breaks the statement without the defect finds nothing.
 func hunt(dialect string, m *Mutation, most uint64) (uint64, string) {
-	for seed := range most {
+	for n := range most {
+		seed := m.From[dialect] + n
 		r := Run(seed, Options{Dialect: dialect, Mutation: m})
 		if r.Violation == nil || !slices.Contains(m.Finds, r.Violation.Statement) {
 			continue

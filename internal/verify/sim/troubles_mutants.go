@@ -29,7 +29,10 @@ func troubleMutants() []Mutation {
 		{
 			Name: "what a cache shows of a node is never doubted", Finds: []string{judge.ReadyStays},
 			Dialects: []string{Gardener}, Client: cachedNodes,
-			Setting: troubled(func(t *troubles) { t.stalls = true }),
+			Setting: func(c *profile) {
+				troubled(func(t *troubles) { t.stalls = true })(c)
+				c.percent, c.trouble = [allFaults]int{nodeStalls: 60, nodeRestarts: 60}, 20
+			},
 		},
 		{
 			Name: "calls have no deadline", Finds: []string{judge.PassEnds}, Endless: true,
