@@ -7,9 +7,12 @@ import (
 	"encoding/pem"
 	"slices"
 	"testing"
+	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 )
@@ -99,5 +102,36 @@ func TestApproved(t *testing.T) {
 				t.Errorf("allowed %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// TestTokenGone: a token may go when a node has joined that may be the one of its machine.
+func TestTokenGone(t *testing.T) {
+	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{UID: "token", Annotations: map[string]string{tokenUID: "m"}}}
+	former := &corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: "node", Name: "m"}}
+	own, other := Instance{ID: "i-2", UID: "m", NodeName: "m"}, Instance{ID: "i-1", UID: "before", NodeName: "m", Node: "node"}
+	for _, c := range []struct {
+		reason string
+		order  []client.Object
+		other  string
+		broken bool
+	}{
+		{"nothing has joined", []client.Object{token}, "m", true},
+		{"an instance of a former machine of the name joined after the token was made", []client.Object{token, former}, "m", false},
+		{"it joined before the token was made", []client.Object{former, token}, "m", true},
+		{"an instance of another name joined", []client.Object{token, former}, "n", true},
+	} {
+		s := newScene()
+		own.Created, other.NodeName = s.now, c.other
+		s.instances = []Instance{other, own}
+		s.write(nil, gardenerMachine("m"))
+		for _, o := range c.order {
+			s.now = s.now.Add(time.Second)
+			s.write(nil, o)
+		}
+		s.judge.TokenGone(own, "abcdef")
+		if slices.Contains(s.broken, TokenThere) != c.broken {
+			t.Errorf("%s: broken %v, want %v", c.reason, !c.broken, c.broken)
+		}
 	}
 }
