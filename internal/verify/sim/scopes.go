@@ -355,17 +355,7 @@ func (w *World) keepPlaces() {
 	if !w.profile.collects || w.losses.forsaken {
 		return
 	}
-	places := map[cloud.Place]bool{}
-	for _, i := range w.cloud.Existing("") {
-		if i.Owner == owner && i.Namespace == namespace && w.machineOf(w.uidOf(i)) == nil {
-			places[i.Place] = true
-		}
-	}
-	for _, p := range w.cloud.Parts("") {
-		if p.Owner == owner && p.Namespace == namespace && w.machineOf(w.uidOfPart(p)) == nil {
-			places[p.Place] = true
-		}
-	}
+	places := w.lostPlaces()
 	for _, cluster := range []string{clusterName, "green"} {
 		for _, region := range []string{"", otherRegion} {
 			for _, account := range []string{cloud.MainAccount, otherAccount} {
@@ -377,9 +367,50 @@ func (w *World) keepPlaces() {
 	}
 }
 
+// clearPlaces waits until the collector is done with what keepPlaces had it look for: what says where to look goes
+// with the rest. Where the world rested before, it is done.
+func (w *World) clearPlaces() {
+	kept := func(at cloud.Place) bool {
+		o := w.keeper(keeperName(at), at)
+		return w.store.Lookup(o, client.ObjectKeyFromObject(o)) != nil
+	}
+	for range int(time.Hour / breath) {
+		waits := false
+		w.each(func() {
+			for at := range w.lostPlaces() {
+				waits = waits || kept(at)
+			}
+		})
+		if !waits || w.violation != nil {
+			return
+		}
+		w.until(w.now.Add(breath))
+	}
+}
+
+func keeperName(at cloud.Place) string {
+	return strings.TrimSuffix("keep-"+at.Cluster+"-"+at.Account+"-"+at.Region, "-")
+}
+
+// lostPlaces are where there is something of ours without a machine.
+func (w *World) lostPlaces() map[cloud.Place]bool {
+	places := map[cloud.Place]bool{}
+	for _, i := range w.cloud.Existing("") {
+		if i.Owner == owner && i.Namespace == namespace && w.machineOf(w.uidOf(i)) == nil {
+			places[i.Place] = true
+		}
+	}
+	for _, p := range w.cloud.Parts("") {
+		if p.Owner == owner && p.Namespace == namespace && w.machineOf(w.uidOfPart(p)) == nil {
+			places[p.Place] = true
+		}
+	}
+	return places
+}
+
 // keepPlace reports whether nothing had been made for that yet.
 func (w *World) keepPlace(at cloud.Place) bool {
-	o := w.keeper(strings.TrimSuffix("keep-"+at.Cluster+"-"+at.Account+"-"+at.Region, "-"), at)
+	o := w.keeper(keeperName(at), at)
 	if w.store.Lookup(o, client.ObjectKeyFromObject(o)) != nil {
 		return false
 	}
