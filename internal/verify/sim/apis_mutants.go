@@ -20,7 +20,7 @@ func apiMutants() []Mutation {
 			Policy:  careless, Secluded: true,
 		},
 		{
-			Name: "a node belongs to whatever machine has its name", Finds: []string{judge.NodesApart}, Dialects: []string{Both}, From: map[string]uint64{Both: 480},
+			Name: "a node belongs to whatever machine has its name", Finds: []string{judge.NodesApart}, Dialects: []string{Both},
 			Setting: func(c *profile) { c.wider, c.deployments, c.sets, c.singles, c.ccm = wider{}, 0, 0, 3, false },
 			Client:  nameless,
 		},

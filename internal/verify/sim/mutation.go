@@ -21,10 +21,6 @@ type Mutation struct {
 	Finds []string
 	// Dialects are those in which it can be found; empty: both.
 	Dialects []string
-	// From is at which seed the hunt begins, by dialect, where a world that shows the defect is far
-	// from the first: it saves the time of the worlds before it, and nothing else.
-	From map[string]uint64
-
 	// Setting makes the world one in which the defect shows soon; nil leaves
 	// it as the seed has it.
 	Setting func(*profile)

@@ -95,7 +95,6 @@ func orphanMutants() []Mutation {
 		{
 			Name: "an API server that is out has no machines, and all instances are orphans", Finds: []string{judge.WantedKept}, Policy: reckless,
 			Setting:   func(c *profile) { c.collects, c.percent[apiFails] = true, 50 },
-			From:      map[string]uint64{OpenShift: 150},
 			Collector: func(c, live client.Reader) (client.Reader, client.Reader) { return c, believing{live} },
 		},
 		{

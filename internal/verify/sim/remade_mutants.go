@@ -20,7 +20,7 @@ func anew(c *profile) {
 // guards against empty answers of an infrastructure keeps this one from losing anything.
 func remadeMutants() []Mutation {
 	return []Mutation{{
-		Name: "an instance is known by its UID alone", Setting: anew, From: map[string]uint64{OpenShift: 385},
+		Name: "an instance is known by its UID alone", Setting: anew,
 		Finds: []string{judge.Converges, judge.LeavesNothing},
 		Provider: func(p provider.Provider, _ client.Client) provider.Provider {
 			return brokenProvider{p, func(s *brokenSession) {

@@ -23,7 +23,7 @@ func betrayed(c *profile) {
 func treasonMutants() []Mutation {
 	return []Mutation{
 		{
-			Name: "a node is whose it says that it is", Finds: []string{judge.OwnNode}, Setting: betrayed, Dialects: []string{OpenShift}, From: map[string]uint64{OpenShift: 592},
+			Name: "a node is whose it says that it is", Finds: []string{judge.OwnNode}, Setting: betrayed, Dialects: []string{OpenShift},
 			Client: func(c client.Client, live client.Reader) (client.Client, client.Reader) { return nobodys{c}, live },
 		},
 		{
