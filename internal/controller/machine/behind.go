@@ -83,11 +83,11 @@ func (p *pass[M]) outdated(ctx context.Context, next lifecycle.Decision) (again 
 		return 0, nil
 	}
 	now := p.Dialect.New()
-	err = p.Live.Get(ctx, client.ObjectKeyFromObject(p.m), now)
-	if err != nil && !apierrors.IsNotFound(err) {
+	answer := p.Live.Get(ctx, client.ObjectKeyFromObject(p.m), now)
+	if err := client.IgnoreNotFound(answer); err != nil {
 		return 0, fmt.Errorf("read machine itself: %w", err)
 	}
-	if err != nil || now.GetUID() != p.m.GetUID() {
+	if apierrors.IsNotFound(answer) || now.GetUID() != p.m.GetUID() {
 		return written.Patience, nil
 	}
 	if now.GetResourceVersion() != p.m.GetResourceVersion() {
