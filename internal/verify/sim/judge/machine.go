@@ -157,7 +157,7 @@ func (j *Judge) NodeDeleted(n *corev1.Node) {
 func (j *Judge) TokenGone(i Instance, token string) {
 	const young = 10 * time.Minute
 	m, there := find(j.machines(), types.UID(i.UID))
-	if !there || m.GetDeletionTimestamp() != nil || !j.Now().Before(i.Created.Add(young)) || j.nameTaken(i) {
+	if !there || m.GetDeletionTimestamp() != nil || !j.Now().Before(i.Created.Add(young)) || nameTaken(j, i) {
 		return
 	}
 	j.Broken(TokenThere, "instance %s of %s cannot join: its token %s is gone", i.ID, i.Name, token)
@@ -165,7 +165,7 @@ func (j *Judge) TokenGone(i Instance, token string) {
 
 // nameTaken reports whether another instance has joined under the node name of i since the token of i was made:
 // by its name and its age that node may be the one of i, for which the token has served.
-func (j *Judge) nameTaken(i Instance) bool {
+func nameTaken(j *Judge, i Instance) bool {
 	var made time.Time
 	for _, log := range j.log {
 		if s, is := log[0].now.(*corev1.Secret); is && s.Annotations[tokenUID] == i.UID && (made.IsZero() || log[0].at.Before(made)) {
