@@ -43,7 +43,7 @@ func (w *World) quiesce() {
 	w.rest()
 	w.cure()
 	w.restoreClasses() // as far as machines that nobody could help still name one
-	w.clearPlaces()
+	clearPlaces(w)
 	w.deleteAll()
 	w.converge(judge.LeavesNothing, w.judge.Leftover, func() { w.guide(); w.cleanUp() })
 }

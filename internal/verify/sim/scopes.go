@@ -355,7 +355,7 @@ func (w *World) keepPlaces() {
 	if !w.profile.collects || w.losses.forsaken {
 		return
 	}
-	places := w.lostPlaces()
+	places := lostPlaces(w)
 	for _, cluster := range []string{clusterName, "green"} {
 		for _, region := range []string{"", otherRegion} {
 			for _, account := range []string{cloud.MainAccount, otherAccount} {
@@ -369,7 +369,7 @@ func (w *World) keepPlaces() {
 
 // clearPlaces waits until the collector is done with what keepPlaces had it look for: what says where to look goes
 // with the rest. Where the world rested before, it is done.
-func (w *World) clearPlaces() {
+func clearPlaces(w *World) {
 	kept := func(at cloud.Place) bool {
 		o := w.keeper(keeperName(at), at)
 		return w.store.Lookup(o, client.ObjectKeyFromObject(o)) != nil
@@ -377,7 +377,7 @@ func (w *World) clearPlaces() {
 	for range int(time.Hour / breath) {
 		waits := false
 		w.each(func() {
-			for at := range w.lostPlaces() {
+			for at := range lostPlaces(w) {
 				waits = waits || kept(at)
 			}
 		})
@@ -393,7 +393,7 @@ func keeperName(at cloud.Place) string {
 }
 
 // lostPlaces are where there is something of ours without a machine.
-func (w *World) lostPlaces() map[cloud.Place]bool {
+func lostPlaces(w *World) map[cloud.Place]bool {
 	places := map[cloud.Place]bool{}
 	for _, i := range w.cloud.Existing("") {
 		if i.Owner == owner && i.Namespace == namespace && w.machineOf(w.uidOf(i)) == nil {
