@@ -83,12 +83,12 @@ func (p *pass[M]) outdated(ctx context.Context, next lifecycle.Decision) (again 
 		return 0, nil
 	}
 	now := p.Dialect.New()
-	answer := p.Live.Get(ctx, client.ObjectKeyFromObject(p.m), now)
-	if err := client.IgnoreNotFound(answer); err != nil {
-		return 0, fmt.Errorf("read machine itself: %w", err)
-	}
-	if apierrors.IsNotFound(answer) || now.GetUID() != p.m.GetUID() {
+	err = p.Live.Get(ctx, client.ObjectKeyFromObject(p.m), now)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && now.GetUID() != p.m.GetUID():
 		return written.Patience, nil
+	case err != nil:
+		return 0, fmt.Errorf("read machine itself: %w", err)
 	}
 	if now.GetResourceVersion() != p.m.GetResourceVersion() {
 		p.writes.Wrote(p.m.GetResourceVersion(), now)

@@ -254,20 +254,3 @@ func TestSettleOvertaken(t *testing.T) {
 		}
 	}
 }
-
-// TestSettleOfAnother: an object of the same name is another one.
-func TestSettleOfAnother(t *testing.T) {
-	l := lag(t, "a")
-	c := l.pass(nil)
-	l.mark(c, "patch", "a", "written")
-	l.must(l.server.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}))
-	l.must(l.server.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "b"}}))
-	l.get(c, "a")
-	c.Settle(t.Context(), now)
-	if again := c.Settle(t.Context(), now.Add(Patience)); again != Patience {
-		t.Errorf("looked again after %v, want %v", again, Patience)
-	}
-	if got := l.get(l.pass(nil), "a"); got.UID != "a" || got.Annotations["note"] != "written" {
-		t.Errorf("%s is shown with %v", got.UID, got.Annotations)
-	}
-}
