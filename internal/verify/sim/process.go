@@ -98,7 +98,7 @@ type task struct {
 	by      *process
 	hang    hang
 	key     reconcile.Request
-	on      *routine
+	on      *routine // nil: the pass has ended, or its process was killed
 	started time.Time
 	result  reconcile.Result
 	err     error
@@ -222,12 +222,14 @@ func (p *process) begin(key reconcile.Request) {
 // run goes on with a task up to its next stop, or its end.
 func (p *process) run(t *task) {
 	p.running = t
-	ended := t.on.resume()
+	ended := t.on == nil || t.on.resume()
 	p.running = nil
 	if !ended {
 		return
 	}
-	p.w.spare = append(p.w.spare, t.on)
+	if t.on != nil {
+		p.w.spare, t.on = append(p.w.spare, t.on), nil
+	}
 	p.tasks = slices.DeleteFunc(p.tasks, func(o *task) bool { return o == t })
 	p.queue.done(t.key, t.result, t.err, p.w.now)
 	if t.err != nil {
@@ -259,6 +261,7 @@ func (p *process) kill() {
 	for _, t := range p.tasks {
 		p.running = t
 		t.on.stop()
+		t.on = nil
 	}
 	p.running, p.tasks = nil, nil
 	w := p.w
