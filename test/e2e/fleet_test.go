@@ -46,6 +46,10 @@ func hollow(t *testing.T) *fleet.Fleet {
 	return shared.Fleet
 }
 
+// patience is what any step may take. Evictions that are refused are tried again every 20 s,
+// and a machine with two cores may do much else.
+const patience = 2 * time.Minute
+
 // eventually asks until look finds nothing missing any more, and fails with
 // what is still missing then.
 func eventually(t *testing.T, within time.Duration, what string, look func(ctx context.Context) (missing string, err error)) {

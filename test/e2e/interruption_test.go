@@ -111,7 +111,7 @@ func (d dialect) handle(t *testing.T, f *fleet.Fleet, node, cloud string) (end f
 // shows waits until a node has a condition with the status, and returns it.
 func shows(t *testing.T, f *fleet.Fleet, node string, is corev1.NodeConditionType, status corev1.ConditionStatus) (n *corev1.Node, found corev1.NodeCondition) {
 	t.Helper()
-	eventually(t, 30*time.Second, fmt.Sprintf("node %s shows %s %s", node, is, status), func(ctx context.Context) (string, error) {
+	eventually(t, patience, fmt.Sprintf("node %s shows %s %s", node, is, status), func(ctx context.Context) (string, error) {
 		n = &corev1.Node{}
 		if err := f.Client.Get(ctx, client.ObjectKey{Name: node}, n); err != nil {
 			return "", err
@@ -182,7 +182,7 @@ func TestInterruption(t *testing.T) {
 		kubectl(t, f, manifest(t, "interruption-"+d.name+".yaml", name), "apply", "-f", "-")
 		old := running(t, f, d.group, name, 1)[0]
 		if d.group == provider.OpenShift {
-			eventually(t, 30*time.Second, "the node carries what the DaemonSet selects", func(ctx context.Context) (string, error) {
+			eventually(t, patience, "the node carries what the DaemonSet selects", func(ctx context.Context) (string, error) {
 				var n corev1.Node
 				err := f.Client.Get(ctx, client.ObjectKey{Name: old.Node}, &n)
 				if _, ok := n.Labels["machine.openshift.io/interruptible-instance"]; !ok {

@@ -164,7 +164,7 @@ func (s strays) double(t *testing.T, d dialect) {
 // unrecorded waits until the machine lists just these instances besides its own.
 func (s strays) unrecorded(t *testing.T, m *unstructured.Unstructured, ids string) {
 	t.Helper()
-	eventually(t, 30*time.Second, fmt.Sprintf("%s has %q in %s", m.GetName(), ids, lenses.UnrecordedAnnotation), func(ctx context.Context) (string, error) {
+	eventually(t, patience, fmt.Sprintf("%s has %q in %s", m.GetName(), ids, lenses.UnrecordedAnnotation), func(ctx context.Context) (string, error) {
 		if err := s.Client.Get(ctx, client.ObjectKeyFromObject(m), m); err != nil {
 			return "", err
 		}

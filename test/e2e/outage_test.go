@@ -147,7 +147,7 @@ func deadlocked(t *testing.T, f *fleet.Fleet, node string, status corev1.Conditi
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"status":{"conditions":[{"type":"KernelDeadlock","status":%q,"reason":"Test","lastTransitionTime":%q}]}}`,
 		status, time.Now().UTC().Format(time.RFC3339))
-	eventually(t, 20*time.Second, "node "+node+" says KernelDeadlock="+string(status), func(ctx context.Context) (string, error) {
+	eventually(t, patience, "node "+node+" says KernelDeadlock="+string(status), func(ctx context.Context) (string, error) {
 		return "", f.Client.Status().Patch(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, client.RawPatch(types.StrategicMergePatchType, patch))
 	})
 }
@@ -155,7 +155,7 @@ func deadlocked(t *testing.T, f *fleet.Fleet, node string, status corev1.Conditi
 // frozen waits until the machine controller's metric has the value.
 func frozen(t *testing.T, address, want string) {
 	t.Helper()
-	eventually(t, 20*time.Second, "mcm_machine_controller_frozen "+want, func(ctx context.Context) (string, error) {
+	eventually(t, patience, "mcm_machine_controller_frozen "+want, func(ctx context.Context) (string, error) {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
 		if err != nil {
 			return "", err

@@ -54,7 +54,7 @@ func contend(t *testing.T, f *fleet.Fleet) *contender {
 			t.Logf("process %d:\n%s", c.Process.Pid, c.log.String())
 		}
 	})
-	eventually(t, 30*time.Second, "caches", func(ctx context.Context) (string, error) {
+	eventually(t, patience, "caches", func(ctx context.Context) (string, error) {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+health+"/readyz", nil)
 		if err != nil {
 			return "", err

@@ -61,7 +61,7 @@ func TestWhy(t *testing.T) {
 	}
 	becomes(explain.Failed, "Failed")
 	var kept *explain.Evidence
-	eventually(t, 30*time.Second, "evidence kept", func(context.Context) (string, error) {
+	eventually(t, patience, "evidence kept", func(context.Context) (string, error) {
 		a, _ := asked(t, f, d.machines()+"/"+name, "-n", d.namespace)
 		kept = a.Evidence
 		if kept == nil {
@@ -92,7 +92,7 @@ func TestWhy(t *testing.T) {
 func TestWhyInOrder(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		d.machine(t, f, "why-"+d.name)
-		eventually(t, 30*time.Second, "explained as healthy", func(context.Context) (string, error) {
+		eventually(t, patience, "explained as healthy", func(context.Context) (string, error) {
 			a, failed := asked(t, f, d.machines()+"/why-"+d.name)
 			if failed || a.State != explain.Healthy || len(a.Gaps) > 0 {
 				return a.Sentence + strings.Join(a.Gaps, " "), nil

@@ -113,7 +113,7 @@ func (q *input) onDelete() {
 			q.scale(b, b.want.Replicas-cut, fmt.Sprintf("%s wanted", machines(q.d.Replicas)))
 		}
 	}
-	n, old := q.current, sum(q.old, wanted)
+	n, old := q.current, sum(q.old, outdated)
 	if left := max(0, q.d.Replicas-old); left < n.want.Replicas || q.stopped == "" {
 		q.scale(n, left, fmt.Sprintf("%d wanted, %d left of old sets", q.d.Replicas, old))
 	}

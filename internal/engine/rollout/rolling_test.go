@@ -236,6 +236,14 @@ func TestOnDelete(t *testing.T) {
 			reason: "the machine it chose is the one that goes",
 			d:      waits.by(func(d *Deployment) { d.Replicas = 2 }), sets: []Set{old("a", 2, held), current("b", 1, first(1, asked))}, plan: []string{"b 1->0"},
 		},
+		"a second set of the present template came late": {
+			reason: "nobody deletes its machines: they are of the present template",
+			d:      waits, sets: []Set{current("a", 3, first(1, pending)), current("b", 1)},
+		},
+		"a second set of the present template, and all is there": {
+			reason: "what is too many goes from the younger one",
+			d:      waits, sets: []Set{current("a", 3), current("b", 1, held)}, plan: []string{"b 1->0"},
+		},
 		"more replicas": {
 			reason: "new ones come", d: waits.by(func(d *Deployment) { d.Replicas = 5 }), sets: []Set{old("a", 2, held), current("b", 1)}, plan: []string{"b 1->3"},
 		},

@@ -261,6 +261,15 @@ func surely(b *setState) int { return b.surely() }
 func kept(b *setState) int   { return b.kept }
 func going(b *setState) int  { return b.living + b.leaving }
 
+// outdated is how many machines of another template than the present one b is to have.
+// A creation that comes late may make a second set of the present one.
+func outdated(b *setState) int {
+	if b.Current {
+		return 0
+	}
+	return b.want.Replicas
+}
+
 // total is how many machines there may be at most, those of dying sets
 // included, as none of those is gone for sure.
 func (q *input) total() int {

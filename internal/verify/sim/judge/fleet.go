@@ -231,7 +231,8 @@ func selected(n *corev1.Node) bool {
 	return n != nil && n.Labels[v1alpha1.LabelKeyNodeSelectedForUpdate] == "true"
 }
 
-// updating reports whether the node is to be updated, and was not yet.
+// updating reports whether the node is to be updated, and was not yet, or takes no pods
+// since.
 func updating(n *corev1.Node) bool {
-	return selected(n) && n.Labels[v1alpha1.LabelKeyNodeUpdateResult] == ""
+	return selected(n) && (n.Labels[v1alpha1.LabelKeyNodeUpdateResult] == "" || n.Spec.Unschedulable)
 }
