@@ -22,6 +22,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
+	"github.com/millwright-dev/millwright/internal/runtime/pace"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -141,6 +142,7 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 	p.observe(ctx)
 	answered := map[lifecycle.Question]bool{"": true}
 	for range maxSteps {
+		ctx := pace.WithRank(ctx, lifecycle.Priority(p.view))
 		d := lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy)
 		if q := d.Asks(p.view); !answered[q] {
 			answered[q] = true

@@ -28,6 +28,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/runtime/leading"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
+	"github.com/millwright-dev/millwright/internal/runtime/pace"
 	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
 )
 
@@ -73,9 +74,9 @@ func New(f *Flags, log logr.Logger) (*Process, error) {
 	}
 	p.Clock = serverclock.New(clock.RealClock{}, log)
 	control.Wrap(p.Clock.Wrap)
-	newPaced().wrap(control)
+	pace.Wrap(control)
 	if target != nil && target != control {
-		newPaced().wrap(target)
+		pace.Wrap(target)
 	}
 	p.Control = control
 	if target != nil {

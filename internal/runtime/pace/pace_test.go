@@ -1,9 +1,10 @@
-package run
+package pace
 
 import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -52,16 +53,16 @@ func write(ctx context.Context, method, path string) *http.Request {
 // TestPaceFollowsLatency: 200 workers have as many writes under way as their API server
 // answers within the goal, also when it becomes faster or slower meanwhile.
 func TestPaceFollowsLatency(t *testing.T) {
-	p := newPaced()
+	p := newLine()
 	for _, tc := range []struct {
-		reason      string
-		latency     time.Duration
-		least, most float64
+		reason    string
+		latency   time.Duration
+		low, high float64
 	}{
 		{"it answers 500 a second: 50 at once take 100 ms", 2 * time.Millisecond, 36, 64},
-		{"it answers 200 a second: 20 at once take 100 ms", 5 * time.Millisecond, paceLeast, 27},
-		{"one alone takes 110 ms: nothing helps", 110 * time.Millisecond, paceLeast, paceLeast},
-		{"it is never late", 0, 199, paceMost},
+		{"it answers 200 a second: 20 at once take 100 ms", 5 * time.Millisecond, least, 27},
+		{"one alone takes 110 ms: nothing helps", 110 * time.Millisecond, least, least},
+		{"it is never late", 0, 199, most},
 		{"it answers 500 a second again", 2 * time.Millisecond, 36, 64},
 	} {
 		for range 100_000 {
@@ -70,10 +71,10 @@ func TestPaceFollowsLatency(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p.end(true, tc.latency*time.Duration(p.under) > paceGoal)
+			p.end(true, tc.latency*time.Duration(p.under) > goal)
 		}
-		if p.limit < tc.least || p.limit > tc.most {
-			t.Errorf("%s: %.1f may be under way, want %.0f to %.0f", tc.reason, p.limit, tc.least, tc.most)
+		if p.limit < tc.low || p.limit > tc.high {
+			t.Errorf("%s: %.1f may be under way, want %.0f to %.0f", tc.reason, p.limit, tc.low, tc.high)
 		}
 	}
 }
@@ -86,14 +87,14 @@ func TestPaceSeesLateAnswers(t *testing.T) {
 		rt     http.RoundTripper
 		want   func(limit float64) bool
 	}{
-		{"in time", answers{code: http.StatusOK}, func(l float64) bool { return l > paceFirst }},
-		{"late", answers{code: http.StatusOK, after: paceGoal + 1}, func(l float64) bool { return l < paceFirst }},
-		{"refused", answers{code: http.StatusTooManyRequests}, func(l float64) bool { return l < paceFirst }},
-		{"no answer", answers{after: time.Minute}, func(l float64) bool { return l == paceFirst }},
+		{"in time", answers{code: http.StatusOK}, func(l float64) bool { return l > first }},
+		{"late", answers{code: http.StatusOK, after: goal + 1}, func(l float64) bool { return l < first }},
+		{"refused", answers{code: http.StatusTooManyRequests}, func(l float64) bool { return l < first }},
+		{"no answer", answers{after: time.Minute}, func(l float64) bool { return l == first }},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPaced()
-			answer, err := pacedTripper{tc.rt, p}.RoundTrip(write(t.Context(), http.MethodPatch, "/m"))
+			p := newLine()
+			answer, err := tripper{tc.rt, p}.RoundTrip(write(t.Context(), http.MethodPatch, "/m"))
 			if err == nil {
 				_ = answer.Body.Close()
 			}
@@ -108,8 +109,8 @@ func TestPaceSeesLateAnswers(t *testing.T) {
 func TestPaceLetsPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{latency: time.Hour}
-		p := newPaced()
-		rt := pacedTripper{s, p}
+		p := newLine()
+		rt := tripper{s, p}
 		ctx, cancel := context.WithCancel(t.Context())
 		var answered atomic.Int64
 		send := func(ctx context.Context, method, path string) {
@@ -120,12 +121,12 @@ func TestPaceLetsPass(t *testing.T) {
 				}
 			}()
 		}
-		for range 2 * paceFirst {
+		for range 2 * first {
 			send(ctx, http.MethodPost, "/machines")
 		}
 		synctest.Wait()
-		if got := s.under.Load(); got != paceFirst {
-			t.Errorf("%d writes are under way, want %d", got, paceFirst)
+		if got := s.under.Load(); got != first {
+			t.Errorf("%d writes are under way, want %d", got, first)
 		}
 		s.latency = time.Millisecond
 		for _, other := range []struct{ method, path string }{
@@ -146,6 +147,42 @@ func TestPaceLetsPass(t *testing.T) {
 		time.Sleep(time.Second)
 		if got := answered.Load(); got != 3 {
 			t.Errorf("a write after those that gave up was not answered")
+		}
+	})
+}
+
+// TestRank: what is nearly done goes before what begins, and of the same rank who came
+// first.
+func TestRank(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine()
+		l.limit = 1
+		if err := l.begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var order []string
+		enter := func(ctx context.Context, name string) {
+			go func() {
+				if l.begin(ctx) == nil {
+					order = append(order, name)
+					l.end(false, false)
+				}
+			}()
+			synctest.Wait()
+		}
+		gone, leave := context.WithCancel(WithRank(t.Context(), 2))
+		enter(t.Context(), "an event")
+		enter(WithRank(t.Context(), 1), "first of rank 1")
+		enter(gone, "who gives up")
+		enter(WithRank(t.Context(), 3), "rank 3")
+		enter(WithRank(t.Context(), 1), "second of rank 1")
+		leave()
+		synctest.Wait()
+		l.end(false, false)
+		synctest.Wait()
+		want := []string{"rank 3", "first of rank 1", "second of rank 1", "an event"}
+		if !slices.Equal(order, want) || l.under != 0 {
+			t.Errorf("%v, and %d under way, want %v", order, l.under, want)
 		}
 	})
 }
