@@ -139,6 +139,7 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 	p.view, p.policy = p.Dialect.View(p.m), p.Dialect.Policy(p.m)
 	p.was, p.world.Reboot = p.view, p.mem.reboot
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
+	ctx = pace.WithRank(ctx, lifecycle.Priority(p.view))
 	p.observe(ctx)
 	answered := map[lifecycle.Question]bool{"": true}
 	for range maxSteps {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -32,21 +33,39 @@ func Wrap(c *rest.Config) {
 	c.Wrap(func(rt http.RoundTripper) http.RoundTripper { return tripper{rt, l} })
 }
 
-type rankKey struct{}
+// turn is what a context says of its writes.
+type turn struct {
+	rank int
+	// came is when its work began, as a number that only grows.
+	came int64
+}
 
-// WithRank returns a context whose writes go before those of a lower rank where many wait.
-// Without a rank they have 0.
+type turnKey struct{}
+
+var begun atomic.Int64
+
+// WithRank returns a context whose writes go before those of a lower rank where many wait,
+// and among those of the same rank before what began later: what is begun is finished before
+// the next begins. The first call of a context says when its work began. Writes without a
+// rank have 0.
 func WithRank(ctx context.Context, rank int) context.Context {
-	return context.WithValue(ctx, rankKey{}, rank)
+	t := turnOf(ctx)
+	t.rank = rank
+	return context.WithValue(ctx, turnKey{}, t)
+}
+
+func turnOf(ctx context.Context) turn {
+	if t, ok := ctx.Value(turnKey{}).(turn); ok {
+		return t
+	}
+	return turn{came: begun.Add(1)}
 }
 
 // line is where writes wait for those that are under way.
 type line struct {
-	mu    sync.Mutex
-	limit float64
-	under int
-	// seen counts the writes that had to wait.
-	seen    int
+	mu      sync.Mutex
+	limit   float64
+	under   int
 	waiting waiting
 }
 
@@ -54,13 +73,13 @@ func newLine() *line { return &line{limit: first} }
 
 // place is that of one write in the line, which may begin when its channel is closed.
 type place struct {
-	rank, came int
-	may        chan struct{}
+	turn
+	may chan struct{}
 	// at is its index among those that wait.
 	at int
 }
 
-// waiting is a heap: the highest rank first, and among the same who came first.
+// waiting is a heap: the highest rank first, and among the same whose work began first.
 type waiting []*place
 
 func (w waiting) Len() int { return len(w) }
@@ -116,7 +135,7 @@ func waits(r *http.Request) bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && !strings.Contains(r.URL.Path, "/leases")
 }
 
-// begin returns when a write may begin: in the order of ranks, and of the calls.
+// begin returns when a write may begin.
 func (l *line) begin(ctx context.Context) error {
 	l.mu.Lock()
 	if l.waiting.Len() == 0 && float64(l.under) < l.limit {
@@ -124,9 +143,7 @@ func (l *line) begin(ctx context.Context) error {
 		l.mu.Unlock()
 		return nil
 	}
-	rank, _ := ctx.Value(rankKey{}).(int)
-	l.seen++
-	mine := &place{rank: rank, came: l.seen, may: make(chan struct{})}
+	mine := &place{turn: turnOf(ctx), may: make(chan struct{})}
 	heap.Push(&l.waiting, mine)
 	l.mu.Unlock()
 	select {

@@ -151,8 +151,8 @@ func TestPaceLetsPass(t *testing.T) {
 	})
 }
 
-// TestRank: what is nearly done goes before what begins, and of the same rank who came
-// first.
+// TestRank: what is nearly done goes before what begins, and among the same rank what
+// began first, whenever its write comes.
 func TestRank(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine()
@@ -170,17 +170,19 @@ func TestRank(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
+		early := WithRank(t.Context(), 0)
 		gone, leave := context.WithCancel(WithRank(t.Context(), 2))
 		enter(t.Context(), "an event")
 		enter(WithRank(t.Context(), 1), "first of rank 1")
 		enter(gone, "who gives up")
 		enter(WithRank(t.Context(), 3), "rank 3")
 		enter(WithRank(t.Context(), 1), "second of rank 1")
+		enter(WithRank(early, 1), "of rank 1 by now, and begun before")
 		leave()
 		synctest.Wait()
 		l.end(false, false)
 		synctest.Wait()
-		want := []string{"rank 3", "first of rank 1", "second of rank 1", "an event"}
+		want := []string{"rank 3", "of rank 1 by now, and begun before", "first of rank 1", "second of rank 1", "an event"}
 		if !slices.Equal(order, want) || l.under != 0 {
 			t.Errorf("%v, and %d under way, want %v", order, l.under, want)
 		}
