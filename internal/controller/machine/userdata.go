@@ -2,41 +2,29 @@ package machine
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
-	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // bootData renders the machine's user data, with a bootstrap token of its own
 // where the user data asks for one.
 func (p *pass[M]) bootData(ctx context.Context) ([]byte, error) {
-	values := bootstrap.Values{MachineName: p.view.Name}
-	if p.needsToken() {
-		token, err := p.Nodes.Token(ctx, node.TokenRequest{
-			Machine: p.tokenOwner(), Lifetime: p.infra.class.TokenLifetime, Groups: p.infra.class.TokenGroups,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("make a bootstrap token: %w", err)
-		}
-		values.Token, p.mem.token = token, tokenMade
-	} else if p.mem.token == tokenUnknown {
+	out, made, err := p.Nodes.BootData(ctx, p.infra.class.UserData, node.TokenRequest{
+		Machine: p.ref(), Lifetime: p.infra.class.TokenLifetime, Groups: p.infra.class.TokenGroups,
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case made:
+		p.mem.token = tokenMade
+	case p.mem.token == tokenUnknown:
 		p.mem.token = tokenGone
 	}
-	out, _ := bootstrap.Render(p.infra.class.UserData, values)
 	return out, nil
-}
-
-func (p *pass[M]) needsToken() bool {
-	return p.Nodes.Exists() && bootstrap.NeedsToken(p.infra.class.UserData)
-}
-
-func (p *pass[M]) tokenOwner() bootstrap.Owner {
-	return bootstrap.Owner{Key: p.view.Namespace + "/" + p.view.Name, UID: p.view.UID}
 }
 
 // What is known of a machine's bootstrap token.
@@ -66,7 +54,7 @@ func (p *pass[M]) dropToken(ctx context.Context, out lifecycle.Outcome) (again t
 	if released {
 		joined = nil
 	}
-	gone, err := p.Nodes.DropToken(ctx, p.tokenOwner(), joined)
+	gone, err := p.Nodes.DropToken(ctx, p.ref(), joined)
 	switch {
 	case err != nil && released && !p.view.Deletion.Force && !apierrors.IsForbidden(err):
 		return 0, err

@@ -29,6 +29,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 func TestMain(m *testing.M) {
@@ -271,7 +272,7 @@ func TestFindOnRealServer(t *testing.T) {
 
 func TestTokenIsAcceptedByRealServer(t *testing.T) {
 	c, env := realCluster(t, clock.RealClock{})
-	machine := bootstrap.Owner{Key: "ns/m1", UID: "u-token"}
+	machine := provider.Ref{Namespace: "ns", Name: "m1", UID: "u-token"}
 	token, err := c.Token(t.Context(), TokenRequest{Machine: machine, Lifetime: time.Hour, Groups: devplane.BootstrapGroup})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@
 package node
 
 import (
-	"crypto/rand"
 	"io"
 	"sync"
 
@@ -54,10 +53,3 @@ func New(c client.Client, live client.Reader, clk clock.PassiveClock) *Cluster {
 
 // Exists reports whether there is a cluster to join.
 func (c *Cluster) Exists() bool { return c != nil }
-
-func (c *Cluster) random() io.Reader {
-	if c.Random != nil {
-		return c.Random
-	}
-	return rand.Reader
-}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,21 +25,7 @@ func (c *Cluster) Condition(ctx context.Context, n *corev1.Node, want corev1.Nod
 	if c == nil || n == nil || stands(n, want) {
 		return n, nil
 	}
-	seen := n
-	for try := 0; ; try++ {
-		after, err := c.condition(ctx, seen, want)
-		if !apierrors.IsConflict(err) || try == conflicts {
-			return after, err
-		}
-		now, again := c.again(ctx, seen)
-		switch {
-		case again != nil:
-			return nil, again
-		case Matters(n, now):
-			return nil, err
-		}
-		seen = now
-	}
+	return unlessChanged(ctx, c.Live, n, func(seen *corev1.Node) (*corev1.Node, error) { return c.condition(ctx, seen, want) })
 }
 
 // condition is a strategic merge patch: the API server merges the list by type.

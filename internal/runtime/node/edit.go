@@ -22,13 +22,19 @@ func (c *Cluster) Edit(ctx context.Context, n *corev1.Node, change func(*corev1.
 	if c == nil || n == nil {
 		return n, nil
 	}
+	return unlessChanged(ctx, c.Live, n, func(seen *corev1.Node) (*corev1.Node, error) { return c.edit(ctx, seen, change) })
+}
+
+// unlessChanged writes to n, and after a conflict to the node as it is now, unless anything
+// changed that machines look at.
+func unlessChanged(ctx context.Context, live client.Reader, n *corev1.Node, write func(seen *corev1.Node) (*corev1.Node, error)) (*corev1.Node, error) {
 	seen := n
 	for try := 0; ; try++ {
-		after, err := c.edit(ctx, seen, change)
+		after, err := write(seen)
 		if !apierrors.IsConflict(err) || try == conflicts {
 			return after, err
 		}
-		now, again := c.again(ctx, seen)
+		now, again := reread(ctx, live, seen)
 		switch {
 		case again != nil:
 			return nil, again

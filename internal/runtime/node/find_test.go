@@ -182,7 +182,7 @@ func TestNoCluster(t *testing.T) {
 	if token, err := c.Token(ctx, TokenRequest{}); token != "" || err != nil {
 		t.Errorf("token %q, %v", token, err)
 	}
-	if gone, err := c.DropToken(ctx, owner, nil); !gone || err != nil {
+	if gone, err := c.DropToken(ctx, machine, nil); !gone || err != nil {
 		t.Error(gone, err)
 	}
 }

@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // tokenAttempts is how many token ids are tried for one machine. Each is taken
@@ -18,13 +21,27 @@ const tokenAttempts = 8
 
 // TokenRequest asks for the bootstrap token of one machine.
 type TokenRequest struct {
-	Machine bootstrap.Owner
+	Machine provider.Ref
 	// Lifetime is how long the token is to be valid from now.
 	Lifetime time.Duration
 	// Groups is the comma-separated list of further groups of the user that
 	// the token authenticates, each beginning with "system:bootstrappers:".
 	// May be empty.
 	Groups string
+}
+
+// BootData renders user data for the machine, with its bootstrap token where the user data
+// has a place for one, and there is a cluster to join. It reports whether a token was made
+// for that.
+func (c *Cluster) BootData(ctx context.Context, userData []byte, t TokenRequest) (out []byte, tokenMade bool, err error) {
+	values := bootstrap.Values{MachineName: t.Machine.Name}
+	if c.Exists() && bootstrap.NeedsToken(userData) {
+		if values.Token, err = c.Token(ctx, t); err != nil {
+			return nil, false, fmt.Errorf("make a bootstrap token: %w", err)
+		}
+	}
+	out, _ = bootstrap.Render(userData, values)
+	return out, values.Token != "", nil
 }
 
 // Token returns the machine's bootstrap token ("<id>.<secret>"), the same one
@@ -34,24 +51,29 @@ func (c *Cluster) Token(ctx context.Context, t TokenRequest) (string, error) {
 	if c == nil {
 		return "", nil
 	}
-	secret, err := bootstrap.NewSecret(c.random())
+	secret, err := bootstrap.NewSecret(cmp.Or(c.Random, rand.Reader))
 	if err != nil {
 		return "", err
 	}
+	owner := tokenOwner(t.Machine)
 	for attempt := range tokenAttempts {
 		token := bootstrap.Token{
-			ID: bootstrap.TokenID(t.Machine.UID, attempt), Secret: secret, Owner: t.Machine,
+			ID: bootstrap.TokenID(owner.UID, attempt), Secret: secret, Owner: owner,
 			Expires: c.Clock.Now().Add(t.Lifetime), Groups: t.Groups,
 		}
 		got, ours, err := c.offer(ctx, token, t.Lifetime/2)
 		if err != nil {
-			return "", fmt.Errorf("bootstrap token of machine %s: %w", t.Machine.Key, err)
+			return "", fmt.Errorf("bootstrap token of machine %s: %w", owner.Key, err)
 		}
 		if ours {
 			return got, nil
 		}
 	}
-	return "", fmt.Errorf("bootstrap token of machine %s: the %d token ids it may have are taken", t.Machine.Key, tokenAttempts)
+	return "", fmt.Errorf("bootstrap token of machine %s: the %d token ids it may have are taken", owner.Key, tokenAttempts)
+}
+
+func tokenOwner(machine provider.Ref) bootstrap.Owner {
+	return bootstrap.Owner{Key: machine.Namespace + "/" + machine.Name, UID: machine.UID}
 }
 
 // offer creates the token, or returns the one there if it is the machine's.
@@ -100,7 +122,7 @@ func (c *Cluster) held(ctx context.Context, id, machineUID string) (*corev1.Secr
 // that was there before is what is left of an instance that had the address or the
 // name, and the machine's own instance may still need the token. Both times are the
 // same API server's.
-func (c *Cluster) DropToken(ctx context.Context, machine bootstrap.Owner, joined *corev1.Node) (gone bool, err error) {
+func (c *Cluster) DropToken(ctx context.Context, machine provider.Ref, joined *corev1.Node) (gone bool, err error) {
 	if c == nil {
 		return true, nil
 	}
@@ -117,7 +139,7 @@ func (c *Cluster) DropToken(ctx context.Context, machine bootstrap.Owner, joined
 			err = client.IgnoreNotFound(c.Client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID}))
 		}
 		if err != nil {
-			return false, fmt.Errorf("dropping the bootstrap token of machine %s: %w", machine.Key, err)
+			return false, fmt.Errorf("dropping the bootstrap token of machine %s: %w", tokenOwner(machine).Key, err)
 		}
 		return true, nil
 	}

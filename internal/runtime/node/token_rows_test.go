@@ -7,14 +7,14 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // TestRowsOfGardenerTokens: C10 of the Gardener notes, part by part, and T38.
 func TestRowsOfGardenerTokens(t *testing.T) {
 	of := func(n int) TokenRequest { // names that end alike
 		r := request()
-		r.Machine = bootstrap.Owner{Key: fmt.Sprintf("ns/pool-%d-abcde", n), UID: fmt.Sprintf("uid-%d", n)}
+		r.Machine = provider.Ref{Namespace: "ns", Name: fmt.Sprintf("pool-%d-abcde", n), UID: fmt.Sprintf("uid-%d", n)}
 		return r
 	}
 	ask := func(t *testing.T, w *world, r TokenRequest) string {

@@ -12,12 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
+	"github.com/millwright-dev/millwright/provider"
 )
 
-var owner = bootstrap.Owner{Key: "ns/m1", UID: "u1"}
+var (
+	machine = provider.Ref{Namespace: "ns", Name: "m1", UID: "u1"}
+	owner   = tokenOwner(machine)
+)
 
 func request() TokenRequest {
-	return TokenRequest{Machine: owner, Lifetime: 20 * time.Minute, Groups: "system:bootstrappers:millwright"}
+	return TokenRequest{Machine: machine, Lifetime: 20 * time.Minute, Groups: "system:bootstrappers:millwright"}
 }
 
 func (w *world) tokenSecret(t *testing.T, attempt int) (*corev1.Secret, error) {
@@ -39,7 +43,7 @@ func TestTokenIsTheSameUntilDropped(t *testing.T) {
 		t.Errorf("owner %v, %v, %v", got, ok, err)
 	}
 	for range 2 {
-		if gone, err := w.DropToken(t.Context(), owner, nil); !gone || err != nil {
+		if gone, err := w.DropToken(t.Context(), machine, nil); !gone || err != nil {
 			t.Fatal(gone, err)
 		}
 	}
@@ -82,7 +86,7 @@ func TestTokenOfAnotherMachineIsLeftAlone(t *testing.T) {
 	if err != nil || !strings.HasPrefix(token, bootstrap.TokenID("u1", 1)+".") {
 		t.Fatalf("got %q, %v", token, err)
 	}
-	if _, err := w.DropToken(t.Context(), owner, nil); err != nil {
+	if _, err := w.DropToken(t.Context(), machine, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.tokenSecret(t, 0); err != nil {
@@ -128,7 +132,7 @@ func TestTokenServesItsOwnInstance(t *testing.T) {
 		token := bootstrap.Token{ID: bootstrap.TokenID(owner.UID, 0), Secret: "0123456789abcdef", Owner: owner, Expires: start.Add(time.Hour)}.Object()
 		token.CreationTimestamp = made
 		w := newWorld(t, interceptor.Funcs{}, token)
-		gone, err := w.DropToken(t.Context(), owner, tt.joined)
+		gone, err := w.DropToken(t.Context(), machine, tt.joined)
 		if _, there := w.tokenSecret(t, 0); gone != tt.gone || err != nil || apierrors.IsNotFound(there) != tt.gone {
 			t.Errorf("%s: gone %v, %v, and the secret: %v", tt.reason, gone, err, there)
 		}

@@ -32,7 +32,7 @@ func (c *Cluster) Apply(ctx context.Context, n *corev1.Node, w Want) (*corev1.No
 		if !apierrors.IsConflict(err) || try == conflicts {
 			return after, wrote, err
 		}
-		now, again := c.again(ctx, n)
+		now, again := reread(ctx, c.Live, n)
 		switch {
 		case again != nil:
 			return nil, false, again
@@ -86,10 +86,10 @@ func difference(a, b *corev1.Node) client.Patch {
 	return client.MergeFromWithOptions(a, client.MergeFromWithOptimisticLock{})
 }
 
-// again reads the node past the cache, and insists on the same object.
-func (c *Cluster) again(ctx context.Context, n *corev1.Node) (*corev1.Node, error) {
+// reread reads the node past the cache, and insists on the same object.
+func reread(ctx context.Context, live client.Reader, n *corev1.Node) (*corev1.Node, error) {
 	var now corev1.Node
-	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(n), &now); err != nil {
+	if err := live.Get(ctx, client.ObjectKeyFromObject(n), &now); err != nil {
 		return nil, fmt.Errorf("reading node %s again: %w", n.Name, err)
 	}
 	if now.UID != n.UID {
@@ -104,7 +104,7 @@ func (c *Cluster) unheld(ctx context.Context, n *corev1.Node, finalizer string) 
 	if finalizer == "" {
 		return n, nil
 	}
-	n, err := c.again(ctx, n)
+	n, err := reread(ctx, c.Live, n)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (c *Cluster) Delete(ctx context.Context, n *corev1.Node, finalizer string) 
 	}
 	err = c.Client.Delete(ctx, n, client.Preconditions{UID: &n.UID})
 	if apierrors.IsConflict(err) {
-		if _, again := c.again(ctx, n); apierrors.IsNotFound(again) {
+		if _, again := reread(ctx, c.Live, n); apierrors.IsNotFound(again) {
 			return nil
 		}
 	}

@@ -231,8 +231,10 @@ func selected(n *corev1.Node) bool {
 	return n != nil && n.Labels[v1alpha1.LabelKeyNodeSelectedForUpdate] == "true"
 }
 
-// updating reports whether the node is to be updated, and was not yet, or takes no pods
-// since.
+// updating reports whether the node is to be updated, and was not yet.
 func updating(n *corev1.Node) bool {
-	return selected(n) && (n.Labels[v1alpha1.LabelKeyNodeUpdateResult] == "" || n.Spec.Unschedulable)
+	return selected(n) && n.Labels[v1alpha1.LabelKeyNodeUpdateResult] == ""
 }
+
+// resting reports whether the node was updated, and takes no pods yet.
+func resting(n *corev1.Node) bool { return selected(n) && n.Spec.Unschedulable }

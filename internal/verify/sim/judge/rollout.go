@@ -420,7 +420,8 @@ func (j *Judge) works(p *Pass, all []deployment, uid types.UID, ever *time.Time)
 
 // nodeWorks reports whether the machine's node was fit for work: by the machine's
 // own phase where the API has such, else by its condition, since then at the latest;
-// and not about to be updated in place.
+// and not about to be updated in place. One that takes no pods since it was works where
+// others go on, and is not missed itself.
 func (j *Judge) nodeWorks(p *Pass, m machine, latest time.Time, ever bool) bool {
 	fit := func(o client.Object) bool {
 		n, ok := o.(*corev1.Node)
@@ -428,7 +429,7 @@ func (j *Judge) nodeWorks(p *Pass, m machine, latest time.Time, ever bool) bool 
 			return heals(m) && m.works
 		}
 		if heals(m) {
-			return m.works && !updating(n)
+			return m.works && !updating(n) && (ever || !resting(n))
 		}
 		since, is := readyAt(n)
 		return is && !since.After(latest)
