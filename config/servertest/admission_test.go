@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // secretOf is a secret of kube-system.
@@ -84,7 +85,7 @@ func TestMachineControllerWritesOnlyBootstrapTokens(t *testing.T) {
 func bootstraps(t *testing.T, c client.Client) {
 	t.Helper()
 	cluster := node.New(c, c, clock.RealClock{})
-	owner := bootstrap.Owner{Key: "ns/m", UID: "uid-of-m"}
+	owner := provider.Ref{UID: "uid-of-m", Namespace: "ns", Name: "m"}
 	for _, lifetime := range []time.Duration{time.Hour, 10 * time.Hour} { // the second one is prolonged
 		if token, err := cluster.Token(t.Context(), node.TokenRequest{Machine: owner, Lifetime: lifetime}); err != nil || token == "" {
 			t.Errorf("a token for %v: %q, %v", lifetime, token, err)

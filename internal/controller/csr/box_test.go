@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,8 +29,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/engine/approval"
-	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 func TestMain(m *testing.M) {
@@ -241,12 +242,13 @@ func TestNodeJoinsRealServer(t *testing.T) {
 
 func tokenFor(t *testing.T, env *devplanetest.Env, machine string) string {
 	t.Helper()
+	namespace, name, _ := strings.Cut(machine, "/")
 	c, err := client.New(env.Config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	token, err := node.New(c, c, clock.RealClock{}).Token(t.Context(), node.TokenRequest{
-		Machine: bootstrap.Owner{Key: machine, UID: machine}, Lifetime: time.Hour, Groups: devplane.BootstrapGroup,
+		Machine: provider.Ref{UID: machine, Namespace: namespace, Name: name}, Lifetime: time.Hour, Groups: devplane.BootstrapGroup,
 	})
 	if err != nil {
 		t.Fatal(err)

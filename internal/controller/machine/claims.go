@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
@@ -22,7 +21,7 @@ func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) (lifecycle
 			continue
 		}
 		var err error
-		if sightings[n].Claimant, err = p.claimant(ctx, sightings[n]); err != nil {
+		if sightings[n].Claimant, err = p.others().claimant(ctx, sightings[n]); err != nil {
 			return lifecycle.Instances{}, err
 		}
 	}
@@ -32,44 +31,6 @@ func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) (lifecycle
 		Looked: true, Own: c.Instances, Duplicates: c.Duplicates, Substitute: c.Substitute, Foreign: c.Foreign, Fault: c.Fault,
 		SeenToGo: c.Ended || !p.view.Deleted.IsZero() && (p.mem.seenToGo || p.view.SawInstanceGo()),
 	}, nil
-}
-
-// claimant names the machine that has more right to an instance than ours;
-// empty when none has. Only instances that do not carry our UID are asked about.
-func (p *pass[M]) claimant(ctx context.Context, s lifecycle.Sighting) (string, error) {
-	rivals := map[string]lifecycle.Rival{}
-	for _, key := range claimKeys(s.UID, s.Name, s.ProviderID) {
-		list := p.Dialect.NewList()
-		if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: key}); err != nil {
-			return "", fmt.Errorf("look whose instance %s is: %w", s.ID, err)
-		}
-		for m := range dialect.Items[M](list) {
-			v := p.Dialect.View(m)
-			if v.UID != p.view.UID && (v.UID == s.UID || p.sharesScope(ctx, m)) {
-				rivals[v.UID] = p.rival(v, s.Instance)
-			}
-		}
-	}
-	all := make([]lifecycle.Rival, 0, len(rivals))
-	for _, r := range rivals {
-		all = append(all, r)
-	}
-	return lifecycle.ClaimantOf(s.Instance, p.rival(p.view, s.Instance), all), nil
-}
-
-func (p *pass[M]) rival(v lifecycle.Machine, i provider.Instance) lifecycle.Rival {
-	records := p.infra.same(i.ProviderID, v.Recorded.ProviderID)
-	return lifecycle.Rival{
-		UID: v.UID, Namespace: v.Namespace, Name: v.Name, Created: v.Created,
-		Records: records, Other: v.Recorded.ProviderID != "" && !records,
-	}
-}
-
-// sharesScope reports whether another machine's instances are where ours are:
-// elsewhere, names and provider IDs may be the same for different instances.
-func (p *pass[M]) sharesScope(ctx context.Context, m M) bool {
-	c, _ := p.Resolver.Class(ctx, m) // the scope is known also of a class that is incomplete
-	return c.Cluster == p.infra.class.Cluster
 }
 
 // claimKeys are those keys of [NodeIndex] by which a machine may have an

@@ -3,13 +3,11 @@ package machine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 	"github.com/millwright-dev/millwright/provider"
@@ -203,24 +201,6 @@ func (p *pass[M]) makeSure(ctx context.Context) lifecycle.Node {
 	f := p.looked(p.Nodes.Surely(ctx, q))
 	f.Taken = was.Taken
 	return f
-}
-
-// hasAnother reports whether another machine has recorded the node of the name, or
-// its instance has the name.
-func (p *pass[M]) hasAnother(ctx context.Context, name string) (bool, error) {
-	if p.memory.hasNamed(p.view.UID, name) {
-		return true, nil
-	}
-	list := p.Dialect.NewList()
-	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: "name/" + name}); err != nil {
-		return false, fmt.Errorf("listing the machines of node %s: %w", name, err)
-	}
-	for m := range dialect.Items[M](list) {
-		if p.Dialect.View(m).UID != p.view.UID {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // hostNames are the names of the machine's own instance, now and as recorded.

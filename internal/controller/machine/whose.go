@@ -9,9 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -29,7 +27,7 @@ func (p *pass[M]) ofAnother(ctx context.Context, n *corev1.Node) (bool, error) {
 	case p.foretoldOtherwise(n):
 		return true, nil
 	}
-	if another, err := p.hasAnother(ctx, n.Name); another || err != nil {
+	if another, err := p.others().have(ctx, n.Name); another || err != nil {
 		return another, err
 	}
 	return p.isAnothers(ctx, n)
@@ -42,18 +40,11 @@ func (p *pass[M]) contested(ctx context.Context) error {
 	if p.world.Instances.Looked || p.view.Recorded.ProviderID == "" {
 		return nil
 	}
-	list := p.Dialect.NewList()
-	if err := p.Client.List(ctx, list, client.MatchingFields{NodeIndex: ProviderIDKey(p.view.Recorded.ProviderID)}); err != nil {
-		return fmt.Errorf("look whose instance %s is: %w", p.view.Recorded.ProviderID, err)
+	older, err := p.others().older(ctx)
+	if err != nil || older == nil {
+		return err
 	}
-	for m := range dialect.Items[M](list) {
-		v := p.Dialect.View(m)
-		older := cmp.Or(v.Created.Compare(p.view.Created), cmp.Compare(v.UID, p.view.UID)) < 0
-		if older && p.infra.same(v.Recorded.ProviderID, p.view.Recorded.ProviderID) && p.sharesScope(ctx, m) {
-			return fmt.Errorf("%w: machine %s/%s, which is older, has the same instance on record", errUntold, v.Namespace, v.Name)
-		}
-	}
-	return nil
+	return fmt.Errorf("%w: machine %s/%s, which is older, has the same instance on record", errUntold, older.Namespace, older.Name)
 }
 
 // isAnothers reports whether the infrastructure lists an instance besides the machine's
@@ -74,7 +65,7 @@ func (p *pass[M]) isAnothers(ctx context.Context, n *corev1.Node) (bool, error) 
 	}
 	// The node may be of an instance that is newer than what listings show.
 	shown := n.CreationTimestamp.Add(p.world.Unlisted.ReadLag)
-	l := p.listed(ctx, p.infra.scope(), shown)
+	l := p.others().listed(ctx, shown)
 	if err := untold(l.err); err != nil {
 		return false, err
 	}

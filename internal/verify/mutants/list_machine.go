@@ -97,8 +97,8 @@ var machineMutants = []Mutant{
 		Like: "copied manifests",
 	},
 	{
-		ID: "machine/scopes-mixed", File: "claims.go", Func: "pass.sharesScope",
-		From: "c.Cluster == p.infra.class.Cluster",
+		ID: "machine/scopes-mixed", File: "others.go", Func: "others.sharesScope",
+		From: "c.Cluster == o.infra.class.Cluster",
 		To:   `c.Cluster != ""`,
 		Note: "a machine of another cluster counts as a rival",
 	},

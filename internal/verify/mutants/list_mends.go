@@ -127,8 +127,8 @@ var mendMutants = []Mutant{
 		Finds: "TestForgedNodeOfAnUnlistedInstance", Note: "a kubelet whose instance is not listed yet is taken for another machine's",
 	},
 	{
-		ID: "machine/names-by-the-cache", File: "observe.go", Func: "pass.hasAnother",
-		From:  "if p.memory.hasNamed(p.view.UID, name) {",
+		ID: "machine/names-by-the-cache", File: "others.go", Func: "others.have",
+		From:  "if o.memory.hasNamed(o.mine.UID, name) {",
 		To:    "if false {",
 		Finds: "TestForgedNodeOfAnUnseenName", Note: "a node is taken whose name a cache does not show on its own machine yet",
 	},

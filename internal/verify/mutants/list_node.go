@@ -69,7 +69,7 @@ var nodeMutants = []Mutant{
 		Note: "a node that came back under its name is deleted in place of the one that was seen; statement 4 holds, as no node comes back between the look and the deletion of one pass",
 	},
 	{
-		ID: "node/successor-edited", File: "write.go", Func: "Cluster.again",
+		ID: "node/successor-edited", File: "write.go", Func: "reread",
 		From: "now.UID != n.UID",
 		To:   "false",
 		Note: "a node that came back under its name is edited in place of the one that was seen",

@@ -1,0 +1,156 @@
+package machine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// others are the machines besides a pass's own: what they have on record of instances and
+// nodes, and what their scope lists.
+type others[M client.Object] struct {
+	*Reconciler[M]
+	mine  *lifecycle.Machine
+	infra *infrastructure
+	// targetless: no machine of them has a node.
+	targetless bool
+}
+
+func (p *pass[M]) others() others[M] {
+	return others[M]{Reconciler: p.Reconciler, mine: &p.view, infra: &p.infra, targetless: p.policy.Targetless}
+}
+
+// older is a machine that is older and has the same instance on record; nil where there is
+// none.
+func (o others[M]) older(ctx context.Context) (*lifecycle.Machine, error) {
+	recorded := o.mine.Recorded.ProviderID
+	list := o.Dialect.NewList()
+	if err := o.Client.List(ctx, list, client.MatchingFields{NodeIndex: ProviderIDKey(recorded)}); err != nil {
+		return nil, fmt.Errorf("look whose instance %s is: %w", recorded, err)
+	}
+	for m := range dialect.Items[M](list) {
+		v := o.Dialect.View(m)
+		older := cmp.Or(v.Created.Compare(o.mine.Created), cmp.Compare(v.UID, o.mine.UID)) < 0
+		if older && o.infra.same(v.Recorded.ProviderID, recorded) && o.sharesScope(ctx, m) {
+			return &v, nil
+		}
+	}
+	return nil, nil
+}
+
+// claimant names the machine that has more right to an instance than ours;
+// empty when none has. Only instances that do not carry our UID are asked about.
+func (o others[M]) claimant(ctx context.Context, s lifecycle.Sighting) (string, error) {
+	rivals := map[string]lifecycle.Rival{}
+	for _, key := range claimKeys(s.UID, s.Name, s.ProviderID) {
+		list := o.Dialect.NewList()
+		if err := o.Client.List(ctx, list, client.MatchingFields{NodeIndex: key}); err != nil {
+			return "", fmt.Errorf("look whose instance %s is: %w", s.ID, err)
+		}
+		for m := range dialect.Items[M](list) {
+			v := o.Dialect.View(m)
+			if v.UID != o.mine.UID && (v.UID == s.UID || o.sharesScope(ctx, m)) {
+				rivals[v.UID] = o.rival(v, s.Instance)
+			}
+		}
+	}
+	all := make([]lifecycle.Rival, 0, len(rivals))
+	for _, r := range rivals {
+		all = append(all, r)
+	}
+	return lifecycle.ClaimantOf(s.Instance, o.rival(*o.mine, s.Instance), all), nil
+}
+
+func (o others[M]) rival(v lifecycle.Machine, i provider.Instance) lifecycle.Rival {
+	records := o.infra.same(i.ProviderID, v.Recorded.ProviderID)
+	return lifecycle.Rival{
+		UID: v.UID, Namespace: v.Namespace, Name: v.Name, Created: v.Created,
+		Records: records, Other: v.Recorded.ProviderID != "" && !records,
+	}
+}
+
+// sharesScope reports whether another machine's instances are where ours are:
+// elsewhere, names and provider IDs may be the same for different instances.
+func (o others[M]) sharesScope(ctx context.Context, m M) bool {
+	c, _ := o.Resolver.Class(ctx, m) // the scope is known also of a class that is incomplete
+	return c.Cluster == o.infra.class.Cluster
+}
+
+// have reports whether another machine has recorded the node of the name, or
+// its instance has the name.
+func (o others[M]) have(ctx context.Context, name string) (bool, error) {
+	if o.memory.hasNamed(o.mine.UID, name) {
+		return true, nil
+	}
+	list := o.Dialect.NewList()
+	if err := o.Client.List(ctx, list, client.MatchingFields{NodeIndex: "name/" + name}); err != nil {
+		return false, fmt.Errorf("listing the machines of node %s: %w", name, err)
+	}
+	for m := range dialect.Items[M](list) {
+		if o.Dialect.View(m).UID != o.mine.UID {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// listed is what the scope listed lately, if that was after the given time, or lists now.
+func (o others[M]) listed(ctx context.Context, after time.Time) listing {
+	key := o.infra.scope()
+	l, ok := o.listings.lately(key, o.Clock.Now())
+	if !ok || !l.at.After(after) {
+		l = o.infra.list(ctx, o.Clock.Now())
+		o.listings.note(key, l)
+	}
+	return l
+}
+
+// recorded are the provider IDs that other machines of the scope have
+// recorded, of those that should be there by all that their objects and nodes say.
+// An instance that is not listed any more, and whose node is silent, agrees with
+// the listing: when a whole account was wiped, that ends the doubt.
+func (o others[M]) recorded(ctx context.Context) (ids []string, err error) {
+	list := o.Dialect.NewList()
+	if err := o.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
+		return nil, fmt.Errorf("list machines: %w", err)
+	}
+	key, once, scopes := o.infra.scope(), o.Resolver.Once(), map[provider.ClientKey]string{}
+	for m := range dialect.Items[M](list) {
+		v := o.Dialect.View(m)
+		if v.UID == o.mine.UID || v.Recorded.ProviderID == "" || !v.Deleted.IsZero() || v.Stage == lifecycle.StageFailed || o.silent(ctx, v.Recorded.NodeName) {
+			continue
+		}
+		// Where the class is incomplete, so is what is known of its scope.
+		class, _ := once.Class(ctx, m)
+		k := dialect.ClassKey(class.Class)
+		if _, known := scopes[k]; !known {
+			if s, err := o.Provider.Open(ctx, class.Class); err == nil {
+				scopes[k] = dialect.ScopeKey(class.Class, s)
+			} else {
+				scopes[k] = ""
+			}
+		}
+		if scopes[k] == key {
+			ids = append(ids, v.Recorded.ProviderID)
+		}
+	}
+	return ids, nil
+}
+
+// silent reports whether the cached node of the name is not Ready, or not there.
+func (o others[M]) silent(ctx context.Context, name string) bool {
+	if o.targetless || name == "" {
+		return false
+	}
+	var n corev1.Node
+	err := o.Nodes.Client.Get(ctx, client.ObjectKey{Name: name}, &n)
+	return client.IgnoreNotFound(err) == nil && lifecycle.Ready(&n).Status != corev1.ConditionTrue
+}
