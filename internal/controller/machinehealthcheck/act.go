@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -11,58 +12,96 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
+// remedies carries out what a plan decided about machines.
+type remedies[C client.Object] struct {
+	*Reconciler[C]
+	voice
+	Client   *written.Client
+	state    *state
+	patients dialect.Patients
+	object   C
+	check    health.Check
+	now      time.Time
+	seen     connectivity.State
+	plan     health.Plan
+	// asked is what came of requests.
+	asked asked
+}
+
+// asked is what came of requests to controllers of other kinds: whether there is any,
+// and why one could not be made.
+type asked struct {
+	any                     bool
+	templateErr, requestErr error
+}
+
+func (p *pass[C]) remedies() *remedies[C] {
+	return &remedies[C]{
+		Reconciler: p.Reconciler, voice: p.voice(), Client: p.Client, state: p.state, patients: p.patients,
+		object: p.object, check: p.check, now: p.now, seen: p.seen, plan: p.plan,
+	}
+}
+
+// carryOut does all that the plan asks for.
+func (r *remedies[C]) carryOut(ctx context.Context) (asked, error) {
+	err := errors.Join(r.remedy(ctx), r.withdraw(ctx), r.clear(ctx))
+	return r.asked, err
+}
+
 // remedy begins, or begins again, what was decided. A failure about one machine
 // does not keep another from being remedied.
-func (p *pass[C]) remedy(ctx context.Context) error {
+func (r *remedies[C]) remedy(ctx context.Context) error {
 	var errs []error
-	p.state.remedied = map[string]bool{}
-	for i := range p.plan.Cases {
-		c := &p.plan.Cases[i]
+	r.state.remedied = map[string]bool{}
+	for i := range r.plan.Cases {
+		c := &r.plan.Cases[i]
 		switch {
-		case c.Act == health.Refer && !p.state.referred[c.Target.UID]:
-			p.state.referred[c.Target.UID] = true
-			p.say(&c.Target, corev1.EventTypeNormal, dialect.EventSkippedNoController, "Machine %v has no controller owner, skipping remediation")
+		case c.Act == health.Refer && !r.state.referred[c.Target.UID]:
+			r.state.referred[c.Target.UID] = true
+			r.say(&c.Target, corev1.EventTypeNormal, dialect.EventSkippedNoController, "Machine %v has no controller owner, skipping remediation")
 		case c.Act == health.Do:
-			p.state.remedied[c.Target.Name] = true
-			errs = append(errs, p.do(ctx, c))
+			r.state.remedied[c.Target.Name] = true
+			errs = append(errs, r.do(ctx, c))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (p *pass[C]) do(ctx context.Context, c *health.Case) error {
-	m, err := p.still(ctx, &c.Target)
+func (r *remedies[C]) do(ctx context.Context, c *health.Case) error {
+	m, err := r.still(ctx, &c.Target)
 	if m == nil || err != nil {
 		return err
 	}
 	if c.Confirm {
-		if sick, err := p.sick(ctx, m); !sick || err != nil {
+		if sick, err := r.sick(ctx, m); !sick || err != nil {
 			return err
 		}
 	}
 	switch c.Remedy {
 	case health.Mark:
-		return p.mark(ctx, m, c)
+		return r.mark(ctx, m, c)
 	case health.Reboot:
-		return p.reboot(ctx, c)
+		return r.reboot(ctx, c)
 	case health.Restart:
-		return p.restart(ctx, m, c)
+		return r.restart(ctx, m, c)
 	case health.Request:
-		return p.request(ctx, m, c)
+		return r.request(ctx, m, c)
 	}
-	p.escalated(c)
-	return p.delete(ctx, m, c)
+	r.escalated(c)
+	return r.delete(ctx, m, c)
 }
 
 // still reads the machine from the API server: nil when it is gone, on its way
 // out, or has its node after all. What a cache does not have may yet exist.
-func (p *pass[C]) still(ctx context.Context, t *health.Target) (client.Object, error) {
-	m := p.patients.Machine()
-	err := p.Live.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: t.Name}, m)
+func (r *remedies[C]) still(ctx context.Context, t *health.Target) (client.Object, error) {
+	m := r.patients.Machine()
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: t.Name}, m)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && (m.GetUID() != t.UID || m.GetDeletionTimestamp() != nil):
 		return nil, nil
@@ -71,7 +110,7 @@ func (p *pass[C]) still(ctx context.Context, t *health.Target) (client.Object, e
 	case t.Failed || t.NodeName == "" || t.Node != nil:
 		return m, nil
 	}
-	n, err := p.node(ctx, p.LiveNodes, t.NodeName)
+	n, err := readNode(ctx, r.LiveNodes, t.NodeName)
 	if n != nil || err != nil {
 		return nil, err
 	}
@@ -80,47 +119,47 @@ func (p *pass[C]) still(ctx context.Context, t *health.Target) (client.Object, e
 
 // sick judges a machine by what the API servers say of it and its node now, and
 // not by caches, which need not have caught up with what was not seen.
-func (p *pass[C]) sick(ctx context.Context, m client.Object) (bool, error) {
-	n, err := p.node(ctx, p.LiveNodes, p.patients.NodeName(m))
+func (r *remedies[C]) sick(ctx context.Context, m client.Object) (bool, error) {
+	n, err := readNode(ctx, r.LiveNodes, r.patients.NodeName(m))
 	if err != nil {
 		return false, err
 	}
-	t := p.patients.Patient(m, health.NodeOf(n, dialect.RackLabel(p.object)))
-	return health.Evaluate(p.now, p.seen, &p.check, &t).State == health.Unhealthy, nil
+	t := r.patients.Patient(m, health.NodeOf(n, dialect.RackLabel(r.object)))
+	return health.Evaluate(r.now, r.seen, &r.check, &t).State == health.Unhealthy, nil
 }
 
-func (p *pass[C]) delete(ctx context.Context, m client.Object, c *health.Case) error {
-	err := p.Client.Delete(ctx, m, client.Preconditions{UID: ptr.To(m.GetUID())})
+func (r *remedies[C]) delete(ctx context.Context, m client.Object, c *health.Case) error {
+	err := r.Client.Delete(ctx, m, client.Preconditions{UID: ptr.To(m.GetUID())})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	if err != nil {
-		p.say(&c.Target, corev1.EventTypeWarning, dialect.EventMachineDeletionFailed, "Machine %v remediation failed: unable to delete Machine object: "+escape(err))
+		r.say(&c.Target, corev1.EventTypeWarning, dialect.EventMachineDeletionFailed, "Machine %v remediation failed: unable to delete Machine object: "+escape(err))
 		return fmt.Errorf("delete machine %s: %w", m.GetName(), err)
 	}
-	p.say(&c.Target, corev1.EventTypeNormal, dialect.EventMachineDeleted, "Machine %v has been remediated by requesting to delete Machine object")
-	p.Metrics.remedied(client.ObjectKeyFromObject(p.object))
+	r.say(&c.Target, corev1.EventTypeNormal, dialect.EventMachineDeleted, "Machine %v has been remediated by requesting to delete Machine object")
+	r.Metrics.remedied(client.ObjectKeyFromObject(r.object))
 	return nil
 }
 
 // mark asks others to remedy the machine, unless that is asked for already, which the
 // cache has yet to show.
-func (p *pass[C]) mark(ctx context.Context, m client.Object, c *health.Case) error {
+func (r *remedies[C]) mark(ctx context.Context, m client.Object, c *health.Case) error {
 	before := m.DeepCopyObject().(client.Object)
-	p.patients.Mark(m)
+	r.patients.Mark(m)
 	if equality.Semantic.DeepEqual(before, m) {
 		return nil
 	}
-	if err := p.Client.Patch(ctx, m, client.MergeFrom(before)); err != nil {
-		p.say(&c.Target, corev1.EventTypeWarning, dialect.EventExternalAnnotationFailed, "Requesting external remediation of node associated with machine %v failed: "+escape(err))
+	if err := r.Client.Patch(ctx, m, client.MergeFrom(before)); err != nil {
+		r.say(&c.Target, corev1.EventTypeWarning, dialect.EventExternalAnnotationFailed, "Requesting external remediation of node associated with machine %v failed: "+escape(err))
 		return fmt.Errorf("mark machine %s: %w", m.GetName(), err)
 	}
-	p.say(&c.Target, corev1.EventTypeNormal, dialect.EventExternalAnnotationAdded, "Requesting external remediation of node associated with machine %v")
+	r.say(&c.Target, corev1.EventTypeNormal, dialect.EventExternalAnnotationAdded, "Requesting external remediation of node associated with machine %v")
 	return nil
 }
 
-func (p *pass[C]) reboot(ctx context.Context, c *health.Case) error {
-	n, err := p.node(ctx, p.Nodes, c.Target.NodeName)
+func (r *remedies[C]) reboot(ctx context.Context, c *health.Case) error {
+	n, err := readNode(ctx, r.Nodes, c.Target.NodeName)
 	if n == nil || err != nil {
 		return err
 	}
@@ -129,10 +168,10 @@ func (p *pass[C]) reboot(ctx context.Context, c *health.Case) error {
 		after.Annotations = map[string]string{}
 	}
 	after.Annotations[health.RebootAnnotation] = ""
-	if err := p.Nodes.Patch(ctx, after, client.MergeFrom(n)); client.IgnoreNotFound(err) != nil {
-		p.say(&c.Target, corev1.EventTypeWarning, dialect.EventExternalAnnotationFailed, "Requesting a restart of the node of machine %v failed: "+escape(err))
+	if err := r.Nodes.Patch(ctx, after, client.MergeFrom(n)); client.IgnoreNotFound(err) != nil {
+		r.say(&c.Target, corev1.EventTypeWarning, dialect.EventExternalAnnotationFailed, "Requesting a restart of the node of machine %v failed: "+escape(err))
 		return fmt.Errorf("mark node %s: %w", n.Name, err)
 	}
-	p.say(&c.Target, corev1.EventTypeNormal, dialect.EventExternalAnnotationAdded, "Requesting a restart of the node of machine %v")
+	r.say(&c.Target, corev1.EventTypeNormal, dialect.EventExternalAnnotationAdded, "Requesting a restart of the node of machine %v")
 	return nil
 }

@@ -1,12 +1,12 @@
 // Package machinehealthcheck finds machines whose nodes are not well and
 // remedies them, by health checks of every kind.
 //
-// A check has a cohort ([health.Cohort]) in memory. Events tell which machines to
-// look at again: one event costs one judgement, whatever the size of the fleet,
-// and a heartbeat of a node costs a comparison. A pass over a check brings its
-// cohort up to date, asks for a plan, remembers in the object what is about to
-// begin, begins it, and records. It comes again at the next moment that matters
-// and not before.
+// A check has a cohort in memory: its machines as they were judged last. Events
+// tell which machines to look at again: one event costs one judgement, whatever
+// the size of the fleet, and a heartbeat of a node costs a comparison. A pass over
+// a check brings its cohort up to date, asks for a plan, remembers in the object
+// what is about to begin, begins it, and records. It comes again at the next moment
+// that matters and not before.
 package machinehealthcheck
 
 import (

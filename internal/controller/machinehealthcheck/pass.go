@@ -30,13 +30,12 @@ type pass[C client.Object] struct {
 	now      time.Time
 	seen     connectivity.State
 	plan     health.Plan
-	// requested, templateErr and requestErr are what came of requests.
-	requested               bool
-	templateErr, requestErr error
+	// asked is what came of requests.
+	asked asked
 }
 
 func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
-	changed, err := p.observe(ctx)
+	changed, err := p.observer().observe(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -49,13 +48,13 @@ func (p *pass[C]) run(ctx context.Context) (reconcile.Result, error) {
 	}
 	p.state.version = ""
 	before := dialect.ReadMemory(p.object)
-	p.plan = p.state.health.Plan(p.now, view, before)
+	p.plan = health.Decide(p.now, p.state.cohort.facts(), view, before)
 	if err := p.note(ctx, before); err != nil {
 		return reconcile.Result{}, err
 	}
 	p.tell(before)
 	p.tellSelection()
-	err = errors.Join(p.remedy(ctx), p.withdraw(ctx), p.clear(ctx))
+	p.asked, err = p.remedies().carryOut(ctx)
 	if err = errors.Join(err, p.record(ctx)); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -105,7 +104,7 @@ func (p *pass[C]) note(ctx context.Context, before health.Memory) error {
 func (p *pass[C]) record(ctx context.Context) error {
 	after := p.object.DeepCopyObject().(C)
 	p.lens.Record(after, dialect.HealthOutcome{
-		Now: p.now, Check: p.check, Plan: p.plan, Requested: p.requested, TemplateErr: p.templateErr, RequestErr: p.requestErr,
+		Now: p.now, Check: p.check, Plan: p.plan, Requested: p.asked.any, TemplateErr: p.asked.templateErr, RequestErr: p.asked.requestErr,
 	})
 	if equality.Semantic.DeepEqual(p.object, after) {
 		return nil

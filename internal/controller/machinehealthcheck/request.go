@@ -37,32 +37,32 @@ const requestLook = 2 * time.Minute
 
 // request makes the request about a machine; it has the machine's name. One
 // that is there already serves.
-func (p *pass[C]) request(ctx context.Context, m client.Object, c *health.Case) error {
-	p.requested = true
-	ref := p.lens.Template(p.object)
+func (r *remedies[C]) request(ctx context.Context, m client.Object, c *health.Case) error {
+	r.asked.any = true
+	ref := r.lens.Template(r.object)
 	there := &unstructured.Unstructured{}
 	there.SetGroupVersionKind(requestKind(ref))
-	err := p.Live.Get(ctx, client.ObjectKeyFromObject(m), there)
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(m), there)
 	if err == nil {
 		return nil
 	}
 	if !apierrors.IsNotFound(err) {
-		p.requestErr = fmt.Errorf("read remediation request %s: %w", m.GetName(), err)
-		return p.requestErr
+		r.asked.requestErr = fmt.Errorf("read remediation request %s: %w", m.GetName(), err)
+		return r.asked.requestErr
 	}
 	template := &unstructured.Unstructured{}
 	template.SetGroupVersionKind(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
-	if err := p.Live.Get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: ref.Name}, template); err != nil {
-		p.templateErr = fmt.Errorf("read remediation template %s %s: %w", ref.Kind, ref.Name, err)
-		return p.templateErr
+	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: ref.Name}, template); err != nil {
+		r.asked.templateErr = fmt.Errorf("read remediation template %s %s: %w", ref.Kind, ref.Name, err)
+		return r.asked.templateErr
 	}
-	gvk, err := apiutil.GVKForObject(m, p.Client.Scheme())
+	gvk, err := apiutil.GVKForObject(m, r.Client.Scheme())
 	if err != nil {
 		return err
 	}
 	o, err := fromTemplate(template, ref)
 	if err != nil {
-		p.templateErr = err
+		r.asked.templateErr = err
 		return err
 	}
 	o.SetName(m.GetName())
@@ -70,9 +70,9 @@ func (p *pass[C]) request(ctx context.Context, m client.Object, c *health.Case) 
 	o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{
 		APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: m.GetName(), UID: m.GetUID(),
 	}))
-	if err := p.Client.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
-		p.requestErr = fmt.Errorf("create remediation request for %s: %w", c.Target.Name, err)
-		return p.requestErr
+	if err := r.Client.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
+		r.asked.requestErr = fmt.Errorf("create remediation request for %s: %w", c.Target.Name, err)
+		return r.asked.requestErr
 	}
 	return nil
 }
@@ -103,13 +103,13 @@ func fromTemplate(template *unstructured.Unstructured, ref *corev1.ObjectReferen
 }
 
 // clear deletes the requests of machines that are healthy again.
-func (p *pass[C]) clear(ctx context.Context) error {
-	if len(p.plan.Recovered) == 0 {
+func (r *remedies[C]) clear(ctx context.Context) error {
+	if len(r.plan.Recovered) == 0 {
 		return nil
 	}
 	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(requestKind(p.lens.Template(p.object)))
-	if err := p.Live.List(ctx, list, client.InNamespace(p.object.GetNamespace())); err != nil {
+	list.SetGroupVersionKind(requestKind(r.lens.Template(r.object)))
+	if err := r.Live.List(ctx, list, client.InNamespace(r.object.GetNamespace())); err != nil {
 		return fmt.Errorf("list remediation requests: %w", err)
 	}
 	byName := map[string]*unstructured.Unstructured{}
@@ -117,14 +117,14 @@ func (p *pass[C]) clear(ctx context.Context) error {
 		byName[list.Items[i].GetName()] = &list.Items[i]
 	}
 	var errs []error
-	for _, t := range p.plan.Recovered {
+	for _, t := range r.plan.Recovered {
 		if o := byName[t.Name]; o != nil && o.GetDeletionTimestamp() == nil && isFor(o, t) {
-			if err := p.Client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
+			if err := r.Client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
 				errs = append(errs, fmt.Errorf("delete remediation request %s: %w", t.Name, err))
 				continue
 			}
 		}
-		p.state.health.Cleared(t.UID)
+		r.state.cohort.cleared(t.UID)
 	}
 	return errors.Join(errs...)
 }

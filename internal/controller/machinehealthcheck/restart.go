@@ -16,37 +16,37 @@ import (
 
 // restart asks for a reboot of the machine, whose controller carries it out. A
 // request that the plan did not know of is somebody's who was faster.
-func (p *pass[C]) restart(ctx context.Context, m client.Object, c *health.Case) error {
+func (r *remedies[C]) restart(ctx context.Context, m client.Object, c *health.Case) error {
 	if dialect.ReadRebooting(m).Request != c.Target.Reboot.Request {
 		return nil
 	}
 	before := m.DeepCopyObject().(client.Object)
 	asked := lifecycle.Rebooting{Request: c.Request.UTC().Format(time.RFC3339), Until: c.Until, For: c.For}
-	dialect.WriteRebootRequest(m, asked, p.object.GetName())
-	err := p.Client.Patch(ctx, m, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	dialect.WriteRebootRequest(m, asked, r.object.GetName())
+	err := r.Client.Patch(ctx, m, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
-		p.say(&c.Target, corev1.EventTypeWarning, dialect.EventRebootRequestFailed, "Requesting a reboot of machine %v failed: "+escape(err))
+		r.say(&c.Target, corev1.EventTypeWarning, dialect.EventRebootRequestFailed, "Requesting a reboot of machine %v failed: "+escape(err))
 		return fmt.Errorf("request a reboot of machine %s: %w", m.GetName(), err)
 	}
-	p.say(&c.Target, corev1.EventTypeNormal, dialect.EventRebootRequested, "Requesting a reboot of machine %v before it is replaced")
-	p.Metrics.remedied(client.ObjectKeyFromObject(p.object))
+	r.say(&c.Target, corev1.EventTypeNormal, dialect.EventRebootRequested, "Requesting a reboot of machine %v before it is replaced")
+	r.Metrics.remedied(client.ObjectKeyFromObject(r.object))
 	return nil
 }
 
 // escalated says why a machine is replaced that was to be rebooted first.
-func (p *pass[C]) escalated(c *health.Case) {
+func (r *remedies[C]) escalated(c *health.Case) {
 	if c.Tried != "" {
-		p.emit(&c.Target, corev1.EventTypeNormal, dialect.EventEscalated, dialect.ActionRemediate,
-			fmt.Sprintf("Machine %s is replaced: %s", p.title(&c.Target), c.Tried))
+		r.emit(&c.Target, corev1.EventTypeNormal, dialect.EventEscalated, dialect.ActionRemediate,
+			fmt.Sprintf("Machine %s is replaced: %s", r.title(&c.Target), c.Tried))
 	}
 }
 
 // withdraw takes back the requests of machines that are healthy again.
-func (p *pass[C]) withdraw(ctx context.Context) error {
+func (r *remedies[C]) withdraw(ctx context.Context) error {
 	var errs []error
-	for i := range p.plan.Withdrawn {
-		t := &p.plan.Withdrawn[i]
-		m, err := p.still(ctx, t)
+	for i := range r.plan.Withdrawn {
+		t := &r.plan.Withdrawn[i]
+		m, err := r.still(ctx, t)
 		if m == nil || err != nil {
 			errs = append(errs, err)
 			continue
@@ -56,7 +56,7 @@ func (p *pass[C]) withdraw(ctx context.Context) error {
 		}
 		before := m.DeepCopyObject().(client.Object)
 		dialect.SetAnnotation(m, dialect.RebootRequestAnnotation, "")
-		if err := p.Client.Patch(ctx, m, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+		if err := r.Client.Patch(ctx, m, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 			errs = append(errs, fmt.Errorf("withdraw the reboot of machine %s: %w", t.Name, err))
 		}
 	}

@@ -42,7 +42,7 @@ func (p *pass[C]) emptyDue() time.Time { return p.object.GetCreationTimestamp().
 // due is when the pass is to be repeated though nothing happens.
 func (p *pass[C]) due() time.Time {
 	due := p.plan.Due
-	if look := p.now.Add(requestLook); p.requested && (due.IsZero() || look.Before(due)) {
+	if look := p.now.Add(requestLook); p.asked.any && (due.IsZero() || look.Before(due)) {
 		due = look
 	}
 	if at := p.emptyDue(); p.empty() && p.now.Before(at) {

@@ -14,16 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
 // state is what is known about a check between passes.
 type state struct {
 	uid types.UID
-	// health holds the verdicts, nil before the first pass. It belongs to the
+	// cohort holds the verdicts, nil before the first pass. It belongs to the
 	// pass.
-	health *health.Cohort
+	cohort *cohort
 	// version is that of the check which the last pass left behind, empty where it
 	// did not come to its end; due is when the plan may change though nothing
 	// happens.
@@ -103,101 +105,120 @@ func (r *Reconciler[C]) giveBack(w *state) {
 	w.all = true
 }
 
+// observer looks at the machines of a check.
+type observer[C client.Object] struct {
+	*Reconciler[C]
+	Client   *written.Client
+	state    *state
+	patients dialect.Patients
+	object   C
+	check    health.Check
+	now      time.Time
+	seen     connectivity.State
+}
+
+func (p *pass[C]) observer() observer[C] {
+	return observer[C]{
+		Reconciler: p.Reconciler, Client: p.Client, state: p.state, patients: p.patients,
+		object: p.object, check: p.check, now: p.now, seen: p.seen,
+	}
+}
+
 // observe brings the cohort up to date, and reports whether anything changed that
 // a plan is made of.
-func (p *pass[C]) observe(ctx context.Context) (changed bool, err error) {
-	if p.state.health == nil {
-		p.state.health, changed = health.NewCohort(p.check), true
+func (o observer[C]) observe(ctx context.Context) (changed bool, err error) {
+	if o.state.cohort == nil {
+		o.state.cohort, changed = newCohort(o.check), true
 	}
-	p.state.health.See(p.seen)
-	if before := p.state.health.Check(); !reflect.DeepEqual(before, p.check) {
-		p.state.health.Recheck(p.now, p.check)
+	o.state.cohort.seen = o.seen
+	if before := o.state.cohort.check; !reflect.DeepEqual(before, o.check) {
+		o.state.cohort.recheck(o.now, o.check)
 		changed = true
 	}
-	all, dirty := p.take(p.state)
+	all, dirty := o.take(o.state)
 	if all {
-		changed, err = true, p.load(ctx)
+		changed, err = true, o.load(ctx)
 	} else {
 		for name := range dirty {
-			c, e := p.look(ctx, name)
-			if changed = changed || c || p.state.remedied[name]; e != nil {
+			c, e := o.look(ctx, name)
+			if changed = changed || c || o.state.remedied[name]; e != nil {
 				err = e
 				break
 			}
 		}
 	}
 	if err != nil {
-		p.giveBack(p.state)
+		o.giveBack(o.state)
 		return false, err
 	}
-	if due := p.state.due; !due.IsZero() && !p.now.Before(due) {
+	if due := o.state.due; !due.IsZero() && !o.now.Before(due) {
 		changed = true
 	}
-	p.state.health.Tick(p.now)
+	o.state.cohort.tick(o.now)
 	return changed, nil
 }
 
 // load looks at all machines.
-func (p *pass[C]) load(ctx context.Context) error {
-	list := p.patients.Machines()
-	if err := p.Client.List(ctx, list, client.InNamespace(p.object.GetNamespace()), client.MatchingLabelsSelector{Selector: p.state.selector}); err != nil {
+func (o observer[C]) load(ctx context.Context) error {
+	list := o.patients.Machines()
+	if err := o.Client.List(ctx, list, client.InNamespace(o.object.GetNamespace()), client.MatchingLabelsSelector{Selector: o.state.selector}); err != nil {
 		return fmt.Errorf("list machines: %w", err)
 	}
 	there := map[types.UID]bool{}
-	err := meta.EachListItem(list, func(o runtime.Object) error {
-		m := o.(client.Object)
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		m := item.(client.Object)
 		there[m.GetUID()] = true
-		_, err := p.admit(ctx, m)
+		_, err := o.admit(ctx, m)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	p.state.health.Retain(func(uid types.UID) bool { return there[uid] })
+	o.state.cohort.retain(func(uid types.UID) bool { return there[uid] })
 	return nil
 }
 
 // look looks at one machine.
-func (p *pass[C]) look(ctx context.Context, name string) (bool, error) {
-	m := p.patients.Machine()
-	err := p.Client.Get(ctx, client.ObjectKey{Namespace: p.object.GetNamespace(), Name: name}, m)
+func (o observer[C]) look(ctx context.Context, name string) (bool, error) {
+	m := o.patients.Machine()
+	err := o.Client.Get(ctx, client.ObjectKey{Namespace: o.object.GetNamespace(), Name: name}, m)
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("read machine %s: %w", name, err)
 	}
 	gone, changed := apierrors.IsNotFound(err), false
-	if known, ok := p.state.uids[name]; ok && known != m.GetUID() {
-		changed = p.release(name, known)
+	if known, ok := o.state.uids[name]; ok && known != m.GetUID() {
+		changed = o.release(name, known)
 	}
 	if gone {
 		return changed, nil
 	}
-	if !p.state.selector.Matches(labels.Set(m.GetLabels())) {
-		return p.release(name, m.GetUID()) || changed, nil
+	if !o.state.selector.Matches(labels.Set(m.GetLabels())) {
+		return o.release(name, m.GetUID()) || changed, nil
 	}
-	admitted, err := p.admit(ctx, m)
+	admitted, err := o.admit(ctx, m)
 	return admitted || changed, err
 }
 
 // admit judges a machine with its node.
-func (p *pass[C]) admit(ctx context.Context, m client.Object) (bool, error) {
-	node := p.patients.NodeName(m)
-	p.mu.Lock()
-	delete(p.state.nodes, p.state.nodeOf[m.GetName()])
-	p.state.uids[m.GetName()] = m.GetUID()
+func (o observer[C]) admit(ctx context.Context, m client.Object) (bool, error) {
+	node := o.patients.NodeName(m)
+	o.mu.Lock()
+	delete(o.state.nodes, o.state.nodeOf[m.GetName()])
+	o.state.uids[m.GetName()] = m.GetUID()
 	if node != "" {
-		p.state.nodes[node], p.state.nodeOf[m.GetName()] = m.GetName(), node
+		o.state.nodes[node], o.state.nodeOf[m.GetName()] = m.GetName(), node
 	}
-	p.mu.Unlock()
-	n, err := p.node(ctx, p.Nodes, node)
+	o.mu.Unlock()
+	n, err := readNode(ctx, o.Nodes, node)
 	if err != nil {
 		return false, err
 	}
-	return p.state.health.Put(p.now, p.patients.Patient(m, health.NodeOf(n, dialect.RackLabel(p.object)))), nil
+	return o.state.cohort.put(o.now, o.patients.Patient(m, health.NodeOf(n, dialect.RackLabel(o.object)))), nil
 }
 
-// node reads a node; nil when there is none. An answer that failed is not
+// readNode reads a node; nil when there is none. An answer that failed is not
 // absence.
-func (p *pass[C]) node(ctx context.Context, from client.Reader, name string) (*corev1.Node, error) {
+func readNode(ctx context.Context, from client.Reader, name string) (*corev1.Node, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -213,12 +234,12 @@ func (p *pass[C]) node(ctx context.Context, from client.Reader, name string) (*c
 }
 
 // release forgets a machine that is gone or is no longer selected.
-func (p *pass[C]) release(name string, uid types.UID) bool {
-	p.mu.Lock()
-	delete(p.state.nodes, p.state.nodeOf[name])
-	delete(p.state.nodeOf, name)
-	delete(p.state.uids, name)
-	p.mu.Unlock()
-	delete(p.state.referred, uid)
-	return p.state.health.Remove(uid)
+func (o observer[C]) release(name string, uid types.UID) bool {
+	o.mu.Lock()
+	delete(o.state.nodes, o.state.nodeOf[name])
+	delete(o.state.nodeOf, name)
+	delete(o.state.uids, name)
+	o.mu.Unlock()
+	delete(o.state.referred, uid)
+	return o.state.cohort.remove(uid)
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -22,10 +23,11 @@ func (p *pass[C]) tell(before health.Memory) {
 				"%d of %d machines of %s are sick: %s", s.Sick, s.Total, s.Group, stormy[p.check.Breaker.Mode])
 		}
 	}
-	for _, n := range p.state.health.News() {
-		if n.Now.State == health.Suspect || n.Now.State == health.Unhealthy && n.Was.State != health.Suspect {
-			p.emit(&n.Target, corev1.EventTypeNormal, dialect.EventDetectedUnhealthy, dialect.ActionHealthCheck,
-				fmt.Sprintf("Machine %s has unhealthy node %s: %s", p.title(&n.Target), n.Target.NodeName, n.Now.Message))
+	v := p.voice()
+	for _, n := range p.state.cohort.news() {
+		if n.now.State == health.Suspect || n.now.State == health.Unhealthy && n.was.State != health.Suspect {
+			v.emit(&n.target, corev1.EventTypeNormal, dialect.EventDetectedUnhealthy, dialect.ActionHealthCheck,
+				fmt.Sprintf("Machine %s has unhealthy node %s: %s", v.title(&n.target), n.target.NodeName, n.now.Message))
 		}
 	}
 	restricted := !p.plan.Allowed
@@ -45,27 +47,41 @@ var stormy = map[health.Mode]string{
 	health.Enforce: "they are left alone, and for a while after it",
 }
 
-// say tells of a remedy; %v in the format is the machine.
-func (p *pass[C]) say(t *health.Target, kind, reason, format string) {
-	p.emit(t, kind, reason, dialect.ActionRemediate, fmt.Sprintf(format, p.title(t)))
+// voice tells of the machines of a check.
+type voice struct {
+	events events.EventRecorder
+	// kinds knows what a machine is called.
+	kinds    client.Client
+	machines dialect.Patients
+	// checkName is the name of the check.
+	checkName string
 }
 
-func (p *pass[C]) emit(t *health.Target, kind, reason, action, note string) {
-	p.Recorder.Eventf(p.reference(t), nil, kind, reason, action, "%s", dialect.Note(note))
+func (p *pass[C]) voice() voice {
+	return voice{events: p.Recorder, kinds: p.Client, machines: p.patients, checkName: p.object.GetName()}
+}
+
+// say tells of a remedy; %v in the format is the machine.
+func (v voice) say(t *health.Target, kind, reason, format string) {
+	v.emit(t, kind, reason, dialect.ActionRemediate, fmt.Sprintf(format, v.title(t)))
+}
+
+func (v voice) emit(t *health.Target, kind, reason, action, note string) {
+	v.events.Eventf(v.reference(t), nil, kind, reason, action, "%s", dialect.Note(note))
 }
 
 // title names a machine with its check and its node.
-func (p *pass[C]) title(t *health.Target) string {
-	return fmt.Sprintf("%s/%s/%s/%s", t.Namespace, p.object.GetName(), t.Name, t.NodeName)
+func (v voice) title(t *health.Target) string {
+	return fmt.Sprintf("%s/%s/%s/%s", t.Namespace, v.checkName, t.Name, t.NodeName)
 }
 
 // reference stands for the machine in events.
-func (p *pass[C]) reference(t *health.Target) runtime.Object {
-	m := p.patients.Machine()
+func (v voice) reference(t *health.Target) runtime.Object {
+	m := v.machines.Machine()
 	m.SetNamespace(t.Namespace)
 	m.SetName(t.Name)
 	m.SetUID(t.UID)
-	if gvk, err := p.Client.GroupVersionKindFor(m); err == nil {
+	if gvk, err := v.kinds.GroupVersionKindFor(m); err == nil {
 		m.GetObjectKind().SetGroupVersionKind(gvk)
 	}
 	m.SetCreationTimestamp(metav1.NewTime(t.Created))

@@ -56,7 +56,7 @@ func (l HealthLaws[C]) Check(t *testing.T) {
 
 // healthOutcome is what a random fleet comes to.
 func healthOutcome(r *rand.Rand, c health.Check) dialect.HealthOutcome {
-	w := health.NewCohort(c)
+	w := health.Cohort{Check: c}
 	for i := range r.Intn(8) {
 		m := health.Target{
 			UID: types.UID(fmt.Sprint(i)), Name: fmt.Sprint("m", i), Created: Now.Add(-time.Hour), Updated: Now.Add(-time.Hour),
@@ -65,13 +65,14 @@ func healthOutcome(r *rand.Rand, c health.Check) dialect.HealthOutcome {
 		if r.Intn(3) > 0 {
 			m.NodeName, m.Node = "n", &health.Node{Name: "n"}
 		}
-		w.Put(Now, m)
+		j := health.Judge(Now, w.Seen, &c, nil, &m)
+		w.Machines = append(w.Machines, &j)
 	}
 	sight := health.Connectivity{Nodes: 9, Heard: Now}
 	if r.Intn(5) == 0 {
 		sight.Blind = "it is dark"
 	}
-	o := dialect.HealthOutcome{Now: Now, Check: c, Plan: w.Plan(Now, sight, health.Memory{}), Requested: r.Intn(2) == 0}
+	o := dialect.HealthOutcome{Now: Now, Check: c, Plan: health.Decide(Now, w, sight, health.Memory{}), Requested: r.Intn(2) == 0}
 	if r.Intn(3) == 0 {
 		o.TemplateErr = errors.New("there is no template")
 	}

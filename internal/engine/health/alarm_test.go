@@ -108,7 +108,7 @@ func TestTheBlindFindNoStorm(t *testing.T) {
 		"cools down":      {"time goes by all the same", well, dark, []Storm{over}, []Storm{over}},
 		"has cooled down": {"and is forgotten", well, dark, []Storm{{Group: over.Group, Over: ago(10 * time.Minute)}}, nil},
 	} {
-		p := ward(readyCheck(mode(Enforce)), c.machines...).Plan(t0, c.sight, Memory{Storms: c.before})
+		p := ward(readyCheck(mode(Enforce)), c.machines...).plan(t0, c.sight, Memory{Storms: c.before})
 		if !slices.Equal(p.Memory.Storms, c.want) || !slices.Equal(p.Storms, c.want) {
 			t.Errorf("%s: %s: remembers %+v, want %+v", name, c.reason, p.Memory.Storms, c.want)
 		}

@@ -113,13 +113,13 @@ type hold struct {
 
 // holds asks the breaker about one machine. One whose instance is taken back is
 // let go: to hold it would only keep its pods on the node until the end.
-func (r *round) holds(b *entry) (h hold, held bool) {
-	br := r.w.check.Breaker
-	if b.verdict.Reclaimed {
+func (r *round) holds(b *Judged) (h hold, held bool) {
+	br := r.w.Check.Breaker
+	if b.Verdict.Reclaimed {
 		return hold{}, false
 	}
 	for _, s := range r.memory.Storms {
-		if b.verdict.Gone || !belongs(&b.target, s.Group) {
+		if b.Verdict.Gone || !belongs(&b.Target, s.Group) {
 			continue
 		}
 		if s.Over.IsZero() {
@@ -128,8 +128,8 @@ func (r *round) holds(b *entry) (h hold, held bool) {
 		end := s.Over.Add(br.Cooldown)
 		return hold{why: s.spared(end), until: end}, true
 	}
-	if n := r.memory.chain(r.now, &b.target); n > 0 {
-		if end := b.since.Add(br.backoff(n)); r.now.Before(end) {
+	if n := r.memory.chain(r.now, &b.Target); n > 0 {
+		if end := b.Since.Add(br.backoff(n)); r.now.Before(end) {
 			return hold{why: fmt.Sprintf("%d failed in its place before, it is left until %s", n, stamp(end)), until: end}, true
 		}
 	}

@@ -85,16 +85,16 @@ func TestFactsNeedNoTime(t *testing.T) {
 // A cohort asks again when the moment comes, and finds it put off by what was not
 // seen meanwhile.
 func TestWardWaitsForSight(t *testing.T) {
-	w := NewCohort(readyCheck())
-	w.See(looks(0))
+	w := watching(readyCheck())
+	w.seen = looks(0)
 	ill := linked(shows("Ready", "Unknown", time.Hour))
-	w.Put(t0, ill)
-	due := w.Due()
+	w.put(t0, ill)
+	due := w.machines[ill.UID].Verdict.Due
 	if !due.Equal(t0.Add(5*time.Minute + margin)) {
 		t.Fatalf("due %s", due)
 	}
-	w.Tick(due)
-	if v, _ := w.Verdict(ill.UID); v.State != Suspect || !v.Due.After(due) {
+	w.tick(due)
+	if v := w.machines[ill.UID].Verdict; v.State != Suspect || !v.Due.After(due) {
 		t.Errorf("nobody looked since: %+v", v)
 	}
 }
@@ -116,10 +116,10 @@ func TestNobodyIsJudgedUnseen(t *testing.T) {
 			t.Fatalf("%+v", v)
 		}
 		target.Failed = rapid.Bool().Draw(t, "failed")
-		w := NewCohort(check)
-		w.See(looks(0))
-		w.Put(t0, target)
-		if got := done(w.Plan(t0, Look(looks(0), t0), Memory{})); len(got) > 0 {
+		w := watching(check)
+		w.seen = looks(0)
+		w.put(t0, target)
+		if got := done(w.plan(t0, Look(looks(0), t0), Memory{})); len(got) > 0 {
 			t.Fatalf("remedied %v", got)
 		}
 	})

@@ -137,7 +137,7 @@ func TestSilenceHasToBeLonger(t *testing.T) {
 // Each machine is asked of all storms, not of the first one only.
 func TestTwoStorms(t *testing.T) {
 	machines := slices.Concat(many(4, placed{zone: "a", sick: true}), many(3, placed{zone: "b", sick: true}), many(20, placed{zone: "c"}))
-	if p := ward(readyCheck(mode(Enforce)), machines...).Plan(t0, seen, Memory{}); len(p.Storms) != 2 || len(done(p)) > 0 {
+	if p := ward(readyCheck(mode(Enforce)), machines...).plan(t0, seen, Memory{}); len(p.Storms) != 2 || len(done(p)) > 0 {
 		t.Errorf("storms %v, remedied %v", p.Storms, done(p))
 	}
 }
@@ -173,11 +173,11 @@ func TestWeather(t *testing.T) {
 // is worth; of a storm under way nobody knows when it ends.
 func TestDueAfterAStorm(t *testing.T) {
 	w := fleet(readyCheck(mode(Report)), names("m", 5), nil)
-	p := w.Plan(t0, seen, Memory{Storms: []Storm{{Group: Group{Zone, "a"}, Over: ago(time.Minute)}}})
+	p := w.plan(t0, seen, Memory{Storms: []Storm{{Group: Group{Zone, "a"}, Over: ago(time.Minute)}}})
 	if want := t0.Add(9 * time.Minute); !p.Due.Equal(want) {
 		t.Errorf("due %s, want %s", p.Due, want)
 	}
-	if p := outage(Report).Plan(t0, seen, Memory{}); !p.Due.IsZero() {
+	if p := outage(Report).plan(t0, seen, Memory{}); !p.Due.IsZero() {
 		t.Errorf("in a storm: due %s", p.Due)
 	}
 }
@@ -192,22 +192,12 @@ func TestRateIsOfTheWholeFleet(t *testing.T) {
 	for i := range 2 {
 		past = append(past, Past{Machine: types.UID(fmt.Sprint("gone", i)), Owner: "set", At: ago(time.Minute)})
 	}
-	if p := w.Plan(t0, seen, Memory{Past: past}); len(done(p)) != 2 {
+	if p := w.plan(t0, seen, Memory{Past: past}); len(done(p)) != 2 {
 		t.Errorf("2 of 4 have begun: %v, %s", done(p), p.Sentence)
 	}
 }
 
-func TestWardAnswers(t *testing.T) {
-	w := NewCohort(readyCheck())
-	if v, ok := w.Verdict("u"); ok || v != (Verdict{}) {
-		t.Errorf("nobody is there: %+v", v)
-	}
-	if !w.Put(t0, linked()) {
-		t.Error("somebody new is news")
-	}
-	if v, ok := w.Verdict("u"); !ok || v.State != Healthy {
-		t.Errorf("%+v, %v", v, ok)
-	}
+func TestNodesAreCompared(t *testing.T) {
 	n := &Node{Name: "n"}
 	for _, c := range []struct {
 		a, b *Node

@@ -1,9 +1,7 @@
 package health
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -127,7 +125,7 @@ func (m Memory) restarting(q *input) (at time.Time) {
 // was begun before: whoever began did not come so far
 // as to ask, and the request is the same.
 func (r *round) try(c *Case) (begun bool) {
-	q := &input{r.now, r.w.seen, &r.w.check, &c.Target}
+	q := &input{r.now, r.w.Seen, &r.w.Check, &c.Target}
 	t := q.trial()
 	c.Tried, c.Wait = t.tried, t.wait
 	if !t.restart {
@@ -142,21 +140,12 @@ func (r *round) try(c *Case) (begun bool) {
 	if begun = !c.Request.IsZero(); !begun {
 		c.Request = r.now.Truncate(time.Second)
 	}
-	c.Until, c.For = c.Request.Add(r.w.check.Escalation.Patience), q.ails()
+	c.Until, c.For = c.Request.Add(r.w.Check.Escalation.Patience), q.ails()
 	return begun
 }
 
-// withdrawn are the healthy machines that are still to be rebooted, by name.
-func (w *Cohort) withdrawn() (out []Target) {
-	if !w.check.Escalation.Reboot {
-		return nil
-	}
-	for _, b := range w.entries {
-		r := b.target.Reboot
-		if b.verdict.State == Healthy && r.Request != "" && (r.Current() == "" || r.Current() == lifecycle.RebootBegun) {
-			out = append(out, b.target)
-		}
-	}
-	slices.SortFunc(out, func(a, b Target) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+// awaitsReboot reports whether j is healthy and still to be rebooted.
+func (j *Judged) awaitsReboot() bool {
+	r := j.Target.Reboot
+	return j.Verdict.State == Healthy && r.Request != "" && (r.Current() == "" || r.Current() == lifecycle.RebootBegun)
 }

@@ -69,9 +69,9 @@ func TestEscalation(t *testing.T) {
 		{"a request that is no time is none", readyCheck(escalating), linked(sick, func(t *Target) { t.Reboot.Request = "now" }), Do, Restart, "", 0},
 		{"a paused check", readyCheck(escalating, func(c *Check) { c.Paused = true }), linked(sick), Leave, Restart, "paused", 0},
 	} {
-		w := NewCohort(c.check)
-		w.Put(t0, c.target)
-		p := w.Plan(t0, seen, Memory{})
+		w := watching(c.check)
+		w.put(t0, c.target)
+		p := w.plan(t0, seen, Memory{})
 		if len(p.Cases) != 1 {
 			t.Errorf("%s: %d cases", c.reason, len(p.Cases))
 			continue
@@ -94,7 +94,7 @@ func TestEscalation(t *testing.T) {
 func TestRebootsAreRemedies(t *testing.T) {
 	some := func(n int, edit ...func(*Check)) Plan {
 		w := fleet(readyCheck(append(edit, escalating)...), names("m", 10), sickFirst(n))
-		return w.Plan(t0, seen, Memory{})
+		return w.plan(t0, seen, Memory{})
 	}
 	for _, c := range []struct {
 		reason string
@@ -105,7 +105,7 @@ func TestRebootsAreRemedies(t *testing.T) {
 		{"one more", some(3, limit("2")), 0},
 		{"three an hour", some(5, mode(Enforce), func(c *Check) { c.Breaker.Rate = Limit{set: true, number: 3}; c.Breaker.StormShare = 100 }), 3},
 		{"a storm", some(9, mode(Enforce)), 0},
-		{"the blind", fleet(readyCheck(escalating), names("m", 3), sickFirst(1)).Plan(t0, Connectivity{Blind: "dark"}, Memory{}), 0},
+		{"the blind", fleet(readyCheck(escalating), names("m", 3), sickFirst(1)).plan(t0, Connectivity{Blind: "dark"}, Memory{}), 0},
 	} {
 		if got := done(c.plan); len(got) != c.begun || len(c.plan.Memory.Past) != c.begun {
 			t.Errorf("%s: %v, remembered %v, want %d", c.reason, got, c.plan.Memory.Past, c.begun)
@@ -118,14 +118,14 @@ func TestRebootsAreRemedies(t *testing.T) {
 func TestRebootIsAskedForAgain(t *testing.T) {
 	c := readyCheck(escalating)
 	w := fleet(c, names("m", 1), sickFirst(1))
-	first := w.Plan(t0, seen, Memory{})
+	first := w.plan(t0, seen, Memory{})
 	later := t0.Add(2 * time.Minute)
-	again := w.Plan(later, Connectivity{Nodes: 100, Heard: later}, first.Memory)
+	again := w.plan(later, Connectivity{Nodes: 100, Heard: later}, first.Memory)
 	if k := again.Cases[0]; k.Act != Do || !k.Request.Equal(t0) || !k.Until.Equal(t0.Add(patience)) || len(again.Memory.Past) != 1 {
 		t.Errorf("%s %s until %s, remembered %v", k.Act, k.Request, k.Until, again.Memory.Past)
 	}
 	late := t0.Add(patience + time.Second)
-	if k := w.Plan(late, Connectivity{Nodes: 100, Heard: late}, first.Memory).Cases[0]; !k.Request.Equal(late) {
+	if k := w.plan(late, Connectivity{Nodes: 100, Heard: late}, first.Memory).Cases[0]; !k.Request.Equal(late) {
 		t.Errorf("after its time the request is %s", k.Request)
 	}
 }
@@ -133,11 +133,12 @@ func TestRebootIsAskedForAgain(t *testing.T) {
 // A reboot leaves no place to be filled: nothing waits for a replacement.
 func TestRebootLeavesNoGap(t *testing.T) {
 	w := fleet(readyCheck(escalating), names("m", 2), sickFirst(1))
-	p := w.Plan(t0, seen, Memory{})
-	if !w.Remove("uid-m00") {
+	p := w.plan(t0, seen, Memory{})
+	if _, there := w.machines["uid-m00"]; !there {
 		t.Fatal("no such machine")
 	}
-	if again := w.Plan(t0.Add(time.Minute), seen, p.Memory); again.Missing != 0 {
+	delete(w.machines, "uid-m00")
+	if again := w.plan(t0.Add(time.Minute), seen, p.Memory); again.Missing != 0 {
 		t.Errorf("%d are missing", again.Missing)
 	}
 	born := linked(func(t *Target) { t.UID, t.Created = "new", t0.Add(time.Minute) })
@@ -159,9 +160,9 @@ func TestRequestsOfTheHealthyAreWithdrawn(t *testing.T) {
 		{"nothing was asked for", nil, false},
 		{"still ill", []func(*Target){shows("Ready", "False", time.Hour), asked(time.Minute, "", 0, "")}, false},
 	} {
-		w := NewCohort(readyCheck(escalating))
-		w.Put(t0, linked(c.edit...))
-		if got := len(w.Plan(t0, seen, Memory{}).Withdrawn) == 1; got != c.want {
+		w := watching(readyCheck(escalating))
+		w.put(t0, linked(c.edit...))
+		if got := len(w.plan(t0, seen, Memory{}).Withdrawn) == 1; got != c.want {
 			t.Errorf("%s: withdrawn %v", c.reason, got)
 		}
 	}
@@ -171,7 +172,7 @@ func TestRequestsOfTheHealthyAreWithdrawn(t *testing.T) {
 // likes, and processes that crash.
 type clinic struct {
 	now      time.Time
-	w        *Cohort
+	w        *watched
 	m        Target
 	memory   Memory
 	requests []string
@@ -181,8 +182,8 @@ type clinic struct {
 // pass makes a plan and carries it out, but for what a crash keeps from being
 // stored.
 func (c *clinic) pass(crash bool) (deleted bool) {
-	c.w.Put(c.now, c.m)
-	p := c.w.Plan(c.now, Connectivity{Nodes: 100, Heard: c.now}, c.memory)
+	c.w.put(c.now, c.m)
+	p := c.w.plan(c.now, Connectivity{Nodes: 100, Heard: c.now}, c.memory)
 	c.memory = p.Memory
 	for _, k := range p.Cases {
 		switch {
@@ -202,7 +203,7 @@ func (c *clinic) pass(crash bool) (deleted bool) {
 // infrastructure does, and whoever crashes.
 func TestWhoStaysSickIsReplaced(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := clinic{now: t0, w: NewCohort(readyCheck(escalating, mode(Off))), m: linked(shows("Ready", "Unknown", time.Hour)), began: t0}
+		c := clinic{now: t0, w: watching(readyCheck(escalating, mode(Off))), m: linked(shows("Ready", "Unknown", time.Hour)), began: t0}
 		crashes := rapid.IntRange(0, 3).Draw(t, "crashes")
 		for range 200 {
 			if c.pass(crashes > 0 && len(c.requests) == 0 && rapid.Bool().Draw(t, "crash")) {
@@ -234,7 +235,7 @@ func TestWhoStaysSickIsReplaced(t *testing.T) {
 func TestRebootsKeepToTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, most := rapid.IntRange(1, 6).Draw(t, "machines"), rapid.IntRange(0, 3).Draw(t, "most")
-		w := NewCohort(readyCheck(escalating, limit(string(rune('0'+most))), mode(Off)))
+		w := watching(readyCheck(escalating, limit(string(rune('0'+most))), mode(Off)))
 		targets := map[types.UID]*Target{}
 		for i, name := range names("m", n) {
 			m := linked()
@@ -243,11 +244,11 @@ func TestRebootsKeepToTheBudget(t *testing.T) {
 			}
 			m.UID, m.Name, m.Created = types.UID(name), name, ago(time.Duration(i)*time.Hour)
 			targets[m.UID] = &m
-			w.Put(t0, m)
+			w.put(t0, m)
 		}
 		now, memory := t0, Memory{}
 		for range rapid.IntRange(1, 20).Draw(t, "passes") {
-			p := w.Plan(now, Connectivity{Nodes: 100, Heard: now}, memory)
+			p := w.plan(now, Connectivity{Nodes: 100, Heard: now}, memory)
 			memory = p.Memory
 			for _, k := range p.Cases {
 				if m := targets[k.Target.UID]; k.Act == Do && k.Remedy == Restart {
@@ -261,7 +262,7 @@ func TestRebootsKeepToTheBudget(t *testing.T) {
 				if m.Deleting || m.Reboot.Request != "" {
 					inHand++
 				}
-				w.Put(now, *m)
+				w.put(now, *m)
 			}
 			if inHand > most {
 				t.Fatalf("%d are in hand, %d may be", inHand, most)

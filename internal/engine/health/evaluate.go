@@ -227,3 +227,34 @@ func leaving(q *input) (Verdict, bool) {
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// Judged is a machine with the verdict about it.
+type Judged struct {
+	Target  Target
+	Verdict Verdict
+	// Since is when the verdict's state was first found.
+	Since time.Time
+	// Unclear says that, healthy as it is, what was asked for it may be left.
+	Unclear bool
+}
+
+// Judge judges t, where before is what was found about it last; nil: nobody has
+// looked.
+func Judge(now time.Time, seen connectivity.State, c *Check, before *Judged, t *Target) Judged {
+	j := Judged{Target: *t, Verdict: Evaluate(now, seen, c, t), Since: now}
+	j.Unclear = before == nil || before.Unclear || j.Verdict.State != Healthy
+	if before != nil && before.Verdict.State == j.Verdict.State {
+		j.Since = before.Since
+	}
+	return j
+}
+
+// Due reports whether the moment has come to judge again though nothing happened.
+func (j *Judged) Due(now time.Time) bool {
+	return !j.Verdict.Due.IsZero() && !now.Before(j.Verdict.Due)
+}
+
+// Stands reports whether the verdict is that of t at now. It costs a comparison.
+func (j *Judged) Stands(now time.Time, t *Target) bool {
+	return j.Target.equal(t) && !j.Due(now)
+}

@@ -1,8 +1,8 @@
 // Package health decides which machines are unhealthy, and which of these a health check remedies now.
 //
-// [Evaluate] judges one machine with its node. A [Cohort] holds the verdicts about all machines of one check: an event about a machine
-// costs one judgement, and an event that changes nothing costs one comparison. [Cohort.Plan] weighs the verdicts against maxUnhealthy,
-// against storms, and against the remedies that are under way. Each verdict has its reason, and the next time to look.
+// [Evaluate] judges one machine with its node, and [Judge] says what is new about that. A [Cohort] is a check with all its machines as they
+// were judged. [Decide] weighs the verdicts against maxUnhealthy, against storms, and against the remedies that are under way. Each verdict
+// has its reason, and the next time to look. Who keeps verdicts asks [Judged.Stands] whether one still holds, which costs a comparison.
 //
 // The package performs no I/O, reads no clock and imports no API group.
 package health
@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
@@ -73,6 +74,16 @@ const (
 	// machine; it is deleted when the machine is healthy again.
 	Request Remedy = "Request"
 )
+
+// Cohort is a check with the machines that it selects, as they were judged. It is
+// what [Decide] looks at.
+type Cohort struct {
+	Check Check
+	// Seen is how far whoever judged has seen.
+	Seen connectivity.State
+	// Machines are in any order.
+	Machines []*Judged
+}
 
 // Target is one machine that a check looks after.
 type Target struct {

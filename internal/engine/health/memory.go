@@ -140,11 +140,14 @@ func (m Memory) chain(now time.Time, t *Target) (n int) {
 // it. It also remembers what is settled. A machine of the same owner that was
 // made since replaces one, and no other, also when it is gone itself. After an
 // hour nobody is waited for any more: the owner wants fewer.
-func (m Memory) missing(now time.Time, beds map[types.UID]*entry) (Memory, int) {
+func (m Memory) missing(now time.Time, all []*Judged) (Memory, int) {
 	if len(m.Past) == 0 {
 		return m, 0
 	}
-	spare := m.spare(beds)
+	spare, there := m.spare(all), map[types.UID]*Judged{}
+	for _, b := range all {
+		there[b.Target.UID] = b
+	}
 	out, n := Memory{Past: slices.Clone(m.Past), Storms: m.Storms}, 0
 	for i := len(out.Past) - 1; i >= 0; i-- {
 		p := &out.Past[i]
@@ -154,8 +157,8 @@ func (m Memory) missing(now time.Time, beds map[types.UID]*entry) (Memory, int) 
 		if p.By == "" {
 			p.By = spare.take(*p)
 		}
-		if b := beds[p.Machine]; b != nil {
-			p.Settled = b.verdict.State == Healthy
+		if b := there[p.Machine]; b != nil {
+			p.Settled = b.Verdict.State == Healthy
 		} else if p.Settled = p.By != ""; !p.Settled {
 			n++
 		}
@@ -179,14 +182,14 @@ func (r made) take(p Past) types.UID {
 }
 
 // spare are the machines of which it is not remembered in whose place they are.
-func (m Memory) spare(beds map[types.UID]*entry) made {
+func (m Memory) spare(all []*Judged) made {
 	out, taken := made{}, map[types.UID]bool{}
 	for _, p := range m.Past {
 		out[p.Owner], taken[p.By] = nil, true
 	}
-	for uid, b := range beds {
-		if _, ok := out[b.target.Owner.UID]; ok && !taken[uid] {
-			out[b.target.Owner.UID] = append(out[b.target.Owner.UID], &b.target)
+	for _, b := range all {
+		if _, ok := out[b.Target.Owner.UID]; ok && !taken[b.Target.UID] {
+			out[b.Target.Owner.UID] = append(out[b.Target.Owner.UID], &b.Target)
 		}
 	}
 	for _, list := range out {

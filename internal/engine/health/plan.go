@@ -2,7 +2,6 @@ package health
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -89,7 +88,8 @@ func (s Connectivity) again(now time.Time) time.Time {
 
 // round is one making of a plan.
 type round struct {
-	w            *Cohort
+	w            Cohort
+	ill          []*Judged
 	now          time.Time
 	connectivity Connectivity
 	memory       Memory
@@ -103,13 +103,13 @@ type round struct {
 	rateEnd            time.Time
 }
 
-// Plan weighs what is to be done now.
-func (w *Cohort) Plan(now time.Time, s Connectivity, m Memory) Plan {
-	r := &round{w: w, now: now, connectivity: s}
-	r.memory, r.plan.Missing = m.at(now).missing(now, w.entries)
+// Decide weighs what is to be done now.
+func Decide(now time.Time, w Cohort, s Connectivity, m Memory) Plan {
+	r := &round{w: w, ill: ill(w.Machines), now: now, connectivity: s}
+	r.memory, r.plan.Missing = m.at(now).missing(now, w.Machines)
 	r.known = r.memory.underWay()
 	p := &r.plan
-	p.Expected, p.Healthy, p.Due = len(w.entries), len(w.entries)-len(w.ill), w.Due()
+	p.Expected, p.Healthy, p.Due = len(w.Machines), len(w.Machines)-len(r.ill), due(r.ill)
 	p.Blind = s.blind(now, r.linked())
 	r.budget()
 	r.watch()
@@ -119,19 +119,58 @@ func (w *Cohort) Plan(now time.Time, s Connectivity, m Memory) Plan {
 	if p.Blind != "" || len(p.Cases) > 0 && !s.Since.IsZero() {
 		p.Due = sooner(p.Due, s.again(now))
 	}
-	if w.check.Remedy == Request {
-		p.Recovered = w.Recovered()
+	if w.Check.Remedy == Request {
+		p.Recovered = w.those(func(j *Judged) bool { return j.Verdict.State == Healthy && j.Unclear })
 	}
-	p.Withdrawn = w.withdrawn()
+	if w.Check.Escalation.Reboot {
+		p.Withdrawn = w.those((*Judged).awaitsReboot)
+	}
 	p.Storms, p.Memory = r.memory.Storms, r.memory
 	p.Sentence = r.sentence()
 	return r.plan
 }
 
+// due is the next moment at which one of them is to be judged again; zero: never.
+func due(all []*Judged) (next time.Time) {
+	for _, j := range all {
+		next = sooner(next, j.Verdict.Due)
+	}
+	return next
+}
+
+// ill are those that are not healthy; in a quiet fleet few are.
+func ill(all []*Judged) (out []*Judged) {
+	for _, j := range all {
+		if j.Verdict.State != Healthy {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// those are the machines of which is holds, by name.
+func (w Cohort) those(is func(*Judged) bool) (out []Target) {
+	for _, j := range w.Machines {
+		if is(j) {
+			out = append(out, j.Target)
+		}
+	}
+	slices.SortFunc(out, func(a, b Target) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// sooner is the earlier of two moments; zero is never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // budget: machines that were remedied and are not there yet count as unhealthy,
 // so that what is under way never exceeds what may be.
 func (r *round) budget() {
-	p, c := &r.plan, &r.w.check
+	p, c := &r.plan, &r.w.Check
 	p.Max = c.MaxUnhealthy.Of(p.Expected + p.Missing)
 	unhealthy := r.unwell()
 	p.Allowed = unhealthy <= p.Max && !c.faulty(MaxUnhealthyField)
@@ -141,7 +180,7 @@ func (r *round) budget() {
 }
 
 // unwell is how many machines the fleet has to do without.
-func (r *round) unwell() int { return len(r.w.ill) + r.plan.Missing }
+func (r *round) unwell() int { return len(r.ill) + r.plan.Missing }
 
 // MaxUnhealthyField is the field without which no budget is known.
 const MaxUnhealthyField = "spec.maxUnhealthy"
@@ -153,14 +192,14 @@ func (c *Check) faulty(field string) bool {
 // watch looks for storms, and how many remedies may begin. Who is blind neither
 // finds a storm nor sees one end.
 func (r *round) watch() {
-	br := r.w.check.Breaker
+	br := r.w.Check.Breaker
 	if br.Mode == Off {
 		r.memory.Storms = nil
 		return
 	}
 	present := r.memory.raging()
 	if r.plan.Blind == "" {
-		present = r.w.storms(br, r.plan.Max)
+		present = br.storms(r.w.Machines, r.ill, r.plan.Max)
 	}
 	r.memory = r.memory.weather(r.now, present, br.Cooldown)
 	r.begun, r.rateEnd = r.memory.within(r.now)
@@ -174,8 +213,8 @@ func (r *round) watch() {
 }
 
 func (r *round) linked() (n int) {
-	for _, b := range r.w.ill {
-		if b.target.NodeName != "" && b.target.Node == nil {
+	for _, b := range r.ill {
+		if b.Target.NodeName != "" && b.Target.Node == nil {
 			n++
 		}
 	}
@@ -183,39 +222,39 @@ func (r *round) linked() (n int) {
 }
 
 // unhealthy are the machines to be remedied, those ill the longest first.
-func (r *round) unhealthy() []*entry {
-	out := slices.DeleteFunc(slices.Collect(maps.Values(r.w.ill)), func(b *entry) bool { return b.verdict.State != Unhealthy })
-	slices.SortFunc(out, func(a, b *entry) int {
-		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.target.Name, b.target.Name), cmp.Compare(a.target.UID, b.target.UID))
+func (r *round) unhealthy() []*Judged {
+	out := slices.DeleteFunc(slices.Clone(r.ill), func(b *Judged) bool { return b.Verdict.State != Unhealthy })
+	slices.SortFunc(out, func(a, b *Judged) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Target.Name, b.Target.Name), cmp.Compare(a.Target.UID, b.Target.UID))
 	})
 	return out
 }
 
 // consider decides about one unhealthy machine. What was begun goes on whatever
 // the breaker says.
-func (r *round) consider(b *entry) {
-	c := Case{Target: b.target, Verdict: b.verdict, Remedy: r.remedy(&b.target)}
+func (r *round) consider(b *Judged) {
+	c := Case{Target: b.Target, Verdict: b.Verdict, Remedy: r.remedy(&b.Target)}
 	// Who reboots what is taken back loses the time for its pods to leave.
-	known := !b.verdict.Reclaimed && r.try(&c) || r.known[b.target.UID]
+	known := !b.Verdict.Reclaimed && r.try(&c) || r.known[b.Target.UID]
 	c.Act, c.Why = r.may(&c)
 	if c.Confirm = !r.connectivity.Since.IsZero(); c.Act == Do && c.Confirm {
 		if why := r.doubt(b); why != "" {
 			c.Act, c.Why, r.plan.Doubt = Leave, why, why
 		}
 	}
-	if c.Act == Do && !known && r.w.check.Breaker.Mode != Off {
+	if c.Act == Do && !known && r.w.Check.Breaker.Mode != Off {
 		if h, held := r.holds(b); held {
 			c.Hold = h.why
-			if r.w.check.Breaker.Mode == Enforce {
+			if r.w.Check.Breaker.Mode == Enforce {
 				c.Act, c.Why = Leave, h.why
 				r.plan.Due = sooner(r.plan.Due, h.until)
 			}
 		}
 	}
 	if c.Act == Do {
-		c.Why = b.verdict.Message
+		c.Why = b.Verdict.Message
 		if !known {
-			r.begin(&c, b.verdict.Reclaimed)
+			r.begin(&c, b.Verdict.Reclaimed)
 		}
 	}
 	r.plan.Cases = append(r.plan.Cases, c)
@@ -239,10 +278,10 @@ func (r *round) begin(c *Case, free bool) {
 
 // newest is when the newest of the owner's machines was made; zero where nobody
 // owns them.
-func (w *Cohort) newest(owner types.UID) (at time.Time) {
-	for _, b := range w.entries {
-		if owner != "" && b.target.Owner.UID == owner {
-			at = latest(at, b.target.Created)
+func (w Cohort) newest(owner types.UID) (at time.Time) {
+	for _, b := range w.Machines {
+		if owner != "" && b.Target.Owner.UID == owner {
+			at = latest(at, b.Target.Created)
 		}
 	}
 	return at
@@ -251,15 +290,15 @@ func (w *Cohort) newest(owner types.UID) (at time.Time) {
 // remedy is the check's, but that there is nothing to power on where the
 // machine failed.
 func (r *round) remedy(t *Target) Remedy {
-	if r.w.check.Remedy == Mark && t.Failed {
+	if r.w.Check.Remedy == Mark && t.Failed {
 		return Delete
 	}
-	return r.w.check.Remedy
+	return r.w.Check.Remedy
 }
 
 // may asks what does not depend on the breaker.
 func (r *round) may(c *Case) (Act, string) {
-	t, check := &c.Target, &r.w.check
+	t, check := &c.Target, &r.w.Check
 	switch {
 	case check.Paused:
 		return Leave, "the check is paused"

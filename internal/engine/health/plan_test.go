@@ -13,15 +13,15 @@ import (
 
 // fleet is a cohort with n machines of each of the named owners; edit makes them
 // what they are.
-func fleet(c Check, names []string, edit func(i int, t *Target)) *Cohort {
-	w := NewCohort(c)
+func fleet(c Check, names []string, edit func(i int, t *Target)) *watched {
+	w := watching(c)
 	for i, name := range names {
 		t := linked()
 		t.UID, t.Name = types.UID("uid-"+name), name
 		if edit != nil {
 			edit(i, &t)
 		}
-		w.Put(t0, t)
+		w.put(t0, t)
 	}
 	return w
 }
@@ -89,7 +89,7 @@ func TestRowsOfOpenShiftBudget(t *testing.T) {
 				edit = append(edit, limit(c.limit))
 			}
 			w := fleet(readyCheck(edit...), names("m", c.total), sickFirst(c.sick))
-			p := w.Plan(t0, seen, Memory{})
+			p := w.plan(t0, seen, Memory{})
 			if p.Allowed != c.allowed || p.Remaining != c.remaining || len(done(p)) != c.begun || p.Expected != c.total || p.Healthy != c.total-c.sick {
 				t.Errorf("allowed %v, remaining %d, begun %v, %d of %d healthy", p.Allowed, p.Remaining, done(p), p.Healthy, p.Expected)
 			}
@@ -137,11 +137,11 @@ func TestBudgetCountsWhatIsUnderWay(t *testing.T) {
 			}
 		}
 		w := fleet(readyCheck(limit("1")), c.present, edit)
-		p := w.Plan(t0, seen, Memory{Past: c.past})
+		p := w.plan(t0, seen, Memory{Past: c.past})
 		if p.Missing != c.missing {
 			t.Errorf("%s: %d missing, want %d", c.reason, p.Missing, c.missing)
 		}
-		again := w.Plan(t0, seen, p.Memory)
+		again := w.plan(t0, seen, p.Memory)
 		if again.Missing != c.missing || !again.Memory.Equal(p.Memory) {
 			t.Errorf("%s: looked at again: %d missing", c.reason, again.Missing)
 		}
@@ -149,7 +149,7 @@ func TestBudgetCountsWhatIsUnderWay(t *testing.T) {
 	// One of three is sick, one was remedied and is gone: with room for one, it
 	// has to wait.
 	w := fleet(readyCheck(limit("1")), names("m", 2), sickFirst(1))
-	p := w.Plan(t0, seen, Memory{Past: []Past{past("x", time.Minute)}})
+	p := w.plan(t0, seen, Memory{Past: []Past{past("x", time.Minute)}})
 	if p.Allowed || len(done(p)) > 0 {
 		t.Errorf("C10: a second remedy began: %v", done(p))
 	}
@@ -161,12 +161,12 @@ func TestBudgetCountsWhatIsUnderWay(t *testing.T) {
 func TestClocksMayDiffer(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Minute, -2 * time.Second, 0, 2 * time.Second, time.Minute} {
 		now := t0.Add(ahead)
-		began := fleet(readyCheck(limit("1"), mode(Off)), names("m", 3), sickFirst(1)).Plan(now, seen, Memory{})
+		began := fleet(readyCheck(limit("1"), mode(Off)), names("m", 3), sickFirst(1)).plan(now, seen, Memory{})
 		if len(done(began)) != 1 {
 			t.Fatalf("ours is %v ahead: %v", ahead, done(began))
 		}
 		gone := fleet(readyCheck(limit("1"), mode(Off)), []string{"m01", "m02"}, nil)
-		if p := gone.Plan(now.Add(2*time.Second), seen, began.Memory); p.Missing != 1 {
+		if p := gone.plan(now.Add(2*time.Second), seen, began.Memory); p.Missing != 1 {
 			t.Errorf("ours is %v ahead: gone, and %d missing", ahead, p.Missing)
 		}
 		replaced := fleet(readyCheck(limit("1"), mode(Off)), []string{"m01", "m02", "new"}, func(_ int, m *Target) {
@@ -174,7 +174,7 @@ func TestClocksMayDiffer(t *testing.T) {
 				m.Created = t0 // the second in which the remedy began
 			}
 		})
-		p := replaced.Plan(now.Add(2*time.Second), seen, began.Memory)
+		p := replaced.plan(now.Add(2*time.Second), seen, began.Memory)
 		if p.Missing != 0 || p.Memory.Past[0].By != "uid-new" {
 			t.Errorf("ours is %v ahead: replaced, and %d missing, by %q", ahead, p.Missing, p.Memory.Past[0].By)
 		}
@@ -187,7 +187,7 @@ func TestClocksMayDiffer(t *testing.T) {
 func TestBudgetIsOfTheWholeFleet(t *testing.T) {
 	// 40 % of 5 are 2: one that is gone and one that is sick.
 	w := fleet(readyCheck(limit("40%")), names("m", 4), sickFirst(1))
-	p := w.Plan(t0, seen, Memory{Past: []Past{{Machine: "x", Owner: "set", At: ago(time.Minute)}}})
+	p := w.plan(t0, seen, Memory{Past: []Past{{Machine: "x", Owner: "set", At: ago(time.Minute)}}})
 	if p.Max != 2 || len(done(p)) != 1 {
 		t.Errorf("%d may be: %v", p.Max, done(p))
 	}
@@ -195,14 +195,14 @@ func TestBudgetIsOfTheWholeFleet(t *testing.T) {
 
 func TestWhatRecoveredIsRemediedAnew(t *testing.T) {
 	w := fleet(readyCheck(remedy(Mark)), []string{"m"}, nil)
-	p := w.Plan(t0, seen, Memory{Past: []Past{{Machine: "uid-m", Owner: "set", At: ago(time.Minute)}}})
+	p := w.plan(t0, seen, Memory{Past: []Past{{Machine: "uid-m", Owner: "set", At: ago(time.Minute)}}})
 	if !p.Memory.Past[0].Settled {
 		t.Error("it recovered")
 	}
 	again := linked(shows("Ready", "Unknown", time.Hour))
 	again.UID, again.Name = "uid-m", "m"
-	w.Put(t0, again)
-	if p = w.Plan(t0, seen, p.Memory); len(p.Memory.Past) != 2 {
+	w.put(t0, again)
+	if p = w.plan(t0, seen, p.Memory); len(p.Memory.Past) != 2 {
 		t.Errorf("a second remedy is another one: %v", p.Memory.Past)
 	}
 }
@@ -212,11 +212,11 @@ func TestTheLongestIllComeFirst(t *testing.T) {
 	c.Breaker.Rate, _ = ParseLimit("1")
 	w := fleet(c, names("m", 5), func(i int, t *Target) { shows("Ready", "Unknown", time.Duration(5-i)*time.Minute)(t) })
 	c.Breaker.StormMin = 100
-	w.Recheck(t0, c)
+	w.check = c
 	for _, d := range []time.Duration{2 * time.Second, time.Minute + 2*time.Second} {
-		w.Tick(t0.Add(d))
+		w.tick(t0.Add(d))
 	}
-	if got := done(w.Plan(t0.Add(time.Minute), Connectivity{}, Memory{})); len(got) != 1 || got[0] != "Delete m00" {
+	if got := done(w.plan(t0.Add(time.Minute), Connectivity{}, Memory{})); len(got) != 1 || got[0] != "Delete m00" {
 		t.Errorf("got %v", got)
 	}
 }
@@ -266,9 +266,9 @@ func TestRowsOfOpenShiftRemedies(t *testing.T) {
 		{"not blind: one node may be the only one", readyCheck(), linked(nodeGone), Connectivity{}, Do, Delete},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			w := NewCohort(c.check)
-			w.Put(t0, c.target)
-			p := w.Plan(t0, c.sight, Memory{})
+			w := watching(c.check)
+			w.put(t0, c.target)
+			p := w.plan(t0, c.sight, Memory{})
 			if len(p.Cases) != 1 || p.Cases[0].Act != c.act || p.Cases[0].Remedy != c.remedy || p.Cases[0].Why == "" {
 				t.Errorf("got %+v", p.Cases)
 			}
@@ -281,76 +281,34 @@ func TestRowsOfOpenShiftRemedies(t *testing.T) {
 
 func TestBlindBecauseNoNodeIsKnown(t *testing.T) {
 	w := fleet(readyCheck(), names("m", 2), func(_ int, t *Target) { t.Node = nil })
-	p := w.Plan(t0, Connectivity{}, Memory{})
+	p := w.plan(t0, Connectivity{}, Memory{})
 	if p.Blind == "" || len(done(p)) > 0 {
 		t.Errorf("an empty list of nodes was believed: %v", done(p))
 	}
 	if !p.Due.Equal(t0.Add(blindRetry)) {
 		t.Errorf("looks again at %s", p.Due)
 	}
-	if p := w.Plan(t0, Connectivity{Nodes: 1}, Memory{}); len(done(p)) != 2 {
+	if p := w.plan(t0, Connectivity{Nodes: 1}, Memory{}); len(done(p)) != 2 {
 		t.Errorf("with another node known: %v", done(p))
 	}
 }
 
 func TestRecovered(t *testing.T) {
 	w := fleet(readyCheck(remedy(Request)), names("m", 2), sickFirst(1))
-	got := w.Plan(t0, seen, Memory{}).Recovered
+	got := w.plan(t0, seen, Memory{}).Recovered
 	if len(got) != 1 || got[0].Name != "m01" {
 		t.Fatalf("4.6: requests of a process before this one are left over: %v", got)
 	}
-	w.Cleared("uid-m01")
+	w.machines["uid-m01"].Unclear = false
 	well := linked()
 	well.UID, well.Name = "uid-m00", "m00"
-	w.Put(t0, well)
-	got = w.Plan(t0, seen, Memory{}).Recovered
+	w.put(t0, well)
+	got = w.plan(t0, seen, Memory{}).Recovered
 	if len(got) != 1 || got[0].Name != "m00" {
 		t.Errorf("4.6: healthy again: %v", got)
 	}
-	w.Recheck(t0, readyCheck())
-	if got = w.Plan(t0, seen, Memory{}).Recovered; got != nil {
+	w.check = readyCheck()
+	if got = w.plan(t0, seen, Memory{}).Recovered; got != nil {
 		t.Errorf("4.6: only with a template: %v", got)
-	}
-}
-
-func TestWard(t *testing.T) {
-	w := fleet(readyCheck(), []string{"m"}, nil)
-	w.News()
-	well, ill := linked(), linked(shows("Ready", "Unknown", time.Minute))
-	well.UID, ill.UID = "uid-m", "uid-m"
-	if w.Put(t0.Add(time.Hour), well) || len(w.News()) > 0 {
-		t.Error("W10: the same again is no news")
-	}
-	if !w.Put(t0, ill) {
-		t.Error("a sick node is news")
-	}
-	if news := w.News(); len(news) != 1 || news[0].Was.State != Healthy || news[0].Now.State != Suspect {
-		t.Errorf("C11: told %+v", news)
-	}
-	due := t0.Add(4*time.Minute + time.Second)
-	elsewhere := ill
-	elsewhere.Zone = "b"
-	if !w.Put(t0, elsewhere) || len(w.News()) > 0 {
-		t.Error("C11: a sick node that goes on being sick is told again")
-	}
-	if !w.Put(t0, ill) || w.Put(due.Add(-1), ill) {
-		t.Error("W10: the same again, before its moment, is no news")
-	}
-	if !w.Due().Equal(due) {
-		t.Errorf("W5: looks again at %s, want %s", w.Due(), due)
-	}
-	w.Tick(due.Add(-1))
-	if len(w.News()) > 0 || !w.Due().Equal(due) {
-		t.Error("a look too early changed something")
-	}
-	if !w.Put(due, ill) {
-		t.Error("the same again when its moment came is news")
-	}
-	w.Tick(due)
-	if news := w.News(); len(news) != 1 || news[0].Now.State != Unhealthy || !w.Due().IsZero() {
-		t.Errorf("when the moment came: %+v, due %s", news, w.Due())
-	}
-	if !w.Remove("uid-m") || w.Remove("uid-m") || w.Len() != 0 || len(w.Plan(t0, seen, Memory{}).Cases) > 0 {
-		t.Error("C10: a machine that is gone still counts")
 	}
 }

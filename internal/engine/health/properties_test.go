@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ type cluster struct {
 	born     int
 	machines []*Target
 	// owed is how many were remedied and are not replaced.
-	w      *Cohort
+	w      *watched
 	memory Memory
 	mode   Mode
 	// remedied are those that a plan deleted and that were not replaced, though
@@ -31,7 +32,7 @@ func newCluster(t *rapid.T) *cluster {
 	c := &cluster{t: t, now: t0, want: rapid.IntRange(1, 8).Draw(t, "want"), remedied: map[types.UID]bool{}}
 	c.most = rapid.IntRange(0, c.want).Draw(t, "most")
 	c.mode = rapid.SampledFrom([]Mode{Report, Enforce, Off}).Draw(t, "mode")
-	c.w = NewCohort(readyCheck(limit(fmt.Sprint(c.most)), mode(c.mode)))
+	c.w = watching(readyCheck(limit(fmt.Sprint(c.most)), mode(c.mode)))
 	for range c.want {
 		c.make()
 	}
@@ -103,16 +104,16 @@ func (c *cluster) look() {
 	there := map[types.UID]bool{}
 	for _, m := range c.machines {
 		there[m.UID] = true
-		c.w.Put(c.now, *m)
+		c.w.put(c.now, *m)
 	}
-	c.w.Retain(func(uid types.UID) bool { return there[uid] })
-	c.w.Tick(c.now)
+	maps.DeleteFunc(c.w.machines, func(uid types.UID, _ *Judged) bool { return !there[uid] })
+	c.w.tick(c.now)
 }
 
 // pass makes one plan and carries it out.
 func (c *cluster) pass() {
 	c.look()
-	p := c.w.Plan(c.now, Connectivity{Nodes: 100, Heard: c.now}, c.memory)
+	p := c.w.plan(c.now, Connectivity{Nodes: 100, Heard: c.now}, c.memory)
 	c.memory = p.Memory
 	for _, k := range p.Cases {
 		if k.Act != Do {
@@ -224,7 +225,7 @@ func TestTheSickAreRemediedInTheEnd(t *testing.T) {
 				return
 			}
 		}
-		t.Fatalf("the sick machine was never remedied: %s", c.w.Plan(c.now, Connectivity{Nodes: 100}, c.memory).Sentence)
+		t.Fatalf("the sick machine was never remedied: %s", c.w.plan(c.now, Connectivity{Nodes: 100}, c.memory).Sentence)
 	})
 }
 
@@ -234,7 +235,7 @@ func TestTheBlindRemedyNothing(t *testing.T) {
 		c := newCluster(t)
 		t.Repeat(c.actions())
 		c.look()
-		p := c.w.Plan(c.now, Connectivity{Blind: "it is dark"}, c.memory)
+		p := c.w.plan(c.now, Connectivity{Blind: "it is dark"}, c.memory)
 		if got := done(p); len(got) > 0 {
 			t.Fatalf("remedied %v", got)
 		}
@@ -248,37 +249,25 @@ func TestWardIsLikeAFreshOne(t *testing.T) {
 		c := newCluster(t)
 		t.Repeat(c.actions())
 		c.look()
-		fresh := NewCohort(c.w.Check())
+		fresh := watching(c.w.check)
 		for _, m := range c.machines {
-			fresh.Put(c.now, *m)
+			fresh.put(c.now, *m)
 		}
-		if fresh.Len() != c.w.Len() || len(fresh.ill) != len(c.w.ill) || !fresh.Due().Equal(c.w.Due()) {
-			t.Fatalf("fresh: %d machines, %d ill, due %s; old: %d, %d, %s", fresh.Len(), len(fresh.ill), fresh.Due(), c.w.Len(), len(c.w.ill), c.w.Due())
+		if len(fresh.machines) != len(c.w.machines) {
+			t.Fatalf("fresh: %d machines, old: %d", len(fresh.machines), len(c.w.machines))
 		}
-		for uid, b := range fresh.entries {
-			if v, _ := c.w.Verdict(uid); v != b.verdict {
-				t.Fatalf("%s: fresh %+v, old %+v", uid, b.verdict, v)
+		for uid, b := range fresh.machines {
+			if v := c.w.machines[uid].Verdict; v != b.Verdict {
+				t.Fatalf("%s: fresh %+v, old %+v", uid, b.Verdict, v)
 			}
 		}
 	})
-}
-
-func BenchmarkHeartbeat(b *testing.B) {
-	w := fleet(readyCheck(), names("m", 1000), nil)
-	m := linked()
-	m.UID, m.Name = "uid-m500", "m500"
-	b.ReportAllocs()
-	for b.Loop() {
-		if w.Put(t0, m) {
-			b.Fatal("a heartbeat is news")
-		}
-	}
 }
 
 func BenchmarkPlanOutage(b *testing.B) {
 	w := fleet(readyCheck(), names("m", 1000), sickFirst(600))
 	b.ReportAllocs()
 	for b.Loop() {
-		w.Plan(t0, seen, Memory{})
+		w.plan(t0, seen, Memory{})
 	}
 }

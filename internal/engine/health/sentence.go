@@ -9,7 +9,7 @@ import (
 // are unhealthy, 12 may be (40%); 10 of 10 machines of zone a are sick; 1
 // remedied within the hour, 6 may be; now: 1 remedied, 10 left".
 func (r *round) sentence() string {
-	p, c := &r.plan, &r.w.check
+	p, c := &r.plan, &r.w.Check
 	parts := []string{fmt.Sprintf("%d of %d machines are unhealthy, %d may be (%s)", r.unwell(), p.Expected+p.Missing, p.Max, c.MaxUnhealthy)}
 	if p.Missing > 0 {
 		parts[0] += fmt.Sprintf(", counting %d that are gone and not replaced yet", p.Missing)
@@ -37,10 +37,10 @@ func (r *round) forecast() (out []string) {
 		if s.Over.IsZero() {
 			out = append(out, fmt.Sprintf("%d of %d machines of %s are sick", s.Sick, s.Total, s.Group))
 		} else {
-			out = append(out, fmt.Sprintf("%s is given until %s after a storm", s.Group, stamp(s.Over.Add(r.w.check.Breaker.Cooldown))))
+			out = append(out, fmt.Sprintf("%s is given until %s after a storm", s.Group, stamp(s.Over.Add(r.w.Check.Breaker.Cooldown))))
 		}
 	}
-	if len(out) > 0 && r.w.check.Breaker.Mode == Report {
+	if len(out) > 0 && r.w.Check.Breaker.Mode == Report {
 		out[len(out)-1] += ", which the breaker only reports"
 	}
 	if r.begun > 0 {

@@ -43,21 +43,21 @@ func (v Verdict) surer(o Verdict) bool {
 //   - what is written to have begun since we see. But only the one: where more
 //     machines are sick, they may be so by the outage that we come from, which
 //     is still to be felt on nodes when we see again.
-func (r *round) doubt(b *entry) string {
-	since, v := r.connectivity.Since, &b.verdict
+func (r *round) doubt(b *Judged) string {
+	since, v := r.connectivity.Since, &b.Verdict
 	if since.IsZero() || v.Announced {
 		return ""
 	}
-	if v.Began.After(since) && !v.Began.After(r.now) && r.w.suspects() == 1 {
+	if v.Began.After(since) && !v.Began.After(r.now) && r.suspects() == 1 {
 		return ""
 	}
 	return fmt.Sprintf("the clusters are seen only since %s, so that this may be out of date", stamp(since))
 }
 
 // suspects is how many machines are not well by what was found out by watching.
-func (w *Cohort) suspects() (n int) {
-	for _, b := range w.ill {
-		if v := &b.verdict; !v.Announced && (v.State == Unhealthy || v.State == Suspect) {
+func (r *round) suspects() (n int) {
+	for _, b := range r.ill {
+		if v := &b.Verdict; !v.Announced && (v.State == Unhealthy || v.State == Suspect) {
 			n++
 		}
 	}

@@ -118,19 +118,19 @@ func TestTheFirstMinute(t *testing.T) {
 		{"the node is gone: nobody wrote down since when, and nothing hurries", linked(nodeGone), nil, false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			w := NewCohort(check)
-			w.See(lately())
+			w := watching(check)
+			w.seen = lately()
 			c.target.UID, c.target.Name = "it", "it"
-			w.Put(t0, c.target)
+			w.put(t0, c.target)
 			for i, o := range c.others {
 				o.UID = types.UID(fmt.Sprint("other", i))
 				o.Name = string(o.UID)
-				w.Put(t0, o)
+				w.put(t0, o)
 			}
-			if v, _ := w.Verdict("it"); v.State != Unhealthy {
+			if v := w.machines["it"].Verdict; v.State != Unhealthy {
 				t.Fatalf("it is %s (%s): the row tests nothing", v.State, v.Message)
 			}
-			p := w.Plan(t0, Look(lately(), t0), Memory{})
+			p := w.plan(t0, Look(lately(), t0), Memory{})
 			k := p.Cases[slices.IndexFunc(p.Cases, func(k Case) bool { return k.Target.UID == "it" })]
 			if acts := k.Act == Do; acts != c.acts || !k.Confirm || k.Why == "" {
 				t.Errorf("acts %v, confirms %v: %s", acts, k.Confirm, k.Why)
@@ -142,7 +142,7 @@ func TestTheFirstMinute(t *testing.T) {
 				t.Errorf("tells of waiting: %q", p.Sentence)
 			}
 			// A minute later, the same is acted upon, and nothing to confirm.
-			p = w.Plan(t0, Look(steadily(time.Minute), t0), Memory{})
+			p = w.plan(t0, Look(steadily(time.Minute), t0), Memory{})
 			k = p.Cases[slices.IndexFunc(p.Cases, func(k Case) bool { return k.Target.UID == "it" })]
 			if k.Act != Do || k.Confirm || p.Doubt != "" {
 				t.Errorf("settled: %+v", k)
@@ -159,10 +159,10 @@ func TestAnnouncedToTheBlind(t *testing.T) {
 		"before the first look":   connectivity.Begin(t0, watch, connectivity.Target),
 		"the last look was blind": steadily(time.Hour).After(connectivity.Probe{At: t0}),
 	} {
-		w := NewCohort(check)
-		w.See(s)
-		w.Put(t0, linked(shows("Terminating", "True", time.Second)))
-		p := w.Plan(t0, Look(s, t0), Memory{})
+		w := watching(check)
+		w.seen = s
+		w.put(t0, linked(shows("Terminating", "True", time.Second)))
+		p := w.plan(t0, Look(s, t0), Memory{})
 		if got := done(p); len(got) > 0 || p.Blind == "" {
 			t.Errorf("%s: remedied %v", reason, got)
 		}
@@ -187,8 +187,8 @@ func TestAnOutageIsNoWave(t *testing.T) {
 			check.Conditions = append(check.Conditions, Condition{kinds.Draw(t, "type"), statuses.Draw(t, "status"), seconds("timeout", 90)})
 		}
 		sees := steadily(seconds("sight", 59))
-		w := NewCohort(check)
-		w.See(sees)
+		w := watching(check)
+		w.seen = sees
 		for i := range rapid.IntRange(0, 6).Draw(t, "machines") {
 			m := linked()
 			m.UID = types.UID(fmt.Sprint("u", i))
@@ -205,10 +205,10 @@ func TestAnOutageIsNoWave(t *testing.T) {
 					m.Node.Conditions = append(m.Node.Conditions, NodeCondition{kind, statuses.Draw(t, "shows"), ago(seconds("since", 120))})
 				}
 			}
-			w.Put(t0, m)
+			w.put(t0, m)
 		}
 		found := 0
-		for _, k := range w.Plan(t0, Look(sees, t0), Memory{}).Cases {
+		for _, k := range w.plan(t0, Look(sees, t0), Memory{}).Cases {
 			if k.Act != Do {
 				continue
 			}

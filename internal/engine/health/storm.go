@@ -3,11 +3,8 @@ package health
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Kind is what machines of a group have in common.
@@ -101,30 +98,30 @@ func (v Verdict) lost() bool { return v.Gone || v.Reclaimed }
 // a zone of 10 that is out is no storm of a fleet of 15, nor of the only
 // template, and an ill machine elsewhere is just ill. Of the fleet, more than
 // may be unhealthy at all are a storm as well, whatever their share.
-func (w *Cohort) storms(b Breaker, most int) (out []Storm) {
+func (b Breaker) storms(all, ill []*Judged, most int) (out []Storm) {
 	left := 0
-	for _, bed := range w.ill {
-		if sick(bed.verdict) {
+	for _, bed := range ill {
+		if sick(bed.Verdict) {
 			left++
 		}
 	}
 	if left < b.StormMin {
 		return nil
 	}
-	rest := maps.Clone(w.entries)
+	rest := slices.Clone(all)
 	for {
 		worst, ok := b.worst(rest, most)
 		if !ok {
 			return out
 		}
 		out = append(out, worst)
-		maps.DeleteFunc(rest, func(_ types.UID, bed *entry) bool { return belongs(&bed.target, worst.Group) })
+		rest = slices.DeleteFunc(rest, func(bed *Judged) bool { return belongs(&bed.Target, worst.Group) })
 	}
 }
 
 // worst is the group of which the largest share is sick, among those over the
 // threshold; of equals the one with more sick, then the narrower.
-func (b Breaker) worst(beds map[types.UID]*entry, most int) (Storm, bool) {
+func (b Breaker) worst(beds []*Judged, most int) (Storm, bool) {
 	var found []Storm
 	for _, s := range count(beds) {
 		if s.Sick >= b.StormMin && (100*s.Sick >= b.StormShare*s.Total || s.Kind == Fleet && s.Sick > most) {
@@ -144,14 +141,14 @@ func (b Breaker) worst(beds map[types.UID]*entry, most int) (Storm, bool) {
 	}), true
 }
 
-func count(beds map[types.UID]*entry) map[Group]*Storm {
+func count(beds []*Judged) map[Group]*Storm {
 	out := map[Group]*Storm{}
 	for _, b := range beds {
-		if b.verdict.lost() {
+		if b.Verdict.lost() {
 			continue
 		}
 		for _, k := range kinds {
-			g, ok := groupOf(k, &b.target)
+			g, ok := groupOf(k, &b.Target)
 			if !ok {
 				continue
 			}
@@ -161,7 +158,7 @@ func count(beds map[types.UID]*entry) map[Group]*Storm {
 				out[g] = s
 			}
 			s.Total++
-			if sick(b.verdict) {
+			if sick(b.Verdict) {
 				s.Sick++
 			}
 		}

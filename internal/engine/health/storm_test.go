@@ -16,8 +16,8 @@ type placed struct {
 	sick                 bool
 }
 
-func ward(c Check, machines ...placed) *Cohort {
-	w := NewCohort(c)
+func ward(c Check, machines ...placed) *watched {
+	w := watching(c)
 	for i, m := range machines {
 		t := linked()
 		t.UID, t.Name = types.UID(fmt.Sprintf("u%03d", i)), fmt.Sprintf("m%03d", i)
@@ -25,7 +25,7 @@ func ward(c Check, machines ...placed) *Cohort {
 		if m.sick {
 			shows("Ready", "Unknown", time.Hour)(&t)
 		}
-		w.Put(t0, t)
+		w.put(t0, t)
 	}
 	return w
 }
@@ -70,7 +70,7 @@ func TestStorms(t *testing.T) {
 		{"three here and there among many", slices.Concat(many(3, placed{zone: "a", template: "t", sick: true}), many(97, placed{zone: "a", template: "t"})), nil},
 	} {
 		var got []string
-		for _, s := range ward(readyCheck(), c.machines...).storms(DefaultBreaker(), 1000) {
+		for _, s := range ward(readyCheck(), c.machines...).storms(1000) {
 			got = append(got, fmt.Sprintf("%d of %d %s %s", s.Sick, s.Total, s.Kind, s.Name))
 		}
 		if !slices.Equal(got, c.want) {
@@ -81,24 +81,24 @@ func TestStorms(t *testing.T) {
 
 func TestStartingIsNoStorm(t *testing.T) {
 	w := fleet(readyCheck(), names("m", 10), func(_ int, t *Target) { unlinkedFor(time.Minute, time.Minute)(t) })
-	if got := w.storms(DefaultBreaker(), 1000); got != nil {
+	if got := w.storms(1000); got != nil {
 		t.Errorf("a fleet that is being made: %v", got)
 	}
 }
 
 // A zone of 10 of 20 goes out, and one machine elsewhere is ill for its own
 // reasons.
-func outage(m Mode) *Cohort {
+func outage(m Mode) *watched {
 	return ward(readyCheck(mode(m)), slices.Concat(
 		many(10, placed{zone: "a", template: "t", sick: true}), many(1, placed{zone: "b", template: "t", sick: true}), many(9, placed{zone: "b", template: "t"}))...)
 }
 
 func TestOutageOfAZone(t *testing.T) {
-	p := outage(Enforce).Plan(t0, seen, Memory{})
+	p := outage(Enforce).plan(t0, seen, Memory{})
 	if got := done(p); !slices.Equal(got, []string{"Delete m010"}) {
 		t.Errorf("enforcing: %v", got)
 	}
-	p = outage(Report).Plan(t0, seen, Memory{})
+	p = outage(Report).plan(t0, seen, Memory{})
 	if got := done(p); len(got) != 11 {
 		t.Errorf("reporting stops nothing: %v", got)
 	}
@@ -111,7 +111,7 @@ func TestOutageOfAZone(t *testing.T) {
 	if held != 10 {
 		t.Errorf("reporting tells of %d", held)
 	}
-	p = outage(Off).Plan(t0, seen, Memory{Storms: []Storm{{Group: Group{Kind: Fleet}}}})
+	p = outage(Off).plan(t0, seen, Memory{Storms: []Storm{{Group: Group{Kind: Fleet}}}})
 	if got := done(p); len(got) != 11 || p.Storms != nil || p.Memory.Storms != nil {
 		t.Errorf("off: %v, %v", got, p.Storms)
 	}
@@ -125,9 +125,9 @@ func TestGoneIsNoStorm(t *testing.T) {
 		gone := linked(nodeGone)
 		gone.UID, gone.Name, gone.Zone = types.UID(fmt.Sprint("g", i)), fmt.Sprint("g", i), "a"
 		gone.Failed = i == 0
-		w.Put(t0, gone)
+		w.put(t0, gone)
 	}
-	p := w.Plan(t0, seen, Memory{})
+	p := w.plan(t0, seen, Memory{})
 	if got := done(p); len(got) != 5 || got[0] != "Delete g0" {
 		t.Errorf("remedied %v", got)
 	}
@@ -135,15 +135,15 @@ func TestGoneIsNoStorm(t *testing.T) {
 		t.Errorf("counted %+v", s)
 	}
 	failing := fleet(readyCheck(mode(Enforce)), names("m", 10), func(_ int, t *Target) { t.Failed = true })
-	if p := failing.Plan(t0, seen, Memory{}); len(done(p)) > 0 {
+	if p := failing.plan(t0, seen, Memory{}); len(done(p)) > 0 {
 		t.Errorf("nodes of failed machines are there: %v", done(p))
 	}
 	failing = fleet(readyCheck(mode(Enforce)), names("m", 10), func(_ int, t *Target) { unlinkedFor(time.Hour, time.Hour)(t); t.Failed = true })
-	if p := failing.Plan(t0, seen, Memory{}); len(done(p)) > 0 {
+	if p := failing.plan(t0, seen, Memory{}); len(done(p)) > 0 {
 		t.Errorf("failed machines never had a node: %v", done(p))
 	}
 	all := fleet(readyCheck(mode(Enforce)), names("m", 10), func(_ int, t *Target) { t.Node = nil })
-	if p := all.Plan(t0, seen, Memory{}); len(done(p)) != 3 {
+	if p := all.plan(t0, seen, Memory{}); len(done(p)) != 3 {
 		t.Errorf("3 within the hour: %v", done(p))
 	}
 }
@@ -152,23 +152,23 @@ func TestGoneIsNoStorm(t *testing.T) {
 // remedied the moment that so few are sick again.
 func TestMoreThanMayBeIsAStorm(t *testing.T) {
 	w := ward(readyCheck(mode(Enforce), limit("40%")), slices.Concat(many(5, placed{sick: true}), many(5, placed{}))...)
-	p := w.Plan(t0, seen, Memory{})
+	p := w.plan(t0, seen, Memory{})
 	if len(p.Storms) != 1 || p.Storms[0].Kind != Fleet || p.Storms[0].Sick != 5 {
 		t.Fatalf("storms %+v", p.Storms)
 	}
 	well := linked()
 	well.UID, well.Name = "u000", "m000"
-	w.Put(t0, well)
-	p = w.Plan(t0.Add(time.Minute), seen, p.Memory)
+	w.put(t0, well)
+	p = w.plan(t0.Add(time.Minute), seen, p.Memory)
 	if !p.Allowed || len(done(p)) > 0 {
 		t.Errorf("one of five came back: allowed %v, remedied %v", p.Allowed, done(p))
 	}
-	p = w.Plan(t0.Add(11*time.Minute), Connectivity{}, p.Memory)
+	p = w.plan(t0.Add(11*time.Minute), Connectivity{}, p.Memory)
 	if len(done(p)) != 3 {
 		t.Errorf("after the cooldown, as the rate has it: %v", done(p))
 	}
 	few := ward(readyCheck(mode(Enforce), limit("40%")), slices.Concat(many(4, placed{sick: true}), many(6, placed{}))...)
-	if p := few.Plan(t0, seen, Memory{}); p.Storms != nil {
+	if p := few.plan(t0, seen, Memory{}); p.Storms != nil {
 		t.Errorf("as many as may be: %+v", p.Storms)
 	}
 }
@@ -177,15 +177,15 @@ func TestCooldown(t *testing.T) {
 	// The zone came back, one machine of it did not.
 	w := ward(readyCheck(mode(Enforce)), slices.Concat(many(9, placed{zone: "a"}), many(1, placed{zone: "a", sick: true}), many(10, placed{zone: "b"}))...)
 	under := Memory{Storms: []Storm{{Group: Group{Zone, "a"}, Sick: 10, Total: 10}}}
-	p := w.Plan(t0, seen, under)
+	p := w.plan(t0, seen, under)
 	end := t0.Add(10 * time.Minute)
 	if len(done(p)) > 0 || !p.Due.Equal(end) {
 		t.Fatalf("right after the storm: %v, due %s", done(p), p.Due)
 	}
-	if p = w.Plan(end.Add(-1), seen, p.Memory); len(done(p)) > 0 || !p.Due.Equal(end) {
+	if p = w.plan(end.Add(-1), seen, p.Memory); len(done(p)) > 0 || !p.Due.Equal(end) {
 		t.Errorf("the cooldown began anew: due %s", p.Due)
 	}
-	if p = w.Plan(end, seen, p.Memory); len(done(p)) != 1 || p.Memory.Storms != nil {
+	if p = w.plan(end, seen, p.Memory); len(done(p)) != 1 || p.Memory.Storms != nil {
 		t.Errorf("after the cooldown: %v, %v", done(p), p.Memory.Storms)
 	}
 }
@@ -198,14 +198,14 @@ func TestRate(t *testing.T) {
 	c := readyCheck(mode(Enforce))
 	c.Breaker.StormMin = 1000
 	w := fleet(c, names("m", 30), sickFirst(3))
-	p := w.Plan(t0, seen, Memory{Past: past})
+	p := w.plan(t0, seen, Memory{Past: past})
 	if got := done(p); !slices.Equal(got, []string{"Delete m00"}) {
 		t.Errorf("6 of 30 within the hour: %v", got)
 	}
 	if want := ago(50 * time.Minute).Add(time.Hour); !p.Due.Equal(want) {
 		t.Errorf("due %s, want %s", p.Due, want)
 	}
-	again := w.Plan(t0, seen, p.Memory)
+	again := w.plan(t0, seen, p.Memory)
 	if got := done(again); !slices.Equal(got, []string{"Delete m00"}) {
 		t.Errorf("what was begun goes on: %v", got)
 	}
@@ -250,7 +250,7 @@ func TestReclaimedMachinesAreNotHeld(t *testing.T) {
 		{"without a reboot", []func(*Check){mode(Enforce), escalating}, reclaimed("Terminating", "True", 12), 13, 0},
 	} {
 		w := fleet(readyCheck(append(c.edit, notice)...), names("m", 30), c.ill)
-		p := w.Plan(t0, seen, Memory{})
+		p := w.plan(t0, seen, Memory{})
 		if len(done(p)) != c.done || len(p.Memory.Storms) != c.storms {
 			t.Errorf("%s: %d remedied, want %d; storms %v", c.reason, len(done(p)), c.done, p.Memory.Storms)
 		}
@@ -290,16 +290,16 @@ func TestBackoff(t *testing.T) {
 				t.Created = ago(c.created)
 			}
 		})
-		p := w.Plan(t0, seen, c.memory)
+		p := w.plan(t0, seen, c.memory)
 		if c.delay > 0 {
 			if len(done(p)) > 0 || !p.Due.Equal(t0.Add(c.delay)) {
 				t.Errorf("%s: %v, due %s", c.reason, done(p), p.Due)
 			}
-			p = w.Plan(t0.Add(c.delay-1), Connectivity{}, p.Memory)
+			p = w.plan(t0.Add(c.delay-1), Connectivity{}, p.Memory)
 			if len(done(p)) > 0 {
 				t.Errorf("%s: %v too early", c.reason, done(p))
 			}
-			p = w.Plan(t0.Add(c.delay), Connectivity{}, p.Memory)
+			p = w.plan(t0.Add(c.delay), Connectivity{}, p.Memory)
 		}
 		if len(done(p)) != 1 {
 			t.Errorf("%s: %v after %s (%s)", c.reason, done(p), c.delay, p.Sentence)
@@ -340,27 +340,27 @@ func TestSentence(t *testing.T) {
 		want   string
 	}{
 		{
-			"nothing to tell", fleet(readyCheck(limit("40%")), names("m", 5), nil).Plan(t0, seen, Memory{}),
+			"nothing to tell", fleet(readyCheck(limit("40%")), names("m", 5), nil).plan(t0, seen, Memory{}),
 			"0 of 5 machines are unhealthy, 2 may be (40%)",
 		},
 		{
-			"a zone is out, enforcing", outage(Enforce).Plan(t0, seen, Memory{}),
+			"a zone is out, enforcing", outage(Enforce).plan(t0, seen, Memory{}),
 			"11 of 20 machines are unhealthy, 20 may be (<nil>); 10 of 10 machines of zone a are sick; 1 remedied within the hour, 4 may be; now: 1 remedied, 10 left",
 		},
 		{
-			"a zone is out, reporting", outage(Report).Plan(t0, seen, Memory{}),
+			"a zone is out, reporting", outage(Report).plan(t0, seen, Memory{}),
 			"11 of 20 machines are unhealthy, 20 may be (<nil>); 10 of 10 machines of zone a are sick, which the breaker only reports; 11 remedied within the hour, 4 may be; now: 11 remedied, 0 left; 10 of the remedied would have been left if the breaker were enforcing",
 		},
 		{
-			"blind", outage(Off).Plan(t0, Connectivity{Blind: "the API server does not answer"}, Memory{}),
+			"blind", outage(Off).plan(t0, Connectivity{Blind: "the API server does not answer"}, Memory{}),
 			"11 of 20 machines are unhealthy, 20 may be (<nil>); nothing is remedied: the API server does not answer; now: 0 remedied, 11 left",
 		},
 		{
-			"waiting for another", fleet(readyCheck(limit("1"), mode(Off)), names("m", 2), nil).Plan(t0, seen, Memory{Past: []Past{{Machine: "x", Owner: "set", At: ago(time.Minute)}}}),
+			"waiting for another", fleet(readyCheck(limit("1"), mode(Off)), names("m", 2), nil).plan(t0, seen, Memory{Past: []Past{{Machine: "x", Owner: "set", At: ago(time.Minute)}}}),
 			"1 of 3 machines are unhealthy, 1 may be (1), counting 1 that are gone and not replaced yet",
 		},
 		{
-			"after a storm", fleet(readyCheck(), names("m", 2), nil).Plan(t0, seen, Memory{Storms: []Storm{{Group: Group{Zone, "a"}, Over: ago(time.Minute)}}}),
+			"after a storm", fleet(readyCheck(), names("m", 2), nil).plan(t0, seen, Memory{Storms: []Storm{{Group: Group{Zone, "a"}, Over: ago(time.Minute)}}}),
 			"0 of 2 machines are unhealthy, 2 may be (<nil>); zone a is given until 2026-11-21T12:09:00Z after a storm, which the breaker only reports",
 		},
 	} {
@@ -376,14 +376,14 @@ func TestSentence(t *testing.T) {
 func TestStormsGoByTheZoneOfTheMachine(t *testing.T) {
 	w := ward(readyCheck(mode(Enforce)), slices.Concat(many(3, placed{zone: "b", sick: true}), many(17, placed{zone: "a"}), many(1, placed{zone: "b", sick: true}), many(2, placed{zone: "b"}))...)
 	for i, b := range []string{"u000", "u001", "u002"} {
-		liar := w.entries[types.UID(b)].target
+		liar := w.machines[types.UID(b)].Target
 		liar.Zone = "a" // where its instance runs
-		w.Put(t0, liar)
+		w.put(t0, liar)
 		if got := liar.zone(); got != "a" {
 			t.Errorf("liar %d is counted in zone %s", i, got)
 		}
 	}
-	p := w.Plan(t0, seen, Memory{})
+	p := w.plan(t0, seen, Memory{})
 	if len(p.Storms) > 0 {
 		t.Errorf("storms: %+v", p.Storms)
 	}

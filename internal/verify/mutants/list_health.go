@@ -10,8 +10,8 @@ var healthMutants = []Mutant{
 	},
 	{
 		ID: "health/missing-is-well", File: "plan.go", Func: "round.unwell",
-		From: "len(r.w.ill) + r.plan.Missing",
-		To:   "len(r.w.ill)",
+		From: "len(r.ill) + r.plan.Missing",
+		To:   "len(r.ill)",
 		Note: "machines that are not back yet do not count as unhealthy",
 	},
 	{
@@ -74,5 +74,17 @@ var healthMutants = []Mutant{
 		From: "math.Pow(2, float64(failed-1))",
 		To:   "math.Pow(1, float64(failed-1))",
 		Note: "the pause after failed replacements does not grow",
+	},
+	{
+		ID: "health/verdict-outlives-its-time", File: "evaluate.go", Func: "Judged.Stands",
+		From: " && !j.Due(now)",
+		To:   "",
+		Note: "a machine that shows the same as before is not judged again when its timeout is over",
+	},
+	{
+		ID: "health/illness-begins-anew", File: "evaluate.go", Func: "Judge",
+		From: "if before != nil && before.Verdict.State == j.Verdict.State {",
+		To:   "if false {",
+		Note: "each look at a sick machine begins its illness anew, so that the wait between remedies never ends",
 	},
 }

@@ -2,6 +2,8 @@ package replay
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -12,7 +14,8 @@ import (
 
 // ours is the engine, with one check over the whole fleet.
 type ours struct {
-	ward   *health.Cohort
+	check  health.Check
+	judged map[types.UID]*health.Judged
 	memory health.Memory
 	seen   connectivity.State
 	// due is when to make another plan though nothing changed.
@@ -29,7 +32,7 @@ func newOurs(most health.Limit, mode health.Mode) *ours {
 	}
 	c.Breaker.Mode = mode
 	policy := connectivity.Policy{Timeout: 30 * time.Second, Interval: tick}
-	r := &ours{ward: health.NewCohort(c), seen: connectivity.Begin(epoch.Add(-time.Hour), policy, connectivity.Target)}
+	r := &ours{check: c, judged: map[types.UID]*health.Judged{}, seen: connectivity.Begin(epoch.Add(-time.Hour), policy, connectivity.Target)}
 	for at := -time.Hour; at <= 0; at += tick { // a process that was there all along
 		r.glance(at, connectivity.Reachable)
 	}
@@ -45,21 +48,25 @@ func (r *ours) dark(w *world) { r.glance(w.now, connectivity.Unreachable) }
 func (r *ours) look(w *world) {
 	now := epoch.Add(w.now)
 	r.glance(w.now, connectivity.Reachable)
-	r.ward.See(r.seen)
-	there, before, changed := map[types.UID]*machine{}, r.ward.Len(), !r.due.IsZero() && !now.Before(r.due)
+	there, judged, changed := map[types.UID]*machine{}, map[types.UID]*health.Judged{}, !r.due.IsZero() && !now.Before(r.due)
 	for _, m := range w.machines {
 		t := m.target(w.now)
 		there[t.UID] = m
-		changed = r.ward.Put(now, t) || changed
+		last := r.judged[t.UID]
+		if last == nil || !last.Stands(now, &t) {
+			j := health.Judge(now, r.seen, &r.check, last, &t)
+			last, changed = &j, true
+		}
+		judged[t.UID] = last
 	}
-	r.ward.Retain(func(uid types.UID) bool { return there[uid] != nil })
-	if !changed && r.ward.Len() == before {
+	changed = changed || len(judged) != len(r.judged)
+	if r.judged = judged; !changed {
 		return
 	}
-	r.ward.Tick(now)
 	view := health.Look(r.seen, now)
 	view.Nodes = len(w.machines)
-	p := r.ward.Plan(now, view, r.memory)
+	fleet := health.Cohort{Check: r.check, Seen: r.seen, Machines: slices.Collect(maps.Values(judged))}
+	p := health.Decide(now, fleet, view, r.memory)
 	r.memory, r.due = p.Memory, p.Due
 	for _, c := range p.Cases {
 		if c.Act == health.Do {

@@ -5,7 +5,7 @@
 // An outage is a file: a fleet, and what happens to it when. The shapes are
 // those of reports about systems of this kind; the numbers in them are round.
 // Three rules play: the two by which the ancestors go, written down from what
-// they do and apart from our engine, and the engine itself ([health.Cohort]), with
+// they do and apart from our engine, and the engine itself ([health.Decide]), with
 // the breaker reporting and enforcing. The world answers the same to each of
 // them and knows no chance, so that the same file gives the same table.
 package replay
