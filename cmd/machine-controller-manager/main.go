@@ -132,13 +132,8 @@ type sources struct{ sets, deployments string }
 
 // setUp sets up those controllers of one API that are to run.
 func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets[S], deployments dialect.Deployments[D, S], as sources) error {
-	if err := machineset.SetupIndex(ctx, p.mgr, sets.Traits().Machine()); err != nil {
+	if err := setUpSets(ctx, p, sets, as.sets); err != nil {
 		return err
-	}
-	if p.runs(machineSets) {
-		if err := setUpSets(p, sets, as.sets); err != nil {
-			return err
-		}
 	}
 	if p.runs(machineDeployments) {
 		alarms, err := alarmsFor(p, sets)
@@ -150,7 +145,7 @@ func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets
 	return nil
 }
 
-func setUpSets[S client.Object](p program, lens dialect.Sets[S], source string) error {
+func setUpSets[S client.Object](ctx context.Context, p program, lens dialect.Sets[S], source string) error {
 	o := machineset.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: p.Clock, Recorder: p.mgr.GetEventRecorder(source),
 		Connectivity: p.Prober,
@@ -160,7 +155,11 @@ func setUpSets[S client.Object](p program, lens dialect.Sets[S], source string) 
 	if p.Target != nil {
 		o.Nodes, s.NodeCache = p.nodes(), p.Target.GetCache()
 	}
-	return machineset.New(lens, o).SetupWithManager(p.mgr, s)
+	r := machineset.New(lens, o)
+	if err := r.Index(ctx, p.mgr.GetFieldIndexer()); err != nil || !p.runs(machineSets) {
+		return err
+	}
+	return r.SetupWithManager(p.mgr, s)
 }
 
 func setUpDeployments[D, S client.Object](ctx context.Context, p program, lens dialect.Deployments[D, S], alarms machinedeployment.Alarms, source string) error {

@@ -33,21 +33,6 @@ func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) (lifecycle
 	}, nil
 }
 
-// claimKeys are those keys of [NodeIndex] by which a machine may have an
-// instance with the UID, name and provider ID.
-func claimKeys(uid, name, providerID string) (out []string) {
-	if uid != "" {
-		out = append(out, "uid/"+uid)
-	}
-	if name != "" {
-		out = append(out, "machine/"+name)
-	}
-	if key := ProviderIDKey(providerID); key != "" {
-		out = append(out, key)
-	}
-	return out
-}
-
 // recordInstance stores which instance is the machine's before anything is done with it.
 func (p *pass[M]) recordInstance(ctx context.Context, d lifecycle.Decision) error {
 	err := p.recordNow(ctx, lifecycle.Decision{Step: lifecycle.Await, Reason: d.Reason, Stage: p.view.Stage}, d)

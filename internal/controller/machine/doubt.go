@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
-	"github.com/millwright-dev/millwright/internal/engine/orphan"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -59,10 +58,7 @@ func (p *pass[M]) doubt(ctx context.Context) string {
 		return ""
 	}
 	l := p.others().listed(ctx, time.Time{})
-	if l.err != nil {
-		return fmt.Sprintf("the scope cannot be listed as a whole: %v", l.err)
-	}
-	return orphan.Scant(ids, l.instances)
+	return lifecycle.Doubted(ids, l.instances, l.err)
 }
 
 // wantsSecondOpinion reports whether anything would come of it that the instance

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
@@ -33,7 +34,7 @@ func (p *pass[M]) others() others[M] {
 func (o others[M]) older(ctx context.Context) (*lifecycle.Machine, error) {
 	recorded := o.mine.Recorded.ProviderID
 	list := o.Dialect.NewList()
-	if err := o.Client.List(ctx, list, client.MatchingFields{NodeIndex: ProviderIDKey(recorded)}); err != nil {
+	if err := o.Client.List(ctx, list, client.MatchingFields{index.Node: index.ProviderIDKey(recorded)}); err != nil {
 		return nil, fmt.Errorf("look whose instance %s is: %w", recorded, err)
 	}
 	for m := range dialect.Items[M](list) {
@@ -50,9 +51,9 @@ func (o others[M]) older(ctx context.Context) (*lifecycle.Machine, error) {
 // empty when none has. Only instances that do not carry our UID are asked about.
 func (o others[M]) claimant(ctx context.Context, s lifecycle.Sighting) (string, error) {
 	rivals := map[string]lifecycle.Rival{}
-	for _, key := range claimKeys(s.UID, s.Name, s.ProviderID) {
+	for _, key := range index.ClaimKeys(s.UID, s.Name, s.ProviderID) {
 		list := o.Dialect.NewList()
-		if err := o.Client.List(ctx, list, client.MatchingFields{NodeIndex: key}); err != nil {
+		if err := o.Client.List(ctx, list, client.MatchingFields{index.Node: key}); err != nil {
 			return "", fmt.Errorf("look whose instance %s is: %w", s.ID, err)
 		}
 		for m := range dialect.Items[M](list) {
@@ -91,7 +92,7 @@ func (o others[M]) have(ctx context.Context, name string) (bool, error) {
 		return true, nil
 	}
 	list := o.Dialect.NewList()
-	if err := o.Client.List(ctx, list, client.MatchingFields{NodeIndex: "name/" + name}); err != nil {
+	if err := o.Client.List(ctx, list, client.MatchingFields{index.Node: index.NodeNameKey(name)}); err != nil {
 		return false, fmt.Errorf("listing the machines of node %s: %w", name, err)
 	}
 	for m := range dialect.Items[M](list) {

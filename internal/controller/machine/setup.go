@@ -2,7 +2,6 @@ package machine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -23,16 +22,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
+	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
-	"github.com/millwright-dev/millwright/provider"
 )
-
-// NodeIndex finds machines by what is known of their nodes: keys are
-// "name/<node>", "ip/<internal IP>" and that of [ProviderIDKey]. It also finds
-// those that may have an instance, by "uid/<UID>" and "machine/<name>".
-const NodeIndex = "millwright.node"
 
 // Setup says how a reconciler is wired into a manager.
 type Setup struct {
@@ -56,12 +50,17 @@ type Watch struct {
 	Which   predicate.Predicate
 }
 
+// Index registers the field index by which r reads.
+func (r *Reconciler[M]) Index(ctx context.Context, indexer client.FieldIndexer) error {
+	return index.SetupNode(ctx, indexer, r.Dialect)
+}
+
 // SetupWithManager registers the machine controller: for machines whose
 // wishes changed, for nodes that changed in a way that matters, and for pods
 // and volumes that left a node, since a drain may be waiting for that.
 func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, r.Dialect.New(), NodeIndex, r.NodeKeys); err != nil {
-		return fmt.Errorf("index machines by node: %w", err)
+	if err := r.Index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
 	}
 	wakes := enqueue.Func(r.Wakes).With(r.Priority)
 	b := ctrl.NewControllerManagedBy(mgr).Named(s.Name).
@@ -95,37 +94,6 @@ func (r *Reconciler[M]) Priority(ctx context.Context, key types.NamespacedName) 
 // would leave 100 of 1000 new machines waiting for minutes.
 func Limiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](20*time.Millisecond, time.Minute)
-}
-
-// ProviderIDKey is the key of [NodeIndex] by which the machines of a provider ID
-// are found, whoever spelled it: "tail/<what follows its last slash, in lower
-// case>". It is empty where nothing follows. Machines of another instance may
-// share it.
-func ProviderIDKey(id string) string {
-	tail := provider.Tail(id)
-	if tail == "" {
-		return ""
-	}
-	return "tail/" + tail
-}
-
-// NodeKeys are the keys of NodeIndex for a machine.
-func (r *Reconciler[M]) NodeKeys(o client.Object) (out []string) {
-	v := r.Dialect.View(o.(M))
-	for _, a := range v.Recorded.Addresses {
-		switch a.Type {
-		case corev1.NodeInternalIP:
-			out = append(out, "ip/"+a.Address)
-		case corev1.NodeInternalDNS, corev1.NodeHostName:
-			out = append(out, "name/"+a.Address)
-		}
-	}
-	if v.Recorded.NodeName != "" {
-		out = append(out, "name/"+v.Recorded.NodeName)
-	}
-	out = append(out, claimKeys(v.UID, v.Name, v.Recorded.ProviderID)...)
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // Wakes returns the machines that a change of one object concerns: of a machine,
@@ -196,20 +164,20 @@ func (r *Reconciler[M]) wakesOfNode(ctx context.Context, before, after client.Ob
 func (r *Reconciler[M]) DrainsOf(ctx context.Context, nodes ...string) []reconcile.Request {
 	keys := make([]string, len(nodes))
 	for i, name := range nodes {
-		keys[i] = "name/" + name
+		keys[i] = index.NodeNameKey(name)
 	}
 	return r.requests(ctx, keys, r.WaitsForPods)
 }
 
 // MachinesOf are the machines that the node may belong to.
 func (r *Reconciler[M]) MachinesOf(ctx context.Context, n *corev1.Node) []reconcile.Request {
-	keys := []string{"name/" + n.Name}
-	if key := ProviderIDKey(n.Spec.ProviderID); key != "" {
+	keys := []string{index.NodeNameKey(n.Name)}
+	if key := index.ProviderIDKey(n.Spec.ProviderID); key != "" {
 		keys = append(keys, key)
 	}
 	for _, a := range n.Status.Addresses {
 		if a.Type == corev1.NodeInternalIP && n.Spec.ProviderID == "" {
-			keys = append(keys, "ip/"+a.Address)
+			keys = append(keys, index.NodeIPKey(a.Address))
 		}
 	}
 	return r.requests(ctx, keys, func(M) bool { return true })
@@ -225,7 +193,7 @@ func (r *Reconciler[M]) requests(ctx context.Context, keys []string, which func(
 	found := map[types.NamespacedName]bool{}
 	for _, key := range keys {
 		list := r.Dialect.NewList()
-		if err := r.Client.List(ctx, list, client.MatchingFields{NodeIndex: key}); err != nil {
+		if err := r.Client.List(ctx, list, client.MatchingFields{index.Node: key}); err != nil {
 			continue // the index is ours and the cache in memory: there is nothing to be done
 		}
 		for m := range dialect.Items[M](list) {

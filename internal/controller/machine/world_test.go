@@ -23,6 +23,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
@@ -64,8 +65,8 @@ func newRecording(t *testing.T, objects ...client.Object) *recording {
 	for _, i := range node.Indexes() {
 		b = b.WithIndex(i.Object, i.Name, i.Extract)
 	}
-	b = b.WithIndex(&machinev1.Machine{}, machine.NodeIndex, machine.New(machine.Options[*machinev1.Machine]{Dialect: openshift.Machines{}}).NodeKeys)
-	b = b.WithIndex(&v1alpha1.Machine{}, machine.NodeIndex, machine.New(machine.Options[*v1alpha1.Machine]{Dialect: gardener.Machines{}}).NodeKeys)
+	b = b.WithIndex(&machinev1.Machine{}, index.Node, index.NodeKeys[*machinev1.Machine](openshift.Machines{}))
+	b = b.WithIndex(&v1alpha1.Machine{}, index.Node, index.NodeKeys[*v1alpha1.Machine](gardener.Machines{}))
 	r.WithWatch = b.Build()
 	return r
 }

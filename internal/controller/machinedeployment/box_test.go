@@ -72,10 +72,10 @@ func startCluster[D, S client.Object](t *testing.T, a api[D, S]) *cluster[D, S] 
 	writes, err := client.NewWithWatch(env.Config, client.Options{Scheme: scheme(), Cache: &client.CacheOptions{Reader: mgr.GetCache()}})
 	c.must(err)
 	counting := c.counting(writes)
-	c.must(machineset.SetupIndex(t.Context(), mgr, a.lens.Sets().Lens().Traits().Machine()))
 	sets := machineset.New(a.members, machineset.Options{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Nodes: mgr.GetClient(), Recorder: mgr.GetEventRecorder("machineset"),
 	})
+	c.must(sets.Index(t.Context(), mgr.GetFieldIndexer()))
 	c.must(sets.SetupWithManager(mgr, machineset.Setup{NodeCache: mgr.GetCache()}))
 	r := machinedeployment.New(a.lens, machinedeployment.Options{
 		Client: counting, Live: mgr.GetAPIReader(), Nodes: counting, LiveNodes: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("machinedeployment"),

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
-	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/controller/parallel"
 	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
@@ -34,7 +34,7 @@ import (
 // Options are what a [Reconciler] works with.
 type Options struct {
 	// Client reads deployments, sets and machines from a cache with the indexes
-	// [SetIndex], [machineset.OwnerIndex] and [NodeIndex], and writes them.
+	// [SetIndex], [index.Owner] and [NodeIndex], and writes them.
 	// Required.
 	Client client.Client
 	// Live reads deployments, sets and machines from the API server itself.
@@ -106,7 +106,7 @@ func New[D, S client.Object](lens dialect.Deployments[D, S], o Options) *Reconci
 		o.Clock = clock.RealClock{}
 	}
 	if o.Writes == nil {
-		o.Writes = machineset.Parallel(16)
+		o.Writes = parallel.Runner(16)
 	}
 	mover, _ := dialect.As[dialect.Mover[S]](lens.Machines())
 	marker, _ := dialect.As[dialect.VictimMarker](lens.Machines())

@@ -15,17 +15,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
-// The field indexes that the shell lists by besides [machineset.OwnerIndex],
+// The field indexes that the shell lists by besides [index.Owner],
 // which is that over machines.
 const (
 	// SetIndex is over sets: the UID of the set's controller, or
-	// [machineset.NoOwner]. [machineset.IndexOwner] computes it.
+	// [index.NoOwner]. [index.OwnerKeys] computes it.
 	SetIndex = "millwright.dev/deployment-uid"
 	// NodeIndex is over machines: the name of the machine's node.
 	// [Reconciler.IndexNode] computes it.
@@ -48,7 +48,7 @@ func (p *pass[D, S]) observe(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	free, err := p.listSets(ctx, machineset.NoOwner)
+	free, err := p.listSets(ctx, index.NoOwner)
 	if err != nil {
 		return false, err
 	}
@@ -214,14 +214,14 @@ func (p *pass[D, S]) listSets(ctx context.Context, owner string) ([]S, error) {
 
 // cachedMachines are those that the cache lists with the sets.
 func (p *pass[D, S]) cachedMachines(ctx context.Context) (out []client.Object, err error) {
-	owners := []string{machineset.NoOwner}
+	owners := []string{index.NoOwner}
 	for _, s := range p.sets {
 		owners = append(owners, string(s.GetUID()))
 	}
 	for _, owner := range owners {
 		list := p.lens.Sets().Lens().Traits().Machines()
 		err := p.Client.List(ctx, list, client.InNamespace(p.facts.Namespace),
-			client.MatchingFields{machineset.OwnerIndex: owner}, client.UnsafeDisableDeepCopy)
+			client.MatchingFields{index.Owner: owner}, client.UnsafeDisableDeepCopy)
 		if err != nil {
 			return nil, fmt.Errorf("list machines by owner: %w", err)
 		}

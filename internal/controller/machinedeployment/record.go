@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // statusPause is the least time between two writes of the deployment's
 // counters. What people wait for (see [headline]) is written at once.
-func (m *memory) statusPause() time.Duration { return machineset.StatusPause(int(m.machines.Load())) }
+func (m *memory) statusPause() time.Duration { return replicas.StatusPause(int(m.machines.Load())) }
 
 // headline is what a status says but for its counters.
 type headline struct {

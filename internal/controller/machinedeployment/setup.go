@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
-	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/controller/index"
 )
 
 // Bounds of the pause after a failed pass; it doubles from one to the other.
@@ -35,18 +35,26 @@ type Setup struct {
 	NodeCache cache.Cache
 }
 
-// SetupWithManager registers the indexes and the watches. That over machines
-// by their owner is left to [machineset.SetupIndex], because the controller of
-// the sets reads by it as well.
-func (r *Reconciler[D, S]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
+// Index registers the field indexes by which r alone reads. That over machines by
+// their owner is registered by the controller of the sets, which reads by it as well.
+func (r *Reconciler[D, S]) Index(ctx context.Context, indexer client.FieldIndexer) error {
 	kind := r.lens.Traits().Kind
 	sets := r.lens.Sets().Lens()
-	indexer := mgr.GetFieldIndexer()
-	if err := indexer.IndexField(ctx, sets.New(), SetIndex, machineset.IndexOwner); err != nil {
+	if err := indexer.IndexField(ctx, sets.New(), SetIndex, index.OwnerKeys); err != nil {
 		return fmt.Errorf("index sets of %s by owner: %w", kind.GroupKind(), err)
 	}
 	if err := indexer.IndexField(ctx, sets.Traits().Machine(), NodeIndex, r.IndexNode); err != nil {
 		return fmt.Errorf("index machines of %s by node: %w", kind.GroupKind(), err)
+	}
+	return nil
+}
+
+// SetupWithManager registers the indexes and the watches.
+func (r *Reconciler[D, S]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, s Setup) error {
+	kind := r.lens.Traits().Kind
+	sets := r.lens.Sets().Lens()
+	if err := r.Index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
 	}
 	if s.MaxConcurrent == 0 {
 		s.MaxConcurrent = 10

@@ -25,8 +25,8 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
-	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
@@ -218,7 +218,7 @@ func (w *world[D, S]) sync(kinds ...string) {
 
 func (w *world[D, S]) indexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
-		machinedeployment.SetIndex: machineset.IndexOwner, machineset.OwnerIndex: machineset.IndexOwner,
+		machinedeployment.SetIndex: index.OwnerKeys, index.Owner: index.OwnerKeys,
 		machinedeployment.NodeIndex: machinedeployment.New(w.lens, machinedeployment.Options{}).IndexNode,
 	}
 }

@@ -78,7 +78,7 @@ func startCluster[S client.Object](t *testing.T, a api[S]) *cluster[S] {
 	r := machineset.New(a.lens, machineset.Options{
 		Client: counting, Live: mgr.GetAPIReader(), Nodes: mgr.GetClient(), Recorder: mgr.GetEventRecorder("machineset"),
 	})
-	if err := machineset.SetupIndex(t.Context(), mgr, a.lens.Traits().Machine()); err != nil {
+	if err := r.Index(t.Context(), mgr.GetFieldIndexer()); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.SetupWithManager(mgr, machineset.Setup{NodeCache: mgr.GetCache()}); err != nil {

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/expectations"
+	"github.com/millwright-dev/millwright/internal/controller/parallel"
 	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
@@ -33,7 +34,7 @@ import (
 // Options are what a [Reconciler] works with.
 type Options struct {
 	// Client reads sets and machines from a cache with the index
-	// [OwnerIndex], and writes them. Required.
+	// [index.Owner], and writes them. Required.
 	Client client.Client
 	// Live reads them from the API server itself. Required.
 	Live client.Reader
@@ -110,10 +111,10 @@ func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 		o.Names = func() string { return rand.String(dialect.SuffixLength) }
 	}
 	if o.Creates == nil {
-		o.Creates = Parallel(32)
+		o.Creates = parallel.Runner(32)
 	}
 	if o.Deletes == nil {
-		o.Deletes = Parallel(16)
+		o.Deletes = parallel.Runner(16)
 	}
 	if o.Margins == nil {
 		o.Margins = &limits.DefaultMargins

@@ -7,30 +7,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
-
-// OwnerIndex is the field index over machines that the shell lists by: the UID
-// of the machine's controller, or [NoOwner].
-const (
-	OwnerIndex = "millwright.dev/controller-uid"
-	NoOwner    = "none"
-)
-
-// IndexOwner computes [OwnerIndex].
-func IndexOwner(m client.Object) []string {
-	if ref := metav1.GetControllerOfNoCopy(m); ref != nil {
-		return []string{string(ref.UID)}
-	}
-	return []string{NoOwner}
-}
 
 // observe lists the set's machines and those that nobody controls, and settles
 // which of them are the set's. What is listed is shared with the cache and
@@ -40,7 +25,7 @@ func (p *pass[S]) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	free, err := p.listCached(ctx, NoOwner)
+	free, err := p.listCached(ctx, index.NoOwner)
 	if err != nil {
 		return err
 	}
@@ -56,7 +41,7 @@ func (p *pass[S]) observe(ctx context.Context) error {
 func (p *pass[S]) listCached(ctx context.Context, owner string) ([]client.Object, error) {
 	list := p.lens.Traits().Machines()
 	err := p.Client.List(ctx, list, client.InNamespace(p.set.Namespace),
-		client.MatchingFields{OwnerIndex: owner}, client.UnsafeDisableDeepCopy)
+		client.MatchingFields{index.Owner: owner}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list machines by owner: %w", err)
 	}

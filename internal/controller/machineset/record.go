@@ -3,7 +3,6 @@ package machineset
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -13,23 +12,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
-
-// Counters are written after a pause since the last time that follows the
-// number of machines: 400 ms for up to 133, 3 s from 1000 on. With [eventPause]
-// it bounds how late the final counters are. A thousand machines that take 30 s
-// to come up cost 10 writes. That a new spec was seen is written at once,
-// because rollouts wait for it.
-const (
-	leastStatusPause = 400 * time.Millisecond
-	mostStatusPause  = 3 * time.Second
-	eachStatusPause  = 3 * time.Millisecond
-)
-
-// StatusPause is the least time between two writes of counters about so many
-// machines.
-func StatusPause(machines int) time.Duration {
-	return min(mostStatusPause, max(leastStatusPause, time.Duration(machines)*eachStatusPause))
-}
 
 // refuse records the faults of the object and waits for its author.
 func (p *pass[S]) refuse(ctx context.Context) error {
@@ -46,14 +28,14 @@ func (p *pass[S]) refuse(ctx context.Context) error {
 func (p *pass[S]) record(ctx context.Context) error {
 	if p.acted && p.failure == nil {
 		if !p.set.Deleting {
-			p.again(StatusPause(len(p.members)))
+			p.again(replicas.StatusPause(len(p.members)))
 		}
 		return nil
 	}
 	tally := replicas.Count(p.now, p.members, p.policy)
 	p.again(tally.Next)
 	seen := p.observed == p.object.GetGeneration()
-	if wait := p.recorded.Add(StatusPause(len(p.members))).Sub(p.now); wait > 0 && p.failure == nil && seen {
+	if wait := p.recorded.Add(replicas.StatusPause(len(p.members))).Sub(p.now); wait > 0 && p.failure == nil && seen {
 		p.again(wait)
 		return nil
 	}

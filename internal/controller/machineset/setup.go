@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/millwright-dev/millwright/internal/controller/enqueue"
+	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/dialect"
-	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // Bounds of the pause after a failed pass; it doubles from one to the other.
@@ -37,30 +36,14 @@ type Setup struct {
 	NodeCache cache.Cache
 }
 
-// Parallel is a runner that makes up to limit calls at a time.
-func Parallel(limit int) replicas.Runner {
-	return func(n int, do func(int)) {
-		var g errgroup.Group
-		g.SetLimit(limit)
-		for i := range n {
-			g.Go(func() error { do(i); return nil })
-		}
-		_ = g.Wait() // no call returns an error
-	}
+// Index registers the field index by which r reads. The controller of deployments
+// reads by it as well, so that it is registered also where only that one runs.
+func (r *Reconciler[S]) Index(ctx context.Context, indexer client.FieldIndexer) error {
+	return index.SetupOwner(ctx, indexer, r.lens.Traits().Machine())
 }
 
-// SetupIndex registers [OwnerIndex] for the kind of m. It belongs to the
-// manager, not to the [Reconciler], because the controller of deployments reads
-// by it as well. It fails where the index is there already.
-func SetupIndex(ctx context.Context, mgr ctrl.Manager, m client.Object) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, m, OwnerIndex, IndexOwner); err != nil {
-		return fmt.Errorf("index %T by owner: %w", m, err)
-	}
-	return nil
-}
-
-// SetupWithManager registers the watches. The manager's cache must have the
-// index of [SetupIndex].
+// SetupWithManager registers the watches. The manager's cache must have the index of
+// [Reconciler.Index].
 func (r *Reconciler[S]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 	kind := r.lens.Traits().Kind
 	if s.MaxConcurrent == 0 {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
@@ -124,7 +125,7 @@ func newWorld[S client.Object](a api[S]) *world[S] {
 func (w *world[S]) build(objs ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(scheme()).WithObjects(objs...).
 		WithStatusSubresource(w.lens.New(), w.lens.Traits().Machine()).
-		WithIndex(w.lens.Traits().Machine(), machineset.OwnerIndex, machineset.IndexOwner).Build()
+		WithIndex(w.lens.Traits().Machine(), index.Owner, index.OwnerKeys).Build()
 }
 
 // Get reads from the cache.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/controller/index"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/orphan"
@@ -164,13 +164,13 @@ func (k Machines[M]) Having(ctx context.Context, n *corev1.Node) (out []client.O
 	if k.Cache == nil {
 		return nil, nil
 	}
-	keys := []string{"name/" + n.Name}
-	if key := machine.ProviderIDKey(n.Spec.ProviderID); key != "" {
+	keys := []string{index.NodeNameKey(n.Name)}
+	if key := index.ProviderIDKey(n.Spec.ProviderID); key != "" {
 		keys = append(keys, key)
 	}
 	for _, key := range keys {
 		list := k.Lens.NewList()
-		if err := k.Cache.List(ctx, list, client.MatchingFields{machine.NodeIndex: key}); err != nil {
+		if err := k.Cache.List(ctx, list, client.MatchingFields{index.Node: key}); err != nil {
 			return nil, fmt.Errorf("look for the machine of node %s: %w", n.Name, err)
 		}
 		for m := range dialect.Items[M](list) {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/controller/index"
 	shell "github.com/millwright-dev/millwright/internal/controller/orphan"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/provider"
@@ -35,17 +35,17 @@ const (
 func (w *world) indexed() {
 	keys := func(o client.Object) []string {
 		m := o.(*v1alpha1.Machine)
-		return []string{"name/" + m.Labels[v1alpha1.LabelKeyNode], machine.ProviderIDKey(m.Spec.ProviderID)}
+		return []string{"name/" + m.Labels[v1alpha1.LabelKeyNode], index.ProviderIDKey(m.Spec.ProviderID)}
 	}
 	var list v1alpha1.MachineList
 	if err := w.api.List(w.Context(), &list); err != nil {
 		w.Fatal(err)
 	}
 	others := func(o client.Object) []string {
-		return []string{machine.ProviderIDKey(ptr.Deref(o.(*machinev1.Machine).Spec.ProviderID, ""))}
+		return []string{index.ProviderIDKey(ptr.Deref(o.(*machinev1.Machine).Spec.ProviderID, ""))}
 	}
-	b := fake.NewClientBuilder().WithScheme(scheme(w.T)).WithIndex(&v1alpha1.Machine{}, machine.NodeIndex, keys).
-		WithIndex(&machinev1.Machine{}, machine.NodeIndex, others)
+	b := fake.NewClientBuilder().WithScheme(scheme(w.T)).WithIndex(&v1alpha1.Machine{}, index.Node, keys).
+		WithIndex(&machinev1.Machine{}, index.Node, others)
 	w.api = b.Build()
 	for i := range list.Items {
 		list.Items[i].ResourceVersion = ""
@@ -208,7 +208,7 @@ func TestNodesAreNotLetGoBlindly(t *testing.T) {
 
 func emptyCache(t *testing.T) client.Client {
 	none := func(client.Object) []string { return nil }
-	return fake.NewClientBuilder().WithScheme(scheme(t)).WithIndex(&v1alpha1.Machine{}, machine.NodeIndex, none).Build()
+	return fake.NewClientBuilder().WithScheme(scheme(t)).WithIndex(&v1alpha1.Machine{}, index.Node, none).Build()
 }
 
 func request(name string) reconcile.Request {

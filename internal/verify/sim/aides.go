@@ -40,7 +40,7 @@ func (p *process) aide() (client.Client, client.Reader) {
 
 // runClasses makes p hold classes.
 func runClasses(p *process) {
-	p.w.store.Index(&v1alpha1.Machine{}, machineclass.ClassIndex, machineclass.ClassOf)
+	p.w.must("index", p.w.store.IndexField(context.Background(), &v1alpha1.Machine{}, machineclass.ClassIndex, machineclass.ClassOf))
 	c, live := p.aide()
 	p.reconcile = (&machineclass.Classes{Client: c, Live: live}).Reconcile
 	p.wakes = func(e store.Event) (out []enqueue.Request) {
@@ -69,7 +69,7 @@ func (p *process) followClasses() {
 	if !p.w.profile.aided {
 		return
 	}
-	p.w.store.Index(&v1alpha1.Machine{}, machineclass.ClassIndex, machineclass.ClassOf)
+	p.w.must("index", p.w.store.IndexField(context.Background(), &v1alpha1.Machine{}, machineclass.ClassIndex, machineclass.ClassOf))
 	others := p.wakes
 	p.wakes = func(e store.Event) (out []enqueue.Request) {
 		_, is := e.Object().(*v1alpha1.MachineClass)

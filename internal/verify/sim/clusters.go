@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"slices"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -26,9 +27,9 @@ func (w *World) openStores() {
 		w.store = store.New(w.Now, w.scheme(), append(coreKinds(), kinds...))
 		w.target = w.store
 	}
-	w.target.Index(&certificatesv1.CertificateSigningRequest{}, csr.PendingIndex, csr.Pending)
+	w.must("index certificate requests", csr.SetupIndexes(context.Background(), w.target))
 	for _, i := range w.adapter.indexes {
-		w.target.Index(i.Object, i.Name, i.Extract)
+		w.must("index by node", w.target.IndexField(context.Background(), i.Object, i.Name, i.Extract))
 	}
 }
 

@@ -211,7 +211,7 @@ func (p *process) holdSecrets() {
 	if p.w.profile.ends == 0 {
 		return
 	}
-	p.w.store.Index(&v1alpha1.MachineClass{}, machineclass.SecretIndex, machineclass.SecretsOf)
+	p.w.must("index", p.w.store.IndexField(context.Background(), &v1alpha1.MachineClass{}, machineclass.SecretIndex, machineclass.SecretsOf))
 	c, live := p.aide()
 	secrets := &machineclass.Secrets{Client: bareClient{c}, Live: bareReader{live}}
 	classes, wakes := p.reconcile, p.wakes

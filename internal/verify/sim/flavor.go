@@ -246,7 +246,7 @@ func runMachines[M client.Object](p *process, lens dialect.Machines[M], classes 
 		})
 	}
 	r := build()
-	w.store.Index(lens.New(), machine.NodeIndex, r.NodeKeys)
+	w.must("index machines", r.Index(context.Background(), w.store))
 	p.reconcile = r.Reconcile
 	if m != nil && m.Forgetful {
 		p.reconcile = func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
@@ -272,8 +272,8 @@ func runSets[S client.Object](p *process, lens dialect.Sets[S]) {
 		},
 	}
 	p.plans = planSets(lens)
-	w.store.Index(lens.Traits().Machine(), machineset.OwnerIndex, machineset.IndexOwner)
 	r := machineset.New(lens, o)
+	w.must("index machines", r.Index(context.Background(), w.store))
 	p.reconcile = r.Reconcile
 	if m != nil && m.Forgetful {
 		p.reconcile = func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
-	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
@@ -115,10 +114,7 @@ func runDeployments[D, S client.Object](p *process, lens dialect.Deployments[D, 
 		Client: p.client, Live: p.live, Nodes: p.target, LiveNodes: p.targetLive, Recorder: recorder{p}, Connectivity: p.connectivity(), Clock: p, Writes: replicas.Sequential, Alarms: alarms,
 	}
 	r := machinedeployment.New(lens, o)
-	sets := lens.Sets().Lens()
-	w.store.Index(sets.Traits().Machine(), machineset.OwnerIndex, machineset.IndexOwner)
-	w.store.Index(sets.New(), machinedeployment.SetIndex, machineset.IndexOwner)
-	w.store.Index(sets.Traits().Machine(), machinedeployment.NodeIndex, r.IndexNode)
+	w.must("index sets and machines", r.Index(context.Background(), w.store))
 	p.reconcile = r.Reconcile
 	if m != nil && (m.Forgetful || m.Defects.Forgetful) {
 		p.reconcile = func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {

@@ -150,8 +150,33 @@ func importsOf(file *File) []Violation {
 	return violations
 }
 
+// shared are the packages of internal/controller that controllers of every kind use. All others are each about one kind.
+var shared = []string{"enqueue", "expectations", "index", "parallel", "written"}
+
+// sibling says why a file of one controller must not import another's package, or nothing if it may. Tests run controllers together.
+func sibling(file *File, imported string) string {
+	own, other := controllerOf(Module+"/"+file.Dir()), controllerOf(imported)
+	if file.Test || own == "" || other == "" || own == other || slices.Contains(shared, other) {
+		return ""
+	}
+	return "controllers of kinds do not import one another: what several need is in a package that they share (" + strings.Join(shared, ", ") + ")"
+}
+
+// controllerOf is the folder of internal/controller that a package is in, or nothing if it is in none.
+func controllerOf(pkg string) string {
+	rest, in := strings.CutPrefix(pkg, Module+"/internal/controller/")
+	if !in {
+		return ""
+	}
+	folder, _, _ := strings.Cut(rest, "/")
+	return folder
+}
+
 // refusal says why a file must not import a package, or nothing if it may.
 func refusal(file *File, imported string) string {
+	if why := sibling(file, imported); why != "" {
+		return why
+	}
 	for _, wall := range walls {
 		if wall.holds(file) && slices.ContainsFunc(wall.out, func(out string) bool { return within(imported, absolute(out)) }) {
 			return wall.why

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,9 +88,10 @@ func New(now func() time.Time, scheme *runtime.Scheme, all []*Kind) *Store {
 	return s
 }
 
-// Index adds a field by which objects of the kind of example are listed.
-func (s *Store) Index(example client.Object, field string, extract client.IndexerFunc) {
+// IndexField adds a field by which objects of the kind of example are listed.
+func (s *Store) IndexField(_ context.Context, example client.Object, field string, extract client.IndexerFunc) error {
 	s.indexes[index{s.kinds.of(example), field}] = &extractor{extract, map[client.Object][]string{}}
+	return nil
 }
 
 // KindOf returns the kind of an object or a list.

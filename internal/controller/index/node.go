@@ -1,0 +1,79 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Node is the index over machines by what is known of their nodes: its keys are
+// [NodeNameKey], [NodeIPKey] and [ProviderIDKey]. It also finds the machines that may
+// have an instance, by [ClaimKeys].
+const Node = "millwright.node"
+
+// NodeNameKey is the key of machines that have recorded a node of the name.
+func NodeNameKey(name string) string { return "name/" + name }
+
+// NodeIPKey is the key of machines that have recorded an internal IP.
+func NodeIPKey(ip string) string { return "ip/" + ip }
+
+// ProviderIDKey is the key by which the machines of a provider ID are found, whoever
+// spelled it: "tail/<what follows its last slash, in lower case>". It is empty where
+// nothing follows. Machines of another instance may share it.
+func ProviderIDKey(id string) string {
+	tail := provider.Tail(id)
+	if tail == "" {
+		return ""
+	}
+	return "tail/" + tail
+}
+
+// ClaimKeys are those by which a machine may have an instance with the UID, name and
+// provider ID.
+func ClaimKeys(uid, name, providerID string) (out []string) {
+	if uid != "" {
+		out = append(out, "uid/"+uid)
+	}
+	if name != "" {
+		out = append(out, "machine/"+name)
+	}
+	if key := ProviderIDKey(providerID); key != "" {
+		out = append(out, key)
+	}
+	return out
+}
+
+// NodeKeys computes [Node] for the machines that lens reads.
+func NodeKeys[M client.Object](lens dialect.Machines[M]) client.IndexerFunc {
+	return func(o client.Object) (out []string) {
+		v := lens.View(o.(M))
+		for _, a := range v.Recorded.Addresses {
+			switch a.Type {
+			case corev1.NodeInternalIP:
+				out = append(out, NodeIPKey(a.Address))
+			case corev1.NodeInternalDNS, corev1.NodeHostName:
+				out = append(out, NodeNameKey(a.Address))
+			}
+		}
+		if v.Recorded.NodeName != "" {
+			out = append(out, NodeNameKey(v.Recorded.NodeName))
+		}
+		out = append(out, ClaimKeys(v.UID, v.Name, v.Recorded.ProviderID)...)
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+}
+
+// SetupNode registers [Node] for the machines that lens reads.
+func SetupNode[M client.Object](ctx context.Context, indexer client.FieldIndexer, lens dialect.Machines[M]) error {
+	if err := indexer.IndexField(ctx, lens.New(), Node, NodeKeys(lens)); err != nil {
+		return fmt.Errorf("index machines by node: %w", err)
+	}
+	return nil
+}

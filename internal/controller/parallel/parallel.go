@@ -1,0 +1,21 @@
+// Package parallel makes calls at a time, for controllers whose passes write many
+// objects.
+package parallel
+
+import (
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+)
+
+// Runner makes up to limit calls at a time.
+func Runner(limit int) replicas.Runner {
+	return func(n int, do func(int)) {
+		var g errgroup.Group
+		g.SetLimit(limit)
+		for i := range n {
+			g.Go(func() error { do(i); return nil })
+		}
+		_ = g.Wait() // no call returns an error
+	}
+}

@@ -1,0 +1,20 @@
+package replicas
+
+import "time"
+
+// Counters are written after a pause since the last time that follows the
+// number of machines: 400 ms for up to 133, 3 s from 1000 on. With the time for
+// which changes of machines are gathered it bounds how late the final counters are.
+// A thousand machines that take 30 s to come up cost 10 writes. That a new spec was
+// seen is written at once, because rollouts wait for it.
+const (
+	leastStatusPause = 400 * time.Millisecond
+	mostStatusPause  = 3 * time.Second
+	eachStatusPause  = 3 * time.Millisecond
+)
+
+// StatusPause is the least time between two writes of counters about so many
+// machines.
+func StatusPause(machines int) time.Duration {
+	return min(mostStatusPause, max(leastStatusPause, time.Duration(machines)*eachStatusPause))
+}
