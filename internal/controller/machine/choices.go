@@ -7,6 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
+
 	"github.com/millwright-dev/millwright/internal/engine/choice"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
@@ -46,59 +49,105 @@ func (s *shortages) partly(account string, tried []provider.Choice) error {
 	return choice.Partly(s.accounts[account], tried, lifecycle.FirstDelay)
 }
 
+// market is where one machine's instance is asked for: of its class, or of one of the
+// choices of that.
+type market struct {
+	infra     *infrastructure
+	ref       provider.Ref
+	mem       *remembered
+	shortages *shortages
+	// origin is where it is asked for.
+	origin *lifecycle.Origin
+	// pause is how long what is exhausted is left alone at first.
+	pause time.Duration
+	clock clock.PassiveClock
+	log   logr.Logger
+}
+
+func (p *pass[M]) market() market {
+	return market{
+		infra: &p.infra, ref: p.ref(), origin: p.view.Recorded.Origin, mem: p.mem, shortages: p.memory.shortages,
+		pause: p.policy.Delays.Exhausted, clock: p.Clock, log: p.log,
+	}
+}
+
+// account names what shares shortages: the account in which the machine's instance is
+// asked for, or, where the infrastructure does not tell it, the credentials.
+func (m market) account() string {
+	if m.origin != nil && m.origin.Account != "" {
+		return "account/" + m.origin.Account
+	}
+	return "credentials/" + string(provider.KeyOf(m.infra.class.Credentials, "", ""))
+}
+
 // buy asks the infrastructure for the machine's instance: of the class, or of its first
 // choice that is not exhausted. Only the answer that one is exhausted leads to the next:
 // after any other the machine's instances are looked for first, and the same one is
 // asked for again.
-func (p *pass[M]) buy(ctx context.Context, want provider.Want) (provider.Instance, error) {
-	choices := p.choices()
+func (m market) buy(ctx context.Context, want provider.Want) (provider.Instance, error) {
+	choices := m.choices()
 	if len(choices) == 0 {
-		i, err := p.infra.session.Create(ctx, p.ref(), want)
-		p.mem.asked(err, p.Clock.Now())
+		i, err := m.infra.session.Create(ctx, m.ref, want)
+		m.mem.asked(choice.Order{}, err, m.clock.Now())
 		return i, err
 	}
-	account := p.account()
+	account := m.account()
 	var tried []provider.Choice
 	for range mostTries {
-		began := p.Clock.Now()
-		picked := p.memory.shortages.pick(account, began, choices, p.mem.unanswered())
+		began := m.clock.Now()
+		picked := m.shortages.pick(account, began, choices, m.mem.unanswered())
 		if picked.Err != nil {
 			return provider.Instance{}, picked.Err
 		}
 		c := picked.Choice
 		want.Choice = c.Name
-		i, err := p.infra.session.Create(ctx, p.ref(), want)
-		now := p.Clock.Now()
-		p.mem.asked(choice.Unclear(err, c), now)
-		p.memory.shortages.answered(account, choice.Answer{Choice: c, Began: began, At: now, Err: err, Pause: p.policy.Delays.Exhausted})
+		i, err := m.infra.session.Create(ctx, m.ref, want)
+		now := m.clock.Now()
+		m.mem.asked(choice.Order{Choice: c.Name, At: began}, err, now)
 		if provider.KindOf(err) != provider.Exhausted {
-			p.log.V(1).Info("asked for an instance", "choice", c.Name, "err", err)
+			m.log.V(1).Info("asked for an instance", "choice", c.Name, "err", err)
 			return i, err
 		}
-		p.log.Info("a choice is exhausted", "choice", c.Name, "scope", provider.ScopeOf(err), "why", err.Error())
+		m.mem.last.order.Told = true
+		m.learn(choice.Answer{Choice: c, Began: began, At: now, Err: err})
 		tried = append(tried, c)
 	}
-	return provider.Instance{}, p.memory.shortages.partly(account, tried)
+	return provider.Instance{}, m.shortages.partly(account, tried)
+}
+
+// sees takes in what the machine's instances say of the choice that they were made of:
+// there is room for one that runs, and none for one that was accepted and given up. failed
+// says that so has the machine.
+func (m market) sees(all []provider.Instance, failed bool) {
+	for _, i := range all {
+		if i.UID != m.ref.UID || !m.mem.last.order.News(i, failed) {
+			continue
+		}
+		if a, known := m.mem.last.order.Answer(m.clock.Now(), i, m.choices()); known {
+			m.learn(a)
+		}
+		m.mem.last.order.Told = true
+	}
+}
+
+// learn lets all machines of the account know.
+func (m market) learn(a choice.Answer) {
+	if a.Err != nil {
+		m.log.Info("a choice is exhausted", "choice", a.Choice.Name, "scope", provider.ScopeOf(a.Err), "accepted", a.GivenUp, "why", a.Err.Error())
+	}
+	a.Pause = m.pause
+	m.shortages.answered(m.account(), a)
 }
 
 // choices are those of the class for the machine; none where it has no several.
-func (p *pass[M]) choices() []provider.Choice {
-	c, ok := provider.As[provider.Chooser](p.infra.session)
+func (m market) choices() []provider.Choice {
+	c, ok := provider.As[provider.Chooser](m.infra.session)
 	if !ok {
 		return nil
 	}
-	out := append([]provider.Choice(nil), c.Choices(p.ref())...)
+	out := append([]provider.Choice(nil), c.Choices(m.ref)...)
 	for n := range out {
-		out[n].Region = cmp.Or(out[n].Region, p.infra.class.Region)
+		out[n].Region = cmp.Or(out[n].Region, m.infra.class.Region)
 	}
 	return out
-}
-
-// account names what shares shortages: the account in which the machine's instance is
-// asked for, or, where the infrastructure does not tell it, the credentials.
-func (p *pass[M]) account() string {
-	if o := p.view.Recorded.Origin; o != nil && o.Account != "" {
-		return "account/" + o.Account
-	}
-	return "credentials/" + string(provider.KeyOf(p.infra.class.Credentials, "", ""))
 }

@@ -123,27 +123,120 @@ func TestOthersKnow(t *testing.T) {
 				return offers(target)
 			}
 			g.pass()
-			another := func(n int, want ...string) {
+			wants := func(n int, want ...string) {
 				t.Helper()
-				m := openshiftMachine(func(m *machinev1.Machine) {
-					m.Name, m.UID = fmt.Sprintf("m-%d", n), types.UID(fmt.Sprintf("uid-%d", n))
-				})
-				if err := g.control.WithWatch.Create(t.Context(), m); err != nil {
-					t.Fatal(err)
-				}
-				i := &g.cloud.next
-				i.ID, i.ProviderID, i.NodeName = fmt.Sprintf("i-%d", n), fmt.Sprintf("memory:///i-%d", n), fmt.Sprintf("node-%d", n)
-				if _, err := g.try(m.Name); err != nil {
-					t.Fatal(err)
-				}
-				if !slices.Equal(*asked, want) || len(g.cloud.instances) != n {
+				if nth(g, n); !slices.Equal(*asked, want) || len(g.cloud.instances) != n {
 					t.Errorf("asked for %q, want %q; %d instances", *asked, want, len(g.cloud.instances))
 				}
 			}
-			another(2, "a", "b", "b")
+			wants(2, "a", "b", "b")
 			g.restart()
-			another(3, "a", "b", "b", "a", "b")
+			wants(3, "a", "b", "b", "a", "b")
 		})
+	}
+}
+
+// nth makes the nth machine, and lets it ask for its instance.
+func nth(g *rig[*machinev1.Machine], n int) {
+	g.Helper()
+	m := openshiftMachine(func(m *machinev1.Machine) {
+		m.Name, m.UID = fmt.Sprintf("m-%d", n), types.UID(fmt.Sprintf("uid-%d", n))
+	})
+	if err := g.control.WithWatch.Create(g.Context(), m); err != nil {
+		g.Fatal(err)
+	}
+	i := &g.cloud.next
+	i.ID, i.ProviderID, i.NodeName = fmt.Sprintf("i-%d", n), fmt.Sprintf("memory:///i-%d", n), fmt.Sprintf("node-%d", n)
+	if _, err := g.try(m.Name); err != nil {
+		g.Fatal(err)
+	}
+}
+
+// TestGivenUpIsAShortage: what was accepted and given up for want of capacity no other machine asks for, neither at once nor when
+// the pause of a refusal would be over, and once one runs everybody asks for it again.
+func TestGivenUpIsAShortage(t *testing.T) {
+	g := openshiftRig(t)
+	asked := chooses(g, zones("a", "b"), func(string) error { return nil })
+	acceptedThenFailed(g.cloud, func() { g.pass() }, provider.Stopped, provider.ExhaustedIn(provider.ScopeZone, "no room"))
+	wants := func(reason string, n int, want ...string) {
+		t.Helper()
+		if nth(g, n); !slices.Equal(*asked, want) {
+			t.Errorf("%s: asked for %q, want %q", reason, *asked, want)
+		}
+	}
+	g.cloud.next.State = provider.Running
+	wants("no room in a", 2, "a", "b")
+	g.clock.Step(20 * time.Minute)
+	g.pass() // the first one is there still, and says so again
+	wants("another try would cost another machine", 3, "a", "b", "b")
+	g.clock.Step(40 * time.Minute)
+	g.cloud.next.State = provider.Pending
+	wants("an hour later", 4, "a", "b", "b", "a")
+	wants("nobody knows yet what comes of that", 5, "a", "b", "b", "a", "b")
+	g.cloud.instances[3].State, g.cloud.instances[4].State = provider.Running, provider.Running
+	if _, err := g.try("m-4"); err != nil {
+		t.Fatal(err)
+	}
+	wants("there is room in a again", 6, "a", "b", "b", "a", "b", "a")
+	g.pass()
+	wants("what was given up long ago says nothing new", 7, "a", "b", "b", "a", "b", "a", "a")
+}
+
+// TestGivenUpBeforeARestart: a new process does not know what its predecessor asked for. The instance says where it is; of a machine
+// that has failed nobody can tell how long ago that was.
+func TestGivenUpBeforeARestart(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		zone   string
+		failed bool
+		want   string
+	}{
+		"it says where":          {"another zone is asked", "a", false, "b"},
+		"it does not say":        {"it may be in either", "", false, "a"},
+		"its machine has failed": {"that is old news", "a", true, "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := openshiftRig(t)
+			asked := chooses(g, zones("a", "b"), func(string) error { return nil })
+			g.cloud.next.State, g.cloud.next.Zone = provider.Pending, tc.zone
+			g.pass()
+			g.cloud.instances[0].State, g.cloud.instances[0].Fault = provider.Stopped, errNoCapacity
+			if tc.failed {
+				g.pass()
+			}
+			g.restart()
+			g.pass()
+			if nth(g, 2); (*asked)[1] != tc.want {
+				t.Errorf("%s: asked for %q", tc.reason, *asked)
+			}
+		})
+	}
+}
+
+// TestReplacedElsewhere: the machine that comes in the place of one whose instance was given up does not ask for the same, although
+// its API gives a creation longer than a shortage lasts.
+func TestReplacedElsewhere(t *testing.T) {
+	g := gardenerRig(t, held[*v1alpha1.Machine](gardenerFinalizer))
+	asked := chooses(g, zones("a", "b"), func(string) error { return nil })
+	acceptedThenFailed(g.cloud, func() { g.pass() }, provider.Terminated, errNoCapacity)
+	g.clock.Step(21 * time.Minute)
+	g.pass()
+	if phase := g.read().Status.CurrentStatus.Phase; phase != v1alpha1.MachineFailed {
+		t.Fatalf("%s after its time to be created", phase)
+	}
+	g.delete()
+	g.pass()
+	next := gardenerMachine(func(m *v1alpha1.Machine) { m.Name, m.UID = "m-2", "uid-2" })
+	if err := g.control.WithWatch.Create(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the first adds the finalizer
+		if _, err := g.try("m-2"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(*asked, []string{"a", "b"}) {
+		t.Errorf("asked for %q", *asked)
 	}
 }
 

@@ -25,6 +25,7 @@ func (p *pass[M]) claim(ctx context.Context, all []provider.Instance) (lifecycle
 			return lifecycle.Instances{}, err
 		}
 	}
+	p.market().sees(all, p.view.Stage == lifecycle.StageFailed)
 	c := lifecycle.Claims(p.view, sightings)
 	p.view.Recorded.Provisioned = p.view.Recorded.Provisioned || c.Made
 	return lifecycle.Instances{

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"errors"
 	"sync"
 	"time"
 
@@ -46,9 +45,9 @@ type remembered struct {
 	// quietSince is when the machine was first looked at, or an instance last
 	// asked for.
 	quietSince time.Time
-	// createErr is [lifecycle.Unlisted].CreateErr. A new spec or an answer to something else
-	// ends the retry, and not this.
-	createErr    error
+	// last is what was asked for last. A new spec or an answer to something else ends
+	// the retry, and not this.
+	last         asking
 	removalSince time.Time
 	// seenToGo says that the instance was reported during the machine's deletion,
 	// and asked to go.
@@ -181,20 +180,30 @@ func (r *remembered) answered() {
 	}
 }
 
+// asking is an attempt to create.
+type asking struct {
+	// order is the choice; zero: there are no several.
+	order choice.Order
+	// err is [lifecycle.Unlisted].CreateErr.
+	err error
+}
+
 // asked notes that an instance was asked for, and what came of it. Absence has to be
 // proved anew after it.
-func (r *remembered) asked(err error, now time.Time) {
-	r.quietSince, r.createErr = now, nil
+func (r *remembered) asked(o choice.Order, err error, now time.Time) {
+	r.quietSince, r.last = now, asking{order: o}
 	if err != nil && provider.KindOf(err) == provider.Transient {
-		r.createErr = err
+		r.last.err = err
 	}
 }
 
 // unanswered is the name of the choice that was last asked for without a clear answer;
 // empty: there is none.
 func (r *remembered) unanswered() string {
-	u, _ := errors.AsType[choice.UnansweredError](r.createErr)
-	return u.Choice
+	if r.last.err == nil {
+		return ""
+	}
+	return r.last.order.Choice
 }
 
 // quiet returns for how long nothing was asked for.

@@ -110,7 +110,7 @@ func (p *pass[M]) unlisted() (u lifecycle.Unlisted) {
 	now := p.Clock.Now()
 	u.Arriving = p.Handover - now.Sub(p.began)
 	if p.world.Instances.Looked {
-		u.QuietFor, u.CreateErr = p.mem.quiet(now), p.mem.createErr
+		u.QuietFor, u.CreateErr = p.mem.quiet(now), p.mem.last.err
 	}
 	return u
 }

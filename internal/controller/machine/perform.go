@@ -82,7 +82,7 @@ func (p *pass[M]) create(ctx context.Context) {
 		return
 	}
 	want := provider.Want{UserData: userData, Role: p.infra.class.Role}
-	i, err := p.buy(ctx, want)
+	i, err := p.market().buy(ctx, want)
 	if err != nil {
 		p.world.Retry = p.mem.failed(lifecycle.Create, p.infra.class.Objection(err), p.Clock.Now())
 		return

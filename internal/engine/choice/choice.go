@@ -1,7 +1,8 @@
 // Package choice decides what an instance is made of where a provider spec names several choices and some of them are exhausted.
 //
 // [Pick] takes the first choice of which nothing says that it is exhausted. [Shortages] is what an account was found to lack, by
-// whichever machine, and until when nobody asks for it again.
+// whichever machine, and until when nobody asks for it again. [Order] is what one machine asked for, and what its instance says of
+// that later.
 //
 // The package performs no I/O and reads no clock.
 package choice
@@ -33,13 +34,12 @@ func Pick(now time.Time, known Shortages, choices []provider.Choice, unanswered 
 	if n := slices.IndexFunc(choices, func(c provider.Choice) bool { return c.Name == unanswered }); n >= 0 && unanswered != "" {
 		return Picked{Choice: choices[n]}, known
 	}
+	if n := known.open(now, choices); n >= 0 {
+		return Picked{Choice: choices[n]}, known.trying(now, choices[n])
+	}
 	var first time.Time
 	for _, c := range choices {
-		until := known.until(c)
-		if !until.After(now) {
-			return Picked{Choice: c}, known.trying(now, c)
-		}
-		if first.IsZero() || until.Before(first) {
+		if until, _ := known.until(c); first.IsZero() || until.Before(first) {
 			first = until
 		}
 	}
@@ -55,24 +55,6 @@ func Partly(known Shortages, tried []provider.Choice, pause time.Duration) error
 		Kind: provider.Exhausted, After: pause,
 		Err: fmt.Errorf("%d choices have no capacity, others are tried next: %s", len(tried), known.describe(tried)),
 	}
-}
-
-// UnansweredError is the failure of a call that may have made an instance all the same.
-type UnansweredError struct {
-	error
-	// Choice is the name of what was asked for.
-	Choice string
-}
-
-// Unwrap returns the failure itself.
-func (u UnansweredError) Unwrap() error { return u.error }
-
-// Unclear is err, with the choice that was asked for where the outcome is not known.
-func Unclear(err error, c provider.Choice) error {
-	if err == nil || provider.KindOf(err) != provider.Transient {
-		return err
-	}
-	return UnansweredError{err, c.Name}
 }
 
 // place is what a shortage is of.
@@ -162,14 +144,37 @@ func (s Shortages) lacks(c provider.Choice) place {
 	return all[2]
 }
 
-// until is when everything that c needs is worth another try; zero: nothing says that it is exhausted.
-func (s Shortages) until(c provider.Choice) (until time.Time) {
-	for _, p := range places(c) {
-		if at := s.known[p].Until; at.After(until) {
-			until = at
+// open is the index of the choice to ask for; -1: there is none. One of which an instance was accepted and given up comes after the
+// others, although it is worth another try.
+func (s Shortages) open(now time.Time, choices []provider.Choice) int {
+	dear := -1
+	for n, c := range choices {
+		until, avoid := s.until(c)
+		switch {
+		case until.After(now):
+		case !avoid.After(now):
+			return n
+		case dear < 0:
+			dear = n
 		}
 	}
-	return until
+	return dear
+}
+
+// until is when everything that c needs is worth another try, and avoid until when other choices come first; zero: nothing says
+// that it is exhausted.
+func (s Shortages) until(c provider.Choice) (until, avoid time.Time) {
+	for _, p := range places(c) {
+		until, avoid = later(until, s.known[p].Until), later(avoid, s.known[p].Avoid)
+	}
+	return until, avoid
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // pause is how long nobody asks for what was found exhausted so many times in a row.

@@ -23,6 +23,8 @@ type telling struct {
 	scope provider.Scope
 	of    provider.Choice
 	at    time.Time
+	// dear: an instance had been accepted.
+	dear bool
 }
 
 // covers reports whether what was told of one choice is told of c as well.
@@ -46,6 +48,11 @@ func (s *story) short(c provider.Choice) bool {
 		}
 	}
 	return false
+}
+
+// dear reports whether an instance of c was given up within the last hour.
+func (s *story) dear(c provider.Choice) bool {
+	return slices.ContainsFunc(s.told, func(k telling) bool { return k.dear && k.covers(c) && s.now.Sub(k.at) < time.Hour })
 }
 
 // covers reports whether anything that was told is of c.
@@ -91,14 +98,18 @@ func TestStories(t *testing.T) {
 			if s.short(picked.Choice) {
 				t.Fatalf("%s was told to be exhausted, and is asked for: %+v", picked.Choice.Name, s.told)
 			}
+			if s.dear(picked.Choice) && slices.ContainsFunc(choices, func(c provider.Choice) bool { return !s.covers(c) }) {
+				t.Fatalf("%s costs a machine, and is asked for before what was never found exhausted: %+v", picked.Choice.Name, s.told)
+			}
 			var err error
+			up := rapid.Bool().Draw(t, "given up")
 			if scope := rapid.SampledFrom([]provider.Scope{"made", provider.ScopeType, provider.ScopeZone, provider.ScopeAccount}).Draw(t, "answer"); scope != "made" {
 				err = provider.ExhaustedIn(scope, "%s is full", scope)
-				s.told = append(s.told, telling{scope, picked.Choice, s.now})
+				s.told = append(s.told, telling{scope, picked.Choice, s.now, up})
 			} else {
 				s.made(picked.Choice)
 			}
-			known = known.After(choice.Answer{Choice: picked.Choice, Began: s.now, At: s.now, Err: err, Pause: time.Minute})
+			known = known.After(choice.Answer{Choice: picked.Choice, Began: s.now, At: s.now, Err: err, GivenUp: up && err != nil, Pause: time.Minute})
 		}
 	})
 }

@@ -14,6 +14,9 @@ const (
 	mostPause = 10 * time.Minute
 	// trial is how long the others leave alone what one machine tries again.
 	trial = 10 * time.Second
+	// dear is how long other choices come before one of which an instance was accepted and given up. Each such try costs a
+	// machine and the time that its API gives it to be created (20 minutes), where a plain refusal costs a call.
+	dear = time.Hour
 	// forgotten is how long after its time a shortage is still remembered, so that the pause grows.
 	forgotten = time.Hour
 )
@@ -23,8 +26,8 @@ type Shortage struct {
 	// Told is when the infrastructure last said so, Times how often in a row.
 	Told  time.Time
 	Times int
-	// Until is when it is worth another try.
-	Until time.Time
+	// Until is when it is worth another try, Avoid until when other choices are tried before it.
+	Until, Avoid time.Time
 	// Said is what the infrastructure said.
 	Said string
 }
@@ -37,19 +40,22 @@ type Answer struct {
 	Choice provider.Choice
 	// Began is when it was asked for, At when the answer came.
 	Began, At time.Time
-	// Err is the failure; nil: there is an instance.
+	// Err is the failure; nil: there is an instance, and it runs. One that was accepted only is no answer yet.
 	Err error
+	// GivenUp: the instance had been accepted before.
+	GivenUp bool
 	// Pause is how long to leave alone what is exhausted for the first time.
 	Pause time.Duration
 }
 
-// After is what is known after the answer. An instance that was made ends every shortage of before that would have prevented it. An
-// [provider.Exhausted] error begins one, or makes its pause longer; whoever asked before another one was told the same only
-// repeats it. Other failures say nothing about capacity.
+// After is what is known after the answer. An instance that runs ends every shortage of before that would have prevented it. An
+// [provider.Exhausted] error begins one, or makes its pause longer, whether the infrastructure said so at once or after it had
+// accepted the instance; whoever asked before another one was told the same only repeats it. Other failures say nothing about
+// capacity.
 func (s Shortages) After(a Answer) Shortages {
 	out := Shortages{known: map[place]Shortage{}}
 	for p, short := range s.known {
-		if a.At.Sub(short.Until) < forgotten {
+		if !short.forgotten(a.At) {
 			out.known[p] = short
 		}
 	}
@@ -70,15 +76,23 @@ func (s Shortages) After(a Answer) Shortages {
 		if asked := provider.AfterOf(a.Err); asked > 0 {
 			wait = asked
 		}
-		out.known[p] = Shortage{Told: a.At, Times: times, Until: a.At.Add(wait), Said: provider.Clip(a.Err.Error(), mostText)}
+		avoid := out.known[p].Avoid
+		if a.GivenUp {
+			avoid = a.At.Add(dear)
+		}
+		out.known[p] = Shortage{Told: a.At, Times: times, Until: a.At.Add(wait), Avoid: avoid, Said: provider.Clip(a.Err.Error(), mostText)}
 	}
 	return out
+}
+
+func (s Shortage) forgotten(now time.Time) bool {
+	return now.Sub(later(s.Until, s.Avoid)) >= forgotten
 }
 
 // Empty reports whether nothing is known any more at now.
 func (s Shortages) Empty(now time.Time) bool {
 	for _, short := range s.known {
-		if now.Sub(short.Until) < forgotten {
+		if !short.forgotten(now) {
 			return false
 		}
 	}

@@ -31,7 +31,7 @@ var machineMutants = []Mutant{
 	{
 		ID: "machine/unanswered-forgotten", File: "memory.go", Func: "memory.of",
 		From:  "r.generation, r.retry = o.GetGeneration(), lifecycle.Retry{}",
-		To:    "r.generation, r.retry, r.createErr = o.GetGeneration(), lifecycle.Retry{}, nil",
+		To:    "r.generation, r.retry, r.last.err = o.GetGeneration(), lifecycle.Retry{}, nil",
 		Finds: "TestLostReplyIsNotForgotten", Note: "a new spec makes a Create without an answer be repeated at once; its token still stands in between",
 	},
 	{

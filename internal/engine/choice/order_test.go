@@ -1,0 +1,114 @@
+package choice_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/choice"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// instance is one that is where c is.
+func instance(c provider.Choice, s provider.State, why *provider.Error) provider.Instance {
+	return provider.Instance{Region: c.Region, Zone: c.Zone, Type: c.Type, State: s, Fault: why, Created: start}
+}
+
+func TestNews(t *testing.T) {
+	asked := choice.Order{Choice: bigA.Name, At: start}
+	told := asked
+	told.Told = true
+	noRoom, unfit := provider.Errorf(provider.Exhausted, "no room"), provider.Errorf(provider.Invalid, "no image")
+	for name, tc := range map[string]struct {
+		reason string
+		order  choice.Order
+		state  provider.State
+		why    *provider.Error
+		failed bool
+		want   bool
+	}{
+		"pending":                   {"it may be given up still", asked, provider.Pending, nil, false, false},
+		"running":                   {"there was room", asked, provider.Running, nil, false, true},
+		"running, told":             {"once is enough", told, provider.Running, nil, false, false},
+		"running, of another":       {"it may have run for long before this process knew of any shortage", choice.Order{}, provider.Running, nil, false, false},
+		"given up":                  {"there was none after all", asked, provider.Stopped, noRoom, false, true},
+		"given up, nothing left":    {"nor then", asked, provider.Terminated, noRoom, false, true},
+		"given up, and failed":      {"this process asked for it, and sees it only now", asked, provider.Stopped, noRoom, true, true},
+		"given up, told":            {"it goes on saying so for as long as it is there", told, provider.Stopped, noRoom, false, false},
+		"given up, of another":      {"its machine is new", choice.Order{}, provider.Stopped, noRoom, false, true},
+		"given up, of another, old": {"that may be days ago", choice.Order{}, provider.Stopped, noRoom, true, false},
+		"given up for its image":    {"that says nothing about room", asked, provider.Stopped, unfit, false, false},
+		"switched off":              {"nor does that", asked, provider.Stopped, nil, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.order.News(instance(bigA, tc.state, tc.why), tc.failed); got != tc.want {
+				t.Errorf("%s: %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestAnswerOfAnInstance(t *testing.T) {
+	nowhere := provider.Choice{}
+	odd := provider.Choice{Region: "r", Zone: "a", Type: "odd"}
+	inA := provider.Choice{Region: "r", Zone: "a"}
+	for name, tc := range map[string]struct {
+		reason string
+		asked  string
+		at     provider.Choice
+		scope  provider.Scope
+		// want is a choice that is exhausted by the answer; empty: nothing is told.
+		want string
+	}{
+		"as asked":                    {"this process knows what it asked for", bigA.Name, bigA, provider.ScopeType, "big in a"},
+		"as asked, which nobody sees": {"an infrastructure need not say where it is", smallA.Name, nowhere, provider.ScopeType, "small in a"},
+		"spot":                        {"its type is that of another choice", spotA.Name, bigA, provider.ScopeType, "big in a, spot"},
+		"elsewhere":                   {"an earlier process asked for it in another zone", bigA.Name, bigB, provider.ScopeType, "big in b"},
+		"not asked":                   {"region, zone and type tell", "", smallA, provider.ScopeType, "small in a"},
+		"not asked, in a region":      {"zones may have one name in two regions", "", far, provider.ScopeType, "far"},
+		"of an unknown type":          {"it may be any of that zone", "", odd, provider.ScopeType, ""},
+		"of no type":                  {"it may be any of that zone", "", inA, provider.ScopeType, ""},
+		"of no type, in its zone":     {"all of them lack the same", "", inA, provider.ScopeZone, "big in a"},
+		"nothing known":               {"it may be any", "", nowhere, provider.ScopeAccount, ""},
+		"in no zone of the spec":      {"the spec has changed", "", provider.Choice{Region: "r", Zone: "z", Type: "big"}, provider.ScopeType, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			order := choice.Order{Choice: tc.asked, At: start}
+			a, known := order.Answer(start.Add(time.Minute), instance(tc.at, provider.Stopped, provider.ExhaustedIn(tc.scope, "no room")), all)
+			if known != (tc.want != "") || known && a.Choice.Name != tc.want {
+				t.Errorf("%s: of %q, known %v; want %q", tc.reason, a.Choice.Name, known, tc.want)
+			}
+			if !a.GivenUp || provider.KindOf(a.Err) != provider.Exhausted || !a.Began.Equal(start) || !a.At.Equal(start.Add(time.Minute)) {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
+}
+
+// TestAnswerOfWhatRuns: it is no failure, and ends a shortage that was told before it was asked for.
+func TestAnswerOfWhatRuns(t *testing.T) {
+	order := choice.Order{Choice: bigA.Name, At: start.Add(time.Minute)}
+	a, known := order.Answer(start.Add(2*time.Minute), instance(bigA, provider.Running, nil), all)
+	if !known || a.Err != nil || a.GivenUp || a.Choice != bigA {
+		t.Fatalf("%+v, known %v", a, known)
+	}
+	var s choice.Shortages
+	s = s.After(choice.Answer{Choice: bigA, Began: start, At: start, Err: full(provider.ScopeZone), GivenUp: true, Pause: time.Hour})
+	if got, _ := choice.Pick(a.At, s.After(a), all, ""); got.Choice != bigA {
+		t.Errorf("%q is picked", got.Choice.Name)
+	}
+}
+
+// TestWhenItWasAsked: where this process did not ask, the infrastructure says when it accepted the instance. One that was given up
+// later than others heard of the shortage repeats what they heard.
+func TestWhenItWasAsked(t *testing.T) {
+	a, known := choice.Order{}.Answer(start.Add(time.Minute), instance(bigA, provider.Stopped, provider.Errorf(provider.Exhausted, "no room")), all)
+	if !known || !a.Began.Equal(start) {
+		t.Fatalf("began %v, known %v", a.Began, known)
+	}
+	a.Pause = time.Minute
+	var s choice.Shortages
+	s = s.After(choice.Answer{Choice: bigA, Began: start.Add(time.Second), At: start.Add(30 * time.Second), Err: full(provider.ScopeType), GivenUp: true, Pause: time.Minute}).After(a)
+	if got, _ := choice.Pick(start.Add(90*time.Second), s, all[:1], ""); got.Err != nil {
+		t.Errorf("two that failed together are told as two in a row: %v", got.Err)
+	}
+}
