@@ -61,7 +61,7 @@ func (s *story) covers(c provider.Choice) bool {
 }
 
 func (s *story) made(c provider.Choice) {
-	s.told = slices.DeleteFunc(s.told, func(k telling) bool { return k.covers(c) })
+	s.told = slices.DeleteFunc(s.told, func(k telling) bool { return k.covers(c) && k.at.Before(s.now) })
 }
 
 // TestStories: whatever infrastructures answer, the first choice that is not known to be exhausted is asked for, none within

@@ -62,7 +62,7 @@ func (s Shortages) After(a Answer) Shortages {
 	switch {
 	case a.Err == nil:
 		for _, p := range places(a.Choice) {
-			if !out.known[p].Told.After(a.Began) {
+			if out.known[p].Told.Before(a.Began) {
 				delete(out.known, p)
 			}
 		}

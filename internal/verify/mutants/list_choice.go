@@ -1,11 +1,15 @@
 package mutants
 
+// choiceWorlds is a setting that several mutants name.
+const choiceWorlds = "choices"
+
 // choiceMutants are in what is decided about choices, and in the shell that asks for them.
 var choiceMutants = []Mutant{
 	{
 		ID: "choice/account-is-a-type", File: "choice.go", Func: "within",
 		From:  "return all[0]",
 		To:    "return all[2]",
+		Like:  choiceWorlds,
 		Note:  "with the account's quota used up, every zone is asked in vain",
 		Finds: "TestPick",
 	},
@@ -13,6 +17,7 @@ var choiceMutants = []Mutant{
 		ID: "choice/lost-reply-forgotten", File: "choice.go", Func: "Pick",
 		From:  `n >= 0 && unanswered != ""`,
 		To:    "n > len(choices)",
+		Like:  choiceWorlds,
 		Note:  "after a lost reply another choice is asked for, of which the infrastructure cannot tell that it is the same request",
 		Finds: "TestPick",
 	},
@@ -20,6 +25,7 @@ var choiceMutants = []Mutant{
 		ID: "choice/exhausted-is-asked-again", File: "choice.go", Func: "Shortages.open",
 		From:  "case until.After(now):",
 		To:    "case until.After(now) && until.Before(now):",
+		Like:  choiceWorlds,
 		Note:  "what was found exhausted is asked for at once by every machine",
 		Finds: "TestPick",
 	},
@@ -45,9 +51,18 @@ var choiceMutants = []Mutant{
 		Finds: "TestAskedBefore",
 	},
 	{
+		ID: "choice/short-for-ever", File: "shortages.go", Func: "Shortages.After",
+		From:  "Until: a.At.Add(wait)",
+		To:    "Until: a.At.Add(1000 * wait)",
+		Like:  choiceWorlds,
+		Note:  "what was found exhausted once is asked for no more, and with all choices so the machine waits for weeks",
+		Finds: "TestPick",
+	},
+	{
 		ID: "choice/given-up-is-cheap", File: "shortages.go", Func: "Shortages.After",
 		From:  "avoid = a.At.Add(dear)",
 		To:    "_ = dear",
+		Like:  choiceWorlds,
 		Note:  "as soon as the pause of a refusal is over, another machine is spent on what gives machines up",
 		Finds: "TestPick",
 	},
@@ -62,6 +77,7 @@ var choiceMutants = []Mutant{
 		ID: "choice/accepted-is-made", File: "order.go", Func: "Order.News",
 		From:  `return o.Choice != "" && i.State == provider.Running`,
 		To:    `return o.Choice != ""`,
+		Like:  choiceWorlds,
 		Note:  "an instance that is pending ends the shortage, and every machine asks for what may be given up as the one before",
 		Finds: "TestNews",
 	},
@@ -83,6 +99,7 @@ var choiceMutants = []Mutant{
 		ID: "machine/given-up-begins-no-shortage", File: "claims.go", Func: "pass.claim",
 		From:  "p.market().sees(all, p.view.Stage == lifecycle.StageFailed)",
 		To:    "_ = all",
+		Like:  choiceWorlds,
 		Note:  "machine after machine is accepted and given up in a zone without room, while the next zone has some",
 		Finds: "TestGivenUpIsAShortage",
 	},
@@ -90,6 +107,7 @@ var choiceMutants = []Mutant{
 		ID: "machine/next-choice-after-any-failure", File: "choices.go", Func: "market.buy",
 		From:  "provider.KindOf(err) != provider.Exhausted",
 		To:    "err == nil",
+		Like:  choiceWorlds,
 		Note:  "a reply is lost, and an instance of another choice is asked for before anybody looks",
 		Finds: "TestNoOtherChoiceForALostReply",
 	},

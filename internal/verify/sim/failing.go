@@ -46,6 +46,9 @@ const givenUp = 25
 
 // fate is what becomes of an instance that is accepted.
 func (w *World) fate(i *cloud.Machine) *cloud.Fate {
+	if f := (shop{w}).fate(i); f != nil {
+		return f
+	}
 	switch ill := w.profile.ill; {
 	case ill == full && w.profile.ails(i.Name):
 		return w.ends(i, &cloud.Fate{Why: exhaustedZone()})

@@ -33,7 +33,7 @@ func (c *profile) settleHollow() {
 	if !c.hollow {
 		return
 	}
-	c.deceit, c.versions, c.aided, c.restores = deceit{}, false, false, false
+	c.deceit, c.versions, c.aided, c.restores, c.choosing = deceit{}, false, false, false, choosing{}
 	c.cloud.Named, c.cloud.Hosts, c.cloud.Scarce = false, false, false
 	c.percent[cloudLate], c.percent[cloudCut] = 0, 0
 }

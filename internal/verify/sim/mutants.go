@@ -40,6 +40,7 @@ func Mutants() []Mutation {
 		endingMutants(),
 		remadeMutants(),
 		alarmMutants(),
+		choosingMutants(),
 	)
 }
 
@@ -148,6 +149,10 @@ func (s brokenSession) As(target any) bool {
 	}
 	if a, ok := target.(*provider.Accounter); ok && !s.nameless {
 		*a, ok = s.Session.(provider.Accounter)
+		return ok
+	}
+	if c, ok := target.(*provider.Chooser); ok {
+		*c, ok = provider.As[provider.Chooser](s.Session)
 		return ok
 	}
 	return false

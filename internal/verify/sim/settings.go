@@ -151,6 +151,14 @@ var settings = map[string]func(*profile){
 		c.sets, c.singles, c.trouble, c.percent[cloudLost], c.percent[listsStale] = 1, 2, 10, 20, 30
 		c.fails()
 	},
+	// Choices are sold out, and answers about them get lost.
+	"choices": func(c *profile) {
+		f, lingers := c.choosing, c.cloud.Lingers
+		quiet(c)
+		c.choosing, c.cloud.Lingers = f, lingers
+		c.choices = max(2, c.choices)
+		c.sets, c.singles, c.trouble, c.percent[cloudLost], c.percent[listsStale] = 1, 2, 10, 20, 30
+	},
 	// Nodes of a deployment fail, and API servers are out of reach for long besides.
 	"long outages": func(c *profile) {
 		quiet(c)

@@ -38,6 +38,7 @@ func (s strain) retries() *int32 {
 type turned struct {
 	overload overload
 	denial   denial
+	sales    []sale
 }
 
 // overload is of an API server: of so many percent of its calls of a sort.

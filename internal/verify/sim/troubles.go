@@ -23,6 +23,7 @@ type troubles struct {
 	forsaking
 	clearing
 	failing
+	choosing
 	// dallies: of all that is written, only deletions come late. No seed draws it.
 	dallies bool
 }
@@ -62,6 +63,9 @@ func (c *profile) bother(seed uint64) {
 	if c.failing.draw(from(failSource)); c.gives {
 		c.fails()
 	}
+	if c.choosing.draw(from(chooseSource)); c.choices > 0 {
+		c.chooses()
+	}
 }
 
 // bothers are the deeds of the troubles.
@@ -83,6 +87,9 @@ func (w *World) bothers() (out []func()) {
 	}
 	if w.profile.gives {
 		out = append(out, w.spend)
+	}
+	if w.profile.choices > 0 {
+		out = append(out, shop{w}.sellOut, shop{w}.sellOut)
 	}
 	return slices.Concat(out, w.uidlessDeeds(), w.strains())
 }

@@ -231,6 +231,6 @@ func (p *process) infrastructure() provider.Provider {
 	if h := p.w.hollow; h != nil {
 		return decorate.Own(hollowProvider{h, p.cloudGate}, owner)
 	}
-	sim := cloud.Provider{Cloud: p.w.cloud, Gate: p.cloudGate, Untagged: p.earlier}
+	sim := cloud.Provider{Cloud: p.w.cloud, Gate: choosyGate(p), Untagged: p.earlier}
 	return decorate.Own(sim, owner)
 }

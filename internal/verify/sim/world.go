@@ -109,6 +109,7 @@ func newWorld(seed uint64, o Options) *World {
 		OnCreate: func(i *cloud.Machine) { w.judge.Created(w.instance(i), w.acting, w.cloud.Late != 0) },
 		OnStop:   func(i *cloud.Machine) { w.judge.Stopped(w.instance(i), w.acting) },
 	}
+	w.cloud.Choices, w.cloud.Full = shop{w}.choices(), shop{w}.full
 	w.openPower()
 	w.openHollow()
 	w.hold()

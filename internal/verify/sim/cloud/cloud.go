@@ -46,6 +46,10 @@ type Cloud struct {
 	Cut func() bool
 	// Fate is asked what becomes of each instance that is accepted; nil: it starts.
 	Fate func(*Machine) *Fate
+	// Choices are what specs allow to make instances of; none: they name none. Full is
+	// asked why there is no room for one; nil: there is.
+	Choices []provider.Choice
+	Full    func(provider.Choice) *provider.Error
 	// Late is for how long the call being carried out was on its way. Listings
 	// run behind the caller by Lag in all.
 	Late time.Duration
@@ -86,6 +90,8 @@ type Machine struct {
 	Died bool
 	// Called is its provider ID where another infrastructure gave it one.
 	Called string
+	// Choice is what it was made of.
+	Choice provider.Choice
 	// request is that of its last reboot.
 	request string
 	end     end
@@ -183,12 +189,16 @@ func (c *Cloud) upTo(d time.Duration) time.Duration {
 }
 
 // create makes the parts and the instance, or finds the one of the token.
-func (c *Cloud) create(class provider.Class, ref provider.Ref, token string, userData []byte) (*Machine, error) {
+func (c *Cloud) create(class provider.Class, ref provider.Ref, token string, want provider.Want) (*Machine, error) {
 	now, at := c.Now(), placeOf(class)
 	for _, m := range c.machines {
 		if m.Token == token && m.Place == at {
 			return m, nil
 		}
+	}
+	made, err := chosen(c, want.Choice)
+	if err != nil {
+		return nil, err
 	}
 	c.part(Part{Place: at, UID: ref.UID, Name: "disk", Owner: class.Owner, Namespace: ref.Namespace})
 	c.part(Part{Place: at, UID: ref.UID, Name: "nic", Owner: class.Owner, Namespace: ref.Namespace})
@@ -199,7 +209,7 @@ func (c *Cloud) create(class provider.Class, ref provider.Ref, token string, use
 	m := &Machine{
 		ID: fmt.Sprintf("i-%d", n), UID: ref.UID, Token: token, Place: at, Name: ref.Name, Host: c.host(ref.Name, n),
 		Owner: class.Owner, Namespace: ref.Namespace,
-		IP: c.address(n), UserData: userData,
+		IP: c.address(n), UserData: want.UserData, Choice: made,
 		Created: now, listed: now.Add(c.upTo(c.Lag - c.Late)), booted: now.Add(c.upTo(c.Boot)),
 	}
 	c.seal(m)

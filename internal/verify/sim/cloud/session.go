@@ -17,6 +17,9 @@ type Call struct {
 	Ref  provider.Ref
 	// Given are the IDs of the instances that a deletion names.
 	Given []string
+	// Choice is what a creation asks for, of several; At is where.
+	Choice provider.Choice
+	At     Place
 }
 
 // Gate stands between a session and the infrastructure: it makes the call, or
@@ -107,8 +110,8 @@ func (s session) Create(ctx context.Context, ref provider.Ref, want provider.Wan
 	if s.Untagged {
 		s.class.Owner, ref.Namespace = "", ""
 	}
-	err = s.call(Call{Verb: "create", Ref: ref}, func() error {
-		m, err := s.Cloud.create(s.class, ref, tokenIn(ctx, ref.Token(s.class.Cluster)), want.UserData)
+	err = s.call(Call{Verb: "create", Ref: ref, Choice: chooser{s}.named(want.Choice), At: placeOf(s.class)}, func() error {
+		m, err := s.Cloud.create(s.class, ref, tokenIn(ctx, ref.Token(s.class.Cluster)), want)
 		if err == nil {
 			i = s.instance(m)
 		}
@@ -193,7 +196,7 @@ func (s session) instance(m *Machine) provider.Instance {
 		ID: m.ID, UID: m.UID, Name: m.Name, ProviderID: m.ProviderID(), NodeName: m.Host,
 		Owner: m.Owner, Namespace: m.Namespace,
 		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: m.IP}, {Type: corev1.NodeInternalDNS, Address: m.Host}},
-		Created:   m.Created,
+		Created:   m.Created, Zone: m.Choice.Zone, Type: m.Choice.Type,
 	}
 	if s.Cloud.Unforetold {
 		i.NodeName = ""

@@ -33,7 +33,7 @@ func (j *Judge) judgeCauses() {
 		if j.calm.After(since) {
 			since = j.calm
 		}
-		if given && j.Now().Sub(since) > untoldFor && !j.failedBefore(m, i.Cause.Since) && !i.Cause.told(m) {
+		if given && j.Now().Sub(since) > untoldFor && !j.failedBefore(m, i.Cause.Since) && !i.Cause.told(m) && !i.Cause.saidBefore(m, j.log[m.GetUID()]) {
 			j.Broken(CauseTold, "machine %s has instance %s, which was given up at %v: %s", m.GetName(), i.ID, i.Cause.Since, i.Cause.Text)
 		}
 	}
@@ -59,6 +59,12 @@ func (j *Judge) givenUp(m machine) (i Instance, given bool) {
 // instance was.
 func (j *Judge) failedBefore(m machine, at time.Time) bool {
 	return slices.ContainsFunc(j.log[m.GetUID()], func(c change) bool { return c.now != nil && c.at.Before(at) && readMachine(c.now).failed })
+}
+
+// saidBefore reports whether a machine that ran out of its time said so until then: its
+// credentials may have been taken away, so that it could not see why any more.
+func (c Cause) saidBefore(m machine, log []change) bool {
+	return m.failed && slices.ContainsFunc(log, func(o change) bool { return o.now != nil && c.told(readMachine(o.now)) })
 }
 
 // told reports whether the machine says so, in the ways of its API.

@@ -87,6 +87,12 @@ func TestCauseIsTold(t *testing.T) {
 			room, openshiftMachine("m", failsWith("too late", machinev1.JoinClusterTimeoutMachineError)), time.Hour,
 			func(s *scene) { s.instances[0].Cause.Since = s.now.Add(time.Minute) }, false,
 		},
+		"gardener said it until it ran out of time": {
+			room, gardenerMachine("m", crashes(v1alpha1.MachineCrashLoopBackOff, "no room", "ResourceExhausted")), time.Hour,
+			func(s *scene) {
+				s.write(nil, gardenerMachine("m", crashes(v1alpha1.MachineFailed, "too late", "DeadlineExceeded")))
+			}, false,
+		},
 		"the faults have just stopped": {room, openshiftMachine("m"), time.Hour, func(s *scene) { s.judge.calm = s.now.Add(59 * time.Minute) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -77,6 +77,9 @@ type World interface {
 	Instances() []Instance
 	Parts() []Part
 	Outages() []Outage
+	// Room reports whether there is a choice that is not sold out, and was not since the
+	// faults stopped. There is none where there are no choices.
+	Room() bool
 	// Anchors are where people approve that orphans are removed.
 	Anchors() []client.Object
 }
@@ -143,15 +146,18 @@ type Judge struct {
 	// begun is when each process first asked for the removal of an orphan.
 	begun map[int]map[string]removal
 	ward
+	Market
 }
 
 // New returns a judge who has seen nothing yet.
 func New(w World, r Rules, broken func(statement, format string, args ...any)) *Judge {
-	return &Judge{
+	j := &Judge{
 		World: w, Rules: r, Broken: broken, log: map[types.UID][]change{},
 		surplus: map[types.UID]bool{}, strays: map[string]bool{}, sized: map[types.UID][]sizing{},
 		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, ward: newWard(),
 	}
+	j.Market = Market{j: j, unclear: map[asker]string{}, sold: map[int][]shortage{}}
+	return j
 }
 
 func each[T any](all []client.Object, read func(client.Object) T) []T {

@@ -54,6 +54,7 @@ type scene struct {
 	instances []Instance
 	outages   []Outage
 	broken    []string
+	room      bool
 	judge     *Judge
 }
 
@@ -70,6 +71,7 @@ func (s *scene) All(example runtime.Object) (out []client.Object) {
 func (s *scene) Instances() []Instance    { return s.instances }
 func (*scene) Parts() []Part              { return nil }
 func (s *scene) Outages() []Outage        { return s.outages }
+func (s *scene) Room() bool               { return s.room }
 func (*scene) Anchors() []client.Object   { return nil }
 func (s *scene) says(statement, _ string) { s.broken = append(s.broken, statement) }
 

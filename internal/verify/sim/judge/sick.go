@@ -28,6 +28,7 @@ func (j *Judge) Overdue() {
 		return
 	}
 	j.judgeCauses()
+	j.judgeWaits()
 	was := j.overdue
 	j.overdue = map[[2]types.UID]time.Time{}
 	for _, c := range j.checks() {

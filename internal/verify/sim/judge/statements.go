@@ -60,6 +60,15 @@ const (
 	// NoStorm bounds how many instances are asked for, one after the other.
 	NoStorm = "what is given up is not asked for again and again"
 
+	// About choices of what an instance is made of.
+
+	// NextChoice is about what happens when the faults have stopped.
+	NextChoice = "no machine waits for its instance while some choice has room"
+	// OneAsked is about replies that got lost.
+	OneAsked = "no machine is asked for of another choice while nobody knows what came of the first"
+	// NotInVain: not within a minute, whichever machine is to have it.
+	NotInVain = "what is sold out is not asked for again at once"
+
 	// About the collector of orphans.
 	WantedKept    = "no wanted instance is collected"
 	OthersKept    = "what was not made for a machine of this cluster is not collected"

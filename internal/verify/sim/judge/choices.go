@@ -1,0 +1,128 @@
+package judge
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Choice is one of several things that an instance may be made of.
+type Choice struct{ Name, Zone, Type string }
+
+// Asked is a call by which a process asks for the instance of a machine.
+type Asked struct {
+	Process    int
+	UID, Place string
+	Choice     Choice
+	At         time.Time
+}
+
+// Said is what the process heard of it.
+type Said struct {
+	// Made: there is an instance. Unclear: there may be one.
+	Made, Unclear bool
+	// Sold is what was said to be sold out, and that nothing was made: the type in its
+	// zone, the zone, or the account; empty: nothing.
+	Sold string
+}
+
+// Market judges what is asked for. It is a part of the [Judge].
+type Market struct {
+	j *Judge
+	// unclear is the choice that a process asked for without a clear answer, by process
+	// and machine.
+	unclear map[asker]string
+	// sold is what a process heard to be sold out, and when.
+	sold map[int][]shortage
+}
+
+type asker struct {
+	process int
+	uid     string
+}
+
+type shortage struct {
+	scope, place string
+	of           Choice
+	at           time.Time
+}
+
+func (s shortage) covers(a Asked) bool {
+	switch c := a.Choice; {
+	case s.place != a.Place:
+		return false
+	case s.scope == "account":
+		return true
+	case s.scope == "zone":
+		return s.of.Zone == c.Zone
+	default:
+		return s.of.Zone == c.Zone && s.of.Type == c.Type
+	}
+}
+
+const (
+	// leastPause is the shortest time for which what is sold out is left alone: a minute,
+	// by clocks that may be a little apart.
+	leastPause = 55 * time.Second
+	// mostWait is how long a machine may wait for its instance without faults: it hears of
+	// room within ten minutes of pause, a second or two later if others try before it,
+	// and people look after what it is made from every twenty minutes.
+	mostWait = 45 * time.Minute
+)
+
+// AsksFor judges that a process asks for a choice.
+func (m *Market) AsksFor(a Asked) {
+	was := m.unclear[asker{a.Process, a.UID}]
+	if was != "" && was != a.Choice.Name {
+		m.j.Broken(OneAsked, "the machine with the UID %s is asked for as %s, while nobody knows what came of %s", a.UID, a.Choice.Name, was)
+	}
+	for _, s := range m.sold[a.Process] {
+		if was == "" && s.covers(a) && a.At.Sub(s.at) < leastPause {
+			m.j.Broken(NotInVain, "%s is asked for %v after this process heard that there is none, as %s of %s", a.Choice.Name, a.At.Sub(s.at), s.scope, s.of.Name)
+		}
+	}
+}
+
+// Hears notes what the process heard.
+func (m *Market) Hears(a Asked, said Said) {
+	delete(m.unclear, asker{a.Process, a.UID})
+	if said.Unclear {
+		m.unclear[asker{a.Process, a.UID}] = a.Choice.Name
+	}
+	var left []shortage
+	for _, s := range m.sold[a.Process] {
+		again := s.scope == said.Sold && s.covers(a)
+		switch {
+		case again && a.At.Before(s.at):
+			said.Sold = "" // it was asked for before that was heard
+		case said.Made && s.covers(a), again:
+			continue
+		}
+		left = append(left, s)
+	}
+	if said.Sold != "" {
+		left = append(left, shortage{said.Sold, a.Place, a.Choice, m.j.Now()})
+	}
+	m.sold[a.Process] = left
+}
+
+// judgeWaits judges that machines get instances where some choice has room.
+func (m *Market) judgeWaits() {
+	if !m.j.Room() {
+		return
+	}
+	made := map[types.UID]bool{}
+	for _, i := range m.j.Instances() {
+		made[types.UID(i.UID)] = true
+	}
+	for _, o := range m.j.machines() {
+		since := m.j.made(o.GetUID())
+		if m.j.calm.After(since) {
+			since = m.j.calm
+		}
+		waits := !made[o.GetUID()] && o.provider == "" && !o.failed && o.GetDeletionTimestamp() == nil && !m.j.hopeless(o.Object)
+		if d := m.j.Now().Sub(since); waits && d > mostWait {
+			m.j.Broken(NextChoice, "machine %s has waited for %v, and there is room", o.GetName(), d)
+		}
+	}
+}
