@@ -27,6 +27,8 @@ import (
 
 // Annotations of ours, understood on the objects of every API group.
 const (
+	// OwnPrefix begins the key of each of them.
+	OwnPrefix = millwright.Prefix
 	// AbandonAnnotation on a machine under deletion allows to let it go
 	// although its instance cannot be reached any more, for instance because
 	// the class and the credentials were deleted first. Any value but "false"

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -18,8 +19,8 @@ import (
 type InPlaceUpdater interface {
 	// Update is what n says about an update of its machine, Marked the node condition
 	// that says how far it is.
-	Update(n *corev1.Node) lifecycle.Update
-	Marked(mark lifecycle.Mark) corev1.NodeCondition
+	Update(n *corev1.Node) inplace.Node
+	Marked(mark inplace.Mark) corev1.NodeCondition
 }
 
 // Preserver is the lens of machines that are kept although they failed

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
@@ -464,18 +465,23 @@ func (l DeploymentLaws[D, S]) nodes(c deploymentTrial[D, S]) error {
 	m := c.machines[at]
 	w := rollout.NodeWant{Avoid: r.Intn(2) == 0, Stay: r.Intn(2) == 0}
 	if updates := len(l.Moved) > 0; updates {
-		w.Candidate, w.Selected, w.Release = r.Intn(2) == 0, r.Intn(2) == 0, r.Intn(4) == 0
+		w.Update = inplace.RequestOf(r.Intn(2) == 0, r.Intn(2) == 0).Kept()
+		if r.Intn(4) == 0 {
+			w.Update = inplace.WishRelease
+		}
 	}
 	n := c.node.DeepCopy()
 	l.Dialect.Machines().MarkNode(n, w)
 	was, is := l.machine(m, c.node), l.machine(m, n)
 	foreign := was.Marks.StayForeign || w.Stay && is.Marks.StayForeign // of a machine that is kept, it is shared
-	want := rollout.Marks{
-		Avoid: w.Avoid && !w.Release, Candidate: w.Candidate && !w.Release, Selected: w.Selected && !w.Release,
-		Stay: w.Stay && !foreign, StayForeign: foreign,
-		Updated: was.Marks.Updated && !w.Release, UpdateFailed: was.Marks.UpdateFailed && !w.Release,
+	released := w.Update == inplace.WishRelease
+	marks := rollout.Marks{Avoid: w.Avoid && !released, Stay: w.Stay && !foreign, StayForeign: foreign}
+	update := was.Update
+	update.Request = w.Update.Request()
+	if released {
+		update.Answer, update.Detail = inplace.AnswerNone, ""
 	}
-	if diff := cmp.Diff(want, is.Marks); diff != "" {
+	if diff := cmp.Diff(marks, is.Marks) + cmp.Diff(update, is.Update); diff != "" {
 		return fmt.Errorf("%+v (-wanted +shown)\n%s", w, diff)
 	}
 	was.Marks, was.Update = is.Marks, is.Update

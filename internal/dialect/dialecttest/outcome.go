@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -144,17 +145,17 @@ func someNode(r *rand.Rand) *corev1.Node {
 }
 
 // someUpdate is none in every second world.
-func someUpdate(r *rand.Rand) lifecycle.Update {
-	marks := []lifecycle.Mark{
-		lifecycle.MarkNone, lifecycle.MarkCandidate, lifecycle.MarkSelected, lifecycle.MarkDrained, lifecycle.MarkReady,
-		lifecycle.MarkUpdated, lifecycle.MarkFailed,
+func someUpdate(r *rand.Rand) inplace.Node {
+	marks := []inplace.Mark{
+		inplace.MarkNone, inplace.MarkCandidate, inplace.MarkSelected, inplace.MarkDrained, inplace.MarkReady,
+		inplace.MarkUpdated, inplace.MarkFailed,
 	}
-	answers := []lifecycle.Answer{lifecycle.AnswerNone, lifecycle.AnswerNone, lifecycle.AnswerDone, lifecycle.AnswerFailed}
+	answers := []inplace.Answer{inplace.AnswerNone, inplace.AnswerNone, inplace.AnswerDone, inplace.AnswerFailed}
 	if r.Intn(2) == 0 {
-		return lifecycle.Update{}
+		return inplace.Node{}
 	}
-	return lifecycle.Update{
-		Candidate: r.Intn(4) > 0, Selected: r.Intn(2) == 0, Answer: answers[r.Intn(4)], Detail: "no space left",
+	return inplace.Node{
+		Request: inplace.RequestOf(r.Intn(4) > 0, r.Intn(2) == 0), Answer: answers[r.Intn(4)], Detail: "no space left",
 		Mark: marks[r.Intn(len(marks))], Since: Now.Add(-time.Duration(r.Intn(10000)) * time.Second),
 	}
 }

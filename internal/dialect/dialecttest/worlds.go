@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -83,7 +84,7 @@ func Adopted(w *lifecycle.World) { w.Node.Stale = false }
 
 // Noted is the effect of Notes that go well: the node says each of the marks,
 // in the order in which the pass comes to them. Marked is the lens's.
-func Noted(marked func(lifecycle.Mark) corev1.NodeCondition, marks ...lifecycle.Mark) func(*lifecycle.World) {
+func Noted(marked func(inplace.Mark) corev1.NodeCondition, marks ...inplace.Mark) func(*lifecycle.World) {
 	return func(w *lifecycle.World) {
 		w.Node.Update.Mark, w.Node.Update.Since = marks[0], Now
 		w.Node.Object = Says(w.Node.Object, marked(marks[0]))

@@ -10,15 +10,13 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // preferNoScheduleValue is the value of the taint on nodes of old sets, and of
 // the annotation on the sets.
 const preferNoScheduleValue = "True"
-
-// nodeLabelTrue is the value of the labels that ask for an update in place.
-const nodeLabelTrue = "true"
 
 // View projects a machine and its node. What sets know by priorities, that a
 // machine was asked to go first, deployments ask for in one word.
@@ -41,7 +39,7 @@ func (deployedMachines) View(o client.Object, nodes dialect.Nodes) rollout.Machi
 	if n := nodes(v.Node); n != nil {
 		v.Seen = true
 		v.Marks = nodeMarks(n, v.Preservation.Begun())
-		v.Update = updateOf(n, status.Phase)
+		v.Update = inplace.Update{Node: updateOf(n), Phase: stages[status.Phase].InPlace()}
 	}
 	return v
 }
@@ -49,16 +47,10 @@ func (deployedMachines) View(o client.Object, nodes dialect.Nodes) rollout.Machi
 // nodeMarks reads what a rollout puts on nodes. The annotations that keep the
 // autoscaler away are shared with preservation, whose they are while it lasts.
 func nodeMarks(n *corev1.Node, preserved bool) rollout.Marks {
-	candidate := n.Labels[v1alpha1.LabelKeyNodeCandidateForUpdate] == nodeLabelTrue
-	selected := n.Labels[v1alpha1.LabelKeyNodeSelectedForUpdate] == nodeLabelTrue
-	result := n.Labels[v1alpha1.LabelKeyNodeUpdateResult]
 	ours := staysForUs(n) && !preserved
 	return rollout.Marks{
 		Avoid: slices.ContainsFunc(n.Spec.Taints, isAvoid),
 		Stay:  stays(n) && ours, StayForeign: stays(n) && !ours,
-		Candidate: candidate, Selected: selected,
-		Updated:      result == v1alpha1.LabelValueNodeUpdateSuccessful,
-		UpdateFailed: result == v1alpha1.LabelValueNodeUpdateFailed,
 	}
 }
 
@@ -78,60 +70,6 @@ func staysForUs(n *corev1.Node) bool {
 		return c.Type == v1alpha1.NodePreserved && c.Reason != v1alpha1.ReasonPreservationStopped
 	})
 	return n.Annotations[v1alpha1.AnnotationKeyScaleDownDisabledByUs] == "true" && !preserved
-}
-
-// updateOf is how far an update in place is. The node agent answers by a
-// label, the machine controller repeats the answer in a condition; labels that
-// were taken away begin a new attempt, to which an answer that comes afterwards
-// is none.
-func updateOf(n *corev1.Node, phase v1alpha1.MachinePhase) rollout.Update {
-	candidate := n.Labels[v1alpha1.LabelKeyNodeCandidateForUpdate] == nodeLabelTrue
-	selected := n.Labels[v1alpha1.LabelKeyNodeSelectedForUpdate] == nodeLabelTrue
-	result, step := n.Labels[v1alpha1.LabelKeyNodeUpdateResult], updateStep(n)
-	succeeded := result == v1alpha1.LabelValueNodeUpdateSuccessful
-	switch {
-	case result != "" && !selected && (!candidate || !answering(phase)):
-		return rollout.UpdateNone
-	case result == v1alpha1.LabelValueNodeUpdateFailed:
-		return rollout.UpdateFailed
-	case succeeded && step == v1alpha1.ReasonUpdateSuccessful && phase != v1alpha1.MachineInPlaceUpdating:
-		return rollout.UpdateDone
-	case succeeded:
-		return rollout.UpdateUnderway
-	case !candidate && !selected && phase != v1alpha1.MachineInPlaceUpdating:
-		return rollout.UpdateNone
-	case step == v1alpha1.ReasonUpdateFailed, timedOut(step, phase):
-		return rollout.UpdateFailed
-	case selected, phase == v1alpha1.MachineInPlaceUpdating:
-		return rollout.UpdateUnderway
-	}
-	return rollout.UpdateCandidate
-}
-
-// answering reports whether a machine's controller takes the answer for that of
-// an update which was begun, even if it was called off since.
-func answering(phase v1alpha1.MachinePhase) bool {
-	switch phase {
-	case v1alpha1.MachineInPlaceUpdating, v1alpha1.MachineInPlaceUpdateSuccessful, v1alpha1.MachineInPlaceUpdateFailed:
-		return true
-	}
-	return false
-}
-
-// updateStep is the reason of the condition; empty where there is none.
-func updateStep(n *corev1.Node) string {
-	i := slices.IndexFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == v1alpha1.NodeInPlaceUpdate })
-	if i < 0 {
-		return ""
-	}
-	return n.Status.Conditions[i].Reason
-}
-
-// timedOut reports whether the machine was given up waiting for the agent's
-// answer. At the earlier steps the same phase is left from another attempt.
-func timedOut(step string, phase v1alpha1.MachinePhase) bool {
-	answering := step == v1alpha1.ReasonDrainSuccessful || step == v1alpha1.ReasonReadyForUpdate
-	return answering && phase == v1alpha1.MachineInPlaceUpdateFailed
 }
 
 // MarkForDeletion edits m to be given up before others.
@@ -177,28 +115,9 @@ func (deployedMachines) Unprotect(m client.Object) {
 
 // MarkNode edits n to carry what w says.
 func (deployedMachines) MarkNode(n *corev1.Node, w rollout.NodeWant) {
-	if w.Release {
-		release(n)
-	}
-	avoid(n, w.Avoid && !w.Release)
+	ask(n, w.Update)
+	avoid(n, w.Avoid && w.Update != inplace.WishRelease)
 	stay(n, w.Stay)
-	markLabel(n, v1alpha1.LabelKeyNodeCandidateForUpdate, w.Candidate && !w.Release)
-	markLabel(n, v1alpha1.LabelKeyNodeSelectedForUpdate, w.Selected && !w.Release)
-}
-
-// release ends an update in place. The node takes pods again as soon as its
-// critical components, which were updated with it, are ready: whoever knows
-// them takes the taint away.
-func release(n *corev1.Node) {
-	delete(n.Labels, v1alpha1.LabelKeyNodeUpdateResult)
-	delete(n.Annotations, v1alpha1.AnnotationKeyUpdateFailedReason)
-	n.Spec.Unschedulable = false
-	isCritical := func(t corev1.Taint) bool {
-		return t.Key == v1alpha1.TaintKeyCriticalComponentsNotReady && t.Effect == corev1.TaintEffectNoSchedule
-	}
-	if !slices.ContainsFunc(n.Spec.Taints, isCritical) {
-		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: v1alpha1.TaintKeyCriticalComponentsNotReady, Effect: corev1.TaintEffectNoSchedule})
-	}
 }
 
 func avoid(n *corev1.Node, want bool) {
@@ -221,14 +140,5 @@ func stay(n *corev1.Node, want bool) {
 	case !want && stays(n) && staysForUs(n):
 		delete(n.Annotations, v1alpha1.AnnotationKeyScaleDownDisabled)
 		delete(n.Annotations, v1alpha1.AnnotationKeyScaleDownDisabledByUs)
-	}
-}
-
-func markLabel(n *corev1.Node, key string, want bool) {
-	switch {
-	case !want:
-		delete(n.Labels, key)
-	case n.Labels[key] != nodeLabelTrue:
-		n.Labels = labelled(n.Labels, key, nodeLabelTrue)
 	}
 }

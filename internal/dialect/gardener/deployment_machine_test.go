@@ -12,6 +12,7 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
@@ -135,20 +136,15 @@ func TestNodeMarks(t *testing.T) {
 		node    func(*corev1.Node)
 		want    rollout.Marks
 	}{
-		"plain":              {"", nothing, nodeLabels(), rollout.Marks{}},
-		"avoided":            {"the taint", nothing, taint(corev1.TaintEffectPreferNoSchedule), rollout.Marks{Avoid: true}},
-		"other effect":       {"another taint", nothing, taint(corev1.TaintEffectNoSchedule), rollout.Marks{}},
-		"stays":              {"by the pair", nothing, pair, rollout.Marks{Stay: true}},
-		"stays for a user":   {"without our mark", nothing, nodeAnnotations(scaleDownDisabled, "true"), rollout.Marks{StayForeign: true}},
-		"does not stay":      {"not exactly true", nothing, nodeAnnotations(scaleDownDisabled, "false", disabledByUs, "true"), rollout.Marks{}},
-		"preserved machine":  {"the pair is preservation's", preserved, pair, rollout.Marks{StayForeign: true}},
-		"preserved node":     {"the pair is preservation's", nothing, func(n *corev1.Node) { pair(n); nodeCondition("Preserved", "Preserved by user.")(n) }, rollout.Marks{StayForeign: true}},
-		"preserved no more":  {"the pair is ours again", nothing, func(n *corev1.Node) { pair(n); nodeCondition("Preserved", "Preservation stopped.")(n) }, rollout.Marks{Stay: true}},
-		"candidate":          {"", nothing, nodeLabels("candidate-for-update", "true"), rollout.Marks{Candidate: true}},
-		"candidate, garbage": {"exactly true, as the machine controller reads it", nothing, nodeLabels("candidate-for-update", "maybe"), rollout.Marks{}},
-		"selected":           {"", nothing, nodeLabels("selected-for-update", "true"), rollout.Marks{Selected: true}},
-		"updated":            {"", nothing, nodeLabels("update-result", "successful"), rollout.Marks{Updated: true}},
-		"update failed":      {"", nothing, nodeLabels("update-result", "failed"), rollout.Marks{UpdateFailed: true}},
+		"plain":             {"", nothing, nodeLabels(), rollout.Marks{}},
+		"avoided":           {"the taint", nothing, taint(corev1.TaintEffectPreferNoSchedule), rollout.Marks{Avoid: true}},
+		"other effect":      {"another taint", nothing, taint(corev1.TaintEffectNoSchedule), rollout.Marks{}},
+		"stays":             {"by the pair", nothing, pair, rollout.Marks{Stay: true}},
+		"stays for a user":  {"without our mark", nothing, nodeAnnotations(scaleDownDisabled, "true"), rollout.Marks{StayForeign: true}},
+		"does not stay":     {"not exactly true", nothing, nodeAnnotations(scaleDownDisabled, "false", disabledByUs, "true"), rollout.Marks{}},
+		"preserved machine": {"the pair is preservation's", preserved, pair, rollout.Marks{StayForeign: true}},
+		"preserved node":    {"the pair is preservation's", nothing, func(n *corev1.Node) { pair(n); nodeCondition("Preserved", "Preserved by user.")(n) }, rollout.Marks{StayForeign: true}},
+		"preserved no more": {"the pair is ours again", nothing, func(n *corev1.Node) { pair(n); nodeCondition("Preserved", "Preservation stopped.")(n) }, rollout.Marks{Stay: true}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -170,37 +166,38 @@ func TestUpdateOf(t *testing.T) {
 		reason string
 		phase  v1alpha1.MachinePhase
 		node   node
-		want   rollout.Update
+		want   inplace.State
 	}{
-		"none":                    {"", v1alpha1.MachineRunning, nil, rollout.UpdateNone},
-		"long done":               {"the condition stays when the labels are gone", v1alpha1.MachineRunning, node{step("UpdateSuccessful")}, rollout.UpdateNone},
-		"long failed":             {"called off: the labels are gone", v1alpha1.MachineRunning, node{step("UpdateFailed")}, rollout.UpdateNone},
-		"candidate":               {"", v1alpha1.MachineRunning, node{candidate}, rollout.UpdateCandidate},
-		"candidate, seen":         {"", v1alpha1.MachineRunning, node{candidate, step("CandidateForUpdate")}, rollout.UpdateCandidate},
-		"candidate again":         {"after an update that went well", v1alpha1.MachineRunning, node{candidate, step("UpdateSuccessful")}, rollout.UpdateCandidate},
-		"selected":                {"", v1alpha1.MachineRunning, node{candidate, selected, step("CandidateForUpdate")}, rollout.UpdateUnderway},
-		"draining":                {"", v1alpha1.MachineRunning, node{candidate, selected, step("SelectedForUpdate")}, rollout.UpdateUnderway},
-		"updating":                {"", v1alpha1.MachineInPlaceUpdating, node{candidate, selected, step("ReadyForUpdate")}, rollout.UpdateUnderway},
-		"updating, labels gone":   {"it goes on", v1alpha1.MachineInPlaceUpdating, node{step("ReadyForUpdate")}, rollout.UpdateUnderway},
-		"success, not taken note": {"the condition is awaited", v1alpha1.MachineInPlaceUpdating, node{candidate, selected, success, step("ReadyForUpdate")}, rollout.UpdateUnderway},
-		"success, still updating": {"the phase is awaited", v1alpha1.MachineInPlaceUpdating, node{candidate, selected, success, step("UpdateSuccessful")}, rollout.UpdateUnderway},
-		"done":                    {"label, condition and phase", v1alpha1.MachineInPlaceUpdateSuccessful, node{candidate, selected, success, step("UpdateSuccessful")}, rollout.UpdateDone},
-		"done and running":        {"", v1alpha1.MachineRunning, node{candidate, selected, success, step("UpdateSuccessful")}, rollout.UpdateDone},
-		"failed":                  {"C33: the agent's answer", v1alpha1.MachineInPlaceUpdating, node{candidate, selected, failure, step("ReadyForUpdate")}, rollout.UpdateFailed},
-		"failed, seen":            {"", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, selected, failure, step("UpdateFailed")}, rollout.UpdateFailed},
-		"timed out":               {"the agent never answered", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, selected, step("ReadyForUpdate")}, rollout.UpdateFailed},
-		"retry, not seen":         {"the answer was taken away, the condition not yet", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, step("UpdateFailed")}, rollout.UpdateFailed},
-		"retry":                   {"it may be selected again", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, step("CandidateForUpdate")}, rollout.UpdateCandidate},
-		"late failure":            {"it is not the answer to what is asked now", v1alpha1.MachineRunning, node{candidate, failure, step("CandidateForUpdate")}, rollout.UpdateNone},
-		"late success":            {"another template was asked for", v1alpha1.MachineRunning, node{candidate, success, step("UpdateSuccessful")}, rollout.UpdateNone},
-		"late, nobody asks":       {"", v1alpha1.MachineRunning, node{success, step("UpdateSuccessful")}, rollout.UpdateNone},
-		"called off too late":     {"the agent had begun, and has done it", v1alpha1.MachineInPlaceUpdateSuccessful, node{candidate, success, step("UpdateSuccessful")}, rollout.UpdateDone},
-		"called off, failed":      {"the node is as bad as if it had not been", v1alpha1.MachineInPlaceUpdating, node{candidate, failure, step("ReadyForUpdate")}, rollout.UpdateFailed},
-		"retry, draining":         {"the phase is left from the first attempt", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, selected, step("SelectedForUpdate")}, rollout.UpdateUnderway},
+		"none":                    {"", v1alpha1.MachineRunning, nil, inplace.Idle},
+		"long done":               {"the condition stays when the labels are gone", v1alpha1.MachineRunning, node{step("UpdateSuccessful")}, inplace.Idle},
+		"long failed":             {"called off: the labels are gone", v1alpha1.MachineRunning, node{step("UpdateFailed")}, inplace.Idle},
+		"candidate":               {"", v1alpha1.MachineRunning, node{candidate}, inplace.Candidate},
+		"candidate, seen":         {"", v1alpha1.MachineRunning, node{candidate, step("CandidateForUpdate")}, inplace.Candidate},
+		"candidate again":         {"after an update that went well", v1alpha1.MachineRunning, node{candidate, step("UpdateSuccessful")}, inplace.Candidate},
+		"selected":                {"", v1alpha1.MachineRunning, node{candidate, selected, step("CandidateForUpdate")}, inplace.Selected},
+		"draining":                {"", v1alpha1.MachineRunning, node{candidate, selected, step("SelectedForUpdate")}, inplace.Draining},
+		"updating":                {"", v1alpha1.MachineInPlaceUpdating, node{candidate, selected, step("ReadyForUpdate")}, inplace.Updating},
+		"updating, labels gone":   {"it goes on", v1alpha1.MachineInPlaceUpdating, node{step("ReadyForUpdate")}, inplace.Updating},
+		"success, not taken note": {"the condition is awaited", v1alpha1.MachineInPlaceUpdating, node{candidate, selected, success, step("ReadyForUpdate")}, inplace.Answered},
+		"success, still updating": {"the phase is awaited", v1alpha1.MachineInPlaceUpdating, node{candidate, selected, success, step("UpdateSuccessful")}, inplace.Answered},
+		"done":                    {"label, condition and phase", v1alpha1.MachineInPlaceUpdateSuccessful, node{candidate, selected, success, step("UpdateSuccessful")}, inplace.Done},
+		"done and running":        {"", v1alpha1.MachineRunning, node{candidate, selected, success, step("UpdateSuccessful")}, inplace.Done},
+		"failed":                  {"C33: the agent's answer", v1alpha1.MachineInPlaceUpdating, node{candidate, selected, failure, step("ReadyForUpdate")}, inplace.Failed},
+		"failed, seen":            {"", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, selected, failure, step("UpdateFailed")}, inplace.Failed},
+		"timed out":               {"the agent never answered", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, selected, step("ReadyForUpdate")}, inplace.Failed},
+		"retry, not seen":         {"the answer was taken away, the condition not yet", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, step("UpdateFailed")}, inplace.Failed},
+		"retry":                   {"it may be selected again", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, step("CandidateForUpdate")}, inplace.Candidate},
+		"late failure":            {"it is not the answer to what is asked now", v1alpha1.MachineRunning, node{candidate, failure, step("CandidateForUpdate")}, inplace.Unasked},
+		"late success":            {"another template was asked for", v1alpha1.MachineRunning, node{candidate, success, step("UpdateSuccessful")}, inplace.Unasked},
+		"late, nobody asks":       {"", v1alpha1.MachineRunning, node{success, step("UpdateSuccessful")}, inplace.Unasked},
+		"called off too late":     {"the agent had begun, and has done it", v1alpha1.MachineInPlaceUpdateSuccessful, node{candidate, success, step("UpdateSuccessful")}, inplace.Done},
+		"called off, failed":      {"the node is as bad as if it had not been", v1alpha1.MachineInPlaceUpdating, node{candidate, failure, step("ReadyForUpdate")}, inplace.Failed},
+		"garbage":                 {"it is no answer, and nothing is asked before it is gone", v1alpha1.MachineRunning, node{candidate, nodeLabels("update-result", "maybe")}, inplace.Idle},
+		"retry, draining":         {"the phase is left from the first attempt", v1alpha1.MachineInPlaceUpdateFailed, node{candidate, selected, step("SelectedForUpdate")}, inplace.Draining},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := (deployedMachines{}).View(runningMachine(inPhase(tc.phase)), dialect.OnNode(sampleNode(tc.node...))).Update; got != tc.want {
+			if got := (deployedMachines{}).View(runningMachine(inPhase(tc.phase)), dialect.OnNode(sampleNode(tc.node...))).Update.State(); got != tc.want {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
 			}
 		})
@@ -219,17 +216,17 @@ func TestMarkNodeGolden(t *testing.T) {
 			{Key: "example.com/own", Effect: "NoSchedule"},
 		}
 	}
-	all := rollout.NodeWant{Avoid: true, Stay: true, Candidate: true, Selected: true}
+	all := rollout.NodeWant{Avoid: true, Stay: true, Update: inplace.WishSelected}
 	marked := func(n *corev1.Node) { nodeLabels()(n); deployedMachines{}.MarkNode(n, all) }
 	tests := map[string]struct {
 		node func(*corev1.Node)
 		want rollout.NodeWant
 	}{
 		"old-set":          {func(*corev1.Node) {}, rollout.NodeWant{Avoid: true, Stay: true}},
-		"candidate":        {func(*corev1.Node) {}, rollout.NodeWant{Avoid: true, Stay: true, Candidate: true}},
+		"candidate":        {func(*corev1.Node) {}, rollout.NodeWant{Avoid: true, Stay: true, Update: inplace.WishCandidate}},
 		"selected":         {nodeLabels("candidate-for-update", "true"), all},
 		"cleaned":          {marked, rollout.NodeWant{}},
-		"released":         {updated, rollout.NodeWant{Stay: true, Release: true}},
+		"released":         {updated, rollout.NodeWant{Stay: true, Update: inplace.WishRelease}},
 		"stays-for-a-user": {nodeAnnotations(scaleDownDisabled, "true"), rollout.NodeWant{Stay: true}},
 		"left-to-a-user":   {nodeAnnotations(scaleDownDisabled, "true"), rollout.NodeWant{}},
 		"left-preserved": {func(n *corev1.Node) {
@@ -249,8 +246,11 @@ func TestMarkNodeGolden(t *testing.T) {
 			if diff := cmp.Diff(n, again); diff != "" {
 				t.Errorf("marked twice:\n%s", diff)
 			}
-			is := deployedMachines{}.View(runningMachine(), dialect.OnNode(n)).Marks
-			shown := rollout.NodeWant{Avoid: is.Avoid, Stay: is.Stay || is.StayForeign && tc.want.Stay, Candidate: is.Candidate, Selected: is.Selected, Release: tc.want.Release}
+			is := deployedMachines{}.View(runningMachine(), dialect.OnNode(n))
+			shown := rollout.NodeWant{Avoid: is.Marks.Avoid, Stay: is.Marks.Stay || is.Marks.StayForeign && tc.want.Stay, Update: is.Update.Request.Kept()}
+			if tc.want.Update == inplace.WishRelease && is.Update.Request == inplace.RequestNone && is.Update.Answer == inplace.AnswerNone {
+				shown.Update = inplace.WishRelease
+			}
 			if diff := cmp.Diff(tc.want, shown); diff != "" {
 				t.Errorf("asked for and shown differ:\n%s", diff)
 			}

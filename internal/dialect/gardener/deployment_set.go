@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
@@ -155,7 +154,7 @@ func staysHome(key string) bool {
 		v1alpha1.AnnotationKeyPreferNoSchedule, v1alpha1.AnnotationKeyUnfreeze, v1alpha1.AnnotationKeyTriggerDeletion:
 		return true
 	}
-	return strings.HasPrefix(key, millwright.Prefix)
+	return strings.HasPrefix(key, dialect.OwnPrefix)
 }
 
 // setAnnotation is [dialect.SetAnnotation] for values that may be empty.

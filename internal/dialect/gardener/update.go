@@ -2,39 +2,49 @@ package gardener
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
 // marks are the reasons of the node condition InPlaceUpdate, and its message
 // for each.
 var marks = []struct {
-	mark            lifecycle.Mark
+	mark            inplace.Mark
 	reason, message string
 }{
-	{lifecycle.MarkCandidate, v1alpha1.ReasonCandidateForUpdate, "The node may be selected for an in-place update"},
-	{lifecycle.MarkSelected, v1alpha1.ReasonSelectedForUpdate, "The node is being drained for an in-place update"},
-	{lifecycle.MarkDrained, v1alpha1.ReasonDrainSuccessful, "The node was drained for an in-place update"},
-	{lifecycle.MarkReady, v1alpha1.ReasonReadyForUpdate, "The node agent may update the node in place"},
-	{lifecycle.MarkUpdated, v1alpha1.ReasonUpdateSuccessful, "The node was updated in place"},
-	{lifecycle.MarkFailed, v1alpha1.ReasonUpdateFailed, "The in-place update of the node failed"},
+	{inplace.MarkCandidate, v1alpha1.ReasonCandidateForUpdate, "The node may be selected for an in-place update"},
+	{inplace.MarkSelected, v1alpha1.ReasonSelectedForUpdate, "The node is being drained for an in-place update"},
+	{inplace.MarkDrained, v1alpha1.ReasonDrainSuccessful, "The node was drained for an in-place update"},
+	{inplace.MarkReady, v1alpha1.ReasonReadyForUpdate, "The node agent may update the node in place"},
+	{inplace.MarkUpdated, v1alpha1.ReasonUpdateSuccessful, "The node was updated in place"},
+	{inplace.MarkFailed, v1alpha1.ReasonUpdateFailed, "The in-place update of the node failed"},
 }
 
-// Update reads the labels by which an update is asked for and answered, and
+// nodeLabelTrue is the value of the labels that ask for an update.
+const nodeLabelTrue = "true"
+
+// Update implements [dialect.InPlaceUpdater].
+func (Machines) Update(n *corev1.Node) inplace.Node { return updateOf(n) }
+
+// updateOf reads the labels by which an update is asked for and answered, and
 // the condition that says how far it is.
-func (Machines) Update(n *corev1.Node) lifecycle.Update {
-	u := lifecycle.Update{
-		Candidate: n.Labels[v1alpha1.LabelKeyNodeCandidateForUpdate] == "true",
-		Selected:  n.Labels[v1alpha1.LabelKeyNodeSelectedForUpdate] == "true",
-	}
+func updateOf(n *corev1.Node) inplace.Node {
+	u := inplace.Node{Request: inplace.RequestOf(
+		n.Labels[v1alpha1.LabelKeyNodeCandidateForUpdate] == nodeLabelTrue, n.Labels[v1alpha1.LabelKeyNodeSelectedForUpdate] == nodeLabelTrue,
+	)}
 	switch n.Labels[v1alpha1.LabelKeyNodeUpdateResult] {
+	case "":
 	case v1alpha1.LabelValueNodeUpdateSuccessful:
-		u.Answer = lifecycle.AnswerDone
+		u.Answer = inplace.AnswerDone
 	case v1alpha1.LabelValueNodeUpdateFailed:
-		u.Answer, u.Detail = lifecycle.AnswerFailed, n.Annotations[v1alpha1.AnnotationKeyUpdateFailedReason]
+		u.Answer, u.Detail = inplace.AnswerFailed, n.Annotations[v1alpha1.AnnotationKeyUpdateFailedReason]
+	default:
+		u.Answer = inplace.AnswerUnknown
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == v1alpha1.NodeInPlaceUpdate {
@@ -44,20 +54,53 @@ func (Machines) Update(n *corev1.Node) lifecycle.Update {
 	return u
 }
 
+// ask edits the labels of n to ask for what w says.
+func ask(n *corev1.Node, w inplace.Wish) {
+	if w == inplace.WishRelease {
+		release(n)
+	}
+	markLabel(n, v1alpha1.LabelKeyNodeCandidateForUpdate, w.Request().Candidate())
+	markLabel(n, v1alpha1.LabelKeyNodeSelectedForUpdate, w.Request().Selected())
+}
+
+func markLabel(n *corev1.Node, key string, want bool) {
+	switch {
+	case !want:
+		delete(n.Labels, key)
+	case n.Labels[key] != nodeLabelTrue:
+		n.Labels = labelled(n.Labels, key, nodeLabelTrue)
+	}
+}
+
+// release ends an update in place. The node takes pods again as soon as its
+// critical components, which were updated with it, are ready: whoever knows
+// them takes the taint away.
+func release(n *corev1.Node) {
+	delete(n.Labels, v1alpha1.LabelKeyNodeUpdateResult)
+	delete(n.Annotations, v1alpha1.AnnotationKeyUpdateFailedReason)
+	n.Spec.Unschedulable = false
+	isCritical := func(t corev1.Taint) bool {
+		return t.Key == v1alpha1.TaintKeyCriticalComponentsNotReady && t.Effect == corev1.TaintEffectNoSchedule
+	}
+	if !slices.ContainsFunc(n.Spec.Taints, isCritical) {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: v1alpha1.TaintKeyCriticalComponentsNotReady, Effect: corev1.TaintEffectNoSchedule})
+	}
+}
+
 // markOf reads the condition. A reason that is not known is as good as none:
 // the update begins with the first step.
-func markOf(c corev1.NodeCondition) lifecycle.Mark {
+func markOf(c corev1.NodeCondition) inplace.Mark {
 	for _, m := range marks {
 		if m.reason == c.Reason {
 			return m.mark
 		}
 	}
-	return lifecycle.MarkNone
+	return inplace.MarkNone
 }
 
 // Marked is the condition for a mark. Its status never says anything, the
 // reason does. Without a reason it is to be taken away.
-func (Machines) Marked(mark lifecycle.Mark) corev1.NodeCondition {
+func (Machines) Marked(mark inplace.Mark) corev1.NodeCondition {
 	c := corev1.NodeCondition{Type: v1alpha1.NodeInPlaceUpdate, Status: corev1.ConditionTrue}
 	for _, m := range marks {
 		if m.mark == mark {

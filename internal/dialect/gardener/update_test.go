@@ -12,6 +12,7 @@ import (
 	lens "github.com/millwright-dev/millwright/internal/dialect/dialecttest"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -19,7 +20,7 @@ import (
 var machines = gardener.Machines{Defaults: gardener.StandardDefaults()}
 
 // updatable is a node with the labels and the condition of an update in place.
-func updatable(ready corev1.ConditionStatus, labels map[string]string, mark lifecycle.Mark) *corev1.Node {
+func updatable(ready corev1.ConditionStatus, labels map[string]string, mark inplace.Mark) *corev1.Node {
 	n := lens.Says(lens.Node(ready), machines.Marked(mark))
 	n.Labels = labels
 	return n
@@ -38,29 +39,29 @@ func TestUpdateIsRead(t *testing.T) {
 		return lens.Says(lens.Node(corev1.ConditionTrue), corev1.NodeCondition{Type: "InPlaceUpdate", Status: "True", Reason: reason})
 	}
 	labelled := func(labels map[string]string) *corev1.Node {
-		return updatable(corev1.ConditionTrue, labels, lifecycle.MarkNone)
+		return updatable(corev1.ConditionTrue, labels, inplace.MarkNone)
 	}
 	failed := labelled(map[string]string{resultLabel: "failed"})
 	failed.Annotations = map[string]string{"node.machine.sapcloud.io/update-failed-reason": "no space left"}
 	for name, tc := range map[string]struct {
 		reason string
 		node   *corev1.Node
-		want   lifecycle.Update
+		want   inplace.Node
 	}{
-		"no label":           {"nobody asks", labelled(nil), lifecycle.Update{}},
-		"candidate":          {"1.7", labelled(map[string]string{candidateLabel: "true"}), lifecycle.Update{Candidate: true}},
-		"candidate, not":     {"the value counts", labelled(map[string]string{candidateLabel: "false"}), lifecycle.Update{}},
-		"selected":           {"1.7", labelled(map[string]string{selectedLabel: "true"}), lifecycle.Update{Selected: true}},
-		"successful":         {"1.7", labelled(map[string]string{resultLabel: "successful"}), lifecycle.Update{Answer: lifecycle.AnswerDone}},
-		"failed":             {"with the agent's reason", failed, lifecycle.Update{Answer: lifecycle.AnswerFailed, Detail: "no space left"}},
-		"another result":     {"is no answer", labelled(map[string]string{resultLabel: "maybe"}), lifecycle.Update{}},
-		"CandidateForUpdate": {"2.9", says("CandidateForUpdate"), lifecycle.Update{Mark: lifecycle.MarkCandidate, Since: since}},
-		"SelectedForUpdate":  {"2.9", says("SelectedForUpdate"), lifecycle.Update{Mark: lifecycle.MarkSelected, Since: since}},
-		"DrainSuccessful":    {"2.9", says("DrainSuccessful"), lifecycle.Update{Mark: lifecycle.MarkDrained, Since: since}},
-		"ReadyForUpdate":     {"2.9", says("ReadyForUpdate"), lifecycle.Update{Mark: lifecycle.MarkReady, Since: since}},
-		"UpdateSuccessful":   {"2.9", says("UpdateSuccessful"), lifecycle.Update{Mark: lifecycle.MarkUpdated, Since: since}},
-		"UpdateFailed":       {"2.9", says("UpdateFailed"), lifecycle.Update{Mark: lifecycle.MarkFailed, Since: since}},
-		"another reason":     {"is as good as none", says("Dreaming"), lifecycle.Update{Since: since}},
+		"no label":           {"nobody asks", labelled(nil), inplace.Node{}},
+		"candidate":          {"1.7", labelled(map[string]string{candidateLabel: "true"}), inplace.Node{Request: inplace.RequestCandidate}},
+		"candidate, not":     {"the value counts", labelled(map[string]string{candidateLabel: "false"}), inplace.Node{}},
+		"selected":           {"1.7", labelled(map[string]string{selectedLabel: "true"}), inplace.Node{Request: inplace.RequestStray}},
+		"successful":         {"1.7", labelled(map[string]string{resultLabel: "successful"}), inplace.Node{Answer: inplace.AnswerDone}},
+		"failed":             {"with the agent's reason", failed, inplace.Node{Answer: inplace.AnswerFailed, Detail: "no space left"}},
+		"another result":     {"is no answer", labelled(map[string]string{resultLabel: "maybe"}), inplace.Node{Answer: inplace.AnswerUnknown}},
+		"CandidateForUpdate": {"2.9", says("CandidateForUpdate"), inplace.Node{Mark: inplace.MarkCandidate, Since: since}},
+		"SelectedForUpdate":  {"2.9", says("SelectedForUpdate"), inplace.Node{Mark: inplace.MarkSelected, Since: since}},
+		"DrainSuccessful":    {"2.9", says("DrainSuccessful"), inplace.Node{Mark: inplace.MarkDrained, Since: since}},
+		"ReadyForUpdate":     {"2.9", says("ReadyForUpdate"), inplace.Node{Mark: inplace.MarkReady, Since: since}},
+		"UpdateSuccessful":   {"2.9", says("UpdateSuccessful"), inplace.Node{Mark: inplace.MarkUpdated, Since: since}},
+		"UpdateFailed":       {"2.9", says("UpdateFailed"), inplace.Node{Mark: inplace.MarkFailed, Since: since}},
+		"another reason":     {"is as good as none", says("Dreaming"), inplace.Node{Since: since}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := cmp.Diff(tc.want, machines.Update(tc.node)); d != "" {
@@ -73,8 +74,8 @@ func TestUpdateIsRead(t *testing.T) {
 // TestUpdateIsMarked: what is written is read back, and its status is always
 // True.
 func TestUpdateIsMarked(t *testing.T) {
-	for _, mark := range []lifecycle.Mark{
-		lifecycle.MarkCandidate, lifecycle.MarkSelected, lifecycle.MarkDrained, lifecycle.MarkReady, lifecycle.MarkUpdated, lifecycle.MarkFailed,
+	for _, mark := range []inplace.Mark{
+		inplace.MarkCandidate, inplace.MarkSelected, inplace.MarkDrained, inplace.MarkReady, inplace.MarkUpdated, inplace.MarkFailed,
 	} {
 		c := machines.Marked(mark)
 		if c.Type != "InPlaceUpdate" || c.Status != corev1.ConditionTrue || c.Message == "" {
@@ -84,7 +85,7 @@ func TestUpdateIsMarked(t *testing.T) {
 			t.Errorf("%s is read back as %q", mark, got)
 		}
 	}
-	if c := machines.Marked(lifecycle.MarkNone); c.Type != "InPlaceUpdate" || c.Reason != "" {
+	if c := machines.Marked(inplace.MarkNone); c.Type != "InPlaceUpdate" || c.Reason != "" {
 		t.Errorf("no mark is written as %+v", c)
 	}
 }
@@ -131,7 +132,7 @@ func preservedMachine() *v1alpha1.Machine {
 // 1.3, 2.4 and 2.9. In all of it the machine stays preserved (C34).
 func TestUpdateStory(t *testing.T) {
 	running := lens.Instance(provider.Running)
-	world := func(ready corev1.ConditionStatus, mark lifecycle.Mark, labels map[string]string) lifecycle.World {
+	world := func(ready corev1.ConditionStatus, mark inplace.Mark, labels map[string]string) lifecycle.World {
 		n := updatable(ready, labels, mark)
 		if labels[resultLabel] == "failed" {
 			n.Annotations = map[string]string{"node.machine.sapcloud.io/update-failed-reason": "no space left"}
@@ -144,14 +145,14 @@ func TestUpdateStory(t *testing.T) {
 	chosen := map[string]string{candidateLabel: "true", selectedLabel: "true"}
 	done := map[string]string{candidateLabel: "true", selectedLabel: "true", resultLabel: "successful"}
 	failed := map[string]string{candidateLabel: "true", selectedLabel: "true", resultLabel: "failed"}
-	notes := func(marks ...lifecycle.Mark) effects {
+	notes := func(marks ...inplace.Mark) effects {
 		return effects{lifecycle.MarkUpdate: lens.Noted(machines.Marked, marks...)}
 	}
 	waits := lens.Drained(drain.Decision{Message: "1 pod has to leave: db/db-0 (disruption budget db has no room)", Next: time.Minute})
 	fewer := lens.Drained(drain.Decision{Message: "1 pod has to leave: db/db-0 (terminating)", Next: time.Second})
-	drained := notes(lifecycle.MarkDrained, lifecycle.MarkReady)
+	drained := notes(inplace.MarkDrained, inplace.MarkReady)
 	drained[lifecycle.Drain] = lens.Drained(drain.Decision{Done: true})
-	again := notes(lifecycle.MarkCandidate, lifecycle.MarkSelected)
+	again := notes(inplace.MarkCandidate, inplace.MarkSelected)
 	again[lifecycle.Drain] = waits
 
 	lens.Story[*v1alpha1.Machine]{
@@ -159,72 +160,72 @@ func TestUpdateStory(t *testing.T) {
 		Chapters: []chapter{
 			{
 				Name: "update-candidate", Reason: "2.9: the condition is copied; a candidate is a machine like any other", After: time.Hour,
-				World: world(corev1.ConditionTrue, lifecycle.MarkNone, asked), Effects: notes(lifecycle.MarkCandidate),
+				World: world(corev1.ConditionTrue, inplace.MarkNone, asked), Effects: notes(inplace.MarkCandidate),
 			},
 			{
 				Name: "update-draining", Reason: "2.9: DrainNode says what blocks; Running meanwhile", From: "update-candidate", After: time.Minute,
-				World:   world(corev1.ConditionTrue, lifecycle.MarkCandidate, chosen),
-				Effects: effects{lifecycle.MarkUpdate: lens.Noted(machines.Marked, lifecycle.MarkSelected), lifecycle.Drain: waits},
+				World:   world(corev1.ConditionTrue, inplace.MarkCandidate, chosen),
+				Effects: effects{lifecycle.MarkUpdate: lens.Noted(machines.Marked, inplace.MarkSelected), lifecycle.Drain: waits},
 				Events:  []string{"Normal Draining: Drain is not done yet: 1 pod has to leave: db/db-0 (disruption budget db has no room). Will retry in next sync."},
 			},
 			{
 				Name: "update-draining-on", Reason: "getting further is noted, and not told again", From: "update-draining", After: time.Minute,
-				World: world(corev1.ConditionTrue, lifecycle.MarkSelected, chosen), Effects: effects{lifecycle.Drain: fewer},
+				World: world(corev1.ConditionTrue, inplace.MarkSelected, chosen), Effects: effects{lifecycle.Drain: fewer},
 			},
 			{
 				Name: "update-called-off", Reason: "the drain is over although it came to nothing", From: "update-draining-on", After: time.Minute,
-				World: world(corev1.ConditionTrue, lifecycle.MarkSelected, nil), Effects: notes(lifecycle.MarkNone),
+				World: world(corev1.ConditionTrue, inplace.MarkSelected, nil), Effects: notes(inplace.MarkNone),
 				Events: []string{"Warning FailedUpdate: The in-place update of machine m-1 was called off"},
 			},
 			{
 				Name: "updating", Reason: "1.3: drained; InPlaceUpdating, InPlaceUpdate Processing, with a timeout", From: "update-draining-on", After: time.Minute,
-				World: world(corev1.ConditionTrue, lifecycle.MarkSelected, chosen), Effects: drained,
+				World: world(corev1.ConditionTrue, inplace.MarkSelected, chosen), Effects: drained,
 				Events: []string{"Normal Updating: Machine m-1 is undergoing an in-place update"},
 			},
 			{
 				Name: "updating-restart", Reason: "2.4 step 2: a node that is being restarted is not Unknown", From: "updating", After: 10 * time.Minute,
-				World: world(corev1.ConditionUnknown, lifecycle.MarkReady, chosen),
+				World: world(corev1.ConditionUnknown, inplace.MarkReady, chosen),
 			},
 			{
 				Name: "updated", Reason: "1.3: InPlaceUpdateSuccessful, InPlaceUpdate Successful", From: "updating-restart", After: time.Minute,
-				World: world(corev1.ConditionTrue, lifecycle.MarkReady, done), Effects: notes(lifecycle.MarkUpdated),
+				World: world(corev1.ConditionTrue, inplace.MarkReady, done), Effects: notes(inplace.MarkUpdated),
 				Events: []string{"Normal Updated: Machine m-1 was updated in place"},
 			},
 			{
 				Name: "updated-running", Reason: "1.3: InPlaceUpdateSuccessful to Running by the normal health path", From: "updated", After: time.Second,
-				World: world(corev1.ConditionTrue, lifecycle.MarkUpdated, done), Events: []string{"Normal Recovered: Machine m-1 successfully re-joined the cluster"},
+				World: world(corev1.ConditionTrue, inplace.MarkUpdated, done), Events: []string{"Normal Recovered: Machine m-1 successfully re-joined the cluster"},
 			},
 			{
 				Name: "update-failed", Reason: "1.3: InPlaceUpdateFailed, InPlaceUpdate Failed, with the agent's reason", From: "updating", After: time.Minute,
-				World: world(corev1.ConditionTrue, lifecycle.MarkReady, failed), Effects: notes(lifecycle.MarkFailed),
+				World: world(corev1.ConditionTrue, inplace.MarkReady, failed), Effects: notes(inplace.MarkFailed),
 				Events: []string{"Warning FailedUpdate: Machine m-1 could not be updated in place: no space left"},
 			},
 			{
 				Name: "update-retried", Reason: "C33: the answer was taken away; drained once more", From: "update-failed", After: time.Minute,
-				World: world(corev1.ConditionTrue, lifecycle.MarkFailed, chosen), Effects: again,
+				World: world(corev1.ConditionTrue, inplace.MarkFailed, chosen), Effects: again,
 				Events: []string{"Normal Draining: Drain is not done yet: 1 pod has to leave: db/db-0 (disruption budget db has no room). Will retry in next sync."},
 			},
 			{
 				Name: "update-given-up", Reason: "1.3: InPlaceUpdateFailed to Failed after the health timeout, previous type", From: "update-failed", After: 10 * time.Minute,
-				World: world(corev1.ConditionTrue, lifecycle.MarkFailed, failed),
+				World: world(corev1.ConditionTrue, inplace.MarkFailed, failed),
 				Events: []string{
 					"Warning FailedUpdate: Machine m-1 health checks failing since last 10 minutes. Updating machine phase to Failed. Node Conditions: [Ready=True InPlaceUpdate=True]. Its update in place failed: no space left",
 				},
 			},
 			{
 				Name: "update-timeout", Reason: "2.4 step 4: InPlaceUpdateFailed; what the node says stays, so that a late answer counts", From: "updating-restart", After: 10 * time.Minute,
-				World:  world(corev1.ConditionUnknown, lifecycle.MarkReady, chosen),
+				World:  world(corev1.ConditionUnknown, inplace.MarkReady, chosen),
 				Events: []string{"Warning FailedUpdate: Machine m-1 was not updated in place in 20 minutes"},
 			},
 			{
 				Name: "update-late", Reason: "2.4 step 3: a late success counts", From: "update-timeout", After: time.Minute,
-				World: world(corev1.ConditionTrue, lifecycle.MarkReady, done), Effects: notes(lifecycle.MarkUpdated),
+				World: world(corev1.ConditionTrue, inplace.MarkReady, done), Effects: notes(inplace.MarkUpdated),
 				Events: []string{"Normal Updated: Machine m-1 was updated in place"},
 			},
 			{
 				Name: "update-deleted", Reason: "2.7: deletion wins, whatever is under way; what is on its way out is preserved no more", From: "updating-restart", After: time.Minute,
 				Edit:    deletedAt(time.Hour + 14*time.Minute),
-				World:   world(corev1.ConditionUnknown, lifecycle.MarkReady, chosen),
+				World:   world(corev1.ConditionUnknown, inplace.MarkReady, chosen),
 				Effects: effects{lifecycle.Drain: drained[lifecycle.Drain], lifecycle.Terminate: lens.Removing},
 				Events:  []string{"Normal Deleting: Drain successful. Initiate VM deletion (begun: drain 2026-01-02T04:18:05Z, instance deletion 2026-01-02T04:18:05Z)"},
 			},

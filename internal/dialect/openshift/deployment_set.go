@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
@@ -144,7 +143,7 @@ func staysHome(key string) bool {
 		return true
 	}
 	for _, prefix := range []string{
-		millwright.Prefix, "capacity.cluster-autoscaler.kubernetes.io/",
+		dialect.OwnPrefix, "capacity.cluster-autoscaler.kubernetes.io/",
 		"machine.openshift.io/cluster-api-autoscaler-", "machine.openshift.io/autoscaling-options-",
 	} {
 		if strings.HasPrefix(key, prefix) {

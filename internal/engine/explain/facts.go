@@ -8,6 +8,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
@@ -46,7 +47,7 @@ type MachineFacts struct {
 	// Meaningless unless NodeLooked.
 	Node       *corev1.Node
 	NodeLooked bool
-	Update     lifecycle.Update
+	Update     inplace.Node
 	// Pods are those of the node, meaningless unless PodsLooked; Peers those of the
 	// namespaces of Budgets.
 	Pods, Peers []corev1.Pod

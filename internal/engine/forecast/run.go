@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
@@ -183,7 +184,7 @@ func selected(ro Rollout, p rollout.Plan) (out []Subject) {
 	for _, w := range p.Nodes() {
 		for _, s := range ro.Sets {
 			i := slices.IndexFunc(s.Machines, func(m rollout.Machine) bool { return m.Name == w.Machine })
-			if i >= 0 && w.Selected && !s.Machines[i].Marks.Selected {
+			if i >= 0 && w.Update == inplace.WishSelected && !s.Machines[i].Update.Request.Selected() {
 				out = append(out, Subject{Name: w.Machine, UID: s.Machines[i].UID, Reason: w.Note})
 			}
 		}

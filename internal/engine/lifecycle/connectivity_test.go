@@ -10,6 +10,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -40,9 +41,9 @@ func steadily(since time.Duration) worldEdit {
 func TestTimersStandStill(t *testing.T) {
 	silent := node(corev1.ConditionUnknown)
 	silent.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-time.Hour))
-	updating := func(mark lifecycle.Mark) worldEdit {
+	updating := func(mark inplace.Mark) worldEdit {
 		return func(w *lifecycle.World) {
-			w.Node.Update = lifecycle.Update{Candidate: true, Selected: true, Mark: mark, Since: now.Add(-3 * time.Hour)}
+			w.Node.Update = inplace.Node{Request: inplace.RequestSelected, Mark: mark, Since: now.Add(-3 * time.Hour)}
 		}
 	}
 	forever := func(m *lifecycle.Machine) { m.Deleted = now.Add(-3 * time.Hour) }
@@ -56,11 +57,11 @@ func TestTimersStandStill(t *testing.T) {
 		{"creation", fresh(aged(long)), []worldEdit{failedAt(lifecycle.Create, errTransient, time.Minute, 9)}, failing},
 		{"joining", machine(aged(long)), []worldEdit{having(instance(provider.Running))}, failing},
 		{"health", machine(stage(lifecycle.StageLost, long)), []worldEdit{runningOn(silent)}, failing},
-		{"update", machine(stage(lifecycle.StageUpdating, long)), []worldEdit{runningOn(node(corev1.ConditionTrue)), updating(lifecycle.MarkReady)}, func(d lifecycle.Decision) bool { return d.Reason == lifecycle.ReasonUpdateTimeout }},
-		{"failed update", machine(stage(lifecycle.StageUpdateFailed, long)), []worldEdit{runningOn(node(corev1.ConditionTrue)), updating(lifecycle.MarkReady)}, failing},
+		{"update", machine(stage(lifecycle.StageUpdating, long)), []worldEdit{runningOn(node(corev1.ConditionTrue)), updating(inplace.MarkReady)}, func(d lifecycle.Decision) bool { return d.Reason == lifecycle.ReasonUpdateTimeout }},
+		{"failed update", machine(stage(lifecycle.StageUpdateFailed, long)), []worldEdit{runningOn(node(corev1.ConditionTrue)), updating(inplace.MarkReady)}, failing},
 		{"drain", leaving(forever), []worldEdit{runningOn(node(corev1.ConditionTrue))}, forcing},
 		{"drain of a silent node", leaving(), []worldEdit{runningOn(silent)}, forcing},
-		{"drain for an update", machine(stage(lifecycle.StageRunning, long)), []worldEdit{runningOn(node(corev1.ConditionTrue)), updating(lifecycle.MarkSelected)}, forcing},
+		{"drain for an update", machine(stage(lifecycle.StageRunning, long)), []worldEdit{runningOn(node(corev1.ConditionTrue)), updating(inplace.MarkSelected)}, forcing},
 	} {
 		for sees, edit := range map[string]worldEdit{"watched": steadily(long), "just begun": watching(0), "after an outage": watching(long, long-time.Second, 0)} {
 			w := world(append(c.w, edit)...)
@@ -76,7 +77,7 @@ func TestTimersStandStill(t *testing.T) {
 func TestNearlyOver(t *testing.T) {
 	silent := node(corev1.ConditionUnknown)
 	underway := func(w *lifecycle.World) {
-		w.Node.Update = lifecycle.Update{Candidate: true, Selected: true, Mark: lifecycle.MarkReady}
+		w.Node.Update = inplace.Node{Request: inplace.RequestSelected, Mark: inplace.MarkReady}
 	}
 	nearly := func(timeout time.Duration) time.Duration { return timeout - 2*time.Millisecond }
 	for name, c := range map[string]struct {

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"time"
 
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -123,7 +124,7 @@ type Decision struct {
 	Force bool
 	// Mark is what the MarkUpdate step writes; Uncordon tells it to let pods onto the
 	// node again.
-	Mark     Mark
+	Mark     inplace.Mark
 	Uncordon bool
 	// Err is the failure behind the reason, if one is.
 	Err error

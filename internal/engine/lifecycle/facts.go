@@ -17,6 +17,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -235,7 +236,7 @@ type Node struct {
 	Stale bool
 	// Update is what the node says about an update in place, Preservation what it
 	// says about keeping its machine.
-	Update       Update
+	Update       inplace.Node
 	Preservation NodePreservation
 }
 
@@ -357,7 +358,7 @@ type DrainPolicy struct {
 
 // UpdatePolicy is about updates in place.
 type UpdatePolicy struct {
-	// InPlace: nodes are given new software where [Update] asks for it; else what
+	// InPlace: nodes are given new software where [inplace.Node] asks for it; else what
 	// nodes say of that is not heard.
 	InPlace bool
 	// Timeout bounds the time that a node's agent takes; zero: wait for ever.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -23,7 +24,7 @@ type life struct {
 
 	instance                                *provider.Instance
 	node                                    *corev1.Node
-	update                                  lifecycle.Update
+	update                                  inplace.Node
 	pods                                    []string
 	classErr, findErr, createErr, deleteErr error
 	replyLost                               bool
@@ -226,7 +227,7 @@ func (l *life) reports(ready corev1.ConditionStatus) {
 }
 
 // asks writes what others ask of, or answer about, the node's update.
-func (l *life) asks(what string, edit func(*lifecycle.Update)) {
+func (l *life) asks(what string, edit func(*inplace.Node)) {
 	edit(&l.update)
 	l.tell("%s", what)
 }

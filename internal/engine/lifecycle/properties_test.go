@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -24,9 +25,9 @@ var stagesKnown = []lifecycle.Stage{
 	lifecycle.StageFailed, lifecycle.StageDeleting,
 }
 
-var marksKnown = []lifecycle.Mark{
-	lifecycle.MarkNone, lifecycle.MarkCandidate, lifecycle.MarkSelected, lifecycle.MarkDrained, lifecycle.MarkReady,
-	lifecycle.MarkUpdated, lifecycle.MarkFailed,
+var marksKnown = []inplace.Mark{
+	inplace.MarkNone, inplace.MarkCandidate, inplace.MarkSelected, inplace.MarkDrained, inplace.MarkReady,
+	inplace.MarkUpdated, inplace.MarkFailed,
 }
 
 // facts is a random question.
@@ -113,14 +114,14 @@ func drawNode(t *rapid.T) *corev1.Node {
 }
 
 // drawUpdate is about an update in every second world.
-func drawUpdate(t *rapid.T) lifecycle.Update {
+func drawUpdate(t *rapid.T) inplace.Node {
 	if drawBool(t, "no update") {
-		return lifecycle.Update{}
+		return inplace.Node{}
 	}
-	return lifecycle.Update{
-		Candidate: rapid.IntRange(0, 3).Draw(t, "candidate") > 0, Selected: drawBool(t, "selected"),
-		Answer: rapid.SampledFrom([]lifecycle.Answer{"", "", lifecycle.AnswerDone, lifecycle.AnswerFailed}).Draw(t, "answer"),
-		Mark:   rapid.SampledFrom(marksKnown).Draw(t, "mark"), Since: now.Add(-drawSpan(t, "markSince")),
+	return inplace.Node{
+		Request: inplace.RequestOf(rapid.IntRange(0, 3).Draw(t, "candidate") > 0, drawBool(t, "selected")),
+		Answer:  rapid.SampledFrom([]inplace.Answer{"", "", inplace.AnswerDone, inplace.AnswerFailed}).Draw(t, "answer"),
+		Mark:    rapid.SampledFrom(marksKnown).Draw(t, "mark"), Since: now.Add(-drawSpan(t, "markSince")),
 	}
 }
 

@@ -139,7 +139,7 @@ var rebootHeld = map[Stage]bool{
 // well enough to touch it.
 func (q input) rebootable() bool {
 	i := q.w.Instances.Of(q.m.Recorded.ProviderID)
-	return i != nil && i.State != provider.Stopping && !q.w.Instances.Substitute && q.w.Connectivity.Connected() && !rebootHeld[q.m.Stage] && !q.w.Node.Update.Selected
+	return i != nil && i.State != provider.Stopping && !q.w.Instances.Substitute && q.w.Connectivity.Connected() && !rebootHeld[q.m.Stage] && !q.w.Node.Update.Request.Selected()
 }
 
 // rebootAsked is about a machine whose health check wants it rebooted before it

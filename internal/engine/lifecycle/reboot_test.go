@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -68,7 +69,7 @@ func TestReboot(t *testing.T) {
 		{"our finalizer is not in place", machine(askedFor(), func(m *lifecycle.Machine) { m.Held = false }), world(ill, once), false},
 		{"given up", machine(askedFor(), stage(lifecycle.StageFailed, 0)), world(ill, once), false},
 		{"its node's agent is at work", machine(askedFor(), stage(lifecycle.StageUpdating, 0)), world(ill, once), false},
-		{"it is drained for an update", machine(askedFor()), world(ill, once, func(w *lifecycle.World) { w.Node.Update.Selected = true }), false},
+		{"it is drained for an update", machine(askedFor()), world(ill, once, func(w *lifecycle.World) { w.Node.Update.Request = inplace.RequestSelected }), false},
 		{"the infrastructure does not answer", machine(askedFor()), world(ill, once, blind(errTransient)), false},
 		{"the instance is gone", machine(askedFor()), world(ill, once, func(w *lifecycle.World) { w.Instances.Own = nil }), false},
 		{"another instance stands in for it", machine(askedFor()), world(ill, once, func(w *lifecycle.World) { w.Instances.Substitute = true }), false},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -213,9 +214,9 @@ var stories = map[string]struct {
 		tell: func(l *life) {
 			l.settle()
 			l.pods = []string{"db/db-0"}
-			l.after(time.Hour).asks("the node is labelled: candidate", func(u *lifecycle.Update) { u.Candidate = true })
+			l.after(time.Hour).asks("the node is labelled: candidate", func(u *inplace.Node) { u.Request = inplace.RequestCandidate })
 			l.pass()
-			l.after(time.Minute).asks("the node is labelled: selected", func(u *lifecycle.Update) { u.Selected = true })
+			l.after(time.Minute).asks("the node is labelled: selected", func(u *inplace.Node) { u.Request = inplace.RequestSelected })
 			l.pass()
 			l.pods = nil
 			l.after(time.Minute).tell("the pod is gone")
@@ -224,11 +225,11 @@ var stories = map[string]struct {
 			l.pass()
 			l.after(12 * time.Minute).reports(corev1.ConditionTrue)
 			l.pass()
-			l.after(time.Minute).asks("the agent answers: failed", func(u *lifecycle.Update) { u.Answer, u.Detail = lifecycle.AnswerFailed, "no space left" })
+			l.after(time.Minute).asks("the agent answers: failed", func(u *inplace.Node) { u.Answer, u.Detail = inplace.AnswerFailed, "no space left" })
 			l.pass()
-			l.after(time.Minute).asks("somebody makes room and takes the answer away", func(u *lifecycle.Update) { u.Answer, u.Detail = lifecycle.AnswerNone, "" })
+			l.after(time.Minute).asks("somebody makes room and takes the answer away", func(u *inplace.Node) { u.Answer, u.Detail = inplace.AnswerNone, "" })
 			l.pass()
-			l.after(time.Minute).asks("the agent answers: done", func(u *lifecycle.Update) { u.Answer = lifecycle.AnswerDone })
+			l.after(time.Minute).asks("the agent answers: done", func(u *inplace.Node) { u.Answer = inplace.AnswerDone })
 			d := l.pass()
 			l.after(d.After)
 			l.pass()
@@ -241,13 +242,13 @@ var stories = map[string]struct {
 		reason: "an agent that stays silent costs a node its place, after the time for updates and the time to mend it",
 		tell: func(l *life) {
 			l.settle()
-			l.after(time.Hour).asks("the node is labelled: candidate, selected", func(u *lifecycle.Update) { u.Candidate, u.Selected = true, true })
+			l.after(time.Hour).asks("the node is labelled: candidate, selected", func(u *inplace.Node) { u.Request = inplace.RequestSelected })
 			for d := l.pass(); d.Step == lifecycle.Await && d.After > 0; d = l.pass() {
 				l.after(d.After)
 			}
 			l.after(time.Minute).tell("nobody replaces it")
 			l.pass()
-			l.asks("somebody takes the requests off the node", func(u *lifecycle.Update) { u.Candidate, u.Selected = false, false })
+			l.asks("somebody takes the requests off the node", func(u *inplace.Node) { u.Request = inplace.RequestNone })
 			l.pass()
 		},
 		want: func(l *life) error { return unless(l.m.Stage == lifecycle.StageRunning, "it does not run again") },

@@ -8,13 +8,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
 // updating is a world with a running instance and a node that says u about its
 // update.
-func updating(n *corev1.Node, u lifecycle.Update, edits ...worldEdit) lifecycle.World {
+func updating(n *corev1.Node, u inplace.Node, edits ...worldEdit) lifecycle.World {
 	w := world(runningOn(n), func(w *lifecycle.World) { w.Node.Update = u })
 	for _, e := range edits {
 		e(&w)
@@ -24,24 +25,24 @@ func updating(n *corev1.Node, u lifecycle.Update, edits ...worldEdit) lifecycle.
 
 // candidate, selected and answered are what a node says that may be updated,
 // whose turn it is, and whose agent has answered, since a minute.
-func candidate(m lifecycle.Mark) lifecycle.Update {
-	return lifecycle.Update{Candidate: true, Mark: m, Since: now.Add(-time.Minute)}
+func candidate(m inplace.Mark) inplace.Node {
+	return inplace.Node{Request: inplace.RequestCandidate, Mark: m, Since: now.Add(-time.Minute)}
 }
 
-func selected(m lifecycle.Mark) lifecycle.Update {
+func selected(m inplace.Mark) inplace.Node {
 	u := candidate(m)
-	u.Selected = true
+	u.Request = inplace.RequestSelected
 	return u
 }
 
-func answered(m lifecycle.Mark, a lifecycle.Answer) lifecycle.Update {
+func answered(m inplace.Mark, a inplace.Answer) inplace.Node {
 	u := selected(m)
 	u.Answer = a
 	return u
 }
 
-func selectedFor(d time.Duration) lifecycle.Update {
-	u := selected(lifecycle.MarkSelected)
+func selectedFor(d time.Duration) inplace.Node {
+	u := selected(inplace.MarkSelected)
 	u.Since = now.Add(-d)
 	return u
 }
@@ -62,95 +63,95 @@ func TestNotes(t *testing.T) {
 	ran := machine(stage(lifecycle.StageRunning, time.Minute))
 	during, failed := machine(stage(lifecycle.StageUpdating, time.Minute)), machine(stage(lifecycle.StageUpdateFailed, time.Minute))
 	gone := drained(drain.Decision{Done: true})
-	note := func(mark lifecycle.Mark, r lifecycle.Reason, s lifecycle.Stage, uncordon bool) lifecycle.Decision {
+	note := func(mark inplace.Mark, r lifecycle.Reason, s lifecycle.Stage, uncordon bool) lifecycle.Decision {
 		return lifecycle.Decision{Step: lifecycle.MarkUpdate, Reason: r, Stage: s, Mark: mark, Uncordon: uncordon}
 	}
-	toCandidate := note(lifecycle.MarkCandidate, lifecycle.ReasonUpdateCandidate, lifecycle.StageRunning, false)
-	withdrawn := note(lifecycle.MarkNone, lifecycle.ReasonUpdateWithdrawn, lifecycle.StageRunning, true)
-	retried := note(lifecycle.MarkCandidate, lifecycle.ReasonUpdateCandidate, lifecycle.StageUpdateFailed, true)
+	toCandidate := note(inplace.MarkCandidate, lifecycle.ReasonUpdateCandidate, lifecycle.StageRunning, false)
+	withdrawn := note(inplace.MarkNone, lifecycle.ReasonUpdateWithdrawn, lifecycle.StageRunning, true)
+	retried := note(inplace.MarkCandidate, lifecycle.ReasonUpdateCandidate, lifecycle.StageUpdateFailed, true)
 	check(t, []row{
 		{
 			name: "gardener 2.9: candidate, no condition", reason: "the first step",
-			policy: brisk, m: ran, w: updating(ready, candidate(lifecycle.MarkNone)), want: toCandidate,
+			policy: brisk, m: ran, w: updating(ready, candidate(inplace.MarkNone)), want: toCandidate,
 		},
 		{
 			name: "gardener 2.9: candidate, UpdateSuccessful without a result", reason: "the next rollout: what was done is over",
-			policy: brisk, m: ran, w: updating(ready, candidate(lifecycle.MarkUpdated)), want: toCandidate,
+			policy: brisk, m: ran, w: updating(ready, candidate(inplace.MarkUpdated)), want: toCandidate,
 		},
 		{
 			name: "gardener 2.9: candidate, UpdateFailed without a result (C33)", reason: "whoever takes the answer away wants another try; until then the node works",
-			policy: brisk, m: failed, w: updating(ready, candidate(lifecycle.MarkFailed)), want: retried,
+			policy: brisk, m: failed, w: updating(ready, candidate(inplace.MarkFailed)), want: retried,
 		},
 		{
 			name: "gardener 2.9: selected, UpdateFailed without a result (C33)", reason: "another try at once: the node stays cordoned",
-			policy: brisk, m: failed, w: updating(ready, selected(lifecycle.MarkFailed)),
-			want: note(lifecycle.MarkCandidate, lifecycle.ReasonUpdateCandidate, lifecycle.StageUpdateFailed, false),
+			policy: brisk, m: failed, w: updating(ready, selected(inplace.MarkFailed)),
+			want: note(inplace.MarkCandidate, lifecycle.ReasonUpdateCandidate, lifecycle.StageUpdateFailed, false),
 		},
 		{
 			name: "gardener 2.9: selected, CandidateForUpdate", reason: "it is its turn",
-			policy: brisk, m: ran, w: updating(ready, selected(lifecycle.MarkCandidate)),
-			want: note(lifecycle.MarkSelected, lifecycle.ReasonUpdateSelected, lifecycle.StageRunning, false),
+			policy: brisk, m: ran, w: updating(ready, selected(inplace.MarkCandidate)),
+			want: note(inplace.MarkSelected, lifecycle.ReasonUpdateSelected, lifecycle.StageRunning, false),
 		},
 		{
 			name: "gardener 2.9: deselected, SelectedForUpdate", reason: "nothing has begun: the pods may come back",
-			policy: brisk, m: ran, w: updating(ready, candidate(lifecycle.MarkSelected)),
-			want: note(lifecycle.MarkCandidate, lifecycle.ReasonUpdateCandidate, lifecycle.StageRunning, true),
+			policy: brisk, m: ran, w: updating(ready, candidate(inplace.MarkSelected)),
+			want: note(inplace.MarkCandidate, lifecycle.ReasonUpdateCandidate, lifecycle.StageRunning, true),
 		},
 		{
 			name: "gardener 2.9: selected, SelectedForUpdate, drained", reason: "the machine is InPlaceUpdating before its node says DrainSuccessful",
-			policy: brisk, m: ran, w: updating(ready, selected(lifecycle.MarkSelected), gone),
-			want: note(lifecycle.MarkDrained, lifecycle.ReasonUpdateDrained, lifecycle.StageUpdating, false),
+			policy: brisk, m: ran, w: updating(ready, selected(inplace.MarkSelected), gone),
+			want: note(inplace.MarkDrained, lifecycle.ReasonUpdateDrained, lifecycle.StageUpdating, false),
 		},
 		{
 			name: "gardener 2.9: selected, SelectedForUpdate, InPlaceUpdating", reason: "the note was lost after the drain: no second drain",
-			policy: brisk, m: during, w: updating(ready, selected(lifecycle.MarkSelected)),
-			want: note(lifecycle.MarkDrained, lifecycle.ReasonUpdateDrained, lifecycle.StageUpdating, false),
+			policy: brisk, m: during, w: updating(ready, selected(inplace.MarkSelected)),
+			want: note(inplace.MarkDrained, lifecycle.ReasonUpdateDrained, lifecycle.StageUpdating, false),
 		},
 		{
 			name: "gardener 2.9: DrainSuccessful", reason: "the agent may begin",
-			policy: brisk, m: during, w: updating(ready, selected(lifecycle.MarkDrained)),
-			want: note(lifecycle.MarkReady, lifecycle.ReasonUpdateReady, lifecycle.StageUpdating, false),
+			policy: brisk, m: during, w: updating(ready, selected(inplace.MarkDrained)),
+			want: note(inplace.MarkReady, lifecycle.ReasonUpdateReady, lifecycle.StageUpdating, false),
 		},
 		{
 			name: "gardener 2.9: DrainSuccessful, not InPlaceUpdating", reason: "whoever drained it: the machine says so before the agent begins",
-			policy: brisk, m: ran, w: updating(ready, selected(lifecycle.MarkDrained)),
-			want: note(lifecycle.MarkReady, lifecycle.ReasonUpdateReady, lifecycle.StageUpdating, false),
+			policy: brisk, m: ran, w: updating(ready, selected(inplace.MarkDrained)),
+			want: note(inplace.MarkReady, lifecycle.ReasonUpdateReady, lifecycle.StageUpdating, false),
 		},
 		{
 			name: "gardener 2.9: result successful", reason: "UpdateSuccessful, whatever stood there",
-			policy: brisk, m: during, w: updating(ready, answered(lifecycle.MarkReady, lifecycle.AnswerDone)),
-			want: note(lifecycle.MarkUpdated, lifecycle.ReasonUpdated, lifecycle.StageUpdating, false),
+			policy: brisk, m: during, w: updating(ready, answered(inplace.MarkReady, inplace.AnswerDone)),
+			want: note(inplace.MarkUpdated, lifecycle.ReasonUpdated, lifecycle.StageUpdating, false),
 		},
 		{
 			name: "gardener 2.9: result failed", reason: "UpdateFailed, whatever stood there",
-			policy: brisk, m: during, w: updating(ready, answered(lifecycle.MarkReady, lifecycle.AnswerFailed)),
-			want: note(lifecycle.MarkFailed, lifecycle.ReasonUpdateFailed, lifecycle.StageUpdating, false),
+			policy: brisk, m: during, w: updating(ready, answered(inplace.MarkReady, inplace.AnswerFailed)),
+			want: note(inplace.MarkFailed, lifecycle.ReasonUpdateFailed, lifecycle.StageUpdating, false),
 		},
 		{
 			name: "gardener 2.9: result successful after UpdateFailed", reason: "an agent that mended it is heard",
-			policy: brisk, m: failed, w: updating(ready, answered(lifecycle.MarkFailed, lifecycle.AnswerDone)),
-			want: note(lifecycle.MarkUpdated, lifecycle.ReasonUpdated, lifecycle.StageUpdateFailed, false),
+			policy: brisk, m: failed, w: updating(ready, answered(inplace.MarkFailed, inplace.AnswerDone)),
+			want: note(inplace.MarkUpdated, lifecycle.ReasonUpdated, lifecycle.StageUpdateFailed, false),
 		},
 		{
 			name: "gardener 2.9: deselected after the time was over (C33)", reason: "another try, once somebody asks for it",
-			policy: brisk, m: failed, w: updating(ready, candidate(lifecycle.MarkReady)), want: retried,
+			policy: brisk, m: failed, w: updating(ready, candidate(inplace.MarkReady)), want: retried,
 		},
 		{
 			name: "gardener 2.9: no candidate any more, SelectedForUpdate", reason: "called off: neither drained nor cordoned any longer",
-			policy: brisk, m: ran, w: updating(ready, lifecycle.Update{Mark: lifecycle.MarkSelected}), want: withdrawn,
+			policy: brisk, m: ran, w: updating(ready, inplace.Node{Mark: inplace.MarkSelected}), want: withdrawn,
 		},
 		{
 			name: "gardener 2.9: no candidate any more, ReadyForUpdate, Running", reason: "else the agent would begin, some day, on a node that nobody drained for it",
-			policy: brisk, m: ran, w: updating(ready, lifecycle.Update{Mark: lifecycle.MarkReady}), want: withdrawn,
+			policy: brisk, m: ran, w: updating(ready, inplace.Node{Mark: inplace.MarkReady}), want: withdrawn,
 		},
 		{
 			name: "gardener 2.9: no candidate any more, CandidateForUpdate", reason: "nobody asks; it was never cordoned",
-			policy: brisk, m: ran, w: updating(ready, lifecycle.Update{Mark: lifecycle.MarkCandidate}),
-			want: note(lifecycle.MarkNone, lifecycle.ReasonUpdateWithdrawn, lifecycle.StageRunning, false),
+			policy: brisk, m: ran, w: updating(ready, inplace.Node{Mark: inplace.MarkCandidate}),
+			want: note(inplace.MarkNone, lifecycle.ReasonUpdateWithdrawn, lifecycle.StageRunning, false),
 		},
 		{
 			name: "gardener 2.9: InPlaceUpdating on a node that knows of nothing", reason: "a new node object was not drained: the update begins anew",
-			policy: brisk, m: during, w: updating(ready, candidate(lifecycle.MarkNone)), want: toCandidate,
+			policy: brisk, m: during, w: updating(ready, candidate(inplace.MarkNone)), want: toCandidate,
 		},
 	})
 }
@@ -181,28 +182,28 @@ func TestUpdates(t *testing.T) {
 			Message: "the update in place failed; it is tried again when its requests and its answer are taken off the node",
 		}
 	}
-	detailed := answered(lifecycle.MarkFailed, lifecycle.AnswerFailed)
+	detailed := answered(inplace.MarkFailed, inplace.AnswerFailed)
 	detailed.Detail = "no space left"
-	unselected := answered(lifecycle.MarkFailed, lifecycle.AnswerFailed)
-	unselected.Selected = false
-	unknownSince := selected(lifecycle.MarkSelected)
+	unselected := answered(inplace.MarkFailed, inplace.AnswerFailed)
+	unselected.Request = inplace.RequestCandidate
+	unknownSince := selected(inplace.MarkSelected)
 	unknownSince.Since = time.Time{}
 	check(t, []row{
 		{
 			name: "gardener 2.9: CandidateForUpdate", reason: "a candidate works like any other machine",
-			policy: brisk, m: ran, w: updating(ready, candidate(lifecycle.MarkCandidate)), want: runs,
+			policy: brisk, m: ran, w: updating(ready, candidate(inplace.MarkCandidate)), want: runs,
 		},
 		{
 			name: "gardener 2.9: labels where nobody updates in place", reason: "only one API speaks of that",
-			policy: patient, m: ran, w: updating(ready, selected(lifecycle.MarkSelected)), want: runs,
+			policy: patient, m: ran, w: updating(ready, selected(inplace.MarkSelected)), want: runs,
 		},
 		{
 			name: "gardener 2.9: SelectedForUpdate", reason: "drained with the patience of a deletion",
-			policy: brisk, m: ran, w: updating(ready, selected(lifecycle.MarkSelected)), want: drains(false),
+			policy: brisk, m: ran, w: updating(ready, selected(inplace.MarkSelected)), want: drains(false),
 		},
 		{
 			name: "gardener 2.9: SelectedForUpdate, force-drain", reason: "an operator has no patience",
-			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Minute), impatient), w: updating(ready, selected(lifecycle.MarkSelected)), want: drains(true),
+			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Minute), impatient), w: updating(ready, selected(inplace.MarkSelected)), want: drains(true),
 		},
 		{
 			name: "gardener 2.9: SelectedForUpdate for the drain timeout", reason: "not over yet",
@@ -218,17 +219,17 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 2.9: SelectedForUpdate, not Ready for 5 minutes", reason: "not more than that",
-			policy: brisk, m: machine(stage(lifecycle.StageLost, time.Minute)), w: updating(unready(5*time.Minute), selected(lifecycle.MarkSelected)),
+			policy: brisk, m: machine(stage(lifecycle.StageLost, time.Minute)), w: updating(unready(5*time.Minute), selected(inplace.MarkSelected)),
 			want: lifecycle.Decision{Step: lifecycle.Drain, Reason: lifecycle.ReasonUpdateSelected, Stage: lifecycle.StageLost},
 		},
 		{
 			name: "gardener 2.9: SelectedForUpdate, not Ready for longer", reason: "nobody is there to end the pods",
-			policy: brisk, m: machine(stage(lifecycle.StageLost, time.Minute)), w: updating(unready(5*time.Minute+time.Second), selected(lifecycle.MarkSelected)),
+			policy: brisk, m: machine(stage(lifecycle.StageLost, time.Minute)), w: updating(unready(5*time.Minute+time.Second), selected(inplace.MarkSelected)),
 			want: lifecycle.Decision{Step: lifecycle.Drain, Reason: lifecycle.ReasonUpdateSelected, Stage: lifecycle.StageLost, Force: true},
 		},
 		{
 			name: "gardener 2.9: drain not done", reason: "what blocks is told; the machine runs meanwhile",
-			policy: brisk, m: ran, w: updating(ready, selected(lifecycle.MarkSelected), waits),
+			policy: brisk, m: ran, w: updating(ready, selected(inplace.MarkSelected), waits),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonUpdateDraining, Stage: lifecycle.StageRunning,
 				Message: "1 pod has to leave: db/db-0", After: time.Minute,
@@ -244,7 +245,7 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 2.9: unhealthy before the drain is done", reason: "the agent has not begun, so this is no restart",
-			policy: brisk, m: ran, w: updating(silent, selected(lifecycle.MarkSelected), waits),
+			policy: brisk, m: ran, w: updating(silent, selected(inplace.MarkSelected), waits),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeUnhealthy, Stage: lifecycle.StageLost, After: time.Minute,
 				Message: "Machine m-1 is unhealthy - changing MachinePhase to Unknown. Node conditions: [Ready=Unknown]",
@@ -252,7 +253,7 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 2.9: unhealthy for too long before the drain is done", reason: "it is replaced",
-			policy: brisk, m: machine(stage(lifecycle.StageLost, 10*time.Minute)), w: updating(silent, selected(lifecycle.MarkSelected), waits),
+			policy: brisk, m: machine(stage(lifecycle.StageLost, 10*time.Minute)), w: updating(silent, selected(inplace.MarkSelected), waits),
 			want: lifecycle.Decision{
 				Step: lifecycle.Fail, Reason: lifecycle.ReasonHealthTimeout, Stage: lifecycle.StageFailed,
 				Message: "Machine m-1 health checks failing since last 10 minutes. Updating machine phase to Failed. Node Conditions: [Ready=Unknown]",
@@ -260,23 +261,23 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 2.9: ReadyForUpdate", reason: "asked again when its time is over, not every 3 minutes",
-			policy: brisk, m: during(4 * time.Minute), w: updating(ready, selected(lifecycle.MarkReady)), want: underway(16 * time.Minute),
+			policy: brisk, m: during(4 * time.Minute), w: updating(ready, selected(inplace.MarkReady)), want: underway(16 * time.Minute),
 		},
 		{
 			name: "gardener 2.4 step 2: InPlaceUpdating and not Ready", reason: "it is being restarted: neither Unknown nor Failed",
-			policy: brisk, m: during(19 * time.Minute), w: updating(unready(18*time.Minute), selected(lifecycle.MarkReady)), want: underway(time.Minute),
+			policy: brisk, m: during(19 * time.Minute), w: updating(unready(18*time.Minute), selected(inplace.MarkReady)), want: underway(time.Minute),
 		},
 		{
 			name: "gardener 2.9: ReadyForUpdate, not InPlaceUpdating", reason: "the phase was lost; the agent's time begins now",
-			policy: brisk, m: ran, w: updating(ready, selected(lifecycle.MarkReady)), want: underway(20 * time.Minute),
+			policy: brisk, m: ran, w: updating(ready, selected(inplace.MarkReady)), want: underway(20 * time.Minute),
 		},
 		{
 			name: "gardener 2.9: no candidate any more, InPlaceUpdating", reason: "what the agent may have begun has to end first",
-			policy: brisk, m: during(time.Minute), w: updating(silent, lifecycle.Update{Mark: lifecycle.MarkReady}), want: underway(19 * time.Minute),
+			policy: brisk, m: during(time.Minute), w: updating(silent, inplace.Node{Mark: inplace.MarkReady}), want: underway(19 * time.Minute),
 		},
 		{
 			name: "gardener 2.4 step 4: InPlaceUpdating past the timeout", reason: "InPlaceUpdateFailed",
-			policy: brisk, m: during(20 * time.Minute), w: updating(silent, selected(lifecycle.MarkReady)),
+			policy: brisk, m: during(20 * time.Minute), w: updating(silent, selected(inplace.MarkReady)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonUpdateTimeout, Stage: lifecycle.StageUpdateFailed, After: 10 * time.Minute,
 				Message: "Machine m-1 was not updated in place in 20 minutes",
@@ -284,7 +285,7 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 2.4 step 3: result successful, InPlaceUpdating", reason: "InPlaceUpdateSuccessful for a moment, for those who watch",
-			policy: brisk, m: during(time.Minute), w: updating(ready, answered(lifecycle.MarkUpdated, lifecycle.AnswerDone)),
+			policy: brisk, m: during(time.Minute), w: updating(ready, answered(inplace.MarkUpdated, inplace.AnswerDone)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonUpdated, Stage: lifecycle.StageUpdated, After: 500 * time.Millisecond,
 				Message: "Machine m-1 was updated in place",
@@ -292,7 +293,7 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 2.4 step 3: result successful, InPlaceUpdateFailed", reason: "late, and good all the same",
-			policy: brisk, m: failed(9 * time.Minute), w: updating(ready, answered(lifecycle.MarkUpdated, lifecycle.AnswerDone)),
+			policy: brisk, m: failed(9 * time.Minute), w: updating(ready, answered(inplace.MarkUpdated, inplace.AnswerDone)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonUpdated, Stage: lifecycle.StageUpdated, After: 500 * time.Millisecond,
 				Message: "Machine m-1 was updated in place",
@@ -308,7 +309,7 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 2.4 step 3: result failed, Running", reason: "our own word that it was under way was lost; half updated it would stay for ever",
-			policy: brisk, m: ran, w: updating(ready, answered(lifecycle.MarkFailed, lifecycle.AnswerFailed)),
+			policy: brisk, m: ran, w: updating(ready, answered(inplace.MarkFailed, inplace.AnswerFailed)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonUpdateFailed, Stage: lifecycle.StageUpdateFailed, After: 10 * time.Minute,
 				Message: "Machine m-1 could not be updated in place",
@@ -320,17 +321,17 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 1.3: InPlaceUpdateSuccessful, healthy", reason: "Running",
-			policy: brisk, m: machine(stage(lifecycle.StageUpdated, time.Second)), w: updating(ready, answered(lifecycle.MarkUpdated, lifecycle.AnswerDone)), want: runs,
+			policy: brisk, m: machine(stage(lifecycle.StageUpdated, time.Second)), w: updating(ready, answered(inplace.MarkUpdated, inplace.AnswerDone)), want: runs,
 		},
 		{
 			name: "gardener 1.3: InPlaceUpdateSuccessful, healthy, held by a taint", reason: "taints hold those that never ran",
 			policy: brisk, m: machine(stage(lifecycle.StageUpdated, time.Second)),
-			w:    updating(tainted(node(corev1.ConditionTrue), "critical"), lifecycle.Update{Mark: lifecycle.MarkUpdated}),
+			w:    updating(tainted(node(corev1.ConditionTrue), "critical"), inplace.Node{Mark: inplace.MarkUpdated}),
 			want: runs,
 		},
 		{
 			name: "gardener 1.3: InPlaceUpdateSuccessful, not Ready yet", reason: "agents answer before kubelets do",
-			policy: brisk, m: machine(stage(lifecycle.StageUpdated, time.Minute)), w: updating(silent, answered(lifecycle.MarkUpdated, lifecycle.AnswerDone)),
+			policy: brisk, m: machine(stage(lifecycle.StageUpdated, time.Minute)), w: updating(silent, answered(inplace.MarkUpdated, inplace.AnswerDone)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonUpdated, Stage: lifecycle.StageUpdated, After: 9 * time.Minute,
 				Message: "the node was updated in place and does not count as healthy yet: Ready is Unknown (Test)",
@@ -338,7 +339,7 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 1.3: InPlaceUpdateSuccessful, not Ready for too long", reason: "else it would wait for ever: Unknown, and its time runs",
-			policy: brisk, m: machine(stage(lifecycle.StageUpdated, 10*time.Minute)), w: updating(silent, answered(lifecycle.MarkUpdated, lifecycle.AnswerDone)),
+			policy: brisk, m: machine(stage(lifecycle.StageUpdated, 10*time.Minute)), w: updating(silent, answered(inplace.MarkUpdated, inplace.AnswerDone)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeUnhealthy, Stage: lifecycle.StageLost, After: 10 * time.Minute,
 				Message: "Machine m-1 is unhealthy - changing MachinePhase to Unknown. Node conditions: [Ready=Unknown]",
@@ -346,11 +347,11 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 1.3: InPlaceUpdateFailed, node healthy", reason: "healthy is not updated: it does not run again by that",
-			policy: brisk, m: failed(4 * time.Minute), w: updating(ready, answered(lifecycle.MarkFailed, lifecycle.AnswerFailed)), want: missed(6 * time.Minute),
+			policy: brisk, m: failed(4 * time.Minute), w: updating(ready, answered(inplace.MarkFailed, inplace.AnswerFailed)), want: missed(6 * time.Minute),
 		},
 		{
 			name: "gardener 1.3: InPlaceUpdateFailed past the health timeout", reason: "Failed, so that its set replaces it",
-			policy: brisk, m: failed(10 * time.Minute), w: updating(ready, answered(lifecycle.MarkFailed, lifecycle.AnswerFailed)),
+			policy: brisk, m: failed(10 * time.Minute), w: updating(ready, answered(inplace.MarkFailed, inplace.AnswerFailed)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Fail, Reason: lifecycle.ReasonHealthTimeout, Stage: lifecycle.StageFailed,
 				Message: "Machine m-1 health checks failing since last 10 minutes. Updating machine phase to Failed. Node Conditions: [Ready=True]",
@@ -368,7 +369,7 @@ func TestUpdates(t *testing.T) {
 		{
 			name: "gardener 2.5: InPlaceUpdateFailed past the health timeout, no permit", reason: "one at a time",
 			policy: brisk, m: failed(11 * time.Minute),
-			w: updating(ready, answered(lifecycle.MarkFailed, lifecycle.AnswerFailed), func(w *lifecycle.World) { w.MayFail = false }),
+			w: updating(ready, answered(inplace.MarkFailed, inplace.AnswerFailed), func(w *lifecycle.World) { w.MayFail = false }),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonFailureWithheld, Stage: lifecycle.StageUpdateFailed, After: 5 * time.Second,
 				Message: "another machine of the group is being replaced",
@@ -376,23 +377,23 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 1.3: InPlaceUpdateFailed, disableHealthTimeout (C33)", reason: "for ever, until somebody asks for another try",
-			policy: untimed(brisk), m: failed(24 * time.Hour), w: updating(ready, answered(lifecycle.MarkFailed, lifecycle.AnswerFailed)), want: missed(0),
+			policy: untimed(brisk), m: failed(24 * time.Hour), w: updating(ready, answered(inplace.MarkFailed, inplace.AnswerFailed)), want: missed(0),
 		},
 		{
 			name: "gardener 1.3: InPlaceUpdateFailed, asked for no more", reason: "by its health, as any other",
-			policy: brisk, m: failed(time.Minute), w: updating(ready, lifecycle.Update{}), want: runs,
+			policy: brisk, m: failed(time.Minute), w: updating(ready, inplace.Node{}), want: runs,
 		},
 		{
 			name: "gardener 1.3: Failed after InPlaceUpdateFailed, node healthy", reason: "what was given up does not come back half updated",
-			policy: brisk, m: given, w: updating(ready, answered(lifecycle.MarkFailed, lifecycle.AnswerFailed)), want: stays,
+			policy: brisk, m: given, w: updating(ready, answered(inplace.MarkFailed, inplace.AnswerFailed)), want: stays,
 		},
 		{
 			name: "gardener 1.3: Failed after the agent's silence, node healthy", reason: "the agent may still be at work",
-			policy: brisk, m: given, w: updating(ready, selected(lifecycle.MarkReady)), want: stays,
+			policy: brisk, m: given, w: updating(ready, selected(inplace.MarkReady)), want: stays,
 		},
 		{
 			name: "gardener 1.3: Failed after InPlaceUpdateFailed, updated after all", reason: "it runs again if its owner has not deleted it yet",
-			policy: brisk, m: given, w: updating(ready, answered(lifecycle.MarkUpdated, lifecycle.AnswerDone)), want: runs,
+			policy: brisk, m: given, w: updating(ready, answered(inplace.MarkUpdated, inplace.AnswerDone)), want: runs,
 		},
 		{
 			name: "gardener 2.1 node delete: InPlaceUpdating", reason: "a restart does not delete the node object; people do",
@@ -411,7 +412,7 @@ func TestUpdates(t *testing.T) {
 		},
 		{
 			name: "gardener 2.7: deleted while InPlaceUpdating", reason: "deletion wins; its drain finds what is left",
-			policy: brisk, m: leaving(), w: updating(silent, selected(lifecycle.MarkReady)),
+			policy: brisk, m: leaving(), w: updating(silent, selected(inplace.MarkReady)),
 			want: lifecycle.Decision{Step: lifecycle.Drain, Reason: lifecycle.ReasonDeleting, Stage: lifecycle.StageDeleting},
 		},
 	})
@@ -424,18 +425,18 @@ func TestUpdatesBeginDrained(t *testing.T) {
 		f := drawFacts(t)
 		was := f.w.Node.Update.Mark
 		d := f.decide()
-		if d.Step != lifecycle.MarkUpdate || d.Mark != lifecycle.MarkDrained && d.Mark != lifecycle.MarkReady {
+		if d.Step != lifecycle.MarkUpdate || d.Mark != inplace.MarkDrained && d.Mark != inplace.MarkReady {
 			return
 		}
 		empty := f.w.Drain.Result != nil && f.w.Drain.Result.Done || f.m.Stage == lifecycle.StageUpdating
 		switch {
 		case d.Stage != lifecycle.StageUpdating:
 			t.Fatalf("the node becomes %s and the machine %s", d.Mark, d.Stage)
-		case d.Mark == lifecycle.MarkDrained && (was != lifecycle.MarkSelected || !empty):
+		case d.Mark == inplace.MarkDrained && (was != inplace.MarkSelected || !empty):
 			t.Fatalf("%s after %q, machine %s, drain %v", d.Mark, was, f.m.Stage, f.w.Drain.Result)
-		case d.Mark == lifecycle.MarkReady && was != lifecycle.MarkDrained:
+		case d.Mark == inplace.MarkReady && was != inplace.MarkDrained:
 			t.Fatalf("%s after %q", d.Mark, was)
-		case f.w.Node.Update.Answer != lifecycle.AnswerNone, !f.w.Node.Update.Candidate:
+		case f.w.Node.Update.Answer != inplace.AnswerNone, !f.w.Node.Update.Request.Candidate():
 			t.Fatalf("%s although %+v", d.Mark, f.w.Node.Update)
 		}
 	})
@@ -448,7 +449,7 @@ func TestRestartsAreNoLoss(t *testing.T) {
 		f := facts{m: drawMachine(t), w: drawWorld(t), p: brisk}
 		f.m.Deleted, f.m.Held, f.m.Faults, f.m.Recorded.Provisioned = time.Time{}, true, nil, true
 		f.m.Stage, f.m.StageSince = lifecycle.StageUpdating, now.Add(-19*time.Minute)
-		f.w.Node.Object, f.w.Node.Looked, f.w.Node.Update = unready(drawSpan(t, "silent")), true, selected(lifecycle.MarkReady)
+		f.w.Node.Object, f.w.Node.Looked, f.w.Node.Update = unready(drawSpan(t, "silent")), true, selected(inplace.MarkReady)
 		f.w.Retry = lifecycle.Retry{}
 		if d := f.decide(); d.Stage != lifecycle.StageUpdating && d.Step != lifecycle.Initialize {
 			t.Fatalf("%s (%s) makes it %s", d.Step, d.Reason, d.Stage)
@@ -463,7 +464,7 @@ func TestOthersDoNotUpdate(t *testing.T) {
 		f := drawFacts(t)
 		f.p.Update.InPlace = false
 		heard := f.decide()
-		f.w.Node.Update = lifecycle.Update{}
+		f.w.Node.Update = inplace.Node{}
 		deaf := f.decide()
 		heard.Err, deaf.Err = nil, nil // its text is the message
 		if heard != deaf {

@@ -3,6 +3,8 @@ package rollout
 import (
 	"slices"
 	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
 // Action is one thing to do. An action that fails stops the actions after it that wait, until
@@ -143,7 +145,7 @@ func (d *draft) marks(urgent bool) (out []NodeWant) {
 // urgent reports whether a mark has to be there before sets are changed: where
 // new pods go decides what a drain does, and updates in place wait for theirs.
 // Whether the autoscaler leaves a node alone, and marks that come off, can wait.
-func (w NodeWant) urgent() bool { return w.Avoid || w.Candidate || w.Selected || w.Release }
+func (w NodeWant) urgent() bool { return w.Avoid || w.Update != inplace.WishNothing }
 
 // What follows are the actions of one kind, for those who do not ask for the order.
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
 // TestActionsInOrder: machines are marked before sets are made smaller, nodes are avoided before their machines go, the status tells
@@ -13,7 +15,7 @@ import (
 func TestActionsInOrder(t *testing.T) {
 	q := draft{
 		Amend: Amend{Revision: 2}, victims: make([]Victim, 1), create: &SetWant{}, moves: make([]Move, 1), sets: make([]SetWant, 2), unprotect: make([]MachineRef, 1),
-		prune: make([]SetRef, 1), nodes: []NodeWant{{Node: "stays", Stay: true}, {Node: "avoided", Avoid: true}, {Node: "freed"}, {Node: "released", Release: true}},
+		prune: make([]SetRef, 1), nodes: []NodeWant{{Node: "stays", Stay: true}, {Node: "avoided", Avoid: true}, {Node: "freed"}, {Node: "released", Update: inplace.WishRelease}},
 	}
 	var got, regardless []string
 	for _, a := range q.plan().Actions {

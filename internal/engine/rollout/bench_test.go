@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
@@ -69,10 +70,10 @@ func workloads() map[string]workload {
 	leaving := one(20, func(m *Machine) { m.Leaving, m.Ready, m.Usable = true, false, false })
 	coming := one(20, func(m *Machine) { m.Ready, m.Usable, m.Seen = false, false, false })
 	updated := one(20, func(m *Machine) {
-		m.Update, m.Marks = UpdateDone, Marks{Candidate: true, Selected: true, Updated: true}
+		m.Update = inplace.Update{Node: inplace.Node{Request: inplace.RequestSelected, Answer: inplace.AnswerDone, Mark: inplace.MarkUpdated}}
 	})
-	candidate := one(1, func(m *Machine) { m.Update, m.Marks = UpdateCandidate, Marks{Candidate: true} })
-	underway := one(50, func(m *Machine) { m.Update, m.Marks = UpdateUnderway, Marks{Candidate: true, Selected: true} })
+	candidate := one(1, func(m *Machine) { m.Update.Request = inplace.RequestCandidate })
+	underway := one(50, func(m *Machine) { m.Update.Request = inplace.RequestSelected })
 	broken := one(3, func(m *Machine) { m.Failed, m.Ready, m.Usable = true, false, false })
 
 	guarded := sized(Rolling, 5000)

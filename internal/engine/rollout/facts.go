@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
@@ -186,17 +187,20 @@ type Machine struct {
 	Node  string
 	Seen  bool
 	Marks Marks
-	// Update is how far an update in place is.
-	Update Update
+	// Update is what the node and the machine say about an update in place.
+	Update inplace.Update
 }
 
 // Alike reports whether m and o differ in nothing that a rollout is decided from. What
 // sets alone go by, their order of giving up above all, may differ.
-func (m Machine) Alike(o Machine) bool { return m.decisive() == o.decisive() }
+func (m Machine) Alike(o Machine) bool {
+	return m.Update.Alike(o.Update) && m.decisive() == o.decisive()
+}
 
-// decisive is m without what [Decide] does not read.
+// decisive is m without its update and what [Decide] does not read.
 func (m Machine) decisive() Machine {
 	kept := m.Kept()
+	m.Update = inplace.Update{}
 	m.Member = replicas.Member{
 		UID: m.UID, Name: m.Name, Created: m.Created, Leaving: !m.Counts(), Failed: m.Failed, Asked: m.Asked, Marked: m.Marked,
 		Ready: m.Ready, Usable: m.Usable, ReadySince: m.ReadySince,
@@ -214,23 +218,7 @@ type Marks struct {
 	// Stay: the autoscaler leaves the node alone because of us; StayForeign:
 	// because somebody else asked for it.
 	Stay, StayForeign bool
-	// Candidate and Selected are the requests for an update in place, Updated
-	// and UpdateFailed the node agent's answers.
-	Candidate, Selected   bool
-	Updated, UpdateFailed bool
 }
-
-// Update is how far an update in place is.
-type Update string
-
-// How far an update in place is.
-const (
-	UpdateNone      Update = ""
-	UpdateCandidate Update = "Candidate" // may be selected
-	UpdateUnderway  Update = "Underway"  // selected, draining or updating
-	UpdateDone      Update = "Done"      // to be handed over
-	UpdateFailed    Update = "Failed"
-)
 
 // Policy answers the questions on which API groups disagree. Each field is
 // named for the behaviour it selects.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
@@ -132,25 +133,24 @@ func keptOne(m *Machine) {
 	m.Preservation.Until = epoch.Add(24 * time.Hour)
 }
 
-func candidate(m *Machine) { m.Marks.Candidate, m.Update = true, UpdateCandidate }
+func candidate(m *Machine) { m.Update.Request = inplace.RequestCandidate }
 func selected(m *Machine) {
-	candidate(m)
-	m.Marks.Selected = true
+	m.Update.Request = inplace.RequestSelected
 }
 
 func updating(m *Machine) {
 	selected(m)
-	m.Update, m.Ready, m.Usable = UpdateUnderway, false, false
+	m.Update.Mark, m.Update.Phase, m.Ready, m.Usable = inplace.MarkReady, inplace.PhaseUpdating, false, false
 }
 
 func updated(m *Machine) {
 	selected(m)
-	m.Update, m.Marks.Updated = UpdateDone, true
+	m.Update.Answer, m.Update.Mark = inplace.AnswerDone, inplace.MarkUpdated
 }
 
 func updateFailed(m *Machine) {
 	updating(m)
-	m.Update, m.Marks.UpdateFailed = UpdateFailed, true
+	m.Update.Answer, m.Update.Mark, m.Update.Phase = inplace.AnswerFailed, inplace.MarkFailed, inplace.PhaseFailed
 }
 
 // brief is what a plan changes, in the order of writing.
@@ -199,7 +199,7 @@ func nodeBrief(n NodeWant) string {
 	for _, f := range []struct {
 		name string
 		is   bool
-	}{{"avoid", n.Avoid}, {"stay", n.Stay}, {"candidate", n.Candidate}, {"selected", n.Selected}, {"release", n.Release}} {
+	}{{"avoid", n.Avoid}, {"stay", n.Stay}, {"candidate", n.Update.Request().Candidate()}, {"selected", n.Update.Request().Selected()}, {"release", n.Update == inplace.WishRelease}} {
 		if f.is {
 			out = append(out, f.name)
 		}
@@ -270,5 +270,5 @@ func seen(began, lost time.Duration) func(*Deployment) {
 
 // failedOnce is a machine whose node says so, and that works; updatedOnce says
 // the contrary, and neither was asked to.
-func failedOnce(m *Machine)  { m.Marks.UpdateFailed = true }
-func updatedOnce(m *Machine) { m.Marks.Updated = true }
+func failedOnce(m *Machine)  { m.Update.Answer = inplace.AnswerFailed }
+func updatedOnce(m *Machine) { m.Update.Answer = inplace.AnswerDone }

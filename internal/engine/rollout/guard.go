@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
 // guard takes the precautions that were asked for, of the deployment or of a
@@ -83,7 +84,7 @@ func (q *input) failures() []string {
 	for _, b := range q.old {
 		for _, m := range b.Machines {
 			there[m.Name] = true
-			if m.Update == UpdateFailed {
+			if m.Update.State() == inplace.Failed {
 				out = append(out, m.Name)
 			}
 		}

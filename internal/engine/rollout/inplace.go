@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
 // admit makes room in every set for machines that were handed over to it, and
@@ -46,7 +48,7 @@ func (q *input) unshield() {
 			continue
 		}
 		for _, m := range b.Machines {
-			if m.Moved && m.Counts() && !m.Marks.Updated {
+			if m.Moved && m.Counts() && m.Update.Answer != inplace.AnswerDone {
 				q.draft.unprotect = append(q.draft.unprotect, MachineRef{UID: m.UID, Name: m.Name})
 			}
 		}
@@ -82,7 +84,7 @@ func (q *input) handOver() {
 			continue
 		}
 		for _, m := range byAge(b.Machines) {
-			if !m.Counts() || m.Moved || m.Update != UpdateDone {
+			if !m.Counts() || m.Moved || m.Update.State() != inplace.Done {
 				continue
 			}
 			q.draft.moves = append(q.draft.moves, Move{
@@ -177,7 +179,7 @@ func (q *input) selectNext() {
 func (q *input) underway() (n int) {
 	for _, b := range q.old {
 		for _, m := range b.Machines {
-			done := m.Update == UpdateDone && !m.Moved && m.Counts() && !q.moving[m.UID]
+			done := m.Update.State() == inplace.Done && !m.Moved && m.Counts() && !q.moving[m.UID]
 			if m.busy() || done {
 				n++
 			}
@@ -187,12 +189,7 @@ func (q *input) underway() (n int) {
 }
 
 // busy reports whether an update of m was asked for and has not ended.
-func (m Machine) busy() bool {
-	if !m.Counts() || m.Update == UpdateDone || m.Update == UpdateFailed {
-		return false
-	}
-	return m.Update == UpdateUnderway || m.Marks.Selected
-}
+func (m Machine) busy() bool { return m.Counts() && m.Update.State().Underway() }
 
 // pick selects n machines that can be updated. One that somebody asked to give up is
 // chosen where there is no other: it may be that nobody has to go.
@@ -220,7 +217,7 @@ func (q *input) pickOf(b *setState, asked bool, n int) (picked int) {
 		if picked >= min(n, spare) {
 			break
 		}
-		if m.Update == UpdateCandidate && !m.busy() && m.Asked == asked && m.Seen && m.Available(q.now, q.p.MinReady) {
+		if m.Update.State() == inplace.Candidate && m.Asked == asked && m.Seen && m.Available(q.now, q.p.MinReady) {
 			q.chosen[m.UID] = true
 			picked++
 		}

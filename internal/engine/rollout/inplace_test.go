@@ -1,6 +1,10 @@
 package rollout
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
+)
 
 func TestUpdateInPlaceAuto(t *testing.T) {
 	auto := rolls(4, "0", "1").by(strategy(InPlace))
@@ -220,4 +224,4 @@ func nodes(set string, n int, marks string) (out []string) {
 	return out
 }
 
-func plain(m *Machine) { m.Marks, m.Update = Marks{}, UpdateNone }
+func plain(m *Machine) { m.Marks, m.Update = Marks{}, inplace.Update{} }

@@ -1,6 +1,10 @@
 package rollout
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
+)
 
 // mark brings the nodes in step: those of old machines are avoided by new pods
 // and left alone by the autoscaler as long as a rollout goes on, and nothing
@@ -11,16 +15,15 @@ func (q *input) mark() bool {
 	ongoing := q.rolling() && (q.current != nil || q.draft.create != nil)
 	avoid := ongoing && q.p.AvoidOld && (q.d.Strategy == Rolling || q.d.Strategy == InPlace)
 	stay := ongoing && q.p.StayDuringRollout && q.d.Strategy != OnDelete
+	offer := inplace.WishNothing
+	if ongoing && q.d.Strategy == InPlace && !q.p.Nodeless {
+		offer = inplace.WishCandidate
+	}
 	for _, b := range q.old {
 		for _, m := range b.Machines {
-			w := NodeWant{Avoid: avoid, Stay: stay, Candidate: q.d.Strategy == InPlace && ongoing && !q.p.Nodeless, Selected: m.Marks.Selected || q.chosen[m.UID]}
-			if m.answeredUnasked() {
-				// It is asked anew when that is gone, or it would pass for the answer.
-				w.Candidate, w.Release = m.Marks.Candidate, m.Usable
-			}
-			if m.Moved && m.Marks.Updated {
-				// The update before this rollout: its node was not given back yet.
-				w = NodeWant{Avoid: avoid, Stay: stay, Release: true}
+			w := NodeWant{Avoid: avoid, Stay: stay, Update: m.wish(offer)}
+			if q.chosen[m.UID] {
+				w.Update = m.wish(inplace.WishSelected)
 			}
 			q.markNode(m, w)
 		}
@@ -34,13 +37,7 @@ func (q *input) mark() bool {
 	for _, m := range q.current.Machines {
 		// A node that is still joining is written by many, and nobody takes it
 		// away.
-		w := NodeWant{Stay: stay && (m.Usable || m.Marks.Stay), Release: m.Marks.Updated || m.failedUnasked()}
-		if m.busy() || m.Marks.UpdateFailed {
-			// What was begun before its template became the present one again
-			// has to end first.
-			w.Candidate, w.Selected = m.Marks.Candidate, m.Marks.Selected
-		}
-		q.markNode(m, w)
+		q.markNode(m, NodeWant{Stay: stay && (m.Usable || m.Marks.Stay), Update: m.Update.Ended(m.Usable)})
 	}
 	if !slices.ContainsFunc(q.current.Machines, func(m Machine) bool { return m.Marks.Avoid }) {
 		q.current.want.Avoided = false
@@ -48,17 +45,13 @@ func (q *input) mark() bool {
 	return false
 }
 
-// answeredUnasked reports whether m's node has an answer to a request that is there
-// no more: it came after the node was given back.
-func (m Machine) answeredUnasked() bool {
-	return m.Update == UpdateNone && (m.Marks.Updated || m.Marks.UpdateFailed)
-}
-
-// failedUnasked reports whether m's node says that an update failed which nobody
-// asks for any more, and m works all the same. As long as it is asked for, the
-// answer stays for people to see.
-func (m Machine) failedUnasked() bool {
-	return m.Marks.UpdateFailed && !m.Marks.Candidate && !m.Marks.Selected && m.Usable
+// wish is what is wanted of the update of m, which is an old machine to which that is offered.
+func (m Machine) wish(offer inplace.Wish) inplace.Wish {
+	if m.Moved && m.Update.Answer == inplace.AnswerDone {
+		// The update before this rollout: its node was not given back yet.
+		return inplace.WishRelease
+	}
+	return m.Update.Offered(offer, m.Usable)
 }
 
 // release gives back nodes whose update is done and whose machine was handed
@@ -66,8 +59,8 @@ func (m Machine) failedUnasked() bool {
 func (q *input) release() {
 	for _, b := range q.all {
 		for _, m := range b.Machines {
-			if m.Marks.Updated && (m.Moved || b == q.current) {
-				q.markNode(m, NodeWant{Avoid: m.Marks.Avoid, Stay: m.Marks.Stay, Release: true})
+			if m.Update.Answer == inplace.AnswerDone && (m.Moved || b == q.current) {
+				q.markNode(m, NodeWant{Avoid: m.Marks.Avoid, Stay: m.Marks.Stay, Update: inplace.WishRelease})
 			}
 		}
 	}
@@ -79,17 +72,16 @@ func (q *input) markNode(m Machine, w NodeWant) {
 	if !m.Counts() || !m.Seen || q.moving[m.UID] {
 		return
 	}
-	w.Candidate = w.Candidate || w.Selected
-	same := w.Avoid == m.Marks.Avoid && w.Candidate == m.Marks.Candidate && w.Selected == m.Marks.Selected &&
-		(w.Stay == m.Marks.Stay || m.Marks.StayForeign) && !w.Release
+	same := w.Avoid == m.Marks.Avoid && (w.Stay == m.Marks.Stay || m.Marks.StayForeign) &&
+		w.Update != inplace.WishRelease && w.Update.Request() == m.Update.Request
 	if same {
 		return
 	}
 	w.Node, w.Machine = m.Node, m.Name
 	switch {
-	case w.Release:
+	case w.Update == inplace.WishRelease:
 		w.Note = "its update is done, and it is given back"
-	case w.Selected && !m.Marks.Selected:
+	case w.Update == inplace.WishSelected && !m.Update.Request.Selected():
 		w.Note = "chosen to be updated in place"
 	}
 	q.draft.nodes = append(q.draft.nodes, w)

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
@@ -126,22 +127,20 @@ func (m *model) tick(d time.Duration) {
 // updateNode is the machine's controller and the node's agent, in an update in
 // place.
 func (m *model) updateNode(x *modelMachine) {
-	before := *x
-	switch {
-	case x.Update == UpdateNone && x.Marks.Candidate:
-		x.Update = UpdateCandidate
-	case x.Update == UpdateCandidate && !x.Marks.Candidate:
-		x.Update = UpdateNone
-	case x.Update == UpdateCandidate && x.Marks.Selected:
-		x.Update, x.Ready, x.Usable, x.endAt = UpdateUnderway, false, false, m.some("update", m.update)
-	case x.Update == UpdateUnderway && !m.now.Before(x.endAt):
+	before, u := *x, &x.Update
+	switch state := u.State(); {
+	case u.Mark == inplace.MarkNone:
+		u.Mark = u.Due(false)
+	case state == inplace.Selected:
+		u.Mark, u.Phase, x.Ready, x.Usable, x.endAt = inplace.MarkReady, inplace.PhaseUpdating, false, false, m.some("update", m.update)
+	case state == inplace.Updating && !m.now.Before(x.endAt):
 		if m.failing > 0 && m.chance("update fails", m.failing) == 0 {
-			x.Update, x.Marks.UpdateFailed, x.endAt = UpdateFailed, true, m.now.Add(givenUpAfter)
+			u.Answer, u.Mark, u.Phase, x.endAt = inplace.AnswerFailed, inplace.MarkFailed, inplace.PhaseFailed, m.now.Add(givenUpAfter)
 			break
 		}
-		x.Update, x.Marks.Updated, x.Ready, x.Usable, x.ReadySince = UpdateDone, true, true, true, m.now
+		u.Answer, u.Mark, u.Phase, x.Ready, x.Usable, x.ReadySince = inplace.AnswerDone, inplace.MarkUpdated, inplace.PhaseRunning, true, true, m.now
 		x.template, x.updated = m.template, true
-	case x.Update == UpdateFailed && !m.now.Before(x.endAt):
+	case state == inplace.Failed && !m.now.Before(x.endAt):
 		m.spoil(x)
 	}
 	if x.Machine != before.Machine {
@@ -152,14 +151,14 @@ func (m *model) updateNode(x *modelMachine) {
 // selectByHand is a person who selects a candidate where one may be spared.
 func (m *model) selectByHand() {
 	busy := m.count(func(x *modelMachine) bool {
-		return x.busy() || x.Update == UpdateDone || x.Update == UpdateFailed && !x.Leaving
+		return x.busy() || x.Update.State() == inplace.Done || x.Update.State() == inplace.Failed && !x.Leaving
 	})
 	if busy > 0 {
 		return
 	}
 	for _, x := range m.machines {
-		if x.Update == UpdateCandidate && !x.Marks.Selected && !x.Leaving && m.set(x.set) != m.current() {
-			x.Marks.Selected = true
+		if x.Update.State() == inplace.Candidate && x.Update.Mark == inplace.MarkCandidate && !x.Leaving && m.set(x.set) != m.current() {
+			x.Update.Request = inplace.RequestSelected
 			x.version++
 			m.tell("user", "selects %s", x.Name)
 			return
@@ -248,7 +247,7 @@ func (m *model) dump() string {
 		out += fmt.Sprintf("\n%s (%s) template %s wants %d held %v deleting %v observed %d/%d notes %v", s.Name, s.UID, s.template, s.Replicas, s.Held, s.Deleting, s.observed, s.generation, s.Notes)
 		for _, x := range m.machines {
 			if x.set == s.UID {
-				out += fmt.Sprintf("\n  %s leaving %v failed %v usable %v moved %v update %s marks %+v", x.Name, x.Leaving, x.Failed, x.Usable, x.Moved, x.Update, x.Marks)
+				out += fmt.Sprintf("\n  %s leaving %v failed %v usable %v moved %v update %s %+v marks %+v", x.Name, x.Leaving, x.Failed, x.Usable, x.Moved, x.Update.State(), x.Update, x.Marks)
 			}
 		}
 	}

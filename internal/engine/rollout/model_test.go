@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
@@ -290,9 +291,9 @@ func (m *model) nodes(all []NodeWant) bool {
 			m.tell("rollout", "%s: %s", n.Node, n.Note)
 		}
 		_, died := m.edit(m.shown[i].UID, func(x *modelMachine) {
-			x.Marks.Avoid, x.Marks.Stay, x.Marks.Candidate, x.Marks.Selected = n.Avoid, n.Stay, n.Candidate, n.Selected
-			if n.Release {
-				x.Marks, x.Update = Marks{Stay: n.Stay}, UpdateNone
+			x.Marks.Avoid, x.Marks.Stay, x.Update.Request = n.Avoid, n.Stay, n.Update.Request()
+			if n.Update == inplace.WishRelease {
+				x.Marks, x.Update = Marks{Stay: n.Stay}, inplace.Update{}
 			}
 		})
 		if died {

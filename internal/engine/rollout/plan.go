@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millwright-dev/millwright/api/millwright"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
 // Plan is what is to be done about a deployment now.
@@ -93,14 +94,12 @@ func (w SetWant) Scales() bool { return w.Replicas != w.Was }
 type NodeWant struct {
 	Node    string
 	Machine string
-	// Avoid, Stay, Candidate and Selected are the marks of the same names of
-	// [Marks]; Stay leaves alone what somebody else asked for.
-	Avoid, Stay, Candidate, Selected bool
-	// Release ends an update in place: all requests and answers about it come
-	// off, the node takes pods again, and is held back until its critical
-	// components are ready.
-	Release bool
-	Note    string
+	// Avoid and Stay are the marks of the same names of [Marks]; Stay leaves
+	// alone what somebody else asked for. A node that is released is not avoided.
+	Avoid, Stay bool
+	// Update is what is wanted of an update in place.
+	Update inplace.Wish
+	Note   string
 }
 
 // Progress is the condition that tells how the rollout goes.

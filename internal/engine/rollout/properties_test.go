@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 )
 
 // bound is a number or a percentage.
@@ -239,8 +241,8 @@ func (m *model) clean() {
 		if m.set(x.set) != m.current() {
 			m.fail("%s is not of the present set", x.Name)
 		}
-		if x.Marks != (Marks{}) || x.Moved {
-			m.fail("%s is still marked: %+v", x.Name, x.Marks)
+		if x.Marks != (Marks{}) || x.Update.Request != inplace.RequestNone || x.Update.Answer != inplace.AnswerNone || x.Moved {
+			m.fail("%s is still marked: %+v %+v", x.Name, x.Marks, x.Update)
 		}
 		if !x.updated && x.template != m.template {
 			m.fail("%s is of template %s", x.Name, x.template)

@@ -35,6 +35,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/dialect/status"
+	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 	"github.com/millwright-dev/millwright/internal/runtime/bootstrap"
@@ -203,7 +204,7 @@ func updateFailed(n *corev1.Node) *corev1.Node {
 	n.Labels = map[string]string{
 		v1alpha1.LabelKeyNodeCandidateForUpdate: "true", v1alpha1.LabelKeyNodeSelectedForUpdate: "true", v1alpha1.LabelKeyNodeUpdateResult: v1alpha1.LabelValueNodeUpdateFailed,
 	}
-	n.Status.Conditions = append(n.Status.Conditions, gardener.Machines{}.Marked(lifecycle.MarkFailed))
+	n.Status.Conditions = append(n.Status.Conditions, gardener.Machines{}.Marked(inplace.MarkFailed))
 	return n
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
-	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 // group is a [forecast.Model] of a deployment with its sets, of a set, or of a machine.
@@ -249,7 +248,7 @@ func (g *group[D, S]) Machines(time.Time) (out []forecast.Machine) {
 		}
 		v, _ := g.view(m)
 		f.State = stateOf(v)
-		if f.State != forecast.Leaving && g.deployments.Machines().View(m, g.node).Update == rollout.UpdateUnderway {
+		if f.State != forecast.Leaving && g.deployments.Machines().View(m, g.node).Update.State().Underway() {
 			f.State = forecast.Updating
 		}
 		switch {

@@ -194,12 +194,6 @@ var mendMutants = []Mutant{
 		Finds: "TestLivePatient", Note: "an instance that others shut down is looked at with the next resync only",
 	},
 	{
-		ID: "lifecycle/failed-update-runs", File: "update.go", Func: "updateAnswered",
-		From:  "s == StageRunning && u.Candidate && u.Selected",
-		To:    "false",
-		Finds: "TestUpdates", Note: "a machine whose record was lost runs half updated for ever; some world in thousands shows it",
-	},
-	{
 		ID: "rollout/heard-give-up-again", File: "rescale.go", Func: "input.shareOut",
 		From:  "b.Desired != nil && *b.Desired == q.d.Replicas",
 		To:    "false",

@@ -76,6 +76,7 @@ const (
 // rooms has the pure ones, the lenses, the shells, and what is around them.
 var rooms = []room{
 	{"lifecycle", "internal/engine/lifecycle", []string{machineShell, openshift, gardener}},
+	{"inplace", "internal/engine/inplace", []string{"internal/engine/lifecycle", "internal/engine/rollout", gardener}},
 	{"replicas", "internal/engine/replicas", []string{"internal/controller/machineset"}},
 	{"rollout", "internal/engine/rollout", []string{"internal/controller/machinedeployment"}},
 	{"health", "internal/engine/health", []string{"internal/controller/machinehealthcheck"}},
@@ -130,6 +131,6 @@ func Rooms() []string {
 func Own() []Mutant {
 	return slices.Concat(
 		lifecycleMutants, replicasMutants, rolloutMutants, healthMutants, drainMutants, orphanMutants, decisionMutants,
-		lensMutants, machineMutants, shellMutants, nodeMutants, sdkMutants, mendMutants, faultMutants, choiceMutants,
+		lensMutants, machineMutants, shellMutants, nodeMutants, sdkMutants, mendMutants, faultMutants, choiceMutants, inplaceMutants,
 	)
 }

@@ -244,7 +244,7 @@ func (w *World) candidates() (out []*corev1.Node) {
 		if m == nil || w.of(m) != w.adapter {
 			continue
 		}
-		if f := w.adapter.fleet.machine(m, n); f.Marks.Candidate && !f.Marks.Selected && f.Counts() {
+		if f := w.adapter.fleet.machine(m, n); f.Update.Request.Candidate() && !f.Update.Request.Selected() && f.Counts() {
 			out = append(out, n)
 		}
 	}
