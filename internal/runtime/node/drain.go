@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -143,8 +142,8 @@ func (c *Cluster) drain(ctx context.Context, r client.Reader, n *corev1.Node, p 
 		return drain.Decision{}, err
 	}
 	asked := drain.Decide(now, f, m, p)
-	failed := c.request(ctx, now, asked, m.Attempts)
-	m = m.Seen(now, f, p)
+	came, failed := c.request(ctx, now, asked, m.Attempts)
+	m = m.After(came).Seen(now, f, p)
 	c.remember(n, m, now, refused(f.Pods, m.Attempts))
 
 	left := drain.Decide(now, f, m, p)
@@ -179,29 +178,31 @@ func blockedPods(d drain.Decision) []types.NamespacedName {
 	return out
 }
 
-// request sends the requests of a decision and notes what came of each.
-func (c *Cluster) request(ctx context.Context, now time.Time, d drain.Decision, attempts drain.Attempts) error {
+// request sends the requests of a decision and returns what came of each, after the
+// attempts of before.
+func (c *Cluster) request(ctx context.Context, now time.Time, d drain.Decision, before drain.Attempts) (came drain.Attempts, err error) {
+	came = drain.Attempts{}
 	var failed []error
 	for _, t := range d.Evict {
 		err := c.gone(ctx, t, c.evict(ctx, t))
-		a := noted(attempts[t.UID], now, err)
+		a := noted(before[t.UID], now, err)
 		a.Evicted = true
-		attempts[t.UID] = a
+		came[t.UID] = a
 		failed = append(failed, unexpected(err, "evicting", t))
 	}
 	for _, t := range d.Delete {
 		err := c.gone(ctx, t, c.deletePod(ctx, t))
-		a := noted(attempts[t.UID], now, err)
+		a := noted(before[t.UID], now, err)
 		a.Evicted = false
-		attempts[t.UID] = a
+		came[t.UID] = a
 		failed = append(failed, unexpected(err, "deleting", t))
 	}
 	for _, a := range d.Detach {
 		err := c.detach(ctx, a)
-		attempts[a.UID] = noted(attempts[a.UID], now, err)
+		came[a.UID] = noted(before[a.UID], now, err)
 		failed = append(failed, client.IgnoreNotFound(err))
 	}
-	return errors.Join(failed...)
+	return came, errors.Join(failed...)
 }
 
 func (c *Cluster) evict(ctx context.Context, t drain.Target) error {
@@ -320,20 +321,7 @@ func (c *Cluster) budgets(ctx context.Context, pods []types.NamespacedName) ([]p
 func (c *Cluster) recall(node types.UID, f drain.Facts, now time.Time) drain.Memory {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	kept := c.memory[node].Memory
-	out := kept
-	out.Attempts = drain.Attempts{}
-	keep := func(uid types.UID) {
-		if a, ok := kept.Attempts[uid]; ok {
-			out.Attempts[uid] = a
-		}
-	}
-	for i := range f.Pods {
-		keep(f.Pods[i].UID)
-	}
-	for i := range f.Attachments {
-		keep(f.Attachments[i].UID)
-	}
+	out := c.memory[node].Memory.Of(f)
 	for uid, m := range c.memory {
 		if now.Sub(m.used) > memoryKept {
 			delete(c.memory, uid)
@@ -378,14 +366,12 @@ func BudgetOpened(before, after *policyv1.PodDisruptionBudget) bool {
 	return before != nil && (after == nil || drain.Room(after) > drain.Room(before) || after.Generation != before.Generation)
 }
 
-// doubt forgets which pods are gone. The maps that others may hold stay as they
-// are.
+// doubt forgets which pods are gone.
 func (c *Cluster) doubt(node types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := c.memory[node]
-	m.Attempts = maps.Clone(m.Attempts)
-	maps.DeleteFunc(m.Attempts, func(_ types.UID, a drain.Attempt) bool { return a.Gone })
+	m.Memory = m.Doubting()
 	c.memory[node] = m
 }
 

@@ -194,8 +194,9 @@ func TestReplacedPodIsGone(t *testing.T) {
 			}
 		}
 		cached.Live = live.Client
-		attempts, target := drain.Attempts{}, drain.Target{Pod: types.NamespacedName{Namespace: "web", Name: "a"}, UID: "uid-a"}
-		if err := cached.request(t.Context(), start, drain.Decision{Evict: []drain.Target{target}}, attempts); err != nil {
+		target := drain.Target{Pod: types.NamespacedName{Namespace: "web", Name: "a"}, UID: "uid-a"}
+		attempts, err := cached.request(t.Context(), start, drain.Decision{Evict: []drain.Target{target}}, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if got := attempts["uid-a"].Gone; got != tt.gone {
