@@ -119,8 +119,9 @@ func life[M client.Object](t *testing.T, l lens[M], m M, n *corev1.Node) {
 		if u, ok := dialect.As[dialect.InPlaceUpdater](l); ok {
 			w.Node.Update = u.Update(n)
 		}
-		d := lifecycle.Decide(now, v, w, p)
-		o := lifecycle.Outcome{Decision: d, World: w, At: now, Preserve: lifecycle.Preserve(now, v, w, p)}
+		d := lifecycle.DecideLife(now, v, w, p)
+		d.Preserve = lifecycle.Preserve(now, v, w, p)
+		o := lifecycle.Outcome{Decision: d, World: w, At: now}
 		before := m.DeepCopyObject().(M)
 		l.Record(m, o)
 		if grew := size(t, m) - size(t, before); grew > 64<<10 {

@@ -16,29 +16,31 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// perform carries out one step and puts what came of it into the facts.
-// Choosing is lifecycle's work: the handlers have no policy of their own. An
-// error ends the pass; what the engine has an answer to is a fact instead.
-func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
-	switch d.Step {
+// perform carries out one step, puts what came of it into the facts, and reports whether
+// there was anything to do. Choosing is lifecycle's work: the handlers have no policy of
+// their own. An error ends the pass; what the engine has an answer to is a fact instead.
+func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) (did bool, err error) {
+	switch did = true; d.Step {
 	case lifecycle.AddFinalizer:
-		return p.addFinalizer(ctx, d)
+		err = p.addFinalizer(ctx, d)
 	case lifecycle.RecordInstance:
-		return p.recordInstance(ctx, d)
+		err = p.recordInstance(ctx, d)
 	case lifecycle.Create:
 		p.create(ctx)
 	case lifecycle.Initialize:
 		p.world.Retry = p.initialize(ctx)
 	case lifecycle.Reboot:
-		return p.reboot(ctx, d)
+		err = p.reboot(ctx, d)
 	case lifecycle.SyncNode:
-		return p.syncNode(ctx)
+		err = p.syncNode(ctx)
 	case lifecycle.MarkUpdate:
-		return p.markUpdate(ctx, d)
+		err = p.markUpdate(ctx, d)
 	case lifecycle.Fail:
-		p.view.Stage, p.over = lifecycle.StageFailed, true
+		p.view.Stage = lifecycle.StageFailed
+		p.world.Final = &d
 	case lifecycle.Replace:
-		return p.replace(ctx)
+		p.world.Final = &d
+		err = p.replace(ctx)
 	case lifecycle.Drain:
 		p.world.Drain.Result, p.world.Drain.Err = p.drain(ctx, d)
 		p.answered(p.world.Drain.Err)
@@ -47,11 +49,29 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) error {
 	case lifecycle.DeleteNode:
 		p.world.Node = p.deleteNode(ctx)
 	case lifecycle.RemoveFinalizer:
-		p.over = true
+		p.world.Final = &d
+	case lifecycle.DropToken:
+		p.closes(d)
+		did, err = p.dropToken(ctx)
+	case lifecycle.StorePreservation:
+		err = p.storePreservation(ctx, d)
+	case lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.DrainPreserved, lifecycle.TellPreserved:
+		did = p.preserve(ctx, d)
 	default:
-		return fmt.Errorf("no handler for step %q", d.Step)
+		err = fmt.Errorf("no handler for step %q", d.Step)
 	}
-	return nil
+	return did, err
+}
+
+// closes takes in that d is a step after the machine's life, about which this pass decides no
+// more: the pass is recorded as of now.
+func (p *pass[M]) closes(d lifecycle.Decision) {
+	if p.world.Final == nil {
+		p.world.Final = &d
+	}
+	if p.at.IsZero() {
+		p.at, p.node = p.Clock.Now(), p.world.Node
+	}
 }
 
 // addFinalizer saves the finalizer before anything is bought, and what it is made from.
@@ -143,7 +163,6 @@ func (p *pass[M]) recordNow(ctx context.Context, d lifecycle.Decision, steps ...
 // It asks the API server itself first: a cache that lost the node is no reason,
 // nor is a machine that never knew its node's name.
 func (p *pass[M]) replace(ctx context.Context) error {
-	p.over = true
 	if p.view.Recorded.NodeName == "" {
 		return nil
 	}
@@ -238,7 +257,7 @@ func (p *pass[M]) drainOnce(ctx context.Context, d lifecycle.Decision) (drain.De
 	}
 	p.world.Node.Object = n
 	if d.Force { // the answer shows the node as it is now
-		policy = p.drainPolicy(lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy).Force)
+		policy = p.drainPolicy(lifecycle.DecideLife(p.Clock.Now(), p.view, p.world, p.policy).Force)
 	}
 	if held != "" && !policy.Past(p.Clock.Now()) {
 		return drain.Decision{Message: held, Next: p.policy.Delays.Transient}, nil

@@ -11,70 +11,40 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// preserve does what is to be done for keeping the machine although it failed, step by
-// step. What went wrong on the node is unkept: the pass is recorded all the same.
-func (p *pass[M]) preserve(ctx context.Context, out *lifecycle.Outcome) (unkept, err error) {
-	if out.Did(lifecycle.Replace) || out.Did(lifecycle.RemoveFinalizer) {
-		return nil, nil
+// storePreservation lets the object say that the machine is preserved, with all else that
+// the pass has come to.
+func (p *pass[M]) storePreservation(ctx context.Context, d lifecycle.Decision) error {
+	p.closes(d)
+	p.heard = p.m.DeepCopyObject().(M)
+	if err := p.record(ctx, lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.at}); err != nil {
+		return err
 	}
-	out.Preserves(p.preservePlan(out))
-	did := lifecycle.PreserveNothing
-	for {
-		if did = out.Preserve.Next(did, p.view, p.world.Node); did == lifecycle.PreserveNothing {
-			out.World = p.world
-			return nil, nil
-		}
-		if did == lifecycle.PreserveStore {
-			p.view.Preservation.Until = out.Preserve.Machine.Until
-			if err := p.record(ctx, *out); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		name := p.world.Node.Object.Name
-		if err := p.preserveStep(ctx, did, out); err != nil {
-			out.Preserve = out.Preserve.CutShort()
-			if apierrors.IsNotFound(err) {
-				p.log.Info("the node went away while it was being marked for its machine", "node", name)
-				return nil, nil
-			}
-			return err, nil
-		}
-	}
+	p.view.Preservation.Until = d.Preserve.Machine.Until
+	p.world.Preserving.Did = d.Step
+	return nil
 }
 
-// preservePlan is about the machine as it stands after the pass.
-func (p *pass[M]) preservePlan(out *lifecycle.Outcome) lifecycle.PreservePlan {
-	m := p.view
-	if out.Stage != lifecycle.StageNew {
-		m.Stage = out.Stage
+// preserve carries out a step on the node, and reports whether there was anything to do. An
+// error is a fact: the pass is recorded all the same.
+func (p *pass[M]) preserve(ctx context.Context, d lifecycle.Decision) (did bool) {
+	p.closes(d)
+	was := p.world.Node.Object
+	switch d.Step {
+	case lifecycle.MarkPreserved:
+		p.world.Preserving.Err = p.markPreserved(ctx, d.Preserve)
+	case lifecycle.DrainPreserved:
+		p.world.Preserving.Drain = p.preserveDrain(ctx, d.Preserve)
+	default:
+		p.world.Preserving.Err = p.tellPreservation(ctx, d.Preserve)
 	}
-	k := lifecycle.Preserve(p.Clock.Now(), m, p.world, p.policy)
-	k.Wish.Told = p.mem.preserveFault
-	return k
-}
-
-// record stores what the pass has come to.
-func (p *pass[M]) record(ctx context.Context, out lifecycle.Outcome) error {
-	before := p.m.DeepCopyObject().(M)
-	p.recordOwned()
-	p.Dialect.Record(p.m, out)
-	return p.save(ctx, before)
-}
-
-// preserveStep carries out a step on the node.
-func (p *pass[M]) preserveStep(ctx context.Context, s lifecycle.PreserveStep, out *lifecycle.Outcome) error {
-	switch s {
-	case lifecycle.PreserveWarn, lifecycle.PreserveTell:
-		return p.tellPreservation(ctx, out.Preserve)
-	case lifecycle.PreserveMark:
-		return p.markPreserved(ctx, out.Preserve)
-	case lifecycle.PreserveDrain:
-		p.world.Drain.Preserve = p.preserveDrain(ctx, out.Preserve)
-		out.Preserves(p.preservePlan(out))
-		return nil
+	if p.world.Preserving.Err != nil {
+		if apierrors.IsNotFound(p.world.Preserving.Err) {
+			p.log.Info("the node went away while it was being marked for its machine", "node", was.Name)
+		}
+		return false
 	}
-	return fmt.Errorf("no handler for step %q of keeping a machine", s)
+	p.world.Preserving.Did = d.Step
+	return d.Step == lifecycle.DrainPreserved || p.world.Node.Object.ResourceVersion != was.ResourceVersion
 }
 
 // markPreserved edits the node as the plan wants it.

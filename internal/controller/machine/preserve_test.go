@@ -398,3 +398,19 @@ func TestKeptBlocksNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestKeptIsQuiet: a pass that has nothing to do for a machine that is kept, nor for a token
+// that is gone, performs no step, or a look at the steps would tell of a loop.
+func TestKeptIsQuiet(t *testing.T) {
+	g := gardenerRig(t)
+	g.settle()
+	asks(g, preserveKey, "now")
+	lines := 0
+	if g.logged(&lines); lines != 3 {
+		t.Errorf("%d lines for three steps", lines)
+	}
+	g.restart()
+	if g.logged(&lines); lines != 3 {
+		t.Errorf("%d more lines for none", lines-3)
+	}
+}

@@ -130,18 +130,25 @@ type pass[M client.Object] struct {
 	infra  infrastructure
 	world  lifecycle.World
 	steps  []lifecycle.Decision
-	// over ends the pass although the decision would not.
-	over bool
+	// at is when the machine's life was decided about for good, node the node as it was then;
+	// zero: it is not yet.
+	at   time.Time
+	node lifecycle.Node
+	// heard is the object as it was before anything was stored of what the pass came to;
+	// nil: nothing was.
+	heard client.Object
 }
 
 // run returns when to look again.
 func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 	p.view, p.policy = p.Dialect.View(p.m), p.Dialect.Policy(p.m)
-	p.was, p.world.Reboot = p.view, p.mem.reboot
+	p.was, p.world.Reboot, p.world.Preserving.Told = p.view, p.mem.reboot, p.mem.preserveFault
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
 	ctx = pace.WithRank(ctx, lifecycle.Priority(p.view))
 	p.observe(ctx)
+	p.world.Token = p.token()
 	answered := map[lifecycle.Question]bool{"": true}
+	var last lifecycle.Decision
 	for range maxSteps {
 		ctx := pace.WithRank(ctx, lifecycle.Priority(p.view))
 		d := lifecycle.Decide(p.Clock.Now(), p.view, p.world, p.policy)
@@ -156,16 +163,16 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 		if again, err := p.outdated(ctx, d); err != nil || again > 0 {
 			return again, err
 		}
-		if err := p.perform(ctx, d); err != nil {
+		did, err := p.perform(ctx, d)
+		if err != nil {
 			return 0, err
 		}
-		p.steps = append(p.steps, d)
-		if p.over {
-			return p.finish(ctx, d)
+		if last = d; did {
+			p.steps = append(p.steps, d)
 		}
 	}
 	return 0, fmt.Errorf("machine %s/%s: %d steps without an end, the last %s (%s)",
-		p.view.Namespace, p.view.Name, maxSteps, p.steps[maxSteps-1].Step, p.steps[maxSteps-1].Reason)
+		p.view.Namespace, p.view.Name, maxSteps, last.Step, last.Reason)
 }
 
 // answer finds out what a decision asks for.
@@ -178,23 +185,21 @@ func (p *pass[M]) answer(ctx context.Context, q lifecycle.Question) {
 	}
 }
 
-// finish records what the pass came to. The bootstrap token goes first: after
-// the object says that it has served, nobody would think of it again.
+// finish records what the pass came to. What went wrong on the node of a machine that is
+// preserved is recorded all the same, and tried again.
 func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (time.Duration, error) {
-	out := lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.Clock.Now()}
+	p.closes(d)
+	out := lifecycle.Outcome{Decision: d, Steps: p.steps, World: p.world, At: p.at}
+	if p.world.Preserving.Err != nil {
+		out.World.Node = p.node // what became of it is for the pass that tries again
+	}
 	out.Overdue = p.mem.news(out.Decision)
-	again, err := p.dropToken(ctx, out)
-	if err != nil {
-		return 0, err
+	before, known := p.heard.(M)
+	if !known {
+		before = p.m.DeepCopyObject().(M)
 	}
-	out.After = lifecycle.Earlier(out.After, again)
-	before := p.m.DeepCopyObject().(M)
-	unkept, err := p.preserve(ctx, &out)
-	if err != nil {
-		return 0, err
-	}
-	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain.Result) || underDrain(p.world.Drain.Preserve))
-	err = p.record(ctx, out)
+	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain.Result) || underDrain(p.world.Preserving.Drain))
+	err := p.record(ctx, out)
 	if out.Did(lifecycle.RemoveFinalizer) && client.IgnoreNotFound(err) == nil {
 		p.mem.released, err = p.Clock.Now(), nil
 	}
@@ -202,7 +207,15 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (time.Durati
 		return 0, err
 	}
 	p.tell(ctx, before, out)
-	return out.After, unkept
+	return out.After, client.IgnoreNotFound(p.world.Preserving.Err) // a node that went away needs no preserving
+}
+
+// record stores what the pass has come to.
+func (p *pass[M]) record(ctx context.Context, out lifecycle.Outcome) error {
+	before := p.m.DeepCopyObject().(M)
+	p.recordOwned()
+	p.Dialect.Record(p.m, out)
+	return p.save(ctx, before)
 }
 
 // underDrain reports whether pods are waited for.

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"context"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -24,6 +23,7 @@ func (p *pass[M]) bootData(ctx context.Context) ([]byte, error) {
 	case p.mem.token == tokenUnknown:
 		p.mem.token = tokenGone
 	}
+	p.world.Token = p.token()
 	return out, nil
 }
 
@@ -38,40 +38,36 @@ const (
 	tokenGone
 )
 
-// dropToken takes the token away once it has served, or cannot serve any more,
-// whatever the user data says by then. It returns when to try again; zero: not. A
-// machine is not released while its token may be there and a later attempt may take
-// that away: nobody would think of it again. One that is forced goes nevertheless, and
-// so does one whose token may not be touched. Of a machine that has no node by now it is
-// not known whether its own has joined, or one that was there before.
-func (p *pass[M]) dropToken(ctx context.Context, out lifecycle.Outcome) (again time.Duration, err error) {
-	released := out.Did(lifecycle.RemoveFinalizer)
-	served := out.Stage == lifecycle.StageRunning && p.world.Node.Object != nil
-	if !p.Nodes.Exists() || p.mem.token == tokenGone || !released && (!served || !p.mayHaveToken()) {
-		return 0, nil
+// token is what the engine is told of it.
+func (p *pass[M]) token() lifecycle.Token {
+	if !p.Nodes.Exists() {
+		return lifecycle.Token{}
 	}
-	joined := p.world.Node.Object
-	if released {
-		joined = nil
-	}
-	gone, err := p.Nodes.DropToken(ctx, p.ref(), joined)
-	switch {
-	case err != nil && released && !p.view.Deletion.Force && !apierrors.IsForbidden(err):
-		return 0, err
-	case err != nil:
-		p.log.Error(err, "cannot delete the bootstrap token; it expires by itself", "released", released)
-		p.mem.token = tokenMade
-		return max(p.policy.Delays.Transient, lifecycle.FirstDelay), nil
-	case gone:
-		p.mem.token = tokenGone
-	default:
-		p.mem.token = tokenMade
-	}
-	return 0, nil
+	states := map[tokenState]lifecycle.TokenState{tokenUnknown: lifecycle.TokenUnknown, tokenMade: lifecycle.TokenMade}
+	return lifecycle.Token{State: states[p.mem.token], Lifetime: p.infra.class.TokenLifetime}
 }
 
-// mayHaveToken reports whether the token of a machine that runs may still be
-// good. After a new start nobody is asked about machines that have run for long.
-func (p *pass[M]) mayHaveToken() bool {
-	return p.mem.token == tokenMade || !p.view.HadNode() || p.Clock.Now().Sub(p.view.Created) < 2*p.infra.class.TokenLifetime
+// dropToken takes the token away, whatever the user data says by then, and reports whether one
+// is gone that was known. A machine is not released while its token may be there and a later attempt may
+// take that away: nobody would think of it again. One that is forced goes nevertheless, and
+// so does one whose token may not be touched. Of a machine that has no node by now it is
+// not known whether its own has joined, or one that was there before.
+func (p *pass[M]) dropToken(ctx context.Context) (did bool, err error) {
+	made := p.mem.token == tokenMade
+	joined, released := p.world.Node.Object, false
+	if f := p.world.Final; f != nil && f.Step == lifecycle.RemoveFinalizer {
+		joined, released = nil, true
+	}
+	gone, err := p.Nodes.DropToken(ctx, p.ref(), joined)
+	if err != nil && released && !p.view.Deletion.Force && !apierrors.IsForbidden(err) {
+		return false, err
+	}
+	p.mem.token, p.world.Token = tokenMade, lifecycle.Token{}
+	if err != nil {
+		p.log.Error(err, "cannot delete the bootstrap token; it expires by itself", "released", released)
+		p.world.Token.Again = max(p.policy.Delays.Transient, lifecycle.FirstDelay)
+	} else if gone {
+		p.mem.token = tokenGone
+	}
+	return made && gone, nil
 }

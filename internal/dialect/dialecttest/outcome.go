@@ -19,18 +19,6 @@ import (
 // engine decides, and effects go well or badly by chance. Some of the outcomes
 // are those of a pass that has only just held the machine.
 func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Outcome {
-	o := outcome(r, m, p)
-	if o.Step == lifecycle.AddFinalizer || o.Step == lifecycle.Reboot || o.Step == lifecycle.MarkUpdate || o.Did(lifecycle.Replace) || o.Did(lifecycle.RemoveFinalizer) {
-		return o
-	}
-	if m.Stage = o.Stage; r.Intn(2) == 0 {
-		o.World.Drain.Preserve = &drain.Decision{Done: r.Intn(2) == 0, Message: "1 pod has to leave: a/b", Next: time.Second}
-	}
-	o.Preserves(lifecycle.Preserve(Now, m, o.World, p))
-	return o
-}
-
-func outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Outcome {
 	w := world(r)
 	o := lifecycle.Outcome{World: w, At: Now}
 	for range 20 {
@@ -41,8 +29,15 @@ func outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 		}
 		o.Steps = append(o.Steps, d)
 		switch d.Step {
-		case lifecycle.Fail, lifecycle.Replace, lifecycle.RemoveFinalizer:
-			return o
+		case lifecycle.StorePreservation:
+			if r.Intn(4) == 0 {
+				return o // that is stored before the node is touched
+			}
+			m.Preservation.Until = d.Preserve.Machine.Until
+			fallthrough
+		case lifecycle.Fail, lifecycle.Replace, lifecycle.RemoveFinalizer,
+			lifecycle.DropToken, lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.DrainPreserved, lifecycle.TellPreserved:
+			ended(r, d, &o.World)
 		case lifecycle.AddFinalizer:
 			if m.Held = true; r.Intn(2) == 0 {
 				return o
@@ -103,6 +98,7 @@ func world(r *rand.Rand) lifecycle.World {
 	}
 	w.Session.RebootPower = []lifecycle.RebootPower{"", lifecycle.RebootsEachTime, lifecycle.RebootsOnce}[r.Intn(3)]
 	w.Session.UserDataErr = failure(r)
+	w.Token.State = []lifecycle.TokenState{lifecycle.TokenNone, lifecycle.TokenMade, lifecycle.TokenUnknown}[r.Intn(3)]
 	if w.Instances.SeenToGo = r.Intn(4) == 0; w.Instances.Looked && r.Intn(8) == 0 {
 		w.Instances.Doubt = "2 of 2 machines are not listed"
 	}
@@ -170,6 +166,27 @@ func someKept(r *rand.Rand) lifecycle.NodePreservation {
 	}
 	signs := []lifecycle.PreserveCondition{lifecycle.PreserveNone, lifecycle.PreserveActive, lifecycle.PreserveDraining, lifecycle.PreserveStopped}
 	return lifecycle.NodePreservation{Wish: wishes[r.Intn(6)], Fenced: r.Intn(2) == 0, FencedSince: Now.Add(-time.Hour), Condition: signs[r.Intn(4)]}
+}
+
+// ended is what becomes of a pass whose life has ended, by a step after that or by the one
+// that ended it.
+func ended(r *rand.Rand, d lifecycle.Decision, w *lifecycle.World) {
+	if w.Final == nil {
+		w.Final = &d
+	}
+	switch d.Step {
+	case lifecycle.DropToken:
+		w.Token = lifecycle.Token{}
+	case lifecycle.StorePreservation:
+		w.Preserving.Did = d.Step
+	case lifecycle.DrainPreserved:
+		w.Preserving.Drain = &drain.Decision{Done: r.Intn(2) == 0, Message: "1 pod has to leave: a/b", Next: time.Second}
+		w.Preserving.Did = d.Step
+	case lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.TellPreserved:
+		if w.Preserving.Did = d.Step; r.Intn(4) == 0 {
+			w.Preserving.Err = errors.New("connection reset")
+		}
+	}
 }
 
 // effect is what the effect of a step may do to the world.

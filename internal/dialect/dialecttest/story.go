@@ -77,7 +77,7 @@ func (s Story[M]) chapter(t *testing.T, c Chapter[M], from page[M]) page[M] {
 	o := s.pass(t, c, before, at)
 	view, policy := s.Dialect.View(before), s.Dialect.Policy(before)
 	if view.Stage = o.Stage; !o.Did(lifecycle.Replace) && !o.Did(lifecycle.RemoveFinalizer) {
-		o.Preserves(lifecycle.Preserve(at, view, o.World, policy))
+		o.Preserve = lifecycle.Preserve(at, view, o.World, policy)
 	}
 	after := clone(before)
 	s.Dialect.Record(after, o)
@@ -99,7 +99,7 @@ func (s Story[M]) pass(t *testing.T, c Chapter[M], m M, at time.Time) lifecycle.
 	view, policy := s.Dialect.View(m), s.Dialect.Policy(m)
 	o := lifecycle.Outcome{World: c.World, At: at}
 	for range 20 {
-		o.Decision = lifecycle.Decide(at, view, o.World, policy)
+		o.Decision = lifecycle.DecideLife(at, view, o.World, policy)
 		if o.Waits() {
 			return o
 		}

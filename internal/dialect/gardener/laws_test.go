@@ -22,7 +22,7 @@ import (
 func TestMachineLaws(t *testing.T) {
 	dialecttest.Laws[*v1alpha1.Machine]{
 		Dialect:   gardener.Machines{Defaults: gardener.StandardDefaults()},
-		Prepare:   prepare,
+		Prepare:   prepareWhole,
 		Finalizer: "machine.sapcloud.io/machine-controller-manager",
 		Owned: []string{
 			"metadata.labels[node]",
@@ -83,5 +83,16 @@ func prepare(m *v1alpha1.Machine, r *rand.Rand) {
 		if r.Intn(3) == 0 {
 			metav1.SetMetaDataAnnotation(&m.ObjectMeta, key, values[r.Intn(len(values))])
 		}
+	}
+}
+
+// prepareWhole prepares a machine that may be preserved, may have been, or has not been yet.
+func prepareWhole(m *v1alpha1.Machine, r *rand.Rand) {
+	prepare(m, r)
+	switch r.Intn(3) { // else it is over
+	case 0:
+		m.Status.CurrentStatus.PreserveExpiryTime = nil
+	case 1:
+		m.Status.CurrentStatus.PreserveExpiryTime = &metav1.Time{Time: dialecttest.Now.Add(time.Hour)}
 	}
 }

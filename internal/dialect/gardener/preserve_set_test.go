@@ -68,8 +68,8 @@ func (k *keepers) machinesPass() {
 	for _, m := range k.machines {
 		w := lens.World(lens.Instance("Running"), lens.Node("Unknown"))
 		o := lifecycle.Outcome{World: w, At: k.now}
-		o.Decision = lifecycle.Decide(k.now, machines.View(m), w, machines.Policy(m))
-		o.Preserves(lifecycle.Preserve(k.now, machines.View(m), w, machines.Policy(m)))
+		o.Decision = lifecycle.DecideLife(k.now, machines.View(m), w, machines.Policy(m))
+		o.Preserve = lifecycle.Preserve(k.now, machines.View(m), w, machines.Policy(m))
 		machines.Record(m, o)
 	}
 }

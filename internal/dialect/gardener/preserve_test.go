@@ -211,7 +211,7 @@ func TestPreservationStory(t *testing.T) {
 	running.Annotations = map[string]string{v1alpha1.AnnotationKeyMachinePriority: "3", preserve: "when-failed"}
 	running.Status.CurrentStatus.PreserveExpiryTime = nil
 	running.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&v1alpha1.MachineSet{}, gardener.Sets{}.Traits().Kind)}
-	drained := func(w *lifecycle.World) { w.Drain.Preserve = &drain.Decision{Done: true} }
+	drained := func(w *lifecycle.World) { w.Preserving.Drain = &drain.Decision{Done: true} }
 	fenced := lifecycle.NodePreservation{Fenced: true, FencedSince: lens.Now, Condition: lifecycle.PreserveActive}
 
 	lens.Story[*v1alpha1.Machine]{

@@ -170,7 +170,7 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 	}
 	switch {
 	case o.Did(lifecycle.Fail):
-		return failure(last, o.Steps[len(o.Steps)-1])
+		return failure(last, o.Decision)
 	case o.Reason == lifecycle.ReasonInvalidObject:
 		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateFailed, "Invalid machine: "+o.Message)
 	case o.Stage == lifecycle.StageCrashing && o.Err != nil:

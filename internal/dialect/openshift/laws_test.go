@@ -50,7 +50,7 @@ func TestMachineLaws(t *testing.T) {
 		},
 		KeepsDrained: true, KeepsNodeUID: true, TellsWrites: true,
 		Addresses: func(_ lifecycle.Outcome, i provider.Instance) []corev1.NodeAddress { return i.Addresses },
-		Never:     []lifecycle.Step{lifecycle.MarkUpdate, lifecycle.Replace},
+		Never:     []lifecycle.Step{lifecycle.MarkUpdate, lifecycle.Replace, lifecycle.StorePreservation, lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.DrainPreserved, lifecycle.TellPreserved},
 	}.Check(t)
 }
 

@@ -128,7 +128,7 @@ func recordPhase(m *machinev1.Machine, o lifecycle.Outcome) {
 // recordFailure says why the machine was given up, and that nobody looks after
 // its instance any more.
 func recordFailure(m *machinev1.Machine, o lifecycle.Outcome) {
-	why := o.Steps[len(o.Steps)-1]
+	why := o.Decision
 	m.Status.ErrorMessage = ptr.To(provider.Clip(why.Message, dialect.MostText))
 	m.Status.ErrorReason = nil
 	switch {

@@ -28,7 +28,7 @@ func Machine(now time.Time, f MachineFacts) Answer {
 	if q.NodeLooked && q.Node != nil {
 		q.left = drain.Decide(now, drain.Facts{Node: q.Node, Pods: q.Pods}, drain.Memory{}, drain.Policy{})
 	}
-	found := q.found(lifecycle.Decide(now, q.view(), q.world(), q.policy()))
+	found := q.found(lifecycle.DecideLife(now, q.view(), q.world(), q.policy()))
 	found.fill = append(found.fill, q.words()...)
 	a := f.Controller.unattended(now, f.Subject, found)
 	a.Evidence, a.Gaps = f.Evidence, f.Gaps

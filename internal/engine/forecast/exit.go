@@ -81,7 +81,7 @@ func leave(now time.Time, e Exit) Leave {
 		return out
 	}
 	m.Deletion.PreDrain, m.Deletion.PreTerminate = nil, nil
-	d := lifecycle.Decide(now, m, w, e.Policy)
+	d := lifecycle.DecideLife(now, m, w, e.Policy)
 	if out.Drains = d.Step == lifecycle.Drain; !out.Drains {
 		return out
 	}

@@ -1,6 +1,6 @@
 // Package forecast says what controllers will do about a change before anybody makes it.
 //
-// [Run] asks the functions that the controllers ask ([rollout.Decide], [replicas.Decide] and [lifecycle.Decide]) about a [Model], which
+// [Run] asks the functions that the controllers ask ([rollout.Decide], [replicas.Decide] and [lifecycle.DecideLife]) about a [Model], which
 // stands for the stored objects, lets the model carry each decision out, and goes on until nothing changes any more. It has no rules
 // of its own about who is created and who goes.
 //

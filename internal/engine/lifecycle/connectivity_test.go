@@ -124,7 +124,7 @@ func TestKeptThroughAnOutage(t *testing.T) {
 	m := machine(stage(lifecycle.StageFailed, 2*time.Hour))
 	m.Preservation = lifecycle.Preservation{Own: lifecycle.WishNow, Until: now.Add(-time.Minute)}
 	w := world(runningOn(node(corev1.ConditionFalse)), watching(time.Hour, time.Hour-time.Second, 0))
-	w.Drain.Preserve = &drain.Decision{Done: true}
+	w.Preserving.Drain = &drain.Decision{Done: true}
 	if k := lifecycle.Preserve(now, m, w, p); !k.Machine.Preserve || k.After != connectivity.Settle {
 		t.Errorf("back just now: %+v", k)
 	}

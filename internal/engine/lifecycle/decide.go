@@ -45,6 +45,23 @@ const (
 	DeleteNode Step = "DeleteNode"
 	// RemoveFinalizer: let the API object go.
 	RemoveFinalizer Step = "RemoveFinalizer"
+
+	// What follows comes after all that there is to do about the machine's life, whose
+	// decision it carries.
+
+	// DropToken: take the machine's bootstrap token away.
+	DropToken Step = "DropToken"
+	// StorePreservation: the object says that the machine is preserved, before anything is
+	// done to its node, lest that be taken for somebody else's.
+	StorePreservation Step = "StorePreservation"
+	// WarnOfDrain: the node says that it is not drained, before anything makes it look so.
+	WarnOfDrain Step = "WarnOfDrain"
+	// MarkPreserved: the node's annotations and taints are as Decision.Preserve wants them.
+	MarkPreserved Step = "MarkPreserved"
+	// DrainPreserved: the node's pods are moved away, as [PreservedNode].Drain says.
+	DrainPreserved Step = "DrainPreserved"
+	// TellPreserved: the node says how far its preservation is.
+	TellPreserved Step = "TellPreserved"
 )
 
 // Reason is a stable CamelCase word for why a step was chosen. It stands in
@@ -126,6 +143,8 @@ type Decision struct {
 	// node again.
 	Mark     inplace.Mark
 	Uncordon bool
+	// Preserve is what becomes of keeping the machine, once all else is decided.
+	Preserve PreservePlan
 	// Err is the failure behind the reason, if one is.
 	Err error
 }
@@ -176,8 +195,30 @@ type input struct {
 type check func(input) *Decision
 
 // Decide chooses the next step. It is total: every combination of facts has
-// an answer.
+// an answer. Where the machine's life waits, or ends, its bootstrap token and its
+// preservation have their turn: the last decision of a pass is about its life again.
 func Decide(now time.Time, m Machine, w World, p Policy) Decision {
+	d := DecideLife(now, m, w, p)
+	if !d.Waits() {
+		return d
+	}
+	q := input{now: now, m: m, w: w, p: p}
+	if servedToken(q, d) {
+		d.Step = DropToken
+		return d
+	}
+	d.After = Earlier(d.After, w.Token.Again)
+	return preserving(q, d)
+}
+
+// DecideLife chooses the next step of the machine's life, without what a pass does for its
+// bootstrap token and its preservation. It is for those who foretell a life.
+func DecideLife(now time.Time, m Machine, w World, p Policy) Decision {
+	if w.Final != nil {
+		d := *w.Final
+		d.Step = Settled
+		return d.waiting()
+	}
 	q := input{now: now, m: m, w: w, p: p}
 	if !m.Deleted.IsZero() {
 		return q.first(removal, Decision{Step: RemoveFinalizer, Reason: ReasonNothingLeft, Stage: StageDeleting})
@@ -186,6 +227,11 @@ func Decide(now time.Time, m Machine, w World, p Policy) Decision {
 	for _, after := range []time.Duration{q.rebootAgain(), q.lookAgain(), q.duplicatesAgain()} {
 		d.After = Earlier(d.After, after)
 	}
+	return d.waiting()
+}
+
+// waiting is d, which is not settled as long as it is to be asked again.
+func (d Decision) waiting() Decision {
 	if d.Step == Settled && d.After > 0 {
 		d.Step = Await
 	}
@@ -232,15 +278,13 @@ func (q input) first(checks []check, otherwise Decision) Decision {
 // Outcome is what came of a pass over a machine, for the API object to
 // remember.
 type Outcome struct {
-	// Decision is the last one: the one that ended the pass.
+	// Decision is the last one: the one that ended the pass, or that it is in the middle of.
 	Decision
 	// Steps are those performed before it, in order.
 	Steps []Decision
 	// World is what was seen, the effects of Steps included.
 	World World
-	// Preserve is what becomes of keeping the machine.
-	Preserve PreservePlan
-	At       time.Time
+	At    time.Time
 }
 
 // Did reports whether the pass performed step.

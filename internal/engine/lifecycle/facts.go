@@ -141,6 +141,13 @@ type World struct {
 	// instance does.
 	Drain   Draining
 	Removal Removal
+	// Final is the decision that ended, for this pass, what there is to decide about the
+	// machine's life: Fail, Replace, RemoveFinalizer, or the first of the steps that come
+	// after a life that waits; nil: none of them was performed.
+	Final *Decision
+	// Token is the machine's bootstrap token, Preserving how far keeping the machine is.
+	Token      Token
+	Preserving Preserving
 	// Reboot is what this process knows of the last reboot, be that stored or not; its
 	// Request, Until and For say nothing. The zero value: it knows of none.
 	Reboot Rebooting
@@ -249,9 +256,6 @@ type Draining struct {
 	// RefusedFor is for how long, and without a success in between, the cluster
 	// that machines join has refused or not answered what a deletion asks of it.
 	RefusedFor time.Duration
-	// Preserve is what draining the node of a machine that is kept came to; nil when
-	// this pass did not try.
-	Preserve *drain.Decision
 }
 
 // Removal is how removing the instance goes.

@@ -128,9 +128,9 @@ const (
 )
 
 // Preserve decides whether a machine is kept although it failed, or there is one
-// too many, and what that takes. It is asked about living machines, once all is
-// decided that has to do with their health, and again when the node has been
-// drained ([Draining].Preserve). Like [Decide] it is total.
+// too many, and what that takes. [Decide] asks it about living machines, once all is
+// decided that has to do with their health, and again after each step of it
+// ([Preserving]). Like [Decide] it is total.
 //
 // The machine is to say that it is kept before anything is done to its node,
 // and that it is not after all of that was undone.
@@ -210,10 +210,10 @@ func (q input) preserveGoesOn(k PreservePlan, failed bool) PreservePlan {
 		return k
 	}
 	k.Node.Condition, k.Node.Fence = PreserveActive, failed
-	if !failed || q.w.Node.Preservation.drained() && q.w.Drain.Preserve == nil {
+	if !failed || q.w.Node.Preservation.drained() && q.w.Preserving.Drain == nil {
 		return k
 	}
-	switch d := q.w.Drain.Preserve; {
+	switch d := q.w.Preserving.Drain; {
 	case d == nil:
 		k.Node.Condition, k.Node.Drain = PreserveDraining, q.preserveDrain()
 	case !d.Done:
@@ -271,9 +271,4 @@ func (q input) preserveEnds(k PreservePlan, why string) PreservePlan {
 		k.Node.Condition = PreserveStopped
 	}
 	return k
-}
-
-// Preserves adds to the outcome what becomes of keeping the machine.
-func (o *Outcome) Preserves(k PreservePlan) {
-	o.Preserve, o.After = k, Earlier(o.After, k.After)
 }

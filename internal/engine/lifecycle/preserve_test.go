@@ -29,7 +29,7 @@ func keptOn(n *corev1.Node, k lifecycle.NodePreservation, edits ...worldEdit) li
 }
 
 func keepDrained(d drain.Decision) worldEdit {
-	return func(w *lifecycle.World) { w.Drain.Preserve = &d }
+	return func(w *lifecycle.World) { w.Preserving.Drain = &d }
 }
 
 // keeper is the policy of an API in which machines are kept, for four days.

@@ -17,6 +17,7 @@ import (
 var steps = []lifecycle.Step{
 	lifecycle.Settled, lifecycle.Await, lifecycle.AddFinalizer, lifecycle.RecordInstance, lifecycle.Create, lifecycle.Initialize, lifecycle.Reboot, lifecycle.SyncNode, lifecycle.MarkUpdate, lifecycle.Fail,
 	lifecycle.Replace, lifecycle.Drain, lifecycle.Terminate, lifecycle.DeleteNode, lifecycle.RemoveFinalizer,
+	lifecycle.DropToken, lifecycle.StorePreservation, lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.DrainPreserved, lifecycle.TellPreserved,
 }
 
 var stagesKnown = []lifecycle.Stage{

@@ -20,6 +20,7 @@ const maxSteps = 20
 func TestPassesEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := facts{m: drawMachine(t), w: drawWorld(t), p: drawPolicy(t)}
+		drawPreservation(t, &f)
 		done := map[string]bool{}
 		for range maxSteps {
 			d := f.decide()
@@ -34,6 +35,25 @@ func TestPassesEnd(t *testing.T) {
 		}
 		t.Fatalf("%d steps without an end", maxSteps)
 	})
+}
+
+// drawPreservation puts the facts where a machine may be preserved, and has a token.
+func drawPreservation(t *rapid.T, f *facts) {
+	f.p.Preserve.Supported, f.p.Preserve.Timeout = drawBool(t, "preserves"), drawSpan(t, "preserveTimeout")
+	wish := func(label string) lifecycle.Wish {
+		return rapid.SampledFrom([]lifecycle.Wish{
+			lifecycle.WishNone, lifecycle.WishNot, lifecycle.WishNow, lifecycle.WishFailed, lifecycle.WishOwner, lifecycle.WishUnknown,
+		}).Draw(t, label)
+	}
+	f.m.Preservation = lifecycle.Preservation{Own: wish("own"), LastApplied: wish("lastApplied")}
+	if drawBool(t, "preserved") {
+		f.m.Preservation.Until = now.Add(drawSpan(t, "until") - time.Hour)
+	}
+	f.w.Node.Preservation = lifecycle.NodePreservation{
+		Wish: wish("node's wish"), Fenced: drawBool(t, "fenced"), FencedSince: now.Add(-drawSpan(t, "fencedFor")),
+		Condition: rapid.SampledFrom([]lifecycle.PreserveCondition{lifecycle.PreserveNone, lifecycle.PreserveActive, lifecycle.PreserveDraining, lifecycle.PreserveStopped}).Draw(t, "says"),
+	}
+	f.w.Token.State = rapid.SampledFrom([]lifecycle.TokenState{lifecycle.TokenNone, lifecycle.TokenMade, lifecycle.TokenUnknown}).Draw(t, "token")
 }
 
 // perform does to the facts what the effect of a step may do to them, and
@@ -67,8 +87,11 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 		f.terminate(t, err)
 	case lifecycle.DeleteNode:
 		f.w.Node.Object, f.w.Node.Err, f.w.Node.Looked = nil, err, err == nil
-	default: // Fail, Replace and Release end a pass
-		return false
+	default: // what ends the machine's life for this pass, and what comes after that
+		f.afterLife(d)
+		if onNode := d.Step != lifecycle.StorePreservation && d.Step != lifecycle.DropToken; onNode && f.w.Preserving.Did != "" {
+			f.w.Preserving.Err = err
+		}
 	}
 	return true
 }

@@ -3,6 +3,18 @@ package mutants
 // lifecycleMutants are in the life of a machine.
 var lifecycleMutants = []Mutant{
 	{
+		ID: "lifecycle/preserved-before-said", File: "preserve_steps.go", Func: "PreservePlan.takes",
+		From:  "return k.Machine.Preserve && m.Preservation.Until.IsZero()",
+		To:    "return false",
+		Finds: "TestPreserveSteps", Note: "a node is marked for keeping its machine before the machine says so; no machine of a world is preserved",
+	},
+	{
+		ID: "lifecycle/goes-on-after-failure", File: "preserve_steps.go", Func: "preserving",
+		From:  "if q.w.Preserving.Err != nil {",
+		To:    "if false {",
+		Finds: "TestPreserveCutShort", Note: "a node that refused a mark for keeping its machine is drained, and the machine says that it is kept no more; no machine of a world is preserved",
+	},
+	{
 		ID: "lifecycle/hooks-overruled", File: "hooks.go", Func: "input.waitForHooks",
 		From:      "d.Overdue = true",
 		To:        "return nil",

@@ -183,8 +183,8 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/unsaved-is-told", File: "reconciler.go", Func: "pass.finish",
-		From:  "err = p.record(ctx, out)",
-		To:    "p.mem.told(out)\n\terr = p.record(ctx, out)",
+		From:  "err := p.record(ctx, out)",
+		To:    "p.mem.told(out)\n\terr := p.record(ctx, out)",
 		Finds: "TestUnsavedIsToldLater", Note: "what a pass could not save counts as told",
 	},
 	{

@@ -108,8 +108,8 @@ var mendMutants = []Mutant{
 		Note: "a machine whose class cannot be opened counts as one of another scope",
 	},
 	{
-		ID: "machine/token-goes-with-any-node", File: "userdata.go", Func: "pass.dropToken",
-		From:  " && p.world.Node.Object != nil",
+		ID: "lifecycle/token-goes-with-any-node", File: "token.go", Func: "servedToken",
+		From:  " || q.w.Node.Object == nil",
 		To:    "",
 		Finds: "TestTokenOutlivesAnOlderNode", Note: "an instance cannot join, since a node that was another's is gone",
 	},
