@@ -16,10 +16,10 @@ import (
 
 // claim returns those of listed that are the set's, after adopting and
 // releasing what has to be. An error leaves their number uncertain.
-func (p *pass[S]) claim(ctx context.Context, listed []client.Object) ([]client.Object, error) {
+func (r *roster[S]) claim(ctx context.Context, listed []client.Object) ([]client.Object, error) {
 	var members, adopt, release []client.Object
 	for _, m := range listed {
-		switch replicas.Claim(p.tie(m)) {
+		switch replicas.Claim(r.tie(m)) {
 		case replicas.IsMember:
 			members = append(members, m)
 		case replicas.Adopt:
@@ -29,48 +29,48 @@ func (p *pass[S]) claim(ctx context.Context, listed []client.Object) ([]client.O
 		case replicas.Ignore:
 		}
 	}
-	adopted, err := p.adopt(ctx, adopt)
-	return append(members, adopted...), errors.Join(err, p.release(ctx, release))
+	adopted, err := r.adopt(ctx, adopt)
+	return append(members, adopted...), errors.Join(err, r.release(ctx, release))
 }
 
-func (p *pass[S]) tie(m client.Object) replicas.Tie {
+func (r *roster[S]) tie(m client.Object) replicas.Tie {
 	t := replicas.Tie{
-		Matches:         p.selector.Matches(labels.Set(m.GetLabels())),
+		Matches:         r.selector.Matches(labels.Set(m.GetLabels())),
 		MachineDeleting: m.GetDeletionTimestamp() != nil,
-		SetDeleting:     p.set.Deleting,
+		SetDeleting:     r.set.Deleting,
 	}
-	t.Ours, t.Free = p.ours(m)
+	t.Ours, t.Free = r.ours(m)
 	return t
 }
 
 // adopt makes machines the set's. That the set itself still lives is read live
 // first: a cache may show one that was deleted so that its machines survive.
-func (p *pass[S]) adopt(ctx context.Context, machines []client.Object) ([]client.Object, error) {
+func (r *roster[S]) adopt(ctx context.Context, machines []client.Object) ([]client.Object, error) {
 	if len(machines) == 0 {
 		return nil, nil
 	}
-	now := p.lens.New()
-	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.object), now); err != nil {
+	now := r.lens.New()
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(r.object), now); err != nil {
 		return nil, fmt.Errorf("read set before adopting: %w", err)
 	}
-	if now.GetUID() != p.set.UID || now.GetDeletionTimestamp() != nil {
-		return nil, apierrors.NewConflict(p.resource(), p.set.Name, errors.New("the set has gone meanwhile"))
+	if now.GetUID() != r.set.UID || now.GetDeletionTimestamp() != nil {
+		return nil, apierrors.NewConflict(r.resource(), r.set.Name, errors.New("the set has gone meanwhile"))
 	}
-	ref := *metav1.NewControllerRef(p.object, p.lens.Traits().Kind)
-	return p.patchEach(ctx, machines, change{
+	ref := *metav1.NewControllerRef(r.object, r.lens.Traits().Kind)
+	return r.patchEach(ctx, machines, change{
 		doing: "adopt machine", reason: "Adopted", action: "Adopt", note: "Adopted machine %s, which the selector matches",
 		apply: func(m client.Object) {
-			m.SetOwnerReferences(slices.Insert(p.without(m.GetOwnerReferences()), 0, ref))
+			m.SetOwnerReferences(slices.Insert(r.without(m.GetOwnerReferences()), 0, ref))
 		},
 	})
 }
 
 // release takes the set's reference off machines that its selector no longer
 // matches.
-func (p *pass[S]) release(ctx context.Context, machines []client.Object) error {
-	_, err := p.patchEach(ctx, machines, change{
+func (r *roster[S]) release(ctx context.Context, machines []client.Object) error {
+	_, err := r.patchEach(ctx, machines, change{
 		doing: "release machine", reason: "Released", action: "Release", note: "Released machine %s, which the selector does not match any more",
-		apply: func(m client.Object) { m.SetOwnerReferences(p.without(m.GetOwnerReferences())) },
+		apply: func(m client.Object) { m.SetOwnerReferences(r.without(m.GetOwnerReferences())) },
 	})
 	return err
 }

@@ -143,11 +143,12 @@ func (r *Reconciler[S]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	m := r.remember(req.NamespacedName, s.GetUID())
 	c.Awaited = &m.awaited
 	v := r.lens.View(s)
-	p := &pass[S]{
+	about := &subject[S]{
 		seen:       seen,
 		Reconciler: r, Client: c, memory: m, object: s,
 		set: v.Set, policy: v.Policy, selector: v.Selector, now: r.Clock.Now(),
 	}
+	p := &pass[S]{subject: about, roster: &roster[S]{subject: about}}
 	err = p.run(ctx)
 	p.again(c.Settle(ctx, p.now))
 	if expectations.OnlyConflicts(err) {

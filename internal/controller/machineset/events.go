@@ -16,46 +16,46 @@ import (
 const eventsPerPass = 10
 
 // tellCreated says which machines were made.
-func (p *pass[S]) tellCreated(made []client.Object) {
-	reason := p.lens.Traits().Events.Created
+func (h hands[S]) tellCreated(made []client.Object) {
+	reason := h.lens.Traits().Events.Created
 	if reason == "" {
 		return
 	}
 	for _, m := range made[:min(len(made), eventsPerPass)] {
-		p.Recorder.Eventf(p.object, m, corev1.EventTypeNormal, reason, "Create", "Created Machine: %s", m.GetName())
+		h.Recorder.Eventf(h.object, m, corev1.EventTypeNormal, reason, "Create", "Created Machine: %s", m.GetName())
 	}
 	if more := len(made) - eventsPerPass; more > 0 {
-		p.Recorder.Eventf(p.object, nil, corev1.EventTypeNormal, reason, "Create", "Created %d more machines", more)
+		h.Recorder.Eventf(h.object, nil, corev1.EventTypeNormal, reason, "Create", "Created %d more machines", more)
 	}
 }
 
 // tellDeleted says which machines were deleted, and why.
-func (p *pass[S]) tellDeleted(deleted []replicas.Victim) {
-	reason := p.lens.Traits().Events.Deleted
+func (h hands[S]) tellDeleted(deleted []replicas.Victim) {
+	reason := h.lens.Traits().Events.Deleted
 	if reason == "" {
 		return
 	}
 	for _, v := range deleted[:min(len(deleted), eventsPerPass)] {
-		m := p.lens.Traits().Machine()
-		m.SetNamespace(p.set.Namespace)
+		m := h.lens.Traits().Machine()
+		m.SetNamespace(h.set.Namespace)
 		m.SetName(v.Name)
 		m.SetUID(v.UID)
-		p.Recorder.Eventf(p.object, m, corev1.EventTypeNormal, reason, "Delete", "Deleted machine: %s (%s)", v.Name, v.Reason)
+		h.Recorder.Eventf(h.object, m, corev1.EventTypeNormal, reason, "Delete", "Deleted machine: %s (%s)", v.Name, v.Reason)
 	}
 	if more := len(deleted) - eventsPerPass; more > 0 {
-		p.Recorder.Eventf(p.object, nil, corev1.EventTypeNormal, reason, "Delete", "Deleted %d more machines", more)
+		h.Recorder.Eventf(h.object, nil, corev1.EventTypeNormal, reason, "Delete", "Deleted %d more machines", more)
 	}
 }
 
-func (p *pass[S]) tellFailure() {
-	t := p.lens.Traits().Events
+func (h hands[S]) tellFailure(f *dialect.SetFailure) {
+	t := h.lens.Traits().Events
 	reason, action := t.FailedDelete, "Delete"
-	if p.failure.Creating {
+	if f.Creating {
 		reason, action = t.FailedCreate, "Create"
 	}
 	if t.FailedCreate == t.FailedDelete {
 		action = "Reconcile" // the API has one word for both
 	}
-	note := fmt.Sprintf("%s: %v", t.Failure, p.failure.Err)
-	p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, reason, action, "%s", dialect.Note(note))
+	note := fmt.Sprintf("%s: %v", t.Failure, f.Err)
+	h.Recorder.Eventf(h.object, nil, corev1.EventTypeWarning, reason, action, "%s", dialect.Note(note))
 }

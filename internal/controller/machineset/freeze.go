@@ -2,10 +2,8 @@ package machineset
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -41,7 +39,7 @@ func (p *pass[S]) judge(ctx context.Context) error {
 // judgement is the verdict about the machines at hand; frozen says that the
 // set is at present.
 func (p *pass[S]) judgement(ctx context.Context, f dialect.Freezer[S]) (j limits.Judgement, frozen bool, err error) {
-	parent, err := p.parent(ctx, f)
+	parent, err := others[S]{p.subject}.parent(ctx, f)
 	if err != nil {
 		return j, false, err
 	}
@@ -78,40 +76,6 @@ func (p *pass[S]) carryOut(ctx context.Context, f dialect.Freezer[S], j limits.J
 		p.Recorder.Eventf(p.object, nil, corev1.EventTypeNormal, reason, action, "%s", j.Message)
 	}
 	return nil
-}
-
-// sure reports whether the number of machines is known well enough to create
-// more of them: nothing is awaited, or what the API server says was read.
-// Freezing does not wait for that, because it harms nobody.
-func (p *pass[S]) sure(ctx context.Context) (bool, error) {
-	switch overdue, left := p.awaited.Overdue(p.now); {
-	case p.live, p.ledger.Trusted() && p.awaited.Satisfied():
-		return true, nil
-	case p.ledger.Trusted() && !overdue:
-		p.again(left)
-		return false, nil
-	}
-	return true, p.observeLive(ctx)
-}
-
-// parent reads the deployment that controls the set; nil when none does. One
-// that has gone, or of another kind, or of the same name only, is none.
-func (p *pass[S]) parent(ctx context.Context, f dialect.Freezer[S]) (client.Object, error) {
-	ref := metav1.GetControllerOfNoCopy(p.object)
-	if ref == nil {
-		return nil, nil
-	}
-	parent := f.Parent()
-	err := p.Client.Get(ctx, client.ObjectKey{Namespace: p.set.Namespace, Name: ref.Name}, parent)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read the deployment of the set: %w", err)
-	case parent.GetUID() != ref.UID:
-		return nil, nil
-	}
-	return parent, nil
 }
 
 // setsOf are the sets that parent controls: its size says how many machines

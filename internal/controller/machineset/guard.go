@@ -24,48 +24,13 @@ func (p *pass[S]) guarded(ctx context.Context) (replicas.Decision, error) {
 	if p.set.Guard == nil || p.set.Deleting || owner == nil || len(d.Delete) == 0 && d.Held == "" {
 		return d, nil
 	}
-	elsewhere, err := p.elsewhere(ctx, owner)
+	elsewhere, err := others[S]{p.subject}.elsewhere(ctx, owner)
 	if err != nil {
 		return d, err
 	}
 	p.set.Guard.Elsewhere = elsewhere
 	p.set.Guard.Place = fmt.Sprintf("%s %s", owner.Kind, owner.Name)
 	return replicas.Decide(p.now, p.set, p.members, p.policy), nil
-}
-
-// elsewhere is what is disrupted of the sets that have the same owner.
-func (p *pass[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) (sum replicas.Disruption, err error) {
-	sets, err := p.listSets(ctx, p.set.Namespace)
-	if err != nil {
-		return sum, fmt.Errorf("list the other sets of %s: %w", owner.Name, err)
-	}
-	for _, s := range sets {
-		ref := metav1.GetControllerOfNoCopy(s)
-		if ref == nil || ref.UID != owner.UID || s.GetUID() == p.set.UID {
-			continue
-		}
-		t, err := p.weigh(ctx, s)
-		if err != nil {
-			return sum, err
-		}
-		sum = sum.Add(t)
-	}
-	return sum, nil
-}
-
-// weigh is what is disrupted of another set. How many of its machines go does not depend
-// on their readiness, so that no nodes are read.
-func (p *pass[S]) weigh(ctx context.Context, s S) (replicas.Disruption, error) {
-	machines, err := p.listCached(ctx, string(s.GetUID()))
-	if err != nil {
-		return replicas.Disruption{}, err
-	}
-	members := make([]replicas.Member, 0, len(machines))
-	for _, m := range machines {
-		members = append(members, p.lens.Member(s, m, func(string) *corev1.Node { return nil }))
-	}
-	v := p.lens.View(s)
-	return replicas.DisruptionOf(p.now, v.Set, members, v.Policy), nil
 }
 
 // hear keeps what a guard said for the record, and tells people once: again only

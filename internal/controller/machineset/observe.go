@@ -17,70 +17,86 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
+// roster is the machines of a set, as they were observed and then written.
+type roster[S client.Object] struct {
+	*subject[S]
+	// owned are the machines that the cache lists as the set's, machines
+	// those of them that count as its own, members the same as facts.
+	owned    []client.Object
+	machines []client.Object
+	members  []replicas.Member
+	// live says that machines were listed by the API server itself.
+	live bool
+}
+
 // observe lists the set's machines and those that nobody controls, and settles
 // which of them are the set's. What is listed is shared with the cache and
 // must not be changed.
-func (p *pass[S]) observe(ctx context.Context) error {
-	owned, err := p.listCached(ctx, string(p.set.UID))
+func (r *roster[S]) observe(ctx context.Context) error {
+	owned, err := r.listCached(ctx, string(r.set.UID))
 	if err != nil {
 		return err
 	}
-	free, err := p.listCached(ctx, index.NoOwner)
+	free, err := r.listCached(ctx, index.NoOwner)
 	if err != nil {
 		return err
 	}
-	p.owned = owned
-	p.awaited.Observe(owned)
-	p.ledger.Observe(owned)
-	if p.machines, err = p.claim(ctx, slices.Concat(owned, free)); err != nil {
+	r.owned = owned
+	r.awaited.Observe(owned)
+	r.ledger.Observe(owned)
+	if r.machines, err = r.claim(ctx, slices.Concat(owned, free)); err != nil {
 		return err
 	}
-	return p.view(ctx)
-}
-
-func (p *pass[S]) listCached(ctx context.Context, owner string) ([]client.Object, error) {
-	list := p.lens.Traits().Machines()
-	err := p.Client.List(ctx, list, client.InNamespace(p.set.Namespace),
-		client.MatchingFields{index.Owner: owner}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return nil, fmt.Errorf("list machines by owner: %w", err)
-	}
-	return items(list)
+	return r.view(ctx)
 }
 
 // observeLive replaces what was observed by what the API server says now.
-func (p *pass[S]) observeLive(ctx context.Context) error {
-	list := p.lens.Traits().Machines()
-	opts := []client.ListOption{client.InNamespace(p.set.Namespace)}
-	if !p.set.Deleting {
-		opts = append(opts, client.MatchingLabelsSelector{Selector: p.selector})
+func (r *roster[S]) observeLive(ctx context.Context) error {
+	list := r.lens.Traits().Machines()
+	opts := []client.ListOption{client.InNamespace(r.set.Namespace)}
+	if !r.set.Deleting {
+		opts = append(opts, client.MatchingLabelsSelector{Selector: r.selector})
 	}
-	if err := p.Live.List(ctx, list, opts...); err != nil {
+	if err := r.Live.List(ctx, list, opts...); err != nil {
 		return fmt.Errorf("list machines live: %w", err)
 	}
 	all, err := items(list)
 	if err != nil {
 		return err
 	}
-	p.machines, p.live = p.only(all), true
-	p.awaited.Live(p.now, p.machines, p.only(p.owned))
-	p.ledger.Live(p.machines)
-	if p.set.Deleting && slices.ContainsFunc(p.machines, p.unshown) {
-		p.again(written.Patience)
+	r.machines, r.live = r.only(all), true
+	r.awaited.Live(r.now, r.machines, r.only(r.owned))
+	r.ledger.Live(r.machines)
+	if r.set.Deleting && slices.ContainsFunc(r.machines, r.unshown) {
+		r.again(written.Patience)
 	}
-	return p.view(ctx)
+	return r.view(ctx)
+}
+
+// sure reports whether the number of machines is known well enough to create
+// more of them: nothing is awaited, or what the API server says was read.
+// Freezing does not wait for that, because it harms nobody.
+func (r *roster[S]) sure(ctx context.Context) (bool, error) {
+	switch overdue, left := r.awaited.Overdue(r.now); {
+	case r.live, r.ledger.Trusted() && r.awaited.Satisfied():
+		return true, nil
+	case r.ledger.Trusted() && !overdue:
+		r.again(left)
+		return false, nil
+	}
+	return true, r.observeLive(ctx)
 }
 
 // unshown reports whether the cache does not show the machine: nothing tells then when it
 // goes.
-func (p *pass[S]) unshown(m client.Object) bool {
-	return !slices.ContainsFunc(p.owned, func(o client.Object) bool { return o.GetUID() == m.GetUID() })
+func (r *roster[S]) unshown(m client.Object) bool {
+	return !slices.ContainsFunc(r.owned, func(o client.Object) bool { return o.GetUID() == m.GetUID() })
 }
 
 // only leaves out what is not the set's.
-func (p *pass[S]) only(all []client.Object) (out []client.Object) {
+func (r *roster[S]) only(all []client.Object) (out []client.Object) {
 	for _, m := range all {
-		if replicas.Claim(p.tie(m)) == replicas.IsMember {
+		if replicas.Claim(r.tie(m)) == replicas.IsMember {
 			out = append(out, m)
 		}
 	}
@@ -88,40 +104,40 @@ func (p *pass[S]) only(all []client.Object) (out []client.Object) {
 }
 
 // view projects the machines.
-func (p *pass[S]) view(ctx context.Context) error {
-	nodes, err := p.nodes(ctx)
+func (r *roster[S]) view(ctx context.Context) error {
+	nodes, err := r.nodes(ctx)
 	if err != nil {
 		return err
 	}
-	p.members = make([]replicas.Member, 0, len(p.machines))
-	for _, m := range p.machines {
-		member := p.lens.Member(p.object, m, nodes)
-		left := p.ledger.DeletionPending(p.now, member.UID)
+	r.members = make([]replicas.Member, 0, len(r.machines))
+	for _, m := range r.machines {
+		member := r.lens.Member(r.object, m, nodes)
+		left := r.ledger.DeletionPending(r.now, member.UID)
 		member.PendingDeletion = left > 0
-		p.again(left)
-		p.spare(&member)
-		p.members = append(p.members, member)
+		r.again(left)
+		r.spare(&member)
+		r.members = append(r.members, member)
 	}
 	return nil
 }
 
 // spare keeps a member on whose preservation ended unseen: it may have recovered,
 // and sight has to be back for a while before that would show.
-func (p *pass[S]) spare(m *replicas.Member) {
-	if until := m.Preservation.Until; !until.IsZero() && !p.now.Before(until) && !p.seen.Past(until, p.now) {
-		m.Preservation.Until = p.now.Add(connectivity.Settle)
-		p.again(connectivity.Settle)
+func (r *roster[S]) spare(m *replicas.Member) {
+	if until := m.Preservation.Until; !until.IsZero() && !r.now.Before(until) && !r.seen.Past(until, r.now) {
+		m.Preservation.Until = r.now.Add(connectivity.Settle)
+		r.again(connectivity.Settle)
 	}
 }
 
 // nodes reads all nodes at once: from a cache that costs a pointer per node.
-func (p *pass[S]) nodes(ctx context.Context) (dialect.Nodes, error) {
+func (r *roster[S]) nodes(ctx context.Context) (dialect.Nodes, error) {
 	none := func(string) *corev1.Node { return nil }
-	if p.Nodes == nil || p.nodeReader == nil || len(p.machines) == 0 {
+	if r.Nodes == nil || r.nodeReader == nil || len(r.machines) == 0 {
 		return none, nil
 	}
 	var list corev1.NodeList
-	if err := p.Nodes.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Nodes.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)
 	}
 	byName := make(map[string]*corev1.Node, len(list.Items))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -24,13 +23,13 @@ type change struct {
 // patchEach makes the change to each of machines and returns those that went
 // well. Every patch asks for the version it was computed from. What has gone
 // meanwhile is left out without an error.
-func (p *pass[S]) patchEach(ctx context.Context, machines []client.Object, c change) ([]client.Object, error) {
+func (s *subject[S]) patchEach(ctx context.Context, machines []client.Object, c change) ([]client.Object, error) {
 	done, errs := make([]client.Object, len(machines)), make([]error, len(machines))
-	p.Creates(len(machines), func(i int) {
+	s.Creates(len(machines), func(i int) {
 		before := machines[i]
 		after := before.DeepCopyObject().(client.Object)
 		c.apply(after)
-		err := p.Client.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		err := s.Client.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 		if err == nil {
 			done[i] = after
 		} else if client.IgnoreNotFound(err) != nil {
@@ -44,25 +43,8 @@ func (p *pass[S]) patchEach(ctx context.Context, machines []client.Object, c cha
 		}
 		out = append(out, m)
 		if c.reason != "" {
-			p.Recorder.Eventf(p.object, m, corev1.EventTypeNormal, c.reason, c.action, c.note, m.GetName())
+			s.Recorder.Eventf(s.object, m, corev1.EventTypeNormal, c.reason, c.action, c.note, m.GetName())
 		}
 	}
 	return out, errors.Join(errs...)
-}
-
-// patchSet makes a change to the set's metadata and goes on with the result.
-func (p *pass[S]) patchSet(ctx context.Context, doing string, apply func(S)) error {
-	after := p.object.DeepCopyObject().(S)
-	apply(after)
-	err := p.Client.Patch(ctx, after, client.MergeFromWithOptions(p.object, client.MergeFromWithOptimisticLock{}))
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	p.object = after
-	return nil
-}
-
-// resource is the set's, for errors.
-func (p *pass[S]) resource() schema.GroupResource {
-	return schema.GroupResource{Group: p.lens.Traits().Kind.Group, Resource: "machinesets"}
 }

@@ -2,6 +2,7 @@ package machineset
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -10,24 +11,30 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
+// settle brings the machines that are there in order. As long as that fails,
+// their number is not known for sure, and nothing is created or deleted.
+func (r *roster[S]) settle(ctx context.Context) error {
+	return errors.Join(r.propagate(ctx), r.keepFailed(ctx))
+}
+
 // propagate brings living machines in step with the template, where the API
 // group wants that.
-func (p *pass[S]) propagate(ctx context.Context) error {
-	if p.set.Deleting {
+func (r *roster[S]) propagate(ctx context.Context) error {
+	if r.set.Deleting {
 		return nil
 	}
 	var stale []client.Object
-	for _, m := range p.machines {
-		if m.GetDeletionTimestamp() == nil && !p.inStep.knows(p.object, m) && p.lens.Propagate(p.object, m, true) {
+	for _, m := range r.machines {
+		if m.GetDeletionTimestamp() == nil && !r.inStep.knows(r.object, m) && r.lens.Propagate(r.object, m, true) {
 			stale = append(stale, m)
 		}
 	}
-	p.inStep.note(p.object, p.machines, stale)
-	changed, err := p.patchEach(ctx, stale, change{
+	r.inStep.note(r.object, r.machines, stale)
+	changed, err := r.patchEach(ctx, stale, change{
 		doing: "update machine from the template",
-		apply: func(m client.Object) { p.lens.Propagate(p.object, m, false) },
+		apply: func(m client.Object) { r.lens.Propagate(r.object, m, false) },
 	})
-	p.replace(changed)
+	r.replace(changed)
 	return err
 }
 
@@ -56,38 +63,38 @@ func (s *inStep) note(set client.Object, machines, but []client.Object) {
 }
 
 // keepFailed decides for the set which failed machines to keep for inspection.
-func (p *pass[S]) keepFailed(ctx context.Context) error {
-	if p.set.Deleting || p.preserver == nil {
+func (r *roster[S]) keepFailed(ctx context.Context) error {
+	if r.set.Deleting || r.preserver == nil {
 		return nil
 	}
 	want := map[string]bool{}
-	for _, c := range replicas.AutoKeep(p.set, p.members) {
+	for _, c := range replicas.AutoKeep(r.set, r.members) {
 		want[c.Name] = c.Keep
 	}
 	if len(want) == 0 {
 		return nil
 	}
-	chosen := slices.DeleteFunc(slices.Clone(p.machines), func(m client.Object) bool {
+	chosen := slices.DeleteFunc(slices.Clone(r.machines), func(m client.Object) bool {
 		_, ok := want[m.GetName()]
 		return !ok
 	})
-	changed, err := p.patchEach(ctx, chosen, change{
+	changed, err := r.patchEach(ctx, chosen, change{
 		doing: "keep failed machine",
-		apply: func(m client.Object) { p.preserver.PreserveMachine(m, want[m.GetName()]) },
+		apply: func(m client.Object) { r.preserver.PreserveMachine(m, want[m.GetName()]) },
 	})
-	p.replace(changed)
+	r.replace(changed)
 	if err != nil {
 		return err
 	}
-	return p.view(ctx)
+	return r.view(ctx)
 }
 
 // replace puts machines as they were written in the place of those observed.
-func (p *pass[S]) replace(written []client.Object) {
+func (r *roster[S]) replace(written []client.Object) {
 	for _, w := range written {
-		i := slices.IndexFunc(p.machines, func(m client.Object) bool { return m.GetUID() == w.GetUID() })
+		i := slices.IndexFunc(r.machines, func(m client.Object) bool { return m.GetUID() == w.GetUID() })
 		if i >= 0 {
-			p.machines[i] = w
+			r.machines[i] = w
 		}
 	}
 }

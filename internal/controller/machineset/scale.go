@@ -14,6 +14,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
+// hands make machines and delete them.
+type hands[S client.Object] struct{ *subject[S] }
+
 // attempt is one creation. The name is chosen beforehand and, when the reply
 // is lost, used again, so that the machine exists once or not at all.
 type attempt struct {
@@ -27,48 +30,47 @@ type attempt struct {
 }
 
 // create makes n machines in batches of 1, 2, 4 and so on.
-func (p *pass[S]) create(ctx context.Context, n int) error {
+func (h hands[S]) create(ctx context.Context, n int) *dialect.SetFailure {
 	attempts := make([]attempt, n)
-	names := p.ledger.UnknownCreations()
+	names := h.ledger.UnknownCreations()
 	for i := range attempts {
 		if i < len(names) {
 			attempts[i].name = names[i]
 		} else {
-			attempts[i].name = dialect.MachineName(p.set.Name, p.Names())
+			attempts[i].name = dialect.MachineName(h.set.Name, h.Names())
 		}
 	}
-	tried, err := replicas.SlowStart(n, p.Creates, func(i int) error { return p.createOne(ctx, &attempts[i]) })
-	p.acted = true
-	made := p.enterCreated(attempts[:tried])
-	p.tellCreated(made)
-	return p.fail(true, err)
+	tried, err := replicas.SlowStart(n, h.Creates, func(i int) error { return h.createOne(ctx, &attempts[i]) })
+	made := h.enterCreated(attempts[:tried])
+	h.tellCreated(made)
+	return h.fail(true, err)
 }
 
 // enterCreated keeps account of the attempts and returns the machines made.
-func (p *pass[S]) enterCreated(attempts []attempt) (made []client.Object) {
+func (h hands[S]) enterCreated(attempts []attempt) (made []client.Object) {
 	for _, a := range attempts {
 		switch {
 		case a.made != nil:
-			p.ledger.CreationKnown(a.name)
+			h.ledger.CreationKnown(a.name)
 			made = append(made, a.made)
 		case a.sure:
-			p.ledger.CreationKnown(a.name)
+			h.ledger.CreationKnown(a.name)
 		case a.unsure:
-			p.ledger.CreationUnknown(a.name)
+			h.ledger.CreationUnknown(a.name)
 		}
 	}
 	return made
 }
 
-func (p *pass[S]) createOne(ctx context.Context, a *attempt) error {
-	m := p.lens.NewMachine(p.object, a.name)
-	err := p.Client.Create(ctx, m)
+func (h hands[S]) createOne(ctx context.Context, a *attempt) error {
+	m := h.lens.NewMachine(h.object, a.name)
+	err := h.Client.Create(ctx, m)
 	switch {
 	case err == nil:
 		a.made = m
 		return nil
 	case apierrors.IsAlreadyExists(err):
-		return p.recognise(ctx, a)
+		return h.recognise(ctx, a)
 	case !expectations.Refused(err):
 		a.unsure = true
 	}
@@ -77,64 +79,63 @@ func (p *pass[S]) createOne(ctx context.Context, a *attempt) error {
 
 // recognise looks whose the machine is that has the name already: it is ours
 // if an earlier creation went through although its reply was lost.
-func (p *pass[S]) recognise(ctx context.Context, a *attempt) error {
-	there := p.lens.Traits().Machine()
-	err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.set.Namespace, Name: a.name}, there)
+func (h hands[S]) recognise(ctx context.Context, a *attempt) error {
+	there := h.lens.Traits().Machine()
+	err := h.Live.Get(ctx, client.ObjectKey{Namespace: h.set.Namespace, Name: a.name}, there)
 	if err != nil {
 		a.unsure = !apierrors.IsNotFound(err)
 		return fmt.Errorf("read machine %s, which exists already: %w", a.name, err)
 	}
 	a.sure = true
-	if ours, _ := p.ours(there); !ours {
+	if ours, _ := h.ours(there); !ours {
 		return fmt.Errorf("create machine %s: the name is taken", a.name)
 	}
 	if there.GetDeletionTimestamp() == nil {
 		a.made = there
-		p.Client.Await(there)
+		h.Client.Await(there)
 	}
 	return nil
 }
 
 // delete deletes the victims, each by its UID.
-func (p *pass[S]) delete(ctx context.Context, victims []replicas.Victim) error {
+func (h hands[S]) delete(ctx context.Context, victims []replicas.Victim) *dialect.SetFailure {
 	errs := make([]error, len(victims))
-	p.Deletes(len(victims), func(i int) { errs[i] = p.deleteOne(ctx, victims[i]) })
-	p.acted = true
-	now := p.Clock.Now()
+	h.Deletes(len(victims), func(i int) { errs[i] = h.deleteOne(ctx, victims[i]) })
+	now := h.Clock.Now()
 	var deleted []replicas.Victim
 	for i, v := range victims {
 		switch {
 		case errs[i] == nil:
-			p.ledger.DeletionKnown(v.UID)
+			h.ledger.DeletionKnown(v.UID)
 			deleted = append(deleted, v)
 		case !expectations.Refused(errs[i]):
-			p.ledger.ExpectDeletion(now, v.UID)
+			h.ledger.ExpectDeletion(now, v.UID)
 		}
 	}
-	p.tellDeleted(deleted)
-	return p.fail(false, errors.Join(errs...))
+	h.tellDeleted(deleted)
+	return h.fail(false, errors.Join(errs...))
 }
 
-func (p *pass[S]) deleteOne(ctx context.Context, v replicas.Victim) error {
-	m := p.lens.Traits().Machine()
-	m.SetNamespace(p.set.Namespace)
+func (h hands[S]) deleteOne(ctx context.Context, v replicas.Victim) error {
+	m := h.lens.Traits().Machine()
+	m.SetNamespace(h.set.Namespace)
 	m.SetName(v.Name)
-	err := p.Client.Delete(ctx, m, client.Preconditions{UID: ptr.To(v.UID)})
+	err := h.Client.Delete(ctx, m, client.Preconditions{UID: ptr.To(v.UID)})
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return fmt.Errorf("delete machine %s: %w", v.Name, err)
 }
 
-// fail keeps a failure for the record, shortened: what fails for one usually
-// fails for all alike.
-func (p *pass[S]) fail(creating bool, err error) error {
+// fail tells a failure, and returns it for the record, shortened: what fails for one
+// usually fails for all alike.
+func (h hands[S]) fail(creating bool, err error) *dialect.SetFailure {
 	if err == nil {
 		return nil
 	}
-	p.failure = &dialect.SetFailure{Creating: creating, Err: brief(err)}
-	p.tellFailure()
-	return p.failure.Err
+	f := &dialect.SetFailure{Creating: creating, Err: brief(err)}
+	h.tellFailure(f)
+	return f
 }
 
 // brief is the first of the errors joined in err, and how many more there are.

@@ -182,8 +182,8 @@ var mendMutants = []Mutant{
 		Finds: "TestNodeOfANamesake", Note: "the node goes that an instance of an earlier UID made; some world in thousands shows it",
 	},
 	{
-		ID: "machineset/unshown-forgotten", File: "observe.go", Func: "pass.observeLive",
-		From:  "p.set.Deleting && slices.ContainsFunc(p.machines, p.unshown)",
+		ID: "machineset/unshown-forgotten", File: "observe.go", Func: "roster.observeLive",
+		From:  "r.set.Deleting && slices.ContainsFunc(r.machines, r.unshown)",
 		To:    "false",
 		Finds: "TestDeletedBehindABlindCache", Note: "nobody looks again at a set whose machines go unseen; some world in thousands shows it",
 	},

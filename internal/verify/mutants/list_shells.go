@@ -3,7 +3,7 @@ package mutants
 // shellMutants are in the other shells, and in what they share.
 var shellMutants = []Mutant{
 	{
-		ID: "machineset/unsure-forgotten", File: "scale.go", Func: "pass.createOne",
+		ID: "machineset/unsure-forgotten", File: "scale.go", Func: "hands.createOne",
 		From:      "a.unsure = true",
 		To:        "a.unsure = false",
 		Statement: 5, Finds: "TestLostReply", Note: "a machine whose creation got no answer is made again under another name",
@@ -22,20 +22,20 @@ var shellMutants = []Mutant{
 		Statement: 5, Note: "a set acts before the cache shows what it did",
 	},
 	{
-		ID: "machineset/doom-forgotten", File: "scale.go", Func: "pass.delete",
-		From:      "p.ledger.ExpectDeletion(now, v.UID)",
+		ID: "machineset/doom-forgotten", File: "scale.go", Func: "hands.delete",
+		From:      "h.ledger.ExpectDeletion(now, v.UID)",
 		To:        "_ = v",
 		Statement: 5, Finds: "TestUnansweredDeletionIsRepeated", Note: "after a deletion without an answer another machine is chosen",
 		Like: "late deletions",
 	},
 	{
-		ID: "machineset/doom-unending", File: "observe.go", Func: "pass.view",
-		From:  "left := p.ledger.DeletionPending(p.now, member.UID)",
-		To:    "left := p.ledger.DeletionPending(p.now.Add(-1e18), member.UID)",
+		ID: "machineset/doom-unending", File: "observe.go", Func: "roster.view",
+		From:  "left := r.ledger.DeletionPending(r.now, member.UID)",
+		To:    "left := r.ledger.DeletionPending(r.now.Add(-1e18), member.UID)",
 		Finds: "TestUnansweredDeletionWaits", Note: "a deletion without an answer is repeated whenever a machine is too many, for as long as the process lives",
 	},
 	{
-		ID: "machineset/takes-namesakes", File: "scale.go", Func: "pass.recognise",
+		ID: "machineset/takes-namesakes", File: "scale.go", Func: "hands.recognise",
 		From:  "; !ours {",
 		To:    "; !ours && false {",
 		Finds: "TestNameOfAStranger", Note: "a machine of somebody else with the chosen name counts as made; statement 3 holds, as a machine that is never seen stops being counted on after some minutes",
@@ -47,8 +47,8 @@ var shellMutants = []Mutant{
 		Finds: "TestGuardWeighsTheWholeDeployment", Note: "each set of a deployment has the whole limit on mass deletion for itself",
 	},
 	{
-		ID: "machineset/kept-past-outage", File: "observe.go", Func: "pass.spare",
-		From:  "m.Preservation.Until = p.now.Add(connectivity.Settle)",
+		ID: "machineset/kept-past-outage", File: "observe.go", Func: "roster.spare",
+		From:  "m.Preservation.Until = r.now.Add(connectivity.Settle)",
 		To:    "_ = until",
 		Finds: "TestPreservedThroughAnOutage", Note: "a machine whose time to be kept ended during an outage goes at once; no machine of a world is preserved",
 	},

@@ -1,0 +1,73 @@
+package machineset
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+)
+
+// others are the sets besides a pass's own, and the deployment that they may have in
+// common.
+type others[S client.Object] struct{ *subject[S] }
+
+// elsewhere is what is disrupted of the sets that have the same owner.
+func (o others[S]) elsewhere(ctx context.Context, owner *metav1.OwnerReference) (sum replicas.Disruption, err error) {
+	sets, err := o.listSets(ctx, o.set.Namespace)
+	if err != nil {
+		return sum, fmt.Errorf("list the other sets of %s: %w", owner.Name, err)
+	}
+	for _, s := range sets {
+		ref := metav1.GetControllerOfNoCopy(s)
+		if ref == nil || ref.UID != owner.UID || s.GetUID() == o.set.UID {
+			continue
+		}
+		t, err := o.weigh(ctx, s)
+		if err != nil {
+			return sum, err
+		}
+		sum = sum.Add(t)
+	}
+	return sum, nil
+}
+
+// weigh is what is disrupted of another set. How many of its machines go does not depend
+// on their readiness, so that no nodes are read.
+func (o others[S]) weigh(ctx context.Context, s S) (replicas.Disruption, error) {
+	machines, err := o.listCached(ctx, string(s.GetUID()))
+	if err != nil {
+		return replicas.Disruption{}, err
+	}
+	members := make([]replicas.Member, 0, len(machines))
+	for _, m := range machines {
+		members = append(members, o.lens.Member(s, m, func(string) *corev1.Node { return nil }))
+	}
+	v := o.lens.View(s)
+	return replicas.DisruptionOf(o.now, v.Set, members, v.Policy), nil
+}
+
+// parent reads the deployment that controls the set; nil when none does. One
+// that has gone, or of another kind, or of the same name only, is none.
+func (o others[S]) parent(ctx context.Context, f dialect.Freezer[S]) (client.Object, error) {
+	ref := metav1.GetControllerOfNoCopy(o.object)
+	if ref == nil {
+		return nil, nil
+	}
+	parent := f.Parent()
+	err := o.Client.Get(ctx, client.ObjectKey{Namespace: o.set.Namespace, Name: ref.Name}, parent)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the deployment of the set: %w", err)
+	case parent.GetUID() != ref.UID:
+		return nil, nil
+	}
+	return parent, nil
+}

@@ -1,0 +1,123 @@
+package machineset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/millwright-dev/millwright/internal/controller/index"
+	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
+)
+
+// subject is the set that a pass is about. All parts of the pass share it.
+type subject[S client.Object] struct {
+	*Reconciler[S]
+	*memory
+	// Client shows what was written.
+	Client *written.Client
+
+	// object is the set as last read or written, set what it says.
+	object   S
+	set      replicas.Set
+	policy   replicas.Policy
+	selector labels.Selector
+	now      time.Time
+	// seen is how well the clusters are.
+	seen connectivity.State
+	// after is when to look again; zero: at the next event.
+	after time.Duration
+}
+
+// wentBack reports whether the set is not what was written, but older: nothing is
+// made or deleted by a mark, or a deletion, that was undone. The API server is asked
+// where the cache shows something older, too.
+func (s *subject[S]) wentBack(ctx context.Context) (bool, error) {
+	if !s.Client.Hides(s.set.UID) && !s.set.Deleting {
+		return false, nil
+	}
+	now := s.lens.New()
+	if err := s.Live.Get(ctx, client.ObjectKeyFromObject(s.object), now); err != nil {
+		return false, fmt.Errorf("read set past the cache: %w", err)
+	}
+	undone := s.set.Deleting && (now.GetUID() != s.set.UID || now.GetDeletionTimestamp() == nil)
+	if !s.writes.WentBack(s.now, now) && !undone {
+		return false, nil
+	}
+	s.again(time.Millisecond)
+	return true, nil
+}
+
+// hold puts the set's finalizer in place before anything is created.
+func (s *subject[S]) hold(ctx context.Context) error {
+	finalizer := s.lens.Traits().Finalizer
+	if finalizer == "" || s.set.Deleting || controllerutil.ContainsFinalizer(s.object, finalizer) {
+		return nil
+	}
+	return s.patchSet(ctx, "add finalizer", func(set S) { controllerutil.AddFinalizer(set, finalizer) })
+}
+
+// letGo takes the finalizer off a set without machines, and reports whether there was
+// one to take.
+func (s *subject[S]) letGo(ctx context.Context) (bool, error) {
+	finalizer := s.lens.Traits().Finalizer
+	if !controllerutil.ContainsFinalizer(s.object, finalizer) {
+		return false, nil
+	}
+	err := s.patchSet(ctx, "remove finalizer", func(set S) { controllerutil.RemoveFinalizer(set, finalizer) })
+	return true, client.IgnoreNotFound(err)
+}
+
+// again asks for another pass after d at the latest.
+func (s *subject[S]) again(d time.Duration) {
+	if d > 0 && (s.after == 0 || d < s.after) {
+		s.after = d
+	}
+}
+
+// ours reports whether the set controls m; free, whether nobody does.
+func (s *subject[S]) ours(m client.Object) (ours, free bool) {
+	ref := metav1.GetControllerOfNoCopy(m)
+	return ref != nil && ref.UID == s.set.UID, ref == nil
+}
+
+// without returns refs but for those to the set.
+func (s *subject[S]) without(refs []metav1.OwnerReference) []metav1.OwnerReference {
+	return slices.DeleteFunc(slices.Clone(refs), func(r metav1.OwnerReference) bool { return r.UID == s.set.UID })
+}
+
+// patchSet makes a change to the set's metadata and goes on with the result.
+func (s *subject[S]) patchSet(ctx context.Context, doing string, apply func(S)) error {
+	after := s.object.DeepCopyObject().(S)
+	apply(after)
+	err := s.Client.Patch(ctx, after, client.MergeFromWithOptions(s.object, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	s.object = after
+	return nil
+}
+
+// resource is the set's, for errors.
+func (s *subject[S]) resource() schema.GroupResource {
+	return schema.GroupResource{Group: s.lens.Traits().Kind.Group, Resource: "machinesets"}
+}
+
+// listCached lists the machines of an owner.
+func (s *subject[S]) listCached(ctx context.Context, owner string) ([]client.Object, error) {
+	list := s.lens.Traits().Machines()
+	err := s.Client.List(ctx, list, client.InNamespace(s.set.Namespace),
+		client.MatchingFields{index.Owner: owner}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list machines by owner: %w", err)
+	}
+	return items(list)
+}
