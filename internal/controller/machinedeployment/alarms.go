@@ -24,11 +24,11 @@ type Alarms interface {
 }
 
 // look is what health checks say of a set.
-func (p *pass[D, S]) look(ctx context.Context) func(client.Object) rollout.Alarm {
-	if p.Alarms == nil {
+func (b *subject[D, S]) look(ctx context.Context) func(client.Object) rollout.Alarm {
+	if b.Alarms == nil {
 		return func(client.Object) rollout.Alarm { return rollout.Alarm{} }
 	}
-	return p.Alarms.Look(ctx, p.now, p.facts.Namespace)
+	return b.Alarms.Look(ctx, b.now, b.facts.Namespace)
 }
 
 // WakesOfCheck returns the deployments that a change of a health check concerns:

@@ -14,53 +14,60 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
+// hands carry out what is planned about sets, machines and nodes.
+type hands[D, S client.Object] struct {
+	*roster[D, S]
+	// waiting is what the plan says of a canary.
+	waiting string
+}
+
 // rollBack makes the template of an earlier set the deployment's again, or
 // only clears the request for that.
-func (p *pass[D, S]) rollBack(ctx context.Context, b rollout.RollBack) error {
+func (h hands[D, S]) rollBack(ctx context.Context, b rollout.RollBack) error {
 	var to *S
 	if b.To != nil {
-		i, ok := p.set(b.To.UID)
+		i, ok := h.set(b.To.UID)
 		if !ok {
 			return fmt.Errorf("roll back to %s: %w", b.To.Name, errNoSet)
 		}
-		to = &p.sets[i]
+		to = &h.sets[i]
 	}
-	if err := p.patchDeployment(ctx, "roll back", func(d D) { p.lens.RollBack(d, to, b) }); err != nil {
+	if err := h.patchDeployment(ctx, "roll back", func(d D) { h.lens.RollBack(d, to, b) }); err != nil {
 		return err
 	}
-	p.tellRollBack(b)
+	h.tellRollBack(b)
 	return nil
 }
 
 // applyMetadata writes what the deployment's metadata say about the rollout.
-func (p *pass[D, S]) applyMetadata(ctx context.Context, a rollout.Amend) error {
-	return p.patchDeployment(ctx, "amend deployment", func(d D) { p.lens.ApplyMetadata(d, p.sets, a) })
+func (h hands[D, S]) applyMetadata(ctx context.Context, a rollout.Amend) error {
+	return h.patchDeployment(ctx, "amend deployment", func(d D) { h.lens.ApplyMetadata(d, h.sets, a) })
 }
 
 // markForDeletion passes an autoscaler's choice on to the machines.
-func (p *pass[D, S]) markForDeletion(ctx context.Context, victims []rollout.Victim) error {
+func (h hands[D, S]) markForDeletion(ctx context.Context, victims []rollout.Victim) error {
 	uids := make([]types.UID, 0, len(victims))
 	for _, v := range victims {
 		uids = append(uids, v.UID)
 	}
-	return p.patchMachines(ctx, "mark machine", uids, func(i int, m client.Object) { p.marker.MarkForDeletion(m, victims[i].At) })
+	return h.patchMachines(ctx, "mark machine", uids, func(i int, m client.Object) { h.marker.MarkForDeletion(m, victims[i].At) })
 }
 
 // move hands machines over.
-func (p *pass[D, S]) move(ctx context.Context, moves []rollout.Move) error {
+func (h hands[D, S]) move(ctx context.Context, moves []rollout.Move) error {
 	uids := make([]types.UID, 0, len(moves))
 	for _, m := range moves {
-		_, from := p.set(m.From)
-		_, to := p.set(m.To)
+		_, from := h.set(m.From)
+		_, to := h.set(m.To)
 		if !from || !to {
 			return fmt.Errorf("hand over machine %s: %w", m.Name, errNoSet)
 		}
 		uids = append(uids, m.UID)
 	}
-	err := p.patchMachines(ctx, "hand over machine", uids, func(i int, m client.Object) {
-		from, _ := p.set(moves[i].From)
-		to, _ := p.set(moves[i].To)
-		p.mover.Move(m, p.sets[from], p.sets[to])
+	err := h.patchMachines(ctx, "hand over machine", uids, func(i int, m client.Object) {
+		from, _ := h.set(moves[i].From)
+		to, _ := h.set(moves[i].To)
+		h.mover.Move(m, h.sets[from], h.sets[to])
 	})
 	if err != nil {
 		return err
@@ -73,73 +80,73 @@ func (p *pass[D, S]) move(ctx context.Context, moves []rollout.Move) error {
 
 // applySet brings a set to what is planned. Where somebody deleted it meanwhile the rest
 // waits: its machines were counted on.
-func (p *pass[D, S]) applySet(ctx context.Context, w rollout.SetWant) error {
-	i, ok := p.set(w.UID)
+func (h hands[D, S]) applySet(ctx context.Context, w rollout.SetWant) error {
+	i, ok := h.set(w.UID)
 	if !ok {
 		return nil
 	}
-	after, err := p.patchSet(ctx, "update", p.sets[i], func(s S) { p.lens.Sets().Apply(p.object, s, w) })
+	after, err := h.patchSet(ctx, "update", h.sets[i], func(s S) { h.lens.Sets().Apply(h.object, s, w) })
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("update machine set %s: %w", w.Name, apierrors.NewConflict(p.resource(), p.object.GetName(), errNoSet))
+		return fmt.Errorf("update machine set %s: %w", w.Name, apierrors.NewConflict(h.resource(), h.object.GetName(), errNoSet))
 	}
 	if err != nil {
 		if w.Scales() && !expectations.Refused(err) {
-			p.unsureSize(p.sets[i], w.Replicas)
+			h.unsureSize(h.sets[i], w.Replicas)
 		}
 		return err
 	}
-	p.sets[i] = after
+	h.sets[i] = after
 	if w.Scales() {
 		logf.FromContext(ctx).Info("scaled machine set", "set", w.Name, "from", w.Was, "to", w.Replicas, "reason", w.Note)
-		p.scaled(after, w.Was, w.Replicas)
+		h.scaled(after, w.Was, w.Replicas)
 	}
-	p.tellCanary(w)
+	h.tellCanary(w)
 	return nil
 }
 
 // unprotect lets machines count like any other again, once their set has made
 // room for them.
-func (p *pass[D, S]) unprotect(ctx context.Context, machines []rollout.MachineRef) error {
+func (h hands[D, S]) unprotect(ctx context.Context, machines []rollout.MachineRef) error {
 	uids := make([]types.UID, 0, len(machines))
 	for _, m := range machines {
 		uids = append(uids, m.UID)
 	}
-	return p.patchMachines(ctx, "release machine after its handing over", uids, func(_ int, m client.Object) { p.mover.Unprotect(m) })
+	return h.patchMachines(ctx, "release machine after its handing over", uids, func(_ int, m client.Object) { h.mover.Unprotect(m) })
 }
 
 // prune deletes sets: those and no others, and unless all have to go, only as
 // empty as they were when that was decided.
-func (p *pass[D, S]) prune(ctx context.Context, sets []rollout.SetRef) error {
+func (h hands[D, S]) prune(ctx context.Context, sets []rollout.SetRef) error {
 	errs := make([]error, len(sets))
-	p.Writes(len(sets), func(i int) { errs[i] = p.deleteSet(ctx, sets[i]) })
+	h.Writes(len(sets), func(i int) { errs[i] = h.deleteSet(ctx, sets[i]) })
 	for i, ref := range sets {
 		switch {
 		case errs[i] == nil:
 			logf.FromContext(ctx).Info("deleted machine set", "set", ref.Name, "reason", ref.Note)
 		case !expectations.Refused(errs[i]):
-			p.agreed = false
+			h.agreed = false
 		}
 	}
 	return brief(errs)
 }
 
-func (p *pass[D, S]) deleteSet(ctx context.Context, ref rollout.SetRef) error {
-	i, ok := p.set(ref.UID)
+func (h hands[D, S]) deleteSet(ctx context.Context, ref rollout.SetRef) error {
+	i, ok := h.set(ref.UID)
 	if !ok {
 		return nil
 	}
-	s := p.sets[i]
+	s := h.sets[i]
 	if s.GetDeletionTimestamp() != nil {
 		return nil
 	}
 	as := client.Preconditions{UID: ptr.To(ref.UID)}
-	if !p.facts.Deleting {
+	if !h.facts.Deleting {
 		as.ResourceVersion = ptr.To(s.GetResourceVersion())
 	}
-	gone := p.lens.Sets().Lens().New()
+	gone := h.lens.Sets().Lens().New()
 	gone.SetNamespace(s.GetNamespace())
 	gone.SetName(s.GetName())
-	if err := client.IgnoreNotFound(p.Client.Delete(ctx, gone, as)); err != nil {
+	if err := client.IgnoreNotFound(h.Client.Delete(ctx, gone, as)); err != nil {
 		return fmt.Errorf("delete machine set %s: %w", ref.Name, err)
 	}
 	return nil

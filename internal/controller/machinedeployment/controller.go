@@ -133,11 +133,12 @@ func (r *Reconciler[D, S]) Reconcile(ctx context.Context, req reconcile.Request)
 	c.Awaited = &m.awaited
 	now := r.Clock.Now()
 	v := r.lens.View(d, now)
-	p := &pass[D, S]{
+	about := &subject[D, S]{
 		Reconciler: r, Client: c, Nodes: r.nodeClient(), memory: m, object: d, now: now,
 		facts: v.Deployment, policy: v.Policy, selector: v.Selector,
 	}
-	p.facts.Connectivity = seen
+	about.facts.Connectivity = seen
+	p := &pass[D, S]{subject: about, roster: &roster[D, S]{subject: about}}
 	err = p.run(ctx)
 	p.again(c.Settle(ctx, now))
 	if p.Nodes != nil {

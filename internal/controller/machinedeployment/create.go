@@ -14,34 +14,30 @@ import (
 )
 
 // create makes the set of the present template. Its name follows from the
-// template, so that a creation whose reply was lost happens once.
-func (p *pass[D, S]) create(ctx context.Context, w rollout.SetWant) error {
-	s := p.lens.Sets().New(p.object, w)
-	err := p.Client.Create(ctx, s)
+// template, so that a creation whose reply was lost happens once. It reports whether
+// that name is taken.
+func (h hands[D, S]) create(ctx context.Context, w rollout.SetWant) (collided bool, err error) {
+	s := h.lens.Sets().New(h.object, w)
+	err = h.Client.Create(ctx, s)
 	switch {
 	case err == nil:
 		logf.FromContext(ctx).Info(w.Note, "set", s.GetName(), "replicas", w.Replicas)
-		p.enter(s)
-		p.scaled(s, 0, w.Replicas)
-		return nil
+		h.enter(s)
+		h.scaled(s, 0, w.Replicas)
+		return false, nil
 	case apierrors.IsAlreadyExists(err):
-		return p.recognise(ctx, s.GetName())
+		return h.recognise(ctx, s.GetName())
 	case !expectations.Refused(err):
-		p.unsure(s.GetName())
+		h.unsure(s.GetName())
 	}
-	return p.failCreate(fmt.Errorf("create machine set %s: %w", s.GetName(), err))
+	return false, h.failCreate(fmt.Errorf("create machine set %s: %w", s.GetName(), err))
 }
 
 // enter takes a set into account that the cache does not show yet.
-func (p *pass[D, S]) enter(s S) {
-	p.told.createError = ""
-	p.ledger.CreationKnown(s.GetName())
-	p.sets = append(p.sets, s)
-}
-
-func (p *pass[D, S]) unsure(name string) {
-	p.ledger.CreationUnknown(name)
-	p.agreed, p.late = false, p.Clock.Now().Add(lateness)
+func (h hands[D, S]) enter(s S) {
+	h.told.createError = ""
+	h.ledger.CreationKnown(s.GetName())
+	h.sets = append(h.sets, s)
 }
 
 // recognise looks whose the set is that has the name already. It is the one
@@ -49,30 +45,28 @@ func (p *pass[D, S]) unsure(name string) {
 // Anything else keeps its name, and the next pass takes another: after an earlier creation
 // without an answer that waits until the creation cannot happen any more, as the other set
 // may go first.
-func (p *pass[D, S]) recognise(ctx context.Context, name string) error {
-	there := p.lens.Sets().Lens().New()
-	err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.facts.Namespace, Name: name}, there)
+func (h hands[D, S]) recognise(ctx context.Context, name string) (collided bool, err error) {
+	there := h.lens.Sets().Lens().New()
+	err = h.Live.Get(ctx, client.ObjectKey{Namespace: h.facts.Namespace, Name: name}, there)
 	if err != nil {
-		p.unsure(name)
-		return p.failCreate(fmt.Errorf("read machine set %s, which exists already: %w", name, err))
+		h.unsure(name)
+		return false, h.failCreate(fmt.Errorf("read machine set %s, which exists already: %w", name, err))
 	}
 	ref := metav1.GetControllerOfNoCopy(there)
 	switch {
 	case there.GetDeletionTimestamp() != nil: // the name will be free, and an earlier creation may happen yet
-	case ref != nil && ref.UID == p.facts.UID && p.lens.Sets().View(p.object, there).Current:
-		p.Client.Await(there)
-		p.enter(there)
-		return nil
+	case ref != nil && ref.UID == h.facts.UID && h.lens.Sets().View(h.object, there).Current:
+		h.Client.Await(there)
+		h.enter(there)
+		return false, nil
 	}
 	logf.FromContext(ctx).Info("the name of the new set is taken, and another will be tried", "set", name)
-	p.collided = true
-	p.again(conflictDelay)
-	return nil
+	h.again(conflictDelay)
+	return true, nil
 }
 
-// failCreate keeps a failure for the record.
-func (p *pass[D, S]) failCreate(err error) error {
-	p.createErr = err
-	p.tellCreateError()
+// failCreate tells a failure, and returns it for the record.
+func (h hands[D, S]) failCreate(err error) error {
+	h.tellCreateError(err)
 	return err
 }

@@ -38,55 +38,55 @@ type scaleNote struct {
 	at       time.Time
 }
 
-func (p *pass[D, S]) tell(kind, reason, action, format string, args ...any) {
+func (b *subject[D, S]) tell(kind, reason, action, format string, args ...any) {
 	if reason != "" {
-		p.Recorder.Eventf(p.object, nil, kind, reason, action, format, args...)
+		b.Recorder.Eventf(b.object, nil, kind, reason, action, format, args...)
 	}
 }
 
 // scaled notes that a set was scaled. The first time is told in this pass, what
 // follows shortly after in one event with the size it came to.
-func (p *pass[D, S]) scaled(s S, from, to int) {
-	if p.told.scales == nil {
-		p.told.scales = map[types.UID]*scaleNote{}
+func (b *subject[D, S]) scaled(s S, from, to int) {
+	if b.told.scales == nil {
+		b.told.scales = map[types.UID]*scaleNote{}
 	}
-	note := p.told.scales[s.GetUID()]
+	note := b.told.scales[s.GetUID()]
 	if note == nil {
 		note = &scaleNote{from: from}
-		p.told.scales[s.GetUID()] = note
+		b.told.scales[s.GetUID()] = note
 	}
 	note.set, note.to = s, to
 }
 
 // tellScales tells the sizes whose time has come.
-func (p *pass[D, S]) tellScales() {
-	for _, uid := range slices.Sorted(maps.Keys(p.told.scales)) {
-		n := p.told.scales[uid]
-		left := n.at.Add(scalePause).Sub(p.now)
-		if _, there := p.set(uid); !there {
+func (r *roster[D, S]) tellScales() {
+	for _, uid := range slices.Sorted(maps.Keys(r.told.scales)) {
+		n := r.told.scales[uid]
+		left := n.at.Add(scalePause).Sub(r.now)
+		if _, there := r.set(uid); !there {
 			left = 0
 		}
 		switch {
 		case left > 0 && n.from != n.to:
-			p.again(left)
+			r.again(left)
 		case left > 0:
 		case n.from == n.to:
-			delete(p.told.scales, uid)
+			delete(r.told.scales, uid)
 		default:
-			p.tellScale(n)
+			r.tellScale(n)
 		}
 	}
 }
 
-func (p *pass[D, S]) tellScale(n *scaleNote) {
+func (b *subject[D, S]) tellScale(n *scaleNote) {
 	direction := "up"
 	if n.to < n.from {
 		direction = "down"
 	}
-	if reason := p.lens.Traits().Events.Scaled; reason != "" {
-		p.Recorder.Eventf(p.object, n.set, corev1.EventTypeNormal, reason, "Scale", "Scaled %s machine set %s to %d from %d", direction, n.set.GetName(), n.to, n.from)
+	if reason := b.lens.Traits().Events.Scaled; reason != "" {
+		b.Recorder.Eventf(b.object, n.set, corev1.EventTypeNormal, reason, "Scale", "Scaled %s machine set %s to %d from %d", direction, n.set.GetName(), n.to, n.from)
 	}
-	n.from, n.at = n.to, p.now
+	n.from, n.at = n.to, b.now
 }
 
 // tellFault tells what is wrong with the deployment, once until it changes.
@@ -105,17 +105,17 @@ func (p *pass[D, S]) tellFault() {
 
 // tellCreateError tells why there is no set of the present template, once
 // until the reason changes.
-func (p *pass[D, S]) tellCreateError() {
-	note := p.createErr.Error()
-	if p.told.createError == note {
+func (h hands[D, S]) tellCreateError(err error) {
+	note := err.Error()
+	if h.told.createError == note {
 		return
 	}
-	p.told.createError = note
-	p.tell(corev1.EventTypeWarning, p.lens.Traits().Events.CreateError, "Create", "%s", dialect.Note(note))
+	h.told.createError = note
+	h.tell(corev1.EventTypeWarning, h.lens.Traits().Events.CreateError, "Create", "%s", dialect.Note(note))
 }
 
-func (p *pass[D, S]) tellRollBack(b rollout.RollBack) {
-	t := p.lens.Traits().Events
+func (h hands[D, S]) tellRollBack(b rollout.RollBack) {
+	t := h.lens.Traits().Events
 	kind, reason := corev1.EventTypeNormal, t.RolledBack
 	switch {
 	case !b.Found:
@@ -123,24 +123,24 @@ func (p *pass[D, S]) tellRollBack(b rollout.RollBack) {
 	case !b.Differs:
 		kind, reason = corev1.EventTypeWarning, t.TemplateUnchanged
 	}
-	p.tell(kind, reason, "RollBack", "%s", dialect.Note(b.Note))
+	h.tell(kind, reason, "RollBack", "%s", dialect.Note(b.Note))
 }
 
 // tellCanary tells that the canary step was reached, which is when w begins
 // its time, and that the rest follows.
-func (p *pass[D, S]) tellCanary(w rollout.SetWant) {
+func (h hands[D, S]) tellCanary(w rollout.SetWant) {
 	if w.Notes.CanarySince.IsZero() {
 		return
 	}
-	if p.told.canary && w.Replicas > w.Was {
-		p.told.canary = false
-		p.tell(corev1.EventTypeNormal, p.lens.Traits().Events.Resumed, "Rollout", "The rollout goes on after its canary")
+	if h.told.canary && w.Replicas > w.Was {
+		h.told.canary = false
+		h.tell(corev1.EventTypeNormal, h.lens.Traits().Events.Resumed, "Rollout", "The rollout goes on after its canary")
 		return
 	}
-	for _, s := range p.view {
-		if s.UID == w.UID && s.Notes.CanarySince.IsZero() && p.plan.Status.Waiting != "" {
-			p.told.canary = true
-			p.tell(corev1.EventTypeNormal, p.lens.Traits().Events.Canary, "Rollout", "%s", dialect.Note(p.plan.Status.Waiting))
+	for _, s := range h.view {
+		if s.UID == w.UID && s.Notes.CanarySince.IsZero() && h.waiting != "" {
+			h.told.canary = true
+			h.tell(corev1.EventTypeNormal, h.lens.Traits().Events.Canary, "Rollout", "%s", dialect.Note(h.waiting))
 		}
 	}
 }

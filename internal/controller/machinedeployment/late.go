@@ -21,12 +21,12 @@ type lateSize struct {
 }
 
 // unsureSize enters that s may yet get the size.
-func (p *pass[D, S]) unsureSize(s S, n int) {
-	if p.sizes == nil {
-		p.sizes = map[types.UID]lateSize{}
+func (h hands[D, S]) unsureSize(s S, n int) {
+	if h.sizes == nil {
+		h.sizes = map[types.UID]lateSize{}
 	}
-	p.sizes[s.GetUID()] = lateSize{s.GetResourceVersion(), n}
-	p.late = p.Clock.Now().Add(lateness)
+	h.sizes[s.GetUID()] = lateSize{s.GetResourceVersion(), n}
+	h.late = h.Clock.Now().Add(lateness)
 }
 
 // pending reports whether something may still happen that got no answer and that the

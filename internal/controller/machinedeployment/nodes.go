@@ -31,19 +31,19 @@ func nodePatch(before, after *corev1.Node) client.Patch {
 
 // markNodes brings nodes to what is wanted. A node that cannot be written stops
 // nothing: it is planned again.
-func (p *pass[D, S]) markNodes(ctx context.Context, wants []rollout.NodeWant) {
+func (h hands[D, S]) markNodes(ctx context.Context, wants []rollout.NodeWant) {
 	done, errs := make([]*corev1.Node, len(wants)), make([]error, len(wants))
-	p.Writes(len(wants), func(i int) {
-		before, ok := p.nodes[wants[i].Node]
+	h.Writes(len(wants), func(i int) {
+		before, ok := h.nodes[wants[i].Node]
 		if !ok {
 			return
 		}
 		after := before.DeepCopy()
-		p.lens.Machines().MarkNode(after, wants[i])
+		h.lens.Machines().MarkNode(after, wants[i])
 		if equality.Semantic.DeepEqual(before, after) {
 			return
 		}
-		if errs[i] = p.Nodes.Patch(ctx, after, nodePatch(before, after)); errs[i] == nil {
+		if errs[i] = h.Nodes.Patch(ctx, after, nodePatch(before, after)); errs[i] == nil {
 			done[i] = after
 		}
 	})
@@ -54,10 +54,10 @@ func (p *pass[D, S]) markNodes(ctx context.Context, wants []rollout.NodeWant) {
 			log.Info("marked node", "node", w.Node, "machine", w.Machine, "reason", w.Note)
 		case err == nil || apierrors.IsNotFound(err):
 		case apierrors.IsConflict(err):
-			p.again(conflictDelay)
+			h.again(conflictDelay)
 		default:
 			log.Info("cannot mark node yet", "node", w.Node, "machine", w.Machine, "error", err.Error())
-			p.again(nodeRetry)
+			h.again(nodeRetry)
 		}
 	}
 }

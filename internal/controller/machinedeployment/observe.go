@@ -40,70 +40,83 @@ func (r *Reconciler[D, S]) IndexNode(m client.Object) []string {
 	return nil
 }
 
+// roster is what there is of a deployment, as it was observed and then written.
+type roster[D, S client.Object] struct {
+	*subject[D, S]
+	// sets are the deployment's, as last read or written, machines what these
+	// control, by UID, nodes what those have become, by name, and view all of
+	// it as facts. What was read is shared with the cache and must not be
+	// changed.
+	sets     []S
+	machines map[types.UID]client.Object
+	nodes    map[string]*corev1.Node
+	view     []rollout.Set
+}
+
 // observe lists the deployment's sets and those that nobody controls, settles
 // which of them are the deployment's, and reads their machines and nodes. It
 // returns false when the cache has to catch up first.
-func (p *pass[D, S]) observe(ctx context.Context) (bool, error) {
-	owned, err := p.listSets(ctx, string(p.facts.UID))
+func (r *roster[D, S]) observe(ctx context.Context) (bool, error) {
+	owned, err := r.listSets(ctx, string(r.facts.UID))
 	if err != nil {
 		return false, err
 	}
-	free, err := p.listSets(ctx, index.NoOwner)
+	free, err := r.listSets(ctx, index.NoOwner)
 	if err != nil {
 		return false, err
 	}
-	p.awaited.Observe(known(owned))
+	r.awaited.Observe(known(owned))
 	for _, s := range owned {
-		p.ledger.CreationKnown(s.GetName())
+		r.ledger.CreationKnown(s.GetName())
 	}
-	if p.sets, err = p.claim(ctx, slices.Concat(owned, free)); err != nil {
+	if r.sets, err = r.claim(ctx, slices.Concat(owned, free)); err != nil {
 		return false, err
 	}
-	if ok, err := p.settle(ctx, owned); err != nil || !ok {
+	if ok, err := r.settle(ctx, owned); err != nil || !ok {
 		return false, err
 	}
-	if err := p.observeMachines(ctx, p.cachedMachines); err != nil {
+	if err := r.observeMachines(ctx, r.cachedMachines); err != nil {
 		return false, err
 	}
-	p.memory.machines.Store(int64(len(p.machines)))
+	r.memory.machines.Store(int64(len(r.machines)))
 	return true, nil
 }
 
-// settle reports whether p.sets are all there are, and no older than what was
+// settle reports whether these sets are all there are, and no older than what was
 // written. As long as that is not known, the API server is asked. A deployment
 // on its way out always asks: the garbage collector may just have freed its
 // sets, which the deployment must then leave alone.
-func (p *pass[D, S]) settle(ctx context.Context, cached []S) (bool, error) {
-	overdue, left := p.awaited.Overdue(p.now)
+func (r *roster[D, S]) settle(ctx context.Context, cached []S) (bool, error) {
+	overdue, left := r.awaited.Overdue(r.now)
 	switch {
-	case overdue || !p.agreed || p.facts.Deleting:
-		return true, p.observeLive(ctx, cached)
-	case !p.awaited.Satisfied():
-		p.again(left)
+	case overdue || !r.agreed || r.facts.Deleting:
+		return true, r.observeLive(ctx, cached)
+	case !r.awaited.Satisfied():
+		r.again(left)
 		return false, nil
 	}
 	return true, nil
 }
 
 // observeLive replaces the sets by what the API server says now.
-func (p *pass[D, S]) observeLive(ctx context.Context, cached []S) error {
-	list := p.lens.Sets().Lens().Traits().Sets()
-	opts := []client.ListOption{client.InNamespace(p.facts.Namespace)}
-	if !p.facts.Deleting {
-		opts = append(opts, client.MatchingLabelsSelector{Selector: p.selector})
+func (r *roster[D, S]) observeLive(ctx context.Context, cached []S) error {
+	list := r.lens.Sets().Lens().Traits().Sets()
+	opts := []client.ListOption{client.InNamespace(r.facts.Namespace)}
+	if !r.facts.Deleting {
+		opts = append(opts, client.MatchingLabelsSelector{Selector: r.selector})
 	}
-	if err := p.Live.List(ctx, list, opts...); err != nil {
+	if err := r.Live.List(ctx, list, opts...); err != nil {
 		return fmt.Errorf("list sets live: %w", err)
 	}
 	all, err := items[S](list)
 	if err != nil {
 		return err
 	}
-	live := p.only(all)
-	p.agreed = same(live, p.sets)
-	p.sets = live
-	p.awaited.Live(p.now, known(live), known(p.only(cached)))
-	p.ledger.Live(known(live))
+	live := r.only(all)
+	r.agreed = same(live, r.sets)
+	r.sets = live
+	r.awaited.Live(r.now, known(live), known(r.only(cached)))
+	r.ledger.Live(known(live))
 	return nil
 }
 
@@ -125,9 +138,9 @@ func same[S client.Object](a, b []S) bool {
 }
 
 // only leaves out what is not the deployment's.
-func (p *pass[D, S]) only(all []S) (out []S) {
+func (r *roster[D, S]) only(all []S) (out []S) {
 	for _, s := range all {
-		if replicas.Claim(p.tie(s)) == replicas.IsMember {
+		if replicas.Claim(r.tie(s)) == replicas.IsMember {
 			out = append(out, s)
 		}
 	}
@@ -138,73 +151,73 @@ func (p *pass[D, S]) only(all []S) (out []S) {
 // a restore all machines may be without an owner, and a set that waits for its own has not
 // lost them. A machine that was handed over a moment ago may still be listed with the set
 // that it came from.
-func (p *pass[D, S]) observeMachines(ctx context.Context, list func(context.Context) ([]client.Object, error)) error {
-	p.machines, p.nodes, p.view = map[types.UID]client.Object{}, map[string]*corev1.Node{}, nil
-	place, alarm := make(map[types.UID]int, len(p.sets)), p.look(ctx)
-	for i, s := range p.sets {
+func (r *roster[D, S]) observeMachines(ctx context.Context, list func(context.Context) ([]client.Object, error)) error {
+	r.machines, r.nodes, r.view = map[types.UID]client.Object{}, map[string]*corev1.Node{}, nil
+	place, alarm := make(map[types.UID]int, len(r.sets)), r.look(ctx)
+	for i, s := range r.sets {
 		place[s.GetUID()] = i
-		view := p.lens.Sets().View(p.object, s)
+		view := r.lens.Sets().View(r.object, s)
 		view.Alarm = alarm(s)
-		p.view = append(p.view, view)
+		r.view = append(r.view, view)
 	}
 	machines, err := list(ctx)
 	if err != nil {
 		return err
 	}
 	for _, m := range machines {
-		i, ours := p.setOf(m, place)
+		i, ours := r.setOf(m, place)
 		if !ours {
 			continue
 		}
-		v, err := p.withNode(ctx, m)
+		v, err := r.withNode(ctx, m)
 		if err != nil {
 			return err
 		}
-		p.machines[m.GetUID()] = m
-		p.view[i].Machines = append(p.view[i].Machines, v)
+		r.machines[m.GetUID()] = m
+		r.view[i].Machines = append(r.view[i].Machines, v)
 	}
 	return nil
 }
 
 // setOf is the place of the set that has m, or is to take it over.
-func (p *pass[D, S]) setOf(m client.Object, place map[types.UID]int) (int, bool) {
+func (r *roster[D, S]) setOf(m client.Object, place map[types.UID]int) (int, bool) {
 	if ref := metav1.GetControllerOfNoCopy(m); ref != nil {
 		i, ours := place[ref.UID]
 		return i, ours
 	}
-	lens := p.lens.Sets().Lens()
-	i := slices.IndexFunc(p.sets, func(s S) bool { return dialect.Claims(lens.View(s).Selector, s, m) })
+	lens := r.lens.Sets().Lens()
+	i := slices.IndexFunc(r.sets, func(s S) bool { return dialect.Claims(lens.View(s).Selector, s, m) })
 	return i, i >= 0
 }
 
 // withNode is a machine as facts, its node included.
-func (p *pass[D, S]) withNode(ctx context.Context, m client.Object) (v rollout.Machine, err error) {
-	v = p.lens.Machines().View(m, func(name string) (n *corev1.Node) {
-		n, err = p.node(ctx, name)
+func (r *roster[D, S]) withNode(ctx context.Context, m client.Object) (v rollout.Machine, err error) {
+	v = r.lens.Machines().View(m, func(name string) (n *corev1.Node) {
+		n, err = r.node(ctx, name)
 		return n
 	})
 	return v, err
 }
 
-func (p *pass[D, S]) node(ctx context.Context, name string) (*corev1.Node, error) {
-	if p.Nodes == nil {
+func (r *roster[D, S]) node(ctx context.Context, name string) (*corev1.Node, error) {
+	if r.Nodes == nil {
 		return nil, nil
 	}
 	n := &corev1.Node{}
-	err := p.Nodes.Get(ctx, client.ObjectKey{Name: name}, n, client.UnsafeDisableDeepCopy)
+	err := r.Nodes.Get(ctx, client.ObjectKey{Name: name}, n, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read node %s: %w", name, err)
 	}
-	p.nodes[name] = n
+	r.nodes[name] = n
 	return n, nil
 }
 
-func (p *pass[D, S]) listSets(ctx context.Context, owner string) ([]S, error) {
-	list := p.lens.Sets().Lens().Traits().Sets()
-	err := p.Client.List(ctx, list, client.InNamespace(p.facts.Namespace),
+func (r *roster[D, S]) listSets(ctx context.Context, owner string) ([]S, error) {
+	list := r.lens.Sets().Lens().Traits().Sets()
+	err := r.Client.List(ctx, list, client.InNamespace(r.facts.Namespace),
 		client.MatchingFields{SetIndex: owner}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list sets by owner: %w", err)
@@ -213,14 +226,14 @@ func (p *pass[D, S]) listSets(ctx context.Context, owner string) ([]S, error) {
 }
 
 // cachedMachines are those that the cache lists with the sets.
-func (p *pass[D, S]) cachedMachines(ctx context.Context) (out []client.Object, err error) {
+func (r *roster[D, S]) cachedMachines(ctx context.Context) (out []client.Object, err error) {
 	owners := []string{index.NoOwner}
-	for _, s := range p.sets {
+	for _, s := range r.sets {
 		owners = append(owners, string(s.GetUID()))
 	}
 	for _, owner := range owners {
-		list := p.lens.Sets().Lens().Traits().Machines()
-		err := p.Client.List(ctx, list, client.InNamespace(p.facts.Namespace),
+		list := r.lens.Sets().Lens().Traits().Machines()
+		err := r.Client.List(ctx, list, client.InNamespace(r.facts.Namespace),
 			client.MatchingFields{index.Owner: owner}, client.UnsafeDisableDeepCopy)
 		if err != nil {
 			return nil, fmt.Errorf("list machines by owner: %w", err)
@@ -236,9 +249,9 @@ func (p *pass[D, S]) cachedMachines(ctx context.Context) (out []client.Object, e
 
 // liveMachines are those that the API server has now, and from the cache what the
 // deployment's labels do not find: a set that was adopted may make such machines.
-func (p *pass[D, S]) liveMachines(ctx context.Context) ([]client.Object, error) {
-	list := p.lens.Sets().Lens().Traits().Machines()
-	err := p.Live.List(ctx, list, client.InNamespace(p.facts.Namespace), client.MatchingLabelsSelector{Selector: p.selector})
+func (r *roster[D, S]) liveMachines(ctx context.Context) ([]client.Object, error) {
+	list := r.lens.Sets().Lens().Traits().Machines()
+	err := r.Live.List(ctx, list, client.InNamespace(r.facts.Namespace), client.MatchingLabelsSelector{Selector: r.selector})
 	if err != nil {
 		return nil, fmt.Errorf("list machines live: %w", err)
 	}
@@ -246,7 +259,7 @@ func (p *pass[D, S]) liveMachines(ctx context.Context) ([]client.Object, error) 
 	if err != nil {
 		return nil, err
 	}
-	cached, err := p.cachedMachines(ctx)
+	cached, err := r.cachedMachines(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +268,7 @@ func (p *pass[D, S]) liveMachines(ctx context.Context) ([]client.Object, error) 
 		listed.Insert(m.GetUID())
 	}
 	found := func(m client.Object) bool {
-		return listed.Has(m.GetUID()) || p.selector.Matches(labels.Set(m.GetLabels()))
+		return listed.Has(m.GetUID()) || r.selector.Matches(labels.Set(m.GetLabels()))
 	}
 	return append(live, slices.DeleteFunc(cached, found)...), nil
 }

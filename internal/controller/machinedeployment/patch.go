@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,42 +19,12 @@ func merge(before client.Object) client.Patch {
 	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 }
 
-// patchDeployment makes a change to the deployment, but for its status, and
-// goes on with the result. A change of nothing is not written.
-func (p *pass[D, S]) patchDeployment(ctx context.Context, doing string, apply func(D)) error {
-	after := p.object.DeepCopyObject().(D)
-	apply(after)
-	if equality.Semantic.DeepEqual(p.object, after) {
-		return nil
-	}
-	if err := p.Client.Patch(ctx, after, merge(p.object)); err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	p.object = after
-	return nil
-}
-
-// patchSet makes a change to a set and returns the result. A change of nothing
-// is not written. A reply that was lost leaves the size of the set unknown.
-func (p *pass[D, S]) patchSet(ctx context.Context, doing string, before S, apply func(S)) (S, error) {
-	after := before.DeepCopyObject().(S)
-	apply(after)
-	if equality.Semantic.DeepEqual(before, after) {
-		return before, nil
-	}
-	if err := p.Client.Patch(ctx, after, merge(before)); err != nil {
-		p.agreed = p.agreed && expectations.Refused(err)
-		return before, fmt.Errorf("%s machine set %s: %w", doing, before.GetName(), err)
-	}
-	return after, nil
-}
-
 // patchMachines makes a change to each of the machines with these UIDs. What
 // has gone meanwhile is left out without an error.
-func (p *pass[D, S]) patchMachines(ctx context.Context, doing string, uids []types.UID, apply func(i int, m client.Object)) error {
+func (r *roster[D, S]) patchMachines(ctx context.Context, doing string, uids []types.UID, apply func(i int, m client.Object)) error {
 	done, errs := make([]client.Object, len(uids)), make([]error, len(uids))
-	p.Writes(len(uids), func(i int) {
-		before, ok := p.machines[uids[i]]
+	r.Writes(len(uids), func(i int) {
+		before, ok := r.machines[uids[i]]
 		if !ok {
 			return
 		}
@@ -64,7 +33,7 @@ func (p *pass[D, S]) patchMachines(ctx context.Context, doing string, uids []typ
 		if equality.Semantic.DeepEqual(before, after) {
 			return
 		}
-		err := p.Client.Patch(ctx, after, merge(before))
+		err := r.Client.Patch(ctx, after, merge(before))
 		if err == nil {
 			done[i] = after
 		} else if client.IgnoreNotFound(err) != nil {
@@ -73,7 +42,7 @@ func (p *pass[D, S]) patchMachines(ctx context.Context, doing string, uids []typ
 	})
 	for i, m := range done {
 		if m != nil {
-			p.machines[uids[i]] = m
+			r.machines[uids[i]] = m
 		}
 	}
 	return brief(errs)
@@ -96,14 +65,9 @@ func brief(errs []error) error {
 }
 
 // set finds a set of the deployment.
-func (p *pass[D, S]) set(uid types.UID) (at int, found bool) {
-	at = slices.IndexFunc(p.sets, func(s S) bool { return s.GetUID() == uid })
+func (r *roster[D, S]) set(uid types.UID) (at int, found bool) {
+	at = slices.IndexFunc(r.sets, func(s S) bool { return s.GetUID() == uid })
 	return at, at >= 0
-}
-
-// resource is the deployment's, for errors.
-func (p *pass[D, S]) resource() schema.GroupResource {
-	return schema.GroupResource{Group: p.lens.Traits().Kind.Group, Resource: "machinedeployments"}
 }
 
 // errNoSet is met only where a set went between observing and acting.

@@ -164,13 +164,13 @@ var mendMutants = []Mutant{
 		Finds: "TestNamedGoFirst", Note: "a set is told to keep its machines after others gave theirs up, if the API server lets it; likewise",
 	},
 	{
-		ID: "machinedeployment/counted-twice", File: "observe.go", Func: "pass.liveMachines",
+		ID: "machinedeployment/counted-twice", File: "observe.go", Func: "roster.liveMachines",
 		From:  "listed.Has(m.GetUID()) || ",
 		To:    "",
 		Finds: "TestMachineOfTwoLabelsCountsOnce", Note: "a machine that was taken out and put back counts as listed, and as cached",
 	},
 	{
-		ID: "machinedeployment/unclaimed-lost", File: "observe.go", Func: "pass.setOf",
+		ID: "machinedeployment/unclaimed-lost", File: "observe.go", Func: "roster.setOf",
 		From:  "return i, i >= 0",
 		To:    "return i, false",
 		Finds: "TestUnclaimedMachines", Note: "machines that a set has yet to take over after a restore count as lost; some world in thousands shows it",

@@ -1,0 +1,107 @@
+package machinedeployment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/millwright-dev/millwright/internal/controller/expectations"
+	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
+)
+
+// subject is the deployment that a pass is about. All parts of the pass share it.
+type subject[D, S client.Object] struct {
+	*Reconciler[D, S]
+	*memory
+	// Client and Nodes show what was written; Nodes may be nil.
+	Client, Nodes *written.Client
+
+	// object is the deployment as last read or written, facts what it said
+	// when the pass began.
+	object   D
+	facts    rollout.Deployment
+	policy   rollout.Policy
+	selector labels.Selector
+	now      time.Time
+	// after is when to look again; zero: at the next event.
+	after time.Duration
+}
+
+// addFinalizer puts the deployment's finalizer in place before anything is created.
+func (b *subject[D, S]) addFinalizer(ctx context.Context) error {
+	finalizer := b.lens.Traits().Finalizer
+	if finalizer == "" || b.facts.Deleting || controllerutil.ContainsFinalizer(b.object, finalizer) {
+		return nil
+	}
+	return b.patchDeployment(ctx, "add finalizer", func(d D) { controllerutil.AddFinalizer(d, finalizer) })
+}
+
+// removeFinalizer takes the finalizer off a deployment without sets.
+func (b *subject[D, S]) removeFinalizer(ctx context.Context) error {
+	finalizer := b.lens.Traits().Finalizer
+	if !controllerutil.ContainsFinalizer(b.object, finalizer) {
+		return nil
+	}
+	return client.IgnoreNotFound(b.patchDeployment(ctx, "remove finalizer", func(d D) { controllerutil.RemoveFinalizer(d, finalizer) }))
+}
+
+// again asks for another pass after d at the latest.
+func (b *subject[D, S]) again(d time.Duration) {
+	if d > 0 && (b.after == 0 || d < b.after) {
+		b.after = d
+	}
+}
+
+// patchDeployment makes a change to the deployment, but for its status, and
+// goes on with the result. A change of nothing is not written.
+func (b *subject[D, S]) patchDeployment(ctx context.Context, doing string, apply func(D)) error {
+	after := b.object.DeepCopyObject().(D)
+	apply(after)
+	if equality.Semantic.DeepEqual(b.object, after) {
+		return nil
+	}
+	if err := b.Client.Patch(ctx, after, merge(b.object)); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	b.object = after
+	return nil
+}
+
+// patchSet makes a change to a set and returns the result. A change of nothing
+// is not written. A reply that was lost leaves the size of the set unknown.
+func (b *subject[D, S]) patchSet(ctx context.Context, doing string, before S, apply func(S)) (S, error) {
+	after := before.DeepCopyObject().(S)
+	apply(after)
+	if equality.Semantic.DeepEqual(before, after) {
+		return before, nil
+	}
+	if err := b.Client.Patch(ctx, after, merge(before)); err != nil {
+		b.agreed = b.agreed && expectations.Refused(err)
+		return before, fmt.Errorf("%s machine set %s: %w", doing, before.GetName(), err)
+	}
+	return after, nil
+}
+
+// resource is the deployment's, for errors.
+func (b *subject[D, S]) resource() schema.GroupResource {
+	return schema.GroupResource{Group: b.lens.Traits().Kind.Group, Resource: "machinedeployments"}
+}
+
+// without returns refs but for those to the deployment.
+func (b *subject[D, S]) without(refs []metav1.OwnerReference) []metav1.OwnerReference {
+	return slices.DeleteFunc(slices.Clone(refs), func(r metav1.OwnerReference) bool { return r.UID == b.facts.UID })
+}
+
+func (b *subject[D, S]) unsure(name string) {
+	b.ledger.CreationUnknown(name)
+	b.agreed, b.late = false, b.Clock.Now().Add(lateness)
+}
