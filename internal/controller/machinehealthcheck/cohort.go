@@ -52,7 +52,8 @@ func (w *cohort) put(now time.Time, t health.Target) bool {
 	if before != nil && before.Stands(now, &t) {
 		return false
 	}
-	w.judge(now, before, &t)
+	shown := t // the comparison alone allocates nothing
+	w.judge(now, before, &shown)
 	return true
 }
 
