@@ -87,15 +87,16 @@ func (p *coalescer) Open(ctx context.Context, class provider.Class) (provider.Se
 	}, nil
 }
 
-// scopeOf tells classes apart whose listings may differ: a spec may say where
-// to look, so it is part of the scope, unless the session knows better.
+// scopeOf tells classes apart whose listings may differ: a spec and the class's zone
+// may say where to look, so they are part of the scope, unless the session knows better.
+// The API is in any case: it decides how provider IDs are written.
 func scopeOf(class provider.Class, s provider.Session) provider.ClientKey {
-	says := class.Spec
+	says, place := class.Spec, class.Region+"/"+class.Zone
 	if own, ok := provider.As[provider.Scoper](s); ok {
-		says = []byte(own.Scope())
+		says, place = []byte(own.Scope()), class.Region
 	}
 	spec := sha256.Sum256(says)
-	account := provider.KeyOf(class.Credentials, class.API+"/"+class.Cluster, class.Region+"/"+class.Zone)
+	account := provider.KeyOf(class.Credentials, class.API+"/"+class.Cluster, place)
 	return account + provider.ClientKey("/"+hex.EncodeToString(spec[:16]))
 }
 

@@ -61,16 +61,16 @@ func TestClassesShareAListing(t *testing.T) {
 		wrap   func(provider.Provider) provider.Provider
 		lists  int
 	}{
-		"a Scoper":  {"one place", func(p provider.Provider) provider.Provider { return p }, 1},
-		"no Scoper": {"two places", func(p provider.Provider) provider.Provider { return plainProvider{p} }, 2},
+		"a Scoper":  {"one place, whatever spec and zone say", func(p provider.Provider) provider.Provider { return p }, 1},
+		"no Scoper": {"three places", func(p provider.Provider) provider.Provider { return plainProvider{p} }, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			_, names := fleet(t, w, 40)
 			p := decorate.Coalesce(tc.wrap(w.provider()), w.clock, decorate.Reads{Enough: 2})
-			for _, size := range []string{"small", "large"} {
+			for _, says := range [][2]string{{"small", "a"}, {"large", "a"}, {"large", "b"}} {
 				class := w.cloud.Class(provider.OpenShift, "c")
-				class.Spec = fmt.Appendf(nil, `{"size":%q}`, size)
+				class.Spec, class.Zone = fmt.Appendf(nil, `{"size":%q}`, says[0]), says[1]
 				s, err := p.Open(t.Context(), class)
 				if err != nil {
 					t.Fatal(err)
@@ -80,7 +80,7 @@ func TestClassesShareAListing(t *testing.T) {
 				}
 			}
 			if n := w.count(decorate.List); n != tc.lists {
-				t.Errorf("%s: %d listings for two classes, want %d", tc.reason, n, tc.lists)
+				t.Errorf("%s: %d listings for three classes, want %d", tc.reason, n, tc.lists)
 			}
 		})
 	}

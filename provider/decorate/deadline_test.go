@@ -3,7 +3,11 @@ package decorate_test
 import (
 	"context"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"iter"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -278,31 +282,160 @@ func (s hungSession) Console(ctx context.Context, _ provider.Ref, _ provider.Ins
 	return "", ctx.Err()
 }
 
-// TestEverythingEnds: what else asks the infrastructure has a deadline, too.
+// What else of a session may take long.
+
+func (s hungSession) Find(ctx context.Context, _ provider.Ref) ([]provider.Instance, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (s hungSession) Create(ctx context.Context, _ provider.Ref, _ provider.Want) (provider.Instance, error) {
+	<-ctx.Done()
+	return provider.Instance{}, ctx.Err()
+}
+
+func (s hungSession) Delete(ctx context.Context, _ provider.Ref, _ []provider.Instance) (bool, error) {
+	<-ctx.Done()
+	return false, ctx.Err()
+}
+
+func (s hungSession) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		<-ctx.Done()
+		yield(provider.Instance{}, ctx.Err())
+	}
+}
+
+func (s hungSession) Initialize(ctx context.Context, _ provider.Ref, _ provider.Instance) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (s hungSession) Size(ctx context.Context) (provider.Size, error) {
+	<-ctx.Done()
+	return provider.Size{}, ctx.Err()
+}
+
+func (s hungSession) Power(ctx context.Context, _ provider.Ref, _ provider.Instance, _ provider.PowerOp) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (s hungSession) Reboot(ctx context.Context, _ provider.Ref, _ provider.Instance, _ string) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// power finds a power of the session, which has it.
+func power[T any](t *testing.T, s provider.Session) T {
+	t.Helper()
+	p, ok := provider.As[T](s)
+	if !ok {
+		t.Fatalf("there is no %T", new(T))
+	}
+	return p
+}
+
+// TestEverythingEnds: each method of the contract that takes a context has a deadline. What the contract gets later is demanded by
+// what its files declare.
 func TestEverythingEnds(t *testing.T) {
 	w := newWorld()
 	class := w.cloud.Class(provider.OpenShift, "c")
 	s := open(t, w, decorate.Discreet(decorate.Deadline(hung{w.provider(), true}, w.clock, limits)))
-	accounter, _ := provider.As[provider.Accounter](s)
-	lister, _ := provider.As[provider.LeftoverLister](s)
-	console, _ := provider.As[provider.ConsoleReader](s)
-	for name, call := range map[string]func() error{
-		"open": func() error {
-			_, err := decorate.Deadline(hung{w.provider(), false}, w.clock, limits).Open(t.Context(), class)
+	var i provider.Instance
+	calls := map[string]func(ctx context.Context, r provider.Ref) error{
+		"Provider.Open": func(ctx context.Context, _ provider.Ref) error {
+			_, err := decorate.Deadline(hung{w.provider(), false}, w.clock, limits).Open(ctx, class)
 			return err
 		},
-		"account": func() error { _, err := accounter.Account(t.Context()); return err },
-		"leftovers": func() (err error) {
-			for _, err = range lister.Leftovers(t.Context()) {
+		"Session.Find": func(ctx context.Context, r provider.Ref) error { _, err := s.Find(ctx, r); return err },
+		"Session.Create": func(ctx context.Context, r provider.Ref) error {
+			_, err := s.Create(ctx, r, provider.Want{})
+			return err
+		},
+		"Session.Delete": func(ctx context.Context, r provider.Ref) error { _, err := s.Delete(ctx, r, nil); return err },
+		"Session.List":   func(ctx context.Context, _ provider.Ref) error { _, err := collect(s.List(ctx)); return err },
+		"Accounter.Account": func(ctx context.Context, _ provider.Ref) error {
+			_, err := power[provider.Accounter](t, s).Account(ctx)
+			return err
+		},
+		"LeftoverLister.Leftovers": func(ctx context.Context, _ provider.Ref) (err error) {
+			for _, err = range power[provider.LeftoverLister](t, s).Leftovers(ctx) {
 			}
 			return err
 		},
-		"console": func() error { _, err := console.Console(t.Context(), ref("a"), provider.Instance{}, 100); return err },
-	} {
-		if err := w.ends(t, 10*time.Second, calling(call)); provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), "no answer in 1m0s") {
+		"ConsoleReader.Console": func(ctx context.Context, r provider.Ref) error {
+			_, err := power[provider.ConsoleReader](t, s).Console(ctx, r, i, 100)
+			return err
+		},
+		"Initializer.Initialize": func(ctx context.Context, r provider.Ref) error {
+			return power[provider.Initializer](t, s).Initialize(ctx, r, i)
+		},
+		"Sizer.Size": func(ctx context.Context, _ provider.Ref) error {
+			_, err := power[provider.Sizer](t, s).Size(ctx)
+			return err
+		},
+		"Powerer.Power": func(ctx context.Context, r provider.Ref) error {
+			return power[provider.Powerer](t, s).Power(ctx, r, i, provider.Reboot)
+		},
+		"Rebooter.Reboot": func(ctx context.Context, r provider.Ref) error {
+			return power[provider.Rebooter](t, s).Reboot(ctx, r, i, "r")
+		},
+	}
+	for _, name := range takesContext(t) {
+		call := calls[name]
+		if call == nil {
+			t.Errorf("%s takes a context, and nobody knows that it ends", name)
+			continue
+		}
+		most := limits.Read
+		if strings.HasSuffix(name, "Create") || strings.HasSuffix(name, "Delete") || strings.HasSuffix(name, "Initialize") || strings.HasSuffix(name, "Power") || strings.HasSuffix(name, "Reboot") {
+			most = limits.Write
+		}
+		end := calling(func() error { return call(t.Context(), ref(name)) })
+		if err := w.ends(t, 10*time.Second, end); provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), "no answer in "+most.String()) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// takesContext are the methods of the contract whose calls may take long, as "Interface.Method". What providers are given is none.
+func takesContext(t *testing.T) (out []string) {
+	t.Helper()
+	files, err := filepath.Glob("../*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || spec.Name.Name == "Objects" {
+				return true
+			}
+			of, ok := spec.Type.(*ast.InterfaceType)
+			if !ok {
+				return false
+			}
+			for _, m := range of.Methods.List {
+				f, ok := m.Type.(*ast.FuncType)
+				if !ok || len(f.Params.List) == 0 {
+					continue
+				}
+				if p, ok := f.Params.List[0].Type.(*ast.SelectorExpr); ok && p.Sel.Name == "Context" {
+					out = append(out, spec.Name.Name+"."+m.Names[0].Name)
+				}
+			}
+			return false
+		})
+	}
+	return out
 }
 
 // TestPanicsReachTheCaller: whoever recovers from a provider's panic does so still.

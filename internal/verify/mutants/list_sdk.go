@@ -84,6 +84,13 @@ var sdkMutants = []Mutant{
 		Note: "a listing answers that is older than what was written; statement 5 is not asked of it, as no simulated process shares listings",
 	},
 	{
+		ID: "decorate/scope-by-zone", File: "coalesce.go", Func: "scopeOf",
+		From:  "says, place = []byte(own.Scope()), class.Region",
+		To:    "says = []byte(own.Scope())",
+		Note:  "each zone costs a listing of its own, although the session says that all list the same",
+		Finds: "TestClassesShareAListing",
+	},
+	{
 		ID: "decorate/half-a-listing", File: "coalesce.go", Func: "scope.fill",
 		From: `l.err = err
 			s.drop(l)
