@@ -77,7 +77,6 @@ var choiceMutants = []Mutant{
 		ID: "choice/accepted-is-made", File: "order.go", Func: "Order.News",
 		From:  `return o.Choice != "" && i.State == provider.Running`,
 		To:    `return o.Choice != ""`,
-		Like:  choiceWorlds,
 		Note:  "an instance that is pending ends the shortage, and every machine asks for what may be given up as the one before",
 		Finds: "TestNews",
 	},

@@ -46,6 +46,9 @@ func (c *profile) chooses() {
 		return
 	}
 	c.trouble = max(c.trouble, 3)
+	if c.deployments > 0 && c.shut == accepts {
+		c.shut = refuses // the first machines of a rollout would fail, which stops it until people go on
+	}
 }
 
 // sale is what is sold out for some time.
