@@ -14,7 +14,7 @@ const (
 // Form is how a value is read.
 type Form string
 
-// The forms. All but Switch, Words, Integer and Time are as Go and Kubernetes read them elsewhere.
+// The forms. All but Switch, Word, Approval and Time are as Go and Kubernetes read them elsewhere.
 const (
 	// Switch is on with any value but "false".
 	Switch Form = "switch"
@@ -31,8 +31,11 @@ const (
 	Word Form = "word"
 	// Time is RFC 3339.
 	Time Form = "time"
-	// List is separated by commas.
-	List Form = "list"
+	// List is separated by commas. Approval is such a list of numbers and of names of instances.
+	List     Form = "list"
+	Approval Form = "approval"
+	// Bound is what a field of the API may be as well, and is read as that is.
+	Bound Form = "bound"
 	// JSON is for machines to read; Text is all else.
 	JSON Form = "JSON"
 	Text Form = "text"
@@ -134,7 +137,7 @@ var setKeys = []Key{
 	{
 		ApproveOrphans,
 		[]string{"MachineClass", "MachineSet (OpenShift)", "Machine (OpenShift)"},
-		Person, List, nil, "a number of instances, or provider IDs", nothing,
+		Person, Approval, nil, "a number of instances, or provider IDs", nothing,
 		"Allows the orphan collector to remove so many instances at once, or just those named, whoever made them and although their nodes are Ready.",
 	},
 	{
@@ -190,7 +193,7 @@ var healthKeys = []Key{
 		"What becomes of a storm: it is reported in the condition Calm, or stops remedies as well. Enforced, a storm of machines of one template also stops the rollout to it.",
 	},
 	{
-		RemediationRate, check, Person, CountOrPercentage, nil, `a number of machines or a percentage like "20%"`, "`20%`; 3 are the least of a percentage",
+		RemediationRate, check, Person, Bound, nil, `a number of machines or a percentage like "20%"`, "`20%`; 3 are the least of a percentage",
 		"How many remedies may begin within an hour.",
 	},
 	{
@@ -210,9 +213,7 @@ var healthKeys = []Key{
 		"Which label of nodes holds their rack.",
 	},
 	{
-		MachineAPI, check, Person, Word,
-		[]string{"machine.openshift.io", "machine.sapcloud.io"},
-		"an API group of machines that is served", "the check's own group",
+		MachineAPI, check, Person, Text, nil, "an API group of machines that is served", "the check's own group",
 		"The API group of the machines that the check selects.",
 	},
 	{

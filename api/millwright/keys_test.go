@@ -58,7 +58,7 @@ func TestEveryConstantIsAKey(t *testing.T) {
 func TestKeysAreDescribed(t *testing.T) {
 	forms := []millwright.Form{
 		millwright.Switch, millwright.Duration, millwright.PositiveDuration, millwright.Count, millwright.Percentage, millwright.CountOrPercentage,
-		millwright.Integer, millwright.Word, millwright.Time, millwright.List, millwright.JSON, millwright.Text,
+		millwright.Integer, millwright.Word, millwright.Time, millwright.List, millwright.Approval, millwright.Bound, millwright.JSON, millwright.Text,
 	}
 	for _, k := range millwright.Keys() {
 		switch {

@@ -1,8 +1,8 @@
 package millwright
 
 import (
+	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,14 +24,30 @@ type Fault struct {
 // the caller.
 type Reader struct {
 	annotations map[string]string
-	faults      []Fault
+	misread     []Key
 }
 
 // Read returns a reader of annotations, which may be nil.
 func Read(annotations map[string]string) *Reader { return &Reader{annotations: annotations} }
 
 // Faults are what could not be read so far, in the order of reading.
-func (r *Reader) Faults() []Fault { return r.faults }
+func (r *Reader) Faults() (out []Fault) {
+	for _, k := range r.misread {
+		out = append(out, Fault{
+			Field: "metadata.annotations[" + k.Name + "]", Message: fmt.Sprintf("must be %s, is %q", k.Want, r.annotations[k.Name]),
+		})
+	}
+	return out
+}
+
+// Misread is the value of a key that was read and could not be understood, for those who word faults themselves.
+func (r *Reader) Misread(key string) (text string, bad bool) {
+	bad = slices.ContainsFunc(r.misread, func(k Key) bool { return k.Name == key })
+	if bad {
+		text = r.annotations[key]
+	}
+	return text, bad
+}
 
 // On reads a switch: any value but "false" turns it on.
 func (r *Reader) On(key string) bool {
@@ -69,6 +85,14 @@ func (r *Reader) Count(key string) (int, bool) {
 	})
 }
 
+// Integer reads a number of either sign.
+func (r *Reader) Integer(key string) (int, bool) {
+	return read(r, described(key, Integer), func(text string) (int, bool) {
+		n, err := strconv.Atoi(text)
+		return n, err == nil
+	})
+}
+
 // Percentage reads a share, from 1 to 100.
 func (r *Reader) Percentage(key string) (int, bool) {
 	return read(r, described(key, Percentage), func(text string) (int, bool) {
@@ -97,21 +121,70 @@ func (r *Reader) Time(key string) (time.Time, bool) {
 }
 
 // List reads what is separated by commas, without spaces around it and without what is empty.
-func (r *Reader) List(key string) (out []string) {
+func (r *Reader) List(key string) []string {
 	_ = described(key, List)
-	for entry := range strings.SplitSeq(r.annotations[key], ",") {
+	return entries(r.annotations[key])
+}
+
+// Approval reads entries that are separated by commas: numbers from zero on, of which the largest counts, and IDs of instances,
+// which have "://" in them. Bad is the first entry that is neither; then nothing is approved.
+func (r *Reader) Approval(key string) (count int, named []string, bad string) {
+	_, _ = read(r, described(key, Approval), func(text string) (string, bool) {
+		for _, entry := range entries(text) {
+			n, err := strconv.Atoi(entry)
+			switch {
+			case strings.Contains(entry, "://"):
+				named = append(named, entry)
+			case err != nil || n < 0:
+				count, named, bad = 0, nil, entry
+				return "", false
+			default:
+				count = max(count, n)
+			}
+		}
+		return "", true
+	})
+	return count, named, bad
+}
+
+// JSON decodes a document; there is false, and nothing wrong, without one. What cannot be decoded is in err only: who reads a
+// document says what that means.
+func (r *Reader) JSON(key string, into any) (there bool, err error) {
+	_ = described(key, JSON)
+	text, there := r.annotations[key]
+	if !there {
+		return false, nil
+	}
+	return true, json.Unmarshal([]byte(text), into)
+}
+
+// Text is a value of any form as it is written, for those who compare it with another, or keep what they do not know of it.
+func (r *Reader) Text(key string) (text string, there bool) {
+	text, there = r.annotations[key]
+	return text, there
+}
+
+// Limit reads what is also a field of the API, by the parser of that field.
+func Limit[T any](r *Reader, key string, parse func(string) (T, error)) (T, bool) {
+	return read(r, described(key, Bound), func(text string) (T, bool) {
+		limit, err := parse(text)
+		return limit, err == nil
+	})
+}
+
+func percent(text string) (int, bool) {
+	digits, ok := strings.CutSuffix(text, "%")
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil
+}
+
+func entries(text string) (out []string) {
+	for entry := range strings.SplitSeq(text, ",") {
 		if entry = strings.TrimSpace(entry); entry != "" {
 			out = append(out, entry)
 		}
 	}
 	return out
-}
-
-// percent reads "30%"; the number fits into an int32.
-func percent(text string) (int, bool) {
-	digits, ok := strings.CutSuffix(text, "%")
-	n, err := strconv.Atoi(digits)
-	return n, ok && err == nil && n <= math.MaxInt32
 }
 
 // read hands a value that is there to a function that says whether it understands it.
@@ -123,9 +196,7 @@ func read[T any](r *Reader, k Key, understand func(string) (T, bool)) (value T, 
 	if value, ok = understand(text); ok {
 		return value, true
 	}
-	r.faults = append(r.faults, Fault{
-		Field: "metadata.annotations[" + k.Name + "]", Message: fmt.Sprintf("must be %s, is %q", k.Want, text),
-	})
+	r.misread = append(r.misread, k)
 	var none T
 	return none, false
 }
@@ -139,13 +210,15 @@ func described(key string, forms ...Form) Key {
 	return k
 }
 
-func lookUp(name string) (Key, bool) {
-	for _, some := range [][]Key{machineKeys, setKeys, rolloutKeys, healthKeys, writtenKeys, kubernetesKeys} {
-		for _, k := range some {
-			if k.Name == name {
-				return k, true
-			}
-		}
+var byName = func() map[string]Key {
+	out := map[string]Key{}
+	for _, k := range Keys() {
+		out[k.Name] = k
 	}
-	return Key{}, false
+	return out
+}()
+
+func lookUp(name string) (Key, bool) {
+	k, ok := byName[name]
+	return k, ok
 }

@@ -3,6 +3,7 @@ package millwright_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -44,6 +45,19 @@ func read(r *millwright.Reader, k millwright.Key) string {
 	case millwright.List:
 		l := r.List(k.Name)
 		return shown(l, len(l) > 0)
+	case millwright.Integer:
+		n, ok := r.Integer(k.Name)
+		return shown(n, ok)
+	case millwright.Approval:
+		n, named, bad := r.Approval(k.Name)
+		return shown(fmt.Sprint(n, named), bad == "" && (n > 0 || named != nil))
+	case millwright.Bound:
+		n, ok := millwright.Limit(r, k.Name, strconv.Atoi)
+		return shown(n, ok)
+	case millwright.JSON:
+		var into map[string]string
+		there, err := r.JSON(k.Name, &into)
+		return shown(into, there && err == nil)
 	}
 	return ""
 }
@@ -92,6 +106,15 @@ func TestReader(t *testing.T) {
 		{millwright.EvidenceExpires, "tomorrow", bad, "not a word for one"},
 		{millwright.NodeConditions, "A, B,,", "[A B]", "spaces and empty entries of a list mean nothing"},
 		{millwright.NodeConditions, "", none, "an empty list is none"},
+		{millwright.DrainOrder, "-3", "-3", "before those without a number"},
+		{millwright.DrainOrder, "first", bad, "a place is a number"},
+		{millwright.ApproveOrphans, "3, aws:///a/i-1,12,", "12 [aws:///a/i-1]", "the largest number counts, and every name"},
+		{millwright.ApproveOrphans, "12,all", bad, "who mistypes one may have mistyped all"},
+		{millwright.ApproveOrphans, "-1", bad, "nothing is brought back"},
+		{millwright.RemediationRate, "7", "7", "as the parser that was brought reads it"},
+		{millwright.RemediationRate, "20%", bad, "which may refuse"},
+		{millwright.Reboot, `{"a":"b"}`, "map[a:b]", "a document"},
+		{millwright.Reboot, `{"a":1}`, none, "of another shape: who reads it says what that means"},
 	}
 	for _, c := range cases {
 		r := millwright.Read(map[string]string{c.key: c.value})
@@ -113,6 +136,31 @@ func TestReaderNamesTheField(t *testing.T) {
 	want := []millwright.Fault{{Field: "metadata.annotations[millwright.dev/rollout-on-failure]", Message: `must be "stop" or "rollback", is "explode"`}}
 	if diff := cmp.Diff(want, r.Faults()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestReaderTellsWhatItMisread(t *testing.T) {
+	r := millwright.Read(map[string]string{millwright.CordonLead: "soon", millwright.DrainTimeout: "90m", millwright.RebootTimeout: ""})
+	_, _ = r.Duration(millwright.CordonLead)
+	_, _ = r.Duration(millwright.DrainTimeout)
+	for key, want := range map[string]string{millwright.CordonLead: "soon", millwright.DrainTimeout: "", millwright.RebootTimeout: ""} {
+		if text, bad := r.Misread(key); text != want || bad != (want != "") {
+			t.Errorf("%s was misread: %q, %v", key, text, bad)
+		}
+	}
+	_, _ = r.Duration(millwright.RebootTimeout)
+	if _, bad := r.Misread(millwright.RebootTimeout); !bad {
+		t.Error("an empty value that was read counts as understood")
+	}
+}
+
+func TestTextIsAsItIsWritten(t *testing.T) {
+	r := millwright.Read(map[string]string{millwright.ClusterDefaults: "{ "})
+	if text, ok := r.Text(millwright.ClusterDefaults); !ok || text != "{ " || len(r.Faults()) > 0 {
+		t.Errorf("got %q, %v, %v", text, ok, r.Faults())
+	}
+	if _, ok := millwright.Read(nil).Text(millwright.ClusterDefaults); ok {
+		t.Error("a text that is not there")
 	}
 }
 

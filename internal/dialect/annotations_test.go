@@ -4,138 +4,77 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"pgregory.net/rapid"
-
-	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
 
 	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/health"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
-// values are what people write, and what they should not.
-var values = []string{
-	"", "0", "1", "-1", "3", "007", "2147483647", "2147483648", "99999999999999999999", "10%", "0%", "-5%", "100%", "101%", "%", "1.5%", "0s", "20m", "-1s", "1h30m", "20",
-	"true", "false", "False", "never", "Never", "stop", "rollback", "report", "enforce", "off", "reboot", "none", " stop",
-}
-
-type reporter interface {
-	Helper()
-	Errorf(format string, args ...any)
-}
-
-// TestReaderAgrees: what the reader of api/millwright makes of a value is what the lenses make of it, so that what it says to
-// people and programs is so.
-func TestReaderAgrees(t *testing.T) {
-	for _, k := range millwright.Keys() {
-		for _, v := range values {
-			agree(t, map[string]string{k.Name: v})
+// TestReadBreaker pins what people read of a value that is none, and that the default holds then.
+func TestReadBreaker(t *testing.T) {
+	rate := func(text string) func(*health.Breaker) {
+		return func(b *health.Breaker) { b.Rate, _ = health.ParseLimit(text) }
+	}
+	tests := []struct {
+		reason, key, value string
+		want               func(*health.Breaker)
+		message            string
+	}{
+		{"a mode", dialect.BreakerAnnotation, "enforce", func(b *health.Breaker) { b.Mode = health.Enforce }, ""},
+		{"no mode", dialect.BreakerAnnotation, "stop", nil, `must be "report", "enforce" or "off", is "stop"`},
+		{"a number", dialect.RateAnnotation, "5", rate("5"), ""},
+		{"a share", dialect.RateAnnotation, "30%", rate("30%"), ""},
+		{"a rate is read as maxUnhealthy is, and that takes what is below zero for zero", dialect.RateAnnotation, "-1", rate("0"), ""},
+		{"neither", dialect.RateAnnotation, "few", nil, `must be a number of machines or a percentage like "20%", is "few"`},
+		{"empty", dialect.RateAnnotation, "", nil, `must be a number of machines or a percentage like "20%", is ""`},
+		{"a share of the sick", dialect.StormShareAnnotation, "40%", func(b *health.Breaker) { b.StormShare = 40 }, ""},
+		{"nobody is no storm", dialect.StormShareAnnotation, "0%", nil, `must be a percentage from "1%" to "100%", is "0%"`},
+		{"a span", dialect.CooldownAnnotation, "1h", func(b *health.Breaker) { b.Cooldown = time.Hour }, ""},
+		{"no rest is a choice", dialect.CooldownAnnotation, "0s", func(b *health.Breaker) { b.Cooldown = 0 }, ""},
+		{"the past", dialect.CooldownAnnotation, "-1m", nil, `must be a duration like "10m", is "-1m"`},
+		{"another span", dialect.BackoffAnnotation, "2m", func(b *health.Breaker) { b.Backoff = 2 * time.Minute }, ""},
+		{"no unit", dialect.BackoffAnnotation, "2", nil, `must be a duration like "1m", is "2"`},
+	}
+	for _, tt := range tests {
+		want, faults := health.DefaultBreaker(), []lifecycle.Fault(nil)
+		if tt.want != nil {
+			tt.want(&want)
+		}
+		if tt.message != "" {
+			faults = []lifecycle.Fault{{Field: "metadata.annotations[" + tt.key + "]", Message: tt.message}}
+		}
+		got, found := dialect.ReadBreaker(map[string]string{tt.key: tt.value})
+		if got.Rate.Of(100) == want.Rate.Of(100) {
+			got.Rate = want.Rate // it keeps the text, too
+		}
+		if got != want {
+			t.Errorf("%s: %s=%q reads as %+v", tt.reason, tt.key, tt.value, got)
+		}
+		if diff := cmp.Diff(faults, found); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
-		value := rapid.OneOf(rapid.SampledFrom(values), rapid.StringMatching(`-?[0-9]{1,3}(s|m|h|%)?`))
-		annotations := map[string]string{}
-		for _, k := range millwright.Keys() {
-			if rapid.Bool().Draw(t, "has "+k.Name) {
-				annotations[k.Name] = value.Draw(t, k.Name)
-			}
+}
+
+func TestReadOwn(t *testing.T) {
+	tests := []struct {
+		reason      string
+		annotations map[string]string
+		want        health.Own
+	}{
+		{"nothing", nil, health.Own{}},
+		{"both, and conditions", map[string]string{
+			millwright.CreationTimeout: "20m", millwright.HealthTimeout: "10m", millwright.NodeConditions: "A, B,",
+		}, health.Own{Startup: ptr.To(20 * time.Minute), Health: ptr.To(10 * time.Minute), Conditions: []string{"A", "B"}}},
+		{"no time at all is no timeout", map[string]string{millwright.HealthTimeout: "0s"}, health.Own{}},
+		{"what cannot be read is passed over", map[string]string{millwright.CreationTimeout: "soon"}, health.Own{}},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, dialect.ReadOwn(tt.annotations)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 		}
-		agree(t, annotations)
-	})
-}
-
-func agree(t reporter, annotations map[string]string) {
-	t.Helper()
-	agreeOnRollouts(t, annotations)
-	agreeOnChecks(t, annotations)
-	agreeOnMachines(t, annotations)
-}
-
-func agreeOnRollouts(t reporter, annotations map[string]string) {
-	r := millwright.Read(annotations)
-	got, faults := dialect.ReadGuard(annotations)
-	failures, _ := r.Count(millwright.RolloutMaxFailures)
-	within, _ := r.Duration(millwright.RolloutReadyWithin)
-	word, _ := r.Word(millwright.RolloutOnFailure)
-	canary, some := r.CountOrPercentage(millwright.RolloutCanary)
-	soak, _ := r.Duration(millwright.RolloutCanarySoak)
-	approved, _ := r.Count(millwright.RolloutApproved)
-	same(t, "rollout-max-failures", got.MaxFailures, failures)
-	same(t, "rollout-ready-within", got.ReadyWithin, within)
-	same(t, "rollout-on-failure", got.RollBack, word == "rollback")
-	same(t, "rollout-canary", got.Canary != nil, some)
-	if some {
-		same(t, "rollout-canary", *got.Canary, canary)
-	}
-	same(t, "rollout-canary-soak", got.Soak, soak)
-	same(t, "rollout-approved", got.Approved, int64(approved))
-	same(t, "rollout-estimate", got.Estimate, r.On(millwright.RolloutEstimate))
-	read := r.Faults()
-	same(t, "faults", len(faults), len(read))
-	for i, f := range faults {
-		same(t, "fault", millwright.Fault{Field: f.Field, Message: f.Message}, read[i])
-	}
-}
-
-func agreeOnChecks(t reporter, annotations map[string]string) {
-	r := millwright.Read(annotations)
-	got, _ := dialect.ReadBreaker(annotations)
-	want := health.DefaultBreaker()
-	if word, ok := r.Word(millwright.RemediationBreaker); ok {
-		want.Mode = health.Mode(word)
-	}
-	if n, ok := r.Percentage(millwright.RemediationStormShare); ok {
-		want.StormShare = n
-	}
-	if d, ok := r.Duration(millwright.RemediationCooldown); ok {
-		want.Cooldown = d
-	}
-	if d, ok := r.Duration(millwright.RemediationBackoff); ok {
-		want.Backoff = d
-	}
-	same(t, "remediation-breaker", got.Mode, want.Mode)
-	same(t, "remediation-storm-share", got.StormShare, want.StormShare)
-	same(t, "remediation-cooldown", got.Cooldown, want.Cooldown)
-	same(t, "remediation-backoff", got.Backoff, want.Backoff)
-
-	e, _ := dialect.ReadEscalation(annotations, time.Minute)
-	word, _ := r.Word(millwright.Escalation)
-	patience, ok := r.Duration(millwright.RebootTimeout)
-	if !ok {
-		patience = time.Minute
-	}
-	same(t, "escalation", e.Reboot, word == "reboot")
-	same(t, "reboot-timeout", e.Patience, patience)
-}
-
-func agreeOnMachines(t reporter, annotations map[string]string) {
-	r := millwright.Read(annotations)
-	own := dialect.ReadOwn(annotations)
-	for key, got := range map[string]*time.Duration{millwright.CreationTimeout: own.Startup, millwright.HealthTimeout: own.Health} {
-		d, ok := r.Duration(key)
-		same(t, key, got != nil, ok)
-		if ok {
-			same(t, key, *got, d)
-		}
-	}
-	same(t, "node-conditions", len(own.Conditions), len(r.List(millwright.NodeConditions)))
-	same(t, "skip-remediation", dialect.Asked(annotations, millwright.SkipRemediation), r.On(millwright.SkipRemediation))
-
-	wish := dialect.DrainWishOf(&machinev1.Machine{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}})
-	word, _ := r.Word(millwright.DrainTimeout)
-	same(t, "drain-timeout", wish.NeverForce, word == "never")
-	if word == "" {
-		d, _ := r.Duration(millwright.DrainTimeout)
-		same(t, "drain-timeout", wish.Timeout, d)
-	}
-	lead, _ := r.Duration(millwright.CordonLead)
-	same(t, "cordon-lead", wish.CordonLead, lead)
-}
-
-func same[T comparable](t reporter, what string, lens, reader T) {
-	t.Helper()
-	if lens != reader {
-		t.Errorf("%s: the lens reads %v, the reader %v", what, lens, reader)
 	}
 }

@@ -40,22 +40,18 @@ type DrainWish struct {
 
 // DrainWishOf reads the annotations.
 func DrainWishOf(m client.Object) (w DrainWish) {
-	var remarks []string
-	read := func(key, text string) time.Duration {
-		d, err := time.ParseDuration(text)
-		if err == nil && d > 0 {
-			return d
-		}
-		remarks = append(remarks, fmt.Sprintf("annotation %s is %q, which is no duration above zero, and is passed over", key, text))
-		return 0
-	}
-	if text, ok := m.GetAnnotations()[DrainTimeoutAnnotation]; text == Never {
+	r := millwright.Read(m.GetAnnotations())
+	if word, _ := r.Word(DrainTimeoutAnnotation); word == Never {
 		w.NeverForce = true
-	} else if ok {
-		w.Timeout = read(DrainTimeoutAnnotation, text)
+	} else {
+		w.Timeout, _ = r.Duration(DrainTimeoutAnnotation)
 	}
-	if text, ok := m.GetAnnotations()[CordonLeadAnnotation]; ok {
-		w.CordonLead = read(CordonLeadAnnotation, text)
+	w.CordonLead, _ = r.Duration(CordonLeadAnnotation)
+	var remarks []string
+	for _, key := range []string{DrainTimeoutAnnotation, CordonLeadAnnotation} {
+		if text, bad := r.Misread(key); bad {
+			remarks = append(remarks, fmt.Sprintf("annotation %s is %q, which is no duration above zero, and is passed over", key, text))
+		}
 	}
 	w.Remark = strings.Join(remarks, "; ")
 	return w

@@ -58,20 +58,13 @@ func ReadEscalation(annotations map[string]string, startup time.Duration) (healt
 	if startup <= 0 {
 		e.Patience = defaultRebootTimeout
 	}
-	r := breakerReader{annotations: annotations}
-	r.read(EscalationAnnotation, `"reboot" or "none"`, func(text string) bool {
-		e.Reboot = text == "reboot"
-		return e.Reboot || text == "none"
-	})
-	r.read(RebootTimeoutAnnotation, `a duration above zero like "5m"`, func(text string) bool {
-		d, err := time.ParseDuration(text)
-		if err != nil || d <= 0 {
-			return false
-		}
+	r := millwright.Read(annotations)
+	word, _ := r.Word(EscalationAnnotation)
+	e.Reboot = word == "reboot"
+	if d, ok := r.Duration(RebootTimeoutAnnotation); ok {
 		e.Patience = d
-		return true
-	})
-	return e, r.faults
+	}
+	return e, faultsOf(r)
 }
 
 // storedRequest and storedReboot are the forms in which a reboot is kept.
@@ -95,15 +88,15 @@ type (
 // that. A request that is not understood asks for nothing: its time has to be of
 // the form 2026-11-21T12:00:00Z.
 func ReadRebooting(m client.Object) (out lifecycle.Rebooting) {
-	a := m.GetAnnotations()
+	r := millwright.Read(m.GetAnnotations())
 	var asked storedRequest
-	if json.Unmarshal([]byte(a[RebootRequestAnnotation]), &asked) == nil {
+	if _, err := r.JSON(RebootRequestAnnotation, &asked); err == nil {
 		if t, err := time.Parse(time.RFC3339, asked.At); err == nil && t.UTC().Format(time.RFC3339) == asked.At {
 			out.Request, out.Until, out.For = asked.At, asked.Until, asked.For
 		}
 	}
 	var came storedReboot
-	if json.Unmarshal([]byte(a[RebootAnnotation]), &came) == nil {
+	if _, err := r.JSON(RebootAnnotation, &came); err == nil {
 		out.Answered, out.State, out.At, out.Calls, out.Message = came.Request, came.State, came.At, came.Calls, came.Message
 	}
 	return out

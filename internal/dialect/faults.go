@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
@@ -16,6 +17,14 @@ const SelectsEverything = "is empty and would select every set: name the labels 
 // SelectsAll reports whether a deployment is at fault for an empty selector.
 func SelectsAll(faults []lifecycle.Fault) bool {
 	return slices.ContainsFunc(faults, func(f lifecycle.Fault) bool { return f.Message == SelectsEverything })
+}
+
+// faultsOf are what r could not read.
+func faultsOf(r *millwright.Reader) (out []lifecycle.Fault) {
+	for _, f := range r.Faults() {
+		out = append(out, lifecycle.Fault(f))
+	}
+	return out
 }
 
 // CheckBound says what is wrong with a bound of a rollout: it must be a number

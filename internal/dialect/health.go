@@ -1,10 +1,6 @@
 package dialect
 
 import (
-	"encoding/json"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -157,75 +153,36 @@ const (
 // understood is a fault, and the default holds.
 func ReadBreaker(annotations map[string]string) (health.Breaker, []lifecycle.Fault) {
 	b := health.DefaultBreaker()
-	r := breakerReader{annotations: annotations}
-	r.read(BreakerAnnotation, `"report", "enforce" or "off"`, func(text string) bool {
-		b.Mode = health.Mode(text)
-		return b.Mode == health.Report || b.Mode == health.Enforce || b.Mode == health.Off
-	})
-	if len(r.faults) > 0 {
-		b.Mode = health.Report
+	r := millwright.Read(annotations)
+	if word, ok := r.Word(BreakerAnnotation); ok {
+		b.Mode = health.Mode(word)
 	}
-	r.read(RateAnnotation, `a number of machines or a percentage like "20%"`, func(text string) bool {
-		l, err := health.ParseLimit(text)
-		if err == nil {
-			b.Rate = l
-		}
-		return err == nil
-	})
-	r.read(StormShareAnnotation, `a percentage from "1%" to "100%"`, func(text string) bool {
-		digits, ok := strings.CutSuffix(text, "%")
-		n, err := strconv.Atoi(digits)
-		if ok = ok && err == nil && n >= 1 && n <= 100; ok {
-			b.StormShare = n
-		}
-		return ok
-	})
-	r.read(CooldownAnnotation, `a duration like "10m"`, setDuration(&b.Cooldown))
-	r.read(BackoffAnnotation, `a duration like "1m"`, setDuration(&b.Backoff))
-	return b, r.faults
-}
-
-type breakerReader struct {
-	annotations map[string]string
-	faults      []lifecycle.Fault
-}
-
-// read hands an annotation that is there to a function that says whether it
-// understands it.
-func (r *breakerReader) read(key, want string, understand func(string) bool) {
-	text, ok := r.annotations[key]
-	if ok && !understand(text) {
-		r.faults = append(r.faults, lifecycle.Fault{Field: "metadata.annotations[" + key + "]", Message: fmt.Sprintf("must be %s, is %q", want, text)})
+	if l, ok := millwright.Limit(r, RateAnnotation, health.ParseLimit); ok {
+		b.Rate = l
 	}
-}
-
-func setDuration(to *time.Duration) func(string) bool {
-	return func(text string) bool {
-		d, err := time.ParseDuration(text)
-		if err != nil || d < 0 {
-			return false
-		}
-		*to = d
-		return true
+	if n, ok := r.Percentage(StormShareAnnotation); ok {
+		b.StormShare = n
 	}
+	if d, ok := r.Duration(CooldownAnnotation); ok {
+		b.Cooldown = d
+	}
+	if d, ok := r.Duration(BackoffAnnotation); ok {
+		b.Backoff = d
+	}
+	return b, faultsOf(r)
 }
 
 // ReadOwn reads the timeouts that a machine brings along. What is not
 // understood is passed over: the check's counts.
 func ReadOwn(annotations map[string]string) (out health.Own) {
-	read := func(key string) *time.Duration {
-		d, err := time.ParseDuration(annotations[key])
-		if err != nil || d <= 0 {
-			return nil
-		}
-		return &d
+	r := millwright.Read(annotations)
+	if d, ok := r.Duration(CreationTimeoutAnnotation); ok {
+		out.Startup = &d
 	}
-	out.Startup, out.Health = read(CreationTimeoutAnnotation), read(HealthTimeoutAnnotation)
-	for t := range strings.SplitSeq(annotations[NodeConditionsAnnotation], ",") {
-		if t = strings.TrimSpace(t); t != "" {
-			out.Conditions = append(out.Conditions, t)
-		}
+	if d, ok := r.Duration(HealthTimeoutAnnotation); ok {
+		out.Health = &d
 	}
+	out.Conditions = r.List(NodeConditionsAnnotation)
 	return out
 }
 
@@ -266,7 +223,7 @@ type (
 // ReadMemory reads what a check remembers. What is not understood is forgotten.
 func ReadMemory(check client.Object) (m health.Memory) {
 	var s storedMemory
-	if json.Unmarshal([]byte(check.GetAnnotations()[RemediationsAnnotation]), &s) != nil {
+	if _, err := millwright.Read(check.GetAnnotations()).JSON(RemediationsAnnotation, &s); err != nil {
 		return m
 	}
 	for _, p := range s.Past {
@@ -298,8 +255,7 @@ func WriteMemory(check client.Object, m health.Memory) {
 	}
 	text := ""
 	if len(s.Past) > 0 || len(s.Storms) > 0 {
-		raw, _ := json.Marshal(s) // it has an encoding, always
-		text = string(raw)
+		text = encoded(s)
 	}
 	SetAnnotation(check, RemediationsAnnotation, text)
 }

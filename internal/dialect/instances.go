@@ -90,11 +90,7 @@ func stoppedEvents(before, after client.Object) []Event {
 
 // Unrecorded are the instances that [UnrecordedAnnotation] lists.
 func Unrecorded(m client.Object) []string {
-	text := m.GetAnnotations()[UnrecordedAnnotation]
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, ",")
+	return millwright.Read(m.GetAnnotations()).List(UnrecordedAnnotation)
 }
 
 // ContradictedEvent tells people of an infrastructure that is not believed

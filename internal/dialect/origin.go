@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,14 +33,10 @@ type origin struct {
 }
 
 func readOrigin(m metav1.Object) (o origin, ok bool, err error) {
-	text, ok := m.GetAnnotations()[OriginAnnotation]
-	if !ok {
-		return o, false, nil
-	}
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
+	if ok, err = millwright.Read(m.GetAnnotations()).JSON(OriginAnnotation, &o); err != nil {
 		return origin{}, false, fmt.Errorf("cannot be read: %w", err)
 	}
-	return o, true, nil
+	return o, ok, nil
 }
 
 func (o origin) of(m metav1.Object) bool { return o.UID == "" || o.UID == m.GetUID() }
@@ -95,11 +90,7 @@ func RecordOrigin(m metav1.Object, used lifecycle.Origin, recorded bool) {
 		o.Account = used.Account
 	}
 	o.UID = m.GetUID()
-	raw, err := json.Marshal(o)
-	if err != nil {
-		panic(err) // a struct of strings
-	}
-	SetAnnotation(m, OriginAnnotation, string(raw))
+	SetAnnotation(m, OriginAnnotation, encoded(o))
 }
 
 // Unasked notes in a machine that is about to be made from a template that

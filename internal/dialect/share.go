@@ -35,20 +35,21 @@ const (
 // is none is a wish for one, and the default share is in force, and an approval
 // that is none approves nothing.
 func ReadDeletionGuard(set client.Object) *replicas.Guard {
-	a := set.GetAnnotations()
-	share, asked := a[MaxShareAnnotation]
-	if !asked {
-		return nil
-	}
-	g := &replicas.Guard{}
+	r := millwright.Read(set.GetAnnotations())
+	g := &replicas.Guard{Limit: limits.DefaultLimit}
 	var misread []string
-	var err error
-	if g.Limit, err = limits.ParseLimit(share); err != nil {
-		g.Limit = limits.DefaultLimit
-		misread = append(misread, fmt.Sprintf("%s: %v; the default of %d%% is in force", MaxShareAnnotation, err, g.Limit.Percent))
+	percent, asked := r.Percentage(MaxShareAnnotation)
+	switch text, bad := r.Misread(MaxShareAnnotation); {
+	case bad:
+		misread = append(misread, fmt.Sprintf("%s: %q is not a share from 1%% to 100%%; the default of %d%% is in force", MaxShareAnnotation, text, g.Limit.Percent))
+	case !asked:
+		return nil
+	default:
+		g.Limit.Percent = percent
 	}
-	if g.Approved, err = limits.ParseApproval(a, ApproveShrinkAnnotation); err != nil {
-		misread = append(misread, fmt.Sprintf("%v; nothing is approved", err))
+	g.Approved, _ = r.Count(ApproveShrinkAnnotation)
+	if text, _ := r.Misread(ApproveShrinkAnnotation); text != "" {
+		misread = append(misread, fmt.Sprintf("%s: %q is not a number of removals; nothing is approved", ApproveShrinkAnnotation, text))
 	}
 	g.Misread = strings.Join(misread, "; ")
 	return g

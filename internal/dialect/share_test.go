@@ -31,6 +31,13 @@ func TestReadDeletionGuard(t *testing.T) {
 			Limit: limit(20), Approved: 7, Misread: share + `: "" is not a share from 1% to 100%; the default of 20% is in force`,
 		}},
 		"approval of another": {"who lets orphans go says nothing of this set", map[string]string{share: "30%", orphan.ApproveAnnotation: "7"}, &replicas.Guard{Limit: limit(30)}},
+		"empty approval":      {"withdrawn", map[string]string{share: "30%", approve: ""}, &replicas.Guard{Limit: limit(30)}},
+		"negative approval": {"nothing is brought back", map[string]string{share: "30%", approve: "-1"}, &replicas.Guard{
+			Limit: limit(30), Misread: approve + `: "-1" is not a number of removals; nothing is approved`,
+		}},
+		"both": {"each is said", map[string]string{share: "0%", approve: "12 "}, &replicas.Guard{
+			Limit: limit(20), Misread: share + `: "0%" is not a share from 1% to 100%; the default of 20% is in force; ` + approve + `: "12 " is not a number of removals; nothing is approved`,
+		}},
 		"no approval": {"approves nothing", map[string]string{share: "30%", approve: "all"}, &replicas.Guard{
 			Limit: limit(30), Misread: approve + `: "all" is not a number of removals; nothing is approved`,
 		}},

@@ -116,8 +116,7 @@ func taintKey(taint string) string {
 
 // ownOf reads what of the annotations is ours. What cannot be read says that nothing is.
 func ownOf(have map[string]string) (own map[string]string) {
-	if text, ok := have[OwnAnnotation]; ok {
-		_ = json.Unmarshal([]byte(text), &own) // a person may have edited it
+	if there, _ := millwright.Read(have).JSON(OwnAnnotation, &own); there { // a person may have edited it
 		return own
 	}
 	if label, ok := have[formerAnnotation]; ok {

@@ -13,7 +13,7 @@ func (p *pass[M]) want() node.Want {
 		w.CapacityKey = ""
 	}
 	if w.AppliedKey != "" {
-		w.Owned = node.ReadOwned(p.m.GetAnnotations()[dialect.OnNodeAnnotation])
+		w.Owned = node.ReadOwned(p.m.GetAnnotations())
 	}
 	return w
 }

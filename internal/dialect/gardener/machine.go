@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
@@ -78,7 +79,6 @@ func (Machines) Group(m *v1alpha1.Machine) (key, value string) {
 // View projects m onto the engine's facts.
 func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 	force, _ := strconv.ParseBool(m.Labels[v1alpha1.LabelKeyForceDeletion])
-	abandon, asked := m.Annotations[dialect.AbandonAnnotation]
 	v := lifecycle.Machine{
 		UID:       string(m.UID),
 		Namespace: m.Namespace,
@@ -91,7 +91,7 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 		Held:         controllerutil.ContainsFinalizer(m, v1alpha1.FinalizerMachine),
 		Stage:        stages[m.Status.CurrentStatus.Phase],
 		StageSince:   m.Status.CurrentStatus.LastUpdateTime.Time,
-		Deletion:     lifecycle.Deletion{Force: force, Abandon: asked && abandon != "false"},
+		Deletion:     lifecycle.Deletion{Force: force, Abandon: millwright.Read(m.Annotations).On(dialect.AbandonAnnotation)},
 		ForceDrain:   m.Labels[v1alpha1.LabelKeyForceDrain] == v1alpha1.LabelValueTrue,
 		Owned:        metav1.GetControllerOfNoCopy(m) != nil,
 		Preservation: keeping(m),

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
@@ -193,7 +194,7 @@ func deploymentPolicy(d *v1beta1.MachineDeployment) rollout.Policy {
 	onDelete := strategies[d.Spec.Strategy.Type] == rollout.OnDelete
 	return rollout.Policy{
 		MinReady:          time.Duration(d.Spec.MinReadySeconds) * time.Second,
-		LeavingTakesRoom:  !onDelete && !dialect.Asked(d.Annotations, dialect.OverlapAnnotation),
+		LeavingTakesRoom:  !onDelete && !millwright.Read(d.Annotations).On(dialect.OverlapAnnotation),
 		AvoidOld:          true,
 		StayDuringRollout: true,
 	}

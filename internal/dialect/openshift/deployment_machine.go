@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
@@ -42,7 +43,8 @@ func marks(n *corev1.Node) (out rollout.Marks) {
 	}
 	out.Avoid = slices.ContainsFunc(n.Spec.Taints, isOutdated)
 	stays := n.Annotations[ScaleDownDisabledAnnotation] == yes
-	ours := n.Annotations[ScaleDownDisabledByAnnotation] == byRollout
+	by, _ := millwright.Read(n.Annotations).Word(ScaleDownDisabledByAnnotation)
+	ours := by == byRollout
 	out.Stay, out.StayForeign = stays && ours, stays && !ours
 	return out
 }

@@ -30,7 +30,7 @@ func (deployedSets) View(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) 
 		Desired:  count(s, DesiredAnnotation),
 		Max:      count(s, MaxAnnotation),
 		Avoided:  s.Annotations[OutdatedKey] == yes,
-		Held:     dialect.Asked(s.Annotations, ScaleUpDisabledAnnotation),
+		Held:     millwright.Read(s.Annotations).On(ScaleUpDisabledAnnotation),
 		Failure:  failure(s),
 		Notes:    dialect.ReadNotes(s.Annotations),
 	}
@@ -97,7 +97,7 @@ func (deployedSets) Apply(d *v1beta1.MachineDeployment, s *machinev1.MachineSet,
 	if w.Avoided != (s.Annotations[OutdatedKey] == yes) {
 		dialect.SetAnnotation(s, OutdatedKey, only(w.Avoided, yes))
 	}
-	if w.Held != dialect.Asked(s.Annotations, ScaleUpDisabledAnnotation) {
+	if w.Held != millwright.Read(s.Annotations).On(ScaleUpDisabledAnnotation) {
 		dialect.SetAnnotation(s, ScaleUpDisabledAnnotation, only(w.Held, yes))
 	}
 	dialect.WriteNotes(s, w.Notes)

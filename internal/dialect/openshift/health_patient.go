@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/health"
 	"github.com/millwright-dev/millwright/provider"
@@ -44,7 +45,7 @@ func (d Patients) Patient(o client.Object, n *health.Node) health.Target {
 		Owner:    ownerOf(m),
 		Failed:   ptr.Deref(m.Status.Phase, "") == machinev1.PhaseFailed,
 		Deleting: m.DeletionTimestamp != nil,
-		Skip:     dialect.Asked(m.Annotations, dialect.SkipRemediationAnnotation),
+		Skip:     millwright.Read(m.Annotations).On(dialect.SkipRemediationAnnotation),
 		Zone:     m.Labels[ZoneLabel],
 		NodeName: d.NodeName(m),
 		Node:     n,

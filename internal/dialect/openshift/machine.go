@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
@@ -53,7 +54,6 @@ func (Machines) NewList() client.ObjectList { return &machinev1.MachineList{} }
 // View projects m onto the engine's facts.
 func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 	_, skipDrain := m.Annotations[ExcludeDrainAnnotation]
-	abandon, asked := m.Annotations[dialect.AbandonAnnotation]
 	v := lifecycle.Machine{
 		UID:       string(m.UID),
 		Namespace: m.Namespace,
@@ -63,7 +63,7 @@ func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 		Held:      controllerutil.ContainsFinalizer(m, machinev1.MachineFinalizer),
 		Stage:     stages[ptr.Deref(m.Status.Phase, "")],
 		Deletion: lifecycle.Deletion{
-			Drained: isDrained(m), DrainedAt: drainedAt(m), SkipDrain: skipDrain, Abandon: asked && abandon != "false",
+			Drained: isDrained(m), DrainedAt: drainedAt(m), SkipDrain: skipDrain, Abandon: millwright.Read(m.Annotations).On(dialect.AbandonAnnotation),
 			PreDrain: hooks(m.Spec.LifecycleHooks.PreDrain), PreTerminate: hooks(m.Spec.LifecycleHooks.PreTerminate),
 		},
 		Reboot: dialect.ReadRebooting(m),

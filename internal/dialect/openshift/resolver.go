@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/provider"
@@ -127,7 +128,7 @@ const clusterWait = 3 * time.Second
 // from the same file.
 func (d Resolver) completed(ctx context.Context, m *machinev1.Machine) (spec, inherited []byte, err error) {
 	own := m.Spec.ProviderSpec.Value.Raw
-	if kept, ok := m.Annotations[DefaultsAnnotation]; ok {
+	if kept, ok := millwright.Read(m.Annotations).Text(DefaultsAnnotation); ok {
 		spec, _, err = beneath(own, []byte(kept))
 		if err != nil {
 			return own, nil, fmt.Errorf("metadata.annotations[%s]: %w", DefaultsAnnotation, err)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
@@ -27,7 +28,7 @@ func Deployed(s *machinev1.MachineSet) bool {
 
 // held says why s creates no machine.
 func held(s *machinev1.MachineSet) string {
-	if dialect.Asked(s.Annotations, ScaleUpDisabledAnnotation) {
+	if millwright.Read(s.Annotations).On(ScaleUpDisabledAnnotation) {
 		return "scaling up is disabled (annotation " + ScaleUpDisabledAnnotation + ")"
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/utils/ptr"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
@@ -47,19 +48,19 @@ func viewTimeouts(v *lifecycle.Machine, m *machinev1.Machine) {
 }
 
 func unhealthySince(m *machinev1.Machine) (time.Time, bool) {
-	since, err := time.Parse(time.RFC3339, m.Annotations[dialect.UnhealthySinceAnnotation])
-	return since, err == nil
+	return millwright.Read(m.Annotations).Time(dialect.UnhealthySinceAnnotation)
 }
 
 // recordTimeouts keeps the annotation, and reports whether it changed.
 func recordTimeouts(m *machinev1.Machine, o lifecycle.Outcome) bool {
 	_, known := unhealthySince(m)
-	before := m.Annotations[dialect.UnhealthySinceAnnotation]
+	before, _ := millwright.Read(m.Annotations).Text(dialect.UnhealthySinceAnnotation)
 	switch {
 	case o.Stage != lifecycle.StageLost:
 		dialect.SetAnnotation(m, dialect.UnhealthySinceAnnotation, "")
 	case !known:
 		dialect.SetAnnotation(m, dialect.UnhealthySinceAnnotation, o.At.UTC().Format(time.RFC3339))
 	}
-	return m.Annotations[dialect.UnhealthySinceAnnotation] != before
+	after, _ := millwright.Read(m.Annotations).Text(dialect.UnhealthySinceAnnotation)
+	return after != before
 }

@@ -59,8 +59,6 @@ func Stored(r postmortem.Record, raw []byte, until time.Time) *corev1.ConfigMap 
 // Kept is what counts for how long c is kept.
 func Kept(c *corev1.ConfigMap) postmortem.Kept {
 	k := postmortem.Kept{Name: c.Name, Taken: c.CreationTimestamp.Time}
-	if t, err := time.Parse(time.RFC3339, c.Annotations[ExpiresAnnotation]); err == nil {
-		k.Expires = t
-	}
+	k.Expires, _ = millwright.Read(c.Annotations).Time(ExpiresAnnotation)
 	return k
 }

@@ -10,6 +10,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/api/millwright"
 )
 
 // Obstacle is something that can be known of a drain before it begins.
@@ -133,12 +135,15 @@ func (q input) localVolume(local map[types.NamespacedName]Volume) *Obstacle {
 }
 
 func (q input) badOrder(map[types.NamespacedName]Volume) *Obstacle {
-	if _, ok := order(q.pod); ok {
+	r := millwright.Read(q.pod.Annotations)
+	_, _ = r.Integer(OrderAnnotation)
+	text, bad := r.Misread(OrderAnnotation)
+	if !bad {
 		return nil
 	}
 	return &Obstacle{
 		Pod: q.name(), Reason: ReasonOrder,
-		Message: fmt.Sprintf("annotation %s is %q, which is no integer; 0 is taken instead", OrderAnnotation, q.pod.Annotations[OrderAnnotation]),
+		Message: fmt.Sprintf("annotation %s is %q, which is no integer; 0 is taken instead", OrderAnnotation, text),
 	}
 }
 

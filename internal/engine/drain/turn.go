@@ -2,7 +2,6 @@ package drain
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,17 +17,10 @@ import (
 // Priorities give no order, but among pods with volumes.
 const OrderAnnotation = millwright.DrainOrder
 
-// order is the pod's place, and whether it could be read.
-func order(p *corev1.Pod) (int, bool) {
-	text, there := p.Annotations[OrderAnnotation]
-	if !there {
-		return 0, true
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, false
-	}
-	return n, true
+// order is the pod's place.
+func order(p *corev1.Pod) int {
+	n, _ := millwright.Read(p.Annotations).Integer(OrderAnnotation)
+	return n
 }
 
 // turns say who may be asked to leave now.
@@ -48,7 +40,7 @@ func turnsOf(pods []input, l look) turns {
 	t := turns{lead: l.lead()}
 	leaving := slices.DeleteFunc(slices.Clone(pods), func(q input) bool { return q.stays() != "" })
 	for i, q := range leaving {
-		if n, _ := order(q.pod); i == 0 || n < t.order {
+		if n := order(q.pod); i == 0 || n < t.order {
 			t.order = n
 		}
 	}
@@ -61,7 +53,7 @@ func turnsOf(pods []input, l look) turns {
 func serialTurn(leaving []input, turn int, l look) types.UID {
 	var best *input
 	for i, q := range leaving {
-		n, _ := order(q.pod)
+		n := order(q.pod)
 		switch {
 		case !q.serial:
 		case q.pod.DeletionTimestamp != nil && !q.overdue():
@@ -93,7 +85,7 @@ func priority(p *corev1.Pod) int32 { return ptr.Deref(p.Spec.Priority, 0) }
 
 // held says why the pod may not be asked yet; empty when it may.
 func (q input) held() Reason {
-	n, _ := order(q.pod)
+	n := order(q.pod)
 	switch {
 	case q.policy.Force, q.policy.hurried():
 		return ""

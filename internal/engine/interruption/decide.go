@@ -131,8 +131,8 @@ func goes(now time.Time, node Node, notices []Notice) (at time.Time) {
 	if !at.IsZero() || grace == 0 {
 		return at
 	}
-	if standing, err := time.Parse(time.RFC3339, node.Deadline); err == nil {
-		return standing
+	if !node.Standing.IsZero() {
+		return node.Standing
 	}
 	since := now
 	if have := find(node.Conditions, Terminating); have.Status == corev1.ConditionTrue && have.Reason == ReasonTerminationRequested && !have.LastTransitionTime.IsZero() {

@@ -176,7 +176,7 @@ func TestDecide(t *testing.T) {
 		},
 	}
 	for _, c := range cases {
-		if diff := cmp.Diff(c.want, Decide(now, c.node, c.report)); diff != "" {
+		if diff := cmp.Diff(c.want, Decide(now, withDeadline(c.node, c.node.Deadline), c.report)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 		}
 	}

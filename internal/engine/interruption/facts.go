@@ -127,13 +127,18 @@ const DeadlineAnnotation = millwright.TerminationDeadline
 // Node is what counts of a node.
 type Node struct {
 	Conditions []corev1.NodeCondition
-	// Deadline is the value of the annotation; empty when there is none.
+	// Deadline is the value of the annotation; empty when there is none. Standing
+	// is the time that it says; zero where it says none.
 	Deadline string
+	Standing time.Time
 }
 
 // NodeOf projects n.
 func NodeOf(n *corev1.Node) Node {
-	return Node{Conditions: n.Status.Conditions, Deadline: n.Annotations[DeadlineAnnotation]}
+	r, out := millwright.Read(n.Annotations), Node{Conditions: n.Status.Conditions}
+	out.Deadline, _ = r.Text(DeadlineAnnotation)
+	out.Standing, _ = r.Time(DeadlineAnnotation)
+	return out
 }
 
 // Change is what is to be written to a node.

@@ -1,6 +1,7 @@
 package interruption
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -40,13 +41,19 @@ var nodes = rapid.Custom(func(t *rapid.T) Node {
 			n.Conditions = append(n.Conditions, at(is, status, reason, ""))
 		}
 	}
-	n.Deadline = rapid.SampledFrom([]string{"", "nonsense", "2026-11-21T10:02:00Z"}).Draw(t, "deadline")
-	return n
+	return withDeadline(n, rapid.SampledFrom([]string{"", "nonsense", "2026-11-21T10:02:00Z"}).Draw(t, "deadline"))
 })
+
+func withDeadline(n Node, text string) Node {
+	out := NodeOf(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{DeadlineAnnotation: text}}})
+	out.Conditions = n.Conditions
+	return out
+}
 
 // written is the node after a change, as an API server merges it.
 func written(n Node, c Change) Node {
-	out := Node{Conditions: append([]corev1.NodeCondition(nil), n.Conditions...), Deadline: n.Deadline}
+	out := n
+	out.Conditions = slices.Clone(n.Conditions)
 	for _, set := range c.Conditions {
 		found := false
 		for i := range out.Conditions {
@@ -59,7 +66,7 @@ func written(n Node, c Change) Node {
 		}
 	}
 	if c.Deadline != nil {
-		out.Deadline = *c.Deadline
+		out = withDeadline(out, *c.Deadline)
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/interruption"
 )
@@ -19,13 +20,13 @@ const afterlife = time.Minute
 // was wrong, or has been forgotten there: the workloads of a node that lives are
 // moved as ever. What is not heeded is in the remark.
 func Deadline(now time.Time, n *corev1.Node) (at time.Time, remark string) {
-	text := interruption.NodeOf(n).Deadline
-	if text == "" {
-		return at, ""
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
+	r := millwright.Read(n.Annotations)
+	at, known := r.Time(interruption.DeadlineAnnotation)
+	if text, _ := r.Misread(interruption.DeadlineAnnotation); text != "" {
 		return time.Time{}, fmt.Sprintf("annotation %s of the node is %q, which is no time, and is passed over", interruption.DeadlineAnnotation, text)
+	}
+	if !known {
+		return time.Time{}, ""
 	}
 	alive := Ready(n).Status == corev1.ConditionTrue || Ready(n).Status == corev1.ConditionFalse
 	if alive && !now.Before(at.Add(afterlife)) {

@@ -27,20 +27,6 @@ func ParseLimit(text string) (Limit, error) {
 	return Limit{Percent: percent, Min: DefaultLimit.Min}, nil
 }
 
-// ParseApproval reads how many removals the annotation key approves; where it is
-// not there, or empty, none.
-func ParseApproval(annotations map[string]string, key string) (int, error) {
-	text := annotations[key]
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%s: %q is not a number of removals", key, text)
-	}
-	return n, nil
-}
-
 // Of is how many of total may go: of 30 with the default limit 6, of 3 one.
 func (l Limit) Of(total int) int { return max(l.Min, total*l.Percent/100) }
 

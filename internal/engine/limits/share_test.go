@@ -57,12 +57,3 @@ func TestParseLimit(t *testing.T) {
 		}
 	}
 }
-
-func TestParseApproval(t *testing.T) {
-	for text, want := range map[string]int{"": 0, "0": 0, "12": 12, "-1": -1, "true": -1, "12 ": -1, "all": -1} {
-		n, err := limits.ParseApproval(map[string]string{"example/approve": text, "example/other": "99"}, "example/approve")
-		if want < 0 && (err == nil || !strings.Contains(err.Error(), "example/approve")) || want >= 0 && (err != nil || n != want) {
-			t.Errorf("%q: %d, %v", text, n, err)
-		}
-	}
-}

@@ -2,8 +2,6 @@ package orphan
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/millwright-dev/millwright/api/millwright"
 )
@@ -19,18 +17,9 @@ const ApproveAnnotation = millwright.ApproveOrphans
 // ParseOrphanApproval reads [ApproveAnnotation]: how many removals it approves, and
 // of which instances. One that cannot be read approves nothing.
 func ParseOrphanApproval(annotations map[string]string) (count int, named []string, err error) {
-	for entry := range strings.SplitSeq(annotations[ApproveAnnotation], ",") {
-		entry = strings.TrimSpace(entry)
-		n, bad := strconv.Atoi(entry)
-		switch {
-		case entry == "":
-		case strings.Contains(entry, "://"):
-			named = append(named, entry)
-		case bad != nil || n < 0:
-			return 0, nil, fmt.Errorf("%s: %q is neither a number of removals nor a provider ID", ApproveAnnotation, entry)
-		default:
-			count = max(count, n)
-		}
+	count, named, bad := millwright.Read(annotations).Approval(ApproveAnnotation)
+	if bad != "" {
+		err = fmt.Errorf("%s: %q is neither a number of removals nor a provider ID", ApproveAnnotation, bad)
 	}
-	return count, named, nil
+	return count, named, err
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/api/millwright"
 )
 
 // Owned names what a machine has put on its node. It is kept where nodes cannot
@@ -33,10 +35,10 @@ func OwnedBy(w Want, before *Owned) Owned {
 	return o
 }
 
-// ReadOwned is the inverse of String; nil where there is nothing that can be read.
-func ReadOwned(raw string) *Owned {
+// ReadOwned reads what the annotations of a machine have of String; nil where there is nothing that can be read.
+func ReadOwned(annotations map[string]string) *Owned {
 	var o Owned
-	if raw == "" || json.Unmarshal([]byte(raw), &o) != nil {
+	if there, err := millwright.Read(annotations).JSON(millwright.OnNode, &o); !there || err != nil {
 		return nil
 	}
 	return &o

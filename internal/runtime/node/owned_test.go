@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/api/millwright"
 )
 
 // forged is what a kubelet may write about its own node to have it cleared.
@@ -103,7 +105,7 @@ func TestNoAnnotationTakesAnythingAway(t *testing.T) {
 		w := threeWay(Want{})
 		known := rapid.Bool().Draw(t, "the machine knows")
 		if o := OwnedBy(put, nil); known {
-			w.Owned = ReadOwned(o.String())
+			w.Owned = ReadOwned(map[string]string{millwright.OnNode: o.String()})
 		}
 		got, _, err := Plan(have, w)
 		if err != nil {
@@ -136,11 +138,11 @@ func TestOwnedIsBounded(t *testing.T) {
 		w.Annotations[fmt.Sprintf("example.com/a-%d", n)], w.Labels[fmt.Sprintf("example.com/l-%d", n)] = "", ""
 	}
 	raw := OwnedBy(w, nil).String()
-	if o := ReadOwned(raw); len(raw) > mostOwned || o == nil || len(o.Taints) != 1 || len(o.Labels) < 100 {
+	if o := ReadOwned(map[string]string{millwright.OnNode: raw}); len(raw) > mostOwned || o == nil || len(o.Taints) != 1 || len(o.Labels) < 100 {
 		t.Errorf("%d bytes: %v", len(raw), o)
 	}
 	for _, bad := range []string{"", "{", `{"labels":1}`} {
-		if o := ReadOwned(bad); o != nil {
+		if o := ReadOwned(map[string]string{millwright.OnNode: bad}); o != nil {
 			t.Errorf("%q is read as %v", bad, o)
 		}
 	}

@@ -134,8 +134,8 @@ var decisionMutants = []Mutant{
 	},
 	{
 		ID: "interruption/deadline-moves", File: "decide.go", Func: "goes",
-		From: "return standing",
-		To:   "return standing.Add(grace)",
+		From: "return node.Standing",
+		To:   "return node.Standing.Add(grace)",
 		Note: "the deadline moves with each look",
 	},
 	{

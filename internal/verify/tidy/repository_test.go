@@ -43,6 +43,7 @@ func TestRepository(t *testing.T) {
 		"comments":     Comments,
 		"wiring":       Wiring,
 		"keys":         Keys,
+		"values":       Values,
 		"lenses":       Lenses,
 		"apis":         APIs,
 		"spelling":     Spelling,

@@ -241,6 +241,29 @@ func TestKeysCatches(t *testing.T) {
 	})
 }
 
+func TestValuesCatches(t *testing.T) {
+	const (
+		begin  = "package dialect\n\nconst k, text = \"millwright.dev/escalation\", \"millwright.dev/rack-label\"\n\nconst other = k\n\n"
+		lookUp = "func f(from map[string]string, key string) string { return from[key] }\n\n"
+	)
+	check(t, Values, []sourceCase{
+		{"internal/dialect/a.go", begin + "var v = a[k]", 1, "a word is looked up, and will be compared by hand"},
+		{"internal/dialect/a.go", begin + "var v = o.GetAnnotations()[other] == \"reboot\"", 1, "by another name"},
+		{"internal/dialect/a.go", begin + "func f() { v, ok := a[k] }", 1, "with the question whether it is there"},
+		{"internal/dialect/a.go", begin + lookUp + "var v = f(a, k)", 1, "by a function that is no reader"},
+		{"internal/dialect/a.go", begin + "func f() { read := func(key string) int { return n(a[key]) }; read(k) }", 1, "by a function within one"},
+		{"internal/engine/drain/a.go", "package drain\n\nvar v = a[\"millwright.dev/drain-order\"]", 1, "a decision has no parser of its own either"},
+		{"internal/dialect/a.go", begin + "func f() { _, ok := a[k] }", 0, "whether a key is there is no value"},
+		{"internal/dialect/a.go", begin + "func f() { a[k] = \"reboot\"; delete(a, k) }", 0, "nor is a value read where it is written"},
+		{"internal/dialect/a.go", begin + "var v = a[text]", 0, "text is as it is"},
+		{"internal/dialect/a.go", begin + "var v = millwright.Read(a).Word(k)", 0, "this is how it is done"},
+		{"internal/dialect/a.go", begin + lookUp + "var v = f(a, text)", 0, "text is as it is, whoever looks it up"},
+		{"internal/dialect/a.go", begin + "var v = a[\"deployment.kubernetes.io/revision\"]", 0, "what is not ours has no entry"},
+		{"api/millwright/a.go", begin + "var v = a[k]", 0, "this is where the reader is"},
+		{"internal/verify/sim/a.go", begin + "var v = a[k]", 0, "who judges the product reads for himself"},
+	})
+}
+
 func TestHygieneCatches(t *testing.T) {
 	cases := []struct {
 		content string
