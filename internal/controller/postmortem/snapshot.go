@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/dialect/status"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
@@ -55,9 +56,10 @@ const patience = 20 * time.Second
 
 // record finds out what it can.
 func (s *snapshot[M]) record(ctx context.Context, now time.Time, cause postmortem.Cause) postmortem.Record {
+	said := apis.Said(s.m)
 	r := postmortem.Record{
 		API: s.Dialect.API(), Namespace: s.view.Namespace, Name: s.view.Name, UID: s.view.UID,
-		Cause: cause, Taken: now.UTC().Truncate(time.Second), Phase: status.Phase(s.m), Said: status.By(s.m),
+		Cause: cause, Taken: now.UTC().Truncate(time.Second), Phase: said.Phase, Said: said.Statements,
 		Node: status.Node(s.facts.Node), Events: s.events(ctx),
 	}
 	if o := metav1.GetControllerOfNoCopy(s.m); o != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
-	"github.com/millwright-dev/millwright/internal/dialect/status"
 )
 
 // Machine is one machine of the fleet, as a user sees it.
@@ -88,11 +87,12 @@ func (f *Fleet) machines(ctx context.Context) (out []Machine, err error) {
 }
 
 func machineOf(api apis.API, m client.Object) Machine {
+	said := apis.Said(m)
 	out := Machine{
 		API: api.Name, Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID()), Node: api.Machines.View(m).Recorded.NodeName,
-		Phase: status.Phase(m), Created: m.GetCreationTimestamp().Time, Deleted: m.GetDeletionTimestamp() != nil,
+		Phase: said.Phase, Created: m.GetCreationTimestamp().Time, Deleted: m.GetDeletionTimestamp() != nil,
 	}
-	for _, s := range status.By(m) {
+	for _, s := range said.Statements {
 		if s.Status != string(metav1.ConditionTrue) && out.Why == "" {
 			out.Why = s.Message
 		}

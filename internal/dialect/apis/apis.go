@@ -42,6 +42,7 @@ type API struct {
 	// nil: there are none.
 	Checks Checks
 
+	said   func(client.Object) dialect.Said
 	leases leases
 	types  []func(*runtime.Scheme) error
 }
@@ -69,6 +70,7 @@ var All = []API{
 		Deployments: deployments[*v1beta1.MachineDeployment, *machinev1.MachineSet]{openshift.Deployments{}},
 		Patients:    openshift.Patients{},
 		Checks:      checks[*lenient.MachineHealthCheck]{openshift.HealthChecks{}},
+		said:        openshift.Said,
 		leases:      leases{prefix: "cluster-api-provider-", suffix: "-leader", sets: "machineset", others: []string{"healthcheck", "nodelink"}},
 		types:       []func(*runtime.Scheme) error{lenient.AddToScheme, v1beta1.AddToScheme, healthchecking.AddToScheme},
 	},
@@ -85,6 +87,7 @@ var All = []API{
 		Sets:        sets[*v1alpha1.MachineSet]{gardener.Sets{}},
 		Deployments: deployments[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{gardener.Deployments{}},
 		Patients:    gardener.Patients{},
+		said:        gardener.Said,
 		leases:      leases{machines: "machine-controller", sets: "machine-controller-manager"},
 		types:       []func(*runtime.Scheme) error{v1alpha1.AddToScheme},
 	},
@@ -141,6 +144,15 @@ func KindOf(o client.Object) (api, kind string) {
 		}
 	}
 	return "", ""
+}
+
+// Said is what an object says about itself; nothing where it is of no API.
+func Said(o client.Object) dialect.Said {
+	name, _ := KindOf(o)
+	if a, ok := Of(name); ok {
+		return a.said(o)
+	}
+	return dialect.Said{}
 }
 
 // Has reports whether the API has a kind.

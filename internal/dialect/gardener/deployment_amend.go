@@ -69,7 +69,7 @@ func (Deployments) ApplyMetadata(d *v1alpha1.MachineDeployment, sets []*v1alpha1
 	if a.Rewish {
 		dialect.SetAnnotation(d, v1alpha1.AnnotationKeyTriggerDeletion, spell(a.Wishes))
 	}
-	mirrored := d.Labels[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
+	mirrored := labelledFrozen(d)
 	switch cold := slices.ContainsFunc(sets, frozen); {
 	case cold && !mirrored:
 		d.Labels = labelled(d.Labels, v1alpha1.LabelKeyFreeze, v1alpha1.LabelValueTrue)

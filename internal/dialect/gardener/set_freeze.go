@@ -15,11 +15,11 @@ import (
 
 var _ dialect.Freezer[*v1alpha1.MachineSet] = Sets{}
 
-// labelledFrozen reports whether s carries the label with its exact value. The
+// labelledFrozen reports whether a set or deployment carries the label with its exact value. The
 // label is the truth: the condition follows it, so that a crash between the two
 // writes heals, and people who take the label off are obeyed.
-func labelledFrozen(s *v1alpha1.MachineSet) bool {
-	return s.Labels[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
+func labelledFrozen(o client.Object) bool {
+	return o.GetLabels()[v1alpha1.LabelKeyFreeze] == v1alpha1.LabelValueTrue
 }
 
 // Parent implements [dialect.Freezer].

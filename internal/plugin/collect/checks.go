@@ -12,7 +12,6 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
-	"github.com/millwright-dev/millwright/internal/dialect/status"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/engine/health"
@@ -33,7 +32,7 @@ func (l *look) checks(ctx context.Context, api string, o client.Object, n *corev
 		if among(c) == api && lens.Selector(c).Matches(labels.Set(o.GetLabels())) {
 			machines, _ := apis.Of(api)
 			v, t := lens.View(c), machines.Patients.Patient(o, health.NodeOf(n, ""))
-			out = append(out, explain.HealthCheck{Name: c.Name, Said: status.By(c), Verdict: health.Evaluate(l.now, connectivity.State{}, &v, &t)})
+			out = append(out, explain.HealthCheck{Name: c.Name, Said: apis.Said(c).Statements, Verdict: health.Evaluate(l.now, connectivity.State{}, &v, &t)})
 		}
 	}
 	return out

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/millwright-dev/millwright/internal/dialect/status"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
@@ -18,13 +18,14 @@ import (
 
 // group finds out all that concerns a set or a deployment.
 func (l *look) group(ctx context.Context, o client.Object) explain.GroupFacts {
-	f := explain.GroupFacts{Subject: subject(o), Created: o.GetCreationTimestamp().Time, Said: status.By(o)}
+	said := apis.Said(o)
+	f := explain.GroupFacts{Subject: subject(o), Created: o.GetCreationTimestamp().Time, Said: said.Statements, Frozen: said.Frozen}
 	if t := o.GetDeletionTimestamp(); t != nil {
 		f.Deleted = t.Time
 	}
-	owners, counts := []types.UID{o.GetUID()}, status.CountsOf(o)
+	owners, counts := []types.UID{o.GetUID()}, said.Counts
 	f.Have, f.Ready, f.Available, f.Updated = counts.Have, counts.Ready, counts.Available, counts.Updated
-	f.Frozen, f.Unseen = status.Frozen(o), counts.Observed < o.GetGeneration()
+	f.Unseen = counts.Observed < o.GetGeneration()
 	if api := of(f.Subject); f.Kind == "MachineSet" {
 		v := api.Sets.View(o)
 		f.Wanted, f.Updated, f.Faults, f.Decision = v.Replicas, v.Replicas, v.Faults, l.decided(ctx, f.Subject, o)

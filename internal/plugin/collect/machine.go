@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/dialect/status"
 	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
@@ -21,14 +22,15 @@ import (
 
 // machineOf is what o says as a machine; nil when it is none.
 func machineOf(o client.Object) *explain.MachineFacts {
-	f := &explain.MachineFacts{Subject: subject(o), Said: status.By(o), Failure: status.Failure(o), Stopped: dialect.Stopped(o)}
+	said := apis.Said(o)
+	f := &explain.MachineFacts{Subject: subject(o), Said: said.Statements, Failure: said.Failure, Stopped: dialect.Stopped(o)}
 	if f.Kind != "Machine" {
 		return nil
 	}
 	lens := of(f.Subject).Machines
-	f.View, f.Policy, f.KeptUntil = lens.View(o), lens.Policy(o), status.KeptUntil(o)
-	if class, ok := status.ClassOf(o); ok {
-		f.Class, f.Replaces = "machineclass "+class, f.View.Owned
+	f.View, f.Policy, f.KeptUntil = lens.View(o), lens.Policy(o), said.KeptUntil
+	if said.Classed {
+		f.Class, f.Replaces = "machineclass "+said.Class, f.View.Owned
 	}
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
 		f.Owner = ref.Kind + " " + ref.Name
@@ -40,7 +42,7 @@ func machineOf(o client.Object) *explain.MachineFacts {
 // machine finds out all that concerns one machine.
 func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFacts {
 	f := machineOf(o)
-	if class, _ := status.ClassOf(o); class != "" {
+	if class := apis.Said(o).Class; class != "" {
 		f.NoClass = l.lacksClass(ctx, f.Subject, class)
 	}
 	n, looked := l.node(ctx, f.View)

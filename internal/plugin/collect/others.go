@@ -11,14 +11,14 @@ import (
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
-	"github.com/millwright-dev/millwright/internal/dialect/status"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 )
 
 // check finds out what concerns a health check.
 func (l *look) check(ctx context.Context, c *lenient.MachineHealthCheck) explain.CheckFacts {
 	f := explain.CheckFacts{
-		Subject: subject(c), Created: c.CreationTimestamp.Time, Said: status.By(c), Machines: among(c),
+		Subject: subject(c), Created: c.CreationTimestamp.Time, Said: apis.Said(c).Statements, Machines: among(c),
 		Paused:   of(subject(c)).Checks.View(c).Paused,
 		Expected: int(ptr.Deref(c.Status.ExpectedMachines, 0)), Healthy: int(ptr.Deref(c.Status.CurrentHealthy, 0)), Seen: c.Status.ExpectedMachines != nil,
 	}
@@ -39,7 +39,7 @@ func (l *look) class(ctx context.Context, c *v1alpha1.MachineClass) explain.Clas
 		list := kindOf(f.API, name).list()
 		l.gap(strings.ToLower(name)+"s", l.Control.List(ctx, list, client.InNamespace(c.Namespace)))
 		for _, o := range items(list) {
-			if class, _ := status.ClassOf(o); class == c.Name {
+			if apis.Said(o).Class == c.Name {
 				f.Users = append(f.Users, name+" "+o.GetName())
 			}
 		}

@@ -45,10 +45,10 @@ func isClient(name string) bool {
 	return false
 }
 
-// apiFiles may name an API or import its lens. They are the table of APIs, what reads the words that objects of each have
-// about themselves, and the rows of the programs that make controllers, or plans, for the types of each: what a further API adds to.
+// apiFiles may name an API or import its lens. They are the table of APIs, and the rows of the programs that make controllers, or
+// plans, for the types of each: what a further API adds to.
 var apiFiles = []string{
-	"internal/dialect/apis/apis.go", "internal/dialect/status/status.go",
+	"internal/dialect/apis/apis.go",
 	"serve/apis.go", "cmd/machine-controller-manager/apis.go", "internal/plugin/project/apis.go",
 }
 

@@ -70,3 +70,11 @@ func TestSpeltIsStillThere(t *testing.T) {
 		}
 	}
 }
+
+// TestFewFilesNameAnAPI counts them. The number only falls.
+func TestFewFilesNameAnAPI(t *testing.T) {
+	const most = 4
+	if len(apiFiles) > most {
+		t.Errorf("%d files may name an API, and %d is the most: ask the table of internal/dialect/apis", len(apiFiles), most)
+	}
+}

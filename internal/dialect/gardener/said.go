@@ -1,0 +1,62 @@
+package gardener
+
+import (
+	"cmp"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+)
+
+// Said is what o says about itself; nothing where o is of another API.
+func Said(o client.Object) (s dialect.Said) {
+	switch o := o.(type) {
+	case *v1alpha1.Machine:
+		s.Failure = Machines{}.Failure(o)
+		s.Statements = operationSays(o.Status.LastOperation, s.Failure)
+		s.Phase = string(o.Status.CurrentStatus.Phase)
+		s.Class, s.Classed = o.Spec.Class.Name, true
+		if until := o.Status.CurrentStatus.PreserveExpiryTime; until != nil {
+			s.KeptUntil = until.Time
+		}
+	case *v1alpha1.MachineSet:
+		st := o.Status
+		s.Statements = dialect.ConditionsSay(st.Conditions, ofSet)
+		s.Class, s.Classed, s.Frozen = o.Spec.Template.Spec.Class.Name, true, labelledFrozen(o)
+		s.Counts = dialect.CountsOf(st.Replicas, st.ReadyReplicas, st.AvailableReplicas, 0, st.ObservedGeneration)
+	case *v1alpha1.MachineDeployment:
+		st := o.Status
+		s.Statements = dialect.ConditionsSay(st.Conditions, ofDeployment)
+		s.Class, s.Classed, s.Frozen = o.Spec.Template.Spec.Class.Name, true, labelledFrozen(o)
+		s.Counts = dialect.CountsOf(st.Replicas, st.ReadyReplicas, st.AvailableReplicas, st.UpdatedReplicas, st.ObservedGeneration)
+	}
+	return s
+}
+
+func ofSet(c v1alpha1.MachineSetCondition) dialect.Statement {
+	return dialect.ConditionSays(c.Type, c.Status, c.Reason, c.Message, c.LastTransitionTime)
+}
+
+func ofDeployment(c v1alpha1.MachineDeploymentCondition) dialect.Statement {
+	return dialect.ConditionSays(c.Type, c.Status, c.Reason, c.Message, c.LastTransitionTime)
+}
+
+// operationSays takes the frame off an error, which the reason says again.
+func operationSays(op v1alpha1.LastOperation, failure error) []dialect.Statement {
+	if op.Description == "" {
+		return nil
+	}
+	s := dialect.Statement{
+		About: dialect.OperationStatement, Status: string(op.State), Reason: cmp.Or(op.ErrorCode, string(op.Type)),
+		Message: op.Description, Since: op.LastUpdateTime.Time,
+	}
+	if failure != nil {
+		s.Message = failure.Error()
+	}
+	if lifecycle.Contradicts(op.Description) {
+		s.Reason = string(lifecycle.ReasonContradicted)
+	}
+	return []dialect.Statement{s}
+}

@@ -1,0 +1,48 @@
+package openshift
+
+import (
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect"
+)
+
+// Said is what o says about itself; nothing where o is of another API.
+func Said(o client.Object) (s dialect.Said) {
+	switch o := o.(type) {
+	case *machinev1.Machine:
+		s.Failure = Machines{}.Failure(o)
+		s.Statements = append(errorSays(o.Status.ErrorReason, o.Status.ErrorMessage), dialect.ConditionsSay(o.Status.Conditions, ofMachine)...)
+		s.Phase = ptr.Deref(o.Status.Phase, "")
+	case *machinev1.MachineSet:
+		st := o.Status
+		s.Statements = append(errorSays(st.ErrorReason, st.ErrorMessage), dialect.ConditionsSay(st.Conditions, ofMachine)...)
+		s.Counts = dialect.CountsOf(st.Replicas, st.ReadyReplicas, st.AvailableReplicas, 0, st.ObservedGeneration)
+	case *v1beta1.MachineDeployment:
+		st := o.Status
+		s.Statements = dialect.ConditionsSay(st.Conditions, standard)
+		s.Counts = dialect.CountsOf(st.Replicas, st.ReadyReplicas, st.AvailableReplicas, st.UpdatedReplicas, st.ObservedGeneration)
+	case *lenient.MachineHealthCheck:
+		s.Statements = dialect.ConditionsSay(o.Status.Conditions, ofMachine)
+	}
+	return s
+}
+
+func errorSays[R ~string](reason *R, message *string) []dialect.Statement {
+	if ptr.Deref(message, "") == "" {
+		return nil
+	}
+	return []dialect.Statement{{About: dialect.ErrorStatement, Status: "Failed", Reason: string(ptr.Deref(reason, "")), Message: *message}}
+}
+
+func ofMachine(c machinev1.Condition) dialect.Statement {
+	return dialect.ConditionSays(c.Type, c.Status, c.Reason, c.Message, c.LastTransitionTime)
+}
+
+func standard(c metav1.Condition) dialect.Statement {
+	return dialect.ConditionSays(c.Type, c.Status, c.Reason, c.Message, c.LastTransitionTime)
+}
