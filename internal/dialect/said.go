@@ -5,18 +5,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
-// Statement is one thing that an object says; About is what it is about, which of an error or an
-// operation is one of the following.
+// Statement is one thing that an object says.
 type Statement = postmortem.Statement
 
 // What statements besides conditions are about.
 const (
-	ErrorStatement     = explain.ErrorStatement
-	OperationStatement = explain.OperationStatement
+	ErrorStatement     = postmortem.ErrorStatement
+	OperationStatement = postmortem.OperationStatement
 )
 
 // Said is what an object of an API says about itself, in one form for all of them. Nothing

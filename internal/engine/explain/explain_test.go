@@ -36,7 +36,7 @@ func when(t *rapid.T, name string) time.Time {
 func statements(t *rapid.T) (out []postmortem.Statement) {
 	for range rapid.IntRange(0, 3).Draw(t, "said") {
 		out = append(out, postmortem.Statement{
-			About:   rapid.SampledFrom([]string{explain.ErrorStatement, explain.OperationStatement, "condition Drained", "condition InstanceExists", "condition Progressing", "condition ReplicaFailure", "condition Frozen", "condition DeletionHeld"}).Draw(t, "about"),
+			About:   rapid.SampledFrom([]string{postmortem.ErrorStatement, postmortem.OperationStatement, "condition Drained", "condition InstanceExists", "condition Progressing", "condition ReplicaFailure", "condition Frozen", "condition DeletionHeld"}).Draw(t, "about"),
 			Status:  rapid.SampledFrom([]string{"", "True", "False", "Unknown", "Failed", "Processing", "Successful"}).Draw(t, "status"),
 			Reason:  rapid.SampledFrom([]string{"", "RolloutStopped", "ProgressDeadlineExceeded", "InvalidSpec", "DeletionHeld", "Other"}).Draw(t, "reason"),
 			Message: rapid.SampledFrom([]string{"", "something happened."}).Draw(t, "message"),

@@ -89,7 +89,7 @@ func quote(s postmortem.Statement) []Cause {
 // latest is what the object says of its own trouble, the most telling first:
 // an error that ended it, what went wrong last, what is being waited for.
 func (f *MachineFacts) latest() []Cause {
-	for _, about := range []string{ErrorStatement, OperationStatement, "condition InstanceDeletionStarted", "condition Drained", "condition InstanceExists"} {
+	for _, about := range []string{postmortem.ErrorStatement, postmortem.OperationStatement, "condition InstanceDeletionStarted", "condition Drained", "condition InstanceExists"} {
 		s := f.said(about)
 		trivial := s.Status == string(corev1.ConditionTrue) && about != "condition InstanceDeletionStarted" || s.Status == successful || s.Status == processing && f.View.Deleted.IsZero()
 		if s.Message == "" || trivial {
@@ -112,14 +112,6 @@ func (f *MachineFacts) contradicted() []Cause {
 	}
 	return nil
 }
-
-// What statements are about that are no conditions.
-const (
-	// ErrorStatement is the error that ended an object.
-	ErrorStatement = "status.errorMessage"
-	// OperationStatement is the last operation.
-	OperationStatement = "status.lastOperation"
-)
 
 // successful and processing are states of an operation.
 const (

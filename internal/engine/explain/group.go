@@ -234,7 +234,7 @@ func groupPaused(_ time.Time, f *GroupFacts) *finding {
 func replicasFail(_ time.Time, f *GroupFacts) *finding {
 	s := f.said(replicaFailure)
 	if s.Message == "" {
-		if s = f.said(ErrorStatement); s.Message == "" {
+		if s = f.said(postmortem.ErrorStatement); s.Message == "" {
 			return nil
 		}
 	}

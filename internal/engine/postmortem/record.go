@@ -61,6 +61,14 @@ type Statement struct {
 	Since   time.Time `json:"since,omitzero"`
 }
 
+// What statements are about that are no conditions.
+const (
+	// ErrorStatement is the error that ended an object.
+	ErrorStatement = "status.errorMessage"
+	// OperationStatement is the last operation.
+	OperationStatement = "status.lastOperation"
+)
+
 // Instance is what the infrastructure said about the machine's instance.
 type Instance struct {
 	ID         string    `json:"id,omitempty"`

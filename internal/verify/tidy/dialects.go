@@ -112,9 +112,9 @@ var spelt = map[string]map[string]string{
 	"internal/engine/approval/client.go": {
 		"openshift-machine-config-operator": "the user whose requests are approved is the cluster's, and not an API's",
 	},
-	"internal/engine/explain/facts.go":   {"status.errorMessage": "where a statement was read is shown, and stored in evidence", "status.lastOperation": "as above"},
-	"internal/engine/explain/removal.go": {"spec.lifecycleHooks": "where a statement was read is shown, and stored in evidence"},
-	"internal/engine/explain/reasons.go": {"safety.machine.sapcloud.io/unfreeze": "what a person is to type", "kubectl get machines.": "what a person is to type"},
+	"internal/engine/postmortem/record.go": {"status.errorMessage": "where a statement was read is shown, and stored in evidence", "status.lastOperation": "as above"},
+	"internal/engine/explain/removal.go":   {"spec.lifecycleHooks": "where a statement was read is shown, and stored in evidence"},
+	"internal/engine/explain/reasons.go":   {"safety.machine.sapcloud.io/unfreeze": "what a person is to type", "kubectl get machines.": "what a person is to type"},
 }
 
 // Spelling checks that pure rooms spell nothing as one API does: decisions carry facts, and lenses word them.

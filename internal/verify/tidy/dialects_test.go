@@ -38,7 +38,7 @@ func TestSpellingCatches(t *testing.T) {
 		{pure, "package a\n\nconst f = \"spec.providerSpec.value\"\n", 1, "a field of one API"},
 		{pure, "package a\n\nconst f = \"spec.replicas\"\n", 0, "a field of both"},
 		{pure, "package a\n\nimport _ \"github.com/openshift/api\"\n", 0, "imports are held by the rooms"},
-		{"internal/engine/explain/facts.go", "package a\n\nconst f = \"status.lastOperation\"\n", 0, "what is listed, with a reason"},
+		{"internal/engine/postmortem/record.go", "package a\n\nconst f = \"status.lastOperation\"\n", 0, "what is listed, with a reason"},
 		{"internal/engine/drain/a_test.go", "package a\n\nconst f = \"spec.class.kind\"\n", 0, "tests are let through"},
 		{"internal/dialect/gardener/a.go", "package a\n\nconst f = \"spec.class.kind\"\n", 0, "a lens spells its API"},
 	})
