@@ -90,11 +90,9 @@ type HealthChecks[C client.Object] interface {
 type HealthTraits struct {
 	Kind schema.GroupVersionKind
 	// ReadsCommon says that the kind goes by conditions that all checks share,
-	// in the ConfigMap of this name and key, in the namespace of the
-	// controllers.
+	// in the ConfigMap of this name, in the namespace of the controllers.
 	ReadsCommon bool
 	ConfigMap   string
-	ConfigKey   string
 }
 
 // CommonConditions are conditions that all checks of a kind share.

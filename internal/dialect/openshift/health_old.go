@@ -33,7 +33,7 @@ var _ dialect.HealthChecks[*v1alpha1.MachineHealthCheck] = OldHealthChecks{}
 func (OldHealthChecks) Traits() dialect.HealthTraits {
 	return dialect.HealthTraits{
 		Kind:        v1alpha1.GroupVersion.WithKind(v1alpha1.KindMachineHealthCheck),
-		ReadsCommon: true, ConfigMap: v1alpha1.ConditionsConfigMap, ConfigKey: v1alpha1.ConditionsKey,
+		ReadsCommon: true, ConfigMap: v1alpha1.ConditionsConfigMap,
 	}
 }
 

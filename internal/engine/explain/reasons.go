@@ -289,3 +289,9 @@ func fillIn(text string, fill []string) string {
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
+
+// reasonOf is the reason in the key of an advice.
+func reasonOf(key string) string {
+	reason, _, _ := strings.Cut(key, "/")
+	return reason
+}

@@ -64,7 +64,6 @@ type azureDocument struct {
 
 type azureEvent struct {
 	EventType   string
-	EventStatus string
 	Resources   []string
 	NotBefore   string
 	Description string

@@ -28,9 +28,3 @@ the situation decides. Words in braces are filled in. This page is generated fro
 	}
 	return b.String()
 }
-
-// reasonOf is the reason in the key of an advice.
-func reasonOf(key string) string {
-	reason, _, _ := strings.Cut(key, "/")
-	return reason
-}
