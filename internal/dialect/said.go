@@ -25,6 +25,12 @@ type Said struct {
 	// Failure is what a machine records of the attempt that failed last, with its kind as
 	// far as its API keeps that.
 	Failure error
+	// Unasked says that the infrastructure could not even be asked for a machine's instance,
+	// which one API tells apart from an attempt that failed.
+	Unasked bool
+	// Secrets are those that a machine, or a class of machines, names itself. What only a
+	// provider can find in its spec is not among them.
+	Secrets []NamedSecret
 	// Phase is the API's word for where a machine stands.
 	Phase string
 	// Class is the class that a machine, or what makes machines, names; Classed is false
@@ -36,6 +42,13 @@ type Said struct {
 	// Frozen says that a set or deployment is frozen.
 	Frozen bool
 	Counts Counts
+}
+
+// NamedSecret is a secret that machines are made with. Credentials says that the infrastructure
+// is asked with it.
+type NamedSecret struct {
+	Namespace, Name string
+	Credentials     bool
 }
 
 // Counts are the numbers of machines in the status of a set or deployment. A set does not

@@ -32,7 +32,7 @@ type why struct {
 	config      *genericclioptions.ConfigFlags
 	print       *genericclioptions.PrintFlags
 	target, api string
-	tree        bool
+	tree, all   bool
 }
 
 // Why is the command that explains objects; program is what people call it by.
@@ -57,8 +57,9 @@ and disruption budgets, certificate requests, events, the leases of the controll
 and the evidence that is kept for a week of machines that failed. It only reads;
 what may not be read is named in the answer and hides nothing else.
 
-Without an object it explains the namespace, the worst first. Without -n an object
-is searched in all namespaces, or in the context's where not all may be read.
+Without an object it explains the namespace, the worst first, with -A all
+namespaces. Without -n an object is searched in all namespaces, or in the context's
+where not all may be read.
 
 It exits with 1 if there is no such object, several have the name, or nothing
 could be read.`,
@@ -68,6 +69,8 @@ could be read.`,
 	}
 	c.Example = `  # what is wrong in a namespace
   ` + program + ` why -n shoot--blue
+  # what is wrong in all namespaces
+  ` + program + ` why -A
   # a machine, wherever it is
   ` + program + ` why machine/mill-worker-a-x7k2p
   # a machine of one API in one namespace
@@ -80,6 +83,8 @@ could be read.`,
 	w.print.AddFlags(c)
 	c.Flags().StringVar(&w.target, "target-kubeconfig", "", "file with the cluster that the machines join; empty: the same")
 	c.Flags().StringVar(&w.api, "api", "", strings.Join(apis.Words(), " or ")+"; empty for all")
+	c.Flags().BoolVarP(&w.all, "all-namespaces", "A", false, "explain what is in all namespaces; of an object, search it in all")
+	c.MarkFlagsMutuallyExclusive("all-namespaces", "namespace")
 	c.Flags().BoolVar(&w.tree, "tree", false, "show what a set or a deployment made, and what is in the way of that")
 	w.completeFlags(c)
 	return c
@@ -104,6 +109,9 @@ func (w *why) run(ctx context.Context, args []string) error {
 	if q.Home = home; q.Name == homeName {
 		q.Name = home
 	}
+	if q.Everywhere {
+		q.Name = w.cluster()
+	}
 	now := time.Now()
 	answer, err := collect.Ask(ctx, now, clusters, q)
 	if err != nil {
@@ -121,8 +129,9 @@ func (w *why) printer() (printers.ResourcePrinter, error) {
 }
 
 // question reads "machine/x", or "machine x" as kubectl does; nothing asks about the
-// namespace.
+// namespace, or about all.
 func (w *why) question(args []string) (collect.Question, error) {
+	everywhere := w.all && len(args) == 0
 	if len(args) == 0 {
 		args = []string{"namespace", cmp.Or(*w.config.Namespace, homeName)}
 	}
@@ -131,7 +140,7 @@ func (w *why) question(args []string) (collect.Question, error) {
 	if err != nil {
 		return q, err
 	}
-	q.Namespace, q.Tree = *w.config.Namespace, w.tree
+	q.Namespace, q.Tree, q.Everywhere = *w.config.Namespace, w.tree, everywhere
 	if w.api == "" {
 		return q, nil
 	}
@@ -164,6 +173,19 @@ func (w *why) clusters() (c collect.Clusters, home string, err error) {
 		}
 	}
 	return c, home, nil
+}
+
+// cluster is what the kubeconfig calls the cluster of the context.
+func (w *why) cluster() string {
+	raw, err := w.config.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return ""
+	}
+	c := raw.Contexts[cmp.Or(*w.config.Context, raw.CurrentContext)]
+	if c == nil {
+		return *w.config.ClusterName
+	}
+	return cmp.Or(*w.config.ClusterName, c.Cluster)
 }
 
 // noServer is where kubectl goes that was told of no cluster.

@@ -37,6 +37,10 @@ func TestQuestion(t *testing.T) {
 		{args: []string{"machine", "a"}, flags: []string{"-n", "blue"}, want: collect.Question{Kind: "Machine", Name: "a", Namespace: "blue"}},
 		{flags: []string{"-n", "blue"}, want: collect.Question{Kind: "Namespace", Name: "blue", Namespace: "blue"}},
 		{want: collect.Question{Kind: "Namespace", Name: homeName}},
+		{flags: []string{"-A"}, want: collect.Question{Kind: "Namespace", Name: homeName, Everywhere: true}},
+		{args: []string{"machine/a"}, flags: []string{"-A"}, want: collect.Question{Kind: "Machine", Name: "a"}},
+		{args: []string{"mhc/a"}, want: collect.Question{Kind: "MachineHealthCheck", Name: "a"}},
+		{args: []string{"machineclass", "a"}, want: collect.Question{Kind: "MachineClass", Name: "a"}},
 		{args: []string{"md/a"}, flags: []string{"--tree"}, want: collect.Question{Kind: "MachineDeployment", Name: "a", Tree: true}},
 		{args: []string{"ms/a"}, flags: []string{"--api", "gardener"}, want: collect.Question{Kind: "MachineSet", Name: "a", API: provider.Gardener}},
 		{args: []string{"machines.machine.openshift.io/a"}, flags: []string{"--api=openshift"}, want: collect.Question{Kind: "Machine", Name: "a", API: provider.OpenShift}},
@@ -142,6 +146,8 @@ func TestCompletion(t *testing.T) {
 		reason, want string
 		line         []string
 	}{
+		{"health checks are a kind", "machinehealthcheck/\n", []string{"kubectl-machine", "__complete", "why", "machineh"}},
+		{"classes are a kind", "machineclass/\n", []string{"kubectl-machine", "__complete", "why", "machinec"}},
 		{"a kind is followed by a name", "machineset/\n", []string{"kubectl-machine", "__complete", "why", "machines"}},
 		{"kubectl asks under another name", "machineset/\n", []string{"/usr/bin/kubectl_complete-machine", "why", "machines"}},
 		{"the commands there are", "why", []string{"kubectl_complete-machine", "w"}},

@@ -36,7 +36,8 @@ type Sets interface {
 // Deployments shows deployments.
 type Deployments interface {
 	View(d client.Object, now time.Time) rollout.Deployment
-	ViewSet(d, s client.Object) rollout.Set
+	// Rollout is what the controller of d looks at where d has the sets, and these have the machines.
+	Rollout(now time.Time, d client.Object, sets []client.Object, machines func(set client.Object) []client.Object, nodes dialect.Nodes) (rollout.Deployment, []rollout.Set, rollout.Policy)
 }
 
 // Checks shows health checks.
@@ -77,8 +78,17 @@ func (r deployments[D, S]) View(d client.Object, now time.Time) rollout.Deployme
 	return r.lens.View(d.(D), now).Deployment
 }
 
-func (r deployments[D, S]) ViewSet(d, s client.Object) rollout.Set {
-	return r.lens.Sets().View(d.(D), s.(S))
+func (r deployments[D, S]) Rollout(now time.Time, d client.Object, sets []client.Object, machines func(client.Object) []client.Object, nodes dialect.Nodes) (rollout.Deployment, []rollout.Set, rollout.Policy) {
+	v := r.lens.View(d.(D), now)
+	var out []rollout.Set
+	for _, s := range sets {
+		set := r.lens.Sets().View(d.(D), s.(S))
+		for _, m := range machines(s) {
+			set.Machines = append(set.Machines, r.lens.Machines().View(m, nodes))
+		}
+		out = append(out, set)
+	}
+	return v.Deployment, out, v.Policy
 }
 
 type checks[C client.Object] struct{ lens dialect.HealthChecks[C] }

@@ -1,6 +1,7 @@
 package apis_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
+	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -91,6 +94,7 @@ func TestFailure(t *testing.T) {
 		{of("Failed", "", "the infrastructure does not list instance i-1, but node n reports Ready under it: check"), "", "", "an answer that is not believed is no failure"},
 		{of("Processing", "ResourceExhausted", "x"), "", "", "the code is of an attempt before"},
 		{&machinev1.Machine{Status: machinev1.MachineStatus{ErrorMessage: ptr.To("no such zone"), ErrorReason: ptr.To(machinev1.InvalidConfigurationMachineError)}}, "no such zone", provider.Invalid, "the reason says it"},
+		{&machinev1.Machine{Status: machinev1.MachineStatus{ErrorMessage: ptr.To("no room"), ErrorReason: ptr.To(machinev1.InsufficientResourcesMachineError)}}, "no room", provider.Exhausted, "so does this one"},
 		{says("InstanceExists", "Instance has not been created: no room"), "no room", provider.Transient, "this API keeps no kind"},
 		{says("InstanceExists", "Instance has not been created"), "", "", "nothing failed yet"},
 		{says("InstanceExists", "Failed to check if machine exists: timeout"), "timeout", provider.Transient, "it cannot be asked"},
@@ -144,5 +148,62 @@ func TestSaidOfGroups(t *testing.T) {
 		if diff := cmp.Diff(test.want, apis.Said(test.object)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
 		}
+	}
+}
+
+// TestSaidSecrets: both APIs name the secrets that a machine is made with, and with which of
+// them the infrastructure is asked.
+func TestSaidSecrets(t *testing.T) {
+	machine := func(spec, kept string) client.Object {
+		m := &machinev1.Machine{}
+		m.Namespace = "blue"
+		m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: []byte(spec)}
+		if kept != "" {
+			m.Annotations = map[string]string{openshift.DefaultsAnnotation: kept}
+		}
+		return m
+	}
+	of := func(refs ...*corev1.SecretReference) client.Object {
+		c := &v1alpha1.MachineClass{SecretRef: refs[0], CredentialsSecretRef: refs[1]}
+		c.Namespace = "blue"
+		return c
+	}
+	named := func(namespace, name string, credentials bool) dialect.NamedSecret {
+		return dialect.NamedSecret{Namespace: namespace, Name: name, Credentials: credentials}
+	}
+	boot, cloud := &corev1.SecretReference{Name: "boot"}, &corev1.SecretReference{Namespace: "red", Name: "cloud"}
+	for _, test := range []struct {
+		reason string
+		object client.Object
+		want   []dialect.NamedSecret
+	}{
+		{"both are named", machine(`{"userDataSecret":{"name":"boot"},"credentialsSecret":{"name":"cloud"}}`, ""), []dialect.NamedSecret{named("blue", "boot", false), named("blue", "cloud", true)}},
+		{"the cluster names one, and the machine keeps that", machine(`{"userDataSecret":{"name":"boot"}}`, `{"userDataSecret":{"name":"other"},"credentialsSecret":{"name":"cloud"}}`), []dialect.NamedSecret{named("blue", "boot", false), named("blue", "cloud", true)}},
+		{"none is named", machine(`{"size":"small"}`, ""), nil},
+		{"the spec cannot be read", machine(`[]`, ""), nil},
+		{"there is no spec", &machinev1.Machine{}, nil},
+		{"a class with two", of(boot, cloud), []dialect.NamedSecret{named("blue", "boot", false), named("red", "cloud", true)}},
+		{"a class with one has all in it", of(boot, nil), []dialect.NamedSecret{named("blue", "boot", true)}},
+		{"a class without", of(nil, nil), nil},
+		{"something else", &corev1.Pod{}, nil},
+	} {
+		if got := apis.Said(test.object).Secrets; !slices.Equal(got, test.want) {
+			t.Errorf("%s: %+v, want %+v", test.reason, got, test.want)
+		}
+	}
+}
+
+// TestSaidUnasked: the reason of the condition says it, and no text.
+func TestSaidUnasked(t *testing.T) {
+	says := func(reason string) client.Object {
+		return &machinev1.Machine{Status: machinev1.MachineStatus{Conditions: []machinev1.Condition{{Type: machinev1.InstanceExistsCondition, Reason: reason}}}}
+	}
+	for reason, want := range map[string]bool{machinev1.ErrorCheckingProviderReason: true, machinev1.InstanceNotCreatedReason: false, machinev1.InstanceMissingReason: false} {
+		if apis.Said(says(reason)).Unasked != want {
+			t.Errorf("%s: %v, want %v", reason, !want, want)
+		}
+	}
+	if apis.Said(&v1alpha1.Machine{}).Unasked {
+		t.Error("an API that does not tell")
 	}
 }

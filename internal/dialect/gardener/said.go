@@ -3,6 +3,7 @@ package gardener
 import (
 	"cmp"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -21,6 +22,8 @@ func Said(o client.Object) (s dialect.Said) {
 		if until := o.Status.CurrentStatus.PreserveExpiryTime; until != nil {
 			s.KeptUntil = until.Time
 		}
+	case *v1alpha1.MachineClass:
+		s.Secrets = namedSecrets(o)
 	case *v1alpha1.MachineSet:
 		st := o.Status
 		s.Statements = dialect.ConditionsSay(st.Conditions, ofSet)
@@ -33,6 +36,17 @@ func Said(o client.Object) (s dialect.Said) {
 		s.Counts = dialect.CountsOf(st.Replicas, st.ReadyReplicas, st.AvailableReplicas, st.UpdatedReplicas, st.ObservedGeneration)
 	}
 	return s
+}
+
+// namedSecrets are those of a class. Of two, the second has the credentials.
+func namedSecrets(c *v1alpha1.MachineClass) (out []dialect.NamedSecret) {
+	for _, ref := range []*corev1.SecretReference{c.SecretRef, c.CredentialsSecretRef} {
+		if ref != nil && ref.Name != "" {
+			credentials := ref == c.CredentialsSecretRef || c.CredentialsSecretRef == nil
+			out = append(out, dialect.NamedSecret{Namespace: cmp.Or(ref.Namespace, c.Namespace), Name: ref.Name, Credentials: credentials})
+		}
+	}
+	return out
 }
 
 func ofSet(c v1alpha1.MachineSetCondition) dialect.Statement {

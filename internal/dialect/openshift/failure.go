@@ -20,12 +20,16 @@ const (
 )
 
 // Failure reads back what m records of the attempt at its instance that failed last;
-// nil when it records none. Of the kinds of failures the API keeps one: a spec that
-// was refused. All others come back as [provider.Transient].
+// nil when it records none. Of the kinds of failures the API keeps two, of a machine that
+// has failed: a spec that was refused, and no room. All others come back as
+// [provider.Transient].
 func (Machines) Failure(m *machinev1.Machine) error {
 	if text := ptr.Deref(m.Status.ErrorMessage, ""); text != "" {
-		if ptr.Deref(m.Status.ErrorReason, "") == machinev1.InvalidConfigurationMachineError {
+		switch ptr.Deref(m.Status.ErrorReason, "") {
+		case machinev1.InvalidConfigurationMachineError:
 			return provider.Errorf(provider.Invalid, "%s", text)
+		case machinev1.InsufficientResourcesMachineError:
+			return provider.Errorf(provider.Exhausted, "%s", text)
 		}
 		return errors.New(text)
 	}

@@ -1,8 +1,12 @@
 package openshift
 
 import (
+	"cmp"
+	"slices"
+
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/millwright-dev/millwright/provider"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,6 +22,11 @@ func Said(o client.Object) (s dialect.Said) {
 		s.Failure = Machines{}.Failure(o)
 		s.Statements = append(errorSays(o.Status.ErrorReason, o.Status.ErrorMessage), dialect.ConditionsSay(o.Status.Conditions, ofMachine)...)
 		s.Phase = ptr.Deref(o.Status.Phase, "")
+		s.Unasked = slices.ContainsFunc(o.Status.Conditions, func(c machinev1.Condition) bool {
+			return c.Type == machinev1.InstanceExistsCondition && c.Reason == machinev1.ErrorCheckingProviderReason
+		})
+		userData, credentials := Machines{}.Secrets(o)
+		s.Secrets = namedSecrets(o.Namespace, userData, credentials)
 	case *machinev1.MachineSet:
 		st := o.Status
 		s.Statements = append(errorSays(st.ErrorReason, st.ErrorMessage), dialect.ConditionsSay(st.Conditions, ofMachine)...)
@@ -37,6 +46,17 @@ func errorSays[R ~string](reason *R, message *string) []dialect.Statement {
 		return nil
 	}
 	return []dialect.Statement{{About: dialect.ErrorStatement, Status: "Failed", Reason: string(ptr.Deref(reason, "")), Message: *message}}
+}
+
+// namedSecrets leaves out what has no name. Where no namespace is named, it is that of the machine.
+func namedSecrets(namespace string, userData, credentials provider.SecretRef) (out []dialect.NamedSecret) {
+	for _, s := range []dialect.NamedSecret{{Namespace: userData.Namespace, Name: userData.Name}, {Namespace: credentials.Namespace, Name: credentials.Name, Credentials: true}} {
+		if s.Name != "" {
+			s.Namespace = cmp.Or(s.Namespace, namespace)
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func ofMachine(c machinev1.Condition) dialect.Statement {

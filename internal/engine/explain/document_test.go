@@ -14,7 +14,9 @@ func Document() string {
 	b.WriteString(`# Reasons
 
 What ` + "`kubectl machine why`" + ` may answer, and what to do next. The reason is the word in the answer's ` + "`reason`" + `; where it stands more than once,
-the situation decides. Words in braces are filled in. This page is generated from ` + "`internal/engine/explain/reasons.go`" + `: do not edit it.
+the situation decides. Words in braces are filled in. Where an API records why an attempt at an instance failed as text
+only, ` + "`CreateFailed` stands for `ResourceExhausted`, `InvalidConfiguration`, `PermissionDenied` and `Conflict`" + ` as well
+([which](compatibility.md)): nobody parses that text, and the cause quotes it. This page is generated from ` + "`internal/engine/explain/reasons.go`" + `: do not edit it.
 
 | reason | state | the object ... | next |
 |---|---|---|---|

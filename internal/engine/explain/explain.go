@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
 
@@ -103,19 +105,8 @@ type Evidence struct {
 	Record  postmortem.Record `json:"record"`
 }
 
-// span is a time in the largest units that matter: "40s", "12m", "3h12m", "5d4h".
-func span(d time.Duration) string {
-	d = max(d, 0)
-	switch {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
-}
+// span is a time as kubectl shows ages: "40s", "12m", "3h12m", "5d4h".
+func span(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
 
 // lasting is " for 12m"; empty where since is not known.
 func lasting(now, since time.Time) string {

@@ -3,6 +3,7 @@ package explain_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,11 +11,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -82,9 +87,16 @@ func machineFacts(t *rapid.T) explain.MachineFacts {
 			Join:   lifecycle.JoinPolicy{LinkedIsRunning: rapid.Bool().Draw(t, "linked"), Timeout: rapid.SampledFrom([]time.Duration{0, 20 * time.Minute}).Draw(t, "join")},
 			Health: lifecycle.HealthPolicy{Tracked: rapid.Bool().Draw(t, "tracks"), Conditions: []string{"DiskPressure"}, Timeout: rapid.SampledFrom([]time.Duration{0, 10 * time.Minute}).Draw(t, "health")},
 		},
-		Said: statements(t), Failure: rapid.SampledFrom([]error{nil, provider.Errorf(provider.Exhausted, "no room"), provider.Errorf(provider.Invalid, "no such zone"), provider.Errorf(provider.Denied, "no"), errors.New("no")}).Draw(t, "failure"),
+		Said: statements(t), Failure: explain.Failure{
+			Err:     rapid.SampledFrom([]error{nil, provider.Errorf(provider.Exhausted, "no room"), provider.Errorf(provider.Invalid, "no such zone"), provider.Errorf(provider.Denied, "no"), errors.New("no")}).Draw(t, "failure"),
+			Unasked: rapid.Bool().Draw(t, "unasked"),
+		},
 		Owner: rapid.SampledFrom([]string{"", "MachineSet s"}).Draw(t, "owner"), Replaces: rapid.Bool().Draw(t, "replaces"),
-		Class: "machineclass c", NoClass: rapid.Bool().Draw(t, "no class"), Foreign: rapid.SampledFrom([][]string{nil, {"x/y"}}).Draw(t, "foreign"),
+		Made: explain.Made{
+			Class: "machineclass c", NoClass: rapid.Bool().Draw(t, "no class"), Credentials: rapid.SampledFrom([]string{"", "secret blue/cloud"}).Draw(t, "credentials"),
+			Absent: rapid.SampledFrom([][]string{nil, {"secret blue/cloud"}, {"secret blue/cloud", "secret blue/boot"}}).Draw(t, "absent"),
+		},
+		Foreign:   rapid.SampledFrom([][]string{nil, {"x/y"}}).Draw(t, "foreign"),
 		Stopped:   rapid.SampledFrom([]string{"", "its instance does not run"}).Draw(t, "stopped"),
 		KeptUntil: when(t, "kept"), Node: nodeOf(t), NodeLooked: rapid.Bool().Draw(t, "looked"), PodsLooked: rapid.Bool().Draw(t, "pods"),
 	}
@@ -142,6 +154,40 @@ func TestMachineIsTotal(t *testing.T) {
 	})
 }
 
+// rolloutOf is what a deployment's controller looks at; none of a set.
+func rolloutOf(t *rapid.T) *explain.Rollout {
+	if !rapid.Bool().Draw(t, "deployment") {
+		return nil
+	}
+	r := &explain.Rollout{Deployment: rollout.Deployment{
+		UID: "d", Name: "s", Replicas: rapid.IntRange(0, 4).Draw(t, "replicas"), Surge: ptr.To(intstr.FromInt32(1)),
+		Strategy: rapid.SampledFrom([]rollout.Strategy{rollout.Rolling, rollout.Recreate, rollout.OnDelete, rollout.InPlace}).Draw(t, "strategy"),
+		ByHand:   rapid.Bool().Draw(t, "by hand"), Paused: rapid.Bool().Draw(t, "held up"), Deadline: 10 * time.Minute,
+		Guard: rollout.Guard{Canary: ptr.To(intstr.FromInt32(1)), Soak: rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "soak")},
+		Last: rollout.Last{Progress: rollout.Progress{
+			Status: "True", Since: now.Add(-time.Hour), Message: "so far",
+			Reason: rapid.SampledFrom([]rollout.Reason{"", rollout.Stopped, rollout.SetUpdated, rollout.SetAvailable}).Draw(t, "told"),
+		}},
+	}}
+	for i, name := range []string{"new", "old"} {
+		s := rollout.Set{
+			UID: types.UID(name), Name: name, Current: i == 0, Replicas: rapid.IntRange(0, 3).Draw(t, name), Revision: int64(2 - i), Observed: true,
+			Notes: rollout.Notes{CanarySince: when(t, name+" canary")}, Alarm: rollout.Alarm{State: rollout.AlarmUnsure},
+			Failure: rapid.SampledFrom([]*rollout.Failure{nil, {Reason: "FailedCreate", Message: "no."}, {Held: true, Message: "too many."}}).Draw(t, name+" failure"),
+		}
+		for n := range s.Replicas {
+			m := rollout.Machine{Node: fmt.Sprint(name, n), Seen: true}
+			m.UID, m.Name, m.Ready = types.UID(m.Node), m.Node, rapid.Bool().Draw(t, "ready")
+			m.Usable = m.Ready
+			s.Machines = append(s.Machines, m)
+		}
+		if i > 0 || rapid.Bool().Draw(t, "made") {
+			r.Sets = append(r.Sets, s)
+		}
+	}
+	return r
+}
+
 // TestGroupIsTotal: the same of sets and deployments.
 func TestGroupIsTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -150,7 +196,18 @@ func TestGroupIsTotal(t *testing.T) {
 			Subject: explain.Subject{Kind: "MachineSet", Namespace: "blue", Name: "s"}, Created: now.Add(-time.Hour), Deleted: when(t, "deleted"),
 			Wanted: n("wanted"), Have: n("have"), Ready: n("ready"), Available: n("available"), Updated: n("updated"),
 			Unseen: rapid.Bool().Draw(t, "unseen"), Paused: rapid.Bool().Draw(t, "paused"), Frozen: rapid.Bool().Draw(t, "frozen"),
-			CanarySince: when(t, "canary"), Soak: rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "soak"), Revision: 7, Said: statements(t),
+			Said: statements(t), Rollout: rolloutOf(t),
+		}
+		usable := f.Available
+		if f.Rollout != nil {
+			f.Wanted, usable = f.Rollout.Deployment.Replicas, 0
+			for _, s := range f.Rollout.Sets {
+				for _, m := range s.Machines {
+					if m.Usable {
+						usable++
+					}
+				}
+			}
 		}
 		if rapid.Bool().Draw(t, "fault") {
 			f.Faults = []lifecycle.Fault{{Field: "spec.selector", Message: "must be set."}}
@@ -160,8 +217,8 @@ func TestGroupIsTotal(t *testing.T) {
 		}
 		a := explain.Group(now, f)
 		whole(t, a)
-		if a.State == explain.Healthy && (f.Available < f.Wanted || f.Have > f.Wanted) {
-			t.Fatalf("in order with %d of %d available, %d there", f.Available, f.Wanted, f.Have)
+		if a.State == explain.Healthy && (usable < f.Wanted || f.Have > f.Wanted && f.Rollout == nil) {
+			t.Fatalf("in order with %d of %d available, %d there", usable, f.Wanted, f.Have)
 		}
 	})
 }

@@ -23,9 +23,8 @@ type MachineFacts struct {
 	Policy lifecycle.Policy
 	// Said is what the object says about itself.
 	Said []postmortem.Statement
-	// Failure is what the attempt failed with that failed last, of a kind as far as
-	// the API keeps that; nil where none is recorded.
-	Failure error
+	// Failure is what the attempt failed with that failed last.
+	Failure Failure
 	// Owner is what made it ("MachineSet mill"); empty when nothing did. Replaces
 	// says that the owner makes another by itself when it failed.
 	Owner    string
@@ -33,10 +32,7 @@ type MachineFacts struct {
 	// Stopped says, as a clause, that its instance does not run; empty where it
 	// does, as far as was recorded.
 	Stopped string
-	// Class is what it refers to ("machineclass small"); NoClass says that the
-	// API server knows no such thing.
-	Class   string
-	NoClass bool
+	Made    Made
 	// Foreign are finalizers of others.
 	Foreign []string
 	// KeptUntil is the time until which a failed machine is preserved; zero when
@@ -67,6 +63,28 @@ type MachineFacts struct {
 	Gaps       []string
 }
 
+// Failure is an attempt at an instance that failed.
+type Failure struct {
+	// Err is nil where none is recorded. It is of a kind as far as the API keeps that.
+	Err error
+	// Unasked says that the infrastructure could not even be asked for the instance, as
+	// far as the API keeps that.
+	Unasked bool
+}
+
+// Made is what a machine is made from.
+type Made struct {
+	// Class is what it refers to ("machineclass small"); NoClass says that the
+	// API server knows no such thing.
+	Class   string
+	NoClass bool
+	// Credentials is the secret with which the infrastructure is asked ("secret
+	// blue/cloud"); empty where none is named. Absent are the secrets that are named and
+	// do not exist.
+	Credentials string
+	Absent      []string
+}
+
 // said finds what is said about something; its zero value when nothing is.
 func (f *MachineFacts) said(about string) postmortem.Statement { return find(f.Said, about) }
 
@@ -95,8 +113,8 @@ func (f *MachineFacts) latest() []Cause {
 		if s.Message == "" || trivial {
 			continue
 		}
-		if f.Failure != nil && s.Status != string(corev1.ConditionTrue) {
-			s.Message = f.Failure.Error()
+		if f.Failure.Err != nil && s.Status != string(corev1.ConditionTrue) {
+			s.Message = f.Failure.Err.Error()
 		}
 		return quote(s)
 	}

@@ -26,18 +26,15 @@ type GroupFacts struct {
 	Paused bool
 	// Frozen says that no machines are made because there are far too many.
 	Frozen bool
-	// CanarySince is when the canary of a rollout was first available; zero when
-	// no rollout waits for one. Soak is how long it has to be so, zero when a
-	// person approves it; Revision is what is to be approved.
-	CanarySince time.Time
-	Soak        time.Duration
-	Revision    int64
 	// Faults are what is wrong with the object.
 	Faults []lifecycle.Fault
 	Said   []postmortem.Statement
 	// Decision is what the controller of a set would decide; its zero value of a
 	// deployment.
 	Decision replicas.Decision
+	// Rollout is what the controller of a deployment decides from; nil of a set, and
+	// where not all of that could be read.
+	Rollout *Rollout
 	// Rivals are the other sets that select the same machines ("MachineSet mill").
 	Rivals []string
 	// Members are the answers about its machines that are not in order, the
@@ -60,7 +57,7 @@ const (
 // deletionHeld is why a set gives up no machine.
 const deletionHeld = "DeletionHeld"
 
-type groupCheck func(now time.Time, f *GroupFacts) *finding
+type groupCheck func(now time.Time, f *asked) *finding
 
 // group explains a set or a deployment; what explains it best comes first.
 var group = []groupCheck{
@@ -76,15 +73,17 @@ var group = []groupCheck{
 	replicasFail,
 	rolloutLate,
 	membersUnwell,
+	personChooses,
 	groupIncomplete,
 	groupShared,
 }
 
-// Group explains a set or a deployment at the time now.
-func Group(now time.Time, f GroupFacts) Answer {
-	found := finding{key: "Available"}
+// Group explains a set or a deployment at the time now: a set and a deployment by what
+// their controller would decide on what is stored.
+func Group(now time.Time, facts GroupFacts) Answer {
+	f, found := ask(now, facts), finding{key: "Available"}
 	for _, c := range group {
-		if a := c(now, &f); a != nil {
+		if a := c(now, f); a != nil {
 			found = *a
 			break
 		}
@@ -137,8 +136,8 @@ func (f *GroupFacts) bad() bool {
 	return len(f.Members) > 0 && slices.Contains([]State{Failed, Stuck, Degraded, Waiting}, f.Members[0].State)
 }
 
-func groupInvalid(_ time.Time, f *GroupFacts) *finding {
-	p := f.said(progressing)
+func groupInvalid(_ time.Time, f *asked) *finding {
+	p := f.progress()
 	wrong := p.Reason == string(rollout.InvalidObject) || p.Reason == string(rollout.SelectsAll)
 	if len(f.Faults) == 0 && !wrong || !f.Deleted.IsZero() {
 		return nil
@@ -154,7 +153,7 @@ func groupInvalid(_ time.Time, f *GroupFacts) *finding {
 	return out
 }
 
-func groupDeleting(_ time.Time, f *GroupFacts) *finding {
+func groupDeleting(_ time.Time, f *asked) *finding {
 	if f.Deleted.IsZero() {
 		return nil
 	}
@@ -165,14 +164,14 @@ func groupDeleting(_ time.Time, f *GroupFacts) *finding {
 	return out
 }
 
-func groupUnseen(now time.Time, f *GroupFacts) *finding {
+func groupUnseen(now time.Time, f *asked) *finding {
 	if !f.Unseen || now.Sub(f.Created) < unseen {
 		return nil
 	}
 	return &finding{key: variant(ReasonNotSeen, "Set")}
 }
 
-func groupFrozen(_ time.Time, f *GroupFacts) *finding {
+func groupFrozen(_ time.Time, f *asked) *finding {
 	if !f.Frozen {
 		return nil
 	}
@@ -180,10 +179,10 @@ func groupFrozen(_ time.Time, f *GroupFacts) *finding {
 	return &finding{key: "Frozen", reason: s.Reason, chain: quote(s)}
 }
 
-func groupHeld(_ time.Time, f *GroupFacts) *finding {
+func groupHeld(_ time.Time, f *asked) *finding {
 	s := f.said(held)
 	if s.Message == "" {
-		s = f.said(replicaFailure)
+		s = f.failure()
 		if s.Reason != deletionHeld {
 			return nil
 		}
@@ -193,7 +192,7 @@ func groupHeld(_ time.Time, f *GroupFacts) *finding {
 
 // setWaits is about sets whose controller does nothing, or makes no machine, because
 // somebody wants that.
-func setWaits(_ time.Time, f *GroupFacts) *finding {
+func setWaits(_ time.Time, f *asked) *finding {
 	d := f.Decision
 	switch d.Reason {
 	case replicas.Paused, replicas.Held:
@@ -202,58 +201,22 @@ func setWaits(_ time.Time, f *GroupFacts) *finding {
 	return nil
 }
 
-func rolloutStopped(_ time.Time, f *GroupFacts) *finding {
-	s := f.said(progressing)
-	if s.Reason != string(rollout.Stopped) {
-		return nil
-	}
-	return &finding{key: s.Reason, chain: append(quote(s), f.members()...)}
-}
-
-func canaryWaits(now time.Time, f *GroupFacts) *finding {
-	if f.CanarySince.IsZero() || f.Paused {
-		return nil
-	}
-	out := &finding{
-		key: "CanaryWaiting", chain: quote(f.said(progressing)),
-		fill: []string{"canary", lasting(now, f.CanarySince), "revision", fmt.Sprint(f.Revision), "left", span(f.CanarySince.Add(f.Soak).Sub(now))},
-	}
-	if f.Soak > 0 {
-		out.key = variant(out.key, "Soak")
-	}
-	return out
-}
-
-func groupPaused(_ time.Time, f *GroupFacts) *finding {
+func groupPaused(_ time.Time, f *asked) *finding {
 	if !f.Paused || f.Updated == f.Wanted && f.Available == f.Wanted {
 		return nil
 	}
 	return &finding{key: string(rollout.IsPaused), chain: f.members()}
 }
 
-func replicasFail(_ time.Time, f *GroupFacts) *finding {
-	s := f.said(replicaFailure)
+func replicasFail(_ time.Time, f *asked) *finding {
+	s := f.failure()
 	if s.Message == "" {
-		if s = f.said(postmortem.ErrorStatement); s.Message == "" {
-			return nil
-		}
+		return nil
 	}
 	return &finding{key: "ReplicaFailure", reason: s.Reason, chain: quote(s)}
 }
 
-func rolloutLate(_ time.Time, f *GroupFacts) *finding {
-	s := f.said(progressing)
-	if !slices.Contains([]string{string(rollout.DeadlineExceeded), string(rollout.SetCreateError)}, s.Reason) {
-		return nil
-	}
-	out := &finding{key: string(rollout.DeadlineExceeded), reason: s.Reason, chain: append(quote(s), f.members()...)}
-	if len(f.Members) > 0 {
-		out.key = variant(rollout.DeadlineExceeded, "Member")
-	}
-	return out
-}
-
-func membersUnwell(_ time.Time, f *GroupFacts) *finding {
+func membersUnwell(_ time.Time, f *asked) *finding {
 	complete := f.Available >= f.Wanted && f.Have <= f.Wanted
 	if len(f.Members) == 0 || complete && !f.bad() {
 		return nil
@@ -274,20 +237,7 @@ func membersUnwell(_ time.Time, f *GroupFacts) *finding {
 
 const membersKey = "MembersUnwell"
 
-func groupIncomplete(_ time.Time, f *GroupFacts) *finding {
-	s := f.said(progressing)
-	rolling := f.Updated < f.Wanted && s.Message != ""
-	if f.Available >= f.Wanted && f.Have <= f.Wanted && !rolling {
-		return nil
-	}
-	out := &finding{key: "MachinesUnavailable", reason: s.Reason, chain: quote(s)}
-	if rolling {
-		out.key = "MachineSetUpdated"
-	}
-	return out
-}
-
-func groupShared(_ time.Time, f *GroupFacts) *finding {
+func groupShared(_ time.Time, f *asked) *finding {
 	if len(f.Rivals) == 0 {
 		return nil
 	}

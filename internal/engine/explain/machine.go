@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -65,8 +66,8 @@ func (q *input) policy() lifecycle.Policy {
 // the infrastructure: an instance is there if one was recorded.
 func (q *input) world() lifecycle.World {
 	w := lifecycle.World{Node: lifecycle.Node{Object: q.Node, Looked: q.NodeLooked, Update: q.Update}, Instances: lifecycle.Instances{Looked: true}}
-	if q.NoClass && (!q.View.Recorded.Provisioned || !q.View.Deleted.IsZero()) {
-		w.Instances.Looked, w.Session.Err = false, errors.New("its "+q.Class+" does not exist")
+	if q.Made.NoClass && (!q.View.Recorded.Provisioned || !q.View.Deleted.IsZero()) {
+		w.Instances.Looked, w.Session.Err = false, errors.New("its "+q.Made.Class+" does not exist")
 	}
 	if q.View.Recorded.Provisioned {
 		i := provider.Instance{ProviderID: q.View.Recorded.ProviderID, State: provider.Running}
@@ -79,7 +80,10 @@ func (q *input) world() lifecycle.World {
 		w.Instances.Own = []provider.Instance{i}
 	}
 	if q.View.Deleted.IsZero() {
-		w.Retry = lifecycle.Retry{Err: q.Failure, Step: lifecycle.Create, At: q.now, Failures: 1}
+		if q.Failure.Unasked && q.early() && !q.Made.NoClass {
+			w.Instances.Looked, w.Instances.Err = false, q.Failure.Err
+		}
+		w.Retry = lifecycle.Retry{Err: q.Failure.Err, Step: lifecycle.Create, At: q.now, Failures: 1}
 		if q.View.Recorded.Provisioned {
 			w.Retry.Step = lifecycle.Initialize
 		}
@@ -88,7 +92,7 @@ func (q *input) world() lifecycle.World {
 		}
 		return w
 	}
-	w.Removal.Err = q.Failure
+	w.Removal.Err = q.Failure.Err
 	if !q.View.Since(lifecycle.DeletionInstance).IsZero() || q.NodeLooked && q.Node == nil && q.View.Stage == lifecycle.StageDeleting {
 		w.Removal.State = lifecycle.RemovalUnderway
 	}
@@ -134,12 +138,8 @@ func (q *input) living(d lifecycle.Decision) finding {
 		return f
 	case lifecycle.ReasonFailed:
 		return q.failed()
-	case lifecycle.ReasonRetry, lifecycle.ReasonCreateFailed:
-		f := finding{key: string(lifecycle.ReasonCreateFailed), chain: q.latest()}
-		if key, ok := refusals[provider.KindOf(d.Err)]; ok {
-			f.key = key
-		}
-		return f
+	case lifecycle.ReasonRetry, lifecycle.ReasonCreateFailed, lifecycle.ReasonLookupFailed, lifecycle.ReasonUserData:
+		return uncreated(q, d)
 	case lifecycle.ReasonAwaitingNode, lifecycle.ReasonJoinTimeout:
 		return q.joining(d)
 	case lifecycle.ReasonNodeMissing:
@@ -158,6 +158,21 @@ func (q *input) living(d lifecycle.Decision) finding {
 	return finding{key: string(d.Reason), chain: q.latest()}
 }
 
+// uncreated is about a machine without an instance: why it has none.
+func uncreated(q *input, d lifecycle.Decision) finding {
+	f := finding{key: string(d.Reason), chain: q.latest()}
+	if d.Reason == lifecycle.ReasonRetry {
+		f.key = string(lifecycle.ReasonCreateFailed)
+	}
+	if key, ok := refusals[provider.KindOf(d.Err)]; ok {
+		f.key = key
+	}
+	if len(q.Made.Absent) > 0 {
+		f.key = variant(reasonNoSecret, "Machine")
+	}
+	return f
+}
+
 // failed machines stay as they are.
 func (q *input) failed() finding {
 	of := ""
@@ -166,8 +181,10 @@ func (q *input) failed() finding {
 		of = "Preserved"
 	case q.Replaces:
 		of = "Replaced"
-	case q.Owner != "" && provider.KindOf(q.Failure) == provider.Invalid:
+	case q.Owner != "" && provider.KindOf(q.Failure.Err) == provider.Invalid:
 		of = "Template"
+	case q.Owner != "" && provider.KindOf(q.Failure.Err) == provider.Exhausted:
+		of = "Exhausted"
 	case q.Owner != "":
 		of = "Owned"
 	}
@@ -289,7 +306,7 @@ func (q *input) healthy(d lifecycle.Decision) finding {
 
 // words are what the texts may name of any machine.
 func (q *input) words() []string {
-	limit, update, class, node := "", "", q.Class, q.View.Recorded.NodeName
+	limit, update, class, node, secret := "", "", q.Made.Class, q.View.Recorded.NodeName, q.Made.Credentials
 	if t := q.Policy.Join.Timeout; t > 0 {
 		limit = " (limit " + span(t) + ")"
 	}
@@ -302,9 +319,12 @@ func (q *input) words() []string {
 	if q.HasNode() {
 		node = q.Node.Name
 	}
+	if secret == "" {
+		secret = "the secret that the machine is made with"
+	}
 	since := lasting(q.now, q.View.StageSince)
 	return []string{
-		"age", span(q.now.Sub(q.View.Created)), "limit", limit, "update", update, "class", class, "node", node, "owner", q.Owner,
+		"age", span(q.now.Sub(q.View.Created)), "limit", limit, "update", update, "class", class, "credentials", secret, "secret", strings.Join(q.Made.Absent, " and "), "node", node, "owner", q.Owner,
 		"since", since, "stopped", q.Stopped, "joining", span(q.now.Sub(q.joiningSince())), "unwell", since, "failed", "", "health", "", "controller", machineController,
 		"ready", lasting(q.now, ready(q.Node).LastTransitionTime.Time), "going", q.going(), "pods", fmt.Sprint(len(q.Pods)), "left", "a moment",
 	}

@@ -93,7 +93,7 @@ func Class(now time.Time, f ClassFacts) Answer {
 	case !f.Deleted.IsZero():
 		out.key = "Deleting/Class"
 	case len(f.Absent) > 0:
-		out.key = "SecretMissing"
+		out.key = reasonNoSecret
 		out = out.with("secret", f.Absent[0])
 	}
 	for _, name := range f.Absent {

@@ -23,7 +23,7 @@ func WorstFirst(a, b Answer) int {
 // mostAnswers is how many objects an overview names.
 const mostAnswers = 20
 
-// Overview explains a namespace by the answers about all objects in it.
+// Overview explains a namespace, or a cluster, by the answers about all objects in it.
 func Overview(s Subject, all []Answer, gaps []string) Answer {
 	var wrong []Answer
 	for _, a := range all {
@@ -57,11 +57,11 @@ func withoutEchoes(all []Answer) []Answer {
 	told := map[string]bool{}
 	for _, a := range all {
 		if a.Kind == "Machine" && a.State != Healthy {
-			told[a.API+"/"+a.Reason] = true
+			told[a.Namespace+"/"+a.API+"/"+a.Reason] = true
 		}
 	}
 	return slices.DeleteFunc(all, func(a Answer) bool {
-		return (a.Kind == "MachineSet" || a.Kind == "MachineDeployment") && told[a.API+"/"+a.Reason]
+		return (a.Kind == "MachineSet" || a.Kind == "MachineDeployment") && told[a.Namespace+"/"+a.API+"/"+a.Reason]
 	})
 }
 

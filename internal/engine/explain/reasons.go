@@ -50,10 +50,12 @@ var reasons = map[string]advice{
 	word(lifecycle.ReasonFailed):                    {Failed, "failed{failed}", "fix the cause, delete the machine and make another: nothing else does", false},
 	word(lifecycle.ReasonFailed) + "/Owned":         {Failed, "failed{failed}", "fix the cause and delete the machine, unless a health check does: {owner} makes another", false},
 	word(lifecycle.ReasonFailed) + "/Template":      {Failed, "failed{failed}", "correct what is named in the template of {owner}, and delete the machine: {owner} makes another", false},
+	word(lifecycle.ReasonFailed) + "/Exhausted":     {Failed, "failed{failed}", "raise the quota, or ask for another type or zone, and delete the machine: {owner} makes another", false},
 	word(lifecycle.ReasonFailed) + "/Replaced":      {Failed, "failed{failed}", "wait: {owner} deletes it and makes another; fix the cause, or the next one ends like this", true},
 	word(lifecycle.ReasonFailed) + "/Preserved":     {Failed, "failed{failed}, and is preserved for inspection for another {left}", "inspect it; when the time is over, or the preservation is taken off, it is replaced", false},
+	reasonNoSecret + "/Machine":                     {Degraded, noInstance + "{secret} does not exist", "create {secret}, or correct the reference" + retried, false},
 	word(lifecycle.ReasonClassUnavailable):          {Degraded, "has no instance, because its {class} does not exist", "create {class} in namespace {namespace}, or correct the reference", false},
-	word(lifecycle.ReasonLookupFailed):              {Degraded, noInstance + "the infrastructure does not say whether it has one", "fix what is named" + retried, false},
+	word(lifecycle.ReasonLookupFailed):              {Degraded, noInstance + "the infrastructure does not say whether it has one", "fix what is named, or renew the credentials in {credentials} if they are refused" + retried, false},
 	word(lifecycle.ReasonGivenUp):                   {Degraded, noInstance + "the infrastructure accepted it and gave it up", "fix the cause, or delete the machine to have another one made where there is room", false},
 	word(lifecycle.ReasonTaken):                     {Degraded, noInstance + "another instance has its name", "remove the instance that has the name, or delete the machine", false},
 	word(lifecycle.ReasonDuplicate):                 {Progressing, "has more than one instance, and its controller records which is its own", wait, true},
@@ -63,14 +65,14 @@ var reasons = map[string]advice{
 	word(lifecycle.ReasonCreateFailed):              {Degraded, noInstance + "attempts to make it fail", "fix what is named" + retried, false},
 	refusals[provider.Exhausted]:                    {Degraded, noInstance + "quota or capacity of the infrastructure is used up", "raise the quota, or ask for another type or zone" + retried, true},
 	refusals[provider.Invalid]:                      {Degraded, noInstance + "what it is to be made from is refused", "correct the field that is named in {class}", false},
-	refusals[provider.Denied]:                       {Degraded, noInstance + "the infrastructure denies its credentials", "renew the credentials in the secret that the machine is made with, or grant them what is named" + retried, false},
+	refusals[provider.Denied]:                       {Degraded, noInstance + "the infrastructure denies its credentials", "renew the credentials in {credentials}, or grant them what is named" + retried, false},
 	refusals[provider.Conflict]:                     {Degraded, noInstance + "something else is under way at the infrastructure", "wait: the controller tries again by itself", true},
 	word(lifecycle.ReasonCreateTimeout):             {Failed, noInstance + "its time is over, and it becomes Failed", fixAll, false},
 	word(lifecycle.ReasonPending):                   {Progressing, "is being made: the infrastructure works on its instance, {age} after it was asked for{limit}", wait, true},
 	word(lifecycle.ReasonUninitialized):             {Progressing, "is being made: its instance is being initialized", wait, true},
 	word(lifecycle.ReasonUnconfirmed):               {Progressing, "is there, and the infrastructure is asked again for its instance", wait, true},
 	word(lifecycle.ReasonMissing):                   {Failed, "is not healthy: its instance is gone, and it becomes Failed", "find out who removed the instance", false},
-	word(lifecycle.ReasonContradicted):              {Degraded, "runs, but the infrastructure does not list its instance", "check the credentials, and which account they open: nothing is done about the instance until then", false},
+	word(lifecycle.ReasonContradicted):              {Degraded, "runs, but the infrastructure does not list its instance", "check the credentials in {credentials}, and which account they open: nothing is done about the instance until then", false},
 	word(lifecycle.ReasonRebootAsked):               {Progressing, "is being rebooted", wait, true},
 	word(lifecycle.ReasonDetached):                  {Healthy, "is in order: its instance runs, and no node is expected of it", nothing, false},
 	reasonStopped:                                   {Degraded, "is not healthy: {stopped}", stopped + ", and start it or delete the machine", false},
@@ -127,12 +129,13 @@ var reasons = map[string]advice{
 	word(lifecycle.ReasonTerminateHook):                 {Stuck, "{going}: it is not terminated before the pre-terminate hook {hook} of {hook owner} is taken off", "see what {hook owner} waits for; it takes the hook off when it is done", false},
 	word(lifecycle.ReasonDeletionNeedsHelp):             {Stuck, "{going}: its instance cannot be removed, because its {class} does not exist", "restore {class}; only if the instance is known to be gone, let the object go with the annotation millwright.dev/abandon-instance", false},
 	word(lifecycle.ReasonTerminateFailed):               {Stuck, "{going}: its instance cannot be removed", "fix what is named" + retried, false},
-	word(lifecycle.ReasonTerminateFailed) + "/Denied":   {Stuck, "{going}: its instance cannot be removed", "renew the credentials in the secret that the machine is made with, or grant them what is named" + retried, false},
+	word(lifecycle.ReasonTerminateFailed) + "/Denied":   {Stuck, "{going}: its instance cannot be removed", "renew the credentials in {credentials}, or grant them what is named" + retried, false},
 	word(lifecycle.ReasonTerminateFailed) + "/Invalid":  {Stuck, "{going}: its instance cannot be removed", "correct the field that is named in {class}", false},
+	word(lifecycle.ReasonTerminateFailed) + "/NoSecret": {Stuck, "{going}: its instance cannot be removed, because {secret} does not exist", "restore {secret}" + retried, false},
 	word(lifecycle.ReasonTerminateFailed) + "/Conflict": {Stuck, "{going}: its instance cannot be removed", "wait: the controller tries again by itself", true},
 	word(lifecycle.ReasonTerminating):                   {Deleting, "{going}: the infrastructure was asked to remove its instance, and has not confirmed that it is gone", wait, true},
 	word(lifecycle.ReasonUnconfirmed) + "/Deleting":     {Deleting, "{going}: the infrastructure is asked again whether its instance is gone", wait, true},
-	word(lifecycle.ReasonContradicted) + "/Deleting":    {Stuck, "{going}: the infrastructure does not list its instance, and is not believed", "check the credentials, and which account they open; if the instance is gone, set the annotation millwright.dev/abandon-instance", false},
+	word(lifecycle.ReasonContradicted) + "/Deleting":    {Stuck, "{going}: the infrastructure does not list its instance, and is not believed", "check the credentials in {credentials}, and which account they open; if the instance is gone, set the annotation millwright.dev/abandon-instance", false},
 	word(lifecycle.ReasonInstanceGone):                  {Deleting, "{going}: its instance is gone, and its node is deleted", wait, true},
 	word(lifecycle.ReasonNothingLeft):                   {Deleting, "{going}: nothing is left of it but the object", wait, true},
 	word(lifecycle.ReasonAbandoned):                     {Deleting, "{going}: its pods are left behind, because the cluster does not answer", wait, true},
@@ -171,6 +174,8 @@ var reasons = map[string]advice{
 	word(rollout.Stopped):          {Failed, "has stopped its rollout: {rolled}", "fix the template, or roll back; the rollout goes on with another template, or after a pause", false},
 	"CanaryWaiting":                {Waiting, "waits at the canary of its rollout{canary}: {rolled}", "look at the new machines, and approve them with the annotation " + rollout.ApproveKey + `: "{revision}"`, false},
 	"CanaryWaiting/Soak":           {Waiting, "waits at the canary of its rollout{canary}: {rolled}", "wait: it goes on in {left} if the canary stays available, or at once with the annotation " + rollout.ApproveKey, true},
+	rolledByHand:                   {Waiting, "waits for somebody to choose the next machines of its rollout: {rolled}", "delete machines of the old template: each is replaced by one of the new", false},
+	rolledByHand + "/InPlace":      {Waiting, "waits for somebody to choose the next machines of its rollout: {rolled}", "select nodes to be updated, with the label selected-for-update", false},
 	word(rollout.IsPaused):         {Waiting, "is paused: {rolled}, {available} are available", "set spec.paused to false to go on; a paused deployment is scaled, and not rolled", false},
 	"ReplicaFailure":               {Degraded, "cannot make or remove its machines: {count}", "fix what is named" + retried, false},
 	word(rollout.DeadlineExceeded): {Degraded, "makes no progress with its rollout: {rolled}", "fix what is named; it goes on by itself", false},
@@ -192,7 +197,7 @@ var reasons = map[string]advice{
 	"Exists":         {Healthy, "is there, and {used}", nothing, false},
 	"InUse":          {Stuck, "has been in deletion for {deleted}: {used}", "delete what uses it, or let it use another class: instances are removed through the class", false},
 	"Deleting/Class": {Deleting, "has been in deletion for {deleted}: {used}", wait, true},
-	"SecretMissing":  {Degraded, "lacks what machines are made with: {used}", "create secret {secret}, or correct the reference", false},
+	reasonNoSecret:   {Degraded, "lacks what machines are made with: {used}", "create secret {secret}, or correct the reference", false},
 
 	// Namespaces, nodes and certificate requests.
 	"NothingThere":               {Unknown, "has no machines, sets, deployments, health checks or classes", "see where there are some: `kubectl get machines.machine.openshift.io,machines.machine.sapcloud.io -A`", false},
@@ -230,6 +235,7 @@ const (
 	ReasonNoMachines = "NoMachines"
 
 	reasonStopped     = "InstanceStopped"
+	reasonNoSecret    = "SecretMissing"
 	reasonGone        = "Gone"
 	reasonForeign     = "ForeignFinalizer"
 	reasonCertificate = "CertificatePending"

@@ -55,6 +55,9 @@ func (q *input) leaving(d lifecycle.Decision) finding {
 		return q.draining()
 	case lifecycle.ReasonTerminateFailed:
 		f.key = variant(d.Reason, string(provider.KindOf(d.Err)))
+		if len(q.Made.Absent) > 0 {
+			f.key = variant(d.Reason, "NoSecret")
+		}
 	case lifecycle.ReasonDeleting:
 		switch {
 		case d.Step == lifecycle.Drain && q.said(drained).Status == string(corev1.ConditionFalse):

@@ -153,7 +153,7 @@ func TestNamesAreListedByAPI(t *testing.T) {
 // TestNames: what a shell completes is what there is, of one API or of both, and
 // nothing where it cannot be read.
 func TestNames(t *testing.T) {
-	c := cluster(t, nil, openshiftMachine("Running", time.Hour), gardenerMachine("Running", time.Hour), class, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
+	c := cluster(t, nil, openshiftMachine("Running", time.Hour), gardenerMachine("Running", time.Hour), class, check("workers"), openshiftSet(1, 1, 1), gardenerDeployment(), node("True", "", "", time.Hour), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
 	for _, test := range []struct {
 		reason string
 		q      collect.Question
@@ -161,6 +161,12 @@ func TestNames(t *testing.T) {
 	}{
 		{"both APIs", collect.Question{Kind: "Machine"}, []string{"mill-a-x", "mill-b-y"}},
 		{"one API", collect.Question{Kind: "Machine", API: provider.Gardener}, []string{"mill-b-y"}},
+		{"a class", collect.Question{Kind: "MachineClass"}, []string{"small"}},
+		{"a health check", collect.Question{Kind: "MachineHealthCheck"}, []string{"workers"}},
+		{"a set", collect.Question{Kind: "MachineSet"}, []string{"mill-a"}},
+		{"a deployment", collect.Question{Kind: "MachineDeployment"}, []string{"mill"}},
+		{"a node is in no namespace", collect.Question{Kind: "Node", Namespace: "green"}, []string{"n-1"}},
+		{"a namespace", collect.Question{Kind: "Namespace"}, []string{ns}},
 		{"another namespace", collect.Question{Kind: "Machine", Namespace: "green"}, nil},
 	} {
 		if got := collect.Names(t.Context(), collect.Clusters{Control: c, Target: c}, test.q); !slices.Equal(got, test.want) {

@@ -30,6 +30,9 @@ type Question struct {
 	// Namespace is the one that was said, else empty: all are searched. Home is
 	// where a person is who may not search all.
 	Namespace, Home string
+	// Everywhere asks about the namespaces all together; Kind is "Namespace", and Name is
+	// what people call the cluster.
+	Everywhere bool
 	// Tree asks for what the object made as well.
 	Tree bool
 }

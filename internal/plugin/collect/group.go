@@ -3,11 +3,10 @@ package collect
 import (
 	"context"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
@@ -30,7 +29,7 @@ func (l *look) group(ctx context.Context, o client.Object) explain.GroupFacts {
 		v := api.Sets.View(o)
 		f.Wanted, f.Updated, f.Faults, f.Decision = v.Replicas, v.Replicas, v.Faults, l.decided(ctx, f.Subject, o)
 	} else {
-		owners = l.deployed(ctx, &f, o, api.Deployments.View(o, l.now))
+		owners = l.deployed(ctx, &f, o)
 	}
 	f.Rivals = l.rivals(ctx, f.Subject, o)
 	f.Members = l.members(ctx, f.Subject, owners)
@@ -53,39 +52,46 @@ func (l *look) decided(ctx context.Context, at explain.Subject, s client.Object)
 	return of(at).Sets.Decide(l.now, s, machines, func(name string) *corev1.Node { return nodes[name] })
 }
 
-// deployed reads a deployment's own view and its sets, and returns their UIDs.
-func (l *look) deployed(ctx context.Context, f *explain.GroupFacts, o client.Object, d rollout.Deployment) (owners []types.UID) {
+// deployed reads what the controller of a deployment looks at, and returns the UIDs of
+// its sets. Where not all of it can be read, nobody can say what it would decide.
+func (l *look) deployed(ctx context.Context, f *explain.GroupFacts, o client.Object) (owners []types.UID) {
+	api := of(f.Subject)
+	d := api.Deployments.View(o, l.now)
 	f.Wanted, f.Paused, f.Faults = d.Replicas, d.Paused, d.Faults
-	list := kindOf(f.API, "MachineSet").list()
-	if err := l.Control.List(ctx, list, client.InNamespace(f.Namespace)); err != nil {
-		l.gap("machinesets", err)
-		return nil
+	list, err := l.listed(ctx, kindOf(f.API, "MachineSet"), f.Namespace)
+	l.gap("machinesets", err)
+	sets := owned(list, []types.UID{o.GetUID()})
+	for _, s := range sets {
+		owners = append(owners, s.GetUID())
 	}
-	for _, set := range items(list) {
-		if !controls(d.UID, set) {
-			continue
-		}
-		owners = append(owners, set.GetUID())
-		if s := of(f.Subject).Deployments.ViewSet(o, set); s.Current {
-			canary(l.now, f, d, s)
-		}
+	machines, unread := l.listed(ctx, kindOf(f.API, "Machine"), f.Namespace)
+	nodes, looked := l.nodes(ctx)
+	if err != nil || unread != nil || !looked {
+		return owners
 	}
+	var r explain.Rollout
+	r.Deployment, r.Sets, r.Policy = api.Deployments.Rollout(l.now, o, sets, func(s client.Object) []client.Object { return owned(machines, []types.UID{s.GetUID()}) },
+		func(name string) *corev1.Node { return nodes[name] })
+	alarm(ctx, l, f.Namespace, r.Sets)
+	f.Rollout = &r
 	return owners
 }
 
-// canary notes that the rollout waits at its canary: the present set is no
-// larger than that, and neither a person nor the time has let it go on.
-func canary(now time.Time, f *explain.GroupFacts, d rollout.Deployment, s rollout.Set) {
-	g := d.Guard
-	if g.Canary == nil || s.Notes.CanarySince.IsZero() || g.Approved != 0 && g.Approved == s.Revision {
-		return
+// alarm notes that nobody asked health checks whether they stop a rollout, where there
+// are some: what one has stopped stays so.
+func alarm(ctx context.Context, l *look, namespace string, sets []rollout.Set) {
+	for _, a := range apis.All {
+		if a.Checks == nil {
+			continue
+		}
+		checks, err := l.listed(ctx, kindOf(a.Name, a.Checks.Kind().Kind), namespace)
+		if meta.IsNoMatchError(err) || err == nil && len(checks) == 0 {
+			continue
+		}
+		for i := range sets {
+			sets[i].Alarm = rollout.Alarm{State: rollout.AlarmUnsure}
+		}
 	}
-	most, err := intstr.GetScaledValueFromIntOrPercent(g.Canary, d.Replicas, true)
-	over := g.Soak > 0 && !now.Before(s.Notes.CanarySince.Add(g.Soak))
-	if err != nil || s.Replicas > max(1, most) || s.Replicas >= d.Replicas || over {
-		return
-	}
-	f.CanarySince, f.Soak, f.Revision = s.Notes.CanarySince, g.Soak, s.Revision
 }
 
 // closeMembers is how many machines of a group are looked at closely.

@@ -23,14 +23,14 @@ import (
 // machineOf is what o says as a machine; nil when it is none.
 func machineOf(o client.Object) *explain.MachineFacts {
 	said := apis.Said(o)
-	f := &explain.MachineFacts{Subject: subject(o), Said: said.Statements, Failure: said.Failure, Stopped: dialect.Stopped(o)}
+	f := &explain.MachineFacts{Subject: subject(o), Said: said.Statements, Failure: explain.Failure{Err: said.Failure, Unasked: said.Unasked}, Stopped: dialect.Stopped(o)}
 	if f.Kind != "Machine" {
 		return nil
 	}
 	lens := of(f.Subject).Machines
 	f.View, f.Policy, f.KeptUntil = lens.View(o), lens.Policy(o), said.KeptUntil
 	if said.Classed {
-		f.Class, f.Replaces = "machineclass "+said.Class, f.View.Owned
+		f.Made.Class, f.Replaces = "machineclass "+said.Class, f.View.Owned
 	}
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
 		f.Owner = ref.Kind + " " + ref.Name
@@ -42,9 +42,7 @@ func machineOf(o client.Object) *explain.MachineFacts {
 // machine finds out all that concerns one machine.
 func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFacts {
 	f := machineOf(o)
-	if class := apis.Said(o).Class; class != "" {
-		f.NoClass = l.lacksClass(ctx, f.Subject, class)
-	}
+	l.made(ctx, f, o)
 	n, looked := l.node(ctx, f.View)
 	l.withNode(f, n, looked)
 	f.Events = l.events(ctx, o)
@@ -75,9 +73,37 @@ func (l *look) withNode(f *explain.MachineFacts, n *corev1.Node, looked bool) {
 	}
 }
 
-func (l *look) lacksClass(ctx context.Context, s explain.Subject, class string) bool {
-	err := l.Control.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: class}, kindOf(s.API, "MachineClass").object())
-	l.gap("machineclass "+class, err)
+// made finds out what the machine is made from. Whether secrets exist is asked where
+// something failed.
+func (l *look) made(ctx context.Context, f *explain.MachineFacts, o client.Object) {
+	from := o
+	if class := apis.Said(o).Class; class != "" {
+		from = kindOf(f.API, "MachineClass").object()
+		err := l.Control.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: class}, from)
+		l.gap("machineclass "+class, err)
+		if f.Made.NoClass = apierrors.IsNotFound(err); err != nil {
+			return
+		}
+	}
+	for _, s := range apis.Said(from).Secrets {
+		if s.Credentials {
+			f.Made.Credentials = "secret " + s.Namespace + "/" + s.Name
+		}
+		if f.Failure.Err != nil && absentSecret(ctx, l, s) {
+			f.Made.Absent = append(f.Made.Absent, "secret "+s.Namespace+"/"+s.Name)
+		}
+	}
+}
+
+// absentSecret reports whether the secret does not exist. What is in it is not read.
+func absentSecret(ctx context.Context, l *look, s dialect.NamedSecret) bool {
+	key := client.ObjectKey{Namespace: s.Namespace, Name: s.Name}
+	_, err := once(l, "secret/"+key.String(), func() (struct{}, error) {
+		o := &metav1.PartialObjectMetadata{}
+		o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		return struct{}{}, l.Control.Get(ctx, key, o)
+	})
+	l.gap("secret "+key.String(), err)
 	return apierrors.IsNotFound(err)
 }
 

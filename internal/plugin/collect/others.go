@@ -4,10 +4,7 @@ import (
 	"context"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
@@ -36,26 +33,17 @@ func (l *look) class(ctx context.Context, c *v1alpha1.MachineClass) explain.Clas
 		f.Deleted = c.DeletionTimestamp.Time
 	}
 	for _, name := range []string{"MachineDeployment", "MachineSet", "Machine"} {
-		list := kindOf(f.API, name).list()
-		l.gap(strings.ToLower(name)+"s", l.Control.List(ctx, list, client.InNamespace(c.Namespace)))
-		for _, o := range items(list) {
+		list, err := l.listed(ctx, kindOf(f.API, name), c.Namespace)
+		l.gap(strings.ToLower(name)+"s", err)
+		for _, o := range list {
 			if apis.Said(o).Class == c.Name {
 				f.Users = append(f.Users, name+" "+o.GetName())
 			}
 		}
 	}
-	for _, ref := range []*corev1.SecretReference{c.SecretRef, c.CredentialsSecretRef} {
-		if ref == nil {
-			continue
-		}
-		key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
-		if key.Namespace == "" {
-			key.Namespace = c.Namespace
-		}
-		err := l.Control.Get(ctx, key, &corev1.Secret{})
-		l.gap("secret "+key.String(), err)
-		if apierrors.IsNotFound(err) {
-			f.Absent = append(f.Absent, key.String())
+	for _, s := range apis.Said(c).Secrets {
+		if absentSecret(ctx, l, s) {
+			f.Absent = append(f.Absent, s.Namespace+"/"+s.Name)
 		}
 	}
 	f.Gaps = l.gaps

@@ -17,17 +17,23 @@ import (
 // some calls.
 const mostCloseLooks = 20
 
-// overview answers for all objects of a namespace, the worst first.
+// clusterKind is the kind of the subject where all namespaces are asked about.
+const clusterKind = "Cluster"
+
+// overview answers for all objects of a namespace, or of all, the worst first.
 func (l *look) overview(ctx context.Context, q Question) (explain.Answer, error) {
-	s := explain.Subject{Kind: q.Kind, Name: q.Name}
-	var answers []explain.Answer
+	s, namespace := explain.Subject{Kind: q.Kind, Name: q.Name}, q.Name
+	if q.Everywhere {
+		s.Kind, namespace = clusterKind, ""
+	}
+	var objects []client.Object
 	var failed []error
 	read := false
 	for _, k := range all {
 		if k.core() || q.API != "" && q.API != k.api {
 			continue
 		}
-		list, err := l.listed(ctx, k, q.Name)
+		list, err := l.listed(ctx, k, namespace)
 		switch {
 		case meta.IsNoMatchError(err):
 			continue
@@ -37,12 +43,14 @@ func (l *look) overview(ctx context.Context, q Question) (explain.Answer, error)
 			continue
 		}
 		read = true
-		for _, o := range list {
-			answers = append(answers, l.glance(ctx, o))
-		}
+		objects = append(objects, list...)
 	}
 	if !read && len(failed) > 0 {
 		return explain.Answer{}, errors.Join(failed...)
+	}
+	var answers []explain.Answer
+	for _, o := range objects {
+		answers = append(answers, l.glance(ctx, o))
 	}
 	return explain.Overview(s, answers, l.gaps), nil
 }
@@ -89,9 +97,13 @@ func (l *look) tree(ctx context.Context, o client.Object, a explain.Answer) expl
 	return explain.Grow(a, parts...)
 }
 
-// listed are the objects of a kind in a namespace, read once.
+// listed are the objects of a kind in a namespace, read once; in all where it is empty.
 func (l *look) listed(ctx context.Context, k kind, namespace string) ([]client.Object, error) {
-	return once(l, k.api+"/"+k.name+"/"+namespace, func() ([]client.Object, error) {
+	key := k.api + "/" + k.name + "/"
+	return once(l, key+namespace, func() ([]client.Object, error) {
+		if whole, ok := l.memo[key].(result[[]client.Object]); ok && whole.err == nil {
+			return slices.DeleteFunc(slices.Clone(whole.value), func(o client.Object) bool { return o.GetNamespace() != namespace }), nil
+		}
 		list := k.list()
 		if err := l.Control.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			return nil, err
@@ -100,17 +112,19 @@ func (l *look) listed(ctx context.Context, k kind, namespace string) ([]client.O
 	})
 }
 
+// result is what came of reading.
+type result[T any] struct {
+	value T
+	err   error
+}
+
 // once reads what is asked for under the key, the first time.
 func once[T any](l *look, key string, read func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	if r, ok := l.memo[key].(result); ok {
+	if r, ok := l.memo[key].(result[T]); ok {
 		return r.value, r.err
 	}
 	value, err := read()
-	l.memo[key] = result{value, err}
+	l.memo[key] = result[T]{value, err}
 	return value, err
 }
 

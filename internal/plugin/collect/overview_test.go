@@ -51,8 +51,10 @@ func clusters(t *testing.T) []situation {
 		{name: "csr-of-nobody", ask: "csr/csr-1", state: explain.Waiting, reason: "CertificatePending", objects: list(request(t, "uid-other", "n-9", 10*time.Second, usages))},
 		{name: "csr-approved", ask: "certificatesigningrequests.certificates.k8s.io/csr-1", state: explain.Healthy, reason: "Approved", objects: list(joining, approved)},
 		{name: "csr-foreign", ask: "csr/csr-1", state: explain.Waiting, reason: "RequestOfOthers", objects: list(foreign)},
-		{name: "tree-deployment", ask: "md/mill", tree: true, state: explain.Degraded, reason: "ProgressDeadlineExceeded", objects: list(
-			gardenerDeployment(progress("False", "ProgressDeadlineExceeded", "no progress for 10m0s: 1 of 10 machines updated")), gardenerSet(2, 2, 1, ofDeployment(nil)), class, exhausted())},
+		{name: "tree-deployment", ask: "md/mill", tree: true, state: explain.Degraded, reason: "ProgressDeadlineExceeded", objects: append(rollout(1, 1,
+			gardenerDeployment(progress("False", "ProgressDeadlineExceeded", "no progress for 10m0s: 2 of 2 machines updated, 1 old left"), func(d *v1alpha1.MachineDeployment) {
+				d.Spec.Replicas, d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas, d.Status.ReadyReplicas = 2, 3, 2, 2, 2
+			}), nil), class, exhausted())},
 		{name: "tree-set", ask: "machineset/mill-a", tree: true, state: explain.Degraded, reason: "DisruptionBudget", objects: append(blocked(), openshiftSet(2, 2, 2),
 			openshiftMachine("Running", 5*time.Hour, withNodeO, func(m *machinev1.Machine) { m.Name, m.UID = "mill-a-y", "uid-y" }))},
 		{name: "tree-machine", ask: machineX, tree: true, state: explain.Healthy, reason: "Running", objects: list(running, well)},
@@ -74,6 +76,42 @@ func TestOverviewOfMany(t *testing.T) {
 	}
 	if calls > 200 {
 		t.Errorf("%d calls for 100 machines", calls)
+	}
+}
+
+// TestOverviewEverywhere: all namespaces are explained together, a set is no echo of a
+// machine of another namespace, and each kind is listed once.
+func TestOverviewEverywhere(t *testing.T) {
+	failed := func(namespace string) client.Object {
+		return openshiftMachine("Failed", time.Hour, func(m *machinev1.Machine) {
+			m.Namespace = namespace
+			m.OwnerReferences[0].UID = "uid-set-o"
+		})
+	}
+	lists := map[string]int{}
+	counted := func(what string) error { lists[what]++; return nil }
+	for _, test := range []struct {
+		reason  string
+		objects []client.Object
+		state   explain.State
+		wrong   int
+	}{
+		{"nothing is there", nil, explain.Unknown, 0},
+		{"all is well", list(class), explain.Healthy, 0},
+		{"the set repeats its machine", list(failed("green"), openshiftSet(1, 1, 0, func(s *machinev1.MachineSet) { s.Namespace = "green" })), explain.Failed, 1},
+		{"two namespaces", list(failed("green"), failed("blue"), class), explain.Failed, 2},
+		{"a set without its machine is no echo of that elsewhere", list(failed("blue"), openshiftSet(1, 0, 0, func(s *machinev1.MachineSet) { s.Namespace = "green" })), explain.Failed, 2},
+	} {
+		clear(lists)
+		a, err := ask(t, cluster(t, counted, append(atWork(), test.objects...)...), collect.Question{Kind: "Namespace", Name: "west", Everywhere: true})
+		if err != nil || a.State != test.state || len(a.Because) != test.wrong || !strings.HasPrefix(a.Sentence, "Cluster west ") {
+			t.Errorf("%s: %+v, %v", test.reason, a, err)
+		}
+		for _, kind := range []string{"*v1beta1.MachineList", "*v1beta1.MachineSetList", "*v1alpha1.MachineList"} {
+			if lists[kind] > 2 { // there are two kinds of this name
+				t.Errorf("%s: %s was listed %d times", test.reason, kind, lists[kind])
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // rivals are the other sets of the namespace that select the machines of set o, as it
-// selects theirs.
+// selects theirs. What one deployment does with its sets is not asked.
 func (l *look) rivals(ctx context.Context, s explain.Subject, o client.Object) (out []string) {
 	selector, made := selects(o)
 	if selector == nil {
@@ -20,11 +21,17 @@ func (l *look) rivals(ctx context.Context, s explain.Subject, o client.Object) (
 	l.gap("machinesets", err)
 	for _, other := range list {
 		theirs, ofTheirs := selects(other)
-		if other.GetUID() != o.GetUID() && other.GetDeletionTimestamp() == nil && selector.Matches(ofTheirs) && theirs.Matches(made) {
+		if other.GetUID() != o.GetUID() && !siblings(o, other) && other.GetDeletionTimestamp() == nil && selector.Matches(ofTheirs) && theirs.Matches(made) {
 			out = append(out, "MachineSet "+other.GetName())
 		}
 	}
 	return out
+}
+
+// siblings reports whether one object controls both.
+func siblings(a, b client.Object) bool {
+	of := metav1.GetControllerOfNoCopy(a)
+	return of != nil && controls(of.UID, b)
 }
 
 // selects is the selector of a set, and the labels of the machines that it makes; nil

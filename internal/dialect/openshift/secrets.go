@@ -1,0 +1,31 @@
+package openshift
+
+import (
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Secrets are those that m is made with, without a name where none is named: in the fields
+// that all provider specs share, of its own spec or of what it keeps of its cluster's.
+func (Machines) Secrets(m *machinev1.Machine) (userData, credentials provider.SecretRef) {
+	own := ptr.Deref(m.Spec.ProviderSpec.Value, runtime.RawExtension{}).Raw
+	for _, spec := range [][]byte{own, []byte(m.Annotations[DefaultsAnnotation])} {
+		u, c, err := dialect.Refers(nil, provider.OpenShift, spec)
+		if err != nil {
+			continue // the machine says so itself
+		}
+		userData, credentials = first(userData, u), first(credentials, c)
+	}
+	return userData, credentials
+}
+
+func first(a, b provider.SecretRef) provider.SecretRef {
+	if a.Name != "" {
+		return a
+	}
+	return b
+}
