@@ -17,6 +17,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,6 +33,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
@@ -161,10 +163,44 @@ func workload(node string, n int, allowed int32, least string) (out []client.Obj
 	})
 }
 
+// removed are the events about a machine whose deletion took three minutes, the last of them after its drain.
+func removed(api string) (out []client.Object) {
+	of, _ := apis.Of(api)
+	begin := of.Removal.Begins[0]
+	for i, reason := range []string{begin, of.Removal.Ends} {
+		at := before(time.Hour - 3*time.Minute*time.Duration(i))
+		out = append(out, &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: planSpace, Name: fmt.Sprint("event-", i)}, Reason: reason, FirstTimestamp: at, LastTimestamp: at,
+			InvolvedObject: corev1.ObjectReference{APIVersion: of.Name + "/" + of.Version, Kind: "Machine", Namespace: planSpace, Name: "mill-gone", UID: "uid-gone"},
+		})
+	}
+	return out
+}
+
+// volumes are a pod on the oldest machine, its volume and another one, both attached there.
+func volumes(string) []client.Object {
+	out := workload("mill-a", 1, 1, "2")
+	out[0].(*corev1.Pod).Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	for _, name := range []string{"pv-data", "pv-left"} {
+		out = append(out, &corev1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: corev1.PersistentVolumeSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, ClaimRef: &corev1.ObjectReference{Namespace: "web", Name: strings.TrimPrefix(name, "pv-")},
+			},
+		}, &storagev1.VolumeAttachment{
+			ObjectMeta: metav1.ObjectMeta{Name: "csi-" + name},
+			Spec:       storagev1.VolumeAttachmentSpec{NodeName: "mill-a", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: ptr.To(name)}},
+			Status:     storagev1.VolumeAttachmentStatus{Attached: true},
+		})
+	}
+	return out
+}
+
 // planCluster is a cluster that refuses what refuse names: "list *v1.NodeList", "patch *v1alpha1.MachineSet".
 func planCluster(refuse []string, objects []client.Object) survey.Clusters {
 	b := fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(objects...).
-		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} })
+		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).
+		WithIndex(&corev1.Event{}, "involvedObject.kind", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Kind} })
 	for _, o := range []client.Object{
 		&machinev1.Machine{}, &machinev1.MachineSet{}, &v1beta1.MachineDeployment{}, &lenient.MachineHealthCheck{},
 		&v1alpha1.Machine{}, &v1alpha1.MachineSet{}, &v1alpha1.MachineDeployment{}, &v1alpha1.MachineClass{},
@@ -310,6 +346,14 @@ func TestPlanGolden(t *testing.T) {
 			},
 			args: words("machineset/mill --replicas=1"), code: 1,
 		},
+		{name: "observed", more: removed, args: words("machineset/mill --replicas=1"), code: 1},
+		{
+			name: "observed-drain", more: func(api string) []client.Object { return append(removed(api), workload("mill-a", 2, 2, "2")...) },
+			args: words("machineset/mill --replicas=2"), code: 1,
+		},
+		{name: "volumes", more: volumes, args: words("machineset/mill --replicas=2"), code: 1},
+		{name: "unread-volumes", more: volumes, refuse: []string{"list *v1.VolumeAttachmentList"}, args: words("machineset/mill --replicas=2"), code: 1},
+		{name: "unread-events", refuse: []string{"list *v1.EventList"}, args: words("machineset/mill --replicas=2"), code: 1},
 		{name: "unread-nodes", refuse: []string{"list *v1.NodeList"}, args: words("machineset/mill --replicas=2"), code: 1},
 		{name: "unread-budgets", refuse: []string{"list *v1.PodDisruptionBudgetList"}, args: words("machineset/mill --replicas=2"), code: 1},
 		{

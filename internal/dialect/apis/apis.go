@@ -42,9 +42,21 @@ type API struct {
 	// nil: there are none.
 	Checks Checks
 
-	said   func(client.Object) dialect.Said
-	leases leases
-	types  []func(*runtime.Scheme) error
+	// Removal is how events tell how long deletions of machines took.
+	Removal Removal
+	said    func(client.Object) dialect.Said
+	leases  leases
+	types   []func(*runtime.Scheme) error
+}
+
+// Removal are the reasons of events about one machine by which its deletion can be followed.
+type Removal struct {
+	// Begins are those of which the earliest counts, Ends is the last.
+	Begins []string
+	Ends   string
+	// Undrained says that the earliest is told when the drain is over; Span is the time between, for people.
+	Undrained bool
+	Span      string
 }
 
 // Kind is one kind of an API.
@@ -70,6 +82,7 @@ var All = []API{
 		Deployments: deployments[*v1beta1.MachineDeployment, *machinev1.MachineSet]{openshift.Deployments{}},
 		Patients:    openshift.Patients{},
 		Checks:      checks[*lenient.MachineHealthCheck]{openshift.HealthChecks{}},
+		Removal:     Removal{Begins: []string{"DrainSucceeded", "DrainSkipped"}, Ends: "Delete", Undrained: true, Span: "from the end of the drain"},
 		said:        openshift.Said,
 		leases:      leases{prefix: "cluster-api-provider-", suffix: "-leader", sets: "machineset", others: []string{"healthcheck", "nodelink"}},
 		types:       []func(*runtime.Scheme) error{lenient.AddToScheme, v1beta1.AddToScheme, healthchecking.AddToScheme},
@@ -87,6 +100,7 @@ var All = []API{
 		Sets:        sets[*v1alpha1.MachineSet]{gardener.Sets{}},
 		Deployments: deployments[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{gardener.Deployments{}},
 		Patients:    gardener.Patients{},
+		Removal:     Removal{Begins: []string{"Deleting", "Draining"}, Ends: "Deleted", Span: "from the first to the last step"},
 		said:        gardener.Said,
 		leases:      leases{machines: "machine-controller", sets: "machine-controller-manager"},
 		types:       []func(*runtime.Scheme) error{v1alpha1.AddToScheme},

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/millwright-dev/millwright/provider"
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"github.com/millwright-dev/millwright/provider"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 

@@ -22,9 +22,10 @@ type Exit struct {
 	// Node is the machine's node; nil when there is none, or when NodeUnread says why it is not known.
 	Node       *corev1.Node
 	NodeUnread string
-	// Pods are those of the node with the budgets of their namespaces. Unread says what of it could not be read.
-	Pods   drain.Facts
-	Unread string
+	// Pods are those of the node with the budgets of their namespaces, and the volumes on it. Unread says what of pods and budgets could
+	// not be read, VolumesUnread what of volumes.
+	Pods                  drain.Facts
+	Unread, VolumesUnread string
 }
 
 // Leave is what the deletion of a machine meets.
@@ -35,6 +36,9 @@ type Leave struct {
 	Unknown string `json:"unknown,omitempty"`
 	// Hooks are those that have to be taken off first.
 	Hooks []string `json:"hooks,omitempty"`
+	// Volumes are those that have to be detached from the node when the pods have left; VolumesUnknown says why that is not known.
+	Volumes        []string `json:"volumes,omitempty"`
+	VolumesUnknown string   `json:"volumesUnknown,omitempty"`
 	// Budgets are those that cover pods of the node.
 	Budgets []Block `json:"budgets,omitempty"`
 	// Blocked are the budgets and pods that stand in the way.
@@ -113,6 +117,9 @@ func (l *Leave) drain(now time.Time, e Exit, force bool) {
 		}
 	}
 	l.Pods = len(asked)
+	if l.volumes(now, f, asked, p); p.VolumesOneByOne {
+		l.VolumesUnknown = e.VolumesUnread
+	}
 	for _, o := range drain.Foresee(f, p) {
 		l.foresee(o)
 	}
@@ -120,6 +127,22 @@ func (l *Leave) drain(now time.Time, e Exit, force bool) {
 		l.budgets(f, asked)
 	}
 	l.judge(e.Policy)
+}
+
+// volumes are those that the drain waits for once these pods have left: it is asked about that moment.
+func (l *Leave) volumes(now time.Time, f drain.Facts, leaving map[types.NamespacedName]bool, p drain.Policy) {
+	m := drain.Memory{}.Seen(now, f, p)
+	f.Pods = slices.DeleteFunc(slices.Clone(f.Pods), func(o corev1.Pod) bool {
+		return leaving[types.NamespacedName{Namespace: o.Namespace, Name: o.Name}]
+	})
+	d := drain.Decide(now, f, m, p)
+	for _, b := range slices.Concat(d.Waiting, d.Blocked) {
+		if b.Volume != "" {
+			l.Volumes = append(l.Volumes, b.Volume)
+		}
+	}
+	slices.Sort(l.Volumes)
+	l.Volumes = slices.Compact(l.Volumes)
 }
 
 func (l *Leave) foresee(o drain.Obstacle) {

@@ -8,7 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -47,6 +49,52 @@ func exitOf(pods ...corev1.Pod) Exit {
 	return Exit{
 		Machine: lifecycle.Machine{UID: "uid-m", Name: "m", Held: true, Stage: lifecycle.StageRunning, Recorded: lifecycle.Recorded{ProviderID: "test:///m", NodeName: "n", Provisioned: true}},
 		Node:    node, Pods: drain.Facts{Pods: pods},
+	}
+}
+
+// TestVolumes: the drain says itself which volumes it waits for: those that one node at a time may have, that are attached, and that
+// no pod keeps which stays.
+func TestVolumes(t *testing.T) {
+	uses := func(claim string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}})
+		}
+	}
+	daemon := func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "DaemonSet" }
+	volume := func(name string, shared bool) drain.Volume {
+		return drain.Volume{Name: "pv-" + name, Claim: types.NamespacedName{Namespace: "web", Name: name}, Shared: shared}
+	}
+	attached := func(names ...string) (out []storagev1.VolumeAttachment) {
+		for _, name := range names {
+			out = append(out, storagev1.VolumeAttachment{Spec: storagev1.VolumeAttachmentSpec{NodeName: "n", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: ptr.To("pv-" + name)}}})
+		}
+		return out
+	}
+	for _, test := range []struct {
+		reason      string
+		pods        []corev1.Pod
+		volumes     []drain.Volume
+		attachments []storagev1.VolumeAttachment
+		policy      drain.Policy
+		unread      string
+		want        string
+	}{
+		{"of a pod that leaves", []corev1.Pod{webPod("a", uses("a"))}, []drain.Volume{volume("a", false)}, attached("a"), drain.Policy{VolumesOneByOne: true}, "", "waits until it is detached: volume pv-a"},
+		{"of a pod that left before", nil, nil, attached("b", "a"), drain.Policy{VolumesOneByOne: true}, "", "waits until they are detached: volumes pv-a, pv-b"},
+		{"many are counted", nil, nil, attached("a", "b", "c", "d", "e", "f", "g"), drain.Policy{VolumesOneByOne: true}, "", "waits until they are detached: volumes pv-a, pv-b, pv-c, pv-d, pv-e and 2 more"},
+		{"of a pod that stays", []corev1.Pod{webPod("a", uses("a"), daemon)}, []drain.Volume{volume("a", false)}, attached("a"), drain.Policy{VolumesOneByOne: true}, "", ""},
+		{"that several nodes may have", []corev1.Pod{webPod("a", uses("a"))}, []drain.Volume{volume("a", true)}, attached("a"), drain.Policy{VolumesOneByOne: true}, "", ""},
+		{"that is mounted over a network", []corev1.Pod{webPod("a", uses("a"))}, []drain.Volume{volume("a", false)}, nil, drain.Policy{VolumesOneByOne: true}, "", ""},
+		{"in an API that waits for none", []corev1.Pod{webPod("a", uses("a"))}, []drain.Volume{volume("a", false)}, attached("a"), drain.Policy{}, "", ""},
+		{"where force waits for none", []corev1.Pod{webPod("a", uses("a"))}, []drain.Volume{volume("a", false)}, attached("a"), drain.Policy{VolumesOneByOne: true, Force: true}, "", ""},
+		{"that could not be read", nil, nil, nil, drain.Policy{VolumesOneByOne: true}, "volumes were not read", "whether it waits for volumes is not known"},
+		{"that could not be read, in an API that waits for none", nil, nil, nil, drain.Policy{}, "volumes were not read", ""},
+	} {
+		e := exitOf(test.pods...)
+		e.Pods.Volumes, e.Pods.Attachments, e.VolumesUnread, e.Policy.Drain.Policy = test.volumes, test.attachments, test.unread, test.policy
+		if got := leave(epoch, e).waitsFor(); got != test.want {
+			t.Errorf("a volume %s: %q, want %q", test.reason, got, test.want)
+		}
 	}
 }
 

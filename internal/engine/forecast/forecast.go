@@ -182,4 +182,8 @@ type Estimate struct {
 }
 
 // Durations are how long machines take.
-type Durations struct{ Create, Delete Estimate }
+type Durations struct {
+	Create, Delete Estimate
+	// Undrained says that Delete begins when the drain is over, because nothing shows when deletions began.
+	Undrained bool
+}

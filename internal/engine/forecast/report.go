@@ -304,6 +304,9 @@ func (p *printer) subject(m Subject) {
 		}
 		p.line(8, 10, text+b.Message)
 	}
+	if v := m.Exit.waitsFor(); v != "" {
+		p.line(8, 10, v)
+	}
 	if m.Exit.Stays != "" && len(m.Exit.Hooks) > 0 {
 		p.line(8, 10, "blocked: "+m.Exit.Stays)
 	}
@@ -333,6 +336,28 @@ func (l Leave) what() string {
 		return "no pods to drain"
 	}
 	return "drains " + count(l.Pods, "pod")
+}
+
+// mostVolumes is how many volumes are named.
+const mostVolumes = 5
+
+// waitsFor says which volumes the drain waits for; empty where there are none.
+func (l Leave) waitsFor() string {
+	n := len(l.Volumes)
+	switch {
+	case l.VolumesUnknown != "":
+		return "whether it waits for volumes is not known"
+	case n == 0:
+		return ""
+	}
+	out := "waits until it is detached: volume " + l.Volumes[0]
+	if n > 1 {
+		out = "waits until they are detached: volumes " + strings.Join(l.Volumes[:min(n, mostVolumes)], ", ")
+	}
+	if more := n - mostVolumes; more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
 }
 
 func count(n int, one string) string {

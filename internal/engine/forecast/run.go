@@ -264,6 +264,9 @@ func (r *run) leaves(m Machine) {
 		return
 	}
 	at := r.over(m, r.d.Delete, nominalDelete, "how long a deletion takes")
+	if r.d.Delete.Known && r.d.Undrained && exit.Drains && exit.Pods > 0 && exit.Forced == 0 {
+		r.doubt("how long drains take: what is known begins when they are over")
+	}
 	if exit.Forced > 0 {
 		at = r.now.Add(exit.Forced)
 	}

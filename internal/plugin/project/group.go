@@ -296,8 +296,13 @@ func (g *group[D, S]) Exit(uid types.UID) (out forecast.Exit) {
 	default:
 		out.Node = g.node(name)
 	}
-	out.Unread = g.w.PodsUnread
-	out.Pods.Pods = g.w.Pods[name]
+	out.Unread, out.VolumesUnread = g.w.PodsUnread, g.w.VolumesUnread
+	out.Pods.Pods, out.Pods.Volumes = g.w.Pods[name], g.w.Volumes
+	for _, a := range g.w.Attachments {
+		if a.Spec.NodeName == name {
+			out.Pods.Attachments = append(out.Pods.Attachments, a)
+		}
+	}
 	for _, b := range g.w.Budgets {
 		if slices.ContainsFunc(out.Pods.Pods, func(p corev1.Pod) bool { return p.Namespace == b.Namespace }) {
 			out.Pods.Budgets = append(out.Pods.Budgets, b)

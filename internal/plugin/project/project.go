@@ -10,6 +10,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +19,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
 )
 
@@ -32,6 +34,10 @@ type Stored struct {
 	Pods       map[string][]corev1.Pod
 	Budgets    []policyv1.PodDisruptionBudget
 	PodsUnread string
+	// Volumes are those of the clusters, Attachments say which node has one. VolumesUnread says what of them could not be read.
+	Volumes       []drain.Volume
+	Attachments   []storagev1.VolumeAttachment
+	VolumesUnread string
 }
 
 // Change is what somebody wants: Before is nil for an object to create, After for one to delete.

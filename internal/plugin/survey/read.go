@@ -33,6 +33,8 @@ type Read struct {
 	project.Stored
 	// Unknown is what could not be read, and what is not known for that.
 	Unknown []string
+	// removed are how long deletions of machines took, by their API.
+	removed map[string][]time.Duration
 }
 
 // readKinds are the kinds that are read of an API. Without machines and sets nothing can be planned; deployments may be of no
@@ -74,6 +76,10 @@ func All(ctx context.Context, c Clusters, about []forecast.Object) (*Read, error
 	}
 	r.nodes(ctx, c.Target)
 	r.pods(ctx, c.Target)
+	r.volumes(ctx, c.Target)
+	for at := range seen {
+		r.removals(ctx, c.Control, at.api, at.namespace)
+	}
 	return r, nil
 }
 
@@ -196,15 +202,24 @@ func (r *Read) Durations(api string) forecast.Durations {
 			all = append(all, took)
 		}
 	}
+	of, _ := apis.Of(api)
 	out := forecast.Durations{
-		Create: forecast.Estimate{Source: "no machine here shows how long it took"},
-		Delete: forecast.Estimate{Source: "no object shows how long earlier ones took"},
-	}
-	if len(all) > 0 {
-		slices.Sort(all)
-		out.Create = forecast.Estimate{
-			Length: all[len(all)/2], Known: true, Source: fmt.Sprintf("creations: median of %d machines, from creation to a ready node", len(all)),
-		}
+		Create:    median(all, "creations", "from creation to a ready node", "no machine here shows how long it took"),
+		Delete:    median(r.removed[api], "deletions that events tell of", of.Removal.Span, "no event tells how long earlier ones took"),
+		Undrained: of.Removal.Undrained,
 	}
 	return out
+}
+
+// median is that of what was seen.
+func median(all []time.Duration, what, span, none string) forecast.Estimate {
+	if len(all) == 0 {
+		return forecast.Estimate{Source: none}
+	}
+	all = slices.Sorted(slices.Values(all))
+	machines := fmt.Sprintf("%d machines", len(all))
+	if len(all) == 1 {
+		machines = "1 machine"
+	}
+	return forecast.Estimate{Length: all[len(all)/2], Known: true, Source: fmt.Sprintf("%s: median of %s, %s", what, machines, span)}
 }

@@ -1,0 +1,91 @@
+package survey
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+)
+
+// kindIndex is the field by which an API server finds events about machines.
+const kindIndex = "involvedObject.kind"
+
+// removals reads how long deletions took. Events outlive their machine, by an hour as API servers are set up, and nothing else does.
+func (r *Read) removals(ctx context.Context, c client.Reader, api, namespace string) {
+	var list corev1.EventList
+	if err := c.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{kindIndex: "Machine"}); err != nil {
+		r.unknown("events", err, "how long deletions took is not known")
+		return
+	}
+	if r.removed == nil {
+		r.removed = map[string][]time.Duration{}
+	}
+	r.removed[api] = append(r.removed[api], took(api, list.Items)...)
+}
+
+// took is how long the deletions took that events tell from their beginning to their end.
+func took(api string, events []corev1.Event) (out []time.Duration) {
+	of, _ := apis.Of(api)
+	begun, ended := map[types.UID]time.Time{}, map[types.UID]time.Time{}
+	for i := range events {
+		e := &events[i]
+		machine, at := e.InvolvedObject.UID, first(e)
+		switch {
+		case e.InvolvedObject.GroupVersionKind().Group != api:
+		case slices.Contains(of.Removal.Begins, e.Reason):
+			if was := begun[machine]; was.IsZero() || at.Before(was) {
+				begun[machine] = at
+			}
+		case e.Reason == of.Removal.Ends:
+			ended[machine] = at
+		}
+	}
+	for machine, at := range ended {
+		if since := begun[machine]; !since.IsZero() && !at.Before(since) {
+			out = append(out, at.Sub(since))
+		}
+	}
+	return out
+}
+
+// first is when the event was told first, in whichever of its forms it is.
+func first(e *corev1.Event) time.Time {
+	return cmp.Or(e.EventTime.Time, e.FirstTimestamp.Time, e.CreationTimestamp.Time)
+}
+
+// volumes reads what is attached to nodes, where drains wait for that.
+func (r *Read) volumes(ctx context.Context, c client.Reader) {
+	if r.NodesUnread != "" || !r.waitsForVolumes() {
+		return
+	}
+	var attachments storagev1.VolumeAttachmentList
+	var volumes corev1.PersistentVolumeList
+	for _, list := range []client.ObjectList{&attachments, &volumes} {
+		if err := c.List(ctx, list); err != nil {
+			r.VolumesUnread = "volumes were not read"
+			r.unknown("volumes", err, "whether drains wait for some is not known")
+			return
+		}
+	}
+	r.Attachments = attachments.Items
+	for i := range volumes.Items {
+		r.Volumes = append(r.Volumes, drain.VolumeOf(&volumes.Items[i]))
+	}
+}
+
+// waitsForVolumes reports whether the drain of a machine does.
+func (r *Read) waitsForVolumes() bool {
+	return slices.ContainsFunc(r.Objects, func(o client.Object) bool {
+		api, kind := apis.KindOf(o)
+		of, _ := apis.Of(api)
+		return kind == "Machine" && of.Machines.Policy(o).Drain.Policy.VolumesOneByOne
+	})
+}
