@@ -51,7 +51,7 @@ func (w *why) completeFlags(c *cobra.Command) {
 		},
 		"context": w.contexts,
 		"api":     func() []string { return slices.Sorted(slices.Values(append(apis.Words(), apis.Names()...))) },
-		"output":  w.print.AllowedFormats,
+		"output":  w.print.Formats,
 	}
 	for flag, offer := range values {
 		complete := func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {

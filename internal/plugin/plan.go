@@ -14,10 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
@@ -105,7 +102,7 @@ if there was an error, as kubectl diff does.`,
 }
 
 func (p *plan) run(c *cobra.Command, args []string) error {
-	printer, err := p.printer()
+	printer, err := p.print.Printer()
 	if err != nil {
 		return err
 	}
@@ -130,7 +127,7 @@ func (p *plan) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	if printer != nil {
-		err = printer.PrintObj(&planDocument{report}, p.Out)
+		err = printer.PrintObj(Document("", "Plan", report), p.Out)
 	} else {
 		_, err = io.WriteString(p.Out, report.Text())
 	}
@@ -334,18 +331,4 @@ func (p *plan) clients() (c survey.Clusters, home string, err error) {
 		return c, home, errors.New("the connection cannot try changes")
 	}
 	return survey.Clusters{Control: control, Target: read.Target}, home, nil
-}
-
-// planDocument lets a report be printed as objects are.
-type planDocument struct{ forecast.Report }
-
-func (d *planDocument) GetObjectKind() schema.ObjectKind { return d }
-func (d *planDocument) DeepCopyObject() runtime.Object   { return ptr.To(*d) }
-
-// SetGroupVersionKind changes nothing.
-func (d *planDocument) SetGroupVersionKind(schema.GroupVersionKind) {}
-
-// GroupVersionKind tells printers that the kind is known.
-func (d *planDocument) GroupVersionKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Kind: "Plan"}
 }

@@ -11,8 +11,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
@@ -30,7 +28,7 @@ import (
 type why struct {
 	genericiooptions.IOStreams
 	config      *genericclioptions.ConfigFlags
-	print       *genericclioptions.PrintFlags
+	print       Output
 	target, api string
 	tree, all   bool
 }
@@ -41,9 +39,7 @@ func Why(program string, streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newWhy(streams genericiooptions.IOStreams) *why {
-	w := &why{IOStreams: streams, config: genericclioptions.NewConfigFlags(true), print: genericclioptions.NewPrintFlags("")}
-	w.print.NamePrintFlags = nil // an answer is no object
-	return w
+	return &why{IOStreams: streams, config: genericclioptions.NewConfigFlags(true), print: NewOutput()}
 }
 
 func (w *why) command(program string) *cobra.Command {
@@ -94,7 +90,7 @@ could be read.`,
 const homeName = "."
 
 func (w *why) run(ctx context.Context, args []string) error {
-	p, err := w.printer()
+	p, err := w.print.Printer()
 	if err != nil {
 		return err
 	}
@@ -118,14 +114,6 @@ func (w *why) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return tell(w.Out, answer, p, now)
-}
-
-// printer prints one document for scripts; nil where a person reads.
-func (w *why) printer() (printers.ResourcePrinter, error) {
-	if *w.print.OutputFormat == "" && *w.print.TemplatePrinterFlags.TemplateArgument == "" {
-		return nil, nil
-	}
-	return w.print.ToPrinter()
 }
 
 // question reads "machine/x", or "machine x" as kubectl does; nothing asks about the
@@ -203,26 +191,11 @@ func reader(flags genericclioptions.RESTClientGetter) (client.Reader, error) {
 	return client.New(c, client.Options{Scheme: run.Scheme()})
 }
 
-// document lets an answer be printed as objects are. Its kind is that of its
-// subject, and it has no version: it is not stored anywhere.
-type document struct{ explain.Answer }
-
-func (d *document) GetObjectKind() schema.ObjectKind { return d }
-func (d *document) DeepCopyObject() runtime.Object   { out := *d; return &out }
-
-// SetGroupVersionKind changes nothing.
-func (d *document) SetGroupVersionKind(schema.GroupVersionKind) {}
-
-// GroupVersionKind tells printers that the kind is known.
-func (d *document) GroupVersionKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: d.API, Kind: d.Kind}
-}
-
 // tell prints the answer, through p where a script reads it. Where there is nothing
 // to explain, the command fails after having said so.
 func tell(out io.Writer, a explain.Answer, p printers.ResourcePrinter, now time.Time) (err error) {
 	if p != nil {
-		err = p.PrintObj(&document{a}, out)
+		err = p.PrintObj(Document(a.API, a.Kind, a), out)
 	} else {
 		_, err = io.WriteString(out, a.Text(now)+tree(out, a, now))
 	}

@@ -88,7 +88,7 @@ func TestTell(t *testing.T) {
 				return nil
 			},
 		} {
-			p, err := asked(t, "-o", output).printer()
+			p, err := asked(t, "-o", output).print.Printer()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestTell(t *testing.T) {
 	if err := tell(&out, explain.Answer{Subject: s, Sentence: "It is.", Tree: &b}, nil, now); err != nil || !strings.HasSuffix(out.String(), "\n\nMachine a: Healthy (Running)\n") {
 		t.Errorf("with a tree: %v, %q", err, out.String())
 	}
-	if _, err := asked(t, "-o", "xml").printer(); err == nil || !strings.Contains(err.Error(), "json") {
+	if _, err := asked(t, "-o", "xml").print.Printer(); err == nil || !strings.Contains(err.Error(), "json") {
 		t.Errorf("-o xml: %v, want the formats that there are", err)
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,18 +12,19 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/bench"
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
+	"github.com/millwright-dev/millwright/internal/plugin"
 )
 
 type benchmark struct {
 	options   bench.Options
 	nodes     int
-	output    string
+	print     plugin.Output
 	backend   string
 	profiling bool
 }
 
 func benchCommand() *cobra.Command {
-	b := &benchmark{}
+	b := &benchmark{print: plugin.NewOutput()}
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the controllers against the raw ceiling of a control plane on this machine",
@@ -35,7 +35,8 @@ to all of them Running with Ready nodes, and back. With --roll it measures how a
 deployment replaces as many machines instead, a tenth at a time; with --blocked
 what drains that a budget blocks cost machines that come and go meanwhile; with
 --heartbeats what heartbeats of nodes cost, with a health check and without. Each figure
-is printed with its budget. The machine should have nothing else to do.`,
+is printed with its budget, with -o in one document at the end. The machine should
+have nothing else to do.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
 	}
@@ -48,7 +49,7 @@ is printed with its budget. The machine should have nothing else to do.`,
 	c.Flags().StringVar(&b.backend, "backend", "kwok", `what stands for an instance: only "kwok" can be measured against the ceiling`)
 	c.Flags().DurationVar(&b.options.Rest, "rest", 0, "how long to count writes at rest; 0 for a minute")
 	c.Flags().DurationVar(&b.options.Timeout, "timeout", 0, "how long a phase may take; 0 for ten minutes")
-	c.Flags().StringVarP(&b.output, "output", "o", "", `"json" prints one document at the end, and nothing else on standard output`)
+	b.print.AddFlags(c)
 	c.Flags().BoolVar(&b.profiling, "profiling", false, "let the controllers serve /debug/pprof/, at addresses that are printed")
 	c.Flags().StringVar(&b.options.Dir, "dir", "", "folder for the control planes while they run; empty for a temporary one")
 	c.Flags().StringVar(&b.options.Bin, "bin", defaultBin(), "folder of the controllers' programs")
@@ -76,17 +77,16 @@ func (b *benchmark) run(ctx context.Context) error {
 
 // show prints what was measured, even if not all could be.
 func (b *benchmark) show(report *bench.Report) error {
-	if b.output != "json" {
-		return report.Print(os.Stdout)
+	p, err := b.print.Printer()
+	if p == nil || err != nil {
+		return errors.Join(err, report.Print(os.Stdout))
 	}
-	e := json.NewEncoder(os.Stdout)
-	e.SetIndent("", "  ")
-	return e.Encode(report)
+	return p.PrintObj(plugin.Document("", "Benchmark", report), os.Stdout)
 }
 
 func (b *benchmark) complete() error {
-	if b.output != "" && b.output != "json" {
-		return fmt.Errorf("--output: must be json, not %q", b.output)
+	if _, err := b.print.Printer(); err != nil {
+		return err
 	}
 	if b.backend != "kwok" {
 		return fmt.Errorf("--backend: must be kwok, not %q", b.backend)

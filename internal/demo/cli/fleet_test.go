@@ -171,7 +171,7 @@ func TestUpNoticesADeadController(t *testing.T) {
 		Plane:       &devplane.ControlPlane{Server: "https://127.0.0.1:1", KubeconfigPath: "/k"},
 		Controllers: []*fleet.Controller{{Program: fleet.Machines, ID: proc.ID{PID: os.Getpid(), Started: "another life"}, Log: log}},
 	}
-	u := &up{timeout: 10 * time.Second, output: "json", where: where{dir: "/f"}}
+	u := &up{timeout: 10 * time.Second, print: plugin.NewOutput().As("json"), where: where{dir: "/f"}}
 	began := time.Now()
 	machines, err := u.await(t.Context(), f)
 	if took := time.Since(began); took > 5*time.Second {
@@ -203,6 +203,14 @@ func TestUpRefusesBackendsAtOnce(t *testing.T) {
 	_, stderr, err := call(t, "", "up", "--dir", filepath.Join(t.TempDir(), "f"), "--backend", "qemu")
 	if err == nil || !strings.Contains(stderr, `--backend: must be hollow or kwok, not "qemu"`) {
 		t.Errorf("%v %s", err, stderr)
+	}
+}
+
+// TestUpRefusesFormatsAtOnce: so it is with a format that nobody knows.
+func TestUpRefusesFormatsAtOnce(t *testing.T) {
+	_, stderr, err := call(t, "", "up", "--dir", filepath.Join(t.TempDir(), "f"), "-o", "xml")
+	if err == nil || !strings.Contains(stderr, "jsonpath") {
+		t.Errorf("%v %s, want the formats that there are", err, stderr)
 	}
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,11 +22,13 @@ type up struct {
 	port    int
 	timeout time.Duration
 	once    bool
-	output  string
+	// print are the flags of the document that is printed when all machines are ready, or
+	// when that failed.
+	print plugin.Output
 }
 
 func upCommand() *cobra.Command {
-	u := &up{}
+	u := &up{print: plugin.NewOutput()}
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Start a control plane, the controllers and a sample fleet on this machine",
@@ -35,7 +36,9 @@ func upCommand() *cobra.Command {
 starts the controllers with the kubemark provider, and creates a sample set of
 three machines in each API. Every machine is a real kubelet over a fake
 container runtime. It shows the machines until all of them run, then keeps the
-fleet running until it is interrupted, and takes everything down again.`,
+fleet running until it is interrupted, and takes everything down again. With -o it
+prints one document when all machines are ready, or when that failed, and nothing
+else on standard output.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return u.run(c.Context()) },
 	}
@@ -44,7 +47,7 @@ fleet running until it is interrupted, and takes everything down again.`,
 	c.Flags().IntVar(&u.port, "port", 0, "port of the API server; 0 for the one used before, or a free one")
 	c.Flags().DurationVar(&u.timeout, "timeout", 3*time.Minute, "how long the machines may take to get ready")
 	c.Flags().BoolVar(&u.once, "exit-when-ready", false, "exit once all machines are ready and leave the fleet running")
-	c.Flags().StringVarP(&u.output, "output", "o", "", `"json" prints one document when all machines are ready, or when that failed, and nothing else on standard output`)
+	u.print.AddFlags(c)
 	return c
 }
 
@@ -54,7 +57,7 @@ const (
 	kwokBackend   = "kwok"
 )
 
-// report is what -o json prints.
+// report is what -o prints.
 type report struct {
 	Seconds float64 `json:"seconds"`
 	// Dir is the fleet's folder, Server and Kubeconfig lead to its API server;
@@ -69,8 +72,8 @@ type report struct {
 }
 
 func (u *up) run(ctx context.Context) error {
-	if u.output != "" && u.output != "json" {
-		return fmt.Errorf("--output: must be json, not %q", u.output)
+	if _, err := u.print.Printer(); err != nil {
+		return err
 	}
 	if u.backend != hollowBackend && u.backend != kwokBackend {
 		return fmt.Errorf("--backend: must be %s or %s, not %q", hollowBackend, kwokBackend, u.backend)
@@ -132,7 +135,7 @@ func (u *up) serve(ctx context.Context, f *fleet.Fleet, started time.Time) error
 	if err := u.report(os.Stdout, f, started, machines, nil); err != nil {
 		return err
 	}
-	if u.output != "json" {
+	if p, _ := u.print.Printer(); p == nil {
 		u.printNext(os.Stdout, f, machines, time.Since(started))
 	}
 	if u.once {
@@ -150,11 +153,12 @@ func (u *up) awaken(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error
 	return u.await(ctx, f)
 }
 
-// report prints the document that -o json asks for; f is nil where no fleet
+// report prints the document that -o asks for; f is nil where no fleet
 // started, failed where all machines are ready.
 func (u *up) report(w io.Writer, f *fleet.Fleet, started time.Time, machines []fleet.Machine, failed error) error {
-	if u.output != "json" {
-		return nil
+	p, err := u.print.Printer()
+	if p == nil || err != nil {
+		return err
 	}
 	r := report{Seconds: round(time.Since(started)), Dir: u.folder(), Machines: machines}
 	if r.Machines == nil {
@@ -170,9 +174,7 @@ func (u *up) report(w io.Writer, f *fleet.Fleet, started time.Time, machines []f
 	if errors.As(failed, &l) {
 		r.Error, r.Reasons = l.what, l.reasons
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return p.PrintObj(plugin.Document("", "Fleet", r), w)
 }
 
 func round(d time.Duration) float64 {

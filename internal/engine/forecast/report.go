@@ -195,6 +195,8 @@ func (p *printer) duration(f Plan) {
 	switch {
 	case len(f.Waits) > 0:
 		p.line(0, 2, "Duration: "+f.Took.Source+".")
+	case f.Took.Known && f.Took.Length < time.Second:
+		p.line(0, 2, fmt.Sprintf("Duration: less than a second (%s).", f.Took.Source))
 	case f.Took.Known:
 		p.line(0, 2, fmt.Sprintf("Duration: about %s (%s).", span(f.Took.Length), f.Took.Source))
 	case f.Took.Length >= time.Second:
