@@ -13,16 +13,18 @@ import (
 // rivals are the other sets of the namespace that select the machines of set o, as it
 // selects theirs. What one deployment does with its sets is not asked.
 func (l *look) rivals(ctx context.Context, s explain.Subject, o client.Object) (out []string) {
-	selector, made := selects(o)
-	if selector == nil {
+	if s.Kind != "MachineSet" {
 		return nil
 	}
-	list, err := l.listed(ctx, kindOf(s.API, "MachineSet"), s.Namespace)
+	all, err := selections(ctx, l, s)
 	l.gap("machinesets", err)
-	for _, other := range list {
-		theirs, ofTheirs := selects(other)
-		if other.GetUID() != o.GetUID() && !siblings(o, other) && other.GetDeletionTimestamp() == nil && selector.Matches(ofTheirs) && theirs.Matches(made) {
-			out = append(out, "MachineSet "+other.GetName())
+	ours := selectionOf(s, o)
+	for _, other := range all {
+		if other.set.GetUID() == o.GetUID() || other.set.GetDeletionTimestamp() != nil || siblings(o, other.set) {
+			continue
+		}
+		if ours.selector.Matches(other.made) && other.selector.Matches(ours.made) {
+			out = append(out, "MachineSet "+other.set.GetName())
 		}
 	}
 	return out
@@ -34,13 +36,26 @@ func siblings(a, b client.Object) bool {
 	return of != nil && controls(of.UID, b)
 }
 
-// selects is the selector of a set, and the labels of the machines that it makes; nil
-// of another object.
-func selects(o client.Object) (labels.Selector, labels.Set) {
-	s := subject(o)
-	if s.Kind != "MachineSet" {
-		return nil, nil
-	}
+// selection is the selector of a set, and the labels of the machines that it makes.
+type selection struct {
+	set      client.Object
+	selector labels.Selector
+	made     labels.Set
+}
+
+func selectionOf(s explain.Subject, set client.Object) selection {
 	lens := of(s).Sets
-	return lens.Selector(o), lens.Makes(o)
+	return selection{set, lens.Selector(set), lens.Makes(set)}
+}
+
+// selections are those of the sets beside s, found out once: each is compared with all
+// others.
+func selections(ctx context.Context, l *look, s explain.Subject) ([]selection, error) {
+	return once(l, "selections/"+s.API+"/"+s.Namespace, func() (out []selection, err error) {
+		list, err := l.listed(ctx, kindOf(s.API, "MachineSet"), s.Namespace)
+		for _, set := range list {
+			out = append(out, selectionOf(s, set))
+		}
+		return out, err
+	})
 }
