@@ -74,26 +74,26 @@ func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shown M)
 // better: nobody else takes finalizers off. A removal is asked about again for as long
 // as the infrastructure has accepted none: the server may have gone back meanwhile, to
 // when the machine was wanted.
-func (p *pass[M]) outdated(ctx context.Context, next lifecycle.Decision) (again time.Duration, err error) {
+func (o object[M]) outdated(ctx context.Context, next lifecycle.Decision) (again time.Duration, err error) {
 	switch {
-	case next.Step == lifecycle.Create && !p.memory.versions.Known(p.m):
+	case next.Step == lifecycle.Create && !o.memory.versions.Known(o.m):
 	case next.Step == lifecycle.Drain && next.Force:
-	case next.Step == lifecycle.Terminate && p.mem.removalSince.IsZero():
+	case next.Step == lifecycle.Terminate && o.mem.removal.since.IsZero():
 	default:
 		return 0, nil
 	}
-	now := p.Dialect.New()
-	err = p.Live.Get(ctx, client.ObjectKeyFromObject(p.m), now)
+	now := o.Dialect.New()
+	err = o.Live.Get(ctx, client.ObjectKeyFromObject(o.m), now)
 	switch {
-	case apierrors.IsNotFound(err), err == nil && now.GetUID() != p.m.GetUID():
+	case apierrors.IsNotFound(err), err == nil && now.GetUID() != o.m.GetUID():
 		return written.Patience, nil
 	case err != nil:
 		return 0, fmt.Errorf("read machine itself: %w", err)
 	}
-	if now.GetResourceVersion() != p.m.GetResourceVersion() {
-		p.writes.Wrote(p.m.GetResourceVersion(), now)
+	if now.GetResourceVersion() != o.m.GetResourceVersion() {
+		o.writes.Wrote(o.m.GetResourceVersion(), now)
 		return overtakenDelay, nil
 	}
-	p.memory.versions.Note(now)
+	o.memory.versions.Note(now)
 	return 0, nil
 }

@@ -54,7 +54,7 @@ func (s *shortages) partly(account string, tried []provider.Choice) error {
 type market struct {
 	infra     *infrastructure
 	ref       provider.Ref
-	mem       *remembered
+	mem       *request
 	shortages *shortages
 	// origin is where it is asked for.
 	origin *lifecycle.Origin
@@ -64,10 +64,10 @@ type market struct {
 	log   logr.Logger
 }
 
-func (p *pass[M]) market() market {
+func (s *instances[M]) market() market {
 	return market{
-		infra: &p.infra, ref: p.ref(), origin: p.view.Recorded.Origin, mem: p.mem, shortages: p.memory.shortages,
-		pause: p.policy.Delays.Exhausted, clock: p.Clock, log: p.log,
+		infra: &s.infra, ref: s.ref(), origin: s.view.Recorded.Origin, mem: &s.mem.request, shortages: s.memory.shortages,
+		pause: s.policy.Delays.Exhausted, clock: s.Clock, log: s.log,
 	}
 }
 
@@ -108,7 +108,7 @@ func (m market) buy(ctx context.Context, want provider.Want) (provider.Instance,
 			m.log.V(1).Info("asked for an instance", "choice", c.Name, "err", err)
 			return i, err
 		}
-		m.mem.last.order.Told = true
+		m.mem.order.Told = true
 		m.learn(choice.Answer{Choice: c, Began: began, At: now, Err: err})
 		tried = append(tried, c)
 	}
@@ -120,13 +120,13 @@ func (m market) buy(ctx context.Context, want provider.Want) (provider.Instance,
 // says that so has the machine.
 func (m market) sees(all []provider.Instance, failed bool) {
 	for _, i := range all {
-		if i.UID != m.ref.UID || !m.mem.last.order.News(i, failed) {
+		if i.UID != m.ref.UID || !m.mem.order.News(i, failed) {
 			continue
 		}
-		if a, known := m.mem.last.order.Answer(m.clock.Now(), i, m.choices()); known {
+		if a, known := m.mem.order.Answer(m.clock.Now(), i, m.choices()); known {
 			m.learn(a)
 		}
-		m.mem.last.order.Told = true
+		m.mem.order.Told = true
 	}
 }
 

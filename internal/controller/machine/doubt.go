@@ -46,30 +46,30 @@ func (l *listings) note(key string, one listing) {
 
 // doubt says why the infrastructure is not believed where it is about to be that it does
 // not have this machine's instance: it does not list those of other machines either.
-func (p *pass[M]) doubt(ctx context.Context) string {
-	if !p.wantsSecondOpinion() {
+func (s *instances[M]) doubt(ctx context.Context) string {
+	if !s.wantsSecondOpinion() {
 		return ""
 	}
-	ids, err := p.others().recorded(ctx)
+	ids, err := s.others().recorded(ctx)
 	switch {
 	case err != nil:
 		return fmt.Sprintf("it cannot be told what other machines have recorded: %v", err)
 	case len(ids) < 2:
 		return ""
 	}
-	l := p.others().listed(ctx, time.Time{})
+	l := s.others().listed(ctx, time.Time{})
 	return lifecycle.Doubted(ids, l.instances, l.err)
 }
 
 // wantsSecondOpinion reports whether anything would come of it that the instance
 // is not there, and nothing else speaks against that.
-func (p *pass[M]) wantsSecondOpinion() bool {
-	w, living := &p.world, p.view.Deleted.IsZero()
+func (s *instances[M]) wantsSecondOpinion() bool {
+	w, living := &s.world, s.view.Deleted.IsZero()
 	switch {
-	case !w.Instances.Looked || !p.view.Recorded.Provisioned || len(w.Instances.Owned()) > 0 || w.Instances.SeenToGo || w.Unlisted.QuietFor < w.Unlisted.ReadLag || w.Contradiction(p.view) != "":
+	case !w.Instances.Looked || !s.view.Recorded.Provisioned || len(w.Instances.Owned()) > 0 || w.Instances.SeenToGo || w.Unlisted.QuietFor < w.Unlisted.ReadLag || w.Contradiction(s.view) != "":
 		return false
 	case living:
-		return p.policy.Join.MissingFails && p.view.Stage != lifecycle.StageFailed
+		return s.policy.Join.MissingFails && s.view.Stage != lifecycle.StageFailed
 	}
-	return p.view.Held && !p.view.Deletion.Abandon
+	return s.view.Held && !s.view.Deletion.Abandon
 }

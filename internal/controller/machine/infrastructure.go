@@ -130,6 +130,18 @@ func (i *infrastructure) initialize(ctx context.Context, ref provider.Ref, one p
 	return s.Initialize(ctx, ref, one)
 }
 
+// reboot restarts the instance, once for the request where the provider can.
+func (i *infrastructure) reboot(ctx context.Context, ref provider.Ref, one provider.Instance, request string) error {
+	if s, ok := provider.As[provider.Rebooter](i.session); ok {
+		return s.Reboot(ctx, ref, one, request)
+	}
+	s, ok := provider.As[provider.Powerer](i.session)
+	if !ok {
+		return provider.Errorf(provider.Invalid, "the provider cannot reboot")
+	}
+	return s.Power(ctx, ref, one, provider.Reboot)
+}
+
 // remove asks for the removal of the machine's instances, and reports whether they are gone.
 func (i *infrastructure) remove(ctx context.Context, ref provider.Ref, owned []provider.Instance) (bool, error) {
 	done, err := i.session.Delete(ctx, ref, owned)

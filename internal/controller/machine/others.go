@@ -25,10 +25,6 @@ type others[M client.Object] struct {
 	targetless bool
 }
 
-func (p *pass[M]) others() others[M] {
-	return others[M]{Reconciler: p.Reconciler, mine: &p.view, infra: &p.infra, targetless: p.policy.Targetless}
-}
-
 // older is a machine that is older and has the same instance on record; nil where there is
 // none.
 func (o others[M]) older(ctx context.Context) (*lifecycle.Machine, error) {

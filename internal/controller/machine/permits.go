@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
@@ -45,21 +46,21 @@ func (p permits) take(group, uid string, now time.Time) bool {
 
 // mayFail reports whether giving up on the machine is permitted: no other
 // machine of its group is on its way out or in.
-func (p *pass[M]) mayFail(ctx context.Context) bool {
-	now := p.Clock.Now()
-	key, group := p.Dialect.Group(p.m)
+func (o others[M]) mayFail(ctx context.Context, m M) bool {
+	now := o.Clock.Now()
+	key, group := o.Dialect.Group(m)
 	if group == "" {
 		return true
 	}
-	list := p.Dialect.NewList()
-	err := p.Client.List(ctx, list, client.InNamespace(p.view.Namespace), client.MatchingLabels{key: group})
+	list := o.Dialect.NewList()
+	err := o.Client.List(ctx, list, client.InNamespace(o.mine.Namespace), client.MatchingLabels{key: group})
 	if err != nil {
-		p.log.Error(err, "cannot count the machines of the group", "group", group)
+		log.FromContext(ctx).Error(err, "cannot count the machines of the group", "group", group)
 		return false
 	}
-	var others []lifecycle.Machine
+	var all []lifecycle.Machine
 	for m := range dialect.Items[M](list) {
-		others = append(others, p.Dialect.View(m))
+		all = append(all, o.Dialect.View(m))
 	}
-	return lifecycle.Lone(now, p.view, others...) && p.permits.take(p.view.Namespace+"/"+group, p.view.UID, now)
+	return lifecycle.Lone(now, *o.mine, all...) && o.permits.take(o.mine.Namespace+"/"+group, o.mine.UID, now)
 }

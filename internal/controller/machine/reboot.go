@@ -30,17 +30,17 @@ func (p *pass[M]) reboot(ctx context.Context, d lifecycle.Decision) error {
 		return err
 	}
 	if !call {
-		p.sayReboot(corev1.EventTypeWarning, dialect.EventRebootUnsupported, "a reboot was asked for, and "+r.Message)
+		p.teller().say(corev1.EventTypeWarning, dialect.EventRebootUnsupported, dialect.ActionReboot, "a reboot was asked for, and "+r.Message)
 		return nil
 	}
 	i := p.instance()
-	err := p.callReboot(ctx, *i, r.Request)
+	err := p.infra.reboot(ctx, p.ref(), *i, r.Request)
 	r = r.End(p.Clock.Now(), err)
 	p.mem.reboot = r
 	if err != nil {
-		p.sayReboot(corev1.EventTypeWarning, dialect.EventRebootFailed, fmt.Sprintf("reboot instance %s: %v", i.ID, err))
+		p.teller().say(corev1.EventTypeWarning, dialect.EventRebootFailed, dialect.ActionReboot, fmt.Sprintf("reboot instance %s: %v", i.ID, err))
 	} else {
-		p.sayReboot(corev1.EventTypeNormal, dialect.EventRebooted, fmt.Sprintf("rebooted instance %s, as was asked for at %s", i.ID, r.Request))
+		p.teller().say(corev1.EventTypeNormal, dialect.EventRebooted, dialect.ActionReboot, fmt.Sprintf("rebooted instance %s, as was asked for at %s", i.ID, r.Request))
 	}
 	return p.rebooting(ctx, d, r)
 }
@@ -52,19 +52,4 @@ func (p *pass[M]) rebooting(ctx context.Context, d lifecycle.Decision, r lifecyc
 		return fmt.Errorf("store how far the reboot is: %w", err)
 	}
 	return nil
-}
-
-func (p *pass[M]) callReboot(ctx context.Context, i provider.Instance, request string) error {
-	if s, ok := provider.As[provider.Rebooter](p.infra.session); ok {
-		return s.Reboot(ctx, p.ref(), i, request)
-	}
-	s, ok := provider.As[provider.Powerer](p.infra.session)
-	if !ok {
-		return provider.Errorf(provider.Invalid, "the provider cannot reboot")
-	}
-	return s.Power(ctx, p.ref(), i, provider.Reboot)
-}
-
-func (p *pass[M]) sayReboot(kind, reason, note string) {
-	p.Recorder.Eventf(p.m, nil, kind, reason, dialect.ActionReboot, "%s", dialect.Note(note))
 }

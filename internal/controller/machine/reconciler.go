@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -107,29 +106,18 @@ func (r *Reconciler[M]) reconcile(ctx context.Context, own *written.Client, key 
 		log.FromContext(ctx).V(1).Info("frozen", "why", why)
 		return seen.Again(), nil
 	}
-	p := &pass[M]{Reconciler: r, own: own, m: m.DeepCopyObject().(M), found: m, mem: r.memory.of(m), log: log.FromContext(ctx)}
+	p := &pass[M]{known: known[M]{
+		Reconciler: r, log: log.FromContext(ctx), own: own, mem: r.memory.of(m), m: m.DeepCopyObject().(M), found: m,
+	}}
 	p.world.Connectivity = seen
 	return p.run(ctx)
 }
 
-// pass is one reconciliation of one machine.
+// pass is one reconciliation of one machine: it lets others look and act, takes in what came
+// of that, and asks what is next.
 type pass[M client.Object] struct {
-	*Reconciler[M]
-	// own reads the machine, and writes it.
-	own *written.Client
-	// m is the object as the pass last saved it, found as the pass found it.
-	m     M
-	found M
-	mem   *remembered
-	log   logr.Logger
-
-	// view is what is known by now, was what the object said at first.
-	view   lifecycle.Machine
-	was    lifecycle.Machine
-	policy lifecycle.Policy
-	infra  infrastructure
-	world  lifecycle.World
-	steps  []lifecycle.Decision
+	known[M]
+	steps []lifecycle.Decision
 	// at is when the machine's life was decided about for good, node the node as it was then;
 	// zero: it is not yet.
 	at   time.Time
@@ -142,11 +130,11 @@ type pass[M client.Object] struct {
 // run returns when to look again.
 func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 	p.view, p.policy = p.Dialect.View(p.m), p.Dialect.Policy(p.m)
-	p.was, p.world.Reboot, p.world.Preserving.Told = p.view, p.mem.reboot, p.mem.preserveFault
+	p.was, p.world.Reboot, p.world.Preserving.Told = p.view, p.mem.reboot, p.mem.told.preserveFault
 	p.policy.Targetless = p.policy.Targetless || p.Nodes == nil
 	ctx = pace.WithRank(ctx, lifecycle.Priority(p.view))
 	p.observe(ctx)
-	p.world.Token = p.token()
+	p.world.Token = p.token().state()
 	answered := map[lifecycle.Question]bool{"": true}
 	var last lifecycle.Decision
 	for range maxSteps {
@@ -160,7 +148,7 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 		if d.Waits() {
 			return p.finish(ctx, d)
 		}
-		if again, err := p.outdated(ctx, d); err != nil || again > 0 {
+		if again, err := p.object().outdated(ctx, d); err != nil || again > 0 {
 			return again, err
 		}
 		did, err := p.perform(ctx, d)
@@ -175,13 +163,33 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 		p.view.Namespace, p.view.Name, maxSteps, last.Step, last.Reason)
 }
 
+// observe gathers the facts. What cannot be found out is a fact too: no
+// failure here ends the pass.
+func (p *pass[M]) observe(ctx context.Context) {
+	deleting := !p.view.Deleted.IsZero()
+	if !p.view.Held && deleting || !deleting && len(p.view.Faults) > 0 {
+		return
+	}
+	p.infra, p.world.Session = p.instances().open(ctx)
+	if p.infra.session != nil {
+		p.onInstances(func(s *instances[M]) { p.world.Instances = s.look(ctx) })
+		p.world.Unlisted = p.instances().unlisted()
+	}
+	if p.world.Instances.Looked {
+		p.world.Session.Inherited = p.infra.class.Inherited
+	}
+	p.onNode(func(t *target[M]) lifecycle.Node { return t.find(ctx) })
+	p.world.Instances.Doubt = p.instances().doubt(ctx)
+	p.world.Retry = p.mem.tries.retry
+}
+
 // answer finds out what a decision asks for.
 func (p *pass[M]) answer(ctx context.Context, q lifecycle.Question) {
 	switch q {
 	case lifecycle.AskNode:
-		p.world.Node = p.makeSure(ctx)
+		p.onNode(func(t *target[M]) lifecycle.Node { return t.surely(ctx) })
 	case lifecycle.AskGroup:
-		p.world.MayFail = p.mayFail(ctx)
+		p.world.MayFail = p.others().mayFail(ctx, p.m)
 	}
 }
 
@@ -193,46 +201,22 @@ func (p *pass[M]) finish(ctx context.Context, d lifecycle.Decision) (time.Durati
 	if p.world.Preserving.Err != nil {
 		out.World.Node = p.node // what became of it is for the pass that tries again
 	}
-	out.Overdue = p.mem.news(out.Decision)
+	out.Overdue = p.mem.told.news(out.Decision)
 	before, known := p.heard.(M)
 	if !known {
 		before = p.m.DeepCopyObject().(M)
 	}
 	p.memory.drains(client.ObjectKeyFromObject(p.m), underDrain(p.world.Drain.Result) || underDrain(p.world.Preserving.Drain))
-	err := p.record(ctx, out)
+	err := p.object().record(ctx, out)
 	if out.Did(lifecycle.RemoveFinalizer) && client.IgnoreNotFound(err) == nil {
 		p.mem.released, err = p.Clock.Now(), nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	p.tell(ctx, before, out)
+	p.teller().tell(ctx, before, out)
 	return out.After, client.IgnoreNotFound(p.world.Preserving.Err) // a node that went away needs no preserving
-}
-
-// record stores what the pass has come to.
-func (p *pass[M]) record(ctx context.Context, out lifecycle.Outcome) error {
-	before := p.m.DeepCopyObject().(M)
-	p.recordOwned()
-	p.Dialect.Record(p.m, out)
-	return p.save(ctx, before)
 }
 
 // underDrain reports whether pods are waited for.
 func underDrain(d *drain.Decision) bool { return d != nil && !d.Done }
-
-func (p *pass[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
-	for _, e := range append(p.Dialect.Events(before, p.m, out), p.instanceEvents()...) {
-		p.Recorder.Eventf(p.m, nil, e.Type, e.Reason, e.Action, "%s", dialect.Note(e.Note))
-	}
-	p.mem.told(out)
-	for _, d := range out.Steps {
-		p.log.Info("performed", "step", d.Step, "reason", d.Reason, "providerID", p.view.Recorded.ProviderID)
-	}
-	if was := p.was.Stage; out.Stage != was || out.Err != nil {
-		p.log.Info("machine", "stage", out.Stage, "was", was, "reason", out.Reason, "message", out.Message, "after", out.After)
-	}
-	p.Metrics.observe(p.was, out)
-	p.removed(ctx, out)
-	p.Metrics.doubled(p.found, p.m)
-}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // removalMetrics are about machines on their way out.
@@ -82,40 +81,6 @@ func newRemovalMetrics(r prometheus.Registerer) removalMetrics {
 	}
 	r.MustRegister(m.blocked, m.failed, m.took, m.drained)
 	return m
-}
-
-// removed takes down what came of a pass over a machine on its way out.
-func (p *pass[M]) removed(ctx context.Context, out lifecycle.Outcome) {
-	if p.Metrics == nil || p.view.Deleted.IsZero() {
-		return
-	}
-	m := &p.Metrics.removal
-	key := types.NamespacedName{Namespace: p.view.Namespace, Name: p.view.Name}
-	if out.Did(lifecycle.RemoveFinalizer) {
-		p.Metrics.forget(p.Dialect.API(), key)
-	} else {
-		m.blocked.note(blockedKey{api: p.Dialect.API(), machine: key}, obstacle(out), p.Clock)
-	}
-	if out.Reason == lifecycle.ReasonTerminateFailed {
-		m.failed.WithLabelValues(key.Name, key.Namespace, string(provider.KindOf(out.Err))).Inc()
-	}
-	_, deployment := p.Dialect.Group(p.m)
-	if deployment == "" {
-		return
-	}
-	if d := out.World.Drain.Result; d != nil && d.Done && !p.mem.drained {
-		p.mem.drained = true
-		m.drained.WithLabelValues(key.Namespace, deployment).Set(rounded(out.At.Sub(p.mem.drainSince)))
-	}
-	if out.Did(lifecycle.RemoveFinalizer) {
-		m.took.WithLabelValues(key.Namespace, deployment, p.mem.instanceType, p.mem.zone).Set(rounded(out.At.Sub(p.view.Deleted)))
-		over := m.groups.deleted(group{p.Dialect.API(), key.Namespace, deployment}, func() map[group]bool { return p.livingGroups(ctx) })
-		for _, g := range over {
-			of := prometheus.Labels{"namespace": g.namespace, "machine_deployment": g.name}
-			m.took.DeletePartialMatch(of)
-			m.drained.DeletePartialMatch(of)
-		}
-	}
 }
 
 // livingGroups are those that have machines; nil when they cannot be told.

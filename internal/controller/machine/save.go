@@ -9,68 +9,123 @@ import (
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// object is the machine's object in hand: what is known of it is recorded there, and stored.
+type object[M client.Object] struct{ known[M] }
+
+// record stores what the pass has come to.
+func (o object[M]) record(ctx context.Context, out lifecycle.Outcome) error {
+	before := o.m.DeepCopyObject().(M)
+	o.recordOwned()
+	o.Dialect.Record(o.m, out)
+	return o.save(ctx, before)
+}
+
 // save writes what differs from before: first what is not status, then the
 // status, each only if something changed. Both carry the resource version, so
 // that a list written whole (finalizers, conditions) never undoes somebody
-// else's write. Afterwards p.m is the object as it should be now.
-func (p *pass[M]) save(ctx context.Context, before M) error {
-	wanted := p.m
-	body, status, err := diff(before, wanted)
+// else's write. Afterwards o.m is the object as it should be now.
+func (o object[M]) save(ctx context.Context, before M) error {
+	body, status, err := diff(before, o.m)
 	if err != nil {
 		return err
 	}
 	stored := before
 	if body != nil {
-		stored = p.answerTo(before)
-		if err := p.own.Patch(ctx, stored, locked(body, before.GetResourceVersion())); err != nil {
-			return p.unsaved(fmt.Errorf("save machine: %w", err))
+		stored = o.answerTo(before)
+		if err := o.own.Patch(ctx, stored, locked(body, before.GetResourceVersion())); err != nil {
+			return o.unsaved(fmt.Errorf("save machine: %w", err))
 		}
 	}
 	if status != nil && !gone(stored) {
 		patch := locked(status, stored.GetResourceVersion())
-		stored = p.answerTo(stored)
-		if err := p.own.Status().Patch(ctx, stored, patch); err != nil {
-			return p.unsaved(fmt.Errorf("save machine status: %w", err))
+		stored = o.answerTo(stored)
+		if err := o.own.Status().Patch(ctx, stored, patch); err != nil {
+			return o.unsaved(fmt.Errorf("save machine status: %w", err))
 		}
 	}
-	p.mem.refusal = lifecycle.Retry{}
-	p.m = wanted
-	p.m.SetResourceVersion(stored.GetResourceVersion())
+	o.mem.told.refusal = lifecycle.Retry{}
+	o.m.SetResourceVersion(stored.GetResourceVersion())
 	return nil
 }
 
 // answerTo is where the answer to a write of m goes. It is empty but for what names m:
 // a decoder leaves what the answer does not mention as it is, and the answer is what is
 // read from now on.
-func (p *pass[M]) answerTo(m M) M {
-	o := p.Dialect.New()
-	o.SetNamespace(m.GetNamespace())
-	o.SetName(m.GetName())
-	o.SetUID(m.GetUID())
-	o.SetResourceVersion(m.GetResourceVersion())
-	return o
+func (o object[M]) answerTo(m M) M {
+	answer := o.Dialect.New()
+	answer.SetNamespace(m.GetNamespace())
+	answer.SetName(m.GetName())
+	answer.SetUID(m.GetUID())
+	answer.SetResourceVersion(m.GetResourceVersion())
+	return answer
 }
 
 // unsaved tells that somebody refuses what is written to the machine, by a webhook or by
 // permissions: the machine itself cannot say so.
-func (p *pass[M]) unsaved(err error) error {
+func (o object[M]) unsaved(err error) error {
 	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
 		return err
 	}
 	refusal := lifecycle.Retry{Err: err}
-	if was := p.mem.refusal; was.Err != nil && was.Err.Error() == err.Error() {
+	if was := o.mem.told.refusal; was.Err != nil && was.Err.Error() == err.Error() {
 		refusal.Told = was.Told
 	}
-	if now := p.Clock.Now(); refusal.News(now) {
+	if now := o.Clock.Now(); refusal.News(now) {
 		refusal.Told = now
-		p.Recorder.Eventf(p.found, nil, corev1.EventTypeWarning, "FailedUpdate", "Save", "%s", dialect.Note(err.Error()))
+		o.Recorder.Eventf(o.found, nil, corev1.EventTypeWarning, "FailedUpdate", "Save", "%s", dialect.Note(err.Error()))
 	}
-	p.mem.refusal = refusal
+	o.mem.told.refusal = refusal
 	return err
+}
+
+// replace deletes the machine object, as whoever deleted its node asked for.
+// It asks the API server itself first: a cache that lost the node is no reason,
+// nor is a machine that never knew its node's name.
+func (o object[M]) replace(ctx context.Context) error {
+	if o.view.Recorded.NodeName == "" {
+		return nil
+	}
+	var n corev1.Node
+	err := o.Nodes.Live.Get(ctx, client.ObjectKey{Name: o.view.Recorded.NodeName}, &n)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read node %s: %w", o.view.Recorded.NodeName, err)
+	}
+	if err == nil && n.DeletionTimestamp == nil {
+		return nil
+	}
+	if err := o.explainReplacement(ctx); err != nil {
+		return err
+	}
+	uid := o.m.GetUID()
+	if err := o.Client.Delete(ctx, o.m, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete machine: %w", err)
+	}
+	return nil
+}
+
+// explainReplacement says why the machine is about to be deleted, once, where that
+// outlives the moment: with the machine for its evidence, and in an event.
+func (o object[M]) explainReplacement(ctx context.Context) error {
+	why := fmt.Sprintf("node %s was deleted", o.view.Recorded.NodeName)
+	if o.m.GetAnnotations()[dialect.DeletedBecauseAnnotation] == why {
+		return nil
+	}
+	before := o.m.DeepCopyObject().(M)
+	dialect.SetAnnotation(o.m, dialect.DeletedBecauseAnnotation, why)
+	if err := o.save(ctx, before); err != nil {
+		return err
+	}
+	note := "The machine is deleted, because " + why
+	if owner := metav1.GetControllerOfNoCopy(o.m); owner != nil {
+		note += "; " + owner.Kind + " " + owner.Name + " makes another in its place"
+	}
+	o.Recorder.Eventf(o.m, nil, corev1.EventTypeWarning, "NodeDeleted", "Replace", "%s", dialect.Note(note))
+	return nil
 }
 
 // gone reports whether o ceased to exist with its last finalizer.

@@ -95,8 +95,8 @@ var choiceMutants = []Mutant{
 		Finds: "TestAnswerOfAnInstance",
 	},
 	{
-		ID: "machine/given-up-begins-no-shortage", File: "claims.go", Func: "pass.claim",
-		From:  "p.market().sees(all, p.view.Stage == lifecycle.StageFailed)",
+		ID: "machine/given-up-begins-no-shortage", File: "instances.go", Func: "instances.claim",
+		From:  "s.market().sees(all, s.view.Stage == lifecycle.StageFailed)",
 		To:    "_ = all",
 		Like:  choiceWorlds,
 		Note:  "machine after machine is accepted and given up in a zone without room, while the next zone has some",

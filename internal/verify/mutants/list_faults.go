@@ -74,7 +74,7 @@ var faultMutants = []Mutant{
 		Note: "a machine is given up by a cache that does not show its node; no instance that was given up has one",
 	},
 	{
-		ID: "machine/fault-forgotten", File: "claims.go", Func: "pass.claim",
+		ID: "machine/fault-forgotten", File: "instances.go", Func: "instances.claim",
 		From: ", Fault: c.Fault,",
 		To:   ",",
 		Like: givenUpWorlds, Note: "as lifecycle/fault-unheeded",

@@ -3,21 +3,21 @@ package mutants
 // machineMutants are in the shell of the machine controller.
 var machineMutants = []Mutant{
 	{
-		ID: "machine/create-from-cache", File: "behind.go", Func: "pass.outdated",
-		From:      "next.Step == lifecycle.Create && !p.memory.versions.Known(p.m)",
+		ID: "machine/create-from-cache", File: "behind.go", Func: "object.outdated",
+		From:      "next.Step == lifecycle.Create && !o.memory.versions.Known(o.m)",
 		To:        "false",
 		Statement: 5, Finds: "TestNoInstanceForAMachineThatIsGone", Note: "an instance is asked for without a look at the machine itself",
 		Like: "old successions",
 	},
 	{
-		ID: "machine/remove-from-cache", File: "behind.go", Func: "pass.outdated",
-		From:      "next.Step == lifecycle.Terminate && p.mem.removalSince.IsZero()",
+		ID: "machine/remove-from-cache", File: "behind.go", Func: "object.outdated",
+		From:      "next.Step == lifecycle.Terminate && o.mem.removal.since.IsZero()",
 		To:        "false",
 		Statement: 3, Finds: "TestWantedAgain", Note: "an instance is removed without a look at the machine itself",
 		Like: "undone",
 	},
 	{
-		ID: "machine/forced-from-cache", File: "behind.go", Func: "pass.outdated",
+		ID: "machine/forced-from-cache", File: "behind.go", Func: "object.outdated",
 		From:  "next.Step == lifecycle.Drain && next.Force",
 		To:    "false",
 		Finds: "TestForcedForALeavingMachineOnly", Note: "pods are forced off the node of a machine that only the cache shows as being deleted",
@@ -30,20 +30,20 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/unanswered-forgotten", File: "memory.go", Func: "memory.of",
-		From:  "r.generation, r.retry = o.GetGeneration(), lifecycle.Retry{}",
-		To:    "r.generation, r.retry, r.last.err = o.GetGeneration(), lifecycle.Retry{}, nil",
+		From:  "r.tries.generation, r.tries.retry = o.GetGeneration(), lifecycle.Retry{}",
+		To:    "r.tries.generation, r.tries.retry, r.request.err = o.GetGeneration(), lifecycle.Retry{}, nil",
 		Finds: "TestLostReplyIsNotForgotten", Note: "a new spec makes a Create without an answer be repeated at once; its token still stands in between",
 	},
 	{
-		ID: "machine/copies-unseen", File: "whose.go", Func: "pass.contested",
-		From:  `p.world.Instances.Looked || p.view.Recorded.ProviderID == ""`,
+		ID: "machine/copies-unseen", File: "whose.go", Func: "whose.contested",
+		From:  `w.world.Instances.Looked || w.view.Recorded.ProviderID == ""`,
 		To:    "true",
 		Finds: "TestCopyLeavesTheNodeAlone", Note: "the node of a machine is taken by a copy of it, while the infrastructure cannot say whose it is",
 	},
 	{
-		ID: "machine/node-from-cache", File: "observe.go", Func: "pass.nodeQuery",
-		From:      "!p.view.Deleted.IsZero() || p.view.Preservation != (lifecycle.Preservation{})",
-		To:        "p.view.Preservation != (lifecycle.Preservation{})",
+		ID: "machine/node-from-cache", File: "query.go", Func: "whose.query",
+		From:      "!w.view.Deleted.IsZero() || w.view.Preservation != (lifecycle.Preservation{})",
+		To:        "w.view.Preservation != (lifecycle.Preservation{})",
 		Statement: 4, Finds: "TestDrainsNodeThatCacheLacks", Note: "the node of a machine on its way out is looked up in the cache only",
 		Like: "old drains",
 	},
@@ -67,31 +67,34 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/new-spec-waits", File: "memory.go", Func: "memory.of",
-		From:  "r.generation, r.retry = o.GetGeneration(), lifecycle.Retry{}",
-		To:    "r.generation = o.GetGeneration()",
+		From:  "r.tries.generation, r.tries.retry = o.GetGeneration(), lifecycle.Retry{}",
+		To:    "r.tries.generation = o.GetGeneration()",
 		Finds: "TestRetryDelay", Note: "a new spec is not tried before the pause for the old one is over",
 	},
 	{
-		ID: "machine/account-not-asked", File: "observe.go", Func: "pass.elsewhere",
-		From:      "return p.view.Recorded.Origin.Elsewhere(p.world.Session.Origin.Account)",
+		ID: "machine/account-not-asked", File: "instances.go", Func: "instances.elsewhere",
+		From:      "return s.view.Recorded.Origin.Elsewhere(s.world.Session.Origin.Account)",
 		To:        "return nil",
 		Statement: 6, Finds: "TestAnotherAccount", Note: "an empty answer of another account is believed",
 	},
 	{
 		ID: "machine/account-not-stored", File: "perform.go", Func: "pass.addFinalizer",
 		From: `	if p.view.Recorded.Provisioned || len(p.world.Instances.Owned()) > 0 {
-		p.noteAccount(ctx)
-	} else if err := p.learnAccount(ctx); err != nil {
+		p.onInstances(func(s *instances[M]) { s.noteAccount(ctx) })
+	} else {
+		p.onInstances(func(s *instances[M]) { err = s.learnAccount(ctx) })
+	}
+	if err != nil {
 		p.world.Session.Origin = lifecycle.Origin{}
-		p.world.Retry = p.mem.failed(lifecycle.Create, err, p.Clock.Now())
+		p.world.Retry = p.mem.tries.failed(lifecycle.Create, err, p.Clock.Now())
 	}
 `,
 		To:        "",
 		Statement: 6, Finds: "TestNoSecondInAnotherAccount", Note: "the account is not stored before an instance is asked for",
 	},
 	{
-		ID: "machine/rivals-unseen", File: "claims.go", Func: "pass.claim",
-		From:      "if i.UID == p.view.UID || !i.Exists() {",
+		ID: "machine/rivals-unseen", File: "instances.go", Func: "instances.claim",
+		From:      "if i.UID == s.view.UID || !i.Exists() {",
 		To:        "if true {",
 		Statement: 2, Note: "the instance of another machine is taken",
 		Like: "copied manifests",
@@ -103,28 +106,28 @@ var machineMutants = []Mutant{
 		Note: "a machine of another cluster counts as a rival",
 	},
 	{
-		ID: "machine/removal-not-awaited", File: "perform.go", Func: "pass.terminate",
+		ID: "machine/removal-not-awaited", File: "instances.go", Func: "instances.terminate",
 		From:      "case done:",
 		To:        "case done || true:",
 		Statement: 2, Note: "an instance counts as removed once its removal was asked for",
 	},
 	{
-		ID: "machine/doubles-not-removed", File: "perform.go", Func: "pass.terminate",
-		From:      "p.world.Instances.Owned())",
-		To:        "p.world.Instances.Own)",
+		ID: "machine/doubles-not-removed", File: "instances.go", Func: "instances.terminate",
+		From:      "s.ref(), left.Owned())",
+		To:        "s.ref(), left.Own)",
 		Statement: 2, Note: "second instances of a machine are not removed with it",
 		Like: "nameless twins",
 	},
 	{
-		ID: "machine/forgotten-though-refused", File: "perform.go", Func: "pass.deleteNode",
-		From: `p.answered(err)
+		ID: "machine/forgotten-though-refused", File: "target_act.go", Func: "target.delete",
+		From: `t.answers = append(t.answers, err)
 	if err != nil {`,
-		To: `p.answered(err)
+		To: `t.answers = append(t.answers, err)
 	if err != nil && false {`,
 		Finds: "TestStaysUntilNodeIsDeleted", Note: "the machine is let go although its node could not be deleted",
 	},
 	{
-		ID: "machine/group-unknown-is-lone", File: "permits.go", Func: "pass.mayFail",
+		ID: "machine/group-unknown-is-lone", File: "permits.go", Func: "others.mayFail",
 		From: `"group", group)
 		return false`,
 		To: `"group", group)
@@ -132,7 +135,7 @@ var machineMutants = []Mutant{
 		Finds: "TestNobodyIsGivenUpUncounted", Note: "a machine is given up although the others of its group could not be counted; statement 6 breaks where a cache fails, which no world has",
 	},
 	{
-		ID: "machine/failed-look-counts", File: "observe.go", Func: "pass.lookForInstances",
+		ID: "machine/failed-look-counts", File: "instances.go", Func: "instances.look",
 		From:      "found.Looked, found.Err = false, err",
 		To:        "found.Looked, found.Err = true, err",
 		Statement: 6, Note: "a failed answer counts as an empty one",
@@ -144,7 +147,7 @@ var machineMutants = []Mutant{
 		Statement: 4, Finds: "TestRowsOfGardenerForcedFailures", Note: "a drain that failed is done",
 	},
 	{
-		ID: "machine/node-unheld-early", File: "perform.go", Func: "pass.cordonWith",
+		ID: "machine/node-unheld-early", File: "target_drain.go", Func: "target.cordonWith",
 		From:  "if !vacant {",
 		To:    "if false {",
 		Finds: "TestNodeIsHeldWhilePodsRun", Note: "a node loses its finalizer while pods are on it; statement 4 breaks for pods that are left on a node which people delete; the simulator's judge does not look at a node's finalizer",
@@ -156,26 +159,26 @@ var machineMutants = []Mutant{
 		Finds: "TestLetGoOnce", Note: "a machine that was let go is handled once more; statement 5 holds, as what is written to an object that has gone is refused",
 	},
 	{
-		ID: "machine/handover-ignored", File: "observe.go", Func: "pass.unlisted",
-		From:      "u.Arriving = p.Handover - now.Sub(p.began)",
+		ID: "machine/handover-ignored", File: "instances.go", Func: "instances.unlisted",
+		From:      "u.Arriving = s.Handover - now.Sub(s.began)",
 		To:        "u.Arriving = 0",
 		Statement: 2, Finds: "TestHandover", Note: "what the process before this one asked for is not waited for",
 		Like: "succession",
 	},
 	{
-		ID: "machine/failures-uncounted", File: "memory.go", Func: "remembered.failed",
+		ID: "machine/failures-uncounted", File: "remembered.go", Func: "tries.failed",
 		From:  "n = r.retry.Failures + 1",
 		To:    "n = 1",
 		Finds: "TestTransientBackOff", Note: "pauses between attempts do not grow",
 	},
 	{
-		ID: "machine/new-class-waits", File: "memory.go", Func: "remembered.madeFrom",
+		ID: "machine/new-class-waits", File: "remembered.go", Func: "tries.madeFrom",
 		From:  "r.class, r.retry = key, lifecycle.Retry{}",
 		To:    "r.class = key",
 		Finds: "TestNewClassNewTry", Note: "a new class is not tried before the pause for the old one is over",
 	},
 	{
-		ID: "machine/refusals-never-end", File: "memory.go", Func: "remembered.refused",
+		ID: "machine/refusals-never-end", File: "remembered.go", Func: "removal.refused",
 		From:  "r.refusedSince = time.Time{}",
 		To:    "_ = now",
 		Finds: "TestPatienceBeginsAnew",
@@ -183,19 +186,19 @@ var machineMutants = []Mutant{
 	},
 	{
 		ID: "machine/unsaved-is-told", File: "reconciler.go", Func: "pass.finish",
-		From:  "err := p.record(ctx, out)",
-		To:    "p.mem.told(out)\n\terr := p.record(ctx, out)",
+		From:  "err := p.object().record(ctx, out)",
+		To:    "p.mem.heard(out)\n\terr := p.object().record(ctx, out)",
 		Finds: "TestUnsavedIsToldLater", Note: "what a pass could not save counts as told",
 	},
 	{
-		ID: "machine/told-for-ever", File: "save.go", Func: "pass.unsaved",
-		From:  "if now := p.Clock.Now(); refusal.News(now) {",
-		To:    "if now := p.Clock.Now(); refusal.Told.IsZero() {",
+		ID: "machine/told-for-ever", File: "save.go", Func: "object.unsaved",
+		From:  "if now := o.Clock.Now(); refusal.News(now) {",
+		To:    "if now := o.Clock.Now(); refusal.Told.IsZero() {",
 		Finds: "TestRefusedIsToldAnew", Note: "an event that is forgotten after an hour is the last word",
 	},
 	{
-		ID: "machine/new-instance-unheard", File: "perform.go", Func: "pass.create",
-		From:     "p.world.Instances.ProviderStatus = p.sawInstance(ctx, i)",
+		ID: "machine/new-instance-unheard", File: "instances.go", Func: "instances.create",
+		From:     "made.ProviderStatus = s.saw(ctx, i)",
 		To:       "_ = i",
 		Note:     "what a new instance says is not recorded in the same pass",
 		Survives: "the next pass looks at the instance anyway, and records the same",

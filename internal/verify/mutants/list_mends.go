@@ -121,8 +121,8 @@ var mendMutants = []Mutant{
 		Like: "uncordoned",
 	},
 	{
-		ID: "machine/listing-never-behind", File: "whose.go", Func: "pass.isAnothers",
-		From:  "p.world.Unlisted.ReadLag > 0 && l.at.Before(shown)",
+		ID: "machine/listing-never-behind", File: "whose.go", Func: "whose.isAnothers",
+		From:  "w.world.Unlisted.ReadLag > 0 && l.at.Before(shown)",
 		To:    "false",
 		Finds: "TestForgedNodeOfAnUnlistedInstance", Note: "a kubelet whose instance is not listed yet is taken for another machine's",
 	},
@@ -133,8 +133,8 @@ var mendMutants = []Mutant{
 		Finds: "TestForgedNodeOfAnUnseenName", Note: "a node is taken whose name a cache does not show on its own machine yet",
 	},
 	{
-		ID: "machine/cordoned-is-own", File: "perform.go", Func: "pass.drainOnce",
-		From:  "p.nodeQuery(ctx).Anothers(n)",
+		ID: "machine/cordoned-is-own", File: "target_drain.go", Func: "target.drain",
+		From:  "t.whose().query(ctx).Anothers(n)",
 		To:    "false",
 		Finds: "TestNodeThatSaysLateWhoseItIs", Note: "a node goes that was found by its name, and says of another instance that it is its",
 	},
@@ -176,7 +176,7 @@ var mendMutants = []Mutant{
 		Finds: "TestUnclaimedMachines", Note: "machines that a set has yet to take over after a restore count as lost; some world in thousands shows it",
 	},
 	{
-		ID: "machine/namesakes-node-deleted", File: "perform.go", Func: "pass.deleteNode",
+		ID: "machine/namesakes-node-deleted", File: "target_act.go", Func: "target.delete",
 		From:  "if shared || err != nil {",
 		To:    "if shared && false || err != nil {",
 		Finds: "TestNodeOfANamesake", Note: "the node goes that an instance of an earlier UID made; some world in thousands shows it",

@@ -1,0 +1,176 @@
+package machine
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// instances are those of one machine, as the infrastructure has them. It looks and acts, and
+// returns what came of it.
+type instances[M client.Object] struct{ known[M] }
+
+// open resolves the class, and opens a session from it.
+func (s *instances[M]) open(ctx context.Context) (infrastructure, lifecycle.Session) {
+	class, err := s.Resolver.Class(ctx, s.m)
+	s.mem.tries.madeFrom(class)
+	infra, err := openInfrastructure(ctx, s.Provider, class, err, !s.view.Deleted.IsZero())
+	if err != nil {
+		s.mem.tries.failed(lifecycle.Await, err, s.Clock.Now())
+		return infra, lifecycle.Session{Err: err, UserDataErr: class.UserDataErr}
+	}
+	s.mem.tries.openedFrom(infra.session)
+	return infra, lifecycle.Session{UserDataErr: class.UserDataErr, Origin: infra.place(), RebootPower: rebootPower(infra.session)}
+}
+
+// learnAccount finds out what the credentials open. It is asked where that
+// matters: a machine at rest costs no question.
+func (s *instances[M]) learnAccount(ctx context.Context) (err error) {
+	if s.world.Session.Origin.Account == "" {
+		s.world.Session.Origin.Account, err = s.infra.account(ctx)
+	}
+	return err
+}
+
+// elsewhere says why an empty answer is none: another account was asked, or it
+// cannot be told which.
+func (s *instances[M]) elsewhere(ctx context.Context, found lifecycle.Instances) error {
+	if len(found.Owned()) > 0 || s.view.Recorded.Origin == nil || s.view.Recorded.Origin.Account == "" {
+		return nil
+	}
+	if err := s.learnAccount(ctx); err != nil {
+		return err
+	}
+	return s.view.Recorded.Origin.Elsewhere(s.world.Session.Origin.Account)
+}
+
+// noteAccount completes what the machine keeps of its origin.
+func (s *instances[M]) noteAccount(ctx context.Context) {
+	if s.view.Recorded.Origin != nil && s.view.Recorded.Origin.Account != "" {
+		return
+	}
+	if err := s.learnAccount(ctx); err != nil {
+		s.log.Error(err, "the machine's origin stays without an account")
+	}
+}
+
+// look asks the infrastructure about the machine's instances.
+func (s *instances[M]) look(ctx context.Context) lifecycle.Instances {
+	found, err := s.find(ctx)
+	if err != nil {
+		err = s.infra.lacking(err)
+		s.mem.tries.failed(lifecycle.Await, err, s.Clock.Now())
+		found.Looked, found.Err = false, err
+		return found
+	}
+	s.mem.tries.answered()
+	if i := found.Of(s.view.Recorded.ProviderID); i != nil {
+		found.ProviderStatus = s.saw(ctx, *i)
+	}
+	return found
+}
+
+func (s *instances[M]) find(ctx context.Context) (found lifecycle.Instances, err error) {
+	all, err := s.infra.session.Find(ctx, s.ref())
+	if err == nil {
+		found, err = s.claim(ctx, all)
+	}
+	if err == nil {
+		err = s.elsewhere(ctx, found)
+	}
+	return found, err
+}
+
+// unlisted is what may exist although the session does not list it.
+func (s *instances[M]) unlisted() (u lifecycle.Unlisted) {
+	u.ReadLag = s.infra.readLag()
+	now := s.Clock.Now()
+	u.Arriving = s.Handover - now.Sub(s.began)
+	if s.world.Instances.Looked {
+		u.QuietFor, u.CreateErr = s.mem.request.quiet(now), s.mem.request.err
+	}
+	return u
+}
+
+// saw takes down what the infrastructure says of the instance, and returns what
+// the provider wants kept of that.
+func (s *instances[M]) saw(ctx context.Context, i provider.Instance) []byte {
+	s.noteAccount(ctx)
+	s.mem.departure.instanceType, s.mem.departure.zone = i.Type, i.Zone
+	s.memory.saw(client.ObjectKeyFromObject(s.m), i)
+	raw, err := s.infra.statusOf(i)
+	if err != nil {
+		s.log.Error(err, "cannot form the provider status")
+		return nil
+	}
+	return raw
+}
+
+// claim tells which of the instances reported are the machine's.
+func (s *instances[M]) claim(ctx context.Context, all []provider.Instance) (lifecycle.Instances, error) {
+	sightings := make([]lifecycle.Sighting, len(all))
+	for n, i := range all {
+		sightings[n] = lifecycle.Sighting{Instance: i, Recorded: s.infra.same(i.ProviderID, s.view.Recorded.ProviderID)}
+		if i.UID == s.view.UID || !i.Exists() {
+			continue
+		}
+		var err error
+		if sightings[n].Claimant, err = s.others().claimant(ctx, sightings[n]); err != nil {
+			return lifecycle.Instances{}, err
+		}
+	}
+	s.market().sees(all, s.view.Stage == lifecycle.StageFailed)
+	c := lifecycle.Claims(s.view, sightings)
+	s.view.Recorded.Provisioned = s.view.Recorded.Provisioned || c.Made
+	return lifecycle.Instances{
+		Looked: true, Own: c.Instances, Duplicates: c.Duplicates, Substitute: c.Substitute, Foreign: c.Foreign, Fault: c.Fault,
+		SeenToGo: c.Ended || !s.view.Deleted.IsZero() && (s.mem.removal.seenToGo || s.view.SawInstanceGo()),
+	}, nil
+}
+
+// create asks for an instance, and returns those that there are then.
+func (s *instances[M]) create(ctx context.Context, want provider.Want) (lifecycle.Instances, lifecycle.Retry) {
+	i, err := s.market().buy(ctx, want)
+	if err != nil {
+		return s.world.Instances, s.mem.tries.failed(lifecycle.Create, s.infra.class.Objection(err), s.Clock.Now())
+	}
+	made, err := s.claim(ctx, []provider.Instance{i})
+	if err != nil {
+		return s.world.Instances, s.mem.tries.failed(lifecycle.Create, err, s.Clock.Now())
+	}
+	if len(made.Owned()) == 0 && i.UID == s.view.UID {
+		// It was made by an earlier call whose reply was lost, and has died since.
+		// It is recorded, or it would be asked for again and again.
+		made.Own = []provider.Instance{i}
+	}
+	if len(made.Own) > 0 {
+		made.ProviderStatus = s.saw(ctx, i)
+	}
+	return made, s.mem.tries.succeeded()
+}
+
+// terminate asks for the removal of the machine's instances, and returns how far that is and
+// those that are left.
+func (s *instances[M]) terminate(ctx context.Context) (lifecycle.Removal, lifecycle.Instances, lifecycle.Retry) {
+	left := s.world.Instances
+	done, err := s.infra.remove(ctx, s.ref(), left.Owned())
+	// A request that was refused, or never sent, ends nothing, and one without a reply
+	// may be either.
+	if s.instance() != nil && !left.Substitute && err == nil {
+		s.mem.removal.seenToGo, left.SeenToGo = true, true
+	}
+	now := s.Clock.Now()
+	switch {
+	case err != nil:
+		return lifecycle.Removal{Err: err}, left, s.mem.tries.failed(lifecycle.Terminate, err, now)
+	case done:
+		left.Removed = s.instance()
+		left.Own, left.Duplicates = nil, nil
+		s.mem.tries.succeeded()
+		return lifecycle.Removal{State: lifecycle.RemovalDone}, left, s.world.Retry
+	}
+	return lifecycle.Removal{State: lifecycle.RemovalUnderway, For: s.mem.removal.underway(now)}, left, s.world.Retry
+}

@@ -1,0 +1,66 @@
+package machine
+
+import (
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// known is what a pass knows by now of its machine and of what is outside. Who looks and who
+// acts has a copy, and returns what came of it as facts: the pass alone takes them in.
+type known[M client.Object] struct {
+	*Reconciler[M]
+	log logr.Logger
+	// own reads the machine, and writes it.
+	own *written.Client
+	mem *remembered
+	// m is the object as the pass last saved it, found as the pass found it.
+	m     M
+	found M
+
+	// view is what is known of the machine, was what the object said at first.
+	view   lifecycle.Machine
+	was    lifecycle.Machine
+	policy lifecycle.Policy
+	infra  infrastructure
+	world  lifecycle.World
+}
+
+func (k *known[M]) instance() *provider.Instance {
+	return k.world.Instances.Of(k.view.Recorded.ProviderID)
+}
+
+func (k *known[M]) ref() provider.Ref {
+	return provider.Ref{UID: k.view.UID, Namespace: k.view.Namespace, Name: k.view.Name, ProviderID: k.view.Recorded.ProviderID}
+}
+
+func (k *known[M]) instances() *instances[M] { return &instances[M]{*k} }
+
+func (k *known[M]) target() *target[M] { return &target[M]{known: *k} }
+
+func (k *known[M]) token() token[M] { return token[M]{*k} }
+
+func (k *known[M]) object() object[M] { return object[M]{*k} }
+
+func (k *known[M]) teller() teller[M] { return teller[M]{*k} }
+
+func (k *known[M]) others() others[M] {
+	return others[M]{Reconciler: k.Reconciler, mine: &k.view, infra: &k.infra, targetless: k.policy.Targetless}
+}
+
+// want is what the machine asks of its node. Which capacity it offers is in the
+// class: while that cannot be read, capacity stays as it is.
+func (k *known[M]) want() node.Want {
+	w := k.Dialect.Want(k.m, k.infra.class)
+	if k.world.Session.Err != nil {
+		w.CapacityKey = ""
+	}
+	if w.AppliedKey != "" {
+		w.Owned = node.ReadOwned(k.m.GetAnnotations())
+	}
+	return w
+}

@@ -1,0 +1,171 @@
+package machine
+
+import (
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/choice"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// tries are the failures in a row. Generation and class are those that retry is about: a new
+// spec, a new class or new credentials get a new try.
+type tries struct {
+	generation int64
+	class      provider.ClientKey
+	source     provider.ClientKey
+	retry      lifecycle.Retry
+}
+
+// madeFrom notes what the machine is made from.
+func (r *tries) madeFrom(c dialect.Class) {
+	key := provider.KeyOf(c.Credentials, string(c.Spec), string(c.UserData))
+	if r.class != key {
+		r.class, r.retry = key, lifecycle.Retry{}
+	}
+}
+
+// openedFrom notes what else a session was opened from than its class. What is
+// rotated there gets a new try, as rotated credentials do.
+func (r *tries) openedFrom(s provider.Session) {
+	from, ok := provider.As[provider.Sourced](s)
+	if !ok {
+		return
+	}
+	if source := from.Source(); r.source != source {
+		if r.source != "" {
+			r.retry = lifecycle.Retry{}
+		}
+		r.source = source
+	}
+}
+
+// failed notes that step failed, and returns all that is known of the failures
+// in a row.
+func (r *tries) failed(step lifecycle.Step, err error, now time.Time) lifecycle.Retry {
+	n, told := 1, time.Time{}
+	if r.retry.Step == step {
+		n = r.retry.Failures + 1
+		told = r.retry.Told
+	}
+	r.retry = lifecycle.Retry{Err: err, Step: step, At: now, Failures: n, Told: told}
+	return r.retry
+}
+
+func (r *tries) succeeded() lifecycle.Retry {
+	r.retry = lifecycle.Retry{}
+	return r.retry
+}
+
+// answered ends a row of failures to ask.
+func (r *tries) answered() {
+	if r.retry.Step == lifecycle.Await {
+		r.retry = lifecycle.Retry{}
+	}
+}
+
+// request is the last time that an instance was asked for.
+type request struct {
+	// since is when, or when the machine was first looked at.
+	since time.Time
+	// order is the choice; zero: there are no several.
+	order choice.Order
+	// err is [lifecycle.Unlisted].CreateErr. A new spec or an answer to something else
+	// ends the retry, and not this.
+	err error
+}
+
+// asked notes that an instance was asked for, and what came of it. Absence has to be
+// proved anew after it.
+func (r *request) asked(o choice.Order, err error, now time.Time) {
+	*r = request{since: now, order: o}
+	if err != nil && provider.KindOf(err) == provider.Transient {
+		r.err = err
+	}
+}
+
+// unanswered is the name of the choice that was last asked for without a clear answer;
+// empty: there is none.
+func (r *request) unanswered() string {
+	if r.err == nil {
+		return ""
+	}
+	return r.order.Choice
+}
+
+// quiet returns for how long nothing was asked for.
+func (r *request) quiet(now time.Time) time.Duration {
+	if r.since.IsZero() {
+		r.since = now
+	}
+	return now.Sub(r.since)
+}
+
+// removal is how the machine's deletion goes.
+type removal struct {
+	// since is since when the removal of the instance is asked for.
+	since time.Time
+	// seenToGo says that the instance was reported during the machine's deletion,
+	// and asked to go.
+	seenToGo bool
+	// refusedSince is since when the cluster that machines join refuses what the
+	// machine's deletion asks of it.
+	refusedSince time.Time
+}
+
+// underway returns for how long removal has been asked for.
+func (r *removal) underway(now time.Time) time.Duration {
+	if r.since.IsZero() {
+		r.since = now
+	}
+	return now.Sub(r.since)
+}
+
+// refused notes whether the cluster that machines join did what a deletion asked
+// of it, and returns for how long it has not.
+func (r *removal) refused(err error, now time.Time) time.Duration {
+	switch {
+	case err == nil:
+		r.refusedSince = time.Time{}
+		return 0
+	case r.refusedSince.IsZero():
+		r.refusedSince = now
+	}
+	return now.Sub(r.refusedSince)
+}
+
+// departure is what the metrics of deletions say: when the drain for the deletion began, whether
+// that is over, what the machine's instance was, and where.
+type departure struct {
+	drainSince         time.Time
+	drained            bool
+	instanceType, zone string
+}
+
+// told is what people have heard.
+type told struct {
+	// preserveFault says that a wish to keep the machine which means nothing was
+	// told.
+	preserveFault bool
+	// account is the one that was last told not to be the machine's.
+	account string
+	// refusal is why the machine could not be saved, and when that was told.
+	refusal lifecycle.Retry
+	// overdue is what was last told to be overdue.
+	overdue string
+}
+
+// news reports whether d is overdue and that was not told before.
+func (r *told) news(d lifecycle.Decision) bool { return d.Overdue && r.overdue != d.Message }
+
+// heard notes that people heard of o: of what could not be saved they did not.
+func (r *remembered) heard(o lifecycle.Outcome) {
+	if o.Overdue {
+		r.told.overdue = o.Message
+	}
+	r.told.preserveFault = o.Preserve.Wish.Refused || o.Preserve.Wish.Ignored
+	if o.World.Retry.News(o.At) {
+		r.tries.retry.Told = o.At
+	}
+}

@@ -1,0 +1,109 @@
+package machine
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
+)
+
+// target is the cluster that machines join, as far as one machine is concerned: its node. It
+// looks and acts, and returns what came of it.
+type target[M client.Object] struct {
+	known[M]
+	// answers are what the cluster answered to what a deletion asked of it, in order.
+	answers []error
+}
+
+func (t *target[M]) whose() *whose[M] { return &whose[M]{t.known} }
+
+// find finds the machine's node by all that is known of it: by what was
+// recorded, else by what the instance says.
+func (t *target[M]) find(ctx context.Context) lifecycle.Node {
+	if t.policy.Targetless {
+		return lifecycle.Node{}
+	}
+	if t.world.Instances.RecordedIsForeign() { // what leads to its node leads to another machine's
+		return lifecycle.Node{Looked: true, Taken: node.AnotherMachine}
+	}
+	if err := t.whose().contested(ctx); err != nil {
+		return t.looked(nil, err)
+	}
+	q, taken := t.whose().query(ctx), ""
+	n, err := t.Nodes.Find(ctx, q)
+	if err == nil && n == nil && t.world.Instances.Looked && t.instance() == nil {
+		taken, err = t.Nodes.Taken(ctx, q)
+	}
+	f := t.looked(n, err)
+	f.Taken = taken
+	return t.bearsWitness(ctx, q, f)
+}
+
+// looked is what came of looking for the node.
+func (t *target[M]) looked(n *corev1.Node, err error) lifecycle.Node {
+	if err != nil && !errors.Is(err, errUntold) && !t.view.Deleted.IsZero() {
+		t.answers = append(t.answers, err)
+	}
+	f := t.see(n)
+	f.Looked, f.Err = err == nil, err
+	return f
+}
+
+// bearsWitness reads the node past the cache where it is about to speak against
+// the infrastructure, or, in a deletion, not to: a cache that has stopped shows a node
+// as it was for ever.
+func (t *target[M]) bearsWitness(ctx context.Context, q node.Query, f lifecycle.Node) lifecycle.Node {
+	w := t.world
+	w.Node = f
+	unlisted := !t.view.Deleted.IsZero() && w.Instances.Looked && len(w.Instances.Owned()) == 0 && !w.Instances.SeenToGo
+	if f.Object == nil || !unlisted && w.Contradiction(t.view) == "" {
+		return f
+	}
+	q.Name = f.Object.Name
+	return t.looked(t.Nodes.Named(ctx, q))
+}
+
+// surely reads the node past the cache before the machine is given up for it, or its
+// pods are forced off: that is final, and a cache that has stopped shows no node that
+// joined, or came back, since.
+func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
+	was := t.world.Node
+	if t.policy.Targetless || t.world.Instances.RecordedIsForeign() { // the node would be another machine's
+		return was
+	}
+	if err := t.whose().contested(ctx); err != nil {
+		return t.looked(nil, err)
+	}
+	q := t.whose().query(ctx)
+	if was.Object != nil {
+		q.Name = was.Object.Name
+	}
+	f := t.looked(t.Nodes.Surely(ctx, q))
+	f.Taken = was.Taken
+	return f
+}
+
+// see is what the node looks like now.
+func (t *target[M]) see(n *corev1.Node) lifecycle.Node {
+	f := lifecycle.Node{Object: n, Looked: true}
+	if n == nil || !t.view.Deleted.IsZero() {
+		return f
+	}
+	if t.lens.updates != nil && t.policy.Update.InPlace {
+		f.Update = t.lens.updates.Update(n)
+	}
+	if t.lens.preserves != nil && t.policy.Preserve.Supported {
+		f.Preservation = t.lens.preserves.NodePreservation(n)
+	}
+	_, changed, err := node.Plan(n, t.want())
+	if err != nil {
+		t.log.Error(err, "cannot bring the node's metadata in step", "node", n.Name)
+		return f
+	}
+	f.Stale = changed
+	return f
+}

@@ -1,0 +1,95 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/internal/engine/drain"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
+)
+
+// drainPolicy is the machine's, with what is true now. Volumes are taken away
+// from a node only with its machine: one that stays may go on to use them. Only
+// then does it matter, too, that the cloud takes the instance back.
+func (t *target[M]) drainPolicy(force bool) drain.Policy {
+	policy := t.policy.Drain.Policy
+	policy.Force = policy.Force || force
+	policy.Connectivity = t.world.Connectivity
+	policy.NodeUnreachable = lifecycle.Ready(t.world.Node.Object).Status == corev1.ConditionUnknown
+	if t.view.Deleted.IsZero() {
+		policy.RemoveAttachments = false
+		return policy
+	}
+	return lifecycle.Hasten(t.Clock.Now(), t.world.Node.Object, policy, t.policy)
+}
+
+func (t *target[M]) drain(ctx context.Context, d lifecycle.Decision) (drain.Decision, error) {
+	policy := t.drainPolicy(d.Force)
+	with, moves, err := t.cordonWith(ctx, policy)
+	if err != nil {
+		return drain.Decision{}, err
+	}
+	n, held, err := t.Nodes.Cordon(ctx, t.world.Node.Object, with)
+	if err != nil {
+		return drain.Decision{}, fmt.Errorf("cordon node %s: %w", t.world.Node.Object.Name, err)
+	}
+	if t.whose().query(ctx).Anothers(n) { // by what a cache did not show
+		t.world.Node = t.see(nil)
+		return drain.Decision{
+			Done: !t.view.Deleted.IsZero(), Message: "node " + n.Name + " is another machine's", Next: t.policy.Delays.Transient,
+		}, nil
+	}
+	t.world.Node.Object = n
+	if d.Force { // the answer shows the node as it is now
+		policy = t.drainPolicy(lifecycle.DecideLife(t.Clock.Now(), t.view, t.world, t.policy).Force)
+	}
+	if held != "" && !policy.Past(t.Clock.Now()) {
+		return drain.Decision{Message: held, Next: t.policy.Delays.Transient}, nil
+	}
+	if moves {
+		t.announce(ctx)
+	}
+	return t.Nodes.Drain(ctx, t.world.Node.Object, policy)
+}
+
+// cordonWith is what happens to the node with the cordon, and whether the drain
+// has something to move from a node that leaves. Nothing happens to one that
+// stays. Where it leaves, its finalizer goes along, which saves a write later,
+// only where nobody can miss it: with the node object gone there would be
+// nothing left to drain.
+func (t *target[M]) cordonWith(ctx context.Context, policy drain.Policy) (w node.Want, moves bool, err error) {
+	if t.view.Deleted.IsZero() {
+		return w, false, nil
+	}
+	w = t.Dialect.Want(t.m, t.infra.class).Leave()
+	if t.view.Deletion.Drained {
+		w.MarkAnnotations = map[string]string{lifecycle.DrainedAgainAnnotation: "true"}
+	}
+	if w.DropFinalizer == "" {
+		return w, true, nil
+	}
+	vacant, err := t.Nodes.Vacant(ctx, t.world.Node.Object, policy)
+	if !vacant {
+		w.DropFinalizer = ""
+	}
+	return w, !vacant, err
+}
+
+// announce lets the node tell why it is drained. Conditions are not written
+// together with the cordon, so that this costs a write, which a node that
+// nothing has to leave is spared. A drain does not fail by it.
+func (t *target[M]) announce(ctx context.Context) {
+	if t.lens.narrates == nil {
+		return
+	}
+	want := t.lens.narrates.Leaving(t.world.Node.Object, lifecycle.Unwell(t.view, t.world.Node.Object, t.policy))
+	n, err := t.Nodes.Condition(ctx, t.world.Node.Object, want)
+	if err != nil {
+		t.log.Error(err, "cannot tell on the node why it is drained", "node", t.world.Node.Object.Name)
+		return
+	}
+	t.world.Node.Object = n
+}

@@ -1,0 +1,117 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// teller says what a pass came to.
+type teller[M client.Object] struct{ known[M] }
+
+// say makes an event of it.
+func (t teller[M]) say(kind, reason, action, note string) {
+	t.Recorder.Eventf(t.m, nil, kind, reason, action, "%s", dialect.Note(note))
+}
+
+// tell lets people hear of what the pass came to: by events, logs and metrics.
+func (t teller[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
+	for _, e := range append(t.Dialect.Events(before, t.m, out), t.instanceEvents()...) {
+		t.say(e.Type, e.Reason, e.Action, e.Note)
+	}
+	t.mem.heard(out)
+	for _, d := range out.Steps {
+		t.log.Info("performed", "step", d.Step, "reason", d.Reason, "providerID", t.view.Recorded.ProviderID)
+	}
+	if was := t.was.Stage; out.Stage != was || out.Err != nil {
+		t.log.Info("machine", "stage", out.Stage, "was", was, "reason", out.Reason, "message", out.Message, "after", out.After)
+	}
+	t.Metrics.observe(t.was, out)
+	t.removed(ctx, out)
+	t.Metrics.doubled(t.found, t.m)
+}
+
+// accountEvents tell once that the credentials open another account than the one
+// in which the instance was asked for: not every API has a place for that on a
+// machine that lives.
+func (t teller[M]) accountEvents() []dialect.Event {
+	account := t.world.Session.Origin.Account
+	err := t.view.Recorded.Origin.Elsewhere(account)
+	if err == nil || len(t.world.Instances.Owned()) > 0 {
+		t.mem.told.account = ""
+		return nil
+	}
+	if t.mem.told.account == account {
+		return nil
+	}
+	t.mem.told.account = account
+	return []dialect.Event{{Type: corev1.EventTypeWarning, Reason: "OtherAccount", Action: "Find", Note: err.Error()}}
+}
+
+// instanceEvents are what a human should know about the instances, besides what
+// the dialect tells: doubles, and at the moment in which an instance is recorded,
+// that others made it and that it is not what the class says.
+func (t teller[M]) instanceEvents() []dialect.Event {
+	now := t.Dialect.View(t.m)
+	out := append(dialect.InstanceEvents(t.found, t.m, now.Recorded.ProviderID), t.accountEvents()...)
+	i := t.instance()
+	if t.was.Recorded.ProviderID != "" || now.Recorded.ProviderID == "" || i == nil {
+		return out
+	}
+	if i.UID != now.UID {
+		out = append(out, dialect.Event{
+			Type: corev1.EventTypeNormal, Reason: "Adopted", Action: "Find",
+			Note: fmt.Sprintf("instance %s (%s) has the machine's name and was made by another implementation: it is the machine's from now on", i.ID, i.State),
+		})
+	}
+	if differences := t.infra.differences(t.ref(), *i); len(differences) > 0 {
+		out = append(out, dialect.Event{
+			Type: corev1.EventTypeWarning, Reason: "InstanceDiffers", Action: "Find",
+			Note: fmt.Sprintf("instance %s is not what the class says by now: %s", i.ID, strings.Join(differences, "; ")),
+		})
+	}
+	return out
+}
+
+// removed takes down what came of a pass over a machine on its way out.
+func (t teller[M]) removed(ctx context.Context, out lifecycle.Outcome) {
+	if t.Metrics == nil || t.view.Deleted.IsZero() {
+		return
+	}
+	m := &t.Metrics.removal
+	key := types.NamespacedName{Namespace: t.view.Namespace, Name: t.view.Name}
+	if out.Did(lifecycle.RemoveFinalizer) {
+		t.Metrics.forget(t.Dialect.API(), key)
+	} else {
+		m.blocked.note(blockedKey{api: t.Dialect.API(), machine: key}, obstacle(out), t.Clock)
+	}
+	if out.Reason == lifecycle.ReasonTerminateFailed {
+		m.failed.WithLabelValues(key.Name, key.Namespace, string(provider.KindOf(out.Err))).Inc()
+	}
+	_, deployment := t.Dialect.Group(t.m)
+	if deployment == "" {
+		return
+	}
+	if d := out.World.Drain.Result; d != nil && d.Done && !t.mem.departure.drained {
+		t.mem.departure.drained = true
+		m.drained.WithLabelValues(key.Namespace, deployment).Set(rounded(out.At.Sub(t.mem.departure.drainSince)))
+	}
+	if out.Did(lifecycle.RemoveFinalizer) {
+		m.took.WithLabelValues(key.Namespace, deployment, t.mem.departure.instanceType, t.mem.departure.zone).Set(rounded(out.At.Sub(t.view.Deleted)))
+		over := m.groups.deleted(group{t.Dialect.API(), key.Namespace, deployment}, func() map[group]bool { return t.livingGroups(ctx) })
+		for _, g := range over {
+			of := prometheus.Labels{"namespace": g.namespace, "machine_deployment": g.name}
+			m.took.DeletePartialMatch(of)
+			m.drained.DeletePartialMatch(of)
+		}
+	}
+}
