@@ -170,7 +170,7 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 	}
 	switch {
 	case o.Did(lifecycle.Fail):
-		return failure(last, o.Decision)
+		return failure(m, o.Decision)
 	case o.Reason == lifecycle.ReasonInvalidObject:
 		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateFailed, "Invalid machine: "+o.Message)
 	case o.Stage == lifecycle.StageCrashing && o.Err != nil:
@@ -180,7 +180,7 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 	case o.Stage == lifecycle.StageCreating, o.Stage == lifecycle.StageJoining:
 		return say(v1alpha1.MachineOperationCreate, v1alpha1.MachineStateProcessing, "Creating machine on cloud provider")
 	case o.Stage == lifecycle.StageLost && was != o.Stage:
-		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateProcessing, o.Message+stopped(m))
+		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateProcessing, unhealthy(m, o)+stopped(m))
 	case o.Reason == lifecycle.ReasonReconnected:
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "Machine Health Timeout was reset due to APIServer being unreachable")
 	case o.Reason == lifecycle.ReasonContradicted:
@@ -195,6 +195,20 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 		return say(v1alpha1.MachineOperationHealthCheck, v1alpha1.MachineStateSuccessful, "What the infrastructure lists for the machine agrees with its node again")
 	}
 	return nil
+}
+
+// unhealthy words that the machine is, for clients that match on the whole text.
+func unhealthy(m *v1alpha1.Machine, o lifecycle.Outcome) string {
+	text := fmt.Sprintf("Machine %s is unhealthy - changing MachinePhase to Unknown", m.Name)
+	switch taken := o.World.Node.Taken; {
+	case o.Reason == lifecycle.ReasonNodeMissing && taken != "":
+		return fmt.Sprintf("Node %s is that of %s, and the machine's own instance is gone. %s", m.Labels[v1alpha1.LabelKeyNode], taken, text)
+	case o.Reason == lifecycle.ReasonNodeMissing:
+		return "Node object went missing. " + text
+	case o.Reason == lifecycle.ReasonNodeUnhealthy:
+		return text + ". Node conditions: " + o.Args.Conditions
+	}
+	return o.Message
 }
 
 // stopped is what the infrastructure says of the instance of an unhealthy machine,
@@ -212,15 +226,15 @@ func joins(last v1alpha1.LastOperation) bool {
 }
 
 // failure keeps the type of what was going on when the machine was given up.
-func failure(last v1alpha1.LastOperation, why lifecycle.Decision) *v1alpha1.LastOperation {
+func failure(m *v1alpha1.Machine, why lifecycle.Decision) *v1alpha1.LastOperation {
 	if why.Err != nil {
 		return trouble(why.Err)
 	}
-	t := last.Type
+	t := m.Status.LastOperation.Type
 	if t == "" {
 		t = v1alpha1.MachineOperationCreate
 	}
-	return &v1alpha1.LastOperation{Type: t, State: v1alpha1.MachineStateFailed, Description: why.Message}
+	return &v1alpha1.LastOperation{Type: t, State: v1alpha1.MachineStateFailed, Description: dialect.GivenUp(m.Name, why)}
 }
 
 func trouble(err error) *v1alpha1.LastOperation {

@@ -19,6 +19,24 @@ const (
 	notDeleted = "Failed to delete the instance"
 )
 
+// notFound are the words for which clients wait where the infrastructure lists no instance.
+const notFound = "can't find created instance"
+
+// failed says why m was given up.
+func failed(m *machinev1.Machine, why lifecycle.Decision) string {
+	if !why.Args.Missing {
+		return dialect.GivenUp(m.Name, why)
+	}
+	text := notFound
+	if why.Args.Detail != "" {
+		text += ": " + why.Args.Detail
+	}
+	if why.Err != nil {
+		text += ": " + why.Err.Error()
+	}
+	return text
+}
+
 // Failure reads back what m records of the attempt at its instance that failed last;
 // nil when it records none. Of the kinds of failures the API keeps two, of a machine that
 // has failed: a spec that was refused, and no room. All others come back as

@@ -129,7 +129,7 @@ func recordPhase(m *machinev1.Machine, o lifecycle.Outcome) {
 // its instance any more.
 func recordFailure(m *machinev1.Machine, o lifecycle.Outcome) {
 	why := o.Decision
-	m.Status.ErrorMessage = ptr.To(provider.Clip(why.Message, dialect.MostText))
+	m.Status.ErrorMessage = ptr.To(provider.Clip(failed(m, why), dialect.MostText))
 	m.Status.ErrorReason = nil
 	switch {
 	case provider.KindOf(why.Err) == provider.Invalid:

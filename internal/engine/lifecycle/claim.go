@@ -231,14 +231,15 @@ func taken(q input) *Decision {
 }
 
 // lost says that the machine's instance is not there, and why that may be.
-func (q input) lost() string {
-	const text = "can't find created instance" // clients of one API wait for these words
+func (q input) lost() (message string, args Args) {
+	message, args = "the infrastructure does not list the instance", Args{Missing: true}
 	for _, s := range q.w.Instances.Foreign {
 		if s.Recorded {
-			return fmt.Sprintf("%s: instance %s, which is recorded, belongs to %s", text, s.ID, s.owner())
+			args.Detail = fmt.Sprintf("instance %s, which is recorded, belongs to %s", s.ID, s.owner())
+			return message + ": " + args.Detail, args
 		}
 	}
-	return text
+	return message, args
 }
 
 // undecided is about several instances and none recorded: which one is the

@@ -145,8 +145,22 @@ type Decision struct {
 	Uncordon bool
 	// Preserve is what becomes of keeping the machine, once all else is decided.
 	Preserve PreservePlan
+	// Args are what the message is made of, for an API that has words of its own for the reason.
+	Args Args
 	// Err is the failure behind the reason, if one is.
 	Err error
+}
+
+// Args are the facts of a message, as they were when the decision was made.
+type Args struct {
+	// Conditions are those of a node that is not healthy, in one line.
+	Conditions string
+	// Timeout is what ran out.
+	Timeout time.Duration
+	// Missing says that the infrastructure does not list the instance.
+	Missing bool
+	// Detail is what else is known about it; empty when nothing is.
+	Detail string
 }
 
 // Waits reports whether the decision needs something that is not known yet,

@@ -80,7 +80,7 @@ func TestUnbelievedAbsence(t *testing.T) {
 		{
 			name: "decision 18: the node is silent", reason: "nothing speaks for the instance any more",
 			policy: patient, m: running, w: silent,
-			want: lifecycle.Decision{Step: lifecycle.Fail, Reason: lifecycle.ReasonMissing, Stage: lifecycle.StageFailed, Message: "can't find created instance"},
+			want: lifecycle.Decision{Step: lifecycle.Fail, Reason: lifecycle.ReasonMissing, Stage: lifecycle.StageFailed, Message: "the infrastructure does not list the instance", Args: lifecycle.Args{Missing: true}},
 		},
 		{
 			name: "decision 18: the node cannot be looked up", reason: "what cannot be asked may speak for it",
@@ -132,7 +132,7 @@ func TestUnbelievedAbsence(t *testing.T) {
 		{
 			name: "decision 18: no node is expected", reason: "there is none to ask, and the answer counts",
 			policy: targetless(patient), m: running, w: world(nodeBlind),
-			want: lifecycle.Decision{Step: lifecycle.Fail, Reason: lifecycle.ReasonMissing, Stage: lifecycle.StageFailed, Message: "can't find created instance"},
+			want: lifecycle.Decision{Step: lifecycle.Fail, Reason: lifecycle.ReasonMissing, Stage: lifecycle.StageFailed, Message: "the infrastructure does not list the instance", Args: lifecycle.Args{Missing: true}},
 		},
 	})
 }

@@ -2,6 +2,7 @@ package lifecycle_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,14 +26,15 @@ func givenUp(err error, left bool) worldEdit {
 // TestGivenUp: a machine whose instance was accepted and then failed says so at once,
 // and does by the kind of the error what a refused creation would have done.
 func TestGivenUp(t *testing.T) {
+	const gaveUp, lost = "the infrastructure gave the instance up: ", "the infrastructure does not list the instance: "
+	args := func(message string) lifecycle.Args { return lifecycle.Args{Missing: strings.HasPrefix(message, lost)} }
 	errMending := provider.Errorf(provider.Conflict, "the host is being restarted")
 	fails := func(r lifecycle.Reason, message string, err error) lifecycle.Decision {
-		return lifecycle.Decision{Step: lifecycle.Fail, Reason: r, Stage: lifecycle.StageFailed, Message: message, Err: err}
+		return lifecycle.Decision{Step: lifecycle.Fail, Reason: r, Stage: lifecycle.StageFailed, Message: message, Args: args(message), Err: err}
 	}
 	waits := func(after time.Duration, message string, err error) lifecycle.Decision {
-		return lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonGivenUp, Stage: lifecycle.StageCrashing, Message: message, Err: err, After: after}
+		return lifecycle.Decision{Step: lifecycle.Await, Reason: lifecycle.ReasonGivenUp, Stage: lifecycle.StageCrashing, Message: message, Args: args(message), Err: err, After: after}
 	}
-	const gaveUp, lost = "the infrastructure gave the instance up: ", "can't find created instance: "
 	rest := 10*time.Minute + time.Second // of the time to join
 	check(t, []row{
 		{

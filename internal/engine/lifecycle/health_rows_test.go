@@ -50,9 +50,6 @@ func TestRowsOfGardenerTimeouts(t *testing.T) {
 	waits.Health.NodeLossDeletes = false
 	gone := world(having(instance(provider.Running)))
 	withheld := func(w *lifecycle.World) { w.MayFail = false }
-	failing := func(text string) lifecycle.Decision {
-		return lifecycle.Decision{Step: lifecycle.Fail, Reason: lifecycle.ReasonHealthTimeout, Stage: lifecycle.StageFailed, Message: text}
-	}
 	joins := func(after time.Duration) lifecycle.Decision {
 		return lifecycle.Decision{
 			Step: lifecycle.Await, Reason: lifecycle.ReasonAwaitingNode, Stage: lifecycle.StageJoining, After: after,
@@ -69,7 +66,7 @@ func TestRowsOfGardenerTimeouts(t *testing.T) {
 			policy: waits, m: machine(stage(lifecycle.StageRunning, time.Hour)), w: gone,
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageLost, After: 10 * time.Minute,
-				Message: "Node object went missing. Machine m-1 is unhealthy - changing MachinePhase to Unknown",
+				Message: "the node object is gone",
 			},
 		},
 		{
@@ -89,7 +86,11 @@ func TestRowsOfGardenerTimeouts(t *testing.T) {
 		{
 			name: "4: Unknown, Node absent, healthTimeout from currentStatus.lastUpdateTime ⇒ §2.5", reason: "as with a node that is silent",
 			policy: waits, m: machine(stage(lifecycle.StageLost, 11*time.Minute)), w: gone,
-			want: failing("Machine m-1 health checks failing since last 10 minutes. Updating machine phase to Failed. Node Conditions: []"),
+			want: lifecycle.Decision{
+				Step: lifecycle.Fail, Reason: lifecycle.ReasonHealthTimeout, Stage: lifecycle.StageFailed,
+				Message: "the machine was not healthy for 10 minutes; conditions of its node: []",
+				Args:    lifecycle.Args{Conditions: "[]", Timeout: 10 * time.Minute},
+			},
 		},
 		{
 			name: "4: Pending, now − creationTimestamp > creationTimeout ⇒ Failed: not elapsed", reason: "just the timeout is not more than it",

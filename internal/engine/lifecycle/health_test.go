@@ -55,7 +55,7 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Hour), aged(2*time.Hour), onNode1), w: world(nodeTaken),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageLost, After: 10 * time.Minute,
-				Message: "Node node-1 is that of instance cloud:///i-9, and the machine's own instance is gone. Machine m-1 is unhealthy - changing MachinePhase to Unknown",
+				Message: "node node-1 is that of instance cloud:///i-9, and the machine's own instance is gone",
 			},
 		},
 		{
@@ -64,7 +64,8 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 			policy: brisk, m: machine(stage(lifecycle.StageLost, 11*time.Minute)), w: world(nodeTaken),
 			want: lifecycle.Decision{
 				Step: lifecycle.Fail, Reason: lifecycle.ReasonHealthTimeout, Stage: lifecycle.StageFailed,
-				Message: "Machine m-1 health checks failing since last 10 minutes. Updating machine phase to Failed. Node Conditions: []",
+				Message: "the machine was not healthy for 10 minutes; conditions of its node: []",
+				Args:    lifecycle.Args{Conditions: "[]", Timeout: 10 * time.Minute},
 			},
 		},
 		{
@@ -82,7 +83,7 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 			policy: brisk, m: ran, w: world(runningOn(node(corev1.ConditionTrue, "DiskPressure", "True"))),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeUnhealthy, Stage: lifecycle.StageLost, After: 10 * time.Minute,
-				Message: "Machine m-1 is unhealthy - changing MachinePhase to Unknown. Node conditions: [Ready=True DiskPressure=True]",
+				Message: "the node is not healthy: DiskPressure is True (Test)", Args: lifecycle.Args{Conditions: "[Ready=True DiskPressure=True]"},
 			},
 		},
 		{
@@ -91,7 +92,7 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 			policy: brisk, m: ran, w: world(runningOn(node(corev1.ConditionTrue, "KernelDeadlock", "Unknown"))),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeUnhealthy, Stage: lifecycle.StageLost, After: 10 * time.Minute,
-				Message: "Machine m-1 is unhealthy - changing MachinePhase to Unknown. Node conditions: [Ready=True KernelDeadlock=Unknown]",
+				Message: "the node is not healthy: KernelDeadlock is Unknown (Test)", Args: lifecycle.Args{Conditions: "[Ready=True KernelDeadlock=Unknown]"},
 			},
 		},
 		{
@@ -143,7 +144,8 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 			policy: brisk, m: machine(stage(lifecycle.StageLost, 10*time.Minute)), w: world(runningOn(node(corev1.ConditionUnknown))),
 			want: lifecycle.Decision{
 				Step: lifecycle.Fail, Reason: lifecycle.ReasonHealthTimeout, Stage: lifecycle.StageFailed,
-				Message: "Machine m-1 health checks failing since last 10 minutes. Updating machine phase to Failed. Node Conditions: [Ready=Unknown]",
+				Message: "the machine was not healthy for 10 minutes; conditions of its node: [Ready=Unknown]",
+				Args:    lifecycle.Args{Conditions: "[Ready=Unknown]", Timeout: 10 * time.Minute},
 			},
 		},
 		{

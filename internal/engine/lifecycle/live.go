@@ -136,18 +136,19 @@ func givenUp(q input) *Decision {
 		return nil
 	}
 	left, unknown := len(q.w.Instances.Own) > 0, !q.w.Node.Looked && !q.p.Targetless
-	message := "the infrastructure gave the instance up: " + err.Error()
+	message, args := "the infrastructure gave the instance up: "+err.Error(), Args{}
 	if !left {
-		message = q.lost() + ": " + err.Error()
+		message, args = q.lost()
+		message += ": " + err.Error()
 	}
 	switch {
 	case unknown: // nobody can tell that its node has not joined
 	case q.p.Join.InvalidFails && provider.KindOf(err) == provider.Invalid, q.p.Join.MissingFails && (!left || final(err)):
-		return &Decision{Step: Fail, Reason: ReasonGivenUp, Stage: StageFailed, Err: err, Message: message}
+		return &Decision{Step: Fail, Reason: ReasonGivenUp, Stage: StageFailed, Err: err, Message: message, Args: args}
 	case q.overdue():
-		return &Decision{Step: Fail, Reason: ReasonCreateTimeout, Stage: StageFailed, Err: err, Message: message}
+		return &Decision{Step: Fail, Reason: ReasonCreateTimeout, Stage: StageFailed, Err: err, Message: message, Args: args}
 	}
-	d := &Decision{Step: Await, Reason: ReasonGivenUp, Stage: StageCrashing, Err: err, Message: message, After: q.untilOverdue()}
+	d := &Decision{Step: Await, Reason: ReasonGivenUp, Stage: StageCrashing, Err: err, Message: message, Args: args, After: q.untilOverdue()}
 	switch i := q.w.Instances.Of(q.m.Recorded.ProviderID); {
 	case unknown:
 		d.After = q.sooner(max(q.p.Delays.Transient, FirstDelay))
@@ -179,7 +180,8 @@ func instanceMissing(q input) *Decision {
 	if !q.p.Join.MissingFails || !q.absent() {
 		return nil
 	}
-	return &Decision{Step: Fail, Reason: ReasonMissing, Stage: StageFailed, Message: q.lost()}
+	message, args := q.lost()
+	return &Decision{Step: Fail, Reason: ReasonMissing, Stage: StageFailed, Message: message, Args: args}
 }
 
 // retryPending keeps attempts apart, and gives up where the API says so. Only
@@ -286,7 +288,7 @@ func nodeMissing(q input) *Decision {
 	case q.p.Health.Tracked && q.m.Stage != StageLost:
 		return &Decision{
 			Step: Await, Reason: ReasonNodeMissing, Stage: StageLost, After: q.p.Health.Timeout,
-			Message: fmt.Sprintf("%s. Machine %s is unhealthy - changing MachinePhase to Unknown", q.nodeGone(), q.m.Name),
+			Message: q.nodeGone(),
 		}
 	case q.p.Health.Tracked:
 		return nil
@@ -314,9 +316,9 @@ func (w World) NodeLost(m Machine) string {
 // nodeGone says how the machine lost its node.
 func (q input) nodeGone() string {
 	if q.w.Node.Taken == "" {
-		return "Node object went missing"
+		return "the node object is gone"
 	}
-	return fmt.Sprintf("Node %s is that of %s, and the machine's own instance is gone", q.m.Recorded.NodeName, q.w.Node.Taken)
+	return fmt.Sprintf("node %s is that of %s, and the machine's own instance is gone", q.m.Recorded.NodeName, q.w.Node.Taken)
 }
 
 // nodeLeaves reports whether somebody deleted the node, where that is a wish.
@@ -381,7 +383,7 @@ func unhealthy(q input) *Decision {
 	if q.m.Stage != StageLost {
 		return &Decision{
 			Step: Await, Reason: ReasonNodeUnhealthy, Stage: StageLost, After: q.p.Health.Timeout,
-			Message: fmt.Sprintf("Machine %s is unhealthy - changing MachinePhase to Unknown. Node conditions: %s", q.m.Name, Conditions(q.w.Node.Object, q.p)),
+			Message: "the node is not healthy: " + Ailment(q.w.Node.Object, q.p), Args: Args{Conditions: Conditions(q.w.Node.Object, q.p)},
 		}
 	}
 	return q.losing(StageLost)
@@ -400,10 +402,11 @@ func (q input) losing(s Stage) *Decision {
 			Message: "another machine of the group is being replaced",
 		}
 	}
+	told := Conditions(q.w.Node.Object, q.p)
 	return &Decision{
 		Step: Fail, Reason: ReasonHealthTimeout, Stage: StageFailed,
-		Message: fmt.Sprintf("Machine %s health checks failing since last %v minutes. Updating machine phase to Failed. Node Conditions: %s",
-			q.m.Name, q.p.Health.Timeout.Minutes(), Conditions(q.w.Node.Object, q.p)),
+		Message: fmt.Sprintf("the machine was not healthy for %v minutes; conditions of its node: %s", q.p.Health.Timeout.Minutes(), told),
+		Args:    Args{Conditions: told, Timeout: q.p.Health.Timeout},
 	}
 }
 

@@ -125,7 +125,7 @@ func TestLivePatient(t *testing.T) {
 			reason: "a machine that had an instance does not get another: it fails, and its owner or a health check decides",
 			policy: patient, w: world(), m: machine(stage(lifecycle.StageRunning, time.Hour)),
 			want: lifecycle.Decision{
-				Step: lifecycle.Fail, Reason: lifecycle.ReasonMissing, Stage: lifecycle.StageFailed, Message: "can't find created instance",
+				Step: lifecycle.Fail, Reason: lifecycle.ReasonMissing, Stage: lifecycle.StageFailed, Message: "the infrastructure does not list the instance", Args: lifecycle.Args{Missing: true},
 			},
 		},
 		{

@@ -167,6 +167,7 @@ func updateMissed(q input) *Decision {
 		d.Reason, d.Message = ReasonUpdateFailed, "the update in place failed; it is tried again when its requests and its answer are taken off the node"
 	case d.Step == Fail && detail != "":
 		d.Message += ". Its update in place failed: " + detail
+		d.Args.Detail = detail
 	}
 	return d
 }

@@ -248,7 +248,7 @@ func TestUpdates(t *testing.T) {
 			policy: brisk, m: ran, w: updating(silent, selected(inplace.MarkSelected), waits),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeUnhealthy, Stage: lifecycle.StageLost, After: time.Minute,
-				Message: "Machine m-1 is unhealthy - changing MachinePhase to Unknown. Node conditions: [Ready=Unknown]",
+				Message: "the node is not healthy: Ready is Unknown (Test)", Args: lifecycle.Args{Conditions: "[Ready=Unknown]"},
 			},
 		},
 		{
@@ -256,7 +256,8 @@ func TestUpdates(t *testing.T) {
 			policy: brisk, m: machine(stage(lifecycle.StageLost, 10*time.Minute)), w: updating(silent, selected(inplace.MarkSelected), waits),
 			want: lifecycle.Decision{
 				Step: lifecycle.Fail, Reason: lifecycle.ReasonHealthTimeout, Stage: lifecycle.StageFailed,
-				Message: "Machine m-1 health checks failing since last 10 minutes. Updating machine phase to Failed. Node Conditions: [Ready=Unknown]",
+				Message: "the machine was not healthy for 10 minutes; conditions of its node: [Ready=Unknown]",
+				Args:    lifecycle.Args{Conditions: "[Ready=Unknown]", Timeout: 10 * time.Minute},
 			},
 		},
 		{
@@ -342,7 +343,7 @@ func TestUpdates(t *testing.T) {
 			policy: brisk, m: machine(stage(lifecycle.StageUpdated, 10*time.Minute)), w: updating(silent, answered(inplace.MarkUpdated, inplace.AnswerDone)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeUnhealthy, Stage: lifecycle.StageLost, After: 10 * time.Minute,
-				Message: "Machine m-1 is unhealthy - changing MachinePhase to Unknown. Node conditions: [Ready=Unknown]",
+				Message: "the node is not healthy: Ready is Unknown (Test)", Args: lifecycle.Args{Conditions: "[Ready=Unknown]"},
 			},
 		},
 		{
@@ -354,7 +355,8 @@ func TestUpdates(t *testing.T) {
 			policy: brisk, m: failed(10 * time.Minute), w: updating(ready, answered(inplace.MarkFailed, inplace.AnswerFailed)),
 			want: lifecycle.Decision{
 				Step: lifecycle.Fail, Reason: lifecycle.ReasonHealthTimeout, Stage: lifecycle.StageFailed,
-				Message: "Machine m-1 health checks failing since last 10 minutes. Updating machine phase to Failed. Node Conditions: [Ready=True]",
+				Message: "the machine was not healthy for 10 minutes; conditions of its node: [Ready=True]",
+				Args:    lifecycle.Args{Conditions: "[Ready=True]", Timeout: 10 * time.Minute},
 			},
 		},
 		{
@@ -362,8 +364,8 @@ func TestUpdates(t *testing.T) {
 			policy: brisk, m: failed(10 * time.Minute), w: updating(ready, detailed),
 			want: lifecycle.Decision{
 				Step: lifecycle.Fail, Reason: lifecycle.ReasonHealthTimeout, Stage: lifecycle.StageFailed,
-				Message: "Machine m-1 health checks failing since last 10 minutes. Updating machine phase to Failed. Node Conditions: [Ready=True]." +
-					" Its update in place failed: no space left",
+				Message: "the machine was not healthy for 10 minutes; conditions of its node: [Ready=True]. Its update in place failed: no space left",
+				Args:    lifecycle.Args{Conditions: "[Ready=True]", Timeout: 10 * time.Minute, Detail: "no space left"},
 			},
 		},
 		{

@@ -107,8 +107,7 @@ var spelling = regexp.MustCompile(`(?i)openshift|sapcloud|gardener|cluster-api|\
 // spelt are literals of pure rooms that may be spelt as one API does, by file: a part of the text, and why. The list only
 // gets shorter.
 var spelt = map[string]map[string]string{
-	"internal/engine/lifecycle/live.go": {"changing MachinePhase to Unknown": "clients match on the whole message, which is in golden stories of either API"},
-	"internal/engine/health/node.go":    {"healthchecking.openshift.io/machine-remediation-reboot": "agents look for this key on nodes of machines of any API"},
+	"internal/engine/health/node.go": {"healthchecking.openshift.io/machine-remediation-reboot": "agents look for this key on nodes of machines of any API"},
 	"internal/engine/approval/client.go": {
 		"openshift-machine-config-operator": "the user whose requests are approved is the cluster's, and not an API's",
 	},
