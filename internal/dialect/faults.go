@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
@@ -47,3 +48,6 @@ func CheckBound(field string, bound *intstr.IntOrString, required bool) []lifecy
 	}
 	return nil
 }
+
+// On reports whether a switch of ours, the annotation key, is turned on at o.
+func On(o client.Object, key string) bool { return millwright.Read(o.GetAnnotations()).On(key) }

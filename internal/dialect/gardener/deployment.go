@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/rollout"
@@ -224,7 +223,7 @@ func boundFaults(block string, b v1alpha1.UpdateConfiguration) []lifecycle.Fault
 // asked of minReadySeconds.
 func (l Deployments) policy(d *v1alpha1.MachineDeployment) rollout.Policy {
 	return rollout.Policy{
-		LeavingTakesRoom:    !millwright.Read(d.Annotations).On(dialect.OverlapAnnotation),
+		LeavingTakesRoom:    !dialect.On(d, dialect.OverlapAnnotation),
 		StatusCountsLeaving: true, Cascade: true, AvoidOld: true,
 		StayDuringRollout: l.StayDuringRollout, Nodeless: l.Nodeless,
 	}

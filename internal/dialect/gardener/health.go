@@ -5,7 +5,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/health"
 	"github.com/millwright-dev/millwright/provider"
@@ -48,7 +47,7 @@ func (d Patients) Patient(o client.Object, n *health.Node) health.Target {
 		Updated:  status.LastUpdateTime.Time,
 		Failed:   status.Phase == v1alpha1.MachineFailed,
 		Deleting: m.DeletionTimestamp != nil,
-		Skip:     millwright.Read(m.Annotations).On(dialect.SkipRemediationAnnotation) || status.PreserveExpiryTime != nil,
+		Skip:     dialect.On(m, dialect.SkipRemediationAnnotation) || status.PreserveExpiryTime != nil,
 		Template: m.Spec.Class.Name,
 		NodeName: d.NodeName(m),
 		Node:     n,

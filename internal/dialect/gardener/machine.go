@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
-	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/runtime/node"
@@ -91,7 +90,7 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 		Held:         controllerutil.ContainsFinalizer(m, v1alpha1.FinalizerMachine),
 		Stage:        stages[m.Status.CurrentStatus.Phase],
 		StageSince:   m.Status.CurrentStatus.LastUpdateTime.Time,
-		Deletion:     lifecycle.Deletion{Force: force, Abandon: millwright.Read(m.Annotations).On(dialect.AbandonAnnotation)},
+		Deletion:     lifecycle.Deletion{Force: force, Abandon: dialect.On(m, dialect.AbandonAnnotation)},
 		ForceDrain:   m.Labels[v1alpha1.LabelKeyForceDrain] == v1alpha1.LabelValueTrue,
 		Owned:        metav1.GetControllerOfNoCopy(m) != nil,
 		Preservation: keeping(m),

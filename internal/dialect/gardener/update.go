@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/engine/inplace"
@@ -133,4 +134,12 @@ func updateOperation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outco
 			fmt.Sprintf("The in-place update of machine %s was called off", m.Name))
 	}
 	return nil
+}
+
+// Updated writes into n what it says once its agent has updated it in place and the machine
+// controller has seen that.
+func Updated(n *corev1.Node) {
+	metav1.SetMetaDataLabel(&n.ObjectMeta, v1alpha1.LabelKeyNodeUpdateResult, v1alpha1.LabelValueNodeUpdateSuccessful)
+	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == v1alpha1.NodeInPlaceUpdate })
+	n.Status.Conditions = append(n.Status.Conditions, Machines{}.Marked(inplace.MarkUpdated))
 }

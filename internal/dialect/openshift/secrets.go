@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -13,7 +14,8 @@ import (
 // that all provider specs share, of its own spec or of what it keeps of its cluster's.
 func (Machines) Secrets(m *machinev1.Machine) (userData, credentials provider.SecretRef) {
 	own := ptr.Deref(m.Spec.ProviderSpec.Value, runtime.RawExtension{}).Raw
-	for _, spec := range [][]byte{own, []byte(m.Annotations[DefaultsAnnotation])} {
+	kept, _ := millwright.Read(m.Annotations).Text(DefaultsAnnotation)
+	for _, spec := range [][]byte{own, []byte(kept)} {
 		u, c, err := dialect.Refers(nil, provider.OpenShift, spec)
 		if err != nil {
 			continue // the machine says so itself

@@ -16,7 +16,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
 	"github.com/millwright-dev/millwright/internal/engine/forecast"
-	"github.com/millwright-dev/millwright/internal/engine/inplace"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
@@ -48,12 +47,8 @@ func gardenerAPI() api[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet] {
 			metav1.SetMetaDataLabel(&m.ObjectMeta, v1alpha1.LabelKeyNode, node)
 			m.Status.CurrentStatus = v1alpha1.CurrentStatus{Phase: v1alpha1.MachineRunning, LastUpdateTime: metav1.NewTime(now)}
 		},
-		updated: func(n *corev1.Node) {
-			metav1.SetMetaDataLabel(&n.ObjectMeta, v1alpha1.LabelKeyNodeUpdateResult, v1alpha1.LabelValueNodeUpdateSuccessful)
-			n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == v1alpha1.NodeInPlaceUpdate })
-			n.Status.Conditions = append(n.Status.Conditions, lens.Marked(inplace.MarkUpdated))
-		},
-		leave: func(o client.Object) { o.(*v1alpha1.Machine).Status.CurrentStatus.Phase = v1alpha1.MachineTerminating },
+		updated: gardener.Updated,
+		leave:   func(o client.Object) { o.(*v1alpha1.Machine).Status.CurrentStatus.Phase = v1alpha1.MachineTerminating },
 	}
 }
 
