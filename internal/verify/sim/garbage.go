@@ -67,7 +67,8 @@ func (w *World) collect(objects, owners []client.Object, ownerOf func(client.Obj
 	return out
 }
 
-// orphans reports whether what belongs to o is to be freed.
+// orphans reports whether what belongs to o is to be freed. The finalizer alone says
+// nothing: it may have come back with an object that a person stored again.
 func orphans(o client.Object) bool {
-	return slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents)
+	return o.GetDeletionTimestamp() != nil && slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }
