@@ -61,7 +61,7 @@ func TestUnhealthyInWords(t *testing.T) {
 			w.Node.Taken = tc.taken
 			o := lifecycle.Outcome{Decision: tc.why, World: w, At: dialecttest.Now}
 			if tc.why.Step == lifecycle.Fail {
-				o.Decision, o.Steps = lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonFailed, Stage: lifecycle.StageFailed}, []lifecycle.Decision{tc.why}
+				o.Steps, o.Step = []lifecycle.Decision{tc.why}, lifecycle.Settled
 			}
 			Machines{Defaults: StandardDefaults()}.Record(m, o)
 			if got := m.Status.LastOperation.Description; got != tc.want {

@@ -44,10 +44,9 @@ func TestFailureInWords(t *testing.T) {
 			m := &machinev1.Machine{}
 			m.Name = "m-1"
 			tc.why.Step, tc.why.Stage, tc.why.Message = lifecycle.Fail, lifecycle.StageFailed, "in the engine's words"
-			Machines{}.Record(m, lifecycle.Outcome{
-				Decision: lifecycle.Decision{Step: lifecycle.Settled, Reason: lifecycle.ReasonFailed, Stage: lifecycle.StageFailed},
-				Steps:    []lifecycle.Decision{tc.why}, World: dialecttest.World(nil, nil), At: dialecttest.Now,
-			})
+			end := tc.why
+			end.Step = lifecycle.Settled
+			Machines{}.Record(m, lifecycle.Outcome{Decision: end, Steps: []lifecycle.Decision{tc.why}, World: dialecttest.World(nil, nil), At: dialecttest.Now})
 			if got := ptr.Deref(m.Status.ErrorMessage, ""); got != tc.want {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
 			}
