@@ -109,8 +109,8 @@ type SetOutcome struct {
 	// is good news.
 	Judged  bool
 	Failure *SetFailure
-	// Held says why members that should go were kept; empty when none was.
-	Held string
+	// Withheld says why members that should go were kept; empty when none was.
+	Withheld string
 	// Frozen says why the set is frozen; empty when it is not, or when nobody
 	// looked.
 	Frozen string

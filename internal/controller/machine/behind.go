@@ -29,7 +29,7 @@ func (r *Reconciler[M]) read(ctx context.Context, own *written.Client, key clien
 	switch {
 	case gone(m):
 		return m, written.Patience, nil
-	case !mem.released.IsZero() && r.Dialect.View(m).Held:
+	case !mem.released.IsZero() && r.Dialect.View(m).HasFinalizer:
 		if left := mem.released.Add(written.Patience).Sub(r.Clock.Now()); left > 0 {
 			return m, left, nil
 		}
@@ -56,7 +56,7 @@ func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shown M)
 		log.FromContext(ctx).Info("the API server has gone back: what is remembered of the machine is forgotten",
 			"version", now.GetResourceVersion())
 		r.memory.forget(client.ObjectKeyFromObject(shown))
-	case !mem.released.IsZero() && r.Dialect.View(now).Held:
+	case !mem.released.IsZero() && r.Dialect.View(now).HasFinalizer:
 		log.FromContext(ctx).Info("a machine that was released is there again: what is remembered of it is forgotten",
 			"version", now.GetResourceVersion())
 		r.memory.forget(client.ObjectKeyFromObject(shown))

@@ -71,5 +71,5 @@ func (s *instances[M]) wantsSecondOpinion() bool {
 	case living:
 		return s.policy.Join.MissingFails && s.view.Stage != lifecycle.StageFailed
 	}
-	return s.view.Held && !s.view.Deletion.Abandon
+	return s.view.HasFinalizer && !s.view.Deletion.Abandon
 }

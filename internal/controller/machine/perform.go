@@ -88,7 +88,7 @@ func (p *pass[M]) addFinalizer(ctx context.Context, d lifecycle.Decision) (err e
 	if err := p.recordNow(ctx, d, d); err != nil {
 		return err
 	}
-	p.view.Held, p.world.Session.Inherited = true, nil
+	p.view.HasFinalizer, p.world.Session.Inherited = true, nil
 	p.view.Recorded.Origin, _ = dialect.Origin(p.m, p.view.Recorded.ProviderID != "")
 	return nil
 }

@@ -167,7 +167,7 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 // failure here ends the pass.
 func (p *pass[M]) observe(ctx context.Context) {
 	deleting := !p.view.Deleted.IsZero()
-	if !p.view.Held && deleting || !deleting && len(p.view.Faults) > 0 {
+	if !p.view.HasFinalizer && deleting || !deleting && len(p.view.Faults) > 0 {
 		return
 	}
 	p.infra, p.world.Session = p.instances().open(ctx)

@@ -225,11 +225,11 @@ func TestHeld(t *testing.T) {
 	elsewhere := secret("c", guard)
 	elsewhere.Namespace = "other"
 	k := newCluster(t, secret("a", guard), secret("b", others), elsewhere)
-	got, err := (&Secrets{Client: k, Live: k}).Held(t.Context(), ns)
+	got, err := (&Secrets{Client: k, Live: k}).WithFinalizer(t.Context(), ns)
 	if want := []types.NamespacedName{{Namespace: ns, Name: "a"}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("Held = %v, %v, want %v", got, err, want)
 	}
-	if all, _ := (&Secrets{Client: k, Live: k}).Held(t.Context(), ""); len(all) != 2 {
+	if all, _ := (&Secrets{Client: k, Live: k}).WithFinalizer(t.Context(), ""); len(all) != 2 {
 		t.Errorf("of all namespaces %d are held, want 2", len(all))
 	}
 }

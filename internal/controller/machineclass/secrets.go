@@ -66,10 +66,10 @@ func (s *Secrets) named(ctx context.Context, secret reconcile.Request) (bool, er
 	return slices.ContainsFunc(all.Items, func(c v1alpha1.MachineClass) bool { return slices.Contains(SecretsOf(&c), secret.Name) }), nil
 }
 
-// Held lists the secrets of a namespace that have the finalizer, live: those
+// WithFinalizer lists the secrets of a namespace that have the finalizer, live: those
 // that a class dropped while nobody watched are among them. An empty namespace
 // is all of them.
-func (s *Secrets) Held(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+func (s *Secrets) WithFinalizer(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 	if err := s.Live.List(ctx, list, client.InNamespace(namespace)); err != nil {

@@ -71,7 +71,7 @@ func Changed() predicate.Predicate { return predicate.GenerationChangedPredicate
 // stay held.
 func (s *Secrets) leftovers(namespace string) source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
-		held, err := s.Held(ctx, namespace)
+		held, err := s.WithFinalizer(ctx, namespace)
 		if apierrors.IsForbidden(err) {
 			log.FromContext(ctx).Info("not permitted to list secrets: finalizers left on them by an earlier process stay")
 			return nil

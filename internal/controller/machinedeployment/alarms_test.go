@@ -115,8 +115,8 @@ func stormStops[D, S client.Object](t *testing.T, a api[D, S]) {
 		t.Errorf("records %+v, want %q", got, want)
 	}
 	for _, v := range w.views() {
-		if v.Held != (v.Replicas == v2 && v.Current) {
-			t.Errorf("set %s is held %v", v.Name, v.Held)
+		if v.NoGrowth != (v.Replicas == v2 && v.Current) {
+			t.Errorf("set %s is held %v", v.Name, v.NoGrowth)
 		}
 	}
 	over := raging(bad)

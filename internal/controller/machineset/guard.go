@@ -21,7 +21,7 @@ const heldPause = 15 * time.Second
 func (p *pass[S]) guarded(ctx context.Context) (replicas.Decision, error) {
 	d := replicas.Decide(p.now, p.set, p.members, p.policy)
 	owner := metav1.GetControllerOfNoCopy(p.object)
-	if p.set.Guard == nil || p.set.Deleting || owner == nil || len(d.Delete) == 0 && d.Held == "" {
+	if p.set.Guard == nil || p.set.Deleting || owner == nil || len(d.Delete) == 0 && d.Withheld == "" {
 		return d, nil
 	}
 	elsewhere, err := others[S]{p.subject}.elsewhere(ctx, owner)
@@ -45,8 +45,8 @@ func (p *pass[S]) hear(d replicas.Decision) {
 		p.warn(dialect.MisreadReason, g.Misread)
 	}
 	p.misread = g.Misread
-	p.held = d.Held
-	if d.Held == "" {
+	p.held = d.Withheld
+	if d.Withheld == "" {
 		p.refused = ""
 		return
 	}
@@ -55,7 +55,7 @@ func (p *pass[S]) hear(d replicas.Decision) {
 	}
 	asked := fmt.Sprint(p.set.Replicas, p.set.Scaled, g.Limit, g.Approved)
 	if asked != p.refused {
-		p.warn(dialect.HeldReason, d.Held)
+		p.warn(dialect.HeldReason, d.Withheld)
 	}
 	p.refused = asked
 }

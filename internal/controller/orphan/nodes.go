@@ -64,7 +64,7 @@ func (r *Nodes) Reconcile(ctx context.Context, req reconcile.Request) (reconcile
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	_, marked := n.Annotations[r.Mark]
-	facts := orphan.Node{Created: n.CreationTimestamp.Time, Marked: marked, Held: controllerutil.ContainsFinalizer(&n, r.Finalizer)}
+	facts := orphan.Node{Created: n.CreationTimestamp.Time, Marked: marked, HasFinalizer: controllerutil.ContainsFinalizer(&n, r.Finalizer)}
 	var again time.Duration
 	var err error
 	if facts.Machine, facts.Ours, again, err = r.known(ctx, &n); err != nil {

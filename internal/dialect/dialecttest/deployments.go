@@ -313,7 +313,7 @@ func (l DeploymentLaws[D, S]) made(c deploymentTrial[D, S]) error {
 		return fmt.Errorf("its controller is %+v", ref)
 	case s.GetNamespace() != d.GetNamespace() || !l.Dialect.View(d, Now).Selector.Matches(labels.Set(s.GetLabels())):
 		return fmt.Errorf("the deployment does not select %s with labels %v", client.ObjectKeyFromObject(s), s.GetLabels())
-	case !v.Current || v.Replicas != w.Replicas || v.Revision != w.Revision || v.Held != w.Held:
+	case !v.Current || v.Replicas != w.Replicas || v.Revision != w.Revision || v.NoGrowth != w.NoGrowth:
 		return fmt.Errorf("wanted %+v, made %+v", w, v)
 	}
 	for _, f := range l.sets().Lens().View(s).Faults {
@@ -342,7 +342,7 @@ func (l DeploymentLaws[D, S]) apart(d D, s S, apply func(D) S) error {
 // want is what may be planned for s.
 func (l DeploymentLaws[D, S]) want(c deploymentTrial[D, S], s S) rollout.SetWant {
 	v, r := l.sets().View(c.before, s), c.r
-	w := rollout.SetWant{UID: v.UID, Name: v.Name, Current: v.Current, Replicas: r.Intn(5), Revision: int64(r.Intn(3)), Avoided: r.Intn(2) == 0, Held: r.Intn(2) == 0}
+	w := rollout.SetWant{UID: v.UID, Name: v.Name, Current: v.Current, Replicas: r.Intn(5), Revision: int64(r.Intn(3)), Avoided: r.Intn(2) == 0, NoGrowth: r.Intn(2) == 0}
 	if n := r.Intn(9); n > 0 {
 		w.Desired, w.Max = &n, &n
 	}
@@ -359,7 +359,7 @@ func (l DeploymentLaws[D, S]) applied(c deploymentTrial[D, S]) error {
 		d, s := clone(c.before), clone(before)
 		l.sets().Apply(d, s, w)
 		want := l.sets().View(d, before)
-		want.Replicas, want.Avoided, want.Held, want.Notes = w.Replicas, w.Avoided, w.Held, w.Notes
+		want.Replicas, want.Avoided, want.NoGrowth, want.Notes = w.Replicas, w.Avoided, w.NoGrowth, w.Notes
 		if w.Desired != nil {
 			want.Desired, want.Max = w.Desired, w.Max
 		}

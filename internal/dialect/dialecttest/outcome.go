@@ -39,7 +39,7 @@ func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 			lifecycle.DropToken, lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.DrainPreserved, lifecycle.TellPreserved:
 			ended(r, d, &o.World)
 		case lifecycle.AddFinalizer:
-			if m.Held = true; r.Intn(2) == 0 {
+			if m.HasFinalizer = true; r.Intn(2) == 0 {
 				return o
 			}
 			o.World.Session.Inherited, m.Recorded.Origin = nil, &o.World.Session.Origin

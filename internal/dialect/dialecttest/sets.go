@@ -101,7 +101,7 @@ func kindOf(o dialect.SetOutcome) string {
 		return "unjudged"
 	case o.Failure != nil:
 		return "failure"
-	case o.Held != "":
+	case o.Withheld != "":
 		return "held"
 	}
 	return "well"
@@ -155,8 +155,8 @@ func (l SetLaws[S]) outcome(c setTrial[S]) dialect.SetOutcome {
 	if !o.Judged {
 		return o
 	}
-	if o.Held = replicas.Decide(Now, set, members, policy).Held; c.r.Intn(4) == 0 {
-		o.Held = "2 of 3 members would go at once"
+	if o.Withheld = replicas.Decide(Now, set, members, policy).Withheld; c.r.Intn(4) == 0 {
+		o.Withheld = "2 of 3 members would go at once"
 	}
 	if c.r.Intn(3) == 0 {
 		o.Failure = &dialect.SetFailure{Creating: c.r.Intn(2) == 0, Err: errors.New("the quota is used up")}

@@ -19,9 +19,9 @@ func (l Laws[M]) shows(c trial[M]) error {
 	want := c.was
 	switch gone := c.o.Did(lifecycle.RemoveFinalizer); {
 	case gone:
-		want.Held = false
+		want.HasFinalizer = false
 	case c.o.Did(lifecycle.AddFinalizer):
-		want.Held = true
+		want.HasFinalizer = true
 	}
 	if c.o.Step != lifecycle.AddFinalizer && !c.o.Did(lifecycle.RemoveFinalizer) {
 		want.Reboot = want.Reboot.Saw(c.o.World.Reboot)

@@ -108,7 +108,7 @@ func (s Story[M]) pass(t *testing.T, c Chapter[M], m M, at time.Time) lifecycle.
 		case lifecycle.Fail, lifecycle.Replace, lifecycle.RemoveFinalizer:
 			return o
 		case lifecycle.AddFinalizer:
-			view.Held, view.Recorded.Origin = true, &o.World.Session.Origin
+			view.HasFinalizer, view.Recorded.Origin = true, &o.World.Session.Origin
 			continue
 		}
 		effect, ok := c.Effects[o.Step]

@@ -32,11 +32,11 @@ func (deployedSets) View(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet) 
 		Desired:  number(s.Annotations[v1alpha1.AnnotationKeyDesiredReplicas]),
 		Max:      number(s.Annotations[v1alpha1.AnnotationKeyMaxReplicas]),
 		Avoided:  s.Annotations[v1alpha1.AnnotationKeyPreferNoSchedule] == preferNoScheduleValue,
-		Held:     held,
+		NoGrowth: held,
 		Notes:    dialect.ReadNotes(s.Annotations),
 	}
 	if c := setCondition(s, v1alpha1.MachineSetReplicaFailure); c != nil && c.Status == v1alpha1.ConditionTrue {
-		v.Failure = &rollout.Failure{Reason: c.Reason, Message: c.Message, Held: c.Reason == dialect.HeldReason}
+		v.Failure = &rollout.Failure{Reason: c.Reason, Message: c.Message, Withheld: c.Reason == dialect.HeldReason}
 	}
 	return v
 }
@@ -123,7 +123,7 @@ func (deployedSets) Apply(d *v1alpha1.MachineDeployment, s *v1alpha1.MachineSet,
 		avoided = preferNoScheduleValue
 	}
 	dialect.SetAnnotation(s, v1alpha1.AnnotationKeyPreferNoSchedule, avoided)
-	hold(s, w.Held)
+	hold(s, w.NoGrowth)
 	dialect.WriteNotes(s, w.Notes)
 	dialect.HandDeletionGuard(d, s)
 	passOn(d, s)

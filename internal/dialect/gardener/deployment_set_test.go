@@ -148,7 +148,7 @@ func TestViewSet(t *testing.T) {
 		"avoided":             {"its nodes are tainted", annotated("deployment.machine.sapcloud.io/prefer-no-schedule", "True"), func(v *rollout.Set) { v.Avoided = true }},
 		"held": {"the label's presence counts", func(s *v1alpha1.MachineSet) {
 			s.Labels = map[string]string{"node.machine.sapcloud.io/scale-up-disabled": ""}
-		}, func(v *rollout.Set) { v.Held = true }},
+		}, func(v *rollout.Set) { v.NoGrowth = true }},
 		"unobserved":  {"a generation not seen yet", func(s *v1alpha1.MachineSet) { s.Generation++ }, func(v *rollout.Set) { v.Observed = false }},
 		"going":       {"", func(s *v1alpha1.MachineSet) { s.DeletionTimestamp = &metav1.Time{Time: setNow} }, func(v *rollout.Set) { v.Deleting = true }},
 		"failing":     {"the condition ReplicaFailure", failing("True"), func(v *rollout.Set) { v.Failure = &rollout.Failure{Reason: "FailedCreate", Message: "no room"} }},
@@ -219,7 +219,7 @@ func TestDress(t *testing.T) {
 		"what rolls":        {"is never written into a set that exists", func(d *deployment) { d.Spec.Template.Spec.Class.Name, d.Spec.Template.Labels["tier"] = "other", "b" }, nothing, func(*rollout.SetWant) {}, nothing},
 		"avoided":           {"", func(*deployment) {}, nothing, func(w *rollout.SetWant) { w.Avoided = true }, func(s *set) { s.Annotations["deployment.machine.sapcloud.io/prefer-no-schedule"] = "True" }},
 		"no more avoided":   {"", func(*deployment) {}, func(s *set) { s.Annotations["deployment.machine.sapcloud.io/prefer-no-schedule"] = "True" }, func(*rollout.SetWant) {}, func(s *set) { delete(s.Annotations, "deployment.machine.sapcloud.io/prefer-no-schedule") }},
-		"held":              {"", func(*deployment) {}, nothing, func(w *rollout.SetWant) { w.Held = true }, func(s *set) { s.Labels["node.machine.sapcloud.io/scale-up-disabled"] = "true" }},
+		"held":              {"", func(*deployment) {}, nothing, func(w *rollout.SetWant) { w.NoGrowth = true }, func(s *set) { s.Labels["node.machine.sapcloud.io/scale-up-disabled"] = "true" }},
 		"no more held":      {"", func(*deployment) {}, func(s *set) { s.Labels["node.machine.sapcloud.io/scale-up-disabled"] = "x" }, func(*rollout.SetWant) {}, func(s *set) { delete(s.Labels, "node.machine.sapcloud.io/scale-up-disabled") }},
 		"notes":             {"", func(*deployment) {}, nothing, func(w *rollout.SetWant) { w.Notes.Failed = []string{"a", "b"} }, func(s *set) { s.Annotations[dialect.FailedAnnotation] = "a,b" }},
 		"scaler":            {"9: without it the choice among old machines is not granted", scaled, nothing, old, func(s *set) { s.Annotations[v1alpha1.AnnotationKeyScalerReplicaChange] = "2026-01-01T00:00:00Z" }},

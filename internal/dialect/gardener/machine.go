@@ -87,7 +87,7 @@ func (Machines) View(m *v1alpha1.Machine) lifecycle.Machine {
 			NodeName: m.Labels[v1alpha1.LabelKeyNode], Addresses: m.Status.Addresses,
 		},
 		Created:      m.CreationTimestamp.Time,
-		Held:         controllerutil.ContainsFinalizer(m, v1alpha1.FinalizerMachine),
+		HasFinalizer: controllerutil.ContainsFinalizer(m, v1alpha1.FinalizerMachine),
 		Stage:        stages[m.Status.CurrentStatus.Phase],
 		StageSince:   m.Status.CurrentStatus.LastUpdateTime.Time,
 		Deletion:     lifecycle.Deletion{Force: force, Abandon: dialect.On(m, dialect.AbandonAnnotation)},

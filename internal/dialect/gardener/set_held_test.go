@@ -34,10 +34,10 @@ func TestRecordHeld(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", when, cmp.Diff(conditions, got))
 		}
 	}
-	want("begun", record(0, dialect.SetOutcome{Judged: true, Held: "5 of 10"}), "5 of 10")
-	want("counted again", record(time.Minute, dialect.SetOutcome{Judged: true, Held: "4 of 9"}), "4 of 9")
+	want("begun", record(0, dialect.SetOutcome{Judged: true, Withheld: "5 of 10"}), "5 of 10")
+	want("counted again", record(time.Minute, dialect.SetOutcome{Judged: true, Withheld: "4 of 9"}), "4 of 9")
 	want("not looked at", record(2*time.Minute, dialect.SetOutcome{}), "4 of 9")
-	if f := (deployedSets{}).View(&v1alpha1.MachineDeployment{}, s).Failure; f == nil || f.Reason != "DeletionHeld" || f.Message != "4 of 9" || !f.Held {
+	if f := (deployedSets{}).View(&v1alpha1.MachineDeployment{}, s).Failure; f == nil || f.Reason != "DeletionHeld" || f.Message != "4 of 9" || !f.Withheld {
 		t.Errorf("the deployment does not see it: %+v", f)
 	}
 	want("ended", record(3*time.Minute, dialect.SetOutcome{Judged: true}), "")

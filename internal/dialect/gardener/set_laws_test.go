@@ -62,8 +62,8 @@ func setTells(s *v1alpha1.MachineSet, o dialect.SetOutcome) dialecttest.SetShown
 		failure = v1alpha1.ReasonFailedCreate + ": " + o.Failure.Err.Error()
 	case o.Failure != nil:
 		failure = v1alpha1.ReasonFailedDelete + ": " + o.Failure.Err.Error()
-	case o.Held != "":
-		failure = dialect.HeldReason + ": " + o.Held
+	case o.Withheld != "":
+		failure = dialect.HeldReason + ": " + o.Withheld
 	}
 	switch {
 	case failure == "" && o.Judged:

@@ -98,8 +98,8 @@ func replicaFailure(o dialect.SetOutcome) (reason, message string) {
 	switch {
 	case len(o.Faults) > 0:
 		return v1alpha1.ReasonFailedCreate, o.Faults[0].String()
-	case o.Failure == nil && o.Held != "":
-		return dialect.HeldReason, o.Held
+	case o.Failure == nil && o.Withheld != "":
+		return dialect.HeldReason, o.Withheld
 	case o.Failure == nil:
 		return "", ""
 	case o.Failure.Creating:

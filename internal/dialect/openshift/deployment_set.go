@@ -31,7 +31,7 @@ func (deployedSets) View(d *v1beta1.MachineDeployment, s *machinev1.MachineSet) 
 		Desired:  count(s, DesiredAnnotation),
 		Max:      count(s, MaxAnnotation),
 		Avoided:  s.Annotations[OutdatedKey] == yes,
-		Held:     millwright.Read(s.Annotations).On(ScaleUpDisabledAnnotation),
+		NoGrowth: millwright.Read(s.Annotations).On(ScaleUpDisabledAnnotation),
 		Failure:  failure(s),
 		Notes:    dialect.ReadNotes(s.Annotations),
 	}
@@ -50,7 +50,7 @@ func count(o client.Object, key string) *int {
 // an event.
 func failure(s *machinev1.MachineSet) *rollout.Failure {
 	if c := heldCondition(s); c != nil {
-		return &rollout.Failure{Reason: dialect.HeldReason, Message: c.Message, Held: true}
+		return &rollout.Failure{Reason: dialect.HeldReason, Message: c.Message, Withheld: true}
 	}
 	if s.Status.ErrorReason == nil && s.Status.ErrorMessage == nil {
 		return nil
@@ -98,8 +98,8 @@ func (deployedSets) Apply(d *v1beta1.MachineDeployment, s *machinev1.MachineSet,
 	if w.Avoided != (s.Annotations[OutdatedKey] == yes) {
 		dialect.SetAnnotation(s, OutdatedKey, only(w.Avoided, yes))
 	}
-	if w.Held != millwright.Read(s.Annotations).On(ScaleUpDisabledAnnotation) {
-		dialect.SetAnnotation(s, ScaleUpDisabledAnnotation, only(w.Held, yes))
+	if w.NoGrowth != millwright.Read(s.Annotations).On(ScaleUpDisabledAnnotation) {
+		dialect.SetAnnotation(s, ScaleUpDisabledAnnotation, only(w.NoGrowth, yes))
 	}
 	dialect.WriteNotes(s, w.Notes)
 	dialect.HandDeletionGuard(d, s)

@@ -40,16 +40,16 @@ func TestDeploymentDress(t *testing.T) {
 	tests := map[string]rollout.SetWant{
 		"scaled":   {Replicas: 5, Desired: ptr.To(9), Max: ptr.To(10), Revision: 1},
 		"current":  {Current: true, Replicas: 0, Revision: 7},
-		"avoided":  {Replicas: 1, Avoided: true, Held: true},
+		"avoided":  {Replicas: 1, Avoided: true, NoGrowth: true},
 		"noted":    {Current: true, Replicas: 1, Notes: rollout.Notes{Failed: []string{"a", "b"}, CanarySince: since}},
 		"released": {Replicas: 1},
 	}
 	for name, w := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3, Revision: 1, Avoided: true, Held: true, Notes: rollout.Notes{Failed: []string{"old"}}})
+			s := deployedSets{}.New(d, rollout.SetWant{Replicas: 3, Revision: 1, Avoided: true, NoGrowth: true, Notes: rollout.Notes{Failed: []string{"old"}}})
 			deployedSets{}.Apply(d, s, w)
 			v := deployedSets{}.View(d, s)
-			got := rollout.SetWant{Current: w.Current, Replicas: v.Replicas, Desired: v.Desired, Max: v.Max, Avoided: v.Avoided, Held: v.Held, Notes: v.Notes}
+			got := rollout.SetWant{Current: w.Current, Replicas: v.Replicas, Desired: v.Desired, Max: v.Max, Avoided: v.Avoided, NoGrowth: v.NoGrowth, Notes: v.Notes}
 			want := w
 			want.Revision = 0
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -228,7 +228,7 @@ func TestDeploymentViewSet(t *testing.T) {
 	s.Status.ErrorReason = ptr.To(machinev1.InvalidConfigurationMachineSetError)
 	s.Status.ErrorMessage = ptr.To("spec.replicas: x")
 	v := deployedSets{}.View(d, s)
-	if v.Observed || !v.Deleting || v.Desired != nil || v.Revision != 0 || v.Held {
+	if v.Observed || !v.Deleting || v.Desired != nil || v.Revision != 0 || v.NoGrowth {
 		t.Errorf("shows %+v", v)
 	}
 	if diff := cmp.Diff(&rollout.Failure{Reason: "InvalidConfiguration", Message: "spec.replicas: x"}, v.Failure); diff != "" {

@@ -55,13 +55,13 @@ func (Machines) NewList() client.ObjectList { return &machinev1.MachineList{} }
 func (Machines) View(m *machinev1.Machine) lifecycle.Machine {
 	_, skipDrain := m.Annotations[ExcludeDrainAnnotation]
 	v := lifecycle.Machine{
-		UID:       string(m.UID),
-		Namespace: m.Namespace,
-		Name:      m.Name,
-		Recorded:  lifecycle.Recorded{ProviderID: ptr.Deref(m.Spec.ProviderID, ""), Addresses: m.Status.Addresses},
-		Created:   m.CreationTimestamp.Time,
-		Held:      controllerutil.ContainsFinalizer(m, machinev1.MachineFinalizer),
-		Stage:     stages[ptr.Deref(m.Status.Phase, "")],
+		UID:          string(m.UID),
+		Namespace:    m.Namespace,
+		Name:         m.Name,
+		Recorded:     lifecycle.Recorded{ProviderID: ptr.Deref(m.Spec.ProviderID, ""), Addresses: m.Status.Addresses},
+		Created:      m.CreationTimestamp.Time,
+		HasFinalizer: controllerutil.ContainsFinalizer(m, machinev1.MachineFinalizer),
+		Stage:        stages[ptr.Deref(m.Status.Phase, "")],
 		Deletion: lifecycle.Deletion{
 			Drained: isDrained(m), DrainedAt: drainedAt(m), SkipDrain: skipDrain, Abandon: millwright.Read(m.Annotations).On(dialect.AbandonAnnotation),
 			PreDrain: hooks(m.Spec.LifecycleHooks.PreDrain), PreTerminate: hooks(m.Spec.LifecycleHooks.PreTerminate),

@@ -36,10 +36,10 @@ func TestRecordHeld(t *testing.T) {
 			t.Errorf("%s, errorReason %v (-want +got):\n%s", when, s.Status.ErrorReason, diff)
 		}
 	}
-	step("begun", 0, dialect.SetOutcome{Judged: true, Held: "5 of 10"}, "5 of 10")
-	step("counted again", time.Minute, dialect.SetOutcome{Judged: true, Held: "4 of 9"}, "4 of 9")
+	step("begun", 0, dialect.SetOutcome{Judged: true, Withheld: "5 of 10"}, "5 of 10")
+	step("counted again", time.Minute, dialect.SetOutcome{Judged: true, Withheld: "4 of 9"}, "4 of 9")
 	step("not looked at", 2*time.Minute, dialect.SetOutcome{}, "4 of 9")
-	if f := (deployedSets{}).View(&v1beta1.MachineDeployment{}, s).Failure; f == nil || f.Reason != "DeletionHeld" || f.Message != "4 of 9" || !f.Held {
+	if f := (deployedSets{}).View(&v1beta1.MachineDeployment{}, s).Failure; f == nil || f.Reason != "DeletionHeld" || f.Message != "4 of 9" || !f.Withheld {
 		t.Errorf("the deployment does not see it: %+v", f)
 	}
 	step("ended", 3*time.Minute, dialect.SetOutcome{Judged: true}, "")

@@ -36,8 +36,8 @@ func TestSetLaws(t *testing.T) {
 			delete(out.Troubles, "fault")
 			out.Selector = metav1.FormatLabelSelector(&s.Spec.Selector)
 			out.Tally.Replicas, out.Tally.FullyLabeled, out.Tally.Ready, out.Tally.Available = o.Tally.Replicas, o.Tally.FullyLabeled, o.Tally.Ready, o.Tally.Available
-			if o.Held != "" {
-				out.Troubles["held"] = o.Held
+			if o.Withheld != "" {
+				out.Troubles["held"] = o.Withheld
 			} else if o.Judged {
 				delete(out.Troubles, "held")
 			}

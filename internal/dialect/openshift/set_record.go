@@ -57,17 +57,17 @@ func heldCondition(s *machinev1.MachineSet) *machinev1.Condition {
 func recordHeld(s *machinev1.MachineSet, o dialect.SetOutcome) {
 	st := &s.Status
 	switch c := heldCondition(s); {
-	case o.Held == "" && !o.Judged:
-	case o.Held == "":
+	case o.Withheld == "" && !o.Judged:
+	case o.Withheld == "":
 		if c != nil {
 			st.Conditions = slices.DeleteFunc(st.Conditions, func(c machinev1.Condition) bool { return c.Type == HeldCondition })
 		}
 	case c != nil:
-		c.Message = o.Held
+		c.Message = o.Withheld
 	default:
 		st.Conditions = append(st.Conditions, machinev1.Condition{
 			Type: HeldCondition, Status: corev1.ConditionTrue, Severity: machinev1.ConditionSeverityWarning,
-			LastTransitionTime: metav1.NewTime(o.Now).Rfc3339Copy(), Reason: massDeletion, Message: o.Held,
+			LastTransitionTime: metav1.NewTime(o.Now).Rfc3339Copy(), Reason: massDeletion, Message: o.Withheld,
 		})
 	}
 }

@@ -73,9 +73,9 @@ func (q input) decide(d *Decision) {
 		d.Waiting = append(d.Waiting, q.terminating())
 	case q.tooEarly() && q.attempt.Accepted:
 		d.Waiting = append(d.Waiting, q.accepted())
-	case q.tooEarly(), q.held() != "" && q.failed():
+	case q.tooEarly(), q.waitsFor() != "" && q.failed():
 		d.Blocked = append(d.Blocked, q.blocked())
-	case q.held() != "":
+	case q.waitsFor() != "":
 		d.Waiting = append(d.Waiting, q.queued())
 	case q.deletes():
 		d.Delete = append(d.Delete, q.target())

@@ -83,8 +83,8 @@ func (q input) overdue() bool {
 
 func priority(p *corev1.Pod) int32 { return ptr.Deref(p.Spec.Priority, 0) }
 
-// held says why the pod may not be asked yet; empty when it may.
-func (q input) held() Reason {
+// waitsFor says why the pod may not be asked yet; empty when it may.
+func (q input) waitsFor() Reason {
 	n := order(q.pod)
 	switch {
 	case q.policy.Force, q.policy.hurried():
@@ -98,7 +98,7 @@ func (q input) held() Reason {
 }
 
 func (q input) queued() Blocker {
-	b := Blocker{Pod: q.name(), Reason: q.held(), Until: q.now.Add(pollMost)}
+	b := Blocker{Pod: q.name(), Reason: q.waitsFor(), Until: q.now.Add(pollMost)}
 	if b.Reason == ReasonLead {
 		b.Until = q.turns.lead
 	}

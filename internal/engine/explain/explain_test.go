@@ -73,15 +73,15 @@ func machineFacts(t *rapid.T) explain.MachineFacts {
 	f := explain.MachineFacts{
 		Subject: explain.Subject{Kind: "Machine", Namespace: "blue", Name: "m"},
 		View: lifecycle.Machine{
-			Namespace:  "blue",
-			Name:       "m",
-			Created:    now.Add(-time.Hour),
-			Deleted:    when(t, "deleted"),
-			Held:       rapid.Bool().Draw(t, "held"),
-			Stage:      rapid.SampledFrom(stages).Draw(t, "stage"),
-			StageSince: when(t, "stage since"),
-			Recorded:   lifecycle.Recorded{Provisioned: rapid.Bool().Draw(t, "provisioned"), NodeName: rapid.SampledFrom([]string{"", "n-1"}).Draw(t, "node name")},
-			Deletion:   lifecycle.Deletion{Drained: rapid.Bool().Draw(t, "drained"), SkipDrain: rapid.Bool().Draw(t, "skip"), PreDrain: hooks("pre-drain"), PreTerminate: hooks("pre-terminate")},
+			Namespace:    "blue",
+			Name:         "m",
+			Created:      now.Add(-time.Hour),
+			Deleted:      when(t, "deleted"),
+			HasFinalizer: rapid.Bool().Draw(t, "held"),
+			Stage:        rapid.SampledFrom(stages).Draw(t, "stage"),
+			StageSince:   when(t, "stage since"),
+			Recorded:     lifecycle.Recorded{Provisioned: rapid.Bool().Draw(t, "provisioned"), NodeName: rapid.SampledFrom([]string{"", "n-1"}).Draw(t, "node name")},
+			Deletion:     lifecycle.Deletion{Drained: rapid.Bool().Draw(t, "drained"), SkipDrain: rapid.Bool().Draw(t, "skip"), PreDrain: hooks("pre-drain"), PreTerminate: hooks("pre-terminate")},
 		},
 		Policy: lifecycle.Policy{
 			Join:   lifecycle.JoinPolicy{LinkedIsRunning: rapid.Bool().Draw(t, "linked"), Timeout: rapid.SampledFrom([]time.Duration{0, 20 * time.Minute}).Draw(t, "join")},
@@ -173,7 +173,7 @@ func rolloutOf(t *rapid.T) *explain.Rollout {
 		s := rollout.Set{
 			UID: types.UID(name), Name: name, Current: i == 0, Replicas: rapid.IntRange(0, 3).Draw(t, name), Revision: int64(2 - i), Observed: true,
 			Notes: rollout.Notes{CanarySince: when(t, name+" canary")}, Alarm: rollout.Alarm{State: rollout.AlarmUnsure},
-			Failure: rapid.SampledFrom([]*rollout.Failure{nil, {Reason: "FailedCreate", Message: "no."}, {Held: true, Message: "too many."}}).Draw(t, name+" failure"),
+			Failure: rapid.SampledFrom([]*rollout.Failure{nil, {Reason: "FailedCreate", Message: "no."}, {Withheld: true, Message: "too many."}}).Draw(t, name+" failure"),
 		}
 		for n := range s.Replicas {
 			m := rollout.Machine{Node: fmt.Sprint(name, n), Seen: true}

@@ -49,7 +49,7 @@ func (q *input) found(d lifecycle.Decision) finding {
 func (q *input) view() lifecycle.Machine {
 	m := q.View
 	if m.Deleted.IsZero() && !q.notSeen() {
-		m.Held = true
+		m.HasFinalizer = true
 		m.Recorded.Origin = &lifecycle.Origin{Cluster: "recorded"}
 	}
 	return m
@@ -120,7 +120,7 @@ func (f *MachineFacts) HasNode() bool { return f.NodeLooked && f.Node != nil }
 const unseen = 30 * time.Second
 
 func (q *input) notSeen() bool {
-	return !q.View.Held && q.View.Stage == lifecycle.StageNew && len(q.Said) == 0
+	return !q.View.HasFinalizer && q.View.Stage == lifecycle.StageNew && len(q.Said) == 0
 }
 
 // living says what a decision about a living machine means, and what stands beside it.

@@ -100,7 +100,7 @@ func (f *asked) failure() postmortem.Statement {
 	if s.Reason != x.Reason || s.Message != x.Message {
 		s = postmortem.Statement{Reason: x.Reason, Message: x.Message}
 	}
-	if x.Held {
+	if x.Withheld {
 		s.Reason = deletionHeld
 	}
 	return s

@@ -47,7 +47,7 @@ func exitOf(pods ...corev1.Pod) Exit {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	return Exit{
-		Machine: lifecycle.Machine{UID: "uid-m", Name: "m", Held: true, Stage: lifecycle.StageRunning, Recorded: lifecycle.Recorded{ProviderID: "test:///m", NodeName: "n", Provisioned: true}},
+		Machine: lifecycle.Machine{UID: "uid-m", Name: "m", HasFinalizer: true, Stage: lifecycle.StageRunning, Recorded: lifecycle.Recorded{ProviderID: "test:///m", NodeName: "n", Provisioned: true}},
 		Node:    node, Pods: drain.Facts{Pods: pods},
 	}
 }

@@ -95,7 +95,7 @@ func (p *pool) Machines(time.Time) (out []Machine) {
 }
 
 func (p *pool) Exit(uid types.UID) Exit {
-	e := Exit{Machine: lifecycle.Machine{Held: true}}
+	e := Exit{Machine: lifecycle.Machine{HasFinalizer: true}}
 	if p.hooks[uid] {
 		e.Machine.Deletion.PreTerminate = []lifecycle.Hook{{Name: "backup", Owner: "operator"}}
 	}

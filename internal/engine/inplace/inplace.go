@@ -90,8 +90,8 @@ const (
 	MarkFailed    Mark = "Failed"
 )
 
-// begun reports whether the node was drained for the update and its agent may be at work.
-func (m Mark) begun() bool { return m == MarkDrained || m == MarkReady }
+// drained reports whether the node was drained for the update and its agent may be at work.
+func (m Mark) drained() bool { return m == MarkDrained || m == MarkReady }
 
 // Phase is what the Machine says about its update.
 type Phase string

@@ -68,7 +68,7 @@ func (u Update) asking(drained bool) asking {
 // Uncordons reports whether the machine controller lets pods onto the node again that it moved away for the update, where its mark is
 // taken back.
 func (n Node) Uncordons() bool {
-	return !n.Request.Selected() && (n.Mark == MarkSelected || n.Mark.begun() || n.Mark == MarkFailed)
+	return !n.Request.Selected() && (n.Mark == MarkSelected || n.Mark.drained() || n.Mark == MarkFailed)
 }
 
 // Heard is the answer that the machine controller puts into the phase. One that comes after its time is heard all the same, and so is a

@@ -59,12 +59,12 @@ func (u Update) unanswered() State {
 	switch {
 	case u.Request == RequestNone && !updating:
 		return Idle
-	case u.Mark == MarkFailed, u.Mark.begun() && u.Phase == PhaseFailed:
+	case u.Mark == MarkFailed, u.Mark.drained() && u.Phase == PhaseFailed:
 		// The machine controller has lost its patience. Before the node is drained the phase is left from another attempt.
 		return Failed
 	case !u.Request.Selected() && !updating:
 		return Candidate
-	case u.Mark.begun(), u.Mark == MarkSelected && updating:
+	case u.Mark.drained(), u.Mark == MarkSelected && updating:
 		return Updating
 	case u.Mark == MarkSelected:
 		return Draining
@@ -75,5 +75,5 @@ func (u Update) unanswered() State {
 // Open reports whether the node is half way: its update failed, or was begun and has no answer. Such a node may look healthy, and is
 // not fit for work.
 func (n Node) Open() bool {
-	return n.Request.Candidate() && n.Answer == AnswerFailed || n.Request == RequestSelected && n.Answer != AnswerDone && n.Mark.begun()
+	return n.Request.Candidate() && n.Answer == AnswerFailed || n.Request == RequestSelected && n.Answer != AnswerDone && n.Mark.drained()
 }

@@ -125,7 +125,7 @@ func TestBeginProperties(t *testing.T) {
 		if d := cmp.Diff(got, lifecycle.Begin(got, f.m.Deleted, o)); d != "" {
 			t.Fatalf("the same an hour later\n%s", d)
 		}
-		if f.m.Held && o.Waits() && len(got) == 0 {
+		if f.m.HasFinalizer && o.Waits() && len(got) == 0 {
 			t.Fatalf("%s (%s) is nothing that began", o.Step, o.Reason)
 		}
 	})

@@ -27,8 +27,8 @@ type Machine struct {
 	// Created and Deleted are the object's timestamps; Deleted is zero while
 	// the machine is wanted.
 	Created, Deleted time.Time
-	// Held says that our finalizer is in place.
-	Held bool
+	// HasFinalizer says that our finalizer is in place.
+	HasFinalizer bool
 	// Recorded is what the object keeps of the instance and the node.
 	Recorded Recorded
 	// Stage is where the object says the machine stands, since StageSince

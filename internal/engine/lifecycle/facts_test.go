@@ -61,14 +61,14 @@ func unasked(m *lifecycle.Machine) { m.Recorded.Origin = &lifecycle.Origin{} }
 // machine is one that was seen before and has an instance.
 func machine(edits ...machineEdit) lifecycle.Machine {
 	m := lifecycle.Machine{
-		UID:        "uid-1",
-		Namespace:  "ns",
-		Name:       "m-1",
-		Created:    born,
-		Held:       true,
-		Recorded:   lifecycle.Recorded{Provisioned: true, ProviderID: "cloud:///i-1", Origin: inBlue()},
-		Stage:      lifecycle.StageJoining,
-		StageSince: born,
+		UID:          "uid-1",
+		Namespace:    "ns",
+		Name:         "m-1",
+		Created:      born,
+		HasFinalizer: true,
+		Recorded:     lifecycle.Recorded{Provisioned: true, ProviderID: "cloud:///i-1", Origin: inBlue()},
+		Stage:        lifecycle.StageJoining,
+		StageSince:   born,
 	}
 	for _, e := range edits {
 		e(&m)

@@ -27,7 +27,7 @@ func TestRowsOfGardenerDeletionFlow(t *testing.T) {
 		},
 		{
 			name: "MC finalizer missing on Machine ⇒ refuse", reason: "it is not ours to hold",
-			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.Held = false }), w: world(busy), want: out(lifecycle.Settled, lifecycle.ReasonReleased),
+			policy: brisk, m: leaving(func(m *lifecycle.Machine) { m.HasFinalizer = false }), w: world(busy), want: out(lifecycle.Settled, lifecycle.ReasonReleased),
 		},
 		{name: "Initiate node drain ⇒ drain", reason: "the node is there", policy: brisk, m: leaving(), w: world(busy), want: out(lifecycle.Drain, lifecycle.ReasonDeleting)},
 		{name: "Initiate VM deletion ⇒ DeleteMachine", reason: "drained", policy: brisk, m: leaving(), w: world(busy, drained(allDone)), want: out(lifecycle.Terminate, lifecycle.ReasonDeleting)},

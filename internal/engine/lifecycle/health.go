@@ -73,7 +73,7 @@ func Lone(now time.Time, m Machine, group ...Machine) bool {
 // under deletion that is released: what others hold it for may take for ever.
 func (m Machine) underway(now time.Time) bool {
 	if !m.Deleted.IsZero() {
-		return m.Held
+		return m.HasFinalizer
 	}
 	switch m.Stage {
 	case StageRunning, StageLost, StageUpdateFailed:

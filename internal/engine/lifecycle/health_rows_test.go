@@ -130,7 +130,7 @@ func TestRowsOfGardenerMeltdown(t *testing.T) {
 	keptFor := func(d time.Duration) machineEdit {
 		return func(m *lifecycle.Machine) { m.Preservation.Until = now.Add(d) }
 	}
-	letGo := func(m *lifecycle.Machine) { m.Held = false }
+	letGo := func(m *lifecycle.Machine) { m.HasFinalizer = false }
 	lost := machine(stage(lifecycle.StageLost, time.Hour))
 	for _, c := range []struct {
 		name  string

@@ -124,7 +124,7 @@ func (l *life) observe() lifecycle.World {
 func (l *life) perform(d lifecycle.Decision, w *lifecycle.World) {
 	switch d.Step {
 	case lifecycle.AddFinalizer:
-		l.m.Held, l.m.Recorded.Origin = true, inBlue()
+		l.m.HasFinalizer, l.m.Recorded.Origin = true, inBlue()
 	case lifecycle.Create:
 		l.create(w)
 	case lifecycle.MarkUpdate:
@@ -190,7 +190,7 @@ func (l *life) record(d lifecycle.Decision, w lifecycle.World) {
 		l.m.Recorded.NodeName = w.Node.Object.Name
 	}
 	if d.Step == lifecycle.RemoveFinalizer {
-		l.m.Held = false
+		l.m.HasFinalizer = false
 	}
 }
 

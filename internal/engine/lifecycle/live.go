@@ -44,7 +44,7 @@ var life = []check{
 }
 
 func notHeld(q input) *Decision {
-	if q.m.Held {
+	if q.m.HasFinalizer {
 		return nil
 	}
 	return &Decision{Step: AddFinalizer, Reason: ReasonNew}

@@ -27,7 +27,7 @@ func TestLivePatient(t *testing.T) {
 			name:   "openshift 2.2 step 3: finalizer missing",
 			reason: "nothing may be bought before the finalizer is in place, however much is known already",
 			policy: patient, w: world(having(instance(provider.Running))),
-			m:    fresh(func(m *lifecycle.Machine) { m.Held = false }),
+			m:    fresh(func(m *lifecycle.Machine) { m.HasFinalizer = false }),
 			want: lifecycle.Decision{Step: lifecycle.AddFinalizer, Reason: lifecycle.ReasonNew},
 		},
 		{

@@ -53,15 +53,15 @@ func drawSpan(t *rapid.T, label string) time.Duration {
 
 func drawMachine(t *rapid.T) lifecycle.Machine {
 	m := lifecycle.Machine{
-		UID:        "uid-1",
-		Namespace:  "ns",
-		Name:       "m-1",
-		Held:       rapid.IntRange(0, 5).Draw(t, "held") > 0,
-		Recorded:   lifecycle.Recorded{Provisioned: drawBool(t, "provisioned")},
-		Deletion:   lifecycle.Deletion{Drained: drawBool(t, "drained"), SkipDrain: drawBool(t, "skipDrain"), Force: drawBool(t, "force"), Abandon: drawBool(t, "abandon")},
-		Stage:      rapid.SampledFrom(stagesKnown).Draw(t, "stage"),
-		StageSince: now.Add(-drawSpan(t, "stageSince")),
-		Created:    now.Add(-drawSpan(t, "age")),
+		UID:          "uid-1",
+		Namespace:    "ns",
+		Name:         "m-1",
+		HasFinalizer: rapid.IntRange(0, 5).Draw(t, "held") > 0,
+		Recorded:     lifecycle.Recorded{Provisioned: drawBool(t, "provisioned")},
+		Deletion:     lifecycle.Deletion{Drained: drawBool(t, "drained"), SkipDrain: drawBool(t, "skipDrain"), Force: drawBool(t, "force"), Abandon: drawBool(t, "abandon")},
+		Stage:        rapid.SampledFrom(stagesKnown).Draw(t, "stage"),
+		StageSince:   now.Add(-drawSpan(t, "stageSince")),
+		Created:      now.Add(-drawSpan(t, "age")),
 	}
 	m.Recorded.Origin = rapid.SampledFrom([]*lifecycle.Origin{nil, {}, inBlue()}).Draw(t, "origin")
 	if m.Recorded.Provisioned {
@@ -258,7 +258,7 @@ func TestCreatesOnlyWhatIsMissing(t *testing.T) {
 			t.Fatal("another machine's instance has the name")
 		case !f.w.Instances.Looked:
 			t.Fatal("nobody looked whether there is one")
-		case !f.m.Held:
+		case !f.m.HasFinalizer:
 			t.Fatal("the finalizer is not in place")
 		case !f.m.HasOrigin():
 			t.Fatal("it is not stored where the instance is asked for")
@@ -306,7 +306,7 @@ func TestReleasesOnlyWhatIsGone(t *testing.T) {
 		}
 		never := !f.m.Recorded.Provisioned && provider.KindOf(f.w.Session.Err) == provider.Invalid
 		switch {
-		case f.m.Deleted.IsZero() || !f.m.Held:
+		case f.m.Deleted.IsZero() || !f.m.HasFinalizer:
 			t.Fatal("there is nothing to release")
 		case len(f.w.Instances.Owned()) > 0:
 			t.Fatal("an instance is there")

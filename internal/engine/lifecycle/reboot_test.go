@@ -66,7 +66,7 @@ func TestReboot(t *testing.T) {
 		{"once more where each call is another reboot", machine(askedFor(begunFor(time.Minute, 1))), world(ill, each), true},
 		{"and no more", machine(askedFor(begunFor(time.Minute, 2))), world(ill, each), false},
 		{"on its way out", leaving(askedFor()), world(ill, once), false},
-		{"our finalizer is not in place", machine(askedFor(), func(m *lifecycle.Machine) { m.Held = false }), world(ill, once), false},
+		{"our finalizer is not in place", machine(askedFor(), func(m *lifecycle.Machine) { m.HasFinalizer = false }), world(ill, once), false},
 		{"given up", machine(askedFor(), stage(lifecycle.StageFailed, 0)), world(ill, once), false},
 		{"its node's agent is at work", machine(askedFor(), stage(lifecycle.StageUpdating, 0)), world(ill, once), false},
 		{"it is drained for an update", machine(askedFor()), world(ill, once, func(w *lifecycle.World) { w.Node.Update.Request = inplace.RequestSelected }), false},

@@ -28,7 +28,7 @@ var removal = []check{
 }
 
 func released(q input) *Decision {
-	if q.m.Held {
+	if q.m.HasFinalizer {
 		return nil
 	}
 	return &Decision{Step: Settled, Reason: ReasonReleased, Stage: StageDeleting}

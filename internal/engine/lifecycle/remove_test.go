@@ -46,7 +46,7 @@ func TestRemoveDrain(t *testing.T) {
 		{
 			name:   "openshift 2.2 step 4b: finalizer absent",
 			reason: "the object is not ours to hold any more",
-			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.Held = false }), w: world(busy),
+			policy: patient, m: leaving(func(m *lifecycle.Machine) { m.HasFinalizer = false }), w: world(busy),
 			want: out(lifecycle.Settled, lifecycle.ReasonReleased),
 		},
 		{

@@ -62,7 +62,7 @@ func (f *facts) perform(t *rapid.T, d lifecycle.Decision) bool {
 	err := drawError(t, "effect of "+string(d.Step))
 	switch d.Step {
 	case lifecycle.AddFinalizer:
-		f.m.Held, f.w.Session.Inherited = true, nil
+		f.m.HasFinalizer, f.w.Session.Inherited = true, nil
 		if !f.m.HasOrigin() {
 			f.m.Recorded.Origin = &f.w.Session.Origin
 		}

@@ -206,7 +206,7 @@ var stories = map[string]struct {
 			l.pass()
 		},
 		want: func(l *life) error {
-			return errors.Join(unless(!l.m.Held, "it is still held"), unless(l.node == nil, "the node is left"), unless(l.instance != nil, "the story is about an instance out of reach"))
+			return errors.Join(unless(!l.m.HasFinalizer, "it is still held"), unless(l.node == nil, "the node is left"), unless(l.instance != nil, "the story is about an instance out of reach"))
 		},
 	},
 	"update-in-place": {
@@ -275,7 +275,7 @@ func unless(ok bool, what string) error {
 
 func nothingLeft(l *life) error {
 	return errors.Join(unless(l.created == 1, "not exactly one instance was made"), unless(l.instance == nil, "the instance is left"),
-		unless(l.node == nil, "the node is left"), unless(!l.m.Held, "the object is still held"))
+		unless(l.node == nil, "the node is left"), unless(!l.m.HasFinalizer, "the object is still held"))
 }
 
 // TestStories compares whole lives with testdata/<story>.golden; -update writes

@@ -449,7 +449,7 @@ func TestUpdatesBeginDrained(t *testing.T) {
 func TestRestartsAreNoLoss(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := facts{m: drawMachine(t), w: drawWorld(t), p: brisk}
-		f.m.Deleted, f.m.Held, f.m.Faults, f.m.Recorded.Provisioned = time.Time{}, true, nil, true
+		f.m.Deleted, f.m.HasFinalizer, f.m.Faults, f.m.Recorded.Provisioned = time.Time{}, true, nil, true
 		f.m.Stage, f.m.StageSince = lifecycle.StageUpdating, now.Add(-19*time.Minute)
 		f.w.Node.Object, f.w.Node.Looked, f.w.Node.Update = unready(drawSpan(t, "silent")), true, selected(inplace.MarkReady)
 		f.w.Retry = lifecycle.Retry{}

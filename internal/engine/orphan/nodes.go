@@ -9,9 +9,9 @@ type Node struct {
 	Machine bool
 	// Ours says that one of them is of the API whose finalizer may be on it.
 	Ours bool
-	// Marked says that it is marked as a node without a machine, Held that the
+	// Marked says that it is marked as a node without a machine, HasFinalizer that the
 	// machines' finalizer is on it.
-	Marked, Held bool
+	Marked, HasFinalizer bool
 }
 
 // NodeAct is what to do about a node.
@@ -38,7 +38,7 @@ func JudgeNode(now time.Time, n Node, joinTimeout time.Duration) (act NodeAct, a
 	switch {
 	case n.Machine && n.Marked:
 		return Own, 0
-	case n.Machine && (n.Ours || !n.Held), n.Marked && !n.Held:
+	case n.Machine && (n.Ours || !n.HasFinalizer), n.Marked && !n.HasFinalizer:
 		return LeaveNode, 0
 	case age < joinTimeout:
 		return LeaveNode, joinTimeout - age

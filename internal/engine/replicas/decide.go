@@ -15,9 +15,9 @@ type Decision struct {
 	Create int
 	// Delete are the members to delete, the first to go first.
 	Delete []Victim
-	// Held says why members that should go stay; empty when none does. Others,
+	// Withheld says why members that should go stay; empty when none does. Others,
 	// which nobody misses, may go all the same.
-	Held string
+	Withheld string
 	// Finished says that a set being deleted has no members left.
 	Finished bool
 	// Reason is a stable word for what was decided, Message the same for
@@ -134,7 +134,7 @@ func shrink(now time.Time, set Set, counted []Member, leaving int, p Policy) Dec
 	if held != "" {
 		out, surplus = slices.DeleteFunc(out, func(v Victim) bool { return !v.replaced() }), 0
 	}
-	d := Decision{Delete: out[:min(len(out), p.Burst)], Held: held}
+	d := Decision{Delete: out[:min(len(out), p.Burst)], Withheld: held}
 	switch {
 	case len(out) == 0 && held != "":
 		d.Reason, d.Message = Guarded, held

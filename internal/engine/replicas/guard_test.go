@@ -130,8 +130,8 @@ func TestGuard(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(now, tc.set, tc.members, tc.policy)
-			if len(d.Delete) != tc.delete || d.Reason != tc.decided || (d.Held == "") != (tc.held == "") || !strings.Contains(d.Held, tc.held) {
-				t.Errorf("%s: deletes %d, %s, held %q; want %d, %s, %q", tc.reason, len(d.Delete), d.Reason, d.Held, tc.delete, tc.decided, tc.held)
+			if len(d.Delete) != tc.delete || d.Reason != tc.decided || (d.Withheld == "") != (tc.held == "") || !strings.Contains(d.Withheld, tc.held) {
+				t.Errorf("%s: deletes %d, %s, held %q; want %d, %s, %q", tc.reason, len(d.Delete), d.Reason, d.Withheld, tc.delete, tc.decided, tc.held)
 			}
 		})
 	}
@@ -148,7 +148,7 @@ func renamed(prefix string, members []Member) []Member {
 // What is told names everything that a person needs to act.
 func TestGuardMessage(t *testing.T) {
 	g := third(elsewhere(10, 2), func(g *Guard) { g.Place, g.Misread = "MachineDeployment web", "x: not understood" })
-	got := Decide(now, Set{Guard: g}, many(2), keeping).Held
+	got := Decide(now, Set{Guard: g}, many(2), keeping).Withheld
 	want := `4 of 12 would be removed, and at most 3 may be at once; annotation millwright.dev/approve-mass-deletion: "4" approves it` +
 		`, on MachineDeployment web (2 of them are on their way out or about to be); x: not understood`
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -194,11 +194,11 @@ func TestGuardHoldsAllOrNothing(t *testing.T) {
 		set.Guard = &Guard{Limit: limits.Limit{Percent: share, Min: 1}, Approved: approved}
 		d := Decide(now, set, members, p)
 		want := free.Delete
-		if d.Held != "" {
+		if d.Withheld != "" {
 			want = slices.DeleteFunc(slices.Clone(want), func(v Victim) bool { return v.Reason != WhyFailed })
 		}
 		if diff := cmp.Diff(want, d.Delete, emptyIsNil); diff != "" {
-			t.Fatalf("held %q (-want +got):\n%s", d.Held, diff)
+			t.Fatalf("held %q (-want +got):\n%s", d.Withheld, diff)
 		}
 		chosen := slices.ContainsFunc(d.Delete, func(v Victim) bool { return v.Reason != WhyFailed })
 		going := len(members) - len(only(members, Member.Counts)) + len(guarded(d.Delete))

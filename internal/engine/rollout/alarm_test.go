@@ -155,8 +155,8 @@ func checkAlarms(t *testing.T, rows map[string]alarmRow) {
 				t.Errorf("looks again after %s, expected %s: %s", p.After, r.after, r.reason)
 			}
 			for _, w := range p.Sets() {
-				if w.Current && w.Held != (r.stopped != "") {
-					t.Errorf("set %s is held %v: %s", w.Name, w.Held, r.reason)
+				if w.Current && w.NoGrowth != (r.stopped != "") {
+					t.Errorf("set %s is held %v: %s", w.Name, w.NoGrowth, r.reason)
 				}
 			}
 		})
@@ -264,8 +264,8 @@ func (m *model) quiet(sets []Set, p Plan) {
 			m.fail("the current set grows: %s", w.Note)
 		case w.UID != c.UID && w.Replicas < w.Was:
 			m.fail("%s gives up machines: %s", w.Name, w.Note)
-		case w.Held != (w.UID == c.UID):
-			m.fail("%s held %v", w.Name, w.Held)
+		case w.NoGrowth != (w.UID == c.UID):
+			m.fail("%s held %v", w.Name, w.NoGrowth)
 		}
 	}
 }

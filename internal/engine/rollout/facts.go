@@ -144,8 +144,8 @@ type Set struct {
 	// Avoided says that the set is recorded as one whose nodes are avoided by
 	// new pods.
 	Avoided bool
-	// Held says that the set is kept from growing by the deployment.
-	Held bool
+	// NoGrowth says that the set is kept from growing by the deployment.
+	NoGrowth bool
 	// Failure is what keeps the set from creating or deleting machines.
 	Failure *Failure
 	// Notes are what earlier plans asked to be remembered.
@@ -156,11 +156,11 @@ type Set struct {
 	Machines []Machine
 }
 
-// Failure is a condition mirrored from a set. Held says that nothing has failed:
+// Failure is a condition mirrored from a set. Withheld says that nothing has failed:
 // the set gives up no machine before a person allows that so many go at once.
 type Failure struct {
 	Reason, Message string
-	Held            bool
+	Withheld        bool
 }
 
 // Notes are remembered with a set between passes and across restarts.

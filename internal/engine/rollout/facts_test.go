@@ -113,7 +113,7 @@ func more(n int, changes ...func(*Machine)) func(*Set) {
 	}
 }
 
-func held(s *Set)   { s.Held = true }
+func held(s *Set)   { s.NoGrowth = true }
 func unseen(s *Set) { s.Observed = false }
 func dying(s *Set)  { s.Deleting = true }
 

@@ -28,7 +28,7 @@ func (q *input) guard() bool {
 		n.want.Notes.Failed = nil
 		return false
 	case !q.ongoing():
-		n.want.Notes, n.want.Held = Notes{}, false
+		n.want.Notes, n.want.NoGrowth = Notes{}, false
 		return false
 	}
 	n.want.Notes.Failed = q.failures()
@@ -36,7 +36,7 @@ func (q *input) guard() bool {
 	if why == "" {
 		why, back = q.alarmed()
 	}
-	q.stopped, n.want.Held = why, why != ""
+	q.stopped, n.want.NoGrowth = why, why != ""
 	if back {
 		return q.retreat()
 	}

@@ -138,8 +138,8 @@ func TestFailures(t *testing.T) {
 				if diff := cmp.Diff(tt.notes, w.Notes.Failed, cmpopts.EquateEmpty()); w.Current && diff != "" {
 					t.Errorf("%s (-want +got)\n%s", tt.reason, diff)
 				}
-				if w.Current && w.Held != (tt.stopped != "") || !w.Current && len(w.Notes.Failed) > 0 {
-					t.Errorf("set %s is held %v, notes %v: %s", w.Name, w.Held, w.Notes, tt.reason)
+				if w.Current && w.NoGrowth != (tt.stopped != "") || !w.Current && len(w.Notes.Failed) > 0 {
+					t.Errorf("set %s is held %v, notes %v: %s", w.Name, w.NoGrowth, w.Notes, tt.reason)
 				}
 			}
 		})

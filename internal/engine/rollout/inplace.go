@@ -31,7 +31,7 @@ func (q *input) admit() bool {
 // down by n in all.
 func (q *input) takeFrom(n int) {
 	for _, b := range q.all {
-		if cut := min(n, b.want.Replicas-b.living); cut > 0 && b.Held {
+		if cut := min(n, b.want.Replicas-b.living); cut > 0 && b.NoGrowth {
 			n -= cut
 			q.scale(b, b.want.Replicas-cut, fmt.Sprintf("%s handed over from it", machines(cut)))
 		}
@@ -80,7 +80,7 @@ func (q *input) inPlace() {
 func (q *input) handOver() {
 	n := q.current
 	for _, b := range q.old {
-		if !b.Held {
+		if !b.NoGrowth {
 			continue
 		}
 		for _, m := range byAge(b.Machines) {
@@ -203,7 +203,7 @@ func (q *input) pick(n int) {
 
 // pickOf selects up to n machines of b that can be updated, and says how many those are.
 func (q *input) pickOf(b *setState, asked bool, n int) (picked int) {
-	if !b.Held || asked && b.living > b.want.Replicas {
+	if !b.NoGrowth || asked && b.living > b.want.Replicas {
 		return 0
 	}
 	// Those that the set is about to give up are not to be updated before.

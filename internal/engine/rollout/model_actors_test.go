@@ -13,7 +13,7 @@ import (
 
 // hear lets the set's controller read its set.
 func (m *model) hear(s *modelSet) {
-	s.heard.replicas, s.heard.generation, s.heard.held = s.Replicas, s.generation, s.Held
+	s.heard.replicas, s.heard.generation, s.heard.held = s.Replicas, s.generation, s.NoGrowth
 }
 
 // runSet is one pass of a set's own controller, by what it has heard of the
@@ -244,7 +244,7 @@ func (m *model) rest() {
 func (m *model) dump() string {
 	out := fmt.Sprintf("%s template %s replicas %d waiting %q progress %+v", m.now.Format(time.TimeOnly), m.template, m.d.Replicas, m.plan.Status.Waiting, m.d.Last.Progress)
 	for _, s := range m.sets {
-		out += fmt.Sprintf("\n%s (%s) template %s wants %d held %v deleting %v observed %d/%d notes %v", s.Name, s.UID, s.template, s.Replicas, s.Held, s.Deleting, s.observed, s.generation, s.Notes)
+		out += fmt.Sprintf("\n%s (%s) template %s wants %d held %v deleting %v observed %d/%d notes %v", s.Name, s.UID, s.template, s.Replicas, s.NoGrowth, s.Deleting, s.observed, s.generation, s.Notes)
 		for _, x := range m.machines {
 			if x.set == s.UID {
 				out += fmt.Sprintf("\n  %s leaving %v failed %v usable %v moved %v update %s %+v marks %+v", x.Name, x.Leaving, x.Failed, x.Usable, x.Moved, x.Update.State(), x.Update, x.Marks)

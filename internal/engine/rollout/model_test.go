@@ -361,14 +361,14 @@ func changes(s Set, w SetWant) bool {
 	after := s
 	wear(&after, w)
 	same := func(a, b *int) bool { return a == b || a != nil && b != nil && *a == *b }
-	return after.Replicas != s.Replicas || after.Revision != s.Revision || after.Avoided != s.Avoided || after.Held != s.Held ||
+	return after.Replicas != s.Replicas || after.Revision != s.Revision || after.Avoided != s.Avoided || after.NoGrowth != s.NoGrowth ||
 		!same(after.Desired, s.Desired) || !same(after.Max, s.Max) ||
 		!slices.Equal(after.Notes.Failed, s.Notes.Failed) || !after.Notes.CanarySince.Equal(s.Notes.CanarySince)
 }
 
 // wear makes s look as w says.
 func wear(s *Set, w SetWant) {
-	s.Replicas, s.Avoided, s.Held, s.Notes = w.Replicas, w.Avoided, w.Held, w.Notes
+	s.Replicas, s.Avoided, s.NoGrowth, s.Notes = w.Replicas, w.Avoided, w.NoGrowth, w.Notes
 	s.Revision = cmp.Or(w.Revision, s.Revision)
 	if w.Desired != nil {
 		s.Desired = w.Desired

@@ -80,8 +80,8 @@ type SetWant struct {
 	Desired, Max *int
 	// Revision is to be recorded; 0 leaves it alone.
 	Revision int64
-	// Avoided and Held are the flags of the same names of [Set].
-	Avoided, Held bool
+	// Avoided and NoGrowth are the flags of the same names of [Set].
+	Avoided, NoGrowth bool
 	// Notes are to be remembered.
 	Notes Notes
 }

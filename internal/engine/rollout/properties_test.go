@@ -251,7 +251,7 @@ func (m *model) clean() {
 	if p := m.d.Last.Progress; p.Reason != SetAvailable || p.Status != True {
 		m.fail("complete, and says %v %s", p.Status, p.Reason)
 	}
-	if c := m.current(); c.Held || len(c.Notes.Failed) > 0 || c.Revision != m.d.Revision {
+	if c := m.current(); c.NoGrowth || len(c.Notes.Failed) > 0 || c.Revision != m.d.Revision {
 		m.fail("the present set is left as %+v", c.Set)
 	}
 	if most := m.d.HistoryLimit; most != nil && len(m.sets) > *most+1 {

@@ -47,7 +47,7 @@ func (q *input) alone(active []*setState) {
 		n = min(q.d.Replicas, max(n, q.d.Replicas+q.surge-others))
 	}
 	if n > b.want.Replicas && q.stopped == "" {
-		b.want.Held = false
+		b.want.NoGrowth = false
 	}
 	q.scale(b, n, fmt.Sprintf("%s wanted", machines(q.d.Replicas)))
 	q.record(b)
@@ -168,7 +168,7 @@ func (q *input) shareMore(active []*setState, delta int) {
 
 // grow lets a set have n more machines, even if it was held before.
 func (q *input) grow(b *setState, n int, note string) {
-	b.want.Held = false
+	b.want.NoGrowth = false
 	q.scale(b, b.want.Replicas+n, note)
 }
 

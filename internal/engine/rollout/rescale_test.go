@@ -185,8 +185,8 @@ func TestScalingFreesHeldSets(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if w := want(t, Decide(now, tt.d, tt.sets, counting), "a"); !w.Scales() || w.Held {
-				t.Errorf("set a goes from %d to %d, held %v: %s", w.Was, w.Replicas, w.Held, tt.reason)
+			if w := want(t, Decide(now, tt.d, tt.sets, counting), "a"); !w.Scales() || w.NoGrowth {
+				t.Errorf("set a goes from %d to %d, held %v: %s", w.Was, w.Replicas, w.NoGrowth, tt.reason)
 			}
 		})
 	}

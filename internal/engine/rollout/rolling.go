@@ -127,8 +127,8 @@ func (q *input) onDelete() {
 // lost: that comes back in the current set. Only a set that was held before is
 // believed: one that makes machines may have some that are not seen yet.
 func (q *input) follow(b *setState) {
-	b.want.Held = true
-	if b.Held && b.living < b.want.Replicas {
+	b.want.NoGrowth = true
+	if b.NoGrowth && b.living < b.want.Replicas {
 		q.scale(b, b.living, "what it lost comes back in the new set")
 	}
 }

@@ -249,7 +249,7 @@ func TestOnDelete(t *testing.T) {
 		},
 	})
 	p := Decide(now, waits, []Set{old("a", 3), current("b", 0)}, counting)
-	if !want(t, p, "a").Held || want(t, p, "b").Held {
+	if !want(t, p, "a").NoGrowth || want(t, p, "b").NoGrowth {
 		t.Error("the old set is to be kept from making machines, the new one not")
 	}
 }

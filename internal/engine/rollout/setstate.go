@@ -30,7 +30,7 @@ type setState struct {
 
 func newSetState(now time.Time, s Set, p Policy) *setState {
 	b := &setState{Set: s, expected: s.Replicas, want: SetWant{
-		UID: s.UID, Name: s.Name, Replicas: s.Replicas, Was: s.Replicas, Avoided: s.Avoided, Held: s.Held, Notes: s.Notes,
+		UID: s.UID, Name: s.Name, Replicas: s.Replicas, Was: s.Replicas, Avoided: s.Avoided, NoGrowth: s.NoGrowth, Notes: s.Notes,
 	}}
 	for _, m := range s.Machines {
 		b.count(now, m, p, 1)

@@ -132,7 +132,7 @@ func (q *input) moved(st Status) bool {
 // when none is held.
 func (q *input) heldBack() string {
 	for _, b := range q.all {
-		if b.Failure != nil && b.Failure.Held {
+		if b.Failure != nil && b.Failure.Withheld {
 			return fmt.Sprintf("set %s gives up no machine: %s", b.Name, b.Failure.Message)
 		}
 	}

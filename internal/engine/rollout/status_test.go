@@ -114,7 +114,7 @@ func TestProgress(t *testing.T) {
 	// d stands still: 4 of 10 machines are updated, as the status says.
 	d := rolls(10, "3", "0").by(counted(4, 9, 9, 9))
 	stuck := []Set{old("a", 9), current("b", 4, first(4, pending))}
-	guarded := []Set{old("a", 9, mirrors(Failure{Message: "4 of 9 would go", Held: true})), stuck[1]}
+	guarded := []Set{old("a", 9, mirrors(Failure{Message: "4 of 9 would go", Withheld: true})), stuck[1]}
 	failing := []Set{old("a", 9, mirrors(Failure{Reason: "FailedDelete", Message: "no answer"})), stuck[1]}
 	const line = "4 of 10 machines updated, 9 old left, 9 available; waiting for 4 of 4 new machines to become available"
 	done := []Set{old("a", 0), current("b", 2)}
@@ -257,7 +257,7 @@ func TestProgress(t *testing.T) {
 		},
 		"a set of a complete deployment is held": {
 			reason: "fewer machines are no rollout", d: rolls(1, "1", "0").by(said(True, SetAvailable, "x"), counted(3, 0, 3, 3), within(time.Second)),
-			sets: []Set{current("b", 3, mirrors(Failure{Message: "2 of 3 would go", Held: true}))}, want: Progress{True, SetAvailable, "x", now.Add(-time.Minute)},
+			sets: []Set{current("b", 3, mirrors(Failure{Message: "2 of 3 would go", Withheld: true}))}, want: Progress{True, SetAvailable, "x", now.Add(-time.Minute)},
 		},
 		"being deleted": {
 			reason: "nothing is told any more", d: d.by(said(True, SetUpdated, "x"), func(d *Deployment) { d.Deleting = true }), sets: stuck, want: Progress{True, SetUpdated, "x", now.Add(-time.Minute)},

@@ -51,7 +51,7 @@ var drainMutants = []Mutant{
 		Note: "one eviction more than MaxEvictAttempts is tried",
 	},
 	{
-		ID: "drain/order-ignored", File: "turn.go", Func: "input.held",
+		ID: "drain/order-ignored", File: "turn.go", Func: "input.waitsFor",
 		From: "n > q.turns.order",
 		To:   "n > q.turns.order+1000",
 		Note: "pods with a higher drain order do not wait for others",

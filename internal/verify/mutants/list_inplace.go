@@ -16,7 +16,7 @@ var inplaceMutants = []Mutant{
 	},
 	{
 		ID: "inplace/patience-is-endless", File: "state.go", Func: "Update.unanswered",
-		From:  ", u.Mark.begun() && u.Phase == PhaseFailed",
+		From:  ", u.Mark.drained() && u.Phase == PhaseFailed",
 		To:    "",
 		Finds: "TestState", Note: "a rollout waits for ever for a node agent that never answers",
 	},

@@ -91,7 +91,7 @@ var mendMutants = []Mutant{
 	},
 	{
 		ID: "lifecycle/released-is-underway", File: "health.go", Func: "Machine.underway",
-		From: "return m.Held",
+		From: "return m.HasFinalizer",
 		To:   "return true",
 		Note: "a lost machine is not given up while somebody else holds another of its group that is gone",
 	},

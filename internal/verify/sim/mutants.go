@@ -48,7 +48,7 @@ func lensMutants() []Mutation {
 	return []Mutation{
 		{
 			Name: "no finalizer before create", Finds: []string{judge.HeldFirst, judge.NoOrphan},
-			View:   func(m *lifecycle.Machine) { m.Held = true },
+			View:   func(m *lifecycle.Machine) { m.HasFinalizer = true },
 			Client: withoutFinalizers,
 			// Where the instance is asked for is stored in the same write.
 			Record: func(o client.Object, out lifecycle.Outcome) {

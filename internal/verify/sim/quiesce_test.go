@@ -24,7 +24,7 @@ func TestBreathOutlastsALook(t *testing.T) {
 		for _, kind := range []provider.Kind{provider.Transient, provider.Denied} {
 			w := lifecycle.World{Instances: lifecycle.Instances{Err: provider.Errorf(kind, "no answer")}, Retry: lifecycle.Retry{Failures: 100}}
 			p.Targetless = true // nothing but the look is waited for
-			m := lifecycle.Machine{Held: true, Recorded: lifecycle.Recorded{Provisioned: true}, Stage: lifecycle.StageRunning}
+			m := lifecycle.Machine{HasFinalizer: true, Recorded: lifecycle.Recorded{Provisioned: true}, Stage: lifecycle.StageRunning}
 			again := lifecycle.Decide(time.Time{}, m, w, p).After
 			if again <= 0 || breath < again+time.Second {
 				t.Errorf("%s: a look that failed as %v is repeated after %v, and the world is given %v", name, kind, again, breath)
