@@ -71,12 +71,13 @@ func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shown M)
 //
 // A process that has just taken over may see machines that the one before has removed
 // since, and would make instances that nobody has. After a write of its own it knows
-// better: nobody else takes finalizers off. A removal is asked about again for as long
-// as the infrastructure has accepted none: the server may have gone back meanwhile, to
-// when the machine was wanted.
+// better, once the cache shows that: nobody else takes finalizers off. As long as the cache
+// shows what was before, the server may have gone back to that. A removal is asked about
+// again for as long as the infrastructure has accepted none: the server may have gone back
+// meanwhile, to when the machine was wanted.
 func (o object[M]) outdated(ctx context.Context, next lifecycle.Decision) (again time.Duration, err error) {
 	switch {
-	case next.Step == lifecycle.Create && !o.memory.versions.Known(o.m):
+	case next.Step == lifecycle.Create && (!o.memory.versions.Known(o.m) || o.own.Hides(o.m.GetUID())):
 	case next.Step == lifecycle.Drain && next.Force:
 	case next.Step == lifecycle.Terminate && o.mem.removal.since.IsZero():
 	default:

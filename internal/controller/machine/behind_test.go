@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // logged makes a pass, and returns what it took and how many lines it logged.
@@ -118,4 +120,34 @@ func (g *rig[M]) forgetNodeIfThere() {
 	if g.count(&corev1.NodeList{}) > 0 {
 		g.forgetNode()
 	}
+}
+
+// TestNoInstanceBeforeItsFinalizer: world 100000898 of both APIs. The API server goes back to
+// when the machine had no finalizer, and the cache shows that, which looks like a cache that has
+// not seen our last write. No instance is asked for until the finalizer is there again.
+func TestNoInstanceBeforeItsFinalizer(t *testing.T) {
+	g := openshiftRig(t)
+	before := g.read()
+	g.cloud.createErr = provider.Errorf(provider.Denied, "not allowed")
+	g.pass()
+	g.r.Client, g.r.Live = wentBack{g.control, before}, wentBack{g.control, before}
+	g.clock.Step(10 * time.Minute)
+	calls := g.cloud.count("Create")
+	if res := g.pass(); g.cloud.count("Create") != calls || res.RequeueAfter == 0 {
+		t.Errorf("an instance is asked for without a finalizer; again after %v", res.RequeueAfter)
+	}
+}
+
+// wentBack shows a machine as it was.
+type wentBack struct {
+	*recording
+	was *machinev1.Machine
+}
+
+func (w wentBack) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if m, ok := o.(*machinev1.Machine); ok {
+		w.was.DeepCopyInto(m)
+		return nil
+	}
+	return w.recording.Get(ctx, key, o, opts...)
 }

@@ -4,10 +4,16 @@ package mutants
 var machineMutants = []Mutant{
 	{
 		ID: "machine/create-from-cache", File: "behind.go", Func: "object.outdated",
-		From:      "next.Step == lifecycle.Create && !o.memory.versions.Known(o.m)",
+		From:      "next.Step == lifecycle.Create && (!o.memory.versions.Known(o.m) || o.own.Hides(o.m.GetUID()))",
 		To:        "false",
 		Statement: 5, Finds: "TestNoInstanceForAMachineThatIsGone", Note: "an instance is asked for without a look at the machine itself",
 		Like: "old successions",
+	},
+	{
+		ID: "machine/create-after-a-restore", File: "behind.go", Func: "object.outdated",
+		From:  " || o.own.Hides(o.m.GetUID())",
+		To:    "",
+		Finds: "TestNoInstanceBeforeItsFinalizer", Note: "an instance is asked for a machine whose finalizer a restore took away",
 	},
 	{
 		ID: "machine/remove-from-cache", File: "behind.go", Func: "object.outdated",

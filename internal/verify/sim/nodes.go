@@ -208,8 +208,15 @@ func (w *World) tokenValid(k *kubelet) bool {
 func (w *World) report(n *corev1.Node, status corev1.ConditionStatus) {
 	w.tracef("cluster", "node %s: Ready=%s", n.Name, status)
 	w.edit(n, "status", func(o client.Object) {
-		o.(*corev1.Node).Status.Conditions = []corev1.NodeCondition{w.readyCondition(status)}
+		setReady(o.(*corev1.Node), w.readyCondition(status))
 	})
+}
+
+// setReady leaves the conditions of others as they are, as kubelets and the node lifecycle
+// controller do.
+func setReady(n *corev1.Node, c corev1.NodeCondition) {
+	others := slices.DeleteFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+	n.Status.Conditions = append(others, c)
 }
 
 func (w *World) readyCondition(status corev1.ConditionStatus) corev1.NodeCondition {

@@ -32,3 +32,14 @@ func TestMarked(t *testing.T) {
 		})
 	}
 }
+
+// TestReadyLeavesOthersAlone: world 100000578 of both APIs, in which each change of Ready took
+// away the condition by which an update in place is marked.
+func TestReadyLeavesOthersAlone(t *testing.T) {
+	n := &corev1.Node{}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}, {Type: "InPlaceUpdate", Status: corev1.ConditionTrue}}
+	setReady(n, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown})
+	if len(n.Status.Conditions) != 2 || ready(n) != corev1.ConditionUnknown || n.Status.Conditions[0].Type != "InPlaceUpdate" {
+		t.Errorf("conditions %+v", n.Status.Conditions)
+	}
+}

@@ -41,7 +41,7 @@ func (w *World) takeOn(k *kubelet, n *corev1.Node) {
 	w.edit(w.node(n.Name), "status", func(o client.Object) {
 		s := &o.(*corev1.Node).Status
 		s.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: k.on.IP}}
-		s.Conditions = []corev1.NodeCondition{w.readyCondition(corev1.ConditionFalse)}
+		setReady(o.(*corev1.Node), w.readyCondition(corev1.ConditionFalse))
 	})
 	w.sours(k)
 }
