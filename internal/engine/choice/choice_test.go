@@ -30,14 +30,14 @@ type answer struct {
 
 func full(s provider.Scope) error { return provider.ExhaustedIn(s, "no room") }
 
-// givenUp is what an instance comes to that was accepted.
-type givenUp struct{ error }
+// givenUpError is what an instance comes to that was accepted.
+type givenUpError struct{ error }
 
-func (g givenUp) Unwrap() error { return g.error }
+func (g givenUpError) Unwrap() error { return g.error }
 
 func known(answers ...answer) (s choice.Shortages) {
 	for _, a := range answers {
-		_, up := errors.AsType[givenUp](a.err)
+		_, up := errors.AsType[givenUpError](a.err)
 		s = s.After(choice.Answer{Choice: a.c, Began: start.Add(a.at), At: start.Add(a.at), Err: a.err, GivenUp: up, Pause: time.Minute})
 	}
 	return s
@@ -72,25 +72,25 @@ func TestPick(t *testing.T) {
 		"made, of as old":         {"what was asked for when that was told says nothing", []answer{{0, bigA, full(provider.ScopeType)}, {0, bigA, nil}}, 0, "", "small in a", 0},
 		"made of another type":    {"and nothing of this type", []answer{{0, bigA, full(provider.ScopeType)}, {time.Second, smallA, nil}}, time.Second, "", "small in a", 0},
 		"asked to wait":           {"as long as the infrastructure says", []answer{{0, bigA, late}}, 59 * time.Minute, "", "small in a", 0},
-		"given up":                {"left alone as after a refusal", []answer{{0, bigA, givenUp{full(provider.ScopeType)}}}, 0, "", "small in a", 0},
-		"given up, in its zone":   {"as far as it reaches", []answer{{0, bigA, givenUp{full(provider.ScopeZone)}}}, 0, "", "big in b", 0},
-		"given up, an hour later": {"worth another machine", []answer{{0, bigA, givenUp{full(provider.ScopeType)}}}, time.Hour, "", "big in a", 0},
-		"given up, sooner":        {"others come first, after any pause", []answer{{0, bigA, givenUp{full(provider.ScopeType)}}}, time.Hour - time.Second, "", "small in a", 0},
-		"given up, then refused":  {"a refusal does not make it cheaper", []answer{{0, bigA, givenUp{full(provider.ScopeType)}}, {time.Second, bigA, full(provider.ScopeType)}}, 30 * time.Minute, "", "small in a", 0},
-		"given up, then made":     {"there is room by now", []answer{{0, bigA, givenUp{full(provider.ScopeType)}}, {time.Second, bigA, nil}}, time.Second, "", "big in a", 0},
+		"given up":                {"left alone as after a refusal", []answer{{0, bigA, givenUpError{full(provider.ScopeType)}}}, 0, "", "small in a", 0},
+		"given up, in its zone":   {"as far as it reaches", []answer{{0, bigA, givenUpError{full(provider.ScopeZone)}}}, 0, "", "big in b", 0},
+		"given up, an hour later": {"worth another machine", []answer{{0, bigA, givenUpError{full(provider.ScopeType)}}}, time.Hour, "", "big in a", 0},
+		"given up, sooner":        {"others come first, after any pause", []answer{{0, bigA, givenUpError{full(provider.ScopeType)}}}, time.Hour - time.Second, "", "small in a", 0},
+		"given up, then refused":  {"a refusal does not make it cheaper", []answer{{0, bigA, givenUpError{full(provider.ScopeType)}}, {time.Second, bigA, full(provider.ScopeType)}}, 30 * time.Minute, "", "small in a", 0},
+		"given up, then made":     {"there is room by now", []answer{{0, bigA, givenUpError{full(provider.ScopeType)}}, {time.Second, bigA, nil}}, time.Second, "", "big in a", 0},
 		"all given up": {
 			"the pause is over, and nothing else is to be had",
-			[]answer{{0, bigA, givenUp{full(provider.ScopeAccount)}}, {time.Second, far, givenUp{full(provider.ScopeAccount)}}},
+			[]answer{{0, bigA, givenUpError{full(provider.ScopeAccount)}}, {time.Second, far, givenUpError{full(provider.ScopeAccount)}}},
 			time.Minute, "", "big in a", 0,
 		},
 		"all given up, one refused": {
 			"what was refused costs a call only",
-			[]answer{{0, bigA, givenUp{full(provider.ScopeAccount)}}, {0, far, full(provider.ScopeAccount)}},
+			[]answer{{0, bigA, givenUpError{full(provider.ScopeAccount)}}, {0, far, full(provider.ScopeAccount)}},
 			time.Minute, "", "far", 0,
 		},
 		"all given up, too soon": {
 			"the first pause is waited for",
-			[]answer{{0, bigA, givenUp{full(provider.ScopeAccount)}}, {time.Second, far, givenUp{full(provider.ScopeAccount)}}},
+			[]answer{{0, bigA, givenUpError{full(provider.ScopeAccount)}}, {time.Second, far, givenUpError{full(provider.ScopeAccount)}}},
 			time.Second, "", "", 59 * time.Second,
 		},
 		"no answer":               {"the same one again, whatever is known by now", []answer{{0, bigA, full(provider.ScopeAccount)}}, 0, "small in a", "small in a", 0},
@@ -175,8 +175,8 @@ func TestForgotten(t *testing.T) {
 	}{
 		"refused":                 {"the next pause is longer", full(provider.ScopeType), time.Hour + 59*time.Second, false},
 		"refused, long ago":       {"that says nothing any more", full(provider.ScopeType), time.Hour + time.Minute, true},
-		"given up":                {"others come first for an hour, and that was an hour ago", givenUp{full(provider.ScopeType)}, 2*time.Hour - time.Second, false},
-		"given up, two hours ago": {"that says nothing any more", givenUp{full(provider.ScopeType)}, 2 * time.Hour, true},
+		"given up":                {"others come first for an hour, and that was an hour ago", givenUpError{full(provider.ScopeType)}, 2*time.Hour - time.Second, false},
+		"given up, two hours ago": {"that says nothing any more", givenUpError{full(provider.ScopeType)}, 2 * time.Hour, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := known(answer{0, bigA, tc.err}).Empty(start.Add(tc.after)); got != tc.empty {

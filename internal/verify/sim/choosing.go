@@ -133,7 +133,7 @@ func (s shop) sellOut() {
 
 // Room implements [judge.World].
 func (e evidence) Room() bool {
-	s := shop{e.w}
+	s := shop(e)
 	return slices.ContainsFunc(e.w.cloud.Choices, func(c provider.Choice) bool { return s.sold(c, refuses) == nil && s.sold(c, accepts) == nil })
 }
 

@@ -15,8 +15,8 @@ var _ provider.Chooser = chooser{}
 func (s chooser) Choices(provider.Ref) []provider.Choice { return slices.Clone(s.Cloud.Choices) }
 
 // named is the choice of the name, the first if it is empty; the zero value: there is none.
-func (c chooser) named(name string) (one provider.Choice) {
-	for _, o := range c.Cloud.Choices {
+func (s chooser) named(name string) (one provider.Choice) {
+	for _, o := range s.Cloud.Choices {
 		if name == "" || o.Name == name {
 			return o
 		}
