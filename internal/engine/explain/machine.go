@@ -90,6 +90,7 @@ func (q *input) world() lifecycle.World {
 		if !q.early() {
 			w.Retry = lifecycle.Retry{}
 		}
+		w.Instances.Fault = gaveUp(q)
 		return w
 	}
 	w.Removal.Err = q.Failure.Err
@@ -102,6 +103,15 @@ func (q *input) world() lifecycle.World {
 		w.Drain.Result = &left
 	}
 	return w
+}
+
+// gaveUp is why the infrastructure gave up the machine's instance, where the object says
+// so: for one that it has, no capacity is asked for any more.
+func gaveUp(q *input) error {
+	if q.View.Recorded.Provisioned && q.early() && provider.KindOf(q.Failure.Err) == provider.Exhausted {
+		return q.Failure.Err
+	}
+	return nil
 }
 
 // early reports whether the machine has no usable instance yet.

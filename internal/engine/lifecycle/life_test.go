@@ -28,7 +28,9 @@ type life struct {
 	pods                                    []string
 	classErr, findErr, createErr, deleteErr error
 	replyLost                               bool
-	deletions                               int // Delete calls until the instance is gone
+	killed                                  bool // the process is, before it records what Create made
+	behind                                  bool // listings do not show the instance
+	deletions                               int  // Delete calls until the instance is gone
 	readLag                                 time.Duration
 
 	retry                      lifecycle.Retry
@@ -60,7 +62,13 @@ func (l *life) pass() lifecycle.Decision {
 			l.record(d, w)
 			return d
 		}
-		if l.perform(d, &w); d.Step == lifecycle.Fail || d.Step == lifecycle.Replace || d.Step == lifecycle.RemoveFinalizer {
+		l.perform(d, &w)
+		if l.killed && d.Step == lifecycle.Create {
+			l.killed, l.retry = false, lifecycle.Retry{}
+			l.tell("the process is killed")
+			return d
+		}
+		if d.Step == lifecycle.Fail || d.Step == lifecycle.Replace || d.Step == lifecycle.RemoveFinalizer {
 			l.record(d, w)
 			return d
 		}
@@ -105,7 +113,7 @@ func (l *life) observe() lifecycle.World {
 		return w
 	}
 	w.Instances.Looked = true
-	if l.instance == nil {
+	if l.instance == nil || l.behind {
 		l.missingSince = cmp.Or(l.missingSince, l.now)
 		w.Unlisted.QuietFor = l.now.Sub(l.missingSince)
 		return w
@@ -149,7 +157,9 @@ func (l *life) create(w *lifecycle.World) {
 	if l.createErr != nil {
 		l.retry = lifecycle.Retry{Err: l.createErr, Step: lifecycle.Create, At: l.now, Failures: l.retry.Failures + 1}
 	}
-	if l.createErr == nil || l.replyLost {
+	if l.instance != nil {
+		l.behind = false // Create reports what is there for the machine's UID
+	} else if l.createErr == nil || l.replyLost {
 		l.created++
 		l.instance = &provider.Instance{ID: "i-1", ProviderID: "cloud:///i-1", State: provider.Pending, Created: l.now, Addresses: address}
 	}

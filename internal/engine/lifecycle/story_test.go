@@ -71,6 +71,20 @@ var stories = map[string]struct {
 		},
 		want: func(l *life) error { return unless(l.created == 1, "not exactly one instance was made") },
 	},
+	"killed-after-create": {
+		reason: "a process that does not know of the instance, which no listing shows yet, asks for it again and is given the same one",
+		tell: func(l *life) {
+			l.tell("the machine is created")
+			l.killed = true
+			l.pass()
+			l.behind = true
+			l.after(2 * time.Second).tell("the next process begins; listings are behind")
+			l.pass()
+			l.after(8 * time.Second).runs()
+			l.pass()
+		},
+		want: func(l *life) error { return unless(l.created == 1, "not exactly one instance was made") },
+	},
 	"accepted-then-exhausted": {
 		reason: "an instance that was accepted and never came says so at once; no other is made for the machine, and its end is as any",
 		tell: func(l *life) {

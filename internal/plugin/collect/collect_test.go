@@ -80,6 +80,9 @@ func machines(t *testing.T) []situation {
 		{name: "instance-pending", ask: machineX, state: explain.Progressing, reason: "InstancePending", objects: list(openshiftMachine("Provisioning", 40*time.Second, provisionedO))},
 		{name: "quota-exhausted", ask: machineY, state: explain.Degraded, reason: "ResourceExhausted", objects: list(class, gardenerMachine("CrashLoopBackOff", 6*time.Minute,
 			operationG("Create", "Failed", "ResourceExhausted", "Cloud provider message - machine codes error: code = [ResourceExhausted] message = [create instance: quota of 20 CPUs is used up]")))},
+		{name: "given-up", ask: machineY, state: explain.Degraded, reason: "InstanceGivenUp", objects: list(class, gardenerMachine("CrashLoopBackOff", 6*time.Minute,
+			operationG("Create", "Failed", "ResourceExhausted", "Cloud provider message - machine codes error: code = [ResourceExhausted] message = [no room for small in zone a]"),
+			func(m *v1alpha1.Machine) { m.Spec.ProviderID = "cloud:///i-1" }))},
 		{name: "quota-exhausted-openshift", ask: machineX, state: explain.Degraded, reason: "CreateFailed", objects: list(openshiftMachine("Provisioning", 6*time.Minute,
 			conditionO("InstanceExists", corev1.ConditionFalse, "InstanceNotCreated", "Instance has not been created: create instance: quota of 20 CPUs is used up", 5*time.Minute)))},
 		{name: "invalid-spec", ask: machineX, state: explain.Failed, reason: "Failed", objects: list(openshiftMachine("Failed", time.Hour, func(m *machinev1.Machine) {

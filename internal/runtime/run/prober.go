@@ -50,7 +50,7 @@ type Prober struct {
 // clock of the API server was set back. API servers of one cluster differ by less.
 const mostSetBack = 10 * time.Minute
 
-// NewProber returns a lookout that has not looked yet.
+// NewProber returns a prober that has not looked yet.
 func NewProber(probes map[connectivity.Cluster]Probe, p connectivity.Policy, clk *serverclock.Clock, log logr.Logger) *Prober {
 	l := &Prober{highest: map[connectivity.Cluster]string{}, probes: probes, policy: p, clock: clk, log: log, frozen: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "mcm_machine_controller_frozen", Help: "1 while nothing is done because an API server has not answered for too long.",
@@ -181,7 +181,7 @@ func (l *Prober) tell(before, after connectivity.State, why map[connectivity.Clu
 	l.told = is
 }
 
-// Describe and Collect make a metric of the lookout, which is true at any time:
+// Describe and Collect make a metric of the prober, which is true at any time:
 // a freeze begins between two looks.
 
 // Describe implements [prometheus.Collector].

@@ -48,8 +48,8 @@ func TestAnswerOf(t *testing.T) {
 	}
 }
 
-// TestLookout freezes and thaws, shows it, and tells each change once.
-func TestLookout(t *testing.T) {
+// TestProber freezes and thaws, shows it, and tells each change once.
+func TestProber(t *testing.T) {
 	var log []string
 	clk := testclock.NewFakeClock(epoch)
 	answers := map[connectivity.Cluster]error{}
@@ -108,9 +108,9 @@ func gauge(t *testing.T, c prometheus.Collector, name string) float64 {
 // clockOf tells the time by clk while no API server does.
 func clockOf(clk clock.WithTicker) *serverclock.Clock { return serverclock.New(clk, logr.Discard()) }
 
-// TestLookoutSeesThatTheClockIsSet: a timer that an API object began does not run
+// TestProberSeesThatTheClockIsSet: a timer that an API object began does not run
 // out because the clock of the API server was set ahead.
-func TestLookoutSeesThatTheClockIsSet(t *testing.T) {
+func TestProberSeesThatTheClockIsSet(t *testing.T) {
 	for _, c := range []struct {
 		by    time.Duration
 		times int
@@ -184,9 +184,9 @@ func TestSetBackEndsTheProcess(t *testing.T) {
 // down is no difference: the API server does not answer.
 const down = time.Duration(math.MaxInt64)
 
-// TestLookoutIsNotBlindedByItsOwnEnd: the last look of a process that stops says
+// TestProberIsNotBlindedByItsOwnEnd: the last look of a process that stops says
 // nothing about the clusters.
-func TestLookoutIsNotBlindedByItsOwnEnd(t *testing.T) {
+func TestProberIsNotBlindedByItsOwnEnd(t *testing.T) {
 	clk := testclock.NewFakeClock(epoch)
 	l := NewProber(map[connectivity.Cluster]Probe{connectivity.Control: func(ctx context.Context) (string, error) { return "", ctx.Err() }},
 		connectivity.Policy{Timeout: 30 * time.Second, Interval: 6 * time.Second}, clockOf(clk), funcr.New(func(string, string) {}, funcr.Options{}))

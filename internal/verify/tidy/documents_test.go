@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -91,6 +92,48 @@ func TestDecisionsAreListed(t *testing.T) {
 		}
 	}
 }
+
+// TestStoriesAreListed: who asks what happens when ... finds the story that tells it.
+func TestStoriesAreListed(t *testing.T) {
+	text, found := prose(t)["docs/contributing/stories.md"], 0
+	for _, pattern := range []string{"internal/engine/lifecycle/testdata/*.golden", "internal/engine/rollout/testdata/stories/*.txt"} {
+		files, err := filepath.Glob(filepath.Join(root(t), filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if found++; !strings.Contains(text, "/"+filepath.Base(file)+")") {
+				t.Errorf("docs/contributing/stories.md does not list %s", filepath.Base(file))
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no story was found")
+	}
+}
+
+// TestDecisionsSayWhatBecameOfThem: who reads a decision alone learns that a later one replaces or completes it.
+func TestDecisionsSayWhatBecameOfThem(t *testing.T) {
+	texts, later := prose(t), 0
+	for _, row := range strings.Split(texts["docs/decisions/README.md"], "\n") {
+		cells := strings.Split(row, "|")
+		if len(cells) < 7 || !strings.Contains(cells[1], "](") {
+			continue
+		}
+		name := "docs/decisions/" + decisionFile.FindStringSubmatch(cells[1])[1]
+		head, _, _ := strings.Cut(texts[name], "\n## ")
+		for _, by := range decisionFile.FindAllStringSubmatch(cells[4], -1) {
+			if later++; !strings.Contains(head, "]("+by[1]+")") {
+				t.Errorf("%s does not say at its head what the index says: that %s replaces or completes it", name, by[1])
+			}
+		}
+	}
+	if later == 0 {
+		t.Error("no decision was found that a later one replaces or completes")
+	}
+}
+
+var decisionFile = regexp.MustCompile(`\]\((\S+?\.md)\)`)
 
 func TestLinksCatches(t *testing.T) {
 	there := func(name string) bool { return name == "docs/a.md" || name == "README.md" }
