@@ -11,6 +11,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/engine/connectivity"
+	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
 
 // eyes are a source of sight under the test's control.
@@ -27,6 +28,7 @@ func (w *world[S]) watched() (*machineset.Reconciler[S], *eyes) {
 	e.look(w.clock.Now(), connectivity.Reachable)
 	return machineset.New(w.lens, machineset.Options{
 		Client: w, Live: w.Client, Clock: w.clock, Recorder: events.NewFakeRecorder(1000), Connectivity: e,
+		Creates: replicas.Sequential, Deletes: replicas.Sequential,
 	}), e
 }
 
