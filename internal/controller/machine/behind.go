@@ -43,7 +43,7 @@ func (r *Reconciler[M]) read(ctx context.Context, own *written.Client, key clien
 //
 // A server whose data were restored goes back: it has the object as it was before our
 // last write, which has not happened by now. What was remembered of the machine is
-// forgotten then.
+// forgotten then, but for what was asked of the infrastructure.
 func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shown M) (now M, wait time.Duration, err error) {
 	now = r.Dialect.New()
 	err = r.Live.Get(ctx, client.ObjectKeyFromObject(shown), now)
@@ -55,11 +55,11 @@ func (r *Reconciler[M]) pastCache(ctx context.Context, mem *remembered, shown M)
 	case r.memory.versions.Older(now):
 		log.FromContext(ctx).Info("the API server has gone back: what is remembered of the machine is forgotten",
 			"version", now.GetResourceVersion())
-		r.memory.forget(client.ObjectKeyFromObject(shown))
+		r.memory.wentBack(client.ObjectKeyFromObject(shown))
 	case !mem.released.IsZero() && r.Dialect.View(now).HasFinalizer:
 		log.FromContext(ctx).Info("a machine that was released is there again: what is remembered of it is forgotten",
 			"version", now.GetResourceVersion())
-		r.memory.forget(client.ObjectKeyFromObject(shown))
+		r.memory.wentBack(client.ObjectKeyFromObject(shown))
 	}
 	r.writes.Wrote(shown.GetResourceVersion(), now)
 	return now, 0, nil

@@ -268,6 +268,34 @@ func TestNoOtherChoiceForALostReply(t *testing.T) {
 	}
 }
 
+// TestRestoreForgetsNoOrder: world 100200121 of machine.sapcloud.io. The API server goes back to before the reply was lost. The
+// infrastructure does not, and the same choice is asked for again.
+func TestRestoreForgetsNoOrder(t *testing.T) {
+	g := openshiftRig(t)
+	answer := errors.New("connection reset")
+	asked := chooses(g, zones("a", "b"), func(choice string) error {
+		if choice == "a" {
+			return answer
+		}
+		return nil
+	})
+	g.pass()
+	answer = provider.ExhaustedIn(provider.ScopeType, "no room")
+	nth(g, 2) // finds out that there is no room
+	g.r.Client = &versions{g.control, "1"}
+	g.r.Live = g.r.Client
+	before := len(*asked)
+	for n := 0; n < 20 && len(*asked) == before; n++ {
+		g.clock.Step(2 * time.Second)
+		if _, err := g.try("m-1"); err != nil {
+			t.Log(err)
+		}
+	}
+	if len(*asked) == before || (*asked)[before] != "a" {
+		t.Errorf("asked for %q, of which the first %d before the API server went back", *asked, before)
+	}
+}
+
 // TestManyChoices: a pass asks for a few, and the next one goes on.
 func TestManyChoices(t *testing.T) {
 	g := openshiftRig(t)

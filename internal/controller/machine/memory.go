@@ -93,6 +93,17 @@ func (m memory) forget(key types.NamespacedName) {
 	m.drop(key)
 }
 
+// wentBack forgets what the API server has undone. What was asked of the infrastructure
+// it has not.
+func (m memory) wentBack(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.all[key]; r != nil {
+		m.drop(key)
+		m.all[key] = &remembered{uid: r.uid, request: r.request}
+	}
+}
+
 // drop forgets a machine; the lock is held.
 func (m memory) drop(key types.NamespacedName) {
 	if r := m.all[key]; r != nil {
