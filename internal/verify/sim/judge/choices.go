@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -104,6 +105,12 @@ func (m *Market) Hears(a Asked, said Said) {
 		left = append(left, shortage{said.Sold, a.Place, a.Choice, m.j.Now()})
 	}
 	m.sold[a.Process] = left
+}
+
+// settled notes that a machine was released. Nothing of it exists then, which is judged where
+// it is released, so that nothing is unclear if a restore brings it back.
+func (m *Market) settled(uid string) {
+	maps.DeleteFunc(m.unclear, func(by asker, _ string) bool { return by.uid == uid })
 }
 
 // judgeWaits judges that machines get instances where some choice has room.

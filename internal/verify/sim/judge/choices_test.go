@@ -65,6 +65,19 @@ func TestAsking(t *testing.T) {
 	}
 }
 
+// TestReleasedIsSettled: world 100201092 of machine.openshift.io. A machine that was released after an order without an answer
+// comes back with a restore, and may be asked for as something else.
+func TestReleasedIsSettled(t *testing.T) {
+	s := newScene()
+	lost := Asked{Process: 1, UID: "m", Place: "here", Choice: bigA, At: s.now}
+	s.judge.AsksFor(lost)
+	s.judge.Hears(lost, Said{Unclear: true})
+	s.judge.released(readMachine(gardenerMachine("m")))
+	if s.judge.AsksFor(Asked{Process: 1, UID: "m", Place: "here", Choice: smallA, At: s.now}); len(s.broken) > 0 {
+		t.Errorf("broken: %v", s.broken)
+	}
+}
+
 func TestWaits(t *testing.T) {
 	for name, c := range map[string]struct {
 		m         *v1alpha1.Machine

@@ -133,6 +133,7 @@ func (j *Judge) MachineWritten(p *Pass, old, now client.Object) {
 func (j *Judge) released(m machine) {
 	uid := string(m.GetUID())
 	j.judgeTokens(m)
+	j.settled(uid)
 	for _, i := range j.existing(uid) {
 		j.Broken(NoEarlyRelease, "%s was released, but its instance %s exists", m.GetName(), i.ID)
 	}
