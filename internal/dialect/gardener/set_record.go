@@ -13,7 +13,8 @@ import (
 
 // Record writes counters, failed machines and the conditions ReplicaFailure
 // and Frozen into the status of s. The time of the last operation moves only with
-// something else, so that a status at rest is not written.
+// something else, so that a status at rest is not written. The label selector does not
+// move it: the CRD of the original does not store that.
 func (Sets) Record(s *v1alpha1.MachineSet, o dialect.SetOutcome) {
 	before := s.Status.DeepCopy()
 	st := &s.Status
@@ -26,6 +27,9 @@ func (Sets) Record(s *v1alpha1.MachineSet, o dialect.SetOutcome) {
 	if !equality.Semantic.DeepEqual(before, st) {
 		st.LastOperation.LastUpdateTime = metav1.NewTime(o.Now).Rfc3339Copy()
 	}
+	if len(o.Faults) == 0 {
+		st.LabelSelector = metav1.FormatLabelSelector(s.Spec.Selector)
+	}
 }
 
 func recordMembers(s *v1alpha1.MachineSet, o dialect.SetOutcome) {
@@ -37,7 +41,6 @@ func recordMembers(s *v1alpha1.MachineSet, o dialect.SetOutcome) {
 	st.PreservedFailedReplicas = o.Tally.Kept
 	st.AutoPreserveFailedMachineCount = o.Tally.AutoKept
 	st.FailedMachines = failedMachines(s, o)
-	st.LabelSelector = metav1.FormatLabelSelector(s.Spec.Selector)
 }
 
 // failedMachines are those whose last operation failed, by name; nil when
