@@ -49,10 +49,7 @@ func (w World) against(m Machine) string {
 	if len(there) > 0 || w.Instances.SeenToGo {
 		return ""
 	}
-	what := "an instance of the machine"
-	if m.Recorded.ProviderID != "" {
-		what = "instance " + m.Recorded.ProviderID
-	}
+	what := m.recordedInstance()
 	if n := w.witness(m); n != nil {
 		return fmt.Sprintf("%s%s, but node %s reports Ready under it: ", unlisted, what, n.Name)
 	}
@@ -60,6 +57,32 @@ func (w World) against(m Machine) string {
 		return fmt.Sprintf("%s%s, and is not believed: %s: ", unlisted, what, w.Instances.Doubt)
 	}
 	return ""
+}
+
+// unheard says why the deletion of m is not forced past a node that cannot be looked up:
+// the machine has had an instance, the infrastructure does not list that now, and the node
+// might contradict it. Two that say nothing are no proof that the instance is gone. It is
+// empty where the instance is listed or was seen to go, and once a person has said to go
+// on without it.
+func (w World) unheard(m Machine) string {
+	switch {
+	case !m.Recorded.Provisioned || m.Deletion.Abandon:
+		return ""
+	case w.Node.Looked || w.Node.Object != nil: // one that is there has been heard, and cannot be deleted
+		return ""
+	case !w.Instances.Looked || w.Instances.SeenToGo || len(w.Instances.Owned()) > 0:
+		return ""
+	}
+	return unlisted + m.recordedInstance() + ", and the node cannot be asked whether it runs: the forced deletion goes on as soon as one of them is seen again; " +
+		"or set the annotation millwright.dev/abandon-instance to let the machine go without its instance"
+}
+
+// recordedInstance names the instance that is looked for.
+func (m Machine) recordedInstance() string {
+	if m.Recorded.ProviderID == "" {
+		return "an instance of the machine"
+	}
+	return "instance " + m.Recorded.ProviderID
 }
 
 // witness is the machine's node, where that says by itself that the instance is

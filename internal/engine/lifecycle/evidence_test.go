@@ -137,6 +137,53 @@ func TestUnbelievedAbsence(t *testing.T) {
 	})
 }
 
+// TestTwoSilencesAreNoProof: world 100200669. A person forces the deletion of a machine whose
+// instance is not listed while the cluster that it joined does not answer. Neither says
+// that the instance is gone.
+func TestTwoSilencesAreNoProof(t *testing.T) {
+	forced := func(m *lifecycle.Machine) { m.Deletion.Force = true }
+	never := func(m *lifecycle.Machine) { m.Recorded.Provisioned, m.Recorded.ProviderID = false, "" }
+	unnamed := func(m *lifecycle.Machine) { m.Recorded.ProviderID = "" }
+	asked := func(w *lifecycle.World) { w.Removal.State = lifecycle.RemovalDone }
+	heard := func(w *lifecycle.World) { w.Node.Object = node(corev1.ConditionUnknown) }
+	held := func(instance string) lifecycle.Decision {
+		return because(waiting(lifecycle.ReasonNodeUnknown, "away; the infrastructure does not list "+instance+", and the node cannot be asked whether it runs: "+
+			"the forced deletion goes on as soon as one of them is seen again; "+
+			"or set the annotation millwright.dev/abandon-instance to let the machine go without its instance", brisk.Delays.Transient), errAway)
+	}
+	terminate, let := out(lifecycle.Terminate, lifecycle.ReasonDeleting), out(lifecycle.RemoveFinalizer, lifecycle.ReasonNothingLeft)
+	check(t, []row{
+		{name: "before the drain", reason: "the node might speak for the instance", policy: brisk, m: leaving(forced), w: world(unlooked(time.Hour)), want: held("instance cloud:///i-1")},
+		{name: "no provider ID is recorded", reason: "there is an instance all the same", policy: brisk, m: leaving(forced, unnamed), w: world(unlooked(time.Hour)), want: held("an instance of the machine")},
+		{name: "drained before", reason: "that says nothing of the instance", policy: brisk, m: leaving(forced, func(m *lifecycle.Machine) { m.Deletion.Drained = true }), w: world(unlooked(time.Hour), asked), want: held("instance cloud:///i-1")},
+		{name: "for less than a minute", reason: "nothing is held up yet by more than the cluster", policy: brisk, m: leaving(forced), w: world(unlooked(59 * time.Second)), want: because(waiting(lifecycle.ReasonNodeUnknown, "away", brisk.Delays.Transient), errAway)},
+		{name: "the instance is listed", reason: "it can be removed", policy: brisk, m: leaving(forced), w: world(having(instance(provider.Running)), unlooked(time.Hour)), want: terminate},
+		{name: "the instance was seen to go", reason: "nothing speaks for it", policy: brisk, m: leaving(forced), w: world(unlooked(time.Hour), removal(lifecycle.RemovalDone)), want: let},
+		{name: "the node was heard, and cannot be deleted", reason: "it is silent", policy: brisk, m: leaving(forced), w: world(unlooked(time.Hour), heard, asked), want: let},
+		{name: "there never was an instance", reason: "nothing is what is to be expected", policy: brisk, m: leaving(forced, never), w: world(unlooked(time.Hour)), want: terminate},
+		{name: "abandoned", reason: "a person has decided", policy: brisk, m: leaving(forced, func(m *lifecycle.Machine) { m.Deletion.Abandon = true }), w: world(unlooked(time.Hour)), want: terminate},
+		{name: "no node is expected", reason: "there is none to ask, and the answer counts", policy: targetless(brisk), m: leaving(forced), w: world(nodeBlind), want: terminate},
+	})
+}
+
+// TestUnheardNodeIsNotOverruled: whatever else is true, a machine that has had an instance is
+// not let go while neither that is listed nor its node can be asked, unless the instance
+// was seen to go or a person has decided.
+func TestUnheardNodeIsNotOverruled(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		f.m.HasFinalizer, f.m.Deleted, f.m.Recorded.Provisioned = true, now.Add(-time.Hour), true
+		f.m.Deletion.PreDrain, f.m.Deletion.PreTerminate, f.m.Deletion.Force = nil, nil, true
+		f.w.Drain.Result, f.w.Drain.RefusedFor, f.w.Removal.Err = nil, time.Hour, nil
+		f.w.Node.Object, f.w.Node.Looked, f.w.Node.Err = nil, false, errAway
+		f.w.Instances.Own, f.w.Instances.Duplicates = nil, nil
+		f.w.Instances.Looked, f.w.Instances.SeenToGo, f.m.Deletion.Abandon, f.p.Targetless = true, false, false, false
+		if d := f.decide(); d.Step == lifecycle.RemoveFinalizer {
+			t.Fatalf("%s (%s) although nobody can say whether there is an instance", d.Step, d.Reason)
+		}
+	})
+}
+
 // TestReadyNodeIsKept: whatever else is true, a Ready node is not deleted, nor its
 // machine let go or failed for want of an instance, unless that was seen to go or
 // a person has decided.

@@ -88,12 +88,17 @@ func (q input) overrules() bool { return q.m.Deletion.Force && q.w.Drain.Refused
 // nodeUnknown waits until it can be told what becomes of the node, unless the
 // machine goes without.
 func (q input) nodeUnknown() *Decision {
+	why := text(q.w.Node.Err)
 	if q.overrules() {
-		return nil
+		unheard := q.w.unheard(q.m)
+		if unheard == "" {
+			return nil
+		}
+		why += "; " + unheard
 	}
 	return &Decision{
 		Step: Await, Reason: ReasonNodeUnknown, Stage: StageDeleting, Err: q.w.Node.Err,
-		Message: text(q.w.Node.Err), After: q.p.Delays.Transient,
+		Message: why, After: q.p.Delays.Transient,
 	}
 }
 
