@@ -116,14 +116,14 @@ func (m market) buy(ctx context.Context, want provider.Want) (provider.Instance,
 }
 
 // sees takes in what the machine's instances say of the choice that they were made of:
-// there is room for one that runs, and none for one that was accepted and given up. failed
-// says that so has the machine.
-func (m market) sees(all []provider.Instance, failed bool) {
+// there is room for one that runs, and none for one that was accepted and given up. late
+// is that of [choice.Seen].
+func (m market) sees(all []provider.Instance, late bool) {
 	for _, i := range all {
-		if i.UID != m.ref.UID || !m.mem.order.News(i, failed) {
+		if i.UID != m.ref.UID || !m.mem.order.News(i) {
 			continue
 		}
-		if a, known := m.mem.order.Answer(m.clock.Now(), i, m.choices()); known {
+		if a, known := m.mem.order.Answer(choice.Seen{At: m.clock.Now(), Late: late}, i, m.choices()); known {
 			m.learn(a)
 		}
 		m.mem.order.Told = true

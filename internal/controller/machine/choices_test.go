@@ -182,28 +182,45 @@ func TestGivenUpIsAShortage(t *testing.T) {
 	wants("what was given up long ago says nothing new", 7, "a", "b", "b", "a", "b", "a", "a")
 }
 
-// TestGivenUpBeforeARestart: a new process does not know what its predecessor asked for. The instance says where it is; of a machine
-// that has failed nobody can tell how long ago that was.
+// TestGivenUpBeforeARestart: a new process does not know what its predecessor asked for. The instance says where it is, and since when
+// at the earliest it may have been given up, when its machine has failed by then. Otherwise a process that often crashes asks for
+// the same for each machine that replaces one (world 100202056).
 func TestGivenUpBeforeARestart(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason string
-		zone   string
-		failed bool
-		want   string
+		reason  string
+		zone    string
+		created time.Time
+		failed  bool
+		deleted bool
+		want    string
 	}{
-		"it says where":          {"another zone is asked", "a", false, "b"},
-		"it does not say":        {"it may be in either", "", false, "a"},
-		"its machine has failed": {"that is old news", "a", true, "a"},
+		"it says where":              {"another zone is asked", "a", start, false, false, "b"},
+		"it says only where":         {"its machine has not failed yet, so it is news", "a", time.Time{}, false, false, "b"},
+		"it does not say":            {"it may be in either", "", start, false, false, "a"},
+		"its machine has failed":     {"that is within the hour", "a", start, true, false, "b"},
+		"its machine is deleted":     {"that is within the hour", "a", start, true, true, "b"},
+		"it is old":                  {"that is old news", "a", start.Add(-40 * time.Minute), true, false, "a"},
+		"it is old, and goes":        {"that is old news", "a", start.Add(-40 * time.Minute), true, true, "a"},
+		"it does not say since when": {"that may be old news", "a", time.Time{}, true, false, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := openshiftRig(t)
 			asked := chooses(g, zones("a", "b"), func(string) error { return nil })
-			g.cloud.next.State, g.cloud.next.Zone = provider.Pending, tc.zone
+			g.cloud.next.State, g.cloud.next.Zone, g.cloud.next.Created = provider.Pending, tc.zone, tc.created
 			g.pass()
 			g.cloud.instances[0].State, g.cloud.instances[0].Fault = provider.Stopped, errNoCapacity
 			if tc.failed {
 				g.pass()
 			}
+			if tc.deleted {
+				g.delete()
+				g.cloud.deletions = 5
+				g.pass() // asks the instance to go
+				if stage := ptr.Deref(g.read().Status.Phase, ""); stage != machinev1.PhaseDeleting {
+					t.Fatalf("the deleted machine is %s", stage)
+				}
+			}
+			g.clock.Step(20 * time.Minute)
 			g.restart()
 			g.pass()
 			if nth(g, 2); (*asked)[1] != tc.want {

@@ -122,7 +122,7 @@ func (s *instances[M]) claim(ctx context.Context, all []provider.Instance) (life
 			return lifecycle.Instances{}, err
 		}
 	}
-	s.market().sees(all, s.view.Stage == lifecycle.StageFailed)
+	s.market().sees(all, s.view.Stage == lifecycle.StageFailed || !s.view.Deleted.IsZero())
 	c := lifecycle.Claims(s.view, sightings)
 	s.view.Recorded.Provisioned = s.view.Recorded.Provisioned || c.Made
 	return lifecycle.Instances{

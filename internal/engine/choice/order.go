@@ -16,23 +16,37 @@ type Order struct {
 }
 
 // News reports whether the machine's instance says something of capacity that was not taken in yet. Only one that runs was made for
-// good: one that is pending may be given up for want of capacity still. What this process did not ask for says nothing by running;
-// nor by having been given up, where the machine has failed by now: nobody can tell how long ago that was.
-func (o Order) News(i provider.Instance, failed bool) bool {
+// good: one that is pending may be given up for want of capacity still. What this process did not ask for says nothing by running.
+func (o Order) News(i provider.Instance) bool {
 	switch {
 	case o.Told:
 		return false
 	case provider.KindOf(fault(i)) == provider.Exhausted:
-		return o.Choice != "" || !failed
+		return true
 	}
 	return o.Choice != "" && i.State == provider.Running
 }
 
-// Answer is what the instance says, if it can be told what it was made of.
-func (o Order) Answer(now time.Time, i provider.Instance, choices []provider.Choice) (a Answer, known bool) {
-	a = Answer{Began: o.At, At: now, Err: fault(i), GivenUp: i.Fault != nil}
+// Seen is when an instance is looked at.
+type Seen struct {
+	At time.Time
+	// Late: its machine has failed by then, or is under deletion. If the instance was given up, that may be long ago.
+	Late bool
+}
+
+// Answer is what the instance says, if it can be told what it was made of, and when. An instance that this process did not ask for,
+// and sees late, was not given up before the infrastructure accepted it. So that is when it says so, and it says nothing where
+// that is unknown, or no other choice comes first any more. A process that saw it happen counts from later.
+func (o Order) Answer(seen Seen, i provider.Instance, choices []provider.Choice) (a Answer, known bool) {
+	a = Answer{Began: o.At, At: seen.At, Err: fault(i), GivenUp: i.Fault != nil}
 	if a.Began.IsZero() {
 		a.Began = i.Created
+	}
+	if o.Choice == "" && seen.Late && i.Created.Before(a.At) {
+		a.At = i.Created // where the infrastructure's clock is ahead, it is now
+	}
+	if seen.At.Sub(a.At) >= dear {
+		return a, false
 	}
 	may := o.candidates(i, choices)
 	if len(may) == 0 {

@@ -23,24 +23,21 @@ func TestNews(t *testing.T) {
 		order  choice.Order
 		state  provider.State
 		why    *provider.Error
-		failed bool
 		want   bool
 	}{
-		"pending":                   {"it may be given up still", asked, provider.Pending, nil, false, false},
-		"running":                   {"there was room", asked, provider.Running, nil, false, true},
-		"running, told":             {"once is enough", told, provider.Running, nil, false, false},
-		"running, of another":       {"it may have run for long before this process knew of any shortage", choice.Order{}, provider.Running, nil, false, false},
-		"given up":                  {"there was none after all", asked, provider.Stopped, noRoom, false, true},
-		"given up, nothing left":    {"nor then", asked, provider.Terminated, noRoom, false, true},
-		"given up, and failed":      {"this process asked for it, and sees it only now", asked, provider.Stopped, noRoom, true, true},
-		"given up, told":            {"it goes on saying so for as long as it is there", told, provider.Stopped, noRoom, false, false},
-		"given up, of another":      {"its machine is new", choice.Order{}, provider.Stopped, noRoom, false, true},
-		"given up, of another, old": {"that may be days ago", choice.Order{}, provider.Stopped, noRoom, true, false},
-		"given up for its image":    {"that says nothing about room", asked, provider.Stopped, unfit, false, false},
-		"switched off":              {"nor does that", asked, provider.Stopped, nil, false, false},
+		"pending":                {"it may be given up still", asked, provider.Pending, nil, false},
+		"running":                {"there was room", asked, provider.Running, nil, true},
+		"running, told":          {"once is enough", told, provider.Running, nil, false},
+		"running, of another":    {"it may have run for long before this process knew of any shortage", choice.Order{}, provider.Running, nil, false},
+		"given up":               {"there was none after all", asked, provider.Stopped, noRoom, true},
+		"given up, nothing left": {"nor then", asked, provider.Terminated, noRoom, true},
+		"given up, told":         {"it goes on saying so for as long as it is there", told, provider.Stopped, noRoom, false},
+		"given up, of another":   {"it was given up some time", choice.Order{}, provider.Stopped, noRoom, true},
+		"given up for its image": {"that says nothing about room", asked, provider.Stopped, unfit, false},
+		"switched off":           {"nor does that", asked, provider.Stopped, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.order.News(instance(bigA, tc.state, tc.why), tc.failed); got != tc.want {
+			if got := tc.order.News(instance(bigA, tc.state, tc.why)); got != tc.want {
 				t.Errorf("%s: %v, want %v", tc.reason, got, tc.want)
 			}
 		})
@@ -73,7 +70,7 @@ func TestAnswerOfAnInstance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			order := choice.Order{Choice: tc.asked, At: start}
-			a, known := order.Answer(start.Add(time.Minute), instance(tc.at, provider.Stopped, provider.ExhaustedIn(tc.scope, "no room")), all)
+			a, known := order.Answer(choice.Seen{At: start.Add(time.Minute)}, instance(tc.at, provider.Stopped, provider.ExhaustedIn(tc.scope, "no room")), all)
 			if known != (tc.want != "") || known && a.Choice.Name != tc.want {
 				t.Errorf("%s: of %q, known %v; want %q", tc.reason, a.Choice.Name, known, tc.want)
 			}
@@ -87,7 +84,7 @@ func TestAnswerOfAnInstance(t *testing.T) {
 // TestAnswerOfWhatRuns: it is no failure, and ends a shortage that was told before it was asked for.
 func TestAnswerOfWhatRuns(t *testing.T) {
 	order := choice.Order{Choice: bigA.Name, At: start.Add(time.Minute)}
-	a, known := order.Answer(start.Add(2*time.Minute), instance(bigA, provider.Running, nil), all)
+	a, known := order.Answer(choice.Seen{At: start.Add(2 * time.Minute)}, instance(bigA, provider.Running, nil), all)
 	if !known || a.Err != nil || a.GivenUp || a.Choice != bigA {
 		t.Fatalf("%+v, known %v", a, known)
 	}
@@ -101,7 +98,7 @@ func TestAnswerOfWhatRuns(t *testing.T) {
 // TestWhenItWasAsked: where this process did not ask, the infrastructure says when it accepted the instance. One that was given up
 // later than others heard of the shortage repeats what they heard.
 func TestWhenItWasAsked(t *testing.T) {
-	a, known := choice.Order{}.Answer(start.Add(time.Minute), instance(bigA, provider.Stopped, provider.Errorf(provider.Exhausted, "no room")), all)
+	a, known := choice.Order{}.Answer(choice.Seen{At: start.Add(time.Minute)}, instance(bigA, provider.Stopped, provider.Errorf(provider.Exhausted, "no room")), all)
 	if !known || !a.Began.Equal(start) {
 		t.Fatalf("began %v, known %v", a.Began, known)
 	}
@@ -110,5 +107,38 @@ func TestWhenItWasAsked(t *testing.T) {
 	s = s.After(choice.Answer{Choice: bigA, Began: start.Add(time.Second), At: start.Add(30 * time.Second), Err: full(provider.ScopeType), GivenUp: true, Pause: time.Minute}).After(a)
 	if got, _ := choice.Pick(start.Add(90*time.Second), s, all[:1], ""); got.Err != nil {
 		t.Errorf("two that failed together are told as two in a row: %v", got.Err)
+	}
+}
+
+// TestWhenItWasGivenUp: what this process did not ask for, of a machine that has failed or is under deletion, was given up some time
+// since the infrastructure accepted it.
+func TestWhenItWasGivenUp(t *testing.T) {
+	asked := choice.Order{Choice: bigA.Name, At: start}
+	for name, tc := range map[string]struct {
+		reason  string
+		order   choice.Order
+		created time.Time
+		after   time.Duration
+		late    bool
+		// want is how long after the start the choice was found exhausted; less than zero: nothing is told.
+		want time.Duration
+	}{
+		"in time":              {"its machine has not failed yet", choice.Order{}, start, 20 * time.Minute, false, 20 * time.Minute},
+		"late":                 {"it was not given up before it was accepted", choice.Order{}, start, 59 * time.Minute, true, 0},
+		"an hour late":         {"nothing comes before the choice for that any more", choice.Order{}, start, time.Hour, true, -1},
+		"days late":            {"nor then", choice.Order{}, start, 72 * time.Hour, true, -1},
+		"late, nobody knows":   {"it may be days ago", choice.Order{}, time.Time{}, time.Minute, true, -1},
+		"in time, of any age":  {"not every infrastructure says when it accepted an instance", choice.Order{}, time.Time{}, time.Minute, false, time.Minute},
+		"late, but asked for":  {"this process has not seen it before, so it is new", asked, start, 2 * time.Hour, true, 2 * time.Hour},
+		"late, by other clock": {"no choice is left alone for a clock that is ahead", choice.Order{}, start.Add(time.Hour), time.Minute, true, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := instance(bigA, provider.Stopped, provider.Errorf(provider.Exhausted, "no room"))
+			i.Created = tc.created
+			a, known := tc.order.Answer(choice.Seen{At: start.Add(tc.after), Late: tc.late}, i, all)
+			if known != (tc.want >= 0) || known && !a.At.Equal(start.Add(tc.want)) {
+				t.Errorf("%s: known %v, at %v; want %v after the start", tc.reason, known, a.At.Sub(start), tc.want)
+			}
+		})
 	}
 }

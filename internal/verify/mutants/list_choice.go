@@ -81,11 +81,11 @@ var choiceMutants = []Mutant{
 		Finds: "TestNews",
 	},
 	{
-		ID: "choice/old-news", File: "order.go", Func: "Order.News",
-		From:  `return o.Choice != "" || !failed`,
-		To:    "return true",
+		ID: "choice/old-news", File: "order.go", Func: "Order.Answer",
+		From:  "a.At = i.Created",
+		To:    "_ = i.Created",
 		Note:  "a machine that failed days ago closes the best choice at each start of a process",
-		Finds: "TestNews",
+		Finds: "TestWhenItWasGivenUp",
 	},
 	{
 		ID: "choice/anywhere-near", File: "order.go", Func: "Order.Answer",
@@ -96,7 +96,7 @@ var choiceMutants = []Mutant{
 	},
 	{
 		ID: "machine/given-up-begins-no-shortage", File: "instances.go", Func: "instances.claim",
-		From:  "s.market().sees(all, s.view.Stage == lifecycle.StageFailed)",
+		From:  "s.market().sees(all, s.view.Stage == lifecycle.StageFailed || !s.view.Deleted.IsZero())",
 		To:    "_ = all",
 		Like:  choiceWorlds,
 		Note:  "machine after machine is accepted and given up in a zone without room, while the next zone has some",
