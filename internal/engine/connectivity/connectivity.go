@@ -229,13 +229,14 @@ func (s State) Elapsed(from, to time.Time) time.Duration {
 
 // Remaining is how long a timer has still to run that began at from; it is over when
 // that is not positive. Once sight was lost, no timer ends sooner than [Settle],
-// or its own timeout if that is shorter, after sight came back.
+// or its own timeout if that is shorter, after sight came back. That holds for one that
+// had run out before, too: until sight is back, nobody knows what came of it meanwhile.
 func (s State) Remaining(from time.Time, timeout time.Duration, now time.Time) time.Duration {
 	left := timeout - s.Elapsed(from, now)
 	if s.started.IsZero() {
 		return left
 	}
-	return max(left, min(timeout, Settle)-s.Elapsed(s.Since(), now))
+	return max(left, s.SettlesIn(now)-max(Settle-timeout, 0))
 }
 
 // Again is when to look again at a timer that has so long to run; zero when it is
@@ -249,8 +250,14 @@ func Again(left time.Duration) time.Duration {
 }
 
 // SettlesIn is how long it takes until everything has been seen for [Settle]; not
-// positive when it has.
-func (s State) SettlesIn(now time.Time) time.Duration { return Settle - s.Elapsed(s.Since(), now) }
+// positive when it has. None of that has passed while the last look did not see
+// everything: one cluster may have come back just when the other went.
+func (s State) SettlesIn(now time.Time) time.Duration {
+	if s.broken {
+		return Settle
+	}
+	return Settle - s.Elapsed(s.Since(), now)
+}
 
 // Past reports whether a time has come that is written down somewhere and
 // stays. One that came unseen counts when sight has been back for [Settle]. Whether
@@ -261,7 +268,7 @@ func (s State) Past(deadline, now time.Time) bool {
 		return false
 	case s.started.IsZero():
 		return true
-	case s.begun.IsZero() || now.Round(0).Sub(s.last) > s.asleep():
+	case !s.Connected() || now.Round(0).Sub(s.last) > s.asleep():
 		return false
 	}
 	return deadline.After(s.Since()) || s.SettlesIn(now) <= 0

@@ -111,7 +111,8 @@ func TestLeft(t *testing.T) {
 }
 
 // TestSettle: what is seen right after an outage is from before it. Kubelets get
-// time to report.
+// time to report. World 100201440 of Gardener: the cluster of the nodes came back just when
+// that of the machines went, and machines failed whose time had run out before both.
 func TestSettle(t *testing.T) {
 	before := times(50, "ss") // up to 294 s
 	for _, c := range []struct {
@@ -125,6 +126,8 @@ func TestSettle(t *testing.T) {
 		{"and ends", before + "xs " + times(11, "ss"), 200, 366, 0},
 		{"not for timers that are shorter anyway", before + "xs ss", 10, 306, 10},
 		{"only the last outage counts", before + times(10, "ss") + "xs ss xs ss", 200, 378, 60},
+		{"sight is not back while the other cluster is out", before + times(9, "sx") + "xs", 200, 354, 60},
+		{"nor does it come back while questions are denied", before + times(9, "dd"), 200, 348, 60},
 	} {
 		if got := looks(c.looks).Remaining(start, time.Duration(c.timeout)*time.Second, at(c.now)); got != time.Duration(c.left)*time.Second {
 			t.Errorf("%s: left %v, want %ds", c.reason, got, c.left)
@@ -154,6 +157,7 @@ func TestPast(t *testing.T) {
 		{"it came unseen and sight is just back", "ss " + times(5, "xx") + "ss", 20, 36, false},
 		{"it came unseen, and sight has been back", "ss " + times(5, "xx") + times(11, "ss"), 20, 96, true},
 		{"it came before an outage, and nobody acted", times(6, "ss") + "xx ss", 20, 42, false},
+		{"it came before an outage that is not over", times(4, "ss") + "xs", 12, 24, false},
 		{"it comes after an outage", "ss xx ss ss", 15, 18, true},
 		{"it came before this process looked", times(10, "ss"), -5, 54, false},
 		{"and that looked for long enough", times(11, "ss"), -5, 60, true},

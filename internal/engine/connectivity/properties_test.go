@@ -97,6 +97,27 @@ func TestOutageEndsNobody(t *testing.T) {
 	})
 }
 
+// TestNothingEndsUnseen: while the last look did not see everything, nobody's time is over,
+// whenever it began, and all have to settle.
+func TestNothingEndsUnseen(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := tell(t, 40)
+		now := 6
+		if n := len(s.rounds); n > 0 {
+			now += int(s.rounds[n-1].At.Sub(start) / time.Second)
+		}
+		s.state = s.state.After(round(now, rapid.SampledFrom([]string{"xs", "sx", "xx", "dd"}).Draw(t, "answers")))
+		from, timeout := rapid.IntRange(-50, now).Draw(t, "from"), rapid.IntRange(1, 300).Draw(t, "timeout")
+		d := time.Duration(timeout) * time.Second
+		if left := s.state.Remaining(at(from), d, at(now)); left < min(d, connectivity.Settle) {
+			t.Fatalf("%v of %v are left", left, d)
+		}
+		if s.state.Past(at(from), at(now)) || s.state.SettlesIn(at(now)) < connectivity.Settle {
+			t.Fatalf("past %v, settles in %v", s.state.Past(at(from), at(now)), s.state.SettlesIn(at(now)))
+		}
+	})
+}
+
 // TestMemoryIsBounded: a thousand outages are remembered in little, and never
 // make a timer run faster.
 func TestMemoryIsBounded(t *testing.T) {

@@ -35,6 +35,14 @@ func steadily(since time.Duration) worldEdit {
 	return watching(append(ago, 0)...)
 }
 
+// cutOff is the sight of a process that has seen everything for so long, up to its last look.
+func cutOff(since time.Duration) worldEdit {
+	return func(w *lifecycle.World) {
+		steadily(since)(w)
+		w.Connectivity = w.Connectivity.After(connectivity.Probe{At: now})
+	}
+}
+
 // TestTimersStandStill: every timeout that ends badly counts watched time only
 // (C26). Each machine is far beyond its time by the clock, and fine by what was
 // seen; the same machine is judged by somebody who watched all along.
@@ -63,7 +71,7 @@ func TestTimersStandStill(t *testing.T) {
 		{"drain of a silent node", leaving(), []worldEdit{runningOn(silent)}, forcing},
 		{"drain for an update", machine(stage(lifecycle.StageRunning, long)), []worldEdit{runningOn(node(corev1.ConditionTrue)), updating(inplace.MarkSelected)}, forcing},
 	} {
-		for sees, edit := range map[string]worldEdit{"watched": steadily(long), "just begun": watching(0), "after an outage": watching(long, long-time.Second, 0)} {
+		for sees, edit := range map[string]worldEdit{"watched": steadily(long), "just begun": watching(0), "after an outage": watching(long, long-time.Second, 0), "in an outage": cutOff(long)} {
 			w := world(append(c.w, edit)...)
 			if d := lifecycle.Decide(now, c.m, w, brisk); c.bad(d) != (sees == "watched") {
 				t.Errorf("%s, %s: %s (%s), force %v: %s", c.name, sees, d.Step, d.Reason, d.Force, d.Message)

@@ -117,7 +117,7 @@ func TestAlarm(t *testing.T) {
 			reason: "stopped, but nobody knows that the machines are bad", d: d.by(back, blind), sets: []Set{a, current("b", 1, storm)}, stopped: says, after: time.Minute,
 		},
 		"going back when sight was just lost": {
-			reason: "who knows since when", d: d.by(back, began(2*time.Minute, connectivity.Unreachable)), sets: []Set{a, current("b", 1, storm)}, stopped: says,
+			reason: "who knows since when", d: d.by(back, began(2*time.Minute, connectivity.Unreachable)), sets: []Set{a, current("b", 1, storm)}, stopped: says, after: time.Minute,
 		},
 		"going back in good sight": {
 			reason: "as the guard would", d: d.by(back, began(2*time.Minute, connectivity.Reachable)), sets: []Set{a, current("b", 1, storm)}, stopped: says, plan: []string{"roll back to a"},

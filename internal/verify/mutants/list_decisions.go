@@ -37,7 +37,7 @@ var decisionMutants = []Mutant{
 	},
 	{
 		ID: "connectivity/unsettled", File: "connectivity.go", Func: "State.Remaining",
-		From:      "return max(left, min(timeout, Settle)-s.Elapsed(s.Since(), now))",
+		From:      "return max(left, s.SettlesIn(now)-max(Settle-timeout, 0))",
 		To:        "return left",
 		Statement: 6, Note: "timers end in the moment that sight comes back",
 		Like: "many outages",

@@ -71,6 +71,12 @@ var mendMutants = []Mutant{
 		Note: "an hour by which the API server's clock is set runs for all timers", // those of the simulator keep time
 	},
 	{
+		ID: "connectivity/back-by-halves", File: "connectivity.go", Func: "State.SettlesIn",
+		From: "if s.broken {",
+		To:   "if false {",
+		Note: "one cluster comes back just when the other goes, and timers end that had run out before",
+	},
+	{
 		ID: "approval/key-of-any-size", File: "read.go", Func: "Read",
 		From: "bits > mostBits",
 		To:   "bits < 0",
