@@ -135,6 +135,8 @@ type Judge struct {
 	// the UIDs for which an instance came when the machine was gone.
 	surplus map[types.UID]bool
 	strays  map[string]bool
+	// came is the number of the last change before an instance was made, by its ID.
+	came map[string]int64
 	// sized are the passes that gave sets their sizes.
 	sized map[types.UID][]sizing
 	// refusals count by pod how often its budget refused an eviction; evicted
@@ -153,7 +155,7 @@ type Judge struct {
 func New(w World, r Rules, broken func(statement, format string, args ...any)) *Judge {
 	j := &Judge{
 		World: w, Rules: r, Broken: broken, log: map[types.UID][]change{},
-		surplus: map[types.UID]bool{}, strays: map[string]bool{}, sized: map[types.UID][]sizing{},
+		surplus: map[types.UID]bool{}, strays: map[string]bool{}, came: map[string]int64{}, sized: map[types.UID][]sizing{},
 		refusals: map[types.UID]int{}, evicted: map[types.UID]map[int]bool{}, begun: map[int]map[string]removal{}, ward: newWard(),
 	}
 	j.Market = Market{j: j, unclear: map[asker]string{}, sold: map[int][]shortage{}}

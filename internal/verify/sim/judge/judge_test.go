@@ -377,3 +377,43 @@ func TestQuarantineBeginsAnew(t *testing.T) {
 		}
 	}
 }
+
+// TestQuarantineOfOneMoment: a machine may go and come back in the very moment in which
+// its instance is made. What comes after the instance begins its quarantine, as in world
+// 100202586, what comes before does not.
+func TestQuarantineOfOneMoment(t *testing.T) {
+	const back, again = time.Minute, time.Minute + 16*time.Second
+	for _, tc := range []struct {
+		reason string
+		// before, after: the machine goes in that moment, before or after the instance is made.
+		before, after bool
+		want          time.Duration
+	}{
+		{reason: "it is lost once, later", want: again},
+		{reason: "it is lost at once, and back between two looks", after: true},
+		{reason: "it was lost before, and the instance made for what came back", before: true, want: again},
+		{reason: "it was lost before and after", before: true, after: true},
+	} {
+		s := newScene()
+		s.judge.Period = time.Minute
+		m := gardenerMachine("m")
+		s.write(nil, m)
+		if tc.before {
+			s.remove(nil, m)
+			s.write(nil, m)
+		}
+		i := Instance{ID: "i", UID: "m", Created: s.now}
+		s.instances = []Instance{i}
+		s.judge.Created(i, s.begin(Machines, 1), false)
+		if tc.after {
+			s.remove(nil, m)
+			s.now = i.Created.Add(back)
+			s.write(nil, m)
+		}
+		s.now = i.Created.Add(again)
+		s.remove(nil, m)
+		if got := s.judge.alone(i).Sub(i.Created); got != tc.want {
+			t.Errorf("%s: alone since %v, want %v", tc.reason, got, tc.want)
+		}
+	}
+}

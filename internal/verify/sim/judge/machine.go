@@ -12,6 +12,7 @@ import (
 // Created judges that the cloud makes an instance for a pass; late says that it
 // was asked for some time ago.
 func (j *Judge) Created(made Instance, p *Pass, late bool) {
+	j.came[made.ID] = j.seq
 	n := 0
 	for _, i := range j.Instances() {
 		if i.UID == made.UID && !i.ByHand {

@@ -108,21 +108,25 @@ func (j *Judge) collected(i Instance, m machine, there bool) {
 
 // alone is since when the instance has had no machine, as far as the collector can
 // know: it looks every Period, and one look may fail. What comes back, as from a
-// backup, and goes again between two of them was not there.
+// backup, and goes again between two of them was not there. Much may happen in one
+// moment, so that changes are told apart from the making of the instance by number.
 func (j *Judge) alone(i Instance) time.Time {
-	from, back := i.Created, time.Time{}
 	if j.lost(i.UID).IsZero() || i.ByHand {
-		return from
+		return i.Created
 	}
+	var lost, back time.Time
 	for _, c := range j.log[types.UID(i.UID)] {
 		switch {
 		case c.was == nil:
 			back = c.at
-		case c.now == nil && c.at.After(i.Created) && (from.Equal(i.Created) || c.at.Sub(back) > 2*j.Period+j.Pause):
-			from = c.at
+		case c.now == nil && c.n > j.came[i.ID] && (lost.IsZero() || c.at.Sub(back) > 2*j.Period+j.Pause):
+			lost = c.at
 		}
 	}
-	return from
+	if lost.IsZero() {
+		return i.Created
+	}
+	return lost
 }
 
 // spare reports whether the machine has recorded another instance than i, which
