@@ -2,10 +2,8 @@ package serve
 
 import (
 	"context"
-	"fmt"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
@@ -51,17 +49,13 @@ func (a *assembly) openshift(ctx context.Context, mgr ctrl.Manager) error {
 		return err
 	}
 	kinds, deployments := []dialect.Scaled{openshift.ScaledSets{}}, openshift.ScaledDeployments{}
-	kind, err := mgr.GetClient().GroupVersionKindFor(deployments.New())
-	if err != nil {
+	switch has, err := a.process.Has(ctx, openshift.Deployments{}.Traits().Kind); {
+	case err != nil:
 		return err
-	}
-	switch _, err := mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version); {
-	case err == nil:
+	case has:
 		kinds = append(kinds, deployments)
-	case !meta.IsNoMatchError(err):
-		return fmt.Errorf("look for %s: %w", kind.GroupKind(), err)
 	}
-	return a.capacity(mgr, dialect.AnyResolver(resolver), kinds...)
+	return a.capacity(provider.OpenShift, mgr, dialect.AnyResolver(resolver), kinds...)
 }
 
 func (a *assembly) openshiftResolver(mgr ctrl.Manager) dialect.Resolver[*machinev1.Machine] {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,8 +48,7 @@ type approvals interface {
 
 func (a *assembly) controllers(ctx context.Context) error {
 	for _, api := range a.flags.APIs {
-		known, _ := apis.Of(api)
-		mgr, err := a.process.Manager(api, known.MachineLease(a.plugin.Name))
+		mgr, err := a.process.Manager(api, leaseOf(api, a.plugin))
 		if err != nil {
 			return err
 		}
@@ -62,11 +62,11 @@ func (a *assembly) controllers(ctx context.Context) error {
 }
 
 // capacity tells the autoscaler what machines of an API would offer.
-func (a *assembly) capacity(mgr ctrl.Manager, resolver dialect.Resolver[client.Object], kinds ...dialect.Scaled) error {
+func (a *assembly) capacity(api string, mgr ctrl.Manager, resolver dialect.Resolver[client.Object], kinds ...dialect.Scaled) error {
 	for _, k := range kinds {
 		c := capacity.New(capacity.Options{
 			Kind: k, Client: mgr.GetClient(), Resolver: resolver, Provider: a.provider,
-			Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"),
+			Recorder: a.process.Recorder(api, mgr, source(a.plugin)),
 		})
 		if err := c.SetupWithManager(mgr); err != nil {
 			return err
@@ -77,13 +77,13 @@ func (a *assembly) capacity(mgr ctrl.Manager, resolver dialect.Resolver[client.O
 
 // machines sets up the machine controller of one API.
 func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], resolver dialect.Resolver[M], also ...machine.Watch) error {
-	nodes, err := a.process.Nodes(ctx, lens.API())
+	nodes, err := a.process.Nodes(ctx, leaseOf(lens.API(), a.plugin))
 	if err != nil {
 		return err
 	}
 	r := machine.New(machine.Options[M]{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: a.process.Clock, Dialect: lens, Resolver: resolver, Provider: a.guarded(lens.API()),
-		Nodes: nodes, Recorder: mgr.GetEventRecorder(a.plugin.Name + "controller"), Metrics: a.metrics,
+		Nodes: nodes, Recorder: a.process.Recorder(lens.API(), mgr, source(a.plugin)), Metrics: a.metrics,
 		Connectivity: a.process.Prober, Handover: machine.Handover,
 	})
 	s := machine.Setup{Name: "machine." + lens.API(), Workers: a.flags.Workers, Target: a.targetCache(), Also: also, Around: leading.Finishing}
@@ -98,8 +98,19 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 // guarded is the provider for those who act under the lease of an API: without
 // the lease they change nothing.
 func (a *assembly) guarded(api string) provider.Provider {
-	return decorate.Guard(a.provider, a.process.Term(api))
+	return decorate.Guard(a.provider, a.term(api))
 }
+
+func (a *assembly) term(api string) *leading.Term { return a.process.Term(leaseOf(api, a.plugin)) }
+
+// leaseOf is that of the machine controller of an API.
+func leaseOf(api string, p Plugin) string {
+	known, _ := apis.Of(api)
+	return known.MachineLease(p.Name)
+}
+
+// source is the name under which a provider's events are told.
+func source(p Plugin) string { return p.Name + "controller" }
 
 func (a *assembly) targetCache() cache.Cache {
 	if a.process.Target == nil {
@@ -111,8 +122,12 @@ func (a *assembly) targetCache() cache.Cache {
 // approver watches the certificate requests of the target cluster on behalf of
 // the machines of every API. The first API's lease decides who approves.
 func (a *assembly) approver(ctx context.Context) error {
-	if a.process.Target == nil || !a.machine.approve {
+	if a.process.Target == nil || !a.machine.approves(a.flags.APIs) {
 		return nil
+	}
+	requests := certificatesv1.SchemeGroupVersion.WithResource("certificatesigningrequests")
+	if may, err := a.process.MayList(ctx, a.process.Target.GetConfig(), requests, "approve certificate requests of kubelets (--approve-csrs)"); err != nil || !may {
+		return err
 	}
 	if err := csr.SetupIndexes(ctx, a.process.Target.GetFieldIndexer()); err != nil {
 		return err
@@ -122,9 +137,9 @@ func (a *assembly) approver(ctx context.Context) error {
 		return fmt.Errorf("register the approver's metrics: %w", err)
 	}
 	a.approves = &csr.Approver{
-		Client: a.process.Term(a.flags.APIs[0]).Guarded(a.process.Target.GetClient()), Live: a.process.Target.GetAPIReader(), Clock: a.process.Clock,
+		Client: a.term(a.flags.APIs[0]).Guarded(a.process.Target.GetClient()), Live: a.process.Target.GetAPIReader(), Clock: a.process.Clock,
 		Policy: approval.DefaultPolicy(), Machines: a.allMachines, Latest: a.latest, Metrics: gauges,
-		Events: a.managers[0].GetEventRecorder("machine-approver"),
+		Events: a.process.Recorder(a.flags.APIs[0], a.managers[0], "machine-approver"),
 	}
 	return a.approves.Setup(a.managers[0], csr.Options{Cache: a.process.Target.GetCache(), Machines: a.sources})
 }

@@ -1,9 +1,12 @@
 package serve
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
 )
 
 // machineFlags are those that say how machines are treated.
@@ -15,9 +18,11 @@ type machineFlags struct {
 	approve     bool
 	hooks       time.Duration
 	orphans     orphanFlags
+	set         *pflag.FlagSet
 }
 
 func (m *machineFlags) add(fs *pflag.FlagSet) {
+	m.set = fs
 	d := standardDefaults()
 	fs.DurationVar(&m.defaults.CreationTimeout, "machine-creation-timeout", d.CreationTimeout, "how long a machine of machine.sapcloud.io may take to join before it is Failed")
 	fs.DurationVar(&m.defaults.HealthTimeout, "machine-health-timeout", d.HealthTimeout, "how long its node may be unhealthy before it is Failed")
@@ -32,7 +37,19 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&m.tokenGroups, "bootstrap-token-auth-extra-groups", "", "extra groups of bootstrap tokens, separated by commas")
 	fs.DurationVar(&m.tokenTTL, "bootstrap-token-ttl", time.Hour, "lifetime of a bootstrap token made for a machine of machine.openshift.io whose user data asks for one")
 	fs.StringVar(&m.cluster, "cluster-id", "", "ownership scope of instances; empty is the control namespace for machine.sapcloud.io, and the label of the machine for machine.openshift.io")
-	fs.BoolVar(&m.approve, "approve-csrs", true, "approve certificate requests of the machines' kubelets")
+	fs.BoolVar(&m.approve, "approve-csrs", true, "approve certificate requests of the machines' kubelets; unless given, only where machine.openshift.io is served, as its users are used to")
 	fs.DurationVar(&m.hooks, "hook-report-after", time.Hour, "after how long a lifecycle hook that stops the deletion of a machine of machine.openshift.io is reported with its owner; 0: never")
 	m.orphans.add(fs)
+}
+
+// approves reports whether certificate requests are approved by a process that serves the
+// APIs: as the flag says, else as the originals do.
+func (m *machineFlags) approves(served []string) bool {
+	if m.set.Changed("approve-csrs") {
+		return m.approve
+	}
+	return slices.ContainsFunc(served, func(name string) bool {
+		api, _ := apis.Of(name)
+		return api.Approves
+	})
 }

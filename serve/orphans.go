@@ -69,13 +69,13 @@ func (a *assembly) orphans(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	nodes, err := a.process.Nodes(ctx, a.flags.APIs[0])
+	nodes, err := a.process.Nodes(ctx, leaseOf(a.flags.APIs[0], a.plugin))
 	if err != nil {
 		return err
 	}
 	return a.managers[0].Add(collector.New(collector.Options{
 		Nodes: nodes, Kinds: kinds, Provider: a.guarded(a.flags.APIs[0]), Connectivity: a.process.Prober, Clock: a.process.Clock, Policy: policy,
-		Recorder: a.managers[0].GetEventRecorder("orphan-collector"), Metrics: m,
+		Recorder: a.process.Recorder(a.flags.APIs[0], a.managers[0], "orphan-collector"), Metrics: m,
 	}))
 }
 
@@ -99,7 +99,7 @@ func (a *assembly) nodesWithoutMachine(kinds []collector.Kind, sources []collect
 			continue
 		}
 		o := *row.nodes
-		o.Client, o.Kinds, o.Clock = a.process.Term(row.api).Guarded(a.process.Target.GetClient()), kinds, a.process.Clock
+		o.Client, o.Kinds, o.Clock = a.term(row.api).Guarded(a.process.Target.GetClient()), kinds, a.process.Clock
 		o.JoinTimeout = a.machine.defaults.CreationTimeout
 		if err := collector.NewNodes(o).SetupWithManager(mgr, a.process.Target.GetCache(), sources); err != nil {
 			return err

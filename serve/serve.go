@@ -10,8 +10,10 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
@@ -81,27 +83,32 @@ func Command(p Plugin) *cobra.Command {
 	return c
 }
 
+// port is where metrics and health are served, unless the program has the name of an
+// original that has addresses for them.
+const port = 10259
+
 // server is one process.
 type server struct {
 	plugin  Plugin
 	flags   run.Flags
+	log     *run.LogFlags
 	machine machineFlags
 	rate    float64
 	also    []func(context.Context) error
 }
 
 func (s *server) addFlags(fs *pflag.FlagSet) {
-	s.flags.AddFlags(fs, 10259)
+	s.flags.AddFlags(fs, run.PlaceOf(filepath.Base(os.Args[0]), true, port))
 	s.machine.add(fs)
 	fs.Float64Var(&s.rate, "provider-qps", s.plugin.Limits.PerSecond, "calls per second to the infrastructure per account, learned down when it throttles; 0 for no limit")
-	run.AddLogFlags(fs)
+	s.log = run.AddLogFlags(fs)
 	if s.plugin.AddFlags != nil {
 		s.plugin.AddFlags(fs)
 	}
 }
 
 func (s *server) serve(ctx context.Context) error {
-	if err := s.flags.Complete(); err != nil {
+	if err := errors.Join(s.log.Apply(), s.flags.Complete()); err != nil {
 		return err
 	}
 	log := klog.Background().WithName("machine-controller-" + s.plugin.Name)
@@ -109,6 +116,10 @@ func (s *server) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return process.Run(ctx, func(ctx context.Context) error { return s.setUp(ctx, process) })
+}
+
+func (s *server) setUp(ctx context.Context, process *run.Process) error {
 	p, err := s.provider(ctx, process)
 	if err != nil {
 		return fmt.Errorf("start provider %s: %w", s.plugin.Name, err)
@@ -121,7 +132,8 @@ func (s *server) serve(ctx context.Context) error {
 	if err := a.controllers(ctx); err != nil {
 		return err
 	}
-	return process.Run(ctx, s.also...)
+	process.Beside(s.also...)
+	return nil
 }
 
 // provider makes the provider and decorates it. From the inside out: calls end in

@@ -1,7 +1,7 @@
 // Package apis is the table of the APIs that machines may be declared in: what each is
 // called, and its lenses for those who only read. Wiring ranges over it. Whoever starts
 // controllers has a row for each of its entries besides, in serve and in
-// cmd/machine-controller-manager, because controllers are made for the types of one API.
+// internal/program, because controllers are made for the types of one API.
 package apis
 
 import (
@@ -42,11 +42,18 @@ type API struct {
 	// nil: there are none.
 	Checks Checks
 
+	// CoreEvents: events are those of core/v1, and not those of events.k8s.io.
+	CoreEvents bool
+	// Approves: whoever keeps its machines also approves the certificate requests of their nodes.
+	Approves bool
+
 	// Removal is how events tell how long deletions of machines took.
 	Removal Removal
 	said    func(client.Object) dialect.Said
 	leases  leases
-	types   []func(*runtime.Scheme) error
+	// programs are those of the original.
+	programs []Program
+	types    []func(*runtime.Scheme) error
 }
 
 // Removal are the reasons of events about one machine by which its deletion can be followed.
@@ -83,9 +90,16 @@ var All = []API{
 		Patients:    openshift.Patients{},
 		Checks:      checks[*lenient.MachineHealthCheck]{openshift.HealthChecks{}},
 		Removal:     Removal{Begins: []string{"DrainSucceeded", "DrainSkipped"}, Ends: "Delete", Undrained: true, Span: "from the end of the drain"},
+		Approves:    true,
 		said:        openshift.Said,
-		leases:      leases{prefix: "cluster-api-provider-", suffix: "-leader", sets: "machineset", others: []string{"healthcheck", "nodelink"}},
-		types:       []func(*runtime.Scheme) error{lenient.AddToScheme, v1beta1.AddToScheme, healthchecking.AddToScheme},
+		leases:      leases{prefix: "cluster-api-provider-", suffix: "-leader", sets: "machineset", checks: "healthcheck", links: "nodelink"},
+		programs: []Program{
+			{Name: "machine-controller-manager", Provider: true, Metrics: ":8081", Health: ":9440"},
+			{Name: "machineset-controller", Metrics: ":8082", Health: ":9441"},
+			{Name: "machine-healthcheck", Metrics: ":8083", Health: ":9442"},
+			{Name: "nodelink-controller", Metrics: "0"},
+		},
+		types: []func(*runtime.Scheme) error{lenient.AddToScheme, v1beta1.AddToScheme, healthchecking.AddToScheme},
 	},
 	{
 		Name: provider.Gardener, Short: "gardener", Version: v1alpha1.GroupVersion.Version, Namespace: "default",
@@ -101,9 +115,12 @@ var All = []API{
 		Deployments: deployments[*v1alpha1.MachineDeployment, *v1alpha1.MachineSet]{gardener.Deployments{}},
 		Patients:    gardener.Patients{},
 		Removal:     Removal{Begins: []string{"Deleting", "Draining"}, Ends: "Deleted", Span: "from the first to the last step"},
+		CoreEvents:  true,
 		said:        gardener.Said,
 		leases:      leases{machines: "machine-controller", sets: "machine-controller-manager"},
-		types:       []func(*runtime.Scheme) error{v1alpha1.AddToScheme},
+		// machine-controller-manager has that name in no other place, and serves the other API too.
+		programs: []Program{{Name: "machine-controller", Provider: true}},
+		types:    []func(*runtime.Scheme) error{v1alpha1.AddToScheme},
 	},
 }
 

@@ -12,14 +12,12 @@ type leases struct {
 	prefix, suffix string
 	// machines is the lease of every machine controller; empty: it is named for the provider.
 	machines string
-	// sets is what leads the controllers of sets and deployments, others are further
-	// controllers that know no provider.
-	sets   string
-	others []string
+	// sets, checks and links are what leads the controllers of sets and deployments, of health
+	// checks, and of the links between machines and nodes; empty: the API has none of its own.
+	sets, checks, links string
 }
 
-// MachineLease is the lease of the machine controller of a provider, and SetLease
-// that of the controllers of sets and deployments.
+// MachineLease is the lease of the machine controller of a provider.
 func (a API) MachineLease(plugin string) string {
 	if a.leases.machines != "" {
 		plugin = a.leases.machines
@@ -27,8 +25,15 @@ func (a API) MachineLease(plugin string) string {
 	return a.leases.prefix + plugin + a.leases.suffix
 }
 
-// SetLease is told at [API.MachineLease].
+// SetLease is that of the controllers of sets and deployments, CheckLease that of health
+// checks, LinkLease that of the links between machines and nodes.
 func (a API) SetLease() string { return a.leases.prefix + a.leases.sets + a.leases.suffix }
+
+// CheckLease is told at [API.SetLease].
+func (a API) CheckLease() string { return a.leases.prefix + a.leases.checks + a.leases.suffix }
+
+// LinkLease is told at [API.SetLease].
+func (a API) LinkLease() string { return a.leases.prefix + a.leases.links + a.leases.suffix }
 
 // LeadsMachines reports whether a machine controller of the API, of any provider,
 // leads under the lease of that name.
@@ -38,5 +43,5 @@ func (a API) LeadsMachines(lease string) bool {
 	}
 	plugin, begins := strings.CutPrefix(lease, a.leases.prefix)
 	plugin, ends := strings.CutSuffix(plugin, a.leases.suffix)
-	return begins && ends && plugin != "" && plugin != a.leases.sets && !slices.Contains(a.leases.others, plugin)
+	return begins && ends && !slices.Contains([]string{"", a.leases.sets, a.leases.checks, a.leases.links}, plugin)
 }

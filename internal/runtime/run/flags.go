@@ -1,5 +1,5 @@
 // Package run is what every controller process has in common: flags, clients,
-// managers, leader election, metrics and health.
+// managers, leader election, metrics, health, events and logs.
 //
 // A process serves one or both APIs. Each API has a manager of its own, with
 // the lease, the namespace and the cache that its users expect; they share one
@@ -10,8 +10,11 @@ package run
 import (
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -26,9 +29,30 @@ import (
 // NoTarget as --target-kubeconfig says that machines join no cluster.
 const NoTarget = "none"
 
+// Place says whose place a program takes: what its flags default to.
+type Place struct {
+	// APIs are those it serves; empty is every API whose kinds the control cluster has.
+	APIs []string
+	// Metrics and Health are addresses. Where there is none for metrics, they are on Port of
+	// every address; where there is none for health, it is not served apart from them.
+	Metrics, Health string
+	Port            int
+}
+
+// PlaceOf is the place of the original's program of that name, among those that need an
+// infrastructure or those that need none. Other names serve every API on the port.
+func PlaceOf(name string, needsProvider bool, port int) Place {
+	p, api, known := apis.ProgramOf(name, needsProvider)
+	if !known {
+		return Place{Port: port}
+	}
+	return Place{APIs: []string{api}, Metrics: p.Metrics, Health: p.Health, Port: port}
+}
+
 // Flags are the flags of every controller process. The names are those of the
 // two systems whose place the process takes.
 type Flags struct {
+	// APIs are those to serve; once the process runs, those of them that are served.
 	APIs              []string
 	Namespace         string
 	ControlKubeconfig string
@@ -45,9 +69,10 @@ type Flags struct {
 	// freezes the controllers, and how often the clusters are looked at.
 	SightTimeout, SightPeriod time.Duration
 
-	address string
-	port    int
-	set     *pflag.FlagSet
+	kubeconfig string
+	address    string
+	port       int
+	set        *pflag.FlagSet
 }
 
 // Election are the settings of leader election.
@@ -57,6 +82,9 @@ type Election struct {
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 }
 
+// defaultElection is that of machine.sapcloud.io's original.
+var defaultElection = Election{Enabled: true, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
+
 // term is that of a process that takes part, and does not lead yet.
 func (e Election) term(clk clock.WithTicker) *leading.Term {
 	if !e.Enabled {
@@ -65,29 +93,30 @@ func (e Election) term(clk clock.WithTicker) *leading.Term {
 	return leading.NewTerm(e.LeaseDuration, e.RenewDeadline, clk)
 }
 
-// AddFlags binds the flags. DefaultPort is the port that --port defaults to
-// where the process serves machine.sapcloud.io.
-func (f *Flags) AddFlags(fs *pflag.FlagSet, defaultPort int) {
+// AddFlags binds the flags. They may be spelt with underscores.
+func (f *Flags) AddFlags(fs *pflag.FlagSet, p Place) {
 	f.set = fs
-	fs.StringSliceVar(&f.APIs, "apis", apis.Names(), "API groups to serve")
+	fs.SetNormalizeFunc(dashed)
+	fs.StringSliceVar(&f.APIs, "apis", p.APIs, "API groups to serve; empty is every one whose kinds the control cluster has")
 	fs.StringVar(&f.Namespace, "namespace", "", "control namespace; empty is every namespace for machine.openshift.io and \"default\" for machine.sapcloud.io")
 	fs.StringVar(&f.ControlKubeconfig, "control-kubeconfig", "", "kubeconfig of the cluster that holds the machine objects; empty is the target's, inClusterConfig this pod's")
-	fs.StringVar(&f.TargetKubeconfig, "target-kubeconfig", "", "kubeconfig of the cluster that the machines join; empty is this pod's, \"none\" is no cluster")
+	fs.StringVar(&f.TargetKubeconfig, "target-kubeconfig", "", "kubeconfig of the cluster that the machines join; empty is --kubeconfig, \"none\" is no cluster")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the only cluster there is; empty is $KUBECONFIG, and this pod's where that is not set")
 	fs.IntVar(&f.Workers, "concurrent-syncs", 200, "objects of one kind that are worked on at once")
 	fs.IntVar(&f.Workers, "max-concurrent-reconciles", 200, "the same as --concurrent-syncs")
-	fs.StringVar(&f.MetricsAddress, "metrics-bind-address", "", "address of the metrics endpoint, \"0\" for none; empty is --address and --port")
-	fs.StringVar(&f.HealthAddress, "health-addr", "", "address of /healthz and /readyz; empty for none of its own")
+	fs.StringVar(&f.MetricsAddress, "metrics-bind-address", p.Metrics, "address of the metrics endpoint, \"0\" for none; empty is --address and --port")
+	fs.StringVar(&f.HealthAddress, "health-addr", p.Health, "address of /healthz and /readyz; empty for none of its own")
 	fs.StringVar(&f.address, "address", "0.0.0.0", "IP address of the metrics endpoint")
-	fs.IntVar(&f.port, "port", defaultPort, "port of the metrics endpoint")
+	fs.IntVar(&f.port, "port", p.Port, "port of the metrics endpoint")
 	fs.BoolVar(&f.Profiling, "profiling", false, "serve /debug/pprof/ beside the metrics")
 	fs.Float32Var(&f.QPS, "kube-api-qps", 0, "requests per second to each API server; 0 leaves the limit to the server's priority and fairness")
 	fs.IntVar(&f.Burst, "kube-api-burst", 30, "burst of --kube-api-qps")
 	fs.DurationVar(&f.ResyncPeriod, "min-resync-period", 10*time.Minute, "how often every object is looked at although nothing changed")
-	fs.BoolVar(&f.Election.Enabled, "leader-elect", true, "wait for the lease before acting")
+	fs.BoolVar(&f.Election.Enabled, "leader-elect", defaultElection.Enabled, "wait for the lease before acting")
 	fs.StringVar(&f.Election.Namespace, "leader-elect-resource-namespace", "", "namespace of the lease; empty is the control namespace")
-	fs.DurationVar(&f.Election.LeaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long others wait for a leader that does not renew")
-	fs.DurationVar(&f.Election.RenewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew before it stops")
-	fs.DurationVar(&f.Election.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "pause between attempts")
+	fs.DurationVar(&f.Election.LeaseDuration, "leader-elect-lease-duration", defaultElection.LeaseDuration, "how long others wait for a leader that does not renew")
+	fs.DurationVar(&f.Election.RenewDeadline, "leader-elect-renew-deadline", defaultElection.RenewDeadline, "how long a leader tries to renew before it stops; unless given, two thirds of the lease's duration, or 107s where that is longer than 107s")
+	fs.DurationVar(&f.Election.RetryPeriod, "leader-elect-retry-period", defaultElection.RetryPeriod, "pause between attempts; unless given, two fifteenths of the lease's duration, or 26s where that is longer than 107s")
 	fs.DurationVar(&f.SightTimeout, "machine-safety-apiserver-statuscheck-timeout", 30*time.Second, "how long the API server of either cluster may be silent before nothing is created, replaced or judged any more")
 	fs.DurationVar(&f.SightPeriod, "machine-safety-apiserver-statuscheck-period", time.Minute, "how often the API servers are looked at, at the least; a fifth of the timeout if that is sooner")
 	f.addIgnored(fs)
@@ -112,15 +141,18 @@ func (f *Flags) addIgnored(fs *pflag.FlagSet) {
 
 // Complete checks the flags and fills in what follows from others.
 func (f *Flags) Complete() error {
+	if len(f.APIs) == 0 && f.set.Changed("apis") {
+		return fmt.Errorf("--apis: at least one is needed")
+	}
+	if len(f.APIs) == 0 {
+		f.APIs = apis.Names()
+	}
 	for i, api := range f.APIs {
 		known, ok := apis.Of(api)
 		if !ok {
 			return fmt.Errorf("--apis: unknown API %q: want %s", api, apis.Choice())
 		}
 		f.APIs[i] = known.Name
-	}
-	if len(f.APIs) == 0 {
-		return fmt.Errorf("--apis: at least one is needed")
 	}
 	if f.Workers < 1 {
 		return fmt.Errorf("--concurrent-syncs: must be at least 1, not %d", f.Workers)
@@ -131,6 +163,9 @@ func (f *Flags) Complete() error {
 	if f.TargetKubeconfig == NoTarget && f.ControlKubeconfig == "" {
 		return fmt.Errorf("--control-kubeconfig: must be set where --target-kubeconfig is %q", NoTarget)
 	}
+	if err := f.completeElection(); err != nil {
+		return err
+	}
 	if f.MetricsAddress == "" {
 		if net.ParseIP(f.address) == nil || f.port < 0 || f.port > 65535 {
 			return fmt.Errorf("--address, --port: %s:%d is no address", f.address, f.port)
@@ -138,6 +173,43 @@ func (f *Flags) Complete() error {
 		f.MetricsAddress = net.JoinHostPort(f.address, strconv.Itoa(f.port))
 	}
 	return nil
+}
+
+// The deadline and the pause of the originals of machine.openshift.io.
+const (
+	renewDeadline = 107 * time.Second
+	retryPeriod   = 26 * time.Second
+)
+
+// completeElection lets the deadline and the pause follow from the lease's duration where
+// only that is given, as the originals do: a lease of two minutes outlasts an API server
+// that is away for one and a half.
+func (f *Flags) completeElection() error {
+	e := &f.Election
+	if e.LeaseDuration == 0 { // the original's word for its default
+		e.LeaseDuration = defaultElection.LeaseDuration
+	}
+	deadline, pause := e.LeaseDuration*2/3, e.LeaseDuration*2/15
+	if e.LeaseDuration > renewDeadline {
+		deadline, pause = renewDeadline, retryPeriod
+	}
+	if !f.set.Changed("leader-elect-renew-deadline") {
+		e.RenewDeadline = deadline
+	}
+	if !f.set.Changed("leader-elect-retry-period") {
+		e.RetryPeriod = pause
+	}
+	if e.RenewDeadline >= e.LeaseDuration || e.RetryPeriod <= 0 || e.RetryPeriod*6/5 >= e.RenewDeadline {
+		return fmt.Errorf("--leader-elect-lease-duration, --leader-elect-renew-deadline, --leader-elect-retry-period: "+
+			"the lease (%s) must last longer than the deadline (%s), and that longer than one and a fifth of the pause (%s)",
+			e.LeaseDuration, e.RenewDeadline, e.RetryPeriod)
+	}
+	return nil
+}
+
+// dashed lets flags be spelt with underscores.
+func dashed(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }
 
 // Serves reports whether the process serves the API.
@@ -169,10 +241,14 @@ func (f *Flags) Configs() (control, target *rest.Config, err error) {
 }
 
 func (f *Flags) config(path string) (*rest.Config, error) {
-	if path == "inClusterConfig" {
-		path = ""
+	rules := clientcmd.ClientConfigLoadingRules{ExplicitPath: path}
+	if path == "" {
+		rules.ExplicitPath = f.kubeconfig
 	}
-	c, err := clientcmd.BuildConfigFromFlags("", path)
+	if rules.ExplicitPath == "" {
+		rules.Precedence = filepath.SplitList(os.Getenv(clientcmd.RecommendedConfigPathEnvVar))
+	}
+	c, err := load(&rules, path == inCluster)
 	if err != nil {
 		return nil, err
 	}
@@ -185,4 +261,19 @@ func (f *Flags) config(path string) (*rest.Config, error) {
 		c.QPS = -1
 	}
 	return c, nil
+}
+
+// inCluster, as the path of a kubeconfig, is the pod's own.
+const inCluster = "inClusterConfig"
+
+// load reads the kubeconfig, or, where none is named, what is mounted into the pod.
+func load(rules *clientcmd.ClientConfigLoadingRules, pod bool) (*rest.Config, error) {
+	if pod || rules.ExplicitPath == "" && len(rules.Precedence) == 0 {
+		c, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("--kubeconfig and $%s are not set: %w", clientcmd.RecommendedConfigPathEnvVar, err)
+		}
+		return c, nil
+	}
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -101,6 +102,21 @@ func (l *lease) RecordEvent(what string) {
 	about := &coordinationv1.Lease{ObjectMeta: known.ObjectMeta}
 	about.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
 	l.events.Eventf(about, nil, corev1.EventTypeNormal, "LeaderElection", "Elect", "%s %s", l.identity, what)
+}
+
+// state tells people who leads. Whoever stands by is as ready as who leads.
+func (l *lease) state(*http.Request) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.known == nil:
+		return "not read yet", nil
+	case l.holder() == l.identity:
+		return "held by this process", nil
+	case l.holder() == "":
+		return "held by nobody", nil
+	}
+	return "standing by, it is held by " + l.holder(), nil
 }
 
 // Get implements [resourcelock.Interface].

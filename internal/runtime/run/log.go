@@ -2,14 +2,38 @@ package run
 
 import (
 	"flag"
+	"fmt"
 
 	"github.com/spf13/pflag"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	"k8s.io/klog/v2"
 )
 
-// AddLogFlags binds the logging flags (--v and its kin).
-func AddLogFlags(fs *pflag.FlagSet) {
-	var goFlags flag.FlagSet
-	klog.InitFlags(&goFlags)
-	fs.AddGoFlagSet(&goFlags)
+// LogFlags are the logging flags once they are parsed.
+type LogFlags struct{ config *logsapi.LoggingConfiguration }
+
+// AddLogFlags binds the logging flags of Kubernetes: --v and its kin, --log-flush-frequency,
+// --logging-format, and those that klog has had before.
+func AddLogFlags(fs *pflag.FlagSet) *LogFlags {
+	l := &LogFlags{logsapi.NewLoggingConfiguration()}
+	logsapi.AddFlags(l.config, fs)
+	var before flag.FlagSet
+	klog.InitFlags(&before)
+	before.VisitAll(func(f *flag.Flag) {
+		if fs.Lookup(f.Name) == nil && f.Name != "v" {
+			old := pflag.PFlagFromGoFlag(f)
+			old.Hidden = true
+			fs.AddFlag(old)
+		}
+	})
+	return l
+}
+
+// Apply begins to log as the flags say. It may be called once in a process.
+func (l *LogFlags) Apply() error {
+	if err := logsapi.ValidateAndApply(l.config, nil); err != nil {
+		return fmt.Errorf("--logging-format, --v: %w", err)
+	}
+	return nil
 }

@@ -3,24 +3,27 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
 	"os"
+	"time"
 
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -57,17 +60,27 @@ type Process struct {
 	// down there and in the other one.
 	Clock *serverclock.Clock
 
+	*surroundings
 	scheme   *runtime.Scheme
 	managers []ctrl.Manager
-	terms    map[string]*leading.Term
-	leases   []*lease
-	indexed  bool
+	// caches are those of the control cluster, by API.
+	caches map[string]cache.Cache
+	// terms are those of the leases.
+	terms   map[string]*leading.Term
+	leases  []*lease
+	indexed bool
+	health  probes
+	denied  map[schema.GroupVersionResource]bool
+	events  record.EventBroadcaster
+	beside  []func(context.Context) error
 }
 
-// New connects to the clusters.
+// New connects to the clusters, which need not answer yet.
 func New(f *Flags, log logr.Logger) (*Process, error) {
+	log = quiet(log)
 	ctrl.SetLogger(log)
-	p := &Process{Flags: f, Log: log, scheme: Scheme(), terms: map[string]*leading.Term{}}
+	p := &Process{Flags: f, Log: log, scheme: Scheme(), terms: map[string]*leading.Term{}, caches: map[string]cache.Cache{}, denied: map[schema.GroupVersionResource]bool{}}
+	p.health.lacks("the process starts")
 	control, target, err := f.Configs()
 	if err != nil {
 		return nil, err
@@ -78,21 +91,26 @@ func New(f *Flags, log logr.Logger) (*Process, error) {
 	if target != nil && target != control {
 		pace.Wrap(target)
 	}
-	p.Control = control
+	p.Control, p.surroundings = control, &surroundings{control: control, log: log}
 	if target != nil {
 		if p.Target, err = p.join(target); err != nil {
 			return nil, fmt.Errorf("connect to the target cluster: %w", err)
 		}
 	}
+	return p, nil
+}
+
+// look makes the prober of both clusters.
+func (p *Process) look() error {
 	probes, err := p.probes()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p.Prober = NewProber(probes, f.connectivityPolicy(), p.Clock, log)
+	p.Prober = NewProber(probes, p.Flags.connectivityPolicy(), p.Clock, p.Log)
 	if err := metrics.Registry.Register(p.Prober); err != nil {
-		return nil, fmt.Errorf("register the metric of freezes: %w", err)
+		return fmt.Errorf("register the metric of freezes: %w", err)
 	}
-	return p, nil
+	return nil
 }
 
 // join connects to the cluster that machines join.
@@ -101,36 +119,40 @@ func (p *Process) join(target *rest.Config) (cluster.Cluster, error) {
 		o.Scheme = p.scheme
 		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
 		o.Cache.ByObject = slim()
+		o.Cache.NewInformer = p.informer
 		o.Client.Cache = &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}
 	})
 }
 
-// Nodes is the cluster that machines join, to be changed while the process leads
-// the API; nil when they join none. A process that asks for it watches nodes,
+// Nodes is the cluster that machines join, to be changed while the process holds
+// the lease; nil when they join none. A process that asks for it watches nodes,
 // pods and budgets.
-func (p *Process) Nodes(ctx context.Context, api string) (*node.Cluster, error) {
+func (p *Process) Nodes(ctx context.Context, lease string) (*node.Cluster, error) {
 	if p.Target == nil {
 		return nil, nil
 	}
 	if !p.indexed {
+		if err := p.findDenied(ctx); err != nil {
+			return nil, err
+		}
 		if err := node.SetupIndexes(ctx, p.Target.GetFieldIndexer()); err != nil {
 			return nil, fmt.Errorf("index nodes: %w", err)
 		}
 		p.indexed = true
 	}
-	return node.New(p.Term(api).Guarded(p.Target.GetClient()), p.Target.GetAPIReader(), p.Clock), nil
+	return node.New(p.Term(lease).Guarded(p.Target.GetClient()), p.Target.GetAPIReader(), p.Clock), nil
 }
 
-// Term is that of the process as the leader of an API.
-func (p *Process) Term(api string) *leading.Term {
-	if p.terms[api] == nil {
-		p.terms[api] = p.Flags.Election.term(clock.RealClock{})
+// Term is that of the process as the holder of a lease.
+func (p *Process) Term(lease string) *leading.Term {
+	if p.terms[lease] == nil {
+		p.terms[lease] = p.Flags.Election.term(clock.RealClock{})
 	}
-	return p.terms[api]
+	return p.terms[lease]
 }
 
-// Manager makes the manager of one API, to lead under the given lease. The
-// first one of a process also serves metrics and health.
+// Manager makes a manager for one API, to lead under the given lease. All managers
+// of an API share a cache.
 func (p *Process) Manager(api, lease string) (ctrl.Manager, error) {
 	f := p.Flags
 	namespace := f.NamespaceOf(api)
@@ -146,8 +168,9 @@ func (p *Process) Manager(api, lease string) (ctrl.Manager, error) {
 			if err != nil {
 				return nil, err
 			}
-			return p.Term(api).Guarded(inner), nil
+			return p.Term(lease).Guarded(inner), nil
 		},
+		NewCache: func(c *rest.Config, o cache.Options) (cache.Cache, error) { return p.cacheOf(api, c, o) },
 	}
 	if o.LeaderElectionNamespace == "" {
 		o.LeaderElectionNamespace = namespace
@@ -159,30 +182,48 @@ func (p *Process) Manager(api, lease string) (ctrl.Manager, error) {
 		o.Cache.DefaultNamespaces = map[string]cache.Config{namespace: {}}
 	}
 	o.Cache.ByObject = commonConditions(cmp.Or(namespace, ConditionsNamespace))
-	if len(p.managers) == 0 {
-		o.HealthProbeBindAddress = f.HealthAddress
-		o.Metrics = metricsserver.Options{BindAddress: f.MetricsAddress, ExtraHandlers: p.handlers()}
+	if known, _ := apis.Of(api); known.CoreEvents {
+		if err := p.tellCore(); err != nil {
+			return nil, err
+		}
 	}
 	m, err := p.manager(api, o)
 	if err != nil {
 		return nil, fmt.Errorf("make the manager of %s: %w", api, err)
 	}
-	if err := m.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, err
-	}
-	if err := m.AddReadyzCheck("caches", synced(m)); err != nil {
-		return nil, err
-	}
 	p.managers = append(p.managers, m)
 	return m, nil
 }
 
-// manager makes a manager whose lease tells the API's term.
+// cacheOf is the cache of an API, which one of its managers starts.
+func (p *Process) cacheOf(api string, c *rest.Config, o cache.Options) (cache.Cache, error) {
+	if known := p.caches[api]; known != nil {
+		return sharedCache{known}, nil
+	}
+	made, err := cache.New(c, o)
+	if err != nil {
+		return nil, err
+	}
+	p.caches[api] = made
+	p.health.add(check{"caches of " + api, synced(made)})
+	return made, nil
+}
+
+// sharedCache is a cache that somebody else starts.
+type sharedCache struct{ cache.Cache }
+
+// Start implements [cache.Cache].
+func (sharedCache) Start(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// manager makes a manager whose lease tells its term.
 func (p *Process) manager(api string, o ctrl.Options) (ctrl.Manager, error) {
 	if !o.LeaderElection {
 		return ctrl.NewManager(p.Control, o)
 	}
-	l, err := newLease(p.Control, o.LeaderElectionNamespace, o.LeaderElectionID, p.Flags.Election, p.Term(api))
+	l, err := newLease(p.Control, o.LeaderElectionNamespace, o.LeaderElectionID, p.Flags.Election, p.Term(o.LeaderElectionID))
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +233,8 @@ func (p *Process) manager(api string, o ctrl.Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.events = m.GetEventRecorder("leader-election")
+	l.events = p.Recorder(api, m, "leader-election")
+	p.health.add(check{"lease " + l.Describe(), l.state})
 	p.leases = append(p.leases, l)
 	return m, nil
 }
@@ -217,21 +259,22 @@ func podNamespace() string {
 	return "kube-system"
 }
 
-func synced(m ctrl.Manager) healthz.Checker {
-	return func(r *http.Request) error {
-		if !m.GetCache().WaitForCacheSync(r.Context()) {
-			return fmt.Errorf("caches are not filled yet")
+// synced tells whether a cache is filled, without waiting for that.
+func synced(c cache.Cache) func(*http.Request) (string, error) {
+	return func(r *http.Request) (string, error) {
+		ctx, cancel := context.WithTimeout(r.Context(), 100*time.Millisecond)
+		defer cancel()
+		if !c.WaitForCacheSync(ctx) {
+			return "", errors.New("not filled yet")
 		}
-		return nil
+		return "filled", nil
 	}
 }
 
 // handlers are those beside /metrics: users of machine.sapcloud.io expect the
 // health of the process on the same port.
 func (p *Process) handlers() map[string]http.Handler {
-	out := map[string]http.Handler{"/healthz": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte("OK"))
-	})}
+	out := p.health.handlers()
 	if p.Flags.Profiling {
 		out["/debug/pprof/"] = http.HandlerFunc(pprof.Index)
 		out["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
@@ -240,22 +283,72 @@ func (p *Process) handlers() map[string]http.Handler {
 	return out
 }
 
-// Run runs all managers until ctx ends or one of them stops. A standby's
+// Run lets setUp make managers, once there is an API to serve, and runs them until ctx
+// ends or one of them stops. Probes are answered from the beginning. A standby's
 // caches are as warm as the leader's. It returns when no change is under way any
 // more, also where the lease was lost: who calls the infrastructure hears what
 // came of it.
-func (p *Process) Run(ctx context.Context, also ...func(context.Context) error) error {
+func (p *Process) Run(ctx context.Context, setUp func(context.Context) error) error {
 	defer func() {
 		for _, t := range p.terms {
 			t.Idle()
 		}
 	}()
+	asked := ctx
 	g, ctx := errgroup.WithContext(ctx)
+	if err := p.answer(ctx, g); err != nil {
+		return err
+	}
+	g.Go(func() error {
+		if err := p.await(ctx); err != nil {
+			return err
+		}
+		if err := p.look(); err != nil {
+			return err
+		}
+		if err := setUp(ctx); err != nil {
+			return err
+		}
+		return p.start(ctx, g)
+	})
+	err := g.Wait()
+	if errors.Is(err, errAnew) || asked.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// Beside runs f besides the managers, whoever leads.
+func (p *Process) Beside(f ...func(context.Context) error) { p.beside = append(p.beside, f...) }
+
+// answer serves metrics and health.
+func (p *Process) answer(ctx context.Context, g *errgroup.Group) error {
+	web, err := rest.HTTPClientFor(p.Control)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	server, err := metricsserver.NewServer(metricsserver.Options{BindAddress: p.Flags.MetricsAddress, ExtraHandlers: p.handlers()}, p.Control, web)
+	if err != nil {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	if server != nil {
+		g.Go(func() error { return server.Start(ctx) })
+	}
+	if p.Flags.HealthAddress != "" {
+		g.Go(func() error { return p.health.serve(ctx, p.Flags.HealthAddress) })
+	}
+	return nil
+}
+
+// start runs what was set up.
+func (p *Process) start(ctx context.Context, g *errgroup.Group) error {
 	g.Go(func() error { return p.Prober.Start(ctx) })
+	g.Go(func() error { return p.watchLacks(ctx) })
 	for _, l := range p.leases {
 		g.Go(func() error { return l.Watch(ctx) })
 	}
 	if p.Target != nil {
+		p.health.add(check{"cache of the cluster that machines join", synced(p.Target.GetCache())})
 		g.Go(func() error { return p.Target.Start(ctx) })
 		if !p.Target.GetCache().WaitForCacheSync(ctx) {
 			return fmt.Errorf("the target cluster's cache did not fill")
@@ -264,8 +357,8 @@ func (p *Process) Run(ctx context.Context, also ...func(context.Context) error) 
 	for _, m := range p.managers {
 		g.Go(func() error { return m.Start(ctx) })
 	}
-	for _, f := range also {
+	for _, f := range p.beside {
 		g.Go(func() error { return f(ctx) })
 	}
-	return g.Wait()
+	return nil
 }

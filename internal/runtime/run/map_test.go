@@ -24,7 +24,7 @@ func TestMapOfProcesses(t *testing.T) {
 	page := string(raw)
 	var f Flags
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.AddFlags(fs, 1)
+	f.AddFlags(fs, Place{Port: 1})
 	one, _ := apis.Of(provider.OpenShift)
 	other, _ := apis.Of(provider.Gardener)
 	short := func(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) + "s" }

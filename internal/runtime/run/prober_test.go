@@ -322,7 +322,7 @@ func TestSightFlags(t *testing.T) {
 	} {
 		var f Flags
 		fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-		f.AddFlags(fs, 1)
+		f.AddFlags(fs, Place{Port: 1})
 		if err := fs.Parse(strings.Fields(c.args)); err != nil {
 			t.Fatal(err)
 		}

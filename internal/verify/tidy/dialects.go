@@ -49,7 +49,7 @@ func isClient(name string) bool {
 // plans, for the types of each: what a further API adds to.
 var apiFiles = []string{
 	"internal/dialect/apis/apis.go",
-	"serve/apis.go", "cmd/machine-controller-manager/apis.go", "internal/plugin/project/apis.go",
+	"serve/apis.go", "internal/program/apis.go", "internal/plugin/project/apis.go",
 }
 
 // apiRooms are about single APIs: their types, their lenses, how a provider spells its specs in each, and what proves all that.

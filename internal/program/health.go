@@ -1,11 +1,9 @@
-package main
+package program
 
 import (
 	"cmp"
-	"fmt"
+	"context"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -20,18 +18,15 @@ const healthSource = "machinehealthcheck-controller"
 
 // setUpHealth sets up the health checks that belong to p's API, of every generation. They
 // look at nodes, so that there are none where machines join no cluster. A kind that the
-// API server does not have is left out until the next start.
-func setUpHealth(p program, row served) error {
-	if p.Target == nil || len(row.checks) == 0 || !p.runs(machineHealthChecks) {
-		return nil
-	}
+// API server does not have is left out.
+func setUpHealth(ctx context.Context, p program, row served) error {
 	m, err := machinehealthcheck.NewMetrics(metrics.Registry)
 	if err != nil {
 		return err
 	}
 	o := machinehealthcheck.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Nodes: p.nodes(), LiveNodes: p.Target.GetAPIReader(),
-		Recorder: p.mgr.GetEventRecorder(healthSource), Clock: p.Clock, Metrics: m,
+		Recorder: p.recorder(healthSource), Clock: p.Clock, Metrics: m,
 		Connectivity: p.Prober,
 		Patients:     []dialect.Patients{row.patients},
 		Namespace:    cmp.Or(p.Flags.NamespaceOf(p.api), run.ConditionsNamespace),
@@ -46,6 +41,12 @@ func setUpHealth(p program, row served) error {
 		if i > 0 { // the metrics of the first are those of the original
 			o.Metrics = m.Of(c.kind.GroupVersion().String())
 		}
+		if has, err := p.Has(ctx, c.kind); err != nil || !has {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		if err := c.setUp(p, o); err != nil {
 			return err
 		}
@@ -54,36 +55,15 @@ func setUpHealth(p program, row served) error {
 }
 
 func setUpChecks[C client.Object](p program, lens dialect.HealthChecks[C], o machinehealthcheck.Options) error {
-	kind := lens.Traits().Kind
-	has, err := p.has(kind)
-	if err != nil {
-		return err
-	}
-	if !has {
-		p.Log.Info("The API server does not have this kind of health check", "kind", kind.GroupKind().String())
-		return nil
-	}
 	return machinehealthcheck.New(lens, o).SetupWithManager(p.mgr, machinehealthcheck.Setup{
 		MaxConcurrent: min(p.Flags.Workers, 10), NodeCache: p.Target.GetCache(),
 	})
 }
 
-// has reports whether the API server has a kind.
-func (p program) has(kind schema.GroupVersionKind) (bool, error) {
-	_, err := p.mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look up %s: %w", kind.GroupKind(), err)
-	}
-	return true, nil
-}
-
 // alarmsFor are what the health checks of this process say to the deployments of
 // p's API; nil where the process looks after no checks. A check that nobody
 // looks after would give its last alarm for ever.
-func alarmsFor[S client.Object](p program, sets dialect.Sets[S]) (machinedeployment.Alarms, error) {
+func alarmsFor[S client.Object](ctx context.Context, p program, sets dialect.Sets[S]) (machinedeployment.Alarms, error) {
 	if p.Target == nil || !p.runs(machineHealthChecks) {
 		return nil, nil
 	}
@@ -101,7 +81,7 @@ func alarmsFor[S client.Object](p program, sets dialect.Sets[S]) (machinedeploym
 				continue
 			}
 			looked = true
-			has, err := p.has(c.kind)
+			has, err := p.Has(ctx, c.kind)
 			if err != nil {
 				return nil, err
 			}

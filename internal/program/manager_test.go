@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"strings"
@@ -20,7 +20,7 @@ func TestControllers(t *testing.T) {
 		{reason: "both by name", args: "--controllers=machineset,machinedeployment", sets: true, deployments: true},
 		{reason: "none is known by this name", args: "--controllers=machineset,machine", err: `--controllers: unknown controller "machine": want machineset, machinedeployment, machinehealthcheck or * for all`},
 	} {
-		var o options
+		o := options{controllers: ControllerManager().controllers}
 		fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 		o.addFlags(fs)
 		if err := fs.Parse(strings.Fields(c.args)); err != nil {

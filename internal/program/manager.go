@@ -1,0 +1,255 @@
+// Package program has the programs that need no infrastructure: those that keep sets,
+// deployments and health checks. Each takes the place of one of the originals', by its
+// name, flags, ports and leases.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
+	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+)
+
+// The kinds of controllers, as --controllers names them.
+const (
+	machineSets        = "machineset"
+	machineDeployments = "machinedeployment"
+	allControllers     = "*"
+	// machineHealthChecks also look after machines of the other API.
+	machineHealthChecks = "machinehealthcheck"
+)
+
+// port is where metrics and health are served where the original has no addresses for them.
+const port = 10258
+
+// A Program is one of them.
+type Program struct {
+	name, short string
+	// controllers are those that it runs unless asked for others.
+	controllers []string
+}
+
+// ControllerManager is machine.sapcloud.io's program of sets and deployments. It serves
+// every API, and its health checks too.
+func ControllerManager() Program {
+	return Program{
+		name: "machine-controller-manager", short: "Keep machine sets and machine deployments as they are declared",
+		controllers: []string{allControllers},
+	}
+}
+
+// SetController is machine.openshift.io's program of sets.
+func SetController() Program {
+	return Program{
+		name: "machineset-controller", short: "Keep machine sets and machine deployments of machine.openshift.io as they are declared",
+		controllers: []string{machineSets, machineDeployments},
+	}
+}
+
+// HealthCheck is machine.openshift.io's program of health checks.
+func HealthCheck() Program {
+	return Program{
+		name: "machine-healthcheck", short: "Remedy machines whose nodes are unhealthy, as health checks of machine.openshift.io ask for",
+		controllers: []string{machineHealthChecks},
+	}
+}
+
+// Main parses the command line, runs the program until it is told to stop, and ends the
+// process.
+func Main(p Program) {
+	if err := p.Command().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+}
+
+// Command is the program as a command.
+func (p Program) Command() *cobra.Command {
+	var flags run.Flags
+	o := options{controllers: p.controllers}
+	var log *run.LogFlags
+	c := &cobra.Command{
+		Use:           p.name,
+		Short:         p.short,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := errors.Join(log.Apply(), o.check()); err != nil {
+				return err
+			}
+			return serve(c.Context(), p.name, &flags, &o)
+		},
+	}
+	flags.AddFlags(c.Flags(), run.PlaceOf(p.name, false, port))
+	log = run.AddLogFlags(c.Flags())
+	o.addFlags(c.Flags())
+	addLater(c.Flags())
+	return c
+}
+
+// options are what the flags ask of single controllers.
+type options struct {
+	controllers []string
+	// stay keeps the autoscaler off nodes during a rollout.
+	stay   bool
+	freeze safety
+}
+
+func (o *options) addFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&o.controllers, "controllers", o.controllers,
+		"controllers to run: "+machineSets+", "+machineDeployments+", "+machineHealthChecks+", or * for all")
+	fs.BoolVar(&o.stay, "autoscaler-scaledown-annotation-during-rollout", true,
+		"ask the autoscaler to leave the nodes of a deployment alone during its rollout")
+	o.freeze.addFlags(fs)
+}
+
+func (o *options) check() error {
+	known := []string{machineSets, machineDeployments, machineHealthChecks, allControllers}
+	if i := slices.IndexFunc(o.controllers, func(n string) bool { return !slices.Contains(known, n) }); i >= 0 {
+		return fmt.Errorf("--controllers: unknown controller %q: want %s, %s, %s or * for all", o.controllers[i], machineSets, machineDeployments, machineHealthChecks)
+	}
+	return o.freeze.check()
+}
+
+func (o *options) runs(controller string) bool {
+	return slices.Contains(o.controllers, controller) || slices.Contains(o.controllers, allControllers)
+}
+
+func serve(ctx context.Context, name string, flags *run.Flags, o *options) error {
+	if err := flags.Complete(); err != nil {
+		return err
+	}
+	process, err := run.New(flags, klog.Background().WithName(name))
+	if err != nil {
+		return err
+	}
+	return process.Run(ctx, func(ctx context.Context) error {
+		for _, api := range flags.APIs {
+			if err := setUpAPI(ctx, process, o, api); err != nil {
+				return fmt.Errorf("set up %s: %w", api, err)
+			}
+		}
+		return nil
+	})
+}
+
+// setUpAPI sets up the controllers of one API, each under the lease of its original.
+func setUpAPI(ctx context.Context, process *run.Process, o *options, api string) error {
+	known, _ := apis.Of(api)
+	row := apiTable()[slices.IndexFunc(apiTable(), func(r served) bool { return r.api == api })]
+	p := program{Process: process, options: o, api: api}
+	if p.runs(machineSets) || p.runs(machineDeployments) {
+		if err := p.leads(known.SetLease()); err != nil {
+			return err
+		}
+		if err := row.setUp(ctx, p); err != nil {
+			return err
+		}
+	}
+	if p.Target == nil || len(row.checks) == 0 || !p.runs(machineHealthChecks) {
+		return nil
+	}
+	if err := p.leads(known.CheckLease()); err != nil {
+		return err
+	}
+	return setUpHealth(ctx, p, row)
+}
+
+// program is what the controllers of one API are set up with.
+type program struct {
+	*run.Process
+	*options
+	api string
+	// mgr leads under the lease.
+	mgr   ctrl.Manager
+	lease string
+}
+
+// leads lets what is set up from now on wait for the lease.
+func (p *program) leads(lease string) (err error) {
+	p.lease = lease
+	p.mgr, err = p.Manager(p.api, lease)
+	return err
+}
+
+// nodes are those of the cluster that machines join, to be changed while the
+// process holds the lease.
+func (p program) nodes() client.Client { return p.Term(p.lease).Guarded(p.Target.GetClient()) }
+
+// recorder tells events under the name of a source.
+func (p program) recorder(source string) events.EventRecorder {
+	return p.Recorder(p.api, p.mgr, source)
+}
+
+// sources are the names under which the controllers tell events.
+type sources struct{ sets, deployments string }
+
+// setUp sets up those controllers of one API that are to run.
+func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets[S], deployments dialect.Deployments[D, S], as sources) error {
+	if err := setUpSets(ctx, p, sets, as.sets); err != nil {
+		return err
+	}
+	if !p.runs(machineDeployments) {
+		return nil
+	}
+	// The original of machine.openshift.io has no deployments, nor has a cluster with its kinds.
+	if has, err := p.Has(ctx, deployments.Traits().Kind); err != nil || !has {
+		return err
+	}
+	alarms, err := alarmsFor(ctx, p, sets)
+	if err != nil {
+		return err
+	}
+	return setUpDeployments(ctx, p, deployments, alarms, as.deployments)
+}
+
+func setUpSets[S client.Object](ctx context.Context, p program, lens dialect.Sets[S], source string) error {
+	o := machineset.Options{
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: p.Clock, Recorder: p.recorder(source), Connectivity: p.Prober,
+	}
+	p.freeze.apply(&o)
+	s := machineset.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}
+	if p.Target != nil {
+		o.Nodes, s.NodeCache = p.nodes(), p.Target.GetCache()
+	}
+	r := machineset.New(lens, o)
+	if err := r.Index(ctx, p.mgr.GetFieldIndexer()); err != nil || !p.runs(machineSets) {
+		return err
+	}
+	return r.SetupWithManager(p.mgr, s)
+}
+
+func setUpDeployments[D, S client.Object](ctx context.Context, p program, lens dialect.Deployments[D, S], alarms machinedeployment.Alarms, source string) error {
+	o := machinedeployment.Options{
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: p.Clock, Recorder: p.recorder(source), Connectivity: p.Prober, Alarms: alarms,
+	}
+	s := machinedeployment.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}
+	if p.Target != nil {
+		o.Nodes, o.LiveNodes, s.NodeCache = p.nodes(), p.Target.GetAPIReader(), p.Target.GetCache()
+	}
+	return machinedeployment.New(lens, o).SetupWithManager(ctx, p.mgr, s)
+}
+
+// addLater accepts the flags of controllers and webhooks that are not built
+// yet, so that the manifests of the originals work unchanged.
+func addLater(fs *pflag.FlagSet) {
+	const note = "accepted, without effect yet"
+	fs.Bool("webhook-enabled", true, note)
+	fs.Int("webhook-port", 8443, note)
+	fs.String("webhook-cert-dir", "/etc/machine-api-operator/tls", note)
+}

@@ -1,0 +1,50 @@
+package run
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
+)
+
+// Recorder tells events under the name of a source: as its API's original does, by
+// core/v1 or by events.k8s.io. The roles that users have grant no more than that.
+func (p *Process) Recorder(api string, m ctrl.Manager, source string) events.EventRecorder {
+	if known, _ := apis.Of(api); !known.CoreEvents {
+		return m.GetEventRecorder(source)
+	}
+	return coreEvents{p.events.NewRecorder(p.scheme, corev1.EventSource{Component: source})}
+}
+
+// burst is how many events of one source about one object are told at once: many machines of
+// one set are no noise.
+const burst = 250
+
+// tellCore begins to tell events by core/v1.
+func (p *Process) tellCore() error {
+	if p.events != nil {
+		return nil
+	}
+	c, err := corev1client.NewForConfig(p.Control)
+	if err != nil {
+		return fmt.Errorf("make a client for events: %w", err)
+	}
+	p.events = record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{BurstSize: burst})
+	p.events.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: c.Events("")})
+	return nil
+}
+
+// coreEvents tells events by core/v1.
+type coreEvents struct{ record.EventRecorder }
+
+// Eventf implements [events.EventRecorder]. Events of core/v1 know no related object and
+// no action.
+func (e coreEvents) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	e.EventRecorder.Eventf(regarding, kind, reason, note, args...)
+}

@@ -1,0 +1,275 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/config"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	processes "github.com/millwright-dev/millwright/internal/runtime/run"
+)
+
+// place is a cluster of its own, without any CRD, in which the programs of an original
+// would have the rights that its users give them.
+type place struct {
+	client.Client
+	kubeconfig string
+}
+
+// placeOf starts the cluster of an original; its roles are in testdata/originals.
+func placeOf(t *testing.T, roles, namespace string) place {
+	t.Helper()
+	assets, err := devplane.Ensure(t.Context(), devplane.BuildOptions{Progress: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane, err := devplane.Start(t.Context(), devplane.Options{Dir: filepath.Join(t.TempDir(), "plane"), Assets: assets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = devplane.Clean(context.Background(), plane.Dir) })
+	admin, err := plane.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := processes.Scheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	p := place{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	if p.Client, err = client.New(admin, client.Options{Scheme: scheme}); err != nil {
+		t.Fatal(err)
+	}
+	p.grant(t, roles, namespace)
+	raw, err := plane.Kubeconfig(original)
+	if err == nil {
+		err = os.WriteFile(p.kubeconfig, raw, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// original is the user that the programs act as.
+const original = "original"
+
+// grant makes the namespace, and gives the user the roles.
+func (p place) grant(t *testing.T, roles, namespace string) {
+	t.Helper()
+	p.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	raw, err := os.ReadFile(filepath.Join("testdata", "originals", roles))
+	if err != nil {
+		t.Fatal(err)
+	}
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: original}}
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096); ; {
+		var role unstructured.Unstructured
+		if err := decoder.Decode(&role.Object); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		meta := metav1.ObjectMeta{Name: role.GetName(), Namespace: role.GetNamespace()}
+		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.GetKind(), Name: role.GetName()}
+		var binding client.Object = &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}
+		if meta.Namespace != "" {
+			binding = &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}
+		}
+		p.create(t, &role)
+		p.create(t, binding)
+	}
+}
+
+func (p place) create(t *testing.T, o client.Object) {
+	t.Helper()
+	if err := p.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// install installs the kinds of one group as the original has them: without what is ours.
+func (p place) install(t *testing.T, group string, ours ...string) {
+	t.Helper()
+	all, err := config.CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range all {
+		if crd.Spec.Group != group || slices.Contains(ours, crd.Spec.Names.Kind) {
+			continue
+		}
+		if group == "machine.sapcloud.io" {
+			pruneSelector(crd)
+		}
+		p.create(t, crd)
+	}
+}
+
+// pruneSelector takes out status.labelSelector, which the CRDs of machine.sapcloud.io's
+// original do not have.
+func pruneSelector(crd *apiextensionsv1.CustomResourceDefinition) {
+	v := &crd.Spec.Versions[0]
+	delete(v.Schema.OpenAPIV3Schema.Properties["status"].Properties, "labelSelector")
+	if v.Subresources != nil && v.Subresources.Scale != nil {
+		v.Subresources.Scale.LabelSelectorPath = nil
+	}
+}
+
+// started is a program under the name of an original's.
+type started struct {
+	*exec.Cmd
+	name, health, log string
+	done              chan error
+}
+
+// start runs a program of ours under the original's name and command line.
+func (p place) start(t *testing.T, program, name, health string, args ...string) *started {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.Symlink(filepath.Join(bin, program), path); err != nil {
+		t.Fatal(err)
+	}
+	s := &started{Cmd: exec.Command(path, args...), name: name, health: health, log: path + ".log", done: make(chan error, 1)}
+	log, err := os.Create(s.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	s.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig)
+	s.Stdout, s.Stderr = log, log
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { s.done <- s.Wait() }()
+	t.Cleanup(func() {
+		_ = s.Process.Kill()
+		if t.Failed() {
+			t.Logf("%s:\n%s", name, s.said(t))
+		}
+	})
+	return s
+}
+
+// said is its log.
+func (s *started) said(t *testing.T) string {
+	t.Helper()
+	raw, err := os.ReadFile(s.log)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(raw)
+}
+
+// answers waits until a path answers with the code, and returns the body.
+func (s *started) answers(t *testing.T, path string, code int) (body string) {
+	t.Helper()
+	eventually(t, patience, s.name+" answers "+path, func(ctx context.Context) (string, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.health+path, nil)
+		if err != nil {
+			return "", err
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return "", err
+		}
+		defer res.Body.Close()
+		raw, err := io.ReadAll(res.Body)
+		if body = string(raw); err == nil && res.StatusCode != code {
+			return res.Status + ": " + body, nil
+		}
+		return "", err
+	})
+	return body
+}
+
+// ends asks the program to end, which it does in order, and without having logged an error.
+func (s *started) ends(t *testing.T) {
+	t.Helper()
+	_ = s.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-s.done:
+		if err != nil {
+			t.Errorf("%s ended with %v", s.name, err)
+		}
+	case <-time.After(time.Minute):
+		t.Errorf("%s does not end", s.name)
+	}
+	for line := range strings.Lines(s.said(t)) {
+		if strings.HasPrefix(line, "E") {
+			t.Errorf("%s logs an error: %s", s.name, line)
+		}
+	}
+}
+
+// rests fails when an object of the kinds is written within the time, once they have come to
+// rest for a while.
+func (p place) rests(t *testing.T, within time.Duration, kinds ...schema.GroupVersionKind) {
+	t.Helper()
+	before := ""
+	eventually(t, patience, "rest", func(context.Context) (string, error) {
+		last := before
+		time.Sleep(3 * time.Second)
+		if before = p.versions(t, kinds); before != last {
+			return before, nil
+		}
+		return "", nil
+	})
+	time.Sleep(within)
+	if after := p.versions(t, kinds); after != before {
+		t.Errorf("objects are written at rest:\n%s\n%s", before, after)
+	}
+}
+
+func (p place) versions(t *testing.T, kinds []schema.GroupVersionKind) string {
+	t.Helper()
+	var out []string
+	for _, kind := range kinds {
+		var list metav1.PartialObjectMetadataList
+		list.SetGroupVersionKind(kind)
+		if err := p.List(t.Context(), &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range list.Items {
+			out = append(out, fmt.Sprint(kind.Kind, " ", o.Name, " ", o.ResourceVersion))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// leads waits until a lease has a holder.
+func (p place) leads(t *testing.T, namespace, lease string) {
+	t.Helper()
+	eventually(t, patience, lease, func(ctx context.Context) (string, error) {
+		var l coordinationv1.Lease
+		if err := p.Get(ctx, client.ObjectKey{Namespace: namespace, Name: lease}, &l); err != nil {
+			return err.Error(), nil
+		}
+		if ptr.Deref(l.Spec.HolderIdentity, "") == "" {
+			return "nobody holds it", nil
+		}
+		return "", nil
+	})
+}
