@@ -17,67 +17,87 @@ import (
 //     outcome is "ok" or the [provider.Kind] of the error;
 //   - millwright_provider_exhausted_total{provider,scope}, a counter of calls that
 //     found something used up; scope is the [provider.Scope], "unknown" without one;
+//
+// and, as dashboards of the Gardener machine API expect them:
+//
 //   - mcm_cloud_api_driver_request_duration_seconds{provider,operation}, a
-//     histogram of successful calls, and
-//   - mcm_cloud_api_driver_requests_failed_total{provider,operation,error_code},
-//     both as dashboards of the Gardener machine API expect them; error_code is
-//     the number of the code that the Gardener driver contract has for the kind.
+//     histogram of successful calls;
+//   - mcm_cloud_api_driver_requests_failed_total{provider,operation,error_code};
+//     error_code is the number of the code that the Gardener driver contract has
+//     for the kind;
+//   - mcm_cloud_api_requests_total{provider,service}, a counter of successful
+//     calls, mcm_cloud_api_requests_failed_total{provider,service} and the
+//     histogram mcm_cloud_api_api_request_duration_seconds{provider,service} of
+//     successful ones. There a service is a call of an infrastructure's SDK. Those
+//     are a provider's own, and not seen from here: service is the verb.
 //
 // Decorators of several providers may share a registry. It is an error when the
 // registry holds other metrics of these names.
 func Metrics(p provider.Provider, registry prometheus.Registerer, clock provider.Clock) (provider.Provider, error) {
-	m := &metrics{clock: clock}
-	var err error
-	m.calls, err = register(registry, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "millwright_provider_call_seconds",
-		Help:    "Duration of provider calls by verb and outcome.",
-		Buckets: prometheus.ExponentialBuckets(0.005, 2, 14), // 5 ms to 41 s
-	}, []string{"provider", "verb", "outcome"}))
-	if err != nil {
-		return nil, err
+	v := vectors{registry: registry}
+	m := &metrics{
+		clock: clock,
+		calls: v.histogram("millwright_provider_call_seconds", "Duration of provider calls by verb and outcome.",
+			prometheus.ExponentialBuckets(0.005, 2, 14), "provider", "verb", "outcome"), // 5 ms to 41 s
+		exhausted: v.counter("millwright_provider_exhausted_total", "Provider calls that found capacity or a quota used up, by how far.", "provider", "scope"),
+		driver: outcomes{
+			took:   v.histogram("mcm_cloud_api_driver_request_duration_seconds", "Duration of successful driver operations.", nil, "provider", "operation"),
+			failed: v.counter("mcm_cloud_api_driver_requests_failed_total", "Number of failed driver operations by error code.", "provider", "operation", "error_code"),
+		},
+		requests: outcomes{
+			took:   v.histogram("mcm_cloud_api_api_request_duration_seconds", "Duration of successful provider calls.", nil, "provider", "service"),
+			failed: v.counter("mcm_cloud_api_requests_failed_total", "Provider calls that failed.", "provider", "service"),
+		},
+		succeeded: v.counter("mcm_cloud_api_requests_total", "Provider calls that succeeded.", "provider", "service"),
 	}
-	m.exhausted, err = register(registry, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "millwright_provider_exhausted_total",
-		Help: "Provider calls that found capacity or a quota used up, by how far.",
-	}, []string{"provider", "scope"}))
-	if err != nil {
-		return nil, err
-	}
-	m.succeeded, err = register(registry, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "mcm_cloud_api_driver_request_duration_seconds",
-		Help: "Duration of successful driver operations.",
-	}, []string{"provider", "operation"}))
-	if err != nil {
-		return nil, err
-	}
-	m.failed, err = register(registry, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "mcm_cloud_api_driver_requests_failed_total",
-		Help: "Number of failed driver operations by error code.",
-	}, []string{"provider", "operation", "error_code"}))
-	if err != nil {
-		return nil, err
+	if v.err != nil {
+		return nil, v.err
 	}
 	return Calls(p, m.around), nil
 }
 
 type metrics struct {
-	clock             provider.Clock
-	calls, succeeded  *prometheus.HistogramVec
-	failed, exhausted *prometheus.CounterVec
+	clock                provider.Clock
+	calls                *prometheus.HistogramVec
+	exhausted, succeeded *prometheus.CounterVec
+	driver, requests     outcomes
+}
+
+// outcomes are how long calls took that succeeded, and how many failed.
+type outcomes struct {
+	took   *prometheus.HistogramVec
+	failed *prometheus.CounterVec
+}
+
+// vectors registers metrics, or finds the equal ones already there. err is the first error.
+type vectors struct {
+	registry prometheus.Registerer
+	err      error
+}
+
+func (v *vectors) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return register(v, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels))
+}
+
+func (v *vectors) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return register(v, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
 }
 
 // register adds c to the registry, or finds the equal one already there.
-func register[C prometheus.Collector](registry prometheus.Registerer, c C) (C, error) {
-	err := registry.Register(c)
+func register[C prometheus.Collector](v *vectors, c C) C {
+	err := v.registry.Register(c)
 	if err == nil {
-		return c, nil
+		return c
 	}
 	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		if existing, ok := there.ExistingCollector.(C); ok {
-			return existing, nil
+			return existing
 		}
 	}
-	return c, fmt.Errorf("register provider metrics: %w", err)
+	if v.err == nil {
+		v.err = fmt.Errorf("register provider metrics: %w", err)
+	}
+	return c
 }
 
 func (m *metrics) around(ctx context.Context, c Call, do func(context.Context) error) error {
@@ -88,15 +108,20 @@ func (m *metrics) around(ctx context.Context, c Call, do func(context.Context) e
 	if e, ok := errors.AsType[*provider.Error](err); ok && e.Kind == provider.Exhausted {
 		m.exhausted.WithLabelValues(c.Provider, cmp.Or(string(e.Scope), "unknown")).Inc()
 	}
-	operation, ok := operations[c.Verb]
-	switch {
-	case !ok:
-	case err == nil:
-		m.succeeded.WithLabelValues(c.Provider, operation).Observe(seconds)
-	default:
-		m.failed.WithLabelValues(c.Provider, operation, code(err)).Inc()
+	operation, driven := operations[c.Verb]
+	if err != nil {
+		m.requests.failed.WithLabelValues(c.Provider, c.Verb).Inc()
+		if driven {
+			m.driver.failed.WithLabelValues(c.Provider, operation, code(err)).Inc()
+		}
+		return err
 	}
-	return err
+	m.succeeded.WithLabelValues(c.Provider, c.Verb).Inc()
+	m.requests.took.WithLabelValues(c.Provider, c.Verb).Observe(seconds)
+	if driven {
+		m.driver.took.WithLabelValues(c.Provider, operation).Observe(seconds)
+	}
+	return nil
 }
 
 func outcome(err error) string {

@@ -2,9 +2,11 @@ package decorate_test
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
@@ -134,5 +136,63 @@ func TestProvidersShareARegistry(t *testing.T) {
 	other.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "millwright_provider_call_seconds"}))
 	if _, err := decorate.Metrics(w.cloud.Provider(), other, w.clock); err == nil {
 		t.Error("a registry with another metric of the name is accepted")
+	}
+}
+
+// The rows of section 7.2 of the Gardener notes about calls of the infrastructure: a Create that succeeds, and one that fails.
+func TestCloudTable(t *testing.T) {
+	w, registry := newWorld(), prometheus.NewRegistry()
+	p, err := decorate.Metrics(w.provider(), registry, w.clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, w, p)
+	if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	w.refuse[decorate.Create] = provider.Errorf(provider.Denied, "no")
+	if _, err := s.Create(t.Context(), ref("n"), provider.Want{}); err == nil {
+		t.Fatal("not refused")
+	}
+	service := map[string]string{"provider": "example", "service": "create"}
+	operation := map[string]string{"provider": "example", "operation": "create_machine"}
+	coded := map[string]string{"provider": "example", "operation": "create_machine", "error_code": "7"}
+	rows := []struct {
+		metric string
+		kind   dto.MetricType
+		labels map[string]string
+		reason string
+	}{
+		{"mcm_cloud_api_requests_total", dto.MetricType_COUNTER, service, "one call succeeded: those that fail are not in it"},
+		{"mcm_cloud_api_requests_failed_total", dto.MetricType_COUNTER, service, "one call failed"},
+		{"mcm_cloud_api_api_request_duration_seconds", dto.MetricType_HISTOGRAM, service, "only successful calls are timed"},
+		{"mcm_cloud_api_driver_request_duration_seconds", dto.MetricType_HISTOGRAM, operation, "only successful operations are timed"},
+		{"mcm_cloud_api_driver_requests_failed_total", dto.MetricType_COUNTER, coded, "one operation failed, for lack of permission"},
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		t.Run(r.metric, func(t *testing.T) {
+			i := slices.IndexFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == r.metric })
+			if i < 0 {
+				t.Fatal("is not there")
+			}
+			f := families[i]
+			if f.GetType() != r.kind {
+				t.Errorf("is a %v, want a %v", f.GetType(), r.kind)
+			}
+			if series := gather(t, registry, r.metric); len(series) != 1 || !maps.Equal(series[0], r.labels) {
+				t.Errorf("the series are %v, want %v", series, r.labels)
+			}
+			m := f.GetMetric()[0]
+			if n := m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount()); n != 1 {
+				t.Errorf("counts %v, want 1: %s", n, r.reason)
+			}
+			if buckets := len(m.GetHistogram().GetBucket()); r.kind == dto.MetricType_HISTOGRAM && buckets != len(prometheus.DefBuckets) {
+				t.Errorf("has %d buckets, want those that are the default", buckets)
+			}
+		})
 	}
 }

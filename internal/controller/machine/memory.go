@@ -32,12 +32,12 @@ type remembered struct {
 	uid types.UID
 	// released is when our finalizer was taken off an object under deletion. The cache
 	// may still show the object with it.
-	released  time.Time
-	tries     tries
-	request   request
-	removal   removal
-	departure departure
-	told      told
+	released time.Time
+	tries    tries
+	request  request
+	removal  removal
+	timed    timed
+	told     told
 	// reboot is what came of the last one.
 	reboot lifecycle.Rebooting
 	token  tokenState

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
@@ -19,8 +20,10 @@ type Metrics struct {
 	steps *prometheus.CounterVec
 	stuck *prometheus.CounterVec
 	twins prometheus.Counter
-	// removal is about deletion.
-	removal removalMetrics
+	// blocked are deletions that do not get on.
+	blocked   *blocked
+	failures  failures
+	durations durations
 }
 
 // NewMetrics makes the metrics and registers them.
@@ -41,9 +44,18 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m.twins = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "millwright_machine_duplicate_instances_total", Help: "Instances found beside the one that their machine has recorded.",
 	})
-	r.MustRegister(m.phase, m.steps, m.stuck, m.twins)
-	m.removal = newRemovalMetrics(r)
+	m.blocked, m.failures, m.durations = newBlocked(), newFailures(r), newDurations(r)
+	r.MustRegister(m.phase, m.steps, m.stuck, m.twins, m.blocked)
 	return m
+}
+
+// forget ends the series of a machine that is gone.
+func (m *Metrics) forget(api string, machine types.NamespacedName) {
+	if m == nil {
+		return
+	}
+	m.blocked.note(blockedKey{api: api, machine: machine}, "", nil)
+	m.failures.forget(machine)
 }
 
 // phaseWords are the stages that the histogram tells apart, in its own words.

@@ -102,15 +102,17 @@ func (p *pass[M]) create(ctx context.Context) {
 	want := provider.Want{UserData: userData, Role: p.infra.class.Role}
 	p.onInstances(func(s *instances[M]) { p.world.Instances, p.world.Retry = s.create(ctx, want) })
 	if p.world.Retry.Err == nil && len(p.world.Instances.Own) > 0 {
+		p.mem.timed.made = p.Clock.Now()
 		p.onNode(func(t *target[M]) lifecycle.Node { return t.find(ctx) })
 	}
 }
 
 func (p *pass[M]) initialize(ctx context.Context) lifecycle.Retry {
-	i := p.instance()
+	i, began := p.instance(), p.Clock.Now()
 	if err := p.infra.initialize(ctx, p.ref(), *i); err != nil {
 		return p.mem.tries.failed(lifecycle.Initialize, err, p.Clock.Now())
 	}
+	p.mem.timed.initializing = p.Clock.Now().Sub(began)
 	i.Uninitialized = false
 	return p.mem.tries.succeeded()
 }
@@ -134,10 +136,10 @@ func (p *pass[M]) recordNow(ctx context.Context, d lifecycle.Decision, steps ...
 }
 
 func (p *pass[M]) drain(ctx context.Context, d lifecycle.Decision) (*drain.Decision, error) {
-	if p.mem.departure.drainSince.IsZero() && !p.view.Deleted.IsZero() {
-		p.mem.departure.drainSince = p.Clock.Now()
+	if p.mem.timed.drainSince.IsZero() && !p.view.Deleted.IsZero() {
+		p.mem.timed.drainSince = p.Clock.Now()
 		if at := p.view.Since(lifecycle.DeletionDrain); !at.IsZero() { // an earlier process began it
-			p.mem.departure.drainSince = at
+			p.mem.timed.drainSince = at
 		}
 	}
 	var came drain.Decision

@@ -135,9 +135,11 @@ func (r *removal) refused(err error, now time.Time) time.Duration {
 	return now.Sub(r.refusedSince)
 }
 
-// departure is what the metrics of deletions say: when the drain for the deletion began, whether
-// that is over, what the machine's instance was, and where.
-type departure struct {
+// timed is what the metrics of durations say: when the instance was made, how long its last initialization took, when the
+// drain for the deletion began, whether that is over, what the instance is, and where.
+type timed struct {
+	made               time.Time
+	initializing       time.Duration
 	drainSince         time.Time
 	drained            bool
 	instanceType, zone string

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
-	"github.com/millwright-dev/millwright/provider"
 )
 
 // teller says what a pass came to.
@@ -36,7 +34,8 @@ func (t teller[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
 		t.log.Info("machine", "stage", out.Stage, "was", was, "reason", out.Reason, "message", out.Message, "after", out.After)
 	}
 	t.Metrics.observe(t.was, out)
-	t.removed(ctx, out)
+	t.counts(out)
+	t.measure(ctx, out)
 	t.Metrics.doubled(t.found, t.m)
 }
 
@@ -82,36 +81,18 @@ func (t teller[M]) instanceEvents() []dialect.Event {
 	return out
 }
 
-// removed takes down what came of a pass over a machine on its way out.
-func (t teller[M]) removed(ctx context.Context, out lifecycle.Outcome) {
-	if t.Metrics == nil || t.view.Deleted.IsZero() {
+// counts takes down what came of a pass in the metrics of single machines.
+func (t teller[M]) counts(out lifecycle.Outcome) {
+	if t.Metrics == nil {
 		return
 	}
-	m := &t.Metrics.removal
 	key := types.NamespacedName{Namespace: t.view.Namespace, Name: t.view.Name}
-	if out.Did(lifecycle.RemoveFinalizer) {
+	switch {
+	case out.Did(lifecycle.RemoveFinalizer):
 		t.Metrics.forget(t.Dialect.API(), key)
-	} else {
-		m.blocked.note(blockedKey{api: t.Dialect.API(), machine: key}, obstacle(out), t.Clock)
-	}
-	if out.Reason == lifecycle.ReasonTerminateFailed {
-		m.failed.WithLabelValues(key.Name, key.Namespace, string(provider.KindOf(out.Err))).Inc()
-	}
-	_, deployment := t.Dialect.Group(t.m)
-	if deployment == "" {
 		return
+	case !t.view.Deleted.IsZero():
+		t.Metrics.blocked.note(blockedKey{api: t.Dialect.API(), machine: key}, obstacle(out), t.Clock)
 	}
-	if d := out.World.Drain.Result; d != nil && d.Done && !t.mem.departure.drained {
-		t.mem.departure.drained = true
-		m.drained.WithLabelValues(key.Namespace, deployment).Set(rounded(out.At.Sub(t.mem.departure.drainSince)))
-	}
-	if out.Did(lifecycle.RemoveFinalizer) {
-		m.took.WithLabelValues(key.Namespace, deployment, t.mem.departure.instanceType, t.mem.departure.zone).Set(rounded(out.At.Sub(t.view.Deleted)))
-		over := m.groups.deleted(group{t.Dialect.API(), key.Namespace, deployment}, func() map[group]bool { return t.livingGroups(ctx) })
-		for _, g := range over {
-			of := prometheus.Labels{"namespace": g.namespace, "machine_deployment": g.name}
-			m.took.DeletePartialMatch(of)
-			m.drained.DeletePartialMatch(of)
-		}
-	}
+	t.Metrics.failures.count(key, t.was, out)
 }
