@@ -10,6 +10,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/controller/machineclass"
 	collector "github.com/millwright-dev/millwright/internal/controller/orphan"
+	"github.com/millwright-dev/millwright/internal/controller/statemetrics"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
@@ -26,6 +27,8 @@ type served struct {
 	kind func(a *assembly, mgr ctrl.Manager) collector.Kind
 	// nodes are marked that have no machine; nil where nobody asks for that.
 	nodes *collector.NodeOptions
+	// shown are the kinds of objects that metrics are made of here.
+	shown []statemetrics.Kind
 }
 
 // apiTable has a row for each API, in the order of the table.
@@ -34,7 +37,7 @@ var apiTable = []served{
 	{api: provider.Gardener, setUp: (*assembly).gardener, kind: (*assembly).gardenerKind, nodes: &collector.NodeOptions{
 		Mark: v1alpha1.AnnotationKeyNotManaged, MarkValue: v1alpha1.AnnotationValueNotManaged,
 		Finalizer: v1alpha1.FinalizerNode, API: provider.Gardener,
-	}},
+	}, shown: []statemetrics.Kind{statemetrics.GardenerMachines()}},
 }
 
 // defaults are what flags say where a machine says nothing.

@@ -15,6 +15,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/controller/capacity"
 	"github.com/millwright-dev/millwright/internal/controller/csr"
 	"github.com/millwright-dev/millwright/internal/controller/machine"
+	"github.com/millwright-dev/millwright/internal/controller/statemetrics"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/engine/approval"
@@ -53,7 +54,7 @@ func (a *assembly) controllers(ctx context.Context) error {
 			return err
 		}
 		row := apiTable[slices.IndexFunc(apiTable, func(r served) bool { return r.api == api })]
-		if err := row.setUp(a, ctx, mgr); err != nil {
+		if err := errors.Join(row.setUp(a, ctx, mgr), statemetrics.SetupWithManager(mgr, a.process.Log, row.shown...)); err != nil {
 			return fmt.Errorf("set up %s: %w", api, err)
 		}
 		a.managers = append(a.managers, mgr)
@@ -92,7 +93,7 @@ func machines[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manage
 	if err := r.SetupWithManager(ctx, mgr, s); err != nil {
 		return err
 	}
-	return keeper(a, mgr, lens, resolver, nodes)
+	return keeper(ctx, a, mgr, lens, resolver)
 }
 
 // guarded is the provider for those who act under the lease of an API: without

@@ -9,11 +9,14 @@ import (
 	keeping "github.com/millwright-dev/millwright/internal/controller/postmortem"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
-	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
 // keeper keeps evidence of the machines of one API that failed.
-func keeper[M client.Object](a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], resolver dialect.Resolver[M], nodes *node.Cluster) error {
+func keeper[M client.Object](ctx context.Context, a *assembly, mgr ctrl.Manager, lens dialect.Machines[M], resolver dialect.Resolver[M]) error {
+	nodes, err := a.process.Nodes(ctx, leaseOf(lens.API(), a.plugin))
+	if err != nil {
+		return err
+	}
 	return keeping.New(keeping.Options[M]{
 		Dialect: lens, Resolver: resolver, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Provider: a.provider, Nodes: nodes,
 		Requests: a.requestsOf, Clock: a.process.Clock, Policy: postmortem.DefaultPolicy(),

@@ -54,6 +54,12 @@ type NodeReader interface {
 	MachineOf(n *corev1.Node) client.ObjectKey
 }
 
+// HealthJudge is the lens of sets whose machines say why they failed.
+type HealthJudge interface {
+	// FailedByHealth reports whether m failed because it was unhealthy for too long.
+	FailedByHealth(m client.Object) bool
+}
+
 // VictimMarker is the lens of machines whose deployments pass on the autoscaler's choice
 // ([rollout.MarkVictims]). Elsewhere the autoscaler marks machines itself.
 type VictimMarker interface {

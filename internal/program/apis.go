@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/machinehealthcheck"
+	"github.com/millwright-dev/millwright/internal/controller/statemetrics"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
@@ -25,6 +26,8 @@ type served struct {
 	// conditions that all of a kind share.
 	checks []checks
 	common func(*corev1.ConfigMap) dialect.CommonConditions
+	// shown are the kinds of objects that metrics are made of here.
+	shown []statemetrics.Kind
 }
 
 // apiTable has a row for each API, in the order of the table.
@@ -32,11 +35,14 @@ func apiTable() []served {
 	return []served{{
 		api: provider.OpenShift, patients: openshift.Patients{}, common: openshift.ParseConditions,
 		checks: []checks{checksOf(openshift.HealthChecks{}), checksOf(openshift.OldHealthChecks{})},
+		// The operator of the original shows both. Here no other process does.
+		shown: []statemetrics.Kind{statemetrics.OpenShiftMachines(), statemetrics.OpenShiftMachineSets()},
 		setUp: func(ctx context.Context, p program) error {
 			return setUp(ctx, p, openshift.Sets{}, openshift.Deployments{}, sources{"machineset_controller", "machinedeployment_controller"})
 		},
 	}, {
 		api: provider.Gardener, patients: gardener.Patients{},
+		shown: []statemetrics.Kind{statemetrics.GardenerMachineSets(), statemetrics.GardenerMachineDeployments()},
 		setUp: func(ctx context.Context, p program) error {
 			lens := gardener.Deployments{StayDuringRollout: p.stay, Nodeless: p.Target == nil}
 			return setUp(ctx, p, gardener.Sets{}, lens, sources{"machineset-controller", "machine-controller-manager"})

@@ -10,15 +10,18 @@ import (
 	"os"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/controller/statemetrics"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
@@ -138,9 +141,13 @@ func serve(ctx context.Context, name string, flags *run.Flags, o *options) error
 	if err != nil {
 		return err
 	}
+	stale := machineset.NewStaleMachines()
+	if err := metrics.Registry.Register(stale); err != nil {
+		return fmt.Errorf("register the metric of stale machines: %w", err)
+	}
 	return process.Run(ctx, func(ctx context.Context) error {
 		for _, api := range flags.APIs {
-			if err := setUpAPI(ctx, process, o, api); err != nil {
+			if err := setUpAPI(ctx, program{Process: process, options: o, api: api, stale: stale}); err != nil {
 				return fmt.Errorf("set up %s: %w", api, err)
 			}
 		}
@@ -149,15 +156,14 @@ func serve(ctx context.Context, name string, flags *run.Flags, o *options) error
 }
 
 // setUpAPI sets up the controllers of one API, each under the lease of its original.
-func setUpAPI(ctx context.Context, process *run.Process, o *options, api string) error {
-	known, _ := apis.Of(api)
-	row := apiTable()[slices.IndexFunc(apiTable(), func(r served) bool { return r.api == api })]
-	p := program{Process: process, options: o, api: api}
+func setUpAPI(ctx context.Context, p program) error {
+	known, _ := apis.Of(p.api)
+	row := apiTable()[slices.IndexFunc(apiTable(), func(r served) bool { return r.api == p.api })]
 	if p.runs(machineSets) || p.runs(machineDeployments) {
 		if err := p.leads(known.SetLease()); err != nil {
 			return err
 		}
-		if err := row.setUp(ctx, p); err != nil {
+		if err := errors.Join(row.setUp(ctx, p), statemetrics.SetupWithManager(p.mgr, p.Log, row.shown...)); err != nil {
 			return err
 		}
 	}
@@ -175,6 +181,8 @@ type program struct {
 	*run.Process
 	*options
 	api string
+	// stale counts machines that sets replaced; the APIs share it.
+	stale prometheus.Counter
 	// mgr leads under the lease.
 	mgr   ctrl.Manager
 	lease string
@@ -220,7 +228,7 @@ func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets
 
 func setUpSets[S client.Object](ctx context.Context, p program, lens dialect.Sets[S], source string) error {
 	o := machineset.Options{
-		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: p.Clock, Recorder: p.recorder(source), Connectivity: p.Prober,
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: p.Clock, Recorder: p.recorder(source), Connectivity: p.Prober, StaleMachines: p.stale,
 	}
 	p.freeze.apply(&o)
 	s := machineset.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}

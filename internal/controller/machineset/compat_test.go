@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
+	dto "github.com/prometheus/client_model/go"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -95,5 +96,47 @@ func TestFailedAdoptionIsNoMissingReplica(t *testing.T) {
 	}
 	if w.created != 0 {
 		t.Errorf("%d machines were made beside the orphan", w.created)
+	}
+}
+
+// The row mcm_machine_stale_machines_total of section 7.1 of the Gardener notes: what counts are machines that failed for
+// their health, once they are deleted.
+func TestStaleMachinesAreCounted(t *testing.T) {
+	rows := []struct {
+		reason string
+		phase  v1alpha1.MachinePhase
+		last   v1alpha1.MachineOperationType
+		scale  int
+		want   float64
+	}{
+		{"it was unhealthy for too long", v1alpha1.MachineFailed, v1alpha1.MachineOperationHealthCheck, 2, 1},
+		{"it never joined", v1alpha1.MachineFailed, v1alpha1.MachineOperationCreate, 2, 0},
+		{"it is unhealthy, and there is one too many", v1alpha1.MachineUnknown, v1alpha1.MachineOperationHealthCheck, 1, 0},
+		{"it failed, and it would have gone with the others", v1alpha1.MachineFailed, v1alpha1.MachineOperationHealthCheck, 0, 1},
+	}
+	for _, row := range rows {
+		t.Run(row.reason, func(t *testing.T) {
+			w := newWorld(gardenerAPI)
+			w.declare(t, 2)
+			w.sync(t, true, true)
+			r, stale := w.controller(), machineset.NewStaleMachines()
+			r.StaleMachines = stale
+			w.rest(t, r)
+			m := w.machinesOf(t, w.Client)[0].(*v1alpha1.Machine)
+			m.Status.CurrentStatus.Phase, m.Status.LastOperation.Type = row.phase, row.last
+			if err := w.Client.Status().Update(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			w.scale(t, row.scale)
+			w.sync(t, true, true)
+			w.rest(t, r)
+			var got dto.Metric
+			if err := stale.Write(&got); err != nil {
+				t.Fatal(err)
+			}
+			if got.GetCounter().GetValue() != row.want {
+				t.Errorf("counted %v, want %v", got.GetCounter().GetValue(), row.want)
+			}
+		})
 	}
 }

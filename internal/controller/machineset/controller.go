@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -60,6 +61,10 @@ type Options struct {
 	// FreezePeriod is how often a frozen set is looked at although nothing
 	// happened; zero is never.
 	FreezePeriod time.Duration
+	// StaleMachines counts the machines that sets deleted because they had been
+	// unhealthy for too long, in API groups that tell that ([dialect.HealthJudge]);
+	// may be nil.
+	StaleMachines prometheus.Counter
 }
 
 // Reconciler keeps sets of kind S at their size. Passes over different sets
@@ -68,9 +73,10 @@ type Reconciler[S client.Object] struct {
 	Options
 	lens dialect.Sets[S]
 	// preserver is nil where sets keep no machines, nodeReader where machines say themselves
-	// that they are ready.
+	// that they are ready, unhealthy where they do not say why they failed.
 	preserver  dialect.SetPreserver
 	nodeReader dialect.NodeReader
+	unhealthy  dialect.HealthJudge
 	// writes are the sets and machines that were written.
 	writes written.Writes
 
@@ -121,7 +127,10 @@ func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 	}
 	preserver, _ := dialect.As[dialect.SetPreserver](lens)
 	nodeReader, _ := dialect.As[dialect.NodeReader](lens)
-	return &Reconciler[S]{Options: o, lens: lens, preserver: preserver, nodeReader: nodeReader, memories: map[types.NamespacedName]*memory{}}
+	unhealthy, _ := dialect.As[dialect.HealthJudge](lens)
+	return &Reconciler[S]{
+		Options: o, lens: lens, preserver: preserver, nodeReader: nodeReader, unhealthy: unhealthy, memories: map[types.NamespacedName]*memory{},
+	}
 }
 
 // Reconcile makes one pass over the set that req names.

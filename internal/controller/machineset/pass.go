@@ -69,7 +69,9 @@ func (p *pass[S]) scale(ctx context.Context) error {
 		return p.came(hands[S]{p.subject}.create(ctx, d.Create))
 	case len(d.Delete) > 0:
 		log.Info(d.Message, "delete", len(d.Delete))
-		return p.came(hands[S]{p.subject}.delete(ctx, d.Delete))
+		deleted, failure := hands[S]{p.subject}.delete(ctx, d.Delete)
+		p.countStale(deleted)
+		return p.came(failure)
 	case d.Finished:
 		p.acted, err = p.letGo(ctx)
 		return err

@@ -97,12 +97,11 @@ func (h hands[S]) recognise(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// delete deletes the victims, each by its UID.
-func (h hands[S]) delete(ctx context.Context, victims []replicas.Victim) *dialect.SetFailure {
+// delete deletes the victims, each by its UID, and returns those that surely are.
+func (h hands[S]) delete(ctx context.Context, victims []replicas.Victim) (deleted []replicas.Victim, failure *dialect.SetFailure) {
 	errs := make([]error, len(victims))
 	h.Deletes(len(victims), func(i int) { errs[i] = h.deleteOne(ctx, victims[i]) })
 	now := h.Clock.Now()
-	var deleted []replicas.Victim
 	for i, v := range victims {
 		switch {
 		case errs[i] == nil:
@@ -113,7 +112,7 @@ func (h hands[S]) delete(ctx context.Context, victims []replicas.Victim) *dialec
 		}
 	}
 	h.tellDeleted(deleted)
-	return h.fail(false, errors.Join(errs...))
+	return deleted, h.fail(false, errors.Join(errs...))
 }
 
 func (h hands[S]) deleteOne(ctx context.Context, v replicas.Victim) error {

@@ -28,6 +28,7 @@ type Sets struct{}
 var (
 	_ dialect.Sets[*v1alpha1.MachineSet] = Sets{}
 	_ dialect.SetPreserver               = Sets{}
+	_ dialect.HealthJudge                = Sets{}
 )
 
 // Traits implements [dialect.Sets].
@@ -151,6 +152,12 @@ func (Sets) Member(s *v1alpha1.MachineSet, o client.Object, _ dialect.Nodes) rep
 	out.Shielded = shielded(s, m)
 	out.FullyLabeled = labels.SelectorFromSet(s.Spec.Template.Labels).Matches(labels.Set(m.Labels))
 	return out
+}
+
+// FailedByHealth implements [dialect.HealthJudge]: what failed last is the check of the health.
+func (Sets) FailedByHealth(o client.Object) bool {
+	m := o.(*v1alpha1.Machine)
+	return m.Status.CurrentStatus.Phase == v1alpha1.MachineFailed && m.Status.LastOperation.Type == v1alpha1.MachineOperationHealthCheck
 }
 
 // member is what m says whoever owns it. Its phase says all about readiness.

@@ -327,7 +327,7 @@ func (p *Process) answer(ctx context.Context, g *errgroup.Group) error {
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	server, err := metricsserver.NewServer(metricsserver.Options{BindAddress: p.Flags.MetricsAddress, ExtraHandlers: p.handlers()}, p.Control, web)
+	server, err := metricsserver.NewServer(metricsserver.Options{BindAddress: p.Flags.MetricsAddress, ExtraHandlers: p.handlers(), FilterProvider: exposition}, p.Control, web)
 	if err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
