@@ -19,7 +19,7 @@ import (
 
 const garden = "garden"
 
-// TestInPlaceOfMachineControllerManager: M1 to M4, M6, M7. Our programs have the names, the
+// TestInPlaceOfMachineControllerManager: M1 to M7. Our programs have the names, the
 // command lines, the roles and the CRDs of machine.sapcloud.io's original.
 func TestInPlaceOfMachineControllerManager(t *testing.T) {
 	t.Parallel()
@@ -44,6 +44,17 @@ func TestInPlaceOfMachineControllerManager(t *testing.T) {
 	p.rests(t, 10*time.Second, group.WithKind("MachineDeployment"), group.WithKind("MachineSet"), group.WithKind("Machine"))
 	p.toldByCore(t, "SuccessfulCreate", "machineset-controller")
 	p.toldByCore(t, "ScalingMachineSet", "machine-controller-manager")
+	for s, series := range map[*started][]string{
+		sets:     {`mcm_machine_deployment_items_total 1`, `mcm_machine_set_info_spec_replicas{`, `mcm_workqueue_adds_total{name="machineset"}`},
+		machines: {`mcm_machine_items_total 2`, `mcm_machine_current_status_phase{`, `mcm_machine_info{`, `mcm_machine_controller_frozen 0`, `mcm_workqueue_adds_total{name="machine"}`},
+	} {
+		page := s.answers(t, "/metrics", 200)
+		for _, one := range series {
+			if !strings.Contains(page, "\n"+one) {
+				t.Errorf("M5: %s shows no %s", s.name, one)
+			}
+		}
+	}
 	if log := machines.said(t); strings.Count(log, "approve certificate requests") != 0 {
 		t.Errorf("who is not to approve speaks of it:\n%s", log)
 	}
