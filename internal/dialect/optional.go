@@ -60,6 +60,18 @@ type HealthJudge interface {
 	FailedByHealth(m client.Object) bool
 }
 
+// Linker is the lens of machines whose node another controller than theirs may record, which
+// is all that it writes into them.
+type Linker[M client.Object] interface {
+	// Link records n as the node of m, as Record does, and reports whether m did not say so.
+	Link(m M, n *corev1.Node) bool
+	// Stamp notes in m that something of it changed at a time, in whole seconds. Controllers
+	// that look at machines alone learn from it that a node became ready, or ceased to be.
+	Stamp(m M, at time.Time)
+	// Stamped is when that was noted last; zero when it never was.
+	Stamped(m M) time.Time
+}
+
 // VictimMarker is the lens of machines whose deployments pass on the autoscaler's choice
 // ([rollout.MarkVictims]). Elsewhere the autoscaler marks machines itself.
 type VictimMarker interface {

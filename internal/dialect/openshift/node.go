@@ -2,10 +2,14 @@ package openshift
 
 import (
 	"slices"
+	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
+	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
 
@@ -18,7 +22,29 @@ func recordNode(m *machinev1.Machine, o lifecycle.Outcome) {
 	if n == nil || m.DeletionTimestamp != nil {
 		return
 	}
+	Machines{}.Link(m, n)
+}
+
+var _ dialect.Linker[*machinev1.Machine] = Machines{}
+
+// Link implements [dialect.Linker]. A reference that names the same node with more words
+// than the original's three stays as it is.
+func (Machines) Link(m *machinev1.Machine, n *corev1.Node) bool {
+	if ref := m.Status.NodeRef; ref != nil && ref.Kind == "Node" && ref.Name == n.Name && ref.UID == n.UID {
+		return false
+	}
 	m.Status.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: n.UID}
+	return true
+}
+
+// Stamp implements [dialect.Linker].
+func (Machines) Stamp(m *machinev1.Machine, at time.Time) {
+	m.Status.LastUpdated = ptr.To(metav1.NewTime(at.Truncate(time.Second)))
+}
+
+// Stamped implements [dialect.Linker].
+func (Machines) Stamped(m *machinev1.Machine) time.Time {
+	return ptr.Deref(m.Status.LastUpdated, metav1.Time{}).Time
 }
 
 // recordNodeLost says that the node is gone, until there is one again.

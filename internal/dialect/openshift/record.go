@@ -48,7 +48,7 @@ func (Machines) Record(m *machinev1.Machine, o lifecycle.Outcome) {
 	recordBegun(m, o)
 	recordPhase(m, o)
 	if turned := recordTimeouts(m, o); turned || !equality.Semantic.DeepEqual(before, &m.Status) {
-		m.Status.LastUpdated = ptr.To(metav1.NewTime(o.At.Truncate(time.Second)))
+		Machines{}.Stamp(m, o.At)
 	}
 }
 

@@ -143,7 +143,7 @@ func (c *Cluster) search(ctx context.Context, q Query) (*corev1.Node, error) {
 			}
 		}
 		if next = list.Continue; next == "" {
-			return one(q.joinedSince(found), "provider ID or internal IP "+strings.Join(append([]string{q.ProviderID}, q.InternalIPs...), " or "))
+			return q.Only(found, "provider ID or internal IP "+strings.Join(append([]string{q.ProviderID}, q.InternalIPs...), " or "))
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (c *Cluster) only(ctx context.Context, q Query, what, index string, values 
 			}
 		}
 	}
-	return one(q.joinedSince(found), what)
+	return q.Only(found, what)
 }
 
 // one returns the only node that was found.
@@ -269,6 +269,13 @@ func (q Query) joinedSince(nodes []corev1.Node) []corev1.Node {
 		return nodes
 	}
 	return since
+}
+
+// Only is the one of several nodes that all show the same of the machine: where there are
+// several, the one that is not older than the machine. It is nil without nodes, and an error
+// that names them where that leaves several. What says what they show.
+func (q Query) Only(nodes []corev1.Node, what string) (*corev1.Node, error) {
+	return one(q.joinedSince(nodes), what)
 }
 
 // Anothers reports whether the node, as it was read since it was found, is not the

@@ -186,3 +186,17 @@ func TestNoCluster(t *testing.T) {
 		t.Error(gone, err)
 	}
 }
+
+// TestNodeIndexes: who reads nodes alone makes a cache watch nothing else.
+func TestNodeIndexes(t *testing.T) {
+	var names []string
+	for _, i := range NodeIndexes() {
+		if _, is := i.Object.(*corev1.Node); !is {
+			t.Errorf("index %s is over %T", i.Name, i.Object)
+		}
+		names = append(names, i.Name)
+	}
+	if got, want := strings.Join(names, " "), strings.Join([]string{ProviderIDIndex, InternalIPIndex, MarkIndex}, " "); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

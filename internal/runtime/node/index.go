@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -49,6 +50,15 @@ func Indexes() []Index {
 		{&storagev1.VolumeAttachment{}, AttachmentNodeIndex, attachmentNode},
 		{&storagev1.VolumeAttachment{}, AttachmentVolumeIndex, attachmentVolume},
 	}
+}
+
+// NodeIndexes are those over nodes alone, for who reads nothing else: an index over a kind
+// makes a cache watch it.
+func NodeIndexes() []Index {
+	return slices.DeleteFunc(Indexes(), func(i Index) bool {
+		_, is := i.Object.(*corev1.Node)
+		return !is
+	})
 }
 
 // SetupIndexes adds the indexes to a cache. It fails where one is there
