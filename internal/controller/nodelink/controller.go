@@ -1,0 +1,261 @@
+// Package nodelink ties nodes to machines where the machine controller does not: it records
+// in a machine which node it has become, and puts on the node what the machine asks for.
+//
+// It works beside the machine controller of a foreign provider, and beside our own, which
+// does the same by itself: whoever comes second finds nothing to write. One pass is about one
+// node. It looks who may have the node, decides ([Decide]), records it in the machine under
+// the version that it looked at, and brings the node in step. Passes over one node follow one
+// another, and two nodes cannot both get the same version of a machine, so that a machine has
+// one node and a node one machine.
+package nodelink
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/millwright-dev/millwright/internal/controller/written"
+	"github.com/millwright-dev/millwright/internal/dialect"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/runtime/node"
+)
+
+// The names of the original's program, which is also the source of its events, and of the lease
+// under which it leads, so that the two never act at the same time.
+const (
+	Name  = "nodelink-controller"
+	Lease = "cluster-api-provider-nodelink-leader"
+)
+
+// Options are what a [Reconciler] works with.
+type Options struct {
+	// Client reads machines from a cache with the index of [Reconciler.Index], and writes
+	// their status. Live reads them from the API server itself. Both are required.
+	Client client.Client
+	Live   client.Reader
+	// Nodes reads nodes from a cache with the indexes of [Reconciler.Index], and writes them.
+	// NodesLive reads them from the API server itself. Nil: they are in the same cluster as
+	// the machines.
+	Nodes     client.Client
+	NodesLive client.Reader
+	// Clock is the real one by default.
+	Clock clock.PassiveClock
+	// Recorder takes the events, which are about machines. Required.
+	Recorder events.EventRecorder
+}
+
+// Reconciler links nodes to machines of kind M. Passes over different nodes may run in
+// parallel, those over one node must not.
+type Reconciler[M client.Object] struct {
+	Options
+	lens  dialect.Machines[M]
+	links dialect.Linker[M]
+	// mark is the key under which nodes name machines of this API.
+	mark string
+	// writes are the machines and nodes that were written.
+	writes written.Writes
+
+	mu       sync.Mutex
+	memories map[string]memory // by the name of the node
+}
+
+// memory is what a reconciler knows about one node between passes. Losing it costs one write
+// at most, and repeats an event.
+type memory struct {
+	uid types.UID
+	// machine is the UID of the machine whose the node was, seen how both were then.
+	machine string
+	seen    *sight
+	// told is the refusal, or the failure, that people were told about.
+	told string
+}
+
+// New returns a reconciler of the nodes of machines that lens reads. It is an error where
+// machines of that API do not say which node they have.
+func New[M client.Object](lens dialect.Machines[M], o Options) (*Reconciler[M], error) {
+	links, ok := dialect.As[dialect.Linker[M]](lens)
+	if !ok {
+		return nil, fmt.Errorf("machines of %s do not record their node: there is nothing to link", lens.API())
+	}
+	if o.Nodes == nil {
+		o.Nodes, o.NodesLive = o.Client, o.Live
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return &Reconciler[M]{
+		Options: o, lens: lens, links: links, mark: lens.Want(lens.New(), dialect.Class{}).Mark(), memories: map[string]memory{},
+	}, nil
+}
+
+// conflictDelay is how long caches are given to catch up after somebody else wrote first. The
+// event of that write usually comes sooner.
+const conflictDelay = 100 * time.Millisecond
+
+// refusedAgain is when a node is looked at again that looks like a machine's and was not linked
+// to it. What would change that wakes it, as a rule.
+const refusedAgain = 10 * time.Minute
+
+// Reconcile makes one pass over the node that req names.
+func (r *Reconciler[M]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	p := r.pass()
+	after, err := p.run(ctx, req.Name)
+	now := r.Clock.Now()
+	hidden := lifecycle.Earlier(p.machines.Settle(ctx, now), p.nodes.Settle(ctx, now))
+	switch {
+	case apierrors.IsConflict(err): // somebody else was faster
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil
+	case client.IgnoreNotFound(err) != nil: // what has gone meanwhile wakes who waits for that
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: lifecycle.Earlier(after, hidden)}, nil
+}
+
+// pass is one reconciliation of one node.
+type pass[M client.Object] struct {
+	*Reconciler[M]
+	machines, nodes *written.Client
+}
+
+func (r *Reconciler[M]) pass() *pass[M] {
+	return &pass[M]{
+		Reconciler: r,
+		machines:   &written.Client{Client: r.Client, Live: r.Live, Writes: &r.writes, Clock: r.Clock},
+		nodes:      &written.Client{Client: r.Nodes, Live: r.NodesLive, Writes: &r.writes, Clock: r.Clock},
+	}
+}
+
+// run returns when to look again.
+func (p *pass[M]) run(ctx context.Context, name string) (time.Duration, error) {
+	n, err := named(ctx, p.nodes, name)
+	if err != nil {
+		return 0, err
+	}
+	if n == nil || n.DeletionTimestamp != nil {
+		p.forget(name)
+		return 0, nil
+	}
+	l := look[M]{Reconciler: p.Reconciler, machines: p.machines, nodes: p.nodes}
+	f, err := l.around(ctx, n)
+	if err != nil {
+		return 0, fmt.Errorf("look whose node %s is: %w", name, err)
+	}
+	v, err := l.whose(ctx, n, f)
+	if err != nil {
+		return 0, fmt.Errorf("look whose node %s is: %w", name, err)
+	}
+	mem, after := p.remember(n), time.Duration(0)
+	if v.Machine != nil {
+		err = p.link(ctx, n, f.object(*v.Machine), v, &mem)
+	} else {
+		after = p.refuse(ctx, n, f, v, &mem)
+	}
+	p.keep(n, mem)
+	return after, err
+}
+
+// link records the node in its machine, and then brings the node in step: whoever goes by the
+// node finds a machine that knows of it.
+func (p *pass[M]) link(ctx context.Context, n *corev1.Node, m M, v Verdict, mem *memory) error {
+	if mem.machine != v.Machine.UID {
+		mem.machine, mem.seen, mem.told = v.Machine.UID, nil, ""
+	}
+	if err := p.record(ctx, n, m, mem); err != nil {
+		return fmt.Errorf("record node %s in machine %s: %w", n.Name, key(*v.Machine), err)
+	}
+	cluster := node.New(p.nodes, p.NodesLive, p.Clock)
+	_, _, err := cluster.Apply(ctx, n, p.lens.Want(m, dialect.Class{}))
+	if err == nil {
+		mem.told = ""
+		return nil
+	}
+	err = fmt.Errorf("bring node %s in step with machine %s: %w", n.Name, key(*v.Machine), err)
+	refused := apierrors.IsInvalid(err) || apierrors.IsForbidden(err) // what the machine asks for may be no label, or no taint
+	if refused && mem.told != err.Error() {
+		mem.told = err.Error()
+		p.tell(m, "NodeNotUpdated", mem.told)
+	}
+	return err
+}
+
+// record writes into the machine that the node is its, and that its readiness changed, as far
+// as it does not say so.
+func (p *pass[M]) record(ctx context.Context, n *corev1.Node, m M, mem *memory) error {
+	ready := lifecycle.Ready(n)
+	now := sight{ready: ready.Status == corev1.ConditionTrue, stamped: p.links.Stamped(m)}
+	after := m.DeepCopyObject().(M)
+	linked := p.links.Link(after, n)
+	if linked || unheard(mem.seen, now, ready.LastTransitionTime.Time) {
+		p.links.Stamp(after, p.Clock.Now())
+		patch := client.MergeFromWithOptions(m, client.MergeFromWithOptimisticLock{})
+		if err := p.machines.Status().Patch(ctx, after, patch); err != nil {
+			return err
+		}
+		now.stamped = p.links.Stamped(after)
+	}
+	if linked {
+		log.FromContext(ctx).Info("linked", "node", n.Name, "machine", client.ObjectKeyFromObject(m))
+	}
+	mem.seen = &now
+	return nil
+}
+
+// refuse says to the machines that a node looks like why it is not linked to them. It returns
+// when to look again.
+func (p *pass[M]) refuse(ctx context.Context, n *corev1.Node, f found[M], v Verdict, mem *memory) (after time.Duration) {
+	if len(v.Refused) > 0 {
+		after = refusedAgain
+	}
+	mem.machine, mem.seen = "", nil
+	if mem.told == v.Message {
+		return after
+	}
+	logger := log.FromContext(ctx)
+	if len(v.Refused) == 0 {
+		logger = logger.V(1) // there may be many nodes that have nothing to do with machines
+	}
+	logger.Info("not linked", "node", n.Name, "reason", v.Reason, "why", v.Message)
+	for _, m := range v.Refused {
+		p.tell(f.object(m), "NodeNotLinked", v.Message)
+	}
+	mem.told = v.Message
+	return after
+}
+
+// tell warns people of a machine.
+func (p *pass[M]) tell(m M, reason, text string) {
+	p.Recorder.Eventf(m, nil, corev1.EventTypeWarning, reason, "Link", "%s", dialect.Note(text))
+}
+
+// remember is what is known about the node; a node that was replaced by another of the same
+// name is a new one.
+func (r *Reconciler[M]) remember(n *corev1.Node) memory {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.memories[n.Name]; m.uid == n.UID {
+		return m
+	}
+	return memory{uid: n.UID}
+}
+
+func (r *Reconciler[M]) keep(n *corev1.Node, m memory) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.memories[n.Name] = m
+}
+
+func (r *Reconciler[M]) forget(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.memories, name)
+}
