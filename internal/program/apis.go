@@ -26,6 +26,8 @@ type served struct {
 	// conditions that all of a kind share.
 	checks []checks
 	common func(*corev1.ConfigMap) dialect.CommonConditions
+	// link ties nodes to its machines; nil where nobody but machine controllers does.
+	link func(context.Context, program) error
 	// shown are the kinds of objects that metrics are made of here.
 	shown []statemetrics.Kind
 }
@@ -35,6 +37,7 @@ func apiTable() []served {
 	return []served{{
 		api: provider.OpenShift, patients: openshift.Patients{}, common: openshift.ParseConditions,
 		checks: []checks{checksOf(openshift.HealthChecks{}), checksOf(openshift.OldHealthChecks{})},
+		link:   func(ctx context.Context, p program) error { return setUpLinks(ctx, p, openshift.Machines{}) },
 		// The operator of the original shows both. Here no other process does.
 		shown: []statemetrics.Kind{statemetrics.OpenShiftMachines(), statemetrics.OpenShiftMachineSets()},
 		setUp: func(ctx context.Context, p program) error {

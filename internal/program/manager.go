@@ -21,6 +21,7 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
+	"github.com/millwright-dev/millwright/internal/controller/nodelink"
 	"github.com/millwright-dev/millwright/internal/controller/statemetrics"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
@@ -34,6 +35,8 @@ const (
 	allControllers     = "*"
 	// machineHealthChecks also look after machines of the other API.
 	machineHealthChecks = "machinehealthcheck"
+	// nodeLinks are not among all: machine controllers link nodes themselves.
+	nodeLinks = "nodelink"
 )
 
 // port is where metrics and health are served where the original has no addresses for them.
@@ -68,6 +71,15 @@ func HealthCheck() Program {
 	return Program{
 		name: "machine-healthcheck", short: "Remedy machines whose nodes are unhealthy, as health checks of machine.openshift.io ask for",
 		controllers: []string{machineHealthChecks},
+	}
+}
+
+// NodeLink is machine.openshift.io's program that ties nodes to machines, for machine
+// controllers that do not.
+func NodeLink() Program {
+	return Program{
+		name: "nodelink-controller", short: "Tie nodes to the machines of machine.openshift.io that they have become",
+		controllers: []string{nodeLinks},
 	}
 }
 
@@ -115,22 +127,22 @@ type options struct {
 
 func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.controllers, "controllers", o.controllers,
-		"controllers to run: "+machineSets+", "+machineDeployments+", "+machineHealthChecks+", or * for all")
+		"controllers to run: "+machineSets+", "+machineDeployments+", "+machineHealthChecks+", or * for all of these; or "+nodeLinks)
 	fs.BoolVar(&o.stay, "autoscaler-scaledown-annotation-during-rollout", true,
 		"ask the autoscaler to leave the nodes of a deployment alone during its rollout")
 	o.freeze.addFlags(fs)
 }
 
 func (o *options) check() error {
-	known := []string{machineSets, machineDeployments, machineHealthChecks, allControllers}
+	known := []string{machineSets, machineDeployments, machineHealthChecks, nodeLinks, allControllers}
 	if i := slices.IndexFunc(o.controllers, func(n string) bool { return !slices.Contains(known, n) }); i >= 0 {
-		return fmt.Errorf("--controllers: unknown controller %q: want %s, %s, %s or * for all", o.controllers[i], machineSets, machineDeployments, machineHealthChecks)
+		return fmt.Errorf("--controllers: unknown controller %q: want %s, %s, %s, %s or * for all but the last", o.controllers[i], machineSets, machineDeployments, machineHealthChecks, nodeLinks)
 	}
 	return o.freeze.check()
 }
 
 func (o *options) runs(controller string) bool {
-	return slices.Contains(o.controllers, controller) || slices.Contains(o.controllers, allControllers)
+	return slices.Contains(o.controllers, controller) || controller != nodeLinks && slices.Contains(o.controllers, allControllers)
 }
 
 func serve(ctx context.Context, name string, flags *run.Flags, o *options) error {
@@ -167,13 +179,24 @@ func setUpAPI(ctx context.Context, p program) error {
 			return err
 		}
 	}
-	if p.Target == nil || len(row.checks) == 0 || !p.runs(machineHealthChecks) {
+	if p.Target == nil {
 		return nil
 	}
-	if err := p.leads(known.CheckLease()); err != nil {
+	if len(row.checks) > 0 && p.runs(machineHealthChecks) {
+		if err := p.leads(known.CheckLease()); err != nil {
+			return err
+		}
+		if err := setUpHealth(ctx, p, row); err != nil {
+			return err
+		}
+	}
+	if row.link == nil || !p.runs(nodeLinks) {
+		return nil
+	}
+	if err := p.leads(known.LinkLease()); err != nil {
 		return err
 	}
-	return setUpHealth(ctx, p, row)
+	return row.link(ctx, p)
 }
 
 // program is what the controllers of one API are set up with.
@@ -251,6 +274,21 @@ func setUpDeployments[D, S client.Object](ctx context.Context, p program, lens d
 		o.Nodes, o.LiveNodes, s.NodeCache = p.nodes(), p.Target.GetAPIReader(), p.Target.GetCache()
 	}
 	return machinedeployment.New(lens, o).SetupWithManager(ctx, p.mgr, s)
+}
+
+// setUpLinks ties nodes to the machines of lens.
+func setUpLinks[M client.Object](ctx context.Context, p program, lens dialect.Machines[M]) error {
+	r, err := nodelink.New(lens, nodelink.Options{
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Nodes: p.nodes(), NodesLive: p.Target.GetAPIReader(),
+		Clock: p.Clock, Recorder: p.recorder(nodelink.Name),
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.Index(ctx, p.mgr.GetFieldIndexer(), p.Target.GetFieldIndexer()); err != nil {
+		return err
+	}
+	return r.SetupWithManager(p.mgr, nodelink.Setup{MaxConcurrent: min(p.Flags.Workers, 10), NodeCache: p.Target.GetCache()})
 }
 
 // addLater accepts the flags of controllers and webhooks that are not built

@@ -18,7 +18,7 @@ func TestControllers(t *testing.T) {
 		{reason: "one", args: "--controllers=machineset", sets: true},
 		{reason: "the other", args: "--controllers=machinedeployment", deployments: true},
 		{reason: "both by name", args: "--controllers=machineset,machinedeployment", sets: true, deployments: true},
-		{reason: "none is known by this name", args: "--controllers=machineset,machine", err: `--controllers: unknown controller "machine": want machineset, machinedeployment, machinehealthcheck or * for all`},
+		{reason: "none is known by this name", args: "--controllers=machineset,machine", err: `--controllers: unknown controller "machine": want machineset, machinedeployment, machinehealthcheck, nodelink or * for all but the last`},
 	} {
 		o := options{controllers: ControllerManager().controllers}
 		fs := pflag.NewFlagSet("test", pflag.ContinueOnError)

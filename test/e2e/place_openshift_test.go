@@ -52,6 +52,11 @@ func TestInPlaceOfMachineAPIControllers(t *testing.T) {
 			t.Errorf("%s is ready with %q", name, body)
 		}
 	}
+	// It has no port for health, as the original.
+	links := p.start(t, "nodelink-controller", "nodelink-controller", "", "--logtostderr=true", "--v=3", "--leader-elect=true",
+		"--leader-elect-lease-duration=120s", "--namespace="+namespace)
+	p.leads(t, namespace, "cluster-api-provider-nodelink-leader")
+	programs["nodelink-controller"] = links
 	p.openshiftPool(t, namespace)
 	kinds := machinev1.GroupVersion
 	p.rests(t, 10*time.Second, kinds.WithKind("MachineSet"), kinds.WithKind("Machine"), kinds.WithKind("MachineHealthCheck"))
