@@ -78,15 +78,20 @@ func tokenOwner(machine provider.Ref) bootstrap.Owner {
 
 // offer creates the token, or returns the one there if it is the machine's.
 // ours is false when the id belongs to somebody else.
+//
+// It looks before it writes. An instance may be asked for again and again, by processes
+// of which none lives long, and only the first of them has anything to write.
 func (c *Cluster) offer(ctx context.Context, token bootstrap.Token, least time.Duration) (got string, ours bool, err error) {
-	err = c.Client.Create(ctx, token.Object())
-	if err == nil {
-		return token.String(), true, nil
-	}
-	if !apierrors.IsAlreadyExists(err) {
-		return "", false, fmt.Errorf("creating secret %s: %w", bootstrap.SecretKey(token.ID), err)
-	}
 	secret, have, ours, err := c.held(ctx, token.ID, token.Owner.UID)
+	if apierrors.IsNotFound(err) {
+		if err = c.Client.Create(ctx, token.Object()); err == nil {
+			return token.String(), true, nil
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return "", false, fmt.Errorf("creating secret %s: %w", bootstrap.SecretKey(token.ID), err)
+		}
+		secret, have, ours, err = c.held(ctx, token.ID, token.Owner.UID) // another process was quicker
+	}
 	if err != nil || !ours {
 		return "", false, err
 	}
