@@ -49,6 +49,11 @@ build: ## Build the commands into bin/
 	@mkdir -p bin
 	go build -trimpath -o bin/ ./cmd/...
 
+.PHONY: $(notdir $(wildcard cmd/*))
+$(notdir $(wildcard cmd/*)): # make nodelink-controller builds that command alone
+	@mkdir -p bin
+	go build -trimpath -o bin/ ./cmd/$@
+
 .PHONY: box
 box: ## Build the development control plane, once, and print its folder
 	@go run ./internal/demo/devplane/cmd/box-assets
@@ -93,6 +98,10 @@ test-box: ## Run the tests that need a control plane
 .PHONY: test-dev
 test-dev: box ## Run the tests of the development control plane's own module
 	cd dev && CGO_ENABLED=0 go test -tags grpcnotrace -trimpath -vet=off -timeout $(TEST_TIMEOUT) ./...
+
+.PHONY: test-e2e
+test-e2e: box ## Play stories with the real binaries on a real control plane; `make test` does so too: ARGS='-run TestInPlaceOf'
+	go test -count=1 -timeout $(TEST_TIMEOUT) ./test/e2e $(ARGS)
 
 .PHONY: test-crash
 test-crash: ## Kill controllers while 100 machines come and go: ARGS='-crash.seed=1 -crash.kills=20'

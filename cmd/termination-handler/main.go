@@ -25,6 +25,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/internal/runtime/termination"
 	"github.com/millwright-dev/millwright/internal/runtime/termination/metadata"
+	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
 func main() {
@@ -43,14 +44,15 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
+			if err := errors.Join(o.log.Apply(), o.check()); err != nil {
 				return err
 			}
 			return o.run(c.Context())
 		},
 	}
 	o.addFlags(c.Flags())
-	run.AddLogFlags(c.Flags())
+	o.log = run.AddLogFlags(c.Flags())
+	version.AddTo(c)
 	return c
 }
 
@@ -60,6 +62,7 @@ type options struct {
 	interval                  int64
 	kubeconfig, metadata      string
 	health, metrics           string
+	log                       *run.LogFlags
 }
 
 func (o *options) addFlags(fs *pflag.FlagSet) {

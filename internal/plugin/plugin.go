@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
 // ErrReported ends a program with an exit code, the message having been printed
@@ -35,6 +37,7 @@ func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams)
 		SilenceErrors: true,
 	}
 	c.AddCommand(Why(name, streams), Plan(name, streams))
+	version.AddTo(c)
 	c.SetIn(streams.In)
 	c.SetOut(streams.Out)
 	c.SetErr(streams.ErrOut)

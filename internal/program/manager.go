@@ -26,6 +26,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
 // The kinds of controllers, as --controllers names them.
@@ -114,6 +115,7 @@ func (p Program) Command() *cobra.Command {
 	log = run.AddLogFlags(c.Flags())
 	o.addFlags(c.Flags())
 	addLater(c.Flags())
+	version.AddTo(c)
 	return c
 }
 

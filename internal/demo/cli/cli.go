@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/millwright-dev/millwright/internal/plugin"
+	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
 // Run runs the command line, of which the first word is the program, and returns
@@ -35,6 +36,7 @@ func command() *cobra.Command {
 	}
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), benchCommand(), plugin.Why("millwright", streams), plugin.Plan("millwright", streams))
+	version.AddTo(c)
 	return c
 }
 
