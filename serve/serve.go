@@ -26,7 +26,6 @@ import (
 
 	"github.com/millwright-dev/millwright/internal/controller/machine"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
-	"github.com/millwright-dev/millwright/internal/runtime/version"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/provider/decorate"
 )
@@ -81,7 +80,7 @@ func Command(p Plugin) *cobra.Command {
 	}
 	s.addFlags(c.Flags())
 	c.AddCommand(p.Commands...)
-	version.AddTo(c)
+	run.AddVersion(c)
 	return c
 }
 

@@ -25,7 +25,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/internal/runtime/termination"
 	"github.com/millwright-dev/millwright/internal/runtime/termination/metadata"
-	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
 func main() {
@@ -52,7 +51,7 @@ func command() *cobra.Command {
 	}
 	o.addFlags(c.Flags())
 	o.log = run.AddLogFlags(c.Flags())
-	version.AddTo(c)
+	run.AddVersion(c)
 	return c
 }
 

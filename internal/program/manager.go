@@ -26,7 +26,6 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
-	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
 // The kinds of controllers, as --controllers names them.
@@ -115,7 +114,7 @@ func (p Program) Command() *cobra.Command {
 	log = run.AddLogFlags(c.Flags())
 	o.addFlags(c.Flags())
 	addLater(c.Flags())
-	version.AddTo(c)
+	run.AddVersion(c)
 	return c
 }
 

@@ -4,10 +4,13 @@ import (
 	"flag"
 	"fmt"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	"k8s.io/klog/v2"
+
+	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
 // LogFlags are the logging flags once they are parsed.
@@ -29,6 +32,9 @@ func AddLogFlags(fs *pflag.FlagSet) *LogFlags {
 	})
 	return l
 }
+
+// AddVersion gives a program the command "version" and the flag --version.
+func AddVersion(c *cobra.Command) { version.AddTo(c) }
 
 // Apply begins to log as the flags say. It may be called once in a process.
 func (l *LogFlags) Apply() error {
