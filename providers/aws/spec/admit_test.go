@@ -1,0 +1,264 @@
+package spec_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/providers/aws/spec"
+)
+
+// whole is a spec without faults and warnings.
+const whole = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig","ami":{"id":"ami-1"},"instanceType":"m5.large",
+	"placement":{"region":"us-east-1","availabilityZone":"us-east-1a"},"subnet":{"id":"subnet-1"},"securityGroups":[{"id":"sg-1"}],
+	"iamInstanceProfile":{"id":"profile"},"userDataSecret":{"name":"worker-user-data"},"credentialsSecret":{"name":"aws-cloud-credentials"}}`
+
+const (
+	reservation = `"cr-0123456789abcdef0"`
+	host        = `{"placement":{"tenancy":"host","host":{"affinity":"DedicatedHost","dedicatedHost":%s}}}`
+)
+
+type row struct {
+	reason, patch string
+	faults        []string
+}
+
+// judge runs rows, each on the whole spec with its patch.
+func judge(t *testing.T, rows []row) {
+	t.Helper()
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			_, faults := spec.Admitter{}.Admit(admission(patched(t, whole, r.patch)))
+			same(t, r.patch, words(t, faults), r.faults)
+		})
+	}
+}
+
+// The rows are those of section 6.3 of the notes on the original.
+func TestAdmitRequired(t *testing.T) {
+	judge(t, []row{
+		{"the whole spec is admitted", `{}`, nil},
+		{"ami.id: nil", `{"ami":{"id":null}}`, []string{"ami Required"}},
+		{"ami.id: nil, with ami.arn and ami.filters", `{"ami":{"id":null,"arn":"a","filters":[]}}`, []string{"ami Required"}},
+		{"ami.id: empty is not nil", `{"ami":{"id":""}}`, nil},
+		{"placement.region: empty", `{"placement":{"region":""}}`, []string{"placement.region Required"}},
+		{"placement: left out", `{"placement":null}`, []string{"placement.region Required"}},
+		{"instanceType: empty", `{"instanceType":""}`, []string{"instanceType Required"}},
+		{"userDataSecret: nil", `{"userDataSecret":null}`, []string{"userDataSecret Required"}},
+		{"userDataSecret.name: empty", `{"userDataSecret":{"name":""}}`, []string{"userDataSecret.name Required"}},
+		{"credentialsSecret: nil", `{"credentialsSecret":null}`, []string{"credentialsSecret Required"}},
+		{"credentialsSecret.name: empty stands for the role of the node", `{"credentialsSecret":{"name":""}}`, nil},
+	})
+}
+
+func TestAdmitMarket(t *testing.T) {
+	refused := []string{"marketType Invalid"}
+	judge(t, []row{
+		{"capacityReservationId: 17 digits", `{"capacityReservationId":` + reservation + `}`, nil},
+		{"capacityReservationId: 16 digits", `{"capacityReservationId":"cr-0123456789abcdef"}`, []string{"capacityReservationId Invalid"}},
+		{"capacityReservationId: 18 digits", `{"capacityReservationId":"cr-0123456789abcdef01"}`, []string{"capacityReservationId Invalid"}},
+		{"capacityReservationId: capital digits", `{"capacityReservationId":"cr-0123456789ABCDEF0"}`, []string{"capacityReservationId Invalid"}},
+		{"capacityReservationId: prefix", `{"capacityReservationId":"0123456789abcdef0"}`, []string{"capacityReservationId Invalid"}},
+		{"capacityReservationId: a line after it", `{"capacityReservationId":"cr-0123456789abcdef0\n"}`, []string{"capacityReservationId Invalid"}},
+		{"marketType: empty", `{"marketType":""}`, nil},
+		{"marketType: OnDemand", `{"marketType":"OnDemand"}`, nil},
+		{"marketType: Spot", `{"marketType":"Spot"}`, nil},
+		{"marketType: Spot with spotMarketOptions", `{"marketType":"Spot","spotMarketOptions":{}}`, nil},
+		{"marketType: not one of them", `{"marketType":"spot"}`, refused},
+		{"marketType: CapacityBlock with capacityReservationId", `{"marketType":"CapacityBlock","capacityReservationId":` + reservation + `}`, nil},
+		{"marketType: CapacityBlock without capacityReservationId", `{"marketType":"CapacityBlock"}`, refused},
+		{"marketType: CapacityBlock with spotMarketOptions", `{"marketType":"CapacityBlock","spotMarketOptions":{},"capacityReservationId":` + reservation + `}`, refused},
+		{"marketType: OnDemand with spotMarketOptions", `{"marketType":"OnDemand","spotMarketOptions":{"maxPrice":"1"}}`, refused},
+		{"marketType: OnDemand with capacityReservationId", `{"marketType":"OnDemand","capacityReservationId":` + reservation + `}`, nil},
+		{"marketType: Spot with capacityReservationId", `{"marketType":"Spot","capacityReservationId":` + reservation + `}`, refused},
+		{"spotMarketOptions: alone", `{"spotMarketOptions":{}}`, nil},
+		{"capacityReservationId with spotMarketOptions and no marketType", `{"spotMarketOptions":{},"capacityReservationId":` + reservation + `}`, []string{"capacityReservationId Invalid"}},
+	})
+}
+
+func TestAdmitBlockDevices(t *testing.T) {
+	volume := func(text string) string {
+		return `{"blockDevices":[{"deviceName":"/dev/xvda"},{"ebs":{` + text + `}}]}`
+	}
+	refused := []string{"blockDevices[1].ebs.throughputMib Invalid"}
+	judge(t, []row{
+		{"throughputMib: left out", volume(`"volumeType":"gp2"`), nil},
+		{"throughputMib: gp2", volume(`"volumeType":"gp2","throughputMib":125`), refused},
+		{"throughputMib: no volumeType", volume(`"throughputMib":125`), refused},
+		{"throughputMib: 124", volume(`"volumeType":"gp3","throughputMib":124`), refused},
+		{"throughputMib: 125", volume(`"volumeType":"gp3","throughputMib":125`), nil},
+		{"throughputMib: 2000", volume(`"volumeType":"gp3","throughputMib":2000`), nil},
+		{"throughputMib: 2001", volume(`"volumeType":"gp3","throughputMib":2001`), refused},
+	})
+}
+
+func TestAdmitPlacement(t *testing.T) {
+	on := func(text string) string { return fmt.Sprintf(host, text) }
+	at := func(names ...string) (faults []string) {
+		for _, name := range names {
+			faults = append(faults, "placement.host."+name)
+		}
+		return faults
+	}
+	dynamic := func(rest string) string { return on(`{"allocationStrategy":"Dynamic"` + rest + `}`) }
+	tags := func(n int) string { return `,"dynamicHostAllocation":{"tags":` + some(n, `{"name":"a"}`) + `}` }
+	id := at("dedicatedHost.id Invalid")
+	judge(t, []row{
+		{"tenancy: default", `{"placement":{"tenancy":"default"}}`, nil},
+		{"tenancy: dedicated", `{"placement":{"tenancy":"dedicated"}}`, nil},
+		{"tenancy: host", `{"placement":{"tenancy":"host"}}`, nil},
+		{"tenancy: not one of them", `{"placement":{"tenancy":"Host"}}`, []string{"placement.tenancy Invalid"}},
+		{"host: tenancy left out", `{"placement":{"host":{"affinity":"AnyAvailable"}}}`, []string{"placement.host Forbidden"}},
+		{"host: tenancy default", `{"placement":{"tenancy":"default","host":{"affinity":"AnyAvailable"}}}`, []string{"placement.host Forbidden"}},
+		{"host: tenancy dedicated", `{"placement":{"tenancy":"dedicated","host":{}}}`, []string{"placement.host Forbidden"}},
+		{"host.affinity: left out", `{"placement":{"tenancy":"host","host":{}}}`, at("affinity Required")},
+		{"host.affinity: AnyAvailable", `{"placement":{"tenancy":"host","host":{"affinity":"AnyAvailable"}}}`, nil},
+		{"host.affinity: not one of them", `{"placement":{"tenancy":"host","host":{"affinity":"default"}}}`, at("affinity Invalid")},
+		{"host.affinity: DedicatedHost requires dedicatedHost", on(`null`), at("dedicatedHost Required")},
+		{"host.affinity: AnyAvailable with a host", `{"placement":{"tenancy":"host","host":{"affinity":"AnyAvailable","dedicatedHost":{"id":"h-01234567"}}}}`, nil},
+		{"UserProvided is the default: id required", on(`{}`), at("dedicatedHost.id Required")},
+		{"UserProvided: id required", on(`{"allocationStrategy":"UserProvided"}`), at("dedicatedHost.id Required")},
+		{"UserProvided: id of 8 digits", on(`{"id":"h-0123abcd"}`), nil},
+		{"UserProvided: id of 17 digits", on(`{"allocationStrategy":"UserProvided","id":"h-0123456789abcdef0"}`), nil},
+		{"UserProvided: id of 7 digits", on(`{"id":"h-0123456"}`), id},
+		{"UserProvided: id of 9 digits", on(`{"id":"h-012345678"}`), id},
+		{"UserProvided: id of 18 digits", on(`{"id":"h-0123456789abcdef01"}`), id},
+		{"UserProvided: id with capital digits", on(`{"id":"h-0123ABCD"}`), id},
+		{"UserProvided: no dynamicHostAllocation", on(`{"id":"h-01234567","dynamicHostAllocation":{"tags":[{"name":"a"}]}}`), at("dedicatedHost.dynamicHostAllocation Forbidden")},
+		{"Dynamic", dynamic(``), nil},
+		{"Dynamic: requires DedicatedHost affinity", `{"placement":{"tenancy":"host","host":{"affinity":"AnyAvailable","dedicatedHost":{"allocationStrategy":"Dynamic"}}}}`, at("dedicatedHost.allocationStrategy Invalid")},
+		{"Dynamic: no id", dynamic(`,"id":"h-01234567"`), at("dedicatedHost.id Forbidden")},
+		{"Dynamic: dynamicHostAllocation without tags", dynamic(`,"dynamicHostAllocation":{}`), at("dedicatedHost.dynamicHostAllocation.tags Required")},
+		{"Dynamic: 0 tags", dynamic(tags(0)), at("dedicatedHost.dynamicHostAllocation.tags Required")},
+		{"Dynamic: 1 tag", dynamic(tags(1)), nil},
+		{"Dynamic: 50 tags", dynamic(tags(50)), nil},
+		{"Dynamic: 51 tags", dynamic(tags(51)), at("dedicatedHost.dynamicHostAllocation.tags TooMany")},
+		{"a strategy of neither kind is for the provider to refuse", on(`{"allocationStrategy":"Later"}`), nil},
+	})
+}
+
+func TestAdmitControlPlane(t *testing.T) {
+	for _, r := range []struct {
+		reason, tenancy string
+		controlPlane    bool
+		faults          []string
+	}{
+		{"tenancy host on a machine of the control plane", "host", true, []string{"placement.tenancy Forbidden"}},
+		{"tenancy host on a worker, or in a template", "host", false, nil},
+		{"tenancy dedicated on a machine of the control plane", "dedicated", true, nil},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			a := admission(patched(t, whole, `{"placement":{"tenancy":"`+r.tenancy+`"}}`))
+			a.ControlPlane = r.controlPlane
+			_, faults := spec.Admitter{}.Admit(a)
+			same(t, r.reason, words(t, faults), r.faults)
+		})
+	}
+}
+
+func TestAdmitOptions(t *testing.T) {
+	partition := func(n int) string {
+		return fmt.Sprintf(`{"placementGroupName":"g","placementGroupPartition":%d}`, n)
+	}
+	refused := []string{"placementGroupPartition Invalid"}
+	judge(t, []row{
+		{"placementGroupPartition: 0", partition(0), refused},
+		{"placementGroupPartition: 1", partition(1), nil},
+		{"placementGroupPartition: 7", partition(7), nil},
+		{"placementGroupPartition: 8", partition(8), refused},
+		{"placementGroupPartition: placementGroupName empty", `{"placementGroupPartition":1}`, refused},
+		{"placementGroupName without a partition", `{"placementGroupName":"g"}`, nil},
+		{"networkInterfaceType: ENA", `{"networkInterfaceType":"ENA"}`, nil},
+		{"networkInterfaceType: EFA", `{"networkInterfaceType":"EFA"}`, nil},
+		{"networkInterfaceType: empty", `{"networkInterfaceType":""}`, nil},
+		{"networkInterfaceType: not one of them", `{"networkInterfaceType":"efa"}`, []string{"networkInterfaceType Invalid"}},
+		{"metadataServiceOptions.authentication: Optional", `{"metadataServiceOptions":{"authentication":"Optional"}}`, nil},
+		{"metadataServiceOptions.authentication: Required", `{"metadataServiceOptions":{"authentication":"Required"}}`, nil},
+		{"metadataServiceOptions.authentication: empty", `{"metadataServiceOptions":{}}`, nil},
+		{"metadataServiceOptions.authentication: not one of them", `{"metadataServiceOptions":{"authentication":"required"}}`, []string{"metadataServiceOptions.authentication Invalid"}},
+		{"cpuOptions: empty object", `{"cpuOptions":{}}`, []string{"cpuOptions Invalid"}},
+		{"cpuOptions: nothing that is known", `{"cpuOptions":{"cores":1}}`, []string{"cpuOptions Invalid"}},
+		{"cpuOptions.confidentialCompute: Disabled", `{"cpuOptions":{"confidentialCompute":"Disabled"}}`, nil},
+		{"cpuOptions.confidentialCompute: AMDEncryptedVirtualizationNestedPaging", `{"cpuOptions":{"confidentialCompute":"AMDEncryptedVirtualizationNestedPaging"}}`, nil},
+		{"cpuOptions.confidentialCompute: not one of them", `{"cpuOptions":{"confidentialCompute":"Enabled"}}`, []string{"cpuOptions.confidentialCompute Invalid"}},
+		{"cpuOptions.confidentialCompute: empty", `{"cpuOptions":{"confidentialCompute":""}}`, []string{"cpuOptions.confidentialCompute Invalid"}},
+	})
+}
+
+func TestAdmitWarnings(t *testing.T) {
+	for _, r := range []struct {
+		reason, patch string
+		fields        []string
+	}{
+		{"the whole spec has none", `{}`, nil},
+		{"ami.arn", `{"ami":{"arn":"a"}}`, []string{"ami.arn"}},
+		{"ami.filters", `{"ami":{"filters":[{"name":"a"}]}}`, []string{"ami.filters"}},
+		{"ami.filters that are empty", `{"ami":{"filters":[]}}`, []string{"ami.filters"}},
+		{"no subnet", `{"subnet":null}`, []string{"subnet"}},
+		{"a subnet by filters", `{"subnet":{"id":null,"filters":[{"name":"a"}]}}`, nil},
+		{"subnet.arn", `{"subnet":{"id":null,"arn":"a"}}`, []string{"subnet.arn"}},
+		{"no security group", `{"securityGroups":null}`, []string{"securityGroups"}},
+		{"no iamInstanceProfile", `{"iamInstanceProfile":null}`, []string{"iamInstanceProfile"}},
+		{"iamInstanceProfile.arn", `{"iamInstanceProfile":{"arn":"a"}}`, []string{"iamInstanceProfile.arn"}},
+		{"iamInstanceProfile.filters", `{"iamInstanceProfile":{"filters":[]}}`, []string{"iamInstanceProfile.filters"}},
+		{"tags with names of their own", `{"tags":[{"name":"a"},{"name":"A"}]}`, nil},
+		{"duplicate tag names", `{"tags":[{"name":"a"},{"name":"b"},{"name":"a"}]}`, []string{"tags"}},
+		{"a strategy of neither kind", fmt.Sprintf(host, `{"allocationStrategy":"Later"}`), []string{"placement.host.dedicatedHost.allocationStrategy"}},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			warnings, faults := spec.Admitter{}.Admit(admission(patched(t, whole, r.patch)))
+			same(t, r.patch, fieldsOf(t, warnings), r.fields)
+			same(t, "a warning refuses nothing", words(t, faults), nil)
+		})
+	}
+}
+
+func TestDuplicateTagsAreNamedOnce(t *testing.T) {
+	warnings, _ := spec.Admitter{}.Admit(admission(patched(t, whole, `{"tags":[{"name":"b"},{"name":"a"},{"name":"a"},{"name":"a"},{"name":"b"},{"name":"c"}]}`)))
+	if len(warnings) != 1 || !strings.HasSuffix(warnings[0], `of "a", "b"`) {
+		t.Errorf("%q", warnings)
+	}
+}
+
+// Clients of the original know these texts.
+func TestAdmitTexts(t *testing.T) {
+	for patch, want := range map[string]string{
+		`{"ami":null}`: "providerSpec.ami: Required value: expected providerSpec.ami.id to be populated",
+		`{"blockDevices":[{"ebs":{"volumeType":"io1","throughputMib":200}}]}`: "providerSpec.blockDevices[0].ebs.throughputMib: Invalid value: 200: only valid for gp3 volumes",
+	} {
+		_, faults := spec.Admitter{}.Admit(admission(patched(t, whole, patch)))
+		if len(faults) != 1 || faults[0].Error() != want {
+			t.Errorf("%s is %v, want %s", patch, faults, want)
+		}
+	}
+}
+
+func TestAdmitWhatCannotBeDecoded(t *testing.T) {
+	for _, raw := range []string{`[]`, `"x"`, `{`, `{"ami":[]}`, `{"placement":"us-east-1a"}`, `{"deviceIndex":"one"}`, `{"ami":` + strings.Repeat("[", 20000)} {
+		warnings, faults := spec.Admitter{}.Admit(admission([]byte(raw)))
+		if len(warnings) != 0 || len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid {
+			t.Errorf("%.50s: %q, %v", raw, warnings, faults)
+		}
+	}
+}
+
+// The original reads specs as YAML, and providers have made machines of them.
+func TestAdmitReadsTolerantly(t *testing.T) {
+	judge(t, []row{
+		{"numbers and booleans for texts", `{"instanceType":5,"tags":[{"name":"owner","value":123},{"name":"a","value":true}],"spotMarketOptions":{"maxPrice":0.5}}`, nil},
+		{"a name in another case", `{"instanceType":null,"instancetype":"m5.large","AMI":{"ID":"ami-1"},"ami":null}`, nil},
+		{"a whole number with a point", `{"deviceIndex":1.0}`, nil},
+		{"unknown fields", `{"shape":[{}],"placement":{"rack":1}}`, nil},
+	})
+}
+
+// Whoever writes a list of a million wrong entries is not sent as many faults.
+func TestFaultsAreBounded(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	_, faults := spec.Admitter{}.Admit(admission(patched(t, whole, `{"marketType":"`+long+`","capacityReservationId":"`+long+`","blockDevices":`+some(10000, `{"ebs":{"throughputMib":1}}`)+`}`)))
+	if text := faults.ToAggregate().Error(); len(text) > 10000 {
+		t.Errorf("%d bytes in %d faults", len(text), len(faults))
+	}
+}
