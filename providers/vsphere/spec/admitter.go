@@ -1,0 +1,94 @@
+// Package spec judges specs of the kind VSphereMachineProviderSpec as they are written:
+// the rules of the OpenShift admission webhooks for vSphere, without the SDK of vSphere.
+package spec
+
+import (
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Kind is what a spec calls itself.
+const Kind = "VSphereMachineProviderSpec"
+
+// The defaults of a spec that names no secrets.
+const (
+	UserDataSecret    = "worker-user-data"
+	CredentialsSecret = "vsphere-cloud-credentials"
+)
+
+// GateVMGroup is the feature gate without which workspace.vmGroup is refused.
+const GateVMGroup = "VSphereHostVMGroupZonal"
+
+type config = machinev1beta1.VSphereMachineProviderSpec
+
+// Admitter judges specs of vSphere. The zero value is ready for use.
+type Admitter struct{}
+
+var _ provider.Admitter = Admitter{}
+
+// Kinds are the present group and the one that specs had before, each in two versions.
+func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
+	for _, group := range []string{"machine.openshift.io", "vsphereprovider.openshift.io"} {
+		for _, version := range []string{"v1beta1", "v1"} {
+			kinds = append(kinds, schema.GroupVersionKind{Group: group, Version: version, Kind: Kind})
+		}
+	}
+	return kinds
+}
+
+// Default fills in the secrets where they are left out. One with an empty name stays.
+func (Admitter) Default(a provider.Admission) ([]byte, error) {
+	s, err := decode[config](a.Spec)
+	if err != nil {
+		return nil, provider.Errorf(provider.Invalid, "decode the provider spec: %w", err)
+	}
+	var fields []missing
+	if s.UserDataSecret == nil {
+		fields = append(fields, missing{[]string{"userDataSecret", "name"}, UserDataSecret})
+	}
+	if s.CredentialsSecret == nil {
+		fields = append(fields, missing{[]string{"credentialsSecret", "name"}, CredentialsSecret})
+	}
+	return fill(a.Spec, fields)
+}
+
+// Admit is section 6.6 of the notes on the original, rule for rule. Of a list that is
+// too long it judges as many entries as there may be. Feature gates that are not known
+// (nil) count as on.
+func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+	s, err := decode[config](a.Spec)
+	if err != nil {
+		return nil, field.ErrorList{field.Invalid(a.Path, shown(a.Spec), provider.Clip(err.Error(), mostShown))}
+	}
+	if s.Template == "" {
+		faults = append(faults, field.Required(a.Path.Child("template"), "a virtual machine is a clone of a template"))
+	}
+	groups := a.Platform.Gates == nil || a.Platform.Gates[GateVMGroup]
+	faults = append(faults, checkWorkspace(s.Workspace, groups, a.Path.Child("workspace"))...)
+	faults = append(faults, checkDevices(s.Network.Devices, a.Path.Child("network", "devices"))...)
+	faults = append(faults, checkSecret(s.UserDataSecret, a.Path.Child("userDataSecret"), "it names the secret with the user data of the machine")...)
+	faults = append(faults, checkSecret(s.CredentialsSecret, a.Path.Child("credentialsSecret"), "it names the secret with the credentials of vSphere")...)
+	faults = append(faults, checkTags(s.TagIDs, a.Path.Child("tagIDs"))...)
+	faults = append(faults, checkDataDisks(s.DataDisks, a.Path.Child("dataDisks"))...)
+	return warningsOf(s, a.Path), faults
+}
+
+// mostShown is how many bytes of a value, or of an error about one, a fault shows.
+const mostShown = 200
+
+// shown is what a fault shows of a text.
+func shown[T ~string | ~[]byte](value T) string { return provider.Clip(string(value), mostShown) }
+
+func checkSecret(secret *corev1.LocalObjectReference, at *field.Path, why string) field.ErrorList {
+	switch {
+	case secret == nil:
+		return field.ErrorList{field.Required(at, why)}
+	case secret.Name == "":
+		return field.ErrorList{field.Required(at.Child("name"), "a secret has a name")}
+	}
+	return nil
+}
