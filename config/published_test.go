@@ -1,0 +1,81 @@
+package config_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/config"
+)
+
+// published is the module that has the manifests of OpenShift's kinds, and where in it they are.
+const (
+	published          = "github.com/openshift/api"
+	publishedManifests = "machine/v1beta1/zz_generated.crd-manifests"
+)
+
+// module is where the go command has the files of a module, and the version that go.mod pins.
+func module(t *testing.T, name string) (dir, version string) {
+	t.Helper()
+	c := exec.Command("go", "list", "-m", "-f", "{{.Dir}} {{.Version}}", name)
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", c.Args, err)
+	}
+	at := strings.LastIndex(strings.TrimSpace(string(out)), " ")
+	if at < 1 {
+		t.Fatalf("the go command has no files of %s: %q", name, out)
+	}
+	return string(out)[:at], strings.TrimSpace(string(out)[at:])
+}
+
+// What clients of the published kinds may write is stored whole, and what they may not is refused: not a field is missing,
+// not a pattern and not a rule. Nothing differs on purpose: the first document, a comment that says where the
+// copy is from, is all that is ours.
+func TestOpenShiftKindsAreAsPublished(t *testing.T) {
+	dir, version := module(t, published)
+	for file, source := range map[string]string{
+		"machine.openshift.io_machines.yaml":            "0000_10_machine-api_01_machines-Default.crd.yaml",
+		"machine.openshift.io_machinesets.yaml":         "0000_10_machine-api_01_machinesets-Default.crd.yaml",
+		"machine.openshift.io_machinehealthchecks.yaml": "0000_10_machine-api_01_machinehealthchecks.crd.yaml",
+	} {
+		t.Run(file, func(t *testing.T) {
+			raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(publishedManifests), source))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours, err := config.FS.ReadFile("crd/" + file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			origin, copied, _ := strings.Cut(string(ours), "\n---\n")
+			if want := published + "@" + version + " "; !strings.HasPrefix(origin, "# Copied ") || !strings.Contains(origin, want) {
+				t.Errorf("it begins with %q, which does not name %s: run hack/generate", origin, want)
+			}
+			want, got := manifest(t, string(raw)), manifest(t, copied)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("not as published: run hack/generate (-published +ours):\n%s", diff)
+			}
+			if copied != string(raw) && cmp.Equal(want, got) {
+				t.Error("it is written otherwise than it was published: run hack/generate")
+			}
+		})
+	}
+}
+
+// manifest decodes the one document of a manifest.
+func manifest(t *testing.T, raw string) (out map[string]any) {
+	t.Helper()
+	if err := yaml.UnmarshalStrict([]byte(raw), &out); err != nil {
+		t.Fatal(err)
+	}
+	if out["kind"] != "CustomResourceDefinition" {
+		t.Fatalf("it is a %v", out["kind"])
+	}
+	return out
+}
