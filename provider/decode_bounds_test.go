@@ -82,6 +82,7 @@ func TestDecodeStrictTakesWhatAnAPIServerStores(t *testing.T) {
 		{"many labels", `{"labels":{` + many(70_000, `"k%06d":"value",`) + `"z":"v"}}`},
 		{"one long text", `{"size":"` + strings.Repeat("x", 3<<19) + `"}`},
 		{"what would be an enormous quantity, in a text", `{"size":"1e999999999","labels":{"a":"12e4567"}}`},
+		{"a name like an enormous quantity's", `{"sizes":[{"a":1,"e9999.example.com/x" : 1,"` + strings.Repeat("x", 200) + `":1}]}`},
 		{"a large quantity", `{"memory":"1e100"}`},
 		{"a small quantity", `{"memory":"1e-100"}`},
 		{"brackets in a text", `{"size":"` + strings.Repeat(`[{\"`, 100_000) + `"}`},

@@ -45,7 +45,7 @@ func inspect(raw []byte, into reflect.Type) error {
 		default:
 			end := endOfScalar(raw, i)
 			text, i = raw[i:end], end-1
-			if enormous(text) && typeAt(into, open) == quantity {
+			if !namesValue(raw, end) && enormous(text) && typeAt(into, open) == quantity {
 				return InvalidField(pathOf(open[:min(len(open), deepest)]), "%q is no quantity that can be computed", Clip(string(text), 100))
 			}
 		}
@@ -71,6 +71,11 @@ func endOfScalar(raw []byte, begin int) int {
 		}
 	}
 	return len(raw)
+}
+
+// namesValue reports whether the scalar that ends there is the name of a value.
+func namesValue(raw []byte, end int) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(raw[end:], " \t\r\n"), []byte(":"))
 }
 
 var quantity = reflect.TypeFor[resource.Quantity]()
