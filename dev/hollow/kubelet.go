@@ -15,6 +15,9 @@ import (
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
 )
 
+// imageSize is that of every image, in bytes. The kubelet believes no image that has none.
+const imageSize = 64 << 20
+
 // run is one life of the kubelet: until ctx ends (nil) or the kubelet gives up.
 func run(ctx context.Context, o *options) error {
 	root, err := prepareRoot(o.rootDir)
@@ -29,6 +32,7 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	runtime := fakeremote.NewFakeRemoteRuntime()
+	runtime.ImageService.SetFakeImageSize(imageSize)
 	if err := runtime.Start(endpoint); err != nil {
 		return fmt.Errorf("starting the fake container runtime: %w", err)
 	}
