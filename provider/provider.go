@@ -57,6 +57,11 @@ type Class struct {
 	// Region and Zone are those the class declares outside its spec; empty
 	// when it does not.
 	Region, Zone string
+	// NodeCapacity is what the class declares outside its spec that its nodes have,
+	// by resource: nodeTemplate.capacity of a MachineClass of [Gardener], where
+	// "gpu" counts accelerators. Nil when it does not. Autoscalers read it; an
+	// infrastructure whose instances are what their type is has no use for it.
+	NodeCapacity corev1.ResourceList
 }
 
 // Ref names one machine for its whole life.

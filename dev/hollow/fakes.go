@@ -3,6 +3,7 @@ package hollow
 import (
 	cadvisorapi "github.com/google/cadvisor/info/v1"
 	"go.opentelemetry.io/otel/trace/noop"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/kubernetes/pkg/kubelet"
 	cadvisortest "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
@@ -28,8 +29,8 @@ func (o *options) dependencies(tls *server.TLSOptions) *kubelet.Dependencies {
 	return &kubelet.Dependencies{
 		TLSOptions:                tls,
 		TracerProvider:            noop.NewTracerProvider(),
-		CAdvisorInterface:         &machine{Fake: cadvisortest.Fake{NodeName: o.name}, cores: o.cores, memory: o.memoryBytes},
-		ContainerManager:          cm.NewStubContainerManager(),
+		CAdvisorInterface:         &machine{Fake: cadvisortest.Fake{NodeName: o.name}, cores: o.cores, memory: o.memoryBytes, pages: o.further.pages},
+		ContainerManager:          newManager(o.further),
 		OSInterface:               &containertest.FakeOS{},
 		OOMAdjuster:               oom.NewFakeOOMAdjuster(),
 		Mounter:                   &mount.FakeMounter{},
@@ -58,6 +59,7 @@ type machine struct {
 	cadvisortest.Fake
 	cores  int
 	memory uint64 // bytes
+	pages  []cadvisorapi.HugePagesInfo
 }
 
 // MachineInfo implements cadvisor.Interface.
@@ -67,11 +69,26 @@ func (m *machine) MachineInfo() (*cadvisorapi.MachineInfo, error) {
 		NumPhysicalCores: m.cores,
 		NumSockets:       1,
 		MemoryCapacity:   m.memory,
+		HugePages:        m.pages,
 		MachineID:        m.NodeName,
 		SystemUUID:       m.NodeName,
 		BootID:           m.NodeName,
 	}, nil
 }
+
+// manager is a container manager that manages nothing and says what the machine has.
+type manager struct {
+	cm.ContainerManager
+	capacity v1.ResourceList // but for extended resources, which the stub knows
+}
+
+func newManager(has further) manager {
+	return manager{ContainerManager: cm.NewStubContainerManagerWithDevicePluginResource(has.devices), capacity: has.storage}
+}
+
+// GetCapacity implements cm.ContainerManager. The ephemeral storage is as declared, although the kubelet does not account
+// for it.
+func (m manager) GetCapacity(bool) v1.ResourceList { return m.capacity }
 
 // VersionInfo implements cadvisor.Interface.
 func (m *machine) VersionInfo() (*cadvisorapi.VersionInfo, error) {

@@ -4,10 +4,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	cadvisorapi "github.com/google/cadvisor/info/v1"
 	"k8s.io/klog/v2"
 )
 
@@ -30,6 +32,22 @@ func TestParseOptions(t *testing.T) {
 		{"a negative quantity is refused", append(base, "--memory=-1Gi"), "--memory", nil},
 		{"no cores is no machine", append(base, "--cores=0"), "--cores", nil},
 		{"a wrong taint is named", append(base, "--register-with-taints=a=b:Never"), "--register-with-taints", nil},
+		{"huge pages are counted by their size in KiB", append(base, "--resources=hugepages-2Mi=1Gi,hugepages-1Gi=2Gi"), "", func(o *options) bool {
+			return slices.Equal(o.further.pages, []cadvisorapi.HugePagesInfo{{PageSize: 1 << 20, NumPages: 2}, {PageSize: 2 << 10, NumPages: 512}})
+		}},
+		{"devices and storage", append(base, "--resources=example.com/device=2,ephemeral-storage=10Gi"), "", func(o *options) bool {
+			has := newManager(o.further)
+			devices, allocatable, _ := has.GetDevicePluginResourceCapacity()
+			device, same, storage := devices["example.com/device"], allocatable["example.com/device"], has.GetCapacity(false)["ephemeral-storage"]
+			return device.Value() == 2 && same.Value() == 2 && storage.Value() == 10<<30
+		}},
+		{"half a page is none", append(base, "--resources=hugepages-2Mi=3Mi"), "hugepages-2Mi", nil},
+		{"pages of no size", append(base, "--resources=hugepages-2M=2M"), "hugepages-2M", nil},
+		{"pages smaller than the machine can say", append(base, "--resources=hugepages-512=512"), "hugepages-512", nil},
+		{"half a device is none", append(base, "--resources=example.com/device=500m"), "example.com/device", nil},
+		{"a resource without quantity", append(base, "--resources=example.com/device"), "example.com/device", nil},
+		{"less than nothing", append(base, "--resources=example.com/device=-1"), "example.com/device", nil},
+		{"what has a flag of its own", append(base, "--resources=cpu=4"), "cpu", nil},
 		{"a forgotten dash is noticed", append(base, "memory=1Gi"), "memory=1Gi", nil},
 	}
 	for _, c := range cases {

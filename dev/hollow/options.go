@@ -32,16 +32,19 @@ type options struct {
 	memory  string
 	maxPods int32
 
+	resources map[string]string
+
 	labels map[string]string
 	taints []string
 
 	// Filled by complete.
 	memoryBytes  uint64
+	further      further
 	parsedTaints []v1.Taint
 }
 
 func parseOptions(args []string) (*options, error) {
-	o := &options{labels: map[string]string{}}
+	o := &options{labels: map[string]string{}, resources: map[string]string{}}
 	flags := pflag.NewFlagSet("hollow", pflag.ContinueOnError)
 	o.addFlags(flags)
 	if err := flags.Parse(args); err != nil {
@@ -70,6 +73,8 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.cores, "cores", 4, "CPU capacity in cores")
 	flags.StringVar(&o.memory, "memory", "16Gi", "memory capacity as a quantity or in bytes")
 	flags.Int32Var(&o.maxPods, "max-pods", 110, "pod capacity")
+	resources := cliflag.ConfigurationMap(o.resources)
+	flags.Var(&resources, "resources", "further capacity: hugepages-2Mi=1Gi,ephemeral-storage=10Gi,example.com/device=2,...")
 	labels := cliflag.ConfigurationMap(o.labels)
 	flags.Var(&labels, "node-labels", "labels the node registers with: key=value,...")
 	flags.StringSliceVar(&o.taints, "register-with-taints", nil, "taints the node registers with: key=value:effect,...")
@@ -106,6 +111,9 @@ func (o *options) complete() error {
 		return fmt.Errorf("--memory=%q: must be positive", o.memory)
 	}
 	o.memoryBytes = uint64(memory.Value())
+	if o.further, err = parseResources(o.resources); err != nil {
+		return err
+	}
 	if len(o.taints) == 0 {
 		return nil
 	}

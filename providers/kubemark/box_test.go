@@ -69,17 +69,31 @@ func awaitReady(t *testing.T, client kubernetes.Interface, name string, want cor
 }
 
 const boxSpec = `{"zone":"z1","region":"r1","instanceType":"big","numCores":8,"memoryCapacity":"2Gi","maxPods":20,
+	"gpus":2,"arch":"s390x","resources":{"hugepages-2Mi":"64Mi","ephemeral-storage":"10Gi","example.com/fpga":1},
 	"labels":{"example.com/pool":"blue"},"taints":[{"key":"example.com/t","value":"v","effect":"NoSchedule"}]`
 
 // checkNode compares a node with boxSpec and with what the provider foretold.
-func checkNode(t *testing.T, n *corev1.Node, i provider.Instance) {
+func checkNode(t *testing.T, n *corev1.Node, i provider.Instance, size provider.Size) {
 	t.Helper()
+	want := quantities{
+		"cpu": "8", "memory": "2Gi", "pods": "20", "hugepages-2Mi": "64Mi", "ephemeral-storage": "10Gi", "example.com/fpga": "1", "nvidia.com/gpu": "2",
+	}
+	if diff := cmp.Diff(want, amounts(n.Status.Capacity)); diff != "" {
+		t.Errorf("capacity (-want +got):\n%s", diff)
+	}
+	want["memory"] = "1984Mi" // huge pages are taken from it
+	if diff := cmp.Diff(want, amounts(n.Status.Allocatable)); diff != "" {
+		t.Errorf("allocatable (-want +got):\n%s", diff)
+	}
+	if size.VCPU != 8 || size.MemoryMiB != 2048 || size.MaxPods != 20 || size.EphemeralStorageMiB != 10240 || size.GPU != 2 {
+		t.Errorf("autoscalers are told %+v", size)
+	}
 	if n.Spec.ProviderID != i.ProviderID || n.Name != i.NodeName {
 		t.Errorf("node %s has the provider ID %q, the provider foretold %s and %q", n.Name, n.Spec.ProviderID, i.NodeName, i.ProviderID)
 	}
 	for k, v := range map[string]string{
 		"example.com/pool": "blue", corev1.LabelTopologyZone: "z1", corev1.LabelTopologyRegion: "r1",
-		corev1.LabelInstanceTypeStable: "big", corev1.LabelHostname: n.Name,
+		corev1.LabelInstanceTypeStable: "big", corev1.LabelHostname: n.Name, corev1.LabelArchStable: size.Architecture,
 	} {
 		if n.Labels[k] != v {
 			t.Errorf("label %s is %q, want %q", k, n.Labels[k], v)
@@ -91,11 +105,6 @@ func checkNode(t *testing.T, n *corev1.Node, i provider.Instance) {
 	}
 	if !found {
 		t.Errorf("taints %v", n.Spec.Taints)
-	}
-	for name, want := range map[corev1.ResourceName]string{"cpu": "8", "memory": "2Gi", "pods": "20"} {
-		if q := n.Status.Capacity[name]; q.String() != want {
-			t.Errorf("capacity of %s is %s, want %s", name, q.String(), want)
-		}
 	}
 	addresses := map[corev1.NodeAddress]bool{}
 	for _, a := range i.Addresses {
@@ -114,17 +123,14 @@ func TestKwokNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, p, boxSpec+`,"gpus":2}`)
+	s := open(t, p, boxSpec+"}")
 	ref := provider.Ref{UID: "kwok-1", Name: "kwok-1"}
 	i, err := s.Create(t.Context(), ref, provider.Want{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := awaitReady(t, env.Client, ref.Name, corev1.ConditionTrue)
-	checkNode(t, n, i)
-	if q := n.Status.Capacity["nvidia.com/gpu"]; q.String() != "2" {
-		t.Errorf("%s accelerators", q.String())
-	}
+	checkNode(t, n, i, sizeOf(t, s))
 	// kwok v0.8.0 fails a node and makes it ready again through stages that
 	// the box may or may not have: what is checked is what the provider does.
 	powerer, ok := provider.As[provider.Powerer](s)
@@ -275,7 +281,7 @@ func TestHollowKubelet(t *testing.T) {
 	}
 	t.Cleanup(func() { showLog(t, config.Dir, i.ID) })
 	approve(t, env.Client)
-	checkNode(t, awaitReady(t, env.Client, ref.Name, corev1.ConditionTrue), i)
+	checkNode(t, awaitReady(t, env.Client, ref.Name, corev1.ConditionTrue), i, sizeOf(t, s))
 
 	s = start()
 	found, err := s.Find(t.Context(), ref)

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
@@ -52,22 +52,26 @@ func (s *session) Initialize(ctx context.Context, _ provider.Ref, i provider.Ins
 	return s.change(ctx, i, func(r *cloud.Record, _ time.Time) { r.Initialized = true })
 }
 
-// Size is what the spec says.
+// Size is what nodes have: what instances are made with.
 func (s *session) Size(context.Context) (provider.Size, error) {
 	if s.bare {
 		return provider.Size{}, provider.Errorf(provider.Invalid, "the class has no spec that says a size")
 	}
+	if s.capacityErr != nil {
+		return provider.Size{}, s.capacityErr
+	}
 	size := provider.Size{
-		VCPU:         s.spec.NumCores.Value(),
-		GPU:          ptr.Deref(s.spec.GPUs, 0),
-		MemoryMiB:    s.spec.MemoryCapacity.Value() >> 20,
-		Architecture: s.spec.Arch,
-		MaxPods:      *s.spec.MaxPods,
-		Labels:       s.spec.nodeLabels(),
-		Taints:       slices.Clone(s.spec.Taints),
+		VCPU:                s.capacity[corev1.ResourceCPU],
+		GPU:                 s.capacity[cloud.GPU],
+		MemoryMiB:           s.capacity[corev1.ResourceMemory] >> 20,
+		EphemeralStorageMiB: s.capacity[corev1.ResourceEphemeralStorage] >> 20,
+		Architecture:        s.spec.Arch,
+		MaxPods:             s.capacity[corev1.ResourcePods],
+		Labels:              s.spec.nodeLabels(),
+		Taints:              slices.Clone(s.spec.Taints),
 	}
 	if size.GPU > 0 {
-		size.GPUResource = "nvidia.com/gpu"
+		size.GPUResource = cloud.GPU
 	}
 	return size, nil
 }

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
@@ -21,7 +19,7 @@ import (
 // The defaults of a spec.
 const (
 	defaultCores   = 4
-	defaultMemory  = "16Gi"
+	defaultMemory  = 16 << 30
 	defaultMaxPods = 110
 	defaultNotice  = 2 * time.Minute
 	defaultMood    = time.Minute
@@ -93,17 +91,14 @@ func checkType(api string, t metav1.TypeMeta) error {
 	return errors.Join(errs...)
 }
 
-// fill fills in the defaults, in a copy of what is shared: what pointers and
-// maps lead to stays as it is. Quantities are copied, since some of their methods
-// change how they are kept.
+// fill fills in the defaults of all but capacity, in a copy of what is shared: what
+// pointers and maps lead to stays as it is.
 func (p *Provider) fill(s *Spec, class provider.Class) {
-	s.NumCores = copied(s.NumCores, resource.NewQuantity(defaultCores, resource.DecimalSI))
-	s.MemoryCapacity = copied(s.MemoryCapacity, ptr.To(resource.MustParse(defaultMemory)))
-	if s.MaxPods == nil {
-		s.MaxPods = ptr.To[int64](defaultMaxPods)
-	}
 	s.Backend = cmp.Or(s.Backend, p.config.Backend)
 	s.Arch = cmp.Or(s.Arch, runtime.GOARCH)
+	if s.Backend == Hollow { // a kubelet insists on the host's
+		s.Arch = runtime.GOARCH
+	}
 	s.Region = cmp.Or(s.Region, class.Region)
 	if len(s.Zones) == 0 {
 		s.Zone = cmp.Or(s.Zone, class.Zone)
@@ -138,14 +133,6 @@ func (c Choice) name() string {
 		return "zone " + c.Zone
 	}
 	return c.InstanceType + " in " + c.Zone
-}
-
-// copied is a copy of q, or other when there is none.
-func copied(q, other *resource.Quantity) *resource.Quantity {
-	if q == nil {
-		return other
-	}
-	return ptr.To(q.DeepCopy())
 }
 
 // zoneOf is the zone of the machine with the UID: one of several by hash, so
@@ -188,18 +175,19 @@ func (s Spec) nodeLabels() map[string]string {
 	return out
 }
 
-// traits are what the spec says about the instance of one machine.
-func (s Spec) traits(uid string) cloud.Traits {
+// traits are what the spec says about the instance of one machine, whose node has what
+// is given.
+func (s Spec) traits(uid string, has capacity) cloud.Traits {
 	t := cloud.Traits{
 		Backend:       s.Backend,
 		InstanceType:  s.InstanceType,
 		Region:        s.Region,
 		Zone:          s.zoneOf(uid),
 		Arch:          s.Arch,
-		Cores:         s.NumCores.Value(),
-		Memory:        s.MemoryCapacity.Value(),
-		MaxPods:       *s.MaxPods,
-		GPUs:          ptr.Deref(s.GPUs, 0),
+		Cores:         has[corev1.ResourceCPU],
+		Memory:        has[corev1.ResourceMemory],
+		MaxPods:       has[corev1.ResourcePods],
+		Resources:     has.further(),
 		Labels:        s.Labels,
 		Taints:        s.Taints,
 		CreateLatency: duration(s.CreateLatency, 0),

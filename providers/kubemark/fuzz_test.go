@@ -16,6 +16,7 @@ func FuzzOpen(f *testing.F) {
 	for _, s := range []string{
 		`{` + openShiftType + `,"numCores":4,"memoryCapacity":"16Gi","labels":{"a":"b"},"taints":[{"key":"k","effect":"NoSchedule"}],"createLatency":"90s","zones":["a","b"],"createFailureRate":0.5,"quota":3,"callsPerSecond":1e300}`,
 		`{"numCores":"1e999999999"}`, `{"memoryCapacity":"999999999999999999999E"}`, `{"createLatency":9223372036854775807}`, `{"maxPods":-1,"gpus":9e18}`,
+		`{"resources":{"hugepages-2Mi":"1Gi","ephemeral-storage":"0.5","example.com/x":"1e3","nvidia.com/gpu":0},"memoryCapacity":"1Gi"}`, `{"resources":{"hugepages-9e99":null}}`,
 		``, `null`, `[]`, `"x"`, `{"labels":{"a":[[[[1]]]]}}`, `{"readLag":"-1s"}`, `{"taints":[{},{}],"zones":["a","a"]}`,
 	} {
 		f.Add([]byte(s), true)

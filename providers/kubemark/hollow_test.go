@@ -159,7 +159,8 @@ func running(pid int) bool {
 
 func TestHollowLife(t *testing.T) {
 	r := newRack(t, "kubelet")
-	r.spec = `{"zone":"z1","instanceType":"big","numCores":8,"memoryCapacity":"1Gi","maxPods":20,
+	r.spec = `{"zone":"z1","instanceType":"big","numCores":8,"memoryCapacity":"1Gi","maxPods":20,"gpus":2,
+		"resources":{"hugepages-2Mi":"64Mi","ephemeral-storage":"10Gi","example.com/fpga":1,"example.com/none":0},
 		"labels":{"example.com/a":"b"},"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]}`
 	i := r.create()
 	r.untilStarted(1)
@@ -196,6 +197,7 @@ func (r *rack) checkCommand(pid int) {
 	for _, want := range []string{
 		"--name=m-1", "--provider-id=kubemark://m-1", "--node-ip=192.0.2.7", "--cores=8", "--memory=1073741824", "--max-pods=20",
 		"--node-labels=example.com/a=b,node.kubernetes.io/instance-type=big,topology.kubernetes.io/zone=z1",
+		"--resources=ephemeral-storage=10Gi,example.com/fpga=1,hugepages-2Mi=64Mi,nvidia.com/gpu=2",
 		"--register-with-taints=k=v:NoSchedule",
 	} {
 		found := false

@@ -83,7 +83,15 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	if err != nil {
 		return nil, err
 	}
-	return &session{provider: p, class: class, spec: spec}, nil
+	s := &session{provider: p, class: class, spec: spec}
+	s.capacity, err = capacityOf(spec.Capacity, class.NodeCapacity)
+	if err != nil && len(class.NodeCapacity) == 0 {
+		return nil, err
+	}
+	if err != nil { // it has no field: what is at fault is not in the spec, or not alone
+		s.capacityErr = provider.Errorf(provider.Invalid, "no node has what is declared: %w", err)
+	}
+	return s, nil
 }
 
 // Run starts bodies, and ends instances, when their time has come, until ctx is

@@ -1,6 +1,7 @@
 package kubemark
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -19,6 +20,10 @@ type session struct {
 	provider *Provider
 	class    provider.Class
 	spec     Spec
+	// capacity is what nodes have; capacityErr says that what the class declares
+	// cannot be. What was made is found and deleted even so.
+	capacity    capacity
+	capacityErr error
 	// bare says that the class has no spec any more: it finds and deletes.
 	bare bool
 }
@@ -115,7 +120,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 		return provider.Instance{}, err
 	}
 	spec, err := s.spec.choose(want.Choice)
-	if err != nil {
+	if err := cmp.Or(err, s.capacityErr); err != nil {
 		return provider.Instance{}, err
 	}
 	made, err := s.provider.cloud.Create(ctx, cloud.Order{
@@ -142,7 +147,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 
 // traits are those of the spec; hollow nodes have the address of their host.
 func (s *session) traits(spec Spec, uid string) cloud.Traits {
-	t := spec.traits(uid)
+	t := spec.traits(uid, s.capacity)
 	if t.Backend == Hollow {
 		t.Address = s.provider.config.NodeIP
 	}

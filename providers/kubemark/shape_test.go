@@ -76,18 +76,11 @@ var versionOf = map[string]string{
 }
 
 func TestSize(t *testing.T) {
-	_, s := shop(t, `{"numCores":8,"memoryCapacity":"1536Mi","gpus":2,"maxPods":20,"arch":"arm64","labels":{"tier":"x"},
+	_, s := shop(t, `{"numCores":8,"memoryCapacity":"1536Mi","gpus":2,"resources":{"ephemeral-storage":"10Gi","example.com/fpga":1},"maxPods":20,"arch":"arm64","labels":{"tier":"x"},
 		"taints":[{"key":"gpu","effect":"NoSchedule"}],"region":"r","choices":[{"instanceType":"big","zone":"a"},{"instanceType":"big","zone":"b"}]}`)
-	sizer, ok := provider.As[provider.Sizer](s)
-	if !ok {
-		t.Fatal("no Sizer")
-	}
-	got, err := sizer.Size(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := sizeOf(t, s)
 	want := provider.Size{
-		VCPU: 8, GPU: 2, MemoryMiB: 1536, Architecture: "arm64", MaxPods: 20, GPUResource: "nvidia.com/gpu",
+		VCPU: 8, GPU: 2, MemoryMiB: 1536, EphemeralStorageMiB: 10240, Architecture: "arm64", MaxPods: 20, GPUResource: "nvidia.com/gpu",
 		Labels: map[string]string{"tier": "x", corev1.LabelInstanceTypeStable: "big", corev1.LabelTopologyRegion: "r"},
 		Taints: []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}},
 	}

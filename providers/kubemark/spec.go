@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -34,14 +33,7 @@ type Spec struct {
 	// Default: that of the provider's configuration.
 	Backend string `json:"backend,omitempty"`
 
-	// NumCores is the CPU capacity in whole cores. Default: 4.
-	NumCores *resource.Quantity `json:"numCores,omitempty"`
-	// MemoryCapacity is the memory as a quantity. Default: 16Gi.
-	MemoryCapacity *resource.Quantity `json:"memoryCapacity,omitempty"`
-	// MaxPods is the pod capacity. Default: 110.
-	MaxPods *int64 `json:"maxPods,omitempty"`
-	// GPUs counts nvidia.com/gpu. Default: 0.
-	GPUs *int64 `json:"gpus,omitempty"`
+	Capacity `json:",inline"`
 	// Arch is the Kubernetes name of the architecture. Default: the provider
 	// host's.
 	Arch string `json:"arch,omitempty"`

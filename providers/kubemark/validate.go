@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -21,7 +19,7 @@ import (
 func (p *Provider) validate(s Spec) error {
 	errs := []error{p.checkBackend(s)}
 	for _, check := range []func(Spec) []error{
-		checkCapacity, checkPlace, checkChoices, checkLabels, checkTaints, checkDurations, checkLimits, checkSecrets,
+		checkCapacity, checkArch, checkPlace, checkChoices, checkLabels, checkTaints, checkDurations, checkLimits, checkSecrets,
 	} {
 		errs = append(errs, check(s)...)
 	}
@@ -50,21 +48,9 @@ func (p *Provider) checkBackend(s Spec) error {
 
 var architectures = []string{"amd64", "arm64", "ppc64le", "s390x", "riscv64"}
 
-func checkCapacity(s Spec) (errs []error) {
-	if q := s.NumCores; q != nil && (q.Value() < 1 || q.MilliValue()%1000 != 0) {
-		errs = append(errs, provider.InvalidField("numCores", "%s is not a whole number of cores, at least 1", q))
-	}
-	if q := s.MemoryCapacity; q != nil && q.Cmp(resource.MustParse("1Mi")) < 0 {
-		errs = append(errs, provider.InvalidField("memoryCapacity", "%s is less than 1Mi", q))
-	}
-	if s.MaxPods != nil && (*s.MaxPods < 1 || *s.MaxPods > math.MaxInt32) {
-		errs = append(errs, provider.InvalidField("maxPods", "%d is not between 1 and %d", *s.MaxPods, math.MaxInt32))
-	}
-	if s.GPUs != nil && *s.GPUs < 0 {
-		errs = append(errs, provider.InvalidField("gpus", "%d is negative", *s.GPUs))
-	}
+func checkArch(s Spec) (errs []error) {
 	if s.Arch != "" && !slices.Contains(architectures, s.Arch) {
-		errs = append(errs, provider.InvalidField("arch", "%q is none of %q", s.Arch, architectures))
+		errs = append(errs, provider.InvalidField("arch", "%q is none of %q", shown(s.Arch), architectures))
 	}
 	return errs
 }

@@ -239,6 +239,9 @@ func (g nodeGroup) template() (nodeTemplate, bool) {
 	if gpus := cmp.Or(a[capacityGroup+"gpu-count"], a[provider.OpenShift+"/GPU"]); gpus != "" && gpus != "0" {
 		t.capacity["nvidia.com/gpu"] = gpus
 	}
+	if disk := a[capacityGroup+"ephemeral-disk"]; disk != "" {
+		t.capacity["ephemeral-storage"] = disk
+	}
 	declared, _, _ := unstructured.NestedStringMap(g.Object, "spec", "template", "spec", "metadata", "labels")
 	for key, value := range declared {
 		t.labels[key] = value

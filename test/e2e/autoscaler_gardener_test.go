@@ -154,7 +154,7 @@ func pool(t *testing.T, f *fleet.Fleet, name string, replicas int, providerSpec 
 		class := &unstructured.Unstructured{Object: map[string]any{}}
 		if err := class.UnmarshalJSON(fmt.Appendf(nil, `{"apiVersion":"machine.sapcloud.io/v1alpha1","kind":"MachineClass",
 			"metadata":{"name":%q,"namespace":%q},"provider":"kubemark","secretRef":{"name":"worker-user-data","namespace":%q},
-			"nodeTemplate":{"capacity":{"cpu":"2","gpu":"0","memory":"4Gi"},"instanceType":%q,"region":"r","zone":"z"},
+			"nodeTemplate":{"capacity":{"cpu":"2","gpu":"0","memory":"4Gi","hugepages-2Mi":"64Mi","example.com/fpga":"1"},"instanceType":%q,"region":"r","zone":"z"},
 			"providerSpec":%s}`, name+n, d.namespace, d.namespace, name, providerSpec)); err != nil {
 			t.Fatal(err)
 		}

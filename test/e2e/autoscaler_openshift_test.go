@@ -24,7 +24,7 @@ func autoscaled(least, most int) string {
 const small = `{"spec":{"template":{"spec":{
 	"metadata":{"labels":{"team":"a"}},
 	"taints":[{"key":"dedicated","value":"team-a","effect":"NoSchedule"}],
-	"providerSpec":{"value":{"numCores":2,"memoryCapacity":"4Gi","maxPods":30,"instanceType":"small"}}}}}}`
+	"providerSpec":{"value":{"numCores":2,"memoryCapacity":"4Gi","maxPods":30,"gpus":1,"resources":{"ephemeral-storage":"10Gi"},"instanceType":"small"}}}}}}`
 
 // autoscaledSet is a set of its own, without machines.
 func autoscaledSet(t *testing.T, name string, patches ...string) *unstructured.Unstructured {

@@ -11,6 +11,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -92,6 +93,7 @@ func startHollow(t *testing.T, cp *ControlPlane) *proc.Process {
 		"--client-ca-file="+cp.CAFile(),
 		"--provider-id="+hollowProvider,
 		"--cores=8", "--memory=32Gi", "--max-pods=42",
+		"--resources=hugepages-2Mi=64Mi,example.com/device=2,ephemeral-storage=10Gi",
 		"--node-labels=example.com/pool=blue,topology.kubernetes.io/zone=zone-a",
 		"--register-with-taints=example.com/dedicated=blue:NoSchedule")
 }
@@ -194,7 +196,11 @@ func checkNode(t *testing.T, node *corev1.Node) {
 		"label":       {node.Labels["example.com/pool"], "blue"},
 		"zone":        {node.Labels[corev1.LabelTopologyZone], "zone-a"},
 		"cores":       {node.Status.Capacity.Cpu().String(), "8"},
-		"memory":      {node.Status.Allocatable.Memory().String(), "32Gi"},
+		"memory":      {node.Status.Capacity.Memory().String(), "32Gi"},
+		"for pods":    {node.Status.Allocatable.Memory().String(), "32704Mi"}, // without the huge pages
+		"huge pages":  {quantity(node.Status.Allocatable, "hugepages-2Mi"), "64Mi"},
+		"devices":     {quantity(node.Status.Allocatable, "example.com/device"), "2"},
+		"storage":     {quantity(node.Status.Allocatable, corev1.ResourceEphemeralStorage), "10Gi"},
 		"pods":        {node.Status.Capacity.Pods().String(), "42"},
 		"version":     {node.Status.NodeInfo.KubeletVersion, "v1.36.3"},
 	} {
@@ -210,14 +216,24 @@ func checkNode(t *testing.T, node *corev1.Node) {
 	}
 }
 
-// checkPodRuns: the scheduler places a pod, the hollow node runs it, and deleting it works.
+func quantity(list corev1.ResourceList, name corev1.ResourceName) string {
+	q := list[name]
+	return q.String()
+}
+
+// checkPodRuns: the scheduler places a pod that wants some of all that the hollow node has, the node runs it, and deleting
+// it works. Its image has a tag, and so is not pulled anew for each container: the kubelet asks whether it is there.
 func checkPodRuns(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	pods := client.CoreV1().Pods("default")
 	_, err := pods.Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "pod"},
 		Spec: corev1.PodSpec{
-			Containers:  []corev1.Container{{Name: "c", Image: "image"}},
+			Containers: []corev1.Container{{Name: "c", Image: "image:1.27", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi"),
+				"hugepages-2Mi": resource.MustParse("4Mi"), "example.com/device": resource.MustParse("1"),
+				corev1.ResourceEphemeralStorage: resource.MustParse("1Gi"),
+			}}}},
 			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 		},
 	}, metav1.CreateOptions{})

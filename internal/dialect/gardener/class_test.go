@@ -141,6 +141,25 @@ func names(t *testing.T, reason string, err error, want string) {
 	}
 }
 
+// TestNodesOfClass: what a class declares that its nodes have is the infrastructure's business, what is virtual the
+// engine's.
+func TestNodesOfClass(t *testing.T) {
+	mc := class(func(c *v1alpha1.MachineClass) {
+		c.NodeTemplate = template()
+		c.NodeTemplate.VirtualCapacity = corev1.ResourceList{"example.com/virtual": resource.MustParse("1")}
+	})
+	got, err := gardener.Resolver{Reader: reader(t, mc, secret(ns, "user"), secret(ns, "cloud"))}.Class(t.Context(), freshMachine())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(template().Capacity, got.NodeCapacity); diff != "" {
+		t.Errorf("the provider gets to know (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(mc.NodeTemplate.VirtualCapacity, got.Capacity); diff != "" {
+		t.Errorf("virtual (-want +got):\n%s", diff)
+	}
+}
+
 // TestObjection: a provider's objection to the spec shows where the spec is.
 func TestObjection(t *testing.T) {
 	c, _ := gardener.Resolver{Reader: reader(t)}.Class(t.Context(), freshMachine())

@@ -76,7 +76,7 @@ func (d Resolver) class(ctx context.Context, m *v1alpha1.Machine) (dialect.Class
 	}
 	c.Spec = mc.ProviderSpec.Raw
 	if t := mc.NodeTemplate; t != nil {
-		c.Region, c.Zone, c.Capacity = t.Region, t.Zone, t.VirtualCapacity
+		c.Region, c.Zone, c.NodeCapacity, c.Capacity = t.Region, t.Zone, t.Capacity, t.VirtualCapacity
 	}
 	data, absent, err := secrets(ctx, d.Reader, &mc)
 	if err != nil {

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Record is one instance as the store keeps it.
@@ -63,9 +65,10 @@ type Traits struct {
 	// Memory is in bytes.
 	Memory  int64 `json:"memory,omitempty"`
 	MaxPods int64 `json:"maxPods,omitempty"`
+	// Resources are what else the node has, in bytes or pieces.
+	Resources map[corev1.ResourceName]int64 `json:"resources,omitempty"`
 	// Address is the internal IP; empty for one that is derived from the ID.
 	Address string            `json:"address,omitempty"`
-	GPUs    int64             `json:"gpus,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Taints  []corev1.Taint    `json:"taints,omitempty"`
 
@@ -87,6 +90,22 @@ type Traits struct {
 	// for ever. Silent is how long it then stays silent; zero means for ever.
 	Healthy time.Duration `json:"healthy,omitempty"`
 	Silent  time.Duration `json:"silent,omitempty"`
+}
+
+// GPU is the resource by which pods ask for accelerators.
+const GPU corev1.ResourceName = "nvidia.com/gpu"
+
+// Further are the resources of the node besides cores, memory and pods.
+func (t Traits) Further() corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for name, n := range t.Resources {
+		format := resource.DecimalSI
+		if !strings.Contains(string(name), "/") { // bytes
+			format = resource.BinarySI
+		}
+		out[name] = *resource.NewQuantity(n, format)
+	}
+	return out
 }
 
 // Power is a power operation asked for.
@@ -198,5 +217,6 @@ func (r Record) clone() Record {
 	r.Tags = maps.Clone(r.Tags)
 	r.Traits.Labels = maps.Clone(r.Traits.Labels)
 	r.Traits.Taints = slices.Clone(r.Traits.Taints)
+	r.Traits.Resources = maps.Clone(r.Traits.Resources)
 	return r
 }

@@ -153,16 +153,23 @@ func (b *Body) flags(r cloud.Record) []string {
 		"--memory=" + strconv.FormatInt(r.Traits.Memory, 10),
 		"--max-pods=" + strconv.FormatInt(r.Traits.MaxPods, 10),
 	}
-	var labels, taints []string
+	var labels, taints, resources []string
 	for k, v := range r.NodeLabels() {
 		labels = append(labels, k+"="+v)
 	}
 	slices.Sort(labels)
+	for name, amount := range r.Traits.Further() {
+		resources = append(resources, string(name)+"="+amount.String())
+	}
+	slices.Sort(resources)
 	for _, t := range r.Traits.Taints {
 		taints = append(taints, t.Key+"="+t.Value+":"+string(t.Effect))
 	}
 	if len(labels) > 0 {
 		flags = append(flags, "--node-labels="+strings.Join(labels, ","))
+	}
+	if len(resources) > 0 {
+		flags = append(flags, "--resources="+strings.Join(resources, ","))
 	}
 	if len(taints) > 0 {
 		flags = append(flags, "--register-with-taints="+strings.Join(taints, ","))

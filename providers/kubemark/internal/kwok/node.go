@@ -1,15 +1,15 @@
 package kwok
 
 import (
+	"maps"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/millwright-dev/millwright/providers/kubemark/internal/cloud"
 )
-
-// gpu is the resource under which accelerators are counted.
-const gpu corev1.ResourceName = "nvidia.com/gpu"
 
 // node is the Node that a kubelet of the instance would register, status
 // included: kwok adds the conditions.
@@ -23,9 +23,7 @@ func node(r cloud.Record) *corev1.Node {
 		corev1.ResourceMemory: *resource.NewQuantity(r.Traits.Memory, resource.BinarySI),
 		corev1.ResourcePods:   *resource.NewQuantity(r.Traits.MaxPods, resource.DecimalSI),
 	}
-	if r.Traits.GPUs > 0 {
-		capacity[gpu] = *resource.NewQuantity(r.Traits.GPUs, resource.DecimalSI)
-	}
+	maps.Copy(capacity, r.Traits.Further())
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:   r.Node,
@@ -38,9 +36,22 @@ func node(r cloud.Record) *corev1.Node {
 		Spec: corev1.NodeSpec{ProviderID: r.ProviderID(), Taints: r.Traits.Taints},
 		Status: corev1.NodeStatus{
 			Capacity:    capacity,
-			Allocatable: capacity,
+			Allocatable: allocatable(capacity),
 			Addresses:   r.NodeAddresses(),
 			NodeInfo:    corev1.NodeSystemInfo{Architecture: r.Traits.Arch, OperatingSystem: "linux"},
 		},
 	}
+}
+
+// allocatable is what of a capacity pods may have: huge pages are taken from the memory.
+func allocatable(capacity corev1.ResourceList) corev1.ResourceList {
+	out := maps.Clone(capacity)
+	memory := out[corev1.ResourceMemory].DeepCopy()
+	for name, pages := range capacity {
+		if strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
+			memory.Sub(pages)
+		}
+	}
+	out[corev1.ResourceMemory] = memory
+	return out
 }
