@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -87,7 +88,7 @@ func (p place) grant(t *testing.T, roles, namespace string) {
 	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: original}}
 	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096); ; {
 		var role unstructured.Unstructured
-		if err := decoder.Decode(&role.Object); err == io.EOF {
+		if err := decoder.Decode(&role.Object); errors.Is(err, io.EOF) {
 			return
 		} else if err != nil {
 			t.Fatal(err)
@@ -265,7 +266,7 @@ func (p place) leads(t *testing.T, namespace, lease string) {
 	eventually(t, patience, lease, func(ctx context.Context) (string, error) {
 		var l coordinationv1.Lease
 		if err := p.Get(ctx, client.ObjectKey{Namespace: namespace, Name: lease}, &l); err != nil {
-			return err.Error(), nil
+			return "", err
 		}
 		if ptr.Deref(l.Spec.HolderIdentity, "") == "" {
 			return "nobody holds it", nil
