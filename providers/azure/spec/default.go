@@ -1,0 +1,86 @@
+package spec
+
+import (
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+const arm64 = "arm64"
+
+// What a spec has where it does not say.
+const (
+	sizeAMD64 = "Standard_D4s_V3"
+	sizeARM64 = "Standard_D4ps_V5"
+
+	imagePublisher = "azureopenshift"
+	imageOffer     = "aro4"
+	imageSKUAMD64  = "aro_420"
+	imageSKUARM64  = "420-arm"
+	imageVersion   = "9.6.20251015"
+
+	userDataSecret       = "worker-user-data"
+	credentialsSecret    = "azure-cloud-credentials"
+	credentialsNamespace = "openshift-machine-api"
+)
+
+// Default fills in the size, the network, the image and the secrets. A network or an image of which a part is given stays as it
+// is. Names that are made of the cluster's are left out where that is not known.
+func (Admitter) Default(a provider.Admission) ([]byte, error) {
+	s, document, err := decode[machineSpec](a.Spec)
+	if err != nil {
+		return nil, err
+	}
+	if s.VMSize == "" {
+		set(document, "vmSize", byArchitecture(a.Platform, sizeAMD64, sizeARM64))
+	}
+	if s.Vnet == "" && s.Subnet == "" && a.Platform.ID != "" {
+		set(document, "vnet", a.Platform.ID+"-vnet")
+		set(document, "subnet", a.Platform.ID+"-worker-subnet")
+	}
+	if s.Image == (machinev1beta1.Image{}) {
+		defaultImage(document, s.SecurityProfile != nil, a.Platform)
+	}
+	if s.UserDataSecret == nil || s.UserDataSecret.Name == "" {
+		set(child(document, "userDataSecret"), "name", userDataSecret)
+	}
+	if s.CredentialsSecret == nil || s.CredentialsSecret.Name == "" {
+		set(child(document, "credentialsSecret"), "name", credentialsSecret)
+	}
+	if s.CredentialsSecret == nil || s.CredentialsSecret.Namespace == "" {
+		set(child(document, "credentialsSecret"), "namespace", credentialsNamespace)
+	}
+	return encode(document)
+}
+
+// defaultImage names the image in the cluster's own gallery for a machine with a security profile, and one of the Marketplace for any
+// other.
+func defaultImage(document map[string]any, secured bool, p provider.Platform) {
+	if secured {
+		if p.ID != "" {
+			set(child(document, "image"), "resourceID", galleryImage(p.ID))
+		}
+		return
+	}
+	image := child(document, "image")
+	set(image, "publisher", imagePublisher)
+	set(image, "offer", imageOffer)
+	set(image, "sku", byArchitecture(p, imageSKUAMD64, imageSKUARM64))
+	set(image, "version", imageVersion)
+}
+
+// galleryImage is the resource ID of the image that the installer uploads. Names of galleries have no dashes.
+func galleryImage(id string) string {
+	return "/resourceGroups/" + id + "-rg/providers/Microsoft.Compute/galleries/gallery_" + strings.ReplaceAll(id, "-", "_") +
+		"/images/" + id + "-gen2/versions/latest"
+}
+
+// byArchitecture chooses for the cluster's default architecture: for amd64 too where that is neither, or not known.
+func byArchitecture(p provider.Platform, amd, arm string) string {
+	if p.Architecture == arm64 {
+		return arm
+	}
+	return amd
+}

@@ -1,0 +1,67 @@
+package spec
+
+import (
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// checkSecurityProfile returns the first fault only: what a profile needs follows from its type. A type that Azure does not know is
+// let through, as is an encryption type with TrustedLaunch.
+func checkSecurityProfile(s *machineSpec, a provider.Admission) field.ErrorList {
+	var fault *field.Error
+	encryption, path := s.OSDisk.ManagedDisk.SecurityProfile.SecurityEncryptionType, a.Path.Child("securityProfile")
+	switch profile := s.SecurityProfile; {
+	case profile == nil && encryption != "":
+		fault = field.Required(path, "the OS disk has a securityEncryptionType, for which the machine has to be confidential")
+	case profile == nil:
+	case profile.Settings.SecurityType == machinev1beta1.SecurityTypesConfidentialVM:
+		fault = checkConfidential(profile, encryption, a.Path)
+	case profile.Settings.SecurityType == machinev1beta1.SecurityTypesTrustedLaunch:
+		if profile.Settings.TrustedLaunch == nil {
+			fault = field.Required(path.Child("settings", "trustedLaunch"), "the securityType is TrustedLaunch: say what it is to enable")
+		}
+	case encryption != "":
+		fault = field.Invalid(path.Child("settings", "securityType"), shown(profile.Settings.SecurityType),
+			"has to be ConfidentialVM where the OS disk has a securityEncryptionType")
+	case enables(profile.Settings.TrustedLaunch):
+		fault = field.Invalid(path.Child("settings", "securityType"), shown(profile.Settings.SecurityType),
+			"has to be TrustedLaunch where uefiSettings of trustedLaunch are enabled")
+	}
+	if fault == nil {
+		return nil
+	}
+	return field.ErrorList{fault}
+}
+
+func checkConfidential(profile *machinev1beta1.SecurityProfile, encryption machinev1beta1.SecurityEncryptionTypes, root *field.Path) *field.Error {
+	path := root.Child("securityProfile")
+	settings := path.Child("settings", "confidentialVM")
+	if encryption == "" {
+		return field.Required(root.Child("osDisk", "managedDisk", "securityProfile", "securityEncryptionType"), "the securityType is ConfidentialVM: say what is encrypted")
+	}
+	if profile.Settings.ConfidentialVM == nil {
+		return field.Required(settings, "the securityType is ConfidentialVM: say what it is to enable")
+	}
+	uefi := profile.Settings.ConfidentialVM.UEFISettings
+	if uefi.VirtualizedTrustedPlatformModule != machinev1beta1.VirtualizedTrustedPlatformModulePolicyEnabled {
+		return field.Invalid(settings.Child("uefiSettings", "virtualizedTrustedPlatformModule"), shown(uefi.VirtualizedTrustedPlatformModule),
+			"has to be Enabled for a ConfidentialVM")
+	}
+	if encryption != machinev1beta1.SecurityEncryptionTypesDiskWithVMGuestState {
+		return nil
+	}
+	if profile.EncryptionAtHost != nil && *profile.EncryptionAtHost {
+		return field.Invalid(path.Child("encryptionAtHost"), true, "has to be false, or left out, where DiskWithVMGuestState is encrypted")
+	}
+	if uefi.SecureBoot != machinev1beta1.SecureBootPolicyEnabled {
+		return field.Invalid(settings.Child("uefiSettings", "secureBoot"), shown(uefi.SecureBoot), "has to be Enabled where DiskWithVMGuestState is encrypted")
+	}
+	return nil
+}
+
+func enables(launch *machinev1beta1.TrustedLaunch) bool {
+	return launch != nil && (launch.UEFISettings.SecureBoot == machinev1beta1.SecureBootPolicyEnabled ||
+		launch.UEFISettings.VirtualizedTrustedPlatformModule == machinev1beta1.VirtualizedTrustedPlatformModulePolicyEnabled)
+}

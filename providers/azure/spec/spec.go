@@ -1,0 +1,55 @@
+// Package spec judges the specs of Azure machines as they are written, by the rules of OpenShift 6.4.
+package spec
+
+import (
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+const (
+	kind        = "AzureMachineProviderSpec"
+	group       = "machine.openshift.io"
+	legacyGroup = "azureproviderconfig.openshift.io"
+
+	// publicCloud is the one in which spot instances are there for everybody.
+	publicCloud = "AzurePublicCloud"
+)
+
+// Admitter is the [provider.Admitter] of AzureMachineProviderSpec.
+type Admitter struct{}
+
+var _ provider.Admitter = Admitter{}
+
+type machineSpec = machinev1beta1.AzureMachineProviderSpec
+
+// Kinds are those of the API's group and of the group that specs had before it.
+func (Admitter) Kinds() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{
+		{Group: group, Version: "v1beta1", Kind: kind},
+		{Group: group, Version: "v1", Kind: kind},
+		{Group: legacyGroup, Version: "v1beta1", Kind: kind},
+		{Group: legacyGroup, Version: "v1", Kind: kind},
+	}
+}
+
+// Admit judges the spec of a machine or of a template. Of a template the names of data disks are judged as if its machines had
+// no name.
+func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+	s, _, err := decode[machineSpec](a.Spec)
+	if err != nil {
+		return nil, field.ErrorList{undecodable(a.Path, err)}
+	}
+	for _, check := range []func(*machineSpec, provider.Admission) field.ErrorList{
+		checkSize, checkNetwork, checkImage, checkSecrets, checkOSDisk, checkCapacityReservation,
+		checkUltraSSD, checkSecurityProfile, checkDataDisks, checkBootDiagnostics,
+	} {
+		faults = append(faults, check(&s, a)...)
+	}
+	if s.SpotVMOptions != nil && a.Platform.Cloud != "" && a.Platform.Cloud != publicCloud {
+		warnings = append(warnings, a.Path.Child("spotVMOptions").String()+": "+a.Platform.Cloud+" may have no spot instances")
+	}
+	return warnings, faults
+}

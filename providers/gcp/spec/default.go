@@ -1,0 +1,88 @@
+package spec
+
+import "github.com/millwright-dev/millwright/provider"
+
+const arm64 = "arm64"
+
+// What a spec has where it does not say.
+const (
+	typeAMD64 = "n1-standard-4"
+	typeARM64 = "t2a-standard-4"
+
+	diskType   = "pd-standard"
+	diskSizeGB = 128
+	imageAMD64 = "projects/rhcos-cloud/global/images/rhcos-414-92-202307070025-0-gcp-x86-64"
+	imageARM64 = "projects/rhcos-cloud/global/images/rhcos-414-92-202307070025-0-gcp-aarch64"
+
+	userDataSecret    = "worker-user-data"
+	credentialsSecret = "gcp-cloud-credentials"
+)
+
+// Default fills in the machine type, the network, the disks, the number of GPUs, the tags and the secrets. A secret that is given
+// without a name stays as it is. Names that are made of the cluster's are left out where that is not known.
+func (Admitter) Default(a provider.Admission) ([]byte, error) {
+	s, document, err := decode[machineSpec](a.Spec)
+	if err != nil {
+		return nil, err
+	}
+	if s.MachineType == "" {
+		set(document, "machineType", byArchitecture(a.Platform, typeAMD64, typeARM64))
+	}
+	if id := a.Platform.ID; id != "" && len(s.NetworkInterfaces) == 0 {
+		set(document, "networkInterfaces", []any{map[string]any{"network": id + "-network", "subnetwork": id + "-worker-subnet"}})
+	}
+	defaultDisks(&s, document, byArchitecture(a.Platform, imageAMD64, imageARM64))
+	if len(s.GPUs) > 0 && s.GPUs[0].Count == 0 {
+		set(entry(document, "gpus", 0), "count", 1)
+	}
+	if id := a.Platform.ID; id != "" && len(s.Tags) == 0 {
+		set(document, "tags", []string{id + "-worker"})
+	}
+	if s.UserDataSecret == nil {
+		set(child(document, "userDataSecret"), "name", userDataSecret)
+	}
+	if s.CredentialsSecret == nil {
+		set(child(document, "credentialsSecret"), "name", credentialsSecret)
+	}
+	return encode(document)
+}
+
+// defaultDisks gives a spec without disks one to start from, and every disk of others the type and the image that it lacks, one
+// that is no boot disk too.
+func defaultDisks(s *machineSpec, document map[string]any, image string) {
+	if len(s.Disks) == 0 {
+		set(document, "disks", []any{map[string]any{
+			"autoDelete": true, "boot": true, "sizeGb": diskSizeGB, "type": diskType, "image": image,
+		}})
+	}
+	for i, disk := range s.Disks {
+		if disk == nil || disk.Type == "" {
+			set(entry(document, "disks", i), "type", diskType)
+		}
+		if disk == nil || disk.Image == "" {
+			set(entry(document, "disks", i), "image", image)
+		}
+	}
+}
+
+// byArchitecture chooses for the cluster's default architecture: for amd64 too where that is neither, or not known.
+func byArchitecture(p provider.Platform, amd, arm string) string {
+	if p.Architecture == arm64 {
+		return arm
+	}
+	return amd
+}
+
+// entry is the object at an index of the list in a field; in place of null, one is put there.
+func entry(object map[string]any, name string, index int) map[string]any {
+	list, _ := object[spelling(object, name)].([]any)
+	if index >= len(list) {
+		return map[string]any{}
+	}
+	inner, ok := list[index].(map[string]any)
+	if !ok {
+		inner = map[string]any{}
+		list[index] = inner
+	}
+	return inner
+}
