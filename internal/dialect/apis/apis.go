@@ -20,6 +20,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/gardener"
 	"github.com/millwright-dev/millwright/internal/dialect/openshift"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -50,7 +51,9 @@ type API struct {
 	// Removal is how events tell how long deletions of machines took.
 	Removal Removal
 	said    func(client.Object) dialect.Said
-	leases  leases
+	// classFaults are those of what machines are made from by reference; nil: there is none of that.
+	classFaults func(client.Object) []lifecycle.Fault
+	leases      leases
 	// programs are those of the original.
 	programs []Program
 	types    []func(*runtime.Scheme) error
@@ -117,6 +120,7 @@ var All = []API{
 		Removal:     Removal{Begins: []string{"Deleting", "Draining"}, Ends: "Deleted", Span: "from the first to the last step"},
 		CoreEvents:  true,
 		said:        gardener.Said,
+		classFaults: func(c client.Object) []lifecycle.Fault { return gardener.ClassFaults(c.(*v1alpha1.MachineClass)) },
 		leases:      leases{machines: "machine-controller", sets: "machine-controller-manager"},
 		// machine-controller-manager has that name in no other place, and serves the other API too.
 		programs: []Program{{Name: "machine-controller", Provider: true}},

@@ -47,6 +47,28 @@ type Checks interface {
 	Selector(c client.Object) labels.Selector
 }
 
+// Faults are what controllers find wrong with an object, and do nothing about it for; none where it is of no API. What
+// is at fault outside of the object is not known.
+func Faults(o client.Object, now time.Time) []lifecycle.Fault {
+	name, kind := KindOf(o)
+	a, known := Of(name)
+	switch {
+	case !known:
+		return nil
+	case kind == "Machine":
+		return a.Machines.View(o).Faults
+	case kind == "MachineSet":
+		return a.Sets.View(o).Faults
+	case kind == "MachineDeployment":
+		return a.Deployments.View(o, now).Faults
+	case kind == "MachineHealthCheck":
+		return a.Checks.View(o).Faults
+	case kind == "MachineClass":
+		return a.classFaults(o)
+	}
+	return nil
+}
+
 type machines[M client.Object] struct{ lens dialect.Machines[M] }
 
 func (r machines[M]) Unwrap() any                             { return r.lens }

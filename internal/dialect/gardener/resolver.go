@@ -14,6 +14,7 @@ import (
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/approval"
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -125,24 +126,33 @@ func refs(mc *v1alpha1.MachineClass) func(yield func(string, provider.SecretRef)
 	}
 }
 
-// validate checks what the original checks at reconciliation: a node template
-// may be absent, but not half there.
-func validate(mc *v1alpha1.MachineClass) error {
+// ClassFaults are those that keep machines of the class from being made. The original looks for them when it
+// reconciles: a node template may be absent, but not half there.
+func ClassFaults(mc *v1alpha1.MachineClass) (out []lifecycle.Fault) {
 	t := mc.NodeTemplate
 	if t == nil {
 		return nil
 	}
 	for _, k := range []corev1.ResourceName{corev1.ResourceCPU, "gpu", corev1.ResourceMemory} {
 		if _, ok := t.Capacity[k]; !ok {
-			return provider.InvalidField("machineclass "+mc.Name+": nodeTemplate.capacity", "must have the key %s", k)
+			out = append(out, lifecycle.Fault{Field: "nodeTemplate.capacity", Message: fmt.Sprintf("must have the key %s", k)})
 		}
 	}
-	for field, value := range map[string]string{"instanceType": t.InstanceType, "region": t.Region, "zone": t.Zone} {
-		if value == "" {
-			return provider.InvalidField("machineclass "+mc.Name+": nodeTemplate."+field, "must be set")
+	for _, f := range []struct{ name, value string }{{"instanceType", t.InstanceType}, {"region", t.Region}, {"zone", t.Zone}} {
+		if f.value == "" {
+			out = append(out, lifecycle.Fault{Field: "nodeTemplate." + f.name, Message: "must be set"})
 		}
 	}
-	return nil
+	return out
+}
+
+// validate tells the first fault of a class.
+func validate(mc *v1alpha1.MachineClass) error {
+	faults := ClassFaults(mc)
+	if len(faults) == 0 {
+		return nil
+	}
+	return provider.InvalidField("machineclass "+mc.Name+": "+faults[0].Field, "%s", faults[0].Message)
 }
 
 // tokenLifetime is as long as the machine may take to join. Where that has no end,
