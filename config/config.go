@@ -7,15 +7,16 @@ import (
 	"io/fs"
 	"path"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 )
 
-// FS holds the manifests as they are in this directory: crd/*.yaml and the roles of each binary, with their bindings and with
-// what admission adds to them. Each policy of admission/ is a choice: vsphere_*.yaml are for machine.openshift.io on vSphere, each with
-// its binding; strict_policy.yaml is for machine.sapcloud.io, and has no effect without strict_binding.yaml.
+// FS holds the manifests as they are in this directory: crd/*.yaml, webhook/*.yaml and the roles of each binary, with their
+// bindings and with what admission adds to them. Each policy of admission/ is a choice: vsphere_*.yaml are for machine.openshift.io
+// on vSphere, each with its binding; strict_policy.yaml is for machine.sapcloud.io, and has no effect without strict_binding.yaml.
 //
-//go:embed admission/*.yaml crd/*.yaml rbac/*/role*.yaml rbac/*/leader_election.yaml rbac/*/admission.yaml
+//go:embed admission/*.yaml crd/*.yaml webhook/*.yaml rbac/*/role*.yaml rbac/*/leader_election.yaml rbac/*/admission.yaml
 var FS embed.FS
 
 // CRDs returns the CustomResourceDefinitions of both APIs, sorted by file name and thus by group and plural. Each call
@@ -38,4 +39,22 @@ func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 		crds = append(crds, crd)
 	}
 	return crds, nil
+}
+
+// Webhooks returns the webhook configurations, without a CA: whoever installs them asks for one in an annotation, or leaves it to
+// the process that serves the webhooks. Each call returns fresh objects. An error means that a manifest of this very binary
+// cannot be read.
+func Webhooks() ([]*admissionregistrationv1.MutatingWebhookConfiguration, []*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
+	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	validating, warnings := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	for file, into := range map[string]any{"mutating": mutating, "validating": validating, "warnings": warnings} {
+		raw, err := FS.ReadFile("webhook/" + file + ".yaml")
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading webhook manifest %s: %w", file, err)
+		}
+		if err := yaml.UnmarshalStrict(raw, into); err != nil {
+			return nil, nil, fmt.Errorf("decoding webhook manifest %s: %w", file, err)
+		}
+	}
+	return []*admissionregistrationv1.MutatingWebhookConfiguration{mutating}, []*admissionregistrationv1.ValidatingWebhookConfiguration{validating, warnings}, nil
 }

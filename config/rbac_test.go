@@ -94,7 +94,7 @@ func TestKustomizationsListWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(files, "rbac/kustomization.yaml", "crd/kustomization.yaml", "termination-handler/kustomization.yaml") {
+	for _, file := range append(files, "rbac/kustomization.yaml", "crd/kustomization.yaml", "webhook/kustomization.yaml", "termination-handler/kustomization.yaml") {
 		raw, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
