@@ -20,6 +20,13 @@ type Admitter interface {
 	Admit(a Admission) (warnings []string, faults field.ErrorList)
 }
 
+// SpecShaper is what an [Admitter] also is that leaves it to its caller to warn of fields which no spec
+// of the infrastructure has. Any other warns of them itself, or knows none.
+type SpecShaper interface {
+	// SpecShape returns a pointer to an empty spec, to be decoded into.
+	SpecShape() any
+}
+
 // Admission is a spec to be judged, and what is known where it is written.
 type Admission struct {
 	// Spec is the machine's or the template's, as JSON; never empty.

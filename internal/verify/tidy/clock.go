@@ -12,6 +12,7 @@ import (
 // them, or because deciding must give the same answer twice.
 var clockRooms = []string{
 	"provider",
+	"internal/admission",
 	"internal/engine",
 	"internal/controller",
 	"internal/dialect",

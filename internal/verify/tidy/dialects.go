@@ -52,8 +52,9 @@ var apiFiles = []string{
 	"serve/apis.go", "internal/program/apis.go", "internal/plugin/project/apis.go",
 }
 
-// apiRooms are about single APIs: their types, their lenses, how a provider spells its specs in each, and what proves all that.
-var apiRooms = []string{"api", "internal/dialect/openshift", "internal/dialect/gardener", "provider", "providers", "internal/verify", "test"}
+// apiRooms are about single APIs: their types, their lenses, the webhooks of the one that has some, how a provider spells its specs
+// in each, and what proves all that.
+var apiRooms = []string{"api", "internal/admission", "internal/dialect/openshift", "internal/dialect/gardener", "provider", "providers", "internal/verify", "test"}
 
 // groups are the names of the APIs, in constants and in text.
 var (

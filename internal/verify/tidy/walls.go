@@ -10,10 +10,10 @@ import (
 const Pure = "internal/engine"
 
 // shipped is what runs in a cluster, or may be linked by what does.
-var shipped = []string{"api", "config", "provider", "providers", "serve", "internal/engine", "internal/dialect", "internal/controller", "internal/program", "internal/runtime"}
+var shipped = []string{"api", "config", "provider", "providers", "serve", "internal/admission", "internal/engine", "internal/dialect", "internal/controller", "internal/program", "internal/runtime"}
 
 // core is the part of it that knows infrastructures only through the provider package.
-var core = []string{"api", "config", "provider", "internal/engine", "internal/dialect", "internal/controller", "internal/program", "internal/runtime"}
+var core = []string{"api", "config", "provider", "internal/admission", "internal/engine", "internal/dialect", "internal/controller", "internal/program", "internal/runtime"}
 
 // A room says what the packages of a directory may import besides the standard library and their own room.
 type room struct {

@@ -1,0 +1,130 @@
+// Package admission judges machines, sets and what makes them in the moment they are written: it fills in
+// defaults, refuses what cannot work, and warns of what is probably not meant. It answers API servers
+// as webhooks, and keeps the certificate that they ask for.
+//
+// The rules are pure. What they say of a provider spec is its infrastructure's [provider.Admitter].
+// Nothing that a deletion or a change of size needs is refused: an update is refused for
+// what it changes, and told in warnings of what was wrong before.
+package admission
+
+import (
+	"fmt"
+	"slices"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Labels that make a machine one of the control plane, by their value.
+const (
+	roleLabel    = "machine.openshift.io/cluster-api-machine-role"
+	typeLabel    = "machine.openshift.io/cluster-api-machine-type"
+	controlPlane = "master"
+)
+
+// Rules are those of one cluster.
+type Rules struct {
+	// Admitter has those of the infrastructure; nil: there are none, and provider specs are not looked at.
+	Admitter provider.Admitter
+	Platform provider.Platform
+}
+
+// Verdict is what came of judging an object.
+type Verdict struct {
+	// Faults refuse it, Warnings are for whoever wrote it.
+	Faults   field.ErrorList
+	Warnings []string
+	// Credentials is the secret that the spec names, to be looked for: whether it exists is not known here. Without a
+	// name there is none to look for; without a namespace it is in the object's.
+	Credentials provider.SecretRef
+}
+
+// Machine judges m, which is to take the place of old; a nil old: m is new.
+func (r Rules) Machine(m, old *machinev1.Machine) Verdict {
+	deleting := m.DeletionTimestamp != nil
+	same := old != nil && sameSpec(m.Spec.ProviderSpec, old.Spec.ProviderSpec)
+	var v Verdict
+	if !deleting || !same {
+		v = r.spec(m.Spec.ProviderSpec, about(m))
+		v.spare(same)
+	}
+	if deleting && old != nil {
+		v.Faults = append(changedHooks(m.Spec.LifecycleHooks, old.Spec.LifecycleHooks), v.Faults...)
+	}
+	return v
+}
+
+// about tells an admitter whose spec it judges.
+func about(m *machinev1.Machine) provider.Admission {
+	return provider.Admission{Machine: m.Name, ControlPlane: m.Labels[roleLabel] == controlPlane || m.Labels[typeLabel] == controlPlane}
+}
+
+// MachineSet judges s, which is to take the place of old; a nil old: s is new. Its template is judged as a machine
+// without a name and without labels.
+func (r Rules) MachineSet(s, old *machinev1.MachineSet) Verdict {
+	var chosen Verdict
+	chosen.Faults = selects(s)
+	chosen.spare(old != nil && sameLabels(s, old))
+	if old != nil && !sameSelector(&s.Spec.Selector, &old.Spec.Selector) {
+		chosen.Faults = append(field.ErrorList{field.Forbidden(field.NewPath("spec", "selector"), "selector is immutable")}, chosen.Faults...)
+	}
+	if s.DeletionTimestamp != nil && old != nil && sameSpec(s.Spec.Template.Spec.ProviderSpec, old.Spec.Template.Spec.ProviderSpec) {
+		return Verdict{Faults: chosen.Faults}
+	}
+	v := r.spec(s.Spec.Template.Spec.ProviderSpec, provider.Admission{})
+	v.spare(old != nil && sameSpec(s.Spec.Template.Spec.ProviderSpec, old.Spec.Template.Spec.ProviderSpec))
+	v.Faults = append(chosen.Faults, v.Faults...)
+	v.Warnings = append(chosen.Warnings, v.Warnings...)
+	return v
+}
+
+// spare turns faults into warnings where what is at fault stands as it stood before: whoever puts an annotation on
+// a machine or scales a set has not written it.
+func (v *Verdict) spare(unchanged bool) {
+	if !unchanged {
+		return
+	}
+	for _, f := range v.Faults {
+		v.Warnings = append(v.Warnings, f.Error())
+	}
+	v.Faults = nil
+}
+
+// selects says what is wrong with the selector of s.
+func selects(s *machinev1.MachineSet) (out field.ErrorList) {
+	selector, err := metav1.LabelSelectorAsSelector(&s.Spec.Selector)
+	switch {
+	case err != nil:
+		out = append(out, field.Invalid(field.NewPath("spec", "selector"), s.Spec.Selector, fmt.Sprintf("could not convert label selector to selector: %v", err)))
+	case !selector.Matches(labels.Set(s.Spec.Template.Labels)):
+		out = append(out, field.Invalid(field.NewPath("spec", "template", "metadata", "labels"), s.Spec.Template.Labels, "`selector` does not match template `labels`"))
+	}
+	return out
+}
+
+// changedHooks says which hooks a machine has that it had not before: none may come, and any may go, once it is being deleted.
+func changedHooks(now, old machinev1.LifecycleHooks) (out field.ErrorList) {
+	path := field.NewPath("spec", "lifecycleHooks")
+	check := func(at, name string, now, old []machinev1.LifecycleHook) {
+		if changed := added(now, old); len(changed) > 0 {
+			out = append(out, field.Forbidden(path.Child(at), fmt.Sprintf(
+				"%s hooks are immutable when machine is marked for deletion: the following hooks are new or changed: %+v", name, changed)))
+		}
+	}
+	check("preDrain", "pre-drain", now.PreDrain, old.PreDrain)
+	check("preTerminate", "pre-terminate", now.PreTerminate, old.PreTerminate)
+	return out
+}
+
+func added(now, old []machinev1.LifecycleHook) (out []machinev1.LifecycleHook) {
+	for _, h := range now {
+		if !slices.Contains(old, h) {
+			out = append(out, h)
+		}
+	}
+	return out
+}

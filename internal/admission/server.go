@@ -1,0 +1,132 @@
+package admission
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/millwright-dev/millwright/internal/admission/certs"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Configurations are the names of the webhook configurations whose webhooks are served here; config/webhook has them.
+var Configurations = []string{"machine-api", "millwright-warnings"}
+
+// period is how often facts and certificates are looked at, unless asked for another.
+const period = 30 * time.Second
+
+// ServerOptions are what a server needs.
+type ServerOptions struct {
+	// Host and Port are where it listens; an empty host is every address.
+	Host string
+	Port int
+	// TLS sets what the certificate does not, versions and ciphers; nil: as Go has it, from version 1.2.
+	TLS func(*tls.Config)
+	// CertDir may have a certificate; Secret keeps one that the process makes for want of that.
+	CertDir string
+	Secret  client.ObjectKey
+	// Period is how often both are looked at, and what the cluster says of itself; 0 is 30 s.
+	Period time.Duration
+	// Client and Objects read and write past any cache.
+	Client  client.Client
+	Objects dynamic.Interface
+	// Given is what holds where the cluster does not say otherwise.
+	Given Cluster
+	// Admitters have the rules of infrastructures, by [Cluster].Type.
+	Admitters map[string]provider.Admitter
+	Clock     clock.Clock
+	Log       logr.Logger
+}
+
+// Server serves the webhooks. It fails softly: whatever keeps it from serving is logged once, and the process goes on.
+type Server struct {
+	ServerOptions
+	facts *Facts
+	certs *certs.Keeper
+}
+
+// NewServer makes a server that does nothing until it is run.
+func NewServer(o ServerOptions) *Server {
+	o.Period = cmp.Or(o.Period, period)
+	return &Server{
+		ServerOptions: o, facts: NewFacts(o.Objects, o.Given),
+		certs: certs.New(certs.Options{
+			Dir: o.CertDir, Client: o.Client, Secret: o.Secret, Configurations: Configurations, Period: o.Period, Clock: o.Clock, Log: o.Log,
+		}),
+	}
+}
+
+// Run serves until ctx ends. It listens as soon as there is a certificate: until then a connection is refused at once.
+func (s *Server) Run(ctx context.Context) error {
+	_ = s.facts.Refresh(ctx) // so that the first request finds them; what goes wrong is told below
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		s.follow(ctx)
+	}()
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		s.certs.Run(ctx)
+	}()
+	defer func() { <-followed; <-kept }()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.certs.Ready():
+	}
+	s.repeat(ctx, "Cannot serve webhooks; objects are written without them", s.listen)
+	return nil
+}
+
+// follow keeps the facts about the cluster.
+func (s *Server) follow(ctx context.Context) {
+	s.repeat(ctx, "Cannot read what the cluster says of its infrastructure; webhooks go by what is known", s.facts.Refresh)
+}
+
+// repeat does something again and again, and logs what goes wrong when that is something new.
+func (s *Server) repeat(ctx context.Context, complaint string, do func(context.Context) error) {
+	told := ""
+	for {
+		text := ""
+		if err := do(ctx); err != nil && ctx.Err() == nil {
+			if text = err.Error(); text != told {
+				s.Log.Error(err, complaint)
+			}
+		}
+		told = text
+		pause := s.Clock.NewTimer(s.Period)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return
+		case <-pause.C():
+		}
+	}
+}
+
+// listen serves until ctx ends or the port is not to be had.
+func (s *Server) listen(ctx context.Context) error {
+	server := webhook.NewServer(webhook.Options{Host: s.Host, Port: s.Port, TLSOpts: []func(*tls.Config){s.configure}})
+	for path, h := range Handlers(Options{Admitters: s.Admitters, Cluster: s.facts.Now, Secrets: s.Client, Clock: s.Clock, Log: s.Log}) {
+		server.Register(path, h)
+	}
+	return server.Start(ctx)
+}
+
+func (s *Server) configure(c *tls.Config) {
+	c.GetCertificate = s.certs.GetCertificate
+	// The streams of HTTP/2 are of no use here, and have been a means of denying service.
+	c.NextProtos = []string{"http/1.1"}
+	c.MinVersion = tls.VersionTLS12
+	if s.TLS != nil {
+		s.TLS(c)
+	}
+}

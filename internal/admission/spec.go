@@ -1,0 +1,129 @@
+package admission
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// specPath is where an admitter finds the fields of a spec; the spec as a whole is at its child "value".
+var specPath = field.NewPath("providerSpec")
+
+// spec judges a provider spec, of which about tells whose it is.
+func (r Rules) spec(s machinev1.ProviderSpec, about provider.Admission) (v Verdict) {
+	if r.Admitter == nil {
+		return v
+	}
+	if absent(s) {
+		return Verdict{Faults: field.ErrorList{required()}}
+	}
+	about.Spec, about.Path, about.Platform = s.Value.Raw, specPath, r.Platform
+	said, faults := r.Admitter.Admit(about)
+	for _, f := range faults {
+		if f.Field == specPath.String() { // it cannot be decoded
+			f.Field = specPath.Child("value").String()
+		}
+	}
+	v.Faults = faults
+	v.Warnings = append(v.Warnings, r.called(about.Spec, said)...)
+	v.Warnings = append(v.Warnings, r.unknown(about.Spec, said)...)
+	v.Warnings = append(v.Warnings, said...)
+	var named struct {
+		CredentialsSecret *provider.SecretRef `json:"credentialsSecret"`
+	}
+	if err := json.Unmarshal(about.Spec, &named); err == nil && named.CredentialsSecret != nil {
+		v.Credentials = *named.CredentialsSecret
+	}
+	return v
+}
+
+// Texts that clients look for, and by which a warning is known that an admitter has given already.
+const (
+	wrongKind    = "incorrect GroupVersionKind for "
+	unknownField = "Unknown field ("
+)
+
+// called warns of a spec that calls itself something else than the infrastructure's.
+func (r Rules) called(spec []byte, said []string) []string {
+	kinds := r.Admitter.Kinds()
+	var is metav1.TypeMeta
+	if err := json.Unmarshal(spec, &is); err != nil || len(kinds) == 0 || mentions(said, wrongKind) {
+		return nil
+	}
+	gvk := schema.FromAPIVersionAndKind(is.APIVersion, is.Kind)
+	if slices.Contains(kinds, gvk) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s%s object: %s", wrongKind, kinds[0].Kind, gvk)}
+}
+
+// unknown warns of the first field that no spec of the infrastructure has.
+func (r Rules) unknown(spec []byte, said []string) []string {
+	shaper, ok := r.Admitter.(provider.SpecShaper)
+	if !ok || mentions(said, unknownField) {
+		return nil
+	}
+	for _, err := range split(provider.DecodeStrict(spec, shaper.SpecShape())) {
+		e, ok := errors.AsType[*provider.Error](err)
+		if !ok || e.Field == "" || e.Err == nil || !strings.HasPrefix(e.Err.Error(), "unknown field") {
+			continue
+		}
+		return []string{(&field.Error{
+			Type: field.ErrorTypeNotSupported, Field: specPath.Child("value").String(), BadValue: e.Field,
+			Detail: unknownField + e.Field + ") will be ignored",
+		}).Error()}
+	}
+	return nil
+}
+
+// split are the errors that were joined to err.
+func split(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+func mentions(said []string, text string) bool {
+	return slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, text) })
+}
+
+func absent(s machinev1.ProviderSpec) bool {
+	return s.Value == nil || len(s.Value.Raw) == 0 || string(bytes.TrimSpace(s.Value.Raw)) == "null"
+}
+
+func required() *field.Error {
+	return field.Required(specPath.Child("value"), "a value must be provided")
+}
+
+// sameSpec reports whether two specs say the same.
+func sameSpec(a, b machinev1.ProviderSpec) bool {
+	if absent(a) || absent(b) {
+		return absent(a) && absent(b)
+	}
+	if bytes.Equal(a.Value.Raw, b.Value.Raw) {
+		return true
+	}
+	var x, y any
+	return json.Unmarshal(a.Value.Raw, &x) == nil && json.Unmarshal(b.Value.Raw, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+func sameSelector(a, b *metav1.LabelSelector) bool { return equality.Semantic.DeepEqual(a, b) }
+
+// sameLabels reports whether what [selects] looks at is as it was.
+func sameLabels(s, old *machinev1.MachineSet) bool {
+	return sameSelector(&s.Spec.Selector, &old.Spec.Selector) && maps.Equal(s.Spec.Template.Labels, old.Spec.Template.Labels)
+}
