@@ -26,6 +26,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // The kinds of controllers, as --controllers names them.
@@ -47,6 +48,9 @@ type Program struct {
 	name, short string
 	// controllers are those that it runs unless asked for others.
 	controllers []string
+	// webhooks says that it serves webhooks unless asked not to, admitters which rules those have.
+	webhooks  bool
+	admitters map[string]provider.Admitter
 }
 
 // ControllerManager is machine.sapcloud.io's program of sets and deployments. It serves
@@ -58,11 +62,11 @@ func ControllerManager() Program {
 	}
 }
 
-// SetController is machine.openshift.io's program of sets.
+// SetController is machine.openshift.io's program of sets. It serves webhooks, too.
 func SetController() Program {
 	return Program{
 		name: "machineset-controller", short: "Keep machine sets and machine deployments of machine.openshift.io as they are declared",
-		controllers: []string{machineSets, machineDeployments},
+		controllers: []string{machineSets, machineDeployments}, webhooks: true,
 	}
 }
 
@@ -81,6 +85,13 @@ func NodeLink() Program {
 		name: "nodelink-controller", short: "Tie nodes to the machines of machine.openshift.io that they have become",
 		controllers: []string{nodeLinks},
 	}
+}
+
+// Admitting gives the program's webhooks the rules of infrastructures, by the type of platform that Infrastructure objects name
+// ("AWS"). Provider specs for others are not judged.
+func (p Program) Admitting(admitters map[string]provider.Admitter) Program {
+	p.admitters = admitters
+	return p
 }
 
 // Main parses the command line, runs the program until it is told to stop, and ends the
@@ -113,7 +124,8 @@ func (p Program) Command() *cobra.Command {
 	flags.AddFlags(c.Flags(), run.PlaceOf(p.name, false, port))
 	log = run.AddLogFlags(c.Flags())
 	o.addFlags(c.Flags())
-	addLater(c.Flags())
+	o.webhooks.admitters = p.admitters
+	o.webhooks.addFlags(c.Flags(), p.webhooks)
 	run.AddVersion(c)
 	return c
 }
@@ -124,6 +136,8 @@ type options struct {
 	// stay keeps the autoscaler off nodes during a rollout.
 	stay   bool
 	freeze safety
+
+	webhooks webhooks
 }
 
 func (o *options) addFlags(fs *pflag.FlagSet) {
@@ -139,7 +153,7 @@ func (o *options) check() error {
 	if i := slices.IndexFunc(o.controllers, func(n string) bool { return !slices.Contains(known, n) }); i >= 0 {
 		return fmt.Errorf("--controllers: unknown controller %q: want %s, %s, %s, %s or * for all but the last", o.controllers[i], machineSets, machineDeployments, machineHealthChecks, nodeLinks)
 	}
-	return o.freeze.check()
+	return errors.Join(o.freeze.check(), o.webhooks.check())
 }
 
 func (o *options) runs(controller string) bool {
@@ -164,7 +178,7 @@ func serve(ctx context.Context, name string, flags *run.Flags, o *options) error
 				return fmt.Errorf("set up %s: %w", api, err)
 			}
 		}
-		return nil
+		return o.webhooks.serve(process)
 	})
 }
 
@@ -290,13 +304,4 @@ func setUpLinks[M client.Object](ctx context.Context, p program, lens dialect.Ma
 		return err
 	}
 	return r.SetupWithManager(p.mgr, nodelink.Setup{MaxConcurrent: min(p.Flags.Workers, 10), NodeCache: p.Target.GetCache()})
-}
-
-// addLater accepts the flags of controllers and webhooks that are not built
-// yet, so that the manifests of the originals work unchanged.
-func addLater(fs *pflag.FlagSet) {
-	const note = "accepted, without effect yet"
-	fs.Bool("webhook-enabled", true, note)
-	fs.Int("webhook-port", 8443, note)
-	fs.String("webhook-cert-dir", "/etc/machine-api-operator/tls", note)
 }

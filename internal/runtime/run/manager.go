@@ -251,6 +251,11 @@ func commonConditions(namespace string) map[client.Object]cache.ByObject {
 	}
 }
 
+// Home is the namespace of what the process keeps for itself, whichever APIs it serves.
+func (p *Process) Home() string {
+	return cmp.Or(p.Flags.Election.Namespace, p.Flags.Namespace, podNamespace())
+}
+
 // podNamespace is where leases go that belong to no control namespace.
 func podNamespace() string {
 	if ns := os.Getenv("POD_NAMESPACE"); ns != "" {
