@@ -80,6 +80,12 @@ func TestPermissions(t *testing.T) {
 		{"machine-controller-manager", "patch", "", "nodes", "", true, "it marks the nodes of old sets"},
 		{"machine-controller-manager", "delete", "", "nodes", "", false, "it removes no node"},
 		{"machine-controller-manager", "list", "", "nodes", "", true, "it counts ready nodes"},
+		{"machineset-controller", "create", "machine.openshift.io", "machines", home, true, "it makes machines"},
+		{"machineset-controller", "update", "coordination.k8s.io", "leases", home, true, "it leads"},
+		{"machineset-controller", "get", "", "secrets", home, true, "its webhooks look whether credentials are there"},
+		{"machineset-controller", "create", "", "secrets", home, false, "it fills the one that is there"},
+		{"machineset-controller", "update", "", "secrets", home, false, "those of others are none of its business"},
+		{"machineset-controller", "update", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", false, "it writes into those of its own webhooks only"},
 	}
 	install(t)
 	reviews := kubernetes.NewForConfigOrDie(devplanetest.Start(t).Config).AuthorizationV1().SubjectAccessReviews()

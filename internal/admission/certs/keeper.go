@@ -87,6 +87,11 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
+// nobody says why no certificate is needed yet, which is no failure: a cluster may do without webhooks.
+type nobody string
+
+func (n nobody) Error() string { return string(n) }
+
 // tell logs what stands in the way when that is something new.
 func (k *Keeper) tell(err error) {
 	text := ""
@@ -97,6 +102,10 @@ func (k *Keeper) tell(err error) {
 		return
 	}
 	k.told = text
+	if why, ok := errors.AsType[nobody](err); ok {
+		k.Log.Info("No webhooks are served", "why", string(why))
+		return
+	}
 	if err != nil {
 		k.Log.Error(err, "Webhooks have no certificate, or not the present one; objects are written without them")
 		return
@@ -116,7 +125,7 @@ func (k *Keeper) pass(ctx context.Context) error {
 	ours := slices.DeleteFunc(all, configuration.theirs)
 	names := hosts(ours)
 	if len(names) == 0 {
-		return fmt.Errorf("%s has no %s and %s, and there is no webhook configuration %v that a CA could be written into", k.Dir, certFile, keyFile, k.Configurations)
+		return nobody(fmt.Sprintf("%s has no %s and %s, and there is no webhook configuration of ours that a CA could be written into", k.Dir, certFile, keyFile))
 	}
 	bundle, err := k.make(ctx, names)
 	if err != nil {
@@ -194,7 +203,6 @@ func (k *Keeper) save(ctx context.Context, s *corev1.Secret, m Material, missing
 	s.Data[bundleKey], s.Data[caKeyKey] = m.Bundle, m.CAKey
 	s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey] = m.Cert, m.Key
 	if missing {
-		s.Type = corev1.SecretTypeTLS
 		return k.Client.Create(ctx, s)
 	}
 	return k.Client.Update(ctx, s)
