@@ -119,6 +119,9 @@ func (k *Keeper) pass(ctx context.Context) error {
 		return err
 	}
 	all, err := configurations(ctx, k.Client, k.Configurations)
+	if apierrors.IsForbidden(err) { // the original's roles: it relies on the folder
+		return nobody(fmt.Sprintf("%s has no %s and %s, and the process may not look for a webhook configuration: %v", k.Dir, certFile, keyFile, err))
+	}
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,9 +30,9 @@ type world struct {
 	*Keeper
 	clock *clocktesting.FakeClock
 	dir   string
-	// denied says that secrets may not be read.
-	denied bool
-	lines  []string
+	// denied says that secrets may not be read, blind that configurations may not.
+	denied, blind bool
+	lines         []string
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
@@ -39,7 +40,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	w := &world{clock: clocktesting.NewFakeClock(epoch), dir: t.TempDir()}
 	c := fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			if _, secret := o.(*corev1.Secret); secret && w.denied {
+			if _, secret := o.(*corev1.Secret); secret && w.denied || !secret && w.blind {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, key.Name, errors.New("no"))
 			}
 			return c.Get(ctx, key, o, opts...)
@@ -185,6 +186,16 @@ func TestWhatStandsInTheWayIsToldOnce(t *testing.T) {
 	}
 	if len(w.lines) != 2 {
 		t.Errorf("logged:\n%q", w.lines)
+	}
+	blind := newWorld(t, validating("machine-api", nil))
+	blind.blind = true
+	for range 3 {
+		if err := blind.look(t); err == nil || blind.isReady() {
+			t.Fatal("there is a certificate, although nobody may be told the CA")
+		}
+	}
+	if len(blind.lines) != 1 || strings.Contains(blind.lines[0], `"error"`) {
+		t.Errorf("with the original's roles: logged %q", blind.lines)
 	}
 	none := newWorld(t)
 	for range 3 {
