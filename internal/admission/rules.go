@@ -83,11 +83,12 @@ func (r Rules) MachineSet(s, old *machinev1.MachineSet) Verdict {
 }
 
 // spare turns faults into warnings where what is at fault stands as it stood before: whoever puts an annotation on
-// a machine or scales a set has not written it.
+// a machine or scales a set has not written it. Nor is a secret looked for again with each of their writes.
 func (v *Verdict) spare(unchanged bool) {
 	if !unchanged {
 		return
 	}
+	v.Credentials = provider.SecretRef{}
 	for _, f := range v.Faults {
 		v.Warnings = append(v.Warnings, f.Error())
 	}

@@ -202,6 +202,12 @@ func TestCredentials(t *testing.T) {
 		if got := rules().Machine(machine(spec), nil).Credentials; got != want {
 			t.Errorf("%s: %+v, want %+v", spec, got, want)
 		}
+		if got := rules().MachineSet(set(spec), set(sizeless)).Credentials; got != want {
+			t.Errorf("%s of a set that changes: %+v, want %+v", spec, got, want)
+		}
+		if got := rules().Machine(machine(spec, annotated), machine(spec)).Credentials; got.Name != "" {
+			t.Errorf("%s that was written before: %+v", spec, got)
+		}
 	}
 }
 
