@@ -43,6 +43,9 @@ func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
 	return kinds
 }
 
+// SpecShape implements [provider.SpecShaper].
+func (Admitter) SpecShape() any { return &config{} }
+
 // Default fills in the instance type for the platform's architecture (none for one
 // other than amd64 and arm64), the platform's region and both secrets. A secret for
 // credentials with an empty name stays: it stands for the role of the node.

@@ -35,6 +35,9 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 	}
 }
 
+// SpecShape implements [provider.SpecShaper].
+func (Admitter) SpecShape() any { return &machineSpec{} }
+
 // Admit judges the spec of a machine or of a template. Of a template the names of data disks are judged as if its machines had
 // no name.
 func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {

@@ -32,6 +32,9 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 	}
 }
 
+// SpecShape implements [provider.SpecShaper].
+func (Admitter) SpecShape() any { return &machineSpec{} }
+
 // Admit judges the spec of a machine or of a template, by the same rules.
 func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
 	s, _, err := decode[machineSpec](a.Spec)

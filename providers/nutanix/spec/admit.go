@@ -37,6 +37,9 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 	}
 }
 
+// SpecShape implements [provider.SpecShaper].
+func (Admitter) SpecShape() any { return &machinev1.NutanixMachineProviderConfig{} }
+
 // Default names the secrets that the installer makes. A secret reference that is
 // there stays, even without a name.
 func (Admitter) Default(a provider.Admission) ([]byte, error) {

@@ -38,6 +38,9 @@ func (Admitter) Kinds() []schema.GroupVersionKind {
 	}
 }
 
+// SpecShape implements [provider.SpecShaper].
+func (Admitter) SpecShape() any { return &machinev1.PowerVSMachineProviderConfig{} }
+
 // Default names the secrets that the installer makes, and sizes the machine: an
 // s922 of 32 GiB with half a shared processor, or with a dedicated one. A secret
 // reference that is there stays, even without a name.

@@ -40,6 +40,9 @@ func (Admitter) Kinds() (kinds []schema.GroupVersionKind) {
 	return kinds
 }
 
+// SpecShape implements [provider.SpecShaper].
+func (Admitter) SpecShape() any { return &config{} }
+
 // Default fills in the secrets where they are left out. One with an empty name stays.
 func (Admitter) Default(a provider.Admission) ([]byte, error) {
 	s, err := decode[config](a.Spec)

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// TestAdmitters: each infrastructure of sections 6.3 to 6.7 of the notes has its rules, and lets its fields be told from unknown ones.
+func TestAdmitters(t *testing.T) {
+	all := admitters()
+	for _, name := range []string{"AWS", "Azure", "GCP", "Nutanix", "PowerVS", "VSphere"} {
+		a := all[name]
+		if a == nil {
+			t.Errorf("%s has no rules", name)
+			continue
+		}
+		empty := provider.Admission{Spec: []byte(`{}`), Path: field.NewPath("providerSpec")}
+		if _, faults := a.Admit(empty); len(faults) == 0 {
+			t.Errorf("%s admits an empty spec", name)
+		}
+		if kind := a.Kinds()[0].Kind; !strings.HasPrefix(strings.ToLower(kind), strings.ToLower(name)) {
+			t.Errorf("%s has the rules of %s", name, kind)
+		}
+		shaper, ok := a.(provider.SpecShaper)
+		if !ok {
+			t.Errorf("%s knows no unknown fields", name)
+			continue
+		}
+		if err := provider.DecodeStrict([]byte(`{"userDataSecret": {"name": "a"}, "nothing": 1}`), shaper.SpecShape()); err == nil || !strings.Contains(err.Error(), "nothing") || strings.Contains(err.Error(), "userDataSecret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if names := len(all); names != 6 {
+		t.Errorf("%d infrastructures: test the one that came", names)
+	}
+}
