@@ -7,19 +7,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
-	"github.com/millwright-dev/millwright/internal/engine/limits"
 )
 
 // safety are the flags of the freeze of sets that have far too many machines.
 type safety struct {
-	margins limits.Margins
+	margins struct{ up, down int }
 	period  time.Duration
 }
 
 func (s *safety) addFlags(fs *pflag.FlagSet) {
-	fs.IntVar(&s.margins.Up, "safety-up", limits.DefaultMargins.Up,
+	d := machineset.Options{}.FreezeMargins()
+	fs.IntVar(&s.margins.up, "safety-up", d.Up,
 		"machines above twice a set's replicas, or above the replicas and surge of its deployment, at which the set stops making more (machine.sapcloud.io)")
-	fs.IntVar(&s.margins.Down, "safety-down", limits.DefaultMargins.Down,
+	fs.IntVar(&s.margins.down, "safety-down", d.Down,
 		"how many machines fewer than that let it make more again (machine.sapcloud.io)")
 	fs.DurationVar(&s.period, "machine-safety-overshooting-period", time.Minute,
 		"how often a set that stopped is looked at although nothing changed, 0 for never (machine.sapcloud.io)")
@@ -27,14 +27,18 @@ func (s *safety) addFlags(fs *pflag.FlagSet) {
 
 func (s *safety) check() error {
 	switch {
-	case s.margins.Up < 0:
-		return fmt.Errorf("--safety-up: must not be negative, is %d", s.margins.Up)
-	case s.margins.Down < 0:
-		return fmt.Errorf("--safety-down: must not be negative, is %d", s.margins.Down)
+	case s.margins.up < 0:
+		return fmt.Errorf("--safety-up: must not be negative, is %d", s.margins.up)
+	case s.margins.down < 0:
+		return fmt.Errorf("--safety-down: must not be negative, is %d", s.margins.down)
 	case s.period < 0:
 		return fmt.Errorf("--machine-safety-overshooting-period: must not be negative, is %s", s.period)
 	}
 	return nil
 }
 
-func (s *safety) apply(o *machineset.Options) { o.Margins, o.FreezePeriod = &s.margins, s.period }
+func (s *safety) apply(o *machineset.Options) {
+	m := o.FreezeMargins()
+	m.Up, m.Down = s.margins.up, s.margins.down
+	o.Margins, o.FreezePeriod = &m, s.period
+}

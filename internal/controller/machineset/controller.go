@@ -108,6 +108,14 @@ type memory struct {
 	refused  string
 }
 
+// FreezeMargins are the margins that are given, or else the defaults.
+func (o Options) FreezeMargins() limits.Margins {
+	if o.Margins == nil {
+		return limits.DefaultMargins
+	}
+	return *o.Margins
+}
+
 // New returns a reconciler of the sets that lens reads.
 func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 	if o.Clock == nil {
@@ -122,9 +130,8 @@ func New[S client.Object](lens dialect.Sets[S], o Options) *Reconciler[S] {
 	if o.Deletes == nil {
 		o.Deletes = parallel.Runner(16)
 	}
-	if o.Margins == nil {
-		o.Margins = &limits.DefaultMargins
-	}
+	margins := o.FreezeMargins()
+	o.Margins = &margins
 	preserver, _ := dialect.As[dialect.SetPreserver](lens)
 	nodeReader, _ := dialect.As[dialect.NodeReader](lens)
 	unhealthy, _ := dialect.As[dialect.HealthJudge](lens)
