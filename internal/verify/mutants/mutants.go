@@ -108,6 +108,8 @@ var rooms = []room{
 	{"termination", "internal/runtime/termination", nil},
 	{"provider", "provider", []string{"provider/decorate", machineShell}},
 	{"decorate", "provider/decorate", nil},
+	{"admission", "internal/admission", nil},
+	{"certs", "internal/admission/certs", nil},
 }
 
 // roomOf returns the room of a name; one without a folder where there is none.
@@ -132,5 +134,6 @@ func Own() []Mutant {
 	return slices.Concat(
 		lifecycleMutants, replicasMutants, rolloutMutants, healthMutants, drainMutants, orphanMutants, decisionMutants,
 		lensMutants, machineMutants, shellMutants, nodeMutants, sdkMutants, mendMutants, faultMutants, choiceMutants, inplaceMutants,
+		admissionMutants,
 	)
 }
