@@ -84,6 +84,11 @@ func TestMachine(t *testing.T) {
 			[]string{`providerSpec.value: Unsupported value: "sise": Unknown field (sise) will be ignored`},
 		},
 		{
+			"unknown field", "one within another", machine(`{"apiVersion":"machine.openshift.io/v1beta1","kind":"FakeSpec","size":"s","credentialsSecret":{"nam":"n"}}`), nil, "",
+			[]string{`providerSpec.value: Unsupported value: "nam": Unknown field (nam) will be ignored`},
+		},
+		{"unknown field", "a name in another case is read as the original reads it", machine(`{"apiVersion":"machine.openshift.io/v1beta1","kind":"FakeSpec","Size":"s"}`), nil, "", nil},
+		{
 			"wrong GVK", "another kind", machine(`{"apiVersion":"machine.openshift.io/v1beta1","kind":"Other","size":"s"}`), nil, "",
 			[]string{"incorrect GroupVersionKind for FakeSpec object: machine.openshift.io/v1beta1, Kind=Other"},
 		},

@@ -3,11 +3,11 @@ package admission
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -76,26 +76,27 @@ func (r Rules) unknown(spec []byte, said []string) []string {
 	if !ok || mentions(said, unknownField) {
 		return nil
 	}
-	for _, err := range split(provider.DecodeStrict(spec, shaper.SpecShape())) {
-		e, ok := errors.AsType[*provider.Error](err)
-		if !ok || e.Field == "" || e.Err == nil || !strings.HasPrefix(e.Err.Error(), "unknown field") {
-			continue
-		}
-		return []string{(&field.Error{
-			Type: field.ErrorTypeNotSupported, Field: specPath.Child("value").String(), BadValue: e.Field,
-			Detail: unknownField + e.Field + ") will be ignored",
-		}).Error()}
+	// As the original reads specs, names of fields in any case are those of the type.
+	decoder := json.NewDecoder(bytes.NewReader(spec))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(shaper.SpecShape())
+	if err == nil {
+		return nil
 	}
-	return nil
+	_, quoted, found := strings.Cut(err.Error(), "unknown field ")
+	name, unreadable := strconv.Unquote(quoted)
+	if !found || unreadable != nil {
+		return nil
+	}
+	name = provider.Clip(name, mostName)
+	return []string{(&field.Error{
+		Type: field.ErrorTypeNotSupported, Field: specPath.Child("value").String(), BadValue: name,
+		Detail: unknownField + name + ") will be ignored",
+	}).Error()}
 }
 
-// split are the errors that were joined to err.
-func split(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	return []error{err}
-}
+// mostName is how many bytes of a field's name a warning shows.
+const mostName = 100
 
 func mentions(said []string, text string) bool {
 	return slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, text) })
