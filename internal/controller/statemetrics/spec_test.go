@@ -183,8 +183,10 @@ func gardenerSet() *v1alpha1.MachineSet {
 	s.Status = v1alpha1.MachineSetStatus{
 		Replicas: 6, FullyLabeledReplicas: 5, ReadyReplicas: 4, AvailableReplicas: 3,
 		Conditions: []v1alpha1.MachineSetCondition{
-			{Type: "Frozen", Status: v1alpha1.ConditionTrue}, {Type: "ReplicaFailure", Status: v1alpha1.ConditionFalse},
-			{Type: "Odd", Status: v1alpha1.ConditionUnknown}, {Type: "Frozen", Status: v1alpha1.ConditionFalse},
+			{Type: "Frozen", Status: v1alpha1.ConditionTrue},
+			{Type: "ReplicaFailure", Status: v1alpha1.ConditionFalse},
+			{Type: "Odd", Status: v1alpha1.ConditionUnknown},
+			{Type: "Frozen", Status: v1alpha1.ConditionFalse},
 		},
 		FailedMachines: &[]v1alpha1.MachineSummary{failedMachine, failedMachine},
 	}
@@ -207,7 +209,8 @@ func gardenerDeployment() *v1alpha1.MachineDeployment {
 	d.Status = v1alpha1.MachineDeploymentStatus{
 		Replicas: 8, UpdatedReplicas: 5, ReadyReplicas: 6, AvailableReplicas: 7, UnavailableReplicas: 2, CollisionCount: ptr.To[int32](1),
 		Conditions: []v1alpha1.MachineDeploymentCondition{
-			{Type: "Available", Status: v1alpha1.ConditionTrue}, {Type: "Progressing", Status: v1alpha1.ConditionUnknown},
+			{Type: "Available", Status: v1alpha1.ConditionTrue},
+			{Type: "Progressing", Status: v1alpha1.ConditionUnknown},
 			{Type: "ReplicaFailure", Status: v1alpha1.ConditionFalse},
 		},
 		FailedMachines: []*v1alpha1.MachineSummary{&failedMachine, nil},
@@ -252,13 +255,15 @@ func TestGardenerGroupTable(t *testing.T) {
 		{set + "items_total", gauge, "", map[string]float64{"": 1}, "the number of sets"},
 		{
 			set + "info", gauge, group + ",createdAt,spec_machine_class_api_group,spec_machine_class_kind,spec_machine_class_name",
-			map[string]float64{"s-1,ns," + bornText + ",machine.sapcloud.io,MachineClass,pool": 1}, "the class of the set, not that of its template",
+			map[string]float64{"s-1,ns," + bornText + ",machine.sapcloud.io,MachineClass,pool": 1},
+			"the class of the set, not that of its template",
 		},
 		{set + "info_spec_replicas", gauge, group, map[string]float64{"s-1,ns": 7}, "spec.replicas"},
 		{set + "info_spec_min_ready_seconds", gauge, group, map[string]float64{"s-1,ns": 60}, "spec.minReadySeconds"},
 		{
 			set + "status_condition", gauge, group + ",condition",
-			map[string]float64{"s-1,ns,Frozen": 1, "s-1,ns,ReplicaFailure": 0, "s-1,ns,Odd": 2}, "1, 0 and 2; of a type that is there twice the first counts",
+			map[string]float64{"s-1,ns,Frozen": 1, "s-1,ns,ReplicaFailure": 0, "s-1,ns,Odd": 2},
+			"1, 0 and 2; of a type that is there twice the first counts",
 		},
 		{set + "failed_machines", gauge, failedLabels, map[string]float64{failedSet: 1}, "one series, although the status names the machine twice"},
 		{set + "status_available_replicas", gauge, group, map[string]float64{"s-1,ns": 3}, "status.availableReplicas"},
@@ -282,7 +287,8 @@ func TestGardenerGroupTable(t *testing.T) {
 		{spec + "rollback_to_revision", gauge, group, one(2), onlyOptional},
 		{
 			status + "condition", gauge, group + ",condition",
-			map[string]float64{"d-1,ns,Available": 1, "d-1,ns,Progressing": 2, "d-1,ns,ReplicaFailure": 0}, "1, 0 and 2",
+			map[string]float64{"d-1,ns,Available": 1, "d-1,ns,Progressing": 2, "d-1,ns,ReplicaFailure": 0},
+			"1, 0 and 2",
 		},
 		{status + "available_replicas", gauge, group, all(7, 0), "status.availableReplicas"},
 		{status + "unavailable_replicas", gauge, group, all(2, 0), "status.unavailableReplicas"},
@@ -293,7 +299,8 @@ func TestGardenerGroupTable(t *testing.T) {
 		{deployment + "failed_machines", gauge, failedLabels, map[string]float64{failedDeployment: 1}, "as of the set"},
 		{
 			"mcm_misc_scrape_failure_total", counter, "kind,binary",
-			map[string]float64{"Machinedeployment-count," + program: 0, "Machineset-count," + program: 0}, "nothing failed",
+			map[string]float64{"Machinedeployment-count," + program: 0, "Machineset-count," + program: 0},
+			"nothing failed",
 		},
 	}
 	objects := append(bareDeployments(), gardenerSet(), gardenerDeployment())
@@ -337,11 +344,13 @@ func TestGardenerMachineTable(t *testing.T) {
 		},
 		{
 			"mcm_machine_status_condition", gauge, "name,namespace,condition",
-			map[string]float64{"full,ns,Ready": 1, "full,ns,DiskPressure": 0, "full,ns,KernelDeadlock": 2}, "a machine without conditions has none",
+			map[string]float64{"full,ns,Ready": 1, "full,ns,DiskPressure": 0, "full,ns,KernelDeadlock": 2},
+			"a machine without conditions has none",
 		},
 		{
 			"mcm_misc_scrape_failure_total", counter, "kind,binary",
-			map[string]float64{"Machine-count,machine-controller-manager-provider": 0}, "nothing failed",
+			map[string]float64{"Machine-count,machine-controller-manager-provider": 0},
+			"nothing failed",
 		},
 	}
 	compare(t, shown(t, reader(t, append(objects, full)...), statemetrics.GardenerMachines()), rows)
