@@ -120,7 +120,8 @@ func TestTargetApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	controls(t, f, "apart", "--target-kubeconfig="+target.KubeconfigPath, "--bootstrap-token-auth-extra-groups="+devplane.BootstrapGroup,
+	// Nobody else approves the certificate requests of that cluster.
+	controls(t, f, "apart", "--approve-csrs", "--target-kubeconfig="+target.KubeconfigPath, "--bootstrap-token-auth-extra-groups="+devplane.BootstrapGroup,
 		"--kubemark-dir="+filepath.Join(t.TempDir(), "cloud"), "--kubemark-backend=hollow", "--hollow-binary="+kubelet)
 	m := lone(t, f, "apart", userData)
 	phased(t, f, m, v1alpha1.MachineRunning)

@@ -27,9 +27,12 @@ func TestInPlaceOfMachineControllerManager(t *testing.T) {
 	sets, machines := p.startGardener(t)
 	for _, s := range []*started{sets, machines} { // before there is anything to serve
 		s.answers(t, "/healthz", 200)
-		if body := s.answers(t, "/readyz", 503); !strings.Contains(body, "the control cluster has no machines of ") {
-			t.Errorf("%s waits for %q", s.name, body)
-		}
+		eventually(t, patience, s.name+" says what it waits for", func(context.Context) (string, error) {
+			if body := s.answers(t, "/readyz", 503); !strings.Contains(body, "the control cluster has no machines of ") {
+				return body, nil
+			}
+			return "", nil
+		})
 	}
 	p.install(t, "machine.sapcloud.io")
 	for _, s := range []*started{sets, machines} {
