@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,46 +13,35 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// dispensable are the resources of the cluster that machines join that drains can do
+// dispensable are the objects of the cluster that machines join that drains can do
 // without, as those of the originals whose roles do not grant them. Whoever may not list
 // them waits for no volume, and leaves budgets to the API server, which asks them at each
 // eviction.
-func dispensable() map[schema.GroupVersionResource]string {
-	const volumes = "wait during drains until the volumes of pods that left are detached"
-	return map[schema.GroupVersionResource]string{
-		storagev1.SchemeGroupVersion.WithResource("volumeattachments"):   volumes,
-		corev1.SchemeGroupVersion.WithResource("persistentvolumes"):      volumes,
-		corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"): volumes,
-		policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"): "name the budgets that block a drain",
-	}
+var dispensable = []struct {
+	object   client.Object
+	resource schema.GroupVersionResource
+	purpose  string
+}{
+	{&storagev1.VolumeAttachment{}, storagev1.SchemeGroupVersion.WithResource("volumeattachments"), waitForVolumes},
+	{&corev1.PersistentVolume{}, corev1.SchemeGroupVersion.WithResource("persistentvolumes"), waitForVolumes},
+	{&corev1.PersistentVolumeClaim{}, corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), waitForVolumes},
+	{&policyv1.PodDisruptionBudget{}, policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), "name the budgets that block a drain"},
 }
 
-// resourceOf is the resource of those objects that are dispensable; empty: they are not.
-func resourceOf(o runtime.Object) schema.GroupVersionResource {
-	switch o.(type) {
-	case *storagev1.VolumeAttachment:
-		return storagev1.SchemeGroupVersion.WithResource("volumeattachments")
-	case *corev1.PersistentVolume:
-		return corev1.SchemeGroupVersion.WithResource("persistentvolumes")
-	case *corev1.PersistentVolumeClaim:
-		return corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")
-	case *policyv1.PodDisruptionBudget:
-		return policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
-	}
-	return schema.GroupVersionResource{}
-}
+const waitForVolumes = "wait during drains until the volumes of pods that left are detached"
 
 // findDenied notes what of the dispensable the process may not list.
 func (p *Process) findDenied(ctx context.Context) error {
-	for r, purpose := range dispensable() {
-		may, err := p.MayList(ctx, p.Target.GetConfig(), r, purpose)
+	for _, d := range dispensable {
+		may, err := p.MayList(ctx, p.Target.GetConfig(), d.resource, d.purpose)
 		if err != nil {
 			return err
 		}
 		if !may {
-			p.denied[r] = true
+			p.denied[reflect.TypeOf(d.object)] = true
 		}
 	}
 	return nil
@@ -60,7 +50,7 @@ func (p *Process) findDenied(ctx context.Context) error {
 // informer makes the informer of a cache. What may not be listed is shown as nothing: a
 // cache that never fills would hold up the whole process.
 func (p *Process) informer(lw cache.ListerWatcher, o runtime.Object, resync time.Duration, by cache.Indexers) cache.SharedIndexInformer {
-	if p.denied[resourceOf(o)] {
+	if p.denied[reflect.TypeOf(o)] {
 		lw = nothing{}
 	}
 	return cache.NewSharedIndexInformer(lw, o, resync, by)

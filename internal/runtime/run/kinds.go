@@ -128,17 +128,26 @@ func (c *surroundings) MayList(ctx context.Context, in *rest.Config, r schema.Gr
 }
 
 func listOne(ctx context.Context, c *rest.Config, r schema.GroupVersionResource) error {
-	c = rest.CopyConfig(c)
-	c.GroupVersion, c.NegotiatedSerializer = &schema.GroupVersion{}, scheme.Codecs.WithoutConversion()
-	client, err := rest.UnversionedRESTClientFor(c)
+	paths, err := pathClient(c)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return err
 	}
 	root := "/apis/" + r.GroupVersion().String()
 	if r.Group == "" {
 		root = "/api/" + r.Version
 	}
-	return client.Get().AbsPath(root, r.Resource).Param("limit", "1").Do(ctx).Error()
+	return paths.Get().AbsPath(root, r.Resource).Param("limit", "1").Do(ctx).Error()
+}
+
+// pathClient asks an API server for paths, with the connection and the rights of c.
+func pathClient(c *rest.Config) (rest.Interface, error) {
+	c = rest.CopyConfig(c)
+	c.GroupVersion, c.NegotiatedSerializer = &schema.GroupVersion{}, scheme.Codecs.WithoutConversion()
+	client, err := rest.UnversionedRESTClientFor(c)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return client, nil
 }
 
 // errAnew ends a process that is to begin anew.

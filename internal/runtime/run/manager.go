@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
+	"reflect"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -15,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
@@ -70,7 +70,7 @@ type Process struct {
 	leases  []*lease
 	indexed bool
 	health  probes
-	denied  map[schema.GroupVersionResource]bool
+	denied  map[reflect.Type]bool
 	events  record.EventBroadcaster
 	beside  []func(context.Context) error
 }
@@ -79,7 +79,7 @@ type Process struct {
 func New(f *Flags, log logr.Logger) (*Process, error) {
 	log = quiet(log)
 	ctrl.SetLogger(log)
-	p := &Process{Flags: f, Log: log, scheme: Scheme(), terms: map[string]*leading.Term{}, caches: map[string]cache.Cache{}, denied: map[schema.GroupVersionResource]bool{}}
+	p := &Process{Flags: f, Log: log, scheme: Scheme(), terms: map[string]*leading.Term{}, caches: map[string]cache.Cache{}, denied: map[reflect.Type]bool{}}
 	p.health.lacks("the process starts")
 	control, target, err := f.Configs()
 	if err != nil {

@@ -13,9 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
@@ -224,11 +222,9 @@ const targetPath = "/api/v1/nodes/" + probeName
 // getProbe reads a path, and lists one of what is beside it, with the connection
 // and the rights that the rest of the process has.
 func getProbe(c *rest.Config, path string) (Probe, error) {
-	c = rest.CopyConfig(c)
-	c.GroupVersion, c.NegotiatedSerializer = &schema.GroupVersion{}, scheme.Codecs.WithoutConversion()
-	r, err := rest.UnversionedRESTClientFor(c)
+	r, err := pathClient(c)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for looking at the cluster: %w", err)
+		return nil, err
 	}
 	return func(ctx context.Context) (string, error) {
 		err := r.Get().AbsPath(path).Do(ctx).Error()
