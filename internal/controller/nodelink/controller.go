@@ -30,12 +30,9 @@ import (
 	"github.com/millwright-dev/millwright/internal/runtime/node"
 )
 
-// The names of the original's program, which is also the source of its events, and of the lease
-// under which it leads, so that the two never act at the same time.
-const (
-	Name  = "nodelink-controller"
-	Lease = "cluster-api-provider-nodelink-leader"
-)
+// Name is that of the original's program, which is also the source of its events. Both lead under
+// one lease, [apis.API.LinkLease], so that the two never act at the same time.
+const Name = "nodelink-controller"
 
 // Options are what a [Reconciler] works with.
 type Options struct {
@@ -137,7 +134,7 @@ func (r *Reconciler[M]) pass() *pass[M] {
 
 // run returns when to look again.
 func (p *pass[M]) run(ctx context.Context, name string) (time.Duration, error) {
-	n, err := named(ctx, p.nodes, name)
+	n, err := node.Read(ctx, p.nodes, name)
 	if err != nil {
 		return 0, err
 	}

@@ -342,7 +342,8 @@ func TestNames(t *testing.T) {
 		t.Errorf("machines that do not record their node: %v", err)
 	}
 	api, _ := apis.Of(provider.OpenShift)
-	if api.LeadsMachines(Lease) || !api.LeadsMachines(strings.Replace(Lease, "nodelink", "sim", 1)) {
-		t.Errorf("the lease %s is that of a machine controller", Lease)
+	lease := api.LinkLease()
+	if lease != "cluster-api-provider-nodelink-leader" || api.LeadsMachines(lease) || !api.LeadsMachines(strings.Replace(lease, "nodelink", "sim", 1)) {
+		t.Errorf("the lease %s is that of a machine controller, or not the original's", lease)
 	}
 }

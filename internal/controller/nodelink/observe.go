@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -93,7 +92,7 @@ func (l look[M]) nodesOf(ctx context.Context, f found[M], machines []M) (out []*
 		v := l.lens.View(m)
 		r := v.Recorded
 		for _, name := range names(v) {
-			n, err := named(ctx, l.nodes, name)
+			n, err := node.Read(ctx, l.nodes, name)
 			if err != nil {
 				return nil, err
 			}
@@ -131,22 +130,6 @@ func (l look[M]) each(ctx context.Context, by string, values []string, add func(
 	return nil
 }
 
-// named is the node of the name; nil where there is none, or no name.
-func named(ctx context.Context, r client.Reader, name string) (*corev1.Node, error) {
-	if name == "" {
-		return nil, nil
-	}
-	var n corev1.Node
-	err := r.Get(ctx, client.ObjectKey{Name: name}, &n)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read node %s: %w", name, err)
-	}
-	return &n, nil
-}
-
 // scene is what was found, for a decision about the node, always in the same order.
 func (l look[M]) scene(n *corev1.Node, f found[M]) Scene {
 	s := Scene{Node: n, Mark: l.mark}
@@ -170,7 +153,7 @@ func (l look[M]) whose(ctx context.Context, n *corev1.Node, f found[M]) (Verdict
 		if had == "" || had == n.Name || f.nodes[had] != nil {
 			break
 		}
-		there, err := named(ctx, l.NodesLive, had)
+		there, err := node.Read(ctx, l.NodesLive, had)
 		if there == nil || err != nil {
 			return v, err
 		}

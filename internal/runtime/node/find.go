@@ -88,7 +88,7 @@ func (c *Cluster) Taken(ctx context.Context, q Query) (string, error) {
 	if c == nil {
 		return "", nil
 	}
-	n, err := read(ctx, c.Client, q.Name)
+	n, err := Read(ctx, c.Client, q.Name)
 	if n == nil || err != nil {
 		return "", err
 	}
@@ -167,15 +167,15 @@ func (c *Cluster) Named(ctx context.Context, q Query) (*corev1.Node, error) {
 }
 
 func named(ctx context.Context, r client.Reader, q Query) (*corev1.Node, error) {
-	n, err := read(ctx, r, q.Name)
+	n, err := Read(ctx, r, q.Name)
 	if n == nil || err != nil || q.anothers(n) != "" {
 		return nil, err
 	}
 	return n, nil
 }
 
-// read returns the node of the name; nil without an error when there is none.
-func read(ctx context.Context, r client.Reader, name string) (*corev1.Node, error) {
+// Read returns the node of the name; nil without an error when there is none, or no name.
+func Read(ctx context.Context, r client.Reader, name string) (*corev1.Node, error) {
 	if name == "" {
 		return nil, nil
 	}

@@ -45,7 +45,7 @@ var nodeMutants = []Mutant{
 		Note: "a node that another machine marked is taken; statement 4 holds, as the controller asks besides what is listed under the node's name",
 	},
 	{
-		ID: "node/unread-is-absent", File: "find.go", Func: "read",
+		ID: "node/unread-is-absent", File: "find.go", Func: "Read",
 		From:      "case apierrors.IsNotFound(err):",
 		To:        "case err != nil:",
 		Statement: 6, Note: "a node that could not be read does not exist",
