@@ -1,7 +1,6 @@
 package servertest
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -75,16 +74,8 @@ func cacheOf(t *testing.T, kinds func(*runtime.Scheme) error, user string) clien
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- c.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	if !c.WaitForCacheSync(ctx) {
+	devplanetest.Run(t, c.Start)
+	if !c.WaitForCacheSync(t.Context()) {
 		t.Fatal("the cache does not start")
 	}
 	return c

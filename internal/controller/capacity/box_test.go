@@ -84,15 +84,7 @@ func newWorld(t *testing.T) *world {
 			Kind: kind, Client: counting, Resolver: dialect.AnyResolver(openshift.Resolver{Reader: counting}), Provider: byType{}, Recorder: events.NewFakeRecorder(100),
 		}).SetupWithManager(mgr))
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	devplanetest.Run(t, mgr.Start)
 	return w
 }
 

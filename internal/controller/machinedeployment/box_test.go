@@ -83,15 +83,7 @@ func startCluster[D, S client.Object](t *testing.T, a api[D, S]) *cluster[D, S] 
 	c.must(r.SetupWithManager(t.Context(), mgr, machinedeployment.Setup{NodeCache: mgr.GetCache()}))
 	c.must(ctrl.NewControllerManagedBy(mgr).Named("stand-in").For(a.lens.Sets().Lens().Traits().Machine()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 20}).Complete(standIn[D, S]{c}))
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	devplanetest.Run(t, mgr.Start)
 	return c
 }
 

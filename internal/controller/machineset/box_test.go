@@ -87,15 +87,7 @@ func startCluster[S client.Object](t *testing.T, a api[S]) *cluster[S] {
 	if err := ctrl.NewControllerManagedBy(mgr).Named("stand-in").For(a.lens.Traits().Machine()).Complete(standIn[S]{c}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	devplanetest.Run(t, mgr.Start)
 	return c
 }
 

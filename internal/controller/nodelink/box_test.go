@@ -75,15 +75,7 @@ func newBox(t *testing.T) *box {
 	b.must(err)
 	b.must(r.Index(t.Context(), mgr.GetFieldIndexer(), mgr.GetFieldIndexer()))
 	b.must(r.SetupWithManager(mgr, Setup{}))
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	devplanetest.Run(t, mgr.Start)
 	return b
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	machinev1 "github.com/openshift/api/machine/v1beta1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,35 +33,18 @@ func TestAnyObjectIsShown(t *testing.T) {
 		fill := randfill.NewWithSeed(seed).NilChance(0.5).NumElements(0, 4).Funcs(
 			func(*runtime.RawExtension, randfill.Continue) {}, func(*resource.Quantity, randfill.Continue) {},
 		)
-		names := func(name *string, i int) { *name = fmt.Sprintf("o-%d", i) }
+		i := 0
 		r := shelf{fill: func(list client.ObjectList) {
-			switch list := list.(type) {
-			case *machinev1.MachineList:
-				fill.Fill(&list.Items)
-				for i := range list.Items {
-					names(&list.Items[i].Name, i)
+			fill.Fill(list)
+			if err := apimeta.EachListItem(list, func(o runtime.Object) error {
+				o.(client.Object).SetName(fmt.Sprintf("o-%d", i))
+				i++
+				if d, ok := o.(*v1alpha1.MachineDeployment); ok {
+					d.Spec.Strategy.Type = v1alpha1.RollingUpdateMachineDeploymentStrategyType
 				}
-			case *machinev1.MachineSetList:
-				fill.Fill(&list.Items)
-				for i := range list.Items {
-					names(&list.Items[i].Name, i)
-				}
-			case *v1alpha1.MachineList:
-				fill.Fill(&list.Items)
-				for i := range list.Items {
-					names(&list.Items[i].Name, i)
-				}
-			case *v1alpha1.MachineSetList:
-				fill.Fill(&list.Items)
-				for i := range list.Items {
-					names(&list.Items[i].Name, i)
-				}
-			case *v1alpha1.MachineDeploymentList:
-				fill.Fill(&list.Items)
-				for i := range list.Items {
-					names(&list.Items[i].Name, i)
-					list.Items[i].Spec.Strategy.Type = v1alpha1.RollingUpdateMachineDeploymentStrategyType
-				}
+				return nil
+			}); err != nil {
+				t.Error(err)
 			}
 		}}
 		shown(t, r, everything()...)

@@ -206,3 +206,17 @@ func BootstrapToken(t testing.TB, client kubernetes.Interface) string {
 	}
 	return id + "." + secret
 }
+
+// Run starts a manager, or something else that runs until its context ends, and ends it with the test. The test fails with
+// the error that it returns.
+func Run(t testing.TB, start func(context.Context) error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
