@@ -121,7 +121,9 @@ func (p Program) Command() *cobra.Command {
 			return serve(c.Context(), p.name, &flags, &o)
 		},
 	}
-	flags.AddFlags(c.Flags(), run.PlaceOf(p.name, false, port))
+	place := run.PlaceOf(p.name, false, port)
+	place.Plain = true // all of them have originals' names
+	flags.AddFlags(c.Flags(), place)
 	log = run.AddLogFlags(c.Flags())
 	o.addFlags(c.Flags())
 	o.webhooks.admitters = p.admitters

@@ -2,7 +2,6 @@ package program
 
 import (
 	"cmp"
-	"crypto/tls"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/dynamic"
-	cliflag "k8s.io/component-base/cli/flag"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/admission"
@@ -54,28 +52,8 @@ func (w *webhooks) check() error {
 	if w.port < 1 || w.port > 65535 {
 		return fmt.Errorf("--webhook-port: must be from 1 to 65535, is %d", w.port)
 	}
-	if _, err := w.tls(); err != nil {
-		return err
-	}
 	_, err := w.gates()
 	return err
-}
-
-// tls are the settings of the port.
-func (w *webhooks) tls() (func(*tls.Config), error) {
-	version, _ := w.flags.GetString("tls-min-version")
-	lowest, err := cliflag.TLSVersion(version)
-	if err != nil {
-		return nil, fmt.Errorf("--tls-min-version: %w", err)
-	}
-	names, _ := w.flags.GetString("tls-cipher-suites")
-	var suites []uint16
-	if names != "" {
-		if suites, err = cliflag.TLSCipherSuites(strings.Split(names, ",")); err != nil {
-			return nil, fmt.Errorf("--tls-cipher-suites: %w", err)
-		}
-	}
-	return func(c *tls.Config) { c.MinVersion, c.CipherSuites = lowest, suites }, nil
 }
 
 // gates are the feature gates: the original's defaults, and what --feature-gates says.
@@ -101,7 +79,7 @@ func (w *webhooks) serve(p *run.Process) error {
 	if !w.enabled {
 		return nil
 	}
-	settings, err := w.tls()
+	settings, err := p.Flags.TLS()
 	if err != nil {
 		return err
 	}

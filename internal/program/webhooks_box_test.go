@@ -35,15 +35,16 @@ func (never) Admit(a provider.Admission) ([]string, field.ErrorList) {
 	return nil, field.ErrorList{field.Forbidden(a.Path.Child("region"), fmt.Sprintf("not in %s of %s with %v", a.Platform.Region, a.Platform.ID, a.Platform.Gates["Gate"]))}
 }
 
-// TestProgramServesWebhooks: the program answers API servers by its rules and flags, with a certificate that it makes itself, and keeps sets.
-func TestProgramServesWebhooks(t *testing.T) {
+// TestProgramServes: the program answers API servers by its rules and flags, with a certificate that it makes itself, keeps sets, and
+// shows its metrics to those who may read them.
+func TestProgramServes(t *testing.T) {
 	env := devplanetest.Start(t)
 	namespace := devplanetest.Namespace(t)
 	c, err := client.New(env.Config, client.Options{Scheme: run.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := freePort(t)
+	port, metricsPort := freePort(t), freePort(t)
 	_, validating, err := config.Webhooks()
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +65,7 @@ func TestProgramServesWebhooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, SetController().Admitting(map[string]provider.Admitter{"Fake": never{}}),
-		"--kubeconfig="+file, "--namespace="+namespace, "--leader-elect=false", "--metrics-bind-address=0", "--health-addr=", "--feature-gates=Gate=true",
+		"--kubeconfig="+file, "--namespace="+namespace, "--leader-elect=false", fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", metricsPort), "--metrics-secure", "--health-addr=", "--feature-gates=Gate=true",
 		fmt.Sprintf("--webhook-port=%d", port), "--webhook-cert-dir="+t.TempDir(), "--platform=Fake", "--infrastructure-id=cluster-x", "--platform-region=r")
 
 	set := &machinev1.MachineSet{}
@@ -91,6 +92,7 @@ func TestProgramServesWebhooks(t *testing.T) {
 		}
 		return nil
 	})
+	readMetrics(t, env, namespace, metricsPort)
 }
 
 // start runs the program until the test ends.

@@ -2,6 +2,7 @@ package program
 
 import (
 	"crypto/tls"
+	"errors"
 	"strings"
 	"testing"
 
@@ -65,7 +66,8 @@ func TestWebhookFlags(t *testing.T) {
 		if err := fs.Parse(strings.Fields(c.args)); err != nil {
 			t.Fatal(err)
 		}
-		err := w.check()
+		settings, badTLS := common.TLS()
+		err := errors.Join(badTLS, w.check())
 		if c.err != "" || err != nil {
 			if err == nil || err.Error() != c.err {
 				t.Errorf("%s: %v, want %q", c.reason, err, c.err)
@@ -73,7 +75,6 @@ func TestWebhookFlags(t *testing.T) {
 			continue
 		}
 		on, _ := w.gates()
-		settings, _ := w.tls()
 		conf := &tls.Config{}
 		settings(conf)
 		if diff := cmp.Diff(c.gates, on); diff != "" || conf.MinVersion != c.lowest || len(conf.CipherSuites) != c.suites {

@@ -23,3 +23,8 @@ package machinecontrollermanager
 // +kubebuilder:rbac:groups=machine.openshift.io;healthchecking.openshift.io,namespace=millwright-system,resources=machinehealthchecks,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=machine.openshift.io;healthchecking.openshift.io,namespace=millwright-system,resources=machinehealthchecks/status,verbs=patch
 // +kubebuilder:rbac:groups="",namespace=millwright-system,resources=configmaps,resourceNames=node-unhealthy-conditions,verbs=get;list;watch
+
+// Who may read metrics that are served over HTTPS.
+//
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create

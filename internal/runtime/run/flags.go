@@ -37,6 +37,8 @@ type Place struct {
 	// every address; where there is none for health, it is not served apart from them.
 	Metrics, Health string
 	Port            int
+	// Plain lets metrics be in plain HTTP unless asked for otherwise, as the originals' are.
+	Plain bool
 }
 
 // PlaceOf is the place of the original's program of that name, among those that need an
@@ -46,7 +48,7 @@ func PlaceOf(name string, needsProvider bool, port int) Place {
 	if !known {
 		return Place{Port: port}
 	}
-	return Place{APIs: []string{api}, Metrics: p.Metrics, Health: p.Health, Port: port}
+	return Place{APIs: []string{api}, Metrics: p.Metrics, Health: p.Health, Port: port, Plain: true}
 }
 
 // Flags are the flags of every controller process. The names are those of the
@@ -72,6 +74,8 @@ type Flags struct {
 	kubeconfig string
 	address    string
 	port       int
+	plain      bool // as [Place]
+	serving    serving
 	set        *pflag.FlagSet
 }
 
@@ -119,6 +123,8 @@ func (f *Flags) AddFlags(fs *pflag.FlagSet, p Place) {
 	fs.DurationVar(&f.Election.RetryPeriod, "leader-elect-retry-period", defaultElection.RetryPeriod, "pause between attempts; unless given, two fifteenths of the lease's duration, or 26s where that is longer than 107s")
 	fs.DurationVar(&f.SightTimeout, "machine-safety-apiserver-statuscheck-timeout", 30*time.Second, "how long the API server of either cluster may be silent before nothing is created, replaced or judged any more")
 	fs.DurationVar(&f.SightPeriod, "machine-safety-apiserver-statuscheck-period", time.Minute, "how often the API servers are looked at, at the least; a fifth of the timeout if that is sooner")
+	f.plain = p.Plain
+	f.serving.addFlags(fs)
 	f.addIgnored(fs)
 }
 
@@ -132,8 +138,6 @@ func (f *Flags) addIgnored(fs *pflag.FlagSet) {
 	ignored.Bool("contention-profiling", false, "accepted, without effect")
 	ignored.String("leader-elect-resource-lock", "leases", "accepted, without effect: leases it is")
 	ignored.String("feature-gates", "", "gates of webhooks; elsewhere accepted, without effect")
-	ignored.String("tls-min-version", "", "of the port of webhooks; elsewhere accepted, without effect")
-	ignored.String("tls-cipher-suites", "", "of the port of webhooks; elsewhere accepted, without effect")
 	ignored.Bool("enable-pprof", false, "accepted, without effect: --profiling it is")
 	ignored.VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
 	fs.AddFlagSet(&ignored)
@@ -172,7 +176,7 @@ func (f *Flags) Complete() error {
 		}
 		f.MetricsAddress = net.JoinHostPort(f.address, strconv.Itoa(f.port))
 	}
-	return nil
+	return f.completeServing()
 }
 
 // The deadline and the pause of the originals of machine.openshift.io.

@@ -125,12 +125,12 @@ func TestPlaces(t *testing.T) {
 		want         Place
 	}{
 		{"ours", "machine-controller-kubemark", true, Place{Port: 1}},
-		{"the provider's of machine.openshift.io", "machine-controller-manager", true, Place{APIs: openshift, Metrics: ":8081", Health: ":9440", Port: 1}},
+		{"the provider's of machine.openshift.io", "machine-controller-manager", true, Place{APIs: openshift, Metrics: ":8081", Health: ":9440", Port: 1, Plain: true}},
 		{"that of sets of machine.sapcloud.io, of the same name", "machine-controller-manager", false, Place{Port: 1}},
-		{"the provider's of machine.sapcloud.io", "machine-controller", true, Place{APIs: gardener, Port: 1}},
-		{"sets", "machineset-controller", false, Place{APIs: openshift, Metrics: ":8082", Health: ":9441", Port: 1}},
-		{"health checks", "machine-healthcheck", false, Place{APIs: openshift, Metrics: ":8083", Health: ":9442", Port: 1}},
-		{"links, without any port", "nodelink-controller", false, Place{APIs: openshift, Metrics: "0", Port: 1}},
+		{"the provider's of machine.sapcloud.io", "machine-controller", true, Place{APIs: gardener, Port: 1, Plain: true}},
+		{"sets", "machineset-controller", false, Place{APIs: openshift, Metrics: ":8082", Health: ":9441", Port: 1, Plain: true}},
+		{"health checks", "machine-healthcheck", false, Place{APIs: openshift, Metrics: ":8083", Health: ":9442", Port: 1, Plain: true}},
+		{"links, without any port", "nodelink-controller", false, Place{APIs: openshift, Metrics: "0", Port: 1, Plain: true}},
 	} {
 		if got := PlaceOf(c.name, c.provider, 1); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %s has %+v, want %+v", c.reason, c.name, got, c.want)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/pprof"
 	"os"
 	"reflect"
 	"time"
@@ -205,7 +204,7 @@ func (p *Process) cacheOf(api string, c *rest.Config, o cache.Options) (cache.Ca
 		return nil, err
 	}
 	p.caches[api] = made
-	p.health.add(check{"caches of " + api, synced(made)})
+	p.health.need(check{"caches of " + api, synced(made)})
 	return made, nil
 }
 
@@ -234,7 +233,7 @@ func (p *Process) manager(api string, o ctrl.Options) (ctrl.Manager, error) {
 		return nil, err
 	}
 	l.events = p.Recorder(api, m, "leader-election")
-	p.health.add(check{"lease " + l.Describe(), l.state})
+	p.health.need(check{"lease " + l.Describe(), l.state})
 	p.leases = append(p.leases, l)
 	return m, nil
 }
@@ -276,18 +275,6 @@ func synced(c cache.Cache) func(*http.Request) (string, error) {
 	}
 }
 
-// handlers are those beside /metrics: users of machine.sapcloud.io expect the
-// health of the process on the same port.
-func (p *Process) handlers() map[string]http.Handler {
-	out := p.health.handlers()
-	if p.Flags.Profiling {
-		out["/debug/pprof/"] = http.HandlerFunc(pprof.Index)
-		out["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
-		out["/debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
-	}
-	return out
-}
-
 // Run lets setUp make managers, once there is an API to serve, and runs them until ctx
 // ends or one of them stops. Probes are answered from the beginning. A standby's
 // caches are as warm as the leader's. It returns when no change is under way any
@@ -326,34 +313,16 @@ func (p *Process) Run(ctx context.Context, setUp func(context.Context) error) er
 // Beside runs f besides the managers, whoever leads.
 func (p *Process) Beside(f ...func(context.Context) error) { p.beside = append(p.beside, f...) }
 
-// answer serves metrics and health.
-func (p *Process) answer(ctx context.Context, g *errgroup.Group) error {
-	web, err := rest.HTTPClientFor(p.Control)
-	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
-	}
-	server, err := metricsserver.NewServer(metricsserver.Options{BindAddress: p.Flags.MetricsAddress, ExtraHandlers: p.handlers(), FilterProvider: exposition}, p.Control, web)
-	if err != nil {
-		return fmt.Errorf("serve metrics: %w", err)
-	}
-	if server != nil {
-		g.Go(func() error { return server.Start(ctx) })
-	}
-	if p.Flags.HealthAddress != "" {
-		g.Go(func() error { return p.health.serve(ctx, p.Flags.HealthAddress) })
-	}
-	return nil
-}
-
 // start runs what was set up.
 func (p *Process) start(ctx context.Context, g *errgroup.Group) error {
+	p.health.moving(check{"looks at API servers", p.Prober.moves})
 	g.Go(func() error { return p.Prober.Start(ctx) })
 	g.Go(func() error { return p.watchLacks(ctx) })
 	for _, l := range p.leases {
 		g.Go(func() error { return l.Watch(ctx) })
 	}
 	if p.Target != nil {
-		p.health.add(check{"cache of the cluster that machines join", synced(p.Target.GetCache())})
+		p.health.need(check{"cache of the cluster that machines join", synced(p.Target.GetCache())})
 		g.Go(func() error { return p.Target.Start(ctx) })
 		if !p.Target.GetCache().WaitForCacheSync(ctx) {
 			return fmt.Errorf("the target cluster's cache did not fill")

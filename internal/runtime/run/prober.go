@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	gopath "path"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,8 @@ type Prober struct {
 	log    logr.Logger
 	frozen prometheus.Gauge
 	state  atomic.Pointer[connectivity.State]
+	// looked is when the last look ended, by the process's own clock.
+	looked atomic.Pointer[time.Time]
 	// told says that a freeze was logged.
 	told bool
 	// highest are the versions of the stores that were seen last.
@@ -59,7 +62,26 @@ func NewProber(probes map[connectivity.Cluster]Probe, p connectivity.Policy, clk
 	}
 	s := connectivity.Begin(clk.Now(), p, of...)
 	l.state.Store(&s)
+	l.moved()
 	return l
+}
+
+func (l *Prober) moved() {
+	now := l.clock.WithTicker.Now()
+	l.looked.Store(&now)
+}
+
+// mostLate is how many intervals may pass without a look that ends.
+const mostLate = 10
+
+// moves tells when the last look ended: none takes longer than an interval, unless the
+// process stands still.
+func (l *Prober) moves(*http.Request) (string, error) {
+	since := l.clock.WithTicker.Since(*l.looked.Load()).Round(time.Second)
+	if since > mostLate*l.policy.Interval {
+		return "", fmt.Errorf("the last one was %s ago, and there should be one every %s", since, l.policy.Interval)
+	}
+	return since.String() + " ago", nil
 }
 
 // State implements [connectivity.Source].
@@ -93,6 +115,7 @@ func (l *Prober) Look(ctx context.Context) error {
 		versions[c], why[c] = l.ask(ctx, probe)
 		r.Answers[c] = AnswerOf(why[c])
 	}
+	l.moved()
 	if ctx.Err() == nil { // else we end, not the clusters
 		before := l.State()
 		after := before.After(r)

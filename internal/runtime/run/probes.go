@@ -15,14 +15,15 @@ import (
 type probes struct {
 	mu sync.Mutex
 	// waits is why nothing is served yet; empty: something is.
-	waits  string
-	checks []check
+	waits string
+	// needs are what it takes to be ready, moves what has to go on while the process runs.
+	needs, moves []check
 }
 
-// check is one of what a process needs to be ready.
+// check is one of what a process needs.
 type check struct {
 	name string
-	// state says how it is; the error why that is not ready. It does not wait.
+	// state says how it is; the error why that is not enough. It does not wait.
 	state func(*http.Request) (string, error)
 }
 
@@ -33,34 +34,56 @@ func (p *probes) lacks(why string) {
 	p.waits = why
 }
 
-func (p *probes) add(c check) {
+// need adds to what it takes to be ready.
+func (p *probes) need(c check) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.checks = append(p.checks, c)
+	p.needs = append(p.needs, c)
 }
 
-// ready answers /readyz with a line for each check, as API servers do: "[+]" what is
-// ready, "[-]" what is not, and with 503 where something is not.
+// moving adds to what has to go on.
+func (p *probes) moving(c check) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.moves = append(p.moves, c)
+}
+
+// ready answers /readyz.
 func (p *probes) ready(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
-	checks, waits := p.checks, p.waits
+	checks, waits := p.needs, p.waits
 	p.mu.Unlock()
+	if waits != "" {
+		checks = append([]check{{"api", func(*http.Request) (string, error) { return "", errors.New(waits) }}}, checks...)
+	}
+	tell(w, r, checks)
+}
+
+// live answers /livez: a process that has stopped moving is to be started anew. What it
+// waits for, and whom it cannot reach, are no reasons.
+func (p *probes) live(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	checks := p.moves
+	p.mu.Unlock()
+	if len(checks) == 0 {
+		alive(w, r)
+		return
+	}
+	tell(w, r, checks)
+}
+
+// tell answers with a line for each check, as API servers do: "[+]" what is well, "[-]" what
+// is not, and with 503 where something is not.
+func tell(w http.ResponseWriter, r *http.Request, checks []check) {
 	var lines strings.Builder
 	code := http.StatusOK
-	tell := func(name, state string, err error) {
-		if err != nil {
-			code, state = http.StatusServiceUnavailable, err.Error()
-			fmt.Fprintf(&lines, "[-]%s: %s\n", name, state)
-			return
-		}
-		fmt.Fprintf(&lines, "[+]%s: %s\n", name, state)
-	}
-	if waits != "" {
-		tell("api", "", errors.New(waits))
-	}
 	for _, c := range checks {
+		mark := "[+]"
 		state, err := c.state(r)
-		tell(c.name, state, err)
+		if err != nil {
+			mark, code, state = "[-]", http.StatusServiceUnavailable, err.Error()
+		}
+		fmt.Fprintf(&lines, "%s%s: %s\n", mark, c.name, state)
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
@@ -72,9 +95,12 @@ func alive(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("OK")
 
 func (p *probes) handlers() map[string]http.Handler {
 	return map[string]http.Handler{
-		"/healthz": http.HandlerFunc(alive), "/livez": http.HandlerFunc(alive), "/readyz": http.HandlerFunc(p.ready),
+		"/healthz": http.HandlerFunc(alive), "/livez": http.HandlerFunc(p.live), "/readyz": http.HandlerFunc(p.ready),
 	}
 }
+
+// isHealth reports whether a path is one of the handlers'.
+func isHealth(path string) bool { return path == "/healthz" || path == "/livez" || path == "/readyz" }
 
 // serve answers at address until ctx ends.
 func (p *probes) serve(ctx context.Context, address string) error {

@@ -10,9 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
 // queueNames are the queues of the original of machine.sapcloud.io (section 7.3 of the Gardener notes), by the controllers
@@ -99,18 +97,16 @@ func labelOf(m *dto.Metric, name string) string {
 	return ""
 }
 
-// exposition lets the server of a manager's metrics answer with [Queues] over the registry of controller-runtime. The server
-// has no other way to serve more than that registry; a second set of queue metrics in the registry is not to be had, since
-// client-go takes one provider of them.
-func exposition(*rest.Config, *http.Client) (metricsserver.Filter, error) {
+// exposition lets the server of metrics answer with [Queues] over the registry of controller-runtime. The server has no other
+// way to serve more than that registry; a second set of queue metrics in the registry is not to be had, since client-go takes
+// one provider of them.
+func exposition(_ logr.Logger, other http.Handler) (http.Handler, error) {
 	all := promhttp.HandlerFor(NewQueues(metrics.Registry), promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
-	return func(_ logr.Logger, other http.Handler) (http.Handler, error) {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/metrics" {
-				all.ServeHTTP(w, r)
-				return
-			}
-			other.ServeHTTP(w, r)
-		}), nil
-	}, nil
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" {
+			all.ServeHTTP(w, r)
+			return
+		}
+		other.ServeHTTP(w, r)
+	}), nil
 }

@@ -1,0 +1,167 @@
+package run
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/logs"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// serving says how metrics are served.
+type serving struct {
+	// secure is HTTPS, for whoever may get the path in the control cluster.
+	secure  bool
+	certDir string
+	// minVersion and suites are of every port with TLS.
+	minVersion, suites string
+}
+
+func (s *serving) addFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&s.secure, secureFlag, true,
+		"serve metrics over HTTPS, to whoever may get the path /metrics in the control cluster; unless given, over HTTP where their address is of the loopback interface, or the program has the name of an original, whose metrics are")
+	fs.StringVar(&s.certDir, "metrics-cert-dir", "", "folder with the certificate of the metrics (tls.crt, tls.key), which is read again when it changes; empty is a self-signed one")
+	fs.StringVar(&s.minVersion, "tls-min-version", "", "lowest TLS version of metrics and webhooks: VersionTLS12 or VersionTLS13")
+	fs.StringVar(&s.suites, "tls-cipher-suites", "", "cipher suites of metrics and webhooks, by their IANA names; those of TLS 1.3 cannot be chosen")
+}
+
+const secureFlag = "metrics-secure"
+
+// completeServing decides about HTTPS where the user did not.
+func (f *Flags) completeServing() error {
+	s := &f.serving
+	mayBePlain := f.plain || f.MetricsAddress == "0" || loopback(f.MetricsAddress)
+	switch {
+	case !f.set.Changed(secureFlag):
+		s.secure = !mayBePlain
+	case !s.secure && !mayBePlain:
+		return fmt.Errorf("--%s=false: metrics in plain HTTP need an address of the loopback interface, not %s: anybody could read them", secureFlag, f.MetricsAddress)
+	}
+	_, err := s.tls()
+	return err
+}
+
+// tls are the settings of every port with TLS.
+func (s *serving) tls() (func(*tls.Config), error) {
+	lowest, err := cliflag.TLSVersion(s.minVersion)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-min-version: %w", err)
+	}
+	var suites []uint16
+	if s.suites != "" {
+		if suites, err = cliflag.TLSCipherSuites(strings.Split(s.suites, ",")); err != nil {
+			return nil, fmt.Errorf("--tls-cipher-suites: %w", err)
+		}
+	}
+	return func(c *tls.Config) { c.MinVersion, c.CipherSuites = lowest, suites }, nil
+}
+
+// TLS are the settings of every port with TLS: what the flags ask for.
+func (f *Flags) TLS() (func(*tls.Config), error) { return f.serving.tls() }
+
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}
+
+// answer serves metrics and health.
+func (p *Process) answer(ctx context.Context, g *errgroup.Group) error {
+	web, err := rest.HTTPClientFor(p.Control)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	s := &p.Flags.serving
+	settings, err := s.tls()
+	if err != nil {
+		return err
+	}
+	server, err := metricsserver.NewServer(metricsserver.Options{
+		BindAddress: p.Flags.MetricsAddress, ExtraHandlers: p.handlers(), FilterProvider: s.filter,
+		SecureServing: s.secure, CertDir: s.certDir, TLSOpts: []func(*tls.Config){settings},
+	}, p.Control, web)
+	if err != nil {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	if server != nil {
+		g.Go(func() error { return server.Start(ctx) })
+	}
+	if p.Flags.HealthAddress != "" {
+		g.Go(func() error { return p.health.serve(ctx, p.Flags.HealthAddress) })
+	}
+	return nil
+}
+
+// filter lets the server of metrics answer with the queues of the originals too, and asks
+// the control cluster, where it is secure, whether a caller may have anything but health.
+func (s *serving) filter(c *rest.Config, web *http.Client) (metricsserver.Filter, error) {
+	if !s.secure {
+		return exposition, nil
+	}
+	may, err := newReaders(c, web)
+	if err != nil {
+		return nil, err
+	}
+	return func(log logr.Logger, inner http.Handler) (http.Handler, error) {
+		open, err := exposition(log, inner)
+		if err != nil {
+			return nil, err
+		}
+		asked := may.only(open)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if isHealth(r.URL.Path) {
+				open.ServeHTTP(w, r)
+				return
+			}
+			asked.ServeHTTP(w, r)
+		}), nil
+	}, nil
+}
+
+// handlers are those beside /metrics: users of machine.sapcloud.io expect the
+// health of the process on the same port. What tells more than metrics, or changes
+// something, is there for those who were asked who they are, or on demand.
+func (p *Process) handlers() map[string]http.Handler {
+	out := p.health.handlers()
+	if p.Flags.Profiling || p.Flags.serving.secure {
+		out["/debug/flags/v"] = http.HandlerFunc(setVerbosity)
+	}
+	if p.Flags.Profiling {
+		out["/debug/pprof/"] = http.HandlerFunc(pprof.Index)
+		out["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
+		out["/debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
+	}
+	return out
+}
+
+// setVerbosity changes --v of the running process, as the components of Kubernetes do:
+// curl -X PUT -d 4 https://.../debug/flags/v
+func setVerbosity(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPut {
+		w.Header().Set("Allow", http.MethodPut)
+		http.Error(w, "want PUT with the verbosity as the body", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 16))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	said, err := logs.GlogSetter(strings.TrimSpace(string(body)))
+	if err != nil {
+		http.Error(w, fmt.Sprintf("the verbosity must be a whole number from 0, is %q", body), http.StatusBadRequest)
+		return
+	}
+	_, _ = fmt.Fprintln(w, said)
+}
