@@ -29,6 +29,8 @@ var rooms = []room{
 	{"api/millwright", []string{"k8s.io/apimachinery"}},
 	{"provider", []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "sigs.k8s.io/json"}},
 	{"provider/providertest", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "sigs.k8s.io/json", "github.com/google/go-cmp"}},
+	{"provider/lenient", []string{"./provider", "k8s.io/apimachinery", "sigs.k8s.io/json"}},
+	{"provider/admittest", []string{"./provider", "k8s.io/apimachinery", "github.com/evanphx/json-patch", "github.com/google/go-cmp", "pgregory.net/rapid"}},
 	{"provider/decorate", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "github.com/go-logr/logr", "github.com/prometheus/client_golang", "golang.org/x"}},
 	{Pure, []string{"./provider", "./api/millwright", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils"}},
 	// The judge of the simulator shares nothing with what it judges but the types of the APIs.
@@ -57,6 +59,12 @@ var walls = []wall{
 		out:   []string{"./providers", "./serve"},
 		tests: true,
 		why:   "the core knows infrastructures only through the provider package",
+	},
+	{
+		rooms: shipped,
+		out:   []string{"./provider/admittest"},
+		tests: true,
+		why:   "what tries admitters out is for tests",
 	},
 	{
 		rooms: []string{"providers"},

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // Kind is what a spec calls itself.
@@ -50,32 +51,31 @@ func (Admitter) SpecShape() any { return &config{} }
 // other than amd64 and arm64), the platform's region and both secrets. A secret for
 // credentials with an empty name stays: it stands for the role of the node.
 func (Admitter) Default(a provider.Admission) ([]byte, error) {
-	s, err := decode[config](a.Spec)
+	s, document, err := lenient.Decode[config](a.Spec)
 	if err != nil {
-		return nil, provider.Errorf(provider.Invalid, "decode the provider spec: %w", err)
+		return nil, err
 	}
-	var fields []missing
-	if s.InstanceType == "" {
-		fields = append(fields, missing{[]string{"instanceType"}, instanceTypes[a.Platform.Architecture]})
+	if usual := instanceTypes[a.Platform.Architecture]; s.InstanceType == "" && usual != "" {
+		document.Set("instanceType", usual)
 	}
-	if s.Placement.Region == "" {
-		fields = append(fields, missing{[]string{"placement", "region"}, a.Platform.Region})
+	if s.Placement.Region == "" && a.Platform.Region != "" {
+		document.In("placement").Set("region", a.Platform.Region)
 	}
 	if s.UserDataSecret == nil || s.UserDataSecret.Name == "" {
-		fields = append(fields, missing{[]string{"userDataSecret", "name"}, UserDataSecret})
+		document.In("userDataSecret").Set("name", UserDataSecret)
 	}
 	if s.CredentialsSecret == nil {
-		fields = append(fields, missing{[]string{"credentialsSecret", "name"}, CredentialsSecret})
+		document.In("credentialsSecret").Set("name", CredentialsSecret)
 	}
-	return fill(a.Spec, fields)
+	return document.JSON()
 }
 
 // Admit is section 6.3 of the notes on the original, rule for rule. Of lists of any
 // length it names the first faults only.
 func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
-	s, err := decode[config](a.Spec)
+	s, _, err := lenient.Decode[config](a.Spec)
 	if err != nil {
-		return nil, field.ErrorList{field.Invalid(a.Path, shown(a.Spec), provider.Clip(err.Error(), mostShown))}
+		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
 	}
 	for _, check := range []func(*config, *field.Path) field.ErrorList{
 		checkRequired, checkMarket, checkBlockDevices, checkPlacementGroup, checkOptions,
@@ -85,16 +85,6 @@ func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.Err
 	faults = append(faults, checkPlacement(s.Placement, a.ControlPlane, a.Path.Child("placement"))...)
 	return warningsOf(s, a.Path), faults
 }
-
-const (
-	// mostShown is how many bytes of a value, or of an error about one, a fault shows.
-	mostShown = 200
-	// mostFaults is how many entries of one list are named.
-	mostFaults = 20
-)
-
-// shown is what a fault shows of a text.
-func shown[T ~string | ~[]byte](value T) string { return provider.Clip(string(value), mostShown) }
 
 func checkRequired(s *config, at *field.Path) (faults field.ErrorList) {
 	require := func(there bool, path *field.Path, why string) {
@@ -153,5 +143,5 @@ func oneOf[T ~string](at *field.Path, value T, allowed ...T) field.ErrorList {
 			words += ", " + string(word)
 		}
 	}
-	return field.ErrorList{field.Invalid(at, shown(value), fmt.Sprintf("give one of %s%s", words, omitted))}
+	return field.ErrorList{field.Invalid(at, lenient.Shown(value), fmt.Sprintf("give one of %s%s", words, omitted))}
 }

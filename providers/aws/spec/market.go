@@ -6,6 +6,8 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 var reservationID = regexp.MustCompile(`^cr-[0-9a-f]{17}$`)
@@ -14,7 +16,7 @@ var reservationID = regexp.MustCompile(`^cr-[0-9a-f]{17}$`)
 func checkMarket(s *config, at *field.Path) (faults field.ErrorList) {
 	reserved, spot := s.CapacityReservationID != "", s.SpotMarketOptions != nil
 	if reserved && !reservationID.MatchString(s.CapacityReservationID) {
-		faults = append(faults, field.Invalid(at.Child("capacityReservationId"), shown(s.CapacityReservationID),
+		faults = append(faults, field.Invalid(at.Child("capacityReservationId"), lenient.Shown(s.CapacityReservationID),
 			"give cr- and 17 digits of 0-9 and a-f"))
 	}
 	market := at.Child("marketType")
@@ -22,7 +24,7 @@ func checkMarket(s *config, at *field.Path) (faults field.ErrorList) {
 	switch s.MarketType {
 	case "":
 		if reserved && spot {
-			faults = append(faults, field.Invalid(at.Child("capacityReservationId"), shown(s.CapacityReservationID),
+			faults = append(faults, field.Invalid(at.Child("capacityReservationId"), lenient.Shown(s.CapacityReservationID),
 				"spotMarketOptions make a spot instance, which uses no capacity reservation"))
 		}
 	case machinev1beta1.MarketTypeOnDemand:
@@ -55,7 +57,7 @@ const (
 
 func checkBlockDevices(s *config, at *field.Path) (faults field.ErrorList) {
 	for i, device := range s.BlockDevices {
-		if len(faults) >= mostFaults {
+		if len(faults) >= lenient.MostFaults {
 			break
 		}
 		if device.EBS == nil || device.EBS.ThroughputMib == nil {

@@ -6,6 +6,8 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // mostPartition is the last partition of a placement group; the first one is 1.
@@ -78,7 +80,7 @@ func checkDedicatedHost(h *machinev1beta1.DedicatedHost, keeps bool, at *field.P
 		if h.ID == "" {
 			faults = append(faults, field.Required(id, "it is the host that the user provides"))
 		} else if !hostID.MatchString(h.ID) {
-			faults = append(faults, field.Invalid(id, shown(h.ID), "give h- and 8 or 17 digits of 0-9 and a-f"))
+			faults = append(faults, field.Invalid(id, lenient.Shown(h.ID), "give h- and 8 or 17 digits of 0-9 and a-f"))
 		}
 		if h.DynamicHostAllocation != nil {
 			faults = append(faults, field.Forbidden(allocation, "it is for allocationStrategy Dynamic only"))

@@ -6,6 +6,8 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // warningsOf are about what is accepted and has no effect, or one that is rarely meant.
@@ -34,7 +36,7 @@ func warningsOf(s *config, at *field.Path) (warnings []string) {
 	}
 
 	names := strings.Join(doubled(s.Tags), ", ")
-	warn(names != "", at.Child("tags"), fmt.Sprintf("of each name the first value is used: more than one is given of %s", shown(names)))
+	warn(names != "", at.Child("tags"), fmt.Sprintf("of each name the first value is used: more than one is given of %s", lenient.Shown(names)))
 	warn(unknownStrategy(s.Placement), at.Child("placement", "host", "dedicatedHost", "allocationStrategy"), "it is neither UserProvided nor Dynamic")
 	return warnings
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 func checkSize(s *machineSpec, a provider.Admission) field.ErrorList {
@@ -82,16 +83,16 @@ func checkOSDisk(s *machineSpec, a provider.Admission) (faults field.ErrorList) 
 	}
 	location := disk.DiskSettings.EphemeralStorageLocation
 	if location != "" && location != local {
-		faults = append(faults, field.Invalid(path.Child("diskSettings", "ephemeralStorageLocation"), shown(location), "has to be "+local+", or left out"))
+		faults = append(faults, field.Invalid(path.Child("diskSettings", "ephemeralStorageLocation"), lenient.Shown(location), "has to be "+local+", or left out"))
 	}
 	caching := machinev1beta1.CachingTypeOption(disk.CachingType)
 	switch caching {
 	case "", machinev1beta1.CachingTypeNone, machinev1beta1.CachingTypeReadOnly, machinev1beta1.CachingTypeReadWrite:
 	default:
-		faults = append(faults, field.Invalid(path.Child("cachingType"), shown(caching), "has to be None, ReadOnly or ReadWrite, or left out"))
+		faults = append(faults, field.Invalid(path.Child("cachingType"), lenient.Shown(caching), "has to be None, ReadOnly or ReadWrite, or left out"))
 	}
 	if location == local && caching != machinev1beta1.CachingTypeReadOnly {
-		faults = append(faults, field.Invalid(path.Child("cachingType"), shown(caching), "has to be ReadOnly for an ephemeral disk"))
+		faults = append(faults, field.Invalid(path.Child("cachingType"), lenient.Shown(caching), "has to be ReadOnly for an ephemeral disk"))
 	}
 	return faults
 }
@@ -101,7 +102,7 @@ func checkUltraSSD(s *machineSpec, a provider.Admission) field.ErrorList {
 	case "", machinev1beta1.AzureUltraSSDCapabilityEnabled, machinev1beta1.AzureUltraSSDCapabilityDisabled:
 		return nil
 	}
-	return field.ErrorList{field.Invalid(a.Path.Child("ultraSSDCapability"), shown(s.UltraSSDCapability), "has to be Enabled or Disabled, or left out")}
+	return field.ErrorList{field.Invalid(a.Path.Child("ultraSSDCapability"), lenient.Shown(s.UltraSSDCapability), "has to be Enabled or Disabled, or left out")}
 }
 
 func checkBootDiagnostics(s *machineSpec, a provider.Admission) field.ErrorList {
@@ -120,10 +121,10 @@ func checkBootDiagnostics(s *machineSpec, a provider.Admission) field.ErrorList 
 		}
 	case machinev1beta1.AzureManagedAzureDiagnosticsStorage:
 		if boot.CustomerManaged != nil {
-			return field.ErrorList{field.Invalid(customer, shown(boot.CustomerManaged.StorageAccountURI), "has to be left out where the storage account is AzureManaged")}
+			return field.ErrorList{field.Invalid(customer, lenient.Shown(boot.CustomerManaged.StorageAccountURI), "has to be left out where the storage account is AzureManaged")}
 		}
 	default:
-		return field.ErrorList{field.Invalid(path.Child("storageAccountType"), shown(boot.StorageAccountType), "has to be AzureManaged or CustomerManaged")}
+		return field.ErrorList{field.Invalid(path.Child("storageAccountType"), lenient.Shown(boot.StorageAccountType), "has to be AzureManaged or CustomerManaged")}
 	}
 	return nil
 }

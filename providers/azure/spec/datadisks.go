@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // Bounds of data disks: of their names in bytes, their sizes in GB, and the logical units that they are.
@@ -22,13 +23,13 @@ var suffixPattern = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9_.-]*[a-zA-Z0-9])
 func checkDataDisks(s *machineSpec, a provider.Admission) (faults field.ErrorList) {
 	suffixes, luns := map[string]bool{}, map[int32]bool{}
 	for i, disk := range s.DataDisks {
-		if len(faults) > mostFaults {
+		if len(faults) > lenient.MostFaults {
 			break
 		}
 		path := a.Path.Child("dataDisks").Index(i)
 		faults = append(faults, checkSuffix(disk.NameSuffix, path.Child("nameSuffix"), a.Machine)...)
 		if suffixes[disk.NameSuffix] {
-			faults = append(faults, field.Invalid(path.Child("nameSuffix"), shown(disk.NameSuffix), "another data disk has it"))
+			faults = append(faults, field.Invalid(path.Child("nameSuffix"), lenient.Shown(disk.NameSuffix), "another data disk has it"))
 		}
 		if disk.DiskSizeGB < leastDataDiskGB {
 			faults = append(faults, field.Invalid(path.Child("diskSizeGB"), disk.DiskSizeGB, fmt.Sprintf("has to be %d or more", leastDataDiskGB)))
@@ -47,10 +48,10 @@ func checkDataDisks(s *machineSpec, a provider.Admission) (faults field.ErrorLis
 
 func checkSuffix(suffix string, path *field.Path, machine string) (faults field.ErrorList) {
 	if len(machine+"_"+suffix) > mostDiskName {
-		faults = append(faults, field.Invalid(path, shown(suffix), fmt.Sprintf("with the machine's name and _ it has more than %d characters", mostDiskName)))
+		faults = append(faults, field.Invalid(path, lenient.Shown(suffix), fmt.Sprintf("with the machine's name and _ it has more than %d characters", mostDiskName)))
 	}
 	if !suffixPattern.MatchString(suffix) {
-		faults = append(faults, field.Invalid(path, shown(suffix), "has to be of letters, digits, _, . and -, with a letter or a digit at either end"))
+		faults = append(faults, field.Invalid(path, lenient.Shown(suffix), "has to be of letters, digits, _, . and -, with a letter or a digit at either end"))
 	}
 	return faults
 }
@@ -61,11 +62,11 @@ func checkDataDisk(disk machinev1beta1.DataDisk, path *field.Path) (faults field
 	case "":
 		faults = append(faults, field.Required(path.Child("deletionPolicy"), "say Delete or Detach: what is done with the disk when the machine is deleted"))
 	default:
-		faults = append(faults, field.Invalid(path.Child("deletionPolicy"), shown(disk.DeletionPolicy), "has to be Delete or Detach"))
+		faults = append(faults, field.Invalid(path.Child("deletionPolicy"), lenient.Shown(disk.DeletionPolicy), "has to be Delete or Detach"))
 	}
 	ultra := disk.ManagedDisk.StorageAccountType == machinev1beta1.StorageAccountUltraSSDLRS
 	if ultra && disk.CachingType != "" && disk.CachingType != machinev1beta1.CachingTypeNone {
-		faults = append(faults, field.Invalid(path.Child("cachingType"), shown(disk.CachingType), "has to be None, or left out, for UltraSSD_LRS"))
+		faults = append(faults, field.Invalid(path.Child("cachingType"), lenient.Shown(disk.CachingType), "has to be None, or left out, for UltraSSD_LRS"))
 	}
 	return faults
 }

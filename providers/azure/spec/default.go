@@ -6,6 +6,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 const arm64 = "arm64"
@@ -29,46 +30,46 @@ const (
 // Default fills in the size, the network, the image and the secrets. A network or an image of which a part is given stays as it
 // is. Names that are made of the cluster's are left out where that is not known.
 func (Admitter) Default(a provider.Admission) ([]byte, error) {
-	s, document, err := decode[machineSpec](a.Spec)
+	s, document, err := decode(a.Spec)
 	if err != nil {
 		return nil, err
 	}
 	if s.VMSize == "" {
-		set(document, "vmSize", byArchitecture(a.Platform, sizeAMD64, sizeARM64))
+		document.Set("vmSize", byArchitecture(a.Platform, sizeAMD64, sizeARM64))
 	}
 	if s.Vnet == "" && s.Subnet == "" && a.Platform.ID != "" {
-		set(document, "vnet", a.Platform.ID+"-vnet")
-		set(document, "subnet", a.Platform.ID+"-worker-subnet")
+		document.Set("vnet", a.Platform.ID+"-vnet")
+		document.Set("subnet", a.Platform.ID+"-worker-subnet")
 	}
 	if s.Image == (machinev1beta1.Image{}) {
 		defaultImage(document, s.SecurityProfile != nil, a.Platform)
 	}
 	if s.UserDataSecret == nil || s.UserDataSecret.Name == "" {
-		set(child(document, "userDataSecret"), "name", userDataSecret)
+		document.In("userDataSecret").Set("name", userDataSecret)
 	}
 	if s.CredentialsSecret == nil || s.CredentialsSecret.Name == "" {
-		set(child(document, "credentialsSecret"), "name", credentialsSecret)
+		document.In("credentialsSecret").Set("name", credentialsSecret)
 	}
 	if s.CredentialsSecret == nil || s.CredentialsSecret.Namespace == "" {
-		set(child(document, "credentialsSecret"), "namespace", credentialsNamespace)
+		document.In("credentialsSecret").Set("namespace", credentialsNamespace)
 	}
-	return encode(document)
+	return document.JSON()
 }
 
 // defaultImage names the image in the cluster's own gallery for a machine with a security profile, and one of the Marketplace for any
 // other.
-func defaultImage(document map[string]any, secured bool, p provider.Platform) {
+func defaultImage(document *lenient.Document, secured bool, p provider.Platform) {
 	if secured {
 		if p.ID != "" {
-			set(child(document, "image"), "resourceID", galleryImage(p.ID))
+			document.In("image").Set("resourceID", galleryImage(p.ID))
 		}
 		return
 	}
-	image := child(document, "image")
-	set(image, "publisher", imagePublisher)
-	set(image, "offer", imageOffer)
-	set(image, "sku", byArchitecture(p, imageSKUAMD64, imageSKUARM64))
-	set(image, "version", imageVersion)
+	image := document.In("image")
+	image.Set("publisher", imagePublisher)
+	image.Set("offer", imageOffer)
+	image.Set("sku", byArchitecture(p, imageSKUAMD64, imageSKUARM64))
+	image.Set("version", imageVersion)
 }
 
 // galleryImage is the resource ID of the image that the installer uploads. Names of galleries have no dashes.

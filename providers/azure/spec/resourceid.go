@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // providerPrefix may stand before a resource ID.
@@ -17,7 +18,7 @@ func checkCapacityReservation(s *machineSpec, a provider.Admission) field.ErrorL
 	if id == "" || isResourceID(strings.TrimPrefix(id, providerPrefix)) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(a.Path.Child("capacityReservationGroupID"), shown(id),
+	return field.ErrorList{field.Invalid(a.Path.Child("capacityReservationGroupID"), lenient.Shown(id),
 		"is no resource ID, such as /subscriptions/<id>/resourceGroups/<name>/providers/Microsoft.Compute/capacityReservationGroups/<name>")}
 }
 

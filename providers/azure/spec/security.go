@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // checkSecurityProfile returns the first fault only: what a profile needs follows from its type. A type that Azure does not know is
@@ -23,10 +24,10 @@ func checkSecurityProfile(s *machineSpec, a provider.Admission) field.ErrorList 
 			fault = field.Required(path.Child("settings", "trustedLaunch"), "the securityType is TrustedLaunch: say what it is to enable")
 		}
 	case encryption != "":
-		fault = field.Invalid(path.Child("settings", "securityType"), shown(profile.Settings.SecurityType),
+		fault = field.Invalid(path.Child("settings", "securityType"), lenient.Shown(profile.Settings.SecurityType),
 			"has to be ConfidentialVM where the OS disk has a securityEncryptionType")
 	case enables(profile.Settings.TrustedLaunch):
-		fault = field.Invalid(path.Child("settings", "securityType"), shown(profile.Settings.SecurityType),
+		fault = field.Invalid(path.Child("settings", "securityType"), lenient.Shown(profile.Settings.SecurityType),
 			"has to be TrustedLaunch where uefiSettings of trustedLaunch are enabled")
 	}
 	if fault == nil {
@@ -46,7 +47,7 @@ func checkConfidential(profile *machinev1beta1.SecurityProfile, encryption machi
 	}
 	uefi := profile.Settings.ConfidentialVM.UEFISettings
 	if uefi.VirtualizedTrustedPlatformModule != machinev1beta1.VirtualizedTrustedPlatformModulePolicyEnabled {
-		return field.Invalid(settings.Child("uefiSettings", "virtualizedTrustedPlatformModule"), shown(uefi.VirtualizedTrustedPlatformModule),
+		return field.Invalid(settings.Child("uefiSettings", "virtualizedTrustedPlatformModule"), lenient.Shown(uefi.VirtualizedTrustedPlatformModule),
 			"has to be Enabled for a ConfidentialVM")
 	}
 	if encryption != machinev1beta1.SecurityEncryptionTypesDiskWithVMGuestState {
@@ -56,7 +57,7 @@ func checkConfidential(profile *machinev1beta1.SecurityProfile, encryption machi
 		return field.Invalid(path.Child("encryptionAtHost"), true, "has to be false, or left out, where DiskWithVMGuestState is encrypted")
 	}
 	if uefi.SecureBoot != machinev1beta1.SecureBootPolicyEnabled {
-		return field.Invalid(settings.Child("uefiSettings", "secureBoot"), shown(uefi.SecureBoot), "has to be Enabled where DiskWithVMGuestState is encrypted")
+		return field.Invalid(settings.Child("uefiSettings", "secureBoot"), lenient.Shown(uefi.SecureBoot), "has to be Enabled where DiskWithVMGuestState is encrypted")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 const (
@@ -41,18 +42,26 @@ func (Admitter) SpecShape() any { return &machineSpec{} }
 // Admit judges the spec of a machine or of a template. Of a template the names of data disks are judged as if its machines had
 // no name.
 func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
-	s, _, err := decode[machineSpec](a.Spec)
+	s, _, err := decode(a.Spec)
 	if err != nil {
-		return nil, field.ErrorList{undecodable(a.Path, err)}
+		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
 	}
 	for _, check := range []func(*machineSpec, provider.Admission) field.ErrorList{
 		checkSize, checkNetwork, checkImage, checkSecrets, checkOSDisk, checkCapacityReservation,
 		checkUltraSSD, checkSecurityProfile, checkDataDisks, checkBootDiagnostics,
 	} {
-		faults = append(faults, check(&s, a)...)
+		faults = append(faults, check(s, a)...)
 	}
 	if s.SpotVMOptions != nil && a.Platform.Cloud != "" && a.Platform.Cloud != publicCloud {
 		warnings = append(warnings, a.Path.Child("spotVMOptions").String()+": "+a.Platform.Cloud+" may have no spot instances")
 	}
 	return warnings, faults
+}
+
+// decode reads a spec; nothing at all is one without fields.
+func decode(raw []byte) (*machineSpec, *lenient.Document, error) {
+	if len(raw) == 0 {
+		raw = []byte("{}")
+	}
+	return lenient.Decode[machineSpec](raw)
 }

@@ -7,6 +7,8 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 func checkPlace(s *machineSpec, path *field.Path) (faults field.ErrorList) {
@@ -14,7 +16,7 @@ func checkPlace(s *machineSpec, path *field.Path) (faults field.ErrorList) {
 		faults = append(faults, field.Required(path.Child("region"), "name the region of the machine"))
 	}
 	if !strings.HasPrefix(s.Zone, s.Region) {
-		faults = append(faults, field.Invalid(path.Child("zone"), shown(s.Zone), "is not in the region "+shown(s.Region)))
+		faults = append(faults, field.Invalid(path.Child("zone"), lenient.Shown(s.Zone), "is not in the region "+lenient.Shown(s.Region)))
 	}
 	if s.MachineType == "" {
 		faults = append(faults, field.Required(path.Child("machineType"), "name a machine type, such as "+typeAMD64))
@@ -34,7 +36,7 @@ func checkMaintenance(s *machineSpec, path *field.Path) field.ErrorList {
 			return field.ErrorList{field.Forbidden(path, "a machine with GPUs cannot migrate: set it to Terminate")}
 		}
 	default:
-		return field.ErrorList{field.Invalid(path, shown(s.OnHostMaintenance), "has to be Migrate or Terminate, or left out")}
+		return field.ErrorList{field.Invalid(path, lenient.Shown(s.OnHostMaintenance), "has to be Migrate or Terminate, or left out")}
 	}
 	return nil
 }
@@ -44,7 +46,7 @@ func checkRestarts(s *machineSpec, path *field.Path) field.ErrorList {
 	case "", machinev1beta1.RestartPolicyAlways, machinev1beta1.RestartPolicyNever:
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path.Child("restartPolicy"), shown(s.RestartPolicy), "has to be Always or Never, or left out")}
+	return field.ErrorList{field.Invalid(path.Child("restartPolicy"), lenient.Shown(s.RestartPolicy), "has to be Always or Never, or left out")}
 }
 
 func checkProvisioning(s *machineSpec, path *field.Path) field.ErrorList {
@@ -53,7 +55,7 @@ func checkProvisioning(s *machineSpec, path *field.Path) field.ErrorList {
 	case s.ProvisioningModel == nil:
 		return nil
 	case *s.ProvisioningModel != machinev1beta1.GCPSpotInstance:
-		return field.ErrorList{field.Invalid(path, shown(*s.ProvisioningModel), "has to be Spot, or left out")}
+		return field.ErrorList{field.Invalid(path, lenient.Shown(*s.ProvisioningModel), "has to be Spot, or left out")}
 	case s.Preemptible:
 		return field.ErrorList{field.Forbidden(path, "a machine is preemptible or Spot, not both")}
 	}
@@ -66,7 +68,7 @@ func checkNetworks(s *machineSpec, path *field.Path) (faults field.ErrorList) {
 		return field.ErrorList{field.Required(path, "give a network interface")}
 	}
 	for i, given := range s.NetworkInterfaces {
-		if len(faults) > mostFaults {
+		if len(faults) > lenient.MostFaults {
 			break
 		}
 		if given == nil || given.Network == "" {
@@ -93,7 +95,7 @@ func checkDisks(s *machineSpec, path *field.Path) (faults field.ErrorList) {
 		return field.ErrorList{field.Required(path, "give a disk")}
 	}
 	for i, disk := range s.Disks {
-		if len(faults) > mostFaults {
+		if len(faults) > lenient.MostFaults {
 			break
 		}
 		switch {
@@ -102,7 +104,7 @@ func checkDisks(s *machineSpec, path *field.Path) (faults field.ErrorList) {
 			faults = append(faults, field.Invalid(path.Index(i).Child("sizeGb"), disk.SizeGB, fmt.Sprintf("has to be from %d to %d, or left out", leastDiskGB, mostDiskGB)))
 		}
 		if disk != nil && disk.Type != "" && !slices.Contains(diskTypes, disk.Type) {
-			faults = append(faults, field.NotSupported(path.Index(i).Child("type"), shown(disk.Type), diskTypes))
+			faults = append(faults, field.NotSupported(path.Index(i).Child("type"), lenient.Shown(disk.Type), diskTypes))
 		}
 	}
 	return faults

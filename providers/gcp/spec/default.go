@@ -1,6 +1,9 @@
 package spec
 
-import "github.com/millwright-dev/millwright/provider"
+import (
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
+)
 
 const arm64 = "arm64"
 
@@ -21,46 +24,46 @@ const (
 // Default fills in the machine type, the network, the disks, the number of GPUs, the tags and the secrets. A secret that is given
 // without a name stays as it is. Names that are made of the cluster's are left out where that is not known.
 func (Admitter) Default(a provider.Admission) ([]byte, error) {
-	s, document, err := decode[machineSpec](a.Spec)
+	s, document, err := decode(a.Spec)
 	if err != nil {
 		return nil, err
 	}
 	if s.MachineType == "" {
-		set(document, "machineType", byArchitecture(a.Platform, typeAMD64, typeARM64))
+		document.Set("machineType", byArchitecture(a.Platform, typeAMD64, typeARM64))
 	}
 	if id := a.Platform.ID; id != "" && len(s.NetworkInterfaces) == 0 {
-		set(document, "networkInterfaces", []any{map[string]any{"network": id + "-network", "subnetwork": id + "-worker-subnet"}})
+		document.Set("networkInterfaces", []any{map[string]any{"network": id + "-network", "subnetwork": id + "-worker-subnet"}})
 	}
-	defaultDisks(&s, document, byArchitecture(a.Platform, imageAMD64, imageARM64))
+	defaultDisks(s, document, byArchitecture(a.Platform, imageAMD64, imageARM64))
 	if len(s.GPUs) > 0 && s.GPUs[0].Count == 0 {
-		set(entry(document, "gpus", 0), "count", 1)
+		document.Entry("gpus", 0).Set("count", 1)
 	}
 	if id := a.Platform.ID; id != "" && len(s.Tags) == 0 {
-		set(document, "tags", []string{id + "-worker"})
+		document.Set("tags", []string{id + "-worker"})
 	}
 	if s.UserDataSecret == nil {
-		set(child(document, "userDataSecret"), "name", userDataSecret)
+		document.In("userDataSecret").Set("name", userDataSecret)
 	}
 	if s.CredentialsSecret == nil {
-		set(child(document, "credentialsSecret"), "name", credentialsSecret)
+		document.In("credentialsSecret").Set("name", credentialsSecret)
 	}
-	return encode(document)
+	return document.JSON()
 }
 
 // defaultDisks gives a spec without disks one to start from, and every disk of others the type and the image that it lacks, one
 // that is no boot disk too.
-func defaultDisks(s *machineSpec, document map[string]any, image string) {
+func defaultDisks(s *machineSpec, document *lenient.Document, image string) {
 	if len(s.Disks) == 0 {
-		set(document, "disks", []any{map[string]any{
+		document.Set("disks", []any{map[string]any{
 			"autoDelete": true, "boot": true, "sizeGb": diskSizeGB, "type": diskType, "image": image,
 		}})
 	}
 	for i, disk := range s.Disks {
 		if disk == nil || disk.Type == "" {
-			set(entry(document, "disks", i), "type", diskType)
+			document.Entry("disks", i).Set("type", diskType)
 		}
 		if disk == nil || disk.Image == "" {
-			set(entry(document, "disks", i), "image", image)
+			document.Entry("disks", i).Set("image", image)
 		}
 	}
 }
@@ -71,18 +74,4 @@ func byArchitecture(p provider.Platform, amd, arm string) string {
 		return arm
 	}
 	return amd
-}
-
-// entry is the object at an index of the list in a field; in place of null, one is put there.
-func entry(object map[string]any, name string, index int) map[string]any {
-	list, _ := object[spelling(object, name)].([]any)
-	if index >= len(list) {
-		return map[string]any{}
-	}
-	inner, ok := list[index].(map[string]any)
-	if !ok {
-		inner = map[string]any{}
-		list[index] = inner
-	}
-	return inner
 }

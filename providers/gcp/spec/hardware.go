@@ -6,6 +6,8 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 func checkShielded(s *machineSpec, path *field.Path) (faults field.ErrorList) {
@@ -16,13 +18,13 @@ func checkShielded(s *machineSpec, path *field.Path) (faults field.ErrorList) {
 		{"virtualizedTrustedPlatformModule", string(config.VirtualizedTrustedPlatformModule)},
 	} {
 		if !slices.Contains([]string{"", "Enabled", "Disabled"}, part.value) {
-			faults = append(faults, field.Invalid(path.Child(part.name), shown(part.value), "has to be Enabled or Disabled, or left out"))
+			faults = append(faults, field.Invalid(path.Child(part.name), lenient.Shown(part.value), "has to be Enabled or Disabled, or left out"))
 		}
 	}
 	// Integrity monitoring is on where it is left out.
 	if config.VirtualizedTrustedPlatformModule == machinev1beta1.VirtualizedTrustedPlatformModulePolicyDisabled &&
 		config.IntegrityMonitoring != machinev1beta1.IntegrityMonitoringPolicyDisabled {
-		faults = append(faults, field.Invalid(path.Child("virtualizedTrustedPlatformModule"), shown(config.VirtualizedTrustedPlatformModule),
+		faults = append(faults, field.Invalid(path.Child("virtualizedTrustedPlatformModule"), lenient.Shown(config.VirtualizedTrustedPlatformModule),
 			"has to be Enabled unless integrityMonitoring is Disabled"))
 	}
 	return faults
@@ -48,14 +50,14 @@ func checkConfidential(s *machineSpec, path *field.Path) (faults field.ErrorList
 	case policy == "", policy == machinev1beta1.ConfidentialComputePolicyDisabled:
 		return nil
 	case able == nil:
-		return field.ErrorList{field.Invalid(path.Child("confidentialCompute"), shown(policy),
+		return field.ErrorList{field.Invalid(path.Child("confidentialCompute"), lenient.Shown(policy),
 			"has to be Enabled, Disabled, AMDEncryptedVirtualization, AMDEncryptedVirtualizationNestedPaging or IntelTrustedDomainExtensions, or left out")}
 	}
 	if s.OnHostMaintenance != machinev1beta1.TerminateHostMaintenanceType {
-		faults = append(faults, field.Invalid(path.Child("onHostMaintenance"), shown(s.OnHostMaintenance), "has to be Terminate for confidentialCompute "+string(policy)))
+		faults = append(faults, field.Invalid(path.Child("onHostMaintenance"), lenient.Shown(s.OnHostMaintenance), "has to be Terminate for confidentialCompute "+string(policy)))
 	}
 	if series, _, _ := strings.Cut(s.MachineType, "-"); !slices.Contains(able, series) {
-		faults = append(faults, field.Invalid(path.Child("machineType"), shown(s.MachineType),
+		faults = append(faults, field.Invalid(path.Child("machineType"), lenient.Shown(s.MachineType),
 			"has to be of a series that can do confidentialCompute "+string(policy)+": "+strings.Join(able, ", ")))
 	}
 	return faults
@@ -80,7 +82,7 @@ func checkGPUs(s *machineSpec, path *field.Path) (faults field.ErrorList) {
 		faults = append(faults, field.Invalid(name, teslaA100, "comes with the machine types "+preattached+" and is not attached to others"))
 	}
 	if strings.HasPrefix(s.MachineType, preattached) {
-		faults = append(faults, field.Invalid(path, shown(s.GPUs[0].Type), "has to be left out for "+preattached+" machine types, which come with GPUs"))
+		faults = append(faults, field.Invalid(path, lenient.Shown(s.GPUs[0].Type), "has to be left out for "+preattached+" machine types, which come with GPUs"))
 	}
 	return faults
 }

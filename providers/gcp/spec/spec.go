@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 const (
@@ -37,18 +38,26 @@ func (Admitter) SpecShape() any { return &machineSpec{} }
 
 // Admit judges the spec of a machine or of a template, by the same rules.
 func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
-	s, _, err := decode[machineSpec](a.Spec)
+	s, _, err := decode(a.Spec)
 	if err != nil {
-		return nil, field.ErrorList{undecodable(a.Path, err)}
+		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
 	}
 	for _, check := range []func(*machineSpec, *field.Path) field.ErrorList{
 		checkPlace, checkMaintenance, checkRestarts, checkProvisioning, checkShielded, checkConfidential,
 		checkNetworks, checkDisks, checkGPUs, checkServiceAccounts, checkSecrets,
 	} {
-		faults = append(faults, check(&s, a.Path)...)
+		faults = append(faults, check(s, a.Path)...)
 	}
 	if len(s.ServiceAccounts) == 0 {
 		warnings = append(warnings, a.Path.Child("serviceAccounts").String()+": without a service account nodes may be unable to join the cluster")
 	}
 	return warnings, faults
+}
+
+// decode reads a spec; nothing at all is one without fields.
+func decode(raw []byte) (*machineSpec, *lenient.Document, error) {
+	if len(raw) == 0 {
+		raw = []byte("{}")
+	}
+	return lenient.Decode[machineSpec](raw)
 }

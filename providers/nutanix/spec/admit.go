@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	machinev1 "github.com/openshift/api/machine/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // The names of secrets that a spec leaves out.
@@ -19,9 +19,6 @@ const (
 	defaultUserDataSecret    = "worker-user-data"
 	defaultCredentialsSecret = "nutanix-credentials"
 )
-
-// longest is how much of a value of a spec an answer repeats, in bytes.
-const longest = 200
 
 // Admitter implements [provider.Admitter].
 type Admitter struct{}
@@ -43,25 +40,24 @@ func (Admitter) SpecShape() any { return &machinev1.NutanixMachineProviderConfig
 // Default names the secrets that the installer makes. A secret reference that is
 // there stays, even without a name.
 func (Admitter) Default(a provider.Admission) ([]byte, error) {
-	spec, err := decode(a.Spec)
+	spec, document, err := lenient.Decode[machinev1.NutanixMachineProviderConfig](a.Spec)
 	if err != nil {
 		return nil, err
 	}
-	defaults := map[string]any{}
 	if spec.UserDataSecret == nil {
-		defaults["userDataSecret"] = corev1.LocalObjectReference{Name: defaultUserDataSecret}
+		document.In("userDataSecret").Set("name", defaultUserDataSecret)
 	}
 	if spec.CredentialsSecret == nil {
-		defaults["credentialsSecret"] = corev1.LocalObjectReference{Name: defaultCredentialsSecret}
+		document.In("credentialsSecret").Set("name", defaultCredentialsSecret)
 	}
-	return fill(a.Spec, defaults)
+	return document.JSON()
 }
 
 // Admit applies the rules of the original.
 func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
-	spec, err := decode(a.Spec)
+	spec, _, err := lenient.Decode[machinev1.NutanixMachineProviderConfig](a.Spec)
 	if err != nil {
-		return nil, field.ErrorList{invalid(a.Path, string(a.Spec), provider.Clip(err.Error(), longest))}
+		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
 	}
 	faults = append(faults, identifier(a.Path.Child("cluster"), spec.Cluster)...)
 	faults = append(faults, identifier(a.Path.Child("image"), spec.Image)...)
@@ -111,5 +107,5 @@ func small(at *field.Path, spec *machinev1.NutanixMachineProviderConfig) (warnin
 
 // invalid is a fault that repeats no more of a value than is of use.
 func invalid(at *field.Path, value, why string) *field.Error {
-	return field.Invalid(at, provider.Clip(value, longest), why)
+	return field.Invalid(at, lenient.Shown(value), why)
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // The values of fields that a spec leaves empty.
@@ -20,9 +21,6 @@ const (
 	defaultDedicated         = 1
 	defaultMemoryGiB         = 32
 )
-
-// longest is how much of a value of a spec an answer repeats, in bytes.
-const longest = 200
 
 // Admitter implements [provider.Admitter].
 type Admitter struct{}
@@ -45,40 +43,39 @@ func (Admitter) SpecShape() any { return &machinev1.PowerVSMachineProviderConfig
 // s922 of 32 GiB with half a shared processor, or with a dedicated one. A secret
 // reference that is there stays, even without a name.
 func (Admitter) Default(a provider.Admission) ([]byte, error) {
-	spec, err := decode(a.Spec)
+	spec, document, err := lenient.Decode[machinev1.PowerVSMachineProviderConfig](a.Spec)
 	if err != nil {
 		return nil, err
 	}
-	defaults := map[string]any{}
 	if spec.UserDataSecret == nil {
-		defaults["userDataSecret"] = machinev1.PowerVSSecretReference{Name: defaultUserDataSecret}
+		document.In("userDataSecret").Set("name", defaultUserDataSecret)
 	}
 	if spec.CredentialsSecret == nil {
-		defaults["credentialsSecret"] = machinev1.PowerVSSecretReference{Name: defaultCredentialsSecret}
+		document.In("credentialsSecret").Set("name", defaultCredentialsSecret)
 	}
 	if spec.SystemType == "" {
-		defaults["systemType"] = defaultSystemType
+		document.Set("systemType", defaultSystemType)
 	}
 	if spec.ProcessorType == "" {
-		defaults["processorType"] = machinev1.PowerVSProcessorTypeShared
+		document.Set("processorType", machinev1.PowerVSProcessorTypeShared)
 	}
 	if spec.Processors.IntVal == 0 && spec.Processors.StrVal == "" {
-		defaults["processors"] = intstr.FromString(defaultProcessors)
+		document.Set("processors", intstr.FromString(defaultProcessors))
 		if spec.ProcessorType == machinev1.PowerVSProcessorTypeDedicated {
-			defaults["processors"] = intstr.FromInt32(defaultDedicated)
+			document.Set("processors", intstr.FromInt32(defaultDedicated))
 		}
 	}
 	if spec.MemoryGiB == 0 {
-		defaults["memoryGiB"] = defaultMemoryGiB
+		document.Set("memoryGiB", defaultMemoryGiB)
 	}
-	return fill(a.Spec, defaults)
+	return document.JSON()
 }
 
 // Admit applies the rules of the original.
 func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
-	spec, err := decode(a.Spec)
+	spec, _, err := lenient.Decode[machinev1.PowerVSMachineProviderConfig](a.Spec)
 	if err != nil {
-		return nil, field.ErrorList{field.Invalid(a.Path, provider.Clip(string(a.Spec), longest), provider.Clip(err.Error(), longest))}
+		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
 	}
 	if spec.KeyPairName == "" {
 		faults = append(faults, field.Required(a.Path.Child("keyPairName"), "without a key pair nobody can log in"))

@@ -4,7 +4,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // by says how a resource may be referred to.
@@ -23,7 +23,7 @@ func resource(at *field.Path, r machinev1.PowerVSResource, allowed by) (faults f
 			faults = append(faults, field.Required(at.Child(name), "the type "+string(r.Type)+" asks for it"))
 		}
 	}
-	unfit := field.Invalid(at, provider.Clip(string(r.Type), longest), "its type "+string(allowed))
+	unfit := field.Invalid(at, lenient.Shown(r.Type), "its type "+string(allowed))
 	switch r.Type {
 	case "":
 		faults = append(faults, field.Required(at, "its type "+string(allowed)))

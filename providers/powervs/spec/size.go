@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // limit is the most that a machine of a system type may have.
@@ -41,7 +41,7 @@ func size(at *field.Path, spec *machinev1.PowerVSMachineProviderConfig) (warning
 	most, known := limits[spec.SystemType]
 	if !known {
 		names := strings.Join(slices.Sorted(maps.Keys(limits)), ", ")
-		return []string{fmt.Sprintf("%s: %q is not one of %s: its size is not checked", at.Child("systemType"), provider.Clip(spec.SystemType, longest), names)}, nil
+		return []string{fmt.Sprintf("%s: %q is not one of %s: its size is not checked", at.Child("systemType"), lenient.Shown(spec.SystemType), names)}, nil
 	}
 	warnings, faults = memory(at.Child("memoryGiB"), spec, most)
 	more, wrong := processors(at.Child("processors"), spec, most)
@@ -61,7 +61,7 @@ func memory(at *field.Path, spec *machinev1.PowerVSMachineProviderConfig, most l
 }
 
 func processors(at *field.Path, spec *machinev1.PowerVSMachineProviderConfig, most limit) (warnings []string, faults field.ErrorList) {
-	text := provider.Clip(spec.Processors.String(), longest)
+	text := lenient.Shown(spec.Processors.String())
 	n, err := number(spec.Processors)
 	least := leastShared
 	if spec.ProcessorType == machinev1.PowerVSProcessorTypeDedicated {
@@ -75,7 +75,7 @@ func processors(at *field.Path, spec *machinev1.PowerVSMachineProviderConfig, mo
 	case n > most.processors:
 		return nil, field.ErrorList{field.Invalid(at, text, fmt.Sprintf("a machine of type %s has no more than %v", spec.SystemType, most.processors))}
 	case !(n >= least): // less, or NaN, which the original takes
-		return []string{fmt.Sprintf("%s: %s is less than %v, which processors of type %q begin with", at, text, least, provider.Clip(string(spec.ProcessorType), longest))}, nil
+		return []string{fmt.Sprintf("%s: %s is less than %v, which processors of type %q begin with", at, text, least, lenient.Shown(spec.ProcessorType))}, nil
 	}
 	return nil, nil
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // Kind is what a spec calls itself.
@@ -45,27 +46,26 @@ func (Admitter) SpecShape() any { return &config{} }
 
 // Default fills in the secrets where they are left out. One with an empty name stays.
 func (Admitter) Default(a provider.Admission) ([]byte, error) {
-	s, err := decode[config](a.Spec)
+	s, document, err := lenient.Decode[config](a.Spec)
 	if err != nil {
-		return nil, provider.Errorf(provider.Invalid, "decode the provider spec: %w", err)
+		return nil, err
 	}
-	var fields []missing
 	if s.UserDataSecret == nil {
-		fields = append(fields, missing{[]string{"userDataSecret", "name"}, UserDataSecret})
+		document.In("userDataSecret").Set("name", UserDataSecret)
 	}
 	if s.CredentialsSecret == nil {
-		fields = append(fields, missing{[]string{"credentialsSecret", "name"}, CredentialsSecret})
+		document.In("credentialsSecret").Set("name", CredentialsSecret)
 	}
-	return fill(a.Spec, fields)
+	return document.JSON()
 }
 
 // Admit is section 6.6 of the notes on the original, rule for rule. Of a list that is
 // too long it judges as many entries as there may be. Feature gates that are not known
 // (nil) count as on.
 func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
-	s, err := decode[config](a.Spec)
+	s, _, err := lenient.Decode[config](a.Spec)
 	if err != nil {
-		return nil, field.ErrorList{field.Invalid(a.Path, shown(a.Spec), provider.Clip(err.Error(), mostShown))}
+		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
 	}
 	if s.Template == "" {
 		faults = append(faults, field.Required(a.Path.Child("template"), "a virtual machine is a clone of a template"))
@@ -79,12 +79,6 @@ func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.Err
 	faults = append(faults, checkDataDisks(s.DataDisks, a.Path.Child("dataDisks"))...)
 	return warningsOf(s, a.Path), faults
 }
-
-// mostShown is how many bytes of a value, or of an error about one, a fault shows.
-const mostShown = 200
-
-// shown is what a fault shows of a text.
-func shown[T ~string | ~[]byte](value T) string { return provider.Clip(string(value), mostShown) }
 
 func checkSecret(secret *corev1.LocalObjectReference, at *field.Path, why string) field.ErrorList {
 	switch {

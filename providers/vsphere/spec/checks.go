@@ -9,6 +9,8 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider/lenient"
 )
 
 // The bounds of vSphere.
@@ -36,15 +38,15 @@ func checkWorkspace(w *machinev1beta1.Workspace, groups bool, at *field.Path) (f
 		faults = append(faults, field.Required(at.Child("server"), "it is the name or address of the vCenter"))
 	}
 	if below := "/" + w.Datacenter + "/vm/"; w.Folder != "" && !strings.HasPrefix(w.Folder, below) {
-		faults = append(faults, field.Invalid(at.Child("folder"), shown(w.Folder),
-			fmt.Sprintf("give the whole path: in the datacenter %q it begins with %q", shown(w.Datacenter), shown(below))))
+		faults = append(faults, field.Invalid(at.Child("folder"), lenient.Shown(w.Folder),
+			fmt.Sprintf("give the whole path: in the datacenter %q it begins with %q", lenient.Shown(w.Datacenter), lenient.Shown(below))))
 	}
 	group := at.Child("vmGroup")
 	if w.VMGroup != "" && !groups {
 		faults = append(faults, field.Forbidden(group, "the feature gate "+GateVMGroup+" is off"))
 	}
 	if utf8.RuneCountInString(w.VMGroup) > mostName {
-		faults = append(faults, field.Invalid(group, shown(w.VMGroup), fmt.Sprintf("has more than %d characters", mostName)))
+		faults = append(faults, field.Invalid(group, lenient.Shown(w.VMGroup), fmt.Sprintf("has more than %d characters", mostName)))
 	}
 	return faults
 }
@@ -68,7 +70,7 @@ func checkTags(tags []string, at *field.Path) field.ErrorList {
 	tags, faults := upTo(mostTags, tags, at)
 	for i, tag := range tags {
 		if !tagURN.MatchString(tag) {
-			faults = append(faults, field.Invalid(at.Index(i), shown(tag), "give the ID of the tag: urn:vmomi:InventoryServiceTag:<UUID>:GLOBAL"))
+			faults = append(faults, field.Invalid(at.Index(i), lenient.Shown(tag), "give the ID of the tag: urn:vmomi:InventoryServiceTag:<UUID>:GLOBAL"))
 		}
 	}
 	return faults
@@ -90,9 +92,9 @@ func checkDataDisk(disk machinev1beta1.VSphereDisk, at *field.Path) (faults fiel
 	case disk.Name == "":
 		faults = append(faults, field.Required(name, "a data disk has a name"))
 	case len(disk.Name) > mostName:
-		faults = append(faults, field.Invalid(name, shown(disk.Name), fmt.Sprintf("has more than %d characters", mostName)))
+		faults = append(faults, field.Invalid(name, lenient.Shown(disk.Name), fmt.Sprintf("has more than %d characters", mostName)))
 	case !diskName.MatchString(disk.Name):
-		faults = append(faults, field.Invalid(name, shown(disk.Name), "give letters, digits, - and _, with a letter or digit at both ends"))
+		faults = append(faults, field.Invalid(name, lenient.Shown(disk.Name), "give letters, digits, - and _, with a letter or digit at both ends"))
 	}
 	switch {
 	case disk.SizeGiB == 0:
@@ -104,7 +106,7 @@ func checkDataDisk(disk machinev1beta1.VSphereDisk, at *field.Path) (faults fiel
 		machinev1beta1.ProvisioningModeThin, machinev1beta1.ProvisioningModeThick, machinev1beta1.ProvisioningModeEagerlyZeroed,
 	}
 	if disk.ProvisioningMode != "" && !slices.Contains(modes, disk.ProvisioningMode) {
-		faults = append(faults, field.NotSupported(at.Child("provisioningMode"), shown(disk.ProvisioningMode), modes))
+		faults = append(faults, field.NotSupported(at.Child("provisioningMode"), lenient.Shown(disk.ProvisioningMode), modes))
 	}
 	return faults
 }

@@ -1,0 +1,175 @@
+package lenient
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// rewritten returns a tree as JSON of which strict decoding into t makes what the originals make of the tree. Fields that t does
+// not have are left out; what does not fit is left for the decoder to refuse.
+func rewritten(tree any, t reflect.Type) []byte {
+	r := rewriting{fields: map[reflect.Type][]named{}}
+	r.strings = json.NewEncoder(&r.out)
+	r.strings.SetEscapeHTML(false)
+	r.value(tree, t)
+	return r.out.Bytes()
+}
+
+// rewriting is the text so far, and what is known of the types on the way.
+type rewriting struct {
+	out     bytes.Buffer
+	strings *json.Encoder // to out
+	fields  map[reflect.Type][]named
+}
+
+// named is a field as JSON calls it.
+type named struct {
+	name string
+	of   reflect.Type
+}
+
+// value writes one for a place of type t; nil: nothing is known of the place.
+func (r *rewriting) value(value any, t reflect.Type) {
+	t = plain(t)
+	switch v := value.(type) {
+	case map[string]any:
+		r.object(v, t)
+	case []any:
+		r.list(v, t)
+	case string:
+		r.text(v)
+	case json.Number:
+		r.number(v, is(t, reflect.String))
+	case bool:
+		if is(t, reflect.String) {
+			r.text(strconv.FormatBool(v))
+		} else {
+			r.out.WriteString(strconv.FormatBool(v))
+		}
+	default:
+		r.out.WriteString("null")
+	}
+}
+
+// plain is the type that a pointer leads to; nil where it decodes itself.
+func plain(t reflect.Type) reflect.Type {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) ||
+		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return nil
+	}
+	return t
+}
+
+func is(t reflect.Type, kind reflect.Kind) bool { return t != nil && t.Kind() == kind }
+
+func (r *rewriting) object(object map[string]any, t reflect.Type) {
+	before := byte('{')
+	for _, spelled := range slices.Sorted(maps.Keys(object)) {
+		name, of := spelled, reflect.Type(nil)
+		switch {
+		case is(t, reflect.Map):
+			of = t.Elem()
+		case is(t, reflect.Struct):
+			f, known := r.field(t, spelled)
+			if !known {
+				continue
+			}
+			name, of = f.name, f.of
+		}
+		r.out.WriteByte(before)
+		r.text(name)
+		r.out.WriteByte(':')
+		r.value(object[spelled], of)
+		before = ','
+	}
+	if before == '{' {
+		r.out.WriteByte(before)
+	}
+	r.out.WriteByte('}')
+}
+
+func (r *rewriting) list(list []any, t reflect.Type) {
+	var of reflect.Type
+	if is(t, reflect.Slice) {
+		of = t.Elem()
+	}
+	r.out.WriteByte('[')
+	for i, entry := range list {
+		if i > 0 {
+			r.out.WriteByte(',')
+		}
+		r.value(entry, of)
+	}
+	r.out.WriteByte(']')
+}
+
+// text writes a string, with the characters of HTML as they are.
+func (r *rewriting) text(s string) {
+	_ = r.strings.Encode(s)         // a string has no errors
+	r.out.Truncate(r.out.Len() - 1) // the line's end
+}
+
+// field is the one that a name means: that of the name itself, or else the first one of it in another case.
+func (r *rewriting) field(t reflect.Type, name string) (named, bool) {
+	fields, known := r.fields[t]
+	if !known {
+		fields = fieldsOf(t)
+		r.fields[t] = fields
+	}
+	i := slices.IndexFunc(fields, func(f named) bool { return f.name == name })
+	if i < 0 {
+		i = slices.IndexFunc(fields, func(f named) bool { return strings.EqualFold(f.name, name) })
+	}
+	if i < 0 {
+		return named{}, false
+	}
+	return fields[i], true
+}
+
+// fieldsOf are the fields of a struct and of what is embedded in it.
+func fieldsOf(t reflect.Type) (fields []named) {
+	for _, f := range reflect.VisibleFields(t) {
+		tag := f.Tag.Get("json")
+		name, _, _ := strings.Cut(tag, ",")
+		switch {
+		case tag == "-", !f.IsExported(), f.Anonymous && name == "":
+			continue
+		case name == "":
+			name = f.Name
+		}
+		fields = append(fields, named{name, f.Type})
+	}
+	return fields
+}
+
+// number writes one as a reader of YAML understands it: whole ones of up to 64 bits with every digit, others as the nearest of 64
+// bits, without an exponent if they are whole ones of up to 21 digits. What is larger than all of these is text.
+func (r *rewriting) number(n json.Number, asText bool) {
+	s := n.String()
+	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+		s = strconv.FormatInt(i, 10)
+	} else if _, err := strconv.ParseUint(s, 10, 64); err == nil {
+		// As it is.
+	} else if f, err := strconv.ParseFloat(s, 64); err != nil {
+		asText = true
+	} else if asText {
+		s = strconv.FormatFloat(f, 'g', -1, 32)
+	} else {
+		raw, _ := json.Marshal(f) // a number that was read has no errors
+		s = string(raw)
+	}
+	if asText {
+		r.text(s)
+	} else {
+		r.out.WriteString(s)
+	}
+}
