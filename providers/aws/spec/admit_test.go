@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
@@ -30,8 +31,8 @@ func judge(t *testing.T, rows []row) {
 	t.Helper()
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			_, faults := spec.Admitter{}.Admit(admission(patched(t, whole, r.patch)))
-			same(t, r.patch, words(t, faults), r.faults)
+			_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, r.patch)))
+			admittest.Same(t, r.patch, admittest.Words(t, faults), r.faults)
 		})
 	}
 }
@@ -103,7 +104,7 @@ func TestAdmitPlacement(t *testing.T) {
 		return faults
 	}
 	dynamic := func(rest string) string { return on(`{"allocationStrategy":"Dynamic"` + rest + `}`) }
-	tags := func(n int) string { return `,"dynamicHostAllocation":{"tags":` + some(n, `{"name":"a"}`) + `}` }
+	tags := func(n int) string { return `,"dynamicHostAllocation":{"tags":` + admittest.List(n, `{"name":"a"}`) + `}` }
 	id := at("dedicatedHost.id Invalid")
 	judge(t, []row{
 		{"tenancy: default", `{"placement":{"tenancy":"default"}}`, nil},
@@ -150,10 +151,10 @@ func TestAdmitControlPlane(t *testing.T) {
 		{"tenancy dedicated on a machine of the control plane", "dedicated", true, nil},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			a := admission(patched(t, whole, `{"placement":{"tenancy":"`+r.tenancy+`"}}`))
+			a := admittest.Admission(admittest.Patched(t, whole, `{"placement":{"tenancy":"`+r.tenancy+`"}}`))
 			a.ControlPlane = r.controlPlane
 			_, faults := spec.Admitter{}.Admit(a)
-			same(t, r.reason, words(t, faults), r.faults)
+			admittest.Same(t, r.reason, admittest.Words(t, faults), r.faults)
 		})
 	}
 }
@@ -208,15 +209,15 @@ func TestAdmitWarnings(t *testing.T) {
 		{"a strategy of neither kind", fmt.Sprintf(host, `{"allocationStrategy":"Later"}`), []string{"placement.host.dedicatedHost.allocationStrategy"}},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			warnings, faults := spec.Admitter{}.Admit(admission(patched(t, whole, r.patch)))
-			same(t, r.patch, fieldsOf(t, warnings), r.fields)
-			same(t, "a warning refuses nothing", words(t, faults), nil)
+			warnings, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, r.patch)))
+			admittest.Same(t, r.patch, admittest.Warned(t, warnings), r.fields)
+			admittest.Same(t, "a warning refuses nothing", admittest.Words(t, faults), nil)
 		})
 	}
 }
 
 func TestDuplicateTagsAreNamedOnce(t *testing.T) {
-	warnings, _ := spec.Admitter{}.Admit(admission(patched(t, whole, `{"tags":[{"name":"b"},{"name":"a"},{"name":"a"},{"name":"a"},{"name":"b"},{"name":"c"}]}`)))
+	warnings, _ := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, `{"tags":[{"name":"b"},{"name":"a"},{"name":"a"},{"name":"a"},{"name":"b"},{"name":"c"}]}`)))
 	if len(warnings) != 1 || !strings.HasSuffix(warnings[0], `of "a", "b"`) {
 		t.Errorf("%q", warnings)
 	}
@@ -228,7 +229,7 @@ func TestAdmitTexts(t *testing.T) {
 		`{"ami":null}`: "providerSpec.ami: Required value: expected providerSpec.ami.id to be populated",
 		`{"blockDevices":[{"ebs":{"volumeType":"io1","throughputMib":200}}]}`: "providerSpec.blockDevices[0].ebs.throughputMib: Invalid value: 200: only valid for gp3 volumes",
 	} {
-		_, faults := spec.Admitter{}.Admit(admission(patched(t, whole, patch)))
+		_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, patch)))
 		if len(faults) != 1 || faults[0].Error() != want {
 			t.Errorf("%s is %v, want %s", patch, faults, want)
 		}
@@ -237,7 +238,7 @@ func TestAdmitTexts(t *testing.T) {
 
 func TestAdmitWhatCannotBeDecoded(t *testing.T) {
 	for _, raw := range []string{`[]`, `"x"`, `{`, `{"ami":[]}`, `{"placement":"us-east-1a"}`, `{"deviceIndex":"one"}`, `{"ami":` + strings.Repeat("[", 20000)} {
-		warnings, faults := spec.Admitter{}.Admit(admission([]byte(raw)))
+		warnings, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(raw)))
 		if len(warnings) != 0 || len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid {
 			t.Errorf("%.50s: %q, %v", raw, warnings, faults)
 		}
@@ -257,7 +258,7 @@ func TestAdmitReadsTolerantly(t *testing.T) {
 // Whoever writes a list of a million wrong entries is not sent as many faults.
 func TestFaultsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
-	_, faults := spec.Admitter{}.Admit(admission(patched(t, whole, `{"marketType":"`+long+`","capacityReservationId":"`+long+`","blockDevices":`+some(10000, `{"ebs":{"throughputMib":1}}`)+`}`)))
+	_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, `{"marketType":"`+long+`","capacityReservationId":"`+long+`","blockDevices":`+admittest.List(10000, `{"ebs":{"throughputMib":1}}`)+`}`)))
 	if text := faults.ToAggregate().Error(); len(text) > 10000 {
 		t.Errorf("%d bytes in %d faults", len(text), len(faults))
 	}

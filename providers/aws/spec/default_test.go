@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/aws/spec"
 )
 
@@ -48,13 +49,13 @@ func TestDefault(t *testing.T) {
 		{"credentialsSecret.name: empty is kept", `{"credentialsSecret":{"name":""}}`, east, `{"credentialsSecret":{"name":""}}`},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
-			a := admission(patched(t, whole, r.patch))
+			a := admittest.Admission(admittest.Patched(t, whole, r.patch))
 			a.Platform = r.platform
 			filled, err := spec.Admitter{}.Default(a)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(read(t, patched(t, whole, r.want)), read(t, filled)); diff != "" {
+			if diff := cmp.Diff(read(t, admittest.Patched(t, whole, r.want)), read(t, filled)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -76,7 +77,7 @@ func TestDefaultsAreAdmitted(t *testing.T) {
 		`{"ami":{"id":"ami-1"},"placement":null,"userDataSecret":{},"instanceType":null}`,
 		`{"ami":{"id":"ami-1"},"instancetype":"","Placement":{"REGION":null},"userdatasecret":{"Name":""}}`,
 	} {
-		a := admission([]byte(raw))
+		a := admittest.Admission([]byte(raw))
 		a.Platform.Region = "us-east-1"
 		filled, err := spec.Admitter{}.Default(a)
 		if err != nil {
@@ -84,13 +85,13 @@ func TestDefaultsAreAdmitted(t *testing.T) {
 		}
 		a.Spec = filled
 		_, faults := spec.Admitter{}.Admit(a)
-		same(t, string(filled), words(t, faults), nil)
+		admittest.Same(t, string(filled), admittest.Words(t, faults), nil)
 	}
 }
 
 func TestDefaultKeepsWhatIsWritten(t *testing.T) {
 	const raw = `{"z":1.10,"big":12345678901234567890123,"html":"<&>","ami":{"id":"ami-1"}, "placement" : {"region":"r","x":1e2},"instanceType":"t"}`
-	a := admission([]byte(raw))
+	a := admittest.Admission([]byte(raw))
 	filled, err := spec.Admitter{}.Default(a)
 	const want = `{"ami":{"id":"ami-1"},"big":12345678901234567890123,"credentialsSecret":{"name":"aws-cloud-credentials"},"html":"<&>","instanceType":"t","placement":{"region":"r","x":1e2},"userDataSecret":{"name":"worker-user-data"},"z":1.10}`
 	if err != nil || string(filled) != want {
@@ -104,11 +105,11 @@ func TestDefaultKeepsWhatIsWritten(t *testing.T) {
 
 func TestDefaultOfWhatCannotBeDecoded(t *testing.T) {
 	for _, raw := range []string{`[]`, `{`, `{"placement":[]}`, `{"userDataSecret":"a"}`} {
-		if filled, err := (spec.Admitter{}).Default(admission([]byte(raw))); provider.KindOf(err) != provider.Invalid {
+		if filled, err := (spec.Admitter{}).Default(admittest.Admission([]byte(raw))); provider.KindOf(err) != provider.Invalid {
 			t.Errorf("%s: %s, %v", raw, filled, err)
 		}
 	}
-	if filled, err := (spec.Admitter{}).Default(admission([]byte(` null `))); err != nil || string(filled) == "" {
+	if filled, err := (spec.Admitter{}).Default(admittest.Admission([]byte(` null `))); err != nil || string(filled) == "" {
 		t.Errorf("nothing is a spec without fields: %s, %v", filled, err)
 	}
 }
