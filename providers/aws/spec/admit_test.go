@@ -104,7 +104,9 @@ func TestAdmitPlacement(t *testing.T) {
 		return faults
 	}
 	dynamic := func(rest string) string { return on(`{"allocationStrategy":"Dynamic"` + rest + `}`) }
-	tags := func(n int) string { return `,"dynamicHostAllocation":{"tags":` + admittest.List(n, `{"name":"a"}`) + `}` }
+	tags := func(n int) string {
+		return `,"dynamicHostAllocation":{"tags":` + admittest.List(n, `{"name":"a"}`) + `}`
+	}
 	id := at("dedicatedHost.id Invalid")
 	judge(t, []row{
 		{"tenancy: default", `{"placement":{"tenancy":"default"}}`, nil},

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
@@ -40,7 +40,7 @@ func TestAdmit(t *testing.T) {
 		plainRows, imageRows, diskRows, reservationRows, securityRows, dataDiskRows, diagnosticsRows,
 	) {
 		t.Run(r.name, func(t *testing.T) {
-			a := provider.Admission{Spec: patched(t, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
+			a := provider.Admission{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
 			warnings, faults := spec.Admitter{}.Admit(a)
 			if got := told(faults); !slices.Equal(got, r.faults) {
 				t.Errorf("got %q, want %q: %s", got, r.faults, r.reason)
@@ -187,7 +187,7 @@ func TestAdmitKnowsTheCluster(t *testing.T) {
 		{"no spotVMOptions, AzureChinaCloud", "none are asked for", `{}`, provider.Platform{Cloud: "AzureChinaCloud"}, nil, 0},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			warnings, faults := spec.Admitter{}.Admit(provider.Admission{Spec: patched(t, r.patch), Path: field.NewPath("providerSpec"), Platform: r.platform})
+			warnings, faults := spec.Admitter{}.Admit(provider.Admission{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Platform: r.platform})
 			if got := told(faults); !slices.Equal(got, r.faults) || len(warnings) != r.warnings {
 				t.Errorf("got %q and %q, want %q and %d warnings: %s", got, warnings, r.faults, r.warnings, r.reason)
 			}
@@ -220,15 +220,6 @@ func TestKinds(t *testing.T) {
 func told(faults field.ErrorList) (out []string) {
 	for _, f := range faults {
 		out = append(out, string(f.Type)+" "+strings.TrimPrefix(strings.TrimPrefix(f.Field, "providerSpec"), "."))
-	}
-	return out
-}
-
-func patched(t *testing.T, patch string) []byte {
-	t.Helper()
-	out, err := jsonpatch.MergePatch([]byte(whole), []byte(patch))
-	if err != nil {
-		t.Fatal(err)
 	}
 	return out
 }

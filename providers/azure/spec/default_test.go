@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
@@ -64,10 +65,7 @@ func TestDefault(t *testing.T) {
 		},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			want, err := jsonpatch.MergePatch([]byte(defaulted), []byte(r.change))
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := admittest.Patched(t, defaulted, r.change)
 			once, err := spec.Admitter{}.Default(provider.Admission{Spec: []byte(r.spec), Platform: r.platform})
 			if err != nil || !jsonpatch.Equal(once, want) {
 				t.Fatalf("got %s, %v; want %s: %s", once, err, want, r.reason)
@@ -102,7 +100,7 @@ func TestUndecodable(t *testing.T) {
 		`[]`, `"x"`, `7`, `{"vmSize": `, `{} {}`, `{"vmSize": []}`, `{"osDisk": {"diskSizeGB": "128"}}`, `{"osDisk": {"diskSizeGB": 1.5}}`,
 		`{"spotVMOptions": {"MAXPRICE": "1e999999999"}}`,
 	} {
-		a := provider.Admission{Spec: []byte(raw), Path: field.NewPath("providerSpec")}
+		a := admittest.Admission([]byte(raw))
 		warnings, faults := spec.Admitter{}.Admit(a)
 		if len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid || len(warnings) > 0 {
 			t.Errorf("%s: %v, %q", raw, faults, warnings)

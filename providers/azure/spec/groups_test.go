@@ -6,9 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
@@ -126,7 +124,7 @@ var dataDiskRows = []row{
 
 // TestTemplateDiskNames: a template's machines have no names yet, so that a suffix may be longer.
 func TestTemplateDiskNames(t *testing.T) {
-	a := provider.Admission{Spec: patched(t, disks(`, "nameSuffix": "s`+longest+`"`)), Path: field.NewPath("providerSpec")}
+	a := admittest.Admission(admittest.Patched(t, whole, disks(`, "nameSuffix": "s`+longest+`"`)))
 	if _, faults := (spec.Admitter{}).Admit(a); len(faults) > 0 {
 		t.Errorf("a suffix of 79 characters in a template: %v", faults)
 	}
@@ -139,7 +137,7 @@ func TestTemplateDiskNames(t *testing.T) {
 // TestFaultsAreBounded: what people are told does not grow with what they wrote.
 func TestFaultsAreBounded(t *testing.T) {
 	list := `{"dataDisks": [{}` + strings.Repeat(`,{}`, 10000) + `], "ultraSSDCapability": "` + strings.Repeat("x", 100000) + `"}`
-	_, faults := spec.Admitter{}.Admit(provider.Admission{Spec: patched(t, list), Path: field.NewPath("providerSpec")})
+	_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, list)))
 	if n := len(faults.ToAggregate().Error()); len(faults) < 50 || len(faults) > 60 || n > 20000 {
 		t.Errorf("%d faults in %d bytes", len(faults), n)
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
@@ -42,7 +42,7 @@ func TestAdmit(t *testing.T) {
 		placeRows, policyRows, shieldedRows, confidentialRows(), listRows, gpuRows, accountRows,
 	) {
 		t.Run(r.name, func(t *testing.T) {
-			a := provider.Admission{Spec: patched(t, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
+			a := provider.Admission{Spec: admittest.Patched(t, whole, r.patch), Path: field.NewPath("providerSpec"), Machine: "m"}
 			warnings, faults := spec.Admitter{}.Admit(a)
 			if got := told(faults); !slices.Equal(got, r.faults) {
 				t.Errorf("got %q, want %q: %s", got, r.faults, r.reason)
@@ -180,7 +180,7 @@ var accountRows = []row{
 
 // TestWarnings: without a service account a machine is accepted.
 func TestWarnings(t *testing.T) {
-	warnings, faults := spec.Admitter{}.Admit(provider.Admission{Spec: patched(t, `{"serviceAccounts": null}`), Path: field.NewPath("providerSpec")})
+	warnings, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, `{"serviceAccounts": null}`)))
 	if len(faults) > 0 || len(warnings) != 1 || !strings.HasPrefix(warnings[0], "providerSpec.serviceAccounts: ") {
 		t.Errorf("got %v, %q", faults, warnings)
 	}
@@ -190,7 +190,7 @@ func TestWarnings(t *testing.T) {
 func TestFaultsAreBounded(t *testing.T) {
 	list := `[{"sizeGb": 1}` + strings.Repeat(`,{"sizeGb": 1}`, 10000) + `]`
 	long := `{"disks": ` + list + `, "networkInterfaces": ` + list + `, "zone": "` + strings.Repeat("x", 100000) + `"}`
-	_, faults := spec.Admitter{}.Admit(provider.Admission{Spec: patched(t, long), Path: field.NewPath("providerSpec")})
+	_, faults := spec.Admitter{}.Admit(admittest.Admission(admittest.Patched(t, whole, long)))
 	if n := len(faults.ToAggregate().Error()); len(faults) < 100 || len(faults) > 110 || n > 20000 {
 		t.Errorf("%d faults in %d bytes", len(faults), n)
 	}
@@ -214,15 +214,6 @@ func TestKinds(t *testing.T) {
 func told(faults field.ErrorList) (out []string) {
 	for _, f := range faults {
 		out = append(out, string(f.Type)+" "+strings.TrimPrefix(strings.TrimPrefix(f.Field, "providerSpec"), "."))
-	}
-	return out
-}
-
-func patched(t *testing.T, patch string) []byte {
-	t.Helper()
-	out, err := jsonpatch.MergePatch([]byte(whole), []byte(patch))
-	if err != nil {
-		t.Fatal(err)
 	}
 	return out
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/admittest"
 	"github.com/millwright-dev/millwright/providers/nutanix/spec"
 )
 
@@ -29,10 +29,6 @@ const whole = `{
 	"vcpuSockets": 1, "vcpusPerSocket": 1, "memorySize": "2Gi", "systemDiskSize": "20Gi",
 	"userDataSecret": {"name": "u"}, "credentialsSecret": {"name": "c"}
 }`
-
-func admission(raw string) provider.Admission {
-	return provider.Admission{Spec: []byte(raw), Path: field.NewPath("providerSpec")}
-}
 
 // subnetList is a list of n subnets that differ.
 func subnetList(n int) string {
@@ -150,11 +146,8 @@ var rules = []rule{
 func TestFaults(t *testing.T) {
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
-			raw, err := jsonpatch.MergePatch([]byte(whole), []byte(r.change))
-			if err != nil {
-				t.Fatal(err)
-			}
-			warnings, faults := spec.Admitter{}.Admit(admission(string(raw)))
+			raw := admittest.Patched(t, whole, r.change)
+			warnings, faults := spec.Admitter{}.Admit(admittest.Admission(raw))
 			if got, want := listed(faults), r.faults; !slices.Equal(got, want) {
 				t.Errorf("%q are the faults, want %q: %s", got, want, r.reason)
 			}
@@ -186,11 +179,8 @@ func TestWarnings(t *testing.T) {
 		{"system disk of 20Gi", `{"systemDiskSize":"20Gi"}`, "", "as small as may be"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			raw, err := jsonpatch.MergePatch([]byte(whole), []byte(r.change))
-			if err != nil {
-				t.Fatal(err)
-			}
-			warnings, faults := spec.Admitter{}.Admit(admission(string(raw)))
+			raw := admittest.Patched(t, whole, r.change)
+			warnings, faults := spec.Admitter{}.Admit(admittest.Admission(raw))
 			if len(faults) > 0 {
 				t.Errorf("is refused: %v", faults)
 			}
@@ -207,15 +197,15 @@ func TestUndecodable(t *testing.T) {
 		``, `[]`, `"x"`, `{`, `kind: x`, `{"cluster":1}`, `{"subnets":{}}`, `{"vcpuSockets":"1"}`, `{"memorySize":"big"}`,
 		`{"memorySize":"1e999999999"}`, `{"MemorySize":"1e999999999","memorySize":"2Gi"}`, `{"dataDisks":[{},{"diskSize":"1\u0065999999"}]}`, `{"systemDiskSize":"` + strings.Repeat("9", 101) + `"}`,
 	} {
-		warnings, faults := spec.Admitter{}.Admit(admission(raw))
+		warnings, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(raw)))
 		if len(faults) != 1 || faults[0].Field != "providerSpec" || faults[0].Type != field.ErrorTypeInvalid || len(warnings) > 0 {
 			t.Errorf("%s: faults %v and warnings %q, want one fault of the whole", raw, faults, warnings)
 		}
-		if _, err := (spec.Admitter{}).Default(admission(raw)); provider.KindOf(err) != provider.Invalid {
+		if _, err := (spec.Admitter{}).Default(admittest.Admission([]byte(raw))); provider.KindOf(err) != provider.Invalid {
 			t.Errorf("%s: Default says %v, want that it is Invalid", raw, err)
 		}
 	}
-	_, faults := spec.Admitter{}.Admit(admission(`{"cluster":"` + strings.Repeat("x", 1<<20) + `"}`))
+	_, faults := spec.Admitter{}.Admit(admittest.Admission([]byte(`{"cluster":"` + strings.Repeat("x", 1<<20) + `"}`)))
 	if said := faults.ToAggregate().Error(); len(said) > 1<<10 {
 		t.Errorf("%d bytes are said of a long spec", len(said))
 	}

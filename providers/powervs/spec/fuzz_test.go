@@ -1,11 +1,39 @@
 package spec_test
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/millwright-dev/millwright/provider/admittest"
+	"github.com/millwright-dev/millwright/providers/powervs/spec"
 )
+
+// filledIn are the fields that Default puts a value in.
+var filledIn = []string{"userDataSecret", "credentialsSecret", "systemType", "processorType", "processors", "memoryGiB"}
+
+// judge checks what is true of any spec. Default may fill in these, where they are empty.
+func judge(t rapid.TB, raw []byte) {
+	admittest.Holds(t, spec.Admitter{}, admittest.Admission(raw), func(path string, was any) bool {
+		return admittest.Empty(was) && slices.ContainsFunc(filledIn, func(name string) bool { return strings.EqualFold(path, "."+name) })
+	})
+}
+
+func TestAnySpec(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		raw, err := json.Marshal(admittest.Draw(t, spec.Admitter{}.SpecShape(),
+			"ID", "Name", "RegEx", "s922", "e880", "e980", "Shared", "Dedicated", "0.5", "-1", "NaN"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		judge(t, raw)
+	})
+}
 
 func FuzzAdmit(f *testing.F) {
 	for _, raw := range []string{
@@ -19,7 +47,7 @@ func FuzzAdmit(f *testing.F) {
 			return // no API server sends it
 		}
 		at := time.Now()
-		judge(t, raw)
+		judge(t, []byte(raw))
 		if took := time.Since(at); took > 5*time.Second {
 			t.Errorf("took %v", took)
 		}
