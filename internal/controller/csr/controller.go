@@ -193,7 +193,7 @@ func (a *Approver) pending(ctx context.Context, user string) (int, error) {
 		return 0, fmt.Errorf("listing pending certificate requests: %w", err)
 	}
 	all, crowd := approval.Crowd(a.Clock.Now(), list.Items, user)
-	a.Metrics.pending(all)
+	a.Metrics.pending(all, list.Items)
 	return crowd, nil
 }
 

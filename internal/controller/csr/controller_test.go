@@ -242,6 +242,36 @@ func TestMetricsAndLimit(t *testing.T) {
 	}
 }
 
+// TestOldestPending: how long somebody has waited is told of requests too that are too old to
+// count against the limit, and of nobody once all are decided.
+func TestOldestPending(t *testing.T) {
+	for _, tt := range []struct {
+		reason  string
+		waiting []time.Duration // ages of the requests
+		want    float64
+	}{
+		{"nobody waits", nil, 0},
+		{"one waits", []time.Duration{time.Minute}, float64(start.Add(-time.Minute).Unix())},
+		{"the first of several counts", []time.Duration{time.Minute, time.Hour, 0}, float64(start.Add(-time.Hour).Unix())},
+		{"one that no longer counts against the limit waits all the same", []time.Duration{9 * time.Hour, time.Minute}, float64(start.Add(-9 * time.Hour).Unix())},
+	} {
+		var objects []client.Object
+		for i, age := range tt.waiting {
+			r := joining(t, fmt.Sprintf("csr-%d", i), "w1", "abcdef")
+			r.CreationTimestamp = metav1.NewTime(start.Add(-age))
+			objects = append(objects, r)
+		}
+		s := newScene(t, objects...)
+		s.Metrics.oldest.Set(1)
+		if _, err := s.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "gone"}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.gauge(t, "millwright_oldest_pending_csr_timestamp_seconds"); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.reason, got, tt.want)
+		}
+	}
+}
+
 func (s *scene) gauge(t *testing.T, name string) float64 {
 	t.Helper()
 	families, err := s.registry.Gather()

@@ -1,9 +1,14 @@
 package csr
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	certificatesv1 "k8s.io/api/certificates/v1"
+)
 
 // Metrics are the approver's gauges. A nil *Metrics records nothing.
-type Metrics struct{ current, most prometheus.Gauge }
+type Metrics struct{ current, most, oldest prometheus.Gauge }
 
 // NewMetrics registers the gauges.
 func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
@@ -16,8 +21,12 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 			Name: "mapi_max_pending_csr",
 			Help: "Number of waiting kubelet certificate requests above which none is approved.",
 		}),
+		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "millwright_oldest_pending_csr_timestamp_seconds",
+			Help: "When the oldest kubelet certificate request was made that waits for a decision, in Unix time; 0 while none waits.",
+		}),
 	}
-	for _, g := range []prometheus.Gauge{m.current, m.most} {
+	for _, g := range []prometheus.Gauge{m.current, m.most, m.oldest} {
 		if err := r.Register(g); err != nil {
 			return nil, err
 		}
@@ -25,10 +34,24 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-func (m *Metrics) pending(n int) {
-	if m != nil {
-		m.current.Set(float64(n))
+// pending shows n requests that count against the limit, and the oldest of all that wait,
+// recent or not.
+func (m *Metrics) pending(n int, waiting []certificatesv1.CertificateSigningRequest) {
+	if m == nil {
+		return
 	}
+	m.current.Set(float64(n))
+	var oldest time.Time
+	for i := range waiting {
+		if made := waiting[i].CreationTimestamp.Time; oldest.IsZero() || made.Before(oldest) {
+			oldest = made
+		}
+	}
+	if oldest.IsZero() {
+		m.oldest.Set(0)
+		return
+	}
+	m.oldest.Set(float64(oldest.Unix()))
 }
 
 func (m *Metrics) limit(n int) {

@@ -5,13 +5,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/millwright-dev/millwright/internal/engine/health"
 )
 
 // Metrics are what clients know of health checks. A nil *Metrics records
 // nothing.
 type Metrics struct {
-	covered, restricted *prometheus.GaugeVec
-	successes           *prometheus.CounterVec
+	covered, restricted, storms *prometheus.GaugeVec
+	successes                   *prometheus.CounterVec
 	// apiVersion tells checks of an older form from those of the same name.
 	apiVersion string
 }
@@ -27,11 +29,15 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 		restricted: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "mapi_machinehealthcheck_short_circuit", Help: "Short circuit status for MachineHealthCheck (0=no, 1=yes)",
 		}, labels),
+		storms: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "millwright_machinehealthcheck_storms",
+			Help: "Groups of machines that fell ill together, until their cooldown is over, by what the breaker does: enforce leaves them alone, report does not.",
+		}, append(labels, "mode")),
 		successes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mapi_machinehealthcheck_remediation_success_total", Help: "Number of successful remediations performed by MachineHealthChecks",
 		}, labels),
 	}
-	for _, c := range []prometheus.Collector{m.covered, m.restricted, m.successes} {
+	for _, c := range []prometheus.Collector{m.covered, m.restricted, m.storms, m.successes} {
 		if err := r.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics of health checks: %w", err)
 		}
@@ -62,6 +68,23 @@ func (m *Metrics) observe(check types.NamespacedName, covered int, restricted bo
 	m.restricted.WithLabelValues(check.Name, check.Namespace, m.apiVersion).Set(closed)
 }
 
+// modes are what a breaker does about storms; one that is off sees none.
+var modes = []health.Mode{health.Report, health.Enforce}
+
+// stormy shows how many storms the breaker of a check sees. Its other mode has none.
+func (m *Metrics) stormy(check types.NamespacedName, mode health.Mode, storms int) {
+	if m == nil {
+		return
+	}
+	for _, other := range modes {
+		n := 0
+		if other == mode {
+			n = storms
+		}
+		m.storms.WithLabelValues(check.Name, check.Namespace, m.apiVersion, string(other)).Set(float64(n))
+	}
+}
+
 func (m *Metrics) remedied(check types.NamespacedName) {
 	if m != nil {
 		m.successes.WithLabelValues(check.Name, check.Namespace, m.apiVersion).Inc()
@@ -75,5 +98,8 @@ func (m *Metrics) forget(check types.NamespacedName) {
 		return
 	}
 	m.covered.DeleteLabelValues(check.Name, check.Namespace, m.apiVersion)
+	for _, mode := range modes {
+		m.storms.DeleteLabelValues(check.Name, check.Namespace, m.apiVersion, string(mode))
+	}
 	m.restricted.WithLabelValues(check.Name, check.Namespace, m.apiVersion).Set(0)
 }

@@ -39,6 +39,7 @@ func (p *pass[C]) tell(before health.Memory) {
 	}
 	p.state.restricted = restricted
 	p.Metrics.observe(client.ObjectKeyFromObject(p.object), p.plan.Expected, restricted)
+	p.Metrics.stormy(client.ObjectKeyFromObject(p.object), p.check.Breaker.Mode, len(p.plan.Storms))
 }
 
 // stormy is what a storm means for its machines.

@@ -65,7 +65,7 @@ type Process struct {
 	// caches are those of the control cluster, by API.
 	caches map[string]cache.Cache
 	// terms are those of the leases.
-	terms   map[string]*leading.Term
+	terms   *Terms
 	leases  []*lease
 	indexed bool
 	health  probes
@@ -78,7 +78,7 @@ type Process struct {
 func New(f *Flags, log logr.Logger) (*Process, error) {
 	log = quiet(log)
 	ctrl.SetLogger(log)
-	p := &Process{Flags: f, Log: log, scheme: Scheme(), terms: map[string]*leading.Term{}, caches: map[string]cache.Cache{}, denied: map[reflect.Type]bool{}}
+	p := &Process{Flags: f, Log: log, scheme: Scheme(), terms: NewTerms(), caches: map[string]cache.Cache{}, denied: map[reflect.Type]bool{}}
 	p.health.lacks("the process starts")
 	control, target, err := f.Configs()
 	if err != nil {
@@ -108,6 +108,9 @@ func (p *Process) look() error {
 	p.Prober = NewProber(probes, p.Flags.connectivityPolicy(), p.Clock, p.Log)
 	if err := metrics.Registry.Register(p.Prober); err != nil {
 		return fmt.Errorf("register the metric of freezes: %w", err)
+	}
+	if err := metrics.Registry.Register(p.terms); err != nil {
+		return fmt.Errorf("register the metric of leases: %w", err)
 	}
 	return nil
 }
@@ -144,10 +147,7 @@ func (p *Process) Nodes(ctx context.Context, lease string) (*node.Cluster, error
 
 // Term is that of the process as the holder of a lease.
 func (p *Process) Term(lease string) *leading.Term {
-	if p.terms[lease] == nil {
-		p.terms[lease] = p.Flags.Election.term(clock.RealClock{})
-	}
-	return p.terms[lease]
+	return p.terms.of(lease, func() *leading.Term { return p.Flags.Election.term(clock.RealClock{}) })
 }
 
 // Manager makes a manager for one API, to lead under the given lease. All managers
@@ -282,7 +282,7 @@ func synced(c cache.Cache) func(*http.Request) (string, error) {
 // came of it.
 func (p *Process) Run(ctx context.Context, setUp func(context.Context) error) error {
 	defer func() {
-		for _, t := range p.terms {
+		for t := range p.terms.each() {
 			t.Idle()
 		}
 	}()

@@ -1,0 +1,58 @@
+package run
+
+import (
+	"iter"
+	"maps"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millwright-dev/millwright/internal/runtime/leading"
+)
+
+// Terms are those of the leases that a process leads under or stands by for. It
+// implements [prometheus.Collector]: millwright_leading has a series for each lease.
+// It is safe for concurrent use.
+type Terms struct {
+	desc *prometheus.Desc
+	mu   sync.Mutex
+	all  map[string]*leading.Term
+}
+
+// NewTerms returns the terms of a process that has no lease yet.
+func NewTerms() *Terms {
+	return &Terms{all: map[string]*leading.Term{}, desc: prometheus.NewDesc("millwright_leading",
+		"1 while this process leads under the lease, or without election; 0 while it stands by, or its lease was not renewed in time.", []string{"lease"}, nil)}
+}
+
+// of is the term of a lease, which begin makes where there is none yet.
+func (t *Terms) of(lease string, begin func() *leading.Term) *leading.Term {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all[lease] == nil {
+		t.all[lease] = begin()
+	}
+	return t.all[lease]
+}
+
+func (t *Terms) each() iter.Seq[*leading.Term] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Values(maps.Clone(t.all))
+}
+
+// Describe implements [prometheus.Collector].
+func (t *Terms) Describe(to chan<- *prometheus.Desc) { to <- t.desc }
+
+// Collect implements [prometheus.Collector].
+func (t *Terms) Collect(to chan<- prometheus.Metric) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for lease, term := range t.all {
+		leads := 0.0
+		if term.Err() == nil {
+			leads = 1
+		}
+		to <- prometheus.MustNewConstMetric(t.desc, prometheus.GaugeValue, leads, lease)
+	}
+}
