@@ -69,7 +69,7 @@ clean: ## Remove what was built here (the cache folder stays)
 ##@ Test
 
 .PHONY: test
-test: test-unit test-fuzz test-sim test-box test-dev ## Run every test
+test: test-unit test-fuzz test-sim test-box test-dev test-alerts ## Run every test
 
 .PHONY: test-unit
 test-unit: ## Run unit tests, with the race detector
@@ -98,6 +98,14 @@ test-box: ## Run the tests that need a control plane
 .PHONY: test-dev
 test-dev: box ## Run the tests of the development control plane's own module
 	cd dev && CGO_ENABLED=0 go test -tags grpcnotrace -trimpath -vet=off -timeout $(TEST_TIMEOUT) ./...
+
+# Some five seconds once promtool and the parser of PromQL are built, which takes minutes. What is tested is outside of the module, where
+# go does not notice changes: -count=1.
+.PHONY: test-alerts
+test-alerts: ## Play the alerts, and look up what the queries of alerts and dashboards ask for
+	"$$(hack/tool promtool)" check rules config/monitoring/plain/*.yaml
+	"$$(hack/tool promtool)" test rules test/monitoring/*_test.yaml
+	cd test/monitoring && go test -count=1 ./...
 
 .PHONY: test-e2e
 test-e2e: box ## Play stories with the real binaries on a real control plane; `make test` does so too: ARGS='-run TestInPlaceOf'
@@ -160,3 +168,4 @@ tidy: ## Check that go.mod and go.sum of each module say what is needed
 	go mod tidy -diff
 	cd dev && go mod tidy -diff
 	cd tools && go mod tidy -diff
+	cd test/monitoring && go mod tidy -diff
