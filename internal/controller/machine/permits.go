@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/millwright-dev/millwright/internal/controller/written"
 	"github.com/millwright-dev/millwright/internal/dialect"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 )
@@ -45,15 +46,17 @@ func (p permits) take(group, uid string, now time.Time) bool {
 }
 
 // mayFail reports whether giving up on the machine is permitted: no other
-// machine of its group is on its way out or in.
+// machine of its group is on its way out or in. What this process wrote to the
+// others counts before the cache shows it: one may just have begun an update in
+// place. Asking past a cache that hides that is for the passes of those machines.
 func (o others[M]) mayFail(ctx context.Context, m M) bool {
 	now := o.Clock.Now()
 	key, group := o.Dialect.Group(m)
 	if group == "" {
 		return true
 	}
-	list := o.Dialect.NewList()
-	err := o.Client.List(ctx, list, client.InNamespace(o.mine.Namespace), client.MatchingLabels{key: group})
+	list, read := o.Dialect.NewList(), &written.Client{Client: o.Client, Writes: &o.writes}
+	err := read.List(ctx, list, client.InNamespace(o.mine.Namespace), client.MatchingLabels{key: group})
 	if err != nil {
 		log.FromContext(ctx).Error(err, "cannot count the machines of the group", "group", group)
 		return false

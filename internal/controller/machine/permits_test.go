@@ -120,6 +120,40 @@ func TestPermitOutlastsTheCache(t *testing.T) {
 	}
 }
 
+// TestUpdateCountsBeforeTheCache: while the node of one machine is away for an update in
+// place, no other of its group is given up, although the cache does not show yet that the
+// update has begun. Gardener world 100312347.
+func TestUpdateCountsBeforeTheCache(t *testing.T) {
+	g := outage(t)
+	var n corev1.Node
+	if err := g.target.Get(t.Context(), client.ObjectKey{Name: "node-1"}, &n); err != nil {
+		t.Fatal(err)
+	}
+	n.Status.Conditions[0].Status = corev1.ConditionTrue
+	if err := g.target.SubResource("status").Patch(t.Context(), &n, client.Merge); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.try("m-1"); err != nil {
+		t.Fatal(err)
+	}
+	shown := &v1alpha1.MachineList{}
+	if err := g.control.List(t.Context(), shown, client.InNamespace(ns), client.MatchingLabels{"name": "pool"}); err != nil {
+		t.Fatal(err)
+	}
+	g.label(candidateLabel, "true", selectedLabel, "true")
+	if _, err := g.try("m-1"); err != nil {
+		t.Fatal(err)
+	}
+	g.control.listed = shown
+	if _, err := g.try("m-0"); err != nil {
+		t.Fatal(err)
+	}
+	g.control.listed = nil
+	if got := fmt.Sprint(g.phases(t)); got != "[Unknown InPlaceUpdating Unknown Unknown]" {
+		t.Errorf("phases %s, want none given up beside the update", got)
+	}
+}
+
 // TestNobodyIsGivenUpUncounted: as long as nobody can say what becomes of the
 // others of a group, none of it is given up.
 func TestNobodyIsGivenUpUncounted(t *testing.T) {

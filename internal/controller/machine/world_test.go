@@ -46,6 +46,8 @@ type recording struct {
 	refuse func(write string) error
 	// stale, when set, is what Get answers for machines.
 	stale client.Object
+	// listed, when set, is what List answers for machines of Gardener.
+	listed *v1alpha1.MachineList
 	// unread is what a read of the server itself fails with, unlisted what a list
 	// of machines does.
 	unread, unlisted error
@@ -138,6 +140,10 @@ func (r *recording) funcs() interceptor.Funcs {
 				if r.unlisted != nil {
 					return r.unlisted
 				}
+			}
+			if l, ok := list.(*v1alpha1.MachineList); ok && r.listed != nil {
+				r.listed.DeepCopyInto(l)
+				return nil
 			}
 			return c.List(ctx, list, opts...)
 		},
