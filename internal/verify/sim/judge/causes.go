@@ -89,11 +89,12 @@ func (c Cause) told(m machine) bool {
 // judgeHaste judges that a machine fails. One of the API that gives machines time to be
 // created, and whose sets replace what has failed, has that time: whoever scales the group
 // looks for room elsewhere meanwhile, and its set does not ask for the same again at once.
-// One of the other API has it for what the infrastructure may still mend.
+// One of the other API has it for what the infrastructure may still mend: that is there.
+// Where nothing is, it fails at once, as with any instance that is lost.
 func (j *Judge) judgeHaste(old, now machine) {
 	i, given := j.givenUp(old)
 	timeout := j.apiOf(old.Object).JoinTimeout
-	if !given || old.provider == "" || old.failed || !now.failed || timeout == 0 && i.Cause.Final {
+	if !given || old.provider == "" || old.failed || !now.failed || timeout == 0 && (i.Cause.Final || !i.Exists(j.Now())) {
 		return
 	}
 	if old.join != nil {

@@ -142,3 +142,33 @@ func TestHaste(t *testing.T) {
 		})
 	}
 }
+
+// TestHasteAboutWhatIsGone: only what is there is mended. The API that gives up what is lost
+// does so at once, whatever was to be mended; the other gives it its time (world 100315687).
+func TestHasteAboutWhatIsGone(t *testing.T) {
+	failed := failsWith("can't find created instance: the host restarts", machinev1.CreateMachineError)
+	patient := func(m *machinev1.Machine) { m.Annotations = map[string]string{creationTimeout: "5m"} }
+	pending, lost := gardenerMachine("m", crashes("Pending", "", "")), gardenerMachine("m", crashes("Failed", "", ""))
+	for name, c := range map[string]struct {
+		old, now client.Object
+		gone     time.Duration
+		broken   bool
+	}{
+		"openshift, gone":                 {openshiftMachine("m"), openshiftMachine("m", failed), 30 * time.Second, false},
+		"openshift, gone this moment":     {openshiftMachine("m"), openshiftMachine("m", failed), time.Minute, false},
+		"openshift, about to go":          {openshiftMachine("m"), openshiftMachine("m", failed), time.Minute + time.Second, true},
+		"openshift, gone, with a timeout": {openshiftMachine("m", patient), openshiftMachine("m", patient, failed), 30 * time.Second, false},
+		"gardener, gone":                  {pending, lost, 30 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := bothAPIs(Cause{Text: "the host restarts"})
+			s.instances[0].Gone, s.instances[0].Died = s.now.Add(c.gone), true
+			s.write(nil, c.old)
+			s.now = s.now.Add(time.Minute)
+			s.judge.MachineWritten(s.begin(Machines, 1), c.old, c.now)
+			if got := slices.Contains(s.broken, NoHaste); got != c.broken {
+				t.Errorf("broken: %v, want %v", s.broken, c.broken)
+			}
+		})
+	}
+}
