@@ -63,7 +63,12 @@ func (p *process) connect(s *store.Store, behind int) (client.Client, client.Rea
 	}
 	gate := func(c store.Call, do func() error) error { return p.gate(s, c, do) }
 	live := store.Live{Store: s, Gate: gate}
-	cached := &store.Client{Store: s, Views: views, Gate: gate}
+	reads := func(o client.Object) {
+		if p.running != nil {
+			p.recalls.reads(o)
+		}
+	}
+	cached := &store.Client{Store: s, Views: views, Gate: gate, Shows: reads}
 	if m := p.w.o.Mutation; m != nil && m.Client != nil {
 		return m.Client(cached, live)
 	}

@@ -102,8 +102,10 @@ func (p *process) listed(k *store.Kind, all []client.Object) {
 }
 
 // recall is g where the process goes by what it wrote; nil where no server went back yet.
-// What it wrote is asked for before that, too, as it is forgotten by asking.
 func (p *process) recall(g *observed) *observed {
+	if p.w.backups.restored == 0 {
+		return nil
+	}
 	out := &observed{at: g.at, objects: map[string]map[types.UID]client.Object{}}
 	for _, v := range p.views {
 		if g.objects[v.Kind().Kind] == nil {
@@ -111,12 +113,9 @@ func (p *process) recall(g *observed) *observed {
 		}
 		all := map[types.UID]client.Object{}
 		for _, o := range v.Shown() {
-			all[o.GetUID()] = p.latest(o)
+			all[o.GetUID()] = p.recalls.latest(o)
 		}
 		out.objects[v.Kind().Kind] = all
-	}
-	if p.w.backups.restored == 0 {
-		return nil
 	}
 	return out
 }
@@ -127,25 +126,40 @@ type recalled struct {
 	older  []string
 }
 
+// recalls are those of a process, by UID of the object.
+type recalls map[types.UID]recalled
+
+// over reports whether cached is a version that the process wrote over.
+func (r recalled) over(cached client.Object) bool {
+	return slices.Contains(r.older, cached.GetResourceVersion())
+}
+
 // remembers enters what the process wrote over the version before.
-func (p *process) remembers(before string, o client.Object) {
-	was := p.recalls[o.GetUID()]
+func (r recalls) remembers(before string, o client.Object) {
+	was := r[o.GetUID()]
 	if was.object == nil || was.object.GetResourceVersion() != before {
 		was.older = nil
 	}
 	if before != o.GetResourceVersion() {
-		p.recalls[o.GetUID()] = recalled{o, append(was.older, before)}
+		r[o.GetUID()] = recalled{o, append(was.older, before)}
 	}
 }
 
 // latest is what the process wrote where its cache shows a version that it wrote over.
-func (p *process) latest(cached client.Object) client.Object {
-	last := p.recalls[cached.GetUID()]
-	if slices.Contains(last.older, cached.GetResourceVersion()) {
+func (r recalls) latest(cached client.Object) client.Object {
+	if last := r[cached.GetUID()]; last.over(cached) {
 		return last.object
 	}
-	delete(p.recalls, cached.GetUID())
 	return cached
+}
+
+// reads forgets what the process wrote to an object that a pass of it reads in a version
+// that it did not write over. What the cache shows without being asked changes nothing: a
+// pass over one deployment does not look at the sets of another.
+func (r recalls) reads(cached client.Object) {
+	if !r[cached.GetUID()].over(cached) {
+		delete(r, cached.GetUID())
+	}
 }
 
 // lists notes what a live listing showed.
@@ -174,7 +188,7 @@ func (p *process) keeps(s *store.Store, c store.Call, was client.Object) {
 	}
 	p.wrote[o.GetUID()] = o
 	if was != nil {
-		p.remembers(was.GetResourceVersion(), o)
+		p.recalls.remembers(was.GetResourceVersion(), o)
 	}
 	// Before it decides, the controller of sets may thaw its set, and that of deployments adopt one.
 	adopts := p.role == fleetRole && was != nil && metav1.GetControllerOf(was) == nil && metav1.GetControllerOf(o) != nil

@@ -159,6 +159,51 @@ func TestUndoneWriteIsGoneBy(t *testing.T) {
 	}
 }
 
+// TestWriteIsRememberedUntilItIsReadBack: the cache showed a process what it wrote to a set
+// before the server went back. Only a pass that read the set knows: another one, over
+// another deployment, leaves it remembered. World 100313200 of gardener.
+func TestWriteIsRememberedUntilItIsReadBack(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		read   func(p *process, set client.Object) error
+		goes   bool
+	}{
+		{"nobody read it", func(*process, client.Object) error { return nil }, true},
+		{"it was read by its name", func(p *process, set client.Object) error {
+			return p.client.Get(t.Context(), client.ObjectKeyFromObject(set), &machinev1.MachineSet{})
+		}, false},
+		{"it was listed", func(p *process, set client.Object) error {
+			return p.client.List(t.Context(), &machinev1.MachineSetList{}, client.InNamespace(set.GetNamespace()))
+		}, false},
+		{"another namespace was listed", func(p *process, _ client.Object) error {
+			return p.client.List(t.Context(), &machinev1.MachineSetList{}, client.InNamespace("elsewhere"))
+		}, true},
+	} {
+		w := newWorld(1, Options{Dialect: OpenShift, Mutation: &Mutation{Setting: func(c *profile) {
+			*c = profile{deployments: 1, strategy: rollout.OnDelete, wider: wider{archive: archive{restores: true}}}
+		}}})
+		p, was, _ := twoSets(t, w)
+		w.backups.last = w.store.Backup()
+		w.edit(was, "", func(o client.Object) { o.(*machinev1.MachineSet).Spec.Replicas = ptr.To(int32(0)) })
+		p.running = &task{by: p, saw: p.observes()}
+		p.keeps(w.store, store.Call{Verb: "patch", Kind: w.store.KindOf(was), Object: was, Key: client.ObjectKeyFromObject(was)}, was)
+		w.catchUp(p)
+		p.running = &task{by: p, saw: p.observes()}
+		if err := tt.read(p, was); err != nil {
+			t.Fatal(err)
+		}
+		w.backups.restored++
+		w.store.Restore(w.backups.last)
+		clear(p.wrote)
+		w.catchUp(p)
+		set := p.observes().recalled.objects["MachineSet"][was.GetUID()].(*machinev1.MachineSet)
+		if goes := *set.Spec.Replicas == 0; goes != tt.goes {
+			t.Errorf("%s: the process goes by what it wrote: %v, want %v", tt.reason, goes, tt.goes)
+		}
+		w.shutdown()
+	}
+}
+
 // twoSets lets a deployment of three make its set, and then one of another template.
 func twoSets(t *testing.T, w *World) (p *process, old, fresh client.Object) {
 	t.Helper()

@@ -67,7 +67,7 @@ type process struct {
 	plans   func(t *task, old, now client.Object) string
 	wrote   map[types.UID]client.Object
 	doubted map[request]time.Time
-	recalls map[types.UID]recalled
+	recalls recalls
 	// stalled are the views that hear nothing, and until when.
 	stalled map[*store.View]time.Time
 
@@ -112,7 +112,7 @@ type task struct {
 
 // start starts a process, whose first listings may be behind.
 func (w *World) start(r role, of *adapter, behind int) {
-	p := &process{w: w, role: r, adapter: of, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, recalls: map[types.UID]recalled{}, doubted: map[request]time.Time{}, stalled: map[*store.View]time.Time{}}
+	p := &process{w: w, role: r, adapter: of, number: len(w.procs) + 1, byKind: map[*store.Kind]*store.View{}, wrote: map[types.UID]client.Object{}, recalls: recalls{}, doubted: map[request]time.Time{}, stalled: map[*store.View]time.Time{}}
 	w.serials++
 	p.queue, p.born, p.ahead, p.serial = newQueue(), w.now, w.aheadOf(), w.serials
 	p.clock = serverclock.New(ownClock{p: p}, logr.Discard())

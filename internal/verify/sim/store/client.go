@@ -69,19 +69,34 @@ type Client struct {
 	Store *Store
 	Views map[*Kind]*View
 	Gate  Gate
+	// Shows, if it is there, is told of each object that a view shows who reads.
+	Shows func(client.Object)
 }
 
 var _ client.Client = (*Client)(nil)
 
 // Get implements client.Reader.
 func (c *Client) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-	return c.Views[c.Store.kinds.of(o)].get(key, o)
+	v := c.Views[c.Store.kinds.of(o)]
+	if found := v.Lookup(key); found != nil {
+		c.shows(found)
+	}
+	return v.get(key, o)
 }
 
 // List implements client.Reader.
 func (c *Client) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	c.Views[c.Store.kinds.of(list)].list(list, listOptions(opts))
+	c.shows(c.Views[c.Store.kinds.of(list)].list(list, listOptions(opts))...)
 	return nil
+}
+
+func (c *Client) shows(all ...client.Object) {
+	if c.Shows == nil {
+		return
+	}
+	for _, o := range all {
+		c.Shows(o)
+	}
 }
 
 // write sends a change and, if an answer comes back, takes it over into o.

@@ -80,9 +80,12 @@ func (v *View) get(key client.ObjectKey, into client.Object) error {
 	return nil
 }
 
-func (v *View) list(into client.ObjectList, o *client.ListOptions) {
+// list fills in what the options select, and returns it as it is shown.
+func (v *View) list(into client.ObjectList, o *client.ListOptions) []client.Object {
 	shared := o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy
-	fill(into, v.store.matching(v.kind, v.All(), o), shared)
+	found := v.store.matching(v.kind, v.All(), o)
+	fill(into, found, shared)
+	return found
 }
 
 // Relist brings the view up to date as a new list does, and returns what its watcher
