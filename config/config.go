@@ -13,10 +13,12 @@ import (
 )
 
 // FS holds the manifests as they are in this directory: crd/*.yaml, webhook/*.yaml and the roles of each binary, with their
-// bindings and with what admission adds to them. Each policy of admission/ is a choice: vsphere_*.yaml are for machine.openshift.io
+// bindings and with what admission adds to them; operator/operands/*.yaml and the DaemonSet of termination-handler/ are what the
+// operator runs. Each policy of admission/ is a choice: vsphere_*.yaml are for machine.openshift.io
 // on vSphere, each with its binding; strict_policy.yaml is for machine.sapcloud.io, and has no effect without strict_binding.yaml.
 //
 //go:embed admission/*.yaml crd/*.yaml webhook/*.yaml rbac/*/role*.yaml rbac/*/leader_election.yaml rbac/*/admission.yaml
+//go:embed operator/operands/*.yaml termination-handler/daemonset.yaml
 var FS embed.FS
 
 // CRDs returns the CustomResourceDefinitions of both APIs, sorted by file name and thus by group and plural. Each call

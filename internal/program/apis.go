@@ -38,7 +38,7 @@ func apiTable() []served {
 		api: provider.OpenShift, patients: openshift.Patients{}, common: openshift.ParseConditions,
 		checks: []checks{checksOf(openshift.HealthChecks{}), checksOf(openshift.OldHealthChecks{})},
 		link:   func(ctx context.Context, p program) error { return setUpLinks(ctx, p, openshift.Machines{}) },
-		// The operator of the original shows both. Here no other process does.
+		// Where the operator runs, it shows both, and tells this process not to.
 		shown: []statemetrics.Kind{statemetrics.OpenShiftMachines(), statemetrics.OpenShiftMachineSets()},
 		setUp: func(ctx context.Context, p program) error {
 			return setUp(ctx, p, openshift.Sets{}, openshift.Deployments{}, sources{"machineset_controller", "machinedeployment_controller"})

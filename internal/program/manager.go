@@ -136,7 +136,9 @@ func (p Program) Command() *cobra.Command {
 type options struct {
 	controllers []string
 	// stay keeps the autoscaler off nodes during a rollout.
-	stay   bool
+	stay bool
+	// shows says that what sets and machines say is shown as metrics here.
+	shows  bool
 	freeze safety
 
 	webhooks webhooks
@@ -147,6 +149,8 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 		"controllers to run: "+machineSets+", "+machineDeployments+", "+machineHealthChecks+", or * for all of these; or "+nodeLinks)
 	fs.BoolVar(&o.stay, "autoscaler-scaledown-annotation-during-rollout", true,
 		"ask the autoscaler to leave the nodes of a deployment alone during its rollout")
+	fs.BoolVar(&o.shows, "object-metrics", true,
+		"show what machines, sets and deployments say as metrics; false where an operator does")
 	o.freeze.addFlags(fs)
 }
 
@@ -192,7 +196,11 @@ func setUpAPI(ctx context.Context, p program) error {
 		if err := p.leads(known.SetLease()); err != nil {
 			return err
 		}
-		if err := errors.Join(row.setUp(ctx, p), statemetrics.SetupWithManager(p.mgr, p.Log, row.shown...)); err != nil {
+		shown := row.shown
+		if !p.shows {
+			shown = nil
+		}
+		if err := errors.Join(row.setUp(ctx, p), statemetrics.SetupWithManager(p.mgr, p.Log, shown...)); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ var clockRooms = []string{
 	"internal/engine",
 	"internal/controller",
 	"internal/dialect",
+	"internal/operator",
 	"internal/runtime/node",
 	"internal/runtime/termination",
 	"internal/verify/sim",

@@ -10,10 +10,10 @@ import (
 const Pure = "internal/engine"
 
 // shipped is what runs in a cluster, or may be linked by what does.
-var shipped = []string{"api", "config", "provider", "providers", "serve", "internal/admission", "internal/engine", "internal/dialect", "internal/controller", "internal/program", "internal/runtime"}
+var shipped = []string{"api", "config", "provider", "providers", "serve", "internal/admission", "internal/engine", "internal/dialect", "internal/controller", "internal/operator", "internal/program", "internal/runtime"}
 
 // core is the part of it that knows infrastructures only through the provider package.
-var core = []string{"api", "config", "provider", "internal/admission", "internal/engine", "internal/dialect", "internal/controller", "internal/program", "internal/runtime"}
+var core = []string{"api", "config", "provider", "internal/admission", "internal/engine", "internal/dialect", "internal/controller", "internal/operator", "internal/program", "internal/runtime"}
 
 // A room says what the packages of a directory may import besides the standard library and their own room.
 type room struct {
@@ -35,6 +35,9 @@ var rooms = []room{
 	{Pure, []string{"./provider", "./api/millwright", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils"}},
 	// The judge of the simulator shares nothing with what it judges but the types of the APIs.
 	{"internal/verify/sim/judge", []string{"./api", "github.com/openshift/api", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"}},
+	// The operator's decisions: operands follow from facts and manifests, what is said from what was seen.
+	{"internal/operator/operands", []string{"./config", "github.com/openshift/api", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "sigs.k8s.io/yaml"}},
+	{"internal/operator/verdict", []string{"github.com/openshift/api", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils"}},
 	{"test/history/checker", nil},
 }
 
@@ -49,7 +52,7 @@ type wall struct {
 
 var walls = []wall{
 	{
-		rooms: []string{Pure},
+		rooms: []string{Pure, "internal/operator/operands", "internal/operator/verdict"},
 		out:   impurePackages,
 		tests: true,
 		why:   "a pure package has no I/O, no clock, no randomness, no goroutine and no log: pass the facts in",
