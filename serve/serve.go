@@ -21,7 +21,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/millwright-dev/millwright/internal/controller/machine"
@@ -60,12 +59,7 @@ type Env struct {
 
 // Main parses the command line, serves the plugin until it is told to stop,
 // and ends the process.
-func Main(p Plugin) {
-	if err := Command(p).ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
-		fmt.Fprintln(os.Stderr, "Error:", err)
-		os.Exit(1)
-	}
-}
+func Main(p Plugin) { run.Main(Command(p)) }
 
 // Command is the program as a command.
 func Command(p Plugin) *cobra.Command {

@@ -3,23 +3,8 @@
 package main
 
 import (
-	"github.com/millwright-dev/millwright/internal/program"
-	"github.com/millwright-dev/millwright/provider"
-	aws "github.com/millwright-dev/millwright/providers/aws/spec"
-	azure "github.com/millwright-dev/millwright/providers/azure/spec"
-	gcp "github.com/millwright-dev/millwright/providers/gcp/spec"
-	nutanix "github.com/millwright-dev/millwright/providers/nutanix/spec"
-	powervs "github.com/millwright-dev/millwright/providers/powervs/spec"
-	vsphere "github.com/millwright-dev/millwright/providers/vsphere/spec"
+	"github.com/millwright-dev/millwright/cmd/internal/setcontroller"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-func main() { program.Main(program.SetController().Admitting(admitters())) }
-
-// admitters are those of the infrastructures whose specs the original judges, as Infrastructure
-// objects spell them.
-func admitters() map[string]provider.Admitter {
-	return map[string]provider.Admitter{
-		"AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "GCP": gcp.Admitter{},
-		"Nutanix": nutanix.Admitter{}, "PowerVS": powervs.Admitter{}, "VSphere": vsphere.Admitter{},
-	}
-}
+func main() { run.Main(setcontroller.Command()) }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -96,12 +95,7 @@ func (p Program) Admitting(admitters map[string]provider.Admitter) Program {
 
 // Main parses the command line, runs the program until it is told to stop, and ends the
 // process.
-func Main(p Program) {
-	if err := p.Command().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
-		fmt.Fprintln(os.Stderr, "Error:", err)
-		os.Exit(1)
-	}
-}
+func Main(p Program) { run.Main(p.Command()) }
 
 // Command is the program as a command.
 func (p Program) Command() *cobra.Command {

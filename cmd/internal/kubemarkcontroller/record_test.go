@@ -1,4 +1,4 @@
-package main
+package kubemarkcontroller
 
 import (
 	"encoding/json"

@@ -1,0 +1,28 @@
+// Package setcontroller is the program machineset-controller. It keeps the machine sets and machine deployments of
+// machine.openshift.io, and serves its webhooks.
+package setcontroller
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/millwright-dev/millwright/internal/program"
+	"github.com/millwright-dev/millwright/provider"
+	aws "github.com/millwright-dev/millwright/providers/aws/spec"
+	azure "github.com/millwright-dev/millwright/providers/azure/spec"
+	gcp "github.com/millwright-dev/millwright/providers/gcp/spec"
+	nutanix "github.com/millwright-dev/millwright/providers/nutanix/spec"
+	powervs "github.com/millwright-dev/millwright/providers/powervs/spec"
+	vsphere "github.com/millwright-dev/millwright/providers/vsphere/spec"
+)
+
+// Command is the program as a command.
+func Command() *cobra.Command { return program.SetController().Admitting(admitters()).Command() }
+
+// admitters are those of the infrastructures whose specs the original judges, as Infrastructure
+// objects spell them.
+func admitters() map[string]provider.Admitter {
+	return map[string]provider.Admitter{
+		"AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "GCP": gcp.Admitter{},
+		"Nutanix": nutanix.Admitter{}, "PowerVS": powervs.Admitter{}, "VSphere": vsphere.Admitter{},
+	}
+}

@@ -1,0 +1,159 @@
+// Package terminationhandler is the program termination-handler. It runs on every node whose instance the cloud may
+// take back. It watches the cloud's metadata service and tells what is
+// announced by conditions of the node.
+package terminationhandler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/runtime/termination"
+	"github.com/millwright-dev/millwright/internal/runtime/termination/metadata"
+)
+
+// Command is the program as a command.
+func Command() *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:           "termination-handler",
+		Short:         "Tell on the node that the cloud takes its instance back",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := errors.Join(o.log.Apply(), o.check()); err != nil {
+				return err
+			}
+			return o.run(c.Context())
+		},
+	}
+	o.addFlags(c.Flags())
+	o.log = run.AddLogFlags(c.Flags())
+	run.AddVersion(c)
+	return c
+}
+
+// options are the flags.
+type options struct {
+	provider, node, namespace string
+	interval                  int64
+	kubeconfig, metadata      string
+	health, metrics           string
+	log                       *run.LogFlags
+}
+
+func (o *options) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.provider, "provider", "", "cloud whose metadata service is asked: "+strings.Join(o.clouds().Names(), ", ")+"; empty: the one that spec.providerID of the node names")
+	fs.StringVar(&o.node, "node-name", "", "name of the node that this runs on")
+	fs.StringVar(&o.namespace, "namespace", "", "accepted, without effect: the node says all that is needed")
+	fs.Int64Var(&o.interval, "poll-interval-seconds", 5, "seconds from one look at the metadata service to the next")
+	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; empty: $KUBECONFIG, or this pod's")
+	fs.StringVar(&o.metadata, "metadata-url", metadata.LinkLocal, "address of the metadata service; another one is for tests")
+	fs.StringVar(&o.health, "health-addr", "", "address of /healthz, /readyz and /metrics; empty for none")
+	fs.StringVar(&o.metrics, "metrics-bind-address", "", "another address of them; empty or \"0\" for none")
+}
+
+func (o *options) check() error {
+	_, known := o.clouds()[o.provider]
+	switch {
+	case o.node == "":
+		return errors.New("--node-name: must be set")
+	case o.interval < 1:
+		return fmt.Errorf("--poll-interval-seconds: must be at least 1, is %d", o.interval)
+	case o.provider != "" && !known:
+		return fmt.Errorf("--provider: unknown cloud %q: want one of %s, or nothing to find out", o.provider, strings.Join(o.clouds().Names(), ", "))
+	}
+	return nil
+}
+
+func (o *options) clouds() termination.Clouds {
+	http := metadata.NewHTTP()
+	return termination.Clouds{
+		"aws":   func() termination.Source { return metadata.NewAWS(http, o.metadata, clock.RealClock{}) },
+		"azure": func() termination.Source { return metadata.NewAzure(http, o.metadata) },
+		"gcp":   func() termination.Source { return metadata.NewGCP(http, o.metadata) },
+	}
+}
+
+// run watches until ctx is done. Only an address that is taken, or is none, ends
+// it with an error.
+func (o *options) run(ctx context.Context) error {
+	config := o.awaitConfig(ctx)
+	if config == nil {
+		return nil
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	w := termination.New(termination.Options{
+		Source: o.source(client.CoreV1().Nodes()), Nodes: client.CoreV1().Nodes(), Node: o.node,
+		Clock: clock.RealClock{}, Interval: time.Duration(o.interval) * time.Second,
+		Log: klog.Background().WithName("termination-handler"), Metrics: termination.NewMetrics(registry),
+	})
+	stop, err := o.serve(w, registry)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	w.Run(ctx)
+	return nil
+}
+
+func (o *options) source(nodes termination.Nodes) termination.Source {
+	clouds := o.clouds()
+	if newSource, ok := clouds[o.provider]; ok {
+		return newSource()
+	}
+	return &termination.ByNode{Clouds: clouds, Nodes: nodes, Node: o.node}
+}
+
+// requestTimeout bounds a call to an API server: a connection that died with
+// its network would otherwise hold up everything.
+const requestTimeout = 10 * time.Second
+
+// awaitConfig reads the kubeconfig until it can be read: that of a kubelet which
+// is about to join names certificates that it does not have yet. It returns nil
+// when ctx is done.
+func (o *options) awaitConfig(ctx context.Context) *rest.Config {
+	for {
+		config, err := o.config()
+		if err == nil {
+			return config
+		}
+		klog.ErrorS(err, "The kubeconfig cannot be used, trying again")
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Duration(o.interval) * time.Second):
+		}
+	}
+}
+
+func (o *options) config() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = requestTimeout
+	config.WarningHandler = rest.NoWarnings{}
+	return config, nil
+}

@@ -1,0 +1,66 @@
+// Command millwright-controllers is all programs that run in clusters, in one file: it is the one by whose name it is called, as
+// a link to it (/machineset-controller), or whose name is its first argument.
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	// Images have no certificate authorities of their own: those of Mozilla are used where a system has none.
+	_ "golang.org/x/crypto/x509roots/fallback"
+
+	"github.com/millwright-dev/millwright/cmd/internal/kubemarkcontroller"
+	"github.com/millwright-dev/millwright/cmd/internal/setcontroller"
+	"github.com/millwright-dev/millwright/cmd/internal/terminationhandler"
+	"github.com/millwright-dev/millwright/internal/program"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+)
+
+// programs are those that the file is, by their names. Images have a link for each.
+func programs() map[string]func() *cobra.Command {
+	return map[string]func() *cobra.Command{
+		"machine-controller-kubemark": kubemarkcontroller.Command,
+		"machine-controller-manager":  program.ControllerManager().Command,
+		"machine-healthcheck":         program.HealthCheck().Command,
+		"machineset-controller":       setcontroller.Command,
+		"nodelink-controller":         program.NodeLink().Command,
+		"termination-handler":         terminationhandler.Command,
+	}
+}
+
+func main() {
+	if slices.Equal(os.Args[1:], []string{"--programs"}) {
+		fmt.Println(strings.Join(names(), "\n"))
+		return
+	}
+	args, err := called(os.Args)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+	// Programs take ports and APIs by the name that they are called by.
+	os.Args = args
+	run.Main(programs()[filepath.Base(args[0])]())
+}
+
+// called is the command line of the program that is meant, beginning with its name.
+func called(args []string) ([]string, error) {
+	_, linked := programs()[filepath.Base(args[0])]
+	if linked {
+		return args, nil
+	}
+	args = args[1:]
+	asked := cmp.Or(strings.Join(args[:min(1, len(args))], ""), "no program")
+	if _, known := programs()[asked]; !known {
+		return nil, fmt.Errorf("%s: want one of %s", asked, strings.Join(names(), ", "))
+	}
+	return args, nil
+}
+
+func names() []string { return slices.Sorted(maps.Keys(programs())) }

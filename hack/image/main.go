@@ -1,0 +1,119 @@
+// Command image builds the image of the programs that run in clusters, for each architecture, as one archive of the OCI layout,
+// with a bill of materials for each beside it. It needs no container daemon, and what it writes depends on the sources only: two builds of one
+// commit are equal byte for byte.
+//
+//	go run ./hack/image -out dist -version v1.2.3
+package main
+
+import (
+	"context"
+	"debug/buildinfo"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+)
+
+// program is the package that is built. Its flag --programs lists the programs that it is.
+const program = "./cmd/millwright-controllers"
+
+func main() {
+	out := flag.String("out", "dist", "folder for the archive and the bills of materials")
+	version := flag.String("version", "", "version of the programs and tag of the image; empty is a build that is no release, tagged devel")
+	name := flag.String("name", "millwright.dev/millwright-controllers", "name of the image, without a tag")
+	archs := flag.String("arch", "amd64,arm64", "architectures of linux, by comma")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	b := build{out: *out, version: *version, name: *name, archs: strings.Split(*archs, ",")}
+	if err := b.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "image:", err)
+		os.Exit(1)
+	}
+}
+
+// build is one call.
+type build struct {
+	out, version, name string
+	archs              []string
+}
+
+func (b build) run(ctx context.Context) error {
+	if err := os.MkdirAll(b.out, 0o755); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "image-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	names, err := programs(ctx)
+	if err != nil {
+		return err
+	}
+	var images []image
+	for _, arch := range b.archs {
+		i, err := b.image(ctx, work, arch, names)
+		if err != nil {
+			return fmt.Errorf("%s: %w", arch, err)
+		}
+		fmt.Printf("linux/%s: %d bytes compressed, %s\n", arch, len(i.layer), digest(i.layer))
+		images = append(images, i)
+	}
+	archive, index, err := layout(b.name+":"+b.tag(), images)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(b.out, "millwright-controllers.oci.tar")
+	fmt.Println(file, index)
+	return os.WriteFile(file, archive, 0o644)
+}
+
+func (b build) tag() string {
+	if b.version == "" {
+		return "devel"
+	}
+	return b.version
+}
+
+// image builds the programs for one architecture, and writes their bill of materials.
+func (b build) image(ctx context.Context, work, arch string, names []string) (image, error) {
+	binary := filepath.Join(work, arch)
+	flags := "-s -w -buildid= -X github.com/millwright-dev/millwright/internal/runtime/version.release=" + b.version
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o", binary, program)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=")
+	c.Stderr = os.Stderr
+	if err := c.Run(); err != nil {
+		return image{}, fmt.Errorf("build %s: %w", program, err)
+	}
+	content, err := os.ReadFile(binary)
+	if err != nil {
+		return image{}, err
+	}
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return image{}, fmt.Errorf("read of which modules %s is: %w", program, err)
+	}
+	bill, err := spdx("millwright-controllers-linux-"+arch, b.tag(), content, info)
+	if err != nil {
+		return image{}, err
+	}
+	if err := os.WriteFile(filepath.Join(b.out, "millwright-controllers-linux-"+arch+".spdx.json"), bill, 0o644); err != nil {
+		return image{}, err
+	}
+	return pack(arch, b.tag(), content, names)
+}
+
+// programs are those that the built program is, for which the image has links.
+func programs(ctx context.Context) ([]string, error) {
+	c := exec.CommandContext(ctx, "go", "run", program, "--programs")
+	c.Stderr = os.Stderr
+	list, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("ask %s which programs it is: %w", program, err)
+	}
+	return strings.Fields(string(list)), nil
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// user is whom the image's programs run as, unless somebody says otherwise: nobody that exists, and not root.
+const user = "65532:65532"
+
+// binaryName is the file that every link of the image leads to.
+const binaryName = "millwright-controllers"
+
+// An image is one architecture's.
+type image struct {
+	arch string
+	// layer is compressed; config and manifest are JSON.
+	layer, config, manifest []byte
+}
+
+// A descriptor names a blob, as the OCI image format spells it.
+type descriptor struct {
+	MediaType   string            `json:"mediaType"`
+	Digest      string            `json:"digest"`
+	Size        int               `json:"size"`
+	Platform    *platform         `json:"platform,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+type platform struct {
+	Architecture string `json:"architecture"`
+	OS           string `json:"os"`
+}
+
+const (
+	layerType    = "application/vnd.oci.image.layer.v1.tar+gzip"
+	configType   = "application/vnd.oci.image.config.v1+json"
+	manifestType = "application/vnd.oci.image.manifest.v1+json"
+	indexType    = "application/vnd.oci.image.index.v1+json"
+)
+
+// A file is an entry of an archive: a link where target is set, a folder where the name ends with "/".
+type file struct {
+	name, target string
+	content      []byte
+	mode         int64
+}
+
+// archive has the files in their order, owned by root and of the first second that there is.
+func archive(files []file) ([]byte, error) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, f := range files {
+		h := &tar.Header{Name: f.name, Linkname: f.target, Mode: f.mode, Size: int64(len(f.content)), Typeflag: tar.TypeReg, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR}
+		switch {
+		case f.target != "":
+			h.Typeflag = tar.TypeSymlink
+		case f.name[len(f.name)-1] == '/':
+			h.Typeflag = tar.TypeDir
+		}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		if _, err := w.Write(f.content); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// pack makes the image whose root has the binary, and a link to it for each program.
+func pack(arch, tag string, binary []byte, programs []string) (image, error) {
+	files := []file{
+		{name: "etc/", mode: 0o755},
+		{name: "etc/passwd", mode: 0o644, content: []byte("root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n")},
+		{name: binaryName, mode: 0o755, content: binary},
+	}
+	for _, p := range programs {
+		files = append(files, file{name: p, target: binaryName, mode: 0o777})
+	}
+	plain, err := archive(files)
+	if err != nil {
+		return image{}, err
+	}
+	i := image{arch: arch}
+	if i.layer, err = compressed(plain); err != nil {
+		return image{}, err
+	}
+	i.config, err = json.Marshal(map[string]any{
+		"architecture": arch, "os": "linux", "created": "1970-01-01T00:00:00Z",
+		"config": map[string]any{
+			"User": user, "WorkingDir": "/", "Entrypoint": []string{"/" + binaryName}, "Env": []string{"PATH=/"},
+			"Labels": map[string]string{"org.opencontainers.image.title": binaryName, "org.opencontainers.image.version": tag, "org.opencontainers.image.licenses": "Apache-2.0"},
+		},
+		"rootfs":  map[string]any{"type": "layers", "diff_ids": []string{digest(plain)}},
+		"history": []map[string]string{{"created": "1970-01-01T00:00:00Z", "created_by": "hack/image"}},
+	})
+	if err != nil {
+		return image{}, err
+	}
+	i.manifest, err = json.Marshal(map[string]any{
+		"schemaVersion": 2, "mediaType": manifestType,
+		"config": describe(configType, i.config), "layers": []descriptor{describe(layerType, i.layer)},
+	})
+	return i, err
+}
+
+// layout is an archive of the OCI layout with one index of all images, and the digest of that index. The index is called
+// reference, for those who import the archive.
+func layout(reference string, images []image) (content []byte, index string, err error) {
+	files := []file{{name: "oci-layout", mode: 0o644, content: []byte(`{"imageLayoutVersion":"1.0.0"}`)}, {name: "blobs/", mode: 0o755}, {name: "blobs/sha256/", mode: 0o755}}
+	blob := func(b []byte) {
+		files = append(files, file{name: "blobs/sha256/" + digest(b)[len("sha256:"):], mode: 0o644, content: b})
+	}
+	var manifests []descriptor
+	for _, i := range images {
+		d := describe(manifestType, i.manifest)
+		d.Platform = &platform{i.arch, "linux"}
+		manifests = append(manifests, d)
+		blob(i.layer)
+		blob(i.config)
+		blob(i.manifest)
+	}
+	all, err := json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": indexType, "manifests": manifests})
+	if err != nil {
+		return nil, "", err
+	}
+	blob(all)
+	d := describe(indexType, all)
+	d.Annotations = map[string]string{"io.containerd.image.name": reference, "org.opencontainers.image.ref.name": reference}
+	top, err := json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": indexType, "manifests": []descriptor{d}})
+	if err != nil {
+		return nil, "", err
+	}
+	content, err = archive(append(files, file{name: "index.json", mode: 0o644, content: top}))
+	return content, d.Digest, err
+}
+
+func describe(mediaType string, b []byte) descriptor {
+	return descriptor{MediaType: mediaType, Digest: digest(b), Size: len(b)}
+}
+
+func digest(b []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(b)) }
+
+// compressed has no name and no time in its head.
+func compressed(b []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(b); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
