@@ -33,14 +33,21 @@ func (t *target[M]) find(ctx context.Context) lifecycle.Node {
 	if err := t.whose().contested(ctx); err != nil {
 		return t.looked(nil, err)
 	}
-	q, taken := t.whose().query(ctx), ""
+	q := t.whose().query(ctx)
 	n, err := t.Nodes.Find(ctx, q)
-	if err == nil && n == nil && t.world.Instances.Looked && t.instance() == nil {
-		taken, err = t.Nodes.Taken(ctx, q)
+	if err != nil || n != nil || !t.world.Instances.Looked {
+		return t.bearsWitness(ctx, q, t.looked(n, err))
 	}
-	f := t.looked(n, err)
-	f.Taken = taken
-	return t.bearsWitness(ctx, q, f)
+	return t.taken(ctx, t.Nodes.Client, q)
+}
+
+// taken is what is known of the node of a machine that has none: whose that of its name is,
+// as r has it.
+func (t *target[M]) taken(ctx context.Context, r client.Reader, q node.Query) lifecycle.Node {
+	n, whose, err := q.Taken(ctx, r)
+	f := t.looked(nil, err)
+	f.Taken, f.TakenReady = whose, lifecycle.Ready(n).Status == corev1.ConditionTrue
+	return f
 }
 
 // looked is what came of looking for the node.
@@ -83,6 +90,12 @@ func (t *target[M]) surely(ctx context.Context) lifecycle.Node {
 		q.Name = was.Object.Name
 	}
 	f := t.looked(t.Nodes.Surely(ctx, q))
+	if was.Taken == "" || !f.Looked || f.Object != nil {
+		return f
+	}
+	if now := t.taken(ctx, t.Nodes.Live, q); !now.Looked || now.Taken != "" {
+		return now
+	}
 	f.Taken = was.Taken
 	return f
 }

@@ -201,6 +201,8 @@ func operation(m *v1alpha1.Machine, was lifecycle.Stage, o lifecycle.Outcome) *v
 func unhealthy(m *v1alpha1.Machine, o lifecycle.Outcome) string {
 	text := fmt.Sprintf("Machine %s is unhealthy - changing MachinePhase to Unknown", m.Name)
 	switch taken := o.World.Node.Taken; {
+	case o.Reason == lifecycle.ReasonNodeMissing && taken != "" && len(o.World.Instances.Own) > 0:
+		return fmt.Sprintf("Node %s is that of %s. %s", m.Labels[v1alpha1.LabelKeyNode], taken, text)
 	case o.Reason == lifecycle.ReasonNodeMissing && taken != "":
 		return fmt.Sprintf("Node %s is that of %s, and the machine's own instance is gone. %s", m.Labels[v1alpha1.LabelKeyNode], taken, text)
 	case o.Reason == lifecycle.ReasonNodeMissing:

@@ -38,7 +38,12 @@ func TestUnhealthyInWords(t *testing.T) {
 		},
 		"node of another": {
 			"it says whose the node is, and ends in the same words", lost(lifecycle.ReasonNodeMissing, lifecycle.Args{}), "machine a/b",
-			"Node node-1 is that of machine a/b, and the machine's own instance is gone. Machine m-1 is unhealthy - changing MachinePhase to Unknown",
+			"Node node-1 is that of machine a/b, and the machine's own instance is gone. Machine m-1 is unhealthy - changing MachinePhase to Unknown; " +
+				"the infrastructure does not know its instance any more",
+		},
+		"node of another, and an instance": {
+			"its own instance is there", lost(lifecycle.ReasonNodeMissing, lifecycle.Args{}), "instance cloud:///i-9",
+			"Node node-1 is that of instance cloud:///i-9. Machine m-1 is unhealthy - changing MachinePhase to Unknown",
 		},
 		"for too long": {
 			"2.5", failed(lifecycle.ReasonHealthTimeout, ready, nil), "",
@@ -58,7 +63,9 @@ func TestUnhealthyInWords(t *testing.T) {
 			m := runningMachine()
 			m.Name, m.Labels = "m-1", map[string]string{v1alpha1.LabelKeyNode: "node-1"}
 			w := dialecttest.World(dialecttest.Instance(provider.Running), nil)
-			w.Node.Taken = tc.taken
+			if w.Node.Taken = tc.taken; tc.taken == "machine a/b" {
+				w.Instances.Own = nil
+			}
 			o := lifecycle.Outcome{Decision: tc.why, World: w, At: dialecttest.Now}
 			if tc.why.Step == lifecycle.Fail {
 				o.Steps, o.Step = []lifecycle.Decision{tc.why}, lifecycle.Settled

@@ -236,9 +236,10 @@ type Node struct {
 	Object *corev1.Node
 	Looked bool
 	Err    error
-	// Taken says whose the node of the recorded name is, where the machine has
-	// neither that nor an instance.
-	Taken string
+	// Taken says whose the node of the recorded name is, where that is not the machine's,
+	// and no other is. TakenReady says that it reports Ready.
+	Taken      string
+	TakenReady bool
 	// Stale says that the node's metadata differs from what the machine asks for.
 	Stale bool
 	// Update is what the node says about an update in place, Preservation what it

@@ -143,6 +143,8 @@ func onNode1(m *lifecycle.Machine) { m.Recorded.NodeName = "node-1" }
 
 func nodeTaken(w *lifecycle.World) { w.Node.Taken = "instance cloud:///i-9" }
 
+func takenReady(w *lifecycle.World) { w.Node.TakenReady = true }
+
 func failedAt(step lifecycle.Step, err error, ago time.Duration, failures int) worldEdit {
 	return func(w *lifecycle.World) {
 		w.Retry = lifecycle.Retry{Step: step, Err: err, At: now.Add(-ago), Failures: failures}

@@ -59,6 +59,40 @@ func TestRowsOfGardenerHealth(t *testing.T) {
 			},
 		},
 		{
+			name:   "gardener 2.1: likewise, its instance is there, and the other's node is silent",
+			reason: "nothing reports for the machine, whatever its kubelet has made up before",
+			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Hour), aged(2*time.Hour), onNode1), w: world(having(instance(provider.Running)), nodeTaken),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageLost, After: 10 * time.Minute,
+				Message: "node node-1 is that of instance cloud:///i-9",
+			},
+		},
+		{
+			name:   "gardener 2.1: likewise, and the other's node reports Ready",
+			reason: "the kubelet of the instance may be what reports: pods that nobody can drain are left alone",
+			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Hour), aged(2*time.Hour), onNode1), w: world(having(instance(provider.Running)), nodeTaken, takenReady),
+			want: lifecycle.Decision{
+				Step: lifecycle.Settled, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "node node-1 is that of instance cloud:///i-9",
+			},
+		},
+		{
+			name:   "gardener 2.4: likewise, and it reports again",
+			reason: "as before: a silence that is over gives nothing up",
+			policy: brisk, m: machine(stage(lifecycle.StageLost, 11*time.Minute), onNode1), w: world(having(instance(provider.Running)), nodeTaken, takenReady),
+			want: lifecycle.Decision{
+				Step: lifecycle.Settled, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageRunning, Message: "node node-1 is that of instance cloud:///i-9",
+			},
+		},
+		{
+			name:   "gardener 2.4: a node of another is Ready, and the machine has no instance",
+			reason: "it cannot be the machine's kubelet that reports",
+			policy: brisk, m: machine(stage(lifecycle.StageRunning, time.Hour), aged(2*time.Hour), onNode1), w: world(nodeTaken, takenReady),
+			want: lifecycle.Decision{
+				Step: lifecycle.Await, Reason: lifecycle.ReasonNodeMissing, Stage: lifecycle.StageLost, After: 10 * time.Minute,
+				Message: "node node-1 is that of instance cloud:///i-9, and the machine's own instance is gone",
+			},
+		},
+		{
 			name:   "gardener 2.4: likewise, its time is over",
 			reason: "it is given up like one whose node does not answer",
 			policy: brisk, m: machine(stage(lifecycle.StageLost, 11*time.Minute)), w: world(nodeTaken),

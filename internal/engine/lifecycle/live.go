@@ -277,7 +277,10 @@ func nodeUnknown(q input) *Decision {
 // nodeMissing is about machines that had a node. Where losing it means
 // replacement, a node that is being deleted is lost, also one that was still on
 // its way to count: our finalizer on it only sees to it that nobody misses the
-// wish. A node that is another's now was not deleted: the machine is unhealthy.
+// wish. A node that is another's now was not deleted: the machine is unhealthy,
+// unless it has its instance and that node reports. Then the kubelet of the instance
+// may be what reports under it, with something that it has made up, and giving the
+// machine up would end pods that nobody can drain.
 func nodeMissing(q input) *Decision {
 	if !q.nodeLeaves() && (q.w.Node.Object != nil || !q.m.HadNode()) {
 		return nil
@@ -285,6 +288,12 @@ func nodeMissing(q input) *Decision {
 	switch {
 	case q.p.Health.NodeLossDeletes && q.w.Node.Taken == "":
 		return &Decision{Step: Replace, Reason: ReasonNodeMissing, Message: "the node object was deleted"}
+	case q.p.Health.Tracked && q.w.Node.TakenReady && len(q.w.Instances.Own) > 0:
+		d := q.onItsWay(Decision{Step: Settled, Reason: ReasonNodeMissing, Message: q.nodeGone()})
+		if q.m.Stage == StageLost {
+			d.Stage = StageRunning
+		}
+		return &d
 	case q.p.Health.Tracked && q.m.Stage != StageLost:
 		return &Decision{
 			Step: Await, Reason: ReasonNodeMissing, Stage: StageLost, After: q.p.Health.Timeout,
@@ -318,7 +327,11 @@ func (q input) nodeGone() string {
 	if q.w.Node.Taken == "" {
 		return "the node object is gone"
 	}
-	return fmt.Sprintf("node %s is that of %s, and the machine's own instance is gone", q.m.Recorded.NodeName, q.w.Node.Taken)
+	text := fmt.Sprintf("node %s is that of %s", q.m.Recorded.NodeName, q.w.Node.Taken)
+	if len(q.w.Instances.Own) == 0 {
+		text += ", and the machine's own instance is gone"
+	}
+	return text
 }
 
 // nodeLeaves reports whether somebody deleted the node, where that is a wish.

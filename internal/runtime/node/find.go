@@ -78,21 +78,22 @@ func (c *Cluster) Find(ctx context.Context, q Query) (*corev1.Node, error) {
 	return nil, nil
 }
 
-// AnotherMachine is what [Cluster.Taken] says of a node that another machine has.
+// AnotherMachine is what [Query.Taken] says of a node that another machine has.
 const AnotherMachine = "another machine"
 
 // Taken says whose the node of the recorded name is where that is not the
 // machine's: [AnotherMachine] or "instance <provider ID>". Empty when it is, or
-// when there is none.
-func (c *Cluster) Taken(ctx context.Context, q Query) (string, error) {
-	if c == nil {
-		return "", nil
-	}
-	n, err := Read(ctx, c.Client, q.Name)
+// when there is none. It returns that node, too, as r has it: [Cluster].Client or
+// [Cluster].Live.
+func (q Query) Taken(ctx context.Context, r client.Reader) (*corev1.Node, string, error) {
+	n, err := Read(ctx, r, q.Name)
 	if n == nil || err != nil {
-		return "", err
+		return nil, "", err
 	}
-	return q.anothers(n), nil
+	if whose := q.anothers(n); whose != "" {
+		return n, whose, nil
+	}
+	return nil, "", nil
 }
 
 func (c *Cluster) byName(ctx context.Context, q Query) (*corev1.Node, error) {
@@ -283,7 +284,7 @@ func (q Query) Only(nodes []corev1.Node, what string) (*corev1.Node, error) {
 func (q Query) Anothers(n *corev1.Node) bool { return n != nil && q.anothers(n) != "" }
 
 // anothers says whose the node is where it is not the machine's, as
-// [Cluster.Taken] does.
+// [Query.Taken] does.
 func (q Query) anothers(n *corev1.Node) string {
 	switch {
 	case q.otherInstance(n):

@@ -135,8 +135,9 @@ func TestTaken(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
-			if got, err := newWorld(t, interceptor.Funcs{}, tt.node).Taken(t.Context(), query); err != nil || got != tt.want {
-				t.Errorf("got %q, %v, want %q", got, err, tt.want)
+			n, got, err := query.Taken(t.Context(), newWorld(t, interceptor.Funcs{}, tt.node).Client)
+			if err != nil || got != tt.want || (n != nil) != (got != "") {
+				t.Errorf("got %v, %q, %v, want %q", n, got, err, tt.want)
 			}
 		})
 	}
@@ -152,7 +153,7 @@ func TestFindDoesNotTakeAFailureForNone(t *testing.T) {
 	if n, err := w.Find(t.Context(), Query{Name: "w1"}); n != nil || !errors.Is(err, denied) {
 		t.Errorf("got %v, %v", n, err)
 	}
-	if by, err := w.Taken(t.Context(), Query{Name: "w1"}); by != "" || !errors.Is(err, denied) {
+	if _, by, err := (Query{Name: "w1"}).Taken(t.Context(), w.Client); by != "" || !errors.Is(err, denied) {
 		t.Errorf("taken by %q, %v", by, err)
 	}
 }
@@ -163,9 +164,6 @@ func TestNoCluster(t *testing.T) {
 	n, err := c.Find(ctx, Query{Name: "w1"})
 	if n != nil || err != nil || c.Exists() {
 		t.Errorf("found %v, %v", n, err)
-	}
-	if by, err := c.Taken(ctx, Query{Name: "w1"}); by != "" || err != nil {
-		t.Errorf("taken by %q, %v", by, err)
 	}
 	if _, wrote, err := c.Apply(ctx, nil, Want{}); wrote || err != nil {
 		t.Errorf("applied %v, %v", wrote, err)
