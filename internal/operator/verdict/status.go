@@ -9,7 +9,9 @@ import (
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -61,7 +63,7 @@ func (r Reporter) Begin(before configv1.ClusterOperatorStatus) configv1.ClusterO
 
 // related are the objects that whoever gathers evidence looks at.
 func (r Reporter) related() []configv1.ObjectReference {
-	const machines, rbac = "machine.openshift.io", "rbac.authorization.k8s.io"
+	machines, rbac := machinev1.GroupName, rbacv1.GroupName
 	return []configv1.ObjectReference{
 		{Resource: "namespaces", Name: r.Namespace},
 		{Group: machines, Resource: "machines", Namespace: r.Namespace},
