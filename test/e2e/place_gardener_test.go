@@ -28,7 +28,7 @@ func TestInPlaceOfMachineControllerManager(t *testing.T) {
 	for _, s := range []*started{sets, machines} { // before there is anything to serve
 		s.answers(t, "/healthz", 200)
 		eventually(t, patience, s.name+" says what it waits for", func(context.Context) (string, error) {
-			if body := s.answers(t, "/readyz", 503); !strings.Contains(body, "the control cluster has no machines of ") {
+			if body := s.answers(t, "/readyz", 503); !strings.Contains(body, "the control cluster lacks kinds of ") {
 				return body, nil
 			}
 			return "", nil

@@ -195,6 +195,12 @@ func (a API) Has(kind string) bool {
 	return slices.ContainsFunc(a.Kinds, func(k Kind) bool { return k.Name == kind })
 }
 
+// Needed are the kinds without which no program serves the API: machines, sets and classes.
+// Of the others each is done without where the cluster has none.
+func (a API) Needed() []Kind {
+	return slices.DeleteFunc(slices.Clone(a.Kinds), func(k Kind) bool { return k.Name == "MachineDeployment" || k.Name == "MachineHealthCheck" })
+}
+
 // Choice tells people what there is: "openshift (machine.openshift.io) or …".
 func Choice() string {
 	var all []string

@@ -51,7 +51,7 @@ func (p *Process) await(ctx context.Context) error {
 			p.health.lacks("")
 			return nil
 		}
-		why := fmt.Sprintf("the control cluster has no machines of %s", strings.Join(wanted, ", nor of "))
+		why := fmt.Sprintf("the control cluster lacks kinds of %s", strings.Join(wanted, ", and of "))
 		if err != nil {
 			why = err.Error()
 		}
@@ -68,16 +68,21 @@ func (p *Process) await(ctx context.Context) error {
 	}
 }
 
-// there are those of the wanted APIs that the control cluster has.
+// there are those of the wanted APIs that the control cluster has. One whose kinds have not
+// all been installed yet is not among them.
 func (c *surroundings) there(ctx context.Context, wanted []string) (there []string, err error) {
 	c.lacks = nil
 	for _, name := range wanted {
 		api, _ := apis.Of(name)
-		has, err := c.Has(ctx, schema.GroupVersionKind{Group: api.Name, Version: api.Version, Kind: api.Kinds[0].Name})
-		if err != nil {
-			return nil, err
+		whole := true
+		for _, kind := range api.Needed() {
+			has, err := c.Has(ctx, schema.GroupVersionKind{Group: api.Name, Version: api.Version, Kind: kind.Name})
+			if err != nil {
+				return nil, err
+			}
+			whole = whole && has
 		}
-		if has {
+		if whole {
 			there = append(there, name)
 		}
 	}
