@@ -49,8 +49,9 @@ build: ## Build the commands into bin/
 	@mkdir -p bin
 	go build -trimpath -o bin/ ./cmd/...
 
-.PHONY: $(notdir $(wildcard cmd/*))
-$(notdir $(wildcard cmd/*)): # make nodelink-controller builds that command alone
+COMMANDS = $(filter-out internal,$(notdir $(wildcard cmd/*)))
+.PHONY: $(COMMANDS)
+$(COMMANDS): # make nodelink-controller builds that command alone
 	@mkdir -p bin
 	go build -trimpath -o bin/ ./cmd/$@
 
@@ -62,9 +63,19 @@ box: ## Build the development control plane, once, and print its folder
 generate: ## Make deep copies, CRDs and RBAC roles again
 	hack/generate
 
+.PHONY: packages
+packages: box ## Make the packages in deploy/ from config/ again
+	@"$$(go run ./internal/demo/devplane/cmd/box-assets)/kubectl" kustomize config/default >deploy/millwright.yaml
+
+# VERSION= is what the programs call themselves and the image's tag: v1.2.3. Without it they are devel.
+VERSION ?=
+.PHONY: image
+image: ## Build the image for amd64 and arm64 into dist/, without a container daemon: VERSION=v1.2.3
+	go run ./hack/image -out dist -version "$(VERSION)"
+
 .PHONY: clean
 clean: ## Remove what was built here (the cache folder stays)
-	rm -rf bin
+	rm -rf bin dist
 
 ##@ Test
 

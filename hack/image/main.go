@@ -23,7 +23,7 @@ const program = "./cmd/millwright-controllers"
 func main() {
 	out := flag.String("out", "dist", "folder for the archive and the bills of materials")
 	version := flag.String("version", "", "version of the programs and tag of the image; empty is a build that is no release, tagged devel")
-	name := flag.String("name", "localhost/millwright-controllers", "name of the image, without a tag")
+	name := flag.String("name", "docker.io/library/millwright-controllers", "name of the image, without a tag: manifests that name no registry mean this one")
 	archs := flag.String("arch", "amd64,arm64", "architectures of linux, by comma")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

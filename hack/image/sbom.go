@@ -67,7 +67,7 @@ func spdx(name, version string, content []byte, info *debug.BuildInfo) ([]byte, 
 	hash := hex.EncodeToString(sum[:])
 	b := bill{
 		Version: "SPDX-2.3", License: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: name,
-		Namespace: "https://millwright.dev/spdx/" + name + "-" + hash,
+		Namespace: "https://github.com/millwright-dev/millwright/spdx/" + name + "-" + hash,
 		Created:   creation{"1970-01-01T00:00:00Z", []string{"Tool: millwright-hack-image"}},
 		Packages: []part{
 			{ID: "SPDXRef-program", Name: name, Version: version, Download: unknown, Declared: "Apache-2.0", Concluded: unknown, Copyright: unknown, Checksums: []checksum{{"SHA256", hash}}},

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+)
+
+// TestMain starts an API server without CRDs: packages bring theirs.
+func TestMain(m *testing.M) { os.Exit(devplanetest.Main(m, devplanetest.Options{NoCRDs: true})) }
+
+const namespace = "millwright-system"
+
+// kubectl runs it against the shared API server, at the top of the repository.
+func kubectl(t *testing.T, args ...string) []byte {
+	t.Helper()
+	env := devplanetest.Start(t)
+	path, err := env.Assets.Path(devplane.Kubectl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := devplanetest.RepositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), path, args...)
+	c.Dir, c.Env = root, append(os.Environ(), "KUBECONFIG="+env.KubeconfigPath)
+	out, err := c.Output()
+	if err != nil {
+		var failed *exec.ExitError
+		if errors.As(err, &failed) {
+			t.Fatalf("kubectl %v: %v\n%s", args, err, failed.Stderr)
+		}
+		t.Fatal(err)
+	}
+	return out
+}
+
+func objects(t *testing.T, manifests []byte) []*unstructured.Unstructured {
+	t.Helper()
+	var all []*unstructured.Unstructured
+	for d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096); ; {
+		o := &unstructured.Unstructured{}
+		if err := d.Decode(&o.Object); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(o.Object) > 0 {
+			all = append(all, o)
+		}
+	}
+}
+
+func deployments(t *testing.T, manifests []byte) map[string]*appsv1.Deployment {
+	t.Helper()
+	found := map[string]*appsv1.Deployment{}
+	for _, o := range objects(t, manifests) {
+		if o.GetKind() != "Deployment" {
+			continue
+		}
+		d := &appsv1.Deployment{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, d, true); err != nil {
+			t.Fatalf("%s: %v", o.GetName(), err)
+		}
+		found[d.Name] = d
+	}
+	return found
+}
+
+// TestOneFile: deploy/millwright.yaml is what config/default is made into.
+func TestOneFile(t *testing.T) {
+	root, err := devplanetest.RepositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := os.ReadFile(filepath.Join(root, "deploy", "millwright.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(have, kubectl(t, "kustomize", "config/default")) {
+		t.Error("deploy/millwright.yaml is not current: run make packages")
+	}
+}
+
+// TestOverlays: which programs each has, which APIs those serve, which CRDs there are, and which clusters are spoken to.
+func TestOverlays(t *testing.T) {
+	const both, openshift, gardener = "--apis=machine.openshift.io,machine.sapcloud.io", "--apis=machine.openshift.io", "--apis=machine.sapcloud.io"
+	for _, c := range []struct {
+		overlay, reason string
+		apis            map[string]string // of programs, by name
+		crds, webhooks  int
+		target          bool
+	}{
+		{"config/default", "both APIs", map[string]string{"machine-controller-manager": both, "machineset-controller": openshift, "machine-controller-kubemark": both}, 10, 3, false},
+		{"config/overlays/target", "both APIs, for another cluster", map[string]string{"machine-controller-manager": both, "machineset-controller": openshift, "machine-controller-kubemark": both}, 10, 3, true},
+		{"config/overlays/machine-openshift-io", "one API, with the older kind of health check", map[string]string{"machine-controller-manager": openshift, "machineset-controller": openshift, "machine-controller-kubemark": openshift}, 6, 3, false},
+		{"config/overlays/machine-sapcloud-io", "one API, which has no webhooks", map[string]string{"machine-controller-manager": gardener, "machine-controller-kubemark": gardener}, 4, 0, false},
+		{"config/overlays/target-cluster", "rights only", map[string]string{}, 0, 0, false},
+	} {
+		t.Run(c.overlay, func(t *testing.T) {
+			built := kubectl(t, "kustomize", c.overlay)
+			crds, webhooks := 0, 0
+			for _, o := range objects(t, built) {
+				switch o.GetKind() {
+				case "CustomResourceDefinition":
+					crds++
+				case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
+					webhooks++
+				}
+			}
+			if crds != c.crds || webhooks != c.webhooks {
+				t.Errorf("%s: %d CRDs and %d configurations of webhooks, want %d and %d", c.reason, crds, webhooks, c.crds, c.webhooks)
+			}
+			found := deployments(t, built)
+			if len(found) != len(c.apis) {
+				t.Errorf("%s: %d Deployments, want %d", c.reason, len(found), len(c.apis))
+			}
+			for name, apis := range c.apis {
+				d := found[name]
+				if d == nil {
+					t.Errorf("%s: there is no %s", c.reason, name)
+					continue
+				}
+				args := d.Spec.Template.Spec.Containers[0].Args
+				if !slices.Contains(args, apis) || slices.Contains(args, "--control-kubeconfig=inClusterConfig") != c.target {
+					t.Errorf("%s: %s has %v", c.reason, name, args)
+				}
+				accepted(t, d)
+			}
+		})
+	}
+}
+
+// accepted has the program parse its own command line, and looks whether each port that is probed is one that is listened on.
+func accepted(t *testing.T, d *appsv1.Deployment) {
+	t.Helper()
+	c := d.Spec.Template.Spec.Containers[0]
+	program, known := programs()[strings.TrimPrefix(c.Command[0], "/")]
+	if !known {
+		t.Fatalf("%s: the image has no %s", d.Name, c.Command[0])
+	}
+	command := program()
+	if err := command.ParseFlags(c.Args); err != nil {
+		t.Errorf("%s: %v", d.Name, err)
+	}
+	health, err := command.Flags().GetString("health-addr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range c.Ports {
+		if p.Name == "health" && ":"+strconv.Itoa(int(p.ContainerPort)) != health {
+			t.Errorf("%s: is probed at port %d, and listens at %s", d.Name, p.ContainerPort, health)
+		}
+	}
+	for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
+		if p == nil || p.HTTPGet.Port.StrVal != "health" {
+			t.Errorf("%s: probe %v, want each at the port called health", d.Name, p)
+		}
+	}
+}
+
+// TestInstall applies config/default and the one file, as their users do, and has the API server admit a pod of each Deployment under the restricted
+// pod security standard.
+func TestInstall(t *testing.T) {
+	kubectl(t, "apply", "-k", "config/default")
+	kubectl(t, "apply", "-f", "deploy/millwright.yaml") // an upgrade to itself
+	pods := devplanetest.Start(t).Client.CoreV1().Pods(namespace)
+	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	all := deployments(t, kubectl(t, "kustomize", "config/default"))
+	for name, d := range all {
+		pod := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: d.Spec.Template.Spec}
+		pod.Name = name
+		if _, err := pods.Create(t.Context(), pod, dry); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		pod.Spec.HostNetwork = true
+		if _, err := pods.Create(t.Context(), pod, dry); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "restricted") {
+			t.Errorf("%s: a pod in the host's network is let in: %v", name, err)
+		}
+	}
+	kubectl(t, "delete", "--wait=false", "-f", "deploy/millwright.yaml")
+}
