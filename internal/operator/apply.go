@@ -1,0 +1,171 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/millwright-dev/millwright/internal/operator/operands"
+)
+
+// applyAll applies each operand, and goes on where one fails: webhooks first, so that nothing is stored unjudged once there are
+// programs that judge.
+func (o *Operator) applyAll(ctx context.Context, want operands.Operands) error {
+	all := []client.Object{want.Validating, want.Mutating}
+	for _, p := range want.Policies {
+		all = append(all, p)
+	}
+	all = append(all, want.Controllers)
+	if want.Termination != nil {
+		all = append(all, want.Termination)
+	}
+	var failed []error
+	for _, one := range all {
+		u, err := o.manifest(one)
+		if err == nil {
+			err = retry.RetryOnConflict(retry.DefaultRetry, func() error { return o.apply(ctx, u) })
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("apply %s %s: %w", u.GetKind(), one.GetName(), err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// manifest is an operand as it is applied: only what it says.
+func (o *Operator) manifest(of client.Object) (*unstructured.Unstructured, error) {
+	out := &unstructured.Unstructured{}
+	gvk, err := apiutil.GVKForObject(of, o.Client.Scheme())
+	if err != nil {
+		return out, err
+	}
+	if out.Object, err = runtime.DefaultUnstructuredConverter.ToUnstructured(of); err != nil {
+		return out, err
+	}
+	delete(out.Object, "status")
+	dropNulls(out.Object)
+	out.SetGroupVersionKind(gvk)
+	return out, nil
+}
+
+func dropNulls(in any) {
+	switch v := in.(type) {
+	case map[string]any:
+		for k, inner := range v {
+			if inner == nil {
+				delete(v, k)
+				continue
+			}
+			dropNulls(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			dropNulls(inner)
+		}
+	}
+}
+
+// apply makes the object on the server say what want says, and in its spec no more than that.
+func (o *Operator) apply(ctx context.Context, want *unstructured.Unstructured) error {
+	want = want.DeepCopy()
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(want.GroupVersionKind())
+	there, err := o.get(ctx, client.ObjectKeyFromObject(want), live)
+	if err != nil {
+		return err
+	}
+	if there {
+		if err := o.adopt(ctx, live); err != nil {
+			return err
+		}
+		if keepBundles(live, want) {
+			want.SetResourceVersion(live.GetResourceVersion())
+		}
+	}
+	return o.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), client.FieldOwner(Name), client.ForceOwnership)
+}
+
+// adopt makes the operator the owner of what others wrote into the spec, so that what it does not apply goes: a container that
+// somebody added, or what an earlier operator had that updated objects instead of applying them.
+func (o *Operator) adopt(ctx context.Context, live *unstructured.Unstructured) error {
+	before := live.GetManagedFields()
+	entries, foreign := []metav1.ManagedFieldsEntry{}, sets.New[string]()
+	for _, e := range before {
+		if isForeign(e) {
+			e.Operation = metav1.ManagedFieldsOperationUpdate
+			foreign.Insert(e.Manager)
+		}
+		entries = append(entries, e)
+	}
+	if foreign.Len() == 0 {
+		return nil
+	}
+	live.SetManagedFields(entries)
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, foreign, Name)
+	if err != nil || patch == nil {
+		return err
+	}
+	return o.Client.Patch(ctx, live, client.RawPatch(types.JSONPatchType, patch))
+}
+
+// isForeign reports whether somebody else, or the operator by other means, wrote something into the spec that has to go. What
+// service CAs put into webhooks and what asks for a restart stays.
+func isForeign(e metav1.ManagedFieldsEntry) bool {
+	if e.Subresource != "" || e.FieldsV1 == nil || e.Manager == Name && e.Operation == metav1.ManagedFieldsOperationApply {
+		return false
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(e.FieldsV1.Raw, &fields); err != nil {
+		return false
+	}
+	return written(fields["f:spec"]) || written(fields["f:webhooks"])
+}
+
+// written reports whether fields are of somebody who wrote more than others may.
+func written(fields any) bool {
+	inner, _ := fields.(map[string]any)
+	for name, deeper := range inner {
+		switch name {
+		case ".", "f:caBundle", "f:kubectl.kubernetes.io/restartedAt":
+			continue
+		}
+		if more, _ := deeper.(map[string]any); len(more) == 0 || written(more) {
+			return true
+		}
+	}
+	return false
+}
+
+// keepBundles takes over what webhooks trust: whoever serves or certifies them put that in. It reports whether there is any.
+func keepBundles(live, want *unstructured.Unstructured) (kept bool) {
+	bundles := map[any]any{}
+	hooks, _, _ := unstructured.NestedSlice(live.Object, "webhooks")
+	for _, h := range hooks {
+		hook, _ := h.(map[string]any)
+		if bundle, _, _ := unstructured.NestedString(hook, "clientConfig", "caBundle"); bundle != "" {
+			bundles[hook["name"]] = bundle
+		}
+	}
+	if len(bundles) == 0 {
+		return false
+	}
+	wanted, _ := want.Object["webhooks"].([]any)
+	for _, h := range wanted {
+		hook, _ := h.(map[string]any)
+		if call, ok := hook["clientConfig"].(map[string]any); ok && bundles[hook["name"]] != nil {
+			call["caBundle"], kept = bundles[hook["name"]], true
+		}
+	}
+	return kept
+}

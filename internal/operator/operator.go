@@ -1,0 +1,193 @@
+// Package operator keeps what runs the controllers of machine.openshift.io as it should be in a cluster, and tells how that
+// is: package operands decides what there should be, package verdict what is said, and this one looks, applies and tells.
+//
+// There is one key, and it is never dropped: what failed is tried again for ever, at most half a minute later.
+package operator
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	machinev1 "github.com/openshift/api/machine/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/operator/operands"
+	"github.com/millwright-dev/millwright/internal/operator/verdict"
+)
+
+// Name is that of the operator, of its lease, its Deployment, and of the owner of the fields that it applies.
+const Name = "machine-api-operator"
+
+// resync is when to look although nothing changed: after this time, or up to twice that.
+const resync = 10 * time.Minute
+
+// Options are what an operator is made of.
+type Options struct {
+	// Client reads the API server and no cache: passes are rare.
+	Client    client.Client
+	Discovery discovery.ServerGroupsInterface
+	Events    record.EventRecorder
+	Clock     clock.PassiveClock
+	// Namespace is that of the operands, and of the operator.
+	Namespace string
+	// Release is the version of the payload; empty: not known.
+	Release string
+	// ImagesFile is read at each pass.
+	ImagesFile string
+	// Given are the facts of a cluster without config.openshift.io.
+	Given Given
+	// SawTLS is told the profile of the cluster at each pass; may be nil.
+	SawTLS func(operands.TLS)
+}
+
+// Given are facts of a cluster that does not tell them itself.
+type Given struct{ Platform, ClusterID string }
+
+// Operator is the controller.
+type Operator struct {
+	Options
+	// said is what was last said, where the cluster keeps less than all of that.
+	said configv1.ClusterOperatorStatus
+}
+
+// New makes an operator.
+func New(o Options) *Operator { return &Operator{Options: o} }
+
+// Scheme adds the types of config.openshift.io to a scheme.
+func Scheme(to *runtime.Scheme) error { return configv1.Install(to) }
+
+// Reconcile makes one pass. There is one request.
+func (o *Operator) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	groups, err := o.groups()
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	told, untold := o.report(ctx, groups)
+	status, events := told.reporter.Progressing(told.before)
+	untold = errors.Join(untold, told.say(ctx, status, events))
+	after, message, err := o.pass(ctx, groups, status)
+	switch {
+	case err != nil:
+		status, events = told.reporter.Degraded(status, err, atOnce(err))
+		return ctrl.Result{}, errors.Join(err, untold, told.say(ctx, status, events))
+	case after > 0:
+		ctrl.LoggerFrom(ctx).V(2).Info("Waiting", "for", message)
+		return ctrl.Result{RequeueAfter: after}, untold
+	}
+	untold = errors.Join(untold, told.say(ctx, told.reporter.Available(status, message), nil))
+	return ctrl.Result{RequeueAfter: wait.Jitter(resync, 1)}, untold
+}
+
+// pass makes the cluster as it should be. Where that is done, after is 0 and the message is what to say of it.
+func (o *Operator) pass(ctx context.Context, groups groups, status configv1.ClusterOperatorStatus) (after time.Duration, message string, err error) {
+	facts, err := o.observe(ctx, groups)
+	if err != nil {
+		return 0, "", err
+	}
+	if facts.Platform.NoOp() {
+		return 0, verdict.NoOpMessage, nil
+	}
+	want, err := operands.Render(facts)
+	if err != nil {
+		return 0, "", err
+	}
+	if err := o.applyAll(ctx, want); err != nil {
+		return 0, "", err
+	}
+	w, err := o.rollout(ctx, want)
+	if err != nil || w.After > 0 {
+		return w.After, w.For, err
+	}
+	if verdict.Initializing(status) {
+		if err := o.workers(ctx); err != nil {
+			return 0, "", err
+		}
+	}
+	return 0, o.reporter().AvailableMessage(), nil
+}
+
+func (o *Operator) reporter() verdict.Reporter {
+	return verdict.Reporter{Now: o.Clock.Now(), Release: o.Release, Namespace: o.Namespace}
+}
+
+// atOnce reports whether time does not mend an error: bad input, a right that is not there, a kind that is not.
+func atOnce(err error) bool {
+	var fault *operands.Fault
+	return errors.As(err, &fault) || someIs(err, apierrors.IsForbidden) || someIs(err, meta.IsNoMatchError)
+}
+
+// someIs reports whether a test holds for any of the errors that one is made of.
+func someIs(err error, test func(error) bool) bool {
+	if err == nil {
+		return false
+	}
+	if test(err) {
+		return true
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			if someIs(inner, test) {
+				return true
+			}
+		}
+	case interface{ Unwrap() error }:
+		return someIs(e.Unwrap(), test)
+	}
+	return false
+}
+
+// rollout judges the operands that are there.
+func (o *Operator) rollout(ctx context.Context, want operands.Operands) (verdict.Wait, error) {
+	d := &appsv1.Deployment{}
+	there, err := o.get(ctx, client.ObjectKeyFromObject(want.Controllers), d)
+	if err != nil {
+		return verdict.Wait{}, err
+	}
+	if !there {
+		d = nil
+	}
+	w, err := verdict.Deployment(d, o.Clock.Now())
+	if err != nil || w.After > 0 || want.Termination == nil {
+		return w, err
+	}
+	ds := &appsv1.DaemonSet{}
+	if there, err = o.get(ctx, client.ObjectKeyFromObject(want.Termination), ds); err != nil {
+		return verdict.Wait{}, err
+	}
+	if !there {
+		ds = nil
+	}
+	return verdict.DaemonSet(ds)
+}
+
+// workers says why there are not machines enough to call an installation done.
+func (o *Operator) workers(ctx context.Context) error {
+	var sets machinev1.MachineSetList
+	var machines machinev1.MachineList
+	in := client.InNamespace(o.Namespace)
+	if err := errors.Join(o.Client.List(ctx, &sets, in), o.Client.List(ctx, &machines, in)); err != nil {
+		return err
+	}
+	var s []verdict.Set
+	for _, set := range sets.Items {
+		s = append(s, verdict.Set{Name: set.Name, Replicas: set.Spec.Replicas, Selector: set.Spec.Selector})
+	}
+	var m []verdict.Machine
+	for _, machine := range machines.Items {
+		running := machine.Status.Phase != nil && *machine.Status.Phase == machinev1.PhaseRunning
+		m = append(m, verdict.Machine{Name: machine.Name, Labels: machine.Labels, Running: running})
+	}
+	return verdict.Workers(s, m)
+}

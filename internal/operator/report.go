@@ -1,0 +1,160 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/operator/operands"
+	"github.com/millwright-dev/millwright/internal/operator/verdict"
+)
+
+// report is where one pass tells how it went.
+type report struct {
+	reporter verdict.Reporter
+	before   configv1.ClusterOperatorStatus
+	about    client.Object
+	events   record.EventRecorder
+	// write stores a status; nil: nothing keeps one.
+	write func(context.Context, configv1.ClusterOperatorStatus) error
+	// remember takes what is said.
+	remember func(configv1.ClusterOperatorStatus)
+}
+
+// say stores a status that is not what was said before, and then tells what changed.
+func (r *report) say(ctx context.Context, s configv1.ClusterOperatorStatus, events []verdict.Event) error {
+	if equality.Semantic.DeepEqual(s, r.before) {
+		return nil
+	}
+	if r.write != nil {
+		if err := r.write(ctx, s); err != nil {
+			return fmt.Errorf("tell how the operator is: %w", err)
+		}
+	}
+	r.before = s
+	r.remember(s)
+	for _, e := range events {
+		r.events.Event(r.about, e.Type, e.Reason, e.Message)
+	}
+	return nil
+}
+
+// report finds where to tell: ClusterOperator machine-api, or the operator's own Deployment where there is no such kind. With
+// an error nothing can be stored, and what was said last is what this process remembers.
+func (o *Operator) report(ctx context.Context, g groups) (*report, error) {
+	r := &report{reporter: o.reporter(), before: o.said, events: o.Events, remember: func(s configv1.ClusterOperatorStatus) { o.said = s }}
+	if g.openshift() {
+		co, err := o.clusterOperator(ctx)
+		if co != nil {
+			r.about, r.before = co, *co.Status.DeepCopy()
+			r.write = func(ctx context.Context, s configv1.ClusterOperatorStatus) error {
+				was := co.DeepCopy()
+				co.Status = s
+				err := o.Client.Status().Patch(ctx, co, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}))
+				if err != nil {
+					co.Status = was.Status
+				}
+				return err
+			}
+			return r, nil
+		}
+		if err != nil && !missing(err) {
+			r.about = o.self()
+			return r, err
+		}
+	}
+	return r, o.onItself(ctx, r)
+}
+
+func missing(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
+
+// clusterOperator reads ClusterOperator machine-api, and makes it where there is none.
+func (o *Operator) clusterOperator(ctx context.Context) (*configv1.ClusterOperator, error) {
+	co := &configv1.ClusterOperator{}
+	co.Name = operands.WebhooksName
+	err := o.Client.Get(ctx, client.ObjectKeyFromObject(co), co)
+	if apierrors.IsNotFound(err) {
+		err = o.Client.Create(ctx, co)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read or make ClusterOperator %s: %w", operands.WebhooksName, err)
+	}
+	return co, nil
+}
+
+func (o *Operator) self() *appsv1.Deployment {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: Name}}
+	d.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	return d
+}
+
+// ownPrefix begins the types of conditions on the operator's own Deployment: those without it are about its pods.
+const ownPrefix = "Operands"
+
+// onItself tells on the operator's own Deployment, where it has one, and remembers the version that was reached.
+func (o *Operator) onItself(ctx context.Context, r *report) error {
+	d := o.self()
+	r.about = d
+	err := o.Client.Get(ctx, client.ObjectKeyFromObject(d), d)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read Deployment %s: %w", Name, err)
+	}
+	r.before.Conditions = fromDeployment(d.Status.Conditions)
+	r.write = func(ctx context.Context, s configv1.ClusterOperatorStatus) error {
+		was := d.DeepCopy()
+		d.Status.Conditions = toDeployment(d.Status.Conditions, s.Conditions)
+		if equality.Semantic.DeepEqual(was.Status, d.Status) {
+			return nil
+		}
+		err := o.Client.Status().Patch(ctx, d, client.StrategicMergeFrom(was))
+		if err != nil {
+			d.Status = was.Status
+		}
+		return err
+	}
+	return nil
+}
+
+func fromDeployment(all []appsv1.DeploymentCondition) (out []configv1.ClusterOperatorStatusCondition) {
+	for _, c := range all {
+		kind, ours := strings.CutPrefix(string(c.Type), ownPrefix)
+		if !ours {
+			continue
+		}
+		out = append(out, configv1.ClusterOperatorStatusCondition{
+			Type: configv1.ClusterStatusConditionType(kind), Status: configv1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message, LastTransitionTime: c.LastTransitionTime,
+		})
+	}
+	return out
+}
+
+func toDeployment(all []appsv1.DeploymentCondition, say []configv1.ClusterOperatorStatusCondition) []appsv1.DeploymentCondition {
+	out := slices.Clone(all)
+	for _, s := range say {
+		c := appsv1.DeploymentCondition{
+			Type: appsv1.DeploymentConditionType(ownPrefix + string(s.Type)), Status: corev1.ConditionStatus(s.Status), Reason: s.Reason, Message: s.Message,
+			LastTransitionTime: s.LastTransitionTime, LastUpdateTime: s.LastTransitionTime,
+		}
+		i := slices.IndexFunc(out, func(old appsv1.DeploymentCondition) bool { return old.Type == c.Type })
+		if i < 0 {
+			out = append(out, c)
+		} else {
+			out[i] = c
+		}
+	}
+	return out
+}

@@ -1,0 +1,274 @@
+// Package start has the program machine-api-operator: its command line, and the process around package operator.
+package start
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/millwright-dev/millwright/internal/controller/statemetrics"
+	"github.com/millwright-dev/millwright/internal/operator"
+	"github.com/millwright-dev/millwright/internal/operator/operands"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/runtime/serverclock"
+)
+
+// The environment of the program.
+const (
+	envNamespace = "COMPONENT_NAMESPACE"
+	envRelease   = "RELEASE_VERSION"
+	envPort      = "METRICS_PORT"
+)
+
+// Where things are unless something else is said.
+const (
+	defaultNamespace = "openshift-machine-api"
+	defaultPort      = 8443
+	certificates     = "/etc/tls/private"
+)
+
+// The original's lease: it outlasts an API server that is away for one and a half minutes.
+const (
+	leaseDuration = 137 * time.Second
+	renewDeadline = 107 * time.Second
+	retryPeriod   = 26 * time.Second
+)
+
+// Command is the program as a command.
+func Command() *cobra.Command {
+	c := &cobra.Command{
+		Use: operator.Name, Short: "Run the controllers of machine.openshift.io in a cluster, and keep them as they should be",
+		SilenceUsage: true, SilenceErrors: true,
+	}
+	c.AddCommand(startCommand())
+	run.AddVersion(c)
+	return c
+}
+
+func startCommand() *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use: "start", Short: "Start the operator", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := errors.Join(o.log.Apply(), o.complete()); err != nil {
+				return err
+			}
+			return o.run(c.Context())
+		},
+	}
+	o.addFlags(c.Flags())
+	o.log = run.AddLogFlags(c.Flags())
+	return c
+}
+
+// options are the flags and the environment.
+type options struct {
+	kubeconfig, images, health string
+	given                      operator.Given
+	tls                        struct{ version, suites string }
+	certDir                    string
+	namespace, release         string
+	port                       int
+	// elect is false in tests only.
+	elect bool
+	log   *run.LogFlags
+}
+
+func (o *options) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; empty is $KUBECONFIG, and this pod's where that is not set")
+	fs.StringVar(&o.images, "images-json", "", "file with the images of the programs, as an object of texts (required)")
+	fs.StringVar(&o.given.Platform, "platform", "", "type of the infrastructure (AWS, OpenStack, kubemark, ...), in a cluster without config.openshift.io")
+	fs.StringVar(&o.given.ClusterID, "cluster-id", "", "name of the cluster at its infrastructure, in a cluster without config.openshift.io")
+	fs.StringVar(&o.tls.version, "tls-min-version", "", "least version of TLS of the port of metrics; empty is that of the cluster's profile")
+	fs.StringVar(&o.tls.suites, "tls-cipher-suites", "", "cipher suites of the port of metrics, separated by commas; empty are those of the cluster's profile")
+	fs.StringVar(&o.certDir, "tls-cert-dir", certificates, "folder with the certificate of the port of metrics (tls.crt, tls.key); where it has none, the process makes one")
+	fs.StringVar(&o.health, "health-addr", ":9440", "address of /healthz and /readyz; empty for none")
+	fs.BoolVar(&o.elect, "leader-elect", true, "wait for the lease before acting")
+}
+
+// complete reads the environment, and checks everything.
+func (o *options) complete() error {
+	o.namespace, o.release, o.port = defaultNamespace, os.Getenv(envRelease), defaultPort
+	if ns := os.Getenv(envNamespace); ns != "" {
+		o.namespace = ns
+	}
+	if text := os.Getenv(envPort); text != "" {
+		port, err := strconv.Atoi(text)
+		if err != nil || port < 0 || port > 65535 {
+			return fmt.Errorf("$%s: want a port from 0, for none, to 65535, got %q", envPort, text)
+		}
+		o.port = port
+	}
+	if o.images == "" {
+		return errors.New("--images-json: must be set")
+	}
+	_, err := o.settings(operands.Intermediate())
+	return err
+}
+
+// settings are those of the port: the flags', and the profile's where they say nothing.
+func (o *options) settings(profile operands.TLS) (*tls.Config, error) {
+	version, suites := o.tls.version, strings.Split(o.tls.suites, ",")
+	if version == "" {
+		version = profile.MinVersion
+	}
+	if o.tls.suites == "" {
+		suites = profile.Suites
+	}
+	var out tls.Config
+	var err error
+	if out.MinVersion, err = cliflag.TLSVersion(version); err != nil {
+		return nil, fmt.Errorf("--tls-min-version: %w", err)
+	}
+	if len(suites) > 0 {
+		if out.CipherSuites, err = cliflag.TLSCipherSuites(suites); err != nil {
+			return nil, fmt.Errorf("--tls-cipher-suites: %w", err)
+		}
+	}
+	return &out, nil
+}
+
+// config is the client's configuration, with the bounds that all programs have.
+func (o *options) config() (*rest.Config, error) {
+	var f run.Flags
+	fs := pflag.NewFlagSet(operator.Name, pflag.ContinueOnError)
+	f.AddFlags(fs, run.Place{})
+	if err := fs.Set("kubeconfig", o.kubeconfig); err != nil {
+		return nil, err
+	}
+	c, _, err := f.Configs()
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig: %w", err)
+	}
+	return c, nil
+}
+
+func (o *options) run(ctx context.Context) error {
+	log := klog.Background().WithName(operator.Name)
+	ctrl.SetLogger(log)
+	config, err := o.config()
+	if err != nil {
+		return err
+	}
+	times := serverclock.New(clock.RealClock{}, log)
+	config.Wrap(times.Wrap)
+	scheme := run.Scheme()
+	if err := operator.Scheme(scheme); err != nil {
+		return fmt.Errorf("add the types of config.openshift.io: %w", err)
+	}
+	var profile atomic.Pointer[operands.TLS]
+	profile.Store(ptr.To(operands.Intermediate()))
+	mgr, err := o.manager(config, scheme, &profile)
+	if err != nil {
+		return err
+	}
+	live, err := client.New(config, client.Options{Scheme: scheme, HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	groups, err := discovery.NewDiscoveryClientForConfigAndClient(config, mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("make a client for discovery: %w", err)
+	}
+	events, stop, err := recorder(config, scheme)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	op := operator.New(operator.Options{
+		Client: live, Discovery: groups, Events: events, Clock: times, Namespace: o.namespace, Release: o.release, ImagesFile: o.images,
+		Given: o.given, SawTLS: func(t operands.TLS) { profile.Store(&t) },
+	})
+	err = errors.Join(
+		op.SetupWithManager(mgr, clock.RealClock{}),
+		statemetrics.SetupWithManager(mgr, log, statemetrics.OpenShiftMachines(), statemetrics.OpenShiftMachineSets()),
+	)
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+func (o *options) manager(config *rest.Config, scheme *runtime.Scheme, profile *atomic.Pointer[operands.TLS]) (ctrl.Manager, error) {
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Logger: ctrl.Log,
+		LeaderElection: o.elect, LeaderElectionID: operator.Name, LeaderElectionNamespace: o.namespace, LeaderElectionReleaseOnCancel: true,
+		LeaseDuration: ptr.To(leaseDuration), RenewDeadline: ptr.To(renewDeadline), RetryPeriod: ptr.To(retryPeriod),
+		Cache:   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: map[string]cache.Config{o.namespace: {}}},
+		Metrics: o.metrics(profile), HealthProbeBindAddress: zeroForNone(o.health), LivenessEndpointName: "/healthz", ReadinessEndpointName: "/readyz",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make a manager: %w", err)
+	}
+	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping))
+}
+
+func zeroForNone(address string) string {
+	if address == "" {
+		return "0"
+	}
+	return address
+}
+
+// metrics are served by HTTPS to whom the API server lets get them. A new profile of the cluster holds from the next
+// connection on.
+func (o *options) metrics(profile *atomic.Pointer[operands.TLS]) metricsserver.Options {
+	if o.port == 0 {
+		return metricsserver.Options{BindAddress: "0"}
+	}
+	out := metricsserver.Options{
+		BindAddress: net.JoinHostPort("", strconv.Itoa(o.port)), SecureServing: true, FilterProvider: reviewed,
+		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
+			c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+				s, err := o.settings(*profile.Load())
+				if err != nil {
+					return nil, err
+				}
+				each := c.Clone()
+				each.GetConfigForClient, each.MinVersion, each.CipherSuites = nil, s.MinVersion, s.CipherSuites
+				return each, nil
+			}
+		}},
+	}
+	if _, err := os.Stat(filepath.Join(o.certDir, "tls.crt")); err == nil {
+		out.CertDir = o.certDir
+	}
+	return out
+}
+
+// recorder tells events of core/v1, as the original does, until stop is called.
+func recorder(config *rest.Config, scheme *runtime.Scheme) (events record.EventRecorder, stop func(), err error) {
+	c, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a client for events: %w", err)
+	}
+	b := record.NewBroadcaster()
+	b.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: c.Events("")})
+	return b.NewRecorder(scheme, corev1.EventSource{Component: operator.Name}), b.Shutdown, nil
+}

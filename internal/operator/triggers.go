@@ -1,0 +1,133 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	configv1 "github.com/openshift/api/config/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/millwright-dev/millwright/internal/operator/operands"
+)
+
+const (
+	// imagesPoll is how often the images file is looked at.
+	imagesPoll = 2 * time.Second
+	// firstRetry and lastRetry bound the pauses between passes that fail.
+	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second
+)
+
+// trigger is a kind whose objects of some names make a pass.
+type trigger struct {
+	kind  schema.GroupVersionKind
+	names []string
+}
+
+// triggers are all that operands and what is said of them follow from, and all operands.
+func triggers() []trigger {
+	config := func(kind string, names ...string) trigger {
+		return trigger{configv1.GroupVersion.WithKind(kind), names}
+	}
+	policies := []string{"vsphere-failure-domain-in-use-by-machine", "vsphere-failure-domain-in-use-by-machineset", "vsphere-failure-domain-in-use-by-cpms"}
+	hooks := func(kind string, names ...string) trigger {
+		return trigger{admissionregistrationv1.SchemeGroupVersion.WithKind(kind), names}
+	}
+	return []trigger{
+		{appsv1.SchemeGroupVersion.WithKind("Deployment"), []string{operands.ControllersName, Name}},
+		{appsv1.SchemeGroupVersion.WithKind("DaemonSet"), []string{operands.TerminationName}},
+		{corev1.SchemeGroupVersion.WithKind("ConfigMap"), []string{operands.TrustedCAConfigMap}},
+		hooks("MutatingWebhookConfiguration", operands.WebhooksName),
+		hooks("ValidatingWebhookConfiguration", operands.WebhooksName),
+		hooks("ValidatingAdmissionPolicy", policies...),
+		hooks("ValidatingAdmissionPolicyBinding", policies...),
+		config("ClusterOperator", operands.WebhooksName),
+		config("Infrastructure", cluster),
+		config("Proxy", cluster),
+		config("APIServer", cluster),
+		config("FeatureGate", cluster),
+	}
+}
+
+// SetupWithManager adds the operator to a manager. Clock paces looks at the images file.
+func (o *Operator) SetupWithManager(mgr ctrl.Manager, clk clock.WithTicker) error {
+	c, err := controller.New(Name, mgr, controller.Options{
+		Reconciler: o, MaxConcurrentReconciles: 1, SkipNameValidation: ptr.To(true),
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+	})
+	if err != nil {
+		return fmt.Errorf("make the operator's controller: %w", err)
+	}
+	return c.Watch(source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		queue.Add(o.request())
+		go o.watchImages(ctx, clk, func() { queue.Add(o.request()) })
+		return o.watch(ctx, mgr.GetCache(), queue)
+	}))
+}
+
+func (o *Operator) request() reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: o.Namespace, Name: Name}}
+}
+
+// watch begins to watch every trigger. Nothing waits for that: a kind may not be there yet, or not be permitted to be listed,
+// and a pass reads what it needs.
+func (o *Operator) watch(ctx context.Context, in cache.Cache, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	toOne := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{o.request()} })
+	for _, t := range triggers() {
+		of := &metav1.PartialObjectMetadata{}
+		of.SetGroupVersionKind(t.kind)
+		named := predicate.NewPredicateFuncs(func(seen client.Object) bool {
+			for _, n := range t.names {
+				if seen.GetName() == n {
+					return true
+				}
+			}
+			return false
+		})
+		if err := source.Kind(in, client.Object(of), toOne, named).Start(ctx, queue); err != nil {
+			return fmt.Errorf("watch %s: %w", t.kind.Kind, err)
+		}
+	}
+	return nil
+}
+
+// watchImages calls changed whenever the images file says something else, comes or goes.
+func (o *Operator) watchImages(ctx context.Context, clk clock.WithTicker, changed func()) {
+	read := func() []byte {
+		raw, err := os.ReadFile(o.ImagesFile)
+		if err != nil {
+			return []byte(err.Error())
+		}
+		return raw
+	}
+	ticker := clk.NewTicker(imagesPoll)
+	defer ticker.Stop()
+	for last := read(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+		}
+		if now := read(); !bytes.Equal(now, last) {
+			last = now
+			changed()
+		}
+	}
+}
