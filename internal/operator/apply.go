@@ -19,9 +19,12 @@ import (
 	"github.com/millwright-dev/millwright/internal/operator/operands"
 )
 
+// applier writes operands.
+type applier struct{ client.Client }
+
 // applyAll applies each operand, and goes on where one fails: webhooks first, so that nothing is stored unjudged once there are
 // programs that judge.
-func (o *Operator) applyAll(ctx context.Context, want operands.Operands) error {
+func (a applier) applyAll(ctx context.Context, want operands.Operands) error {
 	all := []client.Object{want.Validating, want.Mutating}
 	for _, p := range want.Policies {
 		all = append(all, p)
@@ -32,9 +35,9 @@ func (o *Operator) applyAll(ctx context.Context, want operands.Operands) error {
 	}
 	var failed []error
 	for _, one := range all {
-		u, err := o.manifest(one)
+		u, err := a.manifest(one)
 		if err == nil {
-			err = retry.RetryOnConflict(retry.DefaultRetry, func() error { return o.apply(ctx, u) })
+			err = retry.RetryOnConflict(retry.DefaultRetry, func() error { return a.apply(ctx, u) })
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("apply %s %s: %w", u.GetKind(), one.GetName(), err))
@@ -44,9 +47,9 @@ func (o *Operator) applyAll(ctx context.Context, want operands.Operands) error {
 }
 
 // manifest is an operand as it is applied: only what it says.
-func (o *Operator) manifest(of client.Object) (*unstructured.Unstructured, error) {
+func (a applier) manifest(of client.Object) (*unstructured.Unstructured, error) {
 	out := &unstructured.Unstructured{}
-	gvk, err := apiutil.GVKForObject(of, o.Client.Scheme())
+	gvk, err := apiutil.GVKForObject(of, a.Client.Scheme())
 	if err != nil {
 		return out, err
 	}
@@ -77,28 +80,28 @@ func dropNulls(in any) {
 }
 
 // apply makes the object on the server say what want says, and in its spec no more than that.
-func (o *Operator) apply(ctx context.Context, want *unstructured.Unstructured) error {
+func (a applier) apply(ctx context.Context, want *unstructured.Unstructured) error {
 	want = want.DeepCopy()
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(want.GroupVersionKind())
-	there, err := o.get(ctx, client.ObjectKeyFromObject(want), live)
+	there, err := get(ctx, a.Client, client.ObjectKeyFromObject(want), live)
 	if err != nil {
 		return err
 	}
 	if there {
-		if err := o.adopt(ctx, live); err != nil {
+		if err := a.adopt(ctx, live); err != nil {
 			return err
 		}
 		if keepBundles(live, want) {
 			want.SetResourceVersion(live.GetResourceVersion())
 		}
 	}
-	return o.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), client.FieldOwner(Name), client.ForceOwnership)
+	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), client.FieldOwner(Name), client.ForceOwnership)
 }
 
 // adopt makes the operator the owner of what others wrote into the spec, so that what it does not apply goes: a container that
 // somebody added, or what an earlier operator had that updated objects instead of applying them.
-func (o *Operator) adopt(ctx context.Context, live *unstructured.Unstructured) error {
+func (a applier) adopt(ctx context.Context, live *unstructured.Unstructured) error {
 	before := live.GetManagedFields()
 	entries, foreign := []metav1.ManagedFieldsEntry{}, sets.New[string]()
 	for _, e := range before {
@@ -116,7 +119,7 @@ func (o *Operator) adopt(ctx context.Context, live *unstructured.Unstructured) e
 	if err != nil || patch == nil {
 		return err
 	}
-	return o.Client.Patch(ctx, live, client.RawPatch(types.JSONPatchType, patch))
+	return a.Client.Patch(ctx, live, client.RawPatch(types.JSONPatchType, patch))
 }
 
 // isForeign reports whether somebody else, or the operator by other means, wrote something into the spec that has to go. What

@@ -56,8 +56,8 @@ func (g groups) check(gv schema.GroupVersion) error {
 }
 
 // get reads an object; there is false where there is none, or no such kind.
-func (o *Operator) get(ctx context.Context, key client.ObjectKey, into client.Object) (there bool, err error) {
-	err = o.Client.Get(ctx, key, into)
+func get(ctx context.Context, c client.Client, key client.ObjectKey, into client.Object) (there bool, err error) {
+	err = c.Get(ctx, key, into)
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return false, nil
 	}
@@ -73,6 +73,7 @@ func (o *Operator) observe(ctx context.Context, g groups) (operands.Facts, error
 	if err := g.check(machinev1.GroupVersion); err != nil {
 		return f, err
 	}
+	f.ControlPlaneSets = slices.Contains(g[machinev1.GroupName], "v1")
 	raw, err := os.ReadFile(o.ImagesFile)
 	if err != nil {
 		return f, operands.Faultf("--images-json: %v", err)
@@ -113,7 +114,7 @@ func (o *Operator) given(f *operands.Facts) (err error) {
 func (o *Operator) configured(ctx context.Context, f *operands.Facts) error {
 	key := client.ObjectKey{Name: cluster}
 	var infrastructure configv1.Infrastructure
-	there, err := o.get(ctx, key, &infrastructure)
+	there, err := get(ctx, o.Client, key, &infrastructure)
 	if err != nil {
 		return err
 	}
@@ -127,19 +128,19 @@ func (o *Operator) configured(ctx context.Context, f *operands.Facts) error {
 		return operands.Faultf("Infrastructure %s: status.platformStatus.type: %v", cluster, err)
 	}
 	var proxy configv1.Proxy
-	if there, err = o.get(ctx, key, &proxy); err != nil {
+	if there, err = get(ctx, o.Client, key, &proxy); err != nil {
 		return err
 	} else if there {
 		f.Proxy = operands.ProxyOf(&proxy)
 	}
 	var server configv1.APIServer
-	if there, err = o.get(ctx, key, &server); err != nil {
+	if there, err = get(ctx, o.Client, key, &server); err != nil {
 		return err
 	} else if there {
 		f.TLS = operands.TLSOf(server.Spec)
 	}
 	var gates configv1.FeatureGate
-	if there, err = o.get(ctx, key, &gates); err == nil && there {
+	if there, err = get(ctx, o.Client, key, &gates); err == nil && there {
 		f.Gates, err = operands.GatesOf(&gates, o.Release)
 	}
 	return err
@@ -148,7 +149,7 @@ func (o *Operator) configured(ctx context.Context, f *operands.Facts) error {
 // trustedCA is the hash of the bundle that programs trust besides their own; empty where there is none.
 func (o *Operator) trustedCA(ctx context.Context) (string, error) {
 	var bundle corev1.ConfigMap
-	there, err := o.get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: operands.TrustedCAConfigMap}, &bundle)
+	there, err := get(ctx, o.Client, client.ObjectKey{Namespace: o.Namespace, Name: operands.TrustedCAConfigMap}, &bundle)
 	if err != nil || !there {
 		return "", err
 	}

@@ -78,6 +78,8 @@ func (o *Operator) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, 
 	untold = errors.Join(untold, told.say(ctx, status, events))
 	after, message, err := o.pass(ctx, groups, status)
 	switch {
+	case ctx.Err() != nil:
+		return ctrl.Result{}, nil // the process ends, which says nothing about the cluster
 	case err != nil:
 		status, events = told.reporter.Degraded(status, err, atOnce(err))
 		return ctrl.Result{}, errors.Join(err, untold, told.say(ctx, status, events))
@@ -102,7 +104,7 @@ func (o *Operator) pass(ctx context.Context, groups groups, status configv1.Clus
 	if err != nil {
 		return 0, "", err
 	}
-	if err := o.applyAll(ctx, want); err != nil {
+	if err := (applier{o.Client}).applyAll(ctx, want); err != nil {
 		return 0, "", err
 	}
 	w, err := o.rollout(ctx, want)
@@ -151,7 +153,7 @@ func someIs(err error, test func(error) bool) bool {
 // rollout judges the operands that are there.
 func (o *Operator) rollout(ctx context.Context, want operands.Operands) (verdict.Wait, error) {
 	d := &appsv1.Deployment{}
-	there, err := o.get(ctx, client.ObjectKeyFromObject(want.Controllers), d)
+	there, err := get(ctx, o.Client, client.ObjectKeyFromObject(want.Controllers), d)
 	if err != nil {
 		return verdict.Wait{}, err
 	}
@@ -163,7 +165,7 @@ func (o *Operator) rollout(ctx context.Context, want operands.Operands) (verdict
 		return w, err
 	}
 	ds := &appsv1.DaemonSet{}
-	if there, err = o.get(ctx, client.ObjectKeyFromObject(want.Termination), ds); err != nil {
+	if there, err = get(ctx, o.Client, client.ObjectKeyFromObject(want.Termination), ds); err != nil {
 		return verdict.Wait{}, err
 	}
 	if !there {

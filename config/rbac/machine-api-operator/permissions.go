@@ -30,7 +30,7 @@ package machineapioperator
 // An API server lets nobody install a policy who may not read all that it is about. Machines and sets are counted, too.
 //
 // +kubebuilder:rbac:groups=machine.openshift.io,resources=controlplanemachinesets;machines;machinesets,verbs=get
-// +kubebuilder:rbac:groups=machine.openshift.io,namespace=openshift-machine-api,resources=machines;machinesets,verbs=list;watch
+// +kubebuilder:rbac:groups=machine.openshift.io,namespace=openshift-machine-api,resources=controlplanemachinesets;machines;machinesets,verbs=list;watch
 
 // Leading, and who may get metrics.
 //

@@ -23,6 +23,8 @@ type Facts struct {
 	TrustedCA string
 	// Release is the version of the payload; empty: not known.
 	Release string
+	// ControlPlaneSets: the cluster has ControlPlaneMachineSets (machine.openshift.io/v1).
+	ControlPlaneSets bool
 	// Plain are the facts of a cluster without config.openshift.io; nil: it has that.
 	Plain *Plain
 }

@@ -185,7 +185,11 @@ func TestFactsShow(t *testing.T) {
 		t.Errorf("policies without the gate: %v", o.Policies)
 	}
 	f.Gates[gateManyCenters] = true
-	if o := render(t, f); len(o.Policies) < 6 {
+	if o := render(t, f); len(o.Policies) != 4 {
+		t.Errorf("%d policies and bindings without ControlPlaneMachineSets", len(o.Policies))
+	}
+	f.ControlPlaneSets = true
+	if o := render(t, f); len(o.Policies) != 6 {
 		t.Errorf("%d policies and bindings", len(o.Policies))
 	}
 }

@@ -98,8 +98,13 @@ func (f Facts) webhooks(o *Operands) {
 	}
 }
 
+// policies leave out the one about a kind that is not there: API servers take no such policy.
 func (f Facts) policies() (out []*unstructured.Unstructured, err error) {
-	for _, kind := range []string{"cpms", "machine", "machineset"} {
+	kinds := []string{"machine", "machineset"}
+	if f.ControlPlaneSets {
+		kinds = append(kinds, "cpms")
+	}
+	for _, kind := range kinds {
 		file, err := config.FS.Open("admission/vsphere_" + kind + ".yaml")
 		if err != nil {
 			return nil, fmt.Errorf("read the policies of vSphere: %w", err)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
@@ -21,12 +22,16 @@ const trusted = time.Minute
 
 // reviewed lets those get a page whose bearer token the API server knows, and who may get that path.
 func reviewed(config *rest.Config, web *http.Client) (metricsserver.Filter, error) {
+	return reviewedBy(config, web, clock.RealClock{})
+}
+
+func reviewedBy(config *rest.Config, web *http.Client, clk clock.PassiveClock) (metricsserver.Filter, error) {
 	c, err := kubernetes.NewForConfigAndClient(config, web)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for reviews: %w", err)
 	}
 	return func(log logr.Logger, next http.Handler) (http.Handler, error) {
-		r := &reviews{client: c, known: map[asked]answer{}}
+		r := &reviews{client: c, clock: clk, known: map[asked]answer{}}
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			code, err := r.review(req)
 			if err != nil {
@@ -44,6 +49,7 @@ func reviewed(config *rest.Config, web *http.Client) (metricsserver.Filter, erro
 // reviews remember what the API server said.
 type reviews struct {
 	client kubernetes.Interface
+	clock  clock.PassiveClock
 	mu     sync.Mutex
 	known  map[asked]answer
 }
@@ -67,7 +73,7 @@ func (r *reviews) review(req *http.Request) (int, error) {
 	r.mu.Lock()
 	a, ok := r.known[q]
 	r.mu.Unlock()
-	if ok && time.Since(a.at) < trusted {
+	if ok && r.clock.Since(a.at) < trusted {
 		return a.code, nil
 	}
 	code, err := r.ask(req, q)
@@ -77,11 +83,11 @@ func (r *reviews) review(req *http.Request) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for old, a := range r.known {
-		if time.Since(a.at) >= trusted {
+		if r.clock.Since(a.at) >= trusted {
 			delete(r.known, old)
 		}
 	}
-	r.known[q] = answer{code, time.Now()}
+	r.known[q] = answer{code, r.clock.Now()}
 	return code, nil
 }
 

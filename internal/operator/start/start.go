@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
@@ -170,7 +171,7 @@ func (o *options) config() (*rest.Config, error) {
 }
 
 func (o *options) run(ctx context.Context) error {
-	log := klog.Background().WithName(operator.Name)
+	log := run.Quiet(klog.Background().WithName(operator.Name))
 	ctrl.SetLogger(log)
 	config, err := o.config()
 	if err != nil {
@@ -184,7 +185,7 @@ func (o *options) run(ctx context.Context) error {
 	}
 	var profile atomic.Pointer[operands.TLS]
 	profile.Store(ptr.To(operands.Intermediate()))
-	mgr, err := o.manager(config, scheme, &profile)
+	mgr, err := o.manager(config, log, scheme, &profile)
 	if err != nil {
 		return err
 	}
@@ -215,9 +216,9 @@ func (o *options) run(ctx context.Context) error {
 	return mgr.Start(ctx)
 }
 
-func (o *options) manager(config *rest.Config, scheme *runtime.Scheme, profile *atomic.Pointer[operands.TLS]) (ctrl.Manager, error) {
+func (o *options) manager(config *rest.Config, log logr.Logger, scheme *runtime.Scheme, profile *atomic.Pointer[operands.TLS]) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme, Logger: ctrl.Log,
+		Scheme: scheme, Logger: log,
 		LeaderElection: o.elect, LeaderElectionID: operator.Name, LeaderElectionNamespace: o.namespace, LeaderElectionReleaseOnCancel: true,
 		LeaseDuration: ptr.To(leaseDuration), RenewDeadline: ptr.To(renewDeadline), RetryPeriod: ptr.To(retryPeriod),
 		Cache:   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: map[string]cache.Config{o.namespace: {}}},

@@ -61,35 +61,51 @@ func TestRows(t *testing.T) {
 		want   string
 		event  string
 	}{
-		"creation": {"nothing is known yet", func() (configv1.ClusterOperatorStatus, []Event) { return only(created) },
-			"Progressing True/Initializing/Operator is initializing; Degraded False/AsExpected/; Available False/Initializing/Operator is initializing", ""},
-		"progressing, versions differ": {"a new cluster", func() (configv1.ClusterOperatorStatus, []Event) { return at(0).Progressing(created) },
-			"Progressing True/SyncingResources/Progressing towards operator: 4.2; Degraded False/AsExpected/; Available False/Initializing/Operator is initializing", "Normal Status upgrade: Progressing towards operator: 4.2"},
-		"progressing, told before": {"an event once per change", func() (configv1.ClusterOperatorStatus, []Event) { return at(time.Second).Progressing(progressing) },
-			said(progressing), ""},
-		"progressing, versions differ, upgrade": {"it stays available", func() (configv1.ClusterOperatorStatus, []Event) { return next.Progressing(available) },
-			moving, "Normal Status upgrade: Progressing towards operator: 4.3"},
+		"creation": {
+			"nothing is known yet", func() (configv1.ClusterOperatorStatus, []Event) { return only(created) },
+			"Progressing True/Initializing/Operator is initializing; Degraded False/AsExpected/; Available False/Initializing/Operator is initializing", "",
+		},
+		"progressing, versions differ": {
+			"a new cluster", func() (configv1.ClusterOperatorStatus, []Event) { return at(0).Progressing(created) },
+			"Progressing True/SyncingResources/Progressing towards operator: 4.2; Degraded False/AsExpected/; Available False/Initializing/Operator is initializing", "Normal Status upgrade: Progressing towards operator: 4.2",
+		},
+		"progressing, told before": {
+			"an event once per change", func() (configv1.ClusterOperatorStatus, []Event) { return at(time.Second).Progressing(progressing) },
+			said(progressing), "",
+		},
+		"progressing, versions differ, upgrade": {
+			"it stays available", func() (configv1.ClusterOperatorStatus, []Event) { return next.Progressing(available) },
+			moving, "Normal Status upgrade: Progressing towards operator: 4.3",
+		},
 		"progressing, versions equal": {"a resync is no progress", func() (configv1.ClusterOperatorStatus, []Event) { return at(time.Hour).Progressing(available) }, steady, ""},
 		"available":                   {"versions are written here only", func() (configv1.ClusterOperatorStatus, []Event) { return only(available) }, steady, ""},
-		"available, RELEASE_VERSION unset": {"no versions", func() (configv1.ClusterOperatorStatus, []Event) { return only(unversioned.Available(created, "m")) },
-			"Progressing False/AsExpected/; Degraded False/AsExpected/; Available True/AsExpected/m", ""},
-		"degraded, versions equal": {"a resync failed; the rest is untouched", func() (configv1.ClusterOperatorStatus, []Event) {
-			return at(time.Hour).Degraded(available, cause, false)
+		"available, RELEASE_VERSION unset": {
+			"no versions", func() (configv1.ClusterOperatorStatus, []Event) { return only(unversioned.Available(created, "m")) },
+			"Progressing False/AsExpected/; Degraded False/AsExpected/; Available True/AsExpected/m", "",
 		},
+		"degraded, versions equal": {
+			"a resync failed; the rest is untouched", func() (configv1.ClusterOperatorStatus, []Event) {
+				return at(time.Hour).Degraded(available, cause, false)
+			},
 			"Progressing False/AsExpected/; Degraded True/SyncingFailed/Failed to resync for operator: 4.2 because no luck; Available True/AsExpected/Cluster Machine API Operator is available at operator: 4.2; operator=4.2",
-			"Warning Status degraded: Failed to resync for operator: 4.2 because no luck"},
+			"Warning Status degraded: Failed to resync for operator: 4.2 because no luck",
+		},
 		"degraded, told before": {"an event once per change", func() (configv1.ClusterOperatorStatus, []Event) {
 			return at(2*time.Hour).Degraded(degraded, cause, false)
 		}, said(degraded), ""},
 		"degraded, upgrading for less than 20 minutes": {"it may be part of the upgrade", func() (configv1.ClusterOperatorStatus, []Event) { return early.Degraded(upgrading, cause, false) }, moving, ""},
-		"degraded, upgrading for 20 minutes": {"it no longer is", func() (configv1.ClusterOperatorStatus, []Event) { return late.Degraded(upgrading, cause, false) },
+		"degraded, upgrading for 20 minutes": {
+			"it no longer is", func() (configv1.ClusterOperatorStatus, []Event) { return late.Degraded(upgrading, cause, false) },
 			strings.Replace(moving, "Degraded False/AsExpected/", "Degraded True/SyncingFailed/Failed when progressing towards operator: 4.3 because no luck", 1),
-			"Warning Status degraded: Failed when progressing towards operator: 4.3 because no luck"},
-		"degraded, bad input": {"no upgrade mends that", func() (configv1.ClusterOperatorStatus, []Event) {
-			return at(time.Second).Degraded(progressing, cause, true)
+			"Warning Status degraded: Failed when progressing towards operator: 4.3 because no luck",
 		},
+		"degraded, bad input": {
+			"no upgrade mends that", func() (configv1.ClusterOperatorStatus, []Event) {
+				return at(time.Second).Degraded(progressing, cause, true)
+			},
 			"Progressing True/SyncingResources/Progressing towards operator: 4.2; Degraded True/SyncingFailed/Failed when progressing towards operator: 4.2 because no luck; Available False/Initializing/Operator is initializing",
-			"Warning Status degraded: Failed when progressing towards operator: 4.2 because no luck"},
+			"Warning Status degraded: Failed when progressing towards operator: 4.2 because no luck",
+		},
 		"recovered": {"what was degraded is available again", func() (configv1.ClusterOperatorStatus, []Event) {
 			return only(at(2*time.Hour).Available(degraded, at(0).AvailableMessage()))
 		}, steady, ""},
@@ -201,7 +217,9 @@ func TestWorkers(t *testing.T) {
 		"missing": {"a set is not as asked for", []Set{set(2, "a")}, []Machine{machine("m", "a", true)}, "replicas not satisfied for MachineSet: expected 2 replicas, got 1 current replicas"},
 		"default": {"no replicas are one", []Set{{Name: "a"}}, nil, "replicas not satisfied for MachineSet: expected 1 replicas, got 0 current replicas"},
 		"waiting": {
-			"one of two runs", []Set{set(1, "a"), set(1, "b")}, []Machine{machine("m", "a", true), machine("n", "b", false)},
+			"one of two runs",
+			[]Set{set(1, "a"), set(1, "b")},
+			[]Machine{machine("m", "a", true), machine("n", "b", false)},
 			"minimum worker replica count (2) not yet met: current running replicas 1, waiting for [n]",
 		},
 		"enough": {"two of three run", []Set{set(3, "a")}, []Machine{machine("m", "a", true), machine("n", "a", true), machine("o", "a", false)}, ""},

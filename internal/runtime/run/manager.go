@@ -76,7 +76,7 @@ type Process struct {
 
 // New connects to the clusters, which need not answer yet.
 func New(f *Flags, log logr.Logger) (*Process, error) {
-	log = quiet(log)
+	log = Quiet(log)
 	ctrl.SetLogger(log)
 	p := &Process{Flags: f, Log: log, scheme: Scheme(), terms: NewTerms(), caches: map[string]cache.Cache{}, denied: map[reflect.Type]bool{}}
 	p.health.lacks("the process starts")

@@ -5,10 +5,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// quiet is a log in which an error is something to look at: what happens in the best of
+// Quiet is a log in which an error is something to look at: what happens in the best of
 // clusters is told at V(1). Others write the same object, and the pass is made again; and
 // who is told to end gives its lease up.
-func quiet(log logr.Logger) logr.Logger {
+func Quiet(log logr.Logger) logr.Logger {
 	sink := log.GetSink()
 	if deep, ok := sink.(logr.CallDepthLogSink); ok {
 		sink = deep.WithCallDepth(1) // whoever logs is one further up

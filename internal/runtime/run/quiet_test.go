@@ -30,7 +30,7 @@ func TestQuiet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got string
 			log := funcr.New(func(_, args string) { got = args }, funcr.Options{Verbosity: c.verbosity})
-			quiet(log).WithName("n").WithValues("a", "b").Error(c.err, c.msg)
+			Quiet(log).WithName("n").WithValues("a", "b").Error(c.err, c.msg)
 			is := ""
 			switch {
 			case got == "":

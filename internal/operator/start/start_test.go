@@ -1,0 +1,68 @@
+package start
+
+import (
+	"crypto/tls"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/millwright-dev/millwright/internal/operator/operands"
+)
+
+// TestCommandLine: section 8, the row of the operator, and bad input that names its flag or variable.
+func TestCommandLine(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		args   string
+		env    map[string]string
+		want   string
+	}{
+		"original": {"the original's Deployment starts it so", "--images-json=/x --logtostderr=true --v=3 --tls-min-version=VersionTLS12 --tls-cipher-suites=TLS_AES_128_GCM_SHA256", map[string]string{envNamespace: "n", envRelease: "4.2", envPort: "8443"}, ""},
+		"by flags": {"a cluster without config.openshift.io", "--images-json=/x --kubeconfig=k --platform=OpenStack --cluster-id=c", nil, ""},
+		"images":   {"it cannot do without", "", nil, "--images-json: must be set"},
+		"port":     {"no number", "--images-json=/x", map[string]string{envPort: "many"}, "$METRICS_PORT: want a port"},
+		"version":  {"no version", "--images-json=/x --tls-min-version=1", nil, "--tls-min-version: "},
+		"suites":   {"no suite", "--images-json=/x --tls-cipher-suites=x", nil, "--tls-cipher-suites: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range c.env {
+				t.Setenv(k, v)
+			}
+			var o options
+			command := startCommand()
+			if err := command.ParseFlags(strings.Fields(c.args)); err != nil {
+				t.Fatal(err)
+			}
+			fs := command.Flags()
+			o.images, _ = fs.GetString("images-json")
+			o.tls.version, _ = fs.GetString("tls-min-version")
+			o.tls.suites, _ = fs.GetString("tls-cipher-suites")
+			err := o.complete()
+			if got := ""; err != nil {
+				got = err.Error()
+				if c.want == "" || !strings.HasPrefix(got, c.want) {
+					t.Errorf("%s: %q, want %q", c.reason, got, c.want)
+				}
+			} else if c.want != "" {
+				t.Errorf("%s: no error, want %q", c.reason, c.want)
+			}
+			if err == nil && len(c.env) == 3 && (o.namespace != "n" || o.release != "4.2" || o.port != 8443) {
+				t.Errorf("%s: %+v", c.reason, o)
+			}
+		})
+	}
+}
+
+// TestPort: the flags go before the cluster's profile.
+func TestPort(t *testing.T) {
+	modern := operands.TLS{MinVersion: "VersionTLS13", Suites: []string{"TLS_AES_128_GCM_SHA256"}}
+	var o options
+	s, err := o.settings(modern)
+	if err != nil || s.MinVersion != tls.VersionTLS13 || !slices.Equal(s.CipherSuites, []uint16{tls.TLS_AES_128_GCM_SHA256}) {
+		t.Errorf("the profile: %v, %v", s, err)
+	}
+	o.tls.version = "VersionTLS11"
+	if s, err = o.settings(modern); err != nil || s.MinVersion != tls.VersionTLS11 {
+		t.Errorf("a flag: %v, %v", s, err)
+	}
+}
