@@ -23,6 +23,11 @@ import (
 func install(t *testing.T) {
 	t.Helper()
 	c, _ := connect(t)
+	// The operator's roles are in the namespace of its operands, which packages bring along.
+	operands := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "openshift-machine-api"}}}
+	if err := c.Create(t.Context(), operands); client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(err)
+	}
 	files := []string{"../rbac/namespace.yaml"}
 	for _, pattern := range []string{"../rbac/*/service_account.yaml", "../rbac/*/role*.yaml", "../rbac/*/leader_election.yaml", "../rbac/*/admission.yaml"} {
 		found, err := filepath.Glob(pattern)
