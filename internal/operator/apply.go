@@ -129,7 +129,7 @@ func isForeign(e metav1.ManagedFieldsEntry) bool {
 		return false
 	}
 	var fields map[string]any
-	if err := json.Unmarshal(e.FieldsV1.Raw, &fields); err != nil {
+	if err := json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields); err != nil {
 		return false
 	}
 	return written(fields["f:spec"]) || written(fields["f:webhooks"])

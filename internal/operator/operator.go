@@ -79,7 +79,7 @@ func (o *Operator) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, 
 	after, message, err := o.pass(ctx, groups, status)
 	switch {
 	case ctx.Err() != nil:
-		return ctrl.Result{}, nil // the process ends, which says nothing about the cluster
+		return ctrl.Result{}, nil //nolint:nilerr // the process ends, which says nothing about the cluster
 	case err != nil:
 		status, events = told.reporter.Degraded(status, err, atOnce(err))
 		return ctrl.Result{}, errors.Join(err, untold, told.say(ctx, status, events))
@@ -125,7 +125,7 @@ func (o *Operator) reporter() verdict.Reporter {
 
 // atOnce reports whether time does not mend an error: bad input, a right that is not there, a kind that is not.
 func atOnce(err error) bool {
-	var fault *operands.Fault
+	var fault *operands.FaultError
 	return errors.As(err, &fault) || someIs(err, apierrors.IsForbidden) || someIs(err, meta.IsNoMatchError)
 }
 
@@ -137,7 +137,7 @@ func someIs(err error, test func(error) bool) bool {
 	if test(err) {
 		return true
 	}
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // it is walked layer by layer
 	case interface{ Unwrap() []error }:
 		for _, inner := range e.Unwrap() {
 			if someIs(inner, test) {

@@ -31,6 +31,8 @@ import (
 const (
 	// imagesPoll is how often the images file is looked at.
 	imagesPoll = 2 * time.Second
+	// groupsPoll is how often a cluster without config.openshift.io is asked whether it has that by now.
+	groupsPoll = 10 * time.Second
 	// firstRetry and lastRetry bound the pauses between passes that fail.
 	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second
 )
@@ -41,11 +43,19 @@ type trigger struct {
 	names []string
 }
 
-// triggers are all that operands and what is said of them follow from, and all operands.
-func triggers() []trigger {
+// configurationTriggers are what operands follow from and what is said of them, in a cluster with config.openshift.io.
+func configurationTriggers() []trigger {
 	config := func(kind string, names ...string) trigger {
 		return trigger{configv1.GroupVersion.WithKind(kind), names}
 	}
+	return []trigger{
+		config("ClusterOperator", operands.WebhooksName), config("Infrastructure", cluster), config("Proxy", cluster),
+		config("APIServer", cluster), config("FeatureGate", cluster),
+	}
+}
+
+// operandTriggers are all operands, the operator's own Deployment, and the bundle that programs trust.
+func operandTriggers() []trigger {
 	policies := []string{"vsphere-failure-domain-in-use-by-machine", "vsphere-failure-domain-in-use-by-machineset", "vsphere-failure-domain-in-use-by-cpms"}
 	hooks := func(kind string, names ...string) trigger {
 		return trigger{admissionregistrationv1.SchemeGroupVersion.WithKind(kind), names}
@@ -58,11 +68,6 @@ func triggers() []trigger {
 		hooks("ValidatingWebhookConfiguration", operands.WebhooksName),
 		hooks("ValidatingAdmissionPolicy", policies...),
 		hooks("ValidatingAdmissionPolicyBinding", policies...),
-		config("ClusterOperator", operands.WebhooksName),
-		config("Infrastructure", cluster),
-		config("Proxy", cluster),
-		config("APIServer", cluster),
-		config("FeatureGate", cluster),
 	}
 }
 
@@ -78,7 +83,9 @@ func (o *Operator) SetupWithManager(mgr ctrl.Manager, clk clock.WithTicker) erro
 	return c.Watch(source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		queue.Add(o.request())
 		go o.watchImages(ctx, clk, func() { queue.Add(o.request()) })
-		return o.watch(ctx, mgr.GetCache(), queue)
+		w := watcher{mgr.GetCache(), queue, o.request()}
+		go o.watchConfiguration(ctx, clk, w)
+		return w.watch(ctx, operandTriggers())
 	}))
 }
 
@@ -86,11 +93,38 @@ func (o *Operator) request() reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: o.Namespace, Name: Name}}
 }
 
-// watch begins to watch every trigger. Nothing waits for that: a kind may not be there yet, or not be permitted to be listed,
-// and a pass reads what it needs.
-func (o *Operator) watch(ctx context.Context, in cache.Cache, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	toOne := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{o.request()} })
-	for _, t := range triggers() {
+// watcher asks for a pass when something changes.
+type watcher struct {
+	in    cache.Cache
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	pass  reconcile.Request
+}
+
+// watchConfiguration watches config.openshift.io from the moment on at which the cluster has it.
+func (o *Operator) watchConfiguration(ctx context.Context, clk clock.WithTicker, w watcher) {
+	ticker := clk.NewTicker(groupsPoll)
+	defer ticker.Stop()
+	for {
+		if g, err := o.groups(); err == nil && g.openshift() {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+		}
+	}
+	w.queue.Add(w.pass)
+	if err := w.watch(ctx, configurationTriggers()); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The configuration of the cluster is not watched: changes wait for the next pass")
+	}
+}
+
+// watch begins to watch triggers. Nothing waits for that: a kind may not be permitted to be listed, and a pass reads what it
+// needs.
+func (w watcher) watch(ctx context.Context, triggers []trigger) error {
+	toOne := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{w.pass} })
+	for _, t := range triggers {
 		of := &metav1.PartialObjectMetadata{}
 		of.SetGroupVersionKind(t.kind)
 		named := predicate.NewPredicateFuncs(func(seen client.Object) bool {
@@ -101,7 +135,7 @@ func (o *Operator) watch(ctx context.Context, in cache.Cache, queue workqueue.Ty
 			}
 			return false
 		})
-		if err := source.Kind(in, client.Object(of), toOne, named).Start(ctx, queue); err != nil {
+		if err := source.Kind(w.in, client.Object(of), toOne, named).Start(ctx, w.queue); err != nil {
 			return fmt.Errorf("watch %s: %w", t.kind.Kind, err)
 		}
 	}

@@ -16,14 +16,14 @@ const (
 // kubemarkImage is what the platform "kubemark" has run ever since.
 const kubemarkImage = "docker.io/gofed/kubemark-machine-controllers:v1.0"
 
-// A Fault is bad input: somebody has to mend it, and time does not. Its text names the field.
-type Fault struct{ text string }
+// A FaultError is bad input: somebody has to mend it, and time does not. Its text names the field.
+type FaultError struct{ text string }
 
 // Error implements error.
-func (f *Fault) Error() string { return f.text }
+func (f *FaultError) Error() string { return f.text }
 
 // Faultf makes a fault.
-func Faultf(format string, args ...any) error { return &Fault{fmt.Sprintf(format, args...)} }
+func Faultf(format string, args ...any) error { return &FaultError{fmt.Sprintf(format, args...)} }
 
 // Images are the images of programs, by the keys of the images file (images.json).
 type Images map[string]string

@@ -57,7 +57,7 @@ func TestImages(t *testing.T) {
 		"no object":   {`[]`, "images file f: want an object of texts"},
 	} {
 		_, err := ParseImages("f", []byte(c.raw))
-		var fault *Fault
+		var fault *FaultError
 		if !errors.As(err, &fault) || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}

@@ -3,6 +3,7 @@ package operands
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -111,7 +112,7 @@ func (f Facts) policies() (out []*unstructured.Unstructured, err error) {
 		}
 		for d := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
 			o := &unstructured.Unstructured{}
-			if err := d.Decode(o); err == io.EOF {
+			if err := d.Decode(o); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				return nil, fmt.Errorf("decode the policies of vSphere: %w", err)

@@ -2,6 +2,7 @@ package start
 
 import (
 	"crypto/tls"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -38,13 +39,9 @@ func TestCommandLine(t *testing.T) {
 			o.tls.version, _ = fs.GetString("tls-min-version")
 			o.tls.suites, _ = fs.GetString("tls-cipher-suites")
 			err := o.complete()
-			if got := ""; err != nil {
-				got = err.Error()
-				if c.want == "" || !strings.HasPrefix(got, c.want) {
-					t.Errorf("%s: %q, want %q", c.reason, got, c.want)
-				}
-			} else if c.want != "" {
-				t.Errorf("%s: no error, want %q", c.reason, c.want)
+			got := fmt.Sprint(err)
+			if (err != nil) != (c.want != "") || err != nil && !strings.HasPrefix(got, c.want) {
+				t.Errorf("%s: %q, want %q", c.reason, got, c.want)
 			}
 			if err == nil && len(c.env) == 3 && (o.namespace != "n" || o.release != "4.2" || o.port != 8443) {
 				t.Errorf("%s: %+v", c.reason, o)

@@ -207,7 +207,7 @@ func TestFaultsAreNamed(t *testing.T) {
 
 	var i configv1.Infrastructure
 	b.must(b.Get(t.Context(), client.ObjectKey{Name: "cluster"}, &i))
-	i.Status.PlatformStatus.Type, i.Status.Platform = configv1.NutanixPlatformType, ""
+	i.Status.PlatformStatus.Type = configv1.NutanixPlatformType
 	b.must(b.Status().Update(t.Context(), &i))
 	degraded("a platform without an image", `key "clusterAPIControllerNutanix" is required on Nutanix`)
 	i.Status.PlatformStatus = nil
@@ -249,6 +249,18 @@ func TestPoliciesOfVSphere(t *testing.T) {
 			t.Cleanup(func() { _ = b.Client.Delete(context.Background(), o) })
 		}
 	}
+}
+
+// TestBecomesOpenShift: the kinds of config.openshift.io come while the operator runs, and are watched from then on.
+func TestBecomesOpenShift(t *testing.T) {
+	b := newBox(t)
+	b.start(nil)
+	time.Sleep(time.Second)
+	b.openshift()
+	b.conditioned("no Infrastructure yet", configv1.OperatorDegraded, "True/SyncingFailed", "Infrastructure cluster is not there")
+	b.infrastructure(configv1.AWSPlatformType)
+	b.gates()
+	b.deployed("it came", func(*appsv1.Deployment) bool { return true })
 }
 
 // TestElsewhere: a cluster without config.openshift.io. The operator says on its own Deployment how operands are.
@@ -310,6 +322,7 @@ func TestMetrics(t *testing.T) {
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "stranger"}},
 	} {
 		b.must(b.Create(t.Context(), o))
+		t.Cleanup(func() { _ = b.Client.Delete(context.Background(), o) })
 	}
 	token := func(account string) string {
 		r, err := b.env.Client.CoreV1().ServiceAccounts(home).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})

@@ -112,10 +112,10 @@ func (r Reporter) Available(before configv1.ClusterOperatorStatus, message strin
 	return s
 }
 
-// The messages of an operator that is available.
+// NoOpMessage is the message of an operator that is available and has no operands.
 const NoOpMessage = "Cluster Machine API Operator is in NoOp mode"
 
-// AvailableMessage is that of one with operands.
+// AvailableMessage is the message of one with operands.
 func (r Reporter) AvailableMessage() string {
 	return "Cluster Machine API Operator is available at " + r.towards()
 }
