@@ -337,6 +337,9 @@ func TestMetrics(t *testing.T) {
 			req.Header.Set("Authorization", "Bearer "+token)
 		}
 		resp, err := web.Do(req)
+		for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); resp, err = web.Do(req) {
+			time.Sleep(100 * time.Millisecond) // it has yet to begin to listen
+		}
 		b.must(err)
 		defer resp.Body.Close()
 		page, err := io.ReadAll(resp.Body)
