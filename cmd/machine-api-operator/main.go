@@ -3,17 +3,8 @@
 package main
 
 import (
-	"fmt"
-	"os"
-
-	ctrl "sigs.k8s.io/controller-runtime"
-
 	"github.com/millwright-dev/millwright/internal/operator/start"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
 
-func main() {
-	if err := start.Command().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
-		fmt.Fprintln(os.Stderr, "Error:", err)
-		os.Exit(1)
-	}
-}
+func main() { run.Main(start.Command()) }

@@ -23,7 +23,6 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
-	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -142,17 +141,13 @@ func (o *options) settings(profile operands.TLS) (*tls.Config, error) {
 	if o.tls.suites == "" {
 		suites = profile.Suites
 	}
-	var out tls.Config
-	var err error
-	if out.MinVersion, err = cliflag.TLSVersion(version); err != nil {
-		return nil, fmt.Errorf("--tls-min-version: %w", err)
+	set, err := run.TLSOf(version, suites)
+	if err != nil {
+		return nil, err
 	}
-	if len(suites) > 0 {
-		if out.CipherSuites, err = cliflag.TLSCipherSuites(suites); err != nil {
-			return nil, fmt.Errorf("--tls-cipher-suites: %w", err)
-		}
-	}
-	return &out, nil
+	out := &tls.Config{}
+	set(out)
+	return out, nil
 }
 
 // config is the client's configuration, with the bounds that all programs have.
@@ -244,7 +239,7 @@ func (o *options) metrics(profile *atomic.Pointer[operands.TLS]) metricsserver.O
 		return metricsserver.Options{BindAddress: "0"}
 	}
 	out := metricsserver.Options{
-		BindAddress: net.JoinHostPort("", strconv.Itoa(o.port)), SecureServing: true, FilterProvider: reviewed,
+		BindAddress: net.JoinHostPort("", strconv.Itoa(o.port)), SecureServing: true, FilterProvider: run.OnlyReaders,
 		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 			c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 				s, err := o.settings(*profile.Load())

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
 const (
@@ -47,6 +49,16 @@ func newReaders(c *rest.Config, web *http.Client) (*readers, error) {
 		return nil, fmt.Errorf("make the client that asks who may read metrics: %w", err)
 	}
 	return &readers{cluster, cache.NewLRUExpireCache(mostReaders)}, nil
+}
+
+// OnlyReaders is the filter of a server that lets those have a page who may use its path in
+// the cluster of c. It implements [metricsserver.Options.FilterProvider].
+func OnlyReaders(c *rest.Config, web *http.Client) (metricsserver.Filter, error) {
+	may, err := newReaders(c, web)
+	if err != nil {
+		return nil, err
+	}
+	return func(_ logr.Logger, inner http.Handler) (http.Handler, error) { return may.only(inner), nil }, nil
 }
 
 // only lets inner answer those who may use the path. Others get 401 where nobody is known to

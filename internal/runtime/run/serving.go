@@ -54,17 +54,27 @@ func (f *Flags) completeServing() error {
 
 // tls are the settings of every port with TLS.
 func (s *serving) tls() (func(*tls.Config), error) {
-	lowest, err := cliflag.TLSVersion(s.minVersion)
+	var suites []string
+	if s.suites != "" {
+		suites = strings.Split(s.suites, ",")
+	}
+	return TLSOf(s.minVersion, suites)
+}
+
+// TLSOf are the settings that the flags --tls-min-version and --tls-cipher-suites name. An empty
+// version is TLS 1.2, no suites are those of Go. The error names the flag.
+func TLSOf(version string, suites []string) (func(*tls.Config), error) {
+	lowest, err := cliflag.TLSVersion(version)
 	if err != nil {
 		return nil, fmt.Errorf("--tls-min-version: %w", err)
 	}
-	var suites []uint16
-	if s.suites != "" {
-		if suites, err = cliflag.TLSCipherSuites(strings.Split(s.suites, ",")); err != nil {
+	var known []uint16
+	if len(suites) > 0 {
+		if known, err = cliflag.TLSCipherSuites(suites); err != nil {
 			return nil, fmt.Errorf("--tls-cipher-suites: %w", err)
 		}
 	}
-	return func(c *tls.Config) { c.MinVersion, c.CipherSuites = lowest, suites }, nil
+	return func(c *tls.Config) { c.MinVersion, c.CipherSuites = lowest, known }, nil
 }
 
 // TLS are the settings of every port with TLS: what the flags ask for.
@@ -109,7 +119,7 @@ func (s *serving) filter(c *rest.Config, web *http.Client) (metricsserver.Filter
 	if !s.secure {
 		return exposition, nil
 	}
-	may, err := newReaders(c, web)
+	only, err := OnlyReaders(c, web)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +128,10 @@ func (s *serving) filter(c *rest.Config, web *http.Client) (metricsserver.Filter
 		if err != nil {
 			return nil, err
 		}
-		asked := may.only(open)
+		asked, err := only(log, open)
+		if err != nil {
+			return nil, err
+		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if isHealth(r.URL.Path) {
 				open.ServeHTTP(w, r)
