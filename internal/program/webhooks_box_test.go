@@ -1,10 +1,8 @@
 package program
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,7 +42,7 @@ func TestProgramServes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, metricsPort := freePort(t), freePort(t)
+	port, metricsPort := devplanetest.FreePort(t), devplanetest.FreePort(t)
 	_, validating, err := config.Webhooks()
 	if err != nil {
 		t.Fatal(err)
@@ -98,17 +96,9 @@ func TestProgramServes(t *testing.T) {
 // start runs the program until the test ends.
 func start(t *testing.T, p Program, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
 	command := p.Command()
 	command.SetArgs(args)
-	done := make(chan error, 1)
-	go func() { done <- command.ExecuteContext(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	devplanetest.Run(t, command.ExecuteContext)
 }
 
 func eventually(t *testing.T, f func() error) {
@@ -120,14 +110,4 @@ func eventually(t *testing.T, f func() error) {
 		}
 	}
 	t.Fatal(err)
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }

@@ -96,6 +96,9 @@ func read(t rapid.TB, raw []byte) (value any) {
 	return value
 }
 
+// EmptyAndKnown lets an admitter fill in what is empty, but in fields that no type has, whose names begin with "x-".
+func EmptyAndKnown(path string, was any) bool { return Empty(was) && !strings.Contains(path, ".x-") }
+
 // Empty reports whether a value says nothing in a place where no value is the same as nothing: null, no text, zero or a list of none.
 func Empty(was any) bool {
 	switch v := was.(type) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -148,15 +147,7 @@ func (b *box) start(change func(*options)) {
 	if change != nil {
 		change(&o)
 	}
-	ctx, cancel := context.WithCancel(b.Context())
-	done := make(chan error, 1)
-	go func() { done <- o.run(ctx) }()
-	b.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			b.Error(err)
-		}
-	})
+	devplanetest.Run(b.T, o.run)
 }
 
 // within waits no longer than that for check to say nothing.
@@ -291,14 +282,4 @@ func begun(t *testing.T, change func(*options)) *box {
 	b.rolledOut()
 	b.conditioned("all pods run", configv1.OperatorAvailable, "True/AsExpected", "available at operator: 4.2")
 	return b
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }

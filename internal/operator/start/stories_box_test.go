@@ -25,6 +25,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 	"github.com/millwright-dev/millwright/internal/operator"
 )
 
@@ -313,7 +314,7 @@ func TestElsewhere(t *testing.T) {
 
 // TestMetrics: section 9.1, for those who may get it.
 func TestMetrics(t *testing.T) {
-	port := freePort(t)
+	port := devplanetest.FreePort(t)
 	b := begun(t, func(o *options) { o.port = port })
 	for _, o := range []client.Object{
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "scraper"}},

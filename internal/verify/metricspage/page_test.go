@@ -240,11 +240,8 @@ const begins, ends = "<!-- The table is made by a test of internal/verify/metric
 
 func repository(t *testing.T) string {
 	t.Helper()
-	dir, err := os.Getwd()
+	dir, err := tidy.Here()
 	if err != nil {
-		t.Fatal(err)
-	}
-	if dir, err = tidy.Root(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

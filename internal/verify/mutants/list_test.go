@@ -2,7 +2,6 @@ package mutants
 
 import (
 	"go/format"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,11 +13,8 @@ import (
 
 func root(t *testing.T) string {
 	t.Helper()
-	dir, err := os.Getwd()
+	dir, err := tidy.Here()
 	if err != nil {
-		t.Fatal(err)
-	}
-	if dir, err = tidy.Root(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -45,11 +45,8 @@ type alert struct {
 
 func root(t *testing.T) string {
 	t.Helper()
-	dir, err := os.Getwd()
+	dir, err := tidy.Here()
 	if err != nil {
-		t.Fatal(err)
-	}
-	if dir, err = tidy.Root(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -116,6 +116,15 @@ func skipped(name string) bool {
 	return slices.Contains([]string{".git", ".cache", "bin", "testdata"}, name)
 }
 
+// Here finds the repository that the process works in.
+func Here() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return Root(dir)
+}
+
 // Root finds the repository that a directory is in: the nearest parent whose go.mod declares Module.
 func Root(dir string) (string, error) {
 	for {

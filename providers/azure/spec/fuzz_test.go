@@ -14,11 +14,6 @@ import (
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
-// mayFill: what is empty may be filled in, unless nobody knows it.
-func mayFill(path string, was any) bool {
-	return admittest.Empty(was) && !strings.Contains(path, ".x-")
-}
-
 func TestDefaultLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw, err := json.Marshal(admittest.Draw(t, spec.Admitter{}.SpecShape(), "Enabled", "Local", "us-east1"))
@@ -27,7 +22,7 @@ func TestDefaultLosesNothing(t *testing.T) {
 		}
 		admittest.Holds(t, spec.Admitter{}, provider.Admission{Spec: raw, Path: field.NewPath("providerSpec"), Platform: provider.Platform{
 			ID: rapid.SampledFrom([]string{"", "c1"}).Draw(t, "id"), Architecture: rapid.SampledFrom([]string{"", "amd64", "arm64"}).Draw(t, "architecture"),
-		}}, mayFill)
+		}}, admittest.EmptyAndKnown)
 	})
 }
 
@@ -43,7 +38,7 @@ func FuzzAdmit(f *testing.F) {
 		id = strings.ToValidUTF8(id, "") // as an API server has it
 		at := time.Now()
 		a := provider.Admission{Spec: raw, Path: field.NewPath("providerSpec"), Machine: machine, Platform: provider.Platform{ID: id, Cloud: "AzureChinaCloud"}}
-		faults, _ := admittest.Holds(t, spec.Admitter{}, a, mayFill)
+		faults, _ := admittest.Holds(t, spec.Admitter{}, a, admittest.EmptyAndKnown)
 		if len(faults) > 80 || len(faults) > 0 && len(faults.ToAggregate().Error()) > 256<<10 {
 			t.Errorf("%d faults", len(faults))
 		}
