@@ -48,6 +48,9 @@ func (p *Process) await(ctx context.Context) error {
 		there, err := p.there(ctx, wanted)
 		if err == nil && len(there) > 0 {
 			p.Flags.APIs = there
+			for _, l := range p.lacks {
+				p.leftOut(l.what)
+			}
 			p.health.lacks("")
 			return nil
 		}
@@ -76,7 +79,7 @@ func (c *surroundings) there(ctx context.Context, wanted []string) (there []stri
 		api, _ := apis.Of(name)
 		whole := true
 		for _, kind := range api.Needed() {
-			has, err := c.Has(ctx, schema.GroupVersionKind{Group: api.Name, Version: api.Version, Kind: kind.Name})
+			has, err := c.has(ctx, schema.GroupVersionKind{Group: api.Name, Version: api.Version, Kind: kind.Name})
 			if err != nil {
 				return nil, err
 			}
@@ -92,15 +95,27 @@ func (c *surroundings) there(ctx context.Context, wanted []string) (there []stri
 // Has reports whether the control cluster has a kind. The process ends, to begin anew, when
 // one comes that it had not.
 func (c *surroundings) Has(ctx context.Context, kind schema.GroupVersionKind) (bool, error) {
+	has, err := c.has(ctx, kind)
+	if err == nil && !has {
+		c.leftOut(kind.GroupKind().String())
+	}
+	return has, err
+}
+
+// has is [surroundings.Has], and tells nobody.
+func (c *surroundings) has(ctx context.Context, kind schema.GroupVersionKind) (bool, error) {
 	has, err := c.discovers(ctx, kind)
 	if err == nil && !has {
 		c.lacks = append(c.lacks, lack{kind.GroupKind().String(), func(ctx context.Context) bool {
 			has, err := c.discovers(ctx, kind)
 			return err == nil && has
 		}})
-		c.log.Info("The control cluster does not have this kind, which is left out", "kind", kind.GroupKind().String())
 	}
 	return has, err
+}
+
+func (c *surroundings) leftOut(kind string) {
+	c.log.Info("The control cluster does not have this kind, which is left out", "kind", kind)
 }
 
 func (c *surroundings) discovers(ctx context.Context, kind schema.GroupVersionKind) (bool, error) {
