@@ -49,6 +49,9 @@ func (c *profile) chooses() {
 	if c.deployments > 0 && c.shut == accepts {
 		c.shut = refuses // the first machines of a rollout would fail, which stops it until people go on
 	}
+	if c.ill == crashing && c.shut == accepts {
+		c.shut = refuses // nobody lives long enough to remember what only failed machines told (decision 27)
+	}
 }
 
 // sale is what is sold out for some time.
