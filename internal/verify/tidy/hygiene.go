@@ -18,6 +18,7 @@ const MaxTrackedBytes = 1 << 20
 var traces = map[string]*regexp.Regexp{
 	"a path of somebody's machine": regexp.MustCompile(`(^|[\s"'` + "`" + `=(:])/(work/(main|shared|seeds)|ro` + `ot/[a-z.]|ho` + `me/[a-z]|Us` + `ers/[A-Za-z]|tmp/bash_)`),
 	"a private package registry":   regexp.MustCompile(`(?i)\b(arti` + `factory|jf` + `rog|nexus\.[a-z]|GO` + `PROXY=http)`),
+	"a mark of a merge":            regexp.MustCompile(`^(<{7}|>{7}) `),
 	"a private network address":    regexp.MustCompile(`https?://(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.)`),
 }
 

@@ -283,6 +283,7 @@ func TestHygieneCatches(t *testing.T) {
 		{"https://arti" + "factory.example/x", 1, "a private registry"},
 		{"http:" + "//10.1.2.3/x", 1, "a private network"},
 		{"internal/work/main.go and example.com/home/x", 0, "parts of other paths"},
+		{"a\n<<<<" + "<<< HEAD\nb\n====" + "===\n>>>>" + ">>> topic", 2, "what a merge left"},
 		{"a\x00b", 1, "a binary"},
 		{strings.Repeat("a", MaxTrackedBytes+1), 1, "too large"},
 	}
