@@ -1,9 +1,10 @@
 // Command box is the development control plane in one file: etcd, kube-apiserver, kube-controller-manager,
-// kube-scheduler, kubectl, kwok and a hollow kubelet. It is the component whose name it is called by, through a link of
+// kube-scheduler, kubectl, kwok, kubelet and a hollow kubelet. It is the component whose name it is called by, through a link of
 // that name or as its first argument.
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 
 	"github.com/millwright-dev/millwright/dev/hollow"
 )
@@ -36,6 +38,7 @@ func applets() map[string]applet {
 		"kubectl":                 runKubectl,
 		"kwok":                    runKwok,
 		"kwok-stages":             printStages,
+		"kubelet":                 func() int { return cli.Run(kubelet.NewKubeletCommand(context.Background())) },
 		"hollow":                  hollow.Main,
 	}
 }

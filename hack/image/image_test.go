@@ -36,7 +36,7 @@ func made(t *testing.T, binary string) (content []byte, index string) {
 	t.Helper()
 	var images []image
 	for _, arch := range []string{"amd64", "arm64"} {
-		i, err := pack(arch, "v1", []byte(binary+arch), []string{"a", "b"})
+		i, err := pack(arch, "v1", "millwright-controllers", []byte(binary+arch), []string{"a", "b"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestLayout(t *testing.T) {
 			t.Error("the layer is not what the configuration says")
 		}
 		root, headers := entries(t, bytes.NewReader(plain))
-		if string(root[binaryName]) != "x"+d.Platform.Architecture || headers[binaryName].Mode != 0o755 || headers["b"].Linkname != binaryName {
+		if string(root["millwright-controllers"]) != "x"+d.Platform.Architecture || headers["millwright-controllers"].Mode != 0o755 || headers["b"].Linkname != "millwright-controllers" {
 			t.Errorf("the root has %v", headers)
 		}
 		for name, h := range headers {

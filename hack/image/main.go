@@ -1,4 +1,4 @@
-// Command image builds the image of the programs that run in clusters, for each architecture, as one archive of the OCI layout,
+// Command image builds the image of a program that runs in clusters, for each architecture, as one archive of the OCI layout,
 // with a bill of materials for each beside it. It needs no container daemon, and what it writes depends on the sources only: two builds of one
 // commit are equal byte for byte.
 //
@@ -13,22 +13,21 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"strings"
 )
 
-// program is the package that is built. Its flag --programs lists the programs that it is.
-const program = "./cmd/millwright-controllers"
-
 func main() {
 	out := flag.String("out", "dist", "folder for the archive and the bills of materials")
 	version := flag.String("version", "", "version of the programs and tag of the image; empty is a build that is no release, tagged devel")
-	name := flag.String("name", "docker.io/library/millwright-controllers", "name of the image, without a tag: manifests that name no registry mean this one")
+	program := flag.String("program", "./cmd/millwright-controllers", "package that is built; its flag --programs lists the programs that it is")
+	registry := flag.String("registry", "docker.io/library", "where the image is, which is named as the program: manifests that name no registry mean this one")
 	archs := flag.String("arch", "amd64,arm64", "architectures of linux, by comma")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := build{out: *out, version: *version, name: *name, archs: strings.Split(*archs, ",")}
+	b := build{out: *out, version: *version, program: *program, registry: *registry, archs: strings.Split(*archs, ",")}
 	if err := b.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
@@ -37,8 +36,8 @@ func main() {
 
 // build is one call.
 type build struct {
-	out, version, name string
-	archs              []string
+	out, version, program, registry string
+	archs                           []string
 }
 
 func (b build) run(ctx context.Context) error {
@@ -50,7 +49,7 @@ func (b build) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(work) }()
-	names, err := programs(ctx)
+	names, err := b.programs(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,14 +62,17 @@ func (b build) run(ctx context.Context) error {
 		fmt.Printf("linux/%s: %d bytes compressed, %s\n", arch, len(i.layer), digest(i.layer))
 		images = append(images, i)
 	}
-	archive, index, err := layout(b.name+":"+b.tag(), images)
+	archive, index, err := layout(b.registry+"/"+b.name()+":"+b.tag(), images)
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(b.out, "millwright-controllers.oci.tar")
+	file := filepath.Join(b.out, b.name()+".oci.tar")
 	fmt.Println(file, index)
 	return os.WriteFile(file, archive, 0o644)
 }
+
+// name is that of the binary, which every link of the image leads to.
+func (b build) name() string { return path.Base(b.program) }
 
 func (b build) tag() string {
 	if b.version == "" {
@@ -83,11 +85,11 @@ func (b build) tag() string {
 func (b build) image(ctx context.Context, work, arch string, names []string) (image, error) {
 	binary := filepath.Join(work, arch)
 	flags := "-s -w -buildid= -X github.com/millwright-dev/millwright/internal/runtime/version.release=" + b.version
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o", binary, program)
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o", binary, b.program)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=")
 	c.Stderr = os.Stderr
 	if err := c.Run(); err != nil {
-		return image{}, fmt.Errorf("build %s: %w", program, err)
+		return image{}, fmt.Errorf("build %s: %w", b.program, err)
 	}
 	content, err := os.ReadFile(binary)
 	if err != nil {
@@ -95,25 +97,25 @@ func (b build) image(ctx context.Context, work, arch string, names []string) (im
 	}
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
-		return image{}, fmt.Errorf("read of which modules %s is: %w", program, err)
+		return image{}, fmt.Errorf("read of which modules %s is: %w", b.program, err)
 	}
-	bill, err := spdx("millwright-controllers-linux-"+arch, b.tag(), content, info)
+	bill, err := spdx(b.name()+"-linux-"+arch, b.tag(), content, info)
 	if err != nil {
 		return image{}, err
 	}
-	if err := os.WriteFile(filepath.Join(b.out, "millwright-controllers-linux-"+arch+".spdx.json"), bill, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(b.out, b.name()+"-linux-"+arch+".spdx.json"), bill, 0o644); err != nil {
 		return image{}, err
 	}
-	return pack(arch, b.tag(), content, names)
+	return pack(arch, b.tag(), b.name(), content, names)
 }
 
 // programs are those that the built program is, for which the image has links.
-func programs(ctx context.Context) ([]string, error) {
-	c := exec.CommandContext(ctx, "go", "run", program, "--programs")
+func (b build) programs(ctx context.Context) ([]string, error) {
+	c := exec.CommandContext(ctx, "go", "run", b.program, "--programs")
 	c.Stderr = os.Stderr
 	list, err := c.Output()
 	if err != nil {
-		return nil, fmt.Errorf("ask %s which programs it is: %w", program, err)
+		return nil, fmt.Errorf("ask %s which programs it is: %w", b.program, err)
 	}
 	return strings.Fields(string(list)), nil
 }

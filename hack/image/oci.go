@@ -13,9 +13,6 @@ import (
 // user is whom the image's programs run as, unless somebody says otherwise: nobody that exists, and not root.
 const user = "65532:65532"
 
-// binaryName is the file that every link of the image leads to.
-const binaryName = "millwright-controllers"
-
 // An image is one architecture's.
 type image struct {
 	arch string
@@ -76,15 +73,15 @@ func archive(files []file) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// pack makes the image whose root has the binary, and a link to it for each program.
-func pack(arch, tag string, binary []byte, programs []string) (image, error) {
+// pack makes the image whose root has the binary under its name, and a link to it for each program.
+func pack(arch, tag, name string, binary []byte, programs []string) (image, error) {
 	files := []file{
 		{name: "etc/", mode: 0o755},
 		{name: "etc/passwd", mode: 0o644, content: []byte("root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n")},
-		{name: binaryName, mode: 0o755, content: binary},
+		{name: name, mode: 0o755, content: binary},
 	}
 	for _, p := range programs {
-		files = append(files, file{name: p, target: binaryName, mode: 0o777})
+		files = append(files, file{name: p, target: name, mode: 0o777})
 	}
 	plain, err := archive(files)
 	if err != nil {
@@ -97,8 +94,8 @@ func pack(arch, tag string, binary []byte, programs []string) (image, error) {
 	i.config, err = json.Marshal(map[string]any{
 		"architecture": arch, "os": "linux", "created": "1970-01-01T00:00:00Z",
 		"config": map[string]any{
-			"User": user, "WorkingDir": "/", "Entrypoint": []string{"/" + binaryName}, "Env": []string{"PATH=/"},
-			"Labels": map[string]string{"org.opencontainers.image.title": binaryName, "org.opencontainers.image.version": tag, "org.opencontainers.image.licenses": "Apache-2.0"},
+			"User": user, "WorkingDir": "/", "Entrypoint": []string{"/" + name}, "Env": []string{"PATH=/"},
+			"Labels": map[string]string{"org.opencontainers.image.title": name, "org.opencontainers.image.version": tag, "org.opencontainers.image.licenses": "Apache-2.0"},
 		},
 		"rootfs":  map[string]any{"type": "layers", "diff_ids": []string{digest(plain)}},
 		"history": []map[string]string{{"created": "1970-01-01T00:00:00Z", "created_by": "hack/image"}},

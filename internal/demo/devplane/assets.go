@@ -15,6 +15,7 @@ const (
 	Scheduler         = "kube-scheduler"
 	Kubectl           = "kubectl"
 	Kwok              = "kwok"
+	Kubelet           = "kubelet" // a real one, for those who bring a container runtime
 	Hollow            = "hollow"
 )
 
@@ -24,7 +25,7 @@ const AssetsEnv = "KUBEBUILDER_ASSETS"
 
 // Programs lists every program of the box.
 func Programs() []string {
-	return []string{Etcd, APIServer, ControllerManager, Scheduler, Kubectl, Kwok, Hollow}
+	return []string{Etcd, APIServer, ControllerManager, Scheduler, Kubectl, Kwok, Kubelet, Hollow}
 }
 
 // Assets are programs ready to run.

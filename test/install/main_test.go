@@ -1,0 +1,114 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+)
+
+// What the tests inside of the namespaces are given by the process outside.
+const (
+	// workEnv names a folder that is removed at the end.
+	workEnv = "MILLWRIGHT_INSTALL_WORK"
+	// runtimeEnv names the folder of containerd, runc and the network's plugins.
+	runtimeEnv = "MILLWRIGHT_INSTALL_RUNTIME"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(workEnv) != "" {
+		os.Exit(inside(m))
+	}
+	code, err := outside()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "test/install:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// outside builds what needs the network, and runs these tests again in namespaces of their own. All processes that are begun
+// there end with the first, and all mounts.
+func outside() (int, error) {
+	if os.Geteuid() != 0 {
+		return 1, fmt.Errorf("containers and namespaces need root, and this is user %d: run `make test-install` as root", os.Geteuid())
+	}
+	root, err := devplanetest.RepositoryRoot()
+	if err != nil {
+		return 1, err
+	}
+	if _, err := devplane.Ensure(context.Background(), devplane.BuildOptions{Programs: devplane.Programs(), Progress: os.Stderr}); err != nil {
+		return 1, err
+	}
+	runtime, err := output(root, "hack/node")
+	if err != nil {
+		return 1, err
+	}
+	work, err := os.MkdirTemp("", "millwright-install-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	if err := os.Chmod(work, 0o755); err != nil { // programs in containers are not root
+		return 1, err
+	}
+	if err := runc(root, filepath.Join(work, "bin"), runtime); err != nil {
+		return 1, err
+	}
+	for _, image := range [][]string{
+		{"-program", "./test/install/pause", "-registry", "millwright.invalid"},
+		{},
+	} {
+		if _, err := output(root, "go", append([]string{"run", "./hack/image", "-arch", arch, "-out", filepath.Join(work, "images")}, image...)...); err != nil {
+			return 1, err
+		}
+	}
+	defer removeGroups(filepath.Base(work))
+	if err := makeGroups(filepath.Base(work)); err != nil {
+		return 1, err
+	}
+	return again(append(os.Environ(), workEnv+"="+work, runtimeEnv+"="+runtime))
+}
+
+// runc puts the program that containers are run by into a folder.
+func runc(root, bin, runtime string) error {
+	if _, err := output(root, "go", "build", "-o", bin+"/runc", "./test/install/runc"); err != nil {
+		return err
+	}
+	return os.Symlink(filepath.Join(runtime, "runc"), filepath.Join(bin, "plain-runc"))
+}
+
+// again runs this program in namespaces of its own.
+func again(env []string) (int, error) {
+	c := exec.Command("/proc/self/exe", os.Args[1:]...)
+	c.Env, c.Stdout, c.Stderr = env, os.Stdout, os.Stderr
+	c.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
+		Pdeathsig:  syscall.SIGKILL,
+	}
+	err := c.Run()
+	if c.ProcessState == nil {
+		return 1, fmt.Errorf("begin in namespaces of its own: %w", err)
+	}
+	return max(c.ProcessState.ExitCode(), 0), err
+}
+
+func output(dir, name string, args ...string) (string, error) {
+	c := exec.Command(name, args...)
+	if strings.Contains(name, "/") {
+		c.Path = filepath.Join(dir, name)
+	}
+	c.Dir, c.Stderr = dir, os.Stderr
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
