@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,7 +23,10 @@ const (
 	runtimeEnv = "MILLWRIGHT_INSTALL_RUNTIME"
 )
 
+var before = flag.String("install.previous", "HEAD~1", "commit whose image and manifests are upgraded from")
+
 func TestMain(m *testing.M) {
+	flag.Parse()
 	if os.Getenv(workEnv) != "" {
 		os.Exit(inside(m))
 	}
@@ -62,19 +66,43 @@ func outside() (int, error) {
 	if err := runc(root, filepath.Join(work, "bin"), runtime); err != nil {
 		return 1, err
 	}
-	for _, image := range [][]string{
-		{"-program", "./test/install/pause", "-registry", "millwright.invalid"},
-		{},
-	} {
-		if _, err := output(root, "go", append([]string{"run", "./hack/image", "-arch", arch, "-out", filepath.Join(work, "images")}, image...)...); err != nil {
-			return 1, err
-		}
+	if err := images(root, work); err != nil {
+		return 1, err
 	}
 	defer removeGroups(filepath.Base(work))
 	if err := makeGroups(filepath.Base(work)); err != nil {
 		return 1, err
 	}
 	return again(append(os.Environ(), workEnv+"="+work, runtimeEnv+"="+runtime))
+}
+
+// images builds what the node has: the pause of pods, and the programs of the previous commit and of this one.
+func images(root, work string) error {
+	previous := filepath.Join(work, "previous")
+	if err := os.MkdirAll(previous, 0o755); err != nil {
+		return err
+	}
+	source, err := output(root, "git", "rev-parse", "--verify", *before)
+	if err != nil {
+		return fmt.Errorf("find the commit to upgrade from: %w", err)
+	}
+	if _, err := output(root, "sh", "-c", `git archive "$0" | tar -x -C "$1"`, source, previous); err != nil {
+		return err
+	}
+	for _, image := range []struct {
+		root string
+		args []string
+	}{
+		{root, []string{"-program", "./test/install/pause", "-registry", "millwright.invalid"}},
+		{previous, []string{"-version", "previous"}},
+		{root, nil},
+	} {
+		out := filepath.Join(work, "images", filepath.Base(image.root))
+		if _, err := output(image.root, "go", append([]string{"run", "./hack/image", "-arch", arch, "-out", out}, image.args...)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runc puts the program that containers are run by into a folder.

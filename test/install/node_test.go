@@ -163,7 +163,7 @@ disabled_plugins = ["io.containerd.nri.v1.nri"]
 	if err := eventually(ctx, 30*time.Second, func() error { _, err := h.ctr(ctx, "version"); return err }); err != nil {
 		return err
 	}
-	images, _ := filepath.Glob(filepath.Join(h.work, "images", "*.oci.tar"))
+	images, _ := filepath.Glob(filepath.Join(h.work, "images", "*", "*.oci.tar"))
 	for _, i := range images {
 		if _, err := h.ctr(ctx, "images", "import", i); err != nil {
 			return err
