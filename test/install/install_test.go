@@ -2,9 +2,11 @@ package install
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +83,7 @@ func TestInstall(t *testing.T) {
 
 	t.Run("rolls", h.rolls)
 	t.Run("heals", h.heals)
+	t.Run("rests", h.rests)
 	t.Log(h.must(t, "get", "nodes,pods,"+both, "-A", "-o", "wide"))
 	h.removed(t, before)
 }
@@ -150,12 +153,74 @@ func (h *machine) rolls(t *testing.T) {
 	h.replaced(t, was, 4)
 }
 
-// heals takes an instance of each pool away: its machine is replaced.
+// heals takes an instance of each pool away, behind everybody's back: its machine is replaced.
 func (h *machine) heals(t *testing.T) {
 	was := h.uids(t)
-	list, _ := filepath.Glob(filepath.Join(h.work, "volumes", "*", "*"))
-	t.Log(list)
-	t.Log(was)
+	for _, pool := range []string{"mill-", "shoot-"} {
+		records := slices.DeleteFunc(h.instances(), func(file string) bool {
+			content, err := os.ReadFile(file)
+			return err != nil || !strings.Contains(string(content), `"name":"`+pool)
+		})
+		if len(records) != 2 {
+			t.Fatalf("instances of %s: %v of %v", pool, records, h.instances())
+		}
+		if err := os.Remove(records[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.replaced(t, was, 2)
+}
+
+// rests tells what the programs cost while a fleet of 100 machines needs nothing.
+func (h *machine) rests(t *testing.T) {
+	for _, size := range []string{"50", "2"} {
+		h.must(t, "-n", namespace, "scale", mill, shoot, "--replicas="+size)
+		for _, pool := range []string{mill, shoot} {
+			h.must(t, "-n", namespace, "wait", pool, "--for=jsonpath={.status.availableReplicas}="+size, "--timeout=5m")
+			h.must(t, "-n", namespace, "wait", pool, "--for=jsonpath={.status.replicas}="+size, "--timeout=5m")
+		}
+		if size == "50" {
+			time.Sleep(time.Minute)
+			for _, line := range h.usage(t) {
+				t.Log(line)
+			}
+		}
+	}
+}
+
+// usage is what kubelet measures of our containers.
+func (h *machine) usage(t *testing.T) (lines []string) {
+	t.Helper()
+	var summary struct {
+		Pods []struct {
+			PodRef     struct{ Name, Namespace string }
+			Containers []struct {
+				CPU    struct{ UsageNanoCores uint64 }
+				Memory struct{ WorkingSetBytes uint64 }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(h.must(t, "get", "--raw", "/api/v1/nodes/"+nodeName+"/proxy/stats/summary")), &summary); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range summary.Pods {
+		if p.PodRef.Namespace != namespace {
+			continue
+		}
+		for _, c := range p.Containers {
+			lines = append(lines, fmt.Sprintf("%s: %.1f MiB, %.2f %% of a core", p.PodRef.Name, float64(c.Memory.WorkingSetBytes)/(1<<20), float64(c.CPU.UsageNanoCores)/1e7))
+		}
+	}
+	if len(lines) == 0 {
+		t.Error("kubelet measures no container of ours")
+	}
+	return lines
+}
+
+// instances are the files in which the provider keeps them.
+func (h *machine) instances() []string {
+	files, _ := filepath.Glob(filepath.Join(h.work, "volumes", "clusters", "*", "machines", "*", "*.json"))
+	return files
 }
 
 // replaced waits until so many of the machines that were are gone, and both pools are whole.
@@ -201,7 +266,7 @@ func (h *machine) removed(t *testing.T, before string) {
 	if after := h.clusterScoped(t); after != before {
 		t.Errorf("the cluster had before:\n%s\nand has after it:\n%s", before, after)
 	}
-	if left, _ := filepath.Glob(filepath.Join(h.work, "volumes", "instances", "*")); len(left) > 0 {
+	if left := h.instances(); len(left) > 0 {
 		t.Errorf("instances are left: %v", left)
 	}
 }
