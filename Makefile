@@ -64,8 +64,9 @@ generate: ## Make deep copies, CRDs and RBAC roles again
 	hack/generate
 
 .PHONY: packages
-packages: box ## Make the packages in deploy/ from config/ again
-	@"$$(go run ./internal/demo/devplane/cmd/box-assets)/kubectl" kustomize config/default >deploy/millwright.yaml
+packages: box ## Make the packages in deploy/ and install/ from config/ again
+	@assets=$$(go run ./internal/demo/devplane/cmd/box-assets) && "$$assets/kubectl" kustomize config/default >deploy/millwright.yaml && \
+	"$$assets/kubectl" kustomize config/overlays/version-operator | go run ./hack/install -out install
 
 # VERSION= is what the programs call themselves and the image's tag: v1.2.3. Without it they are devel.
 VERSION ?=

@@ -18,6 +18,7 @@ import (
 	"github.com/millwright-dev/millwright/cmd/internal/kubemarkcontroller"
 	"github.com/millwright-dev/millwright/cmd/internal/setcontroller"
 	"github.com/millwright-dev/millwright/cmd/internal/terminationhandler"
+	"github.com/millwright-dev/millwright/internal/operator/start"
 	"github.com/millwright-dev/millwright/internal/program"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 )
@@ -25,6 +26,7 @@ import (
 // programs are those that the file is, by their names. Images have a link for each.
 func programs() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
+		"machine-api-operator":        start.Command,
 		"machine-controller-kubemark": kubemarkcontroller.Command,
 		"machine-controller-manager":  program.ControllerManager().Command,
 		"machine-healthcheck":         program.HealthCheck().Command,

@@ -81,7 +81,7 @@ const original = "original"
 func (p place) grant(t *testing.T, roles, namespace string) {
 	t.Helper()
 	p.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-	raw, err := os.ReadFile(filepath.Join("testdata", "originals", roles))
+	raw, err := os.ReadFile(filepath.FromSlash(roles))
 	if err != nil {
 		t.Fatal(err)
 	}

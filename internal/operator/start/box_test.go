@@ -100,12 +100,20 @@ func (b *box) apply(file string) {
 	}
 }
 
+// published is where the go command has the manifests of OpenShift's kinds.
+func published(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // openshift installs the CRDs of config.openshift.io, for as long as the test lasts.
 func (b *box) openshift() {
 	b.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
-	b.must(err)
-	dir := filepath.Join(strings.TrimSpace(string(out)), "config/v1/zz_generated.crd-manifests")
+	dir := filepath.Join(published(b.T), "config/v1/zz_generated.crd-manifests")
 	paths := []string{filepath.Join(dir, "../../../machine/v1/zz_generated.crd-manifests/0000_10_control-plane-machine-set_01_controlplanemachinesets-Default.crd.yaml")}
 	for _, name := range []string{
 		"0000_00_cluster-version-operator_01_clusteroperators", "0000_03_config-operator_01_proxies", "0000_10_config-operator_01_featuregates",
@@ -114,7 +122,7 @@ func (b *box) openshift() {
 		paths = append(paths, filepath.Join(dir, name+".crd.yaml"))
 	}
 	o := envtest.CRDInstallOptions{Paths: paths, CleanUpAfterUse: true}
-	_, err = envtest.InstallCRDs(b.env.Config, o)
+	_, err := envtest.InstallCRDs(b.env.Config, o)
 	b.must(err)
 	b.Cleanup(func() {
 		if err := envtest.UninstallCRDs(b.env.Config, o); err != nil {

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
+)
+
+// read is what the files of a folder have.
+func read(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v, %v", dir, files, err)
+	}
+	out := map[string]string{}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[filepath.Base(file)] = string(raw)
+	}
+	return out
+}
+
+// TestReleaseFiles: install/ is what config/overlays/version-operator is made into.
+func TestReleaseFiles(t *testing.T) {
+	root, err := devplanetest.RepositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := t.TempDir()
+	c := exec.CommandContext(t.Context(), "go", "run", "./hack/install", "-out", made)
+	c.Dir, c.Stdin = root, bytes.NewReader(kubectl(t, "kustomize", "config/overlays/version-operator"))
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if diff := cmp.Diff(read(t, made), read(t, filepath.Join(root, "install"))); diff != "" {
+		t.Errorf("install/ is not current: run make packages (-config +install):\n%s", diff)
+	}
+}
+
+// TestReleaseObjects: each says which clusters have it, each image is one that a release replaces, and the operator takes its command line.
+func TestReleaseObjects(t *testing.T) {
+	root, err := devplanetest.RepositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := read(t, filepath.Join(root, "install"))
+	references := files["image-references"]
+	for name, text := range files {
+		if name == "image-references" {
+			continue
+		}
+		if !strings.HasPrefix(name, "0000_30_machine-api-operator_") && !strings.HasPrefix(name, "0000_90_machine-api-operator_") {
+			t.Errorf("%s is at no run level of ours", name)
+		}
+		for _, o := range objects(t, []byte(text)) {
+			a := o.GetAnnotations()
+			if a["include.release.openshift.io/self-managed-high-availability"] != "true" || a["exclude.release.openshift.io/internal-openshift-hosted"] != "true" {
+				t.Errorf("%s: %s %s is in no profile of clusters: %v", name, o.GetKind(), o.GetName(), a)
+			}
+			if c := a["capability.openshift.io/name"]; c != "MachineAPI" && (c != "CloudCredential+MachineAPI" || o.GetKind() != "CredentialsRequest") && o.GetKind() != "CustomResourceDefinition" {
+				t.Errorf("%s: %s %s is of the capability %q", name, o.GetKind(), o.GetName(), c)
+			}
+		}
+		for line := range strings.SplitSeq(text, "\n") {
+			_, image, _ := strings.Cut(line, `": "`)
+			if after, found := strings.CutPrefix(strings.TrimSpace(line), "image: "); found {
+				image = after
+			} else if name != "0000_30_machine-api-operator_01_images.configmap.yaml" {
+				continue
+			}
+			if image = strings.Trim(image, `",`); image != "" && !strings.Contains(references, "\n      name: "+image+"\n") {
+				t.Errorf("%s: a release does not replace the image %s", name, image)
+			}
+		}
+	}
+	d := deployments(t, []byte(files["0000_30_machine-api-operator_11_deployment.yaml"]))["machine-api-operator"]
+	c := d.Spec.Template.Spec.Containers[0]
+	program := programs()[strings.TrimPrefix(c.Command[0], "/")]
+	if program == nil {
+		t.Fatalf("the image has no %s", c.Command[0])
+	}
+	sub, flags, err := program().Find(c.Args)
+	if err != nil || sub.Name() != "start" {
+		t.Fatalf("%v is the command %v: %v", c.Args, sub, err)
+	}
+	if err := sub.ParseFlags(flags); err != nil {
+		t.Error(err)
+	}
+}
