@@ -64,9 +64,8 @@ generate: ## Make deep copies, CRDs and RBAC roles again
 	hack/generate
 
 .PHONY: packages
-packages: box ## Make the packages in deploy/ and install/ from config/ again
-	@assets=$$(go run ./internal/demo/devplane/cmd/box-assets) && "$$assets/kubectl" kustomize config/default >deploy/millwright.yaml && \
-	"$$assets/kubectl" kustomize config/overlays/version-operator | go run ./hack/install -out install
+packages: box ## Make the packages in deploy/, install/ and charts/ from config/ again
+	hack/packages "$$(go run ./internal/demo/devplane/cmd/box-assets)/kubectl" .
 
 # VERSION= is what the programs call themselves and the image's tag: v1.2.3. Without it they are devel.
 VERSION ?=
@@ -81,7 +80,7 @@ clean: ## Remove what was built here (the cache folder stays)
 ##@ Test
 
 .PHONY: test
-test: test-unit test-fuzz test-sim test-box test-dev test-alerts ## Run every test
+test: test-unit test-fuzz test-sim test-box test-dev test-alerts test-chart ## Run every test
 
 .PHONY: test-unit
 test-unit: ## Run unit tests, with the race detector
@@ -118,6 +117,11 @@ test-alerts: ## Play the alerts, and look up what the queries of alerts and dash
 	"$$(hack/tool promtool)" check rules config/monitoring/plain/*.yaml
 	"$$(hack/tool promtool)" test rules test/monitoring/*_test.yaml
 	cd test/monitoring && go test -count=1 ./...
+
+# The module has Helm, which takes minutes to compile once.
+.PHONY: test-chart
+test-chart: box ## Hold the chart to config/, and install it on a real API server as Helm does
+	cd test/chart && go test -count=1 ./...
 
 .PHONY: test-e2e
 test-e2e: box ## Play stories with the real binaries on a real control plane; `make test` does so too: ARGS='-run TestInPlaceOf'
@@ -187,3 +191,4 @@ tidy: ## Check that go.mod and go.sum of each module say what is needed
 	cd dev && go mod tidy -diff
 	cd tools && go mod tidy -diff
 	cd test/monitoring && go mod tidy -diff
+	cd test/chart && go mod tidy -diff

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,21 +83,6 @@ func deployments(t *testing.T, manifests []byte) map[string]*appsv1.Deployment {
 		found[d.Name] = d
 	}
 	return found
-}
-
-// TestOneFile: deploy/millwright.yaml is what config/default is made into.
-func TestOneFile(t *testing.T) {
-	root, err := devplanetest.RepositoryRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	have, err := os.ReadFile(filepath.Join(root, "deploy", "millwright.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(have, kubectl(t, "kustomize", "config/default")) {
-		t.Error("deploy/millwright.yaml is not current: run make packages")
-	}
 }
 
 // TestOverlays: which programs each has, which APIs those serve, which CRDs there are, and which clusters are spoken to.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,41 +10,46 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/demo/devplane/devplanetest"
 )
 
-// read is what the files of a folder have.
+// read is what the files of a folder have, by their paths.
 func read(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: %v, %v", dir, files, err)
-	}
 	out := map[string]string{}
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
 		}
-		out[filepath.Base(file)] = string(raw)
+		raw, err := os.ReadFile(file)
+		out[strings.TrimPrefix(file, dir+string(filepath.Separator))] = string(raw)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
 
-// TestReleaseFiles: install/ is what config/overlays/version-operator is made into.
-func TestReleaseFiles(t *testing.T) {
+// TestPackages: deploy/, install/ and the files of the chart are what config/ is made into.
+func TestPackages(t *testing.T) {
 	root, err := devplanetest.RepositoryRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
+	path, err := devplanetest.Start(t).Assets.Path(devplane.Kubectl)
+	if err != nil {
+		t.Fatal(err)
+	}
 	made := t.TempDir()
-	c := exec.CommandContext(t.Context(), "go", "run", "./hack/install", "-out", made)
-	c.Dir, c.Stdin = root, bytes.NewReader(kubectl(t, "kustomize", "config/overlays/version-operator"))
-	if out, err := c.CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), filepath.Join(root, "hack", "packages"), path, made).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if diff := cmp.Diff(read(t, made), read(t, filepath.Join(root, "install"))); diff != "" {
-		t.Errorf("install/ is not current: run make packages (-config +install):\n%s", diff)
+	for _, dir := range []string{"deploy", "install", filepath.Join("charts", "millwright", "files")} {
+		if diff := cmp.Diff(read(t, filepath.Join(made, dir)), read(t, filepath.Join(root, dir))); diff != "" {
+			t.Errorf("%s is not current: run make packages (-config +%s):\n%s", dir, dir, diff)
+		}
 	}
 }
 

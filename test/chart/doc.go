@@ -1,0 +1,4 @@
+// Package chart holds charts/millwright to what config/ is made into, and installs it on a real API server as Helm does.
+//
+// It is a Go module of its own, because Helm comes with much that nothing else needs.
+package chart
