@@ -73,6 +73,13 @@ VERSION ?=
 image: ## Build the image for amd64 and arm64 into dist/, without a container daemon: VERSION=v1.2.3
 	go run ./hack/image -out dist -version "$(VERSION)"
 
+# Where the image will be, as manifests and the chart name it; PLATFORMS=linux/amd64 builds fewer command lines.
+IMAGE ?= millwright-controllers
+PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64
+.PHONY: release
+release: ## Write a release into dist/: VERSION=v1.2.3 IMAGE=registry.example.com/millwright-controllers
+	go run ./hack/release -out dist -version "$(VERSION)" -image "$(IMAGE)" -platforms "$(PLATFORMS)"
+
 .PHONY: clean
 clean: ## Remove what was built here (the cache folder stays)
 	rm -rf bin dist

@@ -1,0 +1,156 @@
+// Command release writes what a release has: the image, by hack/image, manifests, the chart, what a component of OpenShift installs, the command lines for each
+// platform, and checksums. What it writes depends on the sources and on the version only.
+//
+//	go run ./hack/release -out dist -version v1.2.3
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+func main() {
+	r := release{compile: compile, layout: layout}
+	flag.StringVar(&r.out, "out", "dist", "folder for the files; those of a release before this one go")
+	flag.StringVar(&r.version, "version", "", "version, as v1.2.3 or v1.2.3-rc.1")
+	flag.StringVar(&r.image, "image", "millwright-controllers", "where the image is, without a tag, as manifests and the chart name it")
+	platforms := flag.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64", "platforms of the command lines, by comma")
+	flag.Parse()
+	r.platforms = strings.Split(*platforms, ",")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := r.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// release is one call, at the top of the repository.
+type release struct {
+	out, version, image string
+	platforms           []string
+	// compile writes the program of a package for a platform into a file.
+	compile func(ctx context.Context, r release, p platform, pkg, file string) error
+	// layout writes the archive of the image.
+	layout func(ctx context.Context, r release) error
+}
+
+var semantic = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+
+func (r release) run(ctx context.Context) error {
+	if !semantic.MatchString(r.version) {
+		return fmt.Errorf("-version: want a semantic version as v1.2.3, got %q", r.version)
+	}
+	var platforms []platform
+	for _, name := range r.platforms {
+		p, err := parsePlatform(name)
+		if err != nil {
+			return err
+		}
+		platforms = append(platforms, p)
+	}
+	if err := errors.Join(os.MkdirAll(r.out, 0o755), forget(r.out)); err != nil {
+		return err
+	}
+	for _, step := range []func() error{r.manifests, r.install, r.chart} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if err := r.layout(ctx, r); err != nil {
+		return fmt.Errorf("image: %w", err)
+	}
+	for _, p := range platforms {
+		for _, program := range p.programs() {
+			if err := r.cli(ctx, p, program); err != nil {
+				return fmt.Errorf("%s for %s: %w", program, p, err)
+			}
+		}
+	}
+	return sums(r.out)
+}
+
+// write writes a file of the release, and tells.
+func (r release) write(name string, content []byte) error {
+	file := filepath.Join(r.out, name)
+	fmt.Printf("%s: %d bytes\n", file, len(content))
+	return os.WriteFile(file, content, 0o644)
+}
+
+// A platform is an operating system and an architecture, as Go calls them.
+type platform struct{ system, arch string }
+
+func (p platform) String() string { return p.system + "/" + p.arch }
+
+func parsePlatform(name string) (platform, error) {
+	system, arch, found := strings.Cut(name, "/")
+	if !found || system == "" || arch == "" {
+		return platform{}, fmt.Errorf("-platforms: want an operating system and an architecture as linux/amd64, got %q", name)
+	}
+	return platform{system, arch}, nil
+}
+
+// programs are the command lines that there are for it: millwright runs control planes by means that Windows does not have.
+func (p platform) programs() []string {
+	if p.system == "windows" {
+		return []string{"kubectl-machine"}
+	}
+	return []string{"kubectl-machine", "millwright"}
+}
+
+// cli packs a command line with the license: as a zip for Windows, which unpacks nothing else by itself.
+func (r release) cli(ctx context.Context, p platform, program string) error {
+	work, err := os.MkdirTemp("", "release-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	binary := filepath.Join(work, program)
+	if err := r.compile(ctx, r, p, "./cmd/"+program, binary); err != nil {
+		return err
+	}
+	content, err := os.ReadFile(binary)
+	if err != nil {
+		return err
+	}
+	license, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("%s_%s_%s_%s", program, r.version, p.system, p.arch)
+	files := []entry{{"LICENSE", license, 0o644}, {program, content, 0o755}}
+	pack, suffix := targz, ".tar.gz"
+	if p.system == "windows" {
+		files[1].name += ".exe"
+		pack, suffix = zipped, ".zip"
+	}
+	archive, err := pack(files)
+	if err != nil {
+		return err
+	}
+	return r.write(name+suffix, archive)
+}
+
+// compile has Go do it.
+func compile(ctx context.Context, r release, p platform, pkg, file string) error {
+	flags := "-s -w -buildid= -X github.com/millwright-dev/millwright/internal/runtime/version.release=" + r.version
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o", file, pkg)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.arch, "GOFLAGS=")
+	c.Stderr = os.Stderr
+	return c.Run()
+}
+
+// layout has hack/image do it.
+func layout(ctx context.Context, r release) error {
+	c := exec.CommandContext(ctx, "go", "run", "./hack/image", "-out", r.out, "-version", r.version)
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	return c.Run()
+}
