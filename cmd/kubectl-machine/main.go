@@ -1,6 +1,6 @@
 // Command kubectl-machine is a plugin of kubectl: `kubectl machine why ...` says
-// how machines are, and why, `kubectl machine plan ...` what a change would do. It
-// reads clusters, and carries no controller.
+// how machines are, and why, `kubectl machine plan ...` what a change would do, and
+// `kubectl machine rollout ...` steers rollouts. It carries no controller.
 package main
 
 import (

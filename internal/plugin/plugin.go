@@ -1,6 +1,6 @@
-// Package plugin is the kubectl plugin, whose commands why and plan are also the
-// development tool's. It reads clusters with the rights of whoever runs it, and
-// changes nothing.
+// Package plugin is the kubectl plugin, whose commands are also the development
+// tool's. It reads clusters with the rights of whoever runs it. Only the commands of
+// rollout change something, and that is one field of one deployment each.
 package plugin
 
 import (
@@ -36,7 +36,7 @@ func Run(ctx context.Context, line []string, streams genericiooptions.IOStreams)
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(Why(name, streams), Plan(name, streams))
+	c.AddCommand(Why(name, streams), Plan(name, streams), Rollout(name, streams))
 	version.AddTo(c)
 	c.SetIn(streams.In)
 	c.SetOut(streams.Out)

@@ -35,7 +35,8 @@ func command() *cobra.Command {
 		SilenceErrors: true,
 	}
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), benchCommand(), plugin.Why("millwright", streams), plugin.Plan("millwright", streams))
+	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), benchCommand())
+	c.AddCommand(plugin.Why(c.Use, streams), plugin.Plan(c.Use, streams), plugin.Rollout(c.Use, streams))
 	version.AddTo(c)
 	return c
 }

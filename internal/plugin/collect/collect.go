@@ -42,6 +42,7 @@ var kinds = map[string]string{
 	"machine": "Machine", "machines": "Machine", "ma": "Machine",
 	"machineset": "MachineSet", "machinesets": "MachineSet", "ms": "MachineSet",
 	"machinedeployment": "MachineDeployment", "machinedeployments": "MachineDeployment", "md": "MachineDeployment",
+	"mdp": "MachineDeployment", "mcd": "MachineDeployment",
 	"machinehealthcheck": "MachineHealthCheck", "machinehealthchecks": "MachineHealthCheck", "mhc": "MachineHealthCheck",
 	"machineclass": "MachineClass", "machineclasses": "MachineClass", "mcc": "MachineClass",
 	"node": "Node", "nodes": "Node", "no": "Node",

@@ -167,7 +167,7 @@ func Patch(ctx context.Context, c client.Client, before client.Object, patch []b
 	name := project.ObjectOf(before)
 	switch {
 	case apierrors.IsForbidden(err):
-		after, err := merged(before, patch)
+		after, err := Merged(before, patch)
 		return Trial{project.Change{Before: before, After: after}, untried(name.Kind, name.Name, "change")}, err
 	case err != nil:
 		return Trial{}, fmt.Errorf("change %s %s: %w", name.Kind, name.Name, err)
@@ -175,8 +175,8 @@ func Patch(ctx context.Context, c client.Client, before client.Object, patch []b
 	return Trial{Change: project.Change{Before: before, After: after}}, nil
 }
 
-// merged is the patch applied in memory.
-func merged(before client.Object, patch []byte) (client.Object, error) {
+// Merged is before with a JSON merge patch made, in memory.
+func Merged(before client.Object, patch []byte) (client.Object, error) {
 	raw, err := json.Marshal(before)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,266 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
+	"github.com/millwright-dev/millwright/internal/plugin/collect"
+	"github.com/millwright-dev/millwright/internal/plugin/steer"
+	"github.com/millwright-dev/millwright/internal/plugin/survey"
+)
+
+// steering is one of the commands of rollout on the command line.
+type steering struct {
+	// why connects, and reads the flags that all commands have.
+	*why
+	// connect is how the cluster is reached; home is the namespace of the context.
+	connect func() (c client.Client, home string, err error)
+	clock   ticking
+}
+
+// ticking is a clock that can be waited by.
+type ticking interface {
+	Now() time.Time
+	After(time.Duration) <-chan time.Time
+}
+
+type wallClock struct{}
+
+func (wallClock) Now() time.Time                         { return time.Now() }
+func (wallClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+const deploymentKind = "MachineDeployment"
+
+// Rollout are the commands that steer rollouts of machine deployments; program is what people call it by.
+func Rollout(program string, streams genericiooptions.IOStreams) *cobra.Command {
+	return rolloutCommands(program, func() *steering {
+		r := &steering{why: newWhy(streams), clock: wallClock{}}
+		r.connect = r.client
+		return r
+	})
+}
+
+func rolloutCommands(program string, begin func() *steering) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rollout",
+		Short: "Watch, undo, pause, resume and restart rollouts of machine deployments, as kubectl does for Deployments",
+		Long: `rollout does for machine deployments of either API what kubectl rollout does for
+Deployments, with the same arguments, flags and exit codes. A machine deployment is
+named by its kind and name (machinedeployment/mill, md/mill); where both APIs have
+one of that name, machinedeployments.<group>/mill or --api says which. Without -n it
+is looked for in the namespace of the context.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unknown command %q: want history, pause, restart, resume, status or undo", "rollout "+args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(statusCommand(program, begin()), historyCommand(program, begin()), undoCommand(program, begin()))
+	c.AddCommand(begin().simple(program, "pause", "Keep changes of the template from being rolled out",
+		`pause sets spec.paused. Machines are still replaced that are lost, and the deployment
+can be scaled; a change of the template waits for 'rollout resume'.`,
+		func(_ time.Time, d steer.Deployment, _ trial) (steer.Change, error) { return steer.Pause(d) }))
+	c.AddCommand(begin().simple(program, "resume", "Let changes of the template be rolled out again",
+		"resume takes spec.paused back.",
+		func(_ time.Time, d steer.Deployment, _ trial) (steer.Change, error) { return steer.Resume(d) }))
+	c.AddCommand(begin().simple(program, "restart", "Replace all machines of the present template, as the strategy says",
+		`restart writes the annotation kubectl.kubernetes.io/restartedAt into the template,
+so that controllers of Millwright and of the original both take it for another one:
+among the annotations of the machines where those replace machines, else into
+metadata.annotations of the provider's spec, which every provider has and none reads.`,
+		func(now time.Time, d steer.Deployment, try trial) (steer.Change, error) {
+			return steer.Restart(now, d, try)
+		}))
+	return c
+}
+
+// trial is a deployment with a patch made, in memory.
+type trial = func(patch map[string]any) (steer.Deployment, error)
+
+// simple is a command that makes one change and has no flags of its own.
+func (r *steering) simple(program, verb, short, long string, decide func(time.Time, steer.Deployment, trial) (steer.Change, error)) *cobra.Command {
+	c := r.command(program, verb, short, long, "machinedeployment/mill -n shoot--blue", func(ctx context.Context, k client.Client, d survey.Deployed) error {
+		change, err := decide(r.clock.Now(), d.Steered(r.clock.Now()), func(patch map[string]any) (steer.Deployment, error) {
+			raw, err := json.Marshal(patch)
+			if err != nil {
+				return steer.Deployment{}, err
+			}
+			after, err := d.With(raw)
+			return after.Steered(r.clock.Now()), err
+		})
+		if err != nil {
+			return err
+		}
+		if err := write(ctx, k, d.Object, change, ""); err != nil {
+			return err
+		}
+		return r.say("%s %s", titled(d.Object), change.Done)
+	})
+	return c
+}
+
+// command does something about each deployment that is named.
+func (r *steering) command(program, verb, short, long, example string, do func(context.Context, client.Client, survey.Deployed) error) *cobra.Command {
+	c := &cobra.Command{
+		Use:               verb + " machinedeployment/<name>...",
+		Short:             short,
+		Long:              long,
+		Example:           "  " + program + " rollout " + verb + " " + example,
+		ValidArgsFunction: r.complete,
+		RunE: func(c *cobra.Command, args []string) error {
+			questions, err := r.questions(args)
+			if err != nil {
+				return err
+			}
+			k, home, err := r.connect()
+			if err != nil {
+				return err
+			}
+			var all []error
+			for _, q := range questions {
+				all = append(all, r.each(c.Context(), k, home, q, do))
+			}
+			return errors.Join(all...)
+		},
+	}
+	r.config.AddFlags(c.Flags())
+	c.Flags().StringVar(&r.api, "api", "", strings.Join(apis.Words(), " or ")+"; empty for all")
+	r.completeFlags(c)
+	return c
+}
+
+// questions reads "md/a md/b" and "md a b".
+func (r *steering) questions(args []string) (out []collect.Question, err error) {
+	if len(args) == 0 {
+		return nil, errors.New("want a machine deployment, for instance machinedeployment/mill")
+	}
+	if kind := args[0]; !strings.Contains(kind, "/") && len(args) > 1 {
+		args = args[1:]
+		for i, name := range args {
+			if strings.Contains(name, "/") {
+				return nil, fmt.Errorf("%q: there is no need to name the kind again after %q", name, kind)
+			}
+			args[i] = kind + "/" + name
+		}
+	}
+	for _, arg := range args {
+		q, err := r.question([]string{arg})
+		if err != nil {
+			return nil, err
+		}
+		if q.Kind != deploymentKind {
+			return nil, fmt.Errorf("%q: a %s has no rollouts: want machinedeployment/<name>", arg, strings.ToLower(q.Kind))
+		}
+		out = append(out, q)
+	}
+	return out, nil
+}
+
+// each does it about one.
+func (r *steering) each(ctx context.Context, k client.Client, home string, q collect.Question, do func(context.Context, client.Client, survey.Deployed) error) error {
+	o, err := r.lookUp(ctx, k, home, q)
+	if err != nil {
+		return err
+	}
+	d, err := survey.Sets(ctx, k, o)
+	if err == nil {
+		err = do(ctx, k, d)
+	}
+	if err != nil && !errors.Is(err, ErrReported) {
+		return fmt.Errorf("%s %w", titled(o), err)
+	}
+	return err
+}
+
+// lookUp finds the one deployment that q means, in its namespace or that of the context.
+func (r *steering) lookUp(ctx context.Context, k client.Client, home string, q collect.Question) (client.Object, error) {
+	if q.Namespace == "" {
+		q.Namespace = home
+	}
+	found, gaps, err := collect.Find(ctx, r.clock.Now(), collect.Clusters{Control: k, Target: k}, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var all []string
+		for _, o := range found {
+			all = append(all, titled(o))
+		}
+		return nil, fmt.Errorf("machinedeployment/%s may be one of several: name %s", q.Name, strings.Join(all, " or "))
+	case len(gaps) > 0:
+		return nil, fmt.Errorf("cannot look for machinedeployment/%s: %s", q.Name, strings.Join(gaps, "; "))
+	}
+	return nil, fmt.Errorf("machinedeployment/%s not found in namespace %s%s", q.Name, q.Namespace, elsewhere(ctx, r.clock.Now(), k, q))
+}
+
+// elsewhere names the namespaces that have it, where they may be read.
+func elsewhere(ctx context.Context, now time.Time, k client.Client, q collect.Question) string {
+	home := q.Namespace
+	q.Namespace, q.Home = "", home
+	found, _, err := collect.Find(ctx, now, collect.Clusters{Control: k, Target: k}, q)
+	if err != nil || len(found) == 0 {
+		return ""
+	}
+	var all []string
+	for _, o := range found {
+		all = append(all, "-n "+o.GetNamespace())
+	}
+	return ": want " + strings.Join(all, " or ") + "?"
+}
+
+// titled names an object as kubectl does where it changes one.
+func titled(o client.Object) string {
+	api, kind := apis.KindOf(o)
+	return strings.ToLower(kind) + "." + api + "/" + o.GetName()
+}
+
+// write makes a change; dry is kubectl's word for how much of it.
+func write(ctx context.Context, k client.Client, o client.Object, change steer.Change, dry string) error {
+	if change.Patch == nil || dry == dryClient {
+		return nil
+	}
+	raw, err := json.Marshal(change.Patch)
+	if err != nil {
+		return err
+	}
+	var options []client.PatchOption
+	if dry == dryServer {
+		options = append(options, client.DryRunAll)
+	}
+	if err := k.Patch(ctx, o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, raw), options...); err != nil {
+		return fmt.Errorf("was not changed: %w", err)
+	}
+	return nil
+}
+
+func (r *steering) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(r.Out, format+"\n", args...)
+	return err
+}
+
+// client connects with the right to write.
+func (r *steering) client() (client.Client, string, error) {
+	read, home, err := r.clusters()
+	if err != nil {
+		return nil, home, err
+	}
+	c, ok := read.Control.(client.Client)
+	if !ok {
+		return nil, home, errors.New("the connection cannot write")
+	}
+	return c, home, nil
+}

@@ -1,0 +1,121 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/plugin/steer"
+	"github.com/millwright-dev/millwright/internal/plugin/survey"
+)
+
+const (
+	// lookAgain is how long a watch waits between two looks.
+	lookAgain = time.Second
+	// standsStill is how long a rollout says the same until it is told what it waits for.
+	standsStill = 20 * time.Second
+)
+
+// watching are the flags of status.
+type watching struct {
+	watch    bool
+	timeout  time.Duration
+	revision int64
+}
+
+func statusCommand(program string, r *steering) *cobra.Command {
+	w := watching{}
+	c := r.command(program, "status", "Say how far a rollout is, and wait for its end",
+		`status says how far the rollout is, and waits until all machines are of the present
+template and available. It exits with 0 then, and with 1 where the rollout is late
+(spec.progressDeadlineSeconds), was stopped, or cannot go on, after --timeout, and
+where --revision asks for another revision than the one that runs.`,
+		"machinedeployment/mill --timeout=10m", func(ctx context.Context, k client.Client, d survey.Deployed) error {
+			return r.status(ctx, k, d, w)
+		})
+	c.Flags().BoolVarP(&w.watch, "watch", "w", true, "watch the rollout until it is done")
+	c.Flags().DurationVar(&w.timeout, "timeout", 0, "how long to wait before the watch ends, like 1s, 2m or 3h; 0 is for ever")
+	c.Flags().Int64Var(&w.revision, "revision", 0, "fail where the deployment runs, or gets, another revision; 0 is the latest")
+	return c
+}
+
+func (r *steering) status(ctx context.Context, k client.Client, d survey.Deployed, w watching) error {
+	switch {
+	case w.revision < 0:
+		return fmt.Errorf("cannot have revision %d: --revision must not be negative", w.revision)
+	case w.timeout < 0:
+		return fmt.Errorf("cannot be waited for: --timeout must not be negative, is %s", w.timeout)
+	}
+	t := telling{steering: r, since: r.clock.Now()}
+	begun := r.clock.Now()
+	for {
+		now := r.clock.Now()
+		p, err := steer.Status(d.Steered(now), w.revision)
+		if err != nil {
+			return err
+		}
+		if err := t.tell(now, p); err != nil {
+			return err
+		}
+		if p.Done || !w.watch {
+			return nil
+		}
+		if w.timeout > 0 && now.Sub(begun) >= w.timeout {
+			return fmt.Errorf("was not rolled out within %s: timed out waiting for the condition%s", w.timeout, because(p))
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-r.clock.After(lookAgain):
+		}
+		if d, err = again(ctx, k, d); err != nil {
+			return err
+		}
+	}
+}
+
+func because(p steer.Progress) string {
+	if p.Why == "" {
+		return ""
+	}
+	return "; it says: " + p.Why
+}
+
+// again reads a deployment and its sets anew.
+func again(ctx context.Context, k client.Client, d survey.Deployed) (survey.Deployed, error) {
+	o, uid := d.Object.DeepCopyObject().(client.Object), d.Object.GetUID()
+	err := k.Get(ctx, client.ObjectKeyFromObject(o), o)
+	if apierrors.IsNotFound(err) || err == nil && o.GetUID() != uid {
+		return d, errors.New("has been deleted")
+	}
+	if err != nil {
+		return d, err
+	}
+	return survey.Sets(ctx, k, o)
+}
+
+// telling prints what is new.
+type telling struct {
+	*steering
+	text, why string
+	since     time.Time
+}
+
+// tell prints a line that differs from the last one, and, where a rollout stands still,
+// what it says about itself.
+func (t *telling) tell(now time.Time, p steer.Progress) error {
+	if p.Text != t.text {
+		t.text, t.since = p.Text, now
+		return t.say("%s", p.Text)
+	}
+	if p.Why == "" || p.Why == t.why || now.Sub(t.since) < standsStill {
+		return nil
+	}
+	t.why = p.Why
+	return t.say("  it says: %s", p.Why)
+}

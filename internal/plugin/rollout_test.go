@@ -1,0 +1,168 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
+	"github.com/millwright-dev/millwright/internal/plugin/steer"
+	"github.com/millwright-dev/millwright/internal/plugin/terminal"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+)
+
+// stepClock goes on when it is waited by, and lets something happen with each step.
+type stepClock struct {
+	now  time.Time
+	step func(n int)
+	n    int
+}
+
+func (c *stepClock) Now() time.Time { return c.now }
+func (c *stepClock) After(d time.Duration) <-chan time.Time {
+	c.now, c.n = c.now.Add(d), c.n+1
+	if c.step != nil {
+		c.step(c.n)
+	}
+	out := make(chan time.Time, 1)
+	out <- c.now
+	return out
+}
+
+// rolled runs a command of rollout about the world of plans.
+func rolled(t *testing.T, k client.Client, clock *stepClock, args ...string) (out string, err error) {
+	t.Helper()
+	var text bytes.Buffer
+	c := rolloutCommands("millwright", func() *steering {
+		r := &steering{why: newWhy(genericiooptions.IOStreams{Out: &text}), clock: clock}
+		r.connect = func() (client.Client, string, error) { return k, planSpace, nil }
+		return r
+	})
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetArgs(args)
+	err = c.ExecuteContext(t.Context())
+	return text.String(), err
+}
+
+func rollClient(api string) client.Client {
+	return fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(planWorld(api)...).
+		WithStatusSubresource(&v1beta1.MachineDeployment{}, &v1alpha1.MachineDeployment{}).Build()
+}
+
+// TestRolloutRefuses: bad input is refused with one clear sentence, and changes nothing.
+func TestRolloutRefuses(t *testing.T) {
+	for _, c := range []struct{ args, says string }{
+		{"undo", "want a machine deployment, for instance machinedeployment/mill"},
+		{"pause mill", `"mill": want <kind>/<name>`},
+		{"pause ms/mill", `a machineset has no rollouts`},
+		{"pause pod/mill", `unknown kind "pod"`},
+		{"pause machinedeployments.apps/fleet", `unknown API "apps"`},
+		{"pause md md/fleet", `no need to name the kind again after "md"`},
+		{"pause md/flet", "machinedeployment/flet not found in namespace " + planSpace},
+		{"undo md/fleet --to-revision=-1", "--to-revision must not be negative"},
+		{"undo md/fleet --to-revision=x", "invalid argument"},
+		{"undo md/fleet --dry-run=some", `want none, client or server, not "some"`},
+		{"undo md/fleet", "fleet has no last revision to roll back to"},
+		{"status md/fleet --timeout=-1s", "--timeout must not be negative"},
+		{"status md/fleet --revision=-1", "--revision must not be negative"},
+		{"history md/fleet --revision=2", "has no revision 2 in its history"},
+		{"history md/fleet -o sheet", "sheet"},
+		{"resume md/fleet", "fleet is not paused"},
+		{"continue md/fleet", `unknown command "rollout continue"`},
+	} {
+		for _, api := range []string{"openshift", "gardener"} {
+			out, err := rolled(t, rollClient(api), &stepClock{now: planNow}, strings.Fields(c.args)...)
+			if err == nil || !strings.Contains(err.Error(), c.says) || out != "" {
+				t.Errorf("%s of %s: %q, %v; want %q", c.args, api, out, err, c.says)
+			}
+		}
+	}
+}
+
+// TestRolloutPauses: several are paused at once, the mistakes among them are told, and the others are done.
+func TestRolloutPauses(t *testing.T) {
+	k := rollClient("gardener")
+	out, err := rolled(t, k, &stepClock{now: planNow}, "pause", "md/none", "md/fleet")
+	if err == nil || out != "machinedeployment.machine.sapcloud.io/fleet paused\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	var d v1alpha1.MachineDeployment
+	if err := k.Get(t.Context(), client.ObjectKey{Namespace: planSpace, Name: "fleet"}, &d); err != nil || !d.Spec.Paused {
+		t.Errorf("paused is %v, %v", d.Spec.Paused, err)
+	}
+}
+
+// TestRolloutStatusWatches: a line for each thing that is new, what it waits for where it stands still, and the end.
+func TestRolloutStatusWatches(t *testing.T) {
+	k := rollClient("gardener")
+	key := client.ObjectKey{Namespace: planSpace, Name: "fleet"}
+	at := func(updated, old, available int32, message string) {
+		var d v1alpha1.MachineDeployment
+		if err := k.Get(context.Background(), key, &d); err != nil {
+			t.Fatal(err)
+		}
+		d.Status = v1alpha1.MachineDeploymentStatus{
+			ObservedGeneration: d.Generation, Replicas: updated + old, UpdatedReplicas: updated, AvailableReplicas: available,
+			Conditions: []v1alpha1.MachineDeploymentCondition{{Type: v1alpha1.MachineDeploymentProgressing, Status: "True", Reason: "MachineSetUpdated", Message: message}},
+		}
+		if err := k.Status().Update(context.Background(), &d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at(1, 2, 3, "1 of 3 machines updated; a drain waits")
+	clock := &stepClock{now: planNow, step: func(n int) {
+		switch n {
+		case 60:
+			at(3, 0, 2, "one is not ready")
+		case 62:
+			at(3, 0, 3, "")
+		}
+	}}
+	const wait = `Waiting for machinedeployment "fleet" rollout to finish: `
+	want := wait + "1 out of 3 new machines have been updated...\n  it says: 1 of 3 machines updated; a drain waits\n" +
+		wait + "2 of 3 updated machines are available...\nmachinedeployment \"fleet\" successfully rolled out\n"
+	if out, err := rolled(t, k, clock, "status", "md/fleet"); err != nil || out != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
+	}
+
+	at(1, 2, 3, "a drain waits")
+	clock = &stepClock{now: planNow}
+	if _, err := rolled(t, k, clock, "status", "md/fleet", "--timeout=5s"); err == nil || !strings.Contains(err.Error(), "timed out waiting for the condition; it says: a drain waits") {
+		t.Errorf("after the timeout: %v", err)
+	}
+	if out, err := rolled(t, k, clock, "status", "md/fleet", "--watch=false"); err != nil || strings.Count(out, "\n") != 1 {
+		t.Errorf("one look: %q, %v", out, err)
+	}
+	clock = &stepClock{now: planNow, step: func(int) {
+		if err := k.Delete(context.Background(), &v1alpha1.MachineDeployment{ObjectMeta: meta("fleet", nil)}); err != nil {
+			t.Error(err)
+		}
+	}}
+	if _, err := rolled(t, k, clock, "status", "md/fleet"); err == nil || !strings.HasSuffix(err.Error(), "fleet has been deleted") && !strings.HasSuffix(err.Error(), "fleet is being deleted") {
+		t.Errorf("deleted meanwhile: %v", err)
+	}
+}
+
+// TestRolloutHistoryFits: the table fits into 80 columns, and loses nothing where nobody reads it on a screen.
+func TestRolloutHistoryFits(t *testing.T) {
+	all := []steer.Revision{
+		{Number: 9, Set: "mill-worker-europe-west1-b-4f7d2", Cause: "bigger machines, as was asked for in the ticket of last Tuesday"},
+		{Number: 10, Set: "mill-worker-europe-west1-b-zz2x6", Machines: 12, Present: true},
+	}
+	const want = "REVISION  MACHINESET                        MACHINES  CHANGE-CAUSE\n" +
+		"9         mill-worker-europe-west1-b-4f7d2  0         bigger machines, as was …\n" +
+		"10 *      mill-worker-europe-west1-b-zz2x6  12        <none>"
+	if got := strings.Join(historyTable(all, terminal.Size{Width: 80, Height: 24}), "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if out, err := rolled(t, rollClient("openshift"), &stepClock{now: planNow}, "history", "md/fleet"); err != nil || !strings.Contains(out, "\n1 * ") {
+		t.Errorf("%q, %v", out, err)
+	}
+}

@@ -1,0 +1,200 @@
+package steer_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
+
+	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
+	"github.com/millwright-dev/millwright/internal/plugin/steer"
+)
+
+var now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// sample is at revision 3, and has the sets of 1 and 2 still.
+func sample(changes ...func(*steer.Deployment)) steer.Deployment {
+	d := steer.Deployment{
+		Deployment: rollout.Deployment{
+			UID: "d", Name: "mill", Replicas: 3, Strategy: rollout.Rolling, Revision: 3,
+			Last: rollout.Last{Updated: 3, Ready: 3, Available: 3, Progress: rollout.Progress{Status: rollout.True, Reason: rollout.SetAvailable, Message: "all there"}},
+		},
+		Sets: []rollout.Set{
+			{UID: "3", Name: "mill-c", Revision: 3, Replicas: 3, Current: true, Observed: true},
+			{UID: "1", Name: "mill-a", Revision: 1, Observed: true},
+			{UID: "2", Name: "mill-b", Revision: 2, Observed: true},
+		},
+		Generation: 7, Observed: 7,
+	}
+	for _, change := range changes {
+		change(&d)
+	}
+	return d
+}
+
+func paused(d *steer.Deployment)    { d.Paused = true }
+func deleting(d *steer.Deployment)  { d.Deleting = true }
+func alone(d *steer.Deployment)     { d.Sets = d.Sets[:1] }
+func unmade(d *steer.Deployment)    { d.Sets = nil }
+func noCurrent(d *steer.Deployment) { d.Sets = d.Sets[1:] }
+func faulty(d *steer.Deployment) {
+	d.Faults = []lifecycle.Fault{{Field: "spec.replicas", Message: "must not be negative, is -1"}}
+}
+func last(l rollout.Last) func(*steer.Deployment) { return func(d *steer.Deployment) { d.Last = l } }
+
+func TestChanges(t *testing.T) {
+	undo := func(to int64) func(steer.Deployment) (steer.Change, error) {
+		return func(d steer.Deployment) (steer.Change, error) { return steer.Undo(now, d, to) }
+	}
+	for _, c := range []struct {
+		reason  string
+		command func(steer.Deployment) (steer.Change, error)
+		d       steer.Deployment
+		patch   string
+		says    string
+	}{
+		{"what is at rest is paused", steer.Pause, sample(), `{"spec":{"paused":true}}`, "paused"},
+		{"twice is a mistake, as with kubectl", steer.Pause, sample(paused), "", "is already paused"},
+		{"nothing is paused that goes", steer.Pause, sample(deleting), "", "is being deleted"},
+		{"and resumed", steer.Resume, sample(paused), `{"spec":{"paused":false}}`, "resumed"},
+		{"what runs is not resumed", steer.Resume, sample(), "", "is not paused"},
+		{"the revision before is named, so that a rollout that begins meanwhile changes nothing", undo(0), sample(), `{"spec":{"rollbackTo":{"revision":2}}}`, "rolled back"},
+		{"a revision by its number", undo(1), sample(), `{"spec":{"rollbackTo":{"revision":1}}}`, "rolled back"},
+		{"the present one is no change", undo(3), sample(), "", "skipped rollback (current template already matches revision 3)"},
+		{"in a rollout whose set is not made yet the one before is the last but one, as the controller counts", undo(0), sample(noCurrent), `{"spec":{"rollbackTo":{"revision":1}}}`, "rolled back"},
+		{"no such revision", undo(9), sample(), "", "has no revision 9 in its history: 'rollout history' lists those that there are"},
+		{"the first one has none before", undo(0), sample(alone), "", "has no last revision to roll back to"},
+		{"nothing was made yet", undo(0), sample(unmade), "", "has no rollout history"},
+		{"the controller goes back to nothing while it is paused", undo(0), sample(paused), "", "is paused and cannot be rolled back: resume it first with 'rollout resume', and try again"},
+		{"nor while the object is at fault", undo(0), sample(faulty), "", "cannot be rolled back before its fault is mended: spec.replicas: must not be negative, is -1"},
+		{"nor when it goes", undo(0), sample(deleting), "", "is being deleted"},
+	} {
+		got, err := c.command(c.d)
+		says := got.Done
+		if err != nil {
+			says = err.Error()
+		}
+		if patch := text(t, got.Patch); patch != c.patch || says != c.says {
+			t.Errorf("%s: %s, %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
+		}
+	}
+}
+
+func text(t *testing.T, patch map[string]any) string {
+	if patch == nil {
+		return ""
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func TestRestart(t *testing.T) {
+	const outer = `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-02T12:00:00Z"}}}}}`
+	const inner = `{"spec":{"template":{"spec":{"providerSpec":{"value":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-02T12:00:00Z"}}}}}}}}`
+	for _, c := range []struct {
+		reason string
+		d      steer.Deployment
+		rolls  string // a patch that has this is another template
+		patch  string
+		says   string
+	}{
+		{"where annotations of machines replace them", sample(), "metadata", outer, "restarted"},
+		{"where they are handed to living machines", sample(), "providerSpec", inner, "restarted"},
+		{"the same second is the same template", sample(), "nothing", "", "was restarted within the past second: wait before restarting it again"},
+		{"paused", sample(paused), "metadata", "", "is paused and cannot be restarted: resume it first with 'rollout resume'"},
+		{"at fault", sample(faulty), "metadata", "", "cannot be restarted before its fault is mended: spec.replicas: must not be negative, is -1"},
+		{"deleting", sample(deleting), "metadata", "", "is being deleted"},
+		{"a template that has no set is not rolled out yet", sample(noCurrent), "metadata", "", "has no set of its present template yet, which would be the one to restart: its controller has to make it first"},
+	} {
+		got, err := steer.Restart(now, c.d, func(patch map[string]any) (steer.Deployment, error) {
+			if strings.Contains(text(t, patch), c.rolls) {
+				return sample(noCurrent), nil
+			}
+			return sample(), nil
+		})
+		says := got.Done
+		if err != nil {
+			says = err.Error()
+		}
+		if patch := text(t, got.Patch); patch != c.patch || says != c.says {
+			t.Errorf("%s: %s, %q; want %s, %q", c.reason, patch, says, c.patch, c.says)
+		}
+	}
+	if _, err := steer.Restart(now, sample(), func(map[string]any) (steer.Deployment, error) { return steer.Deployment{}, fmt.Errorf("lost") }); err == nil {
+		t.Error("a trial that fails is no error")
+	}
+}
+
+func TestStatus(t *testing.T) {
+	const waiting = `Waiting for machinedeployment "mill" rollout to finish: `
+	progress := func(reason rollout.Reason, message string) func(*steer.Deployment) {
+		return func(d *steer.Deployment) {
+			d.Last.Progress = rollout.Progress{Status: rollout.False, Reason: reason, Message: message}
+		}
+	}
+	for _, c := range []struct {
+		reason   string
+		d        steer.Deployment
+		revision int64
+		done     bool
+		says     string
+	}{
+		{"complete", sample(), 0, true, `machinedeployment "mill" successfully rolled out`},
+		{"the one that is pinned", sample(), 3, true, `machinedeployment "mill" successfully rolled out`},
+		{"another one", sample(), 2, false, "runs revision 3, and not the desired revision 2"},
+		{"the status is about an older spec", sample(func(d *steer.Deployment) { d.Generation++ }), 0, false, `Waiting for machinedeployment "mill" spec update to be observed...`},
+		{"which counts before the pinned revision does", sample(func(d *steer.Deployment) { d.Generation++ }), 4, false, `Waiting for machinedeployment "mill" spec update to be observed...`},
+		{"asked to go back, and not there yet", sample(func(d *steer.Deployment) { d.RollbackTo = ptr.To[int64](2) }), 0, false, `Waiting for machinedeployment "mill" to go back to revision 2...`},
+		{"asked for the one before, and paused", sample(paused, func(d *steer.Deployment) { d.RollbackTo = ptr.To[int64](0) }), 0, false, `Waiting for machinedeployment "mill" to go back to the revision before... It is paused.`},
+		{"new ones come first", sample(last(rollout.Last{Updated: 1, Old: 3, Available: 3})), 0, false, waiting + "1 out of 3 new machines have been updated..."},
+		{"nothing goes on while it is paused", sample(paused, last(rollout.Last{Old: 3, Available: 3})), 0, false, waiting + "0 out of 3 new machines have been updated... It is paused."},
+		{"then old ones go", sample(last(rollout.Last{Updated: 3, Old: 1, Available: 3})), 0, false, waiting + "1 old machine is pending termination..."},
+		{"several of them", sample(last(rollout.Last{Updated: 3, Old: 2, Available: 3})), 0, false, waiting + "2 old machines are pending termination..."},
+		{"fewer are wanted than there are", sample(last(rollout.Last{Updated: 4, Available: 4})), 0, false, waiting + "1 machine too many is pending termination..."},
+		{"the last are not available", sample(last(rollout.Last{Updated: 3, Available: 2})), 0, false, waiting + "2 of 3 updated machines are available..."},
+		{"late", sample(last(rollout.Last{Updated: 1, Old: 2}), progress(rollout.DeadlineExceeded, "no progress for 10m0s")), 0, false, "exceeded its progress deadline: no progress for 10m0s"},
+		{"stopped", sample(last(rollout.Last{Updated: 1, Old: 2}), progress(rollout.Stopped, "3 machines did not become ready")), 0, false, "has stopped its rollout: 3 machines did not become ready"},
+		{"at fault", sample(faulty), 0, false, "cannot roll out: spec.replicas: must not be negative, is -1"},
+		{"on its way out", sample(deleting), 0, false, "is being deleted"},
+		{"none are wanted, and there are none", sample(func(d *steer.Deployment) { d.Replicas = 0 }, last(rollout.Last{})), 0, true, `machinedeployment "mill" successfully rolled out`},
+	} {
+		got, err := steer.Status(c.d, c.revision)
+		says := got.Text
+		if err != nil {
+			says = err.Error()
+		}
+		if got.Done != c.done || says != c.says {
+			t.Errorf("%s: %v %q; want %v %q", c.reason, got.Done, says, c.done, c.says)
+		}
+	}
+}
+
+func TestHistory(t *testing.T) {
+	d := sample(func(d *steer.Deployment) {
+		d.Sets = append(d.Sets, rollout.Set{Name: "new"}, rollout.Set{Name: "leaves", Revision: 4, Deleting: true})
+	})
+	want := []steer.Revision{
+		{Number: 1, Set: "mill-a", Cause: "why mill-a"},
+		{Number: 2, Set: "mill-b", Cause: "why mill-b"},
+		{Number: 3, Set: "mill-c", Machines: 3, Present: true, Cause: "why mill-c"},
+	}
+	if diff := cmp.Diff(want, steer.History(d, func(set string) string { return "why " + set })); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if s, err := steer.SetOf(d, 2); err != nil || s.Name != "mill-b" {
+		t.Errorf("the set of revision 2 is %q, %v", s.Name, err)
+	}
+	for _, revision := range []int64{4, 9} {
+		if _, err := steer.SetOf(d, revision); err == nil {
+			t.Errorf("revision %d is there", revision)
+		}
+	}
+}
