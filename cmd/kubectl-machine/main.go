@@ -1,6 +1,7 @@
 // Command kubectl-machine is a plugin of kubectl: `kubectl machine why ...` says
 // how machines are, and why, `kubectl machine plan ...` what a change would do, and
-// `kubectl machine rollout ...` steers rollouts. It carries no controller.
+// `kubectl machine rollout ...` steers rollouts, and `kubectl machine preflight` looks
+// at a cluster that another system keeps. It carries no controller.
 package main
 
 import (

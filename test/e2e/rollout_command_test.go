@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/millwright-dev/millwright/internal/demo/fleet"
+	"github.com/millwright-dev/millwright/provider"
 )
 
 // rolls runs `kubectl machine rollout`, and returns all that it printed.
@@ -28,8 +29,12 @@ func TestRolloutCommands(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
 		seats(t, 3)
 		const name = "commands"
-		d.discard(t, f, name)
-		apply(t, f, d.variant(t, name, "{}"))
+		if d.group == provider.Gardener {
+			pool(t, f, name, 2, `{"apiVersion":"kubemark.millwright.dev/v1alpha1","kind":"KubemarkMachineProviderConfig","numCores":2}`)
+		} else {
+			d.discard(t, f, name)
+			apply(t, f, d.variant(t, name, "{}"))
+		}
 		at := []string{d.deployments() + "/" + name, "-n", d.namespace}
 		title := "machinedeployment." + d.group + "/" + name
 		does := func(verb string, code int, says ...string) {

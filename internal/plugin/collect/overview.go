@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,7 +27,19 @@ func (l *look) overview(ctx context.Context, q Question) (explain.Answer, error)
 	if q.Everywhere {
 		s.Kind, namespace = clusterKind, ""
 	}
-	var objects []client.Object
+	objects, err := everything(ctx, l, q, namespace)
+	if err != nil {
+		return explain.Answer{}, err
+	}
+	var answers []explain.Answer
+	for _, o := range objects {
+		answers = append(answers, l.glance(ctx, o))
+	}
+	return explain.Overview(s, answers, l.gaps), nil
+}
+
+// everything are the objects of the APIs in a namespace, or in all where it is empty. An error means that nothing could be read.
+func everything(ctx context.Context, l *look, q Question, namespace string) (objects []client.Object, err error) {
 	var failed []error
 	read := false
 	for _, k := range all {
@@ -46,13 +59,25 @@ func (l *look) overview(ctx context.Context, q Question) (explain.Answer, error)
 		objects = append(objects, list...)
 	}
 	if !read && len(failed) > 0 {
-		return explain.Answer{}, errors.Join(failed...)
+		return nil, errors.Join(failed...)
 	}
-	var answers []explain.Answer
+	return objects, nil
+}
+
+// Explained is an object, and how it is.
+type Explained struct {
+	Object client.Object
+	explain.Answer
+}
+
+// Each explains all objects of the APIs in q's namespace, or in all where that is empty, each by itself.
+func Each(ctx context.Context, now time.Time, c Clusters, q Question) (out []Explained, gaps []string, err error) {
+	l := &look{Clusters: c, now: now, memo: map[string]any{}}
+	objects, err := everything(ctx, l, q, q.Namespace)
 	for _, o := range objects {
-		answers = append(answers, l.glance(ctx, o))
+		out = append(out, Explained{o, l.glance(ctx, o)})
 	}
-	return explain.Overview(s, answers, l.gaps), nil
+	return out, l.gaps, err
 }
 
 // glance explains one of many objects: a machine closely only where something is

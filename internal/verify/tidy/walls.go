@@ -38,6 +38,9 @@ var rooms = []room{
 	// The operator's decisions: operands follow from facts and manifests, what is said from what was seen.
 	{"internal/operator/operands", []string{"./config", "github.com/openshift/api", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "sigs.k8s.io/yaml"}},
 	{"internal/operator/verdict", []string{"github.com/openshift/api", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils"}},
+	// What commands for people say and ask for.
+	{"internal/plugin/steer", []string{"./internal/engine", "k8s.io/utils"}},
+	{"internal/plugin/preflight", []string{"./internal/engine"}},
 	{"test/history/checker", nil},
 }
 
@@ -52,7 +55,7 @@ type wall struct {
 
 var walls = []wall{
 	{
-		rooms: []string{Pure, "internal/operator/operands", "internal/operator/verdict"},
+		rooms: []string{Pure, "internal/operator/operands", "internal/operator/verdict", "internal/plugin/steer", "internal/plugin/preflight"},
 		out:   impurePackages,
 		tests: true,
 		why:   "a pure package has no I/O, no clock, no randomness, no goroutine and no log: pass the facts in",

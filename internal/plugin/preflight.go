@@ -1,0 +1,223 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/engine/forecast"
+	"github.com/millwright-dev/millwright/internal/plugin/collect"
+	"github.com/millwright-dev/millwright/internal/plugin/preflight"
+	"github.com/millwright-dev/millwright/internal/plugin/project"
+	"github.com/millwright-dev/millwright/internal/plugin/survey"
+)
+
+// preflighting is the command on the command line.
+type preflighting struct {
+	// plan connects, and reads the flags that both commands have.
+	*plan
+	serves, rights []string
+}
+
+// errBlocked ends a preflight that found something in the way.
+var errBlocked = &exit{code: 1, told: true, err: errors.New("something stands in the way")}
+
+// Preflight is the command that says whether Millwright may take the place of an original; program is what people call it by.
+func Preflight(program string, streams genericiooptions.IOStreams) *cobra.Command {
+	return (&preflighting{plan: newPlan(streams)}).command(program)
+}
+
+func (p *preflighting) command(program string) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "preflight",
+		Short: "Say what Millwright would do in a cluster that an original runs, and what stands in the way",
+		Long: `preflight reads a cluster whose machines an original keeps (machine-api-operator and
+its controllers, or machine-controller-manager). It says what stands in the way of
+Millwright in its place: leases that are held, infrastructures that nobody serves,
+versions and fields that are unknown, missing rights. It says what Millwright would do
+to the objects in its first hour, by the decisions that its controllers make: nothing
+but bookkeeping, but for what was begun. It changes nothing.
+
+It exits with 0 where nothing stands in the way, with 1 where something does, and with
+2 if there was an error.`,
+		Args:              func(c *cobra.Command, args []string) error { return planFailed(cobra.NoArgs(c, args)) },
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, _ []string) error {
+			err := p.run(c.Context())
+			if errors.Is(err, errBlocked) {
+				return err
+			}
+			return planFailed(err)
+		},
+	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return planFailed(err) })
+	c.Example = `  # all namespaces
+  ` + program + ` preflight
+  # one API, in one namespace, for scripts
+  ` + program + ` preflight -n shoot--blue --api gardener -o json
+  # the rights of the accounts under which the programs will run, as well
+  ` + program + ` preflight --rights machine-controller-manager=openshift-machine-api/machine-api-controllers`
+	p.config.AddFlags(c.Flags())
+	p.print.AddFlags(c)
+	f := c.Flags()
+	f.StringVar(&p.target, "target-kubeconfig", "", "file with the cluster that the machines join; empty: the same")
+	f.StringVar(&p.api, "api", "", strings.Join(apis.Words(), " or ")+"; empty for all")
+	f.StringSliceVar(&p.serves, "serves", nil, "kind of provider spec, or provider of a class, that a provider of your own serves")
+	f.StringSliceVar(&p.rights, "rights", nil, "<role>=<namespace>/<account>: ask whether the account has the rights of a role: "+strings.Join(survey.Roles(), ", "))
+	p.completeFlags(c)
+	return c
+}
+
+func (p *preflighting) run(ctx context.Context) error {
+	printer, err := p.print.Printer()
+	if err != nil {
+		return err
+	}
+	known, ok := apis.Of(p.api)
+	if p.api != "" && !ok {
+		return fmt.Errorf("--api: unknown API %q: want %s", p.api, strings.Join(apis.Words(), " or "))
+	}
+	clusters, _, err := p.connect()
+	if err != nil {
+		return err
+	}
+	f, err := p.facts(ctx, clusters, known.Name)
+	if err != nil {
+		return err
+	}
+	report := preflight.Judge(p.now(), f)
+	if printer != nil {
+		err = printer.PrintObj(Document("", "Preflight", report), p.Out)
+	} else {
+		_, err = io.WriteString(p.Out, report.Text())
+	}
+	if err == nil && !report.Ready {
+		return errBlocked
+	}
+	return err
+}
+
+func (p *preflighting) facts(ctx context.Context, c survey.Clusters, api string) (f preflight.Facts, err error) {
+	f.Served = p.serves
+	if err := p.askRights(ctx, c.Control, &f); err != nil {
+		return f, err
+	}
+	var gaps []string
+	f.Definitions, f.Gaps = survey.Definitions(ctx, c.Control)
+	f.Leases, gaps = survey.Leases(ctx, c.Control)
+	f.Gaps = append(f.Gaps, gaps...)
+	q := collect.Question{Namespace: *p.config.Namespace, API: api}
+	all, gaps, err := collect.Each(ctx, p.now(), collect.Clusters{Control: c.Control, Target: c.Target}, q)
+	if err != nil {
+		return f, err
+	}
+	f.Gaps = append(f.Gaps, unforeseen(gaps)...)
+	does, unread, err := p.foreseen(ctx, c, all)
+	if err != nil {
+		return f, err
+	}
+	f.Gaps = append(f.Gaps, unread...)
+	raw := map[explain.Subject]preflight.Object{}
+	for _, o := range all {
+		if err := rawOf(ctx, c.Control, q.Namespace, o.Subject, raw); err != nil {
+			return f, err
+		}
+		is := raw[o.Subject]
+		is.Answer, is.Does = o.Answer, does[forecast.Object{API: o.API, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}]
+		is.Deleting = o.Object.GetDeletionTimestamp() != nil
+		f.Objects = append(f.Objects, is)
+	}
+	return f, nil
+}
+
+// unforeseen leaves out what is said of leases: they are judged by themselves.
+func unforeseen(gaps []string) (out []string) {
+	for _, gap := range gaps {
+		if !strings.Contains(gap, "it has no lease") && !strings.Contains(gap, "(leases)") {
+			out = append(out, gap)
+		}
+	}
+	return out
+}
+
+// rawOf reads all objects of the kind of s, the first time.
+func rawOf(ctx context.Context, c client.Reader, namespace string, s explain.Subject, into map[explain.Subject]preflight.Object) error {
+	read := explain.Subject{API: s.API, Kind: s.Kind}
+	if _, done := into[read]; done {
+		return nil
+	}
+	into[read] = preflight.Object{}
+	a, _ := apis.Of(s.API)
+	for _, k := range a.Kinds {
+		if k.Name != s.Kind {
+			continue
+		}
+		all, err := survey.Raw(ctx, c, a, k, namespace)
+		if err != nil {
+			return fmt.Errorf("read %s of %s: %w", s.Kind, s.API, err)
+		}
+		for key, o := range all {
+			into[explain.Subject{API: s.API, Kind: s.Kind, Namespace: key.Namespace, Name: key.Name}] = o
+		}
+	}
+	return nil
+}
+
+// foreseen is what the controllers do about each deployment and set that is not about to go, if
+// nobody changes anything.
+func (p *preflighting) foreseen(ctx context.Context, c survey.Clusters, all []collect.Explained) (map[forecast.Object]string, []string, error) {
+	var about []forecast.Object
+	var changes []project.Change
+	for _, o := range all {
+		if o.Kind == "MachineSet" || o.Kind == deploymentKind {
+			about = append(about, project.ObjectOf(o.Object))
+			changes = append(changes, project.Change{Before: o.Object, After: o.Object})
+		}
+	}
+	read, err := survey.All(ctx, c, about)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := map[forecast.Object]string{}
+	for _, plan := range project.Plans(p.now(), read.Stored, changes, read.Durations) {
+		out[plan.Root] = summary(plan)
+	}
+	return out, read.Unknown, nil
+}
+
+// summary is one sentence about a plan; empty where nothing happens.
+func summary(plan forecast.Plan) string {
+	if plan.Nothing() {
+		return ""
+	}
+	text := fmt.Sprintf("creates %d and deletes %d machines", plan.Created, plan.Deleted)
+	if plan.Cut {
+		text += " or more"
+	}
+	return fmt.Sprintf("%s (plan %s/%s -n %s --patch {} has the steps)", text, strings.ToLower(plan.Root.Kind), plan.Root.Name, plan.Root.Namespace)
+}
+
+// askRights asks for what --rights names.
+func (p *preflighting) askRights(ctx context.Context, c client.Client, f *preflight.Facts) error {
+	for _, asked := range p.rights {
+		role, account, ok := strings.Cut(asked, "=")
+		namespace, name, both := strings.Cut(account, "/")
+		if !ok || !both || namespace == "" || name == "" {
+			return fmt.Errorf("--rights: want <role>=<namespace>/<account>, not %q", asked)
+		}
+		denied, err := survey.Denied(ctx, c, role, namespace, name)
+		if err != nil {
+			return fmt.Errorf("--rights: %w", err)
+		}
+		f.Denied, f.Asked = append(f.Denied, denied...), true
+	}
+	return nil
+}

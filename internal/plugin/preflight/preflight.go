@@ -1,0 +1,258 @@
+// Package preflight judges whether Millwright may take the place of an original in a
+// cluster: what stands in the way, and what it would do to each object in its first hour.
+//
+// The package performs no I/O and reads no clock. What the controllers would do is not
+// decided here: [Object.Does] and the answers are made by their own decisions.
+package preflight
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+)
+
+// Facts are what was read of a cluster.
+type Facts struct {
+	// Objects are all of the APIs, Definitions the CRDs of those APIs that are there.
+	Objects     []Object
+	Definitions []Definition
+	Leases      []Lease
+	// Served are the infrastructures that somebody serves, by the names that objects call them
+	// by, besides [Providers].
+	Served []string
+	// Denied are the rights that accounts lack, as sentences; Asked says that they were looked at.
+	Denied []string
+	Asked  bool
+	// Gaps are what could not be read.
+	Gaps []string
+}
+
+// Providers are the names by which objects ask for the infrastructures that Millwright serves:
+// the kind of a provider's spec, or the provider of a class.
+var Providers = []string{"KubemarkMachineProviderConfig", "kubemark"}
+
+// Object is one object of an API.
+type Object struct {
+	explain.Answer
+	// Deleting says that it is being deleted.
+	Deleting bool
+	// Does is what the controllers do about the machines of a deployment or a set; empty where
+	// they do nothing.
+	Does string
+	// Infrastructure is what it asks for, as it spells that; empty where it does not say.
+	Infrastructure string
+	// Unknown are the fields of its spec that no type of Millwright has.
+	Unknown []string
+	// Authority is the API that is in charge of it, where the object says that it is another one.
+	Authority string
+}
+
+// Definition is a CRD.
+type Definition struct {
+	Name string
+	// Present says that the cluster has it, Needed that nothing of the API works without.
+	Present, Needed bool
+	// Serves are the versions that are served, Wants the one that Millwright speaks.
+	Serves []string
+	Wants  string
+}
+
+// Lease is one under which an original, or another Millwright, leads.
+type Lease struct {
+	explain.Lease
+	// Leads says what leads under it.
+	Leads string
+}
+
+// Effect is what Millwright does to an object.
+type Effect string
+
+// The effects.
+const (
+	// Bookkeeping: a finalizer, conditions, annotations of its own; no machine is touched.
+	Bookkeeping Effect = "Bookkeeping"
+	// Continues: what was begun, or asked for, goes on.
+	Continues Effect = "Continues"
+	// Watches: the object is not well. What it declares about that (timeouts, health checks)
+	// may come to pass.
+	Watches Effect = "Watches"
+)
+
+// Verdict is what comes of one object.
+type Verdict struct {
+	explain.Subject
+	Effect Effect `json:"effect"`
+	Text   string `json:"text,omitempty"`
+}
+
+// Block is one thing that stands in the way.
+type Block struct {
+	// Reason is a stable word, What a sentence, Do what to do about it.
+	Reason string `json:"reason"`
+	What   string `json:"what"`
+	Do     string `json:"do"`
+	// Objects are those that it is about.
+	Objects []explain.Subject `json:"objects,omitempty"`
+}
+
+// Reasons of blocks.
+const (
+	ReasonLeaseHeld    = "LeaseHeld"
+	ReasonProvider     = "UnsupportedProvider"
+	ReasonVersion      = "UnknownVersion"
+	ReasonField        = "UnknownField"
+	ReasonMissing      = "DefinitionMissing"
+	ReasonRights       = "MissingRights"
+	ReasonAuthority    = "OtherAuthority"
+	ReasonUnread       = "Unread"
+	ReasonNoDefinition = "NoAPI"
+)
+
+// Report is the answer.
+type Report struct {
+	// Ready says that nothing stands in the way, Quiet that there is nothing to do but bookkeeping.
+	Ready   bool      `json:"ready"`
+	Quiet   bool      `json:"quiet"`
+	Blocks  []Block   `json:"blocks"`
+	Objects []Verdict `json:"objects"`
+	Notes   []string  `json:"notes,omitempty"`
+}
+
+// Judge makes the report.
+func Judge(now time.Time, f Facts) Report {
+	r := Report{Quiet: true, Blocks: []Block{}, Objects: []Verdict{}}
+	r.Blocks = append(r.Blocks, leases(now, f.Leases)...)
+	r.Blocks = append(r.Blocks, definitions(f.Definitions)...)
+	r.Blocks = append(r.Blocks, infrastructures(f)...)
+	r.Blocks = append(r.Blocks, fields(f.Objects)...)
+	r.Blocks = append(r.Blocks, authorities(f.Objects)...)
+	for _, text := range f.Denied {
+		r.Blocks = append(r.Blocks, Block{Reason: ReasonRights, What: text, Do: "bind the roles of config/rbac to the account"})
+	}
+	for _, text := range f.Gaps {
+		r.Blocks = append(r.Blocks, Block{Reason: ReasonUnread, What: "was not seen: " + text, Do: "run this with the right to read it: what nobody has seen, nobody can judge"})
+	}
+	for _, o := range f.Objects {
+		v := judged(o)
+		r.Quiet = r.Quiet && v.Effect == Bookkeeping
+		r.Objects = append(r.Objects, v)
+	}
+	if !f.Asked {
+		r.Notes = append(r.Notes, "Rights were not looked at: --rights <role>=<namespace>/<account> does, for each account under which a program will run.")
+	}
+	r.Ready = len(r.Blocks) == 0
+	return r
+}
+
+// judged says what Millwright does to an object. Deletions come first: what an object that
+// goes wants besides does not matter any more.
+func judged(o Object) Verdict {
+	v := Verdict{Subject: o.Subject, Effect: Bookkeeping}
+	says := strings.TrimPrefix(o.Sentence, o.Subject.String()+" ")
+	switch {
+	case o.Deleting:
+		v.Effect, v.Text = Continues, "its deletion goes on from where it is: "+says
+	case o.Does != "":
+		v.Effect, v.Text = Continues, o.Does
+	case o.State == explain.Progressing:
+		v.Effect, v.Text = Continues, says
+	case o.State != explain.Healthy:
+		v.Effect, v.Text = Watches, says
+	}
+	return v
+}
+
+// leases are those that are held: their holder would act beside Millwright, or keep it from
+// acting.
+func leases(now time.Time, all []Lease) (out []Block) {
+	for _, l := range all {
+		if l.Holder == "" || !now.Before(l.Renewed.Add(l.Lasts)) {
+			continue
+		}
+		out = append(out, Block{
+			Reason: ReasonLeaseHeld,
+			What:   fmt.Sprintf("%s is at work: %s holds the lease %s, renewed %s ago", l.Leads, l.Holder, l.Where, max(0, now.Sub(l.Renewed)).Round(time.Second)),
+			Do:     "scale it to 0 first",
+		})
+	}
+	return out
+}
+
+func definitions(all []Definition) (out []Block) {
+	if !slices.ContainsFunc(all, func(d Definition) bool { return d.Present }) {
+		return []Block{{Reason: ReasonNoDefinition, What: "the cluster has neither of the APIs", Do: "look whether this is the cluster that has the machines"}}
+	}
+	for _, d := range all {
+		switch {
+		case !d.Present && d.Needed:
+			out = append(out, Block{Reason: ReasonMissing, What: "the cluster has no CRD " + d.Name + ", without which its API is not served", Do: "install it from config/crd"})
+		case d.Present && !slices.Contains(d.Serves, d.Wants):
+			out = append(out, Block{
+				Reason: ReasonVersion, What: fmt.Sprintf("the CRD %s serves %s and not %s, the version that Millwright speaks", d.Name, cmp.Or(strings.Join(d.Serves, ", "), "nothing"), d.Wants),
+				Do: "serve that version as well, or wait for a Millwright that speaks the newer one",
+			})
+		}
+	}
+	return out
+}
+
+// infrastructures are those that nobody serves.
+func infrastructures(f Facts) []Block {
+	known := append(slices.Clone(Providers), f.Served...)
+	return grouped(f.Objects, func(o Object) []string {
+		if o.Infrastructure == "" || slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, o.Infrastructure) }) {
+			return nil
+		}
+		return []string{o.Infrastructure}
+	}, func(name string) Block {
+		return Block{
+			Reason: ReasonProvider, What: fmt.Sprintf("no provider of Millwright serves %q", name),
+			Do: "leave its machines to the original, or write a provider (docs/providers/writing.md) and name it with --serves",
+		}
+	})
+}
+
+func fields(all []Object) []Block {
+	return grouped(all, func(o Object) []string { return o.Unknown }, func(path string) Block {
+		return Block{
+			Reason: ReasonField, What: fmt.Sprintf("Millwright does not know the field %s, and would not do what it asks for", path),
+			Do: "the CRD is newer than Millwright: take the field away, or wait for a Millwright that knows it",
+		}
+	})
+}
+
+func authorities(all []Object) []Block {
+	return grouped(all, func(o Object) []string {
+		if o.Authority == "" {
+			return nil
+		}
+		return []string{o.Authority}
+	}, func(name string) Block {
+		return Block{Reason: ReasonAuthority, What: name + " is in charge of some objects, which Millwright does not honour", Do: "hand them back first: spec.authoritativeAPI"}
+	})
+}
+
+// grouped is one block for each name that objects have, in the order of the names.
+func grouped(all []Object, names func(Object) []string, block func(name string) Block) (out []Block) {
+	about := map[string][]explain.Subject{}
+	var order []string
+	for _, o := range all {
+		for _, name := range names(o) {
+			if about[name] == nil {
+				order = append(order, name)
+			}
+			about[name] = append(about[name], o.Subject)
+		}
+	}
+	slices.Sort(order)
+	for _, name := range order {
+		b := block(name)
+		b.Objects = about[name]
+		out = append(out, b)
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package preflight_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/plugin/preflight"
+)
+
+var now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// sound is a cluster with one machine at rest, in which nothing stands in the way.
+func sound(changes ...func(*preflight.Facts)) preflight.Facts {
+	f := preflight.Facts{
+		Definitions: []preflight.Definition{
+			{Name: "machines.a", Present: true, Needed: true, Serves: []string{"v1"}, Wants: "v1"},
+			{Name: "deployments.a", Wants: "v1"},
+		},
+		Objects: []preflight.Object{{Answer: answer("m", explain.Healthy, "runs"), Infrastructure: "kubemark"}},
+		Asked:   true,
+	}
+	for _, change := range changes {
+		change(&f)
+	}
+	return f
+}
+
+func answer(name string, state explain.State, sentence string) explain.Answer {
+	return explain.Answer{Subject: explain.Subject{API: "a", Kind: "Machine", Namespace: "blue", Name: name}, State: state, Sentence: sentence}
+}
+
+func object(change func(*preflight.Object)) func(*preflight.Facts) {
+	return func(f *preflight.Facts) { change(&f.Objects[0]) }
+}
+
+func lease(holder string, ago, lasts time.Duration) func(*preflight.Facts) {
+	return func(f *preflight.Facts) {
+		f.Leases = []preflight.Lease{{Lease: explain.Lease{Where: "kube-system/x", Holder: holder, Renewed: now.Add(-ago), Lasts: lasts}, Leads: "somebody"}}
+	}
+}
+
+// TestBlocks: each thing that stands in the way is named by its reason, and what only looks like one is not.
+func TestBlocks(t *testing.T) {
+	for _, c := range []struct {
+		why    string
+		facts  preflight.Facts
+		reason string
+		says   string
+	}{
+		{"nothing", sound(), "", ""},
+		{"a leader that renews", sound(lease("host", 5*time.Second, time.Minute)), preflight.ReasonLeaseHeld, "somebody is at work: host holds the lease kube-system/x, renewed 5s ago"},
+		{"a lease that ran out", sound(lease("host", time.Hour, time.Minute)), "", ""},
+		{"a lease that was given up", sound(lease("", time.Second, time.Minute)), "", ""},
+		{"a clock that is ahead of ours", sound(lease("host", -5*time.Second, time.Minute)), preflight.ReasonLeaseHeld, "renewed 0s ago"},
+		{"neither API", sound(func(f *preflight.Facts) { f.Definitions = f.Definitions[1:] }), preflight.ReasonNoDefinition, "neither"},
+		{"half an API", sound(func(f *preflight.Facts) { f.Definitions[1].Needed = true }), preflight.ReasonMissing, "no CRD deployments.a"},
+		{"a newer version beside ours", sound(func(f *preflight.Facts) { f.Definitions[0].Serves = []string{"v2", "v1"} }), "", ""},
+		{"a newer version in place of ours", sound(func(f *preflight.Facts) { f.Definitions[0].Serves = []string{"v2"} }), preflight.ReasonVersion, "serves v2 and not v1"},
+		{"an infrastructure that nobody serves", sound(object(func(o *preflight.Object) { o.Infrastructure = "AWS" })), preflight.ReasonProvider, `no provider of Millwright serves "AWS"`},
+		{"one that somebody serves", sound(object(func(o *preflight.Object) { o.Infrastructure = "AWS" }), func(f *preflight.Facts) { f.Served = []string{"aws"} }), "", ""},
+		{"none that is named: the provider judges it", sound(object(func(o *preflight.Object) { o.Infrastructure = "" })), "", ""},
+		{"a field of a version to come", sound(object(func(o *preflight.Object) { o.Unknown = []string{"spec.warp"} })), preflight.ReasonField, "spec.warp"},
+		{"another API in charge", sound(object(func(o *preflight.Object) { o.Authority = "ClusterAPI" })), preflight.ReasonAuthority, "ClusterAPI is in charge"},
+		{"a right that is missing", sound(func(f *preflight.Facts) { f.Denied = []string{"x may not y"} }), preflight.ReasonRights, "x may not y"},
+		{"what was not seen is not taken for nothing", sound(func(f *preflight.Facts) { f.Gaps = []string{"nodes: denied"} }), preflight.ReasonUnread, "was not seen: nodes: denied"},
+	} {
+		r := preflight.Judge(now, c.facts)
+		if c.reason == "" {
+			if !r.Ready || len(r.Blocks) > 0 {
+				t.Errorf("%s: stands in the way: %+v", c.why, r.Blocks)
+			}
+			continue
+		}
+		if r.Ready || len(r.Blocks) != 1 || r.Blocks[0].Reason != c.reason || !strings.Contains(r.Blocks[0].What, c.says) || r.Blocks[0].Do == "" {
+			t.Errorf("%s: %+v; want %s, %q", c.why, r.Blocks, c.reason, c.says)
+		}
+	}
+}
+
+// TestEffects: what is at rest stays so, what was begun goes on, and what is not well is looked at.
+func TestEffects(t *testing.T) {
+	for _, c := range []struct {
+		why    string
+		change func(*preflight.Object)
+		effect preflight.Effect
+		says   string
+	}{
+		{"at rest", func(*preflight.Object) {}, preflight.Bookkeeping, ""},
+		{"half deleted", func(o *preflight.Object) {
+			o.Deleting, o.State, o.Sentence = true, explain.Deleting, "Machine blue/m drains"
+		}, preflight.Continues, "its deletion goes on from where it is: drains"},
+		{"half deleted, and its rollout half done", func(o *preflight.Object) { o.Deleting, o.Does = true, "rolls" }, preflight.Continues, "its deletion goes on from where it is: runs"},
+		{"half rolled", func(o *preflight.Object) { o.State, o.Does = explain.Progressing, "creates 1 machine" }, preflight.Continues, "creates 1 machine"},
+		{"on its way", func(o *preflight.Object) { o.State, o.Sentence = explain.Progressing, "joins" }, preflight.Continues, "joins"},
+		{"not well", func(o *preflight.Object) { o.State, o.Sentence = explain.Degraded, "is not ready" }, preflight.Watches, "is not ready"},
+		{"failed", func(o *preflight.Object) { o.State, o.Sentence = explain.Failed, "has failed" }, preflight.Watches, "has failed"},
+	} {
+		r := preflight.Judge(now, sound(object(c.change)))
+		v := r.Objects[0]
+		if v.Effect != c.effect || v.Text != c.says || r.Quiet != (c.effect == preflight.Bookkeeping) || !r.Ready {
+			t.Errorf("%s: %+v, quiet %v, ready %v; want %s, %q", c.why, v, r.Quiet, r.Ready, c.effect, c.says)
+		}
+	}
+}
+
+// TestTextFits: the text has at most 80 columns, names some objects of many, and counts the others.
+func TestTextFits(t *testing.T) {
+	f := sound(lease("host", 5*time.Second, time.Minute), object(func(o *preflight.Object) { o.Infrastructure = "AWS" }))
+	for range 40 {
+		f.Objects = append(f.Objects, preflight.Object{Answer: answer("mill-worker-europe-west1-b", explain.Degraded, "waits for something that takes long and says so at length"), Infrastructure: "AWS"})
+	}
+	f.Asked = false
+	text := preflight.Judge(now, f).Text()
+	for line := range strings.Lines(text) {
+		if len([]rune(strings.TrimRight(line, "\n"))) > 80 {
+			t.Errorf("too long: %s", line)
+		}
+	}
+	for _, want := range []string{"38 more", "and 10 more", "Nothing but bookkeeping for 1 Machine of a.", "The way back", "--rights"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package preflight
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/millwright-dev/millwright/internal/engine/explain"
+)
+
+// width is that of the text. mostShown is how many objects of one block, and of one effect,
+// are printed.
+const (
+	width     = 80
+	mostShown = 30
+	mostNamed = 3
+)
+
+// Text is the report for people.
+func (r Report) Text() string {
+	var p printer
+	if r.Ready {
+		p.line(0, 0, "Nothing stands in the way.")
+	} else {
+		p.line(0, 0, "Stands in the way:")
+		for _, b := range r.Blocks {
+			p.line(2, 4, "- "+b.What+about(b.Objects)+". "+capital(b.Do)+".")
+		}
+	}
+	p.objects("Goes on with:", r.of(Continues))
+	p.objects("Is not well, and stays as it is until what it declares about that comes to pass:", r.of(Watches))
+	p.WriteString("\n")
+	if rest := r.of(Bookkeeping); len(rest) > 0 {
+		p.line(0, 0, fmt.Sprintf("Nothing but bookkeeping for %s.", counts(rest)))
+	}
+	if len(r.Objects) == 0 {
+		p.line(0, 0, "There are no objects.")
+	}
+	for _, note := range r.Notes {
+		p.line(0, 0, note)
+	}
+	p.line(0, 0, "The way back: scale Millwright to 0, wait until its leases are free, and start the original again; it finds all that it knows in the objects (docs/taking-over.md).")
+	return p.String()
+}
+
+func (r Report) of(e Effect) (out []Verdict) {
+	for _, v := range r.Objects {
+		if v.Effect == e {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// about names some of those that a block is about.
+func about(all []explain.Subject) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var names []string
+	for _, s := range all[:min(len(all), mostNamed)] {
+		names = append(names, short(s))
+	}
+	if more := len(all) - mostNamed; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+// short is "machineset/mill in blue".
+func short(s explain.Subject) string {
+	return strings.ToLower(s.Kind) + "/" + s.Name + " in " + s.Namespace
+}
+
+// counts is "3 Machines, 1 MachineSet of machine.sapcloud.io".
+func counts(all []Verdict) string {
+	type kind struct{ api, name string }
+	n := map[kind]int{}
+	var order []kind
+	for _, v := range all {
+		k := kind{v.API, v.Kind}
+		if n[k] == 0 {
+			order = append(order, k)
+		}
+		n[k]++
+	}
+	var out []string
+	for i, k := range order {
+		text := fmt.Sprintf("%d %s", n[k], plural(k.name, n[k]))
+		if i == len(order)-1 || order[i+1].api != k.api {
+			text += " of " + k.api
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
+
+func plural(kind string, n int) string {
+	switch {
+	case n == 1:
+		return kind
+	case strings.HasSuffix(kind, "s"):
+		return kind + "es"
+	}
+	return kind + "s"
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// printer writes lines that fit.
+type printer struct{ strings.Builder }
+
+func (p *printer) objects(title string, all []Verdict) {
+	if len(all) == 0 {
+		return
+	}
+	p.WriteString("\n")
+	p.line(0, 0, title)
+	for _, v := range all[:min(len(all), mostShown)] {
+		p.line(2, 4, "- "+short(v.Subject)+": "+strings.TrimSuffix(v.Text, "."))
+	}
+	if more := len(all) - mostShown; more > 0 {
+		p.line(2, 4, fmt.Sprintf("and %d more: -o json has all", more))
+	}
+}
+
+// line writes text that begins at indent, and goes on at hang.
+func (p *printer) line(indent, hang int, text string) {
+	col := indent
+	p.WriteString(strings.Repeat(" ", indent))
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case col+1+len([]rune(word)) > width:
+			p.WriteString("\n" + strings.Repeat(" ", hang))
+			col = hang
+		default:
+			p.WriteString(" ")
+			col++
+		}
+		p.WriteString(word)
+		col += len([]rune(word))
+	}
+	p.WriteString("\n")
+}

@@ -1,0 +1,252 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	strictjson "sigs.k8s.io/json"
+
+	"github.com/millwright-dev/millwright/config"
+	"github.com/millwright-dev/millwright/internal/dialect/apis"
+	"github.com/millwright-dev/millwright/internal/plugin/preflight"
+)
+
+// Definitions reads the CRDs of the APIs of machines.
+func Definitions(ctx context.Context, c client.Reader) (out []preflight.Definition, gaps []string) {
+	ours, err := config.CRDs()
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	installed := map[string]bool{}
+	for _, crd := range ours {
+		a, known := apis.Of(crd.Spec.Group)
+		if !known {
+			continue
+		}
+		d := preflight.Definition{Name: crd.Name, Wants: a.Version, Needed: slices.ContainsFunc(a.Needed(), func(k apis.Kind) bool { return k.Name == crd.Spec.Names.Kind })}
+		theirs := &unstructured.Unstructured{}
+		theirs.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+		switch err := c.Get(ctx, client.ObjectKey{Name: crd.Name}, theirs); {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			gaps = append(gaps, "the CRD "+crd.Name+": "+err.Error())
+			continue
+		default:
+			d.Present, d.Serves = true, servedBy(theirs)
+			installed[crd.Spec.Group] = true
+		}
+		out = append(out, d)
+	}
+	// Of an API that is not installed nothing is missing.
+	for i := range out {
+		_, group, _ := strings.Cut(out[i].Name, ".")
+		out[i].Needed = out[i].Needed && installed[group]
+	}
+	return out, gaps
+}
+
+func servedBy(crd *unstructured.Unstructured) (out []string) {
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, v := range versions {
+		if v, ok := v.(map[string]any); ok && v["served"] == true {
+			out = append(out, fmt.Sprint(v["name"]))
+		}
+	}
+	return out
+}
+
+// others are the leases of originals that are no API's.
+var others = map[string]string{
+	"machine-api-operator":             "a machine-api-operator, which would start its controllers again,",
+	"cluster-machine-approver-leader":  "a cluster-machine-approver, which would approve certificates beside Millwright,",
+	"control-plane-machine-set-leader": "a control-plane-machine-set-operator",
+}
+
+// Leases reads those under which somebody may act on machines.
+func Leases(ctx context.Context, c client.Reader) (out []preflight.Lease, gaps []string) {
+	var list coordinationv1.LeaseList
+	if err := c.List(ctx, &list); err != nil {
+		return nil, []string{"who leads (leases): " + err.Error()}
+	}
+	for _, l := range list.Items {
+		leads := leader(l.Name)
+		if leads == "" {
+			continue
+		}
+		is := preflight.Lease{Leads: leads}
+		is.Where, is.Holder = l.Namespace+"/"+l.Name, ptr.Deref(l.Spec.HolderIdentity, "")
+		is.Lasts = time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
+		if l.Spec.RenewTime != nil {
+			is.Renewed = l.Spec.RenewTime.Time
+		}
+		out = append(out, is)
+	}
+	return out, nil
+}
+
+// leader is what leads under a lease of that name; empty: nothing that concerns machines.
+func leader(lease string) string {
+	for _, a := range apis.All {
+		switch {
+		case a.Has("MachineHealthCheck") && lease == a.CheckLease():
+			return "a controller of health checks of " + a.Name
+		case a.Approves && lease == a.LinkLease():
+			return "a node link controller of " + a.Name
+		case lease == a.SetLease():
+			return "a controller of sets of " + a.Name
+		case a.LeadsMachines(lease):
+			return "a machine controller of " + a.Name
+		}
+	}
+	return others[lease]
+}
+
+// places are where objects of either API name their infrastructure.
+var places = [][]string{
+	{"provider"}, {"spec", "providerSpec", "value", "kind"}, {"spec", "template", "spec", "providerSpec", "value", "kind"}, {"providerSpec", "kind"},
+}
+
+// authorities are where objects name the API that is in charge of them.
+var authorities = [][]string{
+	{"status", "authoritativeAPI"}, {"spec", "authoritativeAPI"}, {"spec", "template", "spec", "authoritativeAPI"},
+}
+
+// inCharge is the one that leaves an object to us.
+const inCharge = "MachineAPI"
+
+// Raw is what objects of a kind say that types do not show, by namespace and name.
+func Raw(ctx context.Context, c client.Reader, a apis.API, k apis.Kind, namespace string) (map[client.ObjectKey]preflight.Object, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: a.Name, Version: a.Version, Kind: k.Name + "List"})
+	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	out := map[client.ObjectKey]preflight.Object{}
+	for i := range list.Items {
+		o := &list.Items[i]
+		out[client.ObjectKeyFromObject(o)] = preflight.Object{Infrastructure: textAt(o, places, ""), Unknown: unknownFields(o, k.New()), Authority: textAt(o, authorities, inCharge)}
+	}
+	return out, nil
+}
+
+// textAt is the first text at one of the paths that is neither empty nor usual.
+func textAt(o *unstructured.Unstructured, paths [][]string, usual string) string {
+	for _, path := range paths {
+		if text, _, _ := unstructured.NestedString(o.Object, path...); text != "" && text != usual {
+			return text
+		}
+	}
+	return ""
+}
+
+// index is one of a list, in a path.
+var index = regexp.MustCompile(`\[\d+\]`)
+
+// unknownFields are those that the type does not have, but for the status, which is written anew.
+func unknownFields(o *unstructured.Unstructured, into client.Object) (out []string) {
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return nil
+	}
+	faults, err := strictjson.UnmarshalStrict(raw, into)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, f := range faults {
+		path := f.Error()
+		if field, ok := f.(strictjson.FieldError); ok {
+			path = index.ReplaceAllString(field.FieldPath(), "[]")
+		}
+		if !strings.HasPrefix(path, "status.") && !strings.HasPrefix(path, "metadata.") {
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Roles are the names of those that programs of Millwright have.
+func Roles() (out []string) {
+	files, err := fs.Glob(config.FS, "rbac/*/role.yaml")
+	if err != nil {
+		return nil // the pattern is a constant
+	}
+	for _, file := range files {
+		out = append(out, strings.Split(file, "/")[1])
+	}
+	return out
+}
+
+// Denied are the rights of a role that an account lacks, in sentences.
+func Denied(ctx context.Context, c client.Client, role, namespace, account string) (out []string, err error) {
+	raw, err := config.FS.ReadFile("rbac/" + role + "/role.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("there is no role %q: want %s", role, strings.Join(Roles(), ", "))
+	}
+	for _, doc := range strings.Split(string(raw), "\n---\n") {
+		var r rbacv1.Role // a cluster role has the same fields, and no namespace
+		if err := yaml.Unmarshal([]byte(doc), &r); err != nil {
+			return nil, err
+		}
+		for _, rule := range r.Rules {
+			lacks, err := lacking(ctx, c, rule, r.Namespace, "system:serviceaccount:"+namespace+":"+account)
+			if err != nil {
+				return nil, err
+			}
+			for _, what := range lacks {
+				out = append(out, fmt.Sprintf("the account %s/%s may not %s, as %s has to", namespace, account, what, role))
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// lacking are what a rule grants and the user may not.
+func lacking(ctx context.Context, c client.Client, rule rbacv1.PolicyRule, namespace, user string) (out []string, err error) {
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			var verbs []string
+			for _, verb := range rule.Verbs {
+				kind, sub, _ := strings.Cut(resource, "/")
+				asked := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+					User: user, Groups: []string{"system:serviceaccounts", "system:authenticated"},
+					ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: kind, Subresource: sub, Name: strings.Join(rule.ResourceNames[:min(1, len(rule.ResourceNames))], "")},
+				}}
+				if err := c.Create(ctx, asked); err != nil {
+					return nil, fmt.Errorf("ask for rights: %w", err)
+				}
+				if !asked.Status.Allowed {
+					verbs = append(verbs, verb)
+				}
+			}
+			if len(verbs) > 0 {
+				out = append(out, strings.Join(verbs, ", ")+" "+strings.TrimSuffix(resource+"."+group, ".")+in(namespace))
+			}
+		}
+	}
+	return out, nil
+}
+
+func in(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " in " + namespace
+}

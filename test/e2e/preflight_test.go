@@ -1,0 +1,246 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/config"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
+	"github.com/millwright-dev/millwright/internal/plugin/preflight"
+	processes "github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/providers/kubemark"
+)
+
+var updatePreflight = flag.Bool("update-preflight", false, "write the golden file of preflight anew")
+
+// abandoned is a cluster that originals have left in mid-work, and in which nobody is at work.
+func abandoned(t *testing.T) place {
+	t.Helper()
+	assets, err := devplane.Ensure(t.Context(), devplane.BuildOptions{Progress: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane, err := devplane.Start(t.Context(), devplane.Options{Dir: filepath.Join(t.TempDir(), "plane"), Assets: assets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = devplane.Clean(context.Background(), plane.Dir) })
+	admin, err := plane.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := processes.Scheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	p := place{kubeconfig: plane.KubeconfigPath}
+	if p.Client, err = client.New(admin, client.Options{Scheme: scheme}); err != nil {
+		t.Fatal(err)
+	}
+	p.definitions(t)
+	for _, o := range leftBehind(t) {
+		p.leave(t, o)
+	}
+	return p
+}
+
+// definitions installs the CRDs. Machines of machine.sapcloud.io have a field of a version to come.
+func (p place) definitions(t *testing.T) {
+	t.Helper()
+	all, err := config.CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range all {
+		if crd.Name == "machines.machine.sapcloud.io" {
+			crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["warp"] = apiextensionsv1.JSONSchemaProps{Type: "integer"}
+		}
+		p.create(t, crd)
+	}
+	for _, crd := range all {
+		eventually(t, patience, crd.Name+" is served", func(ctx context.Context) (string, error) {
+			if err := p.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
+				return "", err
+			}
+			for _, c := range crd.Status.Conditions {
+				if c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue {
+					return "", nil
+				}
+			}
+			return "not yet", nil
+		})
+	}
+}
+
+// leftBehind are the objects of testdata/preflight.yaml, in their order.
+func leftBehind(t *testing.T) (out []*unstructured.Unstructured) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", "preflight.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096); ; {
+		o := &unstructured.Unstructured{}
+		if err := decoder.Decode(&o.Object); errors.Is(err, io.EOF) {
+			return out
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, o)
+	}
+}
+
+// leave stores an object with its status. The annotation "test/owner" names its controller, "test/deleted" says that it is being deleted.
+func (p place) leave(t *testing.T, o *unstructured.Unstructured) {
+	t.Helper()
+	notes := o.GetAnnotations()
+	owner, deleted := notes["test/owner"], notes["test/deleted"] != ""
+	maps.DeleteFunc(notes, func(key, _ string) bool { return strings.HasPrefix(key, "test/") })
+	o.SetAnnotations(notes)
+	if kind, name, ok := strings.Cut(owner, "/"); ok {
+		of := &unstructured.Unstructured{}
+		of.SetGroupVersionKind(o.GroupVersionKind().GroupVersion().WithKind(kind))
+		if err := p.Get(t.Context(), client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, of); err != nil {
+			t.Fatal(err)
+		}
+		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: of.GetAPIVersion(), Kind: kind, Name: name, UID: of.GetUID(), Controller: ptr.To(true)}})
+	}
+	status, has := o.Object["status"]
+	p.create(t, o)
+	if has {
+		o.Object["status"] = status
+		if err := p.Status().Update(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if deleted {
+		if err := p.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// lease is held by somebody, who renewed it so long ago.
+func (p place) lease(t *testing.T, name string, ago time.Duration) *coordinationv1.Lease {
+	t.Helper()
+	l := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To("host-1"), LeaseDurationSeconds: ptr.To[int32](3600), RenewTime: ptr.To(metav1.NewMicroTime(time.Now().Add(-ago)))},
+	}
+	p.create(t, l)
+	return l
+}
+
+// flies runs `kubectl machine preflight`.
+func (p place) flies(t *testing.T, args ...string) (said string, code int) {
+	t.Helper()
+	c := exec.Command(filepath.Join(bin, "kubectl-machine"), append([]string{"preflight", "--kubeconfig", p.kubeconfig}, args...)...)
+	var messages bytes.Buffer
+	c.Stderr = &messages
+	out, err := c.Output()
+	if exit := (&exec.ExitError{}); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return string(out) + messages.String(), code
+}
+
+// moments are what differs from run to run.
+var moments = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d UTC|(\d+h)?(\d+m)?\d+s( ago)?|\d{4}-\d\d-\d\dT[0-9:]+Z|(for )?less than a (second|minute)`)
+
+// TestPreflight: what originals have left behind is judged: what stands in the way, what is gone on with, and that nothing else happens.
+func TestPreflight(t *testing.T) {
+	t.Parallel()
+	p := abandoned(t)
+	held := []*coordinationv1.Lease{p.lease(t, "machine-controller", 0), p.lease(t, "cluster-machine-approver-leader", 0)}
+	p.lease(t, "machine-controller-manager", 2*time.Hour)
+
+	said, code := p.flies(t)
+	// How lines are broken depends on what differs.
+	got := moments.ReplaceAllString(strings.ReplaceAll(said, "\n    ", " "), "…")
+	golden := filepath.Join("testdata", "preflight.golden")
+	if *updatePreflight {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" || code != 1 {
+		t.Errorf("exit code %d (-want +got)\n%s", code, diff)
+	}
+	for line := range strings.Lines(said) {
+		if len([]rune(strings.TrimSpace(line))) > 80 {
+			t.Errorf("over 80 columns: %s", line)
+		}
+	}
+
+	for _, l := range held {
+		l.Spec.HolderIdentity = nil
+		if err := p.Update(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report := p.report(t, 1)
+	if got := reasons(report); !slices.Equal(got, []string{preflight.ReasonProvider, preflight.ReasonProvider, preflight.ReasonField}) {
+		t.Errorf("with no lease held, what stands in the way is %v", got)
+	}
+	if report := p.report(t, 1, "--api", "gardener", "--serves", "AWS"); len(report.Blocks) != 1 || report.Blocks[0].Reason != preflight.ReasonField {
+		t.Errorf("with a provider of one's own, %+v stands in the way of one API", report.Blocks)
+	}
+	if report := p.report(t, 0, "-n", "quiet"); !report.Ready || !report.Quiet || len(report.Objects) != 3 {
+		t.Errorf("what is at rest is %+v", report)
+	}
+	if said, code := p.flies(t, "-n", "quiet", "--rights", "machine-controller=quiet/nobody"); code != 1 || !strings.Contains(said, "the account quiet/nobody may not") {
+		t.Errorf("an account without rights: %d\n%s", code, said)
+	}
+	for _, bad := range [][]string{{"--rights", "x"}, {"--rights", "x=y/z"}, {"--api", "x"}, {"machine/x"}, {"-o", "sheet"}} {
+		if said, code := p.flies(t, bad...); code != 2 {
+			t.Errorf("%v: exit code %d\n%s", bad, code, said)
+		}
+	}
+	if !slices.Contains(preflight.Providers, kubemark.Kind) {
+		t.Errorf("the kind %s is not among those that are served", kubemark.Kind)
+	}
+}
+
+func (p place) report(t *testing.T, code int, args ...string) (r preflight.Report) {
+	t.Helper()
+	said, got := p.flies(t, append(args, "-o", "json")...)
+	if err := json.Unmarshal([]byte(said), &r); err != nil || got != code {
+		t.Errorf("%v: exit code %d, want %d: %v\n%s", args, got, code, err, said)
+	}
+	return r
+}
+
+func reasons(r preflight.Report) (out []string) {
+	for _, b := range r.Blocks {
+		out = append(out, b.Reason)
+	}
+	return out
+}
