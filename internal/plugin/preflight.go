@@ -1,13 +1,16 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -107,12 +110,12 @@ func (p *preflighting) run(ctx context.Context) error {
 
 func (p *preflighting) facts(ctx context.Context, c survey.Clusters, api string) (f preflight.Facts, err error) {
 	f.Served = p.serves
-	if err := p.askRights(ctx, c.Control, &f); err != nil {
+	var gaps []string
+	f.Definitions, f.Gaps = survey.Definitions(ctx, c.Control, api)
+	if err := p.askRights(ctx, c.Control, api, &f); err != nil {
 		return f, err
 	}
-	var gaps []string
-	f.Definitions, f.Gaps = survey.Definitions(ctx, c.Control)
-	f.Leases, gaps = survey.Leases(ctx, c.Control)
+	f.Leases, gaps = survey.Leases(ctx, c.Control, api)
 	f.Gaps = append(f.Gaps, gaps...)
 	q := collect.Question{Namespace: *p.config.Namespace, API: api}
 	all, gaps, err := collect.Each(ctx, p.now(), collect.Clusters{Control: c.Control, Target: c.Target}, q)
@@ -132,6 +135,9 @@ func (p *preflighting) facts(ctx context.Context, c survey.Clusters, api string)
 		}
 		is := raw[o.Subject]
 		is.Answer, is.Does = o.Answer, does[forecast.Object{API: o.API, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}]
+		if ref := metav1.GetControllerOfNoCopy(o.Object); ref != nil {
+			is.Owner = &explain.Subject{API: o.API, Kind: ref.Kind, Namespace: o.Namespace, Name: ref.Name}
+		}
 		is.Deleting = o.Object.GetDeletionTimestamp() != nil
 		f.Objects = append(f.Objects, is)
 	}
@@ -206,18 +212,30 @@ func summary(plan forecast.Plan) string {
 }
 
 // askRights asks for what --rights names.
-func (p *preflighting) askRights(ctx context.Context, c client.Client, f *preflight.Facts) error {
+func (p *preflighting) askRights(ctx context.Context, c client.Client, api string, f *preflight.Facts) error {
+	skip := unused(api, f.Definitions)
 	for _, asked := range p.rights {
 		role, account, ok := strings.Cut(asked, "=")
 		namespace, name, both := strings.Cut(account, "/")
 		if !ok || !both || namespace == "" || name == "" {
 			return fmt.Errorf("--rights: want <role>=<namespace>/<account>, not %q", asked)
 		}
-		denied, err := survey.Denied(ctx, c, role, namespace, name)
+		lack, err := survey.Denied(ctx, c, survey.Account{Role: role, Namespace: namespace, Name: name, Control: cmp.Or(*p.config.Namespace, namespace), Skip: skip})
 		if err != nil {
 			return fmt.Errorf("--rights: %w", err)
 		}
-		f.Denied, f.Asked = append(f.Denied, denied...), true
+		f.Lacks, f.Asked = append(f.Lacks, lack), true
 	}
 	return nil
+}
+
+// unused are the APIs that the cluster does not have, or that nobody asked about.
+func unused(api string, definitions []preflight.Definition) (out []string) {
+	for _, name := range apis.Names() {
+		present := slices.ContainsFunc(definitions, func(d preflight.Definition) bool { return d.Present && strings.HasSuffix(d.Name, "."+name) })
+		if !present || api != "" && api != name {
+			out = append(out, name)
+		}
+	}
+	return out
 }

@@ -22,6 +22,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,6 +32,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/plugin/preflight"
 	processes "github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
 
@@ -216,7 +219,7 @@ func TestPreflight(t *testing.T) {
 	if report := p.report(t, 0, "-n", "quiet"); !report.Ready || !report.Quiet || len(report.Objects) != 3 {
 		t.Errorf("what is at rest is %+v", report)
 	}
-	if said, code := p.flies(t, "-n", "quiet", "--rights", "machine-controller=quiet/nobody"); code != 1 || !strings.Contains(said, "the account quiet/nobody may not") {
+	if said, code := p.flies(t, "-n", "quiet", "--rights", "machine-controller=quiet/nobody"); code != 1 || !strings.Contains(said, "the account quiet/nobody may not do all that machine-controller has to") {
 		t.Errorf("an account without rights: %d\n%s", code, said)
 	}
 	for _, bad := range [][]string{{"--rights", "x"}, {"--rights", "x=y/z"}, {"--api", "x"}, {"machine/x"}, {"-o", "sheet"}} {
@@ -224,6 +227,7 @@ func TestPreflight(t *testing.T) {
 			t.Errorf("%v: exit code %d\n%s", bad, code, said)
 		}
 	}
+	p.keepsItsWord(t)
 	if !slices.Contains(preflight.Providers, kubemark.Kind) {
 		t.Errorf("the kind %s is not among those that are served", kubemark.Kind)
 	}
@@ -243,4 +247,57 @@ func reasons(r preflight.Report) (out []string) {
 		out = append(out, b.Reason)
 	}
 	return out
+}
+
+// keepsItsWord: the controllers of sets leave alone what preflight calls bookkeeping, while they go on with the rollout.
+func (p place) keepsItsWord(t *testing.T) {
+	t.Helper()
+	type fate struct {
+		uid        types.UID
+		generation int64
+		deleting   bool
+	}
+	look := func(v preflight.Verdict) fate {
+		version := "v1alpha1"
+		if v.API == provider.OpenShift {
+			version = "v1beta1"
+		}
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(schema.GroupVersionKind{Group: v.API, Version: version, Kind: v.Kind})
+		if err := p.Get(t.Context(), client.ObjectKey{Namespace: v.Namespace, Name: v.Name}, o); err != nil {
+			t.Fatal(err)
+		}
+		return fate{o.GetUID(), o.GetGeneration(), o.GetDeletionTimestamp() != nil}
+	}
+	said, _ := p.flies(t, "-o", "json")
+	var r preflight.Report
+	if err := json.Unmarshal([]byte(said), &r); err != nil {
+		t.Fatal(err)
+	}
+	before := map[string]fate{}
+	for _, v := range r.Objects {
+		if v.Effect == preflight.Bookkeeping {
+			before[v.API+v.String()] = look(v)
+		}
+	}
+	address := freeAddress(t)
+	p.start(t, "machine-controller-manager", "machine-controller-manager", address, "--apis=openshift,gardener", "--control-kubeconfig="+p.kubeconfig,
+		"--namespace=left", "--port="+address[strings.LastIndex(address, ":")+1:])
+	eventually(t, patience, "the half-done rollout goes on", func(ctx context.Context) (string, error) {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(schema.GroupVersionKind{Group: provider.Gardener, Version: "v1alpha1", Kind: "MachineSet"})
+		if err := p.Get(ctx, client.ObjectKey{Namespace: "left", Name: "half-aaaaa"}, o); err != nil {
+			return "", err
+		}
+		if n, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas"); n != 1 {
+			return "the old set has its size still", nil
+		}
+		return "", nil
+	})
+	time.Sleep(5 * time.Second) // what else would be done would be under way
+	for _, v := range r.Objects {
+		if was, ok := before[v.API+v.String()]; ok && look(v) != was {
+			t.Errorf("%s was to see bookkeeping only: %+v became %+v", v.Subject, was, look(v))
+		}
+	}
 }

@@ -24,9 +24,9 @@ type Facts struct {
 	// Served are the infrastructures that somebody serves, by the names that objects call them
 	// by, besides [Providers].
 	Served []string
-	// Denied are the rights that accounts lack, as sentences; Asked says that they were looked at.
-	Denied []string
-	Asked  bool
+	// Lacks are the rights of accounts that were asked for; Asked says that some were.
+	Lacks []Lack
+	Asked bool
 	// Gaps are what could not be read.
 	Gaps []string
 }
@@ -40,6 +40,8 @@ type Object struct {
 	explain.Answer
 	// Deleting says that it is being deleted.
 	Deleting bool
+	// Owner is the object that controls it; nil: none does.
+	Owner *explain.Subject
 	// Does is what the controllers do about the machines of a deployment or a set; empty where
 	// they do nothing.
 	Does string
@@ -59,6 +61,13 @@ type Definition struct {
 	// Serves are the versions that are served, Wants the one that Millwright speaks.
 	Serves []string
 	Wants  string
+}
+
+// Lack is what an account may not do that a role of Millwright has to.
+type Lack struct {
+	Account, Role string
+	// Rights are clauses: "get, list nodes".
+	Rights []string
 }
 
 // Lease is one under which an original, or another Millwright, leads.
@@ -87,6 +96,8 @@ type Verdict struct {
 	explain.Subject
 	Effect Effect `json:"effect"`
 	Text   string `json:"text,omitempty"`
+	// Under is the deployment or set whose change concerns this object too.
+	Under *explain.Subject `json:"under,omitempty"`
 }
 
 // Block is one thing that stands in the way.
@@ -95,7 +106,8 @@ type Block struct {
 	Reason string `json:"reason"`
 	What   string `json:"what"`
 	Do     string `json:"do"`
-	// Objects are those that it is about.
+	// Rights are those that are missing, Objects those that it is about.
+	Rights  []string          `json:"rights,omitempty"`
 	Objects []explain.Subject `json:"objects,omitempty"`
 }
 
@@ -130,14 +142,23 @@ func Judge(now time.Time, f Facts) Report {
 	r.Blocks = append(r.Blocks, infrastructures(f)...)
 	r.Blocks = append(r.Blocks, fields(f.Objects)...)
 	r.Blocks = append(r.Blocks, authorities(f.Objects)...)
-	for _, text := range f.Denied {
-		r.Blocks = append(r.Blocks, Block{Reason: ReasonRights, What: text, Do: "bind the roles of config/rbac to the account"})
+	for _, l := range f.Lacks {
+		if len(l.Rights) > 0 {
+			r.Blocks = append(r.Blocks, Block{
+				Reason: ReasonRights, What: fmt.Sprintf("the account %s may not do all that %s has to", l.Account, l.Role),
+				Do: "bind what config/rbac/" + l.Role + " grants to it", Rights: l.Rights,
+			})
+		}
 	}
 	for _, text := range f.Gaps {
 		r.Blocks = append(r.Blocks, Block{Reason: ReasonUnread, What: "was not seen: " + text, Do: "run this with the right to read it: what nobody has seen, nobody can judge"})
 	}
+	all := map[explain.Subject]Object{}
 	for _, o := range f.Objects {
-		v := judged(o)
+		all[o.Subject] = o
+	}
+	for _, o := range f.Objects {
+		v := judged(o, all)
 		r.Quiet = r.Quiet && v.Effect == Bookkeeping
 		r.Objects = append(r.Objects, v)
 	}
@@ -150,20 +171,37 @@ func Judge(now time.Time, f Facts) Report {
 
 // judged says what Millwright does to an object. Deletions come first: what an object that
 // goes wants besides does not matter any more.
-func judged(o Object) Verdict {
+func judged(o Object, all map[explain.Subject]Object) Verdict {
 	v := Verdict{Subject: o.Subject, Effect: Bookkeeping}
 	says := strings.TrimPrefix(o.Sentence, o.Subject.String()+" ")
 	switch {
 	case o.Deleting:
-		v.Effect, v.Text = Continues, "its deletion goes on from where it is: "+says
+		v.Effect, v.Text = Continues, "its deletion goes on from where it is: "+strings.Replace(o.Sentence, o.Subject.String()+" ", "it ", 1)
 	case o.Does != "":
 		v.Effect, v.Text = Continues, o.Does
+	case above(o, all) != nil:
+		v.Effect, v.Under = Continues, above(o, all)
 	case o.State == explain.Progressing:
 		v.Effect, v.Text = Continues, says
 	case o.State != explain.Healthy:
 		v.Effect, v.Text = Watches, says
 	}
 	return v
+}
+
+// above is the nearest owner about whose machines something is done; nil where there is none.
+func above(o Object, all map[explain.Subject]Object) *explain.Subject {
+	for o.Owner != nil {
+		owner, known := all[*o.Owner]
+		if !known {
+			return nil
+		}
+		if owner.Does != "" {
+			return &owner.Subject
+		}
+		o = owner
+	}
+	return nil
 }
 
 // leases are those that are held: their holder would act beside Millwright, or keep it from

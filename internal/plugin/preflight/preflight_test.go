@@ -63,7 +63,10 @@ func TestBlocks(t *testing.T) {
 		{"none that is named: the provider judges it", sound(object(func(o *preflight.Object) { o.Infrastructure = "" })), "", ""},
 		{"a field of a version to come", sound(object(func(o *preflight.Object) { o.Unknown = []string{"spec.warp"} })), preflight.ReasonField, "spec.warp"},
 		{"another API in charge", sound(object(func(o *preflight.Object) { o.Authority = "ClusterAPI" })), preflight.ReasonAuthority, "ClusterAPI is in charge"},
-		{"a right that is missing", sound(func(f *preflight.Facts) { f.Denied = []string{"x may not y"} }), preflight.ReasonRights, "x may not y"},
+		{"a right that is missing", sound(func(f *preflight.Facts) {
+			f.Lacks = []preflight.Lack{{Account: "x/y", Role: "r", Rights: []string{"get z"}}}
+		}), preflight.ReasonRights, "the account x/y may not do all that r has to"},
+		{"an account that lacks nothing", sound(func(f *preflight.Facts) { f.Lacks = []preflight.Lack{{Account: "x/y", Role: "r"}} }), "", ""},
 		{"what was not seen is not taken for nothing", sound(func(f *preflight.Facts) { f.Gaps = []string{"nodes: denied"} }), preflight.ReasonUnread, "was not seen: nodes: denied"},
 	} {
 		r := preflight.Judge(now, c.facts)
@@ -90,7 +93,7 @@ func TestEffects(t *testing.T) {
 		{"at rest", func(*preflight.Object) {}, preflight.Bookkeeping, ""},
 		{"half deleted", func(o *preflight.Object) {
 			o.Deleting, o.State, o.Sentence = true, explain.Deleting, "Machine blue/m drains"
-		}, preflight.Continues, "its deletion goes on from where it is: drains"},
+		}, preflight.Continues, "its deletion goes on from where it is: it drains"},
 		{"half deleted, and its rollout half done", func(o *preflight.Object) { o.Deleting, o.Does = true, "rolls" }, preflight.Continues, "its deletion goes on from where it is: runs"},
 		{"half rolled", func(o *preflight.Object) { o.State, o.Does = explain.Progressing, "creates 1 machine" }, preflight.Continues, "creates 1 machine"},
 		{"on its way", func(o *preflight.Object) { o.State, o.Sentence = explain.Progressing, "joins" }, preflight.Continues, "joins"},
@@ -102,6 +105,24 @@ func TestEffects(t *testing.T) {
 		if v.Effect != c.effect || v.Text != c.says || r.Quiet != (c.effect == preflight.Bookkeeping) || !r.Ready {
 			t.Errorf("%s: %+v, quiet %v, ready %v; want %s, %q", c.why, v, r.Quiet, r.Ready, c.effect, c.says)
 		}
+	}
+}
+
+// TestUnder: what a deployment's rollout is about is not called bookkeeping of its sets and machines.
+func TestUnder(t *testing.T) {
+	d, s, other := answer("d", explain.Progressing, ""), answer("s", explain.Healthy, ""), answer("gone", explain.Healthy, "")
+	f := sound(object(func(o *preflight.Object) { o.Owner = &s.Subject }), func(f *preflight.Facts) {
+		f.Objects = append(f.Objects, preflight.Object{Answer: s, Owner: &d.Subject}, preflight.Object{Answer: d, Does: "rolls"},
+			preflight.Object{Answer: answer("orphan", explain.Healthy, ""), Owner: &other.Subject})
+	})
+	for i, want := range []*explain.Subject{&d.Subject, &d.Subject, nil, nil} {
+		v := preflight.Judge(now, f).Objects[i]
+		if (want == nil) != (v.Under == nil) || want != nil && (*v.Under != *want || v.Effect != preflight.Continues) {
+			t.Errorf("%s is %s, under %v; want %v", v.Name, v.Effect, v.Under, want)
+		}
+	}
+	if text := preflight.Judge(now, f).Text(); !strings.Contains(text, "Nothing but bookkeeping for 1 Machine of a.") || strings.Count(text, "  - ") != 1 {
+		t.Errorf("the parts of a rollout are told by themselves:\n%s", text)
 	}
 }
 

@@ -23,7 +23,7 @@ func (r Report) Text() string {
 	} else {
 		p.line(0, 0, "Stands in the way:")
 		for _, b := range r.Blocks {
-			p.line(2, 4, "- "+b.What+about(b.Objects)+". "+capital(b.Do)+".")
+			p.line(2, 4, "- "+b.What+missing(b.Rights)+about(b.Objects)+". "+capital(b.Do)+".")
 		}
 	}
 	p.objects("Goes on with:", r.of(Continues))
@@ -42,11 +42,26 @@ func (r Report) Text() string {
 	return p.String()
 }
 
+// of are those of one effect, without those that their owner's is about.
 func (r Report) of(e Effect) (out []Verdict) {
 	for _, v := range r.Objects {
-		if v.Effect == e {
+		if v.Effect == e && v.Under == nil {
 			out = append(out, v)
 		}
+	}
+	return out
+}
+
+// mostRights is how many rights of one account are printed.
+const mostRights = 5
+
+func missing(rights []string) string {
+	if len(rights) == 0 {
+		return ""
+	}
+	out := ": " + strings.Join(rights[:min(len(rights), mostRights)], "; ")
+	if more := len(rights) - mostRights; more > 0 {
+		out += fmt.Sprintf("; and %d more, which -o json has", more)
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -27,8 +28,8 @@ import (
 	"github.com/millwright-dev/millwright/internal/plugin/preflight"
 )
 
-// Definitions reads the CRDs of the APIs of machines.
-func Definitions(ctx context.Context, c client.Reader) (out []preflight.Definition, gaps []string) {
+// Definitions reads the CRDs of an API; empty is all.
+func Definitions(ctx context.Context, c client.Reader, api string) (out []preflight.Definition, gaps []string) {
 	ours, err := config.CRDs()
 	if err != nil {
 		return nil, []string{err.Error()}
@@ -36,7 +37,7 @@ func Definitions(ctx context.Context, c client.Reader) (out []preflight.Definiti
 	installed := map[string]bool{}
 	for _, crd := range ours {
 		a, known := apis.Of(crd.Spec.Group)
-		if !known {
+		if !known || api != "" && api != a.Name {
 			continue
 		}
 		d := preflight.Definition{Name: crd.Name, Wants: a.Version, Needed: slices.ContainsFunc(a.Needed(), func(k apis.Kind) bool { return k.Name == crd.Spec.Names.Kind })}
@@ -71,21 +72,20 @@ func servedBy(crd *unstructured.Unstructured) (out []string) {
 	return out
 }
 
-// others are the leases of originals that are no API's.
+// others are the leases of originals that are named for no API. They belong to the one whose machines have their certificates approved.
 var others = map[string]string{
-	"machine-api-operator":             "a machine-api-operator, which would start its controllers again,",
-	"cluster-machine-approver-leader":  "a cluster-machine-approver, which would approve certificates beside Millwright,",
-	"control-plane-machine-set-leader": "a control-plane-machine-set-operator",
+	"machine-api-operator":            "a machine-api-operator, which would start its controllers again,",
+	"cluster-machine-approver-leader": "a cluster-machine-approver, which would approve certificates beside Millwright,",
 }
 
-// Leases reads those under which somebody may act on machines.
-func Leases(ctx context.Context, c client.Reader) (out []preflight.Lease, gaps []string) {
+// Leases reads those under which somebody may act on machines of an API; empty is all.
+func Leases(ctx context.Context, c client.Reader, api string) (out []preflight.Lease, gaps []string) {
 	var list coordinationv1.LeaseList
 	if err := c.List(ctx, &list); err != nil {
 		return nil, []string{"who leads (leases): " + err.Error()}
 	}
 	for _, l := range list.Items {
-		leads := leader(l.Name)
+		leads := leader(l.Name, api)
 		if leads == "" {
 			continue
 		}
@@ -100,21 +100,24 @@ func Leases(ctx context.Context, c client.Reader) (out []preflight.Lease, gaps [
 	return out, nil
 }
 
-// leader is what leads under a lease of that name; empty: nothing that concerns machines.
-func leader(lease string) string {
+// leader is what leads under a lease of that name; empty: nothing that concerns the machines.
+func leader(lease, api string) string {
 	for _, a := range apis.All {
 		switch {
+		case api != "" && api != a.Name:
 		case a.Has("MachineHealthCheck") && lease == a.CheckLease():
 			return "a controller of health checks of " + a.Name
 		case a.Approves && lease == a.LinkLease():
 			return "a node link controller of " + a.Name
+		case a.Approves && others[lease] != "":
+			return others[lease]
 		case lease == a.SetLease():
 			return "a controller of sets of " + a.Name
 		case a.LeadsMachines(lease):
 			return "a machine controller of " + a.Name
 		}
 	}
-	return others[lease]
+	return ""
 }
 
 // places are where objects of either API name their infrastructure.
@@ -193,40 +196,54 @@ func Roles() (out []string) {
 	return out
 }
 
-// Denied are the rights of a role that an account lacks, in sentences.
-func Denied(ctx context.Context, c client.Client, role, namespace, account string) (out []string, err error) {
-	raw, err := config.FS.ReadFile("rbac/" + role + "/role.yaml")
+// Account is a service account, and the role of Millwright whose rights it has to have.
+type Account struct {
+	Role, Namespace, Name string
+	// Control is the namespace of the machines; Skip are API groups that do not matter.
+	Control string
+	Skip    []string
+}
+
+// Denied are the rights of its role that an account lacks.
+func Denied(ctx context.Context, c client.Client, a Account) (out preflight.Lack, err error) {
+	out = preflight.Lack{Account: a.Namespace + "/" + a.Name, Role: a.Role}
+	raw, err := config.FS.ReadFile("rbac/" + a.Role + "/role.yaml")
 	if err != nil {
-		return nil, fmt.Errorf("there is no role %q: want %s", role, strings.Join(Roles(), ", "))
+		return out, fmt.Errorf("there is no role %q: want %s", a.Role, strings.Join(Roles(), ", "))
 	}
 	for _, doc := range strings.Split(string(raw), "\n---\n") {
 		var r rbacv1.Role // a cluster role has the same fields, and no namespace
 		if err := yaml.Unmarshal([]byte(doc), &r); err != nil {
-			return nil, err
+			return out, err
+		}
+		if r.Namespace != "" && r.Namespace != metav1.NamespaceSystem {
+			r.Namespace = a.Control
 		}
 		for _, rule := range r.Rules {
-			lacks, err := lacking(ctx, c, rule, r.Namespace, "system:serviceaccount:"+namespace+":"+account)
+			lacks, err := lacking(ctx, c, a, rule, r.Namespace)
 			if err != nil {
-				return nil, err
+				return out, err
 			}
-			for _, what := range lacks {
-				out = append(out, fmt.Sprintf("the account %s/%s may not %s, as %s has to", namespace, account, what, role))
-			}
+			out.Rights = append(out.Rights, lacks...)
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
+	slices.Sort(out.Rights)
+	out.Rights = slices.Compact(out.Rights)
+	return out, nil
 }
 
-// lacking are what a rule grants and the user may not.
-func lacking(ctx context.Context, c client.Client, rule rbacv1.PolicyRule, namespace, user string) (out []string, err error) {
+// lacking are what a rule grants and the account may not.
+func lacking(ctx context.Context, c client.Client, a Account, rule rbacv1.PolicyRule, namespace string) (out []string, err error) {
 	for _, group := range rule.APIGroups {
+		if slices.Contains(a.Skip, group) {
+			continue
+		}
 		for _, resource := range rule.Resources {
 			var verbs []string
 			for _, verb := range rule.Verbs {
 				kind, sub, _ := strings.Cut(resource, "/")
 				asked := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-					User: user, Groups: []string{"system:serviceaccounts", "system:authenticated"},
+					User: "system:serviceaccount:" + a.Namespace + ":" + a.Name, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + a.Namespace, "system:authenticated"},
 					ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: kind, Subresource: sub, Name: strings.Join(rule.ResourceNames[:min(1, len(rule.ResourceNames))], "")},
 				}}
 				if err := c.Create(ctx, asked); err != nil {
