@@ -3,6 +3,7 @@ package survey
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -173,7 +174,7 @@ func unknownFields(o *unstructured.Unstructured, into client.Object) (out []stri
 	}
 	for _, f := range faults {
 		path := f.Error()
-		if field, ok := f.(strictjson.FieldError); ok {
+		if field, ok := errors.AsType[strictjson.FieldError](f); ok {
 			path = index.ReplaceAllString(field.FieldPath(), "[]")
 		}
 		if !strings.HasPrefix(path, "status.") && !strings.HasPrefix(path, "metadata.") {
