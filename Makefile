@@ -196,6 +196,7 @@ fmt-check:
 tidy: ## Check that go.mod and go.sum of each module say what is needed
 	go mod tidy -diff
 	cd dev && go mod tidy -diff
+	cd dev/node && go mod tidy -diff
 	cd tools && go mod tidy -diff
 	cd test/monitoring && go mod tidy -diff
 	cd test/chart && go mod tidy -diff
