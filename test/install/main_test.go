@@ -79,15 +79,7 @@ func outside() (int, error) {
 // images builds what the node has: the pause of pods, and the programs of the previous commit and of this one.
 func images(root, work string) error {
 	previous := filepath.Join(work, "previous")
-	if err := os.MkdirAll(previous, 0o755); err != nil {
-		return err
-	}
-	source, err := output(root, "git", "rev-parse", "--verify", *before)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "test/install: this clone has no %s: the programs of HEAD are upgraded to themselves\n", *before)
-		source = "HEAD"
-	}
-	if _, err := output(root, "sh", "-c", `git archive "$0" | tar -x -C "$1"`, source, previous); err != nil {
+	if err := checkOut(root, previous); err != nil {
 		return err
 	}
 	for _, image := range []struct {
@@ -104,6 +96,20 @@ func images(root, work string) error {
 		}
 	}
 	return nil
+}
+
+// checkOut writes the sources of the commit to upgrade from, which are these where that is not known.
+func checkOut(root, into string) error {
+	source, err := output(root, "git", "rev-parse", "--verify", *before)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "test/install: this clone has no %s: these programs are upgraded to themselves\n", *before)
+		return os.Symlink(root, into)
+	}
+	if err := os.MkdirAll(into, 0o755); err != nil {
+		return err
+	}
+	_, err = output(root, "sh", "-c", `git archive "$0" | tar -x -C "$1"`, source, into)
+	return err
 }
 
 // runc puts the program that containers are run by into a folder.
