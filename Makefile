@@ -134,7 +134,7 @@ test-chart: box ## Hold the chart to config/, and install it on a real API serve
 test-e2e: box ## Play stories with the real binaries on a real control plane; `make test` does so too: ARGS='-run TestInPlaceOf'
 	go test -count=1 -timeout $(TEST_TIMEOUT) ./test/e2e $(ARGS)
 
-# Root only: containers need namespaces, and all that is begun there is in namespaces that end with the test. Four minutes for building
+# Root only: containers need namespaces, and all that is begun there is in namespaces that end with the test. Two minutes for building
 # the container runtime come before the first run.
 .PHONY: test-install
 test-install: box ## Install on a node where containers really run, as a user does: needs root. ARGS='-run TestInstall'

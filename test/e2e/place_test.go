@@ -42,6 +42,22 @@ type place struct {
 // placeOf starts the cluster of an original; its roles are in testdata/originals.
 func placeOf(t *testing.T, roles, namespace string) place {
 	t.Helper()
+	p, plane := bare(t)
+	p.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	p.grant(t, roles, namespace)
+	raw, err := plane.Kubeconfig(original)
+	if err == nil {
+		err = os.WriteFile(p.kubeconfig, raw, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// bare is a place whose kubeconfig is the administrator's.
+func bare(t *testing.T) (place, *devplane.ControlPlane) {
+	t.Helper()
 	assets, err := devplane.Ensure(t.Context(), devplane.BuildOptions{Progress: io.Discard})
 	if err != nil {
 		t.Fatal(err)
@@ -59,19 +75,11 @@ func placeOf(t *testing.T, roles, namespace string) place {
 	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	p := place{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	p := place{kubeconfig: plane.KubeconfigPath}
 	if p.Client, err = client.New(admin, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
-	p.grant(t, roles, namespace)
-	raw, err := plane.Kubeconfig(original)
-	if err == nil {
-		err = os.WriteFile(p.kubeconfig, raw, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return p, plane
 }
 
 // original is the user that the programs act as.

@@ -29,9 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/config"
-	"github.com/millwright-dev/millwright/internal/demo/devplane"
 	"github.com/millwright-dev/millwright/internal/plugin/preflight"
-	processes "github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/provider"
 	"github.com/millwright-dev/millwright/providers/kubemark"
 )
@@ -41,27 +39,7 @@ var updatePreflight = flag.Bool("update-preflight", false, "write the golden fil
 // abandoned is a cluster that originals have left in mid-work, and in which nobody is at work.
 func abandoned(t *testing.T) place {
 	t.Helper()
-	assets, err := devplane.Ensure(t.Context(), devplane.BuildOptions{Progress: io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plane, err := devplane.Start(t.Context(), devplane.Options{Dir: filepath.Join(t.TempDir(), "plane"), Assets: assets})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = devplane.Clean(context.Background(), plane.Dir) })
-	admin, err := plane.RESTConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	scheme := processes.Scheme()
-	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	p := place{kubeconfig: plane.KubeconfigPath}
-	if p.Client, err = client.New(admin, client.Options{Scheme: scheme}); err != nil {
-		t.Fatal(err)
-	}
+	p, _ := bare(t)
 	p.definitions(t)
 	for _, o := range leftBehind(t) {
 		p.leave(t, o)

@@ -23,7 +23,7 @@ const (
 	runtimeEnv = "MILLWRIGHT_INSTALL_RUNTIME"
 )
 
-var before = flag.String("install.previous", "HEAD~1", "commit whose image and manifests are upgraded from")
+var previousCommit = flag.String("install.previous", "HEAD~1", "commit whose image and manifests are upgraded from")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -100,9 +100,9 @@ func images(root, work string) error {
 
 // checkOut writes the sources of the commit to upgrade from, which are these where that is not known.
 func checkOut(root, into string) error {
-	source, err := output(root, "git", "rev-parse", "--verify", *before)
+	source, err := output(root, "git", "rev-parse", "--verify", *previousCommit)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "test/install: this clone has no %s: these programs are upgraded to themselves\n", *before)
+		fmt.Fprintf(os.Stderr, "test/install: this clone has no %s: these programs are upgraded to themselves\n", *previousCommit)
 		return os.Symlink(root, into)
 	}
 	if err := os.MkdirAll(into, 0o755); err != nil {

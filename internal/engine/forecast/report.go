@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/millwright-dev/millwright/internal/engine/prose"
 )
 
 // Report is all that is said about changes.
@@ -61,9 +63,6 @@ func (r Report) Nothing() bool {
 		!slices.ContainsFunc(r.Plans, func(p Plan) bool { return !p.Nothing() })
 }
 
-// width is that of the text.
-const width = 80
-
 // mostSteps is how many steps of one plan are printed, mostMachines how many machines of one step, mostFields how many fields.
 const (
 	mostSteps    = 24
@@ -72,27 +71,7 @@ const (
 )
 
 // printer writes lines that fit.
-type printer struct{ strings.Builder }
-
-// line writes text that begins at indent, and goes on at hang.
-func (p *printer) line(indent, hang int, text string) {
-	col := indent
-	p.WriteString(strings.Repeat(" ", indent))
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case col+1+len([]rune(word)) > width:
-			p.WriteString("\n" + strings.Repeat(" ", hang))
-			col = hang
-		default:
-			p.WriteString(" ")
-			col++
-		}
-		p.WriteString(word)
-		col += len([]rune(word))
-	}
-	p.WriteString("\n")
-}
+type printer struct{ prose.Printer }
 
 // Text is the report for people.
 func (r Report) Text() string {
@@ -101,7 +80,7 @@ func (r Report) Text() string {
 		p.changed(c)
 	}
 	if r.Nothing() {
-		p.line(0, 0, "Nothing to do.")
+		p.Line(0, 0, "Nothing to do.")
 	}
 	for _, plan := range r.Plans {
 		if r.Nothing() && len(plan.Waits) == 0 {
@@ -123,7 +102,7 @@ func (p *printer) list(title string, all []string) {
 	}
 	p.WriteString("\n" + title + "\n")
 	for _, text := range all {
-		p.line(2, 4, "- "+text)
+		p.Line(2, 4, "- "+text)
 	}
 }
 
@@ -134,47 +113,47 @@ func (o Object) String() string {
 
 func (p *printer) changed(c Changed) {
 	verb := map[string]string{Created: " is created", Edited: " is changed:", Removed: " is deleted", Same: " stays as it is"}[c.Verb]
-	p.line(0, 2, c.String()+verb)
+	p.Line(0, 2, c.String()+verb)
 	if c.Verb == Edited {
 		for _, f := range c.Fields[:min(len(c.Fields), mostFields)] {
-			p.line(2, 4, f.String())
+			p.Line(2, 4, f.String())
 		}
 		if more := len(c.Fields) - mostFields; more > 0 {
-			p.line(2, 4, fmt.Sprintf("and %s more", count(more, "field")))
+			p.Line(2, 4, fmt.Sprintf("and %s more", count(more, "field")))
 		}
 	}
 	if c.Effect != "" {
-		p.line(2, 2, c.Effect)
+		p.Line(2, 2, c.Effect)
 	}
 }
 
 func (p *printer) plan(f Plan) {
 	name := strings.ToLower(f.Root.Kind) + "/" + f.Root.Name
 	if f.Nothing() {
-		p.line(0, 2, name+": no machine is created, changed or deleted.")
+		p.Line(0, 2, name+": no machine is created, changed or deleted.")
 		p.waits(f)
 		return
 	}
-	p.line(0, 2, name+":")
+	p.Line(0, 2, name+":")
 	shown := f.Steps[:min(len(f.Steps), mostSteps)]
 	at := time.Duration(0)
 	for i, s := range shown {
 		if s.At != at {
-			p.line(0, 2, s.when())
+			p.Line(0, 2, s.when())
 		}
 		at = s.At
 		p.step(i+1, s)
 	}
 	if more := len(f.Steps) - len(shown); more > 0 {
-		p.line(2, 4, fmt.Sprintf("and %s more, all of them with -o json", count(more, "step")))
+		p.Line(2, 4, fmt.Sprintf("and %s more, all of them with -o json", count(more, "step")))
 	}
 	if f.Cut {
-		p.line(2, 4, "It goes on after that: no more steps were looked at.")
+		p.Line(2, 4, "It goes on after that: no more steps were looked at.")
 	}
-	p.line(0, 2, fmt.Sprintf("In all: %s created, %d deleted; %s in the end.", count(f.Created, "machine"), f.Deleted, count(f.Rest, "machine")))
+	p.Line(0, 2, fmt.Sprintf("In all: %s created, %d deleted; %s in the end.", count(f.Created, "machine"), f.Deleted, count(f.Rest, "machine")))
 	p.duration(f)
 	if slices.ContainsFunc(f.Steps, func(s Step) bool { return s.Open }) {
-		p.line(0, 2, "Order: steps marked ~ may come in smaller ones, as machines come and go one by one.")
+		p.Line(0, 2, "Order: steps marked ~ may come in smaller ones, as machines come and go one by one.")
 	}
 	p.waits(f)
 }
@@ -194,21 +173,21 @@ func (s Step) when() string {
 func (p *printer) duration(f Plan) {
 	switch {
 	case len(f.Waits) > 0:
-		p.line(0, 2, "Duration: "+f.Took.Source+".")
+		p.Line(0, 2, "Duration: "+f.Took.Source+".")
 	case f.Took.Known && f.Took.Length < time.Second:
-		p.line(0, 2, fmt.Sprintf("Duration: less than a second (%s).", f.Took.Source))
+		p.Line(0, 2, fmt.Sprintf("Duration: less than a second (%s).", f.Took.Source))
 	case f.Took.Known:
-		p.line(0, 2, fmt.Sprintf("Duration: about %s (%s).", span(f.Took.Length), f.Took.Source))
+		p.Line(0, 2, fmt.Sprintf("Duration: about %s (%s).", span(f.Took.Length), f.Took.Source))
 	case f.Took.Length >= time.Second:
-		p.line(0, 2, fmt.Sprintf("Duration: at least %s; %s.", span(f.Took.Length), f.Took.Source))
+		p.Line(0, 2, fmt.Sprintf("Duration: at least %s; %s.", span(f.Took.Length), f.Took.Source))
 	default:
-		p.line(0, 2, "Duration: "+f.Took.Source+".")
+		p.Line(0, 2, "Duration: "+f.Took.Source+".")
 	}
 }
 
 func (p *printer) waits(f Plan) {
 	for _, w := range f.Waits {
-		p.line(0, 2, "Then it waits: "+w+".")
+		p.Line(0, 2, "Then it waits: "+w+".")
 	}
 }
 
@@ -222,18 +201,18 @@ func (p *printer) step(n int, s Step) {
 	if s.Reason != "" && !s.plain() {
 		text += ": " + s.Reason
 	}
-	p.line(0, 6, text)
+	p.Line(0, 6, text)
 	for _, m := range s.Machines[:min(len(s.Machines), mostMachines)] {
 		p.subject(m)
 	}
 	if more := len(s.Machines) - mostMachines; more > 0 {
-		p.line(6, 8, fmt.Sprintf("and %s more", count(more, "machine")))
+		p.Line(6, 8, fmt.Sprintf("and %s more", count(more, "machine")))
 	}
 	for _, b := range s.Shared {
-		p.line(6, 8, b.word()+": "+b.Message)
+		p.Line(6, 8, b.word()+": "+b.Message)
 	}
 	if fresh := s.Count - len(s.Machines); fresh > 0 && s.Kind == Delete {
-		p.line(6, 8, fmt.Sprintf("%s that this plan creates", count(fresh, "machine")))
+		p.Line(6, 8, fmt.Sprintf("%s that this plan creates", count(fresh, "machine")))
 	}
 }
 
@@ -291,10 +270,10 @@ func (p *printer) subject(m Subject) {
 		text += " (as of now)"
 	}
 	if m.Exit == nil {
-		p.line(6, 8, text)
+		p.Line(6, 8, text)
 		return
 	}
-	p.line(6, 8, text+"; "+m.Exit.what())
+	p.Line(6, 8, text+"; "+m.Exit.what())
 	for _, b := range m.Exit.Blocked {
 		text := b.word() + ": "
 		if b.Pod != "" {
@@ -304,16 +283,16 @@ func (p *printer) subject(m Subject) {
 			}
 			text += ": "
 		}
-		p.line(8, 10, text+b.Message)
+		p.Line(8, 10, text+b.Message)
 	}
 	if v := m.Exit.waitsFor(); v != "" {
-		p.line(8, 10, v)
+		p.Line(8, 10, v)
 	}
 	if m.Exit.Stays != "" && len(m.Exit.Hooks) > 0 {
-		p.line(8, 10, "blocked: "+m.Exit.Stays)
+		p.Line(8, 10, "blocked: "+m.Exit.Stays)
 	}
 	if m.Exit.Forced > 0 {
-		p.line(8, 10, fmt.Sprintf("the drain is forced after %s", span(m.Exit.Forced)))
+		p.Line(8, 10, fmt.Sprintf("the drain is forced after %s", span(m.Exit.Forced)))
 	}
 }
 

@@ -5,12 +5,11 @@ import (
 	"strings"
 
 	"github.com/millwright-dev/millwright/internal/engine/explain"
+	"github.com/millwright-dev/millwright/internal/engine/prose"
 )
 
-// width is that of the text. mostShown is how many objects of one block, and of one effect,
-// are printed.
+// mostShown is how many objects of one effect are printed, mostNamed how many of one block.
 const (
-	width     = 80
 	mostShown = 30
 	mostNamed = 3
 )
@@ -19,26 +18,26 @@ const (
 func (r Report) Text() string {
 	var p printer
 	if r.Ready {
-		p.line(0, 0, "Nothing stands in the way.")
+		p.Line(0, 0, "Nothing stands in the way.")
 	} else {
-		p.line(0, 0, "Stands in the way:")
+		p.Line(0, 0, "Stands in the way:")
 		for _, b := range r.Blocks {
-			p.line(2, 4, "- "+b.What+missing(b.Rights)+about(b.Objects)+". "+capital(b.Do)+".")
+			p.Line(2, 4, "- "+b.What+missing(b.Rights)+about(b.Objects)+". "+capital(b.Do)+".")
 		}
 	}
 	p.objects("Goes on with:", r.of(Continues))
 	p.objects("Is not well, and stays as it is until what it declares about that comes to pass:", r.of(Watches))
 	p.WriteString("\n")
 	if rest := r.of(Bookkeeping); len(rest) > 0 {
-		p.line(0, 0, fmt.Sprintf("Nothing but bookkeeping for %s.", counts(rest)))
+		p.Line(0, 0, fmt.Sprintf("Nothing but bookkeeping for %s.", counts(rest)))
 	}
 	if len(r.Objects) == 0 {
-		p.line(0, 0, "There are no objects.")
+		p.Line(0, 0, "There are no objects.")
 	}
 	for _, note := range r.Notes {
-		p.line(0, 0, note)
+		p.Line(0, 0, note)
 	}
-	p.line(0, 0, "The way back: scale Millwright to 0, wait until its leases are free, and start the original again; it finds all that it knows in the objects (docs/taking-over.md).")
+	p.Line(0, 0, "The way back: scale Millwright to 0, wait until its leases are free, and start the original again; it finds all that it knows in the objects (docs/taking-over.md).")
 	return p.String()
 }
 
@@ -122,38 +121,18 @@ func plural(kind string, n int) string {
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // printer writes lines that fit.
-type printer struct{ strings.Builder }
+type printer struct{ prose.Printer }
 
 func (p *printer) objects(title string, all []Verdict) {
 	if len(all) == 0 {
 		return
 	}
 	p.WriteString("\n")
-	p.line(0, 0, title)
+	p.Line(0, 0, title)
 	for _, v := range all[:min(len(all), mostShown)] {
-		p.line(2, 4, "- "+short(v.Subject)+": "+strings.TrimSuffix(v.Text, "."))
+		p.Line(2, 4, "- "+short(v.Subject)+": "+strings.TrimSuffix(v.Text, "."))
 	}
 	if more := len(all) - mostShown; more > 0 {
-		p.line(2, 4, fmt.Sprintf("and %d more: -o json has all", more))
+		p.Line(2, 4, fmt.Sprintf("and %d more: -o json has all", more))
 	}
-}
-
-// line writes text that begins at indent, and goes on at hang.
-func (p *printer) line(indent, hang int, text string) {
-	col := indent
-	p.WriteString(strings.Repeat(" ", indent))
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case col+1+len([]rune(word)) > width:
-			p.WriteString("\n" + strings.Repeat(" ", hang))
-			col = hang
-		default:
-			p.WriteString(" ")
-			col++
-		}
-		p.WriteString(word)
-		col += len([]rune(word))
-	}
-	p.WriteString("\n")
 }
