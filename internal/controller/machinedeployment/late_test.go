@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/controller/machinedeployment"
+	"github.com/millwright-dev/millwright/internal/engine/rollout"
 )
 
 func TestLateSize(t *testing.T) { both(t, lateSize, lateSize) }
@@ -99,9 +100,10 @@ func TestLateSetUnderATakenName(t *testing.T) {
 // others. Once that has gone the creation may happen after all: no other set is made before it
 // cannot any more.
 func lateSetUnderATakenName[D, S client.Object](t *testing.T, a api[D, S]) {
-	for name, c := range map[string]struct{ lands, foreign bool }{
-		"it happens": {true, false}, "it does not": {false, false},
-		"of others, it happens": {true, true}, "of others, it does not": {false, true},
+	for name, c := range map[string]struct{ lands, foreign, owned bool }{
+		"it happens": {true, false, false}, "it does not": {false, false, false},
+		"of others, it happens": {true, true, false}, "of others, it does not": {false, true, false},
+		"of an earlier creation, it happens": {true, false, true}, "of an earlier creation, it does not": {false, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, a)
@@ -123,6 +125,9 @@ func lateSetUnderATakenName[D, S client.Object](t *testing.T, a api[D, S]) {
 				s.SetFinalizers([]string{"example.com/slow"})
 				if c.foreign {
 					s.SetLabels(map[string]string{"pool": "other"})
+				}
+				if c.owned {
+					s.SetOwnerReferences(w.lens.Sets().New(w.deployment(), rollout.SetWant{Current: true}).GetOwnerReferences())
 				}
 			})
 			if !c.foreign {
@@ -184,4 +189,32 @@ func (w *world[D, S]) sizeOf(s S) int {
 	now := w.lens.Sets().Lens().New()
 	w.must(w.Client.Get(w.t.Context(), client.ObjectKeyFromObject(s), now))
 	return w.setSize(now)
+}
+
+func TestGoingSetIsReplaced(t *testing.T) { both(t, goingSetIsReplaced, goingSetIsReplaced) }
+
+// Somebody deletes the set, and a finalizer of others holds it. Its name is not waited for: a set of another name has the machines meanwhile.
+func goingSetIsReplaced[D, S client.Object](t *testing.T, a api[D, S]) {
+	w := newWorld(t, a)
+	r := w.controller()
+	w.declare(3)
+	w.rest(r)
+	going := w.sets()[0]
+	going.SetFinalizers(append(going.GetFinalizers(), "example.com/slow"))
+	w.must(w.Client.Update(t.Context(), going))
+	w.must(w.Client.Delete(t.Context(), going))
+	for range 20 {
+		w.sync()
+		w.pass(r)
+		w.clock.SetTime(w.clock.Now().Add(time.Second))
+	}
+	sets := w.sets()
+	if len(sets) != 2 {
+		t.Fatalf("%d sets, want the one that goes and another", len(sets))
+	}
+	for _, s := range sets {
+		if s.GetUID() != going.GetUID() && w.setSize(s) != 1 {
+			t.Errorf("the new set has %d machines, want the one that may be there beside the three that go", w.setSize(s))
+		}
+	}
 }

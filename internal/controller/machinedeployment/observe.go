@@ -67,7 +67,9 @@ func (r *roster[D, S]) observe(ctx context.Context) (bool, error) {
 	}
 	r.awaited.Observe(known(owned))
 	for _, s := range owned {
-		r.ledger.CreationKnown(s.GetName())
+		if s.GetDeletionTimestamp() == nil { // as expectations.Live
+			r.ledger.CreationKnown(s.GetName())
+		}
 	}
 	if r.sets, err = r.claim(ctx, slices.Concat(owned, free)); err != nil {
 		return false, err
