@@ -17,7 +17,7 @@ import (
 // Run runs the command line, of which the first word is the program, and returns
 // the exit code.
 func Run(ctx context.Context, line []string) int {
-	c := command()
+	c := Command()
 	c.SetArgs(line[min(1, len(line)):])
 	err := c.ExecuteContext(ctx)
 	code, untold := plugin.ExitCode(err)
@@ -27,7 +27,8 @@ func Run(ctx context.Context, line []string) int {
 	return code
 }
 
-func command() *cobra.Command {
+// Command is the program as a command.
+func Command() *cobra.Command {
 	c := &cobra.Command{
 		Use:           "millwright",
 		Short:         "Keep the machines of a Kubernetes cluster as they are declared",

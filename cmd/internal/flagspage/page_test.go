@@ -1,0 +1,287 @@
+// Package flagspage holds docs/reference/flags.md to the flags that programs have.
+package flagspage
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/millwright-dev/millwright/cmd/internal/kubemarkcontroller"
+	"github.com/millwright-dev/millwright/cmd/internal/setcontroller"
+	"github.com/millwright-dev/millwright/cmd/internal/terminationhandler"
+	"github.com/millwright-dev/millwright/internal/demo/cli"
+	"github.com/millwright-dev/millwright/internal/operator/start"
+	"github.com/millwright-dev/millwright/internal/plugin"
+	"github.com/millwright-dev/millwright/internal/program"
+	"github.com/millwright-dev/millwright/internal/runtime/run"
+)
+
+// programOf is one that runs in clusters, or on a person's machine.
+type programOf struct {
+	name    string
+	command func() *cobra.Command
+	// like is the program whose flags it has too; empty: none.
+	like string
+}
+
+// controllers have most of their flags in common.
+func controllers() []programOf {
+	return []programOf{
+		{"machine-controller-manager", program.ControllerManager().Command, ""},
+		{"machineset-controller", setcontroller.Command, "machine-controller-manager"},
+		{"machine-healthcheck", program.HealthCheck().Command, "machine-controller-manager"},
+		{"nodelink-controller", program.NodeLink().Command, "machine-controller-manager"},
+		{"machine-controller-kubemark", kubemarkcontroller.Command, ""},
+	}
+}
+
+func others() []programOf {
+	return []programOf{
+		{"machine-api-operator", start.Command, ""},
+		{"termination-handler", terminationhandler.Command, ""},
+		{"millwright", cli.Command, ""},
+		{"kubectl machine", looks, ""},
+	}
+}
+
+// looks are the commands of the kubectl plugin, which millwright has too.
+func looks() *cobra.Command {
+	const name = "kubectl machine"
+	c := &cobra.Command{Use: "kubectl-machine", Short: "millwright has these commands too. Besides, they take kubectl's flags: `kubectl options`", Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name}}
+	streams := genericiooptions.NewTestIOStreamsDiscard()
+	c.AddCommand(plugin.Why(name, streams), plugin.Plan(name, streams), plugin.Rollout(name, streams), plugin.Preflight(name, streams))
+	return c
+}
+
+// ours are flags of Kubernetes in our words: those of logging of its components, and what kubectl prints.
+var ours = map[string]string{
+	"v":                         "how much is logged: 0 what changes, 1 what is tried again, more for those who look for defects. It can be changed while the process runs",
+	"vmodule":                   "another `--v` for some files: `file=3,other*=2`",
+	"logging-format":            "`text` or `json`",
+	"log-flush-frequency":       "longest time until a line is written",
+	"log-text-split-stream":     "errors to stderr, the rest to stdout; with the format `text`",
+	"log-text-info-buffer-size": "bytes that are kept back where streams are split; with the format `text`",
+	"log-json-split-stream":     "the same with the format `json`",
+	"log-json-info-buffer-size": "the same with the format `json`",
+
+	"output": "`json`, `yaml`, `jsonpath=…` or another format of `kubectl`; without it text for people",
+}
+
+// foreign are flags of kubectl that the plugin takes, and does not explain.
+func foreign() map[string]bool {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	genericclioptions.NewConfigFlags(true).AddFlags(fs)
+	out := map[string]bool{"allow-missing-template-keys": true, "show-managed-fields": true, "template": true}
+	fs.VisitAll(func(f *pflag.Flag) { out[f.Name] = true })
+	return out
+}
+
+// entry is a row.
+type entry struct{ flag, preset, meaning string }
+
+// entriesOf are the flags of a command that people see, and the names of the hidden ones.
+func entriesOf(c *cobra.Command, theirs map[string]bool) (shown []entry, hidden []string) {
+	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Name == "help" || f.Name == "version" || theirs[f.Name]:
+		case f.Hidden || f.Deprecated != "":
+			hidden = append(hidden, f.Name)
+		default:
+			shown = append(shown, entry{names(f), preset(f), meaning(f)})
+		}
+	})
+	return shown, hidden
+}
+
+func names(f *pflag.Flag) string {
+	if f.Shorthand == "" {
+		return "`--" + f.Name + "`"
+	}
+	return "`-" + f.Shorthand + "`, `--" + f.Name + "`"
+}
+
+func preset(f *pflag.Flag) string {
+	if value := strings.Replace(f.DefValue, os.Getenv("HOME"), "~", 1); value != "" && value != "[]" {
+		return "`" + value + "`"
+	}
+	return ""
+}
+
+func meaning(f *pflag.Flag) string {
+	text := ours[f.Name]
+	if text == "" {
+		text = f.Usage
+	}
+	return strings.NewReplacer("|", `\|`, "<", `\<`).Replace(strings.Join(strings.Fields(text), " "))
+}
+
+// common are the entries that all have.
+func common(all [][]entry) (out []entry) {
+	for _, e := range all[0] {
+		if !slices.ContainsFunc(all, func(some []entry) bool { return !slices.Contains(some, e) }) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func less(all, without []entry) []entry {
+	return slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return slices.Contains(without, e) })
+}
+
+func table(b *strings.Builder, entries []entry) {
+	if len(entries) == 0 {
+		return
+	}
+	b.WriteString("\n| flag | default | meaning |\n|---|---|---|\n")
+	for _, e := range entries {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", e.flag, e.preset, e.meaning)
+	}
+}
+
+const headText = `<!-- Made by a test of cmd/internal/flagspage from the flags of the programs. DO NOT EDIT: make generate. -->
+
+# Flags
+
+The command lines of all programs. ` + "`--help`" + ` says the same, and ` + "`version`" + ` or ` + "`--version`" + ` which version it is. Durations are like ` + "`90s`" + ` or ` + "`1h30m`" + `. Ports, leases and
+which program runs what are in [processes.md](../contributing/processes.md).
+
+## Logging
+
+All programs that run in clusters have these.
+`
+
+const sharedText = `
+## All controllers
+
+` + "`machine-controller-manager`, `machineset-controller`, `machine-healthcheck`, `nodelink-controller` and `machine-controller-kubemark`" + ` have these. Flags may be
+spelt with underscores, and defaults of addresses and APIs follow from the name of the original that a program has.
+`
+
+// page is the whole text.
+func page() string {
+	var b strings.Builder
+	b.WriteString(headText)
+	table(&b, logs())
+	b.WriteString(sharedText)
+	var all [][]entry
+	for _, p := range controllers() {
+		shown, _ := entriesOf(called(p), nil)
+		all = append(all, less(shown, logs()))
+	}
+	shared := common(all)
+	table(&b, shared)
+	_, hidden := entriesOf(called(controllers()[0]), nil)
+	fmt.Fprintf(&b, "\nAccepted, without effect or for older command lines: `--%s`.\n", strings.Join(hidden, "`, `--"))
+	for i, p := range controllers() {
+		own := less(all[i], shared)
+		c := called(p)
+		if p.like != "" {
+			own = less(own, all[0])
+			c.Short += ". It has what " + p.like + " has; these are its own, or have other defaults"
+		}
+		section(&b, c, "## "+p.name, own)
+	}
+	for _, p := range others() {
+		shown, _ := entriesOf(called(p), foreign())
+		section(&b, called(p), "## "+p.name, less(shown, logs()))
+	}
+	return b.String()
+}
+
+// logs are the flags of logging.
+func logs() []entry {
+	c := &cobra.Command{}
+	run.AddLogFlags(c.Flags())
+	shown, _ := entriesOf(c, nil)
+	return shown
+}
+
+// called makes a program's command as if it had been called by its name.
+func called(p programOf) *cobra.Command {
+	os.Args = []string{p.name}
+	return p.command()
+}
+
+// section is what a command has of its own, and its commands.
+func section(b *strings.Builder, c *cobra.Command, title string, own []entry) {
+	fmt.Fprintf(b, "\n%s\n", title)
+	if c.Short != "" {
+		fmt.Fprintf(b, "\n%s.\n", c.Short)
+	}
+	table(b, own)
+	for _, sub := range c.Commands() {
+		if sub.Hidden || sub.Name() == "version" || sub.Name() == "help" || sub.Name() == "completion" {
+			continue
+		}
+		if c.Name() == "millwright" && isLook(sub.Name()) {
+			continue
+		}
+		shown, _ := entriesOf(sub, foreign())
+		section(b, sub, "### "+sub.CommandPath(), less(shown, logs()))
+	}
+}
+
+func isLook(name string) bool {
+	return slices.ContainsFunc(looks().Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+}
+
+// TestPage: the page has the flags of the programs. With UPDATE_GOLDEN set it is written anew.
+func TestPage(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("MILLWRIGHT_HOME", "")
+	t.Setenv("KUBECONFIG", "")
+	defer func(args []string) { os.Args = args }(os.Args)
+	file := filepath.Join("..", "..", "..", "docs", "reference", "flags.md")
+	want := page()
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(have)); diff != "" {
+		t.Errorf("%s is not what the programs have: UPDATE_GOLDEN=1 go test ./cmd/internal/flagspage (-want +have):\n%s", file, diff)
+	}
+}
+
+// TestLoggingInOurWords: every flag of logging that people see has words of ours, and there are no others.
+func TestLoggingInOurWords(t *testing.T) {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	run.AddLogFlags(fs)
+	seen := map[string]bool{}
+	fs.VisitAll(func(f *pflag.Flag) {
+		if seen[f.Name] = true; !f.Hidden && f.Deprecated == "" && ours[f.Name] == "" {
+			t.Errorf("--%s has no words: %s", f.Name, f.Usage)
+		}
+	})
+	for name := range ours {
+		if !seen[name] && name != "output" {
+			t.Errorf("there is no flag --%s", name)
+		}
+	}
+}
+
+// TestCommon: what differs in anything is not common.
+func TestCommon(t *testing.T) {
+	a, b := entry{"`--a`", "", "A."}, entry{"`--b`", "`1`", "B."}
+	other := entry{b.flag, "`2`", b.meaning}
+	if got := common([][]entry{{a, b}, {a, other}}); !slices.Equal(got, []entry{a}) {
+		t.Errorf("common: %v", got)
+	}
+	if got := less([]entry{a, b}, []entry{a}); !slices.Equal(got, []entry{b}) {
+		t.Errorf("what is left: %v", got)
+	}
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// program is whose rights are in a folder of config/rbac.
+type program struct {
+	// dir is the folder, and says the rest of its rights' reasons.
+	dir, title, about string
+	// also are folders of code that lists rights beside it, as hack/generate has them.
+	also []string
+}
+
+func programs() []program {
+	return []program{
+		{"machine-controller", "machine-controller-*provider*", "Of account `machine-controller` in `millwright-system`.", []string{"internal/controller/csr", "internal/controller/postmortem"}},
+		{"machine-controller-manager", "machine-controller-manager", "Of account `machine-controller-manager` in `millwright-system`, and of `machineset-controller` besides its own.", nil},
+		{"machineset-controller", "machineset-controller", "Of account `machineset-controller` in `millwright-system`, besides those of machine-controller-manager.", nil},
+		{"machine-api-operator", "machine-api-operator", "Of account `machine-api-operator` in `openshift-machine-api`.", nil},
+		{"machine-api-controllers", "what machine-api-operator runs", "Of account `machine-api-controllers` in `openshift-machine-api`, under which the machine controller, machineset-controller, nodelink-controller and machine-healthcheck run in one pod.", nil},
+	}
+}
+
+// reasons are those of rights that are listed without one: by hand in a file of config/rbac, or beside the code that uses them.
+var reasons = map[string]string{
+	"leader_election.yaml":           "Leading.",
+	"role_external_remediation.yaml": "Remediation templates and requests of others: nothing, until somebody brings a ClusterRole with the label `millwright.dev/aggregate-to-external-remediation: \"true\"`, whose rules are copied ([how](../external-remediation.md)).",
+	"internal/controller/csr":        "The certificate requests of kubelets, the nodes that there are already, and the bootstrap token that a request came with.",
+	"internal/controller/postmortem": "Evidence of machines that failed, and the events that are part of it.",
+}
+
+// right is that of one resource, or URL, in one place.
+type right struct{ where, resource, names, verbs string }
+
+// reason is why some rights are needed.
+type reason struct {
+	text   string
+	rights []right
+}
+
+const rightsHead = `# Rights
+
+What each program may do in a cluster, and why: the roles of ` + "`config/rbac`" + `, as ` + "`config/default`" + `, the chart and the operator bring them. Where it is no
+namespace, it is all of the cluster. [security.md](../security.md) says what somebody could do with them.
+
+Programs do without a right that is taken away where they can: they say once in their logs which one they miss.
+`
+
+// rightsPage is the page of rights.
+func rightsPage(root string) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, mark, "config/rbac")
+	b.WriteString(rightsHead)
+	for _, p := range programs() {
+		all, err := p.reasons(root)
+		if err != nil {
+			return "", fmt.Errorf("rights of %s: %w", p.dir, err)
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", p.title, p.about)
+		head(&b, "why", "where", "what", "only", "may")
+		for _, r := range all {
+			why := r.text
+			for _, one := range together(r.rights) {
+				row(&b, why, one.where, one.resource, one.names, one.verbs)
+				why = ""
+			}
+			if len(r.rights) == 0 {
+				row(&b, why, "", "", "", "")
+			}
+		}
+	}
+	b.WriteString(rightsFoot)
+	return b.String(), nil
+}
+
+// together has rights that follow each other, and differ in their resource only, in one.
+func together(rights []right) (out []right) {
+	for _, r := range rights {
+		r.resource = code(r.resource)
+		n := len(out)
+		if n > 0 && out[n-1] == (right{r.where, out[n-1].resource, r.names, r.verbs}) {
+			out[n-1].resource += ", " + r.resource
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+const rightsFoot = `
+## termination-handler
+
+The DaemonSet's account ` + "`machine-api-termination-handler`" + ` has what the cluster grants it: to get its node and to patch the node's status
+([how](../termination-handler.md)).
+
+## People
+
+` + "`config/rbac/aggregate.yaml`" + ` lets who may view a namespace see its machines, sets, deployments, classes and checks, and who may edit one change and
+scale them. ` + "`millwright-metrics-reader`" + ` lets whom it is bound to read ` + "`/metrics`" + `.
+`
+
+// reasons are those of a program: of the lists beside code, and of roles that are written by hand.
+func (p program) reasons(root string) (out []reason, err error) {
+	for _, dir := range append([]string{filepath.Join("config", "rbac", p.dir)}, p.also...) {
+		listed, err := listedIn(root, dir)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, listed...)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "config", "rbac", p.dir, "*.yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("looking for roles: %w", err)
+	}
+	for _, file := range files {
+		if filepath.Base(file) == "role.yaml" { // made of the lists
+			continue
+		}
+		rights, roles, err := rolesOf(file)
+		if err != nil {
+			return nil, err
+		}
+		if roles > 0 {
+			out = append(out, reason{reasons[filepath.Base(file)], rights})
+		}
+	}
+	return out, nil
+}
+
+const marker = "+kubebuilder:rbac:"
+
+// listedIn are the markers of a folder, by the comments above them.
+func listedIn(root, dir string) (out []reason, err error) {
+	files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+	if err != nil {
+		return nil, fmt.Errorf("looking for markers: %w", err)
+	}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			return nil, fmt.Errorf("parsing: %w", err)
+		}
+		for _, group := range parsed.Comments {
+			if r := listed(group); len(r.rights) > 0 {
+				r.text = cmp.Or(r.text, reasons[filepath.ToSlash(dir)])
+				out = append(out, r)
+			}
+		}
+	}
+	return out, nil
+}
+
+// listed are the rights of one comment, and its words.
+func listed(group *ast.CommentGroup) (r reason) {
+	var text []string
+	for _, c := range group.List {
+		line := strings.TrimSpace(strings.TrimPrefix(c.Text, "//"))
+		list, is := strings.CutPrefix(line, marker)
+		if !is {
+			text = append(text, line)
+			continue
+		}
+		r.rights = append(r.rights, rightsOf(list)...)
+	}
+	r.text = cell(strings.Join(text, " "))
+	return r
+}
+
+// rightsOf are those of one marker: groups="",namespace=kube-system,resources=secrets,verbs=get;create.
+func rightsOf(list string) (out []right) {
+	has := map[string][]string{}
+	for part := range strings.SplitSeq(list, ",") {
+		name, values, _ := strings.Cut(part, "=")
+		for v := range strings.SplitSeq(values, ";") {
+			has[name] = append(has[name], strings.Trim(v, `"`))
+		}
+	}
+	return rule(cmp.Or(strings.Join(has["namespace"], ""), everywhere), rbacv1.PolicyRule{
+		APIGroups: has["groups"], Resources: has["resources"], ResourceNames: has["resourceNames"], Verbs: has["verbs"],
+	})
+}
+
+const everywhere = "the cluster"
+
+// rule is a rule as rights, one for each resource.
+func rule(where string, r rbacv1.PolicyRule) (out []right) {
+	for _, group := range r.APIGroups {
+		for _, resource := range r.Resources {
+			if group != "" {
+				base, sub, has := strings.Cut(resource, "/")
+				resource = base + "." + group
+				if has {
+					resource += "/" + sub
+				}
+			}
+			out = append(out, right{where, resource, codes(r.ResourceNames), strings.Join(slices.Sorted(slices.Values(r.Verbs)), ", ")})
+		}
+	}
+	return out
+}
+
+func codes(names []string) string {
+	var out []string
+	for _, n := range names {
+		out = append(out, code(n))
+	}
+	return strings.Join(out, ", ")
+}
+
+// rolesOf are the rights of the roles in a file, and how many roles there are.
+func rolesOf(file string) (out []right, roles int, err error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading roles: %w", err)
+	}
+	for document := range strings.SplitSeq(string(raw), "\n---\n") {
+		var role rbacv1.Role // a ClusterRole has its fields too
+		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+			return nil, 0, fmt.Errorf("decoding %s: %w", file, err)
+		}
+		if role.Kind != "Role" && role.Kind != "ClusterRole" {
+			continue
+		}
+		roles++
+		for _, r := range role.Rules {
+			out = append(out, rule(cmp.Or(role.Namespace, everywhere), r)...)
+		}
+	}
+	return out, roles, nil
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"maps"
+	"slices"
+
+	apiext "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// shape is a form that several fields have. It is described once.
+type shape struct {
+	// has are fields by which the form is known.
+	has []string
+	// place is where it is described, from docs/reference.
+	place string
+	// says are its fields in our words; nil where the place is the page of a kind.
+	says map[string]string
+	// rest is what is said of fields that says has nothing about; empty where it has all.
+	rest string
+}
+
+// shapes are the forms by the names that pages call them.
+var shapes = map[string]shape{
+	"label selector": {
+		has: []string{"matchExpressions", "matchLabels"}, place: "common.md#label-selector",
+		says: map[string]string{
+			"matchLabels":                 "labels and their values. All have to be there",
+			"matchExpressions":            "further demands, which have all to be met",
+			"matchExpressions[].key":      "the label",
+			"matchExpressions[].operator": "`In`, `NotIn`, `Exists` or `DoesNotExist`",
+			"matchExpressions[].values":   "the values of `In` and `NotIn`, at least one; none with the others",
+		},
+	},
+	"taint": {
+		has: []string{"effect", "key", "timeAdded", "value"}, place: "common.md#taint",
+		says: map[string]string{
+			"key":       "the name of the taint",
+			"value":     "its value",
+			"effect":    "`NoSchedule`, `PreferNoSchedule` or `NoExecute`. Key and effect together tell one taint of a node from another",
+			"timeAdded": "stored as it is written",
+		},
+	},
+	"condition": {
+		has: []string{"lastTransitionTime", "message", "reason", "severity", "status", "type"}, place: "common.md#condition",
+		says: map[string]string{
+			"type":               "what the condition is about",
+			"status":             "`True`, `False` or `Unknown`",
+			"reason":             "one word for why, where the status is not the good one",
+			"message":            "the same for people",
+			"severity":           "`Error`, `Warning`, `Info` or nothing, where the status is False",
+			"lastTransitionTime": "since when the status is what it is",
+		},
+	},
+	"status condition": {
+		has: []string{"lastTransitionTime", "message", "observedGeneration", "reason", "status", "type"}, place: "common.md#status-condition",
+		says: map[string]string{
+			"type":               "what the condition is about",
+			"status":             "`True`, `False` or `Unknown`",
+			"reason":             "one word for why",
+			"message":            "the same for people",
+			"observedGeneration": "the generation of the object that the condition is about",
+			"lastTransitionTime": "since when the status is what it is",
+		},
+	},
+	"node condition": {
+		has: []string{"lastHeartbeatTime", "lastTransitionTime", "message", "reason", "status", "type"}, place: "common.md#node-condition",
+		says: map[string]string{
+			"type":               "what the condition is about: `Ready`, `DiskPressure`, …",
+			"status":             "`True`, `False` or `Unknown`",
+			"reason":             "one word for why, as the node has it",
+			"message":            "the same for people, as the node has it",
+			"lastHeartbeatTime":  "when the kubelet last told it. Heartbeats alone are not copied from the node",
+			"lastTransitionTime": "since when the status is what it is",
+		},
+	},
+	"address": {
+		has: []string{"address", "type"}, place: "common.md#address",
+		says: map[string]string{"type": "`InternalIP`, `ExternalIP`, `Hostname`, `InternalDNS` or `ExternalDNS`", "address": "an IP address or a name"},
+	},
+	"object reference": {
+		has: []string{"fieldPath", "namespace", "resourceVersion", "uid"}, place: "common.md#object-reference",
+		says: map[string]string{
+			"apiVersion": "group and version of the object's kind", "kind": "its kind", "name": "its name", "namespace": "its namespace",
+			"uid": "its UID", "fieldPath": "stored, without effect", "resourceVersion": "stored, without effect",
+		},
+	},
+	"secret reference": {
+		has: []string{"name", "namespace"}, place: "common.md#secret-reference",
+		says: map[string]string{"name": "name of the Secret", "namespace": "its namespace; that of the class without it"},
+	},
+	"metadata": {
+		has: []string{"annotations", "generateName", "labels", "ownerReferences"}, place: "common.md#metadata",
+		says: map[string]string{"labels": "labels", "annotations": "annotations"},
+		rest: "Names, namespaces and owners may stand there too. They are stored, and have no effect.",
+	},
+	"node spec": {
+		has: []string{"podCIDRs", "taints", "unschedulable"}, place: "common.md#node-spec",
+		says: map[string]string{"taints": "taints that the node gets"},
+		rest: "The other fields of a node's spec are stored, and have no effect.",
+	},
+	// These are the spec of a kind, and described on its page.
+	"machine spec of OpenShift": {has: []string{"lifecycleHooks", "providerSpec", "taints"}, place: "machine.openshift.io_machines.md"},
+	"machine spec of Gardener":  {has: []string{"class", "creationTimeout", "nodeTemplate"}, place: "machine.sapcloud.io_machines.md"},
+}
+
+// shapeOf is the name of a schema's form; empty where it has one of its own.
+func shapeOf(p apiext.JSONSchemaProps) string {
+	found := ""
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		s := shapes[name]
+		missing := slices.ContainsFunc(s.has, func(f string) bool { _, is := p.Properties[f]; return !is })
+		// The form that asks for most is the closest.
+		if !missing && (found == "" || len(s.has) > len(shapes[found].has)) {
+			found = name
+		}
+	}
+	if found == "address" && len(p.Properties) > 2 || found == "secret reference" && len(p.Properties) > 2 {
+		return ""
+	}
+	return found
+}
+
+func sortedNames(m map[string]apiext.JSONSchemaProps) []string {
+	return slices.Sorted(maps.Keys(m))
+}
+
+// in finds the form below a schema.
+func (s shape) in(of apiext.JSONSchemaProps) (apiext.JSONSchemaProps, bool) {
+	if name := shapeOf(of); name != "" && shapes[name].place == s.place {
+		return of, true
+	}
+	for _, name := range sortedNames(of.Properties) {
+		inner, _ := innerOf(of.Properties[name])
+		if found, is := s.in(inner); is {
+			return found, true
+		}
+	}
+	return apiext.JSONSchemaProps{}, false
+}
