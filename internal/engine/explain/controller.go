@@ -65,7 +65,7 @@ func (c Controller) unattended(now time.Time, s Subject, f finding) Answer {
 		next += "; then " + a.Next
 		a.Because = append(a.Because, causes...)
 	}
-	a.Sentence, a.Next = clause(a.Sentence)+"; no "+c.Name+" is at work.", next
+	a.Sentence, a.Next = clause(a.Sentence)+"; "+absent(c.Name)+".", next
 	switch a.State {
 	case Progressing, Waiting:
 		a.State = Degraded
@@ -74,3 +74,6 @@ func (c Controller) unattended(now time.Time, s Subject, f finding) Answer {
 	}
 	return a
 }
+
+// absent says that no controller of a name works.
+func absent(controller string) string { return "no " + controller + " is at work" }
