@@ -24,7 +24,7 @@ var shellMutants = []Mutant{
 	{
 		ID: "machineset/doom-forgotten", File: "scale.go", Func: "hands.delete",
 		From:      "h.ledger.ExpectDeletion(now, v.UID)",
-		To:        "_ = v",
+		To:        "_, _ = v, now",
 		Statement: 5, Finds: "TestUnansweredDeletionIsRepeated", Note: "after a deletion without an answer another machine is chosen",
 		Like: "late deletions",
 	},
@@ -176,7 +176,7 @@ var shellMutants = []Mutant{
 		ID: "machinedeployment/going-is-sure", File: "create.go", Func: "hands.recognise",
 		From:  "case there.GetDeletionTimestamp() != nil:",
 		To:    "case false:",
-		Finds: "TestLateSetUnderATakenName", Note: "a name that is taken by a set on its way out counts as that of the creation without an answer",
+		Finds: "TestGoingSetIsReplaced", Note: "a name that is taken by a set on its way out counts as that of the creation without an answer",
 	},
 	{
 		ID: "machinedeployment/taken-is-sure", File: "create.go", Func: "hands.recognise",
