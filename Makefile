@@ -22,7 +22,9 @@ PKG ?= ./...
 WITH_TEST_IMPORTS = go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' $(PKG)
 BOXED = '/internal/demo/devplane(/[a-z]+)? '
 UNIT_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -vE $(BOXED)'|^[^ ]*/internal/verify/sim ' | cut -d' ' -f1)
-BOX_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -E $(BOXED) | grep -v '^[^ ]*/test/install ' | cut -d' ' -f1)
+BOX_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -E $(BOXED) | grep -vE '^[^ ]*/(test/install|test/e2e|cmd/millwright-controllers|internal/operator/start) ' | cut -d' ' -f1)
+# Those of them that run programs with the roles of config/rbac: what each right is for is in the audit logs of their API servers.
+RIGHTS_PACKAGES = ./test/e2e ./cmd/millwright-controllers ./internal/operator/start
 
 TEST_TIMEOUT ?= 15m
 
@@ -87,7 +89,7 @@ clean: ## Remove what was built here (the cache folder stays)
 ##@ Test
 
 .PHONY: test
-test: test-unit test-fuzz test-sim test-box test-dev test-alerts test-chart ## Run every test
+test: test-unit test-fuzz test-sim test-box test-rights test-dev test-alerts test-chart ## Run every test
 
 .PHONY: test-unit
 test-unit: ## Run unit tests, with the race detector
@@ -112,6 +114,12 @@ test-box: ## Run the tests that need a control plane
 	echo "KUBEBUILDER_ASSETS=$$assets go test -p 1 -timeout $(TEST_TIMEOUT)" $$packages && \
 	KUBEBUILDER_ASSETS=$$assets go test -p 1 -timeout $(TEST_TIMEOUT) $$packages
 
+.PHONY: test-rights
+test-rights: box ## Run the tests that run programs with the roles that are shipped, and hold the roles to what was asked for
+	rm -rf bin/audit && mkdir -p bin/audit
+	MILLWRIGHT_AUDIT=$(CURDIR)/bin/audit go test -count=1 -p 1 -timeout $(TEST_TIMEOUT) $(RIGHTS_PACKAGES)
+	go run ./internal/verify/rights/cmd/rights bin/audit
+
 # With the flags that the box is built with, so that Kubernetes is compiled once; lint-dev does what vet would.
 .PHONY: test-dev
 test-dev: box ## Run the tests of the development control plane's own module
@@ -131,7 +139,7 @@ test-chart: box ## Hold the chart to config/, and install it on a real API serve
 	cd test/chart && go test -count=1 ./...
 
 .PHONY: test-e2e
-test-e2e: box ## Play stories with the real binaries on a real control plane; `make test` does so too: ARGS='-run TestInPlaceOf'
+test-e2e: box ## Play stories with the real binaries on a real control plane; `make test-rights` does so too: ARGS='-run TestInPlaceOf'
 	go test -count=1 -timeout $(TEST_TIMEOUT) ./test/e2e $(ARGS)
 
 # Root only: containers need namespaces, and all that is begun there is in namespaces that end with the test. Two minutes for building

@@ -23,7 +23,7 @@ const garden = "garden"
 // command lines, the roles and the CRDs of machine.sapcloud.io's original.
 func TestInPlaceOfMachineControllerManager(t *testing.T) {
 	t.Parallel()
-	p := placeOf(t, "testdata/originals/gardener-roles.yaml", garden)
+	p := placeOf(t, original, "testdata/originals/gardener-roles.yaml", garden)
 	sets, machines := p.startGardener(t)
 	for _, s := range []*started{sets, machines} { // before there is anything to serve
 		s.answers(t, "/healthz", 200)

@@ -21,19 +21,19 @@ import (
 // lines, the roles and the CRDs of machine.openshift.io's original, and its leases.
 func TestInPlaceOfMachineAPIControllers(t *testing.T) {
 	t.Parallel()
-	inPlaceOfControllers(t, "testdata/originals/openshift-roles.yaml")
+	inPlaceOfControllers(t, original, "testdata/originals/openshift-roles.yaml")
 }
 
 // TestOperandsOfARelease: the same under the roles that install/ gives the operands, without what it gives the original's machine controllers.
 func TestOperandsOfARelease(t *testing.T) {
 	t.Parallel()
-	inPlaceOfControllers(t, "../../config/rbac/machine-api-controllers/role.yaml")
+	inPlaceOfControllers(t, "system:serviceaccount:"+fleet.OpenShiftNamespace+":machine-api-controllers", "../../config/rbac/machine-api-controllers/role.yaml")
 }
 
-func inPlaceOfControllers(t *testing.T, roles string) {
+func inPlaceOfControllers(t *testing.T, user, roles string) {
 	t.Helper()
 	const namespace = fleet.OpenShiftNamespace
-	p := placeOf(t, roles, namespace)
+	p := placeOf(t, user, roles, namespace)
 	p.install(t, "machine.openshift.io", "MachineDeployment")
 	programs := map[string]*started{}
 	for name, program := range map[string]string{

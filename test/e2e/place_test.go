@@ -39,13 +39,13 @@ type place struct {
 	kubeconfig string
 }
 
-// placeOf starts the cluster of an original; its roles are in testdata/originals.
-func placeOf(t *testing.T, roles, namespace string) place {
+// placeOf starts the cluster of an original, whose programs are a user with the roles of a file.
+func placeOf(t *testing.T, user, roles, namespace string) place {
 	t.Helper()
 	p, plane := bare(t)
 	p.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	p.grant(t, roles, namespace)
-	raw, err := plane.Kubeconfig(original)
+	p.grant(t, user, roles, namespace)
+	raw, err := plane.Kubeconfig(user)
 	if err == nil {
 		err = os.WriteFile(p.kubeconfig, raw, 0o600)
 	}
@@ -82,18 +82,18 @@ func bare(t *testing.T) (place, *devplane.ControlPlane) {
 	return p, plane
 }
 
-// original is the user that the programs act as.
+// original is the user with the roles of an original, which are in testdata/originals.
 const original = "original"
 
 // grant makes the namespace, and gives the user the roles.
-func (p place) grant(t *testing.T, roles, namespace string) {
+func (p place) grant(t *testing.T, user, roles, namespace string) {
 	t.Helper()
 	p.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	raw, err := os.ReadFile(filepath.FromSlash(roles))
 	if err != nil {
 		t.Fatal(err)
 	}
-	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: original}}
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
 	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096); ; {
 		var role unstructured.Unstructured
 		if err := decoder.Decode(&role.Object); errors.Is(err, io.EOF) {

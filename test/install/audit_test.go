@@ -3,9 +3,12 @@ package install
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/millwright-dev/millwright/internal/verify/rights"
 )
 
 // maxWrites is how often a program may write one kind of object while it takes over the four machines of this fleet.
@@ -22,7 +25,7 @@ func (h *machine) audited(t *testing.T) int64 {
 }
 
 // writes counts what our programs wrote since, by account and kind. Leases are written as long as somebody leads.
-func (h *machine) writes(t *testing.T, from int64) map[string]int {
+func (h *installation) writes(t *testing.T, from int64) map[string]int {
 	t.Helper()
 	log, err := os.Open(h.AuditLog())
 	if err != nil {
@@ -32,7 +35,7 @@ func (h *machine) writes(t *testing.T, from int64) map[string]int {
 	if _, err := log.Seek(from, 0); err != nil {
 		t.Fatal(err)
 	}
-	const account = "system:serviceaccount:" + namespace + ":"
+	account := "system:serviceaccount:" + h.namespace + ":"
 	counts := map[string]int{}
 	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, 1<<20)
@@ -54,4 +57,24 @@ func (h *machine) writes(t *testing.T, from int64) map[string]int {
 		}
 	}
 	return counts
+}
+
+// allowed looks for what the programs asked for without having the right.
+func (h *installation) allowed(t *testing.T) {
+	t.Helper()
+	log, err := os.Open(h.AuditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	if _, err := log.Seek(h.from, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	ledger := rights.NewLedger(nil)
+	if err := rights.Read(log, ledger.Add); err != nil {
+		t.Fatal(err)
+	}
+	for _, refused := range ledger.Refused() {
+		t.Errorf("roles that are shipped lack a right: %s", refused)
+	}
 }

@@ -11,8 +11,6 @@ import (
 	"time"
 )
 
-const namespace = "millwright-system"
-
 // must runs what a user types.
 func (h *machine) must(t *testing.T, args ...string) string {
 	t.Helper()
@@ -26,7 +24,7 @@ func (h *machine) must(t *testing.T, args ...string) string {
 }
 
 // describe shows what a user would look at.
-func (h *machine) describe(t *testing.T) {
+func (h *installation) describe(t *testing.T) {
 	t.Helper()
 	if !t.Failed() {
 		return
@@ -35,46 +33,101 @@ func (h *machine) describe(t *testing.T) {
 		{"get", "pods", "-A", "-o", "wide"},
 		{"get", "events", "-A", "--sort-by=.lastTimestamp"},
 		{"get", "machines.machine.openshift.io,machinesets.machine.openshift.io,machines.machine.sapcloud.io,machinesets.machine.sapcloud.io", "-A"},
-		{"-n", namespace, "logs", "--tail=30", "--prefix", "--selector=app.kubernetes.io/part-of=millwright"},
+		{"-n", h.namespace, "logs", "--tail=30", "--prefix", "--selector=app.kubernetes.io/part-of=millwright"},
 	} {
 		out, err := h.kubectl(context.Background(), args...) // the test's own has ended
 		t.Logf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
 
+// The pools of testdata.
+const (
+	mill  = "machinedeployments.machine.openshift.io/mill"
+	shoot = "machinedeployments.machine.sapcloud.io/shoot"
+)
+
+// installation is Millwright in a namespace of its own.
+type installation struct {
+	*machine
+	namespace          string
+	deployments, pools []string
+	// before is what the cluster had without it.
+	before string
+	// from is where the audit log begins to be about it.
+	from int64
+}
+
+// vanilla is an installation of both APIs, which is yet to be made.
+func vanilla(t *testing.T) *installation {
+	t.Helper()
+	h := &installation{
+		machine: host, namespace: "millwright-system", pools: []string{mill, shoot},
+		deployments: []string{"machine-controller-manager", "machineset-controller", "machine-controller-kubemark"},
+	}
+	h.begins(t)
+	return h
+}
+
+// begins looks at the cluster, and gives it the volume that the provider keeps its instances on.
+func (h *installation) begins(t *testing.T) {
+	t.Helper()
+	if err := os.Chmod(filepath.Join(h.work, "volumes"), 0o777); err != nil { // programs in containers are not root
+		t.Fatal(err)
+	}
+	h.before, h.from = h.leavings(t), h.audited(t)
+	h.must(t, "apply", "-f", h.manifest(t, "volume.yaml"))
+	t.Cleanup(func() {
+		h.describe(t)
+		_, _ = h.kubectl(context.Background(), "delete", "-f", filepath.Join(h.work, "volume.yaml"), "--wait=false") // the test's own context has ended
+	})
+}
+
 // manifest writes a file of testdata to where kubectl reads it, and returns its name.
-func (h *machine) manifest(t *testing.T, name string) string {
+func (h *installation) manifest(t *testing.T, name string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(content), "WORK", h.work)), 0o644); err != nil {
+	file := filepath.Join(h.work, name)
+	if err := os.WriteFile(file, []byte(strings.NewReplacer("WORK", h.work, "NAMESPACE", h.namespace).Replace(string(content))), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return file
 }
 
-// The pools of testdata/fleet.yaml.
-const (
-	mill  = "machinedeployments.machine.openshift.io/mill"
-	shoot = "machinedeployments.machine.sapcloud.io/shoot"
-	both  = "machines.machine.openshift.io,machines.machine.sapcloud.io"
-)
+// fleet makes the pools.
+func (h *installation) fleet(t *testing.T) {
+	t.Helper()
+	for _, pool := range h.pools {
+		_, name, _ := strings.Cut(pool, "/")
+		t.Log(h.must(t, "apply", "-f", h.manifest(t, name+".yaml")))
+	}
+	h.available(t)
+	h.judges(t)
+}
 
-func TestInstall(t *testing.T) {
-	h := host
-	if err := os.Chmod(filepath.Join(h.work, "volumes"), 0o777); err != nil { // programs in containers are not root
+// judges tries what webhooks refuse: the API server has to know the process that serves them, and to trust it.
+func (h *installation) judges(t *testing.T) {
+	t.Helper()
+	err := eventually(t.Context(), time.Minute, func() error {
+		out, err := h.kubectl(t.Context(), "-n", h.namespace, "patch", "machinesets.machine.openshift.io", "--dry-run=server", "--type=merge",
+			"-p", `{"spec":{"selector":{"matchLabels":{"pool":"another"}}}}`, strings.TrimSpace(h.must(t, "-n", h.namespace, "get", "machinesets.machine.openshift.io", "-o", "jsonpath={.items[0].metadata.name}")))
+		if err == nil || !strings.Contains(out, "selector is immutable") {
+			return fmt.Errorf("another selector is not refused by a webhook: %s", out)
+		}
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { h.describe(t) })
-	before := h.clusterScoped(t)
-	h.must(t, "apply", "-f", h.manifest(t, "volume.yaml"))
+}
+
+func TestInstall(t *testing.T) {
+	h := vanilla(t)
 	h.must(t, "apply", "--server-side", "-f", h.previous(t))
 	h.settle(t)
-	t.Log(h.must(t, "apply", "-f", h.manifest(t, "fleet.yaml")))
-	h.available(t)
+	h.fleet(t)
 
 	h.changes(t, "apply", "--server-side", "--force-conflicts", "-f", "deploy/millwright.yaml")
 	h.changes(t, "apply", "--server-side", "--force-conflicts", "-f", h.previous(t))
@@ -83,12 +136,12 @@ func TestInstall(t *testing.T) {
 	t.Run("rolls", h.rolls)
 	t.Run("heals", h.heals)
 	t.Run("rests", h.rests)
-	t.Log(h.must(t, "get", "nodes,pods,"+both, "-A", "-o", "wide"))
-	h.removed(t, before)
+	t.Log(h.must(t, "get", "nodes,pods,"+h.kinds(), "-A", "-o", "wide"))
+	h.removed(t, "kubectl")
 }
 
 // previous writes the manifests of the commit before, with its image, and returns the name of the file.
-func (h *machine) previous(t *testing.T) string {
+func (h *installation) previous(t *testing.T) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(h.work, "previous", "deploy", "millwright.yaml"))
 	if err != nil {
@@ -102,31 +155,41 @@ func (h *machine) previous(t *testing.T) string {
 }
 
 // settle waits until the programs that were applied run, and no others.
-func (h *machine) settle(t *testing.T) {
+func (h *installation) settle(t *testing.T) {
 	t.Helper()
-	for _, d := range []string{"machine-controller-manager", "machineset-controller", "machine-controller-kubemark"} {
-		h.must(t, "-n", namespace, "rollout", "status", "deployment/"+d, "--timeout=3m")
+	for _, d := range h.deployments {
+		h.must(t, "-n", h.namespace, "rollout", "status", "deployment/"+d, "--timeout=3m")
 	}
 }
 
 // available waits until both pools have what they shall have.
-func (h *machine) available(t *testing.T) {
+func (h *installation) available(t *testing.T) {
 	t.Helper()
-	for _, pool := range []string{mill, shoot} {
-		h.must(t, "-n", namespace, "wait", pool, "--for=jsonpath={.status.availableReplicas}=2", "--timeout=3m")
-		h.must(t, "-n", namespace, "wait", pool, "--for=jsonpath={.status.updatedReplicas}=2", "--timeout=3m")
-		h.must(t, "-n", namespace, "wait", pool, "--for=jsonpath={.status.replicas}=2", "--timeout=3m")
+	for _, pool := range h.pools {
+		h.must(t, "-n", h.namespace, "wait", pool, "--for=jsonpath={.status.availableReplicas}=2", "--timeout=3m")
+		h.must(t, "-n", h.namespace, "wait", pool, "--for=jsonpath={.status.updatedReplicas}=2", "--timeout=3m")
+		h.must(t, "-n", h.namespace, "wait", pool, "--for=jsonpath={.status.replicas}=2", "--timeout=3m")
 	}
 }
 
+// kinds are those of the pools' machines.
+func (h *installation) kinds() string {
+	var kinds []string
+	for _, pool := range h.pools {
+		kind, _, _ := strings.Cut(pool, "/")
+		kinds = append(kinds, strings.Replace(kind, "machinedeployments", "machines", 1))
+	}
+	return strings.Join(kinds, ",")
+}
+
 // uids are those of all machines.
-func (h *machine) uids(t *testing.T) string {
+func (h *installation) uids(t *testing.T) string {
 	t.Helper()
-	return h.must(t, "-n", namespace, "get", both, "--sort-by=.metadata.uid", "-o", `jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}{"\n"}{end}`)
+	return h.must(t, "-n", h.namespace, "get", h.kinds(), "--sort-by=.metadata.uid", "-o", `jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}{"\n"}{end}`)
 }
 
 // changes puts other programs in the place of those that run: no machine is replaced, and next to nothing is written.
-func (h *machine) changes(t *testing.T, apply ...string) {
+func (h *installation) changes(t *testing.T, apply ...string) {
 	t.Helper()
 	was, from := h.uids(t), h.audited(t)
 	h.must(t, apply...)
@@ -145,15 +208,22 @@ func (h *machine) changes(t *testing.T, apply ...string) {
 	}
 }
 
-func (h *machine) rolls(t *testing.T) {
+// newTemplates are what makes a pool replace its machines.
+var newTemplates = map[string]string{
+	mill:  `{"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"hollow.huge"}}}}}}`,
+	shoot: `{"spec":{"template":{"spec":{"class":{"name":"shoot-v2"}}}}}`,
+}
+
+func (h *installation) rolls(t *testing.T) {
 	was := h.uids(t)
-	h.must(t, "-n", namespace, "patch", mill, "--type=merge", "-p", `{"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"hollow.huge"}}}}}}`)
-	h.must(t, "-n", namespace, "patch", shoot, "--type=merge", "-p", `{"spec":{"template":{"spec":{"class":{"name":"shoot-v2"}}}}}`)
-	h.replaced(t, was, 4)
+	for _, pool := range h.pools {
+		h.must(t, "-n", h.namespace, "patch", pool, "--type=merge", "-p", newTemplates[pool])
+	}
+	h.replaced(t, was, 2*len(h.pools))
 }
 
 // heals takes an instance of each pool away, behind everybody's back. Its kubelet falls silent, and its machine is replaced.
-func (h *machine) heals(t *testing.T) {
+func (h *installation) heals(t *testing.T) {
 	was := h.uids(t)
 	for _, pool := range []string{"mill-", "shoot-"} {
 		file, node := h.instance(t, pool)
@@ -167,7 +237,7 @@ func (h *machine) heals(t *testing.T) {
 }
 
 // instance is the file of an instance of a pool, and the node that it is.
-func (h *machine) instance(t *testing.T, pool string) (file, node string) {
+func (h *installation) instance(t *testing.T, pool string) (file, node string) {
 	t.Helper()
 	for _, file := range h.instances() {
 		var record struct{ Name, Node string }
@@ -181,12 +251,12 @@ func (h *machine) instance(t *testing.T, pool string) (file, node string) {
 }
 
 // rests tells what the programs cost while a fleet of 100 machines needs nothing.
-func (h *machine) rests(t *testing.T) {
+func (h *installation) rests(t *testing.T) {
 	for _, size := range []string{"50", "2"} {
-		h.must(t, "-n", namespace, "scale", mill, shoot, "--replicas="+size)
+		h.must(t, "-n", h.namespace, "scale", mill, shoot, "--replicas="+size)
 		for _, pool := range []string{mill, shoot} {
-			h.must(t, "-n", namespace, "wait", pool, "--for=jsonpath={.status.availableReplicas}="+size, "--timeout=5m")
-			h.must(t, "-n", namespace, "wait", pool, "--for=jsonpath={.status.replicas}="+size, "--timeout=5m")
+			h.must(t, "-n", h.namespace, "wait", pool, "--for=jsonpath={.status.availableReplicas}="+size, "--timeout=5m")
+			h.must(t, "-n", h.namespace, "wait", pool, "--for=jsonpath={.status.replicas}="+size, "--timeout=5m")
 		}
 		if size == "50" {
 			time.Sleep(time.Minute)
@@ -198,7 +268,7 @@ func (h *machine) rests(t *testing.T) {
 }
 
 // usage is what kubelet measures of our containers.
-func (h *machine) usage(t *testing.T) (lines []string) {
+func (h *installation) usage(t *testing.T) (lines []string) {
 	t.Helper()
 	var summary struct {
 		Pods []struct {
@@ -213,7 +283,7 @@ func (h *machine) usage(t *testing.T) (lines []string) {
 		t.Fatal(err)
 	}
 	for _, p := range summary.Pods {
-		if p.PodRef.Namespace != namespace {
+		if p.PodRef.Namespace != h.namespace {
 			continue
 		}
 		for _, c := range p.Containers {
@@ -233,17 +303,18 @@ func (h *machine) instances() []string {
 }
 
 // replaced waits until so many of the machines that were are gone, and both pools are whole.
-func (h *machine) replaced(t *testing.T, was string, count int) {
+func (h *installation) replaced(t *testing.T, was string, count int) {
 	t.Helper()
 	err := eventually(t.Context(), 3*time.Minute, func() error {
 		is, left := h.uids(t), 0
-		for _, line := range strings.Split(strings.TrimSpace(was), "\n") {
+		lines := strings.Split(strings.TrimSpace(was), "\n")
+		for _, line := range lines {
 			if strings.Contains(is, line) {
 				left++
 			}
 		}
-		if left != 4-count {
-			return fmt.Errorf("%d of 4 machines are left of\n%s\namong\n%s", left, was, is)
+		if left != len(lines)-count {
+			return fmt.Errorf("%d of %d machines are left of\n%s\namong\n%s", left, len(lines), was, is)
 		}
 		return nil
 	})
@@ -253,29 +324,61 @@ func (h *machine) replaced(t *testing.T, was string, count int) {
 	h.available(t)
 }
 
-// clusterScoped lists what a cluster has outside of namespaces, and the namespaces.
-func (h *machine) clusterScoped(t *testing.T) string {
+// leavings lists what a cluster has outside of an installation's namespace: all that is outside of namespaces, the namespaces, and what gives rights in kube-system
+// or is held there.
+func (h *machine) leavings(t *testing.T) string {
 	t.Helper()
 	return h.must(t, "get", "-o", "name", "nodes,namespaces,crds,clusterroles,clusterrolebindings,priorityclasses,csr,"+
-		"validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings")
+		"validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings") +
+		h.must(t, "-n", "kube-system", "get", "-o", "name", "roles,rolebindings,leases,configmaps,secrets")
 }
 
-// removed follows docs/uninstall.md, after which the cluster is what it was before.
-func (h *machine) removed(t *testing.T, before string) {
+// removed follows a section of docs/uninstall.md, after which the cluster is what it was before.
+func (h *installation) removed(t *testing.T, section string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/uninstall.md")
-	if err != nil {
-		t.Fatal(err)
+	lines := commands(t, "uninstall.md", section)
+	for i, line := range lines {
+		if i == len(lines)-1 {
+			h.allowed(t) // roles may go before the programs do
+		}
+		h.types(t, line)
 	}
-	_, commands, _ := strings.Cut(string(text), "```sh\n")
-	commands, _, _ = strings.Cut(commands, "```")
-	for _, line := range strings.Split(strings.TrimSpace(commands), "\n") {
-		h.must(t, strings.Fields(strings.TrimPrefix(line, "kubectl "))...)
-	}
-	if after := h.clusterScoped(t); after != before {
-		t.Errorf("the cluster had before:\n%s\nand has after it:\n%s", before, after)
+	if after := h.leavings(t); after != h.before {
+		t.Errorf("the cluster had before:\n%s\nand has after it:\n%s", h.before, after)
 	}
 	if left := h.instances(); len(left) > 0 {
 		t.Errorf("instances are left: %v", left)
+	}
+}
+
+// commands are those in the first block for a shell after a heading of a document.
+func commands(t *testing.T, document, heading string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../docs", document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "# By "+heading+"\n")
+	_, block, _ := strings.Cut(section, "```sh\n")
+	block, _, whole := strings.Cut(block, "```")
+	if !whole {
+		t.Fatalf("docs/%s has no commands by %s", document, heading)
+	}
+	return strings.Split(strings.TrimSpace(strings.ReplaceAll(block, "\\\n", "")), "\n")
+}
+
+// types runs a line that a user copies from a document.
+func (h *installation) types(t *testing.T, line string) {
+	t.Helper()
+	switch words := strings.Fields(line); words[0] {
+	case "kubectl":
+		h.must(t, words[1:]...)
+	case "helm":
+		t.Log(line)
+		if out, err := h.helm(t.Context(), words[1:]...); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	default:
+		t.Fatalf("nobody knows how to type %q", line)
 	}
 }

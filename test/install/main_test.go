@@ -66,6 +66,9 @@ func outside() (int, error) {
 	if err := runc(root, filepath.Join(work, "bin"), runtime); err != nil {
 		return 1, err
 	}
+	if err := helm(root, filepath.Join(work, "bin")); err != nil {
+		return 1, err
+	}
 	if err := images(root, work); err != nil {
 		return 1, err
 	}
@@ -76,7 +79,7 @@ func outside() (int, error) {
 	return again(append(os.Environ(), workEnv+"="+work, runtimeEnv+"="+runtime))
 }
 
-// images builds what the node has: the pause of pods, and the programs of the previous commit and of this one.
+// images builds what the node has: the pause of pods, the provider that the operator runs, and the programs of the previous commit and of this one.
 func images(root, work string) error {
 	previous := filepath.Join(work, "previous")
 	if err := checkOut(root, previous); err != nil {
@@ -87,6 +90,7 @@ func images(root, work string) error {
 		args []string
 	}{
 		{root, []string{"-program", "./test/install/pause", "-registry", "millwright.invalid"}},
+		{root, []string{"-program", "./test/install/kubemark-machine-controllers", "-registry", "docker.io/gofed", "-version", "v1.0"}},
 		{previous, []string{"-version", "previous"}},
 		{root, nil},
 	} {
@@ -118,6 +122,15 @@ func runc(root, bin, runtime string) error {
 		return err
 	}
 	return os.Symlink(filepath.Join(runtime, "runc"), filepath.Join(bin, "plain-runc"))
+}
+
+// helm puts the program of that name into a folder.
+func helm(root, bin string) error {
+	path, err := output(root, "hack/tool", "helm")
+	if err != nil {
+		return err
+	}
+	return os.Symlink(path, filepath.Join(bin, "helm"))
 }
 
 // again runs this program in namespaces of its own.

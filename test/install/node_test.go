@@ -242,6 +242,15 @@ func (h *machine) kubectl(ctx context.Context, args ...string) (string, error) {
 	return string(out), nil
 }
 
+// helm is what a user of the chart runs.
+func (h *machine) helm(ctx context.Context, args ...string) (string, error) {
+	c := exec.CommandContext(ctx, filepath.Join(h.work, "bin", "helm"), append([]string{"--kubeconfig", h.KubeconfigPath}, args...)...)
+	c.Dir = "../.."
+	c.Env = append(os.Environ(), "HOME="+h.work)
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
 // eventually repeats try until it has no error, and returns the last one when the time is over.
 func eventually(ctx context.Context, patience time.Duration, try func() error) error {
 	deadline := time.Now().Add(patience)

@@ -2,6 +2,7 @@ package devplane
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -107,8 +108,17 @@ func (cp *ControlPlane) Component(name string) (Component, bool) {
 // that was found.
 func (cp *ControlPlane) Failed() <-chan error { return cp.failed }
 
-// AuditLog is the file with one JSON line (audit.k8s.io/v1 Event) per request, where Options.AuditLog was set.
-func (cp *ControlPlane) AuditLog() string { return filepath.Join(cp.Dir, "logs", "audit.log") }
+// auditDir is the environment variable with a folder in which all control planes leave their audit logs, so that these are still there
+// when a test has removed its control plane.
+const auditDir = "MILLWRIGHT_AUDIT"
+
+// AuditLog is the file with one JSON line (audit.k8s.io/v1 Event) per request, where Options.AuditLog or MILLWRIGHT_AUDIT was set.
+func (cp *ControlPlane) AuditLog() string {
+	if dir := os.Getenv(auditDir); dir != "" {
+		return filepath.Join(dir, fmt.Sprintf("%x.log", sha256.Sum256([]byte(cp.Dir))))
+	}
+	return filepath.Join(cp.Dir, "logs", "audit.log")
+}
 
 // Stop ends every component, those that use others first, and keeps the data: a Start in the same folder goes on with it.
 // Stopping one that is stopped is no error.

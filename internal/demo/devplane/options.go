@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -24,8 +25,8 @@ type Options struct {
 	Ports Ports
 	// Detach lets the control plane outlive this process and its terminal. Otherwise it ends with this process.
 	Detach bool
-	// AuditLog writes one line of metadata for every request, see ControlPlane.AuditLog. Off by default: it costs the API
-	// server a few percent.
+	// AuditLog writes one line of metadata for every request, see ControlPlane.AuditLog. Off by default, but where the environment
+	// has MILLWRIGHT_AUDIT: it costs the API server a few percent.
 	AuditLog bool
 	// ExtraArgs are added to the command line of a component, after and so in preference to the box's own.
 	ExtraArgs map[string][]string
@@ -60,6 +61,7 @@ func (o *Options) complete() error {
 			return fmt.Errorf("box: unknown component %q: choose among %s, %s, %s", component, ControllerManager, Scheduler, Kwok)
 		}
 	}
+	o.AuditLog = o.AuditLog || os.Getenv(auditDir) != ""
 	if o.Log == nil {
 		o.Log = io.Discard
 	}

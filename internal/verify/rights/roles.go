@@ -1,0 +1,92 @@
+package rights
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// Right is one verb on one resource that a role gives to the account of a folder of config/rbac.
+type Right struct {
+	Account, Role, Namespace string
+	Verb, Group, Resource    string
+	// Names are the objects that the right is about; empty for all.
+	Names []string
+}
+
+// String is the right as a table of them has it.
+func (r Right) String() string {
+	return fmt.Sprintf("%s: %s %s (role %s)", r.Account, r.Verb, resource(r.Group, r.Resource), r.Role)
+}
+
+// covers is true where the request needs a right like this one. Roles of the programs' own namespace count in each but kube-system,
+// because a fleet on this machine keeps machines in two.
+func (r Right) covers(q Request) bool {
+	return r.Account == q.Account && r.Verb == q.Verb && r.Group == q.Group && r.Resource == q.Resource &&
+		(r.Namespace != metav1.NamespaceSystem || q.Namespace == metav1.NamespaceSystem) &&
+		(len(r.Names) == 0 || slices.Contains(r.Names, q.Name))
+}
+
+// Shipped reads the rights of each account from the roles in rbac/*/*.yaml.
+func Shipped(files fs.FS) ([]Right, error) {
+	names, err := fs.Glob(files, "rbac/*/*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("find roles: %w", err)
+	}
+	var out []Right
+	for _, name := range names {
+		raw, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, fmt.Errorf("read roles: %w", err)
+		}
+		rights, err := rightsIn(raw, path.Base(path.Dir(name)))
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		out = append(out, rights...)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("read roles: there are none in rbac/")
+	}
+	return out, nil
+}
+
+func rightsIn(raw []byte, account string) (out []Right, err error) {
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096); ; {
+		var role rbacv1.ClusterRole // a Role has some of its fields
+		err := decoder.Decode(&role)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if role.Kind != "Role" && role.Kind != "ClusterRole" {
+			continue
+		}
+		for _, rule := range role.Rules {
+			out = append(out, each(rule, Right{Account: account, Role: role.Name, Namespace: role.Namespace})...)
+		}
+	}
+}
+
+// each has a right for each verb and resource of a rule.
+func each(rule rbacv1.PolicyRule, like Right) (out []Right) {
+	like.Names = rule.ResourceNames
+	for _, like.Group = range rule.APIGroups {
+		for _, like.Resource = range rule.Resources {
+			for _, like.Verb = range rule.Verbs {
+				out = append(out, like)
+			}
+		}
+	}
+	return out
+}

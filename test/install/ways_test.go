@@ -1,0 +1,54 @@
+package install
+
+import (
+	"testing"
+	"time"
+)
+
+// TestKustomize installs a directory of manifests.
+func TestKustomize(t *testing.T) {
+	h := vanilla(t)
+	h.must(t, "apply", "--server-side", "-k", "config/default")
+	h.settle(t)
+	h.fleet(t)
+	h.rolls(t)
+	h.removed(t, "kustomize")
+}
+
+// TestChart installs with Helm.
+func TestChart(t *testing.T) {
+	h := vanilla(t)
+	h.types(t, "helm install millwright charts/millwright -n millwright-system --create-namespace --set crds.keep=false")
+	h.must(t, "label", "namespace", h.namespace, "pod-security.kubernetes.io/enforce=restricted")
+	h.settle(t)
+	h.fleet(t)
+	h.rolls(t)
+	h.removed(t, "Helm")
+}
+
+// TestOperator has the operator install what keeps machines, with a provider whose image is its own.
+func TestOperator(t *testing.T) {
+	h := &installation{
+		machine: host, namespace: "openshift-machine-api", pools: []string{mill},
+		deployments: []string{"machine-api-operator", "machine-api-controllers"},
+	}
+	h.begins(t)
+	h.must(t, "apply", "--server-side", "-k", "test/install/testdata/operator")
+	h.must(t, "-n", h.namespace, "wait", "deployment/machine-api-controllers", "--for=create", "--timeout=1m")
+	h.drifts(t) // the provider keeps its instances in memory, and is not ended any more
+	h.fleet(t)
+	h.rolls(t)
+	// Three minutes of quiet, which the original wants to see as well.
+	h.must(t, "-n", h.namespace, "wait", "deployment/machine-api-operator", "--for=condition=OperandsAvailable", "--timeout=5m")
+	h.must(t, "delete", "clusterroles,clusterrolebindings", "kwok-instances")
+	h.removed(t, "the operator")
+}
+
+// drifts takes away what the operator keeps; it is there again within seconds.
+func (h *installation) drifts(t *testing.T) {
+	t.Helper()
+	h.must(t, "-n", h.namespace, "delete", "deployment/machine-api-controllers", "--wait=false")
+	time.Sleep(time.Second)
+	h.must(t, "-n", h.namespace, "wait", "deployment/machine-api-controllers", "--for=create", "--timeout=30s")
+	h.settle(t)
+}
