@@ -154,6 +154,24 @@ func TestBlockedDrain(t *testing.T) {
 	})
 }
 
+// Somebody deletes a node. The machine of machine.sapcloud.io is deleted with it; that of machine.openshift.io is left to health checks and people, as
+// in the originals.
+func TestDeletedNode(t *testing.T) {
+	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {
+		name := "nodeless-" + d.name
+		d.machine(t, f, name)
+		kubectl(t, f, "", "delete", "node", name)
+		if d.group == provider.OpenShift {
+			time.Sleep(2 * time.Second) // a controller that replaced it would have begun
+			if at := kubectl(t, f, "", "-n", d.namespace, "get", d.machines(), name, "-o", "jsonpath={.metadata.deletionTimestamp}"); at != "" {
+				t.Errorf("the machine is being deleted since %s", at)
+			}
+			kubectl(t, f, "", "-n", d.namespace, "delete", d.machines(), name, "--wait=false")
+		}
+		d.gone(t, f, name)
+	})
+}
+
 // A machine can be deleted although nothing is left of what describes it.
 func TestDeleteWithoutDescription(t *testing.T) {
 	inBoth(t, func(t *testing.T, f *fleet.Fleet, d dialect) {

@@ -2,8 +2,11 @@ package install
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -133,6 +136,7 @@ func TestInstall(t *testing.T) {
 	h.changes(t, "apply", "--server-side", "--force-conflicts", "-f", h.previous(t))
 	h.changes(t, "apply", "--server-side", "--force-conflicts", "-f", "deploy/millwright.yaml")
 
+	t.Run("tells", h.tells)
 	t.Run("rolls", h.rolls)
 	t.Run("heals", h.heals)
 	t.Run("rests", h.rests)
@@ -204,6 +208,32 @@ func (h *installation) changes(t *testing.T, apply ...string) {
 	for what, n := range writes {
 		if n > maxWrites {
 			t.Errorf("%d writes: %s", n, what)
+		}
+	}
+}
+
+// tells reads the metrics of each program as a scraper does, which has a token and may read them.
+func (h *installation) tells(t *testing.T) {
+	h.must(t, "create", "clusterrolebinding", "scraper", "--clusterrole=millwright-metrics-reader", "--serviceaccount="+h.namespace+":default")
+	defer h.must(t, "delete", "clusterrolebinding", "scraper")
+	token := strings.TrimSpace(h.must(t, "-n", h.namespace, "create", "token", "default"))
+	scraper := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	for _, d := range h.deployments {
+		where := strings.Fields(h.must(t, "-n", h.namespace, "get", "pods", "-l", "app.kubernetes.io/name="+d, "--field-selector=status.phase=Running",
+			"-o", `jsonpath={.items[0].status.podIP} {.items[0].spec.containers[0].ports[?(@.name=="metrics")].containerPort}`))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+strings.Join(where, ":")+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		answer, err := scraper.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(page), "millwright_leading") {
+			t.Errorf("%s tells a scraper %s (%v):\n%.500s", d, answer.Status, err, page)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -99,8 +100,29 @@ func images(root, work string) error {
 			return err
 		}
 	}
+	return small(filepath.Join(work, "images"))
+}
+
+// small demands that no image is larger than what a node may have to load.
+func small(dir string) error {
+	images, err := filepath.Glob(filepath.Join(dir, "*", "*.oci.tar"))
+	if err != nil || len(images) == 0 {
+		return fmt.Errorf("%s has no images: %w", dir, errors.Join(err, os.ErrNotExist))
+	}
+	for _, name := range images {
+		info, err := os.Stat(name)
+		if err != nil {
+			return err
+		}
+		if info.Size() > maxImage {
+			return fmt.Errorf("%s has %d bytes, and images may have %d", name, info.Size(), maxImage)
+		}
+	}
 	return nil
 }
+
+// maxImage is for one architecture, compressed, in bytes.
+const maxImage = 60 << 20
 
 // checkOut writes the sources of the commit to upgrade from, which are these where that is not known.
 func checkOut(root, into string) error {

@@ -5,7 +5,8 @@ package machinecontroller
 
 // Machines, their classes, what they have in common, and their sets' capacity, in the control namespace.
 //
-// +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=machine.sapcloud.io,namespace=millwright-system,resources=machines,verbs=delete
 // +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines/status,verbs=patch
 // +kubebuilder:rbac:groups=machine.openshift.io;machine.sapcloud.io,namespace=millwright-system,resources=machines/finalizers,verbs=update
 // +kubebuilder:rbac:groups=machine.openshift.io,namespace=millwright-system,resources=machinesets;machinedeployments,verbs=get;list;watch;patch

@@ -1,9 +1,7 @@
 package rights
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -11,53 +9,80 @@ import (
 type Ledger struct {
 	rights  []Right
 	used    map[int]int
-	refused map[string]int
+	refused map[Request]int
 }
 
 // NewLedger is a ledger of rights of which none was used yet.
 func NewLedger(rights []Right) *Ledger {
-	return &Ledger{rights: rights, used: map[int]int{}, refused: map[string]int{}}
+	return &Ledger{rights: rights, used: map[int]int{}, refused: map[Request]int{}}
 }
 
 // Add counts a request.
 func (l *Ledger) Add(q Request) {
 	if q.Refused {
-		l.refused[q.String()]++
+		q.Name = ""
+		l.refused[q]++
 		return
 	}
 	for i, r := range l.rights {
-		if r.covers(q) {
+		if slices.ContainsFunc(meanings(q), r.covers) {
 			l.used[i]++
 		}
 	}
 }
 
-// Refused says what was refused, and how often.
-func (l *Ledger) Refused() (out []string) {
-	for _, q := range slices.Sorted(maps.Keys(l.refused)) {
-		out = append(out, fmt.Sprintf("refused %d times: %s", l.refused[q], q))
+// operands are the programs that run under the account machine-api-controllers in a release, and under their own elsewhere.
+var operands = []string{"machine-controller", "machine-controller-manager", "machineset-controller"}
+
+// meanings are the requests that one stands for. Who watches lists as well, from an API server that cannot begin a watch with what is there; and
+// whoever may list may as well get, which takes nothing from anybody.
+func meanings(q Request) []Request {
+	out := []Request{q}
+	for _, verb := range map[string][]string{"watch": {"list", "get"}, "list": {"get"}}[q.Verb] {
+		like := q
+		like.Verb = verb
+		out = append(out, like)
+	}
+	if slices.Contains(operands, q.Account) {
+		for _, like := range slices.Clone(out) {
+			like.Account = "machine-api-controllers"
+			out = append(out, like)
+		}
 	}
 	return out
 }
 
-// Unneeded says which rights nobody used, but for those whose need no request shows.
-func (l *Ledger) Unneeded(unseen []Unseen) (out []string) {
+// Refused says what was refused, and how often, but for what is refused by design.
+func (l *Ledger) Refused(denied []Excuse) (out []string) {
+	for q, n := range l.refused {
+		if !slices.ContainsFunc(denied, func(e Excuse) bool { return e.is(q.Account, q.Verb, q.Group, q.Resource) }) {
+			out = append(out, fmt.Sprintf("refused %d times: %s", n, q))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Unneeded says which rights nobody used, but for those whose need no request shows, and which excuses excuse nothing.
+func (l *Ledger) Unneeded(unseen []Excuse) (out []string) {
 	excused := make([]bool, len(unseen))
 	for i, r := range l.rights {
-		u := slices.IndexFunc(unseen, func(u Unseen) bool { return u.is(r) })
-		switch {
-		case u >= 0 && l.used[i] == 0:
-			excused[u] = true
-		case u < 0 && l.used[i] == 0:
+		if l.used[i] > 0 {
+			continue
+		}
+		e := slices.IndexFunc(unseen, func(e Excuse) bool { return e.is(r.Account, r.Verb, r.Group, r.Resource) })
+		if e < 0 {
 			out = append(out, "not needed: "+r.String())
+			continue
 		}
+		excused[e] = true
 	}
-	for u, needed := range excused {
+	for e, needed := range excused {
 		if !needed {
-			out = append(out, fmt.Sprintf("excused without need: %+v", unseen[u]))
+			out = append(out, fmt.Sprintf("excused without need: %+v", unseen[e]))
 		}
 	}
-	slices.SortFunc(out, cmp.Compare[string])
+	slices.Sort(out)
 	return out
 }
 

@@ -88,7 +88,7 @@ func TestLedger(t *testing.T) {
 				line(controller, "delete", `"resource":"secrets","namespace":"default","name":"bootstrap-token-abcdef"`, "allow"),
 				line(controller, "delete", `"resource":"secrets","namespace":"kube-system","name":"another"`, "allow"),
 			},
-			[]string{"not needed: machine-controller: delete secrets (role tokens)"},
+			[]string{"not needed: machine-controller: delete secrets in kube-system (role tokens)"},
 			nil,
 		},
 		{
@@ -120,19 +120,37 @@ func TestLedger(t *testing.T) {
 			if diff := cmp.Diff(tc.unneeded, l.Unneeded(nil)); diff != "" {
 				t.Errorf("unneeded (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.refused, l.Refused()); diff != "" {
+			if diff := cmp.Diff(tc.refused, l.Refused(nil)); diff != "" {
 				t.Errorf("refused (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestUnseen(t *testing.T) {
-	l := ledger(t, pod, token, lease)
-	if got := l.Unneeded([]Unseen{{Verb: "get", Resource: "pods/eviction"}}); got != nil {
+func TestMeanings(t *testing.T) {
+	l := ledger(t, line(controller, "watch", `"resource":"pods","namespace":"a"`, "allow"), token, lease)
+	if got, want := l.Unneeded(nil), []string{"not needed: machine-controller: get pods/eviction (role machine-controller)"}; !slices.Equal(got, want) {
+		t.Errorf("who watches lists and gets as well: %q", got)
+	}
+	l = NewLedger([]Right{{Account: "machine-api-controllers", Verb: "get", Resource: "pods"}})
+	if err := Read(strings.NewReader(pod), l.Add); err != nil || l.Unneeded(nil) != nil {
+		t.Errorf("operands are the same programs under another account: %q, %v", l.Unneeded(nil), err)
+	}
+}
+
+func TestDenied(t *testing.T) {
+	l := ledger(t, pod, line(controller, "list", `"resource":"secrets","namespace":"a"`, "forbid"))
+	if got := l.Refused([]Excuse{{Verb: "list", Resource: "secrets"}}); got != nil {
 		t.Errorf("an excuse is ignored: %q", got)
 	}
-	got := l.Unneeded([]Unseen{{Verb: "get", Resource: "pods/eviction"}, {Verb: "delete", Resource: "secrets"}})
+}
+
+func TestExcuses(t *testing.T) {
+	l := ledger(t, pod, token, lease)
+	if got := l.Unneeded([]Excuse{{Verb: "get", Resource: "pods/eviction"}}); got != nil {
+		t.Errorf("an excuse is ignored: %q", got)
+	}
+	got := l.Unneeded([]Excuse{{Verb: "get", Resource: "pods/eviction"}, {Verb: "delete", Resource: "secrets"}})
 	if len(got) != 1 || !strings.HasPrefix(got[0], "excused without need") {
 		t.Errorf("a right that is used is excused: %q", got)
 	}
@@ -149,12 +167,14 @@ func TestShipped(t *testing.T) {
 			t.Errorf("%s has no rights", account)
 		}
 	}
-	for _, u := range Known {
-		if u.Why == "" {
-			t.Errorf("%+v has no reason", u)
+	for _, e := range slices.Concat(Unseen, Denied) {
+		if e.Why == "" {
+			t.Errorf("%+v has no reason", e)
 		}
-		if !slices.ContainsFunc(shipped, u.is) {
-			t.Errorf("%+v is about no right", u)
+	}
+	for _, e := range Unseen {
+		if !slices.ContainsFunc(shipped, func(r Right) bool { return e.is(r.Account, r.Verb, r.Group, r.Resource) }) {
+			t.Errorf("%+v is about no right", e)
 		}
 	}
 }

@@ -24,7 +24,11 @@ type Right struct {
 
 // String is the right as a table of them has it.
 func (r Right) String() string {
-	return fmt.Sprintf("%s: %s %s (role %s)", r.Account, r.Verb, resource(r.Group, r.Resource), r.Role)
+	where := ""
+	if r.Namespace != "" {
+		where = " in " + r.Namespace
+	}
+	return fmt.Sprintf("%s: %s %s%s (role %s)", r.Account, r.Verb, resource(r.Group, r.Resource), where, r.Role)
 }
 
 // covers is true where the request needs a right like this one. Roles of the programs' own namespace count in each but kube-system,

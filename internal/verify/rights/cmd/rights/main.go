@@ -1,4 +1,6 @@
-// Command rights holds the roles of config/rbac to the audit logs in a folder.
+// Command rights holds the roles of config/rbac to the audit logs in folders.
+//
+//	go run ./internal/verify/rights/cmd/rights bin/audit/box bin/audit/install
 package main
 
 import (
@@ -14,25 +16,22 @@ import (
 
 func main() {
 	used := flag.Bool("used", false, "print how often each right was used")
+	refused := flag.Bool("refused", false, "judge only what was refused, not what nobody needed")
 	flag.Parse()
-	if err := judge(flag.Arg(0), *used); err != nil {
+	if err := judge(flag.Args(), *used, *refused); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func judge(dir string, used bool) error {
+func judge(dirs []string, used, refused bool) error {
 	shipped, err := rights.Shipped(config.FS)
 	if err != nil {
 		return err
 	}
-	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))
-	if err != nil || len(logs) == 0 {
-		return fmt.Errorf("%q has no audit log: %w", dir, errors.Join(err, os.ErrNotExist))
-	}
 	ledger := rights.NewLedger(shipped)
-	for _, name := range logs {
-		if err := read(name, ledger); err != nil {
+	for _, dir := range dirs {
+		if err := readAll(dir, ledger); err != nil {
 			return err
 		}
 	}
@@ -41,14 +40,34 @@ func judge(dir string, used bool) error {
 			fmt.Println(line)
 		}
 	}
-	bad := append(ledger.Refused(), ledger.Unneeded(rights.Known)...)
+	bad := ledger.Refused(rights.Denied)
+	if !refused {
+		bad = append(bad, ledger.Unneeded(rights.Unseen)...)
+	}
 	for _, line := range bad {
 		fmt.Println(line)
 	}
 	if len(bad) > 0 {
-		return fmt.Errorf("%d defects of roles in config/rbac, by %d audit logs", len(bad), len(logs))
+		return fmt.Errorf("%d defects of roles in config/rbac", len(bad))
 	}
-	fmt.Printf("%d rights in config/rbac: each is needed, and none is missing, by %d audit logs\n", len(shipped), len(logs))
+	fmt.Printf("%d rights in config/rbac: none that was asked for is missing", len(shipped))
+	if !refused {
+		fmt.Print(", and each is needed")
+	}
+	fmt.Println()
+	return nil
+}
+
+func readAll(dir string, into *rights.Ledger) error {
+	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	if err != nil || len(logs) == 0 {
+		return fmt.Errorf("%q has no audit log: %w", dir, errors.Join(err, os.ErrNotExist))
+	}
+	for _, name := range logs {
+		if err := read(name, into); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
