@@ -106,8 +106,7 @@ var choiceMutants = []Mutant{
 		ID: "machine/next-choice-after-any-failure", File: "choices.go", Func: "market.buy",
 		From:  "provider.KindOf(err) != provider.Exhausted",
 		To:    "err == nil",
-		Like:  choiceWorlds,
-		Note:  "a reply is lost, and an instance of another choice is asked for before anybody looks",
+		Note:  "a reply is lost, and an instance is asked for again before anybody looks; no world shows it, as what got no answer is asked for of the same choice",
 		Finds: "TestNoOtherChoiceForALostReply",
 	},
 }

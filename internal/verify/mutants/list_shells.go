@@ -60,10 +60,9 @@ var shellMutants = []Mutant{
 	},
 	{
 		ID: "machinedeployment/disagreement-forgotten", File: "observe.go", Func: "roster.settle",
-		From:      "overdue || !r.agreed || r.facts",
-		To:        "overdue || r.facts",
-		Statement: 5, Finds: "TestOwnGrowthIsSeen", Note: "sets are read from the cache after it disagreed with the API server",
-		Like: "late writes",
+		From:  "overdue || !r.agreed || r.facts",
+		To:    "overdue || r.facts",
+		Finds: "TestOwnGrowthIsSeen", Note: "sets are read from the cache after it disagreed with the API server; no world shows it, as what the process wrote is awaited",
 	},
 	{
 		ID: "machinedeployment/victims-unmarked", File: "pass.go", Func: "pass.carry",

@@ -35,7 +35,7 @@ func NewBench(ctx context.Context, root string, list []Mutant) (*Bench, error) {
 		return nil, fmt.Errorf("opening the cache: %w", err)
 	}
 	c.prune()
-	return &Bench{tree: t, cache: c, list: list, Worlds: 500}, nil
+	return &Bench{tree: t, cache: c, list: list, Worlds: 1500}, nil
 }
 
 // Close removes what was built.

@@ -29,7 +29,7 @@ func main() {
 	flag.StringVar(&o.rooms, "room", "", "only mutants of these rooms, with commas between: "+strings.Join(mutants.Rooms(), ", "))
 	flag.StringVar(&o.only, "only", "", "only mutants with one of these in their IDs, with commas between")
 	flag.StringVar(&o.sim, "sim", "", "1: the simulator looks for those that touch a statement or survive the tests; all: for every one")
-	flag.IntVar(&o.worlds, "worlds", 500, "how many worlds the simulator looks at, for each dialect")
+	flag.IntVar(&o.worlds, "worlds", 1500, "how many worlds the simulator looks at, for each dialect")
 	flag.IntVar(&o.generated, "generated", 0, "how many mutants of standard kinds are made besides our own, in each room")
 	flag.Uint64Var(&o.seed, "seed", 1, "which of them")
 	flag.IntVar(&o.parallel, "parallel", 1, "how many mutants are tried at a time")
