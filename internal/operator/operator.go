@@ -82,7 +82,11 @@ func (o *Operator) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, 
 		return ctrl.Result{}, nil //nolint:nilerr // the process ends, which says nothing about the cluster
 	case err != nil:
 		status, events = told.reporter.Degraded(status, err, atOnce(err))
-		return ctrl.Result{}, errors.Join(err, untold, told.say(ctx, status, events))
+		untold = errors.Join(untold, told.say(ctx, status, events))
+		if lacksMachines(err) {
+			return ctrl.Result{RequeueAfter: verdict.ShortagePoll}, untold
+		}
+		return ctrl.Result{}, errors.Join(err, untold)
 	case after > 0:
 		ctrl.LoggerFrom(ctx).V(2).Info("Waiting", "for", message)
 		return ctrl.Result{RequeueAfter: after}, untold
@@ -123,10 +127,16 @@ func (o *Operator) reporter() verdict.Reporter {
 	return verdict.Reporter{Now: o.Clock.Now(), Release: o.Release, Namespace: o.Namespace}
 }
 
-// atOnce reports whether time does not mend an error: bad input, a right that is not there, a kind that is not.
+// lacksMachines reports whether all that is missing are machines, which come without the operator.
+func lacksMachines(err error) bool {
+	var shortage *verdict.ShortageError
+	return errors.As(err, &shortage)
+}
+
+// atOnce reports whether an error is no passing trouble: bad input, a right that is not there, a kind that is not, machines that are waited for.
 func atOnce(err error) bool {
 	var fault *operands.FaultError
-	return errors.As(err, &fault) || someIs(err, apierrors.IsForbidden) || someIs(err, meta.IsNoMatchError)
+	return errors.As(err, &fault) || lacksMachines(err) || someIs(err, apierrors.IsForbidden) || someIs(err, meta.IsNoMatchError)
 }
 
 // someIs reports whether a test holds for any of the errors that one is made of.

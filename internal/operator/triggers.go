@@ -71,11 +71,16 @@ func operandTriggers() []trigger {
 	}
 }
 
+// limiter paces passes that fail. It never gives up.
+func limiter() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry)
+}
+
 // SetupWithManager adds the operator to a manager. Clock paces looks at the images file.
 func (o *Operator) SetupWithManager(mgr ctrl.Manager, clk clock.WithTicker) error {
 	c, err := controller.New(Name, mgr, controller.Options{
 		Reconciler: o, MaxConcurrentReconciles: 1, SkipNameValidation: ptr.To(true),
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		RateLimiter: limiter(),
 	})
 	if err != nil {
 		return fmt.Errorf("make the operator's controller: %w", err)

@@ -51,7 +51,8 @@ func TestInstallation(t *testing.T) {
 		return b.Get(t.Context(), client.ObjectKey{Namespace: home, Name: "machine-api-termination-handler"}, &appsv1.DaemonSet{})
 	})
 	b.rolledOut()
-	time.Sleep(3 * time.Second)
+	b.conditioned("there are no workers", configv1.OperatorDegraded, "True/SyncingFailed",
+		"Failed when progressing towards operator: 4.2 because replicas not satisfied for MachineSet: expected 2 replicas, got 0 current replicas")
 	b.conditioned("there are no workers", configv1.OperatorAvailable, "False/Initializing", "")
 	b.must(b.Delete(t.Context(), set))
 	b.conditioned("none are asked for", configv1.OperatorAvailable, "True/AsExpected", "available at operator: 4.2")
@@ -128,6 +129,45 @@ func TestDriftIsPutBack(t *testing.T) {
 	if got := b.deployment().Generation; got != again {
 		t.Errorf("written %d times with nothing to do", got-again)
 	}
+}
+
+// TestEveryOperandIsWatched: section 7.1. What somebody takes away comes back within seconds, and so does the ClusterOperator with what it said.
+func TestEveryOperandIsWatched(t *testing.T) {
+	b := begun(t, nil)
+	for _, o := range []client.Object{
+		&appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "machine-api-termination-handler"}},
+		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "machine-api"}},
+		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "machine-api"}},
+		&configv1.ClusterOperator{ObjectMeta: metav1.ObjectMeta{Name: "machine-api"}},
+	} {
+		key := client.ObjectKeyFromObject(o)
+		b.must(b.Get(t.Context(), key, o))
+		was := o.GetUID()
+		b.must(b.Delete(t.Context(), o))
+		b.within(20*time.Second, fmt.Sprintf("somebody deleted %T", o), func() error {
+			err := b.Get(t.Context(), key, o)
+			if err == nil && o.GetUID() == was {
+				err = fmt.Errorf("%T is still there", o)
+			}
+			return err
+		})
+	}
+	b.rolledOut()
+	b.conditioned("all pods run", configv1.OperatorAvailable, "True/AsExpected", "available at operator: 4.2")
+
+	d := &appsv1.DaemonSet{}
+	key := client.ObjectKey{Namespace: home, Name: "machine-api-termination-handler"}
+	b.must(b.Get(t.Context(), key, d))
+	before := d.DeepCopy()
+	d.Spec.Template.Spec.HostNetwork = false
+	b.must(b.Patch(t.Context(), d, client.MergeFrom(before), client.FieldOwner("kubectl-edit")))
+	b.within(20*time.Second, "somebody edits the DaemonSet", func() error {
+		b.must(b.Get(t.Context(), key, d))
+		if !equal(d.Spec, before.Spec) {
+			return fmt.Errorf("%+v", d.Spec)
+		}
+		return nil
+	})
 }
 
 func equal(a, b any) bool {

@@ -80,10 +80,20 @@ type Machine struct {
 	Running bool
 }
 
+// A ShortageError says why there are not machines enough to call an installation done. It is told at once: machines come by themselves or not at
+// all, and whoever installs a cluster wants to know what is waited for.
+type ShortageError struct{ text string }
+
+// Error implements error.
+func (s *ShortageError) Error() string { return s.text }
+
+// ShortagePoll is when to look again at a shortage.
+const ShortagePoll = rolloutPoll
+
 // minimumWorkers have to run before an installation that asks for more than one is done.
 const minimumWorkers = 2
 
-// Workers says why there are not machines enough to call an installation done; nil: there are.
+// Workers says why there are not machines enough to call an installation done, by a [ShortageError]; nil: there are.
 func Workers(sets []Set, machines []Machine) error {
 	expected := int32(0)
 	for _, s := range sets {
@@ -98,7 +108,7 @@ func Workers(sets []Set, machines []Machine) error {
 			}
 		}
 		if want != have {
-			return fmt.Errorf("replicas not satisfied for MachineSet: expected %d replicas, got %d current replicas", want, have)
+			return &ShortageError{fmt.Sprintf("replicas not satisfied for MachineSet: expected %d replicas, got %d current replicas", want, have)}
 		}
 		expected += want
 	}
@@ -113,5 +123,5 @@ func Workers(sets []Set, machines []Machine) error {
 	if expected <= 1 || running >= minimumWorkers {
 		return nil
 	}
-	return fmt.Errorf("minimum worker replica count (%d) not yet met: current running replicas %d, waiting for [%s]", minimumWorkers, running, strings.Join(waiting, " "))
+	return &ShortageError{fmt.Sprintf("minimum worker replica count (%d) not yet met: current running replicas %d, waiting for [%s]", minimumWorkers, running, strings.Join(waiting, " "))}
 }

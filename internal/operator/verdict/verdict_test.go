@@ -3,6 +3,7 @@ package verdict
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,16 +186,50 @@ func TestRollout(t *testing.T) {
 			}
 		})
 	}
-	d := &appsv1.DaemonSet{Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: 2, UpdatedNumberScheduled: 2}}
-	if w, err := DaemonSet(d); err != nil || w != (Wait{}) {
-		t.Errorf("a DaemonSet that is ready: %+v, %v", w, err)
+}
+
+// TestHandlerRollout: step 7 of section 7.3, for the DaemonSet, which need not have run for any time.
+func TestHandlerRollout(t *testing.T) {
+	ready := func(change func(*appsv1.DaemonSet)) *appsv1.DaemonSet {
+		d := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "d", Generation: 3}}
+		d.Status = appsv1.DaemonSetStatus{ObservedGeneration: 3, DesiredNumberScheduled: 2, UpdatedNumberScheduled: 2}
+		change(d)
+		return d
 	}
-	d.Status.NumberUnavailable = 1
-	if w, err := DaemonSet(d); err != nil || w.After != 5*time.Second {
-		t.Errorf("a DaemonSet that is not: %+v, %v", w, err)
+	for name, c := range map[string]struct {
+		reason string
+		in     *appsv1.DaemonSet
+		after  time.Duration
+		fails  bool
+	}{
+		"missing":     {"somebody took it", nil, 0, true},
+		"deleting":    {"it goes", ready(func(d *appsv1.DaemonSet) { d.DeletionTimestamp = ptr.To(metav1.NewTime(start)) }), 0, true},
+		"ready":       {"nothing is to be waited for", ready(func(*appsv1.DaemonSet) {}), 0, false},
+		"no nodes":    {"nobody has such instances", ready(func(d *appsv1.DaemonSet) { d.Status = appsv1.DaemonSetStatus{ObservedGeneration: 3} }), 0, false},
+		"not seen":    {"its controller has not looked yet", ready(func(d *appsv1.DaemonSet) { d.Generation = 4 }), 5 * time.Second, false},
+		"not updated": {"a pod is as before", ready(func(d *appsv1.DaemonSet) { d.Status.UpdatedNumberScheduled = 1 }), 5 * time.Second, false},
+		"unavailable": {"a pod does not run", ready(func(d *appsv1.DaemonSet) { d.Status.NumberUnavailable = 1 }), 5 * time.Second, false},
+	} {
+		w, err := DaemonSet(c.in)
+		if w.After != c.after || (err != nil) != c.fails || (w.For == "") != (c.after == 0) {
+			t.Errorf("%s: %s: %+v, %v", name, c.reason, w, err)
+		}
 	}
-	if _, err := DaemonSet(nil); err == nil {
-		t.Error("no DaemonSet is no error")
+}
+
+// TestRelatedObjects: section 7.4, what whoever gathers evidence looks at.
+func TestRelatedObjects(t *testing.T) {
+	var got []string
+	for _, o := range at(0).Begin(configv1.ClusterOperatorStatus{}).RelatedObjects {
+		got = append(got, strings.Join([]string{o.Group, o.Resource, o.Namespace, o.Name}, "/"))
+	}
+	want := []string{
+		"/namespaces//ns", "machine.openshift.io/machines/ns/", "machine.openshift.io/machinesets/ns/", "machine.openshift.io/machinehealthchecks/ns/",
+		"rbac.authorization.k8s.io/roles/ns/", "rbac.authorization.k8s.io/clusterroles//machine-api-operator", "rbac.authorization.k8s.io/clusterroles//machine-api-controllers",
+		"metal3.io/baremetalhosts/ns/",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
 }
 
