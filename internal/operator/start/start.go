@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -51,13 +50,6 @@ const (
 	defaultNamespace = "openshift-machine-api"
 	defaultPort      = 8443
 	certificates     = "/etc/tls/private"
-)
-
-// The original's lease: it outlasts an API server that is away for one and a half minutes.
-const (
-	leaseDuration = 137 * time.Second
-	renewDeadline = 107 * time.Second
-	retryPeriod   = 26 * time.Second
 )
 
 // Command is the program as a command.
@@ -172,21 +164,21 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	times := serverclock.New(clock.RealClock{}, log)
-	config.Wrap(times.Wrap)
+	clk := serverclock.New(clock.RealClock{}, log)
+	config.Wrap(clk.Wrap)
 	scheme := run.Scheme()
 	if err := operator.Scheme(scheme); err != nil {
 		return fmt.Errorf("add the types of config.openshift.io: %w", err)
 	}
 	var profile atomic.Pointer[operands.TLS]
 	profile.Store(ptr.To(operands.Intermediate()))
-	mgr, err := o.manager(config, log, scheme, &profile)
-	if err != nil {
-		return err
-	}
-	live, err := client.New(config, client.Options{Scheme: scheme, HTTPClient: mgr.GetHTTPClient()})
+	live, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
+	}
+	mgr, err := o.manager(config, log, scheme, &profile, timesOf(ctx, live))
+	if err != nil {
+		return err
 	}
 	groups, err := discovery.NewDiscoveryClientForConfigAndClient(config, mgr.GetHTTPClient())
 	if err != nil {
@@ -198,7 +190,7 @@ func (o *options) run(ctx context.Context) error {
 	}
 	defer stop()
 	op := operator.New(operator.Options{
-		Client: live, Discovery: groups, Events: events, Clock: times, Namespace: o.namespace, Release: o.release, ImagesFile: o.images,
+		Client: live, Discovery: groups, Events: events, Clock: clk, Namespace: o.namespace, Release: o.release, ImagesFile: o.images,
 		Given: o.given, SawTLS: func(t operands.TLS) { profile.Store(&t) },
 	})
 	err = errors.Join(
@@ -211,11 +203,11 @@ func (o *options) run(ctx context.Context) error {
 	return mgr.Start(ctx)
 }
 
-func (o *options) manager(config *rest.Config, log logr.Logger, scheme *runtime.Scheme, profile *atomic.Pointer[operands.TLS]) (ctrl.Manager, error) {
+func (o *options) manager(config *rest.Config, log logr.Logger, scheme *runtime.Scheme, profile *atomic.Pointer[operands.TLS], t times) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Logger: log,
 		LeaderElection: o.elect, LeaderElectionID: operator.Name, LeaderElectionNamespace: o.namespace, LeaderElectionReleaseOnCancel: true,
-		LeaseDuration: ptr.To(leaseDuration), RenewDeadline: ptr.To(renewDeadline), RetryPeriod: ptr.To(retryPeriod),
+		LeaseDuration: &t.lease, RenewDeadline: &t.deadline, RetryPeriod: &t.pause,
 		Cache:   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: map[string]cache.Config{o.namespace: {}}},
 		Metrics: o.metrics(profile), HealthProbeBindAddress: zeroForNone(o.health), LivenessEndpointName: "/healthz", ReadinessEndpointName: "/readyz",
 	})

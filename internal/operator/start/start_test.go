@@ -50,6 +50,30 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
+// TestDefaults: section 8, the row of the operator: where it runs and serves unless it is told otherwise.
+func TestDefaults(t *testing.T) {
+	for _, name := range []string{envNamespace, envRelease, envPort} {
+		t.Setenv(name, "")
+	}
+	flags := startCommand().Flags()
+	for name, want := range map[string]string{"kubeconfig": "", "images-json": "", "tls-min-version": "", "tls-cipher-suites": "", "tls-cert-dir": "/etc/tls/private", "v": "0", "logtostderr": "true"} {
+		if f := flags.Lookup(name); f == nil || f.DefValue != want {
+			t.Errorf("--%s is %+v, want %q", name, f, want)
+		}
+	}
+	o := options{images: "x"}
+	if err := o.complete(); err != nil || o.namespace != "openshift-machine-api" || o.port != 8443 || o.release != "" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	var out strings.Builder
+	c := Command()
+	c.SetOut(&out)
+	c.SetArgs([]string{"version"})
+	if err := c.ExecuteContext(t.Context()); err != nil || !strings.HasPrefix(out.String(), "machine-api-operator ") {
+		t.Errorf("version says %q, %v", out.String(), err)
+	}
+}
+
 // TestPort: the flags go before the cluster's profile.
 func TestPort(t *testing.T) {
 	modern := operands.TLS{MinVersion: "VersionTLS13", Suites: []string{"TLS_AES_128_GCM_SHA256"}}
