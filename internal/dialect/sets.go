@@ -95,6 +95,14 @@ type SetEvents struct {
 	Failure string
 }
 
+// Action is what was being done when something went wrong. An API that has one reason for all of that has one action, too.
+func (e SetEvents) Action(doing string) string {
+	if e.FailedCreate == e.FailedDelete {
+		return "Reconcile"
+	}
+	return doing
+}
+
 // SetOutcome is what a pass over a set came to.
 type SetOutcome struct {
 	// Now is when.

@@ -53,9 +53,6 @@ func (h hands[S]) tellFailure(f *dialect.SetFailure) {
 	if f.Creating {
 		reason, action = t.FailedCreate, "Create"
 	}
-	if t.FailedCreate == t.FailedDelete {
-		action = "Reconcile" // the API has one word for both
-	}
 	note := fmt.Sprintf("%s: %v", t.Failure, f.Err)
-	h.Recorder.Eventf(h.object, nil, corev1.EventTypeWarning, reason, action, "%s", dialect.Note(note))
+	h.Recorder.Eventf(h.object, nil, corev1.EventTypeWarning, reason, t.Action(action), "%s", dialect.Note(note))
 }

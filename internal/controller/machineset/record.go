@@ -17,7 +17,8 @@ import (
 func (p *pass[S]) refuse(ctx context.Context) error {
 	told := p.set.Faults[0].String()
 	if p.told != told {
-		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, p.lens.Traits().Events.Invalid, "Validate", "%s", told)
+		t := p.lens.Traits().Events
+		p.Recorder.Eventf(p.object, nil, corev1.EventTypeWarning, t.Invalid, t.Action("Validate"), "%s", told)
 		p.told = told
 	}
 	return p.write(ctx, dialect.SetOutcome{Now: p.now, Faults: p.set.Faults})
