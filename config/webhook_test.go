@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,7 +42,9 @@ func TestWebhooks(t *testing.T) {
 				}
 				operations += string(o)
 			}
-			got[row{configuration, name, *s.Path, r.APIGroups[0] + "/" + r.APIVersions[0] + " " + r.Resources[0]}] = operations
+			// All of them: a resource like machines/status, or another version, would be asked about too.
+			of := strings.Join(r.APIGroups, ",") + "/" + strings.Join(r.APIVersions, ",") + " " + strings.Join(r.Resources, ",")
+			got[row{configuration, name, *s.Path, of}] = operations
 		}
 	}
 	mutating, validating, err := config.Webhooks()

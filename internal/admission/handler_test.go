@@ -133,6 +133,9 @@ func TestDefaultsArePatches(t *testing.T) {
 		},
 	} {
 		answer := ask(t, handlers(nil)[c.path], c.object, nil)
+		if len(answer.Warnings) > 0 {
+			t.Errorf("%s: warned %q of what it filled in itself", c.reason, answer.Warnings)
+		}
 		got := []byte(c.object)
 		if answer.Patch != nil {
 			patch, err := jsonpatch.DecodePatch(answer.Patch)
