@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -40,6 +42,26 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&m.approve, "approve-csrs", true, "approve certificate requests of the machines' kubelets; unless given, only where machine.openshift.io is served, as its users are used to")
 	fs.DurationVar(&m.hooks, "hook-report-after", time.Hour, "after how long a lifecycle hook that stops the deletion of a machine of machine.openshift.io is reported with its owner; 0: never")
 	m.orphans.add(fs)
+}
+
+// patience are the flags that say for how long something is waited for.
+var patience = []string{
+	"machine-creation-timeout", "machine-health-timeout", "machine-drain-timeout", "machine-inplace-update-timeout", "machine-preserve-timeout",
+	"machine-pv-detach-timeout", "machine-pv-reattach-timeout", "resource-exhausted-retry", "bootstrap-token-ttl", "hook-report-after",
+}
+
+// check names the flags that wait for less than nothing: all machines would be Failed, or drained by force, at their first look.
+func (m *machineFlags) check() error {
+	var faults []error
+	for _, name := range patience {
+		if d, err := m.set.GetDuration(name); err != nil || d < 0 {
+			faults = append(faults, errors.Join(err, fmt.Errorf("--%s: must not be negative, is %s", name, d)))
+		}
+	}
+	if n := m.defaults.MaxEvictRetries; n < 0 {
+		faults = append(faults, fmt.Errorf("--machine-max-evict-retries: must not be negative, is %d", n))
+	}
+	return errors.Join(faults...)
 }
 
 // approves reports whether certificate requests are approved by a process that serves the

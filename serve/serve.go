@@ -103,7 +103,7 @@ func (s *server) addFlags(fs *pflag.FlagSet) {
 }
 
 func (s *server) serve(ctx context.Context) error {
-	if err := errors.Join(s.log.Apply(), s.flags.Complete()); err != nil {
+	if err := errors.Join(s.log.Apply(), s.flags.Complete(), s.machine.check()); err != nil {
 		return err
 	}
 	log := klog.Background().WithName("machine-controller-" + s.plugin.Name)
