@@ -21,6 +21,7 @@ func readMetrics(t *testing.T, env *devplanetest.Env, namespace string, port int
 	t.Helper()
 	rule := rbacv1.PolicyRule{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}
 	permitted, other := reader(t, env, namespace, "prometheus", rule), reader(t, env, namespace, "somebody")
+	profiler := reader(t, env, namespace, "profiler", rbacv1.PolicyRule{NonResourceURLs: []string{"/debug/pprof/*"}, Verbs: []string{"get"}})
 	for _, c := range []struct {
 		reason, method, path, token string
 		code                        int
@@ -33,6 +34,8 @@ func readMetrics(t *testing.T, env *devplanetest.Env, namespace string, port int
 		{"somebody whom the cluster does not know", http.MethodGet, "/metrics", "made-up", 401, "bearer token"},
 		{"kubelets have no token", http.MethodGet, "/healthz", "", 200, "OK"},
 		{"kubelets have no token", http.MethodGet, "/readyz", "", 200, "[+]"},
+		{"whoever may get profiles, where --profiling is given", http.MethodGet, "/debug/pprof/", profiler, 200, "goroutine"},
+		{"metrics are no profiles", http.MethodGet, "/debug/pprof/", permitted, 403, "may not get the path /debug/pprof/"},
 		{"a right to read changes nothing", http.MethodPut, "/debug/flags/v", permitted, 403, "may not put the path /debug/flags/v"},
 	} {
 		eventually(t, func() error {

@@ -50,6 +50,23 @@ func TestFlagsOfPrograms(t *testing.T) {
 	}
 }
 
+// TestFlagsOfControllerManager: section 6.3 of the Gardener notes, the program of sets and deployments. Workers, resync and the limit of requests are
+// the exceptions of docs/compatibility.md.
+func TestFlagsOfControllerManager(t *testing.T) {
+	flags := ControllerManager().Command().Flags()
+	for name, want := range map[string]string{
+		"port": "10258", "address": "0.0.0.0", "cloud-provider": "", "profiling": "false", "contention-profiling": "false", "target-kubeconfig": "", "control-kubeconfig": "",
+		"kube-api-content-type": "application/vnd.kubernetes.protobuf", "kube-api-burst": "30", "controller-start-interval": "0s",
+		"leader-elect": "true", "leader-elect-lease-duration": "15s", "leader-elect-renew-deadline": "10s", "leader-elect-retry-period": "2s", "leader-elect-resource-lock": "leases",
+		"safety-up": "2", "safety-down": "1", "machine-safety-overshooting-period": "1m0s", "autoscaler-scaledown-annotation-during-rollout": "true",
+		"concurrent-syncs": "200", "min-resync-period": "10m0s", "kube-api-qps": "0",
+	} {
+		if f := flags.Lookup(name); f == nil || f.DefValue != want {
+			t.Errorf("--%s is %+v, want %q", name, f, want)
+		}
+	}
+}
+
 // TestPacing: section 8, how many objects are worked on at once, how long the pauses are between passes that fail, and that no client limits itself.
 func TestPacing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kubeconfig")

@@ -63,7 +63,7 @@ func TestProgramServes(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, SetController().Admitting(map[string]provider.Admitter{"Fake": never{}}),
-		"--kubeconfig="+file, "--namespace="+namespace, "--leader-elect=false", fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", metricsPort), "--metrics-secure", "--health-addr=", "--feature-gates=Gate=true",
+		"--kubeconfig="+file, "--namespace="+namespace, "--leader-elect=false", fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", metricsPort), "--metrics-secure", "--profiling", "--health-addr=", "--feature-gates=Gate=true",
 		fmt.Sprintf("--webhook-port=%d", port), "--webhook-cert-dir="+t.TempDir(), "--platform=Fake", "--infrastructure-id=cluster-x", "--platform-region=r")
 
 	set := &machinev1.MachineSet{}

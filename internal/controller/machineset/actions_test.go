@@ -1,12 +1,15 @@
 package machineset_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/millwright-dev/millwright/internal/controller/machineset"
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
@@ -46,6 +49,42 @@ func actions[S client.Object](t *testing.T, api api[S], fault, failure string) {
 			Client: w, Live: w.Client, Clock: w.clock, Recorder: a, Creates: replicas.Sequential, Deletes: replicas.Sequential,
 		})
 		_, _ = w.reconcile(t, r) // that it is tried again is another test's
+		if !slices.Equal(a.heard, []string{c.want}) {
+			t.Errorf("%s: told %q, want %q", c.reason, a.heard, c.want)
+		}
+	}
+}
+
+// TestEventsOfGardenerSets: section 7.4 of the Gardener notes, the events about a set whose machines come and go, or cannot go.
+func TestEventsOfGardenerSets(t *testing.T) {
+	w := newWorld(gardenerAPI)
+	w.declare(t, 1)
+	w.sync(t, true, true)
+	a := &acting{}
+	var refused error
+	r := machineset.New(w.lens, machineset.Options{
+		Client: interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+			Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+				if refused != nil {
+					return refused
+				}
+				return c.Delete(ctx, o, opts...)
+			},
+		}), Live: w.Client, Clock: w.clock, Recorder: a, Creates: replicas.Sequential, Deletes: replicas.Sequential,
+	})
+	for _, c := range []struct {
+		reason   string
+		replicas int
+		refused  error
+		want     string
+	}{
+		{"one is made", 1, nil, "Normal SuccessfulCreate [Create]"},
+		{"it may not go", 0, errors.New("no"), "Warning FailedDelete [Delete]"},
+		{"it goes", 0, nil, "Normal SuccessfulDelete [Delete]"},
+	} {
+		w.scale(t, c.replicas)
+		refused, a.heard = c.refused, nil
+		_, _ = w.reconcile(t, r)
 		if !slices.Equal(a.heard, []string{c.want}) {
 			t.Errorf("%s: told %q, want %q", c.reason, a.heard, c.want)
 		}
