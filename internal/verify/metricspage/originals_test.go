@@ -13,12 +13,8 @@ import (
 // TestSeriesOfOpenShift: section 9.1 of the OpenShift notes, the type and the labels of each metric. Dashboards and alerts of others go by them.
 // The label api_version of health checks is empty, which to Prometheus is none.
 func TestSeriesOfOpenShift(t *testing.T) {
-	has := map[string]entry{}
-	for _, e := range collected(t) {
-		has[e.name] = e
-	}
 	const group = "name,namespace"
-	for _, want := range []entry{
+	compare(t, []entry{
 		{name: "mapi_machine_items", kind: "gauge"},
 		{name: "mapi_machineset_items", kind: "gauge"},
 		{name: "mapi_machine_created_timestamp_seconds", kind: "gauge", labels: group + ",spec_provider_id,node,api_version,phase"},
@@ -36,7 +32,33 @@ func TestSeriesOfOpenShift(t *testing.T) {
 		{name: "mapi_machinehealthcheck_short_circuit", kind: "gauge", labels: group + ",api_version"},
 		{name: "mapi_current_pending_csr", kind: "gauge"},
 		{name: "mapi_max_pending_csr", kind: "gauge"},
-	} {
+	})
+}
+
+// TestSeriesOfGardener: sections 7.1 and 7.2 of the Gardener notes, the metrics that are not about objects and not about calls of the
+// infrastructure, which are tested in packages of their own.
+func TestSeriesOfGardener(t *testing.T) {
+	const machines = "namespace,machine_deployment,instance_type,zone"
+	compare(t, []entry{
+		{name: "mcm_machine_stale_machines_total", kind: "counter"},
+		{name: "mcm_machine_controller_frozen", kind: "gauge"},
+		{name: "mcm_machine_create_duration_seconds", kind: "gauge", labels: machines},
+		{name: "mcm_machine_initialize_duration_seconds", kind: "gauge", labels: machines},
+		{name: "mcm_machine_join_duration_seconds", kind: "gauge", labels: machines},
+		{name: "mcm_machine_delete_duration_seconds", kind: "gauge", labels: machines},
+		{name: "mcm_machine_drain_duration_seconds", kind: "gauge", labels: "namespace,machine_deployment"},
+		{name: "mcm_machine_num_failed_join", kind: "counter", labels: machines},
+	})
+}
+
+// compare holds what programs have to what is wanted.
+func compare(t *testing.T, all []entry) {
+	t.Helper()
+	has := map[string]entry{}
+	for _, e := range collected(t) {
+		has[e.name] = e
+	}
+	for _, want := range all {
 		got, there := has[want.name]
 		if !there {
 			t.Errorf("%s: nobody has it", want.name)

@@ -43,6 +43,7 @@ const (
 	manager  = "machine-controller-manager"
 	machines = "machine-controller-<provider>"
 	handler  = "termination-handler"
+	operator = "machine-api-operator"
 )
 
 // source is a package that makes metrics, and the programs that have them.
@@ -77,6 +78,7 @@ func sources() []source {
 			statemetrics.OpenShiftMachines(), statemetrics.OpenShiftMachineSets(),
 			statemetrics.GardenerMachineSets(), statemetrics.GardenerMachineDeployments(),
 		)},
+		{state, []string{operator}, objects(statemetrics.OpenShiftMachines(), statemetrics.OpenShiftMachineSets())},
 		{state, []string{machines}, objects(statemetrics.GardenerMachines())},
 		{"internal/controller/machineset", []string{manager}, func(r prometheus.Registerer) error { return r.Register(machineset.NewStaleMachines()) }},
 		{"internal/controller/machinehealthcheck", []string{manager}, either(machinehealthcheck.NewMetrics)},
