@@ -16,6 +16,7 @@ import (
 // pages are those of docs/originals. Events are known by their reasons.
 var pages = []page{
 	{file: "openshift-rows.md", notes: "openshift.md", sections: []string{"6", "7", "8", "9"}, keys: map[string]int{"9.3": 2}},
+	{file: "gardener-rows.md", notes: "gardener.md", sections: []string{"6", "7"}, keys: map[string]int{"7.4": 2}},
 }
 
 func read(t *testing.T, elements ...string) string {
