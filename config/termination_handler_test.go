@@ -56,9 +56,16 @@ func TestTerminationDaemonSet(t *testing.T) {
 	shipped(t, "service_account.yaml", &account)
 	pod := set.Spec.Template.Spec
 	c := pod.Containers[0]
-	mounts := map[string]bool{}
+	hosts := map[string]string{}
+	for _, v := range pod.Volumes {
+		hosts[v.Name] = v.HostPath.Path
+	}
+	mounts := map[string]string{}
 	for _, m := range c.VolumeMounts {
-		mounts[m.MountPath] = m.ReadOnly
+		mounts[m.MountPath] = hosts[m.Name]
+		if !m.ReadOnly {
+			t.Errorf("the handler may write to %s", m.MountPath)
+		}
 	}
 	for _, row := range []struct {
 		what      string
@@ -73,7 +80,7 @@ func TestTerminationDaemonSet(t *testing.T) {
 		{"nodeSelector", pod.NodeSelector, map[string]string{"machine.openshift.io/interruptible-instance": "", "kubernetes.io/os": "linux"}},
 		{"tolerations", pod.Tolerations, []corev1.Toleration{{Operator: "Exists", Effect: "NoSchedule"}}},
 		{"SCC", set.Spec.Template.Annotations["openshift.io/required-scc"], "machine-api-termination-handler"},
-		{"mounts, and that they are read-only", mounts, map[string]bool{"/var/lib/kubelet/kubeconfig": true, "/var/lib/kubelet/pki": true}},
+		{"mounts, and what of the host is there", mounts, map[string]string{"/var/lib/kubelet/kubeconfig": "/var/lib/kubelet/kubeconfig", "/var/lib/kubelet/pki": "/var/lib/kubelet/pki"}},
 		{"command", slices.Concat(c.Command, c.Args), []string{
 			"/termination-handler", "--logtostderr=true", "--v=3", "--node-name=$(NODE_NAME)", "--namespace=openshift-machine-api", "--poll-interval-seconds=5",
 		}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/millwright-dev/millwright/internal/operator/operands"
@@ -85,5 +86,22 @@ func TestPort(t *testing.T) {
 	o.tls.version = "VersionTLS11"
 	if s, err = o.settings(modern); err != nil || s.MinVersion != tls.VersionTLS11 {
 		t.Errorf("a flag: %v, %v", s, err)
+	}
+}
+
+// TestProfileHoldsAtOnce: a new profile of the cluster is that of the next connection; the original has to begin anew.
+func TestProfileHoldsAtOnce(t *testing.T) {
+	o := options{port: 8443, certDir: t.TempDir()}
+	var profile atomic.Pointer[operands.TLS]
+	c := &tls.Config{}
+	for _, set := range o.metrics(&profile).TLSOpts {
+		set(c)
+	}
+	for version, want := range map[string]uint16{"VersionTLS12": tls.VersionTLS12, "VersionTLS13": tls.VersionTLS13} {
+		profile.Store(&operands.TLS{MinVersion: version})
+		each, err := c.GetConfigForClient(nil)
+		if err != nil || each.MinVersion != want {
+			t.Errorf("%s: a connection has %v, %v", version, each, err)
+		}
 	}
 }
