@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -225,12 +224,13 @@ func zeroForNone(address string) string {
 }
 
 // metrics are served by HTTPS to whom the API server lets get them. A new profile of the cluster holds from the next
-// connection on.
+// connection on, and so does a certificate that comes later: a service CA makes one for a Service, which may be after this began.
 func (o *options) metrics(profile *atomic.Pointer[operands.TLS]) metricsserver.Options {
 	if o.port == 0 {
 		return metricsserver.Options{BindAddress: "0"}
 	}
-	out := metricsserver.Options{
+	mounted := &folder{dir: o.certDir}
+	return metricsserver.Options{
 		BindAddress: net.JoinHostPort("", strconv.Itoa(o.port)), SecureServing: true, FilterProvider: run.OnlyReaders,
 		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 			c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -240,14 +240,13 @@ func (o *options) metrics(profile *atomic.Pointer[operands.TLS]) metricsserver.O
 				}
 				each := c.Clone()
 				each.GetConfigForClient, each.MinVersion, each.CipherSuites = nil, s.MinVersion, s.CipherSuites
+				if pair := mounted.certificate(); pair != nil {
+					each.Certificates, each.GetCertificate = []tls.Certificate{*pair}, nil
+				}
 				return each, nil
 			}
 		}},
 	}
-	if _, err := os.Stat(filepath.Join(o.certDir, "tls.crt")); err == nil {
-		out.CertDir = o.certDir
-	}
-	return out
 }
 
 // recorder tells events of core/v1, as the original does, until stop is called.
