@@ -3,6 +3,7 @@ package program
 import (
 	"testing"
 
+	configv1 "github.com/openshift/api/config/v1"
 	"github.com/spf13/pflag"
 
 	"github.com/millwright-dev/millwright/internal/operator/operands"
@@ -34,6 +35,33 @@ func TestOperandsStart(t *testing.T) {
 				if len(c.Command) > 0 {
 					t.Run(name+c.Command[0], func(t *testing.T) { accepts(t, c.Command[0], c.Args) })
 				}
+			}
+		}
+	}
+}
+
+// TestOperandsTakeEveryProfile: the programs know every version and suite that the operator names for a profile of the cluster.
+func TestOperandsTakeEveryProfile(t *testing.T) {
+	platform, err := operands.PlatformOf("BareMetal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := operands.Images{"machineAPIOperator": "a", "kubeRBACProxy": "b", "clusterAPIControllerBareMetal": "c"}
+	all := &configv1.CustomTLSProfile{TLSProfileSpec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS11}}
+	for _, known := range configv1.TLSProfiles {
+		all.Ciphers = append(all.Ciphers, known.Ciphers...)
+	}
+	for _, profile := range []configv1.TLSSecurityProfile{
+		{Type: configv1.TLSProfileOldType}, {Type: configv1.TLSProfileIntermediateType}, {Type: configv1.TLSProfileModernType}, {Type: configv1.TLSProfileCustomType, Custom: all},
+	} {
+		asked := operands.TLSOf(configv1.APIServerSpec{TLSAdherence: configv1.TLSAdherencePolicyStrictAllComponents, TLSSecurityProfile: &profile})
+		o, err := operands.Render(operands.Facts{Namespace: "n", Platform: platform, Images: images, TLS: asked, Gates: operands.DefaultGates()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range o.Controllers.Spec.Template.Spec.Containers {
+			if len(c.Command) > 0 {
+				t.Run(string(profile.Type)+c.Command[0], func(t *testing.T) { accepts(t, c.Command[0], c.Args) })
 			}
 		}
 	}
