@@ -64,7 +64,8 @@ func TestPod(t *testing.T) {
 		{"priority", pod.PriorityClassName, "system-node-critical"},
 		{"node selector", pod.NodeSelector, map[string]string{"node-role.kubernetes.io/master": ""}},
 		{"tolerations", pod.Tolerations, []corev1.Toleration{
-			{Key: "node-role.kubernetes.io/master", Effect: "NoSchedule"}, {Key: "CriticalAddonsOnly", Operator: "Exists"},
+			{Key: "node-role.kubernetes.io/master", Effect: "NoSchedule"},
+			{Key: "CriticalAddonsOnly", Operator: "Exists"},
 			away("node.kubernetes.io/not-ready"), away("node.kubernetes.io/unreachable"),
 		}},
 		{"annotations of pods", d.Spec.Template.Annotations, map[string]string{
