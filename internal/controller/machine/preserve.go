@@ -28,7 +28,7 @@ func (p *pass[M]) preserve(ctx context.Context, d lifecycle.Decision) (did bool)
 	was := p.world.Node.Object
 	p.world.Preserving, p.world.Node = p.target().preserve(ctx, d)
 	if apierrors.IsNotFound(p.world.Preserving.Err) {
-		p.log.Info("the node went away while it was being marked for its machine", "node", was.Name)
+		p.logOf(was).Info("the node went away while it was being marked for its machine")
 	}
 	return d.Step == lifecycle.DrainPreserved || p.world.Node.Object.ResourceVersion != was.ResourceVersion
 }

@@ -65,7 +65,7 @@ func (r *Reconciler[M]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 	wakes := enqueue.Func(r.Wakes).With(r.Priority)
 	b := ctrl.NewControllerManagedBy(mgr).Named(s.Name).
 		Watches(r.Dialect.New(), wakes).
-		WithOptions(controller.Options{MaxConcurrentReconciles: s.Workers, RateLimiter: Limiter()})
+		WithOptions(controller.Options{MaxConcurrentReconciles: s.Workers, RateLimiter: Limiter(), LogConstructor: r.logs(mgr.GetLogger(), s.Name)})
 	for _, w := range s.Also {
 		b = b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Which))
 	}

@@ -114,7 +114,7 @@ func (t *target[M]) see(n *corev1.Node) lifecycle.Node {
 	}
 	_, changed, err := node.Plan(n, t.want())
 	if err != nil {
-		t.log.Error(err, "cannot bring the node's metadata in step", "node", n.Name)
+		t.logOf(n).Error(err, "cannot bring the node's metadata in step")
 		return f
 	}
 	f.Stale = changed

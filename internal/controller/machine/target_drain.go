@@ -88,7 +88,7 @@ func (t *target[M]) announce(ctx context.Context) {
 	want := t.lens.narrates.Leaving(t.world.Node.Object, lifecycle.Unwell(t.view, t.world.Node.Object, t.policy))
 	n, err := t.Nodes.Condition(ctx, t.world.Node.Object, want)
 	if err != nil {
-		t.log.Error(err, "cannot tell on the node why it is drained", "node", t.world.Node.Object.Name)
+		t.logOf(t.world.Node.Object).Error(err, "cannot tell on the node why it is drained")
 		return
 	}
 	t.world.Node.Object = n

@@ -27,11 +27,12 @@ func (t teller[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
 		t.say(e.Type, e.Reason, e.Action, e.Note)
 	}
 	t.mem.heard(out)
+	log := learned(t.log, t.was, t.Dialect.View(t.m))
 	for _, d := range out.Steps {
-		t.log.Info("performed", "step", d.Step, "reason", d.Reason, "providerID", t.view.Recorded.ProviderID)
+		log.Info("performed", "step", d.Step, "reason", d.Reason)
 	}
 	if was := t.was.Stage; out.Stage != was || out.Err != nil {
-		t.log.Info("machine", "stage", out.Stage, "was", was, "reason", out.Reason, "message", out.Message, "after", out.After)
+		log.Info("machine", "stage", out.Stage, "was", was, "reason", out.Reason, "message", out.Message, "after", out.After)
 	}
 	t.Metrics.observe(t.was, out)
 	t.counts(out)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -42,6 +43,17 @@ func (r *Reconciler[S]) Index(ctx context.Context, indexer client.FieldIndexer) 
 	return index.SetupOwner(ctx, indexer, r.lens.Traits().Machine())
 }
 
+// logs makes the logger of each pass, whose lines say which set they are about.
+func logs(base logr.Logger, controller string) func(*reconcile.Request) logr.Logger {
+	base = base.WithValues("controller", controller)
+	return func(req *reconcile.Request) logr.Logger {
+		if req == nil {
+			return base
+		}
+		return base.WithValues("namespace", req.Namespace, "name", req.Name, "set", req.String())
+	}
+}
+
 // SetupWithManager registers the watches. The manager's cache must have the index of
 // [Reconciler.Index].
 func (r *Reconciler[S]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
@@ -54,8 +66,8 @@ func (r *Reconciler[S]) SetupWithManager(mgr ctrl.Manager, s Setup) error {
 		Watches(r.lens.New(), enqueue.Func(r.Wakes)).
 		Watches(r.lens.Traits().Machine(), enqueue.Func(r.Wakes)).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: s.MaxConcurrent,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
+			MaxConcurrentReconciles: s.MaxConcurrent, LogConstructor: logs(mgr.GetLogger(), strings.ToLower(kind.GroupKind().String())),
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
 		})
 	if s.NodeCache != nil && r.nodeReader != nil {
 		b = b.WatchesRawSource(source.Kind[client.Object](s.NodeCache, &corev1.Node{}, enqueue.Func(r.Wakes)))
