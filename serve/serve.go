@@ -146,6 +146,9 @@ func (s *server) provider(ctx context.Context, process *run.Process) (provider.P
 	if err != nil {
 		return nil, err
 	}
+	if t := process.Tracer; t != nil { // what is really called, as with metrics
+		p = decorate.Calls(p, t.Call)
+	}
 	return decorated(p, s.rate, s.plugin.Limits, metrics.Registry)
 }
 

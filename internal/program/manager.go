@@ -270,7 +270,7 @@ func setUp[D, S client.Object](ctx context.Context, p program, sets dialect.Sets
 
 func setUpSets[S client.Object](ctx context.Context, p program, lens dialect.Sets[S], source string) error {
 	o := machineset.Options{
-		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: p.Clock, Recorder: p.recorder(source), Connectivity: p.Prober, StaleMachines: p.stale,
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: p.Clock, Recorder: p.recorder(source), Connectivity: p.Prober, StaleMachines: p.stale, Tracer: p.Tracer,
 	}
 	p.freeze.apply(&o)
 	s := machineset.Setup{MaxConcurrent: min(p.Flags.Workers, 10)}

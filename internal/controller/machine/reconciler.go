@@ -40,8 +40,9 @@ type Options[M client.Object] struct {
 	// Nodes is the cluster that the machines join; nil when they join none.
 	Nodes    *node.Cluster
 	Recorder events.EventRecorder
-	// Metrics may be nil.
+	// Metrics and Tracer may be nil.
 	Metrics *Metrics
+	Tracer  Tracer
 	// Connectivity is how well the clusters are seen; nil: perfectly.
 	Connectivity connectivity.Source
 	// Handover is how long what a process asked of the infrastructure may take
@@ -110,7 +111,7 @@ func (r *Reconciler[M]) reconcile(ctx context.Context, own *written.Client, key 
 		Reconciler: r, log: log.FromContext(ctx), own: own, mem: r.memory.of(m), m: m.DeepCopyObject().(M), found: m,
 	}}
 	p.world.Connectivity = seen
-	return p.run(ctx)
+	return traced[M]{p}.run(ctx)
 }
 
 // pass is one reconciliation of one machine: it lets others look and act, takes in what came
@@ -151,7 +152,7 @@ func (p *pass[M]) run(ctx context.Context) (time.Duration, error) {
 		if again, err := p.object().outdated(ctx, d); err != nil || again > 0 {
 			return again, err
 		}
-		did, err := p.perform(ctx, d)
+		did, err := traced[M]{p}.perform(ctx, d)
 		if err != nil {
 			return 0, err
 		}

@@ -141,7 +141,7 @@ type timed struct {
 	made               time.Time
 	initializing       time.Duration
 	drainSince         time.Time
-	drained            bool
+	drained, drainTold bool
 	instanceType, zone string
 }
 

@@ -35,6 +35,7 @@ func (t teller[M]) tell(ctx context.Context, before M, out lifecycle.Outcome) {
 		log.Info("machine", "stage", out.Stage, "was", was, "reason", out.Reason, "message", out.Message, "after", out.After)
 	}
 	t.Metrics.observe(t.was, out)
+	t.stretches(out)
 	t.counts(out)
 	t.measure(ctx, out)
 	t.Metrics.doubled(t.found, t.m)

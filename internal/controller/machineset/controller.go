@@ -65,6 +65,14 @@ type Options struct {
 	// unhealthy for too long, in API groups that tell that ([dialect.HealthJudge]);
 	// may be nil.
 	StaleMachines prometheus.Counter
+	// Tracer is told of machines that were made and deleted; may be nil.
+	Tracer Tracer
+}
+
+// Tracer takes down that something was done with the machine of a UID since from. What it is
+// told about are keys and values, as in logs.
+type Tracer interface {
+	Did(uid, name string, from time.Time, err error, about ...any)
 }
 
 // Reconciler keeps sets of kind S at their size. Passes over different sets

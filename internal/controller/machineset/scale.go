@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -63,11 +65,12 @@ func (h hands[S]) enterCreated(attempts []attempt) (made []client.Object) {
 }
 
 func (h hands[S]) createOne(ctx context.Context, a *attempt) error {
-	m := h.lens.NewMachine(h.object, a.name)
+	m, from := h.lens.NewMachine(h.object, a.name), h.Clock.Now()
 	err := h.Client.Create(ctx, m)
 	switch {
 	case err == nil:
 		a.made = m
+		h.trace(m.GetUID(), a.name, "MachineSet creates", from)
 		return nil
 	case apierrors.IsAlreadyExists(err):
 		return h.recognise(ctx, a)
@@ -119,11 +122,22 @@ func (h hands[S]) deleteOne(ctx context.Context, v replicas.Victim) error {
 	m := h.lens.Traits().Machine()
 	m.SetNamespace(h.set.Namespace)
 	m.SetName(v.Name)
+	from := h.Clock.Now()
 	err := h.Client.Delete(ctx, m, client.Preconditions{UID: ptr.To(v.UID)})
+	if err == nil {
+		h.trace(v.UID, v.Name, "MachineSet deletes", from, "reason", v.Reason)
+	}
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return fmt.Errorf("delete machine %s: %w", v.Name, err)
+}
+
+// trace has it told what was done with a machine since from.
+func (h hands[S]) trace(uid types.UID, name, what string, from time.Time, about ...any) {
+	if h.Tracer != nil {
+		h.Tracer.Did(string(uid), what, from, nil, append(about, "machine", h.set.Namespace+"/"+name, "set", h.set.Namespace+"/"+h.set.Name)...)
+	}
 }
 
 // fail tells a failure, and returns it for the record, shortened: what fails for one

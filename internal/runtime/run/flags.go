@@ -8,6 +8,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -72,11 +73,17 @@ type Flags struct {
 	SightTimeout, SightPeriod time.Duration
 
 	kubeconfig string
-	address    string
-	port       int
-	plain      bool // as [Place]
+	listening  listening
 	serving    serving
+	tracing    tracing
 	set        *pflag.FlagSet
+}
+
+// listening is where metrics are unless their address is given.
+type listening struct {
+	address string
+	port    int
+	plain   bool // as [Place]
 }
 
 // Election are the settings of leader election.
@@ -110,8 +117,8 @@ func (f *Flags) AddFlags(fs *pflag.FlagSet, p Place) {
 	fs.IntVar(&f.Workers, "max-concurrent-reconciles", 200, "the same as --concurrent-syncs")
 	fs.StringVar(&f.MetricsAddress, "metrics-bind-address", p.Metrics, "address of the metrics endpoint, \"0\" for none; empty is --address and --port")
 	fs.StringVar(&f.HealthAddress, "health-addr", p.Health, "address of /healthz and /readyz; empty for none of its own")
-	fs.StringVar(&f.address, "address", "0.0.0.0", "IP address of the metrics endpoint")
-	fs.IntVar(&f.port, "port", p.Port, "port of the metrics endpoint")
+	fs.StringVar(&f.listening.address, "address", "0.0.0.0", "IP address of the metrics endpoint")
+	fs.IntVar(&f.listening.port, "port", p.Port, "port of the metrics endpoint")
 	fs.BoolVar(&f.Profiling, "profiling", false, "serve /debug/pprof/ beside the metrics")
 	fs.Float32Var(&f.QPS, "kube-api-qps", 0, "requests per second to each API server; 0 leaves the limit to the server's priority and fairness")
 	fs.IntVar(&f.Burst, "kube-api-burst", 30, "burst of --kube-api-qps")
@@ -123,8 +130,9 @@ func (f *Flags) AddFlags(fs *pflag.FlagSet, p Place) {
 	fs.DurationVar(&f.Election.RetryPeriod, "leader-elect-retry-period", defaultElection.RetryPeriod, "pause between attempts; unless given, two fifteenths of the lease's duration, or 26s where that is longer than 107s")
 	fs.DurationVar(&f.SightTimeout, "machine-safety-apiserver-statuscheck-timeout", 30*time.Second, "how long the API server of either cluster may be silent before nothing is created, replaced or judged any more")
 	fs.DurationVar(&f.SightPeriod, "machine-safety-apiserver-statuscheck-period", time.Minute, "how often the API servers are looked at, at the least; a fifth of the timeout if that is sooner")
-	f.plain = p.Plain
+	f.listening.plain = p.Plain
 	f.serving.addFlags(fs)
+	f.tracing.addFlags(fs)
 	f.addIgnored(fs)
 }
 
@@ -171,12 +179,13 @@ func (f *Flags) Complete() error {
 		return err
 	}
 	if f.MetricsAddress == "" {
-		if net.ParseIP(f.address) == nil || f.port < 0 || f.port > 65535 {
-			return fmt.Errorf("--address, --port: %s:%d is no address", f.address, f.port)
+		at := f.listening
+		if net.ParseIP(at.address) == nil || at.port < 0 || at.port > 65535 {
+			return fmt.Errorf("--address, --port: %s:%d is no address", at.address, at.port)
 		}
-		f.MetricsAddress = net.JoinHostPort(f.address, strconv.Itoa(f.port))
+		f.MetricsAddress = net.JoinHostPort(at.address, strconv.Itoa(at.port))
 	}
-	return f.completeServing()
+	return errors.Join(f.completeServing(), f.tracing.check())
 }
 
 // The deadline and the pause of the originals of machine.openshift.io.

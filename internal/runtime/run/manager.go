@@ -58,6 +58,8 @@ type Process struct {
 	// Clock tells the time of the control cluster, for what was and will be written
 	// down there and in the other one.
 	Clock *serverclock.Clock
+	// Tracer tells the lives of machines; nil where nobody asked for that.
+	Tracer Tracer
 
 	*surroundings
 	scheme   *runtime.Scheme
@@ -72,6 +74,8 @@ type Process struct {
 	denied  map[reflect.Type]bool
 	events  record.EventBroadcaster
 	beside  []func(context.Context) error
+	// traced ends the telling of lives.
+	traced func()
 }
 
 // New connects to the clusters, which need not answer yet.
@@ -89,6 +93,9 @@ func New(f *Flags, log logr.Logger) (*Process, error) {
 	pace.Wrap(control)
 	if target != nil && target != control {
 		pace.Wrap(target)
+	}
+	if p.Tracer, p.traced, err = f.tracing.start(p.Clock, log); err != nil {
+		return nil, err
 	}
 	p.Control, p.surroundings = control, &surroundings{control: control, log: log}
 	if target != nil {
@@ -285,6 +292,7 @@ func (p *Process) Run(ctx context.Context, setUp func(context.Context) error) er
 		for t := range p.terms.each() {
 			t.Idle()
 		}
+		p.traced()
 	}()
 	asked := ctx
 	g, ctx := errgroup.WithContext(ctx)

@@ -36,7 +36,7 @@ func TestMapOfProcesses(t *testing.T) {
 		"the lease's duration":            "`--leader-elect-lease-duration` (" + short(f.Election.LeaseDuration) + ")",
 		"the renew deadline":              "`--leader-elect-renew-deadline` (" + short(f.Election.RenewDeadline) + ")",
 		"the retry period":                "`--leader-elect-retry-period` (" + short(f.Election.RetryPeriod) + ")",
-		"the address of metrics":          "`" + f.address + ":",
+		"the address of metrics":          "`" + f.listening.address + ":",
 	} {
 		if !strings.Contains(page, text) {
 			t.Errorf("%s is %s, and the page does not say so", what, text)

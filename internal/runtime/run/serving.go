@@ -41,7 +41,7 @@ const secureFlag = "metrics-secure"
 // completeServing decides about HTTPS where the user did not.
 func (f *Flags) completeServing() error {
 	s := &f.serving
-	mayBePlain := f.plain || f.MetricsAddress == "0" || loopback(f.MetricsAddress)
+	mayBePlain := f.listening.plain || f.MetricsAddress == "0" || loopback(f.MetricsAddress)
 	switch {
 	case !f.set.Changed(secureFlag):
 		s.secure = !mayBePlain

@@ -90,6 +90,11 @@ var walls = []wall{
 		why:   "what runs in a cluster knows neither what proves it, nor what demonstrates it, nor the kubectl plugin",
 	},
 	{
+		rooms: []string{""}, except: []string{"dev", "internal/runtime/trace", "internal/runtime/run", "serve/test/traces"},
+		out: []string{"go.opentelemetry.io", "./internal/runtime/trace"},
+		why: "whoever is traced is given a tracer, and knows keys and values: nothing but the process knows of OpenTelemetry",
+	},
+	{
 		rooms: []string{"internal/plugin"},
 		out:   []string{"./internal/verify", "./internal/demo", "./internal/controller", "./providers"},
 		tests: true,

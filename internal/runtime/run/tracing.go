@@ -1,0 +1,73 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/internal/runtime/trace"
+	"github.com/millwright-dev/millwright/internal/runtime/trace/otlp"
+	"github.com/millwright-dev/millwright/internal/runtime/version"
+	"github.com/millwright-dev/millwright/provider/decorate"
+)
+
+// Tracer tells the lives of machines, as [trace.Lives] does. Those who use one say which part of
+// it they use.
+type Tracer interface {
+	Born(uid string, created time.Time, about ...any)
+	Did(uid, name string, from time.Time, err error, about ...any)
+	Pass(ctx context.Context, uid string) (inner context.Context, over func(about ...any))
+	Step(ctx context.Context, name string) (inner context.Context, over func(did bool, err error, about ...any))
+	Call(ctx context.Context, c decorate.Call, do func(context.Context) error) error
+}
+
+// tracing says where traces go.
+type tracing struct {
+	endpoint string
+	rate     int
+}
+
+func (t *tracing) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&t.endpoint, "tracing-endpoint", "",
+		"URL of an OpenTelemetry collector that takes one trace for the life of each machine (OTLP over HTTP, http://collector:4318); empty is what $OTEL_EXPORTER_OTLP_ENDPOINT and its kin say, and without them nothing is traced")
+	fs.IntVar(&t.rate, "tracing-sampling-rate-per-million", trace.Million, "of how many of a million machines the lives are traced")
+}
+
+func (t *tracing) check() error {
+	if t.rate < 0 || t.rate > trace.Million {
+		return fmt.Errorf("--tracing-sampling-rate-per-million: must be from 0 to %d, not %d", trace.Million, t.rate)
+	}
+	if t.endpoint == "" { // what the environment says is no reason not to keep machines
+		return nil
+	}
+	_, err := otlp.CollectorOf(t.endpoint, os.Getenv)
+	return err
+}
+
+// start returns nil, and nothing to stop, where nobody asked for traces.
+func (t *tracing) start(clk clock.PassiveClock, log logr.Logger) (Tracer, func(), error) {
+	where, err := otlp.CollectorOf(t.endpoint, os.Getenv)
+	var sender *otlp.Sender
+	if err == nil && where.URL != nil && t.rate > 0 {
+		sender, err = otlp.Start(context.Background(), otlp.Options{
+			Where: where, Service: filepath.Base(os.Args[0]), Version: version.String(), IDs: trace.IDs{}, Log: log.WithName("tracing"),
+		})
+	}
+	switch {
+	case err != nil && t.endpoint != "":
+		return nil, nil, err
+	case err != nil:
+		log.Error(err, "Nothing is traced: the environment asks for what cannot be done")
+	}
+	if sender == nil {
+		return nil, func() {}, nil
+	}
+	log.Info("The lives of machines are traced", "collector", where.URL.Host, "perMillion", t.rate)
+	return trace.New(sender.Tracer(), clk, t.rate), sender.Stop, nil
+}
