@@ -27,10 +27,10 @@ func setUpHealth(ctx context.Context, p program, row served) error {
 	o := machinehealthcheck.Options{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Nodes: p.nodes(), LiveNodes: p.Target.GetAPIReader(),
 		Recorder: p.recorder(healthSource), Clock: p.Clock, Metrics: m,
-		Connectivity: p.Prober,
-		Patients:     []dialect.Patients{row.patients},
-		Namespace:    cmp.Or(p.Flags.NamespaceOf(p.api), run.ConditionsNamespace),
-		Common:       row.common,
+		Connectivity: p.Prober, Tracer: p.Tracer,
+		Patients:  []dialect.Patients{row.patients},
+		Namespace: cmp.Or(p.Flags.NamespaceOf(p.api), run.ConditionsNamespace),
+		Common:    row.common,
 	}
 	for _, other := range apiTable() {
 		if other.api != p.api && p.Flags.Serves(other.api) {

@@ -129,6 +129,7 @@ func (r *remedies[C]) sick(ctx context.Context, m client.Object) (bool, error) {
 }
 
 func (r *remedies[C]) delete(ctx context.Context, m client.Object, c *health.Case) error {
+	from := r.Clock.Now()
 	err := r.Client.Delete(ctx, m, client.Preconditions{UID: ptr.To(m.GetUID())})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
@@ -139,6 +140,10 @@ func (r *remedies[C]) delete(ctx context.Context, m client.Object, c *health.Cas
 	}
 	r.say(&c.Target, corev1.EventTypeNormal, dialect.EventMachineDeleted, "Machine %v has been remediated by requesting to delete Machine object")
 	r.Metrics.remedied(client.ObjectKeyFromObject(r.object))
+	if r.Tracer != nil {
+		r.Tracer.Did(string(m.GetUID()), "MachineHealthCheck deletes", from, nil,
+			"machine", client.ObjectKeyFromObject(m), "healthCheck", client.ObjectKeyFromObject(r.object), "node", c.Target.NodeName)
+	}
 	return nil
 }
 

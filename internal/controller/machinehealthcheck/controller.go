@@ -47,8 +47,9 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Connectivity tells how well the clusters are seen; nil: perfectly.
 	Connectivity connectivity.Source
-	// Metrics may be nil.
+	// Metrics and Tracer may be nil. Tracer is told of the machines that are deleted.
 	Metrics *Metrics
+	Tracer  Tracer
 	// Patients are the machines of the API groups that checks may select, the
 	// default first. Required.
 	Patients []dialect.Patients
@@ -56,6 +57,12 @@ type Options struct {
 	// them. Required where the kind goes by such.
 	Namespace string
 	Common    func(*corev1.ConfigMap) dialect.CommonConditions
+}
+
+// Tracer takes down that something was done with the machine of a UID since from. What it is
+// told about are keys and values, as in logs.
+type Tracer interface {
+	Did(uid, name string, from time.Time, err error, about ...any)
 }
 
 // Reconciler looks after checks of kind C. Passes over different checks may run
