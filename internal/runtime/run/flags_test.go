@@ -36,6 +36,8 @@ func TestComplete(t *testing.T) {
 		{"no address", "--address=here", "is no address"},
 		{"a port beyond all", "--port=70000", "is no address"},
 		{"a lease that ends before its deadline", "--leader-elect-renew-deadline=15s", "the lease (15s) must last longer than the deadline (15s)"},
+		{"a collector that has no URL", "--tracing-endpoint=collector:4317", "--tracing-endpoint: want a URL"},
+		{"more machines than there are", "--tracing-sampling-rate-per-million=1000001", "--tracing-sampling-rate-per-million: must be from 0 to 1000000"},
 		{"underscores for dashes", "--concurrent_syncs=5 --machine_safety_apiserver_statuscheck_timeout=10s", ""},
 		{"flags of the originals that mean nothing here", "--cloud-provider=x --leader-elect-resource-lock=leases --controller-start-interval=0s --kube-api-content-type=application/json", ""},
 	} {

@@ -126,6 +126,8 @@ type stage struct {
 	ns     string
 	api    client.Client
 	config string
+	// ports are where programs serve metrics, in plain HTTP.
+	ports map[string]int
 	// logs are what the programs wrote, by their names.
 	logs map[string]string
 	stop func()
@@ -134,7 +136,7 @@ type stage struct {
 // open starts both programs with the environment, and waits for nothing.
 func open(t *testing.T, environment ...string) *stage {
 	env := devplanetest.Start(t)
-	s := &stage{T: t, ns: devplanetest.Namespace(t), config: filepath.Join(t.TempDir(), "kubeconfig"), logs: map[string]string{}}
+	s := &stage{T: t, ns: devplanetest.Namespace(t), config: filepath.Join(t.TempDir(), "kubeconfig"), logs: map[string]string{}, ports: map[string]int{}}
 	var err error
 	s.api, err = client.New(env.Config, client.Options{Scheme: run.Scheme()})
 	s.must("make a client", err)
@@ -162,9 +164,11 @@ func (s *stage) start(name string, environment []string) (stop func()) {
 	s.logs[name] = filepath.Join(s.TempDir(), name)
 	log, err := os.Create(s.logs[name])
 	s.must("make a log", err)
+	s.ports[name] = devplanetest.FreePort(s)
 	c := exec.Command(self)
 	c.Args = []string{
-		name, "--namespace=" + s.ns, "--target-kubeconfig=" + s.config, "--leader-elect=false", "--metrics-bind-address=0", "--logging-format=json", "-v=2",
+		name, "--namespace=" + s.ns, "--target-kubeconfig=" + s.config, "--leader-elect=false", "--logging-format=json", "-v=2",
+		fmt.Sprint("--metrics-bind-address=127.0.0.1:", s.ports[name]), "--profiling", "--health-addr=",
 	}
 	if name == ofMachines {
 		c.Args = append(c.Args, "--approve-csrs=false")
@@ -388,6 +392,24 @@ func keys(line string) (map[string]string, error) {
 	return out, nil
 }
 
+// setVerbosity changes the level of the program of machines.
+func (s *stage) setVerbosity(v int) {
+	s.Helper()
+	s.eventually("the program's level is changed", func() string {
+		r, err := http.NewRequestWithContext(s.Context(), http.MethodPut, fmt.Sprintf("http://127.0.0.1:%d/debug/flags/v", s.ports[ofMachines]), strings.NewReader(fmt.Sprint(v)))
+		s.must("make a request", err)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return err.Error()
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return answer.Status
+		}
+		return ""
+	})
+}
+
 // TestDeadCollector: one that takes requests and never answers changes nothing, and people hear of it once.
 func TestDeadCollector(t *testing.T) {
 	ended := make(chan struct{})
@@ -400,7 +422,13 @@ func TestDeadCollector(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(ended) })
 	s := open(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL, "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_EXPORTER_OTLP_TIMEOUT=500")
+	s.setVerbosity(5)
 	s.lives()
+	raw, err := os.ReadFile(s.logs[ofMachines])
+	s.must("read a log", err)
+	if !strings.Contains(string(raw), `"msg":"Reconciling"`) {
+		t.Error("no line of the level that was set while the program ran")
+	}
 	s.eventually("people hear of it", func() string {
 		raw, err := os.ReadFile(s.logs[ofMachines])
 		s.must("read a log", err)
