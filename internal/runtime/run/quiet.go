@@ -28,9 +28,13 @@ func (q quietSink) Error(err error, msg string, kv ...any) {
 		return
 	}
 	if q.Enabled(1) {
-		q.Info(1, msg, append(kv, "err", err.Error())...)
+		q.LogSink.Info(1, msg, append(kv, "err", err.Error())...)
 	}
 }
+
+// Info implements [logr.LogSink]. It is there to be between whoever logs and what is inside, as
+// Error is: that looks for the line of code in the same place.
+func (q quietSink) Info(level int, msg string, kv ...any) { q.LogSink.Info(level, msg, kv...) }
 
 // WithValues implements [logr.LogSink].
 func (q quietSink) WithValues(kv ...any) logr.LogSink { return quietSink{q.LogSink.WithValues(kv...)} }

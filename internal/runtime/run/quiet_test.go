@@ -3,12 +3,32 @@ package run
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/go-logr/logr/funcr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// TestQuietKeepsCallers: a line says where it was written, whatever kind it is of.
+func TestQuietKeepsCallers(t *testing.T) {
+	var got []string
+	log := Quiet(funcr.New(func(_, args string) { got = append(got, args) }, funcr.Options{Verbosity: 1, LogCaller: funcr.All}))
+	_, _, line, _ := runtime.Caller(0)
+	log.Info("a")
+	log.Error(errors.New("quota"), "b")
+	log.Error(apierrors.NewConflict(schema.GroupResource{}, "m", errors.New("modified")), "c")
+	for i, args := range got {
+		if want := fmt.Sprintf(`"caller"={"file"="quiet_test.go" "line"=%d}`, line+1+i); !strings.Contains(args, want) {
+			t.Errorf("%s, want %s", args, want)
+		}
+	}
+	if len(got) != 3 {
+		t.Errorf("%d lines", len(got))
+	}
+}
 
 // TestQuiet: M7. An error in the log is something to look at.
 func TestQuiet(t *testing.T) {
