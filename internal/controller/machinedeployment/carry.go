@@ -21,6 +21,11 @@ type hands[D, S client.Object] struct {
 	waiting string
 }
 
+// named is how lines of logs name a set, or a machine, of the deployment.
+func (h hands[D, S]) named(name string) string {
+	return h.object.GetNamespace() + "/" + name
+}
+
 // rollBack makes the template of an earlier set the deployment's again, or
 // only clears the request for that.
 func (h hands[D, S]) rollBack(ctx context.Context, b rollout.RollBack) error {
@@ -73,7 +78,7 @@ func (h hands[D, S]) move(ctx context.Context, moves []rollout.Move) error {
 		return err
 	}
 	for _, m := range moves {
-		logf.FromContext(ctx).Info("handed a machine over", "machine", m.Name, "reason", m.Note)
+		logf.FromContext(ctx).Info("handed a machine over", "machine", h.named(m.Name), "reason", m.Note)
 	}
 	return nil
 }
@@ -97,7 +102,7 @@ func (h hands[D, S]) applySet(ctx context.Context, w rollout.SetWant) error {
 	}
 	h.sets[i] = after
 	if w.Scales() {
-		logf.FromContext(ctx).Info("scaled machine set", "set", w.Name, "from", w.Was, "to", w.Replicas, "reason", w.Note)
+		logf.FromContext(ctx).Info("scaled machine set", "set", h.named(w.Name), "from", w.Was, "to", w.Replicas, "reason", w.Note)
 		h.scaled(after, w.Was, w.Replicas)
 	}
 	h.tellCanary(w)
@@ -122,7 +127,7 @@ func (h hands[D, S]) prune(ctx context.Context, sets []rollout.SetRef) error {
 	for i, ref := range sets {
 		switch {
 		case errs[i] == nil:
-			logf.FromContext(ctx).Info("deleted machine set", "set", ref.Name, "reason", ref.Note)
+			logf.FromContext(ctx).Info("deleted machine set", "set", h.named(ref.Name), "reason", ref.Note)
 		case !expectations.Refused(errs[i]):
 			h.agreed = false
 		}

@@ -21,7 +21,7 @@ func (h hands[D, S]) create(ctx context.Context, w rollout.SetWant) (collided bo
 	err = h.Client.Create(ctx, s)
 	switch {
 	case err == nil:
-		logf.FromContext(ctx).Info(w.Note, "set", s.GetName(), "replicas", w.Replicas)
+		logf.FromContext(ctx).Info(w.Note, "set", h.named(s.GetName()), "replicas", w.Replicas)
 		h.enter(s)
 		h.scaled(s, 0, w.Replicas)
 		return false, nil
@@ -60,7 +60,7 @@ func (h hands[D, S]) recognise(ctx context.Context, name string) (collided bool,
 		h.enter(there)
 		return false, nil
 	}
-	logf.FromContext(ctx).Info("the name of the new set is taken, and another will be tried", "set", name)
+	logf.FromContext(ctx).Info("the name of the new set is taken, and another will be tried", "set", h.named(name))
 	h.again(conflictDelay)
 	return true, nil
 }

@@ -215,6 +215,6 @@ func (c *Client) pastCache(ctx context.Context, now time.Time, was client.Object
 		return Patience
 	}
 	log.FromContext(ctx).Info("the API server has gone back: what was written is forgotten",
-		"name", was.GetName(), "version", there.GetResourceVersion(), "was", was.GetResourceVersion())
+		"object", was.GetName(), "version", there.GetResourceVersion(), "was", was.GetResourceVersion())
 	return time.Millisecond
 }
