@@ -118,11 +118,11 @@ func (p *preflighting) facts(ctx context.Context, c survey.Clusters, api string)
 	f.Leases, gaps = survey.Leases(ctx, c.Control, api)
 	f.Gaps = append(f.Gaps, gaps...)
 	q := collect.Question{Namespace: *p.config.Namespace, API: api}
-	all, gaps, err := collect.Each(ctx, p.now(), collect.Clusters{Control: c.Control, Target: c.Target}, q)
+	all, unseen, err := collect.Each(ctx, p.now(), collect.Clusters{Control: c.Control, Target: c.Target}, q)
 	if err != nil {
 		return f, err
 	}
-	f.Gaps = append(f.Gaps, unforeseen(gaps)...)
+	f.Gaps = append(f.Gaps, ofObjects(unseen)...)
 	does, unread, err := p.foreseen(ctx, c, all)
 	if err != nil {
 		return f, err
@@ -144,11 +144,11 @@ func (p *preflighting) facts(ctx context.Context, c survey.Clusters, api string)
 	return f, nil
 }
 
-// unforeseen leaves out what is said of leases: they are judged by themselves.
-func unforeseen(gaps []string) (out []string) {
-	for _, gap := range gaps {
-		if !strings.Contains(gap, "it has no lease") && !strings.Contains(gap, "(leases)") {
-			out = append(out, gap)
+// ofObjects leaves out who leads, which is judged by the leases themselves.
+func ofObjects(gaps []collect.Gap) (out []string) {
+	for _, g := range gaps {
+		if !g.Leading {
+			out = append(out, g.Text)
 		}
 	}
 	return out

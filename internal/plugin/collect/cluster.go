@@ -33,10 +33,10 @@ func (l *look) ofNode(ctx context.Context, n *corev1.Node) explain.Answer {
 		v := machineOf(o).View
 		if v.Recorded.NodeName == n.Name || v.Recorded.NodeName == "" && theirs(v.Namespace, v.Name, v.Recorded.ProviderID, n) {
 			a := explain.Machine(l.now, l.machine(ctx, o))
-			return explain.Node(l.now, subject(n), n, &a, l.gaps)
+			return explain.Node(l.now, subject(n), n, &a, texts(l.gaps))
 		}
 	}
-	return explain.Node(l.now, subject(n), n, nil, l.gaps)
+	return explain.Node(l.now, subject(n), n, nil, texts(l.gaps))
 }
 
 // theirs reports whether a node shows the provider ID, or is marked as the machine's.
@@ -65,7 +65,7 @@ func (l *look) request(ctx context.Context, r *certificatesv1.CertificateSigning
 		}
 		break
 	}
-	f.Gaps = l.gaps
+	f.Gaps = texts(l.gaps)
 	return explain.Requested(l.now, f)
 }
 

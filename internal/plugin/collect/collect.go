@@ -76,11 +76,18 @@ type Clusters struct {
 	Control, Target client.Reader
 }
 
+// Gap is something that was not seen.
+type Gap struct {
+	// Leading: it is about who leads, and not about an object.
+	Leading bool
+	Text    string
+}
+
 // look is one inquiry.
 type look struct {
 	Clusters
 	now  time.Time
-	gaps []string
+	gaps []Gap
 	// memo is what was read and may be asked for again, closely how many machines
 	// were looked at closely.
 	memo    map[string]any
@@ -92,14 +99,22 @@ func (l *look) gap(what string, err error) {
 	if err == nil || apierrors.IsNotFound(err) {
 		return
 	}
-	l.note(what + ": " + err.Error())
+	l.note(Gap{Text: what + ": " + err.Error()})
 }
 
 // note adds to what was not seen.
-func (l *look) note(text string) {
-	if !slices.Contains(l.gaps, text) {
-		l.gaps = append(l.gaps, text)
+func (l *look) note(g Gap) {
+	if !slices.Contains(l.gaps, g) {
+		l.gaps = append(l.gaps, g)
 	}
+}
+
+// texts are gaps in words.
+func texts(gaps []Gap) (out []string) {
+	for _, g := range gaps {
+		out = append(out, g.Text)
+	}
+	return out
 }
 
 // Ask explains what q asks about. An error means that nothing could be read at
@@ -121,7 +136,7 @@ func Ask(ctx context.Context, now time.Time, c Clusters, q Question) (explain.An
 		a := l.explain(ctx, found[0])
 		if q.Tree {
 			b := l.tree(ctx, found[0], a)
-			a.Tree, a.Gaps = &b, l.gaps
+			a.Tree, a.Gaps = &b, texts(l.gaps)
 		}
 		return a, nil
 	}
@@ -129,7 +144,7 @@ func Ask(ctx context.Context, now time.Time, c Clusters, q Question) (explain.An
 	for _, o := range found {
 		all = append(all, subject(o))
 	}
-	return explain.Several(s, all, l.gaps), nil
+	return explain.Several(s, all, texts(l.gaps)), nil
 }
 
 func (l *look) explain(ctx context.Context, o client.Object) explain.Answer {
@@ -208,12 +223,12 @@ func (l *look) absent(ctx context.Context, q Question, s explain.Subject) explai
 	if q.Kind == "Machine" {
 		if e := l.evidence(ctx, q, ""); e != nil {
 			s.API, s.Namespace = e.Record.API, e.Record.Namespace
-			return explain.Departed(l.now, s, *e, l.gaps)
+			return explain.Departed(l.now, s, *e, texts(l.gaps))
 		}
 	}
 	var kinds []string
 	for _, k := range kindsOf(q) {
 		kinds = append(kinds, strings.TrimSuffix(k.plural()+"."+k.api, "."))
 	}
-	return explain.NotFound(s, explain.Near(q.Name, Names(ctx, l.Clusters, q)), kinds, l.gaps)
+	return explain.NotFound(s, explain.Near(q.Name, Names(ctx, l.Clusters, q)), kinds, texts(l.gaps))
 }

@@ -50,9 +50,9 @@ func (l *look) controller(ctx context.Context, s explain.Subject, name string, l
 	switch {
 	case len(c.Leases) > 0:
 	case len(denied) > 0:
-		l.gap(what+" (leases)", denied[0])
+		l.note(Gap{Leading: true, Text: what + " (leases): " + denied[0].Error()})
 	default:
-		l.note(what + ": it has no lease in the namespaces " + strings.Join(places, ", ") + "; it may lead without, or elsewhere")
+		l.note(Gap{Leading: true, Text: what + ": it has no lease in the namespaces " + strings.Join(places, ", ") + "; it may lead without, or elsewhere"})
 	}
 	return c
 }

@@ -11,5 +11,5 @@ import (
 func Find(ctx context.Context, now time.Time, c Clusters, q Question) (found []client.Object, gaps []string, err error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}}
 	found, err = l.find(ctx, q)
-	return found, l.gaps, err
+	return found, texts(l.gaps), err
 }

@@ -36,7 +36,7 @@ func (l *look) group(ctx context.Context, o client.Object) explain.GroupFacts {
 	if explain.Group(l.now, f).State != explain.Healthy {
 		f.Controller = l.setController(ctx, f.Subject)
 	}
-	f.Gaps = l.gaps
+	f.Gaps = texts(l.gaps)
 	return f
 }
 

@@ -57,11 +57,11 @@ func (l *look) machine(ctx context.Context, o client.Object) explain.MachineFact
 	}
 	q := Question{API: f.API, Namespace: f.Namespace, Name: f.Name}
 	f.Evidence = l.evidence(ctx, q, f.View.UID)
-	f.Gaps = l.gaps
+	f.Gaps = texts(l.gaps)
 	if explain.Machine(l.now, *f).State != explain.Healthy { // else nothing is waited for
 		f.Controller = l.machineController(ctx, f.Subject)
 	}
-	f.Gaps = l.gaps
+	f.Gaps = texts(l.gaps)
 	return *f
 }
 

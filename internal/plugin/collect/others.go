@@ -22,7 +22,7 @@ func (l *look) check(ctx context.Context, c *lenient.MachineHealthCheck) explain
 	if explain.Check(l.now, f).State != explain.Healthy {
 		f.Controller = l.setController(ctx, f.Subject)
 	}
-	f.Gaps = l.gaps
+	f.Gaps = texts(l.gaps)
 	return f
 }
 
@@ -46,6 +46,6 @@ func (l *look) class(ctx context.Context, c *v1alpha1.MachineClass) explain.Clas
 			f.Absent = append(f.Absent, s.Namespace+"/"+s.Name)
 		}
 	}
-	f.Gaps = l.gaps
+	f.Gaps = texts(l.gaps)
 	return f
 }

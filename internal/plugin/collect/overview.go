@@ -35,7 +35,7 @@ func (l *look) overview(ctx context.Context, q Question) (explain.Answer, error)
 	for _, o := range objects {
 		answers = append(answers, l.glance(ctx, o))
 	}
-	return explain.Overview(s, answers, l.gaps), nil
+	return explain.Overview(s, answers, texts(l.gaps)), nil
 }
 
 // everything are the objects of the APIs in a namespace, or in all where it is empty. An error means that nothing could be read.
@@ -71,7 +71,7 @@ type Explained struct {
 }
 
 // Each explains all objects of the APIs in q's namespace, or in all where that is empty, each by itself.
-func Each(ctx context.Context, now time.Time, c Clusters, q Question) (out []Explained, gaps []string, err error) {
+func Each(ctx context.Context, now time.Time, c Clusters, q Question) (out []Explained, gaps []Gap, err error) {
 	l := &look{Clusters: c, now: now, memo: map[string]any{}}
 	objects, err := everything(ctx, l, q, q.Namespace)
 	for _, o := range objects {
