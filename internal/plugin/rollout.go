@@ -23,6 +23,7 @@ import (
 type steering struct {
 	// why connects, and reads the flags that all commands have.
 	*why
+	*choice
 	// connect is how the cluster is reached; home is the namespace of the context.
 	connect func() (c client.Client, home string, err error)
 	clock   ticking
@@ -44,7 +45,7 @@ const deploymentKind = "MachineDeployment"
 // Rollout are the commands that steer rollouts of machine deployments; program is what people call it by.
 func Rollout(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	return rolloutCommands(program, func() *steering {
-		r := &steering{why: newWhy(streams), clock: wallClock{}}
+		r := &steering{why: newWhy(streams), choice: newChoice(), clock: wallClock{}}
 		r.connect = r.client
 		return r
 	})
@@ -57,8 +58,9 @@ func rolloutCommands(program string, begin func() *steering) *cobra.Command {
 		Long: `rollout does for machine deployments of either API what kubectl rollout does for
 Deployments, with the same arguments, flags and exit codes. A machine deployment is
 named by its kind and name (machinedeployment/mill, md/mill); where both APIs have
-one of that name, machinedeployments.<group>/mill or --api says which. Without -n it
-is looked for in the namespace of the context.`,
+one of that name, machinedeployments.<group>/mill or --api says which. Several are
+chosen by labels (machinedeployment -l pool=a) or by manifests that name them (-f).
+Without -n they are looked for in the namespace of the context.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("unknown command %q: want history, pause, restart, resume, status or undo", "rollout "+args[0])
@@ -114,28 +116,29 @@ func (r *steering) simple(program, verb, short, long string, decide func(time.Ti
 // command does something about each deployment that is named.
 func (r *steering) command(program, verb, short, long, example string, do func(context.Context, client.Client, survey.Deployed) error) *cobra.Command {
 	c := &cobra.Command{
-		Use:               verb + " machinedeployment/<name>...",
+		Use:               verb + " (machinedeployment/<name>... | machinedeployment -l <selector> | -f <file>)",
 		Short:             short,
 		Long:              long,
 		Example:           "  " + program + " rollout " + verb + " " + example,
 		ValidArgsFunction: r.complete,
 		RunE: func(c *cobra.Command, args []string) error {
-			questions, err := r.questions(args)
-			if err != nil {
-				return err
-			}
 			k, home, err := r.connect()
 			if err != nil {
 				return err
 			}
-			var all []error
-			for _, q := range questions {
-				all = append(all, r.each(c.Context(), k, home, q, do))
+			found, failed := r.chosen(c.Context(), k, home, args)
+			if len(found) == 0 && len(failed) == 0 { // and kubectl does not fail either
+				_, err = fmt.Fprintf(r.ErrOut, "No resources found in %s namespace.\n", r.place(home))
+				return err
 			}
-			return errors.Join(all...)
+			for _, o := range found {
+				failed = append(failed, r.about(c.Context(), k, o, do))
+			}
+			return errors.Join(failed...)
 		},
 	}
 	r.config.AddFlags(c.Flags())
+	r.choice.addFlags(c)
 	c.Flags().StringVar(&r.api, "api", "", strings.Join(apis.Words(), " or ")+"; empty for all")
 	r.completeFlags(c)
 	return c
@@ -168,12 +171,8 @@ func (r *steering) questions(args []string) (out []collect.Question, err error) 
 	return out, nil
 }
 
-// each does it about one.
-func (r *steering) each(ctx context.Context, k client.Client, home string, q collect.Question, do func(context.Context, client.Client, survey.Deployed) error) error {
-	o, err := r.lookUp(ctx, k, home, q)
-	if err != nil {
-		return err
-	}
+// about does it about one.
+func (r *steering) about(ctx context.Context, k client.Client, o client.Object, do func(context.Context, client.Client, survey.Deployed) error) error {
 	d, err := survey.Sets(ctx, k, o)
 	if err == nil {
 		err = do(ctx, k, d)
@@ -187,7 +186,7 @@ func (r *steering) each(ctx context.Context, k client.Client, home string, q col
 // lookUp finds the one deployment that q means, in its namespace or that of the context.
 func (r *steering) lookUp(ctx context.Context, k client.Client, home string, q collect.Question) (client.Object, error) {
 	if q.Namespace == "" {
-		q.Namespace = home
+		q.Namespace = r.place(home)
 	}
 	found, gaps, err := collect.Find(ctx, r.clock.Now(), collect.Clusters{Control: k, Target: k}, q)
 	switch {

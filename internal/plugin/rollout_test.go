@@ -41,7 +41,7 @@ func rolled(t *testing.T, k client.Client, clock *stepClock, args ...string) (ou
 	t.Helper()
 	var text bytes.Buffer
 	c := rolloutCommands("millwright", func() *steering {
-		r := &steering{why: newWhy(genericiooptions.IOStreams{Out: &text}), clock: clock}
+		r := &steering{why: newWhy(genericiooptions.IOStreams{Out: &text, ErrOut: &text}), choice: newChoice(), clock: clock}
 		r.connect = func() (client.Client, string, error) { return k, planSpace, nil }
 		return r
 	})
@@ -76,6 +76,15 @@ func TestRolloutRefuses(t *testing.T) {
 		{"history md/fleet -o sheet", "sheet"},
 		{"resume md/fleet", "fleet is not paused"},
 		{"continue md/fleet", `unknown command "rollout continue"`},
+		{"pause -l pool=a", "-l goes with a kind and no name: machinedeployment -l pool=a"},
+		{"pause md/fleet -l pool=a", "-l goes with a kind and no name"},
+		{"pause ms -l pool=a", "a machineset has no rollouts"},
+		{"pause md -l pool=,", "--selector: "},
+		{"pause md/fleet -f testdata/rollout", "name none beside them"},
+		{"pause -f testdata/none.yaml", `the path "testdata/none.yaml" does not exist`},
+		{"pause -f testdata/rollout/others/class.yaml", "the manifests have no machine deployment"},
+		{"pause -f testdata/rollout/others/cluster-api.yaml", `unknown API "cluster.x-k8s.io"`},
+		{"pause -n elsewhere -f testdata/rollout/pools.yaml", "the manifest is for namespace blue, and -n says elsewhere"},
 	} {
 		for _, api := range []string{"openshift", "gardener"} {
 			out, err := rolled(t, rollClient(api), &stepClock{now: planNow}, strings.Fields(c.args)...)
@@ -96,6 +105,47 @@ func TestRolloutPauses(t *testing.T) {
 	var d v1alpha1.MachineDeployment
 	if err := k.Get(t.Context(), client.ObjectKey{Namespace: planSpace, Name: "fleet"}, &d); err != nil || !d.Spec.Paused {
 		t.Errorf("paused is %v, %v", d.Spec.Paused, err)
+	}
+}
+
+// TestRolloutChooses: by labels those of a namespace that have them, by files those that are named in them.
+func TestRolloutChooses(t *testing.T) {
+	const no = "No resources found in " + planSpace + " namespace.\n"
+	paused := func(names ...string) (out string) {
+		for _, n := range names {
+			out += "machinedeployment." + n + " paused\n"
+		}
+		return out
+	}
+	for _, c := range []struct {
+		args, prints, fails, because string
+	}{
+		{"md -l pool=a", paused("machine.openshift.io/other", "machine.sapcloud.io/other"), "", "both APIs have one with the label"},
+		{"machinedeployments.machine.sapcloud.io -l pool=a", paused("machine.sapcloud.io/other"), "", "the kind says the API"},
+		{"md -l pool=a --api openshift", paused("machine.openshift.io/other"), "", "and so does the flag"},
+		{"md -l pool=z", no, "", "nothing has the label, which is no error to kubectl"},
+		{"md -l pool=a -n elsewhere", strings.Replace(no, planSpace, "elsewhere", 1), "", "they are in another namespace"},
+		{"-f testdata/rollout/pools.yaml", paused("machine.openshift.io/other", "machine.sapcloud.io/other"), "", "other objects of the file are left out"},
+		{"-f testdata/rollout/pools.yaml -l pool=z", no, "", "the labels are those of the stored objects"},
+		{"-R -f testdata/rollout", "", `unknown API "cluster.x-k8s.io"`, "folders are read"},
+		{"-f testdata/rollout/gone.yaml", paused("machine.sapcloud.io/other"), "machinedeployment/gone not found", "the mistakes are told, and the others are done"},
+	} {
+		var objects []client.Object
+		for _, api := range []string{"openshift", "gardener"} {
+			for _, o := range planWorld(api) {
+				if o.GetName() == "fleet" && strings.HasSuffix(titled(o), "/fleet") && strings.HasPrefix(titled(o), "machinedeployment.") {
+					other := o.DeepCopyObject().(client.Object)
+					other.SetName("other")
+					other.SetLabels(map[string]string{"pool": "a"})
+					objects = append(objects, o, other)
+				}
+			}
+		}
+		k := fake.NewClientBuilder().WithScheme(run.Scheme()).WithObjects(objects...).Build()
+		out, err := rolled(t, k, &stepClock{now: planNow}, append([]string{"pause"}, strings.Fields(c.args)...)...)
+		if out != c.prints || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+			t.Errorf("pause %s (%s): %q, %v", c.args, c.because, out, err)
+		}
 	}
 }
 
