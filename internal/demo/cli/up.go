@@ -62,21 +62,45 @@ type report struct {
 	Seconds float64 `json:"seconds"`
 	// Dir is the fleet's folder, Server and Kubeconfig lead to its API server;
 	// those are empty where it did not start.
-	Dir        string          `json:"dir"`
-	Server     string          `json:"server,omitempty"`
-	Kubeconfig string          `json:"kubeconfig,omitempty"`
-	Machines   []fleet.Machine `json:"machines"`
+	Dir         string          `json:"dir"`
+	Server      string          `json:"server,omitempty"`
+	Kubeconfig  string          `json:"kubeconfig,omitempty"`
+	Controllers []program       `json:"controllers"`
+	Machines    []fleet.Machine `json:"machines"`
 	// Error says why not all machines are ready, Reasons say it one by one.
 	Error   string   `json:"error,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
 }
 
+// program is a controller of the fleet.
+type program struct {
+	Program string `json:"program"`
+	PID     int    `json:"pid"`
+	// Running is false of one that has ended.
+	Running bool `json:"running"`
+	// Metrics is the URL of its metrics; empty of one that has ended.
+	Metrics string `json:"metrics,omitempty"`
+	Log     string `json:"log"`
+}
+
+func programs(f *fleet.Fleet) []program {
+	out := []program{}
+	if f == nil {
+		return out
+	}
+	for _, c := range f.Controllers {
+		p := program{Program: c.Program, PID: c.PID, Running: c.Alive(), Log: c.Log}
+		if c.Metrics != "" && p.Running {
+			p.Metrics = "http://" + c.Metrics + "/metrics"
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
 func (u *up) run(ctx context.Context) error {
 	if _, err := u.print.Printer(); err != nil {
 		return err
-	}
-	if u.backend != hollowBackend && u.backend != kwokBackend {
-		return fmt.Errorf("--backend: must be %s or %s, not %q", hollowBackend, kwokBackend, u.backend)
 	}
 	started := time.Now()
 	f, err := u.start(ctx)
@@ -96,6 +120,9 @@ func (u *up) run(ctx context.Context) error {
 
 // start clears what a crash left behind and starts the fleet.
 func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
+	if u.backend != hollowBackend && u.backend != kwokBackend {
+		return nil, fmt.Errorf("--backend: must be %s or %s, not %q", hollowBackend, kwokBackend, u.backend)
+	}
 	running, err := fleet.Find(u.dir)
 	if err == nil {
 		return nil, fmt.Errorf("a fleet is already running in %s since %s (KUBECONFIG=%s); `%s` ends it",
@@ -111,7 +138,7 @@ func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
 		}
 	}
 	f, err := fleet.Start(ctx, fleet.Options{
-		Dir: u.dir, Bin: u.bin, Backend: u.backend, Port: u.port, Detach: true, Log: os.Stderr,
+		Dir: u.dir, Bin: u.bin, Backend: u.backend, Port: u.port, Detach: true, Metrics: true, Log: os.Stderr,
 		Args: map[string][]string{fleet.Sets: leading(), fleet.Machines: leading()},
 	})
 	if err != nil {
@@ -160,7 +187,7 @@ func (u *up) report(w io.Writer, f *fleet.Fleet, started time.Time, machines []f
 	if p == nil || err != nil {
 		return err
 	}
-	r := report{Seconds: round(time.Since(started)), Dir: u.folder(), Machines: machines}
+	r := report{Seconds: round(time.Since(started)), Dir: u.folder(), Controllers: programs(f), Machines: machines}
 	if r.Machines == nil {
 		r.Machines = []fleet.Machine{}
 	}
@@ -207,6 +234,8 @@ func (u *up) await(ctx context.Context, f *fleet.Fleet) ([]fleet.Machine, error)
 				return machines, context.Canceled
 			}
 			return machines, u.late(ctx, f, fmt.Sprintf("Not all machines are ready after %s", time.Since(since).Round(time.Second)))
+		case err := <-f.Plane.Failed():
+			return machines, fmt.Errorf("the control plane ended before all machines were ready: %w", err)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
@@ -255,6 +284,9 @@ func (u *up) late(ctx context.Context, f *fleet.Fleet, what string) error {
 	fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	out := &lateError{what: what}
+	for _, c := range dead(f) {
+		out.reasons = append(out.reasons, fmt.Sprintf("%s ended; its log %s ends with:\n%s", c.Program, c.Log, strings.TrimSpace(c.Tail())))
+	}
 	machines, err := f.Census(fresh)
 	if err != nil {
 		out.reasons = append(out.reasons, "the machines cannot be listed: "+err.Error())
@@ -266,9 +298,6 @@ func (u *up) late(ctx context.Context, f *fleet.Fleet, what string) error {
 	}
 	if n := fleet.SampleMachines - len(machines); n > 0 && err == nil {
 		out.reasons = append(out.reasons, fmt.Sprintf("%d machines were not even created; see the logs in %s", n, u.folder()))
-	}
-	for _, c := range dead(f) {
-		out.reasons = append(out.reasons, fmt.Sprintf("%s ended; its log %s ends with:\n%s", c.Program, c.Log, strings.TrimSpace(c.Tail())))
 	}
 	fmt.Fprintf(os.Stderr, "\n%s:\n", what)
 	for _, r := range out.reasons {

@@ -1,9 +1,11 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +25,8 @@ type Controller struct {
 	Program string `json:"program"`
 	proc.ID
 	Log string `json:"log"`
+	// Metrics is the address of its metrics, "127.0.0.1:<port>"; empty where it serves none.
+	Metrics string `json:"metrics,omitempty"`
 
 	process  *proc.Process
 	comeback comeback
@@ -34,7 +38,14 @@ func (c *Controller) Done() <-chan struct{} { return c.process.Done() }
 // StartController starts a controller; several of one program are a leader and
 // its standbys.
 func (f *Fleet) StartController(program string) (*Controller, error) {
-	c, err := f.launch(program)
+	metrics := ""
+	if f.options.Metrics {
+		var err error
+		if metrics, err = freeAddress(); err != nil {
+			return nil, err
+		}
+	}
+	c, err := f.launch(program, metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -42,13 +53,22 @@ func (f *Fleet) StartController(program string) (*Controller, error) {
 	return c, f.save()
 }
 
+// freeAddress is one that nobody listens at.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("look for a port for metrics: %w", err)
+	}
+	return l.Addr().String(), l.Close()
+}
+
 // launch starts the process of a controller, of which the fleet does not know yet.
-func (f *Fleet) launch(program string) (*Controller, error) {
+func (f *Fleet) launch(program, metrics string) (*Controller, error) {
 	path := filepath.Join(f.options.Bin, program)
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("the program %s is not in %s: run `make build`", program, f.options.Bin)
 	}
-	args, err := f.args(program)
+	args, err := f.args(program, cmp.Or(metrics, "0"))
 	if err != nil {
 		return nil, err
 	}
@@ -57,13 +77,13 @@ func (f *Fleet) launch(program string) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Controller{Program: program, ID: p.ID, Log: log, process: p, comeback: comeback{since: time.Now()}}, nil
+	return &Controller{Program: program, ID: p.ID, Log: log, Metrics: metrics, process: p, comeback: comeback{since: time.Now()}}, nil
 }
 
-func (f *Fleet) args(program string) ([]string, error) {
+func (f *Fleet) args(program, metrics string) ([]string, error) {
 	args := []string{
 		"--target-kubeconfig=" + f.Kubeconfig(program),
-		"--metrics-bind-address=0",
+		"--metrics-bind-address=" + metrics,
 		// One process of each kind needs no lease; who wants one turns it on.
 		"--leader-elect=false", "--leader-elect-resource-namespace=kube-system",
 	}

@@ -57,6 +57,8 @@ type Options struct {
 	PlaneArgs map[string][]string
 	// Idle leaves the controllers to be started by StartController.
 	Idle bool
+	// Metrics lets the controllers serve metrics, in plain HTTP on loopback.
+	Metrics bool
 	// Log gets lines for a person who waits; nil: none.
 	Log io.Writer
 }

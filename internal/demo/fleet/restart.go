@@ -68,7 +68,7 @@ func (f *Fleet) Revive(now time.Time) (lines []string) {
 // down ends at once: whoever takes it down may not know of it.
 func (f *Fleet) again(n int, now time.Time) (*Controller, error) {
 	before := f.Controllers[n]
-	c, err := f.launch(before.Program)
+	c, err := f.launch(before.Program, before.Metrics)
 	if err != nil {
 		return nil, err
 	}
