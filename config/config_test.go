@@ -52,6 +52,16 @@ func TestKustomizationListsEveryCRD(t *testing.T) {
 	}
 }
 
+// TestCategory: `kubectl get millwright` lists the kinds of both APIs. A category of the name of a kind would hide that: kubectl
+// looks for categories first, and "kubectl get machines x" would then ask for several kinds, which goes with no name.
+func TestCategory(t *testing.T) {
+	for name, crd := range crds(t) {
+		if diff := cmp.Diff([]string{"millwright"}, crd.Spec.Names.Categories); diff != "" {
+			t.Errorf("%s: categories (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestNames(t *testing.T) {
 	cases := []struct {
 		crd, kind string
@@ -62,14 +72,14 @@ func TestNames(t *testing.T) {
 		reason    string
 	}{
 		{"machineclasses." + gardenerGroup, "MachineClass", []string{"mcc"}, false, "", nil, "a class has neither status nor columns"},
-		{"machines." + gardenerGroup, "Machine", []string{"mc"}, true, "", []string{"Status", "Age", "Node", "ProviderID"}, "Age stands before Node"},
-		{"machinesets." + gardenerGroup, "MachineSet", []string{"mcs"}, true, ".status.labelSelector", []string{"Desired", "Current", "Ready", "Age"}, "the selector path is our addition"},
-		{"machinedeployments." + gardenerGroup, "MachineDeployment", []string{"mcd"}, true, ".status.labelSelector", []string{"Ready", "Desired", "Up-to-date", "Available", "Age"}, "the selector path is our addition"},
+		{"machines." + gardenerGroup, "Machine", []string{"mc"}, true, "", []string{"Status", "Age", "Node", "ProviderID", "Why"}, "Age stands before Node; the last is ours, with -o wide"},
+		{"machinesets." + gardenerGroup, "MachineSet", []string{"mcs"}, true, ".status.labelSelector", []string{"Desired", "Current", "Ready", "Age", "Why"}, "the selector path and the last column are our addition"},
+		{"machinedeployments." + gardenerGroup, "MachineDeployment", []string{"mcd"}, true, ".status.labelSelector", []string{"Ready", "Desired", "Up-to-date", "Available", "Age", "Why"}, "the selector path and the last column are our addition"},
 		{"machines." + openshiftGroup, "Machine", nil, true, "", []string{"Phase", "Type", "Region", "Zone", "Age", "Node", "ProviderID", "State"}, "as published"},
 		{"machinesets." + openshiftGroup, "MachineSet", nil, true, ".status.labelSelector", []string{"Desired", "Current", "Ready", "Available", "Age"}, "as published"},
-		{"machinedeployments." + openshiftGroup, "MachineDeployment", []string{"mdp"}, true, ".status.labelSelector", []string{"Desired", "Current", "Ready", "Up-to-date", "Available", "Age"}, "ours: md is taken by another group"},
+		{"machinedeployments." + openshiftGroup, "MachineDeployment", []string{"mdp"}, true, ".status.labelSelector", []string{"Desired", "Current", "Ready", "Up-to-date", "Available", "Age", "Why"}, "ours: md is taken by another group"},
 		{"clusters." + openshiftGroup, "Cluster", nil, true, "", []string{"Age"}, "ours: cl is taken by another group"},
-		{"machinehealthchecks.healthchecking.openshift.io", "MachineHealthCheck", nil, true, "", []string{"ExpectedMachines", "CurrentHealthy"}, "ours: short names belong to the kind that took its place"},
+		{"machinehealthchecks.healthchecking.openshift.io", "MachineHealthCheck", nil, true, "", []string{"ExpectedMachines", "CurrentHealthy", "Why"}, "ours: short names belong to the kind that took its place"},
 		{"machinehealthchecks." + openshiftGroup, "MachineHealthCheck", []string{"mhc", "mhcs"}, true, "", []string{"MaxUnhealthy", "ExpectedMachines", "CurrentHealthy"}, "as published"},
 	}
 	all := crds(t)
@@ -105,6 +115,9 @@ func TestNames(t *testing.T) {
 func columns(version apiextensionsv1.CustomResourceDefinitionVersion) []string {
 	var names []string
 	for _, column := range version.AdditionalPrinterColumns {
+		if column.Name == "Why" && column.Priority == 0 {
+			names = append(names, "(narrow)") // sentences are for -o wide
+		}
 		names = append(names, column.Name)
 	}
 	return names

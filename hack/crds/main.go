@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -45,17 +46,35 @@ func run(out string) error {
 		if err != nil {
 			return fmt.Errorf("reading the manifest for %s: %w", target, err)
 		}
-		if err := os.WriteFile(filepath.Join(out, target), render(raw, source, version), 0o644); err != nil {
+		listed, err := categorize(raw)
+		if err != nil {
+			return fmt.Errorf("in %s: %w", source, err)
+		}
+		if err := os.WriteFile(filepath.Join(out, target), render(listed, source, version), 0o644); err != nil {
 			return fmt.Errorf("writing %s: %w", target, err)
 		}
 	}
 	return graft(out)
 }
 
+// The one addition to what was published: `kubectl get millwright` lists the kind with those of the other API. It changes
+// discovery only, and nothing that is stored.
+const (
+	names    = "\n  names:\n"
+	category = "    categories:\n    - millwright\n"
+)
+
+func categorize(raw []byte) ([]byte, error) {
+	if bytes.Count(raw, []byte(names)) != 1 || bytes.Contains(raw, []byte("\n    categories:")) {
+		return nil, errors.New("want one list of names, without categories of its own")
+	}
+	return bytes.Replace(raw, []byte(names), []byte(names+category), 1), nil
+}
+
 // render puts a line about the origin before the manifest, which otherwise stays byte for byte what it was.
 func render(raw []byte, source, version string) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Copied by hack/crds; do not edit. Source: %s@%s %s/%s\n---\n", module, version, manifests, source)
+	fmt.Fprintf(&b, "# Copied by hack/crds, with a category; do not edit. Source: %s@%s %s/%s\n---\n", module, version, manifests, source)
 	b.Write(raw)
 	return b.Bytes()
 }

@@ -48,6 +48,11 @@ const (
 	MachineDeploymentReplicaFailure MachineDeploymentConditionType = "ReplicaFailure"
 	// MachineDeploymentFrozen is True while a set of the deployment is frozen.
 	MachineDeploymentFrozen MachineDeploymentConditionType = "Frozen"
+	// MachineDeploymentReconciling: not all machines are of the present template and available yet. It is there only while
+	// that is so; the original does not have it, nor the next.
+	MachineDeploymentReconciling MachineDeploymentConditionType = "Reconciling"
+	// MachineDeploymentStalled: they will not be by themselves. It is there only while that is so.
+	MachineDeploymentStalled MachineDeploymentConditionType = "Stalled"
 )
 
 // Reasons of the Available condition of a deployment.

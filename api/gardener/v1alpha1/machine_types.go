@@ -8,12 +8,13 @@ import (
 // Machine is one machine: an instance at a provider and the node that it becomes.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=machines,scope=Namespaced,shortName=mc,singular=machine
+// +kubebuilder:resource:path=machines,scope=Namespaced,categories=millwright,shortName=mc,singular=machine
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.currentStatus.phase",description="Phase of the machine"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since the machine was declared"
 // +kubebuilder:printcolumn:name="Node",type="string",JSONPath=".metadata.labels.node",description="Name of the machine's node"
 // +kubebuilder:printcolumn:name="ProviderID",type="string",JSONPath=".spec.providerID",description="Provider ID of the machine's instance",priority=1
+// +kubebuilder:printcolumn:name="Why",type="string",JSONPath=".status.lastOperation.description",description="What was done last, or why it failed",priority=1
 type Machine struct {
 	metav1.TypeMeta `json:",inline"`
 

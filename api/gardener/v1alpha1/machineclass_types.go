@@ -10,7 +10,7 @@ import (
 // It has no spec and status: all fields are at the top level.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=machineclasses,scope=Namespaced,shortName=mcc,singular=machineclass
+// +kubebuilder:resource:path=machineclasses,scope=Namespaced,categories=millwright,shortName=mcc,singular=machineclass
 type MachineClass struct {
 	metav1.TypeMeta `json:",inline"`
 

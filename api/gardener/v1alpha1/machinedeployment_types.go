@@ -8,7 +8,7 @@ import (
 // MachineDeployment rolls changes of a template over sets of machines.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=machinedeployments,scope=Namespaced,shortName=mcd,singular=machinedeployment
+// +kubebuilder:resource:path=machinedeployments,scope=Namespaced,categories=millwright,shortName=mcd,singular=machinedeployment
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.labelSelector
 // +kubebuilder:printcolumn:name="Ready",type="integer",JSONPath=".status.readyReplicas",description="Machines with a ready node"
@@ -16,6 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Up-to-date",type="integer",JSONPath=".status.updatedReplicas",description="Machines of the present template"
 // +kubebuilder:printcolumn:name="Available",type="integer",JSONPath=".status.availableReplicas",description="Machines that can be used"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since the deployment was declared"
+// +kubebuilder:printcolumn:name="Why",type="string",JSONPath=".status.conditions[?(@.type==\"Progressing\")].message",description="How far the rollout is, and what it waits for",priority=1
 type MachineDeployment struct {
 	metav1.TypeMeta `json:",inline"`
 

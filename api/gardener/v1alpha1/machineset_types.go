@@ -7,13 +7,14 @@ import (
 // MachineSet keeps a number of machines alike.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=machinesets,scope=Namespaced,shortName=mcs,singular=machineset
+// +kubebuilder:resource:path=machinesets,scope=Namespaced,categories=millwright,shortName=mcs,singular=machineset
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.labelSelector
 // +kubebuilder:printcolumn:name="Desired",type="integer",JSONPath=".spec.replicas",description="Machines asked for"
 // +kubebuilder:printcolumn:name="Current",type="integer",JSONPath=".status.replicas",description="Machines there are"
 // +kubebuilder:printcolumn:name="Ready",type="integer",JSONPath=".status.readyReplicas",description="Machines with a ready node"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since the set was declared"
+// +kubebuilder:printcolumn:name="Why",type="string",JSONPath=".status.machineSetCondition[?(@.status==\"True\")].message",description="What is in the way of the set",priority=1
 type MachineSet struct {
 	metav1.TypeMeta `json:",inline"`
 

@@ -48,10 +48,11 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 // MachineHealthCheck replaces machines whose nodes are not well.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=machinehealthchecks,scope=Namespaced,singular=machinehealthcheck
+// +kubebuilder:resource:path=machinehealthchecks,scope=Namespaced,categories=millwright,singular=machinehealthcheck
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="ExpectedMachines",type="integer",JSONPath=".status.expectedMachines",description="Number of machines currently monitored"
 // +kubebuilder:printcolumn:name="CurrentHealthy",type="integer",JSONPath=".status.currentHealthy",description="Current observed healthy machines"
+// +kubebuilder:printcolumn:name="Why",type="string",JSONPath=".status.conditions[?(@.type==\"RemediationAllowed\")].message",description="Why nothing is remedied",priority=1
 type MachineHealthCheck struct {
 	metav1.TypeMeta `json:",inline"`
 

@@ -17,7 +17,7 @@ import (
 // A Cluster that is changed, deleted or made later has no say in it: all of that is meant for machines to come.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=clusters,scope=Namespaced,singular=cluster
+// +kubebuilder:resource:path=clusters,scope=Namespaced,categories=millwright,singular=cluster
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since the cluster was declared"
 type Cluster struct {

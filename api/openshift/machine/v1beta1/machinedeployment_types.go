@@ -21,7 +21,7 @@ import (
 // The short name avoids md, mc, mcd, mcp, mcs, ms and mp, which other groups use for kinds that live in the same clusters.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=machinedeployments,scope=Namespaced,shortName=mdp,singular=machinedeployment
+// +kubebuilder:resource:path=machinedeployments,scope=Namespaced,categories=millwright,shortName=mdp,singular=machinedeployment
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.labelSelector
 // +kubebuilder:printcolumn:name="Desired",type="integer",JSONPath=".spec.replicas",description="Machines asked for"
@@ -30,6 +30,7 @@ import (
 // +kubebuilder:printcolumn:name="Up-to-date",type="integer",JSONPath=".status.updatedReplicas",description="Machines of the present template"
 // +kubebuilder:printcolumn:name="Available",type="integer",JSONPath=".status.availableReplicas",description="Machines ready for long enough"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since the deployment was declared"
+// +kubebuilder:printcolumn:name="Why",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="How far the rollout is, and what it waits for",priority=1
 type MachineDeployment struct {
 	metav1.TypeMeta `json:",inline"`
 
