@@ -16,14 +16,15 @@ func TestWebhooks(t *testing.T) {
 	type row struct{ Configuration, Name, Path, Resource string }
 	const created, changed = "CREATE", "CREATE,UPDATE"
 	want := map[row]string{
-		{"machine-api", "default.machine.machine.openshift.io", "/mutate-machine-openshift-io-v1beta1-machine", "machine.openshift.io/v1beta1 machines"}:                                        created,
-		{"machine-api", "default.machineset.machine.openshift.io", "/mutate-machine-openshift-io-v1beta1-machineset", "machine.openshift.io/v1beta1 machinesets"}:                               created,
-		{"machine-api", "validation.machine.machine.openshift.io", "/validate-machine-openshift-io-v1beta1-machine", "machine.openshift.io/v1beta1 machines"}:                                   changed,
-		{"machine-api", "validation.machineset.machine.openshift.io", "/validate-machine-openshift-io-v1beta1-machineset", "machine.openshift.io/v1beta1 machinesets"}:                          changed,
-		{"millwright-warnings", "warning.machinedeployment.machine.openshift.io", "/warn-machine-openshift-io-v1beta1-machinedeployment", "machine.openshift.io/v1beta1 machinedeployments"}:    changed,
-		{"millwright-warnings", "warning.machinehealthcheck.machine.openshift.io", "/warn-machine-openshift-io-v1beta1-machinehealthcheck", "machine.openshift.io/v1beta1 machinehealthchecks"}: changed,
-		{"millwright-warnings", "warning.machinedeployment.machine.sapcloud.io", "/warn-machine-sapcloud-io-v1alpha1-machinedeployment", "machine.sapcloud.io/v1alpha1 machinedeployments"}:     changed,
-		{"millwright-warnings", "warning.machineclass.machine.sapcloud.io", "/warn-machine-sapcloud-io-v1alpha1-machineclass", "machine.sapcloud.io/v1alpha1 machineclasses"}:                   changed,
+		{"machine-api", "default.machine.machine.openshift.io", "/mutate-machine-openshift-io-v1beta1-machine", "machine.openshift.io/v1beta1 machines"}:                                                               created,
+		{"machine-api", "default.machineset.machine.openshift.io", "/mutate-machine-openshift-io-v1beta1-machineset", "machine.openshift.io/v1beta1 machinesets"}:                                                      created,
+		{"machine-api", "validation.machine.machine.openshift.io", "/validate-machine-openshift-io-v1beta1-machine", "machine.openshift.io/v1beta1 machines"}:                                                          changed,
+		{"machine-api", "validation.machineset.machine.openshift.io", "/validate-machine-openshift-io-v1beta1-machineset", "machine.openshift.io/v1beta1 machinesets"}:                                                 changed,
+		{"millwright-warnings", "warning.machinedeployment.machine.openshift.io", "/warn-machine-openshift-io-v1beta1-machinedeployment", "machine.openshift.io/v1beta1 machinedeployments"}:                           changed,
+		{"millwright-warnings", "warning.machinehealthcheck.machine.openshift.io", "/warn-machine-openshift-io-v1beta1-machinehealthcheck", "machine.openshift.io/v1beta1 machinehealthchecks"}:                        changed,
+		{"millwright-warnings", "warning.machinehealthcheck.healthchecking.openshift.io", "/warn-healthchecking-openshift-io-v1alpha1-machinehealthcheck", "healthchecking.openshift.io/v1alpha1 machinehealthchecks"}: changed,
+		{"millwright-warnings", "warning.machinedeployment.machine.sapcloud.io", "/warn-machine-sapcloud-io-v1alpha1-machinedeployment", "machine.sapcloud.io/v1alpha1 machinedeployments"}:                            changed,
+		{"millwright-warnings", "warning.machineclass.machine.sapcloud.io", "/warn-machine-sapcloud-io-v1alpha1-machineclass", "machine.sapcloud.io/v1alpha1 machineclasses"}:                                          changed,
 	}
 	got := map[row]string{}
 	add := func(configuration, name string, call admissionregistrationv1.WebhookClientConfig, rules []admissionregistrationv1.RuleWithOperations, common ...any) {

@@ -196,6 +196,11 @@ func TestAnswers(t *testing.T) {
 			[]string{`spec.unhealthyConditions[0].timeout: must be a duration like "5m", is "soon"`},
 		},
 		{
+			"one of the older kind", "/warn-healthchecking-openshift-io-v1alpha1-machinehealthcheck", nil,
+			`{"spec":{"selector":{"matchExpressions":[{"key":"a","operator":"Equals"}]},"maxUnhealthy":"40%"}}`, nil, "",
+			[]string{`spec.selector: "Equals" is not a valid label selector operator`},
+		},
+		{
 			"a deployment", "/warn-machine-openshift-io-v1beta1-machinedeployment", nil,
 			`{"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"c"}}}}}`, nil, "",
 			[]string{"spec.template.metadata.labels: are not matched by spec.selector"},

@@ -5,6 +5,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	healthchecking "github.com/millwright-dev/millwright/api/openshift/healthchecking/v1alpha1"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
 )
 
@@ -12,15 +13,19 @@ import (
 var warnedKinds = map[string]bool{"MachineDeployment": true, "MachineHealthCheck": true, "MachineClass": true}
 
 // warned are the empty objects of those kinds, by the path at which they are judged:
-// "/warn-machine-openshift-io-v1beta1-machinedeployment".
+// "/warn-machine-openshift-io-v1beta1-machinedeployment". The older kind of health check is of no API of machines.
 func warned() map[string]func() client.Object {
 	out := map[string]func() client.Object{}
+	add := func(group, version, kind string, newObject func() client.Object) {
+		out["/warn-"+strings.ReplaceAll(group, ".", "-")+"-"+version+"-"+strings.ToLower(kind)] = newObject
+	}
 	for _, a := range apis.All {
 		for _, k := range a.Kinds {
 			if warnedKinds[k.Name] {
-				out["/warn-"+strings.ReplaceAll(a.Name, ".", "-")+"-"+a.Version+"-"+strings.ToLower(k.Name)] = k.New
+				add(a.Name, a.Version, k.Name, k.New)
 			}
 		}
 	}
+	add(healthchecking.GroupName, healthchecking.GroupVersion.Version, healthchecking.KindMachineHealthCheck, func() client.Object { return &healthchecking.MachineHealthCheck{} })
 	return out
 }

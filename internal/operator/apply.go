@@ -26,6 +26,9 @@ type applier struct{ client.Client }
 // programs that judge.
 func (a applier) applyAll(ctx context.Context, want operands.Operands) error {
 	all := []client.Object{want.Validating, want.Mutating}
+	if r := want.Remediation; r != nil {
+		all = append(all, r.Validating, r.Mutating)
+	}
 	for _, p := range want.Policies {
 		all = append(all, p)
 	}

@@ -64,8 +64,8 @@ func operandTriggers() []trigger {
 		{appsv1.SchemeGroupVersion.WithKind("Deployment"), []string{operands.ControllersName, Name}},
 		{appsv1.SchemeGroupVersion.WithKind("DaemonSet"), []string{operands.TerminationName}},
 		{corev1.SchemeGroupVersion.WithKind("ConfigMap"), []string{operands.TrustedCAConfigMap}},
-		hooks("MutatingWebhookConfiguration", operands.WebhooksName),
-		hooks("ValidatingWebhookConfiguration", operands.WebhooksName),
+		hooks("MutatingWebhookConfiguration", operands.WebhooksName, operands.RemediationName),
+		hooks("ValidatingWebhookConfiguration", operands.WebhooksName, operands.RemediationName),
 		hooks("ValidatingAdmissionPolicy", policies...),
 		hooks("ValidatingAdmissionPolicyBinding", policies...),
 	}

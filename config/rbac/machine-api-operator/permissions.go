@@ -24,7 +24,7 @@ package machineapioperator
 // Who judges machines as they are written.
 //
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingadmissionpolicies;validatingadmissionpolicybindings;validatingwebhookconfigurations,verbs=get;list;watch
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,resourceNames=machine-api,verbs=create;patch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,resourceNames=machine-api;machine-api-metal3-remediation,verbs=create;patch
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=vsphere-failure-domain-in-use-by-cpms;vsphere-failure-domain-in-use-by-machine;vsphere-failure-domain-in-use-by-machineset,verbs=create;patch
 
 // An API server lets nobody install a policy who may not read all that it is about. Machines and sets are counted, too.

@@ -53,6 +53,8 @@ type API struct {
 	said    func(client.Object) dialect.Said
 	// classFaults are those of what machines are made from by reference; nil: there is none of that.
 	classFaults func(client.Object) []lifecycle.Fault
+	// otherFaults are those of kinds that are not among Kinds; nil: there are none of that.
+	otherFaults func(client.Object) []lifecycle.Fault
 	leases      leases
 	// programs are those of the original.
 	programs []Program
@@ -95,7 +97,13 @@ var All = []API{
 		Removal:     Removal{Begins: []string{"DrainSucceeded", "DrainSkipped"}, Ends: "Delete", Undrained: true, Span: "from the end of the drain"},
 		Approves:    true,
 		said:        openshift.Said,
-		leases:      leases{prefix: "cluster-api-provider-", suffix: "-leader", sets: "machineset", checks: "healthcheck", links: "nodelink"},
+		otherFaults: func(o client.Object) []lifecycle.Fault {
+			if c, is := o.(*healthchecking.MachineHealthCheck); is {
+				return openshift.OldHealthChecks{}.View(c, dialect.CommonConditions{}).Faults
+			}
+			return nil
+		},
+		leases: leases{prefix: "cluster-api-provider-", suffix: "-leader", sets: "machineset", checks: "healthcheck", links: "nodelink"},
 		programs: []Program{
 			{Name: "machine-controller-manager", Provider: true, Metrics: ":8081", Health: ":9440"},
 			{Name: "machineset-controller", Metrics: ":8082", Health: ":9441"},

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/gardener/v1alpha1"
+	healthchecking "github.com/millwright-dev/millwright/api/openshift/healthchecking/v1alpha1"
 	"github.com/millwright-dev/millwright/api/openshift/machine/lenient"
 	"github.com/millwright-dev/millwright/api/openshift/machine/v1beta1"
 	"github.com/millwright-dev/millwright/internal/dialect/apis"
@@ -32,6 +33,9 @@ func TestFaults(t *testing.T) {
 			Template: machinev1.MachineTemplateSpec{ObjectMeta: machinev1.ObjectMeta{Labels: chosen}},
 		}}, []string{`spec.strategy.type: must be RollingUpdate, OnDelete or Recreate, is "Odd"`}},
 		{"a check with a duration that is none", &lenient.MachineHealthCheck{Spec: lenient.MachineHealthCheckSpec{NodeStartupTimeout: ptr.To("0abc")}}, []string{`spec.nodeStartupTimeout: must be a duration like "5m", is "0abc"`}},
+		{"a check of the older kind, with the same", &healthchecking.MachineHealthCheck{Spec: healthchecking.MachineHealthCheckSpec{
+			Selector: metav1.LabelSelector{MatchLabels: chosen}, UnhealthyConditions: []lenient.UnhealthyCondition{{Type: "Ready", Status: "False", Timeout: "soon"}},
+		}}, []string{`spec.unhealthyConditions[0].timeout: must be a duration like "5m", is "soon"`}},
 		{"a machine of the other API, without a class", &v1alpha1.Machine{}, []string{"spec.class.kind: must be MachineClass", "spec.class.name: must name the MachineClass"}},
 		{"a class without a node template", &v1alpha1.MachineClass{}, nil},
 		{

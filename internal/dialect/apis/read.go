@@ -54,7 +54,7 @@ func Faults(o client.Object, now time.Time) []lifecycle.Fault {
 	a, known := Of(name)
 	switch {
 	case !known:
-		return nil
+		return otherFaults(o)
 	case kind == "Machine":
 		return a.Machines.View(o).Faults
 	case kind == "MachineSet":
@@ -67,6 +67,15 @@ func Faults(o client.Object, now time.Time) []lifecycle.Fault {
 		return a.classFaults(o)
 	}
 	return nil
+}
+
+func otherFaults(o client.Object) (out []lifecycle.Fault) {
+	for _, a := range All {
+		if a.otherFaults != nil {
+			out = append(out, a.otherFaults(o)...)
+		}
+	}
+	return out
 }
 
 type machines[M client.Object] struct{ lens dialect.Machines[M] }

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	configv1 "github.com/openshift/api/config/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -174,6 +176,7 @@ func TestFactsShow(t *testing.T) {
 	if got := container(t, metal, "machine-controller").Args; !slices.Contains(got, "--tls-min-version=VersionTLS12") || metal.Termination != nil {
 		t.Errorf("BareMetal: %v", got)
 	}
+	remediation(t, metal)
 	if d := render(t, facts(t, "GCP")).Termination; d == nil || d.Namespace != "ns" || d.Spec.Template.Spec.Containers[0].Image != "gcp" {
 		t.Errorf("GCP: %v", d)
 	}
@@ -191,6 +194,45 @@ func TestFactsShow(t *testing.T) {
 	f.ControlPlaneSets = true
 	if o := render(t, f); len(o.Policies) != 6 {
 		t.Errorf("%d policies and bindings", len(o.Policies))
+	}
+}
+
+// remediation: the webhooks of metal3's requests are those of section 6.1, on BareMetal alone and where there is a service CA.
+func remediation(t *testing.T, metal Operands) {
+	t.Helper()
+	want := []string{
+		"validation.metal3remediation.k8s.io /validate-infrastructure-cluster-x-k8s-io-v1beta1-metal3remediation metal3remediations",
+		"validation.metal3remediationtemplate.k8s.io /validate-infrastructure-cluster-x-k8s-io-v1beta1-metal3remediationtemplate metal3remediationtemplates",
+		"default.metal3remediation.k8s.io /mutate-infrastructure-cluster-x-k8s-io-v1beta1-metal3remediation metal3remediations",
+		"default.metal3remediationtemplate.k8s.io /mutate-infrastructure-cluster-x-k8s-io-v1beta1-metal3remediationtemplate metal3remediationtemplates",
+	}
+	var got []string
+	add := func(name string, call admissionregistrationv1.WebhookClientConfig, policy *admissionregistrationv1.FailurePolicyType, r []admissionregistrationv1.RuleWithOperations) {
+		got = append(got, name+" "+*call.Service.Path+" "+r[0].Resources[0])
+		if call.Service.Namespace != "ns" || call.Service.Name != "machine-api-operator-machine-webhook" || *policy != admissionregistrationv1.Ignore ||
+			len(r[0].Operations) != 2 || r[0].APIGroups[0] != "infrastructure.cluster.x-k8s.io" {
+			t.Errorf("%s: called at %v with %v", name, call.Service, r)
+		}
+	}
+	r := metal.Remediation
+	for _, h := range r.Validating.Webhooks {
+		add(h.Name, h.ClientConfig, h.FailurePolicy, h.Rules)
+	}
+	for _, h := range r.Mutating.Webhooks {
+		add(h.Name, h.ClientConfig, h.FailurePolicy, h.Rules)
+	}
+	if r.Validating.Name != RemediationName || r.Mutating.Name != RemediationName || r.Validating.Annotations[injectCA] != "true" || r.Mutating.Annotations[injectCA] != "true" {
+		t.Errorf("configurations %v and %v", r.Validating.ObjectMeta, r.Mutating.ObjectMeta)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("webhooks of remediation (-want +got):\n%s", diff)
+	}
+	plain := facts(t, "BareMetal")
+	plain.Plain = &Plain{}
+	for _, f := range []Facts{plain, facts(t, "AWS")} {
+		if got := render(t, f).Remediation; got != nil {
+			t.Errorf("%s, without a service CA %v: %v", f.Platform.name, f.Plain != nil, got)
+		}
 	}
 }
 

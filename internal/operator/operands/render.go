@@ -25,17 +25,27 @@ const (
 	ControllersName = "machine-api-controllers"
 	TerminationName = "machine-api-termination-handler"
 	WebhooksName    = "machine-api"
+	// RemediationName is of the webhooks that BareMetal's machine controller serves itself.
+	RemediationName = "machine-api-metal3-remediation"
 )
 
 // Operands are what a cluster should have.
 type Operands struct {
 	Mutating   *admissionregistrationv1.MutatingWebhookConfiguration
 	Validating *admissionregistrationv1.ValidatingWebhookConfiguration
+	// Remediation are the webhooks of requests for remediation; nil but on BareMetal.
+	Remediation *Remediation
 	// Policies are of admission, with their bindings; none but on vSphere.
 	Policies    []*unstructured.Unstructured
 	Controllers *appsv1.Deployment
 	// Termination is nil where no cloud takes instances back.
 	Termination *appsv1.DaemonSet
+}
+
+// Remediation are webhooks that BareMetal's machine controller serves itself.
+type Remediation struct {
+	Mutating   *admissionregistrationv1.MutatingWebhookConfiguration
+	Validating *admissionregistrationv1.ValidatingWebhookConfiguration
 }
 
 // Render decides what a cluster of these facts should have. The platform is none that is NoOp.
@@ -51,6 +61,11 @@ func Render(f Facts) (Operands, error) {
 	}
 	out.Mutating, out.Validating = mutating[0], validating[0]
 	f.webhooks(&out)
+	if f.Platform.name == bareMetal && f.Plain == nil {
+		if out.Remediation, err = f.remediation(); err != nil {
+			return out, err
+		}
+	}
 	if f.Platform.name == vSphere && f.Gates[gateManyCenters] {
 		if out.Policies, err = f.policies(); err != nil {
 			return out, err
@@ -97,6 +112,25 @@ func (f Facts) webhooks(o *Operands) {
 		o.Mutating.Annotations = map[string]string{injectCA: "true"}
 		o.Validating.Annotations = map[string]string{injectCA: "true"}
 	}
+}
+
+// remediation are webhooks that are called under a certificate of the service CA: without one there is nobody who would put a
+// bundle in, and no call would come through.
+func (f Facts) remediation() (*Remediation, error) {
+	r := &Remediation{Mutating: &admissionregistrationv1.MutatingWebhookConfiguration{}, Validating: &admissionregistrationv1.ValidatingWebhookConfiguration{}}
+	if err := decode("operator/operands/metal3_mutating.yaml", r.Mutating); err != nil {
+		return nil, err
+	}
+	if err := decode("operator/operands/metal3_validating.yaml", r.Validating); err != nil {
+		return nil, err
+	}
+	for i := range r.Mutating.Webhooks {
+		r.Mutating.Webhooks[i].ClientConfig.Service.Namespace = f.Namespace
+	}
+	for i := range r.Validating.Webhooks {
+		r.Validating.Webhooks[i].ClientConfig.Service.Namespace = f.Namespace
+	}
+	return r, nil
 }
 
 // policies leave out the one about a kind that is not there: API servers take no such policy.
