@@ -21,6 +21,7 @@ import (
 	"github.com/millwright-dev/millwright/internal/operator/start"
 	"github.com/millwright-dev/millwright/internal/program"
 	"github.com/millwright-dev/millwright/internal/runtime/run"
+	"github.com/millwright-dev/millwright/internal/runtime/version"
 )
 
 // programs are those that the file is, by their names. Images have a link for each.
@@ -37,8 +38,8 @@ func programs() map[string]func() *cobra.Command {
 }
 
 func main() {
-	if slices.Equal(os.Args[1:], []string{"--programs"}) {
-		fmt.Println(strings.Join(names(), "\n"))
+	if text := own(os.Args); text != "" {
+		fmt.Println(text)
 		return
 	}
 	args, err := called(os.Args)
@@ -49,6 +50,20 @@ func main() {
 	// Programs take ports and APIs by the name that they are called by.
 	os.Args = args
 	run.Main(programs()[filepath.Base(args[0])]())
+}
+
+// own is what the file answers by itself, where it is not called by the name of a program; empty: it is a program that answers.
+func own(args []string) string {
+	if _, linked := programs()[filepath.Base(args[0])]; linked || len(args) != 2 {
+		return ""
+	}
+	switch args[1] {
+	case "--programs":
+		return strings.Join(names(), "\n")
+	case "version", "--version":
+		return filepath.Base(args[0]) + " " + version.String()
+	}
+	return ""
 }
 
 // called is the command line of the program that is meant, beginning with its name.
