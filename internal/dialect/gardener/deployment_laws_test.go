@@ -39,6 +39,7 @@ func TestDeploymentLaws(t *testing.T) {
 	}.Check(t)
 }
 
+// deploymentShows passes over the conditions that sum the others up, which are tested by situation.
 func deploymentShows(d *v1alpha1.MachineDeployment) dialecttest.DeploymentShown {
 	st := d.Status
 	out := dialecttest.DeploymentShown{
@@ -46,7 +47,7 @@ func deploymentShows(d *v1alpha1.MachineDeployment) dialecttest.DeploymentShown 
 		Kept: int(st.PreservedFailedReplicas), Unavailable: int(st.UnavailableReplicas), Conditions: map[string]string{},
 	}
 	for _, c := range st.Conditions {
-		if c.Type != "Progressing" {
+		if !slices.Contains([]v1alpha1.MachineDeploymentConditionType{"Progressing", "Reconciling", "Stalled"}, c.Type) {
 			out.Conditions[string(c.Type)] = string(c.Status) + " " + c.Reason
 		}
 	}

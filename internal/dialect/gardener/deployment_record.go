@@ -34,6 +34,32 @@ func (Deployments) Record(d *v1alpha1.MachineDeployment, o dialect.DeploymentOut
 		recordSetFailure(st, o)
 		mirrorFrozen(st, o)
 	}
+	recordVerdict(st, o)
+}
+
+// recordVerdict sums up for clients that know no more than Reconciling and Stalled, of which at most one is there. Where all is
+// well neither is: there are Available and Progressing then, as with the original, and no Ready beside them. It follows from what
+// else the status says, and changes with that only.
+func recordVerdict(st *v1alpha1.MachineDeploymentStatus, o dialect.DeploymentOutcome[*v1alpha1.MachineSet]) {
+	var p v1alpha1.MachineDeploymentCondition
+	if told := deploymentCondition(st, v1alpha1.MachineDeploymentProgressing); told != nil {
+		p = *told
+	}
+	c := v1alpha1.MachineDeploymentCondition{Type: v1alpha1.MachineDeploymentReconciling, Status: v1alpha1.ConditionTrue, Reason: p.Reason, Message: p.Message}
+	other, reason := v1alpha1.MachineDeploymentStalled, rollout.Reason(p.Reason)
+	switch is := o.Plan.Status; {
+	case o.Deployment.Deleting, is.Complete && !is.Faulty && p.Status != v1alpha1.ConditionFalse:
+		dropCondition(st, c.Type)
+		dropCondition(st, other)
+		return
+	case is.Faulty, reason == rollout.Stopped, reason == rollout.DeadlineExceeded:
+		c.Type, other = other, c.Type
+	case p.Reason == "", reason == rollout.SetAvailable:
+		c.Reason = v1alpha1.ReasonMinimumReplicasUnavailable
+		c.Message = fmt.Sprintf("%d of %d machines are available, %d are up to date", is.Available, o.Deployment.Replicas, is.Updated)
+	}
+	dropCondition(st, other)
+	putCondition(st, c, o.Now)
 }
 
 func recordCounters(d *v1alpha1.MachineDeployment, o dialect.DeploymentOutcome[*v1alpha1.MachineSet]) {

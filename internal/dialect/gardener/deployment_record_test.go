@@ -145,6 +145,50 @@ func TestHappyPathConditions(t *testing.T) {
 	}
 }
 
+// TestVerdicts: what clients go by that know no more than Reconciling and Stalled, and that neither is there when all is well again.
+func TestVerdicts(t *testing.T) {
+	d := sampleDeployment()
+	progress := func(t rollout.Truth, r rollout.Reason, message string) func(*deploymentOutcome) {
+		return func(o *deploymentOutcome) {
+			*o = underway(*o)
+			o.Plan.Status.Progress = rollout.Progress{Status: t, Reason: r, Message: message, Since: setNow}
+		}
+	}
+	for n, tc := range []struct {
+		edit func(*deploymentOutcome)
+		want []string
+	}{
+		{func(*deploymentOutcome) {}, nil},
+		{func(o *deploymentOutcome) { *o = underway(*o) }, []string{"Reconciling MachineSetUpdated: 1 of 3 machines updated"}},
+		{progress(rollout.Unknown, rollout.IsPaused, "the rollout is paused"), []string{"Reconciling DeploymentPaused: the rollout is paused"}},
+		{progress(rollout.False, rollout.DeadlineExceeded, "no progress for 10m"), []string{"Stalled ProgressDeadlineExceeded: no progress for 10m"}},
+		{progress(rollout.False, rollout.Stopped, "3 machines failed"), []string{"Stalled RolloutStopped: 3 machines failed"}},
+		{func(o *deploymentOutcome) { o.CreateErr = errors.New("no more sets") }, []string{"Reconciling MachineSetCreateError: no more sets"}},
+		{func(o *deploymentOutcome) { *o = faulty(*o, "spec.strategy.type", "must be RollingUpdate") }, []string{"Stalled InvalidSpec: spec.strategy.type: must be RollingUpdate"}},
+		{func(*deploymentOutcome) {}, nil},
+		{func(o *deploymentOutcome) {
+			o.Plan.Status.Complete, o.Plan.Status.Available, o.Deployment.Replicas = false, 2, 3
+		}, []string{"Reconciling MinimumReplicasUnavailable: 2 of 3 machines are available, 3 are up to date"}},
+		{func(o *deploymentOutcome) { *o = underway(*o); o.Deployment.Deleting = true }, nil},
+	} {
+		o := deploymentOutcome{Now: setNow, Plan: rollout.Plan{Status: complete()}}
+		tc.edit(&o)
+		Deployments{}.Record(d, o)
+		var got []string
+		for _, c := range d.Status.Conditions {
+			if c.Type == v1alpha1.MachineDeploymentReconciling || c.Type == v1alpha1.MachineDeploymentStalled {
+				got = append(got, string(c.Type)+" "+c.Reason+": "+c.Message)
+			}
+			if c.Type == "Ready" {
+				t.Errorf("%d: Ready is there, by which clients of the original do not go", n)
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%d (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
 // TestConditionTimes: the update's time moves with what is said, the
 // transition's with the status only.
 func TestConditionTimes(t *testing.T) {

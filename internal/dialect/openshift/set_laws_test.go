@@ -23,15 +23,19 @@ func TestSetLaws(t *testing.T) {
 		Machine: prepareMember,
 		Owned: []string{
 			"status.replicas", "status.fullyLabeledReplicas", "status.readyReplicas", "status.availableReplicas", "status.observedGeneration",
-			"status.labelSelector", "status.errorReason", "status.errorMessage", "status.conditions[DeletionHeld]",
+			"status.labelSelector", "status.errorReason", "status.errorMessage", "status.conditions[DeletionHeld]", "status.conditions[Ready]",
 		},
 		Handed: []string{"metadata.labels", "metadata.annotations", "spec.metadata", "spec.taints"},
 		Shows:  setShows,
 		Tells: func(s *machinev1.MachineSet, o dialect.SetOutcome) dialecttest.SetShown {
 			out := setShows(s)
+			delete(out.Troubles, "unready")
 			if out.Generation = s.Generation; len(o.Faults) > 0 {
-				out.Troubles["fault"] = o.Faults[0].String()
+				out.Troubles["fault"], out.Troubles["unready"] = o.Faults[0].String(), "InvalidSpec"
 				return out
+			}
+			if want := *s.Spec.Replicas; o.Tally.Replicas != want || o.Tally.Available < want {
+				out.Troubles["unready"] = "MachinesUnavailable"
 			}
 			delete(out.Troubles, "fault")
 			out.Selector = metav1.FormatLabelSelector(&s.Spec.Selector)
@@ -56,6 +60,9 @@ func setShows(s *machinev1.MachineSet) dialecttest.SetShown {
 	for _, c := range st.Conditions {
 		if c.Type == openshift.HeldCondition && c.Status == "True" {
 			out.Troubles["held"] = c.Message
+		}
+		if c.Type == openshift.ReadyCondition && c.Status != "True" {
+			out.Troubles["unready"] = c.Reason
 		}
 	}
 	return out

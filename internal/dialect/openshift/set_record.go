@@ -1,6 +1,7 @@
 package openshift
 
 import (
+	"fmt"
 	"slices"
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
@@ -18,6 +19,7 @@ func (Sets) Record(s *machinev1.MachineSet, o dialect.SetOutcome) {
 	st.ObservedGeneration = s.Generation
 	recordFaults(st, o)
 	recordHeld(s, o)
+	recordReady(s, o)
 	if len(o.Faults) > 0 {
 		return
 	}
@@ -36,6 +38,34 @@ func recordFaults(st *machinev1.MachineSetStatus, o dialect.SetOutcome) {
 	}
 	if ptr.Deref(st.ErrorReason, "") == machinev1.InvalidConfigurationMachineSetError {
 		st.ErrorReason, st.ErrorMessage = nil, nil
+	}
+}
+
+// ReadyCondition sums up for clients that know no more: all machines that are wanted are there and available, and no others.
+// It follows from what else the status says, and changes with that only.
+const ReadyCondition machinev1.ConditionType = "Ready"
+
+// reasonUnavailable is why a set is not ready that is not at fault.
+const reasonUnavailable = "MachinesUnavailable"
+
+func recordReady(s *machinev1.MachineSet, o dialect.SetOutcome) {
+	c := condition(ReadyCondition, "", "", "")
+	switch want, is := ptr.Deref(s.Spec.Replicas, 0), o.Tally; {
+	case len(o.Faults) > 0:
+		c = condition(ReadyCondition, ReasonInvalidSpec, machinev1.ConditionSeverityError, o.Faults[0].String())
+	case is.Replicas != want || is.Available < want:
+		c = condition(ReadyCondition, reasonUnavailable, machinev1.ConditionSeverityInfo,
+			fmt.Sprintf("%d machines are wanted, %d are there, %d are available", want, is.Replicas, is.Available))
+	}
+	i := slices.IndexFunc(s.Status.Conditions, func(o machinev1.Condition) bool { return o.Type == ReadyCondition })
+	if i < 0 {
+		i = len(s.Status.Conditions)
+		s.Status.Conditions = append(s.Status.Conditions, machinev1.Condition{})
+	}
+	was := &s.Status.Conditions[i]
+	if c.LastTransitionTime = was.LastTransitionTime; *was != c {
+		c.LastTransitionTime = metav1.NewTime(o.Now).Rfc3339Copy()
+		*was = c
 	}
 }
 

@@ -91,6 +91,39 @@ func TestSetRecordGolden(t *testing.T) {
 	}
 }
 
+// TestSetReady: what clients go by that know no more than Ready. The time is that of the last change, and a pass that finds the
+// same changes nothing.
+func TestSetReady(t *testing.T) {
+	s := sampleSet(func(s *machinev1.MachineSet) { s.Spec.Replicas = ptr.To(int32(2)) })
+	for _, step := range []struct {
+		reason string
+		tally  replicas.Tally
+		faults []lifecycle.Fault
+		want   string
+		moved  bool
+	}{
+		{"nothing is there yet", replicas.Tally{}, nil, "False MachinesUnavailable: 2 machines are wanted, 0 are there, 0 are available", true},
+		{"they are there, and start", replicas.Tally{Replicas: 2, Ready: 1, Available: 1}, nil, "False MachinesUnavailable: 2 machines are wanted, 2 are there, 1 are available", true},
+		{"all are available", replicas.Tally{Replicas: 2, Ready: 2, Available: 2}, nil, "True : ", true},
+		{"and still are", replicas.Tally{Replicas: 2, Ready: 2, Available: 2}, nil, "True : ", false},
+		{"one is too many", replicas.Tally{Replicas: 3, Ready: 3, Available: 3}, nil, "False MachinesUnavailable: 2 machines are wanted, 3 are there, 3 are available", true},
+		{"nothing is counted", replicas.Tally{}, []lifecycle.Fault{{Field: "spec.selector", Message: "is empty"}}, "False InvalidSpec: spec.selector: is empty", true},
+	} {
+		var before metav1.Time
+		if n := len(s.Status.Conditions); n > 0 {
+			before = s.Status.Conditions[n-1].LastTransitionTime
+		}
+		Sets{}.Record(s, dialect.SetOutcome{Now: before.Add(time.Hour), Tally: step.tally, Faults: step.faults, Judged: true})
+		if len(s.Status.Conditions) != 1 {
+			t.Fatalf("%s: %v", step.reason, s.Status.Conditions)
+		}
+		c := s.Status.Conditions[0]
+		if got := string(c.Status) + " " + c.Reason + ": " + c.Message; got != step.want || c.LastTransitionTime.Equal(&before) == step.moved {
+			t.Errorf("%s: %s at %s, want %s", step.reason, got, c.LastTransitionTime, step.want)
+		}
+	}
+}
+
 func TestSetMachineGolden(t *testing.T) {
 	setGolden(t, "set-machine", Sets{}.NewMachine(sampleSet(), dialect.MachineName("workers", "x7k2p")))
 }
