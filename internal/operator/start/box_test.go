@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { os.Exit(devplanetest.Main(m, devplanetest.Options{
 
 const (
 	home = "openshift-machine-api"
-	good = `{"machineAPIOperator": "mao:1", "kubeRBACProxy": "rbac:1", "clusterAPIControllerAWS": "aws:1", "clusterAPIControllerOpenStack": "stack:1", "clusterAPIControllerVSphere": "mao:1"}`
+	good = `{"machineAPIOperator": "mao:1", "kubeRBACProxy": "rbac:1", "clusterAPIControllerAWS": "aws:1", "clusterAPIControllerBareMetal": "metal:1", "clusterAPIControllerOpenStack": "stack:1", "clusterAPIControllerVSphere": "mao:1"}`
 )
 
 // box is an API server without kubelets and without kube-controller-manager: the test says how Deployments are.

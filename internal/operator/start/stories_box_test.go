@@ -292,6 +292,24 @@ func TestPoliciesOfVSphere(t *testing.T) {
 	}
 }
 
+// TestRemediationOnBareMetal: the webhooks that this platform's machine controller serves come, with the rights that the operator has,
+// and what somebody takes away comes again.
+func TestRemediationOnBareMetal(t *testing.T) {
+	b := newBox(t)
+	b.openshift()
+	b.infrastructure(configv1.BareMetalPlatformType)
+	b.gates()
+	b.start(nil)
+	key := client.ObjectKey{Name: "machine-api-metal3-remediation"}
+	for _, o := range []client.Object{&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}} {
+		there := func() error { return b.Get(t.Context(), key, o) }
+		b.within(20*time.Second, "installed", there)
+		b.must(b.Delete(t.Context(), o))
+		b.within(20*time.Second, "put back", there)
+		t.Cleanup(func() { _ = b.Client.Delete(context.Background(), o) })
+	}
+}
+
 // TestBecomesOpenShift: the kinds of config.openshift.io come while the operator runs, and are watched from then on.
 func TestBecomesOpenShift(t *testing.T) {
 	b := newBox(t)
