@@ -74,6 +74,7 @@ func TestRolloutCommands(t *testing.T) {
 		does("resume", 0, title+" resumed")
 		does("resume", 1, "is not paused")
 
+		d.rollsByLabel(t, f, name)
 		does("undo --dry-run=server", 0, title+" rolled back to revision 1 (dry run, server)")
 		does("undo --to-revision=9", 1, "has no revision 9 in its history")
 		does("undo", 0, title+" rolled back to revision 1")
@@ -94,4 +95,21 @@ func selectorOf(d dialect, name string) string {
 	selector, _ := d.mill()
 	key, _, _ := strings.Cut(selector, "=")
 	return key + "=" + name
+}
+
+// rollsByLabel: deployments are chosen by their labels, and where none has them nothing is done.
+func (d dialect) rollsByLabel(t *testing.T, f *fleet.Fleet, name string) {
+	t.Helper()
+	title := "machinedeployment." + d.group + "/" + name
+	does := func(verb, want string) {
+		t.Helper()
+		said, code := rolls(t, f, verb, "machinedeployment", "-n", d.namespace, "--api", d.group, "-l", "rolls="+name)
+		if code != 0 || !strings.HasPrefix(said, want) {
+			t.Errorf("%s by label: exit code %d: %s, want %s", verb, code, said, want)
+		}
+	}
+	does("pause", "No resources found in "+d.namespace+" namespace.\n")
+	kubectl(t, f, "", "-n", d.namespace, "label", d.deployments(), name, "rolls="+name)
+	does("pause", title+" paused\n")
+	does("resume", title+" resumed\n")
 }

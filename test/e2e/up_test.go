@@ -3,6 +3,8 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +25,34 @@ func millwright(t *testing.T, home string, args ...string) (stdout, stderr strin
 	return out.String(), messages.String(), err
 }
 
+// reportedController is what the document of up says of a controller.
+type reportedController struct {
+	Program, Metrics, Log string
+	PID                   int
+	Running               bool
+}
+
+// serveMetrics: both controllers run, and their logs and metrics are where the document says.
+func serveMetrics(t *testing.T, all []reportedController) {
+	t.Helper()
+	for _, c := range all {
+		if _, err := os.Stat(c.Log); err != nil || !c.Running || c.PID == 0 {
+			t.Errorf("reported as a controller: %+v: %v", c, err)
+		}
+		metrics, err := http.Get(c.Metrics)
+		if err != nil {
+			t.Fatalf("read the metrics of %s: %v", c.Program, err)
+		}
+		if text, err := io.ReadAll(metrics.Body); err != nil || !strings.Contains(string(text), "millwright_leading") {
+			t.Errorf("metrics of %s at %s: %v\n%s", c.Program, c.Metrics, err, text)
+		}
+		_ = metrics.Body.Close()
+	}
+	if len(all) != 2 {
+		t.Errorf("controllers: %+v", all)
+	}
+}
+
 // TestUpAndDown does what the README's part for scripts says.
 func TestUpAndDown(t *testing.T) {
 	t.Parallel()
@@ -35,6 +65,7 @@ func TestUpAndDown(t *testing.T) {
 	var report struct {
 		Seconds                 float64
 		Dir, Server, Kubeconfig string
+		Controllers             []reportedController
 		Machines                []struct {
 			API, Namespace, Name, Node, Phase string
 			Seconds                           float64
@@ -51,6 +82,7 @@ func TestUpAndDown(t *testing.T) {
 	if _, err := os.Stat(report.Kubeconfig); err != nil {
 		t.Errorf("the report names a kubeconfig that cannot be read: %v", err)
 	}
+	serveMetrics(t, report.Controllers)
 	perAPI := map[string]int{}
 	for _, m := range report.Machines {
 		if m.Phase != "Running" || m.Node == "" || m.Name == "" || m.Namespace == "" || m.Seconds <= 0 {
