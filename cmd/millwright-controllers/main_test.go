@@ -31,9 +31,12 @@ func TestCalled(t *testing.T) {
 // TestOwn: the file itself has a version, and a list of programs; a program called by its name answers by itself.
 func TestOwn(t *testing.T) {
 	for _, c := range []struct{ args, begins string }{
-		{"/millwright-controllers version", "millwright-controllers "}, {"/millwright-controllers --version", "millwright-controllers "},
-		{"/millwright-controllers --programs", "machine-api-operator\n"}, {"/machineset-controller version", ""},
-		{"/millwright-controllers machineset-controller version", ""}, {"/millwright-controllers", ""},
+		{"/millwright-controllers version", "millwright-controllers "},
+		{"/millwright-controllers --version", "millwright-controllers "},
+		{"/millwright-controllers --programs", "machine-api-operator\n"},
+		{"/machineset-controller version", ""},
+		{"/millwright-controllers machineset-controller version", ""},
+		{"/millwright-controllers", ""},
 	} {
 		got := own(strings.Fields(c.args))
 		if !strings.HasPrefix(got, c.begins) || (got == "") != (c.begins == "") {
