@@ -169,6 +169,9 @@ func (f *Flags) Complete() error {
 	if f.Workers < 1 {
 		return fmt.Errorf("--concurrent-syncs: must be at least 1, not %d", f.Workers)
 	}
+	if f.ResyncPeriod < 0 {
+		return fmt.Errorf("--min-resync-period: must not be negative, is %s", f.ResyncPeriod)
+	}
 	if f.SightTimeout < 0 || f.SightPeriod < f.SightTimeout {
 		return fmt.Errorf("--machine-safety-apiserver-statuscheck-period, --machine-safety-apiserver-statuscheck-timeout: the period (%s) must not be shorter than the timeout (%s), nor that negative", f.SightPeriod, f.SightTimeout)
 	}

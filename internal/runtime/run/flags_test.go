@@ -32,6 +32,7 @@ func TestComplete(t *testing.T) {
 		{"a group that nobody serves", "--apis=cluster.x-k8s.io", `--apis: unknown API "cluster.x-k8s.io"`},
 		{"nothing to serve", "--apis=", "--apis: at least one is needed"},
 		{"no workers", "--concurrent-syncs=0", "--concurrent-syncs: must be at least 1"},
+		{"a past look", "--min-resync-period=-1m", "--min-resync-period: must not be negative, is -1m0s"},
 		{"machines that join nothing still live somewhere", "--target-kubeconfig=none", "--control-kubeconfig: must be set"},
 		{"no address", "--address=here", "is no address"},
 		{"a port beyond all", "--port=70000", "is no address"},
