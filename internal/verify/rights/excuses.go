@@ -17,7 +17,6 @@ const (
 	machines  = "machine.openshift.io"
 	blocks    = "admission asks who may block the deletion of an owner, where OwnerReferencesPermissionEnforcement is on, as in OpenShift"
 	applied   = "a server-side apply that creates an object is asked about create by the authorizer, and logged as a patch"
-	taken     = "stories take a right away, and demand that Degraded names it"
 	proxies   = "kube-rbac-proxy asks under this account, and is another project's program"
 	elsewhere = "tests do not wait for that, or provoke it on smaller stages: "
 )
@@ -45,6 +44,5 @@ var Denied = []Excuse{
 	{Account: "machine-controller", Verb: "list", Resource: "secrets", Why: "finalizers of secrets that a class dropped while nobody watched are looked for where that is allowed (decision 28)"},
 	{Account: "machine-api-controllers", Verb: "list", Resource: "certificatesigningrequests", Why: "kubelets are let in by another component there (decision 28)"},
 	{Account: "machine-api-controllers", Verb: "get", Group: admission, Why: "the service CA tells whom to trust there"},
-	{Account: "machine-api-operator", Verb: "get", Resource: "configmaps", Why: taken},
-	{Account: "machine-api-operator", Verb: "get", Resource: "daemonsets", Why: taken},
+	{Account: "machine-api-operator", Verb: "get", Why: "stories take its rights away, and demand that Degraded names the first that is missed"},
 }
