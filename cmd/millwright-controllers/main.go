@@ -28,12 +28,22 @@ import (
 func programs() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
 		"machine-api-operator":        start.Command,
+		"machine-controller":          as("machine-controller", kubemarkcontroller.Command),
 		"machine-controller-kubemark": kubemarkcontroller.Command,
 		"machine-controller-manager":  program.ControllerManager().Command,
 		"machine-healthcheck":         program.HealthCheck().Command,
 		"machineset-controller":       setcontroller.Command,
 		"nodelink-controller":         program.NodeLink().Command,
 		"termination-handler":         terminationhandler.Command,
+	}
+}
+
+// as is a program by another name: images of providers of machine.sapcloud.io have theirs as /machine-controller.
+func as(name string, program func() *cobra.Command) func() *cobra.Command {
+	return func() *cobra.Command {
+		c := program()
+		c.Use = name
+		return c
 	}
 }
 

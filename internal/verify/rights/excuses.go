@@ -17,7 +17,6 @@ const (
 	machines  = "machine.openshift.io"
 	blocks    = "admission asks who may block the deletion of an owner, where OwnerReferencesPermissionEnforcement is on, as in OpenShift"
 	applied   = "a server-side apply that creates an object is asked about create by the authorizer, and logged as a patch"
-	proxies   = "kube-rbac-proxy asks under this account, and is another project's program"
 	elsewhere = "tests do not wait for that, or provoke it on smaller stages: "
 )
 
@@ -32,8 +31,6 @@ var Unseen = []Excuse{
 	{Account: "machine-api-operator", Group: machines, Resource: "controlplanemachinesets", Why: "who binds a policy to a parameter has to be allowed to read that"},
 	{Verb: "patch", Resource: "events", Why: elsewhere + "an event that repeats within minutes is counted by a patch"},
 	{Verb: "delete", Resource: "configmaps", Why: elsewhere + "evidence of failed machines is removed after seven days"},
-	{Account: "machine-api-controllers", Verb: "create", Group: "authentication.k8s.io", Why: proxies},
-	{Account: "machine-api-controllers", Verb: "create", Group: "authorization.k8s.io", Why: proxies},
 	{Verb: "delete", Group: "storage.k8s.io", Resource: "volumeattachments", Why: elsewhere + "a volume that nobody detaches is let go after its time"},
 	{Account: "machine-controller", Verb: "patch", Resource: "secrets", Why: elsewhere + "a bootstrap token that ends before its machine has joined is prolonged"},
 	{Verb: "delete", Group: machines, Resource: "machinesets", Why: elsewhere + "sets beyond the history limit go"},

@@ -16,7 +16,7 @@ import (
 
 func main() {
 	used := flag.Bool("used", false, "print how often each right was used")
-	refused := flag.Bool("refused", false, "judge only what was refused, not what nobody needed")
+	refused := flag.Bool("refused", false, "judge what was refused, and not what nobody needed")
 	flag.Parse()
 	if err := judge(flag.Args(), *used, *refused); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -40,9 +40,9 @@ func judge(dirs []string, used, refused bool) error {
 			fmt.Println(line)
 		}
 	}
-	bad := ledger.Refused(rights.Denied)
-	if !refused {
-		bad = append(bad, ledger.Unneeded(rights.Unseen)...)
+	bad, good := ledger.Unneeded(rights.Unseen), "each is needed"
+	if refused {
+		bad, good = ledger.Refused(rights.Denied), "none is missing"
 	}
 	for _, line := range bad {
 		fmt.Println(line)
@@ -50,11 +50,7 @@ func judge(dirs []string, used, refused bool) error {
 	if len(bad) > 0 {
 		return fmt.Errorf("%d defects of roles in config/rbac", len(bad))
 	}
-	fmt.Printf("%d rights in config/rbac: none that was asked for is missing", len(shipped))
-	if !refused {
-		fmt.Print(", and each is needed")
-	}
-	fmt.Println()
+	fmt.Printf("%d rights in config/rbac: %s\n", len(shipped), good)
 	return nil
 }
 
