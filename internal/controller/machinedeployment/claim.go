@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/engine/replicas"
 )
@@ -52,11 +51,9 @@ func (r *roster[D, S]) adopt(ctx context.Context, sets []S) (out []S, err error)
 	if len(sets) == 0 {
 		return nil, nil
 	}
-	now := r.lens.New()
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(r.object), now); err != nil {
-		return nil, fmt.Errorf("read deployment before adopting: %w", err)
-	}
-	if now.GetUID() != r.facts.UID || now.GetDeletionTimestamp() != nil {
+	if stands, err := r.stands(ctx); err != nil {
+		return nil, fmt.Errorf("before adopting: %w", err)
+	} else if !stands {
 		return nil, apierrors.NewConflict(r.resource(), r.facts.Name, errors.New("the deployment has gone meanwhile"))
 	}
 	ref := *metav1.NewControllerRef(r.object, r.lens.Traits().Kind)

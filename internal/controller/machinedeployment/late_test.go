@@ -218,3 +218,29 @@ func goingSetIsReplaced[D, S client.Object](t *testing.T, a api[D, S]) {
 		}
 	}
 }
+
+func TestDeletedDeploymentMakesNoSet(t *testing.T) {
+	both(t, deletedDeploymentMakesNoSet, deletedDeploymentMakesNoSet)
+}
+
+// Somebody deletes a deployment and its set at once, and the cache shows only that the set has gone.
+func deletedDeploymentMakesNoSet[D, S client.Object](t *testing.T, a api[D, S]) {
+	w := newWorld(t, a)
+	r := w.controller()
+	w.declare(3)
+	w.rest(r)
+	w.sync()
+	w.must(w.Client.Delete(t.Context(), w.deployment()))
+	for _, s := range w.sets() {
+		s.SetFinalizers(nil)
+		w.must(w.Client.Update(t.Context(), s))
+		w.must(client.IgnoreNotFound(w.Client.Delete(t.Context(), s)))
+	}
+	w.sync("sets")
+	if res, err := w.reconcile(r); err != nil || res.RequeueAfter == 0 {
+		t.Errorf("looks again after %v, %v", res.RequeueAfter, err)
+	}
+	if n := len(w.sets()); n != 0 {
+		t.Errorf("%d sets are made for a deployment that was deleted", n)
+	}
+}

@@ -64,6 +64,8 @@ func (p *pass[D, S]) decide(ctx context.Context) error {
 func (p *pass[D, S]) carryOut(ctx context.Context) error {
 	if p.plan.Create() == nil {
 		p.told.createError = ""
+	} else if stands, err := p.stands(ctx); err != nil || !stands {
+		return err
 	}
 	var errs []error
 	for _, a := range p.plan.Actions {

@@ -61,6 +61,21 @@ func (b *subject[D, S]) again(d time.Duration) {
 	}
 }
 
+// stands asks the API server whether the deployment is still to have sets. Who deletes it together with its sets would get new ones otherwise, from a
+// cache that knows only of the latter yet.
+func (b *subject[D, S]) stands(ctx context.Context) (bool, error) {
+	now := b.lens.New()
+	err := b.Live.Get(ctx, client.ObjectKeyFromObject(b.object), now)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read deployment past the cache: %w", err)
+	}
+	if err == nil && now.GetUID() == b.facts.UID && now.GetDeletionTimestamp() == nil {
+		return true, nil
+	}
+	b.again(conflictDelay)
+	return false, nil
+}
+
 // patchDeployment makes a change to the deployment, but for its status, and
 // goes on with the result. A change of nothing is not written.
 func (b *subject[D, S]) patchDeployment(ctx context.Context, doing string, apply func(D)) error {

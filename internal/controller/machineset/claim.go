@@ -49,11 +49,9 @@ func (r *roster[S]) adopt(ctx context.Context, machines []client.Object) ([]clie
 	if len(machines) == 0 {
 		return nil, nil
 	}
-	now := r.lens.New()
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(r.object), now); err != nil {
-		return nil, fmt.Errorf("read set before adopting: %w", err)
-	}
-	if now.GetUID() != r.set.UID || now.GetDeletionTimestamp() != nil {
+	if stands, err := r.stands(ctx); err != nil {
+		return nil, fmt.Errorf("before adopting: %w", err)
+	} else if !stands {
 		return nil, apierrors.NewConflict(r.resource(), r.set.Name, errors.New("the set has gone meanwhile"))
 	}
 	ref := *metav1.NewControllerRef(r.object, r.lens.Traits().Kind)

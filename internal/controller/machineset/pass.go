@@ -65,6 +65,9 @@ func (p *pass[S]) scale(ctx context.Context) error {
 	log := logf.FromContext(ctx).WithValues("reason", d.Reason)
 	switch {
 	case d.Create > 0:
+		if stands, err := p.stands(ctx); err != nil || !stands {
+			return err
+		}
 		log.Info(d.Message, "create", d.Create)
 		return p.came(hands[S]{p.subject}.create(ctx, d.Create))
 	case len(d.Delete) > 0:

@@ -56,6 +56,21 @@ func (s *subject[S]) wentBack(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+// stands asks the API server whether the set is still to have machines. Who deletes a set together with its machines would get new ones otherwise, from a
+// cache that knows only of the latter yet.
+func (s *subject[S]) stands(ctx context.Context) (bool, error) {
+	now := s.lens.New()
+	err := s.Live.Get(ctx, client.ObjectKeyFromObject(s.object), now)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read set past the cache: %w", err)
+	}
+	if err == nil && now.GetUID() == s.set.UID && now.GetDeletionTimestamp() == nil {
+		return true, nil
+	}
+	s.again(time.Second)
+	return false, nil
+}
+
 // hold puts the set's finalizer in place before anything is created.
 func (s *subject[S]) hold(ctx context.Context) error {
 	finalizer := s.lens.Traits().Finalizer
