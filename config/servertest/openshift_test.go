@@ -150,8 +150,11 @@ func TestDeploymentColumns(t *testing.T) {
 	for _, column := range table.ColumnDefinitions {
 		columns = append(columns, column.Name)
 	}
-	if diff := cmp.Diff([]string{"Name", "Desired", "Current", "Ready", "Up-to-date", "Available", "Age"}, columns); diff != "" {
+	if diff := cmp.Diff([]string{"Name", "Desired", "Current", "Ready", "Up-to-date", "Available", "Age", "Why"}, columns); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
+	}
+	if why := table.ColumnDefinitions[len(columns)-1]; why.Priority == 0 {
+		t.Error("the reason makes the table wide without -o wide")
 	}
 	if diff := cmp.Diff([]any{"a", int64(4), int64(3), int64(2), int64(1), int64(0)}, table.Rows[0].Cells[:6]); diff != "" {
 		t.Errorf("the row (-want +got):\n%s", diff)
