@@ -22,6 +22,12 @@ var shellMutants = []Mutant{
 		Statement: 5, Note: "a set acts before the cache shows what it did",
 	},
 	{
+		ID: "machineset/deleted-set-grows", File: "pass.go", Func: "pass.scale",
+		From:  "err != nil || !stands",
+		To:    "err != nil && !stands",
+		Finds: "TestDeletedSetMakesNoMachine", Note: "a set that was deleted together with its machines replaces those, from a cache that does not know yet; no statement is about it, as the garbage collector ends them",
+	},
+	{
 		ID: "machineset/doom-forgotten", File: "scale.go", Func: "hands.delete",
 		From:      "h.ledger.ExpectDeletion(now, v.UID)",
 		To:        "_, _ = v, now",
@@ -77,9 +83,15 @@ var shellMutants = []Mutant{
 		Finds: "TestHandedOverIsReleased", Note: "a machine that was handed over is never released",
 	},
 	{
-		ID: "machinedeployment/adopts-while-leaving", File: "claim.go", Func: "roster.adopt",
-		From:  "now.GetUID() != r.facts.UID || now.GetDeletionTimestamp() != nil",
-		To:    "now.GetUID() != r.facts.UID",
+		ID: "machinedeployment/deleted-deployment-rolls", File: "pass.go", Func: "pass.carryOut",
+		From:  "err != nil || !stands",
+		To:    "err != nil && !stands",
+		Finds: "TestDeletedDeploymentMakesNoSet", Note: "a deployment that was deleted together with its sets makes another; no statement is about it, as the garbage collector ends that",
+	},
+	{
+		ID: "machinedeployment/adopts-while-leaving", File: "subject.go", Func: "subject.stands",
+		From:  "now.GetUID() == b.facts.UID && now.GetDeletionTimestamp() == nil",
+		To:    "now.GetUID() == b.facts.UID",
 		Finds: "TestAdoptAsksFirst", Note: "a deployment on its way out adopts sets",
 	},
 	{
