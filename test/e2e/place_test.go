@@ -228,7 +228,9 @@ func (s *started) ends(t *testing.T) {
 		t.Errorf("%s does not end", s.name)
 	}
 	for line := range strings.Lines(s.said(t)) {
-		if strings.HasPrefix(line, "E") {
+		// client-go says so of a look at the lease that is under way when the process is told to end.
+		cutShort := strings.Contains(line, "lease lock") && strings.Contains(line, "context canceled")
+		if strings.HasPrefix(line, "E") && !cutShort {
 			t.Errorf("%s logs an error: %s", s.name, line)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,7 +49,7 @@ func newBox(t *testing.T) *box {
 	t.Helper()
 	b := &box{T: t, env: devplanetest.Start(t), images: filepath.Join(t.TempDir(), "images.json")}
 	scheme := run.Scheme()
-	b.must(operator.Scheme(scheme))
+	b.must(errors.Join(operator.Scheme(scheme), apiextensionsv1.AddToScheme(scheme)))
 	var err error
 	b.Client, err = client.New(b.env.Config, client.Options{Scheme: scheme})
 	b.must(err)
@@ -122,20 +123,26 @@ func (b *box) openshift() {
 		paths = append(paths, filepath.Join(dir, name+".crd.yaml"))
 	}
 	o := envtest.CRDInstallOptions{Paths: paths, CleanUpAfterUse: true}
-	_, err := envtest.InstallCRDs(b.env.Config, o)
+	crds, err := envtest.InstallCRDs(b.env.Config, o)
 	b.must(err)
 	b.Cleanup(func() {
 		if err := envtest.UninstallCRDs(b.env.Config, o); err != nil {
 			b.Error(err)
 		}
-		groups := func() error {
+		left := func() error {
+			for _, crd := range crds {
+				err := b.Client.Get(context.Background(), client.ObjectKeyFromObject(crd), crd.DeepCopy())
+				if !apierrors.IsNotFound(err) {
+					return errors.Join(err, errors.New(crd.Name+" is still there"))
+				}
+			}
 			list, err := b.env.Client.Discovery().ServerGroups()
 			if err == nil && slices.ContainsFunc(list.Groups, func(g metav1.APIGroup) bool { return g.Name == configv1.GroupName }) {
 				err = errors.New("config.openshift.io is still served")
 			}
 			return err
 		}
-		for end := time.Now().Add(time.Minute); groups() != nil && time.Now().Before(end); {
+		for end := time.Now().Add(time.Minute); left() != nil && time.Now().Before(end); {
 			time.Sleep(100 * time.Millisecond)
 		}
 	})
