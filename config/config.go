@@ -2,13 +2,18 @@
 package config
 
 import (
+	"bytes"
 	"embed"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	streams "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
 
@@ -59,4 +64,22 @@ func Webhooks() ([]*admissionregistrationv1.MutatingWebhookConfiguration, []*adm
 		}
 	}
 	return []*admissionregistrationv1.MutatingWebhookConfiguration{mutating}, []*admissionregistrationv1.ValidatingWebhookConfiguration{validating, warnings}, nil
+}
+
+// RolesIn returns the roles among the objects of a manifest of rbac/, in their order. A Role comes as a ClusterRole with a
+// namespace, of whose fields it has some; its Kind says which it is.
+func RolesIn(manifest []byte) (out []rbacv1.ClusterRole, err error) {
+	for decoder := streams.NewYAMLOrJSONDecoder(bytes.NewReader(manifest), 4096); ; {
+		var role rbacv1.ClusterRole
+		err := decoder.Decode(&role)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("decoding roles: %w", err)
+		}
+		if role.Kind == "Role" || role.Kind == "ClusterRole" {
+			out = append(out, role)
+		}
+	}
 }

@@ -12,7 +12,8 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/config"
 )
 
 // program is whose rights are in a folder of config/rbac.
@@ -225,18 +226,14 @@ func rolesOf(file string) (out []right, roles int, err error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading roles: %w", err)
 	}
-	for document := range strings.SplitSeq(string(raw), "\n---\n") {
-		var role rbacv1.Role // a ClusterRole has its fields too
-		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
-			return nil, 0, fmt.Errorf("decoding %s: %w", file, err)
-		}
-		if role.Kind != "Role" && role.Kind != "ClusterRole" {
-			continue
-		}
-		roles++
+	all, err := config.RolesIn(raw)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", file, err)
+	}
+	for _, role := range all {
 		for _, r := range role.Rules {
 			out = append(out, rule(cmp.Or(role.Namespace, everywhere), r)...)
 		}
 	}
-	return out, roles, nil
+	return out, len(all), nil
 }

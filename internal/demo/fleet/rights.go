@@ -76,29 +76,22 @@ func shippedRoles(folder string) ([]client.Object, error) {
 	return out, nil
 }
 
-// rolesIn are the roles among the objects of a file.
+// rolesIn are the roles of a file, as a fleet has them.
 func rolesIn(raw []byte) (out []client.Object, err error) {
-	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096); ; {
-		var role rbacv1.ClusterRole // a Role has some of its fields
-		err := decoder.Decode(&role)
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	roles, err := config.RolesIn(raw)
+	for _, role := range roles {
 		meta := metav1.ObjectMeta{Namespace: role.Namespace, Name: "millwright:" + role.Name}
-		switch {
-		case role.Kind != "Role" && role.Kind != "ClusterRole":
-		case role.Namespace == "":
+		switch role.Namespace {
+		case "":
 			out = append(out, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: role.Rules, AggregationRule: role.AggregationRule})
-		case role.Namespace == metav1.NamespaceSystem:
+		case metav1.NamespaceSystem:
 			out = append(out, &rbacv1.Role{ObjectMeta: meta, Rules: role.Rules})
 		default:
 			meta = metav1.ObjectMeta{Name: meta.Name + ":control-namespace"}
 			out = append(out, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: role.Rules})
 		}
 	}
+	return out, err
 }
 
 // guard installs what admission adds to the roles of a binary, for the user that

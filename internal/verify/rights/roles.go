@@ -1,17 +1,16 @@
 package rights
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/millwright-dev/millwright/config"
 )
 
 // Right is one verb on one resource that a role gives to the account of a folder of config/rbac.
@@ -64,22 +63,13 @@ func Shipped(files fs.FS) ([]Right, error) {
 }
 
 func rightsIn(raw []byte, account string) (out []Right, err error) {
-	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(raw), 4096); ; {
-		var role rbacv1.ClusterRole // a Role has some of its fields
-		err := decoder.Decode(&role)
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if role.Kind != "Role" && role.Kind != "ClusterRole" {
-			continue
-		}
+	roles, err := config.RolesIn(raw)
+	for _, role := range roles {
 		for _, rule := range role.Rules {
 			out = append(out, each(rule, Right{Account: account, Role: role.Name, Namespace: role.Namespace})...)
 		}
 	}
+	return out, err
 }
 
 // each has a right for each verb and resource of a rule.
