@@ -22,9 +22,10 @@ PKG ?= ./...
 WITH_TEST_IMPORTS = go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' $(PKG)
 BOXED = '/internal/demo/devplane(/[a-z]+)? '
 UNIT_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -vE $(BOXED)'|^[^ ]*/internal/verify/sim ' | cut -d' ' -f1)
-BOX_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -E $(BOXED) | grep -vE '^[^ ]*/(test/install|test/e2e|cmd/millwright-controllers|internal/operator/start) ' | cut -d' ' -f1)
-# Those of them that run programs with the roles of config/rbac: what each right is for is in the audit logs of their API servers.
-RIGHTS_PACKAGES = ./test/e2e ./cmd/millwright-controllers ./internal/operator/start
+# Those of them that run programs with the roles of config/rbac are tested apart: the audit logs of their API servers tell what each right is for.
+RIGHTS = test/e2e cmd/millwright-controllers internal/operator/start
+ALONE = '/($(shell echo test/install $(RIGHTS) | tr ' ' '|')) '
+BOX_PACKAGES = $$($(WITH_TEST_IMPORTS) | grep -E $(BOXED) | grep -vE '^[^ ]*'$(ALONE) | cut -d' ' -f1)
 
 TEST_TIMEOUT ?= 15m
 
@@ -117,7 +118,7 @@ test-box: ## Run the tests that need a control plane
 .PHONY: test-rights
 test-rights: box ## Run the tests that run programs with the roles that are shipped; no role may lack a right
 	rm -rf bin/audit/box && mkdir -p bin/audit/box
-	MILLWRIGHT_AUDIT=$(CURDIR)/bin/audit/box go test -count=1 -p 1 -timeout $(TEST_TIMEOUT) $(RIGHTS_PACKAGES)
+	MILLWRIGHT_AUDIT=$(CURDIR)/bin/audit/box go test -count=1 -p 1 -timeout $(TEST_TIMEOUT) $(addprefix ./,$(RIGHTS))
 	go run ./internal/verify/rights/cmd/rights -refused bin/audit/box
 
 # With the flags that the box is built with, so that Kubernetes is compiled once; lint-dev does what vet would.
