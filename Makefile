@@ -90,7 +90,7 @@ clean: ## Remove what was built here (the cache folder stays)
 ##@ Test
 
 .PHONY: test
-test: test-unit test-fuzz test-sim test-box test-rights test-dev test-alerts test-chart ## Run every test
+test: test-unit test-fuzz test-sim test-box test-rights test-dev test-clouds test-alerts test-chart ## Run every test
 
 .PHONY: test-unit
 test-unit: ## Run unit tests, with the race detector
@@ -125,6 +125,12 @@ test-rights: box ## Run the tests that run programs with the roles that are ship
 .PHONY: test-dev
 test-dev: box ## Run the tests of the development control plane's own module
 	cd dev && CGO_ENABLED=0 go test -tags grpcnotrace -trimpath -vet=off -timeout $(TEST_TIMEOUT) ./...
+
+# Each cloud's provider and double is a module of its own, so that nobody compiles an SDK that they do not use.
+CLOUDS = $(patsubst %/go.mod,%,$(wildcard dev/clouds/go.mod dev/clouds/*/go.mod providers/*/cloud/go.mod))
+.PHONY: test-clouds
+test-clouds: ## Test the providers of real clouds against doubles of these: CLOUDS=providers/aws/cloud
+	@set -e; for module in $(CLOUDS); do echo "cd $$module && go test ./..." && (cd $$module && go test -timeout $(TEST_TIMEOUT) ./...); done
 
 # Some five seconds once promtool and the parser of PromQL are built, which takes minutes. What is tested is outside of the module, where
 # go does not notice changes: -count=1.
@@ -193,6 +199,7 @@ verify: generate fmt-check lint tidy ## Generate, format, lint, tidy, and demand
 .PHONY: lint
 lint: ## Run the linters
 	"$$(hack/tool golangci-lint)" run $(PKG)
+	@set -e; for module in $(CLOUDS); do (cd $$module && "$$(CDPATH= cd $(CURDIR) && hack/tool golangci-lint)" run --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: lint-dev
 lint-dev: ## Run the linters on the module of the development control plane (compiles much)
@@ -208,9 +215,5 @@ fmt-check:
 
 .PHONY: tidy
 tidy: ## Check that go.mod and go.sum of each module say what is needed
-	go mod tidy -diff
-	cd dev && go mod tidy -diff
-	cd dev/node && go mod tidy -diff
-	cd tools && go mod tidy -diff
-	cd test/monitoring && go mod tidy -diff
-	cd test/chart && go mod tidy -diff
+	@set -e; for module in . dev dev/node tools test/monitoring test/chart $(CLOUDS); do \
+		echo "cd $$module && go mod tidy -diff" && (cd $$module && go mod tidy -diff); done

@@ -30,6 +30,7 @@ var rooms = []room{
 	{"provider", []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "sigs.k8s.io/json"}},
 	{"provider/providertest", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "sigs.k8s.io/json", "github.com/google/go-cmp"}},
 	{"provider/lenient", []string{"./provider", "k8s.io/apimachinery", "sigs.k8s.io/json"}},
+	{"provider/infrastructure", []string{"./provider", "k8s.io/api", "github.com/openshift/api"}},
 	{"provider/admittest", []string{"./provider", "k8s.io/apimachinery", "github.com/evanphx/json-patch", "github.com/google/go-cmp", "pgregory.net/rapid"}},
 	{"provider/decorate", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "github.com/go-logr/logr", "github.com/prometheus/client_golang", "golang.org/x"}},
 	{Pure, []string{"./provider", "./api/millwright", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils"}},
@@ -79,9 +80,15 @@ var walls = []wall{
 		why:   "a provider is written against the public provider package only",
 	},
 	{
-		rooms: []string{""}, except: []string{"dev"},
+		rooms: []string{""}, except: []string{"dev", "providers"},
 		out: []string{"./dev", "./tools"},
 		why: "the development control plane and the tools are modules of their own and are run, not linked",
+	},
+	{
+		rooms: []string{"providers"},
+		out:   []string{"./dev", "./tools"},
+		tests: true,
+		why:   "a provider meets the double of its cloud in its tests only",
 	},
 	{
 		rooms: shipped,

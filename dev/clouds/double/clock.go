@@ -1,0 +1,26 @@
+package double
+
+import (
+	"sync"
+	"time"
+)
+
+// Clock is the time of a double: real time, and what [Clock.Advance] added. The zero value is ready for use.
+type Clock struct {
+	mu    sync.Mutex
+	ahead time.Duration
+}
+
+// Now is the double's time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.ahead)
+}
+
+// Advance lets time pass.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead += d
+}

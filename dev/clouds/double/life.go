@@ -1,0 +1,86 @@
+package double
+
+import (
+	"context"
+	"time"
+)
+
+// Guest is an instance that runs: what boots in it.
+type Guest struct {
+	// ID is the cloud's, unique for ever.
+	ID string `json:"id"`
+	// NodeName and ProviderID are what its kubelet registers with on this cloud.
+	NodeName   string `json:"nodeName"`
+	ProviderID string `json:"providerID"`
+	// Addresses are the internal ones.
+	Addresses []string `json:"addresses,omitempty"`
+	// UserData is what the cloud gives to the guest, decoded.
+	UserData []byte `json:"-"`
+	// Boots counts how often it was started: another number is another boot.
+	Boots int `json:"boots,omitempty"`
+	// VCPUs and MemoryMiB are what its type has; 0 if unknown.
+	VCPUs     int64 `json:"vcpus,omitempty"`
+	MemoryMiB int64 `json:"memoryMiB,omitempty"`
+	// Region, Zone and Type are labels that a cloud's kubelet registers with.
+	Region string `json:"region,omitempty"`
+	Zone   string `json:"zone,omitempty"`
+	Type   string `json:"type,omitempty"`
+}
+
+// Host is a [Cloud] whose instances live.
+type Host interface {
+	// Guests are those that run now.
+	Guests() []Guest
+}
+
+// Hypervisor runs guests. Its methods return promptly.
+type Hypervisor interface {
+	// Start boots a guest. A failure is tried again.
+	Start(ctx context.Context, g Guest) error
+	// Stop ends the guest with the ID at once, as a power cut does.
+	Stop(id string)
+}
+
+// Live starts guests as the host has them and stops those that it has no more, until ctx ends; then it stops
+// all. report is told what a hypervisor could not do; it may be nil.
+func Live(ctx context.Context, h Host, v Hypervisor, report func(Guest, error)) {
+	running := map[string]Guest{}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		level(ctx, h.Guests(), running, v, report)
+		select {
+		case <-ctx.Done():
+			for id := range running {
+				v.Stop(id)
+			}
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func level(ctx context.Context, want []Guest, running map[string]Guest, v Hypervisor, report func(Guest, error)) {
+	wanted := make(map[string]Guest, len(want))
+	for _, g := range want {
+		wanted[g.ID] = g
+	}
+	for id, g := range running {
+		if w, ok := wanted[id]; !ok || w.Boots != g.Boots {
+			v.Stop(id)
+			delete(running, id)
+		}
+	}
+	for id, g := range wanted {
+		if _, ok := running[id]; ok || ctx.Err() != nil {
+			continue
+		}
+		if err := v.Start(ctx, g); err != nil {
+			if report != nil {
+				report(g, err)
+			}
+			continue
+		}
+		running[id] = g
+	}
+}

@@ -1,0 +1,56 @@
+// Package infrastructure reads what a cluster of OpenShift says of the cloud that it runs on, for providers
+// that are opened with it: regions, endpoints, common tags, a bundle of certificates. On other clusters there
+// is nothing of this, and nothing is an answer.
+package infrastructure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Read returns the object Infrastructure "cluster" of config.openshift.io; nil where there is none.
+func Read(ctx context.Context, objects provider.Objects) (*configv1.Infrastructure, error) {
+	return read[configv1.Infrastructure](ctx, objects, provider.ObjectRef{
+		APIVersion: configv1.GroupVersion.String(), Kind: "Infrastructure", Name: "cluster",
+	})
+}
+
+// CABundle returns certificates in PEM: what the ConfigMap has under the key; nil where it, or the key, is not
+// there.
+func CABundle(ctx context.Context, objects provider.Objects, namespace, name, key string) ([]byte, error) {
+	m, err := read[corev1.ConfigMap](ctx, objects, provider.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: namespace, Name: name})
+	if m == nil || err != nil || m.Data[key] == "" {
+		return nil, err
+	}
+	return []byte(m.Data[key]), nil
+}
+
+// CloudCABundle is the [CABundle] that the operator of OpenShift's configuration keeps for all clouds.
+func CloudCABundle(ctx context.Context, objects provider.Objects) ([]byte, error) {
+	return CABundle(ctx, objects, "openshift-config-managed", "kube-cloud-config", "ca-bundle.pem")
+}
+
+func read[T any](ctx context.Context, objects provider.Objects, ref provider.ObjectRef) (*T, error) {
+	if objects == nil {
+		return nil, nil
+	}
+	raw, err := objects.Object(ctx, ref)
+	if errors.Is(err, provider.ErrNoObject) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var o T
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", ref.Kind, ref.Name, err)
+	}
+	return &o, nil
+}
