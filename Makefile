@@ -199,7 +199,7 @@ verify: generate fmt-check lint tidy ## Generate, format, lint, tidy, and demand
 .PHONY: lint
 lint: ## Run the linters
 	"$$(hack/tool golangci-lint)" run $(PKG)
-	@set -e; for module in $(CLOUDS); do (cd $$module && "$$(CDPATH= cd $(CURDIR) && hack/tool golangci-lint)" run --config $(CURDIR)/.golangci.yml ./...); done
+	@set -e; for module in $(CLOUDS); do (cd $$module && "$$(CDPATH= cd $(CURDIR) && hack/tool golangci-lint)" run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: lint-dev
 lint-dev: ## Run the linters on the module of the development control plane (compiles much)

@@ -1,0 +1,160 @@
+// Package command makes a program of a double: it listens on loopback, stands for every host to whom it is the proxy,
+// boots instances, and says where it is.
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/hollow"
+)
+
+// Options are those of any double.
+type Options struct {
+	// Inventory is a YAML document of what the cloud has before anybody asks: images, networks, types. Nil: a sample.
+	Inventory []byte
+	// AcceptAny takes images, networks, credentials and so on as if they were there, whatever they are called.
+	AcceptAny bool
+	// Boot is how long an instance takes to run.
+	Boot time.Duration
+}
+
+// Place is where a double is, as its program writes it.
+type Place struct {
+	// URL is its address, as API and as proxy.
+	URL string `json:"url"`
+	// CA is a file of the certificate to trust behind the proxy.
+	CA string `json:"ca"`
+}
+
+// program is the command line.
+type program struct {
+	Options
+	listen, inventory, dir, guests, fallback string
+}
+
+// Main runs the double of a cloud until it is told to stop, and ends the process.
+func Main(name string, cloud func(*double.Clock, Options) (double.Cloud, error)) {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := Run(ctx, name, os.Args[1:], cloud)
+	cancel()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, name+":", err)
+		os.Exit(1)
+	}
+}
+
+// Run is [Main] without a process of its own.
+func Run(ctx context.Context, name string, args []string, cloud func(*double.Clock, Options) (double.Cloud, error)) error {
+	var p program
+	if err := p.parse(name, args); err != nil {
+		return err
+	}
+	clock := &double.Clock{}
+	c, err := cloud(clock, p.Options)
+	if err != nil {
+		return err
+	}
+	authority, err := double.NewAuthority()
+	if err != nil {
+		return err
+	}
+	proxy := double.NewProxy(double.NewServer(clock, c), authority)
+	defer func() { _ = proxy.Close() }()
+	listener, err := net.Listen("tcp", p.listen)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	defer func() { _ = server.Close() }()
+	if err := p.announce(listener.Addr(), authority); err != nil {
+		return err
+	}
+	p.live(ctx, c)
+	return nil
+}
+
+func (p *program) parse(name string, args []string) error {
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.StringVar(&p.listen, "listen", "127.0.0.1:0", "address to listen at")
+	f.StringVar(&p.dir, "dir", "", "folder for place.json, which says where the double is, and for its guests; required")
+	f.StringVar(&p.inventory, "inventory", "", "YAML file of what the cloud has; a sample without it")
+	f.BoolVar(&p.AcceptAny, "accept-any", false, "take images, networks and credentials as if they were there")
+	f.DurationVar(&p.Boot, "boot", 2*time.Second, "how long an instance takes to run")
+	f.StringVar(&p.guests, "guests", "", "program, with first arguments, that is run for each instance; none: instances are records only")
+	f.StringVar(&p.fallback, "fallback-kubeconfig", "", "bootstrap kubeconfig of instances whose user data has none")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if p.dir == "" || f.NArg() > 0 {
+		return fmt.Errorf("--dir is required, and there are no arguments: %q", f.Args())
+	}
+	if p.inventory == "" {
+		return nil
+	}
+	var err error
+	p.Inventory, err = os.ReadFile(p.inventory)
+	return err
+}
+
+// PlaceFile is the name of the file in --dir that holds a [Place].
+const PlaceFile = "place.json"
+
+func (p *program) announce(at net.Addr, authority *double.Authority) error {
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(p.dir)
+	if err != nil {
+		return err
+	}
+	place := Place{URL: "http://" + at.String(), CA: filepath.Join(dir, "ca.crt")}
+	raw, err := json.Marshal(place)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(place.CA, authority.PEM(), 0o600); err != nil {
+		return err
+	}
+	temporary := filepath.Join(dir, PlaceFile+".new")
+	if err := os.WriteFile(temporary, raw, 0o600); err != nil {
+		return err
+	}
+	fmt.Println(string(raw))
+	return os.Rename(temporary, filepath.Join(dir, PlaceFile))
+}
+
+// live boots guests until ctx ends.
+func (p *program) live(ctx context.Context, c double.Cloud) {
+	host, ok := c.(double.Host)
+	if !ok || p.guests == "" {
+		<-ctx.Done()
+		return
+	}
+	h := &hollow.Hypervisor{Command: strings.Fields(p.guests), Dir: filepath.Join(p.dir, "guests")}
+	if p.fallback != "" {
+		if raw, err := os.ReadFile(p.fallback); err == nil {
+			h.Fallback = raw
+		}
+	}
+	told := map[string]string{}
+	double.Live(ctx, host, h, func(g double.Guest, err error) {
+		if told[g.ID] != err.Error() { // once for each cause
+			told[g.ID] = err.Error()
+			fmt.Fprintf(os.Stderr, "instance %s (%s) does not boot: %v\n", g.ID, g.NodeName, err)
+		}
+	})
+}
