@@ -37,9 +37,12 @@ help: ## Print this help
 
 ##@ Use
 
+# The infrastructure of the fleet: kubemark, or a cloud, which is played on this machine.
+PROVIDER ?= kubemark
+
 .PHONY: run
-run: box build ## Start a control plane and a living fleet in both APIs, and keep it running
-	bin/millwright up $(ARGS)
+run: box build cloud ## Start a control plane and a living fleet in both APIs, and keep it running: PROVIDER=aws
+	bin/millwright up --provider $(PROVIDER) $(ARGS)
 
 .PHONY: down
 down: build ## Stop what `make run` left running
@@ -51,6 +54,15 @@ down: build ## Stop what `make run` left running
 build: ## Build the commands into bin/
 	@mkdir -p bin
 	go build -trimpath -o bin/ ./cmd/...
+
+# The controller of a cloud and what plays that cloud, each from its own module.
+.PHONY: cloud
+cloud: ## Build what `millwright up --provider` needs of a cloud: PROVIDER=aws
+ifneq ($(PROVIDER),kubemark)
+	@mkdir -p bin
+	cd providers/$(PROVIDER)/cloud && go build -trimpath -o $(CURDIR)/bin/ ./machine-controller-$(PROVIDER)
+	cd dev/clouds/*/cmd/cloud-$(PROVIDER) && go build -trimpath -o $(CURDIR)/bin/ .
+endif
 
 COMMANDS = $(filter-out internal,$(notdir $(wildcard cmd/*)))
 .PHONY: $(COMMANDS)

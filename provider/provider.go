@@ -52,6 +52,10 @@ type Class struct {
 	// [OpenShift], providerSpec of a MachineClass of [Gardener]. The provider
 	// decodes it; nobody else does.
 	Spec []byte
+	// Fallbacks are JSON merge patches of Spec, best first: each makes a spec of which
+	// an instance may be made as well while what comes before is [Exhausted]. A provider
+	// never sees them (package decorate).
+	Fallbacks [][]byte
 	// Credentials is the data of the credential secrets, merged.
 	Credentials map[string][]byte
 	// Region and Zone are those the class declares outside its spec; empty

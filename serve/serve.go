@@ -132,7 +132,7 @@ func (s *server) setUp(ctx context.Context, process *run.Process) error {
 }
 
 // provider makes the provider and decorates it. From the inside out: calls end in
-// time, they are limited, reads are shared, and errors are made fit to be told.
+// time, they are limited, reads are shared, other specs are fallen back on, and errors are made fit to be told.
 func (s *server) provider(ctx context.Context, process *run.Process) (provider.Provider, error) {
 	env := Env{Clock: clock.RealClock{}, Background: func(f func(context.Context) error) { s.also = append(s.also, f) }}
 	if process.Target != nil {
@@ -162,5 +162,5 @@ func decorated(p provider.Provider, rate float64, l decorate.Limits, r prometheu
 		l.PerSecond = rate
 		p = decorate.Limit(p, clock.RealClock{}, l)
 	}
-	return decorate.Discreet(decorate.Coalesce(p, clock.RealClock{}, decorate.Reads{})), nil
+	return decorate.Discreet(decorate.Fallback(decorate.Coalesce(p, clock.RealClock{}, decorate.Reads{}))), nil
 }

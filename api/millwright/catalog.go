@@ -141,6 +141,12 @@ var setKeys = []Key{
 		"Allows the orphan collector to remove so many instances at once, or just those named, whoever made them and although their nodes are Ready.",
 	},
 	{
+		Fallback,
+		[]string{"MachineClass", "MachineSet (OpenShift)", "Machine"},
+		Person, JSON, nil, "a list of merge patches of the provider spec, best first", nothing,
+		"What machines are made of while what comes before is exhausted: other zones, other instance types ([how](providers/fallback.md)). A Machine's own counts before that of its set or class.",
+	},
+	{
 		ScaleUpDisabled,
 		[]string{"MachineSet (OpenShift)"},
 		Either, Switch, nil, `any value; "false" is off`, "off",

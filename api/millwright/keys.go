@@ -16,6 +16,7 @@ const (
 	MaxDeletionShare = "millwright.dev/max-deletion-share"
 	ApproveDeletion  = "millwright.dev/approve-mass-deletion"
 	ScaleUpDisabled  = "millwright.dev/scale-up-disabled"
+	Fallback         = "millwright.dev/fallback"
 )
 
 // What a person asks of the rollout of a MachineDeployment.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/millwright-dev/millwright/api/millwright"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -64,6 +65,28 @@ func Secret(ctx context.Context, r client.Reader, ref provider.SecretRef, field 
 		return nil, fmt.Errorf("%s: read secret %s/%s: %w", field, ref.Namespace, ref.Name, err)
 	}
 	return s.Data, nil
+}
+
+// Fallbacks are those of the first object that has the annotation: [provider.Class.Fallbacks]. A text that is no
+// list is one fallback, of which whoever uses it says what is wrong: it does no harm before.
+func Fallbacks(objects ...client.Object) [][]byte {
+	for _, o := range objects {
+		r := millwright.Read(o.GetAnnotations())
+		text, there := r.Text(millwright.Fallback)
+		if !there {
+			continue
+		}
+		var patches []json.RawMessage
+		if _, err := r.JSON(millwright.Fallback, &patches); err != nil {
+			return [][]byte{[]byte(text)}
+		}
+		out := make([][]byte, 0, len(patches))
+		for _, p := range patches {
+			out = append(out, p)
+		}
+		return out
+	}
+	return nil
 }
 
 // AnyResolver is a resolver for [client.Object].

@@ -35,7 +35,7 @@ func TestProxyStandsForEveryHost(t *testing.T) {
 	}}
 	for address, want := range map[string]string{
 		"https://ec2.eu-west-1.amazonaws.com/a": "ec2.eu-west-1.amazonaws.com/a",
-		"https://10.1.2.3:5000/v3":              "10.1.2.3:5000/v3",
+		"https://192.0.2.3:5000/v3":             "192.0.2.3:5000/v3",
 		"http://vcenter.example.com/sdk":        "vcenter.example.com/sdk",
 		server.URL + "/direct":                  at.Host + "/direct",
 	} {

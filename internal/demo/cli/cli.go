@@ -36,7 +36,7 @@ func Command() *cobra.Command {
 		SilenceErrors: true,
 	}
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), benchCommand())
+	c.AddCommand(upCommand(), downCommand(), kubectlCommand(), cloudCommand(), benchCommand())
 	c.AddCommand(plugin.Why(c.Use, streams), plugin.Plan(c.Use, streams), plugin.Rollout(c.Use, streams), plugin.Preflight(c.Use, streams))
 	version.AddTo(c)
 	return c

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 type up struct {
 	where
 	backend string
+	cloud   fleet.CloudOptions
 	port    int
 	timeout time.Duration
 	once    bool
@@ -34,7 +36,8 @@ func upCommand() *cobra.Command {
 		Short: "Start a control plane, the controllers and a sample fleet on this machine",
 		Long: `up starts a Kubernetes control plane on loopback, installs both machine APIs,
 starts the controllers with the kubemark provider, and creates a sample set of
-three machines in each API. Every machine is a real kubelet over a fake
+three machines in each API. With --provider it plays a cloud, and starts that
+cloud's own controller in front of it. Every machine is a real kubelet over a fake
 container runtime. It shows the machines until all of them run, then keeps the
 fleet running until it is interrupted, and takes everything down again. With -o it
 prints one document when all machines are ready, or when that failed, and nothing
@@ -44,6 +47,9 @@ else on standard output.`,
 	}
 	u.addFlags(c)
 	c.Flags().StringVar(&u.backend, "backend", hollowBackend, `what stands for an instance: "hollow" (a kubelet process) or "kwok" (a node played by kwok)`)
+	c.Flags().StringVar(&u.cloud.Provider, "provider", fleet.Kubemark, "infrastructure: kubemark, or a cloud, which is then played on this machine: "+strings.Join(clouds, ", "))
+	c.Flags().StringVar(&u.cloud.Inventory, "inventory", "", "YAML file of what the played cloud has: images, networks, types (default: what the samples name)")
+	c.Flags().BoolVar(&u.cloud.AcceptAny, "accept-any", false, "the played cloud takes images, networks and credentials as if they were there")
 	c.Flags().IntVar(&u.port, "port", 0, "port of the API server; 0 for the one used before, or a free one")
 	c.Flags().DurationVar(&u.timeout, "timeout", 3*time.Minute, "how long the machines may take to get ready")
 	c.Flags().BoolVar(&u.once, "exit-when-ready", false, "exit once all machines are ready and leave the fleet running")
@@ -62,9 +68,11 @@ type report struct {
 	Seconds float64 `json:"seconds"`
 	// Dir is the fleet's folder, Server and Kubeconfig lead to its API server;
 	// those are empty where it did not start.
-	Dir         string          `json:"dir"`
-	Server      string          `json:"server,omitempty"`
-	Kubeconfig  string          `json:"kubeconfig,omitempty"`
+	Dir        string `json:"dir"`
+	Server     string `json:"server,omitempty"`
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	// Cloud is the address of the played cloud; empty with kubemark.
+	Cloud       string          `json:"cloud,omitempty"`
 	Controllers []program       `json:"controllers"`
 	Machines    []fleet.Machine `json:"machines"`
 	// Error says why not all machines are ready, Reasons say it one by one.
@@ -118,10 +126,32 @@ func (u *up) run(ctx context.Context) error {
 	return errors.Join(err, takeDown(ctx, u.where, os.Stderr))
 }
 
+// clouds are those that doubles play.
+var clouds = []string{"aws", "azure", "gcp", "openstack", "vsphere"}
+
+func (u *up) check() error {
+	if u.backend != hollowBackend && u.backend != kwokBackend {
+		return fmt.Errorf("--backend: must be %s or %s, not %q", hollowBackend, kwokBackend, u.backend)
+	}
+	if u.cloud.Provider == fleet.Kubemark {
+		if u.cloud.Inventory != "" || u.cloud.AcceptAny {
+			return fmt.Errorf("--inventory and --accept-any are for clouds: --provider is one of %s", strings.Join(clouds, ", "))
+		}
+		return nil
+	}
+	if !slices.Contains(clouds, u.cloud.Provider) {
+		return fmt.Errorf("--provider: must be %s or one of %s, not %q", fleet.Kubemark, strings.Join(clouds, ", "), u.cloud.Provider)
+	}
+	if u.backend != hollowBackend {
+		return errors.New("--backend is kubemark's: instances of clouds are kubelets")
+	}
+	return nil
+}
+
 // start clears what a crash left behind and starts the fleet.
 func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
-	if u.backend != hollowBackend && u.backend != kwokBackend {
-		return nil, fmt.Errorf("--backend: must be %s or %s, not %q", hollowBackend, kwokBackend, u.backend)
+	if err := u.check(); err != nil {
+		return nil, err
 	}
 	running, err := fleet.Find(u.dir)
 	if err == nil {
@@ -138,8 +168,8 @@ func (u *up) start(ctx context.Context) (*fleet.Fleet, error) {
 		}
 	}
 	f, err := fleet.Start(ctx, fleet.Options{
-		Dir: u.dir, Bin: u.bin, Backend: u.backend, Port: u.port, Detach: true, Metrics: true, Log: os.Stderr,
-		Args: map[string][]string{fleet.Sets: leading(), fleet.Machines: leading()},
+		Dir: u.dir, Bin: u.bin, Backend: u.backend, Cloud: u.cloud, Port: u.port, Detach: true, Metrics: true, Log: os.Stderr,
+		Args: map[string][]string{fleet.Sets: leading(), "machine-controller-" + u.cloud.Provider: leading()},
 	})
 	if err != nil {
 		return nil, err
@@ -193,6 +223,9 @@ func (u *up) report(w io.Writer, f *fleet.Fleet, started time.Time, machines []f
 	}
 	if f != nil {
 		r.Server, r.Kubeconfig = f.Plane.Server, f.Plane.KubeconfigPath
+		if f.Cloud != nil {
+			r.Cloud = f.Cloud.URL
+		}
 	}
 	if failed != nil {
 		r.Error = failed.Error()

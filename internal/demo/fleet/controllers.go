@@ -64,16 +64,20 @@ func freeAddress() (string, error) {
 
 // launch starts the process of a controller, of which the fleet does not know yet.
 func (f *Fleet) launch(program, metrics string) (*Controller, error) {
-	path := filepath.Join(f.options.Bin, program)
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("the program %s is not in %s: run `make build`", program, f.options.Bin)
+	path, err := f.options.Cloud.program(f.options.Bin, program)
+	if err != nil {
+		return nil, err
 	}
 	args, err := f.args(program, cmp.Or(metrics, "0"))
 	if err != nil {
 		return nil, err
 	}
 	log := filepath.Join(f.Dir, program+".log")
-	p, err := proc.Start(proc.Spec{Path: path, Args: args, Log: log, Detach: f.options.Detach})
+	var env []string
+	if program == f.options.Cloud.controller() {
+		env = f.Cloud.environment()
+	}
+	p, err := proc.Start(proc.Spec{Path: path, Args: args, Env: env, Log: log, Detach: f.options.Detach})
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +91,9 @@ func (f *Fleet) args(program, metrics string) ([]string, error) {
 		// One process of each kind needs no lease; who wants one turns it on.
 		"--leader-elect=false", "--leader-elect-resource-namespace=kube-system",
 	}
+	if program == f.options.Cloud.controller() {
+		args = append(args, "--bootstrap-token-auth-extra-groups="+devplane.BootstrapGroup)
+	}
 	if program != Machines {
 		return append(args, f.options.Args[program]...), nil
 	}
@@ -95,7 +102,6 @@ func (f *Fleet) args(program, metrics string) ([]string, error) {
 		return nil, err
 	}
 	args = append(args,
-		"--bootstrap-token-auth-extra-groups="+devplane.BootstrapGroup,
 		"--kubemark-dir="+CloudDir(f.Dir), "--kubemark-backend="+f.options.Backend, "--hollow-binary="+hollow,
 		"--kubemark-metadata-address=127.0.0.1:0",
 	)
@@ -131,7 +137,7 @@ func (f *Fleet) stopControllers(ctx context.Context) error {
 // provider's own program: how it runs them is its business.
 func (f *Fleet) stopInstances(ctx context.Context) error {
 	path := filepath.Join(f.options.Bin, Machines)
-	if _, err := os.Stat(CloudDir(f.Dir)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(CloudDir(f.Dir)); errors.Is(err, os.ErrNotExist) || f.options.Cloud.played() {
 		return nil
 	}
 	out, err := exec.CommandContext(ctx, path, "halt", "--kubemark-dir="+CloudDir(f.Dir)).CombinedOutput()
@@ -142,8 +148,10 @@ func (f *Fleet) stopInstances(ctx context.Context) error {
 }
 
 // Tail is the end of a controller's log, for messages.
-func (c *Controller) Tail() string {
-	raw, err := os.ReadFile(c.Log)
+func (c *Controller) Tail() string { return tail(c.Log) }
+
+func tail(log string) string {
+	raw, err := os.ReadFile(log)
 	if err != nil {
 		return ""
 	}

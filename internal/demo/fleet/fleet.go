@@ -29,7 +29,7 @@ const (
 // The programs of the controllers.
 const (
 	Sets     = "machine-controller-manager"
-	Machines = "machine-controller-kubemark"
+	Machines = "machine-controller-" + Kubemark
 )
 
 // Options describe a fleet to start.
@@ -41,6 +41,8 @@ type Options struct {
 	// Backend is the kubemark back end of specs that name none: "hollow" or
 	// "kwok".
 	Backend string
+	// Cloud is the infrastructure; the zero value is kubemark.
+	Cloud CloudOptions
 	// Port is the API server's; 0 for the one used before, or a free one.
 	Port int
 	// Detach lets the fleet outlive this process.
@@ -68,6 +70,8 @@ type Fleet struct {
 	Dir         string
 	Plane       *devplane.ControlPlane
 	Controllers []*Controller
+	// Cloud is the double of the fleet's cloud; nil with kubemark.
+	Cloud *Cloud
 	// Client is the administrator's.
 	Client client.Client
 	// Started is when everything was asked to start.
@@ -80,6 +84,8 @@ type Fleet struct {
 type state struct {
 	Started     time.Time     `json:"started"`
 	Controllers []*Controller `json:"controllers"`
+	Provider    string        `json:"provider,omitempty"`
+	Cloud       *Cloud        `json:"cloud,omitempty"`
 }
 
 // PlaneDir is the control plane's folder in that of the fleet.
@@ -147,7 +153,12 @@ func (f *Fleet) furnish(ctx context.Context) error {
 	if err := f.prepareNamespaces(ctx); err != nil {
 		return err
 	}
-	for _, program := range []string{Sets, Machines} {
+	if f.options.Cloud.played() {
+		if err := startCloud(ctx, f); err != nil {
+			return err
+		}
+	}
+	for _, program := range []string{Sets, f.options.Cloud.controller()} {
 		if err := f.grant(ctx, program); err != nil {
 			return err
 		}
@@ -172,7 +183,10 @@ func Find(dir string) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Fleet{Dir: dir, Plane: plane, Controllers: s.Controllers, Started: s.Started}, nil
+	return &Fleet{
+		Dir: dir, Plane: plane, Controllers: s.Controllers, Started: s.Started, Cloud: s.Cloud,
+		options: Options{Cloud: CloudOptions{Provider: s.Provider}},
+	}, nil
 }
 
 func load(dir string) (state, error) {
@@ -191,7 +205,7 @@ func load(dir string) (state, error) {
 }
 
 func (f *Fleet) save() error {
-	raw, err := json.MarshalIndent(state{Started: f.Started, Controllers: f.Controllers}, "", "  ")
+	raw, err := json.MarshalIndent(state{Started: f.Started, Controllers: f.Controllers, Provider: f.options.Cloud.Provider, Cloud: f.Cloud}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -212,7 +226,7 @@ func Left(dir string) bool {
 // Stop ends all processes of the fleet: controllers, instances, control plane.
 // What was stored stays.
 func (f *Fleet) Stop(ctx context.Context) error {
-	problems := []error{f.stopControllers(ctx), f.stopInstances(ctx)}
+	problems := []error{f.stopControllers(ctx), f.stopInstances(ctx), f.Cloud.end(ctx)}
 	if f.Plane != nil {
 		problems = append(problems, f.Plane.Stop(ctx))
 	}
@@ -233,7 +247,7 @@ func Down(ctx context.Context, dir, bin string) error {
 	if err != nil {
 		return err
 	}
-	f := &Fleet{Dir: dir, Controllers: s.Controllers, options: Options{Bin: bin}}
+	f := &Fleet{Dir: dir, Controllers: s.Controllers, Cloud: s.Cloud, options: Options{Bin: bin, Cloud: CloudOptions{Provider: s.Provider}}}
 	if err := f.Stop(ctx); err != nil {
 		return err
 	}

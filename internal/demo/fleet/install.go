@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/config"
+	"github.com/millwright-dev/millwright/internal/demo/devplane"
 )
 
 // UserDataSecret is the secret that the examples of both APIs name: boot data
@@ -85,7 +87,7 @@ func awaitServed(ctx context.Context, c client.Client, name string) error {
 // data with which an instance joins this control plane: a kubeconfig whose
 // token the machine controller fills in, one for each machine.
 func (f *Fleet) prepareNamespaces(ctx context.Context) error {
-	userData, err := f.Plane.TokenKubeconfig("<<BOOTSTRAP_TOKEN>>")
+	userData, err := userData(f.Plane, f.options.Cloud)
 	if err != nil {
 		return err
 	}
@@ -103,4 +105,22 @@ func (f *Fleet) prepareNamespaces(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// userData is the boot data of instances. Machines of clouds run cloud-init.
+func userData(plane *devplane.ControlPlane, o CloudOptions) ([]byte, error) {
+	kubeconfig, err := plane.TokenKubeconfig("<<BOOTSTRAP_TOKEN>>")
+	if err != nil || !o.played() {
+		return kubeconfig, err
+	}
+	content := strings.ReplaceAll(strings.TrimSpace(string(kubeconfig)), "\n", "\n    ")
+	return fmt.Appendf(nil, `#cloud-config
+write_files:
+- path: /etc/kubernetes/bootstrap-kubeconfig
+  permissions: "0600"
+  content: |
+    %s
+runcmd:
+- [systemctl, enable, --now, kubelet]
+`, content), nil
 }

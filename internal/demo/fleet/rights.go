@@ -19,10 +19,15 @@ import (
 	"github.com/millwright-dev/millwright/config"
 )
 
-// roles are the folders of config/rbac that the programs run with. A fleet's
+// roles is the folder of config/rbac that a program runs with. A fleet's
 // controllers have no other rights than those that are shipped, so that a
 // right that is missing there is missed here.
-var roles = map[string]string{Sets: "machine-controller-manager", Machines: "machine-controller"}
+func roles(program string) string {
+	if program == Sets {
+		return Sets
+	}
+	return "machine-controller"
+}
 
 // Kubeconfig is the file with which a controller acts.
 func (f *Fleet) Kubeconfig(program string) string {
@@ -32,7 +37,7 @@ func (f *Fleet) Kubeconfig(program string) string {
 // grant makes the user of a controller and writes its kubeconfig.
 func (f *Fleet) grant(ctx context.Context, program string) error {
 	user := "millwright:" + program
-	rules, err := shippedRoles(roles[program])
+	rules, err := shippedRoles(roles(program))
 	if err != nil {
 		return err
 	}
@@ -44,7 +49,7 @@ func (f *Fleet) grant(ctx context.Context, program string) error {
 			return fmt.Errorf("grant %s the role %s: %w", user, role.GetName(), err)
 		}
 	}
-	if err := f.guard(ctx, roles[program], user); err != nil {
+	if err := f.guard(ctx, roles(program), user); err != nil {
 		return fmt.Errorf("keep %s from what its roles cannot: %w", user, err)
 	}
 	kubeconfig, err := f.Plane.Kubeconfig(user)

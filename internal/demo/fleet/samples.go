@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,6 +23,9 @@ const SampleMachines = 6
 // already stays as it is.
 func (f *Fleet) ApplySamples(ctx context.Context) error {
 	for _, file := range []string{"openshift-machineset.yaml", "gardener-machineset.yaml"} {
+		if f.options.Cloud.played() {
+			file = path.Join(f.options.Cloud.provider(), file)
+		}
 		raw, err := examples.FS.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("read example: %w", err)

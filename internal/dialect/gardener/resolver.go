@@ -76,6 +76,7 @@ func (d Resolver) class(ctx context.Context, m *v1alpha1.Machine) (dialect.Class
 		return c, fmt.Errorf("spec.class.name: read machineclass %s: %w", m.Spec.Class.Name, err)
 	}
 	c.Spec = mc.ProviderSpec.Raw
+	c.Fallbacks = dialect.Fallbacks(m, &mc)
 	if t := mc.NodeTemplate; t != nil {
 		c.Region, c.Zone, c.NodeCapacity, c.Capacity = t.Region, t.Zone, t.Capacity, t.VirtualCapacity
 	}

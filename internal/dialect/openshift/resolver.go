@@ -9,6 +9,7 @@ import (
 
 	machinev1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/api/millwright"
@@ -77,6 +78,7 @@ func (d Resolver) Class(ctx context.Context, m *machinev1.Machine) (dialect.Clas
 	}
 	var incomplete error
 	c.Spec, c.Inherited, incomplete = d.completed(ctx, m)
+	c.Fallbacks = dialect.Fallbacks(m, d.set(ctx, m))
 	userData, credentials, err := dialect.Refers(d.Provider, provider.OpenShift, c.Spec)
 	if err != nil {
 		return c, cmp.Or(incomplete, c.Objection(err))
@@ -90,6 +92,16 @@ func (d Resolver) Class(ctx context.Context, m *machinev1.Machine) (dialect.Clas
 	}
 	c.Credentials, err = dialect.Secret(ctx, d.Reader, credentials, "spec.providerSpec.value.credentialsSecret.name")
 	return c, cmp.Or(incomplete, err)
+}
+
+// set is the set that m is of; one without a name where there is none, or it cannot be read just now.
+func (d Resolver) set(ctx context.Context, m *machinev1.Machine) *machinev1.MachineSet {
+	set := &machinev1.MachineSet{}
+	owner := metav1.GetControllerOf(m)
+	if owner == nil || owner.Kind != "MachineSet" || d.Reader.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: owner.Name}, set) != nil {
+		return &machinev1.MachineSet{}
+	}
+	return set
 }
 
 func userDataOf(ctx context.Context, r client.Reader, namespace string, ref provider.SecretRef) ([]byte, error) {

@@ -32,7 +32,7 @@ var rooms = []room{
 	{"provider/lenient", []string{"./provider", "k8s.io/apimachinery", "sigs.k8s.io/json"}},
 	{"provider/infrastructure", []string{"./provider", "k8s.io/api", "github.com/openshift/api"}},
 	{"provider/admittest", []string{"./provider", "k8s.io/apimachinery", "github.com/evanphx/json-patch", "github.com/google/go-cmp", "pgregory.net/rapid"}},
-	{"provider/decorate", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "github.com/go-logr/logr", "github.com/prometheus/client_golang", "golang.org/x"}},
+	{"provider/decorate", []string{"./provider", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "github.com/go-logr/logr", "github.com/prometheus/client_golang", "github.com/evanphx/json-patch", "golang.org/x"}},
 	{Pure, []string{"./provider", "./api/millwright", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils"}},
 	// The judge of the simulator shares nothing with what it judges but the types of the APIs.
 	{"internal/verify/sim/judge", []string{"./api", "github.com/openshift/api", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"}},

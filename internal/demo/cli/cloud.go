@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+)
+
+// console asks the double of a fleet's cloud. What it says is that of package double in dev/clouds.
+type console struct {
+	where
+	out io.Writer
+}
+
+// consoleState is what a double says of itself.
+type consoleState struct {
+	Instances []struct {
+		ID         string   `json:"id"`
+		Name       string   `json:"name"`
+		State      string   `json:"state"`
+		Zone       string   `json:"zone"`
+		Type       string   `json:"type"`
+		Dependants []string `json:"dependants"`
+	} `json:"instances"`
+	Orphans []string `json:"orphans"`
+	Verbs   []struct {
+		Name string `json:"name"`
+		On   string `json:"on"`
+	} `json:"verbs"`
+}
+
+// fault is what is asked to go wrong.
+type fault struct {
+	Kind      string        `json:"kind"`
+	Operation string        `json:"operation,omitempty"`
+	Scope     string        `json:"scope,omitempty"`
+	Times     int           `json:"times,omitempty"`
+	Share     float64       `json:"share,omitempty"`
+	Delay     time.Duration `json:"delay,omitempty"`
+	Done      bool          `json:"done,omitempty"`
+}
+
+func cloudCommand() *cobra.Command {
+	x := &console{out: os.Stdout}
+	c := &cobra.Command{
+		Use:   "cloud [verb what]",
+		Short: "List what the played cloud of a fleet has, and trouble it",
+		Long: `cloud lists the instances of the cloud that ` + "`millwright up --provider`" + ` plays, with
+what was made for each, and what is left without one. With a verb it lets something
+happen to it around its API: which verbs there are is in the list.`,
+		Example: `  millwright cloud
+  millwright cloud interrupt i-0123456789abcdef0
+  millwright cloud fault --kind Throttled --operation RunInstances --times 5
+  millwright cloud heal`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error { return x.run(c.Context(), args) },
+	}
+	x.addFlags(c)
+	c.AddCommand(x.faultCommand(), x.simple("heal", "Forget all faults", http.MethodDelete, "faults"), x.simple("requests", "Count what the cloud was asked for", http.MethodGet, "requests"))
+	return c
+}
+
+func (x *console) run(ctx context.Context, args []string) error {
+	method, page := http.MethodGet, "instances"
+	if len(args) > 0 {
+		method, page = http.MethodPost, "do/"+url.PathEscape(args[0])
+	}
+	if len(args) > 1 {
+		page += "?on=" + url.QueryEscape(args[1])
+	}
+	raw, err := x.ask(ctx, method, page, nil)
+	if err != nil {
+		return err
+	}
+	var s consoleState
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return fmt.Errorf("read what the cloud says: %w", err)
+	}
+	return s.print(x.out)
+}
+
+func (s consoleState) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "INSTANCE\tMACHINE\tSTATE\tZONE\tTYPE\tBESIDES")
+	for _, i := range s.Instances {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", i.ID, i.Name, i.State, i.Zone, i.Type, len(i.Dependants))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(s.Orphans) > 0 {
+		fmt.Fprintf(out, "\nWithout an instance: %s\n", strings.Join(s.Orphans, ", "))
+	}
+	var verbs []string
+	for _, v := range s.Verbs {
+		verbs = append(verbs, strings.TrimSpace(v.Name+" "+v.On))
+	}
+	if len(verbs) > 0 {
+		fmt.Fprintf(out, "\nWhat can happen to it:\n  %s\n", strings.Join(verbs, "\n  "))
+	}
+	return nil
+}
+
+func (x *console) faultCommand() *cobra.Command {
+	var f fault
+	c := &cobra.Command{
+		Use:   "fault",
+		Short: "Let requests to the cloud fail",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			raw, err := json.Marshal(f)
+			if err != nil {
+				return err
+			}
+			return x.show(c.Context(), http.MethodPost, "faults", raw)
+		},
+	}
+	x.addFlags(c)
+	c.Flags().StringVar(&f.Kind, "kind", "Transient", "Throttled, Exhausted, Invalid, Denied, Conflict, Transient or Garbage; empty with --delay: slow only")
+	c.Flags().StringVar(&f.Operation, "operation", "", "pattern for the names of operations, such as RunInstances or Describe* (default: all)")
+	c.Flags().StringVar(&f.Scope, "scope", "", "how far something is exhausted: type, zone or account")
+	c.Flags().IntVar(&f.Times, "times", 0, "how often; 0 until `millwright cloud heal`")
+	c.Flags().Float64Var(&f.Share, "share", 0, "share of the requests that fail, between 0 and 1 (default: each)")
+	c.Flags().DurationVar(&f.Delay, "delay", 0, "how long an answer takes")
+	c.Flags().BoolVar(&f.Done, "done", false, "do what is asked for, and lose the reply")
+	return c
+}
+
+// simple is a command that asks for one page.
+func (x *console) simple(name, short, method, page string) *cobra.Command {
+	c := &cobra.Command{
+		Use: name, Short: short, Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return x.show(c.Context(), method, page, nil) },
+	}
+	x.addFlags(c)
+	return c
+}
+
+// show prints a page: numbers as a table, anything else as it is.
+func (x *console) show(ctx context.Context, method, page string, body []byte) error {
+	raw, err := x.ask(ctx, method, page, body)
+	if err != nil {
+		return err
+	}
+	var counts map[string]int
+	if json.Unmarshal(raw, &counts) != nil {
+		var b bytes.Buffer
+		if err := json.Indent(&b, raw, "", "  "); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(x.out, strings.TrimSpace(b.String()))
+		return err
+	}
+	w := tabwriter.NewWriter(x.out, 0, 0, 2, ' ', 0)
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(w, "%s\t%d\n", name, counts[name])
+	}
+	return w.Flush()
+}
+
+var errNoCloud = errors.New("the fleet plays no cloud: start one by `millwright up --provider aws`")
+
+func (x *console) ask(ctx context.Context, method, page string, body []byte) ([]byte, error) {
+	f, err := fleet.Find(x.dir)
+	if err != nil {
+		return nil, err
+	}
+	if f.Cloud == nil {
+		return nil, errNoCloud
+	}
+	r, err := http.NewRequestWithContext(ctx, method, f.Cloud.URL+"/_double/"+page, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = errors.New(strings.TrimSpace(string(raw)))
+	}
+	return raw, err
+}

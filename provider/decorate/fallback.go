@@ -1,0 +1,184 @@
+package decorate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Fallback decorates p so that machines are also made of what the fallbacks of their class say
+// ([provider.Class.Fallbacks]), as further choices behind those of the spec ([provider.Chooser]).
+//
+// Everything but the choice is the class's own session's: what it finds, lists and removes is what all of them
+// make. A fallback that cannot be used does no harm to machines that need none: it is left out, and whoever
+// finds all else exhausted is told why.
+func Fallback(p provider.Provider) provider.Provider { return falling{p} }
+
+type falling struct{ provider.Provider }
+
+func (p falling) Unwrap() any { return p.Provider }
+
+func (p falling) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
+	fallbacks := class.Fallbacks
+	class.Fallbacks = nil
+	base, err := p.Provider.Open(ctx, class)
+	if err != nil || len(fallbacks) == 0 {
+		return base, err
+	}
+	s := &fallen{Session: base, named: []named{{session: base}}}
+	for n, patch := range fallbacks {
+		other, err := p.fallback(ctx, class, base, patch)
+		if err != nil {
+			s.unusable = append(s.unusable, fmt.Errorf("fallback %d is not tried: %w", n+1, err))
+			continue
+		}
+		s.named = append(s.named, named{fmt.Sprintf("fallback %d: ", n+1), other})
+	}
+	return s, nil
+}
+
+// fallback opens the class with a patched spec.
+func (p falling) fallback(ctx context.Context, class provider.Class, base provider.Session, patch []byte) (provider.Session, error) {
+	spec, err := jsonpatch.MergePatch(class.Spec, patch)
+	if err != nil {
+		return nil, fmt.Errorf("it is no merge patch of the spec: %w", err)
+	}
+	class.Spec = spec
+	other, err := p.Provider.Open(ctx, class)
+	if err != nil {
+		return nil, err
+	}
+	mine, ok := provider.As[provider.Scoper](base)
+	its, also := provider.As[provider.Scoper](other)
+	if !ok || !also || mine.Scope() != its.Scope() {
+		return nil, errors.New("its instances would not be found beside the spec's own: only what an instance is made of may differ")
+	}
+	if len(named{session: base}.choices(provider.Ref{})) == 0 || len(named{session: other}.choices(provider.Ref{})) == 0 {
+		return nil, errors.New("this infrastructure does not tell where capacity of the spec is counted")
+	}
+	return other, nil
+}
+
+// named is a session of one spec, and what its choices are called by before their own names.
+type named struct {
+	prefix  string
+	session provider.Session
+}
+
+func (n named) choices(ref provider.Ref) []provider.Choice {
+	c, ok := provider.As[provider.Chooser](n.session)
+	if !ok {
+		return nil
+	}
+	return c.Choices(ref)
+}
+
+// fallen is a session of a class with fallbacks: of its own spec, then of each other.
+type fallen struct {
+	provider.Session
+	named []named
+	// unusable says why some fallbacks are left out.
+	unusable []error
+}
+
+func (s *fallen) Unwrap() any { return s.Session }
+
+// Choices implements [provider.Chooser]. Of two that capacity is counted alike for the first stays.
+func (s *fallen) Choices(ref provider.Ref) (out []provider.Choice) {
+	type place struct{ region, zone, kind string }
+	seen := map[place]bool{}
+	for _, n := range s.named {
+		for _, c := range n.choices(ref) {
+			if at := (place{c.Region, c.Zone, c.Type}); !seen[at] {
+				seen[at] = true
+				c.Name = n.prefix + c.Name
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// Create asks the session that the choice is of.
+func (s *fallen) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	of, choice := named{session: s.Session}, want.Choice
+	for _, n := range s.named {
+		for _, c := range n.choices(ref) {
+			if n.prefix+c.Name == want.Choice {
+				of, choice = n, c.Name
+			}
+		}
+	}
+	want.Choice = choice
+	i, err := of.session.Create(ctx, ref, want)
+	return i, s.explain(err)
+}
+
+// explain adds to an answer that something is exhausted why fallbacks are left out.
+func (s *fallen) explain(err error) error {
+	e, ok := errors.AsType[*provider.Error](err)
+	if !ok || e.Kind != provider.Exhausted || len(s.unusable) == 0 {
+		return err
+	}
+	told := *e
+	told.Err = errors.Join(append([]error{e.Err}, s.unusable...)...)
+	return &told
+}
+
+// As answers [provider.As] for what depends on all specs.
+func (s *fallen) As(target any) bool {
+	switch t := target.(type) {
+	case *provider.Comparer:
+		return stand(&interception{inner: s.Session}, t, func(provider.Comparer) provider.Comparer { return fallenComparer{s} })
+	case *provider.Sizer:
+		return stand(&interception{inner: s.Session}, t, func(provider.Sizer) provider.Sizer { return fallenSizer{s} })
+	}
+	return false
+}
+
+type fallenComparer struct{ s *fallen }
+
+// Differences are none where the instance is as any of the specs says.
+func (c fallenComparer) Differences(ref provider.Ref, i provider.Instance) (own []string) {
+	for n, of := range c.s.named {
+		comparer, ok := provider.As[provider.Comparer](of.session)
+		if !ok {
+			continue
+		}
+		differences := comparer.Differences(ref, i)
+		if len(differences) == 0 {
+			return nil
+		}
+		if n == 0 {
+			own = differences
+		}
+	}
+	return own
+}
+
+type fallenSizer struct{ s *fallen }
+
+// Size is the spec's own, with no more than any fallback offers.
+func (c fallenSizer) Size(ctx context.Context) (least provider.Size, err error) {
+	for n, of := range c.s.named {
+		sizer, ok := provider.As[provider.Sizer](of.session)
+		if !ok {
+			continue
+		}
+		size, err := sizer.Size(ctx)
+		if err != nil {
+			return provider.Size{}, err
+		}
+		if n == 0 {
+			least = size
+			continue
+		}
+		least.VCPU, least.GPU, least.MemoryMiB = min(least.VCPU, size.VCPU), min(least.GPU, size.GPU), min(least.MemoryMiB, size.MemoryMiB)
+		least.MaxPods, least.EphemeralStorageMiB = min(least.MaxPods, size.MaxPods), min(least.EphemeralStorageMiB, size.EphemeralStorageMiB)
+	}
+	return least, nil
+}
