@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,7 +28,7 @@ func openshiftCRDs(t *testing.T) {
 	at := func(parts ...string) string {
 		return filepath.Join(append([]string{strings.TrimSpace(string(dir))}, parts...)...)
 	}
-	_, err = envtest.InstallCRDs(devplanetest.Start(t).Config, envtest.CRDInstallOptions{ErrorIfPathMissing: true, Paths: []string{
+	_, err = envtest.InstallCRDs(devplanetest.Start(t).Config, envtest.CRDInstallOptions{MaxTime: time.Minute, ErrorIfPathMissing: true, Paths: []string{
 		at("config", "v1", "zz_generated.crd-manifests", "0000_10_config-operator_01_infrastructures-Default.crd.yaml"),
 		at("machine", "v1", "zz_generated.crd-manifests", "0000_10_control-plane-machine-set_01_controlplanemachinesets-Default.crd.yaml"),
 	}})

@@ -122,7 +122,7 @@ func (b *box) openshift() {
 	} {
 		paths = append(paths, filepath.Join(dir, name+".crd.yaml"))
 	}
-	o := envtest.CRDInstallOptions{Paths: paths, CleanUpAfterUse: true}
+	o := envtest.CRDInstallOptions{Paths: paths, MaxTime: time.Minute, CleanUpAfterUse: true}
 	crds, err := envtest.InstallCRDs(b.env.Config, o)
 	b.must(err)
 	b.Cleanup(func() {

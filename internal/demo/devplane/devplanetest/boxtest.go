@@ -137,7 +137,7 @@ func InstallCRDs(server *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	if _, err := envtest.InstallCRDs(server, envtest.CRDInstallOptions{CRDs: crds}); err != nil {
+	if _, err := envtest.InstallCRDs(server, envtest.CRDInstallOptions{CRDs: crds, MaxTime: time.Minute}); err != nil {
 		return fmt.Errorf("installing CustomResourceDefinitions: %w", err)
 	}
 	return nil
