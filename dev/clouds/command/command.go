@@ -19,6 +19,7 @@ import (
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/dev/clouds/hollow"
+	"github.com/millwright-dev/millwright/dev/clouds/kwok"
 )
 
 // Options are those of any double.
@@ -42,7 +43,7 @@ type Place struct {
 // program is the command line.
 type program struct {
 	Options
-	listen, inventory, dir, guests, fallback string
+	listen, inventory, dir, guests, nodes, fallback string
 }
 
 // Main runs the double of a cloud until it is told to stop, and ends the process.
@@ -83,8 +84,7 @@ func Run(ctx context.Context, name string, args []string, cloud func(*double.Clo
 	if err := p.announce(listener.Addr(), authority); err != nil {
 		return err
 	}
-	p.live(ctx, c)
-	return nil
+	return p.live(ctx, c)
 }
 
 func (p *program) parse(name string, args []string) error {
@@ -95,6 +95,7 @@ func (p *program) parse(name string, args []string) error {
 	f.BoolVar(&p.AcceptAny, "accept-any", false, "take images, networks and credentials as if they were there")
 	f.DurationVar(&p.Boot, "boot", 2*time.Second, "how long an instance takes to run")
 	f.StringVar(&p.guests, "guests", "", "program, with first arguments, that is run for each instance; none: instances are records only")
+	f.StringVar(&p.nodes, "nodes-kubeconfig", "", "instead of --guests: kubeconfig of a cluster in which each instance is a Node that kwok plays")
 	f.StringVar(&p.fallback, "fallback-kubeconfig", "", "bootstrap kubeconfig of instances whose user data has none")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -138,17 +139,14 @@ func (p *program) announce(at net.Addr, authority *double.Authority) error {
 }
 
 // live boots guests until ctx ends.
-func (p *program) live(ctx context.Context, c double.Cloud) {
+func (p *program) live(ctx context.Context, c double.Cloud) error {
 	host, ok := c.(double.Host)
-	if !ok || p.guests == "" {
-		<-ctx.Done()
-		return
-	}
-	h := &hollow.Hypervisor{Command: strings.Fields(p.guests), Dir: filepath.Join(p.dir, "guests")}
-	if p.fallback != "" {
-		if raw, err := os.ReadFile(p.fallback); err == nil {
-			h.Fallback = raw
+	h, err := p.hypervisor()
+	if !ok || h == nil || err != nil {
+		if err == nil {
+			<-ctx.Done()
 		}
+		return err
 	}
 	told := map[string]string{}
 	double.Live(ctx, host, h, func(g double.Guest, err error) {
@@ -157,4 +155,22 @@ func (p *program) live(ctx context.Context, c double.Cloud) {
 			fmt.Fprintf(os.Stderr, "instance %s (%s) does not boot: %v\n", g.ID, g.NodeName, err)
 		}
 	})
+	return nil
+}
+
+// hypervisor is nil where instances are records only.
+func (p *program) hypervisor() (double.Hypervisor, error) {
+	if p.nodes != "" {
+		return kwok.New(p.nodes)
+	}
+	if p.guests == "" {
+		return nil, nil
+	}
+	h := &hollow.Hypervisor{Command: strings.Fields(p.guests), Dir: filepath.Join(p.dir, "guests")}
+	if p.fallback == "" {
+		return h, nil
+	}
+	var err error
+	h.Fallback, err = os.ReadFile(p.fallback)
+	return h, err
 }

@@ -142,9 +142,6 @@ func (u *up) check() error {
 	if !slices.Contains(clouds, u.cloud.Provider) {
 		return fmt.Errorf("--provider: must be %s or one of %s, not %q", fleet.Kubemark, strings.Join(clouds, ", "), u.cloud.Provider)
 	}
-	if u.backend != hollowBackend {
-		return errors.New("--backend is kubemark's: instances of clouds are kubelets")
-	}
 	return nil
 }
 

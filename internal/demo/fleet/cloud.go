@@ -91,10 +91,6 @@ func startCloud(ctx context.Context, f *Fleet) error {
 	if err != nil {
 		return err
 	}
-	hollow, err := f.Plane.Assets.Path(devplane.Hollow)
-	if err != nil {
-		return err
-	}
 	dir, err := filepath.Abs(CloudDir(f.Dir))
 	if err != nil {
 		return err
@@ -106,8 +102,12 @@ func startCloud(ctx context.Context, f *Fleet) error {
 	if err != nil {
 		return err
 	}
+	bodies, err := bodies(ctx, f)
+	if err != nil {
+		return err
+	}
 	log := filepath.Join(f.Dir, filepath.Base(path)+".log")
-	p, err := proc.Start(proc.Spec{Path: path, Args: append(args, "--guests="+hollow), Log: log, Detach: f.options.Detach})
+	p, err := proc.Start(proc.Spec{Path: path, Args: append(args, bodies...), Log: log, Detach: f.options.Detach})
 	if err != nil {
 		return err
 	}
@@ -119,6 +119,19 @@ func startCloud(ctx context.Context, f *Fleet) error {
 		return fmt.Errorf("play the cloud %s: %w", o.provider(), err)
 	}
 	return f.save()
+}
+
+// bodies says what instances of the double are.
+func bodies(ctx context.Context, f *Fleet) ([]string, error) {
+	if f.options.Backend == "kwok" {
+		return []string{"--nodes-kubeconfig=" + f.Plane.KubeconfigPath}, nil
+	}
+	hollow, err := f.Plane.Assets.Path(devplane.Hollow)
+	if err != nil {
+		return nil, err
+	}
+	bootstrap, err := writeBootstrap(ctx, f)
+	return []string{"--guests=" + hollow, "--fallback-kubeconfig=" + bootstrap}, err
 }
 
 // await waits until the double has said where it is.

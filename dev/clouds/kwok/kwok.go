@@ -1,0 +1,187 @@
+// Package kwok gives the instances of doubles a body that costs little: a Node object, which kwok keeps Ready. It is
+// for hundreds of them; what user data says is not looked at.
+package kwok
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+// What kwok goes by, and by which the instance of a Node is known.
+const (
+	fakeAnnotation     = "kwok.x-k8s.io/node"
+	notReadyLabel      = "node-not-ready.stage.kwok.x-k8s.io"
+	instanceAnnotation = "double.millwright.dev/instance"
+)
+
+// Hypervisor makes a Node for each guest. It implements [double.Hypervisor].
+type Hypervisor struct {
+	server string
+	client *http.Client
+
+	mu    sync.Mutex
+	nodes map[string]string // names by instance
+}
+
+var _ double.Hypervisor = &Hypervisor{}
+
+// New returns a hypervisor whose nodes are in the cluster of the kubeconfig, which has a client certificate.
+func New(kubeconfig string) (*Hypervisor, error) {
+	raw, err := os.ReadFile(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	var c config
+	if err := yaml.Unmarshal(raw, &c); err != nil || len(c.Clusters) == 0 || len(c.Users) == 0 {
+		return nil, fmt.Errorf("read %s: %w", kubeconfig, errors.Join(err, errNoCluster))
+	}
+	client, err := c.client()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", kubeconfig, err)
+	}
+	return &Hypervisor{server: c.Clusters[0].Cluster.Server, client: client, nodes: map[string]string{}}, nil
+}
+
+var errNoCluster = errors.New("it has no cluster or no user")
+
+// config is what is read of a kubeconfig.
+type config struct {
+	Clusters []struct {
+		Cluster struct {
+			Server string `json:"server"`
+			CA     string `json:"certificate-authority-data"`
+		} `json:"cluster"`
+	} `json:"clusters"`
+	Users []struct {
+		User struct {
+			Certificate string `json:"client-certificate-data"`
+			Key         string `json:"client-key-data"`
+		} `json:"user"`
+	} `json:"users"`
+}
+
+func (c config) client() (*http.Client, error) {
+	var parts [3][]byte
+	for n, text := range []string{c.Clusters[0].Cluster.CA, c.Users[0].User.Certificate, c.Users[0].User.Key} {
+		raw, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, err
+		}
+		parts[n] = raw
+	}
+	pair, err := tls.X509KeyPair(parts[1], parts[2])
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(parts[0])
+	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
+	}}, nil
+}
+
+// Start implements [double.Hypervisor].
+func (h *Hypervisor) Start(ctx context.Context, g double.Guest) error {
+	status, err := h.call(ctx, http.MethodPost, "", "application/json", node(g))
+	if status == http.StatusConflict { // the Node that an earlier boot of it left, or that of a namesake
+		_, err = h.call(ctx, http.MethodPatch, "/"+g.NodeName, "application/merge-patch+json", map[string]any{"metadata": map[string]any{
+			"labels": map[string]any{notReadyLabel: nil}, "annotations": map[string]any{instanceAnnotation: g.ID, fakeAnnotation: "fake"},
+		}})
+	}
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.nodes[g.ID] = g.NodeName
+	return nil
+}
+
+// Stop implements [double.Hypervisor]: the Node stays, and says no more that it is well.
+func (h *Hypervisor) Stop(id string) {
+	h.mu.Lock()
+	name, ok := h.nodes[id]
+	delete(h.nodes, id)
+	h.mu.Unlock()
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	// The test keeps another instance's Node of that name from failing.
+	patch := []map[string]any{
+		{"op": "test", "path": "/metadata/annotations/" + strings.ReplaceAll(instanceAnnotation, "/", "~1"), "value": id},
+		{"op": "add", "path": "/metadata/labels/" + notReadyLabel, "value": "true"},
+	}
+	_, _ = h.call(ctx, http.MethodPatch, "/"+name, "application/json-patch+json", patch)
+}
+
+func node(g double.Guest) map[string]any {
+	labels := map[string]string{"kubernetes.io/hostname": g.NodeName, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+	for key, value := range map[string]string{
+		"topology.kubernetes.io/region": g.Region, "topology.kubernetes.io/zone": g.Zone, "node.kubernetes.io/instance-type": g.Type,
+	} {
+		if value != "" {
+			labels[key] = value
+		}
+	}
+	resources := map[string]string{
+		"cpu": strconv.FormatInt(max(g.VCPUs, 1), 10), "memory": strconv.FormatInt(max(g.MemoryMiB, 1024), 10) + "Mi", "pods": "110",
+	}
+	addresses := []map[string]string{{"type": "Hostname", "address": g.NodeName}}
+	for _, a := range g.Addresses {
+		addresses = append(addresses, map[string]string{"type": "InternalIP", "address": a})
+	}
+	return map[string]any{
+		"apiVersion": "v1", "kind": "Node",
+		"metadata": map[string]any{
+			"name": g.NodeName, "labels": labels,
+			"annotations": map[string]string{fakeAnnotation: "fake", instanceAnnotation: g.ID},
+		},
+		"spec": map[string]any{"providerID": g.ProviderID},
+		"status": map[string]any{
+			"capacity": resources, "allocatable": resources, "addresses": addresses, "phase": "Running",
+			"nodeInfo": map[string]string{"kubeletVersion": "fake", "operatingSystem": "linux", "architecture": "amd64"},
+		},
+	}
+}
+
+// call asks for something of nodes. The status is that of the answer, 0 without one.
+func (h *Hypervisor) call(ctx context.Context, method, path, kind string, body any) (status int, err error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return 0, err
+	}
+	r, err := http.NewRequestWithContext(ctx, method, h.server+"/api/v1/nodes"+path, bytes.NewReader(raw))
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Content-Type", kind)
+	answer, err := h.client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	said, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	if err == nil && answer.StatusCode >= http.StatusBadRequest {
+		err = fmt.Errorf("%s node%s: %s: %s", method, path, answer.Status, said)
+	}
+	return answer.StatusCode, err
+}
