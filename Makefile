@@ -176,6 +176,12 @@ rights: ## Hold the roles to what `make test-rights` and `make test-install` ask
 test-crash: ## Kill controllers while 100 machines come and go: ARGS='-crash.seed=1 -crash.kills=20'
 	go test -count=1 -timeout 30m -v -run TestCrashTruth ./test/e2e -crash.machines=100 -crash.kills=10 $(ARGS)
 
+# MACHINES= of both APIs together, whose nodes are played by kwok; the cloud is PROVIDER's double. MINUTES=60 is the whole.
+MACHINES ?= 300
+.PHONY: test-soak
+test-soak: box build cloud ## Keep machines on a played cloud under troubles, and count what is there at the end: PROVIDER=aws MINUTES=60
+	go run -trimpath ./test/soak -provider $(PROVIDER) -machines $(MACHINES) -minutes $(MINUTES) $(ARGS)
+
 .PHONY: fuzz
 fuzz: ## Look for input that breaks a decoder or a lens: FUZZTIME=1m PKG=./provider
 	hack/fuzz $(FUZZTIME) $(PKG)

@@ -44,6 +44,19 @@ type Initializer interface {
 	Initialize(ctx context.Context, ref Ref, i Instance) error
 }
 
+// Maintainer is a Session that keeps what belongs to an instance while it lives as the
+// class says: tags that somebody took away, the membership of load balancers.
+type Maintainer interface {
+	// Unkept reports whether something may differ: by what i shows, or because i does not
+	// show it. No call is made for it.
+	Unkept(ref Ref, i Instance) bool
+	// Maintain mends what differs. It is called when the instance runs for the first
+	// time, and now and then from then on, while it is Unkept; it may be repeated, ends
+	// nothing and restarts nothing. That it fails is told to people, and harms the
+	// machine in no way.
+	Maintain(ctx context.Context, ref Ref, i Instance) error
+}
+
 // SecretRef names a secret; an empty namespace is the machine's own.
 type SecretRef struct{ Namespace, Name string }
 

@@ -14,6 +14,7 @@ const (
 	Delete     = "delete"
 	List       = "list"
 	Initialize = "initialize"
+	Maintain   = "maintain"
 	Size       = "size"
 	Power      = "power"
 	Leftovers  = "leftovers"

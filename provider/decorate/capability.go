@@ -26,6 +26,8 @@ func (n *interception) As(target any) bool {
 	switch t := target.(type) {
 	case *provider.Initializer:
 		return stand(n, t, func(i provider.Initializer) provider.Initializer { return initializer{n, i} })
+	case *provider.Maintainer:
+		return stand(n, t, func(m provider.Maintainer) provider.Maintainer { return maintainer{n, m} })
 	case *provider.Sizer:
 		return stand(n, t, func(s provider.Sizer) provider.Sizer { return sizer{n, s} })
 	case *provider.Powerer:
@@ -56,6 +58,17 @@ type initializer struct {
 
 func (c initializer) Initialize(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	return c.n.run(ctx, Initialize, ref, func(ctx context.Context) error { return c.inner.Initialize(ctx, ref, i) })
+}
+
+type maintainer struct {
+	n     *interception
+	inner provider.Maintainer
+}
+
+func (c maintainer) Unkept(ref provider.Ref, i provider.Instance) bool { return c.inner.Unkept(ref, i) }
+
+func (c maintainer) Maintain(ctx context.Context, ref provider.Ref, i provider.Instance) error {
+	return c.n.run(ctx, Maintain, ref, func(ctx context.Context) error { return c.inner.Maintain(ctx, ref, i) })
 }
 
 type sizer struct {

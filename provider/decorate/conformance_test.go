@@ -24,7 +24,7 @@ func harness(t *testing.T, wrap func(*testing.T, *world, provider.Provider) prov
 		Knobs: providertest.Knobs{
 			Advance: w.clock.Step,
 			Inject:  c.Inject, Lag: c.Lag, Plant: c.Plant, Remove: c.Remove,
-			Leave: c.Leave, Count: c.Count, Rotate: c.Rotate,
+			Strip: providertest.Strip(c), Leave: c.Leave, Count: c.Count, Rotate: c.Rotate,
 			Elsewhere: func(ctx context.Context, class provider.Class) (provider.Session, error) {
 				return wrap(t, w, newWorld().cloud.Provider()).Open(ctx, class)
 			},

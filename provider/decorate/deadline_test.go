@@ -270,6 +270,13 @@ func (s hungSession) Account(ctx context.Context) (string, error) {
 	return "", ctx.Err()
 }
 
+func (hungSession) Unkept(provider.Ref, provider.Instance) bool { return true }
+
+func (s hungSession) Maintain(ctx context.Context, _ provider.Ref, _ provider.Instance) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 func (s hungSession) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
 	return func(yield func(provider.Leftover, error) bool) {
 		<-ctx.Done()
@@ -371,6 +378,9 @@ func TestEverythingEnds(t *testing.T) {
 		"Initializer.Initialize": func(ctx context.Context, r provider.Ref) error {
 			return power[provider.Initializer](t, s).Initialize(ctx, r, i)
 		},
+		"Maintainer.Maintain": func(ctx context.Context, r provider.Ref) error {
+			return power[provider.Maintainer](t, s).Maintain(ctx, r, i)
+		},
 		"Sizer.Size": func(ctx context.Context, _ provider.Ref) error {
 			_, err := power[provider.Sizer](t, s).Size(ctx)
 			return err
@@ -389,7 +399,7 @@ func TestEverythingEnds(t *testing.T) {
 			continue
 		}
 		most := limits.Read
-		if strings.HasSuffix(name, "Create") || strings.HasSuffix(name, "Delete") || strings.HasSuffix(name, "Initialize") || strings.HasSuffix(name, "Power") || strings.HasSuffix(name, "Reboot") {
+		if strings.HasSuffix(name, "Create") || strings.HasSuffix(name, "Delete") || strings.HasSuffix(name, "Initialize") || strings.HasSuffix(name, "Maintain") || strings.HasSuffix(name, "Power") || strings.HasSuffix(name, "Reboot") {
 			most = limits.Write
 		}
 		end := calling(func() error { return call(t.Context(), ref(name)) })

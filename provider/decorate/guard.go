@@ -41,4 +41,4 @@ func Guard(p provider.Provider, g Gate) provider.Provider {
 }
 
 // changes are the verbs that change something.
-var changes = map[string]bool{Create: true, Delete: true, Initialize: true, Power: true}
+var changes = map[string]bool{Create: true, Delete: true, Initialize: true, Maintain: true, Power: true}

@@ -17,6 +17,7 @@ import (
 func capabilityChecks() []Check {
 	return []Check{
 		check("initializer", "the step after creation ends, and may be repeated", checkInitializer),
+		check("maintainer", "people take away what makes an instance known", checkMaintainer),
 		check("sizer", "scaling from zero needs to know what a node would offer", checkSizer),
 		check("status reporter", "provider status is part of each API", checkStatusReporter),
 		check("powerer", "a reboot is the first remedy, and no replacement", checkPowerer),
@@ -53,6 +54,47 @@ func checkInitializer(ctx context.Context, b *bench) error {
 		found, err := b.only(ctx, ref)
 		return !found.Uninitialized, err
 	})
+}
+
+func checkMaintainer(ctx context.Context, b *bench) error {
+	m, err := capability[provider.Maintainer](b.session, "Maintainer")
+	if err != nil {
+		return err
+	}
+	if b.Strip == nil {
+		return Skip("the double can take nothing away from an instance")
+	}
+	ref := b.ref("m")
+	i, err := b.running(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if err := b.Strip(b.class, i.ID); err != nil {
+		return err
+	}
+	err = b.eventually(ctx, "something differs", func() (bool, error) {
+		i, err = b.only(ctx, ref)
+		return m.Unkept(ref, i), err
+	})
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if err := m.Maintain(ctx, ref, i); err != nil {
+			return fmt.Errorf("maintain: %w", err)
+		}
+	}
+	err = b.eventually(ctx, "nothing differs any more", func() (bool, error) {
+		found, err := b.only(ctx, ref)
+		if err == nil && (found.ID != i.ID || found.State != provider.Running) {
+			err = fmt.Errorf("maintaining %s has left %s, which is %s", i.ID, found.ID, found.State)
+		}
+		return !m.Unkept(ref, found), err
+	})
+	if err != nil {
+		return err
+	}
+	return b.holds(1)
 }
 
 func checkSizer(ctx context.Context, b *bench) error {

@@ -126,6 +126,20 @@ func (c *Cloud) GiveUp(_ provider.Class, id string) error {
 	return nil
 }
 
+// Strip is [Knobs.Strip] of c: the tag of the namespace goes.
+func Strip(c *Cloud) func(provider.Class, string) error {
+	return func(_ provider.Class, id string) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		v := c.vm(id)
+		if v == nil {
+			return fmt.Errorf("no instance %s", id)
+		}
+		delete(v.tags, namespaceTag)
+		return nil
+	}
+}
+
 // Leave is [Knobs.Leave]: a disk without an instance.
 func (c *Cloud) Leave(class provider.Class, ref provider.Ref) error {
 	c.mu.Lock()

@@ -81,13 +81,18 @@ func (p cloudProvider) Open(_ context.Context, class provider.Class) (provider.S
 			return nil, err
 		}
 	}
-	return &cloudSession{cloud: p.cloud, class: class, spec: spec, password: string(class.Credentials["password"])}, nil
+	return &cloudSession{cloudCaller: cloudCaller{p.cloud, string(class.Credentials["password"])}, class: class, spec: spec}, nil
 }
 
 type cloudSession struct {
+	cloudCaller
+	class provider.Class
+	spec  cloudSpec
+}
+
+// cloudCaller calls the cloud, and does what needs no spec.
+type cloudCaller struct {
 	cloud    *Cloud
-	class    provider.Class
-	spec     cloudSpec
 	password string
 }
 
@@ -300,6 +305,20 @@ func (s *cloudSession) Reboot(ctx context.Context, _ provider.Ref, i provider.In
 
 func (s *cloudSession) Initialize(ctx context.Context, _ provider.Ref, _ provider.Instance) error {
 	return s.cloud.call(ctx, Initialize, s.password, func() error { return nil })
+}
+
+// Unkept looks at the tag of the namespace.
+func (s cloudCaller) Unkept(ref provider.Ref, i provider.Instance) bool {
+	return i.UID == ref.UID && i.Namespace != ref.Namespace
+}
+
+func (s cloudCaller) Maintain(ctx context.Context, ref provider.Ref, i provider.Instance) error {
+	return s.cloud.call(ctx, Maintain, s.password, func() error {
+		if v := s.cloud.vm(i.ID); v != nil {
+			v.tags[namespaceTag] = ref.Namespace
+		}
+		return nil
+	})
 }
 
 func (s *cloudSession) Size(context.Context) (provider.Size, error) {

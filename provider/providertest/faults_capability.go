@@ -17,6 +17,10 @@ func (s *faultySession) As(target any) bool {
 		inner, ok := provider.As[provider.Initializer](s.Session)
 		*t = faultyInitializer{s.faults, inner}
 		return ok
+	case *provider.Maintainer:
+		inner, ok := provider.As[provider.Maintainer](s.Session)
+		*t = faultyMaintainer{s.faults, inner}
+		return ok
 	case *provider.Powerer:
 		inner, ok := provider.As[provider.Powerer](s.Session)
 		*t = faultyPowerer{s.faults, inner}
@@ -55,6 +59,19 @@ type faultyInitializer struct {
 
 func (c faultyInitializer) Initialize(ctx context.Context, ref provider.Ref, i provider.Instance) error {
 	return c.faults.visit(ctx, Initialize, func(ctx context.Context) error { return c.inner.Initialize(ctx, ref, i) })
+}
+
+type faultyMaintainer struct {
+	faults *Faults
+	inner  provider.Maintainer
+}
+
+func (c faultyMaintainer) Unkept(ref provider.Ref, i provider.Instance) bool {
+	return c.inner.Unkept(ref, i)
+}
+
+func (c faultyMaintainer) Maintain(ctx context.Context, ref provider.Ref, i provider.Instance) error {
+	return c.faults.visit(ctx, Maintain, func(ctx context.Context) error { return c.inner.Maintain(ctx, ref, i) })
 }
 
 type faultyPowerer struct {

@@ -20,6 +20,7 @@ const (
 	List   Verb = "list"
 
 	Initialize Verb = "initialize"
+	Maintain   Verb = "maintain"
 	Power      Verb = "power"
 	Leftovers  Verb = "leftovers"
 )
@@ -121,6 +122,9 @@ type Knobs struct {
 	// GiveUp lets the infrastructure give up, for want of capacity, the instance that
 	// it has accepted and that does not run yet, at the latest when it would run.
 	GiveUp func(class provider.Class, id string) error
+	// Strip takes away from the instance, around the provider, what people may take away
+	// and the provider puts back: a tag, the membership of a load balancer.
+	Strip func(class provider.Class, id string) error
 	// Leave makes what a create leaves behind that failed half way: dependants
 	// of ref (disk, NIC, port) without an instance, with the class's owner.
 	Leave func(class provider.Class, ref provider.Ref) error

@@ -57,6 +57,10 @@ func (i *onceInitializer) Initialize(context.Context, provider.Ref, provider.Ins
 	return nil
 }
 
+type idleMaintainer struct{ provider.Maintainer }
+
+func (idleMaintainer) Maintain(context.Context, provider.Ref, provider.Instance) error { return nil }
+
 type vagueSizer struct{ provider.Sizer }
 
 func (v vagueSizer) Size(ctx context.Context) (provider.Size, error) {
@@ -162,6 +166,10 @@ func capabilityMutations() []mutation {
 		{
 			"initializes once only", "initializer", "it is repeated after a crash",
 			offers(func(i provider.Initializer) provider.Initializer { return &onceInitializer{Initializer: i} }),
+		},
+		{
+			"maintains nothing", "maintainer", "what people took away stays away",
+			offers(func(m provider.Maintainer) provider.Maintainer { return idleMaintainer{m} }),
 		},
 		{
 			"a class of no size", "sizer", "the autoscaler would never choose it",

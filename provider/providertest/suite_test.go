@@ -46,7 +46,7 @@ func harness(wrap func(provider.Provider) provider.Provider) providertest.Harnes
 		Knobs: providertest.Knobs{
 			Advance: clk.Step,
 			Inject:  c.Inject, Lag: c.Lag, Plant: c.Plant, Remove: c.Remove,
-			Leave: c.Leave, GiveUp: c.GiveUp, Count: c.Count, Rotate: c.Rotate,
+			Strip: providertest.Strip(c), Leave: c.Leave, GiveUp: c.GiveUp, Count: c.Count, Rotate: c.Rotate,
 			Elsewhere: func(ctx context.Context, class provider.Class) (provider.Session, error) {
 				return wrap(providertest.NewCloud(clk).Provider()).Open(ctx, class)
 			},

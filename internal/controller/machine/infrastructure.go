@@ -130,6 +130,21 @@ func (i *infrastructure) initialize(ctx context.Context, ref provider.Ref, one p
 	return s.Initialize(ctx, ref, one)
 }
 
+// unkept reports whether the instance may differ from what the class says.
+func (i *infrastructure) unkept(ref provider.Ref, one *provider.Instance) bool {
+	s, ok := provider.As[provider.Maintainer](i.session)
+	return ok && one != nil && s.Unkept(ref, *one)
+}
+
+// maintain keeps what belongs to the instance as the class says.
+func (i *infrastructure) maintain(ctx context.Context, ref provider.Ref, one provider.Instance) error {
+	s, ok := provider.As[provider.Maintainer](i.session)
+	if !ok {
+		return nil
+	}
+	return s.Maintain(ctx, ref, one)
+}
+
 // reboot restarts the instance, once for the request where the provider can.
 func (i *infrastructure) reboot(ctx context.Context, ref provider.Ref, one provider.Instance, request string) error {
 	if s, ok := provider.As[provider.Rebooter](i.session); ok {

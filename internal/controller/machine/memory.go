@@ -41,6 +41,7 @@ type remembered struct {
 	// reboot is what came of the last one.
 	reboot lifecycle.Rebooting
 	token  tokenState
+	upkeep lifecycle.Upkeep
 	// What follows is guarded by the memory's lock: others read it.
 
 	instance instance

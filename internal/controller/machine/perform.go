@@ -45,6 +45,9 @@ func (p *pass[M]) perform(ctx context.Context, d lifecycle.Decision) (did bool, 
 		p.onNode(func(t *target[M]) lifecycle.Node { return t.delete(ctx) })
 	case lifecycle.RemoveFinalizer:
 		p.world.Final = &d
+	case lifecycle.Maintain:
+		p.closes(d)
+		p.world.Upkeep = p.instances().maintain(ctx)
 	case lifecycle.DropToken:
 		p.closes(d)
 		did, p.world.Token, err = p.token().drop(ctx)

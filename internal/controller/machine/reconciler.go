@@ -175,6 +175,7 @@ func (p *pass[M]) observe(ctx context.Context) {
 	if p.infra.session != nil {
 		p.onInstances(func(s *instances[M]) { p.world.Instances = s.look(ctx) })
 		p.world.Unlisted = p.instances().unlisted()
+		p.world.Upkeep = p.instances().upkeep()
 	}
 	if p.world.Instances.Looked {
 		p.world.Session.Inherited = p.infra.class.Inherited

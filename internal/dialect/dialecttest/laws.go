@@ -121,7 +121,7 @@ var everyStep = []lifecycle.Step{
 	lifecycle.Settled, lifecycle.Await, lifecycle.AddFinalizer, lifecycle.Create, lifecycle.Initialize, lifecycle.RecordInstance, lifecycle.SyncNode,
 	lifecycle.Reboot, lifecycle.Fail, lifecycle.MarkUpdate, lifecycle.Replace,
 	lifecycle.Drain, lifecycle.Terminate, lifecycle.DeleteNode, lifecycle.RemoveFinalizer,
-	lifecycle.DropToken, lifecycle.StorePreservation, lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.DrainPreserved, lifecycle.TellPreserved,
+	lifecycle.Maintain, lifecycle.DropToken, lifecycle.StorePreservation, lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.DrainPreserved, lifecycle.TellPreserved,
 }
 
 func (l Laws[M]) trial(seed int64) trial[M] {

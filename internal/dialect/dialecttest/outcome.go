@@ -36,7 +36,7 @@ func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Ou
 			m.Preservation.Until = d.Preserve.Machine.Until
 			fallthrough
 		case lifecycle.Fail, lifecycle.Replace, lifecycle.RemoveFinalizer,
-			lifecycle.DropToken, lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.DrainPreserved, lifecycle.TellPreserved:
+			lifecycle.Maintain, lifecycle.DropToken, lifecycle.WarnOfDrain, lifecycle.MarkPreserved, lifecycle.DrainPreserved, lifecycle.TellPreserved:
 			ended(r, d, &o.World)
 		case lifecycle.AddFinalizer:
 			if m.HasFinalizer = true; r.Intn(2) == 0 {
@@ -98,6 +98,7 @@ func world(r *rand.Rand) lifecycle.World {
 	}
 	w.Session.RebootPower = []lifecycle.RebootPower{"", lifecycle.RebootsEachTime, lifecycle.RebootsOnce}[r.Intn(3)]
 	w.Session.UserDataErr = failure(r)
+	w.Upkeep = lifecycle.Upkeep{Due: r.Intn(4) == 0, At: Now.Add(-time.Duration(r.Intn(20)) * time.Minute)}
 	w.Token.State = []lifecycle.TokenState{lifecycle.TokenNone, lifecycle.TokenMade, lifecycle.TokenUnknown}[r.Intn(3)]
 	if w.Instances.SeenToGo = r.Intn(4) == 0; w.Instances.Looked && r.Intn(8) == 0 {
 		w.Instances.Doubt = "2 of 2 machines are not listed"
@@ -175,6 +176,8 @@ func ended(r *rand.Rand, d lifecycle.Decision, w *lifecycle.World) {
 		w.Final = &d
 	}
 	switch d.Step {
+	case lifecycle.Maintain:
+		w.Upkeep = lifecycle.Upkeep{Due: true, At: Now, Err: failure(r)}
 	case lifecycle.DropToken:
 		w.Token = lifecycle.Token{}
 	case lifecycle.StorePreservation:

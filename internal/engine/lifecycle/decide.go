@@ -49,6 +49,8 @@ const (
 	// What follows comes after all that there is to do about the machine's life, whose
 	// decision it carries.
 
+	// Maintain: keep what belongs to the instance as the class says.
+	Maintain Step = "Maintain"
 	// DropToken: take the machine's bootstrap token away.
 	DropToken Step = "DropToken"
 	// StorePreservation: the object says that the machine is preserved, before anything is
@@ -217,11 +219,18 @@ func Decide(now time.Time, m Machine, w World, p Policy) Decision {
 		return d
 	}
 	q := input{now: now, m: m, w: w, p: p}
-	if servedToken(q, d) {
+	switch {
+	case upkeep(q, d):
+		d.Step = Maintain
+		return d
+	case servedToken(q, d):
 		d.Step = DropToken
 		return d
 	}
 	d.After = Earlier(d.After, w.Token.Again)
+	if w.Upkeep.Err != nil {
+		d.After = Earlier(d.After, w.Upkeep.again(now))
+	}
 	return preserving(q, d)
 }
 

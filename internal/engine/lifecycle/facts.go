@@ -148,6 +148,8 @@ type World struct {
 	// Token is the machine's bootstrap token, Preserving how far keeping the machine is.
 	Token      Token
 	Preserving Preserving
+	// Upkeep is how keeping the instance as its class says goes.
+	Upkeep Upkeep
 	// Reboot is what this process knows of the last reboot, be that stored or not; its
 	// Request, Until and For say nothing. The zero value: it knows of none.
 	Reboot Rebooting

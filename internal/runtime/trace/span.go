@@ -59,7 +59,7 @@ func failureOf(err error) string {
 
 // changes are the verbs of calls that are told of wherever they are made. Those that only ask
 // are told with what else a pass did.
-var changes = map[string]bool{decorate.Create: true, decorate.Delete: true, decorate.Initialize: true, decorate.Power: true}
+var changes = map[string]bool{decorate.Create: true, decorate.Delete: true, decorate.Initialize: true, decorate.Maintain: true, decorate.Power: true}
 
 // Call is a [decorate.Around] that takes down calls to the infrastructure.
 func (l *Lives) Call(ctx context.Context, c decorate.Call, do func(context.Context) error) error {

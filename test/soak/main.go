@@ -1,0 +1,97 @@
+// Command soak keeps some hundred machines on a played cloud while users and troubles come upon them, and looks at the end
+// whether the cloud has what the objects say, and nothing else: `make test-soak PROVIDER=aws`, docs/testing.md.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+)
+
+// options are the command line.
+type options struct {
+	provider, bin, dir string
+	machines           int
+	minutes            float64
+	seed               uint64
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.provider, "provider", "aws", "the cloud that is played")
+	flag.StringVar(&o.bin, "bin", "bin", "folder of the programs")
+	flag.StringVar(&o.dir, "dir", "", "folder of the logs, which stay; empty for a new one")
+	flag.IntVar(&o.machines, "machines", 300, "machines of both APIs together")
+	flag.Float64Var(&o.minutes, "minutes", 60, "for how long there are troubles")
+	flag.Uint64Var(&o.seed, "seed", 0, "seed of the troubles; 0 for one of its own")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := o.run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+func (o *options) run(ctx context.Context) (err error) {
+	if o.seed == 0 {
+		o.seed = uint64(time.Now().UnixNano() % 1e6)
+	}
+	if o.dir == "" {
+		if o.dir, err = os.MkdirTemp("", "millwright-soak-"); err != nil {
+			return err
+		}
+	}
+	if o.bin, err = filepath.Abs(o.bin); err != nil {
+		return err
+	}
+	say("%s, %d machines, seed %d, logs in %s", o.provider, o.machines, o.seed, o.dir)
+	f, err := fleet.Start(ctx, fleet.Options{
+		Dir: filepath.Join(o.dir, "fleet"), Bin: o.bin, Backend: "kwok", Log: os.Stderr,
+		Cloud: fleet.CloudOptions{Provider: o.provider, AcceptAny: true},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Stop(context.WithoutCancel(ctx)) }()
+	w := &world{f: f, cloud: console{url: f.Cloud.URL}, rand: rand.New(rand.NewPCG(o.seed, 0)), counts: map[string]int{}}
+	return w.story(ctx, o)
+}
+
+// story is the whole run: a fleet comes up, lives through troubles, comes to rest and is judged, and goes.
+func (w *world) story(ctx context.Context, o *options) error {
+	if err := w.begin(ctx, o.machines); err != nil {
+		return err
+	}
+	if err := w.rests(ctx, "the fleet is up"); err != nil {
+		return err
+	}
+	w.trouble(ctx, time.Duration(o.minutes*float64(time.Minute)))
+	if err := w.heal(ctx); err != nil {
+		return err
+	}
+	if err := w.rests(ctx, "the troubles are over"); err != nil {
+		return err
+	}
+	if err := w.scale(ctx, 0); err != nil {
+		return err
+	}
+	if err := w.rests(ctx, "all machines are gone"); err != nil {
+		return err
+	}
+	return w.report(ctx)
+}
+
+// say tells what happens, with the time.
+func say(format string, args ...any) {
+	fmt.Printf("%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+}

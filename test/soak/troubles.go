@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// trouble lets things happen for a while, one after the other.
+func (w *world) trouble(ctx context.Context, during time.Duration) {
+	size := w.want
+	for began := time.Now(); time.Since(began) < during && ctx.Err() == nil; {
+		name, err := w.one(ctx, size)
+		if err != nil {
+			say("%s: %v", name, err) // an API server that is busy, or a verb that an instance is past
+		}
+		w.counts[name]++
+		for _, line := range w.f.Revive(time.Now()) {
+			say("%s", line)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(2+w.rand.IntN(8)) * time.Second):
+		}
+	}
+}
+
+// one lets one thing happen.
+func (w *world) one(ctx context.Context, size int) (name string, err error) {
+	switch w.rand.IntN(8) {
+	case 0, 1:
+		return w.fault(ctx)
+	case 2, 3:
+		return w.verb(ctx)
+	case 4:
+		return "scale", w.scale(ctx, size*(80+w.rand.IntN(41))/100)
+	case 5:
+		return "delete machines", w.deleteSome(ctx, 1+w.rand.IntN(5))
+	case 6:
+		return "roll", w.patch(ctx, owners[1], fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"soak/roll":"%d"}}}}}`, w.rand.Uint32()))
+	}
+	return "kill a controller", w.kill(ctx)
+}
+
+// fault lets requests fail for as many requests as a fault has, or heals what is left of the last ones.
+func (w *world) fault(ctx context.Context) (name string, err error) {
+	faults := map[string]fault{
+		"transient errors":   {Kind: "Transient", Share: 0.3, Times: 50},
+		"throttling":         {Kind: "Throttled", Times: 30},
+		"conflicts":          {Kind: "Conflict", Share: 0.3, Times: 20},
+		"denied":             {Kind: "Denied", Times: 10},
+		"lost replies":       {Kind: "Transient", Done: true, Share: 0.5, Times: 20},
+		"pages of a proxy":   {Kind: "Garbage", Times: 10},
+		"capacity is short":  {Kind: "Exhausted", Scope: "type", Share: 0.5, Times: 10},
+		"slow answers":       {Delay: int64(3 * time.Second), Share: 0.3, Times: 50},
+		"the cloud is quiet": {},
+	}
+	names := []string{"transient errors", "throttling", "conflicts", "denied", "lost replies", "pages of a proxy", "capacity is short", "slow answers", "the cloud is quiet"}
+	name = names[w.rand.IntN(len(names))]
+	if name == "the cloud is quiet" {
+		return name, w.cloud.heal(ctx)
+	}
+	return name, w.cloud.inject(ctx, faults[name])
+}
+
+// harmless are verbs after which machines are replaced by themselves.
+var harmless = map[string]bool{"interrupt": true, "terminate": true, "fail": true}
+
+// verb does what the cloud can do to an instance by itself.
+func (w *world) verb(ctx context.Context) (name string, err error) {
+	s, err := w.cloud.state(ctx)
+	if err != nil || len(s.Instances) == 0 {
+		return "look at the cloud", err
+	}
+	var verbs []string
+	for _, v := range s.Verbs {
+		if harmless[v.Name] && strings.Contains(v.On, "instance") {
+			verbs = append(verbs, v.Name)
+		}
+	}
+	if len(verbs) == 0 {
+		return "nothing can happen to instances", nil
+	}
+	name = verbs[w.rand.IntN(len(verbs))]
+	return name, w.cloud.do(ctx, name, s.Instances[w.rand.IntN(len(s.Instances))].ID)
+}
+
+// deleteSome deletes machines as a person would.
+func (w *world) deleteSome(ctx context.Context, n int) error {
+	for _, kind := range machineKinds {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		if err := w.f.Client.List(ctx, list); err != nil {
+			return err
+		}
+		for range min(n, len(list.Items)) {
+			if err := w.f.Client.Delete(ctx, &list.Items[w.rand.IntN(len(list.Items))]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// kill ends a controller as a crash does, and starts it again.
+func (w *world) kill(ctx context.Context) error {
+	c := w.f.Controllers[w.rand.IntN(len(w.f.Controllers))]
+	if err := w.f.KillController(ctx, c); err != nil {
+		return err
+	}
+	_, err := w.f.StartController(c.Program)
+	return err
+}
+
+// heal ends all troubles, and makes the fleet as large as it was.
+func (w *world) heal(ctx context.Context) error {
+	if err := w.cloud.heal(ctx); err != nil {
+		return err
+	}
+	return w.scale(ctx, w.want)
+}

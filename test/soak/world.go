@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
+)
+
+// world is a fleet under troubles.
+type world struct {
+	f      *fleet.Fleet
+	cloud  console
+	rand   *rand.Rand
+	counts map[string]int
+	// want is how many machines each owner should have.
+	want int
+}
+
+// owners have the machines: a set of one API, and a deployment of the other that is made of the sample's set, so that it can be
+// rolled.
+var owners = []*unstructured.Unstructured{
+	object("machine.openshift.io/v1beta1", "MachineSet", fleet.OpenShiftNamespace, "mill-worker-a"),
+	object("machine.sapcloud.io/v1alpha1", "MachineDeployment", fleet.GardenerNamespace, "mill-pool"),
+}
+
+func object(version, kind, namespace, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion(version)
+	o.SetKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+// machineKinds are those whose objects are counted.
+var machineKinds = []schema.GroupVersionKind{
+	{Group: "machine.openshift.io", Version: "v1beta1", Kind: "MachineList"},
+	{Group: "machine.sapcloud.io", Version: "v1alpha1", Kind: "MachineList"},
+}
+
+// begin makes the owners, with as many machines as are wanted.
+func (w *world) begin(ctx context.Context, machines int) error {
+	if err := w.f.ApplySamples(ctx); err != nil {
+		return err
+	}
+	sample := object("machine.sapcloud.io/v1alpha1", "MachineSet", fleet.GardenerNamespace, "mill-pool")
+	if err := w.f.Client.Get(ctx, client.ObjectKeyFromObject(sample), sample); err != nil {
+		return err
+	}
+	spec, _, err := unstructured.NestedMap(sample.Object, "spec")
+	if err != nil {
+		return err
+	}
+	if err := w.f.Client.Delete(ctx, sample); err != nil {
+		return err
+	}
+	// Machines whose instances are taken away are given up by health checks here, and by themselves there.
+	if err := w.f.Create(ctx, []byte(check)); err != nil {
+		return err
+	}
+	for field, value := range map[string]string{"healthTimeout": "1m", "creationTimeout": "5m"} {
+		if err := unstructured.SetNestedField(spec, value, "template", "spec", field); err != nil {
+			return err
+		}
+	}
+	deployment := owners[1].DeepCopy()
+	spec["strategy"] = map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": int64(5), "maxUnavailable": int64(5)}}
+	deployment.Object["spec"] = spec
+	if err := w.f.Client.Create(ctx, deployment); err != nil {
+		return err
+	}
+	return w.scale(ctx, machines/len(owners))
+}
+
+const check = `
+apiVersion: machine.openshift.io/v1beta1
+kind: MachineHealthCheck
+metadata: {name: workers, namespace: openshift-machine-api}
+spec:
+  maxUnhealthy: 100%
+  nodeStartupTimeout: 5m
+  selector: {matchLabels: {machine.openshift.io/cluster-api-machine-role: worker}}
+  unhealthyConditions:
+  - {type: Ready, status: Unknown, timeout: 1m}
+  - {type: Ready, status: "False", timeout: 1m}
+`
+
+func (w *world) scale(ctx context.Context, replicas int) error {
+	w.want = replicas
+	for _, o := range owners {
+		if err := w.patch(ctx, o, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) patch(ctx context.Context, o *unstructured.Unstructured, merge string) error {
+	return w.f.Client.Patch(ctx, o.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(merge)))
+}
+
+// machines are the names of all machines.
+func (w *world) machines(ctx context.Context) (names []string, err error) {
+	for _, kind := range machineKinds {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		if err := w.f.Client.List(ctx, list); err != nil {
+			return nil, err
+		}
+		for _, m := range list.Items {
+			names = append(names, m.GetName())
+		}
+	}
+	return names, nil
+}
+
+// patience is how long a fleet may take to come to rest.
+const patience = 20 * time.Minute
+
+// rests waits until the cloud has what the objects say and the objects are as wanted, and says what is not so where that takes
+// too long.
+func (w *world) rests(ctx context.Context, when string) error {
+	began := time.Now()
+	for {
+		wrong, err := w.wrong(ctx)
+		if err == nil && wrong == "" {
+			say("%s, after %s: %d machines", when, time.Since(began).Round(time.Second), w.want*len(owners))
+			return nil
+		}
+		if time.Since(began) > patience {
+			return fmt.Errorf("before %s: %s (%v)", when, wrong, err)
+		}
+		for _, line := range w.f.Revive(time.Now()) {
+			say("%s", line)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(2 * time.Second):
+		}
+	}
+}
+
+// wrong says how the cloud and the objects differ, and what is wanted; empty where nothing does.
+func (w *world) wrong(ctx context.Context) (string, error) {
+	machines, err := w.f.Census(ctx)
+	if err != nil {
+		return "", err
+	}
+	ready := 0
+	for _, m := range machines {
+		if m.Ready() {
+			ready++
+		}
+	}
+	names, err := w.machines(ctx)
+	if err != nil {
+		return "", err
+	}
+	s, err := w.cloud.state(ctx)
+	if err != nil {
+		return "", err
+	}
+	var problems []string
+	if want := w.want * len(owners); ready != want || len(machines) != want {
+		problems = append(problems, fmt.Sprintf("%d of %d machines are ready, %d are wanted", ready, len(machines), want))
+	}
+	has := map[string]int{}
+	for _, i := range s.Instances {
+		if !gone(i.State) {
+			has[i.Name]++
+		}
+	}
+	for _, name := range names {
+		if has[name] != 1 {
+			problems = append(problems, fmt.Sprintf("machine %s has %d instances", name, has[name]))
+		}
+		delete(has, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(has)) {
+		problems = append(problems, fmt.Sprintf("%d instances of %s, which is no machine", has[name], name))
+	}
+	for _, o := range s.Orphans {
+		problems = append(problems, "left without an instance: "+o)
+	}
+	return strings.Join(problems[:min(len(problems), 5)], "; "), nil
+}
+
+// gone reports whether a cloud's word says that there is no instance any more.
+func gone(state string) bool {
+	switch strings.ToLower(state) {
+	case "terminated", "deleted", "gone", "shutting-down":
+		return true
+	}
+	return false
+}
+
+// report says what the troubles were, and what the cloud was asked for.
+func (w *world) report(ctx context.Context) error {
+	requests, err := w.cloud.requests(ctx)
+	if err != nil {
+		return err
+	}
+	for title, counts := range map[string]map[string]int{"Troubles": w.counts, "Requests": requests} {
+		fmt.Println(title + ":")
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			fmt.Printf("  %-40s %d\n", name, counts[name])
+		}
+	}
+	return nil
+}
