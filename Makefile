@@ -14,6 +14,8 @@ ARGS ?=
 ROOM ?=
 SIM ?=
 GENERATED ?= 0
+# The infrastructure: kubemark, or a cloud, which `make run` plays on this machine.
+PROVIDER ?= kubemark
 # Packages that the tests and linters look at: make test-unit PKG=./internal/engine/drain/...
 PKG ?= ./...
 
@@ -37,8 +39,6 @@ help: ## Print this help
 
 ##@ Use
 
-# The infrastructure of the fleet: kubemark, or a cloud, which is played on this machine.
-PROVIDER ?= kubemark
 
 .PHONY: run
 run: box build cloud ## Start a control plane and a living fleet in both APIs, and keep it running: PROVIDER=aws
@@ -85,8 +85,8 @@ packages: box ## Make the packages in deploy/, install/ and charts/ from config/
 # VERSION= is what the programs call themselves and the image's tag: v1.2.3. Without it they are devel.
 VERSION ?=
 .PHONY: image
-image: ## Build the image for amd64 and arm64 into dist/, without a container daemon: VERSION=v1.2.3
-	go run ./hack/image -out dist -version "$(VERSION)"
+image: ## Build the image for amd64 and arm64 into dist/, without a container daemon: VERSION=v1.2.3; that of a cloud: PROVIDER=aws
+	go run ./hack/image -out dist -version "$(VERSION)" $(if $(filter-out kubemark,$(PROVIDER)),-program providers/$(PROVIDER)/cloud/machine-controller-$(PROVIDER))
 
 # Where the image will be, as manifests and the chart name it; PLATFORMS=linux/amd64 builds fewer command lines.
 IMAGE ?= millwright-controllers

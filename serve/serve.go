@@ -58,8 +58,16 @@ type Env struct {
 }
 
 // Main parses the command line, serves the plugin until it is told to stop,
-// and ends the process.
-func Main(p Plugin) { run.Main(Command(p)) }
+// and ends the process. With --programs alone it lists the names by which images
+// call it: the originals' images of providers have a program of the second or third
+// name.
+func Main(p Plugin) {
+	if len(os.Args) == 2 && os.Args[1] == "--programs" {
+		fmt.Printf("machine-controller-%s\nmachine-controller\nmachine-controller-manager\n", p.Name)
+		return
+	}
+	run.Main(Command(p))
+}
 
 // Command is the program as a command.
 func Command(p Plugin) *cobra.Command {

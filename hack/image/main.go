@@ -21,7 +21,7 @@ import (
 func main() {
 	out := flag.String("out", "dist", "folder for the archive and the bills of materials")
 	version := flag.String("version", "", "version of the programs and tag of the image; empty is a build that is no release, tagged devel")
-	program := flag.String("program", "./cmd/millwright-controllers", "package that is built; its flag --programs lists the programs that it is")
+	program := flag.String("program", "./cmd/millwright-controllers", "folder of the package that is built; its flag --programs lists the programs that it is")
 	registry := flag.String("registry", "docker.io/library", "where the image is, which is named as the program: manifests that name no registry mean this one")
 	archs := flag.String("arch", "amd64,arm64", "architectures of linux, by comma")
 	flag.Parse()
@@ -85,7 +85,7 @@ func (b build) tag() string {
 func (b build) image(ctx context.Context, work, arch string, names []string) (image, error) {
 	binary := filepath.Join(work, arch)
 	flags := "-s -w -buildid= -X github.com/millwright-dev/millwright/internal/runtime/version.release=" + b.version
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o", binary, b.program)
+	c := exec.CommandContext(ctx, "go", "-C", b.program, "build", "-trimpath", "-ldflags", flags, "-o", binary, ".") // its module may be another
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=")
 	c.Stderr = os.Stderr
 	if err := c.Run(); err != nil {
@@ -111,7 +111,7 @@ func (b build) image(ctx context.Context, work, arch string, names []string) (im
 
 // programs are those that the built program is, for which the image has links.
 func (b build) programs(ctx context.Context) ([]string, error) {
-	c := exec.CommandContext(ctx, "go", "run", b.program, "--programs")
+	c := exec.CommandContext(ctx, "go", "-C", b.program, "run", ".", "--programs")
 	c.Stderr = os.Stderr
 	list, err := c.Output()
 	if err != nil {
