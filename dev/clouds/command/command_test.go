@@ -3,6 +3,7 @@ package command_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -64,5 +65,25 @@ func TestRunRefuses(t *testing.T) {
 		if err := command.Run(t.Context(), "double", args, nil); err == nil {
 			t.Errorf("%q are taken", args)
 		}
+	}
+}
+
+func TestInventoryCompletesTheSample(t *testing.T) {
+	type things struct {
+		Images, Zones []string
+	}
+	sample := things{Images: []string{"a"}, Zones: []string{"z"}}
+	for text, want := range map[string]string{"": "[a] [z]", "images: [b, c]": "[b c] [z]", "{}": "[a] [z]"} {
+		o := command.Options{}
+		if text != "" {
+			o.Inventory = []byte(text)
+		}
+		got, err := command.Inventory(o, sample)
+		if said := fmt.Sprint(got.Images, got.Zones); err != nil || said != want {
+			t.Errorf("%q: %s, %v; want %s", text, said, err, want)
+		}
+	}
+	if _, err := command.Inventory(command.Options{Inventory: []byte("imagse: [b]")}, sample); err == nil {
+		t.Error("a field that there is not was taken")
 	}
 }

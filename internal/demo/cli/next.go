@@ -40,20 +40,34 @@ Things to try:
   - Delete a machine: its node is drained, its instance removed, and another takes its place:
       %[1]s -n %[3]s delete machines.machine.sapcloud.io/%[4]s
 `, kubectl, fleet.OpenShiftNamespace, fleet.GardenerNamespace, first[fleet.GardenerNamespace])
-	if u.backend == hollowBackend {
-		fmt.Fprintf(w, `
-  - Crash an instance: its node becomes NotReady after about 40 s, and its machine says so:
-      pkill -f -- --name=%[1]s
-      %[2]s get nodes --watch
-`, first[fleet.OpenShiftNamespace], kubectl)
-	}
+	u.printTrouble(w, first[fleet.OpenShiftNamespace])
 	fmt.Fprintf(w, `
   - Ask why something is as it is:
-      %[1]s why machine/%[2]s
-
+      %s why machine/%s
+`, self(), first[fleet.OpenShiftNamespace])
+	if f.Cloud == nil {
+		fmt.Fprintf(w, `
   - Roll three machines to another kind, as the example says step by step:
-      %[3]s apply -f examples/gardener-machinedeployment.yaml
+      %s apply -f examples/gardener-machinedeployment.yaml
+`, kubectl)
+	}
+	fmt.Fprintf(w, "\nLogs and state are in %s. %s\n", u.folder(), end)
+}
 
-Logs and state are in %[4]s. %[5]s
-`, self(), first[fleet.OpenShiftNamespace], kubectl, u.folder(), end)
+// printTrouble says how an instance fails, and what the machine makes of it.
+func (u *up) printTrouble(w io.Writer, machine string) {
+	switch {
+	case u.cloud.Provider != fleet.Kubemark:
+		fmt.Fprintf(w, `
+  - See what the cloud has and what can happen to it, and let its API fail:
+      %[1]s cloud
+      %[1]s cloud fault --kind Throttled --times 20
+`, self())
+	case u.backend == hollowBackend:
+		fmt.Fprintf(w, `
+  - Crash an instance: its node becomes NotReady after about 40 s, and its machine says so:
+      pkill -f -- --name=%s
+      kubectl get nodes --watch
+`, machine)
+	}
 }

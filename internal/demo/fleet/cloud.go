@@ -81,7 +81,7 @@ func (c *Cloud) environment() []string {
 	if c == nil {
 		return nil
 	}
-	return []string{"HTTPS_PROXY=" + c.URL, "HTTP_PROXY=" + c.URL, "SSL_CERT_FILE=" + c.CA, "NO_PROXY=127.0.0.1,localhost"}
+	return []string{"HTTPS_PROXY=" + c.URL, "HTTP_PROXY=" + c.URL, "SSL_CERT_FILE=" + c.CA, "AWS_CA_BUNDLE=" + c.CA, "NO_PROXY=127.0.0.1,localhost"}
 }
 
 // startCloud starts the double of the fleet's cloud, whose instances boot hollow kubelets.
