@@ -70,7 +70,8 @@ func TestRunRefuses(t *testing.T) {
 
 func TestInventoryCompletesTheSample(t *testing.T) {
 	type things struct {
-		Images, Zones []string
+		Images []string `json:"images"`
+		Zones  []string `json:"zones"`
 	}
 	sample := things{Images: []string{"a"}, Zones: []string{"z"}}
 	for text, want := range map[string]string{"": "[a] [z]", "images: [b, c]": "[b c] [z]", "{}": "[a] [z]"} {

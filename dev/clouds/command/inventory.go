@@ -1,7 +1,9 @@
 package command
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 
 	"sigs.k8s.io/yaml"
 )
@@ -12,8 +14,30 @@ func Inventory[T any](o Options, sample T) (T, error) {
 	if o.Inventory == nil {
 		return sample, nil
 	}
-	if err := yaml.UnmarshalStrict(o.Inventory, &sample); err != nil {
+	all, err := completed(o.Inventory, sample)
+	if err != nil {
 		return sample, fmt.Errorf("read the inventory: %w", err)
 	}
-	return sample, nil
+	var out T
+	if err := yaml.UnmarshalStrict(all, &out); err != nil {
+		return sample, fmt.Errorf("read the inventory: %w", err)
+	}
+	return out, nil
+}
+
+// completed is the document with those fields of the sample that it does not have.
+func completed(document []byte, sample any) ([]byte, error) {
+	usual, err := json.Marshal(sample)
+	if err != nil {
+		return nil, err
+	}
+	var fields, own map[string]json.RawMessage
+	if err := json.Unmarshal(usual, &fields); err != nil {
+		return nil, err
+	}
+	if err := yaml.Unmarshal(document, &own); err != nil {
+		return nil, err
+	}
+	maps.Copy(fields, own)
+	return json.Marshal(fields)
 }
