@@ -244,8 +244,8 @@ var healthKeys = []Key{
 
 var writtenKeys = []Key{
 	{
-		Origin, machine, Controller, JSON, nil, "cluster, region, zone, account and the Machine's UID", nothing,
-		"Where the instance is asked for. It is stored before the instance is, and counts instead of labels, class and flags from then on ([decision 20](decisions/0020-where-an-instance-is-asked-for-is-stored-first.md)).",
+		Origin, machine, Controller, JSON, nil, "cluster, region, zone, account, the zone that was chosen where specs have several, and the Machine's UID", nothing,
+		"Where the instance is asked for. It is stored before the instance is, and counts instead of labels, class and flags from then on ([decision 20](decisions/0020-where-an-instance-is-asked-for-is-stored-first.md)). By the chosen zone a set's machines are spread ([decision 31](decisions/0031-equal-choices-are-spread.md)).",
 	},
 	{
 		Cluster, machine, Controller, Text, nil, "an ownership scope", nothing,

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -86,8 +87,8 @@ func RecordOrigin(m metav1.Object, used lifecycle.Origin, recorded bool) {
 		return
 	case !ok || !o.of(m) && !recorded || o.Cluster == "":
 		o.Origin = used
-	case o.Cluster == used.Cluster && o.Account == "":
-		o.Account = used.Account
+	case o.Cluster == used.Cluster:
+		o.Account, o.ChosenZone = cmp.Or(o.Account, used.Account), cmp.Or(o.ChosenZone, used.ChosenZone)
 	}
 	o.UID = m.GetUID()
 	SetAnnotation(m, OriginAnnotation, encoded(o))

@@ -54,6 +54,7 @@ func TestLocate(t *testing.T) {
 // TestRecordOrigin: it is stored once and completed, and never says otherwise.
 func TestRecordOrigin(t *testing.T) {
 	green := lifecycle.Origin{Cluster: "green", Region: "south", Account: "two"}
+	inB := lifecycle.Origin{Cluster: "green", Region: "south", Account: "two", ChosenZone: "b"}
 	for name, c := range map[string]struct {
 		reason, origin string
 		used           lifecycle.Origin
@@ -66,6 +67,8 @@ func TestRecordOrigin(t *testing.T) {
 		"stored":             {"never overwritten", own, green, own, false},
 		"account learned":    {"that is no change", `{"uid":"uid-1","cluster":"green","region":"west"}`, green, `{"uid":"uid-1","cluster":"green","region":"west","account":"two"}`, false},
 		"account of another": {"the scope differs, so the account is not its own", `{"uid":"uid-1","cluster":"blue"}`, green, `{"uid":"uid-1","cluster":"blue"}`, false},
+		"chosen":             {"it is known once the instance is there", `{"uid":"uid-1","cluster":"green","account":"one"}`, inB, `{"uid":"uid-1","cluster":"green","account":"one","chosenZone":"b"}`, false},
+		"chosen before":      {"an instance does not move", `{"uid":"uid-1","cluster":"green","account":"one","chosenZone":"a"}`, inB, `{"uid":"uid-1","cluster":"green","account":"one","chosenZone":"a"}`, false},
 		"restored":           {"its instance is where it was, in the account in which it was asked for", foreign, green, own, true},
 		"restored, green":    {"what was not known is completed", `{"uid":"uid-0","cluster":"green"}`, green, `{"uid":"uid-1","cluster":"green","account":"two"}`, true},
 		"copied manifest":    {"from now on its own", foreign, green, `{"uid":"uid-1","cluster":"green","region":"south","account":"two"}`, false},

@@ -58,9 +58,12 @@ func (b *bench) choose(ctx context.Context, ref provider.Ref, c provider.Choice)
 
 func checkChoicesNamed(ctx context.Context, b *bench, all []provider.Choice) error {
 	names, places := map[string]bool{}, map[provider.Choice]bool{}
-	for _, c := range all {
+	for n, c := range all {
 		place := c
-		place.Name = ""
+		place.Name, place.Equal = "", false
+		if c.Equal && (n == 0 || c.Zone == "" || all[n-1].Zone == "") {
+			return fmt.Errorf("choice %+v is equal to none, or machines are spread over zones without a name", c)
+		}
 		if c.Name == "" || names[c.Name] || places[place] {
 			return fmt.Errorf("choice %+v has no name of its own, or no place and type of its own", c)
 		}

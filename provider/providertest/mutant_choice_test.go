@@ -65,6 +65,11 @@ func choiceMutations() []mutation {
 		{"choices without names", "choices named", "none can be asked for", renames(func(_ int, c *provider.Choice) { c.Name = "" })},
 		{"choices of one name", "choices named", "the second is never asked for", renames(func(_ int, c *provider.Choice) { c.Name = "a" })},
 		{"choices in one place", "choices named", "all are left alone once one is exhausted", renames(func(_ int, c *provider.Choice) { c.Zone = "a" })},
+		{"a first choice that is equal", "choices named", "it is equal to none", renames(func(_ int, c *provider.Choice) { c.Equal = true })},
+		{
+			"equal choices without zones", "choices named", "all machines are made of the one that nobody counts",
+			renames(func(n int, c *provider.Choice) { c.Zone, c.Type, c.Equal = "", fmt.Sprint(n), n > 0 }),
+		},
 		{
 			"names that change", "choices named", "a shortage is forgotten at once",
 			renames(func(_ int, c *provider.Choice) { c.Name += fmt.Sprint(serial.Add(1)) }),

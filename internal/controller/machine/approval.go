@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,6 +30,7 @@ func (m memory) saw(key types.NamespacedName, i provider.Instance) {
 	defer m.mu.Unlock()
 	if r := m.all[key]; r != nil {
 		r.instance = instance{nodeName: i.NodeName, addresses: slices.Clone(i.Addresses)}
+		r.placed.zone = cmp.Or(i.Zone, r.placed.zone)
 	}
 }
 

@@ -52,10 +52,14 @@ func (s *shortages) partly(account string, tried []provider.Choice) error {
 // market is where one machine's instance is asked for: of its class, or of one of the
 // choices of that.
 type market struct {
-	infra     *infrastructure
-	ref       provider.Ref
-	mem       *request
-	shortages *shortages
+	infra  *infrastructure
+	ref    provider.Ref
+	memory memory
+	// self is what is remembered of the machine, mem the part of it that is about orders.
+	self *remembered
+	mem  *request
+	// siblings are the owner's machines as they are listed.
+	siblings func(context.Context) []choice.Sibling
 	// origin is where it is asked for.
 	origin *lifecycle.Origin
 	// pause is how long what is exhausted is left alone at first.
@@ -66,8 +70,8 @@ type market struct {
 
 func (s *instances[M]) market() market {
 	return market{
-		infra: &s.infra, ref: s.ref(), origin: s.view.Recorded.Origin, mem: &s.mem.request, shortages: s.memory.shortages,
-		pause: s.policy.Delays.Exhausted, clock: s.Clock, log: s.log,
+		infra: &s.infra, ref: s.ref(), origin: s.view.Recorded.Origin, memory: s.memory, self: s.mem, mem: &s.mem.request,
+		siblings: s.siblings, pause: s.policy.Delays.Exhausted, clock: s.Clock, log: s.log,
 	}
 }
 
@@ -91,11 +95,11 @@ func (m market) buy(ctx context.Context, want provider.Want) (provider.Instance,
 		m.mem.asked(choice.Order{}, err, m.clock.Now())
 		return i, err
 	}
-	account := m.account()
+	pick := m.picker(ctx, choices)
 	var tried []provider.Choice
 	for range mostTries {
 		began := m.clock.Now()
-		picked := m.shortages.pick(account, began, choices, m.mem.unanswered())
+		picked := pick(began)
 		if picked.Err != nil {
 			return provider.Instance{}, picked.Err
 		}
@@ -112,7 +116,24 @@ func (m market) buy(ctx context.Context, want provider.Want) (provider.Instance,
 		m.learn(choice.Answer{Choice: c, Began: began, At: now, Err: err})
 		tried = append(tried, c)
 	}
-	return provider.Instance{}, m.shortages.partly(account, tried)
+	return provider.Instance{}, m.memory.shortages.partly(m.account(), tried)
+}
+
+// picker picks again and again: from the choices as they are listed, or, where some are
+// equal, in the order that spreads the owner's machines.
+func (m market) picker(ctx context.Context, choices []provider.Choice) func(time.Time) choice.Picked {
+	account := m.account()
+	if !choice.Spreads(choices) {
+		return func(now time.Time) choice.Picked {
+			return m.memory.shortages.pick(account, now, choices, m.mem.unanswered())
+		}
+	}
+	listed := m.siblings(ctx)
+	return func(now time.Time) choice.Picked {
+		return m.memory.place(m.self, listed, func(siblings []choice.Sibling) choice.Picked {
+			return m.memory.shortages.pick(account, now, choice.Spread(choices, choice.Zones(siblings)), m.mem.unanswered())
+		})
+	}
 }
 
 // sees takes in what the machine's instances say of the choice that they were made of:
@@ -136,7 +157,7 @@ func (m market) learn(a choice.Answer) {
 		m.log.Info("a choice is exhausted", "choice", a.Choice.Name, "scope", provider.ScopeOf(a.Err), "accepted", a.GivenUp, "why", a.Err.Error())
 	}
 	a.Pause = m.pause
-	m.shortages.answered(m.account(), a)
+	m.memory.shortages.answered(m.account(), a)
 }
 
 // choices are those of the class for the machine; none where it has no several.

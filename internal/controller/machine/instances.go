@@ -99,6 +99,7 @@ func (s *instances[M]) unlisted() (u lifecycle.Unlisted) {
 // the provider wants kept of that.
 func (s *instances[M]) saw(ctx context.Context, i provider.Instance) []byte {
 	s.noteAccount(ctx)
+	s.chosen(i)
 	s.mem.timed.instanceType, s.mem.timed.zone = i.Type, i.Zone
 	s.memory.saw(client.ObjectKeyFromObject(s.m), i)
 	raw, err := s.infra.statusOf(i)

@@ -47,6 +47,7 @@ type remembered struct {
 	instance instance
 	// drains says that pods are waited for.
 	drains bool
+	placed placed
 }
 
 func (m memory) of(o client.Object) *remembered {
@@ -62,6 +63,7 @@ func (m memory) of(o client.Object) *remembered {
 	if r.tries.generation != o.GetGeneration() {
 		r.tries.generation, r.tries.retry = o.GetGeneration(), lifecycle.Retry{}
 	}
+	r.placed.owner = ownerOf(o)
 	return r
 }
 
@@ -101,7 +103,7 @@ func (m memory) wentBack(key types.NamespacedName) {
 	defer m.mu.Unlock()
 	if r := m.all[key]; r != nil {
 		m.drop(key)
-		m.all[key] = &remembered{uid: r.uid, request: r.request}
+		m.all[key] = &remembered{uid: r.uid, request: r.request, placed: r.placed}
 	}
 }
 

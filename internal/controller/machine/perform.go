@@ -170,11 +170,11 @@ func (p *pass[M]) recordInstance(ctx context.Context, d lifecycle.Decision) erro
 }
 
 // onInstances takes in what came of asking about the machine's instances, or of acting on
-// them, besides what act returns: the account, and that there was one.
+// them, besides what act returns: the account, the zone, and that there was one.
 func (p *pass[M]) onInstances(act func(*instances[M])) {
 	s := p.instances()
 	act(s)
-	p.world.Session.Origin.Account, p.view.Recorded.Provisioned = s.world.Session.Origin.Account, s.view.Recorded.Provisioned
+	p.world.Session.Origin, p.view.Recorded.Provisioned = s.world.Session.Origin, s.view.Recorded.Provisioned
 }
 
 // onNode takes in what came of looking at the node, or of acting on it.

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -50,8 +51,11 @@ type Watch struct {
 	Which   predicate.Predicate
 }
 
-// Index registers the field index by which r reads.
+// Index registers the field indexes by which r reads.
 func (r *Reconciler[M]) Index(ctx context.Context, indexer client.FieldIndexer) error {
+	if err := indexer.IndexField(ctx, r.Dialect.New(), SiblingIndex, index.OwnerKeys); err != nil {
+		return fmt.Errorf("index machines by sibling: %w", err)
+	}
 	return index.SetupNode(ctx, indexer, r.Dialect)
 }
 

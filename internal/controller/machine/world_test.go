@@ -68,6 +68,7 @@ func newRecording(t *testing.T, objects ...client.Object) *recording {
 		b = b.WithIndex(i.Object, i.Name, i.Extract)
 	}
 	b = b.WithIndex(&machinev1.Machine{}, index.Node, index.NodeKeys[*machinev1.Machine](openshift.Machines{}))
+	b = b.WithIndex(&machinev1.Machine{}, machine.SiblingIndex, index.OwnerKeys).WithIndex(&v1alpha1.Machine{}, machine.SiblingIndex, index.OwnerKeys)
 	b = b.WithIndex(&v1alpha1.Machine{}, index.Node, index.NodeKeys[*v1alpha1.Machine](gardener.Machines{}))
 	r.WithWatch = b.Build()
 	return r

@@ -166,6 +166,7 @@ func originate(o client.Object, r *rand.Rand) {
 	values := []string{
 		"", "{}", `{"cluster":"green"}`, `{"uid":"` + string(o.GetUID()) + `","cluster":"blue","account":"one"}`,
 		`{"uid":"another","cluster":"green","account":"two"}`, `{"cluster":`,
+		`{"uid":"` + string(o.GetUID()) + `","cluster":"blue","chosenZone":"b"}`,
 	}
 	if v := values[r.Intn(len(values))]; v != "" {
 		dialect.SetAnnotation(o, dialect.OriginAnnotation, v)
@@ -254,8 +255,13 @@ func located(was, is *lifecycle.Origin, o lifecycle.Outcome) error {
 		return nil
 	}
 	completed := *was
-	completed.Account = o.World.Session.Origin.Account
-	if was.Account == "" && *is == completed {
+	if was.Account == "" {
+		completed.Account = o.World.Session.Origin.Account
+	}
+	if was.ChosenZone == "" {
+		completed.ChosenZone = o.World.Session.Origin.ChosenZone
+	}
+	if *is == completed {
 		return nil
 	}
 	return fmt.Errorf("the origin %+v became %+v", was, is)

@@ -74,7 +74,7 @@ func failure(r *rand.Rand) error {
 func world(r *rand.Rand) lifecycle.World {
 	w := lifecycle.World{Session: lifecycle.Session{Err: failure(r)}, MayFail: r.Intn(2) == 0, Node: lifecycle.Node{Stale: r.Intn(3) == 0}}
 	if w.Session.Err == nil {
-		w.Session.Origin = lifecycle.Origin{Cluster: "blue", Region: "north", Account: []string{"", "one", "two"}[r.Intn(3)]}
+		w.Session.Origin = lifecycle.Origin{Cluster: "blue", Region: "north", Account: []string{"", "one", "two"}[r.Intn(3)], ChosenZone: []string{"", "a"}[r.Intn(2)]}
 		w.Instances.Err = failure(r)
 		w.Instances.Looked = w.Instances.Err == nil
 	}

@@ -16,6 +16,9 @@ type Origin struct {
 	// Account is what the credentials opened ([provider.Accounter]); empty where
 	// the infrastructure does not tell.
 	Account string `json:"account,omitempty"`
+	// ChosenZone is where the instance was made, where the class left that to us: by
+	// it the owner's machines are spread. It says nothing of where to look.
+	ChosenZone string `json:"chosenZone,omitempty"`
 }
 
 // Asked reports whether Create may have been called for the machine. Nobody

@@ -28,8 +28,8 @@ var lensMutants = []Mutant{
 	},
 	{
 		ID: "dialect/account-of-another", File: "origin.go", Func: "RecordOrigin",
-		From: "o.Cluster == used.Cluster && o.Account",
-		To:   "o.Account",
+		From: "o.Cluster == used.Cluster",
+		To:   `o.Cluster != ""`,
 		Note: "the account of another scope is recorded as that of the instance; statement 6 holds, as a session is opened where the origin says",
 	},
 	{

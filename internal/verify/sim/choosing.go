@@ -17,6 +17,8 @@ type choosing struct {
 	choices int
 	// shut is how the first one is sold out as long as the world lasts; empty: it is not.
 	shut closing
+	// alike: none is better than another.
+	alike bool
 }
 
 // closing is how an infrastructure says that a choice is sold out.
@@ -36,6 +38,7 @@ func (c *choosing) draw(r *rand.Rand) {
 		c.choices = few
 	}
 	c.shut = []closing{"", refuses, accepts}[r.IntN(3)]
+	c.alike = r.IntN(2) == 0
 }
 
 // chooses makes the world one whose specs name choices. Where there is never room for some
@@ -79,7 +82,7 @@ type shop struct{ w *World }
 func (s shop) choices() (out []provider.Choice) {
 	for _, zone := range []string{"a", "b"} {
 		for _, kind := range []string{"big", "small"} {
-			out = append(out, provider.Choice{Name: kind + " in " + zone, Zone: zone, Type: kind})
+			out = append(out, provider.Choice{Name: kind + " in " + zone, Zone: zone, Type: kind, Equal: s.w.profile.alike && len(out) > 0})
 		}
 	}
 	if s.w.profile.choices == 0 {
