@@ -108,10 +108,14 @@ func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instan
 // ReadLag is what the spec says.
 func (s *session) ReadLag() time.Duration { return duration(s.spec.ReadLag, 0) }
 
-// Choices are those of the spec.
-func (s *session) Choices(provider.Ref) (out []provider.Choice) {
-	for _, c := range s.spec.Choices {
-		out = append(out, provider.Choice{Name: c.name(), Region: s.spec.Region, Zone: c.Zone, Type: c.InstanceType})
+// Choices are those of the spec, best first, or its zones, of which none is better.
+func (s *session) Choices(ref provider.Ref) (out []provider.Choice) {
+	all, equal := s.spec.Choices, false
+	if len(s.spec.Zones) > 1 {
+		all, equal = s.spec.spread(ref.UID), true
+	}
+	for n, c := range all {
+		out = append(out, provider.Choice{Name: c.name(), Region: s.spec.Region, Zone: c.Zone, Type: c.InstanceType, Equal: equal && n > 0})
 	}
 	return out
 }

@@ -138,6 +138,18 @@ func TestConformanceInMemory(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness { return inMemory(t).harness() })
 }
 
+// TestConformanceOfZones: zones are choices as well, in an order of each machine's own.
+func TestConformanceOfZones(t *testing.T) {
+	providertest.Run(t, func(t *testing.T) providertest.Harness {
+		h := inMemory(t).harness()
+		h.Choices = func(class provider.Class) provider.Class {
+			class.Spec = []byte(strings.Replace(string(class.Spec), `"zones":["a","b"]`, `"instanceType":"big","zones":["a","b"]`, 1))
+			return class
+		}
+		return h
+	})
+}
+
 func TestConformanceInDirectory(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness { return inDirectory(t).harness() })
 }

@@ -89,13 +89,13 @@ func (c Console) Plant(ctx context.Context, class provider.Class, i provider.Ins
 		return provider.Instance{}, err
 	}
 	s := session{provider: c.provider, class: class, spec: spec}
-	first, err := spec.choose("")
+	first, err := spec.choose("", i.UID)
 	if err != nil {
 		return provider.Instance{}, err
 	}
 	r := cloud.Record{
 		Cluster: class.Cluster, UID: i.UID, Name: i.Name, Node: i.Name,
-		Traits: s.traits(first, i.UID),
+		Traits: s.traits(first),
 		Tags:   s.tags(provider.Ref{UID: i.UID}, provider.Want{}),
 	}
 	if i.UID != "" {

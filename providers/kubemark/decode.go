@@ -110,12 +110,17 @@ func (p *Provider) fill(s *Spec, class provider.Class) {
 	}
 }
 
-// choose is the spec as it is for one of its choices: the first, if none is named.
-func (s Spec) choose(name string) (Spec, error) {
-	if name == "" && len(s.Choices) == 0 {
+// choose is the spec as it is for one of its choices, or zones: the first for the machine
+// with the UID, if none is named.
+func (s Spec) choose(name, uid string) (Spec, error) {
+	all := s.Choices
+	if len(all) == 0 {
+		all = s.spread(uid)
+	}
+	if name == "" && len(all) == 0 {
 		return s, nil
 	}
-	for _, c := range s.Choices {
+	for _, c := range all {
 		if name == "" || c.name() == name {
 			s.InstanceType, s.Zone = c.InstanceType, c.Zone
 			return s, nil
@@ -135,15 +140,20 @@ func (c Choice) name() string {
 	return c.InstanceType + " in " + c.Zone
 }
 
-// zoneOf is the zone of the machine with the UID: one of several by hash, so
-// that the answer is the same at every call.
-func (s Spec) zoneOf(uid string) string {
+// spread are the zones of the spec as choices. Each machine has them in an order of its own,
+// so that the only machines of many sets are not all in one zone.
+func (s Spec) spread(uid string) []Choice {
+	out := make([]Choice, 0, len(s.Zones))
 	if len(s.Zones) == 0 {
-		return s.Zone
+		return out
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(uid)) // a hash never fails
-	return s.Zones[int(h.Sum32()%uint32(len(s.Zones)))]
+	first := int(h.Sum32() % uint32(len(s.Zones)))
+	for n := range s.Zones {
+		out = append(out, Choice{InstanceType: s.InstanceType, Zone: s.Zones[(first+n)%len(s.Zones)]})
+	}
+	return out
 }
 
 // nodeLabels are the labels that every node of the class has: of its place and type
@@ -175,14 +185,14 @@ func (s Spec) nodeLabels() map[string]string {
 	return out
 }
 
-// traits are what the spec says about the instance of one machine, whose node has what
-// is given.
-func (s Spec) traits(uid string, has capacity) cloud.Traits {
+// traits are what the spec, as it is for one choice, says about an instance, whose node has
+// what is given.
+func (s Spec) traits(has capacity) cloud.Traits {
 	t := cloud.Traits{
 		Backend:       s.Backend,
 		InstanceType:  s.InstanceType,
 		Region:        s.Region,
-		Zone:          s.zoneOf(uid),
+		Zone:          s.Zone,
 		Arch:          s.Arch,
 		Cores:         has[corev1.ResourceCPU],
 		Memory:        has[corev1.ResourceMemory],

@@ -181,6 +181,7 @@ func TestNodeNameTaken(t *testing.T) {
 	}
 }
 
+// TestZones: whoever names none of the zones has them spread by hash, as those did who did not know yet that they are choices.
 func TestZones(t *testing.T) {
 	_, s := shop(t, `{"zones":["a","b","c"]}`)
 	seen := map[string]int{}
@@ -190,12 +191,83 @@ func TestZones(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen[i.Zone]++
+		if first := choicesOf(t, s, machine(n))[0]; first.Zone != i.Zone {
+			t.Errorf("the first choice of machine %d is %q, and without one it is in %q", n, first.Name, i.Zone)
+		}
 	}
 	for _, zone := range []string{"a", "b", "c"} {
 		if seen[zone] < 15 {
 			t.Errorf("90 instances spread as %v", seen)
 		}
 	}
+}
+
+// TestZonesAreEqual: each machine has all of them in an order of its own, none better than another; each has a quota of its own; and an
+// instance in any is as the spec says, and is found from a spec that has other zones by now.
+func TestZonesAreEqual(t *testing.T) {
+	c, s := shop(t, `{"quota":1,"instanceType":"big","zones":["a","b","c"]}`)
+	firsts := map[string]bool{}
+	for n := range 20 {
+		all := choicesOf(t, s, machine(n))
+		firsts[all[0].Zone] = true
+		var names []string
+		for at, choice := range all {
+			names = append(names, choice.Name)
+			if choice.Equal != (at > 0) || choice.Type != "big" {
+				t.Errorf("choice %d of machine %d is %+v", at, n, choice)
+			}
+		}
+		if slices.Sort(names); !slices.Equal(names, []string{"big in a", "big in b", "big in c"}) {
+			t.Errorf("machine %d has the choices %q", n, names)
+		}
+	}
+	if len(firsts) != 3 {
+		t.Errorf("20 machines have their first choices in %v", firsts)
+	}
+	for n, zone := range []string{"a", "b", "c"} {
+		i, err := s.Create(t.Context(), machine(n), provider.Want{Choice: "big in " + zone})
+		if err != nil || i.Zone != zone || i.ID != mustFind(t, s, machine(n)).ID {
+			t.Errorf("an instance in zone %q, want %q; error %v", i.Zone, zone, err)
+		}
+		if again, err := s.Create(t.Context(), machine(n), provider.Want{Choice: "big in a"}); err != nil || again.ID != i.ID || again.Zone != zone {
+			t.Errorf("asked for in another zone, it is %s in %q, error %v", again.ID, again.Zone, err)
+		}
+		if d, ok := provider.As[provider.Comparer](s); !ok || len(d.Differences(machine(n), i)) > 0 {
+			t.Errorf("zone %s differs from the spec", zone)
+		}
+	}
+	if _, err := s.Create(t.Context(), machine(9), provider.Want{Choice: "big in b"}); provider.KindOf(err) != provider.Exhausted {
+		t.Errorf("beyond the quota of a zone: %v", err)
+	}
+	if _, err := s.Create(t.Context(), machine(9), provider.Want{Choice: "big in d"}); provider.KindOf(err) != provider.Invalid {
+		t.Errorf("a zone that the spec does not have: %v", err)
+	}
+	other := open(t, c.start(), `{"zones":["x","y"]}`)
+	if done, err := other.Delete(t.Context(), machine(1), nil); err != nil || !done {
+		t.Errorf("removed from a spec of other zones: %t, error %v", done, err)
+	}
+	_, one := shop(t, `{"zones":["a"]}`)
+	if ch, ok := provider.As[provider.Chooser](one); ok && len(ch.Choices(machine(1))) > 0 {
+		t.Errorf("of one zone there is nothing to choose, and the choices are %v", ch.Choices(machine(1)))
+	}
+}
+
+func choicesOf(t *testing.T, s provider.Session, ref provider.Ref) []provider.Choice {
+	t.Helper()
+	c, ok := provider.As[provider.Chooser](s)
+	if !ok {
+		t.Fatal("no Chooser")
+	}
+	return c.Choices(ref)
+}
+
+func mustFind(t *testing.T, s provider.Session, ref provider.Ref) provider.Instance {
+	t.Helper()
+	found, err := s.Find(t.Context(), ref)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d instances of %s, error %v", len(found), ref.Name, err)
+	}
+	return found[0]
 }
 
 func TestReadLag(t *testing.T) {

@@ -119,7 +119,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if err := checkName(ref.Name); err != nil {
 		return provider.Instance{}, err
 	}
-	spec, err := s.spec.choose(want.Choice)
+	spec, err := s.spec.choose(want.Choice, ref.UID)
 	if err := cmp.Or(err, s.capacityErr); err != nil {
 		return provider.Instance{}, err
 	}
@@ -131,7 +131,7 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 			Name:    ref.Name,
 			Node:    ref.Name,
 			Owner:   s.class.Owner, Namespace: ref.Namespace,
-			Traits: s.traits(spec, ref.UID),
+			Traits: s.traits(spec),
 			Tags:   s.birth(ref, want),
 		},
 		UserData:    want.UserData,
@@ -146,8 +146,8 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 }
 
 // traits are those of the spec; hollow nodes have the address of their host.
-func (s *session) traits(spec Spec, uid string) cloud.Traits {
-	t := spec.traits(uid, s.capacity)
+func (s *session) traits(spec Spec) cloud.Traits {
+	t := spec.traits(s.capacity)
 	if t.Backend == Hollow {
 		t.Address = s.provider.config.NodeIP
 	}

@@ -43,7 +43,7 @@ type Spec struct {
 	// Region and Zone default to what the class declares outside its spec.
 	Region string `json:"region,omitempty"`
 	Zone   string `json:"zone,omitempty"`
-	// Zones spreads instances, by hash of the machine's UID.
+	// Zones are as good as each other: the machines of one owner are spread over them.
 	Zones []string `json:"zones,omitempty"`
 	// Choices are what an instance may be made of, best first: each is tried while
 	// those before it are exhausted.
