@@ -92,10 +92,11 @@ func (s *fallen) Choices(ref provider.Ref) (out []provider.Choice) {
 	type place struct{ region, zone, kind string }
 	seen := map[place]bool{}
 	for _, n := range s.named {
+		rank := len(out) // what a fallback says comes after all before it, however equal it is
 		for _, c := range n.choices(ref) {
 			if at := (place{c.Region, c.Zone, c.Type}); !seen[at] {
 				seen[at] = true
-				c.Name = n.prefix + c.Name
+				c.Name, c.Equal = n.prefix+c.Name, c.Equal && len(out) > rank
 				out = append(out, c)
 			}
 		}

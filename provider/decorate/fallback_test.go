@@ -22,7 +22,9 @@ type shop struct {
 type order struct {
 	provider.Session
 	Type, Zone, Region string
-	shop               shop
+	// Also is another zone, which is as good.
+	Also string
+	shop shop
 }
 
 func (s shop) Open(_ context.Context, class provider.Class) (provider.Session, error) {
@@ -40,7 +42,11 @@ func (o order) name() string  { return o.Type + " in " + o.Zone }
 func (o order) Scope() string { return o.Region }
 
 func (o order) Choices(provider.Ref) []provider.Choice {
-	return []provider.Choice{{Name: o.name(), Region: o.Region, Zone: o.Zone, Type: o.Type}}
+	first := provider.Choice{Name: o.name(), Region: o.Region, Zone: o.Zone, Type: o.Type}
+	if o.Also == "" {
+		return []provider.Choice{first}
+	}
+	return []provider.Choice{first, {Name: o.Type + " in " + o.Also, Region: o.Region, Zone: o.Also, Type: o.Type, Equal: true}}
 }
 
 func (o order) Create(_ context.Context, _ provider.Ref, want provider.Want) (provider.Instance, error) {
@@ -111,6 +117,19 @@ func TestFallbacksAreChoices(t *testing.T) {
 	}
 	if _, err := s.Create(t.Context(), provider.Ref{}, provider.Want{Choice: "huge in c"}); provider.KindOf(err) != provider.Invalid {
 		t.Error("a choice that nobody has was bought:", err)
+	}
+}
+
+// TestFallbacksComeLater: a zone that a fallback has besides those of the spec is no equal of these.
+func TestFallbacksComeLater(t *testing.T) {
+	s := begin(t, shop{}, `{"also":"b"}`, `{"zone":"c","also":"d"}`)
+	c, _ := provider.As[provider.Chooser](s)
+	var equal []bool
+	for _, one := range c.Choices(provider.Ref{}) {
+		equal = append(equal, one.Equal)
+	}
+	if diff := cmp.Diff([]bool{false, false, false, true}, equal); diff != "" {
+		t.Error(diff, names(t, s))
 	}
 }
 
