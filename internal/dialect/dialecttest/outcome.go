@@ -20,6 +20,9 @@ import (
 // are those of a pass that has only just held the machine.
 func Outcome(r *rand.Rand, m lifecycle.Machine, p lifecycle.Policy) lifecycle.Outcome {
 	w := world(r)
+	if m.Deleted.IsZero() && len(m.Faults) > 0 {
+		w = lifecycle.World{MayFail: w.MayFail} // nobody looks at what such a machine has
+	}
 	o := lifecycle.Outcome{World: w, At: Now}
 	for range 20 {
 		d := lifecycle.Decide(Now, m, o.World, p)
