@@ -1,13 +1,12 @@
 package main
 
 import (
-	"archive/tar"
-	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"time"
+
+	"github.com/millwright-dev/millwright/hack/internal/archive"
 )
 
 // user is whom the image's programs run as, unless somebody says otherwise: nobody that exists, and not root.
@@ -41,54 +40,22 @@ const (
 	indexType    = "application/vnd.oci.image.index.v1+json"
 )
 
-// A file is an entry of an archive: a link where target is set, a folder where the name ends with "/".
-type file struct {
-	name, target string
-	content      []byte
-	mode         int64
-}
-
-// archive has the files in their order, owned by root and of the first second that there is.
-func archive(files []file) ([]byte, error) {
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for _, f := range files {
-		h := &tar.Header{Name: f.name, Linkname: f.target, Mode: f.mode, Size: int64(len(f.content)), Typeflag: tar.TypeReg, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR}
-		switch {
-		case f.target != "":
-			h.Typeflag = tar.TypeSymlink
-		case f.name[len(f.name)-1] == '/':
-			h.Typeflag = tar.TypeDir
-		}
-		if err := w.WriteHeader(h); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
-		}
-		if _, err := w.Write(f.content); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}
-
 // pack makes the image whose root has the binary under its name, and a link to it for each program.
 func pack(arch, tag, name string, binary []byte, programs []string) (image, error) {
-	files := []file{
-		{name: "etc/", mode: 0o755},
-		{name: "etc/passwd", mode: 0o644, content: []byte("root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n")},
-		{name: name, mode: 0o755, content: binary},
+	files := []archive.File{
+		{Name: "etc/", Mode: 0o755},
+		{Name: "etc/passwd", Mode: 0o644, Content: []byte("root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n")},
+		{Name: name, Mode: 0o755, Content: binary},
 	}
 	for _, p := range programs {
-		files = append(files, file{name: p, target: name, mode: 0o777})
+		files = append(files, archive.File{Name: p, Target: name, Mode: 0o777})
 	}
-	plain, err := archive(files)
+	plain, err := archive.Tar(files)
 	if err != nil {
 		return image{}, err
 	}
 	i := image{arch: arch}
-	if i.layer, err = compressed(plain); err != nil {
+	if i.layer, err = archive.Gzip(plain, gzip.BestCompression); err != nil {
 		return image{}, err
 	}
 	i.config, err = json.Marshal(map[string]any{
@@ -113,9 +80,9 @@ func pack(arch, tag, name string, binary []byte, programs []string) (image, erro
 // layout is an archive of the OCI layout with one index of all images, and the digest of that index. The index is called
 // reference, for those who import the archive.
 func layout(reference string, images []image) (content []byte, index string, err error) {
-	files := []file{{name: "oci-layout", mode: 0o644, content: []byte(`{"imageLayoutVersion":"1.0.0"}`)}, {name: "blobs/", mode: 0o755}, {name: "blobs/sha256/", mode: 0o755}}
+	files := []archive.File{{Name: "oci-layout", Mode: 0o644, Content: []byte(`{"imageLayoutVersion":"1.0.0"}`)}, {Name: "blobs/", Mode: 0o755}, {Name: "blobs/sha256/", Mode: 0o755}}
 	blob := func(b []byte) {
-		files = append(files, file{name: "blobs/sha256/" + digest(b)[len("sha256:"):], mode: 0o644, content: b})
+		files = append(files, archive.File{Name: "blobs/sha256/" + digest(b)[len("sha256:"):], Mode: 0o644, Content: b})
 	}
 	var manifests []descriptor
 	for _, i := range images {
@@ -137,7 +104,7 @@ func layout(reference string, images []image) (content []byte, index string, err
 	if err != nil {
 		return nil, "", err
 	}
-	content, err = archive(append(files, file{name: "index.json", mode: 0o644, content: top}))
+	content, err = archive.Tar(append(files, archive.File{Name: "index.json", Mode: 0o644, Content: top}))
 	return content, d.Digest, err
 }
 
@@ -146,19 +113,3 @@ func describe(mediaType string, b []byte) descriptor {
 }
 
 func digest(b []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(b)) }
-
-// compressed has no name and no time in its head.
-func compressed(b []byte) ([]byte, error) {
-	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(b); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/millwright-dev/millwright/hack/internal/archive"
 )
 
 func main() {
@@ -126,17 +128,17 @@ func (r release) cli(ctx context.Context, p platform, program string) error {
 		return err
 	}
 	name := fmt.Sprintf("%s_%s_%s_%s", program, r.version, p.system, p.arch)
-	files := []entry{{"LICENSE", license, 0o644}, {program, content, 0o755}}
-	pack, suffix := targz, ".tar.gz"
+	files := []archive.File{{Name: "LICENSE", Content: license, Mode: 0o644}, {Name: program, Content: content, Mode: 0o755}}
+	pack, suffix := archive.TarGz, ".tar.gz"
 	if p.system == "windows" {
-		files[1].name += ".exe"
-		pack, suffix = zipped, ".zip"
+		files[1].Name += ".exe"
+		pack, suffix = archive.Zip, ".zip"
 	}
-	archive, err := pack(files)
+	packed, err := pack(files)
 	if err != nil {
 		return err
 	}
-	return r.write(name+suffix, archive)
+	return r.write(name+suffix, packed)
 }
 
 // compile has Go do it.

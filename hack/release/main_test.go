@@ -21,8 +21,8 @@ func fake(_ context.Context, r release, p platform, pkg, file string) error {
 	return os.WriteFile(file, fmt.Appendf(nil, "%s %s %s", pkg, p, r.version), 0o700)
 }
 
-// archive writes what stands for an image.
-func archive(_ context.Context, r release) error {
+// standIn writes what stands for an image.
+func standIn(_ context.Context, r release) error {
 	return os.WriteFile(filepath.Join(r.out, "millwright-controllers.oci.tar"), []byte("image"), 0o600)
 }
 
@@ -35,7 +35,7 @@ func made(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	r := release{out: out, version: "v1.2.3-rc.1", image: "r.example/m", platforms: []string{"linux/arm64", "windows/amd64"}, compile: fake, layout: archive}
+	r := release{out: out, version: "v1.2.3-rc.1", image: "r.example/m", platforms: []string{"linux/arm64", "windows/amd64"}, compile: fake, layout: standIn}
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestRefusals(t *testing.T) {
 		{"a system alone", "v1.2.3", "linux", `-platforms: want an operating system and an architecture as linux/amd64, got "linux"`},
 	} {
 		out := filepath.Join(t.TempDir(), "dist")
-		r := release{out: out, version: c.version, platforms: []string{c.platform}, compile: fake, layout: archive}
+		r := release{out: out, version: c.version, platforms: []string{c.platform}, compile: fake, layout: standIn}
 		if err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: error %v, want %s", c.reason, err, c.err)
 		}
@@ -164,7 +164,7 @@ func TestRefusals(t *testing.T) {
 // TestFailure: nothing that was not built is packed, and what failed is named.
 func TestFailure(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
-	r := release{out: t.TempDir(), version: "v1.2.3", image: "m", platforms: []string{"plan9/amd64"}, layout: archive, compile: func(context.Context, release, platform, string, string) error {
+	r := release{out: t.TempDir(), version: "v1.2.3", image: "m", platforms: []string{"plan9/amd64"}, layout: standIn, compile: func(context.Context, release, platform, string, string) error {
 		return errors.New("no")
 	}}
 	if err := r.run(t.Context()); err == nil || err.Error() != "kubectl-machine for plan9/amd64: no" {

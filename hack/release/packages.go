@@ -7,6 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/millwright-dev/millwright/hack/internal/archive"
 )
 
 // develImage is what packages call the image as long as it is of no release.
@@ -31,11 +33,11 @@ func (r release) install() error {
 	if err != nil {
 		return err
 	}
-	archive, err := targz(files)
+	packed, err := archive.TarGz(files)
 	if err != nil {
 		return err
 	}
-	return r.write("millwright-openshift-"+r.version+".tar.gz", archive)
+	return r.write("millwright-openshift-"+r.version+".tar.gz", packed)
 }
 
 // chart packs the chart, with its version and where the image is.
@@ -52,23 +54,23 @@ func (r release) chart() error {
 		"values.yaml": {{"\n  repository: millwright-controllers\n", "\n  repository: " + r.image + "\n"}},
 	} {
 		for i := range files {
-			if files[i].name != path.Join(name, file) {
+			if files[i].Name != path.Join(name, file) {
 				continue
 			}
 			for _, c := range changes {
-				text, err := replaced(string(files[i].content), c[0], c[1])
+				text, err := replaced(string(files[i].Content), c[0], c[1])
 				if err != nil {
 					return fmt.Errorf("%s: %w", file, err)
 				}
-				files[i].content = []byte(text)
+				files[i].Content = []byte(text)
 			}
 		}
 	}
-	archive, err := targz(files)
+	packed, err := archive.TarGz(files)
 	if err != nil {
 		return err
 	}
-	return r.write(name+"-"+version+".tgz", archive)
+	return r.write(name+"-"+version+".tgz", packed)
 }
 
 // replaced refuses to replace what is not there.
@@ -80,8 +82,8 @@ func replaced(text, from, to string) (string, error) {
 }
 
 // folder is what a folder has, in the order of names, under another name.
-func folder(dir, as string) ([]entry, error) {
-	var out []entry
+func folder(dir, as string) ([]archive.File, error) {
+	var out []archive.File
 	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
 			return err
@@ -94,7 +96,7 @@ func folder(dir, as string) ([]entry, error) {
 		if err != nil {
 			return err
 		}
-		out = append(out, entry{path.Join(as, filepath.ToSlash(below)), content, 0o644})
+		out = append(out, archive.File{Name: path.Join(as, filepath.ToSlash(below)), Content: content, Mode: 0o644})
 		return nil
 	})
 	return out, err

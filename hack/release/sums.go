@@ -1,10 +1,6 @@
 package main
 
 import (
-	"archive/tar"
-	"archive/zip"
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -12,57 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
-
-// An entry is a file of an archive. Archives say nothing of times and owners, so that they depend on what is in them only.
-type entry struct {
-	name    string
-	content []byte
-	mode    int64
-}
-
-func targz(files []entry) ([]byte, error) {
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	w := tar.NewWriter(z)
-	for _, f := range files {
-		h := &tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.content)), Typeflag: tar.TypeReg, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR}
-		if err := w.WriteHeader(h); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.content); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}
-
-func zipped(files []entry) ([]byte, error) {
-	var out bytes.Buffer
-	w := zip.NewWriter(&out)
-	for _, f := range files {
-		h := &zip.FileHeader{Name: f.name, Method: zip.Deflate}
-		h.SetMode(os.FileMode(f.mode))
-		into, err := w.CreateHeader(h)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := into.Write(f.content); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}
 
 const sumsFile = "SHA256SUMS"
 
