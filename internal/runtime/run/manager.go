@@ -84,6 +84,9 @@ func New(f *Flags, log logr.Logger) (*Process, error) {
 	ctrl.SetLogger(log)
 	p := &Process{Flags: f, Log: log, scheme: Scheme(), terms: NewTerms(), caches: map[string]cache.Cache{}, denied: map[reflect.Type]bool{}}
 	p.health.lacks("the process starts")
+	if err := measureRequests(); err != nil {
+		return nil, err
+	}
 	control, target, err := f.Configs()
 	if err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func sources() []source {
 		}},
 		{"internal/runtime/run", []string{manager, machines}, func(r prometheus.Registerer) error {
 			prober := run.NewProber(nil, connectivity.Policy{}, serverclock.New(clock.RealClock{}, logr.Discard()), logr.Discard())
-			return errors.Join(r.Register(prober), r.Register(run.NewTerms()))
+			return errors.Join(r.Register(prober), r.Register(run.NewTerms()), r.Register(run.NewRequestLatency()))
 		}},
 		{"internal/runtime/termination", []string{handler}, must(func(r prometheus.Registerer) { termination.NewMetrics(r) })},
 	}
