@@ -233,5 +233,5 @@ fmt-check:
 
 .PHONY: tidy
 tidy: ## Check that go.mod and go.sum of each module say what is needed
-	@set -e; for module in . dev dev/node tools test/monitoring test/chart $(CLOUDS); do \
+	@set -e; for module in . dev dev/node dev/kube-rbac-proxy tools test/monitoring test/chart $(CLOUDS); do \
 		echo "cd $$module && go mod tidy -diff" && (cd $$module && go mod tidy -diff); done

@@ -3,6 +3,7 @@
 // commit are equal byte for byte.
 //
 //	go run ./hack/image -out dist -version v1.2.3
+//	go run ./hack/image -binary bin/kube-rbac-proxy -arch amd64
 package main
 
 import (
@@ -22,12 +23,13 @@ func main() {
 	out := flag.String("out", "dist", "folder for the archive and the bills of materials")
 	version := flag.String("version", "", "version of the programs and tag of the image; empty is a build that is no release, tagged devel")
 	program := flag.String("program", "./cmd/millwright-controllers", "folder of the package that is built; its flag --programs lists the programs that it is")
+	binary := flag.String("binary", "", "program that is built already, for the one architecture, in place of -program; it must need nothing else")
 	registry := flag.String("registry", "docker.io/library", "where the image is, which is named as the program: manifests that name no registry mean this one")
 	archs := flag.String("arch", "amd64,arm64", "architectures of linux, by comma")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := build{out: *out, version: *version, program: *program, registry: *registry, archs: strings.Split(*archs, ",")}
+	b := build{out: *out, version: *version, program: *program, binary: *binary, registry: *registry, archs: strings.Split(*archs, ",")}
 	if err := b.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
@@ -36,11 +38,14 @@ func main() {
 
 // build is one call.
 type build struct {
-	out, version, program, registry string
-	archs                           []string
+	out, version, program, binary, registry string
+	archs                                   []string
 }
 
 func (b build) run(ctx context.Context) error {
+	if b.binary != "" && len(b.archs) > 1 {
+		return fmt.Errorf("-arch: %s is for one architecture, got %v", b.binary, b.archs)
+	}
 	if err := os.MkdirAll(b.out, 0o755); err != nil {
 		return err
 	}
@@ -72,7 +77,12 @@ func (b build) run(ctx context.Context) error {
 }
 
 // name is that of the binary, which every link of the image leads to.
-func (b build) name() string { return path.Base(b.program) }
+func (b build) name() string {
+	if b.binary != "" {
+		return filepath.Base(b.binary)
+	}
+	return path.Base(b.program)
+}
 
 func (b build) tag() string {
 	if b.version == "" {
@@ -81,15 +91,14 @@ func (b build) tag() string {
 	return b.version
 }
 
-// image builds the programs for one architecture, and writes their bill of materials.
+// image packs the programs for one architecture, and writes their bill of materials.
 func (b build) image(ctx context.Context, work, arch string, names []string) (image, error) {
-	binary := filepath.Join(work, arch)
-	flags := "-s -w -buildid= -X github.com/millwright-dev/millwright/internal/runtime/version.release=" + b.version
-	c := exec.CommandContext(ctx, "go", "-C", b.program, "build", "-trimpath", "-ldflags", flags, "-o", binary, ".") // its module may be another
-	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=")
-	c.Stderr = os.Stderr
-	if err := c.Run(); err != nil {
-		return image{}, fmt.Errorf("build %s: %w", b.program, err)
+	binary := b.binary
+	if binary == "" {
+		binary = filepath.Join(work, arch)
+		if err := b.compile(ctx, arch, binary); err != nil {
+			return image{}, err
+		}
 	}
 	content, err := os.ReadFile(binary)
 	if err != nil {
@@ -97,7 +106,7 @@ func (b build) image(ctx context.Context, work, arch string, names []string) (im
 	}
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
-		return image{}, fmt.Errorf("read of which modules %s is: %w", b.program, err)
+		return image{}, fmt.Errorf("read of which modules %s is: %w", b.name(), err)
 	}
 	bill, err := spdx(b.name()+"-linux-"+arch, b.tag(), content, info)
 	if err != nil {
@@ -109,8 +118,22 @@ func (b build) image(ctx context.Context, work, arch string, names []string) (im
 	return pack(arch, b.tag(), b.name(), content, names)
 }
 
+func (b build) compile(ctx context.Context, arch, into string) error {
+	flags := "-s -w -buildid= -X github.com/millwright-dev/millwright/internal/runtime/version.release=" + b.version
+	c := exec.CommandContext(ctx, "go", "-C", b.program, "build", "-trimpath", "-ldflags", flags, "-o", into, ".") // its module may be another
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=")
+	c.Stderr = os.Stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("build %s: %w", b.program, err)
+	}
+	return nil
+}
+
 // programs are those that the built program is, for which the image has links.
 func (b build) programs(ctx context.Context) ([]string, error) {
+	if b.binary != "" {
+		return nil, nil
+	}
 	c := exec.CommandContext(ctx, "go", "-C", b.program, "run", ".", "--programs")
 	c.Stderr = os.Stderr
 	list, err := c.Output()

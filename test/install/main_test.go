@@ -80,8 +80,15 @@ func outside() (int, error) {
 	return again(append(os.Environ(), workEnv+"="+work, runtimeEnv+"="+runtime))
 }
 
-// images builds what the node has: the pause of pods, the provider that the operator runs, and the programs of the previous commit and of this one.
+// images builds what the node has: the pause of pods, the proxy and the provider that the operator runs, and the programs of the previous commit and of this one.
 func images(root, work string) error {
+	proxy, err := output(root, "hack/tool", proxyName)
+	if err != nil {
+		return err
+	}
+	if err := os.Symlink(proxy, filepath.Join(work, "bin", proxyName)); err != nil {
+		return err
+	}
 	previous := filepath.Join(work, "previous")
 	if err := checkOut(root, previous); err != nil {
 		return err
@@ -91,6 +98,7 @@ func images(root, work string) error {
 		args []string
 	}{
 		{root, []string{"-program", "./test/install/pause", "-registry", "millwright.invalid"}},
+		{root, []string{"-binary", proxy, "-registry", "millwright.invalid"}},
 		{root, []string{"-program", "./test/install/kubemark-machine-controllers", "-registry", "docker.io/gofed", "-version", "v1.0"}},
 		{previous, []string{"-version", "previous"}},
 		{root, nil},

@@ -37,6 +37,7 @@ func TestOperator(t *testing.T) {
 	h.must(t, "-n", h.namespace, "wait", "deployment/machine-api-controllers", "--for=create", "--timeout=1m")
 	h.drifts(t) // the provider keeps its instances in memory, and is not ended any more
 	h.fleet(t)
+	h.guards(t)
 	h.rolls(t)
 	// Three minutes of quiet, which the original wants to see as well.
 	h.must(t, "-n", h.namespace, "wait", "deployment/machine-api-operator", "--for=condition=OperandsAvailable", "--timeout=5m")

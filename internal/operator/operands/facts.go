@@ -120,6 +120,17 @@ func (t TLS) args() []string {
 	return out
 }
 
+// proxyArgs are the flags of kube-rbac-proxy, which begins with HTTP/2 only where it has one of the suites that this demands.
+func (t TLS) proxyArgs() []string {
+	demanded := func(suite string) bool {
+		return suite == "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" || suite == "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
+	}
+	if len(t.Suites) == 0 || t.MinVersion == string(configv1.VersionTLS13) || slices.ContainsFunc(t.Suites, demanded) {
+		return t.args()
+	}
+	return append(t.args(), "--http2-disable")
+}
+
 // The gates that operands follow from.
 const (
 	gateDedicatedHosts  = "AWSDedicatedHosts"

@@ -101,10 +101,10 @@ func TestControllers(t *testing.T) {
 		ports          map[string]int32
 		startup        bool
 	}{
-		"machineset-controller":           {"mao", "/machineset-controller", slices.Concat(common, []string{"--object-metrics=false", gates}, tls), map[string]int32{"webhook-server": 8443, "healthz": 9441}, true},
+		"machineset-controller":           {"mao", "/machineset-controller", slices.Concat(common, []string{"--metrics-bind-address=localhost:8082", "--object-metrics=false", gates}, tls), map[string]int32{"webhook-server": 8443, "healthz": 9441}, true},
 		"machine-controller":              {"aws", "/machine-controller-manager", append(slices.Clone(common), gates), map[string]int32{"machine-webhook": 8440, "healthz": 9440}, false},
 		"nodelink-controller":             {"mao", "/nodelink-controller", common, nil, false},
-		"machine-healthcheck-controller":  {"mao", "/machine-healthcheck", common, map[string]int32{"healthz": 9442}, false},
+		"machine-healthcheck-controller":  {"mao", "/machine-healthcheck", slices.Concat(common, []string{"--metrics-bind-address=localhost:8083"}), map[string]int32{"healthz": 9442}, false},
 		"kube-rbac-proxy-machineset-mtrc": {"rbac", "", proxy("8442", "8082"), map[string]int32{"machineset-mtrc": 8442}, false},
 		"kube-rbac-proxy-machine-mtrc":    {"rbac", "", proxy("8441", "8081"), map[string]int32{"machine-mtrc": 8441}, false},
 		"kube-rbac-proxy-mhc-mtrc":        {"rbac", "", proxy("8444", "8083"), map[string]int32{"mhc-mtrc": 8444}, false},
@@ -283,6 +283,32 @@ func TestTLS(t *testing.T) {
 	} {
 		if got := TLSOf(c.in); got.MinVersion != c.want || len(got.Suites) != c.suites {
 			t.Errorf("%s: %s: %v, want %s and %d", name, c.reason, got, c.want, c.suites)
+		}
+	}
+}
+
+// TestProxyTLS: kube-rbac-proxy ends at once where a profile has none of the suites that HTTP/2 demands, unless it is told to do without.
+func TestProxyTLS(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason  string
+		profile TLS
+		want    bool
+	}{
+		"intermediate": {"it has both suites", Intermediate(), false},
+		"one suite":    {"one is enough", TLS{"VersionTLS12", []string{"TLS_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"}}, false},
+		"other suites": {"HTTP/2 demands others", TLS{"VersionTLS12", []string{"TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"}}, true},
+		"of TLS 1.3":   {"those of 1.3 are of no use to a client that speaks 1.2", TLS{"VersionTLS12", []string{"TLS_AES_128_GCM_SHA256"}}, true},
+		"modern":       {"TLS 1.3 has its own", TLS{"VersionTLS13", []string{"TLS_AES_256_GCM_SHA384"}}, false},
+		"no suites":    {"the proxy has its own", TLS{"VersionTLS12", nil}, false},
+	} {
+		f := facts(t, "AWS")
+		f.TLS = c.profile
+		o := render(t, f)
+		if got := slices.Contains(container(t, o, "kube-rbac-proxy-machine-mtrc").Args, "--http2-disable"); got != c.want {
+			t.Errorf("%s: %s: told to do without HTTP/2: %t", name, c.reason, got)
+		}
+		if slices.Contains(container(t, o, "machineset-controller").Args, "--http2-disable") {
+			t.Errorf("%s: machineset-controller has no such flag", name)
 		}
 	}
 }

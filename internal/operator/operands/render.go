@@ -199,7 +199,7 @@ func (f Facts) container(c *corev1.Container, provider string) {
 	switch {
 	case proxied:
 		c.Image = f.Images[rbacProxyImage]
-		c.Args = append(c.Args, f.TLS.args()...)
+		c.Args = append(c.Args, f.TLS.proxyArgs()...)
 	case c.Name == "machineset-controller":
 		c.Args = append(append(c.Args, f.Gates.arg()), f.TLS.args()...)
 		if f.Plain != nil {
