@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/millwright-dev/millwright/internal/engine/approval"
 	"github.com/millwright-dev/millwright/internal/engine/lifecycle"
 	"github.com/millwright-dev/millwright/internal/engine/postmortem"
 )
@@ -111,6 +112,10 @@ func Requested(now time.Time, f RequestFacts) Answer {
 	}
 	q := &input{now: now, MachineFacts: MachineFacts{Requests: []postmortem.Request{f.Request}}}
 	found := q.requested()
+	if f.Machine.Name == "" && found.key == variant(reasonCertificate, "Long") {
+		// What the approver objects to is told by an event of the machine, and there is none.
+		found.key, found.reason = word(approval.ReasonNoMachine), string(approval.ReasonNoMachine)
+	}
 	found.chain[0].Source = ""
 	advised := reasons[found.key]
 	out := finding{key: "RequestPending", reason: cmp.Or(found.reason, reasonOf(found.key)), state: advised.state, chain: found.chain, fill: fill}
