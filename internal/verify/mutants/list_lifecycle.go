@@ -3,6 +3,18 @@ package mutants
 // lifecycleMutants are in the life of a machine.
 var lifecycleMutants = []Mutant{
 	{
+		ID: "lifecycle/upkeep-to-the-end", File: "upkeep.go", Func: "upkeep",
+		From:  "!q.m.Deleted.IsZero() || ",
+		To:    "",
+		Finds: "TestUpkeepHasItsTurn", Note: "a machine on its way out is put back into its load balancer; no cloud of a world has upkeep",
+	},
+	{
+		ID: "lifecycle/upkeep-without-pause", File: "upkeep.go", Func: "Upkeep.again",
+		From:  "u.At.Add(every)",
+		To:    "u.At",
+		Finds: "TestUpkeepHasItsTurn", Note: "each pass asks the infrastructure again for what it refuses; no cloud of a world has upkeep",
+	},
+	{
 		ID: "lifecycle/preserved-before-said", File: "preserve_steps.go", Func: "PreservePlan.takes",
 		From:  "return k.Machine.Preserve && m.Preservation.Until.IsZero()",
 		To:    "return false",

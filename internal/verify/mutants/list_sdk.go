@@ -60,9 +60,21 @@ var sdkMutants = []Mutant{
 		Finds: "TestAnnotate",
 	},
 	{
+		ID: "decorate/fallback-elsewhere", File: "fallback.go", Func: "falling.fallback",
+		From:  "mine.Scope() != its.Scope()",
+		To:    "mine.Scope() == its.Scope()+\"x\"",
+		Finds: "TestUnusableFallbacks", Note: "instances are made where nobody looks for them",
+	},
+	{
+		ID: "decorate/fallback-silent", File: "fallback.go", Func: "fallen.explain",
+		From:  "len(s.unusable) == 0",
+		To:    "true",
+		Finds: "TestUnusableFallbacks", Note: "nobody hears why a fallback is not tried",
+	},
+	{
 		ID: "decorate/power-unguarded", File: "guard.go", Func: "changes",
-		From: "Initialize: true, Power: true",
-		To:   "Initialize: true",
+		From: "Initialize: true, Maintain: true, Power: true",
+		To:   "Initialize: true, Maintain: true",
 		Note: "an instance is rebooted by a process that lost its lease; the simulator has a gate of its own instead of this one, which asks the same term",
 	},
 	{
