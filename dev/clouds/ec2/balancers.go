@@ -1,0 +1,199 @@
+package ec2
+
+import "slices"
+
+// target is what a load balancer knows: an instance or an address.
+type target struct{ ID, Port string }
+
+func (c *Cloud) balancer(kind, name string) (LoadBalancer, bool) {
+	for _, b := range c.options.Inventory.LoadBalancers {
+		if b.Type == kind && b.Name == name {
+			return b, true
+		}
+	}
+	return LoadBalancer{}, false
+}
+
+// add puts a target in; the caller holds the lock.
+func (c *Cloud) add(group string, t target) {
+	if !slices.Contains(c.targets[group], t) {
+		c.targets[group] = append(c.targets[group], t)
+	}
+}
+
+func (c *Cloud) drop(group string, t target) {
+	c.targets[group] = slices.DeleteFunc(slices.Clone(c.targets[group]), func(o target) bool { return o == t })
+}
+
+// Targets are the instances and addresses that a classic load balancer, or a target group, knows by its name.
+func (c *Cloud) Targets(name string) (ids []string) {
+	c.settle()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.targets[name] {
+		ids = append(ids, t.ID)
+	}
+	return ids
+}
+
+// Classic load balancers: Elastic Load Balancing API, version 2012-06-01.
+
+func (c *Cloud) classic(in *call, name string) *failure {
+	if _, ok := c.balancer("classic", name); !ok {
+		return refuse("LoadBalancerNotFound", "There is no ACTIVE Load Balancer named '%s'", name)
+	}
+	return nil
+}
+
+func describeClassic(c *Cloud, in *call) ([]node, *failure) {
+	var items [][]node
+	names := in.list("LoadBalancerNames.member")
+	for _, name := range names {
+		if no := c.classic(in, name); no != nil {
+			return nil, no
+		}
+	}
+	for _, b := range c.options.Inventory.LoadBalancers {
+		if b.Type != "classic" || len(names) > 0 && !slices.Contains(names, b.Name) {
+			continue
+		}
+		items = append(items, []node{el("LoadBalancerName", b.Name), el("DNSName", b.Name+".elb.amazonaws.com"), members("Instances", c.instanceMembers(b.Name)...)})
+	}
+	return []node{members("LoadBalancerDescriptions", items...)}, nil
+}
+
+func (c *Cloud) instanceMembers(name string) (items [][]node) {
+	for _, id := range c.Targets(name) {
+		items = append(items, []node{el("InstanceId", id)})
+	}
+	return items
+}
+
+func registerInstances(c *Cloud, in *call) ([]node, *failure) {
+	name := in.get("LoadBalancerName")
+	if no := c.classic(in, name); no != nil {
+		return nil, no
+	}
+	for _, t := range in.each("Instances.member") {
+		if c.known(in, []string{t.get("InstanceId")}) != nil {
+			return nil, refuse("InvalidInstance", "Could not find EC2 instance %s.", t.get("InstanceId"))
+		}
+	}
+	c.mu.Lock()
+	for _, t := range in.each("Instances.member") {
+		c.add(name, target{ID: t.get("InstanceId")})
+	}
+	c.mu.Unlock()
+	return []node{members("Instances", c.instanceMembers(name)...)}, nil
+}
+
+func deregisterInstances(c *Cloud, in *call) ([]node, *failure) {
+	name := in.get("LoadBalancerName")
+	if no := c.classic(in, name); no != nil {
+		return nil, no
+	}
+	c.mu.Lock()
+	for _, t := range in.each("Instances.member") {
+		c.drop(name, target{ID: t.get("InstanceId")})
+	}
+	c.mu.Unlock()
+	return []node{members("Instances", c.instanceMembers(name)...)}, nil
+}
+
+// Network load balancers: Elastic Load Balancing API, version 2015-12-01.
+
+func (c *Cloud) arnOf(account, kind, name string) string {
+	return "arn:aws:elasticloadbalancing:" + c.options.Inventory.Region + ":" + account + ":" + kind + "/" + name
+}
+
+func describeLoadBalancers(c *Cloud, in *call) ([]node, *failure) {
+	var items [][]node
+	names := in.list("Names.member")
+	for _, name := range names {
+		if _, ok := c.balancer("network", name); !ok {
+			return nil, refuse("LoadBalancerNotFound", "One or more load balancers not found")
+		}
+	}
+	for _, b := range c.options.Inventory.LoadBalancers {
+		if b.Type != "network" || len(names) > 0 && !slices.Contains(names, b.Name) {
+			continue
+		}
+		items = append(items, []node{el("LoadBalancerArn", c.arnOf(in.account, "loadbalancer/net", b.Name)), el("LoadBalancerName", b.Name), el("Type", "network"), el("State", el("Code", "active"))})
+	}
+	return []node{members("LoadBalancers", items...)}, nil
+}
+
+func describeTargetGroups(c *Cloud, in *call) ([]node, *failure) {
+	var items [][]node
+	for _, b := range c.options.Inventory.LoadBalancers {
+		arn := c.arnOf(in.account, "loadbalancer/net", b.Name)
+		if b.Type != "network" || in.get("LoadBalancerArn") != "" && in.get("LoadBalancerArn") != arn {
+			continue
+		}
+		for _, g := range b.TargetGroups {
+			items = append(items, []node{el("TargetGroupArn", c.arnOf(in.account, "targetgroup", g.Name)), el("TargetGroupName", g.Name), el("TargetType", g.Target), el("Protocol", "TCP"), el("Port", "6443"), texts("LoadBalancerArns", "member", []string{arn})})
+		}
+	}
+	return []node{members("TargetGroups", items...)}, nil
+}
+
+func (c *Cloud) group(in *call) (TargetGroup, *failure) {
+	for _, b := range c.options.Inventory.LoadBalancers {
+		for _, g := range b.TargetGroups {
+			if c.arnOf(in.account, "targetgroup", g.Name) == in.get("TargetGroupArn") {
+				return g, nil
+			}
+		}
+	}
+	return TargetGroup{}, refuse("TargetGroupNotFound", "One or more target groups not found")
+}
+
+func describeTargetHealth(c *Cloud, in *call) ([]node, *failure) {
+	g, no := c.group(in)
+	if no != nil {
+		return nil, no
+	}
+	var items [][]node
+	for _, id := range c.Targets(g.Name) {
+		items = append(items, []node{el("Target", el("Id", id), el("Port", "6443")), el("HealthCheckPort", "6443"), el("TargetHealth", el("State", "healthy"))})
+	}
+	return []node{members("TargetHealthDescriptions", items...)}, nil
+}
+
+func registerTargets(c *Cloud, in *call) ([]node, *failure) {
+	g, no := c.group(in)
+	if no != nil {
+		return nil, no
+	}
+	for _, t := range in.each("Targets.member") {
+		id := t.get("Id")
+		i, ok := c.instances.Get(id)
+		switch {
+		case g.Target == "instance" && !ok:
+			return nil, refuse("InvalidTarget", "The following targets are not valid instances: '%s'", id)
+		case g.Target == "instance" && c.state(i) != running:
+			return nil, refuse("InvalidTarget", "The following targets are not in a running state and cannot be registered: '%s'", id)
+		case g.Target == "ip" && ok:
+			return nil, refuse("ValidationError", "The IP address '%s' is not a valid IPv4 address", id)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range in.each("Targets.member") {
+		c.add(g.Name, target{ID: t.get("Id")})
+	}
+	return nil, nil
+}
+
+func deregisterTargets(c *Cloud, in *call) ([]node, *failure) {
+	g, no := c.group(in)
+	if no != nil {
+		return nil, no
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range in.each("Targets.member") {
+		c.drop(g.Name, target{ID: t.get("Id")})
+	}
+	return nil, nil
+}

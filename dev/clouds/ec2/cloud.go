@@ -1,0 +1,305 @@
+package ec2
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+// Options say what a cloud is like.
+type Options struct {
+	Inventory Inventory
+	// AcceptAny takes unknown images, networks, groups and types as if they were there.
+	AcceptAny bool
+	// Boot is how long an instance is pending, Delete how long one takes to stop or to end. 0 for 3 and 4 s.
+	Boot, Delete time.Duration
+	// Keep is how long instances that have ended are still listed; 0 for an hour.
+	Keep time.Duration
+	// PageSize bounds pages of listings; 0 for 1000.
+	PageSize int
+}
+
+func (o Options) complete() Options {
+	for _, d := range []struct {
+		value *time.Duration
+		usual time.Duration
+	}{{&o.Boot, 3 * time.Second}, {&o.Delete, 4 * time.Second}, {&o.Keep, time.Hour}} {
+		if *d.value == 0 {
+			*d.value = d.usual
+		}
+	}
+	if o.PageSize == 0 {
+		o.PageSize = 1000
+	}
+	return o
+}
+
+// Cloud is one region of AWS.
+type Cloud struct {
+	options Options
+	clock   *double.Clock
+
+	instances  *double.Table[instance]
+	volumes    *double.Table[volume]
+	interfaces *double.Table[networkInterface]
+	hosts      *double.Table[host]
+
+	mu        sync.Mutex // of writes, and of what follows
+	made      int
+	tokens    map[string]answered
+	targets   map[string][]target // by load balancer or target group
+	exhausted map[string]bool     // by zone, or zone/type
+	lag       time.Duration
+	received  map[string][]url.Values
+}
+
+// answered is what came of a request with a token.
+type answered struct {
+	request string
+	ids     []string
+}
+
+var (
+	_ double.Cloud     = &Cloud{}
+	_ double.Host      = &Cloud{}
+	_ double.Inspected = &Cloud{}
+)
+
+// New makes a cloud whose time is clock's.
+func New(clock *double.Clock, o Options) *Cloud {
+	c := &Cloud{
+		options: o.complete(), clock: clock,
+		instances: double.NewTable[instance](clock), volumes: double.NewTable[volume](clock),
+		interfaces: double.NewTable[networkInterface](clock), hosts: double.NewTable[host](clock),
+		tokens: map[string]answered{}, targets: map[string][]target{}, exhausted: map[string]bool{}, received: map[string][]url.Values{},
+	}
+	for _, h := range o.Inventory.Hosts {
+		c.hosts.Put(h.ID, host{ID: h.ID, Zone: h.Zone, Type: h.Type, Tags: h.Tags, Allocated: clock.Now(), AutoPlacement: "on"})
+	}
+	return c
+}
+
+// service is one of AWS.
+type service string
+
+// versions tell by the version of the API which service a request is for.
+var versions = map[string]service{"2016-11-15": "ec2", "2012-06-01": "elb", "2015-12-01": "elbv2", "2011-06-15": "sts"}
+
+func (s service) namespace() string {
+	switch s {
+	case "elb":
+		return "http://elasticloadbalancing.amazonaws.com/doc/2012-06-01/"
+	case "elbv2":
+		return "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/"
+	case "sts":
+		return "https://sts.amazonaws.com/doc/2011-06-15/"
+	}
+	return "http://ec2.amazonaws.com/doc/2016-11-15/"
+}
+
+// signingName is what signatures call the service.
+func (s service) signingName() string {
+	switch s {
+	case "elb", "elbv2":
+		return "elasticloadbalancing"
+	}
+	return string(s)
+}
+
+// call is a request that was read.
+type call struct {
+	form
+	service service
+	action  string
+	// account is the caller's, request the number of the answer.
+	account, request string
+	caller           Credential
+}
+
+func read(body []byte) call {
+	values, err := url.ParseQuery(string(body))
+	if err != nil {
+		values = url.Values{}
+	}
+	return call{form: form{values: values}, service: versions[values.Get("Version")], action: values.Get("Action")}
+}
+
+// operation is the action's name, of services other than EC2 with theirs before it. A page after the first one has a
+// sign behind it.
+func (c call) operation() string {
+	name := c.action
+	if c.service != "ec2" {
+		name = string(c.service) + "." + name
+	}
+	if c.get("NextToken") != "" || c.get("Marker") != "" {
+		name += "+"
+	}
+	return name
+}
+
+// Operation implements [double.Cloud].
+func (c *Cloud) Operation(_ *http.Request, body []byte) (name string, writes bool) {
+	in := read(body)
+	reads := strings.HasPrefix(in.action, "Describe") || strings.HasPrefix(in.action, "Get") || strings.HasPrefix(in.action, "Assume")
+	return in.operation(), !reads
+}
+
+// Fail implements [double.Cloud].
+func (c *Cloud) Fail(w http.ResponseWriter, r *http.Request, f double.Failure) {
+	in := read(bodyOf(r))
+	writeFailure(w, in.service, c.requestID(), worded(in.service, f))
+}
+
+// Serve implements [double.Cloud].
+func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
+	in := read(body)
+	in.request = c.requestID()
+	c.settle()
+	answer, no := c.serve(r, body, &in)
+	if no != nil {
+		writeFailure(w, in.service, in.request, no)
+		return
+	}
+	w.Header().Set("Content-Type", "text/xml;charset=UTF-8")
+	_, _ = w.Write(in.reply(answer))
+}
+
+// reply is the answer in the shape of the service.
+func (c call) reply(answer []node) []byte {
+	root := node{name: c.action + "Response"}
+	if c.service == "ec2" {
+		root.kids = append([]node{el("requestId", c.request)}, answer...)
+	} else {
+		root.kids = []node{
+			{name: c.action + "Result", kids: answer},
+			el("ResponseMetadata", el("RequestId", c.request)),
+		}
+	}
+	return document(root, c.service.namespace())
+}
+
+func (c *Cloud) serve(r *http.Request, body []byte, in *call) ([]node, *failure) {
+	if in.service == "" {
+		return nil, refuse("InvalidAction", "The action %s is not valid for this web service", in.action)
+	}
+	if no := c.authenticate(r, body, in); no != nil {
+		return nil, no
+	}
+	do, ok := actions[in.operationOfAction()]
+	if !ok {
+		return nil, refuse("InvalidAction", "The action %s is not valid for this web service", in.action)
+	}
+	if no := in.permitted(); no != nil {
+		return nil, no
+	}
+	c.remember(in)
+	return do(c, in)
+}
+
+// operationOfAction is the operation without regard to pages.
+func (c call) operationOfAction() string { return strings.TrimSuffix(c.operation(), "+") }
+
+// authenticate finds the caller, as the service whose name a request carries does.
+func (c *Cloud) authenticate(r *http.Request, body []byte, in *call) *failure {
+	in.account = c.options.Inventory.Account
+	if in.service == "sts" && in.action == "AssumeRoleWithWebIdentity" {
+		return nil // it has no other credentials than the token in it
+	}
+	s, ok := signatureOf(r)
+	if !ok {
+		return in.unknown("MissingAuthenticationToken", "Request is missing Authentication Token")
+	}
+	for _, known := range c.credentials() {
+		if known.AccessKeyID != s.key {
+			continue
+		}
+		switch {
+		case s.stale(time.Now()):
+			return refuse("RequestExpired", "Request has expired. Timestamp date is %s", s.at)
+		case s.service != in.service.signingName() || s.region != c.options.Inventory.Region:
+			return in.unknown("SignatureDoesNotMatch", fmt.Sprintf("Credential should be scoped to a valid region and to service %s, not to %s/%s", in.service.signingName(), s.region, s.service))
+		case !s.holds(r, body, known.SecretAccessKey):
+			return in.unknown("SignatureDoesNotMatch", "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.")
+		case r.Header.Get("X-Amz-Security-Token") != known.SessionToken:
+			return in.unknown("InvalidClientTokenId", "The security token included in the request is invalid.")
+		}
+		in.caller = known
+		if known.Account != "" {
+			in.account = known.Account
+		}
+		return nil
+	}
+	return in.unknown("InvalidClientTokenId", "The security token included in the request is invalid.")
+}
+
+// unknown is how the service refuses who it does not know: EC2 has one code for everything.
+func (c call) unknown(code, message string) *failure {
+	if c.service == "ec2" {
+		return refuse("AuthFailure", "AWS was not able to validate the provided access credentials")
+	}
+	return refuse(code, "%s", message)
+}
+
+func (c call) permitted() *failure {
+	name, allowed := c.operationOfAction(), len(c.caller.Allow) == 0
+	for _, pattern := range c.caller.Allow {
+		ok, _ := path.Match(pattern, name)
+		allowed = allowed || ok
+	}
+	for _, pattern := range c.caller.Deny {
+		if ok, _ := path.Match(pattern, name); ok {
+			allowed = false
+		}
+	}
+	if allowed || c.service == "sts" {
+		return nil
+	}
+	if c.service == "ec2" {
+		return refuse("UnauthorizedOperation", "You are not authorized to perform this operation. User: arn:aws:iam::%s:user/machines is not authorized to perform: ec2:%s", c.account, c.action)
+	}
+	return refuse("AccessDenied", "User: arn:aws:iam::%s:user/machines is not authorized to perform: elasticloadbalancing:%s", c.account, c.action)
+}
+
+// mostReceived is how many requests of each operation are remembered.
+const mostReceived = 200
+
+func (c *Cloud) remember(in *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := append(c.received[in.operation()], in.values)
+	c.received[in.operation()] = all[max(0, len(all)-mostReceived):]
+}
+
+// Received are the parameters of the last requests for an operation that were from somebody known.
+func (c *Cloud) Received(operation string) []url.Values {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]url.Values{}, c.received[operation]...)
+}
+
+// next is a number that was not there before; the caller holds the lock.
+func (c *Cloud) next() int {
+	c.made++
+	return c.made
+}
+
+// newID makes an ID as AWS writes them: a word and 17 hexadecimal digits.
+func (c *Cloud) newID(kind string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d/%d", c.options.Inventory.Account, kind, c.clock.Now().UnixNano(), c.next()))
+	return kind + "-0" + hex.EncodeToString(sum[:8])
+}
+
+func (c *Cloud) requestID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := fmt.Sprintf("%032x", c.next())
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}

@@ -1,0 +1,112 @@
+package ec2
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// volume is a disk.
+type volume struct {
+	ID, Account, Zone string
+	Device, Instance  string
+	Ebs               form // what was asked for
+	Size              int64
+	Kind              string
+	Tags              map[string]string
+	Goes              bool // with its instance
+	Made              time.Time
+}
+
+// networkInterface is one that is, or was, an instance's.
+type networkInterface struct {
+	ID, Account string
+	Subnet      Subnet
+	Instance    string
+	Device      int64
+	Card        int64
+	Kind        string
+	Description string
+	Groups      []string
+	Address     string
+	IPv6        []string
+	Prefixes    []string
+	PrimaryIPv6 bool
+	Public      string
+	Tags        map[string]string
+	Checks      bool // source and destination
+	Goes        bool // with its instance
+}
+
+// dnsName is the name that AWS makes of an address.
+func (c *Cloud) dnsName(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil || !a.Is4() {
+		return ""
+	}
+	b := a.As4()
+	domain := c.options.Inventory.Region + ".compute.internal"
+	if c.options.Inventory.Region == "us-east-1" {
+		domain = "ec2.internal"
+	}
+	return fmt.Sprintf("ip-%d-%d-%d-%d.%s", b[0], b[1], b[2], b[3], domain)
+}
+
+func publicName(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return ""
+	}
+	b := a.As4()
+	return fmt.Sprintf("ec2-%d-%d-%d-%d.compute-1.amazonaws.com", b[0], b[1], b[2], b[3])
+}
+
+// reserved is how many addresses of a subnet AWS keeps for itself at its beginning.
+const reserved = 4
+
+// freeAddress is the first of a subnet that nobody has; the caller holds the lock.
+func (c *Cloud) freeAddress(s Subnet) (string, bool) {
+	prefix, err := netip.ParsePrefix(s.CIDR)
+	if err != nil {
+		return "", false
+	}
+	taken := map[string]bool{}
+	for _, n := range c.interfaces.All() {
+		taken[n.Address] = true
+	}
+	a := prefix.Masked().Addr()
+	for range reserved {
+		a = a.Next()
+	}
+	for ; prefix.Contains(a.Next()); a = a.Next() { // the last one is not given either
+		if !taken[a.String()] {
+			return a.String(), true
+		}
+	}
+	return "", false
+}
+
+// freeIPv6 makes addresses, or prefixes, of a subnet; the caller holds the lock.
+func (c *Cloud) freeIPv6(s Subnet, count int64, prefixes bool) (all []string) {
+	p, err := netip.ParsePrefix(s.IPv6)
+	if err != nil {
+		return nil
+	}
+	for range count {
+		b := p.Masked().Addr().As16()
+		n := c.next()
+		if prefixes {
+			b[8], b[9] = byte(n>>8), byte(n)
+			all = append(all, netip.AddrFrom16(b).String()+"/80")
+			continue
+		}
+		b[14], b[15] = byte(n>>8), byte(n)
+		all = append(all, netip.AddrFrom16(b).String())
+	}
+	return all
+}
+
+func (c *Cloud) publicAddress() string {
+	n := c.next()
+	return fmt.Sprintf("54.%d.%d.%d", 128|n>>16&127, n>>8&255, n&255)
+}

@@ -1,0 +1,219 @@
+package ec2
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+// Guests implements [double.Host]. Nodes have the names and provider IDs that the cloud controller manager of AWS and
+// kubelets on it give: the private DNS name, and the zone before the instance.
+func (c *Cloud) Guests() (all []double.Guest) {
+	c.settle()
+	for _, i := range c.instances.All() {
+		if c.state(i) != running {
+			continue
+		}
+		t, _ := c.typeNamed(i.Type)
+		data, _ := base64.StdEncoding.DecodeString(i.Request.get("UserData")) // was checked
+		all = append(all, double.Guest{
+			ID: i.ID, NodeName: c.privateName(i), ProviderID: "aws:///" + i.Zone + "/" + i.ID, Addresses: []string{c.primary(i).Address},
+			UserData: data, Boots: i.Boots, VCPUs: t.VCPUs, MemoryMiB: t.MemoryMiB, Region: c.options.Inventory.Region, Zone: i.Zone, Type: i.Type,
+		})
+	}
+	return all
+}
+
+// Instances implements [double.Inspected].
+func (c *Cloud) Instances() (all []double.Listed) {
+	c.settle()
+	for _, i := range c.instances.All() {
+		state := c.state(i)
+		if state == terminated && c.clock.Now().Sub(c.endOf(i)) > c.options.Keep {
+			continue
+		}
+		l := double.Listed{ID: i.ID, Name: i.Tags["Name"], State: state, Zone: i.Zone, Type: i.Type, Tags: i.Tags}
+		for _, n := range i.Interfaces {
+			if nic, ok := c.interfaces.Get(n); ok && nic.Instance == i.ID {
+				l.Dependants = append(l.Dependants, "network-interface "+n)
+			}
+		}
+		for _, v := range i.Volumes {
+			if disk, ok := c.volumes.Get(v.ID); ok && disk.Instance == i.ID {
+				l.Dependants = append(l.Dependants, "volume "+v.ID)
+			}
+		}
+		if h, ok := c.hosts.Get(i.Host); ok && h.Account != "" {
+			l.Dependants = append(l.Dependants, "host "+i.Host)
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// Orphans implements [double.Inspected].
+func (c *Cloud) Orphans() (all []string) {
+	c.settle()
+	for _, n := range c.interfaces.All() {
+		if n.Instance == "" {
+			all = append(all, "network-interface "+n.ID)
+		}
+	}
+	for _, v := range c.volumes.All() {
+		if v.Instance == "" {
+			all = append(all, "volume "+v.ID)
+		}
+	}
+	for _, h := range c.hosts.All() {
+		if h.Account != "" && !c.occupied(h.ID) {
+			all = append(all, "host "+h.ID)
+		}
+	}
+	return all
+}
+
+// Verbs implements [double.Inspected].
+func (c *Cloud) Verbs() []double.Verb {
+	return []double.Verb{
+		{Name: "interrupt", On: "a spot instance: it goes in two minutes"},
+		{Name: "reclaim", On: "a spot instance: it goes at once"},
+		{Name: "terminate", On: "an instance"},
+		{Name: "stop", On: "an instance"},
+		{Name: "start", On: "an instance"},
+		{Name: "fail", On: "an instance that is pending: it never runs, for want of capacity"},
+		{Name: "exhaust", On: "a zone, or zone/type"},
+		{Name: "restock", On: "a zone, or zone/type"},
+		{Name: "deregister", On: "an instance: no load balancer knows it any more"},
+		{Name: "lag", On: "a duration by which reads of instances run behind"},
+	}
+}
+
+// notice is how long before it is taken back an instance is told.
+const notice = 2 * time.Minute
+
+// Do implements [double.Inspected].
+func (c *Cloud) Do(verb, on string) error {
+	switch verb {
+	case "exhaust", "restock":
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.exhausted[on] = verb == "exhaust"
+		return nil
+	case "lag":
+		lag, err := time.ParseDuration(on)
+		c.SetLag(lag)
+		return err
+	}
+	i, ok := c.instances.Get(on)
+	if !ok {
+		return fmt.Errorf("there is no instance %q", on)
+	}
+	return c.trouble(verb, i)
+}
+
+func (c *Cloud) trouble(verb string, i instance) error {
+	state := c.state(i)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch verb {
+	case "interrupt", "reclaim":
+		if !i.spot() {
+			return fmt.Errorf("instance %s is no spot instance", i.ID)
+		}
+		in := notice
+		if verb == "reclaim" {
+			in = 0
+		}
+		c.update(i.ID, func(i *instance) { i.Interrupted = c.clock.Now().Add(in) })
+	case "fail":
+		if state != pending {
+			return fmt.Errorf("instance %s is not pending, but %s", i.ID, state)
+		}
+		c.update(i.ID, func(i *instance) {
+			i.Doomed = reason{"Server.InsufficientInstanceCapacity", "Server.InsufficientInstanceCapacity: Insufficient capacity to satisfy instance request"}
+		})
+	case "terminate":
+		c.wish(i.ID, "terminate", reason{"Client.UserInitiatedShutdown", "Client.UserInitiatedShutdown: User initiated shutdown"})
+	case "stop", "start":
+		c.wish(i.ID, map[string]string{"stop": "stop", "start": "run"}[verb], byUser)
+	case "deregister":
+		for group, members := range c.targets {
+			c.targets[group] = slices.DeleteFunc(slices.Clone(members), func(t target) bool { return t.ID == i.ID || t.ID == c.primary(i).Address })
+		}
+	default:
+		return fmt.Errorf("there is no verb %q", verb)
+	}
+	return nil
+}
+
+func (c *Cloud) update(id string, change func(*instance)) {
+	c.instances.Update(id, func(i instance) instance {
+		change(&i)
+		return i
+	})
+}
+
+// Plant makes an instance in the image of the parameters of a RunInstances request, without asking anybody.
+func (c *Cloud) Plant(parameters map[string]string, tags map[string]string) (id string, err error) {
+	in := call{form: form{values: map[string][]string{}}, service: "ec2", action: "RunInstances", account: c.options.Inventory.Account}
+	for k, v := range parameters {
+		in.values.Set(k, v)
+	}
+	in.values.Set("MinCount", "1")
+	in.values.Set("MaxCount", "1")
+	n := 0
+	for k, v := range tags {
+		n++
+		at := "TagSpecification.1.Tag." + strconv.Itoa(n) + "."
+		in.values.Set(at+"Key", k)
+		in.values.Set(at+"Value", v)
+	}
+	in.values.Set("TagSpecification.1.ResourceType", "instance")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o, no := c.check(&in)
+	if no != nil {
+		return "", fmt.Errorf("%s: %s", no.code, no.message)
+	}
+	i, no := c.launch(&in, o)
+	if no != nil {
+		return "", fmt.Errorf("%s: %s", no.code, no.message)
+	}
+	c.update(i.ID, func(i *instance) { i.Since = i.Since.Add(-c.options.Boot) })
+	return i.ID, nil
+}
+
+// Vanish ends an instance at once, as if that had been long ago.
+func (c *Cloud) Vanish(id string) bool {
+	c.mu.Lock()
+	c.wish(id, "terminate", byUser)
+	c.update(id, func(i *instance) { i.Since = i.Since.Add(-c.options.Delete) })
+	_, ok := c.instances.Get(id)
+	c.mu.Unlock()
+	c.settle()
+	return ok
+}
+
+// Allocate makes a dedicated host with tags, without asking anybody.
+func (c *Cloud) Allocate(zone, instanceType string, tags map[string]string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := host{ID: c.newID("h"), Zone: zone, Type: instanceType, Account: c.options.Inventory.Account, AutoPlacement: "off", Tags: tags, Allocated: c.clock.Now()}
+	c.hosts.Put(h.ID, h)
+	return h.ID
+}
+
+// Hosts are the dedicated ones that were allocated by requests, with their tags by ID.
+func (c *Cloud) Hosts() map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for _, h := range c.hosts.All() {
+		if h.Account != "" {
+			out[h.ID] = h.Tags
+		}
+	}
+	return out
+}

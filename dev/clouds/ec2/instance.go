@@ -1,0 +1,184 @@
+package ec2
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// instance is one as it was asked for, and what happened to it. What state it is in the time tells.
+type instance struct {
+	ID, Reservation, Account string
+	// Request are the parameters that it was made with.
+	Request form
+	Zone    string
+	Type    string
+	Tags    map[string]string
+	Made    time.Time
+	// Wish is what was asked of it last, at Since: "run", "stop" or "terminate".
+	Wish  string
+	Since time.Time
+	// Doomed is the reason for which it ends instead of running, Reason the one for which it is what it is.
+	Doomed, Reason reason
+	// Interrupted is when it will be taken back; zero while nobody says so.
+	Interrupted time.Time
+	Host        string
+	Boots       int
+	Interfaces  []string // IDs, in the order of their devices
+	Volumes     []attachedVolume
+	settled     bool
+}
+
+type reason struct{ Code, Message string }
+
+type attachedVolume struct{ Device, ID string }
+
+// The states of instances, and their codes.
+const (
+	pending      = "pending"
+	running      = "running"
+	shuttingDown = "shutting-down"
+	terminated   = "terminated"
+	stopping     = "stopping"
+	stopped      = "stopped"
+)
+
+var stateCodes = map[string]int{pending: 0, running: 16, shuttingDown: 32, terminated: 48, stopping: 64, stopped: 80}
+
+// stateAt is the state at a time.
+func (c *Cloud) stateAt(i instance, at time.Time) string {
+	took := at.Sub(i.Since)
+	switch i.Wish {
+	case "terminate":
+		if took < c.options.Delete {
+			return shuttingDown
+		}
+		return terminated
+	case "stop":
+		if took < c.options.Delete {
+			return stopping
+		}
+		return stopped
+	}
+	switch {
+	case took < c.options.Boot:
+		return pending
+	case i.Doomed.Code != "":
+		return terminated
+	case !i.Interrupted.IsZero() && !at.Before(i.Interrupted):
+		return terminated
+	}
+	return running
+}
+
+func (c *Cloud) state(i instance) string { return c.stateAt(i, c.clock.Now()) }
+
+// endOf is when an instance came to its end, if it did.
+func (c *Cloud) endOf(i instance) time.Time {
+	switch {
+	case i.Wish == "terminate":
+		return i.Since.Add(c.options.Delete)
+	case i.Doomed.Code != "":
+		return i.Since.Add(c.options.Boot)
+	}
+	return i.Interrupted
+}
+
+// reasonAt is why it is in its state.
+func (c *Cloud) reasonAt(i instance, at time.Time) reason {
+	if i.Wish == "run" && c.stateAt(i, at) == terminated {
+		if i.Doomed.Code != "" {
+			return i.Doomed
+		}
+		return reason{"Server.SpotInstanceTermination", "Server.SpotInstanceTermination: Instance terminated because there was no Spot capacity"}
+	}
+	return i.Reason
+}
+
+// listed are the instances that an account sees, some time behind, without those that ended long ago.
+func (c *Cloud) listed(account string, lag time.Duration) (all []instance) {
+	now := c.clock.Now()
+	for _, i := range c.instances.AllBehind(lag) {
+		if i.Account != account || c.state(i) == terminated && now.Sub(c.endOf(i)) > c.options.Keep {
+			continue
+		}
+		all = append(all, i)
+	}
+	return all
+}
+
+// settle does what follows from instances having ended: what was made to go with them goes, hosts have room again, and
+// load balancers forget them, unless they know them by an address.
+func (c *Cloud) settle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, i := range c.instances.All() {
+		if i.settled || c.state(i) != terminated {
+			continue
+		}
+		for _, v := range i.Volumes {
+			c.detachVolume(v.ID)
+		}
+		for _, id := range i.Interfaces {
+			c.detachInterface(id)
+		}
+		for group, members := range c.targets {
+			c.targets[group] = slices.DeleteFunc(slices.Clone(members), func(t target) bool { return t.ID == i.ID })
+		}
+		c.instances.Update(i.ID, func(i instance) instance {
+			i.settled = true
+			return i
+		})
+	}
+}
+
+func (c *Cloud) detachVolume(id string) {
+	v, ok := c.volumes.Get(id)
+	if !ok {
+		return
+	}
+	if v.Goes {
+		c.volumes.Delete(id)
+		return
+	}
+	v.Instance = ""
+	c.volumes.Put(id, v)
+}
+
+func (c *Cloud) detachInterface(id string) {
+	n, ok := c.interfaces.Get(id)
+	if !ok {
+		return
+	}
+	if n.Goes {
+		c.interfaces.Delete(id)
+		return
+	}
+	n.Instance = ""
+	c.interfaces.Put(id, n)
+}
+
+// wish changes what is asked of instances.
+func (c *Cloud) wish(id, wish string, why reason) {
+	c.instances.Update(id, func(i instance) instance {
+		now := c.clock.Now()
+		switch state := c.stateAt(i, now); {
+		case state == terminated, i.Wish == wish && wish != "run", state == shuttingDown:
+			return i
+		case wish == "run" && (state == running || state == pending):
+			return i
+		case wish == "run":
+			i.Boots++
+		}
+		i.Wish, i.Since, i.Reason = wish, now, why
+		return i
+	})
+}
+
+func (i instance) tagged(tags map[string]string) instance {
+	i.Tags = maps.Clone(i.Tags)
+	maps.Copy(i.Tags, tags)
+	return i
+}
+
+func (i instance) spot() bool { return i.Request.get("InstanceMarketOptions.MarketType") == "spot" }

@@ -1,0 +1,89 @@
+package ec2
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Metadata is the instance metadata service as the instance with the ID sees it: "Use IMDS" in the User Guide of EC2.
+func (c *Cloud) Metadata(id string) http.Handler {
+	const token = "AQAAAExampleTokenOfTheMetadataService=="
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i, ok := c.instances.Get(id)
+		if !ok || c.state(i) != running || i.Request.get("MetadataOptions.HttpEndpoint") == "disabled" {
+			http.Error(w, "Forbidden", http.StatusForbidden)
+			return
+		}
+		if r.URL.Path == "/latest/api/token" {
+			issue(w, r, token)
+			return
+		}
+		sent := r.Header.Get("X-Aws-Ec2-Metadata-Token")
+		if sent != token && (sent != "" || i.Request.get("MetadataOptions.HttpTokens") == "required") {
+			http.Error(w, "Unauthorized", http.StatusUnauthorized)
+			return
+		}
+		text, ok := c.fact(i, strings.Trim(strings.TrimPrefix(r.URL.Path, "/latest"), "/"))
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, text)
+	})
+}
+
+func issue(w http.ResponseWriter, r *http.Request, token string) {
+	ttl := r.Header.Get("X-Aws-Ec2-Metadata-Token-Ttl-Seconds")
+	switch {
+	case r.Method != http.MethodPut:
+		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
+	case ttl == "":
+		http.Error(w, "Bad Request", http.StatusBadRequest)
+	default:
+		w.Header().Set("X-Aws-Ec2-Metadata-Token-Ttl-Seconds", ttl)
+		_, _ = io.WriteString(w, token)
+	}
+}
+
+// fact is what the service says at a path; false where there is nothing, such as a notice that was not given.
+func (c *Cloud) fact(i instance, path string) (string, bool) {
+	first := c.primary(i)
+	at := i.Interrupted.UTC().Format("2006-01-02T15:04:05Z")
+	switch path {
+	case "user-data":
+		data, _ := base64.StdEncoding.DecodeString(i.Request.get("UserData"))
+		return string(data), len(data) > 0
+	case "dynamic/instance-identity/document":
+		return c.identity(i), true
+	case "meta-data/spot/termination-time":
+		return at, !i.Interrupted.IsZero()
+	case "meta-data/spot/instance-action":
+		return `{"action":"terminate","time":"` + at + `"}`, !i.Interrupted.IsZero()
+	case "meta-data/events/recommendations/rebalance":
+		return `{"noticeTime":"` + i.Interrupted.Add(-notice).UTC().Format("2006-01-02T15:04:05Z") + `"}`, !i.Interrupted.IsZero()
+	}
+	life := "on-demand"
+	if i.spot() {
+		life = "spot"
+	}
+	name, ok := strings.CutPrefix(path, "meta-data/")
+	facts := map[string]string{
+		"instance-id": i.ID, "instance-type": i.Type, "ami-id": i.Request.get("ImageId"), "local-ipv4": first.Address, "public-ipv4": first.Public,
+		"local-hostname": c.privateName(i), "hostname": c.privateName(i), "instance-life-cycle": life, "reservation-id": i.Reservation,
+		"placement/availability-zone": i.Zone, "placement/region": c.options.Inventory.Region,
+	}
+	return facts[name], ok && facts[name] != ""
+}
+
+func (c *Cloud) identity(i instance) string {
+	image, _ := c.image(i.Request.get("ImageId"))
+	raw, _ := json.Marshal(map[string]string{ // texts alone
+		"accountId": i.Account, "architecture": image.Arch, "availabilityZone": i.Zone, "imageId": image.ID, "instanceId": i.ID, "instanceType": i.Type,
+		"pendingTime": i.Made.UTC().Format(time.RFC3339), "privateIp": c.primary(i).Address, "region": c.options.Inventory.Region, "version": "2017-09-30",
+	})
+	return string(raw)
+}

@@ -1,0 +1,364 @@
+package ec2
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+)
+
+// mostUserData is how many bytes of it an instance is given.
+const mostUserData = 16384
+
+// order is a request for an instance, checked.
+type order struct {
+	form
+	image   Image
+	typ     Type
+	zone    string
+	subnets []Subnet // one for each network interface
+	host    string
+}
+
+// runInstances makes one instance: more are not asked for here.
+func runInstances(c *Cloud, in *call) ([]node, *failure) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	token := in.account + "/" + in.get("ClientToken")
+	if before, ok := c.tokens[token]; ok && in.get("ClientToken") != "" {
+		if before.request != in.values.Encode() {
+			return nil, refuse("IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).")
+		}
+		if i, ok := c.instances.Get(before.ids[0]); ok {
+			return c.reservation(i, c.clock.Now()), nil
+		}
+	}
+	o, no := c.check(in)
+	if no == nil {
+		no = c.room(o)
+	}
+	if no != nil {
+		return nil, no
+	}
+	i, no := c.launch(in, o)
+	if no != nil {
+		return nil, no
+	}
+	c.tokens[token] = answered{request: in.values.Encode(), ids: []string{i.ID}}
+	return c.reservation(i, c.clock.Now()), nil
+}
+
+// check refuses what AWS refuses before it looks for room.
+func (c *Cloud) check(in *call) (order, *failure) {
+	o := order{form: in.form, zone: in.get("Placement.AvailabilityZone")}
+	for _, check := range []func(*order) *failure{
+		c.checkCounts, checkUserData, c.checkImage, c.checkType, c.checkNetwork, c.checkZone, c.checkNames, c.checkPlacement, checkDisks, checkTags, checkMarket,
+	} {
+		if no := check(&o); no != nil {
+			return o, no
+		}
+	}
+	return o, nil
+}
+
+func (c *Cloud) checkCounts(o *order) *failure {
+	for _, key := range []string{"MinCount", "MaxCount", "ImageId"} {
+		if o.get(key) == "" {
+			return refuse("MissingParameter", "The request must contain the parameter %s", key)
+		}
+	}
+	if o.number("MinCount") != 1 || o.number("MaxCount") != 1 {
+		return refuse("InvalidParameterValue", "This double makes one instance at a time")
+	}
+	return nil
+}
+
+func checkUserData(o *order) *failure {
+	raw, err := base64.StdEncoding.DecodeString(o.get("UserData"))
+	if err != nil {
+		return refuse("InvalidUserData.Malformed", "Invalid BASE64 encoding of user data")
+	}
+	if len(raw) > mostUserData {
+		return refuse("InvalidParameterValue", "User data is limited to %d bytes", mostUserData)
+	}
+	return nil
+}
+
+func (c *Cloud) checkImage(o *order) *failure {
+	id := o.get("ImageId")
+	if !strings.HasPrefix(id, "ami-") {
+		return refuse("InvalidAMIID.Malformed", "Invalid id: %q (expecting \"ami-...\")", id)
+	}
+	image, ok := c.image(id)
+	if !ok {
+		return refuse("InvalidAMIID.NotFound", "The image id '[%s]' does not exist", id)
+	}
+	o.image = image
+	return nil
+}
+
+func (c *Cloud) image(id string) (Image, bool) {
+	for _, image := range c.options.Inventory.Images {
+		if image.ID == id {
+			return image, true
+		}
+	}
+	return Image{ID: id, RootDevice: "/dev/xvda", Arch: "x86_64", Created: "2026-01-01T00:00:00.000Z"}, c.options.AcceptAny
+}
+
+func (c *Cloud) checkType(o *order) *failure {
+	t, ok := c.typeNamed(o.get("InstanceType"))
+	if !ok {
+		return refuse("InvalidParameterValue", "Invalid value '%s' for InstanceType.", o.get("InstanceType"))
+	}
+	o.typ = t
+	return nil
+}
+
+func (c *Cloud) typeNamed(name string) (Type, bool) {
+	for _, t := range c.options.Inventory.Types {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Type{Name: name, VCPUs: 2, MemoryMiB: 8192, Arch: "x86_64", Interfaces: 3, AddressesEach: 10}, c.options.AcceptAny && name != ""
+}
+
+func (c *Cloud) checkNetwork(o *order) *failure {
+	interfaces := o.each("NetworkInterface")
+	if len(interfaces) == 0 {
+		s, ok := c.defaultSubnet(o.zone)
+		if id := o.get("SubnetId"); id != "" {
+			s, ok = c.subnet(id)
+		}
+		if !ok {
+			return refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", o.get("SubnetId"))
+		}
+		o.subnets = []Subnet{s}
+		return nil
+	}
+	for _, n := range interfaces {
+		s, ok := c.defaultSubnet(o.zone)
+		if id := n.get("SubnetId"); id != "" {
+			s, ok = c.subnet(id)
+		}
+		if !ok {
+			return refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", n.get("SubnetId"))
+		}
+		for _, id := range n.list("SecurityGroupId") {
+			if !c.options.AcceptAny && !slices.ContainsFunc(c.options.Inventory.SecurityGroups, func(g SecurityGroup) bool { return g.ID == id }) {
+				return refuse("InvalidGroup.NotFound", "The security group '%s' does not exist", id)
+			}
+		}
+		if n.yes("AssociatePublicIpAddress") && len(interfaces) > 1 {
+			return refuse("InvalidParameterCombination", "The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
+		}
+		o.subnets = append(o.subnets, s)
+	}
+	if int64(len(interfaces)) > max(1, o.typ.Interfaces) {
+		return refuse("AttachmentLimitExceeded", "Interface count %d exceeds the limit for %s", len(interfaces), o.typ.Name)
+	}
+	return nil
+}
+
+func (c *Cloud) subnet(id string) (Subnet, bool) {
+	for _, s := range c.options.Inventory.Subnets {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	if !c.options.AcceptAny {
+		return Subnet{}, false
+	}
+	s, ok := c.defaultSubnet("")
+	s.ID = id
+	return s, ok
+}
+
+func (c *Cloud) defaultSubnet(zone string) (Subnet, bool) {
+	for _, s := range c.options.Inventory.Subnets {
+		if s.Default && (zone == "" || s.Zone == zone) {
+			return s, true
+		}
+	}
+	return Subnet{}, false
+}
+
+func (c *Cloud) checkZone(o *order) *failure {
+	known := slices.ContainsFunc(c.options.Inventory.Zones, func(z Zone) bool { return z.Name == o.zone })
+	switch {
+	case o.zone == "":
+		o.zone = o.subnets[0].Zone
+	case !known && !c.options.AcceptAny:
+		return refuse("InvalidParameterValue", "Invalid availability zone: [%s]", o.zone)
+	case o.zone != o.subnets[0].Zone && !c.options.AcceptAny:
+		return refuse("InvalidParameterValue", "Value (%s) for parameter availabilityZone is invalid. Subnet %s is in the availability zone %s", o.zone, o.subnets[0].ID, o.subnets[0].Zone)
+	}
+	if len(o.typ.Zones) > 0 && !slices.Contains(o.typ.Zones, o.zone) {
+		return refuse("Unsupported", "Your requested instance type (%s) is not supported in your requested Availability Zone (%s). Please retry your request by not specifying an Availability Zone or choosing %s.", o.typ.Name, o.zone, strings.Join(o.typ.Zones, ", "))
+	}
+	return nil
+}
+
+func (c *Cloud) checkNames(o *order) *failure {
+	if c.options.AcceptAny {
+		return nil
+	}
+	inv := c.options.Inventory
+	if key := o.get("KeyName"); key != "" && !slices.Contains(inv.KeyPairs, key) {
+		return refuse("InvalidKeyPair.NotFound", "The key pair '%s' does not exist", key)
+	}
+	name := o.get("IamInstanceProfile.Name")
+	if name == "" {
+		_, name, _ = strings.Cut(o.get("IamInstanceProfile.Arn"), ":instance-profile/")
+	}
+	if name != "" && !slices.Contains(inv.InstanceProfiles, name) {
+		return refuse("InvalidParameterValue", "Value (%s) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name", name)
+	}
+	if group := o.get("Placement.GroupName") + o.get("Placement.GroupId"); group != "" && !slices.Contains(inv.PlacementGroups, group) {
+		return refuse("InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.", group)
+	}
+	id := o.get("CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId")
+	if id != "" && !slices.ContainsFunc(inv.Reservations, func(r Reservation) bool { return r.ID == id }) {
+		return refuse("InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist", id)
+	}
+	return nil
+}
+
+func checkDisks(o *order) *failure {
+	seen := map[string]bool{}
+	for _, d := range o.each("BlockDeviceMapping") {
+		name := d.get("DeviceName")
+		switch {
+		case name == "":
+			return refuse("MissingParameter", "The request must contain the parameter deviceName")
+		case seen[name]:
+			return refuse("InvalidBlockDeviceMapping", "The device '%s' is used in more than one block-device mapping", name)
+		case d.get("Ebs.Iops") != "" && d.get("Ebs.VolumeType") != "io1" && d.get("Ebs.VolumeType") != "io2" && d.get("Ebs.VolumeType") != "gp3":
+			return refuse("InvalidParameterCombination", "The parameter iops is not supported for %s volumes.", d.get("Ebs.VolumeType"))
+		case d.get("Ebs.VolumeType") == "io1" && d.get("Ebs.Iops") == "":
+			return refuse("MissingParameter", "The request must contain the parameter iops")
+		case d.get("Ebs.Throughput") != "" && d.get("Ebs.VolumeType") != "gp3":
+			return refuse("InvalidParameterCombination", "The throughput parameter is not supported for %s volumes.", d.get("Ebs.VolumeType"))
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// mostTags is how many an instance may have.
+const mostTags = 50
+
+func checkTags(o *order) *failure {
+	for _, spec := range o.each("TagSpecification") {
+		tags := spec.tags("Tag")
+		if len(tags) > mostTags {
+			return refuse("TagLimitExceeded", "The maximum number of Tags for a resource has been reached.")
+		}
+		if no := checkTagTexts(tags); no != nil {
+			return no
+		}
+	}
+	return nil
+}
+
+func checkTagTexts(tags map[string]string) *failure {
+	for k, v := range tags {
+		switch {
+		case k == "" || len(k) > 128:
+			return refuse("InvalidParameterValue", "Tag key must be between 1 and 128 characters: %q", k)
+		case len(v) > 256:
+			return refuse("InvalidParameterValue", "Tag value exceeds the maximum length of 256 characters")
+		case strings.HasPrefix(strings.ToLower(k), "aws:"):
+			return refuse("InvalidParameterValue", "Tag keys starting with 'aws:' are reserved for internal use")
+		}
+	}
+	return nil
+}
+
+func checkMarket(o *order) *failure {
+	market := o.get("InstanceMarketOptions.MarketType")
+	switch market {
+	case "", "spot", "capacity-block":
+	default:
+		return refuse("InvalidParameterValue", "Value (%s) for parameter marketType is invalid.", market)
+	}
+	if price := o.get("InstanceMarketOptions.SpotOptions.MaxPrice"); market == "spot" && strings.Trim(price, "0.") == "" && price != "" {
+		return refuse("SpotMaxPriceTooLow", "Your Spot request price of %s is lower than the minimum required Spot request fulfillment price of 0.0386.", price)
+	}
+	return nil
+}
+
+// launch makes the instance and what belongs to it; the caller holds the lock.
+func (c *Cloud) launch(in *call, o order) (instance, *failure) {
+	now := c.clock.Now()
+	i := instance{
+		ID: c.newID("i"), Reservation: c.newID("r"), Account: in.account, Request: in.form, Zone: o.zone, Type: o.typ.Name, Host: o.host,
+		Tags: in.tagsFor("instance"), Made: now.Truncate(time.Second), Wish: "run", Since: now,
+	}
+	asked := in.each("NetworkInterface")
+	if len(asked) == 0 {
+		asked = []form{in.in("None")}
+	}
+	var made []networkInterface
+	for n, f := range asked {
+		nic, ok := c.newInterface(i, f, o.subnets[n], int64(n))
+		if !ok {
+			return i, exhaustions["zone"]
+		}
+		nic.Tags = in.tagsFor("network-interface")
+		c.interfaces.Put(nic.ID, nic)
+		made = append(made, nic)
+	}
+	slices.SortStableFunc(made, func(a, b networkInterface) int { return int(a.Device - b.Device) })
+	for _, nic := range made {
+		i.Interfaces = append(i.Interfaces, nic.ID)
+	}
+	c.newVolumes(&i, o)
+	c.instances.Put(i.ID, i)
+	return i, nil
+}
+
+func (c *Cloud) newInterface(i instance, f form, s Subnet, n int64) (networkInterface, bool) {
+	address, ok := c.freeAddress(s)
+	if !ok {
+		return networkInterface{}, false
+	}
+	nic := networkInterface{
+		ID: c.newID("eni"), Account: i.Account, Subnet: s, Instance: i.ID, Device: n, Card: f.number("NetworkCardIndex"), Address: address,
+		Kind: f.get("InterfaceType"), Description: f.get("Description"), Groups: f.list("SecurityGroupId"), Checks: true,
+		Goes: f.get("DeleteOnTermination") != "false", PrimaryIPv6: f.yes("PrimaryIpv6"),
+		IPv6: c.freeIPv6(s, f.number("Ipv6AddressCount"), false), Prefixes: c.freeIPv6(s, f.number("Ipv6PrefixCount"), true),
+	}
+	if nic.Kind == "" {
+		nic.Kind = "interface"
+	}
+	if f.get("DeviceIndex") != "" {
+		nic.Device = f.number("DeviceIndex")
+	}
+	if f.yes("AssociatePublicIpAddress") || f.yes("AssociateCarrierIpAddress") {
+		nic.Public = c.publicAddress()
+	}
+	return nic, true
+}
+
+func (c *Cloud) newVolumes(i *instance, o order) {
+	asked := map[string]form{o.image.RootDevice: o.in("None")}
+	for _, d := range o.each("BlockDeviceMapping") {
+		if d.has("Ebs") {
+			asked[d.get("DeviceName")] = d.in("Ebs")
+		}
+	}
+	for device, ebs := range asked {
+		v := volume{
+			ID: c.newID("vol"), Account: i.Account, Zone: i.Zone, Device: device, Instance: i.ID, Ebs: ebs, Size: max(8, ebs.number("VolumeSize")),
+			Kind: ebs.get("VolumeType"), Tags: o.tagsFor("volume"), Made: i.Made, Goes: ebs.get("DeleteOnTermination") != "false",
+		}
+		if v.Kind == "" {
+			v.Kind = "gp2"
+		}
+		c.volumes.Put(v.ID, v)
+		i.Volumes = append(i.Volumes, attachedVolume{device, v.ID})
+	}
+	slices.SortFunc(i.Volumes, func(a, b attachedVolume) int { return strings.Compare(a.Device, b.Device) })
+}

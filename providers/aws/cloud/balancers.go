@@ -1,0 +1,228 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// membership is who a load balancer knows: in one group if it is a classic one, else in its target groups.
+type membership []targetGroup
+
+type targetGroup struct {
+	arn     string // empty: a classic load balancer
+	name    string
+	byIP    bool
+	members []string
+}
+
+// targetOf is what the group knows an instance by.
+func (g targetGroup) targetOf(i types.Instance) string {
+	if g.byIP {
+		return deref(i.PrivateIpAddress)
+	}
+	return deref(i.InstanceId)
+}
+
+func (g targetGroup) knows(id string) bool { return slices.Contains(g.members, id) }
+
+// membership asks who a load balancer knows, at most once a minute for all machines.
+func (s *session) membership(ctx context.Context, c *client, b balancer) (membership, error) {
+	return c.members.get(ctx, b.key(), func(ctx context.Context) (membership, error) {
+		if b.network {
+			return s.targetGroups(ctx, c, b.name)
+		}
+		out, err := c.elb.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{LoadBalancerNames: []string{b.name}})
+		if err != nil {
+			return nil, s.judge("look at load balancer "+b.name, err)
+		}
+		g := targetGroup{name: b.name}
+		for _, d := range out.LoadBalancerDescriptions {
+			for _, i := range d.Instances {
+				g.members = append(g.members, deref(i.InstanceId))
+			}
+		}
+		return membership{g}, nil
+	})
+}
+
+func (b balancer) key() string {
+	if b.network {
+		return "network/" + b.name
+	}
+	return "classic/" + b.name
+}
+
+func (s *session) targetGroups(ctx context.Context, c *client, name string) (out membership, err error) {
+	found, err := c.elbv2.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{name}})
+	if err != nil {
+		return nil, s.judge("look for load balancer "+name, err)
+	}
+	for _, b := range found.LoadBalancers {
+		pages := elbv2.NewDescribeTargetGroupsPaginator(c.elbv2, &elbv2.DescribeTargetGroupsInput{LoadBalancerArn: b.LoadBalancerArn})
+		for pages.HasMorePages() {
+			groups, err := pages.NextPage(ctx)
+			if err != nil {
+				return nil, s.judge("look for target groups of load balancer "+name, err)
+			}
+			for _, g := range groups.TargetGroups {
+				one := targetGroup{arn: deref(g.TargetGroupArn), name: deref(g.TargetGroupName), byIP: g.TargetType == elbv2types.TargetTypeEnumIp}
+				if one.members, err = s.targets(ctx, c, one); err != nil {
+					return nil, err
+				}
+				out = append(out, one)
+			}
+		}
+	}
+	return out, nil
+}
+
+// targets are those that a group knows, also those that are being let go: only their health tells.
+func (s *session) targets(ctx context.Context, c *client, g targetGroup) (out []string, err error) {
+	health, err := c.elbv2.DescribeTargetHealth(ctx, &elbv2.DescribeTargetHealthInput{TargetGroupArn: aws.String(g.arn)})
+	if err != nil {
+		return nil, s.judge("look at target group "+g.name, err)
+	}
+	for _, h := range health.TargetHealthDescriptions {
+		draining := h.TargetHealth != nil && h.TargetHealth.State == elbv2types.TargetHealthStateEnumDraining
+		if h.Target != nil && !draining {
+			out = append(out, deref(h.Target.Id))
+		}
+	}
+	return out, nil
+}
+
+// unknownTo are the load balancers that do not know a running instance and should. One that cannot be asked counts, so that
+// whoever registers is told why.
+func (s *session) unknownTo(ctx context.Context, c *client, i types.Instance) (out []balancer) {
+	for _, b := range s.plan.balancers {
+		m, err := s.membership(ctx, c, b)
+		if err != nil || slices.ContainsFunc(m, func(g targetGroup) bool { return !g.knows(g.targetOf(i)) }) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// register makes load balancers know an instance.
+func (s *session) register(ctx context.Context, c *client, i types.Instance, b balancer) error {
+	m, err := s.membership(ctx, c, b)
+	if err != nil {
+		return err
+	}
+	defer c.members.forget(b.key())
+	for _, g := range m {
+		id := g.targetOf(i)
+		if id == "" || g.knows(id) {
+			continue
+		}
+		if g.arn == "" {
+			_, err = c.elb.RegisterInstancesWithLoadBalancer(ctx, &elb.RegisterInstancesWithLoadBalancerInput{
+				LoadBalancerName: aws.String(g.name), Instances: []elbtypes.Instance{{InstanceId: aws.String(id)}},
+			})
+		} else {
+			_, err = c.elbv2.RegisterTargets(ctx, &elbv2.RegisterTargetsInput{TargetGroupArn: aws.String(g.arn), Targets: []elbv2types.TargetDescription{{Id: aws.String(id)}}})
+		}
+		if err != nil {
+			return s.judge("register "+id+" with "+g.name, err)
+		}
+	}
+	return nil
+}
+
+// deregister takes instances that go out of target groups that know them by address: those groups do not notice that an
+// instance has ended, and would send to whoever has the address next. A load balancer that is gone holds up nothing.
+func (s *session) deregister(ctx context.Context, c *client, doomed []types.Instance, given []provider.Instance) error {
+	if s.plan == nil {
+		return nil
+	}
+	var errs []error
+	for _, b := range s.plan.balancers {
+		if !b.network {
+			continue
+		}
+		m, err := s.membership(ctx, c, b)
+		if provider.KindOf(err) == provider.Invalid {
+			continue
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, g := range m {
+			errs = append(errs, s.deregisterFrom(ctx, c, b, g, doomed, given))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *session) deregisterFrom(ctx context.Context, c *client, b balancer, g targetGroup, doomed []types.Instance, given []provider.Instance) error {
+	var targets []elbv2types.TargetDescription
+	for _, address := range s.former(doomed, given) {
+		if g.byIP && g.knows(address) {
+			targets = append(targets, elbv2types.TargetDescription{Id: aws.String(address)})
+		}
+	}
+	if len(targets) == 0 {
+		return nil
+	}
+	defer c.members.forget(b.key())
+	if taken, err := s.taken(ctx, c, targets, doomed); taken || err != nil {
+		return err
+	}
+	_, err := c.elbv2.DeregisterTargets(ctx, &elbv2.DeregisterTargetsInput{TargetGroupArn: aws.String(g.arn), Targets: targets})
+	if code := codeOf(err); code == "InvalidTarget" || strings.HasPrefix(code, "TargetGroupNotFound") {
+		return nil
+	}
+	return s.judge("deregister from "+g.name, err)
+}
+
+// former are the first addresses of instances that go, also of those that have ended, which EC2 does not tell any more.
+func (s *session) former(doomed []types.Instance, given []provider.Instance) (out []string) {
+	for _, i := range doomed {
+		if a := deref(i.PrivateIpAddress); a != "" {
+			out = append(out, a)
+		}
+	}
+	for _, g := range given {
+		for _, a := range g.Addresses {
+			if a.Type == "InternalIP" && !slices.Contains(out, a.Address) {
+				out = append(out, a.Address)
+			}
+		}
+	}
+	return out
+}
+
+// taken reports whether one of the addresses is another living instance's by now.
+func (s *session) taken(ctx context.Context, c *client, targets []elbv2types.TargetDescription, doomed []types.Instance) (bool, error) {
+	var addresses []string
+	for _, t := range targets {
+		own := slices.ContainsFunc(doomed, func(i types.Instance) bool { return deref(i.PrivateIpAddress) == deref(t.Id) })
+		if !own {
+			addresses = append(addresses, deref(t.Id))
+		}
+	}
+	if len(addresses) == 0 {
+		return false, nil
+	}
+	for i, err := range s.each(ctx, c, []types.Filter{where("private-ip-address", addresses...)}) {
+		if err != nil {
+			return false, err
+		}
+		if stateOf(i) != types.InstanceStateNameTerminated && stateOf(i) != types.InstanceStateNameShuttingDown {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,236 @@
+package cloud
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+var (
+	_ provider.Accounter      = &session{}
+	_ provider.Chooser        = &session{}
+	_ provider.Comparer       = &session{}
+	_ provider.ConsoleReader  = &session{}
+	_ provider.Identifier     = &session{}
+	_ provider.Initializer    = &session{}
+	_ provider.Lagger         = &session{}
+	_ provider.LeftoverLister = &session{}
+	_ provider.Powerer        = &session{}
+	_ provider.Scoper         = &session{}
+	_ provider.Sizer          = &session{}
+	_ provider.Sourced        = &session{}
+	_ provider.StatusReporter = &session{}
+)
+
+// anyRegion is where STS is asked who the caller is when nothing else says a region: accounts have none.
+const anyRegion = "us-east-1"
+
+// Account implements [provider.Accounter].
+func (s *session) Account(ctx context.Context) (string, error) {
+	c, err := s.on(ctx, anyRegion)
+	if err != nil {
+		return "", s.judge("open the account", err)
+	}
+	name, err := c.account(ctx)
+	if err == nil && name == "" {
+		err = provider.Errorf(provider.Transient, "STS does not say which account it is")
+	}
+	return name, s.judge("ask whose the credentials are", err)
+}
+
+// Choices implements [provider.Chooser].
+func (s *session) Choices(provider.Ref) []provider.Choice {
+	if s.plan == nil {
+		return nil
+	}
+	all := s.plan.choices()
+	for n := range all {
+		all[n].Region = s.region
+	}
+	return all
+}
+
+// Differences implements [provider.Comparer].
+func (s *session) Differences(_ provider.Ref, i provider.Instance) []string {
+	if s.plan == nil {
+		return nil
+	}
+	return s.plan.differences(i)
+}
+
+// Scope implements [provider.Scoper]: which tags instances are listed by, and what the listing says of each of them that
+// depends on the spec.
+func (s *session) Scope() string {
+	if s.plan == nil {
+		return s.class.API
+	}
+	tags := s.userTags()
+	says := fmt.Sprint(s.plan.keys, s.plan.balancers, s.plan.routes, slices.Sorted(maps.Keys(s.plan.prefixes)), s.plan.prefixes, s.region)
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		says += fmt.Sprintf("%q=%q", key, tags[key])
+	}
+	sum := sha256.Sum256([]byte(says))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Source implements [provider.Sourced].
+func (s *session) Source() provider.ClientKey { return s.source }
+
+// statusKind is what the status of a machine of machine.openshift.io calls itself.
+const statusKind = "AWSMachineProviderStatus"
+
+// Status implements [provider.StatusReporter]. Classes of the other API have none.
+func (s *session) Status(i provider.Instance) ([]byte, error) {
+	if s.class.API != provider.OpenShift {
+		return nil, nil
+	}
+	made := metav1.Condition{
+		Type: string(machinev1beta1.MachineCreation), Status: metav1.ConditionTrue, Reason: machinev1beta1.MachineCreationSucceededConditionReason,
+		Message: "Machine successfully created", LastTransitionTime: metav1.NewTime(i.Created),
+	}
+	if i.Fault != nil {
+		made.Status, made.Reason, made.Message = metav1.ConditionFalse, machinev1beta1.MachineCreationFailedConditionReason, i.Fault.Error()
+	}
+	status := machinev1beta1.AWSMachineProviderStatus{
+		TypeMeta:   metav1.TypeMeta{APIVersion: machinev1beta1.GroupVersion.String(), Kind: statusKind},
+		InstanceID: aws.String(i.ID), InstanceState: aws.String(i.RawState), Conditions: []metav1.Condition{made},
+	}
+	if host := i.Tags[hostTag]; host != "" {
+		status.DedicatedHost = &machinev1beta1.DedicatedHostStatus{ID: host}
+	}
+	return json.Marshal(status)
+}
+
+// Power implements [provider.Powerer].
+func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {
+	c, err := s.on(ctx, i.Region)
+	if err != nil {
+		return s.judge("open the account", err)
+	}
+	ids := []string{i.ID}
+	state, err := s.stateOf(ctx, c, i.ID)
+	if err != nil {
+		return err
+	}
+	off := state == types.InstanceStateNameStopped || state == types.InstanceStateNameStopping
+	switch {
+	case op == provider.PowerOff && off, op == provider.PowerOn && !off:
+		return nil
+	case op == provider.PowerOff:
+		_, err = c.ec2.StopInstances(ctx, &ec2.StopInstancesInput{InstanceIds: ids})
+	case op == provider.PowerOn, op == provider.Reboot && off:
+		_, err = c.ec2.StartInstances(ctx, &ec2.StartInstancesInput{InstanceIds: ids})
+	case op == provider.Reboot:
+		_, err = c.ec2.RebootInstances(ctx, &ec2.RebootInstancesInput{InstanceIds: ids})
+	default:
+		return provider.Errorf(provider.Invalid, "there is no power operation %q", op)
+	}
+	return s.judge("switch instance "+i.ID, err)
+}
+
+// stateOf is the state of an instance; that it has ended is a Conflict.
+func (s *session) stateOf(ctx context.Context, c *client, id string) (types.InstanceStateName, error) {
+	for i, err := range s.each(ctx, c, append(s.scope(), where("instance-id", id))) {
+		if err != nil {
+			return "", err
+		}
+		if state := stateOf(i); state != types.InstanceStateNameTerminated && state != types.InstanceStateNameShuttingDown {
+			return state, nil
+		}
+	}
+	return "", provider.Errorf(provider.Conflict, "instance %s is not there", id)
+}
+
+// Console implements [provider.ConsoleReader].
+func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instance, limit int) (string, error) {
+	c, err := s.on(ctx, i.Region)
+	if err != nil {
+		return "", s.judge("open the account", err)
+	}
+	out, err := c.ec2.GetConsoleOutput(ctx, &ec2.GetConsoleOutputInput{InstanceId: aws.String(i.ID)})
+	if err != nil {
+		return "", s.judge("read the console of "+i.ID, err)
+	}
+	text, err := base64.StdEncoding.DecodeString(deref(out.Output))
+	if err != nil {
+		return "", provider.Errorf(provider.Transient, "read the console of %s: %w", i.ID, err)
+	}
+	return string(text[max(0, len(text)-limit):]), nil
+}
+
+// architectures are Kubernetes' words for EC2's.
+var architectures = map[types.ArchitectureType]string{
+	types.ArchitectureTypeX8664: "amd64", types.ArchitectureTypeX8664Mac: "amd64", types.ArchitectureTypeArm64: "arm64",
+	types.ArchitectureTypeArm64Mac: "arm64", types.ArchitectureTypeI386: "386",
+}
+
+// accelerators are the resources by which pods ask for accelerators, by their makers.
+var accelerators = map[string]corev1.ResourceName{"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "habana": "habana.ai/gaudi"}
+
+// Size implements [provider.Sizer].
+func (s *session) Size(ctx context.Context) (provider.Size, error) {
+	if s.plan == nil {
+		return provider.Size{}, provider.Errorf(provider.Invalid, "the class has no spec that says a type")
+	}
+	c, err := s.on(ctx)
+	if err != nil {
+		return provider.Size{}, s.judge("open the account", err)
+	}
+	t, err := c.types.get(ctx, s.plan.instanceType, func(ctx context.Context) (types.InstanceTypeInfo, error) {
+		out, err := c.ec2.DescribeInstanceTypes(ctx, &ec2.DescribeInstanceTypesInput{InstanceTypes: []types.InstanceType{types.InstanceType(s.plan.instanceType)}})
+		if err != nil {
+			return types.InstanceTypeInfo{}, s.judge("look for type "+s.plan.instanceType, err)
+		}
+		if len(out.InstanceTypes) == 0 {
+			return types.InstanceTypeInfo{}, provider.InvalidField(s.plan.names[ofType], "there is no type %q", s.plan.instanceType)
+		}
+		return out.InstanceTypes[0], nil
+	})
+	if err != nil {
+		return provider.Size{}, err
+	}
+	return s.sizeOf(t), nil
+}
+
+func (s *session) sizeOf(t types.InstanceTypeInfo) provider.Size {
+	size := provider.Size{EphemeralStorageMiB: s.plan.rootGiB << 10, Labels: map[string]string{
+		corev1.LabelInstanceTypeStable: s.plan.instanceType, corev1.LabelTopologyRegion: s.region,
+	}}
+	if t.VCpuInfo != nil {
+		size.VCPU = int64(deref(t.VCpuInfo.DefaultVCpus))
+	}
+	if s.plan.vcpus > 0 {
+		size.VCPU = s.plan.vcpus
+	}
+	if t.MemoryInfo != nil {
+		size.MemoryMiB = deref(t.MemoryInfo.SizeInMiB)
+	}
+	if t.ProcessorInfo != nil && len(t.ProcessorInfo.SupportedArchitectures) > 0 {
+		size.Architecture = architectures[t.ProcessorInfo.SupportedArchitectures[0]]
+	}
+	if t.GpuInfo != nil {
+		for _, g := range t.GpuInfo.Gpus {
+			size.GPU += int64(deref(g.Count))
+			size.GPUResource = accelerators[strings.ToLower(deref(g.Manufacturer))]
+		}
+	}
+	if len(s.plan.zones) == 1 {
+		size.Labels[corev1.LabelTopologyZone] = s.plan.zones[0]
+	}
+	return size
+}

@@ -1,0 +1,111 @@
+package cloud
+
+import (
+	"context"
+	"encoding/base64"
+	"regexp"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// placeInID finds the region in the provider IDs of both APIs: a region is the beginning of its zones' names.
+var placeInID = regexp.MustCompile(`^aws:///?([a-z]{2}(?:-[a-z]+)+-\d+)[^/]*/i-[0-9a-f]+$`)
+
+func compare(a, b string) int { return strings.Compare(a, b) }
+
+// literal is a text as filters of EC2 take for itself.
+func literal(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(text)
+}
+
+// mostUserData is how many bytes of it EC2 takes, before they are encoded.
+const mostUserData = 16 << 10
+
+// Create implements [provider.Session].
+func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	if s.plan == nil {
+		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec to make an instance of")
+	}
+	zone, err := s.plan.zoneOf(want.Choice)
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	if n := len(want.UserData); n > mostUserData {
+		return provider.Instance{}, provider.InvalidField(s.plan.names[ofUserData], "the user data has %d bytes, and EC2 takes %d at most: let it fetch the rest from elsewhere", n, mostUserData)
+	}
+	c, err := s.on(ctx)
+	if err != nil {
+		return provider.Instance{}, s.judge("open the account", err)
+	}
+	found, err := s.find(ctx, c, ref)
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	if one, ok := s.best(ctx, c, found); ok {
+		return one, nil
+	}
+	made, err := s.run(ctx, c, ref, want, zone)
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	return s.tell(ctx, c, made), nil
+}
+
+// best is the instance that stands for those found: the oldest that exists, or else one that has ended, after which the machine gets no other.
+func (s *session) best(ctx context.Context, c *client, found []types.Instance) (provider.Instance, bool) {
+	all := make([]provider.Instance, 0, len(found))
+	for _, i := range found {
+		all = append(all, s.tell(ctx, c, i))
+	}
+	if existing := provider.Existing(all); len(existing) > 0 {
+		return existing[0], true
+	}
+	if len(all) > 0 {
+		return all[0], true
+	}
+	return provider.Instance{}, false
+}
+
+// run makes the instance. With the same token EC2 reports the one that it has made before.
+func (s *session) run(ctx context.Context, c *client, ref provider.Ref, want provider.Want, zone string) (types.Instance, error) {
+	in, err := s.plan.request(ctx, s.lookup(c), zone)
+	if err != nil {
+		return types.Instance{}, s.judge("prepare the instance", err)
+	}
+	tags := s.tagsOf(ref, want.Role)
+	host, err := s.hostFor(ctx, c, ref, in, zone)
+	if err != nil {
+		return types.Instance{}, err
+	}
+	if host != "" {
+		tags[hostTag] = host
+	}
+	in.MinCount, in.MaxCount = aws.Int32(1), aws.Int32(1)
+	in.ClientToken = aws.String(ref.Token(s.class.Cluster))
+	in.TagSpecifications = tagged(tags, types.ResourceTypeInstance, types.ResourceTypeVolume, types.ResourceTypeNetworkInterface)
+	if len(want.UserData) > 0 {
+		in.UserData = aws.String(base64.StdEncoding.EncodeToString(want.UserData))
+	}
+	out, err := c.ec2.RunInstances(ctx, in)
+	if err != nil {
+		return types.Instance{}, s.unhost(ctx, c, ref, host, codeOf(err), s.judge("make an instance", err))
+	}
+	if len(out.Instances) == 0 {
+		return types.Instance{}, provider.Errorf(provider.Transient, "EC2 made an instance and did not say which")
+	}
+	return out.Instances[0], nil
+}
+
+// terminate asks EC2 to end instances, all in one call.
+func (s *session) terminate(ctx context.Context, c *client, ids []string) ([]types.InstanceStateChange, error) {
+	out, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: ids})
+	if err != nil {
+		return nil, err
+	}
+	return out.TerminatingInstances, nil
+}

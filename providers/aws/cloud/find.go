@@ -1,0 +1,145 @@
+package cloud
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// readLag is how long EC2 may take to show what was made: originals wait as long.
+const readLag = 20 * time.Second
+
+// ReadLag implements [provider.Lagger].
+func (s *session) ReadLag() time.Duration { return readLag }
+
+// Find implements [provider.Session]. Where an instance of the machine has its name, that is one call.
+func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	c, err := s.on(ctx, regionIn(ref.ProviderID))
+	if err != nil {
+		return nil, s.judge("open the account", err)
+	}
+	found, err := s.find(ctx, c, ref)
+	if err != nil {
+		return nil, err
+	}
+	var out []provider.Instance
+	for _, i := range found {
+		out = append(out, s.tell(ctx, c, i))
+	}
+	return out, nil
+}
+
+// regionIn is the region in a provider ID that has one: that of either API begins with it.
+func regionIn(providerID string) string {
+	m := placeInID.FindStringSubmatch(providerID)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// find asks by name first, which shows what another implementation made as well; and by UID and ID only for what
+// that has not shown.
+func (s *session) find(ctx context.Context, c *client, ref provider.Ref) ([]types.Instance, error) {
+	id := idOf(ref.ProviderID)
+	found := map[string]types.Instance{}
+	seen := func(match func(types.Instance) bool) bool {
+		for _, i := range found {
+			if match(i) {
+				return true
+			}
+		}
+		return false
+	}
+	hasUID := func(i types.Instance) bool { return mapOf(i.Tags)[uidTag] == ref.UID }
+	hasID := func(i types.Instance) bool { return deref(i.InstanceId) == id }
+	for _, look := range []struct {
+		needed bool
+		match  func(types.Instance) bool
+		filter types.Filter
+	}{
+		{ref.Name != "", nil, where("tag:"+nameTag, literal(ref.Name))},
+		{ref.UID != "", hasUID, where("tag:"+uidTag, ref.UID)},
+		{id != "", hasID, where("instance-id", id)},
+	} {
+		if !look.needed || look.match != nil && seen(look.match) {
+			continue
+		}
+		for i, err := range s.each(ctx, c, append(s.scope(), look.filter)) {
+			if err != nil {
+				return nil, err
+			}
+			found[deref(i.InstanceId)] = i
+		}
+	}
+	return s.mine(found, ref), nil
+}
+
+// mine are those that may be ref's, in the order of their IDs.
+func (s *session) mine(found map[string]types.Instance, ref provider.Ref) (out []types.Instance) {
+	id := idOf(ref.ProviderID)
+	for _, i := range found {
+		uid, name := mapOf(i.Tags)[uidTag], mapOf(i.Tags)[nameTag]
+		ended := stateOf(i) == types.InstanceStateNameTerminated
+		switch {
+		case uid == ref.UID && uid != "", deref(i.InstanceId) == id && id != "":
+			out = append(out, i)
+		case uid == "" && name == ref.Name && name != "" && !ended: // of a name as was there before, what has ended is no machine's
+			out = append(out, i)
+		}
+	}
+	slices.SortFunc(out, func(a, b types.Instance) int { return compare(deref(a.InstanceId), deref(b.InstanceId)) })
+	return out
+}
+
+// each yields the instances that pass filters, page by page.
+func (s *session) each(ctx context.Context, c *client, by []types.Filter) iter.Seq2[types.Instance, error] {
+	return func(yield func(types.Instance, error) bool) {
+		pages := ec2.NewDescribeInstancesPaginator(c.ec2, &ec2.DescribeInstancesInput{Filters: by, MaxResults: aws.Int32(mostOnPage)},
+			func(o *ec2.DescribeInstancesPaginatorOptions) { o.StopOnDuplicateToken = true })
+		for pages.HasMorePages() {
+			out, err := pages.NextPage(ctx)
+			if err != nil {
+				yield(types.Instance{}, s.judge("look for instances", err))
+				return
+			}
+			for _, r := range out.Reservations {
+				for _, i := range r.Instances {
+					if !yield(i, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// mostOnPage is the most that EC2 puts on a page.
+const mostOnPage = 1000
+
+// List implements [provider.Session].
+func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		c, err := s.on(ctx)
+		if err != nil {
+			yield(provider.Instance{}, s.judge("open the account", err))
+			return
+		}
+		for i, err := range s.each(ctx, c, s.scope()) {
+			if err != nil {
+				yield(provider.Instance{}, err)
+				return
+			}
+			if !yield(s.tell(ctx, c, i), nil) {
+				return
+			}
+		}
+	}
+}

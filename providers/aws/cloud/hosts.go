@@ -1,0 +1,232 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// hostFor puts the instance of a request on a dedicated host, where the spec wants that. It returns the host that was
+// allocated for the machine; empty where none was.
+func (s *session) hostFor(ctx context.Context, c *client, ref provider.Ref, in *ec2.RunInstancesInput, zone string) (string, error) {
+	h := s.plan.host
+	if h.shared != "" {
+		return "", s.share(ctx, c, h.shared)
+	}
+	if !h.own {
+		return "", nil
+	}
+	for _, n := range in.NetworkInterfaces { // a host is in a zone, which the subnet may say alone
+		if n.SubnetId != nil {
+			subnet, err := s.lookup(c).subnet(ctx, *n.SubnetId)
+			if err != nil {
+				return "", err
+			}
+			zone = deref(subnet.AvailabilityZone)
+			break
+		}
+	}
+	if zone == "" {
+		return "", provider.InvalidField(s.plan.names[ofZone], "a dedicated host is allocated in a zone")
+	}
+	id, err := s.allocate(ctx, c, ref, zone)
+	if err != nil {
+		return "", err
+	}
+	if in.Placement == nil {
+		in.Placement = &types.Placement{Tenancy: types.TenancyHost}
+	}
+	in.Placement.HostId = aws.String(id)
+	return id, nil
+}
+
+// share marks a host that users have as one that the cluster uses, once.
+func (s *session) share(ctx context.Context, c *client, id string) error {
+	_, err := c.hosts.get(ctx, s.class.Cluster+"/"+id, func(ctx context.Context) (struct{}, error) {
+		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(map[string]string{s.clusterKey(): "shared"})})
+		return struct{}{}, err
+	})
+	if code := codeOf(err); code == "InvalidID" || code == "InvalidHostID.NotFound" {
+		return provider.InvalidField(s.plan.names[ofHost], "there is no dedicated host %s", id)
+	}
+	return s.judge("tag dedicated host "+id, err)
+}
+
+// allocate reuses the machine's host, or allocates one. A token names the host for ever, also when it was released after a
+// failure: then the next one is asked for.
+func (s *session) allocate(ctx context.Context, c *client, ref provider.Ref, zone string) (string, error) {
+	for h, err := range s.hosts(ctx, c, where("tag:"+uidTag, ref.UID)) {
+		if err != nil {
+			return "", err
+		}
+		if deref(h.AvailabilityZone) == zone && h.State == types.AllocationStateAvailable {
+			return deref(h.HostId), nil
+		}
+	}
+	tags := maps.Clone(s.plan.host.tags)
+	maps.DeleteFunc(tags, func(key, _ string) bool { return key == nameTag })
+	maps.Copy(tags, s.tagsOf(ref, ""))
+	tags[s.clusterKey()] = owned
+	out, err := c.ec2.AllocateHosts(ctx, &ec2.AllocateHostsInput{
+		AvailabilityZone: aws.String(zone), InstanceType: aws.String(s.plan.instanceType), Quantity: aws.Int32(1), AutoPlacement: types.AutoPlacementOff,
+		ClientToken:       aws.String(fmt.Sprintf("%s-%d", ref.Token(s.class.Cluster), c.released.of(ref.UID))),
+		TagSpecifications: tagged(tags, types.ResourceTypeDedicatedHost),
+	})
+	if err != nil {
+		return "", s.judge("allocate a dedicated host", err)
+	}
+	if len(out.HostIds) == 0 {
+		return "", provider.Errorf(provider.Transient, "EC2 allocated a dedicated host and did not say which")
+	}
+	return out.HostIds[0], nil
+}
+
+// unhost releases the host of an instance that was not made, and returns why it was not: nothing may be left where
+// something is said to be exhausted. A host that cannot be released is found again by its tag.
+func (s *session) unhost(ctx context.Context, c *client, ref provider.Ref, host, code string, why error) error {
+	kind := provider.KindOf(why)
+	if host != "" && code == "InvalidHostID.NotFound" { // the token's was released before
+		c.released.add(ref.UID)
+		return provider.Errorf(provider.Transient, "%w", why)
+	}
+	if host == "" || kind != provider.Exhausted && kind != provider.Invalid {
+		return why
+	}
+	if _, err := s.release(ctx, c, []string{host}); err != nil {
+		return provider.Errorf(provider.Transient, "%w; and %w", why, err)
+	}
+	c.released.add(ref.UID)
+	return why
+}
+
+// counts say how often something has happened to a machine.
+type counts struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *counts) of(uid string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n[uid]
+}
+
+func (c *counts) add(uid string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil || len(c.n) > mostKnown {
+		c.n = map[string]int{}
+	}
+	c.n[uid]++
+}
+
+// release gives hosts back, and reports whether all are: those that are occupied stay.
+func (s *session) release(ctx context.Context, c *client, ids []string) (bool, error) {
+	out, err := c.ec2.ReleaseHosts(ctx, &ec2.ReleaseHostsInput{HostIds: ids})
+	if err != nil {
+		return false, s.judge("release a dedicated host", err)
+	}
+	for _, u := range out.Unsuccessful {
+		switch code := deref(deref(u.Error).Code); code {
+		case "Client.InvalidHost.NotFound", "InvalidHost.NotFound", "Client.InvalidHostID.NotFound", "InvalidHostID.NotFound":
+		case "Client.InvalidHost.Occupied", "InvalidHost.Occupied":
+			return false, nil
+		default:
+			return false, provider.Errorf(reactTo(code, "").kind, "release dedicated host %s: %s: %s", deref(u.ResourceId), code, deref(deref(u.Error).Message))
+		}
+	}
+	return true, nil
+}
+
+// releaseHosts gives back what was allocated for a machine whose instances have ended. It looks where hosts may be: if the spec,
+// which may be gone, or an instance says so.
+func (s *session) releaseHosts(ctx context.Context, c *client, ref provider.Ref, ended []types.Instance) (bool, error) {
+	own := s.plan != nil && s.plan.host.own
+	var ids []string
+	onHost := false
+	for _, i := range ended {
+		if i.Placement == nil || i.Placement.Tenancy != types.TenancyHost {
+			continue
+		}
+		onHost = true
+		if id := deref(i.Placement.HostId); id != "" && (own || mapOf(i.Tags)[hostTag] == id) {
+			ids = append(ids, id)
+		}
+	}
+	mayHave := own || onHost || s.plan == nil && s.class.API == provider.OpenShift
+	if ref.UID != "" && mayHave {
+		for h, err := range s.hosts(ctx, c, where("tag:"+uidTag, ref.UID)) {
+			if err != nil {
+				return false, err
+			}
+			ids = append(ids, deref(h.HostId))
+		}
+	}
+	if len(ids) == 0 {
+		return true, nil
+	}
+	slices.Sort(ids)
+	return s.release(ctx, c, slices.Compact(ids))
+}
+
+// hosts yields those of the cluster that pass a filter, but for those that are given back already.
+func (s *session) hosts(ctx context.Context, c *client, by types.Filter) iter.Seq2[types.Host, error] {
+	return func(yield func(types.Host, error) bool) {
+		pages := ec2.NewDescribeHostsPaginator(c.ec2, &ec2.DescribeHostsInput{Filter: append(s.hostScope(), by)})
+		for pages.HasMorePages() {
+			out, err := pages.NextPage(ctx)
+			if err != nil {
+				yield(types.Host{}, s.judge("look for dedicated hosts", err))
+				return
+			}
+			for _, h := range out.Hosts {
+				if h.State != types.AllocationStateReleased && h.State != types.AllocationStateReleasedPermanentFailure && !yield(h, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (s *session) hostScope() []types.Filter {
+	return []types.Filter{where("tag:"+s.clusterKey(), owned)}
+}
+
+// Leftovers implements [provider.LeftoverLister]: dedicated hosts that were allocated for an instance which is not there.
+// Only specs of one API have them.
+func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
+	return func(yield func(provider.Leftover, error) bool) {
+		if s.class.API != provider.OpenShift {
+			return
+		}
+		c, err := s.on(ctx)
+		if err != nil {
+			yield(provider.Leftover{}, s.judge("open the account", err))
+			return
+		}
+		for h, err := range s.hosts(ctx, c, where("tag-key", uidTag)) {
+			if err != nil {
+				yield(provider.Leftover{}, err)
+				return
+			}
+			if len(h.Instances) > 0 {
+				continue
+			}
+			tags := mapOf(h.Tags)
+			if !yield(provider.Leftover{
+				Kind: "dedicated-host", ID: deref(h.HostId), UID: tags[uidTag], Name: tags[nameTag], Owner: tags[ownerTag], Namespace: tags[namespaceTag],
+			}, nil) {
+				return
+			}
+		}
+	}
+}

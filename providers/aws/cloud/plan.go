@@ -1,0 +1,121 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// plan is what a spec of either API asks for, as far as the spec alone says it. It is shared: not to be changed.
+type plan struct {
+	region, instanceType string
+	// zones are those in which the instance may be made, best first; empty where a subnet decides that the spec only names.
+	zones []string
+	spot  bool
+	// tags are the user's, keys those of them that say whose instances are.
+	tags map[string]string
+	keys []string
+	// balancers are those that know the instance, while it runs.
+	balancers []balancer
+	// routes: the instance sends and takes packets of other addresses than its own.
+	routes bool
+	// prefixes are how many IPv6 prefixes the network interface at a device has.
+	prefixes map[int32]int32
+	host     hostPlan
+	rootGiB  int64
+	// vcpus are as many as are used of those that the type has; 0 for all.
+	vcpus int64
+	// names are the spec's for what requests are made of.
+	names map[field]string
+	// request makes one instance, in a zone if one is given. It asks for what the spec names by other means than IDs.
+	request func(ctx context.Context, l lookup, zone string) (*ec2.RunInstancesInput, error)
+}
+
+// hostPlan is what a spec asks for of dedicated hosts.
+type hostPlan struct {
+	// own: one is allocated for the instance, with the tags.
+	own  bool
+	tags map[string]string
+	// shared is one that the user has.
+	shared string
+}
+
+// balancer is a load balancer that instances are registered with.
+type balancer struct {
+	name    string
+	network bool // else it is a classic one
+}
+
+// judge decodes a spec.
+func judge(api string, raw []byte) (*plan, error) {
+	switch api {
+	case provider.OpenShift:
+		return planOfMachine(raw)
+	case provider.Gardener:
+		return planOfClass(raw)
+	}
+	return nil, provider.Errorf(provider.Invalid, "there are no specs of AWS in %q", api)
+}
+
+// choices are what an instance may be made of. Without a zone there are none: the subnet decides, which the spec names by
+// its ID or not at all, and types in different subnets are not used up together.
+func (p *plan) choices() (all []provider.Choice) {
+	for _, zone := range p.zones {
+		all = append(all, provider.Choice{Name: p.sold() + " in " + zone, Region: p.region, Zone: zone, Type: p.sold()})
+	}
+	return all
+}
+
+// sold is the type, as capacity is counted: spot instances are another stock.
+func (p *plan) sold() string {
+	if p.spot {
+		return p.instanceType + " (spot)"
+	}
+	return p.instanceType
+}
+
+// zoneOf is the zone of a choice.
+func (p *plan) zoneOf(choice string) (string, error) {
+	all := p.choices()
+	for _, c := range all {
+		if c.Name == choice || choice == "" {
+			return c.Zone, nil
+		}
+	}
+	if choice == "" {
+		return "", nil
+	}
+	return "", provider.Errorf(provider.Invalid, "the spec has no choice %q", choice)
+}
+
+// differences are what an instance is and the spec says otherwise. One that was made of any choice is as the spec says.
+func (p *plan) differences(i provider.Instance) (out []string) {
+	differs := func(f field, has, says string) {
+		if has != "" && says != "" && has != says {
+			out = append(out, fmt.Sprintf("%s: the instance has %q, the spec says %q", p.names[f], has, says))
+		}
+	}
+	differs(ofType, i.Type, p.instanceType)
+	if i.Interruptible != p.spot {
+		differs(ofMarket, market(i.Interruptible), market(p.spot))
+	}
+	for _, zone := range p.zones {
+		if zone == i.Zone {
+			return out
+		}
+	}
+	if len(p.zones) > 0 {
+		differs(ofZone, i.Zone, p.zones[0])
+	}
+	return out
+}
+
+func market(spot bool) string {
+	if spot {
+		return "spot"
+	}
+	return "on demand"
+}

@@ -1,0 +1,32 @@
+package cloud
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/serve"
+)
+
+// Plugin is the provider, to be served.
+func Plugin() serve.Plugin {
+	var o Options
+	return serve.Plugin{
+		Name: "aws",
+		AddFlags: func(fs *pflag.FlagSet) {
+			fs.StringVar(&o.Endpoint, "aws-endpoint", "", "URL that stands in for the endpoints of AWS: that of a double, or of a proxy that knows all services; Infrastructure and AWS_ENDPOINT_URL_<service> say more")
+		},
+		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
+			o.Clock, o.Objects = e.Clock, e.Objects
+			return New(o), nil
+		},
+		Limits: limits,
+	}
+}
+
+// limits are those of EC2 for an account in a region, so that machines leave room for others: reads have a bucket of 100
+// that is refilled by 20 a second, most changes one of 50 and 5. RunInstances has less: where that throttles, the limit
+// is learned.
+var limits = decorate.Limits{PerSecond: 20, Burst: 100, Writes: &decorate.Limits{PerSecond: 5, Burst: 20}}

@@ -1,0 +1,190 @@
+package cloud
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/infrastructure"
+)
+
+// Options say how the provider is set up.
+type Options struct {
+	Clock provider.Clock
+	// Objects reads Infrastructure and the bundle of certificates, for machines of machine.openshift.io; may be nil.
+	Objects provider.Objects
+	// Endpoint stands in for all endpoints of AWS that nothing else replaces: that of a double. Empty for AWS.
+	Endpoint string
+}
+
+// Provider runs instances on AWS.
+type Provider struct {
+	options Options
+	specs   *provider.Specs[*plan]
+	clients *provider.Clients[*client]
+}
+
+var _ provider.Provider = &Provider{}
+
+// New makes a provider.
+func New(o Options) *Provider {
+	return &Provider{options: o, specs: provider.NewSpecs(judge), clients: provider.NewClients[*client](o.Clock, 0, 0)}
+}
+
+// Name implements [provider.Provider].
+func (p *Provider) Name() string { return "aws" }
+
+// cluster is what the cluster that machines join says of AWS.
+type cluster struct {
+	place
+	tags     map[string]string // for everything that is made
+	sixFirst bool
+}
+
+// Open implements [provider.Provider]. It calls AWS for nothing.
+func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if class.Cluster == "" {
+		return nil, provider.Errorf(provider.Invalid, "the class names no cluster")
+	}
+	s := &session{provider: p, class: class}
+	if len(class.Spec) > 0 {
+		made, err := p.specs.Get(class.API, class.Spec)
+		if err != nil {
+			return nil, err
+		}
+		s.plan = made
+	}
+	var err error
+	if s.cluster, err = p.clusterOf(ctx, class.API); err != nil {
+		return nil, err
+	}
+	s.source = s.cluster.key()
+	if s.region = s.regionOf(); s.region == "" && s.plan != nil {
+		return nil, provider.InvalidField(regionNames[class.API], "an instance is made in a region")
+	}
+	return s, nil
+}
+
+// regionNames are the fields of regions in specs.
+var regionNames = map[string]string{provider.OpenShift: "placement.region", provider.Gardener: "region"}
+
+func (s *session) regionOf() string {
+	said := ""
+	if s.plan != nil {
+		said = s.plan.region
+	}
+	return cmp.Or(said, s.class.Region, s.cluster.region)
+}
+
+// clusterOf reads what concerns machines of the API: those of one are made as Infrastructure says.
+func (p *Provider) clusterOf(ctx context.Context, api string) (c cluster, err error) {
+	c.tags, c.endpoints = map[string]string{}, map[string]string{}
+	if p.options.Endpoint != "" {
+		for _, service := range services {
+			c.endpoints[service] = p.options.Endpoint
+		}
+	}
+	if api != provider.OpenShift || p.options.Objects == nil {
+		return c, nil
+	}
+	i, err := infrastructure.Read(ctx, p.options.Objects)
+	if err != nil {
+		return c, err
+	}
+	if c.ca, err = infrastructure.CloudCABundle(ctx, p.options.Objects); err != nil {
+		return c, err
+	}
+	if i == nil || i.Status.PlatformStatus == nil || i.Status.PlatformStatus.AWS == nil {
+		return c, nil
+	}
+	says := i.Status.PlatformStatus.AWS
+	c.region, c.sixFirst = says.Region, says.IPFamily == configv1.DualStackIPv6Primary
+	for _, e := range says.ServiceEndpoints {
+		c.endpoints[e.Name] = e.URL
+	}
+	for _, t := range says.ResourceTags {
+		c.tags[t.Key] = t.Value
+	}
+	return c, nil
+}
+
+// services are those that are called.
+var services = []string{"ec2", "elasticloadbalancing", "sts"}
+
+// key stands for what was read.
+func (c cluster) key() provider.ClientKey {
+	var parts [][]byte
+	for _, m := range []map[string]string{c.endpoints, c.tags} {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			parts = append(parts, []byte(k), []byte(m[k]))
+		}
+		parts = append(parts, nil)
+	}
+	parts = append(parts, c.ca)
+	if c.sixFirst {
+		parts = append(parts, []byte("IPv6"))
+	}
+	return provider.KeyOf(nil, "", c.region, parts...)
+}
+
+// session is a class opened.
+type session struct {
+	provider *Provider
+	class    provider.Class
+	plan     *plan // nil: the class has lost its spec
+	cluster  cluster
+	source   provider.ClientKey
+	region   string
+}
+
+// on is a client for the session's account, in the region of the spec or else of what a call is about.
+func (s *session) on(ctx context.Context, regions ...string) (*client, error) {
+	where := s.cluster.place
+	where.region = cmp.Or(append([]string{s.region}, regions...)...)
+	if where.region == "" {
+		return nil, provider.Errorf(provider.Transient, "it is not known in which region: the spec is gone, and nothing else says it")
+	}
+	secret := relevant(s.class.Credentials)
+	if len(secret) == 0 {
+		secret = s.class.Credentials
+	}
+	return s.provider.clients.Get(ctx, s.clientKey(where), func(ctx context.Context) (*client, error) {
+		return newClient(ctx, s.provider.options.Clock, secret, where)
+	})
+}
+
+func (s *session) clientKey(p place) provider.ClientKey {
+	var endpoints strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(p.endpoints)) {
+		endpoints.WriteString(k + "=" + p.endpoints[k] + "\n")
+	}
+	return provider.KeyOf(relevant(s.class.Credentials), endpoints.String(), p.region, p.ca)
+}
+
+// judge says what came of a call, and lets go of clients whose credentials do not hold.
+func (s *session) judge(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var names map[field]string
+	if s.plan != nil {
+		names = s.plan.names
+	}
+	err = classify(doing, err, names)
+	where := s.cluster.place
+	where.region = s.region
+	return s.provider.clients.Observe(s.clientKey(where), err)
+}
+
+// lookup is what requests are made with.
+func (s *session) lookup(c *client) lookup {
+	return lookup{client: c, ask: s.judge, names: s.plan.names, sixFirst: s.cluster.sixFirst}
+}
