@@ -176,8 +176,10 @@ func (c *Cloud) wish(id, wish string, why reason) {
 }
 
 func (i instance) tagged(tags map[string]string) instance {
-	i.Tags = maps.Clone(i.Tags)
-	maps.Copy(i.Tags, tags)
+	all := map[string]string{}
+	maps.Copy(all, i.Tags)
+	maps.Copy(all, tags)
+	i.Tags = all
 	return i
 }
 

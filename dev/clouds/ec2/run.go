@@ -52,7 +52,7 @@ func runInstances(c *Cloud, in *call) ([]node, *failure) {
 func (c *Cloud) check(in *call) (order, *failure) {
 	o := order{form: in.form, zone: in.get("Placement.AvailabilityZone")}
 	for _, check := range []func(*order) *failure{
-		c.checkCounts, checkUserData, c.checkImage, c.checkType, c.checkNetwork, c.checkZone, c.checkNames, c.checkPlacement, checkDisks, checkTags, checkMarket,
+		c.checkCounts, checkUserData, c.checkImage, c.checkType, c.checkZoneName, c.checkNetwork, c.checkZone, c.checkNames, c.checkPlacement, checkDisks, checkTags, checkMarket,
 	} {
 		if no := check(&o); no != nil {
 			return o, no
@@ -184,13 +184,18 @@ func (c *Cloud) defaultSubnet(zone string) (Subnet, bool) {
 	return Subnet{}, false
 }
 
-func (c *Cloud) checkZone(o *order) *failure {
+func (c *Cloud) checkZoneName(o *order) *failure {
 	known := slices.ContainsFunc(c.options.Inventory.Zones, func(z Zone) bool { return z.Name == o.zone })
+	if o.zone != "" && !known && !c.options.AcceptAny {
+		return refuse("InvalidParameterValue", "Invalid availability zone: [%s]", o.zone)
+	}
+	return nil
+}
+
+func (c *Cloud) checkZone(o *order) *failure {
 	switch {
 	case o.zone == "":
 		o.zone = o.subnets[0].Zone
-	case !known && !c.options.AcceptAny:
-		return refuse("InvalidParameterValue", "Invalid availability zone: [%s]", o.zone)
 	case o.zone != o.subnets[0].Zone && !c.options.AcceptAny:
 		return refuse("InvalidParameterValue", "Value (%s) for parameter availabilityZone is invalid. Subnet %s is in the availability zone %s", o.zone, o.subnets[0].ID, o.subnets[0].Zone)
 	}

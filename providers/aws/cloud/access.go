@@ -156,6 +156,7 @@ func configOf(ctx context.Context, secret map[string][]byte, p place) (aws.Confi
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("configure the client of AWS: %w", err)
 	}
+	c.HTTPClient = careful{c.HTTPClient}
 	if id.tokenFile != "" {
 		c.Credentials = aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(
 			sts.NewFromConfig(c, func(o *sts.Options) { o.BaseEndpoint = first(p.endpoint("sts"), o.BaseEndpoint) }),

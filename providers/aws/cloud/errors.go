@@ -161,7 +161,7 @@ func classify(doing string, err error, names map[field]string) error {
 		return nil
 	}
 	if e, ok := errors.AsType[*provider.Error](err); ok {
-		return e
+		return e // was classified where it happened
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return provider.Errorf(provider.Transient, "%s: %w", doing, err)
@@ -183,19 +183,10 @@ func classify(doing string, err error, names map[field]string) error {
 
 // unanswered is a call that got no answer of AWS's: a broken connection, a page of a proxy, or no credentials to begin with.
 func unanswered(doing string, err error) error {
-	text := err.Error()
-	switch {
-	case strings.Contains(text, "get identity") || strings.Contains(text, "refresh cached credentials"):
+	if text := err.Error(); strings.Contains(text, "get identity") || strings.Contains(text, "refresh cached credentials") {
 		return provider.Errorf(provider.Denied, "%s: there are no credentials that hold: %w", doing, err)
-	case isDeserialization(err):
-		return provider.Errorf(provider.Transient, "%s: the answer is not one of AWS: is the endpoint right, or does a proxy answer? %w", doing, err)
 	}
 	return &provider.Error{Kind: byStatus(err), After: afterOf(err), Err: fmt.Errorf("%s: %w", doing, err)}
-}
-
-func isDeserialization(err error) bool {
-	_, ok := errors.AsType[*smithy.DeserializationError](err)
-	return ok
 }
 
 func byStatus(err error) provider.Kind {

@@ -96,11 +96,12 @@ func (s *session) drift(has map[string]string) map[string]string {
 func repair(id string, tags map[string]string) demand {
 	return func(ctx context.Context, s *session, c *client) error {
 		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(tags)})
-		switch kind := provider.KindOf(s.judge("repair the tags of "+id, err)); kind {
-		case provider.Denied, provider.Invalid:
+		err = classify("repair the tags of "+id, err, s.plan.names)
+		switch provider.KindOf(err) {
+		case provider.Denied, provider.Invalid: // the credentials do hold for the rest
 			c.repairs.know(id)
 			return nil
 		}
-		return s.judge("repair the tags of "+id, err)
+		return err
 	}
 }

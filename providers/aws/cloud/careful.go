@@ -1,0 +1,58 @@
+package cloud
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"regexp"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// careful is a client of HTTP for two habits of the SDK.
+//
+// The SDK closes the body of a request as soon as an answer has come. Where the transport has not seen the body's end by
+// then, it breaks the connection, and the answer is lost. So bodies are sent that nobody closes.
+//
+// And the SDK takes any XML for an answer: a page on which a proxy asks for a password reads as a listing of nothing. So answers
+// are looked at first.
+type careful struct{ aws.HTTPClient }
+
+func (c careful) Do(r *http.Request) (*http.Response, error) {
+	if r.Body != nil && r.Body != http.NoBody {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r = r.Clone(r.Context())
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	answer, err := c.HTTPClient.Do(r)
+	if err != nil || answer.StatusCode >= http.StatusMultipleChoices {
+		return answer, err
+	}
+	text := bufio.NewReaderSize(answer.Body, mostLooked)
+	begin, err := text.Peek(mostLooked)
+	if err != nil && err != io.EOF {
+		answer.Body.Close()
+		return nil, err
+	}
+	if !answerOfAWS.Match(begin) {
+		answer.Body.Close()
+		return nil, provider.Errorf(provider.Transient, "what %s answers is not of AWS: is the endpoint right, or does a proxy answer?", r.URL.Host)
+	}
+	answer.Body = struct {
+		io.Reader
+		io.Closer
+	}{text, answer.Body}
+	return answer, nil
+}
+
+// mostLooked is how much of an answer is looked at.
+const mostLooked = 512
+
+// answerOfAWS is how the answers of all services begin that are called here: <RunInstancesResponse xmlns=...
+var answerOfAWS = regexp.MustCompile(`^\s*(?:<\?xml[^>]*\?>)?\s*<[A-Za-z0-9]+Response[\s>/]`)
