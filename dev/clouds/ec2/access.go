@@ -14,7 +14,7 @@ func bodyOf(r *http.Request) []byte {
 	return body
 }
 
-func (c *Cloud) credentials() []Credential {
+func (c gate) credentials() []Credential {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Credential{}, c.options.Inventory.Credentials...)
@@ -34,7 +34,7 @@ func (c *Cloud) SetLag(lag time.Duration) {
 	c.lag = lag
 }
 
-func (c *Cloud) lagging() time.Duration {
+func (c *store) lagging() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lag

@@ -5,7 +5,7 @@ import "slices"
 // target is what a load balancer knows: an instance or an address.
 type target struct{ ID, Port string }
 
-func (c *Cloud) balancer(kind, name string) (LoadBalancer, bool) {
+func (c balancers) balancer(kind, name string) (LoadBalancer, bool) {
 	for _, b := range c.options.Inventory.LoadBalancers {
 		if b.Type == kind && b.Name == name {
 			return b, true
@@ -15,19 +15,19 @@ func (c *Cloud) balancer(kind, name string) (LoadBalancer, bool) {
 }
 
 // add puts a target in; the caller holds the lock.
-func (c *Cloud) add(group string, t target) {
+func (c balancers) add(group string, t target) {
 	if !slices.Contains(c.targets[group], t) {
 		c.targets[group] = append(c.targets[group], t)
 	}
 }
 
-func (c *Cloud) drop(group string, t target) {
+func (c balancers) drop(group string, t target) {
 	c.targets[group] = slices.DeleteFunc(slices.Clone(c.targets[group]), func(o target) bool { return o == t })
 }
 
 // Targets are the instances and addresses that a classic load balancer, or a target group, knows by its name.
-func (c *Cloud) Targets(name string) (ids []string) {
-	c.settle()
+func (c balancers) Targets(name string) (ids []string) {
+	keeper{c.store}.settle()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range c.targets[name] {
@@ -38,7 +38,7 @@ func (c *Cloud) Targets(name string) (ids []string) {
 
 // Classic load balancers: Elastic Load Balancing API, version 2012-06-01.
 
-func (c *Cloud) classic(in *call, name string) *failure {
+func (c balancers) classic(in *call, name string) *failure {
 	if _, ok := c.balancer("classic", name); !ok {
 		return refuse("LoadBalancerNotFound", "There is no ACTIVE Load Balancer named '%s'", name)
 	}
@@ -62,7 +62,7 @@ func describeClassic(c *Cloud, in *call) ([]node, *failure) {
 	return []node{members("LoadBalancerDescriptions", items...)}, nil
 }
 
-func (c *Cloud) instanceMembers(name string) (items [][]node) {
+func (c balancers) instanceMembers(name string) (items [][]node) {
 	for _, id := range c.Targets(name) {
 		items = append(items, []node{el("InstanceId", id)})
 	}
@@ -102,7 +102,7 @@ func deregisterInstances(c *Cloud, in *call) ([]node, *failure) {
 
 // Network load balancers: Elastic Load Balancing API, version 2015-12-01.
 
-func (c *Cloud) arnOf(account, kind, name string) string {
+func (c balancers) arnOf(account, kind, name string) string {
 	return "arn:aws:elasticloadbalancing:" + c.options.Inventory.Region + ":" + account + ":" + kind + "/" + name
 }
 
@@ -137,7 +137,7 @@ func describeTargetGroups(c *Cloud, in *call) ([]node, *failure) {
 	return []node{members("TargetGroups", items...)}, nil
 }
 
-func (c *Cloud) group(in *call) (TargetGroup, *failure) {
+func (c balancers) group(in *call) (TargetGroup, *failure) {
 	for _, b := range c.options.Inventory.LoadBalancers {
 		for _, g := range b.TargetGroups {
 			if c.arnOf(in.account, "targetgroup", g.Name) == in.get("TargetGroupArn") {

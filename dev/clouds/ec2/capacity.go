@@ -3,7 +3,7 @@ package ec2
 import "strings"
 
 // checkPlacement finds the host that an instance is to run on.
-func (c *Cloud) checkPlacement(o *order) *failure {
+func (c launcher) checkPlacement(o *order) *failure {
 	id, tenancy := o.get("Placement.HostId"), o.get("Placement.Tenancy")
 	switch {
 	case id == "" && tenancy != "host":
@@ -37,7 +37,7 @@ func (c *Cloud) checkPlacement(o *order) *failure {
 // onHost is how many instances a host has room for.
 const onHost = 4
 
-func (c *Cloud) roomOn(h host) bool {
+func (c launcher) roomOn(h host) bool {
 	n := 0
 	for _, i := range c.instances.All() {
 		if i.Host == h.ID && c.state(i) != terminated {
@@ -53,7 +53,7 @@ func family(instanceType string) string {
 }
 
 // room refuses what there is no capacity or no quota for.
-func (c *Cloud) room(o order) *failure {
+func (c launcher) room(o order) *failure {
 	inZone, ofType, vcpus, spot, count := 0, 0, int64(0), int64(0), int64(0)
 	for _, i := range c.instances.All() {
 		if state := c.state(i); state == terminated || state == shuttingDown {
@@ -85,7 +85,7 @@ func (c *Cloud) room(o order) *failure {
 }
 
 // stock refuses what a zone has no more of.
-func (c *Cloud) stock(o order, inZone, ofType int) *failure {
+func (c launcher) stock(o order, inZone, ofType int) *failure {
 	for place, have := range map[string]int{o.zone: inZone, o.zone + "/" + o.typ.Name: ofType} {
 		limit, limited := c.options.Inventory.Capacity[place]
 		if c.exhausted[place] || limited && have >= limit {

@@ -23,14 +23,14 @@ var actions = map[string]func(*Cloud, *call) ([]node, *failure){
 }
 
 // known refuses IDs of instances that the caller does not have. Writes see at once what was made.
-func (c *Cloud) known(in *call, ids []string) *failure {
+func (c *store) known(in *call, ids []string) *failure {
 	return asked(ids, "i-", "InvalidInstanceID.Malformed", "InvalidInstanceID.NotFound", "instance", func(id string) bool {
 		return slices.ContainsFunc(c.listed(in.account, 0), func(i instance) bool { return i.ID == id })
 	})
 }
 
 // changeStates changes what is asked of the instances of a request, all or none of them.
-func (c *Cloud) changeStates(in *call, wish string, why reason, refused ...string) ([]node, *failure) {
+func (c keeper) changeStates(in *call, wish string, why reason, refused ...string) ([]node, *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ids := in.list("InstanceId")
@@ -120,7 +120,7 @@ func createTags(c *Cloud, in *call) ([]node, *failure) {
 	return []node{el("return", true)}, nil
 }
 
-func (c *Cloud) tag(id string, tags map[string]string) bool {
+func (c keeper) tag(id string, tags map[string]string) bool {
 	merged := func(old map[string]string) map[string]string { return instance{Tags: old}.tagged(tags).Tags }
 	return c.instances.Update(id, func(i instance) instance { return i.tagged(tags) }) ||
 		c.volumes.Update(id, func(v volume) volume {

@@ -44,6 +44,27 @@ func (o Options) complete() Options {
 
 // Cloud is one region of AWS.
 type Cloud struct {
+	*store
+	gate
+	launcher
+	teller
+	balancers
+	keeper
+	imds
+}
+
+// What a cloud does is in types of their own, by what it is about. Each has the store.
+type (
+	gate      struct{ *store } // who is let in
+	launcher  struct{ *store } // makes instances
+	teller    struct{ *store } // says what instances are
+	balancers struct{ *store } // load balancers
+	keeper    struct{ *store } // does what follows
+	imds      struct{ *store } // metadata for guests
+)
+
+// store is what there is.
+type store struct {
 	options Options
 	clock   *double.Clock
 
@@ -75,7 +96,7 @@ var (
 
 // New makes a cloud whose time is clock's.
 func New(clock *double.Clock, o Options) *Cloud {
-	c := &Cloud{
+	c := &store{
 		options: o.complete(), clock: clock,
 		instances: double.NewTable[instance](clock), volumes: double.NewTable[volume](clock),
 		interfaces: double.NewTable[networkInterface](clock), hosts: double.NewTable[host](clock),
@@ -84,7 +105,7 @@ func New(clock *double.Clock, o Options) *Cloud {
 	for _, h := range o.Inventory.Hosts {
 		c.hosts.Put(h.ID, host{ID: h.ID, Zone: h.Zone, Type: h.Type, Tags: h.Tags, Allocated: clock.Now(), AutoPlacement: "on"})
 	}
-	return c
+	return &Cloud{store: c, gate: gate{c}, launcher: launcher{c}, teller: teller{c}, balancers: balancers{c}, keeper: keeper{c}, imds: imds{c}}
 }
 
 // service is one of AWS.
@@ -208,7 +229,7 @@ func (c *Cloud) serve(r *http.Request, body []byte, in *call) ([]node, *failure)
 func (c call) operationOfAction() string { return strings.TrimSuffix(c.operation(), "+") }
 
 // authenticate finds the caller, as the service whose name a request carries does.
-func (c *Cloud) authenticate(r *http.Request, body []byte, in *call) *failure {
+func (c gate) authenticate(r *http.Request, body []byte, in *call) *failure {
 	in.account = c.options.Inventory.Account
 	if in.service == "sts" && in.action == "AssumeRoleWithWebIdentity" {
 		return nil // it has no other credentials than the token in it
@@ -271,7 +292,7 @@ func (c call) permitted() *failure {
 // mostReceived is how many requests of each operation are remembered.
 const mostReceived = 200
 
-func (c *Cloud) remember(in *call) {
+func (c gate) remember(in *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := append(c.received[in.operation()], in.values)
@@ -286,18 +307,18 @@ func (c *Cloud) Received(operation string) []url.Values {
 }
 
 // next is a number that was not there before; the caller holds the lock.
-func (c *Cloud) next() int {
+func (c *store) next() int {
 	c.made++
 	return c.made
 }
 
 // newID makes an ID as AWS writes them: a word and 17 hexadecimal digits.
-func (c *Cloud) newID(kind string) string {
+func (c *store) newID(kind string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d/%d", c.options.Inventory.Account, kind, c.clock.Now().UnixNano(), c.next()))
 	return kind + "-0" + hex.EncodeToString(sum[:8])
 }
 
-func (c *Cloud) requestID() string {
+func (c *store) requestID() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := fmt.Sprintf("%032x", c.next())

@@ -39,7 +39,7 @@ type networkInterface struct {
 }
 
 // dnsName is the name that AWS makes of an address.
-func (c *Cloud) dnsName(address string) string {
+func (c *store) dnsName(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil || !a.Is4() {
 		return ""
@@ -65,7 +65,7 @@ func publicName(address string) string {
 const reserved = 4
 
 // freeAddress is the first of a subnet that nobody has; the caller holds the lock.
-func (c *Cloud) freeAddress(s Subnet) (string, bool) {
+func (c launcher) freeAddress(s Subnet) (string, bool) {
 	prefix, err := netip.ParsePrefix(s.CIDR)
 	if err != nil {
 		return "", false
@@ -87,7 +87,7 @@ func (c *Cloud) freeAddress(s Subnet) (string, bool) {
 }
 
 // freeIPv6 makes addresses, or prefixes, of a subnet; the caller holds the lock.
-func (c *Cloud) freeIPv6(s Subnet, count int64, prefixes bool) (all []string) {
+func (c launcher) freeIPv6(s Subnet, count int64, prefixes bool) (all []string) {
 	p, err := netip.ParsePrefix(s.IPv6)
 	if err != nil {
 		return nil
@@ -106,7 +106,7 @@ func (c *Cloud) freeIPv6(s Subnet, count int64, prefixes bool) (all []string) {
 	return all
 }
 
-func (c *Cloud) publicAddress() string {
+func (c launcher) publicAddress() string {
 	n := c.next()
 	return fmt.Sprintf("54.%d.%d.%d", 128|n>>16&127, n>>8&255, n&255)
 }

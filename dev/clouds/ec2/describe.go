@@ -44,7 +44,7 @@ func describeInstances(c *Cloud, in *call) ([]node, *failure) {
 	return []node{set("reservationSet", reservations...), next}, nil
 }
 
-func (c *Cloud) instanceAttributes(i instance, at time.Time) attributes {
+func (c teller) instanceAttributes(i instance, at time.Time) attributes {
 	lifecycle := "scheduled"
 	if i.spot() {
 		lifecycle = "spot"
@@ -60,7 +60,7 @@ func (c *Cloud) instanceAttributes(i instance, at time.Time) attributes {
 }
 
 // primary is the first network interface; none once the instance has ended.
-func (c *Cloud) primary(i instance) networkInterface {
+func (c *store) primary(i instance) networkInterface {
 	for _, id := range i.Interfaces {
 		if n, ok := c.interfaces.Get(id); ok && n.Instance == i.ID {
 			return n
@@ -69,16 +69,16 @@ func (c *Cloud) primary(i instance) networkInterface {
 	return networkInterface{}
 }
 
-func (c *Cloud) privateName(i instance) string { return c.dnsName(c.primary(i).Address) }
+func (c *store) privateName(i instance) string { return c.dnsName(c.primary(i).Address) }
 
 // reservation is what RunInstances and each entry of DescribeInstances tell.
-func (c *Cloud) reservation(i instance, at time.Time) []node {
+func (c teller) reservation(i instance, at time.Time) []node {
 	return []node{
 		el("reservationId", i.Reservation), el("ownerId", i.Account), set("groupSet"), set("instancesSet", c.instanceNodes(i, at)),
 	}
 }
 
-func (c *Cloud) instanceNodes(i instance, at time.Time) []node {
+func (c teller) instanceNodes(i instance, at time.Time) []node {
 	state, why, first := c.stateAt(i, at), c.reasonAt(i, at), c.primary(i)
 	image, _ := c.image(i.Request.get("ImageId"))
 	nodes := []node{
@@ -136,7 +136,7 @@ func (i instance) transition(state string) string {
 	return ""
 }
 
-func (c *Cloud) placementOf(i instance) node {
+func (c teller) placementOf(i instance) node {
 	p := i.Request.in("Placement")
 	tenancy := p.get("Tenancy")
 	if tenancy == "" {
@@ -154,7 +154,7 @@ func groupSet(ids []string) node {
 	return set("groupSet", items...)
 }
 
-func (c *Cloud) mappings(i instance) node {
+func (c teller) mappings(i instance) node {
 	var items [][]node
 	for _, a := range i.Volumes {
 		if v, ok := c.volumes.Get(a.ID); ok && v.Instance == i.ID {
@@ -165,7 +165,7 @@ func (c *Cloud) mappings(i instance) node {
 	return set("blockDeviceMapping", items...)
 }
 
-func (c *Cloud) interfaceSet(i instance, state string) node {
+func (c teller) interfaceSet(i instance, state string) node {
 	var items [][]node
 	for n, id := range i.Interfaces {
 		nic, ok := c.interfaces.Get(id)
@@ -179,7 +179,7 @@ func (c *Cloud) interfaceSet(i instance, state string) node {
 	return set("networkInterfaceSet", items...)
 }
 
-func (c *Cloud) interfaceNodes(n networkInterface) []node {
+func (c teller) interfaceNodes(n networkInterface) []node {
 	var sixes, prefixes [][]node
 	for k, a := range n.IPv6 {
 		sixes = append(sixes, []node{el("ipv6Address", a), el("isPrimaryIpv6", n.PrimaryIPv6 && k == 0)})

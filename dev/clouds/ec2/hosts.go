@@ -72,7 +72,7 @@ func unsuccessful(id, code, message string) []node {
 	return []node{el("resourceId", id), el("error", el("code", code), el("message", message))}
 }
 
-func (c *Cloud) occupied(id string) bool {
+func (c *store) occupied(id string) bool {
 	return slices.ContainsFunc(c.instances.All(), func(i instance) bool { return i.Host == id && c.state(i) != terminated })
 }
 

@@ -115,7 +115,7 @@ func (c *Cloud) Do(verb, on string) error {
 	return c.trouble(verb, i)
 }
 
-func (c *Cloud) trouble(verb string, i instance) error {
+func (c keeper) trouble(verb string, i instance) error {
 	state := c.state(i)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,7 +150,7 @@ func (c *Cloud) trouble(verb string, i instance) error {
 	return nil
 }
 
-func (c *Cloud) update(id string, change func(*instance)) {
+func (c *store) update(id string, change func(*instance)) {
 	c.instances.Update(id, func(i instance) instance {
 		change(&i)
 		return i

@@ -46,7 +46,7 @@ const (
 var stateCodes = map[string]int{pending: 0, running: 16, shuttingDown: 32, terminated: 48, stopping: 64, stopped: 80}
 
 // stateAt is the state at a time.
-func (c *Cloud) stateAt(i instance, at time.Time) string {
+func (c *store) stateAt(i instance, at time.Time) string {
 	took := at.Sub(i.Since)
 	switch i.Wish {
 	case "terminate":
@@ -71,10 +71,10 @@ func (c *Cloud) stateAt(i instance, at time.Time) string {
 	return running
 }
 
-func (c *Cloud) state(i instance) string { return c.stateAt(i, c.clock.Now()) }
+func (c *store) state(i instance) string { return c.stateAt(i, c.clock.Now()) }
 
 // endOf is when an instance came to its end, if it did.
-func (c *Cloud) endOf(i instance) time.Time {
+func (c *store) endOf(i instance) time.Time {
 	switch {
 	case i.Wish == "terminate":
 		return i.Since.Add(c.options.Delete)
@@ -85,7 +85,7 @@ func (c *Cloud) endOf(i instance) time.Time {
 }
 
 // reasonAt is why it is in its state.
-func (c *Cloud) reasonAt(i instance, at time.Time) reason {
+func (c *store) reasonAt(i instance, at time.Time) reason {
 	if i.Wish == "run" && c.stateAt(i, at) == terminated {
 		if i.Doomed.Code != "" {
 			return i.Doomed
@@ -96,7 +96,7 @@ func (c *Cloud) reasonAt(i instance, at time.Time) reason {
 }
 
 // listed are the instances that an account sees, some time behind, without those that ended long ago.
-func (c *Cloud) listed(account string, lag time.Duration) (all []instance) {
+func (c *store) listed(account string, lag time.Duration) (all []instance) {
 	now := c.clock.Now()
 	for _, i := range c.instances.AllBehind(lag) {
 		if i.Account != account || c.state(i) == terminated && now.Sub(c.endOf(i)) > c.options.Keep {
@@ -109,7 +109,7 @@ func (c *Cloud) listed(account string, lag time.Duration) (all []instance) {
 
 // settle does what follows from instances having ended: what was made to go with them goes, hosts have room again, and
 // load balancers forget them, unless they know them by an address.
-func (c *Cloud) settle() {
+func (c keeper) settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, i := range c.instances.All() {
@@ -132,7 +132,7 @@ func (c *Cloud) settle() {
 	}
 }
 
-func (c *Cloud) detachVolume(id string) {
+func (c keeper) detachVolume(id string) {
 	v, ok := c.volumes.Get(id)
 	if !ok {
 		return
@@ -145,7 +145,7 @@ func (c *Cloud) detachVolume(id string) {
 	c.volumes.Put(id, v)
 }
 
-func (c *Cloud) detachInterface(id string) {
+func (c keeper) detachInterface(id string) {
 	n, ok := c.interfaces.Get(id)
 	if !ok {
 		return
@@ -159,7 +159,7 @@ func (c *Cloud) detachInterface(id string) {
 }
 
 // wish changes what is asked of instances.
-func (c *Cloud) wish(id, wish string, why reason) {
+func (c *store) wish(id, wish string, why reason) {
 	c.instances.Update(id, func(i instance) instance {
 		now := c.clock.Now()
 		switch state := c.stateAt(i, now); {

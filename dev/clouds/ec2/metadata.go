@@ -50,7 +50,7 @@ func issue(w http.ResponseWriter, r *http.Request, token string) {
 }
 
 // fact is what the service says at a path; false where there is nothing, such as a notice that was not given.
-func (c *Cloud) fact(i instance, path string) (string, bool) {
+func (c imds) fact(i instance, path string) (string, bool) {
 	first := c.primary(i)
 	at := i.Interrupted.UTC().Format("2006-01-02T15:04:05Z")
 	switch path {
@@ -79,7 +79,7 @@ func (c *Cloud) fact(i instance, path string) (string, bool) {
 	return facts[name], ok && facts[name] != ""
 }
 
-func (c *Cloud) identity(i instance) string {
+func (c imds) identity(i instance) string {
 	image, _ := c.image(i.Request.get("ImageId"))
 	raw, _ := json.Marshal(map[string]string{ // texts alone
 		"accountId": i.Account, "architecture": image.Arch, "availabilityZone": i.Zone, "imageId": image.ID, "instanceId": i.ID, "instanceType": i.Type,

@@ -49,7 +49,7 @@ func runInstances(c *Cloud, in *call) ([]node, *failure) {
 }
 
 // check refuses what AWS refuses before it looks for room.
-func (c *Cloud) check(in *call) (order, *failure) {
+func (c launcher) check(in *call) (order, *failure) {
 	o := order{form: in.form, zone: in.get("Placement.AvailabilityZone")}
 	for _, check := range []func(*order) *failure{
 		c.checkCounts, checkUserData, c.checkImage, c.checkType, c.checkZoneName, c.checkNetwork, c.checkZone, c.checkNames, c.checkPlacement, checkDisks, checkTags, checkMarket,
@@ -61,7 +61,7 @@ func (c *Cloud) check(in *call) (order, *failure) {
 	return o, nil
 }
 
-func (c *Cloud) checkCounts(o *order) *failure {
+func (c launcher) checkCounts(o *order) *failure {
 	for _, key := range []string{"MinCount", "MaxCount", "ImageId"} {
 		if o.get(key) == "" {
 			return refuse("MissingParameter", "The request must contain the parameter %s", key)
@@ -84,7 +84,7 @@ func checkUserData(o *order) *failure {
 	return nil
 }
 
-func (c *Cloud) checkImage(o *order) *failure {
+func (c launcher) checkImage(o *order) *failure {
 	id := o.get("ImageId")
 	if !strings.HasPrefix(id, "ami-") {
 		return refuse("InvalidAMIID.Malformed", "Invalid id: %q (expecting \"ami-...\")", id)
@@ -97,7 +97,7 @@ func (c *Cloud) checkImage(o *order) *failure {
 	return nil
 }
 
-func (c *Cloud) image(id string) (Image, bool) {
+func (c *store) image(id string) (Image, bool) {
 	for _, image := range c.options.Inventory.Images {
 		if image.ID == id {
 			return image, true
@@ -106,7 +106,7 @@ func (c *Cloud) image(id string) (Image, bool) {
 	return Image{ID: id, RootDevice: "/dev/xvda", Arch: "x86_64", Created: "2026-01-01T00:00:00.000Z"}, c.options.AcceptAny
 }
 
-func (c *Cloud) checkType(o *order) *failure {
+func (c launcher) checkType(o *order) *failure {
 	t, ok := c.typeNamed(o.get("InstanceType"))
 	if !ok {
 		return refuse("InvalidParameterValue", "Invalid value '%s' for InstanceType.", o.get("InstanceType"))
@@ -115,7 +115,7 @@ func (c *Cloud) checkType(o *order) *failure {
 	return nil
 }
 
-func (c *Cloud) typeNamed(name string) (Type, bool) {
+func (c *store) typeNamed(name string) (Type, bool) {
 	for _, t := range c.options.Inventory.Types {
 		if t.Name == name {
 			return t, true
@@ -124,7 +124,7 @@ func (c *Cloud) typeNamed(name string) (Type, bool) {
 	return Type{Name: name, VCPUs: 2, MemoryMiB: 8192, Arch: "x86_64", Interfaces: 3, AddressesEach: 10}, c.options.AcceptAny && name != ""
 }
 
-func (c *Cloud) checkNetwork(o *order) *failure {
+func (c launcher) checkNetwork(o *order) *failure {
 	interfaces := o.each("NetworkInterface")
 	if len(interfaces) == 0 {
 		s, ok := c.defaultSubnet(o.zone)
@@ -161,7 +161,7 @@ func (c *Cloud) checkNetwork(o *order) *failure {
 	return nil
 }
 
-func (c *Cloud) subnet(id string) (Subnet, bool) {
+func (c *store) subnet(id string) (Subnet, bool) {
 	for _, s := range c.options.Inventory.Subnets {
 		if s.ID == id {
 			return s, true
@@ -175,7 +175,7 @@ func (c *Cloud) subnet(id string) (Subnet, bool) {
 	return s, ok
 }
 
-func (c *Cloud) defaultSubnet(zone string) (Subnet, bool) {
+func (c *store) defaultSubnet(zone string) (Subnet, bool) {
 	for _, s := range c.options.Inventory.Subnets {
 		if s.Default && (zone == "" || s.Zone == zone) {
 			return s, true
@@ -184,7 +184,7 @@ func (c *Cloud) defaultSubnet(zone string) (Subnet, bool) {
 	return Subnet{}, false
 }
 
-func (c *Cloud) checkZoneName(o *order) *failure {
+func (c launcher) checkZoneName(o *order) *failure {
 	known := slices.ContainsFunc(c.options.Inventory.Zones, func(z Zone) bool { return z.Name == o.zone })
 	if o.zone != "" && !known && !c.options.AcceptAny {
 		return refuse("InvalidParameterValue", "Invalid availability zone: [%s]", o.zone)
@@ -192,7 +192,7 @@ func (c *Cloud) checkZoneName(o *order) *failure {
 	return nil
 }
 
-func (c *Cloud) checkZone(o *order) *failure {
+func (c launcher) checkZone(o *order) *failure {
 	switch {
 	case o.zone == "":
 		o.zone = o.subnets[0].Zone
@@ -205,7 +205,7 @@ func (c *Cloud) checkZone(o *order) *failure {
 	return nil
 }
 
-func (c *Cloud) checkNames(o *order) *failure {
+func (c launcher) checkNames(o *order) *failure {
 	if c.options.AcceptAny {
 		return nil
 	}
@@ -295,7 +295,7 @@ func checkMarket(o *order) *failure {
 }
 
 // launch makes the instance and what belongs to it; the caller holds the lock.
-func (c *Cloud) launch(in *call, o order) (instance, *failure) {
+func (c launcher) launch(in *call, o order) (instance, *failure) {
 	now := c.clock.Now()
 	i := instance{
 		ID: c.newID("i"), Reservation: c.newID("r"), Account: in.account, Request: in.form, Zone: o.zone, Type: o.typ.Name, Host: o.host,
@@ -324,7 +324,7 @@ func (c *Cloud) launch(in *call, o order) (instance, *failure) {
 	return i, nil
 }
 
-func (c *Cloud) newInterface(i instance, f form, s Subnet, n int64) (networkInterface, bool) {
+func (c launcher) newInterface(i instance, f form, s Subnet, n int64) (networkInterface, bool) {
 	address, ok := c.freeAddress(s)
 	if !ok {
 		return networkInterface{}, false
@@ -347,7 +347,7 @@ func (c *Cloud) newInterface(i instance, f form, s Subnet, n int64) (networkInte
 	return nic, true
 }
 
-func (c *Cloud) newVolumes(i *instance, o order) {
+func (c launcher) newVolumes(i *instance, o order) {
 	asked := map[string]form{o.image.RootDevice: o.in("None")}
 	for _, d := range o.each("BlockDeviceMapping") {
 		if d.has("Ebs") {

@@ -37,7 +37,7 @@ func (g targetGroup) targetOf(i types.Instance) string {
 func (g targetGroup) knows(id string) bool { return slices.Contains(g.members, id) }
 
 // membership asks who a load balancer knows, at most once a minute for all machines.
-func (s *session) membership(ctx context.Context, c *client, b balancer) (membership, error) {
+func (s balancing) membership(ctx context.Context, c *client, b balancer) (membership, error) {
 	return c.members.get(ctx, b.key(), func(ctx context.Context) (membership, error) {
 		if b.network {
 			return s.targetGroups(ctx, c, b.name)
@@ -63,7 +63,7 @@ func (b balancer) key() string {
 	return "classic/" + b.name
 }
 
-func (s *session) targetGroups(ctx context.Context, c *client, name string) (out membership, err error) {
+func (s balancing) targetGroups(ctx context.Context, c *client, name string) (out membership, err error) {
 	found, err := c.elbv2.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{name}})
 	if err != nil {
 		return nil, s.judge("look for load balancer "+name, err)
@@ -88,7 +88,7 @@ func (s *session) targetGroups(ctx context.Context, c *client, name string) (out
 }
 
 // targets are those that a group knows, also those that are being let go: only their health tells.
-func (s *session) targets(ctx context.Context, c *client, g targetGroup) (out []string, err error) {
+func (s balancing) targets(ctx context.Context, c *client, g targetGroup) (out []string, err error) {
 	health, err := c.elbv2.DescribeTargetHealth(ctx, &elbv2.DescribeTargetHealthInput{TargetGroupArn: aws.String(g.arn)})
 	if err != nil {
 		return nil, s.judge("look at target group "+g.name, err)
@@ -104,7 +104,7 @@ func (s *session) targets(ctx context.Context, c *client, g targetGroup) (out []
 
 // unknownTo are the load balancers that do not know a running instance and should. One that cannot be asked counts, so that
 // whoever registers is told why.
-func (s *session) unknownTo(ctx context.Context, c *client, i types.Instance) (out []balancer) {
+func (s balancing) unknownTo(ctx context.Context, c *client, i types.Instance) (out []balancer) {
 	for _, b := range s.plan.balancers {
 		m, err := s.membership(ctx, c, b)
 		if err != nil || slices.ContainsFunc(m, func(g targetGroup) bool { return !g.knows(g.targetOf(i)) }) {
@@ -115,7 +115,7 @@ func (s *session) unknownTo(ctx context.Context, c *client, i types.Instance) (o
 }
 
 // register makes load balancers know an instance.
-func (s *session) register(ctx context.Context, c *client, i types.Instance, b balancer) error {
+func (s balancing) register(ctx context.Context, c *client, i types.Instance, b balancer) error {
 	m, err := s.membership(ctx, c, b)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (s *session) register(ctx context.Context, c *client, i types.Instance, b b
 
 // deregister takes instances that go out of target groups that know them by address: those groups do not notice that an
 // instance has ended, and would send to whoever has the address next. A load balancer that is gone holds up nothing.
-func (s *session) deregister(ctx context.Context, c *client, doomed []types.Instance, given []provider.Instance) error {
+func (s balancing) deregister(ctx context.Context, c *client, doomed []types.Instance, given []provider.Instance) error {
 	if s.plan == nil {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (s *session) deregister(ctx context.Context, c *client, doomed []types.Inst
 	return errors.Join(errs...)
 }
 
-func (s *session) deregisterFrom(ctx context.Context, c *client, b balancer, g targetGroup, doomed []types.Instance, given []provider.Instance) error {
+func (s balancing) deregisterFrom(ctx context.Context, c *client, b balancer, g targetGroup, doomed []types.Instance, given []provider.Instance) error {
 	var targets []elbv2types.TargetDescription
 	for _, address := range s.former(doomed, given) {
 		if g.byIP && g.knows(address) {
@@ -188,7 +188,7 @@ func (s *session) deregisterFrom(ctx context.Context, c *client, b balancer, g t
 }
 
 // former are the first addresses of instances that go, also of those that have ended, which EC2 does not tell any more.
-func (s *session) former(doomed []types.Instance, given []provider.Instance) (out []string) {
+func (s balancing) former(doomed []types.Instance, given []provider.Instance) (out []string) {
 	for _, i := range doomed {
 		if a := deref(i.PrivateIpAddress); a != "" {
 			out = append(out, a)
@@ -205,7 +205,7 @@ func (s *session) former(doomed []types.Instance, given []provider.Instance) (ou
 }
 
 // taken reports whether one of the addresses is another living instance's by now.
-func (s *session) taken(ctx context.Context, c *client, targets []elbv2types.TargetDescription, doomed []types.Instance) (bool, error) {
+func (s balancing) taken(ctx context.Context, c *client, targets []elbv2types.TargetDescription, doomed []types.Instance) (bool, error) {
 	var addresses []string
 	for _, t := range targets {
 		own := slices.ContainsFunc(doomed, func(i types.Instance) bool { return deref(i.PrivateIpAddress) == deref(t.Id) })
@@ -216,7 +216,7 @@ func (s *session) taken(ctx context.Context, c *client, targets []elbv2types.Tar
 	if len(addresses) == 0 {
 		return false, nil
 	}
-	for i, err := range s.each(ctx, c, []types.Filter{where("private-ip-address", addresses...)}) {
+	for i, err := range (reading{s.session}).each(ctx, c, []types.Filter{where("private-ip-address", addresses...)}) {
 		if err != nil {
 			return false, err
 		}

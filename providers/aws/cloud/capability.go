@@ -79,7 +79,7 @@ func (s *session) Scope() string {
 	if s.plan == nil {
 		return s.class.API
 	}
-	tags := s.userTags()
+	tags := belonging{s}.userTags()
 	says := fmt.Sprint(s.plan.keys, s.plan.balancers, s.plan.routes, slices.Sorted(maps.Keys(s.plan.prefixes)), s.plan.prefixes, s.region)
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		says += fmt.Sprintf("%q=%q", key, tags[key])
@@ -123,7 +123,7 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 		return s.judge("open the account", err)
 	}
 	ids := []string{i.ID}
-	state, err := s.stateOf(ctx, c, i.ID)
+	state, err := reading{s}.stateOf(ctx, c, i.ID)
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance
 }
 
 // stateOf is the state of an instance; that it has ended is a Conflict.
-func (s *session) stateOf(ctx context.Context, c *client, id string) (types.InstanceStateName, error) {
-	for i, err := range s.each(ctx, c, append(s.scope(), where("instance-id", id))) {
+func (s reading) stateOf(ctx context.Context, c *client, id string) (types.InstanceStateName, error) {
+	for i, err := range s.each(ctx, c, append((belonging{s.session}).scope(), where("instance-id", id))) {
 		if err != nil {
 			return "", err
 		}
@@ -204,18 +204,18 @@ func (s *session) Size(ctx context.Context) (provider.Size, error) {
 	if err != nil {
 		return provider.Size{}, err
 	}
-	return s.sizeOf(t), nil
+	return s.plan.sizeOf(t, s.region), nil
 }
 
-func (s *session) sizeOf(t types.InstanceTypeInfo) provider.Size {
-	size := provider.Size{EphemeralStorageMiB: s.plan.rootGiB << 10, Labels: map[string]string{
-		corev1.LabelInstanceTypeStable: s.plan.instanceType, corev1.LabelTopologyRegion: s.region,
+func (p *plan) sizeOf(t types.InstanceTypeInfo, region string) provider.Size {
+	size := provider.Size{EphemeralStorageMiB: p.rootGiB << 10, Labels: map[string]string{
+		corev1.LabelInstanceTypeStable: p.instanceType, corev1.LabelTopologyRegion: region,
 	}}
 	if t.VCpuInfo != nil {
 		size.VCPU = int64(deref(t.VCpuInfo.DefaultVCpus))
 	}
-	if s.plan.vcpus > 0 {
-		size.VCPU = s.plan.vcpus
+	if p.vcpus > 0 {
+		size.VCPU = p.vcpus
 	}
 	if t.MemoryInfo != nil {
 		size.MemoryMiB = deref(t.MemoryInfo.SizeInMiB)
@@ -229,8 +229,8 @@ func (s *session) sizeOf(t types.InstanceTypeInfo) provider.Size {
 			size.GPUResource = accelerators[strings.ToLower(deref(g.Manufacturer))]
 		}
 	}
-	if len(s.plan.zones) == 1 {
-		size.Labels[corev1.LabelTopologyZone] = s.plan.zones[0]
+	if len(p.zones) == 1 {
+		size.Labels[corev1.LabelTopologyZone] = p.zones[0]
 	}
 	return size
 }

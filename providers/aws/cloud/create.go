@@ -42,22 +42,22 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if err != nil {
 		return provider.Instance{}, s.judge("open the account", err)
 	}
-	found, err := s.find(ctx, c, ref)
+	found, err := reading{s}.find(ctx, c, ref)
 	if err != nil {
 		return provider.Instance{}, err
 	}
-	if one, ok := s.best(ctx, c, found); ok {
+	if one, ok := (reading{s}).best(ctx, c, found); ok {
 		return one, nil
 	}
-	made, err := s.run(ctx, c, ref, want, zone)
+	made, err := making{s}.run(ctx, c, ref, want, zone)
 	if err != nil {
 		return provider.Instance{}, err
 	}
-	return s.tell(ctx, c, made), nil
+	return reading{s}.tell(ctx, c, made), nil
 }
 
 // best is the instance that stands for those found: the oldest that exists, or else one that has ended, after which the machine gets no other.
-func (s *session) best(ctx context.Context, c *client, found []types.Instance) (provider.Instance, bool) {
+func (s reading) best(ctx context.Context, c *client, found []types.Instance) (provider.Instance, bool) {
 	all := make([]provider.Instance, 0, len(found))
 	for _, i := range found {
 		all = append(all, s.tell(ctx, c, i))
@@ -72,13 +72,13 @@ func (s *session) best(ctx context.Context, c *client, found []types.Instance) (
 }
 
 // run makes the instance. With the same token EC2 reports the one that it has made before.
-func (s *session) run(ctx context.Context, c *client, ref provider.Ref, want provider.Want, zone string) (types.Instance, error) {
+func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provider.Want, zone string) (types.Instance, error) {
 	in, err := s.plan.request(ctx, s.lookup(c), zone)
 	if err != nil {
 		return types.Instance{}, s.judge("prepare the instance", err)
 	}
-	tags := s.tagsOf(ref, want.Role)
-	host, err := s.hostFor(ctx, c, ref, in, zone)
+	tags := belonging{s.session}.tagsOf(ref, want.Role)
+	host, err := hosting{s.session}.hostFor(ctx, c, ref, in, zone)
 	if err != nil {
 		return types.Instance{}, err
 	}
@@ -93,7 +93,7 @@ func (s *session) run(ctx context.Context, c *client, ref provider.Ref, want pro
 	}
 	out, err := c.ec2.RunInstances(ctx, in)
 	if err != nil {
-		return types.Instance{}, s.unhost(ctx, c, ref, host, codeOf(err), s.judge("make an instance", err))
+		return types.Instance{}, hosting{s.session}.unhost(ctx, c, ref, host, codeOf(err), s.judge("make an instance", err))
 	}
 	if len(out.Instances) == 0 {
 		return types.Instance{}, provider.Errorf(provider.Transient, "EC2 made an instance and did not say which")
@@ -102,7 +102,7 @@ func (s *session) run(ctx context.Context, c *client, ref provider.Ref, want pro
 }
 
 // terminate asks EC2 to end instances, all in one call.
-func (s *session) terminate(ctx context.Context, c *client, ids []string) ([]types.InstanceStateChange, error) {
+func (s removing) terminate(ctx context.Context, c *client, ids []string) ([]types.InstanceStateChange, error) {
 	out, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: ids})
 	if err != nil {
 		return nil, err

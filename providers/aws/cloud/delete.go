@@ -16,18 +16,18 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	if err != nil {
 		return false, s.judge("open the account", err)
 	}
-	doomed, err := s.doomed(ctx, c, ref, instances)
+	doomed, err := removing{s}.doomed(ctx, c, ref, instances)
 	if err != nil {
 		return false, err
 	}
-	if err := s.deregister(ctx, c, doomed, instances); err != nil {
+	if err := (balancing{s}).deregister(ctx, c, doomed, instances); err != nil {
 		return false, err
 	}
-	left, err := s.end(ctx, c, doomed, unseen(doomed, instances))
+	left, err := removing{s}.end(ctx, c, doomed, unseen(doomed, instances))
 	if err != nil || left {
 		return false, err
 	}
-	return s.releaseHosts(ctx, c, ref, doomed)
+	return hosting{s}.releaseHosts(ctx, c, ref, doomed)
 }
 
 func placesOf(ref provider.Ref, instances []provider.Instance) (regions []string) {
@@ -38,7 +38,7 @@ func placesOf(ref provider.Ref, instances []provider.Instance) (regions []string
 }
 
 // doomed are the instances that have to go, as EC2 shows them: those given, and those with the machine's UID.
-func (s *session) doomed(ctx context.Context, c *client, ref provider.Ref, given []provider.Instance) (out []types.Instance, err error) {
+func (s removing) doomed(ctx context.Context, c *client, ref provider.Ref, given []provider.Instance) (out []types.Instance, err error) {
 	var looks []types.Filter
 	if ref.UID != "" {
 		looks = append(looks, where("tag:"+uidTag, ref.UID))
@@ -55,9 +55,9 @@ func (s *session) doomed(ctx context.Context, c *client, ref provider.Ref, given
 	for _, look := range looks {
 		by := []types.Filter{look}
 		if s.plan != nil || s.class.API == provider.OpenShift {
-			by = append(by, s.scope()...) // else only the cluster's own key is known, and the UID tells enough
+			by = append(by, belonging{s.session}.scope()...) // else only the cluster's own key is known, and the UID tells enough
 		}
-		for i, err := range s.each(ctx, c, by) {
+		for i, err := range (reading{s.session}).each(ctx, c, by) {
 			if err != nil {
 				return nil, err
 			}
@@ -79,7 +79,7 @@ func unseen(seen []types.Instance, given []provider.Instance) (ids []string) {
 
 // end terminates what is not on its way yet, and reports whether anything is left. What is not seen is asked for one by one,
 // since EC2 refuses the whole request for one that it does not know.
-func (s *session) end(ctx context.Context, c *client, seen []types.Instance, unseen []string) (left bool, err error) {
+func (s removing) end(ctx context.Context, c *client, seen []types.Instance, unseen []string) (left bool, err error) {
 	var calls [][]string
 	var living []string
 	for _, i := range seen {

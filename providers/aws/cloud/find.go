@@ -25,13 +25,13 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	if err != nil {
 		return nil, s.judge("open the account", err)
 	}
-	found, err := s.find(ctx, c, ref)
+	found, err := reading{s}.find(ctx, c, ref)
 	if err != nil {
 		return nil, err
 	}
 	var out []provider.Instance
 	for _, i := range found {
-		out = append(out, s.tell(ctx, c, i))
+		out = append(out, reading{s}.tell(ctx, c, i))
 	}
 	return out, nil
 }
@@ -47,7 +47,7 @@ func regionIn(providerID string) string {
 
 // find asks by name first, which shows what another implementation made as well; and by UID and ID only for what
 // that has not shown.
-func (s *session) find(ctx context.Context, c *client, ref provider.Ref) ([]types.Instance, error) {
+func (s reading) find(ctx context.Context, c *client, ref provider.Ref) ([]types.Instance, error) {
 	id := idOf(ref.ProviderID)
 	found := map[string]types.Instance{}
 	seen := func(match func(types.Instance) bool) bool {
@@ -72,7 +72,7 @@ func (s *session) find(ctx context.Context, c *client, ref provider.Ref) ([]type
 		if !look.needed || look.match != nil && seen(look.match) {
 			continue
 		}
-		for i, err := range s.each(ctx, c, append(s.scope(), look.filter)) {
+		for i, err := range s.each(ctx, c, append((belonging{s.session}).scope(), look.filter)) {
 			if err != nil {
 				return nil, err
 			}
@@ -83,7 +83,7 @@ func (s *session) find(ctx context.Context, c *client, ref provider.Ref) ([]type
 }
 
 // mine are those that may be ref's, in the order of their IDs.
-func (s *session) mine(found map[string]types.Instance, ref provider.Ref) (out []types.Instance) {
+func (s reading) mine(found map[string]types.Instance, ref provider.Ref) (out []types.Instance) {
 	id := idOf(ref.ProviderID)
 	for _, i := range found {
 		uid, name := mapOf(i.Tags)[uidTag], mapOf(i.Tags)[nameTag]
@@ -100,7 +100,7 @@ func (s *session) mine(found map[string]types.Instance, ref provider.Ref) (out [
 }
 
 // each yields the instances that pass filters, page by page.
-func (s *session) each(ctx context.Context, c *client, by []types.Filter) iter.Seq2[types.Instance, error] {
+func (s reading) each(ctx context.Context, c *client, by []types.Filter) iter.Seq2[types.Instance, error] {
 	return func(yield func(types.Instance, error) bool) {
 		pages := ec2.NewDescribeInstancesPaginator(c.ec2, &ec2.DescribeInstancesInput{Filters: by, MaxResults: aws.Int32(mostOnPage)},
 			func(o *ec2.DescribeInstancesPaginatorOptions) { o.StopOnDuplicateToken = true })
@@ -132,12 +132,12 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 			yield(provider.Instance{}, s.judge("open the account", err))
 			return
 		}
-		for i, err := range s.each(ctx, c, s.scope()) {
+		for i, err := range (reading{s}).each(ctx, c, (belonging{s}).scope()) {
 			if err != nil {
 				yield(provider.Instance{}, err)
 				return
 			}
-			if !yield(s.tell(ctx, c, i), nil) {
+			if !yield((reading{s}).tell(ctx, c, i), nil) {
 				return
 			}
 		}

@@ -17,7 +17,7 @@ import (
 
 // hostFor puts the instance of a request on a dedicated host, where the spec wants that. It returns the host that was
 // allocated for the machine; empty where none was.
-func (s *session) hostFor(ctx context.Context, c *client, ref provider.Ref, in *ec2.RunInstancesInput, zone string) (string, error) {
+func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *ec2.RunInstancesInput, zone string) (string, error) {
 	h := s.plan.host
 	if h.shared != "" {
 		return "", s.share(ctx, c, h.shared)
@@ -27,7 +27,7 @@ func (s *session) hostFor(ctx context.Context, c *client, ref provider.Ref, in *
 	}
 	for _, n := range in.NetworkInterfaces { // a host is in a zone, which the subnet may say alone
 		if n.SubnetId != nil {
-			subnet, err := s.lookup(c).subnet(ctx, *n.SubnetId)
+			subnet, err := making{s.session}.lookup(c).subnet(ctx, *n.SubnetId)
 			if err != nil {
 				return "", err
 			}
@@ -50,9 +50,9 @@ func (s *session) hostFor(ctx context.Context, c *client, ref provider.Ref, in *
 }
 
 // share marks a host that users have as one that the cluster uses, once.
-func (s *session) share(ctx context.Context, c *client, id string) error {
+func (s hosting) share(ctx context.Context, c *client, id string) error {
 	_, err := c.hosts.get(ctx, s.class.Cluster+"/"+id, func(ctx context.Context) (struct{}, error) {
-		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(map[string]string{s.clusterKey(): "shared"})})
+		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(map[string]string{belonging{s.session}.clusterKey(): "shared"})})
 		return struct{}{}, err
 	})
 	if code := codeOf(err); code == "InvalidID" || code == "InvalidHostID.NotFound" {
@@ -63,7 +63,7 @@ func (s *session) share(ctx context.Context, c *client, id string) error {
 
 // allocate reuses the machine's host, or allocates one. A token names the host for ever, also when it was released after a
 // failure: then the next one is asked for.
-func (s *session) allocate(ctx context.Context, c *client, ref provider.Ref, zone string) (string, error) {
+func (s hosting) allocate(ctx context.Context, c *client, ref provider.Ref, zone string) (string, error) {
 	for h, err := range s.hosts(ctx, c, where("tag:"+uidTag, ref.UID)) {
 		if err != nil {
 			return "", err
@@ -74,8 +74,8 @@ func (s *session) allocate(ctx context.Context, c *client, ref provider.Ref, zon
 	}
 	tags := maps.Clone(s.plan.host.tags)
 	maps.DeleteFunc(tags, func(key, _ string) bool { return key == nameTag })
-	maps.Copy(tags, s.tagsOf(ref, ""))
-	tags[s.clusterKey()] = owned
+	maps.Copy(tags, belonging{s.session}.tagsOf(ref, ""))
+	tags[belonging{s.session}.clusterKey()] = owned
 	out, err := c.ec2.AllocateHosts(ctx, &ec2.AllocateHostsInput{
 		AvailabilityZone: aws.String(zone), InstanceType: aws.String(s.plan.instanceType), Quantity: aws.Int32(1), AutoPlacement: types.AutoPlacementOff,
 		ClientToken:       aws.String(fmt.Sprintf("%s-%d", ref.Token(s.class.Cluster), c.released.of(ref.UID))),
@@ -92,7 +92,7 @@ func (s *session) allocate(ctx context.Context, c *client, ref provider.Ref, zon
 
 // unhost releases the host of an instance that was not made, and returns why it was not: nothing may be left where
 // something is said to be exhausted. A host that cannot be released is found again by its tag.
-func (s *session) unhost(ctx context.Context, c *client, ref provider.Ref, host, code string, why error) error {
+func (s hosting) unhost(ctx context.Context, c *client, ref provider.Ref, host, code string, why error) error {
 	kind := provider.KindOf(why)
 	if host != "" && code == "InvalidHostID.NotFound" { // the token's was released before
 		c.released.add(ref.UID)
@@ -130,7 +130,7 @@ func (c *counts) add(uid string) {
 }
 
 // release gives hosts back, and reports whether all are: those that are occupied stay.
-func (s *session) release(ctx context.Context, c *client, ids []string) (bool, error) {
+func (s hosting) release(ctx context.Context, c *client, ids []string) (bool, error) {
 	out, err := c.ec2.ReleaseHosts(ctx, &ec2.ReleaseHostsInput{HostIds: ids})
 	if err != nil {
 		return false, s.judge("release a dedicated host", err)
@@ -149,7 +149,7 @@ func (s *session) release(ctx context.Context, c *client, ids []string) (bool, e
 
 // releaseHosts gives back what was allocated for a machine whose instances have ended. It looks where hosts may be: if the spec,
 // which may be gone, or an instance says so.
-func (s *session) releaseHosts(ctx context.Context, c *client, ref provider.Ref, ended []types.Instance) (bool, error) {
+func (s hosting) releaseHosts(ctx context.Context, c *client, ref provider.Ref, ended []types.Instance) (bool, error) {
 	own := s.plan != nil && s.plan.host.own
 	var ids []string
 	onHost := false
@@ -179,9 +179,9 @@ func (s *session) releaseHosts(ctx context.Context, c *client, ref provider.Ref,
 }
 
 // hosts yields those of the cluster that pass a filter, but for those that are given back already.
-func (s *session) hosts(ctx context.Context, c *client, by types.Filter) iter.Seq2[types.Host, error] {
+func (s hosting) hosts(ctx context.Context, c *client, by types.Filter) iter.Seq2[types.Host, error] {
 	return func(yield func(types.Host, error) bool) {
-		pages := ec2.NewDescribeHostsPaginator(c.ec2, &ec2.DescribeHostsInput{Filter: append(s.hostScope(), by)})
+		pages := ec2.NewDescribeHostsPaginator(c.ec2, &ec2.DescribeHostsInput{Filter: append(belonging{s.session}.hostScope(), by)})
 		for pages.HasMorePages() {
 			out, err := pages.NextPage(ctx)
 			if err != nil {
@@ -197,7 +197,7 @@ func (s *session) hosts(ctx context.Context, c *client, by types.Filter) iter.Se
 	}
 }
 
-func (s *session) hostScope() []types.Filter {
+func (s belonging) hostScope() []types.Filter {
 	return []types.Filter{where("tag:"+s.clusterKey(), owned)}
 }
 
@@ -213,7 +213,7 @@ func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, er
 			yield(provider.Leftover{}, s.judge("open the account", err))
 			return
 		}
-		for h, err := range s.hosts(ctx, c, where("tag-key", uidTag)) {
+		for h, err := range (hosting{s}).hosts(ctx, c, where("tag-key", uidTag)) {
 			if err != nil {
 				yield(provider.Leftover{}, err)
 				return

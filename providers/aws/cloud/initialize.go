@@ -17,7 +17,7 @@ import (
 type demand func(ctx context.Context, s *session, c *client) error
 
 // demands are what the spec asks for and a running instance does not have: routes, prefixes, load balancers, tags.
-func (s *session) demands(ctx context.Context, c *client, i types.Instance) (out []demand) {
+func (s reading) demands(ctx context.Context, c *client, i types.Instance) (out []demand) {
 	for _, n := range i.NetworkInterfaces {
 		if s.plan.routes && deref(n.SourceDestCheck) && !strings.HasPrefix(deref(n.InterfaceType), "efa") {
 			out = append(out, route(deref(n.NetworkInterfaceId)))
@@ -29,10 +29,12 @@ func (s *session) demands(ctx context.Context, c *client, i types.Instance) (out
 			out = append(out, prefix(deref(n.NetworkInterfaceId), missing))
 		}
 	}
-	for _, b := range s.unknownTo(ctx, c, i) {
-		out = append(out, func(ctx context.Context, s *session, c *client) error { return s.register(ctx, c, i, b) })
+	for _, b := range (balancing{s.session}).unknownTo(ctx, c, i) {
+		out = append(out, func(ctx context.Context, s *session, c *client) error {
+			return balancing{s}.register(ctx, c, i, b)
+		})
 	}
-	if drift := s.drift(mapOf(i.Tags)); len(drift) > 0 && !c.repairs.knows(deref(i.InstanceId)) {
+	if drift := (belonging{s.session}).drift(mapOf(i.Tags)); len(drift) > 0 && !c.repairs.knows(deref(i.InstanceId)) {
 		out = append(out, repair(deref(i.InstanceId), drift))
 	}
 	return out
@@ -47,14 +49,14 @@ func (s *session) Initialize(ctx context.Context, ref provider.Ref, i provider.I
 	if err != nil {
 		return s.judge("open the account", err)
 	}
-	for seen, err := range s.each(ctx, c, append(s.scope(), where("instance-id", i.ID))) {
+	for seen, err := range (reading{s}).each(ctx, c, append((belonging{s}).scope(), where("instance-id", i.ID))) {
 		if err != nil {
 			return err
 		}
 		if stateOf(seen) != types.InstanceStateNameRunning {
 			return provider.Errorf(provider.Conflict, "instance %s is %s", i.ID, stateOf(seen))
 		}
-		for _, do := range s.demands(ctx, c, seen) {
+		for _, do := range (reading{s}).demands(ctx, c, seen) {
 			if err := do(ctx, s, c); err != nil {
 				return err
 			}
@@ -82,7 +84,7 @@ func prefix(id string, count int32) demand {
 }
 
 // drift are the tags that the spec, the cluster and ownership ask for, and an instance has not, or not so.
-func (s *session) drift(has map[string]string) map[string]string {
+func (s belonging) drift(has map[string]string) map[string]string {
 	want := s.userTags()
 	maps.Copy(want, s.ownership())
 	maps.DeleteFunc(want, func(key, value string) bool {

@@ -32,7 +32,7 @@ func stateOf(i types.Instance) types.InstanceStateName {
 }
 
 // tell says what EC2 says of an instance in the words of the engine.
-func (s *session) tell(ctx context.Context, c *client, i types.Instance) provider.Instance {
+func (s reading) tell(ctx context.Context, c *client, i types.Instance) provider.Instance {
 	tags, state := mapOf(i.Tags), stateOf(i)
 	out := provider.Instance{
 		ID: deref(i.InstanceId), UID: tags[uidTag], Name: tags[nameTag], Owner: tags[ownerTag], Namespace: tags[namespaceTag],
@@ -54,7 +54,7 @@ func (s *session) tell(ctx context.Context, c *client, i types.Instance) provide
 }
 
 // providerID has the zone before the instance in one API, and the region in the other.
-func (s *session) providerID(i provider.Instance) string {
+func (s reading) providerID(i provider.Instance) string {
 	if s.class.API == provider.Gardener {
 		return "aws:///" + i.Region + "/" + i.ID
 	}
@@ -143,7 +143,7 @@ func addresses(i types.Instance, domains []string) (out []corev1.NodeAddress) {
 
 // domains are those of the instance's network: nodes may have names in them. Where they may not be read there are none,
 // and that is not asked again for a while, so that addresses do not come and go.
-func (s *session) domains(ctx context.Context, c *client, i types.Instance) []string {
+func (s reading) domains(ctx context.Context, c *client, i types.Instance) []string {
 	id := deref(i.VpcId)
 	if s.class.API != provider.OpenShift || id == "" || deref(i.PrivateDnsName) == "" {
 		return nil

@@ -67,7 +67,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 		return nil, err
 	}
 	s.source = s.cluster.key()
-	if s.region = s.regionOf(); s.region == "" && s.plan != nil {
+	if s.region = regionOf(s.plan, class, s.cluster); s.region == "" && s.plan != nil {
 		return nil, provider.InvalidField(regionNames[class.API], "an instance is made in a region")
 	}
 	return s, nil
@@ -76,12 +76,13 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 // regionNames are the fields of regions in specs.
 var regionNames = map[string]string{provider.OpenShift: "placement.region", provider.Gardener: "region"}
 
-func (s *session) regionOf() string {
+// regionOf is the spec's region, or else what else says one.
+func regionOf(p *plan, class provider.Class, c cluster) string {
 	said := ""
-	if s.plan != nil {
-		said = s.plan.region
+	if p != nil {
+		said = p.region
 	}
-	return cmp.Or(said, s.class.Region, s.cluster.region)
+	return cmp.Or(said, class.Region, c.region)
 }
 
 // clusterOf reads what concerns machines of the API: those of one are made as Infrastructure says.
@@ -185,6 +186,16 @@ func (s *session) judge(doing string, err error) error {
 }
 
 // lookup is what requests are made with.
-func (s *session) lookup(c *client) lookup {
+func (s making) lookup(c *client) lookup {
 	return lookup{client: c, ask: s.judge, names: s.plan.names, sixFirst: s.cluster.sixFirst}
 }
+
+// What a session does is in types of their own, by what it is about. Each is the session.
+type (
+	belonging struct{ *session } // whose things are
+	reading   struct{ *session } // what there is
+	making    struct{ *session } // an instance
+	removing  struct{ *session } // instances
+	hosting   struct{ *session } // dedicated hosts
+	balancing struct{ *session } // load balancers
+)

@@ -31,11 +31,11 @@ const (
 	oneTag = "1"
 )
 
-func (s *session) clusterKey() string { return spec.ClusterTagPrefix + s.class.Cluster }
+func (s belonging) clusterKey() string { return spec.ClusterTagPrefix + s.class.Cluster }
 
 // userTags are those of the spec and of the cluster, the spec's before the cluster's. What says whose something is
 // comes from nobody else.
-func (s *session) userTags() map[string]string {
+func (s belonging) userTags() map[string]string {
 	tags := maps.Clone(s.cluster.tags)
 	if tags == nil {
 		tags = map[string]string{}
@@ -49,7 +49,7 @@ func (s *session) userTags() map[string]string {
 }
 
 // ownership are the tags by which instances of the class are listed.
-func (s *session) ownership() map[string]string {
+func (s belonging) ownership() map[string]string {
 	if s.class.API == provider.OpenShift {
 		return map[string]string{s.clusterKey(): owned}
 	}
@@ -61,7 +61,7 @@ func (s *session) ownership() map[string]string {
 }
 
 // tagsOf are those of an instance, and of what belongs to it, when it is made.
-func (s *session) tagsOf(ref provider.Ref, role string) map[string]string {
+func (s belonging) tagsOf(ref provider.Ref, role string) map[string]string {
 	tags := s.userTags()
 	maps.Copy(tags, s.ownership())
 	for key, value := range map[string]string{nameTag: ref.Name, uidTag: ref.UID, namespaceTag: ref.Namespace, ownerTag: s.class.Owner, roleTag: role} {
@@ -97,7 +97,7 @@ func mapOf(tags []types.Tag) map[string]string {
 
 // scope filters what is in the class's ownership scope. In one API that is the cluster's tag, of either original; in the other
 // all keys that the spec's tags have for it.
-func (s *session) scope() []types.Filter {
+func (s belonging) scope() []types.Filter {
 	if s.class.API == provider.OpenShift {
 		return []types.Filter{{Name: aws.String("tag:" + s.clusterKey()), Values: []string{owned, oneTag}}}
 	}

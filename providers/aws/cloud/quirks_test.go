@@ -1,0 +1,158 @@
+package cloud_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/ec2"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+func TestQuirkNoInstanceAfterAFailedLookup(t *testing.T) {
+	w := sample(t)
+	s := w.open(t, classOf(provider.OpenShift, "c1"))
+	w.server.Inject(double.Fault{Operation: "DescribeInstances", Failure: double.Failure{Kind: "Transient"}})
+	if _, err := s.Create(t.Context(), refOf("m"), want); err == nil {
+		t.Error("an instance is made although nobody could say whether there is one")
+	}
+	if n := w.server.Counts()["RunInstances"]; n != 0 {
+		t.Errorf("RunInstances was called %d times", n)
+	}
+	w.server.Heal()
+	w.running(t, s, refOf("m"))
+	if token := w.Received("RunInstances")[0].Get("ClientToken"); token != refOf("m").Token("c1") {
+		t.Errorf("the token is %q", token)
+	}
+}
+
+func TestQuirkHostKeepsZoneGroupAndPartition(t *testing.T) {
+	w := sample(t)
+	class := classOf(provider.OpenShift, "c1")
+	class.Spec = merged(t, class.Spec, `{"placementGroupName":"together","placementGroupPartition":3,"placement":{"tenancy":"host","host":{"affinity":"DedicatedHost","dedicatedHost":{"id":"h-0123456789abcdef0"}}}}`)
+	w.running(t, w.open(t, class), refOf("m"))
+	got := w.Received("RunInstances")[0]
+	for key, value := range map[string]string{
+		"AvailabilityZone": "us-east-1a", "GroupName": "together", "PartitionNumber": "3", "HostId": "h-0123456789abcdef0", "Tenancy": "host", "Affinity": "host",
+	} {
+		if got.Get("Placement."+key) != value {
+			t.Errorf("Placement.%s is %q, want %q", key, got.Get("Placement."+key), value)
+		}
+	}
+	if tags := w.Received("CreateTags"); len(tags) != 1 || tags[0].Get("Tag.1.Value") != "shared" {
+		t.Errorf("the user's host is tagged by %v", tags)
+	}
+}
+
+func TestQuirkDeleteIsNotDoneBeforeTheHostIsReleased(t *testing.T) {
+	w := sample(t)
+	s := w.open(t, onHosts(provider.OpenShift, "c1"))
+	ref := refOf("m")
+	i := w.running(t, s, ref)
+	if len(w.Hosts()) != 1 {
+		t.Fatalf("hosts: %v", w.Hosts())
+	}
+	w.server.Inject(double.Fault{Operation: "ReleaseHosts", Failure: double.Failure{Kind: "Throttled"}, Times: 2})
+	failed := 0
+	for range 20 {
+		done, err := s.Delete(t.Context(), ref, []provider.Instance{i})
+		if err != nil {
+			failed++
+		}
+		if done {
+			break
+		}
+		w.clock.Advance(2 * time.Second)
+	}
+	if failed != 2 || len(w.Hosts()) != 0 {
+		t.Errorf("delete failed %d times, want 2; hosts left: %v", failed, w.Hosts())
+	}
+}
+
+func TestQuirkQuotaAndCapacityAreNeverTerminal(t *testing.T) {
+	for name, change := range map[string]func(*ec2.Inventory){
+		"quota of vCPUs":     func(i *ec2.Inventory) { i.Quotas.VCPUs = 2 },
+		"quota of instances": func(i *ec2.Inventory) { i.Quotas.Instances = 1 },
+		"capacity of a type": func(i *ec2.Inventory) { i.Capacity = map[string]int{"us-east-1a/m5.large": 1} },
+		"capacity of a zone": func(i *ec2.Inventory) { i.Capacity = map[string]int{"us-east-1a": 1} },
+		"addresses":          func(i *ec2.Inventory) { i.Subnets[0].CIDR = "10.0.0.0/29" },
+	} {
+		for _, api := range []string{provider.OpenShift, provider.Gardener} {
+			inventory := ec2.Sample()
+			change(&inventory)
+			w := newWorld(t, ec2.Options{Inventory: inventory})
+			s := w.open(t, classOf(api, "c1"))
+			var err error
+			for n := range 5 {
+				if _, err = s.Create(t.Context(), refOf(fmt.Sprintf("m-%d", n)), want); err != nil {
+					break
+				}
+			}
+			if provider.KindOf(err) != provider.Exhausted {
+				t.Errorf("%s in %s: %v of kind %q, want Exhausted", name, api, err, provider.KindOf(err))
+			}
+		}
+	}
+}
+
+func TestQuirkThrottledLookupsAreNotInvalid(t *testing.T) {
+	for _, operation := range []string{"DescribeSubnets", "DescribeSecurityGroups", "DescribeImages"} {
+		w := sample(t)
+		s := w.open(t, classOf(provider.OpenShift, "c1"))
+		w.server.Inject(double.Fault{Operation: operation, Failure: double.Failure{Kind: "Throttled"}, Times: 1})
+		if _, err := s.Create(t.Context(), refOf("m"), want); provider.KindOf(err) != provider.Throttled {
+			t.Errorf("throttled %s: %v of kind %q", operation, err, provider.KindOf(err))
+		}
+		if _, err := s.Create(t.Context(), refOf("m"), want); err != nil {
+			t.Errorf("after throttled %s: %v", operation, err)
+		}
+	}
+}
+
+func TestQuirkProviderIDsOfBothFormatsNameOneInstance(t *testing.T) {
+	w := sample(t)
+	zoned := w.open(t, classOf(provider.OpenShift, "c1"))
+	regional := w.open(t, classOf(provider.Gardener, "c1"))
+	ref := refOf("m")
+	a := w.running(t, zoned, ref)
+	b := w.found(t, regional, ref)
+	if a.ProviderID != "aws:///us-east-1a/"+a.ID || b.ProviderID != "aws:///us-east-1/"+a.ID {
+		t.Errorf("provider IDs %s and %s", a.ProviderID, b.ProviderID)
+	}
+	node := w.Guests()[0]
+	for _, s := range []provider.Session{zoned, regional} {
+		if !provider.SameInstance(s, node.ProviderID, a.ProviderID) || !provider.SameInstance(s, node.ProviderID, b.ProviderID) {
+			t.Error("the node's provider ID is not known again")
+		}
+	}
+	if b.NodeName != node.NodeName {
+		t.Errorf("the node is called %s, foretold is %q", node.NodeName, b.NodeName)
+	}
+	if !slices.Contains(a.Addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: node.NodeName}) {
+		t.Errorf("addresses %v do not have the node's name %s", a.Addresses, node.NodeName)
+	}
+}
+
+func TestQuirkClientsAreSharedBySessions(t *testing.T) {
+	w := sample(t)
+	p := w.start()
+	for n := range 10 {
+		class := classOf(provider.Gardener, "c1")
+		class.Credentials["userData"] = fmt.Appendf(nil, "#cloud-config %d", n)
+		s, err := p.Open(t.Context(), class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, _ := provider.As[provider.Accounter](s)
+		if _, err := a.Account(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := w.server.Counts()["sts.GetCallerIdentity"]; n != 1 {
+		t.Errorf("the account was asked for %d times", n)
+	}
+}
