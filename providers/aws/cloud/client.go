@@ -20,6 +20,9 @@ type client struct {
 	elbv2 *elbv2.Client
 	sts   *sts.Client
 
+	looks batch[types.Instance]
+	ends  batch[types.InstanceStateChange]
+
 	accounts *memo[string]
 	images   *memo[types.Image]
 	subnets  *memo[types.Subnet]

@@ -39,6 +39,9 @@ func (w *world) inject(verb providertest.Verb, f providertest.Fault) error {
 		fault.Operation += "+" // the page after the first
 	}
 	w.server.Inject(fault)
+	if f.Stall { // callers give up after 50 ms, on a busy machine before they come to the call that is to hang
+		time.AfterFunc(60*time.Millisecond, w.server.Heal)
+	}
 	return nil
 }
 

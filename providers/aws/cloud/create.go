@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -99,13 +98,4 @@ func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provi
 		return types.Instance{}, provider.Errorf(provider.Transient, "EC2 made an instance and did not say which")
 	}
 	return out.Instances[0], nil
-}
-
-// terminate asks EC2 to end instances, all in one call.
-func (s removing) terminate(ctx context.Context, c *client, ids []string) ([]types.InstanceStateChange, error) {
-	out, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: ids})
-	if err != nil {
-		return nil, err
-	}
-	return out.TerminatingInstances, nil
 }

@@ -2,9 +2,11 @@ package cloud
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/millwright-dev/millwright/provider"
@@ -39,9 +41,9 @@ func placesOf(ref provider.Ref, instances []provider.Instance) (regions []string
 
 // doomed are the instances that have to go, as EC2 shows them: those given, and those with the machine's UID.
 func (s removing) doomed(ctx context.Context, c *client, ref provider.Ref, given []provider.Instance) (out []types.Instance, err error) {
-	var looks []types.Filter
-	if ref.UID != "" {
-		looks = append(looks, where("tag:"+uidTag, ref.UID))
+	var scope []types.Filter // else only the cluster's own key is known, and UID and ID tell enough
+	if s.plan != nil || s.class.API == provider.OpenShift {
+		scope = (belonging{s.session}).scope()
 	}
 	var others []string
 	for _, g := range given {
@@ -49,18 +51,25 @@ func (s removing) doomed(ctx context.Context, c *client, ref provider.Ref, given
 			others = append(others, g.ID)
 		}
 	}
-	if len(others) > 0 {
-		looks = append(looks, where("instance-id", others...))
-	}
-	for _, look := range looks {
-		by := []types.Filter{look}
-		if s.plan != nil || s.class.API == provider.OpenShift {
-			by = append(by, belonging{s.session}.scope()...) // else only the cluster's own key is known, and the UID tells enough
+	if ref.UID != "" {
+		all, err := reading{s.session}.by(ctx, c, "tag:"+uidTag, ref.UID, scope)
+		if err != nil {
+			return nil, err
 		}
-		for i, err := range (reading{s.session}).each(ctx, c, by) {
-			if err != nil {
-				return nil, err
+		for _, i := range all {
+			if mapOf(i.Tags)[uidTag] == ref.UID {
+				out = append(out, i)
 			}
+		}
+	}
+	if len(others) == 0 {
+		return out, nil
+	}
+	for i, err := range (reading{s.session}).each(ctx, c, append(slices.Clone(scope), where("instance-id", others...))) {
+		if err != nil {
+			return nil, err
+		}
+		if mapOf(i.Tags)[uidTag] != ref.UID || ref.UID == "" {
 			out = append(out, i)
 		}
 	}
@@ -77,37 +86,82 @@ func unseen(seen []types.Instance, given []provider.Instance) (ids []string) {
 	return ids
 }
 
-// end terminates what is not on its way yet, and reports whether anything is left. What is not seen is asked for one by one,
+// end terminates what is not on its way yet, and reports whether anything is left. What is not seen is asked for by itself,
 // since EC2 refuses the whole request for one that it does not know.
 func (s removing) end(ctx context.Context, c *client, seen []types.Instance, unseen []string) (left bool, err error) {
-	var calls [][]string
-	var living []string
 	for _, i := range seen {
-		switch stateOf(i) {
+		switch id := deref(i.InstanceId); stateOf(i) {
 		case types.InstanceStateNameTerminated:
 		case types.InstanceStateNameShuttingDown:
 			left = true
 		default:
-			living = append(living, deref(i.InstanceId))
+			going, err := s.together(ctx, c, id)
+			if err != nil {
+				return left, err
+			}
+			left = left || going
 		}
-	}
-	if len(living) > 0 {
-		calls = append(calls, living)
 	}
 	for _, id := range unseen {
-		calls = append(calls, []string{id})
-	}
-	for _, ids := range calls {
-		changes, err := s.terminate(ctx, c, ids)
-		if code := codeOf(err); len(ids) == 1 && strings.HasPrefix(code, "InvalidInstanceID.") {
-			continue
-		}
+		going, err := s.alone(ctx, c, id)
 		if err != nil {
-			return left, s.judge("terminate "+strings.Join(ids, ", "), err)
+			return left, err
 		}
-		left = left || slices.ContainsFunc(changes, func(ch types.InstanceStateChange) bool {
-			return ch.CurrentState == nil || ch.CurrentState.Name != types.InstanceStateNameTerminated
-		})
+		left = left || going
 	}
 	return left, nil
+}
+
+// together terminates an instance with others that go at the same time. Where EC2 refuses that for one of them, each goes
+// by itself.
+func (s removing) together(ctx context.Context, c *client, id string) (going bool, err error) {
+	several := false
+	changes, err := c.ends.ask(ctx, "terminate", id, func(ctx context.Context, ids []string) ([]types.InstanceStateChange, error) {
+		out, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: ids})
+		if err != nil {
+			return nil, &refusedError{ids: len(ids), err: err}
+		}
+		return out.TerminatingInstances, nil
+	})
+	if r, ok := errors.AsType[*refusedError](err); ok {
+		several, err = r.ids > 1, r.err
+	}
+	if err == nil {
+		return unended(changes, id), nil
+	}
+	judged := classify("terminate "+id, err, nil)
+	if kind := provider.KindOf(judged); several && kind != provider.Throttled && kind != provider.Transient || strings.HasPrefix(codeOf(err), missingInstance) {
+		return s.alone(ctx, c, id)
+	}
+	return true, s.judge("terminate "+id, err)
+}
+
+// refusedError is a request for several instances that was refused.
+type refusedError struct {
+	ids int
+	err error
+}
+
+func (e *refusedError) Error() string { return e.err.Error() }
+func (e *refusedError) Unwrap() error { return e.err }
+
+// missingInstance is how codes begin that say that an instance is not there.
+const missingInstance = "InvalidInstanceID."
+
+// alone terminates an instance. One that is not there is gone.
+func (s removing) alone(ctx context.Context, c *client, id string) (going bool, err error) {
+	out, err := c.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
+	switch {
+	case strings.HasPrefix(codeOf(err), missingInstance):
+		return false, nil
+	case err != nil:
+		return true, s.judge("terminate "+id, err)
+	}
+	return unended(out.TerminatingInstances, id), nil
+}
+
+func unended(changes []types.InstanceStateChange, id string) bool {
+	return slices.ContainsFunc(changes, func(ch types.InstanceStateChange) bool {
+		return deref(ch.InstanceId) == id && (ch.CurrentState == nil || ch.CurrentState.Name != types.InstanceStateNameTerminated)
+	})
 }

@@ -61,25 +61,40 @@ func (s reading) find(ctx context.Context, c *client, ref provider.Ref) ([]types
 	hasUID := func(i types.Instance) bool { return mapOf(i.Tags)[uidTag] == ref.UID }
 	hasID := func(i types.Instance) bool { return deref(i.InstanceId) == id }
 	for _, look := range []struct {
-		needed bool
-		match  func(types.Instance) bool
-		filter types.Filter
+		needed       bool
+		match        func(types.Instance) bool
+		filter, text string
 	}{
-		{ref.Name != "", nil, where("tag:"+nameTag, literal(ref.Name))},
-		{ref.UID != "", hasUID, where("tag:"+uidTag, ref.UID)},
-		{id != "", hasID, where("instance-id", id)},
+		{ref.Name != "", nil, "tag:" + nameTag, literal(ref.Name)},
+		{ref.UID != "", hasUID, "tag:" + uidTag, ref.UID},
+		{id != "", hasID, "instance-id", id},
 	} {
 		if !look.needed || look.match != nil && seen(look.match) {
 			continue
 		}
-		for i, err := range s.each(ctx, c, append((belonging{s.session}).scope(), look.filter)) {
-			if err != nil {
-				return nil, err
-			}
+		all, err := s.by(ctx, c, look.filter, look.text, (belonging{s.session}).scope())
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range all {
 			found[deref(i.InstanceId)] = i
 		}
 	}
 	return s.mine(found, ref), nil
+}
+
+// by are instances that pass the scope's filters, among which are all those of the given value of another filter: machines
+// that are looked for at the same time are looked for together.
+func (s reading) by(ctx context.Context, c *client, filter, value string, scope []types.Filter) ([]types.Instance, error) {
+	return c.looks.ask(ctx, filter+" "+keyOf(scope), value, func(ctx context.Context, values []string) (all []types.Instance, err error) {
+		for i, err := range s.each(ctx, c, append(slices.Clone(scope), where(filter, values...))) {
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, i)
+		}
+		return all, nil
+	})
 }
 
 // mine are those that may be ref's, in the order of their IDs.

@@ -40,7 +40,7 @@ func TestCallsOfFiftyMachines(t *testing.T) {
 			all[n], err = s.Create(ctx, refOf(fmt.Sprintf("m-%d", n)), want)
 			return err
 		})
-		if got := spent(); got["RunInstances"] != machines || got["DescribeInstances"] > 2*machines || got["DescribeSubnets"] > 1 || got["DescribeSecurityGroups"] > 1 || got["DescribeImages"] > 1 || writes(got) != machines {
+		if got := spent(); got["RunInstances"] != machines || got["DescribeInstances"] > machines || got["DescribeSubnets"] > 1 || got["DescribeSecurityGroups"] > 1 || got["DescribeImages"] > 1 || writes(got) != machines {
 			t.Errorf("%s: creating %d machines: %v", api, machines, got)
 		} else {
 			t.Logf("%s: creating %d machines: %v", api, machines, got)
@@ -71,7 +71,7 @@ func TestCallsOfFiftyMachines(t *testing.T) {
 			w.clock.Advance(3 * time.Second)
 		}
 		got := spent()
-		if got["TerminateInstances"] != machines || writes(got) != machines {
+		if got["TerminateInstances"] > machines/2 || writes(got) > machines/2 {
 			t.Errorf("%s: deleting: %v", api, got)
 		}
 		t.Logf("%s: deleting %d machines: %v", api, machines, got)
