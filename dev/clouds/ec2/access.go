@@ -42,6 +42,9 @@ func (c *store) lagging() time.Duration {
 
 // getCallerIdentity is allowed to everybody who is known.
 func getCallerIdentity(_ *Cloud, in *call) ([]node, *failure) {
+	if in.caller.AccessKeyID == "" {
+		return nil, refuse("MissingAuthenticationToken", "Request is missing Authentication Token")
+	}
 	return []node{
 		el("Arn", "arn:aws:iam::"+in.account+":user/machines"), el("UserId", "AIDACKCEVSQ6C2EXAMPLE"), el("Account", in.account),
 	}, nil

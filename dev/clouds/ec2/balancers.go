@@ -5,13 +5,8 @@ import "slices"
 // target is what a load balancer knows: an instance or an address.
 type target struct{ ID, Port string }
 
-func (c balancers) balancer(kind, name string) (LoadBalancer, bool) {
-	for _, b := range c.options.Inventory.LoadBalancers {
-		if b.Type == kind && b.Name == name {
-			return b, true
-		}
-	}
-	return LoadBalancer{}, false
+func (c balancers) balancer(kind, name string) bool {
+	return slices.ContainsFunc(c.options.Inventory.LoadBalancers, func(b LoadBalancer) bool { return b.Type == kind && b.Name == name })
 }
 
 // add puts a target in; the caller holds the lock.
@@ -27,7 +22,7 @@ func (c balancers) drop(group string, t target) {
 
 // Targets are the instances and addresses that a classic load balancer, or a target group, knows by its name.
 func (c balancers) Targets(name string) (ids []string) {
-	keeper{c.store}.settle()
+	keeper(c).settle()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range c.targets[name] {
@@ -38,8 +33,8 @@ func (c balancers) Targets(name string) (ids []string) {
 
 // Classic load balancers: Elastic Load Balancing API, version 2012-06-01.
 
-func (c balancers) classic(in *call, name string) *failure {
-	if _, ok := c.balancer("classic", name); !ok {
+func (c balancers) classic(name string) *failure {
+	if !c.balancer("classic", name) {
 		return refuse("LoadBalancerNotFound", "There is no ACTIVE Load Balancer named '%s'", name)
 	}
 	return nil
@@ -49,7 +44,7 @@ func describeClassic(c *Cloud, in *call) ([]node, *failure) {
 	var items [][]node
 	names := in.list("LoadBalancerNames.member")
 	for _, name := range names {
-		if no := c.classic(in, name); no != nil {
+		if no := c.classic(name); no != nil {
 			return nil, no
 		}
 	}
@@ -71,7 +66,7 @@ func (c balancers) instanceMembers(name string) (items [][]node) {
 
 func registerInstances(c *Cloud, in *call) ([]node, *failure) {
 	name := in.get("LoadBalancerName")
-	if no := c.classic(in, name); no != nil {
+	if no := c.classic(name); no != nil {
 		return nil, no
 	}
 	for _, t := range in.each("Instances.member") {
@@ -89,7 +84,7 @@ func registerInstances(c *Cloud, in *call) ([]node, *failure) {
 
 func deregisterInstances(c *Cloud, in *call) ([]node, *failure) {
 	name := in.get("LoadBalancerName")
-	if no := c.classic(in, name); no != nil {
+	if no := c.classic(name); no != nil {
 		return nil, no
 	}
 	c.mu.Lock()
@@ -110,7 +105,7 @@ func describeLoadBalancers(c *Cloud, in *call) ([]node, *failure) {
 	var items [][]node
 	names := in.list("Names.member")
 	for _, name := range names {
-		if _, ok := c.balancer("network", name); !ok {
+		if !c.balancer("network", name) {
 			return nil, refuse("LoadBalancerNotFound", "One or more load balancers not found")
 		}
 	}
@@ -125,14 +120,19 @@ func describeLoadBalancers(c *Cloud, in *call) ([]node, *failure) {
 
 func describeTargetGroups(c *Cloud, in *call) ([]node, *failure) {
 	var items [][]node
+	known := false
 	for _, b := range c.options.Inventory.LoadBalancers {
 		arn := c.arnOf(in.account, "loadbalancer/net", b.Name)
 		if b.Type != "network" || in.get("LoadBalancerArn") != "" && in.get("LoadBalancerArn") != arn {
 			continue
 		}
+		known = true
 		for _, g := range b.TargetGroups {
 			items = append(items, []node{el("TargetGroupArn", c.arnOf(in.account, "targetgroup", g.Name)), el("TargetGroupName", g.Name), el("TargetType", g.Target), el("Protocol", "TCP"), el("Port", "6443"), texts("LoadBalancerArns", "member", []string{arn})})
 		}
+	}
+	if !known && in.get("LoadBalancerArn") != "" {
+		return nil, refuse("LoadBalancerNotFound", "One or more load balancers not found")
 	}
 	return []node{members("TargetGroups", items...)}, nil
 }

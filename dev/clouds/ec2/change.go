@@ -199,8 +199,9 @@ func volumeStatus(v volume) string {
 
 func describeSpotInstanceRequests(c *Cloud, in *call) ([]node, *failure) {
 	var items [][]node
+	ids := in.list("SpotInstanceRequestId")
 	for _, i := range c.listed(in.account, 0) {
-		if !i.spot() {
+		if !i.spot() || len(ids) > 0 && !slices.Contains(ids, spotRequest(i)) {
 			continue
 		}
 		state, status := "active", "fulfilled"
@@ -213,9 +214,15 @@ func describeSpotInstanceRequests(c *Cloud, in *call) ([]node, *failure) {
 			status = "marked-for-termination"
 		}
 		items = append(items, []node{
-			el("spotInstanceRequestId", "sir-"+i.ID[len(i.ID)-8:]), el("state", state), el("status", el("code", status)), el("instanceId", i.ID), el("type", "one-time"),
+			el("spotInstanceRequestId", spotRequest(i)), el("state", state), el("status", el("code", status)), el("instanceId", i.ID), el("type", "one-time"),
 			opt("spotPrice", i.Request.get("InstanceMarketOptions.SpotOptions.MaxPrice")), el("createTime", i.Made), el("launchedAvailabilityZone", i.Zone),
 		})
 	}
+	if len(items) < len(ids) {
+		return nil, refuse("InvalidSpotInstanceRequestID.NotFound", "The spot instance request ID '%s' does not exist", ids[0])
+	}
 	return []node{set("spotInstanceRequestSet", items...)}, nil
 }
+
+// spotRequest is the ID of the request that a spot instance was made by.
+func spotRequest(i instance) string { return "sir-" + i.ID[len(i.ID)-8:] }

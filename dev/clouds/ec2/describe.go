@@ -93,7 +93,7 @@ func (c teller) instanceNodes(i instance, at time.Time) []node {
 		opt("capacityReservationId", i.Request.get("CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId")),
 	}
 	if i.spot() {
-		nodes = append(nodes, el("instanceLifecycle", "spot"), el("spotInstanceRequestId", "sir-"+i.ID[len(i.ID)-8:]))
+		nodes = append(nodes, el("instanceLifecycle", "spot"), el("spotInstanceRequestId", spotRequest(i)))
 	}
 	if why.Code != "" && state != running && state != pending {
 		nodes = append(nodes, el("stateReason", el("code", why.Code), el("message", why.Message)))

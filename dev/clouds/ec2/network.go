@@ -138,8 +138,13 @@ func describeAvailabilityZones(c *Cloud, in *call) ([]node, *failure) {
 	return []node{set("availabilityZoneInfo", items...)}, no
 }
 
-func describeRegions(c *Cloud, _ *call) ([]node, *failure) {
+func describeRegions(c *Cloud, in *call) ([]node, *failure) {
 	region := c.options.Inventory.Region
+	for _, name := range in.list("RegionName") {
+		if name != region {
+			return nil, refuse("InvalidParameterValue", "Invalid region: [%s]", name)
+		}
+	}
 	return []node{set("regionInfo", []node{el("regionName", region), el("regionEndpoint", "ec2."+region+".amazonaws.com"), el("optInStatus", "opt-in-not-required")})}, nil
 }
 
