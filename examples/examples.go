@@ -6,5 +6,5 @@ import "embed"
 
 // FS holds the manifests as they are in this folder.
 //
-//go:embed *.yaml
+//go:embed *.yaml */*.yaml
 var FS embed.FS
