@@ -200,11 +200,13 @@ func TestKey(t *testing.T) {
 	original := key(tools)
 	write(t, filepath.Join(src.dir, "box", "main_test.go"), "package main\n", 0o644)
 	write(t, filepath.Join(src.dir, "README.md"), "text\n", 0o644)
+	write(t, filepath.Join(src.dir, "other", "go.mod"), "module example.com/other\n", 0o644)
+	write(t, filepath.Join(src.dir, "other", "deep", "main.go"), "package main\n", 0o644)
 	if err := os.Chtimes(filepath.Join(src.dir, "go.mod"), time.Time{}, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if key(tools) != original {
-		t.Error("tests, documents or times of files change the key")
+		t.Error("tests, documents, other modules or times of files change the key")
 	}
 	other := tools
 	other.GOVERSION = "go1.26.1"

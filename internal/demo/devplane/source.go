@@ -75,11 +75,15 @@ type toolchain struct {
 	GOVERSION, GOOS, GOARCH string
 }
 
-// key names the build of these sources by this toolchain: 16 hexadecimal digits that change whenever the programs would.
+// key names the build of these sources by this toolchain: 16 hexadecimal digits that change whenever the programs would. Folders below
+// that are modules of their own, such as the doubles of clouds, are no part of them.
 func (s source) key(tools toolchain) (string, error) {
 	files := []string{"go.mod", "go.sum"}
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
+			if _, missing := os.Stat(filepath.Join(path, "go.mod")); err == nil && missing == nil && path != s.dir {
+				return fs.SkipDir
+			}
 			return err
 		}
 		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
