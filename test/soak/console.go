@@ -34,11 +34,13 @@ type state struct {
 
 // fault is as package double has it.
 type fault struct {
-	Kind  string  `json:"kind,omitempty"`
-	Scope string  `json:"scope,omitempty"`
-	Times int     `json:"times,omitempty"`
-	Share float64 `json:"share,omitempty"`
-	Done  bool    `json:"done,omitempty"`
+	Kind  string `json:"kind,omitempty"`
+	Scope string `json:"scope,omitempty"`
+	// Operation is a pattern for what fails; empty: everything.
+	Operation string  `json:"operation,omitempty"`
+	Times     int     `json:"times,omitempty"`
+	Share     float64 `json:"share,omitempty"`
+	Done      bool    `json:"done,omitempty"`
 	// Delay is in nanoseconds.
 	Delay int64 `json:"delay,omitempty"`
 }

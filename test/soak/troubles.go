@@ -60,10 +60,19 @@ func (w *world) fault(ctx context.Context) (name string, err error) {
 	}
 	names := []string{"transient errors", "throttling", "conflicts", "denied", "lost replies", "pages of a proxy", "capacity is short", "slow answers", "the cloud is quiet"}
 	name = names[w.rand.IntN(len(names))]
+	f := faults[name]
+	if f.Kind == "Exhausted" {
+		f.Operation = creates[w.provider]
+	}
 	if name == "the cloud is quiet" {
 		return name, w.cloud.heal(ctx)
 	}
-	return name, w.cloud.inject(ctx, faults[name])
+	return name, w.cloud.inject(ctx, f)
+}
+
+// creates are the operations that ask for an instance.
+var creates = map[string]string{
+	"aws": "RunInstances", "azure": "PUT virtualMachines", "gcp": "instances.insert", "openstack": "POST servers", "vsphere": "CloneVM_Task",
 }
 
 // harmless are verbs after which machines are replaced by themselves.

@@ -24,6 +24,8 @@ type world struct {
 	counts map[string]int
 	// want is how many machines each owner should have.
 	want int
+	// provider is the cloud.
+	provider string
 }
 
 // owners have the machines: a set of one API, and a deployment of the other that is made of the sample's set, so that it can be

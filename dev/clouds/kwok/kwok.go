@@ -100,10 +100,8 @@ func (c config) client() (*http.Client, error) {
 // Start implements [double.Hypervisor].
 func (h *Hypervisor) Start(ctx context.Context, g double.Guest) error {
 	status, err := h.call(ctx, http.MethodPost, "", "application/json", node(g))
-	if status == http.StatusConflict { // the Node that an earlier boot of it left, or that of a namesake
-		_, err = h.call(ctx, http.MethodPatch, "/"+g.NodeName, "application/merge-patch+json", map[string]any{"metadata": map[string]any{
-			"labels": map[string]any{notReadyLabel: nil}, "annotations": map[string]any{instanceAnnotation: g.ID, fakeAnnotation: "fake"},
-		}})
+	if status == http.StatusConflict {
+		err = h.again(ctx, g)
 	}
 	if err != nil {
 		return err
@@ -112,6 +110,20 @@ func (h *Hypervisor) Start(ctx context.Context, g double.Guest) error {
 	defer h.mu.Unlock()
 	h.nodes[g.ID] = g.NodeName
 	return nil
+}
+
+// again lets the Node that an earlier boot of the guest left say that it is well. That of another instance of that
+// name is in its way: it joins once somebody has taken that away.
+func (h *Hypervisor) again(ctx context.Context, g double.Guest) error {
+	_, err := h.call(ctx, http.MethodPatch, "/"+g.NodeName, "application/json-patch+json", []map[string]any{
+		mine(g.ID), {"op": "remove", "path": "/metadata/labels/" + notReadyLabel},
+	})
+	return err
+}
+
+// mine is a test of a JSON patch: the Node is that of the instance.
+func mine(id string) map[string]any {
+	return map[string]any{"op": "test", "path": "/metadata/annotations/" + strings.ReplaceAll(instanceAnnotation, "/", "~1"), "value": id}
 }
 
 // Stop implements [double.Hypervisor]: the Node stays, and says no more that it is well.
@@ -125,10 +137,8 @@ func (h *Hypervisor) Stop(id string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	// The test keeps another instance's Node of that name from failing.
 	patch := []map[string]any{
-		{"op": "test", "path": "/metadata/annotations/" + strings.ReplaceAll(instanceAnnotation, "/", "~1"), "value": id},
-		{"op": "add", "path": "/metadata/labels/" + notReadyLabel, "value": "true"},
+		mine(id), {"op": "add", "path": "/metadata/labels/" + notReadyLabel, "value": "true"},
 	}
 	_, _ = h.call(ctx, http.MethodPatch, "/"+name, "application/json-patch+json", patch)
 }
