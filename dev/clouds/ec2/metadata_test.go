@@ -99,7 +99,7 @@ func TestRequestsWithoutASignatureAreRefused(t *testing.T) {
 		"nonsense": "<Code>InvalidAction</Code>",
 	} {
 		w := httptest.NewRecorder()
-		s.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(body)))
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
 		if w.Code == http.StatusOK || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %d %s, want %s", body, w.Code, w.Body, want)
 		}
@@ -111,8 +111,16 @@ func TestPatternsOfFilters(t *testing.T) {
 		pattern, value string
 		want           bool
 	}{
-		{"m-1", "m-1", true}, {"m-1", "m-10", false}, {"m-*", "m-10", true}, {"m-?", "m-10", false}, {"*", "", true}, {"", "", true}, {"", "x", false},
-		{`m-\*`, "m-*", true}, {`m-\*`, "m-1", false}, {"*a*", "banana", true},
+		{"m-1", "m-1", true},
+		{"m-1", "m-10", false},
+		{"m-*", "m-10", true},
+		{"m-?", "m-10", false},
+		{"*", "", true},
+		{"", "", true},
+		{"", "x", false},
+		{`m-\*`, "m-*", true},
+		{`m-\*`, "m-1", false},
+		{"*a*", "banana", true},
 	} {
 		if got := like(c.pattern, c.value); got != c.want {
 			t.Errorf("%q of %q: %t", c.value, c.pattern, got)

@@ -216,7 +216,7 @@ func (s balancing) taken(ctx context.Context, c *client, targets []elbv2types.Ta
 	if len(addresses) == 0 {
 		return false, nil
 	}
-	for i, err := range (reading{s.session}).each(ctx, c, []types.Filter{where("private-ip-address", addresses...)}) {
+	for i, err := range reading(s).each(ctx, c, []types.Filter{where("private-ip-address", addresses...)}) {
 		if err != nil {
 			return false, err
 		}

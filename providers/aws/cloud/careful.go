@@ -3,6 +3,7 @@ package cloud
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -36,7 +37,7 @@ func (c careful) Do(r *http.Request) (*http.Response, error) {
 	}
 	text := bufio.NewReaderSize(answer.Body, mostLooked)
 	begin, err := text.Peek(mostLooked)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		answer.Body.Close()
 		return nil, err
 	}

@@ -76,8 +76,8 @@ func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provi
 	if err != nil {
 		return types.Instance{}, s.judge("prepare the instance", err)
 	}
-	tags := belonging{s.session}.tagsOf(ref, want.Role)
-	host, err := hosting{s.session}.hostFor(ctx, c, ref, in, zone)
+	tags := belonging(s).tagsOf(ref, want.Role)
+	host, err := hosting(s).hostFor(ctx, c, ref, in, zone)
 	if err != nil {
 		return types.Instance{}, err
 	}
@@ -92,7 +92,7 @@ func (s making) run(ctx context.Context, c *client, ref provider.Ref, want provi
 	}
 	out, err := c.ec2.RunInstances(ctx, in)
 	if err != nil {
-		return types.Instance{}, hosting{s.session}.unhost(ctx, c, ref, host, codeOf(err), s.judge("make an instance", err))
+		return types.Instance{}, hosting(s).unhost(ctx, c, ref, host, codeOf(err), s.judge("make an instance", err))
 	}
 	if len(out.Instances) == 0 {
 		return types.Instance{}, provider.Errorf(provider.Transient, "EC2 made an instance and did not say which")

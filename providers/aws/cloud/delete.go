@@ -43,7 +43,7 @@ func placesOf(ref provider.Ref, instances []provider.Instance) (regions []string
 func (s removing) doomed(ctx context.Context, c *client, ref provider.Ref, given []provider.Instance) (out []types.Instance, err error) {
 	var scope []types.Filter // else only the cluster's own key is known, and UID and ID tell enough
 	if s.plan != nil || s.class.API == provider.OpenShift {
-		scope = (belonging{s.session}).scope()
+		scope = belonging(s).scope()
 	}
 	var others []string
 	for _, g := range given {
@@ -52,7 +52,7 @@ func (s removing) doomed(ctx context.Context, c *client, ref provider.Ref, given
 		}
 	}
 	if ref.UID != "" {
-		all, err := reading{s.session}.by(ctx, c, "tag:"+uidTag, ref.UID, scope)
+		all, err := reading(s).by(ctx, c, "tag:"+uidTag, ref.UID, scope)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func (s removing) doomed(ctx context.Context, c *client, ref provider.Ref, given
 	if len(others) == 0 {
 		return out, nil
 	}
-	for i, err := range (reading{s.session}).each(ctx, c, append(slices.Clone(scope), where("instance-id", others...))) {
+	for i, err := range reading(s).each(ctx, c, append(slices.Clone(scope), where("instance-id", others...))) {
 		if err != nil {
 			return nil, err
 		}

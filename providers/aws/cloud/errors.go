@@ -122,10 +122,30 @@ var about = []struct {
 	text  string
 	field field
 }{
-	{"iaminstanceprofile", ofProfile}, {"instancetype", ofType}, {"instance type", ofType}, {"availability zone", ofZone}, {"availabilityzone", ofZone}, {"availability zones", ofZone},
-	{"tag", ofTags}, {"user data", ofUserData}, {"volume", ofDisks}, {"blockdevice", ofDisks}, {"iops", ofDisks}, {"throughput", ofDisks},
-	{"markettype", ofMarket}, {"spot", ofMarket}, {"reservation", ofReservation}, {"host", ofHost}, {"placement", ofGroup}, {"partition", ofGroup},
-	{"security group", ofGroups}, {"subnet", ofSubnet}, {"networkinterface", ofNetwork}, {"network interface", ofNetwork}, {"publicip", ofNetwork}, {"ipv6", ofNetwork},
+	{"iaminstanceprofile", ofProfile},
+	{"instancetype", ofType},
+	{"instance type", ofType},
+	{"availability zone", ofZone},
+	{"availabilityzone", ofZone},
+	{"availability zones", ofZone},
+	{"tag", ofTags},
+	{"user data", ofUserData},
+	{"volume", ofDisks},
+	{"blockdevice", ofDisks},
+	{"iops", ofDisks},
+	{"throughput", ofDisks},
+	{"markettype", ofMarket},
+	{"spot", ofMarket},
+	{"reservation", ofReservation},
+	{"host", ofHost},
+	{"placement", ofGroup},
+	{"partition", ofGroup},
+	{"security group", ofGroups},
+	{"subnet", ofSubnet},
+	{"networkinterface", ofNetwork},
+	{"network interface", ofNetwork},
+	{"publicip", ofNetwork},
+	{"ipv6", ofNetwork},
 }
 
 // reactTo is the reaction to a code. Codes that are not known are of the spec where they say so themselves: EC2 calls

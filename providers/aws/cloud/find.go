@@ -72,7 +72,7 @@ func (s reading) find(ctx context.Context, c *client, ref provider.Ref) ([]types
 		if !look.needed || look.match != nil && seen(look.match) {
 			continue
 		}
-		all, err := s.by(ctx, c, look.filter, look.text, (belonging{s.session}).scope())
+		all, err := s.by(ctx, c, look.filter, look.text, belonging(s).scope())
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *e
 	}
 	for _, n := range in.NetworkInterfaces { // a host is in a zone, which the subnet may say alone
 		if n.SubnetId != nil {
-			subnet, err := making{s.session}.lookup(c).subnet(ctx, *n.SubnetId)
+			subnet, err := making(s).lookup(c).subnet(ctx, *n.SubnetId)
 			if err != nil {
 				return "", err
 			}
@@ -52,7 +52,7 @@ func (s hosting) hostFor(ctx context.Context, c *client, ref provider.Ref, in *e
 // share marks a host that users have as one that the cluster uses, once.
 func (s hosting) share(ctx context.Context, c *client, id string) error {
 	_, err := c.hosts.get(ctx, s.class.Cluster+"/"+id, func(ctx context.Context) (struct{}, error) {
-		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(map[string]string{belonging{s.session}.clusterKey(): "shared"})})
+		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(map[string]string{belonging(s).clusterKey(): "shared"})})
 		return struct{}{}, err
 	})
 	if code := codeOf(err); code == "InvalidID" || code == "InvalidHostID.NotFound" {
@@ -74,8 +74,8 @@ func (s hosting) allocate(ctx context.Context, c *client, ref provider.Ref, zone
 	}
 	tags := maps.Clone(s.plan.host.tags)
 	maps.DeleteFunc(tags, func(key, _ string) bool { return key == nameTag })
-	maps.Copy(tags, belonging{s.session}.tagsOf(ref, ""))
-	tags[belonging{s.session}.clusterKey()] = owned
+	maps.Copy(tags, belonging(s).tagsOf(ref, ""))
+	tags[belonging(s).clusterKey()] = owned
 	out, err := c.ec2.AllocateHosts(ctx, &ec2.AllocateHostsInput{
 		AvailabilityZone: aws.String(zone), InstanceType: aws.String(s.plan.instanceType), Quantity: aws.Int32(1), AutoPlacement: types.AutoPlacementOff,
 		ClientToken:       aws.String(fmt.Sprintf("%s-%d", ref.Token(s.class.Cluster), c.released.of(ref.UID))),
@@ -181,7 +181,7 @@ func (s hosting) releaseHosts(ctx context.Context, c *client, ref provider.Ref, 
 // hosts yields those of the cluster that pass a filter, but for those that are given back already.
 func (s hosting) hosts(ctx context.Context, c *client, by types.Filter) iter.Seq2[types.Host, error] {
 	return func(yield func(types.Host, error) bool) {
-		pages := ec2.NewDescribeHostsPaginator(c.ec2, &ec2.DescribeHostsInput{Filter: append(belonging{s.session}.hostScope(), by)})
+		pages := ec2.NewDescribeHostsPaginator(c.ec2, &ec2.DescribeHostsInput{Filter: append(belonging(s).hostScope(), by)})
 		for pages.HasMorePages() {
 			out, err := pages.NextPage(ctx)
 			if err != nil {

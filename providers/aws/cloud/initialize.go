@@ -29,12 +29,12 @@ func (s reading) demands(ctx context.Context, c *client, i types.Instance) (out 
 			out = append(out, prefix(deref(n.NetworkInterfaceId), missing))
 		}
 	}
-	for _, b := range (balancing{s.session}).unknownTo(ctx, c, i) {
+	for _, b := range balancing(s).unknownTo(ctx, c, i) {
 		out = append(out, func(ctx context.Context, s *session, c *client) error {
 			return balancing{s}.register(ctx, c, i, b)
 		})
 	}
-	if drift := (belonging{s.session}).drift(mapOf(i.Tags)); len(drift) > 0 && !c.repairs.knows(deref(i.InstanceId)) {
+	if drift := belonging(s).drift(mapOf(i.Tags)); len(drift) > 0 && !c.repairs.knows(deref(i.InstanceId)) {
 		out = append(out, repair(deref(i.InstanceId), drift))
 	}
 	return out
