@@ -1,0 +1,211 @@
+package vcenter
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// findAny finds, and makes what it does not find: by inventory path datacenters and what is below them, and
+// templates as children of folders, which whoever asks for a folder's child by its name looks for.
+func (c *Cloud) findAny(index *simulator.SearchIndex, m *simulator.Method) (*types.ManagedObjectReference, bool) {
+	ctx := context.Background()
+	switch req := m.Body.(type) {
+	case *types.FindByInventoryPath:
+		found, err := c.find(ctx, req.InventoryPath)
+		if err == nil && found == nil {
+			err = c.provide(ctx, strings.Split(strings.Trim(req.InventoryPath, "/"), "/"))
+		}
+		if err == nil && found == nil {
+			found, err = c.find(ctx, req.InventoryPath)
+		}
+		return found, err == nil
+	case *types.FindChild:
+		body, ok := index.FindChild(c.own(), req).(*methods.FindChildBody)
+		if ok && body.Res != nil && body.Res.Returnval == nil && req.Entity.Type == "Folder" && c.provideTemplate(ctx, req.Entity, req.Name) == nil {
+			body, ok = index.FindChild(c.own(), req).(*methods.FindChildBody)
+		}
+		if ok && body.Res != nil {
+			return body.Res.Returnval, true
+		}
+	}
+	return nil, false
+}
+
+func (c *Cloud) provideTemplate(ctx context.Context, in types.ManagedObjectReference, name string) error {
+	ancestors, err := mo.Ancestors(ctx, c.vim, c.vim.ServiceContent.PropertyCollector, in)
+	if err != nil {
+		return err
+	}
+	for _, a := range ancestors {
+		if a.Self.Type != "Datacenter" {
+			continue
+		}
+		folders, err := object.NewDatacenter(c.vim, a.Self).Folders(ctx)
+		if err != nil {
+			return err
+		}
+		hosts, datastores, err := c.hostsOf(ctx, folders.HostFolder)
+		if err != nil {
+			return err
+		}
+		return c.addTemplate(ctx, object.NewFolder(c.vim, in), hosts[0], datastores[0], Template{Name: name, CPUs: 2, MemoryMiB: 4096, DiskGiB: 10})
+	}
+	return fmt.Errorf("%s is in no datacenter", in.Value)
+}
+
+// hostsOf are the hosts of all clusters in a folder, and the names of their datastores.
+func (c *Cloud) hostsOf(ctx context.Context, in *object.Folder) (hosts []*object.HostSystem, datastores []string, err error) {
+	children, err := in.Children(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, child := range children {
+		cluster, ok := child.(*object.ClusterComputeResource)
+		if !ok {
+			continue
+		}
+		in, err := cluster.Hosts(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		hosts = append(hosts, in...)
+		on, err := cluster.Datastores(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, d := range on {
+			name, err := d.ObjectName(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			datastores = append(datastores, name)
+		}
+	}
+	if len(hosts) == 0 || len(datastores) == 0 {
+		return nil, nil, fmt.Errorf("%s has no host or no datastore", in.Reference().Value)
+	}
+	return hosts, datastores, nil
+}
+
+// provide makes what a path names: /datacenter, and below it vm, host, datastore or network.
+func (c *Cloud) provide(ctx context.Context, path []string) error {
+	ref, err := c.find(ctx, path[0])
+	if err == nil && ref == nil {
+		if err = c.addDatacenter(ctx, Datacenter{
+			Name: path[0], Clusters: []Cluster{{Name: "cluster", Hosts: 2}}, Datastores: []string{"datastore"}, Networks: []string{"network"},
+		}); err == nil {
+			ref, err = c.find(ctx, path[0])
+		}
+	}
+	if err != nil || len(path) < 3 {
+		return err
+	}
+	folders, err := object.NewDatacenter(c.vim, *ref).Folders(ctx)
+	if err != nil {
+		return err
+	}
+	name := path[len(path)-1]
+	switch path[1] {
+	case "vm":
+		return c.addFolder(ctx, folders.VmFolder, strings.Join(path[2:], "/"))
+	case "network":
+		return c.providePortgroup(ctx, folders.NetworkFolder, name)
+	case "datastore":
+		hosts, _, err := c.hostsOf(ctx, folders.HostFolder)
+		if err != nil {
+			return err
+		}
+		_, err = c.addDatastore(ctx, hosts, name)
+		return err
+	case "host":
+		return c.providePool(ctx, folders.HostFolder, path[2:])
+	}
+	return fmt.Errorf("nothing is called %s", path[1])
+}
+
+func (c *Cloud) providePortgroup(ctx context.Context, in *object.Folder, name string) error {
+	children, err := in.Children(ctx)
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if s, ok := child.(*object.DistributedVirtualSwitch); ok {
+			t, err := s.AddPortgroup(ctx, []types.DVPortgroupConfigSpec{{Name: name, Type: string(types.DistributedVirtualPortgroupPortgroupTypeEarlyBinding)}})
+			_, err = done(ctx, t, err)
+			return err
+		}
+	}
+	return fmt.Errorf("there is no switch for %s", name)
+}
+
+// providePool makes cluster, Resources and what is below these.
+func (c *Cloud) providePool(ctx context.Context, in *object.Folder, path []string) error {
+	index := object.NewSearchIndex(c.vim)
+	at, err := index.FindChild(ctx, in, path[0])
+	if err != nil {
+		return err
+	}
+	if at == nil {
+		if _, err := c.addCluster(ctx, in, Cluster{Name: path[0], Hosts: 2}); err != nil {
+			return err
+		}
+		if at, err = index.FindChild(ctx, in, path[0]); err != nil {
+			return err
+		}
+		return c.furnishCluster(ctx, in, at)
+	}
+	for _, name := range path[1:] {
+		child, err := index.FindChild(ctx, at, name)
+		if err != nil {
+			return err
+		}
+		if pool, ok := at.(*object.ResourcePool); ok && child == nil {
+			made, err := pool.Create(ctx, name, types.DefaultResourceConfigSpec())
+			if err != nil {
+				return err
+			}
+			child = made
+		}
+		if at = child; at == nil {
+			return fmt.Errorf("%s has no %s", path[0], name)
+		}
+	}
+	return nil
+}
+
+// furnishCluster gives a cluster that was added late the datastores and the switch of the others.
+func (c *Cloud) furnishCluster(ctx context.Context, in *object.Folder, at object.Reference) error {
+	hosts, err := object.NewClusterComputeResource(c.vim, at.Reference()).Hosts(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := c.addDatastore(ctx, hosts, "datastore-"+hosts[0].Reference().Value); err != nil {
+		return err
+	}
+	var f mo.Folder
+	if err := property.DefaultCollector(c.vim).RetrieveOne(ctx, in.Reference(), []string{"parent"}, &f); err != nil {
+		return err
+	}
+	folders, err := object.NewDatacenter(c.vim, *f.Parent).Folders(ctx)
+	if err != nil {
+		return err
+	}
+	children, err := folders.NetworkFolder.Children(ctx)
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if s, ok := child.(*object.DistributedVirtualSwitch); ok {
+			return c.join(ctx, s, hosts)
+		}
+	}
+	return nil
+}

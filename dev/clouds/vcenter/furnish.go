@@ -1,0 +1,331 @@
+package vcenter
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+func (c *Cloud) furnish(ctx context.Context) error {
+	for _, d := range c.options.Inventory.Datacenters {
+		if err := c.addDatacenter(ctx, d); err != nil {
+			return fmt.Errorf("datacenter %s: %w", d.Name, err)
+		}
+	}
+	for _, name := range c.options.Inventory.Customizations {
+		item := types.CustomizationSpecItem{Info: types.CustomizationSpecInfo{Name: name, Type: "Linux"}, Spec: types.CustomizationSpec{
+			Options:  &types.CustomizationLinuxOptions{},
+			Identity: &types.CustomizationLinuxPrep{HostName: &types.CustomizationVirtualMachineName{}, Domain: "example.org"},
+		}}
+		if err := object.NewCustomizationSpecManager(c.vim).CreateCustomizationSpec(ctx, item); err != nil {
+			return err
+		}
+	}
+	for _, t := range c.options.Inventory.Tags {
+		if err := c.addTag(ctx, t); err != nil {
+			return fmt.Errorf("tag %s of %s: %w", t.Name, t.Category, err)
+		}
+	}
+	return nil
+}
+
+func (c *Cloud) addTag(ctx context.Context, t Tag) error {
+	m := tags.NewManager(c.rest)
+	category, err := m.GetCategory(ctx, t.Category)
+	if err != nil {
+		id, err := m.CreateCategory(ctx, &tags.Category{Name: t.Category, Cardinality: "MULTIPLE"})
+		if err != nil {
+			return err
+		}
+		category = &tags.Category{ID: id}
+	}
+	id, err := m.CreateTag(ctx, &tags.Tag{Name: t.Name, CategoryID: category.ID})
+	if err != nil {
+		return err
+	}
+	for _, on := range t.On {
+		ref, err := object.NewSearchIndex(c.vim).FindByInventoryPath(ctx, on)
+		if err != nil || ref == nil {
+			return fmt.Errorf("nothing is at %s: %w", on, err)
+		}
+		if err := m.AttachTag(ctx, id, ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cloud) addDatacenter(ctx context.Context, d Datacenter) error {
+	dc, err := object.NewRootFolder(c.vim).CreateDatacenter(ctx, d.Name)
+	if err != nil {
+		return err
+	}
+	folders, err := dc.Folders(ctx)
+	if err != nil {
+		return err
+	}
+	var hosts []*object.HostSystem
+	for _, cluster := range d.Clusters {
+		added, err := c.addCluster(ctx, folders.HostFolder, cluster)
+		if err != nil {
+			return fmt.Errorf("cluster %s: %w", cluster.Name, err)
+		}
+		hosts = append(hosts, added...)
+	}
+	if err := c.addNetworks(ctx, folders.NetworkFolder, hosts, d.Networks); err != nil {
+		return err
+	}
+	if err := c.addDatastores(ctx, folders.DatastoreFolder, hosts, d); err != nil {
+		return err
+	}
+	for _, below := range d.Folders {
+		if err := c.addFolder(ctx, folders.VmFolder, below); err != nil {
+			return err
+		}
+	}
+	for _, t := range d.Templates {
+		if err := c.addTemplate(ctx, folders.VmFolder, hosts[0], d.Datastores[0], t); err != nil {
+			return fmt.Errorf("template %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *Cloud) addFolder(ctx context.Context, parent *object.Folder, below string) error {
+	for _, name := range strings.Split(strings.Trim(below, "/"), "/") {
+		child, err := object.NewSearchIndex(c.vim).FindChild(ctx, parent, name)
+		if err != nil {
+			return err
+		}
+		if f, ok := child.(*object.Folder); ok {
+			parent = f
+			continue
+		}
+		if parent, err = parent.CreateFolder(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// done waits for a task.
+func done(ctx context.Context, t *object.Task, err error) (types.AnyType, error) {
+	if err != nil {
+		return nil, err
+	}
+	info, err := t.WaitForResult(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return info.Result, nil
+}
+
+func (c *Cloud) addCluster(ctx context.Context, in *object.Folder, cl Cluster) (hosts []*object.HostSystem, err error) {
+	on := true
+	cluster, err := in.CreateCluster(ctx, cl.Name, types.ClusterConfigSpecEx{DrsConfig: &types.ClusterDrsConfigInfo{Enabled: &on}})
+	if err != nil {
+		return nil, err
+	}
+	for range max(cl.Hosts, 1) {
+		c.state.hosts++
+		spec := types.HostConnectSpec{HostName: fmt.Sprintf("esx%d.example.org", c.state.hosts)}
+		t, err := cluster.AddHost(ctx, spec, true, nil, nil)
+		result, err := done(ctx, t, err)
+		if err != nil {
+			return nil, err
+		}
+		hosts = append(hosts, object.NewHostSystem(c.vim, result.(types.ManagedObjectReference)))
+	}
+	pool, err := cluster.ResourcePool(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range cl.Pools {
+		if _, err := pool.Create(ctx, name, types.DefaultResourceConfigSpec()); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range cl.VMGroups {
+		change := &types.ClusterConfigSpecEx{GroupSpec: []types.ClusterGroupSpec{{
+			ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationAdd},
+			Info:            &types.ClusterVmGroup{ClusterGroupInfo: types.ClusterGroupInfo{Name: name}},
+		}}}
+		t, err := cluster.Reconfigure(ctx, change, true)
+		if _, err := done(ctx, t, err); err != nil {
+			return nil, err
+		}
+	}
+	return hosts, nil
+}
+
+func (c *Cloud) addNetworks(ctx context.Context, in *object.Folder, hosts []*object.HostSystem, names []string) error {
+	spec := types.DVSCreateSpec{ConfigSpec: &types.VMwareDVSConfigSpec{}}
+	spec.ConfigSpec.GetDVSConfigSpec().Name = "switch"
+	t, err := in.CreateDVS(ctx, spec)
+	result, err := done(ctx, t, err)
+	if err != nil {
+		return err
+	}
+	dvs := object.NewDistributedVirtualSwitch(c.vim, result.(types.ManagedObjectReference))
+	for _, name := range names {
+		t, err := dvs.AddPortgroup(ctx, []types.DVPortgroupConfigSpec{{Name: name, Type: string(types.DistributedVirtualPortgroupPortgroupTypeEarlyBinding)}})
+		if _, err := done(ctx, t, err); err != nil {
+			return err
+		}
+	}
+	return c.join(ctx, dvs, hosts)
+}
+
+// join adds hosts to a switch.
+func (c *Cloud) join(ctx context.Context, dvs *object.DistributedVirtualSwitch, hosts []*object.HostSystem) error {
+	for _, h := range hosts {
+		t, err := dvs.Reconfigure(ctx, &types.DVSConfigSpec{Host: []types.DistributedVirtualSwitchHostMemberConfigSpec{{
+			Operation: string(types.ConfigSpecOperationAdd), Host: h.Reference(),
+		}}})
+		if _, err := done(ctx, t, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cloud) addDatastores(ctx context.Context, in *object.Folder, hosts []*object.HostSystem, d Datacenter) error {
+	for _, name := range d.Datastores {
+		if _, err := c.addDatastore(ctx, hosts, name); err != nil {
+			return fmt.Errorf("datastore %s: %w", name, err)
+		}
+	}
+	for pod, names := range d.Pods {
+		p, err := in.CreateStoragePod(ctx, pod)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			ds, err := c.addDatastore(ctx, hosts, name)
+			if err != nil {
+				return fmt.Errorf("datastore %s: %w", name, err)
+			}
+			t, err := p.MoveInto(ctx, []types.ManagedObjectReference{ds.Reference()})
+			if _, err := done(ctx, t, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Cloud) addDatastore(ctx context.Context, hosts []*object.HostSystem, name string) (ds *object.Datastore, err error) {
+	dir, err := os.MkdirTemp("", "vcenter-")
+	if err != nil {
+		return nil, err
+	}
+	c.dirs = append(c.dirs, dir)
+	for _, h := range hosts {
+		s, err := h.ConfigManager().DatastoreSystem(ctx)
+		if err != nil {
+			return nil, err
+		}
+		made, err := s.CreateLocalDatastore(ctx, name, dir)
+		if err != nil {
+			return nil, err
+		}
+		if ds == nil { // of the others it is the same one
+			ds = made
+		}
+	}
+	return ds, nil
+}
+
+const gib = 1 << 20 // in KiB
+
+func (c *Cloud) addTemplate(ctx context.Context, in *object.Folder, host *object.HostSystem, datastore string, t Template) error {
+	pool, err := host.ResourcePool(ctx)
+	if err != nil {
+		return err
+	}
+	spec := types.VirtualMachineConfigSpec{
+		Name: t.Name, GuestId: t.GuestID, NumCPUs: max(t.CPUs, 1), MemoryMB: max(t.MemoryMiB, 1024), Version: hardware(t),
+		Files: &types.VirtualMachineFileInfo{VmPathName: "[" + datastore + "]"}, VAppConfig: vApp(t.Properties),
+	}
+	spec.DeviceChange, err = c.devices(ctx, host, spec.Files.VmPathName+" "+path.Join(t.Name, "disk1.vmdk"), max(t.DiskGiB, 1)*gib)
+	if err != nil {
+		return err
+	}
+	task, err := in.CreateVM(ctx, spec, pool, host)
+	result, err := done(ctx, task, err)
+	if err != nil {
+		return err
+	}
+	vm := object.NewVirtualMachine(c.vim, result.(types.ManagedObjectReference))
+	for _, name := range t.Snapshots {
+		task, err := vm.CreateSnapshot(ctx, name, "", false, false)
+		if _, err := done(ctx, task, err); err != nil {
+			return err
+		}
+	}
+	return vm.MarkAsTemplate(ctx)
+}
+
+func hardware(t Template) string {
+	if t.Hardware == "" {
+		return "vmx-15"
+	}
+	return t.Hardware
+}
+
+func vApp(properties []string) types.BaseVmConfigSpec {
+	if len(properties) == 0 {
+		return nil
+	}
+	spec, yes := &types.VmConfigSpec{}, true
+	for i, id := range properties {
+		spec.Property = append(spec.Property, types.VAppPropertySpec{
+			ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationAdd},
+			Info:            &types.VAppPropertyInfo{Key: int32(i), Id: id, Type: "string", UserConfigurable: &yes},
+		})
+	}
+	return spec
+}
+
+// devices are a controller with a disk, and a network card.
+func (c *Cloud) devices(ctx context.Context, host *object.HostSystem, file string, capacityKiB int64) ([]types.BaseVirtualDeviceConfigSpec, error) {
+	var all object.VirtualDeviceList
+	scsi, err := all.CreateSCSIController("pvscsi")
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, scsi)
+	disk := all.CreateDisk(scsi.(types.BaseVirtualController), types.ManagedObjectReference{}, file)
+	disk.CapacityInKB, disk.CapacityInBytes = capacityKiB, capacityKiB<<10
+	var h mo.HostSystem
+	if err := property.DefaultCollector(c.vim).RetrieveOne(ctx, host.Reference(), []string{"network"}, &h); err != nil {
+		return nil, err
+	}
+	backing, err := object.NewReference(c.vim, h.Network[0]).(object.NetworkReference).EthernetCardBackingInfo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nic, err := all.CreateEthernetCard("vmxnet3", backing)
+	if err != nil {
+		return nil, err
+	}
+	return append(all, disk, nic).ConfigSpec(types.VirtualDeviceConfigSpecOperationAdd)
+}
+
+// find is what the inventory has at a path; nil if nothing.
+func (c *Cloud) find(ctx context.Context, at string) (*types.ManagedObjectReference, error) {
+	r, err := methods.FindByInventoryPath(ctx, c.vim, &types.FindByInventoryPath{This: *c.vim.ServiceContent.SearchIndex, InventoryPath: at})
+	if err != nil {
+		return nil, err
+	}
+	return r.Returnval, nil
+}
