@@ -39,7 +39,8 @@ func As[T any](v any) (T, bool) {
 }
 
 // Initializer is a Session whose instances need a step after creation
-// (Instance.Uninitialized). It may be repeated.
+// (Instance.Uninitialized). It may be repeated. It is asked for of instances that are
+// not Pending: where one is made switched off, it is Stopped, and the step starts it.
 type Initializer interface {
 	Initialize(ctx context.Context, ref Ref, i Instance) error
 }

@@ -105,9 +105,24 @@ func (b *bench) awaitRunning(ctx context.Context, ref provider.Ref) (i provider.
 			return false, fmt.Errorf("find reports %d instances after one create", len(found))
 		}
 		i = found[0]
-		return i.State == provider.Running, nil
+		return i.State == provider.Running, b.carryOn(ctx, ref, i)
 	})
 	return i, err
+}
+
+// carryOn does for an instance that is off, and was never on, what the engine does for it. One that
+// infrastructures power on by themselves is left to them.
+func (b *bench) carryOn(ctx context.Context, ref provider.Ref, i provider.Instance) error {
+	in, ok := provider.As[provider.Initializer](b.session)
+	if !ok || !i.Uninitialized || i.State != provider.Stopped {
+		return nil
+	}
+	err := in.Initialize(ctx, ref, i)
+	switch provider.KindOf(err) {
+	case "", provider.Transient, provider.Throttled, provider.Conflict:
+		return nil // it is asked for again
+	}
+	return fmt.Errorf("initialize: %w", err)
 }
 
 // find returns the instances of ref that exist.

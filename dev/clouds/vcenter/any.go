@@ -15,22 +15,22 @@ import (
 
 // findAny finds, and makes what it does not find: by inventory path datacenters and what is below them, and
 // templates as children of folders, which whoever asks for a folder's child by its name looks for.
-func (c *Cloud) findAny(index *simulator.SearchIndex, m *simulator.Method) (*types.ManagedObjectReference, bool) {
+func (b *builder) findAny(own *simulator.Context, index *simulator.SearchIndex, m *simulator.Method) (*types.ManagedObjectReference, bool) {
 	ctx := context.Background()
 	switch req := m.Body.(type) {
 	case *types.FindByInventoryPath:
-		found, err := c.find(ctx, req.InventoryPath)
+		found, err := b.find(ctx, req.InventoryPath)
 		if err == nil && found == nil {
-			err = c.provide(ctx, strings.Split(strings.Trim(req.InventoryPath, "/"), "/"))
+			err = b.provide(ctx, strings.Split(strings.Trim(req.InventoryPath, "/"), "/"))
 		}
 		if err == nil && found == nil {
-			found, err = c.find(ctx, req.InventoryPath)
+			found, err = b.find(ctx, req.InventoryPath)
 		}
 		return found, err == nil
 	case *types.FindChild:
-		body, ok := index.FindChild(c.own(), req).(*methods.FindChildBody)
-		if ok && body.Res != nil && body.Res.Returnval == nil && req.Entity.Type == "Folder" && c.provideTemplate(ctx, req.Entity, req.Name) == nil {
-			body, ok = index.FindChild(c.own(), req).(*methods.FindChildBody)
+		body, ok := index.FindChild(own, req).(*methods.FindChildBody)
+		if ok && body.Res != nil && body.Res.Returnval == nil && req.Entity.Type == "Folder" && b.provideTemplate(ctx, req.Entity, req.Name) == nil {
+			body, ok = index.FindChild(own, req).(*methods.FindChildBody)
 		}
 		if ok && body.Res != nil {
 			return body.Res.Returnval, true
@@ -39,8 +39,8 @@ func (c *Cloud) findAny(index *simulator.SearchIndex, m *simulator.Method) (*typ
 	return nil, false
 }
 
-func (c *Cloud) provideTemplate(ctx context.Context, in types.ManagedObjectReference, name string) error {
-	ancestors, err := mo.Ancestors(ctx, c.vim, c.vim.ServiceContent.PropertyCollector, in)
+func (b *builder) provideTemplate(ctx context.Context, in types.ManagedObjectReference, name string) error {
+	ancestors, err := mo.Ancestors(ctx, b.vim, b.vim.ServiceContent.PropertyCollector, in)
 	if err != nil {
 		return err
 	}
@@ -48,21 +48,21 @@ func (c *Cloud) provideTemplate(ctx context.Context, in types.ManagedObjectRefer
 		if a.Self.Type != "Datacenter" {
 			continue
 		}
-		folders, err := object.NewDatacenter(c.vim, a.Self).Folders(ctx)
+		folders, err := object.NewDatacenter(b.vim, a.Self).Folders(ctx)
 		if err != nil {
 			return err
 		}
-		hosts, datastores, err := c.hostsOf(ctx, folders.HostFolder)
+		hosts, datastores, err := b.hostsOf(ctx, folders.HostFolder)
 		if err != nil {
 			return err
 		}
-		return c.addTemplate(ctx, object.NewFolder(c.vim, in), hosts[0], datastores[0], Template{Name: name, CPUs: 2, MemoryMiB: 4096, DiskGiB: 10})
+		return b.addTemplate(ctx, object.NewFolder(b.vim, in), hosts[0], datastores[0], Template{Name: name, CPUs: 2, MemoryMiB: 4096, DiskGiB: 10})
 	}
 	return fmt.Errorf("%s is in no datacenter", in.Value)
 }
 
 // hostsOf are the hosts of all clusters in a folder, and the names of their datastores.
-func (c *Cloud) hostsOf(ctx context.Context, in *object.Folder) (hosts []*object.HostSystem, datastores []string, err error) {
+func (b *builder) hostsOf(ctx context.Context, in *object.Folder) (hosts []*object.HostSystem, datastores []string, err error) {
 	children, err := in.Children(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -96,42 +96,42 @@ func (c *Cloud) hostsOf(ctx context.Context, in *object.Folder) (hosts []*object
 }
 
 // provide makes what a path names: /datacenter, and below it vm, host, datastore or network.
-func (c *Cloud) provide(ctx context.Context, path []string) error {
-	ref, err := c.find(ctx, path[0])
+func (b *builder) provide(ctx context.Context, path []string) error {
+	ref, err := b.find(ctx, path[0])
 	if err == nil && ref == nil {
-		if err = c.addDatacenter(ctx, Datacenter{
+		if err = b.addDatacenter(ctx, Datacenter{
 			Name: path[0], Clusters: []Cluster{{Name: "cluster", Hosts: 2}}, Datastores: []string{"datastore"}, Networks: []string{"network"},
 		}); err == nil {
-			ref, err = c.find(ctx, path[0])
+			ref, err = b.find(ctx, path[0])
 		}
 	}
 	if err != nil || len(path) < 3 {
 		return err
 	}
-	folders, err := object.NewDatacenter(c.vim, *ref).Folders(ctx)
+	folders, err := object.NewDatacenter(b.vim, *ref).Folders(ctx)
 	if err != nil {
 		return err
 	}
 	name := path[len(path)-1]
 	switch path[1] {
 	case "vm":
-		return c.addFolder(ctx, folders.VmFolder, strings.Join(path[2:], "/"))
+		return b.addFolder(ctx, folders.VmFolder, strings.Join(path[2:], "/"))
 	case "network":
-		return c.providePortgroup(ctx, folders.NetworkFolder, name)
+		return b.providePortgroup(ctx, folders.NetworkFolder, name)
 	case "datastore":
-		hosts, _, err := c.hostsOf(ctx, folders.HostFolder)
+		hosts, _, err := b.hostsOf(ctx, folders.HostFolder)
 		if err != nil {
 			return err
 		}
-		_, err = c.addDatastore(ctx, hosts, name)
+		_, err = b.addDatastore(ctx, hosts, name)
 		return err
 	case "host":
-		return c.providePool(ctx, folders.HostFolder, path[2:])
+		return b.providePool(ctx, folders.HostFolder, path[2:])
 	}
 	return fmt.Errorf("nothing is called %s", path[1])
 }
 
-func (c *Cloud) providePortgroup(ctx context.Context, in *object.Folder, name string) error {
+func (b *builder) providePortgroup(ctx context.Context, in *object.Folder, name string) error {
 	children, err := in.Children(ctx)
 	if err != nil {
 		return err
@@ -147,20 +147,20 @@ func (c *Cloud) providePortgroup(ctx context.Context, in *object.Folder, name st
 }
 
 // providePool makes cluster, Resources and what is below these.
-func (c *Cloud) providePool(ctx context.Context, in *object.Folder, path []string) error {
-	index := object.NewSearchIndex(c.vim)
+func (b *builder) providePool(ctx context.Context, in *object.Folder, path []string) error {
+	index := object.NewSearchIndex(b.vim)
 	at, err := index.FindChild(ctx, in, path[0])
 	if err != nil {
 		return err
 	}
 	if at == nil {
-		if _, err := c.addCluster(ctx, in, Cluster{Name: path[0], Hosts: 2}); err != nil {
+		if _, err := b.addCluster(ctx, in, Cluster{Name: path[0], Hosts: 2}); err != nil {
 			return err
 		}
 		if at, err = index.FindChild(ctx, in, path[0]); err != nil {
 			return err
 		}
-		return c.furnishCluster(ctx, in, at)
+		return b.furnishCluster(ctx, in, at)
 	}
 	for _, name := range path[1:] {
 		child, err := index.FindChild(ctx, at, name)
@@ -182,19 +182,19 @@ func (c *Cloud) providePool(ctx context.Context, in *object.Folder, path []strin
 }
 
 // furnishCluster gives a cluster that was added late the datastores and the switch of the others.
-func (c *Cloud) furnishCluster(ctx context.Context, in *object.Folder, at object.Reference) error {
-	hosts, err := object.NewClusterComputeResource(c.vim, at.Reference()).Hosts(ctx)
+func (b *builder) furnishCluster(ctx context.Context, in *object.Folder, at object.Reference) error {
+	hosts, err := object.NewClusterComputeResource(b.vim, at.Reference()).Hosts(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := c.addDatastore(ctx, hosts, "datastore-"+hosts[0].Reference().Value); err != nil {
+	if _, err := b.addDatastore(ctx, hosts, "datastore-"+hosts[0].Reference().Value); err != nil {
 		return err
 	}
 	var f mo.Folder
-	if err := property.DefaultCollector(c.vim).RetrieveOne(ctx, in.Reference(), []string{"parent"}, &f); err != nil {
+	if err := property.DefaultCollector(b.vim).RetrieveOne(ctx, in.Reference(), []string{"parent"}, &f); err != nil {
 		return err
 	}
-	folders, err := object.NewDatacenter(c.vim, *f.Parent).Folders(ctx)
+	folders, err := object.NewDatacenter(b.vim, *f.Parent).Folders(ctx)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (c *Cloud) furnishCluster(ctx context.Context, in *object.Folder, at object
 	}
 	for _, child := range children {
 		if s, ok := child.(*object.DistributedVirtualSwitch); ok {
-			return c.join(ctx, s, hosts)
+			return b.join(ctx, s, hosts)
 		}
 	}
 	return nil

@@ -9,37 +9,47 @@ import (
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-func (c *Cloud) furnish(ctx context.Context) error {
-	for _, d := range c.options.Inventory.Datacenters {
-		if err := c.addDatacenter(ctx, d); err != nil {
+// builder makes what is in the inventory, through the simulator's own API.
+type builder struct {
+	vim   *vim25.Client // around passwords, faults and log
+	rest  *rest.Client
+	dirs  []string
+	hosts int
+}
+
+func (b *builder) furnish(ctx context.Context, all Inventory) error {
+	for _, d := range all.Datacenters {
+		if err := b.addDatacenter(ctx, d); err != nil {
 			return fmt.Errorf("datacenter %s: %w", d.Name, err)
 		}
 	}
-	for _, name := range c.options.Inventory.Customizations {
+	for _, name := range all.Customizations {
 		item := types.CustomizationSpecItem{Info: types.CustomizationSpecInfo{Name: name, Type: "Linux"}, Spec: types.CustomizationSpec{
 			Options:  &types.CustomizationLinuxOptions{},
 			Identity: &types.CustomizationLinuxPrep{HostName: &types.CustomizationVirtualMachineName{}, Domain: "example.org"},
 		}}
-		if err := object.NewCustomizationSpecManager(c.vim).CreateCustomizationSpec(ctx, item); err != nil {
+		if err := object.NewCustomizationSpecManager(b.vim).CreateCustomizationSpec(ctx, item); err != nil {
 			return err
 		}
 	}
-	for _, t := range c.options.Inventory.Tags {
-		if err := c.addTag(ctx, t); err != nil {
+	for _, t := range all.Tags {
+		if err := b.addTag(ctx, t); err != nil {
 			return fmt.Errorf("tag %s of %s: %w", t.Name, t.Category, err)
 		}
 	}
 	return nil
 }
 
-func (c *Cloud) addTag(ctx context.Context, t Tag) error {
-	m := tags.NewManager(c.rest)
+func (b *builder) addTag(ctx context.Context, t Tag) error {
+	m := tags.NewManager(b.rest)
 	category, err := m.GetCategory(ctx, t.Category)
 	if err != nil {
 		id, err := m.CreateCategory(ctx, &tags.Category{Name: t.Category, Cardinality: "MULTIPLE"})
@@ -53,7 +63,7 @@ func (c *Cloud) addTag(ctx context.Context, t Tag) error {
 		return err
 	}
 	for _, on := range t.On {
-		ref, err := object.NewSearchIndex(c.vim).FindByInventoryPath(ctx, on)
+		ref, err := object.NewSearchIndex(b.vim).FindByInventoryPath(ctx, on)
 		if err != nil || ref == nil {
 			return fmt.Errorf("nothing is at %s: %w", on, err)
 		}
@@ -64,8 +74,8 @@ func (c *Cloud) addTag(ctx context.Context, t Tag) error {
 	return nil
 }
 
-func (c *Cloud) addDatacenter(ctx context.Context, d Datacenter) error {
-	dc, err := object.NewRootFolder(c.vim).CreateDatacenter(ctx, d.Name)
+func (b *builder) addDatacenter(ctx context.Context, d Datacenter) error {
+	dc, err := object.NewRootFolder(b.vim).CreateDatacenter(ctx, d.Name)
 	if err != nil {
 		return err
 	}
@@ -75,34 +85,34 @@ func (c *Cloud) addDatacenter(ctx context.Context, d Datacenter) error {
 	}
 	var hosts []*object.HostSystem
 	for _, cluster := range d.Clusters {
-		added, err := c.addCluster(ctx, folders.HostFolder, cluster)
+		added, err := b.addCluster(ctx, folders.HostFolder, cluster)
 		if err != nil {
 			return fmt.Errorf("cluster %s: %w", cluster.Name, err)
 		}
 		hosts = append(hosts, added...)
 	}
-	if err := c.addNetworks(ctx, folders.NetworkFolder, hosts, d.Networks); err != nil {
+	if err := b.addNetworks(ctx, folders.NetworkFolder, hosts, d.Networks); err != nil {
 		return err
 	}
-	if err := c.addDatastores(ctx, folders.DatastoreFolder, hosts, d); err != nil {
+	if err := b.addDatastores(ctx, folders.DatastoreFolder, hosts, d); err != nil {
 		return err
 	}
 	for _, below := range d.Folders {
-		if err := c.addFolder(ctx, folders.VmFolder, below); err != nil {
+		if err := b.addFolder(ctx, folders.VmFolder, below); err != nil {
 			return err
 		}
 	}
 	for _, t := range d.Templates {
-		if err := c.addTemplate(ctx, folders.VmFolder, hosts[0], d.Datastores[0], t); err != nil {
+		if err := b.addTemplate(ctx, folders.VmFolder, hosts[0], d.Datastores[0], t); err != nil {
 			return fmt.Errorf("template %s: %w", t.Name, err)
 		}
 	}
 	return nil
 }
 
-func (c *Cloud) addFolder(ctx context.Context, parent *object.Folder, below string) error {
+func (b *builder) addFolder(ctx context.Context, parent *object.Folder, below string) error {
 	for _, name := range strings.Split(strings.Trim(below, "/"), "/") {
-		child, err := object.NewSearchIndex(c.vim).FindChild(ctx, parent, name)
+		child, err := object.NewSearchIndex(b.vim).FindChild(ctx, parent, name)
 		if err != nil {
 			return err
 		}
@@ -129,21 +139,21 @@ func done(ctx context.Context, t *object.Task, err error) (types.AnyType, error)
 	return info.Result, nil
 }
 
-func (c *Cloud) addCluster(ctx context.Context, in *object.Folder, cl Cluster) (hosts []*object.HostSystem, err error) {
+func (b *builder) addCluster(ctx context.Context, in *object.Folder, cl Cluster) (hosts []*object.HostSystem, err error) {
 	on := true
 	cluster, err := in.CreateCluster(ctx, cl.Name, types.ClusterConfigSpecEx{DrsConfig: &types.ClusterDrsConfigInfo{Enabled: &on}})
 	if err != nil {
 		return nil, err
 	}
 	for range max(cl.Hosts, 1) {
-		c.state.hosts++
-		spec := types.HostConnectSpec{HostName: fmt.Sprintf("esx%d.example.org", c.state.hosts)}
+		b.hosts++
+		spec := types.HostConnectSpec{HostName: fmt.Sprintf("esx%d.example.org", b.hosts)}
 		t, err := cluster.AddHost(ctx, spec, true, nil, nil)
 		result, err := done(ctx, t, err)
 		if err != nil {
 			return nil, err
 		}
-		hosts = append(hosts, object.NewHostSystem(c.vim, result.(types.ManagedObjectReference)))
+		hosts = append(hosts, object.NewHostSystem(b.vim, result.(types.ManagedObjectReference)))
 	}
 	pool, err := cluster.ResourcePool(ctx)
 	if err != nil {
@@ -167,7 +177,7 @@ func (c *Cloud) addCluster(ctx context.Context, in *object.Folder, cl Cluster) (
 	return hosts, nil
 }
 
-func (c *Cloud) addNetworks(ctx context.Context, in *object.Folder, hosts []*object.HostSystem, names []string) error {
+func (b *builder) addNetworks(ctx context.Context, in *object.Folder, hosts []*object.HostSystem, names []string) error {
 	spec := types.DVSCreateSpec{ConfigSpec: &types.VMwareDVSConfigSpec{}}
 	spec.ConfigSpec.GetDVSConfigSpec().Name = "switch"
 	t, err := in.CreateDVS(ctx, spec)
@@ -175,18 +185,18 @@ func (c *Cloud) addNetworks(ctx context.Context, in *object.Folder, hosts []*obj
 	if err != nil {
 		return err
 	}
-	dvs := object.NewDistributedVirtualSwitch(c.vim, result.(types.ManagedObjectReference))
+	dvs := object.NewDistributedVirtualSwitch(b.vim, result.(types.ManagedObjectReference))
 	for _, name := range names {
 		t, err := dvs.AddPortgroup(ctx, []types.DVPortgroupConfigSpec{{Name: name, Type: string(types.DistributedVirtualPortgroupPortgroupTypeEarlyBinding)}})
 		if _, err := done(ctx, t, err); err != nil {
 			return err
 		}
 	}
-	return c.join(ctx, dvs, hosts)
+	return b.join(ctx, dvs, hosts)
 }
 
 // join adds hosts to a switch.
-func (c *Cloud) join(ctx context.Context, dvs *object.DistributedVirtualSwitch, hosts []*object.HostSystem) error {
+func (b *builder) join(ctx context.Context, dvs *object.DistributedVirtualSwitch, hosts []*object.HostSystem) error {
 	for _, h := range hosts {
 		t, err := dvs.Reconfigure(ctx, &types.DVSConfigSpec{Host: []types.DistributedVirtualSwitchHostMemberConfigSpec{{
 			Operation: string(types.ConfigSpecOperationAdd), Host: h.Reference(),
@@ -198,9 +208,9 @@ func (c *Cloud) join(ctx context.Context, dvs *object.DistributedVirtualSwitch, 
 	return nil
 }
 
-func (c *Cloud) addDatastores(ctx context.Context, in *object.Folder, hosts []*object.HostSystem, d Datacenter) error {
+func (b *builder) addDatastores(ctx context.Context, in *object.Folder, hosts []*object.HostSystem, d Datacenter) error {
 	for _, name := range d.Datastores {
-		if _, err := c.addDatastore(ctx, hosts, name); err != nil {
+		if _, err := b.addDatastore(ctx, hosts, name); err != nil {
 			return fmt.Errorf("datastore %s: %w", name, err)
 		}
 	}
@@ -210,7 +220,7 @@ func (c *Cloud) addDatastores(ctx context.Context, in *object.Folder, hosts []*o
 			return err
 		}
 		for _, name := range names {
-			ds, err := c.addDatastore(ctx, hosts, name)
+			ds, err := b.addDatastore(ctx, hosts, name)
 			if err != nil {
 				return fmt.Errorf("datastore %s: %w", name, err)
 			}
@@ -223,12 +233,12 @@ func (c *Cloud) addDatastores(ctx context.Context, in *object.Folder, hosts []*o
 	return nil
 }
 
-func (c *Cloud) addDatastore(ctx context.Context, hosts []*object.HostSystem, name string) (ds *object.Datastore, err error) {
+func (b *builder) addDatastore(ctx context.Context, hosts []*object.HostSystem, name string) (ds *object.Datastore, err error) {
 	dir, err := os.MkdirTemp("", "vcenter-")
 	if err != nil {
 		return nil, err
 	}
-	c.dirs = append(c.dirs, dir)
+	b.dirs = append(b.dirs, dir)
 	for _, h := range hosts {
 		s, err := h.ConfigManager().DatastoreSystem(ctx)
 		if err != nil {
@@ -247,7 +257,7 @@ func (c *Cloud) addDatastore(ctx context.Context, hosts []*object.HostSystem, na
 
 const gib = 1 << 20 // in KiB
 
-func (c *Cloud) addTemplate(ctx context.Context, in *object.Folder, host *object.HostSystem, datastore string, t Template) error {
+func (b *builder) addTemplate(ctx context.Context, in *object.Folder, host *object.HostSystem, datastore string, t Template) error {
 	pool, err := host.ResourcePool(ctx)
 	if err != nil {
 		return err
@@ -256,7 +266,7 @@ func (c *Cloud) addTemplate(ctx context.Context, in *object.Folder, host *object
 		Name: t.Name, GuestId: t.GuestID, NumCPUs: max(t.CPUs, 1), MemoryMB: max(t.MemoryMiB, 1024), Version: hardware(t),
 		Files: &types.VirtualMachineFileInfo{VmPathName: "[" + datastore + "]"}, VAppConfig: vApp(t.Properties),
 	}
-	spec.DeviceChange, err = c.devices(ctx, host, spec.Files.VmPathName+" "+path.Join(t.Name, "disk1.vmdk"), max(t.DiskGiB, 1)*gib)
+	spec.DeviceChange, err = b.devices(ctx, host, spec.Files.VmPathName+" "+path.Join(t.Name, "disk1.vmdk"), max(t.DiskGiB, 1)*gib)
 	if err != nil {
 		return err
 	}
@@ -265,7 +275,7 @@ func (c *Cloud) addTemplate(ctx context.Context, in *object.Folder, host *object
 	if err != nil {
 		return err
 	}
-	vm := object.NewVirtualMachine(c.vim, result.(types.ManagedObjectReference))
+	vm := object.NewVirtualMachine(b.vim, result.(types.ManagedObjectReference))
 	for _, name := range t.Snapshots {
 		task, err := vm.CreateSnapshot(ctx, name, "", false, false)
 		if _, err := done(ctx, task, err); err != nil {
@@ -297,7 +307,7 @@ func vApp(properties []string) types.BaseVmConfigSpec {
 }
 
 // devices are a controller with a disk, and a network card.
-func (c *Cloud) devices(ctx context.Context, host *object.HostSystem, file string, capacityKiB int64) ([]types.BaseVirtualDeviceConfigSpec, error) {
+func (b *builder) devices(ctx context.Context, host *object.HostSystem, file string, capacityKiB int64) ([]types.BaseVirtualDeviceConfigSpec, error) {
 	var all object.VirtualDeviceList
 	scsi, err := all.CreateSCSIController("pvscsi")
 	if err != nil {
@@ -307,10 +317,10 @@ func (c *Cloud) devices(ctx context.Context, host *object.HostSystem, file strin
 	disk := all.CreateDisk(scsi.(types.BaseVirtualController), types.ManagedObjectReference{}, file)
 	disk.CapacityInKB, disk.CapacityInBytes = capacityKiB, capacityKiB<<10
 	var h mo.HostSystem
-	if err := property.DefaultCollector(c.vim).RetrieveOne(ctx, host.Reference(), []string{"network"}, &h); err != nil {
+	if err := property.DefaultCollector(b.vim).RetrieveOne(ctx, host.Reference(), []string{"network"}, &h); err != nil {
 		return nil, err
 	}
-	backing, err := object.NewReference(c.vim, h.Network[0]).(object.NetworkReference).EthernetCardBackingInfo(ctx)
+	backing, err := object.NewReference(b.vim, h.Network[0]).(object.NetworkReference).EthernetCardBackingInfo(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -322,8 +332,8 @@ func (c *Cloud) devices(ctx context.Context, host *object.HostSystem, file strin
 }
 
 // find is what the inventory has at a path; nil if nothing.
-func (c *Cloud) find(ctx context.Context, at string) (*types.ManagedObjectReference, error) {
-	r, err := methods.FindByInventoryPath(ctx, c.vim, &types.FindByInventoryPath{This: *c.vim.ServiceContent.SearchIndex, InventoryPath: at})
+func (b *builder) find(ctx context.Context, at string) (*types.ManagedObjectReference, error) {
+	r, err := methods.FindByInventoryPath(ctx, b.vim, &types.FindByInventoryPath{This: *b.vim.ServiceContent.SearchIndex, InventoryPath: at})
 	if err != nil {
 		return nil, err
 	}

@@ -18,8 +18,7 @@ import (
 )
 
 // guestUp lets the tools in a guest tell its name and addresses, as far as it runs still.
-func (c *Cloud) guestUp(vm *simulator.VirtualMachine) {
-	ctx := c.own()
+func guestUp(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	if ctx.Map.Get(vm.Self) == nil {
 		return
 	}
@@ -49,8 +48,7 @@ func (c *Cloud) guestUp(vm *simulator.VirtualMachine) {
 }
 
 // guestDown lets the tools fall silent.
-func (c *Cloud) guestDown(vm *simulator.VirtualMachine) {
-	ctx := c.own()
+func guestDown(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	ctx.AutoUpdate(vm, func() {
 		guest := *vm.Guest
 		guest.HostName, guest.IpAddress = "", ""
@@ -145,13 +143,13 @@ func decoded(said, encoding string) []byte {
 // Guests implements [double.Host]. Names and provider IDs are those that kubelets have with vSphere's own cloud
 // provider: the host name, and the BIOS UUID.
 func (c *Cloud) Guests() (all []double.Guest) {
-	c.settle()
-	ctx := c.own()
+	c.world.settle()
+	ctx := c.world.own()
 	for _, e := range ctx.Map.All("VirtualMachine") {
 		vm := e.(*simulator.VirtualMachine)
 		ctx.WithLock(vm, func() {
 			if vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn && vm.Guest.IpAddress != "" {
-				all = append(all, c.guest(vm))
+				all = append(all, c.world.guest(vm))
 			}
 		})
 	}
@@ -159,7 +157,7 @@ func (c *Cloud) Guests() (all []double.Guest) {
 	return all
 }
 
-func (c *Cloud) guest(vm *simulator.VirtualMachine) double.Guest {
+func (w *world) guest(vm *simulator.VirtualMachine) double.Guest {
 	g := double.Guest{
 		ID: vm.Config.Uuid, NodeName: hostName(vm), ProviderID: "vsphere://" + strings.ToLower(vm.Config.Uuid), UserData: userData(vm),
 		VCPUs: int64(vm.Config.Hardware.NumCPU), MemoryMiB: int64(vm.Config.Hardware.MemoryMB),
@@ -171,8 +169,8 @@ func (c *Cloud) guest(vm *simulator.VirtualMachine) double.Guest {
 			}
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	g.Boots = c.state.boots[vm.Self]
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g.Boots = w.boots[vm.Self]
 	return g
 }

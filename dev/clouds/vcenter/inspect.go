@@ -35,8 +35,8 @@ type Machine struct {
 
 // Machines are all that there are but templates, by name and instance UUID.
 func (c *Cloud) Machines() (all []Machine) {
-	c.settle()
-	ctx, tagged := c.own(), c.tagged()
+	c.world.settle()
+	ctx, tagged := c.world.own(), c.builder.tagged()
 	for _, e := range ctx.Map.All("VirtualMachine") {
 		vm := e.(*simulator.VirtualMachine)
 		ctx.WithLock(vm, func() {
@@ -45,7 +45,7 @@ func (c *Cloud) Machines() (all []Machine) {
 			}
 			m := Machine{
 				Ref: vm.Self, Name: vm.Name, UUID: vm.Config.Uuid, InstanceID: vm.Config.InstanceUuid, State: vm.Runtime.PowerState,
-				Extra: extraConfig(vm), Attributes: c.attributes(vm), Tags: tagged[vm.Self], Config: *vm.Config, Cluster: c.clusterOf(vm),
+				Extra: extraConfig(vm), Attributes: attributes(ctx, vm), Tags: tagged[vm.Self], Config: *vm.Config, Cluster: c.world.clusterOf(vm),
 			}
 			m.Folder = ctx.Map.Get(*vm.Parent).(mo.Entity).Entity().Name
 			m.Datastore = strings.Trim(strings.SplitN(vm.Config.Files.VmPathName, "]", 2)[0], "[")
@@ -56,9 +56,9 @@ func (c *Cloud) Machines() (all []Machine) {
 	return all
 }
 
-func (c *Cloud) attributes(vm *simulator.VirtualMachine) map[string]string {
+func attributes(ctx *simulator.Context, vm *simulator.VirtualMachine) map[string]string {
 	names := map[int32]string{}
-	for _, f := range c.own().Map.CustomFieldsManager().Field {
+	for _, f := range ctx.Map.CustomFieldsManager().Field {
 		names[f.Key] = f.Name
 	}
 	all := map[string]string{}
@@ -71,8 +71,8 @@ func (c *Cloud) attributes(vm *simulator.VirtualMachine) map[string]string {
 }
 
 // tagged are the names of tags by what they are attached to.
-func (c *Cloud) tagged() map[types.ManagedObjectReference][]string {
-	ctx, m := context.Background(), tags.NewManager(c.rest)
+func (b *builder) tagged() map[types.ManagedObjectReference][]string {
+	ctx, m := context.Background(), tags.NewManager(b.rest)
 	all := map[types.ManagedObjectReference][]string{}
 	list, err := m.GetTags(ctx)
 	if err != nil {
@@ -92,18 +92,45 @@ func (c *Cloud) tagged() map[types.ManagedObjectReference][]string {
 
 // TagID is that of a tag; empty if there is none.
 func (c *Cloud) TagID(category, name string) string {
-	t, err := tags.NewManager(c.rest).GetTagForCategory(context.Background(), name, category)
+	t, err := tags.NewManager(c.builder.rest).GetTagForCategory(context.Background(), name, category)
 	if err != nil {
 		return ""
 	}
 	return t.ID
 }
 
+// AddTag adds a tag to the tagging service.
+func (c *Cloud) AddTag(t Tag) error { return c.builder.addTag(context.Background(), t) }
+
 // Clones are the requests for clones that were accepted, first to last.
 func (c *Cloud) Clones() []types.CloneVM_Task {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.state.clones)
+	c.world.mu.Lock()
+	defer c.world.mu.Unlock()
+	return slices.Clone(c.world.clones)
+}
+
+// Cloning are the options that clones will have which are under way. Of several that would have one name in one folder,
+// one can become something.
+func (c *Cloud) Cloning() (all []map[string]string) {
+	c.world.settle()
+	c.world.mu.Lock()
+	defer c.world.mu.Unlock()
+	seen := map[string]bool{}
+	for _, req := range c.world.cloning {
+		key := req.Folder.Value + "/" + req.Name
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		options := map[string]string{}
+		if req.Spec.Config != nil {
+			for _, o := range req.Spec.Config.ExtraConfig {
+				options[o.GetOptionValue().Key] = fmt.Sprint(o.GetOptionValue().Value)
+			}
+		}
+		all = append(all, options)
+	}
+	return all
 }
 
 // Plant is what somebody else makes.
@@ -118,30 +145,30 @@ type Plant struct {
 // Plant makes a virtual machine that runs.
 func (c *Cloud) Plant(p Plant) (Machine, error) {
 	ctx := context.Background()
-	folder, err := c.folder(ctx, p.Folder)
+	folder, err := c.builder.folder(ctx, p.Folder)
 	if err != nil {
 		return Machine{}, err
 	}
-	template, err := c.find(ctx, p.Template)
+	template, err := c.builder.find(ctx, p.Template)
 	if err != nil || template == nil {
 		return Machine{}, fmt.Errorf("there is no template %s: %w", p.Template, err)
 	}
-	vm := c.own().Map.Get(*template).(*simulator.VirtualMachine)
-	host := c.own().Map.Get(*vm.Runtime.Host).(*simulator.HostSystem)
-	pool := c.own().Map.Get(*host.Parent).(*simulator.ClusterComputeResource).ResourcePool
+	vm := c.world.own().Map.Get(*template).(*simulator.VirtualMachine)
+	host := c.world.own().Map.Get(*vm.Runtime.Host).(*simulator.HostSystem)
+	pool := c.world.own().Map.Get(*host.Parent).(*simulator.ClusterComputeResource).ResourcePool
 	spec := types.VirtualMachineCloneSpec{Location: types.VirtualMachineRelocateSpec{Pool: pool}, Config: &types.VirtualMachineConfigSpec{InstanceUuid: p.InstanceID}}
 	for k, v := range p.Extra {
 		spec.Config.ExtraConfig = append(spec.Config.ExtraConfig, &types.OptionValue{Key: k, Value: v})
 	}
-	made, fault := c.clone(vm, &types.CloneVM_Task{This: *template, Folder: *folder, Name: p.Name, Spec: spec})
+	made, fault := c.world.clone(vm, &types.CloneVM_Task{This: *template, Folder: *folder, Name: p.Name, Spec: spec})
 	if fault != nil {
 		return Machine{}, errors.New(localized(fault))
 	}
 	ref := made.(types.ManagedObjectReference)
-	if err := c.mark(ctx, ref, p); err != nil {
+	if err := c.builder.mark(ctx, ref, p); err != nil {
 		return Machine{}, err
 	}
-	if fault := c.powerOn(c.own().Map.Get(ref).(*simulator.VirtualMachine)); fault != nil {
+	if fault := c.world.powerOn(c.world.own().Map.Get(ref).(*simulator.VirtualMachine)); fault != nil {
 		return Machine{}, errors.New(localized(fault))
 	}
 	for _, m := range c.Machines() {
@@ -152,8 +179,8 @@ func (c *Cloud) Plant(p Plant) (Machine, error) {
 	return Machine{}, errors.New("it is gone")
 }
 
-func (c *Cloud) mark(ctx context.Context, ref types.ManagedObjectReference, p Plant) error {
-	fields, err := object.GetCustomFieldsManager(c.vim)
+func (b *builder) mark(ctx context.Context, ref types.ManagedObjectReference, p Plant) error {
+	fields, err := object.GetCustomFieldsManager(b.vim)
 	if err != nil {
 		return err
 	}
@@ -171,7 +198,7 @@ func (c *Cloud) mark(ctx context.Context, ref types.ManagedObjectReference, p Pl
 		}
 	}
 	for _, id := range p.Tags {
-		if err := tags.NewManager(c.rest).AttachTag(ctx, id, ref); err != nil {
+		if err := tags.NewManager(b.rest).AttachTag(ctx, id, ref); err != nil {
 			return err
 		}
 	}
@@ -179,18 +206,18 @@ func (c *Cloud) mark(ctx context.Context, ref types.ManagedObjectReference, p Pl
 }
 
 // folder is the one at a path, which is made if it has to be.
-func (c *Cloud) folder(ctx context.Context, at string) (*types.ManagedObjectReference, error) {
+func (b *builder) folder(ctx context.Context, at string) (*types.ManagedObjectReference, error) {
 	parts := strings.SplitN(strings.Trim(at, "/"), "/", 3)
-	root, err := c.find(ctx, strings.Join(parts[:min(2, len(parts))], "/"))
+	root, err := b.find(ctx, strings.Join(parts[:min(2, len(parts))], "/"))
 	if err != nil || root == nil {
 		return nil, fmt.Errorf("no folder %s: %w", at, err)
 	}
 	if len(parts) == 3 {
-		if err := c.addFolder(ctx, object.NewFolder(c.vim, *root), parts[2]); err != nil {
+		if err := b.addFolder(ctx, object.NewFolder(b.vim, *root), parts[2]); err != nil {
 			return nil, err
 		}
 	}
-	return c.find(ctx, at)
+	return b.find(ctx, at)
 }
 
 // Instances implements [double.Inspected].
@@ -229,20 +256,20 @@ func (c *Cloud) Verbs() []double.Verb {
 func (c *Cloud) Do(verb, on string) error {
 	switch verb {
 	case "exhaust", "restock":
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.state.full[on] = verb == "exhaust"
+		c.world.mu.Lock()
+		defer c.world.mu.Unlock()
+		c.world.full[on] = verb == "exhaust"
 		return nil
 	case "logout":
 		c.EndSessions()
 		return nil
 	case "fail":
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.state.doomed[on] = true
+		c.world.mu.Lock()
+		defer c.world.mu.Unlock()
+		c.world.doomed[on] = true
 		return nil
 	}
-	vm := c.byInstance(on)
+	vm := c.world.byInstance(on)
 	if vm == nil {
 		return fmt.Errorf("there is no virtual machine with the instance UUID %s", on)
 	}
@@ -253,12 +280,12 @@ func (c *Cloud) doTo(verb string, vm *simulator.VirtualMachine) error {
 	var fault types.BaseMethodFault
 	switch verb {
 	case "terminate":
-		_ = c.powerOff(vm)
-		fault = c.destroy(vm, &types.Destroy_Task{This: vm.Self})
+		_ = c.world.powerOff(vm)
+		fault = c.world.destroy(vm, &types.Destroy_Task{This: vm.Self})
 	case "stop":
-		fault = c.powerOff(vm)
+		fault = c.world.powerOff(vm)
 	case "start":
-		fault = c.powerOn(vm)
+		fault = c.world.powerOn(vm)
 	case "attach":
 		return c.attachVolume(vm)
 	default:
@@ -270,8 +297,8 @@ func (c *Cloud) doTo(verb string, vm *simulator.VirtualMachine) error {
 	return nil
 }
 
-func (c *Cloud) byInstance(id string) *simulator.VirtualMachine {
-	for _, e := range c.own().Map.All("VirtualMachine") {
+func (w *world) byInstance(id string) *simulator.VirtualMachine {
+	for _, e := range w.own().Map.All("VirtualMachine") {
 		if vm := e.(*simulator.VirtualMachine); strings.EqualFold(vm.Config.InstanceUuid, id) {
 			return vm
 		}
@@ -289,21 +316,21 @@ func (c *Cloud) attachVolume(vm *simulator.VirtualMachine) error {
 	datastore := strings.SplitN(vm.Config.Files.VmPathName, "]", 2)[0] + "]"
 	disk := all.CreateDisk(controller, types.ManagedObjectReference{}, datastore+" fcd/volume-"+vm.Config.InstanceUuid+".vmdk")
 	disk.CapacityInKB = gib
-	dir := c.own().Map.FileManager()
-	_, _ = methods.MakeDirectory(context.Background(), c.vim, &types.MakeDirectory{
+	dir := c.world.own().Map.FileManager()
+	_, _ = methods.MakeDirectory(context.Background(), c.builder.vim, &types.MakeDirectory{
 		This: dir.Self, Name: datastore + " fcd", Datacenter: c.anyDatacenter(), CreateParentDirectories: types.NewBool(true),
 	})
 	spec := types.VirtualMachineConfigSpec{DeviceChange: []types.BaseVirtualDeviceConfigSpec{&types.VirtualDeviceConfigSpec{
 		Operation: types.VirtualDeviceConfigSpecOperationAdd, FileOperation: types.VirtualDeviceConfigSpecFileOperationCreate, Device: disk,
 	}}}
-	body := vm.ReconfigVMTask(c.own(), &types.ReconfigVM_Task{This: vm.Self, Spec: spec})
-	if _, fault := c.inner(body, func() types.ManagedObjectReference { return body.(*methods.ReconfigVM_TaskBody).Res.Returnval }); fault != nil {
+	body := vm.ReconfigVMTask(c.world.own(), &types.ReconfigVM_Task{This: vm.Self, Spec: spec})
+	if _, fault := inner(c.world.own(), body, func() types.ManagedObjectReference { return body.(*methods.ReconfigVM_TaskBody).Res.Returnval }); fault != nil {
 		return fmt.Errorf("attach: %T", fault)
 	}
 	return nil
 }
 
 func (c *Cloud) anyDatacenter() *types.ManagedObjectReference {
-	ref := c.own().Map.Any("Datacenter").Reference()
+	ref := c.world.own().Map.Any("Datacenter").Reference()
 	return &ref
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vapi/rest"
-	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
@@ -70,18 +69,18 @@ func soapMethod(envelope []byte) string {
 
 // Serve implements [double.Cloud].
 func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
-	c.settle()
-	defer c.settle()
-	id := sessionID(r)
-	if u, ok := c.user(id); ok && !c.valid(u) {
-		c.forget(r)
+	c.world.settle()
+	defer c.world.settle()
+	if known, holds := c.people.of(r); known && !holds { // it has ended
+		r.Header.Del("Cookie")
+		r.Header.Del(restHeader)
 	}
 	if c.serveInstead(w, r, body) {
 		return
 	}
 	answer := httptest.NewRecorder()
 	c.handler.ServeHTTP(answer, c.paged(r, body))
-	c.remember(r, body, answer)
+	c.people.remember(r, body, answer)
 	for k, v := range answer.Header() {
 		w.Header()[k] = v
 	}
@@ -89,10 +88,28 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
+// instead does what the simulator does otherwise; it reports false for everything else. It is done in place of
+// the simulator's methods rather than by them, since its sessions know no other objects than its own.
+func (c *Cloud) instead(m *simulator.Method) (returned *types.ManagedObjectReference, ok bool) {
+	switch o := c.world.own().Map.Get(m.This).(type) {
+	case *simulator.VirtualMachine:
+		return c.world.onMachine(o, m)
+	case *simulator.Datacenter:
+		if req, ok := m.Body.(*types.PowerOnMultiVM_Task); ok {
+			ref := c.world.powerOnMulti(o, req)
+			return &ref, true
+		}
+	case *simulator.SearchIndex:
+		if c.options.AcceptAny {
+			return c.builder.findAny(c.world.own(), o, m)
+		}
+	}
+	return nil, false
+}
+
 // serveInstead answers what the double does in place of the simulator, for those who have a session.
 func (c *Cloud) serveInstead(w http.ResponseWriter, r *http.Request, body []byte) bool {
-	u, ok := c.user(sessionID(r))
-	if !ok || isREST(r) || !c.valid(u) {
+	if _, holds := c.people.of(r); !holds || isREST(r) {
 		return false
 	}
 	m, err := simulator.UnmarshalBody(types.TypeFunc(), body)
@@ -132,71 +149,6 @@ func (c *Cloud) paged(r *http.Request, body []byte) *http.Request {
 type readCloser struct{ *bytes.Reader }
 
 func (readCloser) Close() error { return nil }
-
-const restHeader = "vmware-api-session-id"
-
-func sessionID(r *http.Request) string {
-	if isREST(r) {
-		return r.Header.Get(restHeader)
-	}
-	if cookie, err := r.Cookie(soap.SessionCookieName); err == nil {
-		return cookie.Value
-	}
-	return ""
-}
-
-func (c *Cloud) user(id string) (User, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	u, ok := c.state.sessions[id]
-	return u, ok
-}
-
-// forget lets a request be one without a session: its own has ended.
-func (c *Cloud) forget(r *http.Request) {
-	r.Header.Del("Cookie")
-	r.Header.Del(restHeader)
-}
-
-var loginBody = struct{ user, password *regexp.Regexp }{
-	regexp.MustCompile(`<userName>([^<]*)</userName>`), regexp.MustCompile(`<password>([^<]*)</password>`),
-}
-
-// remember notes who opened which session.
-func (c *Cloud) remember(r *http.Request, body []byte, answer *httptest.ResponseRecorder) {
-	var id string
-	var u User
-	if name, password, ok := r.BasicAuth(); ok && isREST(r) && answer.Code == http.StatusOK {
-		var said struct{ Value string }
-		_ = json.Unmarshal(answer.Body.Bytes(), &said)
-		id, u = said.Value, User{name, password}
-	} else if soapMethod(body) == "Login" {
-		for _, cookie := range answer.Result().Cookies() {
-			if cookie.Name == soap.SessionCookieName {
-				id = cookie.Value
-			}
-		}
-		u = User{textOf(loginBody.user, body), textOf(loginBody.password, body)}
-	}
-	if id == "" {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.state.sessions[id] = u
-}
-
-func textOf(element *regexp.Regexp, in []byte) string {
-	m := element.FindSubmatch(in)
-	if m == nil {
-		return ""
-	}
-	var said string
-	if err := xml.Unmarshal(fmt.Appendf(nil, "<s>%s</s>", m[1]), &said); err != nil {
-		return ""
-	}
-	return said
-}
 
 // Fail implements [double.Cloud]: faults of the Web Services SDK, errors of the REST API. Throttling is told by
 // the proxy in front of both, which knows no API.

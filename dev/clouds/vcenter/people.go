@@ -1,0 +1,116 @@
+package vcenter
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"sync"
+
+	"github.com/vmware/govmomi/vim25/soap"
+)
+
+// people are those who may log in, and who did.
+type people struct {
+	mu       sync.Mutex
+	users    map[string]string
+	sessions map[string]User // by cookie or session ID
+}
+
+func newPeople(users []User) *people {
+	p := &people{users: map[string]string{}, sessions: map[string]User{}}
+	for _, u := range users {
+		p.users[u.Name] = u.Password
+	}
+	return p
+}
+
+func (p *people) valid(u User) bool {
+	if u == internal {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.users) == 0 {
+		return u.Name != "" && u.Password != ""
+	}
+	password, ok := p.users[u.Name]
+	return ok && password == u.Password
+}
+
+func (p *people) set(u User) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.users[u.Name] = u.Password
+}
+
+func (p *people) endSessions() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id := range p.sessions {
+		p.sessions[id] = User{}
+	}
+}
+
+// of is whose session a request has; false if it has none that holds.
+func (p *people) of(r *http.Request) (known, holds bool) {
+	id := sessionID(r)
+	p.mu.Lock()
+	u, ok := p.sessions[id]
+	p.mu.Unlock()
+	return ok, ok && p.valid(u)
+}
+
+const restHeader = "vmware-api-session-id"
+
+func sessionID(r *http.Request) string {
+	if isREST(r) {
+		return r.Header.Get(restHeader)
+	}
+	if cookie, err := r.Cookie(soap.SessionCookieName); err == nil {
+		return cookie.Value
+	}
+	return ""
+}
+
+var loginBody = struct{ user, password *regexp.Regexp }{
+	regexp.MustCompile(`<userName>([^<]*)</userName>`), regexp.MustCompile(`<password>([^<]*)</password>`),
+}
+
+// remember notes who opened which session.
+func (p *people) remember(r *http.Request, body []byte, answer *httptest.ResponseRecorder) {
+	var id string
+	var u User
+	if name, password, ok := r.BasicAuth(); ok && isREST(r) && answer.Code == http.StatusOK {
+		var said struct{ Value string }
+		_ = json.Unmarshal(answer.Body.Bytes(), &said)
+		id, u = said.Value, User{name, password}
+	} else if soapMethod(body) == "Login" {
+		for _, cookie := range answer.Result().Cookies() {
+			if cookie.Name == soap.SessionCookieName {
+				id = cookie.Value
+			}
+		}
+		u = User{textOf(loginBody.user, body), textOf(loginBody.password, body)}
+	}
+	if id == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sessions[id] = u
+}
+
+func textOf(element *regexp.Regexp, in []byte) string {
+	m := element.FindSubmatch(in)
+	if m == nil {
+		return ""
+	}
+	var said string
+	if err := xml.Unmarshal(fmt.Appendf(nil, "<s>%s</s>", m[1]), &said); err != nil {
+		return ""
+	}
+	return said
+}

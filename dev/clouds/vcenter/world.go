@@ -1,0 +1,91 @@
+package vcenter
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+// world is the simulator, and what happens in it that the simulator does otherwise.
+type world struct {
+	*agenda
+	model   *simulator.Model
+	options Options
+
+	mu      sync.Mutex
+	clones  []types.CloneVM_Task
+	cloning map[*types.CloneVM_Task]types.CloneVM_Task
+	doomed  map[string]bool // instance UUIDs of what does not come up
+	full    map[string]bool // names of clusters and datastores
+	boots   map[types.ManagedObjectReference]int
+}
+
+func newWorld(clock *double.Clock, o Options, model *simulator.Model) *world {
+	return &world{
+		agenda: &agenda{clock: clock}, model: model, options: o,
+		cloning: map[*types.CloneVM_Task]types.CloneVM_Task{}, doomed: map[string]bool{}, full: map[string]bool{}, boots: map[types.ManagedObjectReference]int{},
+	}
+}
+
+// own is a context that is not that of a request.
+func (w *world) own() *simulator.Context {
+	ctx := *w.model.Service.Context
+	ctx.Context = context.Background()
+	return &ctx
+}
+
+func (w *world) isFull(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.full[name]
+}
+
+func (w *world) booted(vm types.ManagedObjectReference) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.boots[vm]++
+}
+
+// now is the double's time.
+func (w *world) now() time.Time { return w.clock.Now() }
+
+// crowded reports whether as many run in a cluster as there is room for.
+func (w *world) crowded(cluster string) bool {
+	room := 0
+	for _, d := range w.options.Inventory.Datacenters {
+		for _, cl := range d.Clusters {
+			if cl.Name == cluster {
+				room = cl.Room
+			}
+		}
+	}
+	if room == 0 {
+		return false
+	}
+	running := 0
+	for _, e := range w.own().Map.All("VirtualMachine") {
+		if vm := e.(*simulator.VirtualMachine); vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn && w.clusterOf(vm) == cluster {
+			running++
+		}
+	}
+	return running >= room
+}
+
+// clusterOf is the name of the cluster of a virtual machine.
+func (w *world) clusterOf(vm *simulator.VirtualMachine) string {
+	ctx := w.own()
+	if vm.Runtime.Host == nil {
+		return ""
+	}
+	host, ok := ctx.Map.Get(*vm.Runtime.Host).(*simulator.HostSystem)
+	if !ok || host.Parent == nil {
+		return ""
+	}
+	return ctx.Map.Get(*host.Parent).(mo.Entity).Entity().Name
+}

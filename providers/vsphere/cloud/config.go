@@ -1,0 +1,199 @@
+package cloud
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// The options by which guests are told things.
+const (
+	optionIgnition  = "guestinfo.ignition.config.data"
+	optionHostname  = "guestinfo.hostname"
+	optionUserData  = "guestinfo.userdata"
+	optionMetadata  = "guestinfo.metadata"
+	optionKargs     = "guestinfo.afterburn.initrd.network-kargs"
+	optionStealing  = "stealclock.enable" // lets the guest see CPU time that others had
+	encoding        = ".encoding"
+	encodingBase64  = "base64"
+	propertyIgnite  = "guestinfo.coreos.config.data"
+	propertyData    = "user-data"
+	propertyHost    = "hostname"
+	guestContainer  = "coreos64Guest"
+	guestFlatcar    = "other4xLinux64Guest"
+	mostDescription = 255
+)
+
+// config is what the clone has otherwise than its template, but for devices.
+func (s cloner) config(ctx context.Context, c *conn, t *original, at spot, r provider.Ref, want provider.Want) (*types.VirtualMachineConfigSpec, error) {
+	p := s.plan
+	config := &types.VirtualMachineConfigSpec{
+		// What the original writes there. It is people's: nothing is read from it.
+		Annotation: r.Name, InstanceUuid: s.uuids(r)[0],
+		Flags:   &types.VirtualMachineFlagInfo{DiskUuidEnabled: &yes}, // drivers of volumes know disks by them
+		NumCPUs: p.cpus, MemoryMB: p.memoryMiB, MemoryReservationLockedToMax: p.lockMemory, GuestId: p.guest.id,
+	}
+	if p.cores > 0 {
+		config.NumCoresPerSocket = &p.cores
+	}
+	options := map[string]string{}
+	maps.Copy(options, p.guest.extra)
+	var err error
+	if s.class.API == provider.Gardener {
+		config.VAppConfig, err = s.gardenerGuest(t, r, want, options)
+	} else {
+		err = s.openShiftGuest(ctx, r, want, options)
+	}
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(options, s.identity(r))
+	for _, key := range sorted(options) {
+		config.ExtraConfig = append(config.ExtraConfig, &types.OptionValue{Key: key, Value: options[key]})
+	}
+	return config, nil
+}
+
+// identity says whose a virtual machine is.
+func (s cloner) identity(r provider.Ref) map[string]string {
+	all := map[string]string{
+		keyUID: r.UID, keyNamespace: r.Namespace, keyName: r.Name, keyOwner: s.class.Owner, keyCluster: s.class.Cluster, keyTemplate: s.plan.template,
+	}
+	maps.DeleteFunc(all, func(_, value string) bool { return value == "" }) // an option without a value is none
+	return all
+}
+
+// openShiftGuest tells a guest with Ignition what the original tells it.
+func (s cloner) openShiftGuest(ctx context.Context, r provider.Ref, want provider.Want, options map[string]string) error {
+	if data := plainText(want.UserData); len(data) > 0 {
+		options[optionIgnition] = base64.StdEncoding.EncodeToString(data)
+		options[optionIgnition+encoding] = encodingBase64
+	}
+	options[optionHostname] = r.Name
+	options[optionStealing] = "TRUE"
+	kargs, err := s.kernelArguments(ctx, r)
+	if err == nil && kargs != "" {
+		options[optionKargs] = kargs
+	}
+	return err
+}
+
+// plainText is user data that may have been encoded by whoever has put it into the secret, once or more.
+func plainText(data []byte) []byte {
+	for range 5 {
+		inner, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data)))
+		if err != nil || len(inner) == 0 {
+			break
+		}
+		data = inner
+	}
+	return data
+}
+
+// gardenerGuest hands user data over as the guest's operating system reads it: by the properties of a vApp, as the
+// original does, and where the template has none, by options, which today's images read.
+func (s cloner) gardenerGuest(t *original, r provider.Ref, want provider.Want, options map[string]string) (types.BaseVmConfigSpec, error) {
+	if p := s.plan.guest.properties; p != nil {
+		return s.vApp(t, p, "vapp.properties")
+	}
+	id := s.plan.guest.id
+	if id == "" {
+		id = t.guestID
+	}
+	if id == guestContainer || id == guestFlatcar {
+		text, err := ignition(id, r.Name, want.UserData, s.plan.guest.sshKeys)
+		if err != nil {
+			return nil, err
+		}
+		if t.has(propertyIgnite) {
+			return s.vApp(t, map[string]string{propertyIgnite: text}, "templateVM")
+		}
+		options[optionIgnition] = base64.StdEncoding.EncodeToString([]byte(text))
+		options[optionIgnition+encoding] = encodingBase64
+		options[optionHostname] = r.Name
+		return nil, nil
+	}
+	data, err := cloudInit(want.UserData, s.plan.guest.sshKeys)
+	if err != nil {
+		return nil, err
+	}
+	text := base64.StdEncoding.EncodeToString(data)
+	if t.has(propertyData) && t.has(propertyHost) {
+		return s.vApp(t, map[string]string{propertyHost: r.Name, propertyData: text}, "templateVM")
+	}
+	metadata, err := json.Marshal(map[string]string{"local-hostname": r.Name, "instance-id": s.uuids(r)[0]})
+	options[optionUserData], options[optionUserData+encoding] = text, encodingBase64
+	options[optionMetadata], options[optionMetadata+encoding] = base64.StdEncoding.EncodeToString(metadata), encodingBase64
+	return nil, err
+}
+
+func (t *original) has(property string) bool {
+	return slices.ContainsFunc(t.properties, func(p types.VAppPropertyInfo) bool { return p.Id == property && settable(p) })
+}
+
+func settable(p types.VAppPropertyInfo) bool { return p.UserConfigurable != nil && *p.UserConfigurable }
+
+// vApp sets properties of the template's vApp. Those that are not given get their defaults, lest a clone has what
+// somebody has given to the template.
+func (s cloner) vApp(t *original, values map[string]string, field string) (types.BaseVmConfigSpec, error) {
+	field = s.plan.field(field)
+	if !t.hasVApp {
+		if len(values) == 0 {
+			return nil, nil
+		}
+		return nil, provider.InvalidField(field, "the template has no vApp, whose properties could be set")
+	}
+	config, left := &types.VmConfigSpec{}, maps.Clone(values)
+	for _, p := range t.properties {
+		value, given := left[p.Id]
+		delete(left, p.Id)
+		if !settable(p) {
+			if given {
+				return nil, provider.InvalidField(field+"."+p.Id, "nobody may set this property of the template's vApp")
+			}
+			continue
+		}
+		if !given {
+			value = p.DefaultValue
+		}
+		if value == "" {
+			value = " " // an empty one is taken for none
+		}
+		info := types.VAppPropertyInfo{Key: p.Key, Id: p.Id, Value: value, UserConfigurable: p.UserConfigurable}
+		config.Property = append(config.Property, types.VAppPropertySpec{ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationEdit}, Info: &info})
+	}
+	for _, name := range sorted(left) {
+		return nil, provider.InvalidField(field+"."+name, "the template's vApp has no such property")
+	}
+	return config, nil
+}
+
+// customization is a specification that the vCenter keeps.
+func (s cloner) customization(ctx context.Context, c *conn) (*types.CustomizationSpec, error) {
+	name := s.plan.guest.customization
+	if name == "" {
+		return nil, nil
+	}
+	m := object.NewCustomizationSpecManager(c.vim)
+	there, err := m.DoesCustomizationSpecExist(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("look for the customization %s: %w", name, err)
+	}
+	if !there {
+		return nil, provider.InvalidField(s.plan.field("customization"), "the vCenter has no customization specification %q", name)
+	}
+	item, err := m.GetCustomizationSpec(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("read the customization %s: %w", name, err)
+	}
+	return &item.Spec, nil
+}

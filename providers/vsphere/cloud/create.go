@@ -1,0 +1,182 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Create implements [provider.Session]: it begins a clone. What keeps it from making a second instance is that it looks
+// first, that a folder has one virtual machine of a name, and that what was begun is remembered.
+//
+// A clone that fails makes nothing, and leaves no instance to tell of it: the next Create returns why.
+func (s *session) Create(ctx context.Context, r provider.Ref, want provider.Want) (made provider.Instance, err error) {
+	switch {
+	case s.plan == nil:
+		return made, provider.Errorf(provider.Invalid, "the class has no spec")
+	case want.Choice != "":
+		return made, provider.Errorf(provider.Invalid, "the spec has no choice called %q", want.Choice)
+	case r.Name == "" || r.UID == "":
+		return made, provider.Errorf(provider.Invalid, "a machine has a name and a UID")
+	}
+	err = s.with(ctx, func(c *conn) error {
+		found, err := reader{s}.find(ctx, c, r)
+		if err != nil {
+			return err
+		}
+		cloning, err := reader{s}.cloning(ctx, c, r)
+		if err != nil {
+			return err
+		}
+		if all := provider.Existing(append(found, cloning...)); len(all) > 0 {
+			made = all[0]
+			return nil
+		}
+		made, err = cloner{s}.clone(ctx, c, r, want)
+		return err
+	})
+	return made, err
+}
+
+// cloning is the clone for a machine that is under way, as an instance that is Pending; none if there is none. Why one
+// has failed is kept for Create.
+func (s reader) cloning(ctx context.Context, c *conn, r provider.Ref) ([]provider.Instance, error) {
+	id := s.uuids(r)[0]
+	t, ok := s.provider.tasks.get(id)
+	if !ok || t.what != taskClone || t.fault != nil {
+		return nil, nil
+	}
+	info, known, err := c.state(ctx, t.ref)
+	switch {
+	case err != nil:
+		return nil, err
+	case !known:
+		s.provider.tasks.forget(id)
+		return nil, nil
+	case running(info):
+		return []provider.Instance{t.of}, nil
+	case info.State == types.TaskInfoStateError:
+		s.provider.tasks.failed(id, t.ref, taskError{info.Error})
+		return nil, nil
+	}
+	// It is there since we looked.
+	made, ok := info.Result.(ref)
+	if !ok {
+		return nil, nil
+	}
+	all, err := c.read(ctx, []ref{made})
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(v *vm) bool { return !s.may(v, r) })
+	s.provider.tasks.forget(id)
+	return s.describe(ctx, c, all, &r, marker{s.session}.tagsOf)
+}
+
+const (
+	taskClone    = "clone"
+	taskPowerOn  = "power on"
+	taskPowerOff = "power off"
+	taskDestroy  = "destroy"
+	taskDetach   = "detach volumes"
+	taskUpgrade  = "upgrade the virtual hardware"
+)
+
+// cloner makes requests for clones.
+type cloner struct{ *session }
+
+func (s cloner) clone(ctx context.Context, c *conn, r provider.Ref, want provider.Want) (made provider.Instance, err error) {
+	id := s.uuids(r)[0]
+	if t, ok := s.provider.tasks.get(id); ok && t.what == taskClone && t.fault != nil {
+		s.provider.tasks.forget(id)
+		c.memo.forget() // something that was found may not be there any more
+		if !taken(t.fault) {
+			return made, fmt.Errorf("clone the template %s: %w", s.plan.template, t.fault)
+		}
+		return made, provider.Errorf(provider.Conflict, "another virtual machine in the folder has the name %s: %w", r.Name, t.fault)
+	}
+	template, at, request, err := s.request(ctx, c, r, want)
+	if err != nil {
+		return made, err
+	}
+	answer, err := methods.CloneVM_Task(ctx, c.vim, &types.CloneVM_Task{This: template, Folder: at.folder, Name: r.Name, Spec: *request})
+	if err != nil {
+		return made, fmt.Errorf("clone the template %s: %w", s.plan.template, err)
+	}
+	made = provider.Instance{
+		ID: id, UID: r.UID, Name: r.Name, Owner: s.class.Owner, Namespace: r.Namespace, State: provider.Pending, RawState: "cloning",
+		Created: s.provider.config.Clock.Now(), Region: s.region(), Tags: map[string]string{},
+	}
+	if s.class.API == provider.Gardener {
+		made.NodeName = r.Name
+	}
+	s.provider.tasks.put(id, &task{ref: answer.Returnval, what: taskClone, of: made})
+	return made, nil
+}
+
+// taken reports whether a clone failed because there is a virtual machine of its name.
+func taken(err error) bool {
+	switch faultOf(err).(type) {
+	case *types.DuplicateName, *types.AlreadyExists:
+		return true
+	}
+	return false
+}
+
+// request is what the vCenter is asked for.
+func (s cloner) request(ctx context.Context, c *conn, r provider.Ref, want provider.Want) (template ref, at spot, request *types.VirtualMachineCloneSpec, err error) {
+	i := inventory{s.session}
+	if template, err = i.templateRef(ctx, c); err != nil {
+		return template, at, nil, err
+	}
+	t, err := s.readTemplate(ctx, c, template)
+	if err != nil {
+		return template, at, nil, err
+	}
+	if at, err = i.spot(ctx, c); err != nil {
+		return template, at, nil, err
+	}
+	request = &types.VirtualMachineCloneSpec{
+		Location: types.VirtualMachineRelocateSpec{Datastore: at.datastore, Folder: &at.folder, Pool: &at.pool, Host: at.host, DiskMoveType: moveAll},
+	}
+	if s.plan.linked {
+		if request.Snapshot, err = s.snapshot(t); err != nil {
+			return template, at, nil, err
+		}
+		if request.Snapshot != nil {
+			request.Location.DiskMoveType = moveNone
+		}
+	}
+	if request.Config, err = s.config(ctx, c, t, at, r, want); err != nil {
+		return template, at, nil, err
+	}
+	if request.Config.DeviceChange, err = s.devices(ctx, c, t, at, request.Snapshot != nil); err != nil {
+		return template, at, nil, err
+	}
+	if request.Customization, err = s.customization(ctx, c); err != nil {
+		return template, at, nil, err
+	}
+	return template, at, request, i.recommend(ctx, c, template, r.Name, request)
+}
+
+const (
+	moveAll  = string(types.VirtualMachineRelocateDiskMoveOptionsMoveAllDiskBackingsAndConsolidate)
+	moveNone = string(types.VirtualMachineRelocateDiskMoveOptionsCreateNewChildDiskBacking)
+)
+
+// snapshot is what a linked clone shares its disk with: the one that the spec names, or the template's current one. A
+// template without any is cloned in full, as the original does; a name that it has not is a mistake.
+func (s cloner) snapshot(t *original) (*ref, error) {
+	if s.plan.snapshot == "" {
+		return t.current, nil
+	}
+	if found, ok := t.snapshots[s.plan.snapshot]; ok {
+		return &found, nil
+	}
+	return nil, provider.InvalidField("snapshot", "the template %q has no snapshot %q", s.plan.template, s.plan.snapshot)
+}

@@ -1,0 +1,197 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// remover removes virtual machines, a step at each call.
+type remover struct{ *session }
+
+// Delete implements [provider.Session]: power off, let go of volumes, leave the group, destroy.
+func (s *session) Delete(ctx context.Context, r provider.Ref, instances []provider.Instance) (done bool, err error) {
+	err = s.with(ctx, func(c *conn) error {
+		done = true
+		stopped, err := remover{s}.stopCloning(ctx, c, r)
+		if err != nil {
+			return err
+		}
+		all, err := remover{s}.targets(ctx, c, r, instances)
+		if err != nil {
+			return err
+		}
+		done = stopped && len(all) == 0
+		var errs []error
+		for _, v := range all {
+			errs = append(errs, remover{s}.step(ctx, c, v))
+		}
+		return errors.Join(errs...)
+	})
+	return done && err == nil, err
+}
+
+// stopCloning cancels a clone that is under way, and reports whether none is.
+func (s remover) stopCloning(ctx context.Context, c *conn, r provider.Ref) (bool, error) {
+	if r.UID == "" {
+		return true, nil
+	}
+	id := s.uuids(r)[0]
+	t, ok := s.provider.tasks.get(id)
+	if !ok || t.what != taskClone {
+		return true, nil
+	}
+	info, known, err := c.state(ctx, t.ref)
+	if err != nil {
+		return false, err
+	}
+	if !known || !running(info) {
+		s.provider.tasks.forget(id)
+		return true, nil
+	}
+	if info.Cancelable && !info.Cancelled {
+		_, err = methods.CancelTask(ctx, c.vim, &types.CancelTask{This: t.ref})
+		if _, ended := faultOf(err).(*types.InvalidState); ended {
+			err = nil
+		}
+	}
+	return false, err
+}
+
+// targets are the virtual machines to be removed: those that are given, by their instance UUIDs, and those that were
+// made for the machine.
+func (s remover) targets(ctx context.Context, c *conn, r provider.Ref, given []provider.Instance) (all []*vm, err error) {
+	if r.UID != "" {
+		made, err := reader{s.session}.candidates(ctx, c, provider.Ref{UID: r.UID, Name: r.Name})
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range made {
+			ours := v.extra[keyUID] == r.UID && v.extra[keyCluster] == s.class.Cluster || reader{s.session}.isOriginals(v, r)
+			if ours && !v.template && !v.copied(s.class.API) {
+				all = append(all, v)
+			}
+		}
+	}
+	for _, i := range given {
+		if i.ID == "" || slices.ContainsFunc(all, func(v *vm) bool { return v.instanceUUID == i.ID }) {
+			continue
+		}
+		v, err := s.byID(ctx, c, i.ID)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil && !v.template {
+			all = append(all, v)
+		}
+	}
+	return all, nil
+}
+
+// step does the next thing on the way out.
+func (s remover) step(ctx context.Context, c *conn, v *vm) error {
+	busy, err := starter{s.session}.busy(ctx, c, v, taskPowerOff, taskDetach, taskDestroy)
+	if busy || err != nil {
+		return err
+	}
+	if v.power != types.VirtualMachinePowerStatePoweredOff {
+		return s.begin(v, taskPowerOff, func() (ref, error) {
+			r, err := methods.PowerOffVM_Task(ctx, c.vim, &types.PowerOffVM_Task{This: v.ref})
+			if err != nil {
+				return ref{}, err
+			}
+			return r.Returnval, nil
+		})
+	}
+	volumes, err := c.volumes(ctx, v)
+	if err != nil {
+		return err
+	}
+	if len(volumes) > 0 {
+		return s.begin(v, taskDetach, func() (ref, error) { return c.detach(ctx, v, volumes) })
+	}
+	if s.plan != nil && s.plan.place.vmGroup != "" {
+		if out, err := (grouper{s.session}).leave(ctx, c, v.ref); err != nil || !out {
+			return err
+		}
+	}
+	return s.begin(v, taskDestroy, func() (ref, error) {
+		r, err := methods.Destroy_Task(ctx, c.vim, &types.Destroy_Task{This: v.ref})
+		if err != nil {
+			return ref{}, err
+		}
+		return r.Returnval, nil
+	})
+}
+
+// begin is a step that may have been taken already, by another process or a person.
+func (s remover) begin(v *vm, what string, call func() (ref, error)) error {
+	err := starter{s.session}.begin(v, what, call)
+	if gone(err) || underWay(err) {
+		return nil
+	}
+	return err
+}
+
+// volumes are disks whose files are not with the virtual machine's: they belong to volumes of pods, and would be
+// destroyed with it.
+func (c *conn) volumes(ctx context.Context, v *vm) (all object.VirtualDeviceList, err error) {
+	var m mo.VirtualMachine
+	err = property.DefaultCollector(c.vim).RetrieveOne(ctx, v.ref, []string{"config.hardware.device", "config.files.vmPathName"}, &m)
+	if gone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the disks of %s: %w", v.name, err)
+	}
+	if m.Config == nil {
+		return nil, nil
+	}
+	home := folderOf(m.Config.Files.VmPathName)
+	for _, d := range object.VirtualDeviceList(m.Config.Hardware.Device).SelectByType((*types.VirtualDisk)(nil)) {
+		file, ok := d.GetVirtualDevice().Backing.(types.BaseVirtualDeviceFileBackingInfo)
+		if ok && inFolders(file.GetVirtualDeviceFileBackingInfo().FileName) && folderOf(file.GetVirtualDeviceFileBackingInfo().FileName) != home {
+			all = append(all, d)
+		}
+	}
+	return all, nil
+}
+
+// volumeFolders are where the drivers of volumes keep their files: first class disks, and those of the driver that was
+// part of Kubernetes.
+var volumeFolders = []string{"fcd", "kubevols", "catalog"}
+
+// inFolders reports whether a file is in a folder of volumes. Disks that somebody has put elsewhere, such as on another
+// datastore by moving the virtual machine, are its own.
+func inFolders(file string) bool {
+	folder := folderOf(file)
+	_, folder, _ = strings.Cut(folder, "] ")
+	return slices.Contains(volumeFolders, strings.SplitN(folder, "/", 2)[0])
+}
+
+// folderOf is "[datastore] folder" of "[datastore] folder/file".
+func folderOf(file string) string { return path.Dir(file) }
+
+// detach lets go of disks and keeps their files.
+func (c *conn) detach(ctx context.Context, v *vm, disks object.VirtualDeviceList) (ref, error) {
+	spec := types.VirtualMachineConfigSpec{}
+	for _, d := range disks {
+		spec.DeviceChange = append(spec.DeviceChange, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: d})
+	}
+	r, err := methods.ReconfigVM_Task(ctx, c.vim, &types.ReconfigVM_Task{This: v.ref, Spec: spec})
+	if err != nil {
+		return ref{}, err
+	}
+	return r.Returnval, nil
+}

@@ -1,0 +1,224 @@
+package cloud
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/types"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// describe reports those virtual machines that are the cluster's. What is not written in them is asked for where it
+// matters: tags, the tasks of those that have not started, the places of hosts.
+func (s reader) describe(ctx context.Context, c *conn, all []*vm, r *provider.Ref, tagged tagging) ([]provider.Instance, error) {
+	all = slices.DeleteFunc(slices.Clone(all), func(v *vm) bool { return v.template || v.uuid == "" || v.copied(s.class.API) })
+	if len(all) == 0 {
+		return nil, nil
+	}
+	if err := tagged(ctx, c, all); err != nil {
+		return nil, err
+	}
+	k, err := s.knowledge(ctx, c, all)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(v *vm) bool { return !marker{s.session}.inScope(v, v.named(k.fields), k.clusterTag, r) })
+	if err := s.learn(ctx, c, all, r, k); err != nil {
+		return nil, err
+	}
+	out := make([]provider.Instance, 0, len(all))
+	for _, v := range all {
+		out = append(out, s.instance(v, r, k))
+	}
+	return out, nil
+}
+
+// knowledge is what instances are described with.
+type knowledge struct {
+	clusterTag string
+	wanted     []string // tags
+	fields     map[int32]string
+	zones      map[ref]zone
+	tasks      map[ref][]types.TaskInfo
+	power      map[ref]powering
+}
+
+func (s reader) knowledge(ctx context.Context, c *conn, of []*vm) (k *knowledge, err error) {
+	k = &knowledge{power: map[ref]powering{}}
+	if k.clusterTag, err = (marker{s.session}).clusterTag(ctx, c); err != nil {
+		return nil, err
+	}
+	if k.wanted, err = (marker{s.session}).wantedTags(ctx, c); err != nil {
+		return nil, err
+	}
+	if s.class.API == provider.Gardener {
+		k.fields, err = fieldsOf(ctx, c, of)
+	}
+	return k, err
+}
+
+// learn asks for what only some of the virtual machines need.
+func (s reader) learn(ctx context.Context, c *conn, all []*vm, r *provider.Ref, k *knowledge) (err error) {
+	if s.site.region != "" || s.site.zone != "" {
+		if k.zones, err = s.site.zonesOf(ctx, c, all); err != nil {
+			return err
+		}
+	}
+	idle := slices.DeleteFunc(slices.Clone(all), func(v *vm) bool { return !s.idle(v, r, k) })
+	if len(idle) == 0 {
+		return nil
+	}
+	if k.tasks, err = c.recent(ctx, idle); err != nil {
+		return err
+	}
+	for _, v := range idle {
+		if k.power[v.ref], err = s.powering(ctx, c, v, k.tasks[v.ref]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// idle reports whether a virtual machine was made here, or is half made by the original, and has never run.
+func (s reader) idle(v *vm, r *provider.Ref, k *knowledge) bool {
+	return v.power == types.VirtualMachinePowerStatePoweredOff && s.ours(v, r) && !s.started(v, k)
+}
+
+func (s reader) ours(v *vm, r *provider.Ref) bool {
+	return v.extra[keyUID] != "" || r != nil && s.isOriginals(v, *r)
+}
+
+// started reports whether a virtual machine ran once. Tags and attributes are given to what runs, so that they tell;
+// where there are none to give, an option is written.
+func (s reader) started(v *vm, k *knowledge) bool {
+	if v.power != types.VirtualMachinePowerStatePoweredOff || v.extra[keyStarted] != "" || s.plan == nil {
+		return true
+	}
+	return marker{s.session}.markOf(v, v.named(k.fields), k.wanted).any
+}
+
+// instance is a virtual machine as the engine sees it.
+func (s reader) instance(v *vm, r *provider.Ref, k *knowledge) provider.Instance {
+	i := provider.Instance{
+		ID: v.instanceUUID, UID: v.extra[keyUID], Name: cmp.Or(v.extra[keyName], v.name), Owner: v.extra[keyOwner], Namespace: v.extra[keyNamespace],
+		RawState: string(v.power), State: stateOf(v.power), Created: v.created, Tags: tagsFor(v, k), Addresses: s.addresses(v),
+		Region: cmp.Or(k.zones[hostOf(v)].region, s.region()), Zone: k.zones[hostOf(v)].zone,
+	}
+	i.ProviderID = providerID(s.class.API, s.region(), v.uuid)
+	if s.class.API == provider.Gardener {
+		i.NodeName = i.Name
+	}
+	s.initialization(&i, v, r, k)
+	return i
+}
+
+func stateOf(p types.VirtualMachinePowerState) provider.State {
+	if p == types.VirtualMachinePowerStatePoweredOn {
+		return provider.Running
+	}
+	return provider.Stopped // off, or suspended
+}
+
+// initialization says how far an instance has come that was made here.
+func (s reader) initialization(i *provider.Instance, v *vm, r *provider.Ref, k *knowledge) {
+	if s.plan == nil || !s.ours(v, r) {
+		return
+	}
+	switch p := k.power[v.ref]; {
+	case s.idle(v, r, k) && p.underWay:
+		i.State, i.RawState = provider.Pending, "powering on"
+	case s.idle(v, r, k):
+		i.Fault = p.fault
+		i.Uninitialized = p.fault == nil
+	case i.State == provider.Running:
+		if s.plan.place.wait && len(i.Addresses) == 0 {
+			i.State, i.RawState = provider.Pending, "waiting for an address"
+		}
+		i.Uninitialized = !marker{s.session}.markOf(v, v.named(k.fields), k.wanted).all
+	}
+}
+
+func (s *session) region() string {
+	if s.plan != nil && s.plan.region != "" {
+		return s.plan.region
+	}
+	return s.class.Region
+}
+
+func hostOf(v *vm) ref {
+	if v.host == nil {
+		return ref{}
+	}
+	return *v.host
+}
+
+// The names under which hardware is among the tags of an instance, to be compared with a spec.
+const (
+	tagCPUs   = "numCPUs"
+	tagMemory = "memoryMiB"
+)
+
+func tagsFor(v *vm, k *knowledge) map[string]string {
+	all := maps.Clone(v.extra)
+	maps.Copy(all, v.named(k.fields))
+	all[tagCPUs], all[tagMemory] = strconv.Itoa(int(v.cpus)), strconv.Itoa(int(v.memoryMiB))
+	for _, id := range v.tags {
+		all[id] = ""
+	}
+	return all
+}
+
+// addresses are those that the tools in the guest tell of, network card by network card, and the name of the virtual
+// machine, as OpenShift's provider gives them. Those that are no card of the virtual machine's, such as bridges of
+// containers, and link-local ones are left out.
+func (s reader) addresses(v *vm) (all []corev1.NodeAddress) {
+	cards := slices.Clone(v.nics)
+	slices.SortStableFunc(cards, func(a, b types.GuestNicInfo) int { return cmp.Compare(a.DeviceConfigId, b.DeviceConfigId) })
+	for _, card := range cards {
+		if card.DeviceConfigId < 0 {
+			continue
+		}
+		for _, address := range card.IpAddress {
+			if ip, err := netip.ParseAddr(address); err == nil && !ip.IsLinkLocalUnicast() && !ip.IsLoopback() {
+				all = append(all, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address})
+			}
+		}
+	}
+	if len(all) == 0 || s.class.API == provider.Gardener {
+		return all
+	}
+	all = append(all, corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: v.name})
+	if v.guestName != "" && !strings.EqualFold(v.guestName, v.name) {
+		all = append(all, corev1.NodeAddress{Type: corev1.NodeHostName, Address: v.guestName})
+	}
+	return all
+}
+
+// Differences implements [provider.Comparer].
+func (s *session) Differences(_ provider.Ref, i provider.Instance) (all []string) {
+	if s.plan == nil {
+		return nil
+	}
+	note := func(name, has, says string) {
+		if has != "" && says != "" && says != "0" && has != says {
+			all = append(all, s.plan.field(name)+": the instance has "+strconv.Quote(has)+", the spec says "+strconv.Quote(says))
+		}
+	}
+	note("template", i.Tags[keyTemplate], s.plan.template)
+	cpus, memory := "numCPUs", "memoryMiB"
+	if s.class.API == provider.Gardener {
+		cpus, memory = "numCpus", "memory"
+	}
+	note(cpus, i.Tags[tagCPUs], strconv.Itoa(int(s.plan.cpus)))
+	note(memory, i.Tags[tagMemory], strconv.FormatInt(s.plan.memoryMiB, 10))
+	return all
+}

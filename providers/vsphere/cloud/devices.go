@@ -1,0 +1,254 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+const gibInKiB = 1 << 20
+
+// devices are the changes to the template's: a larger disk, further disks, and other network cards.
+func (s cloner) devices(ctx context.Context, c *conn, t *original, at spot, linked bool) (all []types.BaseVirtualDeviceConfigSpec, err error) {
+	disk, err := s.disk(t, linked)
+	if err != nil {
+		return nil, err
+	}
+	if disk != nil {
+		all = append(all, disk)
+	}
+	data, err := dataDisks(t, s.plan.dataDisks)
+	if err != nil {
+		return nil, err
+	}
+	cards, err := s.cards(ctx, c, t, at)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(all, data...), cards...), nil
+}
+
+// disk is the template's first disk with the size that the spec asks for; nil if it stays as it is, as that of a linked
+// clone does.
+func (s cloner) disk(t *original, linked bool) (types.BaseVirtualDeviceConfigSpec, error) {
+	if s.plan.diskGiB == 0 || linked {
+		return nil, nil
+	}
+	first, err := firstDisk(t)
+	if err != nil {
+		return nil, err
+	}
+	disk := *first
+	size := s.plan.diskGiB * gibInKiB
+	if size < disk.CapacityInKB {
+		return nil, provider.InvalidField(s.plan.field("diskGiB"), "a disk of %d GiB cannot be made of the template's, which has %d KiB", s.plan.diskGiB, disk.CapacityInKB)
+	}
+	disk.CapacityInKB, disk.CapacityInBytes = size, size<<10
+	return &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: &disk}, nil
+}
+
+func firstDisk(t *original) (*types.VirtualDisk, error) {
+	for _, d := range t.devices {
+		if disk, ok := d.(*types.VirtualDisk); ok {
+			return disk, nil
+		}
+	}
+	return nil, provider.InvalidField("template", "the template has no disk")
+}
+
+// backing is how space for a disk is taken.
+type backing struct{ thin, eager *bool }
+
+var yes, no = true, false
+
+// provisioning are the modes of disks. What is left out, the storage policy of the datastore decides.
+var provisioning = map[machinev1beta1.ProvisioningMode]backing{
+	"":                                   {},
+	machinev1beta1.ProvisioningModeThin:  {thin: &yes},
+	machinev1beta1.ProvisioningModeThick: {thin: &no},
+	machinev1beta1.ProvisioningModeEagerlyZeroed: {thin: &no, eager: &yes},
+}
+
+// dataDisks are further disks at the controller of the first one. Their files are with the virtual machine's, and go
+// with it.
+func dataDisks(t *original, disks []machinev1beta1.VSphereDisk) (all []types.BaseVirtualDeviceConfigSpec, err error) {
+	if len(disks) == 0 {
+		return nil, nil
+	}
+	first, err := firstDisk(t)
+	if err != nil {
+		return nil, err
+	}
+	units := freeUnits(t, first.ControllerKey)
+	for i, d := range disks {
+		if i >= len(units) {
+			return nil, provider.InvalidField(fmt.Sprintf("dataDisks[%d]", i), "the controller of the template's disk has no room for it")
+		}
+		mode := provisioning[d.ProvisioningMode]
+		all = append(all, &types.VirtualDeviceConfigSpec{
+			Operation: types.VirtualDeviceConfigSpecOperationAdd, FileOperation: types.VirtualDeviceConfigSpecFileOperationCreate,
+			Device: &types.VirtualDisk{
+				VirtualDevice: types.VirtualDevice{
+					Key: int32(-200 - i), ControllerKey: first.ControllerKey, UnitNumber: &units[i],
+					DeviceInfo: &types.Description{Label: d.Name, Summary: d.Name},
+					Backing:    &types.VirtualDiskFlatVer2BackingInfo{DiskMode: string(types.VirtualDiskModePersistent), ThinProvisioned: mode.thin, EagerlyScrub: mode.eager},
+				},
+				CapacityInKB: int64(d.SizeGiB) * gibInKiB, CapacityInBytes: int64(d.SizeGiB) * gibInKiB << 10,
+			},
+		})
+	}
+	return all, nil
+}
+
+// mostUnits is how many places controllers have for disks, their own included.
+const mostUnits = 31
+
+// freeUnits are the places of a controller that nothing has taken. A SCSI controller has one itself.
+func freeUnits(t *original, controller int32) (free []int32) {
+	taken := map[int32]bool{}
+	for _, d := range t.devices {
+		v := d.GetVirtualDevice()
+		if v.ControllerKey == controller && v.UnitNumber != nil {
+			taken[*v.UnitNumber] = true
+		}
+		if scsi, ok := d.(types.BaseVirtualSCSIController); ok && v.Key == controller {
+			taken[scsi.GetVirtualSCSIController().ScsiCtlrUnitNumber] = true
+		}
+	}
+	for unit := range int32(mostUnits) {
+		if !taken[unit] {
+			free = append(free, unit)
+		}
+	}
+	return free
+}
+
+// cards replace the template's network cards, which may be connected to anything.
+func (s cloner) cards(ctx context.Context, c *conn, t *original, at spot) (all []types.BaseVirtualDeviceConfigSpec, err error) {
+	for _, d := range t.devices.SelectByType((*types.VirtualEthernetCard)(nil)) {
+		all = append(all, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationRemove, Device: d})
+	}
+	for i, nic := range s.plan.nics {
+		field := s.plan.field(fmt.Sprintf("network.devices[%d].networkName", i))
+		backing, err := s.network(ctx, c, at, nic.NetworkName, field)
+		if err != nil {
+			return nil, err
+		}
+		card, err := object.EthernetCardTypes().CreateEthernetCard("vmxnet3", backing)
+		if err != nil {
+			return nil, err
+		}
+		card.GetVirtualDevice().Key = int32(-100 - i) // one of its own until it has a real one
+		all = append(all, &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: card})
+	}
+	return all, nil
+}
+
+// network is what a card is connected to: a network of the cluster that the virtual machine runs in.
+func (s cloner) network(ctx context.Context, c *conn, at spot, name, field string) (types.BaseVirtualDeviceBackingInfo, error) {
+	if i := strings.LastIndexByte(name, '/'); i >= 0 && s.class.API == provider.Gardener {
+		name = name[i+1:] // an inventory path
+	}
+	owner, err := c.ownerOf(ctx, at.pool)
+	if err != nil {
+		return nil, err
+	}
+	key := fmt.Sprintf("network %s %s of %s", name, s.plan.switchUUID, owner.Value)
+	return remember(c.memo, key, func() (types.BaseVirtualDeviceBackingInfo, error) {
+		found, err := networksCalled(ctx, c, owner, name)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			if found, err = s.elsewhere(ctx, c, owner, name, field); err != nil {
+				return nil, err
+			}
+		}
+		return s.pick(ctx, c, found, name, field)
+	})
+}
+
+// elsewhere tells a network that no host of the cluster has from one that nobody has.
+func (s cloner) elsewhere(ctx context.Context, c *conn, owner ref, name, field string) ([]ref, error) {
+	in, err := inventory{s.session}.room(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	there, err := c.at(ctx, in.path+"/network/"+name, "Network", "DistributedVirtualPortgroup", "OpaqueNetwork")
+	if err != nil || there == nil {
+		return nil, err
+	}
+	found, err := networksCalled(ctx, c, owner, name)
+	if err == nil && len(found) == 0 {
+		err = provider.InvalidField(field, "the datacenter has a network %q, but not the cluster that the machine is to run in", name)
+	}
+	return found, err
+}
+
+// networksCalled are the networks of a name that a cluster has.
+func networksCalled(ctx context.Context, c *conn, owner ref, name string) (all []ref, err error) {
+	skip := true
+	spec := types.PropertyFilterSpec{
+		ObjectSet: []types.ObjectSpec{{Obj: owner, Skip: &skip, SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Type: "ComputeResource", Path: "network"}}}},
+		PropSet:   []types.PropertySpec{{Type: "Network", PathSet: []string{"name"}}},
+	}
+	for o, err := range c.collect(ctx, spec, 0) {
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range o.PropSet {
+			if p.Val == name {
+				all = append(all, o.Obj)
+			}
+		}
+	}
+	return all, nil
+}
+
+// pick is the network that is meant of those of a name: of several, that of the switch which the spec names.
+func (s cloner) pick(ctx context.Context, c *conn, found []ref, name, field string) (chosen types.BaseVirtualDeviceBackingInfo, err error) {
+	for _, r := range found {
+		network, ok := object.NewReference(c.vim, r).(object.NetworkReference)
+		if !ok {
+			continue
+		}
+		backing, err := network.EthernetCardBackingInfo(ctx)
+		if err != nil && !errors.Is(err, object.ErrNotSupported) {
+			return nil, fmt.Errorf("connect to the network %s: %w", name, err)
+		}
+		if err != nil || !s.ofSwitch(backing) {
+			continue
+		}
+		if chosen != nil {
+			return nil, provider.InvalidField(field, "the cluster has several networks called %q: say of which distributed switch (switchUuid)", name)
+		}
+		chosen = backing
+	}
+	switch {
+	case chosen == nil && len(found) > 0 && s.plan.switchUUID != "":
+		return nil, provider.InvalidField(s.plan.field("switchUuid"), "no network %q is one of the switch %s", name, s.plan.switchUUID)
+	case chosen == nil:
+		return nil, provider.InvalidField(field, "the cluster that the machine is to run in has no network %q, or this user does not see it", name)
+	}
+	return chosen, nil
+}
+
+func (s cloner) ofSwitch(backing types.BaseVirtualDeviceBackingInfo) bool {
+	if s.plan.switchUUID == "" {
+		return true
+	}
+	port, ok := backing.(*types.VirtualEthernetCardDistributedVirtualPortBackingInfo)
+	return ok && normal(port.Port.SwitchUuid) == normal(s.plan.switchUUID)
+}
+
+// normal is a UUID of a switch as it compares: they are written with spaces, dashes, or both.
+func normal(uuid string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "-", "").Replace(uuid))
+}

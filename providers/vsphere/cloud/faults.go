@@ -1,0 +1,169 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// faulty is an error with a fault of the API: of a call or of a task.
+type faulty interface {
+	error
+	Fault() types.BaseMethodFault
+}
+
+func faultOf(err error) types.BaseMethodFault {
+	if f, ok := errors.AsType[faulty](err); ok {
+		return f.Fault()
+	}
+	return nil
+}
+
+// taskError is why a task failed.
+type taskError struct{ fault *types.LocalizedMethodFault }
+
+func (e taskError) Fault() types.BaseMethodFault { return e.fault.Fault }
+
+// Error is the vCenter's text, or the name of the fault.
+func (e taskError) Error() string {
+	name := reflect.TypeOf(e.fault.Fault)
+	if name == nil {
+		return e.fault.LocalizedMessage
+	}
+	for name.Kind() == reflect.Pointer {
+		name = name.Elem()
+	}
+	if e.fault.LocalizedMessage == "" {
+		return name.Name()
+	}
+	return e.fault.LocalizedMessage + " (" + name.Name() + ")"
+}
+
+// busyError is an answer of the proxy in front of a vCenter that takes no more requests.
+type busyError struct {
+	status int
+	after  time.Duration
+}
+
+func (e *busyError) Error() string {
+	return fmt.Sprintf("the vCenter takes no more requests (%d %s)", e.status, http.StatusText(e.status))
+}
+
+// notAuthenticated reports whether the session of SOAP has ended.
+func notAuthenticated(err error) bool {
+	_, ok := faultOf(err).(*types.NotAuthenticated)
+	return ok
+}
+
+// answered reports whether an error is an answer of the REST API with the status.
+func answered(err error, status int) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if rest.IsStatusError(err, status) {
+			return true
+		}
+	}
+	return false
+}
+
+// gone reports whether what was asked about is not there any more.
+func gone(err error) bool {
+	_, ok := faultOf(err).(*types.ManagedObjectNotFound)
+	return ok
+}
+
+// underWay reports whether another operation on the same thing keeps a call from doing its own.
+func underWay(err error) bool {
+	switch faultOf(err).(type) {
+	case *types.TaskInProgress, *types.VAppTaskInProgress, *types.ConcurrentAccess:
+		return true
+	}
+	return false
+}
+
+// classify sorts an error by what is to be done about it.
+func classify(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*provider.Error](err); ok {
+		return err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if busy, ok := errors.AsType[*busyError](err); ok {
+		return provider.ThrottledFor(busy.after, busy)
+	}
+	if answered(err, http.StatusUnauthorized) || answered(err, http.StatusForbidden) {
+		return provider.Errorf(provider.Denied, "%w", err)
+	}
+	kind, scope := kindOf(faultOf(err))
+	return &provider.Error{Kind: kind, Scope: scope, Err: plain(err)}
+}
+
+// plainError is an error without the word that SOAP puts before the text of each fault.
+type plainError struct{ error }
+
+func (e plainError) Error() string { return strings.TrimPrefix(e.error.Error(), "ServerFaultCode: ") }
+func (e plainError) Unwrap() error { return e.error }
+
+func plain(err error) error { return plainError{err} }
+
+// kindOf is what is done about a fault. What is used up is told by its extent: a license is the vCenter's, CPU, memory
+// and disks are a cluster's or a datastore's, which a spec calls the place. vSphere knows no types of instances: what
+// no host is compatible with are this template and its size.
+func kindOf(fault types.BaseMethodFault) (provider.Kind, provider.Scope) {
+	switch fault.(type) {
+	case *types.NoPermission, *types.InvalidLogin, *types.NotAuthenticated, *types.NoPermissionOnHost, *types.PasswordExpired, *types.RestrictedByAdministrator:
+		return provider.Denied, ""
+	case *types.NotEnoughLicenses, *types.LicenseExpired, *types.LicenseRestricted, *types.NoLicenseServerConfigured, *types.MultipleSnapshotsNotSupported:
+		return provider.Exhausted, provider.ScopeAccount
+	case *types.NoCompatibleHost, *types.NoCompatibleHostWithAccessToDevice, *types.NotEnoughLogicalCpus, *types.NumVirtualCpusExceedsLimit, *types.MemorySizeNotSupported:
+		return provider.Exhausted, provider.ScopeType
+	case *types.NoDiskSpace, *types.InsufficientStorageSpace, *types.InsufficientStorageIops, *types.OutOfBounds, *types.NoActiveHostInCluster,
+		*types.NoHost, *types.SwapDatastoreUnset, *types.MaintenanceModeFileMove:
+		return provider.Exhausted, provider.ScopeZone
+	case *types.TaskInProgress, *types.VAppTaskInProgress, *types.ConcurrentAccess, *types.ResourceInUse, *types.InvalidPowerState, *types.DuplicateName,
+		*types.AlreadyExists, *types.FileLocked, *types.FileAlreadyExists, *types.HostNotConnected, *types.InvalidState, *types.MethodDisabled:
+		return provider.Conflict, ""
+	case *types.InvalidArgument, *types.InvalidName, *types.InvalidDatastore, *types.InvalidDatastorePath, *types.InvalidFolder, *types.InvalidDeviceSpec,
+		*types.InvalidVmConfig, *types.NotSupported, *types.MissingController, *types.UnsupportedGuest, *types.UnsupportedVimApiVersion, *types.CustomizationFault,
+		*types.InvalidType, *types.NotFound, *types.InvalidProperty, *types.GenericVmConfigFault, *types.VmConfigFault, *types.VirtualHardwareVersionNotSupported,
+		*types.DeviceNotSupported, *types.InvalidDeviceBacking, *types.InvalidController, *types.TooManyDevices, *types.CannotAccessNetwork, *types.CannotAccessVmDevice:
+		return provider.Invalid, ""
+	}
+	if _, ok := fault.(types.BaseInsufficientResourcesFault); ok { // CPU, memory, failover level, agents, bandwidth
+		return provider.Exhausted, provider.ScopeZone
+	}
+	return provider.Transient, ""
+}
+
+// misplaced is what comes of looking for something that a field of the spec names.
+func misplaced(err error, field, what, name string) error {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *find.NotFoundError, *find.DefaultNotFoundError:
+		if name == "" {
+			return provider.InvalidField(field, "the vCenter has no %s, or shows none to this user", what)
+		}
+		return provider.InvalidField(field, "there is no %s %q, or this user does not see it", what, name)
+	case *find.MultipleFoundError, *find.DefaultMultipleFoundError:
+		if name == "" {
+			return provider.InvalidField(field, "the vCenter has several of the kind %s: give one", what)
+		}
+		return provider.InvalidField(field, "there are several of the kind %s that %q may mean: give the whole path", what, name)
+	default:
+		return fmt.Errorf("find the %s %q: %w", what, name, e)
+	}
+}

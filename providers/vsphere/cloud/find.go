@@ -1,0 +1,180 @@
+package cloud
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// refOf is a machine of which no more than the UID is known.
+func refOf(uid string) provider.Ref { return provider.Ref{UID: uid} }
+
+// reader finds virtual machines and says what they are.
+type reader struct{ *session }
+
+// uuids are those that the instance of a machine may have.
+func (s *session) uuids(r provider.Ref) []string {
+	return instanceUUIDs(s.class.API, s.class.Cluster, r)
+}
+
+// Find implements [provider.Session]. By UUIDs the vCenter has an index; by name it lists names. What another has made
+// is looked at only if it is the cluster's.
+func (s *session) Find(ctx context.Context, r provider.Ref) (all []provider.Instance, err error) {
+	err = s.with(ctx, func(c *conn) error {
+		if all, err = (reader{s}).find(ctx, c, r); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(all, func(i provider.Instance) bool { return i.UID == r.UID }) {
+			cloning, err := reader{s}.cloning(ctx, c, r)
+			if err != nil {
+				return err
+			}
+			all = append(all, cloning...)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// find is what Find finds of virtual machines that are there.
+func (s reader) find(ctx context.Context, c *conn, r provider.Ref) ([]provider.Instance, error) {
+	found, err := s.candidates(ctx, c, r)
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(v *vm) bool { return !s.may(v, r) })
+	return s.describe(ctx, c, found, &r, marker{s.session}.tagsOf)
+}
+
+// candidates are virtual machines that have one of the UUIDs of a machine, or its name.
+func (s reader) candidates(ctx context.Context, c *conn, r provider.Ref) ([]*vm, error) {
+	in, err := inventory{s.session}.room(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[ref]bool{}
+	look := func(uuid string, instance bool) error {
+		if uuid == "" {
+			return nil
+		}
+		refs, err := c.byUUID(ctx, in.datacenter, uuid, instance)
+		for _, found := range refs {
+			seen[found] = true
+		}
+		return err
+	}
+	if r.UID != "" {
+		for _, uuid := range s.uuids(r) {
+			if err := look(uuid, true); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := look(biosUUID(r.ProviderID), false); err != nil {
+		return nil, err
+	}
+	if r.Name != "" {
+		refs, err := c.byName(ctx, in.folder, r.Name, s.provider.config.PageSize)
+		if err != nil {
+			return nil, err
+		}
+		for _, found := range refs {
+			seen[found] = true
+		}
+	}
+	refs := slices.SortedFunc(maps.Keys(seen), func(a, b ref) int { return strings.Compare(a.Value, b.Value) })
+	return c.read(ctx, refs)
+}
+
+// may reports whether a virtual machine may be that of a machine, if it is the cluster's.
+func (s reader) may(v *vm, r provider.Ref) bool {
+	uid := v.extra[keyUID]
+	switch {
+	case r.UID != "" && uid == r.UID:
+		return true
+	case r.ProviderID != "" && v.uuid != "" && v.uuid == biosUUID(r.ProviderID):
+		return true
+	}
+	return uid == "" && (r.Name != "" && v.name == r.Name || s.isOriginals(v, r))
+}
+
+// isOriginals reports whether OpenShift's own provider has made a virtual machine for the machine: its instance UUID is
+// the machine's UID.
+func (s reader) isOriginals(v *vm, r provider.Ref) bool {
+	return s.class.API == provider.OpenShift && v.extra[keyUID] == "" && r.UID != "" && v.instanceUUID == strings.ToLower(r.UID)
+}
+
+// List implements [provider.Session]: all virtual machines of the datacenter are read, and those of the cluster
+// reported.
+func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		stopped := false
+		err := s.with(ctx, func(c *conn) error {
+			if stopped { // a session that ended half way: what was said is not said again
+				return nil
+			}
+			return reader{s}.pages(ctx, c, func(i provider.Instance) bool {
+				stopped = !yield(i, nil)
+				return !stopped
+			})
+		})
+		if err != nil && !stopped {
+			yield(provider.Instance{}, err)
+		}
+	}
+}
+
+// pages hands over the cluster's instances. Nothing is handed over before the session is known to hold: afterwards, a
+// session that ends is an error.
+func (s reader) pages(ctx context.Context, c *conn, yield func(provider.Instance) bool) error {
+	in, err := inventory{s.session}.room(ctx, c)
+	if err != nil {
+		return err
+	}
+	tagged, err := marker{s.session}.tagged(ctx, c)
+	if err != nil {
+		return err
+	}
+	var page []*vm
+	began := false
+	flush := func() (bool, error) {
+		list, err := s.describe(ctx, c, page, nil, tagged)
+		if err != nil {
+			return false, midway(began, err)
+		}
+		page = page[:0]
+		for _, i := range list {
+			began = true
+			if !yield(i) {
+				return false, nil
+			}
+		}
+		return true, nil
+	}
+	for o, err := range c.collect(ctx, below(in.folder, properties), s.provider.config.PageSize) {
+		if err != nil {
+			return midway(began, err)
+		}
+		page = append(page, newVM(o))
+		if len(page) < int(s.provider.config.PageSize) {
+			continue
+		}
+		if more, err := flush(); !more {
+			return err
+		}
+	}
+	_, err = flush()
+	return err
+}
+
+// midway is an error of a listing that has begun: it must not be begun again.
+func midway(began bool, err error) error {
+	if began && notAuthenticated(err) {
+		return provider.Errorf(provider.Transient, "the session ended in the middle of a listing: %v", err)
+	}
+	return err
+}

@@ -1,0 +1,241 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// starter takes a clone from power off to what a machine should be.
+type starter struct{ *session }
+
+// Initialize implements [provider.Initializer]: what a clone lacks is done step by step, each when the one before has
+// shown: newer virtual hardware, the group of virtual machines, power, and then tags or attributes, by which others
+// list what runs.
+func (s *session) Initialize(ctx context.Context, r provider.Ref, i provider.Instance) error {
+	if s.plan == nil {
+		return nil
+	}
+	return s.with(ctx, func(c *conn) error {
+		v, err := s.byID(ctx, c, i.ID)
+		if err != nil || v == nil {
+			return err
+		}
+		k, err := reader{s}.knowledge(ctx, c, []*vm{v})
+		if err != nil {
+			return err
+		}
+		if err := (marker{s}).tagsOf(ctx, c, []*vm{v}); err != nil {
+			return err
+		}
+		if !(reader{s}).ours(v, &r) {
+			return nil
+		}
+		if (reader{s}).idle(v, &r, k) {
+			return starter{s}.start(ctx, c, v)
+		}
+		if v.power != types.VirtualMachinePowerStatePoweredOn {
+			return nil
+		}
+		return starter{s}.finish(ctx, c, v, k)
+	})
+}
+
+// byID is the virtual machine with an instance UUID; nil if there is none.
+func (s *session) byID(ctx context.Context, c *conn, id string) (*vm, error) {
+	in, err := inventory{s}.room(ctx, c)
+	if err != nil || id == "" {
+		return nil, err
+	}
+	refs, err := c.byUUID(ctx, in.datacenter, id, true)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.read(ctx, refs)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// start powers on.
+func (s starter) start(ctx context.Context, c *conn, v *vm) error {
+	if busy, err := s.busy(ctx, c, v, taskPowerOn, taskUpgrade); busy || err != nil {
+		return err
+	}
+	if s.plan.place.upgrade && hardwareVersion(v.hardware) < s.plan.place.hardware && v.hardware != "" {
+		return s.begin(v, taskUpgrade, func() (ref, error) {
+			version := fmt.Sprintf("vmx-%02d", s.plan.place.hardware)
+			r, err := methods.UpgradeVM_Task(ctx, c.vim, &types.UpgradeVM_Task{This: v.ref, Version: version})
+			if err != nil {
+				return ref{}, err
+			}
+			return r.Returnval, nil
+		})
+	}
+	if s.plan.place.vmGroup != "" {
+		in, err := grouper{s.session}.join(ctx, c, v.ref)
+		if err != nil || !in {
+			return err
+		}
+	}
+	return s.begin(v, taskPowerOn, func() (ref, error) { return s.powerOn(ctx, c, v.ref) })
+}
+
+// powerOn lets DRS choose a host, also where it only recommends otherwise. Without a datacenter nobody can be asked to.
+func (s starter) powerOn(ctx context.Context, c *conn, of ref) (ref, error) {
+	in, err := inventory{s.session}.room(ctx, c)
+	if err != nil {
+		return ref{}, err
+	}
+	if in.datacenter == nil {
+		r, err := methods.PowerOnVM_Task(ctx, c.vim, &types.PowerOnVM_Task{This: of})
+		if err != nil {
+			return ref{}, err
+		}
+		return r.Returnval, nil
+	}
+	r, err := methods.PowerOnMultiVM_Task(ctx, c.vim, &types.PowerOnMultiVM_Task{This: *in.datacenter, Vm: []ref{of}, Option: []types.BaseOptionValue{
+		&types.OptionValue{Key: string(types.ClusterPowerOnVmOptionOverrideAutomationLevel), Value: string(types.DrsBehaviorFullyAutomated)},
+	}})
+	if err != nil {
+		return ref{}, err
+	}
+	return r.Returnval, nil
+}
+
+// begin begins a task on a virtual machine and remembers it.
+func (s starter) begin(v *vm, what string, call func() (ref, error)) error {
+	t, err := call()
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w", what, v.name, err)
+	}
+	s.provider.tasks.put(v.instanceUUID, &task{ref: t, what: what})
+	return nil
+}
+
+// busy reports whether what was begun on a virtual machine is still being done. Why one of the tasks that matter failed
+// is returned once, and then it may be tried again.
+func (s starter) busy(ctx context.Context, c *conn, v *vm, matters ...string) (bool, error) {
+	t, ok := s.provider.tasks.get(v.instanceUUID)
+	if !ok || t.what == taskClone {
+		return false, nil
+	}
+	info, known, err := c.state(ctx, t.ref)
+	switch {
+	case err != nil:
+		return false, err
+	case known && running(info):
+		return true, nil
+	}
+	s.provider.tasks.forget(v.instanceUUID)
+	if !slices.Contains(matters, t.what) {
+		return false, nil
+	}
+	if known && info.Error != nil && !harmless(info.Error.Fault) {
+		return false, fmt.Errorf("%s of %s: %w", t.what, v.name, taskError{info.Error})
+	}
+	if refused := notAttempted(info, v.ref); refused != nil {
+		return false, fmt.Errorf("%s of %s: %w", t.what, v.name, refused)
+	}
+	return false, nil
+}
+
+// harmless reports whether a task failed because there was nothing for it to do.
+func harmless(fault types.BaseMethodFault) bool {
+	switch fault.(type) {
+	case *types.InvalidPowerState, *types.AlreadyUpgraded, *types.ManagedObjectNotFound:
+		return true
+	}
+	return false
+}
+
+// notAttempted is why DRS has found no host for a virtual machine: the task itself does not fail then.
+func notAttempted(info types.TaskInfo, of ref) error {
+	result, ok := info.Result.(types.ClusterPowerOnVmResult)
+	if !ok {
+		return nil
+	}
+	for _, n := range result.NotAttempted {
+		if n.Vm == of {
+			return taskError{&n.Fault}
+		}
+	}
+	return nil
+}
+
+// powering is how the first power on of a virtual machine goes.
+type powering struct {
+	underWay bool
+	fault    *provider.Error // one that is final
+}
+
+// powering looks at the task that this process has begun, and at those that the vCenter has lately had on the virtual
+// machine. What may be mended is not told as a fault: it is tried again.
+func (s reader) powering(ctx context.Context, c *conn, v *vm, recent []types.TaskInfo) (powering, error) {
+	t, ok := s.provider.tasks.get(v.instanceUUID)
+	if ok && t.what == taskPowerOn {
+		info, known, err := c.state(ctx, t.ref)
+		if err != nil {
+			return powering{}, err
+		}
+		if known && running(info) {
+			return powering{underWay: true}, nil
+		}
+		if refused := notAttempted(info, v.ref); refused != nil {
+			return powering{fault: final(refused)}, nil
+		}
+	}
+	last := types.TaskInfo{}
+	for _, info := range recent {
+		if strings.Contains(strings.ToLower(info.DescriptionId), "poweron") && !info.QueueTime.Before(last.QueueTime) {
+			last = info
+		}
+	}
+	switch {
+	case last.State == "":
+		return powering{}, nil
+	case running(last):
+		return powering{underWay: true}, nil
+	case last.Error != nil:
+		return powering{fault: final(taskError{last.Error})}, nil
+	}
+	return powering{}, nil
+}
+
+// final is an error as a fault, if nothing but another spec, other credentials or less use elsewhere mends it.
+func final(err error) *provider.Error {
+	e, ok := errors.AsType[*provider.Error](classify(err))
+	if !ok || e.Kind != provider.Exhausted && e.Kind != provider.Invalid && e.Kind != provider.Denied {
+		return nil
+	}
+	return e
+}
+
+// finish marks what runs.
+func (s starter) finish(ctx context.Context, c *conn, v *vm, k *knowledge) error {
+	if s.class.API == provider.Gardener {
+		return marker{s.session}.assign(ctx, c, v)
+	}
+	if len(k.wanted) > 0 {
+		return marker{s.session}.attach(ctx, c, v, k.wanted)
+	}
+	if v.extra[keyStarted] != "" {
+		return nil
+	}
+	_, err := object.NewVirtualMachine(c.vim, v.ref).Reconfigure(ctx, types.VirtualMachineConfigSpec{
+		ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: keyStarted, Value: "true"}},
+	})
+	if err != nil {
+		return fmt.Errorf("note that %s has started: %w", v.name, err)
+	}
+	return nil
+}

@@ -1,0 +1,283 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/vim25/mo"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// marker gives virtual machines the tags and custom attributes by which others know whose they are, and goes by them.
+type marker struct{ *session }
+
+// tagging says which tags virtual machines have.
+type tagging func(ctx context.Context, c *conn, of []*vm) error
+
+// clusterTag is the ID of the tag that OpenShift's installer has made for the cluster: it has the cluster's name, in a
+// category of its own. Empty where an administrator has made the cluster's virtual machines, and no tag.
+func (s marker) clusterTag(ctx context.Context, c *conn) (string, error) {
+	if s.class.API != provider.OpenShift {
+		return "", nil
+	}
+	return remember(c.memo, "cluster tag "+s.class.Cluster, func() (id string, err error) {
+		err = c.tags(ctx, func(m *tags.Manager) error {
+			category, err := categoryCalled(ctx, m, "openshift-"+s.class.Cluster)
+			if err != nil || category == "" {
+				return err
+			}
+			id, err = tagCalled(ctx, m, category, s.class.Cluster)
+			return err
+		})
+		return id, err
+	})
+}
+
+// categoryCalled and tagCalled return IDs, or nothing. What is deleted meanwhile is not what is looked for.
+func categoryCalled(ctx context.Context, m *tags.Manager, name string) (string, error) {
+	ids, err := m.ListCategories(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, id := range ids {
+		category, err := m.GetCategory(ctx, id)
+		if err != nil && !answered(err, http.StatusNotFound) {
+			return "", err
+		}
+		if err == nil && category.Name == name {
+			return id, nil
+		}
+	}
+	return "", nil
+}
+
+func tagCalled(ctx context.Context, m *tags.Manager, category, name string) (string, error) {
+	ids, err := m.ListTagsForCategory(ctx, category)
+	if err != nil {
+		return "", err
+	}
+	for _, id := range ids {
+		tag, err := m.GetTag(ctx, id)
+		if err != nil && !answered(err, http.StatusNotFound) {
+			return "", err
+		}
+		if err == nil && tag.Name == name {
+			return id, nil
+		}
+	}
+	return "", nil
+}
+
+// wantedTags are the IDs of the tags that a virtual machine should have.
+func (s marker) wantedTags(ctx context.Context, c *conn) ([]string, error) {
+	id, err := s.clusterTag(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	if id != "" {
+		all = append(all, id)
+	}
+	if s.plan != nil {
+		all = append(all, s.plan.tags...)
+	}
+	return all, nil
+}
+
+// tagsOf asks for the tags of a few virtual machines; of all that there are [marker.tagged].
+func (s marker) tagsOf(ctx context.Context, c *conn, of []*vm) error {
+	wanted, err := s.wantedTags(ctx, c)
+	if err != nil || len(wanted) == 0 || len(of) == 0 {
+		return err
+	}
+	byRef, refs := map[string]*vm{}, []mo.Reference{}
+	for _, v := range of {
+		byRef[v.ref.Value] = v
+		refs = append(refs, v.ref)
+	}
+	return c.tags(ctx, func(m *tags.Manager) error {
+		all, err := m.ListAttachedTagsOnObjects(ctx, refs)
+		for _, a := range all {
+			if v := byRef[a.ObjectID.Reference().Value]; v != nil {
+				v.tags = a.TagIDs
+			}
+		}
+		return err
+	})
+}
+
+// tagged asks once for all virtual machines that have the tags that matter.
+func (s marker) tagged(ctx context.Context, c *conn) (tagging, error) {
+	wanted, err := s.wantedTags(ctx, c)
+	if err != nil || len(wanted) == 0 {
+		return func(context.Context, *conn, []*vm) error { return nil }, err
+	}
+	has := map[string][]string{}
+	err = c.tags(ctx, func(m *tags.Manager) error {
+		all, err := m.ListAttachedObjectsOnTags(ctx, wanted)
+		for _, a := range all {
+			for _, o := range a.ObjectIDs {
+				has[o.Reference().Value] = append(has[o.Reference().Value], a.TagID)
+			}
+		}
+		return err
+	})
+	return func(_ context.Context, _ *conn, of []*vm) error {
+		for _, v := range of {
+			v.tags = has[v.ref.Value]
+		}
+		return nil
+	}, err
+}
+
+// fieldsOf are the names of custom attributes by their keys. They are asked for again if a virtual machine has one that
+// is not known: what is not understood must not look as if it were not there.
+func fieldsOf(ctx context.Context, c *conn, all []*vm) (map[int32]string, error) {
+	names, err := fields(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range all {
+		for key := range v.attributes {
+			if _, ok := names[key]; !ok {
+				c.memo.drop(fieldsKey)
+				return fields(ctx, c)
+			}
+		}
+	}
+	return names, nil
+}
+
+const fieldsKey = "custom attributes"
+
+func fields(ctx context.Context, c *conn) (map[int32]string, error) {
+	return remember(c.memo, fieldsKey, func() (map[int32]string, error) {
+		m, err := object.GetCustomFieldsManager(c.vim)
+		if err != nil {
+			return nil, err
+		}
+		defs, err := m.Field(ctx)
+		if err != nil {
+			return nil, err
+		}
+		names := map[int32]string{}
+		for _, d := range defs {
+			if d.ManagedObjectType == "" || d.ManagedObjectType == "VirtualMachine" {
+				names[d.Key] = d.Name
+			}
+		}
+		return names, nil
+	})
+}
+
+// named are custom attributes by their names.
+func (v *vm) named(names map[int32]string) map[string]string {
+	all := map[string]string{}
+	for key, value := range v.attributes {
+		if name := names[key]; name != "" {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// inScope reports whether a virtual machine is the cluster's. Who has made it here has written so; others go by the
+// cluster's tag, or by custom attributes.
+func (s marker) inScope(v *vm, attributes map[string]string, clusterTag string, r *provider.Ref) bool {
+	if cluster := v.extra[keyCluster]; cluster != "" {
+		return cluster == s.class.Cluster
+	}
+	if s.class.API == provider.OpenShift {
+		return clusterTag != "" && slices.Contains(v.tags, clusterTag) || r != nil && reader{s.session}.isOriginals(v, *r)
+	}
+	var ownership map[string]string
+	if s.plan != nil {
+		ownership = s.plan.ownership
+	}
+	return owns(ownership, s.class.Cluster, attributes)
+}
+
+// mark is what a virtual machine has of the tags or attributes that it should have.
+type mark struct{ any, all bool }
+
+func (s marker) markOf(v *vm, attributes map[string]string, wanted []string) mark {
+	m := mark{all: true}
+	note := func(has bool) { m.any, m.all = m.any || has, m.all && has }
+	for _, id := range wanted {
+		note(slices.Contains(v.tags, id))
+	}
+	if s.class.API == provider.Gardener {
+		for key, value := range s.plan.attributesFor(s.class.Cluster) {
+			said, ok := attributes[key]
+			note(ok && said == value)
+		}
+	} else if len(wanted) == 0 {
+		note(v.extra[keyStarted] != "")
+	}
+	return m
+}
+
+// attach gives a virtual machine the tags that it lacks, in one call.
+func (s marker) attach(ctx context.Context, c *conn, v *vm, wanted []string) error {
+	lacks := slices.DeleteFunc(slices.Clone(wanted), func(id string) bool { return slices.Contains(v.tags, id) })
+	if len(lacks) == 0 {
+		return nil
+	}
+	return c.tags(ctx, func(m *tags.Manager) error {
+		err := m.AttachMultipleTagsToObject(ctx, lacks, v.ref)
+		batch, ok := err.(tags.BatchErrors)
+		if !ok {
+			return err
+		}
+		for _, e := range batch {
+			for i, id := range s.plan.tags {
+				if strings.Contains(e.Message, id) {
+					return provider.InvalidField(fmt.Sprintf("tagIDs[%d]", i), "%s", e.Message)
+				}
+			}
+		}
+		return err
+	})
+}
+
+// assign gives a virtual machine the custom attributes that it lacks; attributes that the vCenter does not know yet are
+// defined.
+func (s marker) assign(ctx context.Context, c *conn, v *vm) error {
+	m, err := object.GetCustomFieldsManager(c.vim)
+	if err != nil {
+		return err
+	}
+	names, err := fieldsOf(ctx, c, []*vm{v})
+	if err != nil {
+		return err
+	}
+	has, keys := v.named(names), map[string]int32{}
+	for key, name := range names {
+		keys[name] = key
+	}
+	wanted := s.plan.attributesFor(s.class.Cluster)
+	for _, name := range sorted(wanted) {
+		if said, ok := has[name]; ok && said == wanted[name] {
+			continue
+		}
+		key, ok := keys[name]
+		if !ok {
+			def, err := m.Add(ctx, name, "VirtualMachine", nil, nil)
+			c.memo.drop(fieldsKey)
+			if err != nil {
+				return fmt.Errorf("define the custom attribute %s: %w", name, err)
+			}
+			key = def.Key
+		}
+		if err := m.Set(ctx, v.ref, key, wanted[name]); err != nil {
+			return fmt.Errorf("set the custom attribute %s: %w", name, err)
+		}
+	}
+	return nil
+}

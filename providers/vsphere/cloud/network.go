@@ -1,0 +1,151 @@
+package cloud
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// kernelArguments are what a guest is told of its addresses before it has a network: for each static address a
+// configuration, and the name servers. None where all devices use DHCP.
+func (s cloner) kernelArguments(ctx context.Context, r provider.Ref) (string, error) {
+	var all []string
+	for i, device := range s.plan.nics {
+		addresses, gateway, err := s.claimed(ctx, r, i, device)
+		if err != nil {
+			return "", err
+		}
+		if device.Gateway != "" || gateway == "" {
+			gateway = device.Gateway
+		}
+		for _, a := range append(append([]string{}, device.IPAddrs...), addresses...) {
+			said, err := kernelArgument(a, gateway)
+			if err != nil {
+				return "", provider.InvalidField(fmt.Sprintf("network.devices[%d]", i), "%w", err)
+			}
+			all = append(all, said)
+		}
+		if len(device.IPAddrs)+len(addresses) == 0 {
+			continue
+		}
+		for _, n := range device.Nameservers {
+			all = append(all, "nameserver="+bracketed(n))
+		}
+	}
+	return strings.Join(all, " "), nil
+}
+
+// kernelArgument is ip=<address>::<gateway>:<mask>:::none, where IPv6 has brackets and the length of the prefix. A
+// gateway of the other family is that of the device's other addresses.
+func kernelArgument(address, gateway string) (string, error) {
+	p, err := netip.ParsePrefix(address)
+	if err != nil {
+		return "", fmt.Errorf("%q is no address with the length of its prefix", address)
+	}
+	if g, err := netip.ParseAddr(gateway); err != nil || g.Is4() != p.Addr().Is4() {
+		gateway = ""
+	}
+	mask := fmt.Sprint(p.Bits())
+	if p.Addr().Is4() {
+		mask = net.IP(net.CIDRMask(p.Bits(), 32)).String()
+	}
+	return fmt.Sprintf("ip=%s::%s:%s:::none", bracketed(p.Addr().String()), bracketed(gateway), mask), nil
+}
+
+func bracketed(address string) string {
+	if strings.Contains(address, ":") {
+		return "[" + address + "]"
+	}
+	return address
+}
+
+// ipam is the API by which addresses of pools are claimed.
+const ipam = "ipam.cluster.x-k8s.io/"
+
+var ipamVersions = []string{ipam + "v1beta1", ipam + "v1beta2"}
+
+// claimName is that of the claim for an address of the pool of a device, as the original has it.
+func claimName(machine string, device, pool int) string {
+	return fmt.Sprintf("%s-claim-%d-%d", machine, device, pool)
+}
+
+// unclaimed is how long to wait for an address.
+const unclaimed = 15 * time.Second
+
+// claimed are the addresses that pools have given for a device, with their prefixes, and the gateway. A clone is made
+// when they are all there.
+func (s cloner) claimed(ctx context.Context, r provider.Ref, device int, d machinev1beta1.NetworkDeviceSpec) (addresses []string, gateway string, err error) {
+	for i, pool := range d.AddressesFromPools {
+		name := claimName(r.Name, device, i)
+		field := fmt.Sprintf("network.devices[%d].addressesFromPools[%d]", device, i)
+		if s.provider.config.Objects == nil {
+			return nil, "", provider.InvalidField(field, "addresses of pools need a control cluster, and there is none")
+		}
+		a, err := s.address(ctx, r.Namespace, name)
+		if err != nil {
+			return nil, "", fmt.Errorf("address of the pool %s %s (%s): %w", pool.Resource, pool.Name, field, err)
+		}
+		addresses = append(addresses, fmt.Sprintf("%s/%d", a.Address, a.Prefix))
+		if a.Gateway != "" {
+			gateway = a.Gateway
+		}
+	}
+	return addresses, gateway, nil
+}
+
+// address is what an IPAddress has in its spec.
+type address struct {
+	Address string `json:"address"`
+	Prefix  int    `json:"prefix"`
+	Gateway string `json:"gateway"`
+}
+
+// address is the one that a claim is bound to.
+func (s cloner) address(ctx context.Context, namespace, claim string) (a address, err error) {
+	var bound struct {
+		Status struct {
+			AddressRef struct {
+				Name string `json:"name"`
+			} `json:"addressRef"`
+		} `json:"status"`
+	}
+	if err := s.object(ctx, "IPAddressClaim", namespace, claim, &bound); err != nil {
+		return a, err
+	}
+	name := bound.Status.AddressRef.Name
+	if name == "" {
+		return a, &provider.Error{Kind: provider.Conflict, After: unclaimed, Err: fmt.Errorf("the IPAddressClaim %s is not bound to an address yet", claim)}
+	}
+	var given struct {
+		Spec address `json:"spec"`
+	}
+	err = s.object(ctx, "IPAddress", namespace, name, &given)
+	return given.Spec, err
+}
+
+// object reads an object of the IPAM API into something, in the version that the cluster has.
+func (s cloner) object(ctx context.Context, kind, namespace, name string, into any) error {
+	for _, version := range ipamVersions {
+		raw, err := s.provider.config.Objects.Object(ctx, provider.ObjectRef{APIVersion: version, Kind: kind, Namespace: namespace, Name: name})
+		if errors.Is(err, provider.ErrNoObject) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(raw, into); err != nil {
+			return fmt.Errorf("read %s %s: %w", kind, name, err)
+		}
+		return nil
+	}
+	return &provider.Error{Kind: provider.Conflict, After: unclaimed, Err: fmt.Errorf("there is no %s %s in the namespace %s", kind, name, namespace)}
+}

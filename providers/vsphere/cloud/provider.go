@@ -1,0 +1,165 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/utils/clock"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/serve"
+)
+
+// Config is what a [Provider] works with.
+type Config struct {
+	Clock provider.Clock
+	// Objects are those of the control cluster; nil for none.
+	Objects provider.Objects
+	// PageSize is how many virtual machines a listing asks for at a time; 0 for 200.
+	PageSize int32
+}
+
+// Provider implements [provider.Provider].
+type Provider struct {
+	config  Config
+	specs   *provider.Specs[*plan]
+	clients *provider.Clients[*conn]
+	tasks   *tasks
+}
+
+var _ provider.Provider = &Provider{}
+
+// mostSessions is how many vCenters, or users of one, are logged in to: a vCenter has room for a few hundred
+// sessions of all its users together.
+const mostSessions = 20
+
+// New makes a provider.
+func New(c Config) *Provider {
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
+	}
+	if c.PageSize == 0 {
+		c.PageSize = 200
+	}
+	return &Provider{config: c, specs: provider.NewSpecs(decode), clients: provider.NewClients[*conn](c.Clock, 0, mostSessions), tasks: newTasks(c.Clock)}
+}
+
+// Plugin is the provider to be served. A vCenter does not tell how many requests it bears; these are few enough for
+// one that serves others too.
+func Plugin() serve.Plugin {
+	return serve.Plugin{
+		Name: "vsphere",
+		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
+			return New(Config{Clock: e.Clock, Objects: e.Objects}), nil
+		},
+		Limits: decorate.Limits{PerSecond: 20},
+	}
+}
+
+// Name implements [provider.Provider].
+func (p *Provider) Name() string { return "vsphere" }
+
+// Open implements [provider.Provider].
+func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
+	if class.Cluster == "" {
+		return nil, provider.Errorf(provider.Invalid, "the class names no cluster")
+	}
+	s := &session{provider: p, class: class}
+	server := ""
+	if len(class.Spec) > 0 {
+		made, err := p.specs.Get(class.API, class.Spec)
+		if err != nil {
+			return nil, err
+		}
+		s.plan, server = made, made.server
+	}
+	if class.API != provider.Gardener {
+		var err error
+		if s.site, err = siteOf(ctx, p.config.Objects); err != nil {
+			return nil, err
+		}
+	}
+	t, err := targetOf(class, server, s.site)
+	if err != nil {
+		return nil, err
+	}
+	s.target = t
+	return s, nil
+}
+
+// session is a class opened.
+type session struct {
+	provider *Provider
+	class    provider.Class
+	plan     *plan // nil: the class has lost its spec
+	site     site
+	target   target
+}
+
+var _ interface {
+	provider.Session
+	provider.Accounter
+	provider.Scoper
+	provider.Identifier
+	provider.Comparer
+	provider.StatusReporter
+	provider.Sizer
+	provider.Initializer
+	provider.Powerer
+	provider.Sourced
+} = &session{}
+
+// with hands a connection to calls, and drops it when the vCenter denies it.
+func (s *session) with(ctx context.Context, calls func(*conn) error) error {
+	key := s.target.key()
+	c, err := s.provider.clients.Get(ctx, key, func(ctx context.Context) (*conn, error) { return dial(ctx, s.target, s.provider.config.Clock) })
+	if err == nil {
+		err = c.do(ctx, func() error { return calls(c) })
+	}
+	return s.provider.clients.Observe(key, err)
+}
+
+// Account implements [provider.Accounter]: a vCenter is one, whoever logs in.
+func (s *session) Account(ctx context.Context) (id string, err error) {
+	err = s.with(ctx, func(c *conn) error {
+		id = c.vim.ServiceContent.About.InstanceUuid
+		return nil
+	})
+	if err == nil && id == "" {
+		err = provider.Errorf(provider.Invalid, "%s does not tell its instance UUID: it is no vCenter", s.target.server)
+	}
+	return id, err
+}
+
+// Scope implements [provider.Scoper]: virtual machines are listed in a datacenter of a vCenter. What a spec of
+// Gardener's says of their owner counts, too.
+func (s *session) Scope() string {
+	if s.plan == nil {
+		return "no spec"
+	}
+	parts := []string{s.target.server, s.plan.place.datacenter, s.plan.region}
+	for _, k := range slices.Sorted(maps.Keys(s.plan.ownership)) {
+		parts = append(parts, k+"="+s.plan.ownership[k])
+	}
+	// What a virtual machine should have decides whether it is initialized.
+	parts = append(parts, s.plan.tags...)
+	for _, k := range slices.Sorted(maps.Keys(s.plan.attributes)) {
+		parts = append(parts, k+"="+s.plan.attributes[k])
+	}
+	return strings.Join(parts, "\n") + fmt.Sprint(s.plan.place.wait)
+}
+
+// Identify implements [provider.Identifier].
+func (s *session) Identify(id string) string {
+	if uuid := biosUUID(id); uuid != "" {
+		return scheme + uuid
+	}
+	return ""
+}
+
+// Source implements [provider.Sourced].
+func (s *session) Source() provider.ClientKey { return s.site.source() }
