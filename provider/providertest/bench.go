@@ -105,15 +105,15 @@ func (b *bench) awaitRunning(ctx context.Context, ref provider.Ref) (i provider.
 			return false, fmt.Errorf("find reports %d instances after one create", len(found))
 		}
 		i = found[0]
-		return i.State == provider.Running, b.carryOn(ctx, ref, i)
+		return i.State == provider.Running, carryOn(ctx, b.session, ref, i)
 	})
 	return i, err
 }
 
 // carryOn does for an instance that is off, and was never on, what the engine does for it. One that
 // infrastructures power on by themselves is left to them.
-func (b *bench) carryOn(ctx context.Context, ref provider.Ref, i provider.Instance) error {
-	in, ok := provider.As[provider.Initializer](b.session)
+func carryOn(ctx context.Context, s provider.Session, ref provider.Ref, i provider.Instance) error {
+	in, ok := provider.As[provider.Initializer](s)
 	if !ok || !i.Uninitialized || i.State != provider.Stopped {
 		return nil
 	}

@@ -59,7 +59,7 @@ func (b *bench) awaitFault(ctx context.Context, ref provider.Ref) (i provider.In
 			return false, errors.New("an instance that was given up runs")
 		}
 		i = all[0]
-		return i.Fault != nil, b.carryOn(ctx, ref, i)
+		return i.Fault != nil, carryOn(ctx, b.session, ref, i)
 	})
 	if err != nil {
 		return i, err

@@ -21,6 +21,9 @@ type due struct {
 	do func()
 }
 
+// now is the double's time.
+func (a *agenda) now() time.Time { return a.clock.Now() }
+
 func (a *agenda) after(d time.Duration, do func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

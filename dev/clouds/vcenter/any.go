@@ -13,9 +13,12 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
+// supplier is a builder of what is asked for.
+type supplier struct{ *builder }
+
 // findAny finds, and makes what it does not find: by inventory path datacenters and what is below them, and
 // templates as children of folders, which whoever asks for a folder's child by its name looks for.
-func (b *builder) findAny(own *simulator.Context, index *simulator.SearchIndex, m *simulator.Method) (*types.ManagedObjectReference, bool) {
+func (b supplier) findAny(own *simulator.Context, index *simulator.SearchIndex, m *simulator.Method) (*types.ManagedObjectReference, bool) {
 	ctx := context.Background()
 	switch req := m.Body.(type) {
 	case *types.FindByInventoryPath:
@@ -39,7 +42,7 @@ func (b *builder) findAny(own *simulator.Context, index *simulator.SearchIndex, 
 	return nil, false
 }
 
-func (b *builder) provideTemplate(ctx context.Context, in types.ManagedObjectReference, name string) error {
+func (b supplier) provideTemplate(ctx context.Context, in types.ManagedObjectReference, name string) error {
 	ancestors, err := mo.Ancestors(ctx, b.vim, b.vim.ServiceContent.PropertyCollector, in)
 	if err != nil {
 		return err
@@ -62,7 +65,7 @@ func (b *builder) provideTemplate(ctx context.Context, in types.ManagedObjectRef
 }
 
 // hostsOf are the hosts of all clusters in a folder, and the names of their datastores.
-func (b *builder) hostsOf(ctx context.Context, in *object.Folder) (hosts []*object.HostSystem, datastores []string, err error) {
+func (b supplier) hostsOf(ctx context.Context, in *object.Folder) (hosts []*object.HostSystem, datastores []string, err error) {
 	children, err := in.Children(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -96,7 +99,7 @@ func (b *builder) hostsOf(ctx context.Context, in *object.Folder) (hosts []*obje
 }
 
 // provide makes what a path names: /datacenter, and below it vm, host, datastore or network.
-func (b *builder) provide(ctx context.Context, path []string) error {
+func (b supplier) provide(ctx context.Context, path []string) error {
 	ref, err := b.find(ctx, path[0])
 	if err == nil && ref == nil {
 		if err = b.addDatacenter(ctx, Datacenter{
@@ -131,7 +134,7 @@ func (b *builder) provide(ctx context.Context, path []string) error {
 	return fmt.Errorf("nothing is called %s", path[1])
 }
 
-func (b *builder) providePortgroup(ctx context.Context, in *object.Folder, name string) error {
+func (b supplier) providePortgroup(ctx context.Context, in *object.Folder, name string) error {
 	children, err := in.Children(ctx)
 	if err != nil {
 		return err
@@ -147,7 +150,7 @@ func (b *builder) providePortgroup(ctx context.Context, in *object.Folder, name 
 }
 
 // providePool makes cluster, Resources and what is below these.
-func (b *builder) providePool(ctx context.Context, in *object.Folder, path []string) error {
+func (b supplier) providePool(ctx context.Context, in *object.Folder, path []string) error {
 	index := object.NewSearchIndex(b.vim)
 	at, err := index.FindChild(ctx, in, path[0])
 	if err != nil {
@@ -182,7 +185,7 @@ func (b *builder) providePool(ctx context.Context, in *object.Folder, path []str
 }
 
 // furnishCluster gives a cluster that was added late the datastores and the switch of the others.
-func (b *builder) furnishCluster(ctx context.Context, in *object.Folder, at object.Reference) error {
+func (b supplier) furnishCluster(ctx context.Context, in *object.Folder, at object.Reference) error {
 	hosts, err := object.NewClusterComputeResource(b.vim, at.Reference()).Hosts(ctx)
 	if err != nil {
 		return err

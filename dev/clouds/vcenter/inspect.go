@@ -269,25 +269,26 @@ func (c *Cloud) Do(verb, on string) error {
 		c.world.doomed[on] = true
 		return nil
 	}
-	vm := c.world.byInstance(on)
+	vm := byInstance(c.world.own(), on)
 	if vm == nil {
 		return fmt.Errorf("there is no virtual machine with the instance UUID %s", on)
 	}
-	return c.doTo(verb, vm)
+	if verb == "attach" {
+		return c.builder.attachVolume(c.world.own(), vm)
+	}
+	return c.world.doTo(verb, vm)
 }
 
-func (c *Cloud) doTo(verb string, vm *simulator.VirtualMachine) error {
+func (w *world) doTo(verb string, vm *simulator.VirtualMachine) error {
 	var fault types.BaseMethodFault
 	switch verb {
 	case "terminate":
-		_ = c.world.powerOff(vm)
-		fault = c.world.destroy(vm, &types.Destroy_Task{This: vm.Self})
+		_ = w.powerOff(vm)
+		fault = w.destroy(vm, &types.Destroy_Task{This: vm.Self})
 	case "stop":
-		fault = c.world.powerOff(vm)
+		fault = w.powerOff(vm)
 	case "start":
-		fault = c.world.powerOn(vm)
-	case "attach":
-		return c.attachVolume(vm)
+		fault = w.powerOn(vm)
 	default:
 		return fmt.Errorf("no such verb: %s", verb)
 	}
@@ -297,8 +298,8 @@ func (c *Cloud) doTo(verb string, vm *simulator.VirtualMachine) error {
 	return nil
 }
 
-func (w *world) byInstance(id string) *simulator.VirtualMachine {
-	for _, e := range w.own().Map.All("VirtualMachine") {
+func byInstance(ctx *simulator.Context, id string) *simulator.VirtualMachine {
+	for _, e := range ctx.Map.All("VirtualMachine") {
 		if vm := e.(*simulator.VirtualMachine); strings.EqualFold(vm.Config.InstanceUuid, id) {
 			return vm
 		}
@@ -307,7 +308,7 @@ func (w *world) byInstance(id string) *simulator.VirtualMachine {
 }
 
 // attachVolume adds a disk whose file is not with the virtual machine's, as storage drivers do.
-func (c *Cloud) attachVolume(vm *simulator.VirtualMachine) error {
+func (b *builder) attachVolume(ctx *simulator.Context, vm *simulator.VirtualMachine) error {
 	all := object.VirtualDeviceList(vm.Config.Hardware.Device)
 	controller, err := all.FindDiskController("")
 	if err != nil {
@@ -316,21 +317,16 @@ func (c *Cloud) attachVolume(vm *simulator.VirtualMachine) error {
 	datastore := strings.SplitN(vm.Config.Files.VmPathName, "]", 2)[0] + "]"
 	disk := all.CreateDisk(controller, types.ManagedObjectReference{}, datastore+" fcd/volume-"+vm.Config.InstanceUuid+".vmdk")
 	disk.CapacityInKB = gib
-	dir := c.world.own().Map.FileManager()
-	_, _ = methods.MakeDirectory(context.Background(), c.builder.vim, &types.MakeDirectory{
-		This: dir.Self, Name: datastore + " fcd", Datacenter: c.anyDatacenter(), CreateParentDirectories: types.NewBool(true),
+	dir, dc := ctx.Map.FileManager(), ctx.Map.Any("Datacenter").Reference()
+	_, _ = methods.MakeDirectory(context.Background(), b.vim, &types.MakeDirectory{
+		This: dir.Self, Name: datastore + " fcd", Datacenter: &dc, CreateParentDirectories: types.NewBool(true),
 	})
 	spec := types.VirtualMachineConfigSpec{DeviceChange: []types.BaseVirtualDeviceConfigSpec{&types.VirtualDeviceConfigSpec{
 		Operation: types.VirtualDeviceConfigSpecOperationAdd, FileOperation: types.VirtualDeviceConfigSpecFileOperationCreate, Device: disk,
 	}}}
-	body := vm.ReconfigVMTask(c.world.own(), &types.ReconfigVM_Task{This: vm.Self, Spec: spec})
-	if _, fault := inner(c.world.own(), body, func() types.ManagedObjectReference { return body.(*methods.ReconfigVM_TaskBody).Res.Returnval }); fault != nil {
+	body := vm.ReconfigVMTask(ctx, &types.ReconfigVM_Task{This: vm.Self, Spec: spec})
+	if _, fault := inner(ctx, body, func() types.ManagedObjectReference { return body.(*methods.ReconfigVM_TaskBody).Res.Returnval }); fault != nil {
 		return fmt.Errorf("attach: %T", fault)
 	}
 	return nil
-}
-
-func (c *Cloud) anyDatacenter() *types.ManagedObjectReference {
-	ref := c.world.own().Map.Any("Datacenter").Reference()
-	return &ref
 }

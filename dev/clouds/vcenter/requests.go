@@ -79,7 +79,7 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		return
 	}
 	answer := httptest.NewRecorder()
-	c.handler.ServeHTTP(answer, c.paged(r, body))
+	c.handler.ServeHTTP(answer, paged(c.options.PageSize, r, body))
 	c.people.remember(r, body, answer)
 	for k, v := range answer.Header() {
 		w.Header()[k] = v
@@ -101,7 +101,7 @@ func (c *Cloud) instead(m *simulator.Method) (returned *types.ManagedObjectRefer
 		}
 	case *simulator.SearchIndex:
 		if c.options.AcceptAny {
-			return c.builder.findAny(c.world.own(), o, m)
+			return supplier{c.builder}.findAny(c.world.own(), o, m)
 		}
 	}
 	return nil, false
@@ -133,9 +133,9 @@ func (c *Cloud) serveInstead(w http.ResponseWriter, r *http.Request, body []byte
 var maxObjects = regexp.MustCompile(`<maxObjects>\d+</maxObjects>`)
 
 // paged bounds the page that a request for properties asks for.
-func (c *Cloud) paged(r *http.Request, body []byte) *http.Request {
-	if c.options.PageSize > 0 && soapMethod(body) == "RetrievePropertiesEx" {
-		body = maxObjects.ReplaceAll(body, fmt.Appendf(nil, "<maxObjects>%d</maxObjects>", c.options.PageSize))
+func paged(size int32, r *http.Request, body []byte) *http.Request {
+	if size > 0 && soapMethod(body) == "RetrievePropertiesEx" {
+		body = maxObjects.ReplaceAll(body, fmt.Appendf(nil, "<maxObjects>%d</maxObjects>", size))
 	}
 	out := r.Clone(r.Context())
 	out.Body = http.NoBody

@@ -3,7 +3,6 @@ package vcenter
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -51,9 +50,6 @@ func (w *world) booted(vm types.ManagedObjectReference) {
 	defer w.mu.Unlock()
 	w.boots[vm]++
 }
-
-// now is the double's time.
-func (w *world) now() time.Time { return w.clock.Now() }
 
 // crowded reports whether as many run in a cluster as there is room for.
 func (w *world) crowded(cluster string) bool {

@@ -20,7 +20,7 @@ import (
 func (s cloner) kernelArguments(ctx context.Context, r provider.Ref) (string, error) {
 	var all []string
 	for i, device := range s.plan.nics {
-		addresses, gateway, err := s.claimed(ctx, r, i, device)
+		addresses, gateway, err := claims{s.provider.config.Objects}.of(ctx, r, i, device)
 		if err != nil {
 			return "", err
 		}
@@ -73,6 +73,9 @@ const ipam = "ipam.cluster.x-k8s.io/"
 
 var ipamVersions = []string{ipam + "v1beta1", ipam + "v1beta2"}
 
+// claims are requests for addresses in the control cluster. They are read: somebody else makes them.
+type claims struct{ objects provider.Objects }
+
 // claimName is that of the claim for an address of the pool of a device, as the original has it.
 func claimName(machine string, device, pool int) string {
 	return fmt.Sprintf("%s-claim-%d-%d", machine, device, pool)
@@ -81,16 +84,16 @@ func claimName(machine string, device, pool int) string {
 // unclaimed is how long to wait for an address.
 const unclaimed = 15 * time.Second
 
-// claimed are the addresses that pools have given for a device, with their prefixes, and the gateway. A clone is made
+// of are the addresses that pools have given for a device, with their prefixes, and the gateway. A clone is made
 // when they are all there.
-func (s cloner) claimed(ctx context.Context, r provider.Ref, device int, d machinev1beta1.NetworkDeviceSpec) (addresses []string, gateway string, err error) {
+func (c claims) of(ctx context.Context, r provider.Ref, device int, d machinev1beta1.NetworkDeviceSpec) (addresses []string, gateway string, err error) {
 	for i, pool := range d.AddressesFromPools {
 		name := claimName(r.Name, device, i)
 		field := fmt.Sprintf("network.devices[%d].addressesFromPools[%d]", device, i)
-		if s.provider.config.Objects == nil {
+		if c.objects == nil {
 			return nil, "", provider.InvalidField(field, "addresses of pools need a control cluster, and there is none")
 		}
-		a, err := s.address(ctx, r.Namespace, name)
+		a, err := c.address(ctx, r.Namespace, name)
 		if err != nil {
 			return nil, "", fmt.Errorf("address of the pool %s %s (%s): %w", pool.Resource, pool.Name, field, err)
 		}
@@ -110,7 +113,7 @@ type address struct {
 }
 
 // address is the one that a claim is bound to.
-func (s cloner) address(ctx context.Context, namespace, claim string) (a address, err error) {
+func (c claims) address(ctx context.Context, namespace, claim string) (a address, err error) {
 	var bound struct {
 		Status struct {
 			AddressRef struct {
@@ -118,7 +121,7 @@ func (s cloner) address(ctx context.Context, namespace, claim string) (a address
 			} `json:"addressRef"`
 		} `json:"status"`
 	}
-	if err := s.object(ctx, "IPAddressClaim", namespace, claim, &bound); err != nil {
+	if err := c.object(ctx, "IPAddressClaim", namespace, claim, &bound); err != nil {
 		return a, err
 	}
 	name := bound.Status.AddressRef.Name
@@ -128,14 +131,14 @@ func (s cloner) address(ctx context.Context, namespace, claim string) (a address
 	var given struct {
 		Spec address `json:"spec"`
 	}
-	err = s.object(ctx, "IPAddress", namespace, name, &given)
+	err = c.object(ctx, "IPAddress", namespace, name, &given)
 	return given.Spec, err
 }
 
 // object reads an object of the IPAM API into something, in the version that the cluster has.
-func (s cloner) object(ctx context.Context, kind, namespace, name string, into any) error {
+func (c claims) object(ctx context.Context, kind, namespace, name string, into any) error {
 	for _, version := range ipamVersions {
-		raw, err := s.provider.config.Objects.Object(ctx, provider.ObjectRef{APIVersion: version, Kind: kind, Namespace: namespace, Name: name})
+		raw, err := c.objects.Object(ctx, provider.ObjectRef{APIVersion: version, Kind: kind, Namespace: namespace, Name: name})
 		if errors.Is(err, provider.ErrNoObject) {
 			continue
 		}

@@ -119,7 +119,8 @@ func (s *site) ofCloudConfig(text string) {
 	s.region, s.zone = cmp.Or(said.Labels.Region, s.region), cmp.Or(said.Labels.Zone, s.zone)
 }
 
-// parseSections reads "[Section]" and "key = value", with quotes around the value or without, in any case.
+// parseSections reads sections with their names in brackets, and lines of a key, "=" and a value, in quotes or
+// without, in any case.
 func parseSections(text string) map[string]string {
 	all, section := map[string]string{}, ""
 	for line := range strings.SplitSeq(text, "\n") {

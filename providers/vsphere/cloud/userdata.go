@@ -17,8 +17,8 @@ func cloudInit(data []byte, keys []string) ([]byte, error) {
 		return data, nil
 	}
 	if strings.HasPrefix(text, "#!") {
-		const wrapped = "#cloud-config\nwrite_files:\n- path: /root/machine-user-data\n  owner: root:root\n  permissions: '0555'\n  encoding: b64\n" +
-			"  content: %s\nruncmd:\n- /root/machine-user-data\n- rm /root/machine-user-data\n"
+		const wrapped = "#cloud-config\nwrite_files:\n- path: /var/lib/machine-user-data\n  owner: root:root\n  permissions: '0555'\n  encoding: b64\n" +
+			"  content: %s\nruncmd:\n- /var/lib/machine-user-data\n- rm /var/lib/machine-user-data\n"
 		text = fmt.Sprintf(wrapped, base64.StdEncoding.EncodeToString(data))
 	}
 	switch {

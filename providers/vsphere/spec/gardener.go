@@ -32,18 +32,8 @@ type Gardener struct {
 // GardenerClone says of what, and where, a virtual machine is made.
 type GardenerClone struct {
 	// Region is part of provider IDs.
-	Region string `json:"region,omitempty"`
-	// Datacenter is a name or an inventory path, as are the places below.
-	Datacenter string `json:"datacenter,omitempty"`
-	// DatastoreCluster or Datastore is where the disk lies; of a cluster the vCenter recommends one.
-	DatastoreCluster string `json:"datastoreCluster,omitempty"`
-	Datastore        string `json:"datastore,omitempty"`
-	// ComputeCluster, ResourcePool or HostSystem is where it runs.
-	ComputeCluster string `json:"computeCluster,omitempty"`
-	ResourcePool   string `json:"resourcePool,omitempty"`
-	HostSystem     string `json:"hostSystem,omitempty"`
-	// Folder is that of the virtual machine. Default: the datacenter's.
-	Folder string `json:"folder,omitempty"`
+	Region        string `json:"region,omitempty"`
+	GardenerPlace `json:",inline"`
 	// NumCpus and Memory (MiB) are the template's if they are 0.
 	NumCpus int `json:"numCpus,omitempty"`
 	Memory  int `json:"memory,omitempty"`
@@ -68,6 +58,21 @@ type GardenerClone struct {
 	WaitForIP bool `json:"waitForIP,omitempty"`
 	// Customization names a specification of the vCenter for customizing guests.
 	Customization string `json:"customization,omitempty"`
+}
+
+// GardenerPlace is where in the inventory.
+type GardenerPlace struct {
+	// Datacenter is a name or an inventory path, as are the places below.
+	Datacenter string `json:"datacenter,omitempty"`
+	// DatastoreCluster or Datastore is where the disk lies; of a cluster the vCenter recommends one.
+	DatastoreCluster string `json:"datastoreCluster,omitempty"`
+	Datastore        string `json:"datastore,omitempty"`
+	// ComputeCluster, ResourcePool or HostSystem is where it runs.
+	ComputeCluster string `json:"computeCluster,omitempty"`
+	ResourcePool   string `json:"resourcePool,omitempty"`
+	HostSystem     string `json:"hostSystem,omitempty"`
+	// Folder is that of the virtual machine. Default: the datacenter's.
+	Folder string `json:"folder,omitempty"`
 }
 
 // GardenerDisk is a size in GiB.
