@@ -219,6 +219,11 @@ func (b *builder) addDatastores(ctx context.Context, in *object.Folder, hosts []
 		if err != nil {
 			return err
 		}
+		spec := types.StorageDrsConfigSpec{PodConfigSpec: &types.StorageDrsPodConfigSpec{Enabled: types.NewBool(true)}}
+		t, err := object.NewStorageResourceManager(b.vim).ConfigureStorageDrsForPod(ctx, p, spec, true)
+		if _, err := done(ctx, t, err); err != nil {
+			return err
+		}
 		for _, name := range names {
 			ds, err := b.addDatastore(ctx, hosts, name)
 			if err != nil {

@@ -102,6 +102,24 @@ func (c *Cloud) TagID(category, name string) string {
 // AddTag adds a tag to the tagging service.
 func (c *Cloud) AddTag(t Tag) error { return c.builder.addTag(context.Background(), t) }
 
+// NameOf is the name of an object; empty if there is none.
+func (c *Cloud) NameOf(r types.ManagedObjectReference) string {
+	e, ok := c.world.own().Map.Get(r).(mo.Entity)
+	if !ok {
+		return ""
+	}
+	return e.Entity().Name
+}
+
+// SwitchUUID is that of the distributed switch of a datacenter.
+func (c *Cloud) SwitchUUID(datacenter string) string {
+	ref, err := c.builder.find(context.Background(), datacenter+"/network/switch")
+	if err != nil || ref == nil {
+		return ""
+	}
+	return c.world.own().Map.Get(*ref).(*simulator.DistributedVirtualSwitch).Uuid
+}
+
 // Clones are the requests for clones that were accepted, first to last.
 func (c *Cloud) Clones() []types.CloneVM_Task {
 	c.world.mu.Lock()

@@ -99,7 +99,6 @@ func inner(ctx *simulator.Context, body soap.HasFault, ref func() types.ManagedO
 // takes up the name at once; here the second of two clones fails with the first one's end, alike.
 func (w *world) beginClone(template *simulator.VirtualMachine, req *types.CloneVM_Task) types.ManagedObjectReference {
 	w.mu.Lock()
-	w.clones = append(w.clones, *req)
 	w.cloning[req] = *req
 	w.mu.Unlock()
 	return w.begin(template, "clone", w.options.Clone, func() (types.AnyType, types.BaseMethodFault) {

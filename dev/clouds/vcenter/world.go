@@ -39,6 +39,15 @@ func (w *world) own() *simulator.Context {
 	return &ctx
 }
 
+// note remembers requests for clones.
+func (w *world) note(m *simulator.Method) {
+	if req, ok := m.Body.(*types.CloneVM_Task); ok {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.clones = append(w.clones, *req)
+	}
+}
+
 func (w *world) isFull(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -297,18 +297,21 @@ func (s inventory) recommendOf(ctx context.Context, c *conn, template ref, name 
 	if err != nil {
 		return err
 	}
-	result, err := object.NewStorageResourceManager(c.vim).RecommendDatastores(ctx, types.StoragePlacementSpec{
-		Folder: clone.Location.Folder, Vm: &template, CloneName: name, CloneSpec: clone, Type: string(types.StoragePlacementSpecPlacementTypeClone),
-		PodSelectionSpec: types.StorageDrsPodSelectionSpec{StoragePod: &pod},
-	})
-	if err != nil {
-		return fmt.Errorf("ask for a datastore: %w", err)
-	}
-	for _, r := range result.Recommendations {
-		for _, a := range r.Action {
-			if placement, ok := a.(*types.StoragePlacementAction); ok {
-				clone.Location.Datastore = &placement.Destination
-				return nil
+	// Some recommend only for what is listed.
+	for _, listed := range [][]types.VmPodConfigForPlacement{nil, {{StoragePod: pod}}} {
+		result, err := object.NewStorageResourceManager(c.vim).RecommendDatastores(ctx, types.StoragePlacementSpec{
+			Folder: clone.Location.Folder, Vm: &template, CloneName: name, CloneSpec: clone, Type: string(types.StoragePlacementSpecPlacementTypeClone),
+			PodSelectionSpec: types.StorageDrsPodSelectionSpec{StoragePod: &pod, InitialVmConfig: listed},
+		})
+		if err != nil {
+			return fmt.Errorf("ask for a datastore: %w", err)
+		}
+		for _, r := range result.Recommendations {
+			for _, a := range r.Action {
+				if placement, ok := a.(*types.StoragePlacementAction); ok {
+					clone.Location.Datastore = &placement.Destination
+					return nil
+				}
 			}
 		}
 	}

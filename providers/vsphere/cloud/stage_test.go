@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
@@ -243,7 +244,8 @@ func (s *stage) open(t *testing.T, class provider.Class) *session {
 }
 
 func machineRef(name string) provider.Ref {
-	return provider.Ref{UID: fmt.Sprintf("5f1c5b5e-5d0f-4b8e-9a60-%012x", []byte(name)), Namespace: "machines", Name: name}
+	sum := sha256.Sum256([]byte(name))
+	return provider.Ref{UID: fmt.Sprintf("5f1c5b5e-5d0f-4b8e-9a60-%012x", sum[:6]), Namespace: "machines", Name: name}
 }
 
 // settle finds the instance of a machine and initializes it until it runs and lacks nothing.
