@@ -163,7 +163,9 @@ func (b supplier) providePool(ctx context.Context, in *object.Folder, path []str
 		if at, err = index.FindChild(ctx, in, path[0]); err != nil {
 			return err
 		}
-		return b.furnishCluster(ctx, in, at)
+		if err := b.furnishCluster(ctx, in, at); err != nil {
+			return err
+		}
 	}
 	for _, name := range path[1:] {
 		child, err := index.FindChild(ctx, at, name)

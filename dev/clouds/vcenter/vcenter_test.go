@@ -2,6 +2,7 @@ package vcenter_test
 
 import (
 	"context"
+	"encoding/base64"
 	"net/http/httptest"
 	"net/url"
 	"testing"
@@ -116,5 +117,143 @@ func TestCloneTakesItsTimeAndTheNameOnce(t *testing.T) {
 	all := s.cloud.Machines()
 	if len(all) != 1 || all[0].InstanceID != id || all[0].Config.Annotation != "a machine" || *all[0].Config.Hardware.NumCoresPerSocket != 3 {
 		t.Errorf("%+v", all)
+	}
+}
+
+// up makes a machine that runs.
+func (s site) up(t *testing.T, c *govmomi.Client, name string, options map[string]string) *object.VirtualMachine {
+	t.Helper()
+	ctx := t.Context()
+	config := &types.VirtualMachineConfigSpec{}
+	for key, value := range options {
+		config.ExtraConfig = append(config.ExtraConfig, &types.OptionValue{Key: key, Value: value})
+	}
+	info, err := s.clone(ctx, t, c, name, config).WaitForResult(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vm := object.NewVirtualMachine(c.Client, info.Result.(types.ManagedObjectReference))
+	task, err := vm.PowerOn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := task.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return vm
+}
+
+func TestGuests(t *testing.T) {
+	s := start(t, vcenter.Options{Boot: time.Minute})
+	c := s.client(t)
+	vm := s.up(t, c, "m", map[string]string{
+		"guestinfo.hostname": "node-1", "guestinfo.ignition.config.data": base64.StdEncoding.EncodeToString([]byte("{}")), "guestinfo.ignition.config.data.encoding": "base64",
+		"guestinfo.afterburn.initrd.network-kargs": "ip=10.1.2.3::10.1.2.1:255.255.255.0:::none nameserver=10.1.2.2",
+	})
+	if n := len(s.cloud.Guests()); n != 0 {
+		t.Errorf("%d guests are up at once", n)
+	}
+	s.clock.Advance(2 * time.Minute)
+	guests := s.cloud.Guests()
+	if len(guests) != 1 {
+		t.Fatalf("%+v", guests)
+	}
+	g := guests[0]
+	uuid := vm.UUID(t.Context())
+	if g.NodeName != "node-1" || g.ProviderID != "vsphere://"+uuid || string(g.UserData) != "{}" || len(g.Addresses) != 1 || g.Addresses[0] != "10.1.2.3" || g.Boots != 1 {
+		t.Errorf("%+v", g)
+	}
+	task, err := vm.Reset(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := task.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if g := s.cloud.Guests()[0]; g.Boots != 2 {
+		t.Errorf("after a reset it has booted %d times", g.Boots)
+	}
+	if err := s.cloud.Do("stop", s.cloud.Machines()[0].InstanceID); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.cloud.Guests()); n != 0 {
+		t.Errorf("%d guests run on what is off", n)
+	}
+}
+
+func TestRoom(t *testing.T) {
+	all := vcenter.Sample()
+	all.Datacenters[0].Clusters[0].Room = 1
+	s := start(t, vcenter.Options{Inventory: all})
+	c, ctx := s.client(t), t.Context()
+	s.up(t, c, "a", nil)
+	info, err := s.clone(ctx, t, c, "b", nil).WaitForResult(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dc, err := find.NewFinder(c.Client).Datacenter(ctx, "dc1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	vm := info.Result.(types.ManagedObjectReference)
+	task, err := dc.PowerOnVM(ctx, []types.ManagedObjectReference{vm})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err = task.WaitForResult(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, ok := info.Result.(types.ClusterPowerOnVmResult)
+	if !ok || len(result.NotAttempted) != 1 || !fault.Is(result.NotAttempted[0].Fault.Fault, &types.InsufficientResourcesFault{}) {
+		t.Errorf("%+v: want one that was not attempted", info.Result)
+	}
+	if err := s.cloud.Do("exhaust", "ds1"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestVerbs(t *testing.T) {
+	s := start(t, vcenter.Options{})
+	s.up(t, s.client(t), "a", nil)
+	id := s.cloud.Machines()[0].InstanceID
+	for _, r := range []struct{ verb, state string }{{"stop", "poweredOff"}, {"start", "poweredOn"}, {"attach", "poweredOn"}, {"terminate", ""}} {
+		if err := s.cloud.Do(r.verb, id); err != nil {
+			t.Errorf("%s: %v", r.verb, err)
+		}
+		state := ""
+		for _, i := range s.cloud.Instances() {
+			state = i.State
+		}
+		if state != r.state {
+			t.Errorf("after %s it is %q, want %q", r.verb, state, r.state)
+		}
+	}
+	if err := s.cloud.Do("stop", id); err == nil {
+		t.Error("what is not there can be stopped")
+	}
+}
+
+// What is asked for is there, if the double is told to.
+func TestAcceptAny(t *testing.T) {
+	s := start(t, vcenter.Options{AcceptAny: true, Inventory: vcenter.Inventory{Datacenters: []vcenter.Datacenter{}}})
+	c, err := s.login(t, "anybody", "anything")
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, ctx := object.NewSearchIndex(c.Client), t.Context()
+	for _, path := range []string{
+		"/prod", "/prod/vm/a/b", "/prod/host/blue/Resources/green", "/prod/datastore/fast", "/prod/network/blue-network",
+	} {
+		if found, err := index.FindByInventoryPath(ctx, path); err != nil || found == nil {
+			t.Errorf("%s is %v, %v", path, found, err)
+		}
+	}
+	folder, err := index.FindByInventoryPath(ctx, "/prod/vm/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if template, err := index.FindChild(ctx, folder, "rhcos-4.20"); err != nil || template == nil {
+		t.Errorf("the template is %v, %v", template, err)
 	}
 }

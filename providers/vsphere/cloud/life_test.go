@@ -1,0 +1,583 @@
+package cloud
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/millwright-dev/millwright/dev/clouds/vcenter"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// only is the one machine that the vCenter has.
+func (s *stage) only(t *testing.T) vcenter.Machine {
+	t.Helper()
+	all := s.cloud.Machines()
+	if len(all) != 1 {
+		t.Fatalf("there are %d virtual machines", len(all))
+	}
+	return all[0]
+}
+
+// gone deletes until it is done, and returns what was asked for, in order.
+func (s *stage) gone(t *testing.T, of *session, r provider.Ref, i ...provider.Instance) (asked []string) {
+	t.Helper()
+	before := len(s.server.Requests())
+	for range 60 {
+		done, err := of.Delete(t.Context(), r, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done {
+			for _, q := range s.server.Requests()[before:] {
+				if q.Writes {
+					asked = append(asked, q.Operation)
+				}
+			}
+			return asked
+		}
+		s.clock.Advance(time.Second)
+	}
+	t.Fatal("it does not go")
+	return nil
+}
+
+func TestDeletionIsStepByStep(t *testing.T) {
+	s := newStage(t, vcenter.Options{Delete: 3 * time.Second})
+	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
+	i := s.make(t, of, r)
+	asked := s.gone(t, of, r, i)
+	if want := []string{"PowerOffVM_Task", "Destroy_Task"}; !slices.Equal(asked, want) {
+		t.Errorf("%q, want %q", asked, want)
+	}
+}
+
+// A disk of a volume that is still attached when a machine goes is let go of, with what is on it.
+func TestVolumesAreKept(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	class := s.openShift()
+	class["dataDisks"] = []m{{"name": "own", "sizeGiB": 1}}
+	of, r := s.open(t, s.classOf(provider.OpenShift, "c", class)), machineRef("m")
+	i := s.make(t, of, r)
+	if err := s.cloud.Do("attach", i.ID); err != nil {
+		t.Fatal(err)
+	}
+	asked := s.gone(t, of, r, i)
+	if want := []string{"PowerOffVM_Task", "ReconfigVM_Task", "Destroy_Task"}; !slices.Equal(asked, want) {
+		t.Errorf("%q, want %q", asked, want)
+	}
+	if !s.cloud.Probe().HasFile("dc1", "ds1", "fcd/volume-"+i.ID+".vmdk") {
+		t.Error("the volume is gone")
+	}
+	if s.cloud.Probe().HasFile("dc1", "ds1", "m/m_1.vmdk") {
+		t.Error("a disk of its own is left")
+	}
+}
+
+func TestDeletionOfACloneUnderWay(t *testing.T) {
+	s := newStage(t, vcenter.Options{Clone: 10 * time.Second})
+	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
+	if _, err := of.Create(t.Context(), r, provider.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	if asked := s.gone(t, of, r); !slices.Contains(asked, "CancelTask") && len(s.cloud.Machines()) > 0 {
+		t.Errorf("%q, and something is left", asked)
+	}
+	s.clock.Advance(time.Minute)
+	if n := len(s.cloud.Machines()); n != 0 {
+		t.Errorf("%d virtual machines came later", n)
+	}
+}
+
+func TestTags(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	class := s.openShift()
+	class["tagIDs"] = []string{s.cloud.TagID("teams", "blue")}
+	of, r := s.open(t, s.classOf(provider.OpenShift, "c", class)), machineRef("m")
+	i := s.make(t, of, r)
+	got := s.only(t).Tags
+	slices.Sort(got)
+	if want := []string{"blue", "c"}; !slices.Equal(got, want) {
+		t.Errorf("it has the tags %q, want %q", got, want)
+	}
+	if n := s.server.Counts()["tag-association attach-multiple-tags-to-object"]; n != 1 {
+		t.Errorf("%d requests for two tags", n)
+	}
+	// Somebody takes a tag away.
+	if err := s.cloud.Probe().Untag(s.cloud.TagID("teams", "blue"), i.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.settle(t, of, r)
+	if got := s.only(t).Tags; len(got) != 2 {
+		t.Errorf("it has the tags %q, and is called initialized", got)
+	}
+}
+
+func TestAnUnknownTagIsTheSpecs(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	class := s.openShift()
+	class["tagIDs"] = []string{"urn:vmomi:InventoryServiceTag:11111111-2222-3333-4444-555555555555:GLOBAL"}
+	of, r := s.open(t, s.classOf(provider.OpenShift, "c", class)), machineRef("m")
+	if _, err := of.Create(t.Context(), r, provider.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	for range 10 {
+		found, ferr := of.Find(t.Context(), r)
+		if ferr != nil || len(found) != 1 {
+			t.Fatal(found, ferr)
+		}
+		if err = of.Initialize(t.Context(), r, found[0]); err != nil {
+			break
+		}
+		s.clock.Advance(time.Second)
+	}
+	if !namesField(err, "tagIDs[0]") {
+		t.Errorf("%v, want Invalid about tagIDs[0]", err)
+	}
+}
+
+func TestAttributes(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	class := s.gardener("c")
+	class["tags"].(m)["team"] = "blue"
+	of, r := s.open(t, s.classOf(provider.Gardener, "c", class)), machineRef("m")
+	s.make(t, of, r)
+	got := s.only(t).Attributes
+	for key, value := range map[string]string{"kubernetes.io/cluster/c": "1", "kubernetes.io/role/node": "1", "team": "blue"} {
+		if got[key] != value {
+			t.Errorf("%s is %q, want %q", key, got[key], value)
+		}
+	}
+	// A spec that does not say whose machines are gets what the original would find them by.
+	delete(class, "tags")
+	of = s.open(t, s.classOf(provider.Gardener, "d", class))
+	s.make(t, of, machineRef("n"))
+	for _, machine := range s.cloud.Machines() {
+		if machine.Name == "n" && (machine.Attributes["kubernetes.io/cluster/d"] == "" || machine.Attributes["kubernetes.io/role/node"] == "") {
+			t.Errorf("%v", machine.Attributes)
+		}
+	}
+}
+
+// Where an administrator has made no tag for the cluster, an option says that a machine ran: one that is switched off
+// later is not switched on again.
+func TestWithoutAnyTag(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	s.tagged["c"] = true // nobody has made it
+	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
+	i := s.make(t, of, r)
+	if got := s.only(t).Extra[keyStarted]; got != "true" {
+		t.Errorf("nothing says that it ran: %q", got)
+	}
+	if err := s.cloud.Do("stop", i.ID); err != nil {
+		t.Fatal(err)
+	}
+	found, err := of.Find(t.Context(), r)
+	if err != nil || len(found) != 1 || found[0].State != provider.Stopped || found[0].Uninitialized {
+		t.Errorf("%+v, %v: want one that is off, and stays off", found, err)
+	}
+}
+
+func TestAMachineThatIsSwitchedOffStaysOff(t *testing.T) {
+	for _, api := range []string{provider.OpenShift, provider.Gardener} {
+		s := newStage(t, vcenter.Options{})
+		of, r := s.open(t, s.class(api, "c")), machineRef("m")
+		i := s.make(t, of, r)
+		if err := s.cloud.Do("stop", i.ID); err != nil {
+			t.Fatal(err)
+		}
+		found, err := s.open(t, s.class(api, "c")).Find(t.Context(), r)
+		if err != nil || len(found) != 1 || found[0].State != provider.Stopped || found[0].Uninitialized {
+			t.Errorf("%s: %+v, %v: want one that is off, and stays off", api, found, err)
+		}
+	}
+}
+
+func TestVMGroup(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	class := s.openShift()
+	class["workspace"].(m)["vmGroup"] = "rack1"
+	of := s.open(t, s.classOf(provider.OpenShift, "c", class))
+	var made []provider.Instance
+	for _, name := range []string{"a", "b"} {
+		made = append(made, s.make(t, of, machineRef(name)))
+	}
+	if got := s.cloud.Probe().GroupMembers("cluster1", "rack1"); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("the group has %q", got)
+	}
+	joined, on := -1, -1
+	for n, q := range s.server.Requests() {
+		switch q.Operation {
+		case "ReconfigureComputeResource_Task":
+			joined = max(joined, n)
+		case "PowerOnMultiVM_Task":
+			on = max(on, n)
+		}
+	}
+	if joined > on {
+		t.Error("the last machine was powered on before it was in the group")
+	}
+	s.gone(t, of, machineRef("a"), made[0])
+	if got := s.cloud.Probe().GroupMembers("cluster1", "rack1"); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("after one is gone, the group has %q", got)
+	}
+	class["workspace"].(m)["vmGroup"] = "rack9"
+	of = s.open(t, s.classOf(provider.OpenShift, "c", class))
+	if _, err := of.Create(t.Context(), machineRef("c"), provider.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	found, err := of.Find(t.Context(), machineRef("c"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	if err := of.Initialize(t.Context(), machineRef("c"), found[0]); !namesField(err, "workspace.vmGroup") {
+		t.Errorf("%v, want Invalid about workspace.vmGroup", err)
+	}
+}
+
+func TestWaitForIP(t *testing.T) {
+	s := newStage(t, vcenter.Options{Boot: 20 * time.Second})
+	class := s.gardener("c")
+	class["waitForIP"] = true
+	of, r := s.open(t, s.classOf(provider.Gardener, "c", class)), machineRef("m")
+	if _, err := of.Create(t.Context(), r, provider.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	found, _ := of.Find(t.Context(), r)
+	if err := of.Initialize(t.Context(), r, found[0]); err != nil {
+		t.Fatal(err)
+	}
+	s.clock.Advance(time.Second)
+	if found, err := of.Find(t.Context(), r); err != nil || found[0].State != provider.Pending {
+		t.Errorf("%+v, %v: want one that is waited for", found, err)
+	}
+	if i := s.settle(t, of, r); len(i.Addresses) == 0 {
+		t.Error("it has no address")
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	class := s.openShift()
+	class["network"] = m{"devices": []m{{"networkName": "vm-network", "ipAddrs": []string{"10.1.2.3/24"}, "gateway": "10.1.2.1"}, {"networkName": "storage-network", "ipAddrs": []string{"10.9.0.3/24"}}}}
+	of, r := s.open(t, s.classOf(provider.OpenShift, "c", class)), machineRef("m")
+	s.make(t, of, r)
+	i := s.settle(t, of, r)
+	var got []string
+	for _, a := range i.Addresses {
+		got = append(got, string(a.Type)+" "+a.Address)
+	}
+	if want := []string{"InternalIP 10.1.2.3", "InternalIP 10.9.0.3", "InternalDNS m"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// objects are those of a control cluster, by kind and name.
+type objects map[string]string
+
+func (o objects) Object(_ context.Context, r provider.ObjectRef) ([]byte, error) {
+	text, ok := o[strings.TrimPrefix(r.APIVersion, "ipam.cluster.x-k8s.io/")+" "+r.Kind+" "+r.Namespace+"/"+r.Name]
+	if !ok {
+		return nil, provider.ErrNoObject
+	}
+	return []byte(text), nil
+}
+
+func TestAddressesOfPools(t *testing.T) {
+	for _, version := range []string{"v1beta1", "v1beta2"} {
+		s := newStage(t, vcenter.Options{})
+		s.objects = objects{}
+		class := s.openShift()
+		class["network"] = m{"devices": []m{{
+			"networkName": "vm-network", "ipAddrs": []string{"10.1.2.3/24"}, "nameservers": []string{"10.1.2.2"},
+			"addressesFromPools": []m{{"group": "ipam.example.org", "resource": "pools", "name": "p"}},
+		}}}
+		of, r := s.open(t, s.classOf(provider.OpenShift, "c", class)), machineRef("m")
+		claim := version + " IPAddressClaim machines/m-claim-0-0"
+		for _, step := range []struct {
+			object, text string
+			kind         provider.Kind
+		}{
+			{"", "", provider.Conflict},
+			{claim, `{"status":{}}`, provider.Conflict},
+			{claim, `{"status":{"addressRef":{"name":"a"}}}`, provider.Conflict},
+			{version + " IPAddress machines/a", `{"spec":{"address":"10.1.2.9","prefix":24,"gateway":"10.1.2.1"}}`, ""},
+		} {
+			s.objects.(objects)[step.object] = step.text
+			_, err := of.Create(t.Context(), r, provider.Want{})
+			if provider.KindOf(err) != step.kind || step.kind != "" && provider.AfterOf(err) == 0 {
+				t.Fatalf("with %s: %v", step.object, err)
+			}
+		}
+		clones := s.cloud.Clones()
+		const want = "ip=10.1.2.3::10.1.2.1:255.255.255.0:::none ip=10.1.2.9::10.1.2.1:255.255.255.0:::none nameserver=10.1.2.2"
+		if got := options(clones[len(clones)-1])[optionKargs]; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// What a clone came to is told by the next Create: nothing is left of one that failed.
+func TestAFailedCloneIsToldByTheNextCreate(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
+	if err := s.cloud.Do("exhaust", "ds1"); err != nil {
+		t.Fatal(err)
+	}
+	if i, err := of.Create(t.Context(), r, provider.Want{}); err != nil || i.State != provider.Pending {
+		t.Fatal(i, err)
+	}
+	if found, err := of.Find(t.Context(), r); err != nil || len(found) > 0 {
+		t.Fatal(found, err)
+	}
+	_, err := of.Create(t.Context(), r, provider.Want{})
+	if provider.KindOf(err) != provider.Exhausted || provider.ScopeOf(err) != provider.ScopeZone || !strings.Contains(err.Error(), "ds1") {
+		t.Errorf("%v of %s", err, provider.ScopeOf(err))
+	}
+	if err := s.cloud.Do("restock", "ds1"); err != nil {
+		t.Fatal(err)
+	}
+	s.make(t, of, r)
+}
+
+func TestANameThatIsTaken(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	if _, err := s.cloud.Plant(vcenter.Plant{Name: "m", Folder: "/dc1/vm/machines", Template: "/dc1/vm/rhcos"}); err != nil {
+		t.Fatal(err)
+	}
+	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
+	if _, err := of.Create(t.Context(), r, provider.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := of.Create(t.Context(), r, provider.Want{})
+	if provider.KindOf(err) != provider.Conflict || !strings.Contains(err.Error(), "has the name m") {
+		t.Errorf("%v: want a Conflict that names the name", err)
+	}
+}
+
+// OpenShift's provider finds its virtual machines by the machine's UID, and so do we. What it has left half made is
+// carried on with.
+func TestOpenShiftsOwnVirtualMachines(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	s.tagged["c"] = true // a cluster without a tag
+	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
+	if _, err := s.cloud.Plant(vcenter.Plant{Name: "renamed", Folder: "/dc1/vm/machines", Template: "/dc1/vm/rhcos", InstanceID: r.UID}); err != nil {
+		t.Fatal(err)
+	}
+	found, err := of.Find(t.Context(), r)
+	if err != nil || len(found) != 1 || found[0].UID != "" {
+		t.Fatalf("%+v, %v: want the one with the instance UUID", found, err)
+	}
+	if err := s.cloud.Do("stop", found[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if i := s.settle(t, of, r); i.State != provider.Running {
+		t.Errorf("%+v", i)
+	}
+	// And the way back: its lookup is by the same UUID.
+	other := machineRef("n")
+	s.make(t, of, other)
+	for _, machine := range s.cloud.Machines() {
+		if machine.Name == "n" && machine.InstanceID != other.UID {
+			t.Errorf("the instance UUID is %s, and OpenShift's provider looks for %s", machine.InstanceID, other.UID)
+		}
+	}
+}
+
+// Somebody makes a copy, or a template, of a node: neither is a machine's.
+func TestCopies(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
+	s.make(t, of, r)
+	if _, err := s.cloud.Plant(vcenter.Plant{Name: "copy of m", Folder: "/dc1/vm/machines", Template: "/dc1/vm/rhcos", Extra: s.only(t).Extra}); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i, err := range of.List(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; i.Name != "m" {
+			t.Errorf("lists %+v", i)
+		}
+	}
+	if n != 1 {
+		t.Errorf("lists %d", n)
+	}
+}
+
+func TestIdentityIsOutOfTheGuestsReach(t *testing.T) {
+	for _, key := range identityKeys {
+		if strings.HasPrefix(key, "guestinfo.") {
+			t.Errorf("a guest can change %s", key)
+		}
+	}
+}
+
+func TestUserData(t *testing.T) {
+	const said = `{"ignition":{"version":"3.2.0"}}`
+	encoded := base64.StdEncoding.EncodeToString([]byte(said))
+	s := newStage(t, vcenter.Options{})
+	of := s.open(t, s.class(provider.OpenShift, "c"))
+	for n, data := range []string{said, encoded, base64.StdEncoding.EncodeToString([]byte(encoded))} {
+		if _, err := of.Create(t.Context(), machineRef(fmt.Sprint("m", n)), provider.Want{UserData: []byte(data)}); err != nil {
+			t.Fatal(err)
+		}
+		clones := s.cloud.Clones()
+		got := options(clones[len(clones)-1])
+		if got[optionIgnition] != encoded || got[optionIgnition+encoding] != "base64" || got[optionHostname] != fmt.Sprint("m", n) {
+			t.Errorf("%s becomes %v", data, got)
+		}
+	}
+}
+
+func TestGardenersUserData(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	ask := func(name string, change func(m), data string) (types.CloneVM_Task, error) {
+		class := s.gardener("c")
+		change(class)
+		_, err := s.open(t, s.classOf(provider.Gardener, "c", class)).Create(t.Context(), machineRef(name), provider.Want{UserData: []byte(data)})
+		clones := s.cloud.Clones()
+		if err != nil || len(clones) == 0 {
+			return types.CloneVM_Task{}, err
+		}
+		return clones[len(clones)-1], nil
+	}
+	flatcar, err := ask("a", set("templateVM", "flatcar"), "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Storage struct {
+			Files []struct {
+				Path     string
+				Contents struct{ Source string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(vAppProperty(propertyIgnite)(s, flatcar)), &config); err != nil || len(config.Storage.Files) != 2 ||
+		config.Storage.Files[1].Path != "/var/lib/flatcar-install/user_data" || !strings.HasSuffix(config.Storage.Files[1].Contents.Source, "base64,aGVsbG8=") {
+		t.Errorf("%+v, %v", config, err)
+	}
+	// A template without a vApp is told by options, which today's images read.
+	plain, err := ask("b", set("templateVM", "rhcos"), "#cloud-config\n")
+	if err != nil || options(plain)[optionUserData] != base64.StdEncoding.EncodeToString([]byte("#cloud-config\n")) || options(plain)[optionMetadata] == "" {
+		t.Errorf("%v, %v", options(plain), err)
+	}
+	script, err := ask("c", set("sshKeys", []string{"k"}), "#!/bin/sh\n")
+	if text, _ := base64.StdEncoding.DecodeString(vAppProperty(propertyData)(s, script)); err != nil || !strings.Contains(string(text), "IyEvYmluL3NoCg==") {
+		t.Errorf("%s, %v", text, err)
+	}
+	for name, r := range map[string]struct {
+		change func(m)
+		data   string
+		field  string
+	}{
+		"a property that the template has not":    {set("vapp", m{"properties": m{"x": "y"}}), "", "vapp.properties.x"},
+		"a template without a vApp":               {func(s m) { s["vapp"], s["templateVM"] = m{"properties": m{"x": "y"}}, "rhcos" }, "", "vapp.properties"},
+		"keys twice":                              {set("sshKeys", []string{"k"}), "#cloud-config\nssh_authorized_keys: []\n", "sshKeys"},
+		"keys for what is nothing to add keys to": {set("sshKeys", []string{"k"}), "MIME-Version: 1.0", "sshKeys"},
+		"a customization that nobody has made":    {set("customization", "x"), "", "customization"},
+	} {
+		if _, err := ask("d", r.change, r.data); !namesField(err, r.field) {
+			t.Errorf("%s: %v, want Invalid about %s", name, err, r.field)
+		}
+	}
+}
+
+// What a spec names and the vCenter has not is told with the field, and what is missing.
+func TestWhatIsNotThere(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	for field, change := range map[string]func(m){
+		"template":                       set("template", "nope"),
+		"workspace.datacenter":           workspace("datacenter", "nope"),
+		"workspace.folder":               workspace("folder", "/dc1/vm/nope"),
+		"workspace.datastore":            workspace("datastore", "nope"),
+		"workspace.resourcePool":         workspace("resourcePool", "/dc1/host/cluster1/Resources/nope"),
+		"network.devices[0].networkName": func(s m) { s["network"] = m{"devices": []m{{"networkName": "nope"}}} },
+		"snapshot":                       func(s m) { s["snapshot"], s["cloneMode"] = "nope", "linkedClone" },
+		"diskGiB":                        set("diskGiB", 1),
+	} {
+		class := s.openShift()
+		change(class)
+		of := s.open(t, s.classOf(provider.OpenShift, "c", class))
+		_, err := of.Create(t.Context(), machineRef("m"), provider.Want{})
+		if !namesField(err, field) {
+			t.Errorf("%v, want Invalid about %s", err, field)
+		}
+	}
+	class := s.openShift()
+	class["template"] = "old"
+	if _, err := s.open(t, s.classOf(provider.OpenShift, "c", class)).Create(t.Context(), machineRef("m"), provider.Want{}); !namesField(err, "template") || !strings.Contains(err.Error(), "13") {
+		t.Errorf("%v, want Invalid about the template's hardware", err)
+	}
+	for field, change := range map[string]func(m){
+		"templateVM": set("templateVM", "nope"), "datacenter": set("datacenter", "nope"), "folder": set("folder", "nope"), "datastore": set("datastore", "nope"),
+		"resourcePool": set("resourcePool", "nope"), "network": set("network", "nope"), "hostSystem": set("hostSystem", "nope"),
+		"switchUuid": set("switchUuid", "50 0f"), "systemDisk.size": set("systemDisk", m{"size": 1}),
+		"computeCluster":   func(s m) { delete(s, "resourcePool"); s["computeCluster"] = "nope" },
+		"datastoreCluster": func(s m) { delete(s, "datastore"); s["datastoreCluster"] = "nope" },
+	} {
+		class := s.gardener("c")
+		change(class)
+		_, err := s.open(t, s.classOf(provider.Gardener, "c", class)).Create(t.Context(), machineRef("m"), provider.Want{})
+		if !namesField(err, field) {
+			t.Errorf("%v, want Invalid about %s", err, field)
+		}
+	}
+}
+
+// Gardener's provider upgrades virtual hardware that is too old; OpenShift's refuses it.
+func TestOldHardwareIsUpgraded(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	class := s.gardener("c")
+	class["templateVM"] = "old"
+	of, r := s.open(t, s.classOf(provider.Gardener, "c", class)), machineRef("m")
+	s.make(t, of, r)
+	if got := s.only(t).Config.Version; got != "vmx-15" {
+		t.Errorf("its hardware is %s", got)
+	}
+}
+
+func TestZones(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	infra := `{"spec":{"platformSpec":{"vsphere":{"vcenters":[{"server":"x"}],"failureDomains":[{"name":"a"}]}}}}`
+	s.objects = objects{"config.openshift.io/v1 Infrastructure /cluster": infra}
+	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
+	i := s.make(t, of, r)
+	if i.Region != "region1" || i.Zone != "zone1" {
+		t.Errorf("it is in region %q, zone %q", i.Region, i.Zone)
+	}
+}
+
+func TestSizeOfTheTemplate(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	class := s.openShift()
+	class["numCPUs"], class["memoryMiB"] = 0, 0
+	size, err := s.open(t, s.classOf(provider.OpenShift, "c", class)).Size(t.Context())
+	if err != nil || size.VCPU != 2 || size.MemoryMiB != 4096 {
+		t.Errorf("%+v, %v", size, err)
+	}
+}
+
+// namesField reports whether an error is Invalid and about a field.
+func namesField(err error, field string) bool {
+	e, ok := err.(*provider.Error)
+	for !ok && err != nil {
+		u, is := err.(interface{ Unwrap() error })
+		if !is {
+			return false
+		}
+		err = u.Unwrap()
+		e, ok = err.(*provider.Error)
+	}
+	return ok && e.Kind == provider.Invalid && e.Field == field
+}
