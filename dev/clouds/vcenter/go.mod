@@ -9,4 +9,9 @@ require (
 
 require github.com/google/uuid v1.6.0
 
+require (
+	go.yaml.in/yaml/v2 v2.4.2 // indirect
+	sigs.k8s.io/yaml v1.6.0 // indirect
+)
+
 replace github.com/millwright-dev/millwright/dev/clouds => ..
