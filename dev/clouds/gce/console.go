@@ -1,0 +1,228 @@
+package gce
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+// Instances implements [double.Inspected].
+func (c *Cloud) Instances() (all []double.Listed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle()
+	for _, i := range c.instances.All() {
+		l := double.Listed{ID: i.id, Name: i.name, State: i.status(), Zone: i.zone, Type: i.machineType(), Tags: map[string]string{}}
+		for _, t := range i.is.part("tags").texts("items") {
+			l.Tags[t] = "" // a network tag
+		}
+		maps.Copy(l.Tags, i.is.words("labels"))
+		for _, d := range i.is.parts("disks") {
+			if source := d.text("source"); source != "" {
+				l.Dependants = append(l.Dependants, "disk "+tail(source))
+			}
+		}
+		for _, n := range i.is.parts("networkInterfaces") {
+			for _, a := range n.parts("accessConfigs") {
+				l.Dependants = append(l.Dependants, "address "+a.text("natIP"))
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// Orphans implements [double.Inspected]: disks that nobody uses.
+func (c *Cloud) Orphans() (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle()
+	for _, d := range c.disks.All() {
+		if len(d.is.texts("users")) == 0 {
+			all = append(all, "disk "+d.zone+"/"+d.name)
+		}
+	}
+	return all
+}
+
+// Disk is a persistent disk as tests see it.
+type Disk struct {
+	Zone, Name string
+	Labels     map[string]string
+	Used       bool
+}
+
+// Disks are all that there are.
+func (c *Cloud) Disks() (all []Disk) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle()
+	for _, d := range c.disks.All() {
+		all = append(all, Disk{Zone: d.zone, Name: d.name, Labels: d.is.words("labels"), Used: len(d.is.texts("users")) > 0})
+	}
+	return all
+}
+
+// Asked is the request that made an instance, as JSON of it was read; nil if there is no such instance.
+func (c *Cloud) Asked(id string) map[string]any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, ok := c.instances.Get(id)
+	if !ok {
+		return nil
+	}
+	return i.body
+}
+
+// Pool are the members of a target pool, Group those of a group of instances: paths from "projects" on.
+func (c *Cloud) Pool(region, name string) []string {
+	return membersOf(c, c.balancers.pools, region+"/"+name, "instances")
+}
+
+// Group are the members of an unmanaged group of instances.
+func (c *Cloud) Group(zone, name string) []string {
+	return membersOf(c, c.balancers.groups, zone+"/"+name, "_members")
+}
+
+// Backends are the groups of a backend service.
+func (c *Cloud) Backends(region, name string) (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range c.balancers.backends[region+"/"+name].parts("backends") {
+		all = append(all, below(b.text("group")))
+	}
+	return all
+}
+
+func membersOf(c *Cloud, of map[string]resource, key, field string) (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range of[key].texts(field) {
+		all = append(all, below(m))
+	}
+	return all
+}
+
+// verb is one that people may ask for.
+type verb struct {
+	double.Verb
+	do func(on string) error
+}
+
+func verbsOf(c *Cloud) []verb {
+	return []verb{
+		{double.Verb{Name: "interrupt", On: "an instance's ID or name: it is told of its preemption, and off half a minute later"}, onInstance(c, interruptInstance)},
+		{double.Verb{Name: "terminate", On: "an instance's ID or name: it is gone at once"}, onInstance(c, func(c *Cloud, i instance) error { vanish(c, i.id); return nil })},
+		{double.Verb{Name: "stop", On: "an instance's ID or name"}, onInstance(c, func(c *Cloud, i instance) error {
+			haltInstance(c, i, newOperation(c, "stop", target{project: i.project, scope: i.zone, collection: "instances", name: i.name}, i.id, ""))
+			return nil
+		})},
+		{double.Verb{Name: "fail", On: "the ID or name of an instance that does not run yet: its operation ends for want of room"}, onInstance(c, failInstance)},
+		{double.Verb{Name: "exhaust", On: "zone[/type]: what is made there is given up for want of room"}, func(on string) error { c.exhausted[on] = true; return nil }},
+		{double.Verb{Name: "restock", On: "zone[/type]: there is room again"}, func(on string) error { delete(c.exhausted, on); return nil }},
+		{double.Verb{Name: "quota", On: "region/METRIC=limit"}, func(on string) error { return setQuota(c, on) }},
+		{double.Verb{Name: "lag", On: "a duration: lists and lookups run so far behind"}, func(on string) (err error) { c.lag, err = time.ParseDuration(on); return err }},
+	}
+}
+
+// Verbs implements [double.Inspected].
+func (c *Cloud) Verbs() (all []double.Verb) {
+	for _, v := range verbsOf(c) {
+		all = append(all, v.Verb)
+	}
+	return all
+}
+
+// Do implements [double.Inspected].
+func (c *Cloud) Do(name, on string) error {
+	v, ok := find(verbsOf(c), func(v verb) bool { return v.Name == name })
+	if !ok {
+		return fmt.Errorf("there is no verb %q", name)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle()
+	return v.do(on)
+}
+
+func onInstance(c *Cloud, do func(*Cloud, instance) error) func(string) error {
+	return func(on string) error {
+		i, ok := find(c.instances.All(), func(i instance) bool { return i.id == on || i.name == on })
+		if !ok {
+			return fmt.Errorf("there is no instance %q", on)
+		}
+		return do(c, i)
+	}
+}
+
+// interrupt preempts a spot instance: it is told, and stopped 30 s later.
+func interruptInstance(c *Cloud, i instance) error {
+	if !spot(i.is.part("scheduling")) {
+		return fmt.Errorf("instance %s is neither preemptible nor a spot one", i.name)
+	}
+	c.instances.Update(i.id, func(i instance) instance { i.preempted = true; return i })
+	c.after(30*time.Second, func() {
+		if now, ok := c.instances.Get(i.id); ok && now.status() == "RUNNING" {
+			haltInstance(c, now, newOperation(c, "compute.instances.preempted", target{project: i.project, scope: i.zone, collection: "instances", name: i.name}, i.id, ""))
+		}
+	})
+	return nil
+}
+
+func failInstance(c *Cloud, i instance) error {
+	if !slices.Contains([]string{"PROVISIONING", "STAGING"}, i.status()) {
+		return fmt.Errorf("instance %s is %s already", i.name, i.status())
+	}
+	for _, op := range c.operations.All() {
+		if op.text("targetId") == i.id && op.text("operationType") == "insert" {
+			giveUp(c, i.id, op, shortage(i.project, i.zone, i.machineType()))
+			return nil
+		}
+	}
+	return fmt.Errorf("instance %s was not made by an operation", i.name)
+}
+
+func setQuota(c *Cloud, on string) error {
+	place, value, _ := strings.Cut(on, "=")
+	region, metric, _ := strings.Cut(place, "/")
+	limit, err := strconv.ParseFloat(value, 64)
+	n := slices.IndexFunc(c.options.Inventory.Regions, func(r Region) bool { return r.Name == region })
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q is not of the form region/METRIC=limit", on)
+	}
+	quotas := map[string]float64{metric: limit}
+	for k, v := range c.options.Inventory.Regions[n].Quotas {
+		if k != metric {
+			quotas[k] = v
+		}
+	}
+	c.options.Inventory.Regions[n].Quotas = quotas
+	return nil
+}
+
+// Plant makes an instance that runs, around the API, of the request that would have made it; Leave a disk that nobody uses.
+func (c *Cloud) Plant(zone string, body map[string]any) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle()
+	i := instance{id: newID(c), project: c.options.Inventory.Project, zone: zone, name: resource(body).text("name"), body: body, began: c.clock.Now()}
+	if _, ok := instanceNamed(c, i.project, zone, i.name); ok {
+		return fmt.Errorf("zone %s has an instance %s", zone, i.name)
+	}
+	i.is = shownOf(c, i)
+	c.instances.Put(i.id, i)
+	becomes(c, i.id, "RUNNING", nil)
+	return nil
+}
+
+// Leave makes a disk that nobody uses, around the API.
+func (c *Cloud) Leave(zone, name string, labels map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	makeDisk(c, c.options.Inventory.Project, zone, name, 20, resource{"labels": labels})
+}

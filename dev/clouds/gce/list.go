@@ -1,0 +1,99 @@
+package gce
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strconv"
+)
+
+// placed is a resource of a list, and its scope: "zones/us-east1-b".
+type placed struct {
+	scope string
+	resource
+}
+
+// page answers a list, or an aggregated one, by filter, maxResults and pageToken. An aggregated one has an entry for each
+// scope that there is, with a warning where it has nothing.
+func pageOf(c *Cloud, q request, collection string, all []placed) (any, *failure) {
+	matches, why := parseFilter(q.query("filter"))
+	if why != nil {
+		return nil, why
+	}
+	if q.query("filter") != "" && q.query("orderBy") != "" {
+		return nil, failed(http.StatusBadRequest, "invalid", "Invalid value for field 'orderBy': filter and orderBy cannot be combined.")
+	}
+	var kept []placed
+	for _, p := range all {
+		if matches(p.resource) {
+			kept = append(kept, p)
+		}
+	}
+	from, most, err := bounds(c, q)
+	if err != nil {
+		return nil, err
+	}
+	from = min(from, len(kept))
+	to := min(from+most, len(kept))
+	kind := "compute#" + collection[:len(collection)-1]
+	answer := resource{"kind": kind + "List", "id": "projects/" + q.project + "/" + collection}
+	if to < len(kept) {
+		answer["nextPageToken"] = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(to)))
+	}
+	if q.aggregated {
+		answer["kind"], answer["items"] = kind+"AggregatedList", aggregate(c, collection, kept[from:to])
+		return answer, nil
+	}
+	if to > from {
+		items := make([]resource, 0, to-from)
+		for _, p := range kept[from:to] {
+			items = append(items, p.resource)
+		}
+		answer["items"] = items
+	}
+	return answer, nil
+}
+
+func aggregate(c *Cloud, collection string, kept []placed) resource {
+	scopes := map[string][]resource{}
+	for _, zone := range c.options.Inventory.zones() {
+		scopes["zones/"+zone] = nil
+	}
+	for _, p := range kept {
+		scopes[p.scope] = append(scopes[p.scope], p.resource)
+	}
+	out := resource{}
+	for scope, items := range scopes {
+		if len(items) > 0 {
+			out[scope] = resource{collection: items}
+			continue
+		}
+		out[scope] = resource{"warning": resource{
+			"code": "NO_RESULTS_ON_PAGE", "message": "There are no results for scope '" + scope + "' on this page.",
+			"data": []resource{{"key": "scope", "value": scope}},
+		}}
+	}
+	return out
+}
+
+// bounds are the first of a page and how many it may have.
+func bounds(c *Cloud, q request) (from, most int, err *failure) {
+	most = c.options.PageSize
+	if s := q.query("maxResults"); s != "" {
+		n, parseErr := strconv.Atoi(s)
+		if parseErr != nil || n < 0 || n > 500 {
+			return 0, 0, failed(http.StatusBadRequest, "invalidParameter", "Invalid value '%s'. Values must be within the range: [0, 500]", s)
+		}
+		if n > 0 {
+			most = min(most, n)
+		}
+	}
+	if s := q.query("pageToken"); s != "" {
+		raw, _ := base64.RawURLEncoding.DecodeString(s)
+		n, parseErr := strconv.Atoi(string(raw))
+		if parseErr != nil {
+			return 0, 0, invalid("pageToken", "'%s'. The page token is invalid.", s)
+		}
+		from = n
+	}
+	return from, most, nil
+}

@@ -1,0 +1,68 @@
+package gce
+
+import "strings"
+
+// used are what the instances of a region count for, by metric.
+func usage(c *Cloud, region string) map[string]float64 {
+	all := map[string]float64{}
+	for _, i := range c.instances.All() {
+		if regionOf(i.zone) == region && i.status() != "TERMINATED" {
+			for metric, n := range usageOf(c, i) {
+				all[metric] += n
+			}
+		}
+	}
+	return all
+}
+
+// counts are what an instance counts for.
+func usageOf(c *Cloud, i instance) map[string]float64 {
+	all := map[string]float64{"INSTANCES": 1}
+	m, _ := c.options.Inventory.machineType(i.zone, tail(i.body.text("machineType")))
+	all["CPUS"] = float64(m.VCPUs)
+	for _, d := range i.body.parts("disks") {
+		metric := "DISKS_TOTAL_GB"
+		if strings.HasSuffix(d.part("initializeParams").text("diskType"), "ssd") {
+			metric = "SSD_TOTAL_GB"
+		}
+		all[metric] += float64(d.part("initializeParams").number("diskSizeGb"))
+	}
+	for _, n := range i.body.parts("networkInterfaces") {
+		all["IN_USE_ADDRESSES"] += float64(len(n.parts("accessConfigs")))
+	}
+	prefix := ""
+	if spot(i.body.part("scheduling")) {
+		prefix = "PREEMPTIBLE_"
+	}
+	for _, a := range i.body.parts("guestAccelerators") {
+		all[prefix+metricOf(tail(a.text("acceleratorType")))] += float64(a.number("acceleratorCount"))
+	}
+	if m.GPU != "" {
+		all[prefix+metricOf(m.GPU)] += float64(m.GPUs)
+	}
+	return all
+}
+
+// metricOf is the metric of a type of accelerators: NVIDIA_T4_GPUS of nvidia-tesla-t4.
+func metricOf(accelerator string) string {
+	return strings.ToUpper(strings.ReplaceAll(strings.Replace(accelerator, "-tesla", "", 1), "-", "_")) + "_GPUS"
+}
+
+// unaffordable is why an accepted instance will be given up: a quota, or no room; nil where there is none.
+func unaffordable(c *Cloud, i instance) resource {
+	kind := tail(i.body.text("machineType"))
+	switch {
+	case c.exhausted[i.zone]:
+		return shortage(i.project, i.zone, "")
+	case c.exhausted[i.zone+"/"+kind]:
+		return shortage(i.project, i.zone, kind)
+	}
+	r, _ := c.options.Inventory.region(regionOf(i.zone))
+	used := usage(c, r.Name)
+	for metric, n := range usageOf(c, i) {
+		if limit, ok := r.Quotas[metric]; ok && used[metric]+n > limit {
+			return quotaExceeded(metric, r.Name, limit)
+		}
+	}
+	return nil
+}

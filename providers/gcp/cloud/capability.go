@@ -1,0 +1,251 @@
+package cloud
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"google.golang.org/api/compute/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+var (
+	_ provider.Accounter      = &session{}
+	_ provider.Scoper         = &session{}
+	_ provider.Lagger         = &session{}
+	_ provider.Chooser        = &session{}
+	_ provider.Identifier     = &session{}
+	_ provider.Comparer       = &session{}
+	_ provider.StatusReporter = &session{}
+	_ provider.Sizer          = &session{}
+	_ provider.Initializer    = &session{}
+	_ provider.Powerer        = &session{}
+	_ provider.ConsoleReader  = &session{}
+	_ provider.LeftoverLister = &session{}
+	_ provider.Sourced        = &session{}
+)
+
+// Account implements [provider.Accounter]: the ID of the project, which is not used again.
+func (s *session) Account(ctx context.Context) (string, error) {
+	id, err := recall(&s.client.known, "project "+s.project, func() (string, error) {
+		p, err := s.client.compute.Projects.Get(s.project).Context(ctx).Do()
+		if err != nil {
+			return "", err
+		}
+		return p.Name, nil
+	})
+	return id, s.observed(ctx, err, "ask for project %s", s.project)
+}
+
+// Scope implements [provider.Scoper]: all instances of a cluster are in one listing, whatever their zones. What the spec
+// adds are other marks of a cluster, another project, and what load balancers are asked for on the way.
+func (s *session) Scope() string {
+	cluster, role := s.ownTags()
+	return strings.Join(slices.Concat([]string{s.template.project(), cluster, role}, s.template.pools()), " ")
+}
+
+// ReadLag implements [provider.Lagger]. Listings of Compute Engine show an instance as soon as its operation is accepted, or
+// a moment later.
+func (*session) ReadLag() time.Duration { return 10 * time.Second }
+
+// Source implements [provider.Sourced].
+func (s *session) Source() provider.ClientKey { return s.from.source() }
+
+// Choices implements [provider.Chooser].
+func (s *session) Choices(provider.Ref) (all []provider.Choice) {
+	places := s.template.places(s.project)
+	if len(places) < 2 || len(places) > mostRequests {
+		return nil
+	}
+	for _, p := range places {
+		all = append(all, provider.Choice{Name: choiceName(p), Region: p.region, Zone: p.zone, Type: s.terms(p.machineType)})
+	}
+	return all
+}
+
+func choiceName(p place) string { return p.machineType + " in " + p.zone }
+
+// terms tells a type that may be taken back from the same on other terms: each has room of its own.
+func (s *scope) terms(machineType string) string {
+	if s.template.spot() {
+		return machineType + " (spot)"
+	}
+	return machineType
+}
+
+// Differences implements [provider.Comparer].
+func (s *session) Differences(_ provider.Ref, i provider.Instance) (all []string) {
+	_, zones, types := s.template.where()
+	differs := func(field string, is, says any) {
+		all = append(all, fmt.Sprintf("%s: the instance has %q, the spec says %q", field, is, says))
+	}
+	if i.Type != "" && !slices.Contains(listed(types), i.Type) {
+		differs("machineType", i.Type, types)
+	}
+	if i.Zone != "" && !slices.Contains(listed(zones), i.Zone) {
+		differs("zone", i.Zone, zones)
+	}
+	if i.Interruptible != s.template.spot() {
+		field := "preemptible"
+		if s.template.gardener != nil {
+			field = "scheduling.preemptible"
+		}
+		all = append(all, fmt.Sprintf("%s: the instance has %t, the spec says %t", field, i.Interruptible, s.template.spot()))
+	}
+	if i.Tags == nil {
+		return all
+	}
+	labels := s.template.labels()
+	for _, key := range sortedKeys(labels) {
+		if is, ok := i.Tags[key]; (!ok || is != labels[key]) && !slices.Contains(ourLabels, key) && key != s.clusterLabel() {
+			differs("labels."+key, is, labels[key])
+		}
+	}
+	return all
+}
+
+func sortedKeys(m map[string]string) (keys []string) {
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Status implements [provider.StatusReporter]. The original calls the instance's name its ID; this is its ID.
+func (s *session) Status(i provider.Instance) ([]byte, error) {
+	if s.class.API != provider.OpenShift {
+		return nil, nil
+	}
+	condition := metav1.Condition{
+		Type: string(machinev1beta1.MachineCreated), Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(i.Created),
+		Reason: "MachineCreationSucceeded", Message: "Machine successfully created",
+	}
+	if i.Fault != nil {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "MachineCreationFailed", i.Fault.Error()
+	}
+	return json.Marshal(machinev1beta1.GCPMachineProviderStatus{
+		TypeMeta:   metav1.TypeMeta{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "GCPMachineProviderStatus"},
+		InstanceID: &i.ID, InstanceState: &i.RawState, Conditions: []metav1.Condition{condition},
+	})
+}
+
+// Power implements [provider.Powerer].
+func (s *session) Power(ctx context.Context, _ provider.Ref, i provider.Instance, op provider.PowerOp) error {
+	at, ok := addressOf(i.ProviderID)
+	if !ok {
+		return provider.Errorf(provider.Conflict, "instance %s has no provider ID", i.ID)
+	}
+	is, err := s.client.compute.Instances.Get(s.project, at.zone, at.name).Context(ctx).Do()
+	if err != nil {
+		return s.missing(ctx, err, at.name)
+	}
+	off := states[is.Status] == provider.Stopped
+	calls := s.client.compute.Instances
+	switch {
+	case op == provider.PowerOff && !off:
+		_, err = calls.Stop(s.project, at.zone, at.name).Context(ctx).Do()
+	case is.Status == "SUSPENDED" && op != provider.PowerOff:
+		_, err = calls.Resume(s.project, at.zone, at.name).Context(ctx).Do()
+	case off && op != provider.PowerOff:
+		_, err = calls.Start(s.project, at.zone, at.name).Context(ctx).Do()
+	case op == provider.Reboot:
+		_, err = calls.Reset(s.project, at.zone, at.name).Context(ctx).Do()
+	}
+	return s.observed(ctx, err, "power %s instance %s", op, at.name)
+}
+
+// Console implements [provider.ConsoleReader]: what the first serial port has written last.
+func (s *session) Console(ctx context.Context, _ provider.Ref, i provider.Instance, limit int) (string, error) {
+	at, ok := addressOf(i.ProviderID)
+	if !ok {
+		return "", nil
+	}
+	out, err := s.client.compute.Instances.GetSerialPortOutput(s.project, at.zone, at.name).Port(1).Start(-int64(limit)).Context(ctx).Do()
+	if err != nil {
+		return "", s.missing(ctx, err, at.name)
+	}
+	return out.Contents[max(0, len(out.Contents)-limit):], nil
+}
+
+// Size implements [provider.Sizer]: the least that any of the choices offers.
+func (s *session) Size(ctx context.Context) (size provider.Size, err error) {
+	places := s.template.places(s.project)
+	for n, p := range places {
+		t, err := recall(&s.client.known, "type "+p.project+"/"+p.zone+"/"+p.machineType, func() (*compute.MachineType, error) {
+			return s.client.compute.MachineTypes.Get(p.project, p.zone, p.machineType).Context(ctx).Do()
+		})
+		if gone(err) {
+			return size, provider.InvalidField("machineType", "zone %s has no type %q", p.zone, p.machineType)
+		}
+		if err != nil {
+			return size, s.observed(ctx, err, "ask for machine type %s", p.machineType)
+		}
+		of := sizeOf(s.template, t, p)
+		if n == 0 {
+			size = of
+			continue
+		}
+		size = least(size, of)
+	}
+	if len(places) == 0 {
+		return size, provider.Errorf(provider.Invalid, "the class has no provider spec")
+	}
+	return size, nil
+}
+
+const (
+	gibibyte = 1024 // MiB
+	nvidia   = corev1.ResourceName("nvidia.com/gpu")
+)
+
+func sizeOf(of template, t *compute.MachineType, p place) provider.Size {
+	kind, gpus := of.gpus()
+	if gpus == 0 && len(t.Accelerators) > 0 {
+		kind, gpus = t.Accelerators[0].GuestAcceleratorType, t.Accelerators[0].GuestAcceleratorCount
+	}
+	size := provider.Size{
+		VCPU: t.GuestCpus, MemoryMiB: t.MemoryMb, GPU: gpus, Architecture: architecture(t), EphemeralStorageMiB: of.bootGB() * gibibyte,
+		Labels: map[string]string{
+			corev1.LabelTopologyRegion: p.region, corev1.LabelTopologyZone: p.zone, corev1.LabelInstanceTypeStable: p.machineType,
+		},
+	}
+	if gpus > 0 && strings.HasPrefix(kind, "nvidia-") {
+		size.GPUResource = nvidia
+	}
+	return size
+}
+
+// architecture is what the type says, or else what its series is.
+func architecture(t *compute.MachineType) string {
+	series, _, _ := strings.Cut(t.Name, "-")
+	switch {
+	case t.Architecture == "ARM64", t.Architecture == "" && slices.Contains([]string{"t2a", "c4a", "n4a", "a4x"}, series):
+		return "arm64"
+	}
+	return "amd64"
+}
+
+// least has of two sizes the lesser of each, and the labels that both have.
+func least(a, b provider.Size) provider.Size {
+	a.VCPU, a.MemoryMiB, a.GPU = min(a.VCPU, b.VCPU), min(a.MemoryMiB, b.MemoryMiB), min(a.GPU, b.GPU)
+	a.EphemeralStorageMiB = min(a.EphemeralStorageMiB, b.EphemeralStorageMiB)
+	if a.Architecture != b.Architecture {
+		a.Architecture = ""
+	}
+	a.GPUResource = cmp.Or(a.GPUResource, b.GPUResource)
+	for k, v := range a.Labels {
+		if b.Labels[k] != v {
+			delete(a.Labels, k)
+		}
+	}
+	return a
+}

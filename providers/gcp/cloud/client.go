@@ -1,0 +1,100 @@
+package cloud
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	resourcemanager "google.golang.org/api/cloudresourcemanager/v3"
+	"google.golang.org/api/compute/v1"
+	"google.golang.org/api/option"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// client is what sessions of the same credentials share. It is safe for concurrent use.
+type client struct {
+	compute *compute.Service
+	tags    *resourcemanager.Service
+
+	// known is what does not change while there is a client: types of machines, images, values of tags, projects.
+	known memory
+}
+
+// patience is how long an answer may take to begin. Calls end with their contexts in any case.
+const patience = time.Minute
+
+func newClient(l login, from surroundings) (*client, error) {
+	plain, err := transport(from.bundle)
+	if err != nil {
+		return nil, err
+	}
+	// Tokens are renewed for as long as there is a client, by whichever call finds one too old.
+	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Transport: plain, Timeout: patience})
+	source, err := l.tokens(ctx, from.endpoints)
+	if err != nil {
+		return nil, err
+	}
+	signed := &http.Client{Transport: &oauth2.Transport{Source: oauth2.ReuseTokenSource(nil, source), Base: plain}}
+	host := func(api string) string { return "https://" + api + "." + l.universe() }
+	c := &client{}
+	c.compute, err = compute.NewService(ctx, option.WithHTTPClient(signed), option.WithEndpoint(cmp.Or(from.endpoints.compute, host("compute")+computePath)))
+	if err != nil {
+		return nil, err
+	}
+	c.compute.UserAgent = "millwright"
+	c.tags, err = resourcemanager.NewService(ctx, option.WithHTTPClient(signed), option.WithEndpoint(cmp.Or(from.endpoints.resourceManager, host("cloudresourcemanager")+"/")))
+	return c, err
+}
+
+// transport trusts the system's certificates and the bundle's, and goes by the proxy of the environment.
+func transport(bundle []byte) (http.RoundTripper, error) {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost, t.ResponseHeaderTimeout = 16, patience
+	if len(bundle) == 0 {
+		return t, nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(bundle) {
+		return nil, provider.Errorf(provider.Transient, "the bundle of certificates in the ConfigMap kube-cloud-config has none")
+	}
+	t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	return t, nil
+}
+
+// memory keeps answers by their questions, a thousand at most.
+type memory struct {
+	mu  sync.Mutex
+	all map[string]any
+}
+
+const mostKnown = 1000
+
+// recall returns what ask answered before, or asks.
+func recall[T any](m *memory, question string, ask func() (T, error)) (T, error) {
+	m.mu.Lock()
+	v, ok := m.all[question]
+	m.mu.Unlock()
+	if ok {
+		return v.(T), nil
+	}
+	t, err := ask()
+	if err != nil {
+		return t, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.all == nil || len(m.all) >= mostKnown {
+		m.all = map[string]any{}
+	}
+	m.all[question] = t
+	return t, nil
+}

@@ -1,0 +1,246 @@
+package cloud
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"google.golang.org/api/compute/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// maker makes the instances of a class.
+type maker struct{ *caller }
+
+// Create implements [provider.Session].
+func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (none provider.Instance, err error) {
+	m := maker{s.caller}
+	n, at, err := m.chosen(want.Choice)
+	if err != nil {
+		return none, err
+	}
+	v, err := s.look(ctx, ref)
+	if err != nil {
+		return none, err
+	}
+	if existing := provider.Existing(v.of); len(existing) > 0 {
+		return existing[0], nil
+	}
+	if v.attempt == n { // it was given up: no other is made of that choice
+		return v.of[0], nil
+	}
+	order, err := m.order(ctx, ref, want, at)
+	if err != nil {
+		return none, err
+	}
+	if order.Name, err = m.called(ref, at.zone, v.taken); err != nil {
+		return none, err
+	}
+	if order.Name != ref.Name {
+		order.Labels[nameLabel] = ref.Name
+	}
+	op, err := s.client.compute.Instances.Insert(at.project, at.zone, order).RequestId(s.requestID(ref, n)).Context(ctx).Do()
+	if err != nil {
+		return none, m.refused(ctx, ref, err)
+	}
+	return m.answered(ctx, ref, op, n)
+}
+
+// called is what the instance is to be called in a zone.
+func (m maker) called(ref provider.Ref, zone string, taken map[string]bool) (string, error) {
+	switch {
+	case !nameForm.MatchString(ref.Name):
+		return "", provider.Errorf(provider.Invalid,
+			"no instance can be called %q: a name is of 1 to 63 lower-case letters, digits and dashes, and begins with a letter", provider.Clip(ref.Name, 100))
+	case !taken[zone+"/"+ref.Name]:
+		return ref.Name, nil
+	case taken[zone+"/"+m.spare(ref)]:
+		return "", provider.Errorf(provider.Conflict, "zone %s has instances %s and %s of others", zone, ref.Name, m.spare(ref))
+	}
+	return m.spare(ref), nil
+}
+
+// chosen is the number and the place of a choice.
+func (m maker) chosen(name string) (n int, at place, err error) {
+	if m.bare {
+		return 0, at, provider.Errorf(provider.Invalid, "the class has no provider spec")
+	}
+	places := m.template.places(m.project)
+	if len(places) == 0 {
+		return 0, at, provider.InvalidField("zone", "names no zone, or machineType no type")
+	}
+	for n, p := range places {
+		if name == "" || choiceName(p) == name {
+			return n, p, nil
+		}
+	}
+	return 0, at, provider.Errorf(provider.Invalid, "the provider spec has no choice %q", provider.Clip(name, 200))
+}
+
+// answered reads the operation that an accepted request has begun. It may be of the same request made before.
+func (m maker) answered(ctx context.Context, ref provider.Ref, op *compute.Operation, n int) (none provider.Instance, err error) {
+	if op.Status == done {
+		if e := fault(op); e != nil {
+			return none, m.clients.Observe(m.key, e)
+		}
+		made, err := m.client.compute.Instances.Get(m.project, tail(op.Zone), tail(op.TargetLink)).Context(ctx).Do()
+		switch {
+		case err == nil && made.Id == op.TargetId:
+			return m.seen(made), nil
+		case err == nil, gone(err):
+			return none, provider.Errorf(provider.Transient, "the instance %s that was made for the machine is gone", tail(op.TargetLink))
+		}
+		return none, m.observed(ctx, err, "ask for instance %s", tail(op.TargetLink))
+	}
+	i, _ := m.foretold(ref, op, n)
+	return i, nil
+}
+
+// order is the instance to be made, but for its name.
+func (m maker) order(ctx context.Context, ref provider.Ref, want provider.Want, at place) (*compute.Instance, error) {
+	i, err := m.template.instance(at, want.UserData)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := m.tagValues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(tags) > 0 {
+		i.Params = &compute.InstanceParams{ResourceManagerTags: tags}
+	}
+	if err := m.shieldBIOS(ctx, i, at); err != nil {
+		return nil, err
+	}
+	identity := m.identity(ref)
+	i.Labels = m.labelled(m.template.labels(), identity)
+	if want.Role == controlPlaneRole {
+		i.Labels[roleLabel] = want.Role
+	}
+	if len(i.Labels) > mostLabels {
+		return nil, provider.InvalidField("labels", "with those of the cluster there are %d, and Compute Engine takes %d", len(i.Labels), mostLabels)
+	}
+	m.labelDisks(ref, i, tags)
+	m.tagOwned(i)
+	return i, nil
+}
+
+// labelDisks gives disks names and labels. One that is to outlive its instance does not carry the UID, by which it would be removed.
+func (m maker) labelDisks(ref provider.Ref, i *compute.Instance, tags map[string]string) {
+	for n, d := range i.Disks {
+		if d.Type == "SCRATCH" {
+			continue
+		}
+		identity := m.identity(ref)
+		if !d.AutoDelete {
+			delete(identity, uidLabel)
+			identity[keptLabel] = ref.UID
+		}
+		p := d.InitializeParams
+		p.DiskName, p.Labels, p.ResourceManagerTags = m.diskName(ref, n), m.labelled(p.Labels, identity), tags
+	}
+}
+
+// tagOwned lets an instance of Gardener's whose spec does not say whose it is carry the cluster's network tag.
+func (m maker) tagOwned(i *compute.Instance) {
+	cluster, _ := m.ownTags()
+	if m.template.gardener == nil || cluster != "" || !nameForm.MatchString(m.clusterLabel()) {
+		return
+	}
+	for _, t := range i.Tags.Items {
+		if strings.Contains(t, clusterPrefix) {
+			return
+		}
+	}
+	i.Tags = &compute.Tags{Items: append(append([]string{}, i.Tags.Items...), m.clusterLabel())}
+}
+
+// tagValues are the IDs of the tags of Resource Manager that the spec, or else the cluster, names, by those of their keys.
+func (m maker) tagValues(ctx context.Context) (map[string]string, error) {
+	if m.template.openshift == nil {
+		return nil, nil
+	}
+	names := map[string]string{}
+	for _, t := range m.from.tags {
+		names[t.ParentID+"/"+t.Key] = t.Value
+	}
+	for _, t := range m.template.openshift.ResourceManagerTags {
+		names[t.ParentID+"/"+t.Key] = t.Value
+	}
+	out := map[string]string{}
+	for key, value := range names {
+		tag, err := recall(&m.client.known, "tag "+key+"/"+value, func() ([2]string, error) {
+			v, err := m.client.tags.TagValues.GetNamespaced().Name(key + "/" + value).Context(ctx).Do()
+			if err != nil {
+				return [2]string{}, err
+			}
+			return [2]string{v.Parent, v.Name}, nil
+		})
+		if err != nil {
+			return nil, m.observed(ctx, err, "look up the tag %s/%s", key, value)
+		}
+		out[tag[0]] = tag[1]
+	}
+	return out, nil
+}
+
+// shieldBIOS switches the watch over the start off for an image that does not start with UEFI, where the spec says nothing
+// of it: Compute Engine would refuse the instance.
+func (m maker) shieldBIOS(ctx context.Context, i *compute.Instance, at place) error {
+	spec := m.template.openshift
+	if spec == nil || spec.ShieldedInstanceConfig != (machinev1beta1.GCPShieldedInstanceConfig{}) {
+		return nil
+	}
+	for _, d := range i.Disks {
+		if !d.Boot {
+			continue
+		}
+		able, err := m.startsWithUEFI(ctx, d.InitializeParams.SourceImage, at)
+		if err != nil {
+			return err
+		}
+		if !able {
+			i.ShieldedInstanceConfig = &compute.ShieldedInstanceConfig{ForceSendFields: shieldedFields}
+		}
+	}
+	return nil
+}
+
+// startsWithUEFI is false where the image is not of those that say so.
+func (m maker) startsWithUEFI(ctx context.Context, path string, at place) (bool, error) {
+	project, name, family := imageOf(path, at.project)
+	return recall(&m.client.known, "uefi "+project+"/"+name+"/"+at.zone, func() (bool, error) {
+		var image *compute.Image
+		var err error
+		if family {
+			var view *compute.ImageFamilyView
+			if view, err = m.client.compute.ImageFamilyViews.Get(project, at.zone, name).Context(ctx).Do(); err == nil {
+				image = view.Image
+			}
+		} else {
+			image, err = m.client.compute.Images.Get(project, name).Context(ctx).Do()
+		}
+		if gone(err) || noProject(err) {
+			return false, provider.InvalidField("disks[0].image", "there is no image %s", path)
+		}
+		if err != nil {
+			return false, m.observed(ctx, err, "ask for image %s", path)
+		}
+		for _, f := range image.GuestOsFeatures {
+			if strings.EqualFold(f.Type, "UEFI_COMPATIBLE") {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+}
+
+// imageOf reads the path of an image, or of a family of images.
+func imageOf(path, project string) (of, name string, family bool) {
+	if _, rest, ok := strings.Cut(path, "projects/"); ok {
+		of, _, _ = strings.Cut(rest, "/")
+	}
+	return cmp.Or(of, project), tail(path), strings.Contains(path, "/family/")
+}

@@ -1,0 +1,157 @@
+package cloud
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
+	"golang.org/x/oauth2/google/externalaccount"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Keys of secrets, in the order in which they count: what the file says that Google Cloud gives for a service account, or
+// how an identity of elsewhere is exchanged. The first is OpenShift's, the others are Gardener's.
+var loginKeys = []string{"service_account.json", "serviceAccountJSON", "serviceaccount.json", "credentialsConfig"}
+
+// Keys of what goes with them: the project, where the file does not name it, and the token of an identity of elsewhere.
+const (
+	projectKey = "projectID"
+	tokenKey   = "token"
+)
+
+// platformScope is what tokens are asked for.
+const platformScope = "https://www.googleapis.com/auth/cloud-platform"
+
+// defaultUniverse is Google's own cloud; others are run by others, in places of their own.
+const defaultUniverse = "googleapis.com"
+
+// login is what somebody comes in with.
+type login struct {
+	file    file
+	raw     []byte
+	project string
+	// secret is what of a secret it was made of.
+	secret map[string][]byte
+}
+
+// file is the part of it that is read here.
+type file struct {
+	Type           string `json:"type"`
+	ProjectID      string `json:"project_id"`
+	ClientEmail    string `json:"client_email"`
+	PrivateKey     string `json:"private_key"`
+	UniverseDomain string `json:"universe_domain"`
+
+	Audience          string                            `json:"audience"`
+	SubjectTokenType  string                            `json:"subject_token_type"`
+	TokenURL          string                            `json:"token_url"`
+	ImpersonationURL  string                            `json:"service_account_impersonation_url"`
+	CredentialSource  *externalaccount.CredentialSource `json:"credential_source"`
+	WorkforceProject  string                            `json:"workforce_pool_user_project"`
+	ImpersonationSpan struct {
+		Seconds int `json:"token_lifetime_seconds"`
+	} `json:"service_account_impersonation"`
+}
+
+func denied(format string, args ...any) error {
+	return provider.Errorf(provider.Denied, format, args...)
+}
+
+// loginOf reads the data of a secret.
+func loginOf(credentials map[string][]byte) (l login, err error) {
+	l.secret = map[string][]byte{}
+	for _, key := range loginKeys {
+		if raw := bytes.TrimSpace(credentials[key]); len(raw) > 0 {
+			l.raw, l.secret[key] = raw, raw
+			break
+		}
+	}
+	if l.raw == nil {
+		return l, denied("the credentials have none of the keys %s", strings.Join(loginKeys, ", "))
+	}
+	if err := json.Unmarshal(l.raw, &l.file); err != nil {
+		return l, denied("the credentials are no JSON as Google Cloud gives it for a service account")
+	}
+	for _, key := range []string{projectKey, tokenKey} {
+		if raw, ok := credentials[key]; ok {
+			l.secret[key] = raw
+		}
+	}
+	l.project = cmp.Or(l.file.ProjectID, strings.TrimSpace(string(credentials[projectKey])))
+	switch l.file.Type {
+	case "service_account":
+		if l.file.ClientEmail == "" || l.file.PrivateKey == "" {
+			return l, denied("the credentials lack client_email or private_key")
+		}
+	case "external_account":
+		if l.file.Audience == "" || l.file.SubjectTokenType == "" {
+			return l, denied("the credentials lack audience or subject_token_type")
+		}
+		if s := l.file.CredentialSource; s != nil && (s.Executable != nil || s.EnvironmentID != "") {
+			return l, denied("credential_source may name a file or a URL, and no program")
+		}
+	default:
+		return l, denied("the credentials are of type %q, want service_account or external_account", provider.Clip(l.file.Type, 100))
+	}
+	return l, nil
+}
+
+func (l login) universe() string { return cmp.Or(l.file.UniverseDomain, defaultUniverse) }
+
+// tokens gives tokens by calls through the HTTP client of ctx.
+func (l login) tokens(ctx context.Context, e endpoints) (oauth2.TokenSource, error) {
+	if l.file.Type == "external_account" {
+		return l.exchanged(ctx, e)
+	}
+	if l.universe() != defaultUniverse {
+		// Elsewhere what is signed is a token already.
+		s, err := google.JWTAccessTokenSourceWithScope(l.raw, platformScope)
+		if err != nil {
+			return nil, denied("read the credentials: %w", err)
+		}
+		return s, nil
+	}
+	config, err := google.JWTConfigFromJSON(l.raw, platformScope)
+	if err != nil {
+		return nil, denied("read the credentials: %w", err)
+	}
+	return config.TokenSource(ctx), nil
+}
+
+// exchanged gives tokens for those of an identity of elsewhere: the one in the secret, or in what the file names.
+func (l login) exchanged(ctx context.Context, e endpoints) (oauth2.TokenSource, error) {
+	c := externalaccount.Config{
+		Audience: l.file.Audience, SubjectTokenType: l.file.SubjectTokenType, TokenURL: l.file.TokenURL,
+		ServiceAccountImpersonationURL: l.file.ImpersonationURL, ServiceAccountImpersonationLifetimeSeconds: l.file.ImpersonationSpan.Seconds,
+		WorkforcePoolUserProject: l.file.WorkforceProject, UniverseDomain: l.universe(), Scopes: []string{platformScope},
+	}
+	if e.exchange != "" {
+		c.TokenURL = e.exchange + "v1/token"
+	}
+	if _, path, ok := strings.Cut(l.file.ImpersonationURL, "/v1/"); ok && e.credentials != "" {
+		c.ServiceAccountImpersonationURL = e.credentials + "v1/" + path
+	}
+	if token := strings.TrimSpace(string(l.secret[tokenKey])); token != "" {
+		c.SubjectTokenSupplier = given(token)
+	} else {
+		c.CredentialSource = l.file.CredentialSource
+	}
+	s, err := externalaccount.NewTokenSource(ctx, c)
+	if err != nil {
+		return nil, denied("read the credentials: %w", err)
+	}
+	return s, nil
+}
+
+// given is a token that is in the secret. Another one makes another client.
+type given string
+
+// SubjectToken implements [externalaccount.SubjectTokenSupplier].
+func (g given) SubjectToken(context.Context, externalaccount.SupplierOptions) (string, error) {
+	return string(g), nil
+}

@@ -1,0 +1,172 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"google.golang.org/api/compute/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// remover removes instances, and what belongs to them.
+type remover struct{ *caller }
+
+// Delete implements [provider.Session].
+func (s *session) Delete(ctx context.Context, ref provider.Ref, given []provider.Instance) (bool, error) {
+	r := remover{s.caller}
+	doomed, err := r.doomed(ctx, ref, given)
+	if err != nil {
+		if noProject(err) && ref.ProviderID == "" && len(given) == 0 {
+			return true, nil // where there is no project nothing was made
+		}
+		return false, err
+	}
+	left := false
+	for _, i := range doomed {
+		gone, removing := r.remove(ctx, i)
+		left = left || !gone
+		err = errors.Join(err, removing)
+	}
+	if left || err != nil || ref.UID == "" {
+		return !left, first(err)
+	}
+	return r.nothingLeft(ctx, ref)
+}
+
+// first is the error of the first instance that could not be removed: others are tried again with it.
+func first(err error) error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok && len(all.Unwrap()) > 0 {
+		return first(all.Unwrap()[0])
+	}
+	return err
+}
+
+// doomed are the given instances, as far as there are any, and those with ref's UID.
+func (r remover) doomed(ctx context.Context, ref provider.Ref, given []provider.Instance) (all []*compute.Instance, err error) {
+	ids, names := map[string]bool{}, []string{}
+	for _, g := range given {
+		ids[g.ID] = true
+		if a, ok := addressOf(g.ProviderID); ok {
+			names = append(names, a.name)
+		}
+	}
+	filter := r.filterOf(provider.Ref{UID: ref.UID}, names...)
+	if filter == "" {
+		return nil, nil
+	}
+	for i, err := range r.instances(ctx, filter) {
+		if err != nil {
+			return nil, err
+		}
+		if ids[formatID(i.Id)] || ref.UID != "" && i.Labels[uidLabel] == ref.UID && r.ours(i) {
+			all = append(all, i)
+		}
+	}
+	return all, nil
+}
+
+// remove begins to delete an instance, unless that has begun. It reports whether the instance is gone.
+func (r remover) remove(ctx context.Context, i *compute.Instance) (bool, error) {
+	if states[i.Status] == provider.Stopping {
+		if leaving, err := r.leaving(ctx, i); leaving || err != nil {
+			return false, err
+		}
+	}
+	if err := r.balancer().deregister(ctx, i); err != nil {
+		return false, err
+	}
+	_, err := r.client.compute.Instances.Delete(r.project, tail(i.Zone), i.Name).Context(ctx).Do()
+	if gone(err) {
+		return true, nil
+	}
+	return false, r.observed(ctx, err, "delete instance %s", i.Name)
+}
+
+// nothingLeft reports whether nothing is left of what was made for ref, and removes what may be: an instance that is about to
+// come, disks, the names that load balancers keep.
+func (r remover) nothingLeft(ctx context.Context, ref provider.Ref) (bool, error) {
+	op, _, err := r.begun(ctx, ref)
+	if err != nil || op != nil && op.Status != done {
+		return false, err
+	}
+	if err := r.balancer().forget(ctx, ref); err != nil {
+		return false, err
+	}
+	left, err := r.clearDisks(ctx, ref)
+	return !left && err == nil, err
+}
+
+// disks yields those that the filter lets through, of every zone.
+func (c *caller) disks(ctx context.Context, filter string) iter.Seq2[*compute.Disk, error] {
+	return func(yield func(*compute.Disk, error) bool) {
+		call := c.client.compute.Disks.AggregatedList(c.project).Filter(filter).MaxResults(pageSize).Context(ctx)
+		for more := true; more; {
+			page, err := call.Do()
+			if err != nil {
+				yield(nil, c.observed(ctx, err, "list disks of project %s", c.project))
+				return
+			}
+			for _, scope := range slices.Sorted(maps.Keys(page.Items)) {
+				if w := page.Items[scope].Warning; w != nil && w.Code != nothingHere {
+					yield(nil, provider.Errorf(provider.Transient, "the listing of disks lacks %s: %s: %s", scope, w.Code, w.Message))
+					return
+				}
+				for _, d := range page.Items[scope].Disks {
+					if !yield(d, nil) {
+						return
+					}
+				}
+			}
+			call, more = call.PageToken(page.NextPageToken), page.NextPageToken != ""
+		}
+	}
+}
+
+// clearDisks removes the disks of ref that no instance uses, and reports whether there were any.
+func (c *caller) clearDisks(ctx context.Context, ref provider.Ref) (left bool, err error) {
+	filter := fmt.Sprintf("(labels.%s = %q) AND (labels.%s:*)", uidLabel, ref.UID, c.clusterLabel())
+	for d, err := range c.disks(ctx, filter) {
+		if err != nil {
+			return true, err
+		}
+		if len(d.Users) > 0 {
+			continue
+		}
+		left = true
+		_, err := c.client.compute.Disks.Delete(c.project, tail(d.Zone), d.Name).Context(ctx).Do()
+		if err != nil && !gone(err) {
+			return true, c.observed(ctx, err, "delete disk %s", d.Name)
+		}
+	}
+	return left, nil
+}
+
+// Leftovers implements [provider.LeftoverLister].
+func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
+	filter := fmt.Sprintf("(labels.%s:*) AND (labels.%s:*)", s.clusterLabel(), uidLabel)
+	return func(yield func(provider.Leftover, error) bool) {
+		for d, err := range s.disks(ctx, filter) {
+			if err != nil {
+				yield(provider.Leftover{}, err)
+				return
+			}
+			if len(d.Users) > 0 {
+				continue
+			}
+			l := provider.Leftover{
+				Kind: "disk", ID: tail(d.Zone) + "/" + d.Name, UID: d.Labels[uidLabel],
+				Owner: d.Labels[ownerLabel], Namespace: d.Labels[namespaceLabel],
+			}
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r remover) balancer() balancer { return balancer(r) }

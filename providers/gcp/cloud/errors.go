@@ -1,0 +1,213 @@
+package cloud
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+	"google.golang.org/api/compute/v1"
+	"google.golang.org/api/googleapi"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// classified says of a failed call what the engine does about it. A field of the provider spec is looked for only in
+// what creates.
+func classified(err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*provider.Error](err); ok {
+		return e
+	}
+	e := &provider.Error{Kind: provider.Transient, Err: fmt.Errorf("%s: %w", doing, err)}
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		e.Kind, e.Err = kindOfToken(refused), fmt.Errorf("%s: ask for a token: %s", doing, told(refused))
+		return e
+	}
+	if answered, ok := errors.AsType[*googleapi.Error](err); ok {
+		kind := kindOf(answered)
+		e.Kind, e.Scope, e.Err = kind.Kind, kind.Scope, fmt.Errorf("%s: %s", doing, words(answered))
+		if e.Kind == provider.Throttled {
+			e.After = after(answered.Header)
+		}
+		return e
+	}
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		e.Err = fmt.Errorf("%s: what answers is no API of Google Cloud: %w", doing, err)
+	}
+	return e
+}
+
+// told is what OAuth said.
+func told(e *oauth2.RetrieveError) string {
+	if e.ErrorCode != "" {
+		return strings.TrimSpace(e.ErrorCode + ": " + e.ErrorDescription)
+	}
+	return provider.Clip(fmt.Sprintf("status %d: %s", e.Response.StatusCode, e.Body), 300)
+}
+
+func kindOfToken(e *oauth2.RetrieveError) provider.Kind {
+	switch code := e.Response.StatusCode; {
+	case code == http.StatusTooManyRequests:
+		return provider.Throttled
+	case code >= http.StatusInternalServerError, code < http.StatusBadRequest:
+		return provider.Transient
+	}
+	return provider.Denied
+}
+
+// words are the message and the reason of an answer, in one line.
+func words(e *googleapi.Error) string {
+	text := e.Message
+	if text == "" {
+		text = provider.Clip(strings.TrimSpace(e.Body), 300)
+	}
+	if len(e.Errors) > 0 && e.Errors[0].Reason != "" {
+		text += " (" + e.Errors[0].Reason + ")"
+	}
+	if text == "" {
+		text = "status " + strconv.Itoa(e.Code)
+	}
+	return text
+}
+
+func reason(e *googleapi.Error) string {
+	if len(e.Errors) > 0 {
+		return e.Errors[0].Reason
+	}
+	return ""
+}
+
+func is(k provider.Kind) provider.Error { return provider.Error{Kind: k} }
+
+// kindOf goes by the status and the reason of an answer, and by its message where these say too little.
+func kindOf(e *googleapi.Error) provider.Error {
+	switch why := reason(e); {
+	case slices.Contains([]string{"rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED", "dailyLimitExceeded"}, why),
+		e.Code == http.StatusTooManyRequests, strings.HasPrefix(e.Message, "Quota exceeded for quota metric"):
+		return is(provider.Throttled)
+	case why == "quotaExceeded", why == "insufficientCapacity", isShortage(e.Message):
+		return shortage(why, e.Message)
+	case e.Code == http.StatusUnauthorized, e.Code == http.StatusForbidden:
+		return is(provider.Denied)
+	case why == "resourceNotReady", why == "resourceInUseByAnotherResource", e.Code == http.StatusConflict, e.Code == http.StatusPreconditionFailed:
+		return is(provider.Conflict)
+	case strings.Contains(e.Message, "protected against deletion"):
+		return is(provider.Transient)
+	case e.Code == http.StatusBadRequest, e.Code == http.StatusNotFound, e.Code == http.StatusRequestEntityTooLarge:
+		return is(provider.Invalid)
+	}
+	return is(provider.Transient)
+}
+
+func isShortage(message string) bool {
+	return strings.Contains(message, "does not exist in zone") || strings.Contains(message, "does not have enough resources available") ||
+		strings.Contains(message, "RESOURCE_POOL_EXHAUSTED")
+}
+
+// shortage says how far something is used up. A pool of something else than compute is used up for every type: disks, for
+// instance. A quota and the addresses of a subnetwork are those of a region.
+func shortage(code, message string) provider.Error {
+	e := provider.Error{Kind: provider.Exhausted, Scope: provider.ScopeType}
+	_, pool, pooled := strings.Cut(message, "(resource type:")
+	switch {
+	case strings.Contains(strings.ToUpper(code), "QUOTA"), strings.HasPrefix(code, "IP_SPACE_EXHAUSTED"):
+		e.Scope = provider.ScopeAccount
+	case pooled && !strings.HasPrefix(pool, "compute)"):
+		e.Scope = provider.ScopeZone
+	}
+	return e
+}
+
+// fault is what an operation ended with; nil where it did well. An operation has ended: what is not known is a failure of
+// something that no longer exists, and for good.
+func fault(op *compute.Operation) *provider.Error {
+	if op.Error == nil || len(op.Error.Errors) == 0 {
+		return nil
+	}
+	first := op.Error.Errors[0]
+	e := kindOfCode(first.Code, first.Message)
+	e.Err = fmt.Errorf("%s: %s", first.Code, provider.Clip(first.Message, 1000))
+	if hint := zonesAvailable(first); hint != "" {
+		e.Err = fmt.Errorf("%w There is room in %s.", e.Err, hint) //nolint:revive,staticcheck // What comes before is a sentence of Compute Engine.
+	}
+	return &e
+}
+
+// zonesAvailable are those in which Compute Engine says that there is room.
+func zonesAvailable(e *compute.OperationErrorErrors) string {
+	for _, d := range e.ErrorDetails {
+		if d.ErrorInfo != nil && d.ErrorInfo.Metadatas["zonesAvailable"] != "" {
+			return strings.ReplaceAll(d.ErrorInfo.Metadatas["zonesAvailable"], ",", ", ")
+		}
+	}
+	return ""
+}
+
+func kindOfCode(code, message string) provider.Error {
+	switch {
+	case strings.Contains(code, "QUOTA"), strings.Contains(code, "POOL_EXHAUSTED"), strings.HasPrefix(code, "IP_SPACE_EXHAUSTED"),
+		strings.Contains(code, "STOCKOUT"), isShortage(message):
+		return shortage(code, message)
+	case strings.HasPrefix(code, "RATE_LIMIT"):
+		return is(provider.Throttled)
+	case code == "PERMISSIONS_ERROR", code == "FORBIDDEN", code == "SERVICE_ACCOUNT_ACCESS_DENIED":
+		return is(provider.Denied)
+	case code == "RESOURCE_ALREADY_EXISTS", code == "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", code == "RESOURCE_NOT_READY":
+		return is(provider.Conflict)
+	case code == "CONDITION_NOT_MET", code == "RESOURCE_NOT_FOUND", code == "UNSUPPORTED_OPERATION", strings.HasPrefix(code, "INVALID"):
+		return is(provider.Invalid)
+	}
+	return is(provider.Transient)
+}
+
+// after is the delay that an answer asks for, in either form.
+func after(h http.Header) time.Duration {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+			return max(0, at.Sub(sent))
+		}
+	}
+	return 0
+}
+
+// gone reports whether an answer says that the thing which was asked for does not exist.
+func gone(err error) bool {
+	e, ok := errors.AsType[*googleapi.Error](err)
+	return ok && e.Code == http.StatusNotFound && !noProject(err)
+}
+
+var projectForm = regexp.MustCompile(`'projects/[^/']+'`)
+
+// noProject reports whether an answer says that the project does not exist.
+func noProject(err error) bool {
+	e, ok := errors.AsType[*googleapi.Error](err)
+	return ok && e.Code == http.StatusNotFound && projectForm.MatchString(e.Message)
+}
+
+// taken reports whether an answer says that a name is in use.
+func taken(err error) bool {
+	e, ok := errors.AsType[*googleapi.Error](err)
+	return ok && e.Code == http.StatusConflict && reason(e) == "alreadyExists"
+}
+
+// ended reports whether it is the caller who gave up.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}

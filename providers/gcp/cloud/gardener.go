@@ -1,0 +1,122 @@
+package cloud
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/api/compute/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/gcp/spec"
+)
+
+// gardenerInstance is the request that the original makes of a spec.
+func gardenerInstance(s *spec.Gardener, p place, userData string) (*compute.Instance, error) {
+	metadata, err := gardenerMetadata(s.Metadata, userData)
+	if err != nil {
+		return nil, err
+	}
+	again := s.Scheduling.AutomaticRestart
+	i := &compute.Instance{
+		CanIpForward: s.CanIPForward, DeletionProtection: s.DeletionProtection, MinCpuPlatform: s.MinCPUPlatform,
+		MachineType: typePath(p), Tags: &compute.Tags{Items: s.Tags}, Metadata: metadata,
+		Scheduling: &compute.Scheduling{
+			AutomaticRestart: &again, OnHostMaintenance: s.Scheduling.OnHostMaintenance, Preemptible: s.Scheduling.Preemptible,
+		},
+	}
+	if s.Description != nil {
+		i.Description = *s.Description
+	}
+	if g := s.GPU; g != nil {
+		i.GuestAccelerators = []*compute.AcceleratorConfig{{
+			AcceleratorType: fmt.Sprintf("projects/%s/zones/%s/acceleratorTypes/%s", p.project, p.zone, g.AcceleratorType), AcceleratorCount: g.Count,
+		}}
+	}
+	if c := s.Shielded; c != nil {
+		i.ShieldedInstanceConfig = &compute.ShieldedInstanceConfig{
+			EnableSecureBoot: yes(c.SecureBoot), EnableVtpm: yes(c.VTPM), EnableIntegrityMonitoring: yes(c.IntegrityMonitoring),
+			ForceSendFields: shieldedFields,
+		}
+	}
+	if f := s.Features; f != nil && f.EnableNestedVirtualization != nil {
+		i.AdvancedMachineFeatures = &compute.AdvancedMachineFeatures{
+			EnableNestedVirtualization: *f.EnableNestedVirtualization, ForceSendFields: []string{"EnableNestedVirtualization"},
+		}
+	}
+	for _, d := range s.Disks {
+		i.Disks = append(i.Disks, gardenerDisk(d, p))
+	}
+	for _, n := range s.NetworkInterfaces {
+		i.NetworkInterfaces = append(i.NetworkInterfaces, gardenerInterface(n, p))
+	}
+	for _, a := range s.ServiceAccounts {
+		i.ServiceAccounts = append(i.ServiceAccounts, &compute.ServiceAccount{Email: a.Email, Scopes: a.Scopes})
+	}
+	return i, nil
+}
+
+func yes(b *bool) bool { return b != nil && *b }
+
+// scriptKey is the metadata of user data that is no cloud-init's: the guest runs it at each start.
+const scriptKey = "startup-script"
+
+func gardenerMetadata(entries []*spec.GardenerMetadata, userData string) (*compute.Metadata, error) {
+	key := scriptKey
+	if strings.HasPrefix(userData, "#cloud-config") {
+		key = spec.UserDataKey
+	}
+	items := []*compute.MetadataItems{{Key: key, Value: &userData}}
+	for n, e := range entries {
+		switch {
+		case e == nil:
+		case e.Key == key:
+			return nil, provider.InvalidField(fmt.Sprintf("metadata[%d].key", n), "%q is where the user data of the secret goes", key)
+		default:
+			items = append(items, &compute.MetadataItems{Key: e.Key, Value: e.Value})
+		}
+	}
+	return &compute.Metadata{Items: items}, nil
+}
+
+func gardenerDisk(d *spec.GardenerDisk, p place) *compute.AttachedDisk {
+	out := &compute.AttachedDisk{AutoDelete: d.AutoDelete == nil || *d.AutoDelete, Type: "PERSISTENT", Boot: d.Boot}
+	if d.Type == spec.Scratch {
+		out.Type, out.Boot, out.Interface = spec.Scratch, false, d.Interface
+		out.InitializeParams = &compute.AttachedDiskInitializeParams{DiskType: diskType(p, "local-ssd")}
+	} else {
+		out.InitializeParams = &compute.AttachedDiskInitializeParams{
+			DiskSizeGb: d.SizeGB, DiskType: diskType(p, d.Type), SourceImage: imagePath(p.project, d.Image), Labels: d.Labels,
+			ProvisionedIops: d.ProvisionedIOPS, ProvisionedThroughput: d.ProvisionedThroughput, StoragePool: d.StoragePool,
+		}
+	}
+	if e := d.Encryption; e != nil {
+		out.DiskEncryptionKey = &compute.CustomerEncryptionKey{
+			KmsKeyName: strings.TrimSpace(e.KMSKeyName), KmsKeyServiceAccount: strings.TrimSpace(e.KMSKeyServiceAccount),
+		}
+	}
+	return out
+}
+
+func gardenerInterface(n *spec.GardenerInterface, p place) *compute.NetworkInterface {
+	out := &compute.NetworkInterface{StackType: n.StackType}
+	if !n.DisableExternalIP {
+		out.AccessConfigs = []*compute.AccessConfig{{}}
+	}
+	if n.Network != "" {
+		out.Network = networkPath(p.project, n.Network)
+	}
+	if n.Subnetwork != "" {
+		out.Subnetwork = subnetworkPath(p.project, p.region, n.Subnetwork)
+	}
+	dual := n.StackType == "IPV4_IPV6"
+	if dual {
+		out.Ipv6AccessType = n.IPv6AccessType
+	}
+	if dual && n.IPv6AccessType == "EXTERNAL" {
+		out.Ipv6AccessConfigs = []*compute.AccessConfig{{Name: "External IPv6", Type: "DIRECT_IPV6"}}
+	}
+	if n.IPCidrRange != "" && (dual || n.UseAliasIPs) {
+		out.AliasIpRanges = []*compute.AliasIpRange{{IpCidrRange: n.IPCidrRange, SubnetworkRangeName: n.SubnetworkRangeName}}
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+package cloud
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"google.golang.org/api/compute/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Labels by which instances and disks say whose they are. Those of users never stand in for them.
+const (
+	uidLabel       = "millwright-dev-machine-uid"
+	namespaceLabel = "millwright-dev-machine-namespace"
+	ownerLabel     = "millwright-dev-owner"
+	// nameLabel has the machine's name where the instance is called otherwise.
+	nameLabel = "millwright-dev-machine-name"
+	// roleLabel is the machine's role, where that has a part in what is done for it.
+	roleLabel = "millwright-dev-role"
+	// keptLabel has the machine's UID on disks that are to outlive it.
+	keptLabel = "millwright-dev-kept-of-uid"
+)
+
+var ourLabels = []string{uidLabel, namespaceLabel, ownerLabel, nameLabel, roleLabel, keptLabel}
+
+// Network tags by which Gardener's original knows its instances again begin with these, and so does the label by which
+// OpenShift's does.
+const (
+	clusterPrefix = "kubernetes-io-cluster-"
+	rolePrefix    = "kubernetes-io-role-"
+	owned         = "owned"
+)
+
+var labelForm = regexp.MustCompile(`^[a-z][-_a-z0-9]{0,62}$`)
+
+func (s *scope) clusterLabel() string { return clusterPrefix + s.class.Cluster }
+
+func (s *scope) checkCluster() error {
+	if s.class.Cluster == "" || !labelForm.MatchString(s.clusterLabel()) {
+		return provider.Errorf(provider.Invalid, "the cluster's name %q cannot be part of a label: it may have 41 lower-case letters, digits, dashes and underscores", s.class.Cluster)
+	}
+	return nil
+}
+
+// ownTags are the network tags of the spec that say whose instances are; empty where it has not both of them.
+func (s *scope) ownTags() (cluster, role string) {
+	if s.template.gardener == nil {
+		return "", ""
+	}
+	for _, t := range s.template.gardener.Tags {
+		switch {
+		case strings.Contains(t, clusterPrefix):
+			cluster = t
+		case strings.Contains(t, rolePrefix):
+			role = t
+		}
+	}
+	if cluster == "" || role == "" {
+		return "", ""
+	}
+	return cluster, role
+}
+
+// ours reports whether an instance is in the class's ownership scope: by the label or, for Gardener's original made it, by
+// network tags.
+func (s *scope) ours(i *compute.Instance) bool {
+	if _, ok := i.Labels[s.clusterLabel()]; ok {
+		return true
+	}
+	if i.Tags == nil {
+		return false
+	}
+	cluster, role := s.ownTags()
+	return slices.Contains(i.Tags.Items, s.clusterLabel()) ||
+		cluster != "" && slices.Contains(i.Tags.Items, cluster) && slices.Contains(i.Tags.Items, role)
+}
+
+// identity is what instances and disks of ref are labelled with.
+func (s *scope) identity(ref provider.Ref) map[string]string {
+	labels := map[string]string{s.clusterLabel(): owned, uidLabel: ref.UID, namespaceLabel: ref.Namespace}
+	if s.class.Owner != "" {
+		labels[ownerLabel] = s.class.Owner
+	}
+	return labels
+}
+
+// labelled are a user's labels, those of the whole cluster below them, and the identity above all.
+func (s *scope) labelled(users, identity map[string]string) map[string]string {
+	labels := map[string]string{}
+	if s.class.API == provider.OpenShift {
+		maps.Copy(labels, s.from.labels)
+	}
+	maps.Copy(labels, users)
+	for _, key := range ourLabels {
+		delete(labels, key)
+	}
+	maps.Copy(labels, identity)
+	return labels
+}
+
+// mostLabels is how many a resource may have.
+const mostLabels = 64
+
+// nameForm is what instances may be called.
+var nameForm = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// spare is what an instance is called whose machine's name belongs to another instance of the zone.
+func (s *scope) spare(ref provider.Ref) string {
+	return cut(ref.Name, 54) + "-" + ref.Token(s.class.Cluster)[:8]
+}
+
+// cut is the beginning of a name, so long that something may follow.
+func cut(name string, most int) string { return strings.TrimRight(name[:min(len(name), most)], "-") }
+
+// diskName is unlike that of any other machine's disk: Compute Engine attaches a disk that it finds by its name, whoever
+// left it.
+func (s *scope) diskName(ref provider.Ref, n int) string {
+	name := s.spare(ref)
+	if n > 0 {
+		name = fmt.Sprintf("%s-%d", name, n)
+	}
+	return cut(name, 63)
+}
+
+// mostRequests is how many requests may be made for a machine's instance: one for each choice.
+const mostRequests = 64
+
+// requestID names the n-th of them: a UUID that follows from the machine, and is the token for the first.
+func (s *scope) requestID(ref provider.Ref, n int) string {
+	token := ref.Token(s.class.Cluster)
+	if n > 0 {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", token, n))
+		token = hex.EncodeToString(sum[:16])
+	}
+	return uuid(token)
+}
+
+// uuid is 32 hexadecimal digits as a UUID of version 4.
+func uuid(digits string) string {
+	return digits[:8] + "-" + digits[8:12] + "-4" + digits[13:16] + "-8" + digits[17:20] + "-" + digits[20:]
+}
+
+// address is what a provider ID names.
+type address struct{ project, zone, name string }
+
+// addressOf reads provider IDs of both APIs, which have two slashes and three, and those of the cloud controller manager.
+func addressOf(providerID string) (a address, ok bool) {
+	scheme, rest, ok := strings.Cut(providerID, "://")
+	parts := strings.Split(strings.TrimLeft(rest, "/"), "/")
+	if !ok || !strings.EqualFold(scheme, "gce") || len(parts) != 3 || slices.Contains(parts, "") {
+		return a, false
+	}
+	return address{strings.ToLower(parts[0]), strings.ToLower(parts[1]), strings.ToLower(parts[2])}, true
+}
+
+// Identify implements [provider.Identifier].
+func (*session) Identify(providerID string) string {
+	a, ok := addressOf(providerID)
+	if !ok {
+		return ""
+	}
+	return a.project + "/" + a.zone + "/" + a.name
+}
+
+// providerID is written with two slashes for OpenShift, as the cloud controller manager does, and with three for Gardener.
+func (s *scope) providerID(zone, name string) string {
+	prefix := "gce://"
+	if s.class.API == provider.Gardener {
+		prefix += "/"
+	}
+	return prefix + s.project + "/" + zone + "/" + name
+}

@@ -1,0 +1,188 @@
+package cloud
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	configv1 "github.com/openshift/api/config/v1"
+	"github.com/spf13/pflag"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/infrastructure"
+	"github.com/millwright-dev/millwright/serve"
+)
+
+// Name is the provider's.
+const Name = "gcp"
+
+// Config is what a provider is made with.
+type Config struct {
+	Clock provider.Clock
+	// Objects are those of the control cluster; may be nil.
+	Objects provider.Objects
+	// Endpoint is where all APIs are instead of their own places; empty: they are at those.
+	Endpoint string
+}
+
+// Provider implements [provider.Provider].
+type Provider struct {
+	config  Config
+	clients *provider.Clients[*client]
+	specs   *provider.Specs[template]
+}
+
+var _ provider.Provider = &Provider{}
+
+// New returns a provider.
+func New(c Config) *Provider {
+	return &Provider{config: c, clients: provider.NewClients[*client](c.Clock, 0, 0), specs: provider.NewSpecs(decode)}
+}
+
+// Plugin is the provider to be served.
+func Plugin() serve.Plugin {
+	endpoint := ""
+	return serve.Plugin{
+		Name: Name,
+		AddFlags: func(fs *pflag.FlagSet) {
+			fs.StringVar(&endpoint, "gcp-endpoint", "", "URL at which the APIs of Google Cloud are, in place of their own and of those that Infrastructure names")
+		},
+		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
+			return New(Config{Clock: e.Clock, Objects: e.Objects, Endpoint: endpoint}), nil
+		},
+		// A project may ask 1500 times a minute, and change as often, in a region.
+		Limits: decorate.Limits{PerSecond: 20},
+	}
+}
+
+// Name implements [provider.Provider].
+func (*Provider) Name() string { return Name }
+
+// Open implements [provider.Provider].
+func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
+	s := &caller{scope: &scope{class: class, bare: len(class.Spec) == 0}, clients: p.clients}
+	var err error
+	if !s.bare {
+		if s.template, err = p.specs.Get(class.API, class.Spec); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.checkCluster(); err != nil {
+		return nil, err
+	}
+	if s.from, err = p.surroundings(ctx); err != nil {
+		return nil, err
+	}
+	login, err := loginOf(class.Credentials)
+	if err != nil {
+		return nil, err
+	}
+	if s.project = s.template.project(); s.project == "" {
+		s.project = login.project
+	}
+	if s.project == "" {
+		return nil, provider.Errorf(provider.Denied, "neither the credentials nor the provider spec name a project")
+	}
+	s.key = provider.KeyOf(login.secret, s.from.endpoints.key(), login.universe(), s.from.bundle)
+	s.client, err = p.clients.Get(ctx, s.key, func(context.Context) (*client, error) { return newClient(login, s.from) })
+	if err != nil {
+		return nil, err
+	}
+	return &session{s}, nil
+}
+
+// surroundings are what the control cluster says of the cloud.
+type surroundings struct {
+	endpoints endpoints
+	// bundle are certificates in PEM that are trusted besides the system's.
+	bundle []byte
+	// labels and tags are those of all that the cluster has.
+	labels map[string]string
+	tags   []configv1.GCPResourceTag
+}
+
+// endpoints are URLs that end with a slash; empty ones are the API's own.
+type endpoints struct {
+	compute, resourceManager, exchange, credentials string
+}
+
+func (e endpoints) key() string {
+	return strings.Join([]string{e.compute, e.resourceManager, e.exchange, e.credentials}, " ")
+}
+
+// platform is what Infrastructure says of GCP. Endpoints were in it as a preview, and clusters have them still.
+type platform struct {
+	configv1.GCPPlatformStatus
+	ServiceEndpoints []struct{ Name, URL string }
+}
+
+func (p *Provider) surroundings(ctx context.Context) (s surroundings, err error) {
+	of, err := p.platform(ctx)
+	if err != nil {
+		return s, err
+	}
+	if s.bundle, err = infrastructure.CloudCABundle(ctx, p.config.Objects); err != nil {
+		return s, err
+	}
+	s.read(of)
+	if base := strings.TrimSuffix(p.config.Endpoint, "/"); base != "" {
+		s.endpoints = endpoints{compute: base + computePath, resourceManager: base + "/", exchange: base + "/", credentials: base + "/"}
+	}
+	return s, nil
+}
+
+// platform is empty where the cluster has none.
+func (p *Provider) platform(ctx context.Context) (of platform, err error) {
+	if p.config.Objects == nil {
+		return of, nil
+	}
+	raw, err := p.config.Objects.Object(ctx, provider.ObjectRef{APIVersion: configv1.GroupVersion.String(), Kind: "Infrastructure", Name: "cluster"})
+	if errors.Is(err, provider.ErrNoObject) {
+		return of, nil
+	}
+	if err != nil {
+		return of, err
+	}
+	var i struct {
+		Status struct{ PlatformStatus struct{ GCP platform } }
+	}
+	if err := json.Unmarshal(raw, &i); err != nil {
+		return of, fmt.Errorf("read Infrastructure cluster: %w", err)
+	}
+	return i.Status.PlatformStatus.GCP, nil
+}
+
+func (s *surroundings) read(p platform) {
+	s.labels, s.tags = map[string]string{}, p.ResourceTags
+	for _, l := range p.ResourceLabels {
+		s.labels[l.Key] = l.Value
+	}
+	for _, e := range p.ServiceEndpoints {
+		at := strings.TrimSuffix(e.URL, "/") + "/"
+		switch e.Name {
+		case "Compute":
+			s.endpoints.compute = at
+			if !strings.Contains(at, "/compute/") {
+				s.endpoints.compute = strings.TrimSuffix(at, "/") + computePath
+			}
+		case "CloudResourceManager":
+			s.endpoints.resourceManager = at
+		case "STS":
+			s.endpoints.exchange = at
+		case "IAMCredentials":
+			s.endpoints.credentials = at
+		}
+	}
+}
+
+// source stands for what a session takes from the control cluster.
+func (s *surroundings) source() provider.ClientKey {
+	parts, _ := json.Marshal([]any{s.endpoints.key(), s.labels, s.tags}) // text has no errors
+	return provider.KeyOf(nil, "", "", s.bundle, parts)
+}
+
+// computePath is where the compute API is below its host.
+const computePath = "/compute/v1/"

@@ -1,0 +1,193 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/api/compute/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// scope is whose instances are meant, and by what they are known.
+type scope struct {
+	class    provider.Class
+	template template
+	// bare says that the class has no spec any more: it finds and deletes.
+	bare    bool
+	project string
+	from    surroundings
+}
+
+// caller asks Compute Engine for what is in a scope.
+type caller struct {
+	*scope
+	clients *provider.Clients[*client]
+	key     provider.ClientKey
+	client  *client
+}
+
+// session implements [provider.Session]; the optional interfaces are in capability.go and beside what they are about.
+type session struct{ *caller }
+
+var _ provider.Session = &session{}
+
+// observed is err as the engine reads it; nil stays nil.
+func (c *caller) observed(ctx context.Context, err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return c.clients.Observe(c.key, classified(ended(ctx, err), fmt.Sprintf(format, args...)))
+}
+
+func formatID(id uint64) string { return strconv.FormatUint(id, 10) }
+
+// pageSize is the most that the API gives at once.
+const pageSize = 500
+
+// instances yields those of the project that the filter lets through, of every zone.
+func (c *caller) instances(ctx context.Context, filter string) iter.Seq2[*compute.Instance, error] {
+	return func(yield func(*compute.Instance, error) bool) {
+		call := c.client.compute.Instances.AggregatedList(c.project).MaxResults(pageSize).Context(ctx)
+		if filter != "" {
+			call = call.Filter(filter)
+		}
+		for more := true; more; {
+			page, err := call.Do()
+			if err == nil {
+				err = complete(page)
+			}
+			if err != nil {
+				yield(nil, c.observed(ctx, err, "list instances of project %s", c.project))
+				return
+			}
+			for _, scope := range slices.Sorted(maps.Keys(page.Items)) {
+				for _, i := range page.Items[scope].Instances {
+					if !yield(i, nil) {
+						return
+					}
+				}
+			}
+			call, more = call.PageToken(page.NextPageToken), page.NextPageToken != ""
+		}
+	}
+}
+
+// nothingHere is the warning for a zone without an instance. Any other one says that something is missing.
+const nothingHere = "NO_RESULTS_ON_PAGE"
+
+// complete is an error where a page lacks a zone.
+func complete(page *compute.InstanceAggregatedList) error {
+	if len(page.Unreachables) > 0 {
+		return provider.Errorf(provider.Transient, "the listing lacks %s", strings.Join(page.Unreachables, ", "))
+	}
+	for scope, of := range page.Items {
+		if w := of.Warning; w != nil && w.Code != nothingHere {
+			return provider.Errorf(provider.Transient, "the listing lacks %s: %s: %s", scope, w.Code, w.Message)
+		}
+	}
+	return nil
+}
+
+// view is what there is of a machine.
+type view struct {
+	// of are the instances that may be its.
+	of []provider.Instance
+	// attempt is which request the instance was to come of that only an operation tells of; -1: there is no such instance.
+	attempt int
+	// taken are the names, with their zones, of other instances.
+	taken map[string]bool
+}
+
+// filterOf lets instances through that may be ref's, or have one of the names.
+func (s *scope) filterOf(ref provider.Ref, names ...string) string {
+	var terms []string
+	if ref.UID != "" {
+		terms = append(terms, fmt.Sprintf("(labels.%s = %q)", uidLabel, ref.UID))
+	}
+	if a, ok := addressOf(ref.ProviderID); ok && a.project == s.project {
+		names = append(names, a.name)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if nameForm.MatchString(name) {
+			terms = append(terms, fmt.Sprintf("(name = %q)", name))
+		}
+	}
+	return strings.Join(terms, " OR ")
+}
+
+// look asks for the instances of ref, and for what was begun for it where there is none.
+func (c *caller) look(ctx context.Context, ref provider.Ref) (v view, err error) {
+	v.attempt, v.taken = -1, map[string]bool{}
+	filter := c.filterOf(ref, ref.Name)
+	if filter == "" {
+		return v, nil
+	}
+	var all []*compute.Instance
+	for i, err := range c.instances(ctx, filter) {
+		if err != nil {
+			return v, err
+		}
+		if c.matches(ref, i) {
+			all = append(all, i)
+		} else {
+			v.taken[tail(i.Zone)+"/"+i.Name] = true
+		}
+	}
+	v.of = watched(ctx, c, all)
+	if len(v.of) > 0 {
+		return v, nil
+	}
+	op, attempt, err := c.begun(ctx, ref)
+	if err != nil || op == nil {
+		return v, err
+	}
+	if i, ok := c.foretold(ref, op, attempt); ok {
+		v.of, v.attempt = append(v.of, i), attempt
+	}
+	return v, nil
+}
+
+// matches reports whether an instance may be ref's: by its UID, by the provider ID or, where it has no UID, by its name.
+func (s *scope) matches(ref provider.Ref, i *compute.Instance) bool {
+	if !s.ours(i) {
+		return false
+	}
+	uid := i.Labels[uidLabel]
+	recorded, ok := addressOf(ref.ProviderID)
+	return ref.UID != "" && uid == ref.UID || uid == "" && i.Name == ref.Name ||
+		ok && recorded == address{s.project, tail(i.Zone), i.Name}
+}
+
+// Find implements [provider.Session].
+func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	v, err := s.look(ctx, ref)
+	return v.of, err
+}
+
+// List implements [provider.Session]. Gardener's original knows its instances by network tags, of which the API
+// makes no list, so that all those of the project are looked through.
+func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	filter := ""
+	if cluster, _ := s.ownTags(); cluster == "" && s.class.API == provider.OpenShift {
+		filter = fmt.Sprintf("labels.%s:*", s.clusterLabel())
+	}
+	return func(yield func(provider.Instance, error) bool) {
+		w := newWatch(s.caller)
+		for i, err := range s.instances(ctx, filter) {
+			if err != nil {
+				yield(provider.Instance{}, err)
+				return
+			}
+			if s.ours(i) && !yield(w.seen(ctx, i), nil) {
+				return
+			}
+		}
+	}
+}
