@@ -101,8 +101,8 @@ func serveToken(c *Cloud, w http.ResponseWriter, _ *http.Request, body []byte) {
 }
 
 var (
-	errSignature = errors.New("Invalid JWT Signature.")           //nolint:staticcheck,revive // Google's words.
-	errAccount   = errors.New("Invalid grant: account not found") //nolint:staticcheck,revive // Google's words.
+	errSignature = errors.New("Invalid JWT Signature.")                                                                                                                     //nolint:staticcheck,revive // Google's words.
+	errAccount   = errors.New("Invalid grant: account not found")                                                                                                           //nolint:staticcheck,revive // Google's words.
 	errTime      = errors.New("Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. Check your iat and exp values in the JWT claim.") //nolint:staticcheck,revive // Google's words.
 )
 

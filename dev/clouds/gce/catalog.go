@@ -8,7 +8,7 @@ import (
 
 const tagValuesPath = "/v3/tagValues/namespaced"
 
-func typeOf(c *Cloud, q request, m MachineType) resource {
+func typeOf(q request, m MachineType) resource {
 	r := resource{
 		"kind": "compute#machineType", "id": "3004", "name": m.Name, "guestCpus": m.VCPUs, "memoryMb": m.MemoryMiB, "zone": q.scope,
 		"maximumPersistentDisks": 128, "maximumPersistentDisksSizeGb": "263168", "isSharedCpu": false, "architecture": intel,
@@ -31,14 +31,14 @@ func getMachineType(c *Cloud, q request) (any, *failure) {
 	if !ok {
 		m = MachineType{Name: q.name, VCPUs: 4, MemoryMiB: 16384}
 	}
-	return typeOf(c, q, m), nil
+	return typeOf(q, m), nil
 }
 
 func listMachineTypes(c *Cloud, q request) (any, *failure) {
 	var all []placed
 	for _, m := range c.options.Inventory.MachineTypes {
 		if _, ok := c.options.Inventory.machineType(q.scope, m.Name); ok {
-			all = append(all, placed{"zones/" + q.scope, typeOf(c, q, m)})
+			all = append(all, placed{"zones/" + q.scope, typeOf(q, m)})
 		}
 	}
 	return pageOf(c, q, "machineTypes", all)
@@ -137,7 +137,7 @@ func listZones(c *Cloud, q request) (any, *failure) {
 	return pageOf(c, q, "zones", all)
 }
 
-func getProject(c *Cloud, _ request) (any, *failure) {
+func getProject(c *Cloud, _ request) (any, *failure) { //nolint:unparam // It is one of the methods.
 	v := c.options.Inventory
 	return resource{"kind": "compute#project", "id": v.Number, "name": v.Project, "selfLink": link("projects", v.Project)}, nil
 }

@@ -79,31 +79,22 @@ func (c *Cloud) Asked(id string) map[string]any {
 	return i.body
 }
 
-// Pool are the members of a target pool, Group those of a group of instances: paths from "projects" on.
-func (c *Cloud) Pool(region, name string) []string {
-	return membersOf(c, c.balancers.pools, region+"/"+name, "instances")
-}
-
-// Group are the members of an unmanaged group of instances.
-func (c *Cloud) Group(zone, name string) []string {
-	return membersOf(c, c.balancers.groups, zone+"/"+name, "_members")
-}
-
-// Backends are the groups of a backend service.
-func (c *Cloud) Backends(region, name string) (all []string) {
+// Members are those of a load balancer, "targetPools", "instanceGroups" or "backendServices", in a region or zone: paths from
+// "projects" on.
+func (c *Cloud) Members(collection, place, name string) (all []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, b := range c.balancers.backends[region+"/"+name].parts("backends") {
-		all = append(all, below(b.text("group")))
+	key := place + "/" + name
+	links := map[string][]string{
+		"targetPools": c.balancers.pools[key].texts("instances"), "instanceGroups": c.balancers.groups[key].texts("_members"),
+	}[collection]
+	if collection == "backendServices" {
+		for _, b := range c.balancers.backends[key].parts("backends") {
+			links = append(links, b.text("group"))
+		}
 	}
-	return all
-}
-
-func membersOf(c *Cloud, of map[string]resource, key, field string) (all []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, m := range of[key].texts(field) {
-		all = append(all, below(m))
+	for _, l := range links {
+		all = append(all, below(l))
 	}
 	return all
 }
@@ -225,4 +216,17 @@ func (c *Cloud) Leave(zone, name string, labels map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	makeDisk(c, c.options.Inventory.Project, zone, name, 20, resource{"labels": labels})
+}
+
+// SetLabels changes the labels of an instance around the API.
+func (c *Cloud) SetLabels(id string, change func(map[string]string)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle()
+	c.instances.Update(id, func(i instance) instance {
+		labels := maps.Clone(i.is.words("labels"))
+		change(labels)
+		i.is = i.is.with(resource{"labels": labels, "labelFingerprint": fingerprint(labels)})
+		return i
+	})
 }

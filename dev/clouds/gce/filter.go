@@ -138,10 +138,8 @@ func (p *filterParser) term() matcher {
 func fieldText(r resource, path string) string {
 	name, rest, nested := strings.Cut(path, ".")
 	if nested {
-		if words := r.words(name); len(words) > 0 {
-			if w, ok := words[rest]; ok {
-				return w
-			}
+		if words, ok := r[name].(map[string]string); ok {
+			return words[rest]
 		}
 		return fieldText(r.part(name), rest)
 	}

@@ -45,6 +45,7 @@ func insertPermissions(body resource) []string {
 	for _, d := range body.parts("disks") {
 		also(d["initializeParams"] != nil && d.text("type") != scratch, "compute.disks.create")
 		also(d.part("initializeParams")["labels"] != nil, "compute.disks.setLabels")
+		also(d.part("initializeParams")["sourceImage"] != nil, "compute.images.useReadOnly")
 	}
 	for _, n := range body.parts("networkInterfaces") {
 		also(true, "compute.subnetworks.use")

@@ -19,10 +19,10 @@ func shownOf(c *Cloud, i instance) resource {
 		"machineType": link("projects", i.project, "zones", i.zone, "machineTypes", tail(i.body.text("machineType"))),
 		"status":      "PROVISIONING", "cpuPlatform": cmp.Or(i.body.text("minCpuPlatform"), "Intel Broadwell"), "startRestricted": false,
 		"labelFingerprint": fingerprint(i.body["labels"]), "deletionProtection": i.body.yes("deletionProtection"), "fingerprint": fingerprint(i.id),
-		"scheduling": schedulingOf(c, i), "disks": attachDisks(c, i), "networkInterfaces": interfacesOf(c, i),
+		"scheduling": schedulingOf(i), "disks": attachDisks(c, i), "networkInterfaces": interfacesOf(c, i),
 		"tags":                            i.body.part("tags").with(resource{"fingerprint": fingerprint(i.body["tags"])}),
 		"metadata":                        i.body.part("metadata").with(resource{"kind": "compute#metadata", "fingerprint": fingerprint(i.body["metadata"])}),
-		"shieldedInstanceConfig":          shieldedOf(c, i),
+		"shieldedInstanceConfig":          shieldedOf(i),
 		"shieldedInstanceIntegrityPolicy": resource{"updateAutoLearnPolicy": true},
 	})
 	delete(r, "params")
@@ -35,7 +35,7 @@ func fingerprint(v any) string {
 	return base64.URLEncoding.EncodeToString(sum[:8])
 }
 
-func schedulingOf(c *Cloud, i instance) resource {
+func schedulingOf(i instance) resource {
 	asked := i.body.part("scheduling")
 	s := resource{"onHostMaintenance": "MIGRATE", "automaticRestart": true, "preemptible": false, "provisioningModel": "STANDARD"}.with(asked)
 	if spot(asked) {
@@ -48,7 +48,7 @@ func schedulingOf(c *Cloud, i instance) resource {
 	return s
 }
 
-func shieldedOf(c *Cloud, i instance) resource {
+func shieldedOf(i instance) resource {
 	return resource{"enableSecureBoot": false, "enableVtpm": true, "enableIntegrityMonitoring": true}.with(i.body.part("shieldedInstanceConfig"))
 }
 

@@ -30,12 +30,17 @@ func classified(err error, doing string) error {
 	}
 	e := &provider.Error{Kind: provider.Transient, Err: fmt.Errorf("%s: %w", doing, err)}
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		e.Kind, e.Err = kindOfToken(refused), fmt.Errorf("%s: ask for a token: %s", doing, told(refused))
+		e.Kind, e.Err = kindOfToken(refused.Response.StatusCode), said{doing + ": ask for a token: " + told(refused), err}
+		return e
+	}
+	if m := exchangeForm.FindStringSubmatch(err.Error()); m != nil {
+		code, _ := strconv.Atoi(m[1])
+		e.Kind, e.Err = kindOfToken(code), said{doing + ": ask for a token: " + provider.Clip(strings.TrimSpace(m[0]), 500), err}
 		return e
 	}
 	if answered, ok := errors.AsType[*googleapi.Error](err); ok {
 		kind := kindOf(answered)
-		e.Kind, e.Scope, e.Err = kind.Kind, kind.Scope, fmt.Errorf("%s: %s", doing, words(answered))
+		e.Kind, e.Scope, e.Err = kind.Kind, kind.Scope, said{doing + ": " + words(answered), err}
 		if e.Kind == provider.Throttled {
 			e.After = after(answered.Header)
 		}
@@ -47,6 +52,17 @@ func classified(err error, doing string) error {
 	return e
 }
 
+// said is an error in words that are fit to be read.
+type said struct {
+	text  string
+	cause error
+}
+
+func (s said) Error() string { return s.text }
+
+// Unwrap returns the error as the API gave it.
+func (s said) Unwrap() error { return s.cause }
+
 // told is what OAuth said.
 func told(e *oauth2.RetrieveError) string {
 	if e.ErrorCode != "" {
@@ -55,8 +71,11 @@ func told(e *oauth2.RetrieveError) string {
 	return provider.Clip(fmt.Sprintf("status %d: %s", e.Response.StatusCode, e.Body), 300)
 }
 
-func kindOfToken(e *oauth2.RetrieveError) provider.Kind {
-	switch code := e.Response.StatusCode; {
+// exchangeForm is how the exchange of a token of elsewhere words its errors.
+var exchangeForm = regexp.MustCompile(`(?s)status code (\d{3}): .*`)
+
+func kindOfToken(code int) provider.Kind {
+	switch {
 	case code == http.StatusTooManyRequests:
 		return provider.Throttled
 	case code >= http.StatusInternalServerError, code < http.StatusBadRequest:
@@ -196,6 +215,12 @@ var projectForm = regexp.MustCompile(`'projects/[^/']+'`)
 func noProject(err error) bool {
 	e, ok := errors.AsType[*googleapi.Error](err)
 	return ok && e.Code == http.StatusNotFound && projectForm.MatchString(e.Message)
+}
+
+// noZone reports whether an answer says that the zone does not exist.
+func noZone(err error) bool {
+	e, ok := errors.AsType[*googleapi.Error](err)
+	return ok && e.Code == http.StatusBadRequest && strings.Contains(e.Message, "'zone'")
 }
 
 // taken reports whether an answer says that a name is in use.

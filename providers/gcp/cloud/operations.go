@@ -71,6 +71,9 @@ func (c *caller) begun(ctx context.Context, ref provider.Ref) (last *compute.Ope
 		filter += ` AND (status != "DONE")`
 	}
 	all, err := c.operations(ctx, zone, filter)
+	if noZone(err) {
+		return nil, -1, nil // where there is no zone nothing was begun
+	}
 	if err != nil {
 		return nil, -1, err
 	}

@@ -1,0 +1,231 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/oauth2"
+	"google.golang.org/api/compute/v1"
+	"google.golang.org/api/googleapi"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/gce"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// answers are what the API says, and what the engine is to do about it.
+var answers = []struct {
+	reason       string // why this row is here
+	code         int
+	why, message string
+	kind         provider.Kind
+	scope        provider.Scope
+}{
+	{"a token that holds no more", 401, "authError", "Invalid Credentials", provider.Denied, ""},
+	{"a permission that is missing is no empty list", 403, "forbidden", "Required 'compute.instances.list' permission for 'projects/p'", provider.Denied, ""},
+	{"an API that is not enabled", 403, "accessNotConfigured", "Compute Engine API has not been used in project 1 before or it is disabled.", provider.Denied, ""},
+	{"too many requests, in the older words", 403, "rateLimitExceeded", "Rate Limit Exceeded", provider.Throttled, ""},
+	{"too many requests of a user", 403, "userRateLimitExceeded", "User Rate Limit Exceeded", provider.Throttled, ""},
+	{"too many requests, in the newer words", 429, "rateLimitExceeded", "Quota exceeded for quota metric 'Queries'", provider.Throttled, ""},
+	{"a quota of requests is no quota of machines", 403, "quotaExceeded", "Quota exceeded for quota metric 'List requests' and limit 'List requests per minute' of service", provider.Throttled, ""},
+	{"a quota that is checked at once", 403, "quotaExceeded", "Quota 'CPUS' exceeded.  Limit: 24.0 in region us-east1.", provider.Exhausted, provider.ScopeAccount},
+	{"a zone without room, told at once", 503, "insufficientCapacity", "The zone does not have enough resources available to fulfill the request.", provider.Exhausted, provider.ScopeType},
+	{"a type that the zone does not have", 400, "invalid", "Invalid value for field 'resource.machineType': 'x'. Machine type with name 'x' does not exist in zone 'z'.", provider.Exhausted, provider.ScopeType},
+	{"an image that is not there", 404, "notFound", "The resource 'projects/p/global/images/i' was not found", provider.Invalid, ""},
+	{"a value that cannot be", 400, "invalid", "Invalid value for field 'resource.labels': ''", provider.Invalid, ""},
+	{"two types of accelerators", 413, "fieldSizeTooLarge", "Value for field 'resource.guestAccelerators' is too large", provider.Invalid, ""},
+	{"something else is done to it", 400, "resourceNotReady", "The resource is not ready", provider.Conflict, ""},
+	{"a disk that is still in use", 400, "resourceInUseByAnotherResource", "The disk is already being used", provider.Conflict, ""},
+	{"a name that is taken", 409, "alreadyExists", "The resource already exists", provider.Conflict, ""},
+	{"somebody was faster", 412, "conditionNotMet", "Labels fingerprint either invalid or resource labels have changed", provider.Conflict, ""},
+	{"a person may lift the protection", 400, "invalid", "Invalid resource usage: 'Resource cannot be deleted if it's protected against deletion.'.", provider.Transient, ""},
+	{"a failure of the API", 500, "internalError", "Internal Error", provider.Transient, ""},
+	{"a failure of the API", 503, "backendError", "Service is currently unavailable", provider.Transient, ""},
+	{"a proxy's failure", 502, "", "", provider.Transient, ""},
+}
+
+func TestAnswersByReaction(t *testing.T) {
+	for _, r := range answers {
+		answer := &googleapi.Error{Code: r.code, Message: r.message, Errors: []googleapi.ErrorItem{{Reason: r.why, Message: r.message}}}
+		err := classified(answer, "do it")
+		e, ok := errors.AsType[*provider.Error](err)
+		if !ok || e.Kind != r.kind || e.Scope != r.scope {
+			t.Errorf("%s: %d %s is read as %s of scope %q, want %s of %q", r.reason, r.code, r.why, provider.KindOf(err), provider.ScopeOf(err), r.kind, r.scope)
+		}
+		if !strings.HasPrefix(err.Error(), "do it: ") || r.message != "" && !strings.Contains(err.Error(), r.message) {
+			t.Errorf("%s: it says %q", r.reason, err)
+		}
+	}
+}
+
+// ends are errors of operations.
+var ends = []struct {
+	code, message string
+	kind          provider.Kind
+	scope         provider.Scope
+}{
+	{"ZONE_RESOURCE_POOL_EXHAUSTED", "The zone 'projects/p/zones/z' does not have enough resources available to fulfill the request.  Try a different zone, or try again later.", provider.Exhausted, provider.ScopeType},
+	{"ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", "The zone 'projects/p/zones/z' does not have enough resources available to fulfill the request.  '(resource type:compute)'.", provider.Exhausted, provider.ScopeType},
+	{"ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", "The zone 'projects/p/zones/z' does not have enough resources available to fulfill the request. '(resource type:pd-standard)'.", provider.Exhausted, provider.ScopeZone},
+	{"RESOURCE_POOL_EXHAUSTED", "", provider.Exhausted, provider.ScopeType},
+	{"GCE_STOCKOUT", "", provider.Exhausted, provider.ScopeType},
+	{"QUOTA_EXCEEDED", "Quota 'CPUS' exceeded.  Limit: 24.0 in region us-east1.", provider.Exhausted, provider.ScopeAccount},
+	{"IP_SPACE_EXHAUSTED", "IP space of 'projects/p/regions/r/subnetworks/s' is exhausted.", provider.Exhausted, provider.ScopeAccount},
+	{"IP_SPACE_EXHAUSTED_WITH_DETAILS", "", provider.Exhausted, provider.ScopeAccount},
+	{"INVALID_USAGE", "Machine type x does not exist in zone y.", provider.Exhausted, provider.ScopeType},
+	{"PERMISSIONS_ERROR", "Required 'compute.images.useReadOnly' permission", provider.Denied, ""},
+	{"CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated", provider.Invalid, ""},
+	{"RESOURCE_NOT_FOUND", "The resource 'projects/p/global/images/i' was not found", provider.Invalid, ""},
+	{"INVALID_FIELD_VALUE", "", provider.Invalid, ""},
+	{"UNSUPPORTED_OPERATION", "", provider.Invalid, ""},
+	{"RESOURCE_ALREADY_EXISTS", "", provider.Conflict, ""},
+	{"RATE_LIMIT_EXCEEDED", "", provider.Throttled, ""},
+	{"INTERNAL_ERROR", "Internal error. Please try again or contact Google Support.", provider.Transient, ""},
+}
+
+func TestEndsOfOperationsByReaction(t *testing.T) {
+	for _, r := range ends {
+		op := &compute.Operation{Error: &compute.OperationError{Errors: []*compute.OperationErrorErrors{{Code: r.code, Message: r.message}}}}
+		if e := fault(op); e.Kind != r.kind || e.Scope != r.scope || !strings.HasPrefix(e.Error(), r.code+": "+r.message) {
+			t.Errorf("%s is read as %s of scope %q, %q", r.code, e.Kind, e.Scope, e)
+		}
+	}
+	if e := fault(&compute.Operation{}); e != nil {
+		t.Errorf("an operation without an error is read as %v", e)
+	}
+}
+
+func TestShortageNamesZonesWithRoom(t *testing.T) {
+	op := &compute.Operation{Error: &compute.OperationError{Errors: []*compute.OperationErrorErrors{{
+		Code: "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", Message: "No.",
+		ErrorDetails: []*compute.OperationErrorErrorsErrorDetails{{ErrorInfo: &compute.ErrorInfo{Metadatas: map[string]string{"zonesAvailable": "us-central1-a,us-central1-f"}}}},
+	}}}}
+	if e := fault(op); !strings.HasSuffix(e.Error(), "No. There is room in us-central1-a, us-central1-f.") {
+		t.Error(e)
+	}
+}
+
+func TestTokensByReaction(t *testing.T) {
+	for code, kind := range map[int]provider.Kind{400: provider.Denied, 401: provider.Denied, 429: provider.Throttled, 503: provider.Transient, 200: provider.Transient} {
+		err := classified(&oauth2.RetrieveError{Response: &http.Response{StatusCode: code}, ErrorCode: "invalid_grant", ErrorDescription: "Invalid JWT Signature."}, "do it")
+		if provider.KindOf(err) != kind || !strings.Contains(err.Error(), "invalid_grant: Invalid JWT Signature.") {
+			t.Errorf("%d is read as %s: %v", code, provider.KindOf(err), err)
+		}
+	}
+}
+
+func TestRetryAfterIsReadInBothForms(t *testing.T) {
+	for text, want := range map[string]time.Duration{"17": 17 * time.Second, "Wed, 25 Nov 2026 10:00:17 GMT": 17 * time.Second, "": 0, "soon": 0} {
+		h := http.Header{"Retry-After": {text}, "Date": {"Wed, 25 Nov 2026 10:00:00 GMT"}}
+		if got := after(h); got != want {
+			t.Errorf("%q is read as %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestRefusalsNameTheField: what Compute Engine finds wrong is told with the field as the spec calls it.
+func TestRefusalsNameTheField(t *testing.T) {
+	for _, r := range []struct{ api, was, is, field string }{
+		{provider.OpenShift, `global/images/new"`, `global/images/typo"`, "disks[0].image"},
+		{provider.OpenShift, `"prod-worker-subnet"`, `"typo"`, "networkInterfaces[0].subnetwork"},
+		{provider.OpenShift, `"prod-network"`, `"typo"`, "networkInterfaces[0].network"},
+		{provider.OpenShift, `"pd-ssd"`, `"typo"`, "disks[0].type"},
+		{provider.OpenShift, `"sizeGb": 128`, `"sizeGb": 2`, "disks[0].sizeGb"},
+		{provider.OpenShift, `"us-east1-b"`, `"us-east1-z"`, "zone"},
+		{provider.OpenShift, `"tags"`, `"labels": {"A": "b"}, "tags"`, "labels"},
+		{provider.OpenShift, `"tags"`, `"gpus": [{"type": "typo"}], "onHostMaintenance": "Terminate", "tags"`, "gpus[0].type"},
+		{provider.OpenShift, `"tags"`, `"gpus": [{"type": "nvidia-tesla-t4"}], "tags"`, "onHostMaintenance"},
+		{provider.Gardener, `global/images/new"`, `global/images/typo"`, "disks[0].image"},
+		{provider.Gardener, `"scheduling": {"automaticRestart": true, "onHostMaintenance": "MIGRATE", "preemptible": false}`,
+			`"scheduling": {"automaticRestart": true, "onHostMaintenance": "TERMINATE", "preemptible": true}`, "scheduling.automaticRestart"},
+		{provider.Gardener, `"tags"`, `"gpu": {"acceleratorType": "typo", "count": 1}, "tags"`, "gpu.acceleratorType"},
+		{provider.Gardener, `"metadata"`, `"metadata"`, ""},
+	} {
+		if r.field == "" {
+			continue
+		}
+		b := newBench(t)
+		class := with(b.class(r.api, "prod"), r.was, r.is)
+		if strings.Contains(r.is, "acceleratorType") {
+			class = with(class, "MIGRATE", "TERMINATE")
+		}
+		_, err := b.open(class).Create(t.Context(), ref("m"), provider.Want{})
+		e, ok := errors.AsType[*provider.Error](err)
+		if !ok || e.Kind != provider.Invalid || e.Field != r.field {
+			t.Errorf("%s for %s: the error is %v", r.is, r.was, err)
+		}
+	}
+}
+
+func TestMissingTypeIsAShortage(t *testing.T) {
+	b := newBench(t)
+	class := with(b.class(provider.OpenShift, "prod"), "n1-standard-4", "z9-standard-4")
+	if _, err := b.open(class).Create(t.Context(), ref("m"), provider.Want{}); provider.KindOf(err) != provider.Exhausted || provider.ScopeOf(err) != provider.ScopeType {
+		t.Errorf("a type that the zone lacks: %v", err)
+	}
+}
+
+// TestProjectThatIsNot: a machine whose project was never there can be deleted, and one that had an instance says what is wrong.
+func TestProjectThatIsNot(t *testing.T) {
+	b := newBench(t)
+	s := b.open(with(b.class(provider.OpenShift, "prod"), `"projectID": "rehearsal"`, `"projectID": "typo"`))
+	_, err := s.Create(t.Context(), ref("m"), provider.Want{})
+	if provider.KindOf(err) != provider.Invalid || !strings.Contains(err.Error(), "projects/typo") {
+		t.Errorf("create: %v", err)
+	}
+	if done, err := s.Delete(t.Context(), ref("m"), nil); !done || err != nil {
+		t.Errorf("delete of what never was: %t, %v", done, err)
+	}
+	had := ref("m")
+	had.ProviderID = "gce://typo/us-east1-b/m"
+	if done, err := s.Delete(t.Context(), had, nil); done || provider.KindOf(err) != provider.Invalid {
+		t.Errorf("delete of what was: %t, %v", done, err)
+	}
+}
+
+func TestWhatIsNoAPI(t *testing.T) {
+	b := newBench(t)
+	s := b.open(b.class(provider.OpenShift, "prod"))
+	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Garbage"}, Operation: "instances.*", Times: 1})
+	if _, err := s.Find(t.Context(), ref("m")); provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), "no API of Google Cloud") {
+		t.Error(err)
+	}
+}
+
+// TestPartialListingIsNoListing: a zone that does not answer is no zone without instances.
+func TestPartialListingIsNoListing(t *testing.T) {
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"items": {"zones/us-east1-b": {"warning": {"code": "UNREACHABLE", "message": "The zone is not reachable."}}}}`))
+	}))
+	defer at.Close()
+	b := newBench(t)
+	b.url = at.URL
+	class := b.class(provider.OpenShift, "prod")
+	class.Credentials = map[string][]byte{"service_account.json": b.login}
+	s := b.open(class)
+	if found, err := s.Find(context.Background(), ref("m")); err == nil {
+		t.Errorf("found %v, and no error", found)
+	}
+}
+
+func TestQuotaArrivesInTheOperation(t *testing.T) {
+	b := newBench(t, func(o *gce.Options) { o.Inventory.Regions[0].Quotas = map[string]float64{"CPUS": 4} })
+	s := b.open(b.class(provider.OpenShift, "prod"))
+	b.create(s, ref("one"), provider.Want{})
+	if i := b.create(s, ref("two"), provider.Want{}); i.State != provider.Pending || i.Fault != nil {
+		t.Errorf("accepted as %+v", i)
+	}
+	b.clock.Advance(3 * time.Second)
+	i := b.find(s, ref("two"))
+	if i.State != provider.Terminated || i.Fault == nil || i.Fault.Kind != provider.Exhausted || i.Fault.Scope != provider.ScopeAccount {
+		t.Errorf("given up as %+v: %v", i, i.Fault)
+	}
+	if again := b.create(s, ref("two"), provider.Want{}); again.ID != i.ID || again.Fault == nil {
+		t.Errorf("create makes %+v of what was given up", again)
+	}
+}
