@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"strings"
 
 	"golang.org/x/oauth2"
@@ -88,6 +91,9 @@ func loginOf(credentials map[string][]byte) (l login, err error) {
 		if l.file.ClientEmail == "" || l.file.PrivateKey == "" {
 			return l, denied("the credentials lack client_email or private_key")
 		}
+		if !isKey(l.file.PrivateKey) {
+			return l, denied("the private_key of the credentials is no RSA key in PEM")
+		}
 	case "external_account":
 		if l.file.Audience == "" || l.file.SubjectTokenType == "" {
 			return l, denied("the credentials lack audience or subject_token_type")
@@ -99,6 +105,20 @@ func loginOf(credentials map[string][]byte) (l login, err error) {
 		return l, denied("the credentials are of type %q, want service_account or external_account", provider.Clip(l.file.Type, 100))
 	}
 	return l, nil
+}
+
+// isKey reports whether a text is the private half of an RSA key.
+func isKey(text string) bool {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil {
+		return false
+	}
+	if _, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+		return true
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	_, ok := key.(*rsa.PrivateKey)
+	return err == nil && ok
 }
 
 func (l login) universe() string { return cmp.Or(l.file.UniverseDomain, defaultUniverse) }

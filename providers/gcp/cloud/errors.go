@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,7 +29,7 @@ func classified(err error, doing string) error {
 	if e, ok := errors.AsType[*provider.Error](err); ok {
 		return e
 	}
-	e := &provider.Error{Kind: provider.Transient, Err: fmt.Errorf("%s: %w", doing, err)}
+	e := &provider.Error{Kind: provider.Transient, Err: said{doing + ": " + reached(err), err}}
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		e.Kind, e.Err = kindOfToken(refused.Response.StatusCode), said{doing + ": ask for a token: " + told(refused), err}
 		return e
@@ -50,6 +51,19 @@ func classified(err error, doing string) error {
 		e.Err = fmt.Errorf("%s: what answers is no API of Google Cloud: %w", doing, err)
 	}
 	return e
+}
+
+// reached is the text of an error, without the whole URL of a request that was not answered.
+func reached(err error) string {
+	asked, ok := errors.AsType[*url.Error](err)
+	if !ok {
+		return err.Error()
+	}
+	at, parsing := url.Parse(asked.URL)
+	if parsing != nil {
+		return asked.Err.Error()
+	}
+	return at.Host + ": " + asked.Err.Error()
 }
 
 // said is an error in words that are fit to be read.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -141,8 +142,10 @@ func TestRefusalsNameTheField(t *testing.T) {
 		{provider.OpenShift, `"tags"`, `"gpus": [{"type": "typo"}], "onHostMaintenance": "Terminate", "tags"`, "gpus[0].type"},
 		{provider.OpenShift, `"tags"`, `"gpus": [{"type": "nvidia-tesla-t4"}], "tags"`, "onHostMaintenance"},
 		{provider.Gardener, `global/images/new"`, `global/images/typo"`, "disks[0].image"},
-		{provider.Gardener, `"scheduling": {"automaticRestart": true, "onHostMaintenance": "MIGRATE", "preemptible": false}`,
-			`"scheduling": {"automaticRestart": true, "onHostMaintenance": "TERMINATE", "preemptible": true}`, "scheduling.automaticRestart"},
+		{
+			provider.Gardener, `"scheduling": {"automaticRestart": true, "onHostMaintenance": "MIGRATE", "preemptible": false}`,
+			`"scheduling": {"automaticRestart": true, "onHostMaintenance": "TERMINATE", "preemptible": true}`, "scheduling.automaticRestart",
+		},
 		{provider.Gardener, `"tags"`, `"gpu": {"acceleratorType": "typo", "count": 1}, "tags"`, "gpu.acceleratorType"},
 		{provider.Gardener, `"metadata"`, `"metadata"`, ""},
 	} {
@@ -193,6 +196,25 @@ func TestWhatIsNoAPI(t *testing.T) {
 	s := b.open(b.class(provider.OpenShift, "prod"))
 	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Garbage"}, Operation: "instances.*", Times: 1})
 	if _, err := s.Find(t.Context(), ref("m")); provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), "no API of Google Cloud") {
+		t.Error(err)
+	}
+}
+
+// TestNobodyAnswers: a call that reaches nobody names the place, and not the whole request.
+func TestNobodyAnswers(t *testing.T) {
+	b := newBench(t)
+	s := b.open(b.class(provider.OpenShift, "prod"))
+	if _, err := s.Account(t.Context()); err != nil { // with a token for what comes
+		t.Fatal(err)
+	}
+	b.server.Inject(double.Fault{Stall: true, Operation: "instances.*", Times: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Find(ctx, ref("m")); provider.KindOf(err) != provider.Transient || strings.Contains(err.Error(), "filter") {
+		t.Error(err)
+	}
+	err := classified(&url.Error{Op: "Get", URL: "https://compute.googleapis.com/compute/v1/x?filter=y", Err: errors.New("connection refused")}, "look")
+	if err.Error() != "look: compute.googleapis.com: connection refused" {
 		t.Error(err)
 	}
 }

@@ -22,10 +22,10 @@ func (c *caller) about(operationType string, instances ...string) string {
 		zone, name, _ := strings.Cut(at, "/")
 		path := "projects/" + c.project + "/zones/" + zone + "/instances/" + name
 		for _, base := range slices.Compact([]string{host, c.client.compute.BasePath}) {
-			links = append(links, fmt.Sprintf("(targetLink = %q)", base+path))
+			links = append(links, fmt.Sprintf("targetLink=%q", base+path))
 		}
 	}
-	filter := fmt.Sprintf("(operationType = %q)", operationType)
+	filter := fmt.Sprintf("operationType=%q", operationType)
 	if len(links) > 0 {
 		filter += " AND (" + strings.Join(links, " OR ") + ")"
 	}
@@ -68,7 +68,7 @@ func (c *caller) begun(ctx context.Context, ref provider.Ref) (last *compute.Ope
 		zone = zones[0]
 	}
 	if c.bare { // what it is called where is not known: what is under way is not much
-		filter += ` AND (status != "DONE")`
+		filter += ` AND status!="DONE"`
 	}
 	all, err := c.operations(ctx, zone, filter)
 	if noZone(err) {

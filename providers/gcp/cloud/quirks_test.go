@@ -31,7 +31,7 @@ func TestQuirkMissingCredentials(t *testing.T) {
 	b := newBench(t)
 	for why, credentials := range map[string]map[string][]byte{
 		"none of the keys": nil, "no JSON": {"service_account.json": []byte("x")}, `type "user"`: {"service_account.json": []byte(`{"type": "user"}`)},
-		"client_email": {"serviceAccountJSON": []byte(`{"type": "service_account"}`)}, "audience": {"credentialsConfig": []byte(`{"type": "external_account"}`)},
+		"client_email": {"serviceAccountJSON": []byte(`{"type": "service_account"}`)}, "no RSA key": {"serviceAccountJSON": []byte(`{"type": "service_account", "client_email": "a@b", "private_key": "no"}`)}, "audience": {"credentialsConfig": []byte(`{"type": "external_account"}`)},
 		"no program": {"credentialsConfig": []byte(`{"type": "external_account", "audience": "a", "subject_token_type": "t", "credential_source": {"executable": {"command": "sh"}}}`)},
 	} {
 		class := b.class(provider.OpenShift, "prod")

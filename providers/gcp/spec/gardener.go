@@ -134,7 +134,11 @@ func DecodeGardener(raw []byte) (*Gardener, error) {
 func AsError(faults field.ErrorList) error {
 	errs := make([]error, 0, len(faults))
 	for _, f := range faults {
-		errs = append(errs, provider.InvalidField(f.Field, "%s", f.ErrorBody()))
+		text := f.ErrorBody()
+		if f.Type == field.ErrorTypeRequired || f.Type == field.ErrorTypeForbidden {
+			text = f.Detail // which says it all
+		}
+		errs = append(errs, provider.InvalidField(f.Field, "%s", text))
 	}
 	if len(errs) == 1 {
 		return errs[0]
