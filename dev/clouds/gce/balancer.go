@@ -47,7 +47,16 @@ func one(all map[string]resource, q request, kind string) (any, *failure) {
 	return r, nil
 }
 
-func getPool(c *Cloud, q request) (any, *failure) { return one(c.balancers.pools, q, "regions") }
+// getPool makes the pool where anything is accepted.
+func getPool(c *Cloud, q request) (any, *failure) {
+	if _, ok := c.balancers.pools[q.key()]; !ok && c.options.AcceptAny {
+		c.balancers.pools[q.key()] = resource{
+			"kind": "compute#targetPool", "name": q.name, "selfLink": link("projects", q.project, "regions", q.scope, "targetPools", q.name),
+		}
+	}
+	return one(c.balancers.pools, q, "regions")
+}
+
 func getGroup(c *Cloud, q request) (any, *failure) {
 	g, err := one(c.balancers.groups, q, "zones")
 	if err != nil {
@@ -74,7 +83,7 @@ func edited(list []string, links []resource, add bool) []string {
 
 // poolMember adds instances to a pool or takes them out. Nobody looks whether they exist.
 func poolMember(c *Cloud, q request) (any, *failure) {
-	pool, err := one(c.balancers.pools, q, "regions")
+	pool, err := getPool(c, q)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,9 @@ package gce
 import (
 	"encoding/base64"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // placed is a resource of a list, and its scope: "zones/us-east1-b".
@@ -28,16 +30,21 @@ func pageOf(c *Cloud, q request, collection string, all []placed) (any, *failure
 			kept = append(kept, p)
 		}
 	}
-	from, most, err := bounds(c, q)
+	after, most, err := bounds(c, q)
 	if err != nil {
 		return nil, err
 	}
-	from = min(from, len(kept))
+	// A token is the key of the last one of a page: what goes meanwhile lets none of the others out.
+	slices.SortStableFunc(kept, func(a, b placed) int { return strings.Compare(a.key(), b.key()) })
+	from := 0
+	for after != "" && from < len(kept) && kept[from].key() <= after {
+		from++
+	}
 	to := min(from+most, len(kept))
 	kind := "compute#" + collection[:len(collection)-1]
 	answer := resource{"kind": kind + "List", "id": "projects/" + q.project + "/" + collection}
 	if to < len(kept) {
-		answer["nextPageToken"] = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(to)))
+		answer["nextPageToken"] = base64.RawURLEncoding.EncodeToString([]byte(kept[to-1].key()))
 	}
 	if q.aggregated {
 		answer["kind"], answer["items"] = kind+"AggregatedList", aggregate(c, collection, kept[from:to])
@@ -75,25 +82,29 @@ func aggregate(c *Cloud, collection string, kept []placed) resource {
 	return out
 }
 
-// bounds are the first of a page and how many it may have.
-func bounds(c *Cloud, q request) (from, most int, err *failure) {
+// key is what the order of lists goes by.
+func (p placed) key() string {
+	return p.scope + "/" + p.text("name") + "/" + p.text("instance") + "/" + p.text("id")
+}
+
+// bounds are the key that a page begins after, and how many it may have.
+func bounds(c *Cloud, q request) (after string, most int, err *failure) {
 	most = c.options.PageSize
 	if s := q.query("maxResults"); s != "" {
 		n, parseErr := strconv.Atoi(s)
 		if parseErr != nil || n < 0 || n > 500 {
-			return 0, 0, failed(http.StatusBadRequest, "invalidParameter", "Invalid value '%s'. Values must be within the range: [0, 500]", s)
+			return "", 0, failed(http.StatusBadRequest, "invalidParameter", "Invalid value '%s'. Values must be within the range: [0, 500]", s)
 		}
 		if n > 0 {
 			most = min(most, n)
 		}
 	}
 	if s := q.query("pageToken"); s != "" {
-		raw, _ := base64.RawURLEncoding.DecodeString(s)
-		n, parseErr := strconv.Atoi(string(raw))
-		if parseErr != nil {
-			return 0, 0, invalid("pageToken", "'%s'. The page token is invalid.", s)
+		raw, decoding := base64.RawURLEncoding.DecodeString(s)
+		if decoding != nil {
+			return "", 0, invalid("pageToken", "'%s'. The page token is invalid.", s)
 		}
-		from = n
+		after = string(raw)
 	}
-	return from, most, nil
+	return after, most, nil
 }
