@@ -40,6 +40,12 @@ type Place struct {
 	CA string `json:"ca"`
 }
 
+// Furnisher is a [double.Cloud] that issues what cannot stand in a file of samples, such as keys.
+type Furnisher interface {
+	// Manifests is a YAML document of Secrets.
+	Manifests() ([]byte, error)
+}
+
 // program is the command line.
 type program struct {
 	Options
@@ -81,7 +87,7 @@ func Run(ctx context.Context, name string, args []string, cloud func(*double.Clo
 	server := &http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Close() }()
-	if err := p.announce(listener.Addr(), authority); err != nil {
+	if err := errors.Join(p.furnish(c), p.announce(listener.Addr(), authority)); err != nil {
 		return err
 	}
 	return p.live(ctx, c)
@@ -109,6 +115,24 @@ func (p *program) parse(name string, args []string) error {
 	var err error
 	p.Inventory, err = os.ReadFile(p.inventory)
 	return err
+}
+
+// ManifestsFile is the name of the file in --dir that a [Furnisher] fills, before there is a [PlaceFile].
+const ManifestsFile = "manifests.yaml"
+
+func (p *program) furnish(c double.Cloud) error {
+	f, ok := c.(Furnisher)
+	if !ok {
+		return nil
+	}
+	raw, err := f.Manifests()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(p.dir, ManifestsFile), raw, 0o600)
 }
 
 // PlaceFile is the name of the file in --dir that holds a [Place].

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
+	"path/filepath"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,6 +24,14 @@ const SampleMachines = 6
 // ApplySamples creates the sample machine sets of both APIs. What is there
 // already stays as it is.
 func (f *Fleet) ApplySamples(ctx context.Context) error {
+	// What a played cloud issues by itself: keys, for one.
+	issued, err := os.ReadFile(filepath.Join(CloudDir(f.Dir), "manifests.yaml"))
+	if err == nil {
+		err = f.Create(ctx, issued)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("apply what the cloud issues: %w", err)
+	}
 	for _, file := range []string{"openshift-machineset.yaml", "gardener-machineset.yaml"} {
 		if f.options.Cloud.played() {
 			file = path.Join(f.options.Cloud.provider(), file)

@@ -250,3 +250,27 @@ func TestWrongNamesAreToldByField(t *testing.T) {
 		}
 	}
 }
+
+// A class that is gone does not say by which tags its instances are listed. That must not read as nothing there.
+func TestClassThatIsGoneHidesNoInstance(t *testing.T) {
+	w := sample(t)
+	class := classOf(provider.Gardener, "shoot--a--b")
+	class.Cluster = "garden-namespace" // is in no tag
+	ref := refOf("m")
+	i := w.running(t, w.open(t, class), ref)
+	class.Spec, class.Region = nil, ""
+	bare := w.open(t, class)
+	ref.ProviderID = i.ProviderID
+	if got := w.found(t, bare, ref); got.ID != i.ID {
+		t.Errorf("found %s, want %s", got.ID, i.ID)
+	}
+	other := refOf("other")
+	other.ProviderID = i.ProviderID
+	if all, err := bare.Find(t.Context(), other); err != nil || len(all) > 0 {
+		t.Errorf("another machine finds it: %v, error %v", all, err)
+	}
+	w.deleted(t, bare, ref, i)
+	if left := w.found(t, bare, ref); left.State != provider.Terminated {
+		t.Errorf("it is %s", left.State)
+	}
+}

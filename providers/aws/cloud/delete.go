@@ -41,10 +41,7 @@ func placesOf(ref provider.Ref, instances []provider.Instance) (regions []string
 
 // doomed are the instances that have to go, as EC2 shows them: those given, and those with the machine's UID.
 func (s removing) doomed(ctx context.Context, c *client, ref provider.Ref, given []provider.Instance) (out []types.Instance, err error) {
-	var scope []types.Filter // else only the cluster's own key is known, and UID and ID tell enough
-	if s.plan != nil || s.class.API == provider.OpenShift {
-		scope = belonging(s).scope()
-	}
+	scope := reading(s).scopeOf(true)
 	var others []string
 	for _, g := range given {
 		if g.UID != ref.UID || ref.UID == "" {

@@ -72,7 +72,7 @@ func (s reading) find(ctx context.Context, c *client, ref provider.Ref) ([]types
 		if !look.needed || look.match != nil && seen(look.match) {
 			continue
 		}
-		all, err := s.by(ctx, c, look.filter, look.text, belonging(s).scope())
+		all, err := s.by(ctx, c, look.filter, look.text, s.scopeOf(look.match != nil))
 		if err != nil {
 			return nil, err
 		}
@@ -81,6 +81,15 @@ func (s reading) find(ctx context.Context, c *client, ref provider.Ref) ([]types
 		}
 	}
 	return s.mine(found, ref), nil
+}
+
+// scopeOf is where to look. A class of machine.sapcloud.io that has lost its spec does not know all tags by which its
+// instances are listed: UID and ID are looked for everywhere then, since nothing found would be a claim.
+func (s reading) scopeOf(exact bool) []types.Filter {
+	if exact && s.plan == nil && s.class.API != provider.OpenShift {
+		return nil
+	}
+	return belonging(s).scope()
 }
 
 // by are instances that pass the scope's filters, among which are all those of the given value of another filter: machines
@@ -100,11 +109,12 @@ func (s reading) by(ctx context.Context, c *client, filter, value string, scope 
 // mine are those that may be ref's, in the order of their IDs.
 func (s reading) mine(found map[string]types.Instance, ref provider.Ref) (out []types.Instance) {
 	id := idOf(ref.ProviderID)
+	unscoped := s.scopeOf(true) == nil
 	for _, i := range found {
 		uid, name := mapOf(i.Tags)[uidTag], mapOf(i.Tags)[nameTag]
 		ended := stateOf(i) == types.InstanceStateNameTerminated
 		switch {
-		case uid == ref.UID && uid != "", deref(i.InstanceId) == id && id != "":
+		case uid == ref.UID && uid != "", deref(i.InstanceId) == id && id != "" && (!unscoped || name == ref.Name):
 			out = append(out, i)
 		case uid == "" && name == ref.Name && name != "" && !ended: // of a name as was there before, what has ended is no machine's
 			out = append(out, i)
