@@ -90,43 +90,6 @@ func (b *builder) tagged() map[types.ManagedObjectReference][]string {
 	return all
 }
 
-// TagID is that of a tag; empty if there is none.
-func (c *Cloud) TagID(category, name string) string {
-	t, err := tags.NewManager(c.builder.rest).GetTagForCategory(context.Background(), name, category)
-	if err != nil {
-		return ""
-	}
-	return t.ID
-}
-
-// AddTag adds a tag to the tagging service.
-func (c *Cloud) AddTag(t Tag) error { return c.builder.addTag(context.Background(), t) }
-
-// NameOf is the name of an object; empty if there is none.
-func (c *Cloud) NameOf(r types.ManagedObjectReference) string {
-	e, ok := c.world.own().Map.Get(r).(mo.Entity)
-	if !ok {
-		return ""
-	}
-	return e.Entity().Name
-}
-
-// SwitchUUID is that of the distributed switch of a datacenter.
-func (c *Cloud) SwitchUUID(datacenter string) string {
-	ref, err := c.builder.find(context.Background(), datacenter+"/network/switch")
-	if err != nil || ref == nil {
-		return ""
-	}
-	return c.world.own().Map.Get(*ref).(*simulator.DistributedVirtualSwitch).Uuid
-}
-
-// Clones are the requests for clones that were accepted, first to last.
-func (c *Cloud) Clones() []types.CloneVM_Task {
-	c.world.mu.Lock()
-	defer c.world.mu.Unlock()
-	return slices.Clone(c.world.clones)
-}
-
 // Cloning are the options that clones will have which are under way. Of several that would have one name in one folder,
 // one can become something.
 func (c *Cloud) Cloning() (all []map[string]string) {
@@ -264,9 +227,14 @@ func (c *Cloud) Orphans() []string { return nil }
 func (c *Cloud) Verbs() []double.Verb {
 	const instance = "an instance UUID"
 	return []double.Verb{
-		{Name: "terminate", On: instance}, {Name: "stop", On: instance}, {Name: "start", On: instance}, {Name: "fail", On: instance},
-		{Name: "exhaust", On: "a cluster or a datastore"}, {Name: "restock", On: "a cluster or a datastore"},
-		{Name: "attach", On: "an instance UUID, which gets a disk of a volume"}, {Name: "logout", On: "everybody"},
+		{Name: "terminate", On: instance},
+		{Name: "stop", On: instance},
+		{Name: "start", On: instance},
+		{Name: "fail", On: instance},
+		{Name: "exhaust", On: "a cluster or a datastore"},
+		{Name: "restock", On: "a cluster or a datastore"},
+		{Name: "attach", On: "an instance UUID, which gets a disk of a volume"},
+		{Name: "logout", On: "everybody"},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -17,6 +18,43 @@ type Probe struct{ cloud *Cloud }
 
 // Probe returns one.
 func (c *Cloud) Probe() Probe { return Probe{c} }
+
+// NameOf is the name of an object; empty if there is none.
+func (p Probe) NameOf(r types.ManagedObjectReference) string {
+	e, ok := p.cloud.world.own().Map.Get(r).(mo.Entity)
+	if !ok {
+		return ""
+	}
+	return e.Entity().Name
+}
+
+// SwitchUUID is that of the distributed switch of a datacenter.
+func (p Probe) SwitchUUID(datacenter string) string {
+	ref, err := p.cloud.builder.find(context.Background(), datacenter+"/network/switch")
+	if err != nil || ref == nil {
+		return ""
+	}
+	return p.cloud.world.own().Map.Get(*ref).(*simulator.DistributedVirtualSwitch).Uuid
+}
+
+// TagID is that of a tag; empty if there is none.
+func (p Probe) TagID(category, name string) string {
+	t, err := tags.NewManager(p.cloud.builder.rest).GetTagForCategory(context.Background(), name, category)
+	if err != nil {
+		return ""
+	}
+	return t.ID
+}
+
+// AddTag adds a tag to the tagging service.
+func (p Probe) AddTag(t Tag) error { return p.cloud.builder.addTag(context.Background(), t) }
+
+// Clones are the requests for clones that were accepted, first to last.
+func (p Probe) Clones() []types.CloneVM_Task {
+	p.cloud.world.mu.Lock()
+	defer p.cloud.world.mu.Unlock()
+	return slices.Clone(p.cloud.world.clones)
+}
 
 // HasFile reports whether a datastore has a file.
 func (p Probe) HasFile(datacenter, datastore, file string) bool {
@@ -53,7 +91,7 @@ func (p Probe) GroupMembers(cluster, group string) (names []string) {
 				continue
 			}
 			for _, vm := range members.Vm {
-				names = append(names, p.cloud.NameOf(vm))
+				names = append(names, p.NameOf(vm))
 			}
 		}
 	}

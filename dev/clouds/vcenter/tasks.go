@@ -164,7 +164,9 @@ func (w *world) reset(vm *simulator.VirtualMachine) types.BaseMethodFault {
 	if vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn {
 		return &types.InvalidPowerState{RequestedState: types.VirtualMachinePowerStatePoweredOn, ExistingState: vm.Runtime.PowerState}
 	}
-	w.booted(vm.Self)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.boots[vm.Self]++
 	return nil
 }
 
@@ -242,7 +244,9 @@ func (w *world) powerOn(vm *simulator.VirtualMachine) types.BaseMethodFault {
 	body := vm.PowerOnVMTask(w.own(), &types.PowerOnVM_Task{This: vm.Self})
 	_, fault := inner(w.own(), body, func() types.ManagedObjectReference { return body.(*methods.PowerOnVM_TaskBody).Res.Returnval })
 	if fault == nil {
-		w.booted(vm.Self)
+		w.mu.Lock()
+		w.boots[vm.Self]++
+		w.mu.Unlock()
 		w.after(w.options.Boot, func() { guestUp(w.own(), vm) })
 	}
 	return fault

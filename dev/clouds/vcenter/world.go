@@ -54,12 +54,6 @@ func (w *world) isFull(name string) bool {
 	return w.full[name]
 }
 
-func (w *world) booted(vm types.ManagedObjectReference) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.boots[vm]++
-}
-
 // crowded reports whether as many run in a cluster as there is room for.
 func (w *world) crowded(cluster string) bool {
 	room := 0

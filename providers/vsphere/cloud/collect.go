@@ -138,7 +138,7 @@ func (c *conn) read(ctx context.Context, refs []ref) (all []*vm, err error) {
 		if len(rest) == len(refs) {
 			return nil, err
 		}
-		refs, all = rest, nil
+		refs = rest
 	}
 	return nil, nil
 }

@@ -34,7 +34,7 @@ const (
 )
 
 // config is what the clone has otherwise than its template, but for devices.
-func (s cloner) config(ctx context.Context, c *conn, t *original, at spot, r provider.Ref, want provider.Want) (*types.VirtualMachineConfigSpec, error) {
+func (s cloner) config(ctx context.Context, t *original, r provider.Ref, want provider.Want) (*types.VirtualMachineConfigSpec, error) {
 	p := s.plan
 	config := &types.VirtualMachineConfigSpec{
 		// What the original writes there. It is people's: nothing is read from it.

@@ -48,7 +48,7 @@ func (s *session) Create(ctx context.Context, r provider.Ref, want provider.Want
 func (s reader) cloning(ctx context.Context, c *conn, r provider.Ref) ([]provider.Instance, error) {
 	id := s.uuids(r)[0]
 	t, ok := s.provider.tasks.get(id)
-	if !ok || t.what != taskClone || t.fault != nil {
+	if !ok || t.what != taskClone || t.hasFailed() {
 		return nil, nil
 	}
 	info, known, err := c.state(ctx, t.ref)
@@ -75,7 +75,7 @@ func (s reader) cloning(ctx context.Context, c *conn, r provider.Ref) ([]provide
 	}
 	all = slices.DeleteFunc(all, func(v *vm) bool { return !s.may(v, r) })
 	s.provider.tasks.forget(id)
-	return s.describe(ctx, c, all, &r, marker{s.session}.tagsOf)
+	return s.describe(ctx, c, all, &r, marker(s).tagsOf)
 }
 
 const (
@@ -92,7 +92,7 @@ type cloner struct{ *session }
 
 func (s cloner) clone(ctx context.Context, c *conn, r provider.Ref, want provider.Want) (made provider.Instance, err error) {
 	id := s.uuids(r)[0]
-	if t, ok := s.provider.tasks.get(id); ok && t.what == taskClone && t.fault != nil {
+	if t, ok := s.provider.tasks.get(id); ok && t.what == taskClone && t.hasFailed() {
 		s.provider.tasks.forget(id)
 		c.memo.forget() // something that was found may not be there any more
 		if !taken(t.fault) {
@@ -130,7 +130,7 @@ func taken(err error) bool {
 
 // request is what the vCenter is asked for.
 func (s cloner) request(ctx context.Context, c *conn, r provider.Ref, want provider.Want) (template ref, at spot, request *types.VirtualMachineCloneSpec, err error) {
-	i := inventory{s.session}
+	i := inventory(s)
 	if template, err = i.templateRef(ctx, c); err != nil {
 		return template, at, nil, err
 	}
@@ -152,7 +152,7 @@ func (s cloner) request(ctx context.Context, c *conn, r provider.Ref, want provi
 			request.Location.DiskMoveType = moveNone
 		}
 	}
-	if request.Config, err = s.config(ctx, c, t, at, r, want); err != nil {
+	if request.Config, err = s.config(ctx, t, r, want); err != nil {
 		return template, at, nil, err
 	}
 	if request.Config.DeviceChange, err = s.devices(ctx, c, t, at, request.Snapshot != nil); err != nil {

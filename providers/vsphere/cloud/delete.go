@@ -73,12 +73,12 @@ func (s remover) stopCloning(ctx context.Context, c *conn, r provider.Ref) (bool
 // made for the machine.
 func (s remover) targets(ctx context.Context, c *conn, r provider.Ref, given []provider.Instance) (all []*vm, err error) {
 	if r.UID != "" {
-		made, err := reader{s.session}.candidates(ctx, c, provider.Ref{UID: r.UID, Name: r.Name})
+		made, err := reader(s).candidates(ctx, c, provider.Ref{UID: r.UID, Name: r.Name})
 		if err != nil {
 			return nil, err
 		}
 		for _, v := range made {
-			ours := v.extra[keyUID] == r.UID && v.extra[keyCluster] == s.class.Cluster || reader{s.session}.isOriginals(v, r)
+			ours := v.extra[keyUID] == r.UID && v.extra[keyCluster] == s.class.Cluster || reader(s).isOriginals(v, r)
 			if ours && !v.template && !v.copied(s.class.API) {
 				all = append(all, v)
 			}
@@ -101,7 +101,7 @@ func (s remover) targets(ctx context.Context, c *conn, r provider.Ref, given []p
 
 // step does the next thing on the way out.
 func (s remover) step(ctx context.Context, c *conn, v *vm) error {
-	busy, err := starter{s.session}.busy(ctx, c, v, taskPowerOff, taskDetach, taskDestroy)
+	busy, err := starter(s).busy(ctx, c, v, taskPowerOff, taskDetach, taskDestroy)
 	if busy || err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s remover) step(ctx context.Context, c *conn, v *vm) error {
 		return s.begin(v, taskDetach, func() (ref, error) { return c.detach(ctx, v, volumes) })
 	}
 	if s.plan != nil && s.plan.place.vmGroup != "" {
-		if out, err := (grouper{s.session}).leave(ctx, c, v.ref); err != nil || !out {
+		if out, err := grouper(s).leave(ctx, c, v.ref); err != nil || !out {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func (s remover) step(ctx context.Context, c *conn, v *vm) error {
 
 // begin is a step that may have been taken already, by another process or a person.
 func (s remover) begin(v *vm, what string, call func() (ref, error)) error {
-	err := starter{s.session}.begin(v, what, call)
+	err := starter(s).begin(v, what, call)
 	if gone(err) || underWay(err) {
 		return nil
 	}

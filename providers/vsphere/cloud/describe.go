@@ -31,7 +31,7 @@ func (s reader) describe(ctx context.Context, c *conn, all []*vm, r *provider.Re
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(v *vm) bool { return !marker{s.session}.inScope(v, v.named(k.fields), k.clusterTag, r) })
+	all = slices.DeleteFunc(all, func(v *vm) bool { return !marker(s).inScope(v, v.named(k.fields), k.clusterTag, r) })
 	if err := s.learn(ctx, c, all, r, k); err != nil {
 		return nil, err
 	}
@@ -54,10 +54,10 @@ type knowledge struct {
 
 func (s reader) knowledge(ctx context.Context, c *conn, of []*vm) (k *knowledge, err error) {
 	k = &knowledge{power: map[ref]powering{}}
-	if k.clusterTag, err = (marker{s.session}).clusterTag(ctx, c); err != nil {
+	if k.clusterTag, err = marker(s).clusterTag(ctx, c); err != nil {
 		return nil, err
 	}
-	if k.wanted, err = (marker{s.session}).wantedTags(ctx, c); err != nil {
+	if k.wanted, err = marker(s).wantedTags(ctx, c); err != nil {
 		return nil, err
 	}
 	if s.class.API == provider.Gardener {
@@ -103,7 +103,7 @@ func (s reader) started(v *vm, k *knowledge) bool {
 	if v.power != types.VirtualMachinePowerStatePoweredOff || v.extra[keyStarted] != "" || s.plan == nil {
 		return true
 	}
-	return marker{s.session}.markOf(v, v.named(k.fields), k.wanted).any
+	return marker(s).markOf(v, v.named(k.fields), k.wanted).any
 }
 
 // instance is a virtual machine as the engine sees it.
@@ -143,7 +143,7 @@ func (s reader) initialization(i *provider.Instance, v *vm, r *provider.Ref, k *
 		if s.plan.place.wait && len(i.Addresses) == 0 {
 			i.State, i.RawState = provider.Pending, "waiting for an address"
 		}
-		i.Uninitialized = !marker{s.session}.markOf(v, v.named(k.fields), k.wanted).all
+		i.Uninitialized = !marker(s).markOf(v, v.named(k.fields), k.wanted).all
 	}
 }
 

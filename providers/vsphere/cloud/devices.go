@@ -177,7 +177,7 @@ func (s cloner) network(ctx context.Context, c *conn, at spot, name, field strin
 
 // elsewhere tells a network that no host of the cluster has from one that nobody has.
 func (s cloner) elsewhere(ctx context.Context, c *conn, owner ref, name, field string) ([]ref, error) {
-	in, err := inventory{s.session}.room(ctx, c)
+	in, err := inventory(s).room(ctx, c)
 	if err != nil {
 		return nil, err
 	}

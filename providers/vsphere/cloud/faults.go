@@ -148,22 +148,26 @@ func kindOf(fault types.BaseMethodFault) (provider.Kind, provider.Scope) {
 	return provider.Transient, ""
 }
 
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
 // misplaced is what comes of looking for something that a field of the spec names.
 func misplaced(err error, field, what, name string) error {
-	switch e := err.(type) {
-	case nil:
+	switch {
+	case err == nil:
 		return nil
-	case *find.NotFoundError, *find.DefaultNotFoundError:
+	case is[*find.NotFoundError](err), is[*find.DefaultNotFoundError](err):
 		if name == "" {
 			return provider.InvalidField(field, "the vCenter has no %s, or shows none to this user", what)
 		}
 		return provider.InvalidField(field, "there is no %s %q, or this user does not see it", what, name)
-	case *find.MultipleFoundError, *find.DefaultMultipleFoundError:
+	case is[*find.MultipleFoundError](err), is[*find.DefaultMultipleFoundError](err):
 		if name == "" {
 			return provider.InvalidField(field, "the vCenter has several of the kind %s: give one", what)
 		}
 		return provider.InvalidField(field, "there are several of the kind %s that %q may mean: give the whole path", what, name)
-	default:
-		return fmt.Errorf("find the %s %q: %w", what, name, e)
 	}
+	return fmt.Errorf("find the %s %q: %w", what, name, err)
 }

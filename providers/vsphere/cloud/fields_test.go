@@ -67,7 +67,7 @@ func named(pick func(types.CloneVM_Task) *types.ManagedObjectReference) func(*st
 		if ref == nil {
 			return ""
 		}
-		return s.cloud.NameOf(*ref)
+		return s.cloud.Probe().NameOf(*ref)
 	}
 }
 
@@ -99,7 +99,7 @@ func networksOfClone(s *stage, r types.CloneVM_Task) string {
 	var names []string
 	for _, card := range changes[*types.VirtualVmxnet3](r, added) {
 		port := card.Backing.(*types.VirtualEthernetCardDistributedVirtualPortBackingInfo).Port
-		names = append(names, s.cloud.NameOf(types.ManagedObjectReference{Type: "DistributedVirtualPortgroup", Value: port.PortgroupKey}))
+		names = append(names, s.cloud.Probe().NameOf(types.ManagedObjectReference{Type: "DistributedVirtualPortgroup", Value: port.PortgroupKey}))
 	}
 	return strings.Join(names, " ")
 }
@@ -236,7 +236,7 @@ func gardenerRows(s *stage) []row {
 		{field: "systemDisk.size", set: set("systemDisk", m{"size": 33}), want: "33", show: sizeOfDisk},
 		{field: "extraConfig", set: set("extraConfig", m{"sched.swap.vmxSwapEnabled": "false"}), want: "false", show: option("sched.swap.vmxSwapEnabled")},
 		{field: "network", set: set("network", "storage-network"), want: "storage-network", show: networksOfClone},
-		{field: "switchUuid", set: set("switchUuid", strings.ToUpper(s.cloud.SwitchUUID("dc1"))), want: "vm-network", show: networksOfClone},
+		{field: "switchUuid", set: set("switchUuid", strings.ToUpper(s.cloud.Probe().SwitchUUID("dc1"))), want: "vm-network", show: networksOfClone},
 		{field: "templateVM", set: set("templateVM", "flatcar"), want: "flatcar", show: templateOfClone},
 		{field: "guestId", set: set("guestId", "ubuntu64Guest"), want: "ubuntu64Guest", show: func(_ *stage, r types.CloneVM_Task) string { return r.Spec.Config.GuestId }},
 		{field: "vapp.properties", set: set("vapp", m{"properties": m{"hostname": "mine"}}), want: "mine", show: vAppProperty("hostname")},
@@ -297,7 +297,7 @@ func (s *stage) reaches(t *testing.T, p provider.Provider, api string, of m, r r
 	if _, err := opened.Create(t.Context(), machineRef(fmt.Sprintf("m-%d", n)), provider.Want{UserData: []byte("#cloud-config\n")}); err != nil {
 		t.Fatal(err)
 	}
-	all := s.cloud.Clones()
+	all := s.cloud.Probe().Clones()
 	if got := r.show(s, all[len(all)-1]); got != r.want {
 		t.Errorf("the request has %q, want %q", got, r.want)
 	}

@@ -47,12 +47,12 @@ func (s reader) find(ctx context.Context, c *conn, r provider.Ref) ([]provider.I
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(v *vm) bool { return !s.may(v, r) })
-	return s.describe(ctx, c, found, &r, marker{s.session}.tagsOf)
+	return s.describe(ctx, c, found, &r, marker(s).tagsOf)
 }
 
 // candidates are virtual machines that have one of the UUIDs of a machine, or its name.
 func (s reader) candidates(ctx context.Context, c *conn, r provider.Ref) ([]*vm, error) {
-	in, err := inventory{s.session}.room(ctx, c)
+	in, err := inventory(s).room(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -131,11 +131,11 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 // pages hands over the cluster's instances. Nothing is handed over before the session is known to hold: afterwards, a
 // session that ends is an error.
 func (s reader) pages(ctx context.Context, c *conn, yield func(provider.Instance) bool) error {
-	in, err := inventory{s.session}.room(ctx, c)
+	in, err := inventory(s).room(ctx, c)
 	if err != nil {
 		return err
 	}
-	tagged, err := marker{s.session}.tagged(ctx, c)
+	tagged, err := marker(s).tagged(ctx, c)
 	if err != nil {
 		return err
 	}

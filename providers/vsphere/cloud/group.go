@@ -41,7 +41,7 @@ func (s grouper) leave(ctx context.Context, c *conn, of ref) (bool, error) {
 }
 
 func (s grouper) group(ctx context.Context, c *conn) (*object.ClusterComputeResource, *types.ClusterVmGroup, error) {
-	pool, err := inventory{s.session}.place(ctx, c, pools, s.plan.place.pool, "workspace.resourcePool")
+	pool, err := inventory(s).place(ctx, c, pools, s.plan.place.pool, "workspace.resourcePool")
 	if err != nil {
 		return nil, nil, err
 	}

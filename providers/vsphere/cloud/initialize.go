@@ -82,7 +82,7 @@ func (s starter) start(ctx context.Context, c *conn, v *vm) error {
 		})
 	}
 	if s.plan.place.vmGroup != "" {
-		in, err := grouper{s.session}.join(ctx, c, v.ref)
+		in, err := grouper(s).join(ctx, c, v.ref)
 		if err != nil || !in {
 			return err
 		}
@@ -92,7 +92,7 @@ func (s starter) start(ctx context.Context, c *conn, v *vm) error {
 
 // powerOn lets DRS choose a host, also where it only recommends otherwise. Without a datacenter nobody can be asked to.
 func (s starter) powerOn(ctx context.Context, c *conn, of ref) (ref, error) {
-	in, err := inventory{s.session}.room(ctx, c)
+	in, err := inventory(s).room(ctx, c)
 	if err != nil {
 		return ref{}, err
 	}
@@ -223,10 +223,10 @@ func final(err error) *provider.Error {
 // finish marks what runs.
 func (s starter) finish(ctx context.Context, c *conn, v *vm, k *knowledge) error {
 	if s.class.API == provider.Gardener {
-		return marker{s.session}.assign(ctx, c, v)
+		return marker(s).assign(ctx, c, v)
 	}
 	if len(k.wanted) > 0 {
-		return marker{s.session}.attach(ctx, c, v, k.wanted)
+		return marker(s).attach(ctx, c, v, k.wanted)
 	}
 	if v.extra[keyStarted] != "" {
 		return nil

@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -194,7 +195,7 @@ func (s marker) inScope(v *vm, attributes map[string]string, clusterTag string, 
 		return cluster == s.class.Cluster
 	}
 	if s.class.API == provider.OpenShift {
-		return clusterTag != "" && slices.Contains(v.tags, clusterTag) || r != nil && reader{s.session}.isOriginals(v, *r)
+		return clusterTag != "" && slices.Contains(v.tags, clusterTag) || r != nil && reader(s).isOriginals(v, *r)
 	}
 	var ownership map[string]string
 	if s.plan != nil {
@@ -231,7 +232,7 @@ func (s marker) attach(ctx context.Context, c *conn, v *vm, wanted []string) err
 	}
 	return c.tags(ctx, func(m *tags.Manager) error {
 		err := m.AttachMultipleTagsToObject(ctx, lacks, v.ref)
-		batch, ok := err.(tags.BatchErrors)
+		batch, ok := errors.AsType[tags.BatchErrors](err)
 		if !ok {
 			return err
 		}

@@ -201,7 +201,7 @@ func TestKindsOfFaults(t *testing.T) {
 func TestFailuresOverTheWire(t *testing.T) {
 	s := newStage(t, vcenter.Options{})
 	class := s.openShift()
-	class["tagIDs"] = []string{s.cloud.TagID("teams", "blue")}
+	class["tagIDs"] = []string{s.cloud.Probe().TagID("teams", "blue")}
 	p := s.provider()
 	opened, err := p.Open(t.Context(), s.classOf(provider.OpenShift, "c", class))
 	if err != nil {

@@ -137,7 +137,7 @@ func (s *stage) tag(cluster string) {
 		return
 	}
 	s.tagged[cluster] = true
-	if err := s.cloud.AddTag(vcenter.Tag{Category: "openshift-" + cluster, Name: cluster}); err != nil {
+	if err := s.cloud.Probe().AddTag(vcenter.Tag{Category: "openshift-" + cluster, Name: cluster}); err != nil {
 		panic(err)
 	}
 }
@@ -150,7 +150,7 @@ func (s *stage) plant(class provider.Class, i provider.Instance) error {
 	p := vcenter.Plant{Name: i.Name, Folder: "/dc1/vm/machines", Template: "/dc1/vm/rhcos", Extra: map[string]string{}, Attributes: map[string]string{}}
 	// A cluster may be looked at through both APIs: it has the marks of either.
 	s.tag(class.Cluster)
-	p.Tags = []string{s.cloud.TagID("openshift-"+class.Cluster, class.Cluster)}
+	p.Tags = []string{s.cloud.Probe().TagID("openshift-"+class.Cluster, class.Cluster)}
 	p.Attributes = map[string]string{"kubernetes.io/cluster/" + class.Cluster: "1", "kubernetes.io/role/node": "1"}
 	if i.UID != "" { // a folder has one of a name
 		p.Folder = fmt.Sprintf("/dc1/vm/planted-%d", n)

@@ -29,6 +29,8 @@ type task struct {
 	fault error             // why it failed, to be told once
 }
 
+func (t task) hasFailed() bool { return t.fault != nil }
+
 // memory is how long a task is remembered that nobody asks about.
 const memory = time.Hour
 
