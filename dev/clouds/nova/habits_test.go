@@ -1,0 +1,187 @@
+package nova_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/nova"
+)
+
+// TestWords: what a real OpenStack refuses is refused with the same status and in the same words.
+func TestWords(t *testing.T) {
+	c := newCaller(t, func(o *nova.Options) {
+		o.Inventory.Quota = nova.Quota{Instances: 10, Cores: 2, RAM: 4096, Ports: 2, Volumes: 0}
+		o.Inventory.Networks[1].Shared = true
+	})
+	image, flavor := c.find("/image/v2/images?name=rhcos", "images"), c.find("/compute/v2.1/flavors/detail", "flavors")
+	_, port := c.port()
+	nics := `[{"port":"` + port + `"}]`
+	_, second := c.port()
+	for _, r := range []struct {
+		reason, method, path, body string
+		status                     int
+		words                      string
+	}{
+		{"no such flavor", "POST", "/compute/v2.1/servers", order(image, "nope", "nova", nics), 400, `"badRequest":{"code":400,"message":"Flavor nope could not be found."`},
+		{"no such image", "POST", "/compute/v2.1/servers", order("nope", flavor, "nova", nics), 400, "Can not find requested image"},
+		{"no such zone", "POST", "/compute/v2.1/servers", order(image, flavor, "nope", nics), 400, "The requested availability zone is not available"},
+		{"no such port", "POST", "/compute/v2.1/servers", order(image, flavor, "nova", `[{"port":"x"}]`), 400, "Port x could not be found."},
+		{"several networks and none named", "POST", "/compute/v2.1/servers", strings.Replace(order(image, flavor, "nova", "[]"), `"networks":[],`, "", 1), 409, "Multiple possible networks found"},
+		{"a key of metadata with a slash", "POST", "/compute/v2.1/servers", strings.Replace(order(image, flavor, "nova", nics), `"a":"b"`, `"a/b":"c"`, 1), 400, "metadata"},
+		{"a tag with a slash", "POST", "/compute/v2.1/servers", strings.Replace(order(image, flavor, "nova", nics), `["c1"]`, `["a/b"]`, 1), 400, "does not match"},
+		{"accepted", "POST", "/compute/v2.1/servers", order(image, flavor, "nova", nics), 202, `"adminPass"`},
+		{"a quota", "POST", "/compute/v2.1/servers", order(image, flavor, "nova", `[{"port":"`+second+`"}]`), 403, "Quota exceeded for cores, ram: Requested 2, 4096, but already used 2, 4096 of 2, 4096 cores, ram"},
+		{"a quota of ports", "POST", "/network/v2.0/ports", `{"port":{"network_id":"` + net1 + `"}}`, 409, `"type":"OverQuota"`},
+		{"a quota of volumes", "POST", "/volume/v3/p/volumes", `{"volume":{"size":1}}`, 413, "VolumeLimitExceeded"},
+		{"a MAC address in somebody else's network", "POST", "/network/v2.0/ports", `{"port":{"mac_address":"fa:00:00:00:00:01","network_id":"5b0f2a35-4a52-4f4e-8d1e-2f0f6a1c9e77"}}`, 403, "rule:create_port:mac_address) is disallowed by policy"},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			answer, raw := c.send(r.method, r.path, r.body)
+			if answer.StatusCode != r.status || !strings.Contains(string(raw), r.words) {
+				t.Errorf("%d %s, want %d with %q", answer.StatusCode, raw, r.status, r.words)
+			}
+		})
+	}
+}
+
+// TestMACAddressesAreGivenOnce is what the provider relies on.
+func TestMACAddressesAreGivenOnce(t *testing.T) {
+	c := newCaller(t)
+	body := `{"port":{"mac_address":"FA:00:00:00:00:01","network_id":"` + net1 + `"}}`
+	if answer, raw := c.send("POST", "/network/v2.0/ports", body); answer.StatusCode != http.StatusCreated {
+		t.Fatalf("%s", raw)
+	}
+	if answer, raw := c.send("POST", "/network/v2.0/ports", strings.ToLower(body)); answer.StatusCode != http.StatusConflict || !strings.Contains(string(raw), "MacAddressInUse") {
+		t.Errorf("the second port: %d %s", answer.StatusCode, raw)
+	}
+}
+
+// TestPortsOutliveServers, unless Nova made them; and they are bound only after a while.
+func TestPortsOutliveServers(t *testing.T) {
+	c := newCaller(t)
+	image, flavor := c.find("/image/v2/images?name=rhcos", "images"), c.find("/compute/v2.1/flavors/detail", "flavors")
+	_, port := c.port()
+	_, raw := c.send("POST", "/compute/v2.1/servers", order(image, flavor, "nova", `[{"port":"`+port+`"},{"uuid":"`+net1+`"}]`))
+	server := get(t, raw, "server", "id")
+	device := func() string {
+		_, raw := c.send("GET", "/network/v2.0/ports/"+port, "")
+		return get(t, raw, "port", "device_id")
+	}
+	if d := device(); d != "" {
+		t.Errorf("the port is bound to %s at once", d)
+	}
+	c.clock.Advance(time.Minute)
+	if d := device(); d != server {
+		t.Errorf("the port is bound to %q, want %s", d, server)
+	}
+	c.send("DELETE", "/compute/v2.1/servers/"+server, "")
+	c.clock.Advance(time.Minute)
+	if d, n := device(), len(c.cloud.Dependants()); d != "" || n != 1 {
+		t.Errorf("after its server the port is bound to %q, and there are %d ports", d, n)
+	}
+}
+
+// TestOnePortOneServer: the second server is refused once the port is bound, and given up if it came before.
+func TestOnePortOneServer(t *testing.T) {
+	c := newCaller(t)
+	image, flavor := c.find("/image/v2/images?name=rhcos", "images"), c.find("/compute/v2.1/flavors/detail", "flavors")
+	_, port := c.port()
+	body := order(image, flavor, "nova", `[{"port":"`+port+`"}]`)
+	c.send("POST", "/compute/v2.1/servers", body)
+	_, raw := c.send("POST", "/compute/v2.1/servers", body)
+	second := get(t, raw, "server", "id")
+	c.clock.Advance(time.Minute)
+	if answer, raw := c.send("POST", "/compute/v2.1/servers", body); answer.StatusCode != http.StatusConflict {
+		t.Errorf("the third server: %d %s", answer.StatusCode, raw)
+	}
+	running := 0
+	for _, i := range c.cloud.Instances() {
+		if i.State == "ACTIVE" {
+			running++
+		}
+	}
+	_, raw = c.send("GET", "/compute/v2.1/servers/"+second, "")
+	if running != 1 {
+		t.Errorf("%d servers run on one port; the second is %s", running, raw)
+	}
+}
+
+func TestPages(t *testing.T) {
+	c := newCaller(t, func(o *nova.Options) { o.PageSize = 2 })
+	for range 5 {
+		c.cloud.Plant(nova.Planted{Name: "w"})
+	}
+	seen, path := map[string]bool{}, "/compute/v2.1/servers/detail"
+	for range 3 {
+		_, raw := c.send("GET", path, "")
+		v, _ := decoded(t, raw).(map[string]any)
+		for _, s := range v["servers"].([]any) {
+			seen[get(t, []byte(`{"id":"`+s.(map[string]any)["id"].(string)+`"}`), "id")] = true
+		}
+		links, ok := v["servers_links"].([]any)
+		if !ok {
+			break
+		}
+		path = strings.TrimPrefix(links[0].(map[string]any)["href"].(string), c.url)
+	}
+	if len(seen) != 5 {
+		t.Errorf("%d servers on all pages, want 5", len(seen))
+	}
+}
+
+func TestTokens(t *testing.T) {
+	c := newCaller(t)
+	status := func() int {
+		answer, _ := c.send("GET", "/compute/v2.1/servers/detail", "")
+		return answer.StatusCode
+	}
+	if got := status(); got != http.StatusOK {
+		t.Fatal(got)
+	}
+	c.clock.Advance(2 * time.Hour)
+	if got := status(); got != http.StatusUnauthorized {
+		t.Errorf("a token of two hours ago: %d", got)
+	}
+	c.token = c.login("secret")
+	c.cloud.SetPassword("machines", "other")
+	if got := status(); got != http.StatusUnauthorized {
+		t.Errorf("a token from before the password changed: %d", got)
+	}
+	if c.login("secret") != "" || c.login("other") == "" {
+		t.Error("the old password holds, or the new one does not")
+	}
+}
+
+func TestAnythingIsAccepted(t *testing.T) {
+	c := newCaller(t, func(o *nova.Options) { o.AcceptAny = true })
+	image, network := c.find("/image/v2/images?name=mine", "images"), c.find("/network/v2.0/networks?name=mine", "networks")
+	c.find("/network/v2.0/subnets?name=mine&network_id="+network, "subnets")
+	c.find("/network/v2.0/security-groups?name=mine", "security_groups")
+	answer, raw := c.send("POST", "/compute/v2.1/servers", order(image, "huge", "zone-7", `[{"uuid":"`+network+`"}]`))
+	if answer.StatusCode != http.StatusAccepted {
+		t.Errorf("%d %s", answer.StatusCode, raw)
+	}
+}
+
+func TestGuests(t *testing.T) {
+	c := newCaller(t)
+	image, flavor := c.find("/image/v2/images?name=rhcos", "images"), c.find("/compute/v2.1/flavors/detail", "flavors")
+	_, port := c.port()
+	body := strings.Replace(order(image, flavor, "nova", `[{"port":"`+port+`"}]`), `"name":"w9"`, `"name":"w9","user_data":"aGVsbG8="`, 1)
+	_, raw := c.send("POST", "/compute/v2.1/servers", body)
+	id := get(t, raw, "server", "id")
+	if n := len(c.cloud.Guests()); n != 0 {
+		t.Errorf("%d guests before the server runs", n)
+	}
+	c.clock.Advance(time.Minute)
+	all := c.cloud.Guests()
+	if len(all) != 1 {
+		t.Fatalf("%d guests", len(all))
+	}
+	g := all[0]
+	if g.ID != id || g.NodeName != "w9" || g.ProviderID != "openstack:///"+id || string(g.UserData) != "hello" || len(g.Addresses) != 1 || g.VCPUs != 2 || g.Zone != "nova" {
+		t.Errorf("the guest is %+v with user data %s", g, g.UserData)
+	}
+}

@@ -1,0 +1,198 @@
+package nova
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+// Instances implements [double.Inspected].
+func (c *Cloud) Instances() (all []double.Listed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	c.settle(now)
+	for _, s := range c.all.All() {
+		l := double.Listed{ID: s.id, Name: s.name, State: s.status(c, now), Zone: s.zone, Type: s.flavor.Name, Tags: s.metadata}
+		if !s.deleting.IsZero() {
+			l.State = "deleting"
+		}
+		for _, p := range s.ports {
+			l.Dependants = append(l.Dependants, "port "+p)
+		}
+		for _, d := range s.disks {
+			l.Dependants = append(l.Dependants, "volume "+d.volume)
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// Orphans implements [double.Inspected].
+func (c *Cloud) Orphans() (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(c.clock.Now())
+	for _, p := range c.ports {
+		if !used(c, p.id) {
+			all = append(all, "port "+p.id+" "+p.name)
+		}
+	}
+	for _, v := range c.volumes {
+		if v.server == "" {
+			all = append(all, "volume "+v.id+" "+v.name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// used reports whether a server has the port, or will have it.
+func used(c *Cloud, port string) bool {
+	return slices.ContainsFunc(c.all.All(), func(s server) bool { return slices.Contains(s.ports, port) })
+}
+
+// Verbs implements [double.Inspected].
+func (*Cloud) Verbs() []double.Verb {
+	return []double.Verb{
+		{Name: "terminate", On: "a server's ID"},
+		{Name: "stop", On: "a server's ID"},
+		{Name: "start", On: "a server's ID"},
+		{Name: "fail", On: "a server's ID: it was accepted, and no host has room for it"},
+		{Name: "break", On: "a server's ID: it ran, and is in ERROR"},
+		{Name: "exhaust", On: "zone[/flavor]: no further server has room there"},
+		{Name: "release", On: "zone[/flavor]: there is room again"},
+		{Name: "lag", On: "a duration: listings of servers run behind"},
+	}
+}
+
+var errNoServer = errors.New("there is no such server")
+
+// Do implements [double.Inspected].
+func (c *Cloud) Do(verb, on string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	c.settle(now)
+	switch verb {
+	case "exhaust":
+		c.room[on] = 0
+		return nil
+	case "release":
+		delete(c.room, on)
+		return nil
+	case "lag":
+		d, err := time.ParseDuration(on)
+		c.lag = d
+		return err
+	}
+	do, ok := map[string]func(*server){
+		"terminate": func(s *server) { s.deleting = now.Add(-c.Delete) },
+		"stop":      func(s *server) { s.off = true },
+		"start":     func(s *server) { s.off, s.boots = false, s.boots+1 },
+		"fail":      func(s *server) { s.fault = &fault{500, "No valid host was found. ", now} },
+		"break": func(s *server) {
+			s.fault = &fault{500, "internal error: process exited while connecting to monitor", now}
+		},
+	}[verb]
+	if !ok {
+		return fmt.Errorf("no verb %q", verb)
+	}
+	if _, ok := c.all.Get(on); !ok {
+		return errNoServer
+	}
+	c.change(on, do)
+	c.settle(now)
+	return nil
+}
+
+// Planted is a server that somebody else makes.
+type Planted struct {
+	Name, Project, Flavor, Zone string
+	Metadata                    map[string]string
+	Tags                        []string
+}
+
+// Plant makes a server that runs already, without a port of its own.
+func (c *Cloud) Plant(p Planted) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	s := server{
+		name: p.Name, created: now.Add(-c.Boot - c.lag), launched: now.Add(-c.lag), attached: true, host: "compute1", boots: 1,
+		project: c.stock.Projects[0],
+		bought:  bought{zone: p.Zone, metadata: p.Metadata, tags: p.Tags, flavor: c.stock.Flavors[0], image: c.stock.Images[0].ID},
+	}
+	if s.zone == "" {
+		s.zone = c.stock.Zones[0]
+	}
+	for _, f := range c.stock.Flavors {
+		if f.Name == p.Flavor {
+			s.flavor = f
+		}
+	}
+	for _, project := range c.stock.Projects {
+		if project.Name == p.Project {
+			s.project = project
+		}
+	}
+	s.id = c.id("server")
+	s.seq = c.seq
+	c.all.Put(s.id, s)
+	return s.id
+}
+
+// SetPassword gives a user another password. Tokens that it got with the old one hold no more, as in Keystone.
+func (c *Cloud) SetPassword(user, password string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.users = slices.Clone(c.users)
+	for n := range c.users {
+		if c.users[n].Name == user {
+			c.users[n].Password = password
+		}
+	}
+	for secret, t := range c.tokens {
+		if t.user.Name == user {
+			delete(c.tokens, secret)
+		}
+	}
+}
+
+// Seen is a port, a volume, a trunk or a floating address as tests look at it.
+type Seen struct {
+	Kind, ID, Name, Description, Server string
+	Tags                                []string
+	Metadata                            map[string]string
+}
+
+// Dependants are all that there are.
+func (c *Cloud) Dependants() (all []Seen) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(c.clock.Now())
+	for _, p := range c.ports {
+		all = append(all, Seen{Kind: "port", ID: p.id, Name: p.name, Description: p.description, Server: p.device, Tags: p.tags})
+	}
+	for _, v := range c.volumes {
+		all = append(all, Seen{Kind: "volume", ID: v.id, Name: v.name, Description: v.description, Server: v.server, Metadata: v.metadata})
+	}
+	for _, t := range c.trunks {
+		all = append(all, Seen{Kind: "trunk", ID: t.id, Name: t.name, Description: t.description, Tags: t.tags})
+	}
+	slices.SortFunc(all, func(a, b Seen) int { return strings.Compare(a.Kind+a.ID, b.Kind+b.ID) })
+	return all
+}
+
+// FailVolume lets a volume end in error.
+func (c *Cloud) FailVolume(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v := c.volumes[id]; v != nil {
+		v.failed = true
+	}
+}

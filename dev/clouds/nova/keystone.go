@@ -1,0 +1,229 @@
+package nova
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// token is one that Keystone gave.
+type token struct {
+	user    User
+	project Project
+	methods []string
+	issued  time.Time
+}
+
+// lifetime is how long tokens hold: Keystone's default.
+const lifetime = time.Hour
+
+func (k *call) authenticated() bool {
+	t, ok := k.tokens[k.r.Header.Get("X-Auth-Token")]
+	if !ok || k.now.Sub(t.issued) > lifetime {
+		k.unauthorized()
+		return false
+	}
+	k.token = t
+	if t.user.Reader && !k.method(http.MethodGet, http.MethodHead) && !reads(k.parts) {
+		k.forbidden()
+		return false
+	}
+	return true
+}
+
+// reads reports whether a POST changes nothing.
+func reads([]string) bool { return false }
+
+// keystone serves tokens.
+type keystone struct{ *call }
+
+func serveIdentity(k *call) {
+	if k.method(http.MethodPost) && strings.Join(k.parts, "/") == "auth/tokens" {
+		keystone{k}.issue()
+		return
+	}
+	k.fail(http.StatusNotFound, "", "Could not find the requested resource.")
+}
+
+// ask is the body of a request for a token, by Identity API v3.
+type ask struct {
+	Identity struct {
+		Methods  []string `json:"methods"`
+		Password struct {
+			User named `json:"user"`
+		} `json:"password"`
+		ApplicationCredential struct {
+			ID     string `json:"id"`
+			Name   string `json:"name"`
+			Secret string `json:"secret"`
+			User   named  `json:"user"`
+		} `json:"application_credential"`
+		Token struct {
+			ID string `json:"id"`
+		} `json:"token"`
+	} `json:"identity"`
+	Scope struct {
+		Project *named `json:"project"`
+	} `json:"scope"`
+}
+
+// named is something of Keystone's by ID, or by name in a domain.
+type named struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Password string `json:"password"`
+	Domain   struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"domain"`
+}
+
+// is reports whether it is meant. A domain's ID is its name in small letters here, as that of the domain "Default" is everywhere.
+func (n named) is(id, name, domain string) bool {
+	if domain == "" {
+		domain = "Default"
+	}
+	if n.ID != "" {
+		return n.ID == id
+	}
+	return n.Name == name && (n.Domain.Name == domain || n.Domain.ID == strings.ToLower(domain))
+}
+
+func (k keystone) issue() {
+	var a ask
+	if !k.read("auth", &a) {
+		return
+	}
+	t, ok := k.login(a)
+	if !ok {
+		k.fail(http.StatusUnauthorized, "", "The request you have made requires authentication.")
+		return
+	}
+	t.issued = k.now
+	secret := "gAAAAA" + strings.ReplaceAll(k.id("token")+k.id("token"), "-", "")
+	k.tokens[secret] = t
+	k.w.Header().Set("X-Subject-Token", secret)
+	k.reply(http.StatusCreated, map[string]any{"token": k.tokenBody(t)})
+}
+
+func (k keystone) login(a ask) (token, bool) {
+	for _, method := range a.Identity.Methods {
+		for _, u := range k.users {
+			switch method {
+			case "password":
+				if p := a.Identity.Password.User; p.is(u.ID, u.Name, u.Domain) && p.Password == u.Password {
+					return k.scoped(u, a.Scope.Project, method)
+				}
+			case "application_credential":
+				for _, c := range u.ApplicationCredentials {
+					given := a.Identity.ApplicationCredential
+					known := given.ID == c.ID || given.ID == "" && given.Name == c.Name && given.User.is(u.ID, u.Name, u.Domain)
+					if known && given.Secret == c.Secret {
+						// Its project is its own; a scope may not be given.
+						return k.scoped(u, &named{ID: k.projectID(c.Project)}, method)
+					}
+				}
+			case "token":
+				if t, ok := k.tokens[a.Identity.Token.ID]; ok && t.user.ID == u.ID {
+					return t, true
+				}
+			}
+		}
+	}
+	return token{}, false
+}
+
+func (k *stock) projectID(name string) string {
+	for _, p := range k.Projects {
+		if p.Name == name {
+			return p.ID
+		}
+	}
+	return ""
+}
+
+func (k keystone) scoped(u User, scope *named, method string) (token, bool) {
+	for _, name := range u.Projects {
+		for _, p := range k.stock.Projects {
+			if p.Name == name && (scope == nil || scope.is(p.ID, p.Name, p.Domain)) {
+				return token{user: u, project: p, methods: []string{method}}, true
+			}
+		}
+	}
+	return token{}, false
+}
+
+// tokenBody is as testdata/keystone-token.json has it.
+func (k keystone) tokenBody(t token) map[string]any {
+	role := "member"
+	if t.user.Reader {
+		role = "reader"
+	}
+	return map[string]any{
+		"methods": t.methods, "is_domain": false, "audit_ids": []string{"iIWW3MDQSSuz2cf1rj6gvA"},
+		"user":       map[string]any{"domain": domainOf(t.user.Domain), "id": t.user.ID, "name": t.user.Name, "password_expires_at": nil},
+		"project":    map[string]any{"domain": domainOf(t.project.Domain), "id": t.project.ID, "name": t.project.Name},
+		"roles":      []any{map[string]any{"id": uuid("role " + role), "name": role}},
+		"expires_at": micro(t.issued.Add(lifetime)) + "Z", "issued_at": micro(t.issued) + "Z",
+		"catalog": k.catalog(t),
+	}
+}
+
+func domainOf(name string) map[string]any {
+	if name == "" {
+		name = "Default"
+	}
+	return map[string]any{"id": strings.ToLower(name), "name": name}
+}
+
+func (k keystone) catalog(t token) (all []any) {
+	for _, s := range []struct{ kind, name, path string }{
+		{"identity", "keystone", "/identity/v3/"},
+		{"network", "neutron", "/network"},
+		{"image", "glance", "/image"},
+		{"compute", "nova", "/compute/v2.1"},
+		{"volumev3", "cinderv3", "/volume/v3/" + t.project.ID},
+	} {
+		var endpoints []any
+		for _, region := range append([]string{k.stock.Region}, k.stock.Regions...) {
+			for _, i := range []string{"public", "internal"} {
+				endpoints = append(endpoints, map[string]any{
+					"id": uuid(s.kind + i + region), "interface": i, "region_id": region, "region": region, "url": k.base() + s.path,
+				})
+			}
+		}
+		all = append(all, map[string]any{"endpoints": endpoints, "id": uuid(s.kind), "type": s.kind, "name": s.name})
+	}
+	return all
+}
+
+// versions answers what asks a service for its versions.
+func versions(k *call) bool {
+	if !k.method(http.MethodGet) || len(k.parts) > 0 {
+		return false
+	}
+	link := func(path string) []any {
+		return []any{map[string]any{"rel": "self", "href": k.base() + path}}
+	}
+	switch k.service {
+	case "network":
+		k.reply(http.StatusOK, map[string]any{"versions": []any{map[string]any{"id": "v2.0", "status": "CURRENT", "links": link("/network/v2.0/")}}})
+	case "image":
+		k.reply(http.StatusMultipleChoices, map[string]any{"versions": []any{map[string]any{"id": "v2.16", "status": "CURRENT", "links": link("/image/v2/")}}})
+	case "identity":
+		k.reply(http.StatusMultipleChoices, map[string]any{"versions": map[string]any{"values": []any{map[string]any{
+			"id": "v3.14", "status": "stable", "updated": "2020-04-07T00:00:00Z", "links": link("/identity/v3/"),
+		}}}})
+	case "compute":
+		k.reply(http.StatusOK, map[string]any{"version": map[string]any{
+			"id": "v2.1", "status": "CURRENT", "version": "2.93", "min_version": "2.1", "updated": "2013-07-23T11:33:21Z",
+			"links": append(link("/compute/v2.1/"), map[string]any{"rel": "describedby", "type": "text/html", "href": "http://docs.openstack.org/"}),
+			"media-types": []any{map[string]any{
+				"base": "application/json", "type": "application/vnd.openstack.compute+json;version=2.1",
+			}},
+		}})
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,139 @@
+package nova
+
+import (
+	"encoding/base64"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+// place finds a host with room. Where there is none, Nova has accepted the server by then, and gives it up.
+func (k buying) place(s *server) {
+	for _, key := range []string{s.zone + "/" + s.flavor.Name, s.zone} {
+		left, bounded := k.room[key]
+		if bounded && left <= inhabited(k.Cloud, key) {
+			s.fault = &fault{500, "No valid host was found. ", k.now}
+			return
+		}
+	}
+}
+
+// inhabited is how many servers there are in "zone" or "zone/flavor".
+func inhabited(c *Cloud, key string) (n int) {
+	for _, s := range c.all.All() {
+		if s.fault == nil && (s.zone == key || s.zone+"/"+s.flavor.Name == key) {
+			n++
+		}
+	}
+	return n
+}
+
+// settle does what time has done since it was last looked at.
+func (c *Cloud) settle(now time.Time) {
+	for _, s := range c.all.All() {
+		if !s.deleting.IsZero() && now.Sub(s.deleting) >= c.Delete {
+			c.bury(s)
+			continue
+		}
+		if s.fault != nil || !s.launched.IsZero() || !s.deleting.IsZero() {
+			continue
+		}
+		if !s.attached && now.Sub(s.created) >= c.Boot/2 {
+			c.attach(s.id, now)
+		}
+		if t := s.created.Add(c.Boot); !now.Before(t) {
+			c.change(s.id, func(s *server) {
+				if s.fault == nil {
+					s.launched = t
+				}
+			})
+		}
+	}
+}
+
+// attach binds ports and volumes: a server whose port is gone, or another's by now, is given up.
+func (c *Cloud) attach(id string, now time.Time) {
+	c.change(id, func(s *server) {
+		for _, p := range s.ports {
+			port := c.ports[p]
+			switch {
+			case port == nil:
+				s.fault = &fault{500, "Build of instance " + id + " aborted: Failed to allocate the network(s), not rescheduling.", now}
+			case port.device != "" && port.device != id:
+				s.fault = &fault{409, "Build of instance " + id + " aborted: Port " + p + " is still in use.", now}
+			default:
+				port.device, port.owner, port.host = id, "compute:"+s.zone, "compute1"
+				port.touch(now)
+				continue
+			}
+			return
+		}
+		for _, d := range s.disks {
+			if v := c.volumes[d.volume]; v != nil {
+				v.server = id
+			}
+		}
+		s.attached, s.host = true, "compute1"
+	})
+}
+
+// bury takes a server away. Ports that were made beforehand stay, those that Nova made go with it.
+func (c *Cloud) bury(s server) {
+	c.all.Delete(s.id)
+	for _, p := range s.ports {
+		port := c.ports[p]
+		if port == nil || port.device != s.id && !port.auto {
+			continue
+		}
+		if port.auto {
+			c.dropPort(p)
+			continue
+		}
+		port.device, port.owner, port.host = "", "", ""
+	}
+	for _, d := range s.disks {
+		if v := c.volumes[d.volume]; v != nil {
+			v.server = ""
+			if d.dies {
+				delete(c.volumes, d.volume)
+			}
+		}
+	}
+}
+
+// Guests implements [double.Host]. Names and IDs are those of cloud-provider-openstack: the server's name, openstack:///<id>.
+func (c *Cloud) Guests() (all []double.Guest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	c.settle(now)
+	for _, s := range c.all.All() {
+		if s.status(c, now) != "ACTIVE" || !s.deleting.IsZero() {
+			continue
+		}
+		data, _ := base64.StdEncoding.DecodeString(s.userData)
+		all = append(all, double.Guest{
+			ID: s.id, NodeName: s.name, ProviderID: "openstack:///" + s.id, Addresses: internal(c, s), UserData: data, Boots: s.boots,
+			VCPUs: int64(s.flavor.VCPUs), MemoryMiB: int64(s.flavor.RAM), Region: c.stock.Region, Zone: s.zone, Type: s.flavor.Name,
+		})
+	}
+	return all
+}
+
+func internal(c *Cloud, s server) (all []string) {
+	for _, id := range s.ports {
+		if p := c.ports[id]; p != nil {
+			for _, ip := range p.fixed {
+				all = append(all, ip.address)
+			}
+		}
+	}
+	return all
+}
+
+// SetLag lets listings of servers run behind from now on.
+func (c *Cloud) SetLag(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lag = d
+}
