@@ -1,0 +1,176 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// microversion is the first in which servers are made with tags, show their flavors, and let disks be named.
+const microversion = "2.53"
+
+// client is a token, and the services that it opens.
+type client struct {
+	compute, network *gophercloud.ServiceClient
+	// project is the account's ID, region the one of the catalog.
+	project, region string
+
+	provider *gophercloud.ProviderClient
+	endpoint gophercloud.EndpointOpts
+	clock    provider.Clock
+	// looked remembers for a minute what names stand for, once for all machines.
+	looked *provider.Clients[any]
+	// volumes and images are opened when they are needed: a cloud may have none.
+	volumes, images opened
+	// chosen says in which networks MAC addresses may not be chosen.
+	chosen sync.Map
+}
+
+// opened is a service once it was asked for.
+type opened struct {
+	mu      sync.Mutex
+	service *gophercloud.ServiceClient
+}
+
+func (o *opened) get(open func() (*gophercloud.ServiceClient, error)) (*gophercloud.ServiceClient, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.service != nil {
+		return o.service, nil
+	}
+	service, err := open()
+	if err == nil {
+		o.service = service
+	}
+	return service, err
+}
+
+// connect asks Keystone for a token.
+func connect(ctx context.Context, l login, clock provider.Clock) (*client, error) {
+	p, err := openstack.NewClient(l.auth.IdentityEndpoint)
+	if err != nil {
+		return nil, provider.Errorf(provider.Denied, "the URL of Keystone: %w", err)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // Of the standard library.
+	transport.TLSClientConfig = l.tls
+	p.HTTPClient = http.Client{Transport: transport, Timeout: 2 * time.Minute}
+	p.UserAgent.Prepend("millwright")
+	if err := openstack.Authenticate(ctx, p, l.auth); err != nil {
+		return nil, fmt.Errorf("ask Keystone for a token: %w", atLogin(err))
+	}
+	c := &client{
+		provider: p, endpoint: l.endpoint, region: l.endpoint.Region, clock: clock,
+		looked: provider.NewClients[any](clock, time.Minute, 1000),
+	}
+	if c.project, err = projectOf(p.GetAuthResult()); err != nil {
+		return nil, err
+	}
+	if c.compute, err = openstack.NewComputeV2(p, l.endpoint); err != nil {
+		return nil, c.noService("compute", err)
+	}
+	c.compute.Microversion = microversion
+	if c.network, err = openstack.NewNetworkV2(p, l.endpoint); err != nil {
+		return nil, c.noService("network", err)
+	}
+	return c, nil
+}
+
+// projectOf is the ID of the project that a token is for.
+func projectOf(result gophercloud.AuthResult) (string, error) {
+	token, ok := result.(interface {
+		ExtractProject() (*tokens.Project, error)
+	})
+	if !ok {
+		return "", provider.Errorf(provider.Denied, "the credentials open no project: Keystone's answer is not that of its API v3")
+	}
+	project, err := token.ExtractProject()
+	if err != nil {
+		return "", fmt.Errorf("read Keystone's answer: %w", err)
+	}
+	if project == nil || project.ID == "" {
+		return "", provider.Errorf(provider.Denied, "the credentials open no project: name one (project_name or project_id in clouds.yaml, tenantName or tenantID)")
+	}
+	return project.ID, nil
+}
+
+// noService is the error about a service that cannot be opened.
+func (c *client) noService(kind string, err error) error {
+	if isNoEndpoint(err) {
+		return provider.Errorf(provider.Invalid, "the cloud has no %s service in region %q for interface %q", kind, c.region, c.endpoint.Availability)
+	}
+	return fmt.Errorf("open the %s service: %w", kind, classify(err))
+}
+
+// cinder is the service of volumes; nil where the cloud has none.
+func (c *client) cinder() (*gophercloud.ServiceClient, error) {
+	service, err := c.volumes.get(func() (*gophercloud.ServiceClient, error) {
+		return openstack.NewBlockStorageV3(c.provider, c.endpoint)
+	})
+	switch {
+	case isNoEndpoint(err):
+		return nil, nil //nolint:nilnil // It has none.
+	case err != nil:
+		return nil, c.noService("volume", err)
+	}
+	return service, nil
+}
+
+func (c *client) glance() (*gophercloud.ServiceClient, error) {
+	service, err := c.images.get(func() (*gophercloud.ServiceClient, error) {
+		return openstack.NewImageV2(c.provider, c.endpoint)
+	})
+	if err != nil {
+		return nil, c.noService("image", err)
+	}
+	return service, nil
+}
+
+// lookup is what load found under the key within the last minute, or finds now. Errors are not remembered.
+func lookup[T any](ctx context.Context, c *client, key string, load func(context.Context) (T, error)) (T, error) {
+	// The minute is part of the key, so that what is asked for again and again is read again.
+	at := provider.ClientKey(fmt.Sprintf("%s@%d", key, c.clock.Now().Unix()/60))
+	v, err := c.looked.Get(ctx, at, func(ctx context.Context) (any, error) { return load(ctx) })
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return v.(T), nil //nolint:forcetypeassert // Keys tell types apart.
+}
+
+// connect is the client for the class's credentials.
+func (s *session) connect(ctx context.Context) (*client, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l, err := loginOf(s.class.Credentials, s.plan.cloud, s.region(), s.ca)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.provider.clients.Get(ctx, s.key(), func(ctx context.Context) (*client, error) {
+		return connect(ctx, l, s.provider.config.Clock)
+	})
+	return c, s.observe(err)
+}
+
+// region is what the spec, or else the class, says.
+func (s scope) region() string {
+	if s.plan.region != "" {
+		return s.plan.region
+	}
+	return s.class.Region
+}
+
+func (s *session) key() provider.ClientKey {
+	return provider.KeyOf(s.class.Credentials, s.plan.cloud, s.region(), s.ca)
+}
+
+// observe drops the client where it was denied.
+func (s *session) observe(err error) error { return s.provider.clients.Observe(s.key(), err) }

@@ -1,0 +1,212 @@
+package cloud
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Create implements [provider.Session]: ports, then volumes, then the server, then the tags of the ports.
+func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	if s.bare {
+		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec to make a server of %s from", ref.Name)
+	}
+	if want.Choice != "" {
+		return provider.Instance{}, provider.Errorf(provider.Invalid, "the spec has no choice %q: it has none at all", want.Choice)
+	}
+	c, err := s.connect(ctx)
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	m := maker{errand{s, c}, ref}
+	found, err := m.find(ctx, ref)
+	if err != nil {
+		return provider.Instance{}, fmt.Errorf("look for servers of %s: %w", ref.Name, s.observe(err))
+	}
+	if v := oldest(found); v != nil {
+		return s.instance(c, *v), s.observe(m.mend(ctx, *v))
+	}
+	v, err := m.make(ctx, want)
+	if err != nil {
+		return provider.Instance{}, fmt.Errorf("make a server for %s: %w", ref.Name, s.observe(err))
+	}
+	return s.instance(c, v), nil
+}
+
+// maker makes the server of one machine.
+type maker struct {
+	errand
+	ref provider.Ref
+}
+
+// oldest is the one of those that exist which every observer takes; nil where none is left.
+func oldest(all []servers.Server) (first *servers.Server) {
+	for n, v := range all {
+		if state(v) == provider.Terminated {
+			continue
+		}
+		if first == nil || v.Created.Before(first.Created) || v.Created.Equal(first.Created) && v.ID < first.ID {
+			first = &all[n]
+		}
+	}
+	return first
+}
+
+// parts are what a server is put together of.
+type parts struct {
+	flavor, image, group string
+	groups               []string
+	ports                []ports.Port
+	volumes              map[string]string
+}
+
+func (m maker) make(ctx context.Context, want provider.Want) (servers.Server, error) {
+	data, err := m.processed(ctx, want.UserData)
+	if err != nil {
+		return servers.Server{}, err
+	}
+	p, err := m.look(ctx)
+	if err != nil {
+		return servers.Server{}, err
+	}
+	h, err := holder(m).hold(ctx, p.groups)
+	if err != nil {
+		return servers.Server{}, err
+	}
+	if h.server != "" {
+		return m.adopt(ctx, h)
+	}
+	p.ports = append(p.ports, h.port)
+	if p.ports, err = holder(m).furtherPorts(ctx, p); err != nil {
+		return servers.Server{}, err
+	}
+	if err := m.dress(ctx, p.ports); err != nil {
+		return servers.Server{}, err
+	}
+	if p.volumes, err = m.volumesReady(ctx, p.image); err != nil {
+		return servers.Server{}, err
+	}
+	v, err := m.ask(ctx, p, data)
+	if err != nil {
+		return servers.Server{}, err
+	}
+	if err := m.finish(ctx, p.ports, v.ID); err != nil {
+		return servers.Server{}, err
+	}
+	m.provider.made.drop(h.port.ID)
+	return v, nil
+}
+
+// look finds what the names of the spec stand for.
+func (m maker) look(ctx context.Context) (p parts, err error) {
+	f, err := m.c.flavor(ctx, m.plan.paths["flavor"], m.plan.flavor)
+	if err != nil {
+		return p, err
+	}
+	i, err := m.c.imageOf(ctx, m.plan.paths["image"], m.plan.image)
+	if err != nil {
+		return p, err
+	}
+	p.flavor, p.image = f.ID, i.ID
+	if p.groups, err = m.c.groupsOf(ctx, m.plan.groups); err != nil {
+		return p, err
+	}
+	p.group, err = m.c.serverGroup(ctx, m.plan)
+	return p, err
+}
+
+// adopt is the server that the first port was made for.
+func (m maker) adopt(ctx context.Context, h held) (servers.Server, error) {
+	v, err := get(ctx, m.c, h.server)
+	switch {
+	case err != nil:
+		return servers.Server{}, err
+	case v == nil:
+		// It went: by the time that its ports are loose the next call makes another.
+		if h.port.DeviceID == "" {
+			err = m.c.removePort(ctx, h.port.ID)
+		}
+		return servers.Server{}, errors.Join(provider.Errorf(provider.Conflict, "server %s of %s is going", h.server, m.ref.Name), err)
+	}
+	return *v, nil
+}
+
+// ask asks Nova for the server, once.
+func (m maker) ask(ctx context.Context, p parts, data []byte) (servers.Server, error) {
+	o := servers.CreateOpts{
+		Name: m.ref.Name, FlavorRef: p.flavor, ImageRef: p.image, AvailabilityZone: m.plan.zone, Metadata: m.serverMetadata(m.ref), Tags: m.serverTags(m.ref),
+		ConfigDrive: m.plan.configDrive, BlockDevice: m.blockDevices(p.image, p.volumes),
+	}
+	if len(data) > 0 {
+		// The SDK leaves alone what could be encoded already, such as the word "data": encoded, it is left alone for a reason.
+		o.UserData = []byte(base64.StdEncoding.EncodeToString(data))
+	}
+	if m.plan.root != nil {
+		o.ImageRef = ""
+	}
+	var nics []servers.Network
+	for _, port := range p.ports {
+		nics = append(nics, servers.Network{Port: port.ID})
+	}
+	o.Networks = nics
+	hints := servers.SchedulerHintOpts{}
+	if p.group != "" {
+		// As it is: whether there is such a group says Nova, in words that name it.
+		hints.AdditionalProperties = map[string]any{"group": p.group}
+	}
+	made, err := servers.Create(ctx, m.c.compute, keyed{o, m.plan.key}, hints).Extract()
+	if err != nil {
+		return servers.Server{}, m.plan.blame(err)
+	}
+	// Nova answers with little more than the ID.
+	return servers.Server{
+		ID: made.ID, Name: m.ref.Name, Status: "BUILD", Metadata: o.Metadata, Tags: &o.Tags, Created: m.c.clock.Now().UTC(),
+		Flavor: map[string]any{"original_name": m.plan.flavor},
+	}, nil
+}
+
+// keyed adds the key pair, which the SDK has in an extension.
+type keyed struct {
+	servers.CreateOpts
+	key string
+}
+
+// ToServerCreateMap implements [servers.CreateOptsBuilder].
+func (k keyed) ToServerCreateMap() (map[string]any, error) {
+	all, err := k.CreateOpts.ToServerCreateMap()
+	if server, ok := all["server"].(map[string]any); ok && k.key != "" {
+		server["key_name"] = k.key
+	}
+	return all, err
+}
+
+// mend writes on ports what a process did not come to write that ended after it had made the server.
+func (m maker) mend(ctx context.Context, v servers.Server) error {
+	if v.Metadata[metaUID] != m.ref.UID || state(v) != provider.Pending {
+		return nil
+	}
+	all, _, err := holder(m).portsOf(ctx, m.ref.UID)
+	if err != nil {
+		return err
+	}
+	var bare []ports.Port
+	for _, p := range all {
+		if tagged(p.Tags, tagServer) == "" {
+			bare = append(bare, p)
+		}
+	}
+	return m.finish(ctx, bare, v.ID)
+}
+
+// isBusy reports whether something is in use, or on its way.
+func isBusy(err error) bool {
+	status := statusOf(err)
+	return status == http.StatusConflict || status == http.StatusBadRequest
+}

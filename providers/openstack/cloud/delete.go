@@ -1,0 +1,174 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Delete implements [provider.Session]: servers first, and once they are gone, ports and volumes, which Nova leaves.
+func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return false, err
+	}
+	done, err := remover{errand{s, c}, ref}.remove(ctx, instances)
+	if err != nil {
+		return false, fmt.Errorf("remove what was made for %s: %w", ref.Name, s.observe(err))
+	}
+	return done, nil
+}
+
+// remover removes what was made for one machine.
+type remover struct {
+	errand
+	ref provider.Ref
+}
+
+func (r remover) remove(ctx context.Context, instances []provider.Instance) (bool, error) {
+	left, err := r.removeServers(ctx, instances)
+	if err != nil || left > 0 {
+		return false, err
+	}
+	if err := r.removePorts(ctx, instances); err != nil {
+		return false, err
+	}
+	if r.ref.UID == "" {
+		return true, nil
+	}
+	return r.removeVolumes(ctx)
+}
+
+// removeServers asks for the end of what is given and of what has ref's UID, and counts what is left.
+func (r remover) removeServers(ctx context.Context, instances []provider.Instance) (left int, err error) {
+	there := map[string]servers.Server{}
+	for _, i := range instances {
+		v, err := get(ctx, r.c, i.ID)
+		if err != nil {
+			return 0, err
+		}
+		if v != nil {
+			there[v.ID] = *v
+		}
+	}
+	if r.ref.UID != "" {
+		err := each(ctx, r.c, servers.ListOpts{Tags: tagUID + r.ref.UID}, func(v servers.Server) bool {
+			if v.Metadata[metaUID] == r.ref.UID && r.owns(v.Metadata, tagsOf(v)) {
+				there[v.ID] = v
+			}
+			return true
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	for _, v := range there {
+		switch state(v) {
+		case provider.Terminated:
+			continue
+		case provider.Stopping:
+			left++
+			continue
+		}
+		left++
+		if err := orGone(servers.Delete(ctx, r.c.compute, v.ID).ExtractErr()); err != nil {
+			return left, fmt.Errorf("delete server %s: %w", v.ID, classify(err))
+		}
+	}
+	return left, nil
+}
+
+// removePorts removes the ports of ref, and those that the instances had to themselves.
+func (r remover) removePorts(ctx context.Context, instances []provider.Instance) error {
+	loose, _, err := r.c.listPorts(ctx, portQuery{"device_id": {""}})
+	if err != nil {
+		return err
+	}
+	loose = slices.DeleteFunc(loose, func(p ports.Port) bool { return p.DeviceID != "" })
+	if r.ref.UID != "" {
+		// What is bound to a server that is not there any more.
+		finished, _, err := r.c.listPorts(ctx, portQuery{"tags": {tagUID + r.ref.UID}})
+		if err != nil {
+			return err
+		}
+		loose = append(loose, finished...)
+	}
+	gone := map[string]bool{}
+	for _, p := range loose {
+		if gone[p.ID] || !r.portIs(p, r.ref.UID) && !r.portWas(p, instances) {
+			continue
+		}
+		gone[p.ID] = true
+		if err := r.c.removePort(ctx, p.ID); err != nil {
+			return err
+		}
+		r.provider.made.drop(p.ID)
+	}
+	return nil
+}
+
+// portWas reports whether a port was that of one of the instances alone: tagged with it, or made by the original in its way.
+func (s scope) portWas(p ports.Port, instances []provider.Instance) bool {
+	if server := tagged(p.Tags, tagServer); server != "" {
+		return slices.ContainsFunc(instances, func(i provider.Instance) bool { return i.ID == server })
+	}
+	if ownedByMark(p.Description, p.Tags).uid != "" || !s.tagsOriginal(p.Tags) {
+		return false
+	}
+	return slices.ContainsFunc(instances, func(i provider.Instance) bool {
+		return i.UID == "" && i.Name != "" && (p.Name == i.Name || numbered(p.Name, i.Name) || s.plan.named(p.Name, i.Name))
+	})
+}
+
+// tagsOriginal reports whether the original tagged a port as one of the class's cluster.
+func (s scope) tagsOriginal(tags []string) bool {
+	if s.class.API == provider.OpenShift {
+		return slices.Contains(tags, originalNamespace+"-"+s.class.Cluster) || slices.Contains(tags, "openshiftClusterID="+s.class.Cluster)
+	}
+	return !slices.ContainsFunc(s.owning(), func(key string) bool {
+		return !slices.ContainsFunc(tags, func(t string) bool { return t == key || strings.HasPrefix(t, key+"=") })
+	})
+}
+
+// numbered reports whether a name is another with a number behind it: m-1 has m-1-0, and m-1-0 is not of m.
+func numbered(name, of string) bool {
+	rest, ok := strings.CutPrefix(name, of+"-")
+	_, err := strconv.Atoi(rest)
+	return ok && err == nil
+}
+
+// named reports whether a port has one of the names of the plan.
+func (p plan) named(name, of string) bool {
+	return slices.ContainsFunc(p.ports, func(p portPlan) bool { return p.portName(of) == name })
+}
+
+// removeVolumes removes the volumes of ref. Cinder takes its time: done is what is not there any more.
+func (r remover) removeVolumes(ctx context.Context) (done bool, err error) {
+	cinder, err := r.c.cinder()
+	if err != nil || cinder == nil {
+		return err == nil, err
+	}
+	all, err := volumesOf(ctx, cinder, r.of(r.ref))
+	if err != nil {
+		return false, err
+	}
+	for _, v := range all {
+		err := orGone(volumes.Delete(ctx, cinder, v.ID, nil).ExtractErr())
+		if refusal, _ := answerOf(err); refusal != nil && refusal.status == http.StatusBadRequest {
+			continue // still attached, or being made
+		}
+		if err != nil {
+			return false, fmt.Errorf("remove volume %s: %w", v.ID, classify(err))
+		}
+	}
+	return len(all) == 0, nil
+}

@@ -1,0 +1,268 @@
+package cloud
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// refused is an answer of a service that is no success: its own words, rather than the SDK's around them.
+type refused struct {
+	status int
+	// kind is Neutron's ("OverQuota"), or Nova's name of the fault ("forbidden").
+	kind, message string
+}
+
+func (r *refused) Error() string { return fmt.Sprintf("%s (HTTP %d)", r.message, r.status) }
+
+// answerOf is the answer in an error; nil where there was none.
+func answerOf(err error) (*refused, http.Header) {
+	if e, ok := errors.AsType[*gophercloud.ErrUnableToReauthenticate](err); ok {
+		return answerOf(e.ErrReauth)
+	}
+	if e, ok := errors.AsType[*gophercloud.ErrErrorAfterReauthentication](err); ok {
+		return answerOf(e.ErrOriginal)
+	}
+	e, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err)
+	if !ok {
+		return nil, nil
+	}
+	r := &refused{status: e.Actual}
+	r.kind, r.message = said(e.Body)
+	if r.message == "" {
+		r.message = http.StatusText(e.Actual)
+	}
+	return r, e.ResponseHeader
+}
+
+var (
+	anyTag = regexp.MustCompile(`(?s)<(title|style|script).*?</(title|style|script)>|<[^>]*>`)
+	blanks = regexp.MustCompile(`\s+`)
+)
+
+const mostSaid = 500
+
+// said is what a body says, in any of the shapes that OpenStack's services have: an object with one key around code and message, or a page.
+func said(body []byte) (kind, message string) {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(body, &all) != nil {
+		text := blanks.ReplaceAllString(anyTag.ReplaceAllString(string(body), " "), " ")
+		return "", provider.Clip(strings.TrimSpace(text), mostSaid)
+	}
+	for name, raw := range all {
+		var fault struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+		}
+		if json.Unmarshal(raw, &fault) == nil && fault.Message != "" {
+			if fault.Type != "" {
+				name = fault.Type
+			}
+			return name, provider.Clip(strings.TrimSpace(fault.Message), mostSaid)
+		}
+		var text string
+		if json.Unmarshal(raw, &text) == nil && text != "" {
+			message = text
+		}
+	}
+	return "", provider.Clip(message, mostSaid)
+}
+
+// statusOf is the status of the answer in an error; 0 where there was none.
+func statusOf(err error) int {
+	if r, _ := answerOf(err); r != nil {
+		return r.status
+	}
+	if r, ok := errors.AsType[*refused](err); ok {
+		return r.status
+	}
+	return 0
+}
+
+func isGone(err error) bool { return statusOf(err) == http.StatusNotFound }
+
+func isNoEndpoint(err error) bool {
+	_, pointer := errors.AsType[*gophercloud.ErrEndpointNotFound](err)
+	_, value := errors.AsType[gophercloud.ErrEndpointNotFound](err)
+	return pointer || value
+}
+
+// classify sorts an error of the SDK by what the engine does about it. A 404 is Transient here: who asks for something knows better.
+func classify(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if _, ok := errors.AsType[*provider.Error](err); ok {
+		return err
+	}
+	r, header := answerOf(err)
+	if r == nil {
+		return noAnswer(err)
+	}
+	e := &provider.Error{Kind: kindOf(r), Err: r}
+	switch e.Kind {
+	case provider.Throttled:
+		e.After = retryAfter(header)
+	case provider.Exhausted:
+		e.Scope = scopeOf(r.message)
+	}
+	return e
+}
+
+// noAnswer is a failure without an answer, or with one that is no API's.
+func noAnswer(err error) error {
+	_, syntax := errors.AsType[*json.SyntaxError](err)
+	_, kind := errors.AsType[gophercloud.ErrUnexpectedType](err)
+	if syntax || kind {
+		return provider.Errorf(provider.Transient, "the answer is no JSON, so something else than OpenStack is behind the endpoint: %w", err)
+	}
+	return provider.Errorf(provider.Transient, "%w", err)
+}
+
+// exceeded are the ways to say that a quota, or all addresses, are used up.
+var exceeded = regexp.MustCompile(`(?i)quota|exceed|no more ip addresses|no fixed ip addresses available|no more fixed ips|limit reached`)
+
+// noRoom are those to say that no host has room.
+var noRoom = regexp.MustCompile(`(?i)no valid host|exceeded maximum number of retries|not enough hosts|insufficient compute resources`)
+
+func kindOf(r *refused) provider.Kind {
+	switch r.status {
+	case http.StatusUnauthorized:
+		return provider.Denied
+	case http.StatusForbidden:
+		// Nova's quotas are a 403, and so is what a policy forbids.
+		if exceeded.MatchString(r.message) {
+			return provider.Exhausted
+		}
+		return provider.Denied
+	case http.StatusTooManyRequests, 498:
+		return provider.Throttled
+	case http.StatusRequestEntityTooLarge:
+		// Cinder's quotas are a 413, and so were the limits of rate.
+		if exceeded.MatchString(r.message) || strings.Contains(r.kind, "Quota") {
+			return provider.Exhausted
+		}
+		return provider.Throttled
+	case http.StatusConflict:
+		if r.kind == "OverQuota" || r.kind == "IpAddressGenerationFailure" || exceeded.MatchString(r.message) {
+			return provider.Exhausted
+		}
+		return provider.Conflict
+	case http.StatusBadRequest:
+		if noRoom.MatchString(r.message) || strings.Contains(strings.ToLower(r.message), "no fixed ip addresses available") {
+			return provider.Exhausted
+		}
+		return provider.Invalid
+	case http.StatusNotAcceptable:
+		return provider.Invalid
+	}
+	if noRoom.MatchString(r.message) {
+		return provider.Exhausted
+	}
+	return provider.Transient
+}
+
+// scopeOf says how far something is used up: a quota is the project's, room is the flavor's in its zone.
+func scopeOf(message string) provider.Scope {
+	if noRoom.MatchString(message) {
+		return provider.ScopeType
+	}
+	return provider.ScopeAccount
+}
+
+// retryAfter reads the header of that name: seconds, or a date.
+func retryAfter(h http.Header) time.Duration {
+	text := h.Get("Retry-After")
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return time.Duration(n) * time.Second
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return max(0, at.Sub(now))
+}
+
+// atLogin reads an error of Keystone. What it does not know is credentials that do not hold.
+func atLogin(err error) error {
+	if status := statusOf(err); status == http.StatusNotFound || status == http.StatusBadRequest {
+		r, _ := answerOf(err)
+		return provider.Errorf(provider.Denied, "%w", r)
+	}
+	if r, _ := answerOf(err); r == nil && isInput(err) {
+		return provider.Errorf(provider.Denied, "the credentials are incomplete: %w", err)
+	}
+	return classify(err)
+}
+
+// isInput reports whether the SDK found credentials incomplete before it asked anybody.
+func isInput(err error) bool {
+	text := fmt.Sprintf("%T", err)
+	return strings.HasPrefix(text, "gophercloud.Err") || strings.HasPrefix(text, "*gophercloud.Err")
+}
+
+// culprits are the words by which Nova and Cinder say which part of a request they refuse, and the field of a plan that it came from.
+var culprits = []struct {
+	words *regexp.Regexp
+	field string
+}{
+	{regexp.MustCompile(`(?i)volume type`), "volumeType"},
+	{regexp.MustCompile(`(?i)flavor`), "flavor"},
+	{regexp.MustCompile(`(?i)image`), "image"},
+	{regexp.MustCompile(`(?i)availability zone`), "zone"},
+	{regexp.MustCompile(`(?i)key_name|key ?pair`), "key"},
+	{regexp.MustCompile(`(?i)instance group|server group|serverGroup`), "group"},
+	{regexp.MustCompile(`(?i)security group`), "groups"},
+	{regexp.MustCompile(`(?i)attribute metadata|metadata`), "metadata"},
+	{regexp.MustCompile(`(?i)user_data`), "userData"},
+	{regexp.MustCompile(`(?i)attribute tags|\btags?\b`), "tags"},
+	{regexp.MustCompile(`(?i)network|fixed_?ip|subnet`), "networks"},
+	{regexp.MustCompile(`(?i)block device|volume`), "disks"},
+}
+
+// racing is what Nova says of a port that somebody takes, or took away, at the same time.
+var racing = regexp.MustCompile(`(?i)^port \S+ (could not be found|is still in use)`)
+
+// blame is classify for what makes a server: it names the field of the spec.
+func (p plan) blame(err error) error {
+	err = classify(err)
+	e, ok := errors.AsType[*provider.Error](err)
+	if !ok || e.Kind != provider.Invalid || e.Field != "" {
+		return err
+	}
+	text := e.Error()
+	if racing.MatchString(text) {
+		return provider.Errorf(provider.Conflict, "%w", e.Err)
+	}
+	for _, c := range culprits {
+		if c.words.MatchString(text) {
+			return &provider.Error{Kind: provider.Invalid, Field: p.paths[c.field], Err: e.Err}
+		}
+	}
+	return err
+}
+
+// faultOf is why a server is in ERROR that never ran. Nova does not mend those, so that the cause is final.
+func faultOf(message string) *provider.Error {
+	switch {
+	case noRoom.MatchString(message):
+		return provider.ExhaustedIn(provider.ScopeType, "%s", message)
+	case exceeded.MatchString(message):
+		return provider.ExhaustedIn(provider.ScopeAccount, "%s", message)
+	}
+	return provider.Errorf(provider.Invalid, "%s", message)
+}

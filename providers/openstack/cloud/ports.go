@@ -1,0 +1,256 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/pagination"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// portOrder is the body of a request for a port; what the SDK spreads over several extensions.
+type portOrder map[string]any
+
+// ToPortCreateMap implements [ports.CreateOptsBuilder].
+func (o portOrder) ToPortCreateMap() (map[string]any, error) {
+	return map[string]any{"port": map[string]any(o)}, nil
+}
+
+// portQuery is a listing of ports by parameters that may be empty, or there twice.
+type portQuery url.Values
+
+// ToPortListQuery implements [ports.ListOptsBuilder].
+func (q portQuery) ToPortListQuery() (string, error) { return "?" + url.Values(q).Encode(), nil }
+
+// listPorts are those that a query selects, and when the cloud said so.
+func (c *client) listPorts(ctx context.Context, q portQuery) (all []ports.Port, at time.Time, err error) {
+	// Who is an administrator sees the ports of all projects.
+	q["project_id"] = []string{c.project}
+	err = ports.List(c.network, q).EachPage(ctx, func(_ context.Context, page pagination.Page) (bool, error) {
+		found, err := ports.ExtractPorts(page)
+		if p, ok := page.(ports.PortPage); ok {
+			at, _ = http.ParseTime(p.Header.Get("Date"))
+		}
+		all = append(all, found...)
+		return true, err
+	})
+	if at.IsZero() {
+		at = c.clock.Now()
+	}
+	if err != nil {
+		return nil, at, fmt.Errorf("list ports: %w", classify(err))
+	}
+	return all, at, nil
+}
+
+// order is what a port of a machine is made of.
+func (h holder) order(ctx context.Context, n int, groups []string) (portOrder, error) {
+	p := h.ports()[n]
+	o := portOrder{"name": p.portName(h.ref.Name), "description": h.of(h.ref).mark()}
+	var err error
+	if p.path == "" {
+		o["network_id"], err = h.c.soleNetwork(ctx, h.plan.paths["networks"])
+	} else {
+		o["network_id"], err = h.c.networkOf(ctx, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(p.fixed) > 0 {
+		if o["fixed_ips"], err = h.c.fixedIPs(ctx, p, o.network()); err != nil {
+			return nil, err
+		}
+	}
+	if p.mac != "" {
+		o["mac_address"] = p.mac
+	} else if _, denied := h.c.chosen.Load(o.network()); !denied {
+		o["mac_address"] = macOf(h.ref.Token(h.class.Cluster), n)
+	}
+	if p.up != nil {
+		o["admin_state_up"] = *p.up
+	}
+	if p.vnic != "" {
+		o["binding:vnic_type"] = p.vnic
+	}
+	if len(p.profile) > 0 {
+		o["binding:profile"] = profile(p.profile)
+	}
+	h.secure(o, p, groups)
+	return o, nil
+}
+
+func (o portOrder) network() string { return text(o["network_id"]) }
+func (o portOrder) mac() string     { return text(o["mac_address"]) }
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// secure says who may talk to a port, and as whom it may talk.
+func (s scope) secure(o portOrder, p portPlan, groups []string) {
+	if p.secured != nil {
+		o["port_security_enabled"] = *p.secured
+	}
+	if p.insecure() {
+		return
+	}
+	if p.groups != nil && len(*p.groups) > 0 {
+		groups = *p.groups
+	}
+	if len(groups) > 0 {
+		o["security_groups"] = groups
+	}
+	var pairs []map[string]string
+	for _, pair := range p.pairs {
+		one := map[string]string{"ip_address": pair.IPAddress}
+		if pair.MACAddress != "" {
+			one["mac_address"] = pair.MACAddress
+		}
+		pairs = append(pairs, one)
+	}
+	if p.vips {
+		for _, ip := range s.vips {
+			pairs = append(pairs, map[string]string{"ip_address": ip})
+		}
+	}
+	if len(pairs) > 0 {
+		o["allowed_address_pairs"] = pairs
+	}
+}
+
+// profile is text but for the one key of it that is a list: Neutron wants capabilities so.
+func profile(p map[string]string) map[string]any {
+	out := map[string]any{}
+	for key, value := range p {
+		if key == "capabilities" {
+			out[key] = []string{value}
+			continue
+		}
+		out[key] = value
+	}
+	return out
+}
+
+func (c *client) fixedIPs(ctx context.Context, p portPlan, network string) (out []map[string]string, err error) {
+	for _, a := range p.fixed {
+		one := map[string]string{}
+		if !a.subnet.empty() {
+			s, err := c.subnetOf(ctx, a, network)
+			if err != nil {
+				return nil, err
+			}
+			one["subnet_id"] = s.ID
+		}
+		if a.ip != "" {
+			one["ip_address"] = a.ip
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// ports are those of the plan, or one in the project's only network.
+func (s scope) ports() []portPlan {
+	if len(s.plan.ports) > 0 {
+		return s.plan.ports
+	}
+	return []portPlan{{suffix: "-0", vips: true}}
+}
+
+// makePort asks Neutron for a port. Where MAC addresses may not be chosen, it chooses itself.
+func (h holder) makePort(ctx context.Context, n int, o portOrder) (ports.Port, error) {
+	p, err := ports.Create(ctx, h.c.network, o).Extract()
+	if err == nil {
+		return *p, nil
+	}
+	plan := h.ports()[n]
+	if r, _ := answerOf(err); r != nil && r.status == http.StatusForbidden && plan.mac == "" && o.mac() != "" && !exceeded.MatchString(r.message) {
+		h.c.chosen.Store(o.network(), true)
+		return ports.Port{}, errChosen
+	}
+	return ports.Port{}, h.plan.blamePort(plan, err)
+}
+
+// blamePort names the field of what Neutron refused.
+func (p plan) blamePort(port portPlan, err error) error {
+	r, _ := answerOf(err)
+	path := port.path
+	if path == "" {
+		path = p.paths["networks"]
+	}
+	if r != nil && r.status == http.StatusNotFound {
+		if r.kind == "SecurityGroupNotFound" {
+			path = p.paths["groups"]
+		}
+		return &provider.Error{Kind: provider.Invalid, Field: path, Err: r}
+	}
+	if e, ok := classify(err).(*provider.Error); ok && e.Kind == provider.Invalid { //nolint:errorlint // Of classify.
+		return &provider.Error{Kind: provider.Invalid, Field: path, Err: e.Err}
+	}
+	return fmt.Errorf("make port %s: %w", path, classify(err))
+}
+
+// portOfMAC is the port that has the MAC address in the network; nil where none has.
+func (c *client) portOfMAC(ctx context.Context, o portOrder) (*ports.Port, time.Time, error) {
+	all, at, err := c.listPorts(ctx, portQuery{"network_id": {o.network()}, "mac_address": {o.mac()}})
+	if err != nil || len(all) == 0 {
+		return nil, at, err
+	}
+	return &all[0], at, nil
+}
+
+// portsOf are those of ref, whatever state they are in.
+func (h holder) portsOf(ctx context.Context, uid string) (out []ports.Port, at time.Time, err error) {
+	finished, at, err := h.c.listPorts(ctx, portQuery{"tags": {tagUID + uid}})
+	if err != nil {
+		return nil, at, err
+	}
+	// What has no server yet may have no tags yet.
+	loose, at, err := h.c.listPorts(ctx, portQuery{"device_id": {""}})
+	if err != nil {
+		return nil, at, err
+	}
+	for _, p := range append(finished, loose...) {
+		known := slices.ContainsFunc(out, func(o ports.Port) bool { return o.ID == p.ID })
+		if !known && h.portIs(p, uid) {
+			out = append(out, p)
+		}
+	}
+	return out, at, nil
+}
+
+// portIs reports whether a port was made for the machine in the class's cluster.
+func (s scope) portIs(p ports.Port, uid string) bool {
+	o := ownedByMark(p.Description, p.Tags)
+	return o.uid == uid && uid != "" && (o.cluster == "" || o.cluster == s.class.Cluster)
+}
+
+// removePort removes a port, and the trunk that it carries.
+func (c *client) removePort(ctx context.Context, id string) error {
+	err := orGone(ports.Delete(ctx, c.network, id).ExtractErr())
+	if r, _ := answerOf(err); r != nil && r.status == http.StatusConflict {
+		if err := c.removeTrunkOf(ctx, id); err != nil {
+			return err
+		}
+		err = orGone(ports.Delete(ctx, c.network, id).ExtractErr())
+	}
+	if err != nil {
+		return fmt.Errorf("remove port %s: %w", id, classify(err))
+	}
+	return nil
+}
+
+// orGone takes what is not there for removed.
+func orGone(err error) error {
+	if isGone(err) {
+		return nil
+	}
+	return err
+}

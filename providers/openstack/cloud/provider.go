@@ -1,0 +1,120 @@
+// Package cloud runs machines on OpenStack: servers of Nova on ports of Neutron, booted from images of Glance or volumes of Cinder.
+//
+// Nova makes another server each time that it is asked to. What keeps a machine from a second one is its first port: Neutron gives a MAC
+// address out once in a network, and the address is made from the machine's UID (see lock.go).
+package cloud
+
+import (
+	"context"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/provider/lenient"
+	"github.com/millwright-dev/millwright/providers/openstack/spec"
+	"github.com/millwright-dev/millwright/serve"
+)
+
+// Config is what a [Provider] is made with.
+type Config struct {
+	Clock provider.Clock
+	// Objects reads Infrastructure and ConfigMaps of the control cluster; nil: there are none.
+	Objects provider.Objects
+}
+
+// Provider implements [provider.Provider].
+type Provider struct {
+	config  Config
+	specs   *provider.Specs[plan]
+	clients *provider.Clients[*client]
+	made    *memory
+}
+
+var (
+	_ provider.Provider = &Provider{}
+	_ provider.Referrer = &Provider{}
+)
+
+// New makes a provider.
+func New(config Config) *Provider {
+	return &Provider{
+		config: config, specs: provider.NewSpecs(decode), made: newMemory(),
+		clients: provider.NewClients[*client](config.Clock, 0, 0),
+	}
+}
+
+// Plugin is the provider to be served.
+func Plugin() serve.Plugin {
+	return serve.Plugin{
+		Name: name,
+		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
+			return New(Config{Clock: e.Clock, Objects: e.Objects}), nil
+		},
+		// Clouds differ, and few limit at all: what keeps a Keystone and a Nova of a few workers alive.
+		Limits: decorate.Limits{PerSecond: 20, Burst: 40},
+	}
+}
+
+const name = "openstack"
+
+// Name implements [provider.Provider].
+func (*Provider) Name() string { return name }
+
+// Open implements [provider.Provider]. The cloud is first asked for something when the session is.
+func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if class.Cluster == "" {
+		return nil, provider.Errorf(provider.Invalid, "the class names no cluster")
+	}
+	s := &session{provider: p, scope: scope{class: class, bare: len(class.Spec) == 0}}
+	if !s.bare {
+		var err error
+		if s.plan, err = p.specs.Get(class.API, class.Spec); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if s.surroundings, err = p.look(ctx, class); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// decode reads the spec of either API.
+func decode(api string, raw []byte) (plan, error) {
+	switch api {
+	case provider.OpenShift:
+		s, err := spec.DecodeOpenShift(raw)
+		if err != nil {
+			return plan{}, err
+		}
+		return ofOpenShift(s), nil
+	case provider.Gardener:
+		s, err := spec.DecodeGardener(raw)
+		if err != nil {
+			return plan{}, err
+		}
+		return ofGardener(s.Spec), nil
+	}
+	return plan{}, provider.Errorf(provider.Invalid, "OpenStack has no specs of the API %q", api)
+}
+
+// Refers implements [provider.Referrer]: OpenShift's spec calls the credentials cloudsSecret, and may name namespaces.
+func (*Provider) Refers(api string, raw []byte) (userData, credentials provider.SecretRef, err error) {
+	if api != provider.OpenShift {
+		_, _, err := lenient.Decode[spec.Gardener](raw)
+		return userData, credentials, err
+	}
+	s, _, err := lenient.Decode[spec.OpenShift](raw)
+	if err != nil {
+		return userData, credentials, err
+	}
+	if u := s.UserDataSecret; u != nil {
+		userData = provider.SecretRef{Namespace: u.Namespace, Name: u.Name}
+	}
+	if c := s.CloudsSecret; c != nil {
+		credentials = provider.SecretRef{Namespace: c.Namespace, Name: c.Name}
+	}
+	return userData, credentials, nil
+}

@@ -1,0 +1,178 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/pagination"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// session implements [provider.Session] and optional interfaces of sessions.
+type session struct {
+	provider *Provider
+	scope
+}
+
+// errand is one call of a session, with what it is made through.
+type errand struct {
+	*session
+	c *client
+}
+
+var (
+	_ provider.Session    = &session{}
+	_ provider.Identifier = &session{}
+	_ provider.Accounter  = &session{}
+	_ provider.Scoper     = &session{}
+	_ provider.Lagger     = &session{}
+	_ provider.Sourced    = &session{}
+)
+
+// Account implements [provider.Accounter]: the project's ID.
+func (s *session) Account(ctx context.Context) (string, error) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	return c.project, nil
+}
+
+// Scope implements [provider.Scoper]: the region and whose servers are listed.
+func (s scope) Scope() string {
+	return strings.Join(append([]string{s.plan.cloud, s.plan.region}, s.plan.owning...), " ")
+}
+
+// readLag is how far listings of servers may run behind: Nova shows at once what it has accepted, unless the databases behind it are
+// replicated.
+const readLag = 5 * time.Second
+
+// ReadLag implements [provider.Lagger].
+func (*session) ReadLag() time.Duration { return readLag }
+
+// Find implements [provider.Session].
+func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := errand{s, c}.find(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("look for servers of %s: %w", ref.Name, s.observe(err))
+	}
+	out := make([]provider.Instance, 0, len(found))
+	for _, v := range found {
+		out = append(out, s.instance(c, v))
+	}
+	return out, nil
+}
+
+// find is what may be ref's: by provider ID, by UID, by name without a UID.
+func (s errand) find(ctx context.Context, ref provider.Ref) (found []servers.Server, err error) {
+	add := func(v servers.Server) {
+		known := slices.ContainsFunc(found, func(f servers.Server) bool { return f.ID == v.ID })
+		if !known && s.owns(v.Metadata, tagsOf(v)) {
+			found = append(found, v)
+		}
+	}
+	if id := s.Identify(ref.ProviderID); id != "" {
+		v, err := get(ctx, s.c, id)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			add(*v)
+		}
+	}
+	if ref.UID != "" {
+		err := each(ctx, s.c, servers.ListOpts{Tags: tagUID + ref.UID}, func(v servers.Server) bool {
+			if v.Metadata[metaUID] == ref.UID {
+				add(v)
+			}
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	// The filter is a regular expression, in whatever case.
+	err = each(ctx, s.c, servers.ListOpts{Name: "^" + regexp.QuoteMeta(ref.Name) + "$"}, func(v servers.Server) bool {
+		if uid := v.Metadata[metaUID]; v.Name == ref.Name && (uid == "" || uid == ref.UID) {
+			add(v)
+		}
+		return true
+	})
+	return found, err
+}
+
+// get is the server with the ID; nil where there is none.
+func get(ctx context.Context, c *client, id string) (*servers.Server, error) {
+	v, err := servers.Get(ctx, c.compute, id).Extract()
+	switch {
+	case isGone(err), statusOf(err) == 400: // what is no ID names nothing
+		return nil, nil //nolint:nilnil // There is none.
+	case err != nil:
+		return nil, classify(err)
+	}
+	return v, nil
+}
+
+// each yields the servers that a listing selects, page by page, until yield has seen enough.
+func each(ctx context.Context, c *client, o servers.ListOpts, yield func(servers.Server) bool) error {
+	err := servers.List(c.compute, o).EachPage(ctx, func(_ context.Context, page pagination.Page) (bool, error) {
+		all, err := servers.ExtractServers(page)
+		if err != nil {
+			return false, err
+		}
+		for _, v := range all {
+			if !yield(v) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	return classify(err)
+}
+
+// List implements [provider.Session].
+func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		c, err := s.connect(ctx)
+		if err != nil {
+			yield(provider.Instance{}, err)
+			return
+		}
+		stopped := false
+		err = each(ctx, c, s.listing(), func(v servers.Server) bool {
+			if s.owns(v.Metadata, tagsOf(v)) && !yield(s.instance(c, v), nil) {
+				stopped = true
+			}
+			return !stopped
+		})
+		if err != nil && !stopped {
+			yield(provider.Instance{}, fmt.Errorf("list servers: %w", s.observe(err)))
+		}
+	}
+}
+
+// listing selects what may be in scope: of machine.sapcloud.io everything, since the original tags no servers.
+func (s scope) listing() servers.ListOpts {
+	if s.class.API == provider.OpenShift {
+		return servers.ListOpts{TagsAny: tagOriginal + "," + tagOurs}
+	}
+	return servers.ListOpts{}
+}
+
+func tagsOf(v servers.Server) []string {
+	if v.Tags == nil {
+		return nil
+	}
+	return *v.Tags
+}

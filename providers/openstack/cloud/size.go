@@ -1,0 +1,109 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+var _ provider.Sizer = &session{}
+
+// Size implements [provider.Sizer]: what the flavor has.
+func (s *session) Size(ctx context.Context) (provider.Size, error) {
+	if s.bare {
+		return provider.Size{}, provider.Errorf(provider.Invalid, "the class has no spec")
+	}
+	c, err := s.connect(ctx)
+	if err != nil {
+		return provider.Size{}, err
+	}
+	size, err := errand{s, c}.size(ctx)
+	if err != nil {
+		return provider.Size{}, fmt.Errorf("ask what servers have: %w", s.observe(err))
+	}
+	return size, nil
+}
+
+func (s errand) size(ctx context.Context) (provider.Size, error) {
+	f, err := s.c.flavor(ctx, s.plan.paths["flavor"], s.plan.flavor)
+	if err != nil {
+		return provider.Size{}, err
+	}
+	specs, err := lookup(ctx, s.c, "extra specs "+f.ID, func(ctx context.Context) (map[string]string, error) {
+		all, err := flavors.ListExtraSpecs(ctx, s.c.compute, f.ID).Extract()
+		if isGone(err) {
+			return nil, nil
+		}
+		return all, classify(err)
+	})
+	if err != nil {
+		return provider.Size{}, err
+	}
+	size := provider.Size{
+		VCPU: int64(f.VCPUs), MemoryMiB: int64(f.RAM), GPU: gpus(specs), EphemeralStorageMiB: int64(f.Disk) << 10, Labels: map[string]string{},
+	}
+	if r := s.plan.root; r != nil {
+		size.EphemeralStorageMiB = int64(r.size) << 10
+	}
+	// Of an image that cannot be read only the architecture is missed.
+	if i, err := s.c.imageOf(ctx, s.plan.paths["image"], s.plan.image); err == nil {
+		size.Architecture = architecture(i)
+	}
+	for key, value := range map[string]string{
+		corev1.LabelInstanceTypeStable: f.Name, corev1.LabelTopologyZone: s.plan.zone, corev1.LabelTopologyRegion: s.c.region,
+	} {
+		if value != "" && len(validation.IsValidLabelValue(value)) == 0 {
+			size.Labels[key] = value
+		}
+	}
+	return size, nil
+}
+
+// passed is "name:count" of a PCI device, as flavors ask for them.
+var passed = regexp.MustCompile(`^[^:,]+:(\d+)$`)
+
+// gpus counts the accelerators of a flavor: PCI devices that are passed through, and virtual ones. Which devices an alias stands for
+// only the cloud's configuration says; those of network cards are not counted by their usual names.
+func gpus(specs map[string]string) (n int64) {
+	for _, alias := range strings.Split(specs["pci_passthrough:alias"], ",") {
+		m := passed.FindStringSubmatch(strings.TrimSpace(alias))
+		if m == nil || notGPU.MatchString(alias) {
+			continue
+		}
+		count, _ := strconv.ParseInt(m[1], 10, 32)
+		n += count
+	}
+	for key, value := range specs {
+		if key == "resources:VGPU" || key == "resources:PGPU" {
+			count, _ := strconv.ParseInt(value, 10, 32)
+			n += count
+		}
+	}
+	return n
+}
+
+var notGPU = regexp.MustCompile(`(?i)nic|sriov|sr-iov|nvme|ssd|vf\b`)
+
+// architecture is what an image's properties say, in Kubernetes' words; empty: they do not.
+func architecture(i images.Image) string {
+	for _, key := range []string{"hw_architecture", "architecture"} {
+		switch i.Properties[key] {
+		case "x86_64", "amd64":
+			return "amd64"
+		case "aarch64", "arm64":
+			return "arm64"
+		case "ppc64le", "s390x":
+			return i.Properties[key].(string) //nolint:forcetypeassert // It is one of these texts.
+		}
+	}
+	return ""
+}

@@ -1,0 +1,43 @@
+package cloud
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// processed is the user data as it goes to Nova. The original takes that of machine.openshift.io for a Go template, unless the secret has
+// the key disableTemplating, and gives it to the program that postprocessor names. Neither is done here: placeholders are filled in by
+// the controller. Who relies on them is told, and gets no server with half of its user data.
+func (m maker) processed(ctx context.Context, data []byte) ([]byte, error) {
+	if m.plan.userData == nil || m.provider.config.Objects == nil {
+		return data, nil
+	}
+	raw, err := m.provider.config.Objects.Object(ctx, provider.ObjectRef{
+		APIVersion: "v1", Kind: "Secret", Namespace: cmp.Or(m.plan.userData.namespace, m.ref.Namespace), Name: m.plan.userData.name,
+	})
+	if errors.Is(err, provider.ErrNoObject) {
+		return data, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var secret corev1.Secret
+	if err := json.Unmarshal(raw, &secret); err != nil {
+		return nil, provider.Errorf(provider.Transient, "the secret %s cannot be read", m.plan.userData.name)
+	}
+	const path = "userDataSecret"
+	if p, ok := secret.Data["postprocessor"]; ok && len(p) > 0 {
+		return nil, provider.InvalidField(path, "the secret asks for the postprocessor %q, which there is not: write what it would make, and leave out the key", provider.Clip(string(p), 40))
+	}
+	if _, off := secret.Data["disableTemplating"]; !off && bytes.Contains(data, []byte("{{")) {
+		return nil, provider.InvalidField(path, "the user data looks like a template ({{), which is not filled in: give the secret the key disableTemplating if it is none")
+	}
+	return data, nil
+}

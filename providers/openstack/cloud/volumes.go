@@ -1,0 +1,172 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/pagination"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// volumeOrder is a volume to be made for a machine.
+type volumeOrder struct {
+	volumes.CreateOpts
+	path string
+}
+
+// volumeOrders are the volumes of a machine, the one that it boots from first.
+func (m maker) volumeOrders(imageID string) (out []volumeOrder) {
+	add := func(path, suffix string, size int, kind, zone, image string) {
+		name := m.ref.Name
+		if suffix != "" {
+			name += "-" + suffix
+		}
+		out = append(out, volumeOrder{path: path, CreateOpts: volumes.CreateOpts{
+			Name: name, Size: size, VolumeType: kind, AvailabilityZone: zone, ImageID: image, Metadata: m.of(m.ref).metadata(),
+			Description: "Made for machine " + m.ref.Namespace + "/" + m.ref.Name,
+		}})
+	}
+	if r := m.plan.root; r != nil && !r.byNova {
+		add("rootVolume", r.suffix, r.size, r.kind, r.zone, imageID)
+	}
+	for n, d := range m.plan.disks {
+		if d.volume {
+			add(fmt.Sprintf("additionalBlockDevices[%d]", n), d.name, d.size, d.kind, d.zone, "")
+		}
+	}
+	return out
+}
+
+// volumesReady makes what volumes the machine wants and are not there, and returns the IDs by name once all can be attached. Until then it
+// is a Conflict: the engine asks again.
+func (m maker) volumesReady(ctx context.Context, imageID string) (map[string]string, error) {
+	orders := m.volumeOrders(imageID)
+	if len(orders) == 0 {
+		return nil, nil
+	}
+	cinder, err := m.c.cinder()
+	if err == nil && cinder == nil {
+		err = provider.InvalidField(m.plan.paths["disks"], "the cloud has no volumes")
+	}
+	if err != nil {
+		return nil, err
+	}
+	there, err := volumesOf(ctx, cinder, m.of(m.ref))
+	if err != nil {
+		return nil, err
+	}
+	ids, waiting := map[string]string{}, ""
+	for _, o := range orders {
+		n := slices.IndexFunc(there, func(v volumes.Volume) bool { return v.Name == o.Name })
+		if n < 0 {
+			if _, err := volumes.Create(ctx, cinder, o, nil).Extract(); err != nil {
+				return nil, m.blameVolume(o, err)
+			}
+			waiting = o.Name + " is being made"
+			continue
+		}
+		v := there[n]
+		switch v.Status {
+		case "available":
+			ids[o.Name] = v.ID
+		case "error":
+			// Cinder does not say why. It is removed, so that the next try makes another.
+			err := orGone(volumes.Delete(ctx, cinder, v.ID, nil).ExtractErr())
+			if err != nil {
+				return nil, fmt.Errorf("remove volume %s, which failed: %w", v.ID, classify(err))
+			}
+			return nil, provider.Errorf(provider.Transient, "volume %s (%s) ended in error: Cinder found no room for it, or could not copy the image", v.ID, v.Name)
+		default:
+			waiting = o.Name + " is " + v.Status
+		}
+	}
+	if waiting != "" {
+		return nil, &provider.Error{Kind: provider.Conflict, After: 5 * time.Second, Err: fmt.Errorf("waiting for volumes: %s", waiting)}
+	}
+	return ids, nil
+}
+
+// blameVolume names the field of what Cinder refused.
+func (m maker) blameVolume(o volumeOrder, err error) error {
+	r, _ := answerOf(err)
+	if r != nil && (r.status == http.StatusNotFound || kindOf(r) == provider.Invalid) {
+		path := o.path
+		if m.class.API == provider.Gardener {
+			path = "spec.rootDiskType"
+		}
+		return &provider.Error{Kind: provider.Invalid, Field: path, Err: r}
+	}
+	return fmt.Errorf("make volume %s: %w", o.Name, classify(err))
+}
+
+// volumesOf are those that were made for a machine.
+func volumesOf(ctx context.Context, cinder *gophercloud.ServiceClient, o owned) (all []volumes.Volume, err error) {
+	err = eachVolume(ctx, cinder, volumes.ListOpts{Metadata: map[string]string{metaUID: o.uid}}, func(v volumes.Volume) bool {
+		if is := ownedByMetadata(v.Metadata); is.uid == o.uid && is.cluster == o.cluster {
+			all = append(all, v)
+		}
+		return true
+	})
+	return all, err
+}
+
+func eachVolume(ctx context.Context, cinder *gophercloud.ServiceClient, o volumes.ListOpts, yield func(volumes.Volume) bool) error {
+	err := volumes.List(cinder, o).EachPage(ctx, func(_ context.Context, page pagination.Page) (bool, error) {
+		all, err := volumes.ExtractVolumes(page)
+		if err != nil {
+			return false, err
+		}
+		for _, v := range all {
+			if !yield(v) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return fmt.Errorf("list volumes: %w", classify(err))
+	}
+	return nil
+}
+
+// blockDevices are the disks of a server; none where it has but the disk of its flavor.
+func (m maker) blockDevices(imageID string, ids map[string]string) (out []servers.BlockDevice) {
+	volume := func(id, tag string, index int) servers.BlockDevice {
+		return servers.BlockDevice{
+			SourceType: servers.SourceVolume, DestinationType: servers.DestinationVolume, UUID: id, BootIndex: index, DeleteOnTermination: true, Tag: tag,
+		}
+	}
+	switch r := m.plan.root; {
+	case r != nil && r.byNova:
+		out = append(out, servers.BlockDevice{
+			SourceType: servers.SourceImage, DestinationType: servers.DestinationVolume, UUID: imageID, VolumeSize: r.size, DeleteOnTermination: true,
+		})
+	case r != nil:
+		name := m.ref.Name
+		if r.suffix != "" {
+			name += "-" + r.suffix
+		}
+		out = append(out, volume(ids[name], "", 0))
+	case len(m.plan.disks) > 0:
+		out = append(out, servers.BlockDevice{
+			SourceType: servers.SourceImage, DestinationType: servers.DestinationLocal, UUID: imageID, DeleteOnTermination: true,
+		})
+	}
+	for _, d := range m.plan.disks {
+		if d.volume {
+			out = append(out, volume(ids[m.ref.Name+"-"+d.name], d.name, -1))
+			continue
+		}
+		out = append(out, servers.BlockDevice{
+			SourceType: servers.SourceBlank, DestinationType: servers.DestinationLocal, VolumeSize: d.size, BootIndex: -1, DeleteOnTermination: true, Tag: d.name,
+		})
+	}
+	return out
+}

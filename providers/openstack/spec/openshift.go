@@ -1,0 +1,145 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/openshift/api/machine/v1alpha1"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
+)
+
+// DecodeOpenShift decodes and judges a spec of machine.openshift.io. Without a spec the error says why it cannot be read; with one, what
+// in it cannot work, field by field.
+func DecodeOpenShift(raw []byte) (*OpenShift, error) {
+	s, _, err := lenient.Decode[OpenShift](raw)
+	if err != nil {
+		return nil, err
+	}
+	return s, validateOpenShift(s)
+}
+
+func validateOpenShift(s *OpenShift) error {
+	var errs []error
+	bad := func(path, format string, args ...any) {
+		errs = append(errs, provider.InvalidField(path, format, args...))
+	}
+	if s.Flavor == "" {
+		bad("flavor", "a flavor must be named")
+	}
+	if s.Image == "" && (s.RootVolume == nil || s.RootVolume.SourceUUID == "") {
+		bad("image", "an image must be named")
+	}
+	if s.RootVolume != nil && s.RootVolume.Size < 0 {
+		bad("rootVolume.diskSize", "%d GiB is no size", s.RootVolume.Size)
+	}
+	for n, p := range s.Ports {
+		errs = append(errs, validatePort(fmt.Sprintf("ports[%d]", n), p)...)
+	}
+	for n, net := range s.Networks {
+		if isEmptyNetwork(net) {
+			bad(fmt.Sprintf("networks[%d]", n), "names no network: uuid, filter or subnets must say which")
+		}
+	}
+	for n, g := range s.SecurityGroups {
+		if g.UUID == "" && g.Name == "" && g.Filter == (v1alpha1.SecurityGroupFilter{}) {
+			bad(fmt.Sprintf("securityGroups[%d]", n), "names no security group")
+		}
+	}
+	return errors.Join(append(errs, validateDisks(s.AdditionalBlockDevices)...)...)
+}
+
+func isEmptyNetwork(n v1alpha1.NetworkParam) bool {
+	f := n.Filter
+	return n.UUID == "" && len(n.Subnets) == 0 && f.ID == "" && f.Name == "" && f.Description == "" && f.TenantID == "" && f.ProjectID == "" &&
+		f.Tags == "" && f.TagsAny == "" && f.NotTags == "" && f.NotTagsAny == ""
+}
+
+func validatePort(path string, p v1alpha1.PortOpts) (errs []error) {
+	bad := func(at, format string, args ...any) {
+		errs = append(errs, provider.InvalidField(path+at, format, args...))
+	}
+	if p.NetworkID == "" {
+		bad(".networkID", "a port must name its network")
+	}
+	if p.MACAddress != "" {
+		if _, err := net.ParseMAC(p.MACAddress); err != nil {
+			bad(".macAddress", "%q is no MAC address", p.MACAddress)
+		}
+	}
+	for n, f := range p.FixedIPs {
+		if f.IPAddress != "" {
+			if _, err := netip.ParseAddr(f.IPAddress); err != nil {
+				bad(fmt.Sprintf(".fixedIPs[%d].ipAddress", n), "%q is no IP address", f.IPAddress)
+			}
+		}
+	}
+	if p.PortSecurity != nil && !*p.PortSecurity {
+		if p.SecurityGroups != nil && len(*p.SecurityGroups) > 0 {
+			bad(".securityGroups", "cannot be together with portSecurity: false")
+		}
+		if len(p.AllowedAddressPairs) > 0 {
+			bad(".allowedAddressPairs", "cannot be together with portSecurity: false")
+		}
+	}
+	return errs
+}
+
+func validateDisks(disks []v1alpha1.AdditionalBlockDevice) (errs []error) {
+	seen := map[string]bool{}
+	for n, d := range disks {
+		at := fmt.Sprintf("additionalBlockDevices[%d]", n)
+		switch {
+		case d.Name == "" || d.Name == "root" && d.Storage.Type == v1alpha1.VolumeBlockDevice:
+			errs = append(errs, provider.InvalidField(at+".name", "%q is no name for a disk", d.Name))
+		case seen[d.Name]:
+			errs = append(errs, provider.InvalidField(at+".name", "%q is there twice", d.Name))
+		}
+		seen[d.Name] = true
+		if d.SizeGiB < 1 {
+			errs = append(errs, provider.InvalidField(at+".sizeGiB", "%d is less than 1", d.SizeGiB))
+		}
+		if t := d.Storage.Type; t != v1alpha1.VolumeBlockDevice && t != v1alpha1.LocalBlockDevice {
+			errs = append(errs, provider.InvalidField(at+".storage.type", "%q is neither Volume nor Local", t))
+		}
+	}
+	return errs
+}
+
+// note is a field that has no effect.
+type note struct{ path, instead string }
+
+// ignored are the fields of a spec that the original reads and does nothing with.
+func ignored(s *OpenShift) (all []note) {
+	add := func(given bool, path, instead string) {
+		if given {
+			all = append(all, note{path, instead})
+		}
+	}
+	add(s.SshUserName != "", "sshUserName", "users are made by the user data")
+	add(s.PrimarySubnet != "", "primarySubnet", "name the subnets of the networks")
+	if s.RootVolume != nil {
+		add(s.RootVolume.DeprecatedSourceType != "", "rootVolume.sourceType", "a root volume is made of an image")
+		add(s.RootVolume.DeprecatedDeviceType != "", "rootVolume.deviceType", "there is no replacement")
+		add(s.RootVolume.SourceUUID != "" && s.Image != "", "rootVolume.sourceUUID", "image says what the volume is made of")
+	}
+	for n, net := range s.Networks {
+		at := fmt.Sprintf("networks[%d]", n)
+		add(net.FixedIp != "", at+".fixedIp", "use ports with fixedIPs")
+		for m, sub := range net.Subnets {
+			add(sub.PortSecurity != nil, fmt.Sprintf("%s.subnets[%d].portSecurity", at, m), "set that of the network")
+			add(sub.Filter.NetworkID != "", fmt.Sprintf("%s.subnets[%d].filter.networkId", at, m), "name the network around it")
+			add(sub.Filter.SubnetPoolID != "", fmt.Sprintf("%s.subnets[%d].filter.subnetpoolId", at, m), "there is no replacement")
+		}
+	}
+	for n, p := range s.Ports {
+		at := fmt.Sprintf("ports[%d]", n)
+		add(p.TenantID != "", at+".tenantID", "ports are made in the project of the credentials")
+		add(p.ProjectID != "", at+".projectID", "ports are made in the project of the credentials")
+		add(p.DeprecatedHostID != "", at+".hostID", "there is no replacement")
+	}
+	return all
+}

@@ -1,0 +1,73 @@
+// Package spec has what users write for OpenStack, without an SDK: the OpenstackProviderSpec of machine.openshift.io, whose types are
+// OpenShift's own, and the MachineProviderConfig of machine.sapcloud.io.
+package spec
+
+import (
+	"errors"
+
+	"github.com/openshift/api/machine/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/lenient"
+)
+
+// OpenShift is the spec of a machine of machine.openshift.io.
+type OpenShift = v1alpha1.OpenstackProviderSpec
+
+const kind = "OpenstackProviderSpec"
+
+// Admitter implements [provider.Admitter]. The original has no rules that are asked as a spec is written: what cannot work is told by the
+// controller, and here in warnings, so that nothing is refused that was accepted before.
+type Admitter struct{}
+
+var _ provider.Admitter = Admitter{}
+
+// Kinds implements [provider.Admitter].
+func (Admitter) Kinds() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{
+		{Group: "machine.openshift.io", Version: "v1alpha1", Kind: kind},
+		{Group: "openstackproviderconfig.openshift.io", Version: "v1alpha1", Kind: kind},
+	}
+}
+
+// SpecShape implements [provider.SpecShaper].
+func (Admitter) SpecShape() any { return &OpenShift{} }
+
+// Default fills in nothing.
+func (Admitter) Default(a provider.Admission) ([]byte, error) {
+	_, document, err := lenient.Decode[OpenShift](a.Spec)
+	if err != nil {
+		return nil, err
+	}
+	return document.JSON()
+}
+
+// Admit warns of what the controller would refuse, and of what it ignores as the original does.
+func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.ErrorList) {
+	s, err := DecodeOpenShift(a.Spec)
+	if s == nil {
+		return nil, field.ErrorList{lenient.Undecodable(a.Path, err)}
+	}
+	for _, err := range split(err) {
+		if e, ok := errors.AsType[*provider.Error](err); ok {
+			warnings = append(warnings, a.Path.Child(e.Field).String()+": "+e.Err.Error())
+		}
+	}
+	for _, i := range ignored(s) {
+		warnings = append(warnings, a.Path.Child(i.path).String()+": is ignored: "+i.instead)
+	}
+	return warnings, nil
+}
+
+// split takes joined errors apart.
+func split(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if all, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // Only what is joined here.
+		return all.Unwrap()
+	}
+	return []error{err}
+}
