@@ -92,7 +92,7 @@ func (k neutron) invent(kind string, q url.Values) []map[string]any {
 	switch kind {
 	case "networks":
 		k.stock.Networks = append(k.stock.Networks, Network{ID: id, Name: name, Tags: tags})
-		k.network(id)
+		k.stock.Subnets = append(k.stock.Subnets, Subnet{ID: uuid("subnet of " + id), Name: name, Network: id, CIDR: k.freeCIDR()})
 		return k.networkRows()[len(k.stock.Networks)-1:]
 	case "subnets":
 		network := q.Get("network_id")

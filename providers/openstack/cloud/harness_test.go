@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +32,37 @@ type bench struct {
 	server  *double.Server
 	http    *httptest.Server
 	objects objects
+	sent    recorder
+}
+
+// recorder is what the double received: "POST /path?query {body}".
+type recorder struct {
+	mu   sync.Mutex
+	sent []string
+}
+
+func (r *recorder) around(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		q.Body = io.NopCloser(bytes.NewReader(body))
+		query, _ := url.QueryUnescape(q.URL.RawQuery)
+		r.mu.Lock()
+		r.sent = append(r.sent, q.Method+" "+q.URL.Path+"?"+query+" "+string(body))
+		r.mu.Unlock()
+		next.ServeHTTP(w, q)
+	})
+}
+
+// with are the requests that begin with a text.
+func (r *recorder) with(beginning string) (all []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sent {
+		if strings.HasPrefix(s, beginning) {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 func newBench(t *testing.T, change ...func(*nova.Options)) *bench {
@@ -39,7 +74,7 @@ func newBench(t *testing.T, change ...func(*nova.Options)) *bench {
 	b := &bench{t: t, clock: &double.Clock{}, objects: objects{}}
 	b.cloud = nova.New(b.clock, o)
 	b.server = double.NewServer(b.clock, b.cloud)
-	b.http = httptest.NewServer(b.server)
+	b.http = httptest.NewServer(b.sent.around(b.server))
 	t.Cleanup(b.http.Close)
 	return b
 }
@@ -234,4 +269,36 @@ var badSpecs = []providertest.BadSpec{
 
 func TestConformance(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness { return newBench(t).harness() })
+}
+
+// rest asks the double as somebody else would, and returns the ID of what was made.
+func (b *bench) rest() func(method, path, body string) string {
+	b.t.Helper()
+	login := `{"auth":{"identity":{"methods":["password"],"password":{"user":{"name":"machines","password":"secret","domain":{"name":"Default"}}}},` +
+		`"scope":{"project":{"name":"demo","domain":{"name":"Default"}}}}}`
+	token := ""
+	send := func(method, path, body string) string {
+		r, err := http.NewRequestWithContext(b.t.Context(), method, b.http.URL+path, strings.NewReader(body))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		r.Header.Set("X-Auth-Token", token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode >= http.StatusBadRequest {
+			b.t.Fatalf("%s %s: %s", method, path, answer.Status)
+		}
+		if t := answer.Header.Get("X-Subject-Token"); t != "" {
+			token = t
+		}
+		raw, _ := io.ReadAll(answer.Body)
+		_, after, _ := strings.Cut(string(raw), `"id":"`)
+		id, _, _ := strings.Cut(after, `"`)
+		return id
+	}
+	send("POST", "/identity/v3/auth/tokens", login)
+	return send
 }

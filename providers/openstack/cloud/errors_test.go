@@ -1,0 +1,223 @@
+package cloud_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/openstack/cloud"
+)
+
+// answer is one of a service, as the SDK gives it.
+func answer(status int, body string, header ...string) error {
+	h := http.Header{}
+	for n := 0; n < len(header); n += 2 {
+		h.Set(header[n], header[n+1])
+	}
+	return gophercloud.ErrUnexpectedResponseCode{URL: "http://x", Method: "POST", Expected: []int{202}, Actual: status, Body: []byte(body), ResponseHeader: h}
+}
+
+func TestErrorsByReaction(t *testing.T) {
+	const (
+		neutron = `{"NeutronError":{"type":"TYPE","message":"MESSAGE","detail":""}}`
+		denied  = `{"forbidden":{"code":403,"message":"Policy doesn't allow os_compute_api:servers:create to be performed."}}`
+	)
+	of := func(kind, message string) string {
+		return strings.NewReplacer("TYPE", kind, "MESSAGE", message).Replace(neutron)
+	}
+	for _, r := range []struct {
+		reason string
+		err    error
+		kind   provider.Kind
+		scope  provider.Scope
+		after  time.Duration
+		text   string
+	}{
+		{"a quota of Nova is a 403", answer(403, `{"forbidden":{"code":403,"message":"Quota exceeded for cores, ram: Requested 2, 4096, but already used 20, 40960 of 20, 51200 cores, ram"}}`), provider.Exhausted, provider.ScopeAccount, 0, "Quota exceeded for cores, ram"},
+		{"ports that Nova may not make are one too", answer(403, `{"forbidden":{"code":403,"message":"Maximum number of ports exceeded"}}`), provider.Exhausted, provider.ScopeAccount, 0, ""},
+		{"what a policy forbids is one as well", answer(403, denied), provider.Denied, "", 0, "Policy doesn't allow"},
+		{"a quota of Neutron", answer(409, of("OverQuota", "Quota exceeded for resources: ['port'].")), provider.Exhausted, provider.ScopeAccount, 0, ""},
+		{"no address is left", answer(409, of("IpAddressGenerationFailure", "No more IP addresses available on network x.")), provider.Exhausted, provider.ScopeAccount, 0, ""},
+		{"no address is left, says Nova", answer(400, `{"badRequest":{"code":400,"message":"No fixed IP addresses available for network: x"}}`), provider.Exhausted, provider.ScopeAccount, 0, ""},
+		{"a quota of Cinder is a 413", answer(413, `{"overLimit":{"code":413,"message":"VolumeLimitExceeded: Maximum number of volumes allowed (10) exceeded for quota 'volumes'."}}`), provider.Exhausted, provider.ScopeAccount, 0, ""},
+		{"a limit of rate was one", answer(413, `{"overLimit":{"code":413,"message":"This request was rate-limited."}}`, "Retry-After", "7"), provider.Throttled, "", 7 * time.Second, ""},
+		{"a limit of rate", answer(429, `{"overLimit":{"code":429,"message":"This request was rate-limited."}}`, "Retry-After", "17"), provider.Throttled, "", 17 * time.Second, "rate-limited"},
+		{"until a date", answer(429, ``, "Retry-After", "Mon, 02 Nov 2026 10:00:30 GMT", "Date", "Mon, 02 Nov 2026 10:00:00 GMT"), provider.Throttled, "", 30 * time.Second, "Too Many Requests"},
+		{"no host, at once", answer(400, `{"badRequest":{"code":400,"message":"No valid host was found. There are not enough hosts available."}}`), provider.Exhausted, provider.ScopeType, 0, ""},
+		{"the token holds no more", answer(401, `{"error":{"code":401,"title":"Unauthorized","message":"The request you have made requires authentication."}}`), provider.Denied, "", 0, "requires authentication"},
+		{"another operation is under way", answer(409, `{"conflictingRequest":{"code":409,"message":"Cannot 'stop' instance x while it is in task_state deleting"}}`), provider.Conflict, "", 0, ""},
+		{"a MAC address that is taken", answer(409, of("MacAddressInUse", "Unable to complete operation for network x. The mac address y is in use.")), provider.Conflict, "", 0, ""},
+		{"something broke", answer(500, `{"computeFault":{"code":500,"message":"Unexpected API Error."}}`), provider.Transient, "", 0, "Unexpected API Error."},
+		{"a gateway", answer(503, "<html><head><title>503</title></head><body><h1>503 Service Unavailable</h1>No server is available</body></html>"), provider.Transient, "", 0, "503 Service Unavailable No server is available (HTTP 503)"},
+		{"a 404 says nothing by itself", answer(404, `{"itemNotFound":{"code":404,"message":"Instance x could not be found."}}`), provider.Transient, "", 0, ""},
+		{"no answer", errors.New("dial tcp: connection refused"), provider.Transient, "", 0, "connection refused"},
+		{"a page of a proxy", &json.SyntaxError{Offset: 1}, provider.Transient, "", 0, "something else than OpenStack"},
+		{"behind a new token", &gophercloud.ErrErrorAfterReauthentication{ErrOriginal: answer(403, denied)}, provider.Denied, "", 0, "Policy doesn't allow"},
+		{"no new token", &gophercloud.ErrUnableToReauthenticate{ErrOriginal: answer(401, ``), ErrReauth: answer(401, `{"error":{"message":"no"}}`)}, provider.Denied, "", 0, "no"},
+		{"no new token, and Keystone is down", &gophercloud.ErrUnableToReauthenticate{ErrOriginal: answer(401, ``), ErrReauth: answer(502, ``)}, provider.Transient, "", 0, "Bad Gateway"},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			err := cloud.Classify(r.err)
+			e, _ := errors.AsType[*provider.Error](err)
+			if e == nil || e.Kind != r.kind || e.Scope != r.scope || e.After != r.after || !strings.Contains(e.Error(), r.text) {
+				t.Errorf("%#v: %v", e, err)
+			}
+		})
+	}
+	if err := cloud.Classify(context.Canceled); !errors.Is(err, context.Canceled) || provider.KindOf(err) != provider.Transient {
+		t.Errorf("a caller that gave up: %v", err)
+	}
+}
+
+// TestBlame: what Nova refuses is told with the field, in the words of either API.
+func TestBlame(t *testing.T) {
+	for _, r := range []struct{ message, openshift, gardener string }{
+		{"Flavor nope could not be found.", "flavor", "spec.flavorName"},
+		{"Flavor's disk is too small for requested image. Flavor disk is 1 bytes, image is 2 bytes.", "flavor", "spec.flavorName"},
+		{"Can not find requested image", "image", "spec.imageName"},
+		{"The requested availability zone is not available", "availabilityZone", "spec.availabilityZone"},
+		{"Invalid key_name provided.", "keyName", "spec.keyName"},
+		{"Network 0 could not be found.", "networks", "spec.networks"},
+		{"Instance group 0 could not be found.", "serverGroupID", "spec.serverGroupID"},
+		{"Security group x not found for project y.", "securityGroups", "spec.securityGroups"},
+		{"The requested volume type fast could not be found.", "rootVolume.volumeType", "spec.rootDiskType"},
+		{"Block Device Mapping is Invalid: failed to get volume 0.", "additionalBlockDevices", "spec.rootDiskSize"},
+		{"Invalid input for field/attribute metadata. Value: {'a/b': 'c'}.", "serverMetadata", "spec.tags"},
+		{"Invalid input for field/attribute user_data. Value: x. 'x' is too long", "userDataSecret", ""},
+	} {
+		for api, field := range map[string]string{provider.OpenShift: r.openshift, provider.Gardener: r.gardener} {
+			err := cloud.Blame(api, answer(400, `{"badRequest":{"code":400,"message":"`+r.message+`"}}`))
+			e, ok := errors.AsType[*provider.Error](err)
+			if !ok || e.Kind != provider.Invalid || e.Field != field {
+				t.Errorf("%s: %q comes out as %#v, want field %s", api, r.message, e, field)
+			}
+		}
+	}
+	for _, message := range []string{"Port 0 could not be found.", "Port 0 is still in use."} {
+		if err := cloud.Blame(provider.OpenShift, answer(400, `{"badRequest":{"code":400,"message":"`+message+`"}}`)); provider.KindOf(err) != provider.Conflict {
+			t.Errorf("%q is a race, and comes out as %v", message, err)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for _, r := range []struct {
+		message string
+		kind    provider.Kind
+		scope   provider.Scope
+	}{
+		{"No valid host was found. ", provider.Exhausted, provider.ScopeType},
+		{"Exceeded maximum number of retries. Exhausted all hosts available for retrying build failures for instance x.", provider.Exhausted, provider.ScopeType},
+		{"Quota exceeded for instances: Requested 1, but already used 10 of 10 instances", provider.Exhausted, provider.ScopeAccount},
+		{"Build of instance x aborted: Image y is unacceptable: Image is not raw", provider.Invalid, ""},
+		{"Build of instance x aborted: Port y is still in use.", provider.Invalid, ""},
+	} {
+		if f := cloud.FaultOf(r.message); f.Kind != r.kind || f.Scope != r.scope || f.Error() != r.message {
+			t.Errorf("%q comes out as %#v", r.message, f)
+		}
+	}
+}
+
+// TestFaultOnlyWhereNothingRan: a server that ran and is in ERROR by now is stopped, and no creation failed.
+func TestFaultOnlyWhereNothingRan(t *testing.T) {
+	b := newBench(t)
+	s := b.session(b.class(provider.OpenShift, "c1"))
+	i := b.running(s, ref("m"))
+	if err := b.cloud.Do("break", i.ID); err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.Find(t.Context(), ref("m"))
+	if err != nil || len(found) != 1 || found[0].Fault != nil || found[0].State != provider.Stopped || found[0].RawState != "ERROR" {
+		t.Errorf("found %+v, error %v", found, err)
+	}
+}
+
+// TestNoValidHost: accepted, and then given up: with the cause and its scope.
+func TestNoValidHost(t *testing.T) {
+	b := newBench(t)
+	if err := b.cloud.Do("exhaust", "nova/m1.test"); err != nil {
+		t.Fatal(err)
+	}
+	s := b.session(b.class(provider.Gardener, "c1"))
+	if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); err != nil {
+		t.Fatalf("Nova accepts it: %v", err)
+	}
+	found, err := s.Find(t.Context(), ref("m"))
+	if err != nil || len(found) != 1 || found[0].Fault == nil {
+		t.Fatalf("found %+v, error %v", found, err)
+	}
+	f := found[0].Fault
+	if f.Kind != provider.Exhausted || f.Scope != provider.ScopeType || !strings.Contains(f.Error(), "No valid host") || found[0].Type != "m1.test" {
+		t.Errorf("the fault is %#v of %+v", f, found[0])
+	}
+}
+
+// TestUnknownNames: what a spec names and is not there is told with the field before anything is made.
+func TestUnknownNames(t *testing.T) {
+	for _, r := range []struct{ api, set, field, text string }{
+		{provider.OpenShift, `{"flavor":"nope"}`, "flavor", `there is no flavor "nope"`},
+		{provider.OpenShift, `{"image":"nope"}`, "image", `there is no image "nope"`},
+		{provider.OpenShift, `{"image":"00000000-0000-4000-8000-000000000000"}`, "image", "there is no image"},
+		{provider.OpenShift, `{"networks":[{"filter":{"name":"nope"}}]}`, "networks[0]", "no network is what it asks for"},
+		{provider.OpenShift, `{"networks":[{"filter":{"notTags":"nope"}}]}`, "networks[0]", "3 networks are what it asks for"},
+		{provider.OpenShift, `{"networks":[{"uuid":"00000000-0000-4000-8000-000000000000"}]}`, "networks[0]", "could not be found"},
+		{provider.OpenShift, `{"networks":[{"subnets":[{"filter":{"name":"nope"}}]}]}`, "networks[0].subnets[0]", "no subnet is what it asks for"},
+		{provider.OpenShift, `{"networks":[]}`, "networks", "the project has 2: name one"},
+		{provider.OpenShift, `{"securityGroups":[{"name":"nope"}]}`, "securityGroups[0]", "no security group"},
+		{provider.OpenShift, `{"securityGroups":[{"uuid":"00000000-0000-4000-8000-000000000000"}]}`, "securityGroups", "does not exist"},
+		{provider.OpenShift, `{"availabilityZone":"mars"}`, "availabilityZone", "not available"},
+		{provider.OpenShift, `{"keyName":"nope"}`, "keyName", "key_name"},
+		{provider.OpenShift, `{"serverGroupID":"nope"}`, "serverGroupID", "Instance group nope"},
+		{provider.OpenShift, `{"serverGroupID":"nope","serverGroupName":"g"}`, "serverGroupID", `is not the group that is called "g"`},
+		{provider.OpenShift, `{"floatingIP":"203.0.113.99"}`, "floatingIP", "no floating address"},
+		{provider.OpenShift, `{"rootVolume":{"diskSize":10,"volumeType":"nope"}}`, "rootVolume", "Volume type"},
+		{provider.OpenShift, `{"additionalBlockDevices":[{"name":"a","sizeGiB":1,"storage":{"type":"Volume","volume":{"availabilityZone":"mars"}}}]}`, "additionalBlockDevices[0]", "mars"},
+		{provider.Gardener, `{"spec":{"flavorName":"nope"}}`, "spec.flavorName", "no flavor"},
+		{provider.Gardener, `{"spec":{"rootDiskSize":5,"rootDiskType":"nope"}}`, "spec.rootDiskType", "Volume type"},
+		{provider.Gardener, `{"spec":{"subnetID":"00000000-0000-4000-8000-000000000000"}}`, "spec.networkID", "not a valid IP"},
+	} {
+		t.Run(r.field+" "+r.set, func(t *testing.T) {
+			b := newBench(t)
+			class := b.class(r.api, "c1")
+			class.Spec = merged(t, smallest[r.api], r.set)
+			s := b.session(class)
+			var err error
+			for range 5 { // volumes are waited for
+				if _, err = s.Create(t.Context(), ref("m"), provider.Want{}); provider.KindOf(err) != provider.Conflict {
+					break
+				}
+				b.clock.Advance(time.Second)
+			}
+			e, ok := errors.AsType[*provider.Error](err)
+			if !ok || e.Kind != provider.Invalid || e.Field != r.field || !strings.Contains(err.Error(), r.text) {
+				t.Errorf("%v", err)
+			}
+			if n := len(b.cloud.Instances()); n != 0 {
+				t.Errorf("%d servers were made", n)
+			}
+		})
+	}
+}
+
+// TestHTML: a proxy's page in place of any answer is told as such, and is nothing that is not there.
+func TestHTML(t *testing.T) {
+	for _, operation := range []string{"keystone.*", "nova.GET.servers.detail", "glance.*", "neutron.POST.ports", "nova.POST.servers"} {
+		b := newBench(t)
+		s := b.session(b.class(provider.OpenShift, "c1"))
+		b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Garbage"}, Operation: operation})
+		_, err := s.Create(t.Context(), ref("m"), provider.Want{})
+		if provider.KindOf(err) != provider.Transient {
+			t.Errorf("%s: %v", operation, err)
+		}
+		b.server.Heal()
+		b.running(s, ref("m"))
+	}
+}

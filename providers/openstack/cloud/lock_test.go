@@ -1,0 +1,189 @@
+package cloud_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/dev/clouds/nova"
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/openstack/cloud"
+)
+
+// crashed is a cloud in which a process made the port of m and ended before it asked for the server.
+func crashed(t *testing.T, change ...func(*nova.Options)) (*bench, provider.Class) {
+	t.Helper()
+	b := newBench(t, change...)
+	class := b.class(provider.OpenShift, "c1")
+	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "nova.POST.servers", Times: 1})
+	if _, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{}); provider.KindOf(err) != provider.Transient {
+		t.Fatal(err)
+	}
+	return b, class
+}
+
+// others is the project's network as one of somebody else's, where MAC addresses may not be chosen.
+func others(o *nova.Options) { o.Inventory.Networks[0].Shared = true }
+
+var networkKinds = map[string]func(*nova.Options){"own network": func(*nova.Options) {}, "others' network": others}
+
+// TestPortOfAProcessThatEnded: a fresh process waits for as long as the other may still be about to make the server, and then makes it.
+func TestPortOfAProcessThatEnded(t *testing.T) {
+	for name, change := range networkKinds {
+		t.Run(name, func(t *testing.T) {
+			b, class := crashed(t, change)
+			s := b.session(class)
+			_, err := s.Create(t.Context(), ref("m"), provider.Want{})
+			if provider.KindOf(err) != provider.Conflict || provider.AfterOf(err) == 0 {
+				t.Errorf("at once: %v, want a Conflict that says when to ask again", err)
+			}
+			b.clock.Advance(cloud.Lease)
+			if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); err != nil {
+				t.Errorf("after the lease: %v", err)
+			}
+			b.holds(t, 1, 1)
+		})
+	}
+}
+
+// TestSameProcessGoesOn: the process that made the port knows it, and does not wait.
+func TestSameProcessGoesOn(t *testing.T) {
+	b := newBench(t)
+	s := b.session(b.class(provider.OpenShift, "c1"))
+	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "nova.POST.servers", Times: 1})
+	if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); err == nil {
+		t.Fatal("no error")
+	}
+	if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); err != nil {
+		t.Error(err)
+	}
+	b.holds(t, 1, 1)
+}
+
+// TestLateRequest: what the first process asks for after another has taken over is refused, since its port is gone.
+func TestLateRequest(t *testing.T) {
+	b := newBench(t)
+	class := b.class(provider.OpenShift, "c1")
+	first := b.session(class)
+	b.server.Inject(double.Fault{Operation: "nova.POST.servers", Times: 1, Delay: 500 * time.Millisecond})
+	var wg sync.WaitGroup
+	var late error
+	wg.Go(func() { _, late = first.Create(t.Context(), ref("m"), provider.Want{}) })
+	for len(b.sent.with("POST /compute/v2.1/servers")) == 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	b.clock.Advance(cloud.Lease)
+	if _, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{}); err != nil {
+		t.Errorf("the one that took over: %v", err)
+	}
+	wg.Wait()
+	if provider.KindOf(late) != provider.Conflict {
+		t.Errorf("the one that was late: %v, want a Conflict", late)
+	}
+	b.holds(t, 1, 1)
+}
+
+// TestAtTheSameTime: of many processes that make one machine at the same time none makes a second server, wherever its network is.
+func TestAtTheSameTime(t *testing.T) {
+	for name, change := range networkKinds {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, change)
+			class := b.class(provider.Gardener, "c1")
+			for round := range 5 {
+				r := ref(fmt.Sprintf("m-%d", round))
+				r.UID = fmt.Sprintf("0b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d%02d", round)
+				var wg sync.WaitGroup
+				errs := make([]error, 6)
+				for n := range errs {
+					s := b.session(class)
+					wg.Go(func() { _, errs[n] = s.Create(t.Context(), r, provider.Want{}) })
+				}
+				wg.Wait()
+				for _, err := range errs {
+					if err != nil && provider.KindOf(err) != provider.Conflict {
+						t.Error(err)
+					}
+				}
+				b.clock.Advance(2 * cloud.Lease)
+				b.running(b.session(class), r)
+				b.holds(t, round+1, round+1)
+			}
+		})
+	}
+}
+
+// TestServerLeadsBackByItsPort: where listings run behind, the port says which server there is.
+func TestServerLeadsBackByItsPort(t *testing.T) {
+	b := newBench(t)
+	class := b.class(provider.OpenShift, "c1")
+	b.cloud.SetLag(time.Hour)
+	made, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{})
+	if err != nil || again.ID != made.ID {
+		t.Errorf("%s, error %v; want %s", again.ID, err, made.ID)
+	}
+}
+
+// TestTagsAreMended: a process that ended after it made the server had not tagged the port yet; the next one does.
+func TestTagsAreMended(t *testing.T) {
+	b := newBench(t)
+	class := b.class(provider.OpenShift, "c1")
+	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "neutron.PUT.ports.id.tags", Times: 1})
+	if _, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{}); err == nil {
+		t.Fatal("no error")
+	}
+	if _, err := b.session(class).Create(t.Context(), ref("m"), provider.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range b.cloud.Dependants() {
+		if !strings.Contains(strings.Join(d.Tags, " "), "millwright-server=") {
+			t.Errorf("%s %s has the tags %q", d.Kind, d.Name, d.Tags)
+		}
+	}
+	b.holds(t, 1, 1)
+}
+
+// TestMACAddressOfAnother: one that users chose is not given up, one that is taken by chance is.
+func TestMACAddressOfAnother(t *testing.T) {
+	b := newBench(t)
+	class := b.class(provider.OpenShift, "c1")
+	class.Spec = merged(t, string(class.Spec), `{"networks":null,"ports":[{"networkID":"`+net1+`","macAddress":"fa:16:3e:00:00:01"}]}`)
+	b.running(b.session(class), ref("m"))
+	other := ref("other")
+	other.UID = "1b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d4e"
+	_, err := b.session(class).Create(t.Context(), other, provider.Want{})
+	if provider.KindOf(err) != provider.Conflict || !strings.Contains(err.Error(), "ports[0]") {
+		t.Errorf("the second machine with the MAC address: %v", err)
+	}
+	b.holds(t, 1, 1)
+}
+
+// holds demands how many servers and dependants there are.
+func (b *bench) holds(t *testing.T, servers, dependants int) {
+	t.Helper()
+	s, d := len(b.cloud.Instances()), len(b.cloud.Dependants())
+	if s != servers || d != dependants {
+		t.Errorf("there are %d servers and %d dependants, want %d and %d: %v %+v", s, d, servers, dependants, b.cloud.Orphans(), b.cloud.Dependants())
+	}
+}
+
+var errNotDone = errors.New("not done")
+
+// remove deletes until it is done.
+func (b *bench) remove(s provider.Session, r provider.Ref, given ...provider.Instance) error {
+	for range 20 {
+		done, err := s.Delete(b.t.Context(), r, given)
+		if done || err != nil {
+			return err
+		}
+		b.clock.Advance(time.Second)
+	}
+	return errNotDone
+}
