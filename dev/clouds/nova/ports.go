@@ -180,7 +180,10 @@ func (k portCalls) addPort(o portOrder) (*port, *refusal) {
 // mayMake asks policies and quotas.
 func (k portCalls) mayMake(n Network, o portOrder) *refusal {
 	if o.MACAddress != "" && n.Shared {
-		return &refusal{http.StatusForbidden, "PolicyNotAuthorized", "((rule:create_port and (rule:create_port:binding:vnic_type)) and rule:create_port:mac_address) is disallowed by policy"}
+		return &refusal{http.StatusForbidden, "PolicyNotAuthorized", "(rule:create_port and rule:create_port:mac_address) is disallowed by policy"}
+	}
+	if len(o.Pairs) > 0 && n.Shared {
+		return &refusal{http.StatusForbidden, "PolicyNotAuthorized", "(rule:create_port and (rule:create_port:allowed_address_pairs and (rule:create_port:allowed_address_pairs:ip_address))) is disallowed by policy"}
 	}
 	count := 0
 	for _, p := range k.ports {

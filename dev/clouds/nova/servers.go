@@ -49,6 +49,9 @@ type disk struct {
 	dies bool
 }
 
+// causeLate is how long after a server went into ERROR Nova writes down why.
+const causeLate = time.Second
+
 // fault is why a server is in ERROR.
 type fault struct {
 	code    int
@@ -67,6 +70,14 @@ func (s server) status(c *Cloud, now time.Time) string {
 		return "SHUTOFF"
 	}
 	return "ACTIVE"
+}
+
+// updated is when something was last written of a server, as far as anybody here looks.
+func (s server) updated() time.Time {
+	if s.fault != nil {
+		return s.fault.at
+	}
+	return s.created
 }
 
 // states are vm_state, task_state and power_state.
@@ -100,7 +111,7 @@ func (k servers) show(s server) map[string]any {
 			"vcpus": s.flavor.VCPUs, "ram": s.flavor.RAM, "disk": s.flavor.Disk, "ephemeral": 0, "swap": 0,
 			"original_name": s.flavor.Name, "extra_specs": orEmpty(s.flavor.ExtraSpecs),
 		},
-		"created": stamp(s.created), "updated": stamp(s.created), "addresses": k.addresses(s), "accessIPv4": "", "accessIPv6": "",
+		"created": stamp(s.created), "updated": stamp(s.updated()), "addresses": k.addresses(s), "accessIPv4": "", "accessIPv6": "",
 		"links": k.links("servers", s.id), "OS-DCF:diskConfig": "MANUAL", "OS-EXT-AZ:availability_zone": "", "config_drive": "",
 		"key_name": orNull(s.key), "OS-SRV-USG:launched_at": nil, "OS-SRV-USG:terminated_at": nil,
 		"OS-EXT-SRV-ATTR:host": nil, "OS-EXT-SRV-ATTR:instance_name": "", "OS-EXT-SRV-ATTR:hypervisor_hostname": nil,
@@ -122,6 +133,9 @@ func (k servers) show(s server) map[string]any {
 	}
 	if !s.launched.IsZero() {
 		out["OS-SRV-USG:launched_at"] = micro(s.launched)
+	}
+	if s.fault != nil && k.now.Sub(s.fault.at) < causeLate {
+		return out
 	}
 	if s.fault != nil {
 		out["fault"] = map[string]any{"code": s.fault.code, "created": stamp(s.fault.at), "message": s.fault.message, "details": "Traceback (most recent call last): ..."}
@@ -254,7 +268,10 @@ func (k servers) listServers() {
 	}
 	out := []any{}
 	for _, s := range page {
-		out = append(out, k.show(s))
+		row := k.show(s)
+		// A real Nova shows the causes that are in the database of its own cell. What found no host is in cell0.
+		delete(row, "fault")
+		out = append(out, row)
 	}
 	answer := map[string]any{"servers": out}
 	if next != "" {

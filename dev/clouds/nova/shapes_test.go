@@ -138,6 +138,7 @@ func TestShapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask("server-create-nvh", "POST", "/compute/v2.1/servers", order(image, flavor, "nova", nics))
+	c.clock.Advance(time.Minute) // the cause comes after the state
 	ask("server-error-novalidhost", "GET", "/compute/v2.1/servers/"+get(t, answers["server-create-nvh"], "server", "id"), "")
 
 	for _, path := range fixtures(t) {

@@ -229,7 +229,7 @@ var culprits = []struct {
 	{regexp.MustCompile(`(?i)security group`), "groups"},
 	{regexp.MustCompile(`(?i)attribute metadata|metadata`), "metadata"},
 	{regexp.MustCompile(`(?i)user_data`), "userData"},
-	{regexp.MustCompile(`(?i)attribute tags|\btags?\b`), "tags"},
+	{regexp.MustCompile(`(?i)attribute tags|\btags?\b|attribute \d+\. Value`), "tags"},
 	{regexp.MustCompile(`(?i)network|fixed_?ip|subnet`), "networks"},
 	{regexp.MustCompile(`(?i)block device|volume`), "disks"},
 }

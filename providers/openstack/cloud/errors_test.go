@@ -150,7 +150,13 @@ func TestNoValidHost(t *testing.T) {
 	if _, err := s.Create(t.Context(), ref("m"), provider.Want{}); err != nil {
 		t.Fatalf("Nova accepts it: %v", err)
 	}
+	// A real Nova writes the state first, and the cause a moment later.
 	found, err := s.Find(t.Context(), ref("m"))
+	if err != nil || len(found) != 1 || found[0].Fault != nil || found[0].State != provider.Pending {
+		t.Fatalf("without a cause: %+v, error %v", found, err)
+	}
+	b.clock.Advance(2 * time.Second)
+	found, err = s.Find(t.Context(), ref("m"))
 	if err != nil || len(found) != 1 || found[0].Fault == nil {
 		t.Fatalf("found %+v, error %v", found, err)
 	}

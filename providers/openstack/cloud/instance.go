@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	corev1 "k8s.io/api/core/v1"
@@ -21,13 +22,25 @@ func (s scope) instance(c *client, v servers.Server) provider.Instance {
 		Zone: v.AvailabilityZone, Created: v.Created, Tags: allTags(v),
 	}
 	if v.Status == "ERROR" && v.LaunchedAt.IsZero() && i.State != provider.Stopping {
-		i.Fault = faultOf(v.Fault.Message)
-		if v.Fault.Message == "" {
-			i.Fault = faultOf("the server is in ERROR, and Nova does not say why")
-		}
+		s.giveUp(&i, v, c.clock.Now())
 	}
 	i.Uninitialized = !s.bare && o.uid != "" && i.Fault == nil && s.plan.drifted(v).any()
 	return i
+}
+
+// causeLate is how long after a server went into ERROR Nova may still be about to write down why: it does so in another step.
+const causeLate = time.Minute
+
+// giveUp says why a server never ran. Until the cause is there, it is waited for.
+func (scope) giveUp(i *provider.Instance, v servers.Server, now time.Time) {
+	switch {
+	case v.Fault.Message != "":
+		i.Fault = faultOf(v.Fault.Message)
+	case now.Sub(v.Updated) < causeLate:
+		i.State = provider.Pending
+	default:
+		i.Fault = faultOf("the server is in ERROR, and Nova does not say why")
+	}
 }
 
 // states are those of Nova; what is not here is not used any more, or runs.

@@ -92,7 +92,7 @@ func TestAtTheSameTime(t *testing.T) {
 	for name, change := range networkKinds {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, change)
-			class := b.class(provider.Gardener, "c1")
+			class := b.class(provider.OpenShift, "c1")
 			for round := range 5 {
 				r := ref(fmt.Sprintf("m-%d", round))
 				r.UID = fmt.Sprintf("0b2f6d3e-6b1c-4c56-9f1b-7f0b3c2a1d%02d", round)

@@ -132,6 +132,8 @@ func (w who) options() (gophercloud.AuthOptions, error) {
 	switch {
 	case w.url == "":
 		return o, provider.Errorf(provider.Denied, "the credentials have no URL of Keystone (auth_url in clouds.yaml, or authURL)")
+	case !strings.HasPrefix(w.url, "http://") && !strings.HasPrefix(w.url, "https://"):
+		return o, provider.Errorf(provider.Denied, "the credentials' URL of Keystone, %q, is none", provider.Clip(w.url, 100))
 	case w.appID != "" || w.appName != "":
 		o.ApplicationCredentialID, o.ApplicationCredentialName, o.ApplicationCredentialSecret = w.appID, w.appName, w.appSecret
 		if w.appID == "" {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
@@ -171,7 +172,7 @@ func (h holder) makePort(ctx context.Context, n int, o portOrder) (ports.Port, e
 		return *p, nil
 	}
 	plan := h.ports()[n]
-	if r, _ := answerOf(err); r != nil && r.status == http.StatusForbidden && plan.mac == "" && o.mac() != "" && !exceeded.MatchString(r.message) {
+	if r, _ := answerOf(err); r != nil && r.status == http.StatusForbidden && plan.mac == "" && o.mac() != "" && strings.Contains(r.message, "mac_address") {
 		h.c.chosen.Store(o.network(), true)
 		return ports.Port{}, errChosen
 	}

@@ -132,6 +132,10 @@ func each(ctx context.Context, c *client, o servers.ListOpts, yield func(servers
 			return false, err
 		}
 		for _, v := range all {
+			v, err := withCause(ctx, c, v)
+			if err != nil {
+				return false, err
+			}
 			if !yield(v) {
 				return false, nil
 			}
@@ -139,6 +143,18 @@ func each(ctx context.Context, c *client, o servers.ListOpts, yield func(servers
 		return true, nil
 	})
 	return classify(err)
+}
+
+// withCause is the server with the cause of its failure: listings show the causes of one cell only, and what found no host is in another.
+func withCause(ctx context.Context, c *client, v servers.Server) (servers.Server, error) {
+	if v.Status != "ERROR" || !v.LaunchedAt.IsZero() || v.Fault.Message != "" {
+		return v, nil
+	}
+	again, err := get(ctx, c, v.ID)
+	if err != nil || again == nil {
+		return v, err
+	}
+	return *again, nil
 }
 
 // List implements [provider.Session].
