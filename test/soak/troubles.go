@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
+	"regexp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -72,11 +72,14 @@ func (w *world) fault(ctx context.Context) (name string, err error) {
 
 // creates are the operations that ask for an instance.
 var creates = map[string]string{
-	"aws": "RunInstances", "azure": "PUT virtualMachines", "gcp": "instances.insert", "openstack": "POST servers", "vsphere": "CloneVM_Task",
+	"aws": "RunInstances", "azure": "PUT virtualMachines", "gcp": "instances.insert", "openstack": "nova.POST.servers", "vsphere": "CloneVM_Task",
 }
 
 // harmless are verbs after which machines are replaced by themselves.
 var harmless = map[string]bool{"interrupt": true, "terminate": true, "fail": true}
+
+// instanceLike are words for what one instance is done to.
+var instanceLike = regexp.MustCompile(`instance|server|virtual machine|VM`)
 
 // verb does what the cloud can do to an instance by itself.
 func (w *world) verb(ctx context.Context) (name string, err error) {
@@ -86,7 +89,7 @@ func (w *world) verb(ctx context.Context) (name string, err error) {
 	}
 	var verbs []string
 	for _, v := range s.Verbs {
-		if harmless[v.Name] && strings.Contains(v.On, "instance") {
+		if harmless[v.Name] && instanceLike.MatchString(v.On) {
 			verbs = append(verbs, v.Name)
 		}
 	}

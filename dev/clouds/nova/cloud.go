@@ -118,8 +118,12 @@ func (c *Cloud) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 }
 
 // split takes a path apart: /compute/v2.1/servers/detail is compute and [servers detail]. Of Cinder the project is left out.
+// A path that names no service is Keystone's, as where that has a port of its own: /v3/auth/tokens.
 func split(path string) (service string, parts []string) {
 	all := strings.Split(strings.Trim(path, "/"), "/")
+	if all[0] == "" || strings.HasPrefix(all[0], "v3") {
+		all = append([]string{"identity"}, all...)
+	}
 	service = all[0]
 	if len(all) < 2 || !strings.HasPrefix(all[1], "v") {
 		return service, all[1:]
