@@ -1,0 +1,179 @@
+package arm
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+)
+
+// Guests implements [double.Host]: the names are those that Azure's cloud controller gives to nodes.
+func (c *Cloud) Guests() (all []double.Guest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle()
+	for _, m := range c.vms.All() {
+		if provisioning, power := m.state(c.clock.Now()); provisioning != "Succeeded" || power != "running" {
+			continue
+		}
+		size, _ := c.Inventory.size(sizeName(&m.model))
+		os := m.model.Properties.OSProfile
+		data, _ := base64.StdEncoding.DecodeString(deref(os.CustomData))
+		g := double.Guest{
+			ID: deref(m.model.Properties.VMID), NodeName: strings.ToLower(deref(os.ComputerName)), Boots: m.boots, UserData: data,
+			ProviderID: "azure:///subscriptions/" + strings.ToLower(m.subscription) + "/resourceGroups/" + strings.ToLower(m.group) + "/providers/Microsoft.Compute/virtualMachines/" + m.name,
+			VCPUs:      size.VCPUs, MemoryMiB: int64(size.MemoryGB * 1024), Region: deref(m.model.Location), Type: sizeName(&m.model), Addresses: internal(c, m),
+		}
+		if zone := zoneOf(m.model.Zones); zone != "" {
+			g.Zone = g.Region + "-" + zone
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+func internal(c *Cloud, m *machine) (all []string) {
+	for _, ref := range m.nics() {
+		n, ok := c.nics.Get(strings.ToLower(deref(ref.ID)))
+		if !ok {
+			continue
+		}
+		for _, p := range n.model.Properties.IPConfigurations {
+			all = append(all, deref(p.Properties.PrivateIPAddress))
+		}
+	}
+	return all
+}
+
+// Instances implements [double.Inspected].
+func (c *Cloud) Instances() (all []double.Listed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle()
+	for _, m := range c.vms.All() {
+		state, power := m.state(c.clock.Now())
+		if state == "Succeeded" {
+			state = power
+		}
+		l := double.Listed{ID: m.id(), Name: m.name, State: state, Zone: zoneOf(m.model.Zones), Type: sizeName(&m.model), Tags: map[string]string{}}
+		for key, value := range m.model.Tags {
+			l.Tags[key] = deref(value)
+		}
+		for _, d := range dependants(c) {
+			if strings.EqualFold(d.vm, m.id()) {
+				l.Dependants = append(l.Dependants, d.id)
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// dependant is something that costs money, and the machine that has it.
+type dependant struct {
+	id, vm string
+	tags   map[string]*string
+}
+
+func dependants(c *Cloud) (all []dependant) {
+	owners := map[string]string{}
+	for _, n := range c.nics.All() {
+		all = append(all, dependant{n.id(), n.vm, n.model.Tags})
+		owners[n.key()] = n.vm
+	}
+	for _, d := range c.disks.All() {
+		all = append(all, dependant{d.id(), d.vm, d.model.Tags})
+	}
+	for _, a := range c.addresses.All() {
+		nic, _, _ := strings.Cut(strings.ToLower(a.user), "/ipconfigurations/")
+		all = append(all, dependant{a.id(), owners[nic], a.model.Tags})
+	}
+	return all
+}
+
+// Orphans implements [double.Inspected].
+func (c *Cloud) Orphans() (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle()
+	for _, d := range dependants(c) {
+		if d.vm == "" {
+			all = append(all, d.id)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Holds counts machines with a tag, and whatever else has it.
+func (c *Cloud) Holds(key, value string) (machines, others int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle()
+	for _, m := range c.vms.All() {
+		if v, ok := m.model.Tags[key]; ok && deref(v) == value {
+			machines++
+		}
+	}
+	for _, d := range dependants(c) {
+		if v, ok := d.tags[key]; ok && deref(v) == value {
+			others++
+		}
+	}
+	return machines, others
+}
+
+// Verbs implements [double.Inspected].
+func (c *Cloud) Verbs() []double.Verb {
+	return []double.Verb{
+		{Name: "interrupt", On: "a spot machine's ID: it is told, and taken back half a minute later"},
+		{Name: "terminate", On: "a machine's ID: it is deleted, with what goes with it"},
+		{Name: "stop", On: "a machine's ID: it is deallocated"},
+		{Name: "fail", On: "a machine's ID: its provisioning fails for want of capacity"},
+		{Name: "exhaust", On: "zone[/size], or a location for machines without a zone: what is accepted there fails"},
+		{Name: "replenish", On: "zone[/size]"},
+		{Name: "lag", On: "a duration: how far listings run behind"},
+	}
+}
+
+// Do implements [double.Inspected].
+func (c *Cloud) Do(verb, on string) error {
+	if verb == "lag" {
+		d, err := time.ParseDuration(on)
+		if err == nil {
+			c.SetLag(d)
+		}
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle()
+	if verb == "exhaust" || verb == "replenish" {
+		c.shortages[strings.ToLower(on)] = verb == "exhaust"
+		return nil
+	}
+	m, ok := c.vms.Get(strings.ToLower(on))
+	if !ok {
+		return fmt.Errorf("no virtual machine %s", on)
+	}
+	next, now := *m, c.clock.Now()
+	switch verb {
+	case "interrupt":
+		next.evicted = now.Add(notice)
+		next.deleted = next.evicted
+	case "terminate":
+		next.deleted = now.Add(-c.Delete)
+	case "stop":
+		next.power = "deallocated"
+	case "fail":
+		next.ready = now
+		next.fault = refuse(409, "AllocationFailed", "Allocation failed. We do not have sufficient capacity for the requested VM size in this region. Read more about improving likelihood of allocation success at http://aka.ms/allocation-guidance")
+	default:
+		return fmt.Errorf("no such verb: %s", verb)
+	}
+	c.vms.Put(m.key(), &next)
+	return nil
+}

@@ -1,0 +1,66 @@
+package arm
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Paths of the service that instances ask about themselves, and of what they wrote to their consoles.
+const (
+	metadataPath = "/metadata/scheduledevents"
+	consolePath  = "/console/"
+)
+
+// notice is how long before it is taken back an instance is told so:
+// https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events
+const notice = 30 * time.Second
+
+// metadata answers with the events of all machines: on this double nobody knows which one asks.
+func metadata(c *Cloud, w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Metadata") != "true" {
+		answer(w, http.StatusBadRequest, map[string]string{"error": "Bad request. Required metadata header not specified"})
+		return
+	}
+	events := []map[string]any{}
+	for _, m := range c.vms.All() {
+		if m.evicted.IsZero() {
+			continue
+		}
+		events = append(events, map[string]any{
+			"EventId": fmt.Sprintf("E-%s", m.name), "EventType": "Preempt", "ResourceType": "VirtualMachine", "Resources": []string{m.name}, "EventStatus": "Scheduled",
+			"NotBefore": m.evicted.UTC().Format(http.TimeFormat), "Description": "", "EventSource": "Platform", "DurationInSeconds": -1,
+		})
+	}
+	answer(w, http.StatusOK, map[string]any{"DocumentIncarnation": len(events), "Events": events})
+}
+
+// bootDiagnostics is where the log of the serial console is.
+func (c machineCalls) bootDiagnostics() (string, *apiError) {
+	m, ok := c.vms.Get(c.key())
+	if !ok {
+		return "", c.missing()
+	}
+	d := m.model.Properties.DiagnosticsProfile
+	if d == nil || d.BootDiagnostics == nil || !deref(d.BootDiagnostics.Enabled) {
+		return "", refuse(http.StatusConflict, "OperationNotAllowed", "Boot diagnostics is not enabled for VM '%s'.", m.name)
+	}
+	return "https://" + c.r.Host + consolePath + deref(m.model.Properties.VMID) + "/serialconsole.log?sig=double", nil
+}
+
+// serialLog is what a machine wrote to its console.
+func serialLog(c *Cloud, w http.ResponseWriter, r *http.Request) {
+	for _, m := range c.vms.All() {
+		if strings.Contains(r.URL.Path, deref(m.model.Properties.VMID)) && r.URL.Query().Get("sig") != "" {
+			w.Header().Set("Content-Type", "application/octet-stream")
+			http.ServeContent(w, r, "serialconsole.log", m.ready, strings.NewReader(m.log()))
+			return
+		}
+	}
+	http.Error(w, "<?xml version=\"1.0\"?><Error><Code>AuthenticationFailed</Code></Error>", http.StatusForbidden)
+}
+
+func (m *machine) log() string {
+	return "[    0.000000] Linux version 6.1\n" + deref(m.model.Properties.OSProfile.ComputerName) + " login: \n"
+}
