@@ -1,8 +1,7 @@
-// Package spec judges the specs of Azure machines as they are written, by the rules of OpenShift 6.4.
+// Package spec has the specs of Azure machines of both APIs, and judges those of OpenShift as they are written, by the rules of OpenShift 6.4.
 package spec
 
 import (
-	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -24,7 +23,7 @@ type Admitter struct{}
 
 var _ provider.Admitter = Admitter{}
 
-type machineSpec = machinev1beta1.AzureMachineProviderSpec
+type machineSpec = OpenShift
 
 // Kinds are those of the API's group and of the group that specs had before it.
 func (Admitter) Kinds() []schema.GroupVersionKind {
@@ -48,7 +47,7 @@ func (Admitter) Admit(a provider.Admission) (warnings []string, faults field.Err
 	}
 	for _, check := range []func(*machineSpec, provider.Admission) field.ErrorList{
 		checkSize, checkNetwork, checkImage, checkSecrets, checkOSDisk, checkCapacityReservation,
-		checkUltraSSD, checkSecurityProfile, checkDataDisks, checkBootDiagnostics,
+		checkUltraSSD, checkSecurityProfile, checkDataDisks, checkBootDiagnostics, checkChoices,
 	} {
 		faults = append(faults, check(s, a)...)
 	}
