@@ -1,0 +1,119 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/arm"
+	azcloud "github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+	network "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6"
+	resourcegraph "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resourcegraph/armresourcegraph"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// client is an account at a place.
+type client struct {
+	subscription string
+	token        azcore.TokenCredential
+	scope        string // what tokens are for
+	clock        provider.Clock
+	http         *http.Client
+	manager      *arm.Client
+
+	compute *compute.ClientFactory
+	network *network.ClientFactory
+	graph   *resourcegraph.Client
+
+	mu      sync.Mutex
+	sizesOf map[string]catalog // by location
+}
+
+// module is how this provider calls itself to Azure.
+const module = "millwright"
+
+// newClient makes a client without a call, unless its endpoint has to be asked for where to log in. Nothing is tried again in it, and nothing
+// is registered: the engine tries again.
+func newClient(ctx context.Context, w surroundings, c credentials, clock provider.Clock) (*client, error) {
+	place, err := w.azure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	options := policy.ClientOptions{
+		Cloud: place.Configuration, Transport: place.http,
+		Retry: policy.RetryOptions{MaxRetries: -1}, Telemetry: policy.TelemetryOptions{ApplicationID: module},
+	}
+	token, err := c.token(options, place.apart)
+	if err != nil {
+		return nil, provider.Errorf(provider.Denied, "%w", err)
+	}
+	managed := &arm.ClientOptions{ClientOptions: options, DisableRPRegistration: true}
+	out := &client{
+		subscription: c.subscription, token: token, clock: clock, http: place.http, sizesOf: map[string]catalog{},
+		scope: place.Services[azcloud.ResourceManager].Audience + "/.default", // as the SDK has it
+	}
+	var errs [4]error
+	out.compute, errs[0] = compute.NewClientFactory(c.subscription, token, managed)
+	out.network, errs[1] = network.NewClientFactory(c.subscription, token, managed)
+	out.graph, errs[2] = resourcegraph.NewClient(token, managed)
+	out.manager, errs[3] = arm.NewClient(module, "v1.0.0", token, managed)
+	return out, errors.Join(errs[:]...)
+}
+
+// token logs in with a secret, or with the token of a workload.
+func (c credentials) token(options policy.ClientOptions, apart bool) (azcore.TokenCredential, error) {
+	if c.secret != "" {
+		return azidentity.NewClientSecretCredential(c.tenant, c.client, c.secret, &azidentity.ClientSecretCredentialOptions{ClientOptions: options, DisableInstanceDiscovery: apart})
+	}
+	if _, err := os.Stat(c.tokenFile); err != nil {
+		return nil, fmt.Errorf("look for the token of the workload: %w", err)
+	}
+	return azidentity.NewWorkloadIdentityCredential(&azidentity.WorkloadIdentityCredentialOptions{
+		ClientOptions: options, ClientID: c.client, TenantID: c.tenant, TokenFilePath: c.tokenFile, DisableInstanceDiscovery: apart,
+	})
+}
+
+// client returns the session's, which it may share with others.
+func (s *session) client(ctx context.Context) (*client, error) {
+	c, err := s.provider.clients.Get(ctx, s.key, func(ctx context.Context) (*client, error) {
+		return newClient(ctx, s.where, s.creds, s.provider.Clock)
+	})
+	if err != nil {
+		return nil, s.told(err, "connect to Azure")
+	}
+	return c, nil
+}
+
+// told classifies an error, and drops the client where it is denied.
+func (s *session) told(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	err = s.provider.clients.Observe(s.key, s.design.called().classify(err))
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}
+
+// Account implements [provider.Accounter]: the subscription, once the credentials have opened the directory.
+func (s *session) Account(ctx context.Context) (string, error) {
+	c, err := s.client(ctx)
+	if err != nil {
+		return "", err
+	}
+	if _, err := c.token.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{c.scope}}); err != nil {
+		return "", s.told(err, "log in")
+	}
+	return strings.ToLower(c.subscription), nil
+}
+
+// catalogAge is how long a list of sizes is taken to be as it was read: it is long, the same for all, and changes every few weeks.
+const catalogAge = time.Hour

@@ -1,0 +1,260 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+	network "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// creation is what one machine is made with.
+type creation struct {
+	scene
+	ref    provider.Ref
+	choice choice
+	tags   map[string]*string
+}
+
+// Create implements [provider.Session]. It makes what the machine needs before the machine, each thing under its own name and at most once, and
+// asks for the machine on condition that none of its name exists: a second request, with another password, changes nothing.
+func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
+	if s.design == nil {
+		return provider.Instance{}, provider.Errorf(provider.Invalid, "the class has no spec to make a machine of")
+	}
+	choice, err := s.design.choose(want.Choice)
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	if err := s.design.check(ref.Name); err != nil {
+		return provider.Instance{}, err
+	}
+	sc, err := s.scene(ctx)
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	made, namesake, err := sc.find(ctx, ref)
+	if err != nil {
+		return provider.Instance{}, err
+	}
+	if existing := provider.Existing(made); len(existing) > 0 {
+		return existing[0], nil
+	}
+	if namesake != nil {
+		return provider.Instance{}, s.ours.taken("virtual machine", ref.Name, namesake.Tags)
+	}
+	own := s.ours.mark(s.class, ref)
+	if k := kept(s.design.disks); k != "" {
+		own[tagKept] = k
+	}
+	m := &creation{scene: sc, ref: ref, choice: choice, tags: merged(s.design.tags, own)}
+	return m.make(ctx, want)
+}
+
+// taken is the error for a name that something else has.
+func (o ownership) taken(what, name string, tags map[string]*string) error {
+	whose := "nobody's that it tells"
+	switch uid := tagOf(tags, tagUID); {
+	case !o.has(tags):
+		whose = "not this cluster's"
+	case uid != "":
+		whose = "the machine's with the UID " + uid
+	}
+	return provider.Errorf(provider.Conflict, "the name is taken: %s %s is %s", what, name, whose)
+}
+
+func (m *creation) make(ctx context.Context, want provider.Want) (none provider.Instance, err error) {
+	b := build{name: m.ref.Name, choice: m.choice, userData: want.UserData, tags: m.tags}
+	if b.key, err = nobodysKey(); err != nil {
+		return none, err
+	}
+	if b.plan, err = m.plan(ctx); err != nil {
+		return none, err
+	}
+	nic, err := m.nic(ctx)
+	if err != nil {
+		return none, err
+	}
+	b.nic = deref(nic.ID)
+	if b.set, err = m.set(ctx); err != nil {
+		return none, err
+	}
+	if b.disks, err = m.disks(ctx); err != nil {
+		return none, err
+	}
+	vm := m.design.machine(b)
+	vm.Location = to.Ptr(m.design.location)
+	return m.put(ctx, vm, nic)
+}
+
+// put asks for the machine. It is not waited for.
+func (m *creation) put(ctx context.Context, vm *compute.VirtualMachine, nic *network.Interface) (provider.Instance, error) {
+	made, err := begin[compute.VirtualMachine](ctx, func(ctx context.Context) (*runtime.Poller[compute.VirtualMachinesClientCreateOrUpdateResponse], error) {
+		return m.compute.NewVirtualMachinesClient().BeginCreateOrUpdate(ctx, m.group, m.ref.Name, *vm,
+			&compute.VirtualMachinesClientBeginCreateOrUpdateOptions{IfNoneMatch: to.Ptr("*")})
+	})
+	if exists(err) {
+		return m.again(ctx)
+	}
+	if err != nil {
+		return provider.Instance{}, m.told(err, "make virtual machine %s", m.ref.Name)
+	}
+	return m.instance(made, sight{nics: []*network.Interface{nic}}), nil
+}
+
+// again looks for the machine whose name was just found taken.
+func (m *creation) again(ctx context.Context) (provider.Instance, error) {
+	vm, err := m.machine(ctx, m.group, m.ref.Name)
+	switch {
+	case err != nil:
+		return provider.Instance{}, err
+	case vm == nil:
+		return provider.Instance{}, provider.Errorf(provider.Conflict, "virtual machine %s was there a moment ago", m.ref.Name)
+	case !m.ours.mine(vm, m.ref):
+		return provider.Instance{}, m.ours.taken("virtual machine", m.ref.Name, vm.Tags)
+	}
+	return m.detail(ctx, vm)
+}
+
+// begin begins a long-running operation and returns the resource as the answer shows it.
+func begin[T, R any](ctx context.Context, call func(context.Context) (*runtime.Poller[R], error)) (*T, error) {
+	var resp *http.Response
+	_, err := call(policy.WithCaptureResponse(ctx, &resp))
+	if err != nil {
+		return nil, err
+	}
+	made := new(T)
+	if err := runtime.UnmarshalAsJSON(resp, made); err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	return made, nil
+}
+
+// set is the ID of the availability set that the original of OpenShift makes for the machines of a set: where the size is in no zone.
+func (m *creation) set(ctx context.Context) (string, error) {
+	if m.design.setFor == nil || m.choice.zone != "" {
+		return "", nil
+	}
+	name := m.design.setFor(m.ref.Name)
+	if name == "" {
+		return "", nil
+	}
+	sizes, err := m.sizes(ctx)
+	if err != nil {
+		return "", err
+	}
+	size, ok := sizes.find(m.choice.size)
+	if !ok || len(size.zones) > 0 {
+		return "", nil
+	}
+	id := resourceID(m.subscription, m.group, "Microsoft.Compute", "availabilitySets", name)
+	sets := m.compute.NewAvailabilitySetsClient()
+	has, err := sets.Get(ctx, m.group, name, nil)
+	if err == nil {
+		if !m.ours.has(has.Tags) {
+			return "", m.ours.taken("availability set", name, has.Tags)
+		}
+		return id, nil
+	}
+	if !isMissing(err) {
+		return "", m.told(err, "read availability set %s", name)
+	}
+	_, err = sets.CreateOrUpdate(ctx, m.group, name, compute.AvailabilitySet{
+		Location: to.Ptr(m.design.location), Tags: merged(m.design.tags, map[string]string{tagCluster: m.class.Cluster}),
+		SKU: &compute.SKU{Name: to.Ptr("Aligned")},
+		Properties: &compute.AvailabilitySetProperties{
+			PlatformFaultDomainCount: to.Ptr(int32(size.faultDomains)), PlatformUpdateDomainCount: to.Ptr[int32](5),
+		},
+	}, nil)
+	if err != nil {
+		return "", m.told(err, "make availability set %s", name)
+	}
+	return id, nil
+}
+
+// disks makes data disks of images: the machine takes them as they are. Those that are there for another choice, in another zone, go first.
+func (m *creation) disks(ctx context.Context) (map[int32]string, error) {
+	out := map[int32]string{}
+	disks := m.compute.NewDisksClient()
+	for _, d := range m.design.disks {
+		if d.image == nil {
+			continue
+		}
+		name := m.design.names.disk(m.ref.Name, d.name, d.lun)
+		has, err := disks.Get(ctx, m.group, name, nil)
+		switch {
+		case err == nil && tagOf(has.Tags, tagUID) != m.ref.UID:
+			return nil, m.ours.taken("disk", name, has.Tags)
+		case err == nil && zoneOf(has.Zones) == m.choice.zone:
+			out[d.lun] = deref(has.ID)
+			continue
+		case err == nil:
+			if _, err := disks.BeginDelete(ctx, m.group, name, nil); err != nil {
+				return nil, m.told(err, "remove disk %s, which is in zone %q", name, zoneOf(has.Zones))
+			}
+			return nil, provider.Errorf(provider.Conflict, "disk %s of another zone is being removed", name)
+		case !isMissing(err):
+			return nil, m.told(err, "read disk %s", name)
+		}
+		id, err := m.disk(ctx, name, d)
+		if err != nil {
+			return nil, err
+		}
+		out[d.lun] = id
+	}
+	return out, nil
+}
+
+func zoneOf(zones []*string) string {
+	if len(zones) == 0 {
+		return ""
+	}
+	return deref(zones[0])
+}
+
+// disk makes one of an image.
+func (m *creation) disk(ctx context.Context, name string, d dataDisk) (string, error) {
+	source := &compute.CreationData{CreateOption: to.Ptr(compute.DiskCreateOptionFromImage)}
+	switch i := d.image; {
+	case i.ID != "":
+		source.ImageReference = &compute.ImageDiskReference{ID: to.Ptr(i.ID)}
+	case deref(i.SharedGalleryImageID) != "":
+		source.GalleryImageReference = &compute.ImageDiskReference{SharedGalleryImageID: i.SharedGalleryImageID}
+	case deref(i.CommunityGalleryImageID) != "":
+		source.GalleryImageReference = &compute.ImageDiskReference{CommunityGalleryImageID: i.CommunityGalleryImageID}
+	default:
+		image, err := m.marketImage(ctx, deref(i.URN))
+		if err != nil {
+			return "", err
+		}
+		source.ImageReference = &compute.ImageDiskReference{ID: image.ID}
+	}
+	made, err := begin[compute.Disk](ctx, func(ctx context.Context) (*runtime.Poller[compute.DisksClientCreateOrUpdateResponse], error) {
+		return m.compute.NewDisksClient().BeginCreateOrUpdate(ctx, m.group, name, compute.Disk{
+			Location: to.Ptr(m.design.location), Tags: m.tags, Zones: zones(m.choice.zone), SKU: &compute.DiskSKU{Name: to.Ptr(compute.DiskStorageAccountTypes(d.kind))},
+			Properties: &compute.DiskProperties{CreationData: source, DiskSizeGB: to.Ptr(d.size), OSType: to.Ptr(compute.OperatingSystemTypesLinux)},
+		}, nil)
+	})
+	if err != nil {
+		return "", m.told(err, "make disk %s", name)
+	}
+	if id := deref(made.ID); id != "" {
+		return id, nil
+	}
+	return resourceID(m.subscription, m.group, "Microsoft.Compute", "disks", name), nil
+}
+
+// unfinished is the error for something that the machine needs and that is still being made.
+func unfinished(what, name string, state *network.ProvisioningState) error {
+	if s := deref(state); s != "" && s != network.ProvisioningStateSucceeded {
+		return provider.Errorf(provider.Conflict, "%s %s is %s", what, name, strings.ToLower(string(s)))
+	}
+	return nil
+}

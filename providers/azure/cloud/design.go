@@ -1,0 +1,201 @@
+package cloud
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/binary"
+	"sync"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/azure/spec"
+)
+
+// design is what a spec of either API says, as far as it is the same in both.
+type design struct {
+	location, group string
+	// tags are those of the spec and of the cluster.
+	tags    map[string]string
+	names   names
+	fields  fields
+	network networking
+	disks   []dataDisk
+	choices []choice
+	spot    bool
+	// urn is the image of the Marketplace whose plan is looked up; empty for none.
+	urn string
+	// setFor is the availability set that the original would make for a machine; nil where it makes none.
+	setFor func(machine string) string
+	// machine is the virtual machine to ask for.
+	machine func(b build) *compute.VirtualMachine
+	// check refuses names that do not fit.
+	check func(machine string) error
+}
+
+// networking is where a machine's interface is, and what it is part of.
+type networking struct {
+	group, vnet, subnet              string
+	configuration                    string // its name; empty: the interface's, which has an address of version 4 alone
+	accelerated, forwarding          *bool
+	public                           bool
+	securityGroup                    string
+	appGroups                        []string
+	publicBalancer, internalBalancer string
+	natRule                          *int64
+}
+
+// dataDisk is a further disk.
+type dataDisk struct {
+	name    string // of the spec
+	lun     int32
+	size    int32
+	kind    string // of the account that keeps it
+	caching string
+	keep    bool
+	// encryption is the ID of a set of keys.
+	encryption string
+	image      *spec.GardenerImage
+}
+
+// build is what a virtual machine is asked for with, besides its design.
+type build struct {
+	name     string
+	choice   choice
+	userData []byte
+	tags     map[string]*string
+	nic      string
+	plan     *compute.Plan
+	set      string // the ID of an availability set that was made for it
+	// key is a public key for whoever names none.
+	key string
+	// disks are the IDs of data disks that were made before, by unit.
+	disks map[int32]string
+}
+
+// choice is what a machine may be made of.
+type choice struct{ zone, size string }
+
+// choicesOf are those of a spec, or the only one.
+func choicesOf(zone, size string, given []spec.Choice) (all []choice) {
+	for _, g := range given {
+		c := choice{zone: zone, size: size}
+		if g.Zone != "" {
+			c.zone = g.Zone
+		}
+		if g.VMSize != "" {
+			c.size = g.VMSize
+		}
+		all = append(all, c)
+	}
+	if len(all) == 0 {
+		all = []choice{{zone: zone, size: size}}
+	}
+	return all
+}
+
+func (c choice) name() string {
+	if c.zone == "" {
+		return c.size
+	}
+	return c.size + " in zone " + c.zone
+}
+
+// market is how capacity of the size is counted: what is left over is counted apart.
+func (d *design) market(c choice) string {
+	if d.spot {
+		return c.size + "/spot"
+	}
+	return c.size
+}
+
+// Choices implements [provider.Chooser].
+func (s *session) Choices(provider.Ref) (out []provider.Choice) {
+	if s.design == nil || len(s.design.choices) < 2 {
+		return nil
+	}
+	for _, c := range s.design.choices {
+		out = append(out, provider.Choice{Name: c.name(), Region: s.design.location, Zone: c.zone, Type: s.design.market(c)})
+	}
+	return out
+}
+
+func (d *design) choose(name string) (choice, error) {
+	if name == "" {
+		return d.choices[0], nil
+	}
+	for _, c := range d.choices {
+		if c.name() == name {
+			return c, nil
+		}
+	}
+	return choice{}, provider.InvalidField("choices", "the spec has no choice %q", name)
+}
+
+// called are what the dialect calls the fields that errors are about.
+func (d *design) called() fields {
+	if d == nil {
+		return nil
+	}
+	return d.fields
+}
+
+func encoded(data []byte) *string {
+	if len(data) == 0 {
+		return nil
+	}
+	return to.Ptr(base64.StdEncoding.EncodeToString(data))
+}
+
+// nobodysKey is a public key whose private key is forgotten: Azure wants one, and nobody is to log in. It is made once in a process, since
+// that takes long. A second process has another; that does no harm, since a machine is only ever asked for where there is none.
+var nobodysKey = sync.OnceValues(func() (string, error) {
+	key, err := rsa.GenerateKey(rand.Reader, 3072)
+	if err != nil {
+		return "", err
+	}
+	return authorizedKey(&key.PublicKey), nil
+})
+
+// authorizedKey writes a key as sshd reads it: https://datatracker.ietf.org/doc/html/rfc4253#section-6.6
+func authorizedKey(key *rsa.PublicKey) string {
+	var out []byte
+	add := func(b []byte) {
+		out = binary.BigEndian.AppendUint32(out, uint32(len(b)))
+		out = append(out, b...)
+	}
+	number := func(b []byte) {
+		if len(b) > 0 && b[0] >= 0x80 {
+			b = append([]byte{0}, b...)
+		}
+		add(b)
+	}
+	add([]byte("ssh-rsa"))
+	number([]byte{1, 0, 1}) // what [rsa.GenerateKey] always has
+	number(key.N.Bytes())
+	return "ssh-rsa " + base64.StdEncoding.EncodeToString(out)
+}
+
+// optional is nil for nothing.
+func optional[T ~string](s string) *T {
+	if s == "" {
+		return nil
+	}
+	return to.Ptr(T(s))
+}
+
+func reference(id string) *compute.SubResource {
+	if id == "" {
+		return nil
+	}
+	return &compute.SubResource{ID: to.Ptr(id)}
+}
+
+func zones(zone string) []*string {
+	if zone == "" {
+		return nil
+	}
+	return []*string{to.Ptr(zone)}
+}

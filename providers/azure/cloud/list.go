@@ -1,0 +1,132 @@
+package cloud
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+	network "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6"
+	resourcegraph "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resourcegraph/armresourcegraph"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// List implements [provider.Session]. It reads pages of machines, interfaces and power states, whatever their number.
+func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] {
+	return func(yield func(provider.Instance, error) bool) {
+		sc, err := s.scene(ctx)
+		if err != nil {
+			yield(provider.Instance{}, err)
+			return
+		}
+		around, err := sc.around(ctx)
+		if err != nil {
+			yield(provider.Instance{}, err)
+			return
+		}
+		for vm, err := range sc.machines(ctx) {
+			if err != nil {
+				yield(provider.Instance{}, err)
+				return
+			}
+			if !s.ours.has(vm.Tags) {
+				continue
+			}
+			i, err := sc.listed(ctx, vm, around)
+			if !yield(i, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// vicinity is what listings show of machines besides themselves, by ID in lower case.
+type vicinity struct {
+	nics      map[string]*network.Interface
+	addresses map[string]*network.PublicIPAddress
+	powers    map[string]string
+}
+
+func (s scene) around(ctx context.Context) (v vicinity, err error) {
+	v = vicinity{nics: map[string]*network.Interface{}, addresses: map[string]*network.PublicIPAddress{}}
+	public := false
+	for n, err := range s.interfaces(ctx) {
+		if err != nil {
+			return v, err
+		}
+		v.nics[strings.ToLower(deref(n.ID))] = n
+		public = public || len(publicOf(n)) > 0
+	}
+	if public {
+		for a, err := range s.publicAddresses(ctx) {
+			if err != nil {
+				return v, err
+			}
+			v.addresses[strings.ToLower(deref(a.ID))] = a
+		}
+	}
+	v.powers, err = s.powers(ctx)
+	return v, err
+}
+
+// listed is a machine of a listing. Listings do not say why provisioning failed: such a machine is read.
+func (s scene) listed(ctx context.Context, vm *compute.VirtualMachine, v vicinity) (provider.Instance, error) {
+	saw := sight{addresses: v.addresses, power: v.powers[strings.ToLower(deref(vm.ID))]}
+	for _, id := range nicsOf(vm) {
+		if n := v.nics[strings.ToLower(id)]; n != nil {
+			saw.nics = append(saw.nics, n)
+		}
+	}
+	if vm.Properties != nil && strings.EqualFold(deref(vm.Properties.ProvisioningState), failed) {
+		at, _ := placeOf(deref(vm.ID))
+		read, err := s.machine(ctx, at.group, at.name)
+		if err != nil {
+			return provider.Instance{}, err
+		}
+		if read != nil && read.Properties != nil {
+			saw.power, saw.cause = see(read.Properties.InstanceView)
+		}
+	}
+	return s.instance(vm, saw), nil
+}
+
+// powers asks Resource Graph which machines run, which listings do not tell: a thousand with each answer. It is told nothing of machines
+// that the credentials may not read, and may be a minute behind, so that nothing is concluded from what it does not say: a machine
+// of which it says nothing is taken to run if it was made. Who may not ask it does without.
+func (s scene) powers(ctx context.Context) (map[string]string, error) {
+	query := "Resources | where type =~ 'microsoft.compute/virtualmachines'"
+	if s.group != "" {
+		query += " and resourceGroup =~ '" + strings.ReplaceAll(s.group, "'", "") + "'"
+	}
+	query += " | project id, power = tostring(properties.extended.instanceView.powerState.code) | order by id asc"
+	request := resourcegraph.QueryRequest{
+		Query: to.Ptr(query), Subscriptions: []*string{to.Ptr(s.subscription)},
+		Options: &resourcegraph.QueryRequestOptions{ResultFormat: to.Ptr(resourcegraph.ResultFormatObjectArray), Top: to.Ptr[int32](1000)},
+	}
+	out := map[string]string{}
+	for {
+		got, err := s.graph.Resources(ctx, request, nil)
+		if err != nil {
+			err = s.design.called().classify(err)
+			if provider.KindOf(err) == provider.Denied {
+				return out, nil
+			}
+			return nil, s.told(err, "ask Resource Graph for power states")
+		}
+		rows, _ := got.Data.([]any)
+		for _, row := range rows {
+			one, _ := row.(map[string]any)
+			id, _ := one["id"].(string)
+			code, _ := one["power"].(string)
+			if power, ok := cutFold(code, powerState); ok {
+				out[strings.ToLower(id)] = strings.ToLower(power)
+			}
+		}
+		if deref(got.SkipToken) == "" {
+			return out, nil
+		}
+		request.Options.SkipToken = got.SkipToken
+	}
+}

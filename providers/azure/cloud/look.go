@@ -1,0 +1,224 @@
+package cloud
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+	network "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// pages yields all that a listing has. In a resource group that is not there is nothing.
+func pages[P, T any](ctx context.Context, s *session, what string, pager *runtime.Pager[P], of func(P) []*T) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		for pager.More() {
+			page, err := pager.NextPage(ctx)
+			if missingGroup(err) {
+				return
+			}
+			if err != nil {
+				yield(nil, s.told(err, "list %s", what))
+				return
+			}
+			for _, one := range of(page) {
+				if !yield(one, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// machines lists the virtual machines in the resource group, or in the subscription, whoever's they are.
+func (s scene) machines(ctx context.Context) iter.Seq2[*compute.VirtualMachine, error] {
+	const what = "virtual machines"
+	vms := s.compute.NewVirtualMachinesClient()
+	if s.group == "" {
+		return pages(ctx, s.session, what, vms.NewListAllPager(nil), func(p compute.VirtualMachinesClientListAllResponse) []*compute.VirtualMachine { return p.Value })
+	}
+	return pages(ctx, s.session, what, vms.NewListPager(s.group, nil), func(p compute.VirtualMachinesClientListResponse) []*compute.VirtualMachine { return p.Value })
+}
+
+func (s scene) interfaces(ctx context.Context) iter.Seq2[*network.Interface, error] {
+	const what = "network interfaces"
+	nics := s.network.NewInterfacesClient()
+	if s.group == "" {
+		return pages(ctx, s.session, what, nics.NewListAllPager(nil), func(p network.InterfacesClientListAllResponse) []*network.Interface { return p.Value })
+	}
+	return pages(ctx, s.session, what, nics.NewListPager(s.group, nil), func(p network.InterfacesClientListResponse) []*network.Interface { return p.Value })
+}
+
+func (s scene) publicAddresses(ctx context.Context) iter.Seq2[*network.PublicIPAddress, error] {
+	const what = "public addresses"
+	ips := s.network.NewPublicIPAddressesClient()
+	if s.group == "" {
+		return pages(ctx, s.session, what, ips.NewListAllPager(nil), func(p network.PublicIPAddressesClientListAllResponse) []*network.PublicIPAddress { return p.Value })
+	}
+	return pages(ctx, s.session, what, ips.NewListPager(s.group, nil), func(p network.PublicIPAddressesClientListResponse) []*network.PublicIPAddress { return p.Value })
+}
+
+func (s scene) allDisks(ctx context.Context) iter.Seq2[*compute.Disk, error] {
+	const what = "disks"
+	disks := s.compute.NewDisksClient()
+	if s.group == "" {
+		return pages(ctx, s.session, what, disks.NewListPager(nil), func(p compute.DisksClientListResponse) []*compute.Disk { return p.Value })
+	}
+	return pages(ctx, s.session, what, disks.NewListByResourceGroupPager(s.group, nil), func(p compute.DisksClientListByResourceGroupResponse) []*compute.Disk { return p.Value })
+}
+
+// machine reads one virtual machine and how it stands; nil: it is not there.
+func (s scene) machine(ctx context.Context, group, name string) (*compute.VirtualMachine, error) {
+	got, err := s.compute.NewVirtualMachinesClient().Get(ctx, group, name, &compute.VirtualMachinesClientGetOptions{Expand: to.Ptr(compute.InstanceViewTypesInstanceView)})
+	if isMissing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.told(err, "read virtual machine %s", name)
+	}
+	return &got.VirtualMachine, nil
+}
+
+// mine says whether a virtual machine may be ref's.
+func (o ownership) mine(vm *compute.VirtualMachine, ref provider.Ref) bool {
+	at, ok := placeOf(deref(vm.ID))
+	if !ok || !o.has(vm.Tags) {
+		return false
+	}
+	uid := tagOf(vm.Tags, tagUID)
+	return uid != "" && uid == ref.UID || uid == "" && strings.EqualFold(at.name, ref.Name) || identifies(ref.ProviderID, at, deref(vm.Location))
+}
+
+// identifies says whether a provider ID, of either API, is that of a machine.
+func identifies(providerID string, at place, location string) bool {
+	rest, ok := cutFold(providerID, "azure://")
+	if !ok || rest == "" {
+		return false
+	}
+	if other, ok := placeOf(rest); ok {
+		return strings.EqualFold(machineID(other.subscription, other.group, other.name), machineID(at.subscription, at.group, at.name))
+	}
+	return strings.EqualFold(strings.Trim(rest, "/"), location+"/"+at.name)
+}
+
+func cutFold(text, prefix string) (string, bool) {
+	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
+		return text, false
+	}
+	return text[len(prefix):], true
+}
+
+// Find implements [provider.Session]. Listings tell what is there under any name; whatever they show or might not show yet is read by its own name.
+func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instance, error) {
+	sc, err := s.scene(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, _, err := sc.find(ctx, ref)
+	return found, err
+}
+
+// find also returns the virtual machine that has ref's name in the group, whoever's it is; nil: there is none.
+func (s scene) find(ctx context.Context, ref provider.Ref) (found []provider.Instance, namesake *compute.VirtualMachine, err error) {
+	seen := map[string]bool{}
+	look := func(at place) error {
+		id := strings.ToLower(machineID(s.subscription, at.group, at.name))
+		if at.name == "" || at.group == "" || seen[id] {
+			return nil
+		}
+		seen[id] = true
+		vm, err := s.machine(ctx, at.group, at.name)
+		if err != nil || vm == nil {
+			return err
+		}
+		if strings.EqualFold(at.group, s.group) && strings.EqualFold(at.name, ref.Name) {
+			namesake = vm
+		}
+		if !s.ours.mine(vm, ref) {
+			return nil
+		}
+		i, err := s.detail(ctx, vm)
+		found = append(found, i)
+		return err
+	}
+	for vm, err := range s.machines(ctx) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if at, ok := placeOf(deref(vm.ID)); ok && s.ours.mine(vm, ref) {
+			if err := look(at); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	recorded, _ := placeOf(ref.ProviderID)
+	if !strings.EqualFold(recorded.subscription, s.subscription) {
+		recorded = place{}
+	}
+	for _, at := range []place{{group: s.group, name: ref.Name}, recorded} {
+		if err := look(at); err != nil {
+			return nil, nil, err
+		}
+	}
+	return found, namesake, nil
+}
+
+// detail reads what belongs to a virtual machine that was read with its instance view.
+func (s scene) detail(ctx context.Context, vm *compute.VirtualMachine) (provider.Instance, error) {
+	saw := sight{addresses: map[string]*network.PublicIPAddress{}}
+	if vm.Properties != nil {
+		saw.power, saw.cause = see(vm.Properties.InstanceView)
+	}
+	for _, id := range nicsOf(vm) {
+		at, ok := placeOf(id)
+		if !ok {
+			continue
+		}
+		got, err := s.network.NewInterfacesClient().Get(ctx, at.group, at.name, nil)
+		if isMissing(err) {
+			continue
+		}
+		if err != nil {
+			return provider.Instance{}, s.told(err, "read network interface %s", at.name)
+		}
+		saw.nics = append(saw.nics, &got.Interface)
+		for _, id := range publicOf(&got.Interface) {
+			at, _ := placeOf(id)
+			got, err := s.network.NewPublicIPAddressesClient().Get(ctx, at.group, at.name, nil)
+			if isMissing(err) {
+				continue
+			}
+			if err != nil {
+				return provider.Instance{}, s.told(err, "read public address %s", at.name)
+			}
+			saw.addresses[strings.ToLower(id)] = &got.PublicIPAddress
+		}
+	}
+	return s.instance(vm, saw), nil
+}
+
+func nicsOf(vm *compute.VirtualMachine) (ids []string) {
+	if vm.Properties == nil || vm.Properties.NetworkProfile == nil {
+		return nil
+	}
+	for _, ref := range vm.Properties.NetworkProfile.NetworkInterfaces {
+		ids = append(ids, deref(ref.ID))
+	}
+	return ids
+}
+
+func publicOf(n *network.Interface) (ids []string) {
+	if n.Properties == nil {
+		return nil
+	}
+	for _, p := range n.Properties.IPConfigurations {
+		if p.Properties != nil && p.Properties.PublicIPAddress != nil && deref(p.Properties.PublicIPAddress.ID) != "" {
+			ids = append(ids, *p.Properties.PublicIPAddress.ID)
+		}
+	}
+	return ids
+}

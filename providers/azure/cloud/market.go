@@ -1,0 +1,87 @@
+package cloud
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// marketImage reads an image of the Marketplace.
+func (m *creation) marketImage(ctx context.Context, urn string) (*compute.VirtualMachineImage, error) {
+	u := strings.Split(urn, ":") // four parts, or the spec was refused
+	got, err := m.compute.NewVirtualMachineImagesClient().Get(ctx, m.design.location, u[0], u[1], u[2], u[3], nil)
+	if isMissing(err) {
+		return nil, provider.InvalidField(m.design.fields[fieldImage], "there is no image %s in %s", urn, m.design.location)
+	}
+	if err != nil {
+		return nil, m.told(err, "read image %s", urn)
+	}
+	return &got.VirtualMachineImage, nil
+}
+
+// plan is that by which the image is sold, if it is. Its terms are accepted, as in the original.
+func (m *creation) plan(ctx context.Context) (*compute.Plan, error) {
+	if m.design.urn == "" {
+		return nil, nil
+	}
+	image, err := m.marketImage(ctx, m.design.urn)
+	if err != nil || image.Properties == nil || image.Properties.Plan == nil {
+		return nil, err
+	}
+	p := image.Properties.Plan
+	return &compute.Plan{Name: p.Name, Product: p.Product, Publisher: p.Publisher}, m.accept(ctx, p)
+}
+
+// agreementVersion is that of the API of terms: https://learn.microsoft.com/rest/api/marketplaceordering
+const agreementVersion = "2021-01-01"
+
+// accept reads the terms of a plan and accepts them if nobody has. They are sent back as they are, signature included.
+func (m *creation) accept(ctx context.Context, p *compute.PurchasePlan) error {
+	path := "/subscriptions/" + m.subscription + "/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine/publishers/" + url.PathEscape(deref(p.Publisher)) +
+		"/offers/" + url.PathEscape(deref(p.Product)) + "/plans/" + url.PathEscape(deref(p.Name)) + "/agreements/current"
+	var terms map[string]any
+	err := m.call(ctx, http.MethodGet, path, nil, &terms)
+	if isMissing(err) {
+		return provider.InvalidField(m.design.fields[fieldImage], "there are no terms for plan %s of %s: accept them once, or set skipMarketplaceAgreement", deref(p.Name), deref(p.Product))
+	}
+	if err != nil {
+		return m.told(err, "read the terms of plan %s", deref(p.Name))
+	}
+	properties, _ := terms["properties"].(map[string]any)
+	if accepted, _ := properties["accepted"].(bool); accepted || properties == nil {
+		return nil
+	}
+	properties["accepted"] = true
+	return m.told(m.call(ctx, http.MethodPut, path, terms, &terms), "accept the terms of plan %s", deref(p.Name))
+}
+
+// call makes a call that no client of the SDK is worth its while for.
+func (m *creation) call(ctx context.Context, method, path string, body, into any) error {
+	req, err := runtime.NewRequest(ctx, method, runtime.JoinPaths(m.manager.Endpoint(), path))
+	if err != nil {
+		return err
+	}
+	q := req.Raw().URL.Query()
+	q.Set("api-version", agreementVersion)
+	req.Raw().URL.RawQuery = q.Encode()
+	if body != nil {
+		if err := runtime.MarshalAsJSON(req, body); err != nil {
+			return err
+		}
+	}
+	resp, err := m.manager.Pipeline().Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if !runtime.HasStatusCode(resp, http.StatusOK) {
+		return runtime.NewResponseError(resp)
+	}
+	return runtime.UnmarshalAsJSON(resp, into)
+}

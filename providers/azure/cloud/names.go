@@ -1,0 +1,88 @@
+package cloud
+
+import (
+	"strconv"
+	"strings"
+)
+
+// names are what is made for a machine, as the original of the API calls it.
+type names struct {
+	osDisk string // behind the machine's
+	// disk is the name of a data disk.
+	disk func(machine, name string, lun int32) string
+}
+
+var (
+	openshiftNames = names{osDisk: "_OSDisk", disk: func(machine, suffix string, _ int32) string { return machine + "_" + suffix }}
+	gardenerNames  = names{osDisk: "-os-disk", disk: func(machine, name string, lun int32) string {
+		if name != "" {
+			machine += "-" + name
+		}
+		return machine + "-" + strconv.Itoa(int(lun)) + "-data-disk"
+	}}
+)
+
+// What the names of interfaces and of Gardener's data disks end with, in both APIs.
+const (
+	nicSuffix      = "-nic"
+	dataDiskSuffix = "-data-disk"
+)
+
+// madeFor is the name of the machine that something was made for, by its own; empty where it does not say.
+func madeFor(resource string) string {
+	for _, suffix := range []string{nicSuffix, openshiftNames.osDisk, gardenerNames.osDisk} {
+		if machine, ok := strings.CutSuffix(resource, suffix); ok {
+			return machine
+		}
+	}
+	return ""
+}
+
+// place is where a resource is, by its ID.
+type place struct{ subscription, group, name string }
+
+// placeOf reads the ID of a resource, or the provider ID of OpenShift.
+func placeOf(id string) (p place, ok bool) {
+	if rest, ok := cutFold(id, "azure://"); ok {
+		id = rest
+	}
+	s := strings.Split(id, "/") // "", subscriptions, s, resourceGroups, g, providers, p, kind, name
+	if len(s) != 9 || !strings.EqualFold(s[1], "subscriptions") || !strings.EqualFold(s[3], "resourceGroups") {
+		return p, false
+	}
+	return place{subscription: s[2], group: s[4], name: s[8]}, true
+}
+
+// base is the last part of an ID.
+func base(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
+
+// machineID is the ID of a virtual machine as this provider spells it. Azure spells the same one in several ways.
+func machineID(subscription, group, name string) string {
+	return "/subscriptions/" + strings.ToLower(subscription) + "/resourceGroups/" + strings.ToLower(group) + "/providers/Microsoft.Compute/virtualMachines/" + name
+}
+
+// resourceID is that of something else, as Azure wants it.
+func resourceID(subscription, group, provider, kind, name string) string {
+	return "/subscriptions/" + subscription + "/resourceGroups/" + group + "/providers/" + provider + "/" + kind + "/" + name
+}
+
+// setOf is the name of the set that a machine was made by: names that API servers generate are the set's, a dash, and five of their letters.
+func setOf(machine string) string {
+	cut := len(machine) - 6
+	if cut <= 0 || machine[cut] != '-' || strings.Trim(machine[cut+1:], "bcdfghjklmnpqrstvwxz2456789") != "" {
+		return ""
+	}
+	return machine[:cut]
+}
+
+// mostSetName is how long the name of an availability set may be before its last letters.
+const mostSetName = 77
+
+// availabilitySetName is what the original of OpenShift calls the set of a machine set's machines.
+func availabilitySetName(cluster, machineSet string) string {
+	name := machineSet
+	if !strings.HasPrefix(machineSet, cluster) {
+		name = cluster + "_" + machineSet
+	}
+	return name[:min(len(name), mostSetName)] + "-as"
+}

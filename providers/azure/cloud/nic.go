@@ -1,0 +1,215 @@
+package cloud
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	network "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// nic makes the machine's interface, or takes up the one that is there: a call before this one got so far.
+func (m *creation) nic(ctx context.Context) (*network.Interface, error) {
+	name, nics := m.ref.Name+nicSuffix, m.network.NewInterfacesClient()
+	has, err := nics.Get(ctx, m.group, name, nil)
+	switch {
+	case err == nil:
+		if err := m.may("network interface", name, has.Tags); err != nil {
+			return nil, err
+		}
+		if m.whole(&has.Interface) {
+			return &has.Interface, unfinished("network interface", name, has.Properties.ProvisioningState)
+		}
+	case !isMissing(err):
+		return nil, m.told(err, "read network interface %s", name)
+	}
+	asked, err := m.interfaceFor(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	made, err := begin[network.Interface](ctx, func(ctx context.Context) (*runtime.Poller[network.InterfacesClientCreateOrUpdateResponse], error) {
+		return nics.BeginCreateOrUpdate(ctx, m.group, name, *asked, nil)
+	})
+	if err != nil {
+		return nil, m.told(err, "make network interface %s", name)
+	}
+	if made.Properties == nil {
+		return nil, provider.Errorf(provider.Transient, "network interface %s: the answer has no properties", name)
+	}
+	return made, unfinished("network interface", name, made.Properties.ProvisioningState)
+}
+
+// may refuses to use what another machine or another cluster has. What carries no UID is what the original left for the name.
+func (m *creation) may(what, name string, tags map[string]*string) error {
+	uid := tagOf(tags, tagUID)
+	if uid == m.ref.UID || uid == "" && m.ours.has(tags) {
+		return nil
+	}
+	return m.ours.taken(what, name, tags)
+}
+
+// whole says whether an interface is this machine's, and is where the spec says. One that failed is asked for again.
+func (m *creation) whole(n *network.Interface) bool {
+	if tagOf(n.Tags, tagUID) != m.ref.UID || n.Properties == nil || deref(n.Properties.ProvisioningState) == network.ProvisioningStateFailed || len(n.Properties.IPConfigurations) == 0 {
+		return false
+	}
+	first := n.Properties.IPConfigurations[0].Properties
+	public := first != nil && first.PublicIPAddress != nil
+	return first != nil && first.Subnet != nil && strings.EqualFold(deref(first.Subnet.ID), m.subnetID()) && public == m.design.network.public
+}
+
+func (m *creation) subnetID() string {
+	n := m.design.network
+	return resourceID(m.subscription, n.group, "Microsoft.Network", "virtualNetworks", n.vnet) + "/subnets/" + n.subnet
+}
+
+func (m *creation) networkID(kind, name string) *string {
+	return to.Ptr(resourceID(m.subscription, m.design.network.group, "Microsoft.Network", kind, name))
+}
+
+// interfaceFor is the interface to ask for.
+func (m *creation) interfaceFor(ctx context.Context, name string) (*network.Interface, error) {
+	n := m.design.network
+	first := &network.InterfaceIPConfigurationPropertiesFormat{
+		Subnet: &network.Subnet{ID: to.Ptr(m.subnetID())}, PrivateIPAllocationMethod: to.Ptr(network.IPAllocationMethodDynamic), Primary: to.Ptr(true),
+	}
+	for _, group := range n.appGroups {
+		first.ApplicationSecurityGroups = append(first.ApplicationSecurityGroups, &network.ApplicationSecurityGroup{ID: m.networkID("applicationSecurityGroups", group)})
+	}
+	if err := m.balance(ctx, first); err != nil {
+		return nil, err
+	}
+	if n.public {
+		id, err := m.public(ctx)
+		if err != nil {
+			return nil, err
+		}
+		first.PublicIPAddress = &network.PublicIPAddress{ID: to.Ptr(id), Properties: &network.PublicIPAddressPropertiesFormat{DeleteOption: to.Ptr(network.DeleteOptionsDelete)}}
+	}
+	configuration := n.configuration
+	if configuration == "" {
+		configuration = name
+	}
+	out := &network.Interface{Location: to.Ptr(m.design.location), Tags: m.tags, Properties: &network.InterfacePropertiesFormat{
+		EnableAcceleratedNetworking: n.accelerated, EnableIPForwarding: n.forwarding,
+		IPConfigurations: []*network.InterfaceIPConfiguration{{Name: to.Ptr(configuration), Properties: first}},
+	}}
+	if n.configuration == "" {
+		out.Properties.NicType = to.Ptr(network.NetworkInterfaceNicTypeStandard)
+	}
+	if n.securityGroup != "" {
+		out.Properties.NetworkSecurityGroup = &network.SecurityGroup{ID: m.networkID("networkSecurityGroups", n.securityGroup)}
+	}
+	six, err := m.sixth(ctx)
+	if six {
+		out.Properties.IPConfigurations = append(out.Properties.IPConfigurations, &network.InterfaceIPConfiguration{
+			Name: to.Ptr(configuration + "-v6"),
+			Properties: &network.InterfaceIPConfigurationPropertiesFormat{
+				Subnet: first.Subnet, PrivateIPAllocationMethod: first.PrivateIPAllocationMethod, PrivateIPAddressVersion: to.Ptr(network.IPVersionIPv6),
+			},
+		})
+	}
+	return out, err
+}
+
+// sixth says whether the subnet has addresses of version 6.
+func (m *creation) sixth(ctx context.Context) (bool, error) {
+	n := m.design.network
+	if n.configuration == "" {
+		return false, nil
+	}
+	got, err := m.network.NewSubnetsClient().Get(ctx, n.group, n.vnet, n.subnet, nil)
+	if isMissing(err) {
+		return false, provider.InvalidField(m.design.fields[fieldSubnet], "there is no subnet %s in %s of resource group %s", n.subnet, n.vnet, n.group)
+	}
+	if err != nil {
+		return false, m.told(err, "read subnet %s", n.subnet)
+	}
+	if got.Properties == nil {
+		return false, nil
+	}
+	prefixes := []string{deref(got.Properties.AddressPrefix)}
+	for _, p := range got.Properties.AddressPrefixes {
+		prefixes = append(prefixes, deref(p))
+	}
+	for _, text := range prefixes {
+		if p, err := netip.ParsePrefix(text); err == nil && p.Addr().Is6() {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// balance puts the interface into the first pools of the load balancers that the spec names. There it stays for as long as it is.
+func (m *creation) balance(ctx context.Context, p *network.InterfaceIPConfigurationPropertiesFormat) error {
+	n := m.design.network
+	for _, b := range []struct {
+		name, field string
+		rule        *int64
+	}{{n.publicBalancer, "publicLoadBalancer", n.natRule}, {n.internalBalancer, "internalLoadBalancer", nil}} {
+		if b.name == "" {
+			continue
+		}
+		got, err := m.network.NewLoadBalancersClient().Get(ctx, n.group, b.name, nil)
+		if isMissing(err) {
+			return provider.InvalidField(b.field, "there is no load balancer %s in resource group %s", b.name, n.group)
+		}
+		if err != nil {
+			return m.told(err, "read load balancer %s", b.name)
+		}
+		if got.Properties == nil || len(got.Properties.BackendAddressPools) == 0 {
+			return provider.InvalidField(b.field, "load balancer %s has no pool of back ends", b.name)
+		}
+		p.LoadBalancerBackendAddressPools = append(p.LoadBalancerBackendAddressPools, &network.BackendAddressPool{ID: got.Properties.BackendAddressPools[0].ID})
+		if b.rule == nil {
+			continue
+		}
+		if k := *b.rule; k < 0 || k >= int64(len(got.Properties.InboundNatRules)) {
+			return provider.InvalidField("natRule", "load balancer %s has %d rules: there is no number %d", b.name, len(got.Properties.InboundNatRules), k)
+		}
+		p.LoadBalancerInboundNatRules = []*network.InboundNatRule{{ID: got.Properties.InboundNatRules[*b.rule].ID}}
+	}
+	return nil
+}
+
+// addressName is what the original of OpenShift calls a machine's public address.
+func addressName(cluster, machine string) string { return cluster + "-" + machine }
+
+// public makes the machine's public address, or takes up the one that is there.
+func (m *creation) public(ctx context.Context) (string, error) {
+	name, ips := addressName(m.class.Cluster, m.ref.Name), m.network.NewPublicIPAddressesClient()
+	if len(name) > mostAddressName {
+		return "", provider.InvalidField("publicIP", "the name %q has more than the %d characters that a public address may have", name, mostAddressName)
+	}
+	has, err := ips.Get(ctx, m.group, name, nil)
+	if err == nil {
+		if err := m.may("public address", name, has.Tags); err != nil {
+			return "", err
+		}
+		if has.Properties != nil && tagOf(has.Tags, tagUID) == m.ref.UID && deref(has.Properties.ProvisioningState) != network.ProvisioningStateFailed {
+			return deref(has.ID), unfinished("public address", name, has.Properties.ProvisioningState)
+		}
+	} else if !isMissing(err) {
+		return "", m.told(err, "read public address %s", name)
+	}
+	made, err := begin[network.PublicIPAddress](ctx, func(ctx context.Context) (*runtime.Poller[network.PublicIPAddressesClientCreateOrUpdateResponse], error) {
+		return ips.BeginCreateOrUpdate(ctx, m.group, name, network.PublicIPAddress{
+			Location: to.Ptr(m.design.location), Tags: m.tags, SKU: &network.PublicIPAddressSKU{Name: to.Ptr(network.PublicIPAddressSKUNameStandard)},
+			Properties: &network.PublicIPAddressPropertiesFormat{
+				PublicIPAddressVersion: to.Ptr(network.IPVersionIPv4), PublicIPAllocationMethod: to.Ptr(network.IPAllocationMethodStatic),
+				DNSSettings: &network.PublicIPAddressDNSSettings{DomainNameLabel: to.Ptr(strings.ToLower(name))}, DeleteOption: to.Ptr(network.DeleteOptionsDelete),
+			},
+		}, nil)
+	})
+	if err != nil {
+		return "", m.told(err, "make public address %s", name)
+	}
+	if made.Properties == nil {
+		return "", provider.Errorf(provider.Transient, "public address %s: the answer has no properties", name)
+	}
+	return deref(made.ID), unfinished("public address", name, made.Properties.ProvisioningState)
+}

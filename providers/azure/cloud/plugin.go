@@ -1,0 +1,39 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/decorate"
+	"github.com/millwright-dev/millwright/serve"
+)
+
+// Plugin is the provider as a program.
+func Plugin() serve.Plugin {
+	var endpoint, caFile string
+	return serve.Plugin{
+		Name: name,
+		AddFlags: func(fs *pflag.FlagSet) {
+			fs.StringVar(&endpoint, "azure-arm-endpoint", "", "URL of the Resource Manager, in place of the one of the cloud that specs and the cluster name: a double of Azure, say. It tells where to log in")
+			fs.StringVar(&caFile, "azure-ca-file", "", "file of certificates (PEM) that are trusted besides the system's")
+		},
+		New: func(_ context.Context, e serve.Env) (provider.Provider, error) {
+			o := Options{Clock: e.Clock, Objects: e.Objects, Endpoint: endpoint}
+			if caFile != "" {
+				var err error
+				if o.CABundle, err = os.ReadFile(caFile); err != nil {
+					return nil, fmt.Errorf("read --azure-ca-file: %w", err)
+				}
+			}
+			return New(o), nil
+		},
+		// Azure lets a subscription read 25 times and change 10 times a second in a region, and a bucket of 250 and 200 at once:
+		// https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling
+		Limits: decorate.Limits{PerSecond: 25, Burst: 200, Wait: 30 * time.Second, Writes: &decorate.Limits{PerSecond: 10, Burst: 150, Wait: 30 * time.Second}},
+	}
+}

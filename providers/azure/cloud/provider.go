@@ -1,0 +1,85 @@
+package cloud
+
+import (
+	"context"
+	"os"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/providers/azure/spec"
+)
+
+const name = "azure"
+
+// Options are what a provider is made with.
+type Options struct {
+	Clock provider.Clock
+	// Objects reads the Infrastructure and the bundle of certificates of an OpenShift cluster; nil where there is none.
+	Objects provider.Objects
+	// Endpoint is the Resource Manager's URL, in place of that of the cloud that specs and the cluster name.
+	Endpoint string
+	// CABundle are certificates (PEM) that are trusted besides the system's.
+	CABundle []byte
+	// Getenv looks into the environment, in which OpenShift's programs look for what the secret lacks; nil for the process's.
+	Getenv func(string) string
+}
+
+// Provider is the provider. It is safe for concurrent use.
+type Provider struct {
+	Options
+	clients   *provider.Clients[*client]
+	openshift *provider.Specs[*spec.OpenShift]
+	gardener  *provider.Specs[*spec.Gardener]
+}
+
+var _ provider.Provider = &Provider{}
+
+// New makes the provider.
+func New(o Options) *Provider {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	return &Provider{
+		Options: o, clients: provider.NewClients[*client](o.Clock, 0, 0),
+		openshift: provider.NewSpecs(func(_ string, raw []byte) (*spec.OpenShift, error) { return spec.DecodeOpenShift(raw) }),
+		gardener:  provider.NewSpecs(func(_ string, raw []byte) (*spec.Gardener, error) { return spec.DecodeGardener(raw) }),
+	}
+}
+
+// Name implements [provider.Provider].
+func (*Provider) Name() string { return name }
+
+// Open implements [provider.Provider].
+func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Session, error) {
+	where, err := p.surroundings(ctx, class)
+	if err != nil {
+		return nil, err
+	}
+	creds, err := credentialsOf(class, p.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{provider: p, class: class, creds: creds, where: where}
+	if s.group = creds.group; s.group == "" && class.API == provider.OpenShift {
+		s.group = where.group
+	}
+	s.ours = ownership{cluster: class.Cluster}
+	if len(class.Spec) == 0 {
+		s.key = p.keyOf(class, where)
+		return s, nil
+	}
+	switch class.API {
+	case provider.Gardener:
+		err = designGardener(s)
+	default:
+		err = designOpenShift(s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.key = p.keyOf(class, s.where)
+	return s, nil
+}
+
+func (p *Provider) keyOf(class provider.Class, w surroundings) provider.ClientKey {
+	return provider.KeyOf(class.Credentials, w.endpoint+" "+w.cloud, "", w.ca)
+}

@@ -1,0 +1,151 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// catalog are the sizes of a location, as they were read.
+type catalog struct {
+	read time.Time
+	all  map[string]size // by name in lower case
+}
+
+func (c catalog) find(name string) (size, bool) {
+	s, ok := c.all[strings.ToLower(name)]
+	return s, ok
+}
+
+// size is one of virtual machines.
+type size struct {
+	vcpus, gpus, faultDomains int64
+	memoryMiB                 int64
+	architecture              string
+	zones                     []string
+	accelerated               bool
+}
+
+// sizes reads those of the spec's location, once in an hour for all sessions of the client.
+func (s scene) sizes(ctx context.Context) (catalog, error) {
+	where, now := strings.ToLower(s.design.location), s.clock.Now()
+	s.mu.Lock()
+	known, ok := s.sizesOf[where]
+	s.mu.Unlock()
+	if ok && now.Sub(known.read) < catalogAge {
+		return known, nil
+	}
+	known = catalog{read: now, all: map[string]size{}}
+	pager := s.compute.NewResourceSKUsClient().NewListPager(&compute.ResourceSKUsClientListOptions{Filter: to.Ptr("location eq '" + strings.ReplaceAll(where, "'", "") + "'")})
+	for pager.More() {
+		page, err := pager.NextPage(ctx)
+		if err != nil {
+			return known, s.told(err, "list sizes of %s", where)
+		}
+		for _, sku := range page.Value {
+			if deref(sku.ResourceType) == "virtualMachines" {
+				known.all[strings.ToLower(deref(sku.Name))] = sizeOf(sku, where)
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sizesOf[where] = known
+	return known, nil
+}
+
+func sizeOf(sku *compute.ResourceSKU, location string) (s size) {
+	number := func(text string) int64 { n, _ := strconv.ParseInt(text, 10, 64); return n }
+	for _, c := range sku.Capabilities {
+		switch value := deref(c.Value); deref(c.Name) {
+		case "vCPUs":
+			s.vcpus = number(value)
+		case "GPUs":
+			s.gpus = number(value)
+		case "MemoryGB":
+			gib, _ := strconv.ParseFloat(value, 64)
+			s.memoryMiB = int64(math.Round(gib * 1024))
+		case "CpuArchitectureType":
+			s.architecture = map[string]string{"x64": "amd64", "arm64": "arm64"}[strings.ToLower(value)]
+		case "MaximumPlatformFaultDomainCount":
+			s.faultDomains = number(value)
+		case "AcceleratedNetworkingEnabled":
+			s.accelerated = strings.EqualFold(value, "True")
+		}
+	}
+	if s.faultDomains == 0 {
+		s.faultDomains = 2 // what every location has
+	}
+	for _, l := range sku.LocationInfo {
+		if strings.EqualFold(deref(l.Location), location) {
+			for _, z := range l.Zones {
+				s.zones = append(s.zones, deref(z))
+			}
+		}
+	}
+	slices.Sort(s.zones)
+	return s
+}
+
+// Size implements [provider.Sizer]: the least of each resource that any of the choices has.
+func (s *session) Size(ctx context.Context) (out provider.Size, err error) {
+	if s.design == nil {
+		return out, provider.Errorf(provider.Invalid, "the class has no spec")
+	}
+	sc, err := s.scene(ctx)
+	if err != nil {
+		return out, err
+	}
+	sizes, err := sc.sizes(ctx)
+	if err != nil {
+		return out, err
+	}
+	for n, choice := range s.design.choices {
+		one, ok := sizes.find(choice.size)
+		if !ok {
+			return out, provider.InvalidField(s.design.fields[fieldSize], "there is no size %s in %s", choice.size, s.design.location)
+		}
+		if n == 0 {
+			out = provider.Size{VCPU: one.vcpus, GPU: one.gpus, MemoryMiB: one.memoryMiB, Architecture: one.architecture}
+			continue
+		}
+		out.VCPU, out.GPU, out.MemoryMiB = min(out.VCPU, one.vcpus), min(out.GPU, one.gpus), min(out.MemoryMiB, one.memoryMiB)
+		if out.Architecture != one.architecture {
+			out.Architecture = ""
+		}
+	}
+	if out.GPU > 0 {
+		out.GPUResource = "nvidia.com/gpu"
+	}
+	out.Labels = s.design.labels()
+	return out, nil
+}
+
+// labels are those that Azure's cloud controller gives to nodes, where all choices agree on them.
+func (d *design) labels() map[string]string {
+	location := strings.ToLower(d.location)
+	first := d.choices[0]
+	out := map[string]string{corev1.LabelTopologyRegion: location, corev1.LabelInstanceTypeStable: first.size}
+	if first.zone != "" {
+		out[corev1.LabelTopologyZone] = fmt.Sprintf("%s-%s", location, first.zone)
+	}
+	for _, c := range d.choices {
+		if c.size != first.size {
+			delete(out, corev1.LabelInstanceTypeStable)
+		}
+		if c.zone != first.zone {
+			delete(out, corev1.LabelTopologyZone)
+		}
+	}
+	return out
+}

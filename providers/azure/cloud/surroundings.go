@@ -1,0 +1,63 @@
+package cloud
+
+import (
+	"context"
+
+	configv1 "github.com/openshift/api/config/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/infrastructure"
+)
+
+// surroundings are what a session is opened with besides class and credentials.
+type surroundings struct {
+	// cloud is one of several Azures, by the names that OpenShift has for them; endpoint is a Resource Manager of its own.
+	cloud, endpoint string
+	// group is the resource group of the cluster, tags are those of all that is made for it.
+	group string
+	tags  map[string]string
+	ca    []byte
+}
+
+// surroundings reads the Infrastructure of a cluster of OpenShift, and its bundle of certificates.
+func (p *Provider) surroundings(ctx context.Context, class provider.Class) (w surroundings, err error) {
+	w = surroundings{cloud: string(configv1.AzurePublicCloud), endpoint: p.Endpoint, ca: p.CABundle}
+	if class.API != provider.OpenShift {
+		return w, nil
+	}
+	infra, err := infrastructure.Read(ctx, p.Objects)
+	if err != nil {
+		return w, err
+	}
+	ca, err := infrastructure.CloudCABundle(ctx, p.Objects)
+	if err != nil {
+		return w, err
+	}
+	w.ca = append(append([]byte{}, w.ca...), ca...)
+	if infra == nil || infra.Status.PlatformStatus == nil || infra.Status.PlatformStatus.Azure == nil {
+		return w, nil
+	}
+	azure := infra.Status.PlatformStatus.Azure
+	if azure.CloudName != "" {
+		w.cloud = string(azure.CloudName)
+	}
+	if w.endpoint == "" {
+		w.endpoint = azure.ARMEndpoint
+	}
+	w.group = azure.ResourceGroupName
+	w.tags = map[string]string{}
+	for _, t := range azure.ResourceTags {
+		w.tags[t.Key] = t.Value
+	}
+	return w, nil
+}
+
+// Source implements [provider.Sourced].
+func (s *session) Source() provider.ClientKey {
+	w := s.where
+	tags := map[string][]byte{}
+	for key, value := range w.tags {
+		tags[key] = []byte(value)
+	}
+	return provider.KeyOf(tags, w.endpoint+" "+w.cloud, w.group, w.ca)
+}

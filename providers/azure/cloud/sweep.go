@@ -1,0 +1,196 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// piece is a disk, an interface or an address.
+type piece struct {
+	kind, id, name, group string
+	tags                  map[string]*string
+	// used says that something has it: a machine, or an interface.
+	used bool
+	// keep says that it outlives its machine.
+	keep bool
+}
+
+// The kinds of pieces, in the words of Azure.
+const (
+	kindNIC, kindDisk, kindAddress = "networkInterface", "disk", "publicIPAddress"
+)
+
+// pieces lists all that machines may leave behind in the scope of the session.
+func (s scene) pieces(ctx context.Context) iter.Seq2[piece, error] {
+	return func(yield func(piece, error) bool) {
+		for n, err := range s.interfaces(ctx) {
+			p := piece{kind: kindNIC}
+			if err == nil {
+				p.id, p.tags, p.used = deref(n.ID), n.Tags, n.Properties != nil && n.Properties.VirtualMachine != nil
+			}
+			if !s.show(p, err, yield) {
+				return
+			}
+		}
+		for d, err := range s.allDisks(ctx) {
+			p := piece{kind: kindDisk}
+			if err == nil {
+				p.id, p.tags, p.used = deref(d.ID), d.Tags, deref(d.ManagedBy) != ""
+				p.keep = isKept(deref(d.Name), d.Tags)
+			}
+			if !s.show(p, err, yield) {
+				return
+			}
+		}
+		if s.class.API != provider.OpenShift {
+			return // Gardener's machines have no public addresses
+		}
+		for a, err := range s.publicAddresses(ctx) {
+			p := piece{kind: kindAddress}
+			if err == nil {
+				p.id, p.tags, p.used = deref(a.ID), a.Tags, a.Properties != nil && a.Properties.IPConfiguration != nil
+			}
+			if !s.show(p, err, yield) {
+				return
+			}
+		}
+	}
+}
+
+// show yields a piece that is the cluster's, or an error, with which a listing ends.
+func (s scene) show(p piece, err error, yield func(piece, error) bool) bool {
+	if err != nil {
+		yield(p, err)
+		return false
+	}
+	at, ok := placeOf(p.id)
+	if !ok || !s.ours.has(p.tags) {
+		return true
+	}
+	p.name, p.group = at.name, at.group
+	return yield(p, nil)
+}
+
+// belongs says whether a piece was made for ref, or for one of the instances.
+func (s removal) belongs(p piece) bool {
+	uid := tagOf(p.tags, tagUID)
+	if uid != "" && uid == s.ref.UID {
+		return true
+	}
+	for _, i := range s.instances {
+		own := strings.EqualFold(madeFor(p.name), i.Name) || p.kind == kindAddress && strings.EqualFold(p.name, addressName(s.class.Cluster, i.Name))
+		if own && uid == i.UID {
+			return true
+		}
+	}
+	return false
+}
+
+// sweep removes what is left of machines that are gone, and reports whether anything still is.
+func (s removal) sweep(ctx context.Context) (left bool, err error) {
+	var errs []error
+	for p, err := range s.pieces(ctx) {
+		if err != nil {
+			return false, errors.Join(append(errs, err)...)
+		}
+		if p.keep || !s.belongs(p) {
+			continue
+		}
+		left = true
+		if p.used {
+			continue // by what is on its way out: an address goes after its interface
+		}
+		errs = append(errs, s.drop(ctx, p))
+	}
+	return left, errors.Join(errs...)
+}
+
+func (s removal) drop(ctx context.Context, p piece) (err error) {
+	switch p.kind {
+	case kindNIC:
+		_, err = s.network.NewInterfacesClient().BeginDelete(ctx, p.group, p.name, nil)
+	case kindDisk:
+		_, err = s.compute.NewDisksClient().BeginDelete(ctx, p.group, p.name, nil)
+	case kindAddress:
+		_, err = s.network.NewPublicIPAddressesClient().BeginDelete(ctx, p.group, p.name, nil)
+	}
+	if isMissing(err) {
+		return nil
+	}
+	return s.told(err, "delete %s %s", p.kind, p.name)
+}
+
+// dropSets removes the availability set that was made for the machine's set, when the last machine is gone.
+func (s removal) dropSets(ctx context.Context) (done bool, err error) {
+	if s.design == nil || s.design.setFor == nil || s.design.choices[0].zone != "" {
+		return true, nil
+	}
+	machines := map[string]bool{s.ref.Name: true}
+	for _, i := range s.instances {
+		machines[i.Name] = true
+	}
+	sets := s.compute.NewAvailabilitySetsClient()
+	for machine := range machines {
+		name := s.design.setFor(machine)
+		if name == "" {
+			continue
+		}
+		has, err := sets.Get(ctx, s.group, name, nil)
+		if isMissing(err) {
+			continue
+		}
+		if err != nil {
+			return false, s.told(err, "read availability set %s", name)
+		}
+		if !s.ours.has(has.Tags) || has.Properties != nil && len(has.Properties.VirtualMachines) > 0 {
+			continue
+		}
+		_, err = sets.Delete(ctx, s.group, name, nil)
+		// A machine that came meanwhile keeps it.
+		if err != nil && !isMissing(err) && provider.KindOf(s.design.called().classify(err)) != provider.Conflict {
+			return false, s.told(err, "delete availability set %s", name)
+		}
+	}
+	return true, nil
+}
+
+// Leftovers implements [provider.LeftoverLister]: interfaces, disks and addresses that no machine has, by their tags, or by the names that the
+// originals give. Volumes have neither.
+func (s *session) Leftovers(ctx context.Context) iter.Seq2[provider.Leftover, error] {
+	return func(yield func(provider.Leftover, error) bool) {
+		sc, err := s.scene(ctx)
+		if err != nil {
+			yield(provider.Leftover{}, err)
+			return
+		}
+		uids, names := map[string]bool{}, map[string]bool{}
+		for vm, err := range sc.machines(ctx) {
+			if err != nil {
+				yield(provider.Leftover{}, err)
+				return
+			}
+			uids[tagOf(vm.Tags, tagUID)], names[strings.ToLower(base(deref(vm.ID)))] = true, true
+		}
+		for p, err := range sc.pieces(ctx) {
+			if err != nil {
+				yield(provider.Leftover{}, err)
+				return
+			}
+			uid, name := tagOf(p.tags, tagUID), madeFor(p.name)
+			if p.kind == kindAddress {
+				name, _ = strings.CutPrefix(p.name, s.class.Cluster+"-")
+			}
+			if p.used || p.keep || uid == "" && name == "" || uid != "" && uids[uid] || uid == "" && names[strings.ToLower(name)] {
+				continue
+			}
+			l := provider.Leftover{Kind: p.kind, ID: p.id, UID: uid, Name: name, Owner: tagOf(p.tags, tagOwner), Namespace: tagOf(p.tags, tagNamespace)}
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
+}
