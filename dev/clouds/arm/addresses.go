@@ -123,8 +123,8 @@ func (c addressCalls) putAddress(p network.PublicIPAddress) (*address, int, *api
 	return a, status, nil
 }
 
-// use gives an interface a public address.
-func (c addressCalls) use(n *nic, p *network.InterfaceIPConfiguration, ref *network.PublicIPAddress) *apiError {
+// check refuses a public address that an interface cannot have.
+func (c addressCalls) check(n *nic, p *network.InterfaceIPConfiguration, ref *network.PublicIPAddress) *apiError {
 	a, ok := c.addresses.Get(strings.ToLower(deref(ref.ID)))
 	switch {
 	case !ok:
@@ -134,11 +134,19 @@ func (c addressCalls) use(n *nic, p *network.InterfaceIPConfiguration, ref *netw
 	case c.clock.Now().Before(a.ready):
 		return notProvisioned(a.id(), n.id())
 	}
-	if err := c.account.join("Microsoft.Network/publicIPAddresses/join/action", c.account.ClientID, a.id()); err != nil {
-		return err
+	return c.account.join("Microsoft.Network/publicIPAddresses/join/action", c.account.ClientID, a.id())
+}
+
+// use gives an interface its public addresses.
+func (c addressCalls) use(n *nic) {
+	for _, p := range n.model.Properties.IPConfigurations {
+		if p.Properties.PublicIPAddress == nil {
+			continue
+		}
+		if a, ok := c.addresses.Get(strings.ToLower(deref(p.Properties.PublicIPAddress.ID))); ok {
+			taken := *a
+			taken.user = deref(p.ID)
+			c.addresses.Put(a.key(), &taken)
+		}
 	}
-	taken := *a
-	taken.user = deref(p.ID)
-	c.addresses.Put(a.key(), &taken)
-	return nil
 }

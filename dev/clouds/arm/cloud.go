@@ -18,7 +18,7 @@ type Options struct {
 	AcceptAny bool
 	// Boot is how long a virtual machine is Creating, Delete how long Deleting; 0 for 20 s and 10 s.
 	Boot, Delete time.Duration
-	// Network is how long interfaces and addresses are Updating after they were made. In Azure that is mostly over before the
+	// Network is how long interfaces, addresses, and disks that are made by themselves, are Updating after they were made. In Azure that is mostly over before the
 	// answer comes, as it is here with 0.
 	Network time.Duration
 	// PageSize is how many resources are on a page of a listing; 0 for 100.

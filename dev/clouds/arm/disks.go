@@ -18,15 +18,19 @@ type disk struct {
 	model   compute.Disk
 	vm      string // the machine that has it
 	created time.Time
+	ready   time.Time
 }
 
-func (d *disk) view() compute.Disk {
+func (d *disk) view(now time.Time) compute.Disk {
 	out := clone(d.model)
 	out.ID, out.Name, out.Type = to.Ptr(d.id()), to.Ptr(d.name), to.Ptr("Microsoft.Compute/disks")
 	if out.Properties == nil {
 		out.Properties = &compute.DiskProperties{}
 	}
 	out.Properties.ProvisioningState, out.Properties.TimeCreated = to.Ptr("Succeeded"), to.Ptr(d.created.UTC())
+	if now.Before(d.ready) {
+		out.Properties.ProvisioningState = to.Ptr("Updating")
+	}
 	out.Properties.DiskState = to.Ptr(compute.DiskStateUnattached)
 	if d.vm != "" {
 		out.ManagedBy, out.Properties.DiskState = to.Ptr(d.vm), to.Ptr(compute.DiskStateAttached)
@@ -44,7 +48,7 @@ func (c diskCalls) diskServer() *cfake.DisksServer {
 			if err != nil {
 				return begun(0, compute.DisksClientCreateOrUpdateResponse{}, err)
 			}
-			return begun(http.StatusAccepted, compute.DisksClientCreateOrUpdateResponse{Disk: d.view()}, nil)
+			return begun(http.StatusAccepted, compute.DisksClientCreateOrUpdateResponse{Disk: d.view(c.clock.Now())}, nil)
 		},
 		BeginDelete: func(context.Context, string, string, *compute.DisksClientBeginDeleteOptions) (azfake.PollerResponder[compute.DisksClientDeleteResponse], azfake.ErrorResponder) {
 			d, ok := c.disks.Get(c.key())
@@ -63,7 +67,7 @@ func (c diskCalls) diskServer() *cfake.DisksServer {
 			if !ok {
 				return done(compute.DisksClientGetResponse{}, c.missing())
 			}
-			return done(compute.DisksClientGetResponse{Disk: d.view()}, nil)
+			return done(compute.DisksClientGetResponse{Disk: d.view(c.clock.Now())}, nil)
 		},
 		NewListByResourceGroupPager: func(string, *compute.DisksClientListByResourceGroupOptions) azfake.PagerResponder[compute.DisksClientListByResourceGroupResponse] {
 			page, next := paged(c.call, c.listDisks())
@@ -79,7 +83,7 @@ func (c diskCalls) diskServer() *cfake.DisksServer {
 func (c diskCalls) listDisks() (all []*compute.Disk) {
 	for _, d := range c.disks.AllBehind(c.lag) {
 		if c.here(d.target) {
-			all = append(all, to.Ptr(d.view()))
+			all = append(all, to.Ptr(d.view(c.clock.Now())))
 		}
 	}
 	return all
@@ -92,7 +96,7 @@ func (c diskCalls) putDisk(p compute.Disk) (*disk, *apiError) {
 	if p.Properties == nil || p.Properties.CreationData == nil {
 		return nil, refuse(http.StatusBadRequest, "InvalidParameter", "Required parameter 'creationData' is missing (null).").about("creationData")
 	}
-	d := &disk{target: c.target, model: clone(p), created: c.clock.Now()}
+	d := &disk{target: c.target, model: clone(p), created: c.clock.Now(), ready: c.clock.Now().Add(c.Network)}
 	if was, ok := c.disks.Get(c.key()); ok {
 		if zoneOf(was.model.Zones) != zoneOf(p.Zones) {
 			return nil, refuse(http.StatusConflict, "PropertyChangeNotAllowed", "Changing property 'zones' is not allowed.").about("zones")

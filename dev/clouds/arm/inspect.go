@@ -16,7 +16,7 @@ func (c *Cloud) Guests() (all []double.Guest) {
 	defer c.mu.Unlock()
 	c.settle()
 	for _, m := range c.vms.All() {
-		if provisioning, power := m.state(c.clock.Now()); provisioning != "Succeeded" || power != "running" {
+		if provisioning, power := m.state(c.clock.Now()); provisioning == "Deleting" || power != "running" {
 			continue
 		}
 		size, _ := c.Inventory.size(sizeName(&m.model))
@@ -133,6 +133,7 @@ func (c *Cloud) Verbs() []double.Verb {
 		{Name: "terminate", On: "a machine's ID: it is deleted, with what goes with it"},
 		{Name: "stop", On: "a machine's ID: it is deallocated"},
 		{Name: "fail", On: "a machine's ID: its provisioning fails for want of capacity"},
+		{Name: "late", On: "a machine's ID: it runs, and its provisioning fails since its agent was not heard of"},
 		{Name: "exhaust", On: "zone[/size], or a location for machines without a zone: what is accepted there fails"},
 		{Name: "replenish", On: "zone[/size]"},
 		{Name: "lag", On: "a duration: how far listings run behind"},
@@ -171,6 +172,9 @@ func (c *Cloud) Do(verb, on string) error {
 	case "fail":
 		next.ready = now
 		next.fault = refuse(409, "AllocationFailed", "Allocation failed. We do not have sufficient capacity for the requested VM size in this region. Read more about improving likelihood of allocation success at http://aka.ms/allocation-guidance")
+	case "late":
+		next.ready = now
+		next.fault = refuse(409, codeLate, "OS Provisioning for VM '%s' did not finish in the allotted time. The VM may still finish provisioning successfully.", m.name)
 	default:
 		return fmt.Errorf("no such verb: %s", verb)
 	}

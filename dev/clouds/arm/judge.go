@@ -240,6 +240,8 @@ func (c judge) diskFaults(m *machine, _ *compute.VirtualMachine) *apiError {
 		switch {
 		case a.existing && !ok:
 			return refuse(http.StatusNotFound, "NotFound", "Disk %s is not found.", a.name)
+		case a.existing && c.clock.Now().Before(d.ready):
+			return refuse(http.StatusConflict, "Conflict", "Disk %s is being created: it cannot be attached yet.", a.name)
 		case a.existing && d.vm != "":
 			return refuse(http.StatusConflict, "AttachDiskWhileBeingDetached", "Cannot attach data disk '%s' to VM '%s' because the disk is attached to VM '%s'.", a.name, m.name, d.vm)
 		case !a.existing && ok:

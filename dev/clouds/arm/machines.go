@@ -29,6 +29,9 @@ type machine struct {
 	boots int
 }
 
+// codeLate is said of machines that run and whose agents were not heard of in time.
+const codeLate = "OSProvisioningTimedOut"
+
 // clone copies a model.
 func clone[T any](v T) (out T) {
 	raw, err := json.Marshal(v)
@@ -139,6 +142,8 @@ func (m *machine) state(now time.Time) (provisioning, power string) {
 		return "Deleting", m.power
 	case now.Before(m.ready):
 		return "Creating", ""
+	case m.fault != nil && m.fault.code == codeLate:
+		return "Failed", m.power
 	case m.fault != nil:
 		return "Failed", ""
 	}

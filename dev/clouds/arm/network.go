@@ -128,6 +128,7 @@ func (c nicCalls) putNIC(i network.Interface) (*nic, int, *apiError) {
 	if err := c.judgeGroups(n); err != nil {
 		return nil, 0, err
 	}
+	c.publicAddresses().use(n)
 	c.nics.Put(n.key(), n)
 	c.begin("nic", c.Network)
 	return n, status, nil
@@ -152,7 +153,7 @@ func (c nicCalls) configure(n *nic, p *network.InterfaceIPConfiguration, primary
 		p.Properties.PrivateIPAddress = to.Ptr(free(subnet, six, c.number()))
 	}
 	if a := p.Properties.PublicIPAddress; a != nil {
-		if err := c.publicAddresses().use(n, p, a); err != nil {
+		if err := c.publicAddresses().check(n, p, a); err != nil {
 			return err
 		}
 	}
