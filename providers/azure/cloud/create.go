@@ -193,6 +193,9 @@ func (m *creation) disks(ctx context.Context) (map[int32]string, error) {
 		case err == nil && tagOf(has.Tags, tagUID) != m.ref.UID:
 			return nil, m.ours.taken("disk", name, has.Tags)
 		case err == nil && zoneOf(has.Zones) == m.choice.zone:
+			if err := finished(&has.Disk, name); err != nil {
+				return nil, err
+			}
 			out[d.lun] = deref(has.ID)
 			continue
 		case err == nil:
@@ -245,16 +248,20 @@ func (m *creation) disk(ctx context.Context, name string, d dataDisk) (string, e
 	if err != nil {
 		return "", m.told(err, "make disk %s", name)
 	}
-	if id := deref(made.ID); id != "" {
-		return id, nil
+	return resourceID(m.subscription, m.group, "Microsoft.Compute", "disks", name), finished(made, name)
+}
+
+func finished(d *compute.Disk, name string) error {
+	if d.Properties == nil {
+		return nil
 	}
-	return resourceID(m.subscription, m.group, "Microsoft.Compute", "disks", name), nil
+	return unfinished("disk", name, deref(d.Properties.ProvisioningState))
 }
 
 // unfinished is the error for something that the machine needs and that is still being made.
-func unfinished(what, name string, state *network.ProvisioningState) error {
-	if s := deref(state); s != "" && s != network.ProvisioningStateSucceeded {
-		return provider.Errorf(provider.Conflict, "%s %s is %s", what, name, strings.ToLower(string(s)))
+func unfinished[S ~string](what, name string, state S) error {
+	if state != "" && state != succeeded {
+		return provider.Errorf(provider.Conflict, "%s %s is %s", what, name, strings.ToLower(string(state)))
 	}
 	return nil
 }

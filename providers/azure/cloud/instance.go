@@ -71,6 +71,7 @@ func providerID(api string, at place, location string) string {
 const (
 	failed    = "Failed"
 	succeeded = "Succeeded"
+	running   = "Running"
 )
 
 // stateOf is what becomes of a machine: its provisioning state, unless that is over, and then whether it runs. One whose provisioning failed and
@@ -83,7 +84,7 @@ func stateOf(provisioning, power string) (provider.State, string) {
 	case strings.EqualFold(provisioning, "Creating"):
 		return provider.Pending, provisioning
 	case runs:
-		return provider.Running, "Running"
+		return provider.Running, running
 	case strings.EqualFold(provisioning, failed), strings.EqualFold(provisioning, "Canceled"):
 		return provider.Stopped, failed
 	case !strings.EqualFold(provisioning, succeeded):
@@ -91,7 +92,7 @@ func stateOf(provisioning, power string) (provider.State, string) {
 	}
 	switch power {
 	case "":
-		return provider.Running, provisioning
+		return provider.Running, running // nothing is known that says otherwise
 	case "starting":
 		return provider.Pending, "Starting"
 	case "stopping", "stopped", "deallocating", "deallocated":

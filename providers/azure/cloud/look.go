@@ -198,7 +198,9 @@ func (s scene) detail(ctx context.Context, vm *compute.VirtualMachine) (provider
 			saw.addresses[strings.ToLower(id)] = &got.PublicIPAddress
 		}
 	}
-	return s.instance(vm, saw), nil
+	i := s.instance(vm, saw)
+	i.Uninitialized = i.State == provider.Running && s.design.drifted(vm.Tags) && !s.resting(i.ID)
+	return i, nil
 }
 
 func nicsOf(vm *compute.VirtualMachine) (ids []string) {

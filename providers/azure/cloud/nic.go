@@ -21,8 +21,11 @@ func (m *creation) nic(ctx context.Context) (*network.Interface, error) {
 		if err := m.may("network interface", name, has.Tags); err != nil {
 			return nil, err
 		}
+		if vm := userOf(&has.Interface); vm != "" && !strings.EqualFold(base(vm), m.ref.Name) {
+			return nil, provider.Errorf(provider.Conflict, "network interface %s is that of virtual machine %s", name, base(vm))
+		}
 		if m.whole(&has.Interface) {
-			return &has.Interface, unfinished("network interface", name, has.Properties.ProvisioningState)
+			return &has.Interface, unfinished("network interface", name, deref(has.Properties.ProvisioningState))
 		}
 	case !isMissing(err):
 		return nil, m.told(err, "read network interface %s", name)
@@ -40,7 +43,15 @@ func (m *creation) nic(ctx context.Context) (*network.Interface, error) {
 	if made.Properties == nil {
 		return nil, provider.Errorf(provider.Transient, "network interface %s: the answer has no properties", name)
 	}
-	return made, unfinished("network interface", name, made.Properties.ProvisioningState)
+	return made, unfinished("network interface", name, deref(made.Properties.ProvisioningState))
+}
+
+// userOf is the ID of the virtual machine that has an interface; empty: none.
+func userOf(n *network.Interface) string {
+	if n.Properties == nil || n.Properties.VirtualMachine == nil {
+		return ""
+	}
+	return deref(n.Properties.VirtualMachine.ID)
 }
 
 // may refuses to use what another machine or another cluster has. What carries no UID is what the original left for the name.
@@ -191,7 +202,7 @@ func (m *creation) public(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if has.Properties != nil && tagOf(has.Tags, tagUID) == m.ref.UID && deref(has.Properties.ProvisioningState) != network.ProvisioningStateFailed {
-			return deref(has.ID), unfinished("public address", name, has.Properties.ProvisioningState)
+			return deref(has.ID), unfinished("public address", name, deref(has.Properties.ProvisioningState))
 		}
 	} else if !isMissing(err) {
 		return "", m.told(err, "read public address %s", name)
@@ -211,5 +222,5 @@ func (m *creation) public(ctx context.Context) (string, error) {
 	if made.Properties == nil {
 		return "", provider.Errorf(provider.Transient, "public address %s: the answer has no properties", name)
 	}
-	return deref(made.ID), unfinished("public address", name, made.Properties.ProvisioningState)
+	return deref(made.ID), unfinished("public address", name, deref(made.Properties.ProvisioningState))
 }

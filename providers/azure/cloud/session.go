@@ -34,6 +34,7 @@ var (
 	_ provider.StatusReporter = &session{}
 	_ provider.Sizer          = &session{}
 	_ provider.Powerer        = &session{}
+	_ provider.Initializer    = &session{}
 	_ provider.ConsoleReader  = &session{}
 	_ provider.LeftoverLister = &session{}
 	_ provider.Sourced        = &session{}

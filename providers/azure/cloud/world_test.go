@@ -61,7 +61,7 @@ var specs = map[string]string{
 	provider.Gardener: `{"location":"eastus","resourceGroup":"demo-rg","subnetInfo":{"vnetName":"demo-vnet","subnetName":"demo-worker-subnet"},
 		"tags":{"kubernetes.io-cluster-CLUSTER":"1","kubernetes.io-role-node":"1","Name":"CLUSTER"},
 		"properties":{"hardwareProfile":{"vmSize":"Standard_D4s_v3"},"zone":1,
-			"osProfile":{"adminUsername":"core","linuxConfiguration":{"disablePasswordAuthentication":true,"ssh":{"publicKeys":{"path":"/home/core/.ssh/authorized_keys"}}}},
+			"osProfile":{"adminUsername":"core","linuxConfiguration":{"disablePasswordAuthentication":true,"ssh":{"publicKeys":{"path":"/keys/core"}}}},
 			"storageProfile":{"imageReference":{"urn":"sap:gardenlinux:greatest:1877.4.0"},
 				"osDisk":{"caching":"None","diskSizeGB":50,"createOption":"FromImage","managedDisk":{"storageAccountType":"Standard_LRS"}},
 				"dataDisks":[{"name":"work","lun":0,"diskSizeGB":20,"storageAccountType":"Standard_LRS"}]}}}`,

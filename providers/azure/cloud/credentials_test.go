@@ -1,0 +1,236 @@
+package cloud_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	configv1 "github.com/openshift/api/config/v1"
+
+	"github.com/millwright-dev/millwright/dev/clouds/arm"
+	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/providertest"
+	"github.com/millwright-dev/millwright/providers/azure/cloud"
+)
+
+// spelt are credentials under other keys.
+func spelt(c provider.Class, keys map[string]string) provider.Class {
+	c.Credentials = map[string][]byte{}
+	for key, value := range keys {
+		c.Credentials[key] = []byte(value)
+	}
+	return c
+}
+
+// TestSpellingsOfCredentials: each that an original reads opens the account, in either API.
+func TestSpellingsOfCredentials(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("a.b.c"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	for what, keys := range map[string]map[string]string{
+		"gardener":            {"subscriptionID": arm.SampleSubscription, "tenantID": arm.SampleTenant, "clientID": arm.SampleClient, "clientSecret": arm.SampleSecret},
+		"gardener, as before": {"azureSubscriptionId": arm.SampleSubscription, "azureTenantId": arm.SampleTenant, "azureClientId": arm.SampleClient, "azureClientSecret": arm.SampleSecret + "\n"},
+		"gardener, workload":  {"subscriptionID": arm.SampleSubscription, "tenantID": arm.SampleTenant, "clientID": arm.SampleClient, "workloadIdentityTokenFile": token},
+		"openshift":           {"azure_subscription_id": arm.SampleSubscription, "azure_tenant_id": arm.SampleTenant, "azure_client_id": arm.SampleClient, "azure_client_secret": arm.SampleSecret},
+		"openshift, workload": {"azure_subscription_id": arm.SampleSubscription, "azure_tenant_id": arm.SampleTenant, "azure_client_id": arm.SampleClient, "azure_federated_token_file": token},
+	} {
+		for _, api := range both {
+			c := spelt(class(api, "c1"), keys)
+			if api == provider.OpenShift {
+				c = patched(t, c, `{"resourceGroup":"demo-rg"}`)
+			}
+			a, _ := provider.As[provider.Accounter](w.open(c))
+			if name, err := a.Account(t.Context()); err != nil || name != arm.SampleSubscription {
+				t.Errorf("%s in %s: account %q, error %v", what, api, name, err)
+			}
+		}
+	}
+}
+
+// TestWhatCredentialsLack is told as such: nothing is asked for with half of them.
+func TestWhatCredentialsLack(t *testing.T) {
+	w := newWorld(t)
+	for lack, keys := range map[string]map[string]string{
+		"subscription":     {"tenantID": "t", "clientID": "c", "clientSecret": "s"},
+		"tenant":           {"subscriptionID": "s", "clientID": "c", "clientSecret": "s"},
+		"application":      {"subscriptionID": "s", "tenantID": "t", "clientSecret": "s"},
+		"secret or token":  {"subscriptionID": "s", "tenantID": "t", "clientID": "c"},
+		"give one of them": {"subscriptionID": "s", "tenantID": "t", "clientID": "c", "clientSecret": "s", "workloadIdentityTokenFile": "/x"},
+	} {
+		_, err := w.start().Open(t.Context(), spelt(class(provider.Gardener, "c1"), keys))
+		if provider.KindOf(err) != provider.Denied || !strings.Contains(err.Error(), lack) {
+			t.Errorf("%s: %v", lack, err)
+		}
+	}
+}
+
+// TestWhoIsTurnedAway: secrets that are wrong, applications that are not there, and subscriptions of others are Denied, never emptiness.
+func TestWhoIsTurnedAway(t *testing.T) {
+	w := newWorld(t)
+	whole := map[string]string{"subscriptionID": arm.SampleSubscription, "tenantID": arm.SampleTenant, "clientID": arm.SampleClient, "clientSecret": arm.SampleSecret}
+	for key, says := range map[string]string{"clientSecret": "AADSTS7000215", "clientID": "AADSTS700016", "tenantID": "AADSTS700016", "subscriptionID": "SubscriptionNotFound"} {
+		wrong := map[string]string{}
+		for k, v := range whole {
+			wrong[k] = v
+		}
+		wrong[key] = "55555555-5555-5555-5555-555555555555"
+		s, err := w.start().Open(t.Context(), spelt(class(provider.Gardener, "c1"), wrong))
+		if err == nil {
+			_, err = s.Find(t.Context(), machine(1))
+		}
+		if provider.KindOf(err) != provider.Denied || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
+// needed are the actions without which a machine of the API cannot live, of those that docs/providers/azure-role.json has.
+var needed = map[string][]string{
+	provider.OpenShift: append([]string{
+		"Microsoft.Network/publicIPAddresses/read", "Microsoft.Network/publicIPAddresses/write", "Microsoft.Network/publicIPAddresses/join/action",
+		"Microsoft.Network/virtualNetworks/subnets/read",
+	}, neededByBoth...),
+	provider.Gardener: append([]string{"Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"}, neededByBoth...),
+}
+
+var neededByBoth = []string{
+	"Microsoft.Compute/virtualMachines/read", "Microsoft.Compute/virtualMachines/write", "Microsoft.Compute/virtualMachines/delete", "Microsoft.Compute/disks/read",
+	"Microsoft.Network/networkInterfaces/read", "Microsoft.Network/networkInterfaces/write", "Microsoft.Network/networkInterfaces/join/action",
+	"Microsoft.Network/virtualNetworks/subnets/join/action",
+}
+
+// role is what the documentation has for those who make one.
+func role(t *testing.T) []string {
+	t.Helper()
+	raw, err := os.ReadFile("../../../docs/providers/azure-role.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var has struct{ Actions []string }
+	if err := json.Unmarshal(raw, &has); err != nil {
+		t.Fatal(err)
+	}
+	return has.Actions
+}
+
+// TestRole: the suite passes with the role of the documentation.
+func TestRole(t *testing.T) {
+	actions := role(t)
+	providertest.Run(t, func(t *testing.T) providertest.Harness {
+		w := newWorld(t)
+		w.cloud.Restrict(arm.SampleClient, actions...)
+		return w.harness()
+	})
+	for api, some := range needed {
+		for _, action := range some {
+			if !slices.Contains(actions, action) {
+				t.Errorf("%s: the role lacks %s", api, action)
+			}
+		}
+	}
+}
+
+// TestRights: a machine lives with these rights; without any one of them somebody is told that it is missing, and nothing passes for gone.
+func TestRights(t *testing.T) {
+	eachAPI(t, func(t *testing.T, api string) {
+		life := func(w *world) (err error) {
+			s := w.open(class(api, "c1"))
+			i, err := s.Create(t.Context(), machine(1), want)
+			if err != nil {
+				return err
+			}
+			w.clock.Advance(w.cloud.Boot)
+			if _, err = s.Find(t.Context(), machine(1)); err != nil {
+				return err
+			}
+			for _, err := range s.List(t.Context()) {
+				if err != nil {
+					return err
+				}
+			}
+			for done := false; !done; w.clock.Advance(w.cloud.Delete) {
+				if done, err = s.Delete(t.Context(), machine(1), []provider.Instance{i}); err != nil {
+					return err
+				}
+			}
+			w.empty()
+			return nil
+		}
+		all := newWorld(t)
+		all.cloud.Restrict(arm.SampleClient, needed[api]...)
+		if err := life(all); err != nil {
+			t.Fatal(err)
+		}
+		for n, action := range needed[api] {
+			w := newWorld(t)
+			w.cloud.Restrict(arm.SampleClient, append(append([]string{}, needed[api][:n]...), needed[api][n+1:]...)...)
+			if err := life(w); provider.KindOf(err) != provider.Denied {
+				t.Errorf("without %s: %v", action, err)
+			}
+		}
+	})
+}
+
+// objects are those of a control cluster.
+type objects map[string]any
+
+func (o objects) Object(_ context.Context, ref provider.ObjectRef) ([]byte, error) {
+	v, ok := o[ref.Kind+" "+ref.Name]
+	if !ok {
+		return nil, provider.ErrNoObject
+	}
+	return json.Marshal(v)
+}
+
+// TestInfrastructure: endpoint, certificates, resource group and tags of an OpenShift cluster are what its Infrastructure says.
+func TestInfrastructure(t *testing.T) {
+	w := newWorld(t)
+	infra := configv1.Infrastructure{Status: configv1.InfrastructureStatus{PlatformStatus: &configv1.PlatformStatus{Azure: &configv1.AzurePlatformStatus{
+		CloudName: configv1.AzureStackCloud, ARMEndpoint: w.url, ResourceGroupName: group,
+		ResourceTags: []configv1.AzureResourceTag{{Key: "cost", Value: "7"}, {Key: "team", Value: "red"}},
+	}}}}
+	has := objects{
+		"Infrastructure cluster":      infra,
+		"ConfigMap kube-cloud-config": map[string]any{"data": map[string]string{"ca-bundle.pem": string(w.ca)}},
+	}
+	p := cloud.New(cloud.Options{Clock: w.clock, Objects: has, Getenv: func(string) string { return "" }})
+	c := patched(t, class(provider.OpenShift, "c1"), `{"tags":{"Team":"blue"}}`)
+	delete(c.Credentials, "azure_resourcegroup")
+	s, err := p.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := w.create(s, machine(1))
+	if i.Tags["cost"] != "7" || i.Tags["Team"] != "blue" || i.Tags["team"] != "" || i.Tags["kubernetes.io_cluster.c1"] != "owned" {
+		t.Errorf("tags %v", i.Tags)
+	}
+	before, _ := provider.As[provider.Sourced](s)
+	infra.Status.PlatformStatus.Azure.ResourceTags[0].Value = "8"
+	s, err = p.Open(t.Context(), c)
+	if after, _ := provider.As[provider.Sourced](s); err != nil || after.Source() == before.Source() {
+		t.Errorf("a change of the Infrastructure is not told, error %v", err)
+	}
+}
+
+// TestEnvironment: where a secret of OpenShift lacks something, the process's environment has it; Gardener's never looks there.
+func TestEnvironment(t *testing.T) {
+	w := newWorld(t)
+	env := map[string]string{"AZURE_TENANT_ID": arm.SampleTenant, "AZURE_CLIENT_ID": arm.SampleClient, "AZURE_CLIENT_SECRET": arm.SampleSecret}
+	p := cloud.New(cloud.Options{Clock: w.clock, Endpoint: w.url, CABundle: w.ca, Getenv: func(key string) string { return env[key] }})
+	for api, kind := range map[string]provider.Kind{provider.OpenShift: "", provider.Gardener: provider.Denied} {
+		c := spelt(class(api, "c1"), map[string]string{"azure_subscription_id": arm.SampleSubscription, "azure_resourcegroup": group})
+		s, err := p.Open(t.Context(), c)
+		if err == nil {
+			_, err = s.Find(t.Context(), machine(1))
+		}
+		if provider.KindOf(err) != kind {
+			t.Errorf("%s: %v", api, err)
+		}
+	}
+}

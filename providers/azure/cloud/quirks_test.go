@@ -1,0 +1,156 @@
+package cloud_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millwright-dev/millwright/dev/clouds/double"
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// TestQuirkClientErrorsAreTerminal: to the original of OpenShift each 4xx of a creation was the spec's fault, and the machine failed for good.
+func TestQuirkClientErrorsAreTerminal(t *testing.T) {
+	for _, kind := range []provider.Kind{provider.Exhausted, provider.Throttled, provider.Denied, provider.Conflict} {
+		w := newWorld(t)
+		w.server.Inject(double.Fault{Failure: double.Failure{Kind: string(kind)}, Operation: "PUT *", Times: 1})
+		_, err := w.open(class(provider.OpenShift, "c1")).Create(t.Context(), machine(1), want)
+		if provider.KindOf(err) != kind {
+			t.Errorf("%s comes out as %s: %v", kind, provider.KindOf(err), err)
+		}
+	}
+}
+
+// TestQuirkTextOfAsynchronousFailures: the original matched the text "Failure sending request". What fails after it was accepted is read from
+// the machine's own status.
+func TestQuirkTextOfAsynchronousFailures(t *testing.T) {
+	eachAPI(t, func(t *testing.T, api string) {
+		w := newWorld(t)
+		s := w.open(class(api, "c1"))
+		i := w.create(s, machine(1))
+		if err := w.cloud.Do("fail", i.ID); err != nil {
+			t.Fatal(err)
+		}
+		if i = w.only(s, machine(1)); i.Fault == nil || i.Fault.Kind != provider.Exhausted || !strings.HasPrefix(i.Fault.Error(), "AllocationFailed: ") {
+			t.Errorf("fault %v", i.Fault)
+		}
+	})
+}
+
+// TestQuirkTwoSDKs: the original mixed two generations of the SDK, with a token each. Here one login serves all calls of all sessions.
+func TestQuirkTwoSDKs(t *testing.T) {
+	w := newWorld(t)
+	p := w.start()
+	for k, api := range both {
+		for n := range 3 {
+			s, err := p.Open(t.Context(), class(api, "c1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.create(s, machine(10*k+n))
+			for _, err := range s.List(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if n := w.server.Counts()["POST token"]; n != len(both) { // each API has a secret of its own
+		t.Errorf("%d logins", n)
+	}
+}
+
+// TestQuirkCallsBlock: plug-ins of Gardener waited up to 15 minutes for a machine, in one call.
+func TestQuirkCallsBlock(t *testing.T) {
+	eachAPI(t, func(t *testing.T, api string) {
+		w := newWorld(t)
+		w.cloud.Boot, w.cloud.Delete = 15*time.Minute, 15*time.Minute
+		s := w.open(class(api, "c1"))
+		began := time.Now()
+		i := w.create(s, machine(1))
+		done, err := s.Delete(t.Context(), machine(1), []provider.Instance{i})
+		if took := time.Since(began); took > 5*time.Second || i.State != provider.Pending || done || err != nil {
+			t.Errorf("took %v, state %s, done %t, error %v", took, i.State, done, err)
+		}
+		for operation := range w.server.Counts() {
+			if strings.Contains(operation, "operations") {
+				t.Errorf("an operation is followed: %s", operation)
+			}
+		}
+	})
+}
+
+// TestQuirkInterfaceIsComparedByItsShortName: Gardener's plug-in never had interfaces of older machines go along, since it compared the whole ID
+// with the name. What the originals made without that goes as well here.
+func TestQuirkInterfaceIsComparedByItsShortName(t *testing.T) {
+	eachAPI(t, func(t *testing.T, api string) {
+		w := newWorld(t)
+		c := class(api, "c1")
+		w.cloud.Plant(w.seed(c, "", "", machine(1).Name))
+		s := w.open(c)
+		w.remove(s, machine(1), w.only(s, machine(1)))
+		w.empty()
+		counts := w.server.Counts()
+		if counts["PATCH virtualMachines"] != 1 || counts["DELETE networkInterfaces"]+counts["DELETE disks"] != 0 {
+			t.Errorf("requests %v", counts)
+		}
+	})
+}
+
+// TestQuirkSecondPassword: the original asked again for a machine with another random password. A second request changes nothing: it is made
+// on condition that there is no such machine.
+func TestQuirkSecondPassword(t *testing.T) {
+	w := newWorld(t)
+	c := patched(t, class(provider.OpenShift, "c1"), `{"osDisk":{"osType":"Windows"}}`)
+	ref := machine(1)
+	ref.Name = "win-1"
+	s := w.open(c)
+	i := w.create(s, ref)
+	password := at(t, w.cloud.Read(i.ID), "properties.osProfile.adminPassword")
+	// The listing and the read before the request see nothing: another process is a moment ahead.
+	w.server.Inject(double.Fault{Failure: double.Failure{Kind: "Transient"}, Operation: "PUT virtualMachines", Times: 1})
+	for range 3 {
+		if again := w.create(w.open(c), ref); again.ID != i.ID {
+			t.Errorf("made %s", again.ID)
+		}
+	}
+	if got := at(t, w.cloud.Read(i.ID), "properties.osProfile.adminPassword"); got != password || len(password) < 12 {
+		t.Error("the password has changed")
+	}
+	if n := w.server.Counts()["PUT virtualMachines"]; n != 1 {
+		t.Errorf("%d machines were asked for", n)
+	}
+}
+
+// TestQuirkFailedIsFinal: the original took a machine for failed whose agent was late, while it ran.
+func TestQuirkFailedIsFinal(t *testing.T) {
+	w := newWorld(t)
+	s := w.open(class(provider.OpenShift, "c1"))
+	i := w.create(s, machine(1))
+	if err := w.cloud.Do("late", i.ID); err != nil {
+		t.Fatal(err)
+	}
+	if i = w.only(s, machine(1)); i.State != provider.Running || i.Fault != nil {
+		t.Errorf("%s, fault %v", i.State, i.Fault)
+	}
+}
+
+// TestQuirkP14KeyForEachMachine: a key of 4096 bits took a second of computing for each machine. One serves a process: nobody has its private half.
+// Throttling was not recognised, and came back after minutes.
+func TestQuirkP14KeyForEachMachine(t *testing.T) {
+	w := newWorld(t)
+	s := w.open(class(provider.Gardener, "c1"))
+	keys := map[string]bool{}
+	for n := range 5 {
+		keys[at(t, w.cloud.Read(w.create(s, machine(n)).ID), "properties.osProfile.linuxConfiguration.ssh.publicKeys.0.keyData")] = true
+	}
+	for key := range keys {
+		if len(keys) != 1 || !strings.HasPrefix(key, "ssh-rsa AAAAB3NzaC1yc2E") {
+			t.Errorf("%d keys, one is %s", len(keys), key)
+		}
+	}
+	w.server.Inject(double.Fault{Failure: double.Failure{Kind: "Throttled", After: 9 * time.Second}, Operation: "DELETE *", Times: 1})
+	if _, err := s.Delete(t.Context(), machine(0), nil); provider.KindOf(err) != provider.Throttled || provider.AfterOf(err) != 9*time.Second {
+		t.Errorf("%v", err)
+	}
+}
