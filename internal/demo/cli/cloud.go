@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -81,7 +82,11 @@ func (x *console) run(ctx context.Context, args []string) error {
 		method, page = http.MethodPost, "do/"+url.PathEscape(args[0])
 	}
 	if len(args) > 1 {
-		page += "?on=" + url.QueryEscape(args[1])
+		on, err := x.meant(ctx, args[1])
+		if err != nil {
+			return err
+		}
+		page += "?on=" + url.QueryEscape(on)
 	}
 	raw, err := x.ask(ctx, method, page, nil)
 	if err != nil {
@@ -94,11 +99,29 @@ func (x *console) run(ctx context.Context, args []string) error {
 	return s.print(x.out)
 }
 
+// meant is the ID of the instance that a person named by its ID, by the end of that, or by its machine; anything else stays.
+func (x *console) meant(ctx context.Context, on string) (string, error) {
+	raw, err := x.ask(ctx, http.MethodGet, "instances", nil)
+	if err != nil {
+		return "", err
+	}
+	var s consoleState
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return "", fmt.Errorf("read what the cloud says: %w", err)
+	}
+	for _, i := range s.Instances {
+		if on == i.ID || on == path.Base(i.ID) || on == i.Name {
+			return i.ID, nil
+		}
+	}
+	return on, nil
+}
+
 func (s consoleState) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "INSTANCE\tMACHINE\tSTATE\tZONE\tTYPE\tBESIDES")
 	for _, i := range s.Instances {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", i.ID, i.Name, i.State, i.Zone, i.Type, len(i.Dependants))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", path.Base(i.ID), i.Name, i.State, i.Zone, i.Type, len(i.Dependants))
 	}
 	if err := w.Flush(); err != nil {
 		return err
