@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -126,6 +127,8 @@ func (w *world) machines(ctx context.Context) (names []string, err error) {
 	return names, nil
 }
 
+var errLate = errors.New("it takes too long")
+
 // patience is how long a fleet may take to come to rest.
 const patience = 20 * time.Minute
 
@@ -140,7 +143,7 @@ func (w *world) rests(ctx context.Context, when string) error {
 			return nil
 		}
 		if time.Since(began) > patience {
-			return fmt.Errorf("before %s: %s (%v)", when, wrong, err)
+			return fmt.Errorf("before %s: %s: %w", when, wrong, errors.Join(err, errLate))
 		}
 		for _, line := range w.f.Revive(time.Now()) {
 			say("%s", line)

@@ -63,7 +63,7 @@ func TestZip(t *testing.T) {
 		t.Fatalf("%d files: %v", len(z.File), err)
 	}
 	for i, f := range z.File {
-		if f.Name != some[i+1].Name || int64(f.Mode()) != some[i+1].Mode || f.ModifiedTime != 0 || f.ModifiedDate != 0 { //nolint:staticcheck // the fields of the format
+		if f.Name != some[i+1].Name || int64(f.Mode()) != some[i+1].Mode || f.ModifiedTime != 0 || f.ModifiedDate != 0 {
 			t.Errorf("%+v, want %+v", f.FileHeader, some[i+1])
 		}
 	}
