@@ -27,7 +27,6 @@ import (
 // What kwok goes by, and by which the instance of a Node is known.
 const (
 	fakeAnnotation     = "kwok.x-k8s.io/node"
-	notReadyLabel      = "node-not-ready.stage.kwok.x-k8s.io"
 	instanceAnnotation = "double.millwright.dev/instance"
 )
 
@@ -112,18 +111,23 @@ func (h *Hypervisor) Start(ctx context.Context, g double.Guest) error {
 	return nil
 }
 
-// again lets the Node that an earlier boot of the guest left say that it is well. That of another instance of that
-// name is in its way: it joins once somebody has taken that away.
+// again lets kwok play the Node that an earlier boot of the guest left. That of another instance of that name is in its
+// way: it joins once somebody has taken that away.
 func (h *Hypervisor) again(ctx context.Context, g double.Guest) error {
 	_, err := h.call(ctx, http.MethodPatch, "/"+g.NodeName, "application/json-patch+json", []map[string]any{
-		mine(g.ID), {"op": "remove", "path": "/metadata/labels/" + notReadyLabel},
+		mine(g.ID), {"op": "add", "path": pointer(fakeAnnotation), "value": "fake"},
 	})
 	return err
 }
 
 // mine is a test of a JSON patch: the Node is that of the instance.
 func mine(id string) map[string]any {
-	return map[string]any{"op": "test", "path": "/metadata/annotations/" + strings.ReplaceAll(instanceAnnotation, "/", "~1"), "value": id}
+	return map[string]any{"op": "test", "path": pointer(instanceAnnotation), "value": id}
+}
+
+// pointer leads a JSON patch to an annotation.
+func pointer(annotation string) string {
+	return "/metadata/annotations/" + strings.ReplaceAll(annotation, "/", "~1")
 }
 
 // Stop implements [double.Hypervisor]: the Node stays, and says no more that it is well.
@@ -137,10 +141,20 @@ func (h *Hypervisor) Stop(id string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	patch := []map[string]any{
-		mine(id), {"op": "add", "path": "/metadata/labels/" + notReadyLabel, "value": "true"},
+	_, err := h.call(ctx, http.MethodPatch, "/"+name, "application/json-patch+json", []map[string]any{
+		mine(id), {"op": "remove", "path": pointer(fakeAnnotation)},
+	})
+	if err != nil {
+		return // another instance's, or gone
 	}
-	_, _ = h.call(ctx, http.MethodPatch, "/"+name, "application/json-patch+json", patch)
+	// What the node lifecycle controller would write 40 s later.
+	now := time.Now().UTC().Format(time.RFC3339)
+	_, _ = h.call(ctx, http.MethodPatch, "/"+name+"/status", "application/strategic-merge-patch+json", map[string]any{"status": map[string]any{
+		"conditions": []map[string]string{{
+			"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status.",
+			"lastHeartbeatTime": now, "lastTransitionTime": now,
+		}},
+	}})
 }
 
 func node(g double.Guest) map[string]any {

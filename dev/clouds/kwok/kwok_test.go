@@ -46,7 +46,7 @@ func TestNodeComesAndFails(t *testing.T) {
 	h.Stop("i-1")
 	h.Stop("i-1")
 	h.Stop("i-2")
-	if len(*asked) != 2 {
+	if len(*asked) != 3 {
 		t.Fatalf("%q", *asked)
 	}
 	for _, want := range []string{`"providerID":"aws:///a/i-1"`, `"topology.kubernetes.io/zone":"a"`, `"cpu":"4"`, `"memory":"2048Mi"`, `"address":"192.0.2.1"`} {
@@ -56,6 +56,9 @@ func TestNodeComesAndFails(t *testing.T) {
 	}
 	if stop := (*asked)[1]; !strings.HasPrefix(stop, "PATCH /api/v1/nodes/n1 ") || !strings.Contains(stop, `"value":"i-1"`) {
 		t.Error(stop)
+	}
+	if status := (*asked)[2]; !strings.HasPrefix(status, "PATCH /api/v1/nodes/n1/status ") || !strings.Contains(status, `"status":"Unknown"`) {
+		t.Error(status)
 	}
 }
 
