@@ -144,6 +144,12 @@ CLOUDS = $(patsubst %/go.mod,%,$(wildcard dev/clouds/go.mod dev/clouds/*/go.mod 
 test-clouds: ## Test the providers of real clouds against doubles of these: CLOUDS=providers/aws/cloud
 	@set -e; for module in $(CLOUDS); do echo "cd $$module && go test ./..." && (cd $$module && go test -timeout $(TEST_TIMEOUT) ./...); done
 
+# As root on a Debian 12; ten minutes for packages on first use, then two to start, and five for the tests.
+.PHONY: test-openstack
+test-openstack: ## Test the provider of OpenStack against a real one, which is started for that
+	hack/openstack up
+	cd providers/openstack/cloud && OS_CLOUD_REAL="$$(../../../hack/openstack config)" go test -count=1 -timeout 60m -v ./real; status=$$?; ../../../hack/openstack down; exit $$status
+
 # Some five seconds once promtool and the parser of PromQL are built, which takes minutes. What is tested is outside of the module, where
 # go does not notice changes: -count=1.
 .PHONY: test-alerts

@@ -22,7 +22,7 @@ func (s scope) instance(c *client, v servers.Server) provider.Instance {
 		Zone: v.AvailabilityZone, Created: v.Created, Tags: allTags(v),
 	}
 	if v.Status == "ERROR" && v.LaunchedAt.IsZero() && i.State != provider.Stopping {
-		s.giveUp(&i, v, c.clock.Now())
+		giveUp(&i, v, c.clock.Now())
 	}
 	i.Uninitialized = !s.bare && o.uid != "" && i.Fault == nil && s.plan.drifted(v).any()
 	return i
@@ -32,7 +32,7 @@ func (s scope) instance(c *client, v servers.Server) provider.Instance {
 const causeLate = time.Minute
 
 // giveUp says why a server never ran. Until the cause is there, it is waited for.
-func (scope) giveUp(i *provider.Instance, v servers.Server, now time.Time) {
+func giveUp(i *provider.Instance, v servers.Server, now time.Time) {
 	switch {
 	case v.Fault.Message != "":
 		i.Fault = faultOf(v.Fault.Message)

@@ -172,6 +172,9 @@ func running(ctx context.Context, s provider.Session, r provider.Ref) (i provide
 		}
 		return i.State == provider.Running, nil
 	})
+	if err != nil {
+		err = fmt.Errorf("server %q is %s (%s): %w", i.ID, i.State, i.RawState, err)
+	}
 	return i, err
 }
 
