@@ -11,6 +11,7 @@ import (
 	azure "github.com/millwright-dev/millwright/providers/azure/spec"
 	gcp "github.com/millwright-dev/millwright/providers/gcp/spec"
 	nutanix "github.com/millwright-dev/millwright/providers/nutanix/spec"
+	openstack "github.com/millwright-dev/millwright/providers/openstack/spec"
 	powervs "github.com/millwright-dev/millwright/providers/powervs/spec"
 	vsphere "github.com/millwright-dev/millwright/providers/vsphere/spec"
 )
@@ -18,11 +19,11 @@ import (
 // Command is the program as a command.
 func Command() *cobra.Command { return program.SetController().Admitting(admitters()).Command() }
 
-// admitters are those of the infrastructures whose specs the original judges, as Infrastructure
+// admitters are those of the infrastructures whose specs are judged as they are written, as Infrastructure
 // objects spell them.
 func admitters() map[string]provider.Admitter {
 	return map[string]provider.Admitter{
 		"AWS": aws.Admitter{}, "Azure": azure.Admitter{}, "GCP": gcp.Admitter{},
-		"Nutanix": nutanix.Admitter{}, "PowerVS": powervs.Admitter{}, "VSphere": vsphere.Admitter{},
+		"Nutanix": nutanix.Admitter{}, "OpenStack": openstack.Admitter{}, "PowerVS": powervs.Admitter{}, "VSphere": vsphere.Admitter{},
 	}
 }
