@@ -103,7 +103,7 @@ func (g *gardener) machine(b build) *compute.VirtualMachine {
 				LinuxConfiguration: &compute.LinuxConfiguration{
 					DisablePasswordAuthentication: to.Ptr(p.OSProfile.LinuxConfiguration.DisablePasswordAuthentication),
 					SSH: &compute.SSHConfiguration{PublicKeys: []*compute.SSHPublicKey{{
-						Path: optional[string](p.OSProfile.LinuxConfiguration.SSH.PublicKeys.Path), KeyData: to.Ptr(cmp.Or(g.key, b.key)),
+						Path: to.Ptr(cmp.Or(p.OSProfile.LinuxConfiguration.SSH.PublicKeys.Path, authorizedKeys(p.OSProfile.AdminUsername))), KeyData: to.Ptr(cmp.Or(g.key, b.key)),
 					}}},
 				},
 			},
@@ -128,6 +128,9 @@ func (g *gardener) machine(b build) *compute.VirtualMachine {
 	}
 	return vm
 }
+
+// authorizedKeys is the only place in which Azure puts keys.
+func authorizedKeys(user string) string { return "/home/" + user + "/.ssh/authorized_keys" }
 
 func (g *gardener) osDisk(b build) *compute.OSDisk {
 	d := g.Properties.StorageProfile.OSDisk

@@ -235,7 +235,7 @@ func (o *openshift) os(b build) *compute.OSProfile {
 	}
 	os.LinuxConfiguration = &compute.LinuxConfiguration{
 		DisablePasswordAuthentication: to.Ptr(true),
-		SSH:                           &compute.SSHConfiguration{PublicKeys: []*compute.SSHPublicKey{{Path: to.Ptr("/home/" + administrator + "/.ssh/authorized_keys"), KeyData: to.Ptr(cmp.Or(o.key, b.key))}}},
+		SSH:                           &compute.SSHConfiguration{PublicKeys: []*compute.SSHPublicKey{{Path: to.Ptr(authorizedKeys(administrator)), KeyData: to.Ptr(cmp.Or(o.key, b.key))}}},
 	}
 	return os
 }

@@ -64,7 +64,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	}
 	s.ours = ownership{cluster: class.Cluster}
 	if len(class.Spec) == 0 {
-		s.key = p.keyOf(class, where)
+		s.key = keyOf(creds, where)
 		return s, nil
 	}
 	switch class.API {
@@ -76,10 +76,14 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	if err != nil {
 		return nil, err
 	}
-	s.key = p.keyOf(class, s.where)
+	s.key = keyOf(creds, s.where)
 	return s, nil
 }
 
-func (p *Provider) keyOf(class provider.Class, w surroundings) provider.ClientKey {
-	return provider.KeyOf(class.Credentials, w.endpoint+" "+w.cloud, "", w.ca)
+// keyOf goes by what opens an account, and by nothing else of a secret: classes of one account, each with user data of its own, share a client.
+func keyOf(c credentials, w surroundings) provider.ClientKey {
+	opens := map[string][]byte{
+		"subscription": []byte(c.subscription), "tenant": []byte(c.tenant), "client": []byte(c.client), "secret": []byte(c.secret), "tokenFile": []byte(c.tokenFile),
+	}
+	return provider.KeyOf(opens, w.endpoint+" "+w.cloud, "", w.ca)
 }
