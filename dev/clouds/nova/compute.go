@@ -198,7 +198,7 @@ func (k compute) serveFlavors() {
 func (k compute) showFlavor(f Flavor) map[string]any {
 	return map[string]any{
 		"id": f.ID, "name": f.Name, "ram": f.RAM, "disk": f.Disk, "swap": "", "OS-FLV-EXT-DATA:ephemeral": 0, "OS-FLV-DISABLED:disabled": false,
-		"vcpus": f.VCPUs, "os-flavor-access:is_public": true, "rxtx_factor": 1.0, "links": servers{k.call}.links("flavors", f.ID),
+		"vcpus": f.VCPUs, "os-flavor-access:is_public": true, "rxtx_factor": 1.0, "links": servers(k).links("flavors", f.ID),
 	}
 }
 

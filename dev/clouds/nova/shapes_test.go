@@ -53,7 +53,13 @@ func tokenRequest(password string) string {
 		"scope":{"project":{"name":"demo","domain":{"id":"default"}}}}}`, password)
 }
 
-func (c *caller) send(method, path, body string) (*http.Response, []byte) {
+// reply is the head of an answer.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+}
+
+func (c *caller) send(method, path, body string) (reply, []byte) {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), method, c.url+path, strings.NewReader(body))
 	if err != nil {
@@ -70,7 +76,7 @@ func (c *caller) send(method, path, body string) (*http.Response, []byte) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return answer, raw
+	return reply{answer.StatusCode, answer.Header}, raw
 }
 
 // get is what an answer has under a path of names.
