@@ -149,9 +149,11 @@ func (c *Cloud) Plant(p Plant) (Machine, error) {
 	if err := c.builder.mark(ctx, ref, p); err != nil {
 		return Machine{}, err
 	}
-	if fault := c.world.powerOn(c.world.own().Map.Get(ref).(*simulator.VirtualMachine)); fault != nil {
+	planted := c.world.own().Map.Get(ref).(*simulator.VirtualMachine)
+	if fault := c.world.powerOn(planted); fault != nil {
 		return Machine{}, errors.New(localized(fault))
 	}
+	guestUp(c.world.own(), planted)
 	for _, m := range c.Machines() {
 		if m.Ref == ref {
 			return m, nil

@@ -135,10 +135,20 @@ func TestBox(t *testing.T) {
 			"metadata": m{"name": "worker-0", "labels": m{"machine.openshift.io/cluster-api-cluster": "box"}},
 			"spec":     m{"providerSpec": m{"value": plainSpec(b.stage.openShift())}},
 		})
-		o := b.await(t, machines, "worker-0", "it is Provisioned", func(o *unstructured.Unstructured) bool { return text(o, "status", "phase") == "Provisioned" })
-		if !strings.HasPrefix(text(o, "spec", "providerID"), "vsphere://") || text(o, "status", "providerStatus", "instanceState") != "poweredOn" {
+		o := b.await(t, machines, "worker-0", "it runs, with its addresses", func(o *unstructured.Unstructured) bool {
+			if o == nil {
+				return false
+			}
+			addresses, _, _ := unstructured.NestedSlice(o.Object, "status", "addresses")
+			return text(o, "status", "phase") == "Provisioned" && text(o, "status", "providerStatus", "instanceState") == "poweredOn" && len(addresses) == 2
+		})
+		if !strings.HasPrefix(text(o, "spec", "providerID"), "vsphere://") {
 			t.Errorf("%v %v", o.Object["spec"], o.Object["status"])
 		}
+		b.await(t, machines, "worker-0", "it is tagged", func(*unstructured.Unstructured) bool {
+			all := b.stage.cloud.Machines()
+			return len(all) == 1 && len(all[0].Tags) == 1
+		})
 		if err := b.client.Resource(machines).Namespace(b.namespace).Delete(t.Context(), "worker-0", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 	corev1 "k8s.io/api/core/v1"
@@ -128,6 +129,10 @@ func stateOf(p types.VirtualMachinePowerState) provider.State {
 	return provider.Stopped // off, or suspended
 }
 
+// addressPatience is how long a new virtual machine is asked for its addresses again and again. One whose guest has no
+// tools never tells.
+const addressPatience = 5 * time.Minute
+
 // initialization says how far an instance has come that was made here.
 func (s reader) initialization(i *provider.Instance, v *vm, r *provider.Ref, k *knowledge) {
 	if s.plan == nil || !s.ours(v, r) {
@@ -140,7 +145,8 @@ func (s reader) initialization(i *provider.Instance, v *vm, r *provider.Ref, k *
 		i.Fault = p.fault
 		i.Uninitialized = p.fault == nil
 	case i.State == provider.Running:
-		if s.plan.place.wait && len(i.Addresses) == 0 {
+		young := s.provider.config.Clock.Now().Sub(v.created) < addressPatience
+		if len(i.Addresses) == 0 && (s.plan.place.wait || young) {
 			i.State, i.RawState = provider.Pending, "waiting for an address"
 		}
 		i.Uninitialized = !marker(s).markOf(v, v.named(k.fields), k.wanted).all

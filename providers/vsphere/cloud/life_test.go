@@ -240,7 +240,7 @@ func TestVMGroup(t *testing.T) {
 }
 
 func TestWaitForIP(t *testing.T) {
-	s := newStage(t, vcenter.Options{Boot: 20 * time.Second})
+	s := newStage(t, vcenter.Options{Boot: 20 * time.Minute})
 	class := s.gardener("c")
 	class["waitForIP"] = true
 	of, r := s.open(t, s.classOf(provider.Gardener, "c", class)), machineRef("m")
@@ -251,12 +251,32 @@ func TestWaitForIP(t *testing.T) {
 	if err := of.Initialize(t.Context(), r, found[0]); err != nil {
 		t.Fatal(err)
 	}
-	s.clock.Advance(time.Second)
+	s.clock.Advance(10 * time.Minute)
 	if found, err := of.Find(t.Context(), r); err != nil || found[0].State != provider.Pending {
 		t.Errorf("%+v, %v: want one that is waited for", found, err)
 	}
+	s.clock.Advance(10 * time.Minute)
 	if i := s.settle(t, of, r); len(i.Addresses) == 0 {
 		t.Error("it has no address")
+	}
+}
+
+// A guest without tools never tells an address: it is not waited for as if it did.
+func TestAGuestThatTellsNoAddress(t *testing.T) {
+	s := newStage(t, vcenter.Options{Boot: time.Hour})
+	of, r := s.open(t, s.class(provider.OpenShift, "c")), machineRef("m")
+	if _, err := of.Create(t.Context(), r, provider.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	found, _ := of.Find(t.Context(), r)
+	if err := of.Initialize(t.Context(), r, found[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []provider.State{provider.Pending, provider.Running} {
+		if found, err := of.Find(t.Context(), r); err != nil || found[0].State != want {
+			t.Errorf("%+v, %v: want one that is %s", found, err, want)
+		}
+		s.clock.Advance(2 * addressPatience)
 	}
 }
 
