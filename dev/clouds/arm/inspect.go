@@ -134,6 +134,8 @@ func (c *Cloud) Verbs() []double.Verb {
 		{Name: "stop", On: "a machine's ID: it is deallocated"},
 		{Name: "fail", On: "a machine's ID: its provisioning fails for want of capacity"},
 		{Name: "late", On: "a machine's ID: it runs, and its provisioning fails since its agent was not heard of"},
+		{Name: "untag", On: "a machine's ID, a space, and the name of a tag, which is taken away"},
+		{Name: "unbalance", On: "a machine's ID: its interfaces leave the pools of load balancers"},
 		{Name: "exhaust", On: "zone[/size], or a location for machines without a zone: what is accepted there fails"},
 		{Name: "replenish", On: "zone[/size]"},
 		{Name: "lag", On: "a duration: how far listings run behind"},
@@ -156,12 +158,18 @@ func (c *Cloud) Do(verb, on string) error {
 		c.shortages[strings.ToLower(on)] = verb == "exhaust"
 		return nil
 	}
-	m, ok := c.vms.Get(strings.ToLower(on))
+	id, key, _ := strings.Cut(on, " ")
+	m, ok := c.vms.Get(strings.ToLower(id))
 	if !ok {
-		return fmt.Errorf("no virtual machine %s", on)
+		return fmt.Errorf("no virtual machine %s", id)
 	}
 	next, now := *m, c.clock.Now()
 	switch verb {
+	case "untag":
+		next.model = clone(m.model)
+		delete(next.model.Tags, key)
+	case "unbalance":
+		unbalance(c, m)
 	case "interrupt":
 		next.evicted = now.Add(notice)
 		next.deleted = next.evicted
@@ -180,4 +188,20 @@ func (c *Cloud) Do(verb, on string) error {
 	}
 	c.vms.Put(m.key(), &next)
 	return nil
+}
+
+// unbalance takes a machine's interfaces out of the pools of load balancers.
+func unbalance(c *Cloud, m *machine) {
+	for _, ref := range m.nics() {
+		n, ok := c.nics.Get(strings.ToLower(deref(ref.ID)))
+		if !ok {
+			continue
+		}
+		next := *n
+		next.model = clone(n.model)
+		for _, p := range next.model.Properties.IPConfigurations {
+			p.Properties.LoadBalancerBackendAddressPools, p.Properties.LoadBalancerInboundNatRules = nil, nil
+		}
+		c.nics.Put(n.key(), &next)
+	}
 }

@@ -188,7 +188,7 @@ func (c nicCalls) room(s Subnet, id string) *apiError {
 	used := 0
 	for _, n := range c.nics.All() {
 		for _, p := range n.model.Properties.IPConfigurations {
-			if strings.EqualFold(deref(p.Properties.Subnet.ID), id) {
+			if n.key() != c.key() && strings.EqualFold(deref(p.Properties.Subnet.ID), id) {
 				used++
 			}
 		}

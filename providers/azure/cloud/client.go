@@ -37,8 +37,6 @@ type client struct {
 
 	mu      sync.Mutex
 	sizesOf map[string]catalog // by location
-	// refused are the machines whose tags could not be mended, and when that was.
-	refused map[string]time.Time
 }
 
 // module is how this provider calls itself to Azure.
@@ -61,7 +59,7 @@ func newClient(ctx context.Context, w surroundings, c credentials, clock provide
 	}
 	managed := &arm.ClientOptions{ClientOptions: options, DisableRPRegistration: true}
 	out := &client{
-		subscription: c.subscription, token: token, clock: clock, http: place.http, sizesOf: map[string]catalog{}, refused: map[string]time.Time{},
+		subscription: c.subscription, token: token, clock: clock, http: place.http, sizesOf: map[string]catalog{},
 		scope: place.Services[azcloud.ResourceManager].Audience + "/.default", // as the SDK has it
 	}
 	var errs [4]error

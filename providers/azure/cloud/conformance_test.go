@@ -76,6 +76,7 @@ func (w *world) harness() providertest.Harness {
 			},
 			Remove: func(_ provider.Class, id string) error { return w.cloud.Do("terminate", id) },
 			GiveUp: func(_ provider.Class, id string) error { return w.cloud.Do("fail", id) },
+			Strip:  w.strip,
 			Leave: func(c provider.Class, ref provider.Ref) error {
 				w.cloud.Leave(w.seed(c, ref.UID, ref.Namespace, ref.Name))
 				return nil
@@ -180,4 +181,18 @@ func badSpecs() []providertest.BadSpec {
 		{Reason: "no tag that says whose it is", API: gardener, Field: "tags", Spec: `{"tags":{"kubernetes.io-cluster-x":"1"}}`},
 		{Reason: "a cloud that there is not", API: gardener, Field: "cloudConfiguration.name", Spec: `{"cloudConfiguration":{"name":"AzureGermany"}}`},
 	}
+}
+
+// strip takes away what says for which owner's namespace a machine is, and what the spec says.
+func (w *world) strip(c provider.Class, id string) error {
+	tags := []string{"millwright.dev_machine-namespace"}
+	if c.API == provider.Gardener {
+		tags = append(tags, "Name")
+	}
+	for _, tag := range tags {
+		if err := w.cloud.Do("untag", id+" "+tag); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -89,9 +89,7 @@ func (s scene) listed(ctx context.Context, vm *compute.VirtualMachine, v vicinit
 			saw.power, saw.cause = see(read.Properties.InstanceView)
 		}
 	}
-	i := s.instance(vm, saw)
-	i.Uninitialized = i.State == provider.Running && s.design.drifted(vm.Tags) && !s.resting(i.ID)
-	return i, nil
+	return s.instance(vm, saw), nil
 }
 
 // powers asks Resource Graph which machines run, which listings do not tell: a thousand with each answer. It is told nothing of machines

@@ -198,9 +198,7 @@ func (s scene) detail(ctx context.Context, vm *compute.VirtualMachine) (provider
 			saw.addresses[strings.ToLower(id)] = &got.PublicIPAddress
 		}
 	}
-	i := s.instance(vm, saw)
-	i.Uninitialized = i.State == provider.Running && s.design.drifted(vm.Tags) && !s.resting(i.ID)
-	return i, nil
+	return s.instance(vm, saw), nil
 }
 
 func nicsOf(vm *compute.VirtualMachine) (ids []string) {

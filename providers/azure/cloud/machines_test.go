@@ -354,31 +354,3 @@ func TestSizes(t *testing.T) {
 	_, err := s.Size(t.Context())
 	demandInvalid(t, err, "vmSize")
 }
-
-// TestTagsAreMended on living machines, and hold up nothing where that is refused. What others have tagged stays.
-func TestTagsAreMended(t *testing.T) {
-	eachAPI(t, func(t *testing.T, api string) {
-		w := newWorld(t)
-		made := w.create(w.open(class(api, "c1")), machine(1))
-		w.clock.Advance(time.Minute)
-		s := w.open(patched(t, class(api, "c1"), `{"tags":{"team":"blue","millwright.dev_machine-uid":"theirs"}}`))
-		in, _ := provider.As[provider.Initializer](s)
-		i := w.only(s, machine(1))
-		if !i.Uninitialized {
-			t.Fatal("nobody asks for it")
-		}
-		w.cloud.Restrict(arm.SampleClient, "Microsoft.*/read")
-		if err := in.Initialize(t.Context(), machine(1), i); err != nil || w.only(s, machine(1)).Uninitialized {
-			t.Errorf("a refusal holds the machine up: %v", err)
-		}
-		w.cloud.Restrict(arm.SampleClient)
-		w.clock.Advance(time.Hour)
-		i = w.only(s, machine(1))
-		if err := in.Initialize(t.Context(), machine(1), i); err != nil {
-			t.Fatal(err)
-		}
-		if i = w.only(s, machine(1)); i.Tags["team"] != "blue" || i.UID != made.UID || i.Tags["millwright.dev_cluster"] != "c1" {
-			t.Errorf("tags %v", i.Tags)
-		}
-	})
-}

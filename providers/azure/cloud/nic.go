@@ -155,9 +155,9 @@ func (m *creation) sixth(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// balance puts the interface into the first pools of the load balancers that the spec names. There it stays for as long as it is.
-func (m *creation) balance(ctx context.Context, p *network.InterfaceIPConfigurationPropertiesFormat) error {
-	n := m.design.network
+// balance puts an interface into the first pools of the load balancers that the spec names.
+func (s scene) balance(ctx context.Context, p *network.InterfaceIPConfigurationPropertiesFormat) error {
+	n := s.design.network
 	for _, b := range []struct {
 		name, field string
 		rule        *int64
@@ -165,12 +165,12 @@ func (m *creation) balance(ctx context.Context, p *network.InterfaceIPConfigurat
 		if b.name == "" {
 			continue
 		}
-		got, err := m.network.NewLoadBalancersClient().Get(ctx, n.group, b.name, nil)
+		got, err := s.network.NewLoadBalancersClient().Get(ctx, n.group, b.name, nil)
 		if isMissing(err) {
 			return provider.InvalidField(b.field, "there is no load balancer %s in resource group %s", b.name, n.group)
 		}
 		if err != nil {
-			return m.told(err, "read load balancer %s", b.name)
+			return s.told(err, "read load balancer %s", b.name)
 		}
 		if got.Properties == nil || len(got.Properties.BackendAddressPools) == 0 {
 			return provider.InvalidField(b.field, "load balancer %s has no pool of back ends", b.name)

@@ -19,7 +19,8 @@ type session struct {
 	where    surroundings
 	key      provider.ClientKey
 	// group is where machines are; empty: anywhere in the subscription, since the class has no spec and the credentials name none.
-	group  string
+	group string
+	lagging
 	ours   ownership
 	design *design // nil: the class has no spec
 }
@@ -34,7 +35,7 @@ var (
 	_ provider.StatusReporter = &session{}
 	_ provider.Sizer          = &session{}
 	_ provider.Powerer        = &session{}
-	_ provider.Initializer    = &session{}
+	_ provider.Maintainer     = &session{}
 	_ provider.ConsoleReader  = &session{}
 	_ provider.LeftoverLister = &session{}
 	_ provider.Sourced        = &session{}
@@ -54,9 +55,12 @@ func (s *session) scene(ctx context.Context) (scene, error) {
 // readLag is how far listings may run behind: the copies of what the Resource Manager knows, in several regions, agree after seconds.
 const readLag = 10 * time.Second
 
+// lagging is what runs behind.
+type lagging struct{}
+
 // ReadLag implements [provider.Lagger]. Reads of one machine by its name are never behind, but an answer that nothing is there may come from
 // a copy that has not heard of it.
-func (*session) ReadLag() time.Duration { return readLag }
+func (lagging) ReadLag() time.Duration { return readLag }
 
 // Scope implements [provider.Scoper]: the resource group, and the keys of tags by which the spec owns.
 func (s *session) Scope() string {

@@ -1,0 +1,162 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	compute "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+	network "github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v6"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// Unkept implements [provider.Maintainer]. Machines do not show whether they are in the pools of their load balancers.
+func (s *session) Unkept(ref provider.Ref, i provider.Instance) bool {
+	return s.design != nil && (len(keeper{s}.owed(ref, i)) > 0 || s.design.network.balanced())
+}
+
+// Maintain implements [provider.Maintainer]. What cannot be mended keeps nothing else from being.
+func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Instance) error {
+	at, ok := placeOf(i.ID)
+	if !ok || s.design == nil {
+		return nil
+	}
+	sc, err := s.scene(ctx)
+	if err != nil {
+		return err
+	}
+	vm, err := sc.machine(ctx, at.group, at.name)
+	if err != nil || vm == nil {
+		return err
+	}
+	return errors.Join(sc.mend(ctx, ref, vm), sc.rejoin(ctx, vm))
+}
+
+// keeper knows what people have taken away from machines that live.
+type keeper struct{ *session }
+
+// refusal classifies what became of a repair. The client stays: a right that repairs alone need is no reason to log in again.
+func (d *design) refusal(err error, format string, args ...any) error {
+	return fmt.Errorf(format+": %w", append(args, d.called().classify(err))...)
+}
+
+// ownTags are never those of users.
+var ownTags = []string{tagUID, tagNamespace, tagOwner, tagCluster, tagKept}
+
+func isOwn(key string) bool {
+	return slices.ContainsFunc(ownTags, func(own string) bool { return strings.EqualFold(own, key) })
+}
+
+// owed are the tags that the instance of ref is to get: of those that say whose it is what it lacks, of the spec what it has
+// otherwise too. One that says another machine's UID is left to that.
+func (s keeper) owed(ref provider.Ref, i provider.Instance) map[string]string {
+	if i.UID != "" && i.UID != ref.UID {
+		return nil
+	}
+	has, out := map[string]string{}, map[string]string{}
+	for key, value := range i.Tags {
+		has[strings.ToLower(key)] = value
+	}
+	for key, value := range s.design.tags {
+		if is, ok := has[strings.ToLower(key)]; (!ok || is != value) && !isOwn(key) {
+			out[key] = value
+		}
+	}
+	for key, value := range s.ours.mark(s.class, ref) {
+		if _, ok := has[key]; !ok && value != "" {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// mend gives a machine the tags that it lacks now. What others have changed since it was read is not overwritten.
+func (s scene) mend(ctx context.Context, ref provider.Ref, vm *compute.VirtualMachine) error {
+	now := s.instance(vm, sight{})
+	owed := keeper{s.session}.owed(ref, now)
+	if len(owed) == 0 {
+		return nil
+	}
+	tags := merged(now.Tags, owed)
+	if len(tags) > mostTags {
+		return provider.Errorf(provider.Conflict, "virtual machine %s has no room for the tags %s: it would have %d, and Azure keeps %d",
+			now.Name, strings.Join(slices.Sorted(maps.Keys(owed)), ", "), len(tags), mostTags)
+	}
+	at, _ := placeOf(now.ID)
+	_, err := s.compute.NewVirtualMachinesClient().BeginUpdate(ctx, at.group, at.name, compute.VirtualMachineUpdate{Tags: tags},
+		&compute.VirtualMachinesClientBeginUpdateOptions{IfMatch: vm.Etag})
+	if err == nil || isMissing(err) {
+		return nil
+	}
+	return s.design.refusal(err, "tag virtual machine %s", now.Name)
+}
+
+// balanced says whether machines are in pools of load balancers.
+func (n networking) balanced() bool { return n.publicBalancer != "" || n.internalBalancer != "" }
+
+// rejoin puts a machine back into the pools of its load balancers. The interface is written as it was read, but for them.
+func (s scene) rejoin(ctx context.Context, vm *compute.VirtualMachine) error {
+	ids := nicsOf(vm)
+	if !s.design.network.balanced() || len(ids) == 0 {
+		return nil
+	}
+	at, _ := placeOf(ids[0])
+	nics := s.network.NewInterfacesClient()
+	got, err := nics.Get(ctx, at.group, at.name, nil)
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return s.told(err, "read network interface %s", at.name)
+	}
+	first := firstOf(&got.Interface)
+	if first == nil {
+		return nil
+	}
+	asked := &network.InterfaceIPConfigurationPropertiesFormat{}
+	if err := s.balance(ctx, asked); err != nil {
+		return err
+	}
+	if !join(first, asked) {
+		return nil
+	}
+	if _, err := nics.BeginCreateOrUpdate(ctx, at.group, at.name, got.Interface, nil); err != nil && !isMissing(err) {
+		return s.design.refusal(err, "put network interface %s into the pools of its load balancers", at.name)
+	}
+	return nil
+}
+
+// firstOf is what pools have of an interface; nil: it has no address.
+func firstOf(n *network.Interface) *network.InterfaceIPConfigurationPropertiesFormat {
+	if n.Properties == nil {
+		return nil
+	}
+	for _, c := range n.Properties.IPConfigurations {
+		if c.Properties != nil && (deref(c.Properties.Primary) || len(n.Properties.IPConfigurations) == 1) {
+			return c.Properties
+		}
+	}
+	return nil
+}
+
+// join adds the pools and rules that are asked for, and says whether any was missing. Those of others stay.
+func join(has, asked *network.InterfaceIPConfigurationPropertiesFormat) (changed bool) {
+	for _, a := range asked.LoadBalancerBackendAddressPools {
+		if !slices.ContainsFunc(has.LoadBalancerBackendAddressPools, func(h *network.BackendAddressPool) bool { return strings.EqualFold(deref(h.ID), deref(a.ID)) }) {
+			has.LoadBalancerBackendAddressPools = append(has.LoadBalancerBackendAddressPools, &network.BackendAddressPool{ID: to.Ptr(deref(a.ID))})
+			changed = true
+		}
+	}
+	for _, a := range asked.LoadBalancerInboundNatRules {
+		if !slices.ContainsFunc(has.LoadBalancerInboundNatRules, func(h *network.InboundNatRule) bool { return strings.EqualFold(deref(h.ID), deref(a.ID)) }) {
+			has.LoadBalancerInboundNatRules = append(has.LoadBalancerInboundNatRules, &network.InboundNatRule{ID: to.Ptr(deref(a.ID))})
+			changed = true
+		}
+	}
+	return changed
+}
