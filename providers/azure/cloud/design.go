@@ -113,7 +113,7 @@ func (d *design) market(c choice) string {
 
 // Choices implements [provider.Chooser].
 func (s *session) Choices(provider.Ref) (out []provider.Choice) {
-	if s.design == nil || len(s.design.choices) < 2 {
+	if s.design == nil {
 		return nil
 	}
 	for _, c := range s.design.choices {

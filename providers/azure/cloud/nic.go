@@ -70,7 +70,8 @@ func (m *creation) whole(n *network.Interface) bool {
 	}
 	first := n.Properties.IPConfigurations[0].Properties
 	public := first != nil && first.PublicIPAddress != nil
-	return first != nil && first.Subnet != nil && strings.EqualFold(deref(first.Subnet.ID), m.subnetID()) && public == m.design.network.public
+	fast := deref(n.Properties.EnableAcceleratedNetworking) == deref(m.design.network.accelerated)
+	return first != nil && first.Subnet != nil && strings.EqualFold(deref(first.Subnet.ID), m.subnetID()) && public == m.design.network.public && fast
 }
 
 func (m *creation) subnetID() string {
