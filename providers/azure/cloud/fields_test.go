@@ -154,16 +154,16 @@ func dataDisk(more string) string {
 }
 
 const (
-	meta = "says what the object is, and is read before"
+	meta = "it says of which type the spec is"
 )
 
 var openshiftRows = []field{
 	{path: "kind", reason: meta},
 	{path: "apiVersion", reason: meta},
-	{path: "userDataSecret.name", reason: "the secret is read by the engine, and its data is customData: see TestUserData"},
-	{path: "userDataSecret.namespace", reason: "the secret is read by the engine"},
-	{path: "credentialsSecret.name", reason: "the secret is read by the engine"},
-	{path: "credentialsSecret.namespace", reason: "the secret is read by the engine"},
+	{path: "userDataSecret.name", reason: "the engine reads the secret, and its data is `properties.osProfile.customData` of the machine: see TestUserData"},
+	{path: "userDataSecret.namespace", reason: "the engine reads the secret"},
+	{path: "credentialsSecret.name", reason: "the engine reads the secret"},
+	{path: "credentialsSecret.namespace", reason: "the engine reads the secret"},
 	{path: "location", patch: `{"location":"westeurope"}`, in: "vm", at: "location", want: "westeurope"},
 	{path: "vmSize", patch: `{"vmSize":"Standard_D8s_v3"}`, in: "vm", at: vmProperties + "hardwareProfile.vmSize", want: "Standard_D8s_v3"},
 	{path: "image.publisher", patch: market, in: "vm", at: storage + "imageReference.publisher", want: "p"},
@@ -247,7 +247,7 @@ var gardenerRows = []field{
 	{path: "subnetInfo.vnetName", patch: `{"subnetInfo":{"vnetName":"v"}}`, in: "nic", at: ipConfig + "subnet.id", want: netIDs + "virtualNetworks/v/subnets/demo-worker-subnet"},
 	{path: "subnetInfo.subnetName", patch: `{"subnetInfo":{"subnetName":"s"}}`, in: "nic", at: ipConfig + "subnet.id", want: netIDs + "virtualNetworks/demo-vnet/subnets/s"},
 	{path: "subnetInfo.vnetResourceGroup", patch: `{"subnetInfo":{"vnetResourceGroup":"nets"}}`, in: "nic", at: ipConfig + "subnet.id", want: sub + "/resourceGroups/nets/providers/Microsoft.Network/virtualNetworks/demo-vnet/subnets/demo-worker-subnet"},
-	{path: "cloudConfiguration.name", reason: "chooses the endpoints: see TestEndpoints"},
+	{path: "cloudConfiguration.name", reason: "it chooses the endpoints that are asked: see TestEndpoints"},
 	{path: "choices[].zone", patch: `{"choices":[{"zone":"2"}]}`, in: "vm", at: "zones.0", want: "2"},
 	{path: "choices[].vmSize", patch: `{"choices":[{"vmSize":"Standard_D2s_v3"}]}`, in: "vm", at: vmProperties + "hardwareProfile.vmSize", want: "Standard_D2s_v3"},
 	{path: "properties.hardwareProfile.vmSize", patch: properties(`{"hardwareProfile":{"vmSize":"Standard_D8s_v3"}}`), in: "vm", at: vmProperties + "hardwareProfile.vmSize", want: "Standard_D8s_v3"},
@@ -255,7 +255,7 @@ var gardenerRows = []field{
 	{path: "properties.storageProfile.imageReference.urn", patch: ofStorage(`{"imageReference":{"urn":"a:b:c:d"}}`), in: "vm", at: storage + "imageReference.sku", want: "c"},
 	{path: "properties.storageProfile.imageReference.communityGalleryImageID", patch: ofStorage(`{"imageReference":{"urn":null,"communityGalleryImageID":"/c"}}`), in: "vm", at: storage + "imageReference.communityGalleryImageId", want: "/c"},
 	{path: "properties.storageProfile.imageReference.sharedGalleryImageID", patch: ofStorage(`{"imageReference":{"urn":null,"sharedGalleryImageID":"/s"}}`), in: "vm", at: storage + "imageReference.sharedGalleryImageId", want: "/s"},
-	{path: "properties.storageProfile.imageReference.skipMarketplaceAgreement", reason: "leaves out a call: see TestTermsAreSkipped"},
+	{path: "properties.storageProfile.imageReference.skipMarketplaceAgreement", reason: "it leaves out the call that accepts the terms of an image: see TestTermsAreSkipped"},
 	{path: "properties.storageProfile.osDisk.name", reason: ignored},
 	{path: "properties.storageProfile.osDisk.caching", patch: ofStorage(`{"osDisk":{"caching":"ReadOnly"}}`), in: "vm", at: osDisk + "caching", want: "ReadOnly"},
 	{path: "properties.storageProfile.osDisk.diskSizeGB", patch: ofStorage(`{"osDisk":{"diskSizeGB":66}}`), in: "vm", at: osDisk + "diskSizeGB", want: "66"},
