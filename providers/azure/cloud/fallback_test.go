@@ -121,7 +121,7 @@ func TestFallbackHasItsOwnInterface(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := at(t, w.cloud.Read(nicID(i.ID)), "properties.enableAcceleratedNetworking"); got != "false" {
+	if got := at(t, w.cloud.Read(nicID(i.ID)), "properties.enableAcceleratedNetworking"); got == "true" {
 		t.Errorf("accelerated networking is %s", got)
 	}
 	w.remove(s, machine(1), i)
