@@ -73,12 +73,14 @@ func (s *stage) warm() error {
 	s.planted++
 	name := fmt.Sprintf("warm-%d", s.planted)
 	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
 	for _, api := range []string{provider.OpenShift, provider.Gardener} {
-		opened, err := latest.Open(context.Background(), s.class(api, "warm"))
+		opened, err := latest.Open(ctx, s.class(api, "warm"))
 		if err != nil {
 			return err
 		}
-		if _, err := opened.Create(context.Background(), machineRef(name+api), provider.Want{}); err != nil {
+		if _, err := opened.Create(ctx, machineRef(name+api), provider.Want{}); err != nil {
 			return err
 		}
 	}
@@ -194,15 +196,15 @@ func (s *stage) inject(v providertest.Verb, f providertest.Fault) error {
 	if !ok || f.Duplicate || f.Slow > 0 {
 		return providertest.Skip("a vCenter has no such failure")
 	}
-	switch {
-	case f.Stall && f.Done:
+	if f.Stall {
 		if err := s.warm(); err != nil {
 			return err
 		}
 		// The caller gives up after 50 ms. Where the machine is so busy that it does not come to the clone by then, nothing is
 		// left to hold up the next one.
 		time.AfterFunc(70*time.Millisecond, s.server.Heal)
-	case f.Stall:
+	}
+	if f.Stall && !f.Done {
 		operation = "*"
 	}
 	if f.Partial > 0 {
