@@ -37,6 +37,14 @@ func (b balancers) forget(i instance) {
 	}
 }
 
+// lose takes an instance out of groups and target pools.
+func (b balancers) lose(i instance) {
+	b.forget(i)
+	for key, p := range b.pools {
+		b.pools[key] = p.with(resource{"instances": edited(p.texts("instances"), []resource{{"instance": i.is["selfLink"]}}, false)})
+	}
+}
+
 func (q request) key() string { return q.scope + "/" + q.name }
 
 func one(all map[string]resource, q request, kind string) (any, *failure) {

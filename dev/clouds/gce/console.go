@@ -116,6 +116,8 @@ func verbsOf(c *Cloud) []verb {
 		{double.Verb{Name: "fail", On: "the ID or name of an instance that does not run yet: its operation ends for want of room"}, onInstance(c, failInstance)},
 		{double.Verb{Name: "exhaust", On: "zone[/type]: what is made there is given up for want of room"}, func(on string) error { c.exhausted[on] = true; return nil }},
 		{double.Verb{Name: "restock", On: "zone[/type]: there is room again"}, func(on string) error { delete(c.exhausted, on); return nil }},
+		{double.Verb{Name: "untag", On: "instance=key: the instance loses that label, or that network tag"}, func(on string) error { return untag(c, on) }},
+		{double.Verb{Name: "deregister", On: "an instance's ID or name: load balancers lose it"}, onInstance(c, func(c *Cloud, i instance) error { c.balancers.lose(i); return nil })},
 		{double.Verb{Name: "quota", On: "region/METRIC=limit"}, func(on string) error { return setQuota(c, on) }},
 		{double.Verb{Name: "lag", On: "a duration: lists and lookups run so far behind"}, func(on string) (err error) { c.lag, err = time.ParseDuration(on); return err }},
 	}
@@ -223,10 +225,33 @@ func (c *Cloud) SetLabels(id string, change func(map[string]string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settle()
+	relabel(c, id, change)
+}
+
+func relabel(c *Cloud, id string, change func(map[string]string)) {
 	c.instances.Update(id, func(i instance) instance {
 		labels := maps.Clone(i.is.words("labels"))
 		change(labels)
 		i.is = i.is.with(resource{"labels": labels, "labelFingerprint": fingerprint(labels)})
 		return i
 	})
+}
+
+// untag takes a label and a network tag of that name away from an instance.
+func untag(c *Cloud, on string) error {
+	name, key, _ := strings.Cut(on, "=")
+	return onInstance(c, func(c *Cloud, i instance) error {
+		tags := i.is.part("tags").texts("items")
+		_, label := i.is.words("labels")[key]
+		if !label && !slices.Contains(tags, key) {
+			return fmt.Errorf("instance %s has neither a label nor a network tag %q", i.name, key)
+		}
+		relabel(c, i.id, func(labels map[string]string) { delete(labels, key) })
+		tags = slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t == key })
+		c.instances.Update(i.id, func(i instance) instance {
+			i.is = i.is.with(resource{"tags": resource{"items": tags, "fingerprint": fingerprint(tags)}})
+			return i
+		})
+		return nil
+	})(name)
 }

@@ -2,10 +2,9 @@ package cloud
 
 import (
 	"slices"
+	"strings"
 	"testing"
-	"time"
 
-	"github.com/millwright-dev/millwright/dev/clouds/double"
 	"github.com/millwright-dev/millwright/provider"
 )
 
@@ -13,43 +12,32 @@ const cluster = "prod"
 
 var asMaster = provider.Want{Role: "master", UserData: []byte("{}")}
 
-// settled runs Initialize for as long as an instance asks for it, and returns what it is then.
-func (b *bench) settled(s *session, r provider.Ref) provider.Instance {
+// kept does the upkeep that is due for an instance, and returns what it is then.
+func (b *bench) kept(s *session, r provider.Ref) provider.Instance {
 	b.t.Helper()
-	for range 3 {
-		i := b.find(s, r)
-		if !i.Uninitialized {
-			return i
-		}
-		if err := s.Initialize(b.t.Context(), r, i); err != nil {
+	if i := b.find(s, r); s.Unkept(r, i) {
+		if err := s.Maintain(b.t.Context(), r, i); err != nil {
 			b.t.Fatal(err)
 		}
 	}
-	b.t.Fatal("it is never initialized")
-	return provider.Instance{}
+	return b.find(s, r)
 }
 
 func TestTargetPool(t *testing.T) {
 	b := newBench(t)
 	s := b.open(with(b.class(provider.OpenShift, cluster), `"tags"`, `"targetPools": ["prod-api"], "tags"`))
 	i := b.running(s, ref("m"), provider.Want{})
-	if !i.Uninitialized {
-		t.Error("an instance that its pool does not know is taken as it is")
+	if !s.Unkept(ref("m"), i) || i.Uninitialized {
+		t.Error("an instance that its pool may not know is taken as it is, or is held up")
 	}
-	i = b.settled(s, ref("m"))
+	i = b.kept(s, ref("m"))
 	self := []string{"projects/rehearsal/zones/us-east1-b/instances/m"}
 	if got := b.cloud.Members("targetPools", "us-east1", "prod-api"); !slices.Equal(got, self) {
 		t.Errorf("the pool has %q", got)
 	}
-	listed := 0
-	for l, err := range s.List(t.Context()) {
-		if listed++; err != nil || l.Uninitialized {
-			t.Errorf("listed as %+v, %v", l, err)
-		}
-	}
 	b.remove(s, ref("m"), i)
-	if got := b.cloud.Members("targetPools", "us-east1", "prod-api"); listed != 1 || len(got) > 0 {
-		t.Errorf("%d were listed, and the pool has %q after all", listed, got)
+	if got := b.cloud.Members("targetPools", "us-east1", "prod-api"); len(got) > 0 {
+		t.Errorf("the pool has %q after all", got)
 	}
 }
 
@@ -75,14 +63,14 @@ func TestPoolForgetsWhatSomebodyElseRemoved(t *testing.T) {
 	b := newBench(t)
 	s := b.open(with(b.class(provider.OpenShift, cluster), `"tags"`, `"targetPools": ["prod-api"], "tags"`))
 	i := b.running(s, ref("m"), provider.Want{})
-	b.settled(s, ref("m"))
+	b.kept(s, ref("m"))
 	if err := b.cloud.Do("terminate", i.ID); err != nil {
 		t.Fatal(err)
 	}
 	other := ref("other")
 	other.Name = "m"
 	b.running(s, other, provider.Want{})
-	b.settled(s, other)
+	b.kept(s, other)
 	b.remove(s, ref("m"))
 	if got := b.cloud.Members("targetPools", "us-east1", "prod-api"); len(got) != 1 {
 		t.Errorf("the pool has %q, and the name is another's", got)
@@ -98,7 +86,7 @@ func TestControlPlane(t *testing.T) {
 	s := b.open(b.class(provider.OpenShift, cluster))
 	b.running(s, ref("m"), asMaster)
 	b.running(s, ref("worker"), provider.Want{Role: "worker"})
-	i := b.settled(s, ref("m"))
+	i := b.kept(s, ref("m"))
 	group := "prod-master-us-east1-b"
 	if got := b.cloud.Members("instanceGroups", "us-east1-b", group); !slices.Equal(got, []string{"projects/rehearsal/zones/us-east1-b/instances/m"}) {
 		t.Errorf("the group has %q", got)
@@ -106,7 +94,7 @@ func TestControlPlane(t *testing.T) {
 	if got := b.cloud.Members("backendServices", "us-east1", "prod-api-internal"); !slices.Equal(got, []string{"projects/rehearsal/zones/us-east1-b/instanceGroups/" + group}) {
 		t.Errorf("the service has %q", got)
 	}
-	if b.find(s, ref("worker")).Uninitialized {
+	if s.Unkept(ref("worker"), b.find(s, ref("worker"))) {
 		t.Error("a worker is to be registered")
 	}
 	b.remove(s, ref("m"), i)
@@ -119,43 +107,74 @@ func TestControlPlane(t *testing.T) {
 func TestControlPlaneWithoutService(t *testing.T) {
 	b := newBench(t)
 	s := b.open(b.class(provider.OpenShift, "user-provisioned"))
-	if i := b.running(s, ref("m"), asMaster); i.Uninitialized {
-		t.Error("it is to be registered, and nobody is there to do it with")
-	}
-	if err := s.Initialize(t.Context(), ref("m"), b.find(s, ref("m"))); err != nil {
-		t.Error(err)
+	b.running(s, ref("m"), asMaster)
+	b.kept(s, ref("m"))
+	if n := b.server.Counts()["instanceGroups.insert"]; n != 0 {
+		t.Errorf("%d groups are made for no load balancer", n)
 	}
 }
 
-// TestBalancersThatCannotBeRead are no reason to take a machine back to its creation.
-func TestBalancersThatCannotBeRead(t *testing.T) {
+// TestControlPlaneCostsTwoReads: an instance that its load balancer knows costs no more, however often it is looked after.
+func TestControlPlaneCostsTwoReads(t *testing.T) {
 	b := newBench(t)
 	s := b.open(b.class(provider.OpenShift, cluster))
 	b.running(s, ref("m"), asMaster)
-	b.settled(s, ref("m"))
-	b.server.Inject(double.Fault{Failure: double.Failure{Kind: "Denied"}, Operation: "backendServices.*"})
-	if i := b.find(s, ref("m")); i.Uninitialized {
-		t.Error("what could not be read is taken for missing")
+	i := b.kept(s, ref("m"))
+	before := b.server.Requests()
+	if err := s.Maintain(t.Context(), ref("m"), i); err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	for _, r := range b.server.Requests()[len(before):] {
+		made = append(made, r.Operation)
+	}
+	if want := []string{"backendServices.get", "instanceGroups.listInstances"}; !slices.Equal(made, want) {
+		t.Errorf("it costs %q, want %q", made, want)
 	}
 }
 
-// TestLabelsOfTheClusterAreRepaired, and those of users and of identity are left alone.
-func TestLabelsOfTheClusterAreRepaired(t *testing.T) {
+// TestBalancersAreRegisteredAgain: an instance that somebody took out of its load balancers is put back.
+func TestBalancersAreRegisteredAgain(t *testing.T) {
 	b := newBench(t)
-	class := with(b.class(provider.OpenShift, cluster), `"tags"`, `"labels": {"cost": "mine", "`+uidLabel+`": "forged"}, "tags"`)
-	b.running(b.open(class), ref("m"), provider.Want{})
-	b.objects["Infrastructure cluster"] = `{"status": {"platformStatus": {"gcp": {"resourceLabels": [{"key": "team", "value": "blue"}, {"key": "cost", "value": "all"}]}}}}`
-	s := b.open(class)
-	if !b.find(s, ref("m")).Uninitialized {
-		t.Fatal("a label of the cluster is missing, and nothing is to be done")
+	s := b.open(with(b.class(provider.OpenShift, cluster), `"tags"`, `"targetPools": ["prod-api"], "tags"`))
+	i := b.running(s, ref("m"), asMaster)
+	b.kept(s, ref("m"))
+	if err := b.cloud.Do("deregister", i.ID); err != nil {
+		t.Fatal(err)
 	}
-	i := b.settled(s, ref("m"))
-	if i.Tags["team"] != "blue" || i.Tags["cost"] != "mine" || i.UID != ref("m").UID {
-		t.Errorf("labels are %v", i.Tags)
+	members := func() []string {
+		return slices.Concat(b.cloud.Members("targetPools", "us-east1", "prod-api"), b.cloud.Members("instanceGroups", "us-east1-b", "prod-master-us-east1-b"))
 	}
-	b.create(s, ref("next"), provider.Want{})
-	b.clock.Advance(10 * time.Second)
-	if tags := b.find(s, ref("next")).Tags; tags["team"] != "blue" || tags["cost"] != "mine" {
-		t.Errorf("a new instance has labels %v", tags)
+	if got := members(); len(got) != 0 {
+		t.Fatalf("load balancers have %q", got)
+	}
+	b.kept(s, ref("m"))
+	self := "projects/rehearsal/zones/us-east1-b/instances/m"
+	if got := members(); !slices.Equal(got, []string{self, self}) {
+		t.Errorf("load balancers have %q", got)
+	}
+}
+
+// TestBalancersThatDenyAreTold, are no reason to take a machine back to its creation, and keep the others from nothing.
+func TestBalancersThatDenyAreTold(t *testing.T) {
+	b := newBench(t)
+	s := b.open(with(b.class(provider.OpenShift, cluster), `"tags"`, `"targetPools": ["missing", "prod-api"], "tags"`))
+	b.running(s, ref("m"), asMaster)
+	b.cloud.Permit(machines, "compute.instances.*", "compute.targetPools.*", "compute.globalOperations.list")
+	i := b.find(s, ref("m"))
+	err := s.Maintain(t.Context(), ref("m"), i)
+	if provider.KindOf(err) != provider.Invalid || !strings.Contains(err.Error(), "target pool missing") {
+		t.Errorf("of the pool that is not there it says %v", err)
+	}
+	if got := b.cloud.Members("targetPools", "us-east1", "prod-api"); len(got) != 1 {
+		t.Errorf("the pool that is there has %q", got)
+	}
+	s = b.open(b.class(provider.OpenShift, cluster))
+	err = s.Maintain(t.Context(), ref("m"), i)
+	if provider.KindOf(err) != provider.Denied || !strings.Contains(err.Error(), "compute.regionBackendServices.get") {
+		t.Errorf("of the service that may not be read it says %v", err)
+	}
+	if i := b.find(s, ref("m")); i.Uninitialized || i.State != provider.Running {
+		t.Errorf("the machine is harmed: %+v", i)
 	}
 }

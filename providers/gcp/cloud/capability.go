@@ -26,7 +26,7 @@ var (
 	_ provider.Comparer       = &session{}
 	_ provider.StatusReporter = &session{}
 	_ provider.Sizer          = &session{}
-	_ provider.Initializer    = &session{}
+	_ provider.Maintainer     = &session{}
 	_ provider.Powerer        = &session{}
 	_ provider.ConsoleReader  = &session{}
 	_ provider.LeftoverLister = &session{}
@@ -46,10 +46,10 @@ func (s *session) Account(ctx context.Context) (string, error) {
 }
 
 // Scope implements [provider.Scoper]: all instances of a cluster are in one listing, whatever their zones. What the spec
-// adds are other marks of a cluster, another project, and what load balancers are asked for on the way.
+// adds are another project, and other marks of a cluster.
 func (s *session) Scope() string {
 	cluster, role := s.ownTags()
-	return strings.Join(slices.Concat([]string{s.template.project(), cluster, role}, s.template.pools()), " ")
+	return strings.Join([]string{s.template.project(), cluster, role}, " ")
 }
 
 // ReadLag implements [provider.Lagger]. Listings of Compute Engine show an instance as soon as its operation is accepted, or
@@ -61,11 +61,7 @@ func (s *session) Source() provider.ClientKey { return s.from.source() }
 
 // Choices implements [provider.Chooser].
 func (s *session) Choices(provider.Ref) (all []provider.Choice) {
-	places := s.template.places(s.project)
-	if len(places) < 2 || len(places) > mostRequests {
-		return nil
-	}
-	for _, p := range places {
+	for _, p := range s.template.places(s.project) {
 		all = append(all, provider.Choice{Name: choiceName(p), Region: p.region, Zone: p.zone, Type: s.terms(p.machineType)})
 	}
 	return all

@@ -296,7 +296,7 @@ func wholeLife(b *bench, class provider.Class) error {
 		return err
 	}
 	for range 2 {
-		if err := s.Initialize(ctx, r, found[0]); err != nil {
+		if err := s.Maintain(ctx, r, found[0]); err != nil {
 			return err
 		}
 	}
@@ -323,7 +323,7 @@ func wholeLife(b *bench, class provider.Class) error {
 		return err
 	}
 	again, err := s.Find(ctx, r)
-	if err != nil || len(again) != 1 || again[0].Uninitialized {
+	if err != nil || len(again) != 1 {
 		return fmt.Errorf("it is %+v, %w", again, err)
 	}
 	for range 10 {

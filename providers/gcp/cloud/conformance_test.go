@@ -47,6 +47,9 @@ func (b *bench) harness() providertest.Harness {
 			Plant:   b.plant,
 			Remove:  func(_ provider.Class, id string) error { return b.cloud.Do("terminate", id) },
 			GiveUp:  func(_ provider.Class, id string) error { return b.cloud.Do("fail", id) },
+			Strip: func(_ provider.Class, id string) error {
+				return b.cloud.Do("untag", id+"="+namespaceLabel)
+			},
 			Leave: func(class provider.Class, ref provider.Ref) error {
 				s := b.open(class)
 				b.cloud.Leave("us-east1-b", s.diskName(ref, 0), s.identity(ref))

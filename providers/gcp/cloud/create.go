@@ -17,7 +17,7 @@ type maker struct{ *caller }
 // Create implements [provider.Session].
 func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Want) (none provider.Instance, err error) {
 	m := maker{s.caller}
-	n, at, err := m.chosen(want.Choice)
+	at, err := m.chosen(want.Choice)
 	if err != nil {
 		return none, err
 	}
@@ -28,7 +28,8 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if existing := provider.Existing(v.of); len(existing) > 0 {
 		return existing[0], nil
 	}
-	if v.attempt == n { // it was given up: no other is made of that choice
+	request := s.requestID(ref, at)
+	if v.request == request { // it was given up: no other is made of that choice
 		return v.of[0], nil
 	}
 	order, err := m.order(ctx, ref, want, at)
@@ -41,11 +42,11 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if order.Name != ref.Name {
 		order.Labels[nameLabel] = ref.Name
 	}
-	op, err := s.client.compute.Instances.Insert(at.project, at.zone, order).RequestId(s.requestID(ref, n)).Context(ctx).Do()
+	op, err := s.client.compute.Instances.Insert(at.project, at.zone, order).RequestId(request).Context(ctx).Do()
 	if err != nil {
 		return none, m.refused(ctx, ref, err)
 	}
-	return m.answered(ctx, ref, op, n)
+	return m.answered(ctx, ref, op)
 }
 
 // called is what the instance is to be called in a zone.
@@ -62,25 +63,25 @@ func (m maker) called(ref provider.Ref, zone string, taken map[string]bool) (str
 	return m.spare(ref), nil
 }
 
-// chosen is the number and the place of a choice.
-func (m maker) chosen(name string) (n int, at place, err error) {
+// chosen is the place of a choice.
+func (m maker) chosen(name string) (at place, err error) {
 	if m.bare {
-		return 0, at, provider.Errorf(provider.Invalid, "the class has no provider spec")
+		return at, provider.Errorf(provider.Invalid, "the class has no provider spec")
 	}
 	places := m.template.places(m.project)
 	if len(places) == 0 {
-		return 0, at, provider.InvalidField("zone", "names no zone, or machineType no type")
+		return at, provider.InvalidField("zone", "names no zone, or machineType no type")
 	}
-	for n, p := range places {
+	for _, p := range places {
 		if name == "" || choiceName(p) == name {
-			return n, p, nil
+			return p, nil
 		}
 	}
-	return 0, at, provider.Errorf(provider.Invalid, "the provider spec has no choice %q", provider.Clip(name, 200))
+	return at, provider.Errorf(provider.Invalid, "the provider spec has no choice %q", provider.Clip(name, 200))
 }
 
 // answered reads the operation that an accepted request has begun. It may be of the same request made before.
-func (m maker) answered(ctx context.Context, ref provider.Ref, op *compute.Operation, n int) (none provider.Instance, err error) {
+func (m maker) answered(ctx context.Context, ref provider.Ref, op *compute.Operation) (none provider.Instance, err error) {
 	if op.Status == done {
 		if e := fault(op); e != nil {
 			return none, m.clients.Observe(m.key, e)
@@ -94,7 +95,7 @@ func (m maker) answered(ctx context.Context, ref provider.Ref, op *compute.Opera
 		}
 		return none, m.observed(ctx, err, "ask for instance %s", tail(op.TargetLink))
 	}
-	i, _ := m.foretold(ref, op, n)
+	i, _ := m.foretold(ref, op)
 	return i, nil
 }
 
@@ -123,7 +124,7 @@ func (m maker) order(ctx context.Context, ref provider.Ref, want provider.Want, 
 		return nil, provider.InvalidField("labels", "with those of the cluster there are %d, and Compute Engine takes %d", len(i.Labels), mostLabels)
 	}
 	m.labelDisks(ref, i, tags)
-	m.tagOwned(i)
+	i.Tags = &compute.Tags{Items: m.networkTags()}
 	return i, nil
 }
 
@@ -141,20 +142,6 @@ func (m maker) labelDisks(ref provider.Ref, i *compute.Instance, tags map[string
 		p := d.InitializeParams
 		p.DiskName, p.Labels, p.ResourceManagerTags = m.diskName(ref, n), m.labelled(p.Labels, identity), tags
 	}
-}
-
-// tagOwned lets an instance of Gardener's whose spec does not say whose it is carry the cluster's network tag.
-func (m maker) tagOwned(i *compute.Instance) {
-	cluster, _ := m.ownTags()
-	if m.template.gardener == nil || cluster != "" || !nameForm.MatchString(m.clusterLabel()) {
-		return
-	}
-	for _, t := range i.Tags.Items {
-		if strings.Contains(t, clusterPrefix) {
-			return
-		}
-	}
-	i.Tags = &compute.Tags{Items: append(append([]string{}, i.Tags.Items...), m.clusterLabel())}
 }
 
 // tagValues are the IDs of the tags of Resource Manager that the spec, or else the cluster, names, by those of their keys.

@@ -77,7 +77,7 @@ func (r remover) remove(ctx context.Context, i *compute.Instance) (bool, error) 
 			return false, err
 		}
 	}
-	if err := r.balancer().deregister(ctx, i); err != nil {
+	if err := r.balancer().deregister(ctx, r.seen(i)); err != nil {
 		return false, err
 	}
 	_, err := r.client.compute.Instances.Delete(r.project, tail(i.Zone), i.Name).Context(ctx).Do()
@@ -90,7 +90,7 @@ func (r remover) remove(ctx context.Context, i *compute.Instance) (bool, error) 
 // nothingLeft reports whether nothing is left of what was made for ref, and removes what may be: an instance that is about to
 // come, disks, the names that load balancers keep.
 func (r remover) nothingLeft(ctx context.Context, ref provider.Ref) (bool, error) {
-	op, _, err := r.begun(ctx, ref)
+	op, err := r.begun(ctx, ref)
 	if err != nil || op != nil && op.Status != done {
 		return false, err
 	}

@@ -178,12 +178,25 @@ func fault(op *compute.Operation) *provider.Error {
 
 // zonesAvailable are those in which Compute Engine says that there is room.
 func zonesAvailable(e *compute.OperationErrorErrors) string {
+	return strings.ReplaceAll(detail(e, "zonesAvailable"), ",", ", ")
+}
+
+// detail is what an error says besides its words.
+func detail(e *compute.OperationErrorErrors, key string) string {
 	for _, d := range e.ErrorDetails {
-		if d.ErrorInfo != nil && d.ErrorInfo.Metadatas["zonesAvailable"] != "" {
-			return strings.ReplaceAll(d.ErrorInfo.Metadatas["zonesAvailable"], ",", ", ")
+		if d.ErrorInfo != nil && d.ErrorInfo.Metadatas[key] != "" {
+			return d.ErrorInfo.Metadatas[key]
 		}
 	}
 	return ""
+}
+
+// typeLacking is the machine type of which an operation says that there is none; empty where it does not.
+func typeLacking(op *compute.Operation) string {
+	if op.Error == nil || len(op.Error.Errors) == 0 {
+		return ""
+	}
+	return detail(op.Error.Errors[0], "vmType")
 }
 
 func kindOfCode(code, message string) provider.Error {
@@ -229,12 +242,6 @@ var projectForm = regexp.MustCompile(`'projects/[^/']+'`)
 func noProject(err error) bool {
 	e, ok := errors.AsType[*googleapi.Error](err)
 	return ok && e.Code == http.StatusNotFound && projectForm.MatchString(e.Message)
-}
-
-// noZone reports whether an answer says that the zone does not exist.
-func noZone(err error) bool {
-	e, ok := errors.AsType[*googleapi.Error](err)
-	return ok && e.Code == http.StatusBadRequest && strings.Contains(e.Message, "'zone'")
 }
 
 // taken reports whether an answer says that a name is in use.

@@ -128,17 +128,17 @@ func (s *scope) diskName(ref provider.Ref, n int) string {
 	return cut(name, 63)
 }
 
-// mostRequests is how many requests may be made for a machine's instance: one for each choice.
-const mostRequests = 64
+// requestID names the request for the instance of ref at a place: a UUID that follows from both. Its first four groups follow
+// from the machine alone, so that any session of the cluster knows what was begun for it, of whatever choice or fallback.
+func (s *scope) requestID(ref provider.Ref, at place) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s", at.project, at.zone, s.terms(at.machineType)))
+	return uuid(ref.Token(s.class.Cluster)[:20] + hex.EncodeToString(sum[:6]))
+}
 
-// requestID names the n-th of them: a UUID that follows from the machine, and is the token for the first.
-func (s *scope) requestID(ref provider.Ref, n int) string {
-	token := ref.Token(s.class.Cluster)
-	if n > 0 {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", token, n))
-		token = hex.EncodeToString(sum[:16])
-	}
-	return uuid(token)
+// begins reports whether a request's ID is one for an instance of ref.
+func (s *scope) begins(ref provider.Ref, requestID string) bool {
+	groups := s.requestID(ref, place{})[:24]
+	return strings.HasPrefix(requestID, groups)
 }
 
 // uuid is 32 hexadecimal digits as a UUID of version 4.

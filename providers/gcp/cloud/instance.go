@@ -23,17 +23,13 @@ var states = map[string]provider.State{
 // seen is an instance as the engine sees it.
 func (s *scope) seen(i *compute.Instance) provider.Instance {
 	zone := tail(i.Zone)
-	out := provider.Instance{
+	return provider.Instance{
 		ID: formatID(i.Id), UID: i.Labels[uidLabel], Name: cmp.Or(i.Labels[nameLabel], i.Name),
 		Owner: i.Labels[ownerLabel], Namespace: i.Labels[namespaceLabel],
 		ProviderID: s.providerID(zone, i.Name), NodeName: i.Name, Addresses: s.addresses(i, zone),
 		State: cmp.Or(states[i.Status], provider.Pending), RawState: i.Status,
-		Type: tail(i.MachineType), Region: regionOf(zone), Zone: zone, Interruptible: isSpot(i), Created: readTime(i.CreationTimestamp), Tags: i.Labels,
+		Type: tail(i.MachineType), Region: regionOf(zone), Zone: zone, Interruptible: isSpot(i), Created: readTime(i.CreationTimestamp), Tags: marks(i),
 	}
-	if out.Tags == nil {
-		out.Tags = map[string]string{}
-	}
-	return out
 }
 
 func isSpot(i *compute.Instance) bool {

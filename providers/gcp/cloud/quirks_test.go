@@ -161,7 +161,7 @@ func TestCallsForMachines(t *testing.T) {
 		}
 	}
 	expect("creation", calls(all(func(r provider.Ref) { b.create(s, r, provider.Want{}) })), map[string]int{
-		"instances.aggregatedList": n, "operations.list": n, "instances.insert": n, // and once for all:
+		"instances.aggregatedList": n, "operations.aggregatedList": n, "instances.insert": n, // and once for all:
 		"images.get": 1, "token": 1,
 	})
 	b.clock.Advance(10 * time.Second)
@@ -183,5 +183,5 @@ func TestCallsForMachines(t *testing.T) {
 		if done, err := s.Delete(t.Context(), r, nil); !done || err != nil {
 			t.Errorf("%t, %v", done, err)
 		}
-	})), map[string]int{"instances.aggregatedList": n, "operations.list": n, "disks.aggregatedList": n})
+	})), map[string]int{"instances.aggregatedList": n, "operations.aggregatedList": n, "disks.aggregatedList": n})
 }

@@ -98,8 +98,8 @@ func complete(page *compute.InstanceAggregatedList) error {
 type view struct {
 	// of are the instances that may be its.
 	of []provider.Instance
-	// attempt is which request the instance was to come of that only an operation tells of; -1: there is no such instance.
-	attempt int
+	// request is the ID of that which the instance was to come of that only an operation tells of; empty: there is no such instance.
+	request string
 	// taken are the names, with their zones, of other instances.
 	taken map[string]bool
 }
@@ -124,32 +124,30 @@ func (s *scope) filterOf(ref provider.Ref, names ...string) string {
 
 // look asks for the instances of ref, and for what was begun for it where there is none.
 func (c *caller) look(ctx context.Context, ref provider.Ref) (v view, err error) {
-	v.attempt, v.taken = -1, map[string]bool{}
+	v.taken = map[string]bool{}
 	filter := c.filterOf(ref, ref.Name)
 	if filter == "" {
 		return v, nil
 	}
-	var all []*compute.Instance
 	for i, err := range c.instances(ctx, filter) {
 		if err != nil {
 			return v, err
 		}
 		if c.matches(ref, i) {
-			all = append(all, i)
+			v.of = append(v.of, c.seen(i))
 		} else {
 			v.taken[tail(i.Zone)+"/"+i.Name] = true
 		}
 	}
-	v.of = watched(ctx, c, all)
 	if len(v.of) > 0 {
 		return v, nil
 	}
-	op, attempt, err := c.begun(ctx, ref)
+	op, err := c.begun(ctx, ref)
 	if err != nil || op == nil {
 		return v, err
 	}
-	if i, ok := c.foretold(ref, op, attempt); ok {
-		v.of, v.attempt = append(v.of, i), attempt
+	if i, ok := c.foretold(ref, op); ok {
+		v.of, v.request = append(v.of, i), op.ClientOperationId
 	}
 	return v, nil
 }
@@ -179,13 +177,12 @@ func (s *session) List(ctx context.Context) iter.Seq2[provider.Instance, error] 
 		filter = fmt.Sprintf("labels.%s:*", s.clusterLabel())
 	}
 	return func(yield func(provider.Instance, error) bool) {
-		w := newWatch(s.caller)
 		for i, err := range s.instances(ctx, filter) {
 			if err != nil {
 				yield(provider.Instance{}, err)
 				return
 			}
-			if s.ours(i) && !yield(w.seen(ctx, i), nil) {
+			if s.ours(i) && !yield(s.seen(i), nil) {
 				return
 			}
 		}

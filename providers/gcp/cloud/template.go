@@ -69,12 +69,6 @@ func listed(text string) (all []string) {
 	return all
 }
 
-// zones are those of the spec.
-func (t template) zones() []string {
-	_, zones, _ := t.where()
-	return listed(zones)
-}
-
 func (t template) spot() bool {
 	switch {
 	case t.openshift != nil:

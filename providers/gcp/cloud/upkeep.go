@@ -1,0 +1,155 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/api/compute/v1"
+
+	"github.com/millwright-dev/millwright/provider"
+)
+
+// keeper knows what people have taken away from instances that live: labels and network tags. A mender gives it back.
+type (
+	keeper struct{ *scope }
+	mender struct{ *caller }
+)
+
+// Unkept implements [provider.Maintainer]. Instances do not show who sends them requests.
+func (s *session) Unkept(ref provider.Ref, i provider.Instance) bool {
+	return !s.bare && (keeper{s.scope}.lacks(ref, i) || balancer{s.caller}.concerns(i))
+}
+
+// Maintain implements [provider.Maintainer]. What cannot be mended keeps nothing else from being.
+func (s *session) Maintain(ctx context.Context, ref provider.Ref, i provider.Instance) error {
+	if s.bare {
+		return nil
+	}
+	var err error
+	if (keeper{s.scope}).lacks(ref, i) {
+		err = mender{s.caller}.mend(ctx, ref, i)
+	}
+	return first(errors.Join(err, balancer{s.caller}.register(ctx, i)))
+}
+
+// lacks reports whether an instance lacks a label or a network tag.
+func (k keeper) lacks(ref provider.Ref, i provider.Instance) bool {
+	return len(k.owed(ref, i)) > 0 || len(k.untagged(i)) > 0
+}
+
+// owed are the labels that the instance of ref is to get: of those that say whose it is, and of the whole cluster, what it
+// lacks; of the spec, what it has otherwise too. One that says another machine's UID is left to that.
+func (k keeper) owed(ref provider.Ref, i provider.Instance) map[string]string {
+	out := map[string]string{}
+	users := k.template.labels()
+	for key, value := range k.labelled(users, k.due(ref, i)) {
+		is, ok := i.Tags[key]
+		_, spec := users[key]
+		if !ok || spec && is != value && key != k.clusterLabel() && !slices.Contains(ourLabels, key) {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// due is the identity of ref's instance, which may be one that the original made.
+func (k keeper) due(ref provider.Ref, i provider.Instance) map[string]string {
+	if i.UID != "" && i.UID != ref.UID {
+		return nil
+	}
+	due := k.identity(ref)
+	if i.NodeName != ref.Name {
+		due[nameLabel] = ref.Name
+	}
+	if k.controlPlane(i) {
+		due[roleLabel] = controlPlaneRole
+	}
+	return due
+}
+
+// tagMark begins a network tag among [provider.Instance].Tags, where labels are too: no label has a slash.
+const tagMark = "tags/"
+
+// marks are the labels and the network tags of an instance.
+func marks(i *compute.Instance) map[string]string {
+	all := maps.Clone(i.Labels)
+	if all == nil {
+		all = map[string]string{}
+	}
+	if i.Tags != nil {
+		for _, t := range i.Tags.Items {
+			all[tagMark+t] = ""
+		}
+	}
+	return all
+}
+
+func tagged(i provider.Instance, tag string) bool {
+	_, ok := i.Tags[tagMark+tag]
+	return ok
+}
+
+// networkTags are those of the spec and, where a spec of Gardener's does not say whose instances are, that of the cluster.
+func (s *scope) networkTags() []string {
+	tags := s.template.tags()
+	cluster, _ := s.ownTags()
+	says := func(t string) bool { return strings.Contains(t, clusterPrefix) }
+	if s.template.gardener == nil || cluster != "" || !nameForm.MatchString(s.clusterLabel()) || slices.ContainsFunc(tags, says) {
+		return tags
+	}
+	return append(slices.Clone(tags), s.clusterLabel())
+}
+
+// untagged are the network tags that an instance lacks.
+func (k keeper) untagged(i provider.Instance) (lacks []string) {
+	for _, t := range k.networkTags() {
+		if !tagged(i, t) {
+			lacks = append(lacks, t)
+		}
+	}
+	return lacks
+}
+
+// mend gives the instance what it lacks now. What others change at the same time is not overwritten.
+func (m mender) mend(ctx context.Context, ref provider.Ref, i provider.Instance) error {
+	is, err := m.client.compute.Instances.Get(m.project, i.Zone, i.NodeName).Context(ctx).Do()
+	if err != nil {
+		return m.missing(ctx, err, i.NodeName)
+	}
+	now, k := m.seen(is), keeper{m.scope}
+	if now.ID != i.ID {
+		return provider.Errorf(provider.Conflict, "there is no instance %s any more", i.ID)
+	}
+	return errors.Join(m.label(ctx, is, k.owed(ref, now)), m.tag(ctx, is, k.untagged(now)))
+}
+
+func (m mender) label(ctx context.Context, i *compute.Instance, owed map[string]string) error {
+	if len(owed) == 0 {
+		return nil
+	}
+	labels := maps.Clone(owed)
+	for key, value := range i.Labels {
+		if _, ok := owed[key]; !ok {
+			labels[key] = value
+		}
+	}
+	_, err := m.client.compute.Instances.SetLabels(m.project, tail(i.Zone), i.Name, &compute.InstancesSetLabelsRequest{
+		Labels: labels, LabelFingerprint: i.LabelFingerprint,
+	}).Context(ctx).Do()
+	return m.observed(ctx, err, "label instance %s", i.Name)
+}
+
+func (m mender) tag(ctx context.Context, i *compute.Instance, lacks []string) error {
+	if len(lacks) == 0 {
+		return nil
+	}
+	tags := &compute.Tags{Items: lacks}
+	if i.Tags != nil {
+		tags.Items, tags.Fingerprint = slices.Concat(i.Tags.Items, lacks), i.Tags.Fingerprint
+	}
+	_, err := m.client.compute.Instances.SetTags(m.project, tail(i.Zone), i.Name, tags).Context(ctx).Do()
+	return m.observed(ctx, err, "give instance %s its network tags", i.Name)
+}
