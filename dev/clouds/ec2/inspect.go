@@ -3,8 +3,10 @@ package ec2
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/millwright-dev/millwright/dev/clouds/double"
@@ -88,6 +90,7 @@ func (c *Cloud) Verbs() []double.Verb {
 		{Name: "exhaust", On: "a zone, or zone/type"},
 		{Name: "restock", On: "a zone, or zone/type"},
 		{Name: "deregister", On: "an instance: no load balancer knows it any more"},
+		{Name: "untag", On: "instance=key: it loses that tag"},
 		{Name: "lag", On: "a duration by which reads of instances run behind"},
 	}
 }
@@ -107,6 +110,8 @@ func (c *Cloud) Do(verb, on string) error {
 		lag, err := time.ParseDuration(on)
 		c.SetLag(lag)
 		return err
+	case "untag":
+		return c.untag(on)
 	}
 	i, ok := c.instances.Get(on)
 	if !ok {
@@ -147,6 +152,21 @@ func (c keeper) trouble(verb string, i instance) error {
 	default:
 		return fmt.Errorf("there is no verb %q", verb)
 	}
+	return nil
+}
+
+func (c keeper) untag(on string) error {
+	id, key, _ := strings.Cut(on, "=")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, ok := c.instances.Get(id)
+	if _, has := i.Tags[key]; !ok || !has {
+		return fmt.Errorf("there is no instance %q with a tag %q: say instance=key", id, key)
+	}
+	c.update(id, func(i *instance) {
+		i.Tags = maps.Clone(i.Tags)
+		delete(i.Tags, key)
+	})
 	return nil
 }
 
@@ -196,6 +216,18 @@ func (c *Cloud) Vanish(id string) bool {
 	c.mu.Unlock()
 	c.settle()
 	return ok
+}
+
+// Attach attaches another network interface to an instance, as a network plug-in of its cluster does.
+func (c *Cloud) Attach(id string, device int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, _ := c.instances.Get(id)
+	n := c.primary(i)
+	n.ID, n.Device, n.Checks, n.Goes = c.newID("eni"), device, true, true
+	n.Address, n.IPv6, n.Prefixes, n.Public, n.Tags = "", nil, nil, "", nil
+	c.interfaces.Put(n.ID, n)
+	c.update(id, func(i *instance) { i.Interfaces = append(slices.Clone(i.Interfaces), n.ID) })
 }
 
 // Allocate makes a dedicated host with tags, without asking anybody.
