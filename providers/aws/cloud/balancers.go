@@ -102,18 +102,6 @@ func (s balancing) targets(ctx context.Context, c *client, g targetGroup) (out [
 	return out, nil
 }
 
-// unknownTo are the load balancers that do not know a running instance and should. One that cannot be asked counts, so that
-// whoever registers is told why.
-func (s balancing) unknownTo(ctx context.Context, c *client, i types.Instance) (out []balancer) {
-	for _, b := range s.plan.balancers {
-		m, err := s.membership(ctx, c, b)
-		if err != nil || slices.ContainsFunc(m, func(g targetGroup) bool { return !g.knows(g.targetOf(i)) }) {
-			out = append(out, b)
-		}
-	}
-	return out
-}
-
 // register makes load balancers know an instance.
 func (s balancing) register(ctx context.Context, c *client, i types.Instance, b balancer) error {
 	m, err := s.membership(ctx, c, b)

@@ -60,17 +60,25 @@ func initialize(t *testing.T, s provider.Session, ref provider.Ref, i provider.I
 	}
 }
 
+// maintain keeps what belongs to the instance as its class says, if something may differ.
+func maintain(t *testing.T, s provider.Session, ref provider.Ref, i provider.Instance) error {
+	t.Helper()
+	m, _ := provider.As[provider.Maintainer](s)
+	if !m.Unkept(ref, i) {
+		t.Errorf("%s is in no need of upkeep", i.ID)
+	}
+	return m.Maintain(t.Context(), ref, i)
+}
+
+func unkept(s provider.Session, ref provider.Ref, i provider.Instance) bool {
+	m, _ := provider.As[provider.Maintainer](s)
+	return m.Unkept(ref, i)
+}
+
 func sample(t *testing.T) *world {
 	return newWorld(t, ec2.Options{Inventory: ec2.Sample()})
 }
 
-// Quirk of the original: a failed lookup went straight to RunInstances, without a token.
-// Quirk of the original: a host took the place of zone, group and partition.
-// Quirk of the original: a host that could not be released was only logged.
-// Quirk of the originals: every answer of 4xx ended the machine. Quota and capacity come with 400 and 500.
-// Weakness of the original (C4): a throttled lookup of a subnet, a group or an image ended the machine.
-// Quirk of the other original: a provider ID with the region is not what nodes have. Both are read, and each API's is written.
-// Quirk of plug-ins: a new session of the cloud for each call.
 func TestSpotIsToldAndTakenBack(t *testing.T) {
 	w := sample(t)
 	class := classOf(provider.Gardener, "c1")
@@ -165,6 +173,11 @@ func TestRoutesAndPrefixesOfAClass(t *testing.T) {
 		t.Error("something is still to be done")
 	}
 	initialize(t, s, ref, i)
+	i = w.found(t, s, ref)
+	w.Attach(i.ID, 5) // a network plug-in of the cluster
+	if w.found(t, s, ref).Uninitialized {
+		t.Error("an interface that was attached later throws the machine back")
+	}
 	if counts := w.server.Counts(); counts["ModifyNetworkInterfaceAttribute"] != 1 || counts["AssignIpv6Addresses"] != 1 {
 		t.Errorf("calls: %v; an interface of type efa is left alone, and nothing is done twice", counts)
 	}
@@ -214,7 +227,6 @@ func TestStatusIsTheOriginals(t *testing.T) {
 	}
 }
 
-// calls says what fifty machines cost: each is made by one call that changes something, and reads are shared.
 func TestWrongNamesAreToldByField(t *testing.T) {
 	for _, c := range []struct{ api, patch, field string }{
 		{provider.OpenShift, `{"ami":{"id":"ami-00000000000000000"}}`, "ami"},

@@ -22,6 +22,7 @@ type client struct {
 
 	looks batch[types.Instance]
 	ends  batch[types.InstanceStateChange]
+	tags  batch[struct{}]
 
 	accounts *memo[string]
 	images   *memo[types.Image]
@@ -32,8 +33,16 @@ type client struct {
 	domains  *memo[[]string]   // of networks
 	members  *memo[membership] // of load balancers
 	hosts    *memo[struct{}]   // those whose tag was written
-	repairs  *memo[struct{}]   // instances whose tags could not be repaired
-	released counts            // hosts of machines that were not used
+	refusals *memo[error]      // of tags
+	sights   sights
+	released counts // hosts of machines that were not used
+}
+
+// sights are what was seen just now, so that it need not be looked for again.
+type sights struct {
+	absent  *memo[struct{}] // machines of which nothing was there
+	tried   *memo[struct{}] // machines for which something may have been made
+	leaving *memo[struct{}] // instances that were shutting down
 }
 
 // How long answers are believed. What is asked for by filters changes when people make a new image or network; what an ID
@@ -42,6 +51,7 @@ const (
 	aWhile  = 5 * time.Minute
 	aDay    = 24 * time.Hour
 	aMinute = time.Minute
+	aMoment = 2 * time.Second
 )
 
 func newClient(ctx context.Context, clock provider.Clock, secret map[string][]byte, p place) (*client, error) {
@@ -63,7 +73,12 @@ func newClient(ctx context.Context, clock provider.Clock, secret map[string][]by
 		domains:  newMemo[[]string](clock, time.Hour),
 		members:  newMemo[membership](clock, aMinute),
 		hosts:    newMemo[struct{}](clock, aDay),
-		repairs:  newMemo[struct{}](clock, 2*aWhile),
+		refusals: newMemo[error](clock, 2*aWhile),
+		sights: sights{
+			absent:  newMemo[struct{}](clock, readLag/2),
+			tried:   newMemo[struct{}](clock, 2*readLag),
+			leaving: newMemo[struct{}](clock, aMoment),
+		},
 	}, nil
 }
 

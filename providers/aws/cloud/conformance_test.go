@@ -109,6 +109,7 @@ func (w *world) harness(t *testing.T) providertest.Harness {
 				}
 				return nil
 			},
+			Strip:  func(_ provider.Class, id string) error { return w.Do("untag", id+"=millwright.dev/machine-namespace") },
 			GiveUp: func(_ provider.Class, id string) error { return w.Do("fail", id) },
 			Leave: func(provider.Class, provider.Ref) error {
 				return providertest.Skip("RunInstances makes all or nothing: only specs with a host of their own leave something")

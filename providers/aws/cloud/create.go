@@ -3,6 +3,7 @@ package cloud
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"regexp"
 	"strings"
 
@@ -50,9 +51,19 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	}
 	made, err := making{s}.run(ctx, c, ref, want, zone)
 	if err != nil {
-		return provider.Instance{}, err
+		return provider.Instance{}, narrowed(zone, err)
 	}
 	return reading{s}.tell(ctx, c, made), nil
+}
+
+// narrowed says of a shortage in a zone that is not known that it is one of the choice: other subnets may be in other zones.
+func narrowed(zone string, err error) error {
+	if e, ok := errors.AsType[*provider.Error](err); ok && zone == "" && e.Kind == provider.Exhausted && e.Scope == provider.ScopeZone {
+		narrow := *e
+		narrow.Scope = provider.ScopeType
+		return &narrow
+	}
+	return err
 }
 
 // best is the instance that stands for those found: the oldest that exists, or else one that has ended, after which the machine gets no other.

@@ -195,6 +195,10 @@ func (r reached) check(t *testing.T, class provider.Class) {
 			t.Fatal(err)
 		}
 	}
+	m, _ := provider.As[provider.Maintainer](s)
+	if err := m.Maintain(t.Context(), ref, i); err != nil {
+		t.Fatal(err)
+	}
 	operation := r.in
 	if operation == "" {
 		operation = "RunInstances"

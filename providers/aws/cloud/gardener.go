@@ -24,9 +24,12 @@ func planOfClass(raw []byte) (*plan, error) {
 	}
 	p := &plan{
 		region: s.Region, instanceType: s.MachineType, spot: s.MarketType() == spec.MarketSpot, tags: s.Tags, keys: s.Whose(), names: classNames,
-		routes: s.SrcAndDstChecksEnabled != nil && !*s.SrcAndDstChecksEnabled, prefixes: map[int32]int32{},
+		prefixes: map[int32]int32{}, stock: classStock(s), subnet: s.NetworkInterfaces[0].SubnetID,
 	}
 	for n, i := range s.NetworkInterfaces {
+		if s.SrcAndDstChecksEnabled != nil && !*s.SrcAndDstChecksEnabled {
+			p.routes = append(p.routes, deviceOf(i, n))
+		}
 		if deref(i.IPv6PrefixCount) > 0 {
 			p.prefixes[deviceOf(i, n)] = *i.IPv6PrefixCount
 		}
@@ -43,6 +46,23 @@ func planOfClass(raw []byte) (*plan, error) {
 		return classRequest(ctx, l, s)
 	}
 	return p, nil
+}
+
+// classStock is what else than the type capacity is counted by.
+func classStock(s *spec.ProviderSpec) (out []string) {
+	switch s.MarketType() {
+	case spec.MarketSpot:
+		out = append(out, spotStock)
+	case spec.MarketBlock:
+		out = append(out, "capacity block")
+	}
+	if r := s.CapacityReservation; r != nil {
+		out = append(out, deref(r.ID), deref(r.ResourceGroupARN))
+	}
+	if p := s.Placement; p != nil {
+		out = append(out, deref(p.Tenancy), deref(p.HostID))
+	}
+	return out
 }
 
 // root reports whether a disk is the image's root disk: one without a name is that too, as it always was.

@@ -2,7 +2,6 @@ package cloud
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,29 +12,23 @@ import (
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// demand is what is still to be done to a running instance, and is looked for whenever it is looked at.
+// demand is what is still to be done to an instance that was made, and cannot be asked for when it is made.
 type demand func(ctx context.Context, s *session, c *client) error
 
-// demands are what the spec asks for and a running instance does not have: routes, prefixes, load balancers, tags.
-func (s reading) demands(ctx context.Context, c *client, i types.Instance) (out []demand) {
+// demands are the routes and prefixes that the spec asks for and a running instance does not have. They are those of the network
+// interfaces that the spec names: what programs in the cluster attach later is theirs.
+func (p *plan) demands(i types.Instance) (out []demand) {
 	for _, n := range i.NetworkInterfaces {
-		if s.plan.routes && deref(n.SourceDestCheck) && !strings.HasPrefix(deref(n.InterfaceType), "efa") {
-			out = append(out, route(deref(n.NetworkInterfaceId)))
-		}
 		if n.Attachment == nil {
 			continue
 		}
-		if missing := s.plan.prefixes[deref(n.Attachment.DeviceIndex)] - int32(len(n.Ipv6Prefixes)); missing > 0 {
+		device := deref(n.Attachment.DeviceIndex)
+		if slices.Contains(p.routes, device) && deref(n.SourceDestCheck) && !strings.HasPrefix(deref(n.InterfaceType), "efa") {
+			out = append(out, route(deref(n.NetworkInterfaceId)))
+		}
+		if missing := p.prefixes[device] - int32(len(n.Ipv6Prefixes)); missing > 0 {
 			out = append(out, prefix(deref(n.NetworkInterfaceId), missing))
 		}
-	}
-	for _, b := range balancing(s).unknownTo(ctx, c, i) {
-		out = append(out, func(ctx context.Context, s *session, c *client) error {
-			return balancing{s}.register(ctx, c, i, b)
-		})
-	}
-	if drift := belonging(s).drift(mapOf(i.Tags)); len(drift) > 0 && !c.repairs.knows(deref(i.InstanceId)) {
-		out = append(out, repair(deref(i.InstanceId), drift))
 	}
 	return out
 }
@@ -56,7 +49,7 @@ func (s *session) Initialize(ctx context.Context, ref provider.Ref, i provider.I
 		if stateOf(seen) != types.InstanceStateNameRunning {
 			return provider.Errorf(provider.Conflict, "instance %s is %s", i.ID, stateOf(seen))
 		}
-		for _, do := range (reading{s}).demands(ctx, c, seen) {
+		for _, do := range s.plan.demands(seen) {
 			if err := do(ctx, s, c); err != nil {
 				return err
 			}
@@ -80,30 +73,5 @@ func prefix(id string, count int32) demand {
 	return func(ctx context.Context, s *session, c *client) error {
 		_, err := c.ec2.AssignIpv6Addresses(ctx, &ec2.AssignIpv6AddressesInput{NetworkInterfaceId: aws.String(id), Ipv6PrefixCount: aws.Int32(count)})
 		return s.judge("assign IPv6 prefixes to "+id, err)
-	}
-}
-
-// drift are the tags that the spec, the cluster and ownership ask for, and an instance has not, or not so.
-func (s belonging) drift(has map[string]string) map[string]string {
-	want := s.userTags()
-	maps.Copy(want, s.ownership())
-	maps.DeleteFunc(want, func(key, value string) bool {
-		other, there := has[key]
-		return there && (other == value || key == s.clusterKey() && slices.Contains([]string{owned, oneTag}, other))
-	})
-	return want
-}
-
-// repair writes tags. What refuses that for good holds up no machine: it is tried again after a while.
-func repair(id string, tags map[string]string) demand {
-	return func(ctx context.Context, s *session, c *client) error {
-		_, err := c.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: listed(tags)})
-		err = classify("repair the tags of "+id, err, s.plan.names)
-		switch provider.KindOf(err) {
-		case provider.Denied, provider.Invalid: // the credentials do hold for the rest
-			c.repairs.know(id)
-			return nil
-		}
-		return err
 	}
 }

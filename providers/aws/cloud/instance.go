@@ -48,7 +48,7 @@ func (s reading) tell(ctx context.Context, c *client, i types.Instance) provider
 		out.NodeName = deref(i.PrivateDnsName)
 	}
 	if state == types.InstanceStateNameRunning && s.plan != nil {
-		out.Uninitialized = len(s.demands(ctx, c, i)) > 0
+		out.Uninitialized = len(s.plan.demands(i)) > 0
 	}
 	return out
 }

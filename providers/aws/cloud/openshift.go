@@ -29,7 +29,7 @@ func planOfMachine(raw []byte) (*plan, error) {
 	}
 	p := &plan{
 		region: s.Placement.Region, instanceType: s.InstanceType, zones: zonesOf(s), spot: spotOf(s), tags: map[string]string{}, names: machineNames,
-		host: hostOf(s), rootGiB: rootOf(s),
+		host: hostOf(s), rootGiB: rootOf(s), stock: machineStock(s), subnet: subnetName(s),
 	}
 	for _, t := range s.Tags {
 		if _, doubled := p.tags[t.Name]; !doubled {
@@ -59,6 +59,30 @@ func zonesOf(s *machineSpec) []string {
 }
 
 func zoneFilter(name string) bool { return name == "availabilityZone" || name == "availability-zone" }
+
+// machineStock is what else than the type capacity is counted by.
+func machineStock(s *machineSpec) (out []string) {
+	if s.MarketType == machinev1beta1.MarketTypeCapacityBlock {
+		out = append(out, "capacity block")
+	}
+	if spotOf(s) {
+		out = append(out, spotStock)
+	}
+	h := hostOf(s)
+	return append(out, s.CapacityReservationID, string(s.Placement.Tenancy), h.shared)
+}
+
+// subnetName stands for the subnet that the spec names, to people too.
+func subnetName(s *machineSpec) string {
+	if s.Subnet.ID != nil {
+		return *s.Subnet.ID
+	}
+	var says []string
+	for _, f := range s.Subnet.Filters {
+		says = append(says, f.Name+"="+strings.Join(f.Values, ","))
+	}
+	return strings.Join(says, " ")
+}
 
 func spotOf(s *machineSpec) bool {
 	return s.MarketType == machinev1beta1.MarketTypeSpot || s.MarketType == "" && s.SpotMarketOptions != nil

@@ -3,8 +3,11 @@ package cloud
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/millwright-dev/millwright/provider"
 )
@@ -14,14 +17,18 @@ type plan struct {
 	region, instanceType string
 	// zones are those in which the instance may be made, best first; empty where a subnet decides that the spec only names.
 	zones []string
-	spot  bool
+	// subnet is what the spec calls the one that decides then; empty where that is the cloud's.
+	subnet string
+	spot   bool
+	// stock is what else than the type capacity is counted by; it may have empty parts.
+	stock []string
 	// tags are the user's, keys those of them that say whose instances are.
 	tags map[string]string
 	keys []string
 	// balancers are those that know the instance, while it runs.
 	balancers []balancer
-	// routes: the instance sends and takes packets of other addresses than its own.
-	routes bool
+	// routes are the devices whose network interfaces send and take packets of other addresses than their own.
+	routes []int32
 	// prefixes are how many IPv6 prefixes the network interface at a device has.
 	prefixes map[int32]int32
 	host     hostPlan
@@ -60,19 +67,30 @@ func judge(api string, raw []byte) (*plan, error) {
 	return nil, provider.Errorf(provider.Invalid, "there are no specs of AWS in %q", api)
 }
 
-// choices are what an instance may be made of. Without a zone there are none: the subnet decides, which the spec names by
-// its ID or not at all, and types in different subnets are not used up together.
+// spotStock is what spot instances are called.
+const spotStock = "spot"
+
+// choices are what an instance may be made of. Without a zone it is one: the subnet decides, and since its zone is not known,
+// types in different subnets are not used up together.
 func (p *plan) choices() (all []provider.Choice) {
 	for _, zone := range p.zones {
 		all = append(all, provider.Choice{Name: p.sold() + " in " + zone, Region: p.region, Zone: zone, Type: p.sold()})
 	}
-	return all
+	if len(all) > 0 {
+		return all
+	}
+	sold := p.sold()
+	if p.subnet != "" {
+		sold += " in " + p.subnet
+	}
+	return []provider.Choice{{Name: sold, Region: p.region, Type: sold}}
 }
 
-// sold is the type, as capacity is counted: spot instances are another stock.
+// sold is the type, as capacity is counted: spot instances are another stock, and so is what is reserved.
 func (p *plan) sold() string {
-	if p.spot {
-		return p.instanceType + " (spot)"
+	stock := slices.DeleteFunc(slices.Clone(p.stock), func(part string) bool { return part == "" || part == string(types.TenancyDefault) })
+	if len(stock) > 0 {
+		return p.instanceType + " (" + strings.Join(stock, ", ") + ")"
 	}
 	return p.instanceType
 }
@@ -84,9 +102,6 @@ func (p *plan) zoneOf(choice string) (string, error) {
 		if c.Name == choice || choice == "" {
 			return c.Zone, nil
 		}
-	}
-	if choice == "" {
-		return "", nil
 	}
 	return "", provider.Errorf(provider.Invalid, "the spec has no choice %q", choice)
 }

@@ -64,6 +64,11 @@ func TestThePolicyIsWhatIsNeeded(t *testing.T) {
 		s, ref := w.open(t, class), refOf(name)
 		i := w.running(t, s, ref)
 		initialize(t, s, ref, i)
+		if class.API == provider.OpenShift {
+			if err := maintain(t, s, ref, i); err != nil {
+				t.Error(err)
+			}
+		}
 		sizer, _ := provider.As[provider.Sizer](s)
 		if _, err := sizer.Size(t.Context()); err != nil {
 			t.Error(err)
@@ -83,7 +88,9 @@ func TestThePolicyIsWhatIsNeeded(t *testing.T) {
 			provider.OpenShift: `{"tags":[{"name":"team","value":"blue"}]}`, provider.Gardener: `{"tags":{"team":"blue"}}`,
 		}[class.API])
 		repaired := w.open(t, class)
-		initialize(t, repaired, ref, w.found(t, repaired, ref))
+		if err := maintain(t, repaired, ref, w.found(t, repaired, ref)); err != nil {
+			t.Error(err)
+		}
 		w.deleted(t, s, ref, i)
 	}
 	used := w.server.Counts()

@@ -54,7 +54,7 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 	if class.Cluster == "" {
 		return nil, provider.Errorf(provider.Invalid, "the class names no cluster")
 	}
-	s := &session{provider: p, class: class}
+	s := &session{class: class}
 	if len(class.Spec) > 0 {
 		made, err := p.specs.Get(class.API, class.Spec)
 		if err != nil {
@@ -67,8 +67,16 @@ func (p *Provider) Open(ctx context.Context, class provider.Class) (provider.Ses
 		return nil, err
 	}
 	s.source = s.cluster.key()
-	if s.region = regionOf(s.plan, class, s.cluster); s.region == "" && s.plan != nil {
+	s.access = access{provider: p, secret: relevant(class.Credentials), place: s.cluster.place}
+	s.region = regionOf(s.plan, class, s.cluster)
+	if s.plan != nil {
+		s.names = s.plan.names
+	}
+	if s.region == "" && s.plan != nil {
 		return nil, provider.InvalidField(regionNames[class.API], "an instance is made in a region")
+	}
+	if len(s.secret) == 0 {
+		s.secret = class.Credentials
 	}
 	return s, nil
 }
@@ -138,51 +146,49 @@ func (c cluster) key() provider.ClientKey {
 
 // session is a class opened.
 type session struct {
+	access
+	class   provider.Class
+	plan    *plan // nil: the class has lost its spec
+	cluster cluster
+	source  provider.ClientKey
+}
+
+// access is how AWS is reached for a class.
+type access struct {
 	provider *Provider
-	class    provider.Class
-	plan     *plan // nil: the class has lost its spec
-	cluster  cluster
-	source   provider.ClientKey
-	region   string
+	secret   map[string][]byte
+	// place has no region where nothing of the class says one.
+	place
+	// names are the spec's for what AWS refuses; nil where there is none.
+	names map[field]string
 }
 
 // on is a client for the session's account, in the region of the spec or else of what a call is about.
-func (s *session) on(ctx context.Context, regions ...string) (*client, error) {
-	where := s.cluster.place
-	where.region = cmp.Or(append([]string{s.region}, regions...)...)
+func (a *access) on(ctx context.Context, regions ...string) (*client, error) {
+	where := a.place
+	where.region = cmp.Or(append([]string{a.region}, regions...)...)
 	if where.region == "" {
 		return nil, provider.Errorf(provider.Transient, "it is not known in which region: the spec is gone, and nothing else says it")
 	}
-	secret := relevant(s.class.Credentials)
-	if len(secret) == 0 {
-		secret = s.class.Credentials
-	}
-	return s.provider.clients.Get(ctx, s.clientKey(where), func(ctx context.Context) (*client, error) {
-		return newClient(ctx, s.provider.options.Clock, secret, where)
+	return a.provider.clients.Get(ctx, a.clientKey(where), func(ctx context.Context) (*client, error) {
+		return newClient(ctx, a.provider.options.Clock, a.secret, where)
 	})
 }
 
-func (s *session) clientKey(p place) provider.ClientKey {
+func (a *access) clientKey(p place) provider.ClientKey {
 	var endpoints strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(p.endpoints)) {
 		endpoints.WriteString(k + "=" + p.endpoints[k] + "\n")
 	}
-	return provider.KeyOf(relevant(s.class.Credentials), endpoints.String(), p.region, p.ca)
+	return provider.KeyOf(relevant(a.secret), endpoints.String(), p.region, p.ca)
 }
 
 // judge says what came of a call, and lets go of clients whose credentials do not hold.
-func (s *session) judge(doing string, err error) error {
+func (a *access) judge(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var names map[field]string
-	if s.plan != nil {
-		names = s.plan.names
-	}
-	err = classify(doing, err, names)
-	where := s.cluster.place
-	where.region = s.region
-	return s.provider.clients.Observe(s.clientKey(where), err)
+	return a.provider.clients.Observe(a.clientKey(a.place), classify(doing, err, a.names))
 }
 
 // lookup is what requests are made with.
