@@ -19,23 +19,18 @@ import (
 	"github.com/millwright-dev/millwright/providers/gcp/spec"
 )
 
-// reaches says what becomes of a field of a spec: with the patch, the request has the value at the path. Or why it has not.
+// reaches says what becomes of a field of a spec: with the patch, the request has the value at the path. Or why it has not, and
+// what becomes of the field instead.
 type reaches struct {
 	patch, at, value string
 	why              string
 }
 
 func TestFieldsReachTheRequest(t *testing.T) {
-	for api, of := range map[string]struct {
-		spec any
-		rows map[string]reaches
-	}{
-		provider.OpenShift: {machinev1beta1.GCPMachineProviderSpec{}, openshiftFields},
-		provider.Gardener:  {spec.Gardener{}, gardenerFields},
-	} {
+	for _, of := range specFields {
+		api := of.api
 		t.Run(api, func(t *testing.T) {
-			fields := leaves(reflect.TypeOf(of.spec), "")
-			slices.Sort(fields)
+			fields := slices.Sorted(maps.Keys(leaves(reflect.TypeOf(of.spec), "")))
 			if rows := slices.Sorted(maps.Keys(of.rows)); !slices.Equal(fields, rows) {
 				t.Errorf("fields and rows differ:\n%q\n%q", fields, rows)
 			}
@@ -47,6 +42,16 @@ func TestFieldsReachTheRequest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// specFields are the specs of both APIs, with the rows of their fields.
+var specFields = []struct {
+	api, kind string
+	spec      any
+	rows      map[string]reaches
+}{
+	{provider.OpenShift, "GCPMachineProviderSpec", machinev1beta1.GCPMachineProviderSpec{}, openshiftFields},
+	{provider.Gardener, "GCPProviderSpec", spec.Gardener{}, gardenerFields},
 }
 
 func (r reaches) check(t *testing.T, b *bench, api string, n int) {
@@ -92,8 +97,8 @@ func valueAt(v any, path string) string {
 	return fmt.Sprint(v)
 }
 
-// leaves are the fields of a type that have no fields of their own, by their paths.
-func leaves(t reflect.Type, path string) (all []string) {
+// leaves are the types of fields that have no fields of their own, by their paths.
+func leaves(t reflect.Type, path string) map[string]reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		if t.Kind() == reflect.Slice {
 			path += "[]"
@@ -101,31 +106,32 @@ func leaves(t reflect.Type, path string) (all []string) {
 		t = t.Elem()
 	}
 	if t.Kind() != reflect.Struct || t == reflect.TypeFor[metav1.ObjectMeta]() {
-		return []string{path}
+		return map[string]reflect.Type{path: t}
 	}
+	all := map[string]reflect.Type{}
 	for n := range t.NumField() {
 		f := t.Field(n)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name != "" {
 			name = strings.TrimPrefix(path+"."+name, ".")
 		}
-		all = append(all, leaves(f.Type, name)...)
+		maps.Copy(all, leaves(f.Type, name))
 	}
 	return all
 }
 
 const (
-	typed     = "it says of which type the spec is"
-	elsewhere = "the engine reads the secret that it names"
+	typed     = "in no request: it says of which type the spec is"
+	elsewhere = "in no request of its own: Millwright reads the secret that it names"
 )
 
 var openshiftFields = map[string]reaches{
 	"apiVersion":             {why: typed},
 	"kind":                   {why: typed},
-	"metadata":               {why: "the original does not read it: metadata of the guest is gcpMetadata"},
+	"metadata":               {why: "in no request: nobody reads it. Metadata of the guest is `gcpMetadata`"},
 	"userDataSecret.name":    {why: elsewhere},
 	"credentialsSecret.name": {why: elsewhere},
-	"targetPools[]":          {why: "the pool learns of the instance once that runs: TestTargetPool"},
+	"targetPools[]":          {why: "`targetPools.addInstance`: `instances[].instance`, once the instance runs, and again where the pool has lost it"},
 
 	"canIPForward":        {`{"canIPForward": true}`, "canIpForward", "true", ""},
 	"deletionProtection":  {`{"deletionProtection": true}`, "deletionProtection", "true", ""},
