@@ -18,6 +18,7 @@ type volume struct {
 	// server is the one that has it, or "claimed" until it is attached.
 	server string
 	failed bool
+	stuck  bool // it stays reserved
 	seq    int
 }
 
@@ -26,6 +27,8 @@ func (v *volume) state(c *Cloud, now time.Time) string {
 	switch {
 	case v.failed:
 		return "error"
+	case v.stuck:
+		return "reserved"
 	case now.Sub(v.created) < c.Volume:
 		if v.image != "" {
 			return "downloading"

@@ -99,8 +99,25 @@ func (k buying) accept(o order) (server, *refusal) {
 	}
 	s.id = k.id("server")
 	s.seq = k.seq
+	k.claim(&s, o)
 	k.place(&s)
 	return s, nil
+}
+
+// claim takes the volumes of a server that is accepted, and makes those that Nova makes.
+func (k buying) claim(s *server, o order) {
+	for _, d := range o.BlockDevices {
+		id := d.UUID
+		switch {
+		case d.Source == "volume":
+		case d.Destination == "volume":
+			id = cinder{k.call}.addVolume(volume{size: d.Size, kind: d.Type, image: d.UUID, zone: s.zone, project: s.project.ID}).id
+		default:
+			continue
+		}
+		k.volumes[id].server = "claimed"
+		s.disks = append(s.disks, disk{id, d.Dies})
+	}
 }
 
 func (k buying) checkSchema(_ *server, o order) *refusal {
@@ -217,7 +234,7 @@ func (k buying) checkQuota(s *server, _ order) *refusal {
 		strings.Join(names, ", "), strings.Join(asked, ", "), strings.Join(used, ", "), strings.Join(most, ", "), strings.Join(names, ", "))}
 }
 
-func (k buying) checkDisks(s *server, o order) *refusal {
+func (k buying) checkDisks(_ *server, o order) *refusal {
 	for _, d := range o.BlockDevices {
 		switch {
 		case d.Source == "volume":
@@ -228,15 +245,10 @@ func (k buying) checkDisks(s *server, o order) *refusal {
 			if v.state(k.Cloud, k.now) != "available" {
 				return bad("Invalid volume: volume '%s' status must be 'available'. Currently in '%s' status.", d.UUID, v.state(k.Cloud, k.now))
 			}
-			v.server = "claimed"
-			s.disks = append(s.disks, disk{d.UUID, d.Dies})
 		case d.Destination == "volume":
 			if d.Type != "" && !slices.Contains(k.stock.VolumeTypes, d.Type) && !k.any {
 				return bad("The requested volume type %s could not be found.", d.Type)
 			}
-			v := cinder{k.call}.addVolume(volume{size: d.Size, kind: d.Type, image: d.UUID, zone: s.zone, project: s.project.ID})
-			v.server = "claimed"
-			s.disks = append(s.disks, disk{v.id, d.Dies})
 		}
 	}
 	return nil

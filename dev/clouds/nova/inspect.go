@@ -188,6 +188,15 @@ func (c *Cloud) Dependants() (all []Seen) {
 	return all
 }
 
+// ReserveVolume lets a volume stay reserved for good, as Cinder's do whose server ended at the wrong moment.
+func (c *Cloud) ReserveVolume(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v := c.volumes[id]; v != nil {
+		v.stuck = true
+	}
+}
+
 // FailVolume lets a volume end in error.
 func (c *Cloud) FailVolume(id string) {
 	c.mu.Lock()

@@ -94,7 +94,7 @@ func (c *Cloud) bury(s server) {
 	for _, d := range s.disks {
 		if v := c.volumes[d.volume]; v != nil {
 			v.server = ""
-			if d.dies {
+			if d.dies && !v.stuck {
 				delete(c.volumes, d.volume)
 			}
 		}

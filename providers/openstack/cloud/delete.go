@@ -151,6 +151,9 @@ func (p plan) named(name, of string) bool {
 	return slices.ContainsFunc(p.ports, func(p portPlan) bool { return p.portName(of) == name })
 }
 
+// passing are the states of volumes that are over by themselves.
+var passing = map[string]bool{"creating": true, "downloading": true, "deleting": true, "detaching": true, "attaching": true}
+
 // removeVolumes removes the volumes of ref. Cinder takes its time: done is what is not there any more.
 func (r remover) removeVolumes(ctx context.Context) (done bool, err error) {
 	cinder, err := r.c.cinder()
@@ -162,9 +165,13 @@ func (r remover) removeVolumes(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	for _, v := range all {
+		if passing[v.Status] {
+			continue
+		}
 		err := orGone(volumes.Delete(ctx, cinder, v.ID, nil).ExtractErr())
 		if refusal, _ := answerOf(err); refusal != nil && refusal.status == http.StatusBadRequest {
-			continue // still attached, or being made
+			// Somebody has to see to it: a volume that stays reserved, or has snapshots, goes by itself never.
+			return false, provider.Errorf(provider.Conflict, "volume %s (%s) is %s, and cannot be removed: %w", v.ID, v.Name, v.Status, refusal)
 		}
 		if err != nil {
 			return false, fmt.Errorf("remove volume %s: %w", v.ID, classify(err))

@@ -137,6 +137,24 @@ func (b *bench) foreignPort(name, tags string) {
 	}
 }
 
+// TestVolumeThatStays is told, since nothing but a person ends that.
+func TestVolumeThatStays(t *testing.T) {
+	b := newBench(t)
+	class := b.class(provider.OpenShift, "c1")
+	class.Spec = merged(t, string(class.Spec), `{"rootVolume":{"diskSize":20}}`)
+	s := b.session(class)
+	i := b.running(s, ref("m"))
+	for _, d := range b.cloud.Dependants() {
+		if d.Kind == "volume" {
+			b.cloud.ReserveVolume(d.ID)
+		}
+	}
+	err := b.remove(s, ref("m"), i)
+	if provider.KindOf(err) != provider.Conflict || !strings.Contains(err.Error(), "m-root) is reserved, and cannot be removed: Invalid volume") {
+		t.Error(err)
+	}
+}
+
 // TestServerIsWaitedFor: ports and volumes are left alone while the server is on its way out.
 func TestServerIsWaitedFor(t *testing.T) {
 	b := newBench(t, func(o *nova.Options) { o.Delete = time.Minute })

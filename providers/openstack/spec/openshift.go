@@ -54,7 +54,7 @@ func validateOpenShift(s *OpenShift) error {
 
 func isEmptyNetwork(n v1alpha1.NetworkParam) bool {
 	f := n.Filter
-	return n.UUID == "" && len(n.Subnets) == 0 && f.ID == "" && f.Name == "" && f.Description == "" && f.TenantID == "" && f.ProjectID == "" && //nolint:staticcheck // It is deprecated, and people use it.
+	return n.UUID == "" && len(n.Subnets) == 0 && f.ID == "" && f.Name == "" && f.Description == "" && f.TenantID == "" && f.ProjectID == "" && //nolint:staticcheck // Specs have it all the same.
 		f.Tags == "" && f.TagsAny == "" && f.NotTags == "" && f.NotTagsAny == ""
 }
 
@@ -122,8 +122,8 @@ func ignored(s *OpenShift) (all []note) {
 	add(s.SshUserName != "", "sshUserName", "users are made by the user data")
 	add(s.PrimarySubnet != "", "primarySubnet", "name the subnets of the networks")
 	if s.RootVolume != nil {
-		add(s.RootVolume.DeprecatedSourceType != "", "rootVolume.sourceType", "a root volume is made of an image") //nolint:staticcheck // It is deprecated, and people use it.
-		add(s.RootVolume.DeprecatedDeviceType != "", "rootVolume.deviceType", "there is no replacement")           //nolint:staticcheck // It is deprecated, and people use it.
+		add(s.RootVolume.DeprecatedSourceType != "", "rootVolume.sourceType", "a root volume is made of an image") //nolint:staticcheck // Specs have it all the same.
+		add(s.RootVolume.DeprecatedDeviceType != "", "rootVolume.deviceType", "there is no replacement")           //nolint:staticcheck // Specs have it all the same.
 		add(s.RootVolume.SourceUUID != "" && s.Image != "", "rootVolume.sourceUUID", "image says what the volume is made of")
 	}
 	for n, net := range s.Networks {
@@ -131,7 +131,7 @@ func ignored(s *OpenShift) (all []note) {
 		add(net.FixedIp != "", at+".fixedIp", "use ports with fixedIPs")
 		for m, sub := range net.Subnets {
 			add(sub.PortSecurity != nil, fmt.Sprintf("%s.subnets[%d].portSecurity", at, m), "set that of the network")
-			add(sub.Filter.NetworkID != "", fmt.Sprintf("%s.subnets[%d].filter.networkId", at, m), "name the network around it") //nolint:staticcheck // It is deprecated, and people use it.
+			add(sub.Filter.NetworkID != "", fmt.Sprintf("%s.subnets[%d].filter.networkId", at, m), "name the network around it") //nolint:staticcheck // Specs have it all the same.
 			add(sub.Filter.SubnetPoolID != "", fmt.Sprintf("%s.subnets[%d].filter.subnetpoolId", at, m), "there is no replacement")
 		}
 	}
