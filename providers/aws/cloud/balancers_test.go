@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -223,7 +224,7 @@ func TestTagsAreWrittenTogether(t *testing.T) {
 	if n := w.server.Counts()["CreateTags"]; n > machines/2 {
 		t.Errorf("%d requests for tags of %d machines", n, machines)
 	}
-	all = append(all, provider.Instance{ID: "i-00000000000000000", Tags: all[0].Tags})
+	all = slices.Concat(all, []provider.Instance{{ID: "i-00000000000000000", Tags: all[0].Tags}})
 	keep("green")
 }
 
