@@ -4,19 +4,23 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// batch puts questions of the same kind together. While a few requests are on their way, whoever wants to ask waits, and
-// all of them ask in the next one: an answer is never older than its question, and a thousand machines ask a few times.
+// batch puts questions of the same kind together. While a few requests are on their way, or many were made just now, whoever
+// wants to ask waits, and all of them ask in the next one: an answer is never older than its question, and a thousand
+// machines ask a few times.
 type batch[V any] struct {
 	mu    sync.Mutex
 	kinds map[string]*queue[V]
+	turn  time.Time // when the next request is due that need not wait for the pace
 }
 
 type queue[V any] struct {
-	asking  int // requests on their way
+	asking  int  // requests on their way, that which is held included
+	held    bool // the next request waits for its turn, and takes with it whoever comes until then
 	waiting []*question[V]
 }
 
@@ -25,6 +29,7 @@ type question[V any] struct {
 	about string
 	told  chan struct{}
 	lead  []*question[V] // this one and those that go with it
+	hold  time.Duration  // until the turn of a request that this one leads
 	all   []V
 	err   error
 }
@@ -34,6 +39,10 @@ const (
 	mostTogether = 200
 	// mostAtOnce is how many requests of a kind are on their way: one that hangs holds up nobody.
 	mostAtOnce = 4
+	// pace is how far apart requests are once mostFree were made in short order; no request is held for longer than mostHeld.
+	pace     = 100 * time.Millisecond
+	mostFree = 20
+	mostHeld = 2 * pace
 )
 
 // errLeader is an answer that did not come because somebody else gave up.
@@ -47,9 +56,11 @@ func (b *batch[V]) ask(ctx context.Context, kind, about string, request func(ctx
 			select {
 			case <-q.told:
 			case <-ctx.Done():
-				b.leave(kind, q)
-				return nil, provider.Errorf(provider.Transient, "wait for an answer of AWS: %w", ctx.Err())
+				return nil, b.leave(ctx, kind, q)
 			}
+		}
+		if q.hold > 0 && !b.await(ctx, kind, q) {
+			return nil, b.leave(ctx, kind, q)
 		}
 		if q.lead != nil {
 			b.answer(ctx, kind, q, request)
@@ -73,30 +84,79 @@ func (b *batch[V]) enter(kind, about string) (q *question[V], mine bool) {
 		b.kinds[kind] = k
 	}
 	q = &question[V]{about: about, told: make(chan struct{})}
-	if k.asking == mostAtOnce {
+	if k.asking == mostAtOnce || k.held {
 		k.waiting = append(k.waiting, q)
 		return q, false
 	}
 	k.asking++
-	q.lead = []*question[V]{q}
+	b.leads(k, q)
 	return q, true
 }
 
+// leads lets a question lead the next request: now, or when it has its turn. The caller holds the lock.
+func (b *batch[V]) leads(k *queue[V], q *question[V]) {
+	q.lead = []*question[V]{q}
+	q.hold = b.due(time.Now())
+	if k.held = q.hold > 0; !k.held {
+		q.gather(k)
+	}
+}
+
+// due takes the next turn, and says how far away it is. Real time counts: so do requests.
+func (b *batch[V]) due(now time.Time) time.Duration {
+	if free := now.Add(-(mostFree - 1) * pace); b.turn.Before(free) {
+		b.turn = free
+	}
+	if last := now.Add(mostHeld); b.turn.After(last) {
+		b.turn = last
+	}
+	hold := max(b.turn.Sub(now), 0)
+	b.turn = b.turn.Add(pace)
+	return hold
+}
+
+// gather takes along those that wait.
+func (q *question[V]) gather(k *queue[V]) {
+	n := min(len(k.waiting), mostTogether-1)
+	q.lead = append(q.lead, k.waiting[:n]...)
+	k.waiting = k.waiting[n:]
+}
+
+// await waits until a question that leads has its turn; false: its caller gave up.
+func (b *batch[V]) await(ctx context.Context, kind string, q *question[V]) bool {
+	turn := time.NewTimer(q.hold)
+	defer turn.Stop()
+	select {
+	case <-turn.C:
+	case <-ctx.Done():
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k := b.kinds[kind]
+	k.held = false
+	q.gather(k)
+	return true
+}
+
 // leave takes back a question. Whoever was told to lead meanwhile passes that on.
-func (b *batch[V]) leave(kind string, q *question[V]) {
+func (b *batch[V]) leave(ctx context.Context, kind string, q *question[V]) error {
+	gone := provider.Errorf(provider.Transient, "wait for an answer of AWS: %w", ctx.Err())
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k := b.kinds[kind]
 	for n, other := range k.waiting {
 		if other == q {
 			k.waiting = append(k.waiting[:n:n], k.waiting[n+1:]...)
-			return
+			return gone
 		}
 	}
 	if q.lead != nil {
+		k.held = k.held && q.hold == 0
 		k.waiting = append(q.lead[1:], k.waiting...)
 		b.next(kind, k)
 	}
+	return gone
 }
 
 // answer asks for all that a question leads, tells them, and lets the next ones ask.
@@ -124,17 +184,16 @@ func (b *batch[V]) answer(ctx context.Context, kind string, q *question[V], requ
 	b.next(kind, b.kinds[kind])
 }
 
-// next tells the first of those that wait to lead; the caller holds the lock.
+// next tells the first of those that wait to lead, unless somebody is about to; the caller holds the lock.
 func (b *batch[V]) next(kind string, k *queue[V]) {
-	if len(k.waiting) == 0 {
+	if len(k.waiting) == 0 || k.held {
 		if k.asking--; k.asking == 0 {
 			delete(b.kinds, kind)
 		}
 		return
 	}
-	n := min(len(k.waiting), mostTogether)
 	leader := k.waiting[0]
-	leader.lead = append([]*question[V]{}, k.waiting[:n]...)
-	k.waiting = k.waiting[n:]
+	k.waiting = k.waiting[1:]
+	b.leads(k, leader)
 	close(leader.told)
 }

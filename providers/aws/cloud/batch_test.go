@@ -111,3 +111,75 @@ func TestARefusalIsEverybodys(t *testing.T) {
 		t.Errorf("after a refusal: %v", err)
 	}
 }
+
+// While many ask, requests keep a pace, and nobody waits for long.
+func TestManyQuestionsKeepAPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const askers, each, latency = 40, 50, 2 * time.Millisecond
+		var b batch[string]
+		var requests atomic.Int32
+		var wg sync.WaitGroup
+		for n := range askers {
+			wg.Go(func() {
+				for range each {
+					asked := time.Now()
+					all, err := b.ask(t.Context(), fmt.Sprint("kind ", n%2), fmt.Sprint(n), func(_ context.Context, about []string) ([]string, error) {
+						requests.Add(1)
+						time.Sleep(latency)
+						return about, nil
+					})
+					if err != nil || !slices.Contains(all, fmt.Sprint(n)) {
+						t.Errorf("%d is answered with %v, error %v", n, all, err)
+					}
+					if took := time.Since(asked); took > mostHeld+2*latency {
+						t.Errorf("%d waited %v", n, took)
+					}
+					time.Sleep(100*time.Millisecond + time.Duration(n)*time.Millisecond)
+				}
+			})
+		}
+		began := time.Now()
+		wg.Wait()
+		most := mostFree + 2 + int32(time.Since(began)/pace)
+		if n := requests.Load(); n > most {
+			t.Errorf("%d requests for %d questions in %v, want at most %d", n, askers*each, time.Since(began), most)
+		}
+		if len(b.kinds) != 0 {
+			t.Error("queues are left")
+		}
+	})
+}
+
+// One who asks alone waits for nothing, and who gives up while a request is held holds up nobody.
+func TestWhoIsHeldMayGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b batch[string]
+		at := time.Now()
+		request := func(_ context.Context, about []string) ([]string, error) { return about, nil }
+		for range mostFree {
+			if _, err := b.ask(t.Context(), "kind", "x", request); err != nil || time.Since(at) > 0 {
+				t.Fatalf("after %v: error %v", time.Since(at), err)
+			}
+		}
+		short, cancel := context.WithTimeout(t.Context(), pace/4)
+		defer cancel()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := b.ask(short, "kind", "gives up", request); err == nil {
+				t.Error("who gave up was answered")
+			}
+		})
+		synctest.Wait()
+		for n := range 5 {
+			wg.Go(func() {
+				if _, err := b.ask(t.Context(), "kind", fmt.Sprint(n), request); err != nil {
+					t.Errorf("who waits behind: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if time.Since(at) > 2*mostHeld || len(b.kinds) != 0 {
+			t.Errorf("it took %v; %d queues are left", time.Since(at), len(b.kinds))
+		}
+	})
+}

@@ -42,13 +42,17 @@ func (s *session) Create(ctx context.Context, ref provider.Ref, want provider.Wa
 	if err != nil {
 		return provider.Instance{}, s.judge("open the account", err)
 	}
-	found, err := reading{s}.find(ctx, c, ref)
-	if err != nil {
-		return provider.Instance{}, err
+	if !(reading{s}).absent(c, ref) {
+		found, err := reading{s}.find(ctx, c, ref)
+		if err != nil {
+			return provider.Instance{}, err
+		}
+		if one, ok := (reading{s}).best(ctx, c, found); ok {
+			return one, nil
+		}
 	}
-	if one, ok := (reading{s}).best(ctx, c, found); ok {
-		return one, nil
-	}
+	c.sights.absent.forget(reading{s}.absenceOf(ref))
+	c.sights.tried.know(reading{s}.absenceOf(ref))
 	made, err := making{s}.run(ctx, c, ref, want, zone)
 	if err != nil {
 		return provider.Instance{}, narrowed(zone, err)

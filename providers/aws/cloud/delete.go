@@ -18,6 +18,9 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 	if err != nil {
 		return false, s.judge("open the account", err)
 	}
+	if left, err := (removing{s}).begin(ctx, c, instances); left || err != nil {
+		return false, err
+	}
 	doomed, err := removing{s}.doomed(ctx, c, ref, instances)
 	if err != nil {
 		return false, err
@@ -30,6 +33,28 @@ func (s *session) Delete(ctx context.Context, ref provider.Ref, instances []prov
 		return false, err
 	}
 	return hosting{s}.releaseHosts(ctx, c, ref, doomed)
+}
+
+// begin ends instances that are given and live, and reports whether something is left for sure. It does not look: what else there
+// is of the machine is looked for once these are gone. Those that load balancers know by their addresses are taken out of them first, which
+// needs a look.
+func (s removing) begin(ctx context.Context, c *client, given []provider.Instance) (left bool, err error) {
+	if s.plan != nil && slices.ContainsFunc(s.plan.balancers, func(b balancer) bool { return b.network }) {
+		return false, nil
+	}
+	for _, g := range given {
+		switch g.State {
+		case provider.Stopping:
+			left = left || c.sights.leaving.knows(g.ID)
+		case provider.Pending, provider.Running, provider.Stopped:
+			going, err := s.together(ctx, c, g.ID)
+			if err != nil {
+				return true, err
+			}
+			left = left || going
+		}
+	}
+	return left, nil
 }
 
 func placesOf(ref provider.Ref, instances []provider.Instance) (regions []string) {

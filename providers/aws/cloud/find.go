@@ -32,6 +32,9 @@ func (s *session) Find(ctx context.Context, ref provider.Ref) ([]provider.Instan
 	var out []provider.Instance
 	for _, i := range found {
 		out = append(out, reading{s}.tell(ctx, c, i))
+		if stateOf(i) == types.InstanceStateNameShuttingDown {
+			c.sights.leaving.know(deref(i.InstanceId))
+		}
 	}
 	return out, nil
 }
@@ -80,7 +83,23 @@ func (s reading) find(ctx context.Context, c *client, ref provider.Ref) ([]types
 			found[deref(i.InstanceId)] = i
 		}
 	}
+	if key := s.absenceOf(ref); len(found) == 0 && id == "" && !c.sights.tried.knows(key) {
+		c.sights.absent.know(key)
+	}
 	return s.mine(found, ref), nil
+}
+
+// absenceOf is under what it is kept that nothing of a machine is there.
+func (s reading) absenceOf(ref provider.Ref) string {
+	return keyOf(s.scopeOf(true)) + " " + ref.UID + " " + ref.Name
+}
+
+// absent reports whether nothing of a machine was there moments ago, and nothing was made since. EC2 may take twice as
+// long as that to show what was made: a look of now could say no more. It holds for one creation.
+func (s reading) absent(c *client, ref provider.Ref) bool {
+	key := s.absenceOf(ref)
+	defer c.sights.absent.forget(key)
+	return c.sights.absent.knows(key) && idOf(ref.ProviderID) == ""
 }
 
 // scopeOf is where to look. A class of machine.sapcloud.io that has lost its spec does not know all tags by which its
