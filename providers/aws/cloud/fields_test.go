@@ -1,6 +1,7 @@
 package cloud_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -23,6 +24,8 @@ type reached struct {
 	set string
 	// in is the operation, RunInstances if empty; want are parameters of it, in the form of queries.
 	in, want string
+	// also are further parameters, which follow from it and are not the field's.
+	also string
 	// why is the reason for which no request has it.
 	why string
 }
@@ -60,14 +63,14 @@ var machineFields = map[string]reached{
 	"placement.availabilityZone":        {set: `{"placement":{"availabilityZone":"us-east-1b"}}`, want: "Placement.AvailabilityZone=us-east-1b"},
 	"placement.tenancy":                 {set: `{"placement":{"tenancy":"dedicated"}}`, want: "Placement.Tenancy=dedicated"},
 	"placement.host.affinity":           {set: `{"placement":{"tenancy":"host","host":{"affinity":"DedicatedHost","dedicatedHost":{"id":"h-0123456789abcdef0"}}}}`, want: "Placement.Affinity=host"},
-	"placement.host.dedicatedHost.id":   {set: `{"placement":{"tenancy":"host","host":{"affinity":"AnyAvailable","dedicatedHost":{"id":"h-0123456789abcdef0"}}}}`, want: "Placement.HostId=h-0123456789abcdef0&Placement.Affinity=default"},
-	"placement.host.dedicatedHost.allocationStrategy":                 {set: dynamicHost, in: "AllocateHosts", want: "AvailabilityZone=us-east-1a&InstanceType=m5.large&Quantity=1&AutoPlacement=off"},
-	"placement.host.dedicatedHost.dynamicHostAllocation.tags[].name":  {set: dynamicHost, in: "AllocateHosts", want: "TagSpecification.1.ResourceType=dedicated-host&TagSpecification.1.Tag.2.Key=cost"},
+	"placement.host.dedicatedHost.id":   {set: `{"placement":{"tenancy":"host","host":{"affinity":"AnyAvailable","dedicatedHost":{"id":"h-0123456789abcdef0"}}}}`, want: "Placement.HostId=h-0123456789abcdef0", also: "Placement.Affinity=default"},
+	"placement.host.dedicatedHost.allocationStrategy":                 {set: dynamicHost, in: "AllocateHosts", want: "AutoPlacement=off&Quantity=1", also: "AvailabilityZone=us-east-1a&InstanceType=m5.large"},
+	"placement.host.dedicatedHost.dynamicHostAllocation.tags[].name":  {set: dynamicHost, in: "AllocateHosts", want: "TagSpecification.1.Tag.2.Key=cost", also: "TagSpecification.1.ResourceType=dedicated-host"},
 	"placement.host.dedicatedHost.dynamicHostAllocation.tags[].value": {set: dynamicHost, in: "AllocateHosts", want: "TagSpecification.1.Tag.2.Value=7"},
 	"loadBalancers[].name":                     {set: `{"loadBalancers":[{"name":"c1-int","type":"network"}]}`, in: "elbv2.DescribeLoadBalancers", want: "Names.member.1=c1-int"},
 	"loadBalancers[].type":                     {set: `{"loadBalancers":[{"name":"c1-classic","type":"classic"}]}`, in: "elb.RegisterInstancesWithLoadBalancer", want: "LoadBalancerName=c1-classic"},
 	"blockDevices[].deviceName":                {set: disk(`"deviceName":"/dev/sdf","ebs":{"volumeSize":5}`), want: "BlockDeviceMapping.1.DeviceName=/dev/sdf"},
-	"blockDevices[].noDevice":                  {set: disk(`"deviceName":"/dev/sdf","noDevice":""`), want: "BlockDeviceMapping.1.DeviceName=/dev/sdf&BlockDeviceMapping.1.NoDevice="},
+	"blockDevices[].noDevice":                  {set: disk(`"deviceName":"/dev/sdf","noDevice":""`), want: "BlockDeviceMapping.1.NoDevice=", also: "BlockDeviceMapping.1.DeviceName=/dev/sdf"},
 	"blockDevices[].virtualName":               {set: disk(`"deviceName":"/dev/sdf","virtualName":"ephemeral0"`), want: "BlockDeviceMapping.1.VirtualName=ephemeral0"},
 	"blockDevices[].ebs.deleteOnTermination":   {why: "deprecated, and without effect in the original: disks go with their instance"},
 	"blockDevices[].ebs.encrypted":             {set: disk(`"ebs":{"encrypted":true}`), want: "BlockDeviceMapping.1.Ebs.Encrypted=true"},
@@ -76,7 +79,7 @@ var machineFields = map[string]reached{
 	"blockDevices[].ebs.kmsKey.filters[].name": {why: "KMS has no filters"}, "blockDevices[].ebs.kmsKey.filters[].values": {why: "KMS has no filters"},
 	"blockDevices[].ebs.iops":               {set: disk(`"ebs":{"volumeType":"io1","iops":500}`), want: "BlockDeviceMapping.1.Ebs.Iops=500"},
 	"blockDevices[].ebs.throughputMib":      {set: disk(`"ebs":{"volumeType":"gp3","throughputMib":200}`), want: "BlockDeviceMapping.1.Ebs.Throughput=200"},
-	"blockDevices[].ebs.volumeSize":         {set: disk(`"ebs":{"volumeSize":77}`), want: "BlockDeviceMapping.1.Ebs.VolumeSize=77&BlockDeviceMapping.1.DeviceName=/dev/xvda&BlockDeviceMapping.1.Ebs.DeleteOnTermination=true"},
+	"blockDevices[].ebs.volumeSize":         {set: disk(`"ebs":{"volumeSize":77}`), want: "BlockDeviceMapping.1.Ebs.VolumeSize=77", also: "BlockDeviceMapping.1.DeviceName=/dev/xvda&BlockDeviceMapping.1.Ebs.DeleteOnTermination=true"},
 	"blockDevices[].ebs.volumeType":         {set: disk(`"ebs":{"volumeType":"st1"}`), want: "BlockDeviceMapping.1.Ebs.VolumeType=st1"},
 	"spotMarketOptions.maxPrice":            {set: `{"spotMarketOptions":{"maxPrice":"0.1"}}`, want: "InstanceMarketOptions.MarketType=spot&InstanceMarketOptions.SpotOptions.MaxPrice=0.1&InstanceMarketOptions.SpotOptions.SpotInstanceType=one-time&InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior=terminate"},
 	"metadataServiceOptions.authentication": {set: `{"metadataServiceOptions":{"authentication":"Required"}}`, want: "MetadataOptions.HttpTokens=required"},
@@ -114,7 +117,7 @@ var classFields = map[string]reached{
 	"networkInterfaces[].ipv6PrefixCount":                     {set: nic(`"ipv6PrefixCount":1`), in: "AssignIpv6Addresses", want: "Ipv6PrefixCount=1"},
 	"networkInterfaces[].primaryIpv6":                         {set: nic(`"primaryIpv6":true`), want: "NetworkInterface.1.PrimaryIpv6=true"},
 	"networkInterfaces[].deleteOnTermination":                 {set: nic(`"deleteOnTermination":false`), want: "NetworkInterface.1.DeleteOnTermination=false"},
-	"networkInterfaces[].description":                         {set: nic(`"description":"first"`), want: "NetworkInterface.1.Description=first&NetworkInterface.1.DeleteOnTermination=true"},
+	"networkInterfaces[].description":                         {set: nic(`"description":"first"`), want: "NetworkInterface.1.Description=first", also: "NetworkInterface.1.DeleteOnTermination=true"},
 	"networkInterfaces[].interfaceType":                       {set: nic(`"interfaceType":"efa"`), want: "NetworkInterface.1.InterfaceType=efa"},
 	"networkInterfaces[].networkCardIndex":                    {set: nic(`"networkCardIndex":1`), want: "NetworkInterface.1.NetworkCardIndex=1"},
 	"networkInterfaces[].deviceIndex":                         {set: nic(`"deviceIndex":2`), want: "NetworkInterface.1.DeviceIndex=2"},
@@ -126,7 +129,7 @@ var classFields = map[string]reached{
 	"blockDevices[].ebs.encrypted":                            {set: classDisk(`"encrypted":true`), want: "BlockDeviceMapping.1.Ebs.Encrypted=true"},
 	"blockDevices[].ebs.kmsKeyID":                             {set: classDisk(`"kmsKeyID":"key"`), want: "BlockDeviceMapping.1.Ebs.KmsKeyId=key"},
 	"blockDevices[].ebs.snapshotID":                           {set: classDisk(`"snapshotID":"snap-1"`), want: "BlockDeviceMapping.1.Ebs.SnapshotId=snap-1"},
-	"blockDevices[].ebs.volumeSize":                           {set: classDisk(`"iops":0`), want: "BlockDeviceMapping.1.Ebs.VolumeSize=50&BlockDeviceMapping.1.Ebs.DeleteOnTermination=true"},
+	"blockDevices[].ebs.volumeSize":                           {set: classDisk(`"iops":0`), want: "BlockDeviceMapping.1.Ebs.VolumeSize=50", also: "BlockDeviceMapping.1.Ebs.DeleteOnTermination=true"},
 	"blockDevices[].ebs.volumeType":                           {set: classDisk(`"iops":0`), want: "BlockDeviceMapping.1.Ebs.VolumeType=gp3"},
 	"blockDevices[].ebs.iops":                                 {set: classDisk(`"iops":3500`), want: "BlockDeviceMapping.1.Ebs.Iops=3500"},
 	"blockDevices[].ebs.throughput":                           {set: classDisk(`"throughput":200`), want: "BlockDeviceMapping.1.Ebs.Throughput=200"},
@@ -150,24 +153,28 @@ var classFields = map[string]reached{
 	"instanceMetadataOptions.httpPutResponseHopLimit":         {set: `{"instanceMetadataOptions":{"httpPutResponseHopLimit":2}}`, want: "MetadataOptions.HttpPutResponseHopLimit=2"},
 	"instanceMetadataOptions.httpTokens":                      {set: `{"instanceMetadataOptions":{"httpTokens":"required"}}`, want: "MetadataOptions.HttpTokens=required"},
 	"instanceMetadataOptions.httpProtocolIpv6":                {set: `{"instanceMetadataOptions":{"httpProtocolIpv6":"enabled"}}`, want: "MetadataOptions.HttpProtocolIpv6=enabled"},
-	"tags": {set: `{"tags":{"team":"blue"}}`, want: "TagSpecification.1.Tag.7.Key=team&TagSpecification.1.Tag.7.Value=blue&TagSpecification.2.ResourceType=volume&TagSpecification.3.ResourceType=network-interface"},
+	"tags": {set: `{"tags":{"team":"blue"}}`, want: "TagSpecification.1.Tag.7.Key=team&TagSpecification.1.Tag.7.Value=blue", also: "TagSpecification.2.ResourceType=volume&TagSpecification.3.ResourceType=network-interface"},
+}
+
+// dialects are the specs of both APIs.
+var dialects = []struct {
+	api, kind string
+	shape     any
+	rows      map[string]reached
+}{
+	{provider.OpenShift, "AWSMachineProviderConfig, in providerSpec.value", machinev1beta1.AWSMachineProviderConfig{}, machineFields},
+	{provider.Gardener, "providerSpec of a MachineClass", spec.ProviderSpec{}, classFields},
 }
 
 func TestEveryFieldReachesAWS(t *testing.T) {
-	for api, fields := range map[string]struct {
-		shape any
-		rows  map[string]reached
-	}{
-		provider.OpenShift: {machinev1beta1.AWSMachineProviderConfig{}, machineFields},
-		provider.Gardener:  {spec.ProviderSpec{}, classFields},
-	} {
-		there := leaves(reflect.TypeOf(fields.shape), "")
+	for _, fields := range dialects {
+		api, there := fields.api, leaves(reflect.TypeOf(fields.shape), "")
 		for _, path := range slices.Sorted(maps.Keys(fields.rows)) {
-			if !slices.Contains(there, path) {
+			if _, ok := there[path]; !ok {
 				t.Errorf("%s: there is a row for %s, which no spec has", api, path)
 			}
 		}
-		for _, path := range there {
+		for _, path := range slices.Sorted(maps.Keys(there)) {
 			row, ok := fields.rows[path]
 			if !ok {
 				t.Errorf("%s: %s has neither a row nor a reason", api, path)
@@ -179,6 +186,8 @@ func TestEveryFieldReachesAWS(t *testing.T) {
 		}
 	}
 }
+
+func (r reached) operation() string { return cmp.Or(r.in, "RunInstances") }
 
 func (r reached) check(t *testing.T, class provider.Class) {
 	w := newWorld(t, ec2.Options{Inventory: ec2.Sample(), AcceptAny: true})
@@ -199,17 +208,13 @@ func (r reached) check(t *testing.T, class provider.Class) {
 	if err := m.Maintain(t.Context(), ref, i); err != nil {
 		t.Fatal(err)
 	}
-	operation := r.in
-	if operation == "" {
-		operation = "RunInstances"
-	}
-	want, err := url.ParseQuery(r.want)
+	want, err := url.ParseQuery(r.want + "&" + r.also)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := w.Received(operation)
+	all := w.Received(r.operation())
 	if !slices.ContainsFunc(all, func(has url.Values) bool { return includes(has, want) }) {
-		t.Errorf("no %s has %s; there are %v", operation, r.want, all)
+		t.Errorf("no %s has %v; there are %v", r.operation(), want, all)
 	}
 }
 
@@ -222,8 +227,8 @@ func includes(has, want url.Values) bool {
 	return true
 }
 
-// leaves are the paths of all fields of a type that hold no others.
-func leaves(t reflect.Type, at string) (out []string) {
+// leaves are the types of all fields of a type that hold no others, by path.
+func leaves(t reflect.Type, at string) map[string]reflect.Type {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return leaves(t.Elem(), at)
@@ -233,8 +238,9 @@ func leaves(t reflect.Type, at string) (out []string) {
 		}
 	case reflect.Struct:
 		if at == "metadata" {
-			return []string{at}
+			break
 		}
+		out := map[string]reflect.Type{}
 		for _, f := range reflect.VisibleFields(t) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if name == "" || len(f.Index) > 1 && at == "" && name != "apiVersion" && name != "kind" {
@@ -244,11 +250,11 @@ func leaves(t reflect.Type, at string) (out []string) {
 			if at != "" {
 				path = at + "." + name
 			}
-			out = append(out, leaves(f.Type, path)...)
+			maps.Copy(out, leaves(f.Type, path))
 		}
 		return out
 	}
-	return []string{at}
+	return map[string]reflect.Type{at: t}
 }
 
 // merged is a JSON merge patch of a spec.
