@@ -66,3 +66,18 @@ func (m *memo[V]) forget(key string) {
 	defer m.mu.Unlock()
 	delete(m.known, key)
 }
+
+// know remembers an empty answer, and knows tells whether one is remembered.
+func (m *memo[V]) know(key string) {
+	a := m.entry(key)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.until = m.clock.Now().Add(m.age)
+}
+
+func (m *memo[V]) knows(key string) bool {
+	a := m.entry(key)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return m.clock.Now().Before(a.until)
+}
