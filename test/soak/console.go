@@ -1,36 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"strings"
+
+	"github.com/millwright-dev/millwright/internal/demo/fleet"
 )
 
 // console is the way around the API of the played cloud: docs/providers/rehearsal.md.
-type console struct{ url string }
-
-// instance is one that the cloud lists.
-type instance struct {
-	ID    string `json:"id"`
-	Name  string `json:"name"`
-	State string `json:"state"`
-}
-
-// state is what the cloud has.
-type state struct {
-	Instances []instance `json:"instances"`
-	Orphans   []string   `json:"orphans"`
-	Verbs     []struct {
-		Name string `json:"name"`
-		On   string `json:"on"`
-	} `json:"verbs"`
-}
+type console struct{ cloud *fleet.Cloud }
 
 // fault is as package double has it.
 type fault struct {
@@ -45,7 +26,7 @@ type fault struct {
 	Delay int64 `json:"delay,omitempty"`
 }
 
-func (c console) state(ctx context.Context) (s state, err error) {
+func (c console) state(ctx context.Context) (s fleet.CloudState, err error) {
 	return s, c.ask(ctx, http.MethodGet, "instances", nil, &s)
 }
 
@@ -54,7 +35,7 @@ func (c console) requests(ctx context.Context) (counts map[string]int, err error
 }
 
 func (c console) do(ctx context.Context, verb, on string) error {
-	var s state
+	var s fleet.CloudState
 	return c.ask(ctx, http.MethodPost, "do/"+url.PathEscape(verb)+"?on="+url.QueryEscape(on), nil, &s)
 }
 
@@ -73,21 +54,9 @@ func (c console) heal(ctx context.Context) error {
 }
 
 func (c console) ask(ctx context.Context, method, page string, body []byte, into any) error {
-	r, err := http.NewRequestWithContext(ctx, method, c.url+"/_double/"+page, bytes.NewReader(body))
+	raw, err := c.cloud.Ask(ctx, method, page, body)
 	if err != nil {
-		return err
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	raw, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return err
-	}
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %w", page, errors.New(strings.TrimSpace(string(raw))))
+		return fmt.Errorf("%s: %w", page, err)
 	}
 	return json.Unmarshal(raw, into)
 }

@@ -63,7 +63,7 @@ func (o *options) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { _ = f.Stop(context.WithoutCancel(ctx)) }()
-	w := &world{f: f, cloud: console{url: f.Cloud.URL}, rand: rand.New(rand.NewPCG(o.seed, 0)), counts: map[string]int{}, provider: o.provider}
+	w := &world{f: f, cloud: console{f.Cloud}, rand: rand.New(rand.NewPCG(o.seed, 0)), counts: map[string]int{}, provider: o.provider}
 	return w.story(ctx, o)
 }
 

@@ -29,21 +29,7 @@ type console struct {
 }
 
 // consoleState is what a double says of itself.
-type consoleState struct {
-	Instances []struct {
-		ID         string   `json:"id"`
-		Name       string   `json:"name"`
-		State      string   `json:"state"`
-		Zone       string   `json:"zone"`
-		Type       string   `json:"type"`
-		Dependants []string `json:"dependants"`
-	} `json:"instances"`
-	Orphans []string `json:"orphans"`
-	Verbs   []struct {
-		Name string `json:"name"`
-		On   string `json:"on"`
-	} `json:"verbs"`
-}
+type consoleState fleet.CloudState
 
 // fault is what is asked to go wrong.
 type fault struct {
@@ -206,18 +192,5 @@ func (x *console) ask(ctx context.Context, method, page string, body []byte) ([]
 	if f.Cloud == nil {
 		return nil, errNoCloud
 	}
-	r, err := http.NewRequestWithContext(ctx, method, f.Cloud.URL+"/_double/"+page, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	raw, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = errors.New(strings.TrimSpace(string(raw)))
-	}
-	return raw, err
+	return f.Cloud.Ask(ctx, method, page, body)
 }
