@@ -47,6 +47,27 @@ func TestFinalizerBeforeCreate(t *testing.T) {
 	}
 }
 
+// TestStartedByInitialize: an instance that is made switched off is started by Initialize, and is starting from then on.
+func TestStartedByInitialize(t *testing.T) {
+	for _, row := range []struct {
+		state provider.State
+		want  string
+	}{
+		{provider.Stopped, "Provisioning"},
+		{provider.Running, "Provisioned"},
+	} {
+		g := openshiftRig(t)
+		g.cloud.next.State, g.cloud.next.Uninitialized = row.state, true
+		g.pass()
+		if g.cloud.count("Initialize") != 1 {
+			t.Fatal("Initialize was not called in the pass that made the instance")
+		}
+		if phase := ptr.Deref(g.read().Status.Phase, ""); phase != row.want {
+			t.Errorf("of an instance that was %s, the phase is %s, want %s", row.state, phase, row.want)
+		}
+	}
+}
+
 // TestConflictAfterCreate: the instance was made and could not be recorded. The
 // next pass finds it.
 func TestConflictAfterCreate(t *testing.T) {

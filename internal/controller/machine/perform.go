@@ -110,6 +110,7 @@ func (p *pass[M]) create(ctx context.Context) {
 	}
 }
 
+// initialize does what was left to do. An instance that was off is being started by that.
 func (p *pass[M]) initialize(ctx context.Context) lifecycle.Retry {
 	i, began := p.instance(), p.Clock.Now()
 	if err := p.infra.initialize(ctx, p.ref(), *i); err != nil {
@@ -117,6 +118,9 @@ func (p *pass[M]) initialize(ctx context.Context) lifecycle.Retry {
 	}
 	p.mem.timed.initializing = p.Clock.Now().Sub(began)
 	i.Uninitialized = false
+	if i.State == provider.Stopped {
+		i.State = provider.Pending
+	}
 	return p.mem.tries.succeeded()
 }
 
