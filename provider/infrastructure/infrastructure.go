@@ -5,6 +5,7 @@ package infrastructure
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,15 @@ func CABundle(ctx context.Context, objects provider.Objects, namespace, name, ke
 // CloudCABundle is the [CABundle] that the operator of OpenShift's configuration keeps for all clouds.
 func CloudCABundle(ctx context.Context, objects provider.Objects) ([]byte, error) {
 	return CABundle(ctx, objects, "openshift-config-managed", "kube-cloud-config", "ca-bundle.pem")
+}
+
+// Trusted are the certificates that the system trusts and those of a bundle in PEM; ok is false where the bundle has none.
+func Trusted(bundle []byte) (pool *x509.CertPool, ok bool) {
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	return pool, pool.AppendCertsFromPEM(bundle)
 }
 
 func read[T any](ctx context.Context, objects provider.Objects, ref provider.ObjectRef) (*T, error) {

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net/http"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/infrastructure"
 )
 
 // The keys of secrets with credentials. Each pair of keys is that of one original, or a former one of it.
@@ -178,11 +178,8 @@ func httpClient(ca []byte) (*awshttp.BuildableClient, error) {
 	if len(ca) == 0 {
 		return c, nil
 	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(ca) {
+	pool, ok := infrastructure.Trusted(ca)
+	if !ok {
 		return nil, fmt.Errorf("the bundle of certificates for the cloud has no certificate")
 	}
 	return c.WithTransportOptions(func(t *http.Transport) {

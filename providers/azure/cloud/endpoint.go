@@ -3,7 +3,6 @@ package cloud
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/infrastructure"
 	"github.com/millwright-dev/millwright/providers/azure/spec"
 )
 
@@ -56,11 +56,8 @@ func (w surroundings) http() (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 20
 	if len(w.ca) > 0 {
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if !pool.AppendCertsFromPEM(w.ca) {
+		pool, ok := infrastructure.Trusted(w.ca)
+		if !ok {
 			return nil, provider.Errorf(provider.Invalid, "the bundle of certificates for the cloud has none")
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"net/http"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/infrastructure"
 )
 
 // client is what sessions of the same credentials share. It is safe for concurrent use.
@@ -59,11 +59,8 @@ func transport(bundle []byte) (http.RoundTripper, error) {
 	if len(bundle) == 0 {
 		return t, nil
 	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(bundle) {
+	pool, ok := infrastructure.Trusted(bundle)
+	if !ok {
 		return nil, provider.Errorf(provider.Transient, "the bundle of certificates in the ConfigMap kube-cloud-config has none")
 	}
 	t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}

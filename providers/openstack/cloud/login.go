@@ -3,7 +3,6 @@ package cloud
 import (
 	"cmp"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"maps"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/infrastructure"
 )
 
 // The keys of OpenShift's secrets.
@@ -187,11 +187,8 @@ func tlsOf(ca, cert, key []byte, insecure bool) (*tls.Config, error) {
 	}
 	c := &tls.Config{InsecureSkipVerify: insecure, MinVersion: tls.VersionTLS12} //nolint:gosec // Only if the credentials ask for it.
 	if len(ca) > 0 {
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if !pool.AppendCertsFromPEM(ca) {
+		pool, ok := infrastructure.Trusted(ca)
+		if !ok {
 			return nil, provider.Errorf(provider.Denied, "the bundle of certificate authorities: %w", errNoCertificate)
 		}
 		c.RootCAs = pool

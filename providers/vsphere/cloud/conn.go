@@ -2,7 +2,6 @@ package cloud
 
 import (
 	"context"
-	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,6 +18,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"github.com/millwright-dev/millwright/provider"
+	"github.com/millwright-dev/millwright/provider/infrastructure"
 )
 
 // conn is one session of SOAP and one of REST, shared by all who have its credentials. A vCenter ends sessions that
@@ -43,11 +43,8 @@ func dial(ctx context.Context, t target, clock provider.Clock) (*conn, error) {
 	sc := soap.NewClient(u, t.insecure)
 	sc.UserAgent = "millwright"
 	if len(t.caBundle) > 0 {
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if !pool.AppendCertsFromPEM(t.caBundle) {
+		pool, ok := infrastructure.Trusted(t.caBundle)
+		if !ok {
 			return nil, provider.Errorf(provider.Invalid, "the bundle of certificates has none in PEM")
 		}
 		sc.DefaultTransport().TLSClientConfig.RootCAs = pool
