@@ -30,6 +30,18 @@ type Objects interface {
 	Object(ctx context.Context, ref ObjectRef) ([]byte, error)
 }
 
+// Keeper is [Objects] that also keeps something there for a machine: the claim of an
+// address.
+type Keeper interface {
+	// Keep makes the object, if there is none of its name. It is JSON with its
+	// apiVersion, kind and name, and names its machine as an owner. A kind that the
+	// cluster does not serve is [ErrNoObject], a missing right [Denied].
+	Keep(ctx context.Context, object []byte) error
+	// Release takes the finalizer off the object and deletes it, if the machine is one
+	// of its owners: what others made stays. It is done where there is nothing.
+	Release(ctx context.Context, ref ObjectRef, machine, finalizer string) error
+}
+
 // Sourced is a Session that was opened from more than its class.
 type Sourced interface {
 	// Source stands for what it took from [Objects], and for nothing else of them:

@@ -8,21 +8,17 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/millwright-dev/millwright/internal/runtime/run"
 	"github.com/millwright-dev/millwright/provider"
 )
 
-// objects reads objects of the control cluster for a provider. They are read from
-// the API server, and not watched: there are few of them, of kinds that only the
-// provider knows. It is safe for concurrent use.
+// objects reads objects of the control cluster for a provider, and keeps some there.
+// They are read from the API server, and not watched: there are few of them, of kinds
+// that only the provider knows. It is safe for concurrent use.
 type objects struct {
-	reader client.Reader
+	client client.Client
 	clock  provider.Clock
 
 	mu   sync.Mutex
@@ -52,8 +48,8 @@ func objectsOf(process *run.Process) (*objects, error) {
 	return newObjects(c, process.Clock), nil
 }
 
-func newObjects(r client.Reader, clock provider.Clock) *objects {
-	return &objects{reader: r, clock: clock, seen: map[provider.ObjectRef]object{}}
+func newObjects(c client.Client, clock provider.Clock) *objects {
+	return &objects{client: c, clock: clock, seen: map[provider.ObjectRef]object{}}
 }
 
 // Object implements [provider.Objects].
@@ -82,27 +78,18 @@ func (o *objects) lately(ref provider.ObjectRef) ([]byte, bool) {
 }
 
 func (o *objects) read(ctx context.Context, ref provider.ObjectRef) ([]byte, error) {
-	what := fmt.Sprintf("read %s %s", ref.Kind, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name})
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	u, err := unknown(ref)
 	if err != nil {
-		return nil, provider.Errorf(provider.Invalid, "%s: %w", what, err)
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, objectTimeout)
 	defer cancel()
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(gv.WithKind(ref.Kind))
-	err = o.reader.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, u)
-	switch {
-	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
-		return nil, fmt.Errorf("%s: %w", what, provider.ErrNoObject)
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		return nil, provider.Errorf(provider.Denied, "%s: %w", what, err)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", what, err)
+	if err := answered("read", u, o.client.Get(ctx, client.ObjectKeyFromObject(u), u)); err != nil {
+		return nil, err
 	}
 	raw, err := json.Marshal(u.Object)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, fmt.Errorf("read %s %s: %w", ref.Kind, ref.Name, err)
 	}
 	return raw, nil
 }

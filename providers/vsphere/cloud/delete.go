@@ -39,7 +39,11 @@ func (s *session) Delete(ctx context.Context, r provider.Ref, instances []provid
 		}
 		return errors.Join(errs...)
 	})
-	return done && err == nil, err
+	if !done || err != nil || r.UID == "" || s.plan == nil {
+		return done && err == nil, err
+	}
+	err = claims{s.provider.config.Objects}.release(ctx, r, s.plan.nics)
+	return err == nil, err
 }
 
 // stopCloning cancels a clone that is under way, and reports whether none is.

@@ -2,7 +2,9 @@ package cloud
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -338,6 +340,75 @@ func TestAddressesOfPools(t *testing.T) {
 		if got := options(clones[len(clones)-1])[optionKargs]; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// keeper are objects that can be made and released.
+type keeper struct {
+	objects
+	kept, released []string
+}
+
+func (k *keeper) Keep(_ context.Context, raw []byte) error {
+	var o struct {
+		APIVersion, Kind string
+		Metadata         struct{ Namespace, Name string }
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return err
+	}
+	version := strings.TrimPrefix(o.APIVersion, "ipam.cluster.x-k8s.io/")
+	if version != "v1beta2" {
+		return provider.ErrNoObject
+	}
+	k.kept = append(k.kept, string(raw))
+	k.objects[version+" "+o.Kind+" "+o.Metadata.Namespace+"/"+o.Metadata.Name] = `{}`
+	return nil
+}
+
+func (k *keeper) Release(_ context.Context, ref provider.ObjectRef, machine, finalizer string) error {
+	k.released = append(k.released, ref.APIVersion+" "+ref.Namespace+"/"+ref.Name+" "+machine+" "+finalizer)
+	return nil
+}
+
+// Claims are made as the original makes them, once, in the version that is served, and released when nothing is left of the machine.
+func TestClaimsAreMadeAndReleased(t *testing.T) {
+	s := newStage(t, vcenter.Options{})
+	k := &keeper{objects: objects{}}
+	s.objects = k
+	class := s.openShift()
+	class["network"] = m{"devices": []m{{
+		"networkName": "vm-network", "addressesFromPools": []m{{"group": "ipam.example.org", "resource": "IPPool", "name": "p"}},
+	}}}
+	of, r := s.open(t, s.classOf(provider.OpenShift, "c", class)), machineRef("m")
+	for range 3 {
+		if _, err := of.Create(t.Context(), r, provider.Want{}); provider.KindOf(err) != provider.Conflict {
+			t.Fatal(err)
+		}
+	}
+	want := fmt.Sprintf(`{"apiVersion":"ipam.cluster.x-k8s.io/v1beta2","kind":"IPAddressClaim","metadata":{"finalizers":["machine.openshift.io/ip-claim-protection"],`+
+		`"name":"m-claim-0-0","namespace":"machines","ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","name":"m","uid":%q}]},`+
+		`"spec":{"poolRef":{"apiGroup":"ipam.example.org","kind":"IPPool","name":"p"}}}`, r.UID)
+	if len(k.kept) != 1 || k.kept[0] != want {
+		t.Errorf("made %q,\nwant %q", k.kept, want)
+	}
+	k.objects["v1beta2 IPAddressClaim machines/m-claim-0-0"] = `{"status":{"addressRef":{"name":"a"}}}`
+	k.objects["v1beta2 IPAddress machines/a"] = `{"spec":{"address":"10.1.2.9","prefix":24,"gateway":"10.1.2.1"}}`
+	if _, err := of.Create(t.Context(), r, provider.Want{}); err != nil {
+		t.Fatal(err)
+	}
+	for done := false; !done; {
+		var err error
+		if done, err = of.Delete(t.Context(), r, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !done && len(k.released) > 0 {
+			t.Error("claims are released while the instance is there")
+		}
+	}
+	const claim = " machines/m-claim-0-0 m machine.openshift.io/ip-claim-protection"
+	if !slices.Equal(k.released, []string{"ipam.cluster.x-k8s.io/v1beta1" + claim, "ipam.cluster.x-k8s.io/v1beta2" + claim}) {
+		t.Errorf("released %q", k.released)
 	}
 }
 

@@ -73,7 +73,14 @@ const ipam = "ipam.cluster.x-k8s.io/"
 
 var ipamVersions = []string{ipam + "v1beta1", ipam + "v1beta2"}
 
-// claims are requests for addresses in the control cluster. They are read: somebody else makes them.
+const (
+	claimKind = "IPAddressClaim"
+	// claimFinalizer keeps a claim, and so its address from others, as long as the machine's instance may use it.
+	claimFinalizer = "machine.openshift.io/ip-claim-protection"
+)
+
+// claims are requests for addresses in the control cluster: one for each pool of each device. They are made with the
+// machine, unless somebody made them before, and released with it.
 type claims struct{ objects provider.Objects }
 
 // claimName is that of the claim for an address of the pool of a device, as the original has it.
@@ -93,7 +100,7 @@ func (c claims) of(ctx context.Context, r provider.Ref, device int, d machinev1b
 		if c.objects == nil {
 			return nil, "", provider.InvalidField(field, "addresses of pools need a control cluster, and there is none")
 		}
-		a, err := c.address(ctx, r.Namespace, name)
+		a, err := c.address(ctx, r, name, pool)
 		if err != nil {
 			return nil, "", fmt.Errorf("address of the pool %s %s (%s): %w", pool.Resource, pool.Name, field, err)
 		}
@@ -112,8 +119,8 @@ type address struct {
 	Gateway string `json:"gateway"`
 }
 
-// address is the one that a claim is bound to.
-func (c claims) address(ctx context.Context, namespace, claim string) (a address, err error) {
+// address is the one that a claim is bound to. The claim is made if there is none.
+func (c claims) address(ctx context.Context, r provider.Ref, claim string, pool machinev1beta1.AddressesFromPool) (a address, err error) {
 	var bound struct {
 		Status struct {
 			AddressRef struct {
@@ -121,7 +128,11 @@ func (c claims) address(ctx context.Context, namespace, claim string) (a address
 			} `json:"addressRef"`
 		} `json:"status"`
 	}
-	if err := c.object(ctx, "IPAddressClaim", namespace, claim, &bound); err != nil {
+	err = c.object(ctx, claimKind, r.Namespace, claim, &bound)
+	if errors.Is(err, provider.ErrNoObject) {
+		err = c.make(ctx, r, claim, pool)
+	}
+	if err != nil {
 		return a, err
 	}
 	name := bound.Status.AddressRef.Name
@@ -131,7 +142,10 @@ func (c claims) address(ctx context.Context, namespace, claim string) (a address
 	var given struct {
 		Spec address `json:"spec"`
 	}
-	err = c.object(ctx, "IPAddress", namespace, name, &given)
+	err = c.object(ctx, "IPAddress", r.Namespace, name, &given)
+	if errors.Is(err, provider.ErrNoObject) {
+		err = &provider.Error{Kind: provider.Conflict, After: unclaimed, Err: err}
+	}
 	return given.Spec, err
 }
 
@@ -150,5 +164,52 @@ func (c claims) object(ctx context.Context, kind, namespace, name string, into a
 		}
 		return nil
 	}
-	return &provider.Error{Kind: provider.Conflict, After: unclaimed, Err: fmt.Errorf("there is no %s %s in the namespace %s", kind, name, namespace)}
+	return fmt.Errorf("%s %s in the namespace %s: %w", kind, name, namespace, provider.ErrNoObject)
+}
+
+// make makes a claim, in the first version that the cluster serves.
+func (c claims) make(ctx context.Context, r provider.Ref, claim string, pool machinev1beta1.AddressesFromPool) error {
+	keeper, ok := c.objects.(provider.Keeper)
+	if !ok {
+		return &provider.Error{Kind: provider.Conflict, After: unclaimed, Err: fmt.Errorf("there is no %s %s in the namespace %s", claimKind, claim, r.Namespace)}
+	}
+	var err error
+	for _, version := range ipamVersions {
+		raw, failed := json.Marshal(map[string]any{
+			"apiVersion": version, "kind": claimKind,
+			"metadata": map[string]any{
+				"name": claim, "namespace": r.Namespace, "finalizers": []string{claimFinalizer},
+				"ownerReferences": []any{map[string]any{
+					"apiVersion": machinev1beta1.GroupVersion.String(), "kind": "Machine", "name": r.Name, "uid": r.UID,
+				}},
+			},
+			"spec": map[string]any{"poolRef": map[string]string{"apiGroup": pool.Group, "kind": pool.Resource, "name": pool.Name}},
+		})
+		if failed != nil {
+			return failed
+		}
+		if err = keeper.Keep(ctx, raw); !errors.Is(err, provider.ErrNoObject) {
+			break
+		}
+	}
+	return err
+}
+
+// release lets go of the claims of a machine that is gone.
+func (c claims) release(ctx context.Context, r provider.Ref, devices []machinev1beta1.NetworkDeviceSpec) error {
+	keeper, ok := c.objects.(provider.Keeper)
+	if !ok {
+		return nil
+	}
+	for i, device := range devices {
+		for j := range device.AddressesFromPools {
+			for _, version := range ipamVersions {
+				ref := provider.ObjectRef{APIVersion: version, Kind: claimKind, Namespace: r.Namespace, Name: claimName(r.Name, i, j)}
+				if err := keeper.Release(ctx, ref, r.Name, claimFinalizer); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
