@@ -33,7 +33,14 @@ type Facts struct {
 
 // Providers are the names by which objects ask for the infrastructures that Millwright serves:
 // the kind of a provider's spec, or the provider of a class.
-var Providers = []string{"KubemarkMachineProviderConfig", "kubemark"}
+var Providers = []string{
+	"KubemarkMachineProviderConfig", "kubemark",
+	"AWSMachineProviderConfig", "AWS",
+	"AzureMachineProviderSpec", "Azure",
+	"GCPMachineProviderSpec", "GCP",
+	"OpenstackProviderSpec", "OpenStack",
+	"VSphereMachineProviderSpec", "vsphere",
+}
 
 // Object is one object of an API.
 type Object struct {

@@ -1,10 +1,15 @@
 package preflight_test
 
 import (
+	"cmp"
+	"io/fs"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/millwright-dev/millwright/examples"
 	"github.com/millwright-dev/millwright/internal/engine/explain"
 	"github.com/millwright-dev/millwright/internal/plugin/preflight"
 )
@@ -58,8 +63,8 @@ func TestBlocks(t *testing.T) {
 		{"half an API", sound(func(f *preflight.Facts) { f.Definitions[1].Needed = true }), preflight.ReasonMissing, "no CRD deployments.a"},
 		{"a newer version beside ours", sound(func(f *preflight.Facts) { f.Definitions[0].Serves = []string{"v2", "v1"} }), "", ""},
 		{"a newer version in place of ours", sound(func(f *preflight.Facts) { f.Definitions[0].Serves = []string{"v2"} }), preflight.ReasonVersion, "serves v2 and not v1"},
-		{"an infrastructure that nobody serves", sound(object(func(o *preflight.Object) { o.Infrastructure = "AWS" })), preflight.ReasonProvider, `no provider of Millwright serves "AWS"`},
-		{"one that somebody serves", sound(object(func(o *preflight.Object) { o.Infrastructure = "AWS" }), func(f *preflight.Facts) { f.Served = []string{"aws"} }), "", ""},
+		{"an infrastructure that nobody serves", sound(object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" })), preflight.ReasonProvider, `no provider of Millwright serves "Alicloud"`},
+		{"one that somebody serves", sound(object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" }), func(f *preflight.Facts) { f.Served = []string{"alicloud"} }), "", ""},
 		{"none that is named: the provider judges it", sound(object(func(o *preflight.Object) { o.Infrastructure = "" })), "", ""},
 		{"a field of a version to come", sound(object(func(o *preflight.Object) { o.Unknown = []string{"spec.warp"} })), preflight.ReasonField, "spec.warp"},
 		{"another API in charge", sound(object(func(o *preflight.Object) { o.Authority = "ClusterAPI" })), preflight.ReasonAuthority, "ClusterAPI is in charge"},
@@ -128,9 +133,9 @@ func TestUnder(t *testing.T) {
 
 // TestTextFits: the text has at most 80 columns, names some objects of many, and counts the others.
 func TestTextFits(t *testing.T) {
-	f := sound(lease("host", 5*time.Second, time.Minute), object(func(o *preflight.Object) { o.Infrastructure = "AWS" }))
+	f := sound(lease("host", 5*time.Second, time.Minute), object(func(o *preflight.Object) { o.Infrastructure = "Alicloud" }))
 	for range 40 {
-		f.Objects = append(f.Objects, preflight.Object{Answer: answer("mill-worker-europe-west1-b", explain.Degraded, "waits for something that takes long and says so at length"), Infrastructure: "AWS"})
+		f.Objects = append(f.Objects, preflight.Object{Answer: answer("mill-worker-europe-west1-b", explain.Degraded, "waits for something that takes long and says so at length"), Infrastructure: "Alicloud"})
 	}
 	f.Asked = false
 	text := preflight.Judge(now, f).Text()
@@ -143,5 +148,33 @@ func TestTextFits(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
+	}
+}
+
+// said is what an example says of its infrastructure, in either API.
+var said = regexp.MustCompile(`(?m)^provider: (\S+)|^ {6,10}kind: (\w+Provider\w+)`)
+
+// TestExamplesAreServed: the infrastructures that the samples are for are served.
+func TestExamplesAreServed(t *testing.T) {
+	found := 0
+	files, err := fs.Glob(examples.FS, "*/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, error %v", files, err)
+	}
+	for _, file := range files {
+		raw, err := fs.ReadFile(examples.FS, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range said.FindAllStringSubmatch(string(raw), -1) {
+			name := cmp.Or(m[1], m[2])
+			found++
+			if !slices.Contains(preflight.Providers, name) {
+				t.Errorf("%s: %s is not among those that are served", file, name)
+			}
+		}
+	}
+	if found < len(files) {
+		t.Errorf("%d of %d files say what they are for", found, len(files))
 	}
 }
