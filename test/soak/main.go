@@ -75,8 +75,9 @@ func (w *world) story(ctx context.Context, o *options) error {
 	if err := w.rests(ctx, "the fleet is up"); err != nil {
 		return err
 	}
-	w.trouble(ctx, time.Duration(o.minutes*float64(time.Minute)))
-	if err := w.heal(ctx); err != nil {
+	size := w.want
+	w.trouble(ctx, size, time.Duration(o.minutes*float64(time.Minute)))
+	if err := w.heal(ctx, size); err != nil {
 		return err
 	}
 	if err := w.rests(ctx, "the troubles are over"); err != nil {

@@ -9,9 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// trouble lets things happen for a while, one after the other.
-func (w *world) trouble(ctx context.Context, during time.Duration) {
-	size := w.want
+// trouble lets things happen for a while, one after the other. Each owner has about as many machines as size says.
+func (w *world) trouble(ctx context.Context, size int, during time.Duration) {
 	for began := time.Now(); time.Since(began) < during && ctx.Err() == nil; {
 		name, err := w.one(ctx, size)
 		if err != nil {
@@ -128,9 +127,9 @@ func (w *world) kill(ctx context.Context) error {
 }
 
 // heal ends all troubles, and makes the fleet as large as it was.
-func (w *world) heal(ctx context.Context) error {
+func (w *world) heal(ctx context.Context, size int) error {
 	if err := w.cloud.heal(ctx); err != nil {
 		return err
 	}
-	return w.scale(ctx, w.want)
+	return w.scale(ctx, size)
 }
