@@ -42,8 +42,12 @@ func (r Reads) withDefaults() Reads {
 // from one List of their scope. It is careful, in that order:
 //
 //   - a Find is never answered from a listing that began before the last write
-//     for its UID through this decorator had ended (plus the session's
-//     [provider.Lagger] time, where it has one);
+//     for its UID through this decorator had ended. Where the session is a
+//     [provider.Lagger], the listing has moreover to have begun as late as that
+//     says, or to show what the write did: the instance that Create returned is
+//     there, those that were given to Delete are on their way out. A Delete of
+//     instances that already are, because it asked them to go before, changes
+//     nothing of what listings show, and is no write here;
 //   - only instances with the UID in question are taken from a listing. When
 //     there is none, or none that exists, or something that another
 //     implementation may have made for the machine, the infrastructure is asked
@@ -111,12 +115,16 @@ type coalescing struct {
 
 func (s *coalescing) Unwrap() any { return s.Session }
 
-func (s *coalescing) Create(ctx context.Context, ref provider.Ref, want provider.Want) (provider.Instance, error) {
-	defer s.writes.begin(ref.UID)()
+func (s *coalescing) Create(ctx context.Context, ref provider.Ref, want provider.Want) (i provider.Instance, err error) {
+	end := s.writes.begin(ref.UID)
+	defer func() { end(err, made(i)...) }()
 	return s.Session.Create(ctx, ref, want)
 }
 
-func (s *coalescing) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (bool, error) {
+func (s *coalescing) Delete(ctx context.Context, ref provider.Ref, instances []provider.Instance) (done bool, err error) {
+	if ref.UID != "" && s.writes.goesOn(ref.UID, instances) {
+		return s.Session.Delete(ctx, ref, instances)
+	}
 	changed := []string{ref.UID}
 	if ref.UID == "" {
 		changed = changed[:0]
@@ -124,7 +132,8 @@ func (s *coalescing) Delete(ctx context.Context, ref provider.Ref, instances []p
 			changed = append(changed, i.UID)
 		}
 	}
-	defer s.writes.begin(changed...)()
+	end := s.writes.begin(changed...)
+	defer func() { end(err, leaving(ref.UID, instances)...) }()
 	return s.Session.Delete(ctx, ref, instances)
 }
 
@@ -188,6 +197,9 @@ func (s *scope) find(ctx context.Context, session provider.Session, ref provider
 		if provider.KindOf(l.err) == provider.Throttled {
 			return nil, false, l.err
 		}
+		return nil, false, nil
+	}
+	if !s.writes.before(ref.UID, l, lag) {
 		return nil, false, nil
 	}
 	found, ok = l.answer(session, ref)

@@ -3,6 +3,7 @@ package decorate_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,14 +18,20 @@ import (
 type story struct {
 	*world
 	shared, direct provider.Session
-	// made and removed hold what this process did last.
+	// made and removed hold what was done last, created and left what this process did and knows of: the ID of the
+	// instance that it made, and that it asked one to go.
 	made, removed map[string]bool
+	created       map[string]string
+	left          map[string]bool
+	// most is how far the infrastructure says that it may be behind, lag how far it is.
+	most, lag time.Duration
 }
 
 func newStory(t *rapid.T) *story {
 	w := newWorld()
 	class := w.cloud.Class(provider.OpenShift, "c")
-	shared, err := decorate.Coalesce(w.provider(), w.clock, decorate.Reads{Enough: 2}).Open(context.Background(), class)
+	most := time.Duration(rapid.IntRange(0, 6).Draw(t, "lag at most")) * time.Second
+	shared, err := decorate.Coalesce(late{w.provider(), most}, w.clock, decorate.Reads{Enough: 2}).Open(context.Background(), class)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,27 +39,36 @@ func newStory(t *rapid.T) *story {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &story{w, shared, direct, map[string]bool{}, map[string]bool{}}
+	return &story{
+		world: w, shared: shared, direct: direct, most: most,
+		made: map[string]bool{}, removed: map[string]bool{}, created: map[string]string{}, left: map[string]bool{},
+	}
 }
 
 func (s *story) machine(t *rapid.T) string {
 	return fmt.Sprintf("m-%d", rapid.IntRange(0, 4).Draw(t, "machine"))
 }
 
-func (s *story) create(t *rapid.T) { s.createBy(t, s.shared) }
+func (s *story) create(t *rapid.T) {
+	if name, i := s.createBy(t, s.shared); i.Exists() && i.ID != "" {
+		s.created[name] = i.ID
+	}
+}
 
 // createOutside creates around the decorator, as a former leader.
 func (s *story) createOutside(t *rapid.T) { s.createBy(t, s.direct) }
 
-func (s *story) createBy(t *rapid.T, session provider.Session) {
-	name := s.machine(t)
+func (s *story) createBy(t *rapid.T, session provider.Session) (name string, i provider.Instance) {
+	name = s.machine(t)
 	if s.removed[name] {
-		return // a machine that is on its way out is never created again
+		return name, i // a machine that is on its way out is never created again
 	}
-	if _, err := session.Create(context.Background(), ref(name), provider.Want{}); err != nil {
+	i, err := session.Create(context.Background(), ref(name), provider.Want{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.made[name] = true
+	return name, i
 }
 
 func (s *story) remove(t *rapid.T) {
@@ -65,6 +81,7 @@ func (s *story) remove(t *rapid.T) {
 		t.Fatal(err)
 	}
 	s.removed[name] = true
+	s.left[name] = s.left[name] || len(provider.Existing(found)) > 0
 }
 
 // removeOutside kills an instance around the decorator.
@@ -91,26 +108,52 @@ func (s *story) pass(t *rapid.T) {
 	s.clock.Step(time.Duration(rapid.IntRange(1, 4000).Draw(t, "ms")) * time.Millisecond)
 }
 
+// drift changes how far the infrastructure is behind, up to what it says.
+func (s *story) drift(t *rapid.T) {
+	s.behind(t, time.Duration(rapid.Int64Range(0, int64(s.most)).Draw(t, "lag")))
+}
+
+func (s *story) behind(t *rapid.T, lag time.Duration) {
+	s.lag = lag
+	if err := s.cloud.Lag(lag); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// truth is what is there of the machine.
+func (s *story) truth(t *rapid.T, name string) []provider.Instance {
+	defer s.behind(t, s.lag)
+	s.behind(t, 0)
+	found, err := s.direct.Find(context.Background(), ref(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return provider.Existing(found)
+}
+
 func (s *story) find(t *rapid.T) {
-	name := s.machine(t)
+	name, before := s.machine(t), s.count(decorate.Find)
 	shared, err := s.shared.Find(context.Background(), ref(name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	truth, err := s.direct.Find(context.Background(), ref(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared, truth = provider.Existing(shared), provider.Existing(truth)
+	shared = provider.Existing(shared)
+	// What is behind shows what was, to whoever asks: listings are held to more.
+	listed := s.count(decorate.Find) == before
+	is := func(i provider.Instance) bool { return i.ID == s.created[name] }
 	switch {
-	case len(shared) == 0 && len(truth) > 0:
+	case len(shared) == 0 && listed:
+		t.Fatalf("%s is not there, says a listing", name)
+	case len(shared) == 0 && s.lag == 0 && len(s.truth(t, name)) > 0:
 		t.Fatalf("%s is reported as not there, and is", name)
 	case len(shared) > 1:
 		t.Fatalf("%s has %d instances", name, len(shared))
-	case len(shared) == 1 && s.removed[name] && shared[0].State != provider.Stopping:
+	case len(shared) == 1 && s.left[name] && listed && shared[0].State != provider.Stopping:
 		t.Fatalf("%s is %s after its own delete", name, shared[0].State)
 	case len(shared) == 1 && !s.made[name]:
 		t.Fatalf("%s is reported and was never made", name)
+	case listed && s.created[name] != "" && !slices.ContainsFunc(shared, is):
+		t.Fatalf("%s was made with %s, and has %v", name, s.created[name], shared)
 	}
 }
 
@@ -119,7 +162,7 @@ func TestCoalescingIsSafe(t *testing.T) {
 		s := newStory(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"create": s.create, "create outside": s.createOutside, "remove": s.remove, "remove outside": s.removeOutside,
-			"refuse listings": s.refuseListings, "pass": s.pass,
+			"refuse listings": s.refuseListings, "pass": s.pass, "drift": s.drift, "remove again": s.remove,
 			"find": s.find, "find again": s.find, "and again": s.find,
 		})
 	})

@@ -92,11 +92,11 @@ func (l *limiter) around(ctx context.Context, c Call, do func(context.Context) e
 	}
 	wait, granted := b.take(l.clock.Now(), p)
 	if !granted {
-		return provider.ThrottledFor(wait, fmt.Errorf("rate limit of the account: %s is due in %v", c.Verb, wait))
+		return provider.ThrottledFor(wait, uncalled{fmt.Errorf("rate limit of the account: %s is due in %v", c.Verb, wait)})
 	}
 	if err := l.hold(ctx, wait); err != nil {
 		b.giveBack()
-		return fmt.Errorf("waiting for the account's rate limit: %w", err)
+		return uncalled{fmt.Errorf("waiting for the account's rate limit: %w", err)}
 	}
 	err = do(ctx)
 	if provider.KindOf(err) == provider.Throttled {

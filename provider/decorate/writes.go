@@ -2,7 +2,9 @@ package decorate
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,11 +27,61 @@ type writes struct {
 	swept time.Time
 }
 
-// mark is the last write for a UID.
+// mark is what was written for a UID.
 type mark struct {
 	under int // writes under way
 	ended order
-	at    time.Time
+	at    time.Time // when the last one ended
+	// blind is when the last one ended that no listing can be seen to have.
+	blind time.Time
+	// effects are those of the others, one for each instance.
+	effects []effect
+}
+
+// effect is by what a listing of a UID shows that it has a write.
+type effect struct {
+	// id is that of an instance which is listed; every is one without an ID, and stands for all that are.
+	id string
+	// leaving instances were asked to go: they are Stopping or Terminated.
+	leaving bool
+	at      time.Time
+}
+
+// every is the ID of an effect on all instances of a UID.
+const every = ""
+
+// made is the effect of a Create that returned i.
+func made(i provider.Instance) []effect {
+	if i.ID == "" {
+		return nil
+	}
+	return []effect{{id: i.ID}}
+}
+
+// leaving are the effects of a Delete of instances, and with a UID of whatever else was made for that. Of one that was
+// given no instance nothing would be seen.
+func leaving(uid string, instances []provider.Instance) (out []effect) {
+	for _, i := range instances {
+		if i.ID == "" {
+			return nil
+		}
+		out = append(out, effect{id: i.ID, leaving: true})
+	}
+	if uid != "" && len(out) > 0 {
+		out = append(out, effect{id: every, leaving: true})
+	}
+	return out
+}
+
+// in reports whether those that are listed of a UID show the effect. Only what is there proves anything.
+func (e effect) in(listed []provider.Instance) bool {
+	shown := func(i provider.Instance) bool {
+		return !e.leaving || i.State == provider.Stopping || i.State == provider.Terminated
+	}
+	if e.id == every {
+		return !slices.ContainsFunc(listed, func(i provider.Instance) bool { return !shown(i) })
+	}
+	return slices.ContainsFunc(listed, func(i provider.Instance) bool { return i.ID == e.id && shown(i) })
 }
 
 // newWrites returns a record that may forget what ended more than keep ago:
@@ -46,9 +98,9 @@ func (w *writes) now() order {
 	return w.last
 }
 
-// begin notes the beginning of a write for the UIDs; the function returned notes
-// its end. A write whose reply is lost counts as ended with its call.
-func (w *writes) begin(uids ...string) (end func()) {
+// begin notes the beginning of a write for the UIDs; the function returned notes its end, its error and, where that is
+// known, by what a listing shows it. A write that failed, or whose reply is lost, may have done anything.
+func (w *writes) begin(uids ...string) (end func(err error, effects ...effect)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, uid := range uids {
@@ -56,22 +108,37 @@ func (w *writes) begin(uids ...string) (end func()) {
 		m.under++
 		w.marks[uid] = m
 	}
-	return func() {
+	return func(err error, effects ...effect) {
 		for _, uid := range uids {
-			w.end(uid)
+			w.end(uid, err, effects)
 		}
 	}
 }
 
-func (w *writes) end(uid string) {
+func (w *writes) end(uid string, err error, effects []effect) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last++
+	now := w.clock.Now()
 	m := w.marks[uid]
 	m.under--
-	m.ended, m.at = w.last, w.clock.Now()
+	if _, not := errors.AsType[uncalled](err); !not {
+		w.last++
+		m.ended, m.at = w.last, now
+		m.note(err, effects, now)
+	}
 	w.marks[uid] = m
-	w.sweep(m.at)
+	w.sweep(now)
+}
+
+func (m *mark) note(err error, effects []effect, now time.Time) {
+	if err != nil || len(effects) == 0 {
+		m.blind = now
+		return
+	}
+	for _, e := range effects {
+		e.at = now
+		m.effects = append(slices.DeleteFunc(slices.Clone(m.effects), func(o effect) bool { return o.id == e.id }), e)
+	}
 }
 
 // sweep forgets old marks, once per keep. Those of infrastructures that lag are
@@ -84,8 +151,20 @@ func (w *writes) sweep(now time.Time) {
 	maps.DeleteFunc(w.marks, func(_ string, m mark) bool { return m.under == 0 && now.Sub(m.at) > 100*w.keep })
 }
 
-// before reports whether every write for uid had ended, and had become visible
-// to reads that run behind by lag, when l began.
+// goesOn reports whether a Delete for uid only continues one of before: each given instance is on its way out, because
+// it was asked to go. That changes nothing of what listings show.
+func (w *writes) goesOn(uid string, instances []provider.Instance) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	asked := func(i provider.Instance) bool {
+		return i.State == provider.Stopping &&
+			slices.ContainsFunc(w.marks[uid].effects, func(e effect) bool { return e.leaving && e.id == i.ID })
+	}
+	return len(instances) > 0 && !slices.ContainsFunc(instances, func(i provider.Instance) bool { return !asked(i) })
+}
+
+// before reports whether every write for uid had ended when l began, and l has them all, where reads run behind by
+// lag: they ended so long before, or it shows them. One that is being made may yet show them.
 func (w *writes) before(uid string, l *listing, lag time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,13 +172,27 @@ func (w *writes) before(uid string, l *listing, lag time.Duration) bool {
 	if !ok {
 		return true
 	}
-	return m.under == 0 && m.ended < l.began && (lag == 0 || l.at.Sub(m.at) >= lag)
+	return m.under == 0 && m.ended < l.began && (lag == 0 || m.seen(uid, l, lag))
+}
+
+func (m mark) seen(uid string, l *listing, lag time.Duration) bool {
+	hidden := func(at time.Time) bool { return l.at.Sub(at) < lag }
+	if hidden(m.blind) {
+		return false
+	}
+	return !l.done() || !slices.ContainsFunc(m.effects, func(e effect) bool { return hidden(e.at) && !e.in(l.byUID[uid]) })
 }
 
 // around makes calls of capabilities count as writes.
-func (w *writes) around(ctx context.Context, c Call, do func(context.Context) error) error {
+func (w *writes) around(ctx context.Context, c Call, do func(context.Context) error) (err error) {
 	if c.Ref.UID != "" && changes[c.Verb] {
-		defer w.begin(c.Ref.UID)()
+		end := w.begin(c.Ref.UID)
+		defer func() { end(err) }()
 	}
 	return do(ctx)
 }
+
+// uncalled is the error of a call that was not made.
+type uncalled struct{ error }
+
+func (u uncalled) Unwrap() error { return u.error }
