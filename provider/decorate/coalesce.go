@@ -21,7 +21,8 @@ type Reads struct {
 	// callers ask for in order to see them move; 0 for 500 ms.
 	Fresh time.Duration
 	// Enough is how many Finds within Age make a listing worth its pages; 0
-	// for 8. A large scope needs more: one for each hundred instances.
+	// for 8. A large scope needs more: one for each hundred instances. A listing
+	// that has answered so many is followed by another as soon as it is asked for.
 	Enough int
 }
 
@@ -158,6 +159,7 @@ type scope struct {
 
 	mu     sync.Mutex
 	latest *listing
+	served int         // Finds that were answered from latest
 	misses []time.Time // the latest Finds that no listing answered, oldest first
 	rested time.Time   // no listing before: one has failed
 }
@@ -202,8 +204,18 @@ func (s *scope) find(ctx context.Context, session provider.Session, ref provider
 	if !s.writes.before(ref.UID, l, lag) {
 		return nil, false, nil
 	}
-	found, ok = l.answer(session, ref)
+	if found, ok = l.answer(session, ref); ok {
+		s.serves(l)
+	}
 	return found, ok, nil
+}
+
+func (s *scope) serves(l *listing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.latest == l {
+		s.served++
+	}
 }
 
 // choose returns the listing that may answer for uid, or nil; mine says that
@@ -219,11 +231,7 @@ func (s *scope) choose(uid string, lag time.Duration) (l *listing, mine bool) {
 	if s.latest != nil && now.Sub(s.latest.at) <= age && s.writes.before(uid, s.latest, lag) {
 		return s.latest, false
 	}
-	s.misses = append(s.misses, now)
-	enough := s.enough()
-	s.misses = s.misses[max(0, len(s.misses)-enough):]
-	busy := len(s.misses) == enough && now.Sub(s.misses[0]) <= age
-	if !busy || now.Before(s.rested) {
+	if !s.busy(now, age) || now.Before(s.rested) {
 		return nil, false
 	}
 	l = &listing{began: s.writes.now(), at: now, ready: make(chan struct{})}
@@ -231,8 +239,24 @@ func (s *scope) choose(uid string, lag time.Duration) (l *listing, mine bool) {
 		// A listing would not help this caller; let another begin it.
 		return nil, false
 	}
-	s.latest, s.misses = l, nil
+	s.latest, s.served, s.misses = l, 0, nil
 	return l, true
+}
+
+// busy counts a Find that the latest listing does not answer, and reports whether another is worth its pages: so many
+// were not answered within age, or were until a moment ago.
+func (s *scope) busy(now time.Time, age time.Duration) bool {
+	enough := s.enough()
+	s.misses = append(s.misses, now)
+	s.misses = s.misses[max(0, len(s.misses)-enough):]
+	if len(s.misses) == enough && now.Sub(s.misses[0]) <= age {
+		return true
+	}
+	if s.latest == nil || s.served < enough {
+		return false
+	}
+	old := now.Sub(s.latest.at)
+	return age < old && old <= 2*age
 }
 
 func (s *scope) enough() int {

@@ -45,7 +45,7 @@ func TestManyFindsShareOneListing(t *testing.T) {
 	if f, l := w.count(decorate.Find), w.count(decorate.List); f != 7 || l != 1 {
 		t.Errorf("%d Finds and %d Lists reach the infrastructure, want 7 (then it pays) and 1", f, l)
 	}
-	w.clock.Step(11 * time.Second)
+	w.clock.Step(21 * time.Second)
 	mustFind(t, s, names[0])
 	if f := w.count(decorate.Find); f != 8 {
 		t.Errorf("an old listing answers: %d Finds, want 8", f)
@@ -302,6 +302,31 @@ func TestMovingInstancesAreLookedAtAgain(t *testing.T) {
 	}
 	if f := w.count(decorate.Find); f != 1 {
 		t.Errorf("%d Finds, want 1", f)
+	}
+}
+
+// TestListingThatPaysIsFollowed: while many ask, each listing that is too old is followed by another, and nobody asks
+// directly; once they are few, all do.
+func TestListingThatPaysIsFollowed(t *testing.T) {
+	w := newWorld()
+	s, names := fleet(t, w, 100)
+	listed(t, w, s, names)
+	for range 5 {
+		w.clock.Step(11 * time.Second)
+		for _, n := range names[:20] {
+			mustFind(t, s, n)
+		}
+	}
+	if f, l := w.count(decorate.Find), w.count(decorate.List); f != 0 || l != 5 {
+		t.Errorf("%d Finds and %d Lists of busy minutes, want none and 5", f, l)
+	}
+	w.reset()
+	for range 5 {
+		w.clock.Step(11 * time.Second)
+		mustFind(t, s, names[0])
+	}
+	if f, l := w.count(decorate.Find), w.count(decorate.List); f != 4 || l != 1 {
+		t.Errorf("%d Finds and %d Lists of idle minutes, want 4 and 1, which the listing before has earned", f, l)
 	}
 }
 
