@@ -1,9 +1,11 @@
 package double
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -12,6 +14,7 @@ import (
 //
 //	GET    instances        what the cloud has, as [Listed]
 //	GET    requests         how often each operation was asked for
+//	GET    log?after=1000   the requests after the first so many, as a [Log]; it remembers the last 10,000 at least
 //	GET    faults           those that are left; POST adds a [Fault], DELETE forgets all
 //	POST   limits           adds a [Limit]
 //	POST   advance?by=10s   lets time pass
@@ -72,6 +75,9 @@ func (s *Server) ask(r *http.Request, name string) (any, error) {
 	switch r.Method + " " + name {
 	case "GET requests":
 		return s.Counts(), nil
+	case "GET log":
+		n, err := strconv.Atoi(cmp.Or(r.URL.Query().Get("after"), "0"))
+		return s.After(n), err
 	case "GET faults":
 		return s.faults.all(), nil
 	case "DELETE faults":

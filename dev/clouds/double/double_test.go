@@ -2,9 +2,12 @@ package double_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +144,39 @@ func TestConsole(t *testing.T) {
 	}
 	if _, answer := ask(t, s, "GET", "/_double/requests", ""); answer != `{"GET":1,"PUT":1}` {
 		t.Error(answer)
+	}
+}
+
+// TestLog: whoever asks for what came since the last time gets each request once, with what became of it.
+func TestLog(t *testing.T) {
+	s := double.NewServer(&double.Clock{}, &echo{})
+	s.Inject(double.Fault{Failure: double.Failure{Kind: "Throttled"}, Operation: "PUT", Times: 1})
+	s.Limit(double.Limit{Operation: "POST", PerSecond: 1, Burst: 1})
+	after := 0
+	since := func() (said string) {
+		_, answer := ask(t, s, "GET", "/_double/log?after="+strconv.Itoa(after), "")
+		var l double.Log
+		if err := json.Unmarshal([]byte(answer), &l); err != nil {
+			t.Fatal(err)
+		}
+		after = l.Answered
+		for _, r := range l.Requests {
+			said += fmt.Sprintf("%s %t, ", r.Operation, r.Throttled)
+		}
+		return said
+	}
+	for _, method := range []string{"GET", "PUT", "POST", "POST"} {
+		ask(t, s, method, "/", "x")
+	}
+	if got, want := since(), "GET false, PUT true, POST false, POST true, "; got != want {
+		t.Errorf("%s want %s", got, want)
+	}
+	ask(t, s, "PUT", "/", "x")
+	if got := since() + since(); got != "PUT false, " {
+		t.Error(got)
+	}
+	if code, _ := ask(t, s, "GET", "/_double/log?after=all", ""); code != http.StatusBadRequest {
+		t.Error("what is no number is taken for one")
 	}
 }
 

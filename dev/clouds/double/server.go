@@ -24,11 +24,20 @@ type Cloud interface {
 
 // Request is one that was answered.
 type Request struct {
-	At        time.Time     `json:"at"`
-	Operation string        `json:"operation"`
-	Writes    bool          `json:"writes,omitempty"`
+	At        time.Time `json:"at"`
+	Operation string    `json:"operation"`
+	Writes    bool      `json:"writes,omitempty"`
+	// Throttled was refused because there were too many: clouds have several statuses for that.
+	Throttled bool          `json:"throttled,omitempty"`
 	Status    int           `json:"status"`
 	Took      time.Duration `json:"took"`
+}
+
+// Log is a part of the requests that were answered.
+type Log struct {
+	Requests []Request `json:"requests"`
+	// Answered is how many there were by then.
+	Answered int `json:"answered"`
 }
 
 // Limit is how often something may be asked for.
@@ -49,6 +58,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	log     []Request
+	logged  int // of all times
 	counts  map[string]int
 	buckets []*bucket
 }
@@ -80,22 +90,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	operation, writes := s.cloud.Operation(r, body)
-	began, seen := s.Clock.Now(), &statusWriter{ResponseWriter: w}
+	began, seen, throttled := s.Clock.Now(), &statusWriter{ResponseWriter: w}, false
 	defer func() {
-		s.record(Request{At: began, Operation: operation, Writes: writes, Status: seen.status, Took: s.Clock.Now().Sub(began)})
+		s.record(Request{At: began, Operation: operation, Writes: writes, Throttled: throttled, Status: seen.status, Took: s.Clock.Now().Sub(began)})
 	}()
-	s.answer(seen, r, body, operation)
+	throttled = s.answer(seen, r, body, operation)
 }
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte, operation string) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte, operation string) (throttled bool) {
 	if !s.allow(operation) {
 		s.cloud.Fail(w, r, Failure{Kind: "Throttled"})
-		return
+		return true
 	}
 	fault, ok := s.faults.take(operation)
 	if !ok {
 		s.cloud.Serve(w, r, body)
-		return
+		return false
 	}
 	s.wait(r, fault.Delay)
 	if fault.Done {
@@ -111,6 +121,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte, ope
 	default:
 		s.cloud.Serve(w, r, body)
 	}
+	return fault.Kind == "Throttled"
 }
 
 // wait lets d pass in real time, or less if the caller gives up.
@@ -165,6 +176,7 @@ func (s *Server) record(r Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts[r.Operation]++
+	s.logged++
 	if len(s.log) == mostLogged {
 		s.log = append(s.log[:0], s.log[mostLogged/2:]...)
 	}
@@ -176,6 +188,14 @@ func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request{}, s.log...)
+}
+
+// After are the requests after the first n that were answered, as far as they are remembered.
+func (s *Server) After(n int) Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	later := min(max(s.logged-n, 0), len(s.log))
+	return Log{Requests: append([]Request{}, s.log[len(s.log)-later:]...), Answered: s.logged}
 }
 
 // Counts says how often each operation was asked for.
